@@ -66,4 +66,16 @@ static inline void list_del(struct list_head *item)
 	list_init(item);
 }
 
+/* Puts all items of `from` before those of `to`. */
+static inline void list_splice(struct list_head *from, struct list_head *to)
+{
+	if (list_empty(from))
+		return;
+	from->prev->next = to->next;
+	to->next->prev = from->prev;
+	to->next = from->next;
+	from->next->prev = to;
+	list_init(from);
+}
+
 #endif

@@ -39,7 +39,6 @@ struct text;
 #define VM_WIPEONFORK 0x2000u
 #define VM_LOCKED    0x4000u    /* mlock; not inherited by fork */
 #define VM_DONTDUMP  0x8000u    /* madvise */
-#define VM_LEAVING   0x10000u   /* munmap is about to remove it, and has let others run: it joins no other area */
 
 /* An area: the pages of [start, end), with the same permissions and the same object. */
 struct vma {
@@ -64,6 +63,7 @@ struct mm {
 	struct rb_root areas;
 	struct vma *last;               /* the area found last */
 	u32 area_count;
+	struct list_head removals;      /* calls that remove areas in parts (map.c) */
 	uaddr_t brk_start, brk;             /* heap; brk_start is page-aligned */
 	u32 stack_limit;                /* bytes that a growing stack may take; RLIMIT_STACK at exec */
 	u32 address_limit;              /* most bytes of all areas (RLIMIT_AS); ~0: no limit */

@@ -132,7 +132,8 @@ struct task {
 	u32 user_ticks, system_ticks;
 	u32 minor_faults, major_faults; /* counted by mm */
 	struct trace trace;
-	struct mm *next_mm;             /* execve builds it; NULL: no execve */
+	struct mm *next_mm;             /* execve or fork builds it; NULL: neither */
+	struct mm *ending_mm;           /* it frees this address space, which no task has any more; NULL: none */
 	bool over_limit;                /* changed to a user with more tasks than RLIMIT_NPROC: may not exec */
 	/* A fault of a copy without the kernel lock, which has taken it (kernel.lock=fine). */
 	const struct regs *fault_apart;

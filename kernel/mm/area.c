@@ -143,7 +143,7 @@ static bool can_join(const struct vma *a, const struct vma *b)
 
 	return a->end == b->start && a->flags == b->flags && a->file == b->file && a->inode == b->inode &&
 	       !(a->flags & (VM_DEVICE | VM_GROWSDOWN | VM_STACK)) &&
-	       (!a->inode || a->first_page + pages == b->first_page);
+	       (!a->inode || a->first_page + pages == b->first_page) && !removal_keeps_apart(a->mm, b->start);
 }
 
 static void areas_join(struct vma *a, struct vma *b)
@@ -188,12 +188,17 @@ int areas_mark(struct mm *mm, uaddr_t start, uaddr_t end, u32 set, u32 clear)
 
 	if (areas_cut(mm, start, end))
 		return -ENOMEM;
-	for (vma = mm_find(mm, start); vma && vma->start < end; vma = mm_next(vma)) {
-		interrupt_window();
+	while ((vma = mm_find(mm, start)) && vma->start < end) {
 		if (set & VM_WIPEONFORK && (vma->inode || vma->flags & VM_SHARED))
 			return -EINVAL;
 		vma->flags = (vma->flags & ~clear) | set;
-		vma = vma_merge(vma);
+		start = vma_merge(vma)->end;
+		/* Between the check against a limit and all of its marks, nobody else may lock memory. */
+		if (!preemption_due() || set & VM_LOCKED || start >= end)
+			continue;
+		preemption_point();
+		if (areas_cut(mm, start, end))
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -74,7 +74,7 @@ NOINLINE CAUSE(fault) static struct vma *grown_stack(struct vma *vma, uaddr_t st
 
 	if (!(vma->flags & VM_GROWSDOWN) || vma->end - start > mm->stack_limit || start < STACK_GAP ||
 	    (before && rb_entry(before, struct vma, node)->end > start - STACK_GAP) ||
-	    mm->total_pages + pages > mm->address_limit >> PAGE_SHIFT)
+	    mm->total_pages + pages > mm->address_limit >> PAGE_SHIFT || removal_forbids_growth(mm, vma->start, start))
 		return NULL;
 	vma->start = start;
 	rb_stale(&vma->node);

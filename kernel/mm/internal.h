@@ -91,6 +91,8 @@ void frames_cleared_bind_outside(void);
  * entries.
  */
 bool table_share(struct mm *parent, struct mm *child, uaddr_t address);
+/* Whether other address spaces share the table of an address. */
+bool table_shared(struct mm *mm, uaddr_t address);
 /* Gives the address space its own copy of each shared table in [start, end), before entries change. 0 or -ENOMEM. */
 int tables_unshare(struct mm *mm, uaddr_t start, uaddr_t end);
 /* When an address space ends: leaves the shared tables of an area to the other sharers. */
@@ -118,6 +120,19 @@ bool oom_kill(void);
 bool mm_may_lock(struct mm *mm, u32 pages);
 
 /* map.c */
+/*
+ * A call that removes the areas of a range in parts: [start, at) is free or mapped anew, [at, end) is still to be
+ * removed. Other tasks may run between two parts.
+ */
+struct removal {
+	struct list_head link;          /* in mm->removals */
+	uaddr_t start, at, end;
+	bool replaces;                  /* a new area will cover the range: no other area may grow into it */
+};
+/* Whether two areas that meet at an address must stay apart: one is about to be removed. */
+bool removal_keeps_apart(const struct mm *mm, uaddr_t address);
+/* Whether an area may not grow down from `from` to `to`. */
+bool removal_forbids_growth(const struct mm *mm, uaddr_t from, uaddr_t to);
 u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end);    /* pages of a range that lie in areas */
 void areas_remove(struct mm *mm, uaddr_t start, uaddr_t end); /* whole areas, with their pages */
 bool range_ok(uaddr_t address, u32 size);   /* page-aligned start, end within user space, size not 0 */

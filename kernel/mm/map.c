@@ -7,6 +7,7 @@
 #include <fs.h>
 #include <lib.h>
 #include <signal.h>
+#include <smp.h>
 #include <window.h>
 
 #include "internal.h"
@@ -138,47 +139,121 @@ static uaddr_t areas_remove_until_due(struct mm *mm, uaddr_t start, uaddr_t end)
 	return end;
 }
 
-/*
- * Lets others run, who may change the areas that are left. Marks these, so that no new area merges with one, and none
- * grows down into what is gone.
- */
-static void let_others_run(struct mm *mm, uaddr_t start, uaddr_t end)
+bool removal_keeps_apart(const struct mm *mm, uaddr_t address)
 {
-	u32 areas = 0;
+	const struct removal *r;
 
-	for (struct vma *vma = mm_find(mm, start); vma && vma->start < end; vma = mm_next(vma)) {
-		interrupt_window_at(++areas);
-		vma->flags = (vma->flags & ~VM_GROWSDOWN) | VM_LEAVING;
-	}
-	preemption_point();
+	list_for_each_entry(r, &mm->removals, link)
+		if (address >= r->at && address <= r->end)
+			return true;
+	return false;
 }
 
-/* together: other threads see all of the range go at once. */
-static int range_unmap(struct mm *mm, uaddr_t address, u32 size, bool together)
+bool removal_forbids_growth(const struct mm *mm, uaddr_t from, uaddr_t to)
 {
-	uaddr_t end, stop;
+	const struct removal *r;
+
+	list_for_each_entry(r, &mm->removals, link)
+		if (from > r->start && (from < r->end || (r->replaces && to < r->end)))
+			return true;
+	return false;
+}
+
+/*
+ * Removes areas until others wait: true. Else false, with *error 0 or -ENOMEM. A failure changes nothing, and comes
+ * at the beginning, unless other threads have changed the range while they ran.
+ */
+static bool removal_goes_on(struct mm *mm, struct removal *r, int *error)
+{
+	uaddr_t start = r->at;
+	struct vma *vma = mm_find(mm, start);
+
+	*error = 0;
+	if (!vma || vma->start >= r->end)
+		return false;
+	if (tables_unshare(mm, start, r->end) || areas_cut(mm, start, r->end)) {
+		*error = -ENOMEM;
+		return false;
+	}
+	mm->flush_reason = SHOOTDOWN_MUNMAP;
+	r->at = areas_remove_until_due(mm, start, r->end);
+	tables_trim(mm, start, r->at);
+	check_range(mm, start, r->at, "munmap");
+	return r->at < r->end;
+}
+
+int mm_unmap_in_parts(struct mm *mm, uaddr_t address, u32 size)
+{
+	struct removal r = { .start = address, .at = address };
+	int error;
+
+	size = ALIGN_UP(size, PAGE_SIZE);
+	if (!range_ok(address, size))
+		return -EINVAL;
+	r.end = address + size;
+	list_add(&r.link, &mm->removals);
+	while (removal_goes_on(mm, &r, &error))
+		preemption_point();
+	list_del(&r.link);
+	return error;
+}
+
+/* Other threads see all of the range go at once. */
+int mm_unmap(struct mm *mm, uaddr_t address, u32 size)
+{
+	uaddr_t end;
 	struct vma *vma;
 
 	size = ALIGN_UP(size, PAGE_SIZE);
 	if (!range_ok(address, size))
 		return -EINVAL;
-	for (end = address + size; address < end; address = stop) {
-		vma = mm_find(mm, address);
-		if (!vma || vma->start >= end)
-			return 0;
-		if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
-			return -ENOMEM;
-		mm->flush_reason = SHOOTDOWN_MUNMAP;
-		stop = end;
-		if (together)
-			areas_remove(mm, address, end);
-		else
-			stop = areas_remove_until_due(mm, address, end);
-		tables_trim(mm, address, stop);
-		check_range(mm, address, stop, "munmap");
-		if (stop < end)
-			let_others_run(mm, stop, end);
+	end = address + size;
+	vma = mm_find(mm, address);
+	if (!vma || vma->start >= end)
+		return 0;
+	if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
+		return -ENOMEM;
+	mm->flush_reason = SHOOTDOWN_MUNMAP;
+	areas_remove(mm, address, end);
+	tables_trim(mm, address, end);
+	check_range(mm, address, end, "munmap");
+	return 0;
+}
+
+/*
+ * Puts a new area in the place of what its range maps. In an address space without other threads others may run
+ * meanwhile: the new area covers at any time what has been removed. Nobody but the caller changes areas then, so only
+ * the beginning can fail. 0, with the area linked, or -ENOMEM.
+ */
+static int area_replace(struct vma *vma)
+{
+	struct removal r = { .start = vma->start, .at = vma->start, .end = vma->end, .replaces = true };
+	struct mm *mm = vma->mm;
+	bool linked = false;
+	int error;
+
+	if (mm->refs > 1) {
+		error = mm_unmap(mm, vma->start, vma->end - vma->start);
+		if (!error)
+			vma_link(vma);
+		return error;
 	}
+	list_add(&r.link, &mm->removals);
+	while (removal_goes_on(mm, &r, &error)) {
+		if (linked)
+			vma_unlink(vma);
+		vma->end = r.at;
+		vma_link(vma);
+		linked = true;
+		preemption_point();
+	}
+	list_del(&r.link);
+	if (error)
+		return error;
+	if (linked)
+		vma_unlink(vma);
+	vma->end = r.end;
+	vma_link(vma);
 	return 0;
 }
 
@@ -192,12 +267,11 @@ static uaddr_t map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, s
 		return (uaddr_t)-ENOMEM;
 	error = vma_attach(vma, file, page);
 	if (!error)
-		error = mm_unmap(mm, address, size);
+		error = area_replace(vma);
 	if (error) {
 		vma_free(vma);
 		return (uaddr_t)error;
 	}
-	vma_link(vma);
 	vma_merge(vma);
 	return address;
 }
@@ -267,22 +341,10 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, st
 	return result;
 }
 
-int mm_unmap(struct mm *mm, uaddr_t address, u32 size)
+/* Gives entries the area's new permissions. Pages that must be copied before a write stay read-only. */
+static void change_entries(struct vma *vma, uaddr_t address, uaddr_t end)
 {
-	return range_unmap(mm, address, size, true);
-}
-
-int mm_unmap_in_parts(struct mm *mm, uaddr_t address, u32 size)
-{
-	return range_unmap(mm, address, size, false);
-}
-
-/* Gives the entries the area's new permissions. Pages that must be copied before a write stay read-only. */
-static void change_entries(struct vma *vma)
-{
-	uaddr_t address = vma->start;
-
-	while (address < vma->end) {
+	while (address < end) {
 		struct pte *entry = pagetable_find(vma->mm->root, address);
 		pte_t pte;
 
@@ -307,10 +369,90 @@ static void change_entries(struct vma *vma)
 	}
 }
 
+/* Cuts off the rest of an area, where others wait to run; it keeps its old flags. False: the area stays in one. */
+static bool rest_cut_off(struct vma *vma, uaddr_t at, u32 flags)
+{
+	/* Areas of these kinds would not join again. */
+	if (flags & (VM_GROWSDOWN | VM_STACK | VM_DEVICE) || !preemption_due() || vma_split(vma, at))
+		return false;
+	mm_next(vma)->flags = flags;
+	return true;
+}
+
+/* Gives an area, or as much of it as is done when others wait, new rights. Returns the end of that. */
+static uaddr_t area_protect(struct vma *vma, u32 rights)
+{
+	u32 before = vma->flags;
+	/* One flush before all parts, as in zap_until_due(). */
+	bool flushed = !several_processors && vma->end - vma->start > PART_SIZE &&
+		       flush_range_whole(vma->mm, vma->start, vma->end);
+	uaddr_t stop;
+
+	vma->flags = (before & ~VM_PROT) | rights;
+	for (uaddr_t at = vma->start; at < vma->end; at = stop) {
+		stop = part_end(vma->mm, at, vma->end);
+		change_entries(vma, at, stop);
+		if (!flushed)
+			flush->range(vma->mm, at, stop);
+		if (stop < vma->end && rest_cut_off(vma, stop, before))
+			break;
+	}
+	stop = vma->end;
+	vma_merge(vma);
+	return stop;
+}
+
+static bool may_protect(const struct vma *vma, u32 rights)
+{
+	return !(rights & ~(vma->flags >> 4 & VM_PROT));
+}
+
+/* Protects [*at, end) until others wait to run. Sets *at to the end of what is done. */
+static int protect_until_due(struct mm *mm, uaddr_t *at, uaddr_t end, u32 rights)
+{
+	struct vma *vma;
+
+	while ((vma = mm_find(mm, *at)) && vma->start < end) {
+		/* Others may have mapped it since the check of the whole range. */
+		if (!may_protect(vma, rights))
+			return -EACCES;
+		*at = (vma->flags & VM_PROT) == rights ? vma->end : area_protect(vma, rights);
+		if (*at < end && preemption_due())
+			return 0;
+	}
+	*at = end;
+	return 0;
+}
+
+/* Whether areas cover the range, and all of them may have the rights: 0 or a negative errno. */
+static int check_rights(struct mm *mm, uaddr_t at, uaddr_t end, u32 rights)
+{
+	struct vma *vma = mm_find(mm, at);
+
+	for (;;) {
+		if (!vma || vma->start > at)
+			return -ENOMEM;
+		if (!may_protect(vma, rights))
+			return -EACCES;
+		at = vma->end;
+		if (at >= end)
+			return 0;
+		if (preemption_due()) {
+			preemption_point();
+			vma = mm_find(mm, at);
+		} else {
+			vma = mm_next(vma);
+		}
+	}
+}
+
+/* In parts: other threads may run between two, and see only some of the range with its new rights. */
 int mm_protect(struct mm *mm, uaddr_t address, u32 size, u32 prot)
 {
-	uaddr_t end, rights = prot & VM_PROT, areas = 0;
+	uaddr_t end, stop;
+	u32 rights = prot & VM_PROT;
 	struct vma *vma;
+	int error;
 
 	if (address % PAGE_SIZE || prot & ~(u32)(VM_PROT | PROT_GROWSDOWN | PROT_GROWSUP))
 		return -EINVAL;
@@ -323,32 +465,44 @@ int mm_protect(struct mm *mm, uaddr_t address, u32 size, u32 prot)
 	vma = mm_find(mm, address);
 	if (prot & PROT_GROWSDOWN && vma && vma->flags & VM_GROWSDOWN && vma->start <= address)
 		address = vma->start;
-	if (!areas_cover(mm, address, end))
-		return -ENOMEM;
-	for (vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma)) {
-		interrupt_window_at(++areas);
-		if (rights & ~(vma->flags >> 4 & VM_PROT))
-			return -EACCES;
+	error = check_rights(mm, address, end, rights);
+	for (; address < end && !error; address = stop) {
+		if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
+			return -ENOMEM;
+		mm->flush_reason = SHOOTDOWN_MPROTECT;
+		stop = address;
+		error = protect_until_due(mm, &stop, end, rights);
+		check_range(mm, address, stop, "mprotect");
+		if (stop < end)
+			preemption_point();
 	}
-	if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
-		return -ENOMEM;
-	mm->flush_reason = SHOOTDOWN_MPROTECT;
-	for (vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma)) {
-		interrupt_window_at(++areas);
-		if ((vma->flags & VM_PROT) == rights)
-			continue;
-		vma->flags = (vma->flags & ~VM_PROT) | rights;
-		change_entries(vma);
-		flush->range(mm, vma->start, vma->end);
-		vma = vma_merge(vma);
-	}
-	check_range(mm, address, end, "mprotect");
-	return 0;
+	return error;
 }
 
 void mm_brk_init(struct mm *mm, uaddr_t start)
 {
 	mm->brk_start = mm->brk = ALIGN_UP(start, PAGE_SIZE);
+}
+
+/*
+ * From the top, in parts: mm->brk is the end of the heap whenever other threads run. Stops when one of them moves it, or
+ * when a part cannot be removed.
+ */
+static void heap_shrink(struct mm *mm, uaddr_t address)
+{
+	uaddr_t low = ALIGN_UP(address, PAGE_SIZE), high = ALIGN_UP(mm->brk, PAGE_SIZE), stop;
+
+	for (; high > low; high = stop) {
+		stop = high - low > PART_SIZE ? high - PART_SIZE : low;
+		if (mm_unmap(mm, stop, high - stop))
+			return;
+		mm->brk = stop == low ? address : stop;
+		if (stop == low)
+			return;
+		preemption_point();
+		if (mm->brk != stop)
+			return;
+	}
 }
 
 uaddr_t mm_brk(struct mm *mm, uaddr_t address)
@@ -360,16 +514,8 @@ uaddr_t mm_brk(struct mm *mm, uaddr_t address)
 		return mm->brk;
 	new = ALIGN_UP(address, PAGE_SIZE);
 	if (new < old) {
-		uaddr_t before = mm->brk;
-
-		/* Now, since other threads may run meanwhile. */
-		mm->brk = address;
-		if (mm_unmap_in_parts(mm, new, old - new)) {
-			mm->brk = before;
-			return before;
-		}
-		check_range(mm, new, old, "brk");
-		return address;
+		heap_shrink(mm, address);
+		return mm->brk;
 	} else if (new > old) {
 		/* Keep a page free above the heap, so that an overrun faults. */
 		if (!range_free(mm, old, new + PAGE_SIZE) ||

@@ -43,12 +43,14 @@ static u32 pages_of_space(struct mm *mm)
 	       mm->area_count * (u32)sizeof(struct vma) / PAGE_SIZE;
 }
 
-/* Pages of address spaces that only the task still has: one that execve builds, and those that are about to end. */
+/* Pages of address spaces that only the task still has: one that it builds, the one that it frees, those that follow. */
 static u32 pages_of_other_spaces(const struct task *task)
 {
 	u32 pages = task->next_mm ? pages_of_space(task->next_mm) : 0;
 	struct deferred *work;
 
+	if (task->ending_mm)
+		pages += pages_of_space(task->ending_mm);
 	list_for_each_entry(work, &task->deferred, link)
 		if (mm_ending(work))
 			pages += pages_of_space(mm_ending(work));

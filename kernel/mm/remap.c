@@ -29,21 +29,32 @@ static void move_entries(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 	flush->hide(mm, from, from + size);
 	flush->range(mm, from, from + size);
 	shootdown_reuse(mm, to, to + size);
-	for (uaddr_t at = from; at < from + size; at += PAGE_SIZE) {
+	for (uaddr_t at = from, stop; at < from + size; at = stop) {
 		struct pte *old = pagetable_find(mm->root, at), *new;
 
-		if (!old) {
-			at = pagetable_next(at) - PAGE_SIZE;
-			continue;
+		stop = MIN(pagetable_next(at), from + size);
+		for (; old && at < stop; at += PAGE_SIZE, old++) {
+			interrupt_window_at(at >> PAGE_SHIFT);
+			if (pte_none(pte_get(old)))
+				continue;
+			new = pagetable_make(mm, to + (at - from));
+			ASSERT(new);
+			pagetable_install(new, pte_shown(pte_copy(pte_get(old))));
+			pagetable_clear(old);
 		}
-		interrupt_window_at(at >> PAGE_SHIFT);
-		if (pte_none(pte_get(old)))
-			continue;
-		new = pagetable_make(mm, to + (at - from));
-		ASSERT(new);
-		pagetable_install(new, pte_shown(pte_copy(pte_get(old))));
-		pagetable_clear(old);
 	}
+}
+
+/* Removes the area of a range that has been moved, and the pages behind the first `moved` bytes. */
+static void moved_remove(struct mm *mm, uaddr_t from, u32 size, u32 moved)
+{
+	struct vma *vma = mm_find(mm, from);
+
+	if (moved < size)
+		zap_range(vma, from + moved, from + size);
+	vma_unlink(vma);
+	vma_free(vma);
+	tables_trim(mm, from, from + size);
 }
 
 /*
@@ -72,11 +83,11 @@ static uaddr_t remap_move(struct mm *mm, uaddr_t from, u32 size, uaddr_t to, u32
 	twin->first_page = vma_page(vma, from);
 	twin->start = to;
 	twin->end = to + new_size;
-	twin->flags &= ~(VM_STACK | VM_LEAVING);
+	twin->flags &= ~VM_STACK;
 	vma_link(twin);
 	move_entries(mm, from, to, MIN(size, new_size));
 	if (!keep)
-		mm_unmap(mm, from, size);
+		moved_remove(mm, from, size, MIN(size, new_size));
 	vma_merge(mm_find(mm, to));
 	return to;
 }

@@ -113,6 +113,11 @@ int table_unshare(struct mm *mm, uaddr_t address)
 	return 0;
 }
 
+bool table_shared(struct mm *mm, uaddr_t address)
+{
+	return tables_shared && table_is_shared(slot_of(mm, address));
+}
+
 int tables_unshare(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	int error = 0;

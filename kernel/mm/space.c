@@ -32,6 +32,7 @@ struct mm *mm_create(void)
 
 	if (!mm)
 		return NULL;
+	list_init(&mm->removals);
 	mm->number = ++last ? last : ++last;
 	mm->root = pagetable_root_new();
 	if (!mm->root) {
@@ -65,6 +66,7 @@ static void mm_end(struct deferred *ending)
 	struct mm *mm = container_of(ending, struct mm, ending);
 	struct vma *vma;
 
+	current->ending_mm = mm;
 	mm->flush_reason = SHOOTDOWN_EXIT;
 	flush->last(mm);
 	while ((vma = mm_first(mm))) {
@@ -87,6 +89,7 @@ static void mm_end(struct deferred *ending)
 		inode_allow_write(mm->executable->inode);
 		file_put(mm->executable);
 	}
+	current->ending_mm = NULL;
 	kfree(mm);
 }
 
@@ -164,12 +167,13 @@ static void flush_copied(struct forking *f)
 }
 
 /*
- * A parent with threads gets no pause: the child must see memory as it was at one moment. Neither does one whose tables
- * the child shares: another process that writes to the parent would take them from the child.
+ * A parent with threads gets no pause: the child must see memory as it was at one moment. With shared tables the pause
+ * is between two tables: after a pause, the parent may have a copy of its own of each table that it shared with the
+ * child, so the rest of such a table can no longer be shared or copied.
  */
 static bool may_pause(const struct forking *f)
 {
-	return f->parent->refs == 1 && !fork_shares;
+	return f->parent->refs == 1 && !(fork_shares && pagetable_find(f->child->root, f->at));
 }
 
 /* Lets others run if they wait, after a flush: no cached entry may permit a write to what is read-only now. */
@@ -209,7 +213,7 @@ static int copy_area(struct forking *f, struct vma *vma)
 	if (!copy)
 		return -ENOMEM;
 	copy->mm = f->child;
-	copy->flags &= ~(VM_LOCKED | VM_LEAVING);
+	copy->flags &= ~VM_LOCKED;
 	vma_link(copy);
 	return vma->flags & VM_WIPEONFORK ? 0 : copy_pages(f, vma);
 }
@@ -222,6 +226,7 @@ struct mm *mm_fork(struct mm *parent)
 
 	if (!child)
 		return NULL;
+	current->next_mm = child;
 	child->dumpable = parent->dumpable;
 	child->brk_start = parent->brk_start;
 	child->brk = parent->brk;
@@ -257,6 +262,7 @@ struct mm *mm_fork(struct mm *parent)
 		flush->whole(parent);
 	check_tree(parent, "fork");
 	check_tree(child, "fork");
+	current->next_mm = NULL;
 	if (error) {
 		mm_put(child);
 		return NULL;

@@ -143,8 +143,8 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 			check_range(vma->mm, start, end, "truncation");
 }
 
-/* Above this many areas, looking for each part takes longer than removing it. */
-#define AREAS_IN_PARTS 16u
+/* Up to this many areas, a part of the file is removed from all of them at once. */
+#define AREAS_TOGETHER 16u
 
 /* Moves *page on to the next page that an area maps. Returns how many areas map the file, 0: none from *page on. */
 static u32 next_mapped(const struct inode *inode, u32 *page)
@@ -166,6 +166,94 @@ static u32 next_mapped(const struct inode *inode, u32 *page)
 	return found ? areas : 0;
 }
 
+/* The first page of [start, end) that has an entry; else at least end. */
+static uaddr_t first_mapped(const struct mm *mm, uaddr_t start, uaddr_t end)
+{
+	while (start < end) {
+		const struct pte *entry = pagetable_find(mm->root, start);
+
+		if (!entry) {
+			interrupt_window();
+			start = pagetable_next(start);
+			continue;
+		}
+		interrupt_window_at(start >> PAGE_SHIFT);
+		if (!pte_none(pte_get(entry)))
+			return start;
+		/* Most of a large area is empty: go by cache lines. */
+		start += (start >> PAGE_SHIFT) % PTE_LINE == 0 && pte_line_none(entry) ? PTE_LINE << PAGE_SHIFT : PAGE_SIZE;
+	}
+	return start;
+}
+
+/* A part of the area that has pages from `first` of the file on, in one table. False: there are none. */
+static bool next_part(const struct vma *vma, u32 first, uaddr_t *start, uaddr_t *stop)
+{
+	uaddr_t end;
+
+	if (!part_of_file(vma, first, ~0u, start, &end))
+		return false;
+	*start = first_mapped(vma->mm, *start, end);
+	if (*start >= end)
+		return false;
+	*stop = part_end(vma->mm, *start, end);
+	return true;
+}
+
+static void unmap_part(struct vma *vma, uaddr_t start, uaddr_t stop)
+{
+	struct mm *mm = vma->mm;
+
+	mm->flush_reason = SHOOTDOWN_TRUNCATE;
+	outside_close();
+	flush->hide(mm, start, stop);
+	flush->range(mm, start, stop);
+	zap_unflushed(vma, start, stop);
+	outside_open();
+	check_range(mm, start, stop, "truncation");
+}
+
+static void unmap_together(struct inode *inode, u32 first, u32 last)
+{
+	outside_close();
+	mm_unmap_inode(inode, first, last);
+	outside_open();
+}
+
+/*
+ * Area by area. One that is done leaves the list, until all are. A fork meanwhile may copy entries that must go, so the
+ * list must become empty. Others run only until as many areas are done as there were at first: a program that forks
+ * all the time cannot prolong the call. All at once if a table is shared: each address space that has an entry must
+ * flush it before it is cleared.
+ */
+static void unmap_one_by_one(struct inode *inode, u32 first, u32 areas)
+{
+	struct list_head done = LIST_HEAD_INIT(done);
+	bool shared = false;
+
+	while (!list_empty(&inode->mappings)) {
+		struct vma *vma = list_first_entry(&inode->mappings, struct vma, mapping);
+		uaddr_t start, stop;
+
+		if (!next_part(vma, first, &start, &stop)) {
+			list_del(&vma->mapping);
+			list_add_tail(&vma->mapping, &done);
+			areas -= areas != 0;
+		} else if ((shared = table_shared(vma->mm, start))) {
+			break;
+		} else {
+			unmap_part(vma, start, stop);
+		}
+		if (areas)
+			preemption_point();
+		else
+			interrupt_window();
+	}
+	list_splice(&done, &inode->mappings);
+	if (shared)
+		unmap_together(inode, first, ~0u);
+}
+
 void mm_unmap_inode_from(struct inode *inode, u32 page)
 {
 	u32 areas;
@@ -173,11 +261,13 @@ void mm_unmap_inode_from(struct inode *inode, u32 page)
 	while ((areas = next_mapped(inode, &page))) {
 		u32 part = (PART_SIZE >> PAGE_SHIFT) / areas, last = ~0u;
 
-		if (areas <= AREAS_IN_PARTS && page < ~0u - part)
+		if (areas > AREAS_TOGETHER) {
+			unmap_one_by_one(inode, page, areas);
+			return;
+		}
+		if (page < ~0u - part)
 			last = page + part - 1;
-		outside_close();
-		mm_unmap_inode(inode, page, last);
-		outside_open();
+		unmap_together(inode, page, last);
 		if (last == ~0u)
 			return;
 		page = last + 1;

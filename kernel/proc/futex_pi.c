@@ -18,7 +18,6 @@ struct pi_waiter {
 	struct futex_key key;
 	u32 *word;
 	struct task *task, *owner;
-	u64 turn;                       /* distinguishes this wait from a later one at the same place on the stack */
 	bool owns;                      /* the mutex was handed to it */
 };
 
@@ -158,8 +157,7 @@ static long pi_take(u32 *word, const struct futex_key *key, bool wait, struct ta
 
 long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline)
 {
-	static u64 turns;
-	struct pi_waiter waiter = { .word = word, .task = current, .turn = turns++ };
+	struct pi_waiter waiter = { .word = word, .task = current };
 	struct task *owner = NULL;
 	long result = mm_futex_key(current->mm, (uaddr_t)word, is_private, &waiter.key);
 
@@ -219,14 +217,18 @@ long futex_pi_unlock(u32 *word, bool is_private)
 	return 0;
 }
 
-static bool still_waits(u64 turn, const struct task *owner)
+/*
+ * Whether the waiter has not left meanwhile. Only its address is looked at: a task that has left its futexes gets no
+ * new waiters, so none of them is a later wait at the same place on a stack.
+ */
+static bool still_waits(const struct pi_waiter *wanted, const struct task *owner)
 {
 	const struct pi_waiter *waiter;
 	u32 looked_at = 0;
 
 	list_for_each_entry(waiter, &owner->pi_waiters, owner_link) {
 		interrupt_window_at(++looked_at);
-		if (waiter->turn == turn)
+		if (waiter == wanted)
 			return true;
 	}
 	return false;
@@ -250,11 +252,10 @@ void futex_pi_task_exit(struct task *task)
 		struct futex_key key = next->key;
 		uaddr_t word = (uaddr_t)next->word;
 		u32 value = owned_by(next) | FUTEX_OWNER_DIED;
-		u64 turn = next->turn;
 
 		/* If the page is unmapped, the mutex is lost; waiters notice at their next use. The write may sleep. */
 		(void)mm_copy_to(mm, word, &value, sizeof(value));
-		if (still_waits(turn, task)) {
+		if (still_waits(next, task)) {
 			hand_over(next);
 		} else if (!first_in_line(&key)) {
 			/* The new owner stopped waiting during the write, and nobody else waits: free the mutex. */

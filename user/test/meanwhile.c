@@ -1,9 +1,11 @@
 /* Long calls let others run. What these do meanwhile to the memory and the signals of the caller. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -86,6 +88,8 @@ static int store_policy(const char *words)
 	return done;
 }
 
+#define SPARSE (4 * PAGE)       /* so far apart are the pages that are used */
+
 static void fork_once(char *memory, unsigned int size)
 {
 	pid_t child;
@@ -93,7 +97,7 @@ static void fork_once(char *memory, unsigned int size)
 	shared->calls = 1;
 	child = (pid_t)MUST(fork());
 	if (child == 0) {
-		for (unsigned int at = 0; at < size; at += PAGE)
+		for (unsigned int at = 0; at < size; at += SPARSE)
 			CHECK_EQUAL(*(unsigned int *)(memory + at), at);
 		_exit(0);
 	}
@@ -103,15 +107,18 @@ static void fork_once(char *memory, unsigned int size)
 		memory[at + 16] = 1;
 }
 
-/* The memory is written to while a fork goes over it, with either form of fork. */
+/* Memory with several page tables is written to while a fork goes over it, with either form of fork. */
 static void a_write_into_a_fork(void)
 {
-	const unsigned int size = 3 * MB;
+	const unsigned int size = 12 * MB;
 	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct writer places = { memory, PAGE, size / PAGE };
+	struct writer places = { memory, SPARSE, size / SPARSE };
 	pid_t writer = start_writer(&places);
 
-	for (unsigned int at = 0; at < size; at += PAGE)
+	/* Areas that begin and end within a page table. */
+	for (unsigned int at = MB; at < size; at += 3 * MB)
+		MUST(mprotect(memory + at, MB, PROT_READ | PROT_WRITE | PROT_EXEC));
+	for (unsigned int at = 0; at < size; at += SPARSE)
 		*(unsigned int *)(memory + at) = at;
 	for (int shares = 0; shares < 2; shares++) {
 		int set = shares && store_policy("fork.tables=share");
@@ -124,12 +131,28 @@ static void a_write_into_a_fork(void)
 	end_writer(writer);
 }
 
-/* An area below a stack is replaced; the stack grows down to what is gone already. */
+/* No area of this process begins before the one below it ends. */
+static void areas_do_not_overlap(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long start, end, last = 0;
+	char line[256];
+
+	CHECK(maps != NULL);
+	while (fgets(line, sizeof(line), maps)) {
+		CHECK_EQUAL(sscanf(line, "%lx-%lx", &start, &end), 2);
+		CHECK(start >= last && end > start);
+		last = end;
+	}
+	fclose(maps);
+}
+
+/* Areas and a hole below a stack are replaced, while writes into the hole try to make the stack grow. */
 static void a_stack_grows_into_a_mapping(void)
 {
-	enum { AREAS = 64, HOLE = 64, ALL = AREAS + HOLE };
+	enum { AREAS = 64, HOLE = 640, ALL = AREAS + HOLE };
 	char *memory = mmap(NULL, (ALL + 8) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct writer places = { memory, 13 * PAGE, 5 };
+	struct writer places = { memory, 55 * PAGE, 13 };
 	pid_t writer = start_writer(&places);
 
 	CHECK(memory != MAP_FAILED);
@@ -150,8 +173,190 @@ static void a_stack_grows_into_a_mapping(void)
 			   0) == memory);
 		shared->calls = 0;
 		CHECK_EQUAL(memory[5], 0);
+		areas_do_not_overlap();
 	}
 	end_writer(writer);
+}
+
+/* What a thread does while the other one is in a long call. */
+static struct act {
+	int (*meanwhile)(void);
+	volatile int waits, done;
+} act;
+
+static void *act_meanwhile(void *argument)
+{
+	be_urgent();
+	act.waits = 1;
+	while (!act.done) {
+		sleep_us(150);
+		if (act.waits == 2)
+			act.done = act.meanwhile();
+	}
+	return argument;
+}
+
+static pthread_t start_acting(int (*meanwhile)(void))
+{
+	pthread_t thread;
+
+	act = (struct act){ .meanwhile = meanwhile };
+	CHECK_EQUAL(pthread_create(&thread, NULL, act_meanwhile, NULL), 0);
+	while (!act.waits)
+		sleep_us(100);
+	return thread;
+}
+
+#define AREAS_MOST 65536        /* of one address space, of our kernel */
+
+/* Leaves room for one more area in this address space. False: there are too many, or too few pages for them. */
+static int fill_areas(void)
+{
+	char *many = mmap(NULL, (AREAS_MOST + 2) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned int at = PAGE;
+
+	if (many == MAP_FAILED)
+		return 0;
+	while (at < (AREAS_MOST + 1) * PAGE && mprotect(many + at, PAGE, PROT_READ) == 0)
+		at += 2 * PAGE;
+	if (at >= (AREAS_MOST + 1) * PAGE)
+		return 0;
+	/* The last call may have made one area of two. */
+	return munmap(many + at - 2 * PAGE, PAGE) == 0;
+}
+
+static char *leaving, *hole;
+
+static int map_across_the_end(void)
+{
+	return mmap(hole - PAGE, 2 * PAGE, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+}
+
+/* There is no memory for a second part of munmap, which must be cut out of what another thread maps meanwhile. What is
+ * left can grow as before. */
+static void a_munmap_that_fails_halfway(void)
+{
+	const unsigned int size = 3 * MB;
+	unsigned char in;
+	pthread_t thread;
+	char *room;
+
+	if (access("/proc/policy", F_OK))
+		return;
+	room = mmap(NULL, size + 4 * MB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(room != MAP_FAILED);
+	MUST(munmap(room, size + 4 * MB));
+	leaving = mmap(room + 2 * MB, size, PROT_READ | PROT_WRITE,
+		       MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1, 0);
+	CHECK(leaving == room + 2 * MB);
+	memset(leaving, 1, size);
+	hole = leaving + size + 4 * PAGE;
+	thread = start_acting(map_across_the_end);
+	CHECK(fill_areas());
+	act.waits = 2;
+	CHECK_ERROR(munmap(leaving, size + 4 * PAGE), ENOMEM);
+	CHECK_EQUAL(act.done, 1);
+	while (mincore(leaving, PAGE, &in))
+		leaving += PAGE;
+	CHECK(leaving > room + 2 * MB && leaving < hole - 5 * PAGE);
+	leaving[-(int)PAGE] = 1;
+	CHECK_EQUAL(leaving[0], 1);
+	pthread_join(thread, NULL);
+}
+
+static int lower_the_heap(void)
+{
+	return sbrk(-(int)MB) != (void *)-1;
+}
+
+/* Two threads make the heap smaller at the same time: all of it is there up to its end. */
+static void a_heap_that_two_make_smaller(void)
+{
+	for (int i = 0; i < 5; i++) {
+		char *begin = sbrk(0), *end, *at;
+		pthread_t thread;
+		unsigned char in;
+
+		CHECK(sbrk(8 * MB) == begin);
+		memset(begin, 1, 8 * MB);
+		thread = start_acting(lower_the_heap);
+		act.waits = 2;
+		(void)brk(begin + 2 * MB);
+		while (!act.done)
+			sleep_us(100);
+		end = (char *)syscall(SYS_brk, 0);
+		CHECK(end >= begin + MB && end <= begin + 8 * MB);
+		for (at = begin; at < end; at += PAGE)
+			MUST(mincore(at, PAGE, &in));
+		pthread_join(thread, NULL);
+		CHECK_EQUAL(brk(begin), 0);
+	}
+}
+
+#define MAPPED_AREAS 40
+#define MAPPED_SIZE (256 * PAGE)
+
+static char *mapped[MAPPED_AREAS];
+
+static void all_zero(void)
+{
+	for (int i = 0; i < MAPPED_AREAS; i++)
+		for (unsigned int at = 0; at < MAPPED_SIZE; at += PAGE)
+			CHECK_EQUAL(mapped[i][at], 0);
+}
+
+/* Has the file mapped, and forks while it is truncated. */
+static int fork_meanwhile(void *argument)
+{
+	pid_t children[4];
+
+	(void)argument;
+	be_urgent();
+	shared->ready = 1;
+	while (!shared->calls)
+		sleep_us(100);
+	for (int i = 0; i < 4; i++) {
+		children[i] = (pid_t)MUST(fork());
+		if (children[i] == 0) {
+			while (!shared->ends)
+				sleep_us(1000);
+			all_zero();
+			_exit(0);
+		}
+		sleep_us(200);
+	}
+	while (!shared->ends)
+		sleep_us(1000);
+	all_zero();
+	for (int i = 0; i < 4; i++)
+		CHECK_EQUAL(test_wait(children[i]), 0);
+	return 0;
+}
+
+/* A file that many areas map is truncated while a process with these areas forks: no page stays in any of them. */
+static void a_fork_during_a_truncation(void)
+{
+	int fd = (int)MUST(memfd_create("mapped", 0));
+	pid_t child;
+
+	share();
+	MUST(ftruncate(fd, MAPPED_SIZE));
+	for (int i = 0; i < MAPPED_AREAS; i++) {
+		mapped[i] = mmap(NULL, MAPPED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		CHECK(mapped[i] != MAP_FAILED);
+		memset(mapped[i], 1, MAPPED_SIZE);
+	}
+	child = test_child(fork_meanwhile, NULL);
+	while (!shared->ready)
+		sleep_us(100);
+	for (int i = 0; i < MAPPED_AREAS; i++)
+		mapped[i][0] = 1;
+	shared->calls = 1;
+	MUST(ftruncate(fd, 0));
+	MUST(ftruncate(fd, MAPPED_SIZE));
+	shared->ends = 1;
+	all_zero();
+	CHECK_EQUAL(test_wait(child), 0);
 }
 
 static void catch_signal(int number)
@@ -216,6 +421,7 @@ static void a_signal_while_the_leader_ends(void)
 
 static const struct test_case cases[] = {
 	CASE(a_write_into_a_fork), CASE(a_stack_grows_into_a_mapping), CASE(a_signal_while_the_leader_ends),
+	CASE(a_munmap_that_fails_halfway), CASE(a_heap_that_two_make_smaller), CASE(a_fork_during_a_truncation),
 };
 
 TEST_MAIN("meanwhile", cases)

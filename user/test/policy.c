@@ -388,6 +388,30 @@ static void copies_stop_at_faults(void)
 	MUST(close(fd));
 }
 
+/* Notes of slots that were made before notes were switched off are no entries, whoever removes the pages. */
+static void old_notes_are_no_entries(void)
+{
+	volatile char *where = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int error = store("/proc/policy", "hpte.slot=noted");
+
+	CHECK(where != MAP_FAILED);
+	CHECK(error == 0 || error == -ENODEV);
+	for (unsigned int i = 0; i < PAGES; i++)
+		where[i * PAGE] = 1;
+	if (error == 0)
+		CHECK_EQUAL(store("/proc/policy", "hpte.slot=search"), 0);
+	CHECK_EQUAL(store("/proc/policy", "pte.update=batch"), 0);
+	MUST(madvise((void *)where, PAGES * PAGE, MADV_DONTNEED));
+	CHECK_EQUAL(store("/proc/policy", "pte.update=range"), 0);
+	for (unsigned int i = 0; i < PAGES; i += 2)
+		CHECK_EQUAL(where[i * PAGE], 0);
+	for (unsigned int i = 0; i < PAGES; i++) {
+		where[i * PAGE] = 2;
+		CHECK_EQUAL(where[i * PAGE], 2);
+	}
+	MUST(munmap((void *)where, PAGES * PAGE));
+}
+
 static int touch(void *page)
 {
 	return *(volatile char *)page;
@@ -494,7 +518,7 @@ static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(shootdown_changes_under_way),
 	CASE(bad_words_are_refused), CASE(counters_move),
 	CASE(old_forms_act), CASE(hash_size_is_as_chosen), CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay),
-	CASE(copies_stop_at_faults), CASE(faults_map_around), CASE(sockets_hand_over),
+	CASE(copies_stop_at_faults), CASE(old_notes_are_no_entries), CASE(faults_map_around), CASE(sockets_hand_over),
 };
 
 TEST_MAIN("policy", cases)

@@ -165,6 +165,14 @@ static void mapped_often(void)
 		CHECK(mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, one, 0) != MAP_FAILED);
 }
 
+/* By more areas than a part of a truncation has pages. */
+static void mapped_by_many(void)
+{
+	one = long_file();
+	for (int i = 0; i < 100; i++)
+		CHECK(mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, one, 0) != MAP_FAILED);
+}
+
 /* Memory of one process. ------------------------------------------------------------------------------------------- */
 
 #define TABLES_SIZE (256u * 4 * MB)
@@ -200,6 +208,14 @@ static void many_tables(void)
 		((char *)mapping)[at] = 1;
 }
 
+static void share_tables(const char *words)
+{
+	int fd = (int)MUST(open("/proc/policy", O_WRONLY));
+
+	CHECK_EQUAL(write(fd, words, strlen(words)), (ssize_t)strlen(words));
+	MUST(close(fd));
+}
+
 static void fork_once(void)
 {
 	const char *memory = mapping;
@@ -212,13 +228,33 @@ static void fork_once(void)
 	CHECK_EQUAL(status, 0);
 }
 
+/* The child shares the parent's page tables. */
+static void fork_sharing(void)
+{
+	share_tables("fork.tables=share");
+	fork_once();
+	share_tables("fork.tables=copy");
+}
+
+static void map_over_long(void)
+{
+	CHECK(mmap(mapping, SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == mapping);
+	CHECK_EQUAL(*(char *)mapping, 0);
+}
+
+static void protect_long(void)
+{
+	MUST(mprotect(mapping, SIZE, PROT_READ));
+	MUST(mprotect(mapping, SIZE, PROT_READ | PROT_WRITE));
+}
+
 static void discard_long(void)
 {
 	MUST(madvise(mapping, SIZE, MADV_DONTNEED));
 	CHECK_EQUAL(*(char *)mapping, 0);
 }
 
-#define AREAS_SIZE (24u * MB)
+#define AREAS_SIZE (16u * MB)
 
 /* Private mappings of one file of a megabyte, side by side: many areas, and few frames. */
 static void many_areas(void)
@@ -243,6 +279,41 @@ static void unmap_areas(void)
 static void discard_areas(void)
 {
 	MUST(madvise(mapping, AREAS_SIZE, MADV_DONTNEED));
+}
+
+#define SMALL_SIZE (16u * MB)
+
+/* Areas of a page. */
+static void small_areas(void)
+{
+	char *memory = mmap(NULL, SMALL_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(memory != MAP_FAILED);
+	for (unsigned at = 0; at < SMALL_SIZE; at += 2 * PAGE) {
+		memory[at] = 1;
+		MUST(mprotect(memory + at, PAGE, PROT_READ));
+	}
+	mapping = memory;
+}
+
+static void unmap_small(void)
+{
+	MUST(munmap(mapping, SMALL_SIZE));
+}
+
+static void map_over_small(void)
+{
+	CHECK(mmap(mapping, SMALL_SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == mapping);
+}
+
+static void protect_small(void)
+{
+	MUST(mprotect(mapping, SMALL_SIZE, PROT_READ | PROT_WRITE));
+}
+
+static void mark_small(void)
+{
+	MUST(madvise(mapping, SMALL_SIZE, MADV_DONTDUMP));
 }
 
 static void unmap_tables(void)
@@ -459,17 +530,30 @@ static const struct {
 	{ "pages: the end, from a mapping", long_mapped, nothing },
 	{ "pages: ftruncate, mapped", long_mapped_and_open, truncate_one },
 	{ "pages: ftruncate, mapped often", mapped_often, truncate_one },
+	{ "pages: ftruncate, mapped by many", mapped_by_many, truncate_one },
 	{ "memory: fork", private_memory, fork_once },
+	{ "memory: fork, tables shared", private_memory, fork_sharing },
+	{ "memory: mmap over it", private_memory, map_over_long },
+	{ "memory: mprotect", private_memory, protect_long },
 	{ "memory: munmap", private_memory, unmap_long },
 	{ "memory: madvise", private_memory, discard_long },
 	{ "memory: exec", private_memory, exec_hello },
 	{ "memory: the end", private_memory, nothing },
+	{ "threads: mmap over it", private_memory_of_two, map_over_long },
+	{ "threads: mprotect", private_memory_of_two, protect_long },
 	{ "threads: munmap", private_memory_of_two, unmap_long },
 	{ "threads: madvise", private_memory_of_two, discard_long },
 	{ "areas: fork", many_areas, fork_once },
 	{ "areas: munmap", many_areas, unmap_areas },
 	{ "areas: madvise", many_areas, discard_areas },
 	{ "areas: the end", many_areas, nothing },
+	{ "small areas: fork", small_areas, fork_once },
+	{ "small areas: munmap", small_areas, unmap_small },
+	{ "small areas: mmap over them", small_areas, map_over_small },
+	{ "small areas: mprotect", small_areas, protect_small },
+	{ "small areas: madvise", small_areas, mark_small },
+	{ "small areas: the end", small_areas, nothing },
+	{ "tables: fork, tables shared", many_tables, fork_sharing },
 	{ "tables: fork", many_tables, fork_once },
 	{ "tables: munmap", many_tables, unmap_tables },
 	{ "tables: the end", many_tables, nothing },
