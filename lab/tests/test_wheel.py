@@ -1,12 +1,16 @@
 """The wheel, installed in an environment of its own, outside of the checkout and without a cross compiler."""
 
+import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from collections.abc import Mapping
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -91,6 +95,27 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
 
 def test_one_wheel_serves_every_python_from_the_least(wheel: Path) -> None:
     assert "-cp311-abi3-" in wheel.name
+
+
+def test_it_names_every_package_that_it_imports(wheel: Path) -> None:
+    """The other tests find packages of the tests' environment, which pip would not install."""
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        about = archive.read(metadata).decode()
+        modules = [archive.read(name) for name in archive.namelist() if name.endswith(".py")]
+    required = {re.sub("[-_.]+", "-", name).lower() for name in re.findall(r"^Requires-Dist: ([\w.-]+)", about, re.M)}
+    imported: set[str] = set()
+    for module in modules:
+        for node in ast.walk(ast.parse(module)):
+            if isinstance(node, ast.Import):
+                imported.update(name.name.partition(".")[0] for name in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                imported.add(node.module.partition(".")[0])
+    providers = packages_distributions()
+    others = imported - set(sys.stdlib_module_names) - {"pagewalk"}
+    assert others
+    missing = [name for name in others if not required & {found.lower() for found in providers.get(name, [])}]
+    assert missing == []
 
 
 def test_it_says_its_version_and_lists_the_packaged_machines(installed: Installed) -> None:

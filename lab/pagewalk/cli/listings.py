@@ -48,7 +48,8 @@ def show_programs(as_json: Json = False) -> None:
         print_json(listed)
         return
     out.print(table("Programs", ["name"], ([name] for name in listed)))
-    say(err, "what each measures, and its arguments: user/bench/README.md")
+    about = home().root / "user" / "bench" / "README.md"
+    say(err, f"what each measures, and its arguments: {about}")
 
 
 def _marked(policy: policies.Policy) -> list[str]:
