@@ -31,7 +31,7 @@ _LINUX_LINE_MOST = 2047
 """How many words Linux hands to init, and how many bytes its command line has (init/main.c, asm/setup.h)."""
 
 _LINUX_BOARDS = "mpc83xx (603, 604, 750), mpc86xx (604, 750) or mpc8xx (8xx)"
-_LINUX_BOOT_MOST = 2_000_000_000
+_LINUX_BOOT_MOST = 1_000_000_000
 """Instructions until init is ready: a boot takes a tenth of this at most, and a kernel that hangs must end."""
 _BOARD = "board.kind"
 _CONTROLLER, _PLAIN = "interrupt-controller", "i8259"

@@ -13,7 +13,19 @@ import pytest
 from pagewalk.paths import home
 
 # Made by `make docs` and `make bench`.
-GENERATED = {"osdi99", "ols03", "lkml05", "sosp93", "undeadly07", "smp", "beyond", "memories", "validation", "bench"}
+GENERATED = {
+    "linux",
+    "osdi99",
+    "ols03",
+    "lkml05",
+    "sosp93",
+    "undeadly07",
+    "smp",
+    "beyond",
+    "memories",
+    "validation",
+    "bench",
+}
 
 # What looks like a measured quantity: a share, a factor, a time, a bandwidth, a count of cycles, a fraction of a speed.
 QUANTITY = re.compile(
@@ -79,6 +91,7 @@ def pages() -> Iterator[Path]:
     root = home().root
     yield from (root / "README.md", root / "user" / "bench" / "README.md")
     yield from (page for page in sorted((root / "docs").rglob("*.md")) if page.stem not in GENERATED)
+    yield from sorted((root / "subjects").rglob("*.md"))
     yield from sorted((root / "experiments").glob("*.toml"))
     yield root / "lab" / "pagewalk" / "policies.toml"
 
