@@ -186,6 +186,7 @@ WRONG = (
     (["--set", "x"], "--set", "name=values"),
     (["-m", "ppc604-13", "-p", "tlb.cutoff=off,20"], "--machine", "ppc604-133"),
     (["-p", "tlb.cutoff=off,20", "--flame", "x.png"], "--flame", ".json"),
+    (["-p", "tlb.cutoff=off,20", "--flame", "/nothere/x.json"], "--flame", "/nothere"),
     (["-p", "tlb.cutoff=off,20", "--file", "/nothere"], "--file", "/nothere"),
     (["-p", "tlb.cutoff=off,20", "--seeds", "0"], "--seeds", "1"),
     (["-p", "tlb.cutoff=off,20", "--seeds", "many"], "--seeds", "integer"),

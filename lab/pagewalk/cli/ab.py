@@ -189,6 +189,8 @@ def compare_choices(
     if flame is not None:
         with options.option("--flame"):
             flame_difference.writer(flame)
+            if not flame.parent.is_dir():
+                raise BadInput(f"{flame.parent} is no folder", hint="make it, or name another file")
             if len(chosen) == 1 and baseline is None:
                 raise BadInput("with one combination there is no difference", hint="give a policy two values")
     with options.option("--file"):
