@@ -139,7 +139,7 @@ def describe(event: Event) -> str:
         return f"{words}; {where}"
     if event.kind == "exception":
         return f"exception {event.vector}; {where}"
-    return f"switch from address space {event.previous} to {event.context}; {where}"
+    return f"switch from address space {event.previous} to {event.context}; {event.program or 'kernel'} ran before"
 
 
 def _owner(vsid: int, kernel: set[int], user: set[int]) -> str:

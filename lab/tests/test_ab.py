@@ -161,7 +161,7 @@ def test_the_command_from_the_first_run_to_a_baseline(here: Here, tmp_path: Path
     assert json.loads(flame.read_text())["profiles"][0]["weights"]
     status, printed, said = here.run([*both[:-2], "--csv", *program])
     rows = list(csv.reader(io.StringIO(printed)))
-    assert rows[0][1:] == ["what moved", "tlb.cutoff=off", "tlb.cutoff=20", "change"]
+    assert rows[0] == ["group", "what moved", "tlb.cutoff=off", "tlb.cutoff=20", "change"]
     assert all(len(row) == len(rows[0]) for row in rows)
     assert "next" not in said
     found = json.loads(here.run([*both[:-2], "--json", *program])[1])

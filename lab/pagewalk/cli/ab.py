@@ -82,7 +82,7 @@ def print_difference(first: Side, second: Side, found: Sequence[Moved], top: int
     heads, title = [first.label, second.label], f"{first.label} → {second.label}"
     if form.form == "table" and max(map(len, heads)) > _HEAD_MOST:
         heads, title = ["before", "after"], f"before: {first.label}; after: {second.label}"
-    columns = ["", "what moved", f">{heads[0]}", f">{heads[1]}", ">change"]
+    columns = ["group", "what moved", f">{heads[0]}", f">{heads[1]}", ">change"]
     rows: list[list[str | Shown]] = []
     for moved in _shown(found, top):
         one, other = moved.medians

@@ -262,7 +262,7 @@ def print_summary(watched: Watched, title: str) -> None:
     err.print(
         table(
             title,
-            ["", ">count", ""],
+            ["what", ">count", "detail"],
             ([line.name, f"{line.count:,}", line.share] for line in summary.overview(counters, watched.machine.clock)),
         )
     )
