@@ -66,7 +66,7 @@ macro_rules! policies {
                 match self { $(Self::$part(policy) => policy.free_ways(ways),)* }
             }
 
-            #[inline]
+            #[inline(always)]
             pub(super) fn used(&mut self, set: usize, way: u8) {
                 match self { $(Self::$part(policy) => policy.used(set, way),)* }
             }

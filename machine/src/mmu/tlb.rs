@@ -301,7 +301,7 @@ impl Tlb {
     }
 
     /// Looks a tag up as an access: a hit becomes most recently used.
-    #[inline]
+    #[inline(always)]
     pub fn access(&mut self, tag: u64) -> Option<TlbEntry> {
         let set = self.set_of(tag as u32);
         self.arrange(set);
