@@ -86,12 +86,12 @@ class _Document(_Model):
 
 
 def read_speedscope(path: Path) -> dict[tuple[str, ...], int]:
-    """The weight of each stack in a speedscope file that `profile --speedscope` wrote; BadInput if it is none."""
+    """The weight of each stack in a speedscope file that `profile --flame FILE.json` wrote; BadInput if it is none."""
     try:
         document = _Document.model_validate_json(read_file(path))
     except ValidationError:
         raise BadInput(
-            f"{path}: no speedscope file with samples", hint="make one: pagewalk profile --speedscope FILE -- PROG"
+            f"{path}: no speedscope file with samples", hint="make one: pagewalk profile --flame FILE.json -- PROG"
         ) from None
     names = [frame.name for frame in document.shared.frames]
     found: dict[tuple[str, ...], int] = {}

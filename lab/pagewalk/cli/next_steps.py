@@ -20,8 +20,12 @@ NEXT: Mapping[str, tuple[str, ...]] = {
         "pagewalk see -- PROG for a flame graph and more",
         "pagewalk ab -p POLICY=A,B -- PROG for what a policy changes",
     ),
-    "see": ("--misses N for more of them", "pagewalk trace --translation -o misses.json -- PROG for all, for scripts"),
     "trace": ("pagewalk profile -- PROG for the cycles of each function",),
+    "see": (
+        "--misses N for more of them",
+        "pagewalk watch --paused -- PROG to step in the terminal",
+        "pagewalk trace --translation -o misses.json -- PROG for all misses, for scripts",
+    ),
     "dump": ("--at CYCLE for another instant", "--json for all of the state"),
     "gdb": ("pagewalk profile -- PROG for the cycles of each function",),
     "compare": ("pagewalk results lists the runs", "pagewalk ab -p POLICY=A,B -- PROG runs and compares"),

@@ -16,6 +16,8 @@ from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import BadInput, WrongOption
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 
+_FOLDED = (".folded", ".txt")
+"""The suffixes of files with folded stacks."""
 _POINTS = 48
 """Looks at TLB and hash table over a run."""
 
@@ -79,12 +81,15 @@ def profile(
     snapshot_file: options.From = None,
     top: Annotated[int, typer.Option(min=1, help="Functions to list.")] = 25,
     stacks: Annotated[bool, typer.Option("--stacks", help="List call stacks instead of functions.")] = False,
-    folded: Annotated[Path | None, typer.Option(help="Write folded stacks, for flame-graph programs.")] = None,
-    speedscope: Annotated[Path | None, typer.Option(help="Write a file for speedscope, and for --diff.")] = None,
-    flame: Annotated[Path | None, typer.Option(help="Write a flame graph as SVG.")] = None,
+    flame: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a flame graph: FILE.json (speedscope, and for --diff) or FILE.folded (folded stacks)."
+        ),
+    ] = None,
     diff: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(help="Compare two files that --speedscope wrote; nothing is run.", metavar="BEFORE AFTER"),
+        typer.Option(help="Compare two files FILE.json of --flame; nothing is run.", metavar="BEFORE AFTER"),
     ] = None,
     boot: Annotated[bool, typer.Option("--boot", help="Count boot and power-off, too.")] = False,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
@@ -95,7 +100,7 @@ def profile(
     Only the program's own time is shown, from its start to its end; `--boot` shows the whole run.
 
     Examples: `pagewalk profile -- ./hello`, `pagewalk profile --stacks -- ./hello`,
-    `pagewalk profile --speedscope new.json -- ./hello`, `pagewalk profile --diff old.json new.json`
+    `pagewalk profile --flame new.json -- ./hello`, `pagewalk profile --diff old.json new.json`
     """
     if diff is not None:
         if command or snapshot_file:
@@ -103,19 +108,19 @@ def profile(
         with options.option("--diff"):
             _difference(diff, top, as_json=as_json)
         return
+    if flame is not None and flame.suffix not in {".json", *_FOLDED}:
+        raise WrongOption(
+            f"--flame: {flame}: the suffix names no format",
+            hint="write FILE.json for speedscope, FILE.folded for folded stacks",
+        )
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
     loaded.record_profile(None if boot else guest.PROGRAM_REGION)
     watched = watch(loaded, limit, quiet=as_json)
     rows = profiles.stack_rows(watched.machine.profile_stacks())
     name = " ".join(command or [str(snapshot_file)])
-    if folded:
-        write_text(folded, watched.machine.profile_folded())
-    if speedscope:
-        write_text(speedscope, profiles.write_speedscope(rows, name))
-    if flame:
-        from pagewalk.report import flame as graph  # noqa: PLC0415 - only here, and the plots are slow to import
-
-        write_text(flame, graph.draw(watched.machine.profile_folded()))
+    if flame is not None:
+        text = watched.machine.profile_folded() if flame.suffix in _FOLDED else profiles.write_speedscope(rows, name)
+        write_text(flame, text)
     if as_json and stacks:
         print_json(rows)
     elif as_json:
