@@ -122,6 +122,9 @@ def test_a_miss_is_stepped_through(page: Path) -> None:
     assert 'class="slot match now-part"' in match
     assert match.count('class="slot other"') == 4
     assert "Cycle 4,000" in match
+    assert "Before flush 1" in match
+    assert "the hash table 300 and 20" in match
+    assert match.count(" gone") > 10
     absent = shown(page, "miss=2&step=14")
     assert "Not found: page fault" in absent
 

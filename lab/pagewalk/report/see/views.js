@@ -53,13 +53,14 @@ function groupRow(miss, which, current, done) {
       const read = step.source;
       slot.html = step.found === "empty" ? "empty" : `VSID ${read.vsid.slice(2)}<br>page ${read.page_index.slice(2)}`;
     }
-    slot.took = (slot.took || 0) + step.took;
+    if (step.software) slot.time = "at " + step.at;
+    else slot.time = String(Number(slot.time || 0) + step.took);
   });
   const active = steps[view.step].part === which ? steps[view.step].slot : -1;
   const cells = slots.map((slot, n) =>
-    `<div class="slot ${slot.state}${n === active ? " now-part" : ""}"><b>slot ${n}${slot.took !== undefined ? ": " + slot.took : ""}</b>${slot.html}</div>`);
+    `<div class="slot ${slot.state}${n === active ? " now-part" : ""}"><b>slot ${n}${slot.time ? ": " + slot.time : ""}</b>${slot.html}</div>`);
   const address = miss[which];
-  return `<div class="group${done.has("hash") ? "" : " later"}"><small>${which} group, at ${escaped(address)}; the number beside a slot is its cycles</small><div class="slots">${cells.join("")}</div></div>`;
+  return `<div class="group${done.has("hash") ? "" : " later"}"><small>${which} group, at ${escaped(address)}; the number beside a slot is ${data.kind === "hash" ? "its cycles" : "the cycle at which it was read"}</small><div class="slots">${cells.join("")}</div></div>`;
 }
 
 function levelsRow(current, done) {
@@ -191,13 +192,16 @@ function showInstant() {
   view.instant = Math.max(0, Math.min(view.instant, count - 1));
   at("instant").value = String(view.instant);
   const state = data.instants[view.instant];
-  const flush = data.flushes[view.flush];
+  // The slider may stand at the edge of a flush, too; the end of one may be the beginning of the next.
+  const edge = (flush) => flush && (flush.before === view.instant || flush.after === view.instant);
+  const chosen = edge(data.flushes[view.flush]) ? view.flush : data.flushes.findIndex(edge);
+  const flush = data.flushes[chosen];
   const before = flush && flush.before === view.instant;
   const other = before ? data.instants[flush.after] : undefined;
   let words = `Cycle ${grouped(state.cycle)}, ${(((state.cycle - data.begin) / data.clock) * 1000).toPrecision(4)} ms after the program's start.`;
-  if (flush && (before || flush.after === view.instant)) {
+  if (flush) {
     const [from, to] = [data.instants[flush.before], data.instants[flush.after]];
-    words += ` Flush ${view.flush + 1} (${mono(flush.function)}, ${cyclesOf(flush.cycles)}): the TLBs had ${valid(from)} entries before and ${valid(to)} after`;
+    words += ` ${before ? "Before" : "After"} flush ${chosen + 1} (${mono(flush.function)}, ${cyclesOf(flush.cycles)}): the TLBs had ${valid(from)} entries before and ${valid(to)} after`;
     if (from.hash) words += `, the hash table ${grouped(from.hash.used)} and ${grouped(to.hash.used)}`;
     words += before ? ". Marked entries are gone afterwards." : ".";
   }
@@ -208,6 +212,10 @@ function showInstant() {
 <div class="legend">${SHADES.map((shade, n) => `<span style="--c:${shade}">${n}${n === 8 ? " (full)" : ""}</span>`).join("")}</div><canvas class="table" id="table" role="img" aria-label="valid entries in each group of the hash table"></canvas>`;
   }
   at("instant-view").innerHTML = html;
+  at("flushes").querySelectorAll("button").forEach((button) => {
+    const now = flush && Number(button.dataset.flush) === chosen && (button.dataset.side === "before") === before;
+    button.classList.toggle("main", Boolean(now));
+  });
   if (state.hash) drawTable(at("table"), state, other && other.hash ? other : undefined);
 }
 
