@@ -485,8 +485,8 @@ void mm_brk_init(struct mm *mm, uaddr_t start)
 }
 
 /*
- * From the top, in parts: mm->brk is the end of the heap whenever other threads run. Stops when one of them moves it, or
- * when a part cannot be removed.
+ * From the top, in parts: mm->brk is the end of the heap whenever other threads run. Stops when one of them moves it,
+ * or when a part cannot be removed.
  */
 static void heap_shrink(struct mm *mm, uaddr_t address)
 {

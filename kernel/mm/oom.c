@@ -43,7 +43,7 @@ static u32 pages_of_space(struct mm *mm)
 	       mm->area_count * (u32)sizeof(struct vma) / PAGE_SIZE;
 }
 
-/* Pages of address spaces that only the task still has: one that it builds, the one that it frees, those that follow. */
+/* Pages of address spaces that only the task has: one that it builds, one that it frees, and those that follow. */
 static u32 pages_of_other_spaces(const struct task *task)
 {
 	u32 pages = task->next_mm ? pages_of_space(task->next_mm) : 0;

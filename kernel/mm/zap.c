@@ -181,7 +181,8 @@ static uaddr_t first_mapped(const struct mm *mm, uaddr_t start, uaddr_t end)
 		if (!pte_none(pte_get(entry)))
 			return start;
 		/* Most of a large area is empty: go by cache lines. */
-		start += (start >> PAGE_SHIFT) % PTE_LINE == 0 && pte_line_none(entry) ? PTE_LINE << PAGE_SHIFT : PAGE_SIZE;
+		start += (start >> PAGE_SHIFT) % PTE_LINE == 0 && pte_line_none(entry) ? PTE_LINE << PAGE_SHIFT
+										       : PAGE_SIZE;
 	}
 	return start;
 }

@@ -160,7 +160,8 @@ impl Machine {
 
     /// Runs until the guest stops, or until that many cycles or instructions since reset.
     ///
-    /// Gives the kind of stop (`power-off`, `limit`, `fatal`, `batch`: see `listen`), the guest's status, and the stop in words.
+    /// Gives the kind of stop (`power-off`, `limit`, `fatal`, `batch`: see `listen`), the guest's status, and the stop
+    /// in words.
     fn run(&self, py: Python<'_>, cycles: u64, instructions: u64) -> (&'static str, u32, String) {
         py.detach(|| {
             let mut session = self.session();

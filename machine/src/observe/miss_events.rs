@@ -137,8 +137,8 @@ impl MissEvent {
     }
 }
 
-/// PowerPC kernels keep trees of two levels of 1024 words each, beside a hash table or alone; the 8xx's registers address
-/// such. That an access reads one is judged by its place in the page.
+/// PowerPC kernels keep trees of two levels of 1024 words each, beside a hash table or alone. The 8xx's registers
+/// address such trees. An access counts as a read of a tree by its place in the page.
 impl TlbMiss {
     fn group_of(&self, pa: u32) -> Option<(&'static str, bool)> {
         let Tables::Hash { segment, sdr1 } = self.tables else {
