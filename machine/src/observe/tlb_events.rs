@@ -75,7 +75,7 @@ pub struct Step {
 }
 
 /// The most steps of one walk that are noted.
-pub const STEPS_MOST: usize = 64;
+pub const STEPS_MOST: usize = 128;
 
 /// What the TLB's set held at the last miss, and the steps of the walks since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
