@@ -37,6 +37,7 @@ use crate::observe::listener::{Filter, Heard, Listener};
 use crate::observe::profile::{Profile, ProfileRow, StackRow};
 use crate::observe::regions::Region;
 use crate::observe::sanitizers::{SanitizerSet, Sanitizers};
+use crate::observe::silence;
 use crate::observe::symbolize::Symbolizer;
 use crate::observe::tlb_events::TlbNote;
 use crate::observe::trace::{Trace, Window};
@@ -464,10 +465,10 @@ impl Session {
             && board != BoardKind::Prep
             && self.printed().is_empty()
         {
-            let (_, console) = board.tree().stdout;
-            text += &format!(
-                "\nnothing was printed on {console}; a kernel needs a driver for its ns16550 (Linux: SERIAL_8250_CONSOLE and SERIAL_OF_PLATFORM)"
-            );
+            let processor = self.machine.processor();
+            let symbols = processor.observers.symbols.kernel();
+            let (tree, ram) = (board.tree(), self.machine.uncore().ram.bytes());
+            text += &silence::explain(tree.stdout.1, tree.compatible, symbols, ram);
         }
         for warning in self.warnings() {
             text += "\nwarning: ";

@@ -365,6 +365,39 @@ fn an_access_that_nothing_answers_ends_the_run_and_says_where() {
     );
 }
 
+/// A kernel that ends before its console begins: the end says whether it has a driver, and what its log holds.
+#[test]
+fn a_silent_kernels_log_is_shown() {
+    let (machine, kind) = MPC83XX;
+    let driver = ".globl univ8250_console_init\nuniv8250_console_init: blr\n";
+    let log = ".globl __log_buf\n.type __log_buf, @object\n.size __log_buf, 0x40\n__log_buf: .long 7\n\
+               .ascii \"No suitable machine\"\n.byte 0\n.zero 0x28\n";
+    let has = "has a driver for its ns16550";
+    let lacks = "SERIAL_8250_CONSOLE";
+    let logged = "the last messages in the kernel's memory:\n  No suitable machine";
+    let tree = "the device tree describes MPC8313ERDB";
+    for (parts, expected, not) in [
+        ("", [lacks, tree], logged),
+        (driver, [has, tree], lacks),
+        (log, [lacks, logged], has),
+    ] {
+        let source = format!("_start: b _start\n{parts}");
+        let mut session = Program::new(&source).session(machine, &[kind]);
+        let stop = session.run(LIMITS);
+        let message = session.explain(&stop);
+        for text in expected {
+            assert!(message.contains(text), "{message}");
+        }
+        assert!(!message.contains(not), "{message}");
+    }
+    // One that has printed says nothing of it.
+    let source =
+        format!("_start: load 5, {UART_83XX:#x}\n li 6, 'o'\n stb 6, 0(5)\n1: b 1b\n{log}");
+    let mut session = Program::new(&source).session(machine, &[kind]);
+    let stop = session.run(LIMITS);
+    assert!(!session.explain(&stop).contains("nothing was printed"));
+}
+
 #[test]
 fn the_loader_does_what_linux_expects() {
     for ((machine, kind), reach) in [

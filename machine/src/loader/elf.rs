@@ -8,6 +8,7 @@ use object::{BigEndian, Object as _, ObjectSymbol as _, SymbolKind, SymbolSectio
 
 use serde::{Deserialize, Serialize};
 
+use super::linux::LOG as LINUX_LOG;
 use super::{LoadError, Symbol, SymbolTable};
 use crate::config::MEMORY_MOST;
 
@@ -229,14 +230,13 @@ fn named_symbols(image: &ElfFile32<'_, BigEndian>) -> Vec<Symbol> {
                 || symbol.kind() == SymbolKind::Label
                 || symbol.kind() == SymbolKind::Unknown
         })
-        .filter(|symbol| {
-            !matches!(
-                symbol.kind(),
-                SymbolKind::Section | SymbolKind::File | SymbolKind::Data | SymbolKind::Tls
-            )
-        })
         .filter_map(|symbol| {
             let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+            match symbol.kind() {
+                SymbolKind::Section | SymbolKind::File | SymbolKind::Tls => return None,
+                SymbolKind::Data if name != LINUX_LOG => return None,
+                _ => {}
+            }
             // Absolute symbols of the linker script name no code, even if their value equals an address.
             if symbol.section() == SymbolSection::Absolute && !name.starts_with("__cause_") {
                 return None;

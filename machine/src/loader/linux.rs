@@ -4,6 +4,10 @@
 use super::{ElfImage, LoadError};
 use crate::config::{BoardKind, MachineConfig};
 
+/// The variable that holds what Linux has logged, before a console takes it and after. Of all variables of a kernel
+/// only this one is among the symbols.
+pub const LOG: &str = "__log_buf";
+
 /// What each Linux says of itself (`linux_banner`).
 const BANNER: &[u8] = b"Linux version ";
 

@@ -13,6 +13,7 @@ pub use boot::{Boot, Chunk, read_file};
 pub use cpio::{CpioFile, files as cpio_files};
 pub use elf::{CauseRange, ElfImage, Segment};
 pub use error::LoadError;
+pub use linux::LOG as LINUX_LOG;
 pub use symbols::{Symbol, SymbolTable};
 pub(crate) use tree::clocks;
 pub use tree::{Target, device_tree};

@@ -10,6 +10,7 @@ pub mod pollution;
 pub mod profile;
 pub mod regions;
 pub mod sanitizers;
+pub mod silence;
 pub mod stacks;
 pub mod symbolize;
 pub mod tlb_events;

@@ -303,8 +303,9 @@ impl Entry {
         let extended = self.rpn & 0x200 != 0;
         let protection = self.rpn >> 10 & 3;
         if extended {
-            // Read only, or executable, for the supervisor; the codes 1x are reserved.
-            return protection == 1 && !as_user && !store;
+            // Read only, or executable, for the supervisor. The codes 1x are reserved. Here their first bit is not
+            // looked at: Linux sets it in the descriptor of each large page, read-only ones included.
+            return protection & 1 != 0 && !as_user && !store;
         }
         match (protection, as_user) {
             (0, user) => !user,
