@@ -379,7 +379,7 @@ static bool rest_cut_off(struct vma *vma, uaddr_t at, u32 flags)
 	return true;
 }
 
-/* Gives an area, or as much of it as is done when others wait, new rights. Returns the end of that. */
+/* Gives an area, or as much of it as is done when others wait, new rights. Returns the end of what has them now. */
 static uaddr_t area_protect(struct vma *vma, u32 rights)
 {
 	u32 before = vma->flags;
@@ -397,9 +397,7 @@ static uaddr_t area_protect(struct vma *vma, u32 rights)
 		if (stop < vma->end && rest_cut_off(vma, stop, before))
 			break;
 	}
-	stop = vma->end;
-	vma_merge(vma);
-	return stop;
+	return vma_merge(vma)->end;
 }
 
 static bool may_protect(const struct vma *vma, u32 rights)

@@ -178,6 +178,28 @@ static void a_stack_grows_into_a_mapping(void)
 	end_writer(writer);
 }
 
+/* Protecting areas of two kinds, while others run, leaves one area: all of it moves in one call. */
+static void an_mprotect_that_joins_areas(void)
+{
+	const unsigned int size = 800 * PAGE;
+	char *memory = mmap(NULL, 2 * size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *to = memory + size;
+	struct writer places = { memory, 2 * PAGE, 400 };
+	pid_t writer;
+
+	CHECK(memory != MAP_FAILED);
+	writer = start_writer(&places);
+	for (int round = 0; round < ROUNDS; round++) {
+		CHECK(mmap(memory, size, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == memory);
+		for (unsigned int at = 0; at < size; at += 2 * PAGE)
+			MUST(mprotect(memory + at, PAGE, PROT_READ | PROT_WRITE));
+		shared->calls = 1;
+		MUST(mprotect(memory, size, PROT_READ));
+		shared->calls = 0;
+		CHECK(mremap(memory, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
+	}
+	end_writer(writer);
+}
+
 /* What a thread does while the other one is in a long call. */
 static struct act {
 	int (*meanwhile)(void);
@@ -420,8 +442,9 @@ static void a_signal_while_the_leader_ends(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(a_write_into_a_fork), CASE(a_stack_grows_into_a_mapping), CASE(a_signal_while_the_leader_ends),
-	CASE(a_munmap_that_fails_halfway), CASE(a_heap_that_two_make_smaller), CASE(a_fork_during_a_truncation),
+	CASE(a_write_into_a_fork), CASE(a_stack_grows_into_a_mapping), CASE(an_mprotect_that_joins_areas),
+	CASE(a_signal_while_the_leader_ends), CASE(a_munmap_that_fails_halfway), CASE(a_heap_that_two_make_smaller),
+	CASE(a_fork_during_a_truncation),
 };
 
 TEST_MAIN("meanwhile", cases)
