@@ -154,7 +154,7 @@ bool removal_forbids_growth(const struct mm *mm, uaddr_t from, uaddr_t to)
 	const struct removal *r;
 
 	list_for_each_entry(r, &mm->removals, link)
-		if (from > r->start && (from < r->end || (r->replaces && to < r->end)))
+		if (from >= r->at && (from < r->end || (r->replaces && to < r->end)))
 			return true;
 	return false;
 }

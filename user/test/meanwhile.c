@@ -286,6 +286,37 @@ static void a_munmap_that_fails_halfway(void)
 	pthread_join(thread, NULL);
 }
 
+static int grow_where_it_is_free(void)
+{
+	char *at = mmap(leaving + 6 * MB, PAGE, PROT_READ | PROT_WRITE,
+			MAP_FIXED_NOREPLACE | MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1, 0);
+
+	if (at == MAP_FAILED)
+		return 0;
+	at[-(int)PAGE] = 1;
+	return 1;
+}
+
+/* What another thread maps where munmap has been already is not what munmap removes: it can grow. */
+static void a_stack_where_munmap_has_been(void)
+{
+	const unsigned int size = 12 * MB;
+	pthread_t thread;
+
+	/* QEMU's user mode has no stacks that grow. */
+	if (access("/proc/policy", F_OK))
+		return;
+	leaving = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(leaving != MAP_FAILED);
+	memset(leaving, 1, size);
+	thread = start_acting(grow_where_it_is_free);
+	act.waits = 2;
+	MUST(munmap(leaving, size));
+	while (!act.done)
+		sleep_us(100);
+	pthread_join(thread, NULL);
+}
+
 static int lower_the_heap(void)
 {
 	return sbrk(-(int)MB) != (void *)-1;
@@ -444,7 +475,7 @@ static void a_signal_while_the_leader_ends(void)
 static const struct test_case cases[] = {
 	CASE(a_write_into_a_fork), CASE(a_stack_grows_into_a_mapping), CASE(an_mprotect_that_joins_areas),
 	CASE(a_signal_while_the_leader_ends), CASE(a_munmap_that_fails_halfway), CASE(a_heap_that_two_make_smaller),
-	CASE(a_fork_during_a_truncation),
+	CASE(a_stack_where_munmap_has_been), CASE(a_fork_during_a_truncation),
 };
 
 TEST_MAIN("meanwhile", cases)
