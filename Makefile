@@ -137,7 +137,7 @@ LINUX := linux-6.1
 linux-kernels: ready
 	$(call heading,Linux from Debian's source: some minutes for each kernel$(comma) once)
 	$(PAGEWALK) subjects build $(LINUX)-bare-mpc83xx $(LINUX)-bare-mpc8xx $(LINUX)-default-mpc83xx \
-		$(LINUX)-bare-kfence $(LINUX)-bare-4k $(LINUX)-bare-nobats $(LINUX)-bare-pin \
+		$(LINUX)-default-mpc8xx $(LINUX)-bare-kfence $(LINUX)-bare-4k $(LINUX)-bare-nobats $(LINUX)-bare-pin \
 		$(LINUX)-bare-mpc86xx-smp
 
 linux: linux-kernels

@@ -59,13 +59,26 @@ def _line_of(row: Row, theirs: Mapping[str, Path]) -> str:
     return f"{row.program} heap={more * 4096}"
 
 
+def _core(machine: str) -> str:
+    file = wanted(ROOT / "machines" / f"{machine}.toml", "name a file of machines/")
+    return str(tomllib.loads(file.read_text())["core"]["kind"])
+
+
+def _check_floats(machine: str, theirs: Mapping[str, Path]) -> None:
+    """LmBench computes its figures with floating-point numbers, which neither an 8xx nor our kernel does."""
+    if _core(machine) == "8xx" and any(map(built.computes_in_registers, theirs.values())):
+        raise Missing(
+            f"{machine} has no floating-point unit, and our kernel emulates none: LmBench's programs would end by "
+            "SIGILL; build them and their C library with -msoft-float, or name another machine"
+        )
+
+
 def _policies(chosen: argparse.Namespace) -> list[str]:
     """The words of the named set of policies, for the machine's core."""
     if not chosen.named:
         return []
-    file = wanted(ROOT / "machines" / f"{chosen.machine}.toml", "name a file of machines/")
-    core = tomllib.loads(file.read_text())["core"]["kind"]
-    return [f"{name}={value}" for name, value in policies.expanded({policies.NAMED: chosen.named}, core).items()]
+    named = policies.expanded({policies.NAMED: chosen.named}, _core(chosen.machine))
+    return [f"{name}={value}" for name, value in named.items()]
 
 
 def _image(theirs: Mapping[str, Path], rows: Sequence[Row], ours: Sequence[str], init: bytes | None) -> bytes:
@@ -136,6 +149,7 @@ def _compare(chosen: argparse.Namespace) -> int:
     """Prints the table; returns the number of rows without a figure of one side."""
     rows = [row for row in ROWS if not chosen.rows or row.name in chosen.rows]
     theirs = built.wanted_programs(chosen.folder, {row.command.split()[0] for row in rows} | set(HELPERS))
+    _check_floats(chosen.machine, theirs)
     options = " ".join(["quiet", *_policies(chosen), chosen.options]).strip()
     memory = _MEMORY_WITH_LINUX if chosen.kernel else _MEMORY
     own = _boot(targets.MachineTarget(chosen.machine, options, memory=memory), rows, theirs)

@@ -17,6 +17,9 @@ KIND = "a static executable for 32-bit big-endian PowerPC (ELF)"
 # How many names a message lists.
 _NAMES_MOST = 12
 
+# Tag_GNU_Power_ABI_FP, and its values of registers for double and for single precision.
+_ABI_FP, _HARD_FLOAT = 4, (1, 3)
+
 # The errors that reading a damaged ELF file may raise.
 _DAMAGED = (ELFError, OSError, ValueError, KeyError, OverflowError)
 
@@ -38,6 +41,20 @@ def fault(path: Path) -> str:
     except _DAMAGED as error:
         return f"not an ELF file ({error})" if str(error) else "not an ELF file"
     return ""
+
+
+def computes_in_registers(path: Path) -> bool:
+    """Whether the compiler used floating-point registers (Tag_GNU_Power_ABI_FP); False if the program does not say."""
+    try:
+        with path.open("rb") as file:
+            section = ELFFile(file).get_section_by_name(".gnu.attributes")
+            data = section.data() if section else b""
+    except _DAMAGED:
+        return False
+    # "A", the length, "gnu", the tag and length of what holds for the file, then pairs of a tag and a value.
+    pairs = data.partition(b"gnu\0\x01")[2][4:]
+    values = dict(zip(pairs[::2], pairs[1::2], strict=False))
+    return values.get(_ABI_FP, 0) & 3 in _HARD_FLOAT
 
 
 def wanted_programs(folder: Path, names: Iterable[str]) -> dict[str, Path]:
