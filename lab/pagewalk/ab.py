@@ -102,9 +102,20 @@ class Moved:
         """The median of the differences."""
         return statistics.median(self.differences)
 
-    def share(self, difference: float) -> float | None:
-        """A difference as a share of the first side's median; None where that is 0."""
-        return difference / self.medians[0] if self.medians[0] else None
+    @property
+    def shares(self) -> list[float]:
+        """How far it moved with each placement as a share of that placement's first value, the least first.
+
+        Empty if a first value is 0.
+        """
+        if not all(self.first):
+            return []
+        return sorted((other - one) / one for one, other in zip(self.first, self.second, strict=True))
+
+    @property
+    def change(self) -> float | None:
+        """The median of the shares; None if there are none."""
+        return statistics.median(self.shares) if self.shares else None
 
     @property
     def noise(self) -> bool | None:

@@ -326,7 +326,7 @@ class Laboratory:
                 "name": moved.name,
                 "before": float(moved.medians[0]),
                 "after": float(moved.medians[1]),
-                "change": moved.share(moved.difference),
+                "change": moved.change,
                 "noise": moved.noise,
             }
             for side in sides[1:]

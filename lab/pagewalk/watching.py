@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pagewalk import snapshot, summary
+from pagewalk import snapshot
 from pagewalk._machine import Event, Machine
 from pagewalk.guest import PROGRAM_REGION
 from pagewalk.runner import Job
 
+_Name = TypeVar("_Name", bound=Hashable)
 Step = Literal["miss", "exception", "switch"]
 
 _SLICE = 4_000_000
@@ -28,7 +31,10 @@ _ENDS = {"power-off", "fatal"}
 
 @dataclass(frozen=True)
 class View:
-    """The state at an instant. Causes are rows of name, cycles, and cycles since the last stop; functions likewise."""
+    """The state at an instant.
+
+    Causes are rows of name, cycles, and cycles since the last stop; functions of name, cost category and cycles.
+    """
 
     cycles: int
     instructions: int
@@ -45,11 +51,13 @@ class View:
 class Watching:
     """A loaded machine that is run piece by piece. Looking at it changes no count and no cycle.
 
-    Its methods are called from one thread at a time; `stop` from any.
+    Its methods are called from one thread at a time; `stop` from any. Cycles are those of the program; with `boot`,
+    all since reset.
     """
 
     machine: Machine
     job: Job
+    boot: bool = False
     ended: str | None = None
     event: str = ""
     _before: dict[str, int] = field(default_factory=dict)
@@ -57,25 +65,24 @@ class Watching:
     _stopped: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self.machine.record_profile(PROGRAM_REGION)
+        self.machine.record_profile(None if self.boot else PROGRAM_REGION)
 
     def stop(self) -> None:
         """Ends the step or run that goes on; the next one begins anew."""
         self._stopped.set()
 
     def skip_boot(self, program: str) -> None:
-        """Runs until the program of that path misses a TLB for the first time, which is at its beginning."""
-        self._listen("miss", user=True)
-        while (heard := self._until_event()) is not None and heard.program != program:
-            pass
+        """See `to_program`."""
+        ended = to_program(self.machine, program, self.job.limit)
+        if ended is not None:
+            self._note(*ended)
         self.event = "the program begins"
 
     def run(self, cycles: int = _SLICE) -> None:
         """Runs on for that many cycles."""
         self._since = self._totals()
         self._stopped.clear()
-        # There is no way to listen to nothing: hear every so-manieth event, which does not come.
-        self._listen("switch", every=_NEVER)
+        _listen_no_more(self.machine)
         self._go(self.machine.cycles + cycles)
         self.event = ""
 
@@ -83,12 +90,9 @@ class Watching:
         """Runs to the next event of that kind."""
         self._since = self._totals()
         self._stopped.clear()
-        self._listen(kind)
+        _listen(self.machine, kind)
         heard = self._until_event()
         self.event = "" if heard is None else describe(heard)
-
-    def _listen(self, kind: str, *, user: bool | None = None, every: int = 1) -> None:
-        self.machine.listen([kind], _ALL, None, [], user, every, 1)
 
     def _until_event(self) -> Event | None:
         """The next event that is listened for; None if the run ended or was stopped before."""
@@ -102,30 +106,66 @@ class Watching:
         """Runs to a cycle: a limit of cycles changes nothing of what the guest does."""
         if self.ended is not None:
             return
-        kind, status, words = self.machine.run(cycles, self.job.limit)
+        self._note(*self.machine.run(cycles, self.job.limit))
+
+    def _note(self, kind: str, status: int, words: str) -> None:
         if kind in _ENDS:
             self.ended = f"powered off with status {status}" if kind == "power-off" else words
         elif self.machine.instructions >= self.job.limit:
             self.ended = f"reached its limit of {self.job.limit:,} instructions"
 
     def _totals(self) -> dict[str, int]:
-        return {row[0]: row[1] for row in summary.by_cause(self.machine.counters())}
+        return totals((row[2], row[4]) for row in self.machine.profile())
 
     def view(self, functions: int = 8) -> View:
         """The state now."""
         state = json.loads(self.machine.dump(0))
         profile = self.machine.profile()
+        causes = totals((row[2], row[4]) for row in profile)
+        by_function = totals(((row[3], row[2]), row[4]) for row in profile)
         return View(
             cycles=self.machine.cycles,
             instructions=self.machine.instructions,
             tlbs=tlb_lines(state, self.job.machine.config),
             hash_table=hash_lines(state),
-            causes=[(name, count, count - self._since.get(name, 0)) for name, count in self._totals().items()],
-            functions=[(row[3], row[2], row[4]) for row in profile[:functions]],
+            causes=[(name, count, count - self._since.get(name, 0)) for name, count in causes.items()],
+            functions=[(*name, count) for name, count in itertools.islice(by_function.items(), functions)],
             event=self.event,
             console=self.machine.printed().decode("utf-8", "replace"),
             ended=self.ended,
         )
+
+
+def totals(rows: Iterable[tuple[_Name, int]]) -> dict[_Name, int]:
+    """The sum of each name's cycles, the largest first."""
+    found: Counter[_Name] = Counter()
+    for name, cycles in rows:
+        found[name] += cycles
+    return dict(found.most_common())
+
+
+def _listen(machine: Machine, kind: str, *, user: bool | None = None, every: int = 1) -> None:
+    machine.listen([kind], _ALL, None, [], user, every, 1)
+
+
+def _listen_no_more(machine: Machine) -> None:
+    # There is no way to listen to nothing: hear every so-manieth event, which does not come.
+    _listen(machine, "switch", every=_NEVER)
+
+
+def to_program(machine: Machine, program: str, limit: int) -> tuple[str, int, str] | None:
+    """Runs until the program of that path misses a TLB for the first time, which is at its beginning.
+
+    Returns None, or how the run ended if the program did not begin.
+    """
+    _listen(machine, "miss", user=True)
+    while True:
+        stop = machine.run(machine.cycles + _SLICE, limit)
+        if any(heard.program == program for heard in machine.heard()):
+            _listen_no_more(machine)
+            return None
+        if stop[0] in _ENDS or machine.instructions >= limit:
+            return stop
 
 
 def describe(event: Event) -> str:

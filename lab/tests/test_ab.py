@@ -40,7 +40,7 @@ def test_what_moved_is_listed_and_what_did_not_is_left_out() -> None:
     second = side("b", result({"cycles": 100, "cycles.cause.flush": 10, "cycles.cause.user": 7}))
     found = by_name(ab.compare(first, second))
     assert found["flush"].medians == (90, 10)
-    assert found["flush"].share(found["flush"].difference) == pytest.approx(-8 / 9)
+    assert found["flush"].change == pytest.approx(-8 / 9)
     assert found["misses"].medians == (4, 0)
     assert found["microseconds"].medians == (2.0, 1.0)
     assert "user" not in found
@@ -56,6 +56,11 @@ def test_a_difference_within_its_spread_over_the_placements_is_noise() -> None:
     assert chance.noise is True
     effect = by_name(ab.compare(runs("a", 100, 130, 90), runs("b", 60, 92, 49)))["cycles"]
     assert (effect.noise, effect.difference) == (False, -40)
+    # Each placement is compared with itself: no share is below -1, whatever the median of the first side.
+    gone = by_name(ab.compare(runs("a", 10, 100, 1000), runs("b", 1, 1, 1)))["cycles"]
+    assert gone.shares == pytest.approx([-0.999, -0.99, -0.9])
+    assert gone.change == pytest.approx(-0.99)
+    assert by_name(ab.compare(runs("a", 1000, 1), runs("b", 1, 1)))["misses"].change is None
     with pytest.raises(BadInput, match="placements"):
         ab.compare(runs("a", 1, 2), runs("b", 1))
 
@@ -164,6 +169,8 @@ def test_the_command_from_the_first_run_to_a_baseline(here: Here, tmp_path: Path
     assert rows[0] == ["group", "what moved", "tlb.cutoff=off", "tlb.cutoff=20", "change"]
     assert all(len(row) == len(rows[0]) for row in rows)
     assert "next" not in said
+    placed = here.run([*AB, "-p", "tlb.cutoff=off,20", "--seeds", "2", "--csv", *program])[1]
+    assert placed.splitlines()[0].endswith(",change,least change,greatest change,noise")
     found = json.loads(here.run([*both[:-2], "--json", *program])[1])
     assert {"total", "cause", "function"} <= {moved["group"] for moved in found[0]["moved"]}
     assert here.run([*AB, "--save-baseline", "now", *program])[0] == 0

@@ -230,6 +230,21 @@ def test_a_trace_is_written(environment: dict[str, str], programs: Path, tmp_pat
     assert json.loads(done.stdout)
 
 
+def test_a_trace_begins_with_the_program(environment: dict[str, str], programs: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+
+    def first(*words: str) -> int:
+        done = run(environment, "trace", "--translation", *words, "-o", trace, "--", programs / "greet", "x")
+        assert done.returncode == 0, done.stderr
+        return min(e["args"]["cycle"] for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] != "M")
+
+    whole, program = first("--boot"), first()
+    assert program > 2 * whole
+    done = run(environment, "trace", "--boot", "--window", "5..", "-o", trace, "--", programs / "greet")
+    assert done.returncode == 2
+    assert "--window" in done.stderr
+
+
 @pytest.fixture(scope="module")
 def saved(environment: dict[str, str], programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A snapshot of `greet` on a 603, after boot and before its end."""

@@ -98,6 +98,17 @@ def test_entries_are_shown_with_their_owner_and_the_table_with_its_fill() -> Non
     assert len(view.hash_table[1]) == 64
     assert sum(fresh for _, _, fresh in view.causes) > 0
     assert view.functions
+    # Causes and functions are of the same cycles: the program's.
+    assert sum(cycles for _, cycles, _ in view.causes) == sum(row[4] for row in watched.machine.profile())
+    named = [(name, cause) for name, cause, _ in view.functions]
+    assert len(named) == len(set(named))
+
+
+def test_boot_is_counted_if_it_is_wanted() -> None:
+    made = job()
+    watched = Watching(native.load(made), made, boot=True)
+    watched.run(400_000)
+    assert sum(cycles for _, cycles, _ in watched.view().causes) >= 400_000
 
 
 def drive(play: Callable[[WatchApp, Pilot[Any]], Awaitable[None]], *, paused: bool, size: tuple[int, int]) -> WatchApp:

@@ -59,14 +59,18 @@ def _count(value: float) -> Shown:
     return Shown(value, exact(value) if value == round(value) else number(value))
 
 
-def _percent(moved: Moved, difference: float) -> str:
-    share = moved.share(difference)
-    return f"{share:+.1%}" if share is not None else "new" if difference else ""
+def _change(moved: Moved) -> Shown:
+    share = moved.change
+    return Shown(share, f"{share:+.1%}" if share is not None else "" if any(moved.first) else "new")
 
 
-def _spread(moved: Moved) -> str:
-    low, high = (_percent(moved, difference) for difference in (moved.differences[0], moved.differences[-1]))
-    return low if low == high else f"{low.rstrip('%')} to {high}"
+def _spread(moved: Moved) -> list[str | Shown]:
+    """The least and the greatest change, and whether it is noise: in one cell for people, as numbers in CSV."""
+    least, greatest = (moved.shares[0], moved.shares[-1]) if moved.shares else (None, None)
+    if form.form == "csv":
+        return [Shown(least, ""), Shown(greatest, ""), "yes" if moved.noise else "no"]
+    low, high = ("" if share is None else f"{share:+.1%}" for share in (least, greatest))
+    return [low if low == high else f"{low.rstrip('%')} to {high}", "noise" if moved.noise else ""]
 
 
 def _shown(found: Sequence[Moved], top: int) -> list[Moved]:
@@ -86,10 +90,10 @@ def print_difference(first: Side, second: Side, found: Sequence[Moved], top: int
     rows: list[list[str | Shown]] = []
     for moved in _shown(found, top):
         one, other = moved.medians
-        change = Shown(moved.share(moved.difference), _percent(moved, moved.difference))
-        row: list[str | Shown] = [moved.group, moved.name, _count(one), _count(other), change]
-        rows.append([*row, _spread(moved), "noise" if moved.noise else ""] if several else row)
-    out.print(table(title, [*columns, ">spread", ""] if several else columns, rows))
+        row: list[str | Shown] = [moved.group, moved.name, _count(one), _count(other), _change(moved)]
+        rows.append([*row, *_spread(moved)] if several else row)
+    spread = [">least change", ">greatest change", "noise"] if form.form == "csv" else [">spread", ""]
+    out.print(table(title, [*columns, *spread] if several else columns, rows))
 
 
 def _record(first: Side, second: Side, found: Sequence[Moved]) -> dict[str, object]:
@@ -102,7 +106,8 @@ def _record(first: Side, second: Side, found: Sequence[Moved]) -> dict[str, obje
                 "name": moved.name,
                 "first": moved.first,
                 "second": moved.second,
-                "change": moved.share(moved.difference),
+                "change": moved.change,
+                "spread": [moved.shares[0], moved.shares[-1]] if moved.shares else None,
                 "noise": moved.noise,
             }
             for moved in found

@@ -272,7 +272,8 @@ def print_summary(watched: Watched, title: str) -> None:
             "by cause",
             ["cause", ">cycles", ">share", ">TLB misses", ">I-cache misses", ">D-cache misses"],
             (
-                [row[0], f"{row[1]:,}", share, *(f"{count:,}" for count in row[2:])]
+                # The cycles of walks and write-backs are charged to the category that caused them.
+                [row[0], *([f"{row[1]:,}", share] if row[1] else ["", ""]), *(f"{count:,}" for count in row[2:])]
                 for row, share in zip(causes, summary.shares(causes), strict=True)
             ),
         )

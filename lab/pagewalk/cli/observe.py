@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pagewalk import _machine, guest, native, profiles, recording
+from pagewalk import _machine, guest, native, profiles, recording, watching
 from pagewalk.cli import options
 from pagewalk.cli.guest import Command, MaybeCommand, Output, Watched, job_of, loaded_machine, watch, write_text
 from pagewalk.cli.output import Json, err, out, print_json, say, table
-from pagewalk.errors import BadInput, WrongOption
+from pagewalk.errors import BadInput, RunFailed, WrongOption
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 
 _FOLDED = (".folded", ".txt")
@@ -160,15 +160,17 @@ def trace(
     sets: options.Sets = None,
     file: options.Files = None,
     snapshot_file: options.From = None,
-    window: Annotated[str, typer.Option(help="Cycles to record: a..b, a.. or ..b.")] = "..",
+    window: Annotated[str | None, typer.Option(help="Cycles since reset to record: a..b, a.. or ..b.")] = None,
+    boot: Annotated[bool, typer.Option("--boot", help="Record boot, too.")] = False,
     translation: Annotated[
         bool, typer.Option("--translation", help="Only TLB misses, flushes, switches and regions.")
     ] = False,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
-    """Record a window of a run for the Perfetto viewer: functions, exceptions, misses, switches.
+    """Record a run for the Perfetto viewer: functions, exceptions, misses, switches.
 
+    The record begins with the program; `--boot` records boot, too, and `--window` any part of the run.
     A TLB miss has its address, set, way, victim and its owner, duration, and the steps of its walk. The file is in
     Perfetto's binary format; if its name ends in .json, in the JSON format that scripts can read.
 
@@ -176,7 +178,11 @@ def trace(
     `pagewalk trace --translation -o misses.json -- ./hello`
     """
     _writable(output)
+    if boot and window is not None:
+        raise WrongOption("--boot and --window both say where the record begins", hint="leave out one of them")
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
+    if window is None:
+        window = ".." if boot or not command else _from_program(loaded, Path(command[0]), limit)
     try:
         if translation:
             loaded.record_translation(window)
@@ -194,6 +200,14 @@ def trace(
         _tell_limits(watched.machine)
         say(err, f"{events:,} events in {output}: open it in ui.perfetto.dev")
     watched.check()
+
+
+def _from_program(loaded: _machine.Machine, program: Path, limit: int) -> str:
+    """Runs the machine to the program's start; the window from there."""
+    if (ended := watching.to_program(loaded, f"/bin/{program.name}", limit)) is not None:
+        words = ended[2] or f"the machine powered off with status {ended[1]}"
+        raise RunFailed(f"{program.name} did not begin: {words}", hint="--boot records the run from reset")
+    return f"{loaded.cycles}.."
 
 
 def _shape(config: dict[str, Any]) -> tuple[str, dict[str, dict[str, int]]]:

@@ -55,7 +55,7 @@ def watch(
         from pagewalk.cli.watch_app import WatchApp  # noqa: PLC0415 - slow to import
     except ImportError:
         raise NotBuilt("textual is not installed", hint="pip install textual, or `make ready`") from None
-    watching = Watching(native.load(job), job)
+    watching = Watching(native.load(job), job, boot)
     if not boot:
         watching.skip_boot(f"/bin/{program.path.name}")
     title = f"{program.path.name} on {job.machine.name}"
