@@ -57,6 +57,12 @@ def page(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_curve_begins_at_0_and_marks_whole_numbers() -> None:
+    drawn = charts.curve([(2, 10.0), (5, 20.0)], "tlb.cutoff", "us")
+    marks = re.findall(r">([0-9.]+)</text>", drawn)
+    assert marks[:6] == ["0", "1", "2", "3", "4", "5"], marks
+
+
 def test_plots_are_drawn_after_the_results_file_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "r.duckdb"
     with Store(path) as store:

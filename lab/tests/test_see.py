@@ -130,6 +130,20 @@ def test_a_miss_is_stepped_through(page: Path) -> None:
 
 
 @chromium
+def test_a_handler_that_reads_a_tree_is_not_said_to_search_the_hash_table(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    head, mark, rest = text.partition('<script type="application/json" id="data">')
+    embedded, end, tail = rest.partition("</script>")
+    data = json.loads(embedded)
+    data["kind"] = "soft6xx"
+    levels = [{"at": 50, "address": "0x00200000", "bytes": 4, "value": "0x1", "table": f"level {n}"} for n in (1, 2)]
+    data["misses"][0]["walk"] = levels
+    page.write_text(head + mark + json.dumps(data) + end + tail, encoding="utf-8")
+    assert "a tree of two tables" in shown(page, "miss=1&step=4")
+    assert "one big hash table" in shown(page, "miss=2&step=4")
+
+
+@chromium
 def test_odd_fragments_are_no_error(page: Path) -> None:
     for fragment in ("miss=999&step=-3&instant=x", "time", "%%%&=&miss=", "miss=2&step=1e9"):
         dom = shown(page, fragment)

@@ -13,7 +13,7 @@ from pagewalk import _machine, guest, native, profiles, recording, watching
 from pagewalk.cli import options
 from pagewalk.cli.guest import Command, MaybeCommand, Output, Watched, job_of, loaded_machine, watch, write_text
 from pagewalk.cli.output import Json, err, out, print_json, say, table
-from pagewalk.errors import BadInput, RunFailed, WrongOption
+from pagewalk.errors import BadInput, Interrupted, RunFailed, WrongOption
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 
 _FOLDED = (".folded", ".txt")
@@ -139,14 +139,16 @@ def _tell_limits(machine: _machine.Machine) -> None:
 
 
 def _write_trace(path: Path, machine: _machine.Machine, name: str) -> None:
-    if path.suffix == ".json":
-        write_text(path, machine.trace())
-        return
     from pagewalk import perfetto_trace  # noqa: PLC0415 - only here, and slow to import
 
     try:
+        if path.suffix == ".json":
+            write_text(path, machine.trace())
+            return
         with path.open("wb") as stream:
             perfetto_trace.write(machine, stream, name)
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted while {path} was written: it is not whole") from None
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None
 

@@ -124,7 +124,16 @@ def curve(points: Sequence[tuple[float, float]], axis: str, unit: str, words: Se
     line = (
         alt.Chart(data, width=560, height=260)
         .mark_line(point=True, color="#0072b2")
-        .encode(x=alt.X("x:Q", title=axis), y=alt.Y("y:Q", title=unit))
+        .encode(
+            x=alt.X(
+                "x:Q",
+                title=axis,
+                scale=alt.Scale(zero=True),
+                # No half pages and entries between whole ones.
+                axis=alt.Axis(tickMinStep=1) if all(x == round(x) for x, _ in points) else alt.Axis(),
+            ),
+            y=alt.Y("y:Q", title=unit, scale=alt.Scale(zero=True)),
+        )
     )
     if not words:
         return svg(line)
@@ -141,7 +150,9 @@ def grid(points: Sequence[tuple[str, str, float]], axes: tuple[str, str], unit: 
     data = pl.DataFrame([{"x": x, "y": y, "value": value, "text": f"{value:.4g}"} for x, y, value in points])
     across = list(dict.fromkeys(point[0] for point in points))
     down = list(dict.fromkeys(point[1] for point in points))
-    base = alt.Chart(data, width=alt.Step(64), height=alt.Step(26)).encode(
+    # The name of the vertical axis, which stands upright, needs some 7 pixels for each letter.
+    height = max(26, -(-7 * len(axes[1]) // len(down)))
+    base = alt.Chart(data, width=alt.Step(64), height=alt.Step(height)).encode(
         x=alt.X("x:O", sort=across, title=axes[0], axis=alt.Axis(labelAngle=0)),
         y=alt.Y("y:O", sort=down, title=axes[1]),
     )

@@ -71,7 +71,12 @@ function lookups(miss, data) {
     });
     return steps;
   }
-  const how = `The page table is one big hash table. VSID and page are combined (exclusive or) to the hash ${mono(miss.hash)}. It chooses the <b>primary group</b> of 8 slots at ${mono(miss.primary)}; the inverted hash chooses the <b>secondary group</b> at ${mono(miss.secondary)}. The page's entry can be in these 16 slots only.`;
+  // The handler of a 603 may use the kernel's own tree of tables alone.
+  const walked = (miss.walk || []).map((step) => step.table);
+  const treeOnly = walked.includes("level 1") && !walked.includes("primary") && !walked.includes("secondary");
+  const how = treeOnly
+    ? `The processor prepares a search of a hash table: VSID and page are combined (exclusive or) to the hash ${mono(miss.hash)}. But this kernel's handler does not use it: it keeps the translations in a tree of two tables, and reads this.`
+    : `The page table is one big hash table. VSID and page are combined (exclusive or) to the hash ${mono(miss.hash)}. It chooses the <b>primary group</b> of 8 slots at ${mono(miss.primary)}; the inverted hash chooses the <b>secondary group</b> at ${mono(miss.secondary)}. The page's entry can be in these 16 slots only.`;
   steps.push({ part: "hash", title: "Compute the hash", text: how });
   if (data.kind === "soft6xx") {
     steps.push({
