@@ -385,11 +385,11 @@ class Store:
         return int(found[0][0]) if found else None
 
     def find(self, prefix: str) -> StoredRun:
-        """The one run whose key starts with `prefix`; StoreError when there is none or several."""
+        """The one run whose key starts with `prefix`; BadInput when there is none or several."""
         keys = [row[0] for row in self.query("SELECT key FROM runs WHERE starts_with(key, ?)", [prefix])]
         run = self.get(keys[0]) if len(keys) == 1 else None
         if run is None:
-            raise StoreError(
+            raise BadInput(
                 f"{'no run' if not keys else f'{len(keys)} runs'} with a key that starts with {prefix!r}",
                 hint="`pagewalk results` lists them",
             )

@@ -33,6 +33,9 @@ def test_a_run_comes_back_as_it_went_in(tmp_path: Path) -> None:
         assert run.clock == 185_000_000
         assert store.get("other") is None
         assert store.find("ke") == run
+        # A wrong key is the person's mistake, not the file's.
+        with pytest.raises(BadInput, match="no run with a key"):
+            store.find("zz")
 
 
 def test_plain_sql_works(tmp_path: Path) -> None:
