@@ -237,6 +237,11 @@ def stacks(folded: str) -> Iterator[tuple[str, int]]:
     """Stacks and their cycles from folded stacks."""
     for line in folded.splitlines():
         stack, _, count = line.rpartition(" ")
+        if not (stack and count.isdecimal()):
+            raise BadInput(
+                "a stored profile has a form that this version does not read",
+                hint="measure again: a baseline with --save-baseline",
+            )
         yield stack, int(count)
 
 

@@ -70,6 +70,12 @@ def test_functions_are_named_and_the_programs_own_have_its_name() -> None:
     assert ab.functions(run) == {"switch": 9, "main (/bin/x)": 3}
 
 
+def test_a_profile_of_another_form_is_refused() -> None:
+    for text in ('{"stacks": []}', "x;main 5.5", "12"):
+        with pytest.raises(BadInput, match="stored profile"):
+            list(ab.stacks(text))
+
+
 def test_the_difference_of_profiles_is_written_in_both_formats() -> None:
     one, other = side("a", result({}, "x;f 5\nx;g 4\n")), side("b", result({}, "x;f 2\nx;h 1\n"))
     assert flame_difference.folded(one, other) == "x;f 5 2\nx;g 4 0\nx;h 0 1\n"
