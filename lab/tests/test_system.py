@@ -525,3 +525,10 @@ def test_tuning_prints_json(environment: dict[str, str]) -> None:
     done = run(environment, "tune", "vsid", *words, "tlb-stress", *work)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)
+
+
+def test_some_rows_without_the_others_are_said_to_be_no_table(environment: dict[str, str], tmp_path: Path) -> None:
+    fresh = {**environment, "PAGEWALK_RESULTS": str(tmp_path / "fresh.duckdb")}
+    done = run(fresh, "run", "lkml05-miss", "-k", "wait")
+    assert done.returncode == 0, done.stderr
+    assert "the other rows of lkml05-miss were never measured" in done.stderr

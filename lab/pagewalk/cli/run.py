@@ -182,6 +182,8 @@ def run(
             measured.append((experiment, cells))
             if not as_json and form.form == "table":
                 print_experiment(experiment, cells)
+                if rows is not None and len(records.cells(lab.store, experiment.name)) < len(experiment.rows):
+                    say(err, f"not kept as a table: the other rows of {experiment.name} were never measured")
     if as_json:
         print_json([{"experiment": e.name, "cells": [cell.record() for cell in cells]} for e, cells in measured])
     elif form.form != "table":
