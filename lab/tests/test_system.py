@@ -236,7 +236,8 @@ def test_a_trace_begins_with_the_program(environment: dict[str, str], programs: 
     def first(*words: str) -> int:
         done = run(environment, "trace", "--translation", *words, "-o", trace, "--", programs / "greet", "x")
         assert done.returncode == 0, done.stderr
-        return min(e["args"]["cycle"] for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] != "M")
+        events = json.loads(trace.read_text())["traceEvents"]
+        return min(int(e["args"]["cycle"]) for e in events if e["ph"] != "M")
 
     whole, program = first("--boot"), first()
     assert program > 2 * whole
