@@ -256,6 +256,16 @@ fn a_wrong_setting_is_named() {
             .to_string(),
         "--set core.kind=604: `core.kind` is \"604\", which walks the hash table in hardware: add [walk] with start, access, finish, whole-line, cached"
     );
+    for (machine, kind) in [("ppc603-133", "603e"), ("mpc855t-48", "8xx")] {
+        assert_eq!(
+            with_settings(machine, &["walk.walker=walk-cache"])
+                .unwrap_err()
+                .to_string(),
+            format!(
+                "--set walk.walker=walk-cache: core.kind \"{kind}\" has no table walk in hardware: software reloads its TLBs"
+            )
+        );
+    }
     assert!(Override::parse("tlb.data.entries").is_err());
     assert!(Override::parse("tlb..entries=3").is_err());
 }

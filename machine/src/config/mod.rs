@@ -60,6 +60,7 @@ fn default_lead() -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CoreConfig {
+    /// Which processor: chooses the instruction set, the MMU and the pipeline.
     pub kind: CoreKind,
     /// Core clock in Hz.
     pub clock: u64,
@@ -84,7 +85,9 @@ pub struct TlbPair {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TlbConfig {
+    /// How many translations it holds: a power of two.
     pub entries: u32,
+    /// Entries of a set: those that one page can be in. Of an 8xx, whose TLBs are fully associative, all of them.
     pub ways: u32,
     /// How the entry to replace is chosen: a name of [`crate::mmu::replacement`]. The cores' own, if the key is left
     /// out, is LRU.
@@ -96,7 +99,9 @@ pub struct TlbConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SecondTlbConfig {
+    /// How many translations it holds: a power of two.
     pub entries: u32,
+    /// Entries of a set: those that one page can be in.
     pub ways: u32,
     /// From the miss of a first-level TLB to the access that missed, if this one has the entry.
     pub hit: u32,
@@ -207,9 +212,13 @@ pub enum Forward {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CacheConfig {
+    /// Bytes in all.
     pub size: u32,
+    /// Lines of a set.
     pub ways: u32,
+    /// Bytes of a line.
     pub line: u32,
+    /// How the line to replace is chosen.
     pub replacement: Replacement,
     /// Which beats an access gets while the line is being filled.
     pub forward: Forward,
@@ -235,10 +244,15 @@ pub enum L2Place {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct L2Config {
+    /// On a bus of its own, or on the processor bus beside the memory.
     pub place: L2Place,
+    /// Bytes in all.
     pub size: u32,
+    /// Lines of a set.
     pub ways: u32,
+    /// Bytes of a line.
     pub line: u32,
+    /// How the line to replace is chosen.
     pub replacement: Replacement,
     /// To the first beat of a hit: from the level-one miss (back-side), or from the address tenure (look-aside).
     pub first_beat: u32,

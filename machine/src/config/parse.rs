@@ -7,7 +7,7 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use super::wording::in_plain_english;
-use super::{ConfigError, MachineConfig, check};
+use super::{ConfigError, CoreKind, MachineConfig, check};
 
 /// One `--set key=value`: a dotted path and a TOML value.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +46,30 @@ impl Override {
             value,
             text: text.to_owned(),
         })
+    }
+
+    /// Refuses a key of `walk` on a core that has none: not the other keys of `walk` are missing.
+    fn check_walk(&self, table: &toml::Table) -> Result<(), ConfigError> {
+        let kind = table
+            .get("core")
+            .and_then(|core| core.get("kind"))
+            .and_then(|kind| kind.clone().try_into::<CoreKind>().ok());
+        match kind {
+            Some(kind)
+                if self.path.starts_with("walk.")
+                    && !table.contains_key("walk")
+                    && !kind.hash_walk() =>
+            {
+                Err(ConfigError::InOverride {
+                    setting: self.text.clone(),
+                    message: format!(
+                        "core.kind \"{}\" has no table walk in hardware: software reloads its TLBs",
+                        kind.name()
+                    ),
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn given(&self) -> &str {
@@ -140,6 +164,7 @@ impl MachineConfig {
         let mut table: toml::Table =
             toml::from_str(text).map_err(|error| in_file(text, file, &error))?;
         for setting in overrides {
+            setting.check_walk(&table)?;
             setting.apply(&mut table)?;
             // Keys and types are checked after each override, sizes only after all: two of them may fit only
             // together.
