@@ -1,7 +1,12 @@
 """Progress in words: count, rate and time left, on a terminal of 80 columns and in a pipe."""
 
-import pytest
+import io
+import re
 
+import pytest
+from rich.console import Console
+
+from pagewalk.cli import laboratory
 from pagewalk.cli.app import app
 from pagewalk.cli.laboratory import Bars, Pace, duration, ticked
 from pagewalk.cli.next_steps import NEXT
@@ -40,6 +45,23 @@ def test_in_a_pipe_few_runs_have_a_line_each_and_many_do_not(capfd: pytest.Captu
         assert len(said) == lines
         assert said[-1].startswith(f"{runs} of {runs}")
     assert "a second" in said[-1] or "left" not in said[-1]
+
+
+def test_a_bar_of_80_columns_has_the_rate_and_the_whole_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=80)
+    monkeypatch.setattr(laboratory, "err", terminal)
+    label = "osdi99-table3 context-switch-8p-32k, ppc604-185, vsid=pid,897 and tlb.cutoff=20, placement 17"
+    with Bars() as bars:
+        bars.planned(12000, 0)
+        bars.finished("first")
+        bars.progress(label, Progress(1, 1))
+        drawn = Console(width=80, record=True, file=io.StringIO())
+        drawn.print(bars._progress.get_renderable())
+    lines = drawn.export_text().splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert "1/12000" in lines[0]
+    assert re.search(r"\d a (second|minute)", lines[0])
+    assert [word for word in label.split() if not any(word in line for line in lines)] == []
 
 
 OWN = {"run", "exec", "ab", "watch"}

@@ -47,15 +47,24 @@ class Pace:
         self._now = now
         self._begin = now()
 
+    def _measured(self) -> tuple[str, str]:
+        fresh, seconds = self.done - self._first, self._now() - self._begin
+        if not fresh or seconds <= 0:
+            return "", ""
+        left = duration((self.total - self.done) * seconds / fresh)
+        rate = f"{fresh / seconds:.1f} a second" if fresh > seconds else f"{fresh * 60 / seconds:.1f} a minute"
+        return rate, left
+
+    @property
+    def rate(self) -> str:
+        """How many in a second or a minute; nothing before the first one is done."""
+        return self._measured()[0]
+
     @property
     def words(self) -> str:
         """Rate and time left; nothing before the first one is done."""
-        fresh, seconds = self.done - self._first, self._now() - self._begin
-        if not fresh or seconds <= 0:
-            return ""
-        left = duration((self.total - self.done) * seconds / fresh)
-        rate = f"{fresh / seconds:.1f} a second" if fresh > seconds else f"{fresh * 60 / seconds:.1f} a minute"
-        return f"{rate}, {left} left"
+        rate, left = self._measured()
+        return f"{rate}, {left} left" if rate else ""
 
 
 class Bars:
@@ -69,9 +78,10 @@ class Bars:
 
     def __init__(self) -> None:
         self._progress = Progress(
-            MofNCompleteColumn(), BarColumn(bar_width=10), TimeRemainingColumn(compact=True),
-            TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
-                       markup=False),
+            MofNCompleteColumn(), BarColumn(bar_width=10), TextColumn("{task.fields[rate]}", markup=False),
+            TimeRemainingColumn(compact=True),
+            # A long label takes several lines: nothing of it is lost.
+            TextColumn("{task.description}", table_column=Column(ratio=1, overflow="fold"), markup=False),
             console=err, transient=True, expand=True, disable=not err.is_terminal,
         )  # fmt: skip
         self._total: TaskID | None = None
@@ -91,7 +101,7 @@ class Bars:
         """Shows how many runs are needed."""
         self._pace = Pace(jobs, known)
         self._next = time.monotonic() + _EVERY
-        self._total = self._progress.add_task("", total=jobs, completed=known)
+        self._total = self._progress.add_task("", total=jobs, completed=known, rate="")
         if known:
             say(err, f"{known} of {jobs} runs are in the results already")
 
@@ -106,8 +116,7 @@ class Bars:
         """Shows what runs."""
         text = f"{label}: {progress.instructions / 1e6:,.0f} million instructions"
         if self._total is not None:
-            words = self._pace.words.partition(",")[0]
-            self._progress.update(self._total, description=f"{words}  {text}" if words else text)
+            self._progress.update(self._total, description=text, rate=self._pace.rate)
         self._line(f"{self._pace.done} of {self._pace.total} runs; {text}")
 
     def finished(self, label: str) -> None:
@@ -118,7 +127,7 @@ class Bars:
         words = f" ({pace.words})" if not last and pace.words else ""
         self._line(f"{pace.done} of {pace.total}{words}: {label}: done", always=last or pace.total <= self._FEW)
         if self._total is not None:
-            self._progress.update(self._total, advance=1, description=label)
+            self._progress.update(self._total, advance=1, description=label, rate=pace.rate)
 
     def waiting(self, words: str) -> None:
         """Says what is waited for."""
