@@ -36,6 +36,12 @@ def overview(counters: Mapping[str, int], clock: int) -> list[Line]:
             misses = counters.get(f"{event}.{what}.miss", 0)
             accesses = counters.get(f"{event}.{what}.access", 0)
             found.append(Line(f"{what} {name} misses", misses, _share(misses, accesses, "accesses")))
+    looked_up = counters.get("tlb.l2.access", 0)
+    if looked_up:
+        missed = counters.get("tlb.l2.miss", 0)
+        hits = looked_up - missed
+        found.append(Line("second-level TLB hits", hits, _share(hits, looked_up, "look-ups")))
+        found.append(Line("second-level TLB misses", missed, _share(missed, looked_up, "look-ups")))
     searches = counters.get("hash.search", 0)
     if searches:
         found.append(Line("hash-table searches", searches))

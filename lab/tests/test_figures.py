@@ -62,6 +62,15 @@ def test_a_value_that_was_not_printed_is_refused() -> None:
         MEASURED.compute(Figure.parse('value("evict-rate")'))
 
 
+def test_a_second_level_tlb_shows_its_hits() -> None:
+    names = [line.name for line in summary.overview({"cycles": 9, "instructions": 9}, clock=1)]
+    assert not any("second-level" in name for name in names)
+    counters = {"tlb.l2.access": 200, "tlb.l2.miss": 50}
+    found = {line.name: (line.count, line.share) for line in summary.overview(counters, clock=1)}
+    assert found["second-level TLB hits"] == (150, "75.00% of look-ups")
+    assert found["second-level TLB misses"] == (50, "25.00% of look-ups")
+
+
 def test_time_is_what_passed_and_not_the_sum_of_processors() -> None:
     counters = {"cycles": 4_000_000, "elapsed": 1_000_000}
     cycles = summary.overview(counters, clock=100_000_000)[0]

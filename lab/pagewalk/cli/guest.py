@@ -16,9 +16,9 @@ import typer
 from pagewalk import _machine, guest, native, snapshot, subjects, summary, systems
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import Ticker
-from pagewalk.cli.output import Json, err, next_step, out, print_json, say, table
+from pagewalk.cli.output import Json, complain, err, next_step, out, print_json, say, table
 from pagewalk.cli.sheet import chosen as form_chosen
-from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit, WrongOption
+from pagewalk.errors import BadInput, ExitStatus, Interrupted, PagewalkError, RunFailed, RunLimit, WrongOption
 from pagewalk.guest import Program
 from pagewalk.paths import home, read_file
 from pagewalk.runner import DEFAULT_INSTRUCTIONS, NO_LIMIT, Job, Progress, RunResult, Stop
@@ -338,6 +338,7 @@ def execute(
         boot_limit=job.boot_limit,
     )
     key = None if store is None else _keep(store, watched, job, time.monotonic() - begin)
+    status = watched.status
     if as_json:
         print_json(
             {
@@ -354,13 +355,18 @@ def execute(
         print_summary(watched, job.machine.name)
         if key is not None:
             say(err, f"kept as run {key[:12]}")
+        try:
+            watched.check()
+        except PagewalkError as error:
+            complain(error, as_json=False)
+            status = int(error.status)
+        if key is not None:
             next_step(
                 f"pagewalk compare {key[:12]} RUN",
                 f"pagewalk ab -p POLICY=A,B -- {command[0]}",
                 f"pagewalk profile -- {command[0]}",
             )
-        watched.check()
-    raise typer.Exit(watched.status)
+    raise typer.Exit(status)
 
 
 def boot(

@@ -200,7 +200,12 @@ def trace(
         print_json({"output": output, "events": events, "limits": limits, "stop": watched.stop})
     else:
         _tell_limits(watched.machine)
-        say(err, f"{events:,} events in {output}: open it in ui.perfetto.dev")
+        reader = (
+            "it is for scripts; ui.perfetto.dev opens it, too"
+            if output.suffix == ".json"
+            else "open it in ui.perfetto.dev"
+        )
+        say(err, f"{events:,} events in {output}: {reader}")
     watched.check()
 
 
