@@ -25,6 +25,7 @@ NAMES = (
     b"",
     "\u2028\u00e9".encode(),
     b"%s{}",
+    b"x" * 5000,
 )
 STATUSES = {2, 123, 124, 125, 126}
 
@@ -69,6 +70,9 @@ PLACES: tuple[tuple[str, ...], ...] = (
     ("exec", "-p", "{}", "--", "prog"),
     ("exec", "--set", "{}", "--", "prog"),
     ("exec", "--file", "{}", "--", "prog"),
+    ("ab", "-p", "{}", "--", "prog"),
+    ("see", "-o", "{}/x.html", "--", "prog"),
+    ("watch", "--", "{}"),
     ("boot", "{}"),
     ("profile", "--", "{}"),
     ("resume", "{}"),
@@ -94,11 +98,12 @@ def test_odd_names_are_refused_in_words(place: Sequence[str], here: Here) -> Non
 
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
 def test_errors_are_json_where_asked_for(place: Sequence[str], here: Here) -> None:
-    words = [os.fsdecode(b"foo[/]\xff") if word == "{}" else word for word in place]
-    at = words.index("--") if "--" in words else len(words)
-    status, printed, _ = here.run([*words[:at], "--json", *words[at:]])
-    assert status in STATUSES
-    assert json.loads(printed)["status"] == status
+    for name in (os.fsdecode(b"foo[/]\xff"), "x" * 5000):
+        words = [name if word == "{}" else word for word in place]
+        at = words.index("--") if "--" in words else len(words)
+        status, printed, _ = here.run([*words[:at], "--json", *words[at:]])
+        assert status in STATUSES
+        assert json.loads(printed)["status"] == status
 
 
 @pytest.mark.built

@@ -12,7 +12,7 @@ from pagewalk.cli import ab, guest, listings, observe, results, run, subjects, t
 from pagewalk.cli.next_steps import NEXT
 from pagewalk.cli.output import complain, err, next_step, say
 from pagewalk.cli.sheet import add_forms, chosen
-from pagewalk.errors import ExitStatus, PagewalkError, WrongOption
+from pagewalk.errors import BadInput, ExitStatus, PagewalkError, WrongOption
 
 app = typer.Typer(
     name="pagewalk",
@@ -87,6 +87,12 @@ def command() -> int:
     except PagewalkError as error:
         complain(error, as_json=_wants_json(sys.argv[1:]))
         return int(error.status)
+    except OSError as error:
+        # A file that the system refuses to look at: its name is too long. Other errors are of the output.
+        if error.filename is None:
+            raise
+        complain(BadInput(f"{error.filename}: {error.strerror}"), as_json=_wants_json(sys.argv[1:]))
+        return int(ExitStatus.BAD_INPUT)
     except KeyboardInterrupt:
         say(err, "interrupted; finished runs are kept")
         return int(ExitStatus.INTERRUPTED)
