@@ -58,7 +58,7 @@ def page(tmp_path: Path) -> Path:
 
 
 def test_a_curve_begins_at_0_and_marks_whole_numbers() -> None:
-    drawn = charts.curve([(2, 10.0), (5, 20.0)], "tlb.cutoff", "us")
+    drawn = charts.svg(charts.curve([(2, 10.0), (5, 20.0)], "tlb.cutoff", "us"))
     marks = re.findall(r">([0-9.]+)</text>", drawn)
     assert marks[:6] == ["0", "1", "2", "3", "4", "5"], marks
 
@@ -69,11 +69,11 @@ def test_plots_are_drawn_after_the_results_file_is_closed(tmp_path: Path, monkey
         store.add_points("a", "us", [(json.dumps({"tlb.cutoff": str(n)}), 10.0 + n, "run", "") for n in (1, 2)])
     added: list[bool] = []
 
-    def curve(*_: object) -> str:
+    def curve(*_: object) -> charts.Spec:
         with Store(path) as other:
             other.add_points("b", "us", [(json.dumps({"tlb.cutoff": "3"}), 1.0, "run", "")])
         added.append(True)
-        return ""
+        return {"mark": "point", "data": {"values": []}}
 
     monkeypatch.setattr(charts, "curve", curve)
     report.build(Store(path, read_only=True))
@@ -97,9 +97,10 @@ def test_the_page_stands_alone(page: Path) -> None:
     elements = Elements()
     text = page.read_text(encoding="utf-8")
     elements.feed(text)
-    assert elements.count.get("script", 0) == 0
     assert all(load.startswith("#") for load in elements.loads), elements.loads
-    assert not re.search(r"url\((?!#)|@import", text)
+    ours = text.partition("(function(){")[0]
+    assert not re.search(r"url\((?!#)|@import", ours)
+    assert elements.count["svg"] >= 5, "without scripts, too"
 
 
 def test_a_browser_shows_tables_and_plots(page: Path) -> None:
@@ -107,6 +108,23 @@ def test_a_browser_shows_tables_and_plots(page: Path) -> None:
     elements.feed(browser.run(page, "--dump-dom"))
     assert elements.count["table"] == 2, "one for each machine"
     assert elements.count["svg"] >= 5, "occupancy, cycles, misses, pollution and the sweep"
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_plots_are_live_and_fit_the_window(page: Path, width: int) -> None:
+    # A page in a frame of this width: a headless window is never narrower than 500 pixels.
+    frame = page.with_name("frame.html")
+    frame.write_text(
+        f'<iframe id="f" src="{page.name}" style="width:{width}px;height:9000px;border:0"></iframe><script>'
+        "setTimeout(() => { const d = document.getElementById('f').contentDocument;"
+        " const live = [...d.querySelectorAll('.plot')].map((plot) => plot.matches('.vega-embed:has(svg)'));"
+        " document.title = [d.documentElement.scrollWidth, live.length, live.every(Boolean)].join(' ');"
+        " }, 4000);</script>"
+    )
+    dom = browser.run(
+        frame, "--allow-file-access-from-files", "--window-size=1500,9100", "--virtual-time-budget=9000", "--dump-dom"
+    )
+    assert re.search(rf"<title>{width} [5-9] true</title>", dom), dom[:300]
 
 
 def test_a_screenshot_has_content(page: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The report's plots, each as an SVG of its own."""
+"""The report's plots, each as a specification for Vega-Lite and as SVG."""
 
 from __future__ import annotations
 
@@ -18,12 +18,25 @@ CAUSES = {
 }  # fmt: skip
 
 
-def svg(chart: alt.Chart | alt.LayerChart | alt.HConcatChart) -> str:
-    """The chart as SVG text without anything that a page would have to load."""
+Spec = dict[str, Any]
+
+
+def _spec(chart: alt.Chart | alt.LayerChart | alt.HConcatChart) -> Spec:
     # A browser's font may be wider than the one used for the layout: leave room.
     padded = chart.properties(padding={"left": 60, "right": 60, "top": 5, "bottom": 5})
     configured = padded.configure_view(stroke=None).configure_axis(labelFontSize=11, titleFontSize=11)
-    return str(vl_convert.vegalite_to_svg(configured.to_dict()))
+    made: Spec = configured.to_dict()
+    return made
+
+
+def svg(spec: Spec) -> str:
+    """The plot as SVG text without anything that a page would have to load."""
+    return str(vl_convert.vegalite_to_svg(spec))
+
+
+def _zoom() -> alt.Parameter:
+    """Moves and zooms a plot's axes. The wheel alone scrolls the page."""
+    return alt.selection_interval(bind="scales", zoom="wheel![event.ctrlKey]")
 
 
 @dataclass(frozen=True)
@@ -43,7 +56,7 @@ _MISSES = {
 }
 
 
-def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> str:
+def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> Spec:
     """Stacked bars. The longer bar of a row is 100 %; the sum of each bar stands at its end."""
     # A benchmark that subtracts an empty loop may leave a part below 0; it is drawn with no length.
     sums = [sum(max(part, 0.0) for part in bar.parts.values()) for bar in bars]
@@ -55,7 +68,13 @@ def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> str:
     labels = [f"{bar.row}: {bar.side}" for bar, _ in shown]
     pieces = pl.DataFrame(
         [
-            {"bar": label, part: name, "share": bar.parts[name] / most[bar.row], "order": number}
+            {
+                "bar": label,
+                part: name,
+                "share": bar.parts[name] / most[bar.row],
+                "order": number,
+                "count": bar.parts[name],
+            }
             for label, (bar, _) in zip(labels, shown, strict=True)
             for number, name in enumerate(present)
             if bar.parts.get(name, 0.0) > 0
@@ -81,23 +100,24 @@ def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> str:
                 legend=alt.Legend(orient="top", title=None),
             ),
             order="order:Q",
+            tooltip=["bar:N", f"{part}:N", alt.Tooltip("count:Q", format=",.4~r")],
         )
     )
     text = alt.Chart(ends).mark_text(align="left", dx=3, fontSize=10).encode(x="share:Q", y=y, text="sum:N")
-    return svg(stacked + text)
+    return _spec(stacked + text)
 
 
-def cycles_by_cause(bars: Sequence[Bar]) -> str:
+def cycles_by_cause(bars: Sequence[Bar]) -> Spec:
     """Cycles of one iteration by cost category."""
     return _stacked(bars, CAUSES, "cause")
 
 
-def misses(bars: Sequence[Bar]) -> str:
+def misses(bars: Sequence[Bar]) -> Spec:
     """TLB misses of one iteration: instruction or data, user or kernel."""
     return _stacked(bars, _MISSES, "miss")
 
 
-def pollution(counts: Mapping[tuple[str, str], int], title: str) -> str:
+def pollution(counts: Mapping[tuple[str, str], int], title: str) -> Spec:
     """Misses by who evicted the entry (rows) and who missed it later (columns)."""
     data = pl.DataFrame(
         [{"evictor": evictor, "victim": victim, "misses": count} for (evictor, victim), count in counts.items()]
@@ -106,6 +126,11 @@ def pollution(counts: Mapping[tuple[str, str], int], title: str) -> str:
     base = alt.Chart(data, title=title, width=alt.Step(52), height=alt.Step(24)).encode(
         x=alt.X("victim:N", sort=present, title="missed by", axis=alt.Axis(labelAngle=0, orient="top")),
         y=alt.Y("evictor:N", sort=present, title="evicted by"),
+        tooltip=[
+            alt.Tooltip("evictor:N", title="evicted by"),
+            alt.Tooltip("victim:N", title="missed by"),
+            alt.Tooltip("misses:Q", format=","),
+        ],
     )
     most = max(counts.values())
     squares = base.mark_rect().encode(
@@ -115,15 +140,15 @@ def pollution(counts: Mapping[tuple[str, str], int], title: str) -> str:
         text=alt.Text("misses:Q", format=".2~s"),
         color=alt.condition(alt.datum.misses > most / 2, alt.value("white"), alt.value("black")),
     )
-    return svg(squares + text)
+    return _spec(squares + text)
 
 
-def curve(points: Sequence[tuple[float, float]], axis: str, unit: str, words: Sequence[tuple[str, float]] = ()) -> str:
+def curve(points: Sequence[tuple[float, float]], axis: str, unit: str, words: Sequence[tuple[str, float]] = ()) -> Spec:
     """A figure over one numeric axis, both from 0; a value that is a word (`off`) is a dashed line with its name."""
     data = pl.DataFrame([{"x": x, "y": y} for x, y in sorted(points)])
     line = (
         alt.Chart(data, width=560, height=260)
-        .mark_line(point=True, color="#0072b2")
+        .mark_line(point=True, clip=True, color="#0072b2")
         .encode(
             x=alt.X(
                 "x:Q",
@@ -133,19 +158,21 @@ def curve(points: Sequence[tuple[float, float]], axis: str, unit: str, words: Se
                 axis=alt.Axis(tickMinStep=1) if all(x == round(x) for x, _ in points) else alt.Axis(),
             ),
             y=alt.Y("y:Q", title=unit, scale=alt.Scale(zero=True)),
+            tooltip=[alt.Tooltip("x:Q", title=axis), alt.Tooltip("y:Q", title=unit, format=",.6~r")],
         )
+        .add_params(_zoom())
     )
     if not words:
-        return svg(line)
+        return _spec(line)
     named = pl.DataFrame([{"y": y, "name": word} for word, y in words])
     rules = alt.Chart(named).mark_rule(strokeDash=[4, 3]).encode(y="y:Q")
     names = (
         alt.Chart(named).mark_text(align="left", baseline="bottom", dx=3).encode(y="y:Q", text="name:N", x=alt.value(0))
     )
-    return svg(line + rules + names)
+    return _spec(line + rules + names)
 
 
-def grid(points: Sequence[tuple[str, str, float]], axes: tuple[str, str], unit: str) -> str:
+def grid(points: Sequence[tuple[str, str, float]], axes: tuple[str, str], unit: str) -> Spec:
     """A figure over two axes, as a heat map with the figures written into it."""
     data = pl.DataFrame([{"x": x, "y": y, "value": value, "text": f"{value:.4g}"} for x, y, value in points])
     across = list(dict.fromkeys(point[0] for point in points))
@@ -155,24 +182,32 @@ def grid(points: Sequence[tuple[str, str, float]], axes: tuple[str, str], unit: 
     base = alt.Chart(data, width=alt.Step(64), height=alt.Step(height)).encode(
         x=alt.X("x:O", sort=across, title=axes[0], axis=alt.Axis(labelAngle=0)),
         y=alt.Y("y:O", sort=down, title=axes[1]),
+        tooltip=[
+            alt.Tooltip("x:O", title=axes[0]),
+            alt.Tooltip("y:O", title=axes[1]),
+            alt.Tooltip("value:Q", title=unit, format=",.6~r"),
+        ],
     )
     middle = (min(point[2] for point in points) + max(point[2] for point in points)) / 2
     squares = base.mark_rect().encode(color=alt.Color("value:Q", title=unit, scale=alt.Scale(scheme="oranges")))
     text = base.mark_text(fontSize=10).encode(
         text="text:N", color=alt.condition(alt.datum.value > middle, alt.value("white"), alt.value("black"))
     )
-    return svg(squares + text)
+    return _spec(squares + text)
 
 
 _HEAT_COLUMNS = 64
 
 
-def occupancy(sides: Sequence[tuple[str, Sequence[int]]]) -> str:
+def occupancy(sides: Sequence[tuple[str, Sequence[int]]]) -> Spec:
     """A heat map of the valid PTEs in each PTEG, one map for each side; groups run line by line."""
     charts: list[alt.Chart] = []
     for label, groups in sides:
         data = pl.DataFrame(
-            [{"column": n % _HEAT_COLUMNS, "line": n // _HEAT_COLUMNS, "used": used} for n, used in enumerate(groups)]
+            [
+                {"column": n % _HEAT_COLUMNS, "line": n // _HEAT_COLUMNS, "group": n, "used": used}
+                for n, used in enumerate(groups)
+            ]
         )
         share = sum(groups) / (8 * len(groups)) if groups else 0.0
         charts.append(
@@ -184,17 +219,7 @@ def occupancy(sides: Sequence[tuple[str, Sequence[int]]]) -> str:
                 color=alt.Color(
                     "used:Q", title="PTEs of 8", scale=alt.Scale(domain=[0, 8], scheme="viridis"), legend=alt.Legend()
                 ),
+                tooltip=[alt.Tooltip("group:Q", title="PTEG"), alt.Tooltip("used:Q", title="PTEs of 8")],
             )
         )
-    return svg(alt.hconcat(*charts))
-
-
-def samples(lines: Sequence[tuple[str, Sequence[tuple[float, float]]]], axis: str, unit: str) -> str:
-    """Figures over simulated time, one line a label."""
-    rows: list[dict[str, Any]] = [{"x": x, "y": y, "label": label} for label, points in lines for x, y in points]
-    chart = (
-        alt.Chart(pl.DataFrame(rows), width=560, height=220)
-        .mark_line()
-        .encode(x=alt.X("x:Q", title=axis), y=alt.Y("y:Q", title=unit), color=alt.Color("label:N", title=None))
-    )
-    return svg(chart)
+    return _spec(alt.hconcat(*charts))

@@ -16,8 +16,8 @@ from pagewalk.errors import BadInput
 from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.figures import Measured, pollution, total
 from pagewalk.records import CellRecord
-from pagewalk.report import charts
-from pagewalk.report.charts import Bar
+from pagewalk.report import charts, embed
+from pagewalk.report.charts import Bar, Spec
 from pagewalk.store import Store, StoredRun
 from pagewalk.verdict import by_class, tone
 
@@ -32,16 +32,27 @@ _LEAST_POLLUTION = 0.002
 
 
 @dataclass(frozen=True)
+class Plot:
+    """As SVG, for print and without scripts, and as a specification that a script makes live."""
+
+    svg: Markup
+    spec: Markup
+
+
+@dataclass(frozen=True)
 class Picture:
     """A plot with its caption; drawn when the page is written, which takes long."""
 
     caption: str
-    draw: Callable[[], str]
+    draw: Callable[[], Spec] | None = None
 
     @property
-    def svg(self) -> Markup:
-        """The drawing."""
-        return Markup(self.draw())
+    def plot(self) -> Plot | None:
+        """The drawing, if there is one."""
+        if self.draw is None:
+            return None
+        spec = self.draw()
+        return Plot(Markup(charts.svg(spec)), embed.data(spec))
 
 
 @dataclass
@@ -208,7 +219,7 @@ def _sweeps(store: Store) -> list[Picture]:
             undrawn = (
                 f"{name}: {len(varying)} axes vary, but a plot has two at most; the table `points` holds the figures"
             )
-            pictures.append(Picture(undrawn, str))
+            pictures.append(Picture(undrawn))
     return pictures
 
 
@@ -250,5 +261,6 @@ def build(store: Store) -> str:
         sweeps=sweeps,
         verdicts=verdicts,
         claims={claim: claims.claim(claim) for claim in held},
+        vega=embed.vega(),
         documents={claims.claim(claim).document.citation for claim in held},
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +10,14 @@ from typing import Any
 
 import altair as alt
 import polars as pl
-import vl_convert
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
 
 from pagewalk import profiles
 from pagewalk.figures import pollution
 from pagewalk.recording import Instant, Recording
-from pagewalk.report.charts import CAUSES
-
-Spec = dict[str, Any]
+from pagewalk.report import embed
+from pagewalk.report.charts import CAUSES, Spec
 
 _POLLUTED = {
     "tlb.instruction": "instruction TLB",
@@ -29,8 +26,6 @@ _POLLUTED = {
     "cache.data": "data cache",
 }
 _LEAST_SHARE = 0.002
-_EMBED = "window.vegaEmbed = vegaEmbed;"
-"""What the page takes from the library."""
 _INTRO = {
     "hash": "the processor itself searches the page tables in memory, which takes time.",
     "soft6xx": "on this processor the kernel must search the page tables in memory, which takes time.",
@@ -238,11 +233,6 @@ def page_data(subject: Subject, recording: Recording, counters: Mapping[str, int
     }
 
 
-def _script(text: str) -> Markup:
-    """Text within a script element, which must not hold the element's end."""
-    return Markup(text.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
-
-
 def render(data: Mapping[str, Any]) -> str:
     """The page as HTML."""
     folder = Path(__file__).parent
@@ -253,12 +243,10 @@ def render(data: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
     )
     shown = {**data, "intro": _INTRO[data["kind"]], "words": _WORDS}
-    embedded = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     return environment.get_template("page.html").render(
         data=shown,
-        json=Markup(embedded),
+        json=embed.data(data),
         style=Markup((folder / "page.css").read_text(encoding="utf-8")),
-        # In a function of its own: its names are not the page's.
-        vega=_script(f"(function(){{{vl_convert.javascript_bundle(_EMBED)}}})();"),
-        script=_script("".join((folder / name).read_text(encoding="utf-8") for name in ("steps.js", "views.js"))),
+        vega=embed.vega(),
+        script=embed.script("".join((folder / name).read_text(encoding="utf-8") for name in ("steps.js", "views.js"))),
     )
