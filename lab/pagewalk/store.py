@@ -237,7 +237,11 @@ class Store:
             raise self._full()
 
     def _open(self, *, write: bool) -> duckdb.DuckDBPyConnection:
-        """Opens the file; waits while another program has it open, because DuckDB locks whole files."""
+        """Opens the file; waits while another program has it open, because DuckDB locks whole files.
+
+        DuckDB's own lock is the one to wait for: it holds against every program that opens the file, such as DuckDB's
+        shell. DuckDB does not wait by itself, and a lock file beside it would bind our commands alone.
+        """
         begin = time.monotonic()
         said = False
         while True:

@@ -117,7 +117,10 @@ def _check_tools() -> None:
 
 @contextmanager
 def _locked(path: Path, listener: Listener) -> Iterator[int]:
-    """Holds the lock, whose descriptor is given; it is held until the last process that has the descriptor ends."""
+    """Holds the lock, whose descriptor is given; it is held until the last process that has the descriptor ends.
+
+    make inherits the descriptor, and with it the lock. filelock does not give its descriptor away.
+    """
     with path.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
