@@ -281,7 +281,7 @@ fn results_go_to_their_files() {
     assert!(
         std::fs::read_to_string(&profile)
             .unwrap()
-            .starts_with("kernel;kernel;_start ")
+            .starts_with("kernel;_start_[k] ")
     );
     assert!(!json(&trace)["traceEvents"].as_array().unwrap().is_empty());
     assert_eq!(

@@ -144,8 +144,9 @@ fn each_walk_of_a_kernel_has_its_steps() {
         // Searches that only set C belong to no miss.
         assert!(reads <= counters.plain[Plain::HashAccess as usize]);
         assert_eq!(reads > 0, machine == "ppc604-133");
+        // The rest end in a fault, or use an entry that the 603's handler has prepared.
         assert!(
-            10 * complete > 9 * counted,
+            4 * complete > 3 * counted,
             "{machine}: {complete} of {counted}"
         );
     }
