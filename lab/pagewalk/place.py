@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -123,6 +124,7 @@ class Cluster:
         self._runner = runner
         self._pool: Executor = self._client.get_executor(pure=False)
         self._ended = False
+        self._left = 0.0
 
     def submit(self, job: Job, progress: Callable[[Progress], None]) -> Future[RunResult]:
         """See Place; `progress` is never called. A run that ended the processes of three workers is lost."""
@@ -168,7 +170,13 @@ class Cluster:
 
     @property
     def ended(self) -> bool:
-        """See Place."""
+        """See Place. Dask forgets some runs when its scheduler ends, so a client without one counts too."""
+        if self._client.status == "running":
+            self._left = 0.0
+        elif not self._left:
+            self._left = time.monotonic()
+        elif time.monotonic() > self._left + CONNECT_SECONDS:
+            self._ended = True
         return self._ended
 
     def waits(self) -> str:

@@ -95,6 +95,10 @@ class Simulation:
                 while pending and not interrupted.is_set():
                     fresh, pending = wait(pending, timeout=_TICK, return_when=FIRST_COMPLETED)
                     ready |= fresh
+                    if self._place.ended and not fresh:
+                        # What still runs there comes back no more.
+                        self._errors += filter(None, [self._place.lost(ConnectionError())])
+                        pending = set()
                     for key, progress in list(self._latest.items()):
                         self._events.progress(self._missing[key].label, progress)
                     if ready and (not pending or time.monotonic() >= kept + _KEEP_EVERY):
