@@ -37,7 +37,11 @@ def test_a_choice_is_accepted(word: str) -> None:
     [
         ("tlb.cutof=20", "unknown policy 'tlb.cutof'", "did you mean 'tlb.cutoff'?"),
         ("tlb.cutoff=many", "policy tlb.cutoff has no choice 'many'", "choices: off, <pages>"),
-        ("vsid=scatter:", "policy vsid has no choice 'scatter:'", "choices: pid, scatter:<multiplier>"),
+        (
+            "vsid=scatter:",
+            "policy vsid has no choice 'scatter:'",
+            "did you mean 'scatter:<multiplier>'? choices: pid, scatter:<multiplier>",
+        ),
         ("lazy", "'lazy' is not a policy setting", "write name=value, as in tlb.cutoff=20, or a named set: best"),
     ],
 )

