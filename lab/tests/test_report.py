@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from framed import framed
 from scripted import BenchLab, ScriptedRunner, benchmark
 
 from pagewalk import experiments, report
@@ -112,15 +113,9 @@ def test_a_browser_shows_tables_and_plots(page: Path) -> None:
 
 @pytest.mark.parametrize("width", [400, 1400])
 def test_plots_are_live_and_fit_the_window(page: Path, width: int) -> None:
-    # A page in a frame of this width: a headless window is never narrower than 500 pixels.
-    frame = page.with_name("frame.html")
-    frame.write_text(
-        f'<iframe id="f" src="{page.name}" style="width:{width}px;height:9000px;border:0"></iframe><script>'
-        "setTimeout(() => { const d = document.getElementById('f').contentDocument;"
-        " const live = [...d.querySelectorAll('.plot')].map((plot) => plot.matches('.vega-embed:has(svg)'));"
-        " document.title = [d.documentElement.scrollWidth, live.length, live.every(Boolean)].join(' ');"
-        " }, 4000);</script>"
-    )
+    live = "[...d.querySelectorAll('.plot')].map((plot) => plot.matches('.vega-embed:has(svg)'))"
+    told = f"((live) => [d.documentElement.scrollWidth, live.length, live.every(Boolean)])({live}).join(' ')"
+    frame = framed(page, page.name, (width, 9000), told)
     dom = browser.run(
         frame, "--allow-file-access-from-files", "--window-size=1500,9100", "--virtual-time-budget=9000", "--dump-dom"
     )

@@ -1,18 +1,17 @@
 """The page of `pagewalk see`, from a recording made up here, and as a browser shows it."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from framed import framed
 
 from pagewalk import recording
 from pagewalk.profiles import StackRow
 from pagewalk.recording import Flush, Instant, Recording
 from pagewalk.report import browser, see
 
-chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
 WIDTHS = (400, 1400)
 
 
@@ -96,21 +95,15 @@ def test_the_page_needs_no_network_and_holds_no_markup_of_the_run(page: Path) ->
     assert "a --markup=&lt;/script&gt;&lt;b&gt;" in ours
 
 
-@chromium
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_wider_than_the_window(page: Path, width: int) -> None:
-    # A page in a frame of this width: a headless window is never narrower than 500 pixels.
-    frame = page.with_name("frame.html")
-    frame.write_text(
-        f'<iframe id="f" src="see.html#miss=1&step=7" style="width:{width}px;height:1000px;border:0"></iframe><script>'
-        "setTimeout(() => { const d = document.getElementById('f').contentDocument;"
-        " document.title = d.body.dataset.ready + ' ' + d.documentElement.scrollWidth; }, 3000);</script>"
+    frame = framed(
+        page, "see.html#miss=1&step=7", (width, 1000), "d.body.dataset.ready + ' ' + d.documentElement.scrollWidth"
     )
     dom = browser.run(frame, "--allow-file-access-from-files", "--virtual-time-budget=8000", "--dump-dom")
     assert f"<title>yes {width}</title>" in dom, dom[:300]
 
 
-@chromium
 def test_a_miss_is_stepped_through(page: Path) -> None:
     first = shown(page, "miss=1&step=1")
     assert 'data-ready="yes"' in first
@@ -129,7 +122,6 @@ def test_a_miss_is_stepped_through(page: Path) -> None:
     assert "Not found: page fault" in absent
 
 
-@chromium
 def test_a_handler_that_reads_a_tree_is_not_said_to_search_the_hash_table(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     head, mark, rest = text.partition('<script type="application/json" id="data">')
@@ -143,14 +135,12 @@ def test_a_handler_that_reads_a_tree_is_not_said_to_search_the_hash_table(page: 
     assert "one big hash table" in shown(page, "miss=2&step=4")
 
 
-@chromium
 def test_odd_fragments_are_no_error(page: Path) -> None:
     for fragment in ("miss=999&step=-3&instant=x", "time", "%%%&=&miss=", "miss=2&step=1e9"):
         dom = shown(page, fragment)
         assert 'id="broken" class="warning" hidden=""' in dom, fragment
 
 
-@chromium
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.999])
 def test_half_a_file_says_so(page: Path, share: float) -> None:
     text = page.read_text(encoding="utf-8")

@@ -12,7 +12,6 @@ mod walks;
 #[path = "fast_paths/walks_8xx.rs"]
 mod walks_8xx;
 
-use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::{Fatal, Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::session::Session;
@@ -229,15 +228,10 @@ fn the_kernel_counts_the_same_without_fast_paths() {
             "/bin/tlb-stress iterations=1 warmup=0 processes=3 pages=200",
         ] {
             let session = |options: &str| {
-                Session::with_kernel(
+                kernel.session(
                     config(machine, parts),
-                    &kernel.image,
-                    "vmlinux",
-                    Some(&kernel.initramfs),
                     &format!("quiet {options} -- {program}"),
-                    Console::memory(),
                 )
-                .expect("the kernel fits")
             };
             let what = format!("{program} on {machine} with {parts:?}");
             let fast = run(session(""), false);

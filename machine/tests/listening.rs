@@ -8,7 +8,6 @@ mod kernel;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::observe::Cause;
 use pagewalk_machine::observe::listener::{Filter, Heard, Kind, What};
@@ -18,15 +17,10 @@ use proptest::prelude::*;
 static KERNEL: LazyLock<kernel::Kernel> = LazyLock::new(kernel::build);
 
 fn session(machine: &str, settings: &[&str]) -> Session {
-    Session::with_kernel(
+    KERNEL.session(
         support::config(machine, settings),
-        &KERNEL.image,
-        "vmlinux",
-        Some(&KERNEL.initramfs),
         "quiet -- /bin/tlb-stress iterations=1 warmup=0 processes=2 pages=100",
-        Console::memory(),
     )
-    .expect("the kernel fits")
 }
 
 const LIMITS: Limits = Limits {

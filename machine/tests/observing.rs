@@ -238,15 +238,10 @@ fn a_tlb_miss_in_the_trace_says_where_it_was_and_how_long_it_took() {
 fn tlb_misses_of_a_kernel_name_the_page_that_had_to_go() {
     let kernel = kernel::build();
     for machine in ["ppc603-133", "ppc604-133", "mpc855t-48"] {
-        let mut session = Session::with_kernel(
+        let mut session = kernel.session(
             support::config(machine, &[]),
-            &kernel.image,
-            "vmlinux",
-            Some(&kernel.initramfs),
             "quiet -- /bin/tlb-stress iterations=1 warmup=0 processes=2 pages=100",
-            Console::memory(),
-        )
-        .unwrap();
+        );
         session.record_trace(Window::default());
         let until = Limits {
             cycles: 6_000_000,
@@ -531,15 +526,10 @@ decrementer:
 fn a_kernel_goes_on_the_same_under_sanitizers() {
     let kernel = kernel::build();
     for machine in ["ppc603-133", "ppc604-133"] {
-        let mut whole = Session::with_kernel(
+        let mut whole = kernel.session(
             support::config(machine, &[]),
-            &kernel.image,
-            "vmlinux",
-            Some(&kernel.initramfs),
             "quiet -- /bin/tlb-stress iterations=1 warmup=0 processes=2 pages=40",
-            Console::memory(),
-        )
-        .unwrap();
+        );
         whole.sanitize("all".parse().unwrap());
         let mut saved = Vec::new();
         for at in [1_000_000, 3_000_000] {

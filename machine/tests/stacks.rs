@@ -4,7 +4,6 @@
 mod kernel;
 mod support;
 
-use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::observe::Event;
 use pagewalk_machine::observe::profile::StackRow;
@@ -117,15 +116,10 @@ fn calls_jumps_and_returns_are_followed() {
 fn a_kernel_stands_on_the_program_that_it_interrupts() {
     let kernel = kernel::build();
     for machine in ["ppc603-133", "ppc604-133", "mpc855t-48"] {
-        let mut session = Session::with_kernel(
+        let mut session = kernel.session(
             support::config(machine, &[]),
-            &kernel.image,
-            "vmlinux",
-            Some(&kernel.initramfs),
             "quiet -- /bin/tlb-stress iterations=1 warmup=0 processes=2 pages=40",
-            Console::memory(),
-        )
-        .unwrap();
+        );
         session.record_profile(Some(65536));
         assert_eq!(
             session.run(Limits::NONE),

@@ -4,7 +4,6 @@
 mod kernel;
 mod support;
 
-use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::observe::trace::Window;
 use pagewalk_machine::observe::{Event, Plain};
@@ -36,15 +35,10 @@ fn misses(session: &Session) -> Vec<Value> {
 
 fn booted(machine: &str) -> Session {
     let kernel = kernel::build();
-    Session::with_kernel(
+    kernel.session(
         support::config(machine, &[]),
-        &kernel.image,
-        "vmlinux",
-        Some(&kernel.initramfs),
         "quiet -- /bin/tlb-stress iterations=1 warmup=0 processes=2 pages=40",
-        Console::memory(),
     )
-    .unwrap()
 }
 
 #[test]

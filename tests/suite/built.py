@@ -43,14 +43,19 @@ def fault(path: Path) -> str:
     return ""
 
 
-def computes_in_registers(path: Path) -> bool:
-    """Whether the compiler used floating-point registers (Tag_GNU_Power_ABI_FP); False if the program does not say."""
+def _section(path: Path, name: str) -> bytes:
+    """The section's bytes; none if the file has no such section, or is damaged."""
     try:
         with path.open("rb") as file:
-            section = ELFFile(file).get_section_by_name(".gnu.attributes")
-            data = section.data() if section else b""
+            section = ELFFile(file).get_section_by_name(name)
+            return section.data() if section else b""
     except _DAMAGED:
-        return False
+        return b""
+
+
+def computes_in_registers(path: Path) -> bool:
+    """Whether the compiler used floating-point registers (Tag_GNU_Power_ABI_FP); False if the program does not say."""
+    data = _section(path, ".gnu.attributes")
     # "A", the length, "gnu", the tag and length of what holds for the file, then pairs of a tag and a value.
     pairs = data.partition(b"gnu\0\x01")[2][4:]
     values = dict(zip(pairs[::2], pairs[1::2], strict=False))
@@ -76,12 +81,7 @@ def digest(path: Path) -> str:
 
 def compiler(path: Path) -> str:
     """The compiler's note in a program; empty if there is none."""
-    try:
-        with path.open("rb") as file:
-            section = ELFFile(file).get_section_by_name(".comment")
-            text = section.data() if section else b""
-    except _DAMAGED:
-        return ""
+    text = _section(path, ".comment")
     return "; ".join(sorted({part.decode(errors="replace") for part in text.split(b"\0") if part}))
 
 

@@ -181,23 +181,13 @@ impl Listener {
 
     /// What the MMU has noted of an access or a load that began at `cycle`.
     pub(super) fn tlb(&mut self, note: &TlbNote, symbols: &Symbolizer, pc: u32, cycle: u64) {
-        let event = |what, (user, cause)| Heard {
-            what,
-            processor: 0,
-            cycle,
-            pc,
-            context: symbols.context(),
-            program: symbols.program(),
-            user,
-            cause,
-        };
         let processor = self.processor;
+        let event = |what, (user, cause)| heard(processor, what, symbols, (pc, user, cause), cycle);
         if let Some(miss) = note.miss {
             let by = (miss.user, miss.cause);
             self.track().missed[usize::from(miss.fetch)] = by;
-            let heard = event(What::Miss(miss), by);
             self.tell(
-                Heard { processor, ..heard },
+                event(What::Miss(miss), by),
                 Kind::Miss,
                 [Some(miss.ea), None],
             );
@@ -213,9 +203,7 @@ impl Listener {
                     victim,
                     owner,
                 };
-                let heard = event(what, by);
-                let addresses = [Some(load.ea), lost];
-                self.tell(Heard { processor, ..heard }, Kind::Eviction, addresses);
+                self.tell(event(what, by), Kind::Eviction, [Some(load.ea), lost]);
             }
         }
     }
@@ -228,16 +216,8 @@ impl Listener {
         (pc, user, cause): (u32, bool, Cause),
         cycle: u64,
     ) {
-        let heard = Heard {
-            what: What::Exception(vector),
-            processor: self.processor,
-            cycle,
-            pc,
-            context: symbols.context(),
-            program: symbols.program(),
-            user,
-            cause,
-        };
+        let what = What::Exception(vector);
+        let heard = heard(self.processor, what, symbols, (pc, user, cause), cycle);
         self.tell(heard, Kind::Exception, [Some(pc), None]);
     }
 
@@ -247,16 +227,32 @@ impl Listener {
         if from == context {
             return;
         }
+        let by = (0, false, Cause::Switch);
+        let what = What::Switch { from };
         let heard = Heard {
-            what: What::Switch { from },
-            processor: self.processor,
-            cycle,
-            pc: 0,
             context,
-            program: symbols.program(),
-            user: false,
-            cause: Cause::Switch,
+            ..heard(self.processor, what, symbols, by, cycle)
         };
         self.tell(heard, Kind::Switch, [None, None]);
+    }
+}
+
+/// What is told of an event in code of this mode and cause at `pc`, in the address space that runs.
+fn heard(
+    processor: u8,
+    what: What,
+    symbols: &Symbolizer,
+    (pc, user, cause): (u32, bool, Cause),
+    cycle: u64,
+) -> Heard {
+    Heard {
+        what,
+        processor,
+        cycle,
+        pc,
+        context: symbols.context(),
+        program: symbols.program(),
+        user,
+        cause,
     }
 }

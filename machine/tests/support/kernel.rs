@@ -5,6 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use pagewalk_machine::board::Console;
+use pagewalk_machine::config::MachineConfig;
+use pagewalk_machine::session::Session;
+
 /// What a session boots.
 pub struct Kernel {
     /// ELF image.
@@ -18,6 +22,20 @@ impl Kernel {
     /// A file below the folder that things are built in, such as `kernel/vmlinux`.
     pub fn built(&self, path: &str) -> PathBuf {
         self.build.join(path)
+    }
+
+    /// A machine about to boot it with these words on its command line.
+    pub fn session(&self, config: MachineConfig, words: &str) -> Session {
+        let archive = Some(&self.initramfs[..]);
+        Session::with_kernel(
+            config,
+            &self.image,
+            "vmlinux",
+            archive,
+            words,
+            Console::memory(),
+        )
+        .expect("the kernel fits")
     }
 }
 
