@@ -160,8 +160,8 @@ bool removal_forbids_growth(const struct mm *mm, uaddr_t from, uaddr_t to)
 }
 
 /*
- * Removes areas until others wait: true. Else false, with *error 0 or -ENOMEM. A failure changes nothing, and comes
- * at the beginning, unless other threads have changed the range while they ran.
+ * Removes areas until others wait to run. True: there is more to remove. Else false, with *error 0 or -ENOMEM. Only
+ * the first call can fail, and changes nothing then, unless other threads have changed the range meanwhile.
  */
 static bool removal_goes_on(struct mm *mm, struct removal *r, int *error)
 {
@@ -221,9 +221,9 @@ int mm_unmap(struct mm *mm, uaddr_t address, u32 size)
 }
 
 /*
- * Puts a new area in the place of what its range maps. In an address space without other threads others may run
+ * Puts a new area in the place of what its range maps. If the process has one thread, other processes may run
  * meanwhile: the new area covers at any time what has been removed. Nobody but the caller changes areas then, so only
- * the beginning can fail. 0, with the area linked, or -ENOMEM.
+ * the first part can fail. 0, with the area linked, or -ENOMEM.
  */
 static int area_replace(struct vma *vma)
 {
@@ -369,7 +369,7 @@ static void change_entries(struct vma *vma, uaddr_t address, uaddr_t end)
 	}
 }
 
-/* Cuts off the rest of an area, where others wait to run; it keeps its old flags. False: the area stays in one. */
+/* If others wait to run, cuts off the rest of an area, which keeps its old flags. False: the area stays in one. */
 static bool rest_cut_off(struct vma *vma, uaddr_t at, u32 flags)
 {
 	/* Areas of these kinds would not join again. */
@@ -379,7 +379,7 @@ static bool rest_cut_off(struct vma *vma, uaddr_t at, u32 flags)
 	return true;
 }
 
-/* Gives an area, or as much of it as is done when others wait, new rights. Returns the end of what has them now. */
+/* Gives new rights to an area, or to a part of it if others wait to run. Returns the end of what has them now. */
 static uaddr_t area_protect(struct vma *vma, u32 rights)
 {
 	u32 before = vma->flags;

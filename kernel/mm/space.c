@@ -96,7 +96,7 @@ static void mm_end(struct deferred *ending)
 void mm_put(struct mm *mm)
 {
 	ASSERT(mm->refs > 0);
-	/* What was done to it is seen before the one who remains is its only user (outside.h). */
+	/* Whoever remains as its only user must first see what others did to it (outside.h). */
 	if (mm->refs > 1)
 		outside_settle();
 	if (--mm->refs == 0)
@@ -147,7 +147,7 @@ struct forking {
 	struct mm *parent, *child;
 	uaddr_t at;             /* what lies below is copied */
 	uaddr_t flushed;        /* what lies below is flushed since it became read-only */
-	u32 pages;              /* that have tables and are not flushed */
+	u32 pages;              /* how many have tables and are not flushed */
 };
 
 /* At most so many pages are left to the last flush, which lets nobody run. */

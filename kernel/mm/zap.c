@@ -222,10 +222,10 @@ static void unmap_together(struct inode *inode, u32 first, u32 last)
 }
 
 /*
- * Area by area. One that is done leaves the list, until all are. A fork meanwhile may copy entries that must go, so the
- * list must become empty. Others run only until as many areas are done as there were at first: a program that forks
- * all the time cannot prolong the call. All at once if a table is shared: each address space that has an entry must
- * flush it before it is cleared.
+ * Area by area. An area that is done leaves the list, until the list is empty: a fork meanwhile may add areas, with
+ * entries that must go too. Others may run only until as many areas are done as there were at first, so that a program
+ * that forks all the time cannot prolong the call. If a table is shared, all areas are done at once: each address space
+ * that has an entry must flush it before it is cleared.
  */
 static void unmap_one_by_one(struct inode *inode, u32 first, u32 areas)
 {

@@ -24,7 +24,7 @@ from pagewalk.simulate import Events, Work
 from pagewalk.store import StoredRun
 
 _DEFAULT = "default"
-"""In an axis of named sets of policies: no set."""
+"""Among named sets of policies: the kernel's own defaults."""
 _MOST = 1000
 """How many combinations are compared at most."""
 
@@ -224,7 +224,7 @@ def check(run: StoredRun, what: str) -> None:
 
 
 def functions(run: StoredRun) -> Counter[str]:
-    """Cycles of every function, which is a stack's innermost frame; a program's has the program's name beside it."""
+    """Each function's own cycles, from the stacks that end in it. A program's function has the program's name with it."""
     found: Counter[str] = Counter()
     for stack, cycles in stacks(run.result.profile):
         outer, function = stack.partition(";")[0], stack.rpartition(";")[2]

@@ -1,6 +1,6 @@
 """The difference of two profiles as a file for flame-graph programs.
 
-- Folded stacks with two counts (`outer;inner before after`), the input of difffolded.pl's readers: flamegraph.pl and
+- Folded stacks with two counts (`outer;inner before after`), as difffolded.pl writes them: flamegraph.pl and
   `inferno-flamegraph` paint what grew red and what shrank blue.
 - speedscope's format, with four profiles: both sides, what grew, and what shrank.
 """

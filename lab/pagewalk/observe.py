@@ -25,10 +25,10 @@ class Observer:
     """A function to call, and which events to call it with: those that satisfy every condition.
 
     `events` are kinds of event and `causes` cost categories, by name; none means all. `addresses` is the first and the
-    last address: of a miss that of the access, of an eviction that of the access or of the page that lost its entry, of
-    an exception where it interrupted. `context` is the number of an address space (a process id), `user` whether the
-    code ran in user mode. A switch has neither address, cause nor mode, and passes these conditions. `every` is n to
-    take only each n-th of these events.
+    last address. A miss passes by the address of the access, an eviction by this or the page that lost its entry, and
+    an exception by the address that it interrupted. `context` is the number of an address space (a process id), `user`
+    whether the code ran in user mode. A switch has neither address, cause nor mode, and passes these conditions.
+    `every` is n to take only each n-th of these events.
 
     `callback` is called when `batch` events have come, 1 to 65536, about ten times a second if there are fewer, and at
     the end. The run stops for it between two blocks of instructions, so that a block may add a few events. No more
@@ -45,7 +45,7 @@ class Observer:
     batch: int = 4096
 
     def begin(self, machine: Machine) -> None:
-        """Lets the machine collect events from now on; BadInput if a condition is none."""
+        """Lets the machine collect events from now on; BadInput if a condition is not valid."""
         for name in ("events", "causes"):
             if isinstance(getattr(self, name), str):
                 raise BadInput(f"observer: {name} is one word", hint=f'write a list, such as {name}=["miss"]')

@@ -15,7 +15,7 @@ _SEQUENCE = 1
 _TRACKS = {1: "running", 2: "exceptions", 3: "misses", 4: "marks"}
 """By the number that the machine's events have."""
 _REGIONS = 5
-"""Regions may overlap slices of other tracks, so they have a track each from here on."""
+"""The first number of the tracks of regions. Each region has its own, because regions may overlap."""
 
 
 class Writer:
@@ -124,11 +124,8 @@ class Writer:
             self._send(cycle, track, TrackEvent.TYPE_INSTANT, event)
 
 
-def write(machine: _machine.Machine, file: IO[bytes], name: str) -> int:
-    """Writes all that the machine recorded; returns how many events that were."""
+def write(machine: _machine.Machine, file: IO[bytes], name: str) -> None:
+    """Writes all that the machine recorded."""
     writer = Writer(file, machine.clock, name)
-    count = 0
     for event in events(machine):
         writer.write(event)
-        count += 1
-    return count

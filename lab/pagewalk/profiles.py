@@ -86,7 +86,7 @@ class _Document(_Model):
 
 
 def read_speedscope(path: Path) -> dict[tuple[str, ...], int]:
-    """The weight of each stack in a speedscope file that `profile --flame FILE.json` wrote; BadInput if it is none."""
+    """The weight of each stack in a speedscope file that `profile --flame FILE.json` wrote; BadInput for another."""
     try:
         document = _Document.model_validate_json(read_file(path))
     except ValidationError:

@@ -17,7 +17,7 @@ from pagewalk.profiles import StackRow
 
 _FLUSHES = 8
 _FLUSH_GAP = 2000
-"""Code that flushes counts as one flush if it goes on within so many cycles."""
+"""Flushes that are at most so many cycles apart count as one."""
 
 _CHUNK = 20_000
 """Events that the machine hands over at a time."""
@@ -61,7 +61,7 @@ class Recording:
     limits: list[str]
     instants: list[Instant] = field(default_factory=list)
     looked: list[int] = field(default_factory=list)
-    """The cycles at which the instants were wanted; a machine stops at the end of a block."""
+    """The cycles at which the instants were wanted. The machine stops a little later, at the end of a block."""
 
 
 def events(machine: _machine.Machine) -> Iterator[dict[str, Any]]:

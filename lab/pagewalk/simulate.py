@@ -96,7 +96,7 @@ class Simulation:
                     fresh, pending = wait(pending, timeout=_TICK, return_when=FIRST_COMPLETED)
                     ready |= fresh
                     if self._place.ended and not fresh:
-                        # What still runs there comes back no more.
+                        # What still runs there gives no result any more.
                         self._errors += filter(None, [self._place.lost(ConnectionError())])
                         pending = set()
                     for key, progress in list(self._latest.items()):
@@ -132,7 +132,7 @@ class Simulation:
         return pending
 
     def _take(self, ready: set[Future[RunResult]]) -> None:
-        """Keeps what is done, all in one."""
+        """Keeps the results that are ready, in one commit."""
         done: list[Finished] = []
         unexpected: list[BaseException] = []
         for future in ready:

@@ -90,7 +90,7 @@ ALTER TABLE cells ADD COLUMN high DOUBLE;
 ALTER TABLE cells ADD COLUMN placements INTEGER DEFAULT 1;
 """
 _UPGRADES = {1: _SINCE_1 + _SINCE_2_TABLES, 2: _SINCE_2_TABLES}
-"""What makes a file of an earlier schema one of this."""
+"""By the number of an earlier schema: the statements that bring its file up to this one."""
 
 
 def _holder(message: str) -> str:

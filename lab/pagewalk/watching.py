@@ -20,7 +20,7 @@ _Name = TypeVar("_Name", bound=Hashable)
 Step = Literal["miss", "exception", "switch"]
 
 _SLICE = 4_000_000
-"""Cycles between two looks at whether the run shall stop: some hundredths of a second."""
+"""After so many cycles, some hundredths of a second, it is checked whether the run must stop."""
 _ALL = (0, 2**32 - 1)
 _NEVER = 2**62
 _LINE = 64
@@ -149,7 +149,7 @@ def _listen(machine: Machine, kind: str, *, user: bool | None = None, every: int
 
 
 def _listen_no_more(machine: Machine) -> None:
-    # There is no way to listen to nothing: hear every so-manieth event, which does not come.
+    # There is no way to listen to nothing: take every n-th event only, with an n that no run reaches.
     _listen(machine, "switch", every=_NEVER)
 
 
@@ -189,7 +189,7 @@ def _owner(vsid: int, kernel: set[int], user: set[int]) -> str:
 def tlb_lines(state: Mapping[str, Any], config: str) -> dict[str, list[str]]:
     """Each TLB, by name, one character for each entry and one line for each way, or more if it has many sets.
 
-    `k` is the kernel's, `u` of the address space that runs, `o` of another one, a dot is empty.
+    `k` is an entry of the kernel, `u` of the address space that runs, `o` of another one; a dot is an empty entry.
     """
     shapes = tomllib.loads(config)["tlb"]
     if state["casid"] is not None:

@@ -14,6 +14,7 @@ import typer
 from pagewalk import ab, flame_difference, sweep
 from pagewalk.ab import Moved, Plan, Side
 from pagewalk.cli import options
+from pagewalk.cli.guest import Command, write_text
 from pagewalk.cli.laboratory import events, laboratory
 from pagewalk.cli.output import Json, err, exact, next_step, number, out, print_json, say, table
 from pagewalk.cli.sheet import Shown
@@ -115,13 +116,6 @@ def _record(first: Side, second: Side, found: Sequence[Moved]) -> dict[str, obje
     }
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
-
-
 def _flames(flame: Path, sides: Sequence[Side]) -> list[Path]:
     """Writes the difference of each side to the first; several go to numbered files."""
     write = flame_difference.writer(flame)
@@ -129,15 +123,12 @@ def _flames(flame: Path, sides: Sequence[Side]) -> list[Path]:
     several = len(others) > 1
     paths = [flame.with_stem(f"{flame.stem}-{n}") if several else flame for n in range(1, len(others) + 1)]
     for path, side in zip(paths, others, strict=True):
-        _write(path, write(first, side))
+        write_text(path, write(first, side))
     return paths
 
 
 def compare_choices(
-    command: Annotated[
-        list[str],
-        typer.Argument(help="The program, a static PowerPC executable, and its arguments.", metavar="PROG [ARG]..."),
-    ],
+    command: Command,
     machine: options.Machine = options.DEFAULT_MACHINE,
     policy: Annotated[
         list[str] | None,

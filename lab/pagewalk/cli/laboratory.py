@@ -148,7 +148,7 @@ class Ticker:
         self._shown = False
 
     def show(self, progress: runs.Progress) -> None:
-        """Says how many instructions have run, how fast, and how long it takes yet."""
+        """Says how many instructions have run, how fast, and how much time is left."""
         now = time.monotonic()
         if now < self._next:
             return

@@ -19,7 +19,7 @@ from pagewalk.runner import DEFAULT_INSTRUCTIONS
 _FOLDED = (".folded", ".txt")
 """The suffixes of files with folded stacks."""
 _POINTS = 48
-"""Looks at TLB and hash table over a run."""
+"""How often the state of TLBs and hash table is recorded, evenly over a run."""
 
 
 def _profile_table(rows: list[tuple[str, str, str, str, int, int]], top: int, *, boot: bool) -> None:
@@ -256,8 +256,8 @@ def see(
     Step through its TLB misses; see TLB and hash table over time, before and after flushes; who evicted whom, cycles
     by cost category, and a flame graph.
 
-    It is one HTML file that needs no network. The program runs twice, with the same result, because the page looks at
-    moments that only the first run tells.
+    It is one HTML file that needs no network. The program runs twice, with the same result: only the first run tells
+    at which moments the second one must stop.
 
     Examples: `pagewalk see -- ./hello`, `pagewalk see -m ppc603-133 -o 603.html -- ./hello`
     """

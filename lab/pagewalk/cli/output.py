@@ -81,7 +81,7 @@ def print_json(value: object) -> None:
 
 
 def say(console: Console, text: str) -> None:
-    """Prints text as it is: brackets are no markup, and nothing is wrapped. CSV and Markdown stand alone on `out`."""
+    """Prints text as it is: brackets are no markup, nothing is wrapped. Beside CSV or Markdown, it goes to `err`."""
     if chosen.form != "table":
         console = err
     console.print(text, markup=False, highlight=False, soft_wrap=True)

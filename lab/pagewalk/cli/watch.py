@@ -10,6 +10,7 @@ import typer
 
 from pagewalk import guest, native
 from pagewalk.cli import options
+from pagewalk.cli.guest import Command
 from pagewalk.cli.output import next_step
 from pagewalk.errors import BadInput, NotBuilt
 from pagewalk.guest import Program
@@ -19,10 +20,7 @@ from pagewalk.workshop import Workshop
 
 
 def watch(
-    command: Annotated[
-        list[str],
-        typer.Argument(help="The program, a static PowerPC executable, and its arguments.", metavar="PROG [ARG]..."),
-    ],
+    command: Command,
     machine: options.Machine = options.DEFAULT_MACHINE,
     kernel: options.Kernel = None,
     policy: options.Policies = None,

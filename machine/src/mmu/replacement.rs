@@ -13,8 +13,8 @@ pub trait Replacement {
     /// The policy for an empty TLB.
     fn new(sets: u32, ways: u32) -> Self;
 
-    /// Of how many ways of a set an engine may note uses by the last one alone, in any order. 1: only of the entry that
-    /// was used last, for which noting it again must change nothing. See [`super::Recency`].
+    /// For how many ways of a set an engine may report only the last use, whatever uses came before. 1: only for the
+    /// entry that was used last; to use it again must change nothing. See [`super::Recency`].
     fn free_ways(&self, ways: u32) -> u32;
 
     /// An access hits the entry in `way`, or it was loaded.
@@ -23,15 +23,15 @@ pub trait Replacement {
     /// An entry was loaded into `way`. [`Replacement::used`] follows.
     fn loaded(&mut self, _set: usize, _way: u8) {}
 
-    /// The way to fill in a set whose last entries are invalid. Their order tells which was used when, so that most
-    /// policies must not make use of it either.
+    /// The way to fill in a set whose last entries are invalid. The order of entries is that of their uses, which is
+    /// not exact for most policies: see [`Replacement::victim`].
     fn free(&self, entries: &[TlbEntry]) -> u8 {
         let invalid = entries.iter().filter(|entry| !entry.valid());
         invalid.map(TlbEntry::way).min().unwrap_or(0)
     }
 
-    /// The way to replace in a full set. The first of `entries` was used last. Of the others' order a policy whose
-    /// [`Replacement::free_ways`] exceeds 2 must not make use: it is not exact then.
+    /// The way to replace in a full set. The first of `entries` was used last. The order of the others is not exact if
+    /// [`Replacement::free_ways`] exceeds 2: such a policy must not depend on it.
     fn victim(&mut self, set: usize, entries: &[TlbEntry]) -> u8;
 
     /// True if a policy made with `fresh` can be in this state. Snapshots are checked by this before use.

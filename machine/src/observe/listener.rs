@@ -31,8 +31,8 @@ named! {
 pub struct Filter {
     /// By [`Kind`].
     pub kinds: [bool; KINDS],
-    /// Of a miss the effective address; of an eviction that of the access for which the entry was replaced, or the
-    /// page that lost it; of an exception where it interrupted. A switch has none and passes.
+    /// A miss passes by its effective address, an eviction by that of the access for which the entry was replaced or by
+    /// the page that lost it, an exception by the address that it interrupted. A switch has no address and passes.
     pub addresses: RangeInclusive<u32>,
     /// The address space that runs; of a switch the new one, or the old one.
     pub context: Option<u32>,

@@ -8,11 +8,11 @@ use super::trace::MISS_MARKS;
 use super::{Cause, Event};
 use crate::mmu::{Space, hash, segment};
 
-/// A miss.
+/// A miss as a trace keeps it.
 #[derive(Clone, Debug)]
 pub(super) struct MissEvent {
     pub miss: TlbMiss,
-    /// In the line of code that ran, and the function there.
+    /// An address in the cache line of code that ran, and the function there.
     pub pc: u32,
     pub function: Function,
     pub context: u32,
@@ -21,7 +21,7 @@ pub(super) struct MissEvent {
     pub load: Option<(TlbLoad, Option<Owner>)>,
     /// Until the entry was there, or until the hardware's search ended without one.
     pub cycles: Option<u64>,
-    /// `None` beyond the limit.
+    /// `None` if the trace had reached its limit of steps.
     pub walk: Option<WalkEvent>,
 }
 
@@ -138,7 +138,7 @@ impl MissEvent {
 }
 
 /// PowerPC kernels keep trees of two levels of 1024 words each, beside a hash table or alone. The 8xx's registers
-/// address such trees. An access counts as a read of a tree by its place in the page.
+/// address such trees. An access counts as a read of a tree if its offset in the page is that of the address's entry.
 impl TlbMiss {
     fn group_of(&self, pa: u32) -> Option<(&'static str, bool)> {
         let Tables::Hash { segment, sdr1 } = self.tables else {

@@ -5,7 +5,7 @@ use crate::loader::{LINUX_LOG, SymbolTable};
 /// A function of Linux's driver for the console of each board.
 const LINUX_CONSOLE: &str = "univ8250_console_init";
 
-/// So many messages are shown, the last ones.
+/// At most so many messages are shown: the last ones.
 const LINES: usize = 8;
 /// A run of text that is shorter is not taken for a message: numbers lie between the messages.
 const LINE_LEAST: usize = 6;

@@ -1,10 +1,10 @@
 //! Call stacks of the running code, for a profile.
 //!
-//! The stacks are followed, not sampled: whenever another function begins to run, its registers tell how it came to.
+//! The stacks are followed, not sampled: whenever another function begins to run, its registers tell how it began.
 //!
 //! - The link register points into the function before: that one called it.
 //! - It began because of an exception: it stands on what was interrupted.
-//! - It goes on in its middle: it was left with this stack pointer before, so it has the stack of then.
+//! - It goes on in its middle: it was left with this stack pointer before, and gets back the stack that it had then.
 //! - It began in another way: it was jumped to, and takes the place of the function before.
 //!
 //! Where none of this gives a stack (a profile has just begun, or a program), the back chain does: r1 points to the
@@ -26,7 +26,7 @@ pub type Stack = u32;
 const DEPTH_MOST: u32 = 128;
 /// The most different stacks. Later ones are charged to functions without a stack.
 const STACKS_MOST: usize = 1 << 18;
-/// The most places that are remembered where a function was left. Then all are forgotten.
+/// At most so many places are remembered where a function was left. Then all are forgotten.
 const PLACES_MOST: usize = 1 << 16;
 
 /// Registers and memory of the processor whose stack is followed.

@@ -43,7 +43,7 @@ function waysRow(miss, now, done) {
   return `<div class="group${seen}"><small>${name}</small><div class="ways${ways.length > 8 ? " many" : ""}">${cells.join("")}</div></div>`;
 }
 
-function groupRow(miss, which, current, done) {
+function groupRow(miss, which, done) {
   const slots = Array.from({ length: 8 }, () => ({ html: "not read", state: "" }));
   steps.slice(0, view.step + 1).forEach((step) => {
     if (step.part !== which) return;
@@ -63,7 +63,7 @@ function groupRow(miss, which, current, done) {
   return `<div class="group${done.has("hash") ? "" : " later"}"><small>${which} group, at ${escaped(address)}; the number beside a slot is ${data.kind === "hash" ? "its cycles" : "the cycle at which it was read"}</small><div class="slots">${cells.join("")}</div></div>`;
 }
 
-function levelsRow(current, done) {
+function levelsRow() {
   const reads = steps.filter((step) => step.part === "level1" || step.part === "level2");
   if (!reads.length) return "";
   const cells = reads.map((step, n) => {
@@ -118,7 +118,7 @@ function showMiss() {
   at("miss-view").innerHTML = `<div class="layout"><div><p class="quiet">Steps, with the ${data.kind === "hash" ? "cycles of each access" : "cycle of each access"} of memory:</p><ol class="steps">${list.join("")}</ol></div><div>
 <div class="say" id="say" aria-live="polite"><h3>${view.step + 1} of ${steps.length}: ${step.title}</h3>${step.text} <span class="quiet">${timeOf(step)}</span></div>
 ${addressRow(miss, step.part, done)}${waysRow(miss, step.part, done)}
-${hashed ? groupRow(miss, "primary", step, done) + groupRow(miss, "secondary", step, done) : ""}${levelsRow(step, done)}${cycleBar(miss)}</div></div>`;
+${hashed ? groupRow(miss, "primary", done) + groupRow(miss, "secondary", done) : ""}${levelsRow()}${cycleBar(miss)}</div></div>`;
   const list_element = at("miss-view").querySelector("ol");
   const now = list_element.querySelector(".now");
   list_element.scrollTop = Math.max(0, now.offsetTop - list_element.offsetTop - list_element.clientHeight / 2);
@@ -295,9 +295,9 @@ function drawFlame() {
     let from = left;
     const below = [...frame.below.values()].sort((a, b) => b.cycles - a.cycles || (a.name < b.name ? -1 : 1));
     for (const inner of below) {
-      const share_of = (width * inner.cycles) / frame.cycles;
-      add(inner, from, share_of, level + 1, false);
-      from += share_of;
+      const innerWidth = (width * inner.cycles) / frame.cycles;
+      add(inner, from, innerWidth, level + 1, false);
+      from += innerWidth;
     }
   };
   const outer = [];
@@ -341,7 +341,7 @@ function fromFragment() {
   view.miss = Math.min(view.miss, Math.max(data.misses.length - 1, 0));
 }
 
-// Without a wish, begin with the longest walk that found its page, of a program if there is one.
+// If the fragment selects nothing, begin with the longest walk that found its page, of a program if there is one.
 function interesting() {
   const worth = (miss) => (miss.mode === "user" ? 1000 : 0) + ("way" in miss ? 500 : 0) + (miss.walk || []).filter((step) => step.table).length;
   return data.misses.reduce((best, miss, n) => (worth(miss) > worth(data.misses[best]) ? n : best), 0);
@@ -375,7 +375,7 @@ function listen() {
   });
 }
 
-// Called by the file's last line: whatever is missing of the file is missing before it.
+// Called by the page's last script. A page that was cut off does not have it, and its warning stays.
 function start() {
   try {
     data = JSON.parse(at("data").textContent);

@@ -13,7 +13,7 @@ impl Replacement for Lru {
         Self
     }
 
-    /// With two ways the one that was used last is the whole order.
+    /// With two ways, the way used last gives the whole order.
     fn free_ways(&self, ways: u32) -> u32 {
         if ways <= 2 { ways } else { 1 }
     }

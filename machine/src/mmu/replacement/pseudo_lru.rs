@@ -24,7 +24,7 @@ impl Replacement for PseudoLru {
         1
     }
 
-    /// Apart, so that a TLB's look-up stays short for the other policies.
+    /// Not inlined, so that a TLB's look-up stays short for the other policies.
     #[inline(never)]
     fn used(&mut self, set: usize, way: u8) {
         let (path, away) = tree_path(way.into(), self.ways as usize);

@@ -1,10 +1,10 @@
-//! A cache of page-table entries in the walker, by groups: the PTEs of other pages that a search reads on its way are
-//! there when it is their turn.
+//! A cache of page-table entries in the walker, by groups. It also keeps the PTEs of other pages that a search reads
+//! on its way, for later searches for those pages.
 //!
 //! A PTE that the cache holds translates its page without an access to memory, as a TLB entry does. Software must
 //! execute `tlbie` after it has removed or changed the PTE of a page, and each `tlbie` empties the cache, because an
 //! address alone does not tell the group. A PTE that software has added since is not there, so that a page without a
-//! match is searched for in memory. Bits that are to be set in memory are too: the slot may hold another page's PTE by
+//! match is searched for in memory. So is a page whose R or C is to be set: the slot may hold another page's PTE by
 //! now. No processor of the family has such a cache.
 
 use super::hashed::{Hashed, matching};
@@ -87,7 +87,7 @@ impl GroupCache {
             .find_map(|(slot, pte)| matching(page, (address + slot * 8, pte), secondary, port))
     }
 
-    /// A PTE was read, or written.
+    /// Keeps a PTE that was read.
     fn note(&mut self, pa: u32, pte: u64, port: &mut Port<'_>) {
         let address = pa & !(PTEG_BYTES - 1);
         let slot = pa % PTEG_BYTES / 8;
