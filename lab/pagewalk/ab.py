@@ -224,7 +224,7 @@ def check(run: StoredRun, what: str) -> None:
 
 
 def functions(run: StoredRun) -> Counter[str]:
-    """Each function's own cycles, from the stacks that end in it. A program's function has the program's name with it."""
+    """Each function's own cycles, from the stacks that end in it. A program's function has the program's name, too."""
     found: Counter[str] = Counter()
     for stack, cycles in stacks(run.result.profile):
         outer, function = stack.partition(";")[0], stack.rpartition(";")[2]
