@@ -226,13 +226,14 @@ static void inotify_release(struct file *file)
 {
 	struct inotify *inotify = file->data;
 
+	/* Others run between two, and may remove the files of all watches that are left. */
 	while (!list_empty(&inotify->watches)) {
-		preemption_point();
 		drop_watch(list_first_entry(&inotify->watches, struct watch, link));
+		preemption_point();
 	}
 	while (!list_empty(&inotify->events)) {
-		preemption_point();
 		drop_event(inotify, list_first_entry(&inotify->events, struct event, link));
+		preemption_point();
 	}
 	inotify_free(inotify);
 }

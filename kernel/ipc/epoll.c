@@ -33,6 +33,8 @@ struct epoll {
 	struct account *account;	/* of the creator, charged for the items */
 	u32 count;		/* items */
 	u32 removals;
+	u32 deliveries;		/* calls that take events now: they put back the files that stay ready when they end */
+	bool missed;		/* someone found no ready file during one */
 	u32 seen, levels;	/* the last round that visited the epoll, and the levels that it found */
 };
 
@@ -126,6 +128,20 @@ static struct item *find_item(const struct epoll *epoll, const struct file *file
 	return NULL;
 }
 
+/* Nobody's file is ready now, but a delivery may put one back: then its end wakes who waits. */
+static void note_miss(struct epoll *epoll)
+{
+	epoll->missed = epoll->deliveries != 0;
+}
+
+static bool has_ready(struct epoll *epoll)
+{
+	if (!list_empty(&epoll->ready))
+		return true;
+	note_miss(epoll);
+	return false;
+}
+
 static bool any_ready(struct epoll *epoll)
 {
 	struct item *item, *next;
@@ -137,6 +153,7 @@ static bool any_ready(struct epoll *epoll)
 			return true;
 		list_del(&item->ready_link);
 	}
+	note_miss(epoll);
 	return false;
 }
 
@@ -414,6 +431,7 @@ static long epoll_deliver(struct epoll *epoll, struct epoll_event *user, int cou
 	long given = 0;
 	u32 asked = 0;
 
+	epoll->deliveries++;
 	while (given < count && !list_empty(&epoll->ready)) {
 		struct item *item = list_first_entry(&epoll->ready, struct item, ready_link);
 		unsigned events = item_poll(item, NULL);
@@ -447,6 +465,11 @@ static long epoll_deliver(struct epoll *epoll, struct epoll_event *user, int cou
 		list_del(first);
 		list_add_tail(first, &epoll->ready);
 	}
+	epoll->deliveries--;
+	if (epoll->missed && !list_empty(&epoll->ready)) {
+		epoll->missed = false;
+		wake_up(&epoll->wq);
+	}
 	return given;
 }
 
@@ -468,7 +491,7 @@ static long epoll_wait_until(int epfd, struct epoll_event *user, int count, u64 
 		result = epoll_deliver(epoll, user, count);
 		if (result || deadline == 0)
 			break;
-		result = wait_event_until(&epoll->wq, !list_empty(&epoll->ready), deadline);
+		result = wait_event_until(&epoll->wq, has_ready(epoll), deadline);
 		if (result == -ETIMEDOUT) {
 			result = 0;
 			break;

@@ -135,12 +135,14 @@ static void task_inherit(struct task *child, const struct clone_request *request
 		child->clear_child_tid = (u32 *)request->child_tid;
 }
 
-static struct process *new_process(const struct clone_request *request)
+/*
+ * What a process takes from its creator. Only once nothing can fail or sleep any more: the creator's parent may end
+ * before, and other threads may change the rest.
+ */
+static void process_inherit(struct process *process, const struct clone_request *request)
 {
-	struct process *parent = current->process, *process = process_new();
+	struct process *parent = current->process;
 
-	if (!process)
-		return NULL;
 	process->pgid = parent->pgid;
 	process->sid = parent->sid;
 	process->parent = parent;
@@ -154,7 +156,6 @@ static struct process *new_process(const struct clone_request *request)
 	memcpy(process->rlimit, parent->rlimit, sizeof(process->rlimit));
 	if (parent->rlimit[RLIMIT_CPU].soft != RLIM_INFINITY)
 		process->cpu_limits = true;
-	return process;
 }
 
 /* Threads and zombies of a user, which RLIMIT_NPROC limits. */
@@ -205,27 +206,26 @@ void vfork_done(struct task *child)
 
 /*
  * Creates a descriptor of the future process and stores its number in the caller's memory; its handle has no process
- * yet.
+ * yet. *out: the file, referenced. Returns the descriptor.
  */
-static long make_pidfd(s32 *user, struct pid_handle **out)
+static long make_pidfd(s32 *user, struct file **out)
 {
 	struct pid_handle *handle = pid_handle_new();
 	struct file *file = handle ? pidfd_file(handle, 0) : ERR_PTR(-ENOMEM);
 	int fd = fd_add(IS_ERR(file) ? file : file_get(file), true);
 
+	if (handle)
+		pid_handle_put(handle);
 	/* The store may sleep, and another thread may close the descriptor meanwhile. */
 	if (fd >= 0 && put_user(fd, user)) {
 		fd_take_back(fd, file);
 		fd = -EFAULT;
 	}
-	if (!IS_ERR(file))
+	if (fd >= 0)
+		*out = file;
+	else if (!IS_ERR(file))
 		file_put(file);
-	if (fd < 0 && handle) {
-		pid_handle_put(handle);
-		handle = NULL;
-	}
-	*out = handle;
-	return MIN(fd, 0);
+	return fd;
 }
 
 static long clone_task(const struct clone_request *request)
@@ -233,10 +233,11 @@ static long clone_task(const struct clone_request *request)
 	struct process *process = current->process;
 	bool thread = request->flags & CLONE_THREAD;
 	struct vfork vfork = { .wq = WAITQ_INIT(vfork.wq) };
-	struct pid_handle *handle = NULL;
+	struct pid_claim claim;
+	struct file *pidfd = NULL;
 	struct task *child = NULL;
 	struct regs *regs;
-	int event;
+	int event, fd = -1;
 	s32 pid;
 	long error = check_flags(request);
 
@@ -249,21 +250,26 @@ static long clone_task(const struct clone_request *request)
 		return -EAGAIN;
 	current->over_limit = false;
 	if (!thread) {
-		process = new_process(request);
+		process = process_new();
 		if (!process)
 			return -ENOMEM;
 	}
 	pid = thread ? pid_allocate() : process->pid;
 	error = pid < 0 ? pid : -ENOMEM;
+	/* Others run before the task is published: they may make so many tasks that the pids come round. */
+	pid_claim(&claim, pid);
 	if (pid >= 0 && (child = task_new(process)))
 		error = take_parts(child, request->flags);
 	if (!error && (request->flags & CLONE_PARENT_SETTID) && put_user(pid, request->parent_tid))
 		error = -EFAULT;
-	if (!error && (request->flags & CLONE_PIDFD))
-		error = make_pidfd(request->pidfd, &handle);
+	if (!error && (request->flags & CLONE_PIDFD)) {
+		fd = (int)make_pidfd(request->pidfd, &pidfd);
+		error = MIN(fd, 0);
+	}
 	/* The process is ending: the signal would not reach the new thread. */
 	if (!error && signal_fatal_pending())
 		error = -ERESTARTNOINTR;
+	list_del(&claim.link);
 	if (error) {
 		if (child) {
 			release_parts(child);
@@ -271,6 +277,10 @@ static long clone_task(const struct clone_request *request)
 		}
 		if (!thread)
 			process_release(process);
+		if (pidfd) {
+			fd_take_back(fd, pidfd);
+			file_put(pidfd);
+		}
 		return error;
 	}
 
@@ -283,15 +293,16 @@ static long clone_task(const struct clone_request *request)
 		regs_set_thread_pointer(regs, request->tls);
 	arch_task_start(child, child_start, child);
 	if (!thread) {
+		process_inherit(process, request);
 		process->leader = child;
 		list_add_tail(&process->all, &process_list);
 		list_add_tail(&process->sibling, &process->parent->children);
 		process_count++;
 		control_fork((u32)pid);
 	}
-	if (handle) {
-		pid_handle_attach(handle, process);
-		pid_handle_put(handle);
+	if (pidfd) {
+		pid_handle_attach(pidfd_handle(pidfd), process);
+		file_put(pidfd);
 	}
 	task_publish(child, pid);
 	event = trace_new_task(child, request->flags, request->exit_signal);

@@ -22,6 +22,12 @@ void task_rename(struct task *task, s32 pid);
 void process_release(struct process *process);          /* frees a zombie */
 bool tasks_over_limit(u32 more);                        /* `more` tasks exceed RLIMIT_NPROC of current's user */
 s32 pid_allocate(void);                                 /* -EAGAIN: none free */
+/* Keeps a pid from being given out again until the task with it is published: then list_del(&claim->link). */
+struct pid_claim {
+	struct list_head link;
+	s32 pid;
+};
+void pid_claim(struct pid_claim *claim, s32 pid);
 
 /* wait.c */
 void sleep_timed_out(struct timer *timer);

@@ -52,11 +52,27 @@ struct process *process_find(s32 pid)
 	return task && task->pid == task->tgid ? task->process : NULL;
 }
 
-/* A pid is also taken while a process group or a session has its number. */
+/* Pids of clones that have not published their task yet. */
+static struct list_head claimed_pids = LIST_HEAD_INIT(claimed_pids);
+
+void pid_claim(struct pid_claim *claim, s32 pid)
+{
+	claim->pid = pid;
+	list_add(&claim->link, &claimed_pids);
+}
+
+/* A pid is also taken while a process group or a session has its number, or a clone under way. */
 static bool pid_taken(s32 pid)
 {
+	const struct pid_claim *claim;
 	struct process *process;
 	u32 looked_at = 0;
+
+	list_for_each_entry(claim, &claimed_pids, link) {
+		interrupt_window_at(++looked_at);
+		if (claim->pid == pid)
+			return true;
+	}
 
 	if (task_find(pid))
 		return true;

@@ -100,7 +100,6 @@ static void prepare(struct state *s, uid_t user)
 	limit(RLIMIT_FSIZE, FILE_MOST);
 	limit(RLIMIT_AS, 16u << 20);
 	limit(RLIMIT_NOFILE, 64);
-	limit(RLIMIT_CORE, FILE_MOST);
 	s->scratch = mmap(NULL, SCRATCH_SIZE + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	s->locked = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	window = mmap(NULL, WINDOW_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -116,6 +115,8 @@ static void prepare(struct state *s, uid_t user)
 	/* Make a descriptor of every kind; 0 to 2 read nothing and drop what is written. */
 	if (dup2(fd, 0) < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0 || chroot(FOLDER) < 0 || chdir("/") < 0)
 		_exit(2);
+	/* Not earlier: a core file in the driver's folder would stay. */
+	limit(RLIMIT_CORE, FILE_MOST);
 	umask(0);
 	mkdir("d", 0777);
 	open("a", O_RDWR | O_CREAT, 0666);

@@ -3,11 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -168,10 +173,212 @@ static void descriptors_taken(void)
 	CHECK_ERROR(syscall(SYS_pidfd_getfd, fd, closed, 0), ESRCH);
 }
 
+/* What a process that is killed leaves in the kernel. ------------------------------------------------------------ */
+
+#define OUR_CLONE_PIDFD 0x1000
+#define PAGE 4096
+#define MANY 600
+#define ROUNDS 30
+
+/* Objects that the kernel has allocated; 0 on a kernel that does not count them. */
+static unsigned long kernel_objects(void)
+{
+	static const char field[] = "\nkmalloc_objects ";
+	char text[2048];
+	const char *found;
+	int fd = open("/proc/frames", O_RDONLY);
+	ssize_t size;
+
+	if (fd < 0)
+		return 0;
+	size = MUST(read(fd, text, sizeof(text) - 1));
+	MUST(close(fd));
+	text[size] = 0;
+	found = strstr(text, field);
+	CHECK(found);
+	return strtoul(found + strlen(field), NULL, 10);
+}
+
+/* Clones so far of all rounds, in shared memory. */
+static volatile unsigned *clones;
+
+/* Most of its time goes into copying the address space, so that the signal usually comes in a clone. */
+static int clones_with_descriptors(void *unused)
+{
+	int fd;
+	char *pages = mmap(NULL, MANY * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+			   -1, 0);
+
+	(void)unused;
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
+	/* Areas of a page each: others may run between two. */
+	for (int i = 0; i < MANY; i += 2)
+		MUST(mprotect(pages + i * PAGE, PAGE, PROT_READ));
+	for (;;) {
+		pid_t child = (pid_t)syscall(SYS_clone, OUR_CLONE_PIDFD | SIGCHLD, 0, &fd, 0, 0);
+
+		/* qemu-ppc refuses the flag. */
+		if (child < 0 && errno == EINVAL) {
+			fd = -1;
+			child = fork();
+		}
+		if (child == 0)
+			_exit(0);
+		MUST(child);
+		if (fd >= 0)
+			MUST(close(fd));
+		MUST(waitpid(child, NULL, 0));
+		++*clones;
+	}
+	return 0;
+}
+
+static void killed_while_cloning(void)
+{
+	unsigned long before = 0, after = 0;
+	const struct sched_param first = { .sched_priority = 1 }, plain = { 0 };
+
+	/* Else the signal would wait for the end of the clone. Where it is not permitted, it does. */
+	sched_setscheduler(0, SCHED_FIFO, &first);
+	clones = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(clones != MAP_FAILED);
+	for (int round = 0; round < ROUNDS; round++) {
+		const struct timespec tick = { 0, 1000000 }, some = { 0, 1 + round * 130000 };
+		unsigned seen = *clones;
+		pid_t child = test_child(clones_with_descriptors, NULL);
+
+		while (*clones == seen)
+			nanosleep(&tick, NULL);
+		nanosleep(&some, NULL);
+		MUST(kill(child, SIGKILL));
+		CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
+		/* The first rounds fill the kernel's caches. init takes the orphans. */
+		if (round == 5 || round == ROUNDS - 1) {
+			nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+			before = round == 5 ? kernel_objects() : before;
+			after = kernel_objects();
+		}
+	}
+	sched_setscheduler(0, SCHED_OTHER, &plain);
+	CHECK_EQUAL(after, before);
+}
+
+/* What a clone takes while others run. ---------------------------------------------------------------------------- */
+
+#define OUR_CLONE_PARENT 0x8000
+#define OUR_CLONE_FILES 0x400
+
+static volatile struct {
+	pid_t middle, child;
+	int ready;
+} *family;
+
+static void many_areas(void)
+{
+	char *pages = mmap(NULL, MANY * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+			   -1, 0);
+
+	for (int i = 0; i < MANY; i += 2)
+		MUST(mprotect(pages + i * PAGE, PAGE, PROT_READ));
+}
+
+static int clones_a_sibling(void *unused)
+{
+	(void)unused;
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
+	many_areas();
+	family->ready = 1;
+	family->child = (pid_t)syscall(SYS_clone, OUR_CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+	_exit(family->child < 0);
+}
+
+static int ends_meanwhile(void *round)
+{
+	const struct timespec tick = { 0, 100000 }, some = { 0, 1 + *(int *)round * 50000 };
+
+	family->middle = test_child(clones_a_sibling, NULL);
+	while (!family->ready)
+		nanosleep(&tick, NULL);
+	nanosleep(&some, NULL);
+	_exit(0);
+}
+
+/* The caller's parent ends during the clone: the child's parent is then the one that adopts the caller. */
+static void parent_ends_while_cloning(void)
+{
+	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
+	/* qemu-ppc does not know it. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 && errno == EINVAL)
+		return;
+	family = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		family->ready = family->child = 0;
+		CHECK_EQUAL(test_wait(test_child(ends_meanwhile, &round)), 0);
+		CHECK_EQUAL(test_wait(family->middle), 0);
+		CHECK_EQUAL(test_wait(family->child), 0);
+	}
+}
+
+static int clones_in_our_table(void *unused)
+{
+	pid_t child;
+	int fd;
+
+	(void)unused;
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
+	many_areas();
+	family->ready = 1;
+	for (int n = 0; n < 200; n++) {
+		child = (pid_t)syscall(SYS_clone, OUR_CLONE_PIDFD | SIGCHLD, 0, &fd, 0, 0);
+		if (child == 0)
+			_exit(0);
+	}
+	for (;;)
+		pause();
+}
+
+/* A clone that fails leaves no descriptor to those that share the table. */
+static void killed_while_cloning_in_a_shared_table(void)
+{
+	const struct timespec tick = { 0, 100000 };
+
+	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
+	/* qemu-ppc does not know it. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 && errno == EINVAL)
+		return;
+	family = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		const struct timespec some = { 0, 1 + round * 330000 };
+		int first = dup(0), descriptors = 0, children = 0;
+		pid_t child;
+
+		MUST(close(first));
+		family->ready = 0;
+		child = (pid_t)syscall(SYS_clone, OUR_CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+		/* qemu-ppc shares tables among threads only. */
+		if (child < 0 && errno == EINVAL)
+			return;
+		MUST(child);
+		if (child == 0)
+			_exit(clones_in_our_table(NULL));
+		while (!family->ready)
+			nanosleep(&tick, NULL);
+		nanosleep(&some, NULL);
+		MUST(kill(child, SIGKILL));
+		for (pid_t ended; (ended = wait(NULL)) > 0;)
+			children += ended != child;
+		while (close(first + descriptors) == 0)
+			descriptors++;
+		CHECK_EQUAL(descriptors, children);
+	}
+}
+
 static const struct test_case cases[] = {
 	CASE(opened), CASE(readable_at_the_end), CASE(signals), CASE(signals_by_directory), CASE(waited_for),
 	CASE(waited_for_without_blocking),
 	CASE(descriptors_taken),
+	CASE(killed_while_cloning), CASE(parent_ends_while_cloning),
+	CASE(killed_while_cloning_in_a_shared_table),
 };
 
 TEST_MAIN("pidfd", cases)

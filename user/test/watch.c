@@ -3,12 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -140,6 +144,49 @@ static void watches(void)
 	nothing_more();
 }
 
-static const struct test_case cases[] = { CASE(file_events), CASE(name_events), CASE(watches) };
+#define PAGE 4096
+#define REMOVALS 1000
+
+/* Times that the file has gone, in shared memory. */
+static volatile unsigned *removals;
+
+/* Makes and removes a file again and again, at changing times. */
+static int make_and_remove(void *path)
+{
+	/* On Linux with its limits this fails, and the test checks less. */
+	(void)sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 5 });
+	for (unsigned n = 0;; n++) {
+		close(open(path, O_CREAT | O_RDWR, 0600));
+		nanosleep(&(struct timespec){ 0, 50000 + n * 7919 % 300000 }, NULL);
+		unlink(path);
+		++*removals;
+	}
+	return 0;
+}
+
+/* The watched file may go while the watch is being closed. */
+static void closed_while_the_file_goes(void)
+{
+	const char *path = test_path("file");
+	int watched = 0;
+	pid_t child;
+
+	removals = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(removals != MAP_FAILED);
+	child = test_child(make_and_remove, (void *)(uintptr_t)path);
+	while (*removals < REMOVALS) {
+		int fd = (int)MUST(inotify_init1(0));
+
+		watched += inotify_add_watch(fd, path, IN_MODIFY) >= 0;
+		MUST(close(fd));
+	}
+	CHECK(watched);
+	MUST(kill(child, SIGKILL));
+	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
+}
+
+static const struct test_case cases[] = {
+	CASE(file_events), CASE(name_events), CASE(watches), CASE(closed_while_the_file_goes),
+};
 
 TEST_MAIN("watch", cases)
