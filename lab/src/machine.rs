@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::debug::{self, Ended};
+use pagewalk_machine::loader::{Given, Protocol};
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
@@ -58,9 +59,10 @@ fn told(session: &Session, stop: &Stop) -> (&'static str, u32, String) {
 impl Machine {
     /// A machine from the text of a machine file with all keys, with a kernel, its command line and its initial
     /// RAM file system loaded; ValueError says what is wrong. `causes` is the text of a file that tells the causes of
-    /// the kernel's code by names of its functions.
+    /// the kernel's code by names of its functions. `protocol` names what the kernel is handed: `device-tree`,
+    /// `board-information` or `residual-data`.
     #[new]
-    #[pyo3(signature = (config, kernel, name, initrd, command_line, causes=None))]
+    #[pyo3(signature = (config, kernel, name, initrd, command_line, causes=None, protocol=None))]
     fn new(
         config: &str,
         kernel: &[u8],
@@ -68,21 +70,30 @@ impl Machine {
         initrd: Option<&[u8]>,
         command_line: &str,
         causes: Option<&str>,
+        protocol: Option<&str>,
     ) -> PyResult<Self> {
         let config = MachineConfig::from_toml(config, "machine", &[])
             .map_err(|error| ConfigurationError::new_err(error.to_string()))?;
-        let console = Console::memory();
-        let session = match causes {
-            None => Session::with_kernel(config, kernel, name, initrd, command_line, console),
-            Some(text) => {
-                let (kernel, causes) = ((kernel, name), (text, "causes"));
-                Session::with_causes(config, kernel, causes, initrd, command_line, console)
-            }
+        let protocol = protocol.map(str::parse::<Protocol>).transpose();
+        let given = Given {
+            protocol: protocol.map_err(|allowed| refused(format!("protocol: {allowed}")))?,
+            initramfs: initrd,
+            arguments: command_line,
+            ..Given::default()
         };
+        let causes = causes.map(|text| (text, "causes"));
+        let console = Console::memory();
+        let session = Session::with_causes(config, (kernel, name), causes, &given, console);
         let session = session.map_err(refused)?;
         Ok(Machine {
             session: Mutex::new(session),
         })
+    }
+
+    /// What the loader found out about the kernel and chose by that, and what the kernel may lack.
+    #[getter]
+    fn told(&self) -> Vec<String> {
+        self.session().told().to_vec()
     }
 
     /// The machine that `save` wrote; ValueError says why they are no snapshot. `name` stands for them in messages.

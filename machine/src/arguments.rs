@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use pagewalk_machine::config::{ConfigError, MachineConfig, Override};
-use pagewalk_machine::loader::Target;
+use pagewalk_machine::loader::{Protocol, Target};
 use pagewalk_machine::machine::Limits;
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
@@ -107,8 +107,12 @@ pub struct Run {
     /// Raw image for the ROM at 0xfff00000.
     #[arg(long, value_name = "IMAGE", conflicts_with_all = ["restore", "initrd", "append"])]
     pub rom: Option<PathBuf>,
-    /// initramfs: an uncompressed cpio archive.
-    #[arg(long, value_name = "CPIO", requires = "kernel")]
+    /// What the kernel is handed: device-tree, board-information (Linux 2.4 and 2.6 for an 8xx) or residual-data (Linux
+    /// 2.1 to 2.6 for PReP machines). Without this the image decides, or the board.
+    #[arg(long, value_name = "PROTOCOL", requires = "kernel")]
+    pub protocol: Option<Protocol>,
+    /// initramfs, an uncompressed cpio archive; or what else the kernel takes as its first root.
+    #[arg(long, value_name = "FILE", requires = "kernel")]
     pub initrd: Option<PathBuf>,
     /// Kernel command line.
     #[arg(

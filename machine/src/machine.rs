@@ -74,6 +74,9 @@ impl Machine {
         }
         registers.pc = boot.entry;
         registers.gpr.set(Register::new(3), boot.device_tree);
+        for (number, value) in (4..).zip(boot.handed) {
+            registers.gpr.set(Register::new(number), value);
+        }
         registers.gpr.set(Register::new(1), boot.stack);
         if let Some(rom) = &boot.rom {
             memory.uncore.board.fit_rom(rom);

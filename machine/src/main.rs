@@ -14,7 +14,7 @@ use pagewalk_machine::board::Console;
 use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::constants;
 use pagewalk_machine::debug::{self, Ended};
-use pagewalk_machine::loader::{Boot, ElfImage, read_file};
+use pagewalk_machine::loader::{Boot, ElfImage, Given, read_file};
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::session::Session;
 use pagewalk_machine::shim::{self, Ending};
@@ -174,23 +174,21 @@ fn load(run: &Run, config: MachineConfig) -> Result<Session, Failure> {
         let kernel = read_file(path)?;
         let name = path.display().to_string();
         let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
-        let initramfs = initramfs.as_deref();
-        if let Some(path) = &run.causes {
-            let causes = path.display().to_string();
-            let text = read_file(path)?;
-            let text = std::str::from_utf8(&text).map_err(|error| format!("{causes}: {error}"))?;
-            let kernel = (kernel.as_slice(), name.as_str());
-            Session::with_causes(
-                config,
-                kernel,
-                (text, &causes),
-                initramfs,
-                &run.append,
-                console,
-            )?
-        } else {
-            Session::with_kernel(config, &kernel, &name, initramfs, &run.append, console)?
+        let given = given(run, initramfs.as_deref());
+        let causes = match &run.causes {
+            Some(path) => {
+                let name = path.display().to_string();
+                let text = String::from_utf8(read_file(path)?);
+                Some((text.map_err(|error| format!("{name}: {error}"))?, name))
+            }
+            None => None,
+        };
+        let causes = causes.as_ref().map(|(text, name)| (&text[..], &name[..]));
+        let session = Session::with_causes(config, (&kernel, &name), causes, &given, console)?;
+        for told in session.told() {
+            eprintln!("pagewalk-machine: {told}");
         }
+        session
     } else {
         return Err("nothing to run: give --kernel, --rom or --restore".into());
     };
@@ -260,6 +258,15 @@ fn write_results(run: &Run, session: &Session, stop: &Stop) -> Result<(), Failur
     Ok(())
 }
 
+fn given<'a>(run: &'a Run, initramfs: Option<&'a [u8]>) -> Given<'a> {
+    Given {
+        protocol: run.protocol,
+        target: run.target,
+        initramfs,
+        arguments: &run.append,
+    }
+}
+
 /// Writes the device tree and prints where everything goes, for another machine to do the same.
 fn write_tree(run: &Run, config: &MachineConfig, path: &Path) -> Result<u8, Failure> {
     let kernel = run
@@ -268,13 +275,7 @@ fn write_tree(run: &Run, config: &MachineConfig, path: &Path) -> Result<u8, Fail
         .ok_or("--dump-dtb places things beside a kernel: give --kernel")?;
     let image = ElfImage::parse(&read_file(kernel)?, &kernel.display().to_string())?;
     let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
-    let boot = Boot::kernel(
-        config,
-        run.target,
-        &image,
-        initramfs.as_deref(),
-        &run.append,
-    )?;
+    let boot = Boot::kernel(config, &image, &given(run, initramfs.as_deref()))?;
     let tree = boot
         .chunks
         .iter()

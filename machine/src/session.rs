@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 
 use crate::board::Console;
 use crate::config::{BoardKind, ConfigError, MachineConfig};
-use crate::loader::{Boot, CauseRange, ElfImage, LoadError, Target};
+use crate::loader::{Boot, CauseRange, ElfImage, Given, LoadError};
 use crate::machine::{Fatal, Limits, Machine, Stop};
 use crate::observe::causes::causes_by_symbols;
 use crate::observe::dump::StateDump;
@@ -64,6 +64,8 @@ pub struct Session {
     machine: Machine,
     /// The symbols of the boot image; a snapshot contains them.
     causes: Vec<CauseRange>,
+    /// What the loader found out about the image and chose by that.
+    told: Vec<String>,
 }
 
 impl Session {
@@ -78,6 +80,7 @@ impl Session {
         Ok(Session {
             machine,
             causes: boot.causes.clone(),
+            told: boot.told.clone(),
         })
     }
 
@@ -94,38 +97,34 @@ impl Session {
         arguments: &str,
         console: Console,
     ) -> Result<Self, SessionError> {
-        let image = ElfImage::parse(kernel, name)?;
-        Self::with_image(config, &image, initramfs, arguments, console)
+        let given = Given {
+            initramfs,
+            arguments,
+            ..Given::default()
+        };
+        Self::with_causes(config, (kernel, name), None, &given, console)
     }
 
-    /// As [`Session::with_kernel`], for a kernel whose causes a file gives. `causes` is the file's text and its name.
+    /// As [`Session::with_kernel`], with all that a kernel can be given. `causes` is the text and the name of a file
+    /// that gives the causes of the kernel's code.
     ///
     /// # Errors
     /// As [`Session::with_kernel`] and [`causes_by_symbols`].
     pub fn with_causes(
         config: MachineConfig,
         (kernel, name): (&[u8], &str),
-        causes: (&str, &str),
-        initramfs: Option<&[u8]>,
-        arguments: &str,
+        causes: Option<(&str, &str)>,
+        given: &Given,
         console: Console,
     ) -> Result<Self, SessionError> {
         let mut image = ElfImage::parse(kernel, name)?;
-        let line = config.cache.instruction.line;
-        image.causes = causes_by_symbols(causes.0, causes.1, &image, line)?;
-        Self::with_image(config, &image, initramfs, arguments, console)
-    }
-
-    fn with_image(
-        config: MachineConfig,
-        image: &ElfImage,
-        initramfs: Option<&[u8]>,
-        arguments: &str,
-        console: Console,
-    ) -> Result<Self, SessionError> {
-        let boot = Boot::kernel(&config, Target::Pagewalk, image, initramfs, arguments)?;
+        if let Some((text, file)) = causes {
+            let line = config.cache.instruction.line;
+            image.causes = causes_by_symbols(text, file, &image, line)?;
+        }
+        let boot = Boot::kernel(&config, &image, given)?;
         let mut session = Self::new(config, &boot, console)?;
-        if let Some(archive) = initramfs {
+        if let Some(archive) = given.initramfs {
             session
                 .machine
                 .processor_mut()
@@ -156,7 +155,11 @@ impl Session {
     /// When the bytes are no snapshot, or a damaged one.
     pub fn restore(bytes: &[u8], name: &str, console: Console) -> Result<Self, SessionError> {
         let (machine, causes) = snapshot::restore(bytes, name, console)?;
-        Ok(Session { machine, causes })
+        Ok(Session {
+            machine,
+            causes,
+            told: Vec::new(),
+        })
     }
 
     /// Saves the machine's state, to be restored later. A restored machine continues with the same cycles and counters.
@@ -269,6 +272,12 @@ impl Session {
         &mut self.machine
     }
 
+    /// What the loader found out about the kernel and chose by that, and what the kernel may lack.
+    #[must_use]
+    pub fn told(&self) -> &[String] {
+        &self.told
+    }
+
     /// Everything the guest printed on the serial line.
     #[must_use]
     pub fn printed(&self) -> &[u8] {
@@ -278,9 +287,9 @@ impl Session {
     /// Input for the serial line; the guest reads it as fast as it can.
     pub fn type_in(&mut self, bytes: &[u8]) {
         let now = self.machine.instant().cycles;
-        let board = &mut self.machine.uncore_mut().board;
-        board.console_mut().type_in(bytes);
-        board.poll(now);
+        let uncore = self.machine.uncore_mut();
+        uncore.board.console_mut().type_in(bytes);
+        uncore.poll_devices(now);
         self.machine.processor_mut().state_changed();
     }
 
@@ -461,14 +470,15 @@ impl Session {
             }
         }
         let board = self.machine.config().board.kind;
-        if matches!(stop, Stop::Limit | Stop::Fatal(_))
+        if matches!(stop, Stop::Limit | Stop::Fatal(_) | Stop::PowerOff { .. })
             && board != BoardKind::Prep
             && self.printed().is_empty()
         {
             let processor = self.machine.processor();
             let symbols = processor.observers.symbols.kernel();
-            let (tree, ram) = (board.tree(), self.machine.uncore().ram.bytes());
-            text += &silence::explain(tree.stdout.1, tree.compatible, symbols, ram);
+            let ram = self.machine.uncore().ram.bytes();
+            let node = board.tree().map(|tree| tree.stdout.1);
+            text += &silence::explain(node, symbols, ram);
         }
         for warning in self.warnings() {
             text += "\nwarning: ";

@@ -3,6 +3,7 @@
 mod support;
 
 use pagewalk_machine::board::Console;
+use pagewalk_machine::loader::Given;
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::session::Session;
 use support::{Program, config};
@@ -48,7 +49,13 @@ fn session(causes: &str) -> Result<Session, String> {
     let config = config("ppc604-133", &["board.kind=mpc83xx"]);
     let console = Console::memory();
     let kernel = (elf.as_slice(), "a.elf");
-    let session = Session::with_causes(config, kernel, (causes, "c.toml"), None, "", console);
+    let session = Session::with_causes(
+        config,
+        kernel,
+        Some((causes, "c.toml")),
+        &Given::default(),
+        console,
+    );
     session.map_err(|error| error.to_string())
 }
 

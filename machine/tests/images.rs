@@ -1,10 +1,12 @@
 //! Images: which are accepted and which refused, and the memory that the kernel finds.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::loader::{Boot, ElfImage, LoadError, Target, cpio_files, device_tree};
+use pagewalk_machine::loader::{
+    Boot, ElfImage, Given, LoadError, Protocol, Target, cpio_files, device_tree,
+};
 
 const LINKER_SCRIPT: &str = "ENTRY(_start) SECTIONS {
   . = 0x4000; .text : { *(.text)
@@ -78,10 +80,12 @@ fn a_linux_for_another_machine_is_refused() {
     let e83 = format!("{BANNER}\0MPC8313ERDB\0");
     let e8 = format!("{BANNER}\0analogue-and-micro,adder875\0");
     let several = format!("{BANNER}\0fsl,mpc8641hpcn\0MPC8313ERDB\0");
-    let none = format!("{BANNER}\0MPC834xMDS\0");
+    let none = format!("{BANNER}\0fsl,mpc8544ds\0");
+    let other = format!("{BANNER}\0MPC834xMDS\0");
     for (text, machine, board, said) in [
         (&e83, "ppc603-133", "mpc83xx", ""),
         (&several, "ppc604-185", "mpc86xx", ""),
+        (&other, "ppc603-133", "mpc83xx", ""),
         (&e8, "mpc855t-48", "mpc8xx", ""),
         (
             &e83,
@@ -112,7 +116,7 @@ fn a_linux_for_another_machine_is_refused() {
             &none,
             "ppc603-133",
             "mpc83xx",
-            "which knows none of the boards that a machine can have: mpc83xx (MPC8313ERDB), mpc86xx",
+            "which knows none of the boards that a machine can have: mpc83xx (MPC8313ERDB, ",
         ),
         (&none, "ppc603-133", "prep", ""),
         (&"no banner".to_owned(), "ppc603-133", "mpc83xx", ""),
@@ -123,15 +127,156 @@ fn a_linux_for_another_machine_is_refused() {
             "",
         ),
     ] {
-        let path =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../machines/{machine}.toml"));
         let kind = Override::parse(&format!("board.kind={board}")).unwrap();
-        let config = MachineConfig::from_file(&path, &[kind]).unwrap();
-        let boot = Boot::kernel(&config, Target::Pagewalk, &built(text), None, "");
+        let config = MachineConfig::from_file(&machine_file(machine), &[kind]).unwrap();
+        let boot = Boot::kernel(&config, &built(text), &Given::default());
         let message = boot.map_or_else(|error| error.to_string(), |_| String::new());
         assert_eq!(message.is_empty(), said.is_empty(), "{board} {message}");
         assert!(message.contains(said), "{message}");
     }
+}
+
+/// Linux of the years before device trees is told by strings that each has.
+#[test]
+fn an_old_linux_goes_with_its_board_and_protocol() {
+    let built = |text: &str| ElfImage::parse(&with_text(image(), text), "vmlinux").unwrap();
+    let e8 = "\0Linux version 2.4.31 (x)\0 8xx SIU  \0";
+    let prep = "\0Linux version 2.2.14 (x)\0machine\t\t: PReP %s\n\0";
+    let later = "\0Linux version 2.6.32 (x)\0 8xx SIU  \0fsl,mpc885ads\0";
+    let own = "\0pagewalk,control\0";
+    for (text, machine, board, protocol, said) in [
+        (e8, "mpc855t-48", "fads", None, Ok("")),
+        (
+            e8,
+            "mpc855t-48",
+            "mpc8xx",
+            None,
+            Err(
+                "is Linux 2.4.31, of the years before device trees, for board.kind = \"fads\"; this machine's is \"mpc8xx\"",
+            ),
+        ),
+        (
+            e8,
+            "ppc603-133",
+            "prep",
+            None,
+            Err(
+                "built for board.kind = \"fads\" and core.kind 8xx; this machine's core.kind is \"603e\"",
+            ),
+        ),
+        (
+            prep,
+            "ppc603-133",
+            "prep",
+            None,
+            Ok(
+                "vmlinux is Linux 2.2.14 for this board: --protocol residual-data\nvmlinux looks for devices: set board.empty-bus to \"ones\", or an empty address raises a machine check",
+            ),
+        ),
+        (
+            prep,
+            "ppc603-133",
+            "prep",
+            Some(Protocol::DeviceTree),
+            Err("reads residual data, not a device tree: give --protocol residual-data"),
+        ),
+        (
+            prep,
+            "mpc855t-48",
+            "prep",
+            None,
+            Err("core.kind is \"8xx\""),
+        ),
+        (
+            prep,
+            "ppc603-133",
+            "mpc83xx",
+            None,
+            Err("for board.kind = \"prep\""),
+        ),
+        (later, "mpc855t-48", "mpc8xx", None, Ok("")),
+        (
+            later,
+            "mpc855t-48",
+            "fads",
+            None,
+            Err("board.kind = \"mpc8xx\" fits"),
+        ),
+        (own, "ppc603-133", "prep", None, Ok("")),
+        (
+            own,
+            "ppc603-133",
+            "prep",
+            Some(Protocol::ResidualData),
+            Err("reads a device tree, not residual data: give --protocol device-tree"),
+        ),
+        (
+            own,
+            "mpc855t-48",
+            "fads",
+            None,
+            Err(
+                "reads a device tree, which board.kind = \"fads\" does not hand over; set board.kind",
+            ),
+        ),
+    ] {
+        let kind = Override::parse(&format!("board.kind={board}")).unwrap();
+        let config = MachineConfig::from_file(&machine_file(machine), &[kind]).unwrap();
+        let given = Given {
+            protocol,
+            ..Given::default()
+        };
+        let boot = Boot::kernel(&config, &built(text), &given);
+        match (boot, said) {
+            (Ok(boot), Ok(said)) => assert_eq!(boot.told.join("\n"), said, "{text}"),
+            (Err(error), Err(said)) => assert!(error.to_string().contains(said), "{error}"),
+            (boot, said) => panic!("{text} {board}: {said:?}, {:?}", boot.map(|boot| boot.told)),
+        }
+    }
+    // Without symbols.
+    let mut image = built(e8);
+    image.labels.clear();
+    let kind = Override::parse("board.kind=fads").unwrap();
+    let config = MachineConfig::from_file(&machine_file("mpc855t-48"), &[kind]).unwrap();
+    let boot = Boot::kernel(&config, &image, &Given::default()).unwrap();
+    assert!(boot.told[0].contains("has no symbols"), "{:?}", boot.told);
+}
+
+/// The device tree is compatible with the board that the kernel knows, else with the first of its kind.
+#[test]
+fn the_tree_names_the_board_that_the_kernel_knows() {
+    for (machine, kind, known, named) in [
+        ("ppc603-133", "mpc83xx", "fsl,mpc837xmds", "fsl,mpc837xmds"),
+        (
+            "ppc604-133",
+            "mpc86xx",
+            "artesyn,MVME7100",
+            "artesyn,MVME7100",
+        ),
+        ("mpc855t-48", "mpc8xx", "tqc,tqm8xx", "tqc,tqm8xx"),
+        (
+            "mpc855t-48",
+            "mpc8xx",
+            "none",
+            "analogue-and-micro,adder875",
+        ),
+    ] {
+        let text = format!("\0Linux version x\0{known}\0");
+        let image = ElfImage::parse(&with_text(image(), &text), "vmlinux").unwrap();
+        let kind = Override::parse(&format!("board.kind={kind}")).unwrap();
+        let config = MachineConfig::from_file(&machine_file(machine), &[kind]).unwrap();
+        let boot = Boot::kernel(&config, &image, &Given::default()).unwrap();
+        let mut chunks = boot.chunks.iter();
+        let tree = chunks.find(|chunk| chunk.physical == boot.device_tree);
+        let tree = &tree.unwrap().bytes;
+        let name = format!("{named}\0");
+        let mut parts = tree.windows(name.len());
+        assert!(parts.any(|part| part == name.as_bytes()), "{named}");
+    }
+}
+
+fn machine_file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../machines/{name}.toml"))
 }
 
 /// The image with `text` at its end, where its first segment now ends.
@@ -227,6 +372,26 @@ fn other_files_are_refused() {
         bytes[offset] = value;
         assert_eq!(refusal(&bytes), format!("a.elf: {message}{ALLOWED}"));
     }
+    let mut disk = vec![0; 1024];
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    let wrapped = with_text(good.clone(), "\0Uncompressing Linux...\0");
+    for (bytes, message) in [
+        (
+            &b"\x1f\x8b\x08"[..],
+            "is compressed: unpack it first, with gunzip",
+        ),
+        (&b"\x01\xdf"[..], "is an XCOFF boot image"),
+        (
+            &disk[..],
+            "is a disk or PReP boot image (zImage.prep): give the vmlinux",
+        ),
+        (
+            &wrapped[..],
+            "is a zImage, a boot loader around a compressed kernel: give the vmlinux",
+        ),
+    ] {
+        assert!(refusal(bytes).contains(message), "{}", refusal(bytes));
+    }
     for length in [7, 40, 60, 100] {
         assert!(matches!(
             ElfImage::parse(&good[..length], "a.elf"),
@@ -268,23 +433,25 @@ fn an_image_past_the_end_of_ram_is_refused() {
 fn tree_and_initramfs_lie_at_the_top_of_ram() {
     let image = ElfImage::parse(&image(), "a.elf").unwrap();
     let initramfs = vec![7; 10_000];
-    let boot = Boot::kernel(
-        &config(&[]),
-        Target::Pagewalk,
-        &image,
-        Some(&initramfs),
-        "quiet",
-    )
-    .unwrap();
+    let given = Given {
+        initramfs: Some(&initramfs),
+        arguments: "quiet",
+        ..Given::default()
+    };
+    let boot = Boot::kernel(&config(&[]), &image, &given).unwrap();
     assert_eq!(boot.device_tree % 4096, 0);
     assert_eq!(boot.device_tree, 0x01ff_f000);
     assert_eq!(boot.initramfs, Some(0x01ff_c000..0x01ff_c000 + 10_000));
     assert_eq!(boot.chunks.len(), 3);
     let large = config(&["memory.size=0x40000000"]);
-    let boot = Boot::kernel(&large, Target::Pagewalk, &image, None, "").unwrap();
+    let boot = Boot::kernel(&large, &image, &Given::default()).unwrap();
     assert_eq!(boot.device_tree, 0x1fff_f000, "a kernel reaches 512 MB");
     let too_big = vec![0; 32 << 20];
-    let message = Boot::kernel(&config(&[]), Target::Pagewalk, &image, Some(&too_big), "")
+    let given = Given {
+        initramfs: Some(&too_big),
+        ..Given::default()
+    };
+    let message = Boot::kernel(&config(&[]), &image, &given)
         .unwrap_err()
         .to_string();
     assert!(

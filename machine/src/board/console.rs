@@ -125,6 +125,11 @@ impl Console {
         };
     }
 
+    /// True if input that was given beforehand has not been read yet.
+    pub(super) fn waits(&self) -> bool {
+        !self.typed.is_empty()
+    }
+
     pub(super) fn take(&mut self) -> Option<u8> {
         if let Some(byte) = self.typed.pop_front() {
             return Some(byte);

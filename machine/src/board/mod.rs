@@ -6,15 +6,20 @@
 
 mod console;
 mod control;
+mod cpm;
+mod fads;
 mod ipic;
 mod mcm;
 mod mpc83xx;
 mod mpc86xx;
 mod mpc8xx;
+mod nvram;
 mod openpic;
 mod pic;
+mod pit;
 mod prep;
 mod registers;
+mod rtc;
 mod siu;
 mod uart;
 
@@ -113,6 +118,11 @@ trait Device: std::fmt::Debug + Send {
         false
     }
 
+    /// The level at an interrupt input that its output is wired to. Some devices choose one of several inputs.
+    fn drives(&self, _line: u8) -> bool {
+        self.interrupt()
+    }
+
     /// Level of the external interrupt input of a processor, of a board's interrupt controller.
     fn interrupts(&self, processor: u8) -> bool {
         processor == 0 && self.interrupt()
@@ -134,6 +144,12 @@ trait Device: std::fmt::Debug + Send {
 
     /// Takes input from outside, and does what is due by cycle `now`.
     fn poll(&mut self, _now: u64, _console: &mut Console) {}
+
+    /// Reads and writes memory by itself, as far as that is due by cycle `now`. The error is an address at which there
+    /// is no memory.
+    fn transfer(&mut self, _now: u64, _ram: &mut [u8], _console: &mut Console) -> Result<(), u32> {
+        Ok(())
+    }
 
     /// Its state, for a snapshot.
     fn save(&self) -> Vec<u8>;
@@ -221,16 +237,24 @@ struct Parts {
     controller: Number,
     /// The device that holds processors in reset until they are started.
     starter: Number,
+    /// The device that reads and writes memory by itself.
+    master: Option<Number>,
     /// More specific windows come first.
     nodes: &'static [Node],
     /// An access that nothing answers ends the run; if this is false, it raises a machine check.
     strict: bool,
+    /// Where a read that nothing answers gives ones, and a write does nothing.
+    ones: std::ops::Range<u32>,
 }
 
 /// The board's part of the device tree, and where its kernels expect the tree.
 pub(crate) struct Tree {
     pub model: &'static str,
-    pub compatible: &'static str,
+    /// Boards of this kind, as the tree's root may say: whatever their kernels need is here. The loader takes the first
+    /// that the kernel knows.
+    pub boards: &'static [&'static str],
+    /// The cell pair of the time base's interrupt in the processor's node, if kernels ask for it.
+    pub timebase_interrupt: Option<[u32; 2]>,
     /// Property of /chosen that names the console, and its value.
     pub stdout: (&'static str, &'static str),
     /// Writes the nodes of the devices.
@@ -250,15 +274,18 @@ impl BoardKind {
             BoardKind::Mpc83xx => mpc83xx::parts(),
             BoardKind::Mpc86xx => mpc86xx::parts(config),
             BoardKind::Mpc8xx => mpc8xx::parts(),
+            BoardKind::Fads => fads::parts(),
         }
     }
 
-    pub(crate) fn tree(self) -> &'static Tree {
+    /// The board's part of the device tree; a board whose kernels read none has none.
+    pub(crate) fn tree(self) -> Option<&'static Tree> {
         match self {
-            BoardKind::Prep => &prep::TREE,
-            BoardKind::Mpc83xx => &mpc83xx::TREE,
-            BoardKind::Mpc86xx => &mpc86xx::TREE,
-            BoardKind::Mpc8xx => &mpc8xx::TREE,
+            BoardKind::Prep => Some(&prep::TREE),
+            BoardKind::Mpc83xx => Some(&mpc83xx::TREE),
+            BoardKind::Mpc86xx => Some(&mpc86xx::TREE),
+            BoardKind::Mpc8xx => Some(&mpc8xx::TREE),
+            BoardKind::Fads => None,
         }
     }
 }
@@ -434,6 +461,9 @@ impl Board {
                 self.spread(window.device);
                 value
             }
+            Answers::Nobody if self.parts.ones.contains(&physical) => {
+                Ok(u64::MAX >> (64 - 8 * size))
+            }
             Answers::Nobody => Err(NOBODY),
         }
     }
@@ -472,6 +502,7 @@ impl Board {
                 self.spread(window.device);
                 effect
             }
+            Answers::Nobody if self.parts.ones.contains(&physical) => Ok(None),
             Answers::Nobody => Err(NOBODY),
         }
     }
@@ -499,7 +530,7 @@ impl Board {
         let mut changed = 1_u32 << from;
         for wire in self.parts.wires {
             if changed >> wire.from & 1 != 0 {
-                let high = self.parts.devices[wire.from].interrupt();
+                let high = self.parts.devices[wire.from].drives(wire.line);
                 self.parts.devices[wire.to].set_input(wire.line, high);
                 changed |= 1 << wire.to;
             }
@@ -538,6 +569,21 @@ impl Board {
             self.parts.devices[number].poll(now, &mut self.console);
             self.spread(number);
         }
+    }
+
+    /// Lets the device that reads and writes memory by itself do so: after a write to the board, and after
+    /// [`Board::poll`].
+    ///
+    /// # Errors
+    /// When it was given an address without memory. It will try again.
+    pub fn transfer(&mut self, now: u64, ram: &mut [u8]) -> Result<(), BusError> {
+        let Some(master) = self.parts.master else {
+            return Ok(());
+        };
+        let done = self.parts.devices[master].transfer(now, ram, &mut self.console);
+        self.spread(master);
+        let reason = "a buffer of the communications processor is there, and no memory";
+        done.map_err(|address| self.error(address, 1, false, reason))
     }
 
     pub fn console(&self) -> &Console {

@@ -1,5 +1,6 @@
 //! Board `mpc83xx`: the part of an MPC8313E's internal memory map (MPC8313E RM chapter 2) that Linux for
-//! `MPC8313ERDB` uses: system configuration, interrupt controller, reset registers, one UART. IMMR is at 0xe0000000.
+//! `MPC8313ERDB` and for boards with other members of the family uses: system configuration, interrupt controller,
+//! reset registers, clocks, one UART. IMMR is at 0xe0000000.
 //! An access that nothing answers ends the run.
 
 use vm_fdt::{Error, FdtWriter};
@@ -18,11 +19,13 @@ const SYSTEM: usize = 0;
 const RESET: usize = 1;
 const SERIAL: usize = 2;
 const INTERRUPTS: usize = 3;
+const CLOCKS: usize = 4;
 
-const WINDOWS: [Window; 4] = [
+const WINDOWS: [Window; 5] = [
     Window::at(IMMR + 0x100, 0x100, SYSTEM),
     Window::at(IMMR + 0x700, 0x100, INTERRUPTS),
     Window::at(IMMR + 0x900, 0x100, RESET),
+    Window::at(IMMR + 0xa00, 0x100, CLOCKS),
     Window::at(IMMR + 0x4500, 8, SERIAL),
 ];
 
@@ -43,6 +46,10 @@ const WIRES: [Wire; 1] = [Wire {
 
 /// SPCR: Linux sets TBEN to start the time base, which always counts here.
 const SPCR: Register = registers::word(0x10, Kind::Storage);
+/// SICRL and SICRH, and SCCR: which unit has which pins and clocks. Linux for an MPC834x writes there about its USB.
+const SICRL: Register = registers::word(0x14, Kind::Storage);
+const SICRH: Register = registers::word(0x18, Kind::Storage);
+const SCCR: Register = registers::word(0x08, Kind::Storage);
 /// RPR enables writes of RCR. A write of RCR resets the board, which ends the run.
 const RPR: Register = registers::word(0x18, Kind::Storage);
 const RCR: Register = registers::word(0x1c, Kind::Asks(Effect::PowerOff(0)));
@@ -50,23 +57,41 @@ const RCR: Register = registers::word(0x1c, Kind::Asks(Effect::PowerOff(0)));
 pub(super) fn parts() -> Parts {
     Parts {
         devices: vec![
-            Box::new(Plain::new([SPCR])),
+            Box::new(Plain::new([SPCR, SICRL, SICRH])),
             Box::new(Plain::new([RPR, RCR])),
             Box::new(Uart::new()),
             Box::new(Ipic::new()),
+            Box::new(Plain::new([SCCR])),
         ],
         windows: &WINDOWS,
         wires: &WIRES,
         controller: INTERRUPTS,
         starter: INTERRUPTS,
+        master: None,
         nodes: &NODES,
         strict: true,
+        ones: 0..0,
     }
 }
 
 pub(super) const TREE: Tree = Tree {
     model: "pagewalk,mpc83xx",
-    compatible: "MPC8313ERDB",
+    boards: &[
+        "MPC8313ERDB",
+        "fsl,mpc8315erdb",
+        "fsl,mpc8308rdb",
+        "MPC834xMDS",
+        "MPC834xMITX",
+        "analogue-and-micro,asp8347e",
+        "MPC832xMDS",
+        "MPC832xRDB",
+        "MPC836xMDS",
+        "fsl,mpc8360rdk",
+        "fsl,mpc837xmds",
+        "fsl,mpc8377rdb",
+        "keymile,KMETER1",
+    ],
+    timebase_interrupt: None,
     stdout: ("stdout-path", "/soc@e0000000/serial@4500"),
     nodes,
     on_qemu: false,

@@ -76,14 +76,24 @@ pub(super) fn parts(config: &MachineConfig) -> Parts {
         wires: &WIRES,
         controller: INTERRUPTS,
         starter: COHERENCY,
+        master: None,
         nodes: &NODES,
         strict: true,
+        ones: 0..0,
     }
 }
 
 pub(super) const TREE: Tree = Tree {
     model: "pagewalk,mpc86xx",
-    compatible: "fsl,mpc8641hpcn",
+    boards: &[
+        "fsl,mpc8641hpcn",
+        "fsl,MPC8610HPCD",
+        "gef,sbc610",
+        "gef,sbc310",
+        "gef,ppc9a",
+        "artesyn,MVME7100",
+    ],
+    timebase_interrupt: None,
     stdout: ("stdout-path", "/soc@ffe00000/serial@4500"),
     nodes,
     on_qemu: false,

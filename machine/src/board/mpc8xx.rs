@@ -11,8 +11,8 @@ use super::{Effect, Node, Parts, Tree, Window, Wire};
 use crate::config::MachineConfig;
 use crate::loader::Target;
 
-const IMMR: u32 = 0xff00_0000;
-const IMMR_SIZE: u32 = 0x4000;
+pub(super) const IMMR: u32 = 0xff00_0000;
+pub(super) const IMMR_SIZE: u32 = 0x4000;
 const LOCAL_BUS: u32 = 0xfa00_0000;
 
 const INTERRUPTS: usize = 0;
@@ -53,32 +53,38 @@ const CPCR: registers::Register = registers::Register {
 const PLPRCR: registers::Register =
     registers::word(0x284, Kind::AsksFor(0x80, Effect::PowerOff(0)));
 
+/// The internal memory map beside the interrupt controllers and the communications processor.
+pub(super) fn system() -> impl Iterator<Item = registers::Register> {
+    // SIUMCR, SYPCR; SDCR; memory controller.
+    (words(0x000, 0x008))
+        .chain(words(0x030, 0x034))
+        .chain(words(0x100, 0x180))
+        // Time base and real-time clock; SCCR and PLPRCR; the keys of both groups.
+        .chain(words(0x200, 0x210))
+        .chain(words(0x220, 0x230))
+        .chain(words(0x240, 0x24c))
+        .chain(words(0x280, 0x284))
+        .chain([PLPRCR])
+        .chain(words(0x300, 0x310))
+        .chain(words(0x320, 0x330))
+        .chain(words(0x340, 0x348))
+        .chain(words(0x380, 0x38c))
+        // Ports A, C, D; RCCR.
+        .chain(words(0x950, 0x97c))
+        .chain(words(0x9c4, 0x9c8))
+        // Baud rate generators; ports B and E, clock and time-slot assignment.
+        .chain(words(0x9f0, 0xa00))
+        .chain(words(0xab8, 0xaf4))
+}
+
 /// The internal memory map beside the interrupt controller.
 fn internal() -> Plain {
     Plain::new(
-        // SIUMCR, SYPCR; SDCR; memory controller.
-        (words(0x000, 0x008))
-            .chain(words(0x030, 0x034))
-            .chain(words(0x100, 0x180))
-            // Time base and real-time clock; SCCR and PLPRCR; the keys of both groups.
-            .chain(words(0x200, 0x210))
-            .chain(words(0x220, 0x230))
-            .chain(words(0x240, 0x24c))
-            .chain(words(0x280, 0x284))
-            .chain([PLPRCR])
-            .chain(words(0x300, 0x310))
-            .chain(words(0x320, 0x330))
-            .chain(words(0x340, 0x348))
-            .chain(words(0x380, 0x38c))
-            // CPM interrupts: none comes. Ports A, C, D.
+        system()
+            // CPM interrupts: none comes.
             .chain(words(0x930, 0x934))
             .chain(words(0x940, 0x950))
-            .chain(words(0x950, 0x97c))
             .chain([CPCR])
-            .chain(words(0x9c4, 0x9c8))
-            // Baud rate generators; ports B and E, clock and time-slot assignment.
-            .chain(words(0x9f0, 0xa00))
-            .chain(words(0xab8, 0xaf4))
             // Dual-port RAM.
             .chain(words(0x2000, IMMR_SIZE)),
     )
@@ -95,14 +101,24 @@ pub(super) fn parts() -> Parts {
         wires: &WIRES,
         controller: INTERRUPTS,
         starter: INTERRUPTS,
+        master: None,
         nodes: &NODES,
         strict: true,
+        ones: 0..0,
     }
 }
 
 pub(super) const TREE: Tree = Tree {
     model: "pagewalk,mpc8xx",
-    compatible: "analogue-and-micro,adder875",
+    boards: &[
+        "analogue-and-micro,adder875",
+        "fsl,mpc885ads",
+        "fsl,mpc866ads",
+        "fsl,ep88xc",
+        "tqc,tqm8xx",
+    ],
+    // Internal level 7, as on an MPC885ADS.
+    timebase_interrupt: Some([15, siu::HIGH_LEVEL]),
     stdout: ("stdout-path", "/localbus@fa000000/serial@0"),
     nodes,
     on_qemu: false,

@@ -1,20 +1,29 @@
-//! Board `prep`: a UART and a pair of interrupt controllers on an ISA bus, and an OpenPIC on the PCI bus if the machine
-//! file asks for it. The address map is that of a PReP machine (PowerPC Reference Platform Specification 1.1, section
-//! 5.1): ISA I/O ports from 0x80000000, interrupt acknowledge at 0xbffffff0. An access elsewhere raises a machine
-//! check.
+//! Board `prep`: a UART, a pair of interrupt controllers, a timer, a clock and non-volatile memory on an ISA bus, and
+//! an OpenPIC on the PCI bus if the machine file asks for it. The address map is that of a PReP machine (PowerPC
+//! Reference Platform Specification 1.1, section 5.1): ISA I/O ports from 0x80000000, interrupt acknowledge at
+//! 0xbffffff0. An access elsewhere raises a machine check; or it finds an empty bus, whose addresses read as ones, if
+//! the machine file says so.
 
 use vm_fdt::{Error, FdtWriter};
 
+use super::nvram::Nvram;
 use super::openpic::{Model, OpenPic, Shape};
 use super::pic::{self, PicPair};
+use super::pit::Pit;
+use super::registers::{Kind, Plain, Register};
+use super::rtc::Rtc;
 use super::uart::Uart;
-use super::{Node, Parts, Tree, Window, Wire};
-use crate::config::{InterruptController, MachineConfig};
+use super::{Effect, Node, Parts, Tree, Window, Wire};
+use crate::config::{EmptyBus, InterruptController, MachineConfig};
 use crate::loader::Target;
 
 const UART: usize = 0;
 const PICS: usize = 1;
-const OPENPIC: usize = 2;
+const TIMER: usize = 2;
+const CLOCK: usize = 3;
+const MEMORY: usize = 4;
+const RESET: usize = 5;
+const OPENPIC: usize = 6;
 
 const fn window(first: u32, last: u32, device: usize, window: u8) -> Window {
     Window {
@@ -31,12 +40,16 @@ const OPENPIC_BASE: u32 = 0xfc00_0000;
 const OPENPIC_SIZE: u32 = 0x0004_0000;
 
 /// With the OpenPIC, which is the last: all but it are there always.
-const WINDOWS: [Window; 6] = [
+const WINDOWS: [Window; 10] = [
     window(0x8000_03f8, 0x8000_03ff, UART, 0),
     window(0x8000_0020, 0x8000_0021, PICS, pic::MASTER),
     window(0x8000_00a0, 0x8000_00a1, PICS, pic::SLAVE),
     window(0x8000_04d0, 0x8000_04d1, PICS, pic::EDGE_LEVEL),
     window(0xbfff_fff0, 0xbfff_ffff, PICS, pic::ACKNOWLEDGE),
+    window(0x8000_0040, 0x8000_0043, TIMER, 0),
+    window(0x8000_0070, 0x8000_0071, CLOCK, 0),
+    window(0x8000_0074, 0x8000_0077, MEMORY, 0),
+    window(0x8000_0092, 0x8000_0092, RESET, 0),
     window(OPENPIC_BASE, OPENPIC_BASE + OPENPIC_SIZE - 1, OPENPIC, 0),
 ];
 
@@ -53,6 +66,19 @@ const NODES: [Node; 2] = [
     },
 ];
 
+/// Buses: ISA ports and PCI configuration from 0x80000000, PCI memory from 0xc0000000 to the system ROM.
+const BUSES: std::ops::Range<u32> = 0x8000_0000..0xff00_0000;
+
+/// Port 0x92: setting its bit 0 resets the processor, which ends the run.
+const PORT_92: Register = Register {
+    offset: 0,
+    size: 1,
+    reset: 0,
+    kind: Kind::AsksFor(1, Effect::PowerOff(0)),
+};
+
+/// ISA interrupt request of the timer.
+const TIMER_IRQ: u8 = 0;
 /// ISA interrupt request of the UART at 0x3f8 (COM1 by convention).
 const UART_IRQ: u8 = 4;
 
@@ -66,7 +92,12 @@ const CASCADE: u8 = 0;
 const BUS_CLOCKS_PER_TICK: u64 = 8;
 
 /// The OpenPIC is the last in this list, as it is in the list of address windows.
-const WIRES: [Wire; 2] = [
+const WIRES: [Wire; 3] = [
+    Wire {
+        from: TIMER,
+        to: PICS,
+        line: TIMER_IRQ,
+    },
     Wire {
         from: UART,
         to: PICS,
@@ -81,13 +112,25 @@ const WIRES: [Wire; 2] = [
 
 pub(super) fn parts(config: &MachineConfig) -> Parts {
     let plain = Parts {
-        devices: vec![Box::new(Uart::new()), Box::new(PicPair::new())],
+        devices: vec![
+            Box::new(Uart::new()),
+            Box::new(PicPair::new()),
+            Box::new(Pit::new(config.core.clock)),
+            Box::new(Rtc::new(config.core.clock)),
+            Box::new(Nvram::new()),
+            Box::new(Plain::new([PORT_92])),
+        ],
         windows: &WINDOWS[..WINDOWS.len() - 1],
-        wires: &WIRES[..1],
+        wires: &WIRES[..2],
         controller: PICS,
         starter: PICS,
+        master: None,
         nodes: &NODES[..1],
         strict: false,
+        ones: match config.board.empty_bus {
+            EmptyBus::MachineCheck => 0..0,
+            EmptyBus::Ones => BUSES,
+        },
     };
     match config.board.interrupt_controller {
         InterruptController::I8259 => plain,
@@ -114,7 +157,8 @@ fn with_openpic(mut parts: Parts, config: &MachineConfig) -> Parts {
 
 pub(super) const TREE: Tree = Tree {
     model: "pagewalk,prep",
-    compatible: "prep",
+    boards: &["prep"],
+    timebase_interrupt: None,
     stdout: ("linux,stdout-path", "/isa/serial@3f8"),
     nodes,
     on_qemu: true,

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{At, Console, Device, Effect, restored, saved};
 
-/// Sense of an interrupt in the device tree: active low level.
+/// Senses of an interrupt in the device tree.
 pub(super) const LOW_LEVEL: u32 = 1;
+pub(super) const HIGH_LEVEL: u32 = 2;
 
 /// The offset of its registers in the internal memory map, and their size in bytes.
 pub(super) const FIRST: u32 = 0x10;

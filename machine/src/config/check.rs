@@ -7,7 +7,7 @@ use crate::mmu::walker::AnyWalker;
 use crate::pipeline::predictor::TARGETS_MOST;
 
 use super::shape::{self, Misfit};
-use super::{CacheConfig, Cost, L2Config, L2Place, MachineConfig, Part, Replacement};
+use super::{BoardKind, CacheConfig, Cost, L2Config, L2Place, MachineConfig, Part, Replacement};
 
 /// The largest RAM, in bytes.
 pub(crate) const MEMORY_MOST: u32 = 1 << 30;
@@ -149,6 +149,14 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
     }
     if kind.core().programmed_as_8xx {
         mpc8xx(checker, config);
+    } else if config.board.kind == BoardKind::Fads {
+        checker.fail(
+            "board.kind",
+            format!(
+                "is \"fads\", the board of an 8xx: core.kind is \"{}\"; allowed is \"prep\" among others",
+                kind.name()
+            ),
+        );
     }
     if config.memory.size < 1 << 20
         || config.memory.size > MEMORY_MOST

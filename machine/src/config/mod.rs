@@ -325,14 +325,17 @@ pub enum BoardKind {
     Mpc86xx,
     /// MPC875 with a 16550 UART, as Linux for `adder875` knows it.
     Mpc8xx,
+    /// MPC855T or MPC860T, as Linux 2.4 and 2.6 (arch/ppc) for `FADS` know it.
+    Fads,
 }
 
 impl BoardKind {
-    pub(crate) const ALL: [BoardKind; 4] = [
+    pub(crate) const ALL: [BoardKind; 5] = [
         BoardKind::Prep,
         BoardKind::Mpc83xx,
         BoardKind::Mpc86xx,
         BoardKind::Mpc8xx,
+        BoardKind::Fads,
     ];
 
     /// The name in machine files.
@@ -343,7 +346,19 @@ impl BoardKind {
             BoardKind::Mpc83xx => "mpc83xx",
             BoardKind::Mpc86xx => "mpc86xx",
             BoardKind::Mpc8xx => "mpc8xx",
+            BoardKind::Fads => "fads",
         }
+    }
+
+    /// The board has the devices of an 8xx's chip.
+    pub(crate) fn is_8xx(self) -> bool {
+        matches!(self, BoardKind::Mpc8xx | BoardKind::Fads)
+    }
+
+    /// The chip's core has DABR whichever core is configured: an MPC83xx has an e300, an MPC86xx an e600. Linux without
+    /// PERF_EVENTS writes it at every exec.
+    pub(crate) fn has_dabr(self) -> bool {
+        matches!(self, BoardKind::Mpc83xx | BoardKind::Mpc86xx)
     }
 
     /// What SVR reads, on a board whose chip has it: an MPC8641 of revision 2 (recalled). No kernel is known to depend
@@ -351,7 +366,7 @@ impl BoardKind {
     pub(crate) fn system_version(self) -> Option<u32> {
         match self {
             BoardKind::Mpc86xx => Some(0x8090_0020),
-            BoardKind::Prep | BoardKind::Mpc83xx | BoardKind::Mpc8xx => None,
+            BoardKind::Prep | BoardKind::Mpc83xx | BoardKind::Mpc8xx | BoardKind::Fads => None,
         }
     }
 }
@@ -368,6 +383,17 @@ pub enum InterruptController {
     Openpic,
 }
 
+/// What an access to an address of board `prep`'s ISA and PCI buses does that no device has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmptyBus {
+    /// It raises a machine check, which shows errors of a kernel.
+    #[default]
+    MachineCheck,
+    /// A read gives ones, and a write does nothing, as on the bus: kernels that look for devices need that.
+    Ones,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BoardConfig {
@@ -375,6 +401,8 @@ pub struct BoardConfig {
     pub kind: BoardKind,
     #[serde(default)]
     pub interrupt_controller: InterruptController,
+    #[serde(default)]
+    pub empty_bus: EmptyBus,
     /// Input clock of the UART in Hz: 16 clocks make a bit at divisor 1.
     pub uart_clock: u32,
     /// The control device is fitted.
@@ -382,12 +410,17 @@ pub struct BoardConfig {
 }
 
 impl BoardConfig {
+    /// Kernels of others run on this board, which do not know the control device.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.kind != BoardKind::Prep || self.empty_bus == EmptyBus::Ones
+    }
+
     /// The board starts several processors and lets them interrupt each other.
     pub(crate) fn joins_processors(&self) -> bool {
         match self.kind {
             BoardKind::Prep => self.interrupt_controller == InterruptController::Openpic,
             BoardKind::Mpc86xx => true,
-            BoardKind::Mpc83xx | BoardKind::Mpc8xx => false,
+            BoardKind::Mpc83xx | BoardKind::Mpc8xx | BoardKind::Fads => false,
         }
     }
 }

@@ -339,7 +339,7 @@ impl Processor {
 
     fn write_device(&mut self, physical: u32, bytes: u32, value: u64) -> Result<(), Exception> {
         let now = self.instant();
-        let effect = self.memory.uncore.board.write(physical, bytes, value, now);
+        let effect = self.memory.uncore.write_device(physical, bytes, value, now);
         self.charge_device(physical);
         self.look_at_board();
         if self.several && !self.memory.uncore.board.is_free(physical) {

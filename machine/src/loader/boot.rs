@@ -6,7 +6,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::linux;
-use super::{CauseRange, ElfImage, LoadError, SymbolTable, Target, device_tree};
+use super::protocol::{self, board_information, residual_data};
+use super::tree::device_tree_of;
+use super::{CauseRange, ElfImage, LoadError, Protocol, SymbolTable, Target};
 use crate::board::ROM_SIZE;
 use crate::config::{MEMORY_MOST, MachineConfig};
 
@@ -14,6 +16,12 @@ const PAGE: u32 = 4096;
 
 /// Kernels map this much RAM at least, so that an initramfs may lie there.
 const INITRAMFS_REACH: u32 = 512 << 20;
+
+/// Kernels that read no device tree map this much RAM at first: an 8xx one page of 8 MB.
+const EARLY_REACH: u32 = 8 << 20;
+
+/// Bytes that they have for their command line and its NUL (`cmd_line`, Linux 2.1.79 to 2.6.11).
+const COMMAND_LINE: usize = 512;
 
 /// Bytes of the smallest stack frame that the ABI allows.
 const STACK_FRAME: u32 = 16;
@@ -23,6 +31,19 @@ const STACK_FRAME: u32 = 16;
 pub struct Chunk {
     pub physical: u32,
     pub bytes: Vec<u8>,
+}
+
+/// What a kernel is given beside the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Given<'a> {
+    /// `None`: as the image tells, or the board's usual one.
+    pub protocol: Option<Protocol>,
+    /// Which computer a device tree describes.
+    pub target: Target,
+    /// An initramfs, or an initrd of any format.
+    pub initramfs: Option<&'a [u8]>,
+    /// The command line.
+    pub arguments: &'a str,
 }
 
 /// The content of memory and registers at the first instruction.
@@ -35,70 +56,192 @@ pub struct Boot {
     pub rom: Option<Vec<u8>>,
     /// First instruction.
     pub entry: u32,
-    /// r3: physical address of the device tree, 0 with a ROM.
+    /// r3: physical address of the device tree, or of what another protocol hands over; 0 with a ROM.
     pub device_tree: u32,
+    /// r4 to r7.
+    pub handed: [u32; 4],
     /// r1: a stack for the kernel's first steps, or 0.
     pub stack: u32,
     pub initramfs: Option<Range<u32>>,
+    /// What the user should know: what the image told, and what it may lack.
+    pub told: Vec<String>,
     pub symbols: SymbolTable,
     pub causes: Vec<CauseRange>,
 }
 
 impl Boot {
-    /// A kernel, placed at its physical addresses; the device tree at the top of RAM, or of what kernels of the board
-    /// map early, and the initramfs below it, both at page boundaries.
+    /// A kernel, placed at its physical addresses, with what its protocol hands over.
     ///
     /// # Errors
-    /// When RAM is too small for the three, when the kernel is a Linux for another machine, or `arguments` holds a NUL
-    /// byte.
+    /// When RAM is too small, when the kernel is a Linux for another machine or does not go with the protocol, or when
+    /// the command line cannot be handed over.
     pub fn kernel(
         config: &MachineConfig,
-        target: Target,
         image: &ElfImage,
-        initramfs: Option<&[u8]>,
-        arguments: &str,
+        given: &Given,
+    ) -> Result<Self, LoadError> {
+        let choice = protocol::choose(config, image, given.protocol)?;
+        let boot = match choice.protocol {
+            Protocol::DeviceTree => Self::with_tree(config, image, given),
+            Protocol::BoardInformation => {
+                Self::with_registers(config, image, &board_information(config), given)
+            }
+            Protocol::ResidualData => {
+                let mut boot = Self::with_registers(
+                    config,
+                    image,
+                    &residual_data(config, choice.version.as_deref()),
+                    given,
+                )?;
+                boot.mark_as_prep(image);
+                Ok(boot)
+            }
+        };
+        Ok(Boot {
+            told: choice.told,
+            ..boot?
+        })
+    }
+
+    /// The device tree is at the top of RAM, or of what kernels of the board map early, and the initramfs is below it,
+    /// both at page boundaries.
+    fn with_tree(
+        config: &MachineConfig,
+        image: &ElfImage,
+        given: &Given,
     ) -> Result<Self, LoadError> {
         let ram = config.memory.size;
-        linux::check(image, config)?;
         image.check_fits(ram)?;
-        let board = config.board.kind.tree();
-        let tree_size = device_tree(config, target, arguments, Some(0..0))?.len();
-        let mut top = ram.min(board.reach);
+        let (name, reach, stack) = config.board.kind.tree().map_or(("", 0, false), |tree| {
+            (linux::board(image, tree.boards), tree.reach, tree.stack)
+        });
+        let described = |range| device_tree_of(name, config, given.target, given.arguments, range);
+        let tree_size = described(Some(0..0))?.len();
+        let mut top = ram.min(reach);
         let tree_at = take(&mut top, tree_size, image, "the device tree", ram)?;
-        let stack = if board.stack {
+        let stack = if stack {
             take(&mut top, PAGE as usize, image, "the first stack", ram)? + PAGE - STACK_FRAME
         } else {
             0
         };
         // Below the tree, or at the top of RAM where the tree must lie lower.
-        let mut top = if board.reach < ram.min(INITRAMFS_REACH) {
+        let mut top = if reach < ram.min(INITRAMFS_REACH) {
             ram.min(INITRAMFS_REACH)
         } else {
             top
         };
-        let range = match initramfs {
-            Some(bytes) => {
-                let start = take(&mut top, bytes.len(), image, "the initramfs", ram)?;
-                Some(start..start + bytes.len() as u32)
-            }
-            None => None,
-        };
-        let tree = device_tree(config, target, arguments, range.clone())?;
         let mut boot = Self::program(config, image)?;
+        boot.place_initramfs(given.initramfs, &mut top, image, ram)?;
+        let range = boot.initramfs.clone();
         boot.chunks.push(Chunk {
             physical: tree_at,
-            bytes: tree,
+            bytes: described(range)?,
         });
-        if let (Some(range), Some(bytes)) = (&range, initramfs) {
-            boot.chunks.push(Chunk {
-                physical: range.start,
-                bytes: bytes.to_vec(),
-            });
-        }
         boot.device_tree = tree_at;
         boot.stack = stack;
-        boot.initramfs = range;
         Ok(boot)
+    }
+
+    /// Puts the initramfs below `top`, at a page boundary.
+    fn place_initramfs(
+        &mut self,
+        initramfs: Option<&[u8]>,
+        top: &mut u32,
+        image: &ElfImage,
+        ram: u32,
+    ) -> Result<(), LoadError> {
+        let Some(bytes) = initramfs else {
+            return Ok(());
+        };
+        let start = take(top, bytes.len(), image, "the initramfs", ram)?;
+        self.initramfs = Some(start..start + bytes.len() as u32);
+        self.chunks.push(Chunk {
+            physical: start,
+            bytes: bytes.to_vec(),
+        });
+        Ok(())
+    }
+
+    /// As the boot loaders of Linux's arch/ppc/boot hand over (Linux 2.2.14 arch/ppc/boot/head.S): r3 is the address of
+    /// `structure`, r4 and r5 are beginning and end of the initrd, r6 and r7 those of the command line, or 0. The
+    /// structure, the command line and a stack are in the pages behind the kernel, which maps 8 MB early and copies
+    /// the first two before it uses other memory (arch/ppc/kernel/head_8xx.S, `platform_init`).
+    fn with_registers(
+        config: &MachineConfig,
+        image: &ElfImage,
+        structure: &[u8],
+        given: &Given,
+    ) -> Result<Self, LoadError> {
+        let ram = config.memory.size;
+        let mut boot = Self::program(config, image)?;
+        let refuse = |message: String| LoadError::DoesNotFit {
+            file: image.file.clone(),
+            message,
+        };
+        let words = given.arguments.as_bytes();
+        if words.contains(&0) {
+            return Err(refuse("the command line holds a NUL byte".to_owned()));
+        }
+        if words.len() >= COMMAND_LINE {
+            return Err(refuse(format!(
+                "the command line has {} bytes; these kernels have room for {}",
+                words.len(),
+                COMMAND_LINE - 1
+            )));
+        }
+        let at = image.end().next_multiple_of(PAGE);
+        let line = at + (structure.len() as u32).next_multiple_of(16);
+        let stack = (line + COMMAND_LINE as u32).next_multiple_of(PAGE);
+        let end = stack + PAGE;
+        if end > ram.min(EARLY_REACH) {
+            return Err(refuse(format!(
+                "ends at {:#x}: behind it, below {:#x}, there is no room for what the kernel is handed",
+                image.end(),
+                ram.min(EARLY_REACH)
+            )));
+        }
+        let mut bytes = structure.to_vec();
+        bytes.resize((line - at) as usize, 0);
+        bytes.extend(words);
+        // The kernel writes a NUL at the end of its command line.
+        bytes.push(0);
+        boot.chunks.push(Chunk {
+            physical: at,
+            bytes,
+        });
+        let mut top = ram.min(INITRAMFS_REACH);
+        boot.place_initramfs(given.initramfs, &mut top, image, ram)?;
+        if top < end {
+            return Err(refuse(format!(
+                "RAM of {ram:#x} bytes (memory.size) has no room for the initramfs beside the kernel, which ends at {end:#x}"
+            )));
+        }
+        let initrd = boot.initramfs.clone().unwrap_or_default();
+        let command_line = if words.is_empty() {
+            [0, 0]
+        } else {
+            [line, line + words.len() as u32]
+        };
+        boot.device_tree = at;
+        boot.handed = [initrd.start, initrd.end, command_line[0], command_line[1]];
+        boot.stack = end - STACK_FRAME;
+        Ok(boot)
+    }
+
+    /// As PReP boot loaders do: the kernel's first word is a mark that says so, and the kernel begins behind the three
+    /// words that are there for its format (Linux 2.1.130 and 2.2.14 arch/ppc/boot/head.S and kernel/head.S).
+    fn mark_as_prep(&mut self, image: &ElfImage) {
+        const MARK: u32 = 0xdead_c0de;
+        const HEADER: u32 = 12;
+        let first = image.physical_entry();
+        if first != 0 {
+            return;
+        }
+        self.chunks.push(Chunk {
+            physical: first,
+            bytes: MARK.to_be_bytes().to_vec(),
+        });
+        self.entry = first + HEADER;
     }
 
     /// A bare-metal program alone: no device tree, no initramfs.

@@ -8,7 +8,7 @@ use object::{BigEndian, Object as _, ObjectSymbol as _, SymbolKind, SymbolSectio
 
 use serde::{Deserialize, Serialize};
 
-use super::linux::LOG as LINUX_LOG;
+use super::linux::{self, LOG, OLD_LOG};
 use super::{LoadError, Symbol, SymbolTable};
 use crate::config::MEMORY_MOST;
 
@@ -70,7 +70,7 @@ impl ElfImage {
         }
         // The boot wrapper's section for the compressed kernel (Linux arch/powerpc/boot).
         if image.section_by_name(".kernel:vmlinux.strip").is_some() {
-            return Err(bad("is a zImage: give the vmlinux inside".to_owned()));
+            return Err(bad(WRAPPED.to_owned()));
         }
         let mut segments = Vec::new();
         let mut total = 0;
@@ -105,6 +105,10 @@ impl ElfImage {
         if segments.is_empty() {
             return Err(bad("has nothing to load".to_owned()));
         }
+        if linux::is_wrapped(&segments) {
+            return Err(bad(WRAPPED.to_owned()));
+        }
+        move_to_physical(&mut segments);
         let named = named_symbols(&image);
         let physical = |address: u32| in_segments(&segments, address);
         let causes = cause_ranges(&named, physical, file)?;
@@ -201,6 +205,37 @@ fn in_segments(segments: &[Segment], address: u32) -> Option<u32> {
     })
 }
 
+/// Where Linux's arch/ppc and arch/powerpc map physical address 0. No RAM reaches there.
+const KERNEL_BASE: u32 = 0xc000_0000;
+
+/// The file's headers lie at most so far below.
+const HEADERS: u32 = 0x1_0000;
+
+/// Old linkers wrote virtual addresses into both fields of a program header. If all are so, physical addresses follow
+/// from [`KERNEL_BASE`]. Below it there can be the file's headers, which nothing needs: linkers of today include them
+/// in the first segment.
+fn move_to_physical(segments: &mut Vec<Segment>) {
+    let virtual_only = |segment: &Segment| {
+        let last = segment.physical + (segment.size - 1);
+        segment.physical == segment.virtual_address && last >= KERNEL_BASE - HEADERS
+    };
+    if !segments.iter().all(virtual_only) {
+        return;
+    }
+    segments.retain(|segment| segment.physical + (segment.size - 1) >= KERNEL_BASE);
+    for segment in segments {
+        let below = KERNEL_BASE.saturating_sub(segment.physical);
+        segment.data.drain(..segment.data.len().min(below as usize));
+        segment.size -= below;
+        segment.virtual_address += below;
+        segment.physical = segment.virtual_address - KERNEL_BASE;
+    }
+}
+
+/// A boot loader with the kernel in it.
+const WRAPPED: &str =
+    "is a zImage, a boot loader around a compressed kernel: give the vmlinux that it was made from";
+
 fn check_identity(bytes: &[u8]) -> Result<(), String> {
     match bytes {
         [0x7f, b'E', b'L', b'F', class, data, ..] => match (*class, *data) {
@@ -214,10 +249,21 @@ fn check_identity(bytes: &[u8]) -> Result<(), String> {
         [0xd0, 0x0d, 0xfe, 0xed, ..] => {
             Err("is a device tree or a FIT image: give the vmlinux inside".to_owned())
         }
-        [0x1f, 0x8b, ..]
-        | [0xfd, b'7', b'z', ..]
-        | [b'B', b'Z', b'h', ..]
-        | [0x28, 0xb5, 0x2f, 0xfd, ..] => Err("is compressed: unpack it first".to_owned()),
+        [0x1f, 0x8b, ..] => Err("is compressed: unpack it first, with gunzip".to_owned()),
+        [0xfd, b'7', b'z', ..] => Err("is compressed: unpack it first, with unxz".to_owned()),
+        [b'B', b'Z', b'h', ..] => Err("is compressed: unpack it first, with bunzip2".to_owned()),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            Err("is compressed: unpack it first, with unzstd".to_owned())
+        }
+        [0x01, 0xdf, ..] => Err(
+            "is an XCOFF boot image for Open Firmware: give the vmlinux that it was made from"
+                .to_owned(),
+        ),
+        // The boot record of a PReP boot image (PowerPC Reference Platform Specification 1.1, boot record format).
+        _ if bytes.get(510..512) == Some(&[0x55, 0xaa]) => Err(
+            "is a disk or PReP boot image (zImage.prep): give the vmlinux that it was made from"
+                .to_owned(),
+        ),
         _ => Err("is not an ELF file".to_owned()),
     }
 }
@@ -234,7 +280,7 @@ fn named_symbols(image: &ElfFile32<'_, BigEndian>) -> Vec<Symbol> {
             let name = symbol.name().ok().filter(|name| !name.is_empty())?;
             match symbol.kind() {
                 SymbolKind::Section | SymbolKind::File | SymbolKind::Tls => return None,
-                SymbolKind::Data if name != LINUX_LOG => return None,
+                SymbolKind::Data if !LOG.contains(&name) && name != OLD_LOG => return None,
                 _ => {}
             }
             // Absolute symbols of the linker script name no code, even if their value equals an address.

@@ -6,14 +6,16 @@ mod cpio;
 mod elf;
 mod error;
 mod linux;
+mod protocol;
 mod symbols;
 mod tree;
 
-pub use boot::{Boot, Chunk, read_file};
+pub use boot::{Boot, Chunk, Given, read_file};
 pub use cpio::{CpioFile, files as cpio_files};
 pub use elf::{CauseRange, ElfImage, Segment};
 pub use error::LoadError;
-pub use linux::LOG as LINUX_LOG;
+pub use linux::{LOG as LINUX_LOG, OLD_LOG as LINUX_OLD_LOG};
+pub use protocol::Protocol;
 pub use symbols::{Symbol, SymbolTable};
 pub(crate) use tree::clocks;
 pub use tree::{Target, device_tree};

@@ -6,12 +6,14 @@ use std::ops::Range;
 use vm_fdt::{Error, FdtWriter};
 
 use super::LoadError;
+use crate::board::Tree;
 use crate::config::{InterruptController, MachineConfig};
 
 /// Which computer the tree describes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
     /// This machine.
+    #[default]
     Pagewalk,
     /// QEMU's `-M 40p`, to run the same kernel there: without the control device, and with QEMU's time base of 100
     /// MHz (hw/ppc/prep.c, `ibm_40p_init`).
@@ -31,7 +33,30 @@ pub fn device_tree(
     arguments: &str,
     initramfs: Option<Range<u32>>,
 ) -> Result<Vec<u8>, LoadError> {
-    if target == Target::Qemu40p && !config.board.kind.tree().on_qemu {
+    let name = config.board.kind.tree().map_or("", |tree| tree.boards[0]);
+    device_tree_of(name, config, target, arguments, initramfs)
+}
+
+/// [`device_tree`] for the board that Linux knows by this name.
+///
+/// # Errors
+/// As [`device_tree`].
+pub(super) fn device_tree_of(
+    name: &str,
+    config: &MachineConfig,
+    target: Target,
+    arguments: &str,
+    initramfs: Option<Range<u32>>,
+) -> Result<Vec<u8>, LoadError> {
+    let Some(board) = config.board.kind.tree() else {
+        return Err(LoadError::BadTree {
+            message: format!(
+                "kernels for board.kind \"{}\" read none",
+                config.board.kind.name()
+            ),
+        });
+    };
+    if target == Target::Qemu40p && !board.on_qemu {
         return Err(LoadError::BadTree {
             message: "QEMU's 40p has board.kind \"prep\", and no other".to_owned(),
         });
@@ -43,7 +68,7 @@ pub fn device_tree(
             message: "QEMU's 40p has one processor and no OpenPIC".to_owned(),
         });
     }
-    build(config, target, arguments, initramfs).map_err(|error| LoadError::BadTree {
+    build(name, config, board, target, arguments, initramfs).map_err(|error| LoadError::BadTree {
         message: match error {
             Error::InvalidString => "the command line holds a NUL byte".to_owned(),
             other => other.to_string(),
@@ -52,19 +77,20 @@ pub fn device_tree(
 }
 
 fn build(
+    name: &str,
     config: &MachineConfig,
+    board: &Tree,
     target: Target,
     arguments: &str,
     initramfs: Option<Range<u32>>,
 ) -> Result<Vec<u8>, Error> {
     let mut fdt = FdtWriter::new()?;
     let root = fdt.begin_node("")?;
-    let board = config.board.kind.tree();
     fdt.property_string("model", board.model)?;
-    fdt.property_string("compatible", board.compatible)?;
+    fdt.property_string("compatible", name)?;
     fdt.property_u32("#address-cells", 1)?;
     fdt.property_u32("#size-cells", 1)?;
-    processor(&mut fdt, config, target)?;
+    processor(&mut fdt, config, board.timebase_interrupt, target)?;
     let memory = fdt.begin_node("memory@0")?;
     fdt.property_string("device_type", "memory")?;
     fdt.property_array_u32("reg", &[0, config.memory.size])?;
@@ -83,7 +109,12 @@ fn build(
     fdt.finish()
 }
 
-fn processor(fdt: &mut FdtWriter, config: &MachineConfig, target: Target) -> Result<(), Error> {
+fn processor(
+    fdt: &mut FdtWriter,
+    config: &MachineConfig,
+    timebase_interrupt: Option<[u32; 2]>,
+    target: Target,
+) -> Result<(), Error> {
     let (clock, timebase, bus) = match target {
         Target::Pagewalk => clocks(config),
         Target::Qemu40p => (QEMU_TIMEBASE, QEMU_TIMEBASE, QEMU_TIMEBASE),
@@ -109,6 +140,10 @@ fn processor(fdt: &mut FdtWriter, config: &MachineConfig, target: Target) -> Res
         fdt.property_u32("i-cache-line-size", config.cache.instruction.line)?;
         fdt.property_u32("tlb-size", config.tlb.data.entries)?;
         fdt.property_u32("tlb-sets", config.tlb.data.sets())?;
+        if let Some(interrupt) = timebase_interrupt {
+            fdt.property_u32("interrupt-parent", 1)?;
+            fdt.property_array_u32("interrupts", &interrupt)?;
+        }
         if config.processors > 1 {
             let reaches = config.core.kind.broadcasts_translations();
             let reaches = reaches && config.tlb.broadcast.unwrap_or(true);

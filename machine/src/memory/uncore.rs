@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::l2::{L2, l2cr};
 use super::{Bus, BusTiming, CacheGeometry, Delivery, L2Timing, Notice, Peer, Ram};
-use crate::board::{Board, BoardState, Effect};
+use crate::board::{Board, BoardState, BusError, Effect, Instant};
 use crate::observe::{Account, Cause};
 
 /// Everything behind the processors.
@@ -89,6 +89,29 @@ impl Uncore {
         self.l2 = state.l2;
         self.bus = state.bus;
         self.board.set_state(state.board)
+    }
+
+    /// Writes to a device, which may then access memory by itself.
+    ///
+    /// # Errors
+    /// When no device answers, or a device was told to access memory that is not there.
+    pub(crate) fn write_device(
+        &mut self,
+        physical: u32,
+        bytes: u32,
+        value: u64,
+        now: Instant,
+    ) -> Result<Option<Effect>, BusError> {
+        let effect = self.board.write(physical, bytes, value, now)?;
+        self.board.transfer(now.cycles, self.ram.bytes_mut())?;
+        Ok(effect)
+    }
+
+    /// Lets the devices do what is due by cycle `now`.
+    pub(crate) fn poll_devices(&mut self, now: u64) {
+        self.board.poll(now);
+        // The next write to the board reports an error.
+        let _ = self.board.transfer(now, self.ram.bytes_mut());
     }
 
     /// Applies a write to L2CR: enable, global invalidate. A look-aside L2 has no such register.

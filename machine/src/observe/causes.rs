@@ -47,6 +47,12 @@ pub fn causes_by_symbols(
     }
     let tables: BTreeMap<String, Table> =
         toml::from_str(text).map_err(|error| bad(error.to_string()))?;
+    if image.labels.is_empty() {
+        return Err(bad(format!(
+            "{} has no symbols to find causes by: give the vmlinux before it was stripped",
+            image.file
+        )));
+    }
     let labels = Labels::new(image);
     let mut claims = Vec::new();
     for (name, table) in &tables {

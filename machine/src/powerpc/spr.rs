@@ -111,10 +111,13 @@ fn check(processor: &Processor, number: u32) -> Result<(), Exception> {
     if supervisors(number) {
         privileged(&processor.registers)?;
     }
-    let config = &processor.config;
-    if exists(config.core.kind, number)
-        || (number == n::SVR && config.board.kind.system_version().is_some())
-    {
+    let board = processor.config.board.kind;
+    let of_board = match number {
+        n::SVR => board.system_version().is_some(),
+        n::DABR => board.has_dabr(),
+        _ => false,
+    };
+    if of_board || exists(processor.config.core.kind, number) {
         Ok(())
     } else {
         Err(not_implemented(processor))

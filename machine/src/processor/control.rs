@@ -2,7 +2,6 @@
 
 use super::{Fatal, Processor, Stop};
 use crate::board::{Effect, TlbView};
-use crate::config::BoardKind;
 use crate::memory::Notice;
 use crate::mmu::Translation;
 use crate::observe::Counters;
@@ -46,7 +45,7 @@ impl Processor {
     /// The kernel has given the MMU an address space by the number `space`. On boards of foreign kernels, which do not
     /// write CONTEXT, this tells the observers which one runs.
     pub(crate) fn note_space(&mut self, space: u32) {
-        if self.config.board.kind != BoardKind::Prep {
+        if self.config.board.is_foreign() {
             self.close_watch_in_line();
             self.observers.space(space, self.hot.cycles);
             self.heed_listener();

@@ -56,7 +56,7 @@ impl Processor {
         self.timers.advance(self.hot.cycles);
         self.watch_performance();
         if self.next_poll().is_some() {
-            self.memory.uncore.board.poll(self.hot.cycles);
+            self.memory.uncore.poll_devices(self.hot.cycles);
         }
     }
 

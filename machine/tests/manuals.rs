@@ -1,0 +1,256 @@
+//! What manuals and compilers say that instructions cost, beside what the machines take: docs/manuals.md is this
+//! test's table. `PAGEWALK_WRITE=1 cargo test --profile tests -p pagewalk-machine --test manuals` writes it anew.
+
+mod support;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use pagewalk_machine::machine::{Limits, Stop};
+use support::Program;
+
+/// A sequence, and what it costs on the 603, the 604 and the 750: cycles for one repetition; None where no source says.
+struct Example {
+    what: &'static str,
+    body: &'static str,
+    documented: [Option<f64>; 3],
+    source: &'static str,
+    /// Whether the machine files have a key that was set from the same source: then agreement proves little.
+    set: bool,
+}
+
+const MACHINES: [&str; 3] = ["ppc603-133", "ppc604-133", "ppc750-400"];
+
+const fn all(a: f64, b: f64, c: f64) -> [Option<f64>; 3] {
+    [Some(a), Some(b), Some(c)]
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        what: "add that needs the add before it",
+        body: "add 3, 3, 4",
+        documented: all(1.0, 1.0, 1.0),
+        source: "GCC's and PSIM's tables",
+        set: true,
+    },
+    Example {
+        what: "two adds that need nothing of each other",
+        body: "add 3, 3, 4\n  add 6, 6, 4",
+        documented: [None, Some(1.0), Some(1.0)],
+        source: "two integer units: 604 User's Manual p.35, 750GX User's Manual p.23",
+        set: false,
+    },
+    Example {
+        what: "load that needs the load before it",
+        body: "lwz 5, 0(5)",
+        documented: all(2.0, 2.0, 2.0),
+        source: "750GX User's Manual p.244; GCC",
+        set: true,
+    },
+    Example {
+        what: "load that needs nothing",
+        body: "lwz 7, 0(5)",
+        documented: all(1.0, 1.0, 1.0),
+        source: "750GX User's Manual p.244; GCC",
+        set: true,
+    },
+    Example {
+        what: "two adds, a load and a floating-point add, all independent",
+        body: "add 3, 3, 4\n  add 6, 6, 4\n  lwz 7, 0(5)\n  fadd 1, 2, 3",
+        documented: [None, Some(1.0), None],
+        source: "four dispatched and completed in a cycle: 604 User's Manual p.35 and 36",
+        set: false,
+    },
+    Example {
+        what: "add and load, independent",
+        body: "add 3, 3, 4\n  lwz 7, 0(5)",
+        documented: all(1.0, 1.0, 1.0),
+        source: "two dispatched and completed in a cycle: 603e User's Manual 6.6.1.3; 750GX p.236; 604 p.35",
+        set: false,
+    },
+    Example {
+        what: "mullw by a number of 16 bits, in a chain",
+        body: "mullw 3, 3, 10",
+        documented: [None, Some(3.0), Some(3.0)],
+        source: "early end: 604 User's Manual p.35; GCC for the 750",
+        set: false,
+    },
+    Example {
+        what: "mullw by a number of 32 bits, in a chain",
+        body: "mullw 3, 3, 11",
+        documented: all(5.0, 4.0, 4.0),
+        source: "603e User's Manual, tables 6-1 to 6-6; PSIM; GCC",
+        set: true,
+    },
+    Example {
+        what: "divwu, in a chain",
+        body: "divwu 3, 3, 4",
+        documented: all(37.0, 20.0, 19.0),
+        source: "603e User's Manual, tables 6-1 to 6-6; PSIM; GCC",
+        set: true,
+    },
+    Example {
+        what: "lmw of 8 words",
+        body: "lmw 24, 0(8)",
+        documented: [Some(10.0), None, Some(10.0)],
+        source: "2 + n: 603e User's Manual, tables 6-1 to 6-6; 750GX p.244",
+        set: true,
+    },
+    Example {
+        what: "stmw of 8 words",
+        body: "stmw 24, 0(8)",
+        documented: [Some(9.0), None, None],
+        source: "1 + n: 603e User's Manual, tables 6-1 to 6-6",
+        set: true,
+    },
+    Example {
+        what: "taken branch to a taken branch",
+        body: "b 0f\n  nop\n0: b 0f\n  nop\n0:",
+        documented: [None, Some(2.0), None],
+        source: "the target is fetched in the next cycle: 604 User's Manual p.252",
+        set: true,
+    },
+    Example {
+        what: "floating-point add that needs the one before it",
+        body: "fadd 1, 1, 3",
+        documented: all(3.0, 3.0, 3.0),
+        source: "PSIM; GCC",
+        set: true,
+    },
+    Example {
+        what: "two floating-point adds, independent",
+        body: "fadd 1, 2, 3\n  fadd 4, 2, 3",
+        documented: all(2.0, 2.0, 2.0),
+        source: "one begins in each cycle: PSIM; GCC",
+        set: true,
+    },
+    Example {
+        what: "double multiply that needs the one before it",
+        body: "fmul 1, 1, 3",
+        documented: all(4.0, 3.0, 4.0),
+        source: "PSIM; GCC",
+        set: true,
+    },
+    Example {
+        what: "two double multiplies, independent",
+        body: "fmul 1, 2, 3\n  fmul 4, 2, 3",
+        documented: all(4.0, 2.0, 4.0),
+        source: "one begins every second cycle, on a 604 in each: PSIM; GCC",
+        set: true,
+    },
+    Example {
+        what: "double divide",
+        body: "fdiv 1, 1, 3",
+        documented: all(33.0, 32.0, 31.0),
+        source: "PSIM; GCC",
+        set: true,
+    },
+    Example {
+        what: "dcbz of a line in the cache",
+        body: "dcbz 0, 8",
+        documented: [Some(10.0), Some(3.0), Some(6.0)],
+        source: "PSIM; 750GX p.245",
+        set: true,
+    },
+];
+
+/// Cycles of one repetition: the body stands sixteen times in a loop, which runs a thousand times more.
+fn measured(machine: &str, body: &str) -> f64 {
+    let copies = 16;
+    let cycles = [1000u32, 2000].map(|rounds| {
+        let source = format!(
+            "_start:
+  mfmsr 9
+  ori 9, 9, 0x2000
+  mtmsr 9
+  isync
+  caches_on
+  load 5, 0x00100000
+  stw 5, 0(5)
+  load 8, 0x00101000
+  load 4, {rounds}
+  mtctr 4
+  li 3, 1
+  li 6, 0
+  li 10, 0x123
+  load 11, 0x12345678
+  lfd 1, 0(8)
+  lfd 2, 0(8)
+  lfd 3, 0(8)
+  lfd 4, 0(8)
+  .balign 32
+1: {}
+  bdnz 1b
+  power_off 0",
+            format!("{body}\n  ").repeat(copies)
+        );
+        let mut session = Program::new(&source).session(machine, &["memory.size=0x400000"]);
+        assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+        session.machine().processor().cycles()
+    });
+    (cycles[1] - cycles[0]) as f64 / 1000.0 / copies as f64
+}
+
+fn table() -> String {
+    let mut page = String::from(
+        "# Instruction times: documented and modelled\n\n\
+        Generated by `PAGEWALK_WRITE=1 cargo test --profile tests -p pagewalk-machine --test manuals`, which also \
+        fails if a figure changes. Each sequence stands sixteen times in a loop, with its data in the cache; the \
+        figures are cycles for one repetition, the loop's branch included. \"Set\" marks what a key of the machine \
+        file was set from: agreement there shows that the pipeline does what the key says. The others follow from \
+        units and widths. A miss is more than a tenth off. The manuals' \
+        cycle-by-cycle diagrams are not part of the table.\n\n\
+        | sequence | 603: documented | modelled | 604: documented | modelled \
+        | 750: documented | modelled | set | misses | source |\n\
+        | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    let mut counts = [[0; 2]; 2];
+    for example in EXAMPLES {
+        let (mut cells, mut missed) = (String::new(), Vec::new());
+        for (machine, documented) in MACHINES.into_iter().zip(example.documented) {
+            let modelled = measured(machine, example.body);
+            match documented {
+                Some(cycles) => {
+                    let off = (modelled / cycles).ln().abs() > 1.1f64.ln();
+                    if off {
+                        missed.push(&machine[3..6]);
+                    }
+                    counts[usize::from(example.set)][usize::from(off)] += 1;
+                    write!(cells, " {cycles} | {modelled:.2} |").expect("memory");
+                }
+                None => write!(cells, " | {modelled:.2} |").expect("memory"),
+            }
+        }
+        let set = if example.set { "set" } else { "" };
+        writeln!(
+            page,
+            "| {} |{cells} {set} | {} | {} |",
+            example.what,
+            missed.join(", "),
+            example.source
+        )
+        .expect("memory");
+    }
+    let [follows, set] = counts;
+    writeln!(
+        page,
+        "\nOf the figures that follow from units and widths, {} are hits and {} are misses; of those that a key was set from, {} and {}.",
+        follows[0], follows[1], set[0], set[1]
+    )
+    .expect("memory");
+    page
+}
+
+#[test]
+fn instruction_times_stand_beside_the_manuals() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/manuals.md");
+    let page = table();
+    if std::env::var_os("PAGEWALK_WRITE").is_some() {
+        std::fs::write(&path, &page).expect("docs/manuals.md is written");
+    }
+    let held = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        held == page,
+        "docs/manuals.md is not what the machines take; it should be:\n{page}"
+    );
+}
