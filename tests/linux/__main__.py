@@ -1,6 +1,7 @@
 """Boots the smallest Linux, runs a program on it, and compares exact counts with those on record (counts.toml).
 
-The kernel is built first if it is not there. `--record` writes the counts of this run instead.
+A second run starts a program from a RAM disk. The kernel is built first if it is not there. `--record` writes
+the counts of this run instead.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from pagewalk import guest, native, subjects
+from pagewalk import guest, images, native, programs, subjects, systems
 from pagewalk.guest import Program
+from pagewalk.rows import parse_rows
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 from pagewalk.workshop import Workshop
 from suite.places import ROOT, USER, Missing, wanted
@@ -37,6 +39,22 @@ def run(machine: str) -> dict[str, int]:
         **{name: whole[name] for name in _COUNTERS},
         **{f"program.{name}": alone[name] for name in _COUNTERS},
     }
+
+
+def run_from_disk(machine: str) -> None:
+    """Runs a program from a RAM disk, as kernels without an initial RAM file system do; Missing if that fails."""
+    kernel = subjects.find(SUBJECT)[0]
+    folder = kernel.built()
+    assert folder is not None, "it is built"
+    workshop, board = Workshop(native.NativeRunner()), {"board.kind": kernel.platform.board}
+    system = systems.from_image(workshop, machine, board, images.read(folder / subjects.IMAGE), root="ext2")
+    command = ["/bin/exec", "iterations=3"]
+    files = system.files([programs.old_program(name) for name in ("exec", "hello")], command)
+    loaded = native.load(system.job(files, system.command_line({}, command)))
+    stop = native.go(loaded, DEFAULT_INSTRUCTIONS, lambda _: True)
+    rows = [row.name for row in parse_rows(loaded.printed())]
+    if stop.kind != "power-off" or stop.status or rows != ["exec"] or not loaded.regions().get(1):
+        raise Missing(f"{SUBJECT} from a RAM disk on {machine}: {stop.kind}: {stop.reason}\n{loaded.printed()!r}")
 
 
 def write(counts: Mapping[str, Mapping[str, int]], record: subjects.Record) -> None:
@@ -79,6 +97,7 @@ def main() -> int:
     record = subjects.find(SUBJECT)[0].record()
     assert record is not None, "it is built"
     try:
+        run_from_disk(MACHINES[0])
         counts = {machine: run(machine) for machine in MACHINES}
         if chosen.record:
             write(counts, record)

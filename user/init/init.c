@@ -47,7 +47,7 @@ void say(const char *text)
 	system_call(__NR_write, 2, (long)text, (long)length(text), 0);
 }
 
-static void say_number(unsigned long value)
+void say_number(unsigned long value)
 {
 	char digits[12];
 	unsigned int at = sizeof(digits);

@@ -18,7 +18,8 @@ int finish(int status);
 /* Maps the page at `offset` of a file for reading and writing; NULL if that is not possible. */
 volatile unsigned int *map_page(const char *path, unsigned long offset);
 
-/* Writes to the console. */
+/* Write to the console. */
 void say(const char *text);
+void say_number(unsigned long value);
 
 #endif

@@ -1,0 +1,144 @@
+/* init for Linux from 2.1 on, as the first program of a root file system on a RAM disk.
+ *
+ * These kernels limit the words that they pass to init, and take a word with '=' for a variable. So the program that is
+ * run, and its arguments, stand in the file /etc/command, one to a line. As init-linux does, it prints "init: ready"
+ * before, encloses the program in region 65536, and hands its status to the control device through /dev/mem
+ * (docs/interfaces.md, sections 2 and 8). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "syscall.h"
+
+#define KERNEL_HALF    0x80000000ul
+#define PROGRAM_HALF   0x80001000ul
+#define POWER_OFF      (0xf08 / 4)
+#define PROGRAM_REGION 65536
+#define STATUS_OTHER   63
+#define WORDS_MOST     64
+#define BYTES_MOST     8192
+
+enum { REGION_BEGIN = 0x00 / 4, REGION_END = 0x04 / 4 };
+
+static char *variables[] = { (char *)"PATH=/bin", (char *)"HOME=/", (char *)"PAGEWALK_CONTROL=/dev/mem", NULL };
+
+static volatile unsigned int *map_device(unsigned long address)
+{
+	int fd = open("/dev/mem", O_RDWR);
+	void *page;
+
+	if (fd < 0)
+		return NULL;
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, address);
+	close(fd);
+	return page == MAP_FAILED ? NULL : page;
+}
+
+/* Ends the system. */
+static void finish(int status)
+{
+	enum { TCSBRK = 0x2000741d, DRAIN = 1, MAGIC_1 = 0xfee1dead, MAGIC_2 = 0x28121969, RESTART = 0x01234567 };
+	volatile unsigned int *device = map_device(KERNEL_HALF);
+
+	fflush(stdout);
+	/* The console may still have characters to send. */
+	system_call(__NR_ioctl, 1, TCSBRK, DRAIN, 0);
+	if (device)
+		device[POWER_OFF] = (unsigned int)status;
+	printf("init: this kernel has no /dev/mem: the program's status is lost\n");
+	system_call(__NR_reboot, (long)MAGIC_1, MAGIC_2, RESTART, 0);
+	for (;;)
+		pause();
+}
+
+static void fail(const char *what)
+{
+	printf("init: %s: error %d\n", what, errno);
+	finish(STATUS_OTHER);
+}
+
+static void open_console(void)
+{
+	if (open("/dev/console", O_RDWR) != 0)
+		return;
+	dup2(0, 1);
+	dup2(0, 2);
+}
+
+/* The words of /etc/command; the last is followed by NULL. */
+static char **read_command(void)
+{
+	static char text[BYTES_MOST + 1], *words[WORDS_MOST + 1];
+	int fd = open("/etc/command", O_RDONLY), count = 0;
+	char *at = text;
+
+	if (fd < 0 || read(fd, text, BYTES_MOST) <= 0)
+		fail("/etc/command");
+	close(fd);
+	while (*at && count < WORDS_MOST) {
+		words[count++] = at;
+		at += strcspn(at, "\n");
+		if (*at)
+			*at++ = 0;
+	}
+	return words;
+}
+
+/* Prints how the program ended, where that is no status that the kernel could hand on. Returns init's status. */
+static int told(const char *program, int status)
+{
+	if (!WIFEXITED(status)) {
+		printf("init: %s: killed by signal %d\n", program, WTERMSIG(status));
+		return STATUS_OTHER;
+	}
+	if (WEXITSTATUS(status) >= STATUS_OTHER) {
+		printf("init: %s: exit status %d\n", program, WEXITSTATUS(status));
+		return STATUS_OTHER;
+	}
+	return WEXITSTATUS(status);
+}
+
+static int run(char **words)
+{
+	volatile unsigned int *device = map_device(PROGRAM_HALF);
+	pid_t child, dead;
+	int status = 0;
+
+	if (device)
+		device[REGION_BEGIN] = PROGRAM_REGION;
+	child = fork();
+	if (child < 0)
+		fail("fork");
+	if (child == 0) {
+		environ = variables;
+		setsid();
+		execv(words[0], words);
+		printf("init: cannot run %s: error %d\n", words[0], errno);
+		_exit(errno == ENOENT ? 127 : 126);
+	}
+	do
+		dead = waitpid(-1, &status, 0);
+	while (dead != child && (dead >= 0 || errno == EINTR));
+	if (device)
+		device[REGION_END] = PROGRAM_REGION;
+	return told(words[0], status);
+}
+
+int main(void)
+{
+	char **words;
+
+	open_console();
+	mount("proc", "/proc", "proc", 0, NULL);
+	words = read_command();
+	printf("init: ready\n");
+	finish(run(words));
+	return 0;
+}
