@@ -1,0 +1,47 @@
+#!/bin/sh
+# Builds GCC 3.4's C compiler for PPC32 to run on the machine itself, with glibc: build/programs/bin/glibc/{gcc,cc1}. The
+# driver `gcc` is linked dynamically, as in distributions; the compiler `cc1` is static. GCC's own headers go to
+# build/programs/gcc-include, the C library's to build/programs/glibc-include. The source is that of Debian's package
+# gcc-h8300-hms, which holds all of GCC 3.4.6's processors: the oldest GCC in bookworm, and the nearest to the papers.
+set -eu
+. "$(dirname "$0")/common.sh"
+
+need "${cross}gcc" gcc make
+mkdir -p "$programs/bin/glibc" "$programs/apt"
+stamp gcc && exit 0
+
+# Debian's own changes are for another target.
+echo 'APT::Get::Tar-Only "true";' >"$programs/apt/tar-only.conf"
+export APT_CONFIG="$programs/apt/tar-only.conf"
+tree=$(fetch gcc-h8300-hms)
+# C of 2006 under a compiler of 2022.
+old="-std=gnu89 -fcommon -w -fno-strict-aliasing"
+mkdir "$tree/out"
+(
+	cd "$tree/out"
+	export CC="${cross}gcc $machine_flags $old" CC_FOR_BUILD="gcc $old" CFLAGS=-O2 AR="${cross}ar" RANLIB="${cross}ranlib"
+	../configure --build="$(gcc -dumpmachine)" --host=powerpc-linux-gnu --target=powerpc-linux-gnu --prefix=/usr --disable-nls \
+		--enable-languages=c --disable-multilib --disable-shared --with-cpu=604
+	make -j"$jobs" MAKEINFO=true configure-gcc all-libiberty all-build-libiberty
+	make -j"$jobs" -C gcc CC_FOR_BUILD="$CC_FOR_BUILD" CFLAGS=-O2 CFLAGS_FOR_BUILD=-O1 cc1 xgcc
+	rm gcc/cc1
+	make -C gcc CC_FOR_BUILD="$CC_FOR_BUILD" CFLAGS=-O2 CFLAGS_FOR_BUILD=-O1 LDFLAGS=-static cc1
+) >"$tree/build.log" 2>&1 || fail "gcc: the build failed, see $tree/build.log"
+"${cross}strip" -o "$programs/bin/glibc/gcc" "$tree/out/gcc/xgcc"
+"${cross}strip" -o "$programs/bin/glibc/cc1" "$tree/out/gcc/cc1"
+rm -rf "$programs/gcc-include" "$programs/glibc-include"
+mkdir "$programs/gcc-include"
+(
+	cd "$tree/gcc"
+	cp ginclude/stddef.h ginclude/stdarg.h ginclude/stdbool.h ginclude/float.h ginclude/iso646.h "$programs/gcc-include"
+	cat limitx.h glimits.h limity.h >"$programs/gcc-include/limits.h"
+	cp gsyslimits.h "$programs/gcc-include/syslimits.h"
+)
+# The guest has little memory, so that headers for C++ and for single devices stay out.
+cp -rL /usr/powerpc-linux-gnu/include "$programs/glibc-include"
+(
+	cd "$programs/glibc-include"
+	rm -rf c++ drm misc mtd rdma scsi sound video xen
+	find linux -mindepth 1 -maxdepth 1 -type d ! -name byteorder ! -name sched -exec rm -r {} +
+)
+stamped gcc
