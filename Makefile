@@ -29,7 +29,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-fuzz docs clean kernel user programs lint test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-fuzz docs clean kernel user programs compilers lint test-rust test-lab test-kernel \
 	test-cross test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
@@ -76,11 +76,18 @@ programs: $(STAMPS)/bootstrap-test
 	tests/programs/build.sh
 	tests/programs/qemu.sh
 
+# GCC and bash, from Debian's source packages, to run on the machine: for the experiments `workloads` alone. It takes ten
+# minutes of one core, so that no other target needs it.
+compilers: programs
+	$(call heading,GCC's C compiler and bash)
+	tests/programs/gcc.sh
+	tests/programs/bash.sh
+
 # Packing -----------------------------------------------------------------------
 # The wheel has what runs need, and the kernels of `--seeds 7`. maturin packs what is in lab/pagewalk/data.
 DATA := lab/pagewalk/data
 WHEEL_KERNELS := $(foreach folder,. $(addprefix seed-,1 2 3 4 5 6),$(addprefix build/kernel/$(folder)/,vmlinux vmlinux-unordered))
-WHEEL_PROGRAMS := $(addprefix build/user/,hello init init-linux bench)
+WHEEL_PROGRAMS := $(addprefix build/user/,hello init init-linux bench old)
 wheel: ready
 	$(call heading,One wheel with the machine$(comma) the kernel$(comma) the programs and the experiments)
 	$(MAKE) -s -C kernel BUILD=$(CURDIR)/build/kernel $(abspath $(WHEEL_KERNELS))
@@ -160,6 +167,8 @@ docs: ready programs linux-kernels $(STAMPS)/bootstrap-test
 	$(PAGEWALK) claims page pagewalk -o docs/beyond.md
 	$(PAGEWALK) claims page linux -o docs/linux.md
 	$(PAGEWALK) claims page lmbench96 -o docs/validation.md
+	# Needs `make compilers`.
+	[ ! -e build/programs/gcc.stamp ] || { $(PAGEWALK) run workloads && $(PAGEWALK) claims page workloads -o docs/workloads.md; }
 	$(PAGEWALK) memories osdi99-table2 osdi99-table3 -o docs/memories.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png
 

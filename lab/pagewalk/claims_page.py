@@ -1,19 +1,22 @@
 """The page of a paper: all of its claims, each with our result. It is generated from the results file.
 
-Experiments that reproduce no paper (`document = "pagewalk"`, or "smp") have pages of the same kind, without claims.
+Experiments that reproduce no paper (`document = "pagewalk"`, "smp" or "workloads") have pages of the same kind, without
+claims.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from pagewalk import claims, experiments, linux_page, records
+from pagewalk import claims, experiments, linux_page, measured, own_page, records
 from pagewalk.claims import Claim
 from pagewalk.experiments import Elsewhere, Experiment
+from pagewalk.own_page import number
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
-from pagewalk.verdict import by_class
+from pagewalk.verdict import by_class, claims_by_class, in_order
 
 
 def _head(title: str, about: str, document: str) -> list[str]:
@@ -42,14 +45,17 @@ _OWN = {
         "of one.",
         "smp",
     ),
+    "workloads": _head(
+        "Workloads of the papers' size",
+        "The papers compiled with GCC, which is far larger than TinyCC, the compiler of the other pages. "
+        "`make compilers` builds GCC and bash from Debian's source packages.",
+        "workloads",
+    ),
 }
 """The `document` of experiments that reproduce no paper, and how their page begins."""
 
 
-def _number(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+_OWN_COLUMN = " the paper's own kernel here |"
 
 
 def _cell(text: str) -> str:
@@ -81,7 +87,7 @@ def _row(cell: CellRecord) -> str:
     published = " → ".join(text for text in (cell.published_before, cell.published_after) if text)
     if any(claims.claim(name).recalled for name in cell.claims):
         published += " (recalled)"
-    ours = " → ".join(_number(value) for value in (cell.before, cell.after) if value is not None)
+    ours = " → ".join(number(value) for value in (cell.before, cell.after) if value is not None)
     fields = [
         cell.row_name,
         cell.machine,
@@ -89,7 +95,7 @@ def _row(cell: CellRecord) -> str:
         published,
         cell.published_ratio or "",
         ours,
-        _number(cell.ratio),
+        number(cell.ratio),
         records.spread(cell.low, cell.high, cell.placements),
         cell.verdict,
         cell.reason,
@@ -112,8 +118,8 @@ def _several(cells: Sequence[CellRecord], before: str) -> list[str]:
     def shown(cell: CellRecord | None) -> str:
         if cell is None:
             return ""
-        ratio = records.spread(cell.low, cell.high, cell.placements) or _number(cell.ratio)
-        return f"{_number(cell.after)} ({ratio}, {cell.verdict})" if cell.after is not None else cell.verdict
+        ratio = records.spread(cell.low, cell.high, cell.placements) or number(cell.ratio)
+        return f"{number(cell.after)} ({ratio}, {cell.verdict})" if cell.after is not None else cell.verdict
 
     lines = [
         f"Each figure is followed by the ratio of that of {before} to it, and by the verdict.",
@@ -124,7 +130,7 @@ def _several(cells: Sequence[CellRecord], before: str) -> list[str]:
     for machine, name in names:
         row = [held.get((machine, name, choice)) for choice in choices]
         first = next(cell for cell in row if cell is not None)
-        fields = [name, machine, first.unit, _number(first.before), *map(shown, row), row[0].reason if row[0] else ""]
+        fields = [name, machine, first.unit, number(first.before), *map(shown, row), row[0].reason if row[0] else ""]
         lines.append("| " + " | ".join(_cell(field) for field in fields) + " |")
     return lines
 
@@ -154,20 +160,54 @@ def _state(
 ) -> str:
     held = [cell for cell in cells if claim.id in cell.claims]
     if held:
-        counts = Counter(cell.verdict for cell in held)
-        return ", ".join(f"{count} x {verdict}" if count > 1 else verdict for verdict, count in counts.most_common())
+        return _counted([cell.verdict for cell in held])
     if claim.id in elsewhere:
         return f"not measured: {elsewhere[claim.id].why}"
     planned = [experiment.name for experiment in found if claim.id in experiment.claims]
     return f"not run: `pagewalk run {planned[0]}`" if planned else "not measured: no experiment reproduces it"
 
 
-def _summary(listed: Sequence[Claim], cells: Sequence[CellRecord]) -> list[str]:
-    """How many published figures each class of verdicts has, and with how many placements they were measured."""
+@dataclass(frozen=True)
+class Counts:
+    """How many claims, and how many published figures, each class of verdicts has."""
+
+    claims: list[tuple[str, int]]
+    figures: list[tuple[str, int]]
+    placements: int
+
+
+def _experiments_of(document: str) -> list[Experiment]:
+    return [entry for name in experiments.names() for entry in experiments.find(name) if entry.document == document]
+
+
+def _tables(store: Store, found: Sequence[Experiment]) -> dict[str, list[CellRecord]]:
+    """The latest tables of our kernel by experiment. Those of the papers' own kernels are in `experiments/measured`."""
+    return {entry.name: [] if entry.images else records.cells(store, entry.name) for entry in found}
+
+
+def count(store: Store, document: str) -> Counts:
+    """The counts of a paper, from our kernel's latest tables. A claim without any row is "published only"."""
+    tables = _tables(store, _experiments_of(document))
+    return _count(claims.of_document(document), [cell for table in tables.values() for cell in table])
+
+
+def _count(listed: Sequence[Claim], cells: Sequence[CellRecord]) -> Counts:
     measured = {claim for cell in cells for claim in cell.claims}
-    alone = sum(claim.id not in measured for claim in listed)
-    counts = by_class([*((cell.figure, cell.verdict) for cell in cells), *[(None, "published only")] * alone])
-    least = min((cell.placements for cell in cells if cell.after_run), default=1)
+    alone = [claim.id for claim in listed if claim.id not in measured]
+    only = "published only"
+    return Counts(
+        claims_by_class([*((cell.claims, cell.verdict) for cell in cells), *(([name], only) for name in alone)]),
+        by_class([*((cell.figure, cell.verdict) for cell in cells), *[(None, only)] * len(alone)]),
+        min((cell.placements for cell in cells if cell.after_run), default=1),
+    )
+
+
+def _summary(listed: Sequence[Claim], cells: Sequence[CellRecord]) -> list[str]:
+    """How many claims and figures each class has, and with how many placements they were measured."""
+    counts = _count(listed, cells)
+    figures = dict(counts.figures)
+    whole = dict(counts.claims)
+    least = counts.placements
     words = (
         f"Each row was measured with at least {least} placements of code, frames, heaps and stacks: figures and ratio "
         "are those of the median, the spread is from the least to the greatest, and a verdict is one that all bear out."
@@ -175,13 +215,32 @@ def _summary(listed: Sequence[Claim], cells: Sequence[CellRecord]) -> list[str]:
         else "Rows without a spread were measured with one placement of code, frames, heaps and stacks."
     )
     return [
-        "| class | published figures |",
-        "| --- | --- |",
-        *(f"| {name} | {count} |" for name, count in counts),
+        "| class | claims | published figures |",
+        "| --- | --- | --- |",
+        *(f"| {name} | {whole.get(name, 0)} | {figures.get(name, 0)} |" for name in in_order([*whole, *figures])),
+        "",
+        "A claim may hold several figures, and a figure may be measured on several machines. A claim is reproduced in "
+        "part if some of its rows are reproduced and others are not.",
         "",
         words,
         "",
     ]
+
+
+def _on_own_kernels(found: Sequence[Experiment]) -> dict[str, list[str]]:
+    """The verdicts on claims of what was measured on the papers' own kernels."""
+    verdicts: dict[str, list[str]] = {}
+    for experiment in found:
+        table = measured.read(experiment.name) if experiment.images else None
+        for row in table.rows if table else []:
+            for claim in row.claims:
+                verdicts.setdefault(claim, []).append(row.verdict)
+    return verdicts
+
+
+def _counted(verdicts: Sequence[str]) -> str:
+    counts = Counter(verdicts)
+    return ", ".join(f"{count} x {verdict}" if count > 1 else verdict for verdict, count in counts.most_common())
 
 
 def _claims(
@@ -191,6 +250,9 @@ def _claims(
     found: Sequence[Experiment],
 ) -> list[str]:
     document = listed[0].document
+    own = _on_own_kernels(found)
+    # Our kernel's results are those that the page counts; the papers' own kernels stand beside them.
+    found = [experiment for experiment in found if not experiment.images]
     lines = [
         f"# {document.title}",
         "",
@@ -201,20 +263,22 @@ def _claims(
         *_summary(listed, cells),
         f"## All {len(listed)} claims",
         "",
-        "| claim | section | what | published | result |",
-        "| --- | --- | --- | --- | --- |",
+        f"| claim | section | what | published |{_OWN_COLUMN if own else ''} result |",
+        "| --- " * (6 if own else 5) + "|",
     ]
     for claim in listed:
         what = _what(claim) + (f" ({claim.note})" if claim.note else "")
-        fields = [f"`{claim.id}`", claim.section, what, _published(claim), _state(claim, cells, elsewhere, found)]
+        result = _state(claim, cells, elsewhere, found)
+        beside = [_counted(own.get(claim.id, []))] if own else []
+        fields = [f"`{claim.id}`", claim.section, what, _published(claim), *beside, result]
         lines.append("| " + " | ".join(_cell(field) for field in fields) + " |")
     return [*lines, ""]
 
 
 def build(store: Store, document: str) -> str:
     """The page of a paper, or of our own experiments, as Markdown."""
-    found = [entry for name in experiments.names() for entry in experiments.find(name) if entry.document == document]
-    tables = {entry.name: records.cells(store, entry.name) for entry in found}
+    found = _experiments_of(document)
+    tables = _tables(store, found)
     if document in _OWN:
         lines = [*_OWN[document]]
     elif document == "linux":
@@ -225,6 +289,8 @@ def build(store: Store, document: str) -> str:
         elsewhere = {other.claim.id: other for entry in found for other in entry.elsewhere}
         lines = _claims(claims.of_document(document), cells, elsewhere, found)
     for entry in found:
-        if tables[entry.name]:
+        if entry.images:
+            lines += own_page.section(store, entry)
+        elif tables[entry.name]:
             lines += _section(entry, tables[entry.name])
     return "\n".join(lines).rstrip() + "\n"

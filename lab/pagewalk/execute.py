@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pagewalk import explain, native, records, rows, systems
+from pagewalk import explain, native, programs, records, rows, systems
 from pagewalk.errors import BadInput, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
+from pagewalk.images import Image
 from pagewalk.place import Cluster, Local, Place
 from pagewalk.placement import AS_BUILT, Placement
-from pagewalk.runner import Runner, RunResult
+from pagewalk.runner import Job, Runner, RunResult
 from pagewalk.simulate import Events, Finished, Simulation, Work
 from pagewalk.store import Store, StoredRun
 from pagewalk.verdict import Kind, judge, judge_spread
@@ -100,10 +101,19 @@ def _no_figure(row: Row, reason: str, keys: Sequence[str] = (), placements: int 
 
 
 class Lab(Workshop):
-    """A workshop with a store: runs jobs and experiments."""
+    """A workshop with a store: runs jobs and experiments. `images` are a person's own kernels by their roles."""
 
-    def __init__(self, runner: Runner, store: Store, *, workers: int | None = None, cluster: str | None = None) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        store: Store,
+        *,
+        workers: int | None = None,
+        cluster: str | None = None,
+        images: Mapping[str, Image] | None = None,
+    ) -> None:
         super().__init__(runner)
+        self.images = images or {}
         self.store = store
         self.workers = workers
         self.cluster = cluster
@@ -116,16 +126,41 @@ class Lab(Workshop):
         """The run that measures one side of a row."""
         setting = side.setting
         program = [f"/bin/{row.program}", *row.arguments, *setting.arguments]
-        system = (
-            systems.own(self, side.machine, side.keys, setting.kernel, placement)
-            if setting.subject is None
-            else systems.named(self, side.machine, side.keys, setting.subject)
-        )
-        line = system.command_line(setting.chosen, [*placement.init_options, *program], setting.boot)
-        initrd = self.bench_image(row.program, row.files, row.image, placement, system.init)
-        job = system.job(initrd, line, sample=row.sample)
+        if setting.image is not None:
+            job = self._image_job(row, side, setting.image, program, placement)
+        else:
+            system = (
+                systems.own(self, side.machine, side.keys, setting.kernel, placement)
+                if setting.subject is None
+                else systems.named(self, side.machine, side.keys, setting.subject)
+            )
+            line = system.command_line(setting.chosen, [*placement.init_options, *program], setting.boot)
+            # Both sides of a row run the same programs.
+            same = {"old": True} if row.images else {}
+            initrd = self.bench_image(row.program, row.files, row.image, placement, system.init, **same)
+            job = system.job(initrd, line, sample=row.sample)
         seed = f", seed {placement.seed}" if placement.seed else ""
         return Work(f"{row.name}, {side.machine}, {side.setting.label}{seed}", job)
+
+    def _image_job(self, row: Row, side: Side, role: str, program: Sequence[str], placement: Placement) -> Job:
+        """The run of an image that a person named. A placement moves its frames and heaps only."""
+        wanted, image = side.wanted, self.images.get(role)
+        assert wanted is not None, "a setting with an image is checked when its file is read"
+        if image is None:
+            raise BadInput(f"no image has the role {role}", hint=f"add --image {role}=PATH: {wanted.kernel}")
+        setting = side.setting
+        system = systems.from_image(
+            self, side.machine, side.keys, image, protocol=wanted.protocol, root=wanted.root, name=role
+        )
+        system = replace(system, words=(*system.words, *wanted.words), room=wanted.room << 20)
+        line = system.command_line(setting.chosen, program, setting.boot)
+        files = system.files(
+            [programs.old_program(name) for name in (row.program, *row.files)],
+            program,
+            listed=row.image,
+            placement=placement,
+        )
+        return system.job(files, line, sample=row.sample)
 
     def run(self, work: Iterable[Work], events: Events) -> dict[str, StoredRun]:
         """Every job's run by its key: from the store, or simulated now and kept as soon as it is done."""
@@ -159,8 +194,13 @@ class Lab(Workshop):
         """The experiment's table, which is kept.
 
         With `rows`, some of its own, only these are measured. They take the place of the same rows in the latest table
-        that was kept. If that has not all of the others, none is kept: a table of the results is whole.
+        that was kept. If that has not all of the others, none is kept: a table of the results is whole. Rows of images
+        that were never named are in it without figures.
         """
+        for role, wanted in experiment.images.items():
+            if role in self.images:
+                image = self.images[role]
+                self.store.add_image(image.sha256, image.banner, image.facts(wanted.told))
         if rows is None:
             cells = self.measure(experiment, events, seeds)
             self.store.add_cells(experiment.name, [cell.record() for cell in cells])
@@ -168,6 +208,10 @@ class Lab(Workshop):
         cells = self.measure(replace(experiment, rows=tuple(rows)), events, seeds)
         known = {(cell.row_name, cell.machine): cell.kept for cell in records.cells(self.store, experiment.name)}
         known |= {cell.place: cell.record() for cell in cells}
+        for row in experiment.rows:
+            if missing := [role for role in row.images if role not in self.images]:
+                words = f"no image had the role {' or '.join(missing)}"
+                known.setdefault((row.name, row.after.machine), _no_figure(row, words).record())
         whole = [(row.name, row.after.machine) for row in experiment.rows]
         if all(place in known for place in whole):
             self.store.add_cells(experiment.name, [known[place] for place in whole])

@@ -9,7 +9,7 @@ import itertools
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,7 +21,9 @@ from pagewalk.errors import BadInput, PagewalkError, nearest, unknown
 from pagewalk.figures import Figure
 from pagewalk.paths import home
 from pagewalk.policies import NAMED
+from pagewalk.programs import Root
 from pagewalk.published_range import Range, ratio_range
+from pagewalk.runner import BootProtocol
 
 Better = Literal["lower", "higher", "neither"]
 Bound = Literal["equal", "at least", "at most"]
@@ -30,6 +32,9 @@ CONTEXT_SWITCHES = ((2, 0), (2, 16), (8, 0), (8, 16), (16, 16))
 """Processes and KB of each: what every row of the program `context-switch` is measured with. No document names
 the setting that it printed. Measuring all of them keeps us from choosing one by its result."""
 
+
+NOTHING = "nothing"
+"""The word of a row that has no setting before, or no published figure."""
 
 PART_SAVED = "fraction saved"
 """The unit of a claim that tells what part of the figure before is saved."""
@@ -45,7 +50,8 @@ class _Model(BaseModel):
 class Setting(_Model):
     """One side of a comparison: policies by name, or a named set of them, other words of the kernel's command line,
     keys of the machine, the program's arguments after the row's own, the kernel image, and the words a table heads its
-    column with. `subject` is the kernel of other people that takes the place of ours."""
+    column with. `subject` is the kernel of other people that takes the place of ours; `image` is the role of one that
+    the person who runs the experiment names."""
 
     label: str
     policies: dict[str, str] = {}
@@ -55,11 +61,35 @@ class Setting(_Model):
     kernel: str = "vmlinux"
     named: str | None = None
     subject: str | None = None
+    image: str | None = None
 
     @property
     def chosen(self) -> dict[str, str]:
         """The policies, after those of the named set."""
         return {NAMED: self.named, **self.policies} if self.named else self.policies
+
+
+class Wanted(_Model):
+    """A kernel image that a person must have to run the experiment: which kernel it is, how its `version` begins, and
+    what its configuration must say. Then how it is run: its board and the protocol that starts it, words of the command
+    line, what its root file system is, and how many MB are free on a RAM disk. `facts` are options whose values the
+    result keeps besides.
+    """
+
+    kernel: str
+    version: str
+    options: dict[str, str] = {}
+    facts: list[str] = []
+    board: str
+    protocol: BootProtocol
+    words: list[str] = []
+    root: Root = "ext2"
+    room: Annotated[int, Field(ge=1, le=56)] = 8
+
+    @property
+    def told(self) -> list[str]:
+        """The options whose values a result keeps."""
+        return [*self.options, *self.facts]
 
 
 class _MachineEntry(_Model):
@@ -97,6 +127,7 @@ class _RowEntry(_Model):
     machines: list[str] | None = None
     before: str | None = None
     after: str | None = None
+    counterpart: str | None = None
 
 
 class _ElsewhereEntry(_Model):
@@ -111,6 +142,7 @@ class _File(_Model):
     section: str
     about: str
     settings: dict[str, Setting]
+    images: dict[str, Wanted] = {}
     machine: Annotated[list[_MachineEntry], Field(min_length=1)]
     row: Annotated[list[_RowEntry], Field(min_length=1)]
     elsewhere: list[_ElsewhereEntry] = []
@@ -118,6 +150,7 @@ class _File(_Model):
 
 _MODELS: dict[str, type[_Model]] = {
     "settings": Setting,
+    "images": Wanted,
     "machine": _MachineEntry,
     "row": _RowEntry,
     "elsewhere": _ElsewhereEntry,
@@ -157,16 +190,23 @@ class Published:
 
 @dataclass(frozen=True)
 class Side:
-    """A machine under a setting: what has to be run. `keys` are those of the machine that differ from its file."""
+    """A machine under a setting: what has to be run. `keys` are those of the machine that differ from its file.
+
+    `wanted` is how the image that the setting names is run.
+    """
 
     machine: str
     setting: Setting
     keys: Mapping[str, str]
+    wanted: Wanted | None = None
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of an experiment's table on one machine."""
+    """One row of an experiment's table on one machine.
+
+    `counterpart` is our kernel's row beside one of other kernels: the names of an experiment and of its row.
+    """
 
     name: str
     program: str
@@ -184,11 +224,17 @@ class Row:
     before: Side | None
     after: Side
     published: Published
+    counterpart: tuple[str, str] | None = None
 
     @property
     def sides(self) -> tuple[Side, ...]:
         """The runs that the row needs: the one after, preceded by the one before if the row compares two."""
         return (self.after,) if self.before is None else (self.before, self.after)
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """The roles of the images that its sides run, once each."""
+        return tuple(dict.fromkeys(side.setting.image for side in self.sides if side.setting.image))
 
 
 @dataclass(frozen=True)
@@ -202,7 +248,7 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A published table or section as something to run."""
+    """A published table or section as something to run. `images` are the kernels that a person must have for it."""
 
     name: str
     title: str
@@ -211,6 +257,7 @@ class Experiment:
     about: str
     rows: tuple[Row, ...]
     elsewhere: tuple[Elsewhere, ...]
+    images: Mapping[str, Wanted] = field(default_factory=dict)
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -268,7 +315,7 @@ class _Builder:
         claim_id = row.claim or machine.claim
         if claim_id is None and row.floor is not None:
             return Published(claims=(), before=None, after=Range.exactly(row.floor), ratio=None)
-        if claim_id is None and self.file.document not in claims.documents():
+        if claim_id == NOTHING or (claim_id is None and self.file.document not in claims.documents()):
             return Published(claims=(), before=None, after=None, ratio=None)
         if claim_id is None:
             raise BadInput(f"row {row.name!r} on {machine.name} names no claim")
@@ -298,11 +345,16 @@ class _Builder:
 
     def side(self, row: _RowEntry, machine: _MachineEntry, which: Literal["before", "after"]) -> Side | None:
         named = getattr(row, which) or getattr(machine, which)
-        if named == "nothing" or (named is None and which not in self.file.settings):
+        if named == NOTHING or (named is None and which not in self.file.settings):
             return None
         name = machine.baseline_machine if which == "before" and machine.baseline_machine else machine.name
         setting = self.setting(named or which)
-        return Side(name, setting, {**row.keys, **setting.keys})
+        if setting.image is None:
+            return Side(name, setting, {**row.keys, **setting.keys})
+        if setting.image not in self.file.images:
+            raise unknown("image", setting.image, self.file.images)
+        wanted = self.file.images[setting.image]
+        return Side(name, setting, {"board.kind": wanted.board, **row.keys, **setting.keys}, wanted)
 
     def row(self, row: _RowEntry, machine: _MachineEntry) -> Row:
         after = self.side(row, machine, "after")
@@ -330,7 +382,16 @@ class _Builder:
             before=before,
             after=after,
             published=self.published(row, machine),
+            counterpart=self.counterpart(row),
         )
+
+    def counterpart(self, row: _RowEntry) -> tuple[str, str] | None:
+        if row.counterpart is None:
+            return None
+        experiment, slash, name = row.counterpart.partition("/")
+        if not slash:
+            raise BadInput(f"row {row.name!r}: write counterpart as EXPERIMENT/ROW")
+        return experiment, name
 
     def swept(self) -> Iterator[_RowEntry]:
         """The rows of the file; one with a sweep stands for a row for each combination of its values."""
@@ -389,6 +450,7 @@ class _Builder:
             elsewhere=tuple(
                 Elsewhere(entry.label, claims.claim(entry.claim), entry.why) for entry in self.file.elsewhere
             ),
+            images=self.file.images,
         )
 
 

@@ -11,17 +11,18 @@ from pagewalk import systems
 from pagewalk.errors import BadInput
 from pagewalk.paths import read_file
 from pagewalk.placement import AS_BUILT, Placement
-from pagewalk.programs import GuestFile, check_executable, find, image
-from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job
+from pagewalk.programs import GuestFile, check_executable, find
+from pagewalk.runner import DEFAULT_INSTRUCTIONS, BootProtocol, Job
 from pagewalk.workshop import Workshop
 
 # init can hand 0 to 62 to the kernel and says on the console what did not fit (user/init/init.c).
 _STATUS_OTHER = 63
 _EXITED = re.compile(rb"^init: \S+: exit status (\d+)\r?$", re.MULTILINE)
 _KILLED = re.compile(rb"^init: \S+: killed by signal (\d+)\r?$", re.MULTILINE)
-_SIGNALLED = 128
-PROGRAM_REGION = 65536
-"""init's region: all of the program, without boot and power-off (docs/interfaces.md, section 8)."""
+_RESET = re.compile(rb"^init: this kernel has no /dev/mem: counts are of the whole run; status (\d+)\r?$", re.MULTILINE)
+SIGNALLED = 128
+"""An exit status from here on tells of the signal that killed the program."""
+PROGRAM_REGION = systems.PROGRAM_REGION
 
 
 def program_counters(regions: Mapping[int, Mapping[str, int]], counters: Mapping[str, int]) -> Mapping[str, int]:
@@ -63,6 +64,8 @@ def job(
     settings: Mapping[str, str],
     limit: int = DEFAULT_INSTRUCTIONS,
     kernel: str | None = None,
+    protocol: BootProtocol | None = None,
+    boot: Mapping[str, str] | None = None,
     quiet: bool = True,
     placement: Placement = AS_BUILT,
     profile: int | None = None,
@@ -71,27 +74,31 @@ def job(
 
     The program is a file, or the name of a built program. `quiet`: the program's output alone is printed. Only our
     kernel has placements other than that of the build. `profile`: the region whose cycles are charged to functions.
+    `protocol` and `boot`, further words of the command line, are for a kernel image.
     """
-    path = find(program.path)
-    read_program(path)
     system = (
         systems.own(workshop, machine, overrides, placement=placement)
         if kernel is None
-        else systems.named(workshop, machine, overrides, kernel)
+        else systems.named(workshop, machine, overrides, kernel, protocol)
     )
+    path = find(program.path, system.root)
+    read_program(path)
     inside = f"/bin/{program.path.name}"
     words: Sequence[str] = [*placement.init_options, inside, *program.arguments]
-    line = system.command_line(settings, words, quiet=quiet)
-    files = image([GuestFile(path, inside), *program.files], placement=placement, init=system.init)
+    line = system.command_line(settings, words, boot, quiet=quiet)
+    files = system.files([GuestFile(path, inside), *program.files], words, placement=placement)
     return replace(system.job(files, line, limit=limit), profile=profile)
 
 
 def exit_status(status: int, console: bytes) -> int:
     """The program's own exit status, 128 and the signal's number where one killed it."""
+    # A Linux without /dev/mem resets the board, which has no status.
+    if told := _RESET.findall(console):
+        status = int(told[-1])
     if status != _STATUS_OTHER:
         return status
     if killed := _KILLED.findall(console):
-        return _SIGNALLED + int(killed[-1])
+        return SIGNALLED + int(killed[-1])
     if exited := _EXITED.findall(console):
         return int(exited[-1])
     return status

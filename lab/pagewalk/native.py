@@ -16,6 +16,8 @@ from pagewalk.observe import Observer
 from pagewalk.paths import home, read_file
 from pagewalk.runner import NO_LIMIT, Job, Progress, ResolvedMachine, RunResult, Sample, Stop, StopKind, Watch
 
+_RESET = "power-off 0"
+"""How the machine tells of a board that was reset."""
 _SLICE = 10_000_000
 """Instructions between two calls of `watch`: about a tenth of a second."""
 _SNAPSHOT_MOST = 4 << 30
@@ -24,9 +26,16 @@ _SNAPSHOT_MOST = 4 << 30
 
 def load(job: Job) -> _machine.Machine:
     """A machine with the job's kernel loaded, before its first instruction; BadInput if something does not fit."""
+    chosen: dict[str, str] = {} if job.protocol is None else {"protocol": job.protocol}
     try:
         return _machine.Machine(
-            job.machine.config, job.kernel, job.kernel_name, job.initrd or None, job.command_line, job.causes or None
+            job.machine.config,
+            job.kernel,
+            job.kernel_name,
+            job.initrd or None,
+            job.command_line,
+            job.causes or None,
+            **chosen,
         )
     except UnicodeEncodeError as error:
         raise BadInput(f"{error.object!r}: not UTF-8") from None
@@ -44,6 +53,18 @@ def restore(path: Path) -> _machine.Machine:
         raise BadInput(str(error), hint="pagewalk exec --save makes one; another version's cannot be used") from None
 
 
+def _has_started(machine: _machine.Machine) -> bool:
+    """Whether Linux's init was ready. Without a console it has still marked the program's region."""
+    return systems.is_ready(machine.printed()) or systems.PROGRAM_REGION in machine.regions()
+
+
+def _reset_early(printed: bytes, words: str) -> str:
+    """Why Linux has reset the board before it started init. What the machine says ends with the log of a silent one."""
+    panic = systems.panic(printed) or systems.panic(words.encode())
+    what = "Linux has reset the board before init was ready" if panic is None else f"Linux panicked: {panic}"
+    return what + words.removeprefix(_RESET)
+
+
 def go(
     machine: _machine.Machine,
     limit: int,
@@ -57,7 +78,8 @@ def go(
 ) -> Stop:
     """Runs a machine to its end, to `limit` instructions or to the cycle `until`, both counted from reset.
 
-    The run ends after `boot_limit` instructions too if Linux's init is not ready then.
+    With a `boot_limit`, the kernel is a Linux: the run ends after so many instructions too if its init is not ready
+    then, and a board that Linux resets before that is an error.
 
     `watch` is called about ten times a second; Interrupted if it returns False. `sample` is called each `every` cycles,
     never if that is 0. An `observer` hears what happens from now on.
@@ -70,6 +92,8 @@ def go(
         kind, status, words = machine.run(min(next_sample, until), min(slice_end, limit))
         if observer is not None:
             observer.hear(machine)
+        if kind == "power-off" and boot_limit != NO_LIMIT and not _has_started(machine):
+            return Stop("fatal", 0, _reset_early(machine.printed(), words))
         if kind not in ("limit", "batch"):
             return Stop(cast("StopKind", kind), status, "" if kind == "power-off" else words)
         if machine.cycles >= next_sample:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+from pagewalk import disk
 from pagewalk.errors import BadInput, NotBuilt, unknown
 from pagewalk.initramfs import Initramfs, InitramfsError, read_list
 from pagewalk.paths import Home, home
@@ -19,6 +21,9 @@ _TYPE_EXECUTABLE = 2
 _MACHINE_PPC = 20
 _SEGMENT_INTERPRETER = 3
 _MACHINES = {3: "i386", 8: "MIPS", 20: "PowerPC", 21: "64-bit PowerPC", 40: "Arm", 62: "x86-64", 183: "AArch64"}
+
+Root = Literal["cpio", "ext2"]
+"""What the root file system is: an initial RAM file system, or a RAM disk with our programs for Linux from 2.1 on."""
 
 COMPILE_HINT = "compile it with: powerpc-linux-gnu-gcc -static -O2 -o prog prog.c"
 
@@ -59,6 +64,15 @@ class GuestFile:
     path: str
 
 
+def old_program(name: str) -> GuestFile:
+    """A program for Linux from 2.1 on that the build has made, for `/bin`."""
+    folder = home().build / "user" / "old"
+    source = home().built(folder, "the programs for old kernels") / name
+    if not source.is_file():
+        raise unknown("program for old kernels", name, [entry.name for entry in folder.iterdir()])
+    return GuestFile(source, f"/bin/{name}")
+
+
 def bench_program(name: str) -> GuestFile:
     """A benchmark program that the build has made; an unknown one is refused with the nearest suggested."""
     folder = home().build / "user" / "bench"
@@ -84,13 +98,14 @@ def names() -> list[str]:
     return sorted(path.name for path in (*bench.iterdir(), bench.parent / "hello") if path.is_file())
 
 
-def find(path: Path) -> Path:
-    """The program at that path; else, for a name without a folder, the built program of this name."""
+def find(path: Path, root: Root = "cpio") -> Path:
+    """The program at that path; else, for a name without a folder, the built program of this name for such a root."""
     built = home().build / "user"
+    places = (built / path, built / "bench" / path) if root == "cpio" else (built / "old" / path,)
     try:
         if path.name != str(path) or path.exists():
             return path
-        return next((found for found in (built / path, built / "bench" / path) if found.is_file()), path)
+        return next((found for found in places if found.is_file()), path)
     except OSError:
         return path  # no file can have such a name, which the reader of the file says
 
@@ -121,6 +136,41 @@ def image(
         raise BadInput(str(error)) from None
 
 
+CONSOLE = (5, 1)
+_DEVICES = (
+    ("null", "c", 1, 3), ("zero", "c", 1, 5), ("mem", "c", 1, 1), ("tty", "c", 5, 0),
+    ("ram0", "b", 1, 0), ("ram1", "b", 1, 1),
+)  # fmt: skip
+"""Linux, Documentation/devices.txt, which has had these numbers since 2.1."""
+
+
+def disk_image(
+    files: Sequence[GuestFile],
+    command: Sequence[str],
+    room: int = disk.ROOM,
+    placement: Placement = AS_BUILT,
+    console: tuple[int, int] = CONSOLE,
+) -> bytes:
+    """A RAM disk with init for Linux from 2.1 on, which runs the command, the usual folders and devices, and these
+    files. The placement moves frames and heaps.
+    """
+    tree = Initramfs()
+    try:
+        for folder in ("/bin", "/dev", "/etc", "/proc", "/sbin"):
+            tree.directory(folder)
+        tree.directory("/tmp", 0o1777)
+        for name, kind, major, minor in (("console", "c", *console), *_DEVICES):
+            tree.node(f"/dev/{name}", kind, major, minor, 0o666)
+        tree.copy("/sbin/init", old_program("init").source)
+        tree.file("/etc/command", "".join(f"{word}\n" for word in command).encode())
+        for file in files:
+            tree.copy(file.path, file.source)
+        placement.apply(tree)
+    except InitramfsError as error:
+        raise BadInput(str(error)) from None
+    return disk.ext2(tree, room)
+
+
 def _read_list(where: Home, name: str) -> Initramfs:
     folder = where.root / "user"
     path = folder / f"initramfs-{name}.list"
@@ -130,4 +180,5 @@ def _read_list(where: Home, name: str) -> Initramfs:
     try:
         return read_list(path.read_text(encoding="utf-8"), str(path), folder)
     except InitramfsError as error:
-        raise NotBuilt(str(error), hint=where.how_to_build("make programs")) from None
+        target = "make compilers" if name.startswith("gcc") else "make programs"
+        raise NotBuilt(str(error), hint=where.how_to_build(target)) from None

@@ -20,18 +20,12 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True)
-class CellRecord:
-    """One row of an experiment's table as it was kept: published figures as they are printed."""
+class TableRow:
+    """One row of an experiment's table: published figures as they are printed, ours, and the verdict."""
 
-    experiment: str
-    made: datetime
-    number: int
     row_name: str
     machine: str
     unit: str
-    claims: tuple[str, ...]
-    before_run: str | None
-    after_run: str
     before: float | None
     after: float | None
     ratio: float | None
@@ -41,8 +35,20 @@ class CellRecord:
     published_before: str | None
     published_after: str | None
     published_ratio: str | None
+    claims: tuple[str, ...]
     verdict: str
     reason: str
+
+
+@dataclass(frozen=True)
+class CellRecord(TableRow):
+    """A row as the results file keeps it, with the runs that it was measured by."""
+
+    experiment: str
+    made: datetime
+    number: int
+    before_run: str | None
+    after_run: str
 
     @property
     def figure(self) -> tuple[str | None, ...] | None:

@@ -15,6 +15,8 @@ from typing import Literal, Protocol
 from pagewalk.machines import Machine
 
 StopKind = Literal["power-off", "limit", "fatal"]
+BootProtocol = Literal["device-tree", "board-information", "residual-data"]
+"""How a kernel is told of its machine when it is started (docs/interfaces.md, section 4)."""
 
 # A guest that hangs must not hang the lab; the longest experiment needs about a tenth of this.
 DEFAULT_INSTRUCTIONS = 20_000_000_000
@@ -41,7 +43,8 @@ class Job:
     `limit` is in instructions; Linux's init must be ready within `boot_limit`. `sample` is the distance in cycles
     between two looks at TLBs and hash table, 0 for none; looking changes nothing that the guest could notice.
     `kernel_name` stands for the kernel in messages only. `causes` tells which functions of a foreign kernel belong to
-    which cause. `profile` is the region whose cycles are charged to functions; None for no profile.
+    which cause. `profile` is the region whose cycles are charged to functions; None for no profile. `protocol` is how
+    the kernel is started; None for what the machine makes of the image.
     """
 
     machine: ResolvedMachine
@@ -54,6 +57,7 @@ class Job:
     kernel_name: str = "kernel"
     causes: str = field(default="", repr=False)
     profile: int | None = None
+    protocol: BootProtocol | None = None
 
     @cached_property
     def kernel_hash(self) -> str:
@@ -77,6 +81,7 @@ class Job:
             self.sample,
             *([self.causes] if self.causes else []),
             *([] if self.profile is None else [f"profile {self.profile}"]),
+            *([] if self.protocol is None else [f"protocol {self.protocol}"]),
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import json
 import re
 import shutil
 import tempfile
@@ -24,7 +25,7 @@ from pagewalk import interrupts
 from pagewalk.errors import BadInput, StoreError, unknown
 from pagewalk.runner import Job, RunResult, Sample, Stop
 
-SCHEMA = 3
+SCHEMA = 4
 _LOCK_SECONDS = 600.0
 """How long to wait for a program that has the file open, in seconds. Our own commands have it open for milliseconds."""
 _PATIENCE_SECONDS = 2.0
@@ -84,12 +85,15 @@ CREATE TABLE baselines (
     name VARCHAR NOT NULL, made TIMESTAMP NOT NULL, number INTEGER NOT NULL, label VARCHAR NOT NULL,
     run VARCHAR NOT NULL, PRIMARY KEY (name, made, number));
 """
+_SINCE_3_TABLES = """
+CREATE TABLE images (sha256 VARCHAR PRIMARY KEY, banner VARCHAR NOT NULL, configuration VARCHAR NOT NULL);
+"""
 _SINCE_1 = """
 ALTER TABLE cells ADD COLUMN low DOUBLE;
 ALTER TABLE cells ADD COLUMN high DOUBLE;
 ALTER TABLE cells ADD COLUMN placements INTEGER DEFAULT 1;
 """
-_UPGRADES = {1: _SINCE_1 + _SINCE_2_TABLES, 2: _SINCE_2_TABLES}
+_UPGRADES = {1: _SINCE_1 + _SINCE_2_TABLES + _SINCE_3_TABLES, 2: _SINCE_2_TABLES + _SINCE_3_TABLES, 3: _SINCE_3_TABLES}
 """By the number of an earlier schema: the statements that bring its file up to this one."""
 
 
@@ -265,7 +269,7 @@ class Store:
             self._check_schema()
             return
         with self._transaction() as connection:
-            connection.execute(_TABLES + _SINCE_2_TABLES)
+            connection.execute(_TABLES + _SINCE_2_TABLES + _SINCE_3_TABLES)
             connection.execute("INSERT INTO meta VALUES (?)", [SCHEMA])
 
     def _join(self) -> None:
@@ -398,6 +402,24 @@ class Store:
                 hint="`pagewalk results` lists them",
             )
         return run
+
+    def add_image(self, sha256: str, banner: str, configuration: Mapping[str, str]) -> None:
+        """Keeps what a kernel image of a person says of itself. What is kept of it changes if more is told later."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT INTO images VALUES ($1, $2, $3) ON CONFLICT DO UPDATE SET configuration = $3 WHERE $3 <> '{}'",
+                [sha256, banner, json.dumps(dict(configuration))],
+            )
+
+    def image(self, sha256: str) -> tuple[str, dict[str, str]] | None:
+        """The banner of that image, and what is known of its configuration; None if it is not in the file."""
+        found = self.query("SELECT banner, configuration FROM images WHERE sha256 = ?", [sha256])
+        return (found[0][0], json.loads(found[0][1])) if found else None
+
+    def kernel_of(self, run: str) -> str | None:
+        """The SHA-256 of the kernel image of that run; None if the run is not in the file."""
+        found = self.query("SELECT kernel FROM runs WHERE key = ?", [run])
+        return found[0][0] if found else None
 
     def add_cells(self, experiment: str, cells: Sequence[Mapping[str, Any]]) -> None:
         """Commits one experiment's table: the cells, as `execute.Cell.record` gives them, in order."""

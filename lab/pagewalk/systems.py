@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-
-from pagewalk import policies, subjects
+from pagewalk import disk, images, policies, subjects
 from pagewalk.errors import BadInput
+from pagewalk.images import Image
 from pagewalk.kernel_image import SECTION
-from pagewalk.paths import read_file
 from pagewalk.placement import AS_BUILT, Placement
-from pagewalk.runner import DEFAULT_INSTRUCTIONS, NO_LIMIT, Job, ResolvedMachine
+from pagewalk.programs import CONSOLE, GuestFile, Root, disk_image, image
+from pagewalk.runner import DEFAULT_INSTRUCTIONS, NO_LIMIT, BootProtocol, Job, ResolvedMachine
 
 if TYPE_CHECKING:
     from pagewalk.workshop import Workshop
@@ -31,12 +28,26 @@ _LINUX_LINE_MOST = 2047
 """How many words Linux hands to init, and how many bytes its command line has (init/main.c, asm/setup.h)."""
 
 _LINUX_BOARDS = "mpc83xx (603, 604, 750), mpc86xx (604, 750) or mpc8xx (8xx)"
+_OLD_LINE_MOST = 255
+"""Bytes of the command line that every Linux from 2.1 on takes."""
+_OLD_COMMAND_WORDS, _OLD_COMMAND_BYTES = 64, 8192
+"""What init reads of /etc/command (user/init/old.c)."""
+_OLD_WORDS = ("root=/dev/ram0", "rw", "ramdisk_size=65536", "init=/sbin/init", "panic=1")
+_CONSOLES = {"prep": ("console=ttyS0",), "fads": ("console=ttyCPM0", "console=ttyS0")}
+"""The serial console of boards that have no device tree. On an MPC8xx 2.6 has another name for it than 2.4."""
 _LINUX_BOOT_MOST = 1_000_000_000
 """Instructions until init is ready: a boot takes a tenth of this at most, and a kernel that hangs must end."""
 _BOARD = "board.kind"
+_SYSTEM_CONSOLE = (2, 1, 79)
+"""A version that has the device 5,1 for the console; 2.1.53 has not."""
+_SERIAL = (4, 64)
+_EMPTY_BUS = "board.empty-bus"
 _CONTROLLER, _PLAIN = "interrupt-controller", "i8259"
 
-_PANIC = re.compile(rb"^(?:\[[ .\d]+\] )?Kernel panic - not syncing: (.*?)\r?$", re.MULTILINE)
+PROGRAM_REGION = 65536
+"""init's region: all of the program, without boot and power-off (docs/interfaces.md, section 8)."""
+
+_PANIC = re.compile(rb"^ *(?:\[[ .\d]+\] )?(?:<\d>)?Kernel panic(?: - not syncing)?: (.*?)\r?$", re.MULTILINE)
 
 
 def _is_word(text: str) -> bool:
@@ -67,7 +78,9 @@ class System:
     """A kernel on a machine. `init` is the program of `build/user` that the kernel starts first.
 
     `causes` tells which functions of a foreign kernel belong to which cause. `words` begin its command line, and
-    `quiet` are those that keep its messages off the console.
+    `quiet` are those that keep its messages off the console. `protocol` is how the kernel is started, None for what the
+    machine makes of the image. `root` is what its root file system is, and `room` how many bytes a RAM disk has free,
+    and `console` the numbers of its device.
     """
 
     machine: ResolvedMachine
@@ -77,6 +90,10 @@ class System:
     words: tuple[str, ...] = ()
     quiet: str = "quiet"
     causes: str = field(default="", repr=False)
+    protocol: BootProtocol | None = None
+    root: Root = "cpio"
+    room: int = disk.ROOM
+    console: tuple[int, int] = CONSOLE
 
     @property
     def is_linux(self) -> bool:
@@ -96,6 +113,8 @@ class System:
         `boot`: words that are no policies, which the kernel checks. `quiet`: the program's output alone is printed.
         """
         others = {**dict.fromkeys(self.words, ""), **({self.quiet: ""} if quiet else {}), **(boot or {})}
+        if self.root == "ext2":
+            return self._old_command_line(settings, command, others)
         if not self.is_linux:
             core = tomllib.loads(self.machine.config)["core"]["kind"] if policies.NAMED in settings else ""
             return command_line(policies.expanded(settings, core), command, others)
@@ -110,6 +129,38 @@ class System:
             )
         return line
 
+    def _old_command_line(self, settings: Mapping[str, str], command: Sequence[str], others: Mapping[str, str]) -> str:
+        """The command line of a kernel with a RAM disk, which holds the command itself."""
+        if settings:
+            raise BadInput(f"{self.name} has no policies", hint="leave out --policy: policies are our kernel's")
+        if len(command) > _OLD_COMMAND_WORDS or len("\n".join(command).encode(errors="replace")) > _OLD_COMMAND_BYTES:
+            raise BadInput(
+                f"a RAM disk's init takes at most {_OLD_COMMAND_WORDS} words and {_OLD_COMMAND_BYTES} bytes for a "
+                "program and its arguments"
+            )
+        for word in command:
+            if not word or "\n" in word or not word.isprintable():
+                raise BadInput(f"argument {word!r}: a RAM disk's init takes lines of text")
+        line = command_line({}, (), others).removesuffix(" --")
+        if len(line.encode()) > _OLD_LINE_MOST:
+            raise BadInput(f"{self.name}: the command line has more than {_OLD_LINE_MOST} bytes: {line}")
+        return line
+
+    def files(
+        self,
+        files: Sequence[GuestFile],
+        command: Sequence[str],
+        *,
+        listed: str | None = None,
+        placement: Placement = AS_BUILT,
+    ) -> bytes:
+        """The root file system with these files, as the kernel takes it. A RAM disk holds the command too."""
+        if self.root == "cpio":
+            return image(files, listed, placement, self.init)
+        if listed is not None:
+            raise BadInput(f"{self.name} has a RAM disk as root: the list {listed!r} is for an initial RAM file system")
+        return disk_image(files, command, self.room, placement, self.console)
+
     def job(self, initrd: bytes, command_line: str, *, limit: int = DEFAULT_INSTRUCTIONS, sample: int = 0) -> Job:
         """A run of this system."""
         return Job(
@@ -122,6 +173,7 @@ class System:
             sample=sample,
             kernel_name=self.name,
             causes=self.causes,
+            protocol=self.protocol,
         )
 
 
@@ -132,10 +184,14 @@ def own(
     return System(workshop.machine(machine, overrides), workshop.kernel_named(name, placement), "kernel")
 
 
-def named(workshop: Workshop, machine: str, overrides: Mapping[str, str], kernel: str) -> System:
+def named(
+    workshop: Workshop, machine: str, overrides: Mapping[str, str], kernel: str, protocol: BootProtocol | None = None
+) -> System:
     """A subject on a machine, which gets the subject's board; or the kernel image in a file."""
     if not subjects.is_subject(kernel):
-        return _from_file(workshop, machine, overrides, Path(kernel))
+        return from_image(workshop, machine, overrides, images.read(Path(kernel)), protocol=protocol)
+    if protocol is not None:
+        raise BadInput(f"{kernel} is started by a device tree", hint="leave out --protocol")
     others = {key: value for key, value in overrides.items() if key != _BOARD}
     resolved = workshop.machine(machine, others)
     found = subjects.choose(kernel, subjects.needs(resolved.name, resolved.config, overrides.get(_BOARD)))
@@ -154,31 +210,64 @@ def named(workshop: Workshop, machine: str, overrides: Mapping[str, str], kernel
     )
 
 
-def _from_file(workshop: Workshop, machine: str, overrides: Mapping[str, str], path: Path) -> System:
-    image = read_file(path)
-    try:
-        sections = {section.name for section in ELFFile(io.BytesIO(image)).iter_sections()}
-    except (ELFError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} is not an ELF file: {error}") from None
+def _old_board(machine: ResolvedMachine, overrides: Mapping[str, str]) -> dict[str, str]:
+    """Keys of the board that a Linux of arch/ppc wants: it probes for devices that a PReP board may lack."""
+    file = tomllib.loads(machine.config)
+    if file["core"]["kind"] == "8xx":
+        return {} if _BOARD in overrides else {_BOARD: "fads"}
+    return {_EMPTY_BUS: "ones"} if file["board"]["kind"] == "prep" else {}
+
+
+def from_image(
+    workshop: Workshop,
+    machine: str,
+    overrides: Mapping[str, str],
+    kernel: Image,
+    *,
+    protocol: BootProtocol | None = None,
+    root: Root | None = None,
+    name: str | None = None,
+) -> System:
+    """The kernel image of a person on a machine. A Linux before 3.2 gets a RAM disk as root, if `root` says nothing.
+
+    `name` stands for it in messages, by default its path.
+    """
     resolved = workshop.machine(machine, overrides)
-    if SECTION in sections:
-        return System(resolved, image, str(path))
-    if tomllib.loads(resolved.config)["board"]["kind"] == "prep":
+    if kernel.is_old:
+        resolved = workshop.machine(machine, {**_old_board(resolved, overrides), **overrides})
+    if kernel.has_section(SECTION):
+        return System(resolved, kernel.data, name or kernel.path, protocol=protocol)
+    board = tomllib.loads(resolved.config)["board"]["kind"]
+    if board == "prep" and not kernel.is_old:
         raise BadInput(
-            f"{path} is no kernel of pagewalk, and no Linux is for {resolved.name}'s board (prep)",
+            f"{kernel.path} is no kernel of pagewalk, and no Linux {kernel.version or 'of today'} is for "
+            f"{resolved.name}'s board (prep)",
             hint=f"--set {_BOARD}= names the board that it was built for: {_LINUX_BOARDS}",
         )
-    return System(
+    system = System(
         machine=resolved,
-        kernel=image,
-        name=str(path),
+        kernel=kernel.data,
+        name=name or kernel.path,
         init="init-linux",
         words=("norandmaps", "panic=-1"),
         quiet="loglevel=1",
+        causes=kernel.causes() if kernel.is_old else "",
+        protocol=protocol,
     )
+    if (root or ("ext2" if kernel.is_old else "cpio")) == "cpio":
+        return system
+    console = _SERIAL if kernel.is_older_than(_SYSTEM_CONSOLE) else CONSOLE
+    words = (*_OLD_WORDS, *_CONSOLES.get(board, ()))
+    return replace(system, root="ext2", words=words, quiet="quiet", console=console)
 
 
 _READY = re.compile(rb"^init: ready\r?\n", re.MULTILINE)
+
+
+def lacks_floats(job: Job) -> bool:
+    """Whether the job's kernel is a Linux without CONFIG_MATH_EMULATION, on a core without floating-point unit."""
+    core = tomllib.loads(job.machine.config)["core"]["kind"]
+    return core == "8xx" and job.boot_limit != NO_LIMIT and b"\0do_mathemu\0" not in job.kernel
 
 
 def is_ready(console: bytes) -> bool:
@@ -192,7 +281,38 @@ def output(console: bytes) -> bytes:
     return console[found.end() :] if found else console
 
 
-def panic(console: bytes) -> str | None:
-    """Why Linux panicked, if it did. The board's restart then ends the run, which looks like a power-off."""
+_NO_ROOT = ("Unable to mount root fs", "No working init", "Requested init /init failed")
+"""What Linux says in a panic if it has not unpacked the initial RAM file system, or cannot run its init."""
+_RAM_DISK = re.compile(r"01:00|\(1,0\)")
+"""How it names the device if its root is a RAM disk."""
+
+
+def bare_line(kernel: Image, line: str) -> str:
+    """The command line of a kernel that a person boots without a program.
+
+    A Linux that panics restarts its board, which ends the run, unless the line says what it does. An old one takes
+    no -1, which means at once.
+    """
+    if not kernel.version or kernel.has_section(SECTION) or any(word.startswith("panic=") for word in line.split()):
+        return line
+    return f"{'panic=1' if kernel.is_old else 'panic=-1'} {line}".rstrip()
+
+
+def panic(console: bytes, *, rooted: bool = True) -> str | None:
+    """Why Linux panicked, if it did. The board's restart then ends the run, which looks like a power-off.
+
+    `rooted`: it was given an initial RAM file system.
+    """
     found = _PANIC.findall(console)
-    return found[-1].decode("utf-8", "replace") if found else None
+    if not found:
+        return None
+    why: str = found[-1].decode("utf-8", "replace")
+    if not any(words in why for words in _NO_ROOT):
+        return why
+    if not rooted:
+        needs = "it was given no program and no initial RAM file system; write `-- PROG [ARG]...`, or --initrd"
+    elif _RAM_DISK.search(why):
+        needs = "to mount a RAM disk, it needs CONFIG_BLK_DEV_INITRD, CONFIG_BLK_DEV_RAM and CONFIG_EXT2_FS"
+    else:
+        needs = "to start init, it needs CONFIG_BLK_DEV_INITRD and CONFIG_BINFMT_ELF"
+    return f"{why.rstrip('.')}: {needs}"

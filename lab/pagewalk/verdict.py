@@ -79,9 +79,49 @@ def by_class(judged: Iterable[tuple[Hashable | None, str]]) -> list[tuple[str, i
     figures: dict[Hashable, list[str]] = {}
     for number, (figure, kind) in enumerate(judged):
         figures.setdefault(number if figure is None else figure, []).append(kind)
-    counts = Counter(_CLASSES.get(kind, kind) for kind in map(weakest, figures.values()))
-    ordered = dict.fromkeys([*_CLASSES.values(), *sorted(counts)])
-    return [(name, counts[name]) for name in ordered if counts[name]]
+    return _in_order(Counter(_CLASSES.get(kind, kind) for kind in map(weakest, figures.values())))
+
+
+IN_PART = "in part"
+"""The class of a claim of which some rows are reproduced, in ratio, direction or as no change, and others are not."""
+_ORDER = (
+    "reproduced",
+    "direction",
+    "no change as published",
+    IN_PART,
+    "not reproduced",
+    "input",
+    "open",
+    "published only",
+)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """The names of classes, each once, in the order in which tables have them."""
+    found = set(names)
+    return [*(name for name in _ORDER if name in found), *sorted(found.difference(_ORDER))]
+
+
+def _in_order(counts: Counter[str]) -> list[tuple[str, int]]:
+    return [(name, counts[name]) for name in in_order(counts)]
+
+
+def class_of_claim(kinds: Iterable[str]) -> str:
+    """The class of a claim, from the verdicts of all rows that measure it: that of the weakest, or `IN_PART`."""
+    found = list(kinds)
+    kind = weakest(found)
+    if kind in ("no figure", "not reproduced") and any(tone(other) != "bad" for other in found):
+        return IN_PART
+    return _CLASSES.get(kind, kind)
+
+
+def claims_by_class(judged: Iterable[tuple[Iterable[str], str]]) -> list[tuple[str, int]]:
+    """How many claims each class has, in the order of the classes; each verdict comes with the claims of its row."""
+    found: dict[str, list[str]] = {}
+    for claims, kind in judged:
+        for claim in claims:
+            found.setdefault(claim, []).append(kind)
+    return _in_order(Counter(map(class_of_claim, found.values())))
 
 
 PART = 0.25
@@ -211,7 +251,9 @@ def _judge_without_ratio(row: Row, before: float | None, after: float) -> Kind:
     """The verdict where before / after is undefined, or the paper prints no ratio."""
     published = row.published
     if published.after is None:
-        return "no figure"
+        if published.claims or before is None or before == after:
+            return "no figure"
+        return judge_change(math.inf if (after < before) == (row.better == "lower") else 0.0)
     # A count that falls to 0 is better, but by no finite ratio.
     if before and row.better == "lower" and published.ratio and math.log(published.ratio.middle) > 0:
         return "direction reproduced"

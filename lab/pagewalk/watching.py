@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from pagewalk import snapshot
+from pagewalk import snapshot, systems
 from pagewalk._machine import Event, Machine
 from pagewalk.guest import PROGRAM_REGION
 from pagewalk.runner import Job
@@ -156,12 +156,14 @@ def _listen_no_more(machine: Machine) -> None:
 def to_program(machine: Machine, program: str, limit: int) -> tuple[str, int, str] | None:
     """Runs until the program of that path misses a TLB for the first time, which is at its beginning.
 
-    Returns None, or how the run ended if the program did not begin.
+    Linux does not tell the machine the names of its programs: there it is the first such miss after init is ready to
+    start the program. Returns None, or how the run ended if the program did not begin.
     """
     _listen(machine, "miss", user=True)
     while True:
         stop = machine.run(machine.cycles + _SLICE, limit)
-        if any(heard.program == program for heard in machine.heard()):
+        heard = machine.heard()
+        if any(event.program == program for event in heard) or (heard and systems.is_ready(machine.printed())):
             _listen_no_more(machine)
             return None
         if stop[0] in _ENDS or machine.instructions >= limit:

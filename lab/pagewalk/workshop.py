@@ -47,10 +47,19 @@ class Workshop:
         listed: str | None = None,
         placement: Placement = AS_BUILT,
         init: str = "init",
+        *,
+        old: bool = False,
     ) -> bytes:
-        """The initial RAM file system for a benchmark program, other programs that it starts, and a list's files."""
-        wanted = (program, *files, listed, placement, init)
+        """The initial RAM file system for a benchmark program, other programs that it starts, and a list's files.
+
+        `old`: with the programs that Linux from 2.1 on can run.
+        """
+        wanted = (program, *files, listed, placement, init, *(["old"] if old else []))
         if wanted not in self._images:
-            found = [programs.bench_program(program), *(programs.user_program(name) for name in files)]
+            found = (
+                [programs.old_program(name) for name in (program, *files)]
+                if old
+                else [programs.bench_program(program), *(programs.user_program(name) for name in files)]
+            )
             self._images[wanted] = programs.image(found, listed, placement, init)
         return self._images[wanted]

@@ -88,8 +88,10 @@ class BenchLab(Lab):
         listed: str | None = None,
         placement: Placement = AS_BUILT,
         init: str = "init",
+        *,
+        old: bool = False,
     ) -> bytes:
-        del files, listed, init
+        del files, listed, init, old
         return f"{program} {placement.seed}".encode()
 
     def kernel_named(self, name: str, placement: Placement = AS_BUILT) -> bytes:

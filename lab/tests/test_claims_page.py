@@ -1,7 +1,7 @@
 from pathlib import Path
 from typing import Any
 
-from pagewalk import claims_page
+from pagewalk import claims, claims_page
 from pagewalk.store import Store
 
 
@@ -54,3 +54,30 @@ def test_the_page_of_a_paper_names_what_was_not_run(tmp_path: Path) -> None:
     assert "## All 5 claims" in page
     assert "| not run: `pagewalk run undeadly07-build` |" in page
     assert "| not measured: a constant," in page
+
+
+def test_claims_and_figures_are_counted(tmp_path: Path) -> None:
+    claim = {"claims": ["osdi99.table2.604-185"], "published_before": "4", "published_after": "4"}
+    with Store(tmp_path / "results.duckdb") as store:
+        rows = [
+            cell("mmap latency", 8.0, "ratio reproduced") | claim,
+            cell("context switch, 2p/0k", 12.0, "no change, as published") | claim | {"published_ratio": "1"},
+            cell("context switch, 8p/0k", 6.0, "not reproduced") | claim | {"published_ratio": "1"},
+        ]
+        store.add_cells("osdi99-table2", rows)
+        counts = claims_page.count(store, "osdi99")
+        page = claims_page.build(store, "osdi99")
+    assert counts.claims == [("in part", 1), ("published only", 50)]
+    assert counts.figures == [("reproduced", 1), ("not reproduced", 1), ("published only", 50)]
+    assert "| in part | 1 | 0 |\n| not reproduced | 0 | 1 |" in page
+
+
+def test_counts_are_of_our_kernel_as_on_the_page(tmp_path: Path) -> None:
+    claim = {"claims": ["lkml05.time"], "published_ratio": "1.23"}
+    with Store(tmp_path / "results.duckdb") as store:
+        store.add_cells("lkml05-own", [cell("dd to a file", 8.0, "ratio reproduced") | claim])
+        counts = claims_page.count(store, "lkml05")
+        page = claims_page.build(store, "lkml05")
+    whole = len(claims.of_document("lkml05"))
+    assert counts.claims == counts.figures == [("published only", whole)]
+    assert f"| published only | {whole} | {whole} |" in page

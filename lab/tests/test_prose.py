@@ -22,8 +22,10 @@ GENERATED = {
     "undeadly07",
     "smp",
     "beyond",
+    "workloads",
     "memories",
     "validation",
+    "manuals",
     "bench",
 }
 

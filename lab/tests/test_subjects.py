@@ -10,8 +10,9 @@ from typing import cast
 
 import pytest
 
-from pagewalk import _machine, native, policies, subject_build, subjects, systems
+from pagewalk import _machine, guest, machines, native, policies, subject_build, subjects, systems
 from pagewalk.errors import BadInput, NotBuilt, PagewalkError
+from pagewalk.runner import Job
 from pagewalk.subject_build import Choice
 from pagewalk.subjects import Needs
 
@@ -270,18 +271,28 @@ def test_output_begins_when_init_is_ready() -> None:
 
 
 class _Machine:
-    """Executes ten million instructions in each call, and prints `said` at first."""
+    """Executes ten million instructions in each call, and prints `said` at first.
 
-    def __init__(self, said: bytes) -> None:
+    With `last`, it powers off in the first call, and says so.
+    """
+
+    def __init__(self, said: bytes, last: str | None = None, regions: tuple[int, ...] = ()) -> None:
         self.instructions = self.cycles = 0
         self.said = said
+        self.last = last
+        self.marked = regions
 
     def run(self, cycles: int, instructions: int) -> tuple[str, int, str]:
         self.instructions = self.cycles = instructions
+        if self.last is not None:
+            return "power-off", 0, self.last
         return "limit", 0, f"reached after {instructions} instructions"
 
     def printed(self) -> bytes:
         return self.said
+
+    def regions(self) -> dict[int, dict[str, int]]:
+        return {number: {} for number in self.marked}
 
 
 def test_a_linux_that_hangs_before_init_ends_early() -> None:
@@ -292,9 +303,67 @@ def test_a_linux_that_hangs_before_init_ends_early() -> None:
     assert stop.reason == "reached after 1000000000 instructions"
 
 
+@pytest.mark.parametrize(
+    ("machine", "kind", "reason"),
+    [
+        (_Machine(b"init: ready\n", "power-off 0"), "power-off", ""),
+        # It has no console, and the program has run.
+        (_Machine(b"", "power-off 0\nnothing was printed", (65536,)), "power-off", ""),
+        (_Machine(b"Linux\n", "power-off 0"), "fatal", "Linux has reset the board before init was ready"),
+        (
+            _Machine(b"", "power-off 0\nnothing was printed"),
+            "fatal",
+            "Linux has reset the board before init was ready\nnothing was printed",
+        ),
+        (
+            _Machine(
+                b"", "power-off 0\nnothing was printed\n  Kernel panic - not syncing: VFS: Unable to mount root fs"
+            ),
+            "fatal",
+            "Linux panicked: VFS: Unable to mount root fs: to start init, it needs CONFIG_BLK_DEV_INITRD "
+            "and CONFIG_BINFMT_ELF\nnothing was printed\n  Kernel panic - not syncing: VFS: Unable to mount root fs",
+        ),
+    ],
+)
+def test_a_linux_that_resets_the_board_before_init_has_failed(machine: _Machine, kind: str, reason: str) -> None:
+    stop = native.go(cast("_machine.Machine", machine), 1000_000_000, lambda _: True, boot_limit=100_000_000)
+    assert (stop.kind, stop.reason) == (kind, reason)
+
+
+def test_a_kernel_that_boots_nothing_of_ours_may_reset_the_board() -> None:
+    machine = cast("_machine.Machine", _Machine(b"", "power-off 0"))
+    assert native.go(machine, 1000_000_000, lambda _: True).kind == "power-off"
+
+
+def test_a_status_that_only_init_tells_is_the_programs() -> None:
+    told = b"init: this kernel has no /dev/mem: counts are of the whole run; status "
+    assert guest.exit_status(0, told + b"7\r\nreboot: Restarting system\r\n") == 7
+    killed = b"init: /bin/a: killed by signal 4\r\n"
+    assert guest.exit_status(0, killed + told + b"63\r\n") == 132
+
+
+@pytest.mark.parametrize(
+    ("machine", "image", "lacks"),
+    [
+        ("mpc855t-48", b"\0printk\0", True),
+        ("mpc855t-48", b"\0do_mathemu\0", False),
+        ("ppc603-133", b"\0printk\0", False),
+    ],
+)
+def test_a_kernel_without_floats_is_known(machine: str, image: bytes, lacks: bool) -> None:
+    resolved = native.NativeRunner().resolve(machines.find(machine), {})
+    job = Job(resolved, image, b"", "", boot_limit=1)
+    assert systems.lacks_floats(job) is lacks
+
+
 def test_a_panic_is_found() -> None:
     console = b"x\r\n[    0.1] Kernel panic - not syncing: No working init found.\r\nRebooting\r\n"
-    assert systems.panic(console) == "No working init found."
+    needs = "to start init, it needs CONFIG_BLK_DEV_INITRD and CONFIG_BINFMT_ELF"
+    assert systems.panic(console) == f"No working init found: {needs}"
+    assert systems.panic(b"Kernel panic - not syncing: Attempted to kill init!\r\n") == "Attempted to kill init!"
+    alone = systems.panic(console, rooted=False)
+    assert alone is not None
+    assert alone.startswith("No working init found: it was given no program")
     assert systems.panic(b"nothing") is None
 
 

@@ -9,6 +9,8 @@ from pagewalk.published_range import Range, ratio_range
 from pagewalk.verdict import (
     Judgement,
     by_class,
+    claims_by_class,
+    class_of_claim,
     improvement,
     is_null,
     judge,
@@ -227,3 +229,23 @@ def test_verdicts_are_counted_by_class() -> None:
 def test_rows_on_the_same_published_figure_count_once() -> None:
     rows = [("figure", "ratio reproduced"), ("figure", "not reproduced"), ("other", "direction reproduced")]
     assert by_class(rows) == [("direction", 1), ("not reproduced", 1)]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "name"),
+    [
+        (["ratio reproduced", "figure reproduced"], "reproduced"),
+        (["ratio reproduced", "direction reproduced"], "direction"),
+        (["ratio reproduced", "not reproduced"], "in part"),
+        (["no change, as published", "no figure"], "in part"),
+        (["not reproduced", "not reproduced"], "not reproduced"),
+        (["an input"], "input"),
+    ],
+)
+def test_a_claim_has_the_class_of_its_weakest_row_or_is_reproduced_in_part(kinds: list[str], name: str) -> None:
+    assert class_of_claim(kinds) == name
+
+
+def test_a_row_on_two_claims_counts_for_both() -> None:
+    rows = [(["before", "after"], "ratio reproduced"), (["after"], "not reproduced"), (["other"], "published only")]
+    assert claims_by_class(rows) == [("reproduced", 1), ("in part", 1), ("published only", 1)]

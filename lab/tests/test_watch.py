@@ -5,7 +5,8 @@ import json
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from test_hostile_command import pagewalk
@@ -13,6 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from pagewalk import guest, machines, native, watching
+from pagewalk._machine import Machine
 from pagewalk.cli.watch_app import WatchApp
 from pagewalk.guest import Program
 from pagewalk.paths import home
@@ -185,3 +187,29 @@ def test_an_8xx_shows_shared_entries_and_those_of_other_spaces() -> None:
     }
     config = "[tlb.instruction]\nentries = 2\nways = 2\n[tlb.data]\nentries = 5\nways = 5\n"
     assert watching.tlb_lines(view_state, config) == {"instruction": ["··"], "data": ["s·uo·"]}
+
+
+def test_on_linux_a_program_begins_when_init_is_ready() -> None:
+    class Linux:
+        """It boots, init misses twice, is ready, and its program misses."""
+
+        instructions = cycles = 0
+        console = (b"Linux", b"Linux\ninit: ready\n", b"Linux\ninit: ready\n")
+        at = -1
+
+        def listen(self, *words: object) -> None:
+            """Takes anything."""
+
+        def run(self, _cycles: int, _limit: int) -> tuple[str, int, str]:
+            self.at += 1
+            return ("batch", 0, "") if self.at < len(self.console) else ("power-off", 0, "power-off 0")
+
+        def heard(self) -> list[SimpleNamespace]:
+            return [SimpleNamespace(program="context 14352")] if self.at in {0, 2} else []
+
+        def printed(self) -> bytes:
+            return self.console[self.at]
+
+    machine = Linux()
+    assert watching.to_program(cast("Machine", machine), "/bin/hello", 10**9) is None
+    assert machine.at == 2

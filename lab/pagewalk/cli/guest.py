@@ -9,11 +9,11 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
-from pagewalk import _machine, guest, native, snapshot, subjects, summary, systems
+from pagewalk import _machine, guest, images, native, snapshot, subjects, summary, systems
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import Ticker
 from pagewalk.cli.output import Json, complain, err, next_step, out, print_json, say, table
@@ -21,7 +21,7 @@ from pagewalk.cli.sheet import chosen as form_chosen
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, PagewalkError, RunFailed, RunLimit, WrongOption
 from pagewalk.guest import Program
 from pagewalk.paths import home, read_file
-from pagewalk.runner import DEFAULT_INSTRUCTIONS, NO_LIMIT, Job, Progress, RunResult, Stop
+from pagewalk.runner import DEFAULT_INSTRUCTIONS, NO_LIMIT, BootProtocol, Job, Progress, RunResult, Stop
 from pagewalk.store import Store
 from pagewalk.workshop import Workshop
 
@@ -44,11 +44,18 @@ class Watched:
 
     machine: _machine.Machine
     stop: Stop
+    rooted: bool = True
+    """Whether the kernel was given an initial RAM file system."""
+
+    @property
+    def _panic(self) -> str | None:
+        """Why Linux panicked, if it did."""
+        return systems.panic(self.machine.printed(), rooted=self.rooted) if self.stop.kind == "power-off" else None
 
     @property
     def status(self) -> int:
         """The exit status that the command ends with."""
-        if self.stop.kind == "power-off":
+        if self.stop.kind == "power-off" and self._panic is None:
             return guest.exit_status(self.stop.status, self.machine.printed())
         return int(ExitStatus.LIMIT if self.stop.kind == "limit" else ExitStatus.FATAL)
 
@@ -58,7 +65,7 @@ class Watched:
             raise RunLimit(self.stop.reason)
         if self.stop.kind == "fatal":
             raise RunFailed(self.stop.reason)
-        if (panic := systems.panic(self.machine.printed())) is not None:
+        if (panic := self._panic) is not None:
             raise RunFailed(f"Linux panicked: {panic}")
 
 
@@ -196,9 +203,13 @@ def job_of(
     limit: int,
     kernel: str | None,
     *,
+    protocol: str | None = None,
+    append: str = "",
     quiet: bool = True,
 ) -> Job:
     """The run of a program, from the command's options."""
+    if protocol is not None and kernel is None:
+        raise WrongOption("--protocol: our kernel is started by a device tree", hint="it is for --kernel IMAGE")
     workshop = Workshop(native.NativeRunner())
     overrides = options.overrides(sets)
     if kernel is None:
@@ -211,18 +222,38 @@ def job_of(
         settings=options.settings(chosen),
         limit=limit,
         kernel=kernel,
+        protocol=cast("BootProtocol | None", protocol),
+        boot={name: value for name, _, value in (word.partition("=") for word in append.split())},
         quiet=quiet,
     )
 
 
-def _bare_job(machine: str, kernel: str, sets: list[str] | None, initrd: Path | None, append: str, limit: int) -> Job:
+def _bare_job(
+    machine: str,
+    kernel: str,
+    sets: list[str] | None,
+    initrd: Path | None,
+    append: str,
+    limit: int,
+    protocol: str | None,
+) -> Job:
     """The run of a kernel with an initial RAM file system and a command line of the person's own."""
     workshop = Workshop(native.NativeRunner())
     overrides = options.overrides(sets)
     files = read_file(initrd) if initrd else b""
     if not subjects.is_subject(kernel):
-        image = read_file(Path(kernel))
-        return Job(workshop.machine(machine, overrides), image, files, append, limit=limit, kernel_name=kernel)
+        image = images.read(Path(kernel))
+        return Job(
+            workshop.machine(machine, overrides),
+            image.data,
+            files,
+            systems.bare_line(image, append),
+            limit=limit,
+            kernel_name=kernel,
+            protocol=cast("BootProtocol | None", protocol),
+        )
+    if protocol is not None:
+        raise WrongOption(f"--protocol: {kernel} is started by a device tree", hint="it is for a kernel image")
     if initrd is None:
         raise BadInput(
             f"{kernel} needs a program or an initial RAM file system", hint="write `-- PROG [ARG]...`, or --initrd"
@@ -254,6 +285,16 @@ def loaded_machine(
             hint="leave out the program, --machine, --kernel, --set, --policy and --file",
         )
     return native.restore(snapshot_file)
+
+
+def _say_why_illegal(job: Job, status: int) -> None:
+    """Says why a program has met an illegal instruction, where the kernel is why."""
+    if status == guest.SIGNALLED + signal.SIGILL and systems.lacks_floats(job):
+        say(
+            err,
+            f"{job.kernel_name} does not emulate floating-point instructions, which this core lacks: "
+            "it needs CONFIG_MATH_EMULATION",
+        )
 
 
 def print_summary(watched: Watched, title: str) -> None:
@@ -296,12 +337,21 @@ def _keep(store: Store, watched: Watched, job: Job, seconds: float) -> str:
     return key
 
 
+def _loaded(job: Job) -> _machine.Machine:
+    """The machine before its first instruction. What the loader chose by the image is said."""
+    machine = native.load(job)
+    for line in machine.told:
+        say(err, line)
+    return machine
+
+
 def execute(
     command: Command,
     machine: options.Machine = options.DEFAULT_MACHINE,
     kernel: options.Kernel = None,
     policy: options.Policies = None,
     sets: options.Sets = None,
+    protocol: options.ProtocolName = None,
     file: options.Files = None,
     typed: options.Typed = None,
     sanitize: options.Sanitize = None,
@@ -322,8 +372,8 @@ def execute(
     """
     begin = time.monotonic()
     to_save = _save(save, at)
-    job = job_of(machine, command, file, sets, policy, limit, kernel)
-    loaded = native.load(job)
+    job = job_of(machine, command, file, sets, policy, limit, kernel, protocol=protocol)
+    loaded = _loaded(job)
     _sanitize(loaded, sanitize)
     # Typed input is not part of a run's key. A results file that cannot be used is told before the run.
     store = None if typed or sanitize else Store(home().results, told=partial(say, err))
@@ -339,6 +389,7 @@ def execute(
     )
     key = None if store is None else _keep(store, watched, job, time.monotonic() - begin)
     status = watched.status
+    _say_why_illegal(job, status)
     if as_json:
         print_json(
             {
@@ -380,11 +431,13 @@ def boot(
     command: MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     sets: options.Sets = None,
+    protocol: options.ProtocolName = None,
     file: options.Files = None,
     initrd: Annotated[
-        Path | None, typer.Option(help="An initial RAM file system of your own, without a program.")
+        Path | None,
+        typer.Option(help="An initial RAM file system, or a RAM disk's image, of your own, without a program."),
     ] = None,
-    append: Annotated[str, typer.Option(help="The kernel's command line, without a program.")] = "",
+    append: Annotated[str, typer.Option(help="The kernel's command line; with a program, further words of it.")] = "",
     typed: options.Typed = None,
     save: options.Save = None,
     at: options.SaveAt = None,
@@ -395,18 +448,19 @@ def boot(
     status is the program's.
 
     Examples: `pagewalk boot linux-6.1-bare -m ppc603-133 -- ./hello`,
-    `pagewalk boot build/kernel/vmlinux -m ppc603-133 --append "check=on"`
+    `pagewalk boot build/kernel/vmlinux -m ppc603-133 --append "check=on"`,
+    `pagewalk boot vmlinux-2.4 -m mpc855t-48 --set board.kind=fads --protocol board-information -- dd`
     """
     to_save = _save(save, at)
-    if command and (initrd or append):
-        raise BadInput(
-            "a program comes with an initial RAM file system and a command line", hint="leave out --initrd and --append"
-        )
+    if command and initrd:
+        raise BadInput("a program comes with an initial RAM file system", hint="leave out --initrd")
     if command:
-        job = job_of(machine, command, file, sets, None, limit, kernel, quiet=False)
+        job = job_of(machine, command, file, sets, None, limit, kernel, protocol=protocol, append=append, quiet=False)
     else:
-        job = _bare_job(machine, kernel, sets, initrd, append, limit)
-    watched = watch(native.load(job), limit, quiet=as_json, typed=typed, save=to_save, boot_limit=job.boot_limit)
+        job = _bare_job(machine, kernel, sets, initrd, append, limit, protocol)
+    watched = watch(_loaded(job), limit, quiet=as_json, typed=typed, save=to_save, boot_limit=job.boot_limit)
+    watched.rooted = job.initrd != b""
+    _say_why_illegal(job, watched.status)
     if as_json:
         print_json(
             {

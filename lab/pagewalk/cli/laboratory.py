@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
@@ -23,6 +23,7 @@ from pagewalk import runner as runs
 from pagewalk.cli.output import err, say
 from pagewalk.errors import Interrupted
 from pagewalk.execute import Lab
+from pagewalk.images import Image
 from pagewalk.paths import home
 from pagewalk.simulate import Events, Quiet
 from pagewalk.store import Store
@@ -180,11 +181,13 @@ def ticked(instructions: int, seconds: float, expected: int | None) -> str:
 
 
 @contextmanager
-def laboratory(jobs: int | None = None, cluster: str | None = None) -> Iterator[Lab]:
-    """The local machine and the results file."""
+def laboratory(
+    jobs: int | None = None, cluster: str | None = None, images: Mapping[str, Image] | None = None
+) -> Iterator[Lab]:
+    """The local machine and the results file. `images` are a person's own kernels by their roles."""
     with Store(home().results, told=partial(say, err)) as store:
         try:
-            yield Lab(native.NativeRunner(), store, workers=jobs, cluster=cluster)
+            yield Lab(native.NativeRunner(), store, workers=jobs, cluster=cluster, images=images)
         except KeyboardInterrupt:
             raise Interrupted(
                 "interrupted; finished runs are kept", hint="the same command goes on from there"

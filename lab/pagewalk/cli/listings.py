@@ -16,8 +16,11 @@ from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import BadInput
 from pagewalk.paths import home
 from pagewalk.store import Store
+from pagewalk.verdict import in_order
 
-claims_app = typer.Typer(help="The published figures: list them, or explain one.", no_args_is_help=True)
+claims_app = typer.Typer(
+    help="The published figures: list them, explain one, count what is reproduced.", no_args_is_help=True
+)
 
 
 def show_machines(as_json: Json = False) -> None:
@@ -188,6 +191,43 @@ def explain_claim(
         ("experiments", ", ".join(held) or "none"),
     ]
     out.print(table("", ["", ""], ([name, text] for name, text in lines if text)))
+
+
+@claims_app.command("count")
+def count_claims(
+    document: Annotated[str | None, typer.Argument(help="Only this paper, as in osdi99.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Count the claims, and the published figures, by the class of their verdicts.
+
+    A claim may hold several figures. It is reproduced in part if some of its rows are reproduced and others are not.
+
+    Example: `pagewalk claims count osdi99`
+    """
+    papers = [document] if document else list(dict.fromkeys(c.document.id for c in claims.all_claims().values()))
+    with Store(home().results, read_only=True, told=partial(say, err)) as store, store.reading():
+        counts = {paper: claims_markdown.count(store, paper) for paper in papers}
+    if as_json:
+        print_json(
+            {
+                p: {"claims": dict(c.claims), "figures": dict(c.figures), "placements": c.placements}
+                for p, c in counts.items()
+            }
+        )
+        return
+    for title, parts in (
+        ("Claims by class", {paper: dict(c.claims) for paper, c in counts.items()}),
+        ("Published figures by class", {paper: dict(c.figures) for paper, c in counts.items()}),
+    ):
+        lines = (
+            [
+                name,
+                *(str(part.get(name, 0)) for part in parts.values()),
+                str(sum(p.get(name, 0) for p in parts.values())),
+            ]
+            for name in in_order(name for part in parts.values() for name in part)
+        )
+        out.print(table(title, ["class", *(f">{paper}" for paper in papers), ">all"], lines))
 
 
 @claims_app.command("page")

@@ -11,6 +11,7 @@ NEXT: Mapping[str, tuple[str, ...]] = {
     "experiments": ("pagewalk run osdi99-table2",),
     "claims list": ("pagewalk claims explain osdi99.table2.604-185",),
     "claims explain": ("pagewalk run EXPERIMENT measures it", "pagewalk claims list for the others"),
+    "claims count": ("pagewalk claims explain <id> for one claim", "pagewalk run <experiment> to measure again"),
     "claims page": ("pagewalk report for all results as one page",),
     "subjects": ("pagewalk subjects build linux-6.1-bare",),
     "subjects build": ("pagewalk exec --kernel linux-6.1-bare -- hello",),

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
 from pagewalk import claims, experiments, machines, policies, subjects, sweep
-from pagewalk.errors import BadInput, PagewalkError, WrongOption
+from pagewalk.errors import BadInput, PagewalkError, WrongOption, unknown
 from pagewalk.paths import home
+from pagewalk.runner import BootProtocol
 from pagewalk.workshop import Workshop
 
 
@@ -111,6 +112,33 @@ Kernel = Annotated[
         "--kernel",
         help="Instead of our kernel: a subject (linux-6.1-bare), or a kernel image's file.",
         autocompletion=complete_subject,
+    ),
+]
+
+
+PROTOCOLS = get_args(BootProtocol)
+
+
+def complete_protocol(start: str) -> list[str]:
+    """Boot protocols for the shell."""
+    return [name for name in PROTOCOLS if name.startswith(start)]
+
+
+def _known_protocol(name: str | None) -> str | None:
+    if name is not None and name not in PROTOCOLS:
+        with option("--protocol"):
+            raise unknown("boot protocol", name, PROTOCOLS)
+    return name
+
+
+ProtocolName = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol",
+        help="How a kernel image is told of its machine: device-tree (today), board-information (MPC8xx), "
+        "residual-data (PReP). By default what the image seems to want.",
+        autocompletion=complete_protocol,
+        callback=_known_protocol,
     ),
 ]
 Policies = Annotated[

@@ -13,8 +13,8 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
-from pagewalk import experiments, memories, records
-from pagewalk.cli import options
+from pagewalk import experiments, measured, memories, records
+from pagewalk.cli import options, own_images
 from pagewalk.cli.laboratory import events, laboratory
 from pagewalk.cli.output import Json, err, next_step, number, out, print_json, say, table
 from pagewalk.cli.sheet import Sheet, Shown
@@ -126,10 +126,10 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _flat(measured: Sequence[tuple[Experiment, Sequence[Cell]]]) -> Sheet:
+def _flat(done: Sequence[tuple[Experiment, Sequence[Cell]]]) -> Sheet:
     """All rows of all experiments in one table, for programs."""
     rows: list[list[str | Shown]] = []
-    for experiment, cells in measured:
+    for experiment, cells in done:
         for cell in cells:
             found = {"experiment": experiment.name, **cell.record()}
             values = [found[name.removeprefix(">")] for name in _COLUMNS]
@@ -155,6 +155,11 @@ def run(
     seeds: Annotated[
         int, typer.Option(min=1, max=99, help="How many placements of code, frames, heaps and stacks to measure.")
     ] = 1,
+    image: own_images.Images = None,
+    image_config: own_images.Configurations = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep tables of your images for pages, in experiments/measured.")
+    ] = False,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
     as_json: Json = False,
@@ -167,46 +172,54 @@ def run(
     Without a name, -k and --failed choose among all experiments. Rows that are measured again replace those of the
     latest table.
 
+    Some experiments run the papers' own kernels, of which you must have images: they say which.
+
     Examples: `pagewalk run osdi99-table2`, `pagewalk run osdi99 --seeds 7`, `pagewalk run -k mmap`,
-    `pagewalk run osdi99 --failed`, `pagewalk run mine.toml -j 1`
+    `pagewalk run osdi99 --failed`, `pagewalk run mine.toml -j 1`,
+    `pagewalk run lkml05-own --image v2.4=vmlinux-2.4 --image v2.6=vmlinux-2.6`
     """
     if not names and pattern is None and not failed:
         raise WrongOption("no experiment was named", hint="pagewalk run osdi99-table2, or -k PATTERN, or --failed")
     found = [experiment for name in names or experiments.names() for experiment in experiments.find(name)]
-    measured: list[tuple[Experiment, list[Cell]]] = []
-    with laboratory(jobs, cluster) as lab:
-        chosen = select(lab.store, found, pattern, failed=failed)
-        for experiment, rows in chosen:
+    named = own_images.chosen(found, image, image_config)
+    done: list[tuple[Experiment, list[Cell]]] = []
+    with laboratory(jobs, cluster, named) as lab:
+        for experiment, selected in select(lab.store, found, pattern, failed=failed):
+            rows = own_images.runnable(experiment, selected, named, asked=experiment.name in (names or []))
+            if rows is not None and not rows:
+                continue
             with events(as_json=as_json) as listener:
                 cells = lab.experiment(experiment, listener, seeds, rows)
-            measured.append((experiment, cells))
+            done.append((experiment, cells))
+            if record and experiment.images:
+                say(err, f"wrote {measured.write(lab.store, experiment)}")
             if not as_json and form.form == "table":
                 print_experiment(experiment, cells)
                 if rows is not None and len(records.cells(lab.store, experiment.name)) < len(experiment.rows):
                     say(err, f"not kept as a table: the other rows of {experiment.name} were never measured")
     if as_json:
-        print_json([{"experiment": e.name, "cells": [cell.record() for cell in cells]} for e, cells in measured])
+        print_json([{"experiment": e.name, "cells": [cell.record() for cell in cells]} for e, cells in done])
     elif form.form != "table":
-        out.print(_flat(measured))
+        out.print(_flat(done))
     else:
-        _advise(measured, seeds)
-    if any(cell.verdict == "no figure" for _, cells in measured for cell in cells):
+        _advise(done, seeds)
+    if any(cell.verdict == "no figure" for _, cells in done for cell in cells):
         raise typer.Exit(int(ExitStatus.FATAL))
 
 
-def _advise(measured: Sequence[tuple[Experiment, Sequence[Cell]]], seeds: int) -> None:
-    if not measured:
+def _advise(done: Sequence[tuple[Experiment, Sequence[Cell]]], seeds: int) -> None:
+    if not done:
         say(err, "no row failed in the latest tables")
         next_step("pagewalk run osdi99-table2", "pagewalk report")
         return
     steps = []
-    names = " ".join(experiment.name for experiment, _ in measured) if len(measured) < 4 else "..."
-    verdicts = {cell.verdict for _, cells in measured for cell in cells}
+    names = " ".join(experiment.name for experiment, _ in done) if len(done) < 4 else "..."
+    verdicts = {cell.verdict for _, cells in done for cell in cells}
     if "no figure" in verdicts:
         steps.append(f"pagewalk run {names} --failed, after what the rows above ask for")
     if seeds == 1:
         steps.append(f"pagewalk run {names} --seeds 5 tells effects from chance")
-    claim = next((id for experiment, _ in measured for id in experiment.claims), None)
+    claim = next((id for experiment, _ in done for id in experiment.claims), None)
     if claim is not None:
         steps.append(f"pagewalk claims explain {claim}")
     next_step(*steps, "pagewalk report for a page with all results")

@@ -57,7 +57,7 @@ class Picture:
 
 @dataclass
 class Section:
-    """One experiment on the page."""
+    """One experiment on the page. `of_images`: it runs kernels that a person names."""
 
     name: str
     title: str
@@ -66,6 +66,7 @@ class Section:
     cells: Sequence[CellRecord]
     elsewhere: Sequence[Elsewhere]
     pictures: list[Picture] = field(default_factory=list)
+    of_images: bool = False
 
     @property
     def machines(self) -> list[str]:
@@ -185,6 +186,7 @@ def _sections(store: Store) -> list[Section]:
                 cells=cells,
                 elsewhere=experiment.elsewhere,
                 pictures=gathered.pictures(),
+                of_images=bool(experiment.images),
             )
         )
     # The documents' own tables come first.
@@ -249,9 +251,11 @@ def build(store: Store) -> str:
     environment.filters["number"] = _number
     environment.filters["tone"] = tone
     environment.globals["spread"] = records.spread
+    # The count is of our kernel; kernels that a person named stand beside it.
+    counted = [section for section in sections if not section.of_images]
     verdicts = by_class(
         [
-            *((cell.figure, cell.verdict) for section in sections for cell in section.cells),
+            *((cell.figure, cell.verdict) for section in counted for cell in section.cells),
             *((None, "published only") for section in sections for _ in section.elsewhere),
         ]
     )

@@ -1,0 +1,191 @@
+"""Kernel images of a person's own, named by the role that they have in an experiment: `--image v2.4=PATH`.
+
+The images are other people's work and no part of pagewalk. What a result keeps of one is its SHA-256, its banner and
+facts of its configuration.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import tomllib
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from pagewalk.errors import BadInput, unknown
+from pagewalk.paths import read_file
+
+if TYPE_CHECKING:
+    from pagewalk.experiments import Wanted
+
+_BANNER = re.compile(rb"Linux version (\d+(?:\.\d+)+)([^\s\0]*)([^\0\n]*)")
+_BUILDER = re.compile(r" \([^()\s]*@[^()\s]*\)")
+"""Who built the kernel, and on which computer."""
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x27\x05\x19\x56": "U-Boot's mkimage",
+}
+_CONFIG_MARK = b"IKCFG_ST"
+"""What precedes the compressed configuration in a kernel with CONFIG_IKCONFIG (Linux, kernel/configs.c)."""
+_CONFIG_MOST = 4 << 20
+_OPTION = re.compile(r"^(?:# )?(CONFIG_\w+)(?:=(.*)| is not set)$", re.MULTILINE)
+_CAUSES = Path(__file__).with_name("linux-2-causes.toml")
+
+
+@dataclass(frozen=True)
+class Image:
+    """An ELF image of a Linux. `configuration` has the values of its options, and is empty if they are not known."""
+
+    path: str
+    data: bytes = field(repr=False)
+    configuration: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The image's hash."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def banner(self) -> str:
+        """What the kernel says of itself, without who built it; empty if it is no Linux."""
+        found = _BANNER.search(self.data)
+        if found is None:
+            return ""
+        return _BUILDER.sub("", found[0].decode("utf-8", "replace")).strip()
+
+    @property
+    def version(self) -> str:
+        """Its version, as in `2.4.29`; empty if it is no Linux."""
+        found = _BANNER.search(self.data)
+        return found[1].decode() if found else ""
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it is too old for programs with a C library of today, which want Linux 3.2."""
+        return self.is_older_than((3, 2))
+
+    def is_older_than(self, version: tuple[int, ...]) -> bool:
+        """Whether it is a Linux before that version."""
+        return bool(self.version) and tuple(map(int, self.version.split("."))) < version
+
+    def has_section(self, name: str) -> bool:
+        """Whether it has a section of that name."""
+        try:
+            return any(section.name == name for section in ELFFile(io.BytesIO(self.data)).iter_sections())
+        except (ELFError, UnicodeDecodeError) as error:
+            raise BadInput(f"{self.path} is a damaged or cut off ELF file: {error}") from None
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The names in its symbol table."""
+        try:
+            tables = [s for s in ELFFile(io.BytesIO(self.data)).iter_sections() if isinstance(s, SymbolTableSection)]
+            names = (symbol.name for table in tables for symbol in table.iter_symbols())
+            # A compiler calls the parts of a function `name.part.0`.
+            return frozenset(part for name in names for part in (name, name.partition(".")[0]))
+        except (ELFError, UnicodeDecodeError):
+            return frozenset()
+
+    def causes(self) -> str:
+        """Which of its functions belong to which cause; empty for another kernel than a Linux, or without symbols."""
+        if not self.version:
+            return ""
+        lines = []
+        for cause, names in tomllib.loads(_CAUSES.read_text(encoding="utf-8")).items():
+            held = [name for name in names["symbols"] if set(name.split("..")) <= self.symbols]
+            if held:
+                lines += [f"[{cause}]", f"symbols = {held}".replace("'", '"')]
+        return "".join(f"{line}\n" for line in lines)
+
+    def facts(self, options: Iterable[str]) -> dict[str, str]:
+        """What the configuration says of these options; nothing if it is not known."""
+        return {option: self.configuration.get(option, "n") for option in options} if self.configuration else {}
+
+
+def read(path: Path, configuration: Path | None = None) -> Image:
+    """The image in that file; BadInput says what else it is. The configuration is a `.config`, or in the image."""
+    data = read_file(path)
+    if not data:
+        raise BadInput(f"{path} is empty", hint="name the kernel's `vmlinux`")
+    for magic, name in _COMPRESSED.items():
+        if data.startswith(magic):
+            raise BadInput(
+                f"{path} is compressed ({name})", hint="name the kernel's own ELF file, `vmlinux` in its build folder"
+            )
+    try:
+        elf = ELFFile(io.BytesIO(data))
+        kind = (elf.elfclass, elf.little_endian, elf["e_machine"])
+        # The table of sections stands at the end of the file.
+        sum(1 for _ in elf.iter_sections())
+    except (ELFError, UnicodeDecodeError) as error:
+        what = "a damaged or cut off" if data.startswith(b"\x7fELF") else "not an"
+        raise BadInput(f"{path} is {what} ELF file: {error}", hint="name the kernel's `vmlinux`") from None
+    if kind != (32, False, "EM_PPC"):
+        raise BadInput(f"{path} is no kernel for a 32-bit PowerPC: it is for {elf.get_machine_arch()}")
+    text = read_file(configuration, _CONFIG_MOST).decode("utf-8", "replace") if configuration else _embedded(data)
+    options = {name: value or "n" for name, value in _OPTION.findall(text)}
+    if configuration and not options:
+        raise BadInput(f"{configuration} is no configuration of a kernel: no line CONFIG_...=")
+    return Image(str(path), data, options)
+
+
+def wrong(image: Image, wanted: Wanted) -> str | None:
+    """Why the image is not the one that the experiment wants; None if nothing known speaks against it."""
+    if not f"{image.version}.".startswith(f"{wanted.version.removesuffix('.')}."):
+        said = f"says {image.banner!r}" if image.banner else "has no banner of a Linux"
+        return f"{image.path} {said}, and the experiment wants {wanted.kernel}"
+    for option, value in wanted.options.items():
+        if image.configuration and (found := image.configuration.get(option, "n")) != value:
+            return f"{image.path} is configured with {option}={found}, and the experiment wants {option}={value}"
+    return None
+
+
+def _embedded(data: bytes) -> str:
+    """The configuration that the image holds; empty if there is none."""
+    start = data.find(_CONFIG_MARK + b"\x1f\x8b")
+    if start < 0:
+        return ""
+    try:
+        text = zlib.decompressobj(wbits=31).decompress(data[start + len(_CONFIG_MARK) :], _CONFIG_MOST)
+    except zlib.error:
+        return ""
+    return text.decode("utf-8", "replace")
+
+
+def _pairs(words: Sequence[str], option: str) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for word in words:
+        role, equals, path = word.partition("=")
+        if not (role and equals and path):
+            raise BadInput(f"{word!r} names no role and file", hint=f"write {option} ROLE=PATH")
+        if role in found:
+            raise BadInput(f"the role {role!r} is named twice: {found[role]} and {path}")
+        found[role] = Path(path)
+    return found
+
+
+def from_words(words: Sequence[str], configurations: Sequence[str], roles: Iterable[str]) -> dict[str, Image]:
+    """The images of `ROLE=PATH` words, by role, with their configurations; the roles must be among these."""
+    known = list(dict.fromkeys(roles))
+    paths, configured = _pairs(words, "--image"), _pairs(configurations, "--image-config")
+    for role in (*paths, *configured):
+        if not known:
+            raise BadInput("none of these experiments takes an image", hint="leave out --image")
+        if role not in known:
+            raise unknown("role of an image", role, known)
+    for role in configured:
+        if role not in paths:
+            raise BadInput(f"a configuration for {role!r}, but no image", hint=f"add --image {role}=PATH")
+    return {role: read(path, configured.get(role)) for role, path in paths.items()}

@@ -1,0 +1,145 @@
+"""What was measured on images that only their owners have, as data of the project: `experiments/measured/*.json`.
+
+A file has a table of an experiment, and counters of its runs. Of the images it has hash, banner and facts of their
+configuration. So a page keeps its column of the papers' own kernels where nobody has the images.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.dataclasses import dataclass
+
+from pagewalk import records
+from pagewalk.errors import BadInput
+from pagewalk.experiments import Experiment, Row, Setting
+from pagewalk.figures import Measured
+from pagewalk.paths import home, read_file
+from pagewalk.records import CellRecord, TableRow
+from pagewalk.store import Store
+
+_COUNTERS = re.compile(
+    r"(cycles|instructions)(\.cause\.\w+|\.user|\.kernel)?|(tlb|cache)\.(instruction|data)\.miss(\.cause\.\w+|\.user|\.kernel)?"
+    r"|hash\.(search|miss|access)|stall\.memory\.cause\.reload"
+)
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ImageFacts(_Model):
+    """What is kept of an image. `configuration` is empty if nothing told it."""
+
+    banner: str
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    configuration: dict[str, str]
+
+
+class SideCounts(_Model):
+    """The region of one side of a row: the image's role, None for a kernel of another kind, and counters."""
+
+    image: str | None
+    iterations: Annotated[int, Field(ge=1)]
+    counters: dict[str, int]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class MeasuredRow(TableRow):
+    """A row with the counters of its sides: one, or before and after."""
+
+    sides: list[SideCounts]
+
+
+class Table(_Model):
+    """An experiment's table."""
+
+    experiment: str
+    images: dict[str, ImageFacts]
+    rows: list[MeasuredRow]
+
+
+def place(experiment: str) -> Path:
+    """The file of that experiment."""
+    return home().experiments / "measured" / f"{experiment}.json"
+
+
+def read(experiment: str) -> Table | None:
+    """The kept table; None if there is none."""
+    path = place(experiment)
+    if not path.is_file():
+        return None
+    try:
+        return Table.model_validate_json(read_file(path))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise BadInput(f"{path}: {'.'.join(map(str, problem['loc']))}: {problem['msg'].lower()}") from None
+
+
+def counts(measured: Measured) -> dict[str, int]:
+    """The counters that a page tells of."""
+    return {name: count for name, count in sorted(measured.counters.items()) if count and _COUNTERS.fullmatch(name)}
+
+
+def _runs(row: Row, cell: CellRecord) -> list[tuple[Setting, str | None]]:
+    """The setting of each side, and the key of its run."""
+    keys = [cell.before_run, cell.after_run][-len(row.sides) :]
+    return [(side.setting, key) for side, key in zip(row.sides, keys, strict=True)]
+
+
+def _sides(store: Store, row: Row, cell: CellRecord) -> list[SideCounts]:
+    found = []
+    for setting, key in _runs(row, cell):
+        run = store.get(key) if key else None
+        measured = records.measured(run, row.row) if run else None
+        if measured is not None:
+            found.append(SideCounts(image=setting.image, iterations=measured.iterations, counters=counts(measured)))
+    return found
+
+
+def _images(store: Store, rows: Mapping[tuple[str, str], Row], cells: list[CellRecord]) -> dict[str, ImageFacts]:
+    found: dict[str, ImageFacts] = {}
+    for cell in cells:
+        for setting, key in _runs(rows[cell.row_name, cell.machine], cell):
+            role = setting.image
+            sha256 = store.kernel_of(key) if key and role else None
+            known = store.image(sha256) if sha256 else None
+            if role is None or sha256 is None or known is None:
+                continue
+            facts = ImageFacts(banner=known[0], sha256=sha256, configuration=known[1])
+            if found.setdefault(role, facts) != facts:
+                raise BadInput(
+                    f"the table's rows were measured with different images for {role}",
+                    hint="measure the whole experiment with one",
+                )
+    return found
+
+
+def write(store: Store, experiment: Experiment) -> Path:
+    """Keeps the experiment's latest table; returns the file."""
+    rows = {(row.name, row.after.machine): row for row in experiment.rows}
+    cells = [cell for cell in records.cells(store, experiment.name) if (cell.row_name, cell.machine) in rows]
+    table = Table(
+        experiment=experiment.name,
+        images=_images(store, rows, cells),
+        rows=[
+            MeasuredRow(
+                sides=_sides(store, rows[cell.row_name, cell.machine], cell),
+                **{field.name: getattr(cell, field.name) for field in fields(TableRow)},
+            )
+            for cell in cells
+            if cell.after_run
+        ],
+    )
+    path = place(experiment.name)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(table.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    return path

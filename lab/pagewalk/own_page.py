@@ -1,0 +1,188 @@
+"""The part of a paper's page that is about the paper's own kernels: published, on them, and on our kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pagewalk import experiments, measured, records
+from pagewalk.errors import BadInput
+from pagewalk.experiments import Experiment, Row
+from pagewalk.measured import ImageFacts, Table
+from pagewalk.records import CellRecord
+from pagewalk.store import Store
+
+_CAUSES_MOST = 4
+
+
+def number(value: float | None) -> str:
+    """A figure as tables of pages print it; empty for none."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _line(fields: Iterable[str]) -> str:
+    return "| " + " | ".join(field.replace("|", "\\|").replace("\n", " ") for field in fields) + " |"
+
+
+def _head(fields: Sequence[str]) -> list[str]:
+    return [_line(fields), _line(["---"] * len(fields))]
+
+
+Ours = Mapping[tuple[str, str], tuple[Row, CellRecord]]
+"""Our kernel's rows beside those of an experiment, by the names of its row and machine: the row, and its cell."""
+
+
+def counterparts(store: Store, experiment: Experiment) -> Ours:
+    """Our kernel's rows beside the experiment's, as far as they were measured."""
+    found = {}
+    for row in experiment.rows:
+        if row.counterpart is None:
+            continue
+        name, wanted = row.counterpart
+        place = (wanted, row.after.machine)
+        others = {(other.name, other.after.machine): other for other in experiments.find(name)[0].rows}
+        for cell in records.cells(store, name):
+            if (cell.row_name, cell.machine) == place and place in others:
+                found[row.name, row.after.machine] = (others[place], cell)
+    return found
+
+
+def check(experiment: Experiment) -> None:
+    """Raises unless every row that the experiment names as a counterpart exists."""
+    for row in experiment.rows:
+        if row.counterpart is not None:
+            name, wanted = row.counterpart
+            (other,) = experiments.find(name)
+            if (wanted, row.after.machine) not in {(entry.name, entry.after.machine) for entry in other.rows}:
+                raise BadInput(f"{experiment.name}, row {row.name!r}: {name} has no row {wanted!r} on that machine")
+
+
+def _images(images: Mapping[str, ImageFacts], experiment: Experiment) -> list[str]:
+    lines = _head(["kernel", "it says", "SHA-256 of the image", "options that matter"])
+    for role, facts in images.items():
+        told = ", ".join(f"{name}={value}" for name, value in facts.configuration.items()) or "not told"
+        changed = experiment.images[role].kernel if role in experiment.images else ""
+        lines.append(_line([f"`{role}`: {changed}", facts.banner, f"`{facts.sha256}`", told]))
+    return lines
+
+
+def _sides(before: float | None, after: float | None) -> str:
+    return " → ".join(number(value) for value in (before, after) if value is not None)
+
+
+_COLUMNS = (
+    "row", "machine", "unit", "published", "ratio", "the paper's own kernel", "ratio", "spread", "verdict",
+    "our kernel", "ratio", "verdict",
+)  # fmt: skip
+
+
+def _rows(table: Table, ours: Ours) -> list[str]:
+    lines = _head(_COLUMNS)
+    for row in table.rows:
+        published = " → ".join(text for text in (row.published_before, row.published_after) if text)
+        fields = [row.row_name, row.machine, row.unit, published, row.published_ratio or ""]
+        spread = records.spread(row.low, row.high, row.placements)
+        fields += [_sides(row.before, row.after), number(row.ratio), spread, row.verdict]
+        _, cell = ours.get((row.row_name, row.machine), (None, None))
+        fields += [_sides(cell.before, cell.after), number(cell.ratio), cell.verdict] if cell else ["", "", ""]
+        lines.append(_line(fields))
+    return lines
+
+
+def _each(counters: Mapping[str, int], iterations: int, name: str) -> float:
+    return counters.get(name, 0) / iterations
+
+
+def _by_cause(counters: Mapping[str, int], iterations: int, prefix: str) -> str:
+    """The causes with most of these events, as in `copy 12, entry 3`."""
+    found = {
+        name.removeprefix(prefix): count / iterations for name, count in counters.items() if name.startswith(prefix)
+    }
+    whole = sum(found.values())
+    most = sorted(found.items(), key=lambda item: -item[1])[:_CAUSES_MOST]
+    return ", ".join(f"{cause} {number(count)}" for cause, count in most if count >= whole / 100)
+
+
+_CYCLES, _FETCHES, _LOADS = "cycles.cause.", "tlb.instruction.miss.cause.", "tlb.data.miss.cause."
+
+
+def _counted(name: str, kernel: str, counters: Mapping[str, int], iterations: int) -> str:
+    return _line([
+        name, kernel, number(_each(counters, iterations, "instructions")), _by_cause(counters, iterations, _CYCLES),
+        _by_cause(counters, iterations, _FETCHES), _by_cause(counters, iterations, _LOADS),
+        number(_each(counters, iterations, "cache.instruction.miss")),
+        number(_each(counters, iterations, "cache.data.miss")),
+    ])  # fmt: skip
+
+
+def _ours(store: Store, row: Row, cell: CellRecord, name: str) -> list[str]:
+    run = store.get(cell.after_run)
+    found = records.measured(run, row.row) if run else None
+    if found is None:
+        return []
+    return [_counted(name, f"ours, {row.after.setting.label}", measured.counts(found), found.iterations)]
+
+
+def _differences(store: Store, table: Table, experiment: Experiment, ours: Ours) -> list[str]:
+    """Counters of each program on each kernel, once: several rows are figures of the same program.
+
+    They can come from runs with different placements, whose counters differ a little. The first row's are shown.
+    """
+    rows = {(row.name, row.after.machine): row for row in experiment.rows}
+    programs: dict[str, dict[str, str]] = {}
+    for measured_row in table.rows:
+        row = rows.get((measured_row.row_name, measured_row.machine))
+        if row is None:
+            continue
+        name = f"{' '.join([row.program, *row.arguments])}, {measured_row.machine}"
+        lines = programs.setdefault(name, {})
+        for side, setting in zip(measured_row.sides, row.sides[-len(measured_row.sides) :], strict=True):
+            label = setting.setting.label
+            lines.setdefault(label, _counted(name, label, side.counters, side.iterations))
+        if beside := ours.get((measured_row.row_name, measured_row.machine)):
+            lines.update({line: line for line in _ours(store, *beside, name)})
+    head = _head((
+        "program", "kernel", "instructions", "cycles", "I-TLB misses", "D-TLB misses", "I-cache misses",
+        "D-cache misses",
+    ))  # fmt: skip
+    return [*head, *(line for lines in programs.values() for line in lines.values())]
+
+
+def _missing(table: Table, experiment: Experiment) -> list[str]:
+    whole = len(experiment.rows)
+    if len(table.rows) >= whole:
+        return []
+    return [f"These are {len(table.rows)} of the experiment's {whole} rows. The others have not been measured yet.", ""]
+
+
+def section(store: Store, experiment: Experiment) -> list[str]:
+    """The experiment's part of the page; how to measure it if nothing is kept."""
+    table = measured.read(experiment.name)
+    named = " ".join(f"--image {role}=PATH" for role in experiment.images)
+    lines = [
+        f"## {experiment.title}",
+        "",
+        f"Section {experiment.section}. {experiment.about.strip()}",
+        "",
+        f"`pagewalk run {experiment.name} {named} --record`",
+        "",
+    ]
+    if table is None:
+        return [*lines, "Not measured yet.", ""]
+    ours = counterparts(store, experiment)
+    return [
+        *lines,
+        "Nothing of these kernels is part of pagewalk. They were built elsewhere, with small changes that a compiler "
+        "of today asks for; the table names any further change. The figures below were measured on them.",
+        "",
+        *_images(table.images, experiment),
+        "",
+        *_rows(table, ours),
+        "",
+        *_missing(table, experiment),
+        "What differs, by counters of one iteration; cycles and misses are those of the causes with most of them:",
+        "",
+        *_differences(store, table, experiment, ours),
+        "",
+    ]

@@ -1,0 +1,105 @@
+"""Root file systems for old kernels: ext2 on a RAM disk, and the programs that they hold."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from pagewalk import disk, programs
+from pagewalk.errors import BadInput, NotBuilt, PagewalkError
+from pagewalk.initramfs import Initramfs
+from pagewalk.paths import home
+
+OLD = sorted(path.name for path in (home().build / "user" / "old").iterdir())
+
+
+def ask(image: bytes, folder: Path, *command: str) -> str:
+    """What a tool of e2fsprogs says of the image."""
+    (folder / "image").write_bytes(image)
+    tools = {**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
+    ran = subprocess.run([*command, str(folder / "image")], env=tools, capture_output=True, text=True, check=True)
+    return ran.stdout
+
+
+def test_the_root_is_whole_and_has_what_init_needs(tmp_path: Path) -> None:
+    hello = programs.old_program("hello")
+    image = programs.disk_image([hello], ["/bin/hello", "a word"])
+    ask(image, tmp_path, "e2fsck", "-fn")
+    assert "revision #:    0 (original)" in ask(image, tmp_path, "dumpe2fs", "-h")
+    assert ask(image, tmp_path, "debugfs", "-R", "cat /etc/command") == "/bin/hello\na word\n"
+    assert "Device major/minor number: 01:01" in ask(image, tmp_path, "debugfs", "-R", "stat /dev/mem")
+    listed = ask(image, tmp_path, "debugfs", "-R", "ls -l /bin")
+    assert "100755" in listed
+    assert str(hello.source.stat().st_size) in listed
+
+
+def test_the_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
+    tree = Initramfs()
+    tree.file("/bin/a", b"content", 0o755)
+    tree.symlink("/bin/b", "a")
+    assert disk.ext2(tree) == disk.ext2(tree)
+    assert "Fast link dest" in ask(disk.ext2(tree), tmp_path, "debugfs", "-R", "stat /bin/b")
+
+
+def test_room_is_left_for_files(tmp_path: Path) -> None:
+    image = programs.disk_image([], ["/bin/dd"], 20 << 20)
+    (free,) = (line for line in ask(image, tmp_path, "dumpe2fs", "-h").splitlines() if line.startswith("Free blocks"))
+    assert int(free.split()[-1]) * disk.BLOCK >= 20 << 20
+
+
+def test_missing_tools_are_told_with_their_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(disk, "_FOLDERS", ())
+    with pytest.raises(NotBuilt, match="mke2fs is not installed") as error:
+        disk.ext2(Initramfs())
+    assert "e2fsprogs" in str(error.value.hint)
+
+
+@pytest.mark.parametrize("path", ["/a b", '/"', "/a\\", "/a\nrm bin"])
+def test_a_name_that_cannot_be_written_is_refused(path: str) -> None:
+    tree = Initramfs()
+    tree.file(path, b"")
+    with pytest.raises(BadInput, match="no spaces, quotes and backslashes"):
+        disk.ext2(tree)
+
+
+def test_what_does_not_fit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = Initramfs()
+    tree.file("/big", bytes(range(256)) * (12 << 10))
+    monkeypatch.setattr(disk, "size", lambda *_: 1 << 20)
+    with pytest.raises(PagewalkError, match="cannot be made") as error:
+        disk.ext2(tree)
+    assert error.value.hint
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_an_old_kernel_can_load_the_program(name: str) -> None:
+    """Linux 2.6.11 clears the end of the last segment, which must be writable; none has thread-local storage."""
+    segments = list(ELFFile(io.BytesIO(programs.old_program(name).source.read_bytes())).iter_segments())
+    loaded = [segment for segment in segments if segment["p_type"] == "PT_LOAD"]
+    assert loaded[-1]["p_flags"] & 2
+    assert loaded[-1]["p_filesz"] > 0
+    assert not [segment for segment in segments if segment["p_type"] in ("PT_TLS", "PT_INTERP")]
+
+
+@pytest.mark.parametrize("name", [name for name in OLD if name not in ("init", "hello", "exec")])
+def test_a_program_prints_the_rows_of_its_twin(name: str) -> None:
+    """Run by QEMU, where both measure by the clock."""
+    less = {"dd": ["blocks=2"], "context-switch": ["processes=2", "size=0"], "churn": ["idle=1"]}
+    small = ["iterations=1", "warmup=0", *less.get(name, [])]
+    if name.startswith("memory"):
+        small.append("size=64k")
+
+    def rows(folder: str) -> list[str]:
+        ran = subprocess.run(
+            ["qemu-ppc", str(home().build / "user" / folder / name), *small],
+            capture_output=True, text=True, check=True, timeout=120,
+        )  # fmt: skip
+        return [line.partition(" ns=")[0] for line in ran.stdout.splitlines() if line.startswith("@row")]
+
+    assert rows("old") == rows("bench") != []

@@ -1,0 +1,320 @@
+"""Kernel images of a person's own: what they are, the roles they have, and what an experiment keeps of them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scripted import BenchLab, ScriptedRunner, benchmark
+
+from pagewalk import claims_page, experiments, images, measured, own_page, programs, records, systems
+from pagewalk.cli.app import command
+from pagewalk.errors import BadInput
+from pagewalk.paths import home
+from pagewalk.runner import Job, RunResult
+from pagewalk.simulate import Quiet
+from pagewalk.store import Store
+
+BANNER = "Linux version 2.4.99 (someone@somewhere) (gcc version 2.95) #1 today"
+SOURCE = """
+const char banner[] = "%s\\n";
+void _start(void) { }
+void schedule(void) { }
+void DataTLBMiss(void) { }
+"""
+CONFIG = 'CONFIG_8xx=y\n# CONFIG_PIN_TLB is not set\nCONFIG_CMDLINE=""\n'
+EXPERIMENT = """
+title = "t"
+document = "lkml05"
+section = "s"
+about = "a"
+[images.old]
+kernel = "Linux 2.4 of a test"
+version = "2.4"
+options = { CONFIG_8xx = "y" }
+facts = ["CONFIG_PIN_TLB"]
+board = "prep"
+protocol = "residual-data"
+words = ["one=two"]
+[images.new]
+kernel = "Linux 2.6 of a test"
+version = "2.6"
+board = "prep"
+protocol = "residual-data"
+[settings.before]
+label = "old"
+image = "old"
+[settings.after]
+label = "new"
+image = "new"
+[[machine]]
+name = "ppc604-185"
+claim = "nothing"
+[[row]]
+name = "call, old"
+program = "null-call"
+before = "nothing"
+after = "before"
+figure = "us"
+unit = "us"
+better = "lower"
+[[row]]
+name = "call"
+program = "null-call"
+figure = "us"
+unit = "us"
+better = "lower"
+counterpart = "lkml05-pin/dd to a file"
+"""
+
+
+Make = Callable[[str], Path]
+
+
+@pytest.fixture(scope="session")
+def make_kernel(tmp_path_factory: pytest.TempPathFactory) -> Make:
+    """Makes an ELF file with that banner."""
+
+    def make(banner: str) -> Path:
+        folder = tmp_path_factory.mktemp("kernel")
+        (folder / "k.c").write_text(SOURCE % banner)
+        subprocess.run(
+            ["powerpc-linux-gnu-gcc", "-nostdlib", "-static", "-o", str(folder / "vmlinux"), str(folder / "k.c")],
+            check=True,
+        )
+        return folder / "vmlinux"
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def kernel(make_kernel: Make) -> Path:
+    return make_kernel(BANNER)
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    path = tmp_path / "mine-own.toml"
+    path.write_text(EXPERIMENT)
+    return path
+
+
+def test_an_image_tells_what_it_is_without_its_builder(kernel: Path) -> None:
+    image = images.read(kernel)
+    assert image.banner == "Linux version 2.4.99 (gcc version 2.95) #1 today"
+    assert image.version == "2.4.99"
+    assert image.is_old
+    assert image.facts(["CONFIG_8xx"]) == {}
+
+
+def test_causes_are_those_whose_functions_it_has(kernel: Path, tmp_path: Path) -> None:
+    assert images.read(kernel).causes() == '[reload]\nsymbols = ["DataTLBMiss"]\n[switch]\nsymbols = ["schedule"]\n'
+    stripped = tmp_path / "stripped"
+    subprocess.run(["powerpc-linux-gnu-strip", "-o", str(stripped), str(kernel)], check=True)
+    assert images.read(stripped).causes() == ""
+
+
+def test_a_configuration_is_named_or_in_the_image(kernel: Path, tmp_path: Path) -> None:
+    config = tmp_path / ".config"
+    config.write_text(CONFIG)
+    wanted = {"CONFIG_8xx": "y", "CONFIG_PIN_TLB": "n", "CONFIG_NONE": "n"}
+    assert images.read(kernel, config).facts(wanted) == wanted
+    inside = tmp_path / "vmlinux"
+    inside.write_bytes(kernel.read_bytes() + b"IKCFG_ST" + gzip.compress(CONFIG.encode()) + b"IKCFG_ED" + bytes(99))
+    assert images.read(inside).facts(wanted) == wanted
+    inside.write_bytes(kernel.read_bytes() + b"IKCFG_ST\x1f\x8b damaged")
+    assert images.read(inside).facts(wanted) == {}
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (b"", "is empty"),
+        (b"text", "not an ELF file"),
+        (b"\x7fELF", "a damaged or cut off ELF file"),
+        (gzip.compress(b"x"), r"compressed \(gzip\)"),
+        (b"\x28\xb5\x2f\xfd" + bytes(60), r"compressed \(zstd\)"),
+        (b"\x27\x05\x19\x56" + bytes(60), "mkimage"),
+    ],
+)
+def test_what_is_no_image_is_refused(data: bytes, complaint: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(data)
+    with pytest.raises(BadInput, match=complaint):
+        images.read(tmp_path / "x")
+
+
+@pytest.mark.parametrize("kept", [60, -40])
+def test_a_cut_off_image_is_refused(kept: int, kernel: Path, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(kernel.read_bytes()[:kept])
+    with pytest.raises(BadInput, match="a damaged or cut off ELF file"):
+        images.read(tmp_path / "x")
+
+
+def test_a_linux_without_a_program_restarts_its_board_when_it_panics(kernel: Path, tmp_path: Path) -> None:
+    old = images.read(kernel)
+    assert systems.bare_line(old, "") == "panic=1"
+    assert systems.bare_line(old, "root=/dev/ram0 -- word") == "panic=1 root=/dev/ram0 -- word"
+    assert systems.bare_line(old, "panic=0 quiet") == "panic=0 quiet"
+    today = images.Image("x", b"Linux version 6.1.192")
+    with pytest.raises(BadInput, match="damaged"):
+        systems.bare_line(today, "")
+    today = images.Image("x", kernel.read_bytes().replace(b"Linux version 2.4.99", b"Linux version 6.1.99"))
+    assert systems.bare_line(today, "quiet") == "panic=-1 quiet"
+    assert systems.bare_line(images.Image("x", b"no Linux"), "quiet") == "quiet"
+
+
+def test_a_program_of_this_computer_is_no_kernel() -> None:
+    with pytest.raises(BadInput, match="no kernel for a 32-bit PowerPC"):
+        images.read(Path(sys.executable).resolve())
+
+
+@pytest.mark.parametrize(
+    ("words", "configurations", "complaint"),
+    [
+        (["old"], [], "names no role and file"),
+        (["=x"], [], "names no role and file"),
+        (["old="], [], "names no role and file"),
+        (["old=a", "old=b"], [], "named twice: a and b"),
+        (["odl=a"], [], "unknown role of an image 'odl'"),
+        (["old=/nowhere/vmlinux"], [], "No such file"),
+        (["old=/dev/zero"], [], "not a regular file"),
+        (["old={kernel}"], ["new=x"], "but no image"),
+        (["old={kernel}"], ["old={kernel}"], "is no configuration"),
+    ],
+)
+def test_wrong_words_are_told(words: list[str], configurations: list[str], complaint: str, kernel: Path) -> None:
+    named, configured = ([word.format(kernel=kernel) for word in some] for some in (words, configurations))
+    with pytest.raises(BadInput, match=complaint):
+        images.from_words(named, configured, ["old", "new"])
+
+
+def test_an_experiment_says_which_images_it_wants(
+    experiment: Path, kernel: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def run(*words: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["pagewalk", "run", *words])
+        monkeypatch.setenv("PAGEWALK_RESULTS", str(tmp_path / "r.duckdb"))
+        return command(), capfd.readouterr().err
+
+    status, said = run("lkml05-own")
+    assert status == 2
+    assert "--image v2.4=PATH  Linux 2.4 for an MPC8xx" in said
+    status, said = run("paths", "--image", f"old={kernel}")
+    assert status == 2
+    assert "none of these experiments takes an image" in said
+    status, said = run(str(experiment), "--image", f"new={kernel}")
+    assert status == 126
+    assert "the experiment wants Linux 2.6 of a test" in said
+    (tmp_path / "config").write_text("CONFIG_6xx=y\n")
+    status, said = run(str(experiment), "--image", f"old={kernel}", "--image-config", f"old={tmp_path / 'config'}")
+    assert status == 126
+    assert "CONFIG_8xx=n, and the experiment wants CONFIG_8xx=y" in said
+
+
+def called(cycles: int) -> Callable[[Job], RunResult]:
+    return lambda _: benchmark("null-call", {"user": cycles})
+
+
+def test_a_row_runs_its_images_and_the_table_keeps_them(
+    experiment: Path, kernel: Path, make_kernel: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config").write_text(CONFIG)
+    newer = make_kernel(BANNER.replace("2.4.99", "2.6.1"))
+    named = images.from_words([f"old={kernel}", f"new={newer}"], [f"old={tmp_path / 'config'}"], ["old", "new"])
+    loaded = experiments.load(experiment)
+    monkeypatch.setattr(measured, "place", lambda name: tmp_path / f"{name}.json")
+    with Store(tmp_path / "r.duckdb") as store:
+        runner = ScriptedRunner(called(1000))
+        lab = BenchLab(runner, store, images=named)
+        lab.experiment(loaded, Quiet(), seeds=2)
+        assert len(runner.ran) == 4, "each placement moves frames and heaps"
+        assert {job.kernel for job in runner.ran} == {kernel.read_bytes(), newer.read_bytes()}
+        old = next(job for job in runner.ran if job.kernel == kernel.read_bytes())
+        assert old.protocol == "residual-data"
+        assert old.command_line.startswith("root=/dev/ram0 rw ")
+        assert old.command_line.endswith("console=ttyS0 one=two")
+        assert b"/bin/null-call\n" in old.initrd
+        facts = {"CONFIG_8xx": "y", "CONFIG_PIN_TLB": "n"}
+        assert store.image(named["old"].sha256) == (named["old"].banner, facts)
+
+        table = json.loads(measured.write(store, loaded).read_text())
+        assert table["images"]["old"]["sha256"] == named["old"].sha256
+        assert table["rows"][1]["sides"][1]["counters"] == {"cycles": 1000, "cycles.cause.user": 1000}
+        page = "\n".join(own_page.section(store, loaded))
+        assert named["old"].sha256 in page
+        assert "CONFIG_PIN_TLB=n" in page
+        assert "somewhere" not in page
+        assert "have not been measured yet" not in page
+
+        table["rows"].pop()
+        (tmp_path / f"{loaded.name}.json").write_text(json.dumps(table))
+        page = "\n".join(own_page.section(store, loaded))
+        assert f"These are {len(loaded.rows) - 1} of the experiment's {len(loaded.rows)} rows." in page
+
+
+def test_rows_without_their_image_are_told_and_the_rest_is_kept(experiment: Path, kernel: Path, tmp_path: Path) -> None:
+    loaded = experiments.load(experiment)
+    with Store(tmp_path / "r.duckdb") as store:
+        lab = BenchLab(ScriptedRunner(called(1000)), store, images={"old": images.read(kernel)})
+        lab.experiment(loaded, Quiet(), rows=[row for row in loaded.rows if row.images == ("old",)])
+        cells = records.cells(store, loaded.name)
+        assert [cell.verdict for cell in cells] == ["measured", "no figure"] or cells[1].reason
+        assert "no image had the role new" in cells[1].reason
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "complaint"),
+    [
+        ('image = "new"', 'image = "nwe"', "did you mean 'new'"),
+        ('protocol = "residual-data"', 'protocol = "x"', "images.old.protocol"),
+        ('kernel = "Linux 2.4 of a test"', 'kernels = "x"', "unknown key, did you mean 'kernel'"),
+        ('"lkml05-pin/dd to a file"', '"lkml05-pin"', "EXPERIMENT/ROW"),
+    ],
+)
+def test_a_wrong_file_is_refused(experiment: Path, good: str, bad: str, complaint: str) -> None:
+    experiment.write_text(EXPERIMENT.replace(good, bad))
+    with pytest.raises(BadInput) as error:
+        experiments.load(experiment)
+    assert complaint in error.value.explained
+
+
+def test_every_counterpart_exists() -> None:
+    for name in experiments.names():
+        for found in experiments.find(name):
+            own_page.check(found)
+
+
+def test_kept_tables_are_whole() -> None:
+    """What the checkout keeps can be read, and belongs to an experiment."""
+    for path in sorted((home().experiments / "measured").glob("*.json")):
+        table = measured.read(path.stem)
+        assert table is not None
+        (found,) = experiments.find(path.stem)
+        assert {row.row_name for row in table.rows} <= {row.name for row in found.rows}
+        assert set(table.images) <= set(found.images)
+
+
+def test_a_page_without_a_kept_table_says_how_to_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "place", lambda name: tmp_path / f"{name}.json")
+    with Store(tmp_path / "r.duckdb") as store:
+        page = claims_page.build(store, "lkml05")
+    assert "pagewalk run lkml05-own --image v2.4=PATH" in page
+    assert "Not measured yet." in page
+
+
+def test_an_old_panic_is_found() -> None:
+    console = b"x\r\nKernel panic: VFS: Unable to mount root fs on 01:00\r\n"
+    needs = "to mount a RAM disk, it needs CONFIG_BLK_DEV_INITRD, CONFIG_BLK_DEV_RAM and CONFIG_EXT2_FS"
+    assert systems.panic(console) == f"VFS: Unable to mount root fs on 01:00: {needs}"
+    console = console.replace(b"panic:", b"panic - not syncing:").replace(b"01:00", b"unknown-block(1,0)")
+    assert systems.panic(console) == f"VFS: Unable to mount root fs on unknown-block(1,0): {needs}"
+
+
+def test_a_built_program_is_found_for_each_root() -> None:
+    assert programs.find(Path("dd"), "ext2") == home().build / "user" / "old" / "dd"
+    assert programs.find(Path("dd")) == home().build / "user" / "bench" / "dd"
