@@ -82,9 +82,12 @@ void process_ended(struct process *process)
 	notify_parent(process, CLD_EXITED, process->exit_status);
 	/* Wake the parent now, so that it runs next; otherwise the task that runs after this one would wake it. */
 	wake_note_run(&process->parent->child_note);
-	/* Free a zombie that init adopted from a parent that ignored it. */
-	if (process->auto_reap && process->zombie && process->leader->state == TASK_DEAD &&
-	    !process->leader->kernel_stack)
+	/*
+	 * Free a zombie that init adopted from a parent that ignored it. One whose last thread, current, is just ending
+	 * is freed when that thread no longer runs.
+	 */
+	if (process->auto_reap && process->zombie && process != current->process &&
+	    process->leader->state == TASK_DEAD && !process->leader->kernel_stack)
 		process_release(process);
 }
 

@@ -533,6 +533,9 @@ int signal_dequeue(sigset wanted, struct siginfo *info)
 {
 	struct sigpending *sources[] = { &current->pending, &current->process->pending };
 
+	/* Not even a stop signal comes before it: a process that has been killed would not end. */
+	if (signal_all_pending(current) & wanted & SIGBIT(SIGKILL))
+		wanted = SIGBIT(SIGKILL);
 	for (u32 i = 0; i < ARRAY_SIZE(sources); i++) {
 		sigset set = sources[i]->set & wanted;
 

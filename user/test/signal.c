@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -426,6 +427,27 @@ static void ignored_children_vanish(void)
 	CHECK_ERROR(waitpid(child, NULL, 0), ECHILD);
 }
 
+static int waits_for_ever(void *argument)
+{
+	(void)argument;
+	/* So that it does not run before both signals are there. */
+	MUST(nice(10));
+	for (;;)
+		pause();
+	return 0;
+}
+
+/* A stop signal to the thread comes first, but the process ends. */
+static void killed_before_it_stops(void)
+{
+	pid_t child = test_child(waits_for_ever, NULL);
+
+	usleep(10000);
+	MUST(syscall(SYS_tgkill, child, child, SIGSTOP));
+	MUST(kill(child, SIGKILL));
+	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
+}
+
 static void inherited(void)
 {
 	sigset_t set;
@@ -530,7 +552,7 @@ static const struct test_case cases[] = {
 	CASE(waits_are_interrupted), CASE(waits_are_restarted), CASE(pause_and_suspend), CASE(timed_wait),
 	CASE(alternate_stack), CASE(registers_survive), CASE(long_jumps), CASE(context_can_be_changed),
 	CASE(illegal_instruction), CASE(child_signal), CASE(ignored_children_vanish), CASE(inherited),
-	CASE(arguments), CASE(group_signals), CASE(contexts_are_swapped),
+	CASE(arguments), CASE(group_signals), CASE(contexts_are_swapped), CASE(killed_before_it_stops),
 };
 
 TEST_MAIN("signal", cases)

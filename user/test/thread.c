@@ -239,6 +239,30 @@ static void main_thread_may_leave(void)
 	CHECK_EQUAL(test_in_child(main_thread_leaves, NULL), 17);
 }
 
+static void *end_silently(void *argument)
+{
+	usleep(30000);
+	syscall(SYS_exit, 0);
+	return argument;
+}
+
+/* The last thread of a process whose parent does not wait is not the main one. */
+static void main_thread_leaves_unwatched(void)
+{
+	signal(SIGCHLD, SIG_IGN);
+	for (int round = 0; round < 100; round++) {
+		if (MUST(fork()) == 0) {
+			start(end_silently, NULL);
+			syscall(SYS_exit, 0);
+		}
+		usleep(1000);
+	}
+	CHECK_ERROR(wait(NULL), ECHILD);
+	/* Whatever was freed is used again. */
+	signal(SIGCHLD, SIG_DFL);
+	CHECK_EQUAL(test_in_child(main_thread_leaves, NULL), 17);
+}
+
 static void *identity(void *argument)
 {
 	pid_t *ids = argument;
@@ -558,7 +582,8 @@ static const struct test_case cases[] = {
 	CASE(raising_and_forking),
 	CASE(create_and_join), CASE(mutex), CASE(thread_local_storage), CASE(condition_variable), CASE(timed_waits),
 	CASE(futex_words), CASE(shared_futex), CASE(exit_ends_all_threads), CASE(fatal_signal_ends_all_threads),
-	CASE(main_thread_may_leave), CASE(identities), CASE(signal_one_thread), CASE(forks_from_threads),
+	CASE(main_thread_may_leave), CASE(main_thread_leaves_unwatched), CASE(identities), CASE(signal_one_thread),
+	CASE(forks_from_threads),
 	CASE(one_address_space), CASE(unmapped_pages_are_forgotten),
 	CASE(dropped_pages_are_seen_anew), CASE(pages_around_are_seen_anew),
 };
