@@ -293,6 +293,7 @@ static void exec_commit(struct exec *exec)
 	signal_exec();
 	posix_timers_drop(current->process);
 	current->cred = exec->cred;
+	current->raises_privileges = false;
 	current->restart = (struct restart){ 0 };
 	current->set_child_tid = NULL;
 	if (exec->secure)
@@ -328,11 +329,16 @@ static int exec_try(struct exec *exec)
 		inode_allow_write(exec->file->inode);
 	if (!error)
 		error = exec_prepare();
-	/* Check again: reading arguments and waiting for threads may have slept. */
-	if (!error && exec_gains(exec) && !capable() && is_steered())
+	/*
+	 * Check again: reading arguments and waiting for threads may have slept. The rest may sleep too, so from now on
+	 * nobody may attach.
+	 */
+	current->raises_privileges = exec_gains(exec) && !capable();
+	if (!error && current->raises_privileges && is_steered())
 		error = -EAGAIN;
 	if (!error)
 		exec_commit(exec);
+	current->raises_privileges = false;
 	return error;
 }
 

@@ -20,7 +20,8 @@
 
 static bool may_attach(const struct task *task)
 {
-	return task->process != current->process && !task->trace.tracer && may_trace(task);
+	return task->process != current->process && !task->trace.tracer && may_trace(task) &&
+	       (!task->raises_privileges || capable());
 }
 
 static long ptrace_attach(struct task *task)

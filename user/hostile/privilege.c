@@ -2,8 +2,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -167,6 +169,44 @@ static void opened_before(void)
 	CHECK_EQUAL(test_wait(child), IS_ROOT);
 }
 
+/* A mutex with priority inheritance, whose owner calls exec. */
+static volatile struct {
+	uint32_t word;
+	pid_t owner;
+} *held;
+
+static long futex(int operation)
+{
+	return syscall(SYS_futex, &held->word, operation, 0, NULL, NULL, 0);
+}
+
+static int own_and_exec(void *argument)
+{
+	/* So that the heir runs at once when exec gives the mutex away. */
+	MUST(nice(10));
+	held->word = 0;
+	MUST(futex(FUTEX_LOCK_PI));
+	held->owner = getpid();
+	usleep(20000);
+	return run_it(argument);
+}
+
+/* A process that inherits a mutex from an exec attaches while the exec goes on. */
+static void attached_during_exec(void)
+{
+	pid_t child;
+	long attached;
+
+	held = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK((void *)held != MAP_FAILED);
+	child = test_child(own_and_exec, NULL);
+	while (!held->owner)
+		usleep(1000);
+	(void)futex(FUTEX_LOCK_PI);
+	attached = ptrace(PTRACE_SEIZE, child, 0, 0);
+	CHECK_EQUAL(follow(child), attached < 0 ? IS_ROOT : IS_NOBODY);
+}
+
 static int file;
 
 static void by_write(const char *path) { (void)path; CHECK_EQUAL(pwrite(file, "x", 1, 0), 1); }
@@ -234,6 +274,7 @@ static const struct test_case cases[] = {
 	CASE(shared_directories),
 	CASE(nobody_attaches),
 	CASE(opened_before),
+	CASE(attached_during_exec),
 	CASE(the_bits_go),
 };
 
