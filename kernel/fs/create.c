@@ -441,25 +441,18 @@ static void directory_moved(const struct dentry *d, struct dentry *from, struct 
 	to->inode->nlink++;
 }
 
-/* Exchanges two names: the dentries swap places. */
+/* Exchanges two names: the dentries swap places. This takes no memory, so that it cannot fail half-way. */
 static int rename_exchange(struct dentry *a, struct walk *from_walk, struct dentry *b, struct walk *to_walk)
 {
-	int error;
-
+	/* A mount point, or a name that is in no directory. */
+	if (b->parent != to_walk->dir || !b->linked)
+		return -EBUSY;
 	if (dentry_within(to_walk->dir, a) || dentry_within(from_walk->dir, b))
 		return -EINVAL;
-	error = dentry_move(a, to_walk->dir, to_walk->last, to_walk->len);
-	if (error)
-		return error;
-	error = dentry_move(b, from_walk->dir, from_walk->last, from_walk->len);
-	if (error) {
-		/* Moving back cannot fail: it allocates what was just freed. */
-		if (dentry_move(a, from_walk->dir, from_walk->last, from_walk->len))
-			panic("rename: a name cannot be restored");
-		return error;
-	}
+	dentry_exchange(a, b);
 	directory_moved(a, from_walk->dir, to_walk->dir);
 	directory_moved(b, to_walk->dir, from_walk->dir);
+	b->inode->ctime = file_time_now();
 	if (inotify_watches) {
 		inotify_move(from_walk->dir->inode, from_walk->last, from_walk->len, a);
 		inotify_move(to_walk->dir->inode, to_walk->last, to_walk->len, b);
@@ -487,11 +480,11 @@ static int rename_found(struct dentry *from, struct walk *from_walk, struct dent
 		return -EINVAL;
 	if (!new_dir->linked && new_dir->parent != new_dir)
 		return -ENOENT;
+	if (target && target->inode == from->inode)
+		return 0;
 	if (flags & RENAME_EXCHANGE)
 		return target ? rename_exchange(from, from_walk, target, to_walk) : -ENOENT;
 	if (target) {
-		if (target->inode == from->inode)
-			return 0;
 		if (dentry_within(old_dir, target))
 			return -ENOTEMPTY;
 		error = may_replace(from, target);

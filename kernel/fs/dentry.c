@@ -149,6 +149,24 @@ int dentry_move(struct dentry *dentry, struct dentry *dir, const char *name, siz
 	return 0;
 }
 
+void dentry_exchange(struct dentry *a, struct dentry *b)
+{
+	struct dentry *parent = a->parent;
+	char *name = a->name;
+	u16 len = a->len;
+
+	take_out(a);
+	take_out(b);
+	a->parent = b->parent;
+	a->name = b->name;
+	a->len = b->len;
+	b->parent = parent;
+	b->name = name;
+	b->len = len;
+	dentry_insert(a);
+	dentry_insert(b);
+}
+
 bool dentry_within(const struct dentry *dentry, const struct dentry *ancestor)
 {
 	u32 levels = 0;

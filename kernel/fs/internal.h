@@ -16,6 +16,7 @@ bool page_next(const struct page_tree *, u32 *page);
 int dentry_link(struct dentry *dir, const char *name, size_t len, struct inode *inode, struct dentry **out);
 void dentry_unlink(struct dentry *);
 int dentry_move(struct dentry *, struct dentry *dir, const char *name, size_t len);
+void dentry_exchange(struct dentry *, struct dentry *);	/* two names in directories, not the same one */
 bool dentry_within(const struct dentry *, const struct dentry *ancestor);
 
 /* fs/attribute.c: looks up a call's path by the AT_ flags; referenced. */

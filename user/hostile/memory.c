@@ -322,6 +322,7 @@ static void inotifies_are_limited(void)
 
 static int make_names(void *argument)
 {
+	static const char long_name[] = "a-name-that-is-much-longer-than-the-others";
 	static char text[4096];
 	char name[16], *memory;
 	int i = 0;
@@ -330,6 +331,7 @@ static int make_names(void *argument)
 	MUST(mkdir(test_path("names"), 0700));
 	MUST(chdir(test_path("names")));
 	memset(text, 'x', sizeof(text) - 1);
+	MUST(symlink(text, long_name));
 	do
 		snprintf(name, sizeof(name), "%d", i++);
 	while (symlink(text, name) == 0);
@@ -343,6 +345,9 @@ static int make_names(void *argument)
 	CHECK_ERROR(mkdir("directory", 0700), ENOSPC);
 	CHECK_ERROR(link("0", "link"), ENOSPC);
 	CHECK_ERROR(rename("0", "longer"), ENOSPC);
+	/* An exchange takes no memory, however much longer one name becomes. */
+	MUST(renameat2(AT_FDCWD, long_name, AT_FDCWD, "0", RENAME_EXCHANGE));
+	MUST(renameat2(AT_FDCWD, long_name, AT_FDCWD, "0", RENAME_EXCHANGE));
 	/* What remains is for programs. */
 	memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(memory != MAP_FAILED);
@@ -352,6 +357,7 @@ static int make_names(void *argument)
 		if (unlink(name))
 			CHECK_EQUAL(errno, ENOENT);
 	}
+	MUST(unlink(long_name));
 	return 0;
 }
 

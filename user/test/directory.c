@@ -403,11 +403,57 @@ static void fifo_nodes(void)
 	MUST(open("p", O_WRONLY | O_NONBLOCK));
 }
 
+static int exchange(const char *one, const char *other)
+{
+	return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
+}
+
+static nlink_t links(const char *path)
+{
+	struct stat status;
+
+	MUST(lstat(path, &status));
+	return status.st_nlink;
+}
+
+static void exchanged_names(void)
+{
+	ino_t one, other;
+
+	enter();
+	MUST(mkdir("a", 0700));
+	MUST(mkdir("a/below", 0700));
+	touch("a/a-long-name", "one");
+	touch("b", "other");
+	one = inode("a/a-long-name");
+	other = inode("b");
+	MUST(exchange("a/a-long-name", "b"));
+	CHECK_EQUAL(inode("b"), one);
+	CHECK_EQUAL(inode("a/a-long-name"), other);
+	CHECK(content_is("b", "one") && content_is("a/a-long-name", "other"));
+	/* A directory and a file. */
+	MUST(exchange("b", "a/below"));
+	CHECK_EQUAL(inode("a/below"), one);
+	CHECK_EQUAL(links("a"), 2);
+	touch("b/in-it", "x");
+	CHECK_ERROR(exchange("a", "a/below"), EINVAL);
+	CHECK_ERROR(exchange("a/below", "a"), EINVAL);
+	CHECK_ERROR(exchange("a", "none"), ENOENT);
+	/* Two names of one file stay. */
+	MUST(link("a/below", "again"));
+	MUST(exchange("again", "a/below"));
+	MUST(exchange("again", "again"));
+	CHECK_EQUAL(links("again"), 2);
+	MUST(unlink("again"));
+	CHECK(content_is("a/below", "one"));
+}
+
 static const struct test_case cases[] = {
 	CASE(make_and_remove), CASE(listing), CASE(two_readers), CASE(hard_links), CASE(unlinked_file_lives_on),
 	CASE(symbolic_links),
 	CASE(rename_files), CASE(rename_directories), CASE(current_directory), CASE(relative_to_a_directory),
 	CASE(long_names), CASE(deep_trees), CASE(link_counts), CASE(fifo_nodes),
+	CASE(exchanged_names),
 };
 
 TEST_MAIN("directory", cases)

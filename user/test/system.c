@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -329,11 +330,30 @@ static void interrupts_told(void)
 	CHECK(strstr(text, "serial") != NULL);
 }
 
+/* Neither removal nor renaming reaches a mount point. */
+static void mount_points_stay(void)
+{
+	char folder[128], file[128];
+
+	strcpy(folder, test_path("folder"));
+	strcpy(file, test_path("file"));
+	MUST(mkdir(folder, 0777));
+	test_write_file(file, "text", 4);
+	MUST(mount("none", folder, "tmpfs", 0, NULL));
+	CHECK_ERROR(rmdir(folder), EBUSY);
+	CHECK_ERROR(rename(folder, file), EBUSY);
+	CHECK_ERROR(renameat2(AT_FDCWD, file, AT_FDCWD, folder, RENAME_EXCHANGE), EBUSY);
+	CHECK_ERROR(renameat2(AT_FDCWD, folder, AT_FDCWD, file, RENAME_EXCHANGE), EBUSY);
+	MUST(umount(folder));
+	MUST(renameat2(AT_FDCWD, file, AT_FDCWD, folder, RENAME_EXCHANGE));
+}
+
 static const struct test_case cases[] = {
 	CASE(descriptors_told), CASE(limits_hold), CASE(too_large_a_mapping), CASE(msync_tells_of_stores),
 	CASE(queued_signals_are_limited), CASE(queued_signals_are_limited_by_user), CASE(places_are_no_files),
 	CASE(scheduling_attributes), CASE(interrupts_told),
 	CASE(barriers), CASE(orphans_come_to_a_subreaper),
+	CASE(mount_points_stay),
 };
 
 TEST_MAIN("system", cases)
