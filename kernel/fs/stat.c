@@ -12,22 +12,24 @@
 #include <task.h>
 #include <uaccess.h>
 
-/* The inode that a descriptor names, referenced. */
-static int inode_of_fd(int fd, struct inode **out)
+/*
+ * What a descriptor names, referenced. A reference to the inode alone would not keep its file system, and the copy to
+ * the caller may sleep.
+ */
+static int dentry_of_fd(int fd, struct dentry **out)
 {
 	struct file *file = fd_get(fd);
 
 	if (!file)
 		return -EBADF;
-	*out = inode_get(file->inode);
+	*out = dentry_get(file->dentry);
 	file_put(file);
 	return 0;
 }
 
-/* The inode that a descriptor or a path names, referenced. */
-static int find_inode(int dirfd, const char *user_path, u32 flags, struct inode **out)
+/* What a descriptor or a path names, referenced. */
+static int dentry_to_show(int dirfd, const char *user_path, u32 flags, struct dentry **out)
 {
-	struct dentry *dentry;
 	char *path;
 	int error;
 
@@ -38,22 +40,18 @@ static int find_inode(int dirfd, const char *user_path, u32 flags, struct inode 
 			return -EFAULT;
 		if (!user_path || !first) {
 			if (dirfd == AT_FDCWD) {
-				*out = inode_get(current->fs->cwd->inode);
+				*out = dentry_get(current->fs->cwd);
 				return 0;
 			}
-			return inode_of_fd(dirfd, out);
+			return dentry_of_fd(dirfd, out);
 		}
 	}
 	path = path_from_user(user_path);
 	if (IS_ERR(path))
 		return (int)PTR_ERR(path);
-	error = path_lookup(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW, &dentry);
+	error = path_lookup(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW, out);
 	kfree(path);
-	if (error)
-		return error;
-	*out = inode_get(dentry->inode);
-	dentry_put(dentry);
-	return 0;
+	return error;
 }
 
 static u64 inode_blocks(const struct inode *inode)
@@ -135,25 +133,25 @@ static long give_statx(const struct inode *inode, void *user)
 
 static long give_by_fd(int fd, give *what, void *user)
 {
-	struct inode *inode;
-	long result = inode_of_fd(fd, &inode);
+	struct dentry *dentry;
+	long result = dentry_of_fd(fd, &dentry);
 
 	if (result)
 		return result;
-	result = what(inode, user);
-	inode_put(inode);
+	result = what(dentry->inode, user);
+	dentry_put(dentry);
 	return result;
 }
 
 static long give_by_path(int dirfd, const char *path, u32 flags, give *what, void *user)
 {
-	struct inode *inode;
-	long result = find_inode(dirfd, path, flags, &inode);
+	struct dentry *dentry;
+	long result = dentry_to_show(dirfd, path, flags, &dentry);
 
 	if (result)
 		return result;
-	result = what(inode, user);
-	inode_put(inode);
+	result = what(dentry->inode, user);
+	dentry_put(dentry);
 	return result;
 }
 

@@ -156,9 +156,9 @@ void unix_release(struct socket *socket)
 	struct unix_socket *endpoint = unix_of(socket), *sender, *next;
 
 	list_del(&endpoint->link);
-	if (endpoint->inode) {
-		endpoint->inode->data = NULL;
-		inode_put(endpoint->inode);
+	if (endpoint->path) {
+		endpoint->path->inode->data = NULL;
+		dentry_put(endpoint->path);
 	}
 	stream_leave(socket);
 	unix_connect(endpoint, NULL);

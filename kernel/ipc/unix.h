@@ -4,7 +4,7 @@
 
 #include "datagram.h"
 
-struct inode;
+struct dentry;
 
 #define PATH_OFFSET 2u		/* of sun_path in struct sockaddr_un */
 
@@ -12,7 +12,7 @@ struct unix_socket {
 	struct list_head link;		/* in the list of sockets with abstract names */
 	struct socket *socket;
 	struct address name;
-	struct inode *inode;		/* of the path that is the socket's name; referenced */
+	struct dentry *path;		/* that is the socket's name; referenced, so that its file system stays */
 	struct address peer_name;	/* stream and packets, connected */
 	struct datagram_queue queue;	/* datagram and packets */
 	struct unix_socket *peer;	/* datagram and packets, connected */

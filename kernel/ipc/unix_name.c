@@ -125,8 +125,7 @@ static long bind_path(struct unix_socket *endpoint, const struct address *addres
 			error = inode_make(w.dir, w.last, w.len, S_IFSOCK | (0777 & ~current->fs->umask), 0, &dentry);
 			if (!error) {
 				dentry->inode->data = endpoint;
-				endpoint->inode = inode_get(dentry->inode);
-				dentry_put(dentry);
+				endpoint->path = dentry;
 			}
 		}
 	}

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -348,12 +349,34 @@ static void mount_points_stay(void)
 	MUST(renameat2(AT_FDCWD, file, AT_FDCWD, folder, RENAME_EXCHANGE));
 }
 
+/* A socket keeps the file system of its name, as an open file does, also when the name has been removed. */
+static void sockets_keep_file_systems(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char folder[64];
+	int fd;
+
+	strcpy(folder, test_path("folder"));
+	MUST(mkdir(folder, 0777));
+	for (int removed = 0; removed < 2; removed++) {
+		MUST(mount("none", folder, "tmpfs", 0, NULL));
+		fd = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
+		snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", folder);
+		MUST(bind(fd, (struct sockaddr *)&address, sizeof(address)));
+		if (removed)
+			MUST(unlink(address.sun_path));
+		CHECK_ERROR(umount(folder), EBUSY);
+		MUST(close(fd));
+		MUST(umount(folder));
+	}
+}
+
 static const struct test_case cases[] = {
 	CASE(descriptors_told), CASE(limits_hold), CASE(too_large_a_mapping), CASE(msync_tells_of_stores),
 	CASE(queued_signals_are_limited), CASE(queued_signals_are_limited_by_user), CASE(places_are_no_files),
 	CASE(scheduling_attributes), CASE(interrupts_told),
 	CASE(barriers), CASE(orphans_come_to_a_subreaper),
-	CASE(mount_points_stay),
+	CASE(mount_points_stay), CASE(sockets_keep_file_systems),
 };
 
 TEST_MAIN("system", cases)
