@@ -198,6 +198,7 @@ char *dentry_path(struct dentry *dentry, char *buffer, size_t size)
 	static const char deleted[] = " (deleted)";
 	const struct dentry *root = current->fs->root;
 	char *at = buffer + size;
+	u32 levels = 0;
 
 	if (size < sizeof(deleted) + 1)
 		return ERR_PTR(-ENAMETOOLONG);
@@ -211,6 +212,7 @@ char *dentry_path(struct dentry *dentry, char *buffer, size_t size)
 	for (;;) {
 		struct filesystem *fs = dentry->inode->fs;
 
+		interrupt_window_at(++levels);
 		if (dentry == root || (dentry->parent == dentry && fs && fs->root == dentry && !fs->covers)) {
 			if (first)
 				*--at = '/';

@@ -125,8 +125,10 @@ static struct file *fd_take(struct files *files, u32 fd)
 void close_on_exec(struct files *files)
 {
 	for (u32 word = 0; word < files->size / 32; word++)
-		while (files->cloexec[word])
+		while (files->cloexec[word]) {
 			close_file(files, fd_take(files, word * 32 + (u32)__builtin_ctz(files->cloexec[word])));
+			interrupt_window();
+		}
 }
 
 struct file *fd_get(int fd)

@@ -13,6 +13,7 @@
 #include <task.h>
 #include <tty.h>
 #include <uaccess.h>
+#include <window.h>
 
 #define SHORT_PATH 128u
 
@@ -274,12 +275,15 @@ long sys_close_range(u32 first, u32 last, u32 flags)
 		return -ENOMEM;
 	last = MIN(last, current->files->size - 1);
 	for (u32 fd = first; fd <= last && fd < current->files->size; fd++) {
+		if (fd % WINDOW_STEPS == 0)
+			preemption_point();
 		if (!current->files->slot[fd])
 			continue;
 		if (flags & CLOSE_RANGE_CLOEXEC)
 			fd_set_cloexec((int)fd, true);
 		else
 			fd_close((int)fd);
+		interrupt_window();
 	}
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <task.h>
+#include <window.h>
 
 static int start_at(int dirfd, const char *path, struct dentry **out)
 {
@@ -103,6 +104,7 @@ static int splice_link(struct walk *walk, struct dentry *link, const char **path
 
 	if (walk->resolve & RESOLVE_NO_SYMLINKS)
 		return -ELOOP;
+	interrupt_window();
 	text = kmalloc(PATH_MAX + tail + 2);
 	if (!text)
 		return -ENOMEM;
@@ -126,13 +128,14 @@ enum { STOP_BEFORE_LAST = 1, FOLLOW_LAST = 2 };
  */
 static int walk_on(struct walk *walk, const char *path, unsigned how)
 {
-	for (;;) {
+	for (u32 steps = 1;; steps++) {
 		const char *name, *rest;
 		struct dentry *next;
 		bool last, slash;
 		size_t len;
 		int error;
 
+		interrupt_window_at(steps);
 		while (*path == '/')
 			path++;
 		for (rest = path; *rest && *rest != '/'; rest++)

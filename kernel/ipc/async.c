@@ -10,6 +10,7 @@
 #include <process.h>
 #include <signal.h>
 #include <task.h>
+#include <window.h>
 
 #define QUEUES_MAX 3u	/* the most wait queues that a file's poll operation reports */
 
@@ -42,6 +43,7 @@ static void async_send(const struct async *async, int sig, const struct siginfo 
 {
 	struct process *process;
 	struct task *task;
+	u32 looked_at = 0;
 
 	switch (async->owner.type) {
 	case ASYNC_THREAD:
@@ -55,9 +57,11 @@ static void async_send(const struct async *async, int sig, const struct siginfo 
 			signal_process(process, sig, info);
 		return;
 	case ASYNC_GROUP:
-		list_for_each_entry(process, &process_list, all)
+		list_for_each_entry(process, &process_list, all) {
+			interrupt_window_at(++looked_at);
 			if (process->pgid == async->owner.id && !process->zombie && may_signal(async, process))
 				signal_process(process, sig, info);
+		}
 	}
 }
 

@@ -207,10 +207,135 @@ static void poll_most(void)
 	CHECK_EQUAL(poll(set, 4096, 0), 4096);
 }
 
+/* A path of 2048 components, and forty links whose texts have as many. */
+static void walk_long_paths(void)
+{
+	static char path[4096];
+	char name[16];
+	struct stat s;
+
+	enter_new_directory("paths");
+	for (size_t i = 0; i < sizeof(path) - 5; i += 2)
+		memcpy(path + i, "./", 2);
+	MUST(stat(path, &s));
+	strcpy(path + strlen(path) - 2, "/0");
+	MUST(mknod("0", S_IFREG | 0600, 0));
+	for (int i = 1; i <= 40; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		MUST(symlink(path, name));
+		snprintf(path + strlen(path) - (i > 10 ? 2 : 1), 4, "%d", i);
+	}
+	MUST(stat(name, &s));
+	memset(path, '/', sizeof(path) - 1);
+	path[sizeof(path) - 1] = 0;
+	strcpy(path + sizeof(path) - 4, "dev");
+	MUST(stat(path, &s));
+	memset(path, '/', sizeof(path) - 4);
+	for (int i = 1; i <= 39; i++) {
+		snprintf(name, sizeof(name), "/s%d", i);
+		MUST(symlink(path, name));
+		memset(path, '/', sizeof(path) - 1);
+		strcpy(path + sizeof(path) - strlen(name) - 1, name + 1);
+	}
+	MUST(stat(name, &s));
+	for (int i = 1; i <= 39; i++) {
+		snprintf(name, sizeof(name), "/s%d", i);
+		MUST(unlink(name));
+	}
+}
+
+/* The path of a directory below as many as a path can name. */
+static void find_out_where(void)
+{
+	static char path[4096];
+	int depth = 0;
+
+	enter_new_directory("deep");
+	while (getcwd(path, sizeof(path))) {
+		MUST(mkdir("d", 0700));
+		MUST(chdir("d"));
+		depth++;
+	}
+	CHECK(depth > 2000);
+}
+
+static void open_most(int flags)
+{
+	MUST(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 4096, 4096 }));
+	for (int i = 3; i < 4096; i++)
+		MUST(open("/dev/null", O_RDONLY | flags));
+}
+
+static void close_most(void)
+{
+	open_most(0);
+	MUST(syscall(SYS_close_range, 3, 4095, 0));
+	MUST(syscall(SYS_close_range, 3, 4095, 0));
+}
+
+static void close_most_in_exec(void)
+{
+	open_most(O_CLOEXEC);
+	MUST(execl("/proc/self/exe", "latency_many", "do_nothing", NULL));
+}
+
+static void pass_most(void)
+{
+	static union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(253 * sizeof(int))];
+	} control;
+	char byte = 0;
+	struct iovec piece = { &byte, 1 };
+	struct msghdr message = {
+		.msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
+	};
+	int pair[2], fds[253] = { 0 };
+
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	control.header = (struct cmsghdr){
+		.cmsg_len = CMSG_LEN(sizeof(fds)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
+	};
+	memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
+	MUST(sendmsg(pair[0], &message, 0));
+	MUST(recvmsg(pair[1], &message, 0));
+	CHECK_EQUAL(control.header.cmsg_len, CMSG_LEN(sizeof(fds)));
+}
+
+/* A pipe tells as many as have it in the mode O_ASYNC, and each time all processes of a group. */
+static void tell_groups(void)
+{
+	enum { PROCESSES = 100 };
+	int ends[2], go[2];
+	char path[32];
+
+	MUST(pipe(ends));
+	MUST(pipe(go));
+	MUST(setpgid(0, 0));
+	signal(SIGIO, SIG_IGN);
+	for (int i = 0; i < PROCESSES; i++)
+		if (MUST(fork()) == 0) {
+			close(go[1]);
+			_exit((int)read(go[0], path, 1));
+		}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
+	for (int i = 0; i < 32; i++) {
+		int fd = (int)MUST(open(path, O_RDONLY));
+
+		MUST(fcntl(fd, F_SETOWN, -getpid()));
+		MUST(fcntl(fd, F_SETFL, O_ASYNC));
+	}
+	MUST(write(ends[1], "", 1));
+	close(go[1]);
+	for (int i = 0; i < PROCESSES; i++)
+		MUST(wait(NULL));
+}
+
 static const struct test_case calls[] = {
 	CASE(list_files), CASE(watch_files), CASE(have_many_attributes), CASE(leave_removed_directories),
 	CASE(queue_signals), CASE(end_many_groups), CASE(splice_much), CASE(leave_connections),
-	CASE(poll_most),
+	CASE(poll_most), CASE(walk_long_paths), CASE(find_out_where), CASE(close_most), CASE(close_most_in_exec),
+	CASE(pass_most), CASE(tell_groups),
 };
 
 static void interrupts_wait_little(void)
@@ -218,8 +343,13 @@ static void interrupts_wait_little(void)
 	latency_check(calls, sizeof(calls) / sizeof(calls[0]));
 }
 
+/* For close_most_in_exec. */
+static void do_nothing(void)
+{
+}
+
 static const struct test_case cases[] = {
-	CASE(interrupts_wait_little),
+	CASE(interrupts_wait_little), CASE(do_nothing),
 };
 
 TEST_MAIN("latency_many", cases)
