@@ -227,6 +227,9 @@ static int end_other_threads(void)
 	struct process *process = current->process;
 
 	if (process->thread_count > 1) {
+		/* Another thread called execve first, or ends the process. */
+		if (signal_fatal_pending())
+			return -EAGAIN;
 		process_kill_threads(process);
 		if (wait_event_killable(&process->exec_wait, process->thread_count == 1))
 			return -EAGAIN;

@@ -245,7 +245,8 @@ void task_exit(s32 status)
 
 static void process_end(struct process *process, s32 status)
 {
-	if (process->exiting)
+	/* A thread that must end for another one's execve ends alone. */
+	if (process->exiting || current->killed)
 		return;
 	process->exiting = true;
 	process->exit_status = status;
@@ -262,7 +263,7 @@ void process_exit_dumping(const struct siginfo *info)
 {
 	struct process *process = current->process;
 
-	if (!process->exiting && core_wanted()) {
+	if (!process->exiting && !current->killed && core_wanted()) {
 		process->dumper = current;
 		process->dumped_threads = 0;
 		process_end(process, info->signo);

@@ -158,6 +158,7 @@ static long pi_take(u32 *word, const struct futex_key *key, bool wait, struct ta
 long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline)
 {
 	struct pi_waiter waiter = { .word = word, .task = current };
+	const struct pi_waiter *first;
 	struct task *owner = NULL;
 	long result = mm_futex_key(current->mm, (uaddr_t)word, is_private, &waiter.key);
 
@@ -165,6 +166,10 @@ long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline)
 		result = pi_take(word, &waiter.key, wait, &owner);
 	if (result != 1)
 		return result;
+	/* A program has changed the word. Who waits for one mutex must wait for one owner. */
+	first = first_in_line(&waiter.key);
+	if (first && first->owner != owner)
+		return -EINVAL;
 	if (waits_for_current(owner))
 		return -EDEADLK;
 	list_init(&waiter.owner_link);

@@ -263,7 +263,50 @@ static void heirs_give_up(void)
 	}
 }
 
+/* Two wait for the same mutex, and the word named another owner to each. The second owner ends. */
+static int lock_for(void *argument)
+{
+	CHECK_EQUAL(futex(argument, FUTEX_LOCK_PI, 0, 0, NULL, 0) < 0 ? errno : 0, EINVAL);
+	return 0;
+}
+
+static int wait_for_ever(void *argument)
+{
+	(void)futex(argument, FUTEX_LOCK_PI, 0, 0, NULL, 0);
+	for (;;)
+		pause();
+	return 0;
+}
+
+static int end_soon(void *argument)
+{
+	(void)argument;
+	usleep(100000);
+	return 0;
+}
+
+static void owners_of_one_word(void)
+{
+	uint32_t *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t first, waiter, second;
+
+	CHECK(at != MAP_FAILED);
+	first = test_child(wait_for_ever, at);
+	*at = (uint32_t)first;
+	waiter = test_child(wait_for_ever, at);
+	usleep(20000);
+	second = test_child(end_soon, NULL);
+	*at = (uint32_t)second;
+	CHECK_EQUAL(test_in_child(lock_for, at), 0);
+	CHECK_EQUAL(test_wait(second), 0);
+	MUST(kill(waiter, SIGKILL));
+	MUST(kill(first, SIGKILL));
+	CHECK_EQUAL(test_wait(waiter), 1000 + SIGKILL);
+	CHECK_EQUAL(test_wait(first), 1000 + SIGKILL);
+}
+
 static const struct test_case cases[] = {
+	CASE(owners_of_one_word),
 	CASE(heirs_give_up),
 	CASE(moved_to_itself),
 	CASE(many_are_moved),

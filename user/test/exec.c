@@ -126,6 +126,8 @@ static int role(int argc, char **argv)
 		return role_vector();
 	if (strcmp(argv[2], "pid") == 0)
 		return getpid() == atoi(argv[3]) ? 0 : 1;
+	if (strcmp(argv[2], "long") == 0)
+		return argc == 21 ? 23 : 1;
 	return 98;
 }
 
@@ -385,10 +387,48 @@ static void after_vfork(void)
 		CHECK_EQUAL(test_in_child(vfork_and_replace, NULL), 0);
 }
 
+static char *racing_arguments[22];
+static pthread_barrier_t begun;
+
+static void *replace_at_once(void *unused)
+{
+	pthread_barrier_wait(&begun);
+	execv(self, racing_arguments);
+	return unused;
+}
+
+static int two_replace(void *unused)
+{
+	pthread_t thread;
+
+	CHECK_EQUAL(pthread_barrier_init(&begun, NULL, 2), 0);
+	CHECK_EQUAL(pthread_create(&thread, NULL, replace_at_once, NULL), 0);
+	replace_at_once(unused);
+	for (;;)
+		pause();
+	return 1;
+}
+
+/* Two threads call execve at once: one of them wins. */
+static void two_at_once(void)
+{
+	/* Long arguments, so that others run before they are copied. */
+	static char padding[20000];
+
+	memset(padding, 'x', sizeof(padding) - 1);
+	for (size_t i = 0; i < 21; i++)
+		racing_arguments[i] = padding;
+	racing_arguments[0] = self;
+	racing_arguments[1] = (char *)"--as";
+	racing_arguments[2] = (char *)"long";
+	for (int round = 0; round < 20; round++)
+		CHECK_EQUAL(test_in_child(two_replace, NULL), 23);
+}
+
 static const struct test_case cases[] = {
 	CASE(arguments_and_environment), CASE(many_arguments), CASE(too_many_arguments), CASE(close_on_exec),
 	CASE(signals), CASE(process_stays_the_same), CASE(auxiliary_vector), CASE(scripts), CASE(errors),
-	CASE(lying_headers), CASE(after_vfork), CASE(locks_are_kept),
+	CASE(lying_headers), CASE(after_vfork), CASE(locks_are_kept), CASE(two_at_once),
 };
 
 int main(int argc, char **argv)
