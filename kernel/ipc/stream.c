@@ -175,12 +175,18 @@ static void make_urgent(struct side *side)
 		async_urgent(side->owner->file);
 }
 
+/*
+ * Others run between two pages of a write, and the reader may take the first. So bytes that something belongs to go in
+ * one page, which nobody sees before what belongs to it.
+ */
 static long put_signed(const struct socket *socket, struct side *to, struct message *m, size_t most)
 {
 	long n = stream_sign(socket, to, m);
 
 	if (n)
 		return n;
+	if (m->rights || m->flags & MSG_OOB)
+		most = MIN(most, (size_t)(PAGE_SIZE - (to->ring.head & (PAGE_SIZE - 1))));
 	n = ring_write(&to->ring, m->data, most);
 	if (n < 0)
 		return n;
@@ -381,18 +387,21 @@ long stream_receive(struct socket *socket, struct message *message)
 long stream_receive_urgent(struct socket *socket, struct message *message)
 {
 	struct side *from = socket->connection ? &socket->connection->side[socket->end] : NULL;
+	u64 mark;
 	long n;
 
 	if (!from || from->urgent != URGENT || socket_option(socket, SO_OOBINLINE))
 		return -EINVAL;
 	if (message->address)
 		message->address->len = 0;
-	n = ring_peek(&from->ring, message->data, (size_t)(from->mark - from->taken),
+	mark = from->mark;
+	n = ring_peek(&from->ring, message->data, (size_t)(mark - from->taken),
 		      MIN(message->data->left, (size_t)1));
 	if (n < 0)
 		return n;
 	message->out_flags |= MSG_OOB;
-	if (!(message->flags & MSG_PEEK))
+	/* The copy may have slept: then another byte may be urgent now, or none. */
+	if (!(message->flags & MSG_PEEK) && from->urgent == URGENT && from->mark == mark)
 		from->urgent = URGENT_READ;
 	return n;
 }
