@@ -183,8 +183,8 @@ static void signal_foreground(struct deferred *work)
 	static const int all[] = { SIGINT, SIGQUIT, SIGTSTP };
 
 	for (u32 i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (tty->signals & SIGBIT(all[i]) && tty->foreground)
-			signal_pgrp(tty->foreground, all[i], NULL);
+		if (tty->signals & SIGBIT(all[i]))
+			tty_signal(tty, all[i]);
 	tty->signals = 0;
 }
 

@@ -182,8 +182,7 @@ static long pty_send(struct pty *pty, u32 sig)
 {
 	if (sig != SIGINT && sig != SIGQUIT && sig != SIGTSTP)
 		return -EINVAL;
-	if (pty->tty.foreground)
-		signal_pgrp(pty->tty.foreground, (int)sig, NULL);
+	tty_signal(&pty->tty, (int)sig);
 	return 0;
 }
 

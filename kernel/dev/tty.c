@@ -275,12 +275,16 @@ struct tty *tty_of_session(s32 session)
 	return NULL;
 }
 
+void tty_signal(const struct tty *tty, int sig)
+{
+	if (tty->foreground && pgrp_in_session(tty->foreground, tty->session))
+		signal_pgrp(tty->foreground, sig, NULL);
+}
+
 void tty_disassociate(struct tty *tty)
 {
-	if (tty->foreground) {
-		signal_pgrp(tty->foreground, SIGHUP, NULL);
-		signal_pgrp(tty->foreground, SIGCONT, NULL);
-	}
+	tty_signal(tty, SIGHUP);
+	tty_signal(tty, SIGCONT);
 	tty->session = 0;
 	tty->foreground = 0;
 }

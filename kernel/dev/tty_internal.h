@@ -51,6 +51,8 @@ void tty_set_stopped(struct tty *, bool stopped);
 /* dev/tty.c */
 void tty_setup(struct tty *, u32 device, struct pty *);
 struct tty *tty_of_session(s32 session);	/* the session's controlling terminal, or NULL */
+/* The foreground group, if it still has members: its number may be another session's by now. */
+void tty_signal(const struct tty *, int sig);
 void tty_disassociate(struct tty *);	/* from its session; its foreground gets SIGHUP, SIGCONT */
 void tty_hang_up(struct tty *);		/* the session's leader gets SIGHUP and SIGCONT */
 bool tty_is_controlling(const struct tty *);

@@ -125,8 +125,7 @@ static long tty_set_size(struct tty *tty, uaddr_t argument)
 	if (!memcmp(&size, &tty->size, sizeof(size)))
 		return 0;
 	tty->size = size;
-	if (tty->foreground)
-		signal_pgrp(tty->foreground, SIGWINCH, NULL);
+	tty_signal(tty, SIGWINCH);
 	return 0;
 }
 

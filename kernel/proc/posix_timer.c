@@ -52,6 +52,14 @@ static struct posix_timer *posix_timer_find(s32 id)
 	return timer && timer->made ? timer : NULL;
 }
 
+/* The thread of the timer's process with this number; NULL: it has ended. Another process may have the number now. */
+static struct task *posix_timer_thread(const struct posix_timer *timer, s32 tid)
+{
+	struct task *task = task_find(tid);
+
+	return task && task->process == timer->process ? task : NULL;
+}
+
 static bool counts_processor_time(const struct posix_timer *timer)
 {
 	return timer->clock == CLOCK_PROCESS_CPUTIME_ID || timer->clock == CLOCK_THREAD_CPUTIME_ID;
@@ -60,13 +68,13 @@ static bool counts_processor_time(const struct posix_timer *timer)
 /* The timer's clock in ns: since boot, or processor time. */
 static u64 posix_timer_now(const struct posix_timer *timer)
 {
-	struct task *task;
+	const struct task *task;
 
 	if (timer->clock == CLOCK_PROCESS_CPUTIME_ID)
 		return process_run_ns(timer->process);
 	if (timer->clock != CLOCK_THREAD_CPUTIME_ID)
 		return time_now_ns();
-	task = task_find(timer->counted);
+	task = posix_timer_thread(timer, timer->counted);
 	return task ? task_run_ns(task) : 0;
 }
 
@@ -112,16 +120,16 @@ static u64 posix_timer_advance(struct posix_timer *timer, u64 now)
  */
 static void posix_timer_expire(struct posix_timer *timer)
 {
-	struct task *task = timer->tid ? task_find(timer->tid) : NULL;
+	struct task *task = timer->tid ? posix_timer_thread(timer, timer->tid) : NULL;
 
 	timer->armed = false;
 	if (timer->notify == SIGEV_SIGNAL && list_empty(&timer->signal.link)) {
 		if (task)
 			signal_task_queued(task, &timer->signal);
-		else
+		else if (!timer->tid)
 			signal_process_queued(timer->process, &timer->signal);
 	}
-	/* The signal is ignored, so no handler restarts the timer. */
+	/* The signal is ignored, or its thread has ended, so no handler restarts the timer. */
 	if (list_empty(&timer->signal.link) && timer->interval) {
 		u64 now = posix_timer_expired_at(timer);
 
@@ -204,9 +212,7 @@ static int posix_timer_event(struct posix_timer *timer, const struct sigevent *u
 	if (timer->notify == SIGEV_SIGNAL && (event.signo < 1 || event.signo > NSIG))
 		return -EINVAL;
 	if (event.notify & SIGEV_THREAD_ID) {
-		struct task *task = task_find(event.tid);
-
-		if (!task || task->process != current->process)
+		if (!posix_timer_thread(timer, event.tid))
 			return -EINVAL;
 		timer->tid = event.tid;
 	}
