@@ -120,6 +120,40 @@ fn address_spaces_are_told_by_the_mmu_and_named_by_entry_points() {
     }
 }
 
+/// A program's functions have their names in messages too, whether a profile is recorded or not.
+#[test]
+fn the_end_of_a_run_names_the_programs_function() {
+    let source = "
+_start:
+  lis 3, 5
+  mtsr 0, 3
+  load 4, user
+  li 5, 0x4000
+  mtspr 26, 4
+  mtspr 27, 5
+  rfi
+  .org 0x200
+  .globl user
+user:
+  lis 3, 0xb000
+  lwz 4, 0(3)
+";
+    let program = Program::on("ppc604-133", source);
+    let mut session = program.session("ppc604-133", &["board.kind=mpc83xx"]);
+    let mut elf = std::fs::read(program.elf()).unwrap();
+    elf[24..28].copy_from_slice(&0x4200_u32.to_be_bytes());
+    session.add_symbols("bin/user", &elf).unwrap();
+    let stop = session.run(Limits {
+        cycles: 1_000_000,
+        ..Limits::NONE
+    });
+    let told = session.explain(&stop);
+    assert!(
+        told.contains("no device answers, at 0x00004204 <user+0x4>"),
+        "{told}"
+    );
+}
+
 /// On board `prep` only CONTEXT tells address spaces.
 #[test]
 fn on_prep_the_mmu_tells_nothing() {

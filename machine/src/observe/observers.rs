@@ -82,12 +82,6 @@ impl Observers {
         instructions: u64,
         account: &Account,
     ) {
-        if user && let Some(path) = self.symbols.begins(pc).map(str::to_owned) {
-            if let Some(profile) = &mut self.profile {
-                profile.close();
-            }
-            self.symbols.set_command(&path);
-        }
         if let Some(profile) = &mut self.profile {
             profile.charge(&self.symbols, pc, user, cause, until - from, instructions);
         }
@@ -327,6 +321,16 @@ impl Observers {
     pub(crate) fn space(&mut self, space: u32, cycle: u64) {
         if let Some(context) = self.symbols.space(space) {
             self.set_context(context, cycle);
+        }
+    }
+
+    /// A kernel other than pagewalk's goes to `pc` in user mode, which may be the first instruction of a program.
+    pub(crate) fn begins(&mut self, pc: u32) {
+        if let Some(path) = self.symbols.begins(pc).map(str::to_owned) {
+            if let Some(profile) = &mut self.profile {
+                profile.close();
+            }
+            self.symbols.set_command(&path);
         }
     }
 

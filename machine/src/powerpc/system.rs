@@ -76,6 +76,7 @@ pub fn rfi(m: &mut Processor, _: &Operands) -> Outcome {
     m.close_watch();
     m.settle();
     exception::leave(&mut m.registers);
+    m.note_program();
     m.begin_watch();
     m.predictor.context_changed();
     Ok(m.mode_changed(Flow::Jump))

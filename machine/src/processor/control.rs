@@ -6,6 +6,7 @@ use crate::memory::Notice;
 use crate::mmu::Translation;
 use crate::observe::Counters;
 use crate::observe::observers::Scene;
+use crate::processor::msr;
 
 impl Processor {
     /// Carries out a write to the control device.
@@ -49,6 +50,15 @@ impl Processor {
             self.close_watch_in_line();
             self.observers.space(space, self.hot.cycles);
             self.heed_listener();
+        }
+    }
+
+    /// An `rfi` may go to the first instruction of a program. On boards of foreign kernels, which do not write COMMAND,
+    /// this tells the observers which one runs.
+    pub(crate) fn note_program(&mut self) {
+        let registers = &self.registers;
+        if self.config.board.is_foreign() && registers.msr & msr::PR != 0 {
+            self.observers.begins(registers.pc);
         }
     }
 
