@@ -103,6 +103,16 @@ static void switch_off(struct async *async)
 		waitq_remove(&async->hook[--async->hooks].waiter);
 }
 
+void async_requeue(struct file *file)
+{
+	struct async *async = file->async;
+
+	if (!async || !async->hooks)
+		return;
+	switch_off(async);
+	file_poll(file, &async->table);
+}
+
 static struct async *async_of(struct file *file)
 {
 	if (!file->async) {
@@ -174,4 +184,5 @@ void async_forget(struct file *file)
 {
 	switch_off(file->async);
 	kfree(file->async);
+	file->async = NULL;	/* others run before the file's end, and may send it urgent data */
 }

@@ -91,10 +91,15 @@ static unsigned item_poll(struct item *item, struct poll_table *table)
 	return file_poll(item->file, table) & (item->event.events | POLLERR | POLLHUP) & ~PRIVATE_BITS;
 }
 
+static void leave_queues(struct item *item)
+{
+	while (item->hooks)
+		waitq_remove(&item->hook[--item->hooks].waiter);
+}
+
 static void remove_item(struct item *item)
 {
-	for (u32 h = 0; h < item->hooks; h++)
-		waitq_remove(&item->hook[h].waiter);
+	leave_queues(item);
 	list_del(&item->ready_link);
 	list_del(&item->watch_link);
 	list_del(&item->link);
@@ -112,6 +117,19 @@ void epoll_forget(struct file *file)
 		remove_item(list_first_entry(&file->watches, struct item, watch_link));
 		if (++removed % WINDOW_STEPS == 0)
 			preemption_point();
+	}
+}
+
+void epoll_requeue(struct file *file)
+{
+	struct item *item;
+	u32 looked_at = 0;
+
+	list_for_each_entry(item, &file->watches, watch_link) {
+		interrupt_window_at(++looked_at);
+		leave_queues(item);
+		if (item_poll(item, &item->table))
+			make_ready(item);
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <abi/socket.h>
 #include <anon.h>
 #include <arch.h>
+#include <async.h>
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -118,6 +119,14 @@ void socket_release(struct socket *socket)
 	waitq_detach(&socket->accepting);
 	waitq_detach(&socket->room);
 	kfree(socket);
+}
+
+void socket_requeue(struct socket *socket)
+{
+	if (!socket->file)
+		return;
+	epoll_requeue(socket->file);
+	async_requeue(socket->file);
 }
 
 static struct file *file_of(struct socket *socket, u32 flags)

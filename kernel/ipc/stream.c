@@ -112,6 +112,7 @@ void connection_join(struct connection *connection, struct socket *first, struct
 	connection->side[1].owner = second;
 	first->end = 0;
 	second->end = 1;
+	socket_requeue(first);
 }
 
 void stream_leave(struct socket *socket)

@@ -17,6 +17,7 @@ void unix_connect(struct unix_socket *u, struct unix_socket *to)
 	u->peer_gone = false;
 	if (to)
 		list_add(&u->sender_link, &to->senders);
+	socket_requeue(u->socket);
 }
 
 void unix_connect_both(struct unix_socket *a, struct unix_socket *b)

@@ -9,6 +9,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -338,6 +339,69 @@ static void exclusive_is_not_for_epolls(void)
 	MUST(epoll_ctl(outer, EPOLL_CTL_ADD, ends[0], &event));
 }
 
+static socklen_t name_of(int socket, struct sockaddr *name)
+{
+	socklen_t size = sizeof(struct sockaddr_un);
+
+	MUST(getsockname(socket, name, &size));
+	return size;
+}
+
+/* A socket that an epoll has is connected: then its data is reported. */
+static void a_later_connection(void)
+{
+	static const struct { int family, type; } kinds[] = {
+		{ AF_UNIX, SOCK_STREAM }, { AF_UNIX, SOCK_SEQPACKET }, { AF_INET, SOCK_STREAM },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		int set = (int)MUST(epoll_create1(0)), other;
+		int listener = (int)MUST(socket(kinds[i].family, kinds[i].type, 0));
+		int client = (int)MUST(socket(kinds[i].family, kinds[i].type, 0));
+		struct epoll_event event = { .events = EPOLLIN }, got;
+		struct sockaddr_un name;
+
+		if (kinds[i].family == AF_UNIX)
+			MUST(bind(listener, (struct sockaddr *)&(struct sockaddr_un){ .sun_family = AF_UNIX }, 2));
+		MUST(listen(listener, 1));
+		MUST(epoll_ctl(set, EPOLL_CTL_ADD, client, &event));
+		MUST(epoll_wait(set, &got, 1, 0));
+		MUST(connect(client, (struct sockaddr *)&name, name_of(listener, (struct sockaddr *)&name)));
+		other = (int)MUST(accept(listener, NULL, NULL));
+		CHECK_EQUAL(epoll_wait(set, &got, 1, 0), 0);
+		CHECK_EQUAL(write(other, "x", 1), 1);
+		CHECK_EQUAL(epoll_wait(set, &got, 1, 10000), 1);
+		CHECK_EQUAL(got.events, EPOLLIN);
+		MUST(close(client));
+		MUST(close(other));
+		MUST(close(listener));
+		MUST(close(set));
+	}
+}
+
+/* A datagram socket gets a receiver after an epoll has got the socket: then the receiver's room is reported. */
+static void a_later_receiver(void)
+{
+	int set = (int)MUST(epoll_create1(0)), sender = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0));
+	int receiver = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0));
+	struct epoll_event event = { .events = EPOLLOUT }, got;
+	struct sockaddr_un name;
+	int sent = 0;
+	char byte;
+
+	MUST(bind(receiver, (struct sockaddr *)&(struct sockaddr_un){ .sun_family = AF_UNIX }, 2));
+	MUST(epoll_ctl(set, EPOLL_CTL_ADD, sender, &event));
+	MUST(connect(sender, (struct sockaddr *)&name, name_of(receiver, (struct sockaddr *)&name)));
+	while (send(sender, "x", 1, MSG_DONTWAIT) == 1)
+		sent++;
+	CHECK_EQUAL(errno, EAGAIN);
+	CHECK_EQUAL(epoll_wait(set, &got, 1, 0), 0);
+	while (sent--)
+		CHECK_EQUAL(read(receiver, &byte, 1), 1);
+	CHECK_EQUAL(epoll_wait(set, &got, 1, 10000), 1);
+	CHECK_EQUAL(got.events, EPOLLOUT);
+}
+
 /* One epoll in 501 others: Linux refuses so many paths for one wake-up. */
 static void many_ways_up(void)
 {
@@ -353,7 +417,7 @@ static void many_ways_up(void)
 
 static const struct test_case cases[] = {
 	CASE(exclusive_is_not_for_epolls),
-	CASE(many_ways_up),
+	CASE(many_ways_up), CASE(a_later_connection), CASE(a_later_receiver),
 	CASE(signal_for_readiness), CASE(epolls_in_epolls),
 	CASE(poll_pipe), CASE(poll_writer_without_reader), CASE(poll_waits), CASE(poll_is_interrupted),
 	CASE(select_sets), CASE(select_wide), CASE(poll_many), CASE(pselect_mask), CASE(epoll_level_and_edge),
