@@ -23,6 +23,23 @@ static int make_tables(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 	return 0;
 }
 
+/* Frees the tables of [start, end) that no area needs: those that make_tables() created. */
+static void unmake_tables(struct mm *mm, uaddr_t start, uaddr_t end)
+{
+	u32 areas = 0;
+
+	for (struct vma *vma = mm_find(mm, start); start < end; vma = mm_next(vma)) {
+		uaddr_t stop = vma ? MIN(vma->start, end) : end;
+
+		interrupt_window_at(++areas);
+		if (start < stop)
+			tables_trim(mm, start, stop);
+		if (!vma)
+			break;
+		start = vma->end;
+	}
+}
+
 /* Moves the entries of [from, from + size) to the same offsets from `to`, whose tables exist. */
 static void move_entries(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 {
@@ -74,7 +91,7 @@ static uaddr_t remap_move(struct mm *mm, uaddr_t from, u32 size, uaddr_t to, u32
 		return (uaddr_t)-ENOMEM;
 	if (make_tables(mm, from, to, MIN(size, new_size))) {
 		vma_free(twin);
-		tables_trim(mm, to, to + new_size);
+		unmake_tables(mm, to, to + new_size);
 		return (uaddr_t)-ENOMEM;
 	}
 	/* From here on nothing fails. */

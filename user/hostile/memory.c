@@ -366,6 +366,52 @@ static void names_leave_memory(void)
 	CHECK_EQUAL(test_in_child(make_names, NULL), 0);
 }
 
+#define TABLE (4u << 20)        /* what a page table covers */
+#define TABLES 12u
+
+static size_t free_pages(void)
+{
+	char text[1024];
+	const char *at;
+	int kilobytes;
+
+	test_read_file("/proc/meminfo", text, sizeof(text));
+	at = strstr(text, "MemFree:");
+	CHECK(at && sscanf(at, "MemFree: %d", &kilobytes) == 1);
+	return (size_t)kilobytes / 4;
+}
+
+/* Moves a page in each of many tables to and fro, past an area, with one free page less each time. */
+static int move_without_memory(void *argument)
+{
+	const size_t size = TABLES * TABLE, most = 1u << 30;
+	char *from = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *hog = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *to = from + size;
+	size_t taken = 0;
+
+	CHECK(from != MAP_FAILED && hog != MAP_FAILED);
+	for (size_t at = 0; at < size; at += TABLE)
+		from[at] = 1;
+	while (free_pages() > 3 * TABLES)
+		for (int i = 0; i < 16; i++, taken += PAGE)
+			hog[taken] = 1;
+	for (; taken < most; taken += PAGE) {
+		hog[taken] = 1;
+		MUST(munmap(to, size));
+		CHECK(mmap(to + TABLE, PAGE, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+		CHECK(mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
+		CHECK(mremap(to, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, from) == from);
+	}
+	return argument != NULL;
+}
+
+/* A process is killed in an mremap that finds no memory for its last page tables. */
+static void a_move_without_memory(void)
+{
+	CHECK_EQUAL(test_in_child(move_without_memory, NULL), 1000 + SIGKILL);
+}
+
 static const struct test_case cases[] = {
 	CASE(locks_are_limited),
 	CASE(epoll_items_are_limited),
@@ -377,6 +423,7 @@ static const struct test_case cases[] = {
 	CASE(sets_leave_memory),
 	CASE(segments_leave_memory),
 	CASE(names_leave_memory),
+	CASE(a_move_without_memory),
 };
 
 ATTACK_MAIN("memory", cases)
