@@ -152,6 +152,11 @@ static void areas_join(struct vma *a, struct vma *b)
 
 	vma_unlink(b);
 	vma_free(b);
+	/* A truncation that goes area by area (zap.c) may be done with a, but not with b: it looks at both again. */
+	if (a->inode) {
+		list_del(&a->mapping);
+		list_add_tail(&a->mapping, &a->inode->mappings);
+	}
 	a->mm->total_pages += (end - a->end) >> PAGE_SHIFT;
 	a->end = end;
 	rb_stale(&a->node);

@@ -218,6 +218,18 @@ static int copy_area(struct forking *f, struct vma *vma)
 	return vma->flags & VM_WIPEONFORK ? 0 : copy_pages(f, vma);
 }
 
+/*
+ * For a fork that fails: a table that the child shares may have entries for areas that it did not get. It leaves the
+ * table before others run, since it would be the table's only owner when the parent gets a copy.
+ */
+static void leave_all_tables(struct mm *child)
+{
+	for (struct vma *vma = mm_first(child); vma; vma = mm_next(vma)) {
+		interrupt_window();
+		tables_leave(vma);
+	}
+}
+
 struct mm *mm_fork(struct mm *parent)
 {
 	struct mm *child = mm_create();
@@ -252,7 +264,8 @@ struct mm *mm_fork(struct mm *parent)
 		interrupt_window();
 		if (!(vma->flags & VM_DONTFORK))
 			error = copy_area(&f, vma);
-		fork_pause(&f);
+		if (!error)
+			fork_pause(&f);
 	}
 	/* The parent's private pages are read-only now: no cached entry may still permit a write. */
 	parent->flush_reason = SHOOTDOWN_FORK;
@@ -260,6 +273,8 @@ struct mm *mm_fork(struct mm *parent)
 		flush_copied(&f);
 	else
 		flush->whole(parent);
+	if (error)
+		leave_all_tables(child);
 	check_tree(parent, "fork");
 	check_tree(child, "fork");
 	current->next_mm = NULL;

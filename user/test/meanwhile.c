@@ -412,6 +412,42 @@ static void a_fork_during_a_truncation(void)
 	CHECK_EQUAL(test_wait(child), 0);
 }
 
+static int wakes;
+
+/* After some parts of the truncation. */
+static int join_areas(void)
+{
+	return ++wakes == 12 && madvise(mapped[0] + MAPPED_SIZE, MAPPED_SIZE, MADV_DODUMP) == 0;
+}
+
+/* A file that many areas map is truncated. The first area, which is done, is joined with the last one, which is not: no
+ * page stays in it. */
+static void areas_join_during_a_truncation(void)
+{
+	int fd = (int)MUST(memfd_create("mapped", 0));
+	pthread_t thread;
+
+	MUST(ftruncate(fd, 2 * MAPPED_SIZE));
+	for (int i = 0; i < MAPPED_AREAS; i++) {
+		mapped[i] = mmap(NULL, i ? MAPPED_SIZE : 2 * MAPPED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		CHECK(mapped[i] != MAP_FAILED);
+		memset(mapped[i], 1, i ? MAPPED_SIZE : 2 * MAPPED_SIZE);
+	}
+	/* Cuts the first area in two: the upper one is now the last that maps the file. */
+	MUST(madvise(mapped[0] + MAPPED_SIZE, MAPPED_SIZE, MADV_DONTDUMP));
+	wakes = 0;
+	thread = start_acting(join_areas);
+	act.waits = 2;
+	MUST(ftruncate(fd, 0));
+	MUST(ftruncate(fd, 2 * MAPPED_SIZE));
+	while (!act.done)
+		sleep_us(100);
+	pthread_join(thread, NULL);
+	all_zero();
+	for (unsigned int at = MAPPED_SIZE; at < 2 * MAPPED_SIZE; at += PAGE)
+		CHECK_EQUAL(mapped[0][at], 0);
+}
+
 static void catch_signal(int number)
 {
 	(void)number;
@@ -472,10 +508,71 @@ static void a_signal_while_the_leader_ends(void)
 	}
 }
 
+#define FORK_ALLOCATIONS 50
+
+static char *pages;
+static volatile int forked;
+
+static int write_page(void)
+{
+	pages[3 * PAGE]++;
+	return forked;
+}
+
+/* Allocation number n from now on fails: it may be one of the next call of this. */
+static void fail_allocation(int file, int n)
+{
+	char number[12];
+	int size = snprintf(number, sizeof(number), "%d", n);
+
+	while (pwrite(file, number, (size_t)size, 0) != size)
+		CHECK_EQUAL(errno, ENOMEM);
+}
+
+/* A fork that shares page tables fails between two areas of one table. Before the child has given up what it got,
+ * another thread of the parent writes to the second area, for which the parent gets a table of its own. */
+static void a_fork_that_fails_halfway(void)
+{
+	const unsigned int size = 8 * MB, table = 4 * MB;
+	pthread_t thread;
+	char *memory;
+	pid_t child;
+	int file = open("/proc/failalloc", O_WRONLY);
+
+	if (file < 0 || !store_policy("fork.tables=share"))
+		return;
+	memory = mmap(NULL, size + 3 * table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(memory != MAP_FAILED);
+	memset(memory, 1, size);
+	/* Areas with a hole between them, in a table of their own. */
+	pages = (char *)(((unsigned long)memory + size + 2 * table - 1) & ~(unsigned long)(table - 1));
+	memset(pages, 1, 8 * PAGE);
+	MUST(munmap(pages + 2 * PAGE, PAGE));
+	MUST(munmap(memory + size, pages - memory - size));
+	thread = start_acting(write_page);
+	act.waits = 2;
+	/* The other thread's faults allocate too. */
+	for (int n = 1; n < FORK_ALLOCATIONS; n++) {
+		fail_allocation(file, n);
+		child = fork();
+		if (child == 0)
+			_exit(0);
+		CHECK(child > 0 || errno == ENOMEM || errno == EAGAIN);
+		if (child > 0)
+			CHECK_EQUAL(test_wait(child), 0);
+	}
+	fail_allocation(file, 0);
+	close(file);
+	forked = 1;
+	pthread_join(thread, NULL);
+	CHECK(store_policy("fork.tables=copy"));
+}
+
 static const struct test_case cases[] = {
 	CASE(a_write_into_a_fork), CASE(a_stack_grows_into_a_mapping), CASE(an_mprotect_that_joins_areas),
 	CASE(a_signal_while_the_leader_ends), CASE(a_munmap_that_fails_halfway), CASE(a_heap_that_two_make_smaller),
 	CASE(a_stack_where_munmap_has_been), CASE(a_fork_during_a_truncation),
+	CASE(areas_join_during_a_truncation), CASE(a_fork_that_fails_halfway),
 };
 
 TEST_MAIN("meanwhile", cases)
