@@ -90,6 +90,8 @@ int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice)
  */
 int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags)
 {
+	u32 areas = 0;
+
 	size = ALIGN_UP(size, PAGE_SIZE);
 	if (flags & ~(u32)(MS_ASYNC | MS_INVALIDATE | MS_SYNC) || (flags & MS_ASYNC && flags & MS_SYNC) ||
 	    address % PAGE_SIZE)
@@ -98,8 +100,8 @@ int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags)
 		return 0;
 	if (!range_ok(address, size) || !areas_cover(mm, address, address + size))
 		return -ENOMEM;
-	for (struct vma *vma = mm_find(mm, address); vma && vma->start < address + size; vma = mm_next(vma)) {
-		interrupt_window();
+	for (struct vma *vma = mm_find(mm, address); vma && vma->start < address + size;
+	     vma = area_after(vma, ++areas)) {
 		if (flags & MS_INVALIDATE && vma->flags & VM_LOCKED)
 			return -EBUSY;
 		if (flags & (MS_ASYNC | MS_SYNC) && vma->inode && vma->flags & VM_SHARED && vma->flags & VM_WRITE)

@@ -208,12 +208,22 @@ int areas_mark(struct mm *mm, uaddr_t start, uaddr_t end, u32 set, u32 clear)
 	return 0;
 }
 
+struct vma *area_after(struct vma *vma, u32 passed)
+{
+	struct mm *mm = vma->mm;
+	uaddr_t end = vma->end;
+
+	if (passed % WINDOW_STEPS || !preemption_due())
+		return mm_next(vma);
+	preemption_point();
+	return mm_find(mm, end);
+}
+
 bool areas_cover(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	u32 areas = 0;
 
-	for (struct vma *vma = mm_find(mm, start); vma && vma->start <= start; vma = mm_next(vma)) {
-		interrupt_window_at(++areas);
+	for (struct vma *vma = mm_find(mm, start); vma && vma->start <= start; vma = area_after(vma, ++areas)) {
 		start = vma->end;
 		if (start >= end)
 			return true;

@@ -83,7 +83,9 @@ struct frame *mm_frame_present(struct mm *mm, uaddr_t address)
 	return frame;
 }
 
-/* Copies one piece, page by page. Returns the bytes copied, or an error if there were none. */
+/*
+ * Copies one piece, page by page, between which others run. Returns the bytes copied, or an error if there were none.
+ */
 static long foreign_move(struct mm *mm, uaddr_t address, size_t size, struct iter *it, bool write)
 {
 	long done = 0;
@@ -107,6 +109,10 @@ static long foreign_move(struct mm *mm, uaddr_t address, size_t size, struct ite
 		done += n;
 		address += (u32)n;
 		size -= (size_t)n;
+		preemption_point();
+		it->unwindowed = 0;
+		if (signal_fatal_pending())
+			break;
 	}
 	return done;
 }

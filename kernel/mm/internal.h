@@ -37,7 +37,9 @@ struct vma *vma_merge(struct vma *vma);
 int areas_cut(struct mm *mm, uaddr_t start, uaddr_t end);
 /* Sets and clears flags of the areas in [start, end), splitting them as needed. -EINVAL: an area may not have them. */
 int areas_mark(struct mm *mm, uaddr_t start, uaddr_t end, u32 set, u32 clear);
-/* Whether areas cover all of [start, end). */
+/* The next area, in a loop that has passed so many. Others may run before, and change areas. */
+struct vma *area_after(struct vma *vma, u32 passed);
+/* Whether areas cover all of [start, end). Others may run meanwhile. */
 bool areas_cover(struct mm *mm, uaddr_t start, uaddr_t end);
 bool range_free(struct mm *mm, uaddr_t start, uaddr_t end);
 /* An address for size bytes, near the hint if that is free; 0: none. */

@@ -139,10 +139,5 @@ long sys_munlockall(void)
 	struct mm *mm = current->mm;
 
 	mm->lock_future = false;
-	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
-		interrupt_window();
-		vma->flags &= ~VM_LOCKED;
-		vma = vma_merge(vma);
-	}
-	return 0;
+	return areas_mark(mm, PAGE_SIZE, USER_END, 0, VM_LOCKED);
 }

@@ -5,7 +5,9 @@
 #include <fs.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <signal.h>
 #include <text.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -32,18 +34,28 @@ static void show_name(struct mm *mm, const struct vma *vma, struct text *text)
 	kfree(buffer);
 }
 
+static void show_area(struct mm *mm, const struct vma *vma, struct text *text)
+{
+	const struct inode *inode = vma->file ? vma->file->inode : NULL;
+
+	text_printf(text, "%08x-%08x %c%c%c%c %08x %02x:%02x %llu ", vma->start, vma->end,
+		    vma->flags & VM_READ ? 'r' : '-', vma->flags & VM_WRITE ? 'w' : '-',
+		    vma->flags & VM_EXEC ? 'x' : '-', vma->flags & VM_SHARED ? 's' : 'p',
+		    inode ? vma->first_page << PAGE_SHIFT : 0, inode ? MAJOR(inode_dev(inode)) : 0,
+		    inode ? MINOR(inode_dev(inode)) : 0, inode ? inode->ino : 0);
+	show_name(mm, vma, text);
+	text_puts(text, "\n");
+}
+
 void mm_show_maps(struct mm *mm, struct text *text)
 {
-	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
-		const struct inode *inode = vma->file ? vma->file->inode : NULL;
+	uaddr_t next = 0;
+	struct vma *vma;
 
-		text_printf(text, "%08x-%08x %c%c%c%c %08x %02x:%02x %llu ", vma->start, vma->end,
-			    vma->flags & VM_READ ? 'r' : '-', vma->flags & VM_WRITE ? 'w' : '-',
-			    vma->flags & VM_EXEC ? 'x' : '-', vma->flags & VM_SHARED ? 's' : 'p',
-			    inode ? vma->first_page << PAGE_SHIFT : 0, inode ? MAJOR(inode_dev(inode)) : 0,
-			    inode ? MINOR(inode_dev(inode)) : 0, inode ? inode->ino : 0);
-		show_name(mm, vma, text);
-		text_puts(text, "\n");
+	while ((vma = mm_find(mm, next)) && !signal_fatal_pending()) {
+		next = vma->end;
+		show_area(mm, vma, text);
+		preemption_point();
 	}
 }
 

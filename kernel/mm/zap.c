@@ -125,22 +125,29 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 {
 	struct vma *vma;
 	uaddr_t start, end;
+	u32 areas = 0;
 
-	list_for_each_entry(vma, &inode->mappings, mapping)
+	list_for_each_entry(vma, &inode->mappings, mapping) {
+		interrupt_window_at(++areas);
 		if (part_of_file(vma, first, last, &start, &end))
 			flush->hide(vma->mm, start, end);
+	}
 	list_for_each_entry(vma, &inode->mappings, mapping) {
 		interrupt_window();
 		vma->mm->flush_reason = SHOOTDOWN_TRUNCATE;
 		if (part_of_file(vma, first, last, &start, &end))
 			flush->range(vma->mm, start, end);
 	}
-	list_for_each_entry(vma, &inode->mappings, mapping)
+	list_for_each_entry(vma, &inode->mappings, mapping) {
+		interrupt_window_at(++areas);
 		if (part_of_file(vma, first, last, &start, &end))
 			zap_unflushed(vma, start, end);
-	list_for_each_entry(vma, &inode->mappings, mapping)
+	}
+	list_for_each_entry(vma, &inode->mappings, mapping) {
+		interrupt_window_at(++areas);
 		if (part_of_file(vma, first, last, &start, &end))
 			check_range(vma->mm, start, end, "truncation");
+	}
 }
 
 /* Up to this many areas, a part of the file is removed from all of them at once. */

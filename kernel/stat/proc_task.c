@@ -242,8 +242,13 @@ static int comm_store(struct task *task, const char *name, size_t size)
 
 static void maps_show(struct text *out, struct task *task)
 {
-	if (task->mm)
-		mm_show_maps(task->mm, out);
+	struct mm *mm = task->mm;
+
+	if (!mm)
+		return;
+	mm_get(mm);
+	mm_show_maps(mm, out);
+	mm_put(mm);
 }
 
 static void mounts_of_show(struct text *out, struct task *task)

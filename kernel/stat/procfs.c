@@ -9,6 +9,7 @@
 #include <process.h>
 #include <procfs.h>
 #include <task.h>
+#include <window.h>
 
 #define STORE_MAX 4096u	/* bytes of one write to a file of /proc */
 
@@ -292,6 +293,26 @@ static int proc_open(struct file *file)
 	return task && !may_trace(task) ? -EACCES : 0;
 }
 
+/* Copies text page by page, between which others run. */
+static long give_text(struct iter *it, const char *from, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size && it->left) {
+		size_t part = MIN(size - done, (size_t)PAGE_SIZE);
+		long n = iter_write(it, from + done, part);
+
+		if (n < 0)
+			return done ? (long)done : n;
+		done += (size_t)n;
+		if ((size_t)n < part)
+			break;
+		preemption_point();
+		it->unwindowed = 0;
+	}
+	return (long)done;
+}
+
 /* Generates the text at the first read, and again at a read from the start. */
 static long proc_read(struct file *file, struct iter *it, u64 *position)
 {
@@ -308,7 +329,7 @@ static long proc_read(struct file *file, struct iter *it, u64 *position)
 	if (at >= shown->text.len)
 		return 0;
 	shown->users++;
-	n = iter_write(it, shown->text.buffer + at, shown->text.len - (size_t)at);
+	n = give_text(it, shown->text.buffer + at, shown->text.len - (size_t)at);
 	shown_put(shown);
 	if (n > 0)
 		*position = at + (u64)n;

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -316,9 +317,44 @@ static void mark_small(void)
 	MUST(madvise(mapping, SMALL_SIZE, MADV_DONTDUMP));
 }
 
+/* Copies one piece again and again. */
+static void copy_foreign(void)
+{
+	static char data[MB];
+	struct iovec from[SIZE / MB], to[SIZE / MB];
+
+	for (unsigned i = 0; i < SIZE / MB; i++) {
+		from[i] = (struct iovec){ (char *)mapping + i * MB, MB };
+		to[i] = (struct iovec){ data, MB };
+	}
+	CHECK_EQUAL(process_vm_readv(getpid(), to, SIZE / MB, from, SIZE / MB, 0), SIZE);
+}
+
 static void unmap_tables(void)
 {
 	MUST(munmap(mapping, TABLES_SIZE));
+}
+
+static void read_maps(void)
+{
+	static char text[MB];
+	int fd = (int)MUST(open("/proc/self/maps", O_RDONLY));
+
+	CHECK(read(fd, text, sizeof(text)) > 4000 * 40);
+	MUST(close(fd));
+}
+
+static void lock_small(void)
+{
+	MUST(mlock2(mapping, SMALL_SIZE, MLOCK_ONFAULT));
+	MUST(munlock(mapping, SMALL_SIZE));
+	MUST(mlockall(MCL_CURRENT | MCL_ONFAULT));
+	MUST(munlockall());
+}
+
+static void synchronise_small(void)
+{
+	MUST(msync(mapping, SMALL_SIZE, MS_SYNC));
 }
 
 /* Other things with much behind one descriptor. -------------------------------------------------------------------- */
@@ -537,6 +573,7 @@ static const struct {
 	{ "memory: mprotect", private_memory, protect_long },
 	{ "memory: munmap", private_memory, unmap_long },
 	{ "memory: madvise", private_memory, discard_long },
+	{ "memory: process_vm_readv", private_memory, copy_foreign },
 	{ "memory: exec", private_memory, exec_hello },
 	{ "memory: the end", private_memory, nothing },
 	{ "threads: mmap over it", private_memory_of_two, map_over_long },
@@ -552,6 +589,9 @@ static const struct {
 	{ "small areas: mmap over them", small_areas, map_over_small },
 	{ "small areas: mprotect", small_areas, protect_small },
 	{ "small areas: madvise", small_areas, mark_small },
+	{ "small areas: locking", small_areas, lock_small },
+	{ "small areas: msync", small_areas, synchronise_small },
+	{ "small areas: /proc/self/maps", small_areas, read_maps },
 	{ "small areas: the end", small_areas, nothing },
 	{ "tables: fork, tables shared", many_tables, fork_sharing },
 	{ "tables: fork", many_tables, fork_once },
