@@ -7,6 +7,7 @@
 
 #include <board.h>
 #include <signal.h>
+#include <window.h>
 
 /* Shows a character to the user of the terminal. */
 static void show_character(struct tty *tty, u8 c)
@@ -15,6 +16,16 @@ static void show_character(struct tty *tty, u8 c)
 		pty_putc(tty->pty, c);
 	else
 		uart_putc((char)c);
+}
+
+/*
+ * Between two pieces of work on a long line. Only the console's characters come by an interrupt, which must not come
+ * between.
+ */
+static void line_window(const struct tty *tty, u32 step)
+{
+	if (tty->pty)
+		interrupt_window_at(step);
 }
 
 /* A disabled control character is 0. */
@@ -139,6 +150,7 @@ static void erase_word(struct tty *tty)
 	bool in_word = false;
 
 	while (tty->head != tty->committed) {
+		line_window(tty, tty->head);
 		u8 c = (u8)tty->ring[(tty->head - 1) % RING];
 		bool blank = c == ' ' || c == '\t';
 
@@ -153,7 +165,7 @@ static void erase_line(struct tty *tty)
 {
 	if (tty_local(tty, ECHOKE) && tty_local(tty, ECHOE)) {
 		while (erase_one(tty))
-			;
+			line_window(tty, tty->head);
 		return;
 	}
 	tty->head = tty->committed;
@@ -166,8 +178,11 @@ static void reprint_line(struct tty *tty)
 {
 	echo_character(tty, tty->settings.cc[VREPRINT]);
 	tty_put(tty, '\n');
-	for (u32 at = tty->committed; at != tty->head; at++)
+	/* What does not fit is not shown. Each character typed may show thousands. */
+	for (u32 at = tty->committed; at != tty->head && (!tty->pty || pty_room(tty->pty)); at++) {
+		line_window(tty, at);
 		echo_character(tty, (u8)tty->ring[at % RING]);
+	}
 }
 
 void tty_flush_input(struct tty *tty)

@@ -12,7 +12,9 @@
 #include <lib.h>
 #include <poll.h>
 #include <signal.h>
+#include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 struct list_head ptys = LIST_HEAD_INIT(ptys);
 u32 pty_count;
@@ -111,6 +113,9 @@ static bool pty_accepts(const struct pty *pty)
 	return tty->head - tty->tail < RING || tty->committed == tty->tail;
 }
 
+/* Others run, and a signal ends a write early, after each so many bytes. */
+#define TYPED_TOGETHER 32u
+
 static long ptmx_write(struct file *file, struct iter *it, u64 *position)
 {
 	struct pty *pty = file->data;
@@ -131,6 +136,11 @@ static long ptmx_write(struct file *file, struct iter *it, u64 *position)
 			return done ? done : n;
 		tty_input(&pty->tty, c);
 		done++;
+		if ((size_t)done % TYPED_TOGETHER == 0 && it->left) {
+			preemption_point();
+			if (signal_pending())
+				break;
+		}
 	}
 	return done;
 }

@@ -12,6 +12,7 @@
 #include <lib.h>
 #include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #define SECTOR 512u
 
@@ -103,6 +104,9 @@ static long ramdisk_transfer(struct disk *disk, struct iter *it, u64 *position, 
 		done += got;
 		*position += (u64)got;
 		if ((size_t)got < n)
+			break;
+		preemption_point();
+		if (it->left && signal_pending())
 			break;
 	}
 	return done;

@@ -105,7 +105,7 @@ static long read_line(struct tty *tty, struct iter *it)
 
 			if (n <= 0)
 				return done ? done : n;
-			done++;
+			interrupt_window_at((u32)++done);
 		}
 		if (entry & (ENTRY_EOF | ENTRY_END))
 			break;
@@ -123,7 +123,7 @@ static long read_raw(struct tty *tty, struct iter *it)
 
 		if (n <= 0)
 			return done ? done : n;
-		done++;
+		interrupt_window_at((u32)++done);
 	}
 	return done;
 }
@@ -196,8 +196,8 @@ static size_t output_room(const struct tty *tty)
 	return tty->pty ? pty_room(tty->pty) / EXPANSION : TRANSFER_MAX;
 }
 
-/* A signal ends a write early after each so many bytes. */
-#define SIGNAL_BYTES 2048
+/* Others run, and a signal ends a write early, after each so many bytes. */
+#define WRITTEN_TOGETHER 2048
 
 static bool tty_writable(const struct tty *tty)
 {
@@ -207,7 +207,7 @@ static bool tty_writable(const struct tty *tty)
 long tty_write(struct file *file, struct iter *it, u64 *position)
 {
 	struct tty *tty = file->data;
-	long done = 0, result;
+	long done = 0, together = 0, result;
 	char chunk[128];
 
 	(void)position;
@@ -232,8 +232,14 @@ long tty_write(struct file *file, struct iter *it, u64 *position)
 		for (long i = 0; i < n; i++)
 			tty_put(tty, (u8)chunk[i]);
 		done += n;
-		interrupt_window();
-		if (done % SIGNAL_BYTES == 0 && signal_pending())
+		together += n;
+		if (together < WRITTEN_TOGETHER) {
+			interrupt_window();
+			continue;
+		}
+		together = 0;
+		preemption_point();
+		if (signal_pending())
 			break;
 	}
 	return done;

@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/msg.h>
@@ -29,6 +30,7 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -500,7 +502,31 @@ static void unmount_deep_tree(void)
 	MUST(umount(folder));
 }
 
+/* Lines of 4095 characters: shown again, erased in three ways, read in one. */
+static void edit_long_lines(void)
+{
+	static const char edits[] = { 18, 23, 21 };
+	static char line[4096];
+	int controller = (int)MUST(posix_openpt(O_RDWR | O_NOCTTY)), terminal;
+
+	MUST(grantpt(controller));
+	MUST(unlockpt(controller));
+	terminal = (int)MUST(open(ptsname(controller), O_RDWR | O_NOCTTY));
+	memset(line, 'a', sizeof(line));
+	for (size_t i = 0; i < sizeof(edits); i++) {
+		line[sizeof(line) - 1] = edits[i];
+		CHECK_EQUAL(write(controller, line, sizeof(line)), sizeof(line));
+		MUST(ioctl(terminal, TCFLSH, TCIFLUSH));
+	}
+	line[sizeof(line) - 1] = '\n';
+	CHECK_EQUAL(write(controller, line, sizeof(line)), sizeof(line));
+	CHECK_EQUAL(read(terminal, line, sizeof(line)), sizeof(line));
+	close(controller);
+	close(terminal);
+}
+
 static const struct test_case calls[] = {
+	CASE(edit_long_lines),
 	CASE(transfer),
 	CASE(make_random),
 	CASE(write_and_truncate),

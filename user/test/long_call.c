@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -113,6 +114,18 @@ static int punch(void *argument)
 	return 0;
 }
 
+/* The line is full, so the rest is dropped. */
+static int type_at_a_terminal(void *argument)
+{
+	int fd = (int)MUST(posix_openpt(O_RDWR | O_NOCTTY));
+	void *at = map(HUGE, PROT_READ, 0);
+
+	(void)argument;
+	for (;;)
+		MUST(write(fd, at, HUGE));
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void *);
@@ -126,6 +139,7 @@ static const struct {
 	{ "populate", populate, 50 * TAKEN_NS },
 	{ "seek", seek, TAKEN_NS },
 	{ "punch", punch, TAKEN_NS },
+	{ "type_at_a_terminal", type_at_a_terminal, TAKEN_NS },
 };
 #define ENDLESS (sizeof(endless) / sizeof(endless[0]))
 

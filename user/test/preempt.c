@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -17,6 +18,7 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -502,6 +504,59 @@ static void read_all(void)
 	CHECK_EQUAL(read(pair[0], data, sizeof(data)), sizeof(data));
 }
 
+/* Terminals and disks. --------------------------------------------------------------------------------------------- */
+
+static void make_terminal(void)
+{
+	one = (int)MUST(posix_openpt(O_RDWR | O_NOCTTY));
+}
+
+/* A line that is too long, then CTRL-R, each of which shows the line again. */
+static void type_much(void)
+{
+	static char typed[64 << 10];
+
+	memset(typed, 'a', sizeof(typed));
+	memset(typed + PAGE, 18, 200);
+	CHECK_EQUAL(write(one, typed, sizeof(typed)), sizeof(typed));
+}
+
+/* Settings with which the console shows no return at the beginning of a line. */
+static void hide_returns(void)
+{
+	struct termios settings;
+
+	one = (int)MUST(open("/dev/console", O_RDWR | O_NOCTTY));
+	MUST(tcgetattr(one, &settings));
+	settings.c_oflag |= ONOCR;
+	MUST(tcsetattr(one, TCSANOW, &settings));
+	MUST(write(one, "\n", 1));
+}
+
+static void print_much(void)
+{
+	static char returns[256 << 10];
+	struct termios settings;
+
+	memset(returns, '\r', sizeof(returns));
+	CHECK_EQUAL(write(one, returns, sizeof(returns)), sizeof(returns));
+	MUST(tcgetattr(one, &settings));
+	settings.c_oflag &= ~(tcflag_t)ONOCR;
+	MUST(tcsetattr(one, TCSANOW, &settings));
+}
+
+static void open_disk(void)
+{
+	one = (int)MUST(open("/dev/ram0", O_RDWR));
+}
+
+static void read_disk(void)
+{
+	static char data[4 * MB];
+
+	CHECK_EQUAL(read(one, data, sizeof(data)), sizeof(data));
+}
+
 /* Timers of one moment in a process with many threads, none of which takes their signals. --------------------------*/
 
 #define TIMERS 64
@@ -611,6 +666,9 @@ static const struct {
 	{ "pipe: read", fill_pipes, read_all },
 	{ "pipe: close", fill_pipes, close_pair },
 	{ "pipe: close both", fill_pipes, close_other },
+	{ "terminal: typing", make_terminal, type_much },
+	{ "console: printing", hide_returns, print_much },
+	{ "RAM disk: read", open_disk, read_disk },
 	{ "timers: real time", arm_real_timers, spin_till_expiry },
 	{ "timers: processor time", arm_processor_timers, spin_till_expiry },
 	{ "timers: SIGCONT", arm_continuing_timers, spin_till_expiry },
