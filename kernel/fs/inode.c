@@ -130,7 +130,10 @@ int inode_resize(struct inode *inode, u64 size)
 	return 0;
 }
 
-/* Zeroes a range without changing the size; the frames stay. Bytes behind the end are zero already. */
+/*
+ * Zeroes a range without changing the size; the frames stay. Bytes behind the end are zero already. The caller holds
+ * `writing`, so that the file does not become shorter while others run.
+ */
 void inode_punch(struct inode *inode, u64 from, u64 to)
 {
 	u32 page = (u32)(from >> PAGE_SHIFT);
@@ -144,7 +147,7 @@ void inode_punch(struct inode *inode, u64 from, u64 to)
 		u32 first = from > start ? (u32)(from - start) : 0, last = (u32)MIN((u64)PAGE_SIZE, to - start);
 
 		memset((char *)frame_kva(page_find(&inode->pages, page)) + first, 0, last - first);
-		interrupt_window();
+		preemption_point();
 	}
 }
 

@@ -95,7 +95,7 @@ static int walk_restart(struct walk *walk)
 	return 0;
 }
 
-/* Replaces the rest of the walk's path by the link's text followed by `rest`. */
+/* Replaces the rest of the walk's path by the link's text followed by `rest`. Other tasks run before. */
 static int splice_link(struct walk *walk, struct dentry *link, const char **path, const char *rest)
 {
 	size_t tail = strlen(rest);
@@ -104,7 +104,7 @@ static int splice_link(struct walk *walk, struct dentry *link, const char **path
 
 	if (walk->resolve & RESOLVE_NO_SYMLINKS)
 		return -ELOOP;
-	interrupt_window();
+	preemption_point();
 	text = kmalloc(PATH_MAX + tail + 2);
 	if (!text)
 		return -ENOMEM;

@@ -42,6 +42,7 @@ struct walk {
 	u32 resolve;		/* RESOLVE_*: what openat2 forbids */
 	struct dentry *start;	/* the walk must stay below it; referenced; NULL: no limit */
 };
+/* Other tasks may run in walks, where a symbolic link is followed. */
 int walk_parent(struct walk *, int dirfd, const char *path);
 int walk_parent_resolving(struct walk *, int dirfd, const char *path, u32 resolve);
 /* The target of a link of /proc that names an object rather than a path: referenced, or ERR_PTR. */

@@ -33,6 +33,7 @@ struct set {
 	struct waitq wq;
 	struct list_head undos;		/* struct undo */
 	u32 busy;			/* callers that sleep in it */
+	u32 resets;			/* how often SETALL has cleared all adjustments */
 	bool removed;
 	struct sem sem[];
 };
@@ -41,6 +42,7 @@ struct set {
 struct undo {
 	struct list_head of_set, of_task;
 	struct set *set;
+	u32 resets;			/* the set's, when they were made; if it has more, they no longer count */
 	s16 adjust[];
 };
 
@@ -118,6 +120,20 @@ long sys_semget(s32 key, int count, u32 flags)
 	return id;
 }
 
+/* Clears adjustments that no longer count. */
+static void undo_refresh(struct undo *undo)
+{
+	const struct set *set = undo->set;
+
+	if (undo->resets == set->resets)
+		return;
+	undo->resets = set->resets;
+	for (u32 i = 0; i < set->count; i++) {
+		interrupt_window_at(i);
+		undo->adjust[i] = 0;
+	}
+}
+
 static bool undo_may_adjust(s32 adjustment)
 {
 	return adjustment >= -VALUE_MAX - 1 && adjustment <= VALUE_MAX;
@@ -139,6 +155,8 @@ static long sem_try(struct set *set, const struct sembuf *op, u32 count, struct 
 	long stopped = 0;
 	u32 i;
 
+	if (undo)
+		undo_refresh(undo);
 	for (i = 0; i < count && !stopped; i++) {
 		struct sem *sem = &set->sem[op[i].number];
 		s32 value = sem->value + op[i].change;
@@ -215,6 +233,7 @@ static struct undo *get_undo(struct set *set)
 	undo = frames_short() ? NULL : kzalloc(sizeof(*undo) + set->count * sizeof(undo->adjust[0]));
 	if (undo) {
 		undo->set = set;
+		undo->resets = set->resets;
 		list_add(&undo->of_set, &set->undos);
 		list_add(&undo->of_task, &list->undos);
 	}
@@ -335,15 +354,16 @@ long sys_semtimedop_time64(int id, const struct sembuf *operations, u32 count, c
 void sem_exit(struct task *task)
 {
 	struct undo_list *list = task->sem_undo;
-	struct undo *undo, *next;
 
 	task->sem_undo = NULL;
 	if (!list || --list->refs)
 		return;
-	list_for_each_entry_safe(undo, next, &list->undos, of_task) {
+	/* Others run between two, and may remove the sets of those that are left. */
+	while (!list_empty(&list->undos)) {
+		struct undo *undo = list_first_entry(&list->undos, struct undo, of_task);
 		struct set *set = undo->set;
 
-		for (u32 i = 0; i < set->count; i++) {
+		for (u32 i = 0; i < set->count && undo->resets == set->resets; i++) {
 			s32 value = set->sem[i].value + undo->adjust[i];
 
 			interrupt_window_at(i);
@@ -356,6 +376,7 @@ void sem_exit(struct task *task)
 		list_del(&undo->of_set);
 		list_del(&undo->of_task);
 		kfree(undo);
+		preemption_point();
 	}
 	kfree(list);
 }
@@ -401,9 +422,9 @@ static long sem_set_all(struct set *set, const u16 *user)
 		interrupt_window_at(i);
 		set->sem[i].value = values[i];
 		set->sem[i].last_pid = current->tgid;
-		forget_undos(set, i);
 	}
 	if (!result) {
+		set->resets++;
 		set->changed = (s64)time_real_seconds();
 		wake_up(&set->wq);
 	}

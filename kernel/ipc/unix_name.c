@@ -114,6 +114,9 @@ static long bind_path(struct unix_socket *endpoint, const struct address *addres
 
 	path_of(address, path);
 	error = walk_parent(&w, AT_FDCWD, path);
+	/* Another thread may have named the socket meanwhile. */
+	if (!error && endpoint->name.len > PATH_OFFSET)
+		error = -EINVAL;
 	if (!error) {
 		dentry = walk_last(&w);
 		if (!IS_ERR(dentry)) {

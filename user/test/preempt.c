@@ -13,6 +13,7 @@
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -603,6 +604,120 @@ static void spin_till_expiry(void)
 		;
 }
 
+/* Sets of as many semaphores as there can be, and processes whose ends adjust them. ---------------------------------*/
+
+#define SEMAPHORES 32000
+#define SETS 20
+#define ADJUSTERS 60
+
+union semaphores {
+	unsigned short *values;
+};
+
+static int sets[SETS], go[2];
+
+static void make_sets(int count)
+{
+	MUST(pipe(go));
+	for (int i = 0; i < SETS; i++)
+		sets[i] = i < count ? (int)MUST(semget(IPC_PRIVATE, SEMAPHORES, 0600)) : -1;
+}
+
+/* Adds one to a semaphore of each set, until its end. */
+static int adjust_sets(void *unused)
+{
+	char byte;
+	struct sembuf add = { .sem_num = SEMAPHORES - 1, .sem_op = 1, .sem_flg = SEM_UNDO };
+
+	(void)unused;
+	MUST(close(go[1]));
+	for (int i = 0; i < SETS && sets[i] >= 0; i++)
+		MUST(semop(sets[i], &add, 1));
+	CHECK_EQUAL(read(go[0], &byte, 1), 0);
+	return 0;
+}
+
+static void await_adjustments(int value)
+{
+	while (MUST(semctl(sets[0], SEMAPHORES - 1, GETVAL)) < value)
+		usleep(1000);
+}
+
+static void end_adjusters(int count)
+{
+	int status;
+
+	MUST(close(go[1]));
+	while (count--) {
+		MUST(wait(&status));
+		CHECK_EQUAL(status, 0);
+	}
+	CHECK_EQUAL(semctl(sets[0], SEMAPHORES - 1, GETVAL), 0);
+	for (int i = 0; i < SETS && sets[i] >= 0; i++)
+		MUST(semctl(sets[i], 0, IPC_RMID));
+}
+
+static void adjust_one_often(void)
+{
+	make_sets(1);
+	for (int i = 0; i < ADJUSTERS; i++)
+		test_child(adjust_sets, NULL);
+	await_adjustments(ADJUSTERS);
+}
+
+/* This clears the adjustments. */
+static void set_all(void)
+{
+	static unsigned short values[SEMAPHORES];
+
+	MUST(semctl(sets[0], 0, SETALL, (union semaphores){ values }));
+	end_adjusters(ADJUSTERS);
+}
+
+static void adjust_many(void)
+{
+	make_sets(SETS);
+	test_child(adjust_sets, NULL);
+	await_adjustments(1);
+}
+
+static void end_of_one(void)
+{
+	end_adjusters(1);
+}
+
+/* Symbolic links with as many components as a text can have, each at the end of the one before. -------------------- */
+
+static char far_link[16];
+
+static void link_far(void)
+{
+	static char path[4096];
+
+	MUST(mkdir(test_path("links"), 0700));
+	MUST(chdir(test_path("links")));
+	for (size_t i = 0; i < sizeof(path) - 5; i += 2)
+		memcpy(path + i, "./", 2);
+	strcpy(path + strlen(path) - 2, "/.");
+	for (int i = 1; i <= 40; i++) {
+		snprintf(far_link, sizeof(far_link), "%d", i);
+		MUST(symlink(path, far_link));
+		snprintf(path + strlen(path) - (i > 10 ? 2 : 1), 4, "%d", i);
+	}
+}
+
+static void walk_far(void)
+{
+	struct stat status;
+
+	MUST(stat(far_link, &status));
+}
+
+static void zero_one(void)
+{
+	MUST(fallocate(one, FALLOC_FL_ZERO_RANGE, 0, SIZE));
+}
+
 static const struct {
 	const char *name;
 	void (*prepare)(void), (*act)(void);
@@ -616,6 +731,10 @@ static const struct {
 	{ "locks: the end, from a mapping", lock_mapped, nothing },
 	{ "pages: close", open_long, close_one },
 	{ "pages: ftruncate", open_long, truncate_one },
+	{ "pages: zeroed", open_long, zero_one },
+	{ "semaphores: all set", adjust_one_often, set_all },
+	{ "semaphores: the end", adjust_many, end_of_one },
+	{ "links: forty", link_far, walk_far },
 	{ "pages: a closed socket's queue", long_in_queue, close_pair },
 	{ "pages: munmap", long_mapped, unmap_long },
 	{ "pages: the end, from a mapping", long_mapped, nothing },
