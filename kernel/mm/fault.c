@@ -192,13 +192,14 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 
 /*
  * oom_kill() may sleep and areas may change meanwhile, so the whole fault is repeated. An allocation may fail although
- * frames are free: by failalloc, or because another task freed some meanwhile.
+ * frames are free: by failalloc, or because another task freed some meanwhile. It may also fail again: a frame that the
+ * idle task has begun to clear counts as free.
  */
 NOINLINE CAUSE(fault) static int fault_without_memory(struct mm *mm, uaddr_t address, enum mm_access access)
 {
-	int error = -ENOMEM;
+	int error = frames_free() ? fault_once(mm, address, access, false) : -ENOMEM;
 
-	while (error == -ENOMEM && (frames_free() || oom_kill()))
+	while (error == -ENOMEM && oom_kill())
 		error = fault_once(mm, address, access, false);
 	return error;
 }

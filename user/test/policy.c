@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -514,11 +515,37 @@ static void sockets_hand_over(void)
 	MUST(close(ends[1]));
 }
 
+#define ALL_MEMORY (1u << 30)
+
+static int use_all_memory(void *soon)
+{
+	char *memory = mmap(NULL, ALL_MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			    0);
+
+	nanosleep(soon, NULL);
+	for (size_t at = 0; memory != MAP_FAILED && at < ALL_MEMORY; at += PAGE)
+		memory[at] = 1;
+	return 0;
+}
+
+/* Memory runs out while the idle task has cleared a part of a frame, which it keeps. */
+static void memory_ends_while_idle_clears(void)
+{
+	MUST(store("/proc/policy", "idle.clear=cached"));
+	for (long us = 20; us < 200; us += 50) {
+		struct timespec soon = { 0, us * 1000 };
+
+		CHECK_EQUAL(test_in_child(use_all_memory, &soon), 1000 + SIGKILL);
+	}
+	MUST(store("/proc/policy", "idle.clear=off"));
+}
+
 static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(shootdown_changes_under_way),
 	CASE(bad_words_are_refused), CASE(counters_move),
 	CASE(old_forms_act), CASE(hash_size_is_as_chosen), CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay),
 	CASE(copies_stop_at_faults), CASE(old_notes_are_no_entries), CASE(faults_map_around), CASE(sockets_hand_over),
+	CASE(memory_ends_while_idle_clears),
 };
 
 TEST_MAIN("policy", cases)
