@@ -402,7 +402,7 @@ static long epoll_control(struct epoll *epoll, struct file *file, int fd, int op
 
 long sys_epoll_ctl(int epfd, int operation, int fd, const struct epoll_event *user)
 {
-	struct epoll_event event = { 0, 0 };
+	struct epoll_event event = { 0 };
 	struct file *file, *f;
 	long result;
 

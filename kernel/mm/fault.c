@@ -359,15 +359,20 @@ int mm_frame_own(struct mm *mm, uaddr_t address, struct frame **out)
 	struct frame *frame;
 	int error = mm_frame(mm, address, MM_READ, &frame);
 	struct pte *entry;
+	struct vma *vma;
 
 	if (error)
 		return error;
 	frame_put(frame);
 	address = ALIGN_DOWN(address, PAGE_SIZE);
+	/* The fault may have slept, and another task may have mapped a file here that nobody may write. */
+	vma = mm_find(mm, address);
+	if (!vma || vma->start > address || vma->flags & (VM_SHARED | VM_DEVICE))
+		return -EFAULT;
 	entry = pagetable_make(mm, address);
 	if (!entry)
 		return -ENOMEM;
-	error = fault_write(mm_find(mm, address), entry, address);
+	error = fault_write(vma, entry, address);
 	if (!error)
 		*out = frame_get(pte_frame(pte_get(entry)));
 	check_range(mm, address, address + PAGE_SIZE, "poke");

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
@@ -415,7 +416,23 @@ static void many_ways_up(void)
 	CHECK_ERROR(epoll_ctl((int)MUST(epoll_create1(0)), EPOLL_CTL_ADD, inner, &event), EINVAL);
 }
 
+/* Between the members of an event there is room, which shows nothing of the kernel. */
+static void room_in_an_event(void)
+{
+	struct epoll_event event = { .events = EPOLLOUT };
+	int set = (int)MUST(epoll_create1(0)), ends[2];
+	uint32_t words[sizeof(event) / sizeof(uint32_t)];
+
+	MUST(pipe(ends));
+	MUST(epoll_ctl(set, EPOLL_CTL_ADD, ends[1], &event));
+	memset(words, 0, sizeof(words));
+	CHECK_EQUAL(epoll_wait(set, (struct epoll_event *)words, 1, 0), 1);
+	CHECK_EQUAL(words[0], EPOLLOUT);
+	CHECK_EQUAL(words[1], 0);
+}
+
 static const struct test_case cases[] = {
+	CASE(room_in_an_event),
 	CASE(exclusive_is_not_for_epolls),
 	CASE(many_ways_up), CASE(a_later_connection), CASE(a_later_receiver),
 	CASE(signal_for_readiness), CASE(epolls_in_epolls),

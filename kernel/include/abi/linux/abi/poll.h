@@ -29,7 +29,7 @@ struct pollfd {
 enum { EPOLL_CTL_ADD = 1, EPOLL_CTL_DEL = 2, EPOLL_CTL_MOD = 3 };
 
 struct epoll_event {
-	u32 events;
+	u32 events, pad;
 	u64 data;
 };
 _Static_assert(sizeof(struct epoll_event) == 16, "struct epoll_event");
