@@ -60,7 +60,7 @@ enum { MSG_STAT = 11, MSG_INFO, MSG_STAT_ANY };
 
 struct msginfo {
 	s32 pool, map, message_max, queue_bytes, queues_max, segment_size, headers;
-	u16 segments;
+	u16 segments, pad;
 };
 
 struct mq_attr {

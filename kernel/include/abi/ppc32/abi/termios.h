@@ -21,6 +21,7 @@ struct termio {		/* the old form */
 	u16 iflag, oflag, cflag, lflag;
 	u8 line;
 	u8 cc[10];
+	u8 pad;
 };
 
 _Static_assert(sizeof(struct termios) == 44, "struct termios");
