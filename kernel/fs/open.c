@@ -122,7 +122,8 @@ static struct file *open_unnamed(int dirfd, const char *path, unsigned flags, un
 	error = path_lookup(dirfd, path, WALK_FOLLOW | WALK_DIRECTORY, &dir);
 	if (error)
 		return ERR_PTR(error);
-	error = inode_permission(dir->inode, MAY_WRITE | MAY_EXEC);
+	error = dir->inode->fs && dir->inode->fs->read_only ? -EROFS :
+							      inode_permission(dir->inode, MAY_WRITE | MAY_EXEC);
 	if (!error && !dir->inode->ops->make)
 		error = -EOPNOTSUPP;
 	if (!error)

@@ -132,9 +132,10 @@ static void datagram_put_back(struct datagram_queue *queue, struct datagram *dat
 long datagram_take(struct socket *socket, struct datagram_queue *queue, struct message *message)
 {
 	bool peek = message->flags & MSG_PEEK;
+	u64 deadline = socket_deadline(socket->receive_timeout);
 	struct datagram *datagram;
 	long n = SOCKET_WAIT(&queue->readable, queue->count || socket->error || socket->shut & SHUT_RD,
-			     message->nonblock, socket->receive_timeout);
+			     message->nonblock, deadline);
 
 	if (n)
 		return n;

@@ -192,7 +192,7 @@ long socket_listen(struct socket *socket, u32 backlog)
 }
 
 /* Waits for a place in the listener's queue. 0: there is one; 1: slept, so check again; -EAGAIN, -ERESTARTSYS. */
-static long enqueue_wait(struct socket *listener, struct socket *from, bool nonblock)
+static long enqueue_wait(struct socket *listener, bool nonblock, u64 deadline)
 {
 	struct waiter w;
 	long result;
@@ -204,7 +204,7 @@ static long enqueue_wait(struct socket *listener, struct socket *from, bool nonb
 	waiter_init(&w);
 	w.woken = false;
 	waitq_add(&listener->room, &w);
-	result = sleep_interruptible(&w.woken, from->send_timeout ? time_deadline(from->send_timeout) : TIME_NEVER);
+	result = sleep_interruptible(&w.woken, deadline);
 	waitq_remove(&w);
 	if (result == -ETIMEDOUT)
 		return -EAGAIN;
@@ -214,12 +214,13 @@ static long enqueue_wait(struct socket *listener, struct socket *from, bool nonb
 /* Looks the listener up again after each sleep, because it may have been closed or replaced. */
 long socket_find_listener(struct socket *from, const struct address *address, bool nonblock, struct socket **listener)
 {
+	u64 deadline = socket_deadline(from->send_timeout);
 	long error;
 
 	do {
 		error = from->ops->find_listener(address, listener);
 		if (!error)
-			error = enqueue_wait(*listener, from, nonblock);
+			error = enqueue_wait(*listener, nonblock, deadline);
 	} while (error == 1);
 	return error;
 }
@@ -258,11 +259,13 @@ void socket_drop_pending(struct socket *listener)
 
 long socket_accept(struct socket *socket, bool nonblock, struct socket **out)
 {
+	u64 deadline;
 	long result;
 
 	if (!socket->listening)
 		return -EINVAL;
-	result = SOCKET_WAIT(&socket->accepting, socket->pending_count, nonblock, socket->receive_timeout);
+	deadline = socket_deadline(socket->receive_timeout);
+	result = SOCKET_WAIT(&socket->accepting, socket->pending_count, nonblock, deadline);
 	if (result)
 		return result;
 	*out = take_pending(socket);

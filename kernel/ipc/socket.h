@@ -123,20 +123,25 @@ long socket_find_listener(struct socket *from, const struct address *, bool nonb
 void socket_enqueue(struct socket *listener, struct socket *embryo);
 void socket_drop_pending(struct socket *listener);
 
-/* Waits for cond as the socket's timeout and the call's flags say; 0, -EAGAIN or -ERESTARTSYS. */
-#define SOCKET_WAIT(queue, cond, nonblock, timeout)                                                       \
-	({                                                                                                \
-		long socket_wait_ = 0;                                                                    \
-		if (!(cond)) {                                                                            \
-			if (nonblock)                                                                     \
-				socket_wait_ = -EAGAIN;                                                   \
-			else                                                                              \
-				socket_wait_ = wait_event_until(                                          \
-					(queue), (cond), (timeout) ? time_deadline(timeout) : TIME_NEVER); \
-			if (socket_wait_ == -ETIMEDOUT)                                                   \
-				socket_wait_ = -EAGAIN;                                                   \
-		}                                                                                         \
-		socket_wait_;                                                                             \
+/* When a call ends whose socket has this timeout. A call that waits again and again ends then all the same. */
+static inline u64 socket_deadline(u64 timeout)
+{
+	return timeout ? time_deadline(timeout) : TIME_NEVER;
+}
+
+/* Waits for cond as the call's deadline and flags say; 0, -EAGAIN or -ERESTARTSYS. */
+#define SOCKET_WAIT(queue, cond, nonblock, deadline)                                            \
+	({                                                                                      \
+		long socket_wait_ = 0;                                                          \
+		if (!(cond)) {                                                                  \
+			if (nonblock)                                                           \
+				socket_wait_ = -EAGAIN;                                         \
+			else                                                                    \
+				socket_wait_ = wait_event_until((queue), (cond), (deadline));   \
+			if (socket_wait_ == -ETIMEDOUT)                                         \
+				socket_wait_ = -EAGAIN;                                         \
+		}                                                                               \
+		socket_wait_;                                                                   \
 	})
 
 /* ipc/unix.c, ipc/inet.c, ipc/netlink.c */

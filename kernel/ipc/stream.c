@@ -220,6 +220,7 @@ static long stream_put(const struct socket *socket, struct side *side, struct me
 long stream_send(struct socket *socket, struct message *message)
 {
 	struct side *from = &socket->connection->side[socket->end], *to = &socket->connection->side[!socket->end];
+	u64 deadline = socket_deadline(socket->send_timeout);
 	long done = 0, n;
 
 	for (;;) {
@@ -258,7 +259,7 @@ long stream_send(struct socket *socket, struct message *message)
 		}
 		if (!message->data->left)
 			return done;
-		n = SOCKET_WAIT(&to->writable, side_sendable(to), message->nonblock, socket->send_timeout);
+		n = SOCKET_WAIT(&to->writable, side_sendable(to), message->nonblock, deadline);
 		if (n)
 			return done ? done : n;
 	}
@@ -351,14 +352,14 @@ static long stream_take(const struct socket *socket, struct side *from, struct m
 long stream_receive(struct socket *socket, struct message *message)
 {
 	struct side *from = &socket->connection->side[socket->end];
+	u64 deadline = socket_deadline(socket->receive_timeout);
 	long done = 0, n;
 
 	if (message->address)
 		message->address->len = 0;
 	while (message->data->left) {
 		n = SOCKET_WAIT(&from->readable, side_receivable(from), message->nonblock ||
-				(done && !(message->flags & MSG_WAITALL)),
-				socket->receive_timeout);
+				(done && !(message->flags & MSG_WAITALL)), deadline);
 		if (n)
 			return done ? done : n;
 		if (!ring_used(&from->ring)) {

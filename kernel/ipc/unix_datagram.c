@@ -64,7 +64,7 @@ static int datagram_destination(struct unix_socket *endpoint, const struct messa
  * Waits for room in the receiver's queue. 0: there is room; 1: slept, and the receiver may be gone; -EAGAIN,
  * -ERESTARTSYS.
  */
-static long datagram_wait_room(struct socket *socket, struct unix_socket *endpoint, bool nonblock)
+static long datagram_wait_room(struct unix_socket *endpoint, bool nonblock, u64 deadline)
 {
 	struct waiter w;
 	long error;
@@ -76,7 +76,7 @@ static long datagram_wait_room(struct socket *socket, struct unix_socket *endpoi
 	waiter_init(&w);
 	w.woken = false;
 	waitq_add(&endpoint->queue.writable, &w);
-	error = sleep_interruptible(&w.woken, socket->send_timeout ? time_deadline(socket->send_timeout) : TIME_NEVER);
+	error = sleep_interruptible(&w.woken, deadline);
 	waitq_remove(&w);
 	if (error)
 		return error == -ETIMEDOUT ? -EAGAIN : error;
@@ -100,14 +100,14 @@ static long datagram_receiver(struct socket *socket, const struct message *m, st
 
 /* Finds the receiver and waits for room in its queue. Both remain only until current sleeps. */
 static long datagram_receiver_with_room(struct socket *socket, const struct message *message, receiver_finder *find,
-					struct unix_socket **to)
+					u64 deadline, struct unix_socket **to)
 {
 	long error;
 
 	do {
 		error = find(socket, message, to);
 		if (!error)
-			error = datagram_wait_room(socket, *to, message->nonblock);
+			error = datagram_wait_room(*to, message->nonblock, deadline);
 	} while (error == 1);
 	return error;
 }
@@ -118,14 +118,15 @@ static long datagram_send_when_room(struct socket *socket, struct message *m, re
 {
 	struct unix_socket *endpoint;
 	struct datagram *datagram;
-	long error = datagram_receiver_with_room(socket, m, find, &endpoint), size;
+	u64 deadline = socket_deadline(socket->send_timeout);
+	long error = datagram_receiver_with_room(socket, m, find, deadline, &endpoint), size;
 
 	if (error)
 		return error;
 	datagram = datagram_new(m, from);
 	if (IS_ERR(datagram))
 		return PTR_ERR(datagram);
-	error = datagram_receiver_with_room(socket, m, find, &endpoint);
+	error = datagram_receiver_with_room(socket, m, find, deadline, &endpoint);
 	if (error) {
 		datagram_discard(datagram);
 		return error;

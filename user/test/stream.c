@@ -151,6 +151,35 @@ static struct sockaddr_un name(const char *path)
 	return a;
 }
 
+/* Shuts the socket down for sending, again and again, which wakes who receives from it. */
+static int wake_often(void *socket)
+{
+	for (int i = 0; i < 20; i++) {
+		usleep(50000);
+		shutdown(*(int *)socket, SHUT_WR);
+	}
+	return 0;
+}
+
+/* A time limit does not begin anew when the socket wakes its reader for nothing. */
+static void time_limits_pass(void)
+{
+	struct sockaddr_in name = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = 9 };
+	int fd = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	struct timeval limit = { .tv_usec = 100000 };
+	long long begin;
+	pid_t child;
+	char byte;
+
+	MUST(connect(fd, (struct sockaddr *)&name, sizeof(name)));
+	MUST(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)));
+	child = test_child(wake_often, &fd);
+	begin = test_now();
+	CHECK_ERROR(recv(fd, &byte, 1, 0), EAGAIN);
+	CHECK(!test_is_timed() || test_now() - begin < 500000000);
+	CHECK_EQUAL(test_wait(child), 0);
+}
+
 static void names(void)
 {
 	struct sockaddr_un a = name(test_path("s")), got;
@@ -275,7 +304,8 @@ static void udp_peers(void)
 
 static const struct test_case cases[] = {
 	CASE(half_closing), CASE(the_other_end_goes), CASE(full_buffers), CASE(peeking), CASE(waiting_for_all),
-	CASE(time_limits), CASE(names), CASE(abstract_names), CASE(who_is_there), CASE(tcp_ports), CASE(udp_peers),
+	CASE(time_limits), CASE(time_limits_pass), CASE(names), CASE(abstract_names), CASE(who_is_there),
+	CASE(tcp_ports), CASE(udp_peers),
 };
 
 TEST_MAIN("stream", cases)

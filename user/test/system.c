@@ -349,6 +349,20 @@ static void mount_points_stay(void)
 	MUST(renameat2(AT_FDCWD, file, AT_FDCWD, folder, RENAME_EXCHANGE));
 }
 
+/* Nothing is made in a file system that can only be read, not even a file without a name. */
+static void only_read(void)
+{
+	char folder[64];
+
+	strcpy(folder, test_path("folder"));
+	MUST(mkdir(folder, 0777));
+	MUST(mount("none", folder, "tmpfs", 0, NULL));
+	MUST(close((int)MUST(open(folder, O_TMPFILE | O_RDWR, 0600))));
+	MUST(mount(NULL, folder, NULL, MS_REMOUNT | MS_RDONLY, NULL));
+	CHECK_ERROR(open(folder, O_TMPFILE | O_RDWR, 0600), EROFS);
+	MUST(umount(folder));
+}
+
 /* A socket keeps the file system of its name, as an open file does, also when the name has been removed. */
 static void sockets_keep_file_systems(void)
 {
@@ -376,7 +390,7 @@ static const struct test_case cases[] = {
 	CASE(queued_signals_are_limited), CASE(queued_signals_are_limited_by_user), CASE(places_are_no_files),
 	CASE(scheduling_attributes), CASE(interrupts_told),
 	CASE(barriers), CASE(orphans_come_to_a_subreaper),
-	CASE(mount_points_stay), CASE(sockets_keep_file_systems),
+	CASE(mount_points_stay), CASE(sockets_keep_file_systems), CASE(only_read),
 };
 
 TEST_MAIN("system", cases)
