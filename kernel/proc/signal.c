@@ -336,10 +336,53 @@ static void add_to_thread(struct task *task, int sig, struct sigqueued *queued)
 	add_pending(&task->pending, sig, queued);
 }
 
-static struct sigqueued *queued_new(int sig, const struct siginfo *info)
+static u32 queued_count(const struct sigpending *pending)
 {
-	struct sigqueued *queued = info ? kmalloc(sizeof(*queued)) : NULL;
+	const struct sigqueued *queued;
+	u32 count = 0;
 
+	list_for_each_entry(queued, &pending->queue, link) {
+		count++;
+		if (queued->info.signo >= SIGRTMIN)
+			interrupt_window_at(count);
+	}
+	return count;
+}
+
+u32 signals_queued(u32 uid)
+{
+	const struct process *process;
+	const struct task *task;
+	u32 count = 0, looked_at = 0;
+
+	list_for_each_entry(process, &process_list, all) {
+		interrupt_window_at(++looked_at);
+		if (process->leader->cred.uid != uid)
+			continue;
+		count += queued_count(&process->pending);
+		list_for_each_entry(task, &process->threads, group_link) {
+			interrupt_window_at(++looked_at);
+			count += queued_count(&task->pending);
+		}
+	}
+	return count;
+}
+
+bool signal_queue_is_full(const struct process *process, int sig)
+{
+	u32 limit = process->rlimit[RLIMIT_SIGPENDING].soft;
+
+	return sig >= SIGRTMIN && limit != RLIM_INFINITY && signals_queued(process->leader->cred.uid) >= limit;
+}
+
+/* NULL: no siginfo, no memory, or the user has too many. The signal is then delivered without siginfo. */
+static struct sigqueued *queued_new(const struct process *process, int sig, const struct siginfo *info)
+{
+	struct sigqueued *queued;
+
+	if (!info || signal_queue_is_full(process, sig))
+		return NULL;
+	queued = kmalloc(sizeof(*queued));
 	if (!queued)
 		return NULL;
 	list_init(&queued->link);
@@ -369,7 +412,7 @@ void signal_task(struct task *task, int sig, const struct siginfo *info)
 	cancel_opposites(task->process, sig);
 	if (!signal_matters(task, sig))
 		return;
-	add_to_thread(task, sig, queued_new(sig, info));
+	add_to_thread(task, sig, queued_new(task->process, sig, info));
 	signal_notice(task);
 }
 
@@ -404,7 +447,7 @@ void signal_process(struct process *process, int sig, const struct siginfo *info
 
 	if (!task)
 		return;
-	add_pending(&process->pending, sig, queued_new(sig, info));
+	add_pending(&process->pending, sig, queued_new(process, sig, info));
 	signal_notice(task);
 	if (sig == SIGKILL)
 		signal_wake_all(process);
@@ -418,38 +461,6 @@ void signal_process_queued(struct process *process, struct sigqueued *queued)
 		return;
 	add_pending(&process->pending, queued->info.signo, queued);
 	signal_notice(task);
-}
-
-static u32 queued_count(const struct sigpending *pending)
-{
-	const struct sigqueued *queued;
-	u32 count = 0;
-
-	list_for_each_entry(queued, &pending->queue, link) {
-		count++;
-		if (queued->info.signo >= SIGRTMIN)
-			interrupt_window_at(count);
-	}
-	return count;
-}
-
-u32 signals_queued(u32 uid)
-{
-	const struct process *process;
-	const struct task *task;
-	u32 count = 0, looked_at = 0;
-
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window_at(++looked_at);
-		if (process->leader->cred.uid != uid)
-			continue;
-		count += queued_count(&process->pending);
-		list_for_each_entry(task, &process->threads, group_link) {
-			interrupt_window_at(++looked_at);
-			count += queued_count(&task->pending);
-		}
-	}
-	return count;
 }
 
 int signal_pgrp(s32 pgid, int sig, const struct siginfo *info)
@@ -485,7 +496,7 @@ void signal_fault(int sig, int code, uaddr_t addr)
 	}
 	if (action->handler == SIG_DFL && current->process == init_process)
 		console_printf("init: signal %d at address 0x%08x\n", sig, addr);
-	add_to_thread(current, sig, queued_new(sig, &info));
+	add_to_thread(current, sig, queued_new(current->process, sig, &info));
 	signal_recalculate(current);
 }
 

@@ -76,16 +76,10 @@ static struct siginfo info_of_sender(int sig, int code)
 	};
 }
 
-/*
- * Whether a signal that carries a value would exceed RLIMIT_SIGPENDING of the process's user. kill's signals carry
- * none and are delivered without siginfo.
- */
+/* Whether a signal that carries a value would exceed RLIMIT_SIGPENDING. kill's signals carry none. */
 static bool queue_is_full(const struct process *process, int sig, const struct siginfo *info)
 {
-	u32 limit = process->rlimit[RLIMIT_SIGPENDING].soft;
-
-	return sig >= SIGRTMIN && info->code != SI_USER && limit != RLIM_INFINITY &&
-	       signals_queued(process->leader->cred.uid) >= limit;
+	return info->code != SI_USER && signal_queue_is_full(process, sig);
 }
 
 static long kill_process(struct process *process, int sig, const struct siginfo *info)

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -412,7 +413,45 @@ static void a_move_without_memory(void)
 	CHECK_EQUAL(test_in_child(move_without_memory, NULL), 1000 + SIGKILL);
 }
 
+/* Signals without a limit of their own: of kill, and of a file that becomes readable. */
+#define SIGNALS 20000
+#define OUR_F_SETSIG 10
+
+static long kernel_bytes(void)
+{
+	char text[2048], *found;
+
+	test_read_file("/proc/frames", text, sizeof(text));
+	found = strstr(text, "\nkmalloc_bytes ");
+	CHECK(found);
+	return strtol(found + strlen("\nkmalloc_bytes "), NULL, 10);
+}
+
+static void signals_are_limited(void)
+{
+	long before = kernel_bytes();
+	sigset_t all;
+	int ends[2];
+	char byte;
+
+	sigfillset(&all);
+	MUST(sigprocmask(SIG_SETMASK, &all, NULL));
+	for (int i = 0; i < SIGNALS; i++)
+		MUST(kill(getpid(), SIGRTMIN));
+	CHECK(kernel_bytes() - before < SIGNALS * 16);
+	MUST(pipe2(ends, O_NONBLOCK));
+	MUST(fcntl(ends[0], F_SETFL, O_ASYNC | O_NONBLOCK));
+	MUST(fcntl(ends[0], F_SETOWN, getpid()));
+	MUST(fcntl(ends[0], OUR_F_SETSIG, SIGRTMIN + 1));
+	for (int i = 0; i < SIGNALS / 4; i++) {
+		CHECK_EQUAL(write(ends[1], "", 1), 1);
+		CHECK_EQUAL(read(ends[0], &byte, 1), 1);
+	}
+	CHECK(kernel_bytes() - before < SIGNALS * 16);
+}
+
 static const struct test_case cases[] = {
+	CASE(signals_are_limited),
 	CASE(locks_are_limited),
 	CASE(epoll_items_are_limited),
 	CASE(inotifies_are_limited),
