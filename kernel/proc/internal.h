@@ -96,6 +96,9 @@ void signal_exec(void);                                 /* handlers back to defa
 void signal_wake_all(struct process *process);          /* makes every thread check its signals */
 void signal_leave(void);                                /* current ends: it takes no more signals to its process */
 
+/* signal_deliver.c */
+void signal_thread_stops(struct process *process);
+
 /* credentials.c */
 bool is_same_user(const struct task *task);             /* current's real IDs are all of the task's */
 

@@ -256,6 +256,8 @@ void signal_leave(void)
 		interrupt_window();
 		signal_notice(signal_thread(process, __builtin_ctzll(left) + 1));
 	}
+	if (process->stopping)
+		signal_thread_stops(process);
 }
 
 static void cancel_in_threads(struct process *process, sigset opposites)

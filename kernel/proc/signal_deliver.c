@@ -52,19 +52,26 @@ static void restart_with_handler(struct regs *regs, const struct action *action)
 }
 
 /*
- * Counts a stopped thread. When the last thread stops, the process has stopped, and the parent is told, unless the
- * parent traces the thread and so learns it anyway.
+ * Called when current stops, or ends while the process is to stop. When all other threads have stopped too, apart from
+ * those that are ending, the process has stopped, and the parent is told, unless the parent traces the thread and so
+ * learns it anyway.
  */
-static void thread_stops(struct process *process)
+void signal_thread_stops(struct process *process)
 {
 	const struct task *task;
+	bool any_stops = !current->ending;
 	u32 looked_at = 0;
 
 	list_for_each_entry(task, &process->threads, group_link) {
 		interrupt_window_at(++looked_at);
-		if (task != current && task->state != TASK_STOPPED && task->state != TASK_TRACED)
+		if (task == current || task->ending)
+			continue;
+		if (task->state != TASK_STOPPED && task->state != TASK_TRACED)
 			return;
+		any_stops = true;
 	}
+	if (!any_stops)
+		return;
 	if (process->stopped)
 		return;
 	process->stopped = true;
@@ -80,7 +87,7 @@ static void stop_here(void)
 	/* Many threads may stop one after another, without a return to a program in between. */
 	interrupt_window();
 	current->state = TASK_STOPPED;
-	thread_stops(current->process);
+	signal_thread_stops(current->process);
 	schedule();
 }
 
@@ -170,7 +177,7 @@ void signal_deliver(struct regs *regs)
 			task_exit(current->process->exit_status);
 		if (current->trace.traps) {
 			if (current->process->stopping)
-				thread_stops(current->process);
+				signal_thread_stops(current->process);
 			trace_trapped();
 			continue;
 		}

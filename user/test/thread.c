@@ -1,6 +1,7 @@
 /* Threads: creation, thread-local storage, mutexes and condition variables (futex), exit of a thread group. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -261,6 +263,58 @@ static void main_thread_leaves_unwatched(void)
 	/* Whatever was freed is used again. */
 	signal(SIGCHLD, SIG_DFL);
 	CHECK_EQUAL(test_in_child(main_thread_leaves, NULL), 17);
+}
+
+#define LOCKS 20000
+
+static volatile int *leaving;
+
+/* The end of this thread takes long, because its descriptors are its own. */
+static void *end_slowly(void *argument)
+{
+	struct flock range = { .l_type = F_WRLCK, .l_len = 1 };
+	int fd;
+
+	MUST(unshare(CLONE_FILES));
+	fd = (int)MUST(memfd_create("locks", 0));
+	MUST(ftruncate(fd, 4096));
+	for (range.l_start = 0; range.l_start < 2 * LOCKS; range.l_start += 2)
+		MUST(fcntl(fd, F_OFD_SETLK, &range));
+	/* The other thread runs before this one has ended. */
+	MUST(setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19));
+	*leaving = 1;
+	syscall(SYS_exit, 0);
+	return argument;
+}
+
+static int stays_while_one_ends(void *argument)
+{
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
+	start(end_slowly, argument);
+	for (;;)
+		pause();
+	return 1;
+}
+
+/* A process has stopped when all threads have, but one that is ending does not stop. */
+static void stopped_while_a_thread_ends(void)
+{
+	const struct timespec tick = { 0, 200000 };
+	pid_t child;
+	int status;
+
+	/* So that the signal comes during the end. Where it is not permitted, it may come later. */
+	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
+	leaving = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(leaving != MAP_FAILED);
+	child = test_child(stays_while_one_ends, NULL);
+	while (!*leaving)
+		nanosleep(&tick, NULL);
+	MUST(kill(child, SIGSTOP));
+	CHECK_EQUAL(waitpid(child, &status, WUNTRACED), child);
+	CHECK(WIFSTOPPED(status));
+	MUST(kill(child, SIGKILL));
+	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
 }
 
 static void *identity(void *argument)
@@ -583,7 +637,7 @@ static const struct test_case cases[] = {
 	CASE(create_and_join), CASE(mutex), CASE(thread_local_storage), CASE(condition_variable), CASE(timed_waits),
 	CASE(futex_words), CASE(shared_futex), CASE(exit_ends_all_threads), CASE(fatal_signal_ends_all_threads),
 	CASE(main_thread_may_leave), CASE(main_thread_leaves_unwatched), CASE(identities), CASE(signal_one_thread),
-	CASE(forks_from_threads),
+	CASE(forks_from_threads), CASE(stopped_while_a_thread_ends),
 	CASE(one_address_space), CASE(unmapped_pages_are_forgotten),
 	CASE(dropped_pages_are_seen_anew), CASE(pages_around_are_seen_anew),
 };
