@@ -246,15 +246,20 @@ static u32 inotify_pages_held(const struct file *file)
 		inotify->watch_count * (u32)sizeof(struct watch)) / PAGE_SIZE;
 }
 
+/* Others run meanwhile, and may change the list: then it goes on after as many watches as it has shown. */
 static void inotify_show(const struct file *file, struct text *out)
 {
 	const struct inotify *inotify = file->data;
-	const struct watch *watch;
+	const struct list_head *at = inotify->watches.next;
 
-	list_for_each_entry(watch, &inotify->watches, link)
+	for (u32 shown = 1; at != &inotify->watches; shown++) {
+		const struct watch *watch = list_entry(at, struct watch, link);
+
 		text_printf(out, "inotify wd:%x ino:%llx sdev:%x mask:%x ignored_mask:0\n", (u32)watch->number,
 			    watch->inode->ino,
 			    inode_dev(watch->inode), watch->mask);
+		at = list_next_meanwhile(&inotify->watches, at, shown);
+	}
 }
 
 static const struct file_ops inotify_ops = {

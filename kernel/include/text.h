@@ -9,6 +9,7 @@ struct text {
 	char *buffer;
 	size_t len, size;
 	bool no_memory;
+	bool preemptible;       /* others may run while the text is written */
 };
 
 void text_printf(struct text *, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -13,6 +13,12 @@ void interrupt_window(void);
 void preemption_point(void);
 /* Opens a window; true: others wait to run. For callers that must prepare before preemption_point(). */
 bool preemption_due(void);
+/*
+ * For a loop over a list that others may change when they run: lets them run if they wait, and returns the element
+ * after the first `passed`, of which `at` is the last; head: there is none.
+ */
+struct list_head;
+const struct list_head *list_next_meanwhile(const struct list_head *head, const struct list_head *at, u32 passed);
 /* For loops with short steps (over pages, entries, files): opens a window every WINDOW_STEPS steps. */
 #define WINDOW_STEPS 32u
 static inline void interrupt_window_at(u32 step)

@@ -210,16 +210,21 @@ static u32 epoll_pages_held(const struct file *file)
 	return epoll->count * (u32)sizeof(struct item) / PAGE_SIZE;
 }
 
+/* Others run meanwhile, and may change the list: then it goes on after as many items as it has shown. */
 static void epoll_show(const struct file *file, struct text *out)
 {
 	const struct epoll *epoll = file->data;
-	const struct item *item;
+	const struct list_head *at = epoll->items.next;
 
-	list_for_each_entry(item, &epoll->items, link)
+	for (u32 shown = 1; at != &epoll->items; shown++) {
+		const struct item *item = list_entry(at, struct item, link);
+
 		text_printf(out, "tfd: %8d events: %8x data: %16llx  pos:%llu ino:%llx sdev:%x\n", item->fd,
 			    item->event.events,
 			    item->event.data, item->file->position, item->file->inode->ino,
 			    inode_dev(item->file->inode));
+		at = list_next_meanwhile(&epoll->items, at, shown);
+	}
 }
 
 static const struct file_ops epoll_ops = {

@@ -124,20 +124,25 @@ static void add_process(struct text *notes)
 	add_note(notes, NT_PRPSINFO, &info, sizeof(info));
 }
 
-/* Adds the mapped files: counts, then bounds and first pages, then names. A number is a 32-bit word, by the ABI. */
+/*
+ * Adds the mapped files: counts, then bounds and first pages, then names. A number is a 32-bit word, by the ABI. Others
+ * run between two areas; those that share the address space may change it.
+ */
 static bool add_files(struct text *notes)
 {
-	struct text words = { 0 }, names = { 0 };
+	struct text words = { .preemptible = true }, names = { .preemptible = true };
 	char *buffer = kmalloc(PATH_MAX);
 	u32 head[2] = { 0, PAGE_SIZE };
+	const struct vma *vma;
 	bool done;
 
 	text_write(&words, (const char *)head, sizeof(head));
-	for (const struct vma *vma = mm_first(current->mm); vma && buffer; vma = mm_next((struct vma *)vma)) {
+	for (uaddr_t next = 0; buffer && (vma = mm_find(current->mm, next)) && !signal_fatal_pending();
+	     preemption_point()) {
 		u32 place[3] = { vma->start, vma->end, vma->first_page };
 		const char *name;
 
-		interrupt_window();
+		next = vma->end;
 		name = vma->file ? dentry_path(vma->file->dentry, buffer, PATH_MAX) : NULL;
 
 		if (!name || IS_ERR(name) || *name != '/')
@@ -175,8 +180,9 @@ static bool make_notes(struct core *core, const struct siginfo *info)
 	if (!add_files(notes))
 		return false;
 	add_fp(notes, current);
+	/* They wait until the file is written. */
 	list_for_each_entry(task, &current->process->threads, group_link) {
-		interrupt_window();
+		preemption_point();
 		if (task == current)
 			continue;
 		add_registers(notes, task, info->signo);
@@ -218,12 +224,13 @@ static bool list_parts(struct core *core)
 {
 	struct mm *mm = current->mm;
 	u32 most = MIN(mm->area_count, PARTS_MAX);
+	const struct vma *vma;
 
 	core->part = kmalloc(most * sizeof(*core->part));
 	if (!core->part)
 		return false;
-	for (const struct vma *vma = mm_first(mm); vma && core->count < most; vma = mm_next((struct vma *)vma)) {
-		interrupt_window();
+	for (uaddr_t next = 0; core->count < most && (vma = mm_find(mm, next)); preemption_point()) {
+		next = vma->end;
 		core->part[core->count++] = (struct part){
 			.start = vma->start,
 			.end = vma->end,
@@ -298,7 +305,7 @@ static bool put_headers(struct core *core)
 	for (u32 i = 0; i < core->count && done; i++) {
 		const struct part *part = &core->part[i];
 
-		interrupt_window();
+		preemption_point();
 		done = put_header(core, &(struct program_header){ .type = PT_LOAD,
 								  .offset = offset,
 								  .address = part->start,
@@ -348,7 +355,7 @@ static struct file *core_open(void)
 
 bool core_write(const struct siginfo *info)
 {
-	struct core core = { .limit = rlimit(RLIMIT_CORE) };
+	struct core core = { .limit = rlimit(RLIMIT_CORE), .notes.preemptible = true };
 	bool done = !signal_fatal_pending() && list_parts(&core) && make_notes(&core, info);
 
 	if (done) {

@@ -255,6 +255,18 @@ bool preemption_due(void)
 	return current->work & (WORK_NOTED | WORK_RESCHED) || (several_processors && kernel_lock_wanted());
 }
 
+const struct list_head *list_next_meanwhile(const struct list_head *head, const struct list_head *at, u32 passed)
+{
+	if (!preemption_due())
+		return at->next;
+	preemption_point();
+	for (at = head->next; passed && at != head; passed--) {
+		interrupt_window_at(passed);
+		at = at->next;
+	}
+	return at;
+}
+
 REPLACED void preemption_point(void)
 {
 	interrupt_window();

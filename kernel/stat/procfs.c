@@ -214,16 +214,19 @@ struct dentry *proc_lookup_node(struct dentry *dir, const struct proc_node *pare
 static int show_open_file(const struct task *task, int fd, struct text *text)
 {
 	const struct files *files = task->files;
-	const struct file *file = files && (u32)fd < files->size ? files->slot[fd] : NULL;
+	struct file *file = files && (u32)fd < files->size ? files->slot[fd] : NULL;
 	bool cloexec;
 
 	if (!file)
 		return -ENOENT;
+	/* Others may run while a file shows what it has, and end the task. */
+	file_get(file);
 	cloexec = files->cloexec[fd / 32] >> (fd % 32) & 1;
 	text_printf(text, "pos:\t%llu\nflags:\t0%o\nmnt_id:\t%u\nino:\t%llu\n", file->position,
 		    file->flags | (cloexec ? O_CLOEXEC : 0), MINOR(inode_dev(file->inode)), file->inode->ino);
 	if (file->ops->show)
 		file->ops->show(file, text);
+	file_put(file);
 	return 0;
 }
 

@@ -6,6 +6,19 @@
 #include <lib.h>
 #include <window.h>
 
+/* Opens a window after each page but the last. */
+static void text_copy(const struct text *text, char *to, const char *from, size_t n)
+{
+	for (; n > PAGE_SIZE; n -= PAGE_SIZE, to += PAGE_SIZE, from += PAGE_SIZE) {
+		memcpy(to, from, PAGE_SIZE);
+		if (text->preemptible)
+			preemption_point();
+		else
+			interrupt_window();
+	}
+	memcpy(to, from, n);
+}
+
 /* Makes room for n more bytes and a NUL. */
 static bool text_reserve(struct text *text, size_t n)
 {
@@ -23,11 +36,7 @@ static bool text_reserve(struct text *text, size_t n)
 		text->no_memory = true;
 		return false;
 	}
-	for (size_t done = 0, part; done < text->len; done += part) {
-		part = MIN(text->len - done, (size_t)PAGE_SIZE);
-		memcpy(larger + done, text->buffer + done, part);
-		interrupt_window();
-	}
+	text_copy(text, larger, text->buffer, text->len);
 	kfree(text->buffer);
 	text->buffer = larger;
 	text->size = size;
@@ -38,7 +47,7 @@ void text_write(struct text *text, const char *from, size_t n)
 {
 	if (!text_reserve(text, n))
 		return;
-	memcpy(text->buffer + text->len, from, n);
+	text_copy(text, text->buffer + text->len, from, n);
 	text->len += n;
 }
 

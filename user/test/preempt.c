@@ -360,6 +360,52 @@ static void synchronise_small(void)
 	MUST(msync(mapping, SMALL_SIZE, MS_SYNC));
 }
 
+/* Private mappings of a page of a file whose path is long. */
+static void deep_areas(void)
+{
+	int file;
+
+	MUST(mkdir(test_path("deeper"), 0700));
+	MUST(chdir(test_path("deeper")));
+	for (int i = 0; i < 1000; i++) {
+		MUST(mkdir("d", 0700));
+		MUST(chdir("d"));
+	}
+	file = (int)MUST(open("file", O_RDWR | O_CREAT, 0600));
+	MUST(ftruncate(file, PAGE));
+	for (int i = 0; i < 900; i++)
+		CHECK(mmap(NULL, PAGE, i % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE, file, 0) != MAP_FAILED);
+}
+
+static void remove_deep_areas(void)
+{
+	MUST(unlink("file"));
+	for (int i = 0; i < 1000; i++) {
+		MUST(chdir(".."));
+		MUST(rmdir("d"));
+	}
+}
+
+static void leave_core(void)
+{
+	pid_t child;
+	int status;
+
+	MUST(setrlimit(RLIMIT_CORE, &(struct rlimit){ 2 * MB, 2 * MB }));
+	child = (pid_t)MUST(fork());
+	if (child == 0)
+		raise(SIGQUIT);
+	MUST(waitpid(child, &status, 0));
+	CHECK(WCOREDUMP(status));
+	MUST(unlink("core"));
+}
+
+static void leave_deep_core(void)
+{
+	leave_core();
+	remove_deep_areas();
+}
+
 /* Other things with much behind one descriptor. -------------------------------------------------------------------- */
 
 #define MANY 3000
@@ -384,14 +430,24 @@ static void watch_by_inotify(void)
 {
 	char name[16];
 
-	MUST(mkdir(test_path("watched"), 0700));
-	MUST(chdir(test_path("watched")));
+	snprintf(name, sizeof(name), "watched%d", getpid());
+	MUST(mkdir(test_path(name), 0700));
+	MUST(chdir(test_path(name)));
 	one = (int)MUST(inotify_init1(0));
 	for (int i = 0; i < MANY; i++) {
 		snprintf(name, sizeof(name), "%d", i);
 		MUST(mknod(name, S_IFREG | 0600, 0));
 		MUST(inotify_add_watch(one, name, IN_ATTRIB));
 	}
+}
+
+static void show_one(void)
+{
+	static char text[MB];
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", one);
+	CHECK(test_read_file(path, text, sizeof(text)) > 20 * MANY);
 }
 
 static void connect_many(void)
@@ -766,13 +822,17 @@ static const struct {
 	{ "small areas: locking", small_areas, lock_small },
 	{ "small areas: msync", small_areas, synchronise_small },
 	{ "small areas: /proc/self/maps", small_areas, read_maps },
+	{ "small areas: a core file", small_areas, leave_core },
+	{ "deep areas: a core file", deep_areas, leave_deep_core },
 	{ "small areas: the end", small_areas, nothing },
 	{ "tables: fork, tables shared", many_tables, fork_sharing },
 	{ "tables: fork", many_tables, fork_once },
 	{ "tables: munmap", many_tables, unmap_tables },
 	{ "tables: the end", many_tables, nothing },
 	{ "epoll: close", watch_by_epoll, close_one },
+	{ "epoll: /proc/self/fdinfo", watch_by_epoll, show_one },
 	{ "epoll: the end", watch_by_epoll, nothing },
+	{ "inotify: /proc/self/fdinfo", watch_by_inotify, show_one },
 	{ "inotify: close", watch_by_inotify, close_one },
 	{ "connections: close", connect_many, close_one },
 	{ "sockets: a queue of them", queue_sockets, close_pair },
