@@ -31,7 +31,7 @@ long sys_olduname(struct oldutsname *user)
 
 long sys_oldolduname(struct oldoldutsname *user)
 {
-	struct oldoldutsname result;
+	struct oldoldutsname result = { 0 };
 
 	for (u32 i = 0; i < ARRAY_SIZE(result.field); i++)
 		strlcpy(result.field[i], uts.field[i], UTS_OLD_FIELD);

@@ -385,7 +385,22 @@ static void sockets_keep_file_systems(void)
 	}
 }
 
+/* In the oldest form each name has nine bytes. What follows its end is zero, and not what the kernel had there. */
+static void room_behind_names(void)
+{
+	char names[5][9];
+
+	memset(names, 'x', sizeof(names));
+	/* qemu-ppc does not know the call. */
+	if (syscall(SYS_oldolduname, names) < 0 && errno == ENOSYS)
+		return;
+	for (int i = 0; i < 5; i++)
+		for (size_t at = strnlen(names[i], 9); at < 9; at++)
+			CHECK_EQUAL(names[i][at], 0);
+}
+
 static const struct test_case cases[] = {
+	CASE(room_behind_names),
 	CASE(descriptors_told), CASE(limits_hold), CASE(too_large_a_mapping), CASE(msync_tells_of_stores),
 	CASE(queued_signals_are_limited), CASE(queued_signals_are_limited_by_user), CASE(places_are_no_files),
 	CASE(scheduling_attributes), CASE(interrupts_told),
