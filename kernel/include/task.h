@@ -134,6 +134,7 @@ struct task {
 	struct trace trace;
 	struct mm *next_mm;             /* execve or fork builds it; NULL: neither */
 	struct mm *ending_mm;           /* it frees this address space, which no task has any more; NULL: none */
+	bool left_undumpable;           /* it is ending, and its address space was not dumpable */
 	bool raises_privileges;         /* its execve will: meanwhile only the superuser may begin to trace it */
 	bool over_limit;                /* changed to a user with more tasks than RLIMIT_NPROC: may not exec */
 	/* A fault of a copy without the kernel lock, which has taken it (kernel.lock=fine). */

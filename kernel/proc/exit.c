@@ -42,6 +42,7 @@ static void leave_address_space(struct task *task)
 		return;
 	futex_task_exit(task);
 	vfork_done(task);
+	task->left_undumpable = !mm->dumpable;
 	task->mm = NULL;
 	mmu->activate(NULL);
 	mm_put(mm);

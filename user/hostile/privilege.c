@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -207,6 +208,47 @@ static void attached_during_exec(void)
 	CHECK_EQUAL(follow(child), attached < 0 ? IS_ROOT : IS_NOBODY);
 }
 
+/* A set-ID program opens what its user may not open, and gives up its privilege. Meanwhile nobody may take the file. */
+#define SECRET 5
+#define PIDFD_OPEN 434
+#define PIDFD_GETFD 438
+
+static int semaphores;
+
+static int exec_with_undo(void *argument)
+{
+	struct sembuf take = { 0, -1, SEM_UNDO };
+
+	(void)argument;
+	/* So that who waits for the semaphore runs at once when the end of this process gives it back. */
+	MUST(nice(10));
+	MUST(semop(semaphores, &take, 1));
+	execl(SET_UID, SET_UID, "drop", (char *)NULL);
+	return 1;
+}
+
+static void taken_at_the_end(void)
+{
+	struct sembuf take = { 0, -1, 0 };
+	char path[32];
+	pid_t child;
+	int pidfd;
+
+	semaphores = (int)MUST(semget(IPC_PRIVATE, 1, 0600));
+	MUST(semop(semaphores, &(struct sembuf){ 0, 1, 0 }, 1));
+	child = test_child(exec_with_undo, NULL);
+	pidfd = (int)MUST(syscall(PIDFD_OPEN, child, 0));
+	while (semctl(semaphores, 0, GETVAL) > 0)
+		usleep(1000);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)child, SECRET);
+	MUST(semop(semaphores, &take, 1));
+	CHECK_EQUAL(open(path, O_RDONLY | O_NOCTTY), -1);
+	CHECK_EQUAL(syscall(PIDFD_GETFD, pidfd, SECRET, 0), -1);
+	CHECK_EQUAL(ptrace(PTRACE_SEIZE, child, 0, 0), -1);
+	CHECK_EQUAL(test_wait(child), IS_NOBODY);
+	MUST(semctl(semaphores, 0, IPC_RMID));
+}
+
 static int file;
 
 static void by_write(const char *path) { (void)path; CHECK_EQUAL(pwrite(file, "x", 1, 0), 1); }
@@ -275,6 +317,7 @@ static const struct test_case cases[] = {
 	CASE(nobody_attaches),
 	CASE(opened_before),
 	CASE(attached_during_exec),
+	CASE(taken_at_the_end),
 	CASE(the_bits_go),
 };
 
@@ -287,6 +330,11 @@ int main(int argc, char **argv)
 			return 1;
 		while (read(0, &byte, 1) > 0)
 			;
+		return geteuid() == 0 ? IS_ROOT : IS_NOBODY;
+	}
+	if (argc == 2 && strcmp(argv[1], "drop") == 0) {
+		if (dup2(open("/dev/console", O_RDONLY | O_NOCTTY), SECRET) < 0 || setuid(getuid()) < 0)
+			return 1;
 		return geteuid() == 0 ? IS_ROOT : IS_NOBODY;
 	}
 	if (argc == 2 && strcmp(argv[1], REPORT) == 0)
