@@ -72,8 +72,8 @@ class Setting(_Model):
 class Wanted(_Model):
     """A kernel image that a person must have to run the experiment: which kernel it is, how its `version` begins, and
     what its configuration must say. Then how it is run: its board and the protocol that starts it, words of the command
-    line, what its root file system is, and how many MB are free on a RAM disk. `facts` are options whose values the
-    result keeps besides.
+    line, what its root file system is, how many MB are free on a RAM disk, and what init writes to files of /proc/sys.
+    `facts` are options whose values the result keeps besides.
     """
 
     kernel: str
@@ -85,6 +85,7 @@ class Wanted(_Model):
     words: list[str] = []
     root: Root = "ext2"
     room: Annotated[int, Field(ge=1, le=56)] = 8
+    sysctl: dict[str, str] = {}
 
     @property
     def told(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -150,9 +150,12 @@ def disk_image(
     room: int = disk.ROOM,
     placement: Placement = AS_BUILT,
     console: tuple[int, int] = CONSOLE,
+    *,
+    sysctl: Mapping[str, str] | None = None,
 ) -> bytes:
     """A RAM disk with init for Linux from 2.1 on, which runs the command, the usual folders and devices, and these
-    files. The placement moves frames and heaps.
+    files. Before the command, init writes the values of `sysctl` to files of /proc/sys. The placement moves frames and
+    heaps.
     """
     tree = Initramfs()
     try:
@@ -163,6 +166,8 @@ def disk_image(
             tree.node(f"/dev/{name}", kind, major, minor, 0o666)
         tree.copy("/sbin/init", old_program("init").source)
         tree.file("/etc/command", "".join(f"{word}\n" for word in command).encode())
+        if sysctl:
+            tree.file("/etc/sysctl", "".join(f"{name} {value}\n" for name, value in sysctl.items()).encode())
         for file in files:
             tree.copy(file.path, file.source)
         placement.apply(tree)

@@ -79,8 +79,8 @@ class System:
 
     `causes` tells which functions of a foreign kernel belong to which cause. `words` begin its command line, and
     `quiet` are those that keep its messages off the console. `protocol` is how the kernel is started, None for what the
-    machine makes of the image. `root` is what its root file system is, and `room` how many bytes a RAM disk has free,
-    and `console` the numbers of its device.
+    machine makes of the image. `root` is what its root file system is. On a RAM disk `room` is how many bytes are
+    free, `console` has the numbers of its device, and `sysctl` is what init writes to files of /proc/sys.
     """
 
     machine: ResolvedMachine
@@ -94,6 +94,7 @@ class System:
     root: Root = "cpio"
     room: int = disk.ROOM
     console: tuple[int, int] = CONSOLE
+    sysctl: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def is_linux(self) -> bool:
@@ -159,7 +160,7 @@ class System:
             return image(files, listed, placement, self.init)
         if listed is not None:
             raise BadInput(f"{self.name} has a RAM disk as root: the list {listed!r} is for an initial RAM file system")
-        return disk_image(files, command, self.room, placement, self.console)
+        return disk_image(files, command, self.room, placement, self.console, sysctl=self.sysctl)
 
     def job(self, initrd: bytes, command_line: str, *, limit: int = DEFAULT_INSTRUCTIONS, sample: int = 0) -> Job:
         """A run of this system."""

@@ -52,6 +52,11 @@ def test_room_is_left_for_files(tmp_path: Path) -> None:
     assert int(free.split()[-1]) * disk.BLOCK >= 20 << 20
 
 
+def test_init_is_told_what_to_write_to_proc_sys(tmp_path: Path) -> None:
+    image = programs.disk_image([], ["/bin/dd"], sysctl={"vm/a": "30", "kernel/b": "1"})
+    assert ask(image, tmp_path, "debugfs", "-R", "cat /etc/sysctl") == "vm/a 30\nkernel/b 1\n"
+
+
 def test_missing_tools_are_told_with_their_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(disk, "_FOLDERS", ())

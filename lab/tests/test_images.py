@@ -41,6 +41,7 @@ facts = ["CONFIG_PIN_TLB"]
 board = "prep"
 protocol = "residual-data"
 words = ["one=two"]
+sysctl = { "vm/x" = "30" }
 [images.new]
 kernel = "Linux 2.6 of a test"
 version = "2.6"
@@ -239,6 +240,8 @@ def test_a_row_runs_its_images_and_the_table_keeps_them(
         assert old.command_line.startswith("root=/dev/ram0 rw ")
         assert old.command_line.endswith("console=ttyS0 one=two")
         assert b"/bin/null-call\n" in old.initrd
+        new = next(job for job in runner.ran if job.kernel == newer.read_bytes())
+        assert (b"vm/x 30\n" in old.initrd, b"vm/x 30\n" in new.initrd) == (True, False)
         facts = {"CONFIG_8xx": "y", "CONFIG_PIN_TLB": "n"}
         assert store.image(named["old"].sha256) == (named["old"].banner, facts)
 

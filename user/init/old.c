@@ -1,9 +1,9 @@
 /* init for Linux from 2.1 on, as the first program of a root file system on a RAM disk.
  *
  * These kernels limit the words that they pass to init, and take a word with '=' for a variable. So the program that is
- * run, and its arguments, stand in the file /etc/command, one to a line. As init-linux does, it prints "init: ready"
- * before, encloses the program in region 65536, and hands its status to the control device through /dev/mem
- * (docs/interfaces.md, sections 2 and 8). */
+ * run, and its arguments, stand in the file /etc/command, one to a line. Before, init writes what /etc/sysctl says to
+ * files of /proc/sys. As init-linux does, it prints "init: ready" then, encloses the program in region 65536, and hands
+ * its status to the control device through /dev/mem (docs/interfaces.md, sections 2 and 8). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,6 +24,7 @@
 #define STATUS_OTHER   63
 #define WORDS_MOST     64
 #define BYTES_MOST     8192
+#define PATH_MOST      128
 
 enum { REGION_BEGIN = 0x00 / 4, REGION_END = 0x04 / 4 };
 
@@ -91,6 +92,29 @@ static char **read_command(void)
 	return words;
 }
 
+/* Writes the values of /etc/sysctl, if there is one: a line for each, the file's name below /proc/sys and the value. */
+static void write_settings(void)
+{
+	static char text[BYTES_MOST + 1];
+	int fd = open("/etc/sysctl", O_RDONLY), at;
+	char *name, *value;
+
+	if (fd < 0)
+		return;
+	read(fd, text, BYTES_MOST);
+	close(fd);
+	for (name = strtok(text, " \n"); name && (value = strtok(NULL, " \n")); name = strtok(NULL, " \n")) {
+		char path[PATH_MOST] = "/proc/sys/";
+
+		if (strlen(path) + strlen(name) >= PATH_MOST)
+			fail(name);
+		at = open(strcat(path, name), O_WRONLY);
+		if (at < 0 || write(at, value, strlen(value)) < 0)
+			fail(path);
+		close(at);
+	}
+}
+
 /* Prints how the program ended, where that is no status that the kernel could hand on. Returns init's status. */
 static int told(const char *program, int status)
 {
@@ -138,6 +162,7 @@ int main(void)
 	open_console();
 	mount("proc", "/proc", "proc", 0, NULL);
 	words = read_command();
+	write_settings();
 	printf("init: ready\n");
 	finish(run(words));
 	return 0;
