@@ -3,9 +3,9 @@
 
 #include <err.h>
 #include <frame.h>
-#include <kmalloc.h>
 #include <lib.h>
 #include <smp.h>
+#include <task.h>
 #include <uaccess.h>
 #include <window.h>
 
@@ -171,7 +171,8 @@ int user_vector_load(struct user_vector *v, const struct iovec *user, size_t cou
 
 	if (count > IOV_MAX)
 		return -EINVAL;
-	v->piece = count > VECTOR_INLINE ? kmalloc(count * sizeof(v->few[0])) : v->few;
+	v->count = count;
+	v->piece = count > VECTOR_INLINE ? call_alloc(count * sizeof(v->few[0])) : v->few;
 	if (!v->piece)
 		return -ENOMEM;
 	error = copy_from_user(v->piece, user, count * sizeof(v->few[0]));
@@ -185,5 +186,5 @@ int user_vector_load(struct user_vector *v, const struct iovec *user, size_t cou
 void user_vector_free(struct user_vector *v)
 {
 	if (v->piece != v->few)
-		kfree(v->piece);
+		call_free(v->piece, v->count * sizeof(v->few[0]));
 }

@@ -62,6 +62,7 @@ void iter_advance(struct iter *, size_t n);	/* n is at most *part */
 struct user_vector {
 	struct iovec few[VECTOR_INLINE];
 	struct iovec *piece;
+	size_t count;
 };
 /*
  * Copies the iovecs and sets the iterator to them. On -EINVAL (too many, or too many bytes), -EFAULT and -ENOMEM there

@@ -126,6 +126,7 @@ struct task {
 	struct task *pi_owner;          /* owner of the PI futex that it waits for, or NULL */
 	bool left_futexes;              /* it is ending and has handed over its PI futexes */
 	void *sem_undo;                 /* ipc/sem.c */
+	u32 call_bytes;                 /* of call_alloc() */
 	struct rendezvous rendezvous;   /* state of synchronous messages */
 	u32 death_signal;               /* prctl(PR_SET_PDEATHSIG) */
 
@@ -143,6 +144,10 @@ struct task {
 	bool killed;                    /* ends when it next checks its signals */
 	char name[TASK_NAME_SIZE];      /* comm */
 };
+
+/* Memory that a call of current holds while it sleeps: the out-of-memory killer counts it. NULL: no memory. */
+void *call_alloc(size_t size);
+void call_free(void *object, size_t size);      /* NULL is harmless */
 
 /* Whether current has a signal to take: a sleeper must then return -ERESTARTSYS. */
 static inline bool signal_pending(void) { return current->work & WORK_SIGNAL; }

@@ -8,6 +8,7 @@
 #include <abi/socket.h>
 #include <arch.h>
 #include <err.h>
+#include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <task.h>
@@ -347,6 +348,7 @@ static u32 inet_pages_held(const struct socket *socket)
 	const struct socket *embryo;
 	u32 pages = stream_pages_held(socket) + datagram_pages_held(&inet_of(socket)->queue), looked_at = 0;
 
+	pages += socket->pending_count * SOCKET_BYTES / PAGE_SIZE;
 	list_for_each_entry(embryo, &socket->pending, pending_link) {
 		interrupt_window_at(++looked_at);
 		pages += stream_pages_held(embryo);

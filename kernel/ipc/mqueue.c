@@ -354,12 +354,15 @@ static long mqueue_send(struct file *file, struct mqueue *queue, const void *dat
 	queued = kmalloc(sizeof(*queued) + size);
 	if (!queued)
 		return -ENOMEM;
-	if (copy_from_user(queued->data, data, size))
+	if (copy_from_user(queued->data, data, size)) {
 		error = -EFAULT;
-	else if (queue->count >= queue->count_max)
-		error = file->flags & O_NONBLOCK ? -EAGAIN :
-						wait_event_until(&queue->writable, queue->count < queue->count_max,
-								 deadline);
+	} else if (queue->count >= queue->count_max && file->flags & O_NONBLOCK) {
+		error = -EAGAIN;
+	} else {
+		current->call_bytes += size;
+		error = wait_event_until(&queue->writable, queue->count < queue->count_max, deadline);
+		current->call_bytes -= size;
+	}
 	if (error) {
 		kfree(queued);
 		return error;

@@ -101,8 +101,10 @@ static long message_send(int id, struct queued *queued, u32 flags)
 		if (flags & IPC_NOWAIT)
 			return -EAGAIN;
 		queue->busy++;
+		current->call_bytes += queued->size;
 		result = queue_woken(queue, wait_event(&queue->writable,
 						       message_fits(queue, queued->size) || queue->removed));
+		current->call_bytes -= queued->size;
 		if (result)
 			return result;
 	}

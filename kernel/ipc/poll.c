@@ -3,7 +3,6 @@
 
 #include <abi/poll.h>
 #include <err.h>
-#include <kmalloc.h>
 #include <lib.h>
 #include <process.h>
 #include <signal.h>
@@ -46,7 +45,7 @@ NOINLINE static long fds_wait(struct pollfd *fds, u32 count, u64 deadline)
 	long result;
 
 	if (count > INLINE_COUNT) {
-		entries = kmalloc(count * sizeof(*entries));
+		entries = call_alloc(count * sizeof(*entries));
 		if (!entries)
 			return -ENOMEM;
 	}
@@ -65,7 +64,7 @@ NOINLINE static long fds_wait(struct pollfd *fds, u32 count, u64 deadline)
 	}
 	poll_entries_put(entries, count);
 	if (entries != few)
-		kfree(entries);
+		call_free(entries, count * sizeof(*entries));
 	return result;
 }
 
@@ -77,7 +76,7 @@ static long do_poll(struct pollfd *user, u32 count, u64 deadline)
 	if (count > rlimit(RLIMIT_NOFILE))
 		return -EINVAL;
 	if (count > INLINE_COUNT) {
-		fds = kmalloc(count * sizeof(*fds));
+		fds = call_alloc(count * sizeof(*fds));
 		if (!fds)
 			return -ENOMEM;
 	}
@@ -89,7 +88,7 @@ static long do_poll(struct pollfd *user, u32 count, u64 deadline)
 	if (result >= 0 && copy_to_user_long(user, fds, count * sizeof(*fds)))
 		result = -EFAULT;
 	if (fds != few)
-		kfree(fds);
+		call_free(fds, count * sizeof(*fds));
 	return result;
 }
 

@@ -3,7 +3,6 @@
 
 #include <arch.h>
 #include <err.h>
-#include <kmalloc.h>
 #include <lib.h>
 #include <sched.h>
 #include <signal.h>
@@ -53,7 +52,7 @@ static struct place *new_place(struct sleeper *s)
 	if (s->used < FIRST_PLACES)
 		return &s->first[s->used++];
 	if (!c || c->used == CHUNK_PLACES) {
-		c = kmalloc(sizeof(*c));
+		c = call_alloc(sizeof(*c));
 		if (!c)
 			return NULL;
 		c->used = 0;
@@ -89,7 +88,7 @@ static void sleeper_leave(struct sleeper *s)
 		for (u32 i = 0; i < c->used; i++)
 			waitq_remove(&c->place[i].waiter);
 		s->chunks = c->next;
-		kfree(c);
+		call_free(c, sizeof(*c));
 	}
 }
 

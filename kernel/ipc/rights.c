@@ -261,6 +261,8 @@ static void weigh_file(struct weighing *w, struct file *file)
 	struct socket *socket = unix_socket_of(file);
 
 	w->bytes += ((u32)sizeof(*file) + file->locks * LOCK_BYTES) / file->refs;
+	if (socket_of(file))
+		w->bytes += SOCKET_BYTES / file->refs;
 	if (!file->inode->fs)
 		w->bytes += (u32)(sizeof(*file->inode) + sizeof(*file->dentry)) / file->refs;
 	if (file->ops->pages_held)

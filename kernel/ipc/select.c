@@ -4,7 +4,6 @@
 #include <abi/poll.h>
 #include <arch.h>
 #include <err.h>
-#include <kmalloc.h>
 #include <lib.h>
 #include <signal.h>
 #include <syscall.h>
@@ -39,7 +38,7 @@ static int load_sets(struct sets *sets, u32 count, u32 *const user[SETS])
 	sets->words = (count + 31) / 32;
 	sets->storage = NULL;
 	if (sets->words > FEW_WORDS) {
-		next = sets->storage = kmalloc(2 * SETS * sets->words * sizeof(u32));
+		next = sets->storage = call_alloc(2 * SETS * sets->words * sizeof(u32));
 		if (!next)
 			return -ENOMEM;
 	}
@@ -173,7 +172,7 @@ static long select_wait(const struct sets *s, u64 deadline)
 	for (u32 w = 0; w < s->words; w++)
 		asked += bits_set(asked_in_any(s, w));
 	if (asked) {
-		entry = kmalloc(asked * sizeof(*entry));
+		entry = call_alloc(asked * sizeof(*entry));
 		if (!entry)
 			return -ENOMEM;
 	}
@@ -183,7 +182,7 @@ static long select_wait(const struct sets *s, u64 deadline)
 	if (result >= 0)
 		result = select_spread(s, entry);
 	poll_entries_put(entry, filled);
-	kfree(entry);
+	call_free(entry, asked * sizeof(*entry));
 	return result;
 }
 
@@ -204,7 +203,7 @@ static long do_select(int n, u32 *const user[SETS], u64 deadline)
 		result = deadline ? select_wait(&s, deadline) : poll_interrupted();
 	if (result >= 0 && store_ready(&s, user))
 		result = -EFAULT;
-	kfree(s.storage);
+	call_free(s.storage, 2 * SETS * s.words * sizeof(u32));
 	return result;
 }
 

@@ -40,6 +40,9 @@ struct message {
 	u32 out_flags;		/* MSG_TRUNC */
 };
 
+/* What a socket takes besides the data in its queues: its structures and its transport's. */
+#define SOCKET_BYTES 1024u
+
 struct socket;
 struct connection;
 

@@ -8,6 +8,7 @@
 #include <abi/socket.h>
 #include <err.h>
 #include <filesystem.h>
+#include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <task.h>
@@ -205,7 +206,7 @@ static u32 own_pages(const struct socket *socket)
 u32 unix_pages_held(const struct socket *socket)
 {
 	const struct socket *embryo;
-	u32 pages = own_pages(socket), looked_at = 0;
+	u32 pages = own_pages(socket) + socket->pending_count * SOCKET_BYTES / PAGE_SIZE, looked_at = 0;
 
 	list_for_each_entry(embryo, &socket->pending, pending_link) {
 		interrupt_window_at(++looked_at);

@@ -57,13 +57,17 @@ static u32 pages_of_other_spaces(const struct task *task)
 	return pages;
 }
 
-/* Pages that the process's end would free: its own, its tables, its stacks, and those that its descriptors hold. */
+/*
+ * Pages that the process's end would free: its own, its tables, its stacks, and those that its threads' messages and
+ * calls and its descriptors hold.
+ */
 static u32 pages_freed_by(const struct process *process)
 {
 	static u32 round;
 	u32 pages = process->thread_count * (KERNEL_STACK_SIZE / PAGE_SIZE), looked_at = 0;
 	const struct mm *counted = NULL;
 	const struct task *task;
+	u32 bytes = 0;
 
 	round++;
 	list_for_each_entry(task, &process->threads, group_link) {
@@ -73,13 +77,14 @@ static u32 pages_freed_by(const struct process *process)
 			pages += pages_of_space(task->mm);
 		}
 		pages += pages_of_other_spaces(task);
+		bytes += task->rendezvous.held_room + task->call_bytes;
 		/* Threads may have tables of their own. */
 		if (task->files && task->files->weighed != round) {
 			task->files->weighed = round;
 			pages += files_pages_held(task->files);
 		}
 	}
-	return pages;
+	return pages + bytes / PAGE_SIZE;
 }
 
 /*

@@ -34,6 +34,22 @@ static struct list_head *pid_bucket(s32 pid)
 	return &pid_hash[(u32)pid % PID_HASH];
 }
 
+void *call_alloc(size_t size)
+{
+	void *object = kmalloc(size);
+
+	if (object)
+		current->call_bytes += size;
+	return object;
+}
+
+void call_free(void *object, size_t size)
+{
+	if (object)
+		current->call_bytes -= size;
+	kfree(object);
+}
+
 struct task *task_find(s32 pid)
 {
 	struct task *task;

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,11 +15,13 @@
 #include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/attack.h"
+#include "ipc.h"
 
 #define PAGE 4096
 #define MEGABYTE (1u << 20)
@@ -265,6 +269,98 @@ static int hold_threads(void *argument)
 		;
 	(void)argument;
 	return 0;
+}
+
+/* A message to a thread that never receives it. */
+static void *send_in_vain(void *to)
+{
+	static char text[IPC_BYTES_MOST];
+	struct ipc_buffers buffers = { .send = text, .send_size = sizeof(text) };
+	struct ipc_message words = { 0 };
+
+	for (;;)
+		ipc_invoke(IPC_SEND, *(pid_t *)to, &buffers, IPC_FOREVER, &words);
+	return to;
+}
+
+static int hold_messages(void *argument)
+{
+	static pid_t to;
+	pthread_attr_t small;
+	pthread_t thread;
+
+	(void)argument;
+	to = getpid();
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 16384);
+	for (int i = 0; i < 300 && !pthread_create(&thread, &small, send_in_vain, &to); i++)
+		;
+	return use_the_rest();
+}
+
+static void messages_count(void)
+{
+	run_attack((struct attack){ hold_messages, 1, 7 * MEGABYTE });
+}
+
+#define POLLED 4096
+
+/* Waits for so many files at once; all are the same pipe. */
+static void *poll_in_vain(void *polled)
+{
+	poll(polled, POLLED, -1);
+	return polled;
+}
+
+static int hold_polls(void *argument)
+{
+	static struct pollfd polled[POLLED];
+	pthread_attr_t small;
+	pthread_t thread;
+	int ends[2];
+
+	(void)argument;
+	MUST(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ POLLED, POLLED }));
+	MUST(pipe(ends));
+	for (int i = 0; i < POLLED; i++)
+		polled[i] = (struct pollfd){ .fd = ends[0], .events = POLLIN };
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 16384);
+	for (int i = 0; i < 80 && !pthread_create(&thread, &small, poll_in_vain, polled); i++)
+		;
+	return use_the_rest();
+}
+
+static void polls_count(void)
+{
+	run_attack((struct attack){ hold_polls, 1, 7 * MEGABYTE });
+}
+
+/* Connections that nobody accepts, and whose other ends are closed. */
+static int hold_connections(void *argument)
+{
+	(void)argument;
+	for (int i = 0; i < 5; i++) {
+		int listener = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+		struct sockaddr_in name;
+		socklen_t size = sizeof(name);
+
+		MUST(listen(listener, 4096));
+		MUST(getsockname(listener, (struct sockaddr *)&name, &size));
+		for (int k = 0; k < 4096; k++) {
+			int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+			if (fd < 0 || connect(fd, (struct sockaddr *)&name, size) < 0)
+				break;
+			close(fd);
+		}
+	}
+	return use_the_rest();
+}
+
+static void connections_count(void)
+{
+	run_attack((struct attack){ hold_connections, 1, 7 * MEGABYTE });
 }
 
 static void stacks_count(void)
@@ -527,6 +623,9 @@ static const struct test_case cases[] = {
 	CASE(tables_of_threads_count),
 	CASE(copied_pipes_count),
 	CASE(stacks_count),
+	CASE(messages_count),
+	CASE(polls_count),
+	CASE(connections_count),
 	CASE(arguments_count),
 	CASE(forks_end),
 	CASE(objects_and_memory),
