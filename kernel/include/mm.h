@@ -166,8 +166,17 @@ bool mm_peek(struct mm *mm, uaddr_t address, u32 *word);
 int mm_frame_own(struct mm *mm, uaddr_t address, struct frame **out);
 /* A debugger's write, also to pages that the program itself may not write (mm/foreign.c): 0 or -EFAULT. */
 int mm_poke(struct mm *mm, uaddr_t address, const void *from, size_t n);
-/* Key for a futex: the frame and offset of a shared page, or (mm, address): 0 or -EFAULT. */
-struct futex_key { const void *object; u32 page, offset; };
+/* Key for a futex: the file, page and offset of a shared page, or (mm, address): 0 or -EFAULT. */
+struct futex_key {
+	const void *object;             /* address space or inode */
+	/*
+	 * Of an inode; NULL and 0 otherwise. A key holds no reference: the file may go, and another one come to the
+	 * same place in memory, but it never has the same number.
+	 */
+	const struct filesystem *fs;
+	u64 number;
+	u32 page, offset;
+};
 int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, struct futex_key *key);
 
 /* Whether some mapping may write to the file, now or after an mprotect. */

@@ -388,9 +388,13 @@ int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, struct futex_k
 	key->offset = address % PAGE_SIZE;
 	if (!is_private && vma->flags & VM_SHARED && vma->inode) {
 		key->object = vma->inode;
+		key->fs = vma->inode->fs;
+		key->number = vma->inode->ino;
 		key->page = vma_page(vma, address);
 	} else {
 		key->object = mm;
+		key->fs = NULL;
+		key->number = 0;
 		key->page = address >> PAGE_SHIFT;
 	}
 	return 0;

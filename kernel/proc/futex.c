@@ -43,7 +43,8 @@ static struct list_head *futex_sleepers(const struct futex_key *key)
 
 bool futex_key_same(const struct futex_key *a, const struct futex_key *b)
 {
-	return a->object == b->object && a->page == b->page && a->offset == b->offset;
+	return a->object == b->object && a->page == b->page && a->offset == b->offset && a->number == b->number &&
+	       a->fs == b->fs;
 }
 
 /* Queues a sleeper by priority, then by arrival. Searches from the end, where most belong. */

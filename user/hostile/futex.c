@@ -305,7 +305,53 @@ static void owners_of_one_word(void)
 	CHECK_EQUAL(test_wait(first), 1000 + SIGKILL);
 }
 
+/* A thread waits on a word of a file that has gone. Its wait takes no wakeup from who waits on a word of a new file. */
+static void *wait_for_mapped(void *at)
+{
+	(void)futex(at, FUTEX_WAIT, 0, 0, NULL, 0);
+	return NULL;
+}
+
+static uint32_t *map_new_file(void)
+{
+	int fd = (int)MUST(memfd_create("words", 0));
+	uint32_t *at;
+
+	MUST(ftruncate(fd, 4096));
+	at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(at != MAP_FAILED);
+	MUST(close(fd));
+	return at;
+}
+
+static int wait_and_tell(void *argument)
+{
+	return (int)futex(argument, FUTEX_WAIT, 0, 0, NULL, 0);
+}
+
+static void a_file_that_has_gone(void)
+{
+	uint32_t *gone[8], *at;
+	pthread_t thread;
+	pid_t waiter;
+
+	for (int i = 0; i < 8; i++) {
+		gone[i] = map_new_file();
+		CHECK_EQUAL(pthread_create(&thread, NULL, wait_for_mapped, gone[i]), 0);
+	}
+	usleep(20000);
+	for (int i = 0; i < 8; i++)
+		MUST(munmap(gone[i], 4096));
+	at = map_new_file();
+	waiter = test_child(wait_and_tell, at);
+	usleep(20000);
+	CHECK_EQUAL(futex(at, FUTEX_WAKE, 1, 0, NULL, 0), 1);
+	usleep(20000);
+	CHECK_EQUAL(waitpid(waiter, NULL, WNOHANG), waiter);
+}
+
 static const struct test_case cases[] = {
+	CASE(a_file_that_has_gone),
 	CASE(owners_of_one_word),
 	CASE(heirs_give_up),
 	CASE(moved_to_itself),
