@@ -133,13 +133,6 @@ bool signal_fatal_pending(void)
 	return current->killed || (signal_all_pending(current) & SIGBIT(SIGKILL));
 }
 
-void signal_set_blocked(sigset blocked)
-{
-	current->blocked = blocked & ~UNBLOCKABLE;
-	current->process->blocked_by_all &= current->blocked;
-	signal_recalculate(current);
-}
-
 bool signal_ignored_or_blocked(int sig)
 {
 	return (current->blocked & SIGBIT(sig)) || current->sighand->action[sig - 1].handler == SIG_IGN;
@@ -244,7 +237,27 @@ static struct task *signal_thread(struct process *process, int sig)
 	return first;
 }
 
-/* Current takes no more signals to the process: another thread is told of those that are pending. */
+/* Current no longer takes some signals to the process: another thread is told of those that are pending. */
+static void tell_another(struct process *process, sigset signals)
+{
+	for (sigset left = process->pending.set & signals & ~process->blocked_by_all; left; left &= left - 1) {
+		interrupt_window();
+		signal_notice(signal_thread(process, __builtin_ctzll(left) + 1));
+	}
+}
+
+void signal_set_blocked(sigset blocked)
+{
+	struct process *process = current->process;
+	sigset before = current->blocked;
+
+	current->blocked = blocked & ~UNBLOCKABLE;
+	process->blocked_by_all &= current->blocked;
+	if (unlikely(process->pending.set & current->blocked & ~before) && process->thread_count > 1)
+		tell_another(process, current->blocked & ~before);
+	signal_recalculate(current);
+}
+
 void signal_leave(void)
 {
 	struct process *process = current->process;
@@ -252,10 +265,7 @@ void signal_leave(void)
 	current->ending = true;
 	if (process->exiting)
 		return;
-	for (sigset left = process->pending.set & ~process->blocked_by_all; left; left &= left - 1) {
-		interrupt_window();
-		signal_notice(signal_thread(process, __builtin_ctzll(left) + 1));
-	}
+	tell_another(process, ~0ULL);
 	if (process->stopping)
 		signal_thread_stops(process);
 }

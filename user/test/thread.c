@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -263,6 +264,61 @@ static void main_thread_leaves_unwatched(void)
 	/* Whatever was freed is used again. */
 	signal(SIGCHLD, SIG_DFL);
 	CHECK_EQUAL(test_in_child(main_thread_leaves, NULL), 17);
+}
+
+static volatile sig_atomic_t taken_by;
+
+static void note_taker(int number)
+{
+	(void)number;
+	taken_by = (sig_atomic_t)syscall(SYS_gettid);
+}
+
+static void *takes_signals(void *argument)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	*(volatile pid_t *)argument = (pid_t)syscall(SYS_gettid);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* A thread is told of a signal, but blocks it again before it takes it: another thread takes it. */
+static void blocked_before_it_is_taken(void)
+{
+	volatile pid_t other = 0;
+	struct pollfd asked;
+	sigset_t set, none;
+	int ends[2];
+	pid_t child;
+
+	sigemptyset(&none);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	CHECK_EQUAL(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	signal(SIGUSR1, note_taker);
+	MUST(pipe(ends));
+	start(takes_signals, (void *)&other);
+	while (!other)
+		usleep(1000);
+	test_await_sleep(other);
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		usleep(20000);
+		/* Both before the parent runs. Where that is not permitted, it may run earlier. */
+		sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
+		_exit(write(ends[1], "", 1) != 1 || kill(getppid(), SIGUSR1));
+	}
+	asked = (struct pollfd){ .fd = ends[0], .events = POLLIN };
+	CHECK_EQUAL(ppoll(&asked, 1, NULL, &none), 1);
+	CHECK_EQUAL(test_wait(child), 0);
+	for (int i = 0; i < 100 && !taken_by; i++)
+		usleep(1000);
+	CHECK_EQUAL(taken_by, other);
 }
 
 #define LOCKS 20000
@@ -638,6 +694,7 @@ static const struct test_case cases[] = {
 	CASE(futex_words), CASE(shared_futex), CASE(exit_ends_all_threads), CASE(fatal_signal_ends_all_threads),
 	CASE(main_thread_may_leave), CASE(main_thread_leaves_unwatched), CASE(identities), CASE(signal_one_thread),
 	CASE(forks_from_threads), CASE(stopped_while_a_thread_ends),
+	CASE(blocked_before_it_is_taken),
 	CASE(one_address_space), CASE(unmapped_pages_are_forgotten),
 	CASE(dropped_pages_are_seen_anew), CASE(pages_around_are_seen_anew),
 };
