@@ -347,14 +347,6 @@ static void read_maps(void)
 	MUST(close(fd));
 }
 
-static void lock_small(void)
-{
-	MUST(mlock2(mapping, SMALL_SIZE, MLOCK_ONFAULT));
-	MUST(munlock(mapping, SMALL_SIZE));
-	MUST(mlockall(MCL_CURRENT | MCL_ONFAULT));
-	MUST(munlockall());
-}
-
 static void synchronise_small(void)
 {
 	MUST(msync(mapping, SMALL_SIZE, MS_SYNC));
@@ -819,7 +811,6 @@ static const struct {
 	{ "small areas: mmap over them", small_areas, map_over_small },
 	{ "small areas: mprotect", small_areas, protect_small },
 	{ "small areas: madvise", small_areas, mark_small },
-	{ "small areas: locking", small_areas, lock_small },
 	{ "small areas: msync", small_areas, synchronise_small },
 	{ "small areas: /proc/self/maps", small_areas, read_maps },
 	{ "small areas: a core file", small_areas, leave_core },
