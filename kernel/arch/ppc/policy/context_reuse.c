@@ -29,6 +29,7 @@ CAUSE(flush) static void zombies_sweep(void)
 		if (hash_table[i].word0 & HPTE_VALID && number != CONTEXT_KERNEL && context_ended(&last_survey, number))
 			hash_table[i].word0 = 0;
 	}
+	prepared_forget();
 	tlb_invalidate_all();
 	context_generations++;
 	table_sweeps++;

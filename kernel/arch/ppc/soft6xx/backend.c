@@ -27,7 +27,7 @@ void exception_soft_miss(struct regs *regs);
  * instructions, and for loads and stores two each by the last bit of the page number, so that both pages of an access
  * that crosses pages have one.
  */
-static void forget_prepared(void)
+void prepared_forget(void)
 {
 	for_each_cpu(cpu)
 		for (u32 i = 0; i < SOFT_PREPARED; i++)
@@ -97,14 +97,14 @@ CAUSE(reload) void exception_soft_miss(struct regs *regs)
 
 CAUSE(flush) void soft6xx_page_flush(struct mm *mm, vaddr_t address)
 {
-	forget_prepared();
+	prepared_forget();
 	soft_lookup->flush(mm, context_vsid(mm, address), address);
 	tlb_invalidate_page(address);
 }
 
 void soft6xx_flush_all(void)
 {
-	forget_prepared();
+	prepared_forget();
 	hash_clear();
 	tlb_invalidate_all();
 }

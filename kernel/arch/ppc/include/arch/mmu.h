@@ -53,6 +53,9 @@ static inline void tlb_invalidate_page(vaddr_t address)
 	__asm__ volatile("tlbie %0; sync" : : "r"(address) : "memory");
 }
 
+/* Forgets what the vectors of a 603 load for a repeated miss: with the TLB, when numbers are given out again. */
+void prepared_forget(void);
+
 /* For the invariant checker: checks hash table and TLBs; for one page, the TLB entries of its congruence class. */
 void hash_tlb_check(check_bad *bad);
 void hash_tlb_check_page(const struct mm *mm, vaddr_t address, check_bad *bad);
