@@ -152,7 +152,12 @@ class Lab(Workshop):
         system = systems.from_image(
             self, side.machine, side.keys, image, protocol=wanted.protocol, root=wanted.root, name=role
         )
-        system = replace(system, words=(*system.words, *wanted.words), room=wanted.room << 20, sysctl=wanted.sysctl)
+        system = replace(
+            system,
+            words=(*system.words, *wanted.words),
+            room=wanted.room << 20,
+            sysctl={**wanted.sysctl, **setting.sysctl},
+        )
         line = system.command_line(setting.chosen, program, setting.boot)
         files = system.files(
             [programs.old_program(name) for name in (row.program, *row.files)],

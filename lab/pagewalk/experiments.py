@@ -51,7 +51,8 @@ class Setting(_Model):
     """One side of a comparison: policies by name, or a named set of them, other words of the kernel's command line,
     keys of the machine, the program's arguments after the row's own, the kernel image, and the words a table heads its
     column with. `subject` is the kernel of other people that takes the place of ours; `image` is the role of one that
-    the person who runs the experiment names."""
+    the person who runs the experiment names, and `sysctl` is what its init writes to files of /proc/sys, after what the
+    image's own says."""
 
     label: str
     policies: dict[str, str] = {}
@@ -62,6 +63,7 @@ class Setting(_Model):
     named: str | None = None
     subject: str | None = None
     image: str | None = None
+    sysctl: dict[str, str] = {}
 
     @property
     def chosen(self) -> dict[str, str]:
@@ -350,11 +352,13 @@ class _Builder:
             return None
         name = machine.baseline_machine if which == "before" and machine.baseline_machine else machine.name
         setting = self.setting(named or which)
-        if setting.image is None:
-            return Side(name, setting, {**row.keys, **setting.keys})
-        if setting.image not in self.file.images:
+        if setting.image is not None and setting.image not in self.file.images:
             raise unknown("image", setting.image, self.file.images)
-        wanted = self.file.images[setting.image]
+        wanted = self.file.images[setting.image] if setting.image is not None else None
+        if setting.sysctl and (wanted is None or wanted.root != "ext2"):
+            raise BadInput(f"setting {named or which!r}: sysctl goes with an image whose root is a RAM disk")
+        if wanted is None:
+            return Side(name, setting, {**row.keys, **setting.keys})
         return Side(name, setting, {"board.kind": wanted.board, **row.keys, **setting.keys}, wanted)
 
     def row(self, row: _RowEntry, machine: _MachineEntry) -> Row:

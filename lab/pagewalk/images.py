@@ -76,6 +76,15 @@ class Image:
         """Whether it is too old for programs with a C library of today, which want Linux 3.2."""
         return self.is_older_than((3, 2))
 
+    @property
+    def wants_fads(self) -> bool:
+        """Whether it is a Linux of arch/ppc for an MPC8xx, which is handed a board information structure.
+
+        Such a kernel names its interrupt controller (arch/ppc/kernel/ppc8xx_pic.c of 2.2 to 2.6). One of arch/powerpc,
+        which may do so too, looks in the device tree for its initrd (arch/powerpc/kernel/prom.c).
+        """
+        return self.is_old and b" 8xx SIU " in self.data and b"linux,initrd-start\0" not in self.data
+
     def is_older_than(self, version: tuple[int, ...]) -> bool:
         """Whether it is a Linux before that version."""
         return bool(self.version) and tuple(map(int, self.version.split("."))) < version

@@ -164,7 +164,7 @@ class NativeRunner:
         fullest: list[tuple[int, str]] = []
 
         def sample() -> None:
-            state = machine.dump(0)
+            state = machine.dump_translation(0)
             counts = snapshot.counts(json.loads(state))
             samples.append(Sample(machine.cycles, counts))
             used = counts.get("hash.used", 0)

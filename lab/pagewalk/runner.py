@@ -108,8 +108,8 @@ class RunResult:
     """What a run gave.
 
     `dumps` are state dumps as JSON: those that the guest asked for, and the sample with the fullest hash
-    table. `host_seconds` is the time that the run took here, of no meaning to the guest. `profile` holds cycles by
-    function as folded stacks (`outer;inner cycles`), empty if the job asked for none.
+    table, without caches. `host_seconds` is the time that the run took here, of no meaning to the guest. `profile`
+    holds cycles by function as folded stacks (`outer;inner cycles`), empty if the job asked for none.
     """
 
     stop: Stop

@@ -211,12 +211,18 @@ def named(
     )
 
 
-def _old_board(machine: ResolvedMachine, overrides: Mapping[str, str]) -> dict[str, str]:
-    """Keys of the board that a Linux of arch/ppc wants: it probes for devices that a PReP board may lack."""
-    file = tomllib.loads(machine.config)
-    if file["core"]["kind"] == "8xx":
-        return {} if _BOARD in overrides else {_BOARD: "fads"}
-    return {_EMPTY_BUS: "ones"} if file["board"]["kind"] == "prep" else {}
+def on_board(workshop: Workshop, machine: str, overrides: Mapping[str, str], kernel: Image) -> ResolvedMachine:
+    """The machine with the board that a Linux of arch/ppc wants, unless the overrides name another.
+
+    On a PReP board such a Linux probes for devices that may not be there.
+    """
+    resolved = workshop.machine(machine, overrides)
+    file = tomllib.loads(resolved.config)
+    if kernel.wants_fads and file["core"]["kind"] == "8xx":
+        return workshop.machine(machine, {_BOARD: "fads", **overrides})
+    if kernel.is_old and file["board"]["kind"] == "prep":
+        return workshop.machine(machine, {_EMPTY_BUS: "ones", **overrides})
+    return resolved
 
 
 def from_image(
@@ -233,9 +239,7 @@ def from_image(
 
     `name` stands for it in messages, by default its path.
     """
-    resolved = workshop.machine(machine, overrides)
-    if kernel.is_old:
-        resolved = workshop.machine(machine, {**_old_board(resolved, overrides), **overrides})
+    resolved = on_board(workshop, machine, overrides, kernel)
     if kernel.has_section(SECTION):
         return System(resolved, kernel.data, name or kernel.path, protocol=protocol)
     board = tomllib.loads(resolved.config)["board"]["kind"]

@@ -264,6 +264,21 @@ impl Machine {
         self.session().dump(label).to_json().to_string()
     }
 
+    /// The same without the caches' lines.
+    fn dump_translation(&self, label: u32) -> String {
+        self.session().dump_translation(label).to_json().to_string()
+    }
+
+    /// Switches the machine's shortcuts off, or on again.
+    fn set_oracle(&self, on: bool) {
+        self.session().set_oracle(on);
+    }
+
+    /// Adds a dump without the caches' lines whenever the guest begins or ends this region.
+    fn dump_at_region(&self, number: u32) {
+        self.session().dump_at_region(number);
+    }
+
     /// The dumps that the guest asked for, each as JSON.
     fn dumps(&self) -> Vec<String> {
         self.session()

@@ -6,19 +6,21 @@ import gzip
 import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from scripted import BenchLab, ScriptedRunner, benchmark
 
-from pagewalk import claims_page, experiments, images, measured, own_page, programs, records, systems
+from pagewalk import claims_page, experiments, images, measured, native, own_page, programs, records, systems
 from pagewalk.cli.app import command
 from pagewalk.errors import BadInput
 from pagewalk.paths import home
 from pagewalk.runner import Job, RunResult
 from pagewalk.simulate import Quiet
 from pagewalk.store import Store
+from pagewalk.workshop import Workshop
 
 BANNER = "Linux version 2.4.99 (someone@somewhere) (gcc version 2.95) #1 today"
 SOURCE = """
@@ -167,6 +169,36 @@ def test_a_linux_without_a_program_restarts_its_board_when_it_panics(kernel: Pat
     today = images.Image("x", kernel.read_bytes().replace(b"Linux version 2.4.99", b"Linux version 6.1.99"))
     assert systems.bare_line(today, "quiet") == "panic=-1 quiet"
     assert systems.bare_line(images.Image("x", b"no Linux"), "quiet") == "quiet"
+
+
+def test_a_linux_gets_the_board_that_it_is_for(kernel: Path) -> None:
+    def board(machine: str, data: bytes, **overrides: str) -> tuple[str, str]:
+        image = images.Image("x", data)
+        found = systems.on_board(Workshop(native.NativeRunner()), machine, overrides, image)
+        file = tomllib.loads(found.config)["board"]
+        return file["kind"], file["empty-bus"]
+
+    plain, of_8xx = kernel.read_bytes(), kernel.read_bytes() + b"\0 8xx SIU  \0"
+    assert board("mpc855t-48", of_8xx)[0] == "fads"
+    assert board("mpc855t-48", of_8xx, **{"board.kind": "mpc8xx"})[0] == "mpc8xx"
+    # One that may read a device tree, and one that does not tell.
+    usual = board("mpc855t-48", b"")[0]
+    assert board("mpc855t-48", of_8xx + b"linux,initrd-start\0")[0] == usual
+    assert board("mpc855t-48", plain)[0] == usual
+    assert board("ppc604-133", plain) == ("prep", "ones")
+    assert board("ppc604-133", plain, **{"board.empty-bus": "machine-check"}) == ("prep", "machine-check")
+    assert board("ppc604-133", of_8xx) == ("prep", "ones")
+
+
+def test_sysctl_is_for_a_setting_with_an_image_of_ones_own(experiment: Path) -> None:
+    text = experiment.read_text()
+    experiment.write_text(
+        text.replace('image = "new"\n[[machine]]', 'image = "new"\nsysctl = { "a/b" = "1" }\n[[machine]]')
+    )
+    assert experiments.load(experiment).rows[1].after.setting.sysctl == {"a/b": "1"}
+    experiment.write_text(text.replace('image = "new"\n[[machine]]', 'sysctl = { "a/b" = "1" }\n[[machine]]'))
+    with pytest.raises(BadInput, match="sysctl goes with an image whose root is a RAM disk"):
+        experiments.load(experiment)
 
 
 def test_a_program_of_this_computer_is_no_kernel() -> None:

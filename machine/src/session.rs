@@ -31,6 +31,8 @@ use crate::board::Console;
 use crate::config::{BoardKind, ConfigError, MachineConfig};
 use crate::loader::{Boot, CauseRange, ElfImage, Given, LoadError};
 use crate::machine::{Fatal, Limits, Machine, Stop};
+use crate::memory::Memory;
+use crate::mmu::Mmu;
 use crate::observe::causes::causes_by_symbols;
 use crate::observe::dump::StateDump;
 use crate::observe::listener::{Filter, Heard, Listener};
@@ -41,7 +43,7 @@ use crate::observe::silence;
 use crate::observe::symbolize::Symbolizer;
 use crate::observe::tlb_events::TlbNote;
 use crate::observe::trace::{Trace, Window};
-use crate::powerpc::{Vector, msr};
+use crate::powerpc::{Registers, Vector, msr};
 use crate::processor::Processor;
 use crate::snapshot::{self, SnapshotError};
 
@@ -394,9 +396,29 @@ impl Session {
     /// The state of translation and caches now.
     #[must_use]
     pub fn dump(&self, label: u32) -> StateDump {
+        self.state(label, StateDump::take)
+    }
+
+    /// The same without the caches.
+    #[must_use]
+    pub fn dump_translation(&self, label: u32) -> StateDump {
+        self.state(label, StateDump::of_translation)
+    }
+
+    /// Adds a dump without the caches, labelled with the region's number, whenever the guest begins or ends this region.
+    pub fn dump_at_region(&mut self, number: u32) {
+        self.machine
+            .each(|processor| processor.observers.dump_region = Some(number));
+    }
+
+    fn state(
+        &self,
+        label: u32,
+        take: fn(u32, u64, &Registers, &Mmu, &Memory) -> StateDump,
+    ) -> StateDump {
         let processor = self.machine.processor();
         let cycle = processor.instant().cycles;
-        StateDump::take(
+        take(
             label,
             cycle,
             &processor.registers,

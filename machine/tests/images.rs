@@ -142,6 +142,7 @@ fn an_old_linux_goes_with_its_board_and_protocol() {
     let built = |text: &str| ElfImage::parse(&with_text(image(), text), "vmlinux").unwrap();
     let e8 = "\0Linux version 2.4.31 (x)\0 8xx SIU  \0";
     let prep = "\0Linux version 2.2.14 (x)\0machine\t\t: PReP %s\n\0";
+    let early = "\0Linux version 2.1.53 (x)\0machine\t\t: %s (sn %s)\n\0";
     let later = "\0Linux version 2.6.32 (x)\0 8xx SIU  \0fsl,mpc885ads\0";
     let own = "\0pagewalk,control\0";
     for (text, machine, board, protocol, said) in [
@@ -171,6 +172,15 @@ fn an_old_linux_goes_with_its_board_and_protocol() {
             None,
             Ok(
                 "vmlinux is Linux 2.2.14 for this board: --protocol residual-data\nvmlinux looks for devices: set board.empty-bus to \"ones\", or an empty address raises a machine check",
+            ),
+        ),
+        (
+            early,
+            "ppc603-133",
+            "prep",
+            None,
+            Ok(
+                "vmlinux is Linux 2.1.53 for this board: --protocol residual-data\nvmlinux looks for devices: set board.empty-bus to \"ones\", or an empty address raises a machine check",
             ),
         ),
         (

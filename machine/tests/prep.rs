@@ -220,19 +220,16 @@ fn memory_reset_and_empty_addresses() {
     }
 }
 
-/// An image as Linux 2.x makes it with linkers of today: all addresses virtual, ELF headers below the first.
-fn image(source: &str) -> ElfImage {
+/// An image as Linux 2.x makes it with linkers of today: all addresses virtual, ELF headers below the first. `base` is
+/// where the kernel maps physical address 0.
+fn image(base: u32, source: &str) -> ElfImage {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     std::fs::write(path.join("a.s"), format!("{}\n{source}", support::MACROS)).unwrap();
     assemble(path, "powerpc-linux-gnu-as", &["-m604", "-o", "a.o", "a.s"]);
-    let arguments = [
-        "-Ttext-segment=0xbfff0000",
-        "-Ttext=0xc0000000",
-        "-o",
-        "a.elf",
-        "a.o",
-    ];
+    let headers = format!("-Ttext-segment={:#x}", base - 0x1_0000);
+    let text = format!("-Ttext={base:#x}");
+    let arguments = [&headers, &text, "-o", "a.elf", "a.o"];
     assemble(path, "powerpc-linux-gnu-ld", &arguments);
     ElfImage::parse(&std::fs::read(path.join("a.elf")).unwrap(), "a.elf").unwrap()
 }
@@ -254,7 +251,14 @@ fn assemble(folder: &Path, program: &str, arguments: &[&str]) {
 /// What a boot loader of the time does to the image, and what the kernel finds.
 #[test]
 fn a_kernel_is_handed_residual_data() {
+    for base in [0xc000_0000, 0x9000_0000] {
+        is_handed_residual_data(base);
+    }
+}
+
+fn is_handed_residual_data(base: u32) {
     let image = image(
+        base,
         "
 .globl _start
 _start: .long 0, 0, 0

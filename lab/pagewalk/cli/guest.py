@@ -9,11 +9,11 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 
-from pagewalk import _machine, guest, images, native, snapshot, subjects, summary, systems
+from pagewalk import _machine, guest, images, native, snapshot, subjects, summary, systems, tlb_registers
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import Ticker
 from pagewalk.cli.output import Json, complain, err, next_step, out, print_json, say, table
@@ -244,7 +244,7 @@ def _bare_job(
     if not subjects.is_subject(kernel):
         image = images.read(Path(kernel))
         return Job(
-            workshop.machine(machine, overrides),
+            systems.on_board(workshop, machine, overrides, image),
             image.data,
             files,
             systems.bare_line(image, append),
@@ -355,6 +355,10 @@ def execute(
     file: options.Files = None,
     typed: options.Typed = None,
     sanitize: options.Sanitize = None,
+    oracle: Annotated[
+        bool,
+        typer.Option("--oracle", help="Without the machine's shortcuts: the same cycles and counters, only slower."),
+    ] = False,
     save: options.Save = None,
     at: options.SaveAt = None,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
@@ -375,8 +379,10 @@ def execute(
     job = job_of(machine, command, file, sets, policy, limit, kernel, protocol=protocol)
     loaded = _loaded(job)
     _sanitize(loaded, sanitize)
-    # Typed input is not part of a run's key. A results file that cannot be used is told before the run.
-    store = None if typed or sanitize else Store(home().results, told=partial(say, err))
+    loaded.set_oracle(oracle)
+    # Typed input is not part of a run's key, nor is how it was watched. A results file that cannot be used is told
+    # before the run.
+    store = None if typed or sanitize or oracle else Store(home().results, told=partial(say, err))
     watched = watch(
         loaded,
         limit,
@@ -516,6 +522,27 @@ def write_text(path: Path, text: str) -> None:
         raise BadInput(f"{path}: {error.strerror}") from None
 
 
+def _region_dumps(watched: Watched, region: int) -> list[dict[str, Any]]:
+    """The states in which a region last began and ended."""
+    watched.check()
+    states = [state for state in map(json.loads, watched.machine.dumps()) if state["label"] == region]
+    if len(states) < 2:
+        known = ", ".join(map(str, sorted(watched.machine.regions()))) or "none"
+        raise BadInput(f"the guest began and ended no region {region}", hint=f"its regions: {known}")
+    return states[-2:]
+
+
+def _print_registers(states: list[dict[str, Any]], functions: tlb_registers.Functions) -> None:
+    """The instruction TLB of the state; or what is new in the second of two."""
+    if states[0]["casid"] is None:
+        raise BadInput("only an MPC8xx has registers that show its TLBs", hint="leave out --registers")
+    last = states[-1]["instruction_entries"]
+    shown = last if len(states) == 1 else tlb_registers.new(states[0]["instruction_entries"], last)
+    for entry in shown:
+        sys.stdout.write(tlb_registers.line(entry, functions, "+" if len(states) > 1 else "") + "\n")
+    say(err, f"{len(shown)} of {len(last)} entries" + (" are new" if len(states) > 1 else ""))
+
+
 def dump(
     command: MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
@@ -527,19 +554,39 @@ def dump(
     at: Annotated[
         int, typer.Option(min=1, help="The cycle at which to look; the end of the run by default.")
     ] = NO_LIMIT,
+    region: Annotated[
+        int | None,
+        typer.Option(min=0, help="Look at where this region of interest begins and ends instead, without the caches."),
+    ] = None,
+    registers: Annotated[
+        bool,
+        typer.Option(
+            "--registers",
+            help="Print an MPC8xx's instruction TLB as a debugger does (MI_CAM); with --region, what is new in it.",
+        ),
+    ] = False,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
     """Show TLBs, hash table, BATs, segments and caches at an instant.
 
-    Example: `pagewalk dump --at 5000000 --json -- ./hello`
+    Examples: `pagewalk dump --at 5000000 --json -- ./hello`,
+    `pagewalk dump -m mpc855t-48 --region 2 --registers -- tlb-footprint`
     """
-    watched = watch(
-        loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel), limit, quiet=True, until=at
-    )
-    state = json.loads(watched.machine.dump(0))
+    loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
+    if region is not None:
+        loaded.dump_at_region(region)
+    if registers:
+        loaded.record_profile(region)
+    watched = watch(loaded, limit, quiet=True, until=at)
+    states = [json.loads(watched.machine.dump(0))] if region is None else _region_dumps(watched, region)
+    if registers:
+        elf = b"" if snapshot_file else job_of(machine, command or [], file, sets, policy, limit, kernel).kernel
+        _print_registers(states, tlb_registers.functions_of(elf, {row[3] for row in watched.machine.profile()}))
+        return
+    state = states[-1]
     if as_json:
-        print_json(state)
+        print_json(state if region is None else states)
         return
     counts = snapshot.counts(state)
     out.print(table(f"At cycle {state['cycle']:,}", ["", ">count"], ([name, f"{n:,}"] for name, n in counts.items())))

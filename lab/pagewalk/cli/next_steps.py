@@ -27,7 +27,11 @@ NEXT: Mapping[str, tuple[str, ...]] = {
         "pagewalk watch --paused -- PROG to step in the terminal",
         "pagewalk trace --translation -o misses.json -- PROG for all misses, for scripts",
     ),
-    "dump": ("--at CYCLE for another instant", "--json for all of the state"),
+    "dump": (
+        "--at CYCLE for another instant",
+        "--region N for where a region of interest ends",
+        "--json for all of the state",
+    ),
     "gdb": ("pagewalk profile -- PROG for the cycles of each function",),
     "compare": ("pagewalk results lists the runs", "pagewalk ab -p POLICY=A,B -- PROG runs and compares"),
     "report": ("open the page in a browser", "pagewalk run osdi99-table2 adds a table to it"),

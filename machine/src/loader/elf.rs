@@ -1,6 +1,7 @@
 //! Static ELF executables for 32-bit big-endian PowerPC.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use object::elf;
 use object::read::elf::{ElfFile32, FileHeader as _, ProgramHeader as _};
@@ -205,30 +206,35 @@ fn in_segments(segments: &[Segment], address: u32) -> Option<u32> {
     })
 }
 
-/// Where Linux's arch/ppc and arch/powerpc map physical address 0. No RAM reaches there.
-const KERNEL_BASE: u32 = 0xc000_0000;
+/// Where kernels map physical address 0: Linux at 0xc0000000, early Linux 2.1 for PReP at 0x90000000 (Linux 2.1.53
+/// arch/ppc/Makefile). No RAM reaches there.
+const KERNEL_BASES: RangeInclusive<u32> = 0x8000_0000..=0xc000_0000;
+
+/// Kernels are mapped from a multiple of this on: a segment of the processor's.
+const BASE_STEP: u32 = 0x1000_0000;
 
 /// The file's headers lie at most so far below.
 const HEADERS: u32 = 0x1_0000;
 
 /// Old linkers wrote virtual addresses into both fields of a program header. If all are so, physical addresses follow
-/// from [`KERNEL_BASE`]. Below it there can be the file's headers, which nothing needs: linkers of today include them
+/// from the kernel's base. Below it there can be the file's headers, which nothing needs: linkers of today include them
 /// in the first segment.
 fn move_to_physical(segments: &mut Vec<Segment>) {
-    let virtual_only = |segment: &Segment| {
-        let last = segment.physical + (segment.size - 1);
-        segment.physical == segment.virtual_address && last >= KERNEL_BASE - HEADERS
-    };
-    if !segments.iter().all(virtual_only) {
+    let lowest = segments.iter().map(|segment| segment.physical).min();
+    // Anything above the highest base belongs to that.
+    let base =
+        (lowest.unwrap_or(0).saturating_add(HEADERS) & !(BASE_STEP - 1)).min(*KERNEL_BASES.end());
+    let virtual_only = |segment: &Segment| segment.physical == segment.virtual_address;
+    if !KERNEL_BASES.contains(&base) || !segments.iter().all(virtual_only) {
         return;
     }
-    segments.retain(|segment| segment.physical + (segment.size - 1) >= KERNEL_BASE);
+    segments.retain(|segment| segment.physical + (segment.size - 1) >= base);
     for segment in segments {
-        let below = KERNEL_BASE.saturating_sub(segment.physical);
+        let below = base.saturating_sub(segment.physical);
         segment.data.drain(..segment.data.len().min(below as usize));
         segment.size -= below;
         segment.virtual_address += below;
-        segment.physical = segment.virtual_address - KERNEL_BASE;
+        segment.physical = segment.virtual_address - base;
     }
 }
 

@@ -34,8 +34,8 @@ pub(super) enum Kernel {
 /// A string of each Linux 2.x of arch/ppc for the 8xx: the name of its interrupt controller
 /// (arch/ppc/kernel/ppc8xx_pic.c of 2.2 and 2.4, arch/ppc/syslib/ppc8xx_pic.c of 2.6).
 const OLD_8XX: &[u8] = b" 8xx SIU ";
-/// The same for PReP machines: the machine's name in /proc/cpuinfo (prep_setup.c of 2.1.79 to 2.6.11).
-const OLD_PREP: &[u8] = b"machine\t\t: PReP %s";
+/// The same for PReP machines: the machine's name in /proc/cpuinfo (prep_setup.c of 2.1.79 to 2.6.11, and of 2.1.53).
+const OLD_PREP: [&[u8]; 2] = [b"machine\t\t: PReP %s", b"machine\t\t: %s (sn %s)"];
 /// What the kernel of this project looks for in a device tree.
 const OWN: &str = "pagewalk,control";
 
@@ -125,7 +125,9 @@ fn old_board(image: &ElfImage, version: &str) -> Option<BoardKind> {
     } else if contains(image, OLD_8XX) {
         Some(BoardKind::Fads)
     } else {
-        contains(image, OLD_PREP).then_some(BoardKind::Prep)
+        let mut prep = OLD_PREP.into_iter();
+        prep.any(|name| contains(image, name))
+            .then_some(BoardKind::Prep)
     }
 }
 

@@ -89,6 +89,8 @@ pub struct EntryRow {
     pub group: u32,
     /// Both descriptors are valid.
     pub valid: bool,
+    /// Valid subpages of 1 KB, the first one the most significant of four bits.
+    pub subpages: u32,
     pub changed: bool,
     pub wimg: u8,
     /// The descriptors as they were loaded.
@@ -138,6 +140,24 @@ impl StateDump {
     /// Reads the state; nothing changes, nothing is counted.
     #[must_use]
     pub fn take(label: u32, cycle: u64, registers: &Registers, mmu: &Mmu, memory: &Memory) -> Self {
+        let second = memory.uncore.l2.as_ref();
+        StateDump {
+            instruction_cache: lines(&memory.instruction),
+            data_cache: lines(&memory.data),
+            l2_cache: second.map_or_else(Vec::new, |l2| lines(&l2.cache)),
+            ..Self::of_translation(label, cycle, registers, mmu, memory)
+        }
+    }
+
+    /// The state without the caches, whose lines are many.
+    #[must_use]
+    pub fn of_translation(
+        label: u32,
+        cycle: u64,
+        registers: &Registers,
+        mmu: &Mmu,
+        memory: &Memory,
+    ) -> Self {
         let (front, unit) = (mmu.front(), mmu.mpc8xx());
         StateDump {
             label,
@@ -158,13 +178,9 @@ impl StateDump {
             hash_table: mmu
                 .hash_table()
                 .and_then(|sdr1| HashTable::read(sdr1, memory)),
-            instruction_cache: lines(&memory.instruction),
-            data_cache: lines(&memory.data),
-            l2_cache: memory
-                .uncore
-                .l2
-                .as_ref()
-                .map_or_else(Vec::new, |l2| lines(&l2.cache)),
+            instruction_cache: Vec::new(),
+            data_cache: Vec::new(),
+            l2_cache: Vec::new(),
         }
     }
 
@@ -234,6 +250,7 @@ fn entries(tlb: &mpc8xx::tlb::Tlb) -> Vec<EntryRow> {
             shared: entry.shared(),
             group: entry.group(),
             valid: entry.page_valid(),
+            subpages: entry.subpages(),
             changed: entry.changed(),
             wimg: entry.attributes(),
             level_one: entry.twc(),

@@ -34,6 +34,8 @@ pub struct Observers {
     pub dumps: Vec<StateDump>,
     /// Dumps that the guest asked for beyond [`DUMPS_MOST`].
     pub dumps_refused: u64,
+    /// A region of interest at whose beginnings and ends dumps without the caches are added to these.
+    pub dump_region: Option<u32>,
 }
 
 /// The processor's state as an effect of the control device sees it.
@@ -250,6 +252,23 @@ impl Observers {
             }
         }
         None
+    }
+
+    /// Adds a dump without the caches.
+    pub fn dump_translation(
+        &mut self,
+        label: u32,
+        cycle: u64,
+        registers: &Registers,
+        mmu: &Mmu,
+        memory: &Memory,
+    ) {
+        if self.dumps.len() < DUMPS_MOST {
+            let dump = StateDump::of_translation(label, cycle, registers, mmu, memory);
+            self.dumps.push(dump);
+        } else {
+            self.dumps_refused += 1;
+        }
     }
 
     /// REGION_BEGIN and REGION_END at `cycle`, with the counters of all processors.

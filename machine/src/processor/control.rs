@@ -22,6 +22,17 @@ impl Processor {
             }
             _ => {}
         }
+        if let Effect::RegionBegin(number) | Effect::RegionEnd(number) = effect
+            && self.observers.dump_region == Some(number)
+        {
+            self.observers.dump_translation(
+                number,
+                self.hot.cycles,
+                &self.registers,
+                &self.mmu,
+                &self.memory,
+            );
+        }
         if self.several && self.concerns_others(effect) {
             return;
         }
