@@ -266,7 +266,8 @@ def from_image(
     return replace(system, root="ext2", words=words, quiet="quiet", console=console)
 
 
-_READY = re.compile(rb"^init: ready\r?\n", re.MULTILINE)
+_READY = re.compile(rb"^\r?init: ready\r?\n", re.MULTILINE)
+"""Consoles of Linux 2.1 and 2.2 end a line of the kernel by LF and CR, in this order."""
 
 
 def lacks_floats(job: Job) -> bool:

@@ -267,6 +267,7 @@ def test_a_kernel_that_is_not_built_says_what_to_type(archive: Path) -> None:
 
 def test_output_begins_when_init_is_ready() -> None:
     assert systems.output(b"early\r\n  \r\ninit: ready\r\nhello\r\n") == b"hello\r\n"
+    assert systems.output(b"VFS: Mounted root.\n\rinit: ready\r\nhello\r\n") == b"hello\r\n"
     assert systems.output(b"no such line\r\n") == b"no such line\r\n"
 
 

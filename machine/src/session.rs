@@ -405,7 +405,7 @@ impl Session {
         self.state(label, StateDump::of_translation)
     }
 
-    /// Adds a dump without the caches, labelled with the region's number, whenever the guest begins or ends this region.
+    /// Adds a dump without the caches, labelled with this region, whenever the guest begins or ends it.
     pub fn dump_at_region(&mut self, number: u32) {
         self.machine
             .each(|processor| processor.observers.dump_region = Some(number));
