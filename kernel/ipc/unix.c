@@ -165,14 +165,14 @@ void unix_release(struct socket *socket)
 	unix_connect(endpoint, NULL);
 	list_for_each_entry_safe(sender, next, &endpoint->senders, sender_link) {
 		interrupt_window();
-		unix_connect(sender, NULL);
+		/* First, so that who waits for the sender waits in the queues of a socket that has lost its peer. */
 		if (socket->type == SOCK_SEQPACKET) {
 			sender->socket->shut |= SHUT_RD | SHUT_WR;
 			/* Unread datagrams are lost. */
 			sender->socket->error = endpoint->queue.count ? ECONNRESET : 0;
-		} else {
-			sender->peer_gone = true;
 		}
+		unix_connect(sender, NULL);
+		sender->peer_gone = socket->type != SOCK_SEQPACKET;
 		wake_up(&sender->queue.readable);	/* its next call reports that the peer is gone */
 	}
 	datagram_free(&endpoint->queue);

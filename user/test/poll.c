@@ -309,6 +309,28 @@ static void signal_for_readiness(void)
 	CHECK_ERROR(fcntl(fds[0], F_SETSIG, 65), EINVAL);
 }
 
+/* The peer's end is a signal too. */
+static void signal_at_hang_up(void)
+{
+	static const int types[] = { SOCK_STREAM, SOCK_SEQPACKET };
+	struct timespec none = { 0, 0 };
+	sigset_t set;
+	int ends[2];
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	for (int i = 0; i < 2; i++) {
+		MUST(socketpair(AF_UNIX, types[i], 0, ends));
+		MUST(fcntl(ends[0], F_SETOWN, getpid()));
+		MUST(fcntl(ends[0], F_SETFL, O_ASYNC));
+		CHECK_ERROR(sigtimedwait(&set, NULL, &none), EAGAIN);
+		MUST(close(ends[1]));
+		CHECK_EQUAL(sigtimedwait(&set, NULL, &none), SIGIO);
+		MUST(close(ends[0]));
+	}
+}
+
 static void epolls_in_epolls(void)
 {
 	struct epoll_event event = { .events = EPOLLIN }, got;
@@ -435,7 +457,7 @@ static const struct test_case cases[] = {
 	CASE(room_in_an_event),
 	CASE(exclusive_is_not_for_epolls),
 	CASE(many_ways_up), CASE(a_later_connection), CASE(a_later_receiver),
-	CASE(signal_for_readiness), CASE(epolls_in_epolls),
+	CASE(signal_for_readiness), CASE(signal_at_hang_up), CASE(epolls_in_epolls),
 	CASE(poll_pipe), CASE(poll_writer_without_reader), CASE(poll_waits), CASE(poll_is_interrupted),
 	CASE(select_sets), CASE(select_wide), CASE(poll_many), CASE(pselect_mask), CASE(epoll_level_and_edge),
 	CASE(epoll_forgets_closed_files),
