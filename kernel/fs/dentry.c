@@ -11,6 +11,7 @@
 #define BUCKETS 1024u
 
 static struct dentry *dentry_table[BUCKETS];
+u32 dentry_moves;
 
 static u32 name_hash(const struct dentry *dir, const char *name, size_t len)
 {
@@ -139,6 +140,7 @@ int dentry_move(struct dentry *dentry, struct dentry *dir, const char *name, siz
 	copy = kmalloc_text(name, len);
 	if (!copy)
 		return -ENOMEM;
+	dentry_moves++;
 	take_out(dentry);
 	kfree(dentry->name);
 	dentry->name = copy;
@@ -155,6 +157,7 @@ void dentry_exchange(struct dentry *a, struct dentry *b)
 	char *name = a->name;
 	u16 len = a->len;
 
+	dentry_moves++;
 	take_out(a);
 	take_out(b);
 	a->parent = b->parent;

@@ -17,6 +17,7 @@ int dentry_link(struct dentry *dir, const char *name, size_t len, struct inode *
 void dentry_unlink(struct dentry *);
 int dentry_move(struct dentry *, struct dentry *dir, const char *name, size_t len);
 void dentry_exchange(struct dentry *, struct dentry *);	/* two names in directories, not the same one */
+extern u32 dentry_moves;	/* how often names have moved to other places of the tree */
 bool dentry_within(const struct dentry *, const struct dentry *ancestor);
 
 /* fs/attribute.c: looks up a call's path by the AT_ flags; referenced. */

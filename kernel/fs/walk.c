@@ -33,16 +33,24 @@ static int start_at(int dirfd, const char *path, struct dentry **out)
 	return 0;
 }
 
-/* Steps to "..", but not above the start of a walk that must stay below it. */
-static struct dentry *step_up(const struct walk *walk)
+/*
+ * Steps to "..", but not above the start of a walk that must stay below it. Others run in a walk, and may move its
+ * directory to a place outside: -EAGAIN.
+ */
+static struct dentry *step_up(struct walk *walk)
 {
-	if (walk->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) && walk->dir == walk->start)
+	if (!walk->start)
+		return dentry_parent(walk->dir);
+	if (walk->dir == walk->start)
 		return walk->resolve & RESOLVE_BENEATH ? ERR_PTR(-EXDEV) : dentry_get(walk->dir);
+	if (walk->moves != dentry_moves && !dentry_within(walk->dir, walk->start))
+		return ERR_PTR(-EAGAIN);
+	walk->moves = dentry_moves;
 	return dentry_parent(walk->dir);
 }
 
 /* The child with this name of the walk's directory, crossing mounts; referenced, or ERR_PTR. */
-static struct dentry *step_any(const struct walk *walk, const char *name, size_t len)
+static struct dentry *step_any(struct walk *walk, const char *name, size_t len)
 {
 	struct dentry *dir = walk->dir, *d;
 
@@ -61,7 +69,7 @@ static struct dentry *step_any(const struct walk *walk, const char *name, size_t
 	return dentry_get(d);
 }
 
-static struct dentry *walk_step(const struct walk *walk, const char *name, size_t len)
+static struct dentry *walk_step(struct walk *walk, const char *name, size_t len)
 {
 	struct dentry *dentry = step_any(walk, name, len);
 
@@ -204,6 +212,7 @@ static int walk_start(struct walk *walk, int dirfd, const char *path)
 	walk->dir = NULL;
 	walk->resolve = 0;
 	walk->start = NULL;
+	walk->moves = dentry_moves;
 	if (!*path)
 		return -ENOENT;
 	return start_at(dirfd, path, &walk->dir);

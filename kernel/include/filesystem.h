@@ -41,6 +41,7 @@ struct walk {
 	char *owned;
 	u32 resolve;		/* RESOLVE_*: what openat2 forbids */
 	struct dentry *start;	/* the walk must stay below it; referenced; NULL: no limit */
+	u32 moves;		/* dentry_moves when the directory was last known to be below the start */
 };
 /* Other tasks may run in walks, where a symbolic link is followed. */
 int walk_parent(struct walk *, int dirfd, const char *path);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timex.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,6 +104,59 @@ static void openat2_stays_below(void)
 	/* A file may be made below the directory, but not outside of it. */
 	opened(open2(directory, "b/made", O_RDWR | O_CREAT, 0600, BENEATH));
 	CHECK_ERROR(open2(directory, "../made", O_RDWR | O_CREAT, 0600, BENEATH), EXDEV);
+}
+
+/* Links that lead through the directory that they are in, so that a walk of them takes long. */
+#define LONG_LINKS 36
+
+static void make_long_links(void)
+{
+	char text[4000], path[64];
+
+	for (int i = 0; i < LONG_LINKS; i++) {
+		snprintf(path, sizeof(path), "a/b/link%d", i);
+		for (unsigned at = 0; at < 3900; at += 2)
+			strcpy(text + at, "./");
+		if (i < LONG_LINKS - 1)
+			sprintf(text + 3900, "link%d", i + 1);
+		else
+			strcpy(text + 3900, "../outside");
+		MUST(symlink(text, test_path(path)));
+	}
+}
+
+/* Another task moves the directory out while a walk is in it: ".." may not lead to the new parent. */
+static void openat2_moved(void)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	int directory, status, seen = 0;
+	char old[256];
+
+	MUST(mkdir(test_path("a"), 0700));
+	MUST(mkdir(test_path("a/b"), 0700));
+	test_write_file(test_path("outside"), "x", 1);
+	make_long_links();
+	strcpy(old, test_path("a/b"));
+	directory = (int)MUST(open(test_path("a"), O_RDONLY | O_DIRECTORY));
+	MUST(sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first));
+	for (int tries = 0; tries < 20; tries++) {
+		struct timespec wait = { 0, (tries % 10 + 1) * 3000000 };
+		pid_t child = (pid_t)MUST(fork());
+
+		if (child == 0) {
+			long fd = open2(directory, "b/link0", O_RDONLY, 0, tries % 2 ? BENEATH : IN_ROOT);
+
+			_exit(fd >= 0 ? 255 : errno);
+		}
+		MUST(nanosleep(&wait, NULL));
+		MUST(rename(old, test_path("moved")));
+		MUST(waitpid(child, &status, 0));
+		MUST(rename(test_path("moved"), old));
+		CHECK(WIFEXITED(status));
+		CHECK(WEXITSTATUS(status) == EAGAIN || WEXITSTATUS(status) == ENOENT);
+		seen += WEXITSTATUS(status) == EAGAIN;
+	}
+	CHECK(seen);
 }
 
 static void openat2_links(void)
@@ -241,6 +296,7 @@ static void many_descriptors(void)
 static const struct test_case cases[] = {
 	CASE(openat2_arguments),
 	CASE(openat2_stays_below),
+	CASE(openat2_moved),
 	CASE(openat2_links),
 	CASE(epoll_waits_for_nanoseconds),
 	CASE(io_priority),
