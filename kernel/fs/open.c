@@ -110,7 +110,7 @@ static struct dentry *open_or_create(struct walk *walk, unsigned flags, unsigned
 	}
 }
 
-static struct file *open_unnamed(int dirfd, const char *path, unsigned flags, unsigned mode)
+static struct file *open_unnamed(int dirfd, const char *path, unsigned flags, unsigned mode, u32 resolve)
 {
 	struct dentry *dir, *d = NULL;
 	struct inode *inode = NULL;
@@ -119,7 +119,7 @@ static struct file *open_unnamed(int dirfd, const char *path, unsigned flags, un
 
 	if ((flags & O_ACCMODE) == O_RDONLY)
 		return ERR_PTR(-EINVAL);
-	error = path_lookup(dirfd, path, WALK_FOLLOW | WALK_DIRECTORY, &dir);
+	error = path_lookup_resolving(dirfd, path, WALK_FOLLOW | WALK_DIRECTORY, resolve, &dir);
 	if (error)
 		return ERR_PTR(error);
 	error = dir->inode->fs && dir->inode->fs->read_only ? -EROFS :
@@ -152,7 +152,7 @@ static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigne
 	if (flags & O_PATH)
 		flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	else if ((flags & O_TMPFILE) == O_TMPFILE)
-		return open_unnamed(dirfd, path, flags, mode);
+		return open_unnamed(dirfd, path, flags, mode, resolve);
 	else if ((flags & (O_CREAT | O_DIRECTORY)) == (O_CREAT | O_DIRECTORY))
 		return ERR_PTR(-EINVAL);
 	error = walk_parent_resolving(&w, dirfd, path, resolve);

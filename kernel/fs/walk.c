@@ -218,18 +218,19 @@ static int walk_start(struct walk *walk, int dirfd, const char *path)
 	return start_at(dirfd, path, &walk->dir);
 }
 
-int walk_parent_resolving(struct walk *walk, int dirfd, const char *path, u32 resolve)
+/* Starts a walk with RESOLVE_* limits, and sets *path to the rest that is to be walked. */
+static int walk_start_resolving(struct walk *walk, int dirfd, const char **path, u32 resolve)
 {
-	bool absolute = *path == '/';
+	bool absolute = **path == '/';
 	int error;
 
 	if (absolute && resolve & RESOLVE_IN_ROOT) {
-		while (*path == '/')
-			path++;
-		if (!*path)
-			path = ".";
+		while (**path == '/')
+			(*path)++;
+		if (!**path)
+			*path = ".";
 	}
-	error = walk_start(walk, dirfd, path);
+	error = walk_start(walk, dirfd, *path);
 	if (error)
 		return error;
 	if (absolute && resolve & RESOLVE_BENEATH)
@@ -237,13 +238,20 @@ int walk_parent_resolving(struct walk *walk, int dirfd, const char *path, u32 re
 	walk->resolve = resolve;
 	if (resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT))
 		walk->start = dentry_get(walk->dir);
-	return walk_on(walk, path, STOP_BEFORE_LAST);
+	return 0;
 }
 
-int path_lookup(int dirfd, const char *path, unsigned flags, struct dentry **out)
+int walk_parent_resolving(struct walk *walk, int dirfd, const char *path, u32 resolve)
+{
+	int error = walk_start_resolving(walk, dirfd, &path, resolve);
+
+	return error ? error : walk_on(walk, path, STOP_BEFORE_LAST);
+}
+
+int path_lookup_resolving(int dirfd, const char *path, unsigned flags, u32 resolve, struct dentry **out)
 {
 	struct walk w;
-	int error = walk_start(&w, dirfd, path);
+	int error = walk_start_resolving(&w, dirfd, &path, resolve);
 
 	if (!error)
 		error = walk_on(&w, path, flags & WALK_FOLLOW ? FOLLOW_LAST : 0);
@@ -253,6 +261,11 @@ int path_lookup(int dirfd, const char *path, unsigned flags, struct dentry **out
 		*out = dentry_get(w.dir);
 	walk_done(&w);
 	return error;
+}
+
+int path_lookup(int dirfd, const char *path, unsigned flags, struct dentry **out)
+{
+	return path_lookup_resolving(dirfd, path, flags, 0, out);
 }
 
 int walk_parent(struct walk *walk, int dirfd, const char *path)

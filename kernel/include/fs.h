@@ -151,6 +151,8 @@ int initramfs_unpack(void);
 #define WALK_FOLLOW 1u		/* follow a symbolic link in the last component */
 #define WALK_DIRECTORY 2u	/* the last component must be a directory */
 int path_lookup(int dirfd, const char *path, unsigned flags, struct dentry **out);
+/* With limits of openat2, RESOLVE_*. */
+int path_lookup_resolving(int dirfd, const char *path, unsigned flags, u32 resolve, struct dentry **out);
 /*
  * The absolute path of a dentry from the caller's root. Returns its start within the buffer. A name that is no longer
  * linked ends with " (deleted)". ERR_PTR(-ENAMETOOLONG).

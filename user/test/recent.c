@@ -104,6 +104,8 @@ static void openat2_stays_below(void)
 	/* A file may be made below the directory, but not outside of it. */
 	opened(open2(directory, "b/made", O_RDWR | O_CREAT, 0600, BENEATH));
 	CHECK_ERROR(open2(directory, "../made", O_RDWR | O_CREAT, 0600, BENEATH), EXDEV);
+	opened(open2(directory, "b", O_RDWR | O_TMPFILE, 0600, BENEATH));
+	CHECK_ERROR(open2(directory, "..", O_RDWR | O_TMPFILE, 0600, BENEATH), EXDEV);
 }
 
 /* Links that lead through the directory that they are in, so that a walk of them takes long. */
