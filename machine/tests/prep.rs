@@ -323,6 +323,67 @@ _start: .long 0, 0, 0
     assert!(register(1) > register(7));
 }
 
+/// Linux from 2.3 on reads its command line and initrd from records behind the beginning of its zeroed data.
+#[test]
+fn a_later_kernel_is_handed_boot_information_records() {
+    let source = |version: &str| {
+        format!(
+            "
+.globl _start, __bss_start
+_start: .long 0, 0, 0
+  power_off 0
+  .asciz \"Linux version {version} (x)\"
+  .asciz \"machine\\t\\t: PReP %s\"
+.bss
+  .skip 8192
+__bss_start:
+  .skip 8192
+"
+        )
+    };
+    let initramfs = vec![9; 5_000];
+    let given = Given {
+        initramfs: Some(&initramfs),
+        arguments: "root=/dev/ram0",
+        ..Given::default()
+    };
+    let config = config(MACHINE, &[]);
+    let boot = |version| Boot::kernel(&config, &image(&source(version)), &given).unwrap();
+    // It is 1 MB behind the label, rounded up to 1 MB.
+    let records = |boot: Boot| {
+        boot.chunks
+            .into_iter()
+            .find(|chunk| chunk.physical == 0x20_0000)
+    };
+    assert_eq!(records(boot("2.2.14")), None);
+    let later = boot("2.4.18");
+    let initrd = later.initramfs.clone().unwrap();
+    let bytes = records(later).unwrap().bytes;
+    let mut found = Vec::new();
+    let mut at = 0;
+    let word = |at: usize| u32::from_be_bytes(bytes[at..][..4].try_into().unwrap());
+    while at < bytes.len() {
+        let size = word(at + 4) as usize;
+        found.push((word(at), bytes[at + 8..at + size].to_vec()));
+        at += size;
+    }
+    let words = |words: &[u32]| {
+        words
+            .iter()
+            .flat_map(|word| word.to_be_bytes())
+            .collect::<Vec<_>>()
+    };
+    let expected = [
+        (0x1010, vec![]),
+        (0x1016, words(&[1, 0])),
+        (0x1017, words(&[config.memory.size])),
+        (0x1012, b"root=/dev/ram0\0\0".to_vec()),
+        (0x1014, words(&[initrd.start, 5_000])),
+        (0x1011, vec![]),
+    ];
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn the_timer_interrupts_a_program_as_the_oracle_says() {
     let source = "

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::linux;
-use super::protocol::{self, board_information, residual_data};
+use super::protocol::{self, board_information, records, records_at, residual_data};
 use super::tree::device_tree_of;
 use super::{CauseRange, ElfImage, LoadError, Protocol, SymbolTable, Target};
 use crate::board::ROM_SIZE;
@@ -87,13 +87,11 @@ impl Boot {
                 Self::with_registers(config, image, &board_information(config), given)
             }
             Protocol::ResidualData => {
-                let mut boot = Self::with_registers(
-                    config,
-                    image,
-                    &residual_data(config, choice.version.as_deref()),
-                    given,
-                )?;
+                let version = choice.version.as_deref();
+                let structure = residual_data(config, version);
+                let mut boot = Self::with_registers(config, image, &structure, given)?;
                 boot.mark_as_prep(image);
+                boot.add_records(config, image, version, given)?;
                 Ok(boot)
             }
         };
@@ -242,6 +240,38 @@ impl Boot {
             bytes: MARK.to_be_bytes().to_vec(),
         });
         self.entry = first + HEADER;
+    }
+
+    /// Puts boot information records where a kernel that reads them looks for them.
+    fn add_records(
+        &mut self,
+        config: &MachineConfig,
+        image: &ElfImage,
+        version: Option<&str>,
+        given: &Given,
+    ) -> Result<(), LoadError> {
+        let Some(at) = records_at(image, version) else {
+            return Ok(());
+        };
+        let initrd = self.initramfs.clone().unwrap_or_default();
+        let bytes = records(config, given.arguments.as_bytes(), &initrd);
+        let end = at + bytes.len() as u32;
+        let meets =
+            |chunk: &Chunk| chunk.physical < end && at < chunk.physical + chunk.bytes.len() as u32;
+        let stack = self.stack & !(PAGE - 1);
+        if at < image.end() || (stack < end && at < stack + PAGE) || self.chunks.iter().any(meets) {
+            return Err(LoadError::DoesNotFit {
+                file: image.file.clone(),
+                message: format!(
+                    "looks for boot information at {at:#x}, where there is no room for it; a smaller kernel, or more memory (memory.size), may help"
+                ),
+            });
+        }
+        self.chunks.push(Chunk {
+            physical: at,
+            bytes,
+        });
+        Ok(())
     }
 
     /// A bare-metal program alone: no device tree, no initramfs.

@@ -1,6 +1,7 @@
 //! What a kernel is handed at its first instruction, beside a device tree: the structures of the years before that.
 //! Each is described where it is built.
 
+use std::ops::Range;
 use std::str::FromStr;
 
 use super::linux::{self, Kernel};
@@ -205,6 +206,8 @@ impl Fields {
     }
 }
 
+const PAGE: u32 = 4096;
+
 /// Address of the internal memory map on board `fads`.
 const IMMR: u32 = 0xff00_0000;
 /// The console's bits a second that a kernel sets up if it is not told otherwise. The line itself takes no time.
@@ -295,6 +298,59 @@ pub(super) fn residual_data(config: &MachineConfig, version: Option<&str>) -> Ve
     let length = fields.0.len() as u32;
     fields.0[..4].copy_from_slice(&length.to_be_bytes());
     fields.0
+}
+
+/// Boot information records of Linux from 2.3 on: tag, size of the whole record, data (Linux 2.4.19
+/// include/asm-ppc/bootinfo.h, arch/ppc/boot/prep/misc.c). They say again what registers and residual data say,
+/// because kernels that have them read the command line and the initrd nowhere else.
+pub(super) fn records(config: &MachineConfig, line: &[u8], initrd: &Range<u32>) -> Vec<u8> {
+    const FIRST: u32 = 0x1010;
+    const LAST: u32 = 0x1011;
+    const COMMAND_LINE: u32 = 0x1012;
+    const INITRD: u32 = 0x1014;
+    const MACHINE: u32 = 0x1016;
+    const MEMORY: u32 = 0x1017;
+    /// PReP among the machines that such a kernel runs on (`_MACH_prep`).
+    const PREP: u32 = 1;
+    const HEAD: u32 = 8;
+    let mut fields = Fields::default();
+    fields.words(&[FIRST, HEAD]);
+    fields.words(&[MACHINE, HEAD + 8, PREP, 0]);
+    fields.words(&[MEMORY, HEAD + 4, config.memory.size]);
+    let padded = (line.len() + 1).next_multiple_of(4);
+    fields.words(&[COMMAND_LINE, HEAD + padded as u32]);
+    fields.bytes(line).zeroes(padded - line.len());
+    if !initrd.is_empty() {
+        fields.words(&[INITRD, HEAD + 8, initrd.start, initrd.end - initrd.start]);
+    }
+    fields.words(&[LAST, HEAD]);
+    fields.0
+}
+
+/// Where the kernel looks for these records: at the first boundary of 1 MB that is 1 MB behind the beginning of its
+/// data without initial values (Linux 2.4.19 arch/ppc/kernel/setup.c, `parse_bootinfo`). `None`: its version does not,
+/// or the image does not say.
+pub(super) fn records_at(image: &ElfImage, version: Option<&str>) -> Option<u32> {
+    const BOUNDARY: u32 = 1 << 20;
+    let version = version?;
+    if ["2.0.", "2.1.", "2.2."]
+        .iter()
+        .any(|old| version.starts_with(old))
+    {
+        return None;
+    }
+    let mut labels = image.labels.iter();
+    let label = labels.find(|label| label.name == "__bss_start");
+    let begin = label
+        .and_then(|label| image.physical(label.address))
+        .or_else(|| {
+            let ends = image.segments.iter();
+            let end = ends
+                .map(|segment| segment.physical + segment.data.len() as u32)
+                .max()?;
+            Some(end.next_multiple_of(PAGE))
+        })?;
+    (begin.checked_add(BOUNDARY - 1)?).checked_next_multiple_of(BOUNDARY)
 }
 
 /// The model in residual data. Linux chooses by its first letters. With IBM's, the clock and the timer are those of
