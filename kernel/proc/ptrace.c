@@ -78,9 +78,20 @@ static struct task *stopped_tracee(s32 pid)
 		       NULL;
 }
 
-static long ptrace_peek(struct task *task, uaddr_t address, u32 *user)
+/*
+ * The tracee's memory; NULL: none, or one that the tracer may not see. A tracer without privilege stays when its tracee
+ * executes a program that the user may not read.
+ */
+static struct mm *memory_of(const struct task *task)
 {
 	struct mm *mm = task->mm;
+
+	return mm && (mm->dumpable || task->trace.privileged) ? mm : NULL;
+}
+
+static long ptrace_peek(struct task *task, uaddr_t address, u32 *user)
+{
+	struct mm *mm = memory_of(task);
 	u32 word;
 	int error;
 
@@ -94,7 +105,7 @@ static long ptrace_peek(struct task *task, uaddr_t address, u32 *user)
 
 static long ptrace_poke(struct task *task, uaddr_t address, u32 word)
 {
-	struct mm *mm = task->mm;
+	struct mm *mm = memory_of(task);
 	int error;
 
 	if (!mm)

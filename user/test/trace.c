@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -275,6 +276,50 @@ static void exec_stops(void)
 	}
 }
 
+#define ANY_USER 1000
+
+static int executes_copy(void)
+{
+	execl("/tmp/traced_copy", "traced_copy", (char *)NULL);
+	return 1;
+}
+
+static int peeks_at_copy(void *unused)
+{
+	pid_t child;
+	int error;
+
+	(void)unused;
+	MUST(setuid(ANY_USER));
+	child = start_tracee(executes_copy);
+	MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
+	CHECK_EQUAL(tracee_stop(child) >> 8, SIGTRAP);
+	error = tracee_peek(child, (void *)(uintptr_t)seven) == -1 ? errno : 0;
+	if (error)
+		CHECK_ERROR(ptrace(PTRACE_POKEDATA, child, (void *)(uintptr_t)seven, NULL), EIO);
+	MUST(ptrace(PTRACE_KILL, child, NULL, NULL));
+	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
+	return error;
+}
+
+/* A program that a user may execute, but not read: the user's debugger does not see its memory. */
+static void unreadable_programs(void)
+{
+	int from = (int)MUST(open("/proc/self/exe", O_RDONLY));
+	int to = (int)MUST(open("/tmp/traced_copy", O_WRONLY | O_CREAT | O_TRUNC, 0755));
+	static char buffer[65536];
+	ssize_t n;
+
+	while ((n = MUST(read(from, buffer, sizeof(buffer)))) > 0)
+		CHECK_EQUAL(write(to, buffer, (size_t)n), n);
+	close(from);
+	close(to);
+	CHECK_EQUAL(test_in_child(peeks_at_copy, NULL), 0);
+	MUST(chmod("/tmp/traced_copy", 0711));
+	CHECK_EQUAL(test_in_child(peeks_at_copy, NULL), EIO);
+	MUST(unlink("/tmp/traced_copy"));
+}
+
 static int sleeps(void *unused)
 {
 	(void)unused;
@@ -319,6 +364,7 @@ static void memory_of_others(void)
 static const struct test_case cases[] = {
 	CASE(stopped_and_continued), CASE(memory), CASE(breakpoints), CASE(single_steps), CASE(system_calls),
 	CASE(registers), CASE(signals), CASE(forks_and_ends), CASE(exec_stops), CASE(memory_of_others),
+	CASE(unreadable_programs),
 };
 
 TEST_MAIN("trace", cases)
