@@ -94,6 +94,7 @@ struct sighand *sighand_new(const struct sighand *from);        /* NULL from: al
 void sighand_put(struct sighand *sighand);
 void signal_exec(void);                                 /* handlers back to default */
 void signal_wake_all(struct process *process);          /* makes every thread check its signals */
+void signal_not_wanted(sigset signals);                 /* current waits for them no more: another thread is told */
 void signal_leave(void);                                /* current ends: it takes no more signals to its process */
 
 /* signal_deliver.c */

@@ -246,6 +246,15 @@ static void tell_another(struct process *process, sigset signals)
 	}
 }
 
+void signal_not_wanted(sigset signals)
+{
+	struct process *process = current->process;
+
+	current->wanted = 0;
+	if (unlikely(process->pending.set & signals & current->blocked) && process->thread_count > 1)
+		tell_another(process, signals & current->blocked);
+}
+
 void signal_set_blocked(sigset blocked)
 {
 	struct process *process = current->process;

@@ -487,8 +487,8 @@ static long wait_for_signal(sigset wanted, struct siginfo *info, u64 deadline)
 	current->wanted = wanted;
 	current->process->blocked_by_all &= ~wanted;
 	result = sleep_interruptible(&never, deadline);
-	current->wanted = 0;
 	sig = signal_dequeue(wanted, info);
+	signal_not_wanted(wanted);
 	signal_recalculate(current);
 	if (sig)
 		return sig;

@@ -321,6 +321,54 @@ static void blocked_before_it_is_taken(void)
 	CHECK_EQUAL(taken_by, other);
 }
 
+static volatile struct {
+	pid_t number;
+	int taken;
+} waiting_for_one[2];
+
+static void *waits_for_one(void *argument)
+{
+	int mine = (int)(intptr_t)argument;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	waiting_for_one[mine].number = (pid_t)syscall(SYS_gettid);
+	waiting_for_one[mine].taken = sigwaitinfo(&set, NULL);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* Two threads wait for either of two signals, which come together: each thread takes one. */
+static void each_takes_one(void)
+{
+	sigset_t set;
+	pid_t child;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	CHECK_EQUAL(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		start(waits_for_one, (void *)(intptr_t)i);
+		while (!waiting_for_one[i].number)
+			usleep(1000);
+		test_await_sleep(waiting_for_one[i].number);
+	}
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		/* Both before a thread runs. Where that is not permitted, one may run earlier. */
+		sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
+		_exit(kill(getppid(), SIGUSR1) || kill(getppid(), SIGUSR2));
+	}
+	CHECK_EQUAL(test_wait(child), 0);
+	for (int i = 0; i < 100 && !(waiting_for_one[0].taken && waiting_for_one[1].taken); i++)
+		usleep(1000);
+	CHECK_EQUAL(waiting_for_one[0].taken + waiting_for_one[1].taken, SIGUSR1 + SIGUSR2);
+}
+
 #define LOCKS 20000
 
 static volatile int *leaving;
@@ -694,7 +742,7 @@ static const struct test_case cases[] = {
 	CASE(futex_words), CASE(shared_futex), CASE(exit_ends_all_threads), CASE(fatal_signal_ends_all_threads),
 	CASE(main_thread_may_leave), CASE(main_thread_leaves_unwatched), CASE(identities), CASE(signal_one_thread),
 	CASE(forks_from_threads), CASE(stopped_while_a_thread_ends),
-	CASE(blocked_before_it_is_taken),
+	CASE(blocked_before_it_is_taken), CASE(each_takes_one),
 	CASE(one_address_space), CASE(unmapped_pages_are_forgotten),
 	CASE(dropped_pages_are_seen_anew), CASE(pages_around_are_seen_anew),
 };
