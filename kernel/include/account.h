@@ -15,10 +15,13 @@ struct account {
 	u32 locks;		/* file locks (fs/file_lock.c) */
 	u32 epolls, epoll_items;	/* ipc/epoll.c */
 	u32 inotifies, inotify_watches;	/* fs/inotify.c */
+	u32 signals;		/* real-time signals queued to the user's processes (proc/signal.c) */
 };
 
 /* The user's account, created if need be; NULL: no memory. It exists while one of its counts is not 0. */
 struct account *account_of(u32 uid);
+/* NULL: all counts are 0. */
+struct account *account_find(u32 uid);
 /* Frees the account if all its counts are 0; called after a count has decreased. */
 void account_settle(struct account *);
 

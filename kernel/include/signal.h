@@ -48,7 +48,7 @@ void signal_task(struct task *task, int sig, const struct siginfo *info);
 void signal_process(struct process *process, int sig, const struct siginfo *info);
 int signal_pgrp(s32 pgid, int sig, const struct siginfo *info);   /* 0 or -ESRCH */
 
-/* Queued signals carrying siginfo (RLIMIT_SIGPENDING), in all processes of a real user. */
+/* Queued real-time signals (RLIMIT_SIGPENDING), in all processes of a real user; without those of timers. */
 u32 signals_queued(u32 uid);
 /* Whether the process's user has so many that another one to the process would exceed RLIMIT_SIGPENDING. */
 bool signal_queue_is_full(const struct process *process, int sig);

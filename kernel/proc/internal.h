@@ -75,6 +75,7 @@ s32 sched_slice(const struct task *task);               /* ticks of a full turn 
 struct sigqueued {
 	struct list_head link;
 	struct siginfo info;
+	struct account *account;        /* of the user that is charged for it; NULL: nobody */
 	bool fixed;                     /* part of a timer: not freed */
 };
 void signal_task_queued(struct task *task, struct sigqueued *queued);

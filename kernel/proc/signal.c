@@ -1,4 +1,5 @@
 /* Signals: sending, choosing a thread, and queueing. */
+#include <account.h>
 #include <arch.h>
 #include <cpu.h>
 #include <errno.h>
@@ -28,8 +29,13 @@ void sigpending_init(struct sigpending *pending)
 static void signal_release(struct sigqueued *queued)
 {
 	list_del(&queued->link);
-	if (!queued->fixed)
-		kfree(queued);
+	if (queued->fixed)
+		return;
+	if (queued->account) {
+		queued->account->signals--;
+		account_settle(queued->account);
+	}
+	kfree(queued);
 }
 
 /* Removes ordinary signals. */
@@ -357,36 +363,11 @@ static void add_to_thread(struct task *task, int sig, struct sigqueued *queued)
 	add_pending(&task->pending, sig, queued);
 }
 
-static u32 queued_count(const struct sigpending *pending)
-{
-	const struct sigqueued *queued;
-	u32 count = 0;
-
-	list_for_each_entry(queued, &pending->queue, link) {
-		count++;
-		if (queued->info.signo >= SIGRTMIN)
-			interrupt_window_at(count);
-	}
-	return count;
-}
-
 u32 signals_queued(u32 uid)
 {
-	const struct process *process;
-	const struct task *task;
-	u32 count = 0, looked_at = 0;
+	const struct account *account = account_find(uid);
 
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window_at(++looked_at);
-		if (process->leader->cred.uid != uid)
-			continue;
-		count += queued_count(&process->pending);
-		list_for_each_entry(task, &process->threads, group_link) {
-			interrupt_window_at(++looked_at);
-			count += queued_count(&task->pending);
-		}
-	}
-	return count;
+	return account ? account->signals : 0;
 }
 
 bool signal_queue_is_full(const struct process *process, int sig)
@@ -400,16 +381,27 @@ bool signal_queue_is_full(const struct process *process, int sig)
 static struct sigqueued *queued_new(const struct process *process, int sig, const struct siginfo *info)
 {
 	struct sigqueued *queued;
+	struct account *account = NULL;
 
 	if (!info || signal_queue_is_full(process, sig))
 		return NULL;
 	queued = kmalloc(sizeof(*queued));
 	if (!queued)
 		return NULL;
+	/* Of the ordinary ones, a task has few. */
+	if (sig >= SIGRTMIN) {
+		account = account_of(process->leader->cred.uid);
+		if (!account) {
+			kfree(queued);
+			return NULL;
+		}
+		account->signals++;
+	}
 	list_init(&queued->link);
 	queued->info = *info;
 	queued->info.signo = sig;
 	queued->fixed = false;
+	queued->account = account;
 	return queued;
 }
 

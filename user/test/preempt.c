@@ -761,6 +761,59 @@ static void walk_far(void)
 	MUST(stat(far_link, &status));
 }
 
+/* Real-time signals, which are queued and counted, of many processes and of many files. ---------------------------- */
+
+#define SIGNALLED 300
+#define TELLING 800
+
+static void block_signals(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	MUST(sigprocmask(SIG_BLOCK, &all, NULL));
+	MUST(setpgid(0, 0));
+}
+
+static void have_many_processes(void)
+{
+	char byte;
+
+	block_signals();
+	MUST(pipe(go));
+	for (int i = 0; i < SIGNALLED; i++)
+		if (MUST(fork()) == 0) {
+			close(go[1]);
+			_exit(read(go[0], &byte, 1) != 0);
+		}
+}
+
+static void signal_many(void)
+{
+	MUST(kill(0, SIGRTMIN));
+}
+
+static void have_telling_files(void)
+{
+	char path[32];
+
+	have_many_processes();
+	MUST(pipe(pair));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", pair[0]);
+	for (int i = 0; i < TELLING; i++) {
+		int fd = (int)MUST(open(path, O_RDONLY));
+
+		MUST(fcntl(fd, F_SETOWN, getpid()));
+		MUST(fcntl(fd, F_SETSIG, SIGRTMIN));
+		MUST(fcntl(fd, F_SETFL, O_ASYNC));
+	}
+}
+
+static void write_to_pipe(void)
+{
+	CHECK_EQUAL(write(pair[1], "", 1), 1);
+}
+
 static void zero_one(void)
 {
 	MUST(fallocate(one, FALLOC_FL_ZERO_RANGE, 0, SIZE));
@@ -783,6 +836,8 @@ static const struct {
 	{ "semaphores: all set", adjust_one_often, set_all },
 	{ "semaphores: the end", adjust_many, end_of_one },
 	{ "links: forty", link_far, walk_far },
+	{ "signals: to many processes", have_many_processes, signal_many },
+	{ "signals: of many files", have_telling_files, write_to_pipe },
 	{ "pages: a closed socket's queue", long_in_queue, close_pair },
 	{ "pages: munmap", long_mapped, unmap_long },
 	{ "pages: the end, from a mapping", long_mapped, nothing },
