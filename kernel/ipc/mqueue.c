@@ -19,6 +19,7 @@
 #include <text.h>
 #include <time.h>
 #include <uaccess.h>
+#include <window.h>
 #include <wait.h>
 
 
@@ -48,6 +49,7 @@ struct mqueue {
 	struct account *account;	/* of the creator, charged for the queue's limits */
 	struct list_head messages;	/* by falling priority, then by arrival */
 	struct waitq readable, writable;
+	u32 receivers;			/* callers that wait for a message; polls do not count */
 	struct sigevent event;		/* the notification for a message without a waiting reader */
 	struct process *notified;	/* NULL: nobody */
 };
@@ -328,11 +330,14 @@ static void mqueue_notify(struct mqueue *queue)
 static void mqueue_insert(struct mqueue *queue, struct queued *queued)
 {
 	struct queued *other;
-	bool alone = !queue->count && !waitq_active(&queue->readable);
+	bool alone = !queue->count && !queue->receivers;
+	u32 looked_at = 0;
 
-	list_for_each_entry(other, &queue->messages, link)
+	list_for_each_entry(other, &queue->messages, link) {
+		interrupt_window_at(++looked_at);
 		if (other->priority < queued->priority)
 			break;
+	}
 	list_add_tail(&queued->link, &other->link);
 	queue->count++;
 	queue->bytes += queued->size;
@@ -383,9 +388,11 @@ static long mqueue_receive(struct file *file, struct mqueue *queue, void *data, 
 		return -EBADF;
 	if (size < queue->size_max)
 		return -EMSGSIZE;
-	if (!queue->count)
-		result = file->flags & O_NONBLOCK ? -EAGAIN :
-			wait_event_until(&queue->readable, queue->count, deadline);
+	if (!queue->count && file->flags & O_NONBLOCK)
+		return -EAGAIN;
+	queue->receivers++;
+	result = wait_event_until(&queue->readable, queue->count, deadline);
+	queue->receivers--;
 	if (result)
 		return result;
 	queued = list_first_entry(&queue->messages, struct queued, link);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/klog.h>
 #include <sys/mman.h>
@@ -107,6 +108,13 @@ static void message_notification(void)
 	MUST(mq_send(queue, "3", 1, 0));
 	CHECK_ERROR(sigtimedwait(&set, &info, &none), EAGAIN);
 	MUST(mq_notify(queue, NULL));
+	MUST(mq_notify(queue, &event));
+	/* Who polls the queue does not wait for the message itself. */
+	for (int i = 0; i < 2; i++)
+		CHECK_EQUAL(mq_receive(queue, buffer, sizeof(buffer), NULL), 1);
+	MUST(epoll_ctl((int)MUST(epoll_create1(0)), EPOLL_CTL_ADD, queue, &(struct epoll_event){ .events = EPOLLIN }));
+	MUST(mq_send(queue, "4", 1, 0));
+	CHECK_EQUAL(sigtimedwait(&set, &info, &none), SIGUSR1);
 	MUST(mq_notify(queue, &event));
 	MUST(mq_close(queue));
 	MUST(mq_unlink(NAME));

@@ -349,6 +349,21 @@ static void mount_points_stay(void)
 	MUST(renameat2(AT_FDCWD, file, AT_FDCWD, folder, RENAME_EXCHANGE));
 }
 
+/* A directory under a mount takes no second one. */
+static void covered_directory(void)
+{
+	char folder[64];
+
+	strcpy(folder, test_path("folder"));
+	MUST(mkdir(folder, 0777));
+	MUST(chdir(folder));
+	MUST(mount("none", folder, "tmpfs", 0, NULL));
+	CHECK_ERROR(mount("none", ".", "tmpfs", 0, NULL), EBUSY);
+	MUST(chdir("/"));
+	MUST(umount(folder));
+	CHECK_ERROR(umount(folder), EINVAL);
+}
+
 /* Nothing is made in a file system that can only be read, not even a file without a name. */
 static void only_read(void)
 {
@@ -405,7 +420,7 @@ static const struct test_case cases[] = {
 	CASE(queued_signals_are_limited), CASE(queued_signals_are_limited_by_user), CASE(places_are_no_files),
 	CASE(scheduling_attributes), CASE(interrupts_told),
 	CASE(barriers), CASE(orphans_come_to_a_subreaper),
-	CASE(mount_points_stay), CASE(sockets_keep_file_systems), CASE(only_read),
+	CASE(mount_points_stay), CASE(sockets_keep_file_systems), CASE(covered_directory), CASE(only_read),
 };
 
 TEST_MAIN("system", cases)
