@@ -147,7 +147,7 @@ linux-kernels: ready
 		$(LINUX)-default-mpc8xx $(LINUX)-bare-kfence $(LINUX)-bare-4k $(LINUX)-bare-nobats $(LINUX)-bare-pin \
 		$(LINUX)-bare-mpc86xx-smp
 
-linux: linux-kernels
+linux: linux-kernels programs
 	$(call heading,Every benchmark row on Linux and on our kernel)
 	$(PAGEWALK) run linux || [ $$? = 125 ]
 

@@ -11,6 +11,8 @@ int inode_permission(const struct inode *inode, unsigned may)
 {
 	u32 bits = inode->mode;
 
+	if (may & MAY_EXEC && S_ISREG(bits) && filesystem_refuses(inode->fs, MS_NOEXEC))
+		return -EACCES;
 	if (current->cred.fsuid == 0) {
 		if (may & MAY_EXEC && !S_ISDIR(inode->mode) && !(bits & 0111))
 			return -EACCES;

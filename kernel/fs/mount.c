@@ -170,7 +170,14 @@ struct filesystem *tmpfs_new(const char *source)
 	return ramfs_new("tmpfs", source);
 }
 
-static int mount_at(const char *type, const char *source, const char *target, bool read_only)
+/* Sets what mount(2) says of a file system. */
+static void mount_options(struct filesystem *fs, u32 flags)
+{
+	fs->read_only = flags & MS_RDONLY;
+	fs->refuses = flags & (MS_NOSUID | MS_NODEV | MS_NOEXEC);
+}
+
+static int mount_at(const char *type, const char *source, const char *target, u32 flags)
 {
 	struct filesystem *fs;
 	struct dentry *dentry;
@@ -183,13 +190,13 @@ static int mount_at(const char *type, const char *source, const char *target, bo
 		dentry_put(dentry);
 		return (int)PTR_ERR(fs);
 	}
+	mount_options(fs, flags);
 	error = filesystem_mount(fs, dentry);
 	dentry_put(dentry);
 	if (error) {
 		filesystem_drop(fs);
 		return error;
 	}
-	fs->read_only = read_only;
 	return 0;
 }
 
@@ -206,7 +213,7 @@ static char *string_from_user(const char *user, const char *otherwise)
 	return copy;
 }
 
-static long mount_change(const char *target, bool read_only)
+static long mount_change(const char *target, u32 flags)
 {
 	struct dentry *dentry;
 	int error = path_lookup(AT_FDCWD, target, WALK_FOLLOW, &dentry);
@@ -216,7 +223,7 @@ static long mount_change(const char *target, bool read_only)
 	if (!dentry->inode->fs || dentry->inode->fs->root != dentry)
 		error = -EINVAL;
 	else
-		dentry->inode->fs->read_only = read_only;
+		mount_options(dentry->inode->fs, flags);
 	dentry_put(dentry);
 	return error;
 }
@@ -241,9 +248,9 @@ long sys_mount(const char *source, const char *target, const char *type, u32 fla
 	if (IS_ERR(kind))
 		result = PTR_ERR(kind);
 	else if (flags & MS_REMOUNT)
-		result = mount_change(on, flags & MS_RDONLY);
+		result = mount_change(on, flags);
 	else
-		result = mount_at(kind, from, on, flags & MS_RDONLY);
+		result = mount_at(kind, from, on, flags);
 	if (!IS_ERR(kind))
 		kfree(kind);
 	kfree(on);
@@ -282,6 +289,18 @@ long sys_umount(const char *target)
 	return sys_umount2(target, 0);
 }
 
+static void show_options(struct text *text, const struct filesystem *fs)
+{
+	text_puts(text, fs->read_only ? "ro" : "rw");
+	if (fs->refuses & MS_NOSUID)
+		text_puts(text, ",nosuid");
+	if (fs->refuses & MS_NODEV)
+		text_puts(text, ",nodev");
+	if (fs->refuses & MS_NOEXEC)
+		text_puts(text, ",noexec");
+	text_puts(text, ",relatime");
+}
+
 void mounts_show(struct text *text)
 {
 	struct filesystem *fs;
@@ -293,8 +312,9 @@ void mounts_show(struct text *text)
 		path = fs->covers ? dentry_path(fs->root, buffer, PATH_MAX) : NULL;
 		if (path && IS_ERR(path))
 			continue;
-		text_printf(text, "%s %s %s %s,relatime 0 0\n", fs->source, path ? path : "/", fs->type,
-			    fs->read_only ? "ro" : "rw");
+		text_printf(text, "%s %s %s ", fs->source, path ? path : "/", fs->type);
+		show_options(text, fs);
+		text_puts(text, " 0 0\n");
 	}
 	kfree(buffer);
 }
@@ -309,13 +329,14 @@ void mountinfo_show(struct text *text)
 		return;
 	list_for_each_entry(fs, &filesystems, link) {
 		const struct filesystem *above = fs->covers ? fs->covers->inode->fs : fs;
-		const char *access = fs->read_only ? "ro" : "rw";
 
 		path = fs->covers ? dentry_path(fs->root, buffer, PATH_MAX) : NULL;
 		if (path && IS_ERR(path))
 			continue;
-		text_printf(text, "%u %u %u:%u / %s %s,relatime - %s %s %s\n", MINOR(fs->dev), MINOR(above->dev),
-			    MAJOR(fs->dev), MINOR(fs->dev), path ? path : "/", access, fs->type, fs->source, access);
+		text_printf(text, "%u %u %u:%u / %s ", MINOR(fs->dev), MINOR(above->dev), MAJOR(fs->dev),
+			    MINOR(fs->dev), path ? path : "/");
+		show_options(text, fs);
+		text_printf(text, " - %s %s %s\n", fs->type, fs->source, fs->read_only ? "ro" : "rw");
 	}
 	kfree(buffer);
 }

@@ -62,6 +62,8 @@ static int check_open(const struct inode *inode, unsigned flags)
 		may |= MAY_WRITE;
 	if (may & MAY_WRITE && inode->fs && inode->fs->read_only && S_ISREG(inode->mode))
 		return -EROFS;
+	if ((S_ISCHR(inode->mode) || S_ISBLK(inode->mode)) && filesystem_refuses(inode->fs, MS_NODEV))
+		return -EACCES;
 	if (flags & O_NOATIME && !may_change(inode))
 		return -EPERM;
 	error = inode_permission(inode, may);

@@ -214,6 +214,7 @@ static void fill_statfs(const struct inode *inode, struct statfs64 *s)
 	s->fsid[0] = (s32)fs->dev;
 	if (fs->read_only)
 		s->flags |= ST_RDONLY;
+	s->flags |= fs->refuses;
 	if (fs->root->inode->ops->make) {
 		s->blocks = frame_count;
 		s->bfree = s->bavail = frames_free();

@@ -43,10 +43,16 @@ struct filesystem {
 	struct dentry *root;
 	struct dentry *covers;	/* the directory it is mounted on; NULL: the root */
 	bool read_only;
+	u32 refuses;		/* of MS_NOSUID, MS_NODEV, MS_NOEXEC: raised privileges, devices, programs */
 	bool xattrs;		/* its inodes may have extended attributes */
 	u32 pages;		/* frames that its inodes hold */
 	u32 inodes;
 };
+
+static inline bool filesystem_refuses(const struct filesystem *fs, u32 what)
+{
+	return fs && fs->refuses & what;
+}
 
 struct inode_ops {
 	/*

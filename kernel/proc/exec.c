@@ -183,7 +183,8 @@ static void new_credentials(struct exec *exec)
 	struct credentials *cred = &exec->cred;
 
 	*cred = current->cred;
-	if (!current->process->no_new_privileges && (capable() || !is_steered())) {
+	if (!current->process->no_new_privileges && !filesystem_refuses(inode->fs, MS_NOSUID) &&
+	    (capable() || !is_steered())) {
 		if (inode->mode & S_ISUID)
 			cred->euid = inode->uid;
 		if ((inode->mode & (S_ISGID | 0010)) == (S_ISGID | 0010))

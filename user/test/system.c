@@ -18,7 +18,9 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -414,6 +416,65 @@ static void room_behind_names(void)
 			CHECK_EQUAL(names[i][at], 0);
 }
 
+/* A copy of this program that raises its user to root. */
+static const char *raising_copy(const char *folder)
+{
+	static char path[96];
+	char buffer[4096];
+	ssize_t n;
+	int from = (int)MUST(open("/proc/self/exe", O_RDONLY)), to;
+
+	snprintf(path, sizeof(path), "%s/raises", folder);
+	to = (int)MUST(open(path, O_CREAT | O_WRONLY, 0755));
+	while ((n = MUST(read(from, buffer, sizeof(buffer)))) > 0)
+		CHECK_EQUAL(write(to, buffer, (size_t)n), n);
+	MUST(close(from));
+	MUST(close(to));
+	MUST(chmod(path, 04755));
+	return path;
+}
+
+/* Ends with the effective user of the copy, or with 99. */
+static int run_as_user(void *path)
+{
+	if (setresgid(42, 42, 42) || setresuid(42, 42, 42))
+		return 98;
+	execl(path, "system", "--user", NULL);
+	return errno == EACCES ? 99 : 98;
+}
+
+/* What mount(2) may refuse a file system. */
+static void mounts_refuse(void)
+{
+	char folder[64], device[96], text[2048], *program;
+	struct statvfs status;
+
+	strcpy(folder, test_path("folder"));
+	MUST(mkdir(folder, 0777));
+	MUST(chmod(test_path("."), 0755));
+	MUST(mount("none", folder, "tmpfs", 0, NULL));
+	MUST(chmod(folder, 0755));
+	program = (char *)raising_copy(folder);
+	snprintf(device, sizeof(device), "%s/null", folder);
+	MUST(mknod(device, S_IFCHR | 0666, makedev(1, 3)));
+	MUST(close((int)MUST(open(device, O_RDWR))));
+	CHECK_EQUAL(test_in_child(run_as_user, program), 0);
+	MUST(mount(NULL, folder, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, NULL));
+	CHECK_EQUAL(test_in_child(run_as_user, program), 42);
+	CHECK_ERROR(open(device, O_RDWR), EACCES);
+	MUST(mount(NULL, folder, NULL, MS_REMOUNT | MS_NOEXEC, NULL));
+	CHECK_EQUAL(test_in_child(run_as_user, program), 99);
+	CHECK_ERROR(access(program, X_OK), EACCES);
+	MUST(close((int)MUST(open(device, O_RDWR))));
+	MUST(umount(folder));
+	MUST(mount("none", folder, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL));
+	MUST(statvfs(folder, &status));
+	CHECK_EQUAL(status.f_flag & (ST_NOSUID | ST_NODEV | ST_NOEXEC), ST_NOSUID | ST_NODEV | ST_NOEXEC);
+	test_read_file("/proc/mounts", text, sizeof(text));
+	CHECK(strstr(text, " rw,nosuid,nodev,noexec,relatime "));
+	MUST(umount(folder));
+}
+
 static const struct test_case cases[] = {
 	CASE(room_behind_names),
 	CASE(descriptors_told), CASE(limits_hold), CASE(too_large_a_mapping), CASE(msync_tells_of_stores),
@@ -421,6 +482,12 @@ static const struct test_case cases[] = {
 	CASE(scheduling_attributes), CASE(interrupts_told),
 	CASE(barriers), CASE(orphans_come_to_a_subreaper),
 	CASE(mount_points_stay), CASE(sockets_keep_file_systems), CASE(covered_directory), CASE(only_read),
+	CASE(mounts_refuse),
 };
 
-TEST_MAIN("system", cases)
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--user") == 0)
+		return (int)geteuid();
+	return test_run("system", argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -98,6 +98,10 @@ struct iovec {
 #define XATTR_SIZE_MAX 65536u
 
 #define MS_RDONLY 1u
+/* The same bits as statfs has for these. */
+#define MS_NOSUID 2u
+#define MS_NODEV 4u
+#define MS_NOEXEC 8u
 #define MS_REMOUNT 32u
 
 struct dirent64 {
