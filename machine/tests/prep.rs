@@ -348,7 +348,8 @@ __bss_start:
         ..Given::default()
     };
     let config = config(MACHINE, &[]);
-    let boot = |version| Boot::kernel(&config, &image(&source(version)), &given).unwrap();
+    let boot =
+        |version| Boot::kernel(&config, &image(0xc000_0000, &source(version)), &given).unwrap();
     // It is 1 MB behind the label, rounded up to 1 MB.
     let records = |boot: Boot| {
         boot.chunks
