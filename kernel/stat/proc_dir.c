@@ -108,7 +108,11 @@ struct process *proc_directory_process(const struct file *file)
 	return process && process->start_ns == item->start_ns ? process : ERR_PTR(-ESRCH);
 }
 
-static const struct files *files_of(const struct proc_item *item)
+/*
+ * The process may have become another user's since the directory was opened, and the number may be another process's.
+ * *out: NULL if there are no files any more.
+ */
+static int files_of(const struct proc_item *item, const struct files **out)
 {
 	struct process *process;
 	const struct task *task;
@@ -119,16 +123,20 @@ static const struct files *files_of(const struct proc_item *item)
 		process = process_find(item->pid);
 		task = process ? process->leader : NULL;
 	}
-	return task ? task->files : NULL;
+	*out = task ? task->files : NULL;
+	return task && !may_trace(task) ? -EACCES : 0;
 }
 
 static struct dentry *lookup_fd(struct dentry *dir, const struct proc_item *of, const char *name, size_t len)
 {
-	const struct files *files = files_of(of);
 	struct proc_item item = *of;
+	const struct files *files;
 	const struct file *file;
 	u32 mode = S_IFLNK;
+	int error = files_of(of, &files);
 
+	if (error)
+		return ERR_PTR(error);
 	item.kind = of->kind == PROC_FDS ? PROC_FD : PROC_INFO;
 	item.fd = decimal_number(name, len);
 	if (!files || item.fd < 0 || (u32)item.fd >= files->size || !files->slot[item.fd])
@@ -286,11 +294,10 @@ static void list_threads(struct listing *listing, const struct proc_item *item)
 	}
 }
 
-static void list_fds(struct listing *listing, const struct proc_item *item)
+static void list_fds(struct listing *listing, const struct proc_item *item, const struct files *files)
 {
 	bool links = item->kind == PROC_FDS;
 	u64 first = PID_INO(item->pid) + (links ? INO_FD : INO_INFO);
-	const struct files *files = files_of(item);
 	char name[12];
 
 	for (u32 fd = (u32)listing->file->position - FIRST; files && fd < files->size; fd++) {
@@ -306,7 +313,11 @@ static int proc_getdents(struct file *file, struct dir_sink *sink)
 {
 	const struct proc_item *item = file->inode->data;
 	struct listing l = { .file = file, .sink = sink };
+	const struct files *files = NULL;
+	int error = item->kind == PROC_FDS || item->kind == PROC_INFOS ? files_of(item, &files) : 0;
 
+	if (error)
+		return error;
 	if (file->position == 0 && !proc_dir_give(&l, ".", file->inode->ino, DT_DIR, 1))
 		return 0;
 	if (file->position == 1 && !proc_dir_give(&l, "..", file->dentry->parent->inode->ino, DT_DIR, FIRST))
@@ -326,7 +337,7 @@ static int proc_getdents(struct file *file, struct dir_sink *sink)
 		break;
 	case PROC_FDS:
 	case PROC_INFOS:
-		list_fds(&l, item);
+		list_fds(&l, item, files);
 		break;
 	default:
 		return -ENOTDIR;

@@ -125,9 +125,9 @@ static void nobody_attaches(void)
  * later. */
 static void opened_before(void)
 {
-	static const char *const names[] = { "environ", "auxv", "maps" };
-	int go[2], ends[2], told[2], fds[3];
-	char byte, path[32], text[256];
+	static const char *const names[] = { "environ", "auxv", "maps" }, *const directories[] = { "fd", "fdinfo" };
+	int go[2], ends[2], told[2], fds[3], opened[2][2];
+	char byte, path[64], text[256];
 	pid_t child;
 
 	MUST(pipe(go));
@@ -151,8 +151,25 @@ static void opened_before(void)
 			CHECK(read(fds[i], text, sizeof(text)) > 0);
 		MUST(lseek(fds[i], 0, SEEK_SET));
 	}
+	for (int thread = 0; thread < 2; thread++)
+		for (size_t i = 0; i < 2; i++) {
+			char own[24] = "";
+
+			if (thread)
+				snprintf(own, sizeof(own), "task/%d/", (int)child);
+			snprintf(path, sizeof(path), "/proc/%d/%s%s", (int)child, own, directories[i]);
+			opened[thread][i] = (int)MUST(open(path, O_RDONLY | O_DIRECTORY));
+			CHECK(syscall(SYS_getdents64, opened[thread][i], text, sizeof(text)) > 0);
+			MUST(lseek(opened[thread][i], 0, SEEK_SET));
+			MUST(faccessat(opened[thread][i], "0", F_OK, AT_SYMLINK_NOFOLLOW));
+		}
 	CHECK_EQUAL(write(go[1], "!", 1), 1);
 	CHECK_EQUAL(read(told[0], &byte, 1), 1);
+	for (int thread = 0; thread < 2; thread++)
+		for (size_t i = 0; i < 2; i++) {
+			CHECK_ERROR(syscall(SYS_getdents64, opened[thread][i], text, sizeof(text)), EACCES);
+			CHECK_ERROR(faccessat(opened[thread][i], "0", F_OK, AT_SYMLINK_NOFOLLOW), EACCES);
+		}
 	for (size_t i = 0; i < 3; i++) {
 		snprintf(path, sizeof(path), "/proc/%d/%s", (int)child, names[i]);
 		CHECK_ERROR(open(path, O_RDONLY), EACCES);
