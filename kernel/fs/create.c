@@ -242,6 +242,7 @@ static int dentry_of_fd(int fd, struct dentry **out)
 	return 0;
 }
 
+/* Others may have removed the file's last name during the walks: then it gets none any more. */
 static int link_inode(struct dentry *from, struct walk *walk)
 {
 	struct inode *inode = from->inode;
@@ -256,6 +257,8 @@ static int link_inode(struct dentry *from, struct walk *walk)
 	error = may_write_directory(walk->dir);
 	if (error)
 		return error;
+	if (!inode->nlink && !inode->linkable)
+		return -ENOENT;
 	if (inode->nlink >= LINK_MAX)
 		return -EMLINK;
 	if (!walk->dir->linked && walk->dir->parent != walk->dir)
@@ -266,6 +269,7 @@ static int link_inode(struct dentry *from, struct walk *walk)
 	if (error)
 		return error;
 	inode->nlink++;
+	inode->linkable = false;
 	inode->ctime = file_time_now();
 	inode_touch(walk->dir->inode, true);
 	note_file(from, IN_ATTRIB);

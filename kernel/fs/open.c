@@ -132,6 +132,7 @@ static struct file *open_unnamed(int dirfd, const char *path, unsigned flags, un
 		inode = dir->inode->ops->make(dir->inode, S_IFREG | (mode & 07777 & ~current->fs->umask), 0);
 	if (inode) {
 		inode->nlink = 0;
+		inode->linkable = !(flags & O_EXCL);
 		d = dentry_new(dir, "#unnamed", 8, inode);
 		inode_put(inode);
 	}

@@ -96,6 +96,7 @@ struct inode {
 	u16 edition;	/* counts changes from 1 (inode_edit); EDITIONS_MOST: no longer counted */
 	u32 seals;	/* fs/memfd.c */
 	bool sealable;
+	bool linkable;		/* it has never had a name, and may get one (O_TMPFILE without O_EXCL) */
 	bool lasting;		/* shared memory: of no file system, but its pages outlive their writer */
 	struct list_head mappings;	/* for mm: the areas that map this inode */
 	struct rb_root locks;	/* record and flock locks (fs/file_lock.c) */

@@ -221,6 +221,31 @@ static void unnamed_files(void)
 	MUST(stat("named", &st));
 	CHECK_EQUAL(st.st_size, 4);
 	CHECK_EQUAL(st.st_nlink, 1);
+	MUST(linkat(AT_FDCWD, path, AT_FDCWD, "again", AT_SYMLINK_FOLLOW));
+}
+
+/* A file that has lost its last name, or was made to have none, gets no name. */
+static void names_that_do_not_come_back(void)
+{
+	char path[64];
+	struct stat st;
+	int fd;
+
+	enter();
+	fd = (int)MUST(open(".", O_TMPFILE | O_RDWR, 0600));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	MUST(linkat(AT_FDCWD, path, AT_FDCWD, "named", AT_SYMLINK_FOLLOW));
+	MUST(unlink("named"));
+	CHECK_ERROR(linkat(AT_FDCWD, path, AT_FDCWD, "again", AT_SYMLINK_FOLLOW), ENOENT);
+	MUST(close(fd));
+	fd = (int)MUST(open("file", O_CREAT | O_RDWR, 0600));
+	MUST(unlink("file"));
+	CHECK_ERROR(linkat(AT_FDCWD, path, AT_FDCWD, "again", AT_SYMLINK_FOLLOW), ENOENT);
+	MUST(fstat(fd, &st));
+	CHECK_EQUAL(st.st_nlink, 0);
+	MUST(close(fd));
+	MUST(open(".", O_TMPFILE | O_EXCL | O_RDWR, 0600));
+	CHECK_ERROR(linkat(AT_FDCWD, path, AT_FDCWD, "again", AT_SYMLINK_FOLLOW), ENOENT);
 }
 
 /* Removing entries while reading: every name that stays is returned exactly once. */
@@ -254,7 +279,8 @@ static void removal_while_reading(void)
 
 static const struct test_case cases[] = {
 	CASE(dots_and_slashes), CASE(links_on_the_way), CASE(a_chain_of_links), CASE(rename_refusals),
-	CASE(removed_directory), CASE(descriptors_instead_of_paths), CASE(unnamed_files), CASE(removal_while_reading),
+	CASE(removed_directory), CASE(descriptors_instead_of_paths), CASE(unnamed_files),
+	CASE(names_that_do_not_come_back), CASE(removal_while_reading),
 };
 
 TEST_MAIN("name", cases)
