@@ -13,6 +13,9 @@ struct poll_table {
 	void (*add)(struct poll_table *, struct waitq *);
 };
 
+/* How often a file has begun to report other queues: who sleeps in queues and is woken enters them anew then. */
+extern u32 poll_queue_changes;
+
 static inline void poll_wait(struct poll_table *table, struct waitq *queue)
 {
 	if (table)

@@ -13,6 +13,8 @@
 #define FIRST_PLACES 8u
 #define CHUNK_PLACES 64u
 
+u32 poll_queue_changes;
+
 struct sleeper;
 
 /* A queue in which the sleeper waits. */
@@ -115,6 +117,7 @@ static long poll_scan(struct poll_entry *entry, u32 count, struct poll_table *ta
 long poll_entries(struct poll_entry *entry, u32 count, u64 deadline)
 {
 	struct sleeper s;
+	u32 changes = poll_queue_changes;
 	long ready, result = 0;
 
 	s.table.add = sleeper_add;
@@ -127,7 +130,14 @@ long poll_entries(struct poll_entry *entry, u32 count, u64 deadline)
 	while (!ready && !result && !s.no_memory) {
 		result = sleep_interruptible(&s.woken, deadline);
 		s.woken = false;
-		ready = poll_scan(entry, count, NULL);
+		if (changes == poll_queue_changes) {
+			ready = poll_scan(entry, count, NULL);
+		} else {
+			changes = poll_queue_changes;
+			sleeper_leave(&s);
+			s.used = 0;
+			ready = poll_scan(entry, count, &s.table);
+		}
 	}
 	sleeper_leave(&s);
 	if (ready)

@@ -123,6 +123,7 @@ void socket_release(struct socket *socket)
 
 void socket_requeue(struct socket *socket)
 {
+	poll_queue_changes++;
 	if (!socket->file)
 		return;
 	epoll_requeue(socket->file);

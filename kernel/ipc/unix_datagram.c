@@ -12,12 +12,17 @@
 
 void unix_connect(struct unix_socket *u, struct unix_socket *to)
 {
+	bool has_left = u->peer && u->peer != to;
+
 	list_del(&u->sender_link);
 	u->peer = to;
 	u->peer_gone = false;
 	if (to)
 		list_add(&u->sender_link, &to->senders);
 	socket_requeue(u->socket);
+	/* Who polls the socket sleeps in a queue of the peer that it had. */
+	if (has_left)
+		wake_up(&u->queue.readable);
 }
 
 void unix_connect_both(struct unix_socket *a, struct unix_socket *b)

@@ -425,6 +425,71 @@ static void a_later_receiver(void)
 	CHECK_EQUAL(got.events, EPOLLOUT);
 }
 
+static int receiver_named(struct sockaddr_un *name, socklen_t *size)
+{
+	int receiver = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0));
+
+	MUST(bind(receiver, (struct sockaddr *)&(struct sockaddr_un){ .sun_family = AF_UNIX }, 2));
+	*size = name_of(receiver, (struct sockaddr *)name);
+	return receiver;
+}
+
+static int fill_receiver(int sender, const struct sockaddr_un *name, socklen_t size)
+{
+	int sent = 0;
+
+	MUST(connect(sender, (const struct sockaddr *)name, size));
+	while (send(sender, "x", 1, MSG_DONTWAIT) == 1)
+		sent++;
+	CHECK_EQUAL(errno, EAGAIN);
+	return sent;
+}
+
+/* While one process waits for room in a receiver, another connects the same socket to others: their room counts. */
+static void another_receiver_meanwhile(void)
+{
+	int sender = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0)), receiver[3], sent;
+	struct pollfd asked = { .fd = sender, .events = POLLOUT };
+	struct sockaddr_un name[3];
+	socklen_t size[3];
+	long long start;
+	fd_set writable;
+	pid_t child;
+	char byte;
+
+	for (int i = 0; i < 3; i++)
+		receiver[i] = receiver_named(&name[i], &size[i]);
+	sent = fill_receiver(sender, &name[1], size[1]);
+	fill_receiver(sender, &name[0], size[0]);
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		usleep(20000);
+		MUST(connect(sender, (struct sockaddr *)&name[1], size[1]));
+		usleep(20000);
+		while (sent--)
+			CHECK_EQUAL(read(receiver[1], &byte, 1), 1);
+		_exit(0);
+	}
+	start = test_now();
+	CHECK_EQUAL(poll(&asked, 1, 10000), 1);
+	CHECK(test_now() - start < 5000000000);
+	CHECK_EQUAL(asked.revents, POLLOUT);
+	CHECK_EQUAL(test_wait(child), 0);
+	fill_receiver(sender, &name[0], size[0]);
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		usleep(20000);
+		MUST(connect(sender, (struct sockaddr *)&name[2], size[2]));
+		_exit(0);
+	}
+	FD_ZERO(&writable);
+	FD_SET(sender, &writable);
+	start = test_now();
+	CHECK_EQUAL(select(sender + 1, NULL, &writable, NULL, &(struct timeval){ 10, 0 }), 1);
+	CHECK(test_now() - start < 5000000000);
+	CHECK_EQUAL(test_wait(child), 0);
+}
+
 /* One epoll in 501 others: Linux refuses so many paths for one wake-up. */
 static void many_ways_up(void)
 {
@@ -457,6 +522,7 @@ static const struct test_case cases[] = {
 	CASE(room_in_an_event),
 	CASE(exclusive_is_not_for_epolls),
 	CASE(many_ways_up), CASE(a_later_connection), CASE(a_later_receiver),
+	CASE(another_receiver_meanwhile),
 	CASE(signal_for_readiness), CASE(signal_at_hang_up), CASE(epolls_in_epolls),
 	CASE(poll_pipe), CASE(poll_writer_without_reader), CASE(poll_waits), CASE(poll_is_interrupted),
 	CASE(select_sets), CASE(select_wide), CASE(poll_many), CASE(pselect_mask), CASE(epoll_level_and_edge),
