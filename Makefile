@@ -91,6 +91,7 @@ WHEEL_PROGRAMS := $(addprefix build/user/,hello init init-linux bench old)
 wheel: ready
 	$(call heading,One wheel with the machine$(comma) the kernel$(comma) the programs and the experiments)
 	$(MAKE) -s -C kernel BUILD=$(CURDIR)/build/kernel $(abspath $(WHEEL_KERNELS))
+	$(MAKE) -s -C user BUILD=$(CURDIR)/build/user old-seeds
 	rm -rf $(DATA) build/wheel && mkdir -p $(DATA)
 	cp -r --parents machines experiments subjects LICENSE build/constants.elf $(WHEEL_KERNELS) $(WHEEL_PROGRAMS) $(DATA)
 	cp --parents user/*.list user/bench/README.md $(DATA)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pagewalk import explain, native, programs, records, rows, systems
+from pagewalk import explain, native, records, rows, systems
 from pagewalk.errors import BadInput, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
@@ -143,7 +143,7 @@ class Lab(Workshop):
         return Work(f"{row.name}, {side.machine}, {side.setting.label}{seed}", job)
 
     def _image_job(self, row: Row, side: Side, role: str, program: Sequence[str], placement: Placement) -> Job:
-        """The run of an image that a person named. A placement moves its frames and heaps only."""
+        """The run of an image that a person named. A placement moves nothing of the kernel itself."""
         wanted, image = side.wanted, self.images.get(role)
         assert wanted is not None, "a setting with an image is checked when its file is read"
         if image is None:
@@ -160,7 +160,7 @@ class Lab(Workshop):
         )
         line = system.command_line(setting.chosen, program, setting.boot)
         files = system.files(
-            [programs.old_program(name) for name in (row.program, *row.files)],
+            [self.old_program(name, placement) for name in (row.program, *row.files)],
             program,
             listed=row.image,
             placement=placement,

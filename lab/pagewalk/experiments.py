@@ -425,9 +425,11 @@ class _Builder:
                 continue
             for processes, size in CONTEXT_SWITCHES:
                 if given.get("processes", str(processes)) == str(processes):
+                    setting = f", {processes}p/{size}k"
                     yield row.model_copy(
                         update={
-                            "name": f"{row.name}, {processes}p/{size}k",
+                            "name": f"{row.name}{setting}",
+                            "counterpart": row.counterpart and f"{row.counterpart}{setting}",
                             "arguments": [f"processes={processes}", f"size={size}k" if size else "size=0"],
                             "row": f"context-switch-{processes}p-{size}k",
                         }

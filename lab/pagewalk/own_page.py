@@ -156,6 +156,18 @@ def _missing(table: Table, experiment: Experiment) -> list[str]:
     return [f"These are {len(table.rows)} of the experiment's {whole} rows. The others have not been measured yet.", ""]
 
 
+def _placements(table: Table) -> list[str]:
+    least = min((row.placements for row in table.rows), default=1)
+    if least < 2:
+        return ["Each row was measured with one placement.", ""]
+    return [
+        f"Each row was measured with at least {least} placements of frames, heaps, stacks and the programs' code. The "
+        "figures are those of the placement whose ratio is the median. The kernels' own code and data stay where the "
+        "linker put them, so what a figure owes to that is not in the spread.",
+        "",
+    ]
+
+
 def section(store: Store, experiment: Experiment) -> list[str]:
     """The experiment's part of the page; how to measure it if nothing is kept."""
     table = measured.read(experiment.name)
@@ -180,6 +192,7 @@ def section(store: Store, experiment: Experiment) -> list[str]:
         "",
         *_rows(table, ours),
         "",
+        *_placements(table),
         *_missing(table, experiment),
         "What differs, by counters of one iteration; cycles and misses are those of the causes with most of them:",
         "",

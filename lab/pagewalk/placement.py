@@ -8,6 +8,9 @@ placement that the build has made. Every other seed
 - puts a file of some pages into the initial RAM file system, which moves every frame that is taken after it,
 - gives programs some pages more of zeroed data, which moves their heaps,
 - gives them a longer environment, which moves their stacks (Mytkowicz et al., ASPLOS 2009).
+
+A kernel image that a person named cannot be linked again. There a seed moves frames, heaps and stacks too, the frames
+by pages that init keeps, and links the programs with their parts in another order (user/libc/shuffle.py).
 """
 
 from __future__ import annotations
@@ -64,6 +67,15 @@ class Placement:
         """Moves frames and heaps of the guest with this initial RAM file system."""
         if self.frames:
             archive.file("/etc/placement", bytes(_PAGE * self.frames))
+        self._move_heaps(archive)
+
+    def apply_to_disk(self, tree: Initramfs) -> None:
+        """Moves frames, heaps and stacks of the guest whose RAM disk has this content, by what its init is told."""
+        if self.seed:
+            tree.file("/etc/placement", f"frames={self.frames}\nstack={self.stack}\n".encode())
+        self._move_heaps(tree)
+
+    def _move_heaps(self, archive: Initramfs) -> None:
         for path, entry in archive.entries.items():
             archive.entries[path] = replace(entry, data=self._moved(entry.data))
 
@@ -93,20 +105,33 @@ class Placement:
 AS_BUILT = Placement(seed=0, frames=0, heap=0, stack=0)
 
 
-def linked(folder: Path, name: str, placement: Placement) -> Path:
-    """The kernel image `name` of the build's `folder`, linked as the placement says; it is made if it is not there."""
-    if placement.seed == 0:
-        return folder / name
-    image = folder / f"seed-{placement.seed}" / name
+def _made(image: Path, what: str, part: str, *words: str) -> Path:
+    """The file that `make` in that folder of the checkout makes; a wheel has it or not."""
     if home().packaged:
-        return home().built(image, f"the kernel of seed {placement.seed}")
+        return home().built(image, what)
     made = subprocess.run(
-        [*_MAKE, "-C", str(home().root / "kernel"), f"BUILD={folder}", str(image)],
+        [*_MAKE, "-C", str(home().root / part), *words, str(image)],
         env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))},
         capture_output=True,
         text=True,
         check=False,
     )
     if made.returncode:
-        raise NotBuilt(f"the kernel of seed {placement.seed} cannot be linked", hint=made.stderr.strip() or None)
+        raise NotBuilt(f"{what} cannot be linked", hint=made.stderr.strip() or None)
     return image
+
+
+def linked(folder: Path, name: str, placement: Placement) -> Path:
+    """The kernel image `name` of the build's `folder`, linked as the placement says; it is made if it is not there."""
+    if placement.seed == 0:
+        return folder / name
+    image = folder / f"seed-{placement.seed}" / name
+    return _made(image, f"the kernel of seed {placement.seed}", "kernel", f"BUILD={folder}")
+
+
+def linked_program(folder: Path, name: str, placement: Placement) -> Path:
+    """The program `name` for old kernels of the build's `folder`, with its parts in the placement's order."""
+    if placement.seed == 0:
+        return folder / name
+    program = folder / f"seed-{placement.seed}" / name
+    return _made(program, f"{name} of seed {placement.seed}", "user", f"BUILD={folder.parent}")

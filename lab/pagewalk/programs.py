@@ -11,7 +11,7 @@ from pagewalk import disk
 from pagewalk.errors import BadInput, NotBuilt, unknown
 from pagewalk.initramfs import Initramfs, InitramfsError, read_list
 from pagewalk.paths import Home, home
-from pagewalk.placement import AS_BUILT, Placement
+from pagewalk.placement import AS_BUILT, Placement, linked_program
 
 # ELF: System V ABI, chapter 4; machine numbers and PT_ types from its tables.
 _ELF_MAGIC = b"\x7fELF"
@@ -64,13 +64,13 @@ class GuestFile:
     path: str
 
 
-def old_program(name: str) -> GuestFile:
-    """A program for Linux from 2.1 on that the build has made, for `/bin`."""
+def old_program(name: str, placement: Placement = AS_BUILT) -> GuestFile:
+    """A program for Linux from 2.1 on that the build has made, for `/bin`, linked as the placement says."""
     folder = home().build / "user" / "old"
     source = home().built(folder, "the programs for old kernels") / name
     if not source.is_file():
-        raise unknown("program for old kernels", name, [entry.name for entry in folder.iterdir()])
-    return GuestFile(source, f"/bin/{name}")
+        raise unknown("program for old kernels", name, [entry.name for entry in folder.iterdir() if entry.is_file()])
+    return GuestFile(linked_program(folder, name, placement), f"/bin/{name}")
 
 
 def bench_program(name: str) -> GuestFile:
@@ -154,8 +154,8 @@ def disk_image(
     sysctl: Mapping[str, str] | None = None,
 ) -> bytes:
     """A RAM disk with init for Linux from 2.1 on, which runs the command, the usual folders and devices, and these
-    files. Before the command, init writes the values of `sysctl` to files of /proc/sys. The placement moves frames and
-    heaps.
+    files. Before the command, init writes the values of `sysctl` to files of /proc/sys. The placement moves frames,
+    heaps and stacks.
     """
     tree = Initramfs()
     try:
@@ -170,7 +170,7 @@ def disk_image(
             tree.file("/etc/sysctl", "".join(f"{name} {value}\n" for name, value in sysctl.items()).encode())
         for file in files:
             tree.copy(file.path, file.source)
-        placement.apply(tree)
+        placement.apply_to_disk(tree)
     except InitramfsError as error:
         raise BadInput(str(error)) from None
     return disk.ext2(tree, room)

@@ -9,6 +9,7 @@ from pagewalk import machines, programs
 from pagewalk.errors import unknown
 from pagewalk.paths import home
 from pagewalk.placement import AS_BUILT, Placement, linked
+from pagewalk.programs import GuestFile
 from pagewalk.runner import ResolvedMachine, Runner
 
 
@@ -18,6 +19,8 @@ class Workshop:
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
         self._images: dict[tuple[str | Placement | None, ...], bytes] = {}
+        self._linked: dict[tuple[str, Placement], bytes] = {}
+        self._old: dict[tuple[str, Placement], GuestFile] = {}
         self._machines: dict[tuple[str, tuple[tuple[str, str], ...]], ResolvedMachine] = {}
 
     @cached_property
@@ -27,11 +30,19 @@ class Workshop:
 
     def kernel_named(self, name: str, placement: Placement = AS_BUILT) -> bytes:
         """The kernel image of that name, linked as the placement says."""
-        folder = home().built(home().kernel, "the kernel").parent
-        known = sorted(path.name for path in folder.glob("vmlinux*"))
-        if name not in known:
-            raise unknown("kernel image", name, known)
-        return linked(folder, name, placement).read_bytes()
+        if (name, placement) not in self._linked:
+            folder = home().built(home().kernel, "the kernel").parent
+            known = sorted(path.name for path in folder.glob("vmlinux*"))
+            if name not in known:
+                raise unknown("kernel image", name, known)
+            self._linked[name, placement] = linked(folder, name, placement).read_bytes()
+        return self._linked[name, placement]
+
+    def old_program(self, name: str, placement: Placement = AS_BUILT) -> GuestFile:
+        """The program of that name for Linux from 2.1 on, linked as the placement says."""
+        if (name, placement) not in self._old:
+            self._old[name, placement] = programs.old_program(name, placement)
+        return self._old[name, placement]
 
     def machine(self, name: str, overrides: Mapping[str, str] | None = None) -> ResolvedMachine:
         """The machine of that name or file, with overrides of its keys."""
@@ -57,7 +68,7 @@ class Workshop:
         wanted = (program, *files, listed, placement, init, *(["old"] if old else []))
         if wanted not in self._images:
             found = (
-                [programs.old_program(name) for name in (program, *files)]
+                [self.old_program(name, placement) for name in (program, *files)]
                 if old
                 else [programs.bench_program(program), *(programs.user_program(name) for name in files)]
             )

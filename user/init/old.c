@@ -2,8 +2,10 @@
  *
  * These kernels limit the words that they pass to init, and take a word with '=' for a variable. So the program that is
  * run, and its arguments, stand in the file /etc/command, one to a line. Before, init writes what /etc/sysctl says to
- * files of /proc/sys. As init-linux does, it prints "init: ready" then, encloses the program in region 65536, and hands
- * its status to the control device through /dev/mem (docs/interfaces.md, sections 2 and 8). */
+ * files of /proc/sys. The file /etc/placement, if there is one, has two lines: frames=<pages>, which init keeps for
+ * itself, so that other programs get later ones, and stack=<bytes>, by which the environment is longer. As init-linux
+ * does, it prints "init: ready" then, encloses the program in region 65536, and hands its status to the control device
+ * through /dev/mem (docs/interfaces.md, sections 2 and 8). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,10 +27,12 @@
 #define WORDS_MOST     64
 #define BYTES_MOST     8192
 #define PATH_MOST      128
+#define STACK_MOST     4096
+#define PAGE           4096
 
 enum { REGION_BEGIN = 0x00 / 4, REGION_END = 0x04 / 4 };
 
-static char *variables[] = { (char *)"PATH=/bin", (char *)"HOME=/", (char *)"PAGEWALK_CONTROL=/dev/mem", NULL };
+static char *variables[] = { (char *)"PATH=/bin", (char *)"HOME=/", (char *)"PAGEWALK_CONTROL=/dev/mem", NULL, NULL };
 
 static volatile unsigned int *map_device(unsigned long address)
 {
@@ -115,6 +119,48 @@ static void write_settings(void)
 	}
 }
 
+/* Keeps so many pages. */
+static void keep_frames(unsigned long count)
+{
+	char *pages = mmap(NULL, count * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		fail("/etc/placement: frames");
+	for (unsigned long i = 0; i < count; i++)
+		pages[i * PAGE] = 1;
+}
+
+/* Makes the environment longer by so many bytes. */
+static void move_stacks(unsigned long bytes)
+{
+	static char variable[STACK_MOST + 1];
+	size_t last = sizeof(variables) / sizeof(variables[0]) - 2;
+
+	if (bytes > STACK_MOST)
+		fail("/etc/placement: stack");
+	memset(variable, '_', bytes);
+	if (bytes > 1)
+		variable[1] = '=';
+	variables[last] = variable;
+}
+
+static void place(void)
+{
+	static const char frames[] = "frames=", stack[] = "stack=";
+	FILE *file = fopen("/etc/placement", "r");
+	char line[PATH_MOST];
+
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		if (strncmp(line, frames, sizeof(frames) - 1) == 0)
+			keep_frames((unsigned long)strtoull(line + sizeof(frames) - 1, NULL, 10));
+		else if (strncmp(line, stack, sizeof(stack) - 1) == 0)
+			move_stacks((unsigned long)strtoull(line + sizeof(stack) - 1, NULL, 10));
+	}
+	fclose(file);
+}
+
 /* Prints how the program ended, where that is no status that the kernel could hand on. Returns init's status. */
 static int told(const char *program, int status)
 {
@@ -163,6 +209,7 @@ int main(void)
 	mount("proc", "/proc", "proc", 0, NULL);
 	words = read_command();
 	write_settings();
+	place();
 	printf("init: ready\n");
 	finish(run(words));
 	return 0;
