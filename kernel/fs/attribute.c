@@ -378,10 +378,12 @@ long sys_truncate64(const char *path, s64 size)
 	error = S_ISDIR(dentry->inode->mode) ? -EISDIR : inode_permission(dentry->inode, MAY_WRITE);
 	if (!error)
 		error = check_writable(dentry->inode);
-	if (!error && dentry->inode->denied_writes)
-		error = -ETXTBSY;
 	if (!error)
+		error = inode_begin_write(dentry->inode);
+	if (!error) {
 		error = file_set_size(dentry, size);
+		inode_end_write(dentry->inode);
+	}
 	dentry_put(dentry);
 	return error;
 }

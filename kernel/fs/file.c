@@ -43,12 +43,6 @@ static long path_file_refuse(struct file *file, struct iter *it, u64 *position)
 
 static const struct file_ops path_ops = { .read = path_file_refuse, .write = path_file_refuse };
 
-static void inode_add_writer(struct inode *inode)
-{
-	inode->writers++;
-	inode_edit(inode);
-}
-
 struct file *file_open_dentry(struct dentry *dentry, unsigned flags)
 {
 	struct inode *inode = dentry->inode;
@@ -60,19 +54,23 @@ struct file *file_open_dentry(struct dentry *dentry, unsigned flags)
 		return file_new(dentry, (flags & (O_PATH | O_DIRECTORY | O_NOFOLLOW)) | O_RDONLY, &path_ops);
 	if (!inode->fops)
 		return ERR_PTR(-ENXIO);
-	if (writes && inode->denied_writes)
-		return ERR_PTR(-ETXTBSY);
-	file = file_new(dentry, flags, inode->fops);
-	if (IS_ERR(file))
-		return file;
-	if (file->ops->open)
-		error = file->ops->open(file);
-	if (error) {
-		file_free(file);
-		return ERR_PTR(error);
-	}
 	if (writes)
-		inode_add_writer(inode);
+		error = inode_begin_write(inode);
+	if (error)
+		return ERR_PTR(error);
+	file = file_new(dentry, flags, inode->fops);
+	if (!IS_ERR(file) && file->ops->open) {
+		error = file->ops->open(file);
+		if (error) {
+			file_free(file);
+			file = ERR_PTR(error);
+		}
+	}
+	if (IS_ERR(file)) {
+		if (writes)
+			inode_end_write(inode);
+		return file;
+	}
 	note_file(dentry, IN_OPEN);
 	return file;
 }
@@ -88,7 +86,7 @@ static void file_close(struct file *file)
 	if (file->ops->release)
 		file->ops->release(file);
 	if (FILE_WRITES(file))
-		file->inode->writers--;
+		inode_end_write(file->inode);
 	file_free(file);
 }
 
@@ -127,8 +125,10 @@ struct file *file_on_inode(struct inode *inode, const char *kind, u32 flags, con
 	if (IS_ERR(file))
 		return file;
 	file->data = data;
-	if (FILE_WRITES(file))
-		inode_add_writer(inode);
+	if (FILE_WRITES(file)) {
+		inode->writers++;
+		inode_edit(inode);
+	}
 	return file;
 }
 

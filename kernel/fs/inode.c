@@ -215,6 +215,20 @@ void inode_allow_write(struct inode *inode)
 	inode->denied_writes--;
 }
 
+int inode_begin_write(struct inode *inode)
+{
+	if (inode->denied_writes)
+		return -ETXTBSY;
+	inode->writers++;
+	inode_edit(inode);
+	return 0;
+}
+
+void inode_end_write(struct inode *inode)
+{
+	inode->writers--;
+}
+
 s64 inode_next(const struct inode *inode, u64 offset, bool data)
 {
 	u32 page = (u32)(offset >> PAGE_SHIFT);

@@ -48,7 +48,6 @@ static int check_open(const struct inode *inode, unsigned flags)
 {
 	static const u8 wanted[4] = { MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE, MAY_READ | MAY_WRITE };
 	unsigned may = wanted[flags & O_ACCMODE];
-	int error;
 
 	if (flags & O_PATH)
 		return flags & O_DIRECTORY && !S_ISDIR(inode->mode) ? -ENOTDIR : 0;
@@ -66,9 +65,7 @@ static int check_open(const struct inode *inode, unsigned flags)
 		return -EACCES;
 	if (flags & O_NOATIME && !may_change(inode))
 		return -EPERM;
-	error = inode_permission(inode, may);
-	/* Truncating is writing, even through a descriptor that can only read. */
-	return !error && flags & O_TRUNC && inode->denied_writes ? -ETXTBSY : error;
+	return inode_permission(inode, may);
 }
 
 /* Finds or creates the last component. *created: it was created, so permissions need no check. */
@@ -149,7 +146,7 @@ static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigne
 	struct walk w;
 	struct dentry *dentry;
 	struct file *file;
-	bool created = false;
+	bool created = false, truncates;
 	int error;
 
 	if (flags & O_PATH)
@@ -165,10 +162,16 @@ static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigne
 		return (struct file *)dentry;
 	if (!created)
 		error = check_open(dentry->inode, flags);
+	/* Truncating is writing, even through a descriptor that can only read. It may wait for other writers. */
+	truncates = flags & O_TRUNC && !created && S_ISREG(dentry->inode->mode);
+	if (!error && truncates) {
+		error = inode_begin_write(dentry->inode);
+		truncates = !error;
+	}
 	file = error ? ERR_PTR(error) : file_open_dentry(dentry, flags);
 	if (IS_ERR(file) && created)
 		inode_unmake(dentry);
-	if (!IS_ERR(file) && flags & O_TRUNC && !created && S_ISREG(dentry->inode->mode) && !(flags & O_PATH)) {
+	if (!IS_ERR(file) && truncates) {
 		error = dentry->inode->ops->truncate ? dentry->inode->ops->truncate(dentry->inode, 0) : 0;
 		if (error) {
 			file_put(file);
@@ -179,6 +182,8 @@ static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigne
 			note_file(dentry, IN_MODIFY);
 		}
 	}
+	if (truncates)
+		inode_end_write(dentry->inode);
 	dentry_put(dentry);
 	return file;
 }

@@ -92,7 +92,7 @@ struct inode {
 	struct page_tree pages;	/* page cache */
 	u32 page_count;
 	u32 denied_writes;	/* above 0 while executed: opening to write is ETXTBSY */
-	u32 writers;	/* open files that may write */
+	u32 writers;	/* open files that may write, and truncations */
 	u16 edition;	/* counts changes from 1 (inode_edit); EDITIONS_MOST: no longer counted */
 	u32 seals;	/* fs/memfd.c */
 	bool sealable;
@@ -198,6 +198,9 @@ void inode_touch(struct inode *, bool modified);	/* atime, or mtime and ctime */
 void inode_edit(struct inode *);
 int inode_deny_write(struct inode *);
 void inode_allow_write(struct inode *);
+/* Begins writing: a file that is open to write, or a truncation, which may wait. -ETXTBSY: the file is executed. */
+int inode_begin_write(struct inode *);
+void inode_end_write(struct inode *);
 
 /*
  * Page cache: the frame of page n of a regular file, with one reference for the caller. It does not look at the file's
