@@ -158,11 +158,11 @@ static void process_inherit(struct process *process, const struct clone_request 
 		process->cpu_limits = true;
 }
 
-/* Threads and zombies of a user, which RLIMIT_NPROC limits. */
+/* Threads and zombies of a user, and those that are being made, which RLIMIT_NPROC limits. */
 static u32 tasks_of_user(u32 uid)
 {
 	struct process *process;
-	u32 count = 0, looked_at = 0;
+	u32 count = pid_claims_of_user(uid), looked_at = 0;
 
 	list_for_each_entry(process, &process_list, all) {
 		interrupt_window_at(++looked_at);
@@ -249,15 +249,21 @@ static long clone_task(const struct clone_request *request)
 	if (!capable() && tasks_over_limit(1))
 		return -EAGAIN;
 	current->over_limit = false;
+	/*
+	 * Others run before the task is published: they may make tasks of the same user, and so many that the pids come
+	 * round.
+	 */
+	pid_claim(&claim);
 	if (!thread) {
 		process = process_new();
-		if (!process)
+		if (!process) {
+			list_del(&claim.link);
 			return -ENOMEM;
+		}
 	}
 	pid = thread ? pid_allocate() : process->pid;
 	error = pid < 0 ? pid : -ENOMEM;
-	/* Others run before the task is published: they may make so many tasks that the pids come round. */
-	pid_claim(&claim, pid);
+	claim.pid = MAX(pid, 0);
 	if (pid >= 0 && (child = task_new(process)))
 		error = take_parts(child, request->flags);
 	if (!error && (request->flags & CLONE_PARENT_SETTID) && put_user(pid, request->parent_tid))

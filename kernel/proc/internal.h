@@ -25,9 +25,11 @@ s32 pid_allocate(void);                                 /* -EAGAIN: none free */
 /* Keeps a pid from being given out again until the task with it is published: then list_del(&claim->link). */
 struct pid_claim {
 	struct list_head link;
-	s32 pid;
+	s32 pid;                                        /* 0: none yet */
+	u32 uid;                                        /* the user's whom the new task counts for */
 };
-void pid_claim(struct pid_claim *claim, s32 pid);
+void pid_claim(struct pid_claim *claim);
+u32 pid_claims_of_user(u32 uid);
 
 /* wait.c */
 void sleep_timed_out(struct timer *timer);

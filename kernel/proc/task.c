@@ -71,10 +71,23 @@ struct process *process_find(s32 pid)
 /* Pids of clones that have not published their task yet. */
 static struct list_head claimed_pids = LIST_HEAD_INIT(claimed_pids);
 
-void pid_claim(struct pid_claim *claim, s32 pid)
+void pid_claim(struct pid_claim *claim)
 {
-	claim->pid = pid;
+	claim->pid = 0;
+	claim->uid = current->cred.uid;
 	list_add(&claim->link, &claimed_pids);
+}
+
+u32 pid_claims_of_user(u32 uid)
+{
+	const struct pid_claim *claim;
+	u32 count = 0, looked_at = 0;
+
+	list_for_each_entry(claim, &claimed_pids, link) {
+		interrupt_window_at(++looked_at);
+		count += claim->uid == uid;
+	}
+	return count;
 }
 
 /* A pid is also taken while a process group or a session has its number, or a clone under way. */

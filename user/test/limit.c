@@ -21,6 +21,7 @@
 
 #define USER 4321
 #define OTHER 4322
+#define LIMITED 4323
 
 static void limit_processes(rlim_t count)
 {
@@ -274,10 +275,62 @@ static void memory_for_a_real_time_process(void)
 	CHECK_EQUAL(test_wait(victim), 1000 + SIGKILL);
 }
 
+#define FORKERS 8
+
+/*
+ * Processes of one user fork at the same time. They have so much memory that others run meanwhile, and each one that
+ * begins later is more urgent; without the right to be, the test checks less.
+ */
+struct forker {
+	int number;
+	long long start;	/* of the first */
+};
+
+static int fork_at_its_time(void *argument)
+{
+	const struct forker *forker = argument;
+	pid_t child;
+
+	(void)sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 + forker->number });
+	usleep((unsigned int)((forker->start - test_now()) / 1000) + 200 * (unsigned int)forker->number);
+	child = fork();
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	if (child > 0) {
+		sleep(1);	/* until all have forked */
+		MUST(kill(child, SIGKILL));
+		MUST(waitpid(child, NULL, 0));
+	}
+	return child > 0;
+}
+
+static void forks_at_the_same_time(void)
+{
+	struct forker forker = { .start = test_now() + 300000000 };
+	int made = 0;
+	size_t size = 12u << 20;
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pid_t forkers[FORKERS];
+
+	CHECK(memory != MAP_FAILED);
+	memset(memory, 1, size);
+	(void)setrlimit(RLIMIT_RTPRIO, &(struct rlimit){ 99, 99 });
+	MUST(setrlimit(RLIMIT_NPROC, &(struct rlimit){ FORKERS + 3, FORKERS + 3 }));
+	MUST(setresuid(LIMITED, LIMITED, LIMITED));
+	for (forker.number = 0; forker.number < FORKERS; forker.number++)
+		forkers[forker.number] = test_child(fork_at_its_time, &forker);
+	for (int i = 0; i < FORKERS; i++)
+		made += test_wait(forkers[i]);
+	CHECK_EQUAL(made, 2);
+}
+
 static const struct test_case cases[] = {
 	CASE(exec_after_a_change_of_user),
 	CASE(each_way_to_change),
 	CASE(the_superuser_forks),
+	CASE(forks_at_the_same_time),
 	CASE(limits_of_others),
 	CASE(limits_without_the_first_thread),
 	CASE(attributes_of_a_file),
