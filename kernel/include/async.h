@@ -16,7 +16,7 @@ struct async_owner {
 int async_switch(struct file *, int fd, bool on);
 /* Sets who gets the signals: 0, -ESRCH, -ENOMEM. */
 int async_set_owner(struct file *, const struct async_owner *);
-struct async_owner async_owner(const struct file *);
+struct async_owner async_owner(const struct file *);	/* id 0: the owner has ended */
 /* Sets which signal is sent (0: SIGIO): 0, -EINVAL, -ENOMEM. */
 int async_set_signal(struct file *, int fd, u32 sig);
 int async_signal(const struct file *);

@@ -80,7 +80,8 @@ struct process {
 	struct task *execing;
 	struct task *dumper;            /* the thread that writes a core file */
 	u32 dumped_threads;             /* threads that wait for the core file */
-	u64 start_ns;                   /* since boot */
+	u64 start_ns;                   /* since boot; distinguishes it from a later process with its number */
+	u64 group_start_ns;             /* of its process group, likewise */
 };
 
 extern struct list_head process_list;   /* of struct process, by all */
@@ -89,6 +90,7 @@ extern u32 process_count;               /* zombies included */
 
 struct process *process_find(s32 pid);  /* NULL: there is none */
 bool pgrp_in_session(s32 pgid, s32 sid);
+const struct process *pgrp_member(s32 pgid);    /* any, zombies too; NULL: there is no such group */
 bool pgrp_orphaned(s32 pgid);
 
 /* At boot: makes the calling context the idle task (pid 0). start_init() starts the first process, once files work. */

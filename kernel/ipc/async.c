@@ -24,6 +24,7 @@ struct async {
 	int fd;			/* descriptor that enabled it, for si_fd */
 	int signal;		/* 0: SIGIO, without siginfo */
 	struct async_owner owner;
+	u64 owner_start_ns;	/* the number is a later process's or group's if that began at another time */
 	u32 uid, euid;		/* of the process that set the owner */
 	struct poll_table table;
 	struct hook hook[QUEUES_MAX];
@@ -37,6 +38,30 @@ static bool may_signal(const struct async *async, const struct process *process)
 	return async->euid == 0 || async->euid == theirs->suid || async->euid == theirs->uid ||
 		async->uid == theirs->suid ||
 	       async->uid == theirs->uid;
+}
+
+/* When the process, the thread's process, or the group with this number began; 0: there is none. */
+static u64 owner_start(const struct async_owner *owner)
+{
+	const struct process *process;
+	const struct task *task;
+
+	switch (owner->type) {
+	case ASYNC_THREAD:
+		task = task_find(owner->id);
+		return task ? task->process->start_ns : 0;
+	case ASYNC_PROCESS:
+		process = process_find(owner->id);
+		return process ? process->start_ns : 0;
+	default:
+		process = pgrp_member(owner->id);
+		return process ? process->group_start_ns : 0;
+	}
+}
+
+static bool has_owner(const struct async *async)
+{
+	return async->owner.id && owner_start(&async->owner) == async->owner_start_ns;
 }
 
 static void async_send(const struct async *async, int sig, const struct siginfo *info)
@@ -71,7 +96,7 @@ static void async_wake(struct waiter *waiter)
 	u32 ready = file_poll(async->file, NULL);
 	struct siginfo info = { .poll = { .band = (s32)ready, .fd = async->fd } };
 
-	if (!ready || !async->owner.id)
+	if (!ready || !has_owner(async))
 		return;
 	info.code = ready & POLLHUP ? POLL_HUP : ready & POLLERR ? POLL_ERR : ready & POLLIN ? POLL_IN : POLL_OUT;
 	async_send(async, async->signal ? async->signal : SIGIO, async->signal ? &info : NULL);
@@ -79,7 +104,7 @@ static void async_wake(struct waiter *waiter)
 
 void async_urgent(const struct file *file)
 {
-	if (file->async && file->async->owner.id)
+	if (file->async && has_owner(file->async))
 		async_send(file->async, SIGURG, NULL);
 }
 
@@ -139,18 +164,16 @@ int async_switch(struct file *file, int fd, bool on)
 
 int async_set_owner(struct file *file, const struct async_owner *owner)
 {
+	u64 start_ns = owner->id ? owner_start(owner) : 0;
 	struct async *async;
 
-	if (owner->id) {
-		if (owner->type == ASYNC_THREAD && !task_find(owner->id))
-			return -ESRCH;
-		if (owner->type == ASYNC_PROCESS && !process_find(owner->id))
-			return -ESRCH;
-	}
+	if (owner->id && !start_ns)
+		return -ESRCH;
 	async = async_of(file);
 	if (!async)
 		return -ENOMEM;
 	async->owner = *owner;
+	async->owner_start_ns = start_ns;
 	async->uid = current->cred.uid;
 	async->euid = current->cred.euid;
 	return 0;
@@ -158,7 +181,14 @@ int async_set_owner(struct file *file, const struct async_owner *owner)
 
 struct async_owner async_owner(const struct file *file)
 {
-	return file->async ? file->async->owner : (struct async_owner){ .type = ASYNC_THREAD, .id = 0 };
+	struct async_owner owner = { .type = ASYNC_THREAD, .id = 0 };
+
+	if (file->async) {
+		owner = file->async->owner;
+		if (!has_owner(file->async))
+			owner.id = 0;
+	}
+	return owner;
 }
 
 int async_set_signal(struct file *file, int fd, u32 sig)

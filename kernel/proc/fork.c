@@ -144,6 +144,7 @@ static void process_inherit(struct process *process, const struct clone_request 
 	struct process *parent = current->process;
 
 	process->pgid = parent->pgid;
+	process->group_start_ns = parent->group_start_ns;
 	process->sid = parent->sid;
 	process->parent = parent;
 	process->exit_signal = (s32)request->exit_signal;

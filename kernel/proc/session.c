@@ -3,6 +3,7 @@
 #include <process.h>
 #include <syscall.h>
 #include <task.h>
+#include <time.h>
 #include <window.h>
 
 #include "internal.h"
@@ -35,8 +36,22 @@ bool pgrp_in_session(s32 pgid, s32 sid)
 	return false;
 }
 
+const struct process *pgrp_member(s32 pgid)
+{
+	const struct process *process;
+	u32 looked_at = 0;
+
+	list_for_each_entry(process, &process_list, all) {
+		interrupt_window_at(++looked_at);
+		if (process->pgid == pgid)
+			return process;
+	}
+	return NULL;
+}
+
 long sys_setpgid(s32 pid, s32 pgid)
 {
+	const struct process *member;
 	struct process *mine = current->process;
 	struct process *process = pid ? process_find(pid) : mine;
 
@@ -54,6 +69,8 @@ long sys_setpgid(s32 pid, s32 pgid)
 		return -EPERM;
 	if (pgid != process->pid && !pgrp_in_session(pgid, mine->sid))
 		return -EPERM;
+	member = pgrp_member(pgid);
+	process->group_start_ns = member ? member->group_start_ns : time_now_ns();
 	process->pgid = pgid;
 	return 0;
 }
@@ -88,5 +105,6 @@ long sys_setsid(void)
 			return -EPERM;
 	}
 	mine->sid = mine->pgid = mine->pid;
+	mine->group_start_ns = time_now_ns();
 	return mine->pid;
 }

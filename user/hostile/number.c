@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -84,11 +85,25 @@ static void leave_a_group(void)
 		pause();
 }
 
+/* The end of a socket whose readiness kills this process or (negative) group; *other: the end that makes it ready. */
+static int owned_socket(pid_t owner, int *other)
+{
+	int pair[2];
+
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	MUST(fcntl(pair[0], F_SETOWN, owner));
+	MUST(fcntl(pair[0], F_SETSIG, SIGKILL));
+	MUST(fcntl(pair[0], F_SETFL, O_ASYNC));
+	*other = pair[1];
+	return pair[0];
+}
+
 static void given_again(void)
 {
 	const struct itimerspec soon = { .it_value = { 0, 1000000 } };
 	const struct winsize size = { .ws_row = 7, .ws_col = 30 };
-	pid_t leader, group, of_thread, of_group;
+	pid_t leader, group, owner, of_thread, of_group, of_owner;
+	int owned[2], other[2];
 	pthread_t thread;
 	int controller;
 	timer_t timer;
@@ -104,11 +119,30 @@ static void given_again(void)
 	usleep(20000);
 	MUST(ioctl(controller, TIOCGPGRP, &group));
 	CHECK(group != leader);
+	use_a_number();
+	owner = (pid_t)MUST(fork());
+	if (owner == 0)
+		for (;;)
+			pause();
+	MUST(setpgid(owner, owner));
+	owned[0] = owned_socket(owner, &other[0]);
+	owned[1] = owned_socket(-owner, &other[1]);
+	CHECK_EQUAL(fcntl(owned[1], F_GETOWN), -owner);
+	MUST(kill(owner, SIGKILL));
+	MUST(waitpid(owner, NULL, 0));
 
 	of_thread = make_with_number((pid_t)(long)number);
 	of_group = make_with_number(group);
+	of_owner = make_with_number(owner);
 	MUST(timer_settime(timer, 0, &soon, NULL));
 	check_lives(of_thread);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQUAL(fcntl(owned[i], F_GETOWN), 0);
+		CHECK_EQUAL(write(other[i], "!", 1), 1);
+		MUST(close(owned[i]));
+		MUST(close(other[i]));
+	}
+	check_lives(of_owner);
 	CHECK_EQUAL(write(controller, "\3", 1), 1);
 	MUST(ioctl(controller, TIOCSIG, SIGQUIT));
 	MUST(ioctl(controller, TIOCSWINSZ, &size));
