@@ -19,8 +19,8 @@ static void show_character(struct tty *tty, u8 c)
 }
 
 /*
- * Between two pieces of work on a long line. Only the console's characters come by an interrupt, which must not come
- * between.
+ * Opens a window in the middle of the work on a long line of a pseudoterminal. The console gets none: its characters
+ * come by an interrupt, which must not change a line that is being edited.
  */
 static void line_window(const struct tty *tty, u32 step)
 {
@@ -178,7 +178,7 @@ static void reprint_line(struct tty *tty)
 {
 	echo_character(tty, tty->settings.cc[VREPRINT]);
 	tty_put(tty, '\n');
-	/* What does not fit is not shown. Each character typed may show thousands. */
+	/* Stops when the output is full: one typed character may show a line of thousands again. */
 	for (u32 at = tty->committed; at != tty->head && (!tty->pty || pty_room(tty->pty)); at++) {
 		line_window(tty, at);
 		echo_character(tty, (u8)tty->ring[at % RING]);

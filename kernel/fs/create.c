@@ -242,7 +242,7 @@ static int dentry_of_fd(int fd, struct dentry **out)
 	return 0;
 }
 
-/* Others may have removed the file's last name during the walks: then it gets none any more. */
+/* Others may have removed the file's last name during the path walks: such a file gets no new name. */
 static int link_inode(struct dentry *from, struct walk *walk)
 {
 	struct inode *inode = from->inode;
@@ -448,7 +448,7 @@ static void directory_moved(const struct dentry *d, struct dentry *from, struct 
 /* Exchanges two names: the dentries swap places. This takes no memory, so that it cannot fail half-way. */
 static int rename_exchange(struct dentry *a, struct walk *from_walk, struct dentry *b, struct walk *to_walk)
 {
-	/* A mount point, or a name that is in no directory. */
+	/* A mount point, or a name that is in no directory, is not exchanged. */
 	if (b->parent != to_walk->dir || !b->linked)
 		return -EBUSY;
 	if (dentry_within(to_walk->dir, a) || dentry_within(from_walk->dir, b))

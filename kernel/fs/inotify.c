@@ -246,7 +246,7 @@ static u32 inotify_pages_held(const struct file *file)
 		inotify->watch_count * (u32)sizeof(struct watch)) / PAGE_SIZE;
 }
 
-/* Others run meanwhile, and may change the list: then it goes on after as many watches as it has shown. */
+/* Other tasks run between two watches and may change the list: it then skips as many watches as it has shown. */
 static void inotify_show(const struct file *file, struct text *out)
 {
 	const struct inotify *inotify = file->data;

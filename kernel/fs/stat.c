@@ -13,8 +13,8 @@
 #include <uaccess.h>
 
 /*
- * What a descriptor names, referenced. A reference to the inode alone would not keep its file system, and the copy to
- * the caller may sleep.
+ * The dentry of a descriptor, referenced. A reference to the inode alone would not keep its file system mounted while
+ * the copy to the caller sleeps.
  */
 static int dentry_of_fd(int fd, struct dentry **out)
 {
@@ -27,7 +27,7 @@ static int dentry_of_fd(int fd, struct dentry **out)
 	return 0;
 }
 
-/* What a descriptor or a path names, referenced. */
+/* The dentry that a descriptor or a path names, referenced. */
 static int dentry_to_show(int dirfd, const char *user_path, u32 flags, struct dentry **out)
 {
 	char *path;

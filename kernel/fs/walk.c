@@ -103,7 +103,7 @@ static int walk_restart(struct walk *walk)
 	return 0;
 }
 
-/* Replaces the rest of the walk's path by the link's text followed by `rest`. Other tasks run before. */
+/* Lets other tasks run, then replaces the rest of the walk's path by the link's text followed by `rest`. */
 static int splice_link(struct walk *walk, struct dentry *link, const char **path, const char *rest)
 {
 	size_t tail = strlen(rest);

@@ -43,7 +43,7 @@ struct walk {
 	struct dentry *start;	/* the walk must stay below it; referenced; NULL: no limit */
 	u32 moves;		/* dentry_moves when the directory was last known to be below the start */
 };
-/* Other tasks may run in walks, where a symbolic link is followed. */
+/* Other tasks may run during a walk: at each symbolic link that it follows. */
 int walk_parent(struct walk *, int dirfd, const char *path);
 int walk_parent_resolving(struct walk *, int dirfd, const char *path, u32 resolve);
 /* The target of a link of /proc that names an object rather than a path: referenced, or ERR_PTR. */

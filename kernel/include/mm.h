@@ -182,7 +182,7 @@ int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, struct futex_k
 /* Whether some mapping may write to the file, now or after an mprotect. */
 bool mm_may_write_inode(const struct inode *inode);
 
-/* The text of /proc/<pid>/maps, for who has a reference to mm: others run between two lines. And /proc/meminfo. */
+/* The text of /proc/<pid>/maps: the caller holds a reference to mm, since others run between two lines. */
 void mm_show_maps(struct mm *mm, struct text *text);
 void mm_show_meminfo(struct text *text);
 

@@ -13,7 +13,10 @@ struct poll_table {
 	void (*add)(struct poll_table *, struct waitq *);
 };
 
-/* How often a file has begun to report other queues: who sleeps in queues and is woken enters them anew then. */
+/*
+ * Counts how often a file's poll operation began to report other queues. A sleeping poll that wakes and finds another
+ * count leaves its queues and enters the new ones.
+ */
 extern u32 poll_queue_changes;
 
 static inline void poll_wait(struct poll_table *table, struct waitq *queue)

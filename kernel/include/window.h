@@ -14,8 +14,9 @@ void preemption_point(void);
 /* Opens a window; true: others wait to run. For callers that must prepare before preemption_point(). */
 bool preemption_due(void);
 /*
- * For a loop over a list that others may change when they run: lets them run if they wait, and returns the element
- * after the first `passed`, of which `at` is the last; head: there is none.
+ * The next step of a loop over a list that other tasks may change: lets them run if they wait. `at` is the element just
+ * visited, and `passed` the number visited so far. If others ran, the loop continues after the list's first `passed`
+ * elements, otherwise after `at`. Returns the next element, or `head` at the end of the list.
  */
 struct list_head;
 const struct list_head *list_next_meanwhile(const struct list_head *head, const struct list_head *at, u32 passed);

@@ -33,8 +33,8 @@ struct epoll {
 	struct account *account;	/* of the creator, charged for the items */
 	u32 count;		/* items */
 	u32 removals;
-	u32 deliveries;		/* calls that take events now: they put back the files that stay ready when they end */
-	bool missed;		/* someone found no ready file during one */
+	u32 deliveries;		/* calls that are taking events: at their end they put back files that stay ready */
+	bool missed;		/* during a delivery another task found no ready file: the delivery's end wakes it */
 	u32 seen, levels;	/* the last round that visited the epoll, and the levels that it found */
 };
 
@@ -146,7 +146,7 @@ static struct item *find_item(const struct epoll *epoll, const struct file *file
 	return NULL;
 }
 
-/* Nobody's file is ready now, but a delivery may put one back: then its end wakes who waits. */
+/* The caller found no ready file, but a delivery under way may put one back: its end then wakes the waiters. */
 static void note_miss(struct epoll *epoll)
 {
 	epoll->missed = epoll->deliveries != 0;
@@ -210,7 +210,7 @@ static u32 epoll_pages_held(const struct file *file)
 	return epoll->count * (u32)sizeof(struct item) / PAGE_SIZE;
 }
 
-/* Others run meanwhile, and may change the list: then it goes on after as many items as it has shown. */
+/* Other tasks run between two items and may change the list: it then skips as many items as it has shown. */
 static void epoll_show(const struct file *file, struct text *out)
 {
 	const struct epoll *epoll = file->data;

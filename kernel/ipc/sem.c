@@ -42,7 +42,7 @@ struct set {
 struct undo {
 	struct list_head of_set, of_task;
 	struct set *set;
-	u32 resets;			/* the set's, when they were made; if it has more, they no longer count */
+	u32 resets;			/* the set's `resets` when these began; they are void once it differs */
 	s16 adjust[];
 };
 
@@ -120,7 +120,7 @@ long sys_semget(s32 key, int count, u32 flags)
 	return id;
 }
 
-/* Clears adjustments that no longer count. */
+/* Clears the adjustments if SETALL has voided them. */
 static void undo_refresh(struct undo *undo)
 {
 	const struct set *set = undo->set;

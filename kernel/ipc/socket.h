@@ -108,7 +108,7 @@ static inline bool socket_option(const struct socket *s, unsigned option)
 struct socket *socket_of(const struct file *);	/* NULL: the file is no socket */
 struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socket_ops *);
 void socket_release(struct socket *);
-void socket_requeue(struct socket *);		/* it has got or lost a peer: it waits in other queues now */
+void socket_requeue(struct socket *);		/* it has got or lost a peer: its poll now reports other queues */
 long socket_error(struct socket *);		/* takes the pending error: a negative errno, or 0 */
 struct ucred current_ucred(void);
 /*
@@ -126,7 +126,7 @@ long socket_find_listener(struct socket *from, const struct address *, bool nonb
 void socket_enqueue(struct socket *listener, struct socket *embryo);
 void socket_drop_pending(struct socket *listener);
 
-/* When a call ends whose socket has this timeout. A call that waits again and again ends then all the same. */
+/* When a call that begins now ends, by the socket's timeout (0: never). One deadline serves all waits of the call. */
 static inline u64 socket_deadline(u64 timeout)
 {
 	return timeout ? time_deadline(timeout) : TIME_NEVER;

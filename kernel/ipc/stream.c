@@ -177,8 +177,9 @@ static void make_urgent(struct side *side)
 }
 
 /*
- * Others run between two pages of a write, and the reader may take the first. So bytes that something belongs to go in
- * one page, which nobody sees before what belongs to it.
+ * Writes to the ring, with what comes with the message: files, another sender than before, an urgent mark. The reader
+ * may run between two pages of a write, and take the first page before these are there. So a write that has any of them
+ * ends with its first page.
  */
 static long put_signed(const struct socket *socket, struct side *to, struct message *m, size_t most)
 {

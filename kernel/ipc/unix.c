@@ -165,7 +165,7 @@ void unix_release(struct socket *socket)
 	unix_connect(endpoint, NULL);
 	list_for_each_entry_safe(sender, next, &endpoint->senders, sender_link) {
 		interrupt_window();
-		/* First, so that who waits for the sender waits in the queues of a socket that has lost its peer. */
+		/* Before unix_connect(), which makes polls of the sender choose their queues again, by `shut`. */
 		if (socket->type == SOCK_SEQPACKET) {
 			sender->socket->shut |= SHUT_RD | SHUT_WR;
 			/* Unread datagrams are lost. */

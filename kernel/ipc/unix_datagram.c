@@ -20,7 +20,7 @@ void unix_connect(struct unix_socket *u, struct unix_socket *to)
 	if (to)
 		list_add(&u->sender_link, &to->senders);
 	socket_requeue(u->socket);
-	/* Who polls the socket sleeps in a queue of the peer that it had. */
+	/* A poll of the socket may sleep in a queue of its former peer: it must choose its queues again. */
 	if (has_left)
 		wake_up(&u->queue.readable);
 }

@@ -152,7 +152,7 @@ static void areas_join(struct vma *a, struct vma *b)
 
 	vma_unlink(b);
 	vma_free(b);
-	/* A truncation that goes area by area (zap.c) may be done with a, but not with b: it looks at both again. */
+	/* A truncation (zap.c) may have passed a, but not b. At the list's end, it visits the joined area again. */
 	if (a->inode) {
 		list_del(&a->mapping);
 		list_add_tail(&a->mapping, &a->inode->mappings);

@@ -37,7 +37,7 @@ struct vma *vma_merge(struct vma *vma);
 int areas_cut(struct mm *mm, uaddr_t start, uaddr_t end);
 /* Sets and clears flags of the areas in [start, end), splitting them as needed. -EINVAL: an area may not have them. */
 int areas_mark(struct mm *mm, uaddr_t start, uaddr_t end, u32 set, u32 clear);
-/* The next area, in a loop that has passed so many. Others may run before, and change areas. */
+/* The next step of a loop over areas that has visited `passed`. Other tasks may run first, and change areas. */
 struct vma *area_after(struct vma *vma, u32 passed);
 /* Whether areas cover all of [start, end). Others may run meanwhile. */
 bool areas_cover(struct mm *mm, uaddr_t start, uaddr_t end);

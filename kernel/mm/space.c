@@ -219,8 +219,8 @@ static int copy_area(struct forking *f, struct vma *vma)
 }
 
 /*
- * For a fork that fails: a table that the child shares may have entries for areas that it did not get. It leaves the
- * table before others run, since it would be the table's only owner when the parent gets a copy.
+ * When fork fails, a table that the child shares may have entries for areas that the child did not get. The child
+ * leaves such tables before others run: if the parent copied one, the child would own it alone, with those entries.
  */
 static void leave_all_tables(struct mm *child)
 {

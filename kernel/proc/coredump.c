@@ -125,8 +125,8 @@ static void add_process(struct text *notes)
 }
 
 /*
- * Adds the mapped files: counts, then bounds and first pages, then names. A number is a 32-bit word, by the ABI. Others
- * run between two areas; those that share the address space may change it.
+ * Adds the mapped files: counts, then bounds and first pages, then names. A number is a 32-bit word, by the ABI. Other
+ * tasks run between two areas, and those that share the address space may change it.
  */
 static bool add_files(struct text *notes)
 {
@@ -180,7 +180,7 @@ static bool make_notes(struct core *core, const struct siginfo *info)
 	if (!add_files(notes))
 		return false;
 	add_fp(notes, current);
-	/* They wait until the file is written. */
+	/* The other threads wait until the file is written, so the list does not change. */
 	list_for_each_entry(task, &current->process->threads, group_link) {
 		preemption_point();
 		if (task == current)

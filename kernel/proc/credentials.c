@@ -27,7 +27,7 @@ bool may_trace(const struct task *task)
 {
 	if (capable() || task->process == current->process)
 		return true;
-	/* One that is ending has files still when it has left its address space. */
+	/* A task that is ending still has files after it has left its address space. */
 	if (task->mm ? !task->mm->dumpable : task->left_undumpable)
 		return false;
 	return is_same_user(task);

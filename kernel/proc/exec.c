@@ -334,8 +334,8 @@ static int exec_try(struct exec *exec)
 	if (!error)
 		error = exec_prepare();
 	/*
-	 * Check again: reading arguments and waiting for threads may have slept. The rest may sleep too, so from now on
-	 * nobody may attach.
+	 * Check again: reading arguments and waiting for threads may have slept. What follows may sleep too: from now
+	 * on only the superuser may attach.
 	 */
 	current->raises_privileges = exec_gains(exec) && !capable();
 	if (!error && current->raises_privileges && is_steered())

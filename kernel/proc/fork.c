@@ -136,8 +136,8 @@ static void task_inherit(struct task *child, const struct clone_request *request
 }
 
 /*
- * What a process takes from its creator. Only once nothing can fail or sleep any more: the creator's parent may end
- * before, and other threads may change the rest.
+ * Copies to a process what it inherits. To be called when nothing can fail or sleep any more: until then the creator's
+ * parent may end, and the creator's threads may change the rest.
  */
 static void process_inherit(struct process *process, const struct clone_request *request)
 {
@@ -251,8 +251,8 @@ static long clone_task(const struct clone_request *request)
 		return -EAGAIN;
 	current->over_limit = false;
 	/*
-	 * Others run before the task is published: they may make tasks of the same user, and so many that the pids come
-	 * round.
+	 * Others run before the task is published. They may create tasks of the same user, which must be counted with
+	 * this one, and so many that pids are given out again.
 	 */
 	pid_claim(&claim);
 	if (!thread) {

@@ -22,11 +22,11 @@ void task_rename(struct task *task, s32 pid);
 void process_release(struct process *process);          /* frees a zombie */
 bool tasks_over_limit(u32 more);                        /* `more` tasks exceed RLIMIT_NPROC of current's user */
 s32 pid_allocate(void);                                 /* -EAGAIN: none free */
-/* Keeps a pid from being given out again until the task with it is published: then list_del(&claim->link). */
+/* A task that clone is making: counts for its user, and keeps its pid from others, until list_del(&claim->link). */
 struct pid_claim {
 	struct list_head link;
 	s32 pid;                                        /* 0: none yet */
-	u32 uid;                                        /* the user's whom the new task counts for */
+	u32 uid;                                        /* the user that the new task counts for */
 };
 void pid_claim(struct pid_claim *claim);
 u32 pid_claims_of_user(u32 uid);
@@ -97,7 +97,7 @@ struct sighand *sighand_new(const struct sighand *from);        /* NULL from: al
 void sighand_put(struct sighand *sighand);
 void signal_exec(void);                                 /* handlers back to default */
 void signal_wake_all(struct process *process);          /* makes every thread check its signals */
-void signal_not_wanted(sigset signals);                 /* current waits for them no more: another thread is told */
+void signal_not_wanted(sigset signals);                 /* current stops waiting for them: tells another thread */
 void signal_leave(void);                                /* current ends: it takes no more signals to its process */
 
 /* signal_deliver.c */

@@ -243,7 +243,7 @@ static struct task *signal_thread(struct process *process, int sig)
 	return first;
 }
 
-/* Current no longer takes some signals to the process: another thread is told of those that are pending. */
+/* Current no longer takes these signals to the process: tells another thread of those that are pending. */
 static void tell_another(struct process *process, sigset signals)
 {
 	for (sigset left = process->pending.set & signals & ~process->blocked_by_all; left; left &= left - 1) {
@@ -388,7 +388,7 @@ static struct sigqueued *queued_new(const struct process *process, int sig, cons
 	queued = kmalloc(sizeof(*queued));
 	if (!queued)
 		return NULL;
-	/* Of the ordinary ones, a task has few. */
+	/* Ordinary signals are not charged: of each, only one is queued to a task or process. */
 	if (sig >= SIGRTMIN) {
 		account = account_of(process->leader->cred.uid);
 		if (!account) {
@@ -557,7 +557,7 @@ int signal_dequeue(sigset wanted, struct siginfo *info)
 {
 	struct sigpending *sources[] = { &current->pending, &current->process->pending };
 
-	/* Not even a stop signal comes before it: a process that has been killed would not end. */
+	/* Take SIGKILL before all others: if a stop signal came first, the killed process would stop and not end. */
 	if (signal_all_pending(current) & wanted & SIGBIT(SIGKILL))
 		wanted = SIGBIT(SIGKILL);
 	for (u32 i = 0; i < ARRAY_SIZE(sources); i++) {

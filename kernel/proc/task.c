@@ -90,7 +90,7 @@ u32 pid_claims_of_user(u32 uid)
 	return count;
 }
 
-/* A pid is also taken while a process group or a session has its number, or a clone under way. */
+/* A pid is also taken while a process group, a session or a clone under way has its number. */
 static bool pid_taken(s32 pid)
 {
 	const struct pid_claim *claim;

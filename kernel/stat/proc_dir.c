@@ -109,8 +109,9 @@ struct process *proc_directory_process(const struct file *file)
 }
 
 /*
- * The process may have become another user's since the directory was opened, and the number may be another process's.
- * *out: NULL if there are no files any more.
+ * Sets *out to the process's descriptor table; NULL: it has none any more. -EACCES: current may not see it. This is
+ * checked at each use: since the directory was opened, the process may have changed its user, or another process may
+ * have got its number.
  */
 static int files_of(const struct proc_item *item, const struct files **out)
 {

@@ -219,7 +219,7 @@ static int show_open_file(const struct task *task, int fd, struct text *text)
 
 	if (!file)
 		return -ENOENT;
-	/* Others may run while a file shows what it has, and end the task. */
+	/* Other tasks may run in show(), and this one may end. */
 	file_get(file);
 	cloexec = files->cloexec[fd / 32] >> (fd % 32) & 1;
 	text_printf(text, "pos:\t%llu\nflags:\t0%o\nmnt_id:\t%u\nino:\t%llu\n", file->position,

@@ -1,4 +1,5 @@
-/* A number that somebody keeps, of a thread or of a process group, is given to another process: it gets no signals. */
+/* A timer keeps the number of a thread that has ended, or a terminal that of a process group. Another process that is
+ * given the number gets none of their signals. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pty.h>
@@ -15,7 +16,7 @@
 #include "common/attack.h"
 
 #define NUMBERS 32768
-#define LEAST   300     /* with this number the kernel begins again */
+#define LEAST   300     /* after NUMBERS, the kernel begins again here */
 
 static pid_t use_a_number(void)
 {

@@ -161,7 +161,7 @@ static void place(void)
 	fclose(file);
 }
 
-/* Prints how the program ended, where that is no status that the kernel could hand on. Returns init's status. */
+/* Returns the run's status: the program's own if below STATUS_OTHER; else STATUS_OTHER, and prints how it ended. */
 static int told(const char *program, int status)
 {
 	if (!WIFEXITED(status)) {

@@ -302,7 +302,7 @@ static void pass_most(void)
 	CHECK_EQUAL(control.header.cmsg_len, CMSG_LEN(sizeof(fds)));
 }
 
-/* A pipe tells as many as have it in the mode O_ASYNC, and each time all processes of a group. */
+/* A pipe signals each file that has it in the mode O_ASYNC: every time, all processes of a group. */
 static void tell_groups(void)
 {
 	enum { PROCESSES = 100 };

@@ -503,7 +503,7 @@ static void many_ways_up(void)
 	CHECK_ERROR(epoll_ctl((int)MUST(epoll_create1(0)), EPOLL_CTL_ADD, inner, &event), EINVAL);
 }
 
-/* Between the members of an event there is room, which shows nothing of the kernel. */
+/* The padding of struct epoll_event shows no kernel memory. */
 static void room_in_an_event(void)
 {
 	struct epoll_event event = { .events = EPOLLOUT };

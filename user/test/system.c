@@ -402,7 +402,7 @@ static void sockets_keep_file_systems(void)
 	}
 }
 
-/* In the oldest form each name has nine bytes. What follows its end is zero, and not what the kernel had there. */
+/* The oldest uname has nine bytes for each name. Those after the name's end are zero, and not kernel memory. */
 static void room_behind_names(void)
 {
 	char names[5][9];

@@ -8,7 +8,7 @@
 #define O_RDWR    2
 #define O_CREAT   0100
 #define O_TRUNC   01000
-/* Linux before 2.6.23 does not know it; it passes over flags that it does not know. */
+/* Linux before 2.6.23 ignores it, as it ignores every flag that it does not know. */
 #define O_CLOEXEC 02000000
 
 int open(const char *path, int flags, ...);

@@ -19,7 +19,7 @@ FILE *fopen(const char *path, const char *mode);
 char *fgets(char *line, int size, FILE *file);
 int fclose(FILE *file);
 int fflush(FILE *file);
-/* Nothing: stdout is always written line by line. */
+/* Does nothing: stdout is always written line by line. */
 int setvbuf(FILE *file, char *buffer, int mode, size_t size);
 /* Conversions: %s %c %d %u %x %%, with l, ll or z, and a precision for %s. */
 int printf(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -53,7 +53,10 @@ static inline void tlb_invalidate_page(vaddr_t address)
 	__asm__ volatile("tlbie %0; sync" : : "r"(address) : "memory");
 }
 
-/* Forgets what the vectors of a 603 load for a repeated miss: with the TLB, when numbers are given out again. */
+/*
+ * Forgets the translations that the vectors of a 603 load when a miss is repeated (soft6xx/backend.c). To be called
+ * where the TLB is invalidated, also before address space numbers are used again.
+ */
 void prepared_forget(void);
 
 /* For the invariant checker: checks hash table and TLBs; for one page, the TLB entries of its congruence class. */
