@@ -283,16 +283,19 @@ static void memory_for_a_real_time_process(void)
  */
 struct forker {
 	int number;
-	long long start;	/* of the first */
+	int go[2];		/* a pipe, closed when they all begin */
 };
 
-static int fork_at_its_time(void *argument)
+static int fork_in_turn(void *argument)
 {
 	const struct forker *forker = argument;
 	pid_t child;
+	char byte;
 
 	(void)sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 + forker->number });
-	usleep((unsigned int)((forker->start - test_now()) / 1000) + 200 * (unsigned int)forker->number);
+	MUST(close(forker->go[1]));
+	CHECK_EQUAL(read(forker->go[0], &byte, 1), 0);
+	usleep(1000 + 200 * (unsigned int)forker->number);
 	child = fork();
 	if (child == 0) {
 		pause();
@@ -308,7 +311,7 @@ static int fork_at_its_time(void *argument)
 
 static void forks_at_the_same_time(void)
 {
-	struct forker forker = { .start = test_now() + 300000000 };
+	struct forker forker;
 	int made = 0;
 	size_t size = 12u << 20;
 	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -316,11 +319,13 @@ static void forks_at_the_same_time(void)
 
 	CHECK(memory != MAP_FAILED);
 	memset(memory, 1, size);
+	MUST(pipe(forker.go));
 	(void)setrlimit(RLIMIT_RTPRIO, &(struct rlimit){ 99, 99 });
 	MUST(setrlimit(RLIMIT_NPROC, &(struct rlimit){ FORKERS + 3, FORKERS + 3 }));
 	MUST(setresuid(LIMITED, LIMITED, LIMITED));
 	for (forker.number = 0; forker.number < FORKERS; forker.number++)
-		forkers[forker.number] = test_child(fork_at_its_time, &forker);
+		forkers[forker.number] = test_child(fork_in_turn, &forker);
+	MUST(close(forker.go[1]));
 	for (int i = 0; i < FORKERS; i++)
 		made += test_wait(forkers[i]);
 	CHECK_EQUAL(made, 2);
