@@ -119,34 +119,48 @@ static struct process *reaper_of(const struct process *process)
 	return ancestor->pid > 0 ? ancestor : init_process;
 }
 
-/* Gives the children to the reaper, which waits for those that have ended. */
+/* Gives a child to the reaper, which waits for it if it has ended. */
+static void give_away(struct process *child, struct process *reaper)
+{
+	bool connected = connects_group(child);
+	struct task *task;
+	u32 looked_at = 0;
+
+	list_del(&child->sibling);
+	child->parent = reaper;
+	list_add_tail(&child->sibling, &reaper->children);
+	/* A reaper waits only for children with SIGCHLD, so set it also for one that had another signal or none. */
+	child->exit_signal = SIGCHLD;
+	list_for_each_entry(task, &child->threads, group_link) {
+		interrupt_window_at(++looked_at);
+		if (task->death_signal)
+			signal_task(task, (int)task->death_signal, NULL);
+	}
+	if (child->zombie)
+		process_ended(child);
+	else if (connected)
+		signal_if_newly_orphaned(child->pgid, NULL);
+}
+
+/*
+ * Before the last thread ends, so that others may run between two children: each one takes a look at all processes.
+ * Children that come meanwhile are left for the end, if there are too many.
+ */
+static void give_away_early(struct process *process)
+{
+	for (u32 most = process_count; most && !list_empty(&process->children); most--) {
+		give_away(list_first_entry(&process->children, struct process, sibling), reaper_of(process));
+		preemption_point();
+	}
+}
+
 static void give_away_children(struct process *process)
 {
 	struct process *child, *next, *reaper = reaper_of(process);
-	u32 looked_at = 0;
 
 	list_for_each_entry_safe(child, next, &process->children, sibling) {
-		struct task *task;
-		bool connected = connects_group(child);
-
 		interrupt_window();
-		list_del(&child->sibling);
-		child->parent = reaper;
-		list_add_tail(&child->sibling, &reaper->children);
-		/*
-		 * A reaper waits only for children with SIGCHLD, so set it also for one that had another signal or
-		 * none.
-		 */
-		child->exit_signal = SIGCHLD;
-		list_for_each_entry(task, &child->threads, group_link) {
-			interrupt_window_at(++looked_at);
-			if (task->death_signal)
-				signal_task(task, (int)task->death_signal, NULL);
-		}
-		if (child->zombie)
-			process_ended(child);
-		else if (connected)
-			signal_if_newly_orphaned(child->pgid, NULL);
+		give_away(child, reaper);
 	}
 }
 
@@ -222,6 +236,8 @@ void task_exit(s32 status)
 	files_put(files);
 	fs_context_put(task->fs);
 	task->fs = NULL;
+	if (process->thread_count == 1 && process != init_process)
+		give_away_early(process);
 	deferred_run();
 	sigpending_flush(&task->pending);
 	arch_fpu_drop(task);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -196,11 +197,31 @@ static void write_to_pipe(void)
 	CHECK_EQUAL(write(pair[1], "", 1), 1);
 }
 
+/* A process ends whose children have a group each: their groups may be orphaned, and they get a signal. */
+static void have_many_groups(void)
+{
+	MUST(pipe(go));
+	for (int i = 0; i < SIGNALLED; i++)
+		if (MUST(fork()) == 0) {
+			MUST(setpgid(0, 0));
+			MUST(prctl(PR_SET_PDEATHSIG, SIGKILL));
+			MUST(write(go[1], "", 1));
+			for (;;)
+				pause();
+		}
+	for (int i = 0; i < SIGNALLED; i++) {
+		char byte;
+
+		CHECK_EQUAL(read(go[0], &byte, 1), 1);
+	}
+}
+
 static const struct test_act acts[] = {
 	{ "semaphores: all set", adjust_one_often, set_all },
 	{ "semaphores: the end", adjust_many, end_of_one },
 	{ "signals: to many processes", have_many_processes, signal_many },
 	{ "signals: of many files", have_telling_files, write_to_pipe },
+	{ "signals: to orphaned groups", have_many_groups, NULL },
 	{ "timers: real time", arm_real_timers, spin_till_expiry },
 	{ "timers: processor time", arm_processor_timers, spin_till_expiry },
 	{ "timers: SIGCONT", arm_continuing_timers, spin_till_expiry },
