@@ -44,7 +44,7 @@ fn counted<'py>(py: Python<'py>, counters: Vec<(String, u64)>) -> PyResult<Bound
 }
 
 /// Kind, status, and a description of a stop.
-fn told(session: &Session, stop: &Stop) -> (&'static str, u32, String) {
+fn described(session: &Session, stop: &Stop) -> (&'static str, u32, String) {
     let (kind, status) = match stop {
         Stop::PowerOff { status } => ("power-off", *status),
         // An exception stops only a program without a kernel, which the binding does not run.
@@ -90,10 +90,10 @@ impl Machine {
         })
     }
 
-    /// What the loader found out about the kernel and chose by that, and what the kernel may lack.
+    /// Notes of the loader for the user: what it chose by the kernel's image, and what the kernel may lack.
     #[getter]
-    fn told(&self) -> Vec<String> {
-        self.session().told().to_vec()
+    fn notes(&self) -> Vec<String> {
+        self.session().notes().to_vec()
     }
 
     /// The machine that `save` wrote; ValueError says why they are no snapshot. `name` stands for them in messages.
@@ -180,7 +180,7 @@ impl Machine {
                 cycles,
                 instructions,
             });
-            told(&session, &stop)
+            described(&session, &stop)
         })
     }
 
@@ -211,7 +211,7 @@ impl Machine {
                 Ended::Detached => session.run(limits),
                 Ended::Killed => Stop::Limit,
             };
-            Ok(told(&session, &stop))
+            Ok(described(&session, &stop))
         })
     }
 

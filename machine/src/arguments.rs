@@ -108,10 +108,10 @@ pub struct Run {
     #[arg(long, value_name = "IMAGE", conflicts_with_all = ["restore", "initrd", "append"])]
     pub rom: Option<PathBuf>,
     /// What the kernel is handed: device-tree, board-information (Linux 2.4 and 2.6 for an 8xx) or residual-data (Linux
-    /// 2.1 to 2.6 for PReP machines). Without this the image decides, or the board.
+    /// 2.1 to 2.6 for PReP machines). By default the image decides if it shows what it reads, otherwise the board.
     #[arg(long, value_name = "PROTOCOL", requires = "kernel")]
     pub protocol: Option<Protocol>,
-    /// initramfs, an uncompressed cpio archive; or what else the kernel takes as its first root.
+    /// initramfs, an uncompressed cpio archive; or another initrd that the kernel can read.
     #[arg(long, value_name = "FILE", requires = "kernel")]
     pub initrd: Option<PathBuf>,
     /// Kernel command line.

@@ -73,7 +73,7 @@ impl Machine {
                 .copy_from_slice(&chunk.bytes);
         }
         registers.pc = boot.entry;
-        registers.gpr.set(Register::new(3), boot.device_tree);
+        registers.gpr.set(Register::new(3), boot.structure);
         for (number, value) in (4..).zip(boot.handed) {
             registers.gpr.set(Register::new(number), value);
         }

@@ -185,8 +185,8 @@ fn load(run: &Run, config: MachineConfig) -> Result<Session, Failure> {
         };
         let causes = causes.as_ref().map(|(text, name)| (&text[..], &name[..]));
         let session = Session::with_causes(config, (&kernel, &name), causes, &given, console)?;
-        for told in session.told() {
-            eprintln!("pagewalk-machine: {told}");
+        for note in session.notes() {
+            eprintln!("pagewalk-machine: {note}");
         }
         session
     } else {
@@ -279,11 +279,11 @@ fn write_tree(run: &Run, config: &MachineConfig, path: &Path) -> Result<u8, Fail
     let tree = boot
         .chunks
         .iter()
-        .find(|chunk| chunk.physical == boot.device_tree);
+        .find(|chunk| chunk.physical == boot.structure);
     let bytes = tree.map(|chunk| chunk.bytes.as_slice()).unwrap_or_default();
     std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
     println!("entry {:#010x}", boot.entry);
-    println!("tree {:#010x}", boot.device_tree);
+    println!("tree {:#010x}", boot.structure);
     if let Some(range) = boot.initramfs {
         println!("initramfs {:#010x}", range.start);
     }

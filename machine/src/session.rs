@@ -66,8 +66,8 @@ pub struct Session {
     machine: Machine,
     /// The symbols of the boot image; a snapshot contains them.
     causes: Vec<CauseRange>,
-    /// What the loader found out about the image and chose by that.
-    told: Vec<String>,
+    /// What the loader chose by the image, and what the image may lack.
+    notes: Vec<String>,
 }
 
 impl Session {
@@ -82,7 +82,7 @@ impl Session {
         Ok(Session {
             machine,
             causes: boot.causes.clone(),
-            told: boot.told.clone(),
+            notes: boot.notes.clone(),
         })
     }
 
@@ -160,7 +160,7 @@ impl Session {
         Ok(Session {
             machine,
             causes,
-            told: Vec::new(),
+            notes: Vec::new(),
         })
     }
 
@@ -274,10 +274,10 @@ impl Session {
         &mut self.machine
     }
 
-    /// What the loader found out about the kernel and chose by that, and what the kernel may lack.
+    /// Notes of the loader for the user: what it chose by the kernel's image, and what the kernel may lack.
     #[must_use]
-    pub fn told(&self) -> &[String] {
-        &self.told
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Everything the guest printed on the serial line.

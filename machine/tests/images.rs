@@ -238,9 +238,12 @@ fn an_old_linux_goes_with_its_board_and_protocol() {
         };
         let boot = Boot::kernel(&config, &built(text), &given);
         match (boot, said) {
-            (Ok(boot), Ok(said)) => assert_eq!(boot.told.join("\n"), said, "{text}"),
+            (Ok(boot), Ok(said)) => assert_eq!(boot.notes.join("\n"), said, "{text}"),
             (Err(error), Err(said)) => assert!(error.to_string().contains(said), "{error}"),
-            (boot, said) => panic!("{text} {board}: {said:?}, {:?}", boot.map(|boot| boot.told)),
+            (boot, said) => panic!(
+                "{text} {board}: {said:?}, {:?}",
+                boot.map(|boot| boot.notes)
+            ),
         }
     }
     // Without symbols.
@@ -249,7 +252,7 @@ fn an_old_linux_goes_with_its_board_and_protocol() {
     let kind = Override::parse("board.kind=fads").unwrap();
     let config = MachineConfig::from_file(&machine_file("mpc855t-48"), &[kind]).unwrap();
     let boot = Boot::kernel(&config, &image, &Given::default()).unwrap();
-    assert!(boot.told[0].contains("has no symbols"), "{:?}", boot.told);
+    assert!(boot.notes[0].contains("has no symbols"), "{:?}", boot.notes);
 }
 
 /// The device tree is compatible with the board that the kernel knows, else with the first of its kind.
@@ -277,7 +280,7 @@ fn the_tree_names_the_board_that_the_kernel_knows() {
         let config = MachineConfig::from_file(&machine_file(machine), &[kind]).unwrap();
         let boot = Boot::kernel(&config, &image, &Given::default()).unwrap();
         let mut chunks = boot.chunks.iter();
-        let tree = chunks.find(|chunk| chunk.physical == boot.device_tree);
+        let tree = chunks.find(|chunk| chunk.physical == boot.structure);
         let tree = &tree.unwrap().bytes;
         let name = format!("{named}\0");
         let mut parts = tree.windows(name.len());
@@ -449,13 +452,13 @@ fn tree_and_initramfs_lie_at_the_top_of_ram() {
         ..Given::default()
     };
     let boot = Boot::kernel(&config(&[]), &image, &given).unwrap();
-    assert_eq!(boot.device_tree % 4096, 0);
-    assert_eq!(boot.device_tree, 0x01ff_f000);
+    assert_eq!(boot.structure % 4096, 0);
+    assert_eq!(boot.structure, 0x01ff_f000);
     assert_eq!(boot.initramfs, Some(0x01ff_c000..0x01ff_c000 + 10_000));
     assert_eq!(boot.chunks.len(), 3);
     let large = config(&["memory.size=0x40000000"]);
     let boot = Boot::kernel(&large, &image, &Given::default()).unwrap();
-    assert_eq!(boot.device_tree, 0x1fff_f000, "a kernel reaches 512 MB");
+    assert_eq!(boot.structure, 0x1fff_f000, "a kernel reaches 512 MB");
     let too_big = vec![0; 32 << 20];
     let given = Given {
         initramfs: Some(&too_big),

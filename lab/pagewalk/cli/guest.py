@@ -338,10 +338,10 @@ def _keep(store: Store, watched: Watched, job: Job, seconds: float) -> str:
 
 
 def _loaded(job: Job) -> _machine.Machine:
-    """The machine before its first instruction. What the loader chose by the image is said."""
+    """The machine before its first instruction. Prints the loader's notes."""
     machine = native.load(job)
-    for line in machine.told:
-        say(err, line)
+    for note in machine.notes:
+        say(err, note)
     return machine
 
 

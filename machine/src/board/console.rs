@@ -16,6 +16,9 @@ enum Input {
     Live(Receiver<u8>),
 }
 
+/// Core cycles between two checks for live input.
+const POLL: u64 = 100_000;
+
 /// Bytes of the guest's output that are kept in memory.
 pub(super) const KEPT: usize = 64 << 20;
 
@@ -103,6 +106,11 @@ impl Console {
     /// Input can come at any time from outside.
     pub fn live(&self) -> bool {
         matches!(self.input, Input::Live(_))
+    }
+
+    /// The core cycle at which a serial device must look for live input again, if there can be any.
+    pub(super) fn next_check(&self, now: u64) -> Option<u64> {
+        self.live().then(|| now + POLL)
     }
 
     pub(super) fn put(&mut self, byte: u8) {

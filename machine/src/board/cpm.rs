@@ -15,13 +15,10 @@ use super::{At, Console, Device, Effect, restored, saved};
 /// came at once would be lost.
 const EVENT_DELAY: u64 = 10_000;
 
-/// Core cycles between two checks for live console input.
-const POLL: u64 = 100_000;
-
-/// A channel moves at most so many bytes at a time, and goes on after [`EVENT_DELAY`].
+/// A channel moves at most this many bytes at once, and goes on after [`EVENT_DELAY`].
 const BYTES_AT_ONCE: u32 = 4096;
 
-/// The numbers of the windows that the device has.
+/// The device's windows: their numbers.
 pub(super) const INTERRUPTS: u8 = 0;
 pub(super) const COMMAND: u8 = 1;
 pub(super) const CHANNELS: u8 = 2;
@@ -42,7 +39,7 @@ const CICR_ENABLE: u32 = 0x80;
 
 /// CPCR: reset, the opcode, the channel, and the flag that reads 0 when a command is done.
 const CPCR_RESET: u16 = 0x8000;
-const CPCR_FLAG: u16 = 1;
+pub(super) const CPCR_FLAG: u16 = 1;
 const INIT_BOTH: u16 = 0;
 const INIT_RECEIVE: u16 = 1;
 const INIT_TRANSMIT: u16 = 2;
@@ -67,16 +64,18 @@ mod parameter {
     pub const TRANSMIT_POINTER: u32 = 0x20;
 }
 
-/// A descriptor's status: to be sent, or empty and to be filled; the last of its ring; with an event; sent again and
-/// again.
+/// A descriptor's status: the buffer is to be sent, or is empty and can be filled.
 const READY: u16 = 0x8000;
+/// The descriptor is the last of its ring.
 const WRAP: u16 = 0x2000;
+/// The buffer gives an event when it is done.
 const INTERRUPT: u16 = 0x1000;
+/// READY stays set, so that the buffer is used again in the next round.
 const CONTINUOUS: u16 = 0x0200;
 /// Bytes of a descriptor: status, length, address of the buffer.
 const DESCRIPTOR: u32 = 8;
 
-/// SMCMR and SMCE.
+/// SMCMR: enable bits. SMCE: events.
 const TRANSMITTER_ON: u16 = 2;
 const RECEIVER_ON: u16 = 1;
 const EVENT_SENT: u8 = 2;
@@ -90,11 +89,11 @@ struct Channel {
     mask: u8,
     /// By the command STOP TRANSMIT.
     stopped: bool,
-    /// Of the buffers sent since the last event, the first one's event comes at this cycle.
+    /// The cycle of the next event for a sent buffer: the first one sent since the last event.
     sent: Option<u64>,
-    /// The same for the last buffer, if there were several.
+    /// The cycle of the event after that, for the last buffer sent, if there were several.
     last_sent: Option<u64>,
-    /// The transmitter goes on at this cycle, if one turn was too short for all that was ready.
+    /// The transmitter goes on at this cycle, if more was ready than [`BYTES_AT_ONCE`].
     resume: Option<u64>,
     /// No buffer is filled before this cycle.
     receive_from: u64,
@@ -244,7 +243,7 @@ impl Cpm {
             if status & READY == 0 {
                 return Ok(());
             }
-            // A descriptor costs something too, so that a ring of empty buffers ends as well.
+            // A descriptor counts as a byte, so that a ring of empty buffers uses up the limit too.
             let costs = u32::from(length) + 1;
             if costs > left && left != BYTES_AT_ONCE {
                 self.channels[number].resume = Some(now + EVENT_DELAY);
@@ -340,7 +339,7 @@ impl Cpm {
     }
 }
 
-/// A register of the interrupt controller, from its first.
+/// Offsets of the interrupt controller's registers.
 mod controller {
     pub const CIVR: u32 = 0x00;
     pub const CICR: u32 = 0x10;
@@ -438,8 +437,10 @@ impl Device for Cpm {
         let channels = channels.flat_map(|channel| [channel.sent, channel.resume]);
         let input = (console.waits() && self.empty().is_some())
             .then_some(self.channels[CONSOLE].receive_from);
-        let live = console.live().then_some(now + POLL);
-        let due = channels.chain([input, live]).flatten().min();
+        let due = channels
+            .chain([input, console.next_check(now)])
+            .flatten()
+            .min();
         due.map(|due| due.max(now + 1))
     }
 

@@ -25,6 +25,8 @@ mod uart;
 
 pub use console::Console;
 pub use control::{Effect, Half, TlbView};
+pub(crate) use mpc8xx::IMMR as MPC8XX_IMMR;
+pub(crate) use nvram::SIZE as NVRAM_SIZE;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use vm_fdt::FdtWriter;
@@ -243,15 +245,15 @@ struct Parts {
     nodes: &'static [Node],
     /// An access that nothing answers ends the run; if this is false, it raises a machine check.
     strict: bool,
-    /// Where a read that nothing answers gives ones, and a write does nothing.
+    /// Addresses where, if nothing answers, a read gives ones and a write does nothing.
     ones: std::ops::Range<u32>,
 }
 
 /// The board's part of the device tree, and where its kernels expect the tree.
 pub(crate) struct Tree {
     pub model: &'static str,
-    /// Boards of this kind, as the tree's root may say: whatever their kernels need is here. The loader takes the first
-    /// that the kernel knows.
+    /// Names of real boards whose kernels find here whatever they need: the root of the tree is compatible with one of
+    /// them. The loader takes the first that the kernel knows.
     pub boards: &'static [&'static str],
     /// The cell pair of the time base's interrupt in the processor's node, if kernels ask for it.
     pub timebase_interrupt: Option<[u32; 2]>,

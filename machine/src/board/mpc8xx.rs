@@ -4,6 +4,7 @@
 
 use vm_fdt::{Error, FdtWriter};
 
+use super::cpm;
 use super::registers::{self, Kind, Plain, words};
 use super::siu::{self, Siu};
 use super::uart::Uart;
@@ -11,7 +12,8 @@ use super::{Effect, Node, Parts, Tree, Window, Wire};
 use crate::config::MachineConfig;
 use crate::loader::Target;
 
-pub(super) const IMMR: u32 = 0xff00_0000;
+/// Base of the internal memory map, on both boards of an 8xx.
+pub(crate) const IMMR: u32 = 0xff00_0000;
 pub(super) const IMMR_SIZE: u32 = 0x4000;
 const LOCAL_BUS: u32 = 0xfa00_0000;
 
@@ -27,7 +29,7 @@ const WINDOWS: [Window; 3] = [
 
 const NODES: [Node; 4] = [
     Node::at(IMMR, 0x24, "/soc@ff000000/interrupt-controller@0"),
-    Node::at(IMMR + 0x9c0, 0x40, "/soc@ff000000/cpm@9c0"),
+    Node::at(IMMR + cpm::COMMAND_AT, 0x40, "/soc@ff000000/cpm@9c0"),
     Node::at(IMMR, IMMR_SIZE, "/soc@ff000000"),
     Node::at(LOCAL_BUS, 0x1000, "/localbus@fa000000/serial@0"),
 ];
@@ -43,17 +45,18 @@ const WIRES: [Wire; 1] = [Wire {
 
 /// CPCR has 16 bits. FLG reads 0 right after a command is written, because commands take no time.
 const CPCR: registers::Register = registers::Register {
-    offset: 0x9c0,
+    offset: cpm::COMMAND_AT,
     size: 2,
     reset: 0,
-    kind: Kind::Clears(1),
+    kind: Kind::Clears(cpm::CPCR_FLAG as u32),
 };
 
 /// PLPRCR: with CSR (0x80) a checkstop resets the board. Linux sets it to restart, which ends the run.
 const PLPRCR: registers::Register =
     registers::word(0x284, Kind::AsksFor(0x80, Effect::PowerOff(0)));
 
-/// The internal memory map beside the interrupt controllers and the communications processor.
+/// The registers that boards `mpc8xx` and `fads` have in common: all that are modelled, but for the interrupt
+/// controllers and the communications processor.
 pub(super) fn system() -> impl Iterator<Item = registers::Register> {
     // SIUMCR, SYPCR; SDCR; memory controller.
     (words(0x000, 0x008))
@@ -77,16 +80,17 @@ pub(super) fn system() -> impl Iterator<Item = registers::Register> {
         .chain(words(0xab8, 0xaf4))
 }
 
-/// The internal memory map beside the interrupt controller.
+/// The same with a communications processor that does nothing: its registers keep what is written.
 fn internal() -> Plain {
+    const CONTROLLER_END: u32 = cpm::INTERRUPTS_AT + cpm::INTERRUPTS_SIZE;
+    const RAM_END: u32 = cpm::DUAL_PORT_RAM_AT + cpm::DUAL_PORT_RAM_SIZE;
     Plain::new(
         system()
-            // CPM interrupts: none comes.
-            .chain(words(0x930, 0x934))
-            .chain(words(0x940, 0x950))
+            // CIVR; CICR to CISR. No interrupt comes.
+            .chain(words(cpm::INTERRUPTS_AT, cpm::INTERRUPTS_AT + 4))
+            .chain(words(cpm::INTERRUPTS_AT + 0x10, CONTROLLER_END))
             .chain([CPCR])
-            // Dual-port RAM.
-            .chain(words(0x2000, IMMR_SIZE)),
+            .chain(words(cpm::DUAL_PORT_RAM_AT, RAM_END)),
     )
 }
 
@@ -145,7 +149,7 @@ fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), E
     fdt.end_node(pic)?;
     let cpm = fdt.begin_node("cpm@9c0")?;
     fdt.property_string("compatible", "fsl,cpm1")?;
-    fdt.property_array_u32("reg", &[0x9c0, 0x40])?;
+    fdt.property_array_u32("reg", &[cpm::COMMAND_AT, 0x40])?;
     fdt.end_node(cpm)?;
     fdt.end_node(soc)?;
     let bus = fdt.begin_node("localbus@fa000000")?;

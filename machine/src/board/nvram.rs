@@ -1,12 +1,12 @@
 //! Non-volatile memory of a PReP machine, behind three ports: the address, low and high byte, and a byte of data
-//! (PowerPC Reference Platform Specification 1.1, I/O map). It is empty after power-on.
+//! (PowerPC Reference Platform Specification 1.1, I/O map). It holds zeroes after power-on.
 
 use serde::{Deserialize, Serialize};
 
 use super::{At, Console, Device, Effect, restored, saved};
 
 /// Bytes of memory.
-pub const SIZE: usize = 8 << 10;
+pub(crate) const SIZE: usize = 8 << 10;
 
 /// The ports, counted from the device's first.
 const ADDRESS_LOW: u32 = 0;

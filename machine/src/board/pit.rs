@@ -9,10 +9,10 @@ use super::{At, Console, Device, Effect, restored, saved};
 const FREQUENCY: u128 = 1_193_182;
 
 const COUNTERS: usize = 3;
-/// The port of the control word, from the first.
+/// The port of the control word, counted from the device's first.
 const CONTROL: u32 = 3;
 
-/// Which bytes of a count a port takes: the control word's bits 4 and 5.
+/// Bits 4 and 5 of the control word: latch the count, or which of its bytes the port takes (3: both, low first).
 const LATCH: u8 = 0;
 const LOW: u8 = 1;
 const HIGH: u8 = 2;
@@ -59,7 +59,7 @@ impl Counter {
 
     /// The output's level at a tick, and the tick at which it changes next.
     fn output(&self, tick: u64) -> (bool, Option<u64>) {
-        // Until a count is there, the output is as the mode begins.
+        // Before a count is written, the output has the mode's first level.
         let Some(began) = self.began else {
             return (self.is_periodic(), None);
         };

@@ -39,7 +39,7 @@ const fn window(first: u32, last: u32, device: usize, window: u8) -> Window {
 const OPENPIC_BASE: u32 = 0xfc00_0000;
 const OPENPIC_SIZE: u32 = 0x0004_0000;
 
-/// With the OpenPIC, which is the last: all but it are there always.
+/// The last is the OpenPIC's, which not every machine has.
 const WINDOWS: [Window; 10] = [
     window(0x8000_03f8, 0x8000_03ff, UART, 0),
     window(0x8000_0020, 0x8000_0021, PICS, pic::MASTER),

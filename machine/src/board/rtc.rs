@@ -68,7 +68,7 @@ impl Rtc {
         )
     }
 
-    /// A part of the time.
+    /// A register of the time, as this format (binary or BCD) has it.
     fn time(&self, index: u8, now: u64) -> u8 {
         let seconds = now / self.clock;
         let days = seconds / DAY_SECONDS;
@@ -146,9 +146,9 @@ impl Device for Rtc {
         value: u64,
         _: &mut Console,
     ) -> Result<Option<Effect>, &'static str> {
-        // The uppermost bit of the index belongs to another unit.
         let byte = value as u8;
         if at.offset == 0 {
+            // The uppermost bit is not the clock's: on a PC it masks the NMI.
             self.index = byte & 0x7f;
         } else if !Self::is_time(self.index) {
             let kept = if self.index == register::A {

@@ -11,9 +11,6 @@ use super::{At, Console, Device, Effect, restored, saved};
 
 const FIFO_DEPTH: usize = 16;
 
-/// Core cycles between two checks for live console input.
-const POLL: u64 = 100_000;
-
 const IER_RECEIVED: u8 = 1;
 const IER_TRANSMIT_EMPTY: u8 = 2;
 const LCR_DIVISOR_LATCH: u8 = 0x80;
@@ -208,7 +205,7 @@ impl Device for Uart {
     }
 
     fn deadline(&self, now: u64, console: &Console) -> Option<u64> {
-        console.live().then(|| now + POLL)
+        console.next_check(now)
     }
 
     fn poll(&mut self, _now: u64, console: &mut Console) {

@@ -355,8 +355,8 @@ impl BoardKind {
         matches!(self, BoardKind::Mpc8xx | BoardKind::Fads)
     }
 
-    /// The chip's core has DABR whichever core is configured: an MPC83xx has an e300, an MPC86xx an e600. Linux without
-    /// PERF_EVENTS writes it at every exec.
+    /// The board's real chip has a core with DABR (an MPC83xx an e300, an MPC86xx an e600), so the register is there
+    /// whichever core is configured. Linux without PERF_EVENTS writes it at every exec.
     pub(crate) fn has_dabr(self) -> bool {
         matches!(self, BoardKind::Mpc83xx | BoardKind::Mpc86xx)
     }
@@ -383,7 +383,7 @@ pub enum InterruptController {
     Openpic,
 }
 
-/// What an access to an address of board `prep`'s ISA and PCI buses does that no device has.
+/// What happens at an access to the ISA and PCI buses of board `prep` that no device answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptyBus {
@@ -410,7 +410,7 @@ pub struct BoardConfig {
 }
 
 impl BoardConfig {
-    /// Kernels of others run on this board, which do not know the control device.
+    /// The board is for kernels of other people, which do not know the control device.
     pub(crate) fn is_foreign(&self) -> bool {
         self.kind != BoardKind::Prep || self.empty_bus == EmptyBus::Ones
     }

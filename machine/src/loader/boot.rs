@@ -20,7 +20,7 @@ const INITRAMFS_REACH: u32 = 512 << 20;
 /// Kernels that read no device tree map this much RAM at first: an 8xx one page of 8 MB.
 const EARLY_REACH: u32 = 8 << 20;
 
-/// Bytes that they have for their command line and its NUL (`cmd_line`, Linux 2.1.79 to 2.6.11).
+/// Bytes that such kernels have for their command line and its NUL (`cmd_line`, Linux 2.1.79 to 2.6.11).
 const COMMAND_LINE: usize = 512;
 
 /// Bytes of the smallest stack frame that the ABI allows.
@@ -36,7 +36,7 @@ pub struct Chunk {
 /// What a kernel is given beside the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Given<'a> {
-    /// `None`: as the image tells, or the board's usual one.
+    /// `None`: the one that the image shows, or the board's usual one.
     pub protocol: Option<Protocol>,
     /// Which computer a device tree describes.
     pub target: Target,
@@ -56,15 +56,15 @@ pub struct Boot {
     pub rom: Option<Vec<u8>>,
     /// First instruction.
     pub entry: u32,
-    /// r3: physical address of the device tree, or of what another protocol hands over; 0 with a ROM.
-    pub device_tree: u32,
+    /// r3: physical address of the structure that the protocol hands over, such as a device tree; 0 with a ROM.
+    pub structure: u32,
     /// r4 to r7.
     pub handed: [u32; 4],
     /// r1: a stack for the kernel's first steps, or 0.
     pub stack: u32,
     pub initramfs: Option<Range<u32>>,
-    /// What the user should know: what the image told, and what it may lack.
-    pub told: Vec<String>,
+    /// What the user should know: what the loader chose by the image, and what the image may lack.
+    pub notes: Vec<String>,
     pub symbols: SymbolTable,
     pub causes: Vec<CauseRange>,
 }
@@ -96,7 +96,7 @@ impl Boot {
             }
         };
         Ok(Boot {
-            told: choice.told,
+            notes: choice.notes,
             ..boot?
         })
     }
@@ -135,7 +135,7 @@ impl Boot {
             physical: tree_at,
             bytes: described(range)?,
         });
-        boot.device_tree = tree_at;
+        boot.structure = tree_at;
         boot.stack = stack;
         Ok(boot)
     }
@@ -220,7 +220,7 @@ impl Boot {
         } else {
             [line, line + words.len() as u32]
         };
-        boot.device_tree = at;
+        boot.structure = at;
         boot.handed = [initrd.start, initrd.end, command_line[0], command_line[1]];
         boot.stack = end - STACK_FRAME;
         Ok(boot)

@@ -210,15 +210,15 @@ fn in_segments(segments: &[Segment], address: u32) -> Option<u32> {
 /// arch/ppc/Makefile). No RAM reaches there.
 const KERNEL_BASES: RangeInclusive<u32> = 0x8000_0000..=0xc000_0000;
 
-/// Kernels are mapped from a multiple of this on: a segment of the processor's.
+/// A kernel's base is a multiple of this, the size of a segment.
 const BASE_STEP: u32 = 0x1000_0000;
 
-/// The file's headers lie at most so far below.
+/// The ELF headers lie at most this far below the base.
 const HEADERS: u32 = 0x1_0000;
 
-/// Old linkers wrote virtual addresses into both fields of a program header. If all are so, physical addresses follow
-/// from the kernel's base. Below it there can be the file's headers, which nothing needs: linkers of today include them
-/// in the first segment.
+/// Old linkers wrote virtual addresses into both address fields of a program header. If all headers are like that, this
+/// subtracts the kernel's base. It removes what lies below the base: the ELF headers, which linkers of today put into
+/// the first segment and nothing needs.
 fn move_to_physical(segments: &mut Vec<Segment>) {
     let lowest = segments.iter().map(|segment| segment.physical).min();
     // Anything above the highest base belongs to that.

@@ -1,5 +1,5 @@
-//! Recognises Linux, to say before a run why a kernel cannot run on this machine. Such a kernel would print nothing: it
-//! looks for its board before it has a console.
+//! Recognises Linux: for which board and core it was built, and how it learns what it runs on. A kernel for another
+//! board is refused before the run. It would print nothing, because it looks for its board before it has a console.
 
 use super::{ElfImage, LoadError, Segment};
 use crate::config::{BoardKind, MachineConfig};
@@ -12,7 +12,7 @@ pub const LOG: [&str; 3] = [
     "_printk_rb_static_descs",
     "_printk_rb_static_infos",
 ];
-/// The same of Linux 2.4 and earlier.
+/// The text's variable in Linux 2.4 and earlier.
 pub const OLD_LOG: &str = "log_buf";
 
 /// What each Linux says of itself (`linux_banner`).
@@ -21,9 +21,9 @@ const BANNER: &[u8] = b"Linux version ";
 /// Most characters of a version.
 const VERSION_MOST: usize = 64;
 
-/// What an image is, as far as it tells.
+/// What an image is, as far as its strings show.
 pub(super) enum Kernel {
-    /// No Linux, or one that does not tell what it reads.
+    /// No Linux, or one whose strings do not show what it reads.
     Unknown,
     /// It looks for nodes of a device tree.
     ReadsTree,
@@ -91,7 +91,7 @@ pub(super) fn check(image: &ElfImage, config: &MachineConfig) -> Result<Kernel, 
     })
 }
 
-/// What the root of the board's device tree can be compatible with, if Linux knows the board by that.
+/// The names that the root of the board's device tree can have, if that is how Linux recognises the board.
 fn foreign_boards(board: BoardKind) -> Option<&'static [&'static str]> {
     let tree = board.tree().filter(|_| board != BoardKind::Prep)?;
     Some(tree.boards)
@@ -196,8 +196,8 @@ fn known(image: &ElfImage, boards: &'static [&'static str]) -> Option<&'static s
 }
 
 /// Does the image hold this string, up to its NUL?
-fn holds(image: &ElfImage, compatible: &str) -> bool {
-    contains(image, &[compatible.as_bytes(), b"\0"].concat())
+fn holds(image: &ElfImage, text: &str) -> bool {
+    contains(image, &[text.as_bytes(), b"\0"].concat())
 }
 
 fn contains(image: &ElfImage, text: &[u8]) -> bool {

@@ -1,11 +1,12 @@
-//! What a kernel is handed at its first instruction, beside a device tree: the structures of the years before that.
-//! Each is described where it is built.
+//! Boot protocols: which structure a kernel is handed at its first instruction, and the structures of the years before
+//! device trees. `tree.rs` builds the device tree.
 
 use std::ops::Range;
 use std::str::FromStr;
 
 use super::linux::{self, Kernel};
 use super::{ElfImage, LoadError, clocks};
+use crate::board::{MPC8XX_IMMR, NVRAM_SIZE};
 use crate::config::{BoardKind, EmptyBus, MachineConfig};
 
 /// How a kernel learns what it runs on.
@@ -63,7 +64,8 @@ fn names(protocols: &[Protocol]) -> String {
     names.join(", ")
 }
 
-/// The protocols that a board's kernels use; the first is used when nothing tells another.
+/// The protocols that a board's kernels use. The first is used when neither the user nor the image says otherwise; the
+/// last is that of Linux 2.x of arch/ppc.
 fn of_board(board: BoardKind) -> &'static [Protocol] {
     match board {
         BoardKind::Prep => &[Protocol::DeviceTree, Protocol::ResidualData],
@@ -72,15 +74,16 @@ fn of_board(board: BoardKind) -> &'static [Protocol] {
     }
 }
 
-/// The protocol for an image, and what to tell the user of it.
+/// The protocol for an image.
 pub(super) struct Choice {
     pub protocol: Protocol,
     /// The kernel's version, if it is a Linux of the years before device trees.
     pub version: Option<String>,
-    pub told: Vec<String>,
+    /// What the user should know of the choice.
+    pub notes: Vec<String>,
 }
 
-/// Chooses the protocol: `asked` for, or told by the image, or the board's first.
+/// Chooses the protocol: the one that was asked for, or that the image shows, or the board's first.
 ///
 /// # Errors
 /// When image, board and protocol do not go together; the message says what the image is and what to try.
@@ -116,11 +119,11 @@ pub(super) fn choose(
             return Ok(Choice {
                 protocol: asked.unwrap_or(takes[0]),
                 version: None,
-                told: Vec::new(),
+                notes: Vec::new(),
             });
         }
         Kernel::ReadsTree => (Protocol::DeviceTree, None),
-        Kernel::Old { version, .. } => (takes[takes.len() - 1], Some(version)),
+        Kernel::Old { version } => (takes[takes.len() - 1], Some(version)),
     };
     if let Some(asked) = asked.filter(|asked| *asked != expected) {
         return Err(other(format!(
@@ -130,7 +133,6 @@ pub(super) fn choose(
             expected.name()
         )));
     }
-    let mut told = Vec::new();
     if !takes.contains(&expected) {
         return Err(other(format!(
             "reads {}, which board.kind = \"{}\" does not hand over; set board.kind",
@@ -138,24 +140,25 @@ pub(super) fn choose(
             board.name()
         )));
     }
+    let mut notes = Vec::new();
     if let Some(version) = &version
         && asked.is_none()
         && expected != takes[0]
     {
-        told.push(format!(
+        notes.push(format!(
             "{} is Linux {version} for this board: --protocol {}",
             image.file,
             expected.name()
         ));
     }
     if expected == Protocol::ResidualData && config.board.empty_bus == EmptyBus::MachineCheck {
-        told.push(format!(
+        notes.push(format!(
             "{} looks for devices: set board.empty-bus to \"ones\", or an empty address raises a machine check",
             image.file
         ));
     }
     if version.is_some() && image.labels.is_empty() {
-        told.push(format!(
+        notes.push(format!(
             "{} has no symbols: messages, profiles and causes cannot name its functions; give the vmlinux before it was stripped",
             image.file
         ));
@@ -163,7 +166,7 @@ pub(super) fn choose(
     Ok(Choice {
         protocol: expected,
         version,
-        told,
+        notes,
     })
 }
 
@@ -208,9 +211,7 @@ impl Fields {
 
 const PAGE: u32 = 4096;
 
-/// Address of the internal memory map on board `fads`.
-const IMMR: u32 = 0xff00_0000;
-/// The console's bits a second that a kernel sets up if it is not told otherwise. The line itself takes no time.
+/// The console's speed, in bits a second, if the kernel's command line names none. The line itself takes no time.
 const BAUD: u32 = 115_200;
 
 /// The board information structure of PPCBoot and U-Boot for an 8xx, as Linux reads it (Linux 2.4.31
@@ -224,7 +225,7 @@ pub(super) fn board_information(config: &MachineConfig) -> Vec<u8> {
         // Flash: beginning, size, the boot loader's part. Static RAM: beginning, size.
         .words(&[0, 0, 0, 0, 0])
         // The internal memory map; flags; the IP address.
-        .words(&[IMMR, 0, 0])
+        .words(&[MPC8XX_IMMR, 0, 0])
         // The Ethernet address and the speed in Mbit/s.
         .zeroes(6)
         .half(0)
@@ -233,7 +234,7 @@ pub(super) fn board_information(config: &MachineConfig) -> Vec<u8> {
     fields.0
 }
 
-/// What residual data has room for.
+/// The sizes of the tables in residual data.
 const PROCESSORS: usize = 32;
 const SEGMENTS: usize = 64;
 const MEMORIES: usize = 64;
@@ -263,7 +264,7 @@ pub(super) fn residual_data(config: &MachineConfig, version: Option<&str>) -> Ve
         .text("1", 16)
         .zeroes(48)
         // Firmware: supplier, what it supports. Size of NVRAM, SIMM slots.
-        .words(&[1, 1, NVRAM_SIZE, 1])
+        .words(&[1, 1, NVRAM_SIZE as u32, 1])
         // Ways to switch endianness and to spread I/O: port 0x92, port 0x850.
         .half(1)
         .half(0)
@@ -301,8 +302,8 @@ pub(super) fn residual_data(config: &MachineConfig, version: Option<&str>) -> Ve
 }
 
 /// Boot information records of Linux from 2.3 on: tag, size of the whole record, data (Linux 2.4.19
-/// include/asm-ppc/bootinfo.h, arch/ppc/boot/prep/misc.c). They say again what registers and residual data say,
-/// because kernels that have them read the command line and the initrd nowhere else.
+/// include/asm-ppc/bootinfo.h, arch/ppc/boot/prep/misc.c). They repeat what registers and residual data say: kernels
+/// that know these records find the command line and the initrd nowhere else.
 pub(super) fn records(config: &MachineConfig, line: &[u8], initrd: &Range<u32>) -> Vec<u8> {
     const FIRST: u32 = 0x1010;
     const LAST: u32 = 0x1011;
@@ -328,8 +329,8 @@ pub(super) fn records(config: &MachineConfig, line: &[u8], initrd: &Range<u32>) 
 }
 
 /// Where the kernel looks for these records: at the first boundary of 1 MB that is 1 MB behind the beginning of its
-/// data without initial values (Linux 2.4.19 arch/ppc/kernel/setup.c, `parse_bootinfo`). `None`: its version does not,
-/// or the image does not say.
+/// data without initial values (Linux 2.4.19 arch/ppc/kernel/setup.c, `parse_bootinfo`). `None`: its version reads no
+/// records, or the image does not show its version.
 pub(super) fn records_at(image: &ElfImage, version: Option<&str>) -> Option<u32> {
     const BOUNDARY: u32 = 1 << 20;
     let version = version?;
@@ -363,6 +364,3 @@ fn model(version: Option<&str>) -> &'static str {
         _ => "IBM PPS Model 6015",
     }
 }
-
-/// Bytes of non-volatile memory of board `prep`.
-const NVRAM_SIZE: u32 = 8 << 10;

@@ -34,7 +34,7 @@ pub struct Observers {
     pub dumps: Vec<StateDump>,
     /// Dumps that the guest asked for beyond [`DUMPS_MOST`].
     pub dumps_refused: u64,
-    /// A region of interest at whose beginnings and ends dumps without the caches are added to these.
+    /// Whenever this region of interest begins or ends, a dump without the caches is added to `dumps`.
     pub dump_region: Option<u32>,
 }
 

@@ -13,10 +13,11 @@ const PANIC: &str = "Kernel panic";
 const LINE_LEAST: usize = 6;
 
 /// Bytes of a `struct prb_desc` of Linux for 32 bits: the state, and the positions in the text where its block begins
-/// and the next one does. A block begins with a word, its descriptor's number, which is in the state too; then comes
-/// the text.
+/// and where the next block begins.
 const DESCRIPTOR: usize = 12;
+/// A block begins with a word, the number of its descriptor; then comes the text.
 const BLOCK_HEAD: usize = 4;
+/// The bits of the state that hold the same number.
 const NUMBER: u32 = 0x3fff_ffff;
 /// Offset of the text's length in a `struct printk_info`, after the message's number and time.
 const LENGTH_AT: usize = 16;
@@ -67,8 +68,8 @@ fn log(symbols: &SymbolTable, ram: &[u8]) -> Vec<String> {
     let Some(text) = text.or_else(|| content(LINUX_OLD_LOG)) else {
         return Vec::new();
     };
-    let told = descriptors.zip(infos);
-    let lines = told.map_or_else(|| runs(text), |(descs, infos)| messages(text, descs, infos));
+    let tables = descriptors.zip(infos);
+    let lines = tables.map_or_else(|| runs(text), |(descs, infos)| messages(text, descs, infos));
     let panic = lines.iter().rposition(|line| line.starts_with(PANIC));
     let first = panic.unwrap_or_else(|| lines.len().saturating_sub(LINES));
     lines.into_iter().skip(first).take(LINES).collect()
