@@ -267,6 +267,9 @@ fn given<'a>(run: &'a Run, initramfs: Option<&'a [u8]>) -> Given<'a> {
     }
 }
 
+/// The first bytes of a flattened device tree (Devicetree Specification 0.4, 5.2).
+const TREE_MAGIC: [u8; 4] = [0xd0, 0x0d, 0xfe, 0xed];
+
 /// Writes the device tree and prints where everything goes, for another machine to do the same.
 fn write_tree(run: &Run, config: &MachineConfig, path: &Path) -> Result<u8, Failure> {
     let kernel = run
@@ -279,9 +282,9 @@ fn write_tree(run: &Run, config: &MachineConfig, path: &Path) -> Result<u8, Fail
     let tree = boot
         .chunks
         .iter()
-        .find(|chunk| chunk.physical == boot.structure);
-    let bytes = tree.map(|chunk| chunk.bytes.as_slice()).unwrap_or_default();
-    std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        .find(|chunk| chunk.physical == boot.structure && chunk.bytes.starts_with(&TREE_MAGIC))
+        .ok_or("--dump-dtb: this kernel is handed no device tree")?;
+    std::fs::write(path, &tree.bytes).map_err(|error| format!("{}: {error}", path.display()))?;
     println!("entry {:#010x}", boot.entry);
     println!("tree {:#010x}", boot.structure);
     if let Some(range) = boot.initramfs {

@@ -393,6 +393,21 @@ fn the_tree_for_another_machine_is_written_with_its_places() {
             .unwrap()
             .starts_with(&[0xd0, 0x0d, 0xfe, 0xed])
     );
+    // A kernel that is handed another structure has no tree to write.
+    let none = program.path("none.dtb");
+    let output = on(
+        "ppc604-185",
+        &program,
+        &[
+            "--protocol",
+            "residual-data",
+            "--dump-dtb",
+            none.to_str().unwrap(),
+        ],
+    );
+    assert_eq!(output.status.code(), Some(126));
+    assert!(text(&output.stderr).contains("is handed no device tree"));
+    assert!(!Path::new(&none).exists());
 }
 
 #[test]
