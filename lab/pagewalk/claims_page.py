@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pagewalk import claims, experiments, linux_page, measured, own_page, records
 from pagewalk.claims import Claim
 from pagewalk.experiments import Elsewhere, Experiment
-from pagewalk.own_page import number
+from pagewalk.markdown import line, number
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
 from pagewalk.verdict import by_class, claims_by_class, in_order
@@ -58,10 +58,6 @@ _OWN = {
 _OWN_COLUMN = " the paper's own kernel here |"
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
 def _what(claim: Claim) -> str:
     return claim.metric or claim.unit
 
@@ -100,7 +96,7 @@ def _row(cell: CellRecord) -> str:
         cell.verdict,
         cell.reason,
     ]
-    return "| " + " | ".join(_cell(field) for field in fields) + " |"
+    return line(fields)
 
 
 _HEAD = (
@@ -131,7 +127,7 @@ def _several(cells: Sequence[CellRecord], before: str) -> list[str]:
         row = [held.get((machine, name, choice)) for choice in choices]
         first = next(cell for cell in row if cell is not None)
         fields = [name, machine, first.unit, number(first.before), *map(shown, row), row[0].reason if row[0] else ""]
-        lines.append("| " + " | ".join(_cell(field) for field in fields) + " |")
+        lines.append(line(fields))
     return lines
 
 
@@ -160,7 +156,7 @@ def _state(
 ) -> str:
     held = [cell for cell in cells if claim.id in cell.claims]
     if held:
-        return _counted([cell.verdict for cell in held])
+        return _tally([cell.verdict for cell in held])
     if claim.id in elsewhere:
         return f"not measured: {elsewhere[claim.id].why}"
     planned = [experiment.name for experiment in found if claim.id in experiment.claims]
@@ -192,8 +188,8 @@ def count(store: Store, document: str) -> Counts:
 
 
 def _count(listed: Sequence[Claim], cells: Sequence[CellRecord]) -> Counts:
-    measured = {claim for cell in cells for claim in cell.claims}
-    alone = [claim.id for claim in listed if claim.id not in measured]
+    known = {claim for cell in cells for claim in cell.claims}
+    alone = [claim.id for claim in listed if claim.id not in known]
     only = "published only"
     return Counts(
         claims_by_class([*((cell.claims, cell.verdict) for cell in cells), *(([name], only) for name in alone)]),
@@ -238,7 +234,8 @@ def _on_own_kernels(found: Sequence[Experiment]) -> dict[str, list[str]]:
     return verdicts
 
 
-def _counted(verdicts: Sequence[str]) -> str:
+def _tally(verdicts: Sequence[str]) -> str:
+    """The verdicts with their numbers, as in `2 x not reproduced, ratio reproduced`."""
     counts = Counter(verdicts)
     return ", ".join(f"{count} x {verdict}" if count > 1 else verdict for verdict, count in counts.most_common())
 
@@ -269,9 +266,9 @@ def _claims(
     for claim in listed:
         what = _what(claim) + (f" ({claim.note})" if claim.note else "")
         result = _state(claim, cells, elsewhere, found)
-        beside = [_counted(own.get(claim.id, []))] if own else []
+        beside = [_tally(own.get(claim.id, []))] if own else []
         fields = [f"`{claim.id}`", claim.section, what, _published(claim), *beside, result]
-        lines.append("| " + " | ".join(_cell(field) for field in fields) + " |")
+        lines.append(line(fields))
     return [*lines, ""]
 
 

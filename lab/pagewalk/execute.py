@@ -135,9 +135,9 @@ class Lab(Workshop):
                 else systems.named(self, side.machine, side.keys, setting.subject)
             )
             line = system.command_line(setting.chosen, [*placement.init_options, *program], setting.boot)
-            # Both sides of a row run the same programs.
-            same = {"old": True} if row.images else {}
-            initrd = self.bench_image(row.program, row.files, row.image, placement, system.init, **same)
+            # Both sides of a row run the same programs, so beside an old kernel ours runs the old ones.
+            old = bool(row.images)
+            initrd = self.bench_image(row.program, row.files, row.initramfs, placement, system.init, old=old)
             job = system.job(initrd, line, sample=row.sample)
         seed = f", seed {placement.seed}" if placement.seed else ""
         return Work(f"{row.name}, {side.machine}, {side.setting.label}{seed}", job)
@@ -162,7 +162,7 @@ class Lab(Workshop):
         files = system.files(
             [self.old_program(name, placement) for name in (row.program, *row.files)],
             program,
-            listed=row.image,
+            listed=row.initramfs,
             placement=placement,
         )
         return system.job(files, line, sample=row.sample)
@@ -205,7 +205,7 @@ class Lab(Workshop):
         for role, wanted in experiment.images.items():
             if role in self.images:
                 image = self.images[role]
-                self.store.add_image(image.sha256, image.banner, image.facts(wanted.told))
+                self.store.add_image(image.sha256, image.banner, image.facts(wanted.recorded))
         if rows is None:
             cells = self.measure(experiment, events, seeds)
             self.store.add_cells(experiment.name, [cell.record() for cell in cells])
@@ -256,8 +256,8 @@ class Lab(Workshop):
         if name not in found:
             return _no_figure(row, f"no hardware cost {name!r} is measured on {row.after.machine}")
         # A figure taken from the paper into the machine file is an input: measuring it again proves nothing.
-        told = found[name].words.startswith("input")
-        kind: Kind = "an input" if told else judge(row, None, found[name].figure).kind
+        is_input = found[name].words.startswith("input")
+        kind: Kind = "an input" if is_input else judge(row, None, found[name].figure).kind
         return Cell(row, None, found[name].figure, None, kind, found[name].words, None, "")
 
     def _cell(self, row: Row, works: Sequence[Sequence[Work]], runs: Mapping[str, StoredRun]) -> Cell:

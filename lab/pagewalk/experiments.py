@@ -90,7 +90,7 @@ class Wanted(_Model):
     sysctl: dict[str, str] = {}
 
     @property
-    def told(self) -> list[str]:
+    def recorded(self) -> list[str]:
         """The options whose values a result keeps."""
         return [*self.options, *self.facts]
 
@@ -208,6 +208,7 @@ class Side:
 class Row:
     """One row of an experiment's table on one machine.
 
+    `initramfs` names the list of guest files that the file's key `image` gives (`user/initramfs-<image>.list`).
     `counterpart` is our kernel's row beside one of other kernels: the names of an experiment and of its row.
     """
 
@@ -216,7 +217,7 @@ class Row:
     constant: str | None
     arguments: tuple[str, ...]
     files: tuple[str, ...]
-    image: str | None
+    initramfs: str | None
     sample: int
     row: str
     figure: Figure
@@ -236,7 +237,7 @@ class Row:
 
     @property
     def images(self) -> tuple[str, ...]:
-        """The roles of the images that its sides run, once each."""
+        """The roles of the kernel images that its sides run, once each."""
         return tuple(dict.fromkeys(side.setting.image for side in self.sides if side.setting.image))
 
 
@@ -376,7 +377,7 @@ class _Builder:
             constant=row.constant,
             arguments=tuple(row.arguments),
             files=tuple(row.files),
-            image=row.image,
+            initramfs=row.image,
             sample=row.sample,
             row=row.row or row.program,
             figure=Figure.parse(row.figure),

@@ -21,7 +21,7 @@ _EXITED = re.compile(rb"^init: \S+: exit status (\d+)\r?$", re.MULTILINE)
 _KILLED = re.compile(rb"^init: \S+: killed by signal (\d+)\r?$", re.MULTILINE)
 _RESET = re.compile(rb"^init: this kernel has no /dev/mem: counts are of the whole run; status (\d+)\r?$", re.MULTILINE)
 SIGNALLED = 128
-"""An exit status from here on tells of the signal that killed the program."""
+"""An exit status above this names the signal that killed the program: this plus its number."""
 PROGRAM_REGION = systems.PROGRAM_REGION
 
 
@@ -93,8 +93,8 @@ def job(
 def exit_status(status: int, console: bytes) -> int:
     """The program's own exit status, 128 and the signal's number where one killed it."""
     # A Linux without /dev/mem resets the board, which has no status.
-    if told := _RESET.findall(console):
-        status = int(told[-1])
+    if resets := _RESET.findall(console):
+        status = int(resets[-1])
     if status != _STATUS_OTHER:
         return status
     if killed := _KILLED.findall(console):

@@ -1,4 +1,4 @@
-"""Kernel images of a person's own, named by the role that they have in an experiment: `--image v2.4=PATH`.
+"""Kernel images of a person's own. An experiment names each by its role: `--image v2.4=PATH`.
 
 The images are other people's work and no part of pagewalk. What a result keeps of one is its SHA-256, its banner and
 facts of its configuration.
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
+from elftools.elf.sections import Section, SymbolTableSection
 
 from pagewalk.errors import BadInput, unknown
 from pagewalk.paths import read_file
@@ -42,6 +42,8 @@ _CONFIG_MARK = b"IKCFG_ST"
 _CONFIG_MOST = 4 << 20
 _OPTION = re.compile(r"^(?:# )?(CONFIG_\w+)(?:=(.*)| is not set)$", re.MULTILINE)
 _CAUSES = Path(__file__).with_name("linux-2-causes.toml")
+_BAD_ELF = (ELFError, UnicodeDecodeError)
+"""What the ELF reader raises for a damaged file."""
 
 
 @dataclass(frozen=True)
@@ -89,22 +91,23 @@ class Image:
         """Whether it is a Linux before that version."""
         return bool(self.version) and tuple(map(int, self.version.split("."))) < version
 
+    @cached_property
+    def _sections(self) -> Sequence[Section]:
+        return _parsed(self.path, self.data)[1]
+
     def has_section(self, name: str) -> bool:
         """Whether it has a section of that name."""
-        try:
-            return any(section.name == name for section in ELFFile(io.BytesIO(self.data)).iter_sections())
-        except (ELFError, UnicodeDecodeError) as error:
-            raise BadInput(f"{self.path} is a damaged or cut off ELF file: {error}") from None
+        return any(section.name == name for section in self._sections)
 
     @cached_property
     def symbols(self) -> frozenset[str]:
         """The names in its symbol table."""
         try:
-            tables = [s for s in ELFFile(io.BytesIO(self.data)).iter_sections() if isinstance(s, SymbolTableSection)]
+            tables = [section for section in self._sections if isinstance(section, SymbolTableSection)]
             names = (symbol.name for table in tables for symbol in table.iter_symbols())
             # A compiler calls the parts of a function `name.part.0`.
             return frozenset(part for name in names for part in (name, name.partition(".")[0]))
-        except (ELFError, UnicodeDecodeError):
+        except (BadInput, *_BAD_ELF):
             return frozenset()
 
     def causes(self) -> str:
@@ -123,6 +126,17 @@ class Image:
         return {option: self.configuration.get(option, "n") for option in options} if self.configuration else {}
 
 
+def _parsed(path: str, data: bytes) -> tuple[ELFFile, list[Section]]:
+    """The ELF file and its sections; BadInput if it is none."""
+    try:
+        elf = ELFFile(io.BytesIO(data))
+        # The table of sections stands at the end of the file, so this fails for one that was cut off.
+        return elf, list(elf.iter_sections())
+    except _BAD_ELF as error:
+        what = "a damaged or cut off" if data.startswith(b"\x7fELF") else "not an"
+        raise BadInput(f"{path} is {what} ELF file: {error}", hint="name the kernel's `vmlinux`") from None
+
+
 def read(path: Path, configuration: Path | None = None) -> Image:
     """The image in that file; BadInput says what else it is. The configuration is a `.config`, or in the image."""
     data = read_file(path)
@@ -133,15 +147,8 @@ def read(path: Path, configuration: Path | None = None) -> Image:
             raise BadInput(
                 f"{path} is compressed ({name})", hint="name the kernel's own ELF file, `vmlinux` in its build folder"
             )
-    try:
-        elf = ELFFile(io.BytesIO(data))
-        kind = (elf.elfclass, elf.little_endian, elf["e_machine"])
-        # The table of sections stands at the end of the file.
-        sum(1 for _ in elf.iter_sections())
-    except (ELFError, UnicodeDecodeError) as error:
-        what = "a damaged or cut off" if data.startswith(b"\x7fELF") else "not an"
-        raise BadInput(f"{path} is {what} ELF file: {error}", hint="name the kernel's `vmlinux`") from None
-    if kind != (32, False, "EM_PPC"):
+    elf, _ = _parsed(str(path), data)
+    if (elf.elfclass, elf.little_endian, elf["e_machine"]) != (32, False, "EM_PPC"):
         raise BadInput(f"{path} is no kernel for a 32-bit PowerPC: it is for {elf.get_machine_arch()}")
     text = read_file(configuration, _CONFIG_MOST).decode("utf-8", "replace") if configuration else _embedded(data)
     options = {name: value or "n" for name, value in _OPTION.findall(text)}
@@ -151,7 +158,7 @@ def read(path: Path, configuration: Path | None = None) -> Image:
 
 
 def wrong(image: Image, wanted: Wanted) -> str | None:
-    """Why the image is not the one that the experiment wants; None if nothing known speaks against it."""
+    """Why the image is not the one that the experiment wants; None if it is, as far as is known."""
     if not f"{image.version}.".startswith(f"{wanted.version.removesuffix('.')}."):
         said = f"says {image.banner!r}" if image.banner else "has no banner of a Linux"
         return f"{image.path} {said}, and the experiment wants {wanted.kernel}"

@@ -1,7 +1,7 @@
-"""What was measured on images that only their owners have, as data of the project: `experiments/measured/*.json`.
+"""Tables that were measured on kernel images of a person's own, kept in the project: `experiments/measured/*.json`.
 
-A file has a table of an experiment, and counters of its runs. Of the images it has hash, banner and facts of their
-configuration. So a page keeps its column of the papers' own kernels where nobody has the images.
+A file has an experiment's table, counters of its runs, and of each image the hash, the banner and facts of its
+configuration. From these files a paper's page can be printed again by who does not have the images.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Model(BaseModel):
 
 
 class ImageFacts(_Model):
-    """What is kept of an image. `configuration` is empty if nothing told it."""
+    """What is kept of an image. `configuration` is empty if it is not known."""
 
     banner: str
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -82,7 +82,7 @@ def read(experiment: str) -> Table | None:
 
 
 def counts(measured: Measured) -> dict[str, int]:
-    """The counters that a page tells of."""
+    """The counters that a page shows."""
     return {name: count for name, count in sorted(measured.counters.items()) if count and _COUNTERS.fullmatch(name)}
 
 

@@ -17,7 +17,7 @@ from pagewalk.paths import home, read_file
 from pagewalk.runner import NO_LIMIT, Job, Progress, ResolvedMachine, RunResult, Sample, Stop, StopKind, Watch
 
 _RESET = "power-off 0"
-"""How the machine tells of a board that was reset."""
+"""How the machine describes the stop of a board that was reset."""
 _SLICE = 10_000_000
 """Instructions between two calls of `watch`: about a tenth of a second."""
 _SNAPSHOT_MOST = 4 << 30

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 from pagewalk import experiments, measured, records
 from pagewalk.errors import BadInput
 from pagewalk.experiments import Experiment, Row
+from pagewalk.markdown import head, line, number
 from pagewalk.measured import ImageFacts, Table
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
 
 _CAUSES_MOST = 4
-
-
-def number(value: float | None) -> str:
-    """A figure as tables of pages print it; empty for none."""
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
-def _line(fields: Iterable[str]) -> str:
-    return "| " + " | ".join(field.replace("|", "\\|").replace("\n", " ") for field in fields) + " |"
-
-
-def _head(fields: Sequence[str]) -> list[str]:
-    return [_line(fields), _line(["---"] * len(fields))]
 
 
 Ours = Mapping[tuple[str, str], tuple[Row, CellRecord]]
@@ -59,11 +45,11 @@ def check(experiment: Experiment) -> None:
 
 
 def _images(images: Mapping[str, ImageFacts], experiment: Experiment) -> list[str]:
-    lines = _head(["kernel", "it says", "SHA-256 of the image", "options that matter"])
+    lines = head(["kernel", "it says", "SHA-256 of the image", "options that matter"])
     for role, facts in images.items():
-        told = ", ".join(f"{name}={value}" for name, value in facts.configuration.items()) or "not told"
-        changed = experiment.images[role].kernel if role in experiment.images else ""
-        lines.append(_line([f"`{role}`: {changed}", facts.banner, f"`{facts.sha256}`", told]))
+        options = ", ".join(f"{name}={value}" for name, value in facts.configuration.items()) or "not known"
+        wanted = experiment.images[role].kernel if role in experiment.images else ""
+        lines.append(line([f"`{role}`: {wanted}", facts.banner, f"`{facts.sha256}`", options]))
     return lines
 
 
@@ -78,7 +64,7 @@ _COLUMNS = (
 
 
 def _rows(table: Table, ours: Ours) -> list[str]:
-    lines = _head(_COLUMNS)
+    lines = head(_COLUMNS)
     for row in table.rows:
         published = " → ".join(text for text in (row.published_before, row.published_after) if text)
         fields = [row.row_name, row.machine, row.unit, published, row.published_ratio or ""]
@@ -86,7 +72,7 @@ def _rows(table: Table, ours: Ours) -> list[str]:
         fields += [_sides(row.before, row.after), number(row.ratio), spread, row.verdict]
         _, cell = ours.get((row.row_name, row.machine), (None, None))
         fields += [_sides(cell.before, cell.after), number(cell.ratio), cell.verdict] if cell else ["", "", ""]
-        lines.append(_line(fields))
+        lines.append(line(fields))
     return lines
 
 
@@ -108,7 +94,7 @@ _CYCLES, _FETCHES, _LOADS = "cycles.cause.", "tlb.instruction.miss.cause.", "tlb
 
 
 def _counted(name: str, kernel: str, counters: Mapping[str, int], iterations: int) -> str:
-    return _line([
+    return line([
         name, kernel, number(_each(counters, iterations, "instructions")), _by_cause(counters, iterations, _CYCLES),
         _by_cause(counters, iterations, _FETCHES), _by_cause(counters, iterations, _LOADS),
         number(_each(counters, iterations, "cache.instruction.miss")),
@@ -136,17 +122,17 @@ def _differences(store: Store, table: Table, experiment: Experiment, ours: Ours)
         if row is None:
             continue
         name = f"{' '.join([row.program, *row.arguments])}, {measured_row.machine}"
-        lines = programs.setdefault(name, {})
+        shown = programs.setdefault(name, {})
         for side, setting in zip(measured_row.sides, row.sides[-len(measured_row.sides) :], strict=True):
             label = setting.setting.label
-            lines.setdefault(label, _counted(name, label, side.counters, side.iterations))
+            shown.setdefault(label, _counted(name, label, side.counters, side.iterations))
         if beside := ours.get((measured_row.row_name, measured_row.machine)):
-            lines.update({line: line for line in _ours(store, *beside, name)})
-    head = _head((
+            shown.update({counted: counted for counted in _ours(store, *beside, name)})
+    lines = head((
         "program", "kernel", "instructions", "cycles", "I-TLB misses", "D-TLB misses", "I-cache misses",
         "D-cache misses",
     ))  # fmt: skip
-    return [*head, *(line for lines in programs.values() for line in lines.values())]
+    return [*lines, *(counted for shown in programs.values() for counted in shown.values())]
 
 
 def _missing(table: Table, experiment: Experiment) -> list[str]:
@@ -194,7 +180,7 @@ def section(store: Store, experiment: Experiment) -> list[str]:
         "",
         *_placements(table),
         *_missing(table, experiment),
-        "What differs, by counters of one iteration; cycles and misses are those of the causes with most of them:",
+        "Counters of one iteration on each kernel. Cycles and TLB misses are shown for the causes that have most:",
         "",
         *_differences(store, table, experiment, ours),
         "",

@@ -60,7 +60,7 @@ class Placement:
 
     @property
     def init_options(self) -> list[str]:
-        """What init is told before the program."""
+        """init's own words, before the program's."""
         return [f"stack={self.stack}"] if self.stack else []
 
     def apply(self, archive: Initramfs) -> None:
@@ -70,7 +70,7 @@ class Placement:
         self._move_heaps(archive)
 
     def apply_to_disk(self, tree: Initramfs) -> None:
-        """Moves frames, heaps and stacks of the guest whose RAM disk has this content, by what its init is told."""
+        """Moves frames, heaps and stacks of a guest with this RAM disk: its init reads /etc/placement (user/init)."""
         if self.seed:
             tree.file("/etc/placement", f"frames={self.frames}\nstack={self.stack}\n".encode())
         self._move_heaps(tree)

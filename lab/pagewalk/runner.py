@@ -16,7 +16,7 @@ from pagewalk.machines import Machine
 
 StopKind = Literal["power-off", "limit", "fatal"]
 BootProtocol = Literal["device-tree", "board-information", "residual-data"]
-"""How a kernel is told of its machine when it is started (docs/interfaces.md, section 4)."""
+"""The structure that describes the machine to a kernel when it starts (docs/interfaces.md, section 4)."""
 
 # A guest that hangs must not hang the lab; the longest experiment needs about a tenth of this.
 DEFAULT_INSTRUCTIONS = 20_000_000_000
@@ -43,8 +43,8 @@ class Job:
     `limit` is in instructions; Linux's init must be ready within `boot_limit`. `sample` is the distance in cycles
     between two looks at TLBs and hash table, 0 for none; looking changes nothing that the guest could notice.
     `kernel_name` stands for the kernel in messages only. `causes` tells which functions of a foreign kernel belong to
-    which cause. `profile` is the region whose cycles are charged to functions; None for no profile. `protocol` is how
-    the kernel is started; None for what the machine makes of the image.
+    which cause. `profile` is the region whose cycles are charged to functions; None for no profile. `protocol` is the
+    structure that the kernel is handed; with None the image decides.
     """
 
     machine: ResolvedMachine

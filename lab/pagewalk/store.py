@@ -142,14 +142,14 @@ class Store:
     """A results file; use as a context manager.
 
     The file is opened for each operation and closed after it, so that others may read and write it while one command
-    simulates. With `read_only` it is never opened for writing, except to make a file that does not exist. `told` is
+    simulates. With `read_only` it is never opened for writing, except to make a file that does not exist. `notify` is
     called with a sentence if another program has the file open and must be waited for.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False, told: Callable[[str], None] = _nobody) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, notify: Callable[[str], None] = _nobody) -> None:
         self.path = path
         self._read_only = read_only
-        self._told = told
+        self._notify = notify
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._writes = False
         self._patience = _LOCK_SECONDS
@@ -257,7 +257,7 @@ class Store:
                     raise
                 if not said and waited >= _PATIENCE_SECONDS:
                     said = True
-                    self._told(f"waiting for {self.path}, which another program has open{_holder(str(error))}")
+                    self._notify(f"waiting for {self.path}, which another program has open{_holder(str(error))}")
                 time.sleep(_RETRY_SECONDS)
 
     def _prepare(self) -> None:
@@ -334,7 +334,7 @@ class Store:
             with Store(self._aside) as aside:
                 aside._commit(version, runs)
                 self._beside |= {run.key: run for run in aside.runs([key for key, _, _ in runs])}
-            self._told(f"{self.path} is in use: the run is kept in {self._aside} until the next command")
+            self._notify(f"{self.path} is in use: the run is kept in {self._aside} until the next command")
 
     def _commit(self, version: str, runs: Sequence[tuple[str, Job, RunResult]]) -> None:
         """Adds the rows of all runs, table by table and column by column. Counters that are 0 are left out."""
@@ -404,7 +404,7 @@ class Store:
         return run
 
     def add_image(self, sha256: str, banner: str, configuration: Mapping[str, str]) -> None:
-        """Keeps what a kernel image of a person says of itself. What is kept of it changes if more is told later."""
+        """Keeps banner and configuration of a person's kernel image; an empty one does not replace one that is kept."""
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO images VALUES ($1, $2, $3) ON CONFLICT DO UPDATE SET configuration = $3 WHERE $3 <> '{}'",

@@ -39,7 +39,7 @@ _LINUX_BOOT_MOST = 1_000_000_000
 """Instructions until init is ready: a boot takes a tenth of this at most, and a kernel that hangs must end."""
 _BOARD = "board.kind"
 _SYSTEM_CONSOLE = (2, 1, 79)
-"""A version that has the device 5,1 for the console; 2.1.53 has not."""
+"""A version that has the device 5,1 for the console; 2.1.53 has not, and takes the serial line's."""
 _SERIAL = (4, 64)
 _EMPTY_BUS = "board.empty-bus"
 _CONTROLLER, _PLAIN = "interrupt-controller", "i8259"
@@ -78,9 +78,9 @@ class System:
     """A kernel on a machine. `init` is the program of `build/user` that the kernel starts first.
 
     `causes` tells which functions of a foreign kernel belong to which cause. `words` begin its command line, and
-    `quiet` are those that keep its messages off the console. `protocol` is how the kernel is started, None for what the
-    machine makes of the image. `root` is what its root file system is. On a RAM disk `room` is how many bytes are
-    free, `console` has the numbers of its device, and `sysctl` is what init writes to files of /proc/sys.
+    `quiet` keeps its messages off the console. `protocol` is the structure that it is handed; with None the image
+    decides. `root` is the kind of its root file system. For a RAM disk, `room` is how many bytes are free, `console`
+    has the numbers of the console's device, and `sysctl` is what init writes to files of /proc/sys.
     """
 
     machine: ResolvedMachine

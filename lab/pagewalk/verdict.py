@@ -79,7 +79,7 @@ def by_class(judged: Iterable[tuple[Hashable | None, str]]) -> list[tuple[str, i
     figures: dict[Hashable, list[str]] = {}
     for number, (figure, kind) in enumerate(judged):
         figures.setdefault(number if figure is None else figure, []).append(kind)
-    return _in_order(Counter(_CLASSES.get(kind, kind) for kind in map(weakest, figures.values())))
+    return _ordered(Counter(_CLASSES.get(kind, kind) for kind in map(weakest, figures.values())))
 
 
 IN_PART = "in part"
@@ -102,7 +102,7 @@ def in_order(names: Iterable[str]) -> list[str]:
     return [*(name for name in _ORDER if name in found), *sorted(found.difference(_ORDER))]
 
 
-def _in_order(counts: Counter[str]) -> list[tuple[str, int]]:
+def _ordered(counts: Counter[str]) -> list[tuple[str, int]]:
     return [(name, counts[name]) for name in in_order(counts)]
 
 
@@ -121,7 +121,7 @@ def claims_by_class(judged: Iterable[tuple[Iterable[str], str]]) -> list[tuple[s
     for claims, kind in judged:
         for claim in claims:
             found.setdefault(claim, []).append(kind)
-    return _in_order(Counter(map(class_of_claim, found.values())))
+    return _ordered(Counter(map(class_of_claim, found.values())))
 
 
 PART = 0.25

@@ -18,7 +18,7 @@ class Workshop:
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
-        self._images: dict[tuple[str | Placement | None, ...], bytes] = {}
+        self._images: dict[tuple[str | Placement | bool | None, ...], bytes] = {}
         self._linked: dict[tuple[str, Placement], bytes] = {}
         self._old: dict[tuple[str, Placement], GuestFile] = {}
         self._machines: dict[tuple[str, tuple[tuple[str, str], ...]], ResolvedMachine] = {}
@@ -65,7 +65,7 @@ class Workshop:
 
         `old`: with the programs that Linux from 2.1 on can run.
         """
-        wanted = (program, *files, listed, placement, init, *(["old"] if old else []))
+        wanted = (program, *files, listed, placement, init, old)
         if wanted not in self._images:
             found = (
                 [self.old_program(name, placement) for name in (program, *files)]

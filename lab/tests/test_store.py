@@ -67,7 +67,7 @@ def test_another_database_is_refused(tmp_path: Path) -> None:
 
 def test_a_reader_does_not_wait_for_an_open_store(tmp_path: Path) -> None:
     path = tmp_path / "r.duckdb"
-    with Store(path) as writer, Store(path, read_only=True, told=pytest.fail) as reader:
+    with Store(path) as writer, Store(path, read_only=True, notify=pytest.fail) as reader:
         writer.add("key", "v", JOB, benchmark("row", {"flush": 7}))
         assert reader.ask("SELECT count(*) AS runs FROM runs") == (["runs"], [(1,)])
         code = "import sys, duckdb; print(duckdb.connect(sys.argv[1]).execute('SELECT key FROM runs').fetchall())"
@@ -156,7 +156,7 @@ def test_a_run_is_not_lost_while_the_file_is_in_use(tmp_path: Path, monkeypatch:
     code = "import sys, duckdb; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
     monkeypatch.setattr(results, "_LOCK_SECONDS", 0.0)
     told: list[str] = []
-    with Store(path, told=told.append) as store:
+    with Store(path, notify=told.append) as store:
         command = [sys.executable, "-c", code, str(path)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
             assert holder.stdout is not None

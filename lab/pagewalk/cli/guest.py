@@ -382,7 +382,7 @@ def execute(
     loaded.set_oracle(oracle)
     # Typed input is not part of a run's key, nor is how it was watched. A results file that cannot be used is told
     # before the run.
-    store = None if typed or sanitize or oracle else Store(home().results, told=partial(say, err))
+    store = None if typed or sanitize or oracle else Store(home().results, notify=partial(say, err))
     watched = watch(
         loaded,
         limit,

@@ -185,7 +185,7 @@ def laboratory(
     jobs: int | None = None, cluster: str | None = None, images: Mapping[str, Image] | None = None
 ) -> Iterator[Lab]:
     """The local machine and the results file. `images` are a person's own kernels by their roles."""
-    with Store(home().results, told=partial(say, err)) as store:
+    with Store(home().results, notify=partial(say, err)) as store:
         try:
             yield Lab(native.NativeRunner(), store, workers=jobs, cluster=cluster, images=images)
         except KeyboardInterrupt:

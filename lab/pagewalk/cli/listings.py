@@ -205,7 +205,7 @@ def count_claims(
     Example: `pagewalk claims count osdi99`
     """
     papers = [document] if document else list(dict.fromkeys(c.document.id for c in claims.all_claims().values()))
-    with Store(home().results, read_only=True, told=partial(say, err)) as store, store.reading():
+    with Store(home().results, read_only=True, notify=partial(say, err)) as store, store.reading():
         counts = {paper: claims_markdown.count(store, paper) for paper in papers}
     if as_json:
         print_json(
@@ -240,7 +240,7 @@ def claims_page(
 
     Example: `pagewalk claims page osdi99 -o docs/osdi99.md`
     """
-    with Store(home().results, read_only=True, told=partial(say, err)) as store, store.reading():
+    with Store(home().results, read_only=True, notify=partial(say, err)) as store, store.reading():
         page = claims_markdown.build(store, document)
     if output is not None:
         try:

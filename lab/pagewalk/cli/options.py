@@ -135,8 +135,8 @@ ProtocolName = Annotated[
     str | None,
     typer.Option(
         "--protocol",
-        help="How a kernel image is told of its machine: device-tree (today), board-information (MPC8xx), "
-        "residual-data (PReP). By default what the image seems to want.",
+        help="The structure that describes the machine to a kernel image: device-tree (Linux of today), "
+        "board-information (old Linux, MPC8xx) or residual-data (old Linux, PReP). By default the image decides.",
         autocompletion=complete_protocol,
         callback=_known_protocol,
     ),

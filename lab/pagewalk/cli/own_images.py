@@ -36,8 +36,8 @@ def chosen(found: Sequence[Experiment], words: list[str] | None, configurations:
     for role, image in named.items():
         if problem := images.wrong(image, wanted[role]):
             raise BadInput(f"the image for {role}: {problem}")
-        if wanted[role].told and not image.configuration:
-            say(err, f"{role}: nothing tells its configuration: --image-config {role}=PATH names its .config")
+        if wanted[role].recorded and not image.configuration:
+            say(err, f"{role}: its configuration is not known: --image-config {role}=PATH names its .config")
     return named
 
 

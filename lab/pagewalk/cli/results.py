@@ -27,7 +27,7 @@ from pagewalk.sweep import Sweep
 
 @contextmanager
 def _store() -> Iterator[Store]:
-    with Store(home().results, read_only=True, told=partial(say, err)) as opened, opened.reading():
+    with Store(home().results, read_only=True, notify=partial(say, err)) as opened, opened.reading():
         yield opened
 
 
@@ -145,7 +145,7 @@ def make_report(
     from pagewalk import report  # noqa: PLC0415 - the plots are slow to import
     from pagewalk.report import browser  # noqa: PLC0415
 
-    page = report.build(Store(home().results, read_only=True, told=partial(say, err)))
+    page = report.build(Store(home().results, read_only=True, notify=partial(say, err)))
     try:
         output.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -174,7 +174,7 @@ def results(
         "(SELECT value FROM counters WHERE run = key AND region = 0 AND name = 'cycles') AS cycles "
         "FROM runs ORDER BY made"
     )
-    with Store(home().results, read_only=True, told=partial(say, err)) as store:
+    with Store(home().results, read_only=True, notify=partial(say, err)) as store:
         columns, found = store.ask(sql or listing)
     if as_json:
         print_json([dict(zip(columns, map(_plain, row), strict=True)) for row in found])
