@@ -8,6 +8,7 @@
 #   make soak    millions of random instruction sequences, then the suite on every kind of processor, with
 #                the kernel's invariant checker on
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
+#   make compilers  builds GCC and bash to run on the machine, for the experiments `workloads`
 #   make docs    runs every experiment with seven placements and makes the pages that show their results
 #   make wheel   packs the lab, the kernel, the programs, the machines and the experiments into build/wheel/*.whl, which
 #                pip installs on another computer without a compiler
