@@ -278,8 +278,8 @@ static void memory_for_a_real_time_process(void)
 #define FORKERS 8
 
 /*
- * Processes of one user fork at the same time. They have so much memory that others run meanwhile, and each one that
- * begins later is more urgent; without the right to be, the test checks less.
+ * Processes of one user fork at the same time. They have so much memory that others run during a fork. The later one
+ * begins, the more urgent it is; without permission for that, the test checks less.
  */
 struct forker {
 	int number;

@@ -519,7 +519,7 @@ static int write_page(void)
 	return forked;
 }
 
-/* Allocation number n from now on fails: it may be one of the next call of this. */
+/* The n-th allocation from now on fails. If pwrite() itself needs it, this tries again. */
 static void fail_allocation(int file, int n)
 {
 	char number[12];

@@ -238,7 +238,7 @@ static void killed_while_cloning(void)
 	unsigned long before = 0, after = 0;
 	const struct sched_param first = { .sched_priority = 1 }, plain = { 0 };
 
-	/* Else the signal would wait for the end of the clone. Where it is not permitted, it does. */
+	/* Urgent, so that the signal comes during a clone. Without permission for that, it comes after one. */
 	sched_setscheduler(0, SCHED_FIFO, &first);
 	clones = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(clones != MAP_FAILED);

@@ -309,7 +309,7 @@ static void blocked_before_it_is_taken(void)
 	child = (pid_t)MUST(fork());
 	if (child == 0) {
 		usleep(20000);
-		/* Both before the parent runs. Where that is not permitted, it may run earlier. */
+		/* Urgent, so that the parent runs after both. Without permission for that, it may run between. */
 		sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
 		_exit(write(ends[1], "", 1) != 1 || kill(getppid(), SIGUSR1));
 	}
@@ -362,7 +362,7 @@ static void each_takes_one(void)
 	}
 	child = (pid_t)MUST(fork());
 	if (child == 0) {
-		/* Both before a thread runs. Where that is not permitted, one may run earlier. */
+		/* Urgent, so that no thread runs before both are sent. Without permission, one may. */
 		sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
 		_exit(kill(getppid(), SIGUSR1) || kill(getppid(), SIGUSR2));
 	}
@@ -410,7 +410,7 @@ static void stopped_while_a_thread_ends(void)
 	pid_t child;
 	int status;
 
-	/* So that the signal comes during the end. Where it is not permitted, it may come later. */
+	/* Urgent, so that the signal comes during the end. Without permission for that, it may come later. */
 	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
 	leaving = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(leaving != MAP_FAILED);
