@@ -19,29 +19,30 @@ Ours = Mapping[tuple[str, str], tuple[Row, CellRecord]]
 """Our kernel's rows beside those of an experiment, by the names of its row and machine: the row, and its cell."""
 
 
+def counterpart(experiment: Experiment, row: Row) -> Row | None:
+    """Our kernel's row beside the experiment's, if it names one; BadInput if that does not exist."""
+    if row.counterpart is None:
+        return None
+    name, wanted = row.counterpart
+    (other,) = experiments.find(name)
+    place = (wanted, row.after.machine)
+    found = next((entry for entry in other.rows if (entry.name, entry.after.machine) == place), None)
+    if found is None:
+        raise BadInput(f"{experiment.name}, row {row.name!r}: {name} has no row {wanted!r} on {row.after.machine}")
+    return found
+
+
 def counterparts(store: Store, experiment: Experiment) -> Ours:
     """Our kernel's rows beside the experiment's, as far as they were measured."""
     found = {}
     for row in experiment.rows:
-        if row.counterpart is None:
+        ours = counterpart(experiment, row)
+        if ours is None or row.counterpart is None:
             continue
-        name, wanted = row.counterpart
-        place = (wanted, row.after.machine)
-        others = {(other.name, other.after.machine): other for other in experiments.find(name)[0].rows}
-        for cell in records.cells(store, name):
-            if (cell.row_name, cell.machine) == place and place in others:
-                found[row.name, row.after.machine] = (others[place], cell)
+        for cell in records.cells(store, row.counterpart[0]):
+            if (cell.row_name, cell.machine) == (ours.name, ours.after.machine):
+                found[row.name, row.after.machine] = (ours, cell)
     return found
-
-
-def check(experiment: Experiment) -> None:
-    """Raises unless every row that the experiment names as a counterpart exists."""
-    for row in experiment.rows:
-        if row.counterpart is not None:
-            name, wanted = row.counterpart
-            (other,) = experiments.find(name)
-            if (wanted, row.after.machine) not in {(entry.name, entry.after.machine) for entry in other.rows}:
-                raise BadInput(f"{experiment.name}, row {row.name!r}: {name} has no row {wanted!r} on that machine")
 
 
 def _images(images: Mapping[str, ImageFacts], experiment: Experiment) -> list[str]:
