@@ -141,7 +141,9 @@ fn polling_takes_the_place_of_the_acknowledge_cycle() {
     assert!(!board.interrupt(0), "in service");
     put(&mut board, PIC, 0x60 | 4);
     put(&mut board, PIC, 0x0c);
-    assert_eq!(get(&mut board, PIC), 0, "nothing left");
+    assert_eq!(get(&mut board, PIC), 7, "nothing left");
+    put(&mut board, SLAVE, 0x0c);
+    assert_eq!(get(&mut board, SLAVE), 7, "nothing at the slave");
 }
 
 #[test]

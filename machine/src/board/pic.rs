@@ -12,6 +12,8 @@ pub const EDGE_LEVEL: u8 = 2;
 pub const ACKNOWLEDGE: u8 = 3;
 
 const CASCADE: u8 = 2;
+/// The input that a controller names when it is asked and has no request.
+const SPURIOUS: u8 = 7;
 
 /// Which initialisation word port 1 expects next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,7 +139,8 @@ impl Pic {
                     self.accept(input);
                     0x80 | input
                 }
-                None => 0,
+                // The data sheet says nothing of the input then. Linux 2.6 expects what an INTA cycle gives.
+                None => SPURIOUS,
             };
         }
         match (port, self.read_service) {
@@ -262,7 +265,7 @@ impl PicPair {
     /// An INTA cycle: the vector of the highest request, or the spurious vector (input 7).
     fn acknowledge(&mut self) -> u8 {
         let Some(input) = self.master.pending() else {
-            return self.master.vector | 7;
+            return self.master.vector | SPURIOUS;
         };
         self.master.accept(input);
         if input != CASCADE {
@@ -273,7 +276,7 @@ impl PicPair {
                 self.slave.accept(input);
                 self.slave.vector | input
             }
-            None => self.slave.vector | 7,
+            None => self.slave.vector | SPURIOUS,
         };
         self.cascade();
         vector
