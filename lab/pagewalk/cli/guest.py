@@ -420,8 +420,9 @@ def execute(
         if key is not None:
             next_step(
                 f"pagewalk compare {key[:12]} RUN",
-                f"pagewalk ab -p POLICY=A,B -- {command[0]}",
-                f"pagewalk profile -- {command[0]}",
+                # A kernel of other people has no policies.
+                *([f"pagewalk ab -p POLICY=A,B -- {command[0]}"] if kernel is None else []),
+                f"pagewalk profile {'' if kernel is None else f'--kernel {kernel} -m {machine} '}-- {command[0]}",
             )
     raise typer.Exit(status)
 
