@@ -72,7 +72,7 @@ program = "null-call"
 figure = "us"
 unit = "us"
 better = "lower"
-counterpart = "lkml05-pin/dd to a file"
+counterpart = "osdi99-table2/mmap latency"
 """
 
 
@@ -308,7 +308,7 @@ def test_rows_without_their_image_are_told_and_the_rest_is_kept(experiment: Path
         ('image = "new"', 'image = "nwe"', "did you mean 'new'"),
         ('protocol = "residual-data"', 'protocol = "x"', "images.old.protocol"),
         ('kernel = "Linux 2.4 of a test"', 'kernels = "x"', "unknown key, did you mean 'kernel'"),
-        ('"lkml05-pin/dd to a file"', '"lkml05-pin"', "EXPERIMENT/ROW"),
+        ('"osdi99-table2/mmap latency"', '"osdi99-table2"', "EXPERIMENT/ROW"),
     ],
 )
 def test_a_wrong_file_is_refused(experiment: Path, good: str, bad: str, complaint: str) -> None:
