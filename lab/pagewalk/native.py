@@ -18,8 +18,9 @@ from pagewalk.runner import NO_LIMIT, Job, Progress, ResolvedMachine, RunResult,
 
 _RESET = "power-off 0"
 """How the machine describes the stop of a board that was reset."""
-_SLICE = 10_000_000
-"""Instructions between two calls of `watch`: about a tenth of a second."""
+_SLICE = 20_000_000
+"""Cycles between two calls of `watch`: about a tenth of a second. They are not instructions, because a limit of
+instructions issues the last ones one by one, which may take more cycles."""
 _SNAPSHOT_MOST = 4 << 30
 """The size in bytes of the largest snapshot that is read."""
 
@@ -87,9 +88,9 @@ def go(
     if observer is not None:
         observer.begin(machine)
     next_sample = every or NO_LIMIT
-    slice_end = machine.instructions + _SLICE
+    slice_end = machine.cycles + _SLICE
     while True:
-        kind, status, words = machine.run(min(next_sample, until), min(slice_end, limit))
+        kind, status, words = machine.run(min(next_sample, slice_end, until), limit)
         if observer is not None:
             observer.hear(machine)
         if kind == "power-off" and boot_limit != NO_LIMIT and not _has_started(machine):
@@ -101,7 +102,7 @@ def go(
             next_sample = machine.cycles + every
         if kind == "batch":
             continue
-        slice_end = machine.instructions + _SLICE
+        slice_end = machine.cycles + _SLICE
         if machine.instructions >= limit or machine.cycles >= until:
             return Stop("limit", 0, words)
         if machine.instructions >= boot_limit:

@@ -272,7 +272,7 @@ def test_output_begins_when_init_is_ready() -> None:
 
 
 class _Machine:
-    """Executes ten million instructions in each call, and prints `said` at first.
+    """Executes an instruction in a cycle, and prints `said` at first.
 
     With `last`, it powers off in the first call, and says so.
     """
@@ -284,10 +284,10 @@ class _Machine:
         self.marked = regions
 
     def run(self, cycles: int, instructions: int) -> tuple[str, int, str]:
-        self.instructions = self.cycles = instructions
+        self.instructions = self.cycles = min(cycles, instructions)
         if self.last is not None:
             return "power-off", 0, self.last
-        return "limit", 0, f"reached after {instructions} instructions"
+        return "limit", 0, f"reached after {self.instructions} instructions"
 
     def printed(self) -> bytes:
         return self.said

@@ -18,7 +18,7 @@ from pagewalk._machine import Machine
 from pagewalk.cli.watch_app import WatchApp
 from pagewalk.guest import Program
 from pagewalk.paths import home
-from pagewalk.runner import Job
+from pagewalk.runner import NO_LIMIT, Job, Progress
 from pagewalk.watching import Watching
 from pagewalk.workshop import Workshop
 
@@ -54,6 +54,23 @@ def test_watching_changes_no_count() -> None:
     watched.step("miss")
     watched.run()
     assert watched.view().ended == watched.ended
+
+
+@pytest.mark.parametrize("machine", ["ppc603-133", "ppc604-133", "ppc750-400", "mpc855t-48"])
+def test_a_look_at_a_run_changes_no_count(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "_SLICE", 10_000)
+    made = job(machine)
+    looks: list[int] = []
+
+    def look(so_far: Progress) -> bool:
+        looks.append(so_far.cycles)
+        return True
+
+    whole, looked_at = native.load(made), native.load(made)
+    whole.run(NO_LIMIT, made.limit)
+    native.go(looked_at, made.limit, look)
+    assert len(looks) > 10
+    assert looked_at.counters() == whole.counters()
 
 
 @pytest.mark.parametrize(("kind", "counter"), [("miss", "tlb."), ("exception", "exception.")])

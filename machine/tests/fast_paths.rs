@@ -58,6 +58,22 @@ fn run_sanitized(mut session: Session, oracle: bool) -> (Outcome, Vec<(u64, Stri
     }
 }
 
+/// As [`run`], in parts: each ends `slice` after the last one, which is of cycles or of instructions.
+fn run_in_parts(mut session: Session, oracle: bool, slices: &[Limits]) -> Outcome {
+    session.set_oracle(oracle);
+    for slice in slices.iter().cycle() {
+        let now = session.machine().instant();
+        let stop = session.run(Limits {
+            cycles: now.cycles.saturating_add(slice.cycles),
+            instructions: now.instructions.saturating_add(slice.instructions),
+        });
+        if stop != Stop::Limit {
+            return outcome(&session, stop);
+        }
+    }
+    unreachable!("there are slices")
+}
+
 fn outcome(session: &Session, stop: Stop) -> Outcome {
     let machine = session.machine();
     Outcome {
@@ -199,6 +215,37 @@ proptest! {
             let (plain, expected) = run_sanitized(program.session(MACHINE, shape), true);
             assert_same(&what, &fast, &plain);
             prop_assert_eq!(reports, expected, "{}", what);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
+
+    /// Fast paths and oracle begin at the same instruction to go one by one to a limit. A limit of cycles changes
+    /// nothing.
+    #[test]
+    fn runs_in_parts_count_the_same_without_fast_paths(
+        steps in prop::collection::vec(walks::step(), 20..200),
+        steps_8xx in prop::collection::vec(walks_8xx::step(), 20..200),
+        slices in prop::collection::vec(1..3_000_u64, 1..8),
+    ) {
+        let by_instructions: Vec<_> =
+            slices.iter().map(|&instructions| Limits { instructions, ..Limits::NONE }).collect();
+        let by_cycles: Vec<_> = slices.iter().map(|&cycles| Limits { cycles, ..Limits::NONE }).collect();
+        for machine in ["ppc604-133", "ppc750-400", "mpc855t-48"] {
+            let program = if machine == "mpc855t-48" {
+                Program::on(machine, &walks_8xx::program(&steps_8xx))
+            } else {
+                Program::on(machine, &walks::program(&steps))
+            };
+            let parts = |oracle, slices| run_in_parts(program.session(machine, &[]), oracle, slices);
+            let what = format!("{machine}, by instructions");
+            assert_same(&what, &parts(false, &by_instructions), &parts(true, &by_instructions));
+            let what = format!("{machine}, by cycles");
+            let whole = run(program.session(machine, &[]), false);
+            assert_same(&what, &parts(false, &by_cycles), &whole);
+            assert_same(&what, &parts(true, &by_cycles), &whole);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Breakpoints and watchpoints of a debugger, and instructions that are run one by one.
 
+use super::stop::NEAR_LIMIT;
 use super::{Processor, Stop};
 use crate::engine::{Architecture, Exit};
 use crate::powerpc::msr;
@@ -26,7 +27,7 @@ impl Watchpoint {
 impl Processor {
     /// True if instructions must be run one by one.
     pub(crate) fn single_steps(&self) -> bool {
-        let near_limit = self.limits.instructions.wrapping_sub(self.hot.instructions) < 64;
+        let near_limit = self.limits.instructions.wrapping_sub(self.hot.instructions) < NEAR_LIMIT;
         self.registers.msr & (msr::SE | msr::BE) != 0
             || !self.breakpoints.is_empty()
             || !self.watchpoints.is_empty()

@@ -1,5 +1,6 @@
 //! The work between two blocks: interrupts, limits, and the next deadline.
 
+use super::stop::NEAR_LIMIT;
 use super::{Pause, Processor, Stop};
 use crate::powerpc::{Exception, msr};
 
@@ -78,10 +79,11 @@ impl Processor {
         let mut next = self.limits.cycles.min(self.timers.next_expiry());
         next = next.min(self.turn_end);
         if self.limits.instructions != u64::MAX {
-            // A block runs at most as many instructions in a cycle as are dispatched and folded.
+            // A block runs at most as many instructions in a cycle as are dispatched and folded. So no block that
+            // begins before this cycle is near the limit.
             let left = self.limits.instructions - self.hot.instructions;
             let width = u64::from(self.config.pipeline.dispatch) + 1;
-            next = next.min(now + (left / width).max(1));
+            next = next.min(now + left.saturating_sub(NEAR_LIMIT) / width + 1);
         }
         if let Some(poll) = self.next_poll() {
             next = next.min(poll);

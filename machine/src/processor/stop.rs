@@ -10,12 +10,16 @@ use crate::powerpc::{Exception, Vector};
 /// How far a run may go, in totals since reset.
 ///
 /// The last 64 instructions before a limit of instructions are issued one by one, so that it is met
-/// exactly: they may take a few cycles more than they would without it. A limit of cycles changes nothing.
+/// exactly: they may take a few cycles more than they would without it, and a run that goes on after it keeps those.
+/// A limit of cycles changes nothing: a run in parts ends each part by cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub cycles: u64,
     pub instructions: u64,
 }
+
+/// Blocks that begin with fewer instructions left than these are issued one by one: more than a line has.
+pub(super) const NEAR_LIMIT: u64 = 64;
 
 impl Limits {
     pub const NONE: Limits = Limits {
