@@ -3,6 +3,8 @@
 
 mod support;
 
+#[path = "fast_paths/devices.rs"]
+mod devices;
 #[path = "support/kernel.rs"]
 mod kernel;
 #[path = "fast_paths/programs.rs"]
@@ -246,6 +248,73 @@ proptest! {
             let whole = run(program.session(machine, &[]), false);
             assert_same(&what, &parts(false, &by_cycles), &whole);
             assert_same(&what, &parts(true, &by_cycles), &whole);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
+
+    /// What devices answer follows the time, and their timers interrupt.
+    #[test]
+    fn random_device_accesses_count_the_same_without_fast_paths(
+        paged in any::<bool>(),
+        steps in prop::collection::vec(devices::step(), 10..120),
+        slice in 1..3_000_u64,
+    ) {
+        let until = Limits { cycles: 3_000_000, ..Limits::NONE };
+        for &(machine, shape, board) in devices::MACHINES {
+            let program = Program::on(machine, &devices::program(board, paged, &steps));
+            let what = format!("{machine} with {shape:?}");
+            let run = |oracle: bool| {
+                let mut session = program.session(machine, shape);
+                session.set_oracle(oracle);
+                let stop = session.run(until);
+                (outcome(&session, stop), session.counters_of_each())
+            };
+            let (fast, plain) = (run(false), run(true));
+            assert_same(&what, &fast.0, &plain.0);
+            prop_assert_eq!(fast.1, plain.1, "{}", what);
+            if fast.0.stop != Stop::Limit {
+                let slices = [Limits { cycles: slice, ..Limits::NONE }];
+                let parts = run_in_parts(program.session(machine, shape), false, &slices);
+                assert_same(&what, &fast.0, &parts);
+                let slices = [Limits { instructions: slice, ..Limits::NONE }];
+                let parts = |oracle| run_in_parts(program.session(machine, shape), oracle, &slices);
+                assert_same(&what, &parts(false), &parts(true));
+            }
+        }
+    }
+}
+
+/// The programs of random device accesses are interrupted by each timer.
+#[test]
+fn devices_interrupt() {
+    use devices::Step::{Clock, Decrementer, Doze, SetOpenpic, SetTimer, Transmitter, Uart};
+    let steps = [
+        SetTimer(0, 2, 60),
+        Decrementer(10),
+        SetOpenpic(2, 500),
+        Transmitter(true),
+        Clock(10, 39, true),
+        Transmitter(false),
+        Uart(5, 29),
+        Doze(500),
+    ];
+    for &(machine, shape, board) in devices::MACHINES {
+        let program = Program::on(machine, &devices::program(board, false, &steps));
+        let fast = run(program.session(machine, shape), false);
+        assert_eq!(
+            fast.stop,
+            Stop::PowerOff { status: 0 },
+            "{machine} with {shape:?}"
+        );
+        for interrupt in ["exception.external", "exception.decrementer"] {
+            let counter = fast.counters.iter().find(|(name, _)| name == interrupt);
+            assert!(
+                counter.unwrap().1 >= 5,
+                "{machine} with {shape:?}: {counter:?}"
+            );
         }
     }
 }

@@ -466,3 +466,42 @@ fn threads_over_the_protocol() {
     assert_eq!(client.ask("vCont;c"), "W05");
     assert_eq!(runner.wait().unwrap().code(), Some(5));
 }
+
+/// Long enough for several checks of the connection.
+const LOOP: &str = "
+_start:
+  caches_on
+  load 3, 100000
+  mtctr 3
+1: addi 4, 4, 1
+  addi 5, 5, 1
+  addi 6, 6, 1
+  addi 7, 7, 1
+  bdnz 1b
+  power_off 0
+";
+
+#[test]
+fn to_continue_without_breakpoints_changes_no_count() {
+    let program = Program::new(LOOP);
+    let counters = |gdb: bool| {
+        let path = program.path(if gdb { "gdb.json" } else { "plain.json" });
+        let mut runner = Command::new(env!("CARGO_BIN_EXE_pagewalk-machine"));
+        runner
+            .arg("run")
+            .arg("--machine")
+            .arg(machine_file("ppc604-185"))
+            .arg("--kernel")
+            .arg(program.elf())
+            .arg("--counters")
+            .arg(&path);
+        if gdb {
+            runner.args(["--gdb", "0"]);
+            attached(runner, &program.elf(), &["continue"]);
+        } else {
+            assert!(runner.status().unwrap().success());
+        }
+        std::fs::read_to_string(path).unwrap()
+    };
+    assert_eq!(counters(true), counters(false));
+}

@@ -31,7 +31,7 @@ use super::registers;
 use crate::machine::{Limits, Machine, Stop, Watchpoint};
 use crate::processor::Processor;
 
-/// Instructions between two checks of the connection while the guest runs.
+/// Cycles between two checks of the connection while the guest runs: a limit of instructions would change the run.
 const SLICE: u64 = 200_000;
 
 /// Why a debugging session could not be held.
@@ -134,7 +134,7 @@ impl Debuggee<'_> {
                 return Some(done_step(number));
             }
             Some(number) => self.step(number)?,
-            None => self.go(SLICE),
+            None => self.go(SLICE, u64::MAX),
         };
         self.step_over_watched = matches!(stop, Stop::Watchpoint { .. });
         let now = self.machine.instant();
@@ -162,7 +162,7 @@ impl Debuggee<'_> {
         let completed = |machine: &Machine| machine.processors()[number].instant().instructions;
         let before = completed(self.machine);
         for _ in 0..STEPS {
-            let stop = self.go(1);
+            let stop = self.go(u64::MAX, 1);
             let now = self.machine.instant();
             if stop != Stop::Limit
                 || completed(self.machine) != before
@@ -175,11 +175,15 @@ impl Debuggee<'_> {
         None
     }
 
-    fn go(&mut self, instructions: u64) -> Stop {
+    /// Runs for so many cycles, or for so many instructions.
+    fn go(&mut self, cycles: u64, instructions: u64) -> Stop {
         let now = self.machine.instant();
         let limits = Limits {
-            instructions: (now.instructions + instructions).min(self.limits.instructions),
-            cycles: self.limits.cycles,
+            cycles: now.cycles.saturating_add(cycles).min(self.limits.cycles),
+            instructions: now
+                .instructions
+                .saturating_add(instructions)
+                .min(self.limits.instructions),
         };
         match self.mode.step.or(self.mode.named) {
             Some(number) if self.mode.locked => self.machine.run_alone(number, limits),
