@@ -163,8 +163,8 @@ static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigne
 	if (!created)
 		error = check_open(dentry->inode, flags);
 	/* Truncating is writing, even through a descriptor that can only read. It may wait for other writers. */
-	truncates = flags & O_TRUNC && !created && S_ISREG(dentry->inode->mode);
-	if (!error && truncates) {
+	truncates = !error && flags & O_TRUNC && !created && S_ISREG(dentry->inode->mode);
+	if (truncates) {
 		error = inode_begin_write(dentry->inode);
 		truncates = !error;
 	}

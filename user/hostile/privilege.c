@@ -327,6 +327,15 @@ static void the_bits_go(void)
 	}
 }
 
+/* An open or a truncation that is refused leaves a program as it was: nobody writes it, and it can be executed. */
+static void refused_opens(void)
+{
+	CHECK_ERROR(open(SET_UID, O_RDONLY | O_TRUNC), EACCES);
+	CHECK_ERROR(open(SET_UID, O_WRONLY | O_TRUNC), EACCES);
+	CHECK_ERROR(truncate(SET_UID, 0), EACCES);
+	CHECK_EQUAL(test_in_child(run_it, NULL), IS_ROOT);
+}
+
 static const struct test_case cases[] = {
 	CASE(a_traced_program_gets_nothing),
 	CASE(children_get_nothing_either),
@@ -336,6 +345,7 @@ static const struct test_case cases[] = {
 	CASE(attached_during_exec),
 	CASE(taken_at_the_end),
 	CASE(the_bits_go),
+	CASE(refused_opens),
 };
 
 int main(int argc, char **argv)
