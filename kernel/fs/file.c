@@ -170,6 +170,10 @@ int file_mmap(struct file *file, struct file_map *map)
 {
 	if (!FILE_READS(file) || (map->shared && map->write && !FILE_WRITES(file)))
 		return -EACCES;
+	/* As the file system is mounted now, not as it was when the file was opened. */
+	map->never_executed = filesystem_refuses(file->inode->fs, MS_NOEXEC);
+	if (map->execute && map->never_executed)
+		return -EPERM;
 	if (!file->ops->mmap)
 		return -ENODEV;
 	return file->ops->mmap(file, map);

@@ -80,10 +80,10 @@ enum map_kind {
 struct file_map {
 	u64 offset;	/* bytes, page-aligned */
 	size_t size;
-	bool shared, write;
+	bool shared, write, execute;
 	enum map_kind kind;	/* out */
 	paddr_t device_address;	/* out */
-	bool never_written;	/* out: mprotect must not permit writing either */
+	bool never_written, never_executed;	/* out: mprotect must not permit it either */
 };
 
 /* Receives directory entries; returns false when full (the entry is then not consumed). */

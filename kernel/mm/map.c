@@ -52,10 +52,13 @@ static int vma_attach(struct vma *vma, struct file *file, u32 page)
 		.size = size,
 		.shared = vma->flags & VM_SHARED,
 		.write = vma->flags & VM_WRITE,
+		.execute = vma->flags & VM_EXEC,
 	};
 	error = file_mmap(file, &map);
 	if (error)
 		return error;
+	if (map.never_executed)
+		vma->flags &= ~VM_MAY_EXEC;
 	if (vma->flags & VM_SHARED && (!FILE_WRITES(file) || map.never_written))
 		vma->flags &= ~VM_MAY_WRITE;
 	switch (map.kind) {

@@ -443,11 +443,32 @@ static int run_as_user(void *path)
 	return errno == EACCES ? 99 : 98;
 }
 
+/* Maps a file of a file system that refuses programs, opened before it did; `before` was mapped then. */
+static void maps_no_program(int fd, void *before)
+{
+	static const int kinds[] = { MAP_PRIVATE, MAP_SHARED };
+
+	for (int i = 0; i < 2; i++) {
+		void *at = mmap(NULL, 4096, PROT_READ, kinds[i], fd, 0);
+
+		CHECK(at != MAP_FAILED);
+		CHECK_ERROR(mprotect(at, 4096, PROT_READ | PROT_EXEC), EACCES);
+		MUST(mprotect(at, 4096, PROT_NONE));
+		MUST(munmap(at, 4096));
+		errno = 0;
+		CHECK(mmap(NULL, 4096, PROT_READ | PROT_EXEC, kinds[i], fd, 0) == MAP_FAILED);
+		CHECK_EQUAL(errno, EPERM);
+	}
+	MUST(mprotect(before, 4096, PROT_READ | PROT_EXEC));
+}
+
 /* What mount(2) may refuse a file system. */
 static void mounts_refuse(void)
 {
 	char folder[64], device[96], text[2048], *program;
 	struct statvfs status;
+	void *before;
+	int fd;
 
 	strcpy(folder, test_path("folder"));
 	MUST(mkdir(folder, 0777));
@@ -462,7 +483,13 @@ static void mounts_refuse(void)
 	MUST(mount(NULL, folder, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, NULL));
 	CHECK_EQUAL(test_in_child(run_as_user, program), 42);
 	CHECK_ERROR(open(device, O_RDWR), EACCES);
+	fd = (int)MUST(open(program, O_RDONLY));
+	before = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	CHECK(before != MAP_FAILED);
 	MUST(mount(NULL, folder, NULL, MS_REMOUNT | MS_NOEXEC, NULL));
+	maps_no_program(fd, before);
+	MUST(munmap(before, 4096));
+	MUST(close(fd));
 	CHECK_EQUAL(test_in_child(run_as_user, program), 99);
 	CHECK_ERROR(access(program, X_OK), EACCES);
 	MUST(close((int)MUST(open(device, O_RDWR))));
