@@ -39,12 +39,12 @@ SEVERAL_CASES = ("cow", "mmap", "process", "thread")
 FLUSHING = ("switch.flush", "tlb.flush", "pte.update", "kernel.map", "fork.tables", "kernel.lock")
 
 # The groups of the whole suite that take less than an hour with the invariant checker and the sanitizers.
-WHOLE_GROUPS = ("user", "dynamic", "lua-glibc", "sqlite-glibc", "busybox-glibc")
+WHOLE_GROUPS = ("user", "waits", "dynamic", "lua-glibc", "sqlite-glibc", "busybox-glibc")
 CHECKED = "check=on "
 
 # Machines without a floating-point unit, and the groups whose programs run without one.
 WITHOUT_FPU = frozenset({"mpc855t-48"})
-INTEGER_GROUPS = frozenset({"user"})
+INTEGER_GROUPS = frozenset({"user", "waits"})
 
 # The instruction limit of a boot with cases, and the memory that it needs, in MB.
 CASES_LIMIT = 100_000_000_000

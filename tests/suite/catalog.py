@@ -20,6 +20,7 @@ from suite.groups import (
     sqlite,
     tcc,
     user_tests,
+    waits,
 )
 from suite.model import Group
 
@@ -41,6 +42,7 @@ def all_groups(built: Path | None = None) -> dict[str, Callable[[], Group]]:
     the checkout."""
     groups: dict[str, Callable[[], Group]] = {
         "user": user_tests,
+        "waits": waits,
         "hostile": hostile,
         "dynamic": dynamic,
         "fuzz": lambda: fuzz(20_000),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +15,8 @@ from suite.places import CASES, PROGRAMS, USER, Missing, program, wanted
 
 LIBCS = ("glibc", "musl")
 
-# Tests that only our kernel can pass. The first comment of each file says why.
-_KERNEL_ONLY = (
-    "recent",
-    "strict",
-    "strict_memory",
-    "policy",
-    "inherit",
+# How long others wait while something takes long: by guest time, so only our kernel can pass.
+_WAITS = (
     "latency",
     "latency_many",
     "latency_threads",
@@ -29,6 +25,15 @@ _KERNEL_ONLY = (
     "preempt_file",
     "preempt_memory",
     "preempt_signal",
+)
+
+# Other tests that only our kernel can pass. The first comment of each file says why.
+_KERNEL_ONLY = (
+    "recent",
+    "strict",
+    "strict_memory",
+    "policy",
+    "inherit",
     "ramdisk",
     "seize",
     "trace",
@@ -97,13 +102,24 @@ def _scripts(image: Initramfs, folder: Path, interpreter: str) -> list[Case]:
 
 
 def user_tests() -> Group:
-    """Our own test programs."""
+    """Our own test programs, without those of `waits`."""
+    return _own("user", "own tests", lambda name: name not in _WAITS)
+
+
+def waits() -> Group:
+    """Our own tests of how long others wait. They take most time, and depend on the processor least."""
+    return _own("waits", "own tests of long waits", lambda name: name in _WAITS)
+
+
+def _own(name: str, title: str, wants: Callable[[str], bool]) -> Group:
     image = base()
     cases = []
     for test in sorted(wanted(USER / "test", "run make -C user").iterdir()):
-        image.file(f"test/{test.name}", stripped(test), 0o755)
-        cases.append(Case(test.name, (f"/test/{test.name}",), seconds=600, alone=test.name in _KERNEL_ONLY))
-    return Group("user", "own tests", image, cases)
+        if wants(test.name):
+            image.file(f"test/{test.name}", stripped(test), 0o755)
+            alone = test.name in (*_WAITS, *_KERNEL_ONLY)
+            cases.append(Case(test.name, (f"/test/{test.name}",), seconds=600, alone=alone))
+    return Group(name, title, image, cases)
 
 
 def hostile() -> Group:
