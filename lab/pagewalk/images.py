@@ -44,6 +44,7 @@ _OPTION = re.compile(r"^(?:# )?(CONFIG_\w+)(?:=(.*)| is not set)$", re.MULTILINE
 _CAUSES = Path(__file__).with_name("linux-2-causes.toml")
 _BAD_ELF = (ELFError, UnicodeDecodeError)
 """What the ELF reader raises for a damaged file."""
+_NAME_VMLINUX = "name the kernel's own ELF file, `vmlinux` in its build folder"
 
 
 @dataclass(frozen=True)
@@ -134,22 +135,26 @@ def _parsed(path: str, data: bytes) -> tuple[ELFFile, list[Section]]:
         return elf, list(elf.iter_sections())
     except _BAD_ELF as error:
         what = "a damaged or cut off" if data.startswith(b"\x7fELF") else "not an"
-        raise BadInput(f"{path} is {what} ELF file: {error}", hint="name the kernel's `vmlinux`") from None
+        raise BadInput(f"{path} is {what} ELF file: {error}", hint=_NAME_VMLINUX) from None
 
 
 def read(path: Path, configuration: Path | None = None) -> Image:
     """The image in that file; BadInput says what else it is. The configuration is a `.config`, or in the image."""
+    if path.is_dir():
+        raise BadInput(f"{path} is a directory", hint=_NAME_VMLINUX)
     data = read_file(path)
     if not data:
-        raise BadInput(f"{path} is empty", hint="name the kernel's `vmlinux`")
+        raise BadInput(f"{path} is empty", hint=_NAME_VMLINUX)
     for magic, name in _COMPRESSED.items():
         if data.startswith(magic):
-            raise BadInput(
-                f"{path} is compressed ({name})", hint="name the kernel's own ELF file, `vmlinux` in its build folder"
-            )
+            raise BadInput(f"{path} is compressed ({name})", hint=_NAME_VMLINUX)
     elf, _ = _parsed(str(path), data)
     if (elf.elfclass, elf.little_endian, elf["e_machine"]) != (32, False, "EM_PPC"):
-        raise BadInput(f"{path} is no kernel for a 32-bit PowerPC: it is for {elf.get_machine_arch()}")
+        order = "little-endian" if elf.little_endian else "big-endian"
+        found = f"a {elf.elfclass}-bit {order} file for {elf.get_machine_arch()}"
+        raise BadInput(f"{path} is no kernel for a big-endian 32-bit PowerPC: it is {found}")
+    if elf["e_type"] != "ET_EXEC":
+        raise BadInput(f"{path} is an ELF file that is not linked to run at fixed addresses", hint=_NAME_VMLINUX)
     text = read_file(configuration, _CONFIG_MOST).decode("utf-8", "replace") if configuration else _embedded(data)
     options = {name: value or "n" for name, value in _OPTION.findall(text)}
     if configuration and not options:

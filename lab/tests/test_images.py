@@ -202,8 +202,27 @@ def test_sysctl_is_for_a_setting_with_an_image_of_ones_own(experiment: Path) -> 
 
 
 def test_a_program_of_this_computer_is_no_kernel() -> None:
-    with pytest.raises(BadInput, match="no kernel for a 32-bit PowerPC"):
+    with pytest.raises(BadInput, match="no kernel for a big-endian 32-bit PowerPC: it is a 64-bit little-endian file"):
         images.read(Path(sys.executable).resolve())
+
+
+def test_another_kind_of_elf_file_is_refused_by_what_it_is(kernel: Path, tmp_path: Path) -> None:
+    def build(*words: str) -> Path:
+        subprocess.run(
+            ["powerpc-linux-gnu-gcc", *words, "-c", "-o", "x.o", kernel.with_name("k.c")], cwd=tmp_path, check=True
+        )
+        return tmp_path / "x.o"
+
+    with pytest.raises(BadInput, match="it is a 32-bit little-endian file for PowerPC"):
+        images.read(build("-mlittle"))
+    with pytest.raises(BadInput, match="is an ELF file that is not linked to run at fixed addresses"):
+        images.read(build())
+
+
+def test_a_folder_is_answered_with_what_to_name(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as error:
+        images.read(tmp_path)
+    assert "is a directory; name the kernel's own ELF file" in error.value.explained
 
 
 @pytest.mark.parametrize(
