@@ -167,6 +167,8 @@ def wrong(image: Image, wanted: Wanted) -> str | None:
     if not f"{image.version}.".startswith(f"{wanted.version.removesuffix('.')}."):
         said = f"says {image.banner!r}" if image.banner else "has no banner of a Linux"
         return f"{image.path} {said}, and the experiment wants {wanted.kernel}"
+    if not image.symbols:
+        return f"{image.path} has no symbols to charge its cycles to causes by: name the vmlinux before it was stripped"
     for option, value in wanted.options.items():
         if image.configuration and (found := image.configuration.get(option, "n")) != value:
             return f"{image.path} is configured with {option}={found}, and the experiment wants {option}={value}"

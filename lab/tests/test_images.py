@@ -14,6 +14,7 @@ import pytest
 from scripted import BenchLab, ScriptedRunner, benchmark
 
 from pagewalk import claims_page, experiments, images, measured, native, own_page, programs, records, systems
+from pagewalk.cli import own_images
 from pagewalk.cli.app import command
 from pagewalk.errors import BadInput
 from pagewalk.paths import home
@@ -266,6 +267,22 @@ def test_an_experiment_says_which_images_it_wants(
     status, said = run(str(experiment), "--image", f"old={kernel}", "--image-config", f"old={tmp_path / 'config'}")
     assert status == 126
     assert "CONFIG_8xx=n, and the experiment wants CONFIG_8xx=y" in said
+
+
+def test_an_experiment_wants_symbols(experiment: Path, kernel: Path, tmp_path: Path) -> None:
+    stripped = tmp_path / "stripped"
+    subprocess.run(["powerpc-linux-gnu-strip", "-o", str(stripped), str(kernel)], check=True)
+    wanted = experiments.load(experiment).images["old"]
+    assert images.wrong(images.read(kernel), wanted) is None
+    assert "has no symbols" in (images.wrong(images.read(stripped), wanted) or "")
+
+
+def test_an_image_must_suit_every_experiment_that_has_its_role(experiment: Path, kernel: Path) -> None:
+    both = [*experiments.find("osdi99-own"), *experiments.find("ols03-own")]
+    with pytest.raises(BadInput, match=r"the image for before of osdi99-own: .* wants an early Linux 2.1 for PReP"):
+        own_images.chosen(both, [f"before={kernel}"], [])
+    mine = experiments.load(experiment)
+    assert list(own_images.chosen([mine], [f"old={kernel}"], [])) == ["old"]
 
 
 def called(cycles: int) -> Callable[[Job], RunResult]:

@@ -34,8 +34,9 @@ def chosen(found: Sequence[Experiment], words: list[str] | None, configurations:
     with options.option("--image"):
         named = images.from_words(words or [], configurations or [], wanted)
     for role, image in named.items():
-        if problem := images.wrong(image, wanted[role]):
-            raise BadInput(f"the image for {role}: {problem}")
+        for experiment in found:
+            if role in experiment.images and (problem := images.wrong(image, experiment.images[role])):
+                raise BadInput(f"the image for {role} of {experiment.name}: {problem}")
         if wanted[role].recorded and not image.configuration:
             say(err, f"{role}: its configuration is not known: --image-config {role}=PATH names its .config")
     return named
