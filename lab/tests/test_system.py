@@ -123,6 +123,21 @@ def test_bad_input_is_refused(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["-m", "ppc604-133", "--protocol", "residual-data"], "reads a device tree, not residual data"),
+        (["-m", "mpc855t-48", "--set", "board.kind=fads"], 'which board.kind = "fads" does not hand over'),
+    ],
+)
+def test_our_kernel_is_handed_a_device_tree_only(
+    environment: dict[str, str], arguments: list[str], complaint: str
+) -> None:
+    done = run(environment, "boot", str(home().kernel), *arguments)
+    assert complaint in done.stderr
+    assert done.returncode == 126, done.stderr
+
+
 def test_what_is_typed_before_the_kernel_is_ready_is_read(
     environment: dict[str, str], programs: Path, tmp_path: Path
 ) -> None:

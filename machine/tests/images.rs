@@ -144,7 +144,7 @@ fn an_old_linux_goes_with_its_board_and_protocol() {
     let prep = "\0Linux version 2.2.14 (x)\0machine\t\t: PReP %s\n\0";
     let early = "\0Linux version 2.1.53 (x)\0machine\t\t: %s (sn %s)\n\0";
     let later = "\0Linux version 2.6.32 (x)\0 8xx SIU  \0fsl,mpc885ads\0";
-    let own = "\0pagewalk,control\0";
+    let own = "\0/isa/pagewalk\0";
     for (text, machine, board, protocol, said) in [
         (e8, "mpc855t-48", "fads", None, Ok("")),
         (

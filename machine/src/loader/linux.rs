@@ -36,8 +36,8 @@ pub(super) enum Kernel {
 const OLD_8XX: &[u8] = b" 8xx SIU ";
 /// The same for PReP machines: the machine's name in /proc/cpuinfo (prep_setup.c of 2.1.79 to 2.6.11, and of 2.1.53).
 const OLD_PREP: [&[u8]; 2] = [b"machine\t\t: PReP %s", b"machine\t\t: %s (sn %s)"];
-/// What the kernel of this project looks for in a device tree.
-const OWN: &str = "pagewalk,control";
+/// The node of a device tree that the kernel of this project looks for.
+const OWN: &str = "/isa/pagewalk";
 
 /// Checks that a Linux was built for this board and core. Any other image is accepted.
 ///
