@@ -60,7 +60,10 @@ def _has_started(machine: _machine.Machine) -> bool:
 
 
 def _reset_early(printed: bytes, words: str) -> str:
-    """Why Linux has reset the board before it started init. What the machine says ends with the log of a silent one."""
+    """Why the run ended before init was ready. What the machine says ends with the log of a silent kernel."""
+    if not words.startswith(_RESET):
+        last = printed.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        return f"init could not prepare the run: {last or words}"
     panic = systems.panic(printed) or systems.panic(words.encode())
     what = "Linux has reset the board before init was ready" if panic is None else f"Linux panicked: {panic}"
     return what + words.removeprefix(_RESET)

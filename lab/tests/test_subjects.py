@@ -312,6 +312,11 @@ def test_a_linux_that_hangs_before_init_ends_early() -> None:
         (_Machine(b"", "power-off 0\nnothing was printed", (65536,)), "power-off", ""),
         (_Machine(b"Linux\n", "power-off 0"), "fatal", "Linux has reset the board before init was ready"),
         (
+            _Machine(b"Linux\ninit: /proc/sys/vm/odd: error 2\n", "power-off 63"),
+            "fatal",
+            "init could not prepare the run: init: /proc/sys/vm/odd: error 2",
+        ),
+        (
             _Machine(b"", "power-off 0\nnothing was printed"),
             "fatal",
             "Linux has reset the board before init was ready\nnothing was printed",

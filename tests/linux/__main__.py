@@ -1,14 +1,16 @@
 """Boots the smallest Linux, runs a program on it, and compares exact counts with those on record (counts.toml).
 
-A second run starts a program from a RAM disk. The kernel is built first if it is not there. `--record` writes
-the counts of this run instead.
+A second run starts a program from a RAM disk, and an experiment is given the kernel as an image. The kernel is built
+first if it is not there. `--record` writes the counts of this run instead.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +25,7 @@ from suite.places import ROOT, USER, Missing, wanted
 
 SUBJECT = "linux-6.1-small"
 MACHINES = ("ppc603-133", "ppc604-133", "ppc750-400")
+EXPERIMENT = Path(__file__).with_name("image.toml")
 RECORD = Path(__file__).with_name("counts.toml")
 _COUNTERS = ("cycles", "instructions", "tlb.instruction.miss", "tlb.data.miss", "cache.instruction.miss")
 
@@ -66,6 +69,21 @@ def run_from_disk(machine: str) -> None:
         raise Missing(f"{SUBJECT} from a RAM disk on {machine}: a seed moves nothing")
 
 
+def run_as_image() -> None:
+    """Runs an experiment whose user names the kernel's image, as with the papers' own kernels. Missing if it fails."""
+    kernel = subjects.find(SUBJECT)[0]
+    folder = kernel.built()
+    assert folder is not None, "it is built"
+    words = [str(ROOT / ".venv" / "bin" / "pagewalk"), "run", str(EXPERIMENT)]
+    for role in ("bats", "nobats"):
+        words += ["--image", f"{role}={folder / subjects.IMAGE}", "--image-config", f"{role}={folder / 'config'}"]
+    with tempfile.TemporaryDirectory() as name:
+        results = {"PAGEWALK_RESULTS": str(Path(name) / "results.duckdb")}
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **results})
+    if done.returncode:
+        raise Missing(f"{EXPERIMENT.name} with {SUBJECT}: status {done.returncode}\n{done.stdout}{done.stderr}")
+
+
 def write(counts: Mapping[str, Mapping[str, int]], record: subjects.Record) -> None:
     """Puts counts on record, with the kernel that they are of."""
     lines = [f"# What a run of hello costs on {SUBJECT}: written by `python -m linux --record`.", ""]
@@ -107,6 +125,7 @@ def main() -> int:
     assert record is not None, "it is built"
     try:
         run_from_disk(MACHINES[0])
+        run_as_image()
         counts = {machine: run(machine) for machine in MACHINES}
         if chosen.record:
             write(counts, record)
