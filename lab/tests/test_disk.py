@@ -15,7 +15,7 @@ from pagewalk.errors import BadInput, NotBuilt, PagewalkError
 from pagewalk.initramfs import Initramfs
 from pagewalk.paths import home
 
-OLD = sorted(path.name for path in (home().build / "user" / "old").iterdir())
+OLD = sorted(path.name for path in (home().build / "user" / "old").iterdir() if path.is_file())
 
 
 def ask(image: bytes, folder: Path, *command: str) -> str:
