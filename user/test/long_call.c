@@ -195,65 +195,6 @@ static void a_long_call_is_interrupted(void)
 	close(out);
 }
 
-/* Record locks: one call or one end of a process drops very many, and others get their turn meanwhile. ------------- */
-
-#define LOCKS 20000
-
-static int hold_locks(const int *to_child, const int *to_parent)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_len = 1 };
-	int fd = (int)MUST(memfd_create("locks", 0));
-	char how;
-
-	for (lock.l_start = 0; lock.l_start < 2 * LOCKS; lock.l_start += 2)
-		MUST(fcntl(fd, F_SETLK, &lock));
-	CHECK_EQUAL(write(to_parent[1], "x", 1), 1);
-	CHECK_EQUAL(read(to_child[0], &how, 1), 1);
-	lock = (struct flock){ .l_type = how == 'u' ? F_UNLCK : F_WRLCK };
-	if (how == 'u' || how == 'l')
-		MUST(fcntl(fd, F_SETLK, &lock));
-	else if (how == 'c')
-		close(fd);
-	return 0;	/* how == 'e': the end drops them */
-}
-
-static void others_run_while_locks_go(void)
-{
-	const struct sched_param first = { .sched_priority = 1 };
-
-	for (const char *how = "ulce"; *how; how++) {
-		const struct timespec little = { 0, 1000000 };
-		int to_child[2], to_parent[2], status;
-		long long longest = 0;
-		pid_t child;
-		char byte;
-
-		MUST(pipe(to_child));
-		MUST(pipe(to_parent));
-		child = (pid_t)MUST(fork());
-		if (child == 0)
-			_exit(hold_locks(to_child, to_parent));
-		CHECK_EQUAL(read(to_parent[0], &byte, 1), 1);
-		MUST(sched_setscheduler(0, SCHED_FIFO, &first));
-		CHECK_EQUAL(write(to_child[1], how, 1), 1);
-		while (MUST(waitpid(child, &status, WNOHANG)) == 0) {
-			long long before = test_now(), took;
-
-			MUST(nanosleep(&little, NULL));
-			took = test_now() - before;
-			longest = took > longest ? took : longest;
-		}
-		CHECK_EQUAL(status, 0);
-		MUST(sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 }));
-		printf("locks, %c: another process waits %lld us\n", *how, longest / 1000);
-		CHECK(!test_is_timed() || longest < TAKEN_NS);
-		for (int i = 0; i < 2; i++) {
-			close(to_child[i]);
-			close(to_parent[i]);
-		}
-	}
-}
-
 /* Listing goes on behind thousands of names. */
 static int list_behind_names(void *argument)
 {
@@ -301,7 +242,6 @@ static void others_run_during_a_listing(void)
 static const struct test_case cases[] = {
 	CASE(a_long_call_is_killed),
 	CASE(a_long_call_is_interrupted),
-	CASE(others_run_while_locks_go),
 	CASE(others_run_during_a_listing),
 };
 

@@ -256,13 +256,4 @@ static const struct test_act acts[] = {
 	{ "RAM disk: read", open_disk, read_disk },
 };
 
-static void others_run_meanwhile(void)
-{
-	wait_check(acts, sizeof(acts) / sizeof(acts[0]));
-}
-
-static const struct test_case cases[] = {
-	CASE(others_run_meanwhile),
-};
-
-TEST_MAIN("preempt_descriptor", cases)
+WAIT_MAIN("preempt_descriptor", acts)

@@ -36,25 +36,47 @@ static void exec_hello(void)
 	execl("/bin/hello", "/bin/hello", NULL);
 }
 
-/* Locks of open file descriptions: the last reference to the file drops them. ------------------------------------- */
+/* Locks. Those of open file descriptions last until the last reference to the file goes. --------------------------- */
 
 #define LOCKS 20000
 
-static int locked_file(void)
+static int locked_file(int command)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_len = 1 };
 	int fd = (int)MUST(memfd_create("locks", 0));
 
 	MUST(ftruncate(fd, PAGE));
 	for (lock.l_start = 0; lock.l_start < 2 * LOCKS; lock.l_start += 2)
-		MUST(fcntl(fd, F_OFD_SETLK, &lock));
+		MUST(fcntl(fd, command, &lock));
 	return fd;
+}
+
+static void lock_as_process(void)
+{
+	one = locked_file(F_SETLK);
+}
+
+static void set_all_locks(short type)
+{
+	struct flock lock = { .l_type = type };
+
+	MUST(fcntl(one, F_SETLK, &lock));
+}
+
+static void unlock_all(void)
+{
+	set_all_locks(F_UNLCK);
+}
+
+static void join_locks(void)
+{
+	set_all_locks(F_WRLCK);
 }
 
 static void lock_in_queue(void)
 {
 	socket_pair(SOCK_STREAM, pair);
-	one = locked_file();
+	one = locked_file(F_OFD_SETLK);
 	CHECK_EQUAL(send_files(pair[0], &one, 1), 1);
 	MUST(close(one));
 }
@@ -68,7 +90,7 @@ static void receive_without_room(void)
 
 static void lock_mapped(void)
 {
-	one = locked_file();
+	one = locked_file(F_OFD_SETLK);
 	mapping = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, one, 0);
 	CHECK(mapping != MAP_FAILED);
 	MUST(close(one));
@@ -197,6 +219,10 @@ static void remove_deep_directory(void)
 }
 
 static const struct test_act acts[] = {
+	{ "process's locks: unlocked", lock_as_process, unlock_all },
+	{ "process's locks: joined", lock_as_process, join_locks },
+	{ "process's locks: close", lock_as_process, close_one },
+	{ "process's locks: the end", lock_as_process, NULL },
 	{ "locks: a closed socket's queue", lock_in_queue, close_pair },
 	{ "locks: a receiver without room", lock_in_queue, receive_without_room },
 	{ "locks: the end, from a queue", lock_in_queue, NULL },
@@ -217,13 +243,4 @@ static const struct test_act acts[] = {
 	{ "directories: close", remove_deep_directory, close_one },
 };
 
-static void others_run_meanwhile(void)
-{
-	wait_check(acts, sizeof(acts) / sizeof(acts[0]));
-}
-
-static const struct test_case cases[] = {
-	CASE(others_run_meanwhile),
-};
-
-TEST_MAIN("preempt_file", cases)
+WAIT_MAIN("preempt_file", acts)

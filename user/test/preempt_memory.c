@@ -286,13 +286,4 @@ static const struct test_act acts[] = {
 	{ "tables: the end", many_tables, NULL },
 };
 
-static void others_run_meanwhile(void)
-{
-	wait_check(acts, sizeof(acts) / sizeof(acts[0]));
-}
-
-static const struct test_case cases[] = {
-	CASE(others_run_meanwhile),
-};
-
-TEST_MAIN("preempt_memory", cases)
+WAIT_MAIN("preempt_memory", acts)

@@ -227,13 +227,4 @@ static const struct test_act acts[] = {
 	{ "timers: SIGCONT", arm_continuing_timers, spin_till_expiry },
 };
 
-static void others_run_meanwhile(void)
-{
-	wait_check(acts, sizeof(acts) / sizeof(acts[0]));
-}
-
-static const struct test_case cases[] = {
-	CASE(others_run_meanwhile),
-};
-
-TEST_MAIN("preempt_signal", cases)
+WAIT_MAIN("preempt_signal", acts)
