@@ -46,8 +46,7 @@ static void panic_end(const struct regs *regs)
 	again = true;
 	console_printf("task %d \"%s\"%s\n", current->pid, current->name,
 		       stack_overflown(current, regs) ? ": kernel stack overflow" : "");
-	if (regs)
-		arch_show_regs(regs);
+	arch_show_regs(regs);
 	arch_show_stack(regs);
 	cpus_stop();
 	power_off(EXIT_PANIC);

@@ -45,6 +45,7 @@ struct spinlock {
 };
 void spin_lock(struct spinlock *lock);
 void spin_unlock(struct spinlock *lock);
+struct spinlock *spinlock_find(const char *name);       /* one that was taken already; NULL: none of this name was */
 
 extern bool kernel_lock_fine;           /* policy kernel.lock */
 
@@ -74,6 +75,8 @@ void cpus_hold(void);
 void cpus_release(void);
 /* A panic: the others print their registers and stop. */
 void cpus_stop(void);
+/* For waits with interrupts off that answer nothing else: whoever is waited for may have panicked. */
+void cpu_stop_if_panic(void);
 
 /* Boot: starts the other processors, if there are any. */
 void smp_init(void);

@@ -64,8 +64,10 @@ static void close_and_wait(void)
 	outside_closed++;
 	arch_memory_barrier();
 	for_each_cpu(cpu)
-		while (cpu != this_cpu() && *(volatile u32 *)&cpu->outside)
+		while (cpu != this_cpu() && *(volatile u32 *)&cpu->outside) {
+			cpu_stop_if_panic();
 			arch_pause();
+		}
 	arch_acquired();
 	times_closed++;
 	ticks_waited += arch_timebase_low() - since;

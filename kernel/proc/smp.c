@@ -132,6 +132,31 @@ void preemption_point_unlocked(void)
 		kernel_lock_pass();
 }
 
+static bool panic_stopping;     /* a panic has begun */
+
+/* Prints what this processor does, and does no more. */
+static void stop_this_cpu(void)
+{
+	struct cpu *cpu = this_cpu();
+	const struct regs *regs = cpu->interrupted;
+
+	if (cpu->stopped)
+		return;
+	console_printf("processor %u: task %d \"%s\"\n", cpu_index(cpu), current->pid, current->name);
+	arch_show_regs(regs);
+	arch_show_stack(regs);
+	arch_memory_barrier();
+	*(volatile bool *)&cpu->stopped = true;
+	for (;;)
+		spin_pause();
+}
+
+void cpu_stop_if_panic(void)
+{
+	if (*(volatile bool *)&panic_stopping && *(volatile u32 *)&this_cpu()->called)
+		stop_this_cpu();
+}
+
 /* The locks below the kernel lock, for locks_show(). */
 static struct spinlock *known_spinlocks[8];
 
@@ -144,14 +169,24 @@ static void lock_note(struct spinlock *lock)
 		}
 }
 
+struct spinlock *spinlock_find(const char *name)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(known_spinlocks) && known_spinlocks[i]; i++)
+		if (strcmp(known_spinlocks[i]->name, name) == 0)
+			return known_spinlocks[i];
+	return NULL;
+}
+
 static inline void lock_take(struct spinlock *lock)
 {
 	if (!arch_exchange_if(&lock->taken, 0, 1)) {
 		u32 since = arch_timebase_low();
 
 		do {
-			while (*(volatile u32 *)&lock->taken)
+			while (*(volatile u32 *)&lock->taken) {
+				cpu_stop_if_panic();
 				spin_pause();
+			}
 		} while (!arch_exchange_if(&lock->taken, 0, 1));
 		lock->contended++;
 		lock->waited += arch_timebase_low() - since;
@@ -190,9 +225,9 @@ static void kernel_lock_checked(void)
 
 static void spin_lock_checked(struct spinlock *lock)
 {
-	lock_take(lock);
 	if (this_cpu()->lock_held)
 		panic("lock order: \"%s\" is taken while \"%s\" is held", lock->name, this_cpu()->lock_held->name);
+	lock_take(lock);
 	this_cpu()->lock_held = lock;
 }
 
@@ -263,26 +298,7 @@ void cpus_call(u32 targets, void (*function)(void *argument), void *argument)
 			spin_pause();
 }
 
-static bool panic_stopping;     /* a panic has begun */
 static volatile u32 holds_open; /* calls of cpus_hold() that no cpus_release() has ended */
-
-/* Prints what this processor does, and does no more. */
-static void stop_this_cpu(void)
-{
-	struct cpu *cpu = this_cpu();
-	const struct regs *regs = cpu->interrupted;
-
-	if (cpu->stopped)
-		return;
-	console_printf("processor %u: task %d \"%s\"\n", cpu_index(cpu), current->pid, current->name);
-	if (regs)
-		arch_show_regs(regs);
-	arch_show_stack(regs);
-	arch_memory_barrier();
-	*(volatile bool *)&cpu->stopped = true;
-	for (;;)
-		spin_pause();
-}
 
 void cpus_answer(void)
 {

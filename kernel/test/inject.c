@@ -1,6 +1,7 @@
 /*
  * Faults for the invariant checker to find. "<fault> <address>" written to /proc/check breaks one invariant in the
- * writer's address space. The checker must be on, or the fault would cause damage unnoticed.
+ * writer's address space, or the order of locks (smp.h). The checker must be on, or the fault would cause damage
+ * unnoticed.
  */
 #include <arch.h>
 #include <check.h>
@@ -10,7 +11,9 @@
 #include <lib.h>
 #include <mm.h>
 #include <mmu.h>
+#include <outside.h>
 #include <pagetable.h>
+#include <smp.h>
 #include <task.h>
 #include <uaccess.h>
 
@@ -77,6 +80,64 @@ static void overflow_stack(const struct target *t)
 		panic("check: the page after the target is there");
 }
 
+static struct spinlock one_lock = { .name = "one" }, two_lock = { .name = "two" };
+
+static void take_two(const struct target *t)
+{
+	(void)t;
+	spin_lock(&one_lock);
+	spin_lock(&two_lock);
+}
+
+static void take_twice(const struct target *t)
+{
+	(void)t;
+	spin_lock(&one_lock);
+	spin_lock(&one_lock);
+}
+
+/* Other processors that allocate or free a frame wait for this lock then. */
+static void take_after_frames(const struct target *t)
+{
+	struct spinlock *frames_lock = spinlock_find("frames");
+
+	(void)t;
+	if (!frames_lock)
+		return;
+	spin_lock(frames_lock);
+	spin_lock(&one_lock);
+}
+
+/* System calls hold the kernel lock. */
+static void take_kernel_twice(const struct target *t)
+{
+	(void)t;
+	kernel_lock();
+}
+
+static void take_kernel_last(const struct target *t)
+{
+	(void)t;
+	kernel_unlock();
+	spin_lock(&one_lock);
+	kernel_lock();
+}
+
+static void take_kernel_outside(const struct target *t)
+{
+	(void)t;
+	kernel_unlock();
+	if (outside_enter())
+		kernel_lock();
+}
+
+static void close_last(const struct target *t)
+{
+	(void)t;
+	spin_lock(&one_lock);
+	outside_close();
+}
+
 /* The backend makes the faults of other names. */
 static const struct {
 	const char *name;
@@ -84,6 +145,13 @@ static const struct {
 } fault_kinds[] = {
 	{ "tree", make_writable }, { "mapped", count_mapping }, { "resident", count_page }, { "areas", count_area },
 	{ "freed", free_frame },   { "room", change_room },     { "stack", overflow_stack },
+	{ "lock-two", take_two },
+	{ "lock-twice", take_twice },
+	{ "lock-frames", take_after_frames },
+	{ "lock-kernel-twice", take_kernel_twice },
+	{ "lock-kernel-last", take_kernel_last },
+	{ "lock-kernel-outside", take_kernel_outside },
+	{ "lock-close-last", close_last },
 };
 
 static int find_target(vaddr_t address, struct target *out)

@@ -1,9 +1,11 @@
 """Makes faults on purpose (/proc/check). The kernel's invariant checker must find each fault when an operation touches
-the page, if the fault is visible there, and also in a complete check.
+the page, if the fault is visible there, and also in a complete check. Another order of locks must panic with the names
+of both locks, and with the registers of all processors.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +20,21 @@ MACHINES["mpc855t-48"] = ""
 # What an MPC8xx cannot show: it has no hash table, and no BATs that keep the faulty entry in the TLB for a later check.
 NOT_ON_8XX = (("hpte", "here"), ("hpte", "later"), ("hpte-twice", "here"), ("tlb", "later"))
 
-# A panic with the kernel lock held: the registers of the other processors follow.
-SEVERAL = ("ppc604-185x2", "ppc750-400x2")
-OTHER_STOPPED = ': task 0 "idle"\nnip '
+# Wrong orders of locks, with the lock asked for and the lock held. Each panic comes with a lock held, and with other
+# processors that run programs, wait for the kernel lock, or wait for the lock "frames".
+ORDERS = {
+    "lock-two": ("two", "one"),
+    "lock-twice": ("one", "one"),
+    "lock-frames": ("one", "frames"),
+    "lock-kernel-twice": ("kernel", "kernel"),
+    "lock-kernel-last": ("kernel", "one"),
+    "lock-kernel-outside": ("kernel", "outside"),
+    "lock-close-last": ("outside", "one"),
+}
+# The machines with several processors, by their number.
+SEVERAL = {"ppc750-400x2": 2, "ppc604-200x4": 4}
+
+REGISTERS = re.compile(r'^(?:processor \d+: )?task \d+ "\w+".*\nnip [0-9a-f]{8} ', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,15 @@ FAULTS = (
 )
 
 
+def _verb(name: str) -> str:
+    return "closed" if name == "lock-close-last" else "taken"
+
+
+def _all_shown(console: str, processors: int) -> bool:
+    """Whether a panic shows the task and the registers of each processor."""
+    return len(REGISTERS.findall(console)) == processors and "does not answer" not in console
+
+
 def check() -> int:
     """The number of faults that the checker did not find or named wrongly."""
     rows = [
@@ -57,7 +80,11 @@ def check() -> int:
         for when, report in (("here", fault.here), ("later", fault.later))
         if report and not (machine.startswith("mpc8") and (fault.name, when) in NOT_ON_8XX)
     ]
-    rows += [(machine, FAULTS[0].name, "here", OTHER_STOPPED) for machine in SEVERAL]
+    rows += [
+        (machine, name, "busy", f'lock order: "{asked}" is {_verb(name)} while "{held}" is held')
+        for machine in SEVERAL
+        for name, (asked, held) in ORDERS.items()
+    ]
     failed = 0
     with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
         file.write(packed({"bin/checker": "checker"}))
@@ -66,13 +93,13 @@ def check() -> int:
             lambda row: boot(
                 row[0],
                 Path(file.name),
-                f"quiet check=on {MACHINES.get(row[0], '')} -- /bin/checker {row[1]} {row[2]}",
+                f"quiet check=on {MACHINES.get(row[0], 'kernel.lock=fine')} -- /bin/checker {row[1]} {row[2]}",
                 (),
             ),
             rows,
         )
     for (machine, fault, when, report), done in zip(rows, boots, strict=True):
-        if done.status != PANIC or report not in done.console:
+        if done.status != PANIC or report not in done.console or not _all_shown(done.console, SEVERAL.get(machine, 1)):
             failed += 1
             print(f"checker: {machine}: {fault} {when}: exit status {done.status}\n{done.console[-1500:]}")
     print(f"checker: {len(rows) - failed} of {len(rows)} faults found")

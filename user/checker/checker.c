@@ -1,15 +1,19 @@
 /* checker: makes a fault that the kernel's invariant checker (check=on) must find.
  *
- *   checker <fault> here|later
+ *   checker <fault> here|later|busy
  *
  * Makes the fault in a page of its own (/proc/check). `here`: then does one harmless operation on that page. `later`:
- * then does operations on another page. The kernel must panic; if it does not, this program reports that. */
+ * then does operations on another page. `busy`: as `here`, while other processors run programs, wait for the kernel,
+ * and have page faults. The kernel must panic; if it does not, this program reports that. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define PAGE 4096u
@@ -28,6 +32,51 @@ static void make_fault(const char *name, const void *where)
 	close(fd);
 }
 
+static void calculate(void)
+{
+	for (;;)
+		__asm__ volatile("");
+}
+
+static void call(void)
+{
+	for (;;)
+		getppid();
+}
+
+static void miss(void)
+{
+	enum { PAGES = 16 };
+	char *pages = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (;;) {
+		for (unsigned i = 0; i < PAGES; i++)
+			*(volatile char *)(pages + i * PAGE) = 1;
+		madvise(pages, PAGES * PAGE, MADV_DONTNEED);
+	}
+}
+
+/* A child for each processor but the first, which stays with the caller; returns when each has begun. */
+static void keep_busy(void)
+{
+	static void (*const works[])(void) = { calculate, call, miss };
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	for (long number = 0; number < processors; number++) {
+		cpu_set_t set;
+
+		CPU_ZERO(&set);
+		CPU_SET(number, &set);
+		if (number && fork() != 0)
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sched_setaffinity(0, sizeof(set), &set);
+		if (number)
+			works[(number - 1) % 3]();
+	}
+	usleep(30000);
+}
+
 int main(int argc, char **argv)
 {
 	/* Areas of one page each, with gaps that keep them from being joined. */
@@ -36,7 +85,7 @@ int main(int argc, char **argv)
 	int rights = PROT_READ | PROT_WRITE;
 
 	if (argc != 3 || pages == MAP_FAILED || munmap(pages + PAGE, PAGE) < 0) {
-		fprintf(stderr, "usage: checker <fault> here|later\n");
+		fprintf(stderr, "usage: checker <fault> here|later|busy\n");
 		return 2;
 	}
 	*(volatile char *)page = 1;
@@ -44,8 +93,10 @@ int main(int argc, char **argv)
 		rights = PROT_READ;
 		mprotect(page, PAGE, rights);
 	}
+	if (strcmp(argv[2], "busy") == 0)
+		keep_busy();
 	make_fault(argv[1], page);
-	if (strcmp(argv[2], "here") == 0)
+	if (strcmp(argv[2], "later") != 0)
 		mprotect(page, PAGE, rights);
 	else
 		for (unsigned i = 0; i < OPERATIONS; i++) {

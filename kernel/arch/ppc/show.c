@@ -3,8 +3,23 @@
 #include <lib.h>
 #include <task.h>
 
+/* This processor's own, as the caller of arch_show_regs() has them. */
+static void regs_here(struct regs *regs, vaddr_t caller)
+{
+	*regs = (struct regs) { .nip = caller, .link = caller };
+	__asm__ volatile("stmw 0, 0(%2)\n\tmfctr %0\n\tmfxer %1" : "=&r"(regs->ctr), "=&r"(regs->xer)
+			 : "b"(regs->gpr) : "memory");
+	__asm__ volatile("mfcr %0\n\tmfmsr %1" : "=&r"(regs->ccr), "=&r"(regs->msr));
+}
+
 void arch_show_regs(const struct regs *regs)
 {
+	struct regs here;
+
+	if (!regs) {
+		regs_here(&here, (vaddr_t)__builtin_return_address(0));
+		regs = &here;
+	}
 	console_printf("nip %08x msr %08x lr %08x ctr %08x xer %08x cr %08x trap %x dar %08x dsisr %08x\n", regs->nip,
 		       regs->msr, regs->link, regs->ctr, regs->xer, regs->ccr, regs->trap, regs->dar, regs->dsisr);
 	for (int i = 0; i < 32; i += 8) {
