@@ -94,7 +94,7 @@ impl Machine {
             memory, registers, ..
         } = &mut self.processors[self.current];
         let Some(l2) = &memory.uncore.l2 else { return };
-        if !own {
+        if !own || !l2.is_back_side() {
             return;
         }
         let size = (l2.cache.geometry().size >> 17)

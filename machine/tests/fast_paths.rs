@@ -130,11 +130,14 @@ fn bare_metal_programs_count_the_same_without_fast_paths() {
 /// Shapes that stress the shortcuts' indices: one way, many ways, few entries.
 #[test]
 fn other_geometries_count_the_same_without_fast_paths() {
-    let shapes: [&[&str]; 4] = [
+    const IN_LINE: &str = "cache.l2={ place = \"in-line\", size = 1024, ways = 2, line = 32, replacement = \"lru\", \
+                           first-beat = 9, next-beat = 3, miss = 7 }";
+    let shapes: [&[&str]; 5] = [
         &["cache.data.ways=1", "cache.instruction.ways=1"],
         &["tlb.data.entries=4", "tlb.instruction.entries=4"],
         &["tlb.data.entries=8", "tlb.data.ways=8"],
         &["cache.data.size=1024", "cache.instruction.size=1024"],
+        &[IN_LINE, "cache.data.size=2048"],
     ];
     for guest in GUESTS {
         let program = Program::new(guest.source);

@@ -65,6 +65,7 @@ fn every_shipped_machine_is_accepted() {
             "ppc604-185x2",
             "ppc604-200",
             "ppc604-200x4",
+            "ppc604-200x4-l2",
             "ppc750-400",
             "ppc750-400x2"
         ]

@@ -49,17 +49,12 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
         "the core has no target cache",
     ),
     (
-        &["ppc750-400x2"],
-        "cache.l2.place",
-        "several processors share their L2, so that it must be look-aside: ppc604-133-l2 shows it",
-    ),
-    (
-        &["ppc750-400"],
+        &["ppc750-400", "ppc604-200x4-l2"],
         "cache.l2.place",
         "a look-aside cache has no cache.l2.miss, and a setting takes no key away: ppc604-133-l2 shows it",
     ),
     (
-        &["ppc750-400", "ppc604-133-l2"],
+        &["ppc750-400", "ppc604-133-l2", "ppc604-200x4-l2"],
         "cache.l2.replacement",
         "with one or two ways pseudo-LRU is LRU",
     ),

@@ -2,14 +2,17 @@
 
 mod support;
 
+#[path = "processors/private_l2.rs"]
+mod private_l2;
+
 use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::session::Session;
 use support::{Program, machine_file};
 
 const OPENPIC: &str = "board.interrupt-controller=openpic";
-/// Machines whose caches have the states MESI and MEI.
-const MACHINES: [&str; 2] = ["ppc604-185", "ppc603-133"];
+/// Machines whose caches have the states MESI and MEI, and one whose processors have an L2 each.
+const MACHINES: [&str; 3] = ["ppc604-185", "ppc603-133", "ppc604-200x4-l2"];
 const CYCLES: Limits = Limits {
     cycles: 20_000_000,
     instructions: u64::MAX,
@@ -213,6 +216,7 @@ fn the_machines_with_several_processors_start_them() {
     for (machine, processors) in [
         ("ppc604-185x2", 2),
         ("ppc604-200x4", 4),
+        ("ppc604-200x4-l2", 4),
         ("ppc750-400x2", 2),
     ] {
         let program = program(processors, LOCKED, "");
@@ -738,7 +742,16 @@ fn combinations_that_no_machine_has_are_refused() {
         ("ppc604-185", &["processors=9"][..], "1 to 8"),
         ("ppc604-185", &["processors=2"][..], "openpic"),
         ("ppc604-185", &["lead=0"][..], "lead"),
-        ("ppc750-400", &["processors=2", OPENPIC][..], "back-side L2"),
+        (
+            "ppc604-200x4-l2",
+            &["cache.l2.place=back-side"][..],
+            "allowed are \"in-line\" (each its own) and \"look-aside\" (one for all)",
+        ),
+        (
+            "ppc604-133-l2",
+            &["cache.l2.place=in-line"][..],
+            "is \"in-line\": add cache.l2.miss",
+        ),
         ("mpc855t-48", &["processors=2"][..], "does not snoop"),
         ("ppc750-400", &["tlb.broadcast=true"][..], "tlb.broadcast"),
         ("ppc603-133", &["tlb.broadcast=true"][..], "tlb.broadcast"),

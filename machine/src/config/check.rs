@@ -207,10 +207,14 @@ fn processors(checker: &mut Checker, config: &MachineConfig) {
         );
     }
     let back_side = |l2: &L2Config| l2.place == L2Place::BackSide;
-    if config.cache.l2.as_ref().is_some_and(back_side) {
+    if config.cache.l2.as_ref().is_some_and(back_side) && !kind.core().registers.l2_and_thermal {
         checker.fail(
-            "processors",
-            format!("is {number}: the machine has one back-side L2; remove [cache.l2]"),
+            "cache.l2.place",
+            format!(
+                "is \"back-side\", and processors is {number}: core.kind \"{}\" has no register that enables it; \
+                 allowed are \"in-line\" (each its own) and \"look-aside\" (one for all)",
+                kind.name()
+            ),
         );
     }
 }
@@ -339,12 +343,16 @@ fn l2_cache(checker: &mut Checker, l2: &L2Config, l1_line: u32) {
     checker.range("cache.l2.first-beat", l2.first_beat.into(), 1, 1000);
     checker.range("cache.l2.next-beat", l2.next_beat.into(), 0, 1000);
     match (l2.place, l2.miss) {
-        (L2Place::BackSide, Some(miss)) => {
+        (L2Place::BackSide | L2Place::InLine, Some(miss)) => {
             checker.range("cache.l2.miss", miss.into(), 0, 1000);
         }
         (L2Place::BackSide, None) => checker.fail(
             "cache.l2.place",
             "is \"back-side\": add cache.l2.miss, the core cycles from a level-one miss to the bus request",
+        ),
+        (L2Place::InLine, None) => checker.fail(
+            "cache.l2.place",
+            "is \"in-line\": add cache.l2.miss, the core cycles from a level-one miss to the bus request",
         ),
         (L2Place::LookAside, Some(_)) => checker.fail(
             "cache.l2.miss",

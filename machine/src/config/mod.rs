@@ -236,6 +236,8 @@ impl CacheConfig {
 pub enum L2Place {
     /// On a bus of its own. The core looks there before it uses the processor bus. Times in core cycles.
     BackSide,
+    /// Between the processor's own bus and that of all processors. Times in core cycles.
+    InLine,
     /// On the processor bus, beside the memory, which answers if this cache misses. Times in bus clocks.
     LookAside,
 }
@@ -244,7 +246,7 @@ pub enum L2Place {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct L2Config {
-    /// On a bus of its own, or on the processor bus beside the memory.
+    /// On a bus of its own, between two buses, or on the processor bus beside the memory.
     pub place: L2Place,
     /// Bytes in all.
     pub size: u32,
@@ -254,11 +256,11 @@ pub struct L2Config {
     pub line: u32,
     /// How the line to replace is chosen.
     pub replacement: Replacement,
-    /// To the first beat of a hit: from the level-one miss (back-side), or from the address tenure (look-aside).
+    /// To the first beat of a hit: from the address tenure (look-aside), or from the level-one miss.
     pub first_beat: u32,
     /// Each further beat of a line that hits.
     pub next_beat: u32,
-    /// Back-side: from a level-one miss to the bus request when this cache misses too.
+    /// Back-side and in-line: from a level-one miss to the bus request when this cache misses too.
     pub miss: Option<u32>,
 }
 

@@ -46,7 +46,7 @@ pub(super) fn processors(
         let held = std::mem::take(&mut processor.memory.uncore);
         uncore = held.release().ok_or("a new processor holds the uncore")?;
         if config.processors > 1 {
-            uncore.peers.extend(processor.memory.empty_peer());
+            uncore.join(number, &processor.memory);
         }
         processors.push(processor);
     }

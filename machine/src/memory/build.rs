@@ -34,6 +34,11 @@ impl Uncore {
                         miss: l2.miss.unwrap_or_default(),
                         beat: l2.next_beat,
                     },
+                    L2Place::InLine => L2Timing::InLine {
+                        hit: l2.first_beat,
+                        miss: l2.miss.unwrap_or_default(),
+                        beat: l2.next_beat,
+                    },
                     L2Place::LookAside => L2Timing::LookAside {
                         first: l2.first_beat,
                         next: l2.next_beat,

@@ -45,7 +45,7 @@ pub const DIRTY: u32 = 2;
 pub const ARRIVING: u32 = 4;
 /// An observer must see every use. The bit has the same effect on an engine.
 const WATCHED: u32 = 8;
-/// Another processor may have the line too: a store must tell it. Only D-caches have such lines, and only I-caches
+/// Another processor may have the line too: a store must tell it. Only D-caches and L2s have such lines, only I-caches
 /// watched ones, so that both use one bit.
 pub const SHARED: u32 = WATCHED;
 /// The line is in the cache whether or not these are set. Lines are long enough that these are no bits of an address.
@@ -60,12 +60,24 @@ pub struct Evicted {
     pub dirty: bool,
 }
 
-/// How a cache that snoops held a line before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a cache holds a line, or held it before a snoop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Had {
     Not,
-    Unmodified,
+    Shared,
+    Exclusive,
     Modified,
+}
+
+impl Had {
+    fn of(tag: u32) -> Self {
+        match tag {
+            _ if tag & VALID == 0 => Had::Not,
+            _ if tag & DIRTY != 0 => Had::Modified,
+            _ if tag & SHARED != 0 => Had::Shared,
+            _ => Had::Exclusive,
+        }
+    }
 }
 
 /// A cache's tags and states.
@@ -223,10 +235,20 @@ impl Cache {
         };
         let old = std::mem::replace(&mut self.tags[index], 0);
         self.tags[index] = state(old);
-        if old & DIRTY == 0 {
-            Had::Unmodified
-        } else {
-            Had::Modified
+        Had::of(old)
+    }
+
+    /// How it holds the line of `pa`, which [`SHARED`] belongs to.
+    #[must_use]
+    pub fn held(&self, pa: u32) -> Had {
+        let index = self.find(pa);
+        index.map_or(Had::Not, |index| Had::of(self.tags[index]))
+    }
+
+    /// No other processor has the line of `pa`, if it is here.
+    pub fn own(&mut self, pa: u32) {
+        if let Some(index) = self.find(pa) {
+            self.tags[index] &= !SHARED;
         }
     }
 

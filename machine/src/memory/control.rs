@@ -3,6 +3,7 @@
 use super::arrivals::Arrival;
 use super::attribute;
 use super::broadcast::Transaction;
+use super::cache::Had;
 use super::coherence::{Notice, Seen};
 use super::hierarchy::{CacheInhibited, Memory, Side};
 use super::touch::Touched;
@@ -44,11 +45,18 @@ impl Memory {
             }
         } else {
             account.add(Event::DataCacheEstablish, 1);
-            if attributes & attribute::COHERENT != 0 {
-                self.seen(Seen::Kill, pa, now, account.cause, account);
+            let killed = if self.owned_by_in_line_l2(pa) {
+                0
+            } else {
+                if attributes & attribute::COHERENT != 0 {
+                    self.seen(Seen::Kill, pa, now, account.cause, account);
+                }
+                // The line is the core's own from when no other has it: a kill, which is posted.
+                self.told(Transaction::DataBlock, attributes, now, account)
+            };
+            if self.private_l2 {
+                self.include(pa, now + killed, account.cause, account);
             }
-            // The line is the core's own from when no other has it: a kill, which is posted.
-            let killed = self.told(Transaction::DataBlock, attributes, now, account);
             killed + self.install(Side::Data, pa, true, now + killed, account.cause, account)
         };
         account.add(Event::MemoryStall, stall);
@@ -152,6 +160,9 @@ impl Memory {
         if no_op || self.data.access(pa, false) || self.touches.has(line) || self.elsewhere(pa) {
             return 0;
         }
+        if self.second(pa) == Had::Shared {
+            return 0;
+        }
         self.settle(now, account);
         if self.data.access(pa, false) {
             return 0;
@@ -171,7 +182,13 @@ impl Memory {
         }
         let cause = account.cause;
         self.data_miss(pa, cause, account);
-        let delivery = self.request(pa, free, cause, account);
+        let delivery = if self.private_l2 {
+            // No other processor has the line.
+            let (delivery, _) = self.request_private(pa, (false, false), free, cause, account);
+            delivery
+        } else {
+            self.request(pa, free, cause, account)
+        };
         let arrival = Arrival::new(pa, delivery, &self.data);
         self.touches.add(Touched { arrival, cause });
         account.add(Event::MemoryStall, free - now);

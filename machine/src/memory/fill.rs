@@ -21,15 +21,15 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        if global && self.timing.several {
+        if (global && self.timing.several) || self.private_l2 {
             return self.fill_seen((side, dirty), pa, forward, now, cause, account);
         }
         let kind = (side, dirty, forward);
         self.fill_from(now, kind, pa, now, cause, account)
     }
 
-    /// [`Memory::fill`] by a transaction that the other processors see. A function of its own, because it
-    /// would slow down machines with one processor.
+    /// [`Memory::fill`] by a transaction that the other processors see, or through an L2 of the processor's own. A
+    /// function of its own, because it would slow down machines with one processor.
     #[inline(never)]
     pub(super) fn fill_seen(
         &mut self,
@@ -40,6 +40,15 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
+        if self.private_l2 {
+            let (delivery, shared) = self.request_private(pa, (dirty, true), now, cause, account);
+            let kind = (side, dirty, forward);
+            let served = self.fill_by(delivery, kind, pa, now, cause, account);
+            if shared && matches!(side, Side::Data) {
+                self.data.mark_shared(pa);
+            }
+            return served;
+        }
         let what = if dirty { Seen::Own } else { Seen::Read };
         let (from, shared) = self.seen(what, pa, now, cause, account);
         let served = self.fill_from(from, (side, dirty, forward), pa, now, cause, account);
@@ -61,6 +70,20 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         let delivery = self.request(pa, from, cause, account);
+        self.fill_by(delivery, (side, dirty, forward), pa, now, cause, account)
+    }
+
+    /// Gives a line that comes by `delivery` its place in an L1; returns the cycle at which the access is served.
+    #[inline(always)]
+    fn fill_by(
+        &mut self,
+        delivery: Delivery,
+        (side, dirty, forward): (Side, bool, Forward),
+        pa: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
         let arrival = Arrival::new(pa, delivery, self.side(side).0);
         self.install(side, pa, dirty, arrival.complete(), cause, account);
         self.set_out(side, arrival, pa, (forward, dirty), now)
@@ -181,7 +204,11 @@ impl Memory {
     ) -> u64 {
         account.add_as(Event::DataCacheWriteback, cause, 1);
         let line = self.data.geometry().line;
-        let done = self.uncore.write_line(pa, line, now, cause, account);
+        let done = if self.private_l2 {
+            self.cast_out(pa, now, cause, account)
+        } else {
+            self.uncore.write_line(pa, line, now, cause, account)
+        };
         self.posted_write_back(now, done)
     }
 

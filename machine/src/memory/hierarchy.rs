@@ -9,7 +9,7 @@
 use super::arrivals::Arrivals;
 use super::attribute;
 use super::broadcast::Broadcast;
-use super::cache::{ARRIVING, Cache, CacheGeometry, SHARED};
+use super::cache::{ARRIVING, Cache, CacheGeometry, Had, SHARED};
 use super::coherence::Seen;
 use super::l2::L2;
 use super::posted::{POSTED_MAX, PostedWrites};
@@ -82,6 +82,8 @@ pub struct Memory {
     /// L1 data cache.
     pub data: Cache,
     pub(super) timing: MemoryTiming,
+    /// The L2 is the processor's own, and has to be coherent with others.
+    pub(super) private_l2: bool,
     pub(super) instruction_arrivals: Arrivals,
     pub(super) data_arrivals: Arrivals,
     pub(super) stores: PostedWrites,
@@ -125,6 +127,7 @@ impl Memory {
             return Err("all caches must have the same line size".to_string());
         }
         Ok(Self {
+            private_l2: uncore.l2_is_private(timing.several),
             uncore: Held::new(uncore),
             number: 0,
             instruction: Cache::new(instruction)?,
@@ -147,6 +150,7 @@ impl Memory {
         self.instruction.fits(&fresh.instruction, ram)
             && self.data.fits(&fresh.data, ram)
             && self.timing == fresh.timing
+            && self.private_l2 == fresh.private_l2
             && self.stores.fits()
             && self.write_backs.fits()
             && self.touches.fits(ram)
@@ -526,7 +530,7 @@ impl Memory {
     ) {
         if attributes & attribute::INHIBITED != 0
             && self.data.enabled()
-            && self.data.find(pa).is_some()
+            && (self.data.find(pa).is_some() || self.second(pa) != Had::Not)
         {
             self.flush_line(pa, now, true, cause, account);
         }

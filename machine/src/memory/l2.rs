@@ -1,10 +1,11 @@
 //! A second-level cache for instructions and data. Its lines have the size of the L1s' lines.
 //!
 //! It works as the 750's does: every L1 fill and every L1 write-back allocates a line in it, and it holds modified
-//! lines itself. It is not inclusive: a line may leave the L2 and stay in an L1.
+//! lines itself. It is not inclusive: a line may leave the L2 and stay in an L1. Only an in-line L2 includes the
+//! D-cache. What an L2 of a processor's own does when it has to be coherent is in [`super::private`].
 
 use super::bus::{Bus, Delivery};
-use super::cache::{Cache, CacheGeometry};
+use super::cache::{Cache, CacheGeometry, Evicted};
 use crate::observe::{Account, Array, Cause, Event};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,16 @@ pub enum L2Timing {
         /// Core cycles from the L1 miss to the critical double word.
         hit: u32,
         /// Core cycles from the L1 miss to the bus request when the L2 misses too.
+        miss: u32,
+        /// Core cycles between further beats.
+        beat: u32,
+    },
+    /// Between its processor's bus and that of the system, with a controller of its own (604; Bus Interface for 32-Bit
+    /// Microprocessors, appendix D). The latencies are as on a back side.
+    InLine {
+        /// Core cycles from the L1 miss to the critical double word.
+        hit: u32,
+        /// Core cycles from the L1 miss to the request on the system's bus.
         miss: u32,
         /// Core cycles between further beats.
         beat: u32,
@@ -52,18 +63,23 @@ pub mod l2cr {
 
 impl L2 {
     /// True if it is behind a processor, which controls it by L2CR.
-    pub(super) fn is_back_side(&self) -> bool {
+    pub(crate) fn is_back_side(&self) -> bool {
         matches!(self.timing, L2Timing::Backside { .. })
     }
 
-    /// Makes an empty L2 in its state after reset. A back-side L2 is off until L2CR enables it (750 UM 9.1.3); a
-    /// look-aside L2 is on.
+    /// True if what the D-cache holds, this L2 holds too.
+    pub(super) fn is_inclusive(&self) -> bool {
+        matches!(self.timing, L2Timing::InLine { .. })
+    }
+
+    /// Makes an empty L2 in its state after reset. A back-side L2 is off until L2CR enables it (750 UM 9.1.3); the
+    /// others are on.
     ///
     /// # Errors
     /// When the geometry is not valid; see [`CacheGeometry::check`].
     pub fn new(geometry: CacheGeometry, timing: L2Timing) -> Result<Self, String> {
         let mut cache = Cache::new(geometry)?;
-        cache.set_enabled(matches!(timing, L2Timing::LookAside { .. }));
+        cache.set_enabled(!matches!(timing, L2Timing::Backside { .. }));
         Ok(Self {
             cache,
             timing,
@@ -79,6 +95,12 @@ impl L2 {
             && self.filled.1 < crate::config::LATEST
     }
 
+    /// Its state after a hard reset.
+    pub(super) fn reset(&mut self) {
+        self.cache.invalidate_all();
+        self.cache.set_enabled(!self.is_back_side());
+    }
+
     /// Reads a line for an L1 that missed at cycle `now`.
     pub fn read_line(
         &mut self,
@@ -88,11 +110,36 @@ impl L2 {
         cause: Cause,
         account: &mut Account,
     ) -> Delivery {
+        if let Some(delivery) = self.hit(pa, now, bus, cause, account) {
+            return delivery;
+        }
+        let delivery = self.fetch(pa, now + self.look_up(), bus, account);
+        self.allocate(pa, false, delivery.complete(), bus, cause, account);
+        delivery
+    }
+
+    /// Core cycles by which the look-up delays the bus request of a line that is not there.
+    pub(super) fn look_up(&self) -> u64 {
+        match self.timing {
+            L2Timing::Backside { miss, .. } | L2Timing::InLine { miss, .. } => miss.into(),
+            L2Timing::LookAside { .. } => 0,
+        }
+    }
+
+    /// The look-up for an L1 that missed at cycle `now`. `None`: the line is not there.
+    pub(super) fn hit(
+        &mut self,
+        pa: u32,
+        now: u64,
+        bus: &mut Bus,
+        cause: Cause,
+        account: &mut Account,
+    ) -> Option<Delivery> {
         let line = self.cache.geometry().line;
         account.add_as(Event::L2Access, cause, 1);
         if self.cache.access(pa, false) {
-            return match self.timing {
-                L2Timing::Backside { hit, beat, .. } => {
+            return Some(match self.timing {
+                L2Timing::Backside { hit, beat, .. } | L2Timing::InLine { hit, beat, .. } => {
                     let (filled, at) = self.filled;
                     let now = if filled == self.cache.line_address(pa) {
                         now.max(at)
@@ -104,20 +151,25 @@ impl L2 {
                 L2Timing::LookAside { first, next } => {
                     bus.read_burst(now, line, first, next, account)
                 }
-            };
+            });
         }
         account.add_as(Event::L2Miss, cause, 1);
         account
             .pollution
             .line_missed(&mut account.counters, Array::L2, pa, cause);
-        let request = match self.timing {
-            L2Timing::Backside { miss, .. } => now + u64::from(miss),
-            L2Timing::LookAside { .. } => now,
-        };
-        let delivery = bus.read_line(request, line, account);
-        let complete = delivery.complete();
-        self.allocate(pa, false, complete, bus, cause, account);
-        self.filled = (self.cache.line_address(pa), complete);
+        None
+    }
+
+    /// Reads a line that is not there from memory; it has no place here yet.
+    pub(super) fn fetch(
+        &mut self,
+        pa: u32,
+        request: u64,
+        bus: &mut Bus,
+        account: &mut Account,
+    ) -> Delivery {
+        let delivery = bus.read_line(request, self.cache.geometry().line, account);
+        self.filled = (self.cache.line_address(pa), delivery.complete());
         delivery
     }
 
@@ -147,13 +199,25 @@ impl L2 {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        if let Some(out) = self.cache.fill(pa, dirty) {
-            account.pollution.line_evicted(Array::L2, out.pa, cause);
-            if out.dirty {
+        match self.place(pa, dirty, cause, account) {
+            Some(out) if out.dirty => {
                 account.add_as(Event::L2Writeback, cause, 1);
-                return bus.write_line(now, self.cache.geometry().line, account);
+                bus.write_line(now, self.cache.geometry().line, account)
             }
+            _ => now,
         }
-        now
+    }
+
+    /// Gives a line a place; returns the line that had it.
+    pub(super) fn place(
+        &mut self,
+        pa: u32,
+        dirty: bool,
+        cause: Cause,
+        account: &mut Account,
+    ) -> Option<Evicted> {
+        let out = self.cache.fill(pa, dirty)?;
+        account.pollution.line_evicted(Array::L2, out.pa, cause);
+        Some(out)
     }
 }

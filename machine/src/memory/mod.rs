@@ -18,6 +18,7 @@ mod fill;
 pub mod hierarchy;
 pub mod l2;
 mod posted;
+mod private;
 pub mod ram;
 pub mod touch;
 mod uncore;

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 
 use super::l2::{L2, l2cr};
-use super::{Bus, BusTiming, CacheGeometry, Delivery, L2Timing, Notice, Peer, Ram};
+use super::{Bus, BusTiming, CacheGeometry, Delivery, L2Timing, Memory, Notice, Peer, Ram};
 use crate::board::{Board, BoardState, BusError, Effect, Instant};
 use crate::observe::{Account, Cause};
 
@@ -14,7 +14,8 @@ use crate::observe::{Account, Cause};
 pub struct Uncore {
     /// The contents of memory.
     pub ram: Ram,
-    /// The L2, if the machine has one.
+    /// The L2, if the machine has one: the one that all processors share, or that of the processor which holds the
+    /// uncore.
     pub l2: Option<L2>,
     /// The 60x bus.
     pub bus: Bus,
@@ -61,6 +62,16 @@ impl Uncore {
             notices: Vec::new(),
             regions: Vec::new(),
         })
+    }
+
+    /// Processor `number`, a new one of several, has its entry here. All L2s are alike after reset, so that the first
+    /// processor's is the one that is here already.
+    pub(crate) fn join(&mut self, number: u8, memory: &Memory) {
+        let l2 = (number > 0 && memory.has_private_l2()).then(|| self.l2.clone());
+        self.peers.extend(memory.empty_peer().map(|peer| Peer {
+            l2: l2.flatten(),
+            ..peer
+        }));
     }
 
     /// The uncore's state, for a snapshot.

@@ -176,6 +176,12 @@ named! {
         BusKill = "bus.kill",
         /// Lines of the D-cache that another processor took.
         LineTaken = "cache.data.taken",
+        /// Lines of the processor's own L2 that another processor took.
+        L2Taken = "cache.l2.taken",
+        /// Modified lines that only that L2 held, written to memory because another processor asked for them.
+        L2Push = "cache.l2.push",
+        /// Lines that left the D-cache because an in-line L2 evicted them.
+        BackInvalidated = "cache.data.back-invalidated",
         /// `tlbie` of other processors.
         TlbReceived = "tlb.received",
         /// Entries of both TLBs that they removed.

@@ -25,6 +25,8 @@ named! {
         L2 = "cache.l2",
         /// L1 data cache: lines that another processor took. The evictor is what that one did.
         DataCacheTaken = "cache.data.taken",
+        /// The processor's own L2: the same.
+        L2Taken = "cache.l2.taken",
         /// Instruction TLB: entries that another processor's `tlbie` removed. The evictor is what that one did.
         InstructionTlbTaken = "tlb.instruction.taken",
         /// Data TLB: the same.
@@ -38,7 +40,7 @@ const REMEMBERED: usize = 4096;
 /// No evictor is known.
 const NOBODY: u8 = 0;
 
-/// With an evictor of a D-cache line or of a translation: it ran on another processor.
+/// With an evictor of a line of the D-cache or the L2, or of a translation: it ran on another processor.
 const OTHER: u8 = 0x80;
 
 /// Who evicted what, last.
@@ -87,9 +89,9 @@ impl Pollution {
         }
     }
 
-    /// Another processor takes the D-cache's line at `pa`, for `taker`.
-    pub fn line_taken(&mut self, pa: u32, taker: Cause) {
-        if let Some(last) = self.line(Array::DataCache, pa) {
+    /// Another processor takes the line at `pa`, for `taker`.
+    pub fn line_taken(&mut self, array: Array, pa: u32, taker: Cause) {
+        if let Some(last) = self.line(array, pa) {
             *last = (taker as u8 + 1) | OTHER;
         }
     }
@@ -99,10 +101,10 @@ impl Pollution {
     pub fn line_missed(&mut self, counters: &mut Counters, array: Array, pa: u32, victim: Cause) {
         if let Some(last) = self.line(array, pa) {
             let evictor = std::mem::replace(last, NOBODY);
-            let array = if evictor & OTHER == 0 {
-                array
-            } else {
-                Array::DataCacheTaken
+            let array = match array {
+                own if evictor & OTHER == 0 => own,
+                Array::L2 => Array::L2Taken,
+                _ => Array::DataCacheTaken,
             };
             charge(counters, array, evictor & !OTHER, victim);
         }

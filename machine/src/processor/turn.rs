@@ -99,6 +99,7 @@ impl Processor {
         self.mmu = Mmu::from_config(&self.config)?;
         self.memory.write_hid0(FLASH_INVALIDATE);
         self.memory.write_hid0(0);
+        self.memory.reset_l2();
         self.wake = None;
         self.refresh();
         self.state_changed();

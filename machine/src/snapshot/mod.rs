@@ -12,6 +12,7 @@ use crate::board::Console;
 use crate::config::MachineConfig;
 use crate::loader::{Boot, CauseRange};
 use crate::machine::{Machine, TurnsState};
+use crate::memory::l2::L2;
 use crate::memory::{Memory, UncoreState};
 use crate::mmu::Mmu;
 use crate::observe::Account;
@@ -66,6 +67,8 @@ struct ProcessorState {
     registers: Registers,
     mmu: Mmu,
     memory: Memory,
+    /// Its own L2, where each has one.
+    l2: Option<L2>,
     account: Account,
     core: CoreState,
 }
@@ -84,6 +87,7 @@ pub fn save(machine: &mut Machine, causes: &[CauseRange]) -> Result<Vec<u8>, Sna
             registers: processor.registers.clone(),
             mmu: processor.mmu.clone(),
             memory: processor.memory.clone(),
+            l2: processor.memory.own_l2().cloned(),
             account: processor.account.clone(),
             core,
         }
@@ -189,6 +193,7 @@ fn put_back(snapshot: Snapshot, console: Console) -> Result<(Machine, Vec<CauseR
         let held = std::mem::take(&mut processor.memory.uncore);
         processor.memory = state.memory;
         processor.memory.uncore = held;
+        needs(processor.memory.set_own_l2(state.l2), "L2")?;
         processor.account = state.account;
         needs(processor.set_core_state(state.core), "processor")?;
     }
