@@ -230,18 +230,6 @@ long sys_symlink(const char *text, const char *path)
 	return sys_symlinkat(text, AT_FDCWD, path);
 }
 
-/* The dentry of a descriptor, for AT_EMPTY_PATH. */
-static int dentry_of_fd(int fd, struct dentry **out)
-{
-	struct file *file = fd_get(fd);
-
-	if (!file)
-		return -EBADF;
-	*out = dentry_get(file->dentry);
-	file_put(file);
-	return 0;
-}
-
 /* Others may have removed the file's last name during the path walks: such a file gets no new name. */
 static int link_inode(struct dentry *from, struct walk *walk)
 {

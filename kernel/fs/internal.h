@@ -23,6 +23,12 @@ bool dentry_within(const struct dentry *, const struct dentry *ancestor);
 /* fs/attribute.c: looks up a call's path by the AT_ flags; referenced. */
 int lookup_user(int dirfd, const char *user_path, u32 flags, struct dentry **out);
 
+/*
+ * fs/stat.c: the dentry of a descriptor, referenced. A reference to the inode alone would not keep its file system
+ * mounted while the caller sleeps.
+ */
+int dentry_of_fd(int fd, struct dentry **out);
+
 /* fs/memfd.c: 0; -EPERM: a seal forbids a write up to `end`, a new size, or a mapping. */
 int seals_check_write(const struct inode *, u64 end);
 int seals_check_size(const struct inode *, u64 size);

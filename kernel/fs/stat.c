@@ -12,11 +12,7 @@
 #include <task.h>
 #include <uaccess.h>
 
-/*
- * The dentry of a descriptor, referenced. A reference to the inode alone would not keep its file system mounted while
- * the copy to the caller sleeps.
- */
-static int dentry_of_fd(int fd, struct dentry **out)
+int dentry_of_fd(int fd, struct dentry **out)
 {
 	struct file *file = fd_get(fd);
 

@@ -267,12 +267,13 @@ static long clone_task(const struct clone_request *request)
 	claim.pid = MAX(pid, 0);
 	if (pid >= 0 && (child = task_new(process)))
 		error = take_parts(child, request->flags);
-	if (!error && (request->flags & CLONE_PARENT_SETTID) && put_user(pid, request->parent_tid))
-		error = -EFAULT;
 	if (!error && (request->flags & CLONE_PIDFD)) {
 		fd = (int)make_pidfd(request->pidfd, &pidfd);
 		error = MIN(fd, 0);
 	}
+	/* As on Linux, an address that cannot be written to is no error. */
+	if (!error && (request->flags & CLONE_PARENT_SETTID))
+		(void)put_user(pid, request->parent_tid);
 	/* The process is ending: the signal would not reach the new thread. */
 	if (!error && signal_fatal_pending())
 		error = -ERESTARTNOINTR;

@@ -2,9 +2,11 @@
  * least as large as what one page table covers, so that kernels that share page tables are tested too. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -204,9 +206,29 @@ static void file_truncated(void)
 	CHECK_EQUAL(test_in_child(reads, where + 2 * PAGE), 1000 + SIGBUS);
 }
 
+/* The kernel stores the child's number where it can: another address is no error, and the child runs. */
+static void number_nowhere(void)
+{
+	const unsigned flags[] = { CLONE_PARENT_SETTID, CLONE_CHILD_SETTID, CLONE_CHILD_CLEARTID,
+				   CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID };
+	void *read_only = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *const nowhere[] = { NULL, (void *)8, read_only, (void *)-PAGE };
+
+	CHECK(read_only != MAP_FAILED);
+	for (unsigned i = 0; i < sizeof(nowhere) / sizeof(*nowhere); i++)
+		for (unsigned j = 0; j < sizeof(flags) / sizeof(*flags); j++) {
+			pid_t child = (pid_t)MUST(
+				syscall(SYS_clone, flags[j] | SIGCHLD, 0, nowhere[i], 0, nowhere[i]));
+
+			if (!child)
+				_exit(7);
+			CHECK_EQUAL(test_wait(child), 7);
+		}
+}
+
 static const struct test_case cases[] = {
 	CASE(unmapped), CASE(discarded), CASE(moved), CASE(made_read_only), CASE(left), CASE(grandchildren),
-	CASE(parent_changes), CASE(file_truncated),
+	CASE(parent_changes), CASE(file_truncated), CASE(number_nowhere),
 };
 
 TEST_MAIN("fork", cases)
