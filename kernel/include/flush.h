@@ -19,6 +19,7 @@ struct flush_operations {
 	 * and the move. With one processor it does nothing.
 	 */
 	void (*hide)(struct mm *mm, uaddr_t start, uaddr_t end);
+	bool whole_is_short;                                    /* whatever is mapped, whole() takes the same time */
 };
 
 extern const struct flush_operations *flush;    /* bound by tlb.flush */

@@ -68,6 +68,8 @@ void zap_bind(void (*form)(struct vma *vma, uaddr_t start, uaddr_t end));
 uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end);
 /* The same as zap_range() without flushing, for a range of which nothing is cached any more. */
 extern void (*zap_unflushed)(struct vma *vma, uaddr_t start, uaddr_t end);
+/* Flushes what zap_range() would flush in all, if that is the whole address space. False: nothing is flushed. */
+bool zap_flush_whole(struct vma *vma, uaddr_t start, uaddr_t end);
 /* Whether it holds the frames of pages that other processors may still use (shootdown.h). */
 void zap_bind_hold(bool on);
 /* Frees page tables between start and end that no area needs any more. */

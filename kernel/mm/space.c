@@ -158,6 +158,10 @@ static void flush_copied(struct forking *f)
 	u32 areas = 0;
 
 	f->parent->flush_reason = SHOOTDOWN_FORK;
+	if (flush->whole_is_short) {
+		flush->whole(f->parent);
+		return;
+	}
 	for (struct vma *vma = mm_find(f->parent, f->flushed); vma && vma->start < f->at; vma = mm_next(vma)) {
 		interrupt_window_at(++areas);
 		flush->range(f->parent, MAX(vma->start, f->flushed), MIN(vma->end, f->at));
@@ -193,7 +197,7 @@ static int copy_pages(struct forking *f, struct vma *vma)
 		uaddr_t start = f->at, stop = part_end(f->parent, start, vma->end);
 
 		if (pagetable_find(f->parent->root, start)) {
-			if (f->pages >= FLUSHED_TOGETHER && may_pause(f))
+			if (f->pages >= FLUSHED_TOGETHER && may_pause(f) && !flush->whole_is_short)
 				flush_copied(f);
 			f->pages += (stop - start) >> PAGE_SHIFT;
 			if (!table_share(f->parent, f->child, start))

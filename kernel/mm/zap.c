@@ -79,10 +79,11 @@ uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end)
 		return end;
 	}
 	/*
-	 * One flush before all parts, if the whole address space is flushed anyway. With several processors, entries
-	 * must be cleared before the flush.
+	 * One flush before all parts, if the whole address space is flushed anyway: nothing can be cached again before
+	 * its part is cleared, since nobody runs meanwhile. Whoever runs after the return may load what remains, which
+	 * the next call flushes. With several processors, entries must be cleared before the flush.
 	 */
-	flushed = !several_processors && !vma->inode && flush_range_whole(vma->mm, start, end);
+	flushed = !several_processors && zap_flush_whole(vma, start, end);
 	for (; start < end; start = stop) {
 		stop = part_end(vma->mm, start, end);
 		if (flushed)

@@ -104,13 +104,13 @@ static void last_lazy_several(struct mm *mm)
 }
 
 static const struct flush_operations forms_one[] = {
-	{ flush_one_page, flush_range_searching, whole_searching, last_searching, hide_nothing },
-	{ flush_one_page, flush_range_searching, whole_lazy, last_lazy, hide_nothing },
+	{ flush_one_page, flush_range_searching, whole_searching, last_searching, hide_nothing, false },
+	{ flush_one_page, flush_range_searching, whole_lazy, last_lazy, hide_nothing, true },
 };
 
 static const struct flush_operations forms_several[] = {
-	{ page_several, range_several, whole_several, last_searching_several, range_hide },
-	{ page_several, range_several, whole_lazy, last_lazy_several, range_hide },
+	{ page_several, range_several, whole_several, last_searching_several, range_hide, false },
+	{ page_several, range_several, whole_lazy, last_lazy_several, range_hide, true },
 };
 
 static int tlb_flush_apply(const struct policy_setting *to)

@@ -15,13 +15,27 @@ static bool flush_doubled;
 void (*zap_range)(struct vma *vma, uaddr_t start, uaddr_t end);
 static void (*zap_once)(struct vma *vma, uaddr_t start, uaddr_t end);
 
-static void zap_flushed(struct vma *vma, uaddr_t start, uaddr_t end)
+static void flush_shared_file(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	if (vma->inode && vma->flags & VM_SHARED) {
 		flush->range(vma->mm, start, end);
 		flushes_repeated++;
 	}
+}
+
+static void zap_flushed(struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	flush_shared_file(vma, start, end);
 	zap_once(vma, start, end);
+}
+
+bool zap_flush_whole(struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	if (!flush_range_whole(vma->mm, start, end))
+		return false;
+	if (flush_doubled)
+		flush_shared_file(vma, start, end);
+	return true;
 }
 
 void zap_bind(void (*form)(struct vma *vma, uaddr_t start, uaddr_t end))
