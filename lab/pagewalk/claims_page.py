@@ -16,7 +16,7 @@ from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.markdown import line, number
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
-from pagewalk.verdict import by_class, claims_by_class, in_order
+from pagewalk.verdict import by_class, classes_of_claims, count_classes, in_order, stronger
 
 
 def _head(title: str, about: str, document: str) -> list[str]:
@@ -165,9 +165,14 @@ def _state(
 
 @dataclass(frozen=True)
 class Counts:
-    """How many claims, and how many published figures, each class of verdicts has."""
+    """How many claims, and how many published figures, each class of verdicts has.
+
+    `claims` and `figures` are of our kernel alone. In `shown` a claim has the stronger class of our kernel and of the
+    papers' own kernels.
+    """
 
     claims: list[tuple[str, int]]
+    shown: list[tuple[str, int]]
     figures: list[tuple[str, int]]
     placements: int
 
@@ -182,27 +187,31 @@ def _tables(store: Store, found: Sequence[Experiment]) -> dict[str, list[CellRec
 
 
 def count(store: Store, document: str) -> Counts:
-    """The counts of a paper, from our kernel's latest tables. A claim without any row is "published only"."""
-    tables = _tables(store, _experiments_of(document))
-    return _count(claims.of_document(document), [cell for table in tables.values() for cell in table])
+    """The counts of a paper, from the latest tables. A claim without any row is "published only"."""
+    found = _experiments_of(document)
+    tables = _tables(store, found)
+    cells = [cell for table in tables.values() for cell in table]
+    return _count(claims.of_document(document), cells, _on_own_kernels(found))
 
 
-def _count(listed: Sequence[Claim], cells: Sequence[CellRecord]) -> Counts:
-    known = {claim for cell in cells for claim in cell.claims}
-    alone = [claim.id for claim in listed if claim.id not in known]
+def _count(listed: Sequence[Claim], cells: Sequence[CellRecord], own: Mapping[str, Sequence[str]]) -> Counts:
     only = "published only"
+    ours = classes_of_claims((cell.claims, cell.verdict) for cell in cells)
+    theirs = classes_of_claims(((claim,), verdict) for claim, verdicts in own.items() for verdict in verdicts)
+    alone = [claim.id for claim in listed if claim.id not in ours]
+    ours |= dict.fromkeys(alone, only)
     return Counts(
-        claims_by_class([*((cell.claims, cell.verdict) for cell in cells), *(([name], only) for name in alone)]),
-        by_class([*((cell.figure, cell.verdict) for cell in cells), *[(None, only)] * len(alone)]),
+        count_classes(ours.values()),
+        count_classes(stronger(name, theirs.get(claim)) for claim, name in ours.items()),
+        by_class([*((cell.figure, cell.verdict) for cell in cells if cell.claims), *[(None, only)] * len(alone)]),
         min((cell.placements for cell in cells if cell.after_run), default=1),
     )
 
 
-def _summary(listed: Sequence[Claim], cells: Sequence[CellRecord]) -> list[str]:
+def _summary(listed: Sequence[Claim], cells: Sequence[CellRecord], own: Mapping[str, Sequence[str]]) -> list[str]:
     """How many claims and figures each class has, and with how many placements they were measured."""
-    counts = _count(listed, cells)
-    figures = dict(counts.figures)
-    whole = dict(counts.claims)
+    counts = _count(listed, cells, own)
+    figures, whole, shown = dict(counts.figures), dict(counts.claims), dict(counts.shown)
     least = counts.placements
     words = (
         f"Each row was measured with at least {least} placements of code, frames, heaps and stacks: figures and ratio "
@@ -210,13 +219,22 @@ def _summary(listed: Sequence[Claim], cells: Sequence[CellRecord]) -> list[str]:
         if least > 1
         else "Rows without a spread were measured with one placement of code, frames, heaps and stacks."
     )
+    beside = " claims, our kernel or the paper's own |" if own else ""
+    lines = [f"| class | claims |{beside} published figures |", "| --- " * (4 if own else 3) + "|"]
+    for name in in_order([*whole, *figures, *shown]):
+        numbers = [whole.get(name, 0), *([shown.get(name, 0)] if own else []), figures.get(name, 0)]
+        lines.append(line([name, *map(str, numbers)]))
+    also = (
+        " The second count of claims takes the stronger class of our kernel and of the paper's own kernels, "
+        "where these were measured."
+        if own
+        else ""
+    )
     return [
-        "| class | claims | published figures |",
-        "| --- | --- | --- |",
-        *(f"| {name} | {whole.get(name, 0)} | {figures.get(name, 0)} |" for name in in_order([*whole, *figures])),
+        *lines,
         "",
         "A claim may hold several figures, and a figure may be measured on several machines. A claim is reproduced in "
-        "part if some of its rows are reproduced and others are not.",
+        f"part if some of its rows are reproduced and others are not.{also}",
         "",
         words,
         "",
@@ -257,7 +275,7 @@ def _claims(
         "",
         f"Generated from results by `pagewalk claims page {document.id}`. Verdicts: [experiments.md](experiments.md).",
         "",
-        *_summary(listed, cells),
+        *_summary(listed, cells, own),
         f"## All {len(listed)} claims",
         "",
         f"| claim | section | what | published |{_OWN_COLUMN if own else ''} result |",

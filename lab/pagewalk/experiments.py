@@ -29,8 +29,10 @@ Better = Literal["lower", "higher", "neither"]
 Bound = Literal["equal", "at least", "at most"]
 
 CONTEXT_SWITCHES = ((2, 0), (2, 16), (8, 0), (8, 16), (16, 16))
-"""Processes and KB of each: what every row of the program `context-switch` is measured with. No document names
-the setting that it printed. Measuring all of them keeps us from choosing one by its result."""
+"""Processes and KB of each: what every row of the program `context-switch` is measured with."""
+PRINTED_SWITCH = (2, 0)
+"""The setting that a published context switch is compared with, if the row does not say how many processes: the first
+that LmBench prints. The others are shown beside it (docs/experiments.md, "Context switches")."""
 
 
 NOTHING = "nothing"
@@ -131,6 +133,7 @@ class _RowEntry(_Model):
     before: str | None = None
     after: str | None = None
     counterpart: str | None = None
+    every_setting: bool = False
 
 
 class _ElsewhereEntry(_Model):
@@ -417,7 +420,8 @@ class _Builder:
     def entries(self) -> Iterator[_RowEntry]:
         """The rows of swept(). A `context-switch` row without a size becomes one for each of CONTEXT_SWITCHES.
 
-        If the row says how many processes, it becomes those with as many.
+        If the row says how many processes, it becomes those with as many. One of them has the row's claim: of two
+        processes, or of as many as the row says, without data. With every_setting all of them have it.
         """
         for row in self.swept():
             given = {name: value for name, _, value in (argument.partition("=") for argument in row.arguments)}
@@ -427,8 +431,13 @@ class _Builder:
             for processes, size in CONTEXT_SWITCHES:
                 if given.get("processes", str(processes)) == str(processes):
                     setting = f", {processes}p/{size}k"
+                    printed = row.every_setting or (
+                        size == 0 and ("processes" in given or (processes, size) == PRINTED_SWITCH)
+                    )
                     yield row.model_copy(
                         update={
+                            "claim": row.claim if printed else NOTHING,
+                            "bound": row.bound if printed else "equal",
                             "name": f"{row.name}{setting}",
                             "counterpart": row.counterpart and f"{row.counterpart}{setting}",
                             "arguments": [f"processes={processes}", f"size={size}k" if size else "size=0"],

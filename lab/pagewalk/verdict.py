@@ -115,13 +115,29 @@ def class_of_claim(kinds: Iterable[str]) -> str:
     return _CLASSES.get(kind, kind)
 
 
-def claims_by_class(judged: Iterable[tuple[Iterable[str], str]]) -> list[tuple[str, int]]:
-    """How many claims each class has, in the order of the classes; each verdict comes with the claims of its row."""
+def classes_of_claims(judged: Iterable[tuple[Iterable[str], str]]) -> dict[str, str]:
+    """The class of each claim; each verdict comes with the claims of its row."""
     found: dict[str, list[str]] = {}
     for claims, kind in judged:
         for claim in claims:
             found.setdefault(claim, []).append(kind)
-    return _ordered(Counter(map(class_of_claim, found.values())))
+    return {claim: class_of_claim(kinds) for claim, kinds in found.items()}
+
+
+def count_classes(classes: Iterable[str]) -> list[tuple[str, int]]:
+    """How many of these each class has, in the order of the classes."""
+    return _ordered(Counter(classes))
+
+
+def stronger(ours: str, own: str | None) -> str:
+    """The class of a claim that our kernel or the paper's own may show: the stronger of the two.
+
+    An input and an open question stay what they are.
+    """
+    if own is None or ours in ("input", "open"):
+        return ours
+    rank = (*_ORDER[:3], IN_PART, "not reproduced", "published only")
+    return min(ours, own, key=lambda name: rank.index(name) if name in rank else len(rank))
 
 
 PART = 0.25

@@ -55,6 +55,17 @@ def test_a_wrong_file_is_refused(tmp_path: Path, good: str, bad: str, complaint:
     assert "osdi99-mine.toml" in error.value.message
 
 
+def test_a_context_switch_has_its_claim_at_the_setting_that_lmbench_prints() -> None:
+    def claimed(name: str) -> list[str]:
+        (experiment,) = experiments.find(name)
+        switches = [row for row in experiment.rows if row.program == "context-switch"]
+        return [row.name.rpartition(", ")[2] for row in switches if row.published.claims]
+
+    assert set(claimed("osdi99-table3")) == {"2p/0k"}
+    assert set(claimed("osdi99-flush")) == {"8p/0k"}
+    assert len(set(claimed("osdi99-bat"))) == len(experiments.CONTEXT_SWITCHES)
+
+
 def test_an_unknown_experiment_suggests_the_nearest() -> None:
     with pytest.raises(BadInput) as error:
         experiments.find("osdi99-tabel2")

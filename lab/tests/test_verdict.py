@@ -9,8 +9,9 @@ from pagewalk.published_range import Range, ratio_range
 from pagewalk.verdict import (
     Judgement,
     by_class,
-    claims_by_class,
     class_of_claim,
+    classes_of_claims,
+    count_classes,
     improvement,
     is_null,
     judge,
@@ -19,6 +20,7 @@ from pagewalk.verdict import (
     judge_saving,
     judge_spread,
     remark,
+    stronger,
     tells_effect,
     weakest,
 )
@@ -246,6 +248,22 @@ def test_a_claim_has_the_class_of_its_weakest_row_or_is_reproduced_in_part(kinds
     assert class_of_claim(kinds) == name
 
 
+@pytest.mark.parametrize(
+    ("ours", "own", "shown"),
+    [
+        ("not reproduced", "direction", "direction"),
+        ("in part", "not reproduced", "in part"),
+        ("not reproduced", "in part", "in part"),
+        ("reproduced", "not reproduced", "reproduced"),
+        ("published only", "not reproduced", "not reproduced"),
+        ("input", "reproduced", "input"),
+        ("direction", None, "direction"),
+    ],
+)
+def test_the_stronger_of_two_kernels_shows_a_claim(ours: str, own: str | None, shown: str) -> None:
+    assert stronger(ours, own) == shown
+
+
 def test_a_row_on_two_claims_counts_for_both() -> None:
     rows = [(["before", "after"], "ratio reproduced"), (["after"], "not reproduced"), (["other"], "published only")]
-    assert claims_by_class(rows) == [("reproduced", 1), ("in part", 1), ("published only", 1)]
+    assert count_classes(classes_of_claims(rows).values()) == [("reproduced", 1), ("in part", 1), ("published only", 1)]
