@@ -8,7 +8,7 @@
 #   make soak    millions of random instruction sequences, then the suite on every kind of processor, with
 #                the kernel's invariant checker on
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
-#   make compilers  builds GCC and bash to run on the machine, for the experiments `workloads`
+#   make compilers  builds GCC, binutils, bash and coreutils to run on the machine, for the experiments `workloads`
 #   make docs    runs every experiment with seven placements and makes the pages that show their results
 #   make wheel   packs the lab, the kernel, the programs, the machines and the experiments into build/wheel/*.whl, which
 #                pip installs on another computer without a compiler
@@ -77,12 +77,14 @@ programs: $(STAMPS)/bootstrap-test
 	tests/programs/build.sh
 	tests/programs/qemu.sh
 
-# GCC and bash, from Debian's source packages, to run on the machine: for the experiments `workloads` alone. It takes ten
-# minutes of one core, so that no other target needs it.
+# GCC, binutils, bash and coreutils, from Debian's source packages, to run on the machine: for the experiments `workloads`
+# alone. It takes ten minutes of one core, so that no other target needs it.
 compilers: programs
-	$(call heading,GCC's C compiler and bash)
+	$(call heading,GCC's C compiler$(comma) binutils$(comma) bash and coreutils)
 	tests/programs/gcc.sh
+	tests/programs/binutils.sh
 	tests/programs/bash.sh
+	tests/programs/coreutils.sh
 
 # Packing -----------------------------------------------------------------------
 # The wheel has what runs need, and the kernels of `--seeds 7`. maturin packs what is in lab/pagewalk/data.
@@ -170,7 +172,7 @@ docs: ready programs linux-kernels $(STAMPS)/bootstrap-test
 	$(PAGEWALK) claims page linux -o docs/linux.md
 	$(PAGEWALK) claims page lmbench96 -o docs/validation.md
 	# Needs `make compilers`.
-	[ ! -e build/programs/gcc.stamp ] || { $(PAGEWALK) run workloads && $(PAGEWALK) claims page workloads -o docs/workloads.md; }
+	[ ! -e build/programs/coreutils.stamp ] || { $(PAGEWALK) run workloads && $(PAGEWALK) claims page workloads -o docs/workloads.md; }
 	$(PAGEWALK) memories osdi99-table2 osdi99-table3 -o docs/memories.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png
 

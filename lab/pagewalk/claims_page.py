@@ -48,7 +48,7 @@ _OWN = {
     "workloads": _head(
         "Workloads of the papers' size",
         "The papers compiled with GCC, which is far larger than TinyCC, the compiler of the other pages. "
-        "`make compilers` builds GCC and bash from Debian's source packages.",
+        "`make compilers` builds GCC, binutils, bash and GNU coreutils from Debian's source packages.",
         "workloads",
     ),
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Builds GCC 3.4's C compiler for PPC32 to run on the machine itself, with glibc: build/programs/bin/glibc/{gcc,cc1}. The
-# driver `gcc` is linked dynamically, as in distributions; the compiler `cc1` is static. GCC's own headers go to
-# build/programs/gcc-include, the C library's to build/programs/glibc-include. The source is that of Debian's package
+# Builds GCC 3.4's C compiler for PPC32 to run on the machine itself, with glibc: build/programs/bin/glibc/{gcc,cc1,collect2}.
+# The driver `gcc` and `collect2`, by which it starts the linker, are linked dynamically, as in distributions; the compiler
+# `cc1` is static. GCC's own headers go to build/programs/gcc-include, the C library's to build/programs/glibc-include. What
+# programs are linked with goes to gcc-lib and glibc-lib. The source is that of Debian's package
 # gcc-h8300-hms, which holds all of GCC 3.4.6's processors: the oldest GCC in bookworm, and the nearest to the papers.
 set -eu
 . "$(dirname "$0")/common.sh"
@@ -23,14 +24,15 @@ mkdir "$tree/out"
 	../configure --build="$(gcc -dumpmachine)" --host=powerpc-linux-gnu --target=powerpc-linux-gnu --prefix=/usr --disable-nls \
 		--enable-languages=c --disable-multilib --disable-shared --with-cpu=604
 	make -j"$jobs" MAKEINFO=true configure-gcc all-libiberty all-build-libiberty
-	make -j"$jobs" -C gcc CC_FOR_BUILD="$CC_FOR_BUILD" CFLAGS=-O2 CFLAGS_FOR_BUILD=-O1 cc1 xgcc
+	make -j"$jobs" -C gcc CC_FOR_BUILD="$CC_FOR_BUILD" CFLAGS=-O2 CFLAGS_FOR_BUILD=-O1 cc1 xgcc collect2
 	rm gcc/cc1
 	make -C gcc CC_FOR_BUILD="$CC_FOR_BUILD" CFLAGS=-O2 CFLAGS_FOR_BUILD=-O1 LDFLAGS=-static cc1
 ) >"$tree/build.log" 2>&1 || fail "gcc: the build failed, see $tree/build.log"
 "${cross}strip" -o "$programs/bin/glibc/gcc" "$tree/out/gcc/xgcc"
 "${cross}strip" -o "$programs/bin/glibc/cc1" "$tree/out/gcc/cc1"
-rm -rf "$programs/gcc-include" "$programs/glibc-include"
-mkdir "$programs/gcc-include"
+"${cross}strip" -o "$programs/bin/glibc/collect2" "$tree/out/gcc/collect2"
+rm -rf "$programs/gcc-include" "$programs/glibc-include" "$programs/gcc-lib" "$programs/glibc-lib"
+mkdir "$programs/gcc-include" "$programs/gcc-lib" "$programs/glibc-lib"
 (
 	cd "$tree/gcc"
 	cp ginclude/stddef.h ginclude/stdarg.h ginclude/stdbool.h ginclude/float.h ginclude/iso646.h "$programs/gcc-include"
@@ -44,4 +46,14 @@ cp -rL /usr/powerpc-linux-gnu/include "$programs/glibc-include"
 	rm -rf c++ drm misc mtd rdma scsi sound video xen
 	find linux -mindepth 1 -maxdepth 1 -type d ! -name byteorder ! -name sched -exec rm -r {} +
 )
+# GCC 3.4 would need a C compiler of its own on this computer to make its libgcc; that of the cross compiler does as well.
+for part in crtbegin.o crtend.o libgcc.a; do
+	"${cross}strip" --strip-debug -o "$programs/gcc-lib/$part" "$("${cross}gcc" -print-file-name=$part)"
+done
+for part in crt1.o crti.o crtn.o libc_nonshared.a libm.so.6; do
+	cp -L "$("${cross}gcc" -print-file-name=$part)" "$programs/glibc-lib/$part"
+done
+# As the C library's own libc.so, with the guest's paths.
+echo 'OUTPUT_FORMAT(elf32-powerpc) GROUP(/lib/libc.so.6 /usr/lib/libc_nonshared.a AS_NEEDED(/lib/ld.so.1))' \
+	>"$programs/glibc-lib/libc.so"
 stamped gcc
