@@ -449,6 +449,18 @@ def test_an_unmapping_asks_every_processor_that_uses_the_memory(
     assert int(values["range.ipis"]) == 5 * interrupts
 
 
+def test_the_kernel_enables_each_processors_back_side_l2(environment: dict[str, str]) -> None:
+    times = "first-beat = 10, next-beat = 3, miss = 9"
+    l2 = f'{{ place = "back-side", size = 1048576, ways = 2, line = 32, replacement = "lru", {times} }}'
+    program = home().build / "user" / "bench" / "shootdown"
+    words = ("operation=munmap", "pages=64", "threads=2", "iterations=20")
+    done = run(environment, "exec", "-m", "ppc750-400x2", "--set", f"cache.l2={l2}", "--json", "--", program, *words)
+    assert done.returncode == 0, done.stderr
+    counters = json.loads(done.stdout)["run_counters"]
+    missed = counters["cache.data.miss"] + counters["cache.instruction.miss"]
+    assert counters["cache.l2.access"] > 0.99 * missed
+
+
 def test_the_fine_lock_takes_faults_from_the_kernel_lock(environment: dict[str, str]) -> None:
     program = home().build / "user" / "bench" / "churn"
     words = ("iterations=4", "warmup=0", "report=/proc/locks/contention")

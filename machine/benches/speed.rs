@@ -186,7 +186,11 @@ struct Several {
 const LEAST_OF_SEVERAL: f64 = 0.7;
 
 /// Machines, and the numbers of their processors that are measured.
-const SEVERAL: [(&str, &[u32]); 2] = [("ppc604-185", &[2, 4, 8]), ("ppc603-133", &[2, 4])];
+const SEVERAL: [(&str, &[u32]); 3] = [
+    ("ppc604-185", &[2, 4, 8]),
+    ("ppc603-133", &[2, 4]),
+    ("ppc604-200x4-l2", &[2, 4]),
+];
 
 fn several(folder: &Path) -> Vec<Several> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/programs/processors.S");

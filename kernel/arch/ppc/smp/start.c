@@ -1,5 +1,6 @@
 /* Starting the other processors, and binding what only several processors need. */
 #include <arch.h>
+#include <arch/core.h>
 #include <arch/entry.h>
 #include <arch/image.h>
 #include <arch/mmu.h>
@@ -58,6 +59,39 @@ void exception_external_acknowledged(struct regs *regs)
 	cpu->interrupted = regs;
 	openpic_handle(cpu->arch.flush.vector);
 	this_cpu()->interrupted = before;
+}
+
+#define VERSION_750      8
+#define L2CR_ENABLE      0x80000000u
+#define L2CR_INVALIDATE  0x00200000u
+#define L2CR_IN_PROGRESS 0x00000001u
+
+static u32 l2_control;          /* of processor 0, as firmware has left it; 0 if there is none, or if it is off */
+
+static void l2_look(void)
+{
+	if (cpu_pvr >> 16 == VERSION_750)
+		__asm__ volatile("mfspr %0, %1" : "=r"(l2_control) : "i"(SPR_L2CR));
+}
+
+static void l2_write(u32 value)
+{
+	__asm__ volatile("sync; mtspr %0, %1; sync" : : "i"(SPR_L2CR), "r"(value) : "memory");
+}
+
+/* The reset has switched this processor's L2 off, and its content is random. */
+static void l2_follow(void)
+{
+	u32 state;
+
+	if (!(l2_control & L2CR_ENABLE))
+		return;
+	l2_write((l2_control & ~L2CR_ENABLE) | L2CR_INVALIDATE);
+	do
+		__asm__ volatile("mfspr %0, %1" : "=r"(state) : "i"(SPR_L2CR));
+	while (state & L2CR_IN_PROGRESS);
+	l2_write(l2_control & ~L2CR_ENABLE);
+	l2_write(l2_control);
 }
 
 static bool flush_is_short;     /* the interrupt of a flush request goes to the short handler */
@@ -150,6 +184,7 @@ bool arch_start_others(void)
 		return false;
 	bind_for_several();
 	arch_lead();
+	l2_look();
 	image_install(0x100, &image_start_another);
 	for (u32 number = 1; number < processors_described; number++) {
 		if (start_cpu(number)) {
@@ -166,6 +201,7 @@ bool arch_start_others(void)
 
 void start_another_c(void)
 {
+	l2_follow();
 	backend->several->begin();
 	/* Segments and tree first: bats_load() may take away the BATs that map the kernel. */
 	backend->kernel_context();

@@ -26,6 +26,7 @@
 #define SPR_ICMP   981
 #define SPR_RPA    982
 #define SPR_HID0   1008
+#define SPR_L2CR   1017         /* 750 */
 
 #define MSR_POW  0x00040000
 #define MSR_TGPR 0x00020000     /* 603: r0 to r3 are the shadow registers */
