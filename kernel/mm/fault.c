@@ -14,6 +14,7 @@
 
 #include "internal.h"
 
+void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 struct frame *zero_frame;       /* what untouched anonymous memory shows */
 
 pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable)
@@ -59,7 +60,7 @@ CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t 
 	if (old != zero_frame)
 		frame_copy(copy, old);
 	if (vma->flags & VM_EXEC)
-		arch_icache_sync(frame_kva(copy), PAGE_SIZE);
+		fetch_ready(vma, copy);
 	pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(copy), true));
 	frame_put(old);
 	return 0;
@@ -113,8 +114,6 @@ static bool access_is_allowed(const struct vma *vma, enum mm_access access)
 	 */
 	return vma->flags & VM_PROT && !(access == MM_EXECUTE && vma->flags & VM_DEVICE);
 }
-
-void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 
 /* Installs the first entry of a page. */
 CAUSE(fault) static inline __attribute__((always_inline)) void page_install(struct mm *mm, struct pte *entry,

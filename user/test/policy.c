@@ -300,6 +300,7 @@ static void old_forms_act(void)
 		{ "switch.flush=tlb", " flushed=", "switch.flush=none" },
 		{ "unmap.flush=twice", "repeated=", "unmap.flush=once" },
 		{ "icache.flush=every", "flushes_changed=", "icache.flush=mapping" },
+		{ "icache.flush=page", "flushes_changed=", "icache.flush=mapping" },
 		{ "idle.cache=off idle.clear=cached", "careful_runs=", "idle.cache=normal idle.clear=off" },
 		{ "reload=c-insert", "asm_reloads=", "reload=c" },
 		{ "copy.count=on", "counted=", "copy.count=off" },

@@ -4,8 +4,11 @@
  *
  * That is, its lines are written back, and invalidated in the instruction cache. every: whatever page a fault has made
  * accessible, also one that is anonymous, a copy, or data, as Linux/PPC 2.0.4 did (arch/ppc/mm/fault.c, do_page_fault).
- * mapping: an executable page, each time it is mapped. once: the same, unless its file cannot have changed since the
- * last time. The frame's note is the edition of the file for which it was done.
+ * page: the same pages, but each only once: an anonymous one when it is new, one of a file unless the file can have
+ * changed since the last time. So did Linux from 2.4.19 on (arch/ppc/mm/init.c, flush_icache_page with PG_arch_1,
+ * clear_user_page and copy_user_page), which cannot tell pages that are executed from others. mapping: an executable
+ * page, each time it is mapped. once: an executable page, and only once. The frame's note is the edition of the file
+ * for which it was done; an anonymous frame's is NOTED.
  */
 #include <arch.h>
 #include <frame.h>
@@ -16,9 +19,13 @@
 #include <pagetable.h>
 #include <policy.h>
 
-static u64 flushes_changed;     /* flushes that `mapping` would have done and `once` did not; those of `every` */
+#include "../internal.h"
+
+#define NOTED 1u
+
+static u64 flushes_changed;     /* flushes that `mapping` would have done and `once` did not; those of the others */
 static void (*insert_plainly)(struct mm *mm, vaddr_t address, pte_t pte);
-static bool fetch_every;
+static void (*insert_ready)(struct mm *mm, vaddr_t address, pte_t pte);         /* NULL: plainly */
 u32 fetch_asks_others;
 
 void (*page_installed)(struct mm *mm, vaddr_t address, pte_t pte);
@@ -34,13 +41,41 @@ CAUSE(fault) static void flushed_and_inserted(struct mm *mm, vaddr_t address, pt
 	insert_plainly(mm, address, pte);
 }
 
+/* The note of a frame that need not be flushed again; 0: it has none, because its file may change unseen. */
+CAUSE(fault) static u16 note_of(const struct vma *vma, const struct frame *frame)
+{
+	if (frame->use == FRAME_ANONYMOUS)
+		return NOTED;
+	if (frame->use == FRAME_CACHE && vma->file && !vma->inode->writers && vma->inode->edition < EDITIONS_MOST)
+		return vma->inode->edition;
+	return 0;
+}
+
+/* The zeroed frame that all share holds no program's code. */
+CAUSE(fault) static void noted_and_inserted(struct mm *mm, vaddr_t address, pte_t pte)
+{
+	struct frame *frame = pte_frame(pte);
+
+	if (frame && frame != zero_frame) {
+		const struct vma *vma = area_last(mm, address);
+		u16 note = note_of(vma ? vma : mm_find(mm, address), frame);
+
+		if (!note || frame->private != note) {
+			arch_icache_sync(frame_kva(frame), PAGE_SIZE);
+			frame->private = note;
+			flushes_changed++;
+		}
+	}
+	insert_plainly(mm, address, pte);
+}
+
 void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte))
 {
 	insert_plainly = to;
-	page_installed = fetch_every ? flushed_and_inserted : insert_plainly;
+	page_installed = insert_ready ? insert_ready : insert_plainly;
 }
 
-/* every: nothing to do here, because each page is flushed when it has been entered in the tree. */
+/* every, page: nothing to do here, because the page is flushed when it has been entered in the tree. */
 static void flushed_when_entered(const struct vma *vma, struct frame *frame)
 {
 	(void)vma;
@@ -55,30 +90,31 @@ static void at_mapping(const struct vma *vma, struct frame *frame)
 
 CAUSE(fault) static void flush_once(const struct vma *vma, struct frame *frame)
 {
-	bool settled = vma->file && frame->use == FRAME_CACHE && !vma->inode->writers &&
-		       vma->inode->edition < EDITIONS_MOST;
+	u16 note = frame->use == FRAME_CACHE ? note_of(vma, frame) : 0;
 
-	if (settled && frame->private == vma->inode->edition) {
+	if (note && frame->private == note) {
 		flushes_changed++;
 		return;
 	}
 	arch_icache_sync(frame_kva(frame), PAGE_SIZE);
-	if (settled)
-		frame->private = vma->inode->edition;
+	if (note)
+		frame->private = note;
 }
 
 static int icache_flush_apply(const struct policy_setting *to)
 {
 	static void (*const forms[])(const struct vma *vma, struct frame *frame) =
-		{ flushed_when_entered, at_mapping, flush_once };
+		{ flushed_when_entered, flushed_when_entered, at_mapping, flush_once };
+	static void (*const inserting[])(struct mm *mm, vaddr_t address, pte_t pte) =
+		{ flushed_and_inserted, noted_and_inserted, NULL, NULL };
 
 	fetch_ready = forms[to->choice];
-	fetch_every = to->choice == 0;
-	fetch_asks_others = arch_tlb_broadcasts() ? 0 : fetch_every ? VM_PROT : VM_EXEC;
+	insert_ready = inserting[to->choice];
+	fetch_asks_others = arch_tlb_broadcasts() ? 0 : insert_ready ? VM_PROT : VM_EXEC;
 	if (insert_plainly)
 		page_installed_bind(insert_plainly);
 	return 0;
 }
 
-POLICY_BUT(icache_flush, "icache.flush", CHOICES("every", "mapping", "once"), 1, POLICY_ANY, icache_flush_apply,
+POLICY_BUT(icache_flush, "icache.flush", CHOICES("every", "page", "mapping", "once"), 2, POLICY_ANY, icache_flush_apply,
 	   "flushes_changed", &flushes_changed);
