@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
+import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,8 +19,9 @@ _STOPS_MOST = 6
 
 @dataclass(frozen=True)
 class MachineTarget:
-    """The pagewalk machine, as a file of machines/ describes it. `limit` is in instructions; `flags` are the
-    runner's arguments, such as --sanitize. `memory` is a minimum in MB; a group may need more."""
+    """The pagewalk machine, as a file of machines/ describes it. `limit` is in instructions of each processor: those
+    that wait for a lock execute some, too. `flags` are the runner's arguments, such as --sanitize. `memory` is a
+    minimum in MB; a group may need more."""
 
     machine: str
     options: str = ""
@@ -41,12 +43,14 @@ class MachineTarget:
     def boot(self, initramfs: Path, arguments: str) -> str:
         runner = wanted(ROOT / "target" / "release" / "pagewalk-machine", "run cargo build --release")
         append = f"{self.options} {arguments}".strip()
+        file = ROOT / "machines" / f"{self.machine}.toml"
+        processors = tomllib.loads(file.read_text(encoding="utf-8")).get("processors", 1)
         return _console(
             [
-                str(runner), "run", "--machine", str(ROOT / "machines" / f"{self.machine}.toml"),
+                str(runner), "run", "--machine", str(file),
                 "--set", f"memory.size={self.memory << 20}",
                 "--kernel", str(self.kernel), "--initrd", str(initramfs), f"--append={append}",
-                "--max-instructions", str(self.limit), *self.flags,
+                "--max-instructions", str(self.limit * processors), *self.flags,
             ],
             3600,
         )  # fmt: skip
