@@ -541,6 +541,17 @@ fn a_line_that_leaves_an_in_line_l2_leaves_the_data_cache() {
     assert_eq!(machine.states(0, 0), [Modified, Not]);
 }
 
+#[test]
+fn a_touched_line_that_leaves_an_in_line_l2_does_not_come() {
+    let mut machine = Machine::new(IN_LINE);
+    let (memory, account) = (&mut machine.all[0], &mut machine.account);
+    memory.dcbt(address(0), M, 0, account);
+    memory.load(address(4), M, 1, account);
+    memory.settle(1000, account);
+    assert_eq!(machine.states(0, 0), [Not; 2]);
+    assert_eq!(machine.states(0, 4), [Exclusive; 2]);
+}
+
 /// What a read costs, beside one of a line that nobody has.
 #[test]
 fn snoops_find_both_levels_and_cost_what_is_documented() {
