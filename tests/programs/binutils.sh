@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the assembler and the linker of GNU binutils for PPC32 to run on the machine itself, linked dynamically with glibc:
-# build/programs/bin/glibc/{as,ld}. They are those of bookworm: the linker of GCC 3.4's year (2.16.1, which Debian has as
-# binutils-h8300-hms) does not know the relocations R_PPC_REL16_* of today's C library.
+# build/programs/bin/glibc/{as,ld}. They are those of bookworm, because today's C library is linked with them. Debian also
+# has those of GCC 3.4's year (2.16.1, binutils-h8300-hms), which were not tried.
 set -eu
 . "$(dirname "$0")/common.sh"
 
