@@ -73,6 +73,19 @@ static const char *name_of(const struct line *line)
 	return line->name ? line->name : "nobody";
 }
 
+u64 irq_total(void)
+{
+	u64 total = 0;
+
+	for_each_cpu(cpu) {
+		for (unsigned irq = 0; irq < IRQS; irq++)
+			total += cpu->irqs[irq];
+		for (unsigned kind = 0; kind < IPI_KINDS; kind++)
+			total += cpu->ipis[kind];
+	}
+	return total;
+}
+
 void irq_show(struct text *text)
 {
 	text_puts(text, "    ");

@@ -38,6 +38,7 @@ void irq_dispatch(void);
 bool irq_handle(unsigned irq);
 void ipi_handle(unsigned kind);
 
+u64 irq_total(void);                    /* interrupts that came, on all processors */
 void irq_show(struct text *text);       /* /proc/interrupts */
 
 /* check=on: sends each kind to this processor, before any handler is set (test/ipi.c). */

@@ -2,8 +2,7 @@
 #ifndef TEXT_H
 #define TEXT_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <types.h>
 
 struct text {
 	char *buffer;
@@ -13,6 +12,7 @@ struct text {
 };
 
 void text_printf(struct text *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_cpus(struct text *, u32 cpus);        /* a set of processors, as in "0,2-3" */
 void text_puts(struct text *, const char *);
 void text_write(struct text *, const char *, size_t);
 void text_putc(struct text *, char);

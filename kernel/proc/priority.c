@@ -427,15 +427,14 @@ long sys_sched_setaffinity(s32 pid, size_t size, const u32 *mask)
 {
 	struct task *task;
 	u32 word;
-	long error;
 
 	if (size < sizeof(word))
 		return -EINVAL;
 	if (get_user(word, mask))
 		return -EFAULT;
-	task = task_named(pid, &error);
-	if (error)
-		return error;
+	task = pid ? task_find(pid) : current;
+	if (!task)
+		return -ESRCH;
 	if (!may_change(task))
 		return -EPERM;
 	word &= (1u << cpu_count) - 1;
@@ -447,14 +446,12 @@ long sys_sched_setaffinity(s32 pid, size_t size, const u32 *mask)
 
 long sys_sched_getaffinity(s32 pid, size_t size, u32 *mask)
 {
-	const struct task *task;
-	long error;
+	const struct task *task = pid ? task_find(pid) : current;
 
 	if (size < sizeof(u32) || size % sizeof(u32))
 		return -EINVAL;
-	task = task_named(pid, &error);
-	if (error)
-		return error;
+	if (!task)
+		return -ESRCH;
 	return put_user(task->affinity & ((1u << cpu_count) - 1), mask) ? -EFAULT : (long)sizeof(u32);
 }
 

@@ -2,6 +2,7 @@
 #include "proc_internal.h"
 
 #include <arch.h>
+#include <cpu.h>
 #include <err.h>
 #include <filesystem.h>
 #include <kmalloc.h>
@@ -135,6 +136,7 @@ static void status_show(struct text *out, struct task *task)
 	const struct process *process = task->process;
 	const struct credentials *c = &task->cred;
 	const struct mm *mm = task->mm;
+	u32 cpus = task->affinity & ((1u << cpu_count) - 1);
 	char letter = state_letter(task);
 	sigset ignored, caught;
 
@@ -162,8 +164,9 @@ static void status_show(struct text *out, struct task *task)
 		    process->rlimit[RLIMIT_SIGPENDING].soft);
 	text_printf(out, "SigPnd:\t%016llx\nShdPnd:\t%016llx\nSigBlk:\t%016llx\nSigIgn:\t%016llx\nSigCgt:\t%016llx\n",
 		    task->pending.set, process->pending.set, task->blocked, ignored, caught);
-	text_printf(out,
-		    "Cpus_allowed:\t1\nCpus_allowed_list:\t0\nvoluntary_ctxt_switches:\t%u\nnonvoluntary_ctxt_switches:\t%u\n",
+	text_printf(out, "Cpus_allowed:\t%x\nCpus_allowed_list:\t", cpus);
+	text_cpus(out, cpus);
+	text_printf(out, "\nvoluntary_ctxt_switches:\t%u\nnonvoluntary_ctxt_switches:\t%u\n",
 		    task->voluntary_switches, task->involuntary_switches);
 }
 

@@ -16,18 +16,11 @@ static struct proc_node sys_root_node = {
 	.directory = true,
 };
 
-/* All processors are possible, present, online, and in one package. */
+/* All processors are possible, present and online. */
 static void all_list(struct text *text)
 {
-	if (cpu_count == 1)
-		text_puts(text, "0\n");
-	else
-		text_printf(text, "0-%u\n", cpu_count - 1);
-}
-
-static void all_mask(struct text *text)
-{
-	text_printf(text, "%x\n", (1u << cpu_count) - 1);
+	text_cpus(text, (1u << cpu_count) - 1);
+	text_puts(text, "\n");
 }
 
 static void show_none(struct text *text)
@@ -40,31 +33,44 @@ static void show_highest_cpu(struct text *text)
 	text_printf(text, "%u\n", cpu_count - 1);
 }
 
-static void show_package(struct text *text)
+static void show_zero(struct text *text)
 {
 	text_puts(text, "0\n");
 }
 
-static const struct {
-	const char *name;
-	void (*show)(struct text *);
-} topology_files[] = {
-	{ "topology/core_cpus", all_mask },	   { "topology/core_cpus_list", all_list },
-	{ "topology/core_siblings", all_mask },	   { "topology/core_siblings_list", all_list },
-	{ "topology/package_cpus", all_mask },	   { "topology/package_cpus_list", all_list },
-	{ "topology/thread_siblings", all_mask },  { "topology/thread_siblings_list", all_list },
-	{ "topology/physical_package_id", show_package }, { "topology/core_id", show_package },
+/* Each processor is alone in its package: its number, and the set of it. */
+#define PACKAGE(n)                                                                              \
+	static void show_number_##n(struct text *text) { text_puts(text, #n "\n"); }           \
+	static void show_mask_##n(struct text *text) { text_printf(text, "%x\n", 1u << n); }
+PACKAGE(0)
+PACKAGE(1)
+PACKAGE(2)
+PACKAGE(3)
+PACKAGE(4)
+PACKAGE(5)
+PACKAGE(6)
+PACKAGE(7)
+
+static const struct package {
+	void (*number)(struct text *);
+	void (*mask)(struct text *);
+} packages[CPUS] = {
+	{ show_number_0, show_mask_0 }, { show_number_1, show_mask_1 }, { show_number_2, show_mask_2 },
+	{ show_number_3, show_mask_3 }, { show_number_4, show_mask_4 }, { show_number_5, show_mask_5 },
+	{ show_number_6, show_mask_6 }, { show_number_7, show_mask_7 },
 };
 
+static const char *const topology_sets[] = { "core_cpus", "core_siblings", "package_cpus", "thread_siblings" };
+
 /* A node keeps the name, so it is never freed. */
-static void processor_file(u32 number, const char *name, void (*show)(struct text *))
+static void topology_file(u32 number, const char *name, const char *ending, void (*show)(struct text *))
 {
-	size_t size = sizeof(CPU_DIRECTORY) + 8 + strlen(name);
+	size_t size = sizeof(CPU_DIRECTORY "topology/") + 8 + strlen(name) + strlen(ending);
 	char *path = kmalloc(size);
 
 	if (!path)
 		panic("/sys: no memory");
-	snprintf(path, size, CPU_DIRECTORY "cpu%u/%s", number, name);
+	snprintf(path, size, CPU_DIRECTORY "cpu%u/topology/%s%s", number, name, ending);
 	proc_file_below(&sys_root_node, path, show, NULL);
 }
 
@@ -76,9 +82,16 @@ void sysfs_init(void)
 	proc_file_below(&sys_root_node, CPU_DIRECTORY "offline", show_none, NULL);
 	proc_file_below(&sys_root_node, CPU_DIRECTORY "isolated", show_none, NULL);
 	proc_file_below(&sys_root_node, CPU_DIRECTORY "kernel_max", show_highest_cpu, NULL);
-	for_each_cpu(cpu)
-		for (size_t i = 0; i < ARRAY_SIZE(topology_files); i++)
-			processor_file((u32)(cpu - cpus), topology_files[i].name, topology_files[i].show);
+	for_each_cpu(cpu) {
+		u32 index = cpu_index(cpu);
+
+		for (size_t i = 0; i < ARRAY_SIZE(topology_sets); i++) {
+			topology_file(index, topology_sets[i], "", packages[index].mask);
+			topology_file(index, topology_sets[i], "_list", packages[index].number);
+		}
+		topology_file(index, "physical_package_id", "", packages[index].number);
+		topology_file(index, "core_id", "", show_zero);
+	}
 }
 
 struct filesystem *sysfs_new(const char *source)

@@ -1,6 +1,7 @@
 /* Text that grows. */
 #include <text.h>
 
+#include <cpu.h>
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -83,4 +84,18 @@ void text_printf(struct text *text, const char *format, ...)
 		va_end(args);
 	}
 	text->len += (size_t)n;
+}
+
+void text_cpus(struct text *text, u32 cpus)
+{
+	const char *between = "";
+
+	for (u32 first = 0, end; first < CPUS; first = end + 1) {
+		for (end = first; end < CPUS && cpus & 1u << end; end++)
+			;
+		if (end == first)
+			continue;
+		text_printf(text, end == first + 1 ? "%s%u" : "%s%u-%u", between, first, end - 1);
+		between = ",";
+	}
 }
