@@ -50,6 +50,9 @@ cp -rL /usr/powerpc-linux-gnu/include "$programs/glibc-include"
 for part in crtbegin.o crtend.o libgcc.a; do
 	"${cross}strip" --strip-debug -o "$programs/gcc-lib/$part" "$("${cross}gcc" -print-file-name=$part)"
 done
+# GCC 3.4's driver links every program with the functions that save and restore registers.
+"${cross}gcc" -c -x assembler-with-cpp -I"$tree/gcc/config/rs6000" -o "$programs/gcc-lib/crtsavres.o" \
+	"$tree/gcc/config/rs6000/crtsavres.asm"
 for part in crt1.o crti.o crtn.o libc_nonshared.a libm.so.6; do
 	cp -L "$("${cross}gcc" -print-file-name=$part)" "$programs/glibc-lib/$part"
 done
