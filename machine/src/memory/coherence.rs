@@ -31,6 +31,8 @@ use super::uncore::Uncore;
 use crate::observe::{Account, Array, Cause, Plain};
 
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod private_tests;
 #[cfg(test)]
 mod tests;

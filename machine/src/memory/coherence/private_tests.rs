@@ -2,13 +2,12 @@
 
 use proptest::prelude::*;
 
+use super::fixture::{Machine, PROCESSORS};
 use super::*;
-use crate::board::{Board, Console};
 use crate::config::{MachineConfig, Override};
-use crate::memory::{Held, attribute};
+use crate::memory::attribute;
 use Had::{Exclusive, Modified, Not, Shared};
 
-const PROCESSORS: usize = 3;
 const LINES: u32 = 9;
 const M: u8 = attribute::COHERENT;
 
@@ -295,8 +294,8 @@ impl Model {
     }
 }
 
-/// The processors, of which the first holds the uncore.
-fn processors(kind: Kind) -> Vec<Memory> {
+/// Processors of this kind.
+fn machine_of(kind: Kind) -> Machine {
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../machines/ppc604-200x4-l2.toml"
@@ -317,67 +316,14 @@ fn processors(kind: Kind) -> Vec<Memory> {
     let mut config = MachineConfig::from_file(file.as_ref(), &settings).expect("a machine file");
     let l2 = config.cache.l2.as_mut().expect("an L2");
     l2.place = serde_json::from_value(place.into()).expect("a place");
-    let board = Board::new(&config, Console::memory());
-    let mut uncore = Uncore::from_config(&config, board).expect("valid shapes");
-    let mut all: Vec<Memory> = Vec::new();
-    for number in 0..PROCESSORS {
-        let mut memory = Memory::from_config(&config, uncore).expect("valid shapes");
-        memory.timing.shared_state = !kind.mei;
-        memory.write_hid0(0xc000);
-        uncore = std::mem::take(&mut memory.uncore).release().expect("held");
-        uncore.write_l2cr(crate::memory::l2::l2cr::L2E);
-        uncore.join(number as u8, &memory);
-        all.push(memory);
-    }
-    all[0].uncore = Held::new(uncore);
-    for number in 1..PROCESSORS {
-        let held = std::mem::take(&mut all[0].uncore);
-        all[number].uncore = held;
-        all[number].exchange(number as u8, &mut None, &mut account());
-        all[0].uncore = std::mem::take(&mut all[number].uncore);
-    }
-    all
-}
-
-fn account() -> Account {
-    Account::new(1 << 20, 32)
+    Machine::new(&config, kind.mei)
 }
 
 fn address(line: u32) -> u32 {
     0x4000 + 32 * line
 }
 
-struct Machine {
-    all: Vec<Memory>,
-    current: usize,
-    reservations: [Option<u32>; PROCESSORS],
-    now: u64,
-    account: Account,
-}
-
 impl Machine {
-    fn new(kind: Kind) -> Self {
-        Machine {
-            all: processors(kind),
-            current: 0,
-            reservations: [None; PROCESSORS],
-            now: 0,
-            account: account(),
-        }
-    }
-
-    fn select(&mut self, number: usize) {
-        let old = self.current;
-        if number != old {
-            let account = &mut self.account;
-            self.all[old].exchange(old as u8, &mut self.reservations[old], account);
-            let held = std::mem::take(&mut self.all[old].uncore);
-            self.all[number].uncore = held;
-            self.all[number].exchange(number as u8, &mut self.reservations[number], account);
-            self.current = number;
-        }
-    }
-
     /// Does it, and returns the cycles for which the processor waits.
     fn step(&mut self, me: usize, line: u32, what: Operation) -> u64 {
         self.select(me);
@@ -470,7 +416,7 @@ proptest! {
         steps in prop::collection::vec((0..PROCESSORS, 0..LINES, operation()), 1000),
     ) {
         let kind = Kind { mei, inclusive, ways: if one_way { 1 } else { 2 } };
-        let mut machine = Machine::new(kind);
+        let mut machine = machine_of(kind);
         let mut model = Model {
             kind,
             first: vec![Lines::new(2, 2); PROCESSORS],
@@ -503,7 +449,7 @@ const IN_LINE: Kind = Kind {
 /// Times of ppc604-200x4-l2: three core cycles are a bus clock; memory gives 5-2-2-2.
 #[test]
 fn a_line_of_the_own_l2_needs_no_bus() {
-    let mut machine = Machine::new(IN_LINE);
+    let mut machine = machine_of(IN_LINE);
     // Nine cycles in the L2, a clock to request, five to the first beat, one back.
     assert_eq!(machine.step(0, 0, Operation::Load), 9 + 3 * (1 + 5 + 1));
     machine.step(0, 2, Operation::Load);
@@ -521,7 +467,7 @@ fn a_line_of_the_own_l2_needs_no_bus() {
 
 #[test]
 fn a_line_that_leaves_an_in_line_l2_leaves_the_data_cache() {
-    let mut machine = Machine::new(IN_LINE);
+    let mut machine = machine_of(IN_LINE);
     machine.step(0, 0, Operation::Store);
     machine.step(0, 4, Operation::Load);
     assert_eq!(machine.states(0, 0), [Not; 2]);
@@ -535,7 +481,7 @@ fn a_line_that_leaves_an_in_line_l2_leaves_the_data_cache() {
         inclusive: false,
         ..IN_LINE
     };
-    let mut machine = Machine::new(back_side);
+    let mut machine = machine_of(back_side);
     machine.step(0, 0, Operation::Store);
     machine.step(0, 4, Operation::Load);
     assert_eq!(machine.states(0, 0), [Modified, Not]);
@@ -543,7 +489,7 @@ fn a_line_that_leaves_an_in_line_l2_leaves_the_data_cache() {
 
 #[test]
 fn a_touched_line_that_leaves_an_in_line_l2_does_not_come() {
-    let mut machine = Machine::new(IN_LINE);
+    let mut machine = machine_of(IN_LINE);
     let (memory, account) = (&mut machine.all[0], &mut machine.account);
     memory.dcbt(address(0), M, 0, account);
     memory.load(address(4), M, 1, account);
@@ -565,7 +511,7 @@ fn snoops_find_both_levels_and_cost_what_is_documented() {
         (&[Operation::Load], plain + retried, 0, 0),
         (&[Operation::Store], plain + retried + pushed, 1, 0),
     ] {
-        let mut machine = Machine::new(IN_LINE);
+        let mut machine = machine_of(IN_LINE);
         for &what in done {
             machine.step(1, 0, what);
         }
@@ -575,7 +521,7 @@ fn snoops_find_both_levels_and_cost_what_is_documented() {
         assert_eq!(machine.count(Plain::L2Push), second_push, "{done:?}");
     }
     // Only the L2 holds it modified.
-    let mut machine = Machine::new(IN_LINE);
+    let mut machine = machine_of(IN_LINE);
     for line in [0, 2, 1] {
         machine.step(1, line, Operation::Store);
     }
@@ -596,7 +542,7 @@ fn snoops_find_both_levels_and_cost_what_is_documented() {
 
 #[test]
 fn a_reset_empties_the_own_l2() {
-    let mut machine = Machine::new(IN_LINE);
+    let mut machine = machine_of(IN_LINE);
     machine.step(1, 0, Operation::Store);
     machine.all[1].reset_l2();
     assert_eq!(machine.states(1, 0), [Modified, Not]);

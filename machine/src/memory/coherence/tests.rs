@@ -2,13 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::*;
-use crate::board::{Board, Console};
+use super::fixture::{Machine, PROCESSORS, account};
 use crate::config::MachineConfig;
+use crate::memory::attribute;
 use crate::memory::cache::{DIRTY, SHARED};
-use crate::memory::{Uncore, attribute};
 
-const PROCESSORS: usize = 3;
 const LINES: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,65 +40,17 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// The processors, of which the first holds the uncore.
-fn processors(mei: bool) -> Vec<Memory> {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../machines/ppc604-133.toml");
-    let config = MachineConfig::from_file(file.as_ref(), &[]).expect("a machine file");
-    let board = Board::new(&config, Console::memory());
-    let mut uncore = Uncore::from_config(&config, board).expect("valid shapes");
-    let mut all: Vec<Memory> = Vec::new();
-    for _ in 0..PROCESSORS {
-        let mut memory = Memory::from_config(&config, uncore).expect("valid shapes");
-        memory.timing.shared_state = !mei;
-        memory.timing.several = true;
-        memory.write_hid0(0xc000);
-        uncore = std::mem::take(&mut memory.uncore).release().expect("held");
-        uncore.peers.extend(memory.empty_peer());
-        all.push(memory);
-    }
-    all[0].uncore = crate::memory::Held::new(uncore);
-    for number in 1..PROCESSORS {
-        let held = std::mem::take(&mut all[0].uncore);
-        all[number].uncore = held;
-        all[number].exchange(number as u8, &mut None, &mut Account::new(1 << 20, 32));
-        all[0].uncore = std::mem::take(&mut all[number].uncore);
-    }
-    all
-}
-
-struct Machine {
-    all: Vec<Memory>,
-    current: usize,
-    reservations: [Option<u32>; PROCESSORS],
-    now: u64,
-    account: Account,
-}
-
-impl Machine {
-    fn select(&mut self, number: usize) -> &mut Memory {
-        let old = self.current;
-        if number != old {
-            let account = &mut self.account;
-            self.all[old].exchange(old as u8, &mut self.reservations[old], account);
-            let held = std::mem::take(&mut self.all[old].uncore);
-            self.all[number].uncore = held;
-            self.all[number].exchange(number as u8, &mut self.reservations[number], account);
-            self.current = number;
-        }
-        &mut self.all[number]
-    }
-
-    fn state(&mut self, number: usize, pa: u32) -> State {
-        let memory = self.select(number);
-        let Some(index) = memory.data.find(pa) else {
-            return Invalid;
-        };
-        match memory.data.tags_mut()[index] {
-            tag if tag & (DIRTY | SHARED) == DIRTY | SHARED => panic!("modified and shared"),
-            tag if tag & DIRTY != 0 => Modified,
-            tag if tag & SHARED != 0 => Shared,
-            _ => Exclusive,
-        }
+/// How a processor's D-cache holds a line.
+fn state(machine: &mut Machine, number: usize, pa: u32) -> State {
+    let memory = machine.select(number);
+    let Some(index) = memory.data.find(pa) else {
+        return Invalid;
+    };
+    match memory.data.tags_mut()[index] {
+        tag if tag & (DIRTY | SHARED) == DIRTY | SHARED => panic!("modified and shared"),
+        tag if tag & DIRTY != 0 => Modified,
+        tag if tag & SHARED != 0 => Shared,
+        _ => Exclusive,
     }
 }
 
@@ -200,17 +150,13 @@ proptest! {
         mei: bool,
         steps in prop::collection::vec((0..PROCESSORS, 0..LINES, operation()), 1000),
     ) {
-        let mut machine = Machine {
-            all: processors(mei),
-            current: 0,
-            reservations: [None; PROCESSORS],
-            now: 0,
-            account: Account::new(1 << 20, 32),
-        };
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../machines/ppc604-133.toml");
+        let config = MachineConfig::from_file(file.as_ref(), &[]).expect("a machine file");
+        let mut machine = Machine::new(&config, mei);
         let mut models: Vec<Model> = (0..LINES)
             .map(|_| Model { states: [Invalid; PROCESSORS], reserved: [false; PROCESSORS], mei })
             .collect();
-        let mut account = Account::new(1 << 20, 32);
+        let mut account = account();
         for (me, line, what) in steps {
             // One reservation for each processor.
             if matches!(what, Operation::Reserve) {
@@ -240,7 +186,7 @@ proptest! {
             for (line, model) in models.iter().enumerate() {
                 let pa = 0x4000 + 32 * line as u32;
                 for number in 0..PROCESSORS {
-                    prop_assert_eq!(machine.state(number, pa), model.states[number]);
+                    prop_assert_eq!(state(&mut machine, number, pa), model.states[number]);
                     prop_assert_eq!(machine.reservations[number] == Some(pa), model.reserved[number]);
                 }
             }
