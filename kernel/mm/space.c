@@ -271,9 +271,12 @@ struct mm *mm_fork(struct mm *parent)
 		if (!error)
 			fork_pause(&f);
 	}
-	/* The parent's private pages are read-only now: no cached entry may still permit a write. */
+	/*
+	 * The parent's private pages are read-only now: no cached entry may still permit a write. After an error this
+	 * includes areas that were not reached, since a table that is shared holds their pages, too.
+	 */
 	parent->flush_reason = SHOOTDOWN_FORK;
-	if (f.flushed)
+	if (f.flushed && !error)
 		flush_copied(&f);
 	else
 		flush->whole(parent);

@@ -8,7 +8,13 @@ from pathlib import Path
 from kernel.runs import boot, packed, side_by_side
 
 MACHINES = ("ppc603-133", "ppc604-133")
-WORDS = ("", "reload=asm kernel.map=bat+io entry=lean tlb.flush=lazy tlb.cutoff=20 ipc.copy=window")
+# Words of the kernel's command line, and the program's arguments: by default all allocations fail one by one. The
+# checker looks at everything at each fork, so that it sees only the first ones, a fork of several areas among them.
+WORDS = (
+    ("", ""),
+    ("reload=asm kernel.map=bat+io entry=lean tlb.flush=lazy tlb.cutoff=20 ipc.copy=window", ""),
+    ("check=on fork.tables=share", " 1 70 areas"),
+)
 
 # How many allocations fail, one by one, while init starts. The program tests later ones.
 AT_START = 60
@@ -24,10 +30,10 @@ def check(*, whole: bool) -> int:
         file.write(packed({"bin/failalloc": "failalloc", "bin/hello": "hello-bare"}))
         file.flush()
         initramfs = Path(file.name)
-        rows = [(machine, words) for machine in MACHINES for words in WORDS]
+        rows = [(machine, *words) for machine in MACHINES for words in WORDS]
         for row, done in zip(
             rows,
-            side_by_side(lambda row: boot(row[0], initramfs, f"quiet {row[1]} -- /bin/failalloc"), rows),
+            side_by_side(lambda row: boot(row[0], initramfs, f"quiet {row[1]} -- /bin/failalloc{row[2]}"), rows),
             strict=True,
         ):
             lines = done.console.splitlines()

@@ -1,6 +1,6 @@
 /* failalloc: makes every allocation of the kernel fail once.
  *
- *   failalloc [first [last]]
+ *   failalloc [first [last [areas]]]
  *
  * For n = 1, 2, ... allocation number n of the kernel fails (/proc/failalloc) while a workload runs. The workload
  * forks, executes, maps memory, runs a thread, mounts, uses files, locks, pipes, sockets, polling, timers and messages,
@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,7 @@ enum { WELL = 0, NO_MEMORY = 1, WRONG = 2 };
 #define START_FAILED 127
 
 static const char *self;
+static int with_areas;
 
 static int lacks_memory(void)
 {
@@ -335,6 +337,42 @@ static void on_signal(int number)
 	(void)number;
 }
 
+/*
+ * Only if asked for: a fork of more memory than the kernel flushes together, which can fail between two areas of one
+ * page table. The parent's pages must not stay writable in the TLB then, which check=on sees.
+ */
+static void fork_areas(void)
+{
+	enum { TABLE = 1024 * PAGE };
+	char *where = mmap(NULL, 4 * TABLE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *last;
+	int status;
+	pid_t child;
+
+	if (where == MAP_FAILED)
+		give_up("mmap");
+	where += -(uintptr_t)where % TABLE;
+	last = where + 2 * TABLE;
+	TRY(mprotect(where, 2 * TABLE, PROT_READ | PROT_WRITE));
+	for (int i = 0; i < 3; i++) {
+		TRY(mprotect(last + 2 * i * PAGE, PAGE, PROT_READ | PROT_WRITE));
+		touch(last + 2 * i * PAGE, PAGE);
+	}
+	touch(where, PAGE);
+	touch(where + TABLE, PAGE);
+	child = fork();
+	if (child == -1) {
+		if (!lacks_memory())
+			give_up("fork");
+		touch(last + 4 * PAGE, PAGE);
+		child = fork();
+		again(child == -1, "fork");
+	}
+	if (child == 0)
+		_exit(WELL);
+	TRY(waitpid(child, &status, 0));
+	TRY(munmap(where, 3 * TABLE));
+}
+
 /* A child that executes this program again, and a child that only writes to pages shared with its parent. */
 static void use_processes(void)
 {
@@ -439,6 +477,8 @@ static void use_messages(void)
 static void workload(void)
 {
 	TRY(mkdir(FOLDER, 0700));
+	if (with_areas)
+		fork_areas();
 	use_processes();
 	use_memory();
 	use_files();
@@ -567,6 +607,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "leaf") == 0)
 		return WELL;
 	self = argv[0];
+	with_areas = argc > 3;
 	if (fd < 0)
 		die("/proc/failalloc");
 	setvbuf(stdout, NULL, _IOLBF, 0);
