@@ -1,6 +1,7 @@
 /* Messages on the console, and the ways in which the kernel ends. */
 #include <arch.h>
 #include <board.h>
+#include <cpu.h>
 #include <lib.h>
 #include <panic.h>
 #include <smp.h>
@@ -37,13 +38,8 @@ void fatal(int status, const char *format, ...)
 	power_off(status);
 }
 
-static void panic_end(const struct regs *regs)
+static NORETURN void panic_end(const struct regs *regs)
 {
-	static bool again;
-
-	if (again)
-		power_off(EXIT_PANIC);
-	again = true;
 	console_printf("task %d \"%s\"%s\n", current->pid, current->name,
 		       stack_overflown(current, regs) ? ": kernel stack overflow" : "");
 	arch_show_regs(regs);
@@ -52,14 +48,27 @@ static void panic_end(const struct regs *regs)
 	power_off(EXIT_PANIC);
 }
 
-static __attribute__((noreturn)) void panic_with(const struct regs *regs, const char *format, va_list args)
+/* Of several processors that panic at once, the first prints all and asks the others, one by one, to print theirs. */
+static NORETURN void panic_with(const struct regs *regs, const char *format, va_list args)
 {
+	static u32 first;       /* 1 + the number of the processor that panicked first */
+	u32 here = 1 + cpu_index(this_cpu());
+	bool is_first;
+
 	irq_disable();
+	is_first = arch_exchange_if(&first, 0, here);
+	if (!is_first) {
+		if (first == here)
+			power_off(EXIT_PANIC);
+		cpu_wait_to_stop();
+		console_printf("processor %u: ", here - 1);
+	}
 	console_printf("kernel panic: ");
 	console_vprintf(format, args);
 	console_printf("\n");
+	if (!is_first)
+		cpu_stop(regs);
 	panic_end(regs);
-	__builtin_unreachable();
 }
 
 void panic(const char *format, ...)

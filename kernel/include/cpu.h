@@ -59,7 +59,8 @@ struct cpu {
 	bool online;                    /* has reached the kernel's C code */
 	bool dozing;                    /* the idle task has let go of the kernel lock and waits for an interrupt */
 	bool stale;                     /* must empty its TLB before it runs a program (policy shootdown) */
-	bool stopped;                   /* by a panic */
+	bool asked_to_stop;             /* by a panic */
+	bool stopping, stopped;         /* it prints its registers, and has done so */
 	u32 called;                     /* cpus_call() wants it to run a function */
 	struct task *outgoing;          /* a task that may no longer run here; the idle task sends it away */
 	const struct regs *interrupted; /* by the interrupt that it handles */

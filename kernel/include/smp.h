@@ -77,6 +77,12 @@ void cpus_release(void);
 void cpus_stop(void);
 /* For waits with interrupts off that answer nothing else: whoever is waited for may have panicked. */
 void cpu_stop_if_panic(void);
+/*
+ * A panic on a second processor, while the first prints: waits for the first to ask, then cpu_stop() prints this one's
+ * task and registers, and does not return.
+ */
+void cpu_wait_to_stop(void);
+void cpu_stop(const struct regs *regs) __attribute__((noreturn));
 
 /* Boot: starts the other processors, if there are any. */
 void smp_init(void);

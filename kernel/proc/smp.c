@@ -132,16 +132,14 @@ void preemption_point_unlocked(void)
 		kernel_lock_pass();
 }
 
-static bool panic_stopping;     /* a panic has begun */
+static bool panic_stopping;     /* a panic asks the processors to stop, one by one */
 
 /* Prints what this processor does, and does no more. */
-static void stop_this_cpu(void)
+void cpu_stop(const struct regs *regs)
 {
 	struct cpu *cpu = this_cpu();
-	const struct regs *regs = cpu->interrupted;
 
-	if (cpu->stopped)
-		return;
+	cpu->stopping = true;
 	console_printf("processor %u: task %d \"%s\"\n", cpu_index(cpu), current->pid, current->name);
 	arch_show_regs(regs);
 	arch_show_stack(regs);
@@ -151,10 +149,27 @@ static void stop_this_cpu(void)
 		spin_pause();
 }
 
+static bool asked_to_stop(const struct cpu *cpu)
+{
+	return *(volatile bool *)&cpu->asked_to_stop;
+}
+
 void cpu_stop_if_panic(void)
 {
-	if (*(volatile bool *)&panic_stopping && *(volatile u32 *)&this_cpu()->called)
-		stop_this_cpu();
+	const struct cpu *cpu = this_cpu();
+
+	if (asked_to_stop(cpu) && !cpu->stopping)
+		cpu_stop(cpu->interrupted);
+}
+
+void cpu_wait_to_stop(void)
+{
+	struct cpu *cpu = this_cpu();
+
+	/* A second panic while it prints: it does no more, and the first processor goes on after a time. */
+	while (cpu->stopping || !asked_to_stop(cpu))
+		spin_pause();
+	cpu->stopping = true;
 }
 
 /* The locks below the kernel lock, for locks_show(). */
@@ -294,8 +309,10 @@ void cpus_call(u32 targets, void (*function)(void *argument), void *argument)
 			*(volatile u32 *)&cpu->called = 1;
 	ipi_send(targets, IPI_LOOK);
 	for_each_cpu(cpu)
-		while (*(volatile u32 *)&cpu->called)
+		while (*(volatile u32 *)&cpu->called) {
+			cpu_stop_if_panic();
 			spin_pause();
+		}
 }
 
 static volatile u32 holds_open; /* calls of cpus_hold() that no cpus_release() has ended */
@@ -305,8 +322,7 @@ void cpus_answer(void)
 	struct cpu *cpu = this_cpu();
 
 	if (*(volatile u32 *)&cpu->called) {
-		if (panic_stopping)
-			stop_this_cpu();
+		cpu_stop_if_panic();
 		arch_acquired();
 		if (holds_open) {
 			/* The holder may wait for flushes that this processor still owes (shootdown=generation). */
@@ -316,6 +332,7 @@ void cpus_answer(void)
 			 * both.
 			 */
 			while (holds_open) {
+				cpu_stop_if_panic();
 				*(volatile u32 *)&cpu->called = 0;
 				spin_pause();
 			}
@@ -338,16 +355,21 @@ void cpus_stop(void)
 	if (panic_stopping || cpu_count == 1)
 		return;
 	panic_stopping = true;
-	this_cpu()->stopped = true;
+	this_cpu()->stopping = this_cpu()->stopped = true;
 	arch_memory_barrier();
 	for_each_cpu(cpu) {
 		if (cpu->stopped)
 			continue;
+		*(volatile bool *)&cpu->asked_to_stop = true;
+		arch_memory_barrier();
 		*(volatile u32 *)&cpu->called = 1;
 		ipi_send(1u << cpu->number, IPI_LOOK);
 		until = time_now_ns() + STOP_WAIT_NS;
-		while (!*(volatile bool *)&cpu->stopped && time_now_ns() < until)
+		while (!*(volatile bool *)&cpu->stopped && time_now_ns() < until) {
+			/* It may just have answered another call. */
+			*(volatile u32 *)&cpu->called = 1;
 			spin_pause();
+		}
 		if (!cpu->stopped)
 			console_printf("processor %u does not answer; it runs task %d \"%s\"\n", cpu_index(cpu),
 				       cpu->running->pid, cpu->running->name);

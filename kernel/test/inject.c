@@ -5,9 +5,11 @@
  */
 #include <arch.h>
 #include <check.h>
+#include <cpu.h>
 #include <errno.h>
 #include <flush.h>
 #include <frame.h>
+#include <irq.h>
 #include <lib.h>
 #include <mm.h>
 #include <mmu.h>
@@ -138,6 +140,39 @@ static void close_last(const struct target *t)
 	outside_close();
 }
 
+static u32 panics_ready;        /* processors that are about to panic */
+
+static void panic_with_others(void)
+{
+	arch_add(&panics_ready, 1);
+	while (*(volatile u32 *)&panics_ready < cpu_count)
+		arch_pause();
+	panic("check: processor %u panics", cpu_index(this_cpu()));
+}
+
+/* All processors panic at once. Each takes the interrupt when it leaves the kernel, so this one lets the lock go. */
+static void panic_together(const struct target *t)
+{
+	(void)t;
+	ipi_register(IPI_KINDS - 1, "panic", panic_with_others);
+	kernel_unlock();
+	ipi_send(cpus_others(), IPI_KINDS - 1);
+	panic_with_others();
+}
+
+/* The processors that are called panic, and the caller waits for them. */
+static void panic_called(void *argument)
+{
+	(void)argument;
+	panic("check: processor %u panics", cpu_index(this_cpu()));
+}
+
+static void panic_in_call(const struct target *t)
+{
+	(void)t;
+	cpus_call(cpus_others(), panic_called, NULL);
+}
+
 /* The backend makes the faults of other names. */
 static const struct {
 	const char *name;
@@ -152,6 +187,8 @@ static const struct {
 	{ "lock-kernel-last", take_kernel_last },
 	{ "lock-kernel-outside", take_kernel_outside },
 	{ "lock-close-last", close_last },
+	{ "panic-together", panic_together },
+	{ "panic-in-call", panic_in_call },
 };
 
 static int find_target(vaddr_t address, struct target *out)

@@ -34,6 +34,9 @@ ORDERS = {
 # The machines with several processors, by their number.
 SEVERAL = {"ppc750-400x2": 2, "ppc604-200x4": 4}
 
+# Panics of several processors at once: the first one that panics. Each one's message must be there.
+PANICS = {"panic-together": 0, "panic-in-call": 1}
+
 REGISTERS = re.compile(r'^(?:processor \d+: )?task \d+ "\w+".*\nnip [0-9a-f]{8} ', re.MULTILINE)
 
 
@@ -71,6 +74,11 @@ def _all_shown(console: str, processors: int) -> bool:
     return len(REGISTERS.findall(console)) == processors and "does not answer" not in console
 
 
+def _all_named(console: str, report: str, numbers: range) -> bool:
+    """Whether each of these processors has reported its own panic."""
+    return all(f"kernel panic: {report.format(number)}\n" in console for number in numbers)
+
+
 def check() -> int:
     """The number of faults that the checker did not find or named wrongly."""
     rows = [
@@ -85,6 +93,7 @@ def check() -> int:
         for machine in SEVERAL
         for name, (asked, held) in ORDERS.items()
     ]
+    rows += [(machine, name, "busy", "check: processor {} panics") for machine in SEVERAL for name in PANICS]
     failed = 0
     with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
         file.write(packed({"bin/checker": "checker"}))
@@ -99,7 +108,12 @@ def check() -> int:
             rows,
         )
     for (machine, fault, when, report), done in zip(rows, boots, strict=True):
-        if done.status != PANIC or report not in done.console or not _all_shown(done.console, SEVERAL.get(machine, 1)):
+        processors = SEVERAL.get(machine, 1)
+        if fault in PANICS:
+            reported = _all_named(done.console, report, range(PANICS[fault], processors))
+        else:
+            reported = report in done.console
+        if done.status != PANIC or not reported or not _all_shown(done.console, processors):
             failed += 1
             print(f"checker: {machine}: {fault} {when}: exit status {done.status}\n{done.console[-1500:]}")
     print(f"checker: {len(rows) - failed} of {len(rows)} faults found")

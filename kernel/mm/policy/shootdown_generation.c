@@ -79,8 +79,10 @@ static void interrupt_and_wait(u32 targets)
 	shootdown_send(targets);
 	for_each_cpu(cpu)
 		if (targets & 1u << cpu->number)
-			while (cpu_is_behind(cpu))
+			while (cpu_is_behind(cpu)) {
+				cpu_stop_if_panic();
 				arch_pause();
+			}
 	arch_acquired();
 }
 

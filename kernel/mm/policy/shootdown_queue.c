@@ -43,8 +43,10 @@ static void queue_flush(u32 targets, const struct flush_request *request)
 	arch_memory_barrier();
 	arch_add(&queue_unanswered, targets);
 	shootdown_send(targets);
-	while (*(volatile u32 *)&queue_unanswered)
+	while (*(volatile u32 *)&queue_unanswered) {
+		cpu_stop_if_panic();
 		arch_pause();
+	}
 	arch_acquired();
 }
 

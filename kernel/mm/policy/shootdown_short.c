@@ -26,8 +26,10 @@ static void short_flush(u32 targets, const struct flush_request *request)
 	arch_memory_barrier();
 	flush_words.unanswered = targets;
 	shootdown_send(targets);
-	while (flush_words.unanswered)
+	while (flush_words.unanswered) {
+		cpu_stop_if_panic();
 		arch_pause();
+	}
 	arch_acquired();
 }
 
