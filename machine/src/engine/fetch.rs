@@ -3,7 +3,7 @@
 use super::Exit;
 use super::architecture::{Architecture, Exception};
 use super::line::{Line, Link, NO_CAUSE, Op};
-use super::shortcut::{NO_PAGE, Shortcut};
+use super::shortcut::{NO_PAGE, Shortcut, TRANSLATED_MODES};
 use crate::memory::attribute;
 use crate::memory::cache::{ARRIVING, VALID};
 use crate::mmu::{Access, Source};
@@ -326,13 +326,22 @@ impl Processor {
         std::ptr::null()
     }
 
+    /// True if fetches are translated. Of those that are not, other processors see none.
+    fn translates_fetches(&self) -> bool {
+        self.fetch_mode < TRANSLATED_MODES
+    }
+
     /// Translates a fetch.
     #[inline(always)]
     fn translate_fetch(&mut self, ea: u32) -> Result<Fetch, Exception> {
         if ea & !0xfff == self.hot.page || self.turn_page(ea) {
             return Ok(Fetch {
                 physical: ea.wrapping_add(self.hot.page_delta),
-                attributes: if self.several { attribute::COHERENT } else { 0 },
+                attributes: if self.several && self.translates_fetches() {
+                    attribute::COHERENT
+                } else {
+                    0
+                },
             });
         }
         self.translate_fetch_anew(ea)
@@ -359,8 +368,9 @@ impl Processor {
         self.hot.page = NO_PAGE;
         let cached =
             translation.attributes & attribute::INHIBITED == 0 && self.memory.instruction.enabled();
-        // Of several processors' pages only those that the others see have shortcuts.
-        let seen = translation.attributes & attribute::COHERENT != 0 || !self.several;
+        // Of several processors' translated pages only those that the others see have shortcuts.
+        let seen = translation.attributes & attribute::COHERENT != 0
+            || !(self.several && self.translates_fetches());
         let in_ram = self.memory.uncore.ram.contains(physical & !0xfff, 4096);
         let sound = self.sanitize_translation(ea, true, &translation);
         let (page, source) = (ea & !0xfff, translation.source);

@@ -40,6 +40,9 @@ pub fn place(ea: u32, mask: u32) -> usize {
 /// The modes that have shortcuts of their own: supervisor, user, each with and without translation.
 pub const MODES: usize = 4;
 
+/// The modes with translation come first: how many there are.
+pub const TRANSLATED_MODES: usize = 2;
+
 /// The shortcuts of fetches, or of data accesses.
 #[derive(Debug)]
 pub struct Shortcuts {
