@@ -40,17 +40,27 @@ struct frame *pagetable_table_new(void)
 	return frame;
 }
 
+NOINLINE static void kernel_table_new(struct root_entry *slot)
+{
+	struct frame *frame = pagetable_table_new();
+
+	if (!frame)
+		fatal(EXIT_MEMORY, "kernel's page tables: no memory");
+	*slot = root_entry_make(frame_pa(frame), mmu->root_bits_kernel);
+}
+
+void pagetable_kernel_tables(vaddr_t start, vaddr_t end)
+{
+	for (; start < end; start += TABLE_SPAN)
+		kernel_table_new(pagetable_slot(kernel_root, start));
+}
+
 static void map_kernel(vaddr_t virtual, pte_t pte)
 {
 	struct root_entry *slot = &kernel_root[virtual >> ROOT_SHIFT];
 
-	if (slot_empty(slot)) {
-		struct frame *frame = pagetable_table_new();
-
-		if (!frame)
-			fatal(EXIT_MEMORY, "kernel's page tables: no memory");
-		*slot = root_entry_make(frame_pa(frame), mmu->root_bits_kernel);
-	}
+	if (slot_empty(slot))
+		kernel_table_new(slot);
 	pagetable_install(&slot_table(slot)[pagetable_index(virtual)], pte);
 }
 

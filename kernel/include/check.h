@@ -38,6 +38,14 @@ static inline void check_tree(struct mm *mm, const char *operation)
 		check_run_tree(mm, operation);
 }
 
+/* After pages of the kernel's own were unmapped: checks what each processor has cached of them. */
+void check_run_kernel(vaddr_t start, vaddr_t end, const char *operation);
+static inline void check_kernel(vaddr_t start, vaddr_t end, const char *operation)
+{
+	if (unlikely(boot.check))
+		check_run_kernel(start, end, operation);
+}
+
 static inline void check_everything(const char *operation)
 {
 	if (unlikely(boot.check))

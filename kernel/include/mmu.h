@@ -28,11 +28,16 @@ struct mmu_backend {
 	 * keeps beside the translation, such as a place in a hash table (arch/pte.h).
 	 */
 	void (*page_flush)(struct mm *mm, vaddr_t address);
+	/*
+	 * Removes a page of the kernel's own from the caches, after it has left the tree. NULL: the backend cannot
+	 * (policy kernel.buffers).
+	 */
+	void (*kernel_page_flush)(vaddr_t address);
 	/* Removes every translation from the caches. */
 	void (*flush_all)(void);
 	/*
 	 * For the invariant checker: calls bad() for each cached entry that contradicts the tree: all of them, or
-	 * those of an address.
+	 * those of an address. mm is not used for an address of the kernel.
 	 */
 	void (*check)(check_bad *bad);
 	void (*check_page)(const struct mm *mm, vaddr_t address, check_bad *bad);

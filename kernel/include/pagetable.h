@@ -58,6 +58,8 @@ static inline void slot_clear(struct root_entry *slot) { *slot = (struct root_en
 
 /* Builds the kernel's tree: RAM and I/O. */
 void pagetable_init(void);
+/* At boot: makes the kernel's tables of [start, end), so that entries can be installed there later. */
+void pagetable_kernel_tables(vaddr_t start, vaddr_t end);
 /* Creates a root with the kernel's part; NULL: no memory. */
 struct root_entry *pagetable_root_new(void);
 void pagetable_root_free(struct root_entry *root);

@@ -29,6 +29,8 @@ enum shootdown_reason {
 	SHOOTDOWN_EXIT,
 	SHOOTDOWN_TRUNCATE,
 	SHOOTDOWN_RECLAIM,              /* the idle task gives it another context (policy idle.reclaim) */
+	SHOOTDOWN_PIPE,                 /* buffers of the kernel's own (policy kernel.buffers): of a pipe, */
+	SHOOTDOWN_EXEC,                 /* of execve's arguments */
 	SHOOTDOWN_REUSE,                /* pages or frames of a flush that nobody has waited for are used again */
 	SHOOTDOWN_REASONS
 };
@@ -58,6 +60,8 @@ extern struct flush_words flush_words;
 
 extern bool shootdown_deferred;         /* shootdown=generation: unmapping does not wait */
 void shootdown(struct mm *mm, uaddr_t start, uaddr_t end);
+/* The same for pages of the kernel's own: every processor uses them. */
+void shootdown_kernel(vaddr_t start, vaddr_t end, enum shootdown_reason why);
 /*
  * Pages [start, end) of mm get new translations. Returns when no processor uses old ones, which an earlier shootdown()
  * may have left.

@@ -23,6 +23,7 @@ static struct pipe *pipe_new(void)
 	if (!pipe)
 		return NULL;
 	ring_init(&pipe->ring, PIPE_SIZE);
+	pipe->ring.buffered = true;
 	waitq_init(&pipe->readable);
 	waitq_init(&pipe->writable);
 	waitq_init(&pipe->opened);

@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <frame.h>
+#include <kernel_buffer.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <window.h>
@@ -23,11 +24,32 @@ u32 ring_pages(const struct ring *ring)
 	return pages;
 }
 
+_Static_assert(RING_PAGES_FEW <= BUFFER_PAGES, "a ring's first pages are one buffer");
+
+static char *page_map(struct ring *ring, u32 number, struct frame *frame)
+{
+	if (!ring->buffered || number >= RING_PAGES_FEW)
+		return frame_kva(frame);
+	return kernel_buffers->map(&ring->place, number, frame);
+}
+
+/* Ends the mapping of the pages: they have their addresses in the mapping of all RAM. */
+static void pages_unmap(struct ring *ring)
+{
+	if (!ring->place)
+		return;
+	for (u32 i = 0; i < MIN(ring->size / PAGE_SIZE, RING_PAGES_FEW); i++)
+		if (ring->page[i])
+			ring->page[i] = buffer_linear(ring->page[i]);
+	kernel_buffers->unmap(&ring->place, SHOOTDOWN_PIPE);
+}
+
 static void drop_pages(struct ring *ring)
 {
+	pages_unmap(ring);
 	for (u32 i = 0; i < ring->size / PAGE_SIZE; i++)
 		if (ring->page[i]) {
-			frame_put(ring->page[i]);
+			frame_put(kva_frame(ring->page[i]));
 			ring->page[i] = NULL;
 		}
 	if (ring->page != ring->few)
@@ -47,20 +69,24 @@ void ring_free(struct ring *ring)
  * Writers take turns, and `head` counts only bytes that were copied, so a reader sees no unwritten byte. The page is
  * zeroed all the same: an error in that count must not show old memory to a program.
  */
-NOINLINE static struct frame *ring_page_new(struct frame **page)
+NOINLINE static char *ring_page_new(struct ring *ring, u32 number)
 {
-	*page = frame_alloc_zeroed(FRAME_KERNEL);
-	return *page;
+	struct frame *frame = frame_alloc_zeroed(FRAME_KERNEL);
+
+	ring->page[number] = frame ? page_map(ring, number, frame) : NULL;
+	return ring->page[number];
 }
 
 /* The address of byte number `count` of the queue; *part: how many of n bytes are contiguous there. */
 static inline char *ring_place(struct ring *ring, u32 count, size_t n, size_t *part)
 {
 	u32 at = count & (ring->size - 1), offset = at & (PAGE_SIZE - 1);
-	struct frame **page = &ring->page[at >> PAGE_SHIFT];
+	char *page = ring->page[at >> PAGE_SHIFT];
 
 	*part = MIN(n, (size_t)(PAGE_SIZE - offset));
-	return *page || ring_page_new(page) ? (char *)frame_kva(*page) + offset : NULL;
+	if (!page)
+		page = ring_page_new(ring, at >> PAGE_SHIFT);
+	return page ? page + offset : NULL;
 }
 
 /* Copies between a place in the ring and the program's memory. */
@@ -184,7 +210,7 @@ long ring_read(struct ring *ring, struct iter *it, size_t n)
 
 long ring_resize(struct ring *ring, u32 wanted)
 {
-	struct frame *few[RING_PAGES_FEW] = { NULL }, **moved = few;
+	char *few[RING_PAGES_FEW] = { NULL }, **moved = few;
 	u32 size = PAGE_SIZE, used = ring_used(ring), first, last;
 
 	if (wanted > RING_PAGES_MAX * PAGE_SIZE)
@@ -203,8 +229,9 @@ long ring_resize(struct ring *ring, u32 wanted)
 		if (!moved)
 			return -ENOMEM;
 	}
+	pages_unmap(ring);
 	for (u32 page = first; used && page < last; page++) {
-		struct frame **from = &ring->page[page & (ring->size / PAGE_SIZE - 1)];
+		char **from = &ring->page[page & (ring->size / PAGE_SIZE - 1)];
 
 		moved[page - first] = *from;
 		*from = NULL;
@@ -219,5 +246,8 @@ long ring_resize(struct ring *ring, u32 wanted)
 	if (!used)
 		ring->head = ring->tail = 0;
 	ring->size = size;
+	for (u32 page = 0; page < MIN(size / PAGE_SIZE, RING_PAGES_FEW); page++)
+		if (ring->page[page])
+			ring->page[page] = page_map(ring, page, kva_frame(ring->page[page]));
 	return (long)size;
 }

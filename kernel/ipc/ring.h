@@ -11,9 +11,11 @@ struct ring {
 	u32 size;	/* bytes; a power of two, at least a page */
 	u32 head, tail;	/* bytes written and read so far; both start again when the ring runs empty */
 	u32 busy;	/* copies that are under way: they may sleep, and their pages stay */
+	bool buffered;	/* its first pages are a buffer of the kernel (kernel_buffer.h) */
 	bool gone;	/* freed while copies were under way: the last copy frees the pages */
-	struct frame **page;	/* allocated at first use */
-	struct frame *few[RING_PAGES_FEW];	/* `page` points here while the ring is small */
+	vaddr_t place;	/* of that buffer, for policy kernel.buffers */
+	char **page;	/* allocated at first use */
+	char *few[RING_PAGES_FEW];	/* `page` points here while the ring is small */
 };
 
 static inline u32 ring_used(const struct ring *r) { return r->head - r->tail; }

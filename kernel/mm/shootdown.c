@@ -22,7 +22,8 @@ u64 shootdowns;
 /* What was asked for, by whom and by which form, and what it cost. */
 static const char *const kind_names[SHOOTDOWN_KINDS] = { "page", "range", "all", "context", "end" };
 static const char *const reason_names[SHOOTDOWN_REASONS] = {
-	"copy", "munmap", "madvise", "mprotect", "mremap", "fork", "exit", "truncate", "reclaim", "reuse",
+	"copy", "munmap", "madvise", "mprotect", "mremap", "fork", "exit", "truncate", "reclaim", "pipe",
+	"exec", "reuse",
 };
 static const struct shootdown_form *const all_forms[] = {
 	&shootdown_queue, &shootdown_short, &shootdown_lazy, &shootdown_generation, &shootdown_broadcast,
@@ -33,6 +34,7 @@ struct count {
 };
 static struct count shootdown_counts[ARRAY_SIZE(all_forms)][SHOOTDOWN_REASONS][SHOOTDOWN_KINDS];
 static u32 ipis_sent;           /* of the one that is being made */
+static u32 shootdowns_kernel;   /* of pages of the kernel's own */
 static u32 put_off;             /* flushes that a processor makes when it comes back to the address space */
 
 static void nothing_due(void)
@@ -54,6 +56,12 @@ void shootdown_send(u32 targets)
 {
 	ipis_sent += (u32)__builtin_popcount(targets);
 	ipi_send(targets, IPI_FLUSH);
+}
+
+void shootdown_call(u32 targets, void (*function)(void *argument), void *argument)
+{
+	ipis_sent += (u32)__builtin_popcount(targets);
+	cpus_call(targets, function, argument);
 }
 
 u32 shootdown_all(u32 targets)
@@ -110,6 +118,20 @@ void shootdown(struct mm *mm, uaddr_t start, uaddr_t end)
 			since);
 }
 
+/* A range is never cut off: where the kernel's entries are global, as on an i386, flushing everything keeps them. */
+void shootdown_kernel(vaddr_t start, vaddr_t end, enum shootdown_reason why)
+{
+	u32 others = shootdown_form->asked(cpus_others()), pages = (end - start) >> PAGE_SHIFT;
+	u32 since = arch_timebase_low();
+	struct flush_request request = { NULL, start, end, false, why };
+
+	if (!others || !pages)
+		return;
+	shootdown_form->flush(others, &request);
+	shootdown_count(why, pages == 1 ? SHOOTDOWN_PAGE : SHOOTDOWN_RANGE, pages, since);
+	shootdowns_kernel++;
+}
+
 static void reload_context(void *argument)
 {
 	(void)argument;
@@ -123,8 +145,7 @@ void shootdown_context(struct mm *mm)
 	mm->stale_on = 0;
 	if (!using)
 		return;
-	ipis_sent += (u32)__builtin_popcount(using);
-	cpus_call(using, reload_context, NULL);
+	shootdown_call(using, reload_context, NULL);
 	shootdown_count(mm->flush_reason, SHOOTDOWN_CONTEXT, 0, since);
 }
 
@@ -141,8 +162,7 @@ void shootdown_leave(struct mm *mm)
 	shootdown_reuse(mm, 0, USER_END);
 	if (!using)
 		return;
-	ipis_sent += (u32)__builtin_popcount(using);
-	cpus_call(using, space_leave, NULL);
+	shootdown_call(using, space_leave, NULL);
 	shootdown_count(mm->flush_reason, SHOOTDOWN_END, 0, since);
 }
 
@@ -232,7 +252,7 @@ static void show_shootdowns(struct text *text)
 	text_puts(text, "for            times      pages       ipis    waited_ns\n");
 	for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
 		show_row(text, kind_names[kind], &found[kind]);
-	text_printf(text, "put_off %u\ndeferred %u\n", put_off, shootdowns_deferred);
+	text_printf(text, "put_off %u\ndeferred %u\nkernel %u\n", put_off, shootdowns_deferred, shootdowns_kernel);
 	frames_held_show(text);
 }
 
@@ -265,6 +285,7 @@ static void show_each(struct text *text)
 
 void shootdown_proc_init(void)
 {
+	proc_file("mmu/kernel_buffers", kernel_buffers_show, NULL);
 	proc_file("mmu/shootdowns", show_shootdowns, NULL);
 	proc_file("mmu/shootdown_reasons", show_reasons, NULL);
 	proc_file("mmu/shootdowns_each", show_each, NULL);

@@ -6,7 +6,7 @@
 #include <shootdown.h>
 #include <types.h>
 
-/* Of one address space: pages [start, end), or, above the cutoff, all. */
+/* Of one address space: pages [start, end), or, above the cutoff, all. mm is NULL for pages of the kernel's own. */
 struct flush_request {
 	struct mm *mm;
 	uaddr_t start, end;
@@ -45,6 +45,7 @@ u32 generation_newest(void);
 void frames_held_look(void);            /* gives up those that are safe */
 struct text;
 void frames_held_show(struct text *text);
+void kernel_buffers_show(struct text *text);    /* policy/kernel_buffers.c */
 extern u32 shootdowns_deferred;
 
 /*
@@ -53,6 +54,8 @@ extern u32 shootdowns_deferred;
 void shootdown_bind_deferred(bool on);
 /* Counts a shootdown that began at timebase `since`. */
 void shootdown_count(enum shootdown_reason why, enum shootdown_kind kind, u32 pages, u32 since);
+/* Has these processors run a function, and waits until they have. */
+void shootdown_call(u32 targets, void (*function)(void *argument), void *argument);
 /* Interrupts these processors to flush. */
 void shootdown_send(u32 targets);
 /* Every one of the set; and of it, those that do not doze. The others empty their TLB before they run a program. */

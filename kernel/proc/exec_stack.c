@@ -2,6 +2,7 @@
 #include <abi/auxv.h>
 #include <arch.h>
 #include <errno.h>
+#include <kernel_buffer.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
@@ -234,6 +235,8 @@ static int fill_stack(struct exec *exec, struct stack_builder *stack, u32 needed
 int exec_build_stack(struct exec *exec)
 {
 	struct stack_builder stack = { .mm = current->next_mm };
+	struct frame *frame;
+	vaddr_t place = 0;
 	u32 needed, limit = MIN(MAX(rlimit(RLIMIT_STACK) / 4, STRING_MAX), STRINGS_MAX);
 	int error = strings_measure(&exec->argv, limit);
 
@@ -253,10 +256,12 @@ int exec_build_stack(struct exec *exec)
 		error = mm_stack_init(current->next_mm, USER_STACK_TOP, ALIGN_UP(needed, PAGE_SIZE) + STACK_INITIAL);
 	if (error)
 		return error;
-	stack.bounce = kmalloc(PAGE_SIZE);
-	if (!stack.bounce)
+	frame = frame_alloc(FRAME_KERNEL);
+	if (!frame)
 		return -ENOMEM;
+	stack.bounce = kernel_buffers->map(&place, 0, frame);
 	error = fill_stack(exec, &stack, needed);
-	kfree(stack.bounce);
+	kernel_buffers->unmap(&place, SHOOTDOWN_EXEC);
+	frame_put(frame);
 	return error;
 }

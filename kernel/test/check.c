@@ -7,11 +7,13 @@
 #include <mmu.h>
 #include <check.h>
 #include <context.h>
+#include <cpu.h>
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
 #include <outside.h>
 #include <pagetable.h>
+#include <smp.h>
 #include <text.h>
 
 u64 check_runs, check_sweeps;
@@ -291,6 +293,32 @@ void check_run(struct mm *mm, vaddr_t start, vaddr_t end, const char *operation)
 	check_areas(mm, start, end);
 	check_tree_entries(mm, start, end, WALK_ONLY);
 	check_cached(mm, start, end);
+	end_check();
+}
+
+struct kernel_range {
+	vaddr_t start, end;
+};
+
+static void check_kernel_pages(void *argument)
+{
+	const struct kernel_range *range = argument;
+
+	if (this_cpu()->stale)
+		return;         /* dozes: empties its TLB when it wakes */
+	for (vaddr_t address = range->start; address < range->end; address += PAGE_SIZE)
+		mmu->check_page(NULL, address, check_report);
+}
+
+void check_run_kernel(vaddr_t start, vaddr_t end, const char *operation)
+{
+	struct kernel_range range = { start, end };
+
+	if (check_swept(operation))
+		return;
+	begin_report(operation);
+	check_kernel_pages(&range);
+	cpus_call(cpus_others(), check_kernel_pages, &range);
 	end_check();
 }
 

@@ -12,8 +12,8 @@ MACHINES = ("ppc603-133", "ppc604-133")
 # checker looks at everything at each fork, so that it sees only the first ones, a fork of several areas among them.
 WORDS = (
     ("", ""),
-    ("reload=asm kernel.map=bat+io entry=lean tlb.flush=lazy tlb.cutoff=20 ipc.copy=window", ""),
-    ("check=on fork.tables=share", " 1 70 areas"),
+    ("reload=asm kernel.map=bat+io entry=lean tlb.flush=lazy tlb.cutoff=20 ipc.copy=window kernel.buffers=mapped", ""),
+    ("check=on fork.tables=share kernel.buffers=mapped", " 1 70 areas"),
 )
 
 # How many allocations fail, one by one, while init starts. The program tests later ones.

@@ -29,14 +29,14 @@ QUICK_MACHINES = ("ppc603-133", "ppc604-133", "mpc855t-48")
 MACHINES = (*QUICK_MACHINES, "ppc750-400")
 
 # Tests that depend most on translation and take little time.
-QUICK_CASES = ("cow", "exec", "ipc", "ipc_memory", "mmap", "pipe", "process")
+QUICK_CASES = ("cow", "exec", "ipc", "ipc_memory", "mmap", "pipe", "pipe_pages", "process")
 
 # Machines with several processors: each form of shootdown, and in turn the choices of what else flushes or locks. The
 # first row is that of one processor.
 ONE_PROCESSOR = "ppc604-133"
 SEVERAL_MACHINES = ("ppc604-185x2", "ppc750-400x2")
-SEVERAL_CASES = ("cow", "mmap", "process", "thread")
-FLUSHING = ("switch.flush", "tlb.flush", "pte.update", "kernel.map", "fork.tables", "kernel.lock")
+SEVERAL_CASES = ("cow", "mmap", "pipe_pages", "process", "thread")
+FLUSHING = ("switch.flush", "tlb.flush", "pte.update", "kernel.map", "fork.tables", "kernel.lock", "kernel.buffers")
 
 # The groups of the whole suite that take less than an hour with the invariant checker and the sanitizers.
 WHOLE_GROUPS = ("user", "waits", "dynamic", "lua-glibc", "sqlite-glibc", "busybox-glibc")

@@ -6,7 +6,8 @@
  * forks, executes, maps memory, runs a thread, mounts, uses files, locks, pipes, sockets, polling, timers and messages,
  * and leaves a core file. The loop ends when the workload needs fewer than n allocations. The workload may only get an
  * error that means lack of memory, or be killed. A call that failed for lack of memory must succeed when it is
- * repeated. Afterwards the kernel must hold as many frames and objects as before (/proc/frames). */
+ * repeated. Afterwards the kernel must hold as many frames and objects as before (/proc/frames), and nothing
+ * more may be mapped for it (/proc/mmu/kernel_buffers). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -552,16 +553,22 @@ static unsigned long field(const char *text, const char *name)
 }
 
 static const char *const fields[] = { "page_table ", "anonymous ", "cache ", "kmalloc_objects ", "kmalloc_bytes " };
+static const char *const buffer_fields[] = { "mapped ", "places " };
 
-#define FIELDS (sizeof(fields) / sizeof(fields[0]))
+#define FRAME_FIELDS (sizeof(fields) / sizeof(fields[0]))
+#define BUFFER_FIELDS (sizeof(buffer_fields) / sizeof(buffer_fields[0]))
+#define FIELDS (FRAME_FIELDS + BUFFER_FIELDS)
 
 static void take_stock(unsigned long stock[FIELDS])
 {
 	static char text[2048];
 
 	read_file("/proc/frames", text, sizeof(text));
-	for (size_t i = 0; i < FIELDS; i++)
+	for (size_t i = 0; i < FRAME_FIELDS; i++)
 		stock[i] = field(text, fields[i]);
+	read_file("/proc/mmu/kernel_buffers", text, sizeof(text));
+	for (size_t i = 0; i < BUFFER_FIELDS; i++)
+		stock[FRAME_FIELDS + i] = field(text, buffer_fields[i]);
 }
 
 static void arm(int fd, unsigned long n)
@@ -635,7 +642,8 @@ int main(int argc, char **argv)
 		for (size_t i = 0; i < FIELDS; i++) {
 			if (after[i] == before[i])
 				continue;
-			printf("allocation %lu fails: %s%lu, not %lu\n", n, fields[i], after[i], before[i]);
+			printf("allocation %lu fails: %s%lu, not %lu\n", n,
+			       i < FRAME_FIELDS ? fields[i] : buffer_fields[i - FRAME_FIELDS], after[i], before[i]);
 			bad = 1;
 			before[i] = after[i];
 		}

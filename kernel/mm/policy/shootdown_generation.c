@@ -8,7 +8,8 @@
  * munmap() and madvise() only begin a generation. Until all have passed it, the frames keep a reference (mm/held.c),
  * and a fault on one of the pages makes all pass it first. So no frame and no page is used again while an old
  * translation is, as LATR does it (ASPLOS 2018). mprotect, mremap and fork interrupt and wait, because no old
- * translation may be in use when they return. So does a new context. Dozing processors flush when they wake.
+ * translation may be in use when they return. So do a new context, and the end of a mapping of the kernel's own. Dozing
+ * processors flush when they wake.
  */
 #include <arch.h>
 #include <cpu.h>
@@ -97,9 +98,21 @@ void generation_settle(void)
 		interrupt_and_wait(targets);
 }
 
+static void flush_now(void *argument)
+{
+	shootdown_do(argument);
+}
+
 static void generation_flush(u32 targets, const struct flush_request *request)
 {
-	struct mm_flushes *flushes = &request->mm->flushes;
+	struct flush_request kernel = *request;
+	struct mm_flushes *flushes;
+
+	if (!request->mm) {
+		shootdown_call(targets, flush_now, &kernel);
+		return;
+	}
+	flushes = &request->mm->flushes;
 
 	*(volatile u32 *)&flushes->generation = flushes->generation + 1;
 	arch_memory_barrier();

@@ -61,7 +61,7 @@ static void queue_answer(void)
 	if (cpu->flushes.all)
 		arch_tlb_flush_all();
 	for (u32 i = 0; i < cpu->flushes.count && !cpu->flushes.all; i++)
-		if (cpu->flushes.pages[i].mm == cpu->mm)
+		if (!cpu->flushes.pages[i].mm || cpu->flushes.pages[i].mm == cpu->mm)
 			arch_tlb_flush_page(cpu->flushes.pages[i].page);
 	cpu->flushes.count = 0;
 	cpu->flushes.all = false;

@@ -113,6 +113,13 @@ CAUSE(flush) static void hash32_page_flush(struct mm *mm, vaddr_t address)
 		tlb_invalidate_page(address);
 }
 
+/* An entry of the tree may have a note, but nobody relies on that of a kernel page. */
+CAUSE(flush) static void hash32_kernel_page_flush(vaddr_t address)
+{
+	hash_remove_searching(NULL, segment_vsid(address), address);
+	tlb_invalidate_page(address);
+}
+
 static void hash32_flush_all(void)
 {
 	hash_clear();
@@ -148,6 +155,7 @@ const struct ppc_backend hash32_backend = {
 		.proc_init = hash_proc_init,
 		.activate = segments_activate,
 		.page_flush = hash32_page_flush,
+		.kernel_page_flush = hash32_kernel_page_flush,
 		.flush_all = hash32_flush_all,
 		.check = hash_tlb_check,
 		.check_page = hash_tlb_check_page,

@@ -1,6 +1,7 @@
 /* Checks the hash table for the invariant checker: every live entry must agree with the tree. */
 #include <arch.h>
 #include <arch/hash.h>
+#include <arch/mmu.h>
 #include <arch/pte.h>
 #include <arch/vsid.h>
 #include <frame.h>
@@ -121,7 +122,7 @@ void hash_check(check_bad *bad)
 
 void hash_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
 {
-	u32 vsid = context_vsid(mm, address);
+	u32 vsid = address < KERNEL_BASE ? context_vsid(mm, address) : segment_vsid(address);
 	const struct hpte *entry = hash_find(vsid, address);
 
 	if (entry)

@@ -25,6 +25,7 @@ static void hash32_bind_several(void)
 	arch_replace((const void *)hash_insert_preload, (const void *)hash_insert_preload_several);
 	arch_replace((const void *)hash_clear, (const void *)hash_clear_several);
 	mmu->page_flush = hash_flush_several;
+	mmu->kernel_page_flush = hash_flush_kernel_several;
 	pagetable_left = hash_wait_walkers;
 	__asm__ volatile("mfspr %0, %1" : "=r"(sdr1_of_all) : "i"(SPR_SDR1));
 }

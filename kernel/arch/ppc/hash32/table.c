@@ -224,6 +224,14 @@ CAUSE(flush) void hash_flush_several(struct mm *mm, vaddr_t address)
 	table_unlock();
 }
 
+CAUSE(flush) void hash_flush_kernel_several(vaddr_t address)
+{
+	table_lock();
+	hash_remove_searching(NULL, segment_vsid(address), address);
+	__asm__ volatile("tlbie %0; eieio; tlbsync; sync" : : "r"(address) : "memory");
+	table_unlock();
+}
+
 void hash_clear_several(void)
 {
 	table_lock();

@@ -102,6 +102,15 @@ CAUSE(flush) void soft6xx_page_flush(struct mm *mm, vaddr_t address)
 	tlb_invalidate_page(address);
 }
 
+/* The table is empty with htab=bypass. */
+CAUSE(flush) void soft6xx_kernel_page_flush(vaddr_t address)
+{
+	prepared_forget();
+	if (soft_lookup == &soft_lookup_emulate)
+		hash_remove_searching(NULL, segment_vsid(address), address);
+	tlb_invalidate_page(address);
+}
+
 void soft6xx_flush_all(void)
 {
 	prepared_forget();
@@ -149,6 +158,7 @@ const struct ppc_backend soft6xx_backend = {
 		.proc_init = hash_proc_init,
 		.activate = segments_activate,
 		.page_flush = soft6xx_page_flush,
+		.kernel_page_flush = soft6xx_kernel_page_flush,
 		.flush_all = soft6xx_flush_all,
 		.check = hash_tlb_check,
 		.check_page = hash_tlb_check_page,

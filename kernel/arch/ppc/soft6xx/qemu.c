@@ -30,6 +30,12 @@ static void qemu_page_flush(struct mm *mm, vaddr_t address)
 	empty_cache();
 }
 
+static void qemu_kernel_page_flush(vaddr_t address)
+{
+	soft6xx_kernel_page_flush(address);
+	empty_cache();
+}
+
 static void qemu_flush_all(void)
 {
 	soft6xx_flush_all();
@@ -75,6 +81,7 @@ const struct ppc_backend *soft6xx_on_qemu(void)
 	code_divert(segment_load_end, segments_load_rfi, 0);
 	qemu = soft6xx_backend;
 	qemu.mmu.page_flush = qemu_page_flush;
+	qemu.mmu.kernel_page_flush = qemu_kernel_page_flush;
 	qemu.mmu.flush_all = qemu_flush_all;
 	qemu.reload = qemu_images;
 	return &qemu;

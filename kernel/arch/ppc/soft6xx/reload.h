@@ -25,6 +25,7 @@
 /* backend.c */
 struct mm;
 void soft6xx_page_flush(struct mm *mm, vaddr_t address);
+void soft6xx_kernel_page_flush(vaddr_t address);
 void soft6xx_flush_all(void);
 const struct reload_set *soft6xx_reload(enum reload_form form);
 

@@ -65,6 +65,11 @@ CAUSE(flush) static void soft8xx_page_flush(struct mm *mm, vaddr_t address)
 	tlb_invalidate_page(address);
 }
 
+CAUSE(flush) static void soft8xx_kernel_page_flush(vaddr_t address)
+{
+	tlb_invalidate_page(address);
+}
+
 /* Keeps pinned entries. */
 static void soft8xx_flush_all(void)
 {
@@ -137,6 +142,7 @@ const struct ppc_backend soft8xx_backend = {
 		.proc_init = tlb_proc_init,
 		.activate = soft8xx_activate,
 		.page_flush = soft8xx_page_flush,
+		.kernel_page_flush = soft8xx_kernel_page_flush,
 		.flush_all = soft8xx_flush_all,
 		.check = soft8xx_check,
 		.check_page = soft8xx_check_page,

@@ -48,6 +48,8 @@ struct hpte *hash_insert_preload_several(u32 vsid, vaddr_t address, u32 pte);
 struct mm;
 void hash_flush_several(struct mm *mm, vaddr_t address);
 void hash_clear_several(void);
+/* The same for a page of the kernel's own. */
+void hash_flush_kernel_several(vaddr_t address);
 void hash_tlb_flush_page(vaddr_t address);
 void hash_wait_walkers(void);
 /*

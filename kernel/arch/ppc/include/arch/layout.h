@@ -15,6 +15,10 @@
 /* All RAM again, past the cache, if a block address translation pair is free for it (arch_maps_uncached). */
 #define KERNEL_UNCACHED 0xe0000000u
 
+/* Buffers that are mapped one by one (policy kernel.buffers). No block address translation covers them. */
+#define KERNEL_BUFFERS 0xf8000000u
+#define KERNEL_BUFFERS_SIZE 0x02000000u
+
 /* The registers of an OpenPIC, past what an 8xx pins for ISA's ports. */
 #define OPENPIC_VIRTUAL 0xf0080000u
 
