@@ -10,6 +10,7 @@
 #include <flush.h>
 #include <frame.h>
 #include <irq.h>
+#include <kernel_buffer.h>
 #include <lib.h>
 #include <mm.h>
 #include <mmu.h>
@@ -80,6 +81,45 @@ static void overflow_stack(const struct target *t)
 {
 	if (!use_stack(t))
 		panic("check: the page after the target is there");
+}
+
+static void buffer_use(void *page)
+{
+	(void)*(volatile char *)page;
+}
+
+/*
+ * A page of the kernel's own leaves the tree, and stays cached: here, or in the TLBs of other processors. It needs
+ * kernel.buffers=mapped.
+ */
+static void buffer_leave(bool here)
+{
+	struct frame *frame = frame_alloc(FRAME_KERNEL);
+	vaddr_t place = 0;
+	char *page = frame ? kernel_buffers->map(&place, 0, frame) : NULL;
+
+	if (!place)
+		return;
+	if (here)
+		buffer_use(page);
+	else
+		cpus_call(cpus_others(), buffer_use, page);
+	pagetable_set(pagetable_find(kernel_root, place), PTE_NONE);
+	if (!here)
+		mmu->kernel_page_flush(place);
+	check_kernel(place, place + PAGE_SIZE, "a kernel buffer left the tree");
+}
+
+static void keep_buffer(const struct target *t)
+{
+	(void)t;
+	buffer_leave(true);
+}
+
+static void keep_elsewhere(const struct target *t)
+{
+	(void)t;
+	buffer_leave(false);
 }
 
 static struct spinlock one_lock = { .name = "one" }, two_lock = { .name = "two" };
@@ -180,6 +220,8 @@ static const struct {
 } fault_kinds[] = {
 	{ "tree", make_writable }, { "mapped", count_mapping }, { "resident", count_page }, { "areas", count_area },
 	{ "freed", free_frame },   { "room", change_room },     { "stack", overflow_stack },
+	{ "buffer", keep_buffer },
+	{ "buffer-elsewhere", keep_elsewhere },
 	{ "lock-two", take_two },
 	{ "lock-twice", take_twice },
 	{ "lock-frames", take_after_frames },

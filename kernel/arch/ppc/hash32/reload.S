@@ -98,7 +98,7 @@ END(hash_reload_instruction)
 	hash_count_insertion hash_counted_kernel
 	hash_count_insertion hash_counted_data
 	hash_count_insertion hash_counted_instruction
-	/* Kernel pages are never flushed one by one, so they need no note. */
+	/* Kernel pages are seldom flushed one by one, and then searched for, so they need no note. */
 	hash_note_slot hash_placed_data, SPR_DAR
 	hash_note_slot hash_placed_instruction, SPR_SRR0
 
