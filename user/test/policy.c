@@ -235,6 +235,15 @@ static unsigned long long kernel_misses(void)
 	return count("/proc/policy", "kernel_misses=") - before;
 }
 
+/* Whether the kernel has pages that no large mapping covers. Assembly reloads those in each form of `reload`. */
+static int kernel_pages_miss(void)
+{
+	static char text[8192];
+
+	test_read_file("/proc/policy", text, sizeof(text));
+	return strstr(text, "kernel.buffers mapped") != NULL;
+}
+
 /* A large mapping of the kernel prevents TLB misses on its pages: a BAT, or the pinned part of RAM on an MPC8xx. */
 static void kernel_misses_fall(void)
 {
@@ -247,7 +256,7 @@ static void kernel_misses_fall(void)
 	few = kernel_misses();
 	CHECK_EQUAL(store("/proc/policy", error ? "pin=off" : "kernel.map=pte"), 0);
 	many = kernel_misses();
-	CHECK(many > 0 && (error ? few < many : few == 0));
+	CHECK(many > 0 && (error || kernel_pages_miss() ? few < many : few == 0));
 }
 
 /* Policies' counters increase while misses are counted. */
@@ -259,7 +268,8 @@ static void counters_move(void)
 	CHECK_EQUAL(store("/proc/policy", "reload=c"), 0);
 	before = count("/proc/policy", "asm_reloads=");
 	work();
-	CHECK_EQUAL(count("/proc/policy", "asm_reloads="), before);
+	if (!kernel_pages_miss())
+		CHECK_EQUAL(count("/proc/policy", "asm_reloads="), before);
 	CHECK_EQUAL(store("/proc/policy", "reload=asm"), 0);
 	work();
 	CHECK(count("/proc/policy", "asm_reloads=") > before);
@@ -302,12 +312,13 @@ static void old_forms_act(void)
 		{ "icache.flush=every", "flushes_changed=", "icache.flush=mapping" },
 		{ "icache.flush=page", "flushes_changed=", "icache.flush=mapping" },
 		{ "idle.cache=off idle.clear=cached", "careful_runs=", "idle.cache=normal idle.clear=off" },
-		{ "reload=c-insert", "asm_reloads=", "reload=c" },
 		{ "copy.count=on", "counted=", "copy.count=off" },
+		{ "reload=c-insert", "asm_reloads=", "reload=c" },
 	};
+	unsigned int most = sizeof(forms) / sizeof(forms[0]) - (kernel_pages_miss() ? 1 : 0);
 
 	CHECK_EQUAL(store("/proc/tlbmiss", "on"), 0);
-	for (unsigned int i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+	for (unsigned int i = 0; i < most; i++) {
 		int error = store("/proc/policy", forms[i].words);
 		unsigned long long before = count("/proc/policy", forms[i].counter);
 
