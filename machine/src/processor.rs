@@ -16,7 +16,7 @@ pub use stop::{Fatal, Limits, Stop};
 pub(crate) use turn::{Pause, TurnState};
 
 use crate::board::{BusError, Instant};
-use crate::config::MachineConfig;
+use crate::config::{Family, MachineConfig};
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::Lines;
 use crate::engine::shortcut::{NO_PAGE, Shortcuts};
@@ -30,6 +30,7 @@ use crate::observe::{Account, Cause, Observers};
 use crate::pipeline::{Predictor, Schedule};
 use crate::powerpc::instruction_set::InstructionSet;
 use crate::powerpc::performance::PerformanceMonitor;
+use crate::powerpc::registers::Embedded;
 use crate::powerpc::timers::Timers;
 use crate::powerpc::{Registers, Vector, msr};
 use accounting::Settled;
@@ -142,7 +143,7 @@ impl Processor {
                 exit: Exit::Deadline,
             },
             account: Account::new(ram, line),
-            timers: Timers::new(&config.bus),
+            timers: Timers::new(&config),
             performance: PerformanceMonitor::default(),
             predictor: Predictor::new(&config),
             observers: Observers::default(),
@@ -186,6 +187,13 @@ impl Processor {
             if !has {
                 processor.registers.msr_absent |= bit;
             }
+        }
+        if core.family == Family::Ppc405 {
+            processor.registers.msr_absent = !msr::OF_405;
+            processor.registers.embedded = Some(Embedded::default());
+            // No register switches the caches off: pages, ICCR and DCCR say what is cached.
+            processor.memory.instruction.set_enabled(true);
+            processor.memory.data.set_enabled(true);
         }
         if core.registers.pir {
             processor.registers.pir = number.into();

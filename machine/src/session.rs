@@ -644,7 +644,7 @@ impl Session {
 /// Names for the exception vectors. A kernel that copies its handlers there has no symbols for them.
 fn vectors(config: &MachineConfig) -> Vec<(u32, String)> {
     let core = config.core.kind.core();
-    let own = |vector: &Vector| vector.exists(core.programmed_as_8xx);
+    let own = |vector: &Vector| vector.exists(core.family);
     (Vector::ALL.into_iter().filter(own))
         .map(|vector| (vector.offset(), format!("vector {}", vector.name())))
         .collect()

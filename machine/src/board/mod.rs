@@ -130,6 +130,21 @@ trait Device: std::fmt::Debug + Send {
         processor == 0 && self.interrupt()
     }
 
+    /// Level of the critical interrupt input of a processor, of a 405's interrupt controller.
+    fn critical(&self, _processor: u8) -> bool {
+        false
+    }
+
+    /// Reads a device control register (405); `None` if it has none of this number.
+    fn read_control_register(&mut self, _number: u32) -> Option<u32> {
+        None
+    }
+
+    /// Writes such a register. False if it has none of this number.
+    fn write_control_register(&mut self, _number: u32, _value: u32) -> bool {
+        false
+    }
+
     /// Does it hold this processor in reset?
     fn holds(&self, _processor: u8) -> bool {
         false
@@ -539,6 +554,23 @@ impl Board {
         }
     }
 
+    /// Reads a device control register (405); zero if no device has it.
+    pub fn read_control_register(&mut self, number: u32) -> u32 {
+        let mut devices = self.parts.devices.iter_mut();
+        devices
+            .find_map(|device| device.read_control_register(number))
+            .unwrap_or(0)
+    }
+
+    /// Writes a device control register (405); nothing happens if no device has it.
+    pub fn write_control_register(&mut self, number: u32, value: u32) {
+        let mut devices = self.parts.devices.iter_mut();
+        let written = devices.position(|device| device.write_control_register(number, value));
+        if let Some(number) = written {
+            self.spread(number);
+        }
+    }
+
     /// A byte as a debugger reads it: of the ROM only, without side effects.
     pub fn peek(&self, physical: u32) -> Option<u8> {
         let rom = self.rom.as_ref()?;
@@ -548,6 +580,12 @@ impl Board {
     /// A processor's external interrupt input.
     pub fn interrupt(&self, processor: u8) -> bool {
         self.parts.devices[self.parts.controller].interrupts(processor)
+    }
+
+    /// A processor's critical interrupt input. Only a 405 has one.
+    #[must_use]
+    pub fn critical(&self, processor: u8) -> bool {
+        self.parts.devices[self.parts.controller].critical(processor)
     }
 
     /// Is this processor held in reset? It starts when that ends.

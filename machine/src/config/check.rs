@@ -7,7 +7,9 @@ use crate::mmu::walker::AnyWalker;
 use crate::pipeline::predictor::TARGETS_MOST;
 
 use super::shape::{self, Misfit};
-use super::{BoardKind, CacheConfig, Cost, L2Config, L2Place, MachineConfig, Part, Replacement};
+use super::{
+    BoardKind, CacheConfig, Cost, Family, L2Config, L2Place, MachineConfig, Part, Replacement,
+};
 
 /// The largest RAM, in bytes.
 pub(crate) const MEMORY_MOST: u32 = 1 << 30;
@@ -104,10 +106,15 @@ fn tlbs(checker: &mut Checker, config: &MachineConfig) {
         let Some(name) = name else { continue };
         if let Err(problem) = AnyReplacement::named(name, 1, 1) {
             checker.fail(path, problem);
-        } else if config.core.kind.core().programmed_as_8xx {
+        } else if config.core.kind.core().is_8xx() {
             checker.fail(
                 path,
                 "does not go with core.kind \"8xx\", where software chooses the entry by Mx_CTR: remove it",
+            );
+        } else if config.core.kind.core().family == Family::Ppc405 {
+            checker.fail(
+                path,
+                "does not go with core.kind \"405\", whose shadow TLBs are replaced round robin: remove it",
             );
         }
     }
@@ -147,9 +154,21 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
             }
         }
     }
-    if kind.core().programmed_as_8xx {
-        mpc8xx(checker, config);
-    } else if config.board.kind == BoardKind::Fads {
+    match kind.core().family {
+        Family::Mpc8xx => mpc8xx(checker, config),
+        Family::Ppc405 => ppc405(checker, config),
+        Family::Classic => {}
+    }
+    if kind.core().family != Family::Ppc405 && config.tlb.unified.is_some() {
+        checker.fail(
+            "tlb.unified",
+            format!(
+                "does not go with core.kind \"{}\": only a 405 has one; remove [tlb.unified]",
+                kind.name()
+            ),
+        );
+    }
+    if !kind.core().is_8xx() && config.board.kind == BoardKind::Fads {
         checker.fail(
             "board.kind",
             format!(
@@ -195,10 +214,13 @@ fn processors(checker: &mut Checker, config: &MachineConfig) {
         return;
     }
     let number = config.processors;
-    if kind.core().programmed_as_8xx {
+    if !kind.core().is_classic() {
         checker.fail(
             "processors",
-            format!("is {number}: core.kind \"8xx\" does not snoop; allowed is 1"),
+            format!(
+                "is {number}: core.kind \"{}\" does not snoop; allowed is 1",
+                kind.name()
+            ),
         );
     } else if !config.board.joins_processors() {
         checker.fail(
@@ -278,6 +300,90 @@ fn mpc8xx(checker: &mut Checker, config: &MachineConfig) {
             "bus.width",
             format!(
                 "is {}: the bus of core.kind \"8xx\" has 4 bytes",
+                config.bus.width
+            ),
+        );
+    }
+}
+
+/// Rules of the 405: a UTLB of 64 entries, fully associative shadow TLBs, lines of 32 bytes, the PLB of 8 bytes, no L2.
+fn ppc405(checker: &mut Checker, config: &MachineConfig) {
+    match &config.tlb.unified {
+        None => checker.fail(
+            "core.kind",
+            "is \"405\", whose software loads one TLB: add [tlb.unified] with entries, instruction-refill, data-refill",
+        ),
+        Some(unified) => {
+            if unified.entries != crate::mmu::ppc405::ENTRIES {
+                checker.fail(
+                    "tlb.unified.entries",
+                    format!("is {}: core.kind \"405\" has 64", unified.entries),
+                );
+            }
+            for (path, cycles) in [
+                ("tlb.unified.instruction-refill", unified.instruction_refill),
+                ("tlb.unified.data-refill", unified.data_refill),
+            ] {
+                checker.range(path, cycles.into(), 0, 1000);
+            }
+        }
+    }
+    for (entries_path, ways_path, tlb) in [
+        (
+            "tlb.instruction.entries",
+            "tlb.instruction.ways",
+            &config.tlb.instruction,
+        ),
+        ("tlb.data.entries", "tlb.data.ways", &config.tlb.data),
+    ] {
+        checker.power_of_two(entries_path, tlb.entries, 2, 64);
+        if tlb.ways != tlb.entries {
+            checker.fail(
+                ways_path,
+                format!(
+                    "is {}: the shadow TLBs of core.kind \"405\" are fully associative; allowed is {entries_path}, which is {}",
+                    tlb.ways, tlb.entries
+                ),
+            );
+        }
+    }
+    if config.tlb.l2.is_some() {
+        checker.fail(
+            "tlb.l2",
+            "does not go with core.kind \"405\", whose unified TLB is behind the others: remove [tlb.l2]",
+        );
+    }
+    let cache = &config.cache;
+    for (path, side) in [
+        ("cache.instruction.replacement", &cache.instruction),
+        ("cache.data.replacement", &cache.data),
+    ] {
+        if side.replacement != Replacement::Lru {
+            checker.fail(path, "is not \"lru\", which core.kind \"405\" has");
+        }
+    }
+    for (path, line) in [
+        ("cache.instruction.line", cache.instruction.line),
+        ("cache.data.line", cache.data.line),
+    ] {
+        if line != 32 {
+            checker.fail(
+                path,
+                format!("is {line}: core.kind \"405\" has lines of 32"),
+            );
+        }
+    }
+    if cache.l2.is_some() {
+        checker.fail(
+            "cache.l2",
+            "does not go with core.kind \"405\", which has none: remove [cache.l2]",
+        );
+    }
+    if config.bus.width != 8 {
+        checker.fail(
+            "bus.width",
+            format!(
+                "is {}: the bus of core.kind \"405\" has 8 bytes",
                 config.bus.width
             ),
         );
@@ -439,8 +545,11 @@ fn pipeline(checker: &mut Checker, config: &MachineConfig) {
     let kind = config.core.kind;
     for (path, part, cost) in config.latency.of_parts() {
         let (there, name) = match part {
-            Part::Float => (!kind.core().programmed_as_8xx, "floating-point unit"),
-            Part::Segments => (!kind.core().programmed_as_8xx, "segment registers"),
+            Part::Float => (kind.core().is_classic(), "floating-point unit"),
+            Part::Segments => (kind.core().is_classic(), "segment registers"),
+            Part::TlbLoad if kind.core().family == Family::Ppc405 => {
+                (true, "tlbre, tlbsx and tlbwe")
+            }
             Part::TlbLoad => (kind.software_reload(), "tlbld and tlbli"),
         };
         match cost {

@@ -20,6 +20,22 @@ pub enum CoreKind {
     /// MPC860 and its relatives, such as the MPC855T.
     #[serde(rename = "8xx")]
     Mpc8xx,
+    /// PPC405 of the 405GP.
+    #[serde(rename = "405")]
+    Ppc405,
+}
+
+/// Whose registers, instructions and exceptions a core has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// 603, 604 and 750: the PowerPC operating environment with segments, BATs and a floating-point unit.
+    Classic,
+    /// The 8xx. It has no floating-point unit, no segment registers, no BATs and no optional instructions (866 UM
+    /// table 3-3, the same core).
+    Mpc8xx,
+    /// The 405: the IBM PowerPC embedded environment. It lacks the same, and has critical interrupts, timers, device
+    /// control registers and multiply-accumulate instructions of its own (PPC405 UM).
+    Ppc405,
 }
 
 /// What reloads the TLBs.
@@ -31,6 +47,8 @@ pub enum Reload {
     Software { key: bool },
     /// Software, by Mx_RPN.
     Registers,
+    /// Software, by `tlbwe`.
+    Unified,
 }
 
 /// Which events the performance monitor counts, and in how many counters.
@@ -48,7 +66,7 @@ pub enum Monitor {
 /// What a core puts on the bus (Bus Interface for 32-Bit Microprocessors, 2-9, 4-14 to 4-20).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Broadcast {
-    /// Nothing (603, 603e; 8xx).
+    /// Nothing (603, 603e; 8xx; 405).
     Never,
     /// While HID0\[ABE\] is set, all but TLB and I-cache invalidations (750).
     Enabled,
@@ -61,7 +79,7 @@ pub enum Broadcast {
 pub enum Power {
     /// None: on an 8xx PLPRCR decides, and POW does nothing at full power.
     None,
-    /// Nap, without a bit of HID0 (604 UM 7.2.13, recalled).
+    /// Nap, without a bit of HID0 (604 UM 7.2.13, recalled; on the 405 the bit is WE).
     Nap,
     /// The one that HID0 selects: doze, nap or sleep (603e UM 2.1.2.1, 750 UM 2.1.2.2).
     Hid0,
@@ -88,10 +106,7 @@ pub struct Core {
     pub reload: Reload,
     /// The core has the direct-store interface: a load or store to such a segment ends in a transfer error.
     pub direct_store: bool,
-    /// The registers, instructions and exceptions of the 8xx in place of those of 603, 604 and 750. It has no
-    /// floating-point unit, no segment registers, no BATs and no optional instructions (866 UM table 3-3, the same
-    /// core).
-    pub programmed_as_8xx: bool,
+    pub family: Family,
     pub registers: Registers,
     pub monitor: Monitor,
     pub power: Power,
@@ -130,7 +145,7 @@ const PPC603: Core = Core {
     name: "603",
     reload: Reload::Software { key: false },
     direct_store: false,
-    programmed_as_8xx: false,
+    family: Family::Classic,
     registers: NO_REGISTERS,
     monitor: Monitor::None,
     power: Power::Hid0,
@@ -163,7 +178,7 @@ const PPC604: Core = Core {
     name: "604",
     reload: Reload::Hash,
     direct_store: true,
-    programmed_as_8xx: false,
+    family: Family::Classic,
     registers: Registers {
         dabr: true,
         pir: true,
@@ -217,7 +232,7 @@ const MPC8XX: Core = Core {
     name: "8xx",
     reload: Reload::Registers,
     direct_store: false,
-    programmed_as_8xx: true,
+    family: Family::Mpc8xx,
     registers: NO_REGISTERS,
     monitor: Monitor::None,
     power: Power::None,
@@ -233,6 +248,29 @@ const MPC8XX: Core = Core {
     complex_unit: true,
 };
 
+/// One pipeline of five stages with a multiplier (PPC405 UM chapter 1; gcc's 40x.md: IU and IMUL-IDIV).
+const PPC405: Core = Core {
+    name: "405",
+    reload: Reload::Unified,
+    family: Family::Ppc405,
+    power: Power::Nap,
+    ..MPC8XX
+};
+
+impl Core {
+    /// The core has the registers, instructions and exceptions of the 8xx.
+    #[must_use]
+    pub fn is_8xx(&self) -> bool {
+        self.family == Family::Mpc8xx
+    }
+
+    /// The core has a floating-point unit, segment registers and BATs.
+    #[must_use]
+    pub fn is_classic(&self) -> bool {
+        self.family == Family::Classic
+    }
+}
+
 impl CoreKind {
     /// How a core of this kind works.
     #[must_use]
@@ -244,6 +282,7 @@ impl CoreKind {
             CoreKind::Ppc604e => &PPC604E,
             CoreKind::Ppc750 => &PPC750,
             CoreKind::Mpc8xx => &MPC8XX,
+            CoreKind::Ppc405 => &PPC405,
         }
     }
 

@@ -11,7 +11,7 @@ pub mod shape;
 mod wording;
 
 pub(crate) use check::MEMORY_MOST;
-pub use cores::{Broadcast, Core, CoreKind, Monitor, Power, Reload};
+pub use cores::{Broadcast, Core, CoreKind, Family, Monitor, Power, Reload};
 pub use error::ConfigError;
 pub use parse::Override;
 
@@ -47,6 +47,18 @@ pub struct MachineConfig {
     pub exception: ExceptionConfig,
 }
 
+impl MachineConfig {
+    /// Core cycles in two ticks of the time base. Of two, because a bus clock may be one and a half core clocks.
+    pub(crate) fn cycles_per_two_ticks(&self) -> u64 {
+        let per_two = if self.core.kind.core().family == Family::Ppc405 {
+            2
+        } else {
+            self.bus.core_per_two_bus()
+        };
+        per_two * u64::from(self.bus.timebase_divider)
+    }
+}
+
 fn one_processor() -> u8 {
     1
 }
@@ -79,6 +91,21 @@ pub struct TlbPair {
     /// A TLB behind both of a 603, 604 or 750.
     #[serde(default)]
     pub l2: Option<SecondTlbConfig>,
+    /// The TLB that a 405's software loads; `instruction` and `data` are then its shadow TLBs.
+    #[serde(default)]
+    pub unified: Option<UnifiedTlbConfig>,
+}
+
+/// The unified TLB of a 405. Times in core cycles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct UnifiedTlbConfig {
+    /// How many translations it holds.
+    pub entries: u32,
+    /// From a miss of the instruction shadow TLB to the fetch, if this one has the entry.
+    pub instruction_refill: u32,
+    /// The same of the data shadow TLB.
+    pub data_refill: u32,
 }
 
 /// One TLB: set-associative; of the 8xx fully associative, replaced by a counter.
@@ -291,7 +318,7 @@ pub struct BusConfig {
     /// A transaction without data: `tlbie`, `tlbsync`, `sync`, `eieio` and cache instructions, if the core broadcasts
     /// them. Present exactly when the core broadcasts.
     pub address_only: Option<u32>,
-    /// Bus clocks in one tick of time base and decrementer.
+    /// Bus clocks in one tick of time base and decrementer; of a 405 core clocks in one tick of its timers.
     pub timebase_divider: u32,
 }
 

@@ -26,7 +26,11 @@ impl Shortcut {
         load: NO_PAGE,
         store: NO_PAGE,
         delta: 0,
-        used: Used { set: 0, way: 0 },
+        used: Used {
+            set: 0,
+            way: 0,
+            large: 0,
+        },
     };
 }
 
@@ -48,7 +52,8 @@ pub const TRANSLATED_MODES: usize = 2;
 pub struct Shortcuts {
     tables: [Box<[Shortcut]>; MODES],
     empty: bool,
-    /// The page of each TLB entry that may have shortcuts: `ways` for each set.
+    /// The page of each TLB entry that may have shortcuts: `ways` for each set. The low bits are the logarithm of the
+    /// number of 4 KB pages in it.
     held: Box<[u32]>,
     sets: u32,
     /// Entries of a set that may have shortcuts at a time, a power of two ([`Recency::ways`]).
@@ -108,8 +113,10 @@ impl Shortcuts {
             return Used {
                 set: self.sets as u16,
                 way: 0,
+                large: 0,
             };
         };
+        let page = page & u32::MAX << (12 + u32::from(used.large)) | u32::from(used.large);
         let way = u32::from(used.way) & (self.ways - 1);
         self.hold(u32::from(used.set) * self.ways + way, page);
         used
@@ -120,7 +127,13 @@ impl Shortcuts {
         if old == page || old == NO_PAGE {
             return;
         }
-        self.drop_page(old);
+        match old & 0xfff {
+            0 => self.drop_page(old),
+            large => self.drop_reach(Reach::Page {
+                ea: old & !0xfff,
+                bytes: 4096 << large,
+            }),
+        }
     }
 
     fn drop_page(&mut self, page: u32) {

@@ -60,7 +60,7 @@ pub(super) fn check(image: &ElfImage, config: &MachineConfig) -> Result<Kernel, 
         .into_iter()
         .filter(|board| reads_tree_of(image, *board))
         .collect();
-    let of_8xx = config.core.kind.core().programmed_as_8xx;
+    let of_8xx = config.core.kind.core().is_8xx();
     let fits = |board: &&BoardKind| board.is_8xx() == of_8xx;
     // Of several boards, one for as many processors as there are.
     let suits = |board: &&BoardKind| (**board == BoardKind::Mpc86xx) == (config.processors > 1);
@@ -137,7 +137,7 @@ fn check_old(
     version: String,
     board: BoardKind,
 ) -> Result<Kernel, LoadError> {
-    let problem = if board.is_8xx() != config.core.kind.core().programmed_as_8xx {
+    let problem = if board.is_8xx() != config.core.kind.core().is_8xx() {
         other_core(board, config)
     } else if board != config.board.kind {
         format!(

@@ -100,7 +100,7 @@ pub(super) fn choose(
     let board = config.board.kind;
     let takes = of_board(board);
     if let Some(asked) = asked.filter(|asked| !takes.contains(asked)) {
-        let of_8xx = config.core.kind.core().programmed_as_8xx;
+        let of_8xx = config.core.kind.core().is_8xx();
         let mut boards = BoardKind::ALL.into_iter();
         let fits =
             boards.find(|board| board.is_8xx() == of_8xx && of_board(*board).contains(&asked));

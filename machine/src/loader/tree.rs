@@ -138,8 +138,12 @@ fn processor(
         fdt.property_u32("i-cache-size", config.cache.instruction.size)?;
         fdt.property_u32("d-cache-line-size", config.cache.data.line)?;
         fdt.property_u32("i-cache-line-size", config.cache.instruction.line)?;
-        fdt.property_u32("tlb-size", config.tlb.data.entries)?;
-        fdt.property_u32("tlb-sets", config.tlb.data.sets())?;
+        let (entries, sets) = match &config.tlb.unified {
+            Some(unified) => (unified.entries, 1),
+            None => (config.tlb.data.entries, config.tlb.data.sets()),
+        };
+        fdt.property_u32("tlb-size", entries)?;
+        fdt.property_u32("tlb-sets", sets)?;
         if let Some(interrupt) = timebase_interrupt {
             fdt.property_u32("interrupt-parent", 1)?;
             fdt.property_array_u32("interrupts", &interrupt)?;
@@ -160,11 +164,12 @@ pub(crate) fn clocks(config: &MachineConfig) -> (u32, u32, u32) {
         let per = config.bus.core_per_two_bus() * divider;
         (2 * config.core.clock + per / 2) / per
     };
+    let ticks = config.cycles_per_two_ticks();
     // The check of machine files keeps core.clock, and so the others, below 4 GHz.
     let cell = |hertz: u64| u32::try_from(hertz).unwrap_or(u32::MAX);
     (
         cell(config.core.clock),
-        cell(bus_clock(config.bus.timebase_divider.into())),
+        cell((2 * config.core.clock + ticks / 2) / ticks),
         cell(bus_clock(1)),
     )
 }

@@ -3,7 +3,7 @@
 use super::second_level::{LookupTiming, SecondLevel};
 use super::walker::AnyWalker;
 use super::{DirectStore, Front6xx, Kind, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
-use crate::config::{self, MachineConfig, TlbConfig, TlbPair};
+use crate::config::{self, Family, MachineConfig, TlbConfig, TlbPair};
 use crate::memory::Forward;
 
 fn geometry(tlb: &TlbConfig) -> TlbGeometry {
@@ -61,11 +61,19 @@ impl Mmu {
             (config::Reload::Hash, None) => return Err("there is no [walk]".to_owned()),
             (config::Reload::Software { key }, _) => Reload::Software { key },
             (config::Reload::Registers, _) => Reload::Registers,
+            (config::Reload::Unified, _) => {
+                let unified = machine.tlb.unified.clone();
+                let unified = unified.ok_or("there is no [tlb.unified]")?;
+                Reload::Unified {
+                    instruction: unified.instruction_refill,
+                    data: unified.data_refill,
+                }
+            }
         };
         let mut mmu = Self::new(MmuGeometry {
             instruction: geometry(&machine.tlb.instruction),
             data: geometry(&machine.tlb.data),
-            bats: if core.programmed_as_8xx { 0 } else { 4 },
+            bats: if core.family == Family::Classic { 4 } else { 0 },
             reload,
             direct_store: if core.direct_store {
                 DirectStore::Error

@@ -1,6 +1,6 @@
 //! The exception of a failed translation: its kind and its register bits.
 
-use super::{Access, DirectStore, Mpc8xxFault, Reaches, SoftwareMiss};
+use super::{Access, DirectStore, Mpc8xxFault, Ppc405Fault, Reaches, SoftwareMiss};
 
 /// Bits of SRR1 (ISI) and DSISR (DSI).
 pub mod bits {
@@ -37,6 +37,13 @@ pub enum FaultKind {
     Mpc8xx {
         /// Which of them.
         fault: Mpc8xxFault,
+        /// On the instruction side.
+        instruction: bool,
+    },
+    /// A 405's TLB miss or storage exception: of instructions or of data.
+    Ppc405 {
+        /// Which of them.
+        fault: Ppc405Fault,
         /// On the instruction side.
         instruction: bool,
     },
@@ -126,6 +133,13 @@ impl Fault {
     pub fn mpc8xx(fault: Mpc8xxFault, access: Access) -> Self {
         let instruction = access.is_fetch();
         Self::new(FaultKind::Mpc8xx { fault, instruction }, 0)
+    }
+
+    /// A 405's fault, after `cycles` in which a shadow entry was refilled.
+    #[must_use]
+    pub fn ppc405(fault: Ppc405Fault, access: Access, cycles: u64) -> Self {
+        let instruction = access.is_fetch();
+        Self::new(FaultKind::Ppc405 { fault, instruction }, cycles)
     }
 
     fn mpc8xx_error(access: Access, bits: u32) -> Self {

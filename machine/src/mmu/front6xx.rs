@@ -470,6 +470,7 @@ impl Front6xx {
         (source == Source::Tlb).then(|| Used {
             set: tlb.set(page) as u16,
             way: tlb.recent_way(page),
+            large: 0,
         })
     }
 

@@ -2,14 +2,15 @@
 //!
 //! - [`hash32`]: BATs, segments, TLBs, and a walk of the hash table in hardware (604, 750);
 //! - [`soft6xx`]: the same without the walk: software reloads the TLBs (603);
-//! - [`mpc8xx`]: two TLBs that software loads, and nothing else.
+//! - [`mpc8xx`]: two TLBs that software loads, and nothing else;
+//! - [`ppc405`]: one TLB that software loads, and two small ones that hardware refills from it.
 //!
 //! The rest of the machine uses an MMU through [`Unit`], whatever its kind. [`front6xx`] is the common part of the
 //! first two. [`walker`] is the interface for other page tables and walk caches, [`replacement`] for the choice of the
 //! entry that a new one replaces. [`second_level`] is a TLB behind both TLBs.
 //!
-//! Sources: PowerPC Programming Environments, chapter 7; 604 UM chapter 5; 603e UM chapter 5; those of [`mpc8xx`]
-//! stand there.
+//! Sources: PowerPC Programming Environments, chapter 7; 604 UM chapter 5; 603e UM chapter 5; those of [`mpc8xx`] and
+//! [`ppc405`] stand there.
 
 pub mod bat;
 mod build;
@@ -18,6 +19,7 @@ pub mod front6xx;
 pub mod hash;
 pub mod hash32;
 pub mod mpc8xx;
+pub mod ppc405;
 pub mod reach;
 pub mod replacement;
 pub mod second_level;
@@ -32,6 +34,7 @@ pub use fault::{Fault, FaultKind};
 pub use front6xx::Front6xx;
 pub use hash32::Hash32;
 pub use mpc8xx::{Mpc8xx, Mpc8xxFault};
+pub use ppc405::{Ppc405, Ppc405Fault};
 pub use reach::{Invalidation, Reach, Reached, Reaches};
 pub use second_level::SecondLevel;
 pub use segment::Segments;
@@ -111,6 +114,14 @@ pub enum Reload {
     },
     /// By software through Mx_RPN: [`mpc8xx`].
     Registers,
+    /// By software through `tlbwe`: [`ppc405`]. Core cycles in which hardware refills the TLBs of instructions and of
+    /// data.
+    Unified {
+        /// Of instructions.
+        instruction: u32,
+        /// Of data.
+        data: u32,
+    },
 }
 
 /// The error of a load or store to a direct-store segment (T = 1). No board here has such a device.
@@ -130,7 +141,7 @@ pub struct MmuGeometry {
     pub instruction: TlbGeometry,
     /// Data TLB.
     pub data: TlbGeometry,
-    /// Pairs of BAT registers for each of I and D: 4 or 8; an 8xx has none.
+    /// Pairs of BAT registers for each of I and D: 4 or 8; an 8xx and a 405 have none.
     pub bats: u32,
     /// Reload.
     pub reload: Reload,
@@ -154,6 +165,8 @@ pub enum Kind {
     Soft6xx(Soft6xx),
     /// 8xx.
     Mpc8xx(Mpc8xx),
+    /// 405.
+    Ppc405(Ppc405),
 }
 
 impl Mmu {
@@ -162,10 +175,10 @@ impl Mmu {
     /// # Errors
     /// What is wrong with a TLB's shape.
     pub fn new(geometry: MmuGeometry) -> Result<Self, String> {
-        let registers = matches!(geometry.reload, Reload::Registers);
+        let registers = matches!(geometry.reload, Reload::Registers | Reload::Unified { .. });
         if !matches!((registers, geometry.bats), (false, 4 | 8) | (true, 0)) {
             return Err(format!(
-                "bats is {}: 4 or 8 are allowed, on the 8xx 0",
+                "bats is {}: 4 or 8 are allowed, on the 8xx and the 405 0",
                 geometry.bats
             ));
         }
@@ -178,6 +191,12 @@ impl Mmu {
                 let (instruction, data) = (geometry.instruction.entries, geometry.data.entries);
                 Kind::Mpc8xx(Mpc8xx::new(instruction, data))
             }
+            Reload::Unified { instruction, data } => {
+                geometry.instruction.check()?;
+                geometry.data.check()?;
+                let entries = [geometry.instruction.entries, geometry.data.entries];
+                Kind::Ppc405(Ppc405::new(entries, [instruction, data]))
+            }
         };
         Ok(Self { geometry, kind })
     }
@@ -189,6 +208,7 @@ impl Mmu {
             (Kind::Hash32(unit), Kind::Hash32(fresh)) => unit.fits(fresh),
             (Kind::Soft6xx(unit), Kind::Soft6xx(fresh)) => unit.fits(fresh),
             (Kind::Mpc8xx(unit), Kind::Mpc8xx(fresh)) => unit.fits(fresh),
+            (Kind::Ppc405(unit), Kind::Ppc405(fresh)) => unit.fits(fresh),
             _ => false,
         };
         kind && self.geometry == fresh.geometry
@@ -217,7 +237,7 @@ impl Mmu {
         match &self.kind {
             Kind::Hash32(unit) => Some(&unit.front),
             Kind::Soft6xx(unit) => Some(&unit.front),
-            Kind::Mpc8xx(_) => None,
+            Kind::Mpc8xx(_) | Kind::Ppc405(_) => None,
         }
     }
 
@@ -226,7 +246,7 @@ impl Mmu {
         match &mut self.kind {
             Kind::Hash32(unit) => Some(&mut unit.front),
             Kind::Soft6xx(unit) => Some(&mut unit.front),
-            Kind::Mpc8xx(_) => None,
+            Kind::Mpc8xx(_) | Kind::Ppc405(_) => None,
         }
     }
 
@@ -263,6 +283,23 @@ impl Mmu {
             _ => None,
         }
     }
+
+    /// The 405's MMU, if it is one.
+    #[must_use]
+    pub fn ppc405(&self) -> Option<&Ppc405> {
+        match &self.kind {
+            Kind::Ppc405(unit) => Some(unit),
+            _ => None,
+        }
+    }
+
+    /// As [`Mmu::ppc405`], to change it.
+    pub fn ppc405_mut(&mut self) -> Option<&mut Ppc405> {
+        match &mut self.kind {
+            Kind::Ppc405(unit) => Some(unit),
+            _ => None,
+        }
+    }
 }
 
 impl Deref for Mmu {
@@ -273,6 +310,7 @@ impl Deref for Mmu {
             Kind::Hash32(unit) => unit,
             Kind::Soft6xx(unit) => unit,
             Kind::Mpc8xx(unit) => unit,
+            Kind::Ppc405(unit) => unit,
         }
     }
 }
@@ -283,6 +321,7 @@ impl DerefMut for Mmu {
             Kind::Hash32(unit) => unit,
             Kind::Soft6xx(unit) => unit,
             Kind::Mpc8xx(unit) => unit,
+            Kind::Ppc405(unit) => unit,
         }
     }
 }

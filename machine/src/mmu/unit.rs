@@ -39,6 +39,8 @@ pub struct Used {
     pub set: u16,
     /// Its way.
     pub way: u8,
+    /// The logarithm of the number of 4 KB pages that the entry translates.
+    pub large: u8,
 }
 
 /// How a TLB keeps the order of use, for an engine that repeats an access without a look-up.

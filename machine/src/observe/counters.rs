@@ -155,9 +155,10 @@ named! {
         WalkCycles = "walk.cycles",
         /// Cycles of those for a fetch.
         InstructionWalkCycles = "walk.cycles.instruction",
-        /// `tlbie` executed: each empties a congruence class, on the 8xx what holds an address.
+        /// `tlbie` executed: each empties a congruence class, on the 8xx what holds an address. On the 405:
+        /// valid entries that `tlbwe` made invalid.
         TlbInvalidate = "tlb.invalidate",
-        /// Entries written by `tlbld` and `tlbli`, and on the 8xx by Mx_RPN.
+        /// Entries written by `tlbld` and `tlbli`, on the 8xx by Mx_RPN, and valid ones on the 405 by `tlbwe`.
         TlbLoad = "tlb.load",
         /// 603: stores to a resident entry with C = 0 (vector 0x1200 without a miss). 8xx: DTLB errors of that kind.
         TlbChangeTrap = "tlb.data.unchanged",
@@ -200,6 +201,12 @@ named! {
         SecondTlbEvicted = "tlb.l2.evicted",
         /// Core cycles of its look-ups.
         SecondTlbCycles = "tlb.l2.cycles",
+        /// Entries that a 405's hardware copied from the unified TLB into the shadow TLB of instructions.
+        InstructionShadowRefill = "tlb.shadow.instruction",
+        /// Those into the shadow TLB of data.
+        DataShadowRefill = "tlb.shadow.data",
+        /// Core cycles that these took.
+        ShadowCycles = "tlb.shadow.cycles",
         /// Look-ups of the walker's own cache (`walk-cache`, `group-cache`).
         WalkCacheAccess = "walk.cache.access",
         /// Those that it could not answer.

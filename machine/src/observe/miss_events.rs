@@ -154,7 +154,9 @@ impl TlbMiss {
     fn in_level_one(&self, step: &Step) -> bool {
         match self.tables {
             Tables::Tree { level_one, .. } => step.pa == level_one,
-            Tables::Hash { .. } => step.pa & 0xffc == self.ea >> 20 & 0xffc,
+            Tables::Hash { .. } | Tables::Software { .. } => {
+                step.pa & 0xffc == self.ea >> 20 & 0xffc
+            }
         }
     }
 
@@ -211,6 +213,7 @@ fn tables(tables: &Tables, ea: u32, args: &mut Value) {
             args["asid"] = json!(asid);
             args["level_one"] = json!(hexadecimal(level_one));
         }
+        Tables::Software { pid } => args["pid"] = json!(pid),
     }
 }
 

@@ -55,6 +55,11 @@ pub enum Tables {
         /// Physical address of the entry (M_TWB).
         level_one: u32,
     },
+    /// Wherever the handler looks: no register of the MMU tells (405).
+    Software {
+        /// The address space.
+        pid: u8,
+    },
 }
 
 /// An access of memory during a walk, by hardware or by the handler.

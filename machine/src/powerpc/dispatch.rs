@@ -3,7 +3,10 @@
 use super::instruction::{Instruction, Opcode, Operands};
 use super::registers::Register;
 use super::system::{self, Flow};
-use super::{Exception, branch, condition, exception, float, integer, load_store, rotate};
+use super::{
+    Exception, branch, condition, exception, float, integer, load_store, multiply, rotate,
+    system_405,
+};
 use crate::engine::Handler;
 use crate::engine::line::Op;
 use crate::processor::Processor;
@@ -485,6 +488,28 @@ pub fn handler(
         Opcode::Tlbsync => system!(system::tlbsync),
         Opcode::Tlbld => system!(system::tlbld),
         Opcode::Tlbli => system!(system::tlbli),
+        Opcode::Rfci => system!(system_405::rfci),
+        Opcode::Wrtee => system!(system_405::wrtee),
+        Opcode::Wrteei => system!(system_405::wrteei),
+        Opcode::Mfdcr => system!(system_405::mfdcr),
+        Opcode::Mtdcr => system!(system_405::mtdcr),
+        Opcode::Icbt => checked!(system_405::icbt),
+        Opcode::Dcba => checked!(system_405::dcba),
+        Opcode::Iccci => system!(system_405::iccci),
+        Opcode::Dccci => system!(system_405::dccci),
+        Opcode::Icread => system!(system_405::icread),
+        Opcode::Dcread => system!(system_405::dcread),
+        Opcode::Tlbre => system!(system_405::tlbre),
+        Opcode::Tlbwe => system!(system_405::tlbwe),
+        Opcode::Tlbsx if i.record => system!(system_405::tlbsx::<true>),
+        Opcode::Tlbsx => system!(system_405::tlbsx::<false>),
+        Opcode::Mac => match (i.overflow, i.record) {
+            (false, false) => plain!(multiply::accumulate::<false, false>),
+            (false, true) => plain!(multiply::accumulate::<false, true>),
+            (true, false) => plain!(multiply::accumulate::<true, false>),
+            (true, true) => plain!(multiply::accumulate::<true, true>),
+        },
+        Opcode::Mulhalf => record!(i, multiply::half),
         Opcode::Eciwx => ending!(system::eciwx),
         Opcode::Ecowx => ending!(system::ecowx),
         Opcode::Dcbf => checked!(load_store::dcbf),

@@ -1,11 +1,13 @@
 //! Exceptions: their vectors, what they save, and how the processor enters and leaves them.
 
 use super::registers::{Registers, msr};
-use crate::mmu::{Access, FaultKind, Mpc8xxFault};
+use crate::config::Family;
+use crate::mmu::{Access, FaultKind, Mpc8xxFault, Ppc405Fault};
 
 macro_rules! vectors {
     ($($(#[$doc:meta])* $name:ident $offset:literal $text:literal $counter:literal,)*) => {
-        /// Exception vectors (PEM 6.2; 603: MPC603e UM 4.2; 8xx: 860 UM 7.1.3).
+        /// Exception vectors (PEM 6.2; 603: MPC603e UM 4.2; 8xx: 860 UM 7.1.3; 405: PPC405
+        /// UM chapter 5).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Vector { $($(#[$doc])* $name,)* }
@@ -14,7 +16,8 @@ macro_rules! vectors {
         pub const VECTORS: usize = [$($text,)*].len();
 
         impl Vector {
-            /// Every vector. The 8xx's own stand last: it puts them at offsets that the 603 uses too.
+            /// Every vector. The 8xx's own stand behind the others, and the 405's behind those: they are at
+            /// offsets that the 603 uses too.
             pub const ALL: [Vector; VECTORS] = [$(Vector::$name,)*];
 
             /// Offset from the prefix.
@@ -75,6 +78,20 @@ vectors! {
     ItlbError 0x1300 "itlb-error" "itlb-error",
     /// 8xx: an entry that is not valid, does not permit the access, or is unchanged.
     DtlbError 0x1400 "dtlb-error" "dtlb-error",
+    /// 405.
+    CriticalInput 0x0100 "critical-input" "critical-input",
+    /// 405: programmable interval timer.
+    Pit 0x1000 "pit" "pit",
+    /// 405: fixed interval timer.
+    Fit 0x1010 "fit" "fit",
+    /// 405.
+    Watchdog 0x1020 "watchdog" "watchdog",
+    /// 405: no entry in the unified TLB for a load or store.
+    DataMiss 0x1100 "data-miss" "dtlb-miss",
+    /// 405: none for a fetch.
+    InstructionMiss 0x1200 "instruction-miss" "itlb-miss",
+    /// 405. Nothing here raises it.
+    Debug 0x2000 "debug" "debug",
 }
 
 /// Position of each vector's counter: that of the first vector with its counter's name.
@@ -105,13 +122,23 @@ const fn same(a: &str, b: &str) -> bool {
 }
 
 impl Vector {
-    /// True if a processor has it that is an 8xx, or is none. Two of different names may share an offset.
+    fn family(self) -> Family {
+        if self as u8 >= Vector::CriticalInput as u8 {
+            Family::Ppc405
+        } else if self as u8 >= Vector::SoftwareEmulation as u8 {
+            Family::Mpc8xx
+        } else {
+            Family::Classic
+        }
+    }
+
+    /// True if a processor of this family has it. Two of different names may share an offset.
     #[must_use]
-    pub fn exists(self, on_8xx: bool) -> bool {
-        let shared = Vector::ALL
+    pub fn exists(self, family: Family) -> bool {
+        let replaced = Vector::ALL
             .iter()
-            .any(|&other| other != self && other.offset() == self.offset());
-        !shared || (self as u8 >= Vector::SoftwareEmulation as u8) == on_8xx
+            .any(|&other| other.family() == family && other.offset() == self.offset());
+        self.family() == family || self.family() == Family::Classic && !replaced
     }
 
     /// Position of its counter.
@@ -180,6 +207,30 @@ pub enum Exception {
         address: u32,
         dsisr: u32,
     },
+    /// 405.
+    CriticalInput,
+    /// 405: the watchdog's first time-out.
+    Watchdog,
+    /// 405.
+    Pit,
+    /// 405.
+    Fit,
+    /// 405: a data storage exception; `esr` as [`crate::mmu::ppc405::cause`].
+    Refused {
+        address: u32,
+        esr: u32,
+    },
+    /// 405: an instruction storage exception.
+    FetchRefused {
+        esr: u32,
+    },
+    /// 405: the unified TLB has no entry for a load or store.
+    DataMiss {
+        address: u32,
+        esr: u32,
+    },
+    /// 405: it has none for a fetch.
+    InstructionMiss,
 }
 
 /// SRR1 bits of a program exception (PEM 6.4.7).
@@ -246,6 +297,12 @@ impl Exception {
                     dsisr: bits,
                 },
             },
+            FaultKind::Ppc405 { fault, instruction } => match (fault, instruction) {
+                (Ppc405Fault::Miss { .. }, true) => Exception::InstructionMiss,
+                (Ppc405Fault::Miss { esr }, false) => Exception::DataMiss { address: ea, esr },
+                (Ppc405Fault::Storage { esr }, true) => Exception::FetchRefused { esr },
+                (Ppc405Fault::Storage { esr }, false) => Exception::Refused { address: ea, esr },
+            },
         }
     }
 
@@ -271,10 +328,18 @@ impl Exception {
             Exception::DtlbMiss => Vector::DtlbMiss,
             Exception::ItlbError { .. } => Vector::ItlbError,
             Exception::DtlbError { .. } => Vector::DtlbError,
+            Exception::CriticalInput => Vector::CriticalInput,
+            Exception::Watchdog => Vector::Watchdog,
+            Exception::Pit => Vector::Pit,
+            Exception::Fit => Vector::Fit,
+            Exception::Refused { .. } => Vector::DataStorage,
+            Exception::FetchRefused { .. } => Vector::InstructionStorage,
+            Exception::DataMiss { .. } => Vector::DataMiss,
+            Exception::InstructionMiss => Vector::InstructionMiss,
         }
     }
 
-    /// No entry in the TLB on a 603 or 8xx, no PTE in the hash table on the others.
+    /// No entry in the TLB on a 603, 8xx or 405, no PTE in the hash table on the others.
     pub fn is_failed_reload(self) -> bool {
         const NO_PTE: u32 = 0x4000_0000;
         match self {
@@ -282,7 +347,9 @@ impl Exception {
             | Exception::DataLoadTlbMiss { .. }
             | Exception::DataStoreTlbMiss { .. }
             | Exception::ItlbMiss
-            | Exception::DtlbMiss => true,
+            | Exception::DtlbMiss
+            | Exception::DataMiss { .. }
+            | Exception::InstructionMiss => true,
             Exception::DataStorage { dsisr, .. } => dsisr & NO_PTE != 0,
             Exception::InstructionStorage { srr1 } => srr1 & NO_PTE != 0,
             _ => false,
@@ -331,7 +398,8 @@ fn alignment_dsisr(word: u32) -> u32 {
 /// Changes the MSR, and with MSR[TGPR] the meaning of r0 to r3.
 pub fn set_msr(r: &mut Registers, value: u32) {
     let value = value & IMPLEMENTED & !r.msr_absent;
-    if (r.msr ^ value) & msr::TGPR != 0 {
+    // On a 405 the bit is CE.
+    if (r.msr ^ value) & msr::TGPR != 0 && r.embedded.is_none() {
         let mut all = r.gpr.all();
         all[..4].swap_with_slice(&mut r.temporary);
         r.gpr.set_all(&all);
@@ -343,6 +411,9 @@ pub fn set_msr(r: &mut Registers, value: u32) {
 /// an instruction (system call, trace) and those between two (external, decrementer) at the next one.
 /// `word` is the instruction that raised it.
 pub fn enter(r: &mut Registers, exception: Exception, word: u32) {
+    if r.embedded.is_some() {
+        return enter_405(r, exception);
+    }
     r.srr0 = r.pc;
     r.srr1 = r.msr & SAVED | exception.cause_bits(r);
     match exception {
@@ -371,8 +442,73 @@ pub fn enter(r: &mut Registers, exception: Exception, word: u32) {
     r.pc = prefix | exception.vector().offset();
 }
 
+/// MSR bits that an exception of a 405 leaves as they are; a critical one clears CE (PPC405 UM 5.2).
+const KEPT_405: u32 = msr::CE | msr::ME;
+
+/// ESR bits of a program exception (Linux asm/reg_booke.h).
+mod esr {
+    pub const ILLEGAL: u32 = 0x0800_0000;
+    pub const PRIVILEGED: u32 = 0x0400_0000;
+    pub const TRAP: u32 = 0x0200_0000;
+}
+
+/// As [`enter`], of a 405: critical exceptions save in SRR2 and SRR3, causes are in ESR, and EVPR has the upper half of
+/// the vectors.
+fn enter_405(r: &mut Registers, exception: Exception) {
+    let (pc, state) = (r.pc, r.msr);
+    let Some(own) = &mut r.embedded else { return };
+    match exception {
+        Exception::Refused { address, esr } | Exception::DataMiss { address, esr } => {
+            own.dear = address;
+            own.esr = esr;
+        }
+        Exception::Alignment { address } => own.dear = address,
+        Exception::FetchRefused { esr } => own.esr = esr,
+        Exception::Program { srr1 } => {
+            own.esr = match srr1 {
+                program::PRIVILEGED => esr::PRIVILEGED,
+                program::TRAP => esr::TRAP,
+                _ => esr::ILLEGAL,
+            };
+        }
+        _ => {}
+    }
+    let mut kept = KEPT_405;
+    let critical = matches!(
+        exception,
+        Exception::CriticalInput | Exception::Watchdog | Exception::MachineCheck { .. }
+    );
+    let handler = own.evpr & 0xffff_0000 | exception.vector().offset();
+    if critical {
+        own.srr2 = pc;
+        own.srr3 = state;
+        kept &= !msr::CE;
+        if exception.vector() == Vector::MachineCheck {
+            kept &= !msr::ME;
+        }
+    } else {
+        r.srr0 = pc;
+        r.srr1 = state;
+    }
+    set_msr(r, state & kept);
+    r.pc = handler;
+}
+
+/// `rfci` of a 405: returns to SRR2 with the MSR of SRR3.
+pub fn leave_critical(r: &mut Registers) {
+    if let Some((pc, state)) = r.embedded.as_ref().map(|own| (own.srr2, own.srr3)) {
+        set_msr(r, state);
+        r.pc = pc & !3;
+    }
+}
+
 /// `rfi`: returns to SRR0 with the MSR of SRR1.
 pub fn leave(r: &mut Registers) {
+    if r.embedded.is_some() {
+        set_msr(r, r.srr1);
+        r.pc = r.srr0 & !3;
+        return;
+    }
     let next = r.srr1 & RETURNED | r.msr & !RETURNED & !(msr::TGPR | msr::POW);
     set_msr(r, next);
     r.pc = r.srr0 & !3;

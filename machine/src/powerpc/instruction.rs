@@ -1,6 +1,6 @@
-//! The instructions of the 603, 604, 750 and 8xx (PEM chapter 8): one table of encodings, operands and classes, from
-//! which decoding, timing and the engine's dispatch all follow. [`super::instruction_set`] says which of them each
-//! core has.
+//! The instructions of the 603, 604, 750, 8xx (PEM chapter 8) and 405: one table of encodings, operands and classes,
+//! from which decoding, timing and the engine's dispatch all follow. [`super::instruction_set`] says which of them
+//! each core has.
 
 use super::registers::Register;
 
@@ -381,6 +381,26 @@ instructions! {
     Tlbie   "tlbie"   31 Ten(306), ' ' X TlbInvalidate R_B | END;
     Tlbia   "tlbia"   31 Ten(370), ' ' Word TlbInvalidate END;
     Tlbsync "tlbsync" 31 Ten(566), ' ' Word TlbSync END;
+    // 405 alone.
+    Rfci    "rfci"    19 Ten(51),  ' ' Word ReturnFromInterrupt END;
+    Wrtee   "wrtee"   31 Ten(131), ' ' X MoveToMsr R_T | END;
+    Wrteei  "wrteei"  31 Ten(163), ' ' Word MoveToMsr END;
+    Mfdcr   "mfdcr"   31 Ten(323), ' ' Word MoveFromSpr W_T | END;
+    Mtdcr   "mtdcr"   31 Ten(451), ' ' Word MoveToSpr R_T | END;
+    Icbt    "icbt"    31 Ten(262), ' ' X0 CacheTouch R_A0 | R_B;
+    Dcba    "dcba"    31 Ten(758), ' ' X0 CacheZero R_A0 | R_B;
+    Iccci   "iccci"   31 Ten(966), ' ' X0 InstructionInvalidate R_A0 | R_B | END;
+    Dccci   "dccci"   31 Ten(454), ' ' X0 CacheInvalidate R_A0 | R_B | END;
+    Icread  "icread"  31 Ten(998), ' ' X0 CacheTouch R_A0 | R_B | END;
+    Dcread  "dcread"  31 Ten(486), ' ' X0 CacheTouch W_T | R_A0 | R_B | END;
+    Tlbre   "tlbre"   31 Ten(946), ' ' X TlbLoad W_T | R_A | END;
+    Tlbsx   "tlbsx"   31 Ten(914), '.' X0 TlbLoad W_T | R_A0 | R_B | END;
+    // Has the encoding of `tlbld`, which the table finds.
+    Tlbwe   "tlbwe"   31 Ten(978), ' ' X TlbLoad R_T | R_A | END;
+    // Multiply-accumulate of half-words, and multiplication of half-words: the extended opcode says which of them.
+    Mac     "mac"      4 None, '.' X Multiply W_T | R_T | R_A | R_B;
+    Mulhalf "mulhalf"  4 To(0), '.' X Multiply W_T | R_A | R_B;
+
     Tlbld   "tlbld"   31 Ten(978), ' ' X TlbLoad R_B | END;
     Tlbli   "tlbli"   31 Ten(1010), ' ' X TlbLoad R_B | END;
     Eciwx   "eciwx"   31 Ten(310), ' ' X0 Load W_T | R_A0 | R_B | END;
@@ -555,6 +575,7 @@ pub fn decode(word: u32) -> Instruction {
         31 => EXTENDED_31[extended],
         59 => EXTENDED_59[extended],
         63 => EXTENDED_63[extended],
+        4 => super::multiply::opcode(word),
         primary => PRIMARY[primary as usize],
     };
     let spr = word >> 16 & 31 | word >> 6 & 0x3e0;
@@ -572,7 +593,8 @@ pub fn decode(word: u32) -> Instruction {
         opcode,
         // `andi.`, `andis.`, `addic.` and `stwcx.` always do.
         record: description.has_record && word & 1 != 0 || description.mnemonic.ends_with('.'),
-        overflow: matches!(description.extended, Nine(_)) && word & 0x400 != 0,
+        overflow: (matches!(description.extended, Nine(_)) || opcode == Opcode::Mac)
+            && word & 0x400 != 0,
         operands: operands(word, description.form),
     }
 }

@@ -2,14 +2,14 @@
 
 use super::instruction::{Instruction, Opcode, Operands, decode, uses};
 use super::{dispatch, timing};
-use crate::config::CoreKind;
+use crate::config::{CoreKind, Family};
 use crate::engine::{Decoded, Decoder};
 use crate::pipeline::MicroOp;
 
 /// The instructions of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstructionSet {
-    programmed_as_8xx: bool,
+    family: Family,
 }
 
 impl InstructionSet {
@@ -17,15 +17,18 @@ impl InstructionSet {
     #[must_use]
     pub fn of(kind: CoreKind) -> Self {
         InstructionSet {
-            programmed_as_8xx: kind.core().programmed_as_8xx,
+            family: kind.core().family,
         }
     }
 
-    /// The 8xx has no floating-point unit, no segment registers and no optional instructions such as external
-    /// control (866 UM table 3-3, the same core); it alone has `tlbia` (860 UM 9.10.4).
+    /// 8xx and 405 have no floating-point unit, no segment registers and no optional instructions such as external
+    /// control (866 UM table 3-3, the same core as the 860; PPC405 UM chapter 9); they alone have `tlbia` (860 UM
+    /// 9.10.4), and the 8xx has a `tlbie`.
     fn has(self, opcode: Opcode) -> bool {
+        let classic = self.family == Family::Classic;
         match opcode {
-            Opcode::Tlbia => self.programmed_as_8xx,
+            Opcode::Tlbia => !classic,
+            Opcode::Tlbie => self.family != Family::Ppc405,
             Opcode::Mfsr
             | Opcode::Mfsrin
             | Opcode::Mtsr
@@ -33,15 +36,34 @@ impl InstructionSet {
             | Opcode::Tlbld
             | Opcode::Tlbli
             | Opcode::Eciwx
-            | Opcode::Ecowx => !self.programmed_as_8xx,
-            _ => !self.programmed_as_8xx || opcode.uses() & uses::FLOAT == 0,
+            | Opcode::Ecowx => classic,
+            Opcode::Rfci
+            | Opcode::Wrtee
+            | Opcode::Wrteei
+            | Opcode::Mfdcr
+            | Opcode::Mtdcr
+            | Opcode::Icbt
+            | Opcode::Dcba
+            | Opcode::Iccci
+            | Opcode::Dccci
+            | Opcode::Icread
+            | Opcode::Dcread
+            | Opcode::Tlbre
+            | Opcode::Tlbsx
+            | Opcode::Tlbwe
+            | Opcode::Mac
+            | Opcode::Mulhalf => self.family == Family::Ppc405,
+            _ => classic || opcode.uses() & uses::FLOAT == 0,
         }
     }
 
     /// As [`decode`]; an instruction that the core lacks is illegal.
     #[must_use]
     pub fn decode(self, word: u32) -> Instruction {
-        let instruction = decode(word);
+        let mut instruction = decode(word);
+        if instruction.opcode == Opcode::Tlbld && self.family == Family::Ppc405 {
+            instruction.opcode = Opcode::Tlbwe;
+        }
         if self.has(instruction.opcode) {
             return instruction;
         }

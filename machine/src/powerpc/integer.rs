@@ -24,7 +24,7 @@ pub fn record<const RC: bool>(r: &mut Registers, value: u32) {
 }
 
 #[inline(always)]
-fn overflow<const OE: bool>(r: &mut Registers, overflowed: bool) {
+pub(super) fn overflow<const OE: bool>(r: &mut Registers, overflowed: bool) {
     if OE {
         r.xer.ov = overflowed;
         r.xer.so |= overflowed;

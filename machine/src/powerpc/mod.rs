@@ -14,13 +14,16 @@ pub mod instruction;
 pub mod instruction_set;
 pub mod integer;
 pub mod load_store;
+pub mod multiply;
 pub mod performance;
 pub mod registers;
 pub mod rotate;
 pub mod spr;
+pub mod spr_405;
 pub mod spr_8xx;
 mod storage;
 pub mod system;
+pub mod system_405;
 pub mod timers;
 pub mod timing;
 

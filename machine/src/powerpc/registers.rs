@@ -8,6 +8,11 @@ pub mod msr {
     pub const POW: u32 = 0x0004_0000;
     /// 603: r0 to r3 are the four temporary registers of the TLB-miss handlers.
     pub const TGPR: u32 = 0x0002_0000;
+    /// 405: critical interrupts enabled.
+    pub const CE: u32 = 0x0002_0000;
+    /// All that a 405 has here: WE (which is POW), CE, EE, PR, ME, IR, DR. Its debug modes (DWE, DE), and the bits for
+    /// an auxiliary processor, which the 405GP lacks, are not modelled.
+    pub const OF_405: u32 = POW | CE | EE | PR | ME | IR | DR;
     /// Exceptions run little-endian.
     pub const ILE: u32 = 0x0001_0000;
     /// External interrupts and decrementer enabled.
@@ -263,4 +268,31 @@ pub struct Registers {
     pub cache_error: [bool; 2],
     /// Physical address of the reserved granule of `lwarx`.
     pub reservation: Option<u32>,
+    /// What only a 405 has.
+    pub embedded: Option<Embedded>,
+}
+
+/// The registers that only a 405 has, but for those of its MMU and timers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Embedded {
+    /// Upper half of the vectors' addresses.
+    pub evpr: u32,
+    /// Cause of the last exception.
+    pub esr: u32,
+    /// Address of the access that raised it.
+    pub dear: u32,
+    /// PC that a critical exception saves.
+    pub srr2: u32,
+    /// MSR that it saves.
+    pub srr3: u32,
+    /// SPRG4 to SPRG7.
+    pub sprg: [u32; 4],
+    /// USPRG0.
+    pub usprg: u32,
+    /// What `icread` has read.
+    pub icdbdr: u32,
+    /// CCR0: cache control.
+    pub ccr0: u32,
+    /// Registers that keep what is written and do nothing: SLER, SU0R, and debugging.
+    pub plain: [u32; 13],
 }

@@ -1,11 +1,11 @@
 //! Special-purpose registers: which ones a core has, and what reading and writing each of them does. [`super::spr_8xx`]
-//! holds those that only the 8xx has, and [`crate::mmu::mpc8xx`] those of its MMU.
+//! holds those that only the 8xx has, and [`crate::mmu::mpc8xx`] those of its MMU; [`super::spr_405`] the 405's.
 
 use super::exception::{Exception, privileged};
 use super::registers::Registers;
-use super::spr_8xx;
 use super::system::not_implemented;
-use crate::config::{CoreKind, Monitor};
+use super::{spr_8xx, spr_405};
+use crate::config::{CoreKind, Family, Monitor};
 use crate::mmu::{Mmu, Reaches};
 use crate::processor::Processor;
 
@@ -66,8 +66,10 @@ use number as n;
 /// Whether a core of this kind has SPR `number`, for reading or for writing.
 pub fn exists(kind: CoreKind, number: u32) -> bool {
     let core = kind.core();
-    if core.programmed_as_8xx {
-        return spr_8xx::exists(number);
+    match core.family {
+        Family::Classic => {}
+        Family::Mpc8xx => return spr_8xx::exists(number),
+        Family::Ppc405 => return spr_405::exists(number),
     }
     let (has, monitor) = (core.registers, core.monitor);
     match number {
@@ -211,6 +213,9 @@ pub fn read(m: &mut Processor, number: u32) -> Result<u32, Exception> {
     if let Some(value) = spr_8xx::read(m, number) {
         return Ok(value);
     }
+    if let Some(value) = spr_405::read(m, number) {
+        return Ok(value);
+    }
     if let Some(value) = read_translation(&m.mmu, number) {
         return Ok(value);
     }
@@ -235,7 +240,7 @@ pub fn write(m: &mut Processor, number: u32, value: u32) -> Result<(), Exception
     if matches!(number, n::TBL_READ | n::TBU_READ) {
         return Err(not_implemented(m));
     }
-    if spr_8xx::write(m, number, value) {
+    if spr_8xx::write(m, number, value) || spr_405::write(m, number, value) {
         return Ok(());
     }
     if let Some(reaches) = write_translation(&mut m.mmu, number, value) {

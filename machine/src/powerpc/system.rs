@@ -2,7 +2,7 @@
 
 use super::exception::{self, Exception, privileged, program};
 use super::load_store::indexed;
-use super::registers::msr;
+use super::registers::{Registers, msr};
 use super::{Operands, load_store, spr};
 use crate::memory::{Notice, Transaction};
 use crate::mmu::{Invalidation, Reaches, segment};
@@ -51,7 +51,7 @@ pub fn tw(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
 
 /// The exception for an instruction or register that the core lacks (8xx: 860 UM 7.1.3.1).
 pub fn not_implemented(m: &Processor) -> Exception {
-    if m.config.core.kind.core().programmed_as_8xx {
+    if m.config.core.kind.core().is_8xx() {
         Exception::SoftwareEmulation
     } else {
         Exception::Program {
@@ -69,13 +69,18 @@ pub fn sc(_: &mut Processor, _: &Operands) -> Outcome {
 }
 
 pub fn rfi(m: &mut Processor, _: &Operands) -> Outcome {
+    return_by(m, exception::leave)
+}
+
+pub(super) fn return_by(m: &mut Processor, leave: fn(&mut Registers)) -> Outcome {
     privileged(&m.registers)?;
+    m.synchronize_shadows();
     // The cycles of `rfi` are charged to the handler.
     let cycles = u64::from(m.config.exception.leave);
     m.add_cycles(cycles);
     m.close_watch();
     m.settle();
-    exception::leave(&mut m.registers);
+    leave(&mut m.registers);
     m.note_program();
     m.begin_watch();
     m.predictor.context_changed();
@@ -164,7 +169,8 @@ pub fn mtsrin(m: &mut Processor, i: &Operands) -> Outcome {
     write_segment(m, number, value)
 }
 
-pub fn isync(_: &mut Processor, _: &Operands) -> Outcome {
+pub fn isync(m: &mut Processor, _: &Operands) -> Outcome {
+    m.synchronize_shadows();
     Ok(Flow::Next)
 }
 
@@ -215,7 +221,7 @@ pub fn tlbie(m: &mut Processor, i: &Operands) -> Outcome {
     Ok(flow)
 }
 
-/// Only the 8xx has it.
+/// Only 8xx and 405 have it.
 pub fn tlbia(m: &mut Processor, _: &Operands) -> Outcome {
     invalidate(m, Invalidation::All)
 }

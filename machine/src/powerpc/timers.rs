@@ -1,8 +1,12 @@
-//! Time base and decrementer: both count ticks of the bus clock divided by four (PEM 2.2, 2.3.13).
+//! Time base and decrementer: both count ticks of the bus clock divided by four (PEM 2.2, 2.3.13). [`embedded`] holds
+//! those that a 405 has in place of the decrementer.
+
+pub mod embedded;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::BusConfig;
+use crate::config::{Family, MachineConfig};
+use embedded::Embedded;
 
 /// The two timers of a core, as functions of its cycle count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,25 +21,36 @@ pub struct Timers {
     expires: u64,
     /// A decrementer exception waits to be taken.
     pending: bool,
+    /// A 405's timers. It has no decrementer.
+    pub embedded: Option<Embedded>,
 }
 
 impl Timers {
-    pub fn new(bus: &BusConfig) -> Self {
+    pub fn new(config: &MachineConfig) -> Self {
+        let embedded = config.core.kind.core().family == Family::Ppc405;
         Timers {
-            cycles_per_two_ticks: bus.core_per_two_bus() * u64::from(bus.timebase_divider),
+            cycles_per_two_ticks: config.cycles_per_two_ticks(),
             base: 0,
             decrementer: u32::MAX,
             expires: 1 << 32,
             pending: false,
+            embedded: embedded.then(Embedded::default),
         }
     }
 
     /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
     /// is used.
     pub(crate) fn fits(&self, fresh: &Self, cycles: u64) -> bool {
-        self.cycles_per_two_ticks == fresh.cycles_per_two_ticks
-            // An expiry is at most one turn of the decrementer away, and may be overdue by the length of a block.
-            && self.expires.abs_diff(self.ticks(cycles)) <= 1 << 33
+        if self.cycles_per_two_ticks != fresh.cycles_per_two_ticks {
+            return false;
+        }
+        if self.embedded.is_some() || fresh.embedded.is_some() {
+            let now = self.ticks(cycles);
+            let fits = |own: &Embedded| own.fits(now);
+            return fresh.embedded.is_some() && self.embedded.as_ref().is_some_and(fits);
+        }
+        // An expiry is at most one turn of the decrementer away, and may be overdue by the length of a block.
+        self.expires.abs_diff(self.ticks(cycles)) <= 1 << 33
     }
 
     fn ticks(&self, cycles: u64) -> u64 {
@@ -58,7 +73,12 @@ impl Timers {
     }
 
     fn set_time_base(&mut self, value: u64, cycles: u64) {
-        self.base = value.wrapping_sub(self.ticks(cycles));
+        let now = self.ticks(cycles);
+        if let Some(own) = &mut self.embedded {
+            own.advance(now, self.base);
+            own.time_base_written(now, value);
+        }
+        self.base = value.wrapping_sub(now);
     }
 
     pub fn decrementer(&self, cycles: u64) -> u32 {
@@ -82,17 +102,43 @@ impl Timers {
         self.expires = self.expires.saturating_add(ticks);
     }
 
-    /// First core cycle at which the decrementer has expired again.
+    /// First core cycle at which the decrementer has expired again, or a timer of a 405; the last number if none will.
     pub fn next_expiry(&self) -> u64 {
+        if let Some(own) = &self.embedded {
+            let ticks = own.next();
+            return ticks.map_or(u64::MAX, |ticks| {
+                ticks.saturating_mul(self.cycles_per_two_ticks).div_ceil(2)
+            });
+        }
         (self.expires * self.cycles_per_two_ticks).div_ceil(2)
     }
 
     /// Notes an expiry up to `cycles`.
     pub fn advance(&mut self, cycles: u64) {
         let now = self.ticks(cycles);
+        if let Some(own) = &mut self.embedded {
+            own.advance(now, self.base);
+            return;
+        }
         while now >= self.expires {
             self.pending = true;
             self.expires += 1 << 32;
+        }
+    }
+
+    /// Reads a register of a 405's timers.
+    pub fn read_embedded(&mut self, register: embedded::Register, cycles: u64) -> Option<u32> {
+        self.advance(cycles);
+        let now = self.ticks(cycles);
+        Some(self.embedded.as_ref()?.read(register, now))
+    }
+
+    /// Writes such a register; nothing on other cores.
+    pub fn write_embedded(&mut self, register: embedded::Register, value: u32, cycles: u64) {
+        self.advance(cycles);
+        let now = self.ticks(cycles);
+        if let Some(own) = &mut self.embedded {
+            own.write(register, value, now, self.base);
         }
     }
 
@@ -117,6 +163,7 @@ mod tests {
             decrementer: u32::MAX,
             expires: 1 << 32,
             pending: false,
+            embedded: None,
         }
     }
 

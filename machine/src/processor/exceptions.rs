@@ -14,6 +14,7 @@ impl Processor {
         let pc = self.registers.pc;
         let vector = exception.vector();
         self.drain_pipeline();
+        self.synchronize_shadows();
         if self.hosted {
             self.stop = Some(Stop::Exception(exception));
             return false;
@@ -39,6 +40,7 @@ impl Processor {
                     | Vector::SoftwareEmulation
                     | Vector::ItlbMiss
                     | Vector::ItlbError
+                    | Vector::InstructionMiss
             )
             && pc & 0xffff == last.offset()
         {
@@ -67,6 +69,15 @@ impl Processor {
         self.heed_listener();
         self.last_exception = Some((vector, self.hot.instructions));
         self.mode_changed(Flow::Jump) != Flow::Stop
+    }
+
+    /// An `isync`, `rfi`, `rfci` or exception: a 405 removes its shadow TLBs' entries.
+    #[inline]
+    pub(crate) fn synchronize_shadows(&mut self) {
+        if let Some(unit) = self.mmu.ppc405_mut() {
+            let reaches = unit.synchronize();
+            self.forget(reaches);
+        }
     }
 
     /// `op` raised `exception`.

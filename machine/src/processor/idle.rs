@@ -82,10 +82,17 @@ impl Processor {
 
     /// The next cycle at which an interrupt can come; `None` if none ever can.
     fn next_wake(&self, mode: Mode) -> Option<u64> {
-        if self.registers.msr & msr::EE == 0 {
+        let critical = if self.registers.embedded.is_some() {
+            msr::CE
+        } else {
+            0
+        };
+        if self.registers.msr & (msr::EE | critical) == 0 {
             return None;
         }
-        let timers = (mode == Mode::Nap).then(|| self.timers.next_expiry());
+        let timers = (mode == Mode::Nap)
+            .then(|| self.timers.next_expiry())
+            .filter(|&expiry| expiry != u64::MAX);
         let counters = self
             .performance
             .period()

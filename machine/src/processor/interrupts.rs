@@ -24,7 +24,11 @@ impl Processor {
         if let Some(pause) = self.save_power() {
             return Some(pause);
         }
-        if self.registers.msr & msr::EE != 0 {
+        if let Some(exception) = self.pending_405() {
+            if !self.take(exception, 0) {
+                return self.stop.take().map(Pause::Stopped);
+            }
+        } else if self.registers.msr & msr::EE != 0 && self.registers.embedded.is_none() {
             // External interrupts come before the decrementer (PEM table 6-3).
             let pending = if self.memory.uncore.board.interrupt(self.number) {
                 Some(Exception::External)
@@ -55,6 +59,11 @@ impl Processor {
     /// Updates the sources of interrupts to the current cycle.
     pub(super) fn take_notice(&mut self) {
         self.timers.advance(self.hot.cycles);
+        let embedded = self.timers.embedded.as_ref();
+        if embedded.is_some_and(|own| own.reset) {
+            // The watchdog: the machine begins anew, so this run is over.
+            self.halt(Stop::PowerOff { status: 0 });
+        }
         self.watch_performance();
         if self.next_poll().is_some() {
             self.memory.uncore.poll_devices(self.hot.cycles);
@@ -63,10 +72,38 @@ impl Processor {
 
     /// True if an interrupt would be taken before the next instruction.
     pub(super) fn interrupted(&self) -> bool {
+        if self.registers.embedded.is_some() {
+            return self.pending_405().is_some();
+        }
         self.registers.msr & msr::EE != 0
             && (self.memory.uncore.board.interrupt(self.number)
                 || self.timers.pending()
                 || self.performance.interrupt())
+    }
+
+    /// The interrupt that a 405 takes next (priorities: PPC405 UM 5.3, recalled).
+    fn pending_405(&self) -> Option<Exception> {
+        let timers = self.timers.embedded.as_ref()?;
+        let state = self.registers.msr;
+        if state & msr::CE != 0 {
+            if self.memory.uncore.board.critical(self.number) {
+                return Some(Exception::CriticalInput);
+            }
+            if timers.watchdog() {
+                return Some(Exception::Watchdog);
+            }
+        }
+        if state & msr::EE == 0 {
+            None
+        } else if self.memory.uncore.board.interrupt(self.number) {
+            Some(Exception::External)
+        } else if timers.fixed() {
+            Some(Exception::Fit)
+        } else if timers.programmable() {
+            Some(Exception::Pit)
+        } else {
+            None
+        }
     }
 
     /// The cycle of the next poll of the board, if it changes by itself.

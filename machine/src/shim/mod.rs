@@ -178,6 +178,8 @@ impl Program {
             }
             Exception::ItlbMiss => space.load(processor, true),
             Exception::DtlbMiss => space.load(processor, false),
+            Exception::InstructionMiss => space.load_unified(processor, pc),
+            Exception::DataMiss { address, .. } => space.load_unified(processor, address),
             _ => false,
         };
         if mapped {
@@ -191,7 +193,9 @@ impl Program {
             .symbols
             .describe(pc, false);
         let address = match exception {
-            Exception::DataStorage { address, .. } | Exception::Alignment { address } => {
+            Exception::DataStorage { address, .. }
+            | Exception::DataMiss { address, .. }
+            | Exception::Alignment { address } => {
                 format!(" of address {address:#010x}")
             }
             _ => String::new(),

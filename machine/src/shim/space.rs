@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::mmu::mpc8xx::number;
 use crate::mmu::mpc8xx::tlb::{epn, rpn, twc};
+use crate::mmu::ppc405::{ENTRIES, high, low};
 use crate::mmu::{Invalidation, Kind, hash};
 use crate::processor::Processor;
 
@@ -28,6 +29,8 @@ pub struct Space {
     next: u32,
     /// Slot of a PTEG that the next insertion into a full one takes.
     victim: u32,
+    /// Entry of a 405's TLB that is loaded next.
+    next_entry: u32,
 }
 
 impl Space {
@@ -40,6 +43,10 @@ impl Space {
                 let reaches = unit.write(register, CLIENT, &mut processor.account);
                 processor.forget(reaches);
             }
+        }
+        // The same of a 405's zones.
+        if let Some(unit) = processor.mmu.ppc405_mut() {
+            unit.set_zpr(0x5555_5555);
         }
         let table = (processor.memory.uncore.ram.size() as u32 / 512)
             .next_power_of_two()
@@ -56,6 +63,7 @@ impl Space {
             free: Vec::new(),
             next: 2 * table,
             victim: 0,
+            next_entry: 0,
         }
     }
 
@@ -200,6 +208,22 @@ impl Space {
                 let reaches = unit.write(register, value, &mut processor.account);
                 processor.forget(reaches);
             }
+        }
+        true
+    }
+
+    /// A 405's miss. The entries are replaced in turn.
+    pub fn load_unified(&mut self, processor: &mut Processor, address: u32) -> bool {
+        const PAGE_4K: u32 = 0x80;
+        let Some(frame) = self.frame(processor, address) else {
+            return false;
+        };
+        let number = self.next_entry;
+        self.next_entry = (number + 1) % ENTRIES;
+        if let Some(unit) = processor.mmu.ppc405_mut() {
+            unit.write_low(number, frame | low::EXECUTE | low::WRITE);
+            let high = address & !(PAGE - 1) | PAGE_4K | high::VALID;
+            unit.write_high(number, high, &mut processor.account);
         }
         true
     }

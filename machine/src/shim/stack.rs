@@ -88,10 +88,10 @@ impl Program {
     fn auxiliary(&self, image: &ElfImage, elf: &[u8], random: u32) -> Vec<(u32, u32)> {
         use auxiliary as a;
         let config = self.machine.config();
-        let hwcap = if self.machine.config().core.kind.core().programmed_as_8xx {
-            HWCAP
-        } else {
+        let hwcap = if config.core.kind.core().is_classic() {
             HWCAP | HWCAP_FLOAT
+        } else {
+            HWCAP
         };
         let (headers, size, count) = program_headers(elf).unwrap_or_default();
         vec![
