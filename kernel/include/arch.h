@@ -67,6 +67,8 @@ bool arch_start_others(void);
  */
 void arch_lead(void);
 void arch_follow(void);
+/* A panic: lets locks go without which other processors could not print. */
+void arch_leave_locks(void);
 /* Several processors: this one's TLB. */
 void arch_tlb_flush_page(uaddr_t address);
 /* A flush of each page in [0, ARCH_TLB_REACH) empties every set of a TLB. */

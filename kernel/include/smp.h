@@ -7,9 +7,9 @@
  * the entry and exit themselves, and with kernel.lock=fine what outside.h and fs/iter.c say. With one processor nobody
  * takes it.
  *
- * Order: the kernel lock, then one of the locks below it. A processor that holds one of these asks for no other lock
- * and waits for no answer. Only the holder of the kernel lock asks others and waits for their answers. Whoever waits
- * for the kernel lock answers meanwhile (cpus_answer()), so that waits cannot form a ring.
+ * Order: the kernel lock, then one of the locks below it, then the hash table's. A processor that holds one of these
+ * asks for no lock before it and waits for no answer. Only the holder of the kernel lock asks others and waits for
+ * their answers. Whoever waits for the kernel lock answers meanwhile (cpus_answer()), so that waits cannot form a ring.
  */
 #ifndef SMP_H
 #define SMP_H
@@ -38,14 +38,27 @@ struct kernel_lock {
 extern struct kernel_lock kernel_lock_words;    /* entry code lets go of it too */
 
 struct spinlock {
-	u32 taken;                      /* 1: somebody holds it */
+	u32 taken;                      /* 0: nobody holds it */
 	u32 times, contended;           /* how often it was taken, and had to be waited for */
 	u64 waited;                     /* ticks of the timebase */
 	const char *name;
+	bool last;                      /* may be taken while another is held; who holds it takes none */
+	const struct spinlock *above;   /* check=on: the lock that its holder held already */
 };
 void spin_lock(struct spinlock *lock);
 void spin_unlock(struct spinlock *lock);
 struct spinlock *spinlock_find(const char *name);       /* one that was taken already; NULL: none of this name was */
+
+/*
+ * For code that takes a lock itself: lock_wait() after it found the lock taken, which then has this word. With check=on
+ * it calls lock_check() before, lock_note_held() while it holds it, and lock_note_left() before it gives it back.
+ * lock_register(): /proc/locks/contention has it, whether it was taken or not.
+ */
+void lock_wait(struct spinlock *lock, u32 holder);
+void lock_check(const struct spinlock *lock);
+void lock_note_held(struct spinlock *lock);
+void lock_note_left(const struct spinlock *lock);
+void lock_register(struct spinlock *lock);
 
 extern bool kernel_lock_fine;           /* policy kernel.lock */
 

@@ -166,6 +166,7 @@ void cpu_wait_to_stop(void)
 {
 	struct cpu *cpu = this_cpu();
 
+	arch_leave_locks();
 	/* A second panic while it prints: it does no more, and the first processor goes on after a time. */
 	while (cpu->stopping || !asked_to_stop(cpu))
 		spin_pause();
@@ -175,7 +176,7 @@ void cpu_wait_to_stop(void)
 /* The locks below the kernel lock, for locks_show(). */
 static struct spinlock *known_spinlocks[8];
 
-static void lock_note(struct spinlock *lock)
+void lock_register(struct spinlock *lock)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(known_spinlocks) && known_spinlocks[i] != lock; i++)
 		if (!known_spinlocks[i]) {
@@ -192,23 +193,27 @@ struct spinlock *spinlock_find(const char *name)
 	return NULL;
 }
 
+void lock_wait(struct spinlock *lock, u32 holder)
+{
+	u32 since = arch_timebase_low();
+
+	do {
+		while (*(volatile u32 *)&lock->taken) {
+			cpu_stop_if_panic();
+			spin_pause();
+		}
+	} while (!arch_exchange_if(&lock->taken, 0, holder));
+	lock->contended++;
+	lock->waited += arch_timebase_low() - since;
+}
+
 static inline void lock_take(struct spinlock *lock)
 {
-	if (!arch_exchange_if(&lock->taken, 0, 1)) {
-		u32 since = arch_timebase_low();
-
-		do {
-			while (*(volatile u32 *)&lock->taken) {
-				cpu_stop_if_panic();
-				spin_pause();
-			}
-		} while (!arch_exchange_if(&lock->taken, 0, 1));
-		lock->contended++;
-		lock->waited += arch_timebase_low() - since;
-	}
+	if (!arch_exchange_if(&lock->taken, 0, 1))
+		lock_wait(lock, 1);
 	arch_acquired();
 	if (!lock->times++)
-		lock_note(lock);
+		lock_register(lock);
 }
 
 static inline void lock_give(struct spinlock *lock)
@@ -238,17 +243,35 @@ static void kernel_lock_checked(void)
 	kernel_lock_take();
 }
 
+void lock_check(const struct spinlock *lock)
+{
+	const struct spinlock *held = this_cpu()->lock_held;
+
+	if (held && (held->last || !lock->last))
+		panic("lock order: \"%s\" is taken while \"%s\" is held", lock->name, held->name);
+}
+
+void lock_note_held(struct spinlock *lock)
+{
+	lock->above = this_cpu()->lock_held;
+	this_cpu()->lock_held = lock;
+}
+
+void lock_note_left(const struct spinlock *lock)
+{
+	this_cpu()->lock_held = lock->above;
+}
+
 static void spin_lock_checked(struct spinlock *lock)
 {
-	if (this_cpu()->lock_held)
-		panic("lock order: \"%s\" is taken while \"%s\" is held", lock->name, this_cpu()->lock_held->name);
+	lock_check(lock);
 	lock_take(lock);
-	this_cpu()->lock_held = lock;
+	lock_note_held(lock);
 }
 
 static void spin_unlock_checked(struct spinlock *lock)
 {
-	this_cpu()->lock_held = NULL;
+	lock_note_left(lock);
 	lock_give(lock);
 }
 
@@ -354,6 +377,7 @@ void cpus_stop(void)
 
 	if (panic_stopping || cpu_count == 1)
 		return;
+	arch_leave_locks();
 	panic_stopping = true;
 	this_cpu()->stopping = this_cpu()->stopped = true;
 	arch_memory_barrier();

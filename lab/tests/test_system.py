@@ -474,6 +474,18 @@ def test_the_fine_lock_takes_faults_from_the_kernel_lock(environment: dict[str, 
     assert taken["fine"]["frames"] > 0
 
 
+def test_waits_for_the_hash_table_are_counted(environment: dict[str, str]) -> None:
+    """The handlers of misses and of flush requests take the lock in assembly, the rest in C."""
+    program = home().build / "user" / "bench" / "churn"
+    words = ("iterations=4", "warmup=0", "report=/proc/locks/contention")
+    done = run(environment, "exec", "-m", "ppc604-200x4", "--", program, *words)
+    assert done.returncode == 0, done.stderr
+    values = dict(re.findall(r"@value name=(hash\.\w+) value=(\d+)", done.stdout))
+    assert int(values["hash.taken"]) > 1000
+    assert 0 < int(values["hash.contended"]) < int(values["hash.taken"])
+    assert int(values["hash.waited_ns"]) > 0
+
+
 def test_every_policy_is_described() -> None:
     found = {policy.name for policy in kernel_image.policies(home().kernel.read_bytes())}
     assert found <= set(policies.descriptions())

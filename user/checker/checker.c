@@ -1,15 +1,17 @@
 /* checker: makes a fault that the kernel's invariant checker (check=on) must find.
  *
- *   checker <fault> here|later|busy
+ *   checker <fault> here|later|busy|reload
  *
  * Makes the fault in a page of its own (/proc/check). `here`: then does one harmless operation on that page. `later`:
  * then does operations on another page. `busy`: as `here`, while other processors run programs, wait for the kernel,
- * and have page faults. The kernel must panic; if it does not, this program reports that. */
+ * and have page faults. `reload`: as `busy`, but the others miss the hash table, which must be small (hash.size=least).
+ * The kernel must panic; if it does not, this program reports that. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -56,8 +58,19 @@ static void miss(void)
 	}
 }
 
+/* Reads more pages than a hash table of the least size holds: nearly every access misses it. */
+static void reload(void)
+{
+	enum { PAGES = 10000 };
+	const char *pages = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (;;)
+		for (unsigned i = 0; i < PAGES; i++)
+			(void)*(const volatile char *)(pages + i * PAGE);
+}
+
 /* A child for each processor but the first, which stays with the caller; returns when each has begun. */
-static void keep_busy(void)
+static void keep_busy(bool reloading)
 {
 	static void (*const works[])(void) = { calculate, call, miss };
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -72,9 +85,9 @@ static void keep_busy(void)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		sched_setaffinity(0, sizeof(set), &set);
 		if (number)
-			works[(number - 1) % 3]();
+			reloading ? reload() : works[(number - 1) % 3]();
 	}
-	usleep(30000);
+	usleep(reloading ? 400000 : 30000);
 }
 
 int main(int argc, char **argv)
@@ -85,7 +98,7 @@ int main(int argc, char **argv)
 	int rights = PROT_READ | PROT_WRITE;
 
 	if (argc != 3 || pages == MAP_FAILED || munmap(pages + PAGE, PAGE) < 0) {
-		fprintf(stderr, "usage: checker <fault> here|later|busy\n");
+		fprintf(stderr, "usage: checker <fault> here|later|busy|reload\n");
 		return 2;
 	}
 	*(volatile char *)page = 1;
@@ -93,8 +106,8 @@ int main(int argc, char **argv)
 		rights = PROT_READ;
 		mprotect(page, PAGE, rights);
 	}
-	if (strcmp(argv[2], "busy") == 0)
-		keep_busy();
+	if (strcmp(argv[2], "busy") == 0 || strcmp(argv[2], "reload") == 0)
+		keep_busy(strcmp(argv[2], "reload") == 0);
 	make_fault(argv[1], page);
 	if (strcmp(argv[2], "later") != 0)
 		mprotect(page, PAGE, rights);

@@ -40,6 +40,7 @@ void offsets(void)
 	OFFSET(CPU_IDLE, struct cpu, idle);
 	OFFSET(CPU_SOFT_PREPARED, struct cpu, arch.soft_prepared);
 	OFFSET(CPU_FLUSH_SAVED, struct cpu, arch.flush.saved);
+	OFFSET(CPU_FLUSH_WAIT, struct cpu, arch.flush.wait);
 	OFFSET(CPU_FLUSH_BIT, struct cpu, arch.flush.bit);
 	OFFSET(CPU_FLUSH_VECTOR, struct cpu, arch.flush.vector);
 	OFFSET(CPU_IPIS_FLUSH, struct cpu, ipis[IPI_FLUSH]);
@@ -53,6 +54,9 @@ void offsets(void)
 	OFFSET(TASK_CPU, struct task, cpu);
 	OFFSET(LOCK_SERVING, struct kernel_lock, serving);
 	OFFSET(LOCK_HOLDER, struct kernel_lock, holder);
+	OFFSET(LOCK_TIMES, struct spinlock, times);
+	OFFSET(LOCK_CONTENDED, struct spinlock, contended);
+	OFFSET(LOCK_WAITED, struct spinlock, waited);
 	OFFSET(TASK_ARCH, struct task, arch);
 	OFFSET(ARCH_KSP, struct arch_task, ksp);
 	OFFSET(ARCH_STACK_TOP, struct arch_task, stack_top);

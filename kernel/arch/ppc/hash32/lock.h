@@ -14,18 +14,46 @@
 	load_address r8, PHYS(hash_lock)
 1:	lwarx	r5, 0, r8
 	cmplw	cr7, r5, r7
-	beq	cr7, 3f
+	beq	cr7, 5f
 	cmpwi	cr6, r5, 0
 	bne	cr6, 2f
 	stwcx.	r7, 0, r8
 	bne-	1b
 	isync
-	b	3f
-2:	lwz	r5, 0(r8)
+	b	4f
+2:	mftb	r7
+3:	lwz	r5, 0(r8)
 	cmpwi	cr6, r5, 0
-	bne	cr6, 2b
-	b	1b
-3:
+	bne	cr6, 3b
+	lwarx	r5, 0, r8
+	cmpwi	cr6, r5, 0
+	bne	cr6, 3b
+	mfspr	r5, SPR_SPRG3
+	stwcx.	r5, 0, r8
+	bne-	3b
+	isync
+	mftb	r5
+	hash_lock_waited r8, r7, r5, cr6, 4f
+4:	lwz	r5, LOCK_TIMES(r8)
+	addi	r5, r5, 1
+	stw	r5, LOCK_TIMES(r8)
+5:
+.endm
+
+/* Counts a wait. In: since, now. Goes to `done`, or falls through. */
+.macro hash_lock_waited lock, since, now, cr, done
+	subf	\now, \since, \now
+	lwz	\since, LOCK_WAITED + 4(\lock)
+	add	\since, \since, \now
+	cmplw	\cr, \since, \now
+	stw	\since, LOCK_WAITED + 4(\lock)
+	lwz	\now, LOCK_CONTENDED(\lock)
+	addi	\now, \now, 1
+	stw	\now, LOCK_CONTENDED(\lock)
+	bge	\cr, \done
+	lwz	\now, LOCK_WAITED(\lock)
+	addi	\now, \now, 1
+	stw	\now, LOCK_WAITED(\lock)
 .endm
 
 /* Uses r7 and r8. */
@@ -41,21 +69,37 @@
 /*
  * For a flush request, whose handler has only r8 and r12 free, and CR0. It is an interrupt, so its own processor does
  * not hold the lock. r12 holds the lock's address until the lock is given back. r10 points to struct cpu,
- * where r8 is saved.
+ * where r8 is saved, and r9 during a wait.
  */
 .macro hash_lock_take_bare
 	stw	r8, CPU_FLUSH_SAVED + 12(r10)
 	load_address r12, PHYS(hash_lock)
-1:	lwz	r8, 0(r12)
+1:	lwarx	r8, 0, r12
 	cmpwi	r8, 0
-	bne-	1b
-	lwarx	r8, 0, r12
-	cmpwi	r8, 0
-	bne-	1b
+	bne-	2f
 	mfspr	r8, SPR_SPRG3
 	stwcx.	r8, 0, r12
 	bne-	1b
 	isync
+	b	5f
+2:	stw	r9, CPU_FLUSH_WAIT(r10)
+	mftb	r9
+3:	lwz	r8, 0(r12)
+	cmpwi	r8, 0
+	bne	3b
+	lwarx	r8, 0, r12
+	cmpwi	r8, 0
+	bne	3b
+	mfspr	r8, SPR_SPRG3
+	stwcx.	r8, 0, r12
+	bne-	3b
+	isync
+	mftb	r8
+	hash_lock_waited r12, r9, r8, cr0, 4f
+4:	lwz	r9, CPU_FLUSH_WAIT(r10)
+5:	lwz	r8, LOCK_TIMES(r12)
+	addi	r8, r8, 1
+	stw	r8, LOCK_TIMES(r12)
 .endm
 
 /*

@@ -5,6 +5,7 @@
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <pagetable.h>
+#include <smp.h>
 
 #include "several.h"
 
@@ -24,6 +25,7 @@ static void hash32_bind_several(void)
 	arch_replace((const void *)hash_insert, (const void *)hash_insert_several);
 	arch_replace((const void *)hash_insert_preload, (const void *)hash_insert_preload_several);
 	arch_replace((const void *)hash_clear, (const void *)hash_clear_several);
+	lock_register(&hash_lock);
 	mmu->page_flush = hash_flush_several;
 	mmu->kernel_page_flush = hash_flush_kernel_several;
 	pagetable_left = hash_wait_walkers;
@@ -38,6 +40,7 @@ static void hash32_begin(void)
 const struct ppc_several hash32_several = {
 	.bind = hash32_bind_several,
 	.begin = hash32_begin,
+	.leave_lock = hash_lock_leave,
 	.tlb_flush_page = hash_tlb_flush_page,
 	.external_flush = &image_external_flush_bus,
 };

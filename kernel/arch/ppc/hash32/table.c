@@ -8,6 +8,7 @@
 #include <frame.h>
 #include <lib.h>
 #include <pagetable.h>
+#include <smp.h>
 
 struct hpte *hash_table;
 u32 hash_groups;
@@ -177,20 +178,42 @@ CAUSE(reload) void hash_preloaded(struct mm *mm, vaddr_t address, u32 pte)
 		table_insert(segment_vsid(address), address, pte & PTE_HARDWARE, false, &hash_preloads);
 }
 
-/* 0, or the holder's SPRG3. lock.h has the lock for assembly. */
-u32 hash_lock;
+/* Its word is the holder's SPRG3. lock.h has the lock for assembly, which counts too, but checks no order. */
+struct spinlock hash_lock = { .name = "hash", .last = true };
 
 static inline void table_lock(void)
 {
-	while (!arch_exchange_if(&hash_lock, 0, kva_pa(&current->arch)))
-		arch_pause();
+	u32 holder = kva_pa(&current->arch);
+
+	if (unlikely(boot.check))
+		lock_check(&hash_lock);
+	if (!arch_exchange_if(&hash_lock.taken, 0, holder))
+		lock_wait(&hash_lock, holder);
 	arch_acquired();
+	hash_lock.times++;
+	if (unlikely(boot.check))
+		lock_note_held(&hash_lock);
 }
 
 static inline void table_unlock(void)
 {
+	if (unlikely(boot.check))
+		lock_note_left(&hash_lock);
 	arch_memory_barrier();
-	*(volatile u32 *)&hash_lock = 0;
+	*(volatile u32 *)&hash_lock.taken = 0;
+}
+
+/* The others need the table to reach their stacks and print. */
+void hash_lock_leave(void)
+{
+	arch_memory_barrier();
+	if (hash_lock.taken == kva_pa(&current->arch))
+		*(volatile u32 *)&hash_lock.taken = 0;
+}
+
+void hash_lock_keep(void)
+{
+	table_lock();
 }
 
 /* Another processor may have inserted the page since the caller looked into the tree, or the tree may have changed. */

@@ -211,6 +211,12 @@ void start_another_c(void)
 	smp_main();
 }
 
+void arch_leave_locks(void)
+{
+	if (several_bound)
+		backend->several->leave_lock();
+}
+
 void arch_lead(void)
 {
 	bats_save();

@@ -52,6 +52,10 @@ void hash_clear_several(void);
 void hash_flush_kernel_several(vaddr_t address);
 void hash_tlb_flush_page(vaddr_t address);
 void hash_wait_walkers(void);
+/* The lock itself; C has it to make faults for the checker (inject.c). */
+extern struct spinlock hash_lock;
+void hash_lock_keep(void);
+void hash_lock_leave(void);             /* in a panic */
 /*
  * Removes the entry of a page that is about to leave the tree, or has changed in it. False: no TLB can have it. Policy
  * hpte.slot binds it: hash_remove_searching searches both groups; hash_remove_noted reads the tree's note.

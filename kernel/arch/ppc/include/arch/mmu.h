@@ -21,6 +21,8 @@ struct ppc_several {
 	void (*tlb_flush_page)(vaddr_t address);
 	/* On such a core: vector 0x500 with shootdown=short and lazy (smp/external_flush.h). */
 	const struct image *external_flush;
+	/* A panic: lets the lock go that the reload handlers take, if this processor has it. */
+	void (*leave_lock)(void);
 };
 
 /* The part of a backend that only this architecture uses. */
