@@ -107,8 +107,10 @@ void i8259_dispatch(void)
 {
 	int irq = i8259_acknowledge();
 
-	if (irq < 0)
+	if (irq < 0) {
+		irq_spurious();
 		return;
+	}
 	if (!irq_handle((unsigned)irq))
 		i8259_mask((unsigned)irq);	/* no handler: mask the input, or the interrupt repeats for ever */
 	i8259_end((unsigned)irq);

@@ -113,8 +113,9 @@ void openpic_handle(u32 vector)
 	} else if (vector == VECTOR_CASCADE) {
 		devices_dispatch();
 		openpic_put(OPENPIC_END, 0);
+	} else {
+		irq_spurious();         /* must not be ended */
 	}
-	/* A spurious interrupt must not be ended. */
 }
 
 static void openpic_dispatch(void)

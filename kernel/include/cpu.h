@@ -50,7 +50,8 @@ struct cpu {
 	u32 clearing_offset;            /* bytes of that frame already cleared */
 
 	/* dev/irq.c: how often each came */
-	u32 irqs[IRQS], ipis[IPI_KINDS];
+	u32 irqs[IRQS], ipis[IPI_KINDS], spurious_irqs;
+	u32 timer_irqs, machine_checks;         /* proc/time.c, arch */
 
 	/* stat/tick.c: 1/100 s */
 	u64 ticks_user, ticks_system;

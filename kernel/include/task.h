@@ -160,7 +160,7 @@ void stack_mark(struct task *task);     /* marks the lowest word of a new stack 
 bool stack_overflown(const struct task *task, const struct regs *regs);
 void stack_check(const struct regs *regs);
 
-extern u32 task_count;
+extern u32 task_count, tasks_begun;     /* processes and threads: those there are, and those there ever were */
 struct task *task_find(s32 pid);        /* NULL: there is none */
 
 bool capable(void);                     /* current is the superuser */

@@ -19,7 +19,7 @@
 #define PID_LOW  300            /* after a wrap, pids start here */
 
 struct list_head process_list = LIST_HEAD_INIT(process_list);
-u32 process_count, task_count;
+u32 process_count, task_count, tasks_begun;
 struct process *init_process;
 
 /* The process of the idle task, and the parent of the first process: no signals, no user memory. */
@@ -189,6 +189,7 @@ void task_publish(struct task *task, s32 pid)
 	list_add_tail(&task->group_link, &process->threads);
 	process->thread_count++;
 	task_count++;
+	tasks_begun++;
 }
 
 /* For execve by a thread other than the leader: gives it the leader's pid. */

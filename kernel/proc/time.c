@@ -267,6 +267,7 @@ void timer_interrupt(struct regs *regs)
 	struct cpu *cpu = this_cpu();
 	u64 now = time_now_ns(), next;
 
+	cpu->timer_irqs++;
 	if (now > cpu->programmed && now - cpu->programmed > latency_longest)
 		latency_note(regs, now - cpu->programmed);
 	cpu->programmed = 0;            /* timers set by fire() are programmed below */

@@ -65,8 +65,11 @@ static void system_stat_show(struct text *text)
 	for_each_cpu(cpu)
 		text_printf(text, "cpu%u %llu 0 %llu %llu 0 0 0 0 0 0\n", cpu_index(cpu), cpu->ticks_user,
 			    cpu->ticks_system, ns_to_centiseconds(task_run_ns(cpu->idle)));
-	text_printf(text, "intr %llu\nctxt %llu\nbtime %u\nprocs_running %u\nprocs_blocked 0\n",
-		    irq_total(), switches, (u32)((time_real_ns() - time_now_ns()) / NSEC_PER_SEC), count_running());
+	irq_show_sums(text);
+	text_printf(text, "ctxt %llu\nbtime %u\nprocesses %u\nprocs_running %u\nprocs_blocked 0\n", switches,
+		    (u32)((time_real_ns() - time_now_ns()) / NSEC_PER_SEC), tasks_begun, count_running());
+	/* This kernel has no softirqs; programs expect the line. */
+	text_puts(text, "softirq 0 0 0 0 0 0 0 0 0 0 0\n");
 	text_printf(text, "unknown_syscalls %u last %u\n", syscall_unknown_count, syscall_unknown_last);
 }
 

@@ -333,6 +333,40 @@ static void interrupts_told(void)
 	CHECK(strstr(text, "serial") != NULL);
 }
 
+/* The number behind a word at the start of a line of a file; -1: there is no such line. */
+static long number_in(const char *file, const char *word)
+{
+	static char text[8192];
+	const char *at;
+
+	test_read_file(file, text, sizeof(text));
+	at = strstr(text, word);
+	return at && (at == text || at[-1] == '\n') ? strtol(at + strlen(word), NULL, 0) : -1;
+}
+
+/* Sleeping needs timer interrupts, and a fork begins a process. */
+static void counts_of_the_system(void)
+{
+	long timers = number_in("/proc/interrupts", "LOC:"), all = number_in("/proc/stat", "intr ");
+	long begun = number_in("/proc/stat", "processes ");
+	pid_t child;
+	int status;
+
+	CHECK(timers >= 0 && all >= timers && begun > 0);
+	for (int i = 0; i < 3; i++) {
+		child = (pid_t)MUST(fork());
+		if (child == 0)
+			_exit(usleep(20000) < 0);
+		MUST(waitpid(child, &status, 0));
+	}
+	CHECK_EQUAL(number_in("/proc/stat", "processes "), begun + 3);
+	CHECK(number_in("/proc/interrupts", "LOC:") > timers || sysconf(_SC_NPROCESSORS_ONLN) > 1);
+	CHECK(number_in("/proc/stat", "intr ") >= all + 3);
+	CHECK(number_in("/proc/stat", "softirq ") >= 0);
+	CHECK(number_in("/proc/interrupts", "SPU:") >= 0);
+	CHECK(number_in("/proc/interrupts", "MCE:") >= 0);
+}
+
 /* Neither removal nor renaming reaches a mount point. */
 static void mount_points_stay(void)
 {
@@ -506,7 +540,7 @@ static const struct test_case cases[] = {
 	CASE(room_behind_names),
 	CASE(descriptors_told), CASE(limits_hold), CASE(too_large_a_mapping), CASE(msync_tells_of_stores),
 	CASE(queued_signals_are_limited), CASE(queued_signals_are_limited_by_user), CASE(places_are_no_files),
-	CASE(scheduling_attributes), CASE(interrupts_told),
+	CASE(scheduling_attributes), CASE(interrupts_told), CASE(counts_of_the_system),
 	CASE(barriers), CASE(orphans_come_to_a_subreaper),
 	CASE(mount_points_stay), CASE(sockets_keep_file_systems), CASE(covered_directory), CASE(only_read),
 	CASE(mounts_refuse),

@@ -204,6 +204,7 @@ void exception_unexpected(struct regs *regs)
 
 void exception_machine_check(struct regs *regs)
 {
+	this_cpu()->machine_checks++;
 	if (!regs_user(regs)) {
 		/* A device that a program has mapped refuses some access sizes, among them those of a copy. */
 		if (user_access_recover(regs))
