@@ -6,7 +6,7 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::wording::in_plain_english;
+use super::wording::{in_plain_english, whole_number_most};
 use super::{ConfigError, CoreKind, MachineConfig, check};
 
 /// One `--set key=value`: a dotted path and a TOML value.
@@ -173,7 +173,11 @@ impl MachineConfig {
                 .try_into::<MachineConfig>()
                 .map_err(|error| ConfigError::InOverride {
                     setting: setting.text.clone(),
-                    message: in_plain_english(error.message(), Some(setting.given())),
+                    message: in_plain_english(
+                        error.message(),
+                        Some(setting.given()),
+                        allowed(&table, &setting.path, error.message()),
+                    ),
                 })?;
         }
         let config: MachineConfig =
@@ -181,7 +185,7 @@ impl MachineConfig {
                 .try_into()
                 .map_err(|error: toml::de::Error| ConfigError::InOverride {
                     setting: String::new(),
-                    message: in_plain_english(error.message(), None),
+                    message: in_plain_english(error.message(), None, None),
                 })?;
         if let Some(problem) = check::problems(&config).into_iter().next() {
             let setting = overrides
@@ -204,12 +208,54 @@ fn parent(path: &str) -> &str {
 
 fn in_file(text: &str, file: &str, error: &toml::de::Error) -> ConfigError {
     let line = error.span().map_or(1, |span| line_at(text, span.start));
-    let message = in_plain_english(error.message(), None);
+    let found = error.span().and_then(|span| path_at(text, span.start));
+    let allowed = found.and_then(|path| {
+        let table = toml::from_str(text).ok()?;
+        allowed(&table, &path, error.message())
+    });
+    let message = in_plain_english(error.message(), None, allowed);
     ConfigError::InFile {
         file: file.to_owned(),
         line,
         message,
     }
+}
+
+/// What the checks allow for a key of whole numbers, whose value in `table` is no number of its type, as the reader's
+/// `message` says. `None`: all numbers of the type, or something else is wrong too. It asks the checks about the least
+/// and the greatest number.
+fn allowed(table: &toml::Table, path: &str, message: &str) -> Option<String> {
+    let most = whole_number_most(message)?;
+    [0, most].iter().find_map(|&number| {
+        let mut table = table.clone();
+        let (mut at, mut keys) = (&mut table, path.split('.').peekable());
+        while let Some(key) = keys.next() {
+            if keys.peek().is_none() {
+                at.insert(key.to_owned(), toml::Value::Integer(number));
+                break;
+            }
+            at = at.get_mut(key)?.as_table_mut()?;
+        }
+        let config: MachineConfig = table.try_into().ok()?;
+        let problems = check::problems(&config);
+        let problem = problems.into_iter().find(|problem| problem.path == path)?;
+        let (_, allowed) = problem.message.split_once(": allowed are ")?;
+        Some(allowed.to_owned())
+    })
+}
+
+/// The dotted path of the value at this place of a file.
+fn path_at(text: &str, offset: usize) -> Option<String> {
+    fn within(table: &DeTable<'_>, offset: usize) -> Option<String> {
+        table.iter().find_map(|(key, value)| {
+            let name = key.get_ref();
+            match value.get_ref() {
+                DeValue::Table(inner) => within(inner, offset).map(|path| format!("{name}.{path}")),
+                _ => value.span().contains(&offset).then(|| name.to_string()),
+            }
+        })
+    }
+    within(DeTable::parse(text).ok()?.get_ref(), offset)
 }
 
 fn line_at(text: &str, offset: usize) -> usize {

@@ -1,15 +1,17 @@
 //! The TOML reader's messages in plain English.
 
-/// The message for a person. `given` is the value as it was written, where that is known.
-pub(super) fn in_plain_english(message: &str, given: Option<&str>) -> String {
+/// The message for a person. `given` is the value as it was written, where that is known; `allowed` says which whole
+/// numbers the key allows, if they are fewer than its type has.
+pub(super) fn in_plain_english(
+    message: &str,
+    given: Option<&str>,
+    allowed: Option<String>,
+) -> String {
     let message = message.trim_end();
-    let wrong_value = ["invalid type: ", "invalid value: "]
-        .iter()
-        .find_map(|start| message.strip_prefix(start))
-        .and_then(|rest| rest.rsplit_once(", expected "));
-    if let Some((found, wanted)) = wrong_value {
+    if let Some((found, wanted)) = wrong_value(message) {
         let shown = given.map_or_else(|| found_value(found), quoted);
-        return format!("{shown} is not {}", wanted_value(wanted));
+        let wanted = allowed.map_or_else(|| wanted_value(wanted), allowed_value);
+        return format!("{shown} is not {wanted}");
     }
     for (theirs, ours) in [
         ("unknown field ", "unknown key "),
@@ -21,6 +23,30 @@ pub(super) fn in_plain_english(message: &str, given: Option<&str>) -> String {
         }
     }
     message.to_owned()
+}
+
+/// What the reader found, and what it wanted.
+fn wrong_value(message: &str) -> Option<(&str, &str)> {
+    ["invalid type: ", "invalid value: "]
+        .iter()
+        .find_map(|start| message.trim_end().strip_prefix(start))
+        .and_then(|rest| rest.rsplit_once(", expected "))
+}
+
+/// The greatest number of the type that the reader wanted, if that is one of whole numbers.
+pub(super) fn whole_number_most(message: &str) -> Option<i64> {
+    type_most(wrong_value(message)?.1)
+}
+
+fn type_most(name: &str) -> Option<i64> {
+    match name {
+        "u8" => Some(u8::MAX.into()),
+        "u16" => Some(u16::MAX.into()),
+        "u32" => Some(u32::MAX.into()),
+        // TOML's numbers are signed.
+        "u64" | "usize" => Some(i64::MAX),
+        _ => None,
+    }
 }
 
 fn quoted(value: &str) -> String {
@@ -50,18 +76,24 @@ fn found_value(found: &str) -> String {
 
 /// From the type that serde names.
 fn wanted_value(wanted: &str) -> String {
-    let whole = |most: u64| format!("a whole number from 0 to {most}");
+    if let Some(most) = type_most(wanted) {
+        return format!("a whole number from 0 to {most}");
+    }
     match wanted {
-        "u8" => whole(u8::MAX.into()),
-        "u16" => whole(u16::MAX.into()),
-        "u32" => whole(u32::MAX.into()),
-        // TOML's numbers are signed.
-        "u64" | "usize" => whole(i64::MAX as u64),
         "f64" => "a number".to_owned(),
         "a boolean" => "true or false".to_owned(),
         "a string" | "string only" => "a word in quotes".to_owned(),
         _ if wanted.starts_with("struct ") => "a table of keys".to_owned(),
         _ => wanted.to_owned(),
+    }
+}
+
+/// From what the checks allow: "1 to 8", or "powers of two from 1 to 64".
+fn allowed_value(allowed: String) -> String {
+    if allowed.starts_with(|first: char| first.is_ascii_digit()) {
+        format!("a whole number from {allowed}")
+    } else {
+        format!("one of the {allowed}")
     }
 }
 
