@@ -47,6 +47,10 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "int main(int n, char **v) { if (n == 1) { in_second(); return 0; }\n"
         'if (!fork()) execl("/bin/second", "second", (char *)0); in_first(); wait(0); return 0; }',
     }
+    sources["processors"] = (
+        "#include <stdio.h>\n#include <unistd.h>\n"
+        'int main(void) { printf("%ld processors run\\n", sysconf(_SC_NPROCESSORS_ONLN)); return 0; }'
+    )
     for name, source in sources.items():
         (folder / f"{name}.c").write_text(source)
         subprocess.run(
@@ -484,6 +488,20 @@ def test_waits_for_the_hash_table_are_counted(environment: dict[str, str]) -> No
     assert int(values["hash.taken"]) > 1000
     assert 0 < int(values["hash.contended"]) < int(values["hash.taken"])
     assert int(values["hash.waited_ns"]) > 0
+
+
+@pytest.mark.parametrize(("machine", "dead"), [("ppc604-200x4", 2), ("ppc604-185x2", 1), ("ppc750-400x2", 1)])
+def test_a_processor_that_does_not_start_is_named(
+    environment: dict[str, str], programs: Path, machine: str, dead: int
+) -> None:
+    """The kernel goes on with the others, which it numbers without a gap."""
+    done = run(
+        environment, "exec", "-m", machine, "--set", f"board.dead-processor={dead}", "--", programs / "processors"
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"pagewalk: processor {dead} does not start" in done.stdout + done.stderr
+    rest = {"ppc604-200x4": 3}.get(machine, 1)
+    assert f"{rest} processors run" in done.stdout
 
 
 def test_every_policy_is_described() -> None:

@@ -334,6 +334,42 @@ fn all_asleep_is_told() {
     }
 }
 
+#[test]
+fn a_dead_processor_stays_in_reset() {
+    let released = Program::new(
+        "
+_start:
+  vector 0x0100, reset
+  load 10, 0xfc001090
+  li 6, 0
+  stwbrx 6, 0, 10
+  li 6, 2000
+  mtctr 6
+1:
+  bdnz 1b
+  power_off 0
+reset:
+  load 3, 0x11000
+  load 4, 0xfc000090
+  lwbrx 4, 0, 4
+  slwi 4, 4, 2
+  li 5, 1
+  stwx 5, 3, 4
+  b .
+",
+    );
+    for machine in ["ppc604-200x4", "ppc750-400x2"] {
+        let mut session = released.session(machine, &["board.dead-processor=1"]);
+        finish(&mut session);
+        for number in 1..session.machine().processors().len() {
+            let started = number != 1;
+            assert_eq!(session.machine().is_held(number), !started);
+            let wrote = word(&session, 0x11000 + 4 * number as u32);
+            assert_eq!(wrote, u32::from(started), "{machine}, {number}");
+        }
+    }
+}
+
 /// Processor 1 has read a page. Processor 0 maps another frame there and invalidates. What does processor 1 read then?
 #[test]
 fn tlbie_reaches_the_others_if_it_is_broadcast() {
@@ -742,6 +778,13 @@ fn combinations_that_no_machine_has_are_refused() {
         ("ppc604-185", &["processors=9"][..], "1 to 8"),
         ("ppc604-185", &["processors=2"][..], "openpic"),
         ("ppc604-185", &["lead=0"][..], "lead"),
+        (
+            "ppc604-185",
+            &["board.dead-processor=1"][..],
+            "is 1, and processors is 1",
+        ),
+        ("ppc604-200x4", &["board.dead-processor=0"][..], "1 to 3"),
+        ("ppc604-200x4", &["board.dead-processor=4"][..], "1 to 3"),
         (
             "ppc604-200x4-l2",
             &["cache.l2.place=back-side"][..],

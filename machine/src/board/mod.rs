@@ -363,6 +363,8 @@ pub struct Board {
     control: Option<Control>,
     rom: Option<Vec<u8>>,
     console: Console,
+    /// A processor that stays in reset whatever software writes.
+    dead_processor: Option<u8>,
 }
 
 /// All devices, for a snapshot.
@@ -391,6 +393,7 @@ impl Board {
             control: config.board.control.then(Control::new),
             rom: None,
             console,
+            dead_processor: config.board.dead_processor,
         }
     }
 
@@ -591,7 +594,8 @@ impl Board {
     /// Is this processor held in reset? It starts when that ends.
     #[must_use]
     pub fn holds(&self, processor: u8) -> bool {
-        self.parts.devices[self.parts.starter].holds(processor)
+        self.dead_processor == Some(processor)
+            || self.parts.devices[self.parts.starter].holds(processor)
     }
 
     /// The core cycle, after `now`, at which [`Board::poll`] must be called, if it must at all.

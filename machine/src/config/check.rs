@@ -197,8 +197,28 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
     );
 }
 
-/// Rules of several processors: they need interrupts between them, a start, and caches that see each other.
+/// Rules of several processors, and of one that does not start: there must be such a processor.
 fn processors(checker: &mut Checker, config: &MachineConfig) {
+    several(checker, config);
+    let Some(dead) = config.board.dead_processor else {
+        return;
+    };
+    if config.processors <= 1 {
+        checker.fail(
+            "board.dead-processor",
+            format!(
+                "is {dead}, and processors is {}: processor 0 must start, so it needs several",
+                config.processors
+            ),
+        );
+    } else {
+        let last = u64::from(config.processors) - 1;
+        checker.range("board.dead-processor", dead.into(), 1, last);
+    }
+}
+
+/// They need interrupts between them, a start, and caches that see each other.
+fn several(checker: &mut Checker, config: &MachineConfig) {
     checker.range("lead", config.lead.into(), 1, 1_000_000);
     let kind = config.core.kind;
     if config.tlb.broadcast == Some(true) && !kind.broadcasts_translations() {

@@ -436,6 +436,9 @@ pub struct BoardConfig {
     pub uart_clock: u32,
     /// The control device is fitted.
     pub control: bool,
+    /// A processor that does not start: it stays in reset, as if it were broken.
+    #[serde(default)]
+    pub dead_processor: Option<u8>,
 }
 
 impl BoardConfig {

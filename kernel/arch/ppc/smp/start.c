@@ -192,7 +192,7 @@ bool arch_start_others(void)
 			continue;
 		}
 		openpic_stop_cpu(number);
-		printk("pagewalk: processor %u does not start\n", number);
+		console_printf("pagewalk: processor %u does not start\n", number);
 	}
 	image_install(0x100, &image_reset);
 	printk("pagewalk: %u processors\n", cpu_count);
