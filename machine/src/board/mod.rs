@@ -17,11 +17,13 @@ mod nvram;
 mod openpic;
 mod pic;
 mod pit;
+mod ppc405gp;
 mod prep;
 mod registers;
 mod rtc;
 mod siu;
 mod uart;
+mod uic;
 
 pub use console::Console;
 pub use control::{Effect, Half, TlbView};
@@ -292,6 +294,7 @@ impl BoardKind {
             BoardKind::Mpc86xx => mpc86xx::parts(config),
             BoardKind::Mpc8xx => mpc8xx::parts(),
             BoardKind::Fads => fads::parts(),
+            BoardKind::Ppc405gp => ppc405gp::parts(),
         }
     }
 
@@ -302,6 +305,7 @@ impl BoardKind {
             BoardKind::Mpc83xx => Some(&mpc83xx::TREE),
             BoardKind::Mpc86xx => Some(&mpc86xx::TREE),
             BoardKind::Mpc8xx => Some(&mpc8xx::TREE),
+            BoardKind::Ppc405gp => Some(&ppc405gp::TREE),
             BoardKind::Fads => None,
         }
     }

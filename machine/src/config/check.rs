@@ -168,6 +168,15 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
             ),
         );
     }
+    if kind.core().family != Family::Ppc405 && config.board.kind == BoardKind::Ppc405gp {
+        checker.fail(
+            "board.kind",
+            format!(
+                "is \"ppc405gp\", the board of a 405: core.kind is \"{}\"; allowed is \"prep\" among others",
+                kind.name()
+            ),
+        );
+    }
     if !kind.core().is_8xx() && config.board.kind == BoardKind::Fads {
         checker.fail(
             "board.kind",

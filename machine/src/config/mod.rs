@@ -356,15 +356,19 @@ pub enum BoardKind {
     Mpc8xx,
     /// MPC855T or MPC860T, as Linux 2.4 and 2.6 (arch/ppc) for `FADS` know it.
     Fads,
+    /// PPC405GP, as Linux for boards with a 405 knows it.
+    #[serde(rename = "ppc405gp")]
+    Ppc405gp,
 }
 
 impl BoardKind {
-    pub(crate) const ALL: [BoardKind; 5] = [
+    pub(crate) const ALL: [BoardKind; 6] = [
         BoardKind::Prep,
         BoardKind::Mpc83xx,
         BoardKind::Mpc86xx,
         BoardKind::Mpc8xx,
         BoardKind::Fads,
+        BoardKind::Ppc405gp,
     ];
 
     /// The name in machine files.
@@ -376,12 +380,17 @@ impl BoardKind {
             BoardKind::Mpc86xx => "mpc86xx",
             BoardKind::Mpc8xx => "mpc8xx",
             BoardKind::Fads => "fads",
+            BoardKind::Ppc405gp => "ppc405gp",
         }
     }
 
-    /// The board has the devices of an 8xx's chip.
-    pub(crate) fn is_8xx(self) -> bool {
-        matches!(self, BoardKind::Mpc8xx | BoardKind::Fads)
+    /// The cores that the board's kernels are for; board `prep` is for others too.
+    pub(crate) fn family(self) -> Family {
+        match self {
+            BoardKind::Mpc8xx | BoardKind::Fads => Family::Mpc8xx,
+            BoardKind::Ppc405gp => Family::Ppc405,
+            BoardKind::Prep | BoardKind::Mpc83xx | BoardKind::Mpc86xx => Family::Classic,
+        }
     }
 
     /// The board's real chip has a core with DABR (an MPC83xx an e300, an MPC86xx an e600), so the register is there
@@ -395,7 +404,11 @@ impl BoardKind {
     pub(crate) fn system_version(self) -> Option<u32> {
         match self {
             BoardKind::Mpc86xx => Some(0x8090_0020),
-            BoardKind::Prep | BoardKind::Mpc83xx | BoardKind::Mpc8xx | BoardKind::Fads => None,
+            BoardKind::Prep
+            | BoardKind::Mpc83xx
+            | BoardKind::Mpc8xx
+            | BoardKind::Fads
+            | BoardKind::Ppc405gp => None,
         }
     }
 }
@@ -452,7 +465,7 @@ impl BoardConfig {
         match self.kind {
             BoardKind::Prep => self.interrupt_controller == InterruptController::Openpic,
             BoardKind::Mpc86xx => true,
-            BoardKind::Mpc83xx | BoardKind::Mpc8xx | BoardKind::Fads => false,
+            BoardKind::Mpc83xx | BoardKind::Mpc8xx | BoardKind::Fads | BoardKind::Ppc405gp => false,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! board is refused before the run. It would print nothing, because it looks for its board before it has a console.
 
 use super::{ElfImage, LoadError, Segment};
-use crate::config::{BoardKind, MachineConfig};
+use crate::config::{BoardKind, Family, MachineConfig};
 
 /// The variables that hold what Linux has logged, before a console takes it and after: the text, and since Linux 5.10
 /// what tells the messages in it apart (kernel/printk/printk_ringbuffer.h). Of all variables of a kernel only these are
@@ -60,8 +60,8 @@ pub(super) fn check(image: &ElfImage, config: &MachineConfig) -> Result<Kernel, 
         .into_iter()
         .filter(|board| reads_tree_of(image, *board))
         .collect();
-    let of_8xx = config.core.kind.core().is_8xx();
-    let fits = |board: &&BoardKind| board.is_8xx() == of_8xx;
+    let family = config.core.kind.core().family;
+    let fits = |board: &&BoardKind| board.family() == family;
     // Of several boards, one for as many processors as there are.
     let suits = |board: &&BoardKind| (**board == BoardKind::Mpc86xx) == (config.processors > 1);
     let own = config.board.kind;
@@ -104,10 +104,10 @@ fn reads_tree_of(image: &ElfImage, board: BoardKind) -> bool {
 
 /// Says that the kernel is for another processor than the machine's.
 fn other_core(board: BoardKind, config: &MachineConfig) -> String {
-    let cores = if board.is_8xx() {
-        "8xx"
-    } else {
-        "603, 603e, 604, 604e and 750"
+    let cores = match board.family() {
+        Family::Mpc8xx => "8xx",
+        Family::Ppc405 => "405",
+        Family::Classic => "603, 603e, 604, 604e and 750",
     };
     format!(
         "built for board.kind = \"{}\" and core.kind {cores}; this machine's core.kind is \"{}\"",
@@ -137,7 +137,7 @@ fn check_old(
     version: String,
     board: BoardKind,
 ) -> Result<Kernel, LoadError> {
-    let problem = if board.is_8xx() != config.core.kind.core().is_8xx() {
+    let problem = if board.family() != config.core.kind.core().family {
         other_core(board, config)
     } else if board != config.board.kind {
         format!(

@@ -70,7 +70,9 @@ fn of_board(board: BoardKind) -> &'static [Protocol] {
     match board {
         BoardKind::Prep => &[Protocol::DeviceTree, Protocol::ResidualData],
         BoardKind::Fads => &[Protocol::BoardInformation],
-        BoardKind::Mpc83xx | BoardKind::Mpc86xx | BoardKind::Mpc8xx => &[Protocol::DeviceTree],
+        BoardKind::Mpc83xx | BoardKind::Mpc86xx | BoardKind::Mpc8xx | BoardKind::Ppc405gp => {
+            &[Protocol::DeviceTree]
+        }
     }
 }
 
@@ -100,10 +102,10 @@ pub(super) fn choose(
     let board = config.board.kind;
     let takes = of_board(board);
     if let Some(asked) = asked.filter(|asked| !takes.contains(asked)) {
-        let of_8xx = config.core.kind.core().is_8xx();
+        let family = config.core.kind.core().family;
         let mut boards = BoardKind::ALL.into_iter();
         let fits =
-            boards.find(|board| board.is_8xx() == of_8xx && of_board(*board).contains(&asked));
+            boards.find(|board| board.family() == family && of_board(*board).contains(&asked));
         let fits = fits.map_or(String::new(), |board| {
             format!("; board.kind = \"{}\" with {}", board.name(), asked.name())
         });
