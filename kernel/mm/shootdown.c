@@ -132,6 +132,11 @@ void shootdown_kernel(vaddr_t start, vaddr_t end, enum shootdown_reason why)
 	shootdowns_kernel++;
 }
 
+void shootdown_ask_nobody(void)
+{
+	shootdown_form = &shootdown_broadcast;
+}
+
 static void reload_context(void *argument)
 {
 	(void)argument;

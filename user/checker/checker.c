@@ -1,14 +1,16 @@
 /* checker: makes a fault that the kernel's invariant checker (check=on) must find.
  *
- *   checker <fault> here|later|busy|reload
+ *   checker <fault> here|later|busy|reload|threads
  *
  * Makes the fault in a page of its own (/proc/check). `here`: then does one harmless operation on that page. `later`:
  * then does operations on another page. `busy`: as `here`, while other processors run programs, wait for the kernel,
  * and have page faults. `reload`: as `busy`, but the others miss the hash table, which must be small (hash.size=least).
- * The kernel must panic; if it does not, this program reports that. */
+ * `threads`: unmaps a page again and again, which another thread reads on another processor; the fault `none` is none.
+ * The kernel must panic, or the machine's sanitizer report; if it does not, this program reports that. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -90,6 +92,37 @@ static void keep_busy(bool reloading)
 	usleep(reloading ? 400000 : 30000);
 }
 
+static void *read_page(void *page)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(1, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	for (;;)
+		(void)*(volatile char *)page;
+	return NULL;
+}
+
+/* Each frame is free between madvise() and the next write. */
+static void unmap_while_read(const char *fault, char *page)
+{
+	pthread_t reader;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	pthread_create(&reader, NULL, read_page, page);
+	usleep(30000);
+	if (strcmp(fault, "none") != 0)
+		make_fault(fault, page);
+	for (unsigned i = 0; i < OPERATIONS; i++) {
+		*(volatile char *)page = 1;
+		madvise(page, PAGE, MADV_DONTNEED);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	/* Areas of one page each, with gaps that keep them from being joined. */
@@ -98,7 +131,7 @@ int main(int argc, char **argv)
 	int rights = PROT_READ | PROT_WRITE;
 
 	if (argc != 3 || pages == MAP_FAILED || munmap(pages + PAGE, PAGE) < 0) {
-		fprintf(stderr, "usage: checker <fault> here|later|busy|reload\n");
+		fprintf(stderr, "usage: checker <fault> here|later|busy|reload|threads\n");
 		return 2;
 	}
 	*(volatile char *)page = 1;
@@ -108,7 +141,10 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[2], "busy") == 0 || strcmp(argv[2], "reload") == 0)
 		keep_busy(strcmp(argv[2], "reload") == 0);
-	make_fault(argv[1], page);
+	if (strcmp(argv[2], "threads") == 0)
+		unmap_while_read(argv[1], page);
+	else
+		make_fault(argv[1], page);
 	if (strcmp(argv[2], "later") != 0)
 		mprotect(page, PAGE, rights);
 	else
