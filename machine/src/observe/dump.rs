@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::memory::{Cache, Memory};
 use crate::mmu::mpc8xx::tlb::PageSize;
-use crate::mmu::{Bats, Mmu, Mpc8xx, Segments, Tlb, hash, mpc8xx, segment};
+use crate::mmu::{Bats, Mmu, Mpc8xx, Ppc405, Segments, Tlb, hash, mpc8xx, ppc405, segment};
 use crate::powerpc::Registers;
 
 /// Everything a dump shows.
@@ -30,6 +30,9 @@ pub struct StateDump {
     pub casid: Option<u8>,
     pub instruction_entries: Vec<EntryRow>,
     pub data_entries: Vec<EntryRow>,
+    /// A 405's TLB, in place of those above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unified_tlb: Option<UnifiedTlb>,
     /// Absent where SDR1 names no table that lies in RAM.
     pub hash_table: Option<HashTable>,
     pub instruction_cache: Vec<LineRow>,
@@ -96,6 +99,32 @@ pub struct EntryRow {
     /// The descriptors as they were loaded.
     pub level_one: u32,
     pub level_two: u32,
+}
+
+/// The TLB of a 405 that software loads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnifiedTlb {
+    /// The address space that runs.
+    pub pid: u8,
+    /// A field of two bits for each zone.
+    pub zpr: u32,
+    /// Valid entries.
+    pub entries: Vec<UnifiedRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnifiedRow {
+    pub number: u32,
+    pub effective: u32,
+    pub physical: u32,
+    /// Bytes of the page.
+    pub size: u32,
+    /// Address space; 0 is in all of them.
+    pub tid: u8,
+    pub zone: u32,
+    pub execute: bool,
+    pub write: bool,
+    pub wimg: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -175,6 +204,7 @@ impl StateDump {
             casid: unit.map(Mpc8xx::casid),
             instruction_entries: unit.map_or_else(Vec::new, |unit| entries(&unit.instruction.tlb)),
             data_entries: unit.map_or_else(Vec::new, |unit| entries(&unit.data.tlb)),
+            unified_tlb: mmu.ppc405().map(unified),
             hash_table: mmu
                 .hash_table()
                 .and_then(|sdr1| HashTable::read(sdr1, memory)),
@@ -236,6 +266,29 @@ fn tlb(tlb: &Tlb) -> Vec<TlbRow> {
             pp: entry.pp(),
         })
         .collect()
+}
+
+fn unified(unit: &Ppc405) -> UnifiedTlb {
+    let entries = (0..).zip(unit.entries());
+    let row = |(number, entry): (u32, &ppc405::Entry)| UnifiedRow {
+        number,
+        effective: entry.page(),
+        physical: entry.physical(),
+        size: entry.bytes(),
+        tid: entry.tid(),
+        zone: entry.zone(),
+        execute: entry.low() & ppc405::low::EXECUTE != 0,
+        write: entry.low() & ppc405::low::WRITE != 0,
+        wimg: entry.attributes(),
+    };
+    UnifiedTlb {
+        pid: unit.pid(),
+        zpr: unit.zpr(),
+        entries: entries
+            .filter(|(_, entry)| entry.valid())
+            .map(row)
+            .collect(),
+    }
 }
 
 fn entries(tlb: &mpc8xx::tlb::Tlb) -> Vec<EntryRow> {
@@ -380,6 +433,8 @@ impl fmt::Display for StateDump {
         if let Some(casid) = self.casid {
             entries_text(out, "instruction", casid, &self.instruction_entries)?;
             entries_text(out, "data", casid, &self.data_entries)?;
+        } else if let Some(unified) = &self.unified_tlb {
+            unified_text(out, unified)?;
         } else {
             self.translation_text(out)?;
         }
@@ -491,6 +546,32 @@ fn entries_text(
             wimg_text(row.wimg),
             row.group,
             row.level_two >> 4 & 0xff
+        )?;
+    }
+    Ok(())
+}
+
+fn unified_text(out: &mut fmt::Formatter<'_>, tlb: &UnifiedTlb) -> fmt::Result {
+    writeln!(
+        out,
+        "unified TLB, {} valid, in address space {:02x}, ZPR {:08x}",
+        tlb.entries.len(),
+        tlb.pid,
+        tlb.zpr
+    )?;
+    for row in &tlb.entries {
+        writeln!(
+            out,
+            "  {:2} {:08x} -> {:08x} {:>6} tid {:02x} zone {:2} {}{} {}",
+            row.number,
+            row.effective,
+            row.physical,
+            format!("{}K", row.size >> 10),
+            row.tid,
+            row.zone,
+            if row.execute { 'X' } else { '-' },
+            if row.write { 'W' } else { '-' },
+            wimg_text(row.wimg)
         )?;
     }
     Ok(())
