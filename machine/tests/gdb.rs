@@ -383,6 +383,30 @@ fn each_processor_is_a_thread() {
     assert_eq!(status, Some(5), "{text}");
 }
 
+/// Each processor passes `middle`; gdb goes on where the breakpoint is for another thread.
+#[test]
+fn a_breakpoint_of_one_thread_stops_only_that_one() {
+    for wanted in [1, 2] {
+        let program = Program::new(TWO);
+        let only = format!("break *middle thread {wanted}");
+        let (text, status) = attached(
+            of_two(&program),
+            &program.elf(),
+            &[
+                &only,
+                "continue",
+                "print $_thread",
+                "print $r23 + 1",
+                "continue",
+            ],
+        );
+        assert!(text.contains(&format!("$1 = {wanted}\n")), "{text}");
+        assert!(text.contains(&format!("$2 = {wanted}\n")), "{text}");
+        assert_eq!(text.matches("hit Breakpoint 1").count(), 1, "{text}");
+        assert_eq!(status, Some(5), "{text}");
+    }
+}
+
 /// A client that speaks the protocol by itself.
 struct Client(TcpStream);
 
