@@ -7,6 +7,7 @@
 #   make constants  what a TLB miss costs on the machines, beside the published figures
 #   make soak    millions of random instruction sequences, then the suite on every kind of processor, with
 #                the kernel's invariant checker on
+#   make soak-shootdown  the kernel's tests by each form of TLB shootdown on two and four processors
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
 #   make compilers  builds GCC, binutils, bash and coreutils to run on the machine, for the experiments `workloads`
 #   make docs    runs every experiment with seven placements and makes the pages that show their results
@@ -30,7 +31,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-fuzz docs clean kernel user programs compilers lint test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-fuzz soak-shootdown docs clean kernel user programs compilers lint test-rust test-lab test-kernel \
 	test-cross test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
@@ -219,6 +220,17 @@ soak-fuzz: $(STAMPS)/machine ready
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --group fuzz-soak --options check=on --sanitize translation,vsid \
 		--set cache.instruction.size=0x40000 --set cache.data.size=0x40000 \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400
+
+# Our own tests, attacks and the fuzzer by each form of shootdown, then policies in pairs on four processors. Not part
+# of "make soak".
+SEVERAL := --machine ppc604-185x2 --machine ppc604-200x4
+SUITE_BY_FORM = PYTHONPATH=. ../.venv/bin/python -m suite --group user --group hostile --group waits --group fuzz
+soak-shootdown: $(STAMPS)/machine ready programs
+	$(call heading,Every form of shootdown on two and four processors$(comma) invariants checked)
+	cd tests && for form in queue short lazy generation; do \
+		$(SUITE_BY_FORM) --options "check=on shootdown=$$form" $(SEVERAL) --machine ppc750-400x2; done
+	cd tests && $(SUITE_BY_FORM) --options "check=on shootdown=broadcast" $(SEVERAL)
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel policies --machine ppc604-200x4
 
 clean:
 	rm -rf build target site
