@@ -10,8 +10,8 @@
 //!
 //! Then machines with several processors run a program without a kernel: how many instructions a second they simulate
 //! in all, beside a machine with one, and what the key `lead` changes. Both run the same number of rounds in all, in
-//! turn, and the time that counts is what this thread had of the host's processors: a run that is longer by the clock
-//! would otherwise lose more to other work on the host.
+//! turn, and the time that counts is what this thread had of the host's processors: by the clock, other work on the
+//! host would count as well.
 //!
 //! `--page FILE` also writes the figures as a page of the documentation.
 
