@@ -34,7 +34,7 @@ QUICK_CASES = ("cow", "exec", "ipc", "ipc_memory", "mmap", "pipe", "pipe_pages",
 # Machines with several processors: each form of shootdown, and in turn the choices of what else flushes or locks. The
 # first row is that of one processor.
 ONE_PROCESSOR = "ppc604-133"
-SEVERAL_MACHINES = ("ppc604-185x2", "ppc750-400x2")
+SEVERAL_MACHINES = ("ppc604-185x2", "ppc750-400x2", "ppc604-200x4")
 SEVERAL_CASES = ("cow", "mmap", "pipe_pages", "process", "thread")
 FLUSHING = ("switch.flush", "tlb.flush", "pte.update", "kernel.map", "fork.tables", "kernel.lock", "kernel.buffers")
 
@@ -105,14 +105,15 @@ def rows_on(machines: Iterable[str], folder: Path) -> list[Row]:
 
 
 def rows_of_several(machines: Iterable[str], *, whole: bool) -> list[Row]:
-    """Rows on machines with several processors. Quick: each form of shootdown on one of the machines."""
+    """Rows on machines with several processors. Quick: each form of shootdown on one machine of two processors, and
+    the forms of the second machine on the others too. From the third machine on, each form meets other choices."""
     choices = declared()
     rows = [Row(1, ONE_PROCESSOR, {})]
     for index, machine in enumerate(machines):
         for turn, form in enumerate(choices["shootdown"]):
-            if (form == "broadcast" and machine.startswith("ppc750")) or (not whole and turn % 2 != index % 2):
+            if (form == "broadcast" and machine.startswith("ppc750")) or (not whole and turn % 2 != (index > 0)):
                 continue
-            others = {name: choices[name][(turn + 1) % len(choices[name])] for name in FLUSHING}
+            others = {name: choices[name][(turn + 1 + index // 2) % len(choices[name])] for name in FLUSHING}
             # Enters pages, too, whose flush nobody has waited for.
             around = {"fault.around": choices["fault.around"][-1]}
             rows.append(Row(len(rows) + 1, machine, {"shootdown": form, **around, **others}))
