@@ -111,6 +111,11 @@ struct mm *mm_fork(struct mm *parent);          /* copy on write; NULL: no memor
 extern void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 /* Areas with one of these flags: there a fault asks the other processors to do so too. */
 extern u32 fetch_asks_others;
+/*
+ * A program has fetched from a page whose permission is withheld: makes the page ready and permits it. False: that is
+ * not why the fetch faulted.
+ */
+bool fetch_permit(struct mm *mm, uaddr_t address);
 /* Policy fork.tables: whether a child shares the page table that begins at base; NULL: it shares none. */
 extern bool (*fork_shares)(struct mm *parent, uaddr_t base);
 extern u64 tables_shared;                       /* tables that forks have shared */

@@ -26,7 +26,7 @@ from kernel.runs import REFUSED_WORD, RUNNER, SANITIZED, VMLINUX, Boot, boot, ma
 NUMBERS = {"pages": "20", "window": "16", "multiplier": "897", "neighbours": "8"}
 
 QUICK_MACHINES = ("ppc603-133", "ppc604-133", "mpc855t-48")
-MACHINES = (*QUICK_MACHINES, "ppc750-400")
+MACHINES = (*QUICK_MACHINES, "ppc750-400", "ppc405-200")
 
 # Tests that depend most on translation and take little time.
 QUICK_CASES = ("cow", "exec", "ipc", "ipc_memory", "mmap", "pipe", "pipe_pages", "process")
@@ -43,7 +43,7 @@ WHOLE_GROUPS = ("user", "waits", "dynamic", "lua-glibc", "sqlite-glibc", "busybo
 CHECKED = "check=on "
 
 # Machines without a floating-point unit, and the groups whose programs run without one.
-WITHOUT_FPU = frozenset({"mpc855t-48"})
+WITHOUT_FPU = frozenset({"mpc855t-48", "ppc405-200"})
 INTEGER_GROUPS = frozenset({"user", "waits"})
 
 # The instruction limit of a boot with cases, and the memory that it needs, in MB.

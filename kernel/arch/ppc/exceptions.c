@@ -261,11 +261,8 @@ static int fpe_code(u32 fpscr)
 	return FPE_FLTRES;
 }
 
-void exception_program(struct regs *regs)
+void program_exception(struct regs *regs, u32 reason)
 {
-	u32 reason = regs->msr & 0xffff0000;
-
-	regs->msr &= 0xffff;
 	if (!regs_user(regs))
 		panic_regs(regs, "kernel program exception, SRR1 0x%08x", reason);
 	if (reason & SRR1_FP_EXCEPTION) {
@@ -276,6 +273,14 @@ void exception_program(struct regs *regs)
 	} else if (!emulate_program(regs)) {
 		signal_fault(SIGILL, reason & SRR1_PRIVILEGED ? ILL_PRVOPC : ILL_ILLOPC, regs->nip);
 	}
+}
+
+void exception_program(struct regs *regs)
+{
+	u32 reason = regs->msr & 0xffff0000;
+
+	regs->msr &= 0xffff;
+	program_exception(regs, reason);
 }
 
 /* An MPC8xx: an instruction without hardware, usually a floating-point one. */

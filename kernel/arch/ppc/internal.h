@@ -41,6 +41,7 @@ void exception_machine_check(struct regs *regs);
 void exception_external(struct regs *regs);
 void exception_alignment(struct regs *regs);
 void exception_program(struct regs *regs);
+void program_exception(struct regs *regs, u32 reason);        /* reason: SRR1's bits */
 void exception_emulation(struct regs *regs);
 void exception_fpu_unavailable(struct regs *regs);
 void exception_decrementer(struct regs *regs);

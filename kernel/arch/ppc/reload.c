@@ -2,11 +2,12 @@
 #include <arch/image.h>
 #include <arch/mmu.h>
 #include <arch/reload.h>
+#include <errno.h>
 #include <lib.h>
 
 #include "internal.h"
 
-u64 reloads_c, reloads_assembly, reloads_bypass;
+u64 pinned_loaded, reloads_c, reloads_assembly, reloads_bypass;
 u64 misses_instruction[2], misses_data[2], misses_of_kernel_pages;
 static enum reload_form chosen_form;
 static bool misses_counted;
@@ -67,4 +68,12 @@ void reload_bind(enum reload_form to)
 {
 	chosen_form = to;
 	reload_rebind();
+}
+
+int arch_fetch_withhold(bool on)
+{
+	if (!backend->withhold_fetch)
+		return on ? -ENODEV : 0;
+	backend->withhold_fetch(on);
+	return 0;
 }

@@ -7,8 +7,10 @@
  * page: the same pages, but each only once: an anonymous one when it is new, one of a file unless the file can have
  * changed since the last time. So did Linux from 2.4.19 on (arch/ppc/mm/init.c, flush_icache_page with PG_arch_1,
  * clear_user_page and copy_user_page), which cannot tell pages that are executed from others. mapping: an executable
- * page, each time it is mapped. once: an executable page, and only once. The frame's note is the edition of the file
- * for which it was done; an anonymous frame's is NOTED.
+ * page, each time it is mapped. once: an executable page, and only once. exec: a page from which a program
+ * fetches, when it first does: the permission to fetch is withheld until then (Mackerras 2003, section 2.3). That needs
+ * a TLB with such a permission, as a 405 has it. The frame's note is the edition of the file for which it was done; an
+ * anonymous frame's is NOTED.
  */
 #include <arch.h>
 #include <frame.h>
@@ -23,7 +25,8 @@
 
 #define NOTED 1u
 
-static u64 flushes_changed;     /* flushes that `mapping` would have done and `once` did not; those of the others */
+/* Flushes that `mapping` would have done and `once` did not; those of `every` and `page`; what `exec` permitted. */
+static u64 flushes_changed;
 static void (*insert_plainly)(struct mm *mm, vaddr_t address, pte_t pte);
 static void (*insert_ready)(struct mm *mm, vaddr_t address, pte_t pte);         /* NULL: plainly */
 u32 fetch_asks_others;
@@ -75,7 +78,7 @@ void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte))
 	page_installed = insert_ready ? insert_ready : insert_plainly;
 }
 
-/* every, page: nothing to do here, because the page is flushed when it has been entered in the tree. */
+/* every, page: nothing to do here, because the page is flushed when it has been entered in the tree. exec: later. */
 static void flushed_when_entered(const struct vma *vma, struct frame *frame)
 {
 	(void)vma;
@@ -101,13 +104,32 @@ CAUSE(fault) static void flush_once(const struct vma *vma, struct frame *frame)
 		frame->private = note;
 }
 
+CAUSE(fault) bool fetch_permit(struct mm *mm, uaddr_t address)
+{
+	const struct vma *vma = mm_find(mm, address);
+	struct pte *entry = vma ? pagetable_find(mm->root, address) : NULL;
+	pte_t pte = entry ? pte_get(entry) : PTE_NONE;
+	struct frame *frame = pte_present(pte) ? pte_frame(pte) : NULL;
+
+	if (!frame || !pte_user(pte) || pte_fetchable(pte))
+		return false;
+	flush_once(vma, frame);
+	pagetable_set(entry, pte_make_fetchable(pte));
+	mmu->page_flush(mm, address & PAGE_MASK);
+	flushes_changed++;
+	return true;
+}
+
 static int icache_flush_apply(const struct policy_setting *to)
 {
 	static void (*const forms[])(const struct vma *vma, struct frame *frame) =
-		{ flushed_when_entered, flushed_when_entered, at_mapping, flush_once };
+		{ flushed_when_entered, flushed_when_entered, at_mapping, flush_once, flushed_when_entered };
 	static void (*const inserting[])(struct mm *mm, vaddr_t address, pte_t pte) =
-		{ flushed_and_inserted, noted_and_inserted, NULL, NULL };
+		{ flushed_and_inserted, noted_and_inserted, NULL, NULL, NULL };
+	int error = arch_fetch_withhold(to->choice == 4);
 
+	if (error)
+		return error;
 	fetch_ready = forms[to->choice];
 	insert_ready = inserting[to->choice];
 	fetch_asks_others = arch_tlb_broadcasts() ? 0 : insert_ready ? VM_PROT : VM_EXEC;
@@ -116,5 +138,5 @@ static int icache_flush_apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY_BUT(icache_flush, "icache.flush", CHOICES("every", "page", "mapping", "once"), 2, POLICY_ANY, icache_flush_apply,
-	   "flushes_changed", &flushes_changed);
+POLICY_BUT(icache_flush, "icache.flush", CHOICES("every", "page", "mapping", "once", "exec"), 2, POLICY_ANY,
+	   icache_flush_apply, "flushes_changed", &flushes_changed);

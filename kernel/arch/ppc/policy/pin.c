@@ -1,13 +1,12 @@
 /*
- * pin: which kernel pages are pinned in an MPC8xx's TLBs (Tosatti 2005).
+ * pin: which kernel pages are pinned in the TLBs of an MPC8xx (Tosatti 2005) or in that of a 405.
  *
  * off: none; entries of 4 KB compete with those of programs. text: one entry of 8 MB from the kernel's base in the
  * instruction TLB. base: in both TLBs. ram: for data up to 24 MB of RAM, and I/O. Reserved entries serve no other
- * page: a TLB with pinned ones has four fewer for 4 KB pages. Other processors have kernel.map instead, and here off
- * only.
+ * page: a TLB with pinned ones has four fewer for 4 KB pages. A 405 has one TLB for both, and entries of 16 MB, so that
+ * text and base are the same there. Other processors have kernel.map instead, and here off only.
  */
 #include <arch/mmu.h>
-#include <arch/soft8xx.h>
 #include <errno.h>
 #include <policy.h>
 
@@ -23,4 +22,4 @@ static int pin_apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(pin, "pin", CHOICES("off", "text", "base", "ram"), POLICY_QUIESCED, pin_apply, "pinned", &soft8xx_pinned);
+POLICY(pin, "pin", CHOICES("off", "text", "base", "ram"), POLICY_QUIESCED, pin_apply, "pinned", &pinned_loaded);

@@ -21,14 +21,12 @@ static struct entry pinned_entries[2 * RESERVED];
 /* registers.S */
 void soft8xx_pin(u32 table_pa, u32 mi_ctr, u32 md_ctr);
 
-u64 soft8xx_pinned;
-
 static void pin_block(struct entry *entry, vaddr_t virtual, paddr_t pa, u32 twc, u32 rpn)
 {
 	entry->epn = virtual | EPN_VALID;
 	entry->twc = twc | TWC_VALID;
 	entry->rpn = pa | rpn | RPN_CHANGED | RPN_SUBPAGES | RPN_LARGE | RPN_SHARED | RPN_VALID;
-	soft8xx_pinned++;
+	pinned_loaded++;
 }
 
 void soft8xx_pin_kernel(u32 text, u32 data, bool io)

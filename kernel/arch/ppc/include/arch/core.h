@@ -10,7 +10,8 @@ struct core {
 	u16 version;                    /* PVR's upper half; 0 ends the table */
 	bool hid0_caches;               /* HID0 enables, locks and invalidates the caches */
 	bool dozes;                     /* HID0[DOZE] chooses the mode of MSR[POW]; a 604 and an MPC8xx have one mode */
-	void (*start)(void);            /* from the boot protocol to C: start_bats, start_8xx */
+	bool traces;                    /* MSR[SE] */
+	void (*start)(void);            /* from the boot protocol to C: start_bats, start_8xx, start_405 */
 	const char *name;
 	const struct ppc_backend *backend;
 	u32 hwcap;                      /* AT_HWCAP */
@@ -20,8 +21,9 @@ extern const struct core cores[];       /* cpu.c; head.S searches it too */
 extern const struct core *cpu_core;     /* this processor's */
 extern u32 cpu_pvr;                     /* its version register */
 
-/* head.S, soft8xx/head.S: run with translation off. */
+/* head.S, soft8xx/head.S, soft405/head.S: run with translation off. */
 void start_bats(void);
 void start_8xx(void);
+void start_405(void);
 
 #endif

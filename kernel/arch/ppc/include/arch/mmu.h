@@ -37,15 +37,21 @@ struct ppc_backend {
 	void (*load_context)(const struct mm *mm);
 	/* The images of a form of the reload handlers. */
 	const struct reload_set *(*reload)(enum reload_form form);
-	/* Pins so many entries of 8 MB for the kernel's text and data, and one for I/O. NULL: it cannot. */
+	/*
+	 * Pins so many blocks of 8 MB for the kernel's text and data, and one for I/O; replaces those pinned before,
+	 * and counts the loaded entries in pinned_loaded. NULL: it cannot.
+	 */
 	void (*pin_kernel)(u32 text, u32 data, bool io);
+	/* From now on fetches from a program's page need PTE_FETCH, or need nothing again. NULL: it cannot. */
+	void (*withhold_fetch)(bool on);
 	const struct ppc_several *several;      /* NULL: one processor only */
 	/* QEMU's form of this processor, if it differs. */
 	const struct ppc_backend *(*on_qemu)(void);
 };
 
+extern u64 pinned_loaded;
 extern const struct ppc_backend *backend;       /* its first member is copied to mmu[0] */
-extern const struct ppc_backend hash32_backend, soft6xx_backend, soft8xx_backend;
+extern const struct ppc_backend hash32_backend, soft405_backend, soft6xx_backend, soft8xx_backend;
 const struct ppc_backend *soft6xx_on_qemu(void);
 
 /* Invalidates every class of the TLB; or one class (both ways of the set that the address selects). */

@@ -55,6 +55,10 @@ static inline u32 pte_word(pte_t pte) { return pte; }
 static inline pte_t pte_write_protect(pte_t pte) { return (pte & ~(u32)(PTE_PP | PTE_CHANGED)) | PP_USER_RO; }
 static inline pte_t pte_make_writable(pte_t pte) { return (pte & ~(u32)PTE_PP) | PTE_CHANGED | PP_USER_RW; }
 
+/* Fetches from the page are permitted. It matters only while arch_fetch_withhold() is on. */
+static inline bool pte_fetchable(pte_t pte) { return pte & PTE_FETCH; }
+static inline pte_t pte_make_fetchable(pte_t pte) { return pte | PTE_FETCH; }
+
 /* An entry that hardware may not use for a while, but that keeps what it maps; and back. */
 static inline pte_t pte_hide(pte_t pte) { return pte & ~(u32)PTE_VALID; }
 static inline pte_t pte_shown(pte_t pte) { return (pte & PTE_PP) != PP_KERNEL ? pte | PTE_VALID : pte; }

@@ -13,7 +13,6 @@ u32 soft8xx_rpn(u32 pte);
  * of 512 KB for I/O; replaces those pinned before. Each loaded entry is counted.
  */
 void soft8xx_pin_kernel(u32 text, u32 data, bool io);
-extern u64 soft8xx_pinned;
 
 /* /proc/mmu/tlb: shows the entries of both TLBs, one a line; any write invalidates those that are not pinned. */
 void soft8xx_show(struct text *text);

@@ -68,6 +68,10 @@ static inline pte_t pte_make_writable(pte_t pte)
 	return pte;
 }
 
+/* No permission to fetch is withheld. */
+static inline bool pte_fetchable(pte_t pte) { return pte.present; }
+static inline pte_t pte_make_fetchable(pte_t pte) { return pte; }
+
 static inline pte_t pte_get(const struct pte *at) { return at->entry; }
 #define PTE_LINE 1u
 static inline bool pte_line_none(const struct pte *at) { return pte_none(at->entry); }

@@ -7,5 +7,6 @@
 /* AT_HWCAP (powerpc asm/cputable.h). */
 #define PPC_FEATURE_32      0x80000000u
 #define PPC_FEATURE_HAS_FPU 0x08000000u
+#define PPC_FEATURE_HAS_4xxMAC 0x02000000u
 
 #endif

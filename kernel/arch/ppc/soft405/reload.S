@@ -1,0 +1,199 @@
+/*
+ * The PPC405's TLB misses (PPC405 manual, 7.4). Hardware has DEAR, or SRR0 for a fetch, and ESR[DST] for a store; it
+ * chooses no entry. Software replaces the entries in turn, from below the pinned ones downwards, as Linux does.
+ */
+#include <arch/asm.h>
+#include <arch/reg405.h>
+
+#define MISS_DATA        0x1100
+#define MISS_INSTRUCTION 0x1200
+
+	.machine "405"
+
+/* The tree's entry of \address in \to; goes on at \none if no page is there. \scratch: not r0. */
+.macro find_entry to, address, scratch, none
+	mfspr	\to, SPR_SPRG2
+	rlwimi	\to, \address, 12, 20, 29
+	lwz	\to, 0(\to)
+	rlwinm.	\to, \to, 0, 0, 19
+	beq	\none
+	rlwimi	\to, \address, 22, 20, 29
+	lwz	\to, 0(\to)
+	andi.	\scratch, \to, PTE_VALID
+	beq	\none
+.endm
+
+/*
+ * Makes the second word of a TLB entry from the tree's entry \pte, which has a hash-table entry's format: moves W, I,
+ * M, G, C and the upper bit of PP to their places. EX is the tree's bit if permission to fetch is withheld (policy
+ * icache.flush=exec), or always set.
+ */
+.macro entry_to_low to, pte, withheld
+	rlwinm	\to, \pte, 29, 28, 31           /* W, I, M, G */
+	rlwimi	\to, \pte, 1, 23, 23            /* C to WR */
+	rlwimi	\to, \pte, 3, 27, 27            /* PP to the zone */
+	rlwimi	\to, \pte, 0, 0, 19
+	.if	\withheld
+	rlwimi	\to, \pte, 5, 22, 22
+	.else
+	ori	\to, \to, TLBLO_EXECUTE
+	.endif
+.endm
+
+/* Loads the entry of the page at \address, which it destroys: \low has the second word. Uses CR0 and CR1. */
+.macro load_entry address, low, scratch, index
+	lis	\scratch, KERNEL_BASE_ASM >> 16
+	cmplw	cr1, \address, \scratch
+	lis	\scratch, PHYS(soft405_next)@ha
+	lwz	\index, PHYS(soft405_next)@l(\scratch)
+	rlwinm	\address, \address, 0, 0, 19
+	addic.	\index, \index, -1
+	ori	\address, \address, TLBHI_4K | TLBHI_VALID
+	bge	1f
+	lis	\index, PHYS(soft405_limit)@ha
+	lwz	\index, PHYS(soft405_limit)@l(\index)
+	addi	\index, \index, -1
+1:	stw	\index, PHYS(soft405_next)@l(\scratch)
+	bge	cr1, 2f
+	tlbwe	\low, \index, 1
+	tlbwe	\address, \index, 0
+	b	3f
+	/* A page of the kernel is in every address space. */
+2:	ori	\low, \low, TLBLO_EXECUTE
+	tlbwe	\low, \index, 1
+	mfspr	\scratch, SPR_PID
+	li	\low, 0
+	mtspr	SPR_PID, \low
+	tlbwe	\address, \index, 0
+	mtspr	SPR_PID, \scratch
+3:
+.endm
+
+.macro free_registers
+	mfspr	r11, SPR_SPRG7
+	mfspr	r9, SPR_SPRG6
+	mfspr	r12, SPR_SPRG5
+	mfspr	r10, SPR_SPRG0
+	mtcrf	0xff, r11
+	mfspr	r11, SPR_SPRG1
+.endm
+
+.macro fast_image name, source, fault, withheld
+image \name
+	mtspr	SPR_SPRG0, r10
+	mtspr	SPR_SPRG1, r11
+	mtspr	SPR_SPRG5, r12
+	mfcr	r11
+	mtspr	SPR_SPRG6, r9
+	mfspr	r10, \source
+	mtspr	SPR_SPRG7, r11
+	find_entry r12, r10, r9, 9f
+	entry_to_low r9, r12, \withheld
+	load_entry r10, r9, r11, r12
+	free_registers
+	rfi
+9:	free_registers
+	ba	PHYS(\fault)
+end_image \name
+.endm
+
+	fast_image image_miss405_data_asm, SPR_DEAR, soft405_data_fault, 0
+	fast_image image_miss405_instruction_asm, SPR_SRR0, soft405_instruction_fault, 0
+	fast_image image_miss405_data_withheld, SPR_DEAR, soft405_data_fault, 1
+	fast_image image_miss405_instruction_withheld, SPR_SRR0, soft405_instruction_fault, 1
+
+	.section .text.cause.reload, "ax"
+
+/* A page that the tree does not have. */
+FUNCTION(soft405_data_fault)
+	save_volatile
+	mfspr	r10, SPR_DEAR
+	mfspr	r12, SPR_ESR
+	stw	r10, FRAME_DAR(r11)
+	rlwinm	r12, r12, 2, 6, 6               /* ESR[DST] to DSISR's store */
+	oris	r12, r12, DSISR_NO_PTE >> 16
+	stw	r12, FRAME_DSISR(r11)
+	enter_c	0x300, exception_data_fault
+END(soft405_data_fault)
+
+FUNCTION(soft405_instruction_fault)
+	save_volatile
+	lis	r12, DSISR_NO_PTE >> 16
+	stw	r12, FRAME_DSISR(r11)
+	enter_c	0x400, exception_instruction_fault
+END(soft405_instruction_fault)
+
+/*
+ * The plain form saves everything and lets C look (soft405/backend.c). C cannot load the kernel's own pages, because
+ * it would miss on them again without end. This code loads those, with the same saving before and the same restoring
+ * after. In: r11 = frame (physical), r3 = address, r12 = trap.
+ */
+FUNCTION(soft405_enter)
+	mfspr	r5, SPR_ESR
+	stw	r3, FRAME_DAR(r11)
+	mr	r10, r12
+	rlwinm	r5, r5, 2, 6, 6
+	lis	r12, KERNEL_BASE_ASM >> 16
+	oris	r5, r5, DSISR_NO_PTE >> 16
+	cmplw	r3, r12
+	stw	r5, FRAME_DSISR(r11)
+	bge	4f
+	load_address r12, exception_soft405_miss
+	b	enter
+4:	mfctr	r0
+	mfxer	r5
+	stw	r0, FRAME_CTR(r11)
+	stw	r5, FRAME_XER(r11)
+	find_entry r6, r3, r5, 9f
+	entry_to_low r7, r6, 0
+	load_entry r3, r7, r5, r6
+	mr	r1, r11
+	b	return_short
+9:	load_address r12, exception_soft405_miss
+	b	enter
+END(soft405_enter)
+
+.macro vector_c name, trap, address
+image \name
+	save_volatile
+	mfspr	r3, \address
+	li	r12, \trap
+	ba	PHYS(soft405_enter)
+end_image \name
+.endm
+
+	vector_c image_miss405_data_c, MISS_DATA, SPR_DEAR
+	vector_c image_miss405_instruction_c, MISS_INSTRUCTION, SPR_SRR0
+
+/*
+ * Counting misses before the handlers' own images (count.S has other processors'): by MSR[PR], and those of kernel
+ * addresses. It uses no compare, because it does not save the condition register.
+ */
+.macro count405 name, address, counts
+image \name
+	mtspr	SPR_SPRG0, r10
+	mtspr	SPR_SPRG1, r11
+	mtspr	SPR_SPRG5, r12
+	mfspr	r10, SPR_SRR1
+	rlwinm	r10, r10, 21, 28, 28            /* MSR[PR] as 8 */
+	addis	r10, r10, PHYS(\counts)@ha
+	lwz	r11, PHYS(\counts) + 4@l(r10)
+	addi	r11, r11, 1
+	stw	r11, PHYS(\counts) + 4@l(r10)
+	mfspr	r12, \address
+	srwi	r12, r12, 30
+	addi	r12, r12, 1
+	srwi	r12, r12, 2                     /* 1 for an address of the last gigabyte */
+	lis	r10, PHYS(misses_of_kernel_pages)@ha
+	lwz	r11, PHYS(misses_of_kernel_pages) + 4@l(r10)
+	add	r11, r11, r12
+	stw	r11, PHYS(misses_of_kernel_pages) + 4@l(r10)
+	mfspr	r10, SPR_SPRG0
+	mfspr	r11, SPR_SPRG1
+	mfspr	r12, SPR_SPRG5
+	ba	0
+end_image \name
+.endm
+
+	count405 image_count405_data, SPR_DEAR, misses_data
+	count405 image_count405_instruction, SPR_SRR0, misses_instruction
