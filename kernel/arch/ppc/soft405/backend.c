@@ -135,6 +135,11 @@ CAUSE(flush) static void soft405_page_flush(struct mm *mm, vaddr_t address)
 	__asm__ volatile("isync" : : : "memory");
 }
 
+CAUSE(flush) static void soft405_kernel_page_flush(vaddr_t address)
+{
+	soft405_page_flush(NULL, address);
+}
+
 /* tlbia would take the pinned entries too. */
 static void soft405_flush_all(void)
 {
@@ -212,6 +217,7 @@ const struct ppc_backend soft405_backend = {
 		.proc_init = tlb_proc_init,
 		.activate = soft405_activate,
 		.page_flush = soft405_page_flush,
+		.kernel_page_flush = soft405_kernel_page_flush,
 		.flush_all = soft405_flush_all,
 		.check = soft405_check,
 		.check_page = soft405_check_page,
