@@ -23,6 +23,7 @@
 
 #define ALIAS 0xe0000000u       /* for icbi only; nothing else is mapped here */
 
+DECLARE_IMAGE(image_machine_check405);
 DECLARE_IMAGE(image_data405);
 DECLARE_IMAGE(image_instruction405);
 DECLARE_IMAGE(image_alignment405);
@@ -110,6 +111,7 @@ CAUSE(coherence) static void icache_sync405(void *address, size_t size)
 static void soft405_init(void)
 {
 	context_limit = MIN(context_limit, (u32)PIDS_405);
+	image_install(0x200, &image_machine_check405);
 	image_install(0x300, &image_data405);
 	image_install(0x400, &image_instruction405);
 	image_install(0x600, &image_alignment405);

@@ -7,6 +7,18 @@
 
 	.machine "405"
 
+/* A machine check is critical: the interrupted state is in SRR2 and SRR3. */
+image image_machine_check405
+	mtspr	SPR_SPRG5, r10
+	mfspr	r10, SPR_SRR2
+	mtsrr0	r10
+	mfspr	r10, SPR_SRR3
+	mtsrr1	r10
+	mfspr	r10, SPR_SPRG5
+	save_volatile
+	enter_c_whole 0x200, exception_machine_check
+end_image image_machine_check405
+
 /* The page forbids the access. */
 image image_data405
 	save_volatile

@@ -14,6 +14,8 @@
 #define SPR_TSR   984
 #define SPR_TCR   986
 #define SPR_PIT   987
+#define SPR_SRR2  990                   /* of critical exceptions, as SRR0 and SRR1 */
+#define SPR_SRR3  991
 #define SPR_DCCR  1018
 #define SPR_ICCR  1019
 
