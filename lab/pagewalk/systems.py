@@ -27,7 +27,7 @@ _LINUX_WORDS_MOST = 31
 _LINUX_LINE_MOST = 2047
 """How many words Linux hands to init, and how many bytes its command line has (init/main.c, asm/setup.h)."""
 
-_LINUX_BOARDS = "mpc83xx (603, 604, 750), mpc86xx (604, 750) or mpc8xx (8xx)"
+_LINUX_BOARDS = "mpc83xx (603, 604, 750), mpc86xx (604, 750), mpc8xx (8xx) or ppc405gp (405)"
 _OLD_LINE_MOST = 255
 """Bytes of the command line that every Linux from 2.1 on takes."""
 _OLD_COMMAND_WORDS, _OLD_COMMAND_BYTES = 64, 8192

@@ -11,6 +11,8 @@ mod kernel;
 mod programs;
 #[path = "fast_paths/walks.rs"]
 mod walks;
+#[path = "fast_paths/walks_405.rs"]
+mod walks_405;
 #[path = "fast_paths/walks_8xx.rs"]
 mod walks_8xx;
 
@@ -102,9 +104,16 @@ fn assert_same(what: &str, one: &Outcome, other: &Outcome) {
 
 /// The machines that can run `guest`.
 fn machines(guest: &Guest) -> &'static [&'static str] {
-    const ALL: [&str; 4] = ["ppc604-133", "ppc750-400", "ppc603-133", "mpc855t-48"];
+    const ALL: [&str; 5] = [
+        "ppc604-133",
+        "ppc750-400",
+        "ppc603-133",
+        "mpc855t-48",
+        "ppc405-200",
+    ];
     match guest.needs {
         Needs::Nothing => &ALL,
+        Needs::Decrementer => &ALL[..4],
         Needs::Hid0OrFloat => &ALL[..3],
         Needs::HashWalk => &ALL[..2],
     }
@@ -227,22 +236,51 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
+    #[test]
+    fn random_walks_of_the_405_count_the_same_without_fast_paths(
+        steps in prop::collection::vec(walks_405::step(), 20..400),
+    ) {
+        const MACHINE: &str = "ppc405-200";
+        let program = Program::on(MACHINE, &walks_405::program(&steps));
+        let shapes: [&[&str]; 3] = [
+            &[],
+            &["tlb.data.entries=2", "tlb.data.ways=2", "tlb.instruction.entries=2", "tlb.instruction.ways=2"],
+            &["cache.data.ways=1", "cache.instruction.size=1024", "tlb.unified.data-refill=9"],
+        ];
+        for shape in shapes {
+            let what = format!("{MACHINE} with {shape:?}");
+            let fast = run(program.session(MACHINE, shape), false);
+            prop_assert_eq!(&fast.stop, &Stop::PowerOff { status: 0 }, "{}", what);
+            assert_same(&what, &fast, &run(program.session(MACHINE, shape), true));
+            let (sanitized, reports) = run_sanitized(program.session(MACHINE, shape), false);
+            assert_same(&what, &fast, &sanitized);
+            let (plain, expected) = run_sanitized(program.session(MACHINE, shape), true);
+            assert_same(&what, &fast, &plain);
+            prop_assert_eq!(reports, expected, "{}", what);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
+
     /// Fast paths and oracle begin at the same instruction to go one by one to a limit. A limit of cycles changes
     /// nothing.
     #[test]
     fn runs_in_parts_count_the_same_without_fast_paths(
         steps in prop::collection::vec(walks::step(), 20..200),
         steps_8xx in prop::collection::vec(walks_8xx::step(), 20..200),
+        steps_405 in prop::collection::vec(walks_405::step(), 20..200),
         slices in prop::collection::vec(1..3_000_u64, 1..8),
     ) {
         let by_instructions: Vec<_> =
             slices.iter().map(|&instructions| Limits { instructions, ..Limits::NONE }).collect();
         let by_cycles: Vec<_> = slices.iter().map(|&cycles| Limits { cycles, ..Limits::NONE }).collect();
-        for machine in ["ppc604-133", "ppc750-400", "mpc855t-48"] {
-            let program = if machine == "mpc855t-48" {
-                Program::on(machine, &walks_8xx::program(&steps_8xx))
-            } else {
-                Program::on(machine, &walks::program(&steps))
+        for machine in ["ppc604-133", "ppc750-400", "mpc855t-48", "ppc405-200"] {
+            let program = match machine {
+                "mpc855t-48" => Program::on(machine, &walks_8xx::program(&steps_8xx)),
+                "ppc405-200" => Program::on(machine, &walks_405::program(&steps_405)),
+                _ => Program::on(machine, &walks::program(&steps)),
             };
             let parts = |oracle, slices| run_in_parts(program.session(machine, &[]), oracle, slices);
             let what = format!("{machine}, by instructions");

@@ -57,6 +57,7 @@ fn every_shipped_machine_is_accepted() {
         names,
         [
             "mpc855t-48",
+            "ppc405-200",
             "ppc603-133",
             "ppc603-180",
             "ppc604-133",
@@ -437,6 +438,61 @@ fn an_8xx_is_none_of_the_others() {
         ],
     )
     .unwrap();
+}
+
+/// A 405 has one TLB of 64 entries behind fully associative ones; its board, bus, lines and caches are its own.
+#[test]
+fn a_405_is_none_of_the_others() {
+    const NAME: &str = "ppc405-200";
+    let config = with_settings(NAME, &[]).unwrap();
+    assert_eq!(config.core.kind, CoreKind::Ppc405);
+    assert!(!config.core.kind.hash_walk() && !config.core.kind.software_reload());
+    for (setting, words) in [
+        (
+            "tlb.unified.entries=32",
+            "`tlb.unified.entries` is 32: core.kind \"405\" has 64",
+        ),
+        (
+            "tlb.data.ways=2",
+            "the shadow TLBs of core.kind \"405\" are fully associative; allowed is tlb.data.entries, which is 8",
+        ),
+        (
+            "tlb.data.replacement=fifo",
+            "replaced round robin: remove it",
+        ),
+        (
+            "tlb.l2.entries=128",
+            "does not go with core.kind \"405\", whose unified TLB is behind",
+        ),
+        ("cache.data.replacement=pseudo-lru", "is not \"lru\""),
+        ("bus.width=4", "the bus of core.kind \"405\" has 8 bytes"),
+        (
+            "processors=2",
+            "core.kind \"405\" does not snoop; allowed is 1",
+        ),
+        ("board.kind=fads", "is \"fads\", the board of an 8xx"),
+        ("core.kind=604", "walks the hash table in hardware"),
+        (
+            "latency.float-add={ latency = 1, interval = 1 }",
+            "has no floating-point unit",
+        ),
+    ] {
+        let error = with_settings(NAME, &[setting]).unwrap_err().to_string();
+        assert!(error.contains(words), "{setting}: {error}");
+    }
+    for (machine, setting, words) in [
+        ("ppc604-133", "board.kind=ppc405gp", "the board of a 405"),
+        (
+            "ppc603-133",
+            "tlb.unified={ entries = 64, instruction-refill = 4, data-refill = 3 }",
+            "only a 405 has one; remove [tlb.unified]",
+        ),
+        ("mpc855t-48", "core.kind=405", "add [tlb.unified]"),
+    ] {
+        let error = with_settings(machine, &[setting]).unwrap_err().to_string();
+        assert!(error.contains(words), "{machine}, {setting}: {error}");
+    }
+    with_settings(NAME, &["board.kind=ppc405gp", "tlb.unified.data-refill=9"]).unwrap();
 }
 
 #[test]

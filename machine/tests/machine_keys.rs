@@ -25,26 +25,39 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
         "several processors must have an OpenPIC: the_interrupt_controller_counts shows it on machines with one",
     ),
     (
-        &["8xx"],
+        &["8xx", "405"],
         "core.kind",
         "no other core has its MMU: nothing else goes with the other keys",
     ),
     (&["8xx"], "cache.instruction.line", "16 bytes on this core"),
+    (&["405"], "cache.instruction.line", "32 bytes on this core"),
     (&["8xx"], "cache.data.line", "16 bytes on this core"),
+    (&["405"], "cache.data.line", "32 bytes on this core"),
     (
-        &["8xx"],
+        &["8xx", "405"],
         "cache.instruction.replacement",
         "LRU on this core",
     ),
-    (&["8xx"], "cache.data.replacement", "LRU on this core"),
+    (
+        &["8xx", "405"],
+        "cache.data.replacement",
+        "LRU on this core",
+    ),
     (&["8xx"], "bus.width", "4 bytes on this core"),
+    (&["405"], "bus.width", "8 bytes on this core"),
+    (&["405"], "tlb.unified.entries", "64 on this core"),
+    (
+        &["405"],
+        "pipeline.fetch",
+        "one instruction is dispatched in a cycle, and no branch is folded",
+    ),
     (
         &["603e"],
         "branch.target-entries",
         "there is no such cache, and what it would save, branch.taken and branch.taken-target-miss, is nothing",
     ),
     (
-        &["603e", "8xx"],
+        &["603e", "8xx", "405"],
         "branch.taken-target-miss",
         "the core has no target cache",
     ),
@@ -60,15 +73,17 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
     ),
 ];
 
-const EVERY: &[&str] = &["603e", "604", "604e", "750", "8xx"];
+const EVERY: &[&str] = &["603e", "604", "604e", "750", "8xx", "405"];
 
 /// Keys that must be set together with a key, to the same value.
 fn partners(kind: &str, key: &str) -> &'static [&'static str] {
     match (kind, key) {
-        ("8xx", "tlb.instruction.entries" | "tlb.instruction.ways") => {
+        ("8xx" | "405", "tlb.instruction.entries" | "tlb.instruction.ways") => {
             &["tlb.instruction.entries", "tlb.instruction.ways"]
         }
-        ("8xx", "tlb.data.entries" | "tlb.data.ways") => &["tlb.data.entries", "tlb.data.ways"],
+        ("8xx" | "405", "tlb.data.entries" | "tlb.data.ways") => {
+            &["tlb.data.entries", "tlb.data.ways"]
+        }
         (_, "cache.instruction.line" | "cache.data.line" | "cache.l2.line") => {
             &["cache.instruction.line", "cache.data.line", "cache.l2.line"]
         }
@@ -128,6 +143,9 @@ const CLASSES_6XX: &[&str] = &[
 ];
 /// tlbld and tlbli.
 const CLASSES_603: &[&str] = &[".long 0x7c005fa4", ".long 0x7c005fe4"];
+
+/// tlbre.
+const CLASSES_405: &[&str] = &["li 11, 3\ntlbre 5, 11, 1"];
 
 /// Instructions that complete after a divide.
 const DIVIDE: &str = "
@@ -388,15 +406,96 @@ reload_data:
   rfi
 ";
 
+/// The same on the 405, whose entries are replaced in turn. Before, nine pages in turn: more than the shadow TLB holds.
+const RELOAD_405: &str = "
+  vector 0x1100, reload_data
+  vector 0x1200, reload_code
+  paging
+.irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8
+  map 40 + \\number, 0x500000c0 + 0x1000 * \\number, 0x00300300
+.endr
+  li 6, 20
+2: load 10, 0x50000000
+  li 5, 9
+  mtctr 5
+1: lwz 5, 0(10)
+  addi 10, 10, 0x1000
+  bdnz 1b
+  addic. 6, 6, -1
+  bne 2b
+";
+const HANDLERS_405: &str = "
+reload_code:
+  mtspr 272, 3
+  mtspr 273, 4
+  mfspr 4, 276
+  addi 4, 4, 1
+  rlwinm 4, 4, 0, 27, 31
+  mtspr 276, 4
+  load 3, 0x00300300
+  tlbwe 3, 4, 1
+  mfspr 3, 26
+  rlwinm 3, 3, 0, 0, 19
+  ori 3, 3, 0xc0
+  tlbwe 3, 4, 0
+  mfspr 3, 272
+  mfspr 4, 273
+  rfi
+reload_data:
+  mtspr 272, 3
+  mtspr 273, 4
+  mfspr 4, 276
+  addi 4, 4, 1
+  rlwinm 4, 4, 0, 27, 31
+  mtspr 276, 4
+  load 3, 0x00300300
+  tlbwe 3, 4, 1
+  mfspr 3, 981
+  rlwinm 3, 3, 0, 0, 19
+  ori 3, 3, 0xc0
+  tlbwe 3, 4, 0
+  mfspr 3, 272
+  mfspr 4, 273
+  rfi
+";
+
+/// The decrementer's place is taken by the 405's interval timer, and that of `tlbie` by `tlbia`.
+fn with_interval_timer(source: &str) -> String {
+    source
+        .replace(
+            "vector 0x0900, tick",
+            "vector 0x1000, tick\nlis 5, 0x0400\nmtspr 986, 5",
+        )
+        .replace(
+            "li 20, 300",
+            "lis 20, 0x0800\n  mtspr 984, 20\n  li 20, 300",
+        )
+        .replace("mtdec", "mtspr 987,")
+        .replace("tlbie 11", "tlbia")
+}
+
 /// The program for a core.
 fn source(kind: &str) -> String {
+    let text = plain_source(kind);
+    if kind == "405" {
+        with_interval_timer(&text)
+    } else {
+        text
+    }
+}
+
+fn plain_source(kind: &str) -> String {
     let mut text = SURROUNDINGS.to_owned();
     if kind == "750" {
         // L2 on, and HID0[ABE]: what caches do is broadcast.
         text += "load 5, 0x80200000\nmtspr 1017, 5\nload 5, 0x80000000\nmtspr 1017, 5\n";
         text += "load 5, 0xc008\nmtspr 1008, 5\n";
     }
-    let six = if kind == "8xx" { &[][..] } else { CLASSES_6XX };
+    let six = if matches!(kind, "8xx" | "405") {
+        &[][..]
+    } else {
+        CLASSES_6XX
+    };
     if !six.is_empty() {
         text += "mfmsr 8\nori 8, 8, 0x2000\nmtmsr 8\nisync\n";
     }
@@ -404,6 +503,8 @@ fn source(kind: &str) -> String {
     text += "mfmsr 8\nli 14, 2\nclasses:\n";
     let three = if kind.starts_with("603") {
         CLASSES_603
+    } else if kind == "405" {
+        CLASSES_405
     } else {
         &[]
     };
@@ -415,6 +516,7 @@ fn source(kind: &str) -> String {
     text += RETURNS;
     let (table, handlers) = match kind {
         "8xx" => (RELOAD_8XX, HANDLERS_8XX),
+        "405" => (RELOAD_405, HANDLERS_405),
         _ if kind.starts_with("603") => (RELOAD_603, HANDLERS_603),
         _ => (HASH_TABLE, ""),
     };
@@ -538,6 +640,8 @@ fn keys_of_what_a_core_lacks_are_refused() {
         ("mpc855t-48", "float-add", "floating-point unit"),
         ("mpc855t-48", "move-to-segment", "segment registers"),
         ("mpc855t-48", "tlb-load", "tlbld and tlbli"),
+        ("ppc405-200", "float-add", "floating-point unit"),
+        ("ppc405-200", "move-to-segment", "segment registers"),
         ("ppc604-185", "tlb-load", "tlbld and tlbli"),
         ("ppc750-400", "tlb-load", "tlbld and tlbli"),
     ] {

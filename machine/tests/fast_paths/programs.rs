@@ -4,6 +4,7 @@
 /// What not every core has.
 pub enum Needs {
     Nothing,
+    Decrementer,
     /// HID0, or a floating-point unit.
     Hid0OrFloat,
     /// The hash table in hardware, and HID0.
@@ -46,7 +47,7 @@ pub const GUESTS: &[Guest] = &[
     Guest {
         name: "interrupts, system calls and user mode",
         source: MODES,
-        needs: Needs::Nothing,
+        needs: Needs::Decrementer,
     },
     Guest {
         name: "code beyond the cache, patched while it runs",
@@ -61,7 +62,7 @@ pub const GUESTS: &[Guest] = &[
     Guest {
         name: "dependent chains",
         source: CHAINS,
-        needs: Needs::Nothing,
+        needs: Needs::Decrementer,
     },
 ];
 

@@ -102,6 +102,33 @@ const MACROS_8XX: &str = "
 .endm
 ";
 
+/// The same for the 405: entries of 16 MB in its TLB map RAM and devices.
+const MACROS_405: &str = "
+.macro map number, high, low
+  li 4, \\number
+  load 3, \\low
+  tlbwe 3, 4, 1
+  load 3, \\high
+  tlbwe 3, 4, 0
+.endm
+.macro paging
+  tlbia
+  map 63, 0x000003c0, 0x00000300
+  map 62, 0x800003c0, 0x80000305
+  map 61, 0x400000c0, 0x00300300
+  load 3, 0x1030
+  mtmsr 3
+  isync
+.endm
+.macro caches_on
+  iccci 0, 0
+  lis 3, 0x8000
+  mtspr 1018, 3
+  mtspr 1019, 3
+  isync
+.endm
+";
+
 /// For programs with handlers: `vector` copies the first 32 words of one to its place, by [`INSTALL`]; it uses
 /// r3 to r5 and CTR.
 const VECTOR: &str = "
@@ -144,6 +171,8 @@ impl Program {
     pub fn on(machine: &str, source: &str) -> Self {
         if machine.starts_with("mpc8") {
             Self::assemble("-m860", MACROS_8XX, source)
+        } else if machine.starts_with("ppc405") {
+            Self::assemble("-m405", MACROS_405, source)
         } else {
             Self::new(source)
         }
