@@ -47,7 +47,8 @@
 	lis	\scratch, PHYS(soft405_next)@ha
 	lwz	\index, PHYS(soft405_next)@l(\scratch)
 	rlwinm	\address, \address, 0, 0, 19
-	addic.	\index, \index, -1
+	addi	\index, \index, -1             /* not addic, which changes XER */
+	cmpwi	\index, 0
 	ori	\address, \address, TLBHI_4K | TLBHI_VALID
 	bge	1f
 	lis	\index, PHYS(soft405_limit)@ha
