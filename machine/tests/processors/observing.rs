@@ -1,0 +1,91 @@
+//! What observers tell of several processors: counters, profile, trace, regions of interest.
+
+use super::*;
+
+#[test]
+fn what_processors_do_to_each_other_is_counted() {
+    let program = program(2, LOCKED, "");
+    for (machine, shared) in [("ppc604-185", true), ("ppc603-133", false)] {
+        let mut session = session(&program, machine, 2, &[]);
+        finish(&mut session);
+        let mut oracle = self::session(&program, machine, 2, &[]);
+        oracle.set_oracle(true);
+        finish(&mut oracle);
+        assert_eq!(counts(&session), counts(&oracle), "{machine}");
+        let count = |name| sum(&session, name);
+        assert_eq!(count("bus.retried"), count("bus.push"), "{machine}");
+        for name in ["bus.snoop", "bus.push", "cache.data.taken"] {
+            for number in 0..2 {
+                assert!(counter(&session, number, name) > 0, "{machine}: {name}");
+            }
+        }
+        assert!(count("bus.kill") > 0 || !shared, "{machine}");
+        let missed = count("pollution.cache.data.taken.kernel.kernel");
+        assert!(
+            missed > 0 && missed <= count("cache.data.taken"),
+            "{machine}"
+        );
+        assert!(count("sync.cycles") > 0 || !shared, "{machine}");
+        let (elapsed, cycles) = (session.machine().instant().cycles, count("cycles"));
+        let named = session.counters();
+        let of = |name: &str| named.iter().find(|(key, _)| key == name).unwrap().1;
+        assert_eq!((of("elapsed"), of("cycles")), (elapsed, cycles));
+        let report = session.report(&Stop::Limit);
+        assert_eq!(report["processors"].as_array().unwrap().len(), 2);
+        assert_eq!(
+            report["processors"][1]["bus.push"],
+            counter(&session, 1, "bus.push")
+        );
+    }
+}
+
+#[test]
+fn profile_and_trace_have_every_processor() {
+    let program = program(2, LOCKED, "");
+    let mut plain = session(&program, "ppc604-185", 2, &[]);
+    finish(&mut plain);
+    let mut watched = session(&program, "ppc604-185", 2, &[]);
+    watched.record_profile(None);
+    watched.record_trace("..".parse().unwrap());
+    finish(&mut watched);
+    assert_eq!(counts(&plain), counts(&watched));
+    let cycles: u64 = watched.profile().iter().map(|row| row.cycles).sum();
+    assert_eq!(cycles, sum(&plain, "cycles"));
+    let trace = watched.trace();
+    for pid in [1, 2] {
+        let ran = trace["traceEvents"].as_array().unwrap().iter();
+        let ran = ran.filter(|event| event["ph"] == "X" && event["pid"] == pid);
+        assert!(ran.count() > 0, "processor {pid} of the trace");
+    }
+}
+
+/// Processor 0 begins a region, processor 1 ends it: it has the counts of both.
+#[test]
+fn a_region_counts_all_processors() {
+    let body = "
+  load 23, 0x10080
+  cmpwi 20, 0
+  bne 5f
+  poke 0x80001000, 7
+  li 26, 1
+  stw 26, 0(23)
+  b finish
+5:
+  lwz 26, 0(23)
+  cmpwi 26, 1
+  bne 5b
+  li 27, 1000
+  mtctr 27
+6:
+  bdnz 6b
+  poke 0x80001004, 7
+";
+    let mut session = session(&program(2, body, ""), "ppc604-185", 2, &[]);
+    finish(&mut session);
+    let (number, region) = session.regions().next().expect("it ended");
+    assert_eq!((number, region.passes), (7, 1));
+    let count = |name: &str| region.counters.get(name).unwrap();
+    assert!(count("instructions") > 2000, "of both");
+    let (elapsed, cycles) = (count("elapsed"), count("cycles"));
+    assert!(elapsed > 500 && elapsed < cycles, "{elapsed} of {cycles}");
+}
