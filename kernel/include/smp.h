@@ -110,6 +110,8 @@ void kernel_lock_pass(void);
 /* A window for others between two pieces of a long call: preemption_point() for several processors. */
 void preemption_point_unlocked(void);
 
+/* One row of it. */
+void lock_show(struct text *text, const char *name, u32 times, u32 contended, u64 waited);
 void locks_show(struct text *text);     /* /proc/locks/contention */
 
 #endif

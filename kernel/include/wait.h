@@ -8,6 +8,7 @@
 #ifndef WAIT_H
 #define WAIT_H
 
+#include <arch/cpu.h>
 #include <arch/task.h>
 #include <deferred.h>
 #include <list.h>
@@ -129,19 +130,38 @@ void sleep_uninterruptible(const bool *woken);
 /*
  * Mutual exclusion across sleeps; not recursive. Unlocking wakes the task that has waited longest, but does not hand
  * the mutex over: a task that locks it before the woken one runs gets it first.
+ *
+ * With kernel.lock=fine, who holds one copies without the kernel lock (fs/iter.c), and the mutexes of a kind are counted
+ * together. A task that holds one asks only for those whose kind has a later place; check=on panics at another order.
  */
+enum mutex_place {
+	PLACE_POSITION, PLACE_PIPE_READ, PLACE_PIPE_WRITE, PLACE_STREAM_TAKE, PLACE_STREAM_PUT, PLACE_INODE,
+	PLACE_FILE_LOCK,
+};
+struct mutex_kind {
+	const char *name;
+	enum mutex_place place;
+	u32 times, contended;           /* how often they were locked, and had to be waited for */
+	u64 waited;                     /* ticks of the timebase */
+	struct mutex_kind *next;        /* of those that were locked, for locks_show() */
+};
+
 struct mutex {
 	struct task *owner;
 	struct waitq wq;
+	struct mutex_kind *kind;
+	struct mutex *above;            /* check=on: the one that its owner locked before */
 };
 
-#define MUTEX_INIT(name) { .owner = NULL, .wq = WAITQ_INIT((name).wq) }
-
-void mutex_init(struct mutex *mutex);
+void mutex_init(struct mutex *mutex, struct mutex_kind *kind);
 long mutex_wait_killable(struct mutex *mutex);
+long mutex_lock_counted(struct mutex *mutex);
+void mutex_left(struct mutex *mutex);
 /* 0, or -ERESTARTSYS: a fatal signal came first. */
 static inline long mutex_lock_killable(struct mutex *mutex)
 {
+	if (arch_outside_bound())
+		return mutex_lock_counted(mutex);
 	if (mutex->owner)
 		return mutex_wait_killable(mutex);
 	mutex->owner = current;
@@ -149,9 +169,14 @@ static inline long mutex_lock_killable(struct mutex *mutex)
 }
 static inline void mutex_unlock(struct mutex *mutex)
 {
+	if (arch_outside_bound())
+		mutex_left(mutex);
 	mutex->owner = NULL;
 	if (waitq_active(&mutex->wq))
 		wake_up_one(&mutex->wq);
 }
+
+struct text;
+void mutexes_show(struct text *text);   /* for /proc/locks/contention */
 
 #endif

@@ -97,7 +97,7 @@ static inline long ring_copy(struct ring *ring, struct iter *it, char *at, size_
 	if (!at)
 		return -ENOMEM;
 	ring->busy++;
-	moved = in ? iter_read(it, at, n) : iter_write(it, at, n);
+	moved = in ? iter_read_apart(it, at, n) : iter_write_apart(it, at, n);
 	ring->busy--;
 	if (!ring->gone)
 		return moved;

@@ -126,6 +126,5 @@ void outside_account(void)
 void outside_show(struct text *text)
 {
 	if (times_closed)
-		text_printf(text, "%-10s %10u %10u %12llu\n", "outside", times_closed, times_refused,
-			    time_ticks_to_ns(ticks_waited));
+		lock_show(text, "outside", times_closed, times_refused, ticks_waited);
 }

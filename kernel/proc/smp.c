@@ -275,22 +275,23 @@ static void spin_unlock_checked(struct spinlock *lock)
 	lock_give(lock);
 }
 
-static void show_lock(struct text *text, const char *name, u32 times, u32 contended, u64 waited)
+void lock_show(struct text *text, const char *name, u32 times, u32 contended, u64 waited)
 {
-	text_printf(text, "%-10s %10u %10u %12llu\n", name, times, contended, time_ticks_to_ns(waited));
+	text_printf(text, "%-12s %10u %10u %12llu\n", name, times, contended, time_ticks_to_ns(waited));
 }
 
 void locks_show(struct text *text)
 {
 	const struct kernel_lock *lock = &kernel_lock_words;
 
-	text_puts(text, "lock            taken  contended    waited_ns\n");
-	show_lock(text, "kernel", lock->times, lock->contended, lock->waited);
+	text_puts(text, "lock              taken  contended    waited_ns\n");
+	lock_show(text, "kernel", lock->times, lock->contended, lock->waited);
 	outside_show(text);
+	mutexes_show(text);
 	for (unsigned i = 0; i < ARRAY_SIZE(known_spinlocks) && known_spinlocks[i]; i++) {
 		const struct spinlock *known = known_spinlocks[i];
 
-		show_lock(text, known->name, known->times, known->contended, known->waited);
+		lock_show(text, known->name, known->times, known->contended, known->waited);
 	}
 }
 

@@ -181,6 +181,42 @@ static void close_last(const struct target *t)
 	outside_close();
 }
 
+static struct mutex_kind earlier_kind = { .name = "earlier", .place = PLACE_POSITION };
+static struct mutex_kind later_kind = { .name = "later", .place = PLACE_INODE };
+
+static void take_mutex(struct mutex *mutex, struct mutex_kind *kind)
+{
+	mutex_init(mutex, kind);
+	(void)mutex_lock_killable(mutex);
+}
+
+static void take_earlier_mutex(const struct target *t)
+{
+	struct mutex earlier, later;
+
+	(void)t;
+	take_mutex(&later, &later_kind);
+	take_mutex(&earlier, &earlier_kind);
+}
+
+static void take_like_mutex(const struct target *t)
+{
+	struct mutex first, second;
+
+	(void)t;
+	take_mutex(&first, &later_kind);
+	take_mutex(&second, &later_kind);
+}
+
+static void take_mutex_last(const struct target *t)
+{
+	struct mutex mutex;
+
+	(void)t;
+	spin_lock(&one_lock);
+	take_mutex(&mutex, &later_kind);
+}
+
 static u32 panics_ready;        /* processors that are about to panic */
 
 static void panic_with_others(void)
@@ -240,6 +276,9 @@ static const struct {
 	{ "lock-kernel-last", take_kernel_last },
 	{ "lock-kernel-outside", take_kernel_outside },
 	{ "lock-close-last", close_last },
+	{ "lock-mutex", take_earlier_mutex },
+	{ "lock-mutex-twice", take_like_mutex },
+	{ "lock-mutex-last", take_mutex_last },
 	{ "shootdown", ask_nobody },
 	{ "panic-together", panic_together },
 	{ "panic-in-call", panic_in_call },
