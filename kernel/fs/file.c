@@ -10,8 +10,6 @@
 #include <lib.h>
 #include <poll.h>
 
-static struct mutex_kind file_positioning = { .name = "position", .place = PLACE_POSITION };
-
 static struct file *file_new(struct dentry *dentry, unsigned flags, const struct file_ops *ops)
 {
 	struct file *file = kzalloc(sizeof(*file));
@@ -24,7 +22,7 @@ static struct file *file_new(struct dentry *dentry, unsigned flags, const struct
 	file->dentry = dentry_get(dentry);
 	file->inode = dentry->inode;
 	list_init(&file->watches);
-	mutex_init(&file->positioning, &file_positioning);
+	mutex_init(&file->positioning, MUTEX_POSITION);
 	return file;
 }
 

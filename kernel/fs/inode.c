@@ -13,9 +13,6 @@
 /* Inodes without a file system, such as those of pipes and sockets, share one number sequence. */
 static u64 next_nameless = 1;
 
-static struct mutex_kind inode_writing = { .name = "inode", .place = PLACE_INODE };
-static struct mutex_kind inode_locking = { .name = "file-lock", .place = PLACE_FILE_LOCK };
-
 struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
 {
 	struct inode *inode = kzalloc(sizeof(*inode));
@@ -36,8 +33,8 @@ struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
 	inode->atime = inode->mtime = inode->ctime = file_time_now();
 	list_init(&inode->mappings);
 	list_init(&inode->watches);
-	mutex_init(&inode->writing, &inode_writing);
-	mutex_init(&inode->locking, &inode_locking);
+	mutex_init(&inode->writing, MUTEX_INODE);
+	mutex_init(&inode->locking, MUTEX_FILE_LOCK);
 	if (fs)
 		fs->inodes++;
 	return inode;

@@ -131,29 +131,22 @@ void sleep_uninterruptible(const bool *woken);
  * Mutual exclusion across sleeps; not recursive. Unlocking wakes the task that has waited longest, but does not hand
  * the mutex over: a task that locks it before the woken one runs gets it first.
  *
- * With kernel.lock=fine, who holds one copies without the kernel lock (fs/iter.c), and the mutexes of a kind are counted
- * together. A task that holds one asks only for those whose kind has a later place; check=on panics at another order.
+ * With kernel.lock=fine, who holds one copies without the kernel lock (fs/iter.c), and the mutexes of a kind are
+ * counted together. A task that holds one asks only for those of a later kind; check=on panics at another order.
  */
-enum mutex_place {
-	PLACE_POSITION, PLACE_PIPE_READ, PLACE_PIPE_WRITE, PLACE_STREAM_TAKE, PLACE_STREAM_PUT, PLACE_INODE,
-	PLACE_FILE_LOCK,
-};
-struct mutex_kind {
-	const char *name;
-	enum mutex_place place;
-	u32 times, contended;           /* how often they were locked, and had to be waited for */
-	u64 waited;                     /* ticks of the timebase */
-	struct mutex_kind *next;        /* of those that were locked, for locks_show() */
+enum mutex_kind {
+	MUTEX_POSITION, MUTEX_PIPE_READ, MUTEX_PIPE_WRITE, MUTEX_STREAM_TAKE, MUTEX_STREAM_PUT, MUTEX_INODE,
+	MUTEX_FILE_LOCK, MUTEX_KINDS,
 };
 
 struct mutex {
 	struct task *owner;
 	struct waitq wq;
-	struct mutex_kind *kind;
+	enum mutex_kind kind;
 	struct mutex *above;            /* check=on: the one that its owner locked before */
 };
 
-void mutex_init(struct mutex *mutex, struct mutex_kind *kind);
+void mutex_init(struct mutex *mutex, enum mutex_kind kind);
 long mutex_wait_killable(struct mutex *mutex);
 long mutex_lock_counted(struct mutex *mutex);
 void mutex_left(struct mutex *mutex);

@@ -16,9 +16,6 @@
 #define PIPE_SIZE 65536u
 #define PIPE_BUF 4096u	/* a write of at most this many bytes is never split */
 
-static struct mutex_kind pipe_reading = { .name = "pipe-read", .place = PLACE_PIPE_READ };
-static struct mutex_kind pipe_writing = { .name = "pipe-write", .place = PLACE_PIPE_WRITE };
-
 static struct pipe *pipe_new(void)
 {
 	struct pipe *pipe = kzalloc(sizeof(*pipe));
@@ -30,8 +27,8 @@ static struct pipe *pipe_new(void)
 	waitq_init(&pipe->readable);
 	waitq_init(&pipe->writable);
 	waitq_init(&pipe->opened);
-	mutex_init(&pipe->reading, &pipe_reading);
-	mutex_init(&pipe->writing, &pipe_writing);
+	mutex_init(&pipe->reading, MUTEX_PIPE_READ);
+	mutex_init(&pipe->writing, MUTEX_PIPE_WRITE);
 	return pipe;
 }
 

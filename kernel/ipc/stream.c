@@ -17,9 +17,6 @@
 u32 stream_piece = PAGE_SIZE;
 u64 streamed_whole;
 
-static struct mutex_kind stream_putting = { .name = "stream-put", .place = PLACE_STREAM_PUT };
-static struct mutex_kind stream_taking = { .name = "stream-take", .place = PLACE_STREAM_TAKE };
-
 static void init_side(struct side *side)
 {
 	ring_init(&side->ring, SOCKET_BUFFER);
@@ -27,8 +24,8 @@ static void init_side(struct side *side)
 	side->put_by = side->taken_by = (struct ucred){ .pid = 0, .uid = UID_NOBODY, .gid = UID_NOBODY };
 	waitq_init(&side->readable);
 	waitq_init(&side->writable);
-	mutex_init(&side->putting, &stream_putting);
-	mutex_init(&side->taking, &stream_taking);
+	mutex_init(&side->putting, MUTEX_STREAM_PUT);
+	mutex_init(&side->taking, MUTEX_STREAM_TAKE);
 }
 
 struct connection *connection_new(void)

@@ -392,6 +392,7 @@ void frames_init(const struct frame_range *reserved, unsigned ranges)
 	u32 size;
 	paddr_t start;
 
+	lock_register(&frames_lock);
 	frame_count = boot.memory_size >> PAGE_SHIFT;
 	size = ALIGN_UP(frame_count * (u32)sizeof(struct frame), PAGE_SIZE);
 	start = image_end;

@@ -8,7 +8,7 @@
 #include <text.h>
 #include <wait.h>
 
-void mutex_init(struct mutex *mutex, struct mutex_kind *kind)
+void mutex_init(struct mutex *mutex, enum mutex_kind kind)
 {
 	mutex->owner = NULL;
 	mutex->kind = kind;
@@ -24,37 +24,44 @@ long mutex_wait_killable(struct mutex *mutex)
 	return result;
 }
 
-/* Kinds with a mutex that was locked. */
-static struct mutex_kind *known_kinds;
+/* All mutexes of one kind. */
+static struct {
+	const char *name;
+	u32 times, contended;   /* how often one was locked, and had to be waited for */
+	u64 waited;             /* ticks of the timebase */
+} kinds[MUTEX_KINDS] = {
+	[MUTEX_POSITION] = { "position" },
+	[MUTEX_PIPE_READ] = { "pipe-read" },
+	[MUTEX_PIPE_WRITE] = { "pipe-write" },
+	[MUTEX_STREAM_TAKE] = { "stream-take" },
+	[MUTEX_STREAM_PUT] = { "stream-put" },
+	[MUTEX_INODE] = { "inode" },
+	[MUTEX_FILE_LOCK] = { "file-lock" },
+};
 
-static void check_order(const struct mutex_kind *kind)
+static void check_order(enum mutex_kind kind)
 {
 	const struct spinlock *spinlock = this_cpu()->lock_held;
 	const char *held = spinlock ? spinlock->name : this_cpu()->outside ? "outside" : NULL;
 
-	if (!held && current->mutexes && current->mutexes->kind->place >= kind->place)
-		held = current->mutexes->kind->name;
+	if (!held && current->mutexes && current->mutexes->kind >= kind)
+		held = kinds[current->mutexes->kind].name;
 	if (held)
-		panic("lock order: \"%s\" is taken while \"%s\" is held", kind->name, held);
+		panic("lock order: \"%s\" is taken while \"%s\" is held", kinds[kind].name, held);
 }
 
 NOINLINE long mutex_lock_counted(struct mutex *mutex)
 {
-	struct mutex_kind *kind = mutex->kind;
+	u32 since = arch_timebase_low();
 	long result = 0;
 
 	if (boot.check)
-		check_order(kind);
-	if (!kind->times++) {
-		kind->next = known_kinds;
-		known_kinds = kind;
-	}
+		check_order(mutex->kind);
+	kinds[mutex->kind].times++;
 	if (mutex->owner) {
-		u32 since = arch_timebase_low();
-
-		kind->contended++;
+		kinds[mutex->kind].contended++;
 		result = mutex_wait_killable(mutex);
-		kind->waited += arch_timebase_low() - since;
+		kinds[mutex->kind].waited += arch_timebase_low() - since;
 	} else {
 		mutex->owner = current;
 	}
@@ -75,6 +82,6 @@ NOINLINE void mutex_left(struct mutex *mutex)
 
 void mutexes_show(struct text *text)
 {
-	for (const struct mutex_kind *kind = known_kinds; kind; kind = kind->next)
-		lock_show(text, kind->name, kind->times, kind->contended, kind->waited);
+	for (unsigned i = 0; i < MUTEX_KINDS; i++)
+		lock_show(text, kinds[i].name, kinds[i].times, kinds[i].contended, kinds[i].waited);
 }

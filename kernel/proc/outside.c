@@ -125,6 +125,5 @@ void outside_account(void)
 
 void outside_show(struct text *text)
 {
-	if (times_closed)
-		lock_show(text, "outside", times_closed, times_refused, ticks_waited);
+	lock_show(text, "outside", times_closed, times_refused, ticks_waited);
 }

@@ -181,10 +181,7 @@ static void close_last(const struct target *t)
 	outside_close();
 }
 
-static struct mutex_kind earlier_kind = { .name = "earlier", .place = PLACE_POSITION };
-static struct mutex_kind later_kind = { .name = "later", .place = PLACE_INODE };
-
-static void take_mutex(struct mutex *mutex, struct mutex_kind *kind)
+static void take_mutex(struct mutex *mutex, enum mutex_kind kind)
 {
 	mutex_init(mutex, kind);
 	(void)mutex_lock_killable(mutex);
@@ -195,8 +192,8 @@ static void take_earlier_mutex(const struct target *t)
 	struct mutex earlier, later;
 
 	(void)t;
-	take_mutex(&later, &later_kind);
-	take_mutex(&earlier, &earlier_kind);
+	take_mutex(&later, MUTEX_INODE);
+	take_mutex(&earlier, MUTEX_POSITION);
 }
 
 static void take_like_mutex(const struct target *t)
@@ -204,8 +201,8 @@ static void take_like_mutex(const struct target *t)
 	struct mutex first, second;
 
 	(void)t;
-	take_mutex(&first, &later_kind);
-	take_mutex(&second, &later_kind);
+	take_mutex(&first, MUTEX_INODE);
+	take_mutex(&second, MUTEX_INODE);
 }
 
 static void take_mutex_last(const struct target *t)
@@ -214,7 +211,7 @@ static void take_mutex_last(const struct target *t)
 
 	(void)t;
 	spin_lock(&one_lock);
-	take_mutex(&mutex, &later_kind);
+	take_mutex(&mutex, MUTEX_INODE);
 }
 
 static u32 panics_ready;        /* processors that are about to panic */
