@@ -29,7 +29,7 @@ static struct {
 	const char *name;
 	u32 times, contended;   /* how often one was locked, and had to be waited for */
 	u64 waited;             /* ticks of the timebase */
-} kinds[MUTEX_KINDS] = {
+} mutex_counts[MUTEX_KINDS] = {
 	[MUTEX_POSITION] = { "position" },
 	[MUTEX_PIPE_READ] = { "pipe-read" },
 	[MUTEX_PIPE_WRITE] = { "pipe-write" },
@@ -45,9 +45,9 @@ static void check_order(enum mutex_kind kind)
 	const char *held = spinlock ? spinlock->name : this_cpu()->outside ? "outside" : NULL;
 
 	if (!held && current->mutexes && current->mutexes->kind >= kind)
-		held = kinds[current->mutexes->kind].name;
+		held = mutex_counts[current->mutexes->kind].name;
 	if (held)
-		panic("lock order: \"%s\" is taken while \"%s\" is held", kinds[kind].name, held);
+		panic("lock order: \"%s\" is taken while \"%s\" is held", mutex_counts[kind].name, held);
 }
 
 NOINLINE long mutex_lock_counted(struct mutex *mutex)
@@ -57,11 +57,11 @@ NOINLINE long mutex_lock_counted(struct mutex *mutex)
 
 	if (boot.check)
 		check_order(mutex->kind);
-	kinds[mutex->kind].times++;
+	mutex_counts[mutex->kind].times++;
 	if (mutex->owner) {
-		kinds[mutex->kind].contended++;
+		mutex_counts[mutex->kind].contended++;
 		result = mutex_wait_killable(mutex);
-		kinds[mutex->kind].waited += arch_timebase_low() - since;
+		mutex_counts[mutex->kind].waited += arch_timebase_low() - since;
 	} else {
 		mutex->owner = current;
 	}
@@ -83,5 +83,6 @@ NOINLINE void mutex_left(struct mutex *mutex)
 void mutexes_show(struct text *text)
 {
 	for (unsigned i = 0; i < MUTEX_KINDS; i++)
-		lock_show(text, kinds[i].name, kinds[i].times, kinds[i].contended, kinds[i].waited);
+		lock_show(text, mutex_counts[i].name, mutex_counts[i].times, mutex_counts[i].contended,
+			  mutex_counts[i].waited);
 }

@@ -26,6 +26,14 @@ static u32 *mappings_found;
 
 #define CONTRADICTIONS_SHOWN 10
 
+/*
+ * Operations until the next sweep. A sweep looks at every page that is mapped, so with many pages sweeps are rarer: an
+ * operation pays for PAGES_AN_OPERATION of them at most, and for no more in a program that maps page after page.
+ */
+#define PAGES_AN_OPERATION 16u
+static u32 operations_left = CHECK_SWEEP_EVERY;
+static u32 pages_swept;
+
 /* The hash-table entries of a larger range are found by scanning the whole table. */
 #define PAGES_SEARCHED 1024u
 
@@ -202,8 +210,12 @@ static void check_accounts(struct mm *mm, struct found found)
 
 static void check_space(struct mm *mm)
 {
+	struct found found;
+
 	check_areas(mm, 0, USER_END);
-	check_accounts(mm, check_tree_entries(mm, 0, USER_END, WALK_COUNT));
+	found = check_tree_entries(mm, 0, USER_END, WALK_COUNT);
+	check_accounts(mm, found);
+	pages_swept += found.resident;
 }
 
 static void check_cached(struct mm *mm, vaddr_t start, vaddr_t end)
@@ -266,18 +278,21 @@ void check_sweep(const char *operation)
 {
 	begin_report(operation);
 	check_sweeps++;
+	pages_swept = 0;
 	memset(mappings_found, 0, frame_count * sizeof(*mappings_found));
 	mm_for_each(check_space);
 	frames_held_each(count_held);
 	check_frames();
 	mmu->check(check_report);
+	operations_left = MAX(CHECK_SWEEP_EVERY, pages_swept / PAGES_AN_OPERATION);
 	end_check();
 }
 
-/* Counts an operation. Every CHECK_SWEEP_EVERY-th time it checks everything, and returns true. */
+/* Counts an operation. When it is time for a sweep, it checks everything, and returns true. */
 static bool check_swept(const char *operation)
 {
-	if (++check_runs % CHECK_SWEEP_EVERY)
+	check_runs++;
+	if (--operations_left)
 		return false;
 	check_sweep(operation);
 	return true;
