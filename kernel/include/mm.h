@@ -165,6 +165,17 @@ bool mm_fault_outside(struct mm *mm, uaddr_t address, enum mm_access access);
 void call_without_memory(struct regs *regs);
 /* The frame behind an address, faulted in, with a reference. */
 int mm_frame(struct mm *mm, uaddr_t address, enum mm_access access, struct frame **out);
+/*
+ * While a call copies between a frame with such a reference and its own program, whose faults others may see: for the
+ * checker, which counts who refers to a frame.
+ */
+struct frame_note {
+	struct list_head link;
+	const struct frame *frame;
+};
+void frame_note_begin(struct frame_note *note, const struct frame *frame);
+void frame_note_end(struct frame_note *note);
+u32 frame_notes(const struct frame *frame);     /* how many there are for it */
 /* The word at an address, if its page is in memory. For interrupt handlers, which must not fault. */
 bool mm_peek(struct mm *mm, uaddr_t address, u32 *word);
 /* As mm_frame(), for a page of a private area that need not be writable: the space's own frame, copied if need be. */

@@ -46,12 +46,15 @@ static long deliver_part(struct pipe *pipe, struct iter *it, size_t most)
 	size_t part;
 	uaddr_t address = (uaddr_t)iter_place(sink->to, &part), offset = address % PAGE_SIZE;
 	struct mm *mm = mm_get(sink->mm);
+	struct frame_note note;
 	struct frame *frame;
 	long moved = 0;
 
 	if (address < USER_END && mm_frame(mm, address, MM_WRITE, &frame) == 0) {
 		part = MIN(MIN(part, most), (size_t)(PAGE_SIZE - offset));
+		frame_note_begin(&note, frame);
 		moved = iter_read(it, (char *)frame_kva(frame) + offset, part);
+		frame_note_end(&note);
 		if (pipe->sink != sink || pipe->sinks != number) {
 			*it = before;
 			moved = 0;

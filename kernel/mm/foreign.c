@@ -83,6 +83,29 @@ struct frame *mm_frame_present(struct mm *mm, uaddr_t address)
 	return frame;
 }
 
+static struct list_head all_notes = LIST_HEAD_INIT(all_notes);
+
+void frame_note_begin(struct frame_note *note, const struct frame *frame)
+{
+	note->frame = frame;
+	list_add(&note->link, &all_notes);
+}
+
+void frame_note_end(struct frame_note *note)
+{
+	list_del(&note->link);
+}
+
+u32 frame_notes(const struct frame *frame)
+{
+	struct frame_note *note;
+	u32 count = 0;
+
+	list_for_each_entry(note, &all_notes, link)
+		count += note->frame == frame;
+	return count;
+}
+
 /*
  * Copies one piece, page by page, between which others run. Returns the bytes copied, or an error if there were none.
  */
@@ -93,13 +116,16 @@ static long foreign_move(struct mm *mm, uaddr_t address, size_t size, struct ite
 	while (size && it->left) {
 		u32 offset = address % PAGE_SIZE;
 		size_t part = MIN(MIN(size, it->left), (size_t)(PAGE_SIZE - offset));
+		struct frame_note note;
 		struct frame *frame;
 		long n = mm_frame(mm, address, write ? MM_WRITE : MM_READ, &frame) ? -EFAULT : 0;
 
 		if (!n) {
 			u8 *at = (u8 *)frame_kva(frame) + offset;
 
+			frame_note_begin(&note, frame);
 			n = write ? iter_read(it, at, part) : iter_write(it, at, part);
+			frame_note_end(&note);
 			if (write && n > 0)
 				arch_icache_sync(at, (size_t)n);
 			frame_put(frame);

@@ -230,12 +230,14 @@ static void check_cached(struct mm *mm, vaddr_t start, vaddr_t end)
 		mmu->check_page(mm, address, check_report);
 }
 
-/* The owners of a frame of programs are the entries that map it; a file's page also has its file. */
+/* The owners of a frame of programs are the entries that map it, and copies; a file's page also has its file. */
 static bool holds_wrong(const struct frame *frame, u32 mapped)
 {
 	if (frame->use == FRAME_FREE)
 		return mapped;
-	return frame->use == FRAME_ANONYMOUS ? frame->refs != mapped : frame->refs < mapped;
+	if (frame->use != FRAME_ANONYMOUS || frame->refs == mapped)
+		return frame->refs < mapped;
+	return frame->refs != mapped + frame_notes(frame);
 }
 
 /* Checks the counts of frames by use, and whether each frame's references match its mappings. */

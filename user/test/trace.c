@@ -370,10 +370,24 @@ static void memory_of_others(void)
 	CHECK_ERROR(process_vm_readv(child, &local, 1, remote, 1, 0), ESRCH);
 }
 
+/* Copies into many pages that are not there yet: a fault comes while the copy holds a frame. */
+static void memory_into_new_pages(void)
+{
+	const size_t size = 2u << 20;
+	char *from = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *to = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec local = { to, size }, remote = { from, size };
+
+	CHECK(from != MAP_FAILED && to != MAP_FAILED);
+	memset(from, 1, size);
+	CHECK_EQUAL(process_vm_readv(getpid(), &local, 1, &remote, 1, 0), size);
+	CHECK(memcmp(from, to, size) == 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(stopped_and_continued), CASE(memory), CASE(breakpoints), CASE(single_steps), CASE(system_calls),
 	CASE(registers), CASE(signals), CASE(forks_and_ends), CASE(exec_stops), CASE(memory_of_others),
-	CASE(unreadable_programs),
+	CASE(memory_into_new_pages), CASE(unreadable_programs),
 };
 
 TEST_MAIN("trace", cases)
