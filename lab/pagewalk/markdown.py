@@ -9,7 +9,7 @@ def number(value: float | None) -> str:
     """A figure; empty for none."""
     if value is None:
         return ""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
 def line(fields: Iterable[str]) -> str:

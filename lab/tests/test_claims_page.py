@@ -1,7 +1,7 @@
 from pathlib import Path
 from typing import Any
 
-from pagewalk import claims, claims_page, measured
+from pagewalk import claims, claims_page, markdown, measured
 from pagewalk.store import Store
 
 
@@ -95,3 +95,7 @@ def test_a_claim_that_the_papers_own_kernel_shows_is_counted_beside_ours(tmp_pat
     assert dict(counts.claims).get("reproduced", 0) == 0
     assert dict(counts.shown)["reproduced"] >= 1
     assert sum(dict(counts.shown).values()) == len(claims.of_document("lkml05"))
+
+
+def test_a_figure_that_rounds_to_a_thousand_has_no_exponent() -> None:
+    assert [markdown.number(value) for value in (998.6, 999.7, 1000.4)] == ["999", "1,000", "1,000"]
