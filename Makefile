@@ -221,15 +221,15 @@ soak-fuzz: $(STAMPS)/machine ready
 		--set cache.instruction.size=0x40000 --set cache.data.size=0x40000 \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400
 
-# Our own tests, attacks and the fuzzer by each form of shootdown, then policies in pairs on four processors. Not part
-# of "make soak".
+# Our own tests, attacks and the fuzzer by each form of shootdown, with kernel.lock=fine, where most runs at the same time;
+# then policies in pairs on four processors. Not part of "make soak".
 SEVERAL := --machine ppc604-185x2 --machine ppc604-200x4
 SUITE_BY_FORM = PYTHONPATH=. ../.venv/bin/python -m suite --group user --group hostile --group waits --group fuzz
 soak-shootdown: $(STAMPS)/machine ready programs
 	$(call heading,Every form of shootdown on two and four processors$(comma) invariants checked)
 	cd tests && for form in queue short lazy generation; do \
-		$(SUITE_BY_FORM) --options "check=on shootdown=$$form" $(SEVERAL) --machine ppc750-400x2; done
-	cd tests && $(SUITE_BY_FORM) --options "check=on shootdown=broadcast" $(SEVERAL)
+		$(SUITE_BY_FORM) --options "check=on kernel.lock=fine shootdown=$$form" $(SEVERAL) --machine ppc750-400x2; done
+	cd tests && $(SUITE_BY_FORM) --options "check=on kernel.lock=fine shootdown=broadcast" $(SEVERAL)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel policies --machine ppc604-200x4
 
 clean:
