@@ -481,14 +481,14 @@ def test_the_fine_lock_takes_faults_from_the_kernel_lock(environment: dict[str, 
 def test_the_fine_lock_takes_copies_of_pipes_from_the_kernel_lock(environment: dict[str, str]) -> None:
     """Who waits for the lock meanwhile executes the loop of a wait."""
     program = home().build / "user" / "bench" / "pipe-bandwidth"
-    words = ("iterations=1", "warmup=0", "report=/proc/locks/contention")
+    words = ("iterations=1", "warmup=0", "counts=/proc/locks/contention")
     waited = {}
     for form in ("big", "fine"):
         done = run(environment, "exec", "-m", "ppc604-185x2", "-p", f"kernel.lock={form}", "--", program, *words)
         assert done.returncode == 0, done.stderr
         values = dict(re.findall(r"@value name=(\S+) value=(\d+)", done.stdout))
         waited[form] = int(values["kernel.waited_ns"])
-        assert (int(values["pipe-write.taken"]) > 100) == (form == "fine")
+        assert (int(values["pipe-write.taken"]) > 0) == (form == "fine")
     assert waited["fine"] < waited["big"] / 2
 
 

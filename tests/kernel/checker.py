@@ -12,8 +12,8 @@ from pathlib import Path
 
 from kernel.runs import PANIC, boot, packed, side_by_side
 
-# With each machine the words of its command line. Without BATs or pinned entries, the kernel's own pages would evict the
-# faulty entry from the TLB before the check.
+# With each machine the words of its command line. Without BATs or pinned entries, the kernel's own pages would evict
+# the faulty entry from the TLB before the check.
 MACHINES = dict.fromkeys(("ppc603-133", "ppc604-133", "ppc750-400"), "kernel.map=bat+io kernel.buffers=mapped")
 MACHINES["mpc855t-48"] = "pin=base kernel.buffers=mapped"
 MACHINES["ppc405-200"] = "kernel.buffers=mapped"
