@@ -18,6 +18,12 @@ bool schedule_to(struct task *next);
 /* Processors of cpus[] that a task may run on; at least one of them runs. */
 void sched_set_affinity(struct task *task, u32 cpus);
 void task_wake(struct task *task);      /* makes a sleeping task runnable */
+/*
+ * Enters current among those that are woken when their time limit has passed; takes it out after the wait. Only for
+ * waits that a partner's message usually ends: ready.queue=lazy takes it out later.
+ */
+void sched_limit_wait(u64 deadline);
+void sched_limit_end(void);
 
 /* The last step of the boot: current becomes the idle task, which calls its hooks in order of registration. */
 void idle_loop(void) __attribute__((noreturn));

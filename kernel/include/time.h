@@ -68,6 +68,7 @@ struct timer {
 	struct rb_node node;            /* while active: by expiry */
 	struct cpu *cpu;                /* while active: the processor whose interrupt fires it */
 	u64 expires;
+	u64 due;                        /* when fire() is called: `expires`, or later; TIME_NEVER: not at all */
 	void (*fire)(struct timer *timer);
 	bool active;
 };
@@ -81,6 +82,13 @@ struct timer {
 void timer_init(struct timer *timer, void (*fire)(struct timer *));
 void timer_set(struct timer *timer, u64 expires);
 void timer_cancel(struct timer *timer);
+
+/*
+ * The same for a wait that usually ends before its limit. A cancelled timer stays where it is, and the next limit moves
+ * it only if it is earlier. When the processor comes to it, the timer goes to its limit, or away.
+ */
+void timer_set_lazily(struct timer *timer, u64 expires);
+void timer_cancel_lazily(struct timer *timer);
 
 struct regs;
 

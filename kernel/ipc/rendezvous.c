@@ -82,11 +82,11 @@ static long rendezvous_wait(struct task *next, u64 deadline)
 	}
 	mine->done = false;
 	if (limited)
-		timer_set(&current->sleep_timer, deadline);
+		sched_limit_wait(deadline);
 	current->state = TASK_INTERRUPTIBLE;
 	rendezvous_switch(next);
 	if (limited)
-		timer_cancel(&current->sleep_timer);
+		sched_limit_end();
 	if (mine->done)
 		return mine->result;
 	rendezvous_withdraw();

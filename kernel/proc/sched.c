@@ -225,6 +225,16 @@ REPLACED static void idle_pass(void)
 {
 }
 
+REPLACED void sched_limit_wait(u64 deadline)
+{
+	timer_set(&current->sleep_timer, deadline);
+}
+
+REPLACED void sched_limit_end(void)
+{
+	timer_cancel(&current->sleep_timer);
+}
+
 void sched_bind_several(void)
 {
 	arch_replace((const void *)tick_among, (const void *)balance_tick);

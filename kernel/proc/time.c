@@ -194,7 +194,7 @@ void timer_init(struct timer *timer, void (*fire)(struct timer *))
 {
 	timer->fire = fire;
 	timer->active = false;
-	timer->expires = TIME_NEVER;
+	timer->expires = timer->due = TIME_NEVER;
 }
 
 static void timer_insert(struct cpu *cpu, struct timer *timer)
@@ -222,7 +222,7 @@ void timer_set(struct timer *timer, u64 expires)
 	u64 now;
 
 	timer_cancel(timer);
-	timer->expires = expires;
+	timer->expires = timer->due = expires;
 	if (expires == TIME_NEVER)
 		return;
 	timer->active = true;
@@ -250,6 +250,19 @@ void timer_cancel(struct timer *timer)
 	rb_erase(&cpu->timers, &timer->node);
 }
 
+void timer_set_lazily(struct timer *timer, u64 expires)
+{
+	if (timer->active && timer->expires <= expires)
+		timer->due = expires;
+	else
+		timer_set(timer, expires);
+}
+
+void timer_cancel_lazily(struct timer *timer)
+{
+	timer->due = TIME_NEVER;
+}
+
 static void fire_expired(u64 now)
 {
 	for (u32 fired = 0; fired < FIRED_MOST; fired++) {
@@ -258,7 +271,10 @@ static void fire_expired(u64 now)
 		if (!timer || timer->expires > now)
 			return;
 		timer_cancel(timer);
-		timer->fire(timer);
+		if (timer->due <= now)
+			timer->fire(timer);
+		else
+			timer_set(timer, timer->due);
 	}
 }
 

@@ -257,6 +257,50 @@ static void time_limits(void)
 	end_child(child);
 }
 
+/* A call that the server answers long before its limit. */
+static void answered_within(pid_t server, uint32_t limit)
+{
+	struct ipc_message message = { { 1, 0, 0 }, 0 };
+
+	CHECK_EQUAL(call_words(server, limit, &message), server);
+}
+
+/* Whatever a wait left behind among the timers moves no later wait. */
+static void a_limit_that_was_not_reached_changes_no_other_wait(void)
+{
+	pid_t server = test_child(add_up, NULL);
+	struct timespec pause_time = { 0, 10000000 };
+	struct ipc_message message = { { 0 }, 0 };
+	uint64_t begin, passed;
+
+	answered_within(server, 50 * SHORT);
+	begin = microseconds();
+	CHECK_EQUAL(receive_words(IPC_ANYONE, 3000, &message), -ETIMEDOUT);
+	passed = microseconds() - begin;
+	CHECK(passed >= 3000 && passed < 40 * SHORT);
+
+	answered_within(server, SHORT);
+	begin = microseconds();
+	CHECK_EQUAL(receive_words(IPC_ANYONE, 3 * SHORT, &message), -ETIMEDOUT);
+	CHECK(microseconds() - begin >= 3 * SHORT);
+
+	answered_within(server, 5000);
+	begin = microseconds();
+	CHECK_EQUAL(nanosleep(&pause_time, NULL), 0);
+	CHECK(microseconds() - begin >= 10000);
+
+	answered_within(server, 50 * SHORT);
+	begin = microseconds();
+	CHECK_EQUAL(nanosleep(&pause_time, NULL), 0);
+	passed = microseconds() - begin;
+	CHECK(passed >= 10000 && passed < 40 * SHORT);
+
+	answered_within(server, SHORT);
+	message.word[0] = 0;
+	CHECK_EQUAL(call_words(server, IPC_FOREVER, &message), server);
+	CHECK_EQUAL(test_wait(server), 0);
+}
+
 static int take_one_and_never_answer(void *unused)
 {
 	struct ipc_message message = { { 0 }, 0 };
@@ -402,6 +446,7 @@ static const struct test_case cases[] = {
 	CASE(callers_starve_nobody),
 	CASE(priorities_hold),
 	CASE(time_limits),
+	CASE(a_limit_that_was_not_reached_changes_no_other_wait),
 	CASE(a_time_limit_is_of_the_answer_too),
 	CASE(signals_interrupt),
 	CASE(a_partner_that_ends_is_told_of),

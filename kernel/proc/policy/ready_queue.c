@@ -4,7 +4,9 @@
  * waiting: those that wait for the processor; a thread leaves the queue when it gets it. full: all that are ready, the
  * running one too; a thread enters when it becomes ready, and leaves when it blocks. lazy: at least all that wait. A
  * thread that blocks stays, so that one that is woken soon costs no operation on the queue. Whoever looks for the next
- * thread takes out those that are not ready; how many these are has no bound. One processor only.
+ * thread takes out those that are not ready; how many these are has no bound. Likewise a thread that has waited for a
+ * message with a time limit stays among the timers until its limit passes, or until it has another wait. One processor
+ * only.
  */
 #include <arch.h>
 #include <cpu.h>
@@ -126,6 +128,16 @@ FORM __attribute__((noreturn)) void sched_end_form(bool lazy)
 	switch_last(pick_form(lazy));
 }
 
+static void limit_wait_lazily(u64 deadline)
+{
+	timer_set_lazily(&current->sleep_timer, deadline);
+}
+
+static void limit_end_lazily(void)
+{
+	timer_cancel_lazily(&current->sleep_timer);
+}
+
 #define FORMS(name, lazy)                                                                                              \
 	CAUSE(switch) static void schedule_##name(void) { schedule_form(lazy); }                                       \
 	CAUSE(switch) static void task_wake_##name(struct task *task) { task_wake_form(task, lazy); }                  \
@@ -157,6 +169,10 @@ static int ready_queue_apply(const struct policy_setting *to)
 		return -ENODEV;
 	for (u32 i = 0; i < ARRAY_SIZE(replaced); i++)
 		arch_replace(replaced[i], forms[i]);
+	if (to->choice == 2) {
+		arch_replace((const void *)sched_limit_wait, (const void *)limit_wait_lazily);
+		arch_replace((const void *)sched_limit_end, (const void *)limit_end_lazily);
+	}
 	return 0;
 }
 

@@ -1,23 +1,29 @@
 /* ipc: one way of a message between two processes, half of a round trip of synchronous messages. */
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "../common/bench.h"
 #include "ipc.h"
 
 #define MESSAGES_EACH 2                 /* there and back */
+#define WAITING_MOST  64
+#define LIMIT_MOST    1000000000
+#define LEAST_NICE    19                /* such a process never preempts the two */
 
 struct side {
 	struct ipc_buffers buffers;
 	struct ipc_message message;
 	long partner;
 	int separate, in_memory;
+	uint32_t limit;                 /* microseconds, or IPC_FOREVER */
 };
 
 static long invoke(struct side *side, long call, long partner)
 {
-	long result = ipc_invoke(call, partner, side->in_memory ? &side->buffers : NULL, IPC_FOREVER, &side->message);
+	long result = ipc_invoke(call, partner, side->in_memory ? &side->buffers : NULL, side->limit, &side->message);
 
 	if (result < 0) {
 		errno = (int)-result;
@@ -66,11 +72,12 @@ static void round_trips(void *context, unsigned long count)
 	}
 }
 
-/* Runs until a signal ends it. */
+/* Runs until a signal ends it. Begins with a whole turn, of which fork has left it a part. */
 static void serve(struct side *side)
 {
 	long client = IPC_ANYONE;
 
+	bench_check(sched_yield(), "sched_yield");
 	for (;;) {
 		if (!side->separate) {
 			client = invoke(side, IPC_REPLY_WAIT, client);
@@ -83,21 +90,62 @@ static void serve(struct side *side)
 	}
 }
 
+/* Says that it is there, waits until the other end of `start` is closed, and computes for ever. */
+static void wait_for_processor(const int *there, const int *start)
+{
+	char byte = 0;
+
+	bench_check(setpriority(PRIO_PROCESS, 0, LEAST_NICE), "setpriority");
+	close(start[1]);
+	bench_write_all(there[1], &byte, sizeof(byte));
+	bench_check(read(start[0], &byte, sizeof(byte)), "read");
+	for (;;)
+		bench_use(0);
+}
+
+/*
+ * Starts processes that are ready all the time, and so are in the ready queue. They do not run while the two exchange
+ * messages: their nice is the least, and each of the two begins with a whole turn.
+ */
+static void start_waiting(unsigned long count, pid_t *waiting)
+{
+	int there[2], start[2];
+	char byte;
+
+	if (!count)
+		return;
+	bench_check(pipe(there), "pipe");
+	bench_check(pipe(start), "pipe");
+	for (unsigned long i = 0; i < count; i++) {
+		waiting[i] = (pid_t)bench_check(fork(), "fork");
+		if (waiting[i] == 0)
+			wait_for_processor(there, start);
+		bench_read_all(there[0], &byte, sizeof(byte));
+	}
+	bench_check(sched_yield(), "sched_yield");
+	close(start[1]);
+}
+
 int main(int argc, char **argv)
 {
 	const char *by = "registers", *calls = "combined";
-	unsigned long size = 8;
+	unsigned long size = 8, waiting = 0, limit = 0;
 	const struct bench_option options[] = {
 		BENCH_WORD("by", &by, "registers|memory", "where a message lies"),
 		BENCH_NUMBER("size", &size, 8, IPC_BYTES_MOST, "bytes of a message; in registers: 8"),
 		BENCH_WORD("calls", &calls, "combined|separate", "two system calls for a round trip, or four"),
+		BENCH_NUMBER("limit", &limit, 0, LIMIT_MOST, "microseconds that a side waits for the other; 0: for ever"),
+		BENCH_NUMBER("waiting", &waiting, 0, WAITING_MOST, "processes that wait for the processor meanwhile"),
 		BENCH_END,
 	};
-	struct side side = { { 0 }, { { 0 }, 0 }, 0, 0, 0 };
+	struct side side = { { 0 }, { { 0 }, 0 }, 0, 0, 0, IPC_FOREVER };
+	pid_t others[WAITING_MOST];
 
 	bench_start("ipc", argc, argv, options, 400, 40);
 	side.in_memory = strcmp(by, "memory") == 0;
 	side.separate = strcmp(calls, "separate") == 0;
+	if (limit)
+		side.limit = (uint32_t)limit;
 	if (!side.in_memory && size != 8) {
 		errno = EINVAL;
 		bench_die("size in registers");
@@ -108,7 +156,10 @@ int main(int argc, char **argv)
 	side.partner = bench_check(fork(), "fork");
 	if (side.partner == 0)
 		serve(&side);
+	start_waiting(waiting, others);
 	bench_row("ipc", bench_measure(round_trips, &side), MESSAGES_EACH * bench_iterations, 0, BENCH_US, 0);
 	bench_kill((pid_t)side.partner);
+	for (unsigned long i = 0; i < waiting; i++)
+		bench_kill(others[i]);
 	return 0;
 }
