@@ -340,3 +340,21 @@ fn a_cache_instruction_is_broadcast_for_coherent_memory() {
     assert_eq!(sent(&account), 5);
     assert_eq!(account.counters.plain(Plain::BusWrite), 1);
 }
+
+#[test]
+fn a_750_broadcasts_data_cache_instructions_whatever_the_memory_is() {
+    let mut timing = unit();
+    timing.broadcast = Broadcast::Enabled;
+    timing.store_queue = 4;
+    let (mut memory, mut account) = (memory(None, bus(), timing), account());
+    let sent = |account: &Account| account.counters.plain(Plain::BusAddress);
+    memory.dcbst(0, 0, 0, &mut account);
+    assert_eq!(sent(&account), 0);
+    memory.write_hid0(ABE);
+    memory.dcbst(0, 0, 0, &mut account);
+    memory.dcbf(0, 0, 0, &mut account);
+    memory.dcbi(0, 0, 0, &mut account);
+    assert_eq!(sent(&account), 3);
+    memory.icbi(0, CACHED, 0, &mut account);
+    assert_eq!(sent(&account), 3);
+}

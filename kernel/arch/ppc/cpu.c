@@ -17,15 +17,15 @@ u32 cpu_pvr;
 
 /* Versions and power management: each processor's user's manual, chapters 2 and 10. */
 const struct core cores[] = {
-	{ 0x0003, true, true, true, start_bats, "603", &soft6xx_backend, HWCAP_FPU },
-	{ 0x0006, true, true, true, start_bats, "603e", &soft6xx_backend, HWCAP_FPU },
-	{ 0x0007, true, true, true, start_bats, "603ev", &soft6xx_backend, HWCAP_FPU },
-	{ 0x0004, true, false, true, start_bats, "604", &hash32_backend, HWCAP_FPU },
-	{ 0x0009, true, false, true, start_bats, "604e", &hash32_backend, HWCAP_FPU },
-	{ 0x000a, true, false, true, start_bats, "604ev", &hash32_backend, HWCAP_FPU },
-	{ 0x0008, true, true, true, start_bats, "750", &hash32_backend, HWCAP_FPU },
-	{ 0x4011, false, false, false, start_405, "405", &soft405_backend, PPC_FEATURE_32 | PPC_FEATURE_HAS_4xxMAC },
-	{ 0x0050, false, false, true, start_8xx, "8xx", &soft8xx_backend, PPC_FEATURE_32 },
+	{ 0x0003, true, true, true, false, start_bats, "603", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0006, true, true, true, false, start_bats, "603e", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0007, true, true, true, false, start_bats, "603ev", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0004, true, false, true, false, start_bats, "604", &hash32_backend, HWCAP_FPU },
+	{ 0x0009, true, false, true, false, start_bats, "604e", &hash32_backend, HWCAP_FPU },
+	{ 0x000a, true, false, true, false, start_bats, "604ev", &hash32_backend, HWCAP_FPU },
+	{ 0x0008, true, true, true, true, start_bats, "750", &hash32_backend, HWCAP_FPU },
+	{ 0x4011, false, false, false, false, start_405, "405", &soft405_backend, PPC_FEATURE_32 | PPC_FEATURE_HAS_4xxMAC },
+	{ 0x0050, false, false, true, false, start_8xx, "8xx", &soft8xx_backend, PPC_FEATURE_32 },
 	/* An unknown one starts by BATs, to be refused in C. */
 	{ .start = start_bats },
 };

@@ -2,7 +2,7 @@
 
 use super::arrivals::Arrival;
 use super::attribute;
-use super::broadcast::Transaction;
+use super::broadcast::{Broadcast, Transaction};
 use super::cache::Had;
 use super::coherence::{Notice, Seen};
 use super::hierarchy::{CacheInhibited, Memory, Side};
@@ -63,6 +63,17 @@ impl Memory {
         Ok(stall)
     }
 
+    /// Whether the bus hears of a `dcb` instruction that writes nothing: a 604 tells it of memory with M = 1. A 750
+    /// with HID0\[ABE\] tells it of all memory: the instruction's function is independent of WIMG (IBM
+    /// 750GX/GL User's Manual p.134 and 135).
+    fn told_of_block(&mut self, attributes: u8, now: u64, account: &mut Account) -> u64 {
+        let whatever = self.timing.broadcast == Broadcast::Enabled;
+        if attributes & attribute::COHERENT == 0 && !whatever {
+            return 0;
+        }
+        self.broadcast(Transaction::DataBlock, now, account)
+    }
+
     /// Broadcasts what is done to a line of memory that is kept coherent.
     fn told(
         &mut self,
@@ -106,7 +117,7 @@ impl Memory {
                     let what = if invalidate { Seen::Flush } else { Seen::Clean };
                     at = self.seen(what, pa, now, account.cause, account).0;
                 }
-                self.told(Transaction::DataBlock, attributes, at, account)
+                self.told_of_block(attributes, at, account)
             }
         };
         account.add(Event::MemoryStall, stall);
@@ -123,7 +134,7 @@ impl Memory {
         if attributes & attribute::COHERENT != 0 && self.broadcasts(Transaction::DataBlock) {
             self.seen(Seen::Kill, pa, now, account.cause, account);
         }
-        let stall = self.told(Transaction::DataBlock, attributes, now, account);
+        let stall = self.told_of_block(attributes, now, account);
         account.add(Event::MemoryStall, stall);
         stall
     }

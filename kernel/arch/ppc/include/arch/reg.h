@@ -52,6 +52,7 @@
 #define HID0_DLOCK 0x00001000
 #define HID0_ICFI 0x00000800
 #define HID0_DCFI 0x00000400
+#define HID0_ABE  0x00000008    /* 750: cache operations go on the bus */
 #define HID0_BHTE 0x00000004    /* 604, 750: branch history */
 
 /* DSISR after a DSI; the first two also in SRR1 after an ISI. */
