@@ -1,5 +1,6 @@
 //! Random instruction sequences that stay within their code and data.
 
+use super::multiply;
 use super::random::Random;
 
 /// First instruction of a sequence, in both machines.
@@ -12,6 +13,31 @@ const FX: u32 = 0x8000_0000;
 
 /// What a sequence ends with.
 const TRAP: u32 = 0x7fe0_0008;
+
+/// The core that sequences are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Core {
+    Ppc604,
+    /// It has multiply-accumulate instructions and no floating point.
+    Ppc405,
+}
+
+impl Core {
+    pub fn machine(self) -> &'static str {
+        match self {
+            Core::Ppc604 => "ppc604-133",
+            Core::Ppc405 => "ppc405-200",
+        }
+    }
+
+    /// Its name for qemu-ppc.
+    pub fn judge(self) -> &'static str {
+        match self {
+            Core::Ppc604 => "604",
+            Core::Ppc405 => "405gp",
+        }
+    }
+}
 
 /// Everything that a sequence begins with.
 #[derive(Clone, Debug)]
@@ -54,6 +80,7 @@ fn li(t: u32, value: u32) -> [u32; 2] {
 pub struct Generator {
     random: Random,
     words: Vec<u32>,
+    core: Core,
     /// FPSCR[RN] may be 2 or 3 in this sequence.
     directed: bool,
     /// Overflow or underflow may be enabled in it: then frsp of what no single can hold even with
@@ -65,10 +92,11 @@ pub struct Generator {
 }
 
 impl Generator {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(seed: u64, core: Core) -> Self {
         Generator {
             random: Random::new(seed),
             words: Vec::new(),
+            core,
             directed: false,
             enabled: false,
             invalid_enabled: false,
@@ -98,7 +126,9 @@ impl Generator {
         fpr[0] = u64::from(sticky | enables | rounding);
         let (cr, xer) = (r.word(), r.word() & 0xe000_007f);
         let (lr, ctr) = (r.word() & !3, r.word() & !3);
-        self.words.push(63 << 26 | 0xff << 17 | 711 << 1);
+        if self.core == Core::Ppc604 {
+            self.words.push(63 << 26 | 0xff << 17 | 711 << 1);
+        }
         self.directed = directed;
         self.enabled = enables & 0x60 != 0;
         self.invalid_enabled = enables & 0x80 != 0;
@@ -106,7 +136,7 @@ impl Generator {
         for _ in 0..length {
             self.unit(kind);
         }
-        if self.random.chance(4) {
+        if self.core == Core::Ppc604 && self.random.chance(4) {
             self.clear_summary();
         }
         self.words.push(TRAP);
@@ -137,9 +167,33 @@ impl Generator {
             2 => self.memory(),
             3 => self.branch(),
             4 => self.condition(),
+            _ if self.core == Core::Ppc405 => self.multiply(),
             5 => self.float_memory(),
             _ => self.float(),
         }
+    }
+
+    /// Multiplication of half-words, with or without a sum. Floating-point instructions, which end the sequence, are
+    /// rare. So are the forms that neither check nor saturate the sum: qemu-ppc gets every one of them wrong.
+    fn multiply(&mut self) {
+        if self.random.chance(64) {
+            return if self.random.chance(2) {
+                self.float_memory();
+            } else {
+                self.float();
+            };
+        }
+        let (t, a, b) = (self.register(), self.register(), self.register());
+        let record = self.random.below(2);
+        let forms = multiply::forms();
+        let plain = self.random.chance(64);
+        let extended = loop {
+            let form = self.random.pick(&forms);
+            if plain || !multiply::discards_sum(form) {
+                break form;
+            }
+        };
+        self.words.push(x(4, t, a, b, extended, record));
     }
 
     fn integer(&mut self) {

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::generate::{DATA_SIZE, Sequence};
+use super::generate::{Core, DATA_SIZE, Sequence};
 
 /// The state that a sequence ends with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,9 +90,9 @@ fn parse(bytes: &[u8]) -> Answer {
 }
 
 /// Runs all sequences in one process.
-pub fn run(program: &Path, sequences: &[Sequence]) -> Vec<Answer> {
+pub fn run(core: Core, program: &Path, sequences: &[Sequence]) -> Vec<Answer> {
     let mut child = Command::new("qemu-ppc")
-        .args(["-cpu", "604"])
+        .args(["-cpu", core.judge()])
         .arg(program)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
