@@ -111,6 +111,7 @@ impl Processor {
         let mut mmu = Mmu::from_config(&config)?;
         let line = config.cache.instruction.line as usize;
         let ram = memory.uncore.ram.size();
+        let places = memory.places.size(ram);
         let cache_lines = (config.cache.instruction.size as usize) / line;
         let data_shortcuts = Shortcuts::new(DATA_SHORTCUTS, &mmu.recency(false));
         let fetch_shortcuts = Shortcuts::new(FETCH_SHORTCUTS, &mmu.recency(true));
@@ -148,7 +149,12 @@ impl Processor {
             predictor: Predictor::new(&config),
             observers: Observers::default(),
             schedule: crate::powerpc::timing::schedule(&config),
-            lines: Lines::new(ram, line, cache_lines, InstructionSet::of(config.core.kind)),
+            lines: Lines::new(
+                places,
+                line,
+                cache_lines,
+                InstructionSet::of(config.core.kind),
+            ),
             causes: CodeCauses::new(
                 causes
                     .iter()
@@ -265,7 +271,9 @@ impl Processor {
         let line = code.line as usize;
         assert!(
             (code.size, code.ways) == (config.instruction.size, config.instruction.ways)
-                && self.lines.are_for(self.memory.uncore.ram.size(), line)
+                && self
+                    .lines
+                    .are_for(self.memory.places.size(self.memory.uncore.ram.size()), line)
                 && self.memory.data.geometry().line as usize == line
                 && self.data_shortcuts.are_for(&self.mmu.recency(false))
                 && self.fetch_shortcuts.are_for(&self.mmu.recency(true)),
@@ -364,7 +372,9 @@ impl Processor {
         let Some(physical) = self.peek_translation(ea) else {
             return false;
         };
-        self.memory.instruction.invalidate(physical);
+        for place in self.memory.places.all(physical) {
+            self.memory.instruction.invalidate(place);
+        }
         self.memory.uncore.ram.write_u8(physical, value)
     }
 

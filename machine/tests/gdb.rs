@@ -126,6 +126,55 @@ fn registers_and_memory_are_read_through_the_translation() {
     assert_eq!(status, Some(6), "{text}");
 }
 
+/// The registers of a 405 are there, those of other cores under the same numbers read zero, and memory is read through
+/// its TLB.
+#[test]
+fn a_405_shows_its_own_registers() {
+    const SOURCE: &str = "_start:\ncaches_on\npaging\nload 5, 0x40000000\nload 6, 0x1234\nstw 6, 0(5)\nli 7, 5\n\
+        mtspr 980, 7\nmiddle: mtspr 945, 7\nnop\npower_off 6";
+    let program = Program::on("ppc405-200", SOURCE);
+    let (text, status) = attached(
+        runner("ppc405-200", &program.elf()),
+        &program.elf(),
+        &[
+            "break *middle",
+            "continue",
+            "print /x $esr",
+            "print /x $imiss",
+            "print /x $pvr",
+            "print /x $hid0",
+            "print /x $sr4",
+            "x/1xw 0x40000000",
+            "x/1xw 0x80000000",
+            "x/1xw 0x50000000",
+            "print $dear = 0x77",
+            "print $imiss = 1",
+            "stepi",
+            "print /x $pid",
+            "print /x $dear",
+            "print /x $esr",
+            "continue",
+        ],
+    );
+    contains_all(
+        &text,
+        &[
+            "$1 = 0x5\n",
+            "$2 = 0x0\n",
+            "$3 = 0x40110145\n",
+            "$4 = 0x0\n",
+            "$5 = 0x0\n",
+            "0x40000000:\t0x00001234",
+            "Cannot access memory at address 0x50000000",
+            "$8 = 0x5\n",
+            "$9 = 0x77\n",
+            "$10 = 0x5\n",
+            "exited with code 06",
+        ],
+    );
+    assert_eq!(status, Some(6), "{text}");
+}
+
 /// The registers of an 8xx's MMU are there, and memory is read through its TLBs.
 #[test]
 fn an_8xx_shows_its_own_registers() {

@@ -1,4 +1,5 @@
-//! The 405 core by bare-metal programs: its exceptions, registers, missing instructions, timers and shadow TLBs.
+//! The 405 core by bare-metal programs: its exceptions, registers, missing instructions, timers, shadow TLBs and single
+//! steps.
 
 mod support;
 
@@ -363,6 +364,50 @@ fn rfci_and_wrtee_change_the_state() {
 }
 
 /// A reset by DBCR0 or the watchdog ends the run.
+/// Runs a program in user state with DBCR0 and MSR\[DE\], whose debug handler notes SRR2 and SRR3 of each step and
+/// returns. Returns how many steps there were, the words that the handler has noted, and DBSR of the last step.
+fn steps(control: u32, state: u32) -> (u32, Vec<u32>, u32) {
+    let text = format!(
+        "_start:\nvector 0x2000, step\nvector 0x700, trapped\nvector 0xc00, called\nload 10, 0x9000\nli 11, 0\nli 12, 0\n\
+         load 3, {control:#x}\nmtspr 1010, 3\nload 3, user\nmtsrr0 3\nload 3, {state:#x}\nmtsrr1 3\nrfi\n\
+         user: li 4, 1\nb 1f\nnop\n1: sc\nli 4, 2\nstw 4, -4(10)\nend: trap\n\
+         step: mfspr 5, 990\nmfspr 6, 991\nstwu 5, 4(10)\nstwu 6, 4(10)\naddi 11, 11, 1\nmfspr 12, 1008\nmtspr 1008, 12\n\
+         rfci\n.space 64\ncalled: rfi\n.space 124\ntrapped: power_off 0\n.space 124\n"
+    );
+    let session = run(&text);
+    let count = gpr(&session, 11);
+    let ram = session.machine().processor().memory.uncore.ram.clone();
+    let words = (0..2 * count).map(|n| ram.read_u32(0x9004 + 4 * n).unwrap());
+    (count, words.collect(), gpr(&session, 12))
+}
+
+/// DBCR0\[IDM\] and \[IC\] with MSR\[DE\]: a critical exception after each instruction that is completed, also in the
+/// handler of another exception, which DE enters.
+#[test]
+fn each_instruction_can_end_in_a_debug_exception() {
+    const USER: u32 = 0x5000;
+    const DE: u32 = 0x200;
+    let (count, words, status) = steps(0x4800_0000, USER | DE);
+    // li, b, the store and li; sc raises an exception itself, whose handler's rfi is no step.
+    assert_eq!((count, status), (4, 0x8000_0000));
+    let states: Vec<u32> = words.chunks_exact(2).map(|step| step[1]).collect();
+    assert_eq!(states, [USER | DE; 4]);
+    let at: Vec<u32> = words
+        .chunks_exact(2)
+        .map(|step| step[0] - words[0])
+        .collect();
+    // To the branch, over the nop to sc, past li, past the store.
+    assert_eq!(at, [0, 8, 16, 20]);
+    for (control, state) in [
+        (0x4800_0000, USER),
+        (0x4000_0000, USER | DE),
+        (0x0800_0000, USER | DE),
+        (0xc800_0000, USER | DE),
+    ] {
+        assert_eq!(steps(control, state).0, 0, "{control:#x} {state:#x}");
+    }
+}
+
 #[test]
 fn a_reset_ends_the_run() {
     for text in [

@@ -402,6 +402,19 @@ fn ppc405(checker: &mut Checker, config: &MachineConfig) {
             );
         }
     }
+    let instruction = &cache.instruction;
+    if instruction.ways != 0 && crate::memory::places(config).is_none() {
+        checker.fail(
+            "cache.instruction.size",
+            format!(
+                "is {}: core.kind \"405\" indexes ways of {} bytes by effective addresses, which goes with less RAM than \
+                 memory.size, {}; or raise cache.instruction.ways",
+                instruction.size,
+                instruction.size / instruction.ways,
+                config.memory.size
+            ),
+        );
+    }
     if cache.l2.is_some() {
         checker.fail(
             "cache.l2",

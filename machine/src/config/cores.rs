@@ -120,6 +120,8 @@ pub struct Core {
     pub flash_bits_clear: bool,
     /// `icbi` does not translate its address and takes the whole set (603e UM 3.7.8).
     pub icbi_by_index: bool,
+    /// Bits of the effective address above a page index the I-cache (PPC405GP UM p.140).
+    pub effective_index: bool,
     pub broadcast: Broadcast,
     /// The D-cache has a shared state (MESI); a core without it (MEI) gives a line up to whoever reads it (Bus
     /// Interface for 32-Bit Microprocessors 2-9 and 4-20, MPC7400 UM 3-15).
@@ -154,6 +156,7 @@ const PPC603: Core = Core {
     breakpoint_translated: false,
     flash_bits_clear: false,
     icbi_by_index: true,
+    effective_index: false,
     broadcast: Broadcast::Never,
     shared_state: false,
     volatile_targets: false,
@@ -191,6 +194,7 @@ const PPC604: Core = Core {
     breakpoint_translated: true,
     flash_bits_clear: true,
     icbi_by_index: false,
+    effective_index: false,
     broadcast: Broadcast::Always,
     shared_state: true,
     volatile_targets: false,
@@ -241,6 +245,7 @@ const MPC8XX: Core = Core {
     breakpoint_translated: true,
     flash_bits_clear: true,
     icbi_by_index: false,
+    effective_index: false,
     broadcast: Broadcast::Never,
     shared_state: false,
     volatile_targets: false,
@@ -254,6 +259,7 @@ const PPC405: Core = Core {
     reload: Reload::Unified,
     family: Family::Ppc405,
     power: Power::Nap,
+    effective_index: true,
     ..MPC8XX
 };
 

@@ -16,17 +16,19 @@ pub enum PowerPc {}
 pub enum System {
     /// Special-purpose register by number.
     Spr(u32),
+    /// One that only a 405 has under this number.
+    Spr405(u32),
     /// Segment register.
     Segment(u32),
     /// Temporary register of the 603's TLB-miss handlers.
     Temporary(usize),
 }
 
-use System::{Segment, Spr, Temporary};
+use System::{Segment, Spr, Spr405, Temporary};
 
 /// The registers after the user's, in the order of their numbers. On a core without one it reads zero and ignores
 /// writes.
-pub const SYSTEM: [(&str, System); 85] = [
+pub const SYSTEM: [(&str, System); 109] = [
     ("sr0", Segment(0)),
     ("sr1", Segment(1)),
     ("sr2", Segment(2)),
@@ -112,6 +114,30 @@ pub const SYSTEM: [(&str, System); 85] = [
     ("md_cam", Spr(824)),
     ("md_ram0", Spr(825)),
     ("md_ram1", Spr(826)),
+    ("usprg0", Spr405(256)),
+    ("sprg4", Spr405(276)),
+    ("sprg5", Spr405(277)),
+    ("sprg6", Spr405(278)),
+    ("sprg7", Spr405(279)),
+    ("zpr", Spr405(944)),
+    ("pid", Spr405(945)),
+    ("ccr0", Spr405(947)),
+    ("sgr", Spr405(953)),
+    ("dcwr", Spr405(954)),
+    ("icdbdr", Spr405(979)),
+    ("esr", Spr405(980)),
+    ("dear", Spr405(981)),
+    ("evpr", Spr405(982)),
+    ("tsr", Spr405(984)),
+    ("tcr", Spr405(986)),
+    ("pit", Spr405(987)),
+    ("srr2", Spr405(990)),
+    ("srr3", Spr405(991)),
+    ("dbsr", Spr405(1008)),
+    ("dbcr0", Spr405(1010)),
+    ("dccr", Spr405(1018)),
+    ("iccr", Spr405(1019)),
+    ("dbcr1", Spr405(957)),
 ];
 
 /// A snapshot of all registers.

@@ -89,11 +89,33 @@ fn as_supervisor<T>(processor: &mut Processor, action: impl FnOnce(&mut Processo
     result
 }
 
+/// A 405 and the other cores have different registers under the same numbers, but for these.
+fn on_all_cores(number: u32) -> bool {
+    use spr::number as n;
+    matches!(
+        number,
+        n::SRR0 | n::SRR1 | n::SPRG0..=n::SPRG3 | n::TBL_READ | n::TBU_READ | n::PVR
+    )
+}
+
+/// Does the core lack the register?
+fn is_missing(processor: &Processor, which: System) -> bool {
+    let is_405 = processor.registers.embedded.is_some();
+    match which {
+        System::Spr(number) => is_405 && !on_all_cores(number),
+        System::Spr405(_) => !is_405,
+        System::Segment(_) | System::Temporary(_) => false,
+    }
+}
+
 fn system(processor: &mut Processor, which: System) -> u32 {
+    if is_missing(processor, which) {
+        return 0;
+    }
     match which {
         System::Spr(spr::number::TBL_READ) => processor.time_base() as u32,
         System::Spr(spr::number::TBU_READ) => (processor.time_base() >> 32) as u32,
-        System::Spr(number) => {
+        System::Spr(number) | System::Spr405(number) => {
             as_supervisor(processor, |processor| spr::read(processor, number)).unwrap_or(0)
         }
         System::Segment(number) => {
@@ -105,8 +127,11 @@ fn system(processor: &mut Processor, which: System) -> u32 {
 }
 
 fn set_system(processor: &mut Processor, which: System, value: u32) {
+    if is_missing(processor, which) {
+        return;
+    }
     match which {
-        System::Spr(number) => {
+        System::Spr(number) | System::Spr405(number) => {
             let number = match number {
                 spr::number::TBL_READ => spr::number::TBL_WRITE,
                 spr::number::TBU_READ => spr::number::TBU_WRITE,

@@ -13,6 +13,8 @@ use crate::processor::Processor;
 #[derive(Clone, Copy)]
 struct Fetch {
     physical: u32,
+    /// What the I-cache looks up, if it may hold the line.
+    place: u32,
     attributes: u8,
 }
 
@@ -40,23 +42,23 @@ impl Processor {
         if ea & !0xfff != hot.page || hot.cycles >= until {
             return None;
         }
-        let physical = ea.wrapping_add(hot.page_delta);
+        let place = ea.wrapping_add(hot.page_delta);
         let probe = &hot.instruction_tags;
-        let line_address = physical & !probe.offset_mask;
+        let line_address = place & !probe.offset_mask;
         // SAFETY: the probe is of this processor's I-cache; `refresh` saw to that. A page is only
         // remembered while it lies in RAM, so the index has an entry for it, and a line that the
         // I-cache holds has a decoded form.
         unsafe {
-            if probe.most_recent(physical) & !but != line_address | VALID {
+            if probe.most_recent(place) & !but != line_address | VALID {
                 return None;
             }
-            let number = *hot.line_index.add((physical >> probe.line_shift) as usize) - 1;
+            let number = *hot.line_index.add((place >> probe.line_shift) as usize) - 1;
             let line = hot.line_base.add(number as usize * hot.line_stride);
             let header = line.cast::<Line>();
             if u32::from((*header).cause) != hot.code_cause {
                 return None;
             }
-            let index = (physical & probe.offset_mask) >> 2;
+            let index = (place & probe.offset_mask) >> 2;
             let op = line.add(size_of::<Line>()).cast::<Op>().add(index as usize);
             Some((op, header))
         }
@@ -125,9 +127,9 @@ impl Processor {
     pub(crate) fn enter_elsewhere(&mut self, ea: u32) -> *const Op {
         // A watched line is not found.
         if let Some((op, _)) = self.look_up_until(self.hot.due, ea, ARRIVING) {
-            let physical = ea.wrapping_add(self.hot.page_delta);
+            let place = ea.wrapping_add(self.hot.page_delta);
             // SAFETY: `look_up_until` gives an op of this processor's lines.
-            return unsafe { self.begin_arriving(op, ea, physical) };
+            return unsafe { self.begin_arriving(op, ea, place) };
         }
         let hot = &self.hot;
         if ea & !0xfff != hot.page && hot.cycles < hot.deadline && self.turn_page(ea) {
@@ -145,14 +147,14 @@ impl Processor {
     /// # Safety
     /// `op` must point into the decoded lines of this processor.
     #[inline(always)]
-    unsafe fn begin_arriving(&mut self, op: *const Op, ea: u32, physical: u32) -> *const Op {
-        if self.memory.instruction.arriving(physical) {
+    unsafe fn begin_arriving(&mut self, op: *const Op, ea: u32, place: u32) -> *const Op {
+        if self.memory.instruction.arriving(place) {
             let now = self.hot.cycles;
-            let stall = self.memory.fetch_arriving(physical, now, &mut self.account);
+            let stall = self.memory.fetch_arriving(place, now, &mut self.account);
             self.wait(stall);
         }
         self.hot.deadline = self.hot.due;
-        if !self.memory.instruction.arriving(physical) {
+        if !self.memory.instruction.arriving(place) {
             // SAFETY: the caller's.
             return unsafe { self.begin_line(op, ea) };
         }
@@ -160,9 +162,9 @@ impl Processor {
         // SAFETY: the caller's.
         unsafe {
             self.begin_line(op, ea);
-            self.wait_for_rest(op, physical);
+            self.wait_for_rest(op, place);
         }
-        if self.memory.instruction.arriving(physical) {
+        if self.memory.instruction.arriving(place) {
             self.hot.deadline = 0;
         }
         op
@@ -286,9 +288,9 @@ impl Processor {
                 return self.leave(Exit::Single);
             }
             let line = ea & !offset_mask;
-            let op = self.lines.at(fetch.physical);
+            let op = self.lines.at(fetch.place);
             self.hot.line = line;
-            let look = self.memory.instruction.marked(fetch.physical);
+            let look = self.memory.instruction.marked(fetch.place);
             if look {
                 self.make_room_for_a_wait();
             }
@@ -299,7 +301,7 @@ impl Processor {
                 }
                 self.begin(op);
                 if look {
-                    self.wait_for_rest(op, fetch.physical);
+                    self.wait_for_rest(op, fetch.place);
                 }
             }
             self.hot.deadline = if look || self.oracle { 0 } else { self.hot.due };
@@ -307,16 +309,16 @@ impl Processor {
         }
     }
 
-    /// The block at `op`, from `physical` on, has begun in a line that may be incomplete: it cannot end before its
+    /// The block at `op`, from `place` on, has begun in a line that may be incomplete: it cannot end before its
     /// last instruction has arrived.
     ///
     /// # Safety
     /// `op` must point into the decoded lines of this processor.
     #[inline(always)]
-    unsafe fn wait_for_rest(&mut self, op: *const Op, physical: u32) {
+    unsafe fn wait_for_rest(&mut self, op: *const Op, place: u32) {
         // SAFETY: the caller's.
         let further = unsafe { u32::from((*op).instructions) }.saturating_sub(1);
-        let (last, end) = (physical + 4 * further, self.hot.cycles);
+        let (last, end) = (place + 4 * further, self.hot.cycles);
         let stall = self.memory.fetch_rest(last, end, &mut self.account);
         self.wait(stall);
     }
@@ -335,8 +337,10 @@ impl Processor {
     #[inline(always)]
     fn translate_fetch(&mut self, ea: u32) -> Result<Fetch, Exception> {
         if ea & !0xfff == self.hot.page || self.turn_page(ea) {
+            let place = ea.wrapping_add(self.hot.page_delta);
             return Ok(Fetch {
-                physical: ea.wrapping_add(self.hot.page_delta),
+                physical: self.memory.places.physical(place),
+                place,
                 attributes: if self.several && self.translates_fetches() {
                     attribute::COHERENT
                 } else {
@@ -365,6 +369,7 @@ impl Processor {
         let translation = result.map_err(|fault| self.fault(fault, ea))?;
         self.hot.cycles += translation.cycles;
         let physical = translation.pa;
+        let place = self.memory.places.of(ea, physical);
         self.hot.page = NO_PAGE;
         let cached =
             translation.attributes & attribute::INHIBITED == 0 && self.memory.instruction.enabled();
@@ -380,7 +385,7 @@ impl Processor {
         if cached && seen && in_ram && sound && whole && !self.oracle && !self.breaks_in(ea, 0xfff)
         {
             self.hot.page = page;
-            self.hot.page_delta = physical.wrapping_sub(ea);
+            self.hot.page_delta = place.wrapping_sub(ea);
             let shortcut = Shortcut {
                 load: page,
                 store: NO_PAGE,
@@ -391,6 +396,7 @@ impl Processor {
         }
         Ok(Fetch {
             physical,
+            place,
             attributes: translation.attributes,
         })
     }
@@ -398,7 +404,9 @@ impl Processor {
     /// Brings the line into the I-cache. False if it cannot be cached: then instructions are fetched one by one.
     #[inline(always)]
     fn fill_line(&mut self, ea: u32, fetch: Fetch) -> bool {
-        let physical = fetch.physical;
+        let Fetch {
+            physical, place, ..
+        } = fetch;
         let cached =
             fetch.attributes & attribute::INHIBITED == 0 && self.memory.instruction.enabled();
         let line = self.memory.instruction.line_address(physical);
@@ -406,27 +414,28 @@ impl Processor {
         if !cached || !self.memory.uncore.ram.contains(line, bytes as usize) {
             return false;
         }
-        let resident = self.memory.instruction.find(physical).is_some();
+        let resident = self.memory.instruction.find(place).is_some();
         if !resident && self.memory.instruction.locked() {
             return false;
         }
         let cause = self.causes.of(line);
         self.charge_code(cause, ea);
-        self.sanitize_fetch(ea, physical);
+        self.sanitize_fetch(ea, place);
         let (memory, now) = (&mut self.memory, self.hot.cycles);
         self.hot.cycles += if resident {
-            memory.fetch(physical, fetch.attributes, now, &mut self.account)
+            memory.fetch(place, fetch.attributes, now, &mut self.account)
         } else {
-            memory.fetch_missed(physical, fetch.attributes, now, &mut self.account)
+            memory.fetch_missed(place, fetch.attributes, now, &mut self.account)
         };
         if !resident {
             let start = line as usize;
             let content = &self.memory.uncore.ram.bytes()[start..start + bytes as usize];
             let cache = &self.memory.instruction;
-            self.lines.fill(line, content, cause, |other| {
-                other != line && cache.find(other).is_some()
+            let place = cache.line_address(place);
+            self.lines.fill(place, content, cause, |other| {
+                other != place && cache.find(other).is_some()
             });
-            if self.observers.filled(line, &mut self.memory) {
+            if self.observers.filled(place, &mut self.memory) {
                 self.data_shortcuts.drop_stores(line);
             }
         }
@@ -449,7 +458,7 @@ impl Processor {
         };
         let physical = fetch.physical;
         let word = if self.fill_line(ea, fetch) {
-            self.lines.word(self.lines.at(physical))
+            self.lines.word(self.lines.at(fetch.place))
         } else {
             match self.fetch_uncached(ea, fetch) {
                 Ok(word) => word,

@@ -1,6 +1,6 @@
 //! Memory as a machine file describes it.
 
-use super::{BusTiming, CacheGeometry, L2Timing, Memory, MemoryTiming, Ram, Uncore};
+use super::{BusTiming, CacheGeometry, L2Timing, Memory, MemoryTiming, Places, Ram, Uncore};
 use crate::board::Board;
 use crate::config::{CacheConfig, L2Place, MachineConfig};
 
@@ -74,7 +74,8 @@ impl Memory {
     /// # Errors
     /// What the machine file asks for and cannot be had.
     pub fn from_config(machine: &MachineConfig, uncore: Uncore) -> Result<Self, String> {
-        Self::new(
+        let places = places(machine).ok_or("the instruction cache has too many places")?;
+        let mut memory = Self::new(
             uncore,
             geometry(&machine.cache.instruction),
             geometry(&machine.cache.data),
@@ -91,6 +92,17 @@ impl Memory {
                 shared_state: machine.core.kind.core().shared_state,
                 several: machine.processors > 1,
             },
-        )
+        )?;
+        memory.places = places;
+        Ok(memory)
+    }
+}
+
+/// Where the I-cache of a machine holds the lines of RAM. `None` if there are too many places.
+pub(crate) fn places(machine: &MachineConfig) -> Option<Places> {
+    if machine.core.kind.core().effective_index {
+        Places::indexed_by_effective(geometry(&machine.cache.instruction), machine.memory.size)
+    } else {
+        Some(Places::PHYSICAL)
     }
 }

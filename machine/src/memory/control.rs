@@ -139,7 +139,7 @@ impl Memory {
         stall
     }
 
-    /// `icbi`: the line (603: its whole set) leaves the I-cache; returns the stall.
+    /// `icbi`: the line (603: its whole set) leaves its place in the I-cache; returns the stall.
     pub fn icbi(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
         if self.timing.icbi_whole_set {
             self.instruction.invalidate_set(pa);

@@ -10,7 +10,7 @@ use super::hierarchy::{Memory, Side};
 use crate::observe::{Account, Array, Cause, Event};
 
 impl Memory {
-    /// Reads a line into an L1 for an access to `pa`; returns the cycle at which that is served.
+    /// Reads a line into an L1 for an access to `pa`, of a fetch its place; returns the cycle at which that is served.
     #[inline(always)]
     pub(super) fn fill(
         &mut self,
@@ -69,7 +69,11 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let delivery = self.request(pa, from, cause, account);
+        let physical = match side {
+            Side::Instruction => self.places.physical(pa),
+            Side::Data => pa,
+        };
+        let delivery = self.request(physical, from, cause, account);
         self.fill_by(delivery, (side, dirty, forward), pa, now, cause, account)
     }
 
@@ -185,7 +189,11 @@ impl Memory {
             Side::Data => (&mut self.data, Array::DataCache),
         };
         if let Some(out) = cache.fill(pa, dirty) {
-            account.pollution.line_evicted(array, out.pa, cause);
+            let physical = match side {
+                Side::Instruction => self.places.physical(out.pa),
+                Side::Data => out.pa,
+            };
+            account.pollution.line_evicted(array, physical, cause);
             if out.dirty {
                 return self.write_back(out.pa, now, cause, account);
             }

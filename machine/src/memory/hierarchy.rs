@@ -12,6 +12,7 @@ use super::broadcast::Broadcast;
 use super::cache::{ARRIVING, Cache, CacheGeometry, Had, SHARED};
 use super::coherence::Seen;
 use super::l2::L2;
+use super::places::Places;
 use super::posted::{POSTED_MAX, PostedWrites};
 use super::touch::Touches;
 use super::uncore::{Held, Uncore};
@@ -77,8 +78,10 @@ pub struct Memory {
     pub uncore: Held,
     /// The processor's number.
     pub(super) number: u8,
-    /// L1 instruction cache.
+    /// L1 instruction cache. Its addresses are those of [`Memory::places`].
     pub instruction: Cache,
+    /// Where it holds the lines of RAM.
+    pub(crate) places: Places,
     /// L1 data cache.
     pub data: Cache,
     pub(super) timing: MemoryTiming,
@@ -131,6 +134,7 @@ impl Memory {
             uncore: Held::new(uncore),
             number: 0,
             instruction: Cache::new(instruction)?,
+            places: Places::PHYSICAL,
             data: Cache::new(data)?,
             timing,
             instruction_arrivals: Arrivals::default(),
@@ -147,14 +151,16 @@ impl Memory {
     /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let ram = fresh.uncore.ram.size();
-        self.instruction.fits(&fresh.instruction, ram)
+        let places = fresh.places.size(ram);
+        self.places == fresh.places
+            && self.instruction.fits(&fresh.instruction, places)
             && self.data.fits(&fresh.data, ram)
             && self.timing == fresh.timing
             && self.private_l2 == fresh.private_l2
             && self.stores.fits()
             && self.write_backs.fits()
             && self.touches.fits(ram)
-            && self.instruction_arrivals.fits(ram)
+            && self.instruction_arrivals.fits(places)
             && self.data_arrivals.fits(ram)
     }
 
@@ -196,7 +202,7 @@ impl Memory {
         self.write_through
     }
 
-    /// An instruction fetch of the line (or, past the cache, the double word) at `pa`; returns the
+    /// An instruction fetch of the line in the place `pa` (or, past the cache, of the double word there); returns the
     /// stall. The caller counts the access.
     pub fn fetch(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
         if attributes & attribute::INHIBITED != 0 || !self.instruction.enabled() {
@@ -218,12 +224,12 @@ impl Memory {
     #[inline(never)]
     pub fn fetch_missed(
         &mut self,
-        pa: u32,
+        place: u32,
         attributes: u8,
         now: u64,
         account: &mut Account,
     ) -> u64 {
-        let cause = account.cause;
+        let (cause, pa) = (account.cause, self.places.physical(place));
         account.add(Event::InstructionCacheMiss, 1);
         account
             .pollution
@@ -237,7 +243,7 @@ impl Memory {
         } else {
             let kind = (Side::Instruction, false, global);
             let forward = self.timing.instruction_forward;
-            self.fill(kind, pa, forward, now, cause, account) - now
+            self.fill(kind, place, forward, now, cause, account) - now
         };
         account.add(Event::MemoryStall, stall);
         stall

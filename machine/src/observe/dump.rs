@@ -171,9 +171,9 @@ impl StateDump {
     pub fn take(label: u32, cycle: u64, registers: &Registers, mmu: &Mmu, memory: &Memory) -> Self {
         let second = memory.uncore.l2.as_ref();
         StateDump {
-            instruction_cache: lines(&memory.instruction),
-            data_cache: lines(&memory.data),
-            l2_cache: second.map_or_else(Vec::new, |l2| lines(&l2.cache)),
+            instruction_cache: lines(&memory.instruction, |place| memory.places.physical(place)),
+            data_cache: lines(&memory.data, |pa| pa),
+            l2_cache: second.map_or_else(Vec::new, |l2| lines(&l2.cache, |pa| pa)),
             ..Self::of_translation(label, cycle, registers, mmu, memory)
         }
     }
@@ -312,13 +312,13 @@ fn entries(tlb: &mpc8xx::tlb::Tlb) -> Vec<EntryRow> {
         .collect()
 }
 
-fn lines(cache: &Cache) -> Vec<LineRow> {
+fn lines(cache: &Cache, physical: impl Fn(u32) -> u32) -> Vec<LineRow> {
     cache
         .lines()
-        .map(|(set, way, physical, modified)| LineRow {
+        .map(|(set, way, address, modified)| LineRow {
             set,
             way,
-            physical,
+            physical: physical(address),
             modified,
         })
         .collect()

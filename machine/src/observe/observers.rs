@@ -188,7 +188,7 @@ impl Observers {
         sanitizers.is_some_and(|sanitizers| sanitizers.holds_code(pa, memory))
     }
 
-    /// Instructions are about to be fetched at `pa`; to be called before the I-cache looks. Returns
+    /// Instructions are about to be fetched from the place `pa`; to be called before the I-cache looks. Returns
     /// a sanitizer's report, which ends the run. A line that the I-cache holds and does not watch
     /// ([`crate::memory::Cache::watch`]) needs no call.
     #[must_use]
@@ -196,7 +196,7 @@ impl Observers {
         self.sanitizers.as_mut()?.fetched(pa, memory)
     }
 
-    /// The I-cache has filled the line of `pa`. True if [`Observers::holds_code`] has become true of
+    /// The I-cache has filled the line in the place `pa`. True if [`Observers::holds_code`] has become true of
     /// its page.
     #[must_use]
     pub fn filled(&mut self, pa: u32, memory: &mut Memory) -> bool {

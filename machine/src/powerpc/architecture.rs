@@ -1,7 +1,7 @@
 //! What the engine asks of an architecture, answered for PowerPC: decoding, exceptions of accesses, debug registers.
 
 use super::instruction_set::InstructionSet;
-use super::{Exception, msr};
+use super::{Exception, msr, spr_405};
 use crate::engine::Architecture;
 use crate::mmu::{Fault, fault};
 use crate::processor::Processor;
@@ -74,10 +74,17 @@ impl Architecture for Processor {
     }
 
     fn trace_of(&self, ea: u32, word: u32, traced: u32) -> Option<Exception> {
+        // rfi and rfci.
+        const RETURNS: [u32; 2] = [0x4c00_0064, 0x4c00_0066];
+        if self.registers.embedded.is_some() {
+            let stops = traced != 0 && spr_405::stops_at_each_instruction(&self.registers);
+            return (stops && !RETURNS.contains(&(word & 0xfc00_07fe)))
+                .then_some(Exception::Completed);
+        }
         let jumped = self.registers.pc != ea.wrapping_add(4);
         let branch = matches!(word >> 26, 16 | 18) || word >> 26 == 19 && jumped;
         // rfi, sc and what raised an exception are not traced (PEM 6.4.12).
-        let is_rfi = word & 0xfc00_07fe == 0x4c00_0064;
+        let is_rfi = word & 0xfc00_07fe == RETURNS[0];
         let single = traced & msr::SE != 0;
         (!is_rfi && (single || traced != 0 && branch)).then_some(Exception::Trace)
     }

@@ -1,6 +1,7 @@
 //! Exceptions: their vectors, what they save, and how the processor enters and leaves them.
 
 use super::registers::{Registers, msr};
+use super::spr_405;
 use crate::config::Family;
 use crate::mmu::{Access, FaultKind, Mpc8xxFault, Ppc405Fault};
 
@@ -90,7 +91,7 @@ vectors! {
     DataMiss 0x1100 "data-miss" "dtlb-miss",
     /// 405: none for a fetch.
     InstructionMiss 0x1200 "instruction-miss" "itlb-miss",
-    /// 405. Nothing here raises it.
+    /// 405.
     Debug 0x2000 "debug" "debug",
 }
 
@@ -231,6 +232,8 @@ pub enum Exception {
     },
     /// 405: it has none for a fetch.
     InstructionMiss,
+    /// 405: an instruction has been completed, and DBCR0 asks for an exception then.
+    Completed,
 }
 
 /// SRR1 bits of a program exception (PEM 6.4.7).
@@ -336,6 +339,7 @@ impl Exception {
             Exception::FetchRefused { .. } => Vector::InstructionStorage,
             Exception::DataMiss { .. } => Vector::DataMiss,
             Exception::InstructionMiss => Vector::InstructionMiss,
+            Exception::Completed => Vector::Debug,
         }
     }
 
@@ -442,8 +446,8 @@ pub fn enter(r: &mut Registers, exception: Exception, word: u32) {
     r.pc = prefix | exception.vector().offset();
 }
 
-/// MSR bits that an exception of a 405 leaves as they are; a critical one clears CE (PPC405 UM 5.2).
-const KEPT_405: u32 = msr::CE | msr::ME;
+/// MSR bits that an exception of a 405 leaves as they are; a critical one clears CE and DE (PPC405 UM 5.2).
+const KEPT_405: u32 = msr::CE | msr::ME | msr::DE;
 
 /// ESR bits of a program exception (Linux asm/reg_booke.h).
 mod esr {
@@ -471,18 +475,22 @@ fn enter_405(r: &mut Registers, exception: Exception) {
                 _ => esr::ILLEGAL,
             };
         }
+        Exception::Completed => *spr_405::debug_status(own) |= spr_405::COMPLETED,
         _ => {}
     }
     let mut kept = KEPT_405;
     let critical = matches!(
         exception,
-        Exception::CriticalInput | Exception::Watchdog | Exception::MachineCheck { .. }
+        Exception::CriticalInput
+            | Exception::Watchdog
+            | Exception::Completed
+            | Exception::MachineCheck { .. }
     );
     let handler = own.evpr & 0xffff_0000 | exception.vector().offset();
     if critical {
         own.srr2 = pc;
         own.srr3 = state;
-        kept &= !msr::CE;
+        kept &= !(msr::CE | msr::DE);
         if exception.vector() == Vector::MachineCheck {
             kept &= !msr::ME;
         }

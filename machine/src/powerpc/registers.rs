@@ -10,9 +10,11 @@ pub mod msr {
     pub const TGPR: u32 = 0x0002_0000;
     /// 405: critical interrupts enabled.
     pub const CE: u32 = 0x0002_0000;
-    /// All that a 405 has here: WE (which is POW), CE, EE, PR, ME, IR, DR. Its debug modes (DWE, DE), and the bits for
+    /// 405: debug exceptions enabled.
+    pub const DE: u32 = 0x0200;
+    /// All that a 405 has here: WE (which is POW), CE, EE, PR, ME, DE, IR, DR. Debug wait mode (DWE), and the bits for
     /// an auxiliary processor, which the 405GP lacks, are not modelled.
-    pub const OF_405: u32 = POW | CE | EE | PR | ME | IR | DR;
+    pub const OF_405: u32 = POW | CE | EE | PR | ME | DE | IR | DR;
     /// Exceptions run little-endian.
     pub const ILE: u32 = 0x0001_0000;
     /// External interrupts and decrementer enabled.

@@ -1,9 +1,10 @@
 //! Special-purpose registers of the 405 (PPC405 UM chapter 10; numbers: Linux asm/reg_booke.h).
 //!
-//! The debug registers keep what is written and do nothing, except that a reset by DBCR0 ends the run. DCWR, SLER and
+//! Of the debug events there is that of a completed instruction (IC); a reset by DBCR0 ends the run. Otherwise the debug
+//! registers keep what is written and do nothing. DCWR, SLER and
 //! SU0R: write-through without translation is modelled, little-endian storage and the user attribute are not.
 
-use super::registers::Registers;
+use super::registers::{Embedded, Registers};
 use super::spr::number as n;
 use super::timers::embedded::Register as Timer;
 use crate::mmu::ppc405::RealMode;
@@ -76,6 +77,38 @@ const PLAIN: [u32; 13] = [
 
 /// DBCR0\[RST\]
 const RESET: u32 = 0x3000_0000;
+
+/// DBCR0\[EDM\]: an external debugger gets the events.
+const EXTERNAL: u32 = 0x8000_0000;
+/// DBCR0\[IDM\] and \[IC\]: an exception when an instruction is completed.
+const EACH_INSTRUCTION: u32 = 0x4800_0000;
+/// DBSR\[IC\]
+pub const COMPLETED: u32 = 0x8000_0000;
+
+/// Position of a register in [`PLAIN`].
+const fn place(number: u32) -> usize {
+    let mut n = 0;
+    while PLAIN[n] != number {
+        n += 1;
+    }
+    n
+}
+
+/// DBSR.
+pub fn debug_status(own: &mut Embedded) -> &mut u32 {
+    const PLACE: usize = place(own::DBSR);
+    &mut own.plain[PLACE]
+}
+
+/// Does DBCR0 ask for an exception after each instruction, while MSR\[DE\] is set?
+pub fn stops_at_each_instruction(registers: &Registers) -> bool {
+    const PLACE: usize = place(own::DBCR0);
+    let control = registers
+        .embedded
+        .as_ref()
+        .map_or(0, |own| own.plain[PLACE]);
+    control & (EXTERNAL | EACH_INSTRUCTION) == EACH_INSTRUCTION
+}
 
 /// Does the 405 have SPR `number`?
 pub fn exists(number: u32) -> bool {

@@ -99,7 +99,8 @@ impl Core for Processor {
                 self.hot.cycles += self.memory.dcbi(physical, attributes, now, account);
             }
             CacheOperation::InstructionInvalidate => {
-                self.hot.cycles += self.memory.icbi(physical, attributes, now, account);
+                let place = self.memory.places.of(ea, physical);
+                self.hot.cycles += self.memory.icbi(place, attributes, now, account);
             }
             CacheOperation::Zero => {
                 let line = self.memory.data.geometry().line;

@@ -106,7 +106,14 @@ fn tag(m: &Processor, instruction: bool, ea: u32) -> u32 {
     let mut lines = cache.lines();
     lines
         .find(|&(in_set, in_way, ..)| (in_set, u32::from(in_way)) == (set, way))
-        .map_or(0, |(_, _, physical, _)| physical & 0xffff_fc00 | VALID)
+        .map_or(0, |(_, _, at, _)| {
+            let physical = if instruction {
+                m.memory.places.physical(at)
+            } else {
+                at
+            };
+            physical & 0xffff_fc00 | VALID
+        })
 }
 
 pub fn icread(m: &mut Processor, i: &Operands) -> Outcome {

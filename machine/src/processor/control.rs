@@ -148,8 +148,8 @@ impl Processor {
 
     /// The instruction at `ea` is about to be fetched.
     #[inline]
-    pub(crate) fn sanitize_fetch(&mut self, ea: u32, physical: u32) {
-        if let Some(report) = self.observers.fetched(physical, &self.memory) {
+    pub(crate) fn sanitize_fetch(&mut self, ea: u32, place: u32) {
+        if let Some(report) = self.observers.fetched(place, &self.memory) {
             self.report(ea, report);
         }
     }

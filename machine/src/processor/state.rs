@@ -28,7 +28,7 @@ pub struct CoreState {
     predictor: Predictor,
     /// The pipeline's state after the last block.
     pending: Pending,
-    /// The lines that the I-cache holds, by physical address, as they were filled.
+    /// The lines that the I-cache holds, by their places, as they were filled.
     code: Vec<(u32, Vec<u8>)>,
 }
 
@@ -74,12 +74,14 @@ impl Processor {
             state.predictor.branches,
             state.predictor.mispredicted,
         ];
-        let cache = &self.memory.instruction;
+        let memory = &self.memory;
+        let cache = &memory.instruction;
         let line = cache.geometry().line;
-        let whole = |(physical, content): &(u32, Vec<u8>)| {
-            physical.is_multiple_of(line)
+        let whole = |(place, content): &(u32, Vec<u8>)| {
+            place.is_multiple_of(line)
                 && content.len() == line as usize
-                && self.memory.uncore.ram.contains(*physical, content.len())
+                && (*place as usize) < memory.places.size(memory.uncore.ram.size())
+                && (memory.uncore.ram).contains(memory.places.physical(*place), content.len())
         };
         let held: FxHashSet<u32> = state.code.iter().map(|(physical, _)| *physical).collect();
         counts.iter().all(|&count| count < LATEST)

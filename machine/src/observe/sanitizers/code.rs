@@ -13,10 +13,10 @@ pub struct Code {
     modified: Modified,
     /// Lines whose bytes in the I-cache are not the newest, with these bytes. Such a line was stored to while the
     /// I-cache held it, or the I-cache was filled while the D-cache held it modified. The I-cache watches these
-    /// lines.
+    /// lines. By their places.
     behind: HashMap<u32, Box<[u8]>>,
-    /// For each page of RAM: a line that the I-cache held when this was written, with [`NOTED`]; or 0 if it holds
-    /// none of the page.
+    /// For each page of RAM: the place of a line that the I-cache held when this was written, with [`NOTED`]; or 0 if
+    /// it holds none of the page.
     pages: Box<[u32]>,
 }
 
@@ -36,7 +36,8 @@ impl Code {
             pages: vec![0; pages].into_boxed_slice(),
         };
         for (_, _, line, _) in memory.instruction.lines() {
-            if let Some(page) = code.pages.get_mut((line / PAGE) as usize) {
+            let page = memory.places.physical(line) / PAGE;
+            if let Some(page) = code.pages.get_mut(page as usize) {
                 *page = line | NOTED;
             }
         }
@@ -48,8 +49,12 @@ impl Code {
     pub(crate) fn fits(&self, fresh: &Self, memory: &Memory) -> bool {
         let (modified, new) = (&self.modified, &fresh.modified);
         let line = new.line as usize;
-        let in_ram =
-            |&at: &u32| (at as usize).is_multiple_of(line) && memory.uncore.ram.contains(at, line);
+        let (ram, places) = (&memory.uncore.ram, memory.places);
+        let in_ram = |&at: &u32| {
+            (at as usize).is_multiple_of(line)
+                && (at as usize) < places.size(ram.size())
+                && ram.contains(places.physical(at), line)
+        };
         (modified.sets, modified.ways, modified.line) == (new.sets, new.ways, new.line)
             && modified.lines.len() == new.lines.len()
             && modified.bytes.len() == new.bytes.len()
@@ -65,9 +70,15 @@ impl Code {
             self.modified
                 .keep(line, content(line, memory), &memory.data);
         }
-        if memory.instruction.find(line).is_none() {
-            return;
+        for place in memory.places.all(line) {
+            if memory.instruction.find(place).is_some() {
+                self.left_behind(line, place, memory);
+            }
         }
+    }
+
+    /// The I-cache holds `line`, which is about to be written, in `place`.
+    fn left_behind(&mut self, line: u32, place: u32, memory: &mut Memory) {
         // There is no call when a line leaves the I-cache.
         let shape = memory.instruction.geometry();
         if self.behind.len() > 2 * (shape.size / shape.line) as usize {
@@ -75,16 +86,17 @@ impl Code {
                 .retain(|&line, _| memory.instruction.find(line).is_some());
         }
         self.behind
-            .entry(line)
+            .entry(place)
             .or_insert_with(|| content(line, memory).into());
-        memory.instruction.watch(line);
+        memory.instruction.watch(place);
     }
 
-    /// Instructions are about to be fetched from `pa` on; call before the I-cache looks. Reports the line if its
+    /// Instructions are about to be fetched from the place `at` on; call before the I-cache looks. Reports the line if its
     /// words from there on are not the newest.
-    pub fn fetched(&mut self, pa: u32, memory: &Memory) -> Option<String> {
-        let line = memory.instruction.line_address(pa);
-        let held = memory.instruction.enabled() && memory.instruction.find(line).is_some();
+    pub fn fetched(&mut self, at: u32, memory: &Memory) -> Option<String> {
+        let place = memory.instruction.line_address(at);
+        let line = memory.places.physical(place);
+        let held = memory.instruction.enabled() && memory.instruction.find(place).is_some();
         if !held {
             // A fill: the I-cache now holds what memory holds.
             let memory_has = if memory.data.is_dirty(line) {
@@ -93,12 +105,12 @@ impl Code {
                 None
             };
             match memory_has {
-                Some(bytes) => self.behind.insert(line, bytes.into()),
-                None => self.behind.remove(&line),
+                Some(bytes) => self.behind.insert(place, bytes.into()),
+                None => self.behind.remove(&place),
             };
         }
-        let from = (pa - line) as usize;
-        if self.behind.get(&line)?[from..] == content(line, memory)[from..] {
+        let from = (at - place) as usize;
+        if self.behind.get(&place)?[from..] == content(line, memory)[from..] {
             return None;
         }
         Some(if held {
@@ -112,15 +124,15 @@ impl Code {
         })
     }
 
-    /// The I-cache has filled the line of `pa`. True if it held no line of this page before.
-    pub fn filled(&mut self, pa: u32, memory: &mut Memory) -> bool {
-        let line = memory.instruction.line_address(pa);
-        if self.behind.contains_key(&line) {
-            memory.instruction.watch(line);
+    /// The I-cache has filled the line in the place `at`. True if it held no line of this page before.
+    pub fn filled(&mut self, at: u32, memory: &mut Memory) -> bool {
+        let place = memory.instruction.line_address(at);
+        if self.behind.contains_key(&place) {
+            memory.instruction.watch(place);
         }
         self.pages
-            .get_mut((line / PAGE) as usize)
-            .is_some_and(|page| std::mem::replace(page, line | NOTED) == 0)
+            .get_mut((memory.places.physical(place) / PAGE) as usize)
+            .is_some_and(|page| std::mem::replace(page, place | NOTED) == 0)
     }
 
     /// True if the I-cache holds a line of the page at `pa`.
@@ -133,7 +145,8 @@ impl Code {
             return *page != 0;
         }
         let bytes = cache.geometry().line;
-        let mut lines = (0..PAGE / bytes).map(|n| (pa & !(PAGE - 1)) + n * bytes);
+        let lines = (0..PAGE / bytes).map(|n| (pa & !(PAGE - 1)) + n * bytes);
+        let mut lines = lines.flat_map(|line| memory.places.all(line));
         *page = lines
             .find(|&line| cache.find(line).is_some())
             .map_or(0, |line| line | NOTED);
