@@ -147,6 +147,25 @@ REPLACED CAUSE(fault) void exception_instruction_fault(struct regs *regs)
 		not_served(regs, regs->nip, MM_EXECUTE, error);
 }
 
+CAUSE(fault) bool fetch_granted(const struct regs *regs)
+{
+	return fetch_withheld && regs_user(regs) && fetch_permit(current->mm, regs->nip);
+}
+
+/* In place of exception_instruction_fault() where the reload refuses what is withheld. */
+CAUSE(fault) static void instruction_fault_withheld(struct regs *regs)
+{
+	int error = fetch_granted(regs) ? 0 : fault_error(regs, regs->nip, MM_EXECUTE);
+
+	if (error)
+		not_served(regs, regs->nip, MM_EXECUTE, error);
+}
+
+void exceptions_bind_withheld(void)
+{
+	arch_replace((const void *)exception_instruction_fault, (const void *)instruction_fault_withheld);
+}
+
 /*
  * Whether the fault was served without the kernel lock (outside.h). If not, this processor has the lock when it
  * returns; if it interrupted a copy that goes on without the lock, kernel_leave() lets it go.

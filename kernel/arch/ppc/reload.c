@@ -4,6 +4,7 @@
 #include <arch/reload.h>
 #include <errno.h>
 #include <lib.h>
+#include <mmu.h>
 
 #include "internal.h"
 
@@ -70,10 +71,17 @@ void reload_bind(enum reload_form to)
 	reload_rebind();
 }
 
+bool fetch_withheld;
+
 int arch_fetch_withhold(bool on)
 {
 	if (!backend->withhold_fetch)
 		return on ? -ENODEV : 0;
-	backend->withhold_fetch(on);
+	if (fetch_withheld == on)
+		return 0;
+	fetch_withheld = on;
+	backend->withhold_fetch();
+	reload_rebind();
+	mmu->flush_all();
 	return 0;
 }

@@ -9,7 +9,8 @@
  * clear_user_page and copy_user_page), which cannot tell pages that are executed from others. mapping: an executable
  * page, each time it is mapped. once: an executable page, and only once. exec: a page from which a program
  * fetches, when it first does: the permission to fetch is withheld until then (Mackerras 2003, section 2.3). That needs
- * a TLB with such a permission, as a 405 has it. The frame's note is the edition of the file for which it was done; an
+ * a TLB with such a permission, as a 405 has it, or one of fetches alone that software loads, whose handler can refuse
+ * (603, 8xx). The frame's note is the edition of the file for which it was done; an
  * anonymous frame's is NOTED.
  */
 #include <arch.h>

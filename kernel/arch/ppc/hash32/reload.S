@@ -50,7 +50,8 @@ image image_dsi_c
 2:	enter_c	0x300, exception_dsi
 end_image image_dsi_c
 
-image image_isi_c
+.macro isi_image name, handler
+image \name
 	save_volatile
 	mr	r3, r12                 /* SRR0 */
 	stw	r9, FRAME_DSISR(r11)
@@ -63,8 +64,12 @@ image image_isi_c
 	li	r10, 0x400
 	blt	2f
 	ba	PHYS(hash_reload_kernel)
-2:	enter_c	0x400, exception_isi
-end_image image_isi_c
+2:	enter_c	0x400, \handler
+end_image \name
+.endm
+
+	isi_image image_isi_c, exception_isi
+	isi_image image_isi_withheld, exception_isi_withheld
 
 	.section .text.cause.reload, "ax"
 /* CR0 and CR1 = the first byte of DSISR. */

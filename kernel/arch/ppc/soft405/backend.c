@@ -32,12 +32,11 @@ DECLARE_IMAGE(image_pit);
 
 /* The entry that the last reload replaced; the next one replaces that below. */
 u32 soft405_next = TLB_ENTRIES_405, soft405_limit = TLB_ENTRIES_405;
-bool soft405_withheld;
 
 u32 soft405_low(u32 pte)
 {
 	return (pte & PTE_RPN) | (pte & PTE_WIMG) >> 3 | (pte & PTE_CHANGED ? TLBLO_WRITE : 0) |
-	       (pte & PTE_PP ? TLBLO_ZONE_USER : 0) | (!soft405_withheld || pte & PTE_FETCH ? TLBLO_EXECUTE : 0);
+	       (pte & PTE_PP ? TLBLO_ZONE_USER : 0) | (!fetch_withheld || pte & PTE_FETCH ? TLBLO_EXECUTE : 0);
 }
 
 static u32 next_entry(void)
@@ -193,16 +192,12 @@ static const struct reload_set *soft405_images(enum reload_form form)
 		{ 0x1200, &image_miss405_instruction_withheld, &image_count405_instruction },
 	} };
 
-	return form == RELOAD_C ? &in_c : soft405_withheld ? &withheld : &in_assembly;
+	return form == RELOAD_C ? &in_c : fetch_withheld ? &withheld : &in_assembly;
 }
 
-static void withhold_fetch(bool on)
+/* The TLB itself refuses the fetch: exception_fetch_refused(). */
+static void withhold_fetch(void)
 {
-	if (soft405_withheld == on)
-		return;
-	soft405_withheld = on;
-	reload_rebind();
-	soft405_flush_all();
 }
 
 static void tlb_proc_init(void)

@@ -14,7 +14,7 @@
 
 void exception_fetch_refused(struct regs *regs)
 {
-	if (!soft405_withheld || !regs_user(regs) || !fetch_permit(current->mm, regs->nip))
+	if (!fetch_granted(regs))
 		exception_instruction_fault(regs);
 }
 

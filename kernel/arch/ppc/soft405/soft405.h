@@ -6,9 +6,6 @@
 
 struct regs;
 
-/* A program's page needs PTE_FETCH for the permission to fetch. */
-extern bool soft405_withheld;
-
 /* exceptions.c and backend.c, called from the vectors' images */
 void exception_soft405_miss(struct regs *regs);
 void exception_fetch_refused(struct regs *regs);

@@ -20,6 +20,8 @@
 void soft_load_data(vaddr_t address, u32 pte, u32 srr1, u32 compare);
 void soft_load_instruction(vaddr_t address, u32 pte, u32 srr1, u32 compare);
 void exception_soft_miss(struct regs *regs);
+void exception_isi(struct regs *regs);
+void exception_isi_withheld(struct regs *regs);
 
 /*
  * The translations that the vectors load with translation off if the last miss that C handled is repeated. C's return
@@ -78,6 +80,8 @@ CAUSE(reload) void exception_soft_miss(struct regs *regs)
 	u32 need = access == MM_WRITE ? PTE_VALID | PTE_CHANGED : PTE_VALID;
 	u32 pte = 0, slot;
 
+	if (access == MM_EXECUTE && fetch_granted(regs))
+		return;
 	reloads_c++;
 	if (this_cpu()->mm && address < KERNEL_BASE)
 		pte = soft_lookup->find(segment_vsid(address), address);        /* in an aperture: not mm's VSID */
@@ -93,6 +97,13 @@ CAUSE(reload) void exception_soft_miss(struct regs *regs)
 		soft_load_instruction(address, pte, regs->dsisr, regs->orig_gpr3);
 	else
 		soft_load_data(address, pte, regs->dsisr, regs->orig_gpr3);
+}
+
+/* The table has the page without the permission, or lacks it. */
+CAUSE(reload) void exception_isi_withheld(struct regs *regs)
+{
+	if (!fetch_granted(regs))
+		exception_isi(regs);
 }
 
 CAUSE(flush) void soft6xx_page_flush(struct mm *mm, vaddr_t address)
@@ -133,6 +144,9 @@ DECLARE_IMAGE(image_miss_store_bypass);
 DECLARE_IMAGE(image_miss_instruction_emulate);
 DECLARE_IMAGE(image_miss_load_emulate);
 DECLARE_IMAGE(image_miss_store_emulate);
+DECLARE_IMAGE(image_miss_instruction_bypass_withheld);
+DECLARE_IMAGE(image_miss_instruction_emulate_withheld);
+DECLARE_IMAGE(image_isi_withheld);
 DECLARE_IMAGE(image_count_soft_data);
 DECLARE_IMAGE(image_count_soft_instruction);
 
@@ -142,10 +156,22 @@ const struct reload_set *soft6xx_reload(enum reload_form form)
 	/* A miss of the emulated hash table is handled as on a 604. */
 	static const struct reload_set emulate = SOFT6XX_SEARCH(asm, emulate), inserts = SOFT6XX_SEARCH(c, emulate);
 
+	/* A fetch that is refused goes on in C. */
+	static const struct reload_set bypass_withheld = { .straight = true,
+		.images = { SOFT6XX_MISSES_BY(bypass_withheld, bypass), SOFT6XX_FAULTS(soft) } };
+	static const struct reload_set emulate_withheld = { .images = {
+		{ 0x300, &image_dsi_asm, NULL }, { 0x400, &image_isi_withheld, NULL },
+		SOFT6XX_MISSES_BY(emulate_withheld, emulate) } };
+	static const struct reload_set inserts_withheld = { .images = {
+		{ 0x300, &image_dsi_c, NULL }, { 0x400, &image_isi_withheld, NULL },
+		SOFT6XX_MISSES_BY(emulate_withheld, emulate) } };
+
 	if (form == RELOAD_C)
 		return &in_c;
 	if (soft_lookup == &soft_lookup_bypass)
-		return &bypass; /* nothing is inserted */
+		return fetch_withheld ? &bypass_withheld : &bypass;     /* nothing is inserted */
+	if (fetch_withheld)
+		return form == RELOAD_C_INSERTS ? &inserts_withheld : &emulate_withheld;
 	return form == RELOAD_C_INSERTS ? &inserts : &emulate;
 }
 
@@ -171,5 +197,6 @@ const struct ppc_backend soft6xx_backend = {
 	.kernel_context = segments_kernel_context,
 	.load_context = segments_load_context,
 	.reload = soft6xx_reload,
+	.withhold_fetch = exceptions_bind_withheld,
 	.on_qemu = soft6xx_on_qemu,
 };

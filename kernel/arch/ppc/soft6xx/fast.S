@@ -57,9 +57,20 @@ END(soft_fault_instruction)
 	rfi
 .endm
 
-/* Goes to `fault` unless r1 is valid and, for a store, writable. */
+#define FETCH_WITHHELD 2
+
+/*
+ * Goes to `fault` unless r1 is valid and, for a store, writable. FETCH_WITHHELD: unless it is valid, and the kernel's
+ * or one that programs may fetch from.
+ */
 .macro check_rights store, fault
-	.if	\store
+	.if	\store == FETCH_WITHHELD
+	rlwinm	r2, r1, 3, 27, 27               /* a program's, as PTE_FETCH */
+	andc	r2, r2, r1
+	rlwinm	r0, r1, 28, 27, 27              /* PTE_VALID, as PTE_FETCH */
+	andc.	r0, r0, r2
+	beq	\fault
+	.elseif	\store
 	andi.	r0, r1, PTE_VALID | PTE_CHANGED
 	cmplwi	r0, PTE_VALID | PTE_CHANGED
 	bne	\fault
@@ -119,6 +130,7 @@ end_image \name
 	bypass_image image_miss_instruction_bypass, SPR_IMISS, tlbli, 0, soft_fault_instruction, 0
 	bypass_image image_miss_load_bypass, SPR_DMISS, tlbld, 0, soft_fault_load, 0
 	bypass_image image_miss_store_bypass, SPR_DMISS, tlbld, 1, soft_fault_store, 0
+	bypass_image image_miss_instruction_bypass_withheld, SPR_IMISS, tlbli, FETCH_WITHHELD, soft_fault_instruction, 0
 	bypass_image image_miss_instruction_bypass_qemu, SPR_IMISS, tlbli, 0, soft_fault_instruction, 1
 	bypass_image image_miss_load_bypass_qemu, SPR_DMISS, tlbld, 0, soft_fault_load, 1
 	bypass_image image_miss_store_bypass_qemu, SPR_DMISS, tlbld, 1, soft_fault_store, 1
@@ -126,6 +138,7 @@ end_image \name
 	emulate_image image_miss_instruction_emulate, SPR_IMISS, SPR_ICMP, tlbli, 0, soft_fault_instruction, 0
 	emulate_image image_miss_load_emulate, SPR_DMISS, SPR_DCMP, tlbld, 0, soft_fault_load, 0
 	emulate_image image_miss_store_emulate, SPR_DMISS, SPR_DCMP, tlbld, 1, soft_fault_store, 0
+	emulate_image image_miss_instruction_emulate_withheld, SPR_IMISS, SPR_ICMP, tlbli, FETCH_WITHHELD, soft_fault_instruction, 0
 	emulate_image image_miss_instruction_emulate_qemu, SPR_IMISS, SPR_ICMP, tlbli, 0, soft_fault_instruction, 1
 	emulate_image image_miss_load_emulate_qemu, SPR_DMISS, SPR_DCMP, tlbld, 0, soft_fault_load, 1
 	emulate_image image_miss_store_emulate_qemu, SPR_DMISS, SPR_DCMP, tlbld, 1, soft_fault_store, 1

@@ -84,5 +84,6 @@ const struct ppc_backend *soft6xx_on_qemu(void)
 	qemu.mmu.kernel_page_flush = qemu_kernel_page_flush;
 	qemu.mmu.flush_all = qemu_flush_all;
 	qemu.reload = qemu_images;
+	qemu.withhold_fetch = NULL;     /* these images do not refuse */
 	return &qemu;
 }

@@ -13,8 +13,10 @@
  * DSI or ISI for an entry that is not there: so the vectors that insert it come before such misses, and go after them.
  */
 #define SOFT6XX_FAULTS(faults) { 0x300, &image_dsi_##faults, NULL }, { 0x400, &image_isi_##faults, NULL }
-#define SOFT6XX_MISSES(form)                                                                     \
-	{ 0x1000, &image_miss_instruction_##form, &image_count_soft_instruction },               \
+#define SOFT6XX_MISSES(form) SOFT6XX_MISSES_BY(form, form)
+/* fetch: the form of the misses of fetches. */
+#define SOFT6XX_MISSES_BY(fetch, form)                                                           \
+	{ 0x1000, &image_miss_instruction_##fetch, &image_count_soft_instruction },              \
 	{ 0x1100, &image_miss_load_##form, &image_count_soft_data },                             \
 	{ 0x1200, &image_miss_store_##form, &image_count_soft_data }
 

@@ -19,6 +19,8 @@
 
 #include "../internal.h"
 
+#include "../internal.h"
+
 /* registers.S */
 void soft8xx_load_data(u32 epn, u32 twc, u32 rpn);
 void soft8xx_load_instruction(u32 epn, u32 twc, u32 rpn);
@@ -46,6 +48,8 @@ CAUSE(reload) void exception_soft8xx_miss(struct regs *regs)
 	u32 pte = pagetable_read(root, address);
 
 	reloads_c++;
+	if (regs->trap == 0x1100 && fetch_withheld && !pte_fetchable(pte))
+		pte &= ~(u32)PTE_VALID;
 	if (regs->trap == 0x1100)
 		soft8xx_load_instruction(epn, twc, soft8xx_rpn(pte));
 	else
@@ -104,6 +108,7 @@ DECLARE_IMAGE(image_miss8_instruction_c);
 DECLARE_IMAGE(image_miss8_data_c);
 DECLARE_IMAGE(image_miss8_instruction_asm);
 DECLARE_IMAGE(image_miss8_data_asm);
+DECLARE_IMAGE(image_miss8_instruction_withheld);
 DECLARE_IMAGE(image_error8_instruction);
 DECLARE_IMAGE(image_error8_data);
 DECLARE_IMAGE(image_count8_instruction);
@@ -121,9 +126,14 @@ static const struct reload_set *soft8xx_images(enum reload_form form)
 		{ 0x1200, &image_miss8_data_asm, &image_count8_data },
 		{ 0x1300, &image_error8_instruction, NULL },
 		{ 0x1400, &image_error8_data, NULL },
+	} }, withheld = { .images = {
+		{ 0x1100, &image_miss8_instruction_withheld, &image_count8_instruction },
+		{ 0x1200, &image_miss8_data_asm, &image_count8_data },
+		{ 0x1300, &image_error8_instruction, NULL },
+		{ 0x1400, &image_error8_data, NULL },
 	} };
 
-	return form == RELOAD_C ? &in_c : &in_assembly;
+	return form == RELOAD_C ? &in_c : fetch_withheld ? &withheld : &in_assembly;
 }
 
 static void tlb_proc_init(void)
@@ -153,4 +163,5 @@ const struct ppc_backend soft8xx_backend = {
 	.load_context = load_context,
 	.reload = soft8xx_images,
 	.pin_kernel = soft8xx_pin_kernel,
+	.withhold_fetch = exceptions_bind_withheld,
 };

@@ -51,6 +51,35 @@
 	mtspr	SPR_MI_RPN, \b
 .endm
 
+/* As load_instruction; the entry of a program's page is valid only with PTE_FETCH. */
+.macro load_instruction_withheld a, b, c
+	mfspr	\a, SPR_SRR0
+	mtspr	SPR_MD_EPN, \a
+	mfspr	\a, SPR_M_TWB
+	lwz	\b, 0(\a)
+	mtspr	SPR_MI_TWC, \b
+	mtspr	SPR_MD_TWC, \b
+	mfspr	\a, SPR_MD_TWC
+	lwz	\a, 0(\a)
+	rlwinm	\c, \a, 3, 27, 27      /* a program's, as PTE_FETCH */
+	andc	\c, \c, \a
+	rlwinm	\c, \c, 4, 23, 23      /* refused, as PTE_VALID */
+	andc	\a, \a, \c
+	entry_to_rpn \b, \a
+	mtspr	SPR_MI_RPN, \b
+.endm
+
+image image_miss8_instruction_withheld
+	mtspr	SPR_M_TW, r10
+	mtspr	SPR_SPRG0, r11
+	mtspr	SPR_SPRG1, r12
+	load_instruction_withheld r10, r11, r12
+	mfspr	r10, SPR_M_TW
+	mfspr	r11, SPR_SPRG0
+	mfspr	r12, SPR_SPRG1
+	rfi
+end_image image_miss8_instruction_withheld
+
 .macro fast_image name, load
 image \name
 	mtspr	SPR_M_TW, r10

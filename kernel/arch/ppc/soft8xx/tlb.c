@@ -105,6 +105,7 @@ static void tlb_entry_check(u32 number, bool instruction, vaddr_t address, check
 		bad("the TLB maps a page that the tree does not", e.cam, address, e.ram0);
 	else if ((pte & PTE_RPN) != e.pa + ((address - e.address) & PAGE_MASK) ||
 		 e.user != ((pte & PTE_PP) != PP_KERNEL) || (e.write && (pte & PTE_PP) != PP_USER_RW) ||
+		 (instruction && fetch_withheld && e.user && !pte_fetchable(pte)) ||
 		 (e.shared != (address >= KERNEL_BASE)))
 		bad("TLB and tree differ", e.cam, address, e.ram0);
 }

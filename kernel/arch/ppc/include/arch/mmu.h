@@ -42,14 +42,16 @@ struct ppc_backend {
 	 * and counts the loaded entries in pinned_loaded. NULL: it cannot.
 	 */
 	void (*pin_kernel)(u32 text, u32 data, bool io);
-	/* From now on fetches from a program's page need PTE_FETCH, or need nothing again. NULL: it cannot. */
-	void (*withhold_fetch)(bool on);
+	/* fetch_withheld has changed, before the reload's images follow it. NULL: no fetch can be refused. */
+	void (*withhold_fetch)(void);
 	const struct ppc_several *several;      /* NULL: one processor only */
 	/* QEMU's form of this processor, if it differs. */
 	const struct ppc_backend *(*on_qemu)(void);
 };
 
 extern u64 pinned_loaded;
+/* Fetches from a program's page need PTE_FETCH (policy icache.flush=exec). */
+extern bool fetch_withheld;
 extern const struct ppc_backend *backend;       /* its first member is copied to mmu[0] */
 extern const struct ppc_backend hash32_backend, soft405_backend, soft6xx_backend, soft8xx_backend;
 const struct ppc_backend *soft6xx_on_qemu(void);
