@@ -150,11 +150,13 @@ linux-kernels: ready
 	$(call heading,Linux from Debian's source: some minutes for each kernel$(comma) once)
 	$(PAGEWALK) subjects build $(LINUX)-bare-mpc83xx $(LINUX)-bare-mpc8xx $(LINUX)-default-mpc83xx \
 		$(LINUX)-default-mpc8xx $(LINUX)-bare-kfence $(LINUX)-bare-4k $(LINUX)-bare-nobats $(LINUX)-bare-pin \
-		$(LINUX)-bare-mpc86xx-smp
+		$(LINUX)-bare-mpc86xx-smp $(LINUX)-bare-ppc405gp
 
 linux: linux-kernels programs
 	$(call heading,Every benchmark row on Linux and on our kernel)
 	$(PAGEWALK) run linux || [ $$? = 125 ]
+	$(call heading,Our own tests on Linux for a 405)
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --kernel $(LINUX)-bare --machine ppc405-200 --group user
 
 # Results that the documentation shows -----------------------------------------
 # How many placements each row is measured with: with 7, an hour on two cores. `make docs SEEDS=1` takes a seventh.
@@ -211,6 +213,8 @@ soak: soak-instructions $(STAMPS)/machine ready programs
 	$(call heading,Programs on every kind of processor$(comma) invariants checked)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on --sanitize all \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400 --qemu 603e --qemu 604 --qemu 750
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on --sanitize all --machine ppc405-200 \
+		--group user --group waits --group hostile --group fuzz
 	$(call heading,The kernel under every policy$(comma) pairs of policies$(comma) and without memory)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel --whole
 	$(MAKE) soak-fuzz
@@ -220,6 +224,8 @@ soak-fuzz: $(STAMPS)/machine ready
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --group fuzz-soak --options check=on --sanitize translation,vsid \
 		--set cache.instruction.size=0x40000 --set cache.data.size=0x40000 \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --group fuzz-soak --options check=on --sanitize translation,vsid \
+		--machine ppc405-200
 
 # Our own tests, attacks and the fuzzer by each form of shootdown, with kernel.lock=fine, where most runs at the same time;
 # then policies in pairs on four processors. Not part of "make soak".

@@ -74,8 +74,6 @@ void arch_tlb_flush_page(uaddr_t address);
 /* A flush of each page in [0, ARCH_TLB_REACH) empties every set of a TLB. */
 #define ARCH_TLB_REACH (ARCH_TLB_SETS * PAGE_SIZE)
 void arch_tlb_flush_all(void);
-/* This processor can take an exception after each instruction. */
-bool arch_single_steps(void);
 /* Fetches from a program's page need its permission (pte_make_fetchable), or not. -ENODEV: no such permission. */
 int arch_fetch_withhold(bool on);
 bool arch_tlb_broadcasts(void);         /* a flush of a page reaches the others' TLBs, too */

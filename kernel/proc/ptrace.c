@@ -207,7 +207,7 @@ static long ptrace_get_info(const struct task *task, struct siginfo *user)
 
 static long ptrace_go_on(struct task *task, int request, u32 sig)
 {
-	if (sig > NSIG || (request == PTRACE_SINGLESTEP && !arch_single_steps()))
+	if (sig > NSIG)
 		return -EIO;
 	if (request == PTRACE_DETACH)
 		trace_detach(task);

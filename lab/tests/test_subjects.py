@@ -245,6 +245,7 @@ def test_an_unknown_subject_suggests_the_nearest() -> None:
         ("750", 1, "mpc86xx", "linux-6.1-bare-mpc86xx"),
         ("604e", 2, None, "linux-6.1-bare-mpc86xx-smp"),
         ("8xx", 1, None, "linux-6.1-bare-mpc8xx"),
+        ("405", 1, None, "linux-6.1-bare-ppc405gp"),
     ],
 )
 def test_the_machine_decides_which_kernel_a_name_stands_for(

@@ -370,7 +370,7 @@ fn steps(control: u32, state: u32) -> (u32, Vec<u32>, u32) {
     let text = format!(
         "_start:\nvector 0x2000, step\nvector 0x700, trapped\nvector 0xc00, called\nload 10, 0x9000\nli 11, 0\nli 12, 0\n\
          load 3, {control:#x}\nmtspr 1010, 3\nload 3, user\nmtsrr0 3\nload 3, {state:#x}\nmtsrr1 3\nrfi\n\
-         user: li 4, 1\nb 1f\nnop\n1: sc\nli 4, 2\nstw 4, -4(10)\nend: trap\n\
+         user: li 4, 1\nb 1f\nnop\n1: sc\nli 4, 2\nstw 4, 256(10)\nend: trap\n\
          step: mfspr 5, 990\nmfspr 6, 991\nstwu 5, 4(10)\nstwu 6, 4(10)\naddi 11, 11, 1\nmfspr 12, 1008\nmtspr 1008, 12\n\
          rfci\n.space 64\ncalled: rfi\n.space 124\ntrapped: power_off 0\n.space 124\n"
     );
@@ -388,16 +388,26 @@ fn each_instruction_can_end_in_a_debug_exception() {
     const USER: u32 = 0x5000;
     const DE: u32 = 0x200;
     let (count, words, status) = steps(0x4800_0000, USER | DE);
-    // li, b, the store and li; sc raises an exception itself, whose handler's rfi is no step.
-    assert_eq!((count, status), (4, 0x8000_0000));
-    let states: Vec<u32> = words.chunks_exact(2).map(|step| step[1]).collect();
-    assert_eq!(states, [USER | DE; 4]);
-    let at: Vec<u32> = words
+    assert_eq!(status, 0x8000_0000);
+    // li, b, the store and li; sc raises an exception itself, whose handler's rfi is no step. Then the trap's handler.
+    let (user, supervisor) = words.split_at(8);
+    let at: Vec<u32> = user
         .chunks_exact(2)
         .map(|step| step[0] - words[0])
         .collect();
     // To the branch, over the nop to sc, past li, past the store.
     assert_eq!(at, [0, 8, 16, 20]);
+    assert!(
+        user.chunks_exact(2).all(|step| step[1] == USER | DE),
+        "{words:x?}"
+    );
+    assert!(
+        count > 4
+            && supervisor
+                .chunks_exact(2)
+                .all(|step| step[1] == 0x1000 | DE),
+        "{words:x?}"
+    );
     for (control, state) in [
         (0x4800_0000, USER),
         (0x4000_0000, USER | DE),

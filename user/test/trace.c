@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -98,14 +97,6 @@ static void single_steps(void)
 	uint32_t at = 0, next, found = 0;
 	siginfo_t info;
 
-	/* A 405 has no exception after each instruction. */
-	if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL)) {
-		CHECK(errno == EIO && !strcmp((const char *)getauxval(AT_PLATFORM), "ppc405"));
-		MUST(kill(child, SIGKILL));
-		MUST(waitpid(child, NULL, 0));
-		return;
-	}
-	tracee_stops(child, SIGTRAP);
 	/* Step until the trap. Before it come plain instructions, so each step must advance by one instruction. */
 	for (int i = 0; i < 3000 && !found; i++) {
 		MUST(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL));

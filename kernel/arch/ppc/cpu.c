@@ -11,21 +11,22 @@
 
 struct arch_cpu arch_cpu;
 const struct core *cpu_core;
+u32 regs_step_bit;
 u32 cpu_pvr;
 
 #define HWCAP_FPU (PPC_FEATURE_32 | PPC_FEATURE_HAS_FPU)
 
 /* Versions and power management: each processor's user's manual, chapters 2 and 10. */
 const struct core cores[] = {
-	{ 0x0003, true, true, true, false, start_bats, "603", &soft6xx_backend, HWCAP_FPU },
-	{ 0x0006, true, true, true, false, start_bats, "603e", &soft6xx_backend, HWCAP_FPU },
-	{ 0x0007, true, true, true, false, start_bats, "603ev", &soft6xx_backend, HWCAP_FPU },
-	{ 0x0004, true, false, true, false, start_bats, "604", &hash32_backend, HWCAP_FPU },
-	{ 0x0009, true, false, true, false, start_bats, "604e", &hash32_backend, HWCAP_FPU },
-	{ 0x000a, true, false, true, false, start_bats, "604ev", &hash32_backend, HWCAP_FPU },
-	{ 0x0008, true, true, true, true, start_bats, "750", &hash32_backend, HWCAP_FPU },
-	{ 0x4011, false, false, false, false, start_405, "405", &soft405_backend, PPC_FEATURE_32 | PPC_FEATURE_HAS_4xxMAC },
-	{ 0x0050, false, false, true, false, start_8xx, "8xx", &soft8xx_backend, PPC_FEATURE_32 },
+	{ 0x0003, true, true, MSR_SE, false, start_bats, "603", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0006, true, true, MSR_SE, false, start_bats, "603e", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0007, true, true, MSR_SE, false, start_bats, "603ev", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0004, true, false, MSR_SE, false, start_bats, "604", &hash32_backend, HWCAP_FPU },
+	{ 0x0009, true, false, MSR_SE, false, start_bats, "604e", &hash32_backend, HWCAP_FPU },
+	{ 0x000a, true, false, MSR_SE, false, start_bats, "604ev", &hash32_backend, HWCAP_FPU },
+	{ 0x0008, true, true, MSR_SE, true, start_bats, "750", &hash32_backend, HWCAP_FPU },
+	{ 0x4011, false, false, MSR_DE, false, start_405, "405", &soft405_backend, PPC_FEATURE_32 | PPC_FEATURE_HAS_4xxMAC },
+	{ 0x0050, false, false, MSR_SE, false, start_8xx, "8xx", &soft8xx_backend, PPC_FEATURE_32 },
 	/* An unknown one starts by BATs, to be refused in C. */
 	{ .start = start_bats },
 };
@@ -39,6 +40,7 @@ const struct ppc_backend *cpu_identify(void)
 	for (const struct core *core = cores; core->version; core++) {
 		if (core->version == cpu_pvr >> 16) {
 			cpu_core = core;
+			regs_step_bit = core->step;
 			arch_cpu.name = core->name;
 			arch_cpu.hwcap = core->hwcap;
 			return core->backend;
@@ -58,11 +60,6 @@ void arch_show_cpu(struct text *text)
 	text_printf(text, "cpu\t\t: %s\nclock\t\t: %u.%06uMHz\nrevision\t: %u.%u (pvr %04x %04x)\n", arch_cpu.name,
 		    arch_cpu.clock_hz / 1000000, arch_cpu.clock_hz % 1000000, cpu_pvr >> 8 & 0xff, cpu_pvr & 0xff,
 		    cpu_pvr >> 16, cpu_pvr & 0xffff);
-}
-
-bool arch_single_steps(void)
-{
-	return cpu_core->traces;
 }
 
 u64 arch_timebase(void)

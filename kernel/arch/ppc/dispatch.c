@@ -49,7 +49,7 @@ void exception_syscall_traced(struct regs *regs)
 		trace_stop_at_call();
 	} else if (trace->stepping) {
 		/* The processor would stop only after the next instruction. */
-		regs->msr &= ~(u32)MSR_SE;
+		regs_set_stepping(regs, false);
 		signal_fault(SIGTRAP, TRAP_TRACE, regs->nip);
 	}
 }

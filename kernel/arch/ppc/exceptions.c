@@ -328,6 +328,6 @@ void exception_trace(struct regs *regs)
 {
 	if (!regs_user(regs))
 		panic_regs(regs, "kernel trace exception");
-	regs->msr &= ~(u32)MSR_SE;
+	regs_set_stepping(regs, false);
 	signal_fault(SIGTRAP, TRAP_TRACE, regs->nip);
 }

@@ -24,6 +24,7 @@
 #define ALIAS 0xe0000000u       /* for icbi only; nothing else is mapped here */
 
 DECLARE_IMAGE(image_machine_check405);
+DECLARE_IMAGE(image_debug405);
 DECLARE_IMAGE(image_data405);
 DECLARE_IMAGE(image_instruction405);
 DECLARE_IMAGE(image_alignment405);
@@ -116,9 +117,11 @@ static void soft405_init(void)
 	image_install(0x600, &image_alignment405);
 	image_install(0x700, &image_program405);
 	image_install(0x1000, &image_pit);
+	image_install(0x2000, &image_debug405);
 	arch_replace((const void *)exception_external, (const void *)exception_external405);
 	arch_replace((const void *)arch_timer_set, (const void *)pit_set);
 	arch_replace((const void *)arch_icache_sync, (const void *)icache_sync405);
+	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_DBCR0), "r"(DBCR0_INTERNAL | DBCR0_COMPLETE));
 	__asm__ volatile("mtspr %0, %2; mtspr %1, %3" : : "i"(SPR_TSR), "i"(SPR_TCR), "r"(~0u),
 			 "r"(TCR_PIT_INTERRUPT));
 }

@@ -71,9 +71,9 @@
 .endm
 
 .macro free_registers
-	mfspr	r11, SPR_SPRG7
-	mfspr	r9, SPR_SPRG6
-	mfspr	r12, SPR_SPRG5
+	lwz	r11, KEPT_CR(0)
+	lwz	r9, KEPT_R9(0)
+	lwz	r12, KEPT_R12(0)
 	mfspr	r10, SPR_SPRG0
 	mtcrf	0xff, r11
 	mfspr	r11, SPR_SPRG1
@@ -83,11 +83,11 @@
 image \name
 	mtspr	SPR_SPRG0, r10
 	mtspr	SPR_SPRG1, r11
-	mtspr	SPR_SPRG5, r12
+	stw	r12, KEPT_R12(0)
 	mfcr	r11
-	mtspr	SPR_SPRG6, r9
+	stw	r9, KEPT_R9(0)
 	mfspr	r10, \source
-	mtspr	SPR_SPRG7, r11
+	stw	r11, KEPT_CR(0)
 	find_entry r12, r10, r9, 9f
 	entry_to_low r9, r12, \withheld
 	load_entry r10, r9, r11, r12
@@ -174,7 +174,7 @@ end_image \name
 image \name
 	mtspr	SPR_SPRG0, r10
 	mtspr	SPR_SPRG1, r11
-	mtspr	SPR_SPRG5, r12
+	stw	r12, KEPT_R12(0)
 	mfspr	r10, SPR_SRR1
 	rlwinm	r10, r10, 21, 28, 28            /* MSR[PR] as 8 */
 	addis	r10, r10, PHYS(\counts)@ha
@@ -191,7 +191,7 @@ image \name
 	stw	r11, PHYS(misses_of_kernel_pages) + 4@l(r10)
 	mfspr	r10, SPR_SPRG0
 	mfspr	r11, SPR_SPRG1
-	mfspr	r12, SPR_SPRG5
+	lwz	r12, KEPT_R12(0)
 	ba	0
 end_image \name
 .endm

@@ -9,15 +9,45 @@
 
 /* A machine check is critical: the interrupted state is in SRR2 and SRR3. */
 image image_machine_check405
-	mtspr	SPR_SPRG5, r10
+	stw	r10, KEPT_BY_CHECK(0)
 	mfspr	r10, SPR_SRR2
 	mtsrr0	r10
 	mfspr	r10, SPR_SRR3
 	mtsrr1	r10
-	mfspr	r10, SPR_SPRG5
+	lwz	r10, KEPT_BY_CHECK(0)
 	save_volatile
 	enter_c_whole 0x200, exception_machine_check
 end_image image_machine_check405
+
+/*
+ * After each instruction with MSR[DE], which is critical too. Exceptions leave DE set, so that the first instruction of
+ * each vector comes here as well: it goes on without DE, which the vector's rfi gives back to the program.
+ */
+image image_debug405
+	stw	r10, KEPT_BY_DEBUG(0)
+	mfcr	r10
+	stw	r10, KEPT_BY_DEBUG + 4(0)
+	lis	r10, DBSR_COMPLETE >> 16
+	mtspr	SPR_DBSR, r10
+	mfspr	r10, SPR_SRR3
+	andi.	r10, r10, MSR_PR
+	mfspr	r10, SPR_SRR3
+	beq	1f
+	mtsrr1	r10
+	mfspr	r10, SPR_SRR2
+	mtsrr0	r10
+	lwz	r10, KEPT_BY_DEBUG + 4(0)
+	mtcrf	0xff, r10
+	lwz	r10, KEPT_BY_DEBUG(0)
+	save_volatile
+	enter_c_whole 0x2000, exception_trace
+1:	rlwinm	r10, r10, 0, 23, 21     /* MSR[DE] */
+	mtspr	SPR_SRR3, r10
+	lwz	r10, KEPT_BY_DEBUG + 4(0)
+	mtcrf	0xff, r10
+	lwz	r10, KEPT_BY_DEBUG(0)
+	rfci
+end_image image_debug405
 
 /* The page forbids the access. */
 image image_data405

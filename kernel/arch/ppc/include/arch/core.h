@@ -10,7 +10,7 @@ struct core {
 	u16 version;                    /* PVR's upper half; 0 ends the table */
 	bool hid0_caches;               /* HID0 enables, locks and invalidates the caches */
 	bool dozes;                     /* HID0[DOZE] chooses the mode of MSR[POW]; a 604 and an MPC8xx have one mode */
-	bool traces;                    /* MSR[SE] */
+	u32 step;                       /* MSR's bit for an exception after each instruction */
 	bool broadcasts;                /* HID0[ABE] puts cache operations on the bus */
 	void (*start)(void);            /* from the boot protocol to C: start_bats, start_8xx, start_405 */
 	const char *name;

@@ -37,6 +37,7 @@
 #define MSR_ME   0x00001000
 #define MSR_FE0  0x00000800
 #define MSR_SE   0x00000400
+#define MSR_DE   0x00000200      /* 405: debug exceptions */
 #define MSR_FE1  0x00000100
 #define MSR_IP   0x00000040
 #define MSR_IR   0x00000020

@@ -2,10 +2,6 @@
 #ifndef ARCH_REG405_H
 #define ARCH_REG405_H
 
-#define SPR_SPRG4 276
-#define SPR_SPRG5 277
-#define SPR_SPRG6 278
-#define SPR_SPRG7 279
 #define SPR_ZPR   944
 #define SPR_PID   945
 #define SPR_ESR   980
@@ -16,6 +12,8 @@
 #define SPR_PIT   987
 #define SPR_SRR2  990                   /* of critical exceptions, as SRR0 and SRR1 */
 #define SPR_SRR3  991
+#define SPR_DBSR  1008
+#define SPR_DBCR0 1010
 #define SPR_DCCR  1018
 #define SPR_ICCR  1019
 
@@ -40,6 +38,21 @@
 #define TLB_ENTRIES_405 64
 #define BOOT_BLOCKS_405 32              /* entries for RAM at boot, 16 MB each; two more map I/O */
 #define PIDS_405        256
+
+/* A debug exception after each instruction that is completed with MSR[DE] set. */
+#define DBCR0_INTERNAL 0x40000000
+#define DBCR0_COMPLETE 0x08000000
+#define DBSR_COMPLETE  0x80000000
+
+/*
+ * Where vectors keep registers, physical, behind the last vector: programs can read SPRG4 to SPRG7, and would see what
+ * others had there.
+ */
+#define KEPT_R9         0x2fe0
+#define KEPT_R12        0x2fe4
+#define KEPT_CR         0x2fe8
+#define KEPT_BY_DEBUG   0x2fec          /* r10 and CR */
+#define KEPT_BY_CHECK   0x2ff4          /* r10 */
 
 /* Cause of an exception. */
 #define ESR_ILLEGAL    0x08000000

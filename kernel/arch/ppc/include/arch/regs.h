@@ -58,10 +58,11 @@ static inline void regs_no_call(struct regs *regs) { regs->trap = 0; }
 #define REGS_CALL_INSTRUCTION 0x44000002u       /* sc */
 static inline uaddr_t regs_pc_before(const struct regs *regs) { return regs->nip - sizeof(u32); }
 
-/* Sets or clears an exception after each instruction of the program, if arch_single_steps(). */
+/* The bit of MSR for an exception after each instruction of the program. */
+extern u32 regs_step_bit;
 static inline void regs_set_stepping(struct regs *regs, bool on)
 {
-	regs->msr = on ? regs->msr | MSR_SE : regs->msr & ~(u32)MSR_SE;
+	regs->msr = on ? regs->msr | regs_step_bit : regs->msr & ~regs_step_bit;
 }
 
 #endif
