@@ -5,9 +5,11 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -76,6 +78,62 @@ static int no_new(void *argument)
 static void children_get_nothing_either(void)
 {
 	CHECK_EQUAL(test_in_child(no_new, NULL), IS_NOBODY);
+}
+
+static bool on_405(void)
+{
+	return !strcmp((const char *)getauxval(AT_PLATFORM), "ppc405");
+}
+
+static int run_word(void *code)
+{
+	((void (*)(void))code)();
+	return 0;
+}
+
+#define SPR(number) (((number) & 31) << 16 | ((number) >> 5) << 11)
+
+/* What a 405 has for its supervisor: TLB, device control registers, PID and ZPR, caches, critical returns. */
+static void a_405s_supervisor_instructions(void)
+{
+	static const uint32_t words[] = {
+		0x7c0007a4, 0x7c000fa4, /* tlbwe 0, 0, 0 and 1 */
+		0x7c000764, 0x7c000724, 0x7c0002e4,     /* tlbre, tlbsx, tlbia */
+		0x7c000286 | SPR(0xc0), 0x7c000386 | SPR(0xc0),         /* mfdcr, mtdcr */
+		0x7c0003a6 | SPR(945), 0x7c0003a6 | SPR(944), 0x7c0003a6 | SPR(982),    /* mtspr PID, ZPR, EVPR */
+		0x7c0003a6 | SPR(1010), 0x7c0003a6 | SPR(276), 0x7c0002a6 | SPR(272),   /* DBCR0, SPRG4; mfspr SPRG0 */
+		0x4c000066, 0x7c008146, 0x7c000106,     /* rfci, wrteei, wrtee */
+		0x7c00078c, 0x7c00038c, 0x7c0007cc, 0x7c0003cc, 0x7c0003ac,     /* iccci, dccci, icread, dcread, dcbi */
+	};
+	uint32_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(code != MAP_FAILED);
+	for (size_t i = 0; on_405() && i < sizeof(words) / sizeof(words[0]); i++) {
+		code[0] = words[i];
+		code[1] = 0x4e800020;   /* blr */
+		__builtin___clear_cache((char *)code, (char *)(code + 2));
+		CHECK_EQUAL(test_in_child(run_word, code), 1000 + SIGILL);
+	}
+	munmap(code, 4096);
+}
+
+/* Programs can read SPRG4 to SPRG7 of a 405. A miss of the TLB must leave there no register of whom it interrupted. */
+static void registers_of_others(void)
+{
+	enum { PAGES = 128 };
+	volatile char *memory = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t seen[4];
+
+	CHECK(memory != MAP_FAILED);
+	for (int i = 0; i < PAGES; i++)
+		memory[i * 4096] = 1;
+	if (on_405()) {
+		__asm__ volatile("mfspr %0, 260; mfspr %1, 261; mfspr %2, 262; mfspr %3, 263"
+				 : "=r"(seen[0]), "=r"(seen[1]), "=r"(seen[2]), "=r"(seen[3]));
+		for (int i = 0; i < 4; i++)
+			CHECK_EQUAL(seen[i], 0);
+	}
+	munmap((void *)(uintptr_t)memory, PAGES * 4096);
 }
 
 /* A process that shares its directory with another one gains no privilege by exec: the other could change the
@@ -346,6 +404,8 @@ static const struct test_case cases[] = {
 	CASE(taken_at_the_end),
 	CASE(the_bits_go),
 	CASE(refused_opens),
+	CASE(a_405s_supervisor_instructions),
+	CASE(registers_of_others),
 };
 
 int main(int argc, char **argv)

@@ -12,6 +12,11 @@ FUNCTION(start_405)
 	mtspr	SPR_EVPR, r0
 	mtspr	SPR_TCR, r0
 	mtspr	SPR_PID, r0
+	/* Programs can read them. */
+	mtspr	SPR_SPRG4, r0
+	mtspr	SPR_SPRG5, r0
+	mtspr	SPR_SPRG6, r0
+	mtspr	SPR_SPRG7, r0
 	tlbia
 	isync
 	load_word r4, ZONES

@@ -32,7 +32,7 @@ image image_debug405
 	mfspr	r10, SPR_SRR3
 	andi.	r10, r10, MSR_PR
 	mfspr	r10, SPR_SRR3
-	beq	1f
+	beq	7f
 	mtsrr1	r10
 	mfspr	r10, SPR_SRR2
 	mtsrr0	r10
@@ -41,7 +41,7 @@ image image_debug405
 	lwz	r10, KEPT_BY_DEBUG(0)
 	save_volatile
 	enter_c_whole 0x2000, exception_trace
-1:	rlwinm	r10, r10, 0, 23, 21     /* MSR[DE] */
+7:	rlwinm	r10, r10, 0, 23, 21     /* MSR[DE] */
 	mtspr	SPR_SRR3, r10
 	lwz	r10, KEPT_BY_DEBUG + 4(0)
 	mtcrf	0xff, r10

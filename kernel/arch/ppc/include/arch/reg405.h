@@ -2,6 +2,10 @@
 #ifndef ARCH_REG405_H
 #define ARCH_REG405_H
 
+#define SPR_SPRG4 276
+#define SPR_SPRG5 277
+#define SPR_SPRG6 278
+#define SPR_SPRG7 279
 #define SPR_ZPR   944
 #define SPR_PID   945
 #define SPR_ESR   980
