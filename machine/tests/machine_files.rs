@@ -467,6 +467,10 @@ fn a_405_is_none_of_the_others() {
         ("cache.data.replacement=pseudo-lru", "is not \"lru\""),
         ("bus.width=4", "the bus of core.kind \"405\" has 8 bytes"),
         (
+            "cache.instruction.size=0x80000",
+            "ways of 262144 bytes by effective addresses, and has too many places for lines with a memory.size of 134217728",
+        ),
+        (
             "processors=2",
             "core.kind \"405\" does not snoop; allowed is 1",
         ),
