@@ -33,6 +33,8 @@ DECLARE_IMAGE(image_pit);
 
 /* The entry that the last reload replaced; the next one replaces that below. */
 u32 soft405_next = TLB_ENTRIES_405, soft405_limit = TLB_ENTRIES_405;
+/* Entries of 16 MB map the kernel's RAM up to here; 0: none do. */
+u32 soft405_large_end;
 
 u32 soft405_low(u32 pte)
 {
@@ -179,23 +181,32 @@ DECLARE_IMAGE(image_miss405_instruction_asm);
 DECLARE_IMAGE(image_miss405_data_asm);
 DECLARE_IMAGE(image_miss405_instruction_withheld);
 DECLARE_IMAGE(image_miss405_data_withheld);
+DECLARE_IMAGE(image_miss405_instruction_c_large);
+DECLARE_IMAGE(image_miss405_data_c_large);
+DECLARE_IMAGE(image_miss405_instruction_asm_large);
+DECLARE_IMAGE(image_miss405_data_asm_large);
+DECLARE_IMAGE(image_miss405_instruction_withheld_large);
+DECLARE_IMAGE(image_miss405_data_withheld_large);
 DECLARE_IMAGE(image_count405_instruction);
 DECLARE_IMAGE(image_count405_data);
 
+#define MISSES(form)                                                                             \
+	{ .images = { { 0x1100, &image_miss405_data_##form, &image_count405_data },              \
+		      { 0x1200, &image_miss405_instruction_##form, &image_count405_instruction } } }
+
 static const struct reload_set *soft405_images(enum reload_form form)
 {
-	static const struct reload_set in_c = { .images = {
-		{ 0x1100, &image_miss405_data_c, &image_count405_data },
-		{ 0x1200, &image_miss405_instruction_c, &image_count405_instruction },
-	} }, in_assembly = { .images = {
-		{ 0x1100, &image_miss405_data_asm, &image_count405_data },
-		{ 0x1200, &image_miss405_instruction_asm, &image_count405_instruction },
-	} }, withheld = { .images = {
-		{ 0x1100, &image_miss405_data_withheld, &image_count405_data },
-		{ 0x1200, &image_miss405_instruction_withheld, &image_count405_instruction },
-	} };
+	static const struct reload_set small[] = { MISSES(c), MISSES(asm), MISSES(withheld) },
+		large[] = { MISSES(c_large), MISSES(asm_large), MISSES(withheld_large) };
 
-	return form == RELOAD_C ? &in_c : fetch_withheld ? &withheld : &in_assembly;
+	return (soft405_large_end ? large : small) + (form == RELOAD_C ? 0 : fetch_withheld ? 2 : 1);
+}
+
+static void map_large(bool on)
+{
+	soft405_large_end = on ? KERNEL_BASE + ALIGN_UP(boot.memory_size, 0x1000000u) : 0;
+	reload_rebind();
+	soft405_flush_all();
 }
 
 /* The TLB itself refuses the fetch: exception_fetch_refused(). */
@@ -228,5 +239,6 @@ const struct ppc_backend soft405_backend = {
 	.load_context = load_context,
 	.reload = soft405_images,
 	.pin_kernel = soft405_pin_kernel,
+	.map_large = map_large,
 	.withhold_fetch = withhold_fetch,
 };

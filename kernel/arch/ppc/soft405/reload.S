@@ -40,14 +40,40 @@
 	.endif
 .endm
 
-/* Loads the entry of the page at \address, which it destroys: \low has the second word. Uses CR0 and CR1. */
-.macro load_entry address, low, scratch, index
+/* The entry to replace in \index. Uses CR0. */
+.macro next_entry index, scratch
+	lis	\scratch, PHYS(soft405_next)@ha
+	lwz	\index, PHYS(soft405_next)@l(\scratch)
+	addi	\index, \index, -1             /* not addic, which changes XER */
+	cmpwi	\index, 0
+	bge	1f
+	lis	\index, PHYS(soft405_limit)@ha
+	lwz	\index, PHYS(soft405_limit)@l(\index)
+	addi	\index, \index, -1
+1:	stw	\index, PHYS(soft405_next)@l(\scratch)
+.endm
+
+/* Writes an entry for every address space. Destroys \low. */
+.macro write_kernel_entry address, low, scratch, index
+	tlbwe	\low, \index, 1
+	mfspr	\scratch, SPR_PID
+	li	\low, 0
+	mtspr	SPR_PID, \low
+	tlbwe	\address, \index, 0
+	mtspr	SPR_PID, \scratch
+.endm
+
+/*
+ * Loads the entry of the page at \address, which it destroys: \low has the second word. Uses CR0 and CR1. A page of the
+ * kernel is loaded by \kernel, if there is one.
+ */
+.macro load_entry address, low, scratch, index, kernel
 	lis	\scratch, KERNEL_BASE_ASM >> 16
 	cmplw	cr1, \address, \scratch
 	lis	\scratch, PHYS(soft405_next)@ha
 	lwz	\index, PHYS(soft405_next)@l(\scratch)
 	rlwinm	\address, \address, 0, 0, 19
-	addi	\index, \index, -1             /* not addic, which changes XER */
+	addi	\index, \index, -1
 	cmpwi	\index, 0
 	ori	\address, \address, TLBHI_4K | TLBHI_VALID
 	bge	1f
@@ -59,15 +85,22 @@
 	tlbwe	\low, \index, 1
 	tlbwe	\address, \index, 0
 	b	3f
+	.ifnb	\kernel
+2:	ba	PHYS(\kernel)
+	.else
 	/* A page of the kernel is in every address space. */
 2:	ori	\low, \low, TLBLO_EXECUTE
-	tlbwe	\low, \index, 1
-	mfspr	\scratch, SPR_PID
-	li	\low, 0
-	mtspr	SPR_PID, \low
-	tlbwe	\address, \index, 0
-	mtspr	SPR_PID, \scratch
+	write_kernel_entry \address, \low, \scratch, \index
+	.endif
 3:
+.endm
+
+/* Makes both words for the block of 16 MB of RAM that \address is in. */
+.macro large_entry address, low
+	rlwinm	\address, \address, 0, 0, 7
+	addis	\low, \address, 0x10000 - (KERNEL_BASE_ASM >> 16)
+	ori	\address, \address, TLBHI_16M | TLBHI_VALID
+	ori	\low, \low, TLBLO_EXECUTE | TLBLO_WRITE
 .endm
 
 .macro free_registers
@@ -79,7 +112,7 @@
 	mfspr	r11, SPR_SPRG1
 .endm
 
-.macro fast_image name, source, fault, withheld
+.macro fast_image name, source, fault, withheld, kernel
 image \name
 	mtspr	SPR_SPRG0, r10
 	mtspr	SPR_SPRG1, r11
@@ -90,7 +123,7 @@ image \name
 	stw	r11, KEPT_CR(0)
 	find_entry r12, r10, r9, 9f
 	entry_to_low r9, r12, \withheld
-	load_entry r10, r9, r11, r12
+	load_entry r10, r9, r11, r12, \kernel
 	free_registers
 	rfi
 9:	free_registers
@@ -102,8 +135,25 @@ end_image \name
 	fast_image image_miss405_instruction_asm, SPR_SRR0, soft405_instruction_fault, 0
 	fast_image image_miss405_data_withheld, SPR_DEAR, soft405_data_fault, 1
 	fast_image image_miss405_instruction_withheld, SPR_SRR0, soft405_instruction_fault, 1
+	fast_image image_miss405_data_asm_large, SPR_DEAR, soft405_data_fault, 0, soft405_load_kernel
+	fast_image image_miss405_instruction_asm_large, SPR_SRR0, soft405_instruction_fault, 0, soft405_load_kernel
+	fast_image image_miss405_data_withheld_large, SPR_DEAR, soft405_data_fault, 1, soft405_load_kernel
+	fast_image image_miss405_instruction_withheld_large, SPR_SRR0, soft405_instruction_fault, 1, soft405_load_kernel
 
 	.section .text.cause.reload, "ax"
+
+/* kernel.map=large. From the images: r10, r9 = the words of a 4 KB entry, r12 = its number. */
+FUNCTION(soft405_load_kernel)
+	lis	r11, PHYS(soft405_large_end)@ha
+	lwz	r11, PHYS(soft405_large_end)@l(r11)
+	ori	r9, r9, TLBLO_EXECUTE
+	cmplw	r10, r11
+	bge	1f
+	large_entry r10, r9
+1:	write_kernel_entry r10, r9, r11, r12
+	free_registers
+	rfi
+END(soft405_load_kernel)
 
 /* A page that the tree does not have. */
 FUNCTION(soft405_data_fault)
@@ -154,17 +204,39 @@ FUNCTION(soft405_enter)
 	b	enter
 END(soft405_enter)
 
-.macro vector_c name, trap, address
+/* kernel.map=large: as soft405_enter, with blocks of RAM. */
+FUNCTION(soft405_enter_large)
+	lis	r5, KERNEL_BASE_ASM >> 16
+	lis	r6, PHYS(soft405_large_end)@ha
+	lwz	r6, PHYS(soft405_large_end)@l(r6)
+	cmplw	r3, r5
+	cmplw	cr1, r3, r6
+	blt	soft405_enter
+	bge	cr1, soft405_enter
+	mfctr	r0
+	mfxer	r5
+	stw	r0, FRAME_CTR(r11)
+	stw	r5, FRAME_XER(r11)
+	next_entry r6, r5
+	large_entry r3, r7
+	write_kernel_entry r3, r7, r5, r6
+	mr	r1, r11
+	b	return_short
+END(soft405_enter_large)
+
+.macro vector_c name, trap, address, enter=soft405_enter
 image \name
 	save_volatile
 	mfspr	r3, \address
 	li	r12, \trap
-	ba	PHYS(soft405_enter)
+	ba	PHYS(\enter)
 end_image \name
 .endm
 
 	vector_c image_miss405_data_c, MISS_DATA, SPR_DEAR
 	vector_c image_miss405_instruction_c, MISS_INSTRUCTION, SPR_SRR0
+	vector_c image_miss405_data_c_large, MISS_DATA, SPR_DEAR, soft405_enter_large
+	vector_c image_miss405_instruction_c_large, MISS_INSTRUCTION, SPR_SRR0, soft405_enter_large
 
 /*
  * Counting misses before the handlers' own images (count.S has other processors'): by MSR[PR], and those of kernel

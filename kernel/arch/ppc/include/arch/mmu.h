@@ -42,6 +42,8 @@ struct ppc_backend {
 	 * and counts the loaded entries in pinned_loaded. NULL: it cannot.
 	 */
 	void (*pin_kernel)(u32 text, u32 data, bool io);
+	/* From now on the reload maps the kernel's RAM by large pages, or by 4 KB again. NULL: it cannot. */
+	void (*map_large)(bool on);
 	/* fetch_withheld has changed, before the reload's images follow it. NULL: no fetch can be refused. */
 	void (*withhold_fetch)(void);
 	const struct ppc_several *several;      /* NULL: one processor only */
