@@ -368,10 +368,12 @@ fn rfci_and_wrtee_change_the_state() {
 /// returns. Returns how many steps there were, the words that the handler has noted, and DBSR of the last step.
 fn steps(control: u32, state: u32) -> (u32, Vec<u32>, u32) {
     let text = format!(
-        "_start:\nvector 0x2000, step\nvector 0x700, trapped\nvector 0xc00, called\nload 10, 0x9000\nli 11, 0\nli 12, 0\n\
+        "_start:\nvector 0x2000, step\nvector 0x700, trapped\nvector 0xc00, called\nload 10, 0x9000\nli 11, 0\n\
+         li 12, 0\n\
          load 3, {control:#x}\nmtspr 1010, 3\nload 3, user\nmtsrr0 3\nload 3, {state:#x}\nmtsrr1 3\nrfi\n\
          user: li 4, 1\nb 1f\nnop\n1: sc\nli 4, 2\nstw 4, 256(10)\nend: trap\n\
-         step: mfspr 5, 990\nmfspr 6, 991\nstwu 5, 4(10)\nstwu 6, 4(10)\naddi 11, 11, 1\nmfspr 12, 1008\nmtspr 1008, 12\n\
+         step: mfspr 5, 990\nmfspr 6, 991\nstwu 5, 4(10)\nstwu 6, 4(10)\naddi 11, 11, 1\n\
+         mfspr 12, 1008\nmtspr 1008, 12\n\
          rfci\n.space 64\ncalled: rfi\n.space 124\ntrapped: power_off 0\n.space 124\n"
     );
     let session = run(&text);

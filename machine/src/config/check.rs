@@ -407,8 +407,8 @@ fn ppc405(checker: &mut Checker, config: &MachineConfig) {
         checker.fail(
             "cache.instruction.size",
             format!(
-                "is {}: core.kind \"405\" indexes its ways of {} bytes by effective addresses, and has too many places for \
-                 lines with a memory.size of {}: lower one of them, or raise cache.instruction.ways",
+                "is {}: core.kind \"405\" indexes its ways of {} bytes by effective addresses, and has too many places \
+                 for lines with a memory.size of {}: lower one of them, or raise cache.instruction.ways",
                 instruction.size,
                 instruction.size / instruction.ways,
                 config.memory.size

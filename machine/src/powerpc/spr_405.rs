@@ -1,8 +1,8 @@
 //! Special-purpose registers of the 405 (PPC405 UM chapter 10; numbers: Linux asm/reg_booke.h).
 //!
-//! Of the debug events there is that of a completed instruction (IC); a reset by DBCR0 ends the run. Otherwise the debug
-//! registers keep what is written and do nothing. DCWR, SLER and
-//! SU0R: write-through without translation is modelled, little-endian storage and the user attribute are not.
+//! Of the debug events there is that of a completed instruction (IC); a reset by DBCR0 ends the run. Otherwise the
+//! debug registers keep what is written and do nothing. DCWR, SLER and SU0R: write-through without
+//! translation is modelled, little-endian storage and the user attribute are not.
 
 use super::registers::{Embedded, Registers};
 use super::spr::number as n;

@@ -2,8 +2,8 @@
  * kernel.map: what maps the kernel itself.
  *
  * pte: page-table entries, which compete with those of programs for TLB and hash table. bat: block address translation
- * registers map RAM; page-table entries map I/O. bat+io: BATs map both. large: on a 405, a miss on RAM loads an entry of
- * 16 MB, as in Linux since 2003 (arch/powerpc/mm/nohash/40x.c, mmu_mapin_ram). The misses of kernel pages, which the policy
+ * registers map RAM; page-table entries map I/O. bat+io: BATs map both. large: on a 405, a miss on RAM loads an entry
+ * of 16 MB, as in Linux since 2003 (arch/powerpc/mm/nohash/40x.c, mmu_mapin_ram). The misses of kernel pages, which the policy
  * avoids, are counted while /proc/tlbmiss counts.
  */
 #include <arch.h>
@@ -27,5 +27,5 @@ static int kernel_map_apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(kernel_map, "kernel.map", CHOICES("pte", "bat", "bat+io", "large"), POLICY_QUIESCED, kernel_map_apply, "kernel_misses",
-       &misses_of_kernel_pages);
+POLICY(kernel_map, "kernel.map", CHOICES("pte", "bat", "bat+io", "large"), POLICY_QUIESCED, kernel_map_apply,
+       "kernel_misses", &misses_of_kernel_pages);

@@ -138,7 +138,8 @@ end_image \name
 	emulate_image image_miss_instruction_emulate, SPR_IMISS, SPR_ICMP, tlbli, 0, soft_fault_instruction, 0
 	emulate_image image_miss_load_emulate, SPR_DMISS, SPR_DCMP, tlbld, 0, soft_fault_load, 0
 	emulate_image image_miss_store_emulate, SPR_DMISS, SPR_DCMP, tlbld, 1, soft_fault_store, 0
-	emulate_image image_miss_instruction_emulate_withheld, SPR_IMISS, SPR_ICMP, tlbli, FETCH_WITHHELD, soft_fault_instruction, 0
+	emulate_image image_miss_instruction_emulate_withheld, SPR_IMISS, SPR_ICMP, tlbli, FETCH_WITHHELD, \
+		soft_fault_instruction, 0
 	emulate_image image_miss_instruction_emulate_qemu, SPR_IMISS, SPR_ICMP, tlbli, 0, soft_fault_instruction, 1
 	emulate_image image_miss_load_emulate_qemu, SPR_DMISS, SPR_DCMP, tlbld, 0, soft_fault_load, 1
 	emulate_image image_miss_store_emulate_qemu, SPR_DMISS, SPR_DCMP, tlbld, 1, soft_fault_store, 1

@@ -91,8 +91,8 @@ impl Code {
         memory.instruction.watch(place);
     }
 
-    /// Instructions are about to be fetched from the place `at` on; call before the I-cache looks. Reports the line if its
-    /// words from there on are not the newest.
+    /// Instructions are about to be fetched from the place `at` on; call before the I-cache looks. Reports the line if
+    /// its words from there on are not the newest.
     pub fn fetched(&mut self, at: u32, memory: &Memory) -> Option<String> {
         let place = memory.instruction.line_address(at);
         let line = memory.places.physical(place);
