@@ -335,6 +335,27 @@ static void old_forms_act(void)
 	CHECK_EQUAL(store("/proc/tlbmiss", "off"), 0);
 }
 
+/* A page that was mapped, but not fetched from, while the permission to fetch was withheld, is ready when it no longer
+ * is: the sanitizer for fetches would tell. */
+static void pages_are_ready_after_exec(void)
+{
+	static const uint32_t code[] = { 0x3860002a, 0x4e800020 };      /* li 3, 42; blr */
+	int error = store("/proc/policy", "icache.flush=exec"), fd;
+	uint32_t *page;
+
+	CHECK(error == 0 || error == -ENODEV);
+	fd = MUST(open("/tmp/code", O_RDWR | O_CREAT | O_TRUNC, 0700));
+	CHECK_EQUAL(write(fd, code, sizeof(code)), sizeof(code));
+	page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	CHECK(page != MAP_FAILED);
+	CHECK_EQUAL(*(volatile uint32_t *)page, code[0]);
+	CHECK_EQUAL(store("/proc/policy", "icache.flush=mapping"), 0);
+	CHECK_EQUAL(((int (*)(void))page)(), 42);
+	munmap(page, 4096);
+	close(fd);
+	unlink("/tmp/code");
+}
+
 /*
  * On an MPC8xx and a 405 pinned entries are still there after the TLBs have been emptied. Other processors cannot pin.
  */
@@ -627,7 +648,7 @@ static void memory_ends_while_idle_clears(void)
 static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(shootdown_changes_under_way),
 	CASE(bad_words_are_refused), CASE(counters_move),
-	CASE(old_forms_act), CASE(hash_size_is_as_chosen), CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay),
+	CASE(old_forms_act), CASE(pages_are_ready_after_exec), CASE(hash_size_is_as_chosen), CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay),
 	CASE(copies_stop_at_faults), CASE(old_notes_are_no_entries), CASE(faults_map_around),
 	CASE(long_ranges_are_flushed_once), CASE(sockets_hand_over),
 	CASE(memory_ends_while_idle_clears),

@@ -121,8 +121,17 @@ CAUSE(fault) bool fetch_permit(struct mm *mm, uaddr_t address)
 	return true;
 }
 
+/* Pages from which nothing was fetched while the permission was withheld can be fetched from now. */
+static void ready_all(void)
+{
+	for (u32 n = 0; n < frame_count; n++)
+		if (frames[n].use == FRAME_ANONYMOUS || frames[n].use == FRAME_CACHE)
+			arch_icache_sync(frame_kva(&frames[n]), PAGE_SIZE);
+}
+
 static int icache_flush_apply(const struct policy_setting *to)
 {
+	static bool withheld;
 	static void (*const forms[])(const struct vma *vma, struct frame *frame) =
 		{ flushed_when_entered, flushed_when_entered, at_mapping, flush_once, flushed_when_entered };
 	static void (*const inserting[])(struct mm *mm, vaddr_t address, pte_t pte) =
@@ -131,6 +140,9 @@ static int icache_flush_apply(const struct policy_setting *to)
 
 	if (error)
 		return error;
+	if (withheld && to->choice != 4)
+		ready_all();
+	withheld = to->choice == 4;
 	fetch_ready = forms[to->choice];
 	insert_ready = inserting[to->choice];
 	fetch_asks_others = arch_tlb_broadcasts() ? 0 : insert_ready ? VM_PROT : VM_EXEC;
