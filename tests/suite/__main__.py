@@ -70,7 +70,7 @@ def main() -> int:
                 show(group, expected)
                 continue
             for target in where:
-                explained = on_linux(group) if chosen.kernel else {}
+                explained = on_linux(group, target.machine) if isinstance(target, targets.LinuxTarget) else {}
                 judged = replace(group, cases=[case for case in group.cases if explained.get(case.name) != SKIPPED])
                 verdict = judge(judged, target.name, targets.run(target, judged), expected)
                 report(verdict, explained)
@@ -92,12 +92,17 @@ SKIPPED = ""
 """Stands for the reason of a case that is not run."""
 
 
-def on_linux(group: Group) -> dict[str, str]:
-    """Why cases of our own tests differ on Linux, by their names (linux.toml); SKIPPED for those that do not run."""
+def on_linux(group: Group, machine: str) -> dict[str, str]:
+    """Why cases of our own tests differ on Linux on this machine, by their names (linux.toml); SKIPPED for those that do
+    not run."""
     if group.name not in ("user", "waits"):
         return {}
     table = tomllib.loads((Path(__file__).with_name("linux.toml")).read_text(encoding="utf-8"))
-    return {name: entry["why"] if entry.get("runs", True) else SKIPPED for name, entry in table.items()}
+    return {
+        name: entry["why"] if entry.get("runs", True) else SKIPPED
+        for name, entry in table.items()
+        if machine in entry.get("machines", [machine])
+    }
 
 
 def show(group: Group, transcript: Transcript) -> None:
