@@ -241,6 +241,7 @@ pub struct Counters {
     #[serde(with = "serde_big_array::BigArray")]
     pub plain: [u64; PLAINS],
     /// Exceptions taken, by [`Vector::counter`].
+    #[serde(with = "serde_big_array::BigArray")]
     pub exception: [u64; VECTORS],
     /// Core cycles that passed, in a sum over processors; otherwise 0.
     elapsed: u64,

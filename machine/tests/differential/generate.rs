@@ -16,11 +16,12 @@ const TRAP: u32 = 0x7fe0_0008;
 /// Everything that a sequence begins with.
 #[derive(Clone, Debug)]
 pub struct Sequence {
-    pub gpr: [u32; 32],
+    /// The upper halves are 0 for cores of 32 bits.
+    pub gpr: [u64; 32],
     pub cr: u32,
     pub xer: u32,
-    pub lr: u32,
-    pub ctr: u32,
+    pub lr: u64,
+    pub ctr: u64,
     pub fpr: [u64; 32],
     pub data: Vec<u8>,
     pub words: Vec<u32>,
@@ -39,6 +40,17 @@ fn li(t: u32, value: u32) -> [u32; 2] {
     [d(15, t, 0, value >> 16), d(24, t, t, value)]
 }
 
+/// What the sequences are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// A core of 32 bits.
+    Narrow,
+    /// The same instructions on one of 64 bits, in 32-bit mode: registers have upper halves, which must not matter.
+    Upper,
+    /// A core of 64 bits, in 64-bit mode, with its own instructions.
+    Wide,
+}
+
 /// Makes sequences of one seed.
 ///
 /// Left out, because qemu-ppc 7.2 gets it wrong:
@@ -54,6 +66,7 @@ fn li(t: u32, value: u32) -> [u32; 2] {
 pub struct Generator {
     random: Random,
     words: Vec<u32>,
+    width: Width,
     /// FPSCR[RN] may be 2 or 3 in this sequence.
     directed: bool,
     /// Overflow or underflow may be enabled in it: then frsp of what no single can hold even with
@@ -65,10 +78,11 @@ pub struct Generator {
 }
 
 impl Generator {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(seed: u64, width: Width) -> Self {
         Generator {
             random: Random::new(seed),
             words: Vec::new(),
+            width,
             directed: false,
             enabled: false,
             invalid_enabled: false,
@@ -79,7 +93,14 @@ impl Generator {
     pub fn sequence(&mut self, length: u32) -> Sequence {
         self.words.clear();
         let r = &mut self.random;
-        let gpr = std::array::from_fn(|_| r.value());
+        let narrow = self.width == Width::Narrow;
+        let gpr = std::array::from_fn(|_| {
+            if narrow {
+                r.value().into()
+            } else {
+                r.doubleword()
+            }
+        });
         let mut fpr: [u64; 32] = std::array::from_fn(|_| r.double());
         let mut data: Vec<u8> = (0..DATA_SIZE).map(|_| r.word() as u8).collect();
         for place in data.chunks_exact_mut(8).step_by(2) {
@@ -97,7 +118,15 @@ impl Generator {
         let rounding = if directed { r.word() & 3 } else { r.word() & 1 };
         fpr[0] = u64::from(sticky | enables | rounding);
         let (cr, xer) = (r.word(), r.word() & 0xe000_007f);
-        let (lr, ctr) = (r.word() & !3, r.word() & !3);
+        let mut register = || {
+            let low = u64::from(r.word() & !3);
+            if narrow {
+                low
+            } else {
+                u64::from(r.word()) << 32 | low
+            }
+        };
+        let (lr, ctr) = (register(), register());
         self.words.push(63 << 26 | 0xff << 17 | 711 << 1);
         self.directed = directed;
         self.enabled = enables & 0x60 != 0;
@@ -132,6 +161,14 @@ impl Generator {
         } else {
             kind
         };
+        if self.wide() && self.random.chance(2) {
+            match choice {
+                0 | 1 | 3 => return self.doubleword(),
+                2 => return self.doubleword_memory(),
+                6 | 7 => return self.doubleword_float(),
+                _ => {}
+            }
+        }
         match choice {
             0 | 1 => self.integer(),
             2 => self.memory(),
@@ -140,6 +177,99 @@ impl Generator {
             5 => self.float_memory(),
             _ => self.float(),
         }
+    }
+
+    fn wide(&self) -> bool {
+        self.width == Width::Wide
+    }
+
+    /// Arithmetic, shifts, rotates and compares of double words, and what the 970 has besides.
+    fn doubleword(&mut self) {
+        let (t, a, b) = (self.register(), self.register(), self.register());
+        let record = self.random.below(2);
+        let word = match self.random.below(8) {
+            0 | 1 => {
+                let extended = self.random.pick(&[233, 73, 9, 489, 457]);
+                let has_overflow = !matches!(extended, 73 | 9);
+                let overflow = (u32::from(has_overflow) * self.random.below(2)) << 9;
+                x(31, t, a, b, extended | overflow, record)
+            }
+            2 | 3 => {
+                let extended = self.random.pick(&[986, 58, 27, 539, 794, 826, 827]);
+                let unary = matches!(extended, 986 | 58);
+                x(31, t, a, if unary { 0 } else { b }, extended, record)
+            }
+            4 | 5 => {
+                let bound = self.random.below(64);
+                let bound = (bound & 31) << 6 | bound & 32;
+                let by = self.random.below(2) << 1;
+                let kind = self.random.pick(&[0, 4, 8, 12, 16, 18]);
+                // Those by a register have no bit of the amount there.
+                let by = if kind >= 16 { 0 } else { by };
+                30 << 26 | t << 21 | a << 16 | b << 11 | bound | kind | by | record
+            }
+            6 => {
+                let field = self.random.below(8) << 2 | 1;
+                match self.random.below(3) {
+                    0 => x(31, field, a, b, self.random.pick(&[0, 32]), 0),
+                    1 => d(10, field, a, self.random.value()),
+                    _ => d(11, field, a, self.random.value()),
+                }
+            }
+            _ => match self.random.below(8) {
+                // td and tdi, of which one that traps ends the sequence.
+                0 => x(31, t, a, b, 68, 0),
+                1 => d(2, t, a, self.random.value()),
+                // mfocrf and mtocrf.
+                n => {
+                    let field = 0x8_0000 >> self.random.below(8);
+                    let extended = if n & 1 == 0 { 19 } else { 144 };
+                    31 << 26 | t << 21 | 1 << 20 | field | extended << 1
+                }
+            },
+        };
+        self.words.push(word);
+    }
+
+    fn doubleword_memory(&mut self) {
+        let alignment = if self.random.chance(4) { 1 } else { 8 };
+        let address = self.address(8, alignment);
+        match self.random.below(8) {
+            0..=3 => {
+                let (opcode, kind) =
+                    self.random
+                        .pick(&[(58, 0), (58, 1), (58, 2), (62, 0), (62, 1)]);
+                let base = 1 + self.random.below(31);
+                let displacement = self.random.word() as u16 as i16 as u32 & !3;
+                self.words
+                    .extend(li(base, address.wrapping_sub(displacement)));
+                let t = self.other_register(base);
+                self.words.push(d(opcode, t, base, displacement | kind));
+            }
+            4..=6 => {
+                let (base, index) = self.indexed(address);
+                let extended = self.random.pick(&[21, 53, 149, 181, 341, 373]);
+                let t = self.other_register(base);
+                self.words.push(x(31, t, base, index, extended, 0));
+            }
+            _ => {
+                let (base, index) = self.indexed(address & !7);
+                let t = self.other_register(base);
+                let t = if t == index { 0 } else { t };
+                if t != 0 && t != base && !self.random.chance(4) {
+                    self.words.push(x(31, t, base, index, 84, 0));
+                }
+                self.words.push(x(31, t, base, index, 214, 1));
+            }
+        }
+    }
+
+    /// fcfid, fctid, fctidz; fsqrt.
+    fn doubleword_float(&mut self) {
+        let (t, b) = (self.register(), self.register());
+        let record = self.random.below(2);
+        let extended = self.random.pick(&[846, 814, 815, 22]);
+        self.words.push(x(63, t, 0, b, extended, record));
     }
 
     fn integer(&mut self) {
@@ -213,6 +343,10 @@ impl Generator {
                 if spr == 1 << 16 {
                     self.words
                         .push(21 << 26 | t << 21 | t << 16 | 25 << 6 | 2 << 1);
+                    if self.wide() {
+                        // Nor the upper half: rldicl t,t,0,32.
+                        self.words.push(30 << 26 | t << 21 | t << 16 | 32);
+                    }
                 }
                 31 << 26 | t << 21 | spr | 467 << 1
             }
@@ -260,6 +394,12 @@ impl Generator {
         let base = 1 + self.random.below(31);
         let index = self.other_register(base);
         let offset = self.random.value();
+        // In 64-bit mode a sum does not wrap around.
+        let offset = if self.wide() {
+            offset & 0xf_ffff
+        } else {
+            offset
+        };
         self.words.extend(li(base, address.wrapping_sub(offset)));
         self.words.extend(li(index, offset));
         (base, index)

@@ -9,28 +9,38 @@ use pagewalk_machine::machine::{Limits, Machine as Computer, Stop};
 use pagewalk_machine::powerpc::instruction::decode;
 use pagewalk_machine::powerpc::{Exception, Registers, msr};
 
-use super::generate::{CODE, DATA, DATA_SIZE, Sequence};
+use super::generate::{CODE, DATA, DATA_SIZE, Sequence, Width};
 use super::judge::Answer;
 
-pub struct Machine(Computer);
+pub struct Machine {
+    computer: Computer,
+    width: Width,
+}
 
 /// More instructions than a sequence ever runs.
 const LIMIT: u64 = 100_000;
 
 impl Machine {
-    pub fn new() -> Self {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machines/ppc604-133.toml");
+    pub fn new(width: Width) -> Self {
+        let name = if width == Width::Narrow {
+            "ppc604-133"
+        } else {
+            "ppc970-1600"
+        };
+        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../machines")
+            .join(format!("{name}.toml"));
         let config = MachineConfig::from_file(&file, &[]).expect("the machine file is right");
         let mut computer =
             Computer::new(config, &Boot::default(), Console::memory()).expect("it can be built");
         computer.set_hosted(true);
         computer.processor_mut().memory.write_hid0(0xc000);
-        Machine(computer)
+        Machine { computer, width }
     }
 
     /// Puts a sequence and what it begins with into the machine.
     fn load(&mut self, sequence: &Sequence) {
-        let computer = &mut self.0;
+        let computer = &mut self.computer;
         let ram = computer.processor_mut().memory.uncore.ram.bytes_mut();
         for (n, word) in sequence.words.iter().enumerate() {
             let start = CODE as usize + 4 * n;
@@ -39,10 +49,18 @@ impl Machine {
         ram[data()].copy_from_slice(&sequence.data);
         computer.processor_mut().memory.instruction.invalidate_all();
         let r = &mut computer.processor_mut().registers;
-        r.gpr.set_all(&sequence.gpr);
+        r.gpr.set_all_whole(&sequence.gpr);
         r.cr.set_word(sequence.cr);
         r.xer.set_word(sequence.xer);
-        (r.lr, r.ctr, r.pc) = (sequence.lr, sequence.ctr, CODE);
+        (r.lr, r.ctr, r.pc) = (sequence.lr as u32, sequence.ctr as u32, CODE);
+        if self.width != Width::Narrow {
+            // dcbz is for 32 bytes there, as on a 604.
+            const DCBZ_32: u64 = 0x80;
+            r.wide.hid[3] = DCBZ_32;
+            r.wide.mode = self.width == Width::Wide;
+            let upper = |value: u64| (value >> 32) as u32;
+            (r.wide.lr, r.wide.ctr, r.wide.pc) = (upper(sequence.lr), upper(sequence.ctr), 0);
+        }
         r.fpr = sequence.fpr;
         r.fpscr = 0;
         r.msr = msr::PR | msr::FP | msr::FE0 | msr::FE1;
@@ -52,7 +70,7 @@ impl Machine {
 
     pub fn run(&mut self, sequence: &Sequence) -> Answer {
         self.load(sequence);
-        let computer = &mut self.0;
+        let computer = &mut self.computer;
         let instructions = computer.instant().instructions + LIMIT;
         let stop = computer.run(Limits {
             instructions,
@@ -72,14 +90,23 @@ impl Machine {
         Answer {
             signal,
             pc: r.pc,
-            gpr: r.gpr.all(),
+            gpr: r.gpr.all_whole().map(|value| value & self.counted()),
             cr: r.cr.word(),
             xer: r.xer.word(),
-            lr: r.lr,
-            ctr: r.ctr,
+            lr: (u64::from(r.wide.lr) << 32 | u64::from(r.lr)) & self.counted(),
+            ctr: (u64::from(r.wide.ctr) << 32 | u64::from(r.ctr)) & self.counted(),
             fpscr: r.fpscr,
             fpr: r.fpr,
             data: computer.processor_mut().memory.uncore.ram.bytes()[data()].to_vec(),
+        }
+    }
+
+    /// The bits of a register that the judge has.
+    fn counted(&self) -> u64 {
+        if self.width == Width::Wide {
+            u64::MAX
+        } else {
+            u32::MAX.into()
         }
     }
 
@@ -87,15 +114,15 @@ impl Machine {
     pub fn misjudged(&mut self, sequence: &Sequence) -> Option<usize> {
         self.load(sequence);
         loop {
-            let before = self.0.processor().registers.clone();
+            let before = self.computer.processor().registers.clone();
             let index = (before.pc.wrapping_sub(CODE) / 4) as usize;
             let &word = sequence.words.get(index)?;
-            let instructions = self.0.instant().instructions + 1;
-            let stop = self.0.run(Limits {
+            let instructions = self.computer.instant().instructions + 1;
+            let stop = self.computer.run(Limits {
                 instructions,
                 cycles: u64::MAX,
             });
-            if misjudged(word, &before, &self.0.processor().registers) {
+            if misjudged(word, &before, &self.computer.processor().registers) {
                 return Some(index);
             }
             if stop != Stop::Limit {
@@ -148,12 +175,12 @@ impl Answer {
         let cr = if self.signal == SIGFPE { !CR1 } else { !0 };
         compare("cr".into(), (self.cr & cr).into(), (other.cr & cr).into());
         compare("xer".into(), self.xer.into(), other.xer.into());
-        compare("lr".into(), self.lr.into(), other.lr.into());
-        compare("ctr".into(), self.ctr.into(), other.ctr.into());
+        compare("lr".into(), self.lr, other.lr);
+        compare("ctr".into(), self.ctr, other.ctr);
         let fpscr = |answer: &Answer| u64::from(answer.fpscr & !UNJUDGED);
         compare("fpscr".into(), fpscr(self), fpscr(other));
         for n in 0..32 {
-            compare(format!("r{n}"), self.gpr[n].into(), other.gpr[n].into());
+            compare(format!("r{n}"), self.gpr[n], other.gpr[n]);
             compare(format!("f{n}"), self.fpr[n], other.fpr[n]);
         }
         for n in 0..DATA_SIZE as usize {
