@@ -67,11 +67,11 @@ fn compare(
 fn a_stack_register_in_the_driver_does_it_no_harm() {
     let judge = Judge::new(Width::Narrow);
     let mut generator = Generator::new(FIRST_SEED, Width::Narrow);
-    let driver_memory = (0x1000_0000..0x1006_0000).step_by(0x60);
+    let driver_memory = (0x1000_0000..0x1006_0000_u64).step_by(0x60);
     let all: Vec<_> = driver_memory
         .map(|address| {
             let mut sequence = generator.sequence(1);
-            sequence.gpr[1] = u64::from(address);
+            sequence.gpr[1] = address;
             // The trap at its end alone.
             sequence.words.drain(..sequence.words.len() - 1);
             sequence

@@ -62,6 +62,7 @@ pub enum Width {
 /// - FX after mtfsb1 of an invalid-operation bit: it is not set (same table). It is set before;
 /// - fcmpo of a signalling NaN with VE set: it raises VXVC as well (PEM `fcmpo`: only while VE is
 ///   clear);
+/// - fcfid of what no double holds, with XE set: it leaves the target as it was (PEM 3.3.6.2.3: it gets the result);
 /// - FR, FI and C (see `ours::UNJUDGED`): field 3 is read only after it has been set.
 pub struct Generator {
     random: Random,
@@ -75,6 +76,8 @@ pub struct Generator {
     enabled: bool,
     /// Invalid operation may be enabled.
     invalid_enabled: bool,
+    /// So may inexact results: `mtfsf` sets that bit together with the rounding mode.
+    inexact_enabled: bool,
 }
 
 impl Generator {
@@ -86,6 +89,7 @@ impl Generator {
             directed: false,
             enabled: false,
             invalid_enabled: false,
+            inexact_enabled: false,
         }
     }
 
@@ -131,6 +135,7 @@ impl Generator {
         self.directed = directed;
         self.enabled = enables & 0x60 != 0;
         self.invalid_enabled = enables & 0x80 != 0;
+        self.inexact_enabled = directed || enables & 8 != 0;
         let kind = self.random.below(8);
         for _ in 0..length {
             self.unit(kind);
@@ -268,8 +273,13 @@ impl Generator {
     fn doubleword_float(&mut self) {
         let (t, b) = (self.register(), self.register());
         let record = self.random.below(2);
-        let extended = self.random.pick(&[846, 814, 815, 22]);
-        self.words.push(x(63, t, 0, b, extended, record));
+        let all = [22, 814, 815, 846];
+        let extended = self
+            .random
+            .pick(&all[..all.len() - usize::from(self.inexact_enabled)]);
+        let single = extended == 22 && !self.enabled && self.random.chance(2);
+        let opcode = if single { 59 } else { 63 };
+        self.words.push(x(opcode, t, 0, b, extended, record));
     }
 
     fn integer(&mut self) {

@@ -70,6 +70,7 @@ impl Machine {
 
     pub fn run(&mut self, sequence: &Sequence) -> Answer {
         self.load(sequence);
+        let counted = self.counted();
         let computer = &mut self.computer;
         let instructions = computer.instant().instructions + LIMIT;
         let stop = computer.run(Limits {
@@ -90,11 +91,11 @@ impl Machine {
         Answer {
             signal,
             pc: r.pc,
-            gpr: r.gpr.all_whole().map(|value| value & self.counted()),
+            gpr: r.gpr.all_whole().map(|value| value & counted),
             cr: r.cr.word(),
             xer: r.xer.word(),
-            lr: (u64::from(r.wide.lr) << 32 | u64::from(r.lr)) & self.counted(),
-            ctr: (u64::from(r.wide.ctr) << 32 | u64::from(r.ctr)) & self.counted(),
+            lr: (u64::from(r.wide.lr) << 32 | u64::from(r.lr)) & counted,
+            ctr: (u64::from(r.wide.ctr) << 32 | u64::from(r.ctr)) & counted,
             fpscr: r.fpscr,
             fpr: r.fpr,
             data: computer.processor_mut().memory.uncore.ram.bytes()[data()].to_vec(),
