@@ -528,14 +528,20 @@ fn a_970_is_none_of_the_others() {
             "tlb.l2.entries=128",
             "does not go with core.kind \"970\", whose TLB is behind",
         ),
-        ("walk.walker=wide", "`walk.walker` is \"wide\": allowed is \"hash\""),
+        (
+            "walk.walker=wide",
+            "`walk.walker` is \"wide\": allowed is \"hash\"",
+        ),
         ("cache.data.line=64", "core.kind \"970\" has lines of 128"),
         ("cache.l2.place=back-side", "is not \"in-line\""),
         (
             "processors=2",
             "core.kind \"970\" does not snoop; allowed is 1",
         ),
-        ("board.kind=mpc86xx", "no kernel for it runs on core.kind \"970\""),
+        (
+            "board.kind=mpc86xx",
+            "no kernel for it runs on core.kind \"970\"",
+        ),
         ("core.kind=604", "only a 405 or 970 has one"),
         ("core.kind=750", "which has no 64-bit instructions"),
         (
@@ -554,7 +560,11 @@ fn a_970_is_none_of_the_others() {
         ),
         ("ppc604-133", "core.kind=970", "add [tlb.unified]"),
         ("ppc604-133", "core.kind=970", "add [cache.l2]"),
-        ("ppc405-200", "core.kind=970", "`tlb.unified.ways` is missing"),
+        (
+            "ppc405-200",
+            "core.kind=970",
+            "`tlb.unified.ways` is missing",
+        ),
     ] {
         let error = with_settings(machine, &[setting]).unwrap_err().to_string();
         assert!(error.contains(words), "{machine}, {setting}: {error}");

@@ -173,12 +173,16 @@ fn the_mode_follows_mtmsrd_and_rfid() {
 #[test]
 fn addresses_have_the_bits_of_the_mode() {
     const FAR: &str = "load 10, 0x00300000\nli 5, 3\nrldimi 10, 5, 32, 0\npoke 0x00300008, 77\n";
-    let session = run(&format!("_start:\n{FAR}lwz 20, 8(10)\nldu 21, 8(10)\npower_off 0\n"));
+    let session = run(&format!(
+        "_start:\n{FAR}lwz 20, 8(10)\nldu 21, 8(10)\npower_off 0\n"
+    ));
     assert_eq!(gprs(&session, [20, 21]), [77, 77 << 32]);
     // The sum has 64 bits, of which 32 are the address.
     assert_eq!(whole(&session, 10), 0x30_0008);
     let wide = "mfmsr 3\nli 4, 1\nrldimi 3, 4, 63, 0\nmtmsrd 3\nisync\n";
-    let (session, there) = raising(&format!("{FAR}load 3, 0x1000\nmtmsr 3\n{wide}cause: lwz 20, 8(10)"));
+    let (session, there) = raising(&format!(
+        "{FAR}load 3, 0x1000\nmtmsr 3\n{wide}cause: lwz 20, 8(10)"
+    ));
     assert_eq!((whole(&session, 20), there), (0x200, true));
     let (session, there) = raising(&format!("paging\n{FAR}{wide}cause: stw 20, 9(10)"));
     assert_eq!((whole(&session, 20), there), (0x380, true));
@@ -199,7 +203,10 @@ fn segments_above_4_gb() {
          addi 6, 10, 0x100\nmtctr 6\nbctrl\nmflr 24\naddi 6, 10, 0x108\nmtctr 6\nbctr\n\
          call: ba 1f\n.space 124\n1: mfspr 25, 26\nnarrow\npower_off 0\n"
     ));
-    assert_eq!(gprs(&session, [20, 21, 22, 23]), [0x123, 0x123, 0x123, 0x5_4000_0043]);
+    assert_eq!(
+        gprs(&session, [20, 21, 22, 23]),
+        [0x123, 0x123, 0x123, 0x5_4000_0043]
+    );
     // The callee's `blrl` left its own address, above 4 GB; so did `sc`.
     assert_eq!(gprs(&session, [24, 25]), [0x5_4000_0108, 0x5_4000_010c]);
     assert_eq!(whole(&session, 5), 0x55);
@@ -234,7 +241,12 @@ fn failed_accesses_tell_address_and_kind() {
         if vector == 0x300 {
             assert_eq!(whole(&session, 24), dsisr, "{access}");
         }
-        let address = session.machine().processor().registers.gpr.get(Register::new(10));
+        let address = session
+            .machine()
+            .processor()
+            .registers
+            .gpr
+            .get(Register::new(10));
         let offset = if access.starts_with("std") { 4 } else { 0 };
         assert_eq!(whole(&session, 23), u64::from(address + offset), "{access}");
         assert_eq!(whole(&session, 22), 0x1030, "{access}");
@@ -250,9 +262,24 @@ fn failed_fetches_tell_the_cause() {
     for (setup, to, vector, srr1) in [
         ("", 0x4000_1000_u32, 0x400, NO_PTE),
         ("", 0x5000_1000, 0x480, 0),
-        ("poke 0x0020918c, 0x00300196\n", 0x4000_0000, 0x400, NO_EXECUTE),
-        ("poke 0x0020918c, 0x0030019a\n", 0x4000_0000, 0x400, NO_EXECUTE),
-        ("segment 0x48000004, 0x00123200\n", 0x4000_0000, 0x400, NO_EXECUTE),
+        (
+            "poke 0x0020918c, 0x00300196\n",
+            0x4000_0000,
+            0x400,
+            NO_EXECUTE,
+        ),
+        (
+            "poke 0x0020918c, 0x0030019a\n",
+            0x4000_0000,
+            0x400,
+            NO_EXECUTE,
+        ),
+        (
+            "segment 0x48000004, 0x00123200\n",
+            0x4000_0000,
+            0x400,
+            NO_EXECUTE,
+        ),
         (
             "segment 0x48000004, 0x00123800\npoke 0x0020918c, 0x00300190\n",
             0x4000_0000,
@@ -303,15 +330,27 @@ fn erat_entries_outlive_what_they_were_made_from() {
         ("nop", 1),
         ("segment 0x48000004, 0x00124000", 1),
         ("load 3, 0x124\nmtsr 4, 3", 1),
-        ("segment 0x48000004, 0x00124000\nload 3, 0x40000000\nslbie 3\nsegment 0x48000004, 0x00124000", 2),
+        (
+            "segment 0x48000004, 0x00124000\nload 3, 0x40000000\nslbie 3\nsegment 0x48000004, 0x00124000",
+            2,
+        ),
         // The SLB's first entry stays; the devices' and the page's go.
         (
             "slbia\nsegment 0x88000008, 0x00018100\nsegment 0x48000004, 0x00124000",
             2,
         ),
-        ("segment 0x48000004, 0x00124000\nload 3, 0x40000000\ntlbie 3", 2),
-        ("segment 0x48000004, 0x00124000\nload 3, 0x10100000\ntlbiel 3", 2),
-        ("segment 0x48000004, 0x00124000\nload 3, 0x40001000\ntlbie 3", 1),
+        (
+            "segment 0x48000004, 0x00124000\nload 3, 0x40000000\ntlbie 3",
+            2,
+        ),
+        (
+            "segment 0x48000004, 0x00124000\nload 3, 0x10100000\ntlbiel 3",
+            2,
+        ),
+        (
+            "segment 0x48000004, 0x00124000\nload 3, 0x40001000\ntlbie 3",
+            1,
+        ),
     ] {
         let session = run(&format!(
             "_start:\npaging\npoke 0x00300000, 1\npoke 0x00301000, 2\npte 0x00209200, 0x00124001, 0x00301192\n\
@@ -377,7 +416,8 @@ fn large_pages_take_one_tlb_entry() {
 fn refills_are_counted_and_cost_cycles() {
     let body = "paging\nload 10, 0x40000000\nlwz 5, 0(10)\nlwz 5, 4(10)\npower_off 0\n";
     let cycles = |settings: &[&str]| {
-        let mut session = Program::on(MACHINE, &format!("_start:\n{body}")).session(MACHINE, settings);
+        let mut session =
+            Program::on(MACHINE, &format!("_start:\n{body}")).session(MACHINE, settings);
         support::finish(&mut session, LIMITS);
         (session.machine().processor().cycles(), session)
     };
@@ -386,7 +426,10 @@ fn refills_are_counted_and_cost_cycles() {
     assert_eq!(counter(&session, "tlb.shadow.data"), 2);
     assert_eq!(counter(&session, "tlb.shadow.instruction"), 1);
     assert_eq!(counter(&session, "tlb.shadow.cycles"), 3 * 7);
-    let (long, _) = cycles(&["tlb.unified.data-refill=107", "tlb.unified.instruction-refill=17"]);
+    let (long, _) = cycles(&[
+        "tlb.unified.data-refill=107",
+        "tlb.unified.instruction-refill=17",
+    ]);
     assert!((210..=220).contains(&(long - short)), "{}", long - short);
 }
 
@@ -415,7 +458,12 @@ fn dcbz_clears_what_hid5_says() {
 
 #[test]
 fn unaligned_accesses_that_trap() {
-    for trapping in ["lwarx 3, 0, 10", "stwcx. 3, 0, 10", "lmw 30, 0(10)", "stmw 30, 0(10)"] {
+    for trapping in [
+        "lwarx 3, 0, 10",
+        "stwcx. 3, 0, 10",
+        "lmw 30, 0(10)",
+        "stmw 30, 0(10)",
+    ] {
         let (session, there) = raising(&format!("load 10, 0x00300002\ncause: {trapping}"));
         assert_eq!((whole(&session, 20), there), (0x600, true), "{trapping}");
         assert_eq!(whole(&session, 23), 0x30_0002, "{trapping}");

@@ -15,7 +15,7 @@
 //! Effective addresses have 64 bits, physical ones 32 here: a page beyond is a machine check. The rest of the machine
 //! gives the lower half of an effective address; the upper one is a *window* of fetches, and one of data accesses.
 //!
-//! Not as hardware: accesses without translation do not go through the ERATs; a walk begins when its access needs it.
+//! Not as hardware: `dcbt` asks the ERAT alone; accesses without translation do not go through the ERATs; a walk begins when its access needs it.
 //!
 //! Sources: PowerPC Architecture book III, version 2.01; Linux 2.6 asm-ppc64/mmu.h and arch/ppc64/mm/slb.c; notes on IBM's
 //! POWER4 paper (Tendler et al., 2002).
@@ -603,7 +603,7 @@ impl Unit for Hash64 {
             }
             Invalidation::Large(ea) => {
                 account.add_plain(Plain::TlbInvalidate, 1);
-                self.tlb.invalidate_set(ea >> 24);
+                self.tlb.invalidate_set(ea >> 24 & 15);
                 self.remove(|entry| entry.large)
             }
             Invalidation::All => {
