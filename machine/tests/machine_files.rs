@@ -543,7 +543,6 @@ fn a_970_is_none_of_the_others() {
             "no kernel for it runs on core.kind \"970\"",
         ),
         ("core.kind=604", "only a 405 or 970 has one"),
-        ("core.kind=750", "which has no 64-bit instructions"),
         (
             "latency.tlb-load={ latency = 1, interval = 1 }",
             "has no tlbld and tlbli",
@@ -559,7 +558,6 @@ fn a_970_is_none_of_the_others() {
             "whose unified TLB is fully associative: remove it",
         ),
         ("ppc604-133", "core.kind=970", "add [tlb.unified]"),
-        ("ppc604-133", "core.kind=970", "add [cache.l2]"),
         (
             "ppc405-200",
             "core.kind=970",
