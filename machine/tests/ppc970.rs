@@ -3,6 +3,7 @@
 mod support;
 
 use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::observe::dump::StateDump;
 use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::session::Session;
 use support::Program;
@@ -519,4 +520,38 @@ fn special_registers_have_64_bits() {
         gprs(&session, [21, 22, 23, 24, 25]),
         [5, number, 1 << 36, number, number]
     );
+}
+
+/// A dump shows SLB, ERATs and TLB, as text and as JSON.
+#[test]
+fn dumps_show_the_tables() {
+    let text = "_start:\npaging\nload 10, 0x40000000\nlwz 5, 0(10)\npower_off 0\n";
+    let session = run(text);
+    let processor = session.machine().processor();
+    let dump = StateDump::take(
+        1,
+        processor.cycles(),
+        &processor.registers,
+        &processor.mmu,
+        &processor.memory,
+    );
+    let wide = dump.wide.as_ref().expect("it has them");
+    assert_eq!(wide.slb.len(), 3);
+    assert!(wide.slb[0].large && !wide.slb[1].large);
+    assert_eq!(
+        (wide.slb[1].effective, wide.slb[1].vsid),
+        (0x4000_0000, 0x123)
+    );
+    let shown = dump.to_string();
+    for line in [
+        "segment lookaside buffer, 3 valid; SDR1 0000000000200000",
+        "   4 0000000040000000 vsid 0000000000123 ----",
+        " vsid 0000000000123 page 0000 -> 00300000 --C --M- pp 2",
+        "0000000040000000 -> 00300000 -C --M- pp 2",
+    ] {
+        assert!(shown.contains(line), "{line}\n{shown}");
+    }
+    let json = dump.to_json();
+    let tlb = json["wide"]["tlb"].as_array().expect("rows");
+    assert!(tlb.iter().any(|row| row["vsid"] == 0x123));
 }
