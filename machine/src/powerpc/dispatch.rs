@@ -365,6 +365,10 @@ unsafe fn to_register<W: Word, const COUNT: bool>(m: &mut Processor, op: *const 
 
 /// The code for `instruction`, which stands at `index` in a line of `words`, and its operands as that code expects
 /// them. `near_allowed`: the line is complete, so that branches may stay in it.
+#[allow(
+    clippy::extra_unused_type_parameters,
+    reason = "the macros make a function of every width for each instruction"
+)]
 pub fn handler<W: Word>(
     instruction: &Instruction,
     index: usize,
