@@ -52,6 +52,9 @@ struct Segment {
     large: bool,
 }
 
+/// VSID, number of the page in its segment, and whether it is a large one.
+type Key = (u64, u32, bool);
+
 /// A PTE's second double word.
 type Pte = u32;
 
@@ -68,9 +71,9 @@ struct Model {
     /// By slot, with ESID.
     slb: [Option<(u32, Segment)>; 64],
     /// By VSID, page number and size.
-    table: HashMap<(u64, u32, bool), Pte>,
+    table: HashMap<Key, Pte>,
     /// Sets of the TLB, most recently used last.
-    tlb: Vec<Vec<((u64, u32, bool), Pte)>>,
+    tlb: Vec<Vec<(Key, Pte)>>,
     /// Ways of the ERATs, and the next one of each set; of fetches and data accesses.
     erats: [Vec<Vec<Option<Erat>>>; 2],
     next: [Vec<usize>; 2],
@@ -131,7 +134,7 @@ impl Model {
     }
 
     /// The PTE, with R set, and C if `store`.
-    fn walk(&mut self, key: (u64, u32, bool), store: bool) -> Option<Pte> {
+    fn walk(&mut self, key: Key, store: bool) -> Option<Pte> {
         let pte = self.table.get_mut(&key)?;
         *pte |= 0x100 | if store { 0x80 } else { 0 };
         Some(*pte)
