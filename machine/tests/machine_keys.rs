@@ -406,9 +406,11 @@ const HASH_TABLE_970: &str = "
   bctrl
   addic. 6, 6, -1
   bne 1b
+  paging
   load 8, 0x00330000
   li 6, 4
-1: li 5, 12
+1: lwz 5, 0(8)
+  li 5, 12
   mtctr 5
   mr 9, 8
 2: dcbt 0, 9
@@ -421,7 +423,6 @@ const HASH_TABLE_970: &str = "
   bdnz 3b
   addic. 6, 6, -1
   bne 1b
-  paging
   load 10, 0x60000000
   lwz 5, 0(10)
 ";
