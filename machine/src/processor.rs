@@ -19,7 +19,7 @@ use crate::board::{BusError, Instant};
 use crate::config::{Family, MachineConfig};
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::Lines;
-use crate::engine::shortcut::{NO_PAGE, Shortcuts};
+use crate::engine::shortcut::{FAR, NO_PAGE, Shortcuts};
 use crate::engine::timing::DRAINED;
 use crate::engine::{CacheProbe, Exit, Hot};
 use crate::loader::CauseRange;
@@ -201,6 +201,13 @@ impl Processor {
             processor.memory.instruction.set_enabled(true);
             processor.memory.data.set_enabled(true);
         }
+        if core.family == Family::Ppc970 {
+            processor.registers.msr_absent = !msr::OF_970;
+            processor.registers.wide.there = true;
+            // No register switches them off.
+            processor.memory.instruction.set_enabled(true);
+            processor.memory.data.set_enabled(true);
+        }
         if core.registers.pir {
             processor.registers.pir = number.into();
         }
@@ -294,7 +301,7 @@ impl Processor {
         self.hot.line_base = base;
         self.hot.line_stride = stride;
         self.hot.ram = self.memory.uncore.ram.bytes_mut().as_mut_ptr();
-        self.hot.may_modify = if self.observers.watch_stores() {
+        self.hot.may_modify = if self.observers.watch_stores() || self.memory.stores_through() {
             0
         } else {
             DIRTY
@@ -309,14 +316,27 @@ impl Processor {
     pub(crate) fn select_shortcuts(&mut self) {
         let state = self.registers.msr;
         let user = usize::from(state & msr::PR != 0);
-        self.data_mode = user + 2 * usize::from(state & msr::DR == 0);
         self.fetch_mode = user + 2 * usize::from(state & msr::IR == 0);
-        self.hot.shortcuts = self.data_shortcuts.table(self.data_mode);
+        self.select_data_shortcuts();
         self.hot.page = NO_PAGE;
+    }
+
+    /// Selects those of data accesses.
+    pub(crate) fn select_data_shortcuts(&mut self) {
+        let state = self.registers.msr;
+        let user = usize::from(state & msr::PR != 0);
+        self.data_mode = if self.registers.wide.far == 0 {
+            user + 2 * usize::from(state & msr::DR == 0)
+        } else {
+            FAR
+        };
+        self.hot.shortcuts = self.data_shortcuts.table(self.data_mode);
     }
 
     /// Must be called after a change from outside to registers, translations or memory.
     pub fn state_changed(&mut self) {
+        self.registers.wide.far = 0;
+        self.go_to(self.registers.wide.pc);
         self.drop_shortcuts();
         self.select_shortcuts();
         self.choose_cause();

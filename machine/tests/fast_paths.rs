@@ -15,6 +15,8 @@ mod walks;
 mod walks_405;
 #[path = "fast_paths/walks_8xx.rs"]
 mod walks_8xx;
+#[path = "fast_paths/walks_970.rs"]
+mod walks_970;
 
 use pagewalk_machine::machine::{Fatal, Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
@@ -104,14 +106,17 @@ fn assert_same(what: &str, one: &Outcome, other: &Outcome) {
 
 /// The machines that can run `guest`.
 fn machines(guest: &Guest) -> &'static [&'static str] {
-    const ALL: [&str; 5] = [
+    const ALL: [&str; 6] = [
         "ppc604-133",
         "ppc750-400",
         "ppc603-133",
         "mpc855t-48",
         "ppc405-200",
+        "ppc970-1600",
     ];
     match guest.needs {
+        // The 970's I-cache holds all of its code.
+        Needs::Nothing if guest.name.starts_with("code beyond the cache") => &ALL[..5],
         Needs::Nothing => &ALL,
         Needs::Decrementer => &ALL[..4],
         Needs::Hid0OrFloat => &ALL[..3],
@@ -264,6 +269,37 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
+    #[test]
+    fn random_walks_of_the_970_count_the_same_without_fast_paths(
+        steps in prop::collection::vec(walks_970::step(), 20..400),
+    ) {
+        const MACHINE: &str = "ppc970-1600";
+        let program = Program::on(MACHINE, &walks_970::program(&steps));
+        let shapes: [&[&str]; 3] = [
+            &[],
+            &[
+                "tlb.data.entries=4", "tlb.data.ways=4", "tlb.instruction.entries=2", "tlb.instruction.ways=1",
+                "tlb.unified.entries=8", "tlb.unified.ways=2",
+            ],
+            &["cache.data.size=2048", "cache.instruction.size=1024", "cache.l2.size=8192"],
+        ];
+        for shape in shapes {
+            let what = format!("{MACHINE} with {shape:?}");
+            let fast = run(program.session(MACHINE, shape), false);
+            prop_assert_eq!(&fast.stop, &Stop::PowerOff { status: 0 }, "{}", what);
+            assert_same(&what, &fast, &run(program.session(MACHINE, shape), true));
+            let (sanitized, reports) = run_sanitized(program.session(MACHINE, shape), false);
+            assert_same(&what, &fast, &sanitized);
+            let (plain, expected) = run_sanitized(program.session(MACHINE, shape), true);
+            assert_same(&what, &fast, &plain);
+            prop_assert_eq!(reports, expected, "{}", what);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
+
     /// Fast paths and oracle begin at the same instruction to go one by one to a limit. A limit of cycles changes
     /// nothing.
     #[test]
@@ -271,15 +307,17 @@ proptest! {
         steps in prop::collection::vec(walks::step(), 20..200),
         steps_8xx in prop::collection::vec(walks_8xx::step(), 20..200),
         steps_405 in prop::collection::vec(walks_405::step(), 20..200),
+        steps_970 in prop::collection::vec(walks_970::step(), 20..200),
         slices in prop::collection::vec(1..3_000_u64, 1..8),
     ) {
         let by_instructions: Vec<_> =
             slices.iter().map(|&instructions| Limits { instructions, ..Limits::NONE }).collect();
         let by_cycles: Vec<_> = slices.iter().map(|&cycles| Limits { cycles, ..Limits::NONE }).collect();
-        for machine in ["ppc604-133", "ppc750-400", "mpc855t-48", "ppc405-200"] {
+        for machine in ["ppc604-133", "ppc750-400", "mpc855t-48", "ppc405-200", "ppc970-1600"] {
             let program = match machine {
                 "mpc855t-48" => Program::on(machine, &walks_8xx::program(&steps_8xx)),
                 "ppc405-200" => Program::on(machine, &walks_405::program(&steps_405)),
+                "ppc970-1600" => Program::on(machine, &walks_970::program(&steps_970)),
                 _ => Program::on(machine, &walks::program(&steps)),
             };
             let parts = |oracle, slices| run_in_parts(program.session(machine, &[]), oracle, slices);

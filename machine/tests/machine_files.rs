@@ -68,7 +68,8 @@ fn every_shipped_machine_is_accepted() {
             "ppc604-200x4",
             "ppc604-200x4-l2",
             "ppc750-400",
-            "ppc750-400x2"
+            "ppc750-400x2",
+            "ppc970-1600"
         ]
     );
 }
@@ -489,7 +490,7 @@ fn a_405_is_none_of_the_others() {
         (
             "ppc603-133",
             "tlb.unified={ entries = 64, instruction-refill = 4, data-refill = 3 }",
-            "only a 405 has one; remove [tlb.unified]",
+            "only a 405 or 970 has one; remove [tlb.unified]",
         ),
         ("mpc855t-48", "core.kind=405", "add [tlb.unified]"),
     ] {
@@ -497,6 +498,80 @@ fn a_405_is_none_of_the_others() {
         assert!(error.contains(words), "{machine}, {setting}: {error}");
     }
     with_settings(NAME, &["board.kind=ppc405gp", "tlb.unified.data-refill=9"]).unwrap();
+}
+
+/// A 970 has a TLB behind its ERATs, and its D-cache writes through to an L2 that includes it.
+#[test]
+fn a_970_is_none_of_the_others() {
+    const NAME: &str = "ppc970-1600";
+    let config = with_settings(NAME, &[]).unwrap();
+    assert_eq!(config.core.kind, CoreKind::Ppc970);
+    assert!(config.core.kind.hash_walk() && !config.core.kind.software_reload());
+    for (setting, words) in [
+        (
+            "tlb.unified.ways=3",
+            "is 3: allowed are powers of two from 1 to 64",
+        ),
+        (
+            "tlb.unified.entries=8192",
+            "`tlb.unified.entries` is 8192: allowed are powers of two from 1 to 4096",
+        ),
+        (
+            "tlb.data.ways=256",
+            "`tlb.data.ways` is 256: allowed are powers of two from 1 to 128",
+        ),
+        (
+            "tlb.instruction.entries=256",
+            "`tlb.instruction.entries` is 256: allowed are powers of two from 1 to 128",
+        ),
+        (
+            "tlb.data.replacement=fifo",
+            "core.kind \"970\", whose ERATs are replaced round robin",
+        ),
+        (
+            "tlb.l2.entries=128",
+            "does not go with core.kind \"970\", whose TLB is behind",
+        ),
+        (
+            "walk.walker=wide",
+            "`walk.walker` is \"wide\": allowed is \"hash\"",
+        ),
+        ("cache.data.line=64", "core.kind \"970\" has lines of 128"),
+        ("cache.l2.place=back-side", "is not \"in-line\""),
+        (
+            "processors=2",
+            "core.kind \"970\" does not snoop; allowed is 1",
+        ),
+        (
+            "board.kind=mpc86xx",
+            "no kernel for it runs on core.kind \"970\"",
+        ),
+        ("core.kind=604", "only a 405 or 970 has one"),
+        (
+            "latency.tlb-load={ latency = 1, interval = 1 }",
+            "has no tlbld and tlbli",
+        ),
+    ] {
+        let error = with_settings(NAME, &[setting]).unwrap_err().to_string();
+        assert!(error.contains(words), "{setting}: {error}");
+    }
+    for (machine, setting, words) in [
+        (
+            "ppc405-200",
+            "tlb.unified.ways=4",
+            "whose unified TLB is fully associative: remove it",
+        ),
+        ("ppc604-133", "core.kind=970", "add [tlb.unified]"),
+        (
+            "ppc405-200",
+            "core.kind=970",
+            "`tlb.unified.ways` is missing",
+        ),
+    ] {
+        let error = with_settings(machine, &[setting]).unwrap_err().to_string();
+        assert!(error.contains(words), "{machine}, {setting}: {error}");
+    }
+    with_settings(NAME, &["tlb.data.ways=2", "tlb.unified.data-refill=9"]).unwrap();
 }
 
 #[test]

@@ -25,12 +25,24 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
         "several processors must have an OpenPIC: the_interrupt_controller_counts shows it on machines with one",
     ),
     (
-        &["8xx", "405"],
+        &["8xx", "405", "970"],
         "core.kind",
         "no other core has its MMU: nothing else goes with the other keys",
     ),
     (&["8xx"], "cache.instruction.line", "16 bytes on this core"),
     (&["405"], "cache.instruction.line", "32 bytes on this core"),
+    (&["970"], "cache.instruction.line", "128 bytes on this core"),
+    (&["970"], "cache.data.line", "128 bytes on this core"),
+    (&["970"], "cache.l2.line", "128 bytes on this core"),
+    (&["970"], "cache.l2.place", "the core's L2 is in-line"),
+    (&["970"], "cache.instruction.replacement", "it has one way"),
+    (
+        &["970"],
+        "cache.data.replacement",
+        "with two ways pseudo-LRU is LRU",
+    ),
+    (&["970"], "latency.dcbi.latency", "the core has no dcbi"),
+    (&["970"], "latency.dcbi.interval", "the core has no dcbi"),
     (&["8xx"], "cache.data.line", "16 bytes on this core"),
     (&["405"], "cache.data.line", "32 bytes on this core"),
     (
@@ -57,7 +69,7 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
         "there is no such cache, and what it would save, branch.taken and branch.taken-target-miss, is nothing",
     ),
     (
-        &["603e", "8xx", "405"],
+        &["603e", "8xx", "405", "970"],
         "branch.taken-target-miss",
         "the core has no target cache",
     ),
@@ -73,7 +85,7 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
     ),
 ];
 
-const EVERY: &[&str] = &["603e", "604", "604e", "750", "8xx", "405"];
+const EVERY: &[&str] = &["603e", "604", "604e", "750", "8xx", "405", "970"];
 
 /// Keys that must be set together with a key, to the same value.
 fn partners(kind: &str, key: &str) -> &'static [&'static str] {
@@ -81,7 +93,7 @@ fn partners(kind: &str, key: &str) -> &'static [&'static str] {
         ("8xx" | "405", "tlb.instruction.entries" | "tlb.instruction.ways") => {
             &["tlb.instruction.entries", "tlb.instruction.ways"]
         }
-        ("8xx" | "405", "tlb.data.entries" | "tlb.data.ways") => {
+        ("8xx" | "405" | "970", "tlb.data.entries" | "tlb.data.ways") => {
             &["tlb.data.entries", "tlb.data.ways"]
         }
         (_, "cache.instruction.line" | "cache.data.line" | "cache.l2.line") => {
@@ -146,6 +158,14 @@ const CLASSES_603: &[&str] = &[".long 0x7c005fa4", ".long 0x7c005fe4"];
 
 /// tlbre.
 const CLASSES_405: &[&str] = &["li 11, 3\ntlbre 5, 11, 1"];
+
+/// What only the 970 has.
+const CLASSES_970: &[&str] = &[
+    "mulld 5, 6, 7",
+    "divd 5, 6, 7",
+    "fsqrt 1, 2",
+    "li 11, 3\nslbmfee 5, 11",
+];
 
 /// Instructions that complete after a divide.
 const DIVIDE: &str = "
@@ -351,6 +371,62 @@ const HASH_TABLE: &str = "
   lwz 5, 0(10)
 ";
 
+/// The same on the 970.
+const HASH_TABLE_970: &str = "
+  vector 0x0380, skip
+  li 5, 0
+  load 8, 0x00123001
+  load 9, 0x00300012
+1: xori 6, 5, 0x123
+  slwi 6, 6, 7
+  addis 6, 6, 0x20
+  stw 8, 4(6)
+  stw 9, 12(6)
+  dcbf 0, 6
+  addi 5, 5, 1
+  cmpwi 5, 256
+  blt 1b
+  divw 5, 6, 7
+.rept 130
+  addi 8, 8, 1
+.endr
+  isync
+  load 5, 0x4e800020
+  load 8, 0x00310000
+  load 9, 0x00320000
+  stw 5, 0(8)
+  stw 5, 0(9)
+  dcbst 0, 8
+  dcbst 0, 9
+  sync
+  li 6, 10
+1: mtctr 8
+  bctrl
+  mtctr 9
+  bctrl
+  addic. 6, 6, -1
+  bne 1b
+  paging
+  load 8, 0x00330000
+  li 6, 4
+1: lwz 5, 0(8)
+  li 5, 12
+  mtctr 5
+  mr 9, 8
+2: dcbt 0, 9
+  addi 9, 9, 128
+  bdnz 2b
+  li 5, 12
+  mtctr 5
+3: lwz 5, 0(8)
+  addi 8, 8, 128
+  bdnz 3b
+  addic. 6, 6, -1
+  bne 1b
+  load 10, 0x60000000
+  lwz 5, 0(10)
+";
+
 /// On a 603 every missing page is mapped to that frame.
 const RELOAD_603: &str = "
   vector 0x1000, reload_code
@@ -479,6 +555,8 @@ fn source(kind: &str) -> String {
     let text = plain_source(kind);
     if kind == "405" {
         with_interval_timer(&text)
+    } else if kind == "970" {
+        text.replace("rfi\n", "rfid\n").replace("dcbi 0, 10", "nop")
     } else {
         text
     }
@@ -505,6 +583,8 @@ fn plain_source(kind: &str) -> String {
         CLASSES_603
     } else if kind == "405" {
         CLASSES_405
+    } else if kind == "970" {
+        CLASSES_970
     } else {
         &[]
     };
@@ -517,6 +597,7 @@ fn plain_source(kind: &str) -> String {
     let (table, handlers) = match kind {
         "8xx" => (RELOAD_8XX, HANDLERS_8XX),
         "405" => (RELOAD_405, HANDLERS_405),
+        "970" => (HASH_TABLE_970, ""),
         _ if kind.starts_with("603") => (RELOAD_603, HANDLERS_603),
         _ => (HASH_TABLE, ""),
     };
@@ -642,6 +723,9 @@ fn keys_of_what_a_core_lacks_are_refused() {
         ("mpc855t-48", "tlb-load", "tlbld and tlbli"),
         ("ppc405-200", "float-add", "floating-point unit"),
         ("ppc405-200", "move-to-segment", "segment registers"),
+        ("ppc405-200", "slb", "64-bit instructions"),
+        ("ppc750-400", "float-square-root", "64-bit instructions"),
+        ("ppc970-1600", "tlb-load", "tlbld and tlbli"),
         ("ppc604-185", "tlb-load", "tlbld and tlbli"),
         ("ppc750-400", "tlb-load", "tlbld and tlbli"),
     ] {

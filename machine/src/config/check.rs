@@ -83,7 +83,12 @@ fn tlbs(checker: &mut Checker, config: &MachineConfig) {
         ),
         (["tlb.data.entries", "tlb.data.ways"], &tlb.data),
     ] {
-        checker.shape(&paths, shape::tlb(tlb.entries, tlb.ways));
+        let rule = if config.core.kind.core().is_970() {
+            shape::erat(tlb.entries, tlb.ways)
+        } else {
+            shape::tlb(tlb.entries, tlb.ways)
+        };
+        checker.shape(&paths, rule);
     }
     if let Some(second) = &tlb.l2 {
         let paths = ["tlb.l2.entries", "tlb.l2.ways"];
@@ -115,6 +120,11 @@ fn tlbs(checker: &mut Checker, config: &MachineConfig) {
             checker.fail(
                 path,
                 "does not go with core.kind \"405\", whose shadow TLBs are replaced round robin: remove it",
+            );
+        } else if config.core.kind.core().is_970() {
+            checker.fail(
+                path,
+                "does not go with core.kind \"970\", whose ERATs are replaced round robin: remove it",
             );
         }
     }
@@ -157,13 +167,15 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
     match kind.core().family {
         Family::Mpc8xx => mpc8xx(checker, config),
         Family::Ppc405 => ppc405(checker, config),
+        Family::Ppc970 => ppc970(checker, config),
         Family::Classic => {}
     }
-    if kind.core().family != Family::Ppc405 && config.tlb.unified.is_some() {
+    let unified = matches!(kind.core().family, Family::Ppc405 | Family::Ppc970);
+    if !unified && config.tlb.unified.is_some() {
         checker.fail(
             "tlb.unified",
             format!(
-                "does not go with core.kind \"{}\": only a 405 has one; remove [tlb.unified]",
+                "does not go with core.kind \"{}\": only a 405 or 970 has one; remove [tlb.unified]",
                 kind.name()
             ),
         );
@@ -343,6 +355,12 @@ fn ppc405(checker: &mut Checker, config: &MachineConfig) {
             "is \"405\", whose software loads one TLB: add [tlb.unified] with entries, instruction-refill, data-refill",
         ),
         Some(unified) => {
+            if unified.ways.is_some() {
+                checker.fail(
+                    "tlb.unified.ways",
+                    "does not go with core.kind \"405\", whose unified TLB is fully associative: remove it",
+                );
+            }
             if unified.entries != crate::mmu::ppc405::ENTRIES {
                 checker.fail(
                     "tlb.unified.entries",
@@ -427,6 +445,83 @@ fn ppc405(checker: &mut Checker, config: &MachineConfig) {
             format!(
                 "is {}: the bus of core.kind \"405\" has 8 bytes",
                 config.bus.width
+            ),
+        );
+    }
+}
+
+/// Rules of the 970: a TLB behind its ERATs, lines of 128 bytes, and an L2 that includes the L1 D-cache, because that
+/// writes through to it. Its hash table has a form of its own, so that the other walkers do not know it.
+fn ppc970(checker: &mut Checker, config: &MachineConfig) {
+    match &config.tlb.unified {
+        None => checker.fail(
+            "core.kind",
+            "is \"970\", which has a TLB behind its ERATs: add [tlb.unified] with entries, ways, instruction-refill, data-refill",
+        ),
+        Some(unified) => {
+            match unified.ways {
+                None => checker.fail(
+                    "tlb.unified.ways",
+                    "is missing: the TLB of core.kind \"970\" is set-associative",
+                ),
+                Some(ways) => checker.shape(
+                    &["tlb.unified.entries", "tlb.unified.ways"],
+                    shape::tlb(unified.entries, ways),
+                ),
+            }
+            for (path, cycles) in [
+                ("tlb.unified.instruction-refill", unified.instruction_refill),
+                ("tlb.unified.data-refill", unified.data_refill),
+            ] {
+                checker.range(path, cycles.into(), 0, 1000);
+            }
+        }
+    }
+    if config.tlb.l2.is_some() {
+        checker.fail(
+            "tlb.l2",
+            "does not go with core.kind \"970\", whose TLB is behind its ERATs: remove [tlb.l2]",
+        );
+    }
+    if let Some(walk) = &config.walk
+        && walk.walker != "hash"
+    {
+        checker.fail(
+            "walk.walker",
+            format!(
+                "is \"{}\": allowed is \"hash\", the only one that knows the hash table of core.kind \"970\"",
+                walk.walker
+            ),
+        );
+    }
+    for (path, line) in [
+        ("cache.instruction.line", config.cache.instruction.line),
+        ("cache.data.line", config.cache.data.line),
+    ] {
+        if line != 128 {
+            checker.fail(
+                path,
+                format!("is {line}: core.kind \"970\" has lines of 128"),
+            );
+        }
+    }
+    match &config.cache.l2 {
+        None => checker.fail(
+            "core.kind",
+            "is \"970\", whose data cache writes through to a second level: add [cache.l2]",
+        ),
+        Some(l2) if l2.place != L2Place::InLine => checker.fail(
+            "cache.l2.place",
+            "is not \"in-line\", as core.kind \"970\" has it",
+        ),
+        Some(_) => {}
+    }
+    if config.board.kind != BoardKind::Prep {
+        checker.fail(
+            "board.kind",
+            format!(
+                "is \"{}\": no kernel for it runs on core.kind \"970\"; allowed is \"prep\"",
+                config.board.kind.name()
             ),
         );
     }
@@ -587,8 +682,9 @@ fn pipeline(checker: &mut Checker, config: &MachineConfig) {
     let kind = config.core.kind;
     for (path, part, cost) in config.latency.of_parts() {
         let (there, name) = match part {
-            Part::Float => (kind.core().is_classic(), "floating-point unit"),
-            Part::Segments => (kind.core().is_classic(), "segment registers"),
+            Part::Float => (kind.core().has_float(), "floating-point unit"),
+            Part::Segments => (kind.core().has_float(), "segment registers"),
+            Part::Wide => (kind.core().is_970(), "64-bit instructions"),
             Part::TlbLoad if kind.core().family == Family::Ppc405 => {
                 (true, "tlbre, tlbsx and tlbwe")
             }

@@ -23,6 +23,9 @@ pub enum CoreKind {
     /// PPC405 of the 405GP.
     #[serde(rename = "405")]
     Ppc405,
+    /// PowerPC 970, of 64 bits.
+    #[serde(rename = "970")]
+    Ppc970,
 }
 
 /// Whose registers, instructions and exceptions a core has.
@@ -36,6 +39,8 @@ pub enum Family {
     /// The 405: the IBM PowerPC embedded environment. It lacks the same, and has critical interrupts, timers, device
     /// control registers and multiply-accumulate instructions of its own (PPC405 UM).
     Ppc405,
+    /// The 970: the PowerPC operating environment of 64 bits, with the bridge to segment registers and without BATs.
+    Ppc970,
 }
 
 /// What reloads the TLBs.
@@ -49,6 +54,8 @@ pub enum Reload {
     Registers,
     /// Software, by `tlbwe`.
     Unified,
+    /// A walk of the hash table of 64-bit cores in hardware.
+    Wide,
 }
 
 /// Which events the performance monitor counts, and in how many counters.
@@ -66,7 +73,7 @@ pub enum Monitor {
 /// What a core puts on the bus (Bus Interface for 32-Bit Microprocessors, 2-9, 4-14 to 4-20).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Broadcast {
-    /// Nothing (603, 603e; 8xx; 405).
+    /// Nothing (603, 603e; 8xx; 405; 970, whose fabric is not modelled).
     Never,
     /// While HID0\[ABE\] is set, all but TLB and I-cache invalidations (750).
     Enabled,
@@ -79,7 +86,7 @@ pub enum Broadcast {
 pub enum Power {
     /// None: on an 8xx PLPRCR decides, and POW does nothing at full power.
     None,
-    /// Nap, without a bit of HID0 (604 UM 7.2.13, recalled; on the 405 the bit is WE).
+    /// Nap, without a bit of HID0 (604 UM 7.2.13, recalled; on the 405 the bit is WE; the 970's HID0 is not asked).
     Nap,
     /// The one that HID0 selects: doze, nap or sleep (603e UM 2.1.2.1, 750 UM 2.1.2.2).
     Hid0,
@@ -126,6 +133,8 @@ pub struct Core {
     /// The D-cache has a shared state (MESI); a core without it (MEI) gives a line up to whoever reads it (Bus
     /// Interface for 32-Bit Microprocessors 2-9 and 4-20, MPC7400 UM 3-15).
     pub shared_state: bool,
+    /// The D-cache writes every store through to the L2, and gives no line a place for a store.
+    pub stores_through: bool,
     /// The branch target cache holds instructions and is emptied by exceptions, `rfi`, `icbi` and flash invalidation
     /// (MPC7400 UM 6-29). The 604's holds addresses and stays.
     pub volatile_targets: bool,
@@ -159,6 +168,7 @@ const PPC603: Core = Core {
     effective_index: false,
     broadcast: Broadcast::Never,
     shared_state: false,
+    stores_through: false,
     volatile_targets: false,
     integer_units: 1,
     complex_unit: false,
@@ -197,6 +207,7 @@ const PPC604: Core = Core {
     effective_index: false,
     broadcast: Broadcast::Always,
     shared_state: true,
+    stores_through: false,
     volatile_targets: false,
     integer_units: 2,
     complex_unit: true,
@@ -248,6 +259,7 @@ const MPC8XX: Core = Core {
     effective_index: false,
     broadcast: Broadcast::Never,
     shared_state: false,
+    stores_through: false,
     volatile_targets: false,
     integer_units: 1,
     complex_unit: true,
@@ -263,6 +275,34 @@ const PPC405: Core = Core {
     ..MPC8XX
 };
 
+/// Two FXUs, of which one divides, two LSUs, two FPUs (notes on the POWER4 paper). The pipeline here has one LSU and one FPU.
+const PPC970: Core = Core {
+    name: "970",
+    reload: Reload::Wide,
+    direct_store: false,
+    family: Family::Ppc970,
+    registers: Registers {
+        hid1: true,
+        dabr: true,
+        pir: true,
+        l2_and_thermal: false,
+    },
+    monitor: Monitor::None,
+    power: Power::Nap,
+    temporary_registers: false,
+    marks: false,
+    breakpoint_translated: true,
+    flash_bits_clear: true,
+    icbi_by_index: false,
+    broadcast: Broadcast::Never,
+    shared_state: false,
+    stores_through: true,
+    volatile_targets: false,
+    integer_units: 2,
+    complex_unit: false,
+    effective_index: false,
+};
+
 impl Core {
     /// The core has the registers, instructions and exceptions of the 8xx.
     #[must_use]
@@ -274,6 +314,18 @@ impl Core {
     #[must_use]
     pub fn is_classic(&self) -> bool {
         self.family == Family::Classic
+    }
+
+    /// The core has 64 bits.
+    #[must_use]
+    pub fn is_970(&self) -> bool {
+        self.family == Family::Ppc970
+    }
+
+    /// The core has a floating-point unit and segment registers, or the bridge to them.
+    #[must_use]
+    pub fn has_float(&self) -> bool {
+        self.is_classic() || self.is_970()
     }
 }
 
@@ -289,6 +341,7 @@ impl CoreKind {
             CoreKind::Ppc750 => &PPC750,
             CoreKind::Mpc8xx => &MPC8XX,
             CoreKind::Ppc405 => &PPC405,
+            CoreKind::Ppc970 => &PPC970,
         }
     }
 
@@ -313,7 +366,7 @@ impl CoreKind {
     /// The core walks the hash table in hardware.
     #[must_use]
     pub fn hash_walk(self) -> bool {
-        self.core().reload == Reload::Hash
+        matches!(self.core().reload, Reload::Hash | Reload::Wide)
     }
 
     /// The name used in machine files and in the device tree.

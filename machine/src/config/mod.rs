@@ -91,17 +91,21 @@ pub struct TlbPair {
     /// A TLB behind both of a 603, 604 or 750.
     #[serde(default)]
     pub l2: Option<SecondTlbConfig>,
-    /// The TLB that a 405's software loads; `instruction` and `data` are then its shadow TLBs.
+    /// The TLB that a 405's software loads, or a 970's walk; `instruction` and `data` are then its shadow TLBs, of a 970
+    /// its ERATs.
     #[serde(default)]
     pub unified: Option<UnifiedTlbConfig>,
 }
 
-/// The unified TLB of a 405. Times in core cycles.
+/// The unified TLB of a 405 or 970. Times in core cycles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct UnifiedTlbConfig {
     /// How many translations it holds.
     pub entries: u32,
+    /// Entries of a set; the 405's is fully associative, and has no such key.
+    #[serde(default)]
+    pub ways: Option<u32>,
     /// From a miss of the instruction shadow TLB to the fetch, if this one has the entry.
     pub instruction_refill: u32,
     /// The same of the data shadow TLB.
@@ -503,6 +507,8 @@ pub enum Part {
     Segments,
     /// tlbld and tlbli
     TlbLoad,
+    /// Registers of 64 bits.
+    Wide,
 }
 
 macro_rules! latencies {
@@ -594,6 +600,14 @@ latencies! {
     float_estimate "latency.float-estimate" Float,
     /// mffs, mtfsf, mtfsfi, mtfsb0, mtfsb1, mcrfs
     float_status "latency.float-status" Float,
+    /// mulld, mulhd, mulhdu
+    multiply_doubleword "latency.multiply-doubleword" Wide,
+    /// divd, divdu
+    divide_doubleword "latency.divide-doubleword" Wide,
+    /// fsqrt, fsqrts
+    float_square_root "latency.float-square-root" Wide,
+    /// slbmte, slbmfee, slbmfev, slbie, slbia
+    slb "latency.slb" Wide,
 }
 
 /// Branch prediction; penalties in core cycles.

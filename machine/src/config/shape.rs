@@ -71,6 +71,15 @@ pub fn cache(size: u32, ways: u32, line: u32, most: u32) -> Result<(), Misfit> {
     Ok(())
 }
 
+/// Can an ERAT have this shape? It may be fully associative.
+///
+/// # Errors
+/// What is allowed.
+pub fn erat(entries: u32, ways: u32) -> Result<(), Misfit> {
+    power_of_two("entries", entries, &(1..=128))?;
+    power_of_two("ways", ways, &(1..=entries))
+}
+
 /// Can a TLB have this shape?
 ///
 /// # Errors

@@ -1,7 +1,8 @@
 //! Reading and writing the processor's registers as a register file.
 
 use super::arch::{RegisterFile, RegisterId, SYSTEM, System};
-use crate::powerpc::{msr, spr};
+use crate::powerpc::registers::Register;
+use crate::powerpc::{msr, spr, spr_970};
 use crate::processor::Processor;
 
 /// Copies every register out. Nothing changes.
@@ -34,7 +35,12 @@ pub(super) fn write(processor: &mut Processor, file: &RegisterFile) {
         }
     }
     let registers = &mut processor.registers;
-    registers.gpr.set_all(&file.gpr);
+    // The upper half of a register stays, unless the lower one is changed.
+    for (n, (&value, &old)) in (0..).zip(file.gpr.iter().zip(&before.gpr)) {
+        if value != old {
+            registers.gpr.set(Register::new(n), value);
+        }
+    }
     registers.fpr = file.fpr;
     registers.cr.set_word(file.cr);
     registers.lr = file.lr;
@@ -116,11 +122,20 @@ fn system(processor: &mut Processor, which: System) -> u32 {
         System::Spr(spr::number::TBL_READ) => processor.time_base() as u32,
         System::Spr(spr::number::TBU_READ) => (processor.time_base() >> 32) as u32,
         System::Spr(number) | System::Spr405(number) => {
-            as_supervisor(processor, |processor| spr::read(processor, number)).unwrap_or(0)
+            let read = |processor: &mut Processor| {
+                if processor.registers.wide.there {
+                    spr_970::read(processor, number).map(|value| value as u32)
+                } else {
+                    spr::read(processor, number)
+                }
+            };
+            as_supervisor(processor, read).unwrap_or(0)
         }
         System::Segment(number) => {
-            let front = processor.mmu.front();
-            front.map_or(0, |front| front.segments.read(number))
+            let mmu = &processor.mmu;
+            let front = mmu.front().map(|front| front.segments.read(number));
+            let slb = mmu.hash64().map(|unit| unit.read_segment(number));
+            front.or(slb).unwrap_or(0)
         }
         System::Temporary(n) => processor.registers.temporary[n],
     }
@@ -138,11 +153,21 @@ fn set_system(processor: &mut Processor, which: System, value: u32) {
                 other => other,
             };
             // A register that the core lacks ignores the write.
-            let _ = as_supervisor(processor, |processor| spr::write(processor, number, value));
+            let write = |processor: &mut Processor| {
+                if processor.registers.wide.there {
+                    spr_970::write(processor, number, value.into())
+                } else {
+                    spr::write(processor, number, value)
+                }
+            };
+            let _ = as_supervisor(processor, write);
         }
         System::Segment(number) => {
             if let Some(front) = processor.mmu.front_mut() {
                 front.segments.write(number, value);
+            }
+            if let Some(unit) = processor.mmu.hash64_mut() {
+                unit.write_segment(number, value);
             }
         }
         System::Temporary(n) => processor.registers.temporary[n] = value,

@@ -1,7 +1,7 @@
 //! Loads and stores: the data side of the fast path, and the slow path behind it.
 
 use super::architecture::{Architecture, Exception};
-use super::shortcut::{self, NO_PAGE, Shortcut};
+use super::shortcut::{self, FAR, NO_PAGE, Shortcut};
 use crate::memory::cache::{DIRTY, SHARED, VALID};
 use crate::memory::{Datum, attribute};
 use crate::mmu::{Access, Reached, Reaches, Source, Translation};
@@ -104,6 +104,10 @@ impl Processor {
     ) {
         let page = ea & !0xfff;
         let used = self.mmu.used(false, page, translation.source);
+        if self.data_mode == FAR {
+            self.data_shortcuts.translated_far(used);
+            return;
+        }
         let used = self.data_shortcuts.translated(page, used);
         let whole = translation.source != Source::Subpage;
         let cached = translation.attributes & attribute::INHIBITED == 0
@@ -163,11 +167,16 @@ impl Processor {
         }
     }
 
+    /// Drops every shortcut of fetches.
+    pub(crate) fn drop_fetch_shortcuts(&mut self) {
+        self.fetch_shortcuts.drop_all();
+        self.hot.page = NO_PAGE;
+    }
+
     /// Drops every shortcut, of data accesses and of fetches: translations or caches have changed.
     pub(crate) fn drop_shortcuts(&mut self) {
         self.data_shortcuts.drop_all();
-        self.fetch_shortcuts.drop_all();
-        self.hot.page = NO_PAGE;
+        self.drop_fetch_shortcuts();
     }
 
     #[cold]

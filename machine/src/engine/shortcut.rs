@@ -41,8 +41,11 @@ pub fn place(ea: u32, mask: u32) -> usize {
     ((ea >> 12 ^ ea >> 20) & mask) as usize
 }
 
-/// The modes that have shortcuts of their own: supervisor, user, each with and without translation.
-pub const MODES: usize = 4;
+/// The modes that have shortcuts of their own: supervisor, user, each with and without translation; and [`FAR`].
+pub const MODES: usize = 5;
+
+/// Accesses to addresses of more than 32 bits, whose pages have no shortcuts.
+pub const FAR: usize = 4;
 
 /// The modes with translation come first: how many there are.
 pub const TRANSLATED_MODES: usize = 2;
@@ -66,7 +69,7 @@ impl Shortcuts {
         let table = || vec![Shortcut::NONE; length].into_boxed_slice();
         let (sets, ways) = (tlb.sets, tlb.ways);
         Shortcuts {
-            tables: [table(), table(), table(), table()],
+            tables: std::array::from_fn(|_| table()),
             empty: true,
             held: vec![NO_PAGE; (sets * ways) as usize].into_boxed_slice(),
             sets,
@@ -120,6 +123,14 @@ impl Shortcuts {
         let way = u32::from(used.way) & (self.ways - 1);
         self.hold(u32::from(used.set) * self.ways + way, page);
         used
+    }
+
+    /// As [`Shortcuts::translated`], of a page that has no shortcuts.
+    pub fn translated_far(&mut self, used: Option<Used>) {
+        if let Some(used) = used {
+            let way = u32::from(used.way) & (self.ways - 1);
+            self.hold(u32::from(used.set) * self.ways + way, NO_PAGE);
+        }
     }
 
     fn hold(&mut self, place: u32, page: u32) {

@@ -107,6 +107,7 @@ fn other_core(board: BoardKind, config: &MachineConfig) -> String {
     let cores = match board.family() {
         Family::Mpc8xx => "8xx",
         Family::Ppc405 => "405",
+        Family::Ppc970 => "970",
         Family::Classic => "603, 603e, 604, 604e and 750",
     };
     format!(

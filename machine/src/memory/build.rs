@@ -90,6 +90,7 @@ impl Memory {
                 broadcast: machine.core.kind.core().broadcast,
                 tlb_broadcast: machine.tlb.broadcast.unwrap_or(true),
                 shared_state: machine.core.kind.core().shared_state,
+                stores_through: machine.core.kind.core().stores_through,
                 several: machine.processors > 1,
             },
         )?;

@@ -36,6 +36,10 @@ impl Memory {
             .zero(self.data.line_address(pa), line as usize);
         self.settle(now, account);
         self.touches.take(self.data.line_address(pa));
+        if self.timing.stores_through {
+            self.zero_in_l2(pa, now, account.cause, account);
+            return Ok(0);
+        }
         let stall = if self.data.access(pa, true) {
             let whole = self.whole(pa, now) - now;
             if self.data.shared(pa) {

@@ -43,6 +43,8 @@ pub struct MemoryTiming {
     pub tlb_broadcast: bool,
     /// The D-cache has a shared state: MESI, not MEI.
     pub shared_state: bool,
+    /// The D-cache writes every store through to an in-line L2, and gives no line a place for one (970).
+    pub stores_through: bool,
     /// The machine has several processors, which see each other's transactions.
     pub several: bool,
 }
@@ -200,6 +202,12 @@ impl Memory {
     #[must_use]
     pub fn write_through(&self) -> bool {
         self.write_through
+    }
+
+    /// True if no line of the D-cache is ever modified, because stores go through to the L2.
+    #[must_use]
+    pub fn stores_through(&self) -> bool {
+        self.timing.stores_through
     }
 
     /// An instruction fetch of the line in the place `pa` (or, past the cache, of the double word there); returns the
@@ -417,6 +425,9 @@ impl Memory {
             }
             return self.post_single(pa, global, now, cause, account);
         }
+        if self.timing.stores_through {
+            return self.store_to_l2(pa, now, cause, account);
+        }
         if !self.data.access(pa, true) {
             self.write_missed(pa, global, now, cause, account)
         } else if self.data.shared(pa) {
@@ -476,6 +487,9 @@ impl Memory {
     /// As [`Memory::store`], of memory that the enabled D-cache may hold, that is written back, and that others see.
     #[inline(always)]
     pub fn store_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        if self.timing.stores_through {
+            return self.store_through(pa, now, account);
+        }
         match self.data.access_recent(pa, true) {
             Some(tag) if tag & (ARRIVING | SHARED) == 0 => 0,
             Some(tag) => self.store_marked(pa, tag, now, account),

@@ -144,6 +144,48 @@ impl Memory {
         self.leave(out, now, cause, account)
     }
 
+    /// [`Memory::store_cached`] of a D-cache that writes through.
+    #[inline(never)]
+    pub(super) fn store_through(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        let stall = self.store_to_l2(pa, now, account.cause, account);
+        account.add(Event::MemoryStall, stall);
+        stall
+    }
+
+    /// A store that goes through to the L2, where its line becomes modified; a line that the L2 lacks is read first. The
+    /// core goes on while the store queue has room. A D-cache that lacks the line does not read it. Returns the stall.
+    pub(super) fn store_to_l2(
+        &mut self,
+        pa: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        if !self.data.access(pa, false) {
+            self.data_miss(pa, cause, account);
+        }
+        let held = self.second(pa) != Had::Not;
+        let (delivery, _) = self.request_private(pa, (true, true), now, cause, account);
+        if let Some(l2) = &mut self.uncore.l2 {
+            l2.cache.access(pa, true);
+            l2.cache.mark_own(pa);
+        }
+        if held {
+            return 0;
+        }
+        let queue = self.timing.store_queue as usize;
+        self.stores.post(now, delivery.complete(), queue)
+    }
+
+    /// `dcbz` of a D-cache that writes through: the L2 gets the line, modified and without a read.
+    pub(super) fn zero_in_l2(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) {
+        self.data.access(pa, false);
+        if self.second(pa) == Had::Not {
+            account.add_as(Event::DataCacheEstablish, cause, 1);
+        }
+        self.cast_out(pa, now, cause, account);
+    }
+
     /// True if an in-line L2 holds the line of `pa`, and no other processor has it: a kill goes no further.
     pub(super) fn owned_by_in_line_l2(&self, pa: u32) -> bool {
         self.second(pa) >= Had::Exclusive && self.uncore.l2.as_ref().is_some_and(L2::is_inclusive)

@@ -1,5 +1,6 @@
 //! The MMU that a machine file describes.
 
+use super::hash64::Refills;
 use super::second_level::{LookupTiming, SecondLevel};
 use super::walker::AnyWalker;
 use super::{DirectStore, Front6xx, Kind, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
@@ -46,19 +47,37 @@ impl Mmu {
     /// What the machine file asks for and cannot be had.
     pub fn from_config(machine: &MachineConfig) -> Result<Self, String> {
         let core = machine.core.kind.core();
-        let reload = match (core.reload, &machine.walk) {
-            (config::Reload::Hash, Some(walk)) => Reload::Hash(WalkTiming {
-                start: walk.start,
-                access: walk.access,
-                finish: walk.finish,
-                forward: if walk.whole_line {
-                    Forward::Line
-                } else {
-                    machine.cache.data.forward
-                },
-                cached: walk.cached,
-            }),
-            (config::Reload::Hash, None) => return Err("there is no [walk]".to_owned()),
+        let timing = machine.walk.as_ref().map(|walk| WalkTiming {
+            start: walk.start,
+            access: walk.access,
+            finish: walk.finish,
+            forward: if walk.whole_line {
+                Forward::Line
+            } else {
+                machine.cache.data.forward
+            },
+            cached: walk.cached,
+        });
+        let reload = match (core.reload, timing) {
+            (config::Reload::Hash, Some(walk)) => Reload::Hash(walk),
+            (config::Reload::Hash | config::Reload::Wide, None) => {
+                return Err("there is no [walk]".to_owned());
+            }
+            (config::Reload::Wide, Some(walk)) => {
+                let unified = machine.tlb.unified.clone();
+                let unified = unified.ok_or("there is no [tlb.unified]")?;
+                Reload::Wide {
+                    tlb: TlbGeometry {
+                        entries: unified.entries,
+                        ways: unified.ways.ok_or("there is no tlb.unified.ways")?,
+                    },
+                    walk,
+                    refills: Refills {
+                        instruction: unified.instruction_refill,
+                        data: unified.data_refill,
+                    },
+                }
+            }
             (config::Reload::Software { key }, _) => Reload::Software { key },
             (config::Reload::Registers, _) => Reload::Registers,
             (config::Reload::Unified, _) => {

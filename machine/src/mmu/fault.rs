@@ -47,6 +47,11 @@ pub enum FaultKind {
         /// On the instruction side.
         instruction: bool,
     },
+    /// A 970's SLB has no entry: of instructions or of data.
+    Segment {
+        /// On the instruction side.
+        instruction: bool,
+    },
     /// The walker's access met no memory: machine check, 0x200.
     MachineCheck {
         /// Physical address of the PTE.
@@ -140,6 +145,13 @@ impl Fault {
     pub fn ppc405(fault: Ppc405Fault, access: Access, cycles: u64) -> Self {
         let instruction = access.is_fetch();
         Self::new(FaultKind::Ppc405 { fault, instruction }, cycles)
+    }
+
+    /// A 970's SLB has no entry.
+    #[must_use]
+    pub fn segment(access: Access) -> Self {
+        let instruction = access.is_fetch();
+        Self::new(FaultKind::Segment { instruction }, 0)
     }
 
     fn mpc8xx_error(access: Access, bits: u32) -> Self {

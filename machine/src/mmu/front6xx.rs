@@ -439,7 +439,7 @@ impl Front6xx {
             second.invalidate(what);
         }
         match what {
-            Invalidation::Address(ea) => {
+            Invalidation::Address(ea) | Invalidation::Large(ea) => {
                 account.add_plain(Plain::TlbInvalidate, 1);
                 self.itlb.invalidate_class(ea);
                 self.dtlb.invalidate_class(ea);

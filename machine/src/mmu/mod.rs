@@ -2,6 +2,7 @@
 //!
 //! - [`hash32`]: BATs, segments, TLBs, and a walk of the hash table in hardware (604, 750);
 //! - [`soft6xx`]: the same without the walk: software reloads the TLBs (603);
+//! - [`hash64`]: an SLB, effective-to-real tables, a TLB, and a walk of the 64-bit hash table in hardware (970);
 //! - [`mpc8xx`]: two TLBs that software loads, and nothing else;
 //! - [`ppc405`]: one TLB that software loads, and two small ones that hardware refills from it.
 //!
@@ -9,8 +10,8 @@
 //! first two. [`walker`] is the interface for other page tables and walk caches, [`replacement`] for the choice of the
 //! entry that a new one replaces. [`second_level`] is a TLB behind both TLBs.
 //!
-//! Sources: PowerPC Programming Environments, chapter 7; 604 UM chapter 5; 603e UM chapter 5; those of [`mpc8xx`] and
-//! [`ppc405`] stand there.
+//! Sources: PowerPC Programming Environments, chapter 7; 604 UM chapter 5; 603e UM chapter 5; those of [`hash64`],
+//! [`mpc8xx`] and [`ppc405`] stand there.
 
 pub mod bat;
 mod build;
@@ -18,6 +19,7 @@ pub mod fault;
 pub mod front6xx;
 pub mod hash;
 pub mod hash32;
+pub mod hash64;
 pub mod mpc8xx;
 pub mod ppc405;
 pub mod reach;
@@ -33,6 +35,7 @@ pub use bat::{BatHit, Bats};
 pub use fault::{Fault, FaultKind};
 pub use front6xx::Front6xx;
 pub use hash32::Hash32;
+pub use hash64::Hash64;
 pub use mpc8xx::{Mpc8xx, Mpc8xxFault};
 pub use ppc405::{Ppc405, Ppc405Fault};
 pub use reach::{Invalidation, Reach, Reached, Reaches};
@@ -122,6 +125,15 @@ pub enum Reload {
         /// Of data.
         data: u32,
     },
+    /// By hardware from the hash table of 64-bit cores: [`hash64`].
+    Wide {
+        /// The TLB behind the two small ones.
+        tlb: TlbGeometry,
+        /// Costs of a walk.
+        walk: WalkTiming,
+        /// Costs of an access that only that TLB answers.
+        refills: hash64::Refills,
+    },
 }
 
 /// The error of a load or store to a direct-store segment (T = 1). No board here has such a device.
@@ -141,7 +153,7 @@ pub struct MmuGeometry {
     pub instruction: TlbGeometry,
     /// Data TLB.
     pub data: TlbGeometry,
-    /// Pairs of BAT registers for each of I and D: 4 or 8; an 8xx and a 405 have none.
+    /// Pairs of BAT registers for each of I and D: 4 or 8; 8xx, 405 and 970 have none.
     pub bats: u32,
     /// Reload.
     pub reload: Reload,
@@ -167,6 +179,8 @@ pub enum Kind {
     Mpc8xx(Mpc8xx),
     /// 405.
     Ppc405(Ppc405),
+    /// 970.
+    Hash64(Box<Hash64>),
 }
 
 impl Mmu {
@@ -175,10 +189,13 @@ impl Mmu {
     /// # Errors
     /// What is wrong with a TLB's shape.
     pub fn new(geometry: MmuGeometry) -> Result<Self, String> {
-        let registers = matches!(geometry.reload, Reload::Registers | Reload::Unified { .. });
+        let registers = matches!(
+            geometry.reload,
+            Reload::Registers | Reload::Unified { .. } | Reload::Wide { .. }
+        );
         if !matches!((registers, geometry.bats), (false, 4 | 8) | (true, 0)) {
             return Err(format!(
-                "bats is {}: 4 or 8 are allowed, on the 8xx and the 405 0",
+                "bats is {}: 4 or 8 are allowed, on 8xx, 405 and 970 0",
                 geometry.bats
             ));
         }
@@ -197,6 +214,10 @@ impl Mmu {
                 let entries = [geometry.instruction.entries, geometry.data.entries];
                 Kind::Ppc405(Ppc405::new(entries, [instruction, data]))
             }
+            Reload::Wide { tlb, walk, refills } => {
+                let erats = [geometry.instruction, geometry.data];
+                Kind::Hash64(Box::new(Hash64::new(erats, tlb, walk, refills)?))
+            }
         };
         Ok(Self { geometry, kind })
     }
@@ -209,6 +230,7 @@ impl Mmu {
             (Kind::Soft6xx(unit), Kind::Soft6xx(fresh)) => unit.fits(fresh),
             (Kind::Mpc8xx(unit), Kind::Mpc8xx(fresh)) => unit.fits(fresh),
             (Kind::Ppc405(unit), Kind::Ppc405(fresh)) => unit.fits(fresh),
+            (Kind::Hash64(unit), Kind::Hash64(fresh)) => unit.fits(fresh),
             _ => false,
         };
         kind && self.geometry == fresh.geometry
@@ -237,7 +259,7 @@ impl Mmu {
         match &self.kind {
             Kind::Hash32(unit) => Some(&unit.front),
             Kind::Soft6xx(unit) => Some(&unit.front),
-            Kind::Mpc8xx(_) | Kind::Ppc405(_) => None,
+            Kind::Mpc8xx(_) | Kind::Ppc405(_) | Kind::Hash64(_) => None,
         }
     }
 
@@ -246,7 +268,7 @@ impl Mmu {
         match &mut self.kind {
             Kind::Hash32(unit) => Some(&mut unit.front),
             Kind::Soft6xx(unit) => Some(&mut unit.front),
-            Kind::Mpc8xx(_) | Kind::Ppc405(_) => None,
+            Kind::Mpc8xx(_) | Kind::Ppc405(_) | Kind::Hash64(_) => None,
         }
     }
 
@@ -293,6 +315,23 @@ impl Mmu {
         }
     }
 
+    /// The 970's MMU, if it is one.
+    #[must_use]
+    pub fn hash64(&self) -> Option<&Hash64> {
+        match &self.kind {
+            Kind::Hash64(unit) => Some(unit),
+            _ => None,
+        }
+    }
+
+    /// As [`Mmu::hash64`], to change it.
+    pub fn hash64_mut(&mut self) -> Option<&mut Hash64> {
+        match &mut self.kind {
+            Kind::Hash64(unit) => Some(unit),
+            _ => None,
+        }
+    }
+
     /// As [`Mmu::ppc405`], to change it.
     pub fn ppc405_mut(&mut self) -> Option<&mut Ppc405> {
         match &mut self.kind {
@@ -311,6 +350,7 @@ impl Deref for Mmu {
             Kind::Soft6xx(unit) => unit,
             Kind::Mpc8xx(unit) => unit,
             Kind::Ppc405(unit) => unit,
+            Kind::Hash64(unit) => unit.as_ref(),
         }
     }
 }
@@ -322,6 +362,7 @@ impl DerefMut for Mmu {
             Kind::Soft6xx(unit) => unit,
             Kind::Mpc8xx(unit) => unit,
             Kind::Ppc405(unit) => unit,
+            Kind::Hash64(unit) => unit.as_mut(),
         }
     }
 }

@@ -522,7 +522,7 @@ impl Unit for Mpc8xx {
     /// `tlbie` takes every entry that holds the address; `tlbia` keeps reserved entries.
     fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches {
         match what {
-            Invalidation::Address(ea) => {
+            Invalidation::Address(ea) | Invalidation::Large(ea) => {
                 account.add_plain(Plain::TlbInvalidate, 1);
                 Reaches {
                     instruction: self.instruction.tlb.invalidate_address(ea),

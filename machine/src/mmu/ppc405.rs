@@ -650,7 +650,7 @@ impl Unit for Ppc405 {
     /// alone, which removes shadow entries too.
     fn invalidate(&mut self, what: Invalidation, _: &mut Account) -> Reaches {
         match what {
-            Invalidation::Address(ea) => {
+            Invalidation::Address(ea) | Invalidation::Large(ea) => {
                 for entry in &mut self.utlb {
                     if entry.valid() && ea & !(entry.bytes() - 1) == entry.page() {
                         entry.high &= !high::VALID;

@@ -5,6 +5,8 @@
 pub enum Invalidation {
     /// Those that an address selects (`tlbie`).
     Address(u32),
+    /// Those of large pages that an address selects (`tlbie` with L, of a 970).
+    Large(u32),
     /// All of them (`tlbia`).
     All,
 }

@@ -101,7 +101,7 @@ impl SecondLevel {
     /// `tlbie` and `tlbia`.
     pub(super) fn invalidate(&mut self, what: Invalidation) {
         match what {
-            Invalidation::Address(ea) => {
+            Invalidation::Address(ea) | Invalidation::Large(ea) => {
                 let sets = self.tlb.geometry().sets();
                 let first = ea >> 12 & (self.classes.min(sets) - 1);
                 for set in (first..sets).step_by(self.classes as usize) {

@@ -201,11 +201,11 @@ named! {
         SecondTlbEvicted = "tlb.l2.evicted",
         /// Core cycles of its look-ups.
         SecondTlbCycles = "tlb.l2.cycles",
-        /// Entries that a 405's hardware copied from the unified TLB into the shadow TLB of instructions.
+        /// Entries that a 405's or 970's hardware put into the shadow TLB, or ERAT, of instructions.
         InstructionShadowRefill = "tlb.shadow.instruction",
-        /// Those into the shadow TLB of data.
+        /// Those into that of data.
         DataShadowRefill = "tlb.shadow.data",
-        /// Core cycles that these took.
+        /// Core cycles of the look-ups behind these.
         ShadowCycles = "tlb.shadow.cycles",
         /// Look-ups of the walker's own cache (`walk-cache`, `group-cache`).
         WalkCacheAccess = "walk.cache.access",
@@ -241,6 +241,7 @@ pub struct Counters {
     #[serde(with = "serde_big_array::BigArray")]
     pub plain: [u64; PLAINS],
     /// Exceptions taken, by [`Vector::counter`].
+    #[serde(with = "serde_big_array::BigArray")]
     pub exception: [u64; VECTORS],
     /// Core cycles that passed, in a sum over processors; otherwise 0.
     elapsed: u64,

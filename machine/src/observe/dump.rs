@@ -5,8 +5,9 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::memory::{Cache, Memory};
+use crate::mmu::hash64::{EratEntry, SlbEntry};
 use crate::mmu::mpc8xx::tlb::PageSize;
-use crate::mmu::{Bats, Mmu, Mpc8xx, Ppc405, Segments, Tlb, hash, mpc8xx, ppc405, segment};
+use crate::mmu::{Bats, Hash64, Mmu, Mpc8xx, Ppc405, Segments, Tlb, hash, mpc8xx, ppc405, segment};
 use crate::powerpc::Registers;
 
 /// Everything a dump shows.
@@ -33,7 +34,10 @@ pub struct StateDump {
     /// A 405's TLB, in place of those above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unified_tlb: Option<UnifiedTlb>,
-    /// Absent where SDR1 names no table that lies in RAM.
+    /// What a 970 has, in place of those above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wide: Option<WideTables>,
+    /// Absent where SDR1 names no table that lies in RAM, and on a 970.
     pub hash_table: Option<HashTable>,
     pub instruction_cache: Vec<LineRow>,
     pub data_cache: Vec<LineRow>,
@@ -127,6 +131,57 @@ pub struct UnifiedRow {
     pub wimg: u8,
 }
 
+/// SLB, ERATs and TLB of a 970.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WideTables {
+    pub sdr1: u64,
+    /// Valid entries.
+    pub slb: Vec<SlbRow>,
+    pub instruction_erat: Vec<EratRow>,
+    pub data_erat: Vec<EratRow>,
+    pub tlb: Vec<WideTlbRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SlbRow {
+    pub number: usize,
+    /// First address of the segment.
+    pub effective: u64,
+    pub vsid: u64,
+    pub supervisor_key: bool,
+    pub user_key: bool,
+    pub no_execute: bool,
+    pub large: bool,
+}
+
+/// 4 KB of a page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EratRow {
+    pub number: usize,
+    pub effective: u64,
+    pub physical: u32,
+    /// Of a page of 16 MB.
+    pub large: bool,
+    pub changed: bool,
+    pub wimg: u8,
+    pub pp: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WideTlbRow {
+    pub set: u32,
+    pub way: u8,
+    pub vsid: u64,
+    /// Number of the page in its segment.
+    pub page_index: u32,
+    pub large: bool,
+    pub physical: u32,
+    pub no_execute: bool,
+    pub changed: bool,
+    pub wimg: u8,
+    pub pp: u8,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HashTable {
     pub physical: u32,
@@ -205,6 +260,7 @@ impl StateDump {
             instruction_entries: unit.map_or_else(Vec::new, |unit| entries(&unit.instruction.tlb)),
             data_entries: unit.map_or_else(Vec::new, |unit| entries(&unit.data.tlb)),
             unified_tlb: mmu.ppc405().map(unified),
+            wide: mmu.hash64().map(wide),
             hash_table: mmu
                 .hash_table()
                 .and_then(|sdr1| HashTable::read(sdr1, memory)),
@@ -287,6 +343,60 @@ fn unified(unit: &Ppc405) -> UnifiedTlb {
         entries: entries
             .filter(|(_, entry)| entry.valid())
             .map(row)
+            .collect(),
+    }
+}
+
+fn wide(unit: &Hash64) -> WideTables {
+    let segment = |(number, entry): (usize, &SlbEntry)| SlbRow {
+        number,
+        effective: entry.segment(),
+        vsid: entry.vsid(),
+        supervisor_key: entry.key(false),
+        user_key: entry.key(true),
+        no_execute: entry.no_execute(),
+        large: entry.large(),
+    };
+    let erat = |fetch| {
+        let entries = unit.erat(fetch).entries().iter().enumerate();
+        let row = |(number, entry): (usize, &Option<EratEntry>)| {
+            let entry = entry.as_ref()?;
+            Some(EratRow {
+                number,
+                effective: entry.ea,
+                physical: entry.physical,
+                large: entry.large,
+                changed: entry.changed,
+                wimg: entry.attributes,
+                pp: entry.pp,
+            })
+        };
+        entries.filter_map(row).collect()
+    };
+    let entries = unit.slb.entries().iter().enumerate();
+    WideTables {
+        sdr1: unit.sdr1,
+        slb: entries
+            .filter(|(_, entry)| entry.valid())
+            .map(segment)
+            .collect(),
+        instruction_erat: erat(true),
+        data_erat: erat(false),
+        tlb: unit
+            .tlb()
+            .valid_entries()
+            .map(|(set, entry)| WideTlbRow {
+                set,
+                way: entry.way(),
+                vsid: entry.vsid,
+                page_index: entry.page,
+                large: entry.large,
+                physical: entry.physical,
+                no_execute: entry.no_execute,
+                changed: entry.changed,
+                wimg: entry.attributes,
+                pp: entry.pp,
+            })
             .collect(),
     }
 }
@@ -435,6 +545,8 @@ impl fmt::Display for StateDump {
             entries_text(out, "data", casid, &self.data_entries)?;
         } else if let Some(unified) = &self.unified_tlb {
             unified_text(out, unified)?;
+        } else if let Some(wide) = &self.wide {
+            wide_text(out, wide)?;
         } else {
             self.translation_text(out)?;
         }
@@ -572,6 +684,66 @@ fn unified_text(out: &mut fmt::Formatter<'_>, tlb: &UnifiedTlb) -> fmt::Result {
             if row.execute { 'X' } else { '-' },
             if row.write { 'W' } else { '-' },
             wimg_text(row.wimg)
+        )?;
+    }
+    Ok(())
+}
+
+fn wide_text(out: &mut fmt::Formatter<'_>, tables: &WideTables) -> fmt::Result {
+    let flag = |set, letter| if set { letter } else { '-' };
+    writeln!(
+        out,
+        "segment lookaside buffer, {} valid; SDR1 {:016x}",
+        tables.slb.len(),
+        tables.sdr1
+    )?;
+    for row in &tables.slb {
+        writeln!(
+            out,
+            "  {:2} {:016x} vsid {:013x} {}{}{}{}",
+            row.number,
+            row.effective,
+            row.vsid,
+            flag(row.supervisor_key, 's'),
+            flag(row.user_key, 'p'),
+            flag(row.no_execute, 'N'),
+            flag(row.large, 'L')
+        )?;
+    }
+    for (name, rows) in [
+        ("instruction", &tables.instruction_erat),
+        ("data", &tables.data_erat),
+    ] {
+        writeln!(out, "{name} ERAT, {} valid", rows.len())?;
+        for row in rows {
+            writeln!(
+                out,
+                "  {:3} {:016x} -> {:08x} {}{} {} pp {}",
+                row.number,
+                row.effective,
+                row.physical,
+                flag(row.large, 'L'),
+                flag(row.changed, 'C'),
+                wimg_text(row.wimg),
+                row.pp
+            )?;
+        }
+    }
+    writeln!(out, "TLB, {} valid", tables.tlb.len())?;
+    for row in &tables.tlb {
+        writeln!(
+            out,
+            "  set {:3} way {} vsid {:013x} page {:04x} -> {:08x} {}{}{} {} pp {}",
+            row.set,
+            row.way,
+            row.vsid,
+            row.page_index,
+            row.physical,
+            flag(row.large, 'L'),
+            flag(row.no_execute, 'N'),
+            flag(row.changed, 'C'),
+            wimg_text(row.wimg),
+            row.pp
         )?;
     }
     Ok(())

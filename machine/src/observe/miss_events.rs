@@ -6,6 +6,7 @@ use super::symbolize::{Function, Symbolizer};
 use super::tlb_events::{self, Owner, Owners, Step, Tables, TlbLoad, TlbMiss, TlbPage, WalkNote};
 use super::trace::MISS_MARKS;
 use super::{Cause, Event};
+use crate::mmu::hash64::table;
 use crate::mmu::{Space, hash, segment};
 
 /// A miss as a trace keeps it.
@@ -118,6 +119,19 @@ impl MissEvent {
         }
         if let Some((name, second)) = self.miss.group_of(step.pa) {
             shown["table"] = json!(name);
+            if let Tables::Wide { page, .. } = self.miss.tables {
+                shown["slot"] = json!(step.pa % table::GROUP_BYTES / table::PTE_BYTES);
+                if step.pa.is_multiple_of(table::PTE_BYTES) && !step.store {
+                    shown["found"] = json!(if page.matches(step.value, second) {
+                        "match"
+                    } else if step.value & table::first::V == 0 {
+                        "empty"
+                    } else {
+                        "other"
+                    });
+                }
+                return shown;
+            }
             shown["slot"] = json!(step.pa % hash::PTEG_BYTES / 8);
             if step.pa.is_multiple_of(8) && step.bytes >= 4 && !step.store {
                 let word0 = (step.value >> (8 * (step.bytes - 4))) as u32;
@@ -141,11 +155,18 @@ impl MissEvent {
 /// address such trees. An access counts as a read of a tree if its offset in the page is that of the address's entry.
 impl TlbMiss {
     fn group_of(&self, pa: u32) -> Option<(&'static str, bool)> {
-        let Tables::Hash { segment, sdr1 } = self.tables else {
-            return None;
+        let (primary, secondary, bytes) = match self.tables {
+            Tables::Hash { segment, sdr1 } => {
+                let (primary, secondary) = hash::groups(sdr1, segment, self.ea);
+                (primary, secondary, hash::PTEG_BYTES)
+            }
+            Tables::Wide { page, sdr1 } => {
+                let [(primary, _), (secondary, _)] = table::Place::of(sdr1).groups(&page);
+                (primary as u32, secondary as u32, table::GROUP_BYTES)
+            }
+            Tables::Tree { .. } | Tables::Software { .. } => return None,
         };
-        let (primary, secondary) = hash::groups(sdr1, segment, self.ea);
-        let group = pa & !(hash::PTEG_BYTES - 1);
+        let group = pa & !(bytes - 1);
         [(primary, "primary", false), (secondary, "secondary", true)]
             .into_iter()
             .find_map(|(at, name, second)| (at == group).then_some((name, second)))
@@ -154,7 +175,7 @@ impl TlbMiss {
     fn in_level_one(&self, step: &Step) -> bool {
         match self.tables {
             Tables::Tree { level_one, .. } => step.pa == level_one,
-            Tables::Hash { .. } | Tables::Software { .. } => {
+            Tables::Hash { .. } | Tables::Wide { .. } | Tables::Software { .. } => {
                 step.pa & 0xffc == self.ea >> 20 & 0xffc
             }
         }
@@ -208,6 +229,16 @@ fn tables(tables: &Tables, ea: u32, args: &mut Value) {
             args["hash"] = json!(format!("{:#07x}", hash::hash(segment, ea)));
             args["primary"] = json!(hexadecimal(primary));
             args["secondary"] = json!(hexadecimal(secondary));
+        }
+        Tables::Wide { page, sdr1 } => {
+            let [(primary, _), (secondary, _)] = table::Place::of(sdr1).groups(&page);
+            args["segment"] = json!(page.ea >> 28);
+            args["vsid"] = json!(format!("{:#x}", page.vsid));
+            args["page_index"] = json!(format!("{:#06x}", page.index()));
+            args["large"] = json!(page.large);
+            args["hash"] = json!(format!("{:#x}", page.hash()));
+            args["primary"] = json!(hexadecimal(primary as u32));
+            args["secondary"] = json!(hexadecimal(secondary as u32));
         }
         Tables::Tree { asid, level_one } => {
             args["asid"] = json!(asid);

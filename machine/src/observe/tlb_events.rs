@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use super::Cause;
 use super::symbolize::Symbolizer;
 use crate::mmu::Space;
+use crate::mmu::hash64::Page;
 
 /// The page that a TLB entry translates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,13 @@ pub enum Tables {
         segment: u32,
         /// SDR1.
         sdr1: u32,
+    },
+    /// In one of two groups of a 970's hash table.
+    Wide {
+        /// The page.
+        page: Page,
+        /// SDR1.
+        sdr1: u64,
     },
     /// Behind an 8xx's level-one entry.
     Tree {

@@ -83,8 +83,8 @@ impl Architecture for Processor {
         }
         let jumped = self.registers.pc != ea.wrapping_add(4);
         let branch = matches!(word >> 26, 16 | 18) || word >> 26 == 19 && jumped;
-        // rfi, sc and what raised an exception are not traced (PEM 6.4.12).
-        let is_rfi = word & 0xfc00_07fe == RETURNS[0];
+        // rfi, rfid, sc and what raised an exception are not traced (PEM 6.4.12).
+        let is_rfi = matches!(word & 0xfc00_07fe, 0x4c00_0064 | 0x4c00_0024);
         let single = traced & msr::SE != 0;
         (!is_rfi && (single || traced != 0 && branch)).then_some(Exception::Trace)
     }

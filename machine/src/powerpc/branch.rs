@@ -2,6 +2,7 @@
 
 use super::instruction::Operands;
 use super::registers::Registers;
+use super::word::Word;
 
 /// BO bits (PEM table 4-17), by value.
 mod bo {
@@ -17,11 +18,10 @@ mod bo {
 
 /// Decrements CTR if BO says so; then true if BO and BI are satisfied.
 #[inline(always)]
-pub fn taken(r: &mut Registers, i: &Operands) -> bool {
+pub fn taken<W: Word>(r: &mut Registers, i: &Operands) -> bool {
     let options = i.t.number();
     let count = if options & bo::KEEP_COUNT == 0 {
-        r.ctr = r.ctr.wrapping_sub(1);
-        (r.ctr == 0) == (options & bo::IF_ZERO != 0)
+        W::count_down(r) == (options & bo::IF_ZERO != 0)
     } else {
         true
     };
@@ -89,8 +89,11 @@ pub fn target(i: &Operands, cia: u32) -> u32 {
 
 /// Sets LR to the address after `cia` if LK is set.
 #[inline(always)]
-pub fn link(r: &mut Registers, i: &Operands, cia: u32) {
+pub fn link<W: Word>(r: &mut Registers, i: &Operands, cia: u32) {
     if i.link() {
         r.lr = cia.wrapping_add(4);
+        if W::WIDE {
+            r.wide.lr = r.wide.pc;
+        }
     }
 }

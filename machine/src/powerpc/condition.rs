@@ -1,7 +1,8 @@
 //! Condition-register logic and moves, and the user's special registers (PEM 4.2.4.2, 4.2.4.6).
 
-use super::instruction::Operands;
+use super::instruction::{Instruction, Operands};
 use super::registers::{Registers, condition};
+use super::word::Word;
 
 macro_rules! condition_logic {
     ($($name:ident |$a:ident, $b:ident| $value:expr;)*) => {$(
@@ -43,6 +44,21 @@ pub fn mfcr(r: &mut Registers, i: &Operands) {
     r.gpr.set(i.t, r.cr.word());
 }
 
+/// Bit 11: `mfocrf`, which reads one field, or `mtocrf`.
+pub fn one_field(i: &Instruction) -> bool {
+    i.operands.imm & 0x10_0000 != 0
+}
+
+/// The fields that CRM names, of which there should be one; the rest of rT is 0.
+#[inline(always)]
+pub fn mfocrf(r: &mut Registers, i: &Operands) {
+    let named = (0..8).fold(0, |mask, n| {
+        let field = if i.imm & (0x8_0000 >> n) != 0 { 15 } else { 0 };
+        mask | field << (28 - 4 * n)
+    });
+    r.gpr.set(i.t, r.cr.word() & named);
+}
+
 /// CRM is bits 12-19 of the word, one for each field.
 #[inline(always)]
 pub fn mtcrf(r: &mut Registers, i: &Operands) {
@@ -55,23 +71,23 @@ pub fn mtcrf(r: &mut Registers, i: &Operands) {
 }
 
 #[inline(always)]
-pub fn mflr(r: &mut Registers, i: &Operands) {
-    r.gpr.set(i.t, r.lr);
+pub fn mflr<W: Word>(r: &mut Registers, i: &Operands) {
+    W::set(r, i.t, W::link(r));
 }
 
 #[inline(always)]
-pub fn mtlr(r: &mut Registers, i: &Operands) {
-    r.lr = r.gpr.get(i.t);
+pub fn mtlr<W: Word>(r: &mut Registers, i: &Operands) {
+    W::set_link(r, W::get(r, i.t));
 }
 
 #[inline(always)]
-pub fn mfctr(r: &mut Registers, i: &Operands) {
-    r.gpr.set(i.t, r.ctr);
+pub fn mfctr<W: Word>(r: &mut Registers, i: &Operands) {
+    W::set(r, i.t, W::count(r));
 }
 
 #[inline(always)]
-pub fn mtctr(r: &mut Registers, i: &Operands) {
-    r.ctr = r.gpr.get(i.t);
+pub fn mtctr<W: Word>(r: &mut Registers, i: &Operands) {
+    W::set_count(r, W::get(r, i.t));
 }
 
 #[inline(always)]

@@ -17,6 +17,8 @@ pub enum CacheOperation {
     TouchForStore,
     /// dcbz
     Zero,
+    /// dcbzl: a whole line, whatever a 970's HID5 says of `dcbz`.
+    ZeroLine,
     /// dcbi
     Invalidate,
     /// icbi
@@ -39,11 +41,17 @@ pub trait Core {
     /// One of the several accesses of a multiple or string instruction.
     fn store_element<T: Datum>(&mut self, ea: u32, value: T) -> Result<(), Exception>;
 
-    /// Loads a word and reserves its granule.
-    fn load_reserved(&mut self, ea: u32) -> Result<u32, Exception>;
+    /// Loads a word or double word and reserves its granule.
+    fn load_reserved<T: Datum>(&mut self, ea: u32) -> Result<T, Exception>;
 
     /// Stores if the reservation is still valid, and clears it. True if the store was done.
-    fn store_conditional(&mut self, ea: u32, value: u32) -> Result<bool, Exception>;
+    fn store_conditional<T: Datum>(&mut self, ea: u32, value: T) -> Result<bool, Exception>;
+
+    /// The accesses from here on have this upper half of their address. Only a core of 64 bits has one.
+    fn go_far(&mut self, far: u32);
+
+    /// They have none again. After a failed access the exception takes the upper half.
+    fn come_back(&mut self, failed: bool);
 
     fn cache_operation(&mut self, operation: CacheOperation, ea: u32) -> Result<(), Exception>;
 }

@@ -3,9 +3,10 @@
 use super::instruction::{Instruction, Opcode, Operands};
 use super::registers::Register;
 use super::system::{self, Flow};
+use super::word::Word;
 use super::{
-    Exception, branch, condition, exception, float, integer, load_store, multiply, rotate,
-    system_405,
+    Exception, branch, condition, doubleword, exception, float, integer, load_store, multiply,
+    rotate, system_405, system_970,
 };
 use crate::engine::Handler;
 use crate::engine::line::Op;
@@ -35,14 +36,14 @@ unsafe fn raise(m: &mut Processor, op: *const Op, e: Exception) -> *const Op {
 /// An instruction that touches registers only.
 macro_rules! plain {
     ($f:expr) => {{
-        unsafe fn run(m: &mut Processor, op: *const Op) -> *const Op {
+        unsafe fn run<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
             // SAFETY: `op` is running.
             unsafe {
                 $f(&mut m.registers, &(*op).operands);
                 go_on(m, op)
             }
         }
-        run as Handler
+        run::<W> as Handler
     }};
 }
 
@@ -50,16 +51,41 @@ macro_rules! plain {
 macro_rules! overflow_record {
     ($i:expr, $f:ident) => {
         match ($i.overflow, $i.record) {
-            (false, false) => plain!(integer::$f::<false, false>),
-            (false, true) => plain!(integer::$f::<false, true>),
-            (true, false) => plain!(integer::$f::<true, false>),
-            (true, true) => plain!(integer::$f::<true, true>),
+            (false, false) => plain!(integer::$f::<W, false, false>),
+            (false, true) => plain!(integer::$f::<W, false, true>),
+            (true, false) => plain!(integer::$f::<W, true, false>),
+            (true, true) => plain!(integer::$f::<W, true, true>),
         }
     };
 }
 
+/// The same for one that a single width of registers has.
+macro_rules! own_overflow_record {
+    ($i:expr, $f:path) => {{
+        use $f as f;
+        match ($i.overflow, $i.record) {
+            (false, false) => plain!(f::<false, false>),
+            (false, true) => plain!(f::<false, true>),
+            (true, false) => plain!(f::<true, false>),
+            (true, true) => plain!(f::<true, true>),
+        }
+    }};
+}
+
 /// The variants of a register instruction by its Rc bit.
 macro_rules! record {
+    ($i:expr, $f:path) => {{
+        use $f as f;
+        if $i.record {
+            plain!(f::<W, true>)
+        } else {
+            plain!(f::<W, false>)
+        }
+    }};
+}
+
+/// The same for one that a single width of registers has.
+macro_rules! own_record {
     ($i:expr, $f:path) => {{
         use $f as f;
         if $i.record {
@@ -70,10 +96,21 @@ macro_rules! record {
     }};
 }
 
+/// One of two functions, by the width of the registers.
+macro_rules! by_width {
+    ($macro:ident, $narrow:path, $wide:path) => {
+        if W::WIDE {
+            $macro!($wide)
+        } else {
+            $macro!($narrow)
+        }
+    };
+}
+
 /// An instruction that may raise an exception.
 macro_rules! checked {
     ($f:expr) => {{
-        unsafe fn run(m: &mut Processor, op: *const Op) -> *const Op {
+        unsafe fn run<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
             // SAFETY: `op` is running.
             unsafe {
                 match $f(m, &(*op).operands) {
@@ -82,7 +119,7 @@ macro_rules! checked {
                 }
             }
         }
-        run as Handler
+        run::<W> as Handler
     }};
 }
 
@@ -123,11 +160,11 @@ macro_rules! float {
 /// An instruction that ends its block, because the next ones must see its changes.
 macro_rules! system {
     ($f:expr) => {{
-        unsafe fn run(m: &mut Processor, op: *const Op) -> *const Op {
+        unsafe fn run<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
             // SAFETY: `op` is running.
             unsafe { run_system(m, op, $f) }
         }
-        run as Handler
+        run::<W> as Handler
     }};
 }
 
@@ -168,10 +205,10 @@ unsafe fn near(m: &mut Processor, op: *const Op, offset: u32) -> *const Op {
 }
 
 /// `b` and `bl`.
-unsafe fn b(m: &mut Processor, op: *const Op) -> *const Op {
+unsafe fn b<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
     let (address, i) = unsafe { (m.address(op), &(*op).operands) };
-    branch::link(&mut m.registers, i, address);
+    branch::link::<W>(&mut m.registers, i, address);
     let wait = m.predictor.unconditional(address);
     m.wait(wait);
     // SAFETY: as above.
@@ -211,14 +248,14 @@ unsafe fn predict(m: &mut Processor, address: u32, taken: bool, statically_taken
 
 /// `bc` and its simplified mnemonics.
 #[inline(always)]
-unsafe fn conditional<const NEAR: bool>(m: &mut Processor, op: *const Op) -> *const Op {
+unsafe fn conditional<W: Word, const NEAR: bool>(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running; with NEAR its target is in the same line. After the last
     // instruction of a line there is the op that ends it.
     unsafe {
         let i = &(*op).operands;
         let address = m.address(op);
-        let taken = branch::taken(&mut m.registers, i);
-        branch::link(&mut m.registers, i, address);
+        let taken = branch::taken::<W>(&mut m.registers, i);
+        branch::link::<W>(&mut m.registers, i, address);
         predict(m, address, taken, static_prediction(i));
         if !taken {
             return near(m, op, 4);
@@ -243,13 +280,15 @@ mod on {
 
 /// As [`conditional`], of a relative `bc` without LK that tests either a bit or CTR.
 #[inline(always)]
-unsafe fn simple<const ON: u8, const NEAR: bool>(m: &mut Processor, op: *const Op) -> *const Op {
+unsafe fn simple<W: Word, const ON: u8, const NEAR: bool>(
+    m: &mut Processor,
+    op: *const Op,
+) -> *const Op {
     // SAFETY: as in `conditional`.
     unsafe {
         let i = &(*op).operands;
         let taken = if ON == on::COUNT {
-            m.registers.ctr = m.registers.ctr.wrapping_sub(1);
-            m.registers.ctr != 0
+            !W::count_down(&mut m.registers)
         } else {
             let field = m.registers.cr.field(i.b.number());
             (field & i.c.number() != 0) == (ON == on::TRUE)
@@ -268,10 +307,10 @@ unsafe fn simple<const ON: u8, const NEAR: bool>(m: &mut Processor, op: *const O
 }
 
 /// The code for a `bc`.
-fn conditional_branch(operands: &mut Operands, stays: bool) -> Handler {
+fn conditional_branch<W: Word>(operands: &mut Operands, stays: bool) -> Handler {
     macro_rules! variants {
         ($f:ident $(, $on:expr)?) => {
-            if stays { $f::<$({ $on },)? true> } else { $f::<$({ $on },)? false> }
+            if stays { $f::<W, $({ $on },)? true> } else { $f::<W, $({ $on },)? false> }
         };
     }
     if operands.link() || operands.absolute() {
@@ -295,18 +334,16 @@ fn conditional_branch(operands: &mut Operands, stays: bool) -> Handler {
 
 /// `bclr` and `bcctr`.
 #[inline(always)]
-unsafe fn to_register<const COUNT: bool>(m: &mut Processor, op: *const Op) -> *const Op {
+unsafe fn to_register<W: Word, const COUNT: bool>(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running; after the last instruction of a line there is the op that ends it.
     unsafe {
         let i = &(*op).operands;
         let address = m.address(op);
-        let taken = branch::taken(&mut m.registers, i);
-        let target = if COUNT {
-            m.registers.ctr
-        } else {
-            m.registers.lr
-        } & !3;
-        branch::link(&mut m.registers, i, address);
+        let taken = branch::taken::<W>(&mut m.registers, i);
+        let r = &m.registers;
+        let whole = if COUNT { W::count(r) } else { W::link(r) }.address(r);
+        let target = whole.low() & !3;
+        branch::link::<W>(&mut m.registers, i, address);
         let wait = if branch::always(i) {
             m.predictor.to_register(address, target)
         } else {
@@ -316,6 +353,9 @@ unsafe fn to_register<const COUNT: bool>(m: &mut Processor, op: *const Op) -> *c
         };
         m.wait(wait);
         if taken {
+            if W::WIDE {
+                m.go_to((whole.whole() >> 32) as u32);
+            }
             m.enter(target)
         } else {
             near(m, op, 4)
@@ -325,7 +365,11 @@ unsafe fn to_register<const COUNT: bool>(m: &mut Processor, op: *const Op) -> *c
 
 /// The code for `instruction`, which stands at `index` in a line of `words`, and its operands as that code expects
 /// them. `near_allowed`: the line is complete, so that branches may stay in it.
-pub fn handler(
+#[allow(
+    clippy::extra_unused_type_parameters,
+    reason = "the macros make a function of every width for each instruction"
+)]
+pub fn handler<W: Word>(
     instruction: &Instruction,
     index: usize,
     words: usize,
@@ -336,11 +380,11 @@ pub fn handler(
     let target = index as i64 * 4 + i64::from(operands.imm.cast_signed());
     let stays = near_allowed && !operands.absolute() && (0..words as i64 * 4).contains(&target);
     let run = match i.opcode {
-        Opcode::Addi | Opcode::Addis => plain!(integer::addi),
-        Opcode::Addic => plain!(integer::addic::<false>),
-        Opcode::AddicRecord => plain!(integer::addic::<true>),
-        Opcode::Subfic => plain!(integer::subfic),
-        Opcode::Mulli => plain!(integer::mulli),
+        Opcode::Addi | Opcode::Addis => plain!(integer::addi::<W>),
+        Opcode::Addic => plain!(integer::addic::<W, false>),
+        Opcode::AddicRecord => plain!(integer::addic::<W, true>),
+        Opcode::Subfic => plain!(integer::subfic::<W>),
+        Opcode::Mulli => plain!(integer::mulli::<W>),
         Opcode::Add => overflow_record!(i, add),
         Opcode::Addc => overflow_record!(i, addc),
         Opcode::Adde => overflow_record!(i, adde),
@@ -357,13 +401,13 @@ pub fn handler(
         Opcode::Divwu => overflow_record!(i, divwu),
         Opcode::Mulhw => record!(i, integer::mulhw),
         Opcode::Mulhwu => record!(i, integer::mulhwu),
-        Opcode::Cmpi => plain!(integer::cmpi),
-        Opcode::Cmpli => plain!(integer::cmpli),
-        Opcode::Cmp => plain!(integer::cmp),
-        Opcode::Cmpl => plain!(integer::cmpl),
-        Opcode::AndiRecord | Opcode::AndisRecord => plain!(integer::andi_record),
-        Opcode::Ori | Opcode::Oris => plain!(integer::ori),
-        Opcode::Xori | Opcode::Xoris => plain!(integer::xori),
+        Opcode::Cmpi => plain!(integer::cmpi::<W>),
+        Opcode::Cmpli => plain!(integer::cmpli::<W>),
+        Opcode::Cmp => plain!(integer::cmp::<W>),
+        Opcode::Cmpl => plain!(integer::cmpl::<W>),
+        Opcode::AndiRecord | Opcode::AndisRecord => plain!(integer::andi_record::<W>),
+        Opcode::Ori | Opcode::Oris => plain!(integer::ori::<W>),
+        Opcode::Xori | Opcode::Xoris => plain!(integer::xori::<W>),
         Opcode::And => record!(i, integer::and),
         Opcode::Or => record!(i, integer::or),
         Opcode::Xor => record!(i, integer::xor),
@@ -383,70 +427,70 @@ pub fn handler(
         Opcode::Sraw => record!(i, rotate::sraw),
         Opcode::Srawi => record!(i, rotate::srawi),
 
-        Opcode::Lbz => checked!(load_store::lbz),
-        Opcode::Lbzu => checked!(load_store::lbzu),
-        Opcode::Lbzx => checked!(load_store::lbzx),
-        Opcode::Lbzux => checked!(load_store::lbzux),
-        Opcode::Lhz => checked!(load_store::lhz),
-        Opcode::Lhzu => checked!(load_store::lhzu),
-        Opcode::Lhzx => checked!(load_store::lhzx),
-        Opcode::Lhzux => checked!(load_store::lhzux),
-        Opcode::Lha => checked!(load_store::lha),
-        Opcode::Lhau => checked!(load_store::lhau),
-        Opcode::Lhax => checked!(load_store::lhax),
-        Opcode::Lhaux => checked!(load_store::lhaux),
-        Opcode::Lwz => checked!(load_store::lwz),
-        Opcode::Lwzu => checked!(load_store::lwzu),
-        Opcode::Lwzx => checked!(load_store::lwzx),
-        Opcode::Lwzux => checked!(load_store::lwzux),
-        Opcode::Lhbrx => checked!(load_store::lhbrx),
-        Opcode::Lwbrx => checked!(load_store::lwbrx),
-        Opcode::Lwarx => checked!(load_store::lwarx),
-        Opcode::Stb => checked!(load_store::stb),
-        Opcode::Stbu => checked!(load_store::stbu),
-        Opcode::Stbx => checked!(load_store::stbx),
-        Opcode::Stbux => checked!(load_store::stbux),
-        Opcode::Sth => checked!(load_store::sth),
-        Opcode::Sthu => checked!(load_store::sthu),
-        Opcode::Sthx => checked!(load_store::sthx),
-        Opcode::Sthux => checked!(load_store::sthux),
-        Opcode::Stw => checked!(load_store::stw),
-        Opcode::Stwu => checked!(load_store::stwu),
-        Opcode::Stwx => checked!(load_store::stwx),
-        Opcode::Stwux => checked!(load_store::stwux),
-        Opcode::Sthbrx => checked!(load_store::sthbrx),
-        Opcode::Stwbrx => checked!(load_store::stwbrx),
-        Opcode::Stwcx => checked!(load_store::stwcx),
-        Opcode::Lmw => ending!(load_store::lmw),
-        Opcode::Stmw => ending!(load_store::stmw),
-        Opcode::Lswi => ending!(load_store::lswi),
-        Opcode::Lswx => ending!(load_store::lswx),
-        Opcode::Stswi => ending!(load_store::stswi),
-        Opcode::Stswx => ending!(load_store::stswx),
+        Opcode::Lbz => checked!(load_store::lbz::<W, _>),
+        Opcode::Lbzu => checked!(load_store::lbzu::<W, _>),
+        Opcode::Lbzx => checked!(load_store::lbzx::<W, _>),
+        Opcode::Lbzux => checked!(load_store::lbzux::<W, _>),
+        Opcode::Lhz => checked!(load_store::lhz::<W, _>),
+        Opcode::Lhzu => checked!(load_store::lhzu::<W, _>),
+        Opcode::Lhzx => checked!(load_store::lhzx::<W, _>),
+        Opcode::Lhzux => checked!(load_store::lhzux::<W, _>),
+        Opcode::Lha => checked!(load_store::lha::<W, _>),
+        Opcode::Lhau => checked!(load_store::lhau::<W, _>),
+        Opcode::Lhax => checked!(load_store::lhax::<W, _>),
+        Opcode::Lhaux => checked!(load_store::lhaux::<W, _>),
+        Opcode::Lwz => checked!(load_store::lwz::<W, _>),
+        Opcode::Lwzu => checked!(load_store::lwzu::<W, _>),
+        Opcode::Lwzx => checked!(load_store::lwzx::<W, _>),
+        Opcode::Lwzux => checked!(load_store::lwzux::<W, _>),
+        Opcode::Lhbrx => checked!(load_store::lhbrx::<W, _>),
+        Opcode::Lwbrx => checked!(load_store::lwbrx::<W, _>),
+        Opcode::Lwarx => checked!(load_store::lwarx::<W, _>),
+        Opcode::Stb => checked!(load_store::stb::<W, _>),
+        Opcode::Stbu => checked!(load_store::stbu::<W, _>),
+        Opcode::Stbx => checked!(load_store::stbx::<W, _>),
+        Opcode::Stbux => checked!(load_store::stbux::<W, _>),
+        Opcode::Sth => checked!(load_store::sth::<W, _>),
+        Opcode::Sthu => checked!(load_store::sthu::<W, _>),
+        Opcode::Sthx => checked!(load_store::sthx::<W, _>),
+        Opcode::Sthux => checked!(load_store::sthux::<W, _>),
+        Opcode::Stw => checked!(load_store::stw::<W, _>),
+        Opcode::Stwu => checked!(load_store::stwu::<W, _>),
+        Opcode::Stwx => checked!(load_store::stwx::<W, _>),
+        Opcode::Stwux => checked!(load_store::stwux::<W, _>),
+        Opcode::Sthbrx => checked!(load_store::sthbrx::<W, _>),
+        Opcode::Stwbrx => checked!(load_store::stwbrx::<W, _>),
+        Opcode::Stwcx => checked!(load_store::stwcx::<W, _>),
+        Opcode::Lmw => ending!(load_store::lmw::<W, _>),
+        Opcode::Stmw => ending!(load_store::stmw::<W, _>),
+        Opcode::Lswi => ending!(load_store::lswi::<W, _>),
+        Opcode::Lswx => ending!(load_store::lswx::<W, _>),
+        Opcode::Stswi => ending!(load_store::stswi::<W, _>),
+        Opcode::Stswx => ending!(load_store::stswx::<W, _>),
 
-        Opcode::Lfs => float_access!(load_store::lfs),
-        Opcode::Lfsu => float_access!(load_store::lfsu),
-        Opcode::Lfsx => float_access!(load_store::lfsx),
-        Opcode::Lfsux => float_access!(load_store::lfsux),
-        Opcode::Lfd => float_access!(load_store::lfd),
-        Opcode::Lfdu => float_access!(load_store::lfdu),
-        Opcode::Lfdx => float_access!(load_store::lfdx),
-        Opcode::Lfdux => float_access!(load_store::lfdux),
-        Opcode::Stfs => float_access!(load_store::stfs),
-        Opcode::Stfsu => float_access!(load_store::stfsu),
-        Opcode::Stfsx => float_access!(load_store::stfsx),
-        Opcode::Stfsux => float_access!(load_store::stfsux),
-        Opcode::Stfd => float_access!(load_store::stfd),
-        Opcode::Stfdu => float_access!(load_store::stfdu),
-        Opcode::Stfdx => float_access!(load_store::stfdx),
-        Opcode::Stfdux => float_access!(load_store::stfdux),
-        Opcode::Stfiwx => float_access!(load_store::stfiwx),
+        Opcode::Lfs => float_access!(load_store::lfs::<W, _>),
+        Opcode::Lfsu => float_access!(load_store::lfsu::<W, _>),
+        Opcode::Lfsx => float_access!(load_store::lfsx::<W, _>),
+        Opcode::Lfsux => float_access!(load_store::lfsux::<W, _>),
+        Opcode::Lfd => float_access!(load_store::lfd::<W, _>),
+        Opcode::Lfdu => float_access!(load_store::lfdu::<W, _>),
+        Opcode::Lfdx => float_access!(load_store::lfdx::<W, _>),
+        Opcode::Lfdux => float_access!(load_store::lfdux::<W, _>),
+        Opcode::Stfs => float_access!(load_store::stfs::<W, _>),
+        Opcode::Stfsu => float_access!(load_store::stfsu::<W, _>),
+        Opcode::Stfsx => float_access!(load_store::stfsx::<W, _>),
+        Opcode::Stfsux => float_access!(load_store::stfsux::<W, _>),
+        Opcode::Stfd => float_access!(load_store::stfd::<W, _>),
+        Opcode::Stfdu => float_access!(load_store::stfdu::<W, _>),
+        Opcode::Stfdx => float_access!(load_store::stfdx::<W, _>),
+        Opcode::Stfdux => float_access!(load_store::stfdux::<W, _>),
+        Opcode::Stfiwx => float_access!(load_store::stfiwx::<W, _>),
 
         Opcode::B if stays && !operands.link() => b_near,
-        Opcode::B => b,
-        Opcode::Bc => conditional_branch(&mut operands, stays),
-        Opcode::Bclr => to_register::<false>,
-        Opcode::Bcctr => to_register::<true>,
+        Opcode::B => b::<W>,
+        Opcode::Bc => conditional_branch::<W>(&mut operands, stays),
+        Opcode::Bclr => to_register::<W, false>,
+        Opcode::Bcctr => to_register::<W, true>,
 
         Opcode::Crand => plain!(condition::crand),
         Opcode::Cror => plain!(condition::cror),
@@ -459,31 +503,32 @@ pub fn handler(
         Opcode::Mcrf => plain!(condition::mcrf),
         Opcode::Mtcrf => plain!(condition::mtcrf),
         Opcode::Mcrxr => plain!(condition::mcrxr),
+        Opcode::Mfcr if W::WIDE && condition::one_field(i) => plain!(condition::mfocrf),
         Opcode::Mfcr => plain!(condition::mfcr),
-        Opcode::Mflr => plain!(condition::mflr),
-        Opcode::Mfctr => plain!(condition::mfctr),
+        Opcode::Mflr => plain!(condition::mflr::<W>),
+        Opcode::Mfctr => plain!(condition::mfctr::<W>),
         Opcode::Mfxer => plain!(condition::mfxer),
-        Opcode::Mtlr => plain!(condition::mtlr),
-        Opcode::Mtctr => plain!(condition::mtctr),
+        Opcode::Mtlr => plain!(condition::mtlr::<W>),
+        Opcode::Mtctr => plain!(condition::mtctr::<W>),
         Opcode::Mtxer => plain!(condition::mtxer),
 
         Opcode::Twi => checked!(system::twi),
         Opcode::Tw => checked!(system::tw),
         Opcode::Sc => system!(system::sc),
         Opcode::Rfi => system!(system::rfi),
-        Opcode::Mfspr => system!(system::mfspr),
-        Opcode::Mtspr => system!(system::mtspr),
-        Opcode::Mftb => system!(system::mftb),
-        Opcode::Mfmsr => checked!(system::mfmsr),
-        Opcode::Mtmsr => system!(system::mtmsr),
-        Opcode::Mfsr => checked!(system::mfsr),
-        Opcode::Mfsrin => checked!(system::mfsrin),
-        Opcode::Mtsr => system!(system::mtsr),
-        Opcode::Mtsrin => system!(system::mtsrin),
-        Opcode::Sync => system!(system::sync),
+        Opcode::Mfspr => by_width!(system, system::mfspr, system_970::mfspr),
+        Opcode::Mtspr => by_width!(system, system::mtspr, system_970::mtspr),
+        Opcode::Mftb => by_width!(system, system::mftb, system_970::mftb),
+        Opcode::Mfmsr => by_width!(checked, system::mfmsr, system_970::mfmsr),
+        Opcode::Mtmsr => by_width!(system, system::mtmsr, system_970::mtmsr),
+        Opcode::Mfsr => by_width!(checked, system::mfsr, system_970::mfsr),
+        Opcode::Mfsrin => by_width!(checked, system::mfsrin, system_970::mfsrin),
+        Opcode::Mtsr => by_width!(system, system::mtsr, system_970::mtsr),
+        Opcode::Mtsrin => by_width!(system, system::mtsrin, system_970::mtsrin),
+        Opcode::Sync => by_width!(system, system::sync, system_970::sync),
         Opcode::Eieio => checked!(system::eieio),
         Opcode::Isync => system!(system::isync),
-        Opcode::Tlbie => system!(system::tlbie),
+        Opcode::Tlbie => by_width!(system, system::tlbie, system_970::tlbie),
         Opcode::Tlbia => system!(system::tlbia),
         Opcode::Tlbsync => system!(system::tlbsync),
         Opcode::Tlbld => system!(system::tlbld),
@@ -509,16 +554,60 @@ pub fn handler(
             (true, false) => plain!(multiply::accumulate::<true, false>),
             (true, true) => plain!(multiply::accumulate::<true, true>),
         },
-        Opcode::Mulhalf => record!(i, multiply::half),
+        Opcode::Mulhalf => own_record!(i, multiply::half),
+        Opcode::Mulld => own_overflow_record!(i, doubleword::mulld),
+        Opcode::Divd => own_overflow_record!(i, doubleword::divd),
+        Opcode::Divdu => own_overflow_record!(i, doubleword::divdu),
+        Opcode::Mulhd => own_record!(i, doubleword::mulhd),
+        Opcode::Mulhdu => own_record!(i, doubleword::mulhdu),
+        Opcode::Extsw => own_record!(i, doubleword::extsw),
+        Opcode::Cntlzd => own_record!(i, doubleword::cntlzd),
+        Opcode::Sld => own_record!(i, doubleword::sld),
+        Opcode::Srd => own_record!(i, doubleword::srd),
+        Opcode::Srad => own_record!(i, doubleword::srad),
+        Opcode::Sradi | Opcode::SradiHigh => own_record!(i, doubleword::sradi),
+        Opcode::Rldicl => own_record!(i, doubleword::rldicl),
+        Opcode::Rldicr => own_record!(i, doubleword::rldicr),
+        Opcode::Rldic => own_record!(i, doubleword::rldic),
+        Opcode::Rldimi => own_record!(i, doubleword::rldimi),
+        Opcode::Rldcl => own_record!(i, doubleword::rldcl),
+        Opcode::Rldcr => own_record!(i, doubleword::rldcr),
+        Opcode::Tdi => checked!(system_970::tdi),
+        Opcode::Td => checked!(system_970::td),
+        Opcode::Ld => checked!(load_store::ld::<W, _>),
+        Opcode::Ldu => checked!(load_store::ldu::<W, _>),
+        Opcode::Lwa => checked!(load_store::lwa::<W, _>),
+        Opcode::Std => checked!(load_store::std::<W, _>),
+        Opcode::Stdu => checked!(load_store::stdu::<W, _>),
+        Opcode::Ldx => checked!(load_store::ldx::<W, _>),
+        Opcode::Ldux => checked!(load_store::ldux::<W, _>),
+        Opcode::Lwax => checked!(load_store::lwax::<W, _>),
+        Opcode::Lwaux => checked!(load_store::lwaux::<W, _>),
+        Opcode::Ldarx => checked!(load_store::ldarx),
+        Opcode::Stdx => checked!(load_store::stdx::<W, _>),
+        Opcode::Stdux => checked!(load_store::stdux::<W, _>),
+        Opcode::Stdcx => checked!(load_store::stdcx),
+        Opcode::Rfid => system!(system_970::rfid),
+        Opcode::Mtmsrd => system!(system_970::mtmsrd),
+        Opcode::Tlbiel => system!(system_970::tlbiel),
+        Opcode::Slbmte => system!(system_970::slbmte),
+        Opcode::Slbie => system!(system_970::slbie),
+        Opcode::Slbia => system!(system_970::slbia),
+        Opcode::Slbmfev => system!(system_970::slbmfev),
+        Opcode::Slbmfee => system!(system_970::slbmfee),
         Opcode::Eciwx => ending!(system::eciwx),
         Opcode::Ecowx => ending!(system::ecowx),
-        Opcode::Dcbf => checked!(load_store::dcbf),
-        Opcode::Dcbst => checked!(load_store::dcbst),
-        Opcode::Dcbt => checked!(load_store::dcbt),
-        Opcode::Dcbtst => checked!(load_store::dcbtst),
-        Opcode::Dcbz => checked!(load_store::dcbz),
-        Opcode::Dcbi => checked!(load_store::dcbi),
-        Opcode::Icbi => system!(system::icbi),
+        Opcode::Dcbf => checked!(load_store::dcbf::<W, _>),
+        Opcode::Dcbst => checked!(load_store::dcbst::<W, _>),
+        Opcode::Dcbt => checked!(load_store::dcbt::<W, _>),
+        Opcode::Dcbtst => checked!(load_store::dcbtst::<W, _>),
+        // Bit 10 tells dcbzl.
+        Opcode::Dcbz if W::WIDE && i.operands.t.number() & 1 != 0 => {
+            checked!(load_store::dcbzl::<W, _>)
+        }
+        Opcode::Dcbz => checked!(load_store::dcbz::<W, _>),
+        Opcode::Dcbi => checked!(load_store::dcbi::<W, _>),
+        Opcode::Icbi => system!(system::icbi::<W>),
 
         Opcode::Fadd => float!(i, float::arithmetic::fadd),
         Opcode::Fsub => float!(i, float::arithmetic::fsub),
@@ -546,6 +635,11 @@ pub fn handler(
         Opcode::Frsp => float!(i, float::convert::frsp),
         Opcode::Fctiw => float!(i, float::convert::fctiw),
         Opcode::Fctiwz => float!(i, float::convert::fctiwz),
+        Opcode::Fcfid => float!(i, float::convert::fcfid),
+        Opcode::Fctid => float!(i, float::convert::fctid),
+        Opcode::Fctidz => float!(i, float::convert::fctidz),
+        Opcode::Fsqrt => float!(i, float::arithmetic::fsqrt),
+        Opcode::Fsqrts => float!(i, float::arithmetic::fsqrts),
         Opcode::Fcmpu => float!(i, float::arithmetic::fcmpu),
         Opcode::Fcmpo => float!(i, float::arithmetic::fcmpo),
         Opcode::Mffs => float!(i, float::status::mffs),

@@ -1,6 +1,6 @@
 //! Exceptions: their vectors, what they save, and how the processor enters and leaves them.
 
-use super::registers::{Registers, msr};
+use super::registers::{Registers, Wide, msr};
 use super::spr_405;
 use crate::config::Family;
 use crate::mmu::{Access, FaultKind, Mpc8xxFault, Ppc405Fault};
@@ -8,7 +8,7 @@ use crate::mmu::{Access, FaultKind, Mpc8xxFault, Ppc405Fault};
 macro_rules! vectors {
     ($($(#[$doc:meta])* $name:ident $offset:literal $text:literal $counter:literal,)*) => {
         /// Exception vectors (PEM 6.2; 603: MPC603e UM 4.2; 8xx: 860 UM 7.1.3; 405: PPC405
-        /// UM chapter 5).
+        /// UM chapter 5; 970: Linux 2.6 arch/ppc/kernel/head.S).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Vector { $($(#[$doc])* $name,)* }
@@ -17,8 +17,8 @@ macro_rules! vectors {
         pub const VECTORS: usize = [$($text,)*].len();
 
         impl Vector {
-            /// Every vector. The 8xx's own stand behind the others, and the 405's behind those: they are at
-            /// offsets that the 603 uses too.
+            /// Every vector. The 8xx's own stand behind the others, and the 405's and the 970's behind those:
+            /// they are at offsets that the 603 uses too.
             pub const ALL: [Vector; VECTORS] = [$(Vector::$name,)*];
 
             /// Offset from the prefix.
@@ -93,6 +93,10 @@ vectors! {
     InstructionMiss 0x1200 "instruction-miss" "itlb-miss",
     /// 405.
     Debug 0x2000 "debug" "debug",
+    /// 970: no entry in the SLB for a load or store.
+    DataSegment 0x0380 "data-segment" "data-segment",
+    /// 970: none for a fetch.
+    InstructionSegment 0x0480 "instruction-segment" "instruction-segment",
 }
 
 /// Position of each vector's counter: that of the first vector with its counter's name.
@@ -124,7 +128,9 @@ const fn same(a: &str, b: &str) -> bool {
 
 impl Vector {
     fn family(self) -> Family {
-        if self as u8 >= Vector::CriticalInput as u8 {
+        if self as u8 >= Vector::DataSegment as u8 {
+            Family::Ppc970
+        } else if self as u8 >= Vector::CriticalInput as u8 {
             Family::Ppc405
         } else if self as u8 >= Vector::SoftwareEmulation as u8 {
             Family::Mpc8xx
@@ -136,6 +142,11 @@ impl Vector {
     /// True if a processor of this family has it. Two of different names may share an offset.
     #[must_use]
     pub fn exists(self, family: Family) -> bool {
+        // The 970 has neither the 603's TLB misses nor what follows them.
+        let of_603 = (0x1000..=0x1400).contains(&self.offset());
+        if family == Family::Ppc970 && of_603 {
+            return false;
+        }
         let replaced = Vector::ALL
             .iter()
             .any(|&other| other.family() == family && other.offset() == self.offset());
@@ -234,6 +245,12 @@ pub enum Exception {
     InstructionMiss,
     /// 405: an instruction has been completed, and DBCR0 asks for an exception then.
     Completed,
+    /// 970: the SLB has no entry for a load or store.
+    DataSegment {
+        address: u32,
+    },
+    /// 970: it has none for a fetch.
+    InstructionSegment,
 }
 
 /// SRR1 bits of a program exception (PEM 6.4.7).
@@ -306,6 +323,8 @@ impl Exception {
                 (Ppc405Fault::Storage { esr }, true) => Exception::FetchRefused { esr },
                 (Ppc405Fault::Storage { esr }, false) => Exception::Refused { address: ea, esr },
             },
+            FaultKind::Segment { instruction: true } => Exception::InstructionSegment,
+            FaultKind::Segment { instruction: false } => Exception::DataSegment { address: ea },
         }
     }
 
@@ -340,10 +359,13 @@ impl Exception {
             Exception::DataMiss { .. } => Vector::DataMiss,
             Exception::InstructionMiss => Vector::InstructionMiss,
             Exception::Completed => Vector::Debug,
+            Exception::DataSegment { .. } => Vector::DataSegment,
+            Exception::InstructionSegment => Vector::InstructionSegment,
         }
     }
 
-    /// No entry in the TLB on a 603, 8xx or 405, no PTE in the hash table on the others.
+    /// No entry in the TLB on a 603, 8xx or 405, no PTE in the hash table on the others; on the 970 also no entry in the
+    /// SLB.
     pub fn is_failed_reload(self) -> bool {
         const NO_PTE: u32 = 0x4000_0000;
         match self {
@@ -353,7 +375,9 @@ impl Exception {
             | Exception::ItlbMiss
             | Exception::DtlbMiss
             | Exception::DataMiss { .. }
-            | Exception::InstructionMiss => true,
+            | Exception::InstructionMiss
+            | Exception::DataSegment { .. }
+            | Exception::InstructionSegment => true,
             Exception::DataStorage { dsisr, .. } => dsisr & NO_PTE != 0,
             Exception::InstructionStorage { srr1 } => srr1 & NO_PTE != 0,
             _ => false,
@@ -429,7 +453,11 @@ pub fn enter(r: &mut Registers, exception: Exception, word: u32) {
             r.dar = address;
             r.dsisr = alignment_dsisr(word);
         }
+        Exception::DataSegment { address } => r.dar = address,
         _ => {}
+    }
+    if r.wide.there {
+        return enter_970(r, exception);
     }
     let mut next = r.msr & KEPT;
     if r.msr & msr::ILE != 0 {
@@ -444,6 +472,41 @@ pub fn enter(r: &mut Registers, exception: Exception, word: u32) {
     set_msr(r, next);
     let prefix = if next & msr::IP != 0 { 0xfff0_0000 } else { 0 };
     r.pc = prefix | exception.vector().offset();
+}
+
+/// The rest of [`enter`] on a 970: the upper halves, and the handler at HIOR in 64-bit mode (Linux 2.6.11
+/// arch/ppc/kernel/head.S: its handlers leave that mode themselves).
+fn enter_970(r: &mut Registers, exception: Exception) {
+    let with_address = matches!(
+        exception,
+        Exception::DataStorage { .. } | Exception::DataSegment { .. } | Exception::Alignment { .. }
+    );
+    let w = &mut r.wide;
+    (w.srr0, w.srr1) = (w.pc, w.msr());
+    if with_address {
+        w.dar = w.far;
+    }
+    w.far = 0;
+    w.mode = true;
+    let handler = w.hior.wrapping_add(exception.vector().offset().into());
+    w.pc = (handler >> 32) as u32;
+    r.pc = handler as u32;
+    let kept = if exception.vector() == Vector::MachineCheck {
+        0
+    } else {
+        msr::ME
+    };
+    set_msr(r, r.msr & kept);
+}
+
+/// `rfid` of a 970.
+pub fn leave_970(r: &mut Registers) {
+    let next = r.srr1 & RETURNED;
+    set_msr(r, next);
+    let w = &mut r.wide;
+    w.mode = w.srr1 & Wide::SF != 0;
+    w.pc = if w.mode { w.srr0 } else { 0 };
+    r.pc = r.srr0 & !3;
 }
 
 /// MSR bits that an exception of a 405 leaves as they are; a critical one clears CE and DE (PPC405 UM 5.2).

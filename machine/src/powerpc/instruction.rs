@@ -1,4 +1,4 @@
-//! The instructions of the 603, 604, 750, 8xx (PEM chapter 8) and 405: one table of encodings, operands and classes,
+//! The instructions of the 603, 604, 750, 8xx (PEM chapter 8), 405 and 970: one table of encodings, operands and classes,
 //! from which decoding, timing and the engine's dispatch all follow. [`super::instruction_set`] says which of them
 //! each core has.
 
@@ -56,6 +56,9 @@ pub enum Form {
     D,
     /// As `D`, rA meaning (rA|0).
     D0,
+    /// As `D` and `D0`; the lowest two bits of the immediate are a part of the opcode.
+    Ds,
+    Ds0,
     /// As `D0`, the immediate shifted left by 16.
     D0High,
     /// rT, rA and an unsigned immediate.
@@ -95,6 +98,9 @@ classes! {
     Multiply,
     MultiplyHighUnsigned,
     Divide,
+    /// Of double words.
+    MultiplyDoubleword,
+    DivideDoubleword,
     Load,
     LoadFloat,
     Store,
@@ -125,6 +131,8 @@ classes! {
     TlbInvalidate,
     TlbSync,
     TlbLoad,
+    /// slbmte, slbmfee, slbmfev, slbie and slbia
+    SegmentLookaside,
     CacheTouch,
     CacheZero,
     /// dcbst and dcbf
@@ -137,6 +145,8 @@ classes! {
     FloatMultiplyDouble,
     FloatDivideSingle,
     FloatDivideDouble,
+    /// fsqrt and fsqrts
+    FloatSquareRoot,
     FloatCompare,
     FloatEstimate,
     FloatStatus,
@@ -401,6 +411,58 @@ instructions! {
     Mac     "mac"      4 None, '.' X Multiply W_T | R_T | R_A | R_B;
     Mulhalf "mulhalf"  4 To(0), '.' X Multiply W_T | R_A | R_B;
 
+    // 970 alone. Arithmetic, shifts and rotates of double words; those with primary opcodes 30, 58 and 62 are found by
+    // `super::doubleword`.
+    Mulld   "mulld"   31 Nine(233), '.' X MultiplyDoubleword W_T | R_A | R_B;
+    Mulhd   "mulhd"   31 Nine(73),  '.' X MultiplyDoubleword W_T | R_A | R_B;
+    Mulhdu  "mulhdu"  31 Nine(9),   '.' X MultiplyDoubleword W_T | R_A | R_B;
+    Divd    "divd"    31 Nine(489), '.' X DivideDoubleword W_T | R_A | R_B;
+    Divdu   "divdu"   31 Nine(457), '.' X DivideDoubleword W_T | R_A | R_B;
+    Extsw   "extsw"   31 Ten(986),  '.' X Simple R_T | W_A;
+    Cntlzd  "cntlzd"  31 Ten(58),   '.' X Simple R_T | W_A;
+    Sld     "sld"     31 Ten(27),   '.' X Simple R_T | W_A | R_B;
+    Srd     "srd"     31 Ten(539),  '.' X Simple R_T | W_A | R_B;
+    Srad    "srad"    31 Ten(794),  '.' X Simple R_T | W_A | R_B | W_CA;
+    Sradi   "sradi"   31 Ten(826),  '.' X Simple R_T | W_A | W_CA;
+    SradiHigh "sradi" 31 Ten(827),  '.' X Simple R_T | W_A | W_CA;
+    Rldicl  "rldicl"  30 To(0), '.' Word Simple R_T | W_A;
+    Rldicr  "rldicr"  30 To(0), '.' Word Simple R_T | W_A;
+    Rldic   "rldic"   30 To(0), '.' Word Simple R_T | W_A;
+    Rldimi  "rldimi"  30 To(0), '.' Word Simple R_T | R_A | W_A;
+    Rldcl   "rldcl"   30 To(0), '.' Word Simple R_T | R_B | W_A;
+    Rldcr   "rldcr"   30 To(0), '.' Word Simple R_T | R_B | W_A;
+    Tdi     "tdi"      2 None, ' ' D Trap R_A;
+    Td      "td"      31 Ten(68), ' ' X Trap R_A | R_B;
+    // Their loads and stores.
+    Ld      "ld"      58 To(0), ' ' Ds0 Load W_T | R_A0 | LOAD;
+    Ldu     "ldu"     58 To(0), ' ' Ds  Load W_T | R_A | W_A | LOAD;
+    Lwa     "lwa"     58 To(0), ' ' Ds0 Load W_T | R_A0 | LOAD;
+    Std     "std"     62 To(0), ' ' Ds0 Store R_T | R_A0 | STORE;
+    Stdu    "stdu"    62 To(0), ' ' Ds  Store R_T | R_A | W_A | STORE;
+    Ldx     "ldx"     31 Ten(21),  ' ' X0 Load W_T | R_A0 | R_B | LOAD;
+    Ldux    "ldux"    31 Ten(53),  ' ' X  Load W_T | R_A | R_B | W_A | LOAD;
+    Lwax    "lwax"    31 Ten(341), ' ' X0 Load W_T | R_A0 | R_B | LOAD;
+    Lwaux   "lwaux"   31 Ten(373), ' ' X  Load W_T | R_A | R_B | W_A | LOAD;
+    Ldarx   "ldarx"   31 Ten(84),  ' ' X0 LoadReserve W_T | R_A0 | R_B | LOAD;
+    Stdx    "stdx"    31 Ten(149), ' ' X0 Store R_T | R_A0 | R_B | STORE;
+    Stdux   "stdux"   31 Ten(181), ' ' X  Store R_T | R_A | R_B | W_A | STORE;
+    Stdcx   "stdcx."  31 Ten(214), ' ' X0 StoreConditional R_T | R_A0 | R_B | W_CR | STORE;
+    // Of the supervisor.
+    Rfid    "rfid"    19 Ten(18),  ' ' Word ReturnFromInterrupt END;
+    Mtmsrd  "mtmsrd"  31 Ten(178), ' ' Word MoveToMsr R_T | END;
+    Tlbiel  "tlbiel"  31 Ten(274), ' ' X TlbInvalidate R_B | END;
+    Slbmte  "slbmte"  31 Ten(402), ' ' X SegmentLookaside R_T | R_B | END;
+    Slbie   "slbie"   31 Ten(434), ' ' X SegmentLookaside R_B | END;
+    Slbia   "slbia"   31 Ten(498), ' ' X SegmentLookaside END;
+    Slbmfev "slbmfev" 31 Ten(851), ' ' X SegmentLookaside W_T | R_B | END;
+    Slbmfee "slbmfee" 31 Ten(915), ' ' X SegmentLookaside W_T | R_B | END;
+    // Floating point.
+    Fcfid   "fcfid"   63 Ten(846), '.' A FloatAdd W_FT | R_FB | FLOAT;
+    Fctid   "fctid"   63 Ten(814), '.' A FloatAdd W_FT | R_FB | FLOAT;
+    Fctidz  "fctidz"  63 Ten(815), '.' A FloatAdd W_FT | R_FB | FLOAT;
+    Fsqrt   "fsqrt"   63 Five(22), '.' A FloatSquareRoot W_FT | R_FB | FLOAT;
+    Fsqrts  "fsqrts"  59 Five(22), '.' A FloatSquareRoot W_FT | R_FB | FLOAT;
+
     Tlbld   "tlbld"   31 Ten(978), ' ' X TlbLoad R_B | END;
     Tlbli   "tlbli"   31 Ten(1010), ' ' X TlbLoad R_B | END;
     Eciwx   "eciwx"   31 Ten(310), ' ' X0 Load W_T | R_A0 | R_B | END;
@@ -576,6 +638,7 @@ pub fn decode(word: u32) -> Instruction {
         59 => EXTENDED_59[extended],
         63 => EXTENDED_63[extended],
         4 => super::multiply::opcode(word),
+        30 | 58 | 62 => super::doubleword::opcode(word),
         primary => PRIMARY[primary as usize],
     };
     let spr = word >> 16 & 31 | word >> 6 & 0x3e0;
@@ -623,6 +686,8 @@ fn operands(word: u32, form: Form) -> Operands {
         Form::X0 => or_zero(word),
         Form::D => with(signed),
         Form::D0 => or_zero(signed),
+        Form::Ds => with(signed & !3),
+        Form::Ds0 => or_zero(signed & !3),
         Form::D0High => or_zero(word << 16),
         Form::U => with(word & 0xffff),
         Form::UHigh => with(word << 16),

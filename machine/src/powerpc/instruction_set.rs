@@ -25,6 +25,9 @@ impl InstructionSet {
     /// control (866 UM table 3-3, the same core as the 860; PPC405 UM chapter 9); they alone have `tlbia` (860 UM
     /// 9.10.4), and the 8xx has a `tlbie`.
     fn has(self, opcode: Opcode) -> bool {
+        if self.family == Family::Ppc970 {
+            return Self::of_970(opcode);
+        }
         let classic = self.family == Family::Classic;
         match opcode {
             Opcode::Tlbia => !classic,
@@ -37,23 +40,25 @@ impl InstructionSet {
             | Opcode::Tlbli
             | Opcode::Eciwx
             | Opcode::Ecowx => classic,
-            Opcode::Rfci
-            | Opcode::Wrtee
-            | Opcode::Wrteei
-            | Opcode::Mfdcr
-            | Opcode::Mtdcr
-            | Opcode::Icbt
-            | Opcode::Dcba
-            | Opcode::Iccci
-            | Opcode::Dccci
-            | Opcode::Icread
-            | Opcode::Dcread
-            | Opcode::Tlbre
-            | Opcode::Tlbsx
-            | Opcode::Tlbwe
-            | Opcode::Mac
-            | Opcode::Mulhalf => self.family == Family::Ppc405,
+            _ if only_405(opcode) => self.family == Family::Ppc405,
+            _ if only_970(opcode) => false,
             _ => classic || opcode.uses() & uses::FLOAT == 0,
+        }
+    }
+
+    /// The 970 has the bridge to segment registers. In place of `rfi` it has `rfid`; `tlbia`, `dcbi` and external control
+    /// it lacks (PEM 64-bit, appendix F; recalled for the 970).
+    fn of_970(opcode: Opcode) -> bool {
+        match opcode {
+            Opcode::Mfsr | Opcode::Mfsrin | Opcode::Mtsr | Opcode::Mtsrin => true,
+            Opcode::Rfi
+            | Opcode::Tlbia
+            | Opcode::Dcbi
+            | Opcode::Tlbld
+            | Opcode::Tlbli
+            | Opcode::Eciwx
+            | Opcode::Ecowx => false,
+            _ => !only_405(opcode),
         }
     }
 
@@ -74,12 +79,45 @@ impl InstructionSet {
     }
 }
 
+/// Only the 405 has it.
+fn only_405(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::Rfci
+            | Opcode::Wrtee
+            | Opcode::Wrteei
+            | Opcode::Mfdcr
+            | Opcode::Mtdcr
+            | Opcode::Icbt
+            | Opcode::Dcba
+            | Opcode::Iccci
+            | Opcode::Dccci
+            | Opcode::Icread
+            | Opcode::Dcread
+            | Opcode::Tlbre
+            | Opcode::Tlbsx
+            | Opcode::Tlbwe
+            | Opcode::Mac
+            | Opcode::Mulhalf
+    )
+}
+
+/// Only the 970 has it: in the table such instructions stand together.
+fn only_970(opcode: Opcode) -> bool {
+    (Opcode::Mulld as u8..=Opcode::Fsqrts as u8).contains(&(opcode as u8))
+}
+
 impl Decoder for InstructionSet {
     type Operands = Operands;
 
     fn op(self, word: u32, index: usize, words: usize, whole: bool) -> Decoded<Operands> {
         let instruction = self.decode(word);
-        let (run, operands) = dispatch::handler(&instruction, index, words, whole);
+        let handler = if self.family == Family::Ppc970 {
+            dispatch::handler::<u64>
+        } else {
+            dispatch::handler::<u32>
+        };
+        let (run, operands) = handler(&instruction, index, words, whole);
         let used = instruction.opcode.uses();
         Decoded {
             run,

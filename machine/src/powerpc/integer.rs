@@ -3,22 +3,20 @@
 //! `OE` and `RC` are the instruction's overflow-enable and record bits.
 
 use super::instruction::Operands;
-use super::registers::{Register, Registers, condition};
+use super::registers::{Register, Registers};
+use super::word::{Word, order};
 
 /// LT, GT or EQ for `left` against `right`, with a copy of XER[SO].
 #[inline(always)]
-fn order<T: Ord>(left: T, right: T, so: bool) -> u8 {
-    (u8::from(left < right) * condition::LT)
-        | (u8::from(left > right) * condition::GT)
-        | (u8::from(left == right) * condition::EQ)
-        | u8::from(so)
+fn compared<T: Ord>(left: T, right: T, so: bool) -> u8 {
+    order(left, right) | u8::from(so)
 }
 
 /// Sets CR0 from `value` if `RC`.
 #[inline(always)]
-pub fn record<const RC: bool>(r: &mut Registers, value: u32) {
+pub fn record<W: Word, const RC: bool>(r: &mut Registers, value: W) {
     if RC {
-        let field = order(value.cast_signed(), 0, r.xer.so);
+        let field = value.sign(r) | u8::from(r.xer.so);
         r.cr.set_field(0, field);
     }
 }
@@ -33,177 +31,194 @@ pub(super) fn overflow<const OE: bool>(r: &mut Registers, overflowed: bool) {
 
 /// Sets rT to `left + right + carry`; every add and subtract uses it.
 #[inline(always)]
-fn sum<const OE: bool, const RC: bool, const CA: bool>(
+fn sum<W: Word, const OE: bool, const RC: bool, const CA: bool>(
     r: &mut Registers,
     target: Register,
-    left: u32,
-    right: u32,
+    left: W,
+    right: W,
     carry: bool,
 ) {
-    let (partial, out1) = left.overflowing_add(right);
-    let (value, out2) = partial.overflowing_add(u32::from(carry));
-    r.gpr.set(target, value);
+    let sum = W::sum(r, left, right, carry);
+    W::set(r, target, sum.value);
     if CA {
-        r.xer.ca = out1 | out2;
+        r.xer.ca = sum.carry;
     }
-    overflow::<OE>(r, (left ^ value) & (right ^ value) & 0x8000_0000 != 0);
-    record::<RC>(r, value);
+    overflow::<OE>(r, sum.overflow);
+    record::<W, RC>(r, sum.value);
 }
 
 #[inline(always)]
-pub fn addi(r: &mut Registers, i: &Operands) {
-    r.gpr.set(i.t, r.gpr.get(i.a).wrapping_add(i.imm));
+pub fn addi<W: Word>(r: &mut Registers, i: &Operands) {
+    W::set(r, i.t, W::get(r, i.a).plus(W::signed(i.imm)));
 }
 
 #[inline(always)]
-pub fn addic<const RC: bool>(r: &mut Registers, i: &Operands) {
-    sum::<false, RC, true>(r, i.t, r.gpr.get(i.a), i.imm, false);
+pub fn addic<W: Word, const RC: bool>(r: &mut Registers, i: &Operands) {
+    sum::<W, false, RC, true>(r, i.t, W::get(r, i.a), W::signed(i.imm), false);
 }
 
 #[inline(always)]
-pub fn subfic(r: &mut Registers, i: &Operands) {
-    sum::<false, false, true>(r, i.t, !r.gpr.get(i.a), i.imm, true);
+pub fn subfic<W: Word>(r: &mut Registers, i: &Operands) {
+    sum::<W, false, false, true>(r, i.t, !W::get(r, i.a), W::signed(i.imm), true);
 }
 
 #[inline(always)]
-pub fn mulli(r: &mut Registers, i: &Operands) {
-    r.gpr.set(i.t, r.gpr.get(i.a).wrapping_mul(i.imm));
+pub fn mulli<W: Word>(r: &mut Registers, i: &Operands) {
+    W::set(r, i.t, W::get(r, i.a).times(W::signed(i.imm)));
 }
 
 #[inline(always)]
-pub fn add<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
-    sum::<OE, RC, false>(r, i.t, r.gpr.get(i.a), r.gpr.get(i.b), false);
+pub fn add<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+    sum::<W, OE, RC, false>(r, i.t, W::get(r, i.a), W::get(r, i.b), false);
 }
 
 #[inline(always)]
-pub fn addc<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
-    sum::<OE, RC, true>(r, i.t, r.gpr.get(i.a), r.gpr.get(i.b), false);
+pub fn addc<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+    sum::<W, OE, RC, true>(r, i.t, W::get(r, i.a), W::get(r, i.b), false);
 }
 
 #[inline(always)]
-pub fn adde<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
-    sum::<OE, RC, true>(r, i.t, r.gpr.get(i.a), r.gpr.get(i.b), r.xer.ca);
+pub fn adde<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+    sum::<W, OE, RC, true>(r, i.t, W::get(r, i.a), W::get(r, i.b), r.xer.ca);
 }
 
 #[inline(always)]
-pub fn addme<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
-    sum::<OE, RC, true>(r, i.t, r.gpr.get(i.a), u32::MAX, r.xer.ca);
+pub fn addme<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+    sum::<W, OE, RC, true>(r, i.t, W::get(r, i.a), !W::ZERO, r.xer.ca);
 }
 
 #[inline(always)]
-pub fn addze<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
-    sum::<OE, RC, true>(r, i.t, r.gpr.get(i.a), 0, r.xer.ca);
+pub fn addze<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+    sum::<W, OE, RC, true>(r, i.t, W::get(r, i.a), W::ZERO, r.xer.ca);
 }
 
 #[inline(always)]
-pub fn subf<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
-    sum::<OE, RC, false>(r, i.t, !r.gpr.get(i.a), r.gpr.get(i.b), true);
+pub fn subf<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+    sum::<W, OE, RC, false>(r, i.t, !W::get(r, i.a), W::get(r, i.b), true);
 }
 
 #[inline(always)]
-pub fn subfc<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
-    sum::<OE, RC, true>(r, i.t, !r.gpr.get(i.a), r.gpr.get(i.b), true);
+pub fn subfc<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+    sum::<W, OE, RC, true>(r, i.t, !W::get(r, i.a), W::get(r, i.b), true);
 }
 
 #[inline(always)]
-pub fn subfe<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
-    sum::<OE, RC, true>(r, i.t, !r.gpr.get(i.a), r.gpr.get(i.b), r.xer.ca);
+pub fn subfe<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+    sum::<W, OE, RC, true>(r, i.t, !W::get(r, i.a), W::get(r, i.b), r.xer.ca);
 }
 
 #[inline(always)]
-pub fn subfme<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
-    sum::<OE, RC, true>(r, i.t, !r.gpr.get(i.a), u32::MAX, r.xer.ca);
+pub fn subfme<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+    sum::<W, OE, RC, true>(r, i.t, !W::get(r, i.a), !W::ZERO, r.xer.ca);
 }
 
 #[inline(always)]
-pub fn subfze<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
-    sum::<OE, RC, true>(r, i.t, !r.gpr.get(i.a), 0, r.xer.ca);
+pub fn subfze<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+    sum::<W, OE, RC, true>(r, i.t, !W::get(r, i.a), W::ZERO, r.xer.ca);
 }
 
 #[inline(always)]
-pub fn neg<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
-    sum::<OE, RC, false>(r, i.t, !r.gpr.get(i.a), 0, true);
+pub fn neg<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+    sum::<W, OE, RC, false>(r, i.t, !W::get(r, i.a), W::ZERO, true);
 }
 
+/// On a core of 64 bits rT is the whole product.
 #[inline(always)]
-pub fn mullw<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+pub fn mullw<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
     let product = i64::from(r.gpr.get(i.a).cast_signed()) * i64::from(r.gpr.get(i.b).cast_signed());
-    let value = product as u32;
-    r.gpr.set(i.t, value);
+    let value = W::of(product.cast_unsigned());
+    W::set(r, i.t, value);
     overflow::<OE>(r, i32::try_from(product).is_err());
-    record::<RC>(r, value);
+    record::<W, RC>(r, value);
 }
 
+// The upper half of the result of these four, on a core of 64 bits, is not defined (PEM); here it is 0.
+
 #[inline(always)]
-pub fn mulhw<const RC: bool>(r: &mut Registers, i: &Operands) {
+pub fn mulhw<W: Word, const RC: bool>(r: &mut Registers, i: &Operands) {
     let product = i64::from(r.gpr.get(i.a).cast_signed()) * i64::from(r.gpr.get(i.b).cast_signed());
-    let value = (product >> 32) as u32;
-    r.gpr.set(i.t, value);
-    record::<RC>(r, value);
+    let value = W::unsigned((product >> 32) as u32);
+    W::set(r, i.t, value);
+    record::<W, RC>(r, value);
 }
 
 #[inline(always)]
-pub fn mulhwu<const RC: bool>(r: &mut Registers, i: &Operands) {
+pub fn mulhwu<W: Word, const RC: bool>(r: &mut Registers, i: &Operands) {
     let product = u64::from(r.gpr.get(i.a)) * u64::from(r.gpr.get(i.b));
-    let value = (product >> 32) as u32;
-    r.gpr.set(i.t, value);
-    record::<RC>(r, value);
+    let value = W::unsigned((product >> 32) as u32);
+    W::set(r, i.t, value);
+    record::<W, RC>(r, value);
 }
 
 /// PEM leaves an impossible quotient undefined; here it is the dividend.
 #[inline(always)]
-pub fn divw<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+pub fn divw<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
     let (dividend, divisor) = (r.gpr.get(i.a).cast_signed(), r.gpr.get(i.b).cast_signed());
     let quotient = dividend.checked_div(divisor);
-    let value = quotient.unwrap_or(dividend).cast_unsigned();
-    r.gpr.set(i.t, value);
+    let value = W::unsigned(quotient.unwrap_or(dividend).cast_unsigned());
+    W::set(r, i.t, value);
     overflow::<OE>(r, quotient.is_none());
-    record::<RC>(r, value);
+    record::<W, RC>(r, value);
 }
 
 #[inline(always)]
-pub fn divwu<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
+pub fn divwu<W: Word, const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
     let dividend = r.gpr.get(i.a);
     let quotient = dividend.checked_div(r.gpr.get(i.b));
-    let value = quotient.unwrap_or(dividend);
-    r.gpr.set(i.t, value);
+    let value = W::unsigned(quotient.unwrap_or(dividend));
+    W::set(r, i.t, value);
     overflow::<OE>(r, quotient.is_none());
-    record::<RC>(r, value);
+    record::<W, RC>(r, value);
 }
 
+/// Bit 10, L: on a core of 64 bits all of them are compared.
 #[inline(always)]
-pub fn cmpi(r: &mut Registers, i: &Operands) {
-    let field = order(r.gpr.get(i.a).cast_signed(), i.imm.cast_signed(), r.xer.so);
+fn doubleword(i: &Operands) -> bool {
+    i.t.number() & 1 != 0
+}
+
+/// Sets the field of a signed or logical compare.
+#[inline(always)]
+fn compare<W: Word>(r: &mut Registers, i: &Operands, signed: bool, right: W) {
+    let left = W::get(r, i.a);
+    let so = r.xer.so;
+    let field = match (W::WIDE && doubleword(i), signed) {
+        (false, true) => compared(left.low().cast_signed(), right.low().cast_signed(), so),
+        (false, false) => compared(left.low(), right.low(), so),
+        (true, true) => compared(left.whole().cast_signed(), right.whole().cast_signed(), so),
+        (true, false) => compared(left, right, so),
+    };
     r.cr.set_field(i.crf_d(), field);
 }
 
 #[inline(always)]
-pub fn cmpli(r: &mut Registers, i: &Operands) {
-    let field = order(r.gpr.get(i.a), i.imm, r.xer.so);
-    r.cr.set_field(i.crf_d(), field);
+pub fn cmpi<W: Word>(r: &mut Registers, i: &Operands) {
+    compare(r, i, true, W::signed(i.imm));
 }
 
 #[inline(always)]
-pub fn cmp(r: &mut Registers, i: &Operands) {
-    let (left, right) = (r.gpr.get(i.a).cast_signed(), r.gpr.get(i.b).cast_signed());
-    let field = order(left, right, r.xer.so);
-    r.cr.set_field(i.crf_d(), field);
+pub fn cmpli<W: Word>(r: &mut Registers, i: &Operands) {
+    compare(r, i, false, W::unsigned(i.imm));
 }
 
 #[inline(always)]
-pub fn cmpl(r: &mut Registers, i: &Operands) {
-    let field = order(r.gpr.get(i.a), r.gpr.get(i.b), r.xer.so);
-    r.cr.set_field(i.crf_d(), field);
+pub fn cmp<W: Word>(r: &mut Registers, i: &Operands) {
+    compare(r, i, true, W::get(r, i.b));
+}
+
+#[inline(always)]
+pub fn cmpl<W: Word>(r: &mut Registers, i: &Operands) {
+    compare(r, i, false, W::get(r, i.b));
 }
 
 macro_rules! immediate_logic {
     ($($name:ident, RC = $record:literal, |$s:ident, $imm:ident| $value:expr;)*) => {$(
         #[inline(always)]
-        pub fn $name(r: &mut Registers, i: &Operands) {
-            let ($s, $imm) = (r.gpr.get(i.t), i.imm);
+        pub fn $name<W: Word>(r: &mut Registers, i: &Operands) {
+            let ($s, $imm) = (W::get(r, i.t), W::unsigned(i.imm));
             let value = $value;
-            r.gpr.set(i.a, value);
-            record::<$record>(r, value);
+            W::set(r, i.a, value);
+            record::<W, $record>(r, value);
         }
     )*};
 }
@@ -218,11 +233,11 @@ immediate_logic! {
 macro_rules! logic {
     ($($name:ident |$s:ident, $b:ident| $value:expr;)*) => {$(
         #[inline(always)]
-        pub fn $name<const RC: bool>(r: &mut Registers, i: &Operands) {
-            let ($s, $b) = (r.gpr.get(i.t), r.gpr.get(i.b));
+        pub fn $name<W: Word, const RC: bool>(r: &mut Registers, i: &Operands) {
+            let ($s, $b) = (W::get(r, i.t), W::get(r, i.b));
             let value = $value;
-            r.gpr.set(i.a, value);
-            record::<RC>(r, value);
+            W::set(r, i.a, value);
+            record::<W, RC>(r, value);
         }
     )*};
 }
@@ -236,7 +251,7 @@ logic! {
     eqv |s, b| !(s ^ b);
     andc |s, b| s & !b;
     orc |s, b| s | !b;
-    extsb |s, _b| s as u8 as i8 as u32;
-    extsh |s, _b| s as u16 as i16 as u32;
-    cntlzw |s, _b| s.leading_zeros();
+    extsb |s, _b| W::signed(s.low() as u8 as i8 as u32);
+    extsh |s, _b| W::signed(s.low() as u16 as i16 as u32);
+    cntlzw |s, _b| W::unsigned(s.low().leading_zeros());
 }

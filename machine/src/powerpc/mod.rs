@@ -1,4 +1,4 @@
-//! The 32-bit PowerPC architecture: registers, decoding, instructions, exceptions.
+//! The PowerPC architecture, of 32 and of 64 bits: registers, decoding, instructions, exceptions.
 //!
 //! It follows the manual (PowerPC Microprocessor Family: The Programming Environments, "PEM" below) step by step.
 //! `engine` makes it fast; `pipeline` counts its time.
@@ -8,6 +8,7 @@ pub mod branch;
 pub mod condition;
 pub mod core;
 pub(crate) mod dispatch;
+pub mod doubleword;
 pub mod exception;
 pub mod float;
 pub mod instruction;
@@ -21,11 +22,14 @@ pub mod rotate;
 pub mod spr;
 pub mod spr_405;
 pub mod spr_8xx;
+pub mod spr_970;
 mod storage;
 pub mod system;
 pub mod system_405;
+pub mod system_970;
 pub mod timers;
 pub mod timing;
+pub mod word;
 
 pub use exception::{Exception, Vector};
 pub use instruction::{Instruction, Opcode, Operands, decode};

@@ -49,7 +49,7 @@ fn product(r: &Registers, i: &Operands) -> i64 {
 pub fn half<const RC: bool>(r: &mut Registers, i: &Operands) {
     let value = product(r, i) as u32;
     r.gpr.set(i.t, value);
-    record::<RC>(r, value);
+    record::<u32, RC>(r, value);
 }
 
 /// macchw to nmaclhws
@@ -75,5 +75,5 @@ pub fn accumulate<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operand
     };
     r.gpr.set(i.t, value);
     overflow::<OE>(r, !(least..=most).contains(&sum));
-    record::<RC>(r, value);
+    record::<u32, RC>(r, value);
 }

@@ -15,6 +15,8 @@ pub mod msr {
     /// All that a 405 has here: WE (which is POW), CE, EE, PR, ME, DE, IR, DR. Debug wait mode (DWE), and the bits for
     /// an auxiliary processor, which the 405GP lacks, are not modelled.
     pub const OF_405: u32 = POW | CE | EE | PR | ME | DE | IR | DR;
+    /// All that a 970 has in the lower half. Its AltiVec unit is not modelled, so VEC is not there.
+    pub const OF_970: u32 = POW | EE | PR | FP | ME | FE0 | SE | BE | FE1 | IR | DR | RI;
     /// Exceptions run little-endian.
     pub const ILE: u32 = 0x0001_0000;
     /// External interrupts and decrementer enabled.
@@ -176,9 +178,10 @@ impl Register {
     }
 }
 
-/// The general-purpose registers, and a slot that reads as zero for [`Register::ZERO`].
+/// The general-purpose registers, and a slot that reads as zero for [`Register::ZERO`]. They have 64 bits; a core with
+/// 32 uses the lower halves and keeps the upper ones 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GeneralRegisters([u32; 33]);
+pub struct GeneralRegisters([u64; 33]);
 
 impl Default for GeneralRegisters {
     fn default() -> Self {
@@ -187,40 +190,65 @@ impl Default for GeneralRegisters {
 }
 
 impl GeneralRegisters {
+    /// The lower half.
     #[inline(always)]
     pub fn get(&self, register: Register) -> u32 {
+        self.0[register.index()] as u32
+    }
+
+    /// Sets the lower half, and clears the upper one. `register` must not be [`Register::ZERO`]: decoding yields that
+    /// for sources only.
+    #[inline(always)]
+    pub fn set(&mut self, register: Register, value: u32) {
+        self.set_whole(register, value.into());
+    }
+
+    /// All 64 bits.
+    #[inline(always)]
+    pub fn whole(&self, register: Register) -> u64 {
         self.0[register.index()]
     }
 
-    /// `register` must not be [`Register::ZERO`]: decoding yields that for sources only.
+    /// Sets all 64 bits; as [`GeneralRegisters::set`].
     #[inline(always)]
-    pub fn set(&mut self, register: Register, value: u32) {
+    pub fn set_whole(&mut self, register: Register, value: u64) {
         debug_assert!(register != Register::ZERO);
         self.0[register.index()] = value;
     }
 
-    /// r0 to r31.
+    /// The lower halves of r0 to r31.
     pub fn all(&self) -> [u32; 32] {
-        let mut all = [0; 32];
-        all.copy_from_slice(&self.0[..32]);
-        all
+        std::array::from_fn(|n| self.0[n] as u32)
     }
 
+    /// Sets the lower halves of r0 to r31, and clears the upper ones.
     pub fn set_all(&mut self, values: &[u32; 32]) {
+        for (register, &value) in self.0.iter_mut().zip(values) {
+            *register = value.into();
+        }
+    }
+
+    /// r0 to r31.
+    pub fn all_whole(&self) -> [u64; 32] {
+        std::array::from_fn(|n| self.0[n])
+    }
+
+    /// Sets r0 to r31.
+    pub fn set_all_whole(&mut self, values: &[u64; 32]) {
         self.0[..32].copy_from_slice(values);
     }
 }
 
 impl Serialize for GeneralRegisters {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.all().serialize(serializer)
+        self.all_whole().serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for GeneralRegisters {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut registers = GeneralRegisters::default();
-        registers.set_all(&<[u32; 32]>::deserialize(deserializer)?);
+        registers.set_all_whole(&<[u64; 32]>::deserialize(deserializer)?);
         Ok(registers)
     }
 }
@@ -272,6 +300,50 @@ pub struct Registers {
     pub reservation: Option<u32>,
     /// What only a 405 has.
     pub embedded: Option<Embedded>,
+    /// What only a 970 has.
+    pub wide: Wide,
+}
+
+/// What only a 64-bit core (970) has: the upper halves of registers that others have too, and registers of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wide {
+    /// The core has 64 bits.
+    pub there: bool,
+    /// MSR\[SF\]: addresses, carries and the compares of Rc have 64 bits.
+    pub mode: bool,
+    /// Upper halves.
+    pub pc: u32,
+    pub lr: u32,
+    pub ctr: u32,
+    pub srr0: u32,
+    pub srr1: u32,
+    pub dar: u32,
+    pub sprg: [u32; 4],
+    /// Upper half of the address that is being accessed; 0 when none is.
+    pub far: u32,
+    /// Address of the vectors.
+    pub hior: u64,
+    /// HID0, HID1, HID4 and HID5.
+    pub hid: [u64; 4],
+}
+
+impl Wide {
+    /// SF as a bit of the MSR's upper half.
+    pub const SF: u32 = 0x8000_0000;
+
+    /// True if a core like that of `fresh` can be in this state, between two instructions.
+    pub(crate) fn fits(&self, fresh: &Wide) -> bool {
+        let narrow = Wide {
+            there: false,
+            ..Wide::default()
+        };
+        self.there == fresh.there && self.far == 0 && (self.there || *self == narrow)
+    }
+
+    /// The MSR's upper half.
+    pub fn msr(&self) -> u32 {
+        if self.mode { Wide::SF } else { 0 }
+    }
 }
 
 /// The registers that only a 405 has, but for those of its MMU and timers.

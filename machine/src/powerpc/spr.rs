@@ -1,10 +1,11 @@
 //! Special-purpose registers: which ones a core has, and what reading and writing each of them does. [`super::spr_8xx`]
-//! holds those that only the 8xx has, and [`crate::mmu::mpc8xx`] those of its MMU; [`super::spr_405`] the 405's.
+//! holds those that only the 8xx has, and [`crate::mmu::mpc8xx`] those of its MMU; [`super::spr_405`] the 405's,
+//! [`super::spr_970`] the 970's.
 
 use super::exception::{Exception, privileged};
 use super::registers::Registers;
 use super::system::not_implemented;
-use super::{spr_8xx, spr_405};
+use super::{spr_8xx, spr_405, spr_970};
 use crate::config::{CoreKind, Family, Monitor};
 use crate::mmu::{Mmu, Reaches};
 use crate::processor::Processor;
@@ -70,6 +71,7 @@ pub fn exists(kind: CoreKind, number: u32) -> bool {
         Family::Classic => {}
         Family::Mpc8xx => return spr_8xx::exists(number),
         Family::Ppc405 => return spr_405::exists(number),
+        Family::Ppc970 => return spr_970::exists(number),
     }
     let (has, monitor) = (core.registers, core.monitor);
     match number {
@@ -109,7 +111,7 @@ fn supervisors(number: u32) -> bool {
 }
 
 /// Checks that the core has the register and that the running program may use it.
-fn check(processor: &Processor, number: u32) -> Result<(), Exception> {
+pub(super) fn check(processor: &Processor, number: u32) -> Result<(), Exception> {
     if supervisors(number) {
         privileged(&processor.registers)?;
     }

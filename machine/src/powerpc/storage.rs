@@ -1,6 +1,8 @@
 //! Storage instructions: accesses, reservations and cache instructions (PEM 4.2.3, 4.2.6, 4.3).
 
 use super::core::{CacheOperation, Core};
+use super::spr_970::hid5;
+use super::system::not_implemented;
 use super::{Exception, Registers};
 use crate::memory::{CacheInhibited, Datum};
 use crate::mmu::{Access, Translation};
@@ -37,20 +39,20 @@ impl Core for Processor {
         Ok(())
     }
 
-    fn load_reserved(&mut self, ea: u32) -> Result<u32, Exception> {
-        let value = self.load_slowly(ea, 4)? as u32;
+    fn load_reserved<T: Datum>(&mut self, ea: u32) -> Result<T, Exception> {
+        let value = T::from_raw(self.load_slowly(ea, T::BYTES)?);
         let translation = self.translate_data(ea, Access::Load)?;
         self.registers.reservation = Some(self.memory.data.line_address(translation.pa));
         Ok(value)
     }
 
-    fn store_conditional(&mut self, ea: u32, value: u32) -> Result<bool, Exception> {
+    fn store_conditional<T: Datum>(&mut self, ea: u32, value: T) -> Result<bool, Exception> {
         // Translate the address even without a reservation: the translation may fault.
         let translation = self.translate_data(ea, Access::Store)?;
         let granule = self.memory.data.line_address(translation.pa);
         let reserved = self.registers.reservation == Some(granule);
         if reserved {
-            self.store_slowly(ea, 4, u64::from(value))?;
+            self.store_slowly(ea, T::BYTES, value.raw())?;
         }
         self.registers.reservation = None;
         if !reserved {
@@ -59,13 +61,27 @@ impl Core for Processor {
         Ok(reserved)
     }
 
+    fn go_far(&mut self, far: u32) {
+        self.set_far(far);
+    }
+
+    fn come_back(&mut self, failed: bool) {
+        let far = self.registers.wide.far;
+        self.set_far(0);
+        if failed {
+            self.registers.wide.far = far;
+        }
+    }
+
     fn cache_operation(&mut self, operation: CacheOperation, ea: u32) -> Result<(), Exception> {
         let access = match operation {
             CacheOperation::Touch | CacheOperation::TouchForStore => {
                 self.touch(ea);
                 return Ok(());
             }
-            CacheOperation::Zero | CacheOperation::Invalidate => Access::Store,
+            CacheOperation::Zero | CacheOperation::ZeroLine | CacheOperation::Invalidate => {
+                Access::Store
+            }
             CacheOperation::Flush
             | CacheOperation::Store
             | CacheOperation::InstructionInvalidate => Access::Load,
@@ -102,7 +118,20 @@ impl Core for Processor {
                 let place = self.memory.places.of(ea, physical);
                 self.hot.cycles += self.memory.icbi(place, attributes, now, account);
             }
-            CacheOperation::Zero => {
+            CacheOperation::Zero if self.zeroes_part() => {
+                const PART: u32 = 32;
+                if self.registers.wide.hid[3] & hid5::DCBZ_ILLEGAL != 0 {
+                    return Err(not_implemented(self));
+                }
+                let start = physical & !(PART - 1);
+                self.watch(ea & !(PART - 1), PART, true);
+                self.storing(physical);
+                self.hot.cycles += self
+                    .memory
+                    .store(physical, attributes, now, &mut self.account);
+                self.memory.uncore.ram.zero(start, PART as usize);
+            }
+            CacheOperation::Zero | CacheOperation::ZeroLine => {
                 let line = self.memory.data.geometry().line;
                 self.watch(ea & !(line - 1), line, true);
                 self.storing(physical);
@@ -121,6 +150,20 @@ impl Core for Processor {
 }
 
 impl Processor {
+    /// A 970 whose HID5 says that `dcbz` is for 32 bytes, as on cores of 32 bits.
+    fn zeroes_part(&self) -> bool {
+        self.registers.wide.hid[3] & hid5::DCBZ_SIZE != 0
+    }
+
+    /// The upper half of the addresses of the next accesses. Pages above 4 GB have no shortcuts.
+    fn set_far(&mut self, far: u32) {
+        self.registers.wide.far = far;
+        if let Some(unit) = self.mmu.hash64_mut() {
+            unit.set_window(false, far);
+        }
+        self.select_data_shortcuts();
+    }
+
     /// dcbt and dcbtst: hints that never fault.
     fn touch(&mut self, ea: u32) {
         self.hot.accesses += 1;

@@ -3,6 +3,7 @@
 use super::exception::{self, Exception, privileged, program};
 use super::load_store::indexed;
 use super::registers::{Registers, msr};
+use super::word::Word;
 use super::{Operands, load_store, spr};
 use crate::memory::{Notice, Transaction};
 use crate::mmu::{Invalidation, Reaches, segment};
@@ -22,8 +23,11 @@ pub enum Flow {
 type Outcome = Result<Flow, Exception>;
 
 /// TO bits (PEM table F-3): less, greater, equal, logically less, logically greater.
-fn trap(to: u8, left: u32, right: u32) -> Result<(), Exception> {
-    let (signed_left, signed_right) = (left.cast_signed(), right.cast_signed());
+pub(super) fn trap<S: Ord, U: Ord>(
+    to: u8,
+    (signed_left, signed_right): (S, S),
+    (left, right): (U, U),
+) -> Result<(), Exception> {
     let trapped = to & 16 != 0 && signed_left < signed_right
         || to & 8 != 0 && signed_left > signed_right
         || to & 4 != 0 && left == right
@@ -38,15 +42,19 @@ fn trap(to: u8, left: u32, right: u32) -> Result<(), Exception> {
     }
 }
 
+fn trap_word(to: u8, left: u32, right: u32) -> Result<(), Exception> {
+    trap(to, (left.cast_signed(), right.cast_signed()), (left, right))
+}
+
 #[inline(always)]
 pub fn twi(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
-    trap(i.t.number(), m.registers.gpr.get(i.a), i.imm)
+    trap_word(i.t.number(), m.registers.gpr.get(i.a), i.imm)
 }
 
 #[inline(always)]
 pub fn tw(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
     let (left, right) = (m.registers.gpr.get(i.a), m.registers.gpr.get(i.b));
-    trap(i.t.number(), left, right)
+    trap_word(i.t.number(), left, right)
 }
 
 /// The exception for an instruction or register that the core lacks (8xx: 860 UM 7.1.3.1).
@@ -124,7 +132,7 @@ pub fn mftb(m: &mut Processor, i: &Operands) -> Outcome {
 }
 
 /// SR is bits 12-15.
-fn segment_field(i: &Operands) -> u32 {
+pub(super) fn segment_field(i: &Operands) -> u32 {
     i.imm >> 16 & 15
 }
 
@@ -175,7 +183,7 @@ pub fn isync(m: &mut Processor, _: &Operands) -> Outcome {
 }
 
 /// Tells the other devices on the bus, if the core does that.
-fn broadcast(m: &mut Processor, transaction: Transaction) {
+pub(super) fn broadcast(m: &mut Processor, transaction: Transaction) {
     let now = m.cycles();
     let stall = m.memory.broadcast(transaction, now, &mut m.account);
     m.add_cycles(stall);
@@ -193,8 +201,8 @@ pub fn eieio(m: &mut Processor, _: &Operands) -> Result<(), Exception> {
     Ok(())
 }
 
-pub fn icbi(m: &mut Processor, i: &Operands) -> Outcome {
-    load_store::icbi(m, i)?;
+pub fn icbi<W: Word>(m: &mut Processor, i: &Operands) -> Outcome {
+    load_store::icbi::<W, _>(m, i)?;
     if m.several {
         m.end_turn();
     }
@@ -259,7 +267,7 @@ pub fn tlbli(m: &mut Processor, i: &Operands) -> Outcome {
 
 /// External control needs EAR[E]; no device here answers to it.
 fn external_control(m: &mut Processor, i: &Operands, store: u32) -> Result<u32, Exception> {
-    let ea = indexed(m, i);
+    let ea = indexed::<u32, _>(m, i);
     if m.registers.ear & 0x8000_0000 == 0 {
         return Err(Exception::DataStorage {
             address: ea,

@@ -62,7 +62,7 @@ pub fn icbt(m: &mut Processor, _: &Operands) -> Result<(), Exception> {
 
 /// As `dcbz`, but nothing where the line may not be allocated.
 pub fn dcba(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
-    let ea = indexed(m, i);
+    let ea = indexed::<u32, _>(m, i);
     match m.cache_operation(CacheOperation::Zero, ea) {
         Err(
             Exception::Alignment { .. } | Exception::Refused { .. } | Exception::DataMiss { .. },
@@ -84,7 +84,7 @@ pub fn iccci(m: &mut Processor, _: &Operands) -> Outcome {
 /// The set of the D-cache that the address selects becomes invalid; modified lines are not written.
 pub fn dccci(m: &mut Processor, i: &Operands) -> Outcome {
     privileged(&m.registers)?;
-    let ea = indexed(m, i);
+    let ea = indexed::<u32, _>(m, i);
     let physical = m.translate_data(ea, Access::Store)?.pa;
     m.memory.forget_touches();
     m.memory.data.invalidate_set(physical);
@@ -118,7 +118,7 @@ fn tag(m: &Processor, instruction: bool, ea: u32) -> u32 {
 
 pub fn icread(m: &mut Processor, i: &Operands) -> Outcome {
     privileged(&m.registers)?;
-    let ea = indexed(m, i);
+    let ea = indexed::<u32, _>(m, i);
     let value = tag(m, true, ea);
     if let Some(own) = &mut m.registers.embedded {
         own.icdbdr = value;
@@ -128,7 +128,7 @@ pub fn icread(m: &mut Processor, i: &Operands) -> Outcome {
 
 pub fn dcread(m: &mut Processor, i: &Operands) -> Outcome {
     privileged(&m.registers)?;
-    let ea = indexed(m, i);
+    let ea = indexed::<u32, _>(m, i);
     let value = tag(m, false, ea);
     m.registers.gpr.set(i.t, value);
     Ok(Flow::Next)
@@ -172,7 +172,7 @@ pub fn tlbwe(m: &mut Processor, i: &Operands) -> Outcome {
 /// rT is not changed if no entry matches (recalled: its value is undefined then).
 pub fn tlbsx<const RC: bool>(m: &mut Processor, i: &Operands) -> Outcome {
     privileged(&m.registers)?;
-    let ea = indexed(m, i);
+    let ea = indexed::<u32, _>(m, i);
     let found = m.mmu.ppc405().and_then(|unit| unit.search(ea));
     if let Some(number) = found {
         m.registers.gpr.set(i.t, number);

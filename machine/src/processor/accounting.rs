@@ -214,7 +214,7 @@ impl Processor {
     pub(crate) fn follows_handler(&self) -> bool {
         self.account.tlb.walk.is_some()
             && self.registers.msr & msr::PR == 0
-            && !matches!(self.mmu.kind(), Kind::Hash32(_))
+            && !matches!(self.mmu.kind(), Kind::Hash32(_) | Kind::Hash64(_))
     }
 
     /// Notes an access that began at cycle `from` and has ended, if it may be a part of a handler's walk.

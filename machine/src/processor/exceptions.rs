@@ -16,6 +16,7 @@ impl Processor {
         self.drain_pipeline();
         self.synchronize_shadows();
         if self.hosted {
+            self.registers.wide.far = 0;
             self.stop = Some(Stop::Exception(exception));
             return false;
         }
@@ -41,6 +42,7 @@ impl Processor {
                     | Vector::ItlbMiss
                     | Vector::ItlbError
                     | Vector::InstructionMiss
+                    | Vector::InstructionSegment
             )
             && pc & 0xffff == last.offset()
         {
@@ -123,6 +125,9 @@ impl Processor {
             let pc = self.registers.pc;
             self.stop = Some(Stop::Fatal(Fatal::LittleEndian { pc }));
             return Flow::Stop;
+        }
+        if self.registers.wide.there {
+            self.go_to(self.registers.wide.pc);
         }
         self.select_shortcuts();
         self.choose_cause();

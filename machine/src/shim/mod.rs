@@ -170,6 +170,12 @@ impl Program {
         }
         let (processor, space) = (self.machine.processor_mut(), &mut self.space);
         let mapped = match exception {
+            Exception::DataStorage { address, .. } if processor.registers.wide.there => {
+                space.fault_wide(processor, address)
+            }
+            Exception::InstructionStorage { .. } if processor.registers.wide.there => {
+                space.fault_wide(processor, pc)
+            }
             Exception::DataStorage { address, .. } => space.fault(processor, address),
             Exception::InstructionStorage { .. } => space.fault(processor, pc),
             Exception::InstructionTlbMiss { srr1 } => space.reload(processor, srr1, true),

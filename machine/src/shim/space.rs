@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::mmu::hash64::{Page, table};
 use crate::mmu::mpc8xx::number;
 use crate::mmu::mpc8xx::tlb::{epn, rpn, twc};
 use crate::mmu::ppc405::{ENTRIES, high, low};
@@ -55,6 +56,13 @@ impl Space {
             front.sdr1 = table | (table / 0x1_0000 - 1);
             for segment in 0..16 {
                 front.segments.write(segment, vsid(segment));
+            }
+        }
+        if let Some(unit) = processor.mmu.hash64_mut() {
+            // A PTE has twice the bytes, so the table has as many slots for the frames of half a frame's pages.
+            unit.sdr1 = u64::from(table) | u64::from((table / 128).ilog2() - 11);
+            for segment in 0..16 {
+                unit.write_segment(segment, vsid(segment));
             }
         }
         Space {
@@ -169,6 +177,36 @@ impl Space {
             && ram.write_u32(pte, hash::word0(segment, address, second))
     }
 
+    /// A 970's access to `address` found no PTE.
+    pub fn fault_wide(&mut self, processor: &mut Processor, address: u32) -> bool {
+        let Some(frame) = self.frame(processor, address) else {
+            return false;
+        };
+        let Some((sdr1, page)) = wide_page(processor, address) else {
+            return false;
+        };
+        let ram = &mut processor.memory.uncore.ram;
+        let groups = table::Place::of(sdr1).groups(&page);
+        let free = groups
+            .into_iter()
+            .flat_map(|(group, second)| {
+                (0..table::SLOTS).map(move |n| (group as u32 + table::PTE_BYTES * n, second))
+            })
+            .find(|&(pte, _)| {
+                ram.read_u64(pte)
+                    .is_some_and(|word| word & table::first::V == 0)
+            });
+        let (pte, second) = free.unwrap_or_else(|| {
+            self.victim = (self.victim + 1) % table::SLOTS;
+            (groups[0].0 as u32 + table::PTE_BYTES * self.victim, false)
+        });
+        let word = page.first(second);
+        ram.write_u32(pte + 8, 0)
+            && ram.write_u32(pte + 12, frame | ATTRIBUTES)
+            && ram.write_u32(pte, (word >> 32) as u32)
+            && ram.write_u32(pte + 4, word as u32)
+    }
+
     /// A 603's miss.
     pub fn reload(&mut self, processor: &mut Processor, srr1: u32, instruction: bool) -> bool {
         let Some(miss) = processor.mmu.soft6xx().map(|unit| unit.miss) else {
@@ -260,6 +298,18 @@ impl Space {
     }
 }
 
+/// SDR1 and the page of an address of a 970.
+fn wide_page(processor: &Processor, address: u32) -> Option<(u64, Page)> {
+    let unit = processor.mmu.hash64()?;
+    let segment = unit.slb.find(address.into())?;
+    let page = Page {
+        ea: address.into(),
+        vsid: segment.vsid(),
+        large: false,
+    };
+    Some((unit.sdr1, page))
+}
+
 /// No PTE and no TLB entry for `page` remains.
 fn forget(processor: &mut Processor, page: u32) {
     if let Kind::Hash32(unit) = processor.mmu.kind() {
@@ -267,6 +317,12 @@ fn forget(processor: &mut Processor, page: u32) {
         let found = hash::peek(sdr1, segment, page, &processor.memory.uncore.ram);
         if let Some(found) = found {
             processor.memory.uncore.ram.write_u32(found.pa, 0);
+        }
+    }
+    if let Some((sdr1, page)) = wide_page(processor, page) {
+        let found = table::peek(sdr1, &page, &processor.memory.uncore.ram);
+        if let Some(found) = found {
+            processor.memory.uncore.ram.write_u32(found.pa + 4, 0);
         }
     }
     let reaches = processor

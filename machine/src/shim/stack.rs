@@ -88,7 +88,7 @@ impl Program {
     fn auxiliary(&self, image: &ElfImage, elf: &[u8], random: u32) -> Vec<(u32, u32)> {
         use auxiliary as a;
         let config = self.machine.config();
-        let hwcap = if config.core.kind.core().is_classic() {
+        let hwcap = if config.core.kind.core().has_float() {
             HWCAP | HWCAP_FLOAT
         } else {
             HWCAP

@@ -183,7 +183,9 @@ fn put_back(snapshot: Snapshot, console: Console) -> Result<(Machine, Vec<CauseR
             return Err("processors are missing".to_owned());
         };
         let processor = machine.select(number);
-        let same_bits = state.registers.msr_absent == processor.registers.msr_absent;
+        let own = &processor.registers;
+        let same_bits =
+            state.registers.msr_absent == own.msr_absent && state.registers.wide.fits(&own.wide);
         needs(same_bits, "registers")?;
         needs(state.mmu.fits(&processor.mmu), "MMU")?;
         needs(state.memory.fits(&processor.memory), "caches")?;

@@ -75,6 +75,7 @@ pub fn unit() -> MemoryTiming {
         broadcast: Broadcast::Never,
         tlb_broadcast: true,
         shared_state: true,
+        stores_through: false,
         several: false,
     }
 }

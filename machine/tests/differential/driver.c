@@ -1,13 +1,15 @@
 /*
- * Runs instruction sequences under qemu-ppc. Each request on standard input is loaded through a signal frame, so that
+ * Runs instruction sequences under qemu-ppc or, built for 64 bits, qemu-ppc64. Each request on standard input is loaded through a signal frame, so that
  * every register is the sequence's own; what the sequence ends with (a trap, or whatever it raised) is the next
  * signal, whose frame holds the answer.
  *
- * Request:  words, gpr[32], cr, xer, lr, ctr, fpr[32] (64 bits each), data[256], the words.
+ * Request:  words, gpr[32], cr, xer, lr, ctr (a register each), fpr[32] (64 bits each), data[256], the words.
  * Answer:   signal, nip, gpr[32], cr, xer, lr, ctr, fpscr, fpr[32], data[256].
  */
 typedef unsigned int u32;
 typedef unsigned char u8;
+/* A register, and an address. */
+typedef unsigned long word;
 
 #define CODE ((u32 *)0x01100000)
 #define DATA ((u8 *)0x01000000)
@@ -20,36 +22,47 @@ enum { SYS_EXIT = 1, SYS_READ = 3, SYS_WRITE = 4, SYS_MMAP = 90, SYS_SIGACTION =
 
 /* The parts of the kernel's signal frame that are used here (asm/ucontext.h, asm/elf.h). */
 struct mcontext {
-	u32 gregs[48];
+	word gregs[48];
 	u32 fregs[33][2];
 };
+#ifdef __powerpc64__
+struct ucontext {
+	word flags, link, stack[3], mask[16], sigcontext[8];
+	struct mcontext regs;
+};
+#define REGS(context) (&(context)->regs)
+#else
 struct ucontext {
 	u32 flags, link, stack[3], pad[7];
 	struct mcontext *regs;
 };
+#define REGS(context) ((context)->regs)
+#endif
 enum { NIP = 32, CTR = 35, LINK = 36, XER = 37, CCR = 38 };
 
 struct request {
-	u32 words, gpr[32], cr, xer, lr, ctr, fpr[32][2];
+	word words, gpr[32], cr, xer, lr, ctr;
+	u32 fpr[32][2];
 	u8 data[DATA_SIZE];
 };
 struct answer {
-	u32 signal, nip, gpr[32], cr, xer, lr, ctr, fpscr, fpr[32][2];
+	word signal, nip, gpr[32], cr, xer, lr, ctr, fpscr;
+	u32 fpr[32][2];
 	u8 data[DATA_SIZE];
 };
 
 static u8 input[1 << 16], output[1 << 16], stack[1 << 16];
 static u32 input_next, input_end, output_end, running;
 
-static int call(u32 number, u32 a, u32 b, u32 c, u32 d, u32 e, u32 f)
+static int call(word number, word a, word b, word c, word d, word e, word f)
 {
-	register u32 r0 __asm__("r0") = number;
-	register u32 r3 __asm__("r3") = a;
-	register u32 r4 __asm__("r4") = b;
-	register u32 r5 __asm__("r5") = c;
-	register u32 r6 __asm__("r6") = d;
-	register u32 r7 __asm__("r7") = e;
-	register u32 r8 __asm__("r8") = f;
+	register word r0 __asm__("r0") = number;
+	register word r3 __asm__("r3") = a;
+	register word r4 __asm__("r4") = b;
+	register word r5 __asm__("r5") = c;
+	register word r6 __asm__("r6") = d;
+	register word r7 __asm__("r7") = e;
+	register word r8 __asm__("r8") = f;
 
 	__asm__ volatile("sc\n\tbns+ 1f\n\tneg %1,%1\n1:"
 			 : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6), "+r"(r7), "+r"(r8)
@@ -63,7 +76,7 @@ static void flush(void)
 	u32 done = 0;
 
 	while (done < output_end) {
-		int n = call(SYS_WRITE, 1, (u32)(output + done), output_end - done, 0, 0, 0);
+		int n = call(SYS_WRITE, 1, (word)(output + done), output_end - done, 0, 0, 0);
 
 		if (n <= 0)
 			call(SYS_EXIT, 1, 0, 0, 0, 0, 0);
@@ -92,7 +105,7 @@ static void get(void *to, u32 size)
 			int n;
 
 			flush();
-			n = call(SYS_READ, 0, (u32)input, sizeof(input), 0, 0, 0);
+			n = call(SYS_READ, 0, (word)input, sizeof(input), 0, 0, 0);
 			if (n <= 0)
 				call(SYS_EXIT, n < 0, 0, 0, 0, 0, 0);
 			input_next = 0;
@@ -126,7 +139,7 @@ static void answer(u32 signal, const struct mcontext *regs)
 static void handler(u32 signal, void *info, struct ucontext *context)
 {
 	static struct request r;
-	struct mcontext *regs = context->regs;
+	struct mcontext *regs = REGS(context);
 
 	(void)info;
 	if (running)
@@ -145,7 +158,7 @@ static void handler(u32 signal, void *info, struct ucontext *context)
 	}
 	regs->fregs[32][0] = 0;
 	regs->fregs[32][1] = 0;
-	regs->gregs[NIP] = (u32)CODE;
+	regs->gregs[NIP] = (word)CODE;
 	regs->gregs[CCR] = r.cr;
 	regs->gregs[XER] = r.xer;
 	regs->gregs[LINK] = r.lr;
@@ -158,18 +171,19 @@ void _start(void)
 {
 	static const u32 signals[] = { 4, 5, 7, 8, 11 };
 	/* Handler, flags (SIGINFO, NODEFER, ONSTACK), restorer, mask. */
-	static u32 action[] = { 0, 0x4 | 0x40000000 | 0x08000000, 0, 0, 0 };
-	static u32 alternate[3];
+	static word action[] = { 0, 0x4 | 0x40000000 | 0x08000000, 0, 0, 0 };
+	/* Base, flags, size. */
+	static word alternate[3];
 
 	/* Where r1 points into this stack already, the frame lies below r1: that is the stack's own memory too. */
-	alternate[0] = (u32)stack + FRAMES;
+	alternate[0] = (word)stack + FRAMES;
 	alternate[2] = sizeof(stack) - FRAMES;
-	call(SYS_SIGALTSTACK, (u32)alternate, 0, 0, 0, 0, 0);
-	action[0] = (u32)handler;
+	call(SYS_SIGALTSTACK, (word)alternate, 0, 0, 0, 0, 0);
+	action[0] = (word)handler;
 	for (u32 i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		call(SYS_SIGACTION, signals[i], (u32)action, 0, 8, 0, 0);
+		call(SYS_SIGACTION, signals[i], (word)action, 0, 8, 0, 0);
 	/* Readable, writable, executable; private, fixed, anonymous. */
-	call(SYS_MMAP, (u32)DATA, 0x1000, 7, 0x32, (u32)-1, 0);
-	call(SYS_MMAP, (u32)CODE, 0x1000, 7, 0x32, (u32)-1, 0);
+	call(SYS_MMAP, (word)DATA, 0x1000, 7, 0x32, (word)-1, 0);
+	call(SYS_MMAP, (word)CODE, 0x1000, 7, 0x32, (word)-1, 0);
 	__asm__ volatile("trap");
 }

@@ -14,39 +14,15 @@ const FX: u32 = 0x8000_0000;
 /// What a sequence ends with.
 const TRAP: u32 = 0x7fe0_0008;
 
-/// The core that sequences are for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Core {
-    Ppc604,
-    /// It has multiply-accumulate instructions and no floating point.
-    Ppc405,
-}
-
-impl Core {
-    pub fn machine(self) -> &'static str {
-        match self {
-            Core::Ppc604 => "ppc604-133",
-            Core::Ppc405 => "ppc405-200",
-        }
-    }
-
-    /// Its name for qemu-ppc.
-    pub fn judge(self) -> &'static str {
-        match self {
-            Core::Ppc604 => "604",
-            Core::Ppc405 => "405gp",
-        }
-    }
-}
-
 /// Everything that a sequence begins with.
 #[derive(Clone, Debug)]
 pub struct Sequence {
-    pub gpr: [u32; 32],
+    /// The upper halves are 0 for cores of 32 bits.
+    pub gpr: [u64; 32],
     pub cr: u32,
     pub xer: u32,
-    pub lr: u32,
-    pub ctr: u32,
+    pub lr: u64,
+    pub ctr: u64,
     pub fpr: [u64; 32],
     pub data: Vec<u8>,
     pub words: Vec<u32>,
@@ -65,6 +41,42 @@ fn li(t: u32, value: u32) -> [u32; 2] {
     [d(15, t, 0, value >> 16), d(24, t, t, value)]
 }
 
+/// The core that sequences are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Core {
+    Ppc604,
+    /// It has multiply-accumulate instructions and no floating point.
+    Ppc405,
+    /// A 604's instructions on a 970 in 32-bit mode: registers have upper halves, which must not matter.
+    Ppc970In32Bits,
+    /// In 64-bit mode, with its own instructions.
+    Ppc970,
+}
+
+impl Core {
+    pub fn machine(self) -> &'static str {
+        match self {
+            Core::Ppc604 => "ppc604-133",
+            Core::Ppc405 => "ppc405-200",
+            Core::Ppc970In32Bits | Core::Ppc970 => "ppc970-1600",
+        }
+    }
+
+    /// The emulator that judges it, and its name there.
+    pub fn judge(self) -> (&'static str, &'static str) {
+        match self {
+            Core::Ppc604 | Core::Ppc970In32Bits => ("qemu-ppc", "604"),
+            Core::Ppc405 => ("qemu-ppc", "405gp"),
+            Core::Ppc970 => ("qemu-ppc64", "970"),
+        }
+    }
+
+    /// Registers have 64 bits.
+    pub fn doubles(self) -> bool {
+        matches!(self, Core::Ppc970In32Bits | Core::Ppc970)
+    }
+}
+
 /// Makes sequences of one seed.
 ///
 /// Left out, because qemu-ppc 7.2 gets it wrong:
@@ -76,6 +88,7 @@ fn li(t: u32, value: u32) -> [u32; 2] {
 /// - FX after mtfsb1 of an invalid-operation bit: it is not set (same table). It is set before;
 /// - fcmpo of a signalling NaN with VE set: it raises VXVC as well (PEM `fcmpo`: only while VE is
 ///   clear);
+/// - fcfid of what no double holds, with XE set: it leaves the target as it was (PEM 3.3.6.2.3: it gets the result);
 /// - FR, FI and C (see `ours::UNJUDGED`): field 3 is read only after it has been set.
 pub struct Generator {
     random: Random,
@@ -89,6 +102,8 @@ pub struct Generator {
     enabled: bool,
     /// Invalid operation may be enabled.
     invalid_enabled: bool,
+    /// So may inexact results: `mtfsf` sets that bit together with the rounding mode.
+    inexact_enabled: bool,
 }
 
 impl Generator {
@@ -100,6 +115,7 @@ impl Generator {
             directed: false,
             enabled: false,
             invalid_enabled: false,
+            inexact_enabled: false,
         }
     }
 
@@ -107,7 +123,14 @@ impl Generator {
     pub fn sequence(&mut self, length: u32) -> Sequence {
         self.words.clear();
         let r = &mut self.random;
-        let gpr = std::array::from_fn(|_| r.value());
+        let narrow = !self.core.doubles();
+        let gpr = std::array::from_fn(|_| {
+            if narrow {
+                r.value().into()
+            } else {
+                r.doubleword()
+            }
+        });
         let mut fpr: [u64; 32] = std::array::from_fn(|_| r.double());
         let mut data: Vec<u8> = (0..DATA_SIZE).map(|_| r.word() as u8).collect();
         for place in data.chunks_exact_mut(8).step_by(2) {
@@ -125,18 +148,27 @@ impl Generator {
         let rounding = if directed { r.word() & 3 } else { r.word() & 1 };
         fpr[0] = u64::from(sticky | enables | rounding);
         let (cr, xer) = (r.word(), r.word() & 0xe000_007f);
-        let (lr, ctr) = (r.word() & !3, r.word() & !3);
-        if self.core == Core::Ppc604 {
+        let mut register = || {
+            let low = u64::from(r.word() & !3);
+            if narrow {
+                low
+            } else {
+                u64::from(r.word()) << 32 | low
+            }
+        };
+        let (lr, ctr) = (register(), register());
+        if self.core != Core::Ppc405 {
             self.words.push(63 << 26 | 0xff << 17 | 711 << 1);
         }
         self.directed = directed;
         self.enabled = enables & 0x60 != 0;
         self.invalid_enabled = enables & 0x80 != 0;
+        self.inexact_enabled = directed || enables & 8 != 0;
         let kind = self.random.below(8);
         for _ in 0..length {
             self.unit(kind);
         }
-        if self.core == Core::Ppc604 && self.random.chance(4) {
+        if self.core != Core::Ppc405 && self.random.chance(4) {
             self.clear_summary();
         }
         self.words.push(TRAP);
@@ -162,6 +194,14 @@ impl Generator {
         } else {
             kind
         };
+        if self.wide() && self.random.chance(2) {
+            match choice {
+                0 | 1 | 3 => return self.doubleword(),
+                2 => return self.doubleword_memory(),
+                6 | 7 => return self.doubleword_float(),
+                _ => {}
+            }
+        }
         match choice {
             0 | 1 => self.integer(),
             2 => self.memory(),
@@ -194,6 +234,104 @@ impl Generator {
             }
         };
         self.words.push(x(4, t, a, b, extended, record));
+    }
+
+    fn wide(&self) -> bool {
+        self.core == Core::Ppc970
+    }
+
+    /// Arithmetic, shifts, rotates and compares of double words, and what the 970 has besides.
+    fn doubleword(&mut self) {
+        let (t, a, b) = (self.register(), self.register(), self.register());
+        let record = self.random.below(2);
+        let word = match self.random.below(8) {
+            0 | 1 => {
+                let extended = self.random.pick(&[233, 73, 9, 489, 457]);
+                let has_overflow = !matches!(extended, 73 | 9);
+                let overflow = (u32::from(has_overflow) * self.random.below(2)) << 9;
+                x(31, t, a, b, extended | overflow, record)
+            }
+            2 | 3 => {
+                let extended = self.random.pick(&[986, 58, 27, 539, 794, 826, 827]);
+                let unary = matches!(extended, 986 | 58);
+                x(31, t, a, if unary { 0 } else { b }, extended, record)
+            }
+            4 | 5 => {
+                let bound = self.random.below(64);
+                let bound = (bound & 31) << 6 | bound & 32;
+                let by = self.random.below(2) << 1;
+                let kind = self.random.pick(&[0, 4, 8, 12, 16, 18]);
+                // Those by a register have no bit of the amount there.
+                let by = if kind >= 16 { 0 } else { by };
+                30 << 26 | t << 21 | a << 16 | b << 11 | bound | kind | by | record
+            }
+            6 => {
+                let field = self.random.below(8) << 2 | 1;
+                match self.random.below(3) {
+                    0 => x(31, field, a, b, self.random.pick(&[0, 32]), 0),
+                    1 => d(10, field, a, self.random.value()),
+                    _ => d(11, field, a, self.random.value()),
+                }
+            }
+            _ => match self.random.below(8) {
+                // td and tdi, of which one that traps ends the sequence.
+                0 => x(31, t, a, b, 68, 0),
+                1 => d(2, t, a, self.random.value()),
+                // mfocrf and mtocrf.
+                n => {
+                    let field = 0x8_0000 >> self.random.below(8);
+                    let extended = if n & 1 == 0 { 19 } else { 144 };
+                    31 << 26 | t << 21 | 1 << 20 | field | extended << 1
+                }
+            },
+        };
+        self.words.push(word);
+    }
+
+    fn doubleword_memory(&mut self) {
+        let alignment = if self.random.chance(4) { 1 } else { 8 };
+        let address = self.address(8, alignment);
+        match self.random.below(8) {
+            0..=3 => {
+                let (opcode, kind) =
+                    self.random
+                        .pick(&[(58, 0), (58, 1), (58, 2), (62, 0), (62, 1)]);
+                let base = 1 + self.random.below(31);
+                let displacement = self.random.word() as u16 as i16 as u32 & !3;
+                self.words
+                    .extend(li(base, address.wrapping_sub(displacement)));
+                let t = self.other_register(base);
+                self.words.push(d(opcode, t, base, displacement | kind));
+            }
+            4..=6 => {
+                let (base, index) = self.indexed(address);
+                let extended = self.random.pick(&[21, 53, 149, 181, 341, 373]);
+                let t = self.other_register(base);
+                self.words.push(x(31, t, base, index, extended, 0));
+            }
+            _ => {
+                let (base, index) = self.indexed(address & !7);
+                let t = self.other_register(base);
+                let t = if t == index { 0 } else { t };
+                if t != 0 && t != base && !self.random.chance(4) {
+                    self.words.push(x(31, t, base, index, 84, 0));
+                }
+                self.words.push(x(31, t, base, index, 214, 1));
+            }
+        }
+    }
+
+    /// fcfid, fctid, fctidz; fsqrt.
+    fn doubleword_float(&mut self) {
+        let (t, b) = (self.register(), self.register());
+        let record = self.random.below(2);
+        let all = [22, 814, 815, 846];
+        let extended = self
+            .random
+            .pick(&all[..all.len() - usize::from(self.inexact_enabled)]);
+        let single = extended == 22 && !self.enabled && self.random.chance(2);
+        let opcode = if single { 59 } else { 63 };
+        self.words.push(x(opcode, t, 0, b, extended, record));
     }
 
     fn integer(&mut self) {
@@ -267,6 +405,10 @@ impl Generator {
                 if spr == 1 << 16 {
                     self.words
                         .push(21 << 26 | t << 21 | t << 16 | 25 << 6 | 2 << 1);
+                    if self.wide() {
+                        // Nor the upper half: rldicl t,t,0,32.
+                        self.words.push(30 << 26 | t << 21 | t << 16 | 32);
+                    }
                 }
                 31 << 26 | t << 21 | spr | 467 << 1
             }
@@ -314,6 +456,12 @@ impl Generator {
         let base = 1 + self.random.below(31);
         let index = self.other_register(base);
         let offset = self.random.value();
+        // In 64-bit mode a sum does not wrap around.
+        let offset = if self.wide() {
+            offset & 0xf_ffff
+        } else {
+            offset
+        };
         self.words.extend(li(base, address.wrapping_sub(offset)));
         self.words.extend(li(index, offset));
         (base, index)

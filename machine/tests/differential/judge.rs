@@ -1,4 +1,4 @@
-//! qemu-ppc as the judge.
+//! qemu-ppc and qemu-ppc64 as judges.
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,111 +12,153 @@ pub struct Answer {
     /// Linux's signal number of what ended it.
     pub signal: u32,
     pub pc: u32,
-    pub gpr: [u32; 32],
+    pub gpr: [u64; 32],
     pub cr: u32,
     pub xer: u32,
-    pub lr: u32,
-    pub ctr: u32,
+    pub lr: u64,
+    pub ctr: u64,
     pub fpscr: u32,
     pub fpr: [u64; 32],
     pub data: Vec<u8>,
 }
 
-const ANSWER_BYTES: usize = 4 * (2 + 32 + 4 + 1) + 8 * 32 + DATA_SIZE as usize;
-
-/// Builds the program that runs sequences under qemu-ppc.
-pub fn build() -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential/driver.c");
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("differential-driver");
-    let status = Command::new("powerpc-linux-gnu-gcc")
-        .args([
-            "-O2",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-ffreestanding",
-            "-nostdlib",
-            "-static",
-        ])
-        .args([
-            "-mcpu=powerpc",
-            "-fno-stack-protector",
-            "-fno-pie",
-            "-no-pie",
-        ])
-        .arg("-Wl,--build-id=none")
-        .arg("-o")
-        .arg(&program)
-        .arg(&source)
-        .status()
-        .expect("powerpc-linux-gnu-gcc is installed by ./bootstrap test");
-    assert!(status.success(), "{} does not build", source.display());
-    program
+/// qemu-ppc or qemu-ppc64, and the program that runs sequences under it.
+pub struct Judge {
+    program: PathBuf,
+    core: Core,
+    /// Registers have 64 bits in requests and answers.
+    wide: bool,
 }
 
-fn request(sequence: &Sequence) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut word = |value: u32| bytes.extend(value.to_be_bytes());
-    word(sequence.words.len() as u32);
-    sequence.gpr.iter().for_each(|&value| word(value));
-    for value in [sequence.cr, sequence.xer, sequence.lr, sequence.ctr] {
-        word(value);
+impl Judge {
+    /// Builds the program.
+    pub fn new(core: Core) -> Judge {
+        let wide = core == Core::Ppc970;
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential/driver.c");
+        // Tests run side by side, so each has its own.
+        let name = format!("differential-driver-{core:?}");
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let target: &[&str] = if wide {
+            &["-m64", "-mcpu=970", "-mno-altivec"]
+        } else {
+            &["-mcpu=powerpc"]
+        };
+        let status = Command::new("powerpc-linux-gnu-gcc")
+            .args([
+                "-O2",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-ffreestanding",
+                "-nostdlib",
+                "-static",
+            ])
+            .args(target)
+            .args(["-fno-stack-protector", "-fno-pie", "-no-pie"])
+            .arg("-Wl,--build-id=none")
+            .arg("-o")
+            .arg(&program)
+            .arg(&source)
+            .status()
+            .expect("powerpc-linux-gnu-gcc is installed by ./bootstrap test");
+        assert!(status.success(), "{} does not build", source.display());
+        Judge {
+            program,
+            core,
+            wide,
+        }
     }
-    for value in sequence.fpr {
-        word((value >> 32) as u32);
-        word(value as u32);
-    }
-    bytes.extend(&sequence.data);
-    bytes.extend(sequence.words.iter().flat_map(|word| word.to_be_bytes()));
-    bytes
-}
 
-fn parse(bytes: &[u8]) -> Answer {
-    let word =
-        |n: usize| u32::from_be_bytes(bytes[4 * n..4 * n + 4].try_into().expect("four bytes"));
-    let fpr = |n: usize| u64::from(word(39 + 2 * n)) << 32 | u64::from(word(40 + 2 * n));
-    Answer {
-        signal: word(0),
-        pc: word(1),
-        gpr: std::array::from_fn(|n| word(2 + n)),
-        cr: word(34),
-        xer: word(35),
-        lr: word(36),
-        ctr: word(37),
-        fpscr: word(38),
-        fpr: std::array::from_fn(fpr),
-        data: bytes[ANSWER_BYTES - DATA_SIZE as usize..].to_vec(),
+    /// Bytes of a register.
+    fn register(&self) -> usize {
+        if self.wide { 8 } else { 4 }
     }
-}
 
-/// Runs all sequences in one process.
-pub fn run(core: Core, program: &Path, sequences: &[Sequence]) -> Vec<Answer> {
-    let mut child = Command::new("qemu-ppc")
-        .args(["-cpu", core.judge()])
-        .arg(program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("qemu-ppc is installed by ./bootstrap test");
-    let mut input = child.stdin.take().expect("piped");
-    let mut output = child.stdout.take().expect("piped");
-    let requests: Vec<u8> = sequences.iter().flat_map(request).collect();
-    let mut bytes = Vec::new();
-    std::thread::scope(|scope| {
-        // If it ends early, its answers tell where.
-        scope.spawn(move || input.write_all(&requests));
-        output
-            .read_to_end(&mut bytes)
-            .expect("qemu-ppc's output can be read");
-    });
-    let status = child.wait().expect("qemu-ppc ends");
-    let answered = bytes.len() / ANSWER_BYTES;
-    if let Some(sequence) = sequences.get(answered) {
-        panic!(
-            "qemu-ppc: {status}, instead of an answer to\n{}",
-            sequence.describe()
-        );
+    fn answer_bytes(&self) -> usize {
+        self.register() * (2 + 32 + 4 + 1) + 8 * 32 + DATA_SIZE as usize
     }
-    assert!(status.success(), "qemu-ppc: {status}");
-    bytes.chunks_exact(ANSWER_BYTES).map(parse).collect()
+
+    fn request(&self, sequence: &Sequence) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let wide = self.wide;
+        let mut register = |value: u64| {
+            if wide {
+                bytes.extend(value.to_be_bytes());
+            } else {
+                bytes.extend((value as u32).to_be_bytes());
+            }
+        };
+        register(sequence.words.len() as u64);
+        sequence.gpr.iter().for_each(|&value| register(value));
+        register(sequence.cr.into());
+        register(sequence.xer.into());
+        register(sequence.lr);
+        register(sequence.ctr);
+        bytes.extend(sequence.fpr.iter().flat_map(|value| value.to_be_bytes()));
+        bytes.extend(&sequence.data);
+        bytes.extend(sequence.words.iter().flat_map(|word| word.to_be_bytes()));
+        bytes
+    }
+
+    fn parse(&self, bytes: &[u8]) -> Answer {
+        let number = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .fold(0, |value, &byte| value << 8 | u64::from(byte))
+        };
+        let size = self.register();
+        let register = |n: usize| number(&bytes[size * n..][..size]);
+        let floats = &bytes[size * 39..];
+        Answer {
+            signal: register(0) as u32,
+            pc: register(1) as u32,
+            gpr: std::array::from_fn(|n| register(2 + n)),
+            cr: register(34) as u32,
+            xer: register(35) as u32,
+            lr: register(36),
+            ctr: register(37),
+            fpscr: register(38) as u32,
+            fpr: std::array::from_fn(|n| number(&floats[8 * n..][..8])),
+            data: bytes[self.answer_bytes() - DATA_SIZE as usize..].to_vec(),
+        }
+    }
+
+    /// Runs all sequences in one process.
+    pub fn run(&self, sequences: &[Sequence]) -> Vec<Answer> {
+        let (emulator, cpu) = self.core.judge();
+        let mut child = Command::new(emulator)
+            .args(["-cpu", cpu])
+            .arg(&self.program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("qemu-ppc and qemu-ppc64 are installed by ./bootstrap test");
+        let mut input = child.stdin.take().expect("piped");
+        let mut output = child.stdout.take().expect("piped");
+        let requests: Vec<u8> = sequences
+            .iter()
+            .flat_map(|sequence| self.request(sequence))
+            .collect();
+        let mut bytes = Vec::new();
+        std::thread::scope(|scope| {
+            // If it ends early, its answers tell where.
+            scope.spawn(move || input.write_all(&requests));
+            output
+                .read_to_end(&mut bytes)
+                .expect("its output can be read");
+        });
+        let status = child.wait().expect("it ends");
+        let answered = bytes.len() / self.answer_bytes();
+        if let Some(sequence) = sequences.get(answered) {
+            panic!(
+                "{emulator}: {status}, instead of an answer to\n{}",
+                sequence.describe()
+            );
+        }
+        assert!(status.success(), "{emulator}: {status}");
+        bytes
+            .chunks_exact(self.answer_bytes())
+            .map(|answer| self.parse(answer))
+            .collect()
+    }
 }

@@ -139,7 +139,7 @@ pub fn judged(extended: u32, o: &Operands) -> Outcome {
 
 /// r3, r4 and r5 with operands in which signs change and sums overflow, and the instruction on them.
 pub fn sequence(extended: u32, record: u32, random: &mut Random) -> (Sequence, Operands) {
-    let mut gpr = [0; 32];
+    let mut gpr = [0_u32; 32];
     for register in &mut gpr[3..6] {
         *register = random.value();
     }
@@ -155,7 +155,7 @@ pub fn sequence(extended: u32, record: u32, random: &mut Random) -> (Sequence, O
     };
     let word = 4 << 26 | 3 << 21 | 4 << 16 | 5 << 11 | extended << 1 | record;
     let sequence = Sequence {
-        gpr,
+        gpr: gpr.map(u64::from),
         cr: random.word(),
         xer,
         lr: 0,

@@ -14,7 +14,10 @@ use super::generate::{CODE, Core, DATA, DATA_SIZE, Sequence};
 use super::judge::Answer;
 use super::multiply;
 
-pub struct Machine(Computer, Core);
+pub struct Machine {
+    computer: Computer,
+    core: Core,
+}
 
 /// More instructions than a sequence ever runs.
 const LIMIT: u64 = 100_000;
@@ -27,22 +30,21 @@ impl Machine {
         let mut computer =
             Computer::new(config, &Boot::default(), Console::memory()).expect("it can be built");
         computer.set_hosted(true);
-        match core {
-            Core::Ppc604 => computer.processor_mut().memory.write_hid0(0xc000),
-            Core::Ppc405 => {
-                let unit = computer.processor_mut().mmu.ppc405_mut();
-                let unit = unit.expect("a 405 has the unit of a 405");
-                // Nothing has been remembered yet that a change would reach.
-                let _ = unit.set_real_mode(RealMode::CacheFetches, u32::MAX);
-                let _ = unit.set_real_mode(RealMode::CacheData, u32::MAX);
-            }
+        if core == Core::Ppc405 {
+            let unit = computer.processor_mut().mmu.ppc405_mut();
+            let unit = unit.expect("a 405 has the unit of a 405");
+            // Nothing has been remembered yet that a change would reach.
+            let _ = unit.set_real_mode(RealMode::CacheFetches, u32::MAX);
+            let _ = unit.set_real_mode(RealMode::CacheData, u32::MAX);
+        } else {
+            computer.processor_mut().memory.write_hid0(0xc000);
         }
-        Machine(computer, core)
+        Machine { computer, core }
     }
 
     /// Puts a sequence and what it begins with into the machine.
     fn load(&mut self, sequence: &Sequence) {
-        let computer = &mut self.0;
+        let computer = &mut self.computer;
         let ram = computer.processor_mut().memory.uncore.ram.bytes_mut();
         for (n, word) in sequence.words.iter().enumerate() {
             let start = CODE as usize + 4 * n;
@@ -51,15 +53,23 @@ impl Machine {
         ram[data()].copy_from_slice(&sequence.data);
         computer.processor_mut().memory.instruction.invalidate_all();
         let r = &mut computer.processor_mut().registers;
-        r.gpr.set_all(&sequence.gpr);
+        r.gpr.set_all_whole(&sequence.gpr);
         r.cr.set_word(sequence.cr);
         r.xer.set_word(sequence.xer);
-        (r.lr, r.ctr, r.pc) = (sequence.lr, sequence.ctr, CODE);
+        (r.lr, r.ctr, r.pc) = (sequence.lr as u32, sequence.ctr as u32, CODE);
+        if self.core.doubles() {
+            // dcbz is for 32 bytes there, as on a 604.
+            const DCBZ_32: u64 = 0x80;
+            r.wide.hid[3] = DCBZ_32;
+            r.wide.mode = self.core == Core::Ppc970;
+            let upper = |value: u64| (value >> 32) as u32;
+            (r.wide.lr, r.wide.ctr, r.wide.pc) = (upper(sequence.lr), upper(sequence.ctr), 0);
+        }
         r.fpr = sequence.fpr;
         r.fpscr = 0;
-        r.msr = match self.1 {
-            Core::Ppc604 => msr::PR | msr::FP | msr::FE0 | msr::FE1,
+        r.msr = match self.core {
             Core::Ppc405 => msr::PR,
+            _ => msr::PR | msr::FP | msr::FE0 | msr::FE1,
         };
         r.reservation = None;
         computer.processor_mut().state_changed();
@@ -67,7 +77,8 @@ impl Machine {
 
     pub fn run(&mut self, sequence: &Sequence) -> Answer {
         self.load(sequence);
-        let computer = &mut self.0;
+        let counted = self.counted();
+        let computer = &mut self.computer;
         let instructions = computer.instant().instructions + LIMIT;
         let stop = computer.run(Limits {
             instructions,
@@ -87,14 +98,23 @@ impl Machine {
         Answer {
             signal,
             pc: r.pc,
-            gpr: r.gpr.all(),
+            gpr: r.gpr.all_whole().map(|value| value & counted),
             cr: r.cr.word(),
             xer: r.xer.word(),
-            lr: r.lr,
-            ctr: r.ctr,
+            lr: (u64::from(r.wide.lr) << 32 | u64::from(r.lr)) & counted,
+            ctr: (u64::from(r.wide.ctr) << 32 | u64::from(r.ctr)) & counted,
             fpscr: r.fpscr,
             fpr: r.fpr,
             data: computer.processor_mut().memory.uncore.ram.bytes()[data()].to_vec(),
+        }
+    }
+
+    /// The bits of a register that the judge has.
+    fn counted(&self) -> u64 {
+        if self.core == Core::Ppc970 {
+            u64::MAX
+        } else {
+            u32::MAX.into()
         }
     }
 
@@ -102,15 +122,15 @@ impl Machine {
     pub fn misjudged(&mut self, sequence: &Sequence) -> Option<usize> {
         self.load(sequence);
         loop {
-            let before = self.0.processor().registers.clone();
+            let before = self.computer.processor().registers.clone();
             let index = (before.pc.wrapping_sub(CODE) / 4) as usize;
             let &word = sequence.words.get(index)?;
-            let instructions = self.0.instant().instructions + 1;
-            let stop = self.0.run(Limits {
+            let instructions = self.computer.instant().instructions + 1;
+            let stop = self.computer.run(Limits {
                 instructions,
                 cycles: u64::MAX,
             });
-            if misjudged(word, &before, &self.0.processor().registers) {
+            if misjudged(word, &before, &self.computer.processor().registers) {
                 return Some(index);
             }
             if stop != Stop::Limit {
@@ -183,12 +203,12 @@ impl Answer {
         let cr = if self.signal == SIGFPE { !CR1 } else { !0 };
         compare("cr".into(), (self.cr & cr).into(), (other.cr & cr).into());
         compare("xer".into(), self.xer.into(), other.xer.into());
-        compare("lr".into(), self.lr.into(), other.lr.into());
-        compare("ctr".into(), self.ctr.into(), other.ctr.into());
+        compare("lr".into(), self.lr, other.lr);
+        compare("ctr".into(), self.ctr, other.ctr);
         let fpscr = |answer: &Answer| u64::from(answer.fpscr & !UNJUDGED);
         compare("fpscr".into(), fpscr(self), fpscr(other));
         for n in 0..32 {
-            compare(format!("r{n}"), self.gpr[n].into(), other.gpr[n].into());
+            compare(format!("r{n}"), self.gpr[n], other.gpr[n]);
             compare(format!("f{n}"), self.fpr[n], other.fpr[n]);
         }
         for n in 0..DATA_SIZE as usize {

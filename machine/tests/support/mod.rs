@@ -129,6 +129,45 @@ const MACROS_405: &str = "
 .endm
 ";
 
+/// The same for the 970: large pages in the hash table map RAM and devices. `narrow` leaves the 64-bit mode in which
+/// exceptions begin; it uses r31.
+const MACROS_970: &str = "
+.macro segment esid, vsid
+  load 4, \\esid
+  clrldi 4, 4, 32
+  load 3, \\vsid
+  slbmte 3, 4
+.endm
+.macro pte address, first, second
+  poke \\address, 0
+  poke (\\address) + 4, \\first
+  poke (\\address) + 8, 0
+  poke (\\address) + 12, \\second
+.endm
+.macro narrow
+  mfmsr 31
+  clrldi 31, 31, 1
+  mtmsrd 31
+  isync
+.endm
+.macro paging
+  segment 0x08000000, 0x00010100
+  segment 0x88000008, 0x00018100
+  segment 0x48000004, 0x00123000
+  load 3, 0x00200000
+  mtspr 25, 3
+  pte 0x00200800, 0x00010005, 0x00000192
+  pte 0x00200c00, 0x00018005, 0x800001aa
+  pte 0x00209180, 0x00123001, 0x00300192
+  ptesync
+  load 3, 0x1030
+  mtmsr 3
+  isync
+.endm
+.macro caches_on
+.endm
+";
+
 /// For programs with handlers: `vector` copies the first 32 words of one to its place, by [`INSTALL`]; it uses
 /// r3 to r5 and CTR.
 const VECTOR: &str = "
@@ -173,6 +212,8 @@ impl Program {
             Self::assemble("-m860", MACROS_8XX, source)
         } else if machine.starts_with("ppc405") {
             Self::assemble("-m405", MACROS_405, source)
+        } else if machine.starts_with("ppc970") {
+            Self::assemble("-many", MACROS_970, source)
         } else {
             Self::new(source)
         }

@@ -121,6 +121,29 @@ fn negated(result: Rounded) -> Rounded {
     }
 }
 
+/// The square root; of a negative number there is none.
+fn root(r: &mut Registers, i: &Operands, precision: Precision) {
+    let b = operand(r, i.b);
+    let result = if let Some((bits, status)) = propagated(&[b]) {
+        nan(bits, status, precision)
+    } else if is_zero(b) || b == INFINITY {
+        special(b, 0)
+    } else if b & SIGN != 0 {
+        special(DEFAULT_NAN, fpscr::VXSQRT)
+    } else {
+        round(r, Exact::from_bits(b).root(), precision)
+    };
+    deliver(r, i.t.index(), result);
+}
+
+pub fn fsqrt(r: &mut Registers, i: &Operands) {
+    root(r, i, Double);
+}
+
+pub fn fsqrts(r: &mut Registers, i: &Operands) {
+    root(r, i, Single);
+}
+
 macro_rules! two_operands {
     ($($name:ident $f:ident $precision:ident |$r:ident, $i:ident| $a:expr, $b:expr;)*) => {$(
         pub fn $name($r: &mut Registers, $i: &Operands) {

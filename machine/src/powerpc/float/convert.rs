@@ -21,16 +21,18 @@ pub fn frsp(r: &mut Registers, i: &Operands) {
     deliver(r, i.t.index(), result);
 }
 
-/// The integer nearest to `b` under `mode`, and the exceptions of the conversion.
-fn integer(b: u64, mode: Mode) -> (u32, u32) {
+/// The integer of 32 or 64 bits nearest to `b` under `mode`, sign-extended, and the exceptions of the conversion.
+fn integer(b: u64, mode: Mode, bits: u32) -> (u64, u32) {
     let negative = b & SIGN != 0;
-    let extreme = if negative { 0x8000_0000 } else { 0x7fff_ffff };
+    let most = u64::MAX >> (65 - bits);
+    let least = !most;
+    let extreme = if negative { least } else { most };
     if is_nan(b) {
         let signalling = if is_signalling(b) { fpscr::VXSNAN } else { 0 };
-        return (0x8000_0000, fpscr::VXCVI | signalling);
+        return (least, fpscr::VXCVI | signalling);
     }
     let exact = Exact::from_bits(b);
-    if is_infinite(b) || exact.exponent > 32 {
+    if is_infinite(b) || exact.exponent >= bits.cast_signed() {
         return (extreme, fpscr::VXCVI);
     }
     if exact.is_zero() {
@@ -53,11 +55,10 @@ fn integer(b: u64, mode: Mode) -> (u32, u32) {
         (0, Remainder::BelowHalf)
     };
     let up = mode.increments(negative, kept & 1 != 0, remainder);
-    let magnitude = kept + u64::from(up);
-    if magnitude > u64::from(0x7fff_ffffu32) + u64::from(negative) {
+    let magnitude = kept.saturating_add(u64::from(up));
+    if magnitude > most + u64::from(negative) {
         return (extreme, fpscr::VXCVI);
     }
-    let value = magnitude as u32;
     let mut status = 0;
     if remainder != Remainder::None {
         status |= fpscr::XX | fpscr::FI;
@@ -65,27 +66,25 @@ fn integer(b: u64, mode: Mode) -> (u32, u32) {
     if up {
         status |= fpscr::FR;
     }
-    (
-        if negative {
-            value.wrapping_neg()
-        } else {
-            value
-        },
-        status,
-    )
+    let value = if negative {
+        magnitude.wrapping_neg()
+    } else {
+        magnitude
+    };
+    (value, status)
 }
 
-/// PEM leaves FPRF and the upper word of the target undefined. Here FPRF stays, but tells a NaN after
-/// an invalid conversion, and the integer is sign-extended.
-fn to_integer(r: &mut Registers, i: &Operands, mode: Mode) {
-    let (value, status) = integer(r.fpr[i.b.index() & 31], mode);
+/// PEM leaves FPRF and, of a word, the upper half of the target undefined. Here FPRF stays, but tells a NaN after an
+/// invalid conversion, and the integer is sign-extended.
+fn to_integer(r: &mut Registers, i: &Operands, mode: Mode, bits: u32) {
+    let (value, status) = integer(r.fpr[i.b.index() & 31], mode, bits);
     let class = if status & fpscr::VX_ALL != 0 {
         class(DEFAULT_NAN)
     } else {
         r.fpscr & fpscr::FPRF
     };
     let result = Rounded {
-        bits: value.cast_signed() as u64,
+        bits: value,
         status,
         class,
     };
@@ -94,9 +93,31 @@ fn to_integer(r: &mut Registers, i: &Operands, mode: Mode) {
 
 pub fn fctiw(r: &mut Registers, i: &Operands) {
     let mode = mode(r);
-    to_integer(r, i, mode);
+    to_integer(r, i, mode, 32);
 }
 
 pub fn fctiwz(r: &mut Registers, i: &Operands) {
-    to_integer(r, i, Mode::Zero);
+    to_integer(r, i, Mode::Zero, 32);
+}
+
+pub fn fctid(r: &mut Registers, i: &Operands) {
+    let mode = mode(r);
+    to_integer(r, i, mode, 64);
+}
+
+pub fn fctidz(r: &mut Registers, i: &Operands) {
+    to_integer(r, i, Mode::Zero, 64);
+}
+
+/// The double nearest to an integer of 64 bits.
+pub fn fcfid(r: &mut Registers, i: &Operands) {
+    let value = r.fpr[i.b.index() & 31].cast_signed();
+    let exact = Exact {
+        negative: value < 0,
+        exponent: 63,
+        significand: u128::from(value.unsigned_abs()) << 64,
+        sticky: false,
+    };
+    let result = round(r, exact.normalized(), Precision::Double);
+    deliver(r, i.t.index(), result);
 }

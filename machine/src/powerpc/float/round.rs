@@ -106,6 +106,22 @@ impl Exact {
         }
     }
 
+    /// The square root of a number that is not negative and has no more bits than a double.
+    pub fn root(self) -> Exact {
+        let scale = self.exponent - 127;
+        // An even scale, for its half is the root's. The lowest bit of the significand is 0.
+        let odd = scale.rem_euclid(2);
+        let significand = self.significand >> odd;
+        let root = significand.isqrt();
+        Exact {
+            negative: false,
+            exponent: (scale + odd) / 2 + 63,
+            significand: root << 64,
+            sticky: root * root != significand,
+        }
+        .normalized()
+    }
+
     /// Shifted right by `by` bits; lost bits make it sticky.
     fn shifted(self, by: u32) -> Exact {
         let (significand, lost) = if by > 127 {
