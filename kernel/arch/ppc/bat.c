@@ -179,7 +179,7 @@ void bat_proc_init(void)
 	proc_file("mmu/bats", show_bats, NULL);
 }
 
-CAUSE(flush) void tlb_invalidate_all(void)
+REPLACED CAUSE(flush) void tlb_invalidate_all(void)
 {
 	for (vaddr_t ea = 0; ea < ARCH_TLB_REACH; ea += PAGE_SIZE)
 		__asm__ volatile("tlbie %0" : : "r"(ea));

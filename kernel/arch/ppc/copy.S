@@ -39,6 +39,7 @@ copy_word:
 	addi	r3, r3, 4
 	addi	r5, r5, -4
 	bdnz	copy_word
+	.globl	copy_bytes
 copy_bytes:
 	cmpwi	r5, 0
 	beq	copy_end
@@ -91,8 +92,8 @@ FUNCTION(\name)
 	cmplwi	r5, LEAST
 	neg	r0, r3
 	blt	\name\()_rest
-	lis	r6, copies_by_lines@ha
-	la	r6, copies_by_lines@l(r6)
+	lis	r6, long_copies@ha
+	la	r6, long_copies@l(r6)
 	lwz	r7, 4(r6)
 	lwz	r8, 0(r6)
 	addic	r7, r7, 1

@@ -9,6 +9,8 @@
  */
 #include <arch/asm.h>
 
+#define CLEAR_UPPER_R3 0x78630020       /* clrldi r3, r3, 32 */
+
 	.section .text.cause.entry, "ax"
 
 /*
@@ -35,7 +37,7 @@ FUNCTION(enter_full)
 enter_full_handler:                     /* smp/entry.S: several processors */
 	mtsrr0	r12
 	mtsrr1	r10
-	rfi
+	exception_return
 END(enter_full)
 
 /*
@@ -63,7 +65,7 @@ enter_with_task:
 enter_handler:
 	mtsrr0	r12
 	mtsrr1	r10
-	rfi
+	exception_return
 END(enter)
 
 	/* The exits must be in one page: 1024 bytes contain them. */
@@ -111,7 +113,8 @@ FUNCTION(\name)
 .globl \name\()_last
 \name\()_last:
 	leave_syscall \clear
-	rfi
+77:	rfi
+	form64	.long 0x48000000 + return_syscall64 - 77b       /* a branch */
 3:	neg	r3, r3
 	oris	r10, r10, CCR_SO >> 16
 	b	2b
@@ -185,7 +188,7 @@ return_short:
 	lwz	r11, GPR(11)(r1)
 	lwz	r12, GPR(12)(r1)
 	lwz	r1, GPR(1)(r1)
-	rfi
+	exception_return
 END(return_full)
 
 /* The first instructions of a new task: calls the function r14 with argument r15, then enters user mode. */
@@ -243,3 +246,10 @@ clear_unused:
 	stw	r9, FRAME_MQ(r1)
 	stw	r9, FRAME_RESULT(r1)
 	blr
+
+/*
+ * The end of the exits from a system call on a 64-bit processor, in their page: the call's function may have left
+ * anything in the upper half of r3.
+ */
+return_syscall64:
+	.long	CLEAR_UPPER_R3, RFID

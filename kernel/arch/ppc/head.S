@@ -82,5 +82,5 @@ start_common:
 	li	r4, MSR_KERNEL
 	mtsrr0	r5
 	mtsrr1	r4
-	rfi
+	exception_return
 END(start_bats)

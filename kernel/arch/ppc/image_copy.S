@@ -14,7 +14,7 @@ FUNCTION(image_copy)
 	load_address r8, PHYS(1f)
 	mtsrr0	r8
 	mtsrr1	r0
-	rfi
+	exception_return
 1:	srwi	r0, r5, 2
 	mtctr	r0
 	li	r9, 0
@@ -34,5 +34,5 @@ FUNCTION(image_copy)
 	isync
 	mtsrr0	r7
 	mtsrr1	r6
-	rfi
+	exception_return
 END(image_copy)

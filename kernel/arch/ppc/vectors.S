@@ -113,7 +113,7 @@ end_image image_syscall_traced
 	stw	r8, GPR(8)(r11)
 	mtsrr0	r9
 	mtsrr1	r10
-	rfi
+	exception_return
 1:	stw	r9, FRAME_NIP(r11)
 	load_address r9, syscall_whole
 	b	2b

@@ -146,6 +146,18 @@ static const struct reload_set *hash32_images(enum reload_form form)
 	return form == RELOAD_C ? &in_c : &in_assembly;
 }
 
+const struct ppc_hash hash32 = {
+	.least = HASH_LEAST,
+	.entry_size = sizeof(struct hpte),
+	.shrink = hash_shrink,
+	.count = hash_count,
+	.note = hash_note,
+	.preload = hash_preload,
+	.sweep = hash_sweep,
+	.occupancy = hash_occupancy,
+	.reach = hash_reach,
+};
+
 const struct ppc_backend hash32_backend = {
 	.mmu = {
 		.name = "hash32",
@@ -161,7 +173,7 @@ const struct ppc_backend hash32_backend = {
 		.check_page = hash_tlb_check_page,
 		.make_fault = hash_tlb_make_fault,
 	},
-	.hash = true,
+	.hash = &hash32,
 	.bats = true,
 	.segments = true,
 	.kernel_context = segments_kernel_context,

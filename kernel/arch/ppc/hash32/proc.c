@@ -9,43 +9,47 @@
 /* The most kernel entries that a read of the table has found. */
 static u32 kernel_high_water;
 
-struct occupancy {
-	u32 valid, kernel, zombies, secondary;
-	u32 groups[HPTES_PER_GROUP + 1];        /* groups with n valid entries */
-};
-
-static void count_table(struct occupancy *o)
+void hash_occupy(struct hash_occupancy *o, u32 vsid, bool secondary)
 {
-	*o = (struct occupancy){ 0 };
+	u32 segment;
+	const struct root_entry *root = context_find(vsid, &segment);
+
+	o->valid++;
+	if (!root)
+		o->zombies++;
+	else if (root == kernel_root)
+		o->kernel++;
+	o->secondary += secondary;
+}
+
+void hash_occupancy(struct hash_occupancy *o)
+{
 	for (u32 g = 0; hash_table && g < hash_groups; g++) {
 		unsigned used = 0;
 
 		for (u32 i = 0; i < HPTES_PER_GROUP; i++) {
 			const struct hpte *entry = &hash_table[g * HPTES_PER_GROUP + i];
-			const struct root_entry *root;
-			u32 segment;
 
 			if (!(entry->word0 & HPTE_VALID))
 				continue;
 			used++;
-			o->valid++;
-			root = context_find((entry->word0 & HPTE_VSID) >> 7, &segment);
-			if (!root)
-				o->zombies++;
-			else if (root == kernel_root)
-				o->kernel++;
-			if (entry->word0 & HPTE_SECONDARY)
-				o->secondary++;
+			hash_occupy(o, (entry->word0 & HPTE_VSID) >> 7, entry->word0 & HPTE_SECONDARY);
 		}
 		o->groups[used]++;
 	}
+}
+
+static void count_table(struct hash_occupancy *o)
+{
+	*o = (struct hash_occupancy){ 0 };
+	backend->hash->occupancy(o);
 	kernel_high_water = MAX(kernel_high_water, o->kernel);
 }
 
 static void show_hash(struct text *text)
 {
 	u64 inserts = hash_inserts + hash_preloads;
-	struct occupancy o;
+	struct hash_occupancy o;
 
 	count_table(&o);
 	text_printf(text, "groups %u\nentries %u\nvalid %u\nlive %u\nkernel %u\nzombies %u\nsecondary %u\n", hash_groups,
@@ -64,7 +68,7 @@ static void show_hash(struct text *text)
 /* Groups by number of valid entries: an even spread has few full and few empty ones. */
 static void show_histogram(struct text *text)
 {
-	struct occupancy o;
+	struct hash_occupancy o;
 
 	count_table(&o);
 	for (unsigned i = 0; i <= HPTES_PER_GROUP; i++)
@@ -90,7 +94,8 @@ static void show_misses(struct text *text)
 
 void hash_proc_init(void)
 {
-	bat_proc_init();
+	if (backend->bats)
+		bat_proc_init();
 	segments_proc_init();
 	proc_file("mmu/hash", show_hash, NULL);
 	proc_file("mmu/histogram", show_histogram, NULL);

@@ -14,11 +14,11 @@ FUNCTION(sdr1_set)
 	load_address r8, PHYS(1f)
 	mtsrr0	r8
 	mtsrr1	r0
-	rfi
+	exception_return
 1:	sync
 	mtspr	SPR_SDR1, r3
 	isync
 	mtsrr0	r7
 	mtsrr1	r6
-	rfi
+	exception_return
 END(sdr1_set)

@@ -313,3 +313,19 @@ u32 hash_address(const struct hpte *entry, u32 word0)
 	/* The group's number gives the low ten bits of the page index, the API gives the high six. */
 	return (word0 & HPTE_API) << 22 | ((index ^ vsid) & 0x3ff) << 12;
 }
+
+CAUSE(flush) u32 hash_sweep(u32 first, u32 count, bool (*goes)(u32 number))
+{
+	struct hpte *entry = &hash_table[first], *end = entry + count;
+	u32 cleared = 0;
+
+	for (; entry < end; entry++) {
+		u32 number = context_number((entry->word0 & HPTE_VSID) >> 7);
+
+		if (entry->word0 & HPTE_VALID && number != CONTEXT_KERNEL && goes(number)) {
+			entry->word0 = 0;
+			cleared++;
+		}
+	}
+	return cleared;
+}

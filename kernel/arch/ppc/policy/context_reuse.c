@@ -20,15 +20,15 @@
 static u64 table_sweeps;        /* sweeps of the whole table */
 static struct context_survey last_survey; /* at the last sweep */
 
+CAUSE(flush) static bool has_ended(u32 number)
+{
+	return context_ended(&last_survey, number);
+}
+
 CAUSE(flush) static void zombies_sweep(void)
 {
 	contexts_survey(&last_survey);
-	for (u32 i = 0; i < hash_groups * HPTES_PER_GROUP; i++) {
-		u32 number = context_number((hash_table[i].word0 & HPTE_VSID) >> 7);
-
-		if (hash_table[i].word0 & HPTE_VALID && number != CONTEXT_KERNEL && context_ended(&last_survey, number))
-			hash_table[i].word0 = 0;
-	}
+	backend->hash->sweep(0, hash_groups * HPTES_PER_GROUP, has_ended);
 	prepared_forget();
 	tlb_invalidate_all();
 	context_generations++;

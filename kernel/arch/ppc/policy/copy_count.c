@@ -21,6 +21,7 @@ static struct counts {
 } of_users, of_kernel;
 static u64 copies_of_objects, copies_counted;
 static u32 (*user_form)(void *to, const void *from, u32 n) = user_copy_plainly;
+static void *(*kernel_form)(void *to, const void *from, size_t n) = memcpy_plainly;
 static bool counting_on;
 
 static u32 size_class(u32 n)
@@ -55,7 +56,7 @@ static void *memcpy_counted(void *to, const void *from, size_t n)
 {
 	if (n != PAGE_SIZE)
 		copy_tally(&of_kernel, to, from, n);
-	return memcpy_plainly(to, from, n);
+	return kernel_form(to, from, n);
 }
 
 static void show_counts(struct text *text, const char *name, const struct counts *counts)
@@ -86,14 +87,17 @@ static int clear_copies(const char *words, size_t size)
 
 static void copies_bind(void)
 {
-	const u32 *form = user_form == user_copy_plainly ? NULL : (const u32 *)user_form;
+	const u32 *user = user_form == user_copy_plainly ? NULL : (const u32 *)user_form;
+	const u32 *kernel = kernel_form == memcpy_plainly ? NULL : (const u32 *)kernel_form;
 
-	code_divert(copy_first, counting_on ? (const u32 *)user_copy_counted : form, COPY_FIRST);
+	code_divert(copy_first, counting_on ? (const u32 *)user_copy_counted : user, COPY_FIRST);
+	code_divert((u32 *)memcpy, counting_on ? (const u32 *)memcpy_counted : kernel, COPY_FIRST);
 }
 
-void copy_bind(u32 (*form)(void *to, const void *from, u32 n))
+void copy_bind(u32 (*user)(void *to, const void *from, u32 n), void *(*kernel)(void *to, const void *from, size_t n))
 {
-	user_form = form;
+	user_form = user;
+	kernel_form = kernel;
 	copies_bind();
 }
 
@@ -101,7 +105,6 @@ static int copy_count_apply(const struct policy_setting *to)
 {
 	counting_on = to->choice;
 	copies_bind();
-	code_divert((u32 *)memcpy, (const u32 *)(counting_on ? memcpy_counted : NULL), COPY_FIRST);
 	return 0;
 }
 

@@ -18,7 +18,10 @@ static int hash_preload_apply(const struct policy_setting *to)
 	if (to->choice == HASH_PRELOAD_AROUND &&
 	    (to->value < 2 || to->value > PTE_PER_TABLE || to->value & (to->value - 1)))
 		return -EINVAL;
-	hash_preload(to->choice, to->value);
+	if (backend->hash)
+		backend->hash->preload(to->choice, to->value);
+	else
+		hash_preload(HASH_PRELOAD_OFF, 0);
 	return 0;
 }
 

@@ -1,7 +1,8 @@
 /*
  * hash.size: how large the hash table is.
  *
- * ram: 1/256 of memory (hash32/table.c). least: 64 KB, the smallest that the architecture has, and half of what the
+ * ram: 1/256 of memory (hash32/table.c). least: the smallest that the architecture has, 64 KB (on a 970
+ * 256 KB), and half of what the
  * system of 1999 had in its 32 MB. The memory that the larger table would take stays unused.
  */
 #include <arch/hash.h>
@@ -13,14 +14,15 @@ static u64 bytes_unused;
 
 static int hash_size_apply(const struct policy_setting *to)
 {
-	u32 size = hash_groups * HPTES_PER_GROUP * sizeof(struct hpte);
+	u32 size;
 
 	if (to->choice == 0)
 		return 0;
 	if (!backend->hash)
 		return -ENODEV;
-	hash_shrink(HASH_LEAST);
-	bytes_unused = size - HASH_LEAST;
+	size = hash_groups * HPTES_PER_GROUP * backend->hash->entry_size;
+	backend->hash->shrink(backend->hash->least);
+	bytes_unused = size - backend->hash->least;
 	return 0;
 }
 

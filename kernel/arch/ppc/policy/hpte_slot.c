@@ -20,7 +20,8 @@ static int hpte_slot_apply(const struct policy_setting *to)
 	/* A note is valid for one address space, so no table may be shared. */
 	if (to->choice && tables_unshare_everywhere())
 		return -ENOMEM;
-	hash_note(to->choice == 1);
+	if (backend->hash)
+		backend->hash->note(to->choice == 1);
 	return 0;
 }
 

@@ -93,21 +93,10 @@ static const struct reclaim {
 
 static const struct reclaim *reclaim_form;
 
-/*
- * An interrupt may insert a kernel entry where a zombie was just found, which is then lost: the table is only a cache.
- * TLB copies of a zombie match nothing either.
- */
-static void entries_sweep(struct hpte *entry, struct hpte *end)
+/* Later numbers may be in use. */
+static bool entry_goes(u32 number)
 {
-	for (; entry < end; entry++) {
-		u32 number = context_number((entry->word0 & HPTE_VSID) >> 7);
-
-		if (entry->word0 & HPTE_VALID && number != CONTEXT_KERNEL && number < round_below &&
-		    reclaim_form->goes(number)) {
-			entry->word0 = 0;
-			entries_reclaimed++;
-		}
-	}
+	return number < round_below && reclaim_form->goes(number);
 }
 
 static bool reclaim_work(void)
@@ -119,7 +108,11 @@ static bool reclaim_work(void)
 	if (sweep_position == 0 && !reclaim_form->begin())
 		return false;
 	control_cause(CONTROL_CAUSE_RECLAIM);
-	entries_sweep(hash_table + sweep_position, hash_table + sweep_position + PIECE);
+	/*
+	 * An interrupt may insert a kernel entry where a zombie was just found, which is then lost: the table is only a
+	 * cache. TLB copies of a zombie match nothing either.
+	 */
+	entries_reclaimed += backend->hash->sweep(sweep_position, PIECE, entry_goes);
 	control_cause(CONTROL_CAUSE_IDLE);
 	sweep_position = (sweep_position + PIECE) % (hash_groups * HPTES_PER_GROUP);
 	return true;

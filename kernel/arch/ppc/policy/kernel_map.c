@@ -3,8 +3,9 @@
  *
  * pte: page-table entries, which compete with those of programs for TLB and hash table. bat: block address translation
  * registers map RAM; page-table entries map I/O. bat+io: BATs map both. large: on a 405, a miss on RAM loads an entry
- * of 16 MB, as in Linux since 2003 (arch/powerpc/mm/nohash/40x.c, mmu_mapin_ram). The misses of kernel pages, which the
- * policy avoids, are counted while /proc/tlbmiss counts.
+ * of 16 MB, as in Linux since 2003 (arch/powerpc/mm/nohash/40x.c, mmu_mapin_ram); on a 970, entries of the hash table
+ * that are never replaced map RAM by pages of 16 MB. The misses of kernel pages, which the policy avoids, are counted
+ * while /proc/tlbmiss counts.
  */
 #include <arch.h>
 #include <arch/mmu.h>

@@ -26,7 +26,8 @@ static int pagetable_cache_apply(const struct policy_setting *to)
 	for (u32 i = 0; to->choice && i < frame_count; i++)
 		if (frames[i].use == FRAME_PAGE_TABLE)
 			arch_dcache_flush(frame_kva(&frames[i]), PAGE_SIZE);
-	hash_reach(base);
+	if (backend->hash && backend->hash->reach)
+		backend->hash->reach(base);
 	if (to->choice)
 		arch_dcache_flush((u8 *)hash_table - KERNEL_UNCACHED + KERNEL_BASE,
 				  hash_groups * HPTES_PER_GROUP * sizeof(struct hpte));

@@ -13,7 +13,7 @@ static int reload_count_apply(const struct policy_setting *to)
 {
 	if (!backend->hash)
 		return to->choice ? -ENODEV : 0;
-	return hash_count(to->choice == 1);
+	return backend->hash->count(to->choice == 1);
 }
 
 POLICY(reload_count, "reload.count", CHOICES("off", "on"), POLICY_ANY, reload_count_apply, "inserts", &hash_inserts);

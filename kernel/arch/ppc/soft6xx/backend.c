@@ -191,7 +191,7 @@ const struct ppc_backend soft6xx_backend = {
 		.make_fault = hash_tlb_make_fault,
 	},
 	.software_reload = true,
-	.hash = true,
+	.hash = &hash32,
 	.bats = true,
 	.segments = true,
 	.kernel_context = segments_kernel_context,

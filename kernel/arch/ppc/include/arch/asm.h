@@ -14,6 +14,8 @@
 
 #define GPR(n) (FRAME_GPR + 4 * (n))
 
+#define RFID 0x4c000024
+
 /* The register must not be r0, which addi reads as zero. */
 .macro load_address reg, value
 	lis	\reg, (\value)@ha
@@ -25,9 +27,28 @@
 	ori	\reg, \reg, (\value) & 0xffff
 .endm
 
+/*
+ * The instruction that a 64-bit processor needs in the place of the one before it, at 77 (hash64/head.S writes it there
+ * before anything of the kernel runs). Exceptions begin there with addresses of 64 bits, and registers have upper halves
+ * of any value.
+ */
+.macro form64 instruction:vararg
+	.pushsection .forms64, "a"
+	.long	77b
+	\instruction
+	.popsection
+.endm
+
 /* KERNEL_BASE is 3 GB: adding 1 GB modulo 4 GB subtracts it, and subtracting 1 GB adds it. */
 .macro to_phys to, from
-	addis	\to, \from, 0x4000
+77:	addis	\to, \from, 0x4000
+	form64	clrlwi \to, \from, 2
+.endm
+
+/* The return from an exception: rfi, or rfid. */
+.macro exception_return
+77:	rfi
+	form64	.long RFID
 .endm
 .macro to_virt to, from
 	addis	\to, \from, -0x4000

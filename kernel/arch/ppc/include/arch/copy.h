@@ -14,12 +14,19 @@ extern u32 copy_first[];
 u32 copy_by_lines(void *to, const void *from, u32 n);
 u32 copy_by_lines_ahead(void *to, const void *from, u32 n);
 u32 copy_by_short_lines(void *to, const void *from, u32 n);
+/*
+ * Copies by doublewords, on a processor with registers of 64 bits (hash64/copy.S); whole pages by six lines together.
+ */
+u32 user_copy64(void *to, const void *from, u32 n);
+u32 user_copy64_six(void *to, const void *from, u32 n);
+void *memcpy64(void *to, const void *from, size_t n);
+void *memcpy64_six(void *to, const void *from, size_t n);
 /* user_copy() and memcpy() without what policies put before them. */
 u32 user_copy_plainly(void *to, const void *from, u32 n);
 void *memcpy_plainly(void *to, const void *from, size_t n);
 
-/* What user_copy() does; copy.count counts whichever form it is. */
-void copy_bind(u32 (*form)(void *to, const void *from, u32 n));
+/* What user_copy() and memcpy() do; copy.count counts whichever form it is. */
+void copy_bind(u32 (*user)(void *to, const void *from, u32 n), void *(*kernel)(void *to, const void *from, size_t n));
 /* Makes /proc/copies. */
 void copy_proc_init(void);
 

@@ -12,7 +12,7 @@ struct core {
 	bool dozes;                     /* HID0[DOZE] chooses the mode of MSR[POW]; a 604 and an MPC8xx have one mode */
 	u32 step;                       /* MSR's bit for an exception after each instruction */
 	bool broadcasts;                /* HID0[ABE] puts cache operations on the bus */
-	void (*start)(void);            /* from the boot protocol to C: start_bats, start_8xx, start_405 */
+	void (*start)(void);            /* from the boot protocol to C: start_bats, start_8xx ... */
 	const char *name;
 	const struct ppc_backend *backend;
 	u32 hwcap;                      /* AT_HWCAP */
@@ -22,9 +22,10 @@ extern const struct core cores[];       /* cpu.c; head.S searches it too */
 extern const struct core *cpu_core;     /* this processor's */
 extern u32 cpu_pvr;                     /* its version register */
 
-/* head.S, soft8xx/head.S, soft405/head.S: run with translation off. */
+/* head.S, soft8xx/head.S, soft405/head.S, hash64/head.S: run with translation off. */
 void start_bats(void);
 void start_8xx(void);
 void start_405(void);
+void start_970(void);
 
 #endif

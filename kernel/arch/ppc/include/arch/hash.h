@@ -86,6 +86,17 @@ struct pte;
 bool hash_noted(const struct pte *at, const struct hpte *entry);
 /* Clears the page's entry in whichever of the two slots of this number has it. */
 void hash_clear_slot(u32 vsid, vaddr_t address, u32 slot);
+/* What the table holds, for /proc. */
+struct hash_occupancy {
+	u32 valid, kernel, zombies, secondary;
+	u32 groups[8 + 1];              /* groups with n valid entries */
+};
+void hash_occupancy(struct hash_occupancy *o);
+/* Counts an entry of this VSID. */
+void hash_occupy(struct hash_occupancy *o, u32 vsid, bool secondary);
+/* Clears those of `count` entries whose context's number goes; the kernel's stay. Returns how many. */
+u32 hash_sweep(u32 first, u32 count, bool (*goes)(u32 number));
+extern const struct ppc_hash hash32;
 /* For the invariant checker: checks every entry, or the entries of one page. */
 void hash_check(check_bad *bad);
 void hash_check_page(const struct mm *mm, vaddr_t address, check_bad *bad);

@@ -2,6 +2,7 @@
 #ifndef ARCH_MMU_H
 #define ARCH_MMU_H
 
+#include <arch/hash.h>
 #include <arch/reload.h>
 #include <mmu.h>
 #include <types.h>
@@ -25,12 +26,29 @@ struct ppc_several {
 	void (*leave_lock)(void);
 };
 
+struct hash_occupancy;
+
+/* A hash table, searched by hardware or software: what policies and /proc do with it (arch/hash.h says more). */
+struct ppc_hash {
+	u32 least, entry_size;          /* bytes of the smallest table, and of an entry */
+	void (*shrink)(u32 size);
+	int (*count)(bool on);
+	void (*note)(bool on);
+	void (*preload)(enum hash_preload what, u32 pages);
+	/* Clears those of `count` entries whose context's number goes; the kernel's stay. Returns how many. */
+	u32 (*sweep)(u32 first, u32 count, bool (*goes)(u32 number));
+	void (*occupancy)(struct hash_occupancy *o);
+	/* Sets the mapping by which C reaches the table. NULL: there is no other. */
+	void (*reach)(u32 base);
+};
+
 /* The part of a backend that only this architecture uses. */
 struct ppc_backend {
 	struct mmu_backend mmu;
 	bool software_reload;
-	bool hash;                      /* a hash table, searched by hardware or software */
+	const struct ppc_hash *hash;    /* NULL: none */
 	bool bats;                      /* block address translation */
+	bool wide;                      /* registers have 64 bits; the kernel and programs keep 32 of them */
 	bool segments;                  /* segment registers, with VSIDs */
 	/* Loads the kernel's own context, or that of mm, which must have one (NULL: none but the kernel's). */
 	void (*kernel_context)(void);
@@ -55,7 +73,7 @@ extern u64 pinned_loaded;
 /* Fetches from a program's page need PTE_FETCH (policy icache.flush=exec). */
 extern bool fetch_withheld;
 extern const struct ppc_backend *backend;       /* its first member is copied to mmu[0] */
-extern const struct ppc_backend hash32_backend, soft405_backend, soft6xx_backend, soft8xx_backend;
+extern const struct ppc_backend hash32_backend, hash64_backend, soft405_backend, soft6xx_backend, soft8xx_backend;
 const struct ppc_backend *soft6xx_on_qemu(void);
 
 /* Invalidates every class of the TLB; or one class (both ways of the set that the address selects). */

@@ -1,0 +1,208 @@
+/*
+ * The 970's hash misses: DSI and ISI with "no entry found". An exception begins in 64-bit mode; rfid goes back to the
+ * mode of the interrupted code, or to C in 32-bit mode.
+ *
+ * Assembly inserts the kernel's own pages in every form: C would miss on them again without end.
+ */
+#include <arch/asm.h>
+
+	.machine push
+	.machine "power4"
+
+#include "insert.h"
+#include "low.h"
+
+	.section .text.cause.reload, "ax"
+
+/* CR0 and CR1 = the first byte of DSISR. */
+.macro reload_data name, counted, placed, withheld
+FUNCTION(\name)
+	low_save_look
+	mfspr	r3, SPR_DAR
+	li	r4, PTE_VALID
+	bf	DSISR_STORE_BIT, 1f
+	li	r4, PTE_VALID | PTE_CHANGED
+1:	tree64_look r4, 9f
+	low_save_insert
+	hash64_insert_real \counted, \placed, \withheld
+	low_restore
+	.long	RFID
+9:	low_undo_look
+	b	hash64_data_fault
+END(\name)
+.endm
+
+.macro reload_instruction name, counted, placed, withheld
+FUNCTION(\name)
+	low_save_look
+	mfspr	r3, SPR_SRR0
+	li	r4, PTE_VALID
+	tree64_look r4, 9f
+	low_save_insert
+	hash64_insert_real \counted, \placed, \withheld
+	low_restore
+	.long	RFID
+9:	low_undo_look
+	b	hash64_instruction_fault
+END(\name)
+.endm
+
+	reload_data hash64_reload_data, hash64_counted_data, hash64_placed_data, 0
+	reload_instruction hash64_reload_instruction, hash64_counted_instruction, hash64_placed_instruction, 0
+	reload_data hash64_reload_data_withheld, hash64_counted_data_withheld, hash64_placed_data_withheld, 1
+	reload_instruction hash64_reload_instruction_withheld, hash64_counted_instruction_withheld, \
+		hash64_placed_instruction_withheld, 1
+
+	.irp	form, data, instruction, data_withheld, instruction_withheld
+	hash64_count_insertion hash64_counted_\form
+	.endr
+	hash64_note_slot hash64_placed_data, SPR_DAR
+	hash64_note_slot hash64_placed_instruction, SPR_SRR0
+	hash64_note_slot hash64_placed_data_withheld, SPR_DAR
+	hash64_note_slot hash64_placed_instruction_withheld, SPR_SRR0
+
+/* To C. r10 = CR; the others as low_undo_vector leaves them. */
+FUNCTION(hash64_data_fault)
+	save_volatile_rest
+	mfspr	r10, SPR_DAR
+	mfspr	r12, SPR_DSISR
+	stw	r10, FRAME_DAR(r11)
+	stw	r12, FRAME_DSISR(r11)
+	enter_c	0x300, exception_data_fault64
+END(hash64_data_fault)
+
+FUNCTION(hash64_instruction_fault)
+	save_volatile_rest
+	stw	r9, FRAME_DSISR(r11)
+	clrlwi	r12, r9, 16
+	stw	r12, FRAME_MSR(r11)
+	enter_c	0x400, exception_instruction_fault64
+END(hash64_instruction_fault)
+
+/* The plain form of a program's page: saves everything and lets C look (hash64/backend.c). */
+FUNCTION(hash64_data_c)
+	low_undo_vector
+	save_volatile_rest
+	mfspr	r10, SPR_DAR
+	mfspr	r12, SPR_DSISR
+	stw	r10, FRAME_DAR(r11)
+	stw	r12, FRAME_DSISR(r11)
+	enter_c	0x300, exception_dsi64
+END(hash64_data_c)
+
+FUNCTION(hash64_instruction_c)
+	low_undo_vector
+	save_volatile_rest
+	stw	r9, FRAME_DSISR(r11)
+	clrlwi	r12, r9, 16
+	stw	r12, FRAME_MSR(r11)
+	enter_c	0x400, exception_isi64
+END(hash64_instruction_c)
+
+/* Half as long as other vectors' images: 0x380 and 0x480 are those of segments. */
+.macro vector_data name, in_c, reload
+image \name
+	low_save_vector
+	mfspr	r3, SPR_DSISR
+	mtcrf	0xc0, r3
+	bf	DSISR_NO_PTE_BIT, 2f
+	.if	\in_c
+	mfspr	r3, SPR_DAR
+	srwi	r3, r3, 30
+	cmplwi	cr2, r3, KERNEL_BASE_ASM >> 30
+	bne	cr2, 2f
+	.endif
+	ba	PHYS(\reload)
+2:
+	.if	\in_c
+	ba	PHYS(hash64_data_c)
+	.else
+	low_undo_vector
+	ba	PHYS(hash64_data_fault)
+	.endif
+end_image \name, 128
+.endm
+
+.macro vector_instruction name, in_c, reload
+image \name
+	low_save_vector
+	mfspr	r3, SPR_SRR1
+	andis.	r3, r3, DSISR_NO_PTE >> 16
+	beq	2f
+	.if	\in_c
+	mfspr	r3, SPR_SRR0
+	srwi	r3, r3, 30
+	cmplwi	cr2, r3, KERNEL_BASE_ASM >> 30
+	bne	cr2, 2f
+	.endif
+	ba	PHYS(\reload)
+2:
+	.if	\in_c
+	ba	PHYS(hash64_instruction_c)
+	.else
+	low_undo_vector
+	ba	PHYS(hash64_instruction_fault)
+	.endif
+end_image \name, 128
+.endm
+
+	vector_data image_dsi64_c, 1, hash64_reload_data
+	vector_data image_dsi64_asm, 0, hash64_reload_data
+	vector_data image_dsi64_withheld, 0, hash64_reload_data_withheld
+	vector_instruction image_isi64_c, 1, hash64_reload_instruction
+	vector_instruction image_isi64_asm, 0, hash64_reload_instruction
+	vector_instruction image_isi64_withheld, 0, hash64_reload_instruction_withheld
+
+/* Counts misses before the handlers' own images, as count.S does for other processors. */
+.macro count64 name, reason, address, counts
+image \name
+	std	r10, SAVED(0)(0)
+	std	r9, SAVED(1)(0)
+	std	r8, SAVED(2)(0)
+	std	r7, SAVED(3)(0)
+	mfcr	r7
+	mfspr	r10, \reason
+	andis.	r10, r10, DSISR_NO_PTE >> 16
+	beq	2f
+	mfspr	r9, SPR_SRR1
+	rlwinm	r9, r9, 21, 28, 28              /* MSR[PR] as 8 */
+	addis	r9, r9, PHYS(\counts)@ha
+	lwz	r10, PHYS(\counts) + 4@l(r9)
+	addi	r10, r10, 1
+	stw	r10, PHYS(\counts) + 4@l(r9)
+	mfspr	r8, \address
+	srwi	r8, r8, 30
+	addi	r8, r8, 1
+	srwi	r8, r8, 2                       /* 1 for an address of the last gigabyte */
+	lis	r9, PHYS(misses_of_kernel_pages)@ha
+	lwz	r10, PHYS(misses_of_kernel_pages) + 4@l(r9)
+	add	r10, r10, r8
+	stw	r10, PHYS(misses_of_kernel_pages) + 4@l(r9)
+2:	mtcrf	0xff, r7
+	ld	r10, SAVED(0)(0)
+	ld	r9, SAVED(1)(0)
+	ld	r8, SAVED(2)(0)
+	ld	r7, SAVED(3)(0)
+	ba	0
+end_image \name, 128
+.endm
+
+	count64 image_count64_data, SPR_DSISR, SPR_DAR, misses_data
+	count64 image_count64_instruction, SPR_SRR1, SPR_SRR0, misses_instruction
+
+	/* An exception of its own vector, whose image has no room for more than a branch. */
+image image_segment64
+	low_save_vector
+	low_undo_vector
+	ba	PHYS(segment64_unexpected)
+end_image image_segment64, 128
+
+	.section .text.cause.reload, "ax"
+FUNCTION(segment64_unexpected)
+	save_volatile_rest
+	mfspr	r10, SPR_DAR
+	stw	r10, FRAME_DAR(r11)
+	enter_c_whole 0x380, exception_unexpected
+END(segment64_unexpected)
+
+	.machine pop
