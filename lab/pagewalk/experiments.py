@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -119,6 +119,7 @@ class _RowEntry(_Model):
     image: str | None = None
     sample: int = 0
     row: str | None = None
+    curve: str | None = None
     figure: str = "us"
     unit: str
     better: Better
@@ -212,7 +213,8 @@ class Row:
     """One row of an experiment's table on one machine.
 
     `initramfs` names the list of guest files that the file's key `image` gives (`user/initramfs-<image>.list`).
-    `counterpart` is our kernel's row beside one of other kernels: the names of an experiment and of its row.
+    `counterpart` is our kernel's row beside one of other kernels: the names of an experiment and of its row. `curve` is
+    the argument over which the report draws the row's figure together with those of its like.
     """
 
     name: str
@@ -232,6 +234,12 @@ class Row:
     after: Side
     published: Published
     counterpart: tuple[str, str] | None = None
+    curve: str | None = None
+
+    @property
+    def at(self) -> float:
+        """The place of the row on its curve: the number of its argument of that name."""
+        return float(given(self.arguments)[self.curve or ""])
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -277,6 +285,15 @@ class Experiment:
     def machines(self) -> tuple[str, ...]:
         """The machines that it runs on, once each."""
         return tuple(dict.fromkeys(side.machine for row in self.rows for side in row.sides))
+
+
+def given(arguments: Iterable[str]) -> dict[str, str]:
+    """A program's arguments by name."""
+    return {name: value for name, _, value in (argument.partition("=") for argument in arguments)}
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdigit()
 
 
 def _problems(error: ValidationError) -> str:
@@ -392,7 +409,13 @@ class _Builder:
             after=after,
             published=self.published(row, machine),
             counterpart=self.counterpart(row),
+            curve=self.curve(row),
         )
+
+    def curve(self, row: _RowEntry) -> str | None:
+        if row.curve is not None and not _is_number(given(row.arguments).get(row.curve, "")):
+            raise BadInput(f"row {row.name!r}: its curve is over {row.curve}, but no argument gives {row.curve} a number")
+        return row.curve
 
     def counterpart(self, row: _RowEntry) -> tuple[str, str] | None:
         if row.counterpart is None:
@@ -424,15 +447,15 @@ class _Builder:
         processes, or of as many as the row says, without data. With every_setting all of them have it.
         """
         for row in self.swept():
-            given = {name: value for name, _, value in (argument.partition("=") for argument in row.arguments)}
-            if row.program != "context-switch" or "size" in given:
+            arguments = given(row.arguments)
+            if row.program != "context-switch" or "size" in arguments:
                 yield row
                 continue
             for processes, size in CONTEXT_SWITCHES:
-                if given.get("processes", str(processes)) == str(processes):
+                if arguments.get("processes", str(processes)) == str(processes):
                     setting = f", {processes}p/{size}k"
                     printed = row.every_setting or (
-                        size == 0 and ("processes" in given or (processes, size) == PRINTED_SWITCH)
+                        size == 0 and ("processes" in arguments or (processes, size) == PRINTED_SWITCH)
                     )
                     yield row.model_copy(
                         update={

@@ -172,6 +172,27 @@ def curve(points: Sequence[tuple[float, float]], axis: str, unit: str, words: Se
     return _spec(line + rules + names)
 
 
+def curves(lines: Mapping[str, Sequence[tuple[float, float]]], axis: str, unit: str) -> Spec:
+    """A figure over one numeric axis, which is logarithmic, with a line for each name."""
+    data = pl.DataFrame([{"line": name, "x": x, "y": y} for name, points in lines.items() for x, y in sorted(points)])
+    return _spec(
+        alt.Chart(data, width=560, height=260)
+        .mark_line(point=True, clip=True)
+        .encode(
+            x=alt.X("x:Q", title=axis, scale=alt.Scale(type="log", base=2, nice=False)),
+            y=alt.Y("y:Q", title=unit, scale=alt.Scale(zero=True)),
+            color=alt.Color(
+                "line:N",
+                sort=list(lines),
+                scale=alt.Scale(domain=list(lines), range=["#d55e00", "#0072b2"]),
+                legend=alt.Legend(orient="top", title=None),
+            ),
+            tooltip=["line:N", alt.Tooltip("x:Q", title=axis), alt.Tooltip("y:Q", title=unit, format=",.6~r")],
+        )
+        .add_params(_zoom())
+    )
+
+
 def grid(points: Sequence[tuple[str, str, float]], axes: tuple[str, str], unit: str) -> Spec:
     """A figure over two axes, as a heat map with the figures written into it."""
     data = pl.DataFrame([{"x": x, "y": y, "value": value, "text": f"{value:.4g}"} for x, y, value in points])

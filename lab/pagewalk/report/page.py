@@ -107,6 +107,24 @@ class _Gatherer:
                     found.append((name, side.setting.label, seen))
         return found
 
+    def curves(self) -> list[Picture]:
+        """The figures of rows that differ in one argument, over that argument: a line for each side."""
+        cells = {(cell.row_name, cell.machine): cell for cell in self.cells}
+        found: dict[tuple[str, str, str, str], dict[str, list[tuple[float, float]]]] = {}
+        for row in self.experiment.rows:
+            cell = cells.get((row.name, row.after.machine))
+            if row.curve is None or cell is None:
+                continue
+            lines = found.setdefault((row.row, row.after.machine, row.curve, row.unit), {})
+            for side, value in ((row.before, cell.before), (row.after, cell.after)):
+                if side is not None and value is not None:
+                    lines.setdefault(side.setting.label, []).append((row.at, value))
+        return [
+            Picture(f"{name} over {axis} on {machine}", partial(charts.curves, lines, axis, unit))
+            for (name, machine, axis, unit), lines in found.items()
+            if lines
+        ]
+
     def cycles(self) -> Picture | None:
         bars = [Bar(row, side, explain.cycles_by_cause(seen)) for row, side, seen in self.sides]
         bars = [bar for bar in bars if sum(bar.parts.values()) > 0]
@@ -164,7 +182,7 @@ class _Gatherer:
 
     def pictures(self) -> list[Picture]:
         drawn = [self.occupancy(), self.cycles(), self.misses(), *(self.pollution(array) for array in _POLLUTED)]
-        return [picture for picture in drawn if picture is not None]
+        return [*self.curves(), *(picture for picture in drawn if picture is not None)]
 
 
 def _sections(store: Store) -> list[Section]:
