@@ -17,6 +17,7 @@ from kernel.runs import PANIC, boot, packed, side_by_side
 MACHINES = dict.fromkeys(("ppc603-133", "ppc604-133", "ppc750-400"), "kernel.map=bat+io kernel.buffers=mapped")
 MACHINES["mpc855t-48"] = "pin=base kernel.buffers=mapped"
 MACHINES["ppc405-200"] = "kernel.buffers=mapped"
+MACHINES["ppc970-1600"] = "kernel.map=large kernel.buffers=mapped"
 
 # What these cannot show: they have no hash table, and no BATs that keep the faulty entry in the TLB for a later check.
 WITHOUT_BATS = ("mpc855t-48", "ppc405-200")

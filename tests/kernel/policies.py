@@ -26,7 +26,7 @@ from kernel.runs import REFUSED_WORD, RUNNER, SANITIZED, VMLINUX, Boot, boot, ma
 NUMBERS = {"pages": "20", "window": "16", "multiplier": "897", "neighbours": "8"}
 
 QUICK_MACHINES = ("ppc603-133", "ppc604-133", "mpc855t-48")
-MACHINES = (*QUICK_MACHINES, "ppc750-400", "ppc405-200")
+MACHINES = (*QUICK_MACHINES, "ppc750-400", "ppc405-200", "ppc970-1600")
 
 # Tests that depend most on translation and take little time.
 QUICK_CASES = ("cow", "exec", "ipc", "ipc_memory", "mmap", "pipe", "pipe_pages", "process")
