@@ -103,7 +103,7 @@ bool control_tlb_read(enum control_tlb tlb, u32 number, struct control_tlb_entry
 
 	tlb_select(tlb, number);
 	vsid = control_read(CONTROL_TLB_VSID);
-	out->vsid = vsid & 0xffffff;
+	out->vsid = vsid & 0x7fffffff;
 	out->page = control_read(CONTROL_TLB_PAGE);
 	out->word = control_read(CONTROL_TLB_WORD);
 	return vsid >> 31;
