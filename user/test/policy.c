@@ -414,10 +414,13 @@ static void copy_up_to(int fd, char *end, unsigned int whole, unsigned int size,
 	CHECK_EQUAL(pwrite(fd, start, size, from), whole);
 }
 
+static const char *const copy_forms[] = { "copy=lines", "copy=ahead", "copy=doubleword", "copy=doubleword6",
+					  "copy=words" };
+#define COPY_FORMS (sizeof(copy_forms) / sizeof(copy_forms[0]))
+
 /* Each form of copying stops at the first byte that it cannot reach, however both sides lie to cache lines. */
 static void copies_stop_at_faults(void)
 {
-	static const char *const forms[] = { "copy=lines", "copy=ahead", "copy=words" };
 	static unsigned char pattern[4 * PAGE];
 	char *end = (char *)mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + 3 * PAGE;
 	int fd = (int)MUST(memfd_create("pattern", 0));
@@ -425,8 +428,8 @@ static void copies_stop_at_faults(void)
 	MUST(mprotect(end, PAGE, PROT_NONE));
 	for (unsigned int i = 0; i < sizeof(pattern); i++)
 		pattern[i] = (unsigned char)(i % 251);
-	for (unsigned int form = 0; form < sizeof(forms) / sizeof(forms[0]); form++) {
-		int error = store("/proc/policy", forms[form]);
+	for (unsigned int form = 0; form < COPY_FORMS; form++) {
+		int error = store("/proc/policy", copy_forms[form]);
 
 		CHECK(error == 0 || error == -ENODEV);
 		MUST(pwrite(fd, pattern, sizeof(pattern), 0));
@@ -437,6 +440,48 @@ static void copies_stop_at_faults(void)
 		copy_up_to(fd, end, 24, 24, 100);
 	}
 	MUST(close(fd));
+}
+
+enum { COPIED = 5 };
+
+/* Copies pages that the program has not touched yet, from `from` bytes behind a page's start to `to` behind another's. */
+static void copy_untouched(int fd, int other, unsigned int from, unsigned int to)
+{
+	unsigned int size = COPIED * PAGE - from;
+	char *source = mmap(NULL, COPIED * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	char *target = mmap(NULL, (COPIED + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(source != MAP_FAILED && target != MAP_FAILED);
+	CHECK_EQUAL(pwrite(other, source + from, size, 0), size);
+	CHECK_EQUAL(pread(other, target + to, size, 0), size);
+	for (unsigned int i = 0; i < size; i++)
+		CHECK_EQUAL((unsigned char)target[to + i], (from + i) % 251);
+	for (unsigned int i = 0; i < to; i++)
+		CHECK_EQUAL(target[i], 0);
+	MUST(munmap(source, COPIED * PAGE));
+	MUST(munmap(target, (COPIED + 1) * PAGE));
+}
+
+/* Each form goes on after a fault that was served in its middle, however both sides lie to doublewords. */
+static void copies_go_on_after_faults(void)
+{
+	static const unsigned int offsets[] = { 0, 1, 6, 8, 131 };
+	static unsigned char pattern[COPIED * PAGE];
+	int fd = (int)MUST(memfd_create("pattern", 0)), other = (int)MUST(memfd_create("copy", 0));
+
+	for (unsigned int i = 0; i < sizeof(pattern); i++)
+		pattern[i] = (unsigned char)(i % 251);
+	MUST(pwrite(fd, pattern, sizeof(pattern), 0));
+	for (unsigned int form = 0; form < COPY_FORMS; form++) {
+		int error = store("/proc/policy", copy_forms[form]);
+
+		CHECK(error == 0 || error == -ENODEV);
+		for (unsigned int from = 0; from < sizeof(offsets) / sizeof(offsets[0]); from++)
+			for (unsigned int to = 0; to < sizeof(offsets) / sizeof(offsets[0]); to++)
+				copy_untouched(fd, other, offsets[from], offsets[to]);
+	}
+	MUST(close(fd));
+	MUST(close(other));
 }
 
 /* Notes of slots that were made before notes were switched off are no entries, whoever removes the pages. */
@@ -658,8 +703,9 @@ static void memory_ends_while_idle_clears(void)
 static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(shootdown_changes_under_way),
 	CASE(bad_words_are_refused), CASE(counters_move),
-	CASE(old_forms_act), CASE(pages_are_ready_after_exec), CASE(hash_size_is_as_chosen), CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay),
-	CASE(copies_stop_at_faults), CASE(old_notes_are_no_entries), CASE(faults_map_around),
+	CASE(old_forms_act), CASE(pages_are_ready_after_exec), CASE(hash_size_is_as_chosen),
+	CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay), CASE(copies_stop_at_faults),
+	CASE(copies_go_on_after_faults), CASE(old_notes_are_no_entries), CASE(faults_map_around),
 	CASE(long_ranges_are_flushed_once), CASE(sockets_hand_over),
 	CASE(memory_ends_while_idle_clears),
 };
