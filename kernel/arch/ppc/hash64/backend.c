@@ -218,6 +218,8 @@ static void backend_init(void)
 	arch_replace((const void *)segments_load, (const void *)segments64_load);
 	arch_replace((const void *)segment_load, (const void *)segment64_load);
 	hash64_init();
+	/* The first access to I/O after kernel_context() misses. */
+	reload_bind(RELOAD_C);
 }
 
 static const struct ppc_hash hash64 = {
