@@ -13,6 +13,7 @@ from scripted import BenchLab, ScriptedRunner, benchmark
 
 from pagewalk import experiments, report
 from pagewalk.errors import BadInput
+from pagewalk.experiments import Side
 from pagewalk.report import browser, charts
 from pagewalk.runner import Job, RunResult
 from pagewalk.simulate import Quiet
@@ -62,6 +63,28 @@ def test_a_curve_begins_at_0_and_marks_whole_numbers() -> None:
     drawn = charts.svg(charts.curve([(2, 10.0), (5, 20.0)], "tlb.cutoff", "us"))
     marks = re.findall(r">([0-9.]+)</text>", drawn)
     assert marks[:6] == ["0", "1", "2", "3", "4", "5"], marks
+
+
+def test_rows_of_a_curve_are_drawn_over_their_argument(tmp_path: Path) -> None:
+    def unix(job: Job) -> RunResult:
+        size = int(job.command_line.partition("size=")[2].split()[0]) if "size=" in job.command_line else 65536
+        return benchmark(job.command_line.partition(" -- /bin/")[2].split()[0], {"copy": 1000 + size}, moved=size)
+
+    def known(side: Side | None, choice: str) -> Side:
+        assert side is not None
+        return replace(side, setting=side.setting.model_copy(update={"policies": {"reload": choice}}))
+
+    experiment = experiments.find("ols03-copy")[0]
+    rows = tuple(
+        replace(row, before=known(row.before, "c"), after=known(row.after, "asm")) for row in experiment.rows if row.curve
+    )
+    with Store(tmp_path / "r.duckdb") as store:
+        BenchLab(ScriptedRunner(unix), store).experiment(replace(experiment, rows=rows), Quiet())
+        page = report.build(store)
+    assert "unix-bandwidth over size on ppc970-1600" in page
+    assert len(rows) == len({row.at for row in rows}) > 8
+    drawn = charts.svg(charts.curves({"words": [(64, 1.0), (128, 2.0)], "six": [(64, 2.0), (128, 4.0)]}, "size", "MB/s"))
+    assert ">words</text>" in drawn and ">six</text>" in drawn
 
 
 def test_plots_are_drawn_after_the_results_file_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
