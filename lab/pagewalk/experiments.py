@@ -414,7 +414,9 @@ class _Builder:
 
     def curve(self, row: _RowEntry) -> str | None:
         if row.curve is not None and not _is_number(given(row.arguments).get(row.curve, "")):
-            raise BadInput(f"row {row.name!r}: its curve is over {row.curve}, but no argument gives {row.curve} a number")
+            raise BadInput(
+                f"row {row.name!r}: its curve is over {row.curve}, but no argument gives {row.curve} a number"
+            )
         return row.curve
 
     def counterpart(self, row: _RowEntry) -> tuple[str, str] | None:

@@ -76,15 +76,20 @@ def test_rows_of_a_curve_are_drawn_over_their_argument(tmp_path: Path) -> None:
 
     experiment = experiments.find("ols03-copy")[0]
     rows = tuple(
-        replace(row, before=known(row.before, "c"), after=known(row.after, "asm")) for row in experiment.rows if row.curve
+        replace(row, before=known(row.before, "c"), after=known(row.after, "asm"))
+        for row in experiment.rows
+        if row.curve
     )
     with Store(tmp_path / "r.duckdb") as store:
         BenchLab(ScriptedRunner(unix), store).experiment(replace(experiment, rows=rows), Quiet())
         page = report.build(store)
     assert "unix-bandwidth over size on ppc970-1600" in page
     assert len(rows) == len({row.at for row in rows}) > 8
-    drawn = charts.svg(charts.curves({"words": [(64, 1.0), (128, 2.0)], "six": [(64, 2.0), (128, 4.0)]}, "size", "MB/s"))
-    assert ">words</text>" in drawn and ">six</text>" in drawn
+    drawn = charts.svg(
+        charts.curves({"words": [(64, 1.0), (128, 2.0)], "six": [(64, 2.0), (128, 4.0)]}, "size", "MB/s")
+    )
+    assert ">words</text>" in drawn
+    assert ">six</text>" in drawn
 
 
 def test_plots_are_drawn_after_the_results_file_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
