@@ -42,6 +42,7 @@ _KERNEL_ONLY = (
     "ipc",
     "ipc_memory",
     "limit",
+    "wide",
 )
 
 
