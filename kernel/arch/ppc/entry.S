@@ -9,7 +9,9 @@
  */
 #include <arch/asm.h>
 
-#define CLEAR_UPPER_R3 0x78630020       /* clrldi r3, r3, 32 */
+/* clrldi r3, r3, 32 and clrldi r10, r10, 32 */
+#define CLEAR_UPPER_R3  0x78630020
+#define CLEAR_UPPER_R10 0x794a0020
 
 	.section .text.cause.entry, "ax"
 
@@ -249,7 +251,7 @@ clear_unused:
 
 /*
  * The end of the exits from a system call on a 64-bit processor, in their page: the call's function may have left
- * anything in the upper half of r3.
+ * anything in the upper half of r3, and the mask above has left CR in that of r10.
  */
 return_syscall64:
-	.long	CLEAR_UPPER_R3, RFID
+	.long	CLEAR_UPPER_R3, CLEAR_UPPER_R10, RFID
