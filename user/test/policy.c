@@ -444,7 +444,7 @@ static void copies_stop_at_faults(void)
 
 enum { COPIED = 5 };
 
-/* Copies pages that the program has not touched yet, from `from` bytes behind a page's start to `to` behind another's. */
+/* Copies untouched pages, from `from` bytes behind the start of one to `to` bytes behind the start of another. */
 static void copy_untouched(int fd, int other, unsigned int from, unsigned int to)
 {
 	unsigned int size = COPIED * PAGE - from;

@@ -1,7 +1,7 @@
 /*
  * On a processor with registers of 64 bits: the kernel keeps 32 of them. A program may lose the upper halves at any
- * exception, but never sees there what others left. Other processors have nothing to test. Only our kernel passes: Linux
- * for 64 bits keeps all of them.
+ * exception, but never sees there what others left. Other processors have nothing to test. Only our kernel passes:
+ * Linux for 64 bits keeps all of them.
  */
 #include <stdint.h>
 #include <string.h>

@@ -41,8 +41,8 @@ extern const struct place {
 } copies64[], copies64_end[];
 
 /*
- * Exceptions save 32 bits of a register, and a copy may be interrupted that has 64 in use. What it had not stored yet is
- * loaded again: it goes on at a place where its registers hold only addresses and counts.
+ * Exceptions save 32 bits of a register, and a copy may be interrupted that has 64 in use. What it had not stored yet
+ * is loaded again: it goes on at a place where its registers hold only addresses and counts.
  */
 static inline void copy_go_back(struct regs *regs)
 {
@@ -222,7 +222,7 @@ static void backend_init(void)
 	reload_bind(RELOAD_C);
 }
 
-static const struct ppc_hash hash64 = {
+static const struct ppc_hash hash64_operations = {
 	.least = HASH64_LEAST,
 	.entry_size = HPTE64_SIZE,
 	.shrink = hash64_shrink,
@@ -248,7 +248,7 @@ const struct ppc_backend hash64_backend = {
 		.check_page = hash64_check_page,
 		.make_fault = hash64_make_fault,
 	},
-	.hash = &hash64,
+	.hash = &hash64_operations,
 	.wide = true,
 	.segments = true,
 	.kernel_context = kernel_context,

@@ -264,13 +264,15 @@ static void bolt_one(u32 vsid, u32 page, u32 word1, bool on)
 void hash64_bolt(bool on)
 {
 	for (u32 page = 0; page < RAM_LARGE_MOST && page << LARGE_SHIFT < boot.memory_size; page++)
-		bolt_one(RAM_VSID + (page & 16), page % 16, page << LARGE_SHIFT | PTE_VALID | PTE_CHANGED | PP_KERNEL, on);
+		bolt_one(RAM_VSID + (page & 16), page % 16, page << LARGE_SHIFT | PTE_VALID | PTE_CHANGED | PP_KERNEL,
+			 on);
 }
 
 /* I/O as the boot mapped it, until segment 15 gets the kernel's VSID. */
 static void boot_io_keep(void)
 {
-	entry_set(table_group(IO_BOOT_VSID) + 1, IO_BOOT_VSID >> 20, (u32)IO_BOOT_VSID << 12 | HPTE64_LARGE | HPTE64_VALID,
+	entry_set(table_group(IO_BOOT_VSID) + 1, IO_BOOT_VSID >> 20,
+		  (u32)IO_BOOT_VSID << 12 | HPTE64_LARGE | HPTE64_VALID,
 		  IO_PHYSICAL | PTE_VALID | PTE_CHANGED | PTE_UNCACHED | PTE_GUARDED);
 }
 

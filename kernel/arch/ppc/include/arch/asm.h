@@ -28,9 +28,9 @@
 .endm
 
 /*
- * The instruction that a 64-bit processor needs in the place of the one before it, at 77 (hash64/head.S writes it there
- * before anything of the kernel runs). Exceptions begin there with addresses of 64 bits, and registers have upper halves
- * of any value.
+ * The instruction that a 64-bit processor needs in the place of the one before it, at 77 (hash64/head.S writes it
+ * there before anything of the kernel runs). Exceptions begin there with addresses of 64 bits, and registers have
+ * upper halves of any value.
  */
 .macro form64 instruction:vararg
 	.pushsection .forms64, "a"
