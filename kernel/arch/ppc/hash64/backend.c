@@ -3,7 +3,6 @@
  * hash table, software fills it. Segments are slots of the segment lookaside buffer, loaded by mtsr.
  */
 #include <arch.h>
-#include <arch/copy.h>
 #include <arch/hash.h>
 #include <arch/image.h>
 #include <arch/mmu.h>

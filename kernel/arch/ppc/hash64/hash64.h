@@ -7,6 +7,9 @@
 /* table.c */
 void hash64_clear_slot(u32 vsid, vaddr_t address, u32 slot);
 
+/* store.S */
+void hash64_store(struct hpte64 *entry, u32 high, u32 word0, u32 word1);
+
 /* note.c: the note of an insertion, if policy hpte.slot asks for it. */
 extern void (*hash64_placed)(vaddr_t address, const struct hpte64 *entry);
 

@@ -1,6 +1,6 @@
 /*
  * The 970's hash table in C: search, insertion, removal. As hash32/table.c; an entry has 16 bytes. The kernel is code
- * for 32 bits and stores an entry by words: the valid bit is in the last one.
+ * for 32 bits and reads an entry by words; store.S writes it by doublewords.
  */
 #include <arch.h>
 #include <arch/hash.h>
@@ -124,16 +124,6 @@ static inline void entry_clear(struct hpte64 *entry)
 	__asm__ volatile("sync" : : : "memory");
 }
 
-static inline void entry_set(struct hpte64 *entry, u32 high, u32 word0, u32 word1)
-{
-	entry->zero = 0;
-	entry->word1 = word1;
-	entry->high = high;
-	__asm__ volatile("eieio" : : : "memory");
-	entry->word0 = word0;
-	__asm__ volatile("sync" : : : "memory");
-}
-
 /* M is the tree's PTE_FETCH; no other processor's accesses have to be seen. */
 static inline u32 word1_of(vaddr_t address, u32 pte)
 {
@@ -166,7 +156,7 @@ CAUSE(reload) static inline struct hpte64 *table_insert(u32 vsid, vaddr_t addres
 		}
 	}
 	(*count)++;
-	entry_set(entry, vsid >> 20, word, word1_of(address, pte));
+	hash64_store(entry, vsid >> 20, word, word1_of(address, pte));
 	return entry;
 }
 
@@ -258,7 +248,7 @@ static void bolt_one(u32 vsid, u32 page, u32 word1, bool on)
 	if (on || entry->word0 == word)
 		entry_clear(entry);
 	if (on)
-		entry_set(entry, vsid >> 20, word, word1);
+		hash64_store(entry, vsid >> 20, word, word1);
 }
 
 void hash64_bolt(bool on)
@@ -271,7 +261,7 @@ void hash64_bolt(bool on)
 /* I/O as the boot mapped it, until segment 15 gets the kernel's VSID. */
 static void boot_io_keep(void)
 {
-	entry_set(table_group(IO_BOOT_VSID) + 1, IO_BOOT_VSID >> 20,
+	hash64_store(table_group(IO_BOOT_VSID) + 1, IO_BOOT_VSID >> 20,
 		  (u32)IO_BOOT_VSID << 12 | HPTE64_LARGE | HPTE64_VALID,
 		  IO_PHYSICAL | PTE_VALID | PTE_CHANGED | PTE_UNCACHED | PTE_GUARDED);
 }
