@@ -78,7 +78,7 @@ CAUSE(fault) void exception_data_fault64(struct regs *regs)
 /* N is set: permission to fetch is withheld, or the memory is guarded. */
 CAUSE(fault) void exception_instruction_fault64(struct regs *regs)
 {
-	if (regs->dsisr & ISI_GUARDED && hash64_withheld && regs_user(regs) && fetch_permit(current->mm, regs->nip))
+	if (regs->dsisr & ISI_GUARDED && fetch_withheld && regs_user(regs) && fetch_permit(current->mm, regs->nip))
 		return;
 	exception_instruction_fault(regs);
 }
@@ -197,16 +197,12 @@ static const struct reload_set *hash64_images(enum reload_form form)
 		{ 0x400, &image_isi64_withheld, &image_count64_instruction },
 	} };
 
-	return form == RELOAD_C ? &in_c : hash64_withheld ? &withheld : &in_assembly;
+	return form == RELOAD_C ? &in_c : fetch_withheld ? &withheld : &in_assembly;
 }
 
-static void withhold_fetch(bool on)
+/* The images and the entries that are made from now on follow. */
+static void withhold_fetch(void)
 {
-	if (hash64_withheld == on)
-		return;
-	hash64_withheld = on;
-	reload_rebind();
-	hash64_flush_all();
 }
 
 static void backend_init(void)

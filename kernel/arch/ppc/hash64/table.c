@@ -20,7 +20,6 @@
 #define LEAST_SHIFT 11          /* groups of the smallest table, for SDR1 */
 
 struct hpte64 *hash64_table;
-bool hash64_withheld;
 
 /* Two entries a frame, as on the other processors. */
 static u32 table_size(void)
@@ -129,7 +128,7 @@ static inline u32 word1_of(vaddr_t address, u32 pte)
 {
 	u32 word = pte & PTE_HARDWARE & ~(u32)PTE_FETCH;
 
-	return hash64_withheld && address < KERNEL_BASE && !(pte & PTE_FETCH) ? word | HPTE64_NO_FETCH : word;
+	return fetch_withheld && address < KERNEL_BASE && !(pte & PTE_FETCH) ? word | HPTE64_NO_FETCH : word;
 }
 
 u32 hash64_word1(vaddr_t address, u32 pte)

@@ -17,14 +17,14 @@ static int kernel_map_apply(const struct policy_setting *to)
 {
 	bool large = to->choice == 3;
 
-	if (large && !backend->map_large)
+	if (large ? !backend->map_large : to->choice && !backend->bats)
 		return -ENODEV;
 	if (backend->map_large)
 		backend->map_large(large);
-	if (!backend->bats)
-		return to->choice && !large ? -ENODEV : 0;
-	bat_map_ram(to->choice >= 1 ? boot.memory_size : 0);
-	bat_map_io(to->choice == 2);
+	if (backend->bats) {
+		bat_map_ram(to->choice >= 1 ? boot.memory_size : 0);
+		bat_map_io(to->choice == 2);
+	}
 	return 0;
 }
 

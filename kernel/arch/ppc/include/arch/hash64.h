@@ -29,7 +29,6 @@ void hash64_occupancy(struct hash_occupancy *o);
 void hash64_bolt(bool on);
 /* The entry of a tree as the table has it. */
 u32 hash64_word1(vaddr_t address, u32 pte);
-extern bool hash64_withheld;            /* fetches need PTE_FETCH */
 
 struct mm;
 const struct hpte64 *hash64_find(u32 vsid, vaddr_t address);
