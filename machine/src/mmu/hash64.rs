@@ -679,7 +679,7 @@ impl Unit for Hash64 {
         None
     }
 
-    /// Both sides show the TLB. Of a VSID the lower 24 bits fit.
+    /// Both sides show the TLB. Of a VSID the lower 28 bits are shown: as many as `mtsr` gives it.
     fn view(&self, _: bool, number: u32) -> EntryView {
         const CHANGED: u32 = second::C as u32;
         let geometry = self.tlb.geometry();
@@ -688,7 +688,7 @@ impl Unit for Hash64 {
             ..EntryView::default()
         };
         if let Some(entry) = self.tlb.entry(number).filter(|entry| entry.valid) {
-            view.space = 1 << 31 | entry.vsid as u32 & segment::VSID;
+            view.space = 1 << 31 | entry.vsid as u32 & 0x0fff_ffff;
             view.page = entry.page << entry.shift();
             view.word1 = entry.physical
                 | if entry.changed { CHANGED } else { 0 }
