@@ -1,9 +1,9 @@
 /* The order in which the parts of the kernel start. */
 #include <arch.h>
+#include <arch/boot.h>
 #include <check.h>
 #include <command_line.h>
 #include <context.h>
-#include <fdt.h>
 #include <frame.h>
 #include <fs.h>
 #include <ipc.h>
@@ -22,35 +22,11 @@
 
 struct boot boot = { .init = "/init" };
 
-static void read_memory(const void *fdt)
+static void start_frames(const void *given)
 {
-	u32 length;
-	const u32 *reg = fdt_property(fdt, "/memory", "reg", &length);
+	struct frame_range ranges[BOOT_RANGES];
+	unsigned n = boot_reserved(given, ranges);
 
-	if (!reg || length < 8 || reg[0] != 0)
-		fatal(EXIT_PANIC, "device tree: no /memory whose reg begins at 0");
-	boot.memory_size = MIN(ALIGN_DOWN(reg[1], PAGE_SIZE), mmu->memory_most);
-	fdt_u32(fdt, "/chosen", "linux,initrd-start", &boot.initrd_start);
-	fdt_u32(fdt, "/chosen", "linux,initrd-end", &boot.initrd_end);
-	if (boot.initrd_start >= boot.initrd_end || boot.initrd_end > boot.memory_size)
-		boot.initrd_start = boot.initrd_end = 0;
-	boot.command_line = fdt_string(fdt, "/chosen", "bootargs");
-	if (!boot.command_line)
-		boot.command_line = "";
-}
-
-static void start_frames(const void *fdt)
-{
-	struct frame_range tree = { kva_pa(fdt), kva_pa(fdt) + fdt_size(fdt) };
-	struct frame_range initrd = { boot.initrd_start, boot.initrd_end };
-	struct frame_range ranges[2];
-	unsigned n = 0;
-
-	if (initrd.end && initrd.start < tree.start)
-		ranges[n++] = initrd;
-	ranges[n++] = tree;
-	if (initrd.end && initrd.start >= tree.start)
-		ranges[n++] = initrd;
 	frames_init(ranges, n);
 }
 
@@ -63,16 +39,16 @@ static void make_root(void)
 	fs_mount_standard();
 }
 
-void kernel_main(const void *fdt)
+void kernel_main(const void *given)
 {
-	arch_init_early(fdt);
-	read_memory(fdt);
+	arch_init_early(given);
+	boot_read(given);
 	command_line_early();
 	printk("pagewalk: %s at %u MHz, %u MB, %s\n", arch_cpu.name, arch_cpu.clock_hz / 1000000,
 	       boot.memory_size >> 20, mmu->reload);
 	arch_map_memory();
 
-	start_frames(fdt);
+	start_frames(given);
 	mmu->init();
 	pagetable_init();
 	mm_init();

@@ -29,11 +29,11 @@ void i8259_init(uintptr_t ports, uintptr_t acknowledge)
 	io_ports = (u8 *)ports;
 	acknowledge_byte = (u8 *)acknowledge;
 	io_write8(io_ports + MASTER, ICW1_INIT_ICW4);
-	io_write8(io_ports + MASTER + 1, 0);			/* ICW2: vectors 0-7 */
+	io_write8(io_ports + MASTER + 1, ARCH_IRQ_VECTOR);	/* ICW2: the first of eight vectors */
 	io_write8(io_ports + MASTER + 1, 1u << CASCADE);	/* ICW3 */
 	io_write8(io_ports + MASTER + 1, ICW4_8086);
 	io_write8(io_ports + SLAVE, ICW1_INIT_ICW4);
-	io_write8(io_ports + SLAVE + 1, 8);			/* vectors 8-15 */
+	io_write8(io_ports + SLAVE + 1, ARCH_IRQ_VECTOR + 8);
 	io_write8(io_ports + SLAVE + 1, CASCADE);
 	io_write8(io_ports + SLAVE + 1, ICW4_8086);
 	write_masks();

@@ -27,8 +27,7 @@ static const struct termios first_settings = {
 		[VINTR] = 3, [VQUIT] = 28, [VERASE] = 127, [VKILL] = 21, [VEOF] = 4, [VMIN] = 1,
 		[VSUSP] = 26, [VSTART] = 17, [VSTOP] = 19, [VWERASE] = 23, [VREPRINT] = 18, [VLNEXT] = 22,
 	},
-	.ispeed = B38400,
-	.ospeed = B38400,
+	TERMIOS_SPEEDS(B38400)
 };
 
 void tty_setup(struct tty *tty, u32 device, struct pty *pty)

@@ -58,8 +58,8 @@ static long lock_settings(struct tty *tty, uaddr_t argument)
 	return 0;
 }
 
-/* The old structure has the low halves of the flags, and ten control characters in another order. */
-static const u8 old_order[10] = { VINTR, VQUIT, VERASE, VKILL, VEOF, VMIN, VEOL, VTIME, VEOL2, VSWTC };
+/* The old structure has the low halves of the flags, and some control characters in an order of its own. */
+static const u8 old_order[] = { TERMIO_ORDER };
 
 static long set_termio(struct tty *tty, uaddr_t argument, bool flush)
 {

@@ -95,6 +95,7 @@ static long give_stat64(const struct inode *inode, void *user)
 	struct stat64 s;
 
 	FILL_STAT(s, inode);
+	stat64_complete(&s);
 	return copy_to_user(user, &s, sizeof(s));
 }
 

@@ -137,15 +137,18 @@ void arch_policies_account(void);
  * a console for messages, and the choice of processor and MMU; the kernel's mappings that need no page tables; plain
  * translation by the tree; device interrupts; the console's interrupt.
  */
-void arch_init_early(const void *fdt);
+void arch_init_early(const void *given);
 void arch_map_memory(void);
 void arch_init_translation(void);
 void arch_init_interrupts(void);
 void arch_init_console(void);
-/* main.c: the boot, called by the architecture's start code on the idle task's stack. Does not return. */
-void kernel_main(const void *fdt) __attribute__((noreturn));
+/*
+ * main.c: the boot, called by the architecture's start code on the idle task's stack. `given` is what the boot loader
+ * left (arch/boot.h). Does not return.
+ */
+void kernel_main(const void *given) __attribute__((noreturn));
 
-/* What the device tree and the command line set. */
+/* What the boot loader and the command line set. */
 struct boot {
 	u32 memory_size;                /* bytes of RAM from physical 0 */
 	paddr_t initrd_start, initrd_end;   /* physical; equal: none */

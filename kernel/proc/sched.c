@@ -310,7 +310,7 @@ static bool fell_in_kernel(const struct regs *regs, u64 late_ns)
 
 	if (!regs_user(regs) || late_ns > LATE_NS)
 		return true;
-	return mm_peek(current->mm, regs_pc_before(regs), &before) && before == REGS_CALL_INSTRUCTION;
+	return mm_peek(current->mm, regs_pc_before(regs), &before) && regs_word_calls(before);
 }
 
 /* Called every 1/HZ s by the timer interrupt, late_ns after it was due. */

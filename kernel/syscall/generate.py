@@ -41,6 +41,7 @@ SCALARS = {
 WIDE = {"s64", "u64"}
 POINTED = {"void", "char", "u8", "u16", "u32", "s32", "u64", "s64"}
 ATTRIBUTES = {"-", "full", "words"}
+ABSENT = -1
 POINTER = re.compile(r"(in|out|inout)\((\w+)\)(?:\[(\w*)\])?$")
 
 
@@ -95,7 +96,7 @@ class Argument:
 
 @dataclass
 class Call:
-    """One system call."""
+    """One system call. If its number is ABSENT, the ABI has none for it, but another call may lead to its function."""
 
     number: int
     name: str
@@ -138,24 +139,21 @@ def parse_argument(text: str, place: int, abi: Abi) -> Argument:
     return Argument(name, pointer[1], place, 1, optional, pointer[2], pointer[3])
 
 
-def parse_call(words: list[str], abi: Abi, column: int, columns: int, section: str) -> Call | None:
-    """Parse a call's line; None: the ABI has no such call. Raises ValueError."""
+def parse_call(words: list[str], abi: Abi, column: int, columns: int, section: str) -> Call:
+    """Parse a call's line. Raises ValueError."""
     numbers = words[:columns]
     if len(words) < columns + 2 or words[columns + 1] not in ATTRIBUTES:
         raise ValueError(f"expected: a number for each ABI, name attributes({'|'.join(sorted(ATTRIBUTES))}) arguments")
     if not all(n.isdigit() or n == "-" for n in numbers):
         raise ValueError(f"expected {columns} columns of numbers, each a number or - for an ABI without the call")
-    if numbers[column] == "-":
-        return None
-    call = Call(
-        int(numbers[column]), words[columns], words[columns + 1] == "full", words[columns + 1] == "words", section
-    )
+    number = ABSENT if numbers[column] == "-" else int(numbers[column])
+    call = Call(number, words[columns], words[columns + 1] == "full", words[columns + 1] == "words", section)
     place = 0
     for word in words[columns + 2 :]:
         argument = parse_argument(word, place, abi)
         place = argument.place + argument.registers
         call.arguments.append(argument)
-    if place > len(abi.registers):
+    if place > len(abi.registers) and number != ABSENT:
         raise ValueError(f"the arguments need more registers than {', '.join(abi.registers)}")
     names = {a.name for a in call.arguments}
     for a in call.arguments:
@@ -165,7 +163,7 @@ def parse_call(words: list[str], abi: Abi, column: int, columns: int, section: s
 
 
 class Table:
-    """The lines read so far: every ABI, and the calls of the wanted ABI."""
+    """The lines read so far: every ABI, and the calls with their numbers in the wanted ABI."""
 
     def __init__(self, abi: str) -> None:
         """Begin with no ABI known."""
@@ -198,10 +196,8 @@ class Table:
         column = self.column()
         call = parse_call(words, self.abis[column], column, len(self.abis), self.section)
         self.names.add(words[len(self.abis)])
-        if call is None:
-            return
         same = next((c for c in self.calls if c.number == call.number), None)
-        if same is not None:
+        if same is not None and call.number != ABSENT:
             raise ValueError(f"number {call.number} is already {same.name}")
         self.calls.append(call)
 
@@ -233,14 +229,19 @@ def parse(path: Path, abi: str) -> tuple[Abi, list[Call]]:
         raise TableError(f"{path}: {error}") from None
 
 
+def present(calls: list[Call]) -> list[Call]:
+    """The calls that the ABI has."""
+    return [c for c in calls if c.number != ABSENT]
+
+
 def prototypes(_: Abi, calls: list[Call]) -> str:
-    """The header: a prototype for each call, and the number of table entries."""
+    """The header: a prototype for each call, with a number or not, and the number of table entries."""
     structs = sorted({a.target for c in calls for a in c.arguments if a.target and a.target not in POINTED})
     lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */"]
     lines += ["#ifndef SYSCALL_PROTOTYPES_H", "#define SYSCALL_PROTOTYPES_H", "", "#include <types.h>", ""]
     lines += [f"struct {s};" for s in structs]
     lines += ["", f"#define SYSCALL_COUNT {calls[-1].number + 1}u"]
-    lines += [f"#define SYSCALL_{c.name.upper()} {c.number}u" for c in calls] + [""]
+    lines += [f"#define SYSCALL_{c.name.upper()} {c.number}u" for c in present(calls)] + [""]
     lines += [c.prototype() for c in calls]
     lines += ["/* Every number without a call has this one. */", "long sys_unknown(void);"]
     lines += ["", "#endif", ""]
@@ -356,7 +357,7 @@ def main() -> int:
         output: Path | None = getattr(arguments, name)
         if output is not None:
             output.parent.mkdir(parents=True, exist_ok=True)
-            output.write_text(make(abi, calls))
+            output.write_text(make(abi, calls if make is prototypes else present(calls)))
     return 0
 
 

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 KERNEL = Path(__file__).resolve().parents[1]
 
@@ -122,6 +123,7 @@ class Ranges:
         lines = _dumped(objdump, image, "--full-contents --section=.debug_rnglists")
         rows = (re.match(r" [0-9a-f]+ ((?:[0-9a-f]{2,8} ){1,4})", line) for line in lines)
         self._bytes = bytes.fromhex("".join(row[1] for row in rows if row))
+        self._order: Literal["big", "little"] = "big" if image.read_bytes()[5] == 2 else "little"  # EI_DATA
 
     def starts(self, at: int) -> Iterator[int]:
         """The first address of each piece of the list at that offset."""
@@ -130,7 +132,7 @@ class Ranges:
         def address() -> int:
             nonlocal at
             at += 4
-            return int.from_bytes(self._bytes[at - 4 : at], "big")
+            return int.from_bytes(self._bytes[at - 4 : at], self._order)
 
         def number() -> int:
             """An unsigned LEB128."""

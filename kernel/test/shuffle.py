@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Another order for the kernel's link, chosen by a seed: what a figure owes to where functions happen to be.
 
-  shuffle.py SEED OBJDUMP FOLDER OBJECT...
+  shuffle.py ARCH SEED OBJDUMP FOLDER OBJECT...
 
 Writes into FOLDER: `objects`, the object files in another order, which moves data and the code of each cost category;
 `hot.lds`, the functions of hot paths in another order within their place; and `kernel.lds`, which also names all other
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ARCH = Path(__file__).parent.parent / "arch" / "ppc"
+ARCHES = Path(__file__).parent.parent / "arch"
 OTHERS = "*(.text .text.*)"
 
 
@@ -34,12 +34,13 @@ def functions(objdump: str, objects: list[str]) -> list[str]:
 
 def main() -> None:
     """Writes the order of a seed."""
-    seed, objdump, folder, objects = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), sys.argv[4:]
+    arch, seed, objdump, folder = ARCHES / sys.argv[1], int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
+    objects = sys.argv[5:]
     chance = random.Random(seed)
-    script = (ARCH / "kernel.lds").read_text()
+    script = (arch / "kernel.lds").read_text()
     if script.count(OTHERS) != 1:
-        sys.exit(f"shuffle.py: arch/ppc/kernel.lds has no line {OTHERS}")
-    hottest, others = hot((ARCH / "hot.lds").read_text()), functions(objdump, objects)
+        sys.exit(f"shuffle.py: {arch}/kernel.lds has no line {OTHERS}")
+    hottest, others = hot((arch / "hot.lds").read_text()), functions(objdump, objects)
     for order in (objects, hottest, others):
         chance.shuffle(order)
     folder.mkdir(parents=True, exist_ok=True)

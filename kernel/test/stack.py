@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Check that no data makes the kernel call itself without bound, and that the deepest path fits its stack.
 
-    stack.py GRAPH... [--path FUNCTION] [--unresolved]
+    stack.py ARCH GRAPH... [--path FUNCTION] [--unresolved]
 
 Reads the call graphs that gcc leaves beside the objects (-fcallgraph-info=su). A call through a pointer goes to every
 function that the sources store in a member of that name, or pass where the caller's parameter gets it; a table without
@@ -39,16 +39,22 @@ RECURSIVE = {
     "ipc/async.c:async_wake": (1, "sending a signal makes no file ready that announces readiness by a signal"),
 }
 
-# What an exception enters while a function runs, and the frame that it saves (FRAME_SIZE of arch/ppc/offsets.c).
-FRAME = 192
-ENTERED = {
-    "interrupt_window": ("exception_decrementer", "exception_external"),
-    "user_copy": ("exception_data_fault",),
-    "user_clear": ("exception_data_fault",),
-    "user_string": ("exception_data_fault",),
-    "user_string_length": ("exception_data_fault",),
-    "user_exchange": ("exception_data_fault",),
+
+@dataclass(frozen=True)
+class Arch:
+    """What an exception enters while a function runs, and the bytes that it saves (FRAME_SIZE of offsets.c)."""
+
+    frame: int
+    interrupts: tuple[str, ...]
+    fault: str
+
+
+ARCHES = {
+    "ppc": Arch(192, ("exception_decrementer", "exception_external"), "exception_data_fault"),
+    "x86": Arch(64, ("exception_interrupt",), "exception_page_fault"),
 }
+INTERRUPTED = ("interrupt_window",)
+FAULTING = ("user_copy", "user_clear", "user_string", "user_string_length", "user_exchange")
 
 # What ends the kernel; and the overflow made on purpose.
 ENDS = ("panic", "panic_regs", "fatal", "test/inject.c:use_stack")
@@ -82,11 +88,11 @@ class Function:
         return self.name.rpartition(":")[2].partition(".")[0]
 
 
-def room() -> int:
+def room(arch: str) -> int:
     """Bytes of a kernel stack below the frame of the program's registers and above the red zone."""
-    text = (KERNEL / "arch/ppc/include/arch/task.h").read_text()
+    text = (KERNEL / "arch" / arch / "include/arch/task.h").read_text()
     defined = dict(re.findall(r"#define (\w+)\s+(\d+)u", text))
-    return int(defined["KERNEL_STACK_SIZE"]) - int(defined["STACK_RED_ZONE"]) - FRAME
+    return int(defined["KERNEL_STACK_SIZE"]) - int(defined["STACK_RED_ZONE"]) - ARCHES[arch].frame
 
 
 def read_graphs(paths: list[Path]) -> dict[str, Function]:
@@ -237,6 +243,7 @@ def plain(name: str) -> str:
 def main() -> int:
     """Exit status 0: every path is bounded and fits."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("arch", choices=sorted(ARCHES))
     parser.add_argument("graphs", type=Path, nargs="+", help="files of gcc's -fcallgraph-info=su")
     parser.add_argument("--path", metavar="FUNCTION", help="show the deepest path from here")
     parser.add_argument("--unresolved", action="store_true", help="list calls through pointers that lead nowhere known")
@@ -254,9 +261,10 @@ def main() -> int:
         functions[name] = Function(name)
     for name in ENDS:
         functions[name].calls.clear()
-    for name, handlers in ENTERED.items():
-        functions[name].frame += FRAME
-        functions[name].calls.update(handlers)
+    arch = ARCHES[arguments.arch]
+    for name in (*INTERRUPTED, *FAULTING):
+        functions[name].frame += arch.frame
+        functions[name].calls.update(arch.interrupts if name in INTERRUPTED else [arch.fault])
     sys.setrecursionlimit(100_000)
     errors = unroll(functions)
     if not errors:
@@ -265,8 +273,8 @@ def main() -> int:
         if arguments.path:
             size, path = deepest.below(arguments.path)
             print("\n".join(f"{functions[name].frame:6} {name}" for name in path))
-        print(f"kernel: stack {size} of {room()} bytes at most, from {path[0]}")
-        if size > room():
+        print(f"kernel: stack {size} of {room(arguments.arch)} bytes at most, from {path[0]}")
+        if size > room(arguments.arch):
             errors.append("more stack than there is: " + " -> ".join(path))
     for error in errors:
         print(f"stack.py: {error}", file=sys.stderr)

@@ -34,13 +34,16 @@ def _sources() -> list[Path]:
 
 
 def _second_abi(table: str) -> str:
-    """The table of calls with a column of numbers for the stub's ABI, which passes the low word of a pair first."""
+    """The table of calls with a first column of numbers for the stub's ABI, which passes the low word of a pair first.
+
+    The stub has the calls of the first ABI.
+    """
     lines = []
     for line in table.splitlines():
-        number = re.match(r"\d+", line)
-        lines.append(f"{number[0]} {1000 - int(number[0])} {line[number.end() :]}" if number else line)
-        if line.startswith("abi "):
+        number = re.match(r"(\d+|-)\s", line)
+        if line.startswith("abi ") and not any(before.startswith("abi ") for before in lines):
             lines.append("abi stub a,b,c,d,e,f packed low-first")
+        lines.append(f"{number[1] if number[1] == '-' else 1000 - int(number[1])} {line}" if number else line)
     return "\n".join(lines) + "\n"
 
 

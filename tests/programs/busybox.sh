@@ -19,7 +19,7 @@ FEATURE_SH_NOFORK FEATURE_SUID FEATURE_USE_BSS_TAIL"
 export KCONFIG_NOTIMESTAMP=1
 
 tree=$(fetch busybox)
-for libc in glibc musl; do
+for libc in $libcs; do
 	out=$programs/src/busybox-$libc
 	rm -rf "$out"
 	mkdir -p "$out"

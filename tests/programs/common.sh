@@ -2,12 +2,30 @@
 #
 # Everything lies below build/programs/: apt/<suite> (a private package list), sources/ (downloads), src/ (trees), and
 # the results: bin/<libc>/<name>, static PPC32 executables for libc = glibc or musl, and bin/<name>, musl's.
+# PROGRAMS_ARCH=x86 makes them for an i386, with musl, in build/programs-x86, by the host's compiler.
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-programs=${PAGEWALK_PROGRAMS:-$root/build/programs}
-cross=${CROSS:-powerpc-linux-gnu-}
-machine_flags="-mcpu=powerpc -mno-altivec -mhard-float"
+case ${PROGRAMS_ARCH:-ppc} in
+ppc)
+	programs=${PAGEWALK_PROGRAMS:-$root/build/programs}
+	sources=$programs/sources
+	cross=${CROSS:-powerpc-linux-gnu-}
+	machine_flags="-mcpu=powerpc -mno-altivec -mhard-float"
+	libcs="glibc musl"
+	;;
+x86)
+	programs=${PAGEWALK_PROGRAMS:-$root/build/programs}-x86
+	sources=${PAGEWALK_PROGRAMS:-$root/build/programs}/sources
+	cross=${CROSS:-}
+	machine_flags="-m32 -march=i486 -fcf-protection=none -fno-stack-protector"
+	libcs="musl"
+	;;
+*)
+	echo "PROGRAMS_ARCH=$PROGRAMS_ARCH: allowed are ppc, x86" >&2
+	exit 2
+	;;
+esac
 link_flags="-static -Wl,-z,max-page-size=4096 -Wl,--build-id=none"
 jobs=${JOBS:-$(nproc)}
 
@@ -89,21 +107,21 @@ fetch() {
 	file=$(echo "$line" | cut -d' ' -f2)
 	sum=$(echo "$line" | cut -d' ' -f3)
 	suite=$(echo "$line" | cut -d' ' -f4)
-	mkdir -p "$programs/sources"
-	if ! echo "$sum  $programs/sources/$file" | sha256sum --check --status 2>/dev/null; then
+	mkdir -p "$sources"
+	if ! echo "$sum  $sources/$file" | sha256sum --check --status 2>/dev/null; then
 		need apt-get
 		private_apt "${suite:-bookworm}"
-		(cd "$programs/sources" && apt-get $apt_options --download-only source "$package" >&2) ||
+		(cd "$sources" && apt-get $apt_options --download-only source "$package" >&2) ||
 			fail "cannot download the source package $package of $suite"
-		[ -f "$programs/sources/$file" ] ||
+		[ -f "$sources/$file" ] ||
 			fail "the source package $package no longer holds $file (a newer release?); see sources.txt"
-		echo "$sum  $programs/sources/$file" | sha256sum --check --status ||
+		echo "$sum  $sources/$file" | sha256sum --check --status ||
 			fail "$file is not the file that sources.txt names (SHA-256 differs)"
 	fi
 	rm -rf "${programs:?}/src/$package"
 	mkdir -p "$programs/src/$package"
 	# An archive has one directory at its top, or else its files lie there bare.
-	tar -xf "$programs/sources/$file" -C "$programs/src/$package" >&2
+	tar -xf "$sources/$file" -C "$programs/src/$package" >&2
 	set -- "$programs/src/$package"/*
 	if [ $# -eq 1 ] && [ -d "$1" ]; then
 		mv "$1" "$programs/src/$package.top"

@@ -8,7 +8,7 @@ mkdir -p "$programs/bin/glibc" "$programs/bin/musl"
 stamp lua && exit 0
 
 tree=$(fetch lua5.4)
-for libc in glibc musl; do
+for libc in $libcs; do
 	make -C "$tree/src" clean >/dev/null
 	make -C "$tree/src" -j"$jobs" lua CC="$(compiler $libc) -std=gnu99" AR="${cross}ar rcu" RANLIB="${cross}ranlib" \
 		SYSCFLAGS="-DLUA_USE_POSIX $machine_flags" SYSLDFLAGS="$link_flags" >"$tree/build-$libc.log" 2>&1 ||

@@ -17,7 +17,7 @@ sed -i '/case TOK_LINENUM:/,/break;/s/str\[len++\] = cv->tab\[0\];/str[len++] = 
 grep -q 'TOK_CFLOAT ? cv->tab' tccpp.c || fail "tcc: tccpp.c is not as expected"
 # config.h only: what the compiler was built for is given by the defines below.
 ./configure --cc=gcc >configure.log 2>&1 || fail "tcc: configure failed, see $tree/configure.log"
-for libc in glibc musl; do
+for libc in $libcs; do
 	# One translation unit (libtcc.c includes the rest); TinyCC's headers are looked for below /lib/tcc.
 	$(compiler $libc) -O2 $machine_flags $link_flags -w -fno-strict-aliasing -DTCC_TARGET_I386 -DONE_SOURCE=1 \
 		-DCONFIG_TCC_STATIC=1 -DCONFIG_TCCDIR='"/lib/tcc"' -DCONFIG_TCC_CROSSPREFIX='"i386-"' -DCONFIG_TCC_SYSINCLUDEPATHS='"{B}/include"' \

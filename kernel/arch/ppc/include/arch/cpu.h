@@ -8,6 +8,12 @@
 /* The most sets of a TLB of these processors, the 604's (604 manual, 5.4.3.2). tlbie empties the set of an address. */
 #define ARCH_TLB_SETS 64u
 
+/* Whether a word may be loaded from any address. */
+#define ARCH_READS_UNALIGNED 0
+
+/* The vector of input 0 of the 8259 pair: a multiple of 16. */
+#define ARCH_IRQ_VECTOR 0u
+
 static inline u32 mfmsr(void)
 {
 	u32 msr;

@@ -54,8 +54,9 @@ static inline void regs_call_again(struct regs *regs)
 static inline void regs_set_call(struct regs *regs, u32 number) { regs->gpr[0] = number; }
 /* Stores no call's result: the registers are complete. */
 static inline void regs_no_call(struct regs *regs) { regs->trap = 0; }
-/* The instruction of a system call, and the address of the instruction before regs_pc(). */
+/* Whether the word before regs_pc() ends with the instruction of a system call, and where that word is. */
 #define REGS_CALL_INSTRUCTION 0x44000002u       /* sc */
+static inline bool regs_word_calls(u32 word) { return word == REGS_CALL_INSTRUCTION; }
 static inline uaddr_t regs_pc_before(const struct regs *regs) { return regs->nip - sizeof(u32); }
 
 /* The bit of MSR for an exception after each instruction of the program. */

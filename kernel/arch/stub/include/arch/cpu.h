@@ -6,6 +6,12 @@
 
 #define ARCH_TLB_SETS 1u
 
+/* Whether a word may be loaded from any address. */
+#define ARCH_READS_UNALIGNED 0
+
+/* The vector of input 0 of the 8259 pair: a multiple of 16. */
+#define ARCH_IRQ_VECTOR 0u
+
 u32 irq_save(void);
 void irq_restore(u32 state);
 void irq_enable(void);

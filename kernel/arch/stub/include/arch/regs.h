@@ -22,7 +22,7 @@ void regs_set_error(struct regs *regs, u32 error);
 void regs_call_again(struct regs *regs);
 void regs_set_call(struct regs *regs, u32 number);
 void regs_no_call(struct regs *regs);
-#define REGS_CALL_INSTRUCTION 0u
+bool regs_word_calls(u32 word);
 u32 regs_pc_before(const struct regs *regs);
 void regs_set_stepping(struct regs *regs, bool on);
 

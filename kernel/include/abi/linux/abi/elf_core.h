@@ -1,4 +1,4 @@
-/* Notes of a core file (uapi linux/elfcore.h). elf_machine.h says how many words the registers have. */
+/* Notes of a core file (uapi linux/elfcore.h). elf_machine.h says how many words the registers have, and what core_id is. */
 #ifndef ABI_ELF_CORE_H
 #define ABI_ELF_CORE_H
 
@@ -18,7 +18,8 @@ struct prstatus {
 
 struct prpsinfo {
 	u8 state, letter, zombie, nice;
-	u32 flags, uid, gid;
+	u32 flags;
+	core_id uid, gid;
 	s32 pid, parent, group, session;
 	char name[16], arguments[80];
 };

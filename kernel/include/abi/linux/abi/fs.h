@@ -158,7 +158,9 @@ struct statfs64 {
 
 _Static_assert(sizeof(struct statx) == 256, "struct statx");
 _Static_assert(sizeof(struct statfs32) == 64, "struct statfs");
-_Static_assert(sizeof(struct statfs64) == 88, "struct statfs64");
+/* Its size depends on how an ABI aligns 64-bit numbers. */
+_Static_assert(sizeof(struct statfs64) == offsetof(struct statfs64, blocks) + 76 + 4 * (_Alignof(struct statfs64) == 8),
+	       "struct statfs64");
 
 /* openat2 (uapi linux/openat2.h) */
 struct open_how {

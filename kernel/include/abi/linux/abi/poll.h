@@ -2,6 +2,7 @@
 #ifndef ABI_POLL_H
 #define ABI_POLL_H
 
+#include <abi/epoll_event.h>
 #include <types.h>
 
 #define POLLIN 0x001u
@@ -28,11 +29,6 @@ struct pollfd {
 
 enum { EPOLL_CTL_ADD = 1, EPOLL_CTL_DEL = 2, EPOLL_CTL_MOD = 3 };
 
-struct epoll_event {
-	u32 events, pad;
-	u64 data;
-};
-_Static_assert(sizeof(struct epoll_event) == 16, "struct epoll_event");
 
 #define EFD_SEMAPHORE 1u
 

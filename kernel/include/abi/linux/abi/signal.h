@@ -71,6 +71,7 @@
 #define SI_DETHREAD  (-7)
 #define SI_ASYNCNL   (-60)
 #define ILL_ILLOPC   1
+#define ILL_ILLOPN   2
 #define ILL_PRVOPC   5
 #define FPE_INTDIV   1
 #define FPE_FLTDIV   3

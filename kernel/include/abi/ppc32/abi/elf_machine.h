@@ -19,6 +19,10 @@
 #define GENERAL_WORDS 48u
 #define FP_WORDS      33u               /* of 64 bits: the last is FPSCR */
 
+#include <types.h>
+
+typedef u32 core_id;
+
 #include <abi/elf_core.h>
 
 _Static_assert(sizeof(struct prstatus) == 268, "debuggers know it by its size");

@@ -36,6 +36,9 @@ struct stat64 {
 	u32 unused[2];
 };
 
+/* Fills in what no other ABI has: nothing. */
+static inline void stat64_complete(struct stat64 *s) { (void)s; }
+
 _Static_assert(sizeof(struct stat32) == 72, "struct stat");
 _Static_assert(sizeof(struct stat64) == 104, "struct stat64");
 

@@ -17,12 +17,16 @@ struct termios {
 	u32 ispeed, ospeed;
 };
 
+/* Initialises the speeds. */
+#define TERMIOS_SPEEDS(speed) .ispeed = (speed), .ospeed = (speed),
+
 struct termio {		/* the old form */
 	u16 iflag, oflag, cflag, lflag;
 	u8 line;
 	u8 cc[10];
 	u8 pad;
 };
+#define TERMIO_ORDER VINTR, VQUIT, VERASE, VKILL, VEOF, VMIN, VEOL, VTIME, VEOL2, VSWTC
 
 _Static_assert(sizeof(struct termios) == 44, "struct termios");
 _Static_assert(sizeof(struct termio) == 20, "struct termio");

@@ -16,6 +16,10 @@
 #define GENERAL_WORDS 17u
 #define FP_WORDS      13u
 
+#include <types.h>
+
+typedef u32 core_id;
+
 #include <abi/elf_core.h>
 
 #endif

@@ -36,4 +36,7 @@ struct stat64 {
 	u32 unused[2];
 };
 
+/* Fills in what no other ABI has: nothing. */
+static inline void stat64_complete(struct stat64 *s) { (void)s; }
+
 #endif

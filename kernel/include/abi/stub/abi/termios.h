@@ -17,11 +17,15 @@ struct termios {
 	u32 ispeed, ospeed;     /* struct termios2 */
 };
 
+/* Initialises the speeds. */
+#define TERMIOS_SPEEDS(speed) .ispeed = (speed), .ospeed = (speed),
+
 struct termio {		/* the old form */
 	u16 iflag, oflag, cflag, lflag;
 	u8 line;
 	u8 cc[8];
 };
+#define TERMIO_ORDER VINTR, VQUIT, VERASE, VKILL, VEOF, VTIME, VMIN, VSWTC
 
 #define ISTRIP 0x00000020u
 #define INLCR 0x00000040u

@@ -1,0 +1,119 @@
+/*
+ * The timebase and the timer, by the 8254 (Intel 8254 data sheet). Counter 2 counts 65536 ticks again and again and is read;
+ * counter 0 counts down once and interrupts. With a counter of cycles, that is the timebase.
+ */
+#include <arch.h>
+#include <cpu.h>
+#include <irq.h>
+#include <lib.h>
+#include <time.h>
+
+#include "internal.h"
+
+#define COUNTER_0   0x40u
+#define COUNTER_2   0x42u
+#define COMMAND     0x43u
+#define GATE        0x61u       /* bit 0: counter 2 counts; bit 1: the speaker */
+#define ONCE        0x30u       /* counter 0, low byte first, mode 0 */
+#define AGAIN       0xb4u       /* counter 2, low byte first, mode 2 */
+#define LATCH_2     0x80u
+#define CLOCK_HZ    1193182u    /* of the PC's 8254: 14.31818 MHz / 12 */
+#define TICKS_MOST  0x8000u     /* of counter 0 at once; and counter 2 must be read as often, not to wrap unseen */
+
+static u32 cycles_hz;           /* of the counter of cycles; 0: there is none */
+
+static u16 counter_read(void)
+{
+	u8 low;
+
+	port_write8(COMMAND, LATCH_2);
+	low = port_read8(COUNTER_2);
+	return (u16)(port_read8(COUNTER_2) << 8 | low);
+}
+
+static u64 ticks_now;
+
+static u64 ticks_read(void)
+{
+	static u16 last;
+	u32 flags = irq_save();
+	u16 now = (u16)-counter_read();
+	u64 ticks = ticks_now += (u16)(now - last);
+
+	last = now;
+	irq_restore(flags);
+	return ticks;
+}
+
+static inline u64 cycles_read(void)
+{
+	u32 low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (u64)high << 32 | low;
+}
+
+/* A switch of tasks takes its time here. To read the counter would take as long as the switch. */
+CAUSE(switch) static u32 ticks_low(void)
+{
+	return (u32)ticks_now;
+}
+
+CAUSE(switch) static u32 cycles_low(void)
+{
+	return (u32)cycles_read();
+}
+
+u32 (*arch_timebase_low)(void) = ticks_low;
+
+u64 arch_timebase(void)
+{
+	return cycles_hz ? cycles_read() : ticks_read();
+}
+
+u32 arch_timebase_hz(void)
+{
+	return arch_cpu.timebase_hz;
+}
+
+void arch_timer_set(u32 ticks)
+{
+	u32 count = ticks;
+
+	if (cycles_hz)
+		count = (u32)((u64)ticks * CLOCK_HZ / cycles_hz) + 1;
+	count = MAX(MIN(count, TICKS_MOST), 1u);
+	port_write8(COMMAND, ONCE);
+	port_write8(COUNTER_0, (u8)count);
+	port_write8(COUNTER_0, (u8)(count >> 8));
+}
+
+/* Measures the counter of cycles against the 8254, if the boot loader has not told its frequency. */
+static u32 cycles_measure(void)
+{
+	u64 from, ticks;
+	u32 passed;
+
+	ticks = ticks_read() + CLOCK_HZ / 100;
+	from = cycles_read();
+	while (ticks_read() < ticks)
+		;
+	passed = (u32)(cycles_read() - from);
+	return passed * 100;
+}
+
+void clock_init(void)
+{
+	port_write8(GATE, (u8)((port_read8(GATE) & ~2u) | 1));
+	port_write8(COMMAND, AGAIN);
+	port_write8(COUNTER_2, 0);
+	port_write8(COUNTER_2, 0);
+	ticks_read();
+	ticks_now = 0;
+	arch_cpu.timebase_hz = CLOCK_HZ;
+	if (!(cpu_features & CPU_TSC))
+		return;
+	cycles_hz = arch_cpu.clock_hz ? arch_cpu.clock_hz : cycles_measure();
+	arch_cpu.clock_hz = arch_cpu.timebase_hz = cycles_hz;
+	arch_timebase_low = cycles_low;
+}

@@ -1,0 +1,110 @@
+/* Identifying the processor. */
+#include <arch.h>
+#include <board.h>
+#include <lib.h>
+#include <mmu.h>
+#include <sched.h>
+#include <text.h>
+
+#include "internal.h"
+
+struct arch_cpu arch_cpu;
+u32 cpu_features;
+bool idle_caches_locked;        /* never (policy idle.cache) */
+
+static u32 family, model, stepping;
+static char vendor[13] = "";
+
+struct cpuid {
+	u32 eax, ebx, ecx, edx;
+};
+
+static struct cpuid cpuid(u32 leaf)
+{
+	struct cpuid out;
+
+	__asm__ volatile("cpuid" : "=a"(out.eax), "=b"(out.ebx), "=c"(out.ecx), "=d"(out.edx) : "0"(leaf), "2"(0));
+	return out;
+}
+
+/* CPUID is there if EFLAGS.ID can be changed (Intel manual, volume 1, 19.1). */
+static bool has_cpuid(void)
+{
+	u32 before, after;
+
+	__asm__ volatile("pushfl; popl %0; movl %0, %1; xorl %2, %1; pushl %1; popfl; pushfl; popl %1; pushl %0; popfl"
+			 : "=&r"(before), "=&r"(after) : "i"(EFLAGS_ID) : "cc");
+	return (before ^ after) & EFLAGS_ID;
+}
+
+void cpu_identify(void)
+{
+	static const char *const names[] = { [4] = "i486", [5] = "Pentium", [6] = "P6" };
+
+	family = 4;
+	arch_cpu.dcache_line = arch_cpu.icache_line = 16;
+	if (has_cpuid()) {
+		struct cpuid most = cpuid(0), version = cpuid(1);
+
+		memcpy(vendor, &most.ebx, 4);
+		memcpy(vendor + 4, &most.edx, 4);
+		memcpy(vendor + 8, &most.ecx, 4);
+		family = version.eax >> 8 & 15;
+		model = version.eax >> 4 & 15;
+		stepping = version.eax & 15;
+		cpu_features = version.edx;
+	}
+	if (family > 4)
+		arch_cpu.dcache_line = arch_cpu.icache_line = 32;
+	arch_cpu.name = family < ARRAY_SIZE(names) && names[family] ? names[family] : "x86";
+	arch_cpu.hwcap = cpu_features;
+	if (cpu_features & CPU_PGE)
+		cr4_write(cr4_read() | CR4_PGE);
+}
+
+void arch_platform(char *name, size_t size)
+{
+	snprintf(name, size, "i%u86", MIN(family, 6u));
+}
+
+void arch_show_cpu(struct text *text)
+{
+	static const char *const flags[32] = {
+		[0] = "fpu", [1] = "vme", [2] = "de", [3] = "pse", [4] = "tsc", [5] = "msr", [6] = "pae", [7] = "mce",
+		[8] = "cx8", [9] = "apic", [11] = "sep", [12] = "mtrr", [13] = "pge", [14] = "mca", [15] = "cmov",
+	};
+
+	text_printf(text, "vendor_id\t: %s\ncpu family\t: %u\nmodel\t\t: %u\nmodel name\t: %s\nstepping\t: %u\n",
+		    vendor[0] ? vendor : "unknown", family, model, arch_cpu.name, stepping);
+	text_printf(text, "cpu MHz\t\t: %u.%03u\nfpu\t\t: yes\nwp\t\t: yes\nflags\t\t:", arch_cpu.clock_hz / 1000000,
+		    arch_cpu.clock_hz / 1000 % 1000);
+	for (unsigned i = 0; i < 32; i++)
+		if (cpu_features >> i & 1 && flags[i])
+			text_printf(text, " %s", flags[i]);
+	text_puts(text, "\n");
+}
+
+bool arch_single_steps(void)
+{
+	return true;
+}
+
+/* Fetches see what was stored, by any address. */
+REPLACED void arch_icache_sync(void *address, size_t size)
+{
+	(void)address;
+	(void)size;
+}
+
+/* Devices access no memory. */
+void arch_dcache_flush(void *address, size_t size)
+{
+	(void)address;
+	(void)size;
+}
+
+/* sti takes effect after hlt: an interrupt that waits already ends it. */
+void arch_idle(void)
+{
+	__asm__ volatile("sti; hlt; cli" : : : "memory");
+}

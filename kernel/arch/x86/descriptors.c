@@ -1,0 +1,71 @@
+/* The tables of segments and of exceptions (Intel manual, volume 3A, 3.4.5, 6.11, 7.2). */
+#include <arch.h>
+#include <cpu.h>
+#include <lib.h>
+
+#include "internal.h"
+
+#define GATE_INTERRUPT 0x8e00u          /* present; disables interrupts */
+#define GATE_PROGRAMS  0x6000u          /* programs may use it by INT */
+#define VECTOR_BREAKPOINT 3u
+#define VECTOR_OVERFLOW   4u
+
+static _Alignas(8) u64 gates[256];
+
+struct table {
+	u16 limit;
+	const void *base;
+} __attribute__((packed));
+
+u64 segment_make(u32 base, u32 limit, u32 access, u32 flags)
+{
+	u32 low = base << 16 | (limit & 0xffff);
+	u32 high = (base & 0xff000000) | flags << 20 | (limit & 0xf0000) | access << 8 | (base >> 16 & 0xff);
+
+	return (u64)high << 32 | low;
+}
+
+void gate_set(u32 vector, code entry, bool for_programs)
+{
+	u32 address = (u32)entry;
+
+	gates[vector] = (u64)((address & 0xffff0000) | GATE_INTERRUPT | (for_programs ? GATE_PROGRAMS : 0)) << 32 |
+			KERNEL_CS << 16 | (address & 0xffff);
+}
+
+static void gates_fill(void)
+{
+	for (u32 n = 0; n < 32; n++)
+		gate_set(n, exception_vectors + 16 * n, n == VECTOR_BREAKPOINT || n == VECTOR_OVERFLOW);
+	for (u32 n = 0; n < 16; n++)
+		gate_set(ARCH_IRQ_VECTOR + n, interrupt_vectors + 16 * n, false);
+	gate_set(TRAP_SYSCALL, syscall_full, true);
+}
+
+static void segments_fill(struct cpu_state *cpu)
+{
+	u32 memory = SEGMENT_PRESENT | SEGMENT_MEMORY | SEGMENT_WRITABLE | SEGMENT_ACCESSED;
+	u32 flags = SEGMENT_PAGES | SEGMENT_32BIT;
+
+	cpu->gdt[KERNEL_CS >> 3] = segment_make(0, 0xfffff, memory | SEGMENT_CODE, flags);
+	cpu->gdt[KERNEL_DS >> 3] = segment_make(0, 0xfffff, memory, flags);
+	cpu->gdt[USER_CS >> 3] = segment_make(0, 0xfffff, memory | SEGMENT_CODE | SEGMENT_PROGRAMS, flags);
+	cpu->gdt[USER_DS >> 3] = segment_make(0, 0xfffff, memory | SEGMENT_PROGRAMS, flags);
+	cpu->tss = (struct tss){ .ss0 = KERNEL_DS, .io_map = sizeof(struct tss) };
+	cpu->gdt[SEGMENT_TSS] = segment_make((u32)&cpu->tss, sizeof(struct tss) - 1, SEGMENT_PRESENT | SEGMENT_TSS_FREE, 0);
+}
+
+/* Loads this processor's own tables. */
+void descriptors_load(void)
+{
+	struct cpu_state *cpu = &this_cpu()->arch;
+	struct table segments = { sizeof(cpu->gdt) - 1, cpu->gdt }, exceptions = { sizeof(gates) - 1, gates };
+
+	_Static_assert(offsetof(struct tss, io_map) == 102, "the processor's layout");
+	if (!gates[0])
+		gates_fill();
+	segments_fill(cpu);
+	__asm__ volatile("lgdt %0; lidt %1; ljmp %2, $1f; 1:" : : "m"(segments), "m"(exceptions), "i"(KERNEL_CS));
+	__asm__ volatile("movl %0, %%ds; movl %0, %%es; movl %0, %%ss" : : "r"(KERNEL_DS) : "memory");
+	__asm__ volatile("movl %0, %%fs; movl %0, %%gs; lldt %w0; ltr %w1" : : "r"(0), "r"(SEGMENT_TSS << 3) : "memory");
+}

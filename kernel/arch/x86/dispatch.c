@@ -1,0 +1,54 @@
+/* Calling a system call's function from its exception. */
+#include <arch.h>
+#include <errno.h>
+#include <lib.h>
+#include <syscall.h>
+#include <task.h>
+
+#include "internal.h"
+
+u32 syscall_unknown_count, syscall_unknown_last;
+
+long sys_unknown(void)
+{
+	syscall_unknown_count++;
+	syscall_unknown_last = task_regs(current)->error;
+	return -ENOSYS;
+}
+
+/* A call that replaces all registers of the program (sigreturn, execve) clears regs->trap: then no result is stored. */
+CAUSE(entry) void syscall_dispatch(struct regs *regs)
+{
+	u32 number = regs->eax;
+	u32 result;
+
+	regs->error = number;   /* a tracer may have changed it */
+	if (number < SYSCALL_COUNT)
+		result = (u32)syscall_table[number](regs->ebx, regs->ecx, regs->edx, regs->esi, regs->edi, regs->ebp);
+	else
+		result = (u32)sys_unknown();
+	if (regs->trap == TRAP_SYSCALL)
+		regs->eax = result;
+}
+
+/* The handler of every system call while the calls of any task are traced. */
+void exception_syscall_traced(struct regs *regs)
+{
+	const struct trace *trace = &current->trace;
+
+	if (trace->syscalls)
+		trace_stop_at_call();
+	syscall_dispatch(regs);
+	if (trace->syscalls) {
+		trace_stop_at_call();
+	} else if (trace->stepping) {
+		/* The processor would stop only after the next instruction. */
+		regs->eflags &= ~(u32)EFLAGS_TF;
+		signal_fault(SIGTRAP, TRAP_TRACE, regs->eip);
+	}
+}
+
+void arch_trace_syscalls(bool on)
+{
+	gate_set(TRAP_SYSCALL, on ? syscall_traced : syscall_full, true);
+}

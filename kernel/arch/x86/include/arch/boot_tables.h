@@ -1,0 +1,9 @@
+/* The mapping with which the kernel starts (head.S), for C and assembly. */
+#ifndef ARCH_BOOT_TABLES_H
+#define ARCH_BOOT_TABLES_H
+
+#define BOOT_TABLES 16          /* without pages of 4 MB: 64 MB of RAM */
+#define LARGE_MOST  128         /* with them: 512 MB */
+#define IO_VIRTUAL_ASM 0xf0000000       /* IO_VIRTUAL in C */
+
+#endif

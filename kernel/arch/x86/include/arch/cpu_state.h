@@ -1,0 +1,32 @@
+/* The part of a processor's state (cpu.h) that only arch/x86 uses. */
+#ifndef ARCH_CPU_STATE_H
+#define ARCH_CPU_STATE_H
+
+#include <arch/pte.h>
+#include <arch/segment.h>
+#include <types.h>
+
+struct mm;
+struct task;
+
+/* The task state segment. The processor reads only the stack for entries from user mode, and the I/O map's base. */
+struct tss {
+	u32 previous, esp0, ss0, unused[22];
+	u16 trap, io_map;
+};
+
+struct cpu_state {
+	_Alignas(16) struct tss tss;
+	_Alignas(16) u64 gdt[SEGMENTS];
+	struct task *fpu_owner;         /* the task whose registers the FPU holds, or NULL */
+	bool fpu_refuses;               /* CR0.TS is set */
+	u8 vector;                      /* of the interrupt that it takes: the "acknowledge" of i8259_init() */
+	struct regs *timer_regs;        /* what that interrupt has interrupted */
+
+	/* aperture.c */
+	struct mm *aperture_mm;         /* the task's mm, which is NULL while an aperture is open */
+	struct root_entry *aperture_entry;      /* the entry of the active root in use, */
+	struct root_entry aperture_entry_before; /* and its old value */
+};
+
+#endif

@@ -1,0 +1,39 @@
+/* The architecture's part of a task. */
+#ifndef ARCH_TASK_H
+#define ARCH_TASK_H
+
+#include <arch/segment.h>
+#include <types.h>
+
+struct task;
+
+#define KERNEL_STACK_SIZE 8192u
+#define STACK_RED_ZONE 1024u    /* lowest bytes of a kernel stack, which only a panic may use */
+#define STACK_TASK 4u           /* offset in a kernel stack of the pointer to its task, above its mark */
+
+/*
+ * The running task. A kernel stack lies at a multiple of its size, so its task is found from the stack pointer, on each
+ * of several processors. It is the same for as long as a function runs.
+ */
+static inline struct task *task_of_stack(void)
+{
+	struct task *task;
+
+	__asm__("movl %%esp, %0; andl %1, %0; movl %c2(%0), %0" : "=&r"(task) : "i"(-KERNEL_STACK_SIZE), "i"(STACK_TASK));
+	return task;
+}
+#define current (task_of_stack())
+
+#define FLOAT_STATE_SIZE 108u   /* what FNSAVE stores */
+
+/* Member `arch` of struct task; zeroed when the task is created. */
+struct arch_task {
+	u32 esp;                /* kernel stack pointer while switched out */
+	u32 stack_top;          /* end of the kernel stack: where an exception in user mode begins to push */
+	u16 fs, gs;             /* of the program, while it is switched out */
+	bool segments;          /* it has segments of its own in tls[] */
+	u64 tls[SEGMENTS_TLS];  /* descriptors for threads; 0: none */
+	_Alignas(4) u8 fp[FLOAT_STATE_SIZE];
+};
+
+#endif

@@ -1,0 +1,107 @@
+/* What the files of arch/x86 share. */
+#ifndef ARCH_X86_INTERNAL_H
+#define ARCH_X86_INTERNAL_H
+
+#include <arch.h>
+#include <arch/pte.h>
+#include <task.h>
+#include <types.h>
+
+/* entry.S */
+typedef const char code[];
+extern code exception_vectors, interrupt_vectors, syscall_full, syscall_traced;
+extern code return_ds, return_es, return_iret, task_first_entry;
+void return_with(struct regs *regs) __attribute__((noreturn));
+/* switch.S */
+void switch_stack(u32 *from, u32 to);
+void switch_stack_away(struct task *previous, u32 to) __attribute__((noreturn));
+
+/* exceptions.c, called from entry.S */
+void exception_page_fault(struct regs *regs);
+void exception_interrupt(struct regs *regs);
+void exception_syscall(struct regs *regs);
+void exception_syscall_traced(struct regs *regs);
+void exception_other(struct regs *regs);
+
+/* descriptors.c */
+void descriptors_load(void);
+void gate_set(u32 vector, code entry, bool for_programs);
+/* Describes a segment of bytes or (pages) pages that programs may use. */
+u64 segment_make(u32 base, u32 limit, u32 access, u32 flags);
+#define SEGMENT_PRESENT   0x80u
+#define SEGMENT_PROGRAMS  0x60u         /* privilege 3 */
+#define SEGMENT_MEMORY    0x10u         /* code or data, not a system segment */
+#define SEGMENT_CODE      0x08u
+#define SEGMENT_DOWN      0x04u         /* data: grows down */
+#define SEGMENT_WRITABLE  0x02u         /* data; of code: readable */
+#define SEGMENT_ACCESSED  0x01u
+#define SEGMENT_TSS_FREE  0x09u
+#define SEGMENT_PAGES     0x8u          /* flags: the limit counts pages, */
+#define SEGMENT_32BIT     0x4u          /* operands and stack have 32 bits, */
+#define SEGMENT_SOFTWARE  0x1u          /* for software's use */
+
+/* cpu.c */
+extern u32 cpu_features;                /* what CPUID returns in EDX; 0 without that instruction */
+#define CPU_FPU 0x0001u
+#define CPU_PSE 0x0008u
+#define CPU_TSC 0x0010u
+#define CPU_APIC 0x0200u
+#define CPU_PGE 0x2000u
+void cpu_identify(void);
+
+/* clock.c */
+void clock_init(void);                  /* the counters of the 8254; of cycles, if there is one */
+
+/* task.c */
+void arch_idle_init(struct task *idle);
+void fpu_give(struct task *task);
+void fp_initialise(struct task *task);   /* its registers, which the FPU does not hold */
+/* tls.c: at a switch */
+void tls_switch(struct task *previous, struct task *next);
+void tls_clear(struct task *task);
+u16 segment_read_fs(void);
+u16 segment_read_gs(void);
+void segments_write(u32 fs, u32 gs);    /* a selector that does not fit becomes 0 */
+
+/* mmu.c */
+static inline u32 cr0_read(void)
+{
+	u32 value;
+	__asm__ volatile("movl %%cr0, %0" : "=r"(value));
+	return value;
+}
+static inline void cr0_write(u32 value) { __asm__ volatile("movl %0, %%cr0" : : "r"(value) : "memory"); }
+static inline u32 cr2_read(void)
+{
+	u32 value;
+	__asm__ volatile("movl %%cr2, %0" : "=r"(value));
+	return value;
+}
+static inline u32 cr3_read(void)
+{
+	u32 value;
+	__asm__ volatile("movl %%cr3, %0" : "=r"(value));
+	return value;
+}
+static inline void cr3_write(u32 value) { __asm__ volatile("movl %0, %%cr3" : : "r"(value) : "memory"); }
+static inline u32 cr4_read(void)
+{
+	u32 value;
+	__asm__ volatile("movl %%cr4, %0" : "=r"(value));
+	return value;
+}
+static inline void cr4_write(u32 value) { __asm__ volatile("movl %0, %%cr4" : : "r"(value) : "memory"); }
+static inline void page_invalidate(vaddr_t address)
+{
+	__asm__ volatile("invlpg %0" : : "m"(*(const char *)address) : "memory");
+}
+void tlb_empty(void);                   /* of this processor, entries of all address spaces included */
+
+/* Who is told of a switch of address space (NULL: nobody). */
+void activate_set_report(void (*step)(struct mm *mm));
+
+/* setup.c */
+void start_c(u32 magic, u32 info) __attribute__((noreturn));
+extern char boot_stack[];
+
+#endif

@@ -1,0 +1,186 @@
+/* The processor's own walk of the page-table tree, and its TLB. */
+#include <arch.h>
+#include <context.h>
+#include <control.h>
+#include <cpu.h>
+#include <errno.h>
+#include <lib.h>
+#include <mmu.h>
+#include <pagetable.h>
+
+#include "internal.h"
+
+u64 contexts_renewed, contexts_retired, context_generations;
+u32 context_limit = CONTEXT_NUMBERS;
+u32 pte_kernel_bits;
+
+/* A load of CR3 leaves entries that are global; a change of CR4.PGE empties everything (Intel manual, volume 3A, 4.10.4). */
+CAUSE(flush) void tlb_empty(void)
+{
+	if (cpu_features & CPU_PGE) {
+		u32 cr4 = cr4_read();
+
+		cr4_write(cr4 & ~(u32)CR4_PGE);
+		cr4_write(cr4);
+	}
+	cr3_write(cr3_read());
+}
+
+static void (*report_step)(struct mm *mm);      /* NULL: nobody asks for switches */
+
+CAUSE(switch) static void i386_activate(struct mm *mm)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu->mm)
+		cpu->mm->context.active = false;
+	if (mm)
+		mm->context.active = true;
+	cpu->mm = mm;
+	cr3_write(kva_pa(mm ? mm->root : kernel_root));
+}
+
+CAUSE(switch) static void activate_and_report(struct mm *mm)
+{
+	i386_activate(mm);
+	report_step(mm);
+}
+
+void activate_set_report(void (*step)(struct mm *mm))
+{
+	report_step = step;
+	mmu->activate = step ? activate_and_report : i386_activate;
+}
+
+CAUSE(flush) static void i386_page_flush(struct mm *mm, vaddr_t address)
+{
+	if (mm == this_cpu()->mm)
+		page_invalidate(address);
+}
+
+CAUSE(flush) static void i386_kernel_page_flush(vaddr_t address)
+{
+	page_invalidate(address);
+}
+
+/* The next walk finds a new entry. */
+CAUSE(fault) static void found_by_walk(struct mm *mm, vaddr_t address, pte_t pte)
+{
+	(void)mm;
+	(void)address;
+	(void)pte;
+}
+
+static void i386_init(void)
+{
+	page_installed_bind(found_by_walk);
+}
+
+static void i386_proc_init(void)
+{
+}
+
+/* The TLB cannot be read. */
+static void i386_check(check_bad *bad)
+{
+	(void)bad;
+}
+
+static void i386_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
+{
+	(void)mm;
+	(void)address;
+	(void)bad;
+}
+
+static int i386_make_fault(const char *name, struct mm *mm, vaddr_t address)
+{
+	(void)name;
+	(void)mm;
+	(void)address;
+	return -EINVAL;
+}
+
+struct mmu_backend mmu[1] = { {
+	.name = "i386",
+	.reload = "hardware walks the tree",
+	.root_bits = PTE_PRESENT | PTE_WRITE | PTE_USER | PTE_ACCESSED,
+	.root_bits_kernel = PTE_PRESENT | PTE_WRITE | PTE_ACCESSED,
+	.init = i386_init,
+	.proc_init = i386_proc_init,
+	.activate = i386_activate,
+	.page_flush = i386_page_flush,
+	.kernel_page_flush = i386_kernel_page_flush,
+	.flush_all = tlb_empty,
+	.check = i386_check,
+	.check_page = i386_check_page,
+	.make_fault = i386_make_fault,
+} };
+
+/* What is cached is the active address space's: a new context is an empty TLB, and only if it is that one. */
+REPLACED CAUSE(flush) void context_renew(struct mm *mm)
+{
+	contexts_renewed++;
+	contexts_retired++;
+	if (mm == this_cpu()->mm)
+		cr3_write(kva_pa(mm->root));
+}
+
+CAUSE(flush) void context_renew_everywhere(struct mm *mm)
+{
+	context_renew(mm);
+	shootdown_context(mm);
+}
+
+/* Its tree goes when another one has been activated. */
+CAUSE(flush) void context_forget(struct mm *mm)
+{
+	if (context_live(mm))
+		contexts_retired++;
+	if (mm == this_cpu()->mm)
+		cr3_write(kva_pa(mm->root));
+}
+
+CAUSE(flush) void context_restart(void)
+{
+	context_generations++;
+	tlb_empty();
+	mmu->activate(this_cpu()->mm);
+}
+
+/* Several processors. */
+CAUSE(flush) void arch_tlb_flush_page(uaddr_t address)
+{
+	page_invalidate(address);
+}
+
+CAUSE(flush) void arch_tlb_flush_all(void)
+{
+	tlb_empty();
+}
+
+bool arch_tlb_broadcasts(void)
+{
+	return false;
+}
+
+void arch_load_context(void)
+{
+	if (this_cpu()->mm)
+		cr3_write(kva_pa(this_cpu()->mm->root));
+}
+
+CAUSE(flush) void arch_forget_translations(void)
+{
+	tlb_empty();
+}
+
+int arch_fetch_withhold(bool on)
+{
+	return on ? -ENODEV : 0;
+}
+
+bool arch_maps_uncached(void)
+{
+	return false;
+}

@@ -1,0 +1,40 @@
+/* Calls that an i386 passes otherwise than a PowerPC: the functions behind them are those of every ABI. */
+#include <arch.h>
+#include <errno.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+long sys_old_mmap(const u32 *arguments)
+{
+	u32 a[6];
+
+	if (copy_from_user(a, arguments, sizeof(a)))
+		return -EFAULT;
+	return sys_mmap(a[0], a[1], (int)a[2], (int)a[3], (int)a[4], a[5]);
+}
+
+long sys_old_select(const u32 *arguments)
+{
+	u32 a[5];
+
+	if (copy_from_user(a, arguments, sizeof(a)))
+		return -EFAULT;
+	return sys__newselect((int)a[0], (u32 *)a[1], (u32 *)a[2], (u32 *)a[3], (struct timeval32 *)a[4]);
+}
+
+long sys_fadvise64_in_order(int fd, s64 offset, s64 length, int advice)
+{
+	return sys_fadvise64_64(fd, advice, offset, length);
+}
+
+long sys_sync_file_range(int fd, s64 offset, s64 length, u32 flags)
+{
+	return sys_sync_file_range2(fd, flags, offset, length);
+}
+
+long sys_old_sigsuspend(u32 unused, u32 unused2, u32 mask)
+{
+	(void)unused;
+	(void)unused2;
+	return sys_sigsuspend(mask);
+}

@@ -1,0 +1,36 @@
+/* The context switch. */
+#include <arch/asm.h>
+
+	.section .text.cause.switch, "ax"
+
+/* void switch_stack(u32 *from, u32 to): saves the registers and the stack pointer, and goes on with another stack. */
+	.balign	16
+FUNCTION(switch_stack)
+	movl	4(%esp), %eax
+	movl	8(%esp), %edx
+	pushl	%ebp
+	pushl	%ebx
+	pushl	%esi
+	pushl	%edi
+	movl	%esp, (%eax)
+	movl	%edx, %esp
+	popl	%edi
+	popl	%esi
+	popl	%ebx
+	popl	%ebp
+	ret
+END(switch_stack)
+
+/* void switch_stack_away(struct task *previous, u32 to): previous has ended, and its stack goes as soon as the other is in use. */
+FUNCTION(switch_stack_away)
+	movl	4(%esp), %eax
+	movl	8(%esp), %esp
+	pushl	%eax
+	call	task_release_stack
+	addl	$4, %esp
+	popl	%edi
+	popl	%esi
+	popl	%ebx
+	popl	%ebp
+	ret
+END(switch_stack_away)
