@@ -22,14 +22,6 @@
 
 struct boot boot = { .init = "/init" };
 
-static void start_frames(const void *given)
-{
-	struct frame_range ranges[BOOT_RANGES];
-	unsigned n = boot_reserved(given, ranges);
-
-	frames_init(ranges, n);
-}
-
 static void make_root(void)
 {
 	if (!boot.initrd_end)
@@ -48,7 +40,7 @@ void kernel_main(const void *given)
 	       boot.memory_size >> 20, mmu->reload);
 	arch_map_memory();
 
-	start_frames(given);
+	boot_frames(given);
 	mmu->init();
 	pagetable_init();
 	mm_init();

@@ -254,7 +254,7 @@ int elf_load(struct mm *mm, struct file *file, struct elf_image *image, const ch
 		return error;
 	image->entry = image->start = program.header.entry + program.base;
 	if (image->entry < program.low + program.base || image->entry >= program.high + program.base ||
-	    (image->entry & 3))
+	    (image->entry & (ABI_CODE_ALIGN - 1)))
 		return elf_refuse(reason, "entry point outside of its segments");
 	image->headers = headers_in_memory(&program);
 	image->header_count = program.count;

@@ -54,13 +54,29 @@ _ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\)
 _NAME = re.compile(r"[^;{}()=]*?(\w+)\s*\(")
 
 
-def declared(sources: Path) -> dict[tuple[str, str], str]:
+# The folder of `arch` for each processor that an ELF header names.
+_ARCHES = {3: "x86", 20: "ppc"}
+
+
+def _form(image: Path) -> tuple[Literal["big", "little"], str]:
+    """The image's order of bytes, and the folder of its architecture."""
+    header = image.read_bytes()[:20]
+    order: Literal["big", "little"] = "big" if header[5] == 2 else "little"
+    return order, _ARCHES.get(int.from_bytes(header[18:20], order), "")
+
+
+def declared(sources: Path, arch: str) -> dict[tuple[str, str], str]:
     """The category of each function that a source file places by `CAUSE`, by the names of its file and its own.
+
+    Files of other architectures are left out: they may have the same names.
 
     A use of `CAUSE` at which no function's name is found is an error: the check would not see that function.
     """
     found: dict[tuple[str, str], str] = {}
     for path in sorted([*sources.rglob("*.c"), *sources.rglob("*.h")]):
+        folders = path.relative_to(sources).parts
+        if folders[0] == "arch" and folders[1] != arch:
+            continue
         text = _ATTRIBUTE.sub("", _COMMENT.sub("", path.read_text(encoding="utf-8")))
         for match in _CAUSE.finditer(text):
             name = _NAME.match(text, match.end())
@@ -123,7 +139,7 @@ class Ranges:
         lines = _dumped(objdump, image, "--full-contents --section=.debug_rnglists")
         rows = (re.match(r" [0-9a-f]+ ((?:[0-9a-f]{2,8} ){1,4})", line) for line in lines)
         self._bytes = bytes.fromhex("".join(row[1] for row in rows if row))
-        self._order: Literal["big", "little"] = "big" if image.read_bytes()[5] == 2 else "little"  # EI_DATA
+        self._order = _form(image)[0]
 
     def starts(self, at: int) -> Iterator[int]:
         """The first address of each piece of the list at that offset."""
@@ -184,7 +200,7 @@ def _reference(text: str) -> int:
 
 def leaks(objdump: str, image: Path, sources: Path) -> list[Leak]:
     """Every inlined copy that is charged to another category than its function's own."""
-    causes = declared(sources)
+    causes = declared(sources, _form(image)[1])
     entries = _entries(objdump, image)
     ranges = Ranges(objdump, image)
     files = _files(objdump, image)

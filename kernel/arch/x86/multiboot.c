@@ -56,11 +56,11 @@ void boot_read(const void *given)
 	}
 }
 
-unsigned boot_reserved(const void *given, struct frame_range *ranges)
+/* Only the initramfs is needed later. */
+void boot_frames(const void *given)
 {
+	struct frame_range initrd = { boot.initrd_start, boot.initrd_end };
+
 	(void)given;
-	if (!boot.initrd_end)
-		return 0;
-	ranges[0] = (struct frame_range){ boot.initrd_start, boot.initrd_end };
-	return 1;
+	frames_init(&initrd, initrd.end ? 1 : 0);
 }

@@ -1,6 +1,5 @@
 # What the build of the user programs for PowerPC has of its own.
 CROSS ?= powerpc-linux-gnu-
 CC := $(CROSS)gcc
-BARE_CC = $(CC)
 ABI := ppc32
 MACHINE := -mcpu=powerpc -mno-altivec -mhard-float

@@ -26,12 +26,12 @@ static inline void boot_read(const void *fdt)
 		boot.command_line = "";
 }
 
-/* The memory that the allocator must not use beside the kernel's, in rising order: at most BOOT_RANGES. */
-#define BOOT_RANGES 2u
-static inline unsigned boot_reserved(const void *fdt, struct frame_range *ranges)
+/* Starts the allocator of frames, which must not use what the boot loader has left. */
+static inline void boot_frames(const void *fdt)
 {
 	struct frame_range tree = { kva_pa(fdt), kva_pa(fdt) + fdt_size(fdt) };
 	struct frame_range initrd = { boot.initrd_start, boot.initrd_end };
+	struct frame_range ranges[2];
 	unsigned n = 0;
 
 	if (initrd.end && initrd.start < tree.start)
@@ -39,7 +39,7 @@ static inline unsigned boot_reserved(const void *fdt, struct frame_range *ranges
 	ranges[n++] = tree;
 	if (initrd.end && initrd.start >= tree.start)
 		ranges[n++] = initrd;
-	return n;
+	frames_init(ranges, n);
 }
 
 #endif

@@ -2,12 +2,9 @@
 #ifndef ARCH_BOOT_H
 #define ARCH_BOOT_H
 
-#include <frame.h>
-
 /* Fills in `boot` (arch.h), all but the words of the command line. */
 void boot_read(const void *given);
-/* The memory that the allocator must not use beside the kernel's, in rising order: at most BOOT_RANGES. */
-#define BOOT_RANGES 1u
-unsigned boot_reserved(const void *given, struct frame_range *ranges);
+/* Starts the allocator of frames, which must not use what the boot loader has left. */
+void boot_frames(const void *given);
 
 #endif

@@ -9,6 +9,7 @@
 #define ABI_ELF_DATA    ELFDATA2LSB
 #define ABI_ELF_MACHINE EM_386
 #define ABI_MACHINE     "i486"          /* uname's machine */
+#define ABI_CODE_ALIGN  1u            /* of an instruction's address */
 #define ABI_ELF_FORM    "32-bit little-endian"     /* in messages */
 #define ABI_ELF_FOR     "i386"
 

@@ -12,6 +12,7 @@
 #define ABI_ELF_DATA    ELFDATA2MSB
 #define ABI_ELF_MACHINE EM_PPC
 #define ABI_MACHINE     "ppc"           /* uname's machine */
+#define ABI_CODE_ALIGN  4u            /* of an instruction's address */
 #define ABI_ELF_FORM    "32-bit big-endian"     /* in messages */
 #define ABI_ELF_FOR     "PowerPC"
 

@@ -9,6 +9,7 @@
 #define ABI_ELF_DATA    ELFDATA2LSB
 #define ABI_ELF_MACHINE EM_STUB
 #define ABI_MACHINE     "stub"          /* uname's machine */
+#define ABI_CODE_ALIGN  4u            /* of an instruction's address */
 #define ABI_ELF_FORM    "32-bit little-endian"     /* in messages */
 #define ABI_ELF_FOR     "the stub"
 
