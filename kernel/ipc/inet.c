@@ -87,14 +87,16 @@ static int inet_parse(const struct address *address, struct endpoint *endpoint)
 	memcpy(&in, address->bytes, sizeof(in));
 	if (in.family != AF_INET)
 		return -EAFNOSUPPORT;
-	endpoint->address = in.address;
-	endpoint->port = in.port;
+	endpoint->address = network32(in.address);
+	endpoint->port = network16(in.port);
 	return 0;
 }
 
 static void inet_format(const struct endpoint *endpoint, struct address *address)
 {
-	struct sockaddr_in in = { .family = AF_INET, .port = endpoint->port, .address = endpoint->address };
+	struct sockaddr_in in = {
+		.family = AF_INET, .port = network16(endpoint->port), .address = network32(endpoint->address),
+	};
 
 	memcpy(address->bytes, &in, sizeof(in));
 	address->len = sizeof(in);

@@ -279,8 +279,8 @@ static void describe_address(struct netlink_socket *netlink, const struct nlmsgh
 	address->flags = IFA_F_PERMANENT;
 	address->scope = RT_SCOPE_HOST;
 	address->index = LOOPBACK_INDEX;
-	attribute_word(&a, IFA_ADDRESS, INADDR_LOOPBACK);
-	attribute_word(&a, IFA_LOCAL, INADDR_LOOPBACK);
+	attribute_word(&a, IFA_ADDRESS, network32(INADDR_LOOPBACK));
+	attribute_word(&a, IFA_LOCAL, network32(INADDR_LOOPBACK));
 	answer_attribute(&a, IFA_LABEL, "lo", 3);
 	attribute_word(&a, IFA_FLAGS, IFA_F_PERMANENT);
 	answer_attribute(&a, IFA_CACHEINFO, lasts, sizeof(lasts));

@@ -13,6 +13,7 @@ ppc)
 	cross=${CROSS:-powerpc-linux-gnu-}
 	machine_flags="-mcpu=powerpc -mno-altivec -mhard-float"
 	libcs="glibc musl"
+	qemu_arch=ppc
 	;;
 x86)
 	programs=${PAGEWALK_PROGRAMS:-$root/build/programs}-x86
@@ -20,6 +21,7 @@ x86)
 	cross=${CROSS:-}
 	machine_flags="-m32 -march=i486 -fcf-protection=none -fno-stack-protector"
 	libcs="musl"
+	qemu_arch=i386
 	;;
 *)
 	echo "PROGRAMS_ARCH=$PROGRAMS_ARCH: allowed are ppc, x86" >&2

@@ -15,7 +15,7 @@ from suite import reference, targets
 from suite.catalog import ON_REQUEST, all_groups, is_long
 from suite.groups import programs
 from suite.model import Group, Transcript, Verdict, judge
-from suite.places import Missing
+from suite.places import ARCH, Missing
 
 
 def main() -> int:
@@ -30,9 +30,9 @@ def main() -> int:
     parser.add_argument(
         "--built", type=Path, metavar="FOLDER", help="built programs that are not part of the checkout: stress-ng"
     )
-    parser.add_argument("--programs", type=Path, help="instead of groups: every static PPC32 program below this folder")
-    parser.add_argument("--machine", action="append", default=[], help="a file of machines/ (default: ppc604-133)")
-    parser.add_argument("--qemu", action="append", default=[], metavar="CPU", help="QEMU's 40p: 603e, 604 or 750")
+    parser.add_argument("--programs", type=Path, help="instead of groups: every static program below this folder")
+    parser.add_argument("--machine", action="append", default=[], help=f"a file of machines/ (default: {ARCH.machine})")
+    parser.add_argument("--qemu", action="append", default=[], metavar="CPU", help="QEMU's 40p: 603e, 604 or 750; its PC: 486, pentium, ...")
     parser.add_argument(
         "--kernel", metavar="SUBJECT", help="Linux instead of our kernel (pagewalk subjects), such as linux-6.1-bare"
     )
@@ -46,7 +46,7 @@ def main() -> int:
     chosen = parser.parse_args()
     flags = tuple(word for change in chosen.set for word in ("--set", change))
     flags += ("--sanitize", chosen.sanitize) if chosen.sanitize else ()
-    machines = chosen.machine or ([] if chosen.qemu else ["ppc604-133"])
+    machines = chosen.machine or ([] if chosen.qemu else [ARCH.machine])
     try:
         where: list[targets.Target] = [
             targets.linux(chosen.kernel, name, chosen.options, flags)

@@ -11,9 +11,9 @@ from pathlib import Path
 from pagewalk.initramfs import Initramfs
 
 from suite.model import Case, Group
-from suite.places import CASES, PROGRAMS, USER, Missing, program, wanted
+from suite.places import ARCH, CASES, PROGRAMS, USER, Missing, program, wanted
 
-LIBCS = ("glibc", "musl")
+LIBCS = ARCH.libcs
 
 # How long others wait while something takes long: by guest time, so only our kernel can pass.
 _WAITS = (
@@ -65,14 +65,14 @@ def base() -> Initramfs:
 def stripped(path: Path) -> bytes:
     """A program without its symbols, so that it fits into a small machine's memory."""
     with tempfile.NamedTemporaryFile() as file:
-        subprocess.run(["powerpc-linux-gnu-strip", "-o", file.name, str(path)], check=True)
+        subprocess.run([ARCH.strip, "-o", file.name, str(path)], check=True)
         return Path(file.name).read_bytes()
 
 
 def _applets(libc: str) -> list[str]:
     listed = subprocess.run(
         [
-            str(wanted(PROGRAMS / "qemu-ppc-static", "run tests/programs/qemu.sh")),
+            str(wanted(PROGRAMS / ARCH.emulator, "run tests/programs/qemu.sh")),
             str(program(libc, "busybox")),
             "--list",
         ],
@@ -281,7 +281,7 @@ def programs(folder: Path) -> list[Group]:
     """Every static program below a folder, run without arguments; split into groups that fit into memory."""
     groups: list[Group] = []
     room = 0
-    for path in sorted(wanted(folder, "name a folder with static PPC32 programs").rglob("*")):
+    for path in sorted(wanted(folder, f"name a folder with static {ARCH.called} programs").rglob("*")):
         if not path.is_file() or not is_program(path):
             continue
         name = "/".join(path.relative_to(folder).parts)
@@ -293,15 +293,15 @@ def programs(folder: Path) -> list[Group]:
         groups[-1].image.file(f"programs/{name}", contents, 0o755)
         groups[-1].cases.append(Case(name, (f"/programs/{name}",)))
     if not groups:
-        raise Missing(f"{folder} holds no static PPC32 program")
+        raise Missing(f"{folder} holds no static {ARCH.called} program")
     return groups
 
 
 def is_program(path: Path) -> bool:
-    """Whether a file is an ELF executable (type 2) for 32-bit big-endian PowerPC (machine 20)."""
+    """Whether a file is an ELF executable (type 2) for the architecture."""
     with path.open("rb") as file:
         header = file.read(20)
-    return header[:7] == b"\x7fELF\x01\x02\x01" and header[16:] == b"\x00\x02\x00\x14"
+    return header[:7] == ARCH.header and header[16:] == ARCH.kind
 
 
 def redis() -> Group:

@@ -1,18 +1,64 @@
-"""The files that the suite needs, and how to build or install missing ones."""
+"""The files that the suite needs, and how to build or install missing ones.
+
+The environment's PAGEWALK_ARCH chooses the architecture whose kernel and programs are run: ppc, or x86.
+"""
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
-USER = BUILD / "user"
-PROGRAMS = BUILD / "programs"
 CASES = ROOT / "tests" / "cases"
 
 
 class Missing(RuntimeError):
     """Something must be built or installed first; the message says how."""
+
+
+@dataclass(frozen=True)
+class Arch:
+    """An architecture: where the build puts what is for it, its tools, and how to know its programs.
+
+    `header` is what an executable's ELF header has first: class, order of bytes and version; `kind` its type and
+    machine at byte 16. `libcs` are the C libraries that programs of other people are built with.
+    """
+
+    suffix: str
+    strip: str
+    emulator: str
+    header: bytes
+    kind: bytes
+    machine: str
+    libcs: tuple[str, ...]
+    called: str
+
+
+ARCHES = {
+    "ppc": Arch(
+        "", "powerpc-linux-gnu-strip", "qemu-ppc-static", b"\x7fELF\x01\x02\x01", b"\x00\x02\x00\x14", "ppc604-133",
+        ("glibc", "musl"), "PPC32",
+    ),
+    "x86": Arch(
+        "-x86", "strip", "qemu-i386-static", b"\x7fELF\x01\x01\x01", b"\x02\x00\x03\x00", "i486dx-50", ("musl",), "i386"
+    ),
+}  # fmt: skip
+
+
+def chosen() -> Arch:
+    """The architecture that the environment chooses."""
+    name = os.environ.get("PAGEWALK_ARCH", "ppc")
+    if name not in ARCHES:
+        raise Missing(f"PAGEWALK_ARCH={name}: allowed are {', '.join(ARCHES)}")
+    return ARCHES[name]
+
+
+ARCH = chosen()
+KERNEL = BUILD / f"kernel{ARCH.suffix}" / "vmlinux"
+USER = BUILD / f"user{ARCH.suffix}"
+PROGRAMS = BUILD / f"programs{ARCH.suffix}"
 
 
 def wanted(path: Path, how: str) -> Path:

@@ -1,7 +1,7 @@
-"""The reference: Linux itself. A group's root runs under qemu-ppc in user, mount and process namespaces of its own. So
+"""The reference: Linux itself. A group's root runs under qemu-ppc or qemu-i386 in user, mount and process namespaces of its own. So
 a real kernel does fork, exec and signals, while the run needs no privilege and changes nothing on the host.
 
-The host's kernel starts PPC32 programs through binfmt_misc, which a user namespace may use since Linux 6.7.
+The host's kernel starts these programs through binfmt_misc, which a user namespace may use since Linux 6.7.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from pathlib import Path
 from pagewalk.initramfs import unpack
 
 from suite.model import Case, Group, Transcript, read_transcript
-from suite.places import PROGRAMS, Missing, wanted
+from suite.places import ARCH, PROGRAMS, Missing, wanted
 
-# ELF, 32-bit, big-endian, executable (type 2), PowerPC (machine 20), any operating-system ABI.
-_MAGIC = r"\x7fELF\x01\x02\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x14"
-_MASK = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff"
+# The first bytes of an ELF executable (type 2) of the architecture, for any operating system's ABI.
+_MAGIC = "".join(f"\\x{byte:02x}" for byte in ARCH.header + bytes(9) + ARCH.kind)
+_TYPE = b"\xfe\xff" if ARCH.kind[0] else b"\xff\xfe"  # types 2 and 3
+_MASK = "".join(f"\\x{byte:02x}" for byte in b"\xff" * 7 + b"\x00" + b"\xff" * 8 + _TYPE + b"\xff\xff")
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 _SCRIPT = """
@@ -37,7 +38,7 @@ mount -t devpts -o newinstance,ptmxmode=0666 none "$root/dev/pts"
 mount --bind "$root/dev/pts/ptmx" "$root/dev/ptmx"
 mount -t proc proc "$root/proc"
 mount -t binfmt_misc none "$root/proc/sys/fs/binfmt_misc"
-echo ':ppc:M::{magic}:{mask}:'"$qemu"':F' > "$root/proc/sys/fs/binfmt_misc/register"
+echo ':program:M::{magic}:{mask}:'"$qemu"':F' > "$root/proc/sys/fs/binfmt_misc/register"
 exec chroot "$root" /init /bin/suite /etc/suite
 """
 
@@ -66,7 +67,7 @@ def _lay_out(image: bytes, root: Path) -> None:
 
 def run(group: Group, cases: list[Case]) -> Transcript:
     """Runs cases of a group on Linux."""
-    qemu = wanted(PROGRAMS / "qemu-ppc-static", "run tests/programs/qemu.sh")
+    qemu = wanted(PROGRAMS / ARCH.emulator, "run tests/programs/qemu.sh")
     script = _SCRIPT.format(devices=" ".join(map(shlex.quote, _DEVICES)), magic=_MAGIC, mask=_MASK)
     with tempfile.TemporaryDirectory(prefix="pagewalk-root-") as folder:
         root = Path(folder)
@@ -97,7 +98,7 @@ def run(group: Group, cases: list[Case]) -> Transcript:
         os.close(terminal)
         os.close(controller)
     # Remove the emulator's own message about a program that dies: it is not the program's output.
-    text = re.sub(r"^qemu(-ppc-static)?: .*\n", "", done.stdout.decode(errors="replace"), flags=re.MULTILINE)
+    text = re.sub(r"^qemu(-\w+-static)?: .*\n", "", done.stdout.decode(errors="replace"), flags=re.MULTILINE)
     transcript = read_transcript(text)
     if "@done" not in transcript.rest:
         raise Missing(

@@ -1,4 +1,4 @@
-"""Targets that run the kernel: the pagewalk machine and QEMU's 40p."""
+"""Targets that run the kernel: the pagewalk machine, and QEMU's 40p or PC."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from pagewalk.subjects import IMAGE, Kernel, choose, needs
 
 from suite.model import Case, Group, Outcome, Transcript, read_transcript
-from suite.places import BUILD, ROOT, USER, Missing, wanted
+from suite.places import ARCH, KERNEL, ROOT, USER, Missing, wanted
 
 # How often a system that stops half-way through a group is booted again for the remaining cases.
 _STOPS_MOST = 6
@@ -38,7 +38,7 @@ class MachineTarget:
     @property
     def kernel(self) -> Path:
         """The kernel image."""
-        return wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
+        return wanted(KERNEL, "run make kernel")
 
     def boot(self, initramfs: Path, arguments: str) -> str:
         runner = wanted(ROOT / "target" / "release" / "pagewalk-machine", "run cargo build --release")
@@ -93,9 +93,13 @@ def linux(name: str, machine: str, options: str, flags: tuple[str, ...]) -> Linu
     return LinuxTarget(machine, words, (*flags, *board), init=init, subject=subject, **limits)
 
 
+BOARDS = {"40p": "ppc/boot/qemu-40p", "pc": "x86/boot/qemu-pc"}
+"""The scripts that boot the kernel on QEMU's boards, below kernel/arch."""
+
+
 @dataclass(frozen=True)
 class QemuTarget:
-    """QEMU's 40p with the processor `cpu` (603e, 604, 750); `seconds` is the host's time."""
+    """QEMU's 40p with the processor `cpu` (603e, 604, 750), or its PC (486, pentium, ...); `seconds` is the host's."""
 
     cpu: str
     options: str = ""
@@ -104,11 +108,16 @@ class QemuTarget:
 
     @property
     def name(self) -> str:
-        return " ".join((f"40p-{self.cpu}", *self.options.split()))
+        return " ".join((f"{self.board}-{self.cpu}", *self.options.split()))
+
+    @property
+    def board(self) -> str:
+        """QEMU's board for the architecture."""
+        return "pc" if ARCH.suffix else "40p"
 
     def boot(self, initramfs: Path, arguments: str) -> str:
-        kernel = wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
-        script = ROOT / "kernel" / "arch" / "ppc" / "boot" / "qemu-40p"
+        kernel = wanted(KERNEL, "run make kernel")
+        script = ROOT / "kernel" / "arch" / BOARDS[self.board]
         append = f"{self.options} {arguments}".strip()
         return _console(
             [

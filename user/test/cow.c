@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "machine.h"
 
 #define PAGE 4096
 #define PAGES 64
@@ -61,11 +62,9 @@ static int child_goes_across_pages(void *where)
 
 	for (int i = 1; i < PAGES; i++) {
 		unsigned char *across = bytes + i * PAGE - 2;
-		uint32_t word;
 
-		__asm__ volatile("lwz %0, 0(%1)" : "=r"(word) : "b"(across) : "memory");
-		CHECK_EQUAL(word, (uint32_t)i << 24 | (uint32_t)i << 16 | (uint32_t)(i + 1) << 8 | (uint32_t)(i + 1));
-		__asm__ volatile("stw %0, 0(%1)" : : "r"(0x61626364u), "b"(across) : "memory");
+		CHECK_EQUAL(machine_load(across), MACHINE_BYTES(i, i, i + 1, i + 1));
+		machine_store(across, MACHINE_BYTES('a', 'b', 'c', 'd'));
 		CHECK(memcmp(across, "abcd", 4) == 0);
 		across[0] = across[1] = (unsigned char)i;
 		across[2] = across[3] = (unsigned char)(i + 1);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "machine.h"
 
 extern char **environ;
 
@@ -92,7 +93,7 @@ static int role_vector(void)
 		return 2;
 	if (getauxval(AT_DCACHEBSIZE) == 0 || getauxval(AT_DCACHEBSIZE) % 16 != 0)
 		return 3;
-	if (stack % 16 != 0)
+	if (stack % 16 != MACHINE_FRAME_REST)
 		return 4;
 	return 0;
 }

@@ -270,7 +270,7 @@ static void memory_for_a_real_time_process(void)
 	MUST(pipe(said));
 	victim = test_child(hold_much, &said[1]);
 	MUST(read(said[0], &byte, 1));
-	MUST(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 1 }));
+	MUST(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 }));
 	use_memory(2, 1);
 	CHECK_EQUAL(test_wait(victim), 1000 + SIGKILL);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "machine.h"
 
 #define PAGE 4096ul
 
@@ -272,25 +273,16 @@ static void more_than_there_is(void)
 	      errno == ENOMEM);
 }
 
-/* PowerPC's instruction cache does not see the data cache, and the compiler's __builtin___clear_cache does nothing
- * here. */
-static void synchronise(char *code)
-{
-	__asm__ volatile("dcbst 0, %0; sync; icbi 0, %0; sync; isync" : : "r"(code) : "memory");
-}
-
 static void code_can_be_written_and_run(void)
 {
-	/* li r3, 42; blr */
-	static const uint32_t code[] = { 0x3860002a, 0x4e800020 };
 	char *where = map(PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
 	int (*function)(void) = (int (*)(void))(uintptr_t)where;
 
-	memcpy(where, code, sizeof(code));
-	synchronise(where);
+	machine_code_returning(where, 42);
+	machine_code_written(where);
 	CHECK_EQUAL(function(), 42);
-	((uint32_t *)where)[0] = 0x38600007; /* li r3, 7 */
-	synchronise(where);
+	machine_code_returning(where, 7);
+	machine_code_written(where);
 	CHECK_EQUAL(function(), 7);
 }
 
@@ -312,32 +304,34 @@ static mapped_function *map_function(const char *path)
  */
 static void a_file_run_is_what_was_written_last(void)
 {
-	static const uint32_t codes[] = { 0x3860002a, 0x4e800020, 0x38600007, 0x4e800020 };
+	unsigned char codes[2][MACHINE_CODE_SIZE];
 	const char *path = test_path("code");
 	int fd = (int)MUST(open(path, O_RDWR | O_CREAT | O_TRUNC, 0700));
 	mapped_function *functions[6];
-	uint32_t *shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	unsigned char *shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	CHECK(shared != MAP_FAILED);
+	machine_code_returning(codes[0], 42);
+	machine_code_returning(codes[1], 7);
 	for (int i = 0; i < 6; i++)
 		functions[i] = map_function(path);
-	CHECK_EQUAL(pwrite(fd, codes, 8, 0), 8);
+	CHECK_EQUAL(pwrite(fd, codes[0], sizeof(codes[0]), 0), sizeof(codes[0]));
 	CHECK_EQUAL(functions[0](), 42);
-	CHECK_EQUAL(pwrite(fd, codes + 2, 8, 0), 8);
+	CHECK_EQUAL(pwrite(fd, codes[1], sizeof(codes[1]), 0), sizeof(codes[1]));
 	CHECK_EQUAL(functions[1](), 7);
-	shared[0] = codes[0];
+	memcpy(shared, codes[0], sizeof(codes[0]));
 	CHECK_EQUAL(functions[2](), 42);
 	MUST(munmap(shared, PAGE));
 	MUST(close(fd));
 	CHECK_EQUAL(functions[3](), 42);
 	fd = (int)MUST(open(path, O_WRONLY));
-	CHECK_EQUAL(pwrite(fd, codes + 2, 8, 0), 8);
+	CHECK_EQUAL(pwrite(fd, codes[1], sizeof(codes[1]), 0), sizeof(codes[1]));
 	MUST(close(fd));
 	CHECK_EQUAL(functions[4](), 7);
 	MUST(truncate(path, 0));
-	MUST(truncate(path, 8));
+	MUST(truncate(path, sizeof(codes[0])));
 	fd = (int)MUST(open(path, O_WRONLY));
-	CHECK_EQUAL(pwrite(fd, codes, 8, 0), 8);
+	CHECK_EQUAL(pwrite(fd, codes[0], sizeof(codes[0]), 0), sizeof(codes[0]));
 	CHECK_EQUAL(functions[5](), 42);
 	MUST(close(fd));
 	for (int i = 0; i < 6; i++)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "machine.h"
 
 static volatile sig_atomic_t count, last, nested, order[8], order_length;
 static volatile siginfo_t last_info;
@@ -341,7 +342,7 @@ static void long_jumps(void)
 	install(SIGSEGV, jump_out, 0);
 	for (volatile int i = 0; i < 10; i++) {
 		if (sigsetjmp(back, 1) == 0) {
-			__asm__ volatile("stw %0, 0(%0)" : : "b"(8) : "memory");
+			machine_store((void *)8, 8);
 			CHECK(0 && "a store to address 8 goes through");
 		}
 		count++;
@@ -350,13 +351,13 @@ static void long_jumps(void)
 }
 
 /* A handler changes the context that it returns to: it skips the faulting instruction. */
+static unsigned skipped;
+
 static void step_over(int number, siginfo_t *info, void *context)
 {
-	ucontext_t *user = context;
-
 	(void)number;
 	(void)info;
-	user->uc_mcontext.uc_regs->gregs[32] += 4; /* PT_NIP */
+	machine_skip(context, skipped);
 	count++;
 }
 
@@ -369,7 +370,8 @@ static void context_can_be_changed(void)
 	action.sa_sigaction = step_over;
 	action.sa_flags = SA_SIGINFO;
 	MUST(sigaction(SIGSEGV, &action, NULL));
-	__asm__ volatile("lwz %0, 0(%1)" : "+r"(value) : "b"(16));
+	skipped = MACHINE_LOAD_SIZE;
+	value = machine_load_fault(value);
 	CHECK_EQUAL(count, 1);
 	CHECK_EQUAL(value, 5);
 }
@@ -383,11 +385,15 @@ static void illegal_instruction(void)
 	action.sa_flags = SA_SIGINFO;
 	MUST(sigaction(SIGILL, &action, NULL));
 	MUST(sigaction(SIGTRAP, &action, NULL));
-	__asm__ volatile(".long 0");
+	MUST(sigaction(MACHINE_PRIVILEGED_SIGNAL, &action, NULL));
+	skipped = MACHINE_ILLEGAL_SIZE;
+	machine_illegal();
 	CHECK_EQUAL(count, 1);
-	__asm__ volatile("mtmsr %0" : : "r"(0)); /* privileged */
+	skipped = MACHINE_PRIVILEGED_SIZE;
+	machine_privileged();
 	CHECK_EQUAL(count, 2);
-	__asm__ volatile("trap");
+	skipped = MACHINE_TRAP_SIZE;
+	machine_trap();
 	CHECK_EQUAL(count, 3);
 }
 
@@ -509,6 +515,7 @@ static void group_signals(void)
 	CHECK_ERROR(kill(-leader, 0), ESRCH);
 }
 
+#if MACHINE_SWAPS_CONTEXTS
 static ucontext_t outside, inside;
 static int visits;
 
@@ -545,6 +552,7 @@ static void contexts_are_swapped(void)
 	MUST(sigprocmask(SIG_BLOCK, NULL, &now));
 	CHECK(sigismember(&now, SIGUSR1));
 }
+#endif
 
 static const struct test_case cases[] = {
 	CASE(handled), CASE(default_actions), CASE(blocked_until_unblocked), CASE(ignored_are_gone),
@@ -552,7 +560,10 @@ static const struct test_case cases[] = {
 	CASE(waits_are_interrupted), CASE(waits_are_restarted), CASE(pause_and_suspend), CASE(timed_wait),
 	CASE(alternate_stack), CASE(registers_survive), CASE(long_jumps), CASE(context_can_be_changed),
 	CASE(illegal_instruction), CASE(child_signal), CASE(ignored_children_vanish), CASE(inherited),
-	CASE(arguments), CASE(group_signals), CASE(contexts_are_swapped), CASE(killed_before_it_stops),
+	CASE(arguments), CASE(group_signals), CASE(killed_before_it_stops),
+#if MACHINE_SWAPS_CONTEXTS
+	CASE(contexts_are_swapped),
+#endif
 };
 
 TEST_MAIN("signal", cases)

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "machine.h"
 
 static void on_fpe(int number, siginfo_t *info, void *context)
 {
@@ -371,52 +372,13 @@ static void descriptor_of_the_child(void)
 	CHECK_ERROR(syscall(SYS_clone, CLONE_PIDFD | CLONE_DETACHED | SIGCHLD, 0, &fd, 0, 0), EINVAL);
 }
 
-/*
- * A call may change some registers, but must not return values of the kernel in them. They contain what the program put
- * there, or zero; r10 to r12 may also contain CR, the address of the next instruction, and LR.
- */
+/* A call may change some registers, but must not return values of the kernel in them. */
 static void registers_after_a_call(void)
 {
 	static const long calls[] = { SYS_getpid, SYS_getuid, SYS_close, SYS_sched_yield, SYS_read, SYS_brk };
 
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		register long r0 __asm__("r0") = calls[i];
-		register unsigned long r3 __asm__("r3") = calls[i] == SYS_brk ? 0 : (unsigned long)-1;
-		register unsigned long r4 __asm__("r4") = 4;
-		register unsigned long r5 __asm__("r5") = 5;
-		register unsigned long r6 __asm__("r6") = 6;
-		register unsigned long r7 __asm__("r7") = 7;
-		register unsigned long r8 __asm__("r8") = 8;
-		register unsigned long r9 __asm__("r9") = 9;
-		register unsigned long r10 __asm__("r10") = 10;
-		register unsigned long r11 __asm__("r11") = 11;
-		register unsigned long r12 __asm__("r12") = 12;
-		static const unsigned long ctr = 0x1234, xer = 0x60000012;
-		static unsigned long given[4], after[16];
-
-		/* `given` also gets LR, CR and the address after the call. */
-		__asm__ volatile("mtctr %[ctr]; mtxer %[xer]\n"
-				 "	bl	1f\n"
-				 "1:	mflr	%%r31; addi %%r31, %%r31, 2f - 1b; stw %%r31, 8(%[given])\n"
-				 "	mflr	%%r31; stw %%r31, 0(%[given]); mfcr %%r31; stw %%r31, 4(%[given])\n"
-				 "	sc\n"
-				 "2:	stw	%%r0, 0(%[after]); stw %%r4, 16(%[after]); stw %%r5, 20(%[after])\n"
-				 "	stw	%%r6, 24(%[after]); stw %%r7, 28(%[after]); stw %%r8, 32(%[after])\n"
-				 "	stw	%%r9, 36(%[after]); stw %%r10, 40(%[after]); stw %%r11, 44(%[after])\n"
-				 "	stw	%%r12, 48(%[after]); mfctr %%r0; stw %%r0, 52(%[after])\n"
-				 "	mfxer	%%r0; stw %%r0, 56(%[after])\n"
-				 : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6), "+r"(r7), "+r"(r8), "+r"(r9),
-				   "+r"(r10), "+r"(r11), "+r"(r12)
-				 : [ctr] "r"(ctr), [xer] "r"(xer), [given] "b"(given), [after] "b"(after)
-				 : "cc", "ctr", "lr", "xer", "r31", "memory");
-		CHECK(after[0] == 0 || after[0] == (unsigned long)calls[i]);
-		for (unsigned n = 4; n <= 12; n++)
-			CHECK(after[n] == 0 || after[n] == n ||
-			      (n == 10 && ((after[n] ^ given[1]) & ~0x10000000ul) == 0) ||
-			      (n == 11 && after[n] == given[2]) || (n == 12 && after[n] == given[0]));
-		CHECK(after[13] == 0 || after[13] == ctr);
-		CHECK(after[14] == 0 || after[14] == xer);
-	}
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		CHECK(machine_call_is_clean(calls[i], calls[i] == SYS_brk ? 0 : (unsigned long)-1));
 }
 
 static void *map_above_the_limit(void *unused)
@@ -452,24 +414,25 @@ static void locked_settings(void)
 		unsigned char characters[20];
 		unsigned speeds[2];
 	} before, locks, after;
-	const unsigned get = _IOR('t', 19, before), set = _IOW('t', 20, before);
+	const unsigned get = MACHINE_TCGETS, set = MACHINE_TCSETS, interrupt = MACHINE_CHARACTERS_FROM + VINTR,
+		       quit = MACHINE_CHARACTERS_FROM + VQUIT;
 	int fd = (int)MUST(posix_openpt(O_RDWR | O_NOCTTY));
 
 	MUST(ioctl(fd, get, &before));
 	MUST(ioctl(fd, TIOCGLCKTRMIOS, &locks));
-	CHECK_EQUAL(locks.flags[3] | locks.characters[VINTR], 0);
+	CHECK_EQUAL(locks.flags[3] | locks.characters[interrupt], 0);
 	locks.flags[3] = ECHO;
-	locks.characters[VINTR] = 1;
+	locks.characters[interrupt] = 1;
 	MUST(ioctl(fd, TIOCSLCKTRMIOS, &locks));
 	after = before;
 	after.flags[3] ^= ECHO | ISIG;
-	after.characters[VINTR] ^= 1;
-	after.characters[VQUIT] ^= 1;
+	after.characters[interrupt] ^= 1;
+	after.characters[quit] ^= 1;
 	MUST(ioctl(fd, set, &after));
 	MUST(ioctl(fd, get, &after));
 	CHECK_EQUAL(after.flags[3] ^ before.flags[3], ISIG);
-	CHECK_EQUAL(after.characters[VINTR] ^ before.characters[VINTR], 0);
-	CHECK_EQUAL(after.characters[VQUIT] ^ before.characters[VQUIT], 1);
+	CHECK_EQUAL(after.characters[interrupt] ^ before.characters[interrupt], 0);
+	CHECK_EQUAL(after.characters[quit] ^ before.characters[quit], 1);
 	MUST(ioctl(fd, TIOCGLCKTRMIOS, &after));
 	CHECK_EQUAL(after.flags[3], ECHO);
 	CHECK_ERROR(ioctl(fd, TIOCSLCKTRMIOS, NULL), EFAULT);

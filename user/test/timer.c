@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "machine.h"
 
 static long long nanoseconds(clockid_t clock)
 {
@@ -205,8 +206,6 @@ static void timer_of_own_processor_time(void)
 /* At a tick the kernel reads the instruction before the interrupted one, which may be on an untouched page. */
 static void ticks_touch_no_page(void)
 {
-	/* bdnz .; blr */
-	static const unsigned int code[] = { 0x42000000, 0x4e800020 };
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *unused = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *loop = unused + page;
@@ -214,11 +213,11 @@ static void ticks_touch_no_page(void)
 	unsigned char present;
 
 	CHECK(unused != MAP_FAILED);
-	memcpy(loop, code, sizeof(code));
-	__asm__ volatile("dcbst 0, %0; sync; icbi 0, %0; sync; isync" : : "r"(loop) : "memory");
+	machine_loop_make(loop);
+	machine_code_written(loop);
 	CHECK(times(&before) != (clock_t)-1);
 	do {
-		__asm__ volatile("mtctr %0; mtlr %1; blrl" : : "r"(1000000), "r"(loop) : "ctr", "lr", "memory");
+		machine_loop_run(loop, 1000000);
 		CHECK(times(&after) != (clock_t)-1);
 	} while (after.tms_utime < before.tms_utime + 2);
 	MUST(mincore(unused, page, &present));

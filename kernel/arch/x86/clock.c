@@ -4,8 +4,10 @@
  */
 #include <arch.h>
 #include <cpu.h>
+#include <errno.h>
 #include <irq.h>
 #include <lib.h>
+#include <policy.h>
 #include <time.h>
 
 #include "internal.h"
@@ -22,7 +24,7 @@
 
 static u32 cycles_hz;           /* of the counter of cycles; 0: there is none */
 
-static u16 counter_read(void)
+CAUSE(switch) static u16 counter_read(void)
 {
 	u8 low;
 
@@ -33,7 +35,7 @@ static u16 counter_read(void)
 
 static u64 ticks_now;
 
-static u64 ticks_read(void)
+CAUSE(switch) static u64 ticks_read(void)
 {
 	static u16 last;
 	u32 flags = irq_save();
@@ -45,7 +47,7 @@ static u64 ticks_read(void)
 	return ticks;
 }
 
-static inline u64 cycles_read(void)
+CAUSE(switch) static inline u64 cycles_read(void)
 {
 	u32 low, high;
 
@@ -53,10 +55,9 @@ static inline u64 cycles_read(void)
 	return (u64)high << 32 | low;
 }
 
-/* A switch of tasks takes its time here. To read the counter would take as long as the switch. */
 CAUSE(switch) static u32 ticks_low(void)
 {
-	return (u32)ticks_now;
+	return (u32)ticks_read();
 }
 
 CAUSE(switch) static u32 cycles_low(void)
@@ -65,8 +66,32 @@ CAUSE(switch) static u32 cycles_low(void)
 }
 
 u32 (*arch_timebase_low)(void) = ticks_low;
+static u64 clock_switches;      /* times taken without the counter */
 
-u64 arch_timebase(void)
+CAUSE(switch) static u32 ticks_last_counted(void)
+{
+	clock_switches++;
+	return (u32)ticks_now;
+}
+
+/*
+ * switch.time: what a switch of tasks, and the times of tasks, take as the time.
+ *
+ * read: the 8254's counter, whose three accesses take longer than the rest of a switch on an i486. last: what was read last,
+ * at the latest at the last tick, as kernels of the time did, which counted a task's time in ticks. A processor with a
+ * counter of cycles reads that.
+ */
+static int switch_time_apply(const struct policy_setting *to)
+{
+	if (cycles_hz)
+		return to->choice ? -ENODEV : 0;
+	arch_timebase_low = to->choice ? ticks_last_counted : ticks_low;
+	return 0;
+}
+
+POLICY(switch_time, "switch.time", CHOICES("read", "last"), POLICY_ANY, switch_time_apply, "times", &clock_switches);
+
+CAUSE(switch) u64 arch_timebase(void)
 {
 	return cycles_hz ? cycles_read() : ticks_read();
 }
@@ -89,7 +114,7 @@ void arch_timer_set(u32 ticks)
 }
 
 /* Measures the counter of cycles against the 8254, if the boot loader has not told its frequency. */
-static u32 cycles_measure(void)
+CAUSE(switch) static u32 cycles_measure(void)
 {
 	u64 from, ticks;
 	u32 passed;
@@ -102,7 +127,7 @@ static u32 cycles_measure(void)
 	return passed * 100;
 }
 
-void clock_init(void)
+CAUSE(switch) void clock_init(void)
 {
 	port_write8(GATE, (u8)((port_read8(GATE) & ~2u) | 1));
 	port_write8(COMMAND, AGAIN);

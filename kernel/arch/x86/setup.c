@@ -55,8 +55,8 @@ static void map_io_early(vaddr_t virtual, paddr_t pa)
 void arch_init_early(const void *given)
 {
 	(void)given;
-	stack_mark(this_cpu()->idle);
 	this_cpu()->idle->kernel_stack = boot_stack;
+	stack_mark(this_cpu()->idle);
 	uart_init(UART_PORT);
 	descriptors_load();
 	io_for_each_page(map_io_early);

@@ -3,3 +3,8 @@ CROSS ?=
 CC := ../build/programs-x86/musl-sysroot/bin/musl-gcc
 ABI := i386
 MACHINE := -fcf-protection=none
+# What programs with musl need to be built as those with glibc are.
+HOSTED := -include arch/x86/glibc.h
+SUPPORT := arch/x86/glibc
+# They test a PowerPC's registers.
+LEFT_OUT := core fpu trace

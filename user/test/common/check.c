@@ -14,16 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "machine.h"
+
 /* Time limit of one case in seconds: a guard against a hang, not a measurement. */
 #define PATIENCE 60
 
 static char directory[64];
 
-#define PPC_FEATURE_HAS_FPU 0x08000000
-
 int test_has_fpu(void)
 {
-	return (getauxval(AT_HWCAP) & PPC_FEATURE_HAS_FPU) != 0;
+	return MACHINE_HAS_FPU();
 }
 
 int test_is_timed(void)

@@ -60,12 +60,16 @@ struct mmsghdr {
 
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
+/* Ports and addresses have the network's order of bytes, the highest first: converts to or from the machine's. */
+static inline u16 network16(u16 n) { return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? n : (u16)__builtin_bswap16(n); }
+static inline u32 network32(u32 n) { return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? n : __builtin_bswap32(n); }
+
 #define INADDR_ANY 0u
 #define INADDR_LOOPBACK 0x7f000001u
 
 struct sockaddr_in {
 	u16 family;
-	u16 port;	/* network order, which is this machine's */
+	u16 port;	/* network order */
 	u32 address;
 	u8 zero[8];
 };
