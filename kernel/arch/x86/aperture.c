@@ -1,7 +1,9 @@
 /*
- * Temporary mappings: an entry of the active root gets a page table of another address space (Liedtke 1993, 5.2.4). The
- * mapping differs from the other space's own in bits 22 to 31 of its addresses only. What the TLB has of it is removed at
- * its end.
+ * Temporary mappings: an entry of the active root gets a page table of another address space (Liedtke 1993, 5.2.4). It is
+ * an entry of the kernel's part, and permits the kernel only, whatever the table's own entries permit programs.
+ *
+ * What the TLB has of an earlier mapping must have gone. A load of CR3 empties it, so a switch of address space since the
+ * last use is enough, which policy ipc.window notes.
  */
 #include <aperture.h>
 #include <arch.h>
@@ -9,34 +11,38 @@
 #include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
+#include <policy.h>
 #include <smp.h>
 #include <task.h>
 
 #include "internal.h"
 
-/* The entries used: the one that does not contain the caller's own address. */
-#define APERTURE_LOW  0x00000000u
-#define APERTURE_HIGH 0xbfc00000u
+static u64 windows_clean;       /* mappings without an emptied TLB */
+static bool window_noted;       /* policy ipc.window */
 
 bool aperture_possible(void)
 {
-	/* Other threads, on other processors, would see through the aperture too. */
-	return !several_processors;
+	return true;
 }
 
-/* Entries of the program's own for these addresses may be cached. */
 CAUSE(copy) uaddr_t aperture_begin(struct mm *mm, uaddr_t address, uaddr_t own)
 {
 	struct cpu_state *cpu = &this_cpu()->arch;
-	uaddr_t there = (own < 0x80000000u ? APERTURE_HIGH : APERTURE_LOW) | (address & (TABLE_SPAN - 1));
+	const struct root_entry *theirs = pagetable_slot(mm->root, address);
+	/* A program that has ended its address space meanwhile, and an absent table, have nothing to map. */
+	struct root_entry *slot = pagetable_slot(this_cpu()->mm ? this_cpu()->mm->root : kernel_root, WINDOW);
 
-	cpu->aperture_entry = pagetable_slot(this_cpu()->mm->root, there);
-	slot_share(&cpu->aperture_entry_before, cpu->aperture_entry);
-	slot_share(cpu->aperture_entry, pagetable_slot(mm->root, address));
-	cr3_write(cr3_read());
+	(void)own;
+	*slot = (struct root_entry){ theirs->word & ~PTE_USER };
+	if (cpu->window_used || !window_noted)
+		cr3_write(cr3_read());
+	else
+		windows_clean++;
+	cpu->window_used = true;
+	cpu->aperture_entry = slot;
 	cpu->aperture_mm = current->mm;
 	current->mm = NULL;     /* a fault ends the copy */
-	return there;
+	return WINDOW | (address & (TABLE_SPAN - 1));
 }
 
 CAUSE(copy) void aperture_end(void)
@@ -44,6 +50,20 @@ CAUSE(copy) void aperture_end(void)
 	struct cpu_state *cpu = &this_cpu()->arch;
 
 	current->mm = cpu->aperture_mm;
-	slot_share(cpu->aperture_entry, &cpu->aperture_entry_before);
-	cr3_write(cr3_read());
+	slot_clear(cpu->aperture_entry);
+	if (!window_noted)
+		cr3_write(cr3_read());
 }
+
+/*
+ * ipc.window: when the TLB is emptied for a mapping of another space (Liedtke 1993, 5.2.4).
+ *
+ * flush: at its begin and at its end. noted: at its begin, if there was another since the last switch of address space.
+ */
+static int ipc_window_apply(const struct policy_setting *to)
+{
+	window_noted = to->choice == 1;
+	return 0;
+}
+
+POLICY(ipc_window, "ipc.window", CHOICES("flush", "noted"), POLICY_QUIESCED, ipc_window_apply, "clean", &windows_clean);

@@ -25,7 +25,7 @@ u64 segment_make(u32 base, u32 limit, u32 access, u32 flags)
 	return (u64)high << 32 | low;
 }
 
-void gate_set(u32 vector, code entry, bool for_programs)
+static void gate_set(u32 vector, const char *entry, bool for_programs)
 {
 	u32 address = (u32)entry;
 
@@ -33,13 +33,45 @@ void gate_set(u32 vector, code entry, bool for_programs)
 			KERNEL_CS << 16 | (address & 0xffff);
 }
 
-static void gates_fill(void)
+static bool entry_lean, entry_checked, calls_traced;
+
+static void bind_calls(void)
 {
+	const char *loaded = calls_traced ? syscall_traced_loaded : entry_lean ? syscall_lean_loaded : syscall_full_loaded;
+	const char *checked = calls_traced ? syscall_traced_checked :
+			      entry_lean ? syscall_lean_checked : syscall_full_checked;
+
+	gate_set(TRAP_SYSCALL, entry_checked ? checked : loaded, true);
+}
+
+static void bind_all(void)
+{
+	const char *exceptions = entry_checked ? exception_vectors_checked : exception_vectors_loaded;
+	const char *interrupts = entry_checked ? interrupt_vectors_checked : interrupt_vectors_loaded;
+
 	for (u32 n = 0; n < 32; n++)
-		gate_set(n, exception_vectors + 16 * n, n == VECTOR_BREAKPOINT || n == VECTOR_OVERFLOW);
+		gate_set(n, exceptions + 16 * n, n == VECTOR_BREAKPOINT || n == VECTOR_OVERFLOW);
 	for (u32 n = 0; n < 16; n++)
-		gate_set(ARCH_IRQ_VECTOR + n, interrupt_vectors + 16 * n, false);
-	gate_set(TRAP_SYSCALL, syscall_full, true);
+		gate_set(ARCH_IRQ_VECTOR + n, interrupts + 16 * n, false);
+	bind_calls();
+}
+
+void entry_bind_lean(bool lean)
+{
+	entry_lean = lean;
+	bind_calls();
+}
+
+void entry_bind_checked(bool checked)
+{
+	entry_checked = checked;
+	bind_all();
+}
+
+void arch_trace_syscalls(bool on)
+{
+	calls_traced = on;
+	bind_calls();
 }
 
 static void segments_fill(struct cpu_state *cpu)
@@ -63,9 +95,9 @@ void descriptors_load(void)
 
 	_Static_assert(offsetof(struct tss, io_map) == 102, "the processor's layout");
 	if (!gates[0])
-		gates_fill();
+		bind_all();
 	segments_fill(cpu);
 	__asm__ volatile("lgdt %0; lidt %1; ljmp %2, $1f; 1:" : : "m"(segments), "m"(exceptions), "i"(KERNEL_CS));
-	__asm__ volatile("movl %0, %%ds; movl %0, %%es; movl %0, %%ss" : : "r"(KERNEL_DS) : "memory");
+	__asm__ volatile("movl %0, %%ss; movl %1, %%ds; movl %1, %%es" : : "r"(KERNEL_DS), "r"(USER_DS) : "memory");
 	__asm__ volatile("movl %0, %%fs; movl %0, %%gs; lldt %w0; ltr %w1" : : "r"(0), "r"(SEGMENT_TSS << 3) : "memory");
 }

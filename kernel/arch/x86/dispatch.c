@@ -47,8 +47,3 @@ void exception_syscall_traced(struct regs *regs)
 		signal_fault(SIGTRAP, TRAP_TRACE, regs->eip);
 	}
 }
-
-void arch_trace_syscalls(bool on)
-{
-	gate_set(TRAP_SYSCALL, on ? syscall_traced : syscall_full, true);
-}

@@ -2,14 +2,30 @@
  * Exception entry and exit. The processor has pushed ss and esp (from a program), eflags, cs, eip and some error codes;
  * the rest of struct regs (arch/regs.h) is pushed here. Interrupts are off in the whole kernel, so every gate disables
  * them.
+ *
+ * The kernel's data segment is the programs' own: both reach everything, and pages protect the kernel. Policy `segments`
+ * chooses between two forms of every entry and exit: they load ds and es, or check that these have that segment already
+ * (Liedtke 1993, 5.5.3).
  */
 #include <arch/asm.h>
 
 	.section .text.cause.entry, "ax"
 
-.macro save_registers
+.macro save_registers form
 	pushl	%es
 	pushl	%ds
+	.ifc	\form, checked
+	cmpl	$USER_DS, (%esp)
+	jne	1f
+	cmpl	$USER_DS, 4(%esp)
+	je	2f
+1:	pushl	%eax
+	movl	$USER_DS, %eax
+	movl	%eax, %ds
+	movl	%eax, %es
+	popl	%eax
+2:
+	.endif
 	pushl	%eax
 	pushl	%ebp
 	pushl	%edi
@@ -18,15 +34,21 @@
 	pushl	%ecx
 	pushl	%ebx
 	cld
-	movl	$KERNEL_DS, %eax
-	movl	%eax, %ds
-	movl	%eax, %es
+	.ifc	\form, loaded
+	movl	$USER_DS, %ebx
+	movl	%ebx, %ds
+	movl	%ebx, %es
+	.endif
 .endm
 
-/* Vectors 0 to 31, 16 bytes apart. Where the processor pushes no error code, 0 takes its place. */
+/*
+ * Vectors 0 to 31, 16 bytes apart. Where the processor pushes no error code, 0 takes its place. Behind them those of the
+ * 8259 pair, as far apart.
+ */
+.macro vectors form
 	.balign	16
-	.globl	exception_vectors
-exception_vectors:
+	.globl	exception_vectors_\form, interrupt_vectors_\form
+exception_vectors_\form:
 	.set	n, 0
 	.rept	32
 	.balign	16
@@ -36,67 +58,90 @@ exception_vectors:
 	.endif
 	pushl	$n
 	.if	n == 14
-	jmp	enter_page_fault
+	jmp	enter_page_fault_\form
 	.else
-	jmp	enter_other
+	jmp	enter_other_\form
 	.endif
 	.set	n, n + 1
 	.endr
-
-/* Those of the 8259 pair, 8 bytes apart. */
 	.balign	16
-	.globl	interrupt_vectors
-interrupt_vectors:
-	.set	n, 0x20
+interrupt_vectors_\form:
 	.rept	16
-	.balign	8
+	.balign	16
 	pushl	$0
 	pushl	$n
-	jmp	enter_interrupt
+	jmp	enter_interrupt_\form
 	.set	n, n + 1
 	.endr
+.endm
 
-.macro entry name, handler
+.macro entry name, handler, form
 	.balign	16
-\name:
-	save_registers
+\name\()_\form:
+	save_registers \form
 	pushl	%esp
 	call	\handler
 	addl	$4, %esp
-	jmp	return_full
+	jmp	return_\form
 .endm
-
-	entry	enter_other, exception_other
-	entry	enter_interrupt, exception_interrupt
-	entry	enter_page_fault, exception_page_fault
 
 /* System calls: eax is kept in the place of an error code. */
-.macro call_entry name, handler
+.macro call_entry name, handler, form
 	.balign	16
-FUNCTION(\name)
+FUNCTION(\name\()_\form)
 	pushl	%eax
 	pushl	$0x80
-	save_registers
+	save_registers \form
 	pushl	%esp
 	call	\handler
 	addl	$4, %esp
-	jmp	return_full
-END(\name)
+	jmp	return_\form
+END(\name\()_\form)
 .endm
 
-	call_entry syscall_traced, exception_syscall_traced
-	call_entry syscall_full, exception_syscall
-
-/* Exit: esp = struct regs. */
+/*
+ * The lean form (policy `entry`): from the table to the call's function. The arguments are still in their registers, but
+ * their copies in struct regs are not the function's to change.
+ */
+.macro lean_entry form
 	.balign	16
-FUNCTION(return_full)
+FUNCTION(syscall_lean_\form)
+	pushl	%eax
+	pushl	$0x80
+	save_registers \form
+	.ifc	\form, loaded
+	movl	(%esp), %ebx
+	.endif
+	pushl	%ebp
+	pushl	%edi
+	pushl	%esi
+	pushl	%edx
+	pushl	%ecx
+	pushl	%ebx
+	cmpl	$CALL_COUNT, %eax
+	jae	1f
+	call	*syscall_table(, %eax, 4)
+2:	addl	$24, %esp
+	cmpl	$0x80, REGS_TRAP(%esp)
+	jne	return_\form           /* the call has set all registers */
+	movl	%eax, REGS_EAX(%esp)
+	jmp	return_\form
+1:	call	sys_unknown
+	jmp	2b
+END(syscall_lean_\form)
+.endm
+
+/* Exit: esp = struct regs. A selector of the program's may be invalid meanwhile (exceptions.c). */
+.macro exit form
+	.balign	16
+FUNCTION(return_\form)
 	testb	$3, REGS_CS(%esp)
 	jz	1f
 	movl	%esp, %eax
 	andl	$-KERNEL_STACK_SIZE, %eax
 	movl	STACK_TASK(%eax), %eax
 	cmpl	$0, TASK_WORK(%eax)
-	jne	2f
+	jne	4f
 1:	popl	%ebx
 	popl	%ecx
 	popl	%edx
@@ -104,25 +149,51 @@ FUNCTION(return_full)
 	popl	%edi
 	popl	%ebp
 	popl	%eax
-	/* A selector of the program's may be invalid meanwhile (exceptions.c). */
-	.globl	return_ds, return_es, return_iret
-return_ds:
+	.ifc	\form, checked
+	cmpl	$USER_DS, (%esp)
+	jne	3f
+	cmpl	$USER_DS, 4(%esp)
+	jne	3f
+	addl	$16, %esp
+	.globl	return_iret_checked
+return_iret_checked:
+	iret
+	.endif
+3:
+	.globl	return_ds_\form, return_es_\form
+return_ds_\form:
 	popl	%ds
-return_es:
+return_es_\form:
 	popl	%es
 	addl	$8, %esp
-return_iret:
+	.globl	return_iret_\form\()_loading
+return_iret_\form\()_loading:
 	iret
-2:	pushl	%esp
+4:	pushl	%esp
 	call	return_to_user
 	addl	$4, %esp
 	jmp	1b
-END(return_full)
+END(return_\form)
+.endm
+
+.macro forms form
+	vectors \form
+	entry	enter_other, exception_other, \form
+	entry	enter_interrupt, exception_interrupt, \form
+	entry	enter_page_fault, exception_page_fault, \form
+	call_entry syscall_traced, exception_syscall_traced, \form
+	call_entry syscall_full, exception_syscall, \form
+	lean_entry \form
+	exit	\form
+.endm
+
+	forms	loaded
+	forms	checked
 
 /* void return_with(struct regs *regs): leaves the kernel with these registers, which lie at the top of the stack. */
 FUNCTION(return_with)
 	movl	4(%esp), %esp
-	jmp	return_full
+	jmp	return_loaded
 END(return_with)
 
 /* The first instructions of a new task: calls the function ebx with argument esi, then enters user mode. */
@@ -130,5 +201,5 @@ FUNCTION(task_first_entry)
 	pushl	%esi
 	call	*%ebx
 	addl	$4, %esp
-	jmp	return_full
+	jmp	return_loaded
 END(task_first_entry)

@@ -45,7 +45,7 @@ static bool access_recover(struct regs *regs)
 NOINLINE static void not_served(struct regs *regs, uaddr_t address, u32 access, int error)
 {
 	if (!regs_user(regs)) {
-		if (address < USER_END && access_recover(regs))
+		if ((address < USER_END || aperture_has(address)) && access_recover(regs))
 			return;
 		panic_regs(regs, "kernel %s of 0x%08x", access == MM_WRITE ? "write" : "read", address);
 	}
@@ -112,14 +112,18 @@ static int fpe_code(void)
  */
 static bool exit_recover(struct regs *regs)
 {
+	static const char *const pops[] = { return_ds_loaded, return_es_loaded, return_ds_checked, return_es_checked };
 	struct regs *user = task_regs(current);
 	u32 general[offsetof(struct regs, trap) / sizeof(u32)];
 
-	if (regs->eip == (u32)return_ds || regs->eip == (u32)return_es) {
-		*(&regs->eflags + 1) = 0;
-		return true;
+	for (unsigned i = 0; i < ARRAY_SIZE(pops); i++) {
+		if (regs->eip == (u32)pops[i]) {
+			*(&regs->eflags + 1) = 0;
+			return true;
+		}
 	}
-	if (regs->eip != (u32)return_iret)
+	if (regs->eip != (u32)return_iret_loaded_loading && regs->eip != (u32)return_iret_checked_loading &&
+	    regs->eip != (u32)return_iret_checked)
 		return false;
 	/* The program's other registers are restored already: they are in the fault's frame, which lies over its own. */
 	memcpy(general, regs, sizeof(general));

@@ -9,8 +9,11 @@
 
 /* entry.S */
 typedef const char code[];
-extern code exception_vectors, interrupt_vectors, syscall_full, syscall_traced;
-extern code return_ds, return_es, return_iret, task_first_entry;
+extern code exception_vectors_loaded, interrupt_vectors_loaded, syscall_full_loaded, syscall_lean_loaded;
+extern code exception_vectors_checked, interrupt_vectors_checked, syscall_full_checked, syscall_lean_checked;
+extern code syscall_traced_loaded, syscall_traced_checked;
+extern code return_ds_loaded, return_es_loaded, return_ds_checked, return_es_checked;
+extern code return_iret_loaded_loading, return_iret_checked_loading, return_iret_checked, task_first_entry;
 void return_with(struct regs *regs) __attribute__((noreturn));
 /* switch.S */
 void switch_stack(u32 *from, u32 to);
@@ -25,7 +28,9 @@ void exception_other(struct regs *regs);
 
 /* descriptors.c */
 void descriptors_load(void);
-void gate_set(u32 vector, code entry, bool for_programs);
+/* The forms of entry: by policies `entry` and `segments`, and while calls are traced. */
+void entry_bind_lean(bool lean);
+void entry_bind_checked(bool checked);
 /* Describes a segment of bytes or (pages) pages that programs may use. */
 u64 segment_make(u32 base, u32 limit, u32 access, u32 flags);
 #define SEGMENT_PRESENT   0x80u
@@ -99,6 +104,9 @@ void tlb_empty(void);                   /* of this processor, entries of all add
 
 /* Who is told of a switch of address space (NULL: nobody). */
 void activate_set_report(void (*step)(struct mm *mm));
+
+/* Whether an address lies in the window of aperture.c. */
+static inline bool aperture_has(vaddr_t address) { return address >> 22 == WINDOW >> 22; }
 
 /* setup.c */
 void start_c(u32 magic, u32 info) __attribute__((noreturn));

@@ -37,6 +37,7 @@ CAUSE(switch) static void i386_activate(struct mm *mm)
 	if (mm)
 		mm->context.active = true;
 	cpu->mm = mm;
+	cpu->arch.window_used = false;
 	cr3_write(kva_pa(mm ? mm->root : kernel_root));
 }
 

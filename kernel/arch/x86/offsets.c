@@ -1,6 +1,7 @@
 /* Offsets for assembly files. The build compiles this file to assembly and extracts the lines that begin with "->". */
 #include <arch.h>
 #include <cpu.h>
+#include <syscall.h>
 #include <task.h>
 
 #define OFFSET(name, type, member) __asm__ volatile("\n->" #name " %c0" : : "i"(offsetof(type, member)))
@@ -13,6 +14,7 @@ void offsets(void)
 	OFFSET(REGS_EAX, struct regs, eax);
 	OFFSET(REGS_TRAP, struct regs, trap);
 	OFFSET(REGS_CS, struct regs, cs);
+	VALUE(CALL_COUNT, SYSCALL_COUNT);
 	VALUE(KERNEL_STACK_SIZE, KERNEL_STACK_SIZE);
 	VALUE(STACK_TASK, STACK_TASK);
 	OFFSET(TASK_WORK, struct task, work);

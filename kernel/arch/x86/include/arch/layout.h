@@ -15,6 +15,9 @@
 /* Registers of devices in memory. */
 #define IO_VIRTUAL 0xf0000000u
 
+/* Where a table of another address space is mapped for a while (aperture.h): 4 MB. */
+#define WINDOW 0xf4000000u
+
 /* Buffers that are mapped one by one (policy kernel.buffers). */
 #define KERNEL_BUFFERS 0xf8000000u
 #define KERNEL_BUFFERS_SIZE 0x02000000u
