@@ -1,4 +1,5 @@
-"""The reference: Linux itself. A group's root runs under qemu-ppc or qemu-i386 in user, mount and process namespaces of its own. So
+"""The reference: Linux itself. A group's root runs in user, mount and process namespaces of its own,
+under qemu-ppc or qemu-i386 where the host does not run its programs itself. So
 a real kernel does fork, exec and signals, while the run needs no privilege and changes nothing on the host.
 
 The host's kernel starts these programs through binfmt_misc, which a user namespace may use since Linux 6.7.
@@ -18,7 +19,7 @@ from pathlib import Path
 from pagewalk.initramfs import unpack
 
 from suite.model import Case, Group, Transcript, read_transcript
-from suite.places import ARCH, PROGRAMS, Missing, wanted
+from suite.places import ARCH, PROGRAMS, USER, Missing, wanted
 
 # The first bytes of an ELF executable (type 2) of the architecture, for any operating system's ABI.
 _MAGIC = "".join(f"\\x{byte:02x}" for byte in ARCH.header + bytes(9) + ARCH.kind)
@@ -37,10 +38,22 @@ done
 mount -t devpts -o newinstance,ptmxmode=0666 none "$root/dev/pts"
 mount --bind "$root/dev/pts/ptmx" "$root/dev/ptmx"
 mount -t proc proc "$root/proc"
-mount -t binfmt_misc none "$root/proc/sys/fs/binfmt_misc"
-echo ':program:M::{magic}:{mask}:'"$qemu"':F' > "$root/proc/sys/fs/binfmt_misc/register"
+{emulate}
 exec chroot "$root" /init /bin/suite /etc/suite
 """
+
+
+_EMULATE = """mount -t binfmt_misc none "$root/proc/sys/fs/binfmt_misc"
+echo ':program:M::{magic}:{mask}:'"$qemu"':F' > "$root/proc/sys/fs/binfmt_misc/register"
+"""
+
+
+def _runs_here() -> bool:
+    """Whether the host itself runs the architecture's programs, as x86-64 does those for an i386."""
+    try:
+        return subprocess.run([str(USER / "hello")], stdout=subprocess.DEVNULL, check=False).returncode == 0
+    except OSError:
+        return False
 
 
 def _lay_out(image: bytes, root: Path) -> None:
@@ -67,8 +80,12 @@ def _lay_out(image: bytes, root: Path) -> None:
 
 def run(group: Group, cases: list[Case]) -> Transcript:
     """Runs cases of a group on Linux."""
-    qemu = wanted(PROGRAMS / ARCH.emulator, "run tests/programs/qemu.sh")
-    script = _SCRIPT.format(devices=" ".join(map(shlex.quote, _DEVICES)), magic=_MAGIC, mask=_MASK)
+    qemu = PROGRAMS / ARCH.emulator
+    emulate = ":"
+    if not _runs_here():
+        wanted(qemu, "run tests/programs/qemu.sh")
+        emulate = _EMULATE.format(magic=_MAGIC, mask=_MASK)
+    script = _SCRIPT.format(devices=" ".join(map(shlex.quote, _DEVICES)), emulate=emulate)
     with tempfile.TemporaryDirectory(prefix="pagewalk-root-") as folder:
         root = Path(folder)
         _lay_out(group.packed(cases), root)

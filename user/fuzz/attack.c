@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "syscall.h"
+#include "machine.h"
 
 /* A child runs for this long; its parent's wait may be interrupted this often. */
 #define CHILD_US 2000
@@ -78,39 +79,17 @@ static void access_once(struct state *s)
 {
 	volatile void *at = (volatile void *)(uintptr_t)address(s);
 
-	switch (below(&s->random, 12)) {
+	unsigned kind = below(&s->random, 12);
+
+	switch (kind) {
 	case 0:
 		(void)*(volatile uint8_t *)at;
 		break;
 	case 1:
 		*(volatile uint8_t *)at = 1;
 		break;
-	case 2:
-		__asm__ volatile("lhz 0,0(%0)" : : "b"(at) : "r0", "memory");
-		break;
-	case 3:
-		__asm__ volatile("stw 0,0(%0)" : : "b"(at) : "memory");
-		break;
-	case 4:
-		__asm__ volatile("mr 12,31\n\tlmw 31,0(%0)\n\tmr 31,12" : : "b"(at) : "r12", "memory");
-		break;
-	case 5:
-		__asm__ volatile("lwarx 0,0,%0\n\tstwcx. 0,0,%0" : : "b"(at) : "r0", "cr0", "memory");
-		break;
-	case 6:
-		__asm__ volatile("dcbz 0,%0" : : "b"(at) : "memory");
-		break;
-	case 7:
-		__asm__ volatile("dcbst 0,%0\n\ticbi 0,%0\n\tdcbf 0,%0" : : "b"(at) : "memory");
-		break;
-	case 8:
-		__asm__ volatile("lfd 0,0(%0)\n\tstfd 0,0(%0)" : : "b"(at) : "fr0", "memory");
-		break;
-	case 9:
-		__asm__ volatile("stwu 0,4(%0)" : "+b"(at) : : "memory");
-		break;
 	default:
-		__asm__ volatile("mtctr %0\n\tbctrl" : : "b"(at) : "ctr", "lr", "memory");
+		machine_access(at, kind);
 	}
 }
 

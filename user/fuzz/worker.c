@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "syscall.h"
+#include "machine.h"
 
 /* This many bytes get random contents; the rest repeats them. */
 #define FILLED 1024u
@@ -31,31 +32,6 @@
 
 /* User of the first worker without privilege; each worker has its own. */
 #define USER 1000u
-
-/* A child made by the call returns here with 0. It ends at once and touches no memory, because it may share the
- * parent's. */
-static long fork_call(long n, const uint32_t r[6])
-{
-	register long r0 __asm__("r0") = n;
-	register uint32_t r3 __asm__("r3") = r[0];
-	register uint32_t r4 __asm__("r4") = r[1];
-	register uint32_t r5 __asm__("r5") = r[2];
-	register uint32_t r6 __asm__("r6") = r[3];
-	register uint32_t r7 __asm__("r7") = r[4];
-
-	__asm__ volatile("sc\n\t"
-			 "bso 2f\n\t"
-			 "cmpwi 3,0\n\t"
-			 "bne 1f\n\t"
-			 "li 0,%6\n\t"
-			 "sc\n"
-			 "2:\tneg 3,3\n"
-			 "1:"
-			 : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6), "+r"(r7)
-			 : "i"(__NR_exit)
-			 : "r8", "r9", "r10", "r11", "r12", "cr0", "ctr", "memory");
-	return (long)r3;
-}
 
 static int forks(unsigned n)
 {
@@ -214,7 +190,7 @@ void worker(uint64_t seed, struct progress *mine, const struct progress *all, un
 		mine->last = call->number;
 		mine->calls++;
 		if (forks(call->number))
-			result = fork_call(call->number, r);
+			result = machine_fork_call(call->number, r);
 		else
 			result = system_call6(call->number, (long)r[0], (long)r[1], (long)r[2], (long)r[3], (long)r[4],
 					      (long)r[5]);

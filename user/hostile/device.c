@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "common/attack.h"
+#include "machine.h"
 
 #define PAGE 4096u
 
@@ -99,7 +100,7 @@ static int is_left_out(long number)
 	return number == SYS_exit || number == SYS_exit_group || number == SYS_pause || number == SYS_rt_sigsuspend ||
 	       number == SYS_sigsuspend || number == SYS_rt_sigreturn || number == SYS_sigreturn ||
 	       number == SYS_kill ||
-	       number == SYS_fork || number == SYS_vfork || number == SYS_clone || number == SYS_swapcontext;
+	       number == SYS_fork || number == SYS_vfork || number == SYS_clone || MACHINE_LEAVES_OUT(number);
 }
 
 static void any_call(void)
@@ -190,31 +191,19 @@ static void the_calls_that_copy(void)
 }
 
 /* A program's own access ends in a signal or has no effect. */
-#define ACCESSES(one) \
-	one(lbz, "lbz 5, 1(%0)") one(lhz, "lhz 5, 2(%0)") one(lha, "lha 5, 2(%0)") one(lwz, "lwz 5, 0x18(%0)") \
-	one(lwz_odd, "lwz 5, 0x1a(%0)") one(lwz_end, "lwz 5, 0xffe(%0)") one(stb, "stb 5, 1(%0)") \
-	one(sth, "sth 5, 2(%0)") one(stw_odd, "stw 5, 6(%0)") one(stw_magic, "stw 5, 0x18(%0)") \
-	one(stw_nothing, "stw 5, 0x100(%0)") one(lwz_nothing, "lwz 5, 0x100(%0)") one(lmw, "lmw 31, 8(%0)") \
-	one(stmw, "stmw 29, 0x100(%0)") one(lwbrx, "lwbrx 5, 0, %0") one(stwbrx, "stwbrx 5, 0, %0") \
-	one(lswi, "lswi 5, %0, 7") one(stswi, "stswi 5, %0, 7") one(lwarx, "lwarx 5, 0, %0") \
-	one(stwcx, "stwcx. 5, 0, %0") one(dcbz, "dcbz 0, %0") one(dcbf, "dcbf 0, %0") one(dcbst, "dcbst 0, %0") \
-	one(dcbt, "dcbt 0, %0") one(dcbi, "dcbi 0, %0") one(icbi, "icbi 0, %0") one(eciwx, "eciwx 5, 0, %0") \
-	one(ecowx, "ecowx 5, 0, %0") one(lfd, "lfd 1, 8(%0)") one(lfs, "lfs 1, 8(%0)") one(stfd, "stfd 1, 8(%0)") \
-	one(lfd_odd, "lfd 1, 9(%0)") one(stfs_odd, "stfs 1, 9(%0)") one(jump, "mtctr %0\n\tbctrl")
-
 #define FUNCTION(name, text) \
 	static int do_##name(void *argument) \
 	{ \
-		asm volatile(text : : "b"(argument) : "5", "6", "7", "8", "31", "fr1", "ctr", "lr", "cc", "memory"); \
+		asm volatile(text : : MACHINE_ACCESS_ADDRESS(argument) : MACHINE_ACCESS_CLOBBERS); \
 		return 0; \
 	}
-ACCESSES(FUNCTION)
+MACHINE_ACCESSES(FUNCTION)
 
 #define ENTRY(name, text) { #name, do_##name },
 static const struct {
 	const char *name;
 	int (*run)(void *);
-} accesses[] = { ACCESSES(ENTRY) };
+} accesses[] = { MACHINE_ACCESSES(ENTRY) };
 
 static int ended_well(int status)
 {

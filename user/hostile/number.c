@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/attack.h"
+#include "machine.h"
 
 #define NUMBERS 32768
 #define LEAST   300     /* after NUMBERS, the kernel begins again here */
@@ -61,7 +62,7 @@ static void *make_timer(void *timer)
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGKILL };
 	pid_t number = (pid_t)syscall(SYS_gettid);
 
-	event._sigev_un._tid = number;
+	MACHINE_EVENT_THREAD(event) = number;
 	MUST(timer_create(CLOCK_MONOTONIC, &event, timer));
 	return (void *)(long)number;
 }

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "common/attack.h"
+#include "machine.h"
 
 #define PAGE 4096
 #define ROUNDS 150
@@ -293,11 +294,11 @@ static void *change_frame(void *argument)
 			*word = dice;
 		if (!now)
 			continue;
-		now->uc_mcontext.regs = any_place();
+		machine_spoil(now, any_place());
 		now->uc_stack.ss_flags = (int)any(8);
 		now->uc_stack.ss_sp = any_place();
 		now->uc_stack.ss_size = any_length();
-		now->uc_mcontext.regs = (void *)&now->uc_reg_space;
+		machine_mend(now);
 	}
 	return argument;
 }

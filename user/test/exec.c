@@ -91,7 +91,7 @@ static int role_vector(void)
 		return 1;
 	if (getauxval(AT_ENTRY) == 0 || getauxval(AT_UID) != getuid() || getauxval(AT_RANDOM) == 0)
 		return 2;
-	if (getauxval(AT_DCACHEBSIZE) == 0 || getauxval(AT_DCACHEBSIZE) % 16 != 0)
+	if (MACHINE_TELLS_CACHE_LINES && (getauxval(AT_DCACHEBSIZE) == 0 || getauxval(AT_DCACHEBSIZE) % 16 != 0))
 		return 3;
 	if (stack % 16 != MACHINE_FRAME_REST)
 		return 4;

@@ -70,6 +70,9 @@ static inline uint32_t machine_load_fault(uint32_t value)
 #define MACHINE_TCSETS 0x802c7414
 #define MACHINE_CHARACTERS_FROM 0
 
+/* The auxiliary vector has the sizes of cache lines. */
+#define MACHINE_TELLS_CACHE_LINES 1
+
 /* __builtin_frame_address(0) modulo 16. */
 #define MACHINE_FRAME_REST 0
 
@@ -124,6 +127,98 @@ static inline int machine_call_is_clean(long call, unsigned long first)
 		      (n == 11 && after[n] == given[2]) || (n == 12 && after[n] == given[0])))
 			return 0;
 	return (after[13] == 0 || after[13] == ctr) && (after[14] == 0 || after[14] == xer);
+}
+
+/* Accesses of every kind to an address: their names, and instructions with the address in %0. */
+#define MACHINE_ACCESSES(one) \
+	one(lbz, "lbz 5, 1(%0)") one(lhz, "lhz 5, 2(%0)") one(lha, "lha 5, 2(%0)") one(lwz, "lwz 5, 0x18(%0)") \
+	one(lwz_odd, "lwz 5, 0x1a(%0)") one(lwz_end, "lwz 5, 0xffe(%0)") one(stb, "stb 5, 1(%0)") \
+	one(sth, "sth 5, 2(%0)") one(stw_odd, "stw 5, 6(%0)") one(stw_magic, "stw 5, 0x18(%0)") \
+	one(stw_nothing, "stw 5, 0x100(%0)") one(lwz_nothing, "lwz 5, 0x100(%0)") one(lmw, "lmw 31, 8(%0)") \
+	one(stmw, "stmw 29, 0x100(%0)") one(lwbrx, "lwbrx 5, 0, %0") one(stwbrx, "stwbrx 5, 0, %0") \
+	one(lswi, "lswi 5, %0, 7") one(stswi, "stswi 5, %0, 7") one(lwarx, "lwarx 5, 0, %0") \
+	one(stwcx, "stwcx. 5, 0, %0") one(dcbz, "dcbz 0, %0") one(dcbf, "dcbf 0, %0") one(dcbst, "dcbst 0, %0") \
+	one(dcbt, "dcbt 0, %0") one(dcbi, "dcbi 0, %0") one(icbi, "icbi 0, %0") one(eciwx, "eciwx 5, 0, %0") \
+	one(ecowx, "ecowx 5, 0, %0") one(lfd, "lfd 1, 8(%0)") one(lfs, "lfs 1, 8(%0)") one(stfd, "stfd 1, 8(%0)") \
+	one(lfd_odd, "lfd 1, 9(%0)") one(stfs_odd, "stfs 1, 9(%0)") one(jump, "mtctr %0\n\tbctrl")
+#define MACHINE_ACCESS_ADDRESS(address) "b"(address)
+#define MACHINE_ACCESS_CLOBBERS "5", "6", "7", "8", "31", "fr1", "ctr", "lr", "cc", "memory"
+
+/* One of these, by a number; the last is a jump. */
+static inline void machine_access(volatile void *at, unsigned kind)
+{
+	switch (kind) {
+	case 2:
+		__asm__ volatile("lhz 0,0(%0)" : : "b"(at) : "r0", "memory");
+		break;
+	case 3:
+		__asm__ volatile("stw 0,0(%0)" : : "b"(at) : "memory");
+		break;
+	case 4:
+		__asm__ volatile("mr 12,31\n\tlmw 31,0(%0)\n\tmr 31,12" : : "b"(at) : "r12", "memory");
+		break;
+	case 5:
+		__asm__ volatile("lwarx 0,0,%0\n\tstwcx. 0,0,%0" : : "b"(at) : "r0", "cr0", "memory");
+		break;
+	case 6:
+		__asm__ volatile("dcbz 0,%0" : : "b"(at) : "memory");
+		break;
+	case 7:
+		__asm__ volatile("dcbst 0,%0\n\ticbi 0,%0\n\tdcbf 0,%0" : : "b"(at) : "memory");
+		break;
+	case 8:
+		__asm__ volatile("lfd 0,0(%0)\n\tstfd 0,0(%0)" : : "b"(at) : "fr0", "memory");
+		break;
+	case 9:
+		__asm__ volatile("stwu 0,4(%0)" : "+b"(at) : : "memory");
+		break;
+	default:
+		__asm__ volatile("mtctr %0\n\tbctrl" : : "b"(at) : "ctr", "lr", "memory");
+	}
+}
+
+/* A call that makes a child. The child returns here with 0. It ends at once and touches no memory, because it may share the
+ * parent's. */
+static inline long machine_fork_call(long n, const uint32_t r[6])
+{
+	register long r0 __asm__("r0") = n;
+	register uint32_t r3 __asm__("r3") = r[0];
+	register uint32_t r4 __asm__("r4") = r[1];
+	register uint32_t r5 __asm__("r5") = r[2];
+	register uint32_t r6 __asm__("r6") = r[3];
+	register uint32_t r7 __asm__("r7") = r[4];
+
+	__asm__ volatile("sc\n\t"
+			 "bso 2f\n\t"
+			 "cmpwi 3,0\n\t"
+			 "bne 1f\n\t"
+			 "li 0,%6\n\t"
+			 "sc\n"
+			 "2:\tneg 3,3\n"
+			 "1:"
+			 : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6), "+r"(r7)
+			 : "i"(__NR_exit)
+			 : "r8", "r9", "r10", "r11", "r12", "cr0", "ctr", "memory");
+	return (long)r3;
+}
+
+/* A call that only this architecture has, and that replaces the caller's registers. */
+#define MACHINE_LEAVES_OUT(number) ((number) == SYS_swapcontext)
+
+/* The thread of a struct sigevent. */
+#define MACHINE_EVENT_THREAD(event) ((event)._sigev_un._tid)
+
+/* The instruction of a function's return, as a word. */
+#define MACHINE_RETURN 0x4e800020u      /* blr */
+
+/* In a signal's context: the address of the registers. */
+static inline void machine_spoil(ucontext_t *user, void *address)
+{
+	user->uc_mcontext.regs = address;
+}
+static inline void machine_mend(ucontext_t *user)
+{
+	user->uc_mcontext.regs = (void *)&user->uc_reg_space;
 }
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef PAGEWALK_USER_GLIBC_H
 #define PAGEWALK_USER_GLIBC_H
 
+#include <stddef.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 
@@ -10,11 +11,17 @@
 #define SYS_gettimeofday  SYS_gettimeofday_time32
 #define SYS_timer_settime SYS_timer_settime32
 
+#define SO_RCVTIMEO_NEW 66
+#define SO_SNDTIMEO_NEW 67
+
 #define RENAME_NOREPLACE 1
 #define RENAME_EXCHANGE  2
 #define FALLOC_FL_KEEP_SIZE  1
 #define FALLOC_FL_PUNCH_HOLE 2
 #define FALLOC_FL_ZERO_RANGE 16
+
+/* glibc's types of some first arguments. */
+typedef int __rlimit_resource_t, __itimer_which_t;
 
 struct iovec;
 struct sched_param;

@@ -69,6 +69,9 @@ static inline uint32_t machine_load_fault(uint32_t value)
 #define MACHINE_TCSETS 0x5402
 #define MACHINE_CHARACTERS_FROM 1
 
+/* The auxiliary vector has the sizes of cache lines. */
+#define MACHINE_TELLS_CACHE_LINES 0
+
 /* __builtin_frame_address(0) modulo 16. */
 #define MACHINE_FRAME_REST 8
 
@@ -93,6 +96,91 @@ static inline int machine_call_is_clean(long call, unsigned long first)
 			 : "memory", "cc");
 	result = b == (long)first && c == 2 && d == 3 && s == 4 && e == 5 && frame_kept == 0;
 	return (int)result;
+}
+
+/* Accesses of every kind to an address: their names, and instructions with the address in %0. */
+#define MACHINE_ACCESSES(one) \
+	one(movb, "movb 1(%0), %%al") one(movw, "movw 2(%0), %%ax") one(movl, "movl 0x18(%0), %%eax") \
+	one(movl_odd, "movl 0x1a(%0), %%eax") one(movl_end, "movl 0xffe(%0), %%eax") one(store_b, "movb %%al, 1(%0)") \
+	one(store_w, "movw %%ax, 2(%0)") one(store_odd, "movl %%eax, 6(%0)") one(store_magic, "movl %%eax, 0x18(%0)") \
+	one(store_nothing, "movl %%eax, 0x100(%0)") one(load_nothing, "movl 0x100(%0), %%eax") \
+	one(exchange, "xchgl %%eax, 8(%0)") one(locked, "lock; addl $1, 8(%0)") one(compare, "lock; cmpxchgl %%ecx, 8(%0)") \
+	one(bits, "lock; btsl $3, 8(%0)") one(strings, "movl %0, %%esi; leal 0x100(%0), %%edi; movl $8, %%ecx; rep; movsl") \
+	one(fill, "movl %0, %%edi; movl $8, %%ecx; rep; stosl") one(pop, "pushl $0; popl 8(%0)") one(push, "pushl 8(%0); popl %%eax") \
+	one(fldl, "fldl 8(%0); fstp %%st(0)") one(fstpl, "fld1; fstpl 8(%0)") one(fldt, "fldt 9(%0); fstp %%st(0)") \
+	one(fnsave, "fnsave 8(%0)") one(fildq, "fildll 8(%0); fstp %%st(0)") one(segment, "lgs 8(%0), %%eax") \
+	one(jump, "call *%0")
+#define MACHINE_ACCESS_ADDRESS(address) "d"(address)
+#define MACHINE_ACCESS_CLOBBERS "eax", "ecx", "esi", "edi", "cc", "memory"
+
+/* Some of these, by a number; the last is a jump. */
+static inline void machine_access(volatile void *at, unsigned kind)
+{
+	switch (kind) {
+	case 2:
+		__asm__ volatile("movw (%0), %%ax" : : "d"(at) : "eax", "memory");
+		break;
+	case 3:
+		__asm__ volatile("movl %%eax, (%0)" : : "d"(at) : "memory");
+		break;
+	case 4:
+		__asm__ volatile("movl $3, %%ecx; rep; lodsl" : "+S"(at) : : "eax", "ecx", "memory");
+		break;
+	case 5:
+		__asm__ volatile("lock; xaddl %%eax, (%0)" : : "d"(at) : "eax", "cc", "memory");
+		break;
+	case 6:
+		__asm__ volatile("movl $9, %%ecx; rep; stosl" : "+D"(at) : : "ecx", "memory");
+		break;
+	case 7:
+		__asm__ volatile("movw %w0, %%gs; movl %%gs:0, %%eax" : : "d"(at) : "eax", "memory");
+		break;
+	case 8:
+		__asm__ volatile("fldt (%0); fstpt (%0)" : : "d"(at) : "memory");
+		break;
+	case 9:
+		__asm__ volatile("movl %%esp, %%ecx; movl %0, %%esp; pushl %%eax; movl %%ecx, %%esp" : : "d"(at) : "ecx", "memory");
+		break;
+	default:
+		__asm__ volatile("call *%0" : : "d"(at) : "eax", "ecx", "esi", "edi", "cc", "memory");
+	}
+}
+
+/* A call that makes a child. The child returns here with 0. It ends at once and touches no memory, because it may share the
+ * parent's. */
+static inline long machine_fork_call(long n, const uint32_t r[6])
+{
+	long result;
+
+	__asm__ volatile("int $0x80\n\t"
+			 "testl %%eax, %%eax\n\t"
+			 "jnz 1f\n\t"
+			 "movl $1, %%eax\n\t"                 /* exit */
+			 "int $0x80\n"
+			 "1:"
+			 : "=a"(result)
+			 : "0"(n), "b"(r[0]), "c"(r[1]), "d"(r[2]), "S"(r[3]), "D"(r[4])
+			 : "memory", "cc");
+	return result;
+}
+
+/* A call that only this architecture has, and that replaces the caller's registers: there is none. */
+#define MACHINE_LEAVES_OUT(number) ((void)(number), 0)
+
+/* The thread of a struct sigevent. */
+#define MACHINE_EVENT_THREAD(event) ((event).sigev_notify_thread_id)
+
+/* The instruction of a function's return, as a word. */
+#define MACHINE_RETURN 0x909090c3u      /* ret */
+
+/* In a signal's context: a segment's selector. */
+static inline void machine_spoil(ucontext_t *user, void *address)
+{
+	user->uc_mcontext.gregs[3] = user->uc_mcontext.gregs[18] = (int)(uintptr_t)address;     /* REG_DS, REG_SS */
+}
+static inline void machine_mend(ucontext_t *user)
+{
+	user->uc_mcontext.gregs[3] = user->uc_mcontext.gregs[18] = 0x23;
 }
 
 #endif

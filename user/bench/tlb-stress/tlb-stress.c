@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "../common/bench.h"
+#include "machine.h"
 
 #define PAGE 4096ul
 #define PROCESSES_MOST 64
 #define AREAS 4
 
-#define RETURN 0x4e800020u /* blr */
 
 static const char *access_kind = "load";
 static unsigned long processes = 8, pages = 256, passes = 2, stride = 13, shared;
@@ -40,8 +40,8 @@ static int executes(void)
 /* Turns the word into an instruction that may be fetched. */
 static void make_return(volatile uint32_t *where)
 {
-	*where = RETURN;
-	__asm__ volatile("dcbst 0, %0; sync; icbi 0, %0; sync; isync" : : "r"(where) : "memory");
+	*where = MACHINE_RETURN;
+	machine_code_written((const void *)where);
 }
 
 static void make_set(uint32_t mark)
