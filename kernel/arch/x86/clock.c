@@ -113,18 +113,22 @@ void arch_timer_set(u32 ticks)
 	port_write8(COUNTER_0, (u8)(count >> 8));
 }
 
-/* Measures the counter of cycles against the 8254, if the boot loader has not told its frequency. */
+#define READS_MOST 1000000u     /* of a counter that stands still */
+
+/*
+ * Measures the counter of cycles against the 8254, if the boot loader has not told its frequency. 0: the 8254 does not
+ * count.
+ */
 CAUSE(switch) static u32 cycles_measure(void)
 {
-	u64 from, ticks;
-	u32 passed;
+	u64 from, ticks = ticks_read() + CLOCK_HZ / 100;
+	u32 reads = 0;
 
-	ticks = ticks_read() + CLOCK_HZ / 100;
 	from = cycles_read();
 	while (ticks_read() < ticks)
-		;
-	passed = (u32)(cycles_read() - from);
-	return passed * 100;
+		if (++reads == READS_MOST)
+			return 0;
+	return (u32)(cycles_read() - from) * 100;
 }
 
 CAUSE(switch) void clock_init(void)
@@ -139,6 +143,8 @@ CAUSE(switch) void clock_init(void)
 	if (!(cpu_features & CPU_TSC))
 		return;
 	cycles_hz = arch_cpu.clock_hz ? arch_cpu.clock_hz : cycles_measure();
+	if (!cycles_hz)
+		return;
 	arch_cpu.clock_hz = arch_cpu.timebase_hz = cycles_hz;
 	arch_timebase_low = cycles_low;
 }

@@ -51,6 +51,8 @@ void control_init(bool in_tree)
 	}
 	control_features = control_read(CONTROL_FEATURES) & ~CONTROL_FEATURE_CONTEXT;
 	arch_cpu.clock_hz = control_read(CONTROL_CLOCK);
+	if (arch_cpu.clock_hz == ~0u)
+		arch_cpu.clock_hz = 0;
 }
 
 bool control_present(void)

@@ -10,9 +10,11 @@
 
 static char command_line[COMMAND_LINE_MOST];
 
-/* A boot loader that tells its name puts the image's before the words. */
-static const char *skip_image(const char *line)
+/* Most boot loaders put the image's name before the words; the pagewalk machine's does not. */
+static const char *skip_image(const char *line, const char *loader)
 {
+	if (strncmp(loader, "pagewalk", 8) == 0)
+		return line;
 	while (*line && *line != ' ')
 		line++;
 	while (*line == ' ')
@@ -42,8 +44,8 @@ void boot_read(const void *given)
 	if (info->flags & MULTIBOOT_COMMAND_LINE && in_memory(info->command_line, 1)) {
 		const char *line = pa_kva(info->command_line);
 
-		if (info->flags & MULTIBOOT_LOADER_NAME)
-			line = skip_image(line);
+		if (info->flags & MULTIBOOT_LOADER_NAME && in_memory(info->loader_name, 1))
+			line = skip_image(line, pa_kva(info->loader_name));
 		/* One that is too long stays too long (command_line.c). */
 		strlcpy(command_line, line, sizeof(command_line));
 	}

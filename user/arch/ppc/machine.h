@@ -3,6 +3,7 @@
 #define PAGEWALK_USER_MACHINE_H
 
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 /* A word by one instruction, from any address. The first byte is the highest. */
@@ -197,7 +198,7 @@ static inline long machine_fork_call(long n, const uint32_t r[6])
 			 "2:\tneg 3,3\n"
 			 "1:"
 			 : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6), "+r"(r7)
-			 : "i"(__NR_exit)
+			 : "i"(SYS_exit)
 			 : "r8", "r9", "r10", "r11", "r12", "cr0", "ctr", "memory");
 	return (long)r3;
 }
