@@ -12,6 +12,7 @@
 
 u64 contexts_renewed, contexts_retired, context_generations;
 u32 context_limit = CONTEXT_NUMBERS;
+const struct mm_context *context_active;
 u32 pte_kernel_bits;
 
 /* A load of CR3 leaves entries that are global; a change of CR4.PGE empties everything (Intel manual, volume 3A, 4.10.4). */
@@ -32,11 +33,8 @@ CAUSE(switch) static void i386_activate(struct mm *mm)
 {
 	struct cpu *cpu = this_cpu();
 
-	if (cpu->mm)
-		cpu->mm->context.active = false;
-	if (mm)
-		mm->context.active = true;
 	cpu->mm = mm;
+	context_active = mm ? &mm->context : NULL;
 	cpu->arch.window_used = false;
 	cr3_write(kva_pa(mm ? mm->root : kernel_root));
 }

@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-u16 segment_read_fs(void)
+CAUSE(switch) u16 segment_read_fs(void)
 {
 	u32 value;
 
@@ -17,7 +17,7 @@ u16 segment_read_fs(void)
 	return (u16)value;
 }
 
-u16 segment_read_gs(void)
+CAUSE(switch) u16 segment_read_gs(void)
 {
 	u32 value;
 
@@ -32,7 +32,7 @@ u16 segment_read_gs(void)
 			 ".pushsection .recoveries, \"a\"; .long 1b, 2b, 3b; .popsection"       \
 			 : "+r"(value) : : "memory", "cc")
 
-void segments_write(u32 fs, u32 gs)
+CAUSE(switch) void segments_write(u32 fs, u32 gs)
 {
 	LOAD_SEGMENT("fs", fs);
 	LOAD_SEGMENT("gs", gs);
@@ -44,14 +44,20 @@ CAUSE(switch) static void table_load(struct cpu_state *cpu, const struct task *t
 		cpu->gdt[SEGMENT_TLS + i] = task->arch.tls[i];
 }
 
-/* Most programs have no segments of their own, and fs and gs are 0: a look costs less than to load them. */
+/*
+ * Most programs have no segments of their own, and fs and gs are 0; processes of one program have the same ones. A look
+ * costs less than to load them.
+ */
 CAUSE(switch) void tls_switch(struct task *previous, struct task *next)
 {
-	previous->arch.fs = segment_read_fs();
-	previous->arch.gs = segment_read_gs();
-	if (previous->arch.segments | next->arch.segments)
+	u32 fs, gs;
+
+	__asm__ volatile("movl %%fs, %0; movl %%gs, %1" : "=r"(fs), "=r"(gs));
+	previous->arch.fs = fs;
+	previous->arch.gs = gs;
+	if (previous->arch.segments != next->arch.segments)
 		table_load(&next->cpu->arch, next);
-	else if (!(previous->arch.fs | previous->arch.gs | next->arch.fs | next->arch.gs))
+	else if (fs == next->arch.fs && gs == next->arch.gs)
 		return;
 	segments_write(next->arch.fs, next->arch.gs);
 }
@@ -64,7 +70,7 @@ CAUSE(switch) void tls_clear(struct task *task)
 		table_load(&this_cpu()->arch, task);
 		segments_write(0, 0);
 	}
-	task->arch.segments = false;
+	task->arch.segments = 0;
 }
 
 /* What Linux calls an empty descriptor: all 0, or not present and read-only (x86 asm/desc.h). */
@@ -94,10 +100,12 @@ static int make_descriptor(const struct user_desc *info, u64 *descriptor)
 	return 0;
 }
 
+static u32 contents_named;      /* descriptors ever set; none of two that differ has the same number */
+
 CAUSE(switch) static void set_descriptor(struct task *task, u32 slot, u64 descriptor)
 {
 	task->arch.tls[slot] = descriptor;
-	task->arch.segments = true;
+	task->arch.segments = ++contents_named;
 	if (task == current) {
 		table_load(&this_cpu()->arch, task);
 		/* A segment register keeps what it has loaded: programs see the new descriptor as on Linux. */

@@ -8,10 +8,11 @@
 #define CONTEXTS_LEAST  1u
 
 struct mm_context {
-	bool active;            /* its root is in CR3 */
+	char none[1];           /* its address stands for it */
 };
 
-static inline bool mm_context_live(const struct mm_context *context) { return context->active; }
+extern const struct mm_context *context_active;         /* of the address space whose root is in CR3; NULL: none */
+static inline bool mm_context_live(const struct mm_context *context) { return context == context_active; }
 /* For messages. */
 static inline u32 mm_context_id(const struct mm_context *context) { return (u32)context; }
 

@@ -30,8 +30,8 @@ static inline struct task *task_of_stack(void)
 struct arch_task {
 	u32 esp;                /* kernel stack pointer while switched out */
 	u32 stack_top;          /* end of the kernel stack: where an exception in user mode begins to push */
-	u16 fs, gs;             /* of the program, while it is switched out */
-	bool segments;          /* it has segments of its own in tls[] */
+	u32 fs, gs;             /* of the program, while it is switched out */
+	u32 segments;           /* names the content of tls[]; 0: it has no segments of its own */
 	u64 tls[SEGMENTS_TLS];  /* descriptors for threads; 0: none */
 	_Alignas(4) u8 fp[FLOAT_STATE_SIZE];
 };
