@@ -345,7 +345,8 @@ int mm_frame(struct mm *mm, uaddr_t address, enum mm_access access, struct frame
 
 bool mm_peek(struct mm *mm, uaddr_t address, u32 *word)
 {
-	bool whole = ARCH_READS_UNALIGNED ? address % PAGE_SIZE <= PAGE_SIZE - sizeof(*word) : address % sizeof(*word) == 0;
+	bool whole = ARCH_READS_UNALIGNED ? address % PAGE_SIZE <= PAGE_SIZE - sizeof(*word) :
+					    address % sizeof(*word) == 0;
 	pte_t pte = address < USER_END && whole ? pagetable_read(mm->root, address) : PTE_NONE;
 
 	if (!pte_frame(pte))

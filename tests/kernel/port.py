@@ -38,7 +38,7 @@ def _second_abi(table: str) -> str:
 
     The stub has the calls of the first ABI.
     """
-    lines = []
+    lines: list[str] = []
     for line in table.splitlines():
         number = re.match(r"(\d+|-)\s", line)
         if line.startswith("abi ") and not any(before.startswith("abi ") for before in lines):

@@ -32,7 +32,13 @@ def main() -> int:
     )
     parser.add_argument("--programs", type=Path, help="instead of groups: every static program below this folder")
     parser.add_argument("--machine", action="append", default=[], help=f"a file of machines/ (default: {ARCH.machine})")
-    parser.add_argument("--qemu", action="append", default=[], metavar="CPU", help="QEMU's 40p: 603e, 604 or 750; its PC: 486, pentium, ...")
+    parser.add_argument(
+        "--qemu",
+        action="append",
+        default=[],
+        metavar="CPU",
+        help="QEMU's 40p: 603e, 604 or 750; its PC: 486, pentium, ...",
+    )
     parser.add_argument(
         "--kernel", metavar="SUBJECT", help="Linux instead of our kernel (pagewalk subjects), such as linux-6.1-bare"
     )

@@ -75,7 +75,8 @@ static void one_at_a_time(void)
 	CHECK_EQUAL(pthread_join(other, NULL), 0);
 	CHECK_EQUAL(result, EBUSY);
 	CHECK_EQUAL(pthread_mutex_unlock(&inheriting), 0);
-	CHECK_ERROR(syscall(SYS_futex, MACHINE_MUTEX_WORD(&inheriting), FUTEX_UNLOCK_PI_PRIVATE, 0, NULL, NULL, 0), EPERM);
+	CHECK_ERROR(syscall(SYS_futex, MACHINE_MUTEX_WORD(&inheriting), FUTEX_UNLOCK_PI_PRIVATE, 0, NULL, NULL, 0),
+		    EPERM);
 }
 
 /* The owner dies while another process waits: the waiter gets the mutex and EOWNERDEAD. */

@@ -1,9 +1,9 @@
 /*
- * Temporary mappings: an entry of the active root gets a page table of another address space (Liedtke 1993, 5.2.4). It is
- * an entry of the kernel's part, and permits the kernel only, whatever the table's own entries permit programs.
+ * Temporary mappings: an entry of the active root gets a page table of another address space (Liedtke 1993, 5.2.4). It
+ * is an entry of the kernel's part, and permits the kernel only, whatever the table's own entries permit programs.
  *
- * What the TLB has of an earlier mapping must have gone. A load of CR3 empties it, so a switch of address space since the
- * last use is enough, which policy ipc.window notes.
+ * What the TLB has of an earlier mapping must have gone. A load of CR3 empties it, so a switch of address space since
+ * the last use is enough, which policy ipc.window notes.
  */
 #include <aperture.h>
 #include <arch.h>

@@ -1,6 +1,6 @@
 /*
- * The timebase and the timer, by the 8254 (Intel 8254 data sheet). Counter 2 counts 65536 ticks again and again and is read;
- * counter 0 counts down once and interrupts. With a counter of cycles, that is the timebase.
+ * The timebase and the timer, by the 8254 (Intel 8254 data sheet). Counter 2 counts 65536 ticks again and again and is
+ * read; counter 0 counts down once and interrupts. With a counter of cycles, that is the timebase.
  */
 #include <arch.h>
 #include <cpu.h>
@@ -77,9 +77,9 @@ CAUSE(switch) static u32 ticks_last_counted(void)
 /*
  * switch.time: what a switch of tasks, and the times of tasks, take as the time.
  *
- * read: the 8254's counter, whose three accesses take longer than the rest of a switch on an i486. last: what was read last,
- * at the latest at the last tick, as kernels of the time did, which counted a task's time in ticks. A processor with a
- * counter of cycles reads that.
+ * read: the 8254's counter, whose three accesses take longer than the rest of a switch on an i486. last: what was read
+ * last, at the latest at the last tick, as kernels of the time did, which counted a task's time in ticks. A processor
+ * with a counter of cycles reads that.
  */
 static int switch_time_apply(const struct policy_setting *to)
 {

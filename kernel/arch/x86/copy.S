@@ -4,8 +4,8 @@
 	.section .text.cause.copy, "ax"
 
 /*
- * u32 user_copy(void *to, const void *from, u32 n): copies to or from user memory; returns the number of bytes left. If a
- * fault stops the words, the bytes before the fault are still copied one by one.
+ * u32 user_copy(void *to, const void *from, u32 n): copies to or from user memory; returns the number of bytes left. If
+ * a fault stops the words, the bytes before the fault are still copied one by one.
  */
 	.balign	16
 FUNCTION(user_copy)
@@ -61,8 +61,8 @@ END(user_clear)
 	recovery clear_bytes, clear_end, clear_end
 
 /*
- * long user_string(char *to, const char *from, u32 n): copies up to n bytes to the NUL; its distance, n when there is none,
- * -1 after a fault.
+ * long user_string(char *to, const char *from, u32 n): copies up to n bytes to the NUL; its distance, n when there is
+ * none, -1 after a fault.
  */
 	.balign	16
 FUNCTION(user_string)

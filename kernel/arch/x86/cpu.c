@@ -12,14 +12,14 @@ struct arch_cpu arch_cpu;
 u32 cpu_features;
 bool idle_caches_locked;        /* never (policy idle.cache) */
 
-static u32 family, model, stepping;
-static char vendor[13] = "";
+static u32 cpu_family, cpu_model, cpu_stepping;
+static char cpu_vendor[13] = "";
 
 struct cpuid {
 	u32 eax, ebx, ecx, edx;
 };
 
-static struct cpuid cpuid(u32 leaf)
+static struct cpuid read_cpuid(u32 leaf)
 {
 	struct cpuid out;
 
@@ -41,22 +41,22 @@ void cpu_identify(void)
 {
 	static const char *const names[] = { [4] = "i486", [5] = "Pentium", [6] = "P6" };
 
-	family = 4;
+	cpu_family = 4;
 	arch_cpu.dcache_line = arch_cpu.icache_line = 16;
 	if (has_cpuid()) {
-		struct cpuid most = cpuid(0), version = cpuid(1);
+		struct cpuid most = read_cpuid(0), version = read_cpuid(1);
 
-		memcpy(vendor, &most.ebx, 4);
-		memcpy(vendor + 4, &most.edx, 4);
-		memcpy(vendor + 8, &most.ecx, 4);
-		family = version.eax >> 8 & 15;
-		model = version.eax >> 4 & 15;
-		stepping = version.eax & 15;
+		memcpy(cpu_vendor, &most.ebx, 4);
+		memcpy(cpu_vendor + 4, &most.edx, 4);
+		memcpy(cpu_vendor + 8, &most.ecx, 4);
+		cpu_family = version.eax >> 8 & 15;
+		cpu_model = version.eax >> 4 & 15;
+		cpu_stepping = version.eax & 15;
 		cpu_features = version.edx;
 	}
-	if (family > 4)
+	if (cpu_family > 4)
 		arch_cpu.dcache_line = arch_cpu.icache_line = 32;
-	arch_cpu.name = family < ARRAY_SIZE(names) && names[family] ? names[family] : "x86";
+	arch_cpu.name = cpu_family < ARRAY_SIZE(names) && names[cpu_family] ? names[cpu_family] : "x86";
 	arch_cpu.hwcap = cpu_features;
 	if (cpu_features & CPU_PGE)
 		cr4_write(cr4_read() | CR4_PGE);
@@ -64,7 +64,7 @@ void cpu_identify(void)
 
 void arch_platform(char *name, size_t size)
 {
-	snprintf(name, size, "i%u86", MIN(family, 6u));
+	snprintf(name, size, "i%u86", MIN(cpu_family, 6u));
 }
 
 void arch_show_cpu(struct text *text)
@@ -75,7 +75,7 @@ void arch_show_cpu(struct text *text)
 	};
 
 	text_printf(text, "vendor_id\t: %s\ncpu family\t: %u\nmodel\t\t: %u\nmodel name\t: %s\nstepping\t: %u\n",
-		    vendor[0] ? vendor : "unknown", family, model, arch_cpu.name, stepping);
+		    cpu_vendor[0] ? cpu_vendor : "unknown", cpu_family, cpu_model, arch_cpu.name, cpu_stepping);
 	text_printf(text, "cpu MHz\t\t: %u.%03u\nfpu\t\t: yes\nwp\t\t: yes\nflags\t\t:", arch_cpu.clock_hz / 1000000,
 		    arch_cpu.clock_hz / 1000 % 1000);
 	for (unsigned i = 0; i < 32; i++)

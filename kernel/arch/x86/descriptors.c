@@ -10,7 +10,7 @@
 #define VECTOR_BREAKPOINT 3u
 #define VECTOR_OVERFLOW   4u
 
-static _Alignas(8) u64 gates[256];
+static _Alignas(8) u64 exception_gates[256];
 
 struct table {
 	u16 limit;
@@ -28,16 +28,17 @@ u64 segment_make(u32 base, u32 limit, u32 access, u32 flags)
 static void gate_set(u32 vector, const char *entry, bool for_programs)
 {
 	u32 address = (u32)entry;
+	u32 high = (address & 0xffff0000) | GATE_INTERRUPT | (for_programs ? GATE_PROGRAMS : 0);
 
-	gates[vector] = (u64)((address & 0xffff0000) | GATE_INTERRUPT | (for_programs ? GATE_PROGRAMS : 0)) << 32 |
-			KERNEL_CS << 16 | (address & 0xffff);
+	exception_gates[vector] = (u64)high << 32 | KERNEL_CS << 16 | (address & 0xffff);
 }
 
 static bool entry_lean, entry_checked, calls_traced;
 
 static void bind_calls(void)
 {
-	const char *loaded = calls_traced ? syscall_traced_loaded : entry_lean ? syscall_lean_loaded : syscall_full_loaded;
+	const char *loaded = calls_traced ? syscall_traced_loaded :
+			     entry_lean ? syscall_lean_loaded : syscall_full_loaded;
 	const char *checked = calls_traced ? syscall_traced_checked :
 			      entry_lean ? syscall_lean_checked : syscall_full_checked;
 
@@ -84,17 +85,19 @@ static void segments_fill(struct cpu_state *cpu)
 	cpu->gdt[USER_CS >> 3] = segment_make(0, 0xfffff, memory | SEGMENT_CODE | SEGMENT_PROGRAMS, flags);
 	cpu->gdt[USER_DS >> 3] = segment_make(0, 0xfffff, memory | SEGMENT_PROGRAMS, flags);
 	cpu->tss = (struct tss){ .ss0 = KERNEL_DS, .io_map = sizeof(struct tss) };
-	cpu->gdt[SEGMENT_TSS] = segment_make((u32)&cpu->tss, sizeof(struct tss) - 1, SEGMENT_PRESENT | SEGMENT_TSS_FREE, 0);
+	cpu->gdt[SEGMENT_TSS] = segment_make((u32)&cpu->tss, sizeof(struct tss) - 1,
+					     SEGMENT_PRESENT | SEGMENT_TSS_FREE, 0);
 }
 
 /* Loads this processor's own tables. */
 void descriptors_load(void)
 {
 	struct cpu_state *cpu = &this_cpu()->arch;
-	struct table segments = { sizeof(cpu->gdt) - 1, cpu->gdt }, exceptions = { sizeof(gates) - 1, gates };
+	struct table segments = { sizeof(cpu->gdt) - 1, cpu->gdt };
+	struct table exceptions = { sizeof(exception_gates) - 1, exception_gates };
 
 	_Static_assert(offsetof(struct tss, io_map) == 102, "the processor's layout");
-	if (!gates[0])
+	if (!exception_gates[0])
 		bind_all();
 	segments_fill(cpu);
 	__asm__ volatile("lgdt %0; lidt %1; ljmp %2, $1f; 1:" : : "m"(segments), "m"(exceptions), "i"(KERNEL_CS));

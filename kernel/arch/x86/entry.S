@@ -3,9 +3,9 @@
  * the rest of struct regs (arch/regs.h) is pushed here. Interrupts are off in the whole kernel, so every gate disables
  * them.
  *
- * The kernel's data segment is the programs' own: both reach everything, and pages protect the kernel. Policy `segments`
- * chooses between two forms of every entry and exit: they load ds and es, or check that these have that segment already
- * (Liedtke 1993, 5.5.3).
+ * The kernel's data segment is the programs' own: both reach everything, and pages protect the kernel. Policy
+ * `segments` chooses between two forms of every entry and exit: they load ds and es, or check that these have that
+ * segment already (Liedtke 1993, 5.5.3).
  */
 #include <arch/asm.h>
 
@@ -42,8 +42,8 @@
 .endm
 
 /*
- * Vectors 0 to 31, 16 bytes apart. Where the processor pushes no error code, 0 takes its place. Behind them those of the
- * 8259 pair, as far apart.
+ * Vectors 0 to 31, 16 bytes apart. Where the processor pushes no error code, 0 takes its place. Behind them those of
+ * the 8259 pair, as far apart.
  */
 .macro vectors form
 	.balign	16
@@ -100,8 +100,8 @@ END(\name\()_\form)
 .endm
 
 /*
- * The lean form (policy `entry`): from the table to the call's function. The arguments are still in their registers, but
- * their copies in struct regs are not the function's to change.
+ * The lean form (policy `entry`): from the table to the call's function. The arguments are still in their registers,
+ * but their copies in struct regs are not the function's to change.
  */
 .macro lean_entry form
 	.balign	16

@@ -107,8 +107,8 @@ static int fpe_code(void)
 }
 
 /*
- * The exit to the program faulted: a selector that was valid before is not so now. ds and es become 0 and the exit goes on.
- * The fault lies on the stack right below what the instruction was about to pop.
+ * The exit to the program faulted: a selector that was valid before is not so now. ds and es become 0 and the exit goes
+ * on. The fault lies on the stack right below what the instruction was about to pop.
  */
 static bool exit_recover(struct regs *regs)
 {
@@ -125,7 +125,9 @@ static bool exit_recover(struct regs *regs)
 	if (regs->eip != (u32)return_iret_loaded_loading && regs->eip != (u32)return_iret_checked_loading &&
 	    regs->eip != (u32)return_iret_checked)
 		return false;
-	/* The program's other registers are restored already: they are in the fault's frame, which lies over its own. */
+	/*
+	 * The program's other registers are restored already: they are in the fault's frame, which lies over its own.
+	 */
 	memcpy(general, regs, sizeof(general));
 	memcpy(user, general, sizeof(general));
 	user->cs = USER_CS;

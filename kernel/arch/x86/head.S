@@ -1,6 +1,6 @@
 /*
- * From the boot protocol (Multiboot 1) to C. Starts in protected mode without paging: eax = the boot loader's mark, ebx =
- * its information. Maps RAM at 3 GB by tables that hold until the page-table tree exists: pages of 4 MB where the
+ * From the boot protocol (Multiboot 1) to C. Starts in protected mode without paging: eax = the boot loader's mark, ebx
+ * = its information. Maps RAM at 3 GB by tables that hold until the page-table tree exists: pages of 4 MB where the
  * processor has them, else 4 KB pages of the first BOOT_TABLES * 4 MB. The identical mapping of RAM is for the jump.
  */
 #include <arch/asm.h>

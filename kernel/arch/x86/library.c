@@ -32,8 +32,8 @@ static inline u64 divide_by_word(u64 n, u32 d, u64 *rest)
 }
 
 /*
- * The divisor has two words, so the quotient has one. The leading 32 bits of the divisor give a quotient that is right or
- * one too large (Knuth, The Art of Computer Programming, volume 2, 4.3.1).
+ * The divisor has two words, so the quotient has one. The leading 32 bits of the divisor give a quotient that is right
+ * or one too large (Knuth, The Art of Computer Programming, volume 2, 4.3.1).
  */
 static inline u64 divide_by_words(u64 n, u64 d, u64 *rest)
 {

@@ -15,7 +15,10 @@ u32 context_limit = CONTEXT_NUMBERS;
 const struct mm_context *context_active;
 u32 pte_kernel_bits;
 
-/* A load of CR3 leaves entries that are global; a change of CR4.PGE empties everything (Intel manual, volume 3A, 4.10.4). */
+/*
+ * A load of CR3 leaves entries that are global; a change of CR4.PGE empties everything (Intel manual, volume 3A,
+ * 4.10.4).
+ */
 CAUSE(flush) void tlb_empty(void)
 {
 	if (cpu_features & CPU_PGE) {

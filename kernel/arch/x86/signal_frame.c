@@ -90,7 +90,8 @@ static u32 frame_address(const struct regs *regs, const struct action *action, u
 }
 
 /* What a frame holds for debuggers, which know handlers by it: the code that TRAMPOLINE_* has too. */
-static const u8 code_old[8] = { 0x58, 0xb8, SYSCALL_SIGRETURN, 0, 0, 0, 0xcd, 0x80 };       /* pop eax; mov n, eax; int */
+/* pop eax; mov eax, n; int 0x80; without the first for the other form */
+static const u8 code_old[8] = { 0x58, 0xb8, SYSCALL_SIGRETURN, 0, 0, 0, 0xcd, 0x80 };
 static const u8 code_rt[8] = { 0xb8, SYSCALL_RT_SIGRETURN, 0, 0, 0, 0xcd, 0x80 };
 
 static u32 return_address(const struct action *action, u32 trampoline)

@@ -21,7 +21,10 @@ FUNCTION(switch_stack)
 	ret
 END(switch_stack)
 
-/* void switch_stack_away(struct task *previous, u32 to): previous has ended, and its stack goes as soon as the other is in use. */
+/*
+ * void switch_stack_away(struct task *previous, u32 to): previous has ended, and its stack goes as soon as the other is
+ * in use.
+ */
 FUNCTION(switch_stack_away)
 	movl	4(%esp), %eax
 	movl	8(%esp), %esp

@@ -138,7 +138,7 @@ CAUSE(switch) void arch_fpu_drop(struct task *task)
 		fpu_refuse(cpu, true);
 }
 
-CAUSE(switch) static inline __attribute__((always_inline)) void prepare(struct task *previous, struct task *next)
+CAUSE(switch) static inline __attribute__((always_inline)) void prepare_next(struct task *previous, struct task *next)
 {
 	struct cpu_state *cpu = &next->cpu->arch;
 
@@ -149,13 +149,13 @@ CAUSE(switch) static inline __attribute__((always_inline)) void prepare(struct t
 
 CAUSE(switch) void switch_to(struct task *previous, struct task *next)
 {
-	prepare(previous, next);
+	prepare_next(previous, next);
 	switch_stack(&previous->arch.esp, next->arch.esp);
 }
 
 CAUSE(switch) void switch_away(struct task *previous, struct task *next)
 {
-	prepare(previous, next);
+	prepare_next(previous, next);
 	switch_stack_away(previous, next->arch.esp);
 }
 

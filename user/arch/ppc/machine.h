@@ -178,8 +178,8 @@ static inline void machine_access(volatile void *at, unsigned kind)
 	}
 }
 
-/* A call that makes a child. The child returns here with 0. It ends at once and touches no memory, because it may share the
- * parent's. */
+/* A call that makes a child. The child returns here with 0. It ends at once and touches no memory, because it may share
+ * the parent's. */
 static inline long machine_fork_call(long n, const uint32_t r[6])
 {
 	register long r0 __asm__("r0") = n;

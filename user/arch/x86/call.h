@@ -1,7 +1,7 @@
 /* How a program calls the kernel.
  *
- * i386: number in eax, arguments in ebx, ecx, edx, esi, edi, ebp, `int $0x80`. The result is in eax, minus the error number
- * if there is an error. All other registers keep their values, unless the call returns values in them. */
+ * i386: number in eax, arguments in ebx, ecx, edx, esi, edi, ebp, `int $0x80`. The result is in eax, minus the error
+ * number if there is an error. All other registers keep their values, unless the call returns values in them. */
 #ifndef PAGEWALK_USER_CALL_H
 #define PAGEWALK_USER_CALL_H
 

@@ -1,4 +1,7 @@
-/* What the tests use of the kernel's interface and musl does not have, or has by other names. Included before each file. */
+/*
+ * What the tests use of the kernel's interface and musl does not have, or has by other names. Included before each
+ * file.
+ */
 #ifndef PAGEWALK_USER_GLIBC_H
 #define PAGEWALK_USER_GLIBC_H
 

@@ -29,7 +29,8 @@ static inline void machine_code_written(const void *code)
 #define MACHINE_CODE_SIZE 6
 static inline void machine_code_returning(void *to, uint16_t n)
 {
-	const unsigned char code[MACHINE_CODE_SIZE] = { 0xb8, (unsigned char)n, n >> 8, 0, 0, 0xc3 };   /* mov eax, n; ret */
+	/* mov eax, n; ret */
+	const unsigned char code[MACHINE_CODE_SIZE] = { 0xb8, (unsigned char)n, n >> 8, 0, 0, 0xc3 };
 
 	memcpy(to, code, sizeof(code));
 }
@@ -104,7 +105,8 @@ static inline int machine_call_is_clean(long call, unsigned long first)
 	one(movl_odd, "movl 0x1a(%0), %%eax") one(movl_end, "movl 0xffe(%0), %%eax") one(store_b, "movb %%al, 1(%0)") \
 	one(store_w, "movw %%ax, 2(%0)") one(store_odd, "movl %%eax, 6(%0)") one(store_magic, "movl %%eax, 0x18(%0)") \
 	one(store_nothing, "movl %%eax, 0x100(%0)") one(load_nothing, "movl 0x100(%0), %%eax") \
-	one(exchange, "xchgl %%eax, 8(%0)") one(locked, "lock; addl $1, 8(%0)") one(compare, "lock; cmpxchgl %%ecx, 8(%0)") \
+	one(exchange, "xchgl %%eax, 8(%0)") one(locked, "lock; addl $1, 8(%0)") \
+	one(compare, "lock; cmpxchgl %%ecx, 8(%0)") \
 	one(bits, "lock; btsl $3, 8(%0)") one(strings, "movl %0, %%esi; leal 0x100(%0), %%edi; movl $8, %%ecx; rep; movsl") \
 	one(fill, "movl %0, %%edi; movl $8, %%ecx; rep; stosl") one(pop, "pushl $0; popl 8(%0)") one(push, "pushl 8(%0); popl %%eax") \
 	one(fldl, "fldl 8(%0); fstp %%st(0)") one(fstpl, "fld1; fstpl 8(%0)") one(fldt, "fldt 9(%0); fstp %%st(0)") \
@@ -146,8 +148,8 @@ static inline void machine_access(volatile void *at, unsigned kind)
 	}
 }
 
-/* A call that makes a child. The child returns here with 0. It ends at once and touches no memory, because it may share the
- * parent's. */
+/* A call that makes a child. The child returns here with 0. It ends at once and touches no memory, because it may share
+ * the parent's. */
 static inline long machine_fork_call(long n, const uint32_t r[6])
 {
 	long result;

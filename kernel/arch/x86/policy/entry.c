@@ -1,7 +1,8 @@
 /*
  * entry: how a system call is dispatched.
  *
- * full: all is saved, and C calls the function of the table. lean: assembly does, with the arguments from their registers.
+ * full: all is saved, and C calls the function of the table. lean: assembly does, with the arguments from their
+ * registers.
  */
 #include <policy.h>
 

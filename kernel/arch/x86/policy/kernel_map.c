@@ -1,8 +1,8 @@
 /*
  * kernel.map: how RAM is mapped for the kernel.
  *
- * pte: by pages of 4 KB, whose translations a switch of address space removes, as an i486 has it. large: by pages of 4 MB
- * (from the Pentium on), which have TLB entries of their own. global, large+global: these translations stay over a
+ * pte: by pages of 4 KB, whose translations a switch of address space removes, as an i486 has it. large: by pages of 4
+ * MB (from the Pentium on), which have TLB entries of their own. global, large+global: these translations stay over a
  * switch (from the P6 on).
  */
 #include <arch.h>
@@ -17,7 +17,9 @@
 #define FIRST (KERNEL_BASE >> ROOT_SHIFT)
 #define MOST  ((IO_VIRTUAL - KERNEL_BASE) >> ROOT_SHIFT)
 
-static struct root_entry tables[MOST];  /* the root's entries with choice pte */
+#define LARGE_BITS (PTE_PRESENT | PTE_WRITE | PTE_ACCESSED | PTE_DIRTY | PTE_LARGE)
+
+static struct root_entry small_tables[MOST];    /* the root's entries with choice pte */
 static u32 tables_used;
 static u64 blocks_mapped;               /* pages of 4 MB, or global tables, at the last change */
 
@@ -50,15 +52,14 @@ static int kernel_map_apply(const struct policy_setting *to)
 		return -ENODEV;
 	if (!tables_used)
 		for (; !root_entry_none(kernel_root[FIRST + tables_used]); tables_used++)
-			tables[tables_used] = kernel_root[FIRST + tables_used];
+			small_tables[tables_used] = kernel_root[FIRST + tables_used];
 	blocks_mapped = 0;
 	for (u32 i = 0; i < tables_used; i++) {
-		mark_global(tables[i], bits);
-		kernel_root[FIRST + i] = tables[i];
+		mark_global(small_tables[i], bits);
+		kernel_root[FIRST + i] = small_tables[i];
 		/* The last block may reach past the end of RAM: it keeps its table. */
 		if (large && (i + 1) * TABLE_SPAN <= boot.memory_size)
-			kernel_root[FIRST + i] = root_entry_make(i * TABLE_SPAN, PTE_PRESENT | PTE_WRITE | PTE_ACCESSED |
-								 PTE_DIRTY | PTE_LARGE | bits);
+			kernel_root[FIRST + i] = root_entry_make(i * TABLE_SPAN, LARGE_BITS | bits);
 		blocks_mapped += to->choice != 0;
 	}
 	mm_for_each(map_mm);

@@ -5,7 +5,9 @@
 #include <arch/segment.h>
 #include <types.h>
 
-/* The most sets of a TLB of these processors, that for data of a Pentium or P6 (Intel manual, volume 3A, table 11-1). */
+/*
+ * The most sets of a TLB of these processors, that for data of a Pentium or P6 (Intel manual, volume 3A, table 11-1).
+ */
 #define ARCH_TLB_SETS 16u
 
 /* Whether a word may be loaded from any address. */
@@ -29,7 +31,9 @@ static inline void irq_restore(u32 flags)
 static inline void irq_enable(void) { __asm__ volatile("sti; nop" : : : "memory"); }
 static inline void irq_disable(void) { __asm__ volatile("cli" : : : "memory"); }
 
-/* The low word of the timebase, which wraps after some time. Without a counter of cycles it is that of the last tick. */
+/*
+ * The low word of the timebase, which wraps after some time. Without a counter of cycles it is that of the last tick.
+ */
 extern u32 (*arch_timebase_low)(void);
 
 /* Ports are addresses below 64 K; registers in memory are mapped far above. */

@@ -1,7 +1,7 @@
 /*
- * The interface to entries of the page-table tree. The processor walks the tree itself, so entries have its format (Intel
- * 64 and IA-32 manual, volume 3A, 4.3). A is set in every entry that it may use, and D in every entry that may be
- * written: a walk never stops to set them.
+ * The interface to entries of the page-table tree. The processor walks the tree itself, so entries have its format
+ * (Intel 64 and IA-32 manual, volume 3A, 4.3). A is set in every entry that it may use, and D in every entry that may
+ * be written: a walk never stops to set them.
  */
 #ifndef ARCH_PTE_H
 #define ARCH_PTE_H

@@ -1,4 +1,6 @@
-/* ELF on an i386: how a program names its processor, and the registers in a core file (x86 asm/elf.h, asm/user_32.h). */
+/*
+ * ELF on an i386: how a program names its processor, and the registers in a core file (x86 asm/elf.h, asm/user_32.h).
+ */
 #ifndef ABI_ELF_MACHINE_H
 #define ABI_ELF_MACHINE_H
 

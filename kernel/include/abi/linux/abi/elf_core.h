@@ -1,4 +1,7 @@
-/* Notes of a core file (uapi linux/elfcore.h). elf_machine.h says how many words the registers have, and what core_id is. */
+/*
+ * Notes of a core file (uapi linux/elfcore.h). elf_machine.h says how many words the registers have, and what core_id
+ * is.
+ */
 #ifndef ABI_ELF_CORE_H
 #define ABI_ELF_CORE_H
 
