@@ -4,8 +4,6 @@
 
 #include <stdint.h>
 
-#include "call.h"
-
 #define IPC_SEND       508
 #define IPC_RECEIVE    509
 #define IPC_CALL       510
@@ -28,22 +26,6 @@ struct ipc_message {
 	uint32_t size;          /* received: bytes that the sender sent, even if not all of them fitted */
 };
 
-/* Makes any of the four calls. Returns the partner's number, 0 after a send, or minus the error number; `time` is in
- * microseconds. */
-static inline long ipc_invoke(long call, long partner, const struct ipc_buffers *buffers, uint32_t time,
-			      struct ipc_message *message)
-{
-	long argument[6] = {
-		partner, (long)buffers, (long)time, (long)message->word[0], (long)message->word[1],
-		(long)message->word[2],
-	};
-	long result = system_call_words(call, argument);
-
-	message->word[0] = (uint32_t)argument[3];
-	message->word[1] = (uint32_t)argument[4];
-	message->word[2] = (uint32_t)argument[5];
-	message->size = (uint32_t)argument[1];
-	return result;
-}
+#include "ipc_call.h"
 
 #endif

@@ -74,9 +74,13 @@ void arch_map_memory(void)
 {
 }
 
+/* The tables of the start are no longer needed. */
 void arch_init_translation(void)
 {
 	mmu->activate(this_cpu()->mm);
+	frames_release(kva_pa(boot_root), kva_pa(boot_root) + sizeof(boot_root));
+	frames_release(kva_pa(boot_tables), kva_pa(boot_tables) + sizeof(boot_tables));
+	frames_release(kva_pa(boot_io), kva_pa(boot_io) + sizeof(boot_io));
 }
 
 static void timer_arrived(void)

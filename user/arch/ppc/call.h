@@ -26,29 +26,4 @@ static inline long system_call6(long number, long a, long b, long c, long d, lon
 	return r3;
 }
 
-/* The same for a call that returns values in the registers of its arguments. */
-static inline long system_call_words(long number, long *argument)
-{
-	register long r0 __asm__("r0") = number;
-	register long r3 __asm__("r3") = argument[0];
-	register long r4 __asm__("r4") = argument[1];
-	register long r5 __asm__("r5") = argument[2];
-	register long r6 __asm__("r6") = argument[3];
-	register long r7 __asm__("r7") = argument[4];
-	register long r8 __asm__("r8") = argument[5];
-
-	__asm__ volatile("sc\n\t"
-			 "bns+ 1f\n\t"
-			 "neg 3,3\n"
-			 "1:"
-			 : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6), "+r"(r7), "+r"(r8)
-			 :
-			 : "r9", "r10", "r11", "r12", "cr0", "ctr", "memory");
-	argument[1] = r4;
-	argument[3] = r6;
-	argument[4] = r7;
-	argument[5] = r8;
-	return r3;
-}
-
 #endif

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "code.h"
+
 /* A word by one instruction, from any address. The first byte is the highest. */
 static inline uint32_t machine_load(const void *at)
 {
@@ -20,11 +22,6 @@ static inline void machine_store(void *at, uint32_t word)
 }
 #define MACHINE_BYTES(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
-/* The instruction cache does not see the data cache, and the compiler's __builtin___clear_cache does nothing here. */
-static inline void machine_code_written(const void *code)
-{
-	__asm__ volatile("dcbst 0, %0; sync; icbi 0, %0; sync; isync" : : "r"(code) : "memory");
-}
 /* A function that returns n, of at most MACHINE_CODE_SIZE bytes. */
 #define MACHINE_CODE_SIZE 8
 static inline void machine_code_returning(void *to, uint16_t n)
@@ -208,9 +205,6 @@ static inline long machine_fork_call(long n, const uint32_t r[6])
 
 /* The thread of a struct sigevent. */
 #define MACHINE_EVENT_THREAD(event) ((event)._sigev_un._tid)
-
-/* The instruction of a function's return, as a word. */
-#define MACHINE_RETURN 0x4e800020u      /* blr */
 
 /* In a signal's context: the address of the registers. */
 static inline void machine_spoil(ucontext_t *user, void *address)

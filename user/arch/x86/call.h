@@ -22,24 +22,4 @@ static inline long system_call6(long number, long a, long b, long c, long d, lon
 	return result;
 }
 
-/* The same for a call that returns values in the registers of its arguments. */
-static inline long system_call_words(long number, long *argument)
-{
-	long result = number, a = argument[0], b = argument[1], c = argument[2], d = argument[3], e = argument[4];
-
-	/* ebp goes in and out through the stack: its value before, then the argument. */
-	__asm__ volatile("pushl %6\n\t"
-			 "xchgl %%ebp, (%%esp)\n\t"
-			 "int $0x80\n\t"
-			 "xchgl %%ebp, (%%esp)\n\t"
-			 "popl %6"
-			 : "+a"(result), "+b"(a), "+c"(b), "+d"(c), "+S"(d), "+D"(e), "+m"(argument[5])
-			 :
-			 : "memory", "cc");
-	argument[1] = b;
-	argument[3] = d;
-	argument[4] = e;
-	return result;
-}
-
 #endif

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "code.h"
+
 /* A word by one instruction, from any address. The first byte is the lowest. */
 static inline uint32_t machine_load(const void *at)
 {
@@ -20,11 +22,6 @@ static inline void machine_store(void *at, uint32_t word)
 }
 #define MACHINE_BYTES(a, b, c, d) ((uint32_t)(d) << 24 | (uint32_t)(c) << 16 | (uint32_t)(b) << 8 | (uint32_t)(a))
 
-/* Fetches see what was stored. */
-static inline void machine_code_written(const void *code)
-{
-	__asm__ volatile("" : : "r"(code) : "memory");
-}
 /* A function that returns n, of at most MACHINE_CODE_SIZE bytes. */
 #define MACHINE_CODE_SIZE 6
 static inline void machine_code_returning(void *to, uint16_t n)
@@ -171,9 +168,6 @@ static inline long machine_fork_call(long n, const uint32_t r[6])
 
 /* The thread of a struct sigevent. */
 #define MACHINE_EVENT_THREAD(event) ((event).sigev_notify_thread_id)
-
-/* The instruction of a function's return, as a word. */
-#define MACHINE_RETURN 0x909090c3u      /* ret */
 
 /* In a signal's context: a segment's selector. */
 static inline void machine_spoil(ucontext_t *user, void *address)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../common/bench.h"
-#include "machine.h"
+#include "code.h"
 
 #define PAGE 4096ul
 #define PROCESSES_MOST 64

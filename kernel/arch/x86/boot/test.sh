@@ -29,6 +29,6 @@ for processor in 486 pentium pentium2; do
 	case_of unknown_word $processor 64 "no such word" frobnicate=1
 	case_of bad_choice $processor 64 "choices are search lazy" tlb.flush=never
 	case_of bad_number $processor 64 "a number" failalloc=many
-	case_of little_memory $processor 66 "too few" -m 1
+	case_of little_memory $processor 66 "too few" -m 2
 done
 exit $failed
