@@ -3,7 +3,7 @@
 CROSS ?=
 CC := $(CROSS)gcc
 ABI := i386
-MACHINE := -m32 -march=i486 -mgeneral-regs-only -mpreferred-stack-boundary=2 -fomit-frame-pointer -fcf-protection=none
+MACHINE := -m32 -march=i486 -mgeneral-regs-only -mpreferred-stack-boundary=2 -fomit-frame-pointer -fcf-protection=none -fdata-sections
 MACHINE_LINK := -m32 -no-pie -Wl,-m,elf_i386
 ARCH_DIRECTORIES :=
 LIBRARIES :=
