@@ -6,7 +6,7 @@ OBJECTS += $(BUILD)/syscall/table.o
 $(BUILD)/include/syscall_prototypes.h $(BUILD)/syscall/table.c &: syscall/syscalls.tbl syscall/generate.py syscall/syscall.mk
 	$(SYSCALL_GENERATE) --prototypes $(BUILD)/include/syscall_prototypes.h --table $(BUILD)/syscall/table.c
 
-$(BUILD)/syscall/table.o: $(BUILD)/syscall/table.c Makefile | $(GENERATED)
+$(BUILD)/syscall/table.o: $(BUILD)/syscall/table.c Makefile arch/$(ARCH)/arch.mk | $(GENERATED)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The page of the manual and the fuzzer's specification.

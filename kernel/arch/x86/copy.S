@@ -1,4 +1,7 @@
-/* Block copies. A user copy may fault: the recoveries say where it then continues. */
+/*
+ * Block copies. A user copy may fault: the recoveries say where it then continues. Arguments come in eax, edx, ecx, and
+ * on the stack.
+ */
 #include <arch/asm.h>
 
 	.section .text.cause.copy, "ax"
@@ -11,9 +14,8 @@
 FUNCTION(user_copy)
 	pushl	%esi
 	pushl	%edi
-	movl	12(%esp), %edi
-	movl	16(%esp), %esi
-	movl	20(%esp), %ecx
+	movl	%eax, %edi
+	movl	%edx, %esi
 	movl	%ecx, %edx
 	shrl	$2, %ecx
 	andl	$3, %edx
@@ -38,9 +40,8 @@ END(user_copy)
 	.balign	16
 FUNCTION(user_clear)
 	pushl	%edi
-	movl	8(%esp), %edi
-	movl	12(%esp), %ecx
-	movl	%ecx, %edx
+	movl	%eax, %edi
+	movl	%edx, %ecx
 	shrl	$2, %ecx
 	andl	$3, %edx
 	xorl	%eax, %eax
@@ -68,9 +69,8 @@ END(user_clear)
 FUNCTION(user_string)
 	pushl	%esi
 	pushl	%edi
-	movl	12(%esp), %edi
-	movl	16(%esp), %esi
-	movl	20(%esp), %ecx
+	movl	%eax, %edi
+	movl	%edx, %esi
 	jecxz	string_end
 string_byte:
 	movb	(%esi), %al
@@ -83,7 +83,7 @@ string_byte:
 	jnz	string_byte
 string_end:
 	movl	%esi, %eax
-	subl	16(%esp), %eax
+	subl	%edx, %eax
 string_out:
 	popl	%edi
 	popl	%esi
@@ -97,8 +97,8 @@ END(user_string)
 /* long user_string_length(const char *user, u32 max): as above, without a copy. */
 	.balign	16
 FUNCTION(user_string_length)
-	movl	4(%esp), %edx
-	movl	8(%esp), %ecx
+	movl	%edx, %ecx
+	movl	%eax, %edx
 	jecxz	length_end
 length_byte:
 	cmpb	$0, (%edx)
@@ -107,8 +107,8 @@ length_byte:
 	decl	%ecx
 	jnz	length_byte
 length_end:
+	subl	%eax, %edx
 	movl	%edx, %eax
-	subl	4(%esp), %eax
 	ret
 length_fault:
 	movl	$-1, %eax
@@ -119,13 +119,11 @@ END(user_string_length)
 /* int user_exchange(u32 *user, u32 expected, u32 wanted, u32 *seen): 0, or -1 after a fault. */
 	.balign	16
 FUNCTION(user_exchange)
-	movl	4(%esp), %ecx
-	movl	8(%esp), %eax
-	movl	12(%esp), %edx
+	xchgl	%eax, %edx
 exchange_begin:
-	lock; cmpxchgl %edx, (%ecx)
+	lock; cmpxchgl %ecx, (%edx)
 exchange_end:
-	movl	16(%esp), %edx
+	movl	4(%esp), %edx
 	movl	%eax, (%edx)
 	xorl	%eax, %eax
 	ret
@@ -137,10 +135,8 @@ END(user_exchange)
 FUNCTION(memcpy)
 	pushl	%esi
 	pushl	%edi
-	movl	12(%esp), %edi
-	movl	16(%esp), %esi
-	movl	20(%esp), %ecx
-	movl	%edi, %eax
+	movl	%eax, %edi
+	movl	%edx, %esi
 	movl	%ecx, %edx
 	shrl	$2, %ecx
 	andl	$3, %edx
@@ -155,15 +151,12 @@ END(memcpy)
 /* void *memmove(void *to, const void *from, size_t n) */
 	.balign	16
 FUNCTION(memmove)
-	movl	4(%esp), %eax
-	cmpl	8(%esp), %eax
+	cmpl	%edx, %eax
 	jbe	memcpy
 	pushl	%esi
 	pushl	%edi
-	movl	20(%esp), %ecx
 	leal	-1(%eax,%ecx), %edi
-	movl	16(%esp), %esi
-	leal	-1(%esi,%ecx), %esi
+	leal	-1(%edx,%ecx), %esi
 	std
 	rep; movsb
 	cld
@@ -178,9 +171,9 @@ END(memmove)
 	.balign	16
 FUNCTION(memset)
 	pushl	%edi
-	movl	8(%esp), %edi
-	movzbl	12(%esp), %eax
-	movl	16(%esp), %ecx
+	pushl	%eax
+	movl	%eax, %edi
+	movzbl	%dl, %eax
 	imull	$0x01010101, %eax, %eax
 	movl	%ecx, %edx
 	shrl	$2, %ecx
@@ -188,7 +181,7 @@ FUNCTION(memset)
 	rep; stosl
 	movl	%edx, %ecx
 	rep; stosb
-	movl	8(%esp), %eax
+	popl	%eax
 	popl	%edi
 	ret
 END(memset)

@@ -79,9 +79,8 @@ interrupt_vectors_\form:
 	.balign	16
 \name\()_\form:
 	save_registers \form
-	pushl	%esp
+	movl	%esp, %eax
 	call	\handler
-	addl	$4, %esp
 	jmp	return_\form
 .endm
 
@@ -92,16 +91,15 @@ FUNCTION(\name\()_\form)
 	pushl	%eax
 	pushl	$0x80
 	save_registers \form
-	pushl	%esp
+	movl	%esp, %eax
 	call	\handler
-	addl	$4, %esp
 	jmp	return_\form
 END(\name\()_\form)
 .endm
 
 /*
- * The lean form (policy `entry`): from the table to the call's function. The arguments are still in their registers,
- * but their copies in struct regs are not the function's to change.
+ * The lean form (policy `entry`): from the table to the call's function. Three arguments change their registers, and
+ * three go to the stack: their copies in struct regs are not the function's to change.
  */
 .macro lean_entry form
 	.balign	16
@@ -112,16 +110,19 @@ FUNCTION(syscall_lean_\form)
 	.ifc	\form, loaded
 	movl	(%esp), %ebx
 	.endif
+	cmpl	$CALL_COUNT, %eax
+	jae	1f
 	pushl	%ebp
 	pushl	%edi
 	pushl	%esi
-	pushl	%edx
-	pushl	%ecx
-	pushl	%ebx
-	cmpl	$CALL_COUNT, %eax
-	jae	1f
-	call	*syscall_table(, %eax, 4)
-2:	addl	$24, %esp
+	movl	syscall_table(, %eax, 4), %esi
+	movl	%edx, %edi
+	movl	%ebx, %eax
+	movl	%ecx, %edx
+	movl	%edi, %ecx
+	call	*%esi
+	addl	$12, %esp
+2:
 	cmpl	$0x80, REGS_TRAP(%esp)
 	jne	return_\form           /* the call has set all registers */
 	movl	%eax, REGS_EAX(%esp)
@@ -169,9 +170,8 @@ return_es_\form:
 	.globl	return_iret_\form\()_loading
 return_iret_\form\()_loading:
 	iret
-4:	pushl	%esp
+4:	movl	%esp, %eax
 	call	return_to_user
-	addl	$4, %esp
 	jmp	1b
 END(return_\form)
 .endm
@@ -192,14 +192,13 @@ END(return_\form)
 
 /* void return_with(struct regs *regs): leaves the kernel with these registers, which lie at the top of the stack. */
 FUNCTION(return_with)
-	movl	4(%esp), %esp
+	movl	%eax, %esp
 	jmp	return_loaded
 END(return_with)
 
 /* The first instructions of a new task: calls the function ebx with argument esi, then enters user mode. */
 FUNCTION(task_first_entry)
-	pushl	%esi
+	movl	%esi, %eax
 	call	*%ebx
-	addl	$4, %esp
 	jmp	return_loaded
 END(task_first_entry)

@@ -87,7 +87,7 @@ paging:
 1:	movl	cpus + CPU_IDLE, %eax
 	movl	%eax, boot_stack + STACK_TASK
 	movl	$boot_stack + KERNEL_STACK_SIZE - FRAME_SIZE, %esp
-	pushl	%esi
-	pushl	%ebp
+	movl	%ebp, %eax
+	movl	%esi, %edx
 	call	start_c
 END(start)

@@ -38,3 +38,11 @@ long sys_old_sigsuspend(u32 unused, u32 unused2, u32 mask)
 	(void)unused2;
 	return sys_sigsuspend(mask);
 }
+
+/* The compiler would pass both words of the offset on the stack, and not the first one in a register. */
+long sys_fallocate_words(int fd, int mode, u32 offset_low, u32 offset_high, u32 length_low, u32 length_high)
+{
+	u64 offset = (u64)offset_high << 32 | offset_low, length = (u64)length_high << 32 | length_low;
+
+	return sys_fallocate(fd, mode, (s64)offset, (s64)length);
+}

@@ -6,8 +6,6 @@
 /* void switch_stack(u32 *from, u32 to): saves the registers and the stack pointer, and goes on with another stack. */
 	.balign	16
 FUNCTION(switch_stack)
-	movl	4(%esp), %eax
-	movl	8(%esp), %edx
 	pushl	%ebp
 	pushl	%ebx
 	pushl	%esi
@@ -26,11 +24,8 @@ END(switch_stack)
  * in use.
  */
 FUNCTION(switch_stack_away)
-	movl	4(%esp), %eax
-	movl	8(%esp), %esp
-	pushl	%eax
+	movl	%edx, %esp
 	call	task_release_stack
-	addl	$4, %esp
 	popl	%edi
 	popl	%esi
 	popl	%ebx
