@@ -8,6 +8,7 @@
 #   make soak    millions of random instruction sequences, then the suite on every kind of processor, with
 #                the kernel's invariant checker on
 #   make soak-shootdown  the kernel's tests by each form of TLB shootdown on two and four processors
+#   make test-x86  the kernel for x86, on QEMU's PC
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
 #   make compilers  builds GCC, binutils, bash and coreutils to run on the machine, for the experiments `workloads`
 #   make docs    runs every experiment with seven placements and makes the pages that show their results
@@ -32,7 +33,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 heading = @printf '\n== %s\n' "$(1)"
 
 .PHONY: all ready wheel site run test bench constants soak soak-instructions soak-fuzz soak-shootdown docs clean kernel user programs compilers lint test-rust test-lab test-kernel \
-	test-cross test-linux linux linux-kernels
+	test-cross test-x86 test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
 
@@ -140,6 +141,15 @@ test-cross: $(STAMPS)/machine ready programs
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc603-133 --group user
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc970-1600 --group user \
 		$(addprefix --case ,cow exec fork ipc_memory mmap pipe policy signal wide)
+
+# The kernel for x86, its programs and other people's, on QEMU's PC. No part of `make test`.
+test-x86: $(STAMPS)/bootstrap-test
+	$(call heading,The kernel and programs for x86$(comma) on QEMU's PC)
+	PROGRAMS_ARCH=x86 tests/programs/build.sh
+	$(MAKE) -C kernel ARCH=x86 all test
+	$(MAKE) -C user ARCH=x86
+	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m suite --qemu 486 $(addprefix --group ,user hostile fuzz busybox-musl lua-musl \
+		sqlite-musl tcc-musl)
 
 # The smallest Linux, built from Debian's source once for all checkouts: exact counts of a run.
 test-linux: ready

@@ -108,8 +108,14 @@ CAUSE(switch) void fpu_give(struct task *task)
 	fpu_refuse(cpu, false);
 	if (cpu->fpu_owner == task)
 		return;
+	/*
+	 * FRSTOR first reports an exception that waits; whoever caused it has dropped its registers. FNSAVE reports
+	 * none.
+	 */
 	if (cpu->fpu_owner)
 		fpu_store(cpu->fpu_owner->arch.fp);
+	else
+		__asm__ volatile("fnclex");
 	fpu_load(task->arch.fp);
 	cpu->fpu_owner = task;
 }

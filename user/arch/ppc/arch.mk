@@ -3,3 +3,5 @@ CROSS ?= powerpc-linux-gnu-
 CC := $(CROSS)gcc
 ABI := ppc32
 MACHINE := -mcpu=powerpc -mno-altivec -mhard-float
+# What needs shared libraries, or the C library of libc/.
+DYNAMIC = $(BUILD)/hello-dynamic $(BUILD)/dynamic old

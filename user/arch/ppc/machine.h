@@ -68,11 +68,17 @@ static inline uint32_t machine_load_fault(uint32_t value)
 #define MACHINE_TCSETS 0x802c7414
 #define MACHINE_CHARACTERS_FROM 0
 
+/* What stands before the clock in MHz in /proc/cpuinfo. */
+#define MACHINE_CLOCK "clock\t\t: "
+
 /* The auxiliary vector has the sizes of cache lines. */
 #define MACHINE_TELLS_CACHE_LINES 1
 
 /* __builtin_frame_address(0) modulo 16. */
 #define MACHINE_FRAME_REST 0
+
+/* Exceptions of the floating-point unit are taken at the instruction that causes them. */
+#define machine_float_wait() ((void)0)
 
 /* The C library has getcontext() and its family. */
 #define MACHINE_SWAPS_CONTEXTS 1

@@ -6,5 +6,5 @@ MACHINE := -fcf-protection=none
 # What programs with musl need to be built as those with glibc are.
 HOSTED := -include arch/x86/glibc.h
 SUPPORT := arch/x86/glibc
-# They test a PowerPC's registers.
-LEFT_OUT := core fpu trace
+# They test a PowerPC's registers and policies.
+LEFT_OUT := core fpu policy trace

@@ -67,11 +67,17 @@ static inline uint32_t machine_load_fault(uint32_t value)
 #define MACHINE_TCSETS 0x5402
 #define MACHINE_CHARACTERS_FROM 1
 
+/* What stands before the clock in MHz in /proc/cpuinfo. */
+#define MACHINE_CLOCK "cpu MHz\t\t: "
+
 /* The auxiliary vector has the sizes of cache lines. */
 #define MACHINE_TELLS_CACHE_LINES 0
 
 /* __builtin_frame_address(0) modulo 16. */
 #define MACHINE_FRAME_REST 8
+
+/* Takes an exception of the floating-point unit, which waits for the next instruction. */
+#define machine_float_wait() __asm__ volatile("fwait")
 
 /* The C library has getcontext() and its family. */
 #define MACHINE_SWAPS_CONTEXTS 0

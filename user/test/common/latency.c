@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "machine.h"
+
 /* The decrementer's interval while interrupts are watched, and the longest that an interrupt may wait, in ns. The limit
  * is for 133 MHz; it is longer in proportion on a slower processor. */
 #define SAMPLE 20000
@@ -17,9 +19,9 @@ static long long longest_allowed(void)
 	long mhz;
 
 	test_read_file("/proc/cpuinfo", text, sizeof(text));
-	at = strstr(text, "clock\t\t: ");
+	at = strstr(text, MACHINE_CLOCK);
 	CHECK(at != NULL);
-	mhz = strtol(at + strlen("clock\t\t: "), NULL, 10);
+	mhz = strtol(at + strlen(MACHINE_CLOCK), NULL, 10);
 	CHECK(mhz > 0);
 	return mhz < LONGEST_MHZ ? (long long)LONGEST * LONGEST_MHZ / mhz : LONGEST;
 }
