@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "common/attack.h"
+#include "machine.h"
 
 /* This program again, owned by root and with the set-user-ID bit (tests/suite/groups.py). */
 #define SET_UID "/bin/set-uid"
@@ -128,8 +129,7 @@ static void registers_of_others(void)
 	for (int i = 0; i < PAGES; i++)
 		memory[i * 4096] = 1;
 	if (on_405()) {
-		__asm__ volatile("mfspr %0, 260; mfspr %1, 261; mfspr %2, 262; mfspr %3, 263"
-				 : "=r"(seen[0]), "=r"(seen[1]), "=r"(seen[2]), "=r"(seen[3]));
+		machine_read_sprgs(seen);
 		for (int i = 0; i < 4; i++)
 			CHECK_EQUAL(seen[i], 0);
 	}

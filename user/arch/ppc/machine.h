@@ -222,4 +222,11 @@ static inline void machine_mend(ucontext_t *user)
 	user->uc_mcontext.regs = (void *)&user->uc_reg_space;
 }
 
+/* SPRG4 to SPRG7 of a 405. */
+static inline void machine_read_sprgs(uint32_t seen[4])
+{
+	__asm__ volatile("mfspr %0, 260; mfspr %1, 261; mfspr %2, 262; mfspr %3, 263"
+			 : "=r"(seen[0]), "=r"(seen[1]), "=r"(seen[2]), "=r"(seen[3]));
+}
+
 #endif

@@ -185,4 +185,10 @@ static inline void machine_mend(ucontext_t *user)
 	user->uc_mcontext.gregs[3] = user->uc_mcontext.gregs[18] = 0x23;
 }
 
+/* No processor is a 405. */
+static inline void machine_read_sprgs(uint32_t seen[4])
+{
+	memset(seen, 0, 4 * sizeof(*seen));
+}
+
 #endif
