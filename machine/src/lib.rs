@@ -19,3 +19,4 @@ pub mod processor;
 pub mod session;
 pub mod shim;
 pub mod snapshot;
+pub mod x86;

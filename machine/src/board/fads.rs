@@ -93,6 +93,7 @@ pub(super) fn parts() -> Parts {
             Box::new(Plain::new(words(0, BCSR_SIZE))),
         ],
         windows: &WINDOWS,
+        ports: &[],
         wires: &WIRES,
         controller: INTERRUPTS,
         starter: INTERRUPTS,

@@ -15,6 +15,7 @@ mod mpc86xx;
 mod mpc8xx;
 mod nvram;
 mod openpic;
+mod pc;
 mod pic;
 mod pit;
 mod ppc405gp;
@@ -250,6 +251,8 @@ impl Node {
 struct Parts {
     devices: Vec<Box<dyn Device>>,
     windows: &'static [Window],
+    /// I/O ports of a PC, in an address space of their own.
+    ports: &'static [Window],
     /// In the order in which interrupt levels are passed on.
     wires: &'static [Wire],
     /// The device that drives the processors' external interrupt inputs.
@@ -399,6 +402,74 @@ impl Board {
             console,
             dead_processor: config.board.dead_processor,
         }
+    }
+
+    /// The board of an x86 machine after power-on.
+    #[must_use]
+    pub fn pc(config: &crate::x86::Config, console: Console) -> Self {
+        Board {
+            parts: pc::parts(config),
+            control: config.board.control.then(Control::new),
+            rom: None,
+            console,
+            dead_processor: None,
+        }
+    }
+
+    fn port(&self, port: u16) -> Option<Window> {
+        let port = u32::from(port);
+        let mut ports = self.parts.ports.iter();
+        ports
+            .find(|window| (window.first..=window.last).contains(&port))
+            .copied()
+    }
+
+    /// Reads an I/O port; ones where nobody answers.
+    pub fn port_read(&mut self, port: u16, size: u32, now: Instant) -> u32 {
+        (0..size).rev().fold(0, |value, n| {
+            let port = port.wrapping_add(n as u16);
+            let byte = self.port(port).and_then(|window| {
+                let at = self.at(window, port.into(), 1, now).ok()?;
+                let byte = self.parts.devices[window.device].read(at, &mut self.console);
+                self.spread(window.device);
+                byte.ok()
+            });
+            value << 8 | byte.unwrap_or(0xff) as u32 & 0xff
+        })
+    }
+
+    /// Writes an I/O port. The machine carries out the effect.
+    pub fn port_write(&mut self, port: u16, size: u32, value: u32, now: Instant) -> Option<Effect> {
+        let mut effect = None;
+        for n in 0..size {
+            let port = port.wrapping_add(n as u16);
+            let Some(window) = self.port(port) else {
+                continue;
+            };
+            if let Ok(at) = self.at(window, port.into(), 1, now) {
+                let byte = u64::from(value >> (8 * n) & 0xff);
+                let done = self.parts.devices[window.device].write(at, byte, &mut self.console);
+                self.spread(window.device);
+                effect = effect.or(done.ok().flatten());
+            }
+        }
+        effect
+    }
+
+    /// The processor takes an external interrupt: its vector.
+    pub fn acknowledge(&mut self, _processor: u8, _now: Instant) -> u8 {
+        0
+    }
+
+    /// Takes the processor's pending non-maskable interrupt, if there is one.
+    pub fn non_maskable(&mut self, _processor: u8) -> bool {
+        false
+    }
+
+    /// The page at which a processor starts that the board no longer holds, in real mode.
+    #[must_use]
+    pub fn start_page(&self, _processor: u8) -> u8 {
+        0
     }
 
     /// Fits a ROM at 0xfff00000. `image` longer than [`ROM_SIZE`] is cut.

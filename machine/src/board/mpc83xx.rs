@@ -64,6 +64,7 @@ pub(super) fn parts() -> Parts {
             Box::new(Plain::new([SCCR])),
         ],
         windows: &WINDOWS,
+        ports: &[],
         wires: &WIRES,
         controller: INTERRUPTS,
         starter: INTERRUPTS,

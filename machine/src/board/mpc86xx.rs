@@ -73,6 +73,7 @@ pub(super) fn parts(config: &MachineConfig) -> Parts {
             Box::new(Plain::new([RSTCR])),
         ],
         windows: &WINDOWS,
+        ports: &[],
         wires: &WIRES,
         controller: INTERRUPTS,
         starter: COHERENCY,

@@ -102,6 +102,7 @@ pub(super) fn parts() -> Parts {
             Box::new(Uart::new()),
         ],
         windows: &WINDOWS,
+        ports: &[],
         wires: &WIRES,
         controller: INTERRUPTS,
         starter: INTERRUPTS,

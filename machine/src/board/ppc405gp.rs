@@ -34,6 +34,7 @@ pub(super) fn parts() -> Parts {
     Parts {
         devices: vec![Box::new(Uic::new()), Box::new(Uart::new())],
         windows: &WINDOWS,
+        ports: &[],
         wires: &WIRES,
         controller: INTERRUPTS,
         starter: INTERRUPTS,

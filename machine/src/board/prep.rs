@@ -121,6 +121,7 @@ pub(super) fn parts(config: &MachineConfig) -> Parts {
             Box::new(Plain::new([PORT_92])),
         ],
         windows: &WINDOWS[..WINDOWS.len() - 1],
+        ports: &[],
         wires: &WIRES[..2],
         controller: PICS,
         starter: PICS,

@@ -15,7 +15,7 @@ use super::{
 pub(crate) const MEMORY_MOST: u32 = 1 << 30;
 
 /// A value that is out of range or does not fit another.
-pub(super) struct Problem {
+pub(crate) struct Problem {
     /// Dotted path of the key.
     pub path: &'static str,
     pub message: String,
@@ -27,33 +27,33 @@ impl fmt::Display for Problem {
     }
 }
 
-struct Checker {
-    problems: Vec<Problem>,
+pub(crate) struct Checker {
+    pub problems: Vec<Problem>,
 }
 
 impl Checker {
-    fn fail(&mut self, path: &'static str, message: impl Into<String>) {
+    pub fn fail(&mut self, path: &'static str, message: impl Into<String>) {
         self.problems.push(Problem {
             path,
             message: message.into(),
         });
     }
 
-    fn power_of_two(&mut self, path: &'static str, value: u32, low: u32, high: u32) {
+    pub fn power_of_two(&mut self, path: &'static str, value: u32, low: u32, high: u32) {
         if let Err(misfit) = shape::power_of_two(path, value, &(low..=high)) {
             self.fail(path, misfit.message);
         }
     }
 
     /// A cache or TLB whose keys are `paths`.
-    fn shape(&mut self, paths: &[&'static str], rule: Result<(), Misfit>) {
+    pub fn shape(&mut self, paths: &[&'static str], rule: Result<(), Misfit>) {
         if let Err(misfit) = rule {
             let path = paths.iter().find(|path| path.ends_with(misfit.key));
             self.fail(path.unwrap_or(&paths[0]), misfit.message);
         }
     }
 
-    fn range(&mut self, path: &'static str, value: u64, low: u64, high: u64) -> bool {
+    pub fn range(&mut self, path: &'static str, value: u64, low: u64, high: u64) -> bool {
         let good = (low..=high).contains(&value);
         if !good {
             self.fail(path, format!("is {value}: allowed are {low} to {high}"));
@@ -565,12 +565,12 @@ fn caches(checker: &mut Checker, config: &MachineConfig) {
     }
 }
 
-fn cache(checker: &mut Checker, paths: [&'static str; 3], cache: &CacheConfig) {
+pub(crate) fn cache(checker: &mut Checker, paths: [&'static str; 3], cache: &CacheConfig) {
     let rule = shape::cache(cache.size, cache.ways, cache.line, shape::L1_MOST);
     checker.shape(&paths, rule);
 }
 
-fn l2_cache(checker: &mut Checker, l2: &L2Config, l1_line: u32) {
+pub(crate) fn l2_cache(checker: &mut Checker, l2: &L2Config, l1_line: u32) {
     let paths = ["cache.l2.size", "cache.l2.ways", "cache.l2.line"];
     let rule = shape::cache(l2.size, l2.ways, l2.line, shape::CACHE_MOST);
     checker.shape(&paths, rule);

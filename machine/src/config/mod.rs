@@ -10,10 +10,11 @@ mod parse;
 pub mod shape;
 mod wording;
 
-pub(crate) use check::MEMORY_MOST;
+pub(crate) use check::{Checker, MEMORY_MOST, Problem, cache as check_cache, l2_cache as check_l2};
 pub use cores::{Broadcast, Core, CoreKind, Family, Monitor, Power, Reload};
 pub use error::ConfigError;
 pub use parse::Override;
+pub(crate) use parse::{MachineFile, read, text_of};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

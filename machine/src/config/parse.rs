@@ -4,10 +4,36 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
+use super::check::Problem;
 use super::wording::{in_plain_english, whole_number_most};
 use super::{ConfigError, CoreKind, MachineConfig, check};
+
+/// A machine file of one architecture.
+pub(crate) trait MachineFile: DeserializeOwned {
+    /// What is wrong with it, by key.
+    fn problems(&self) -> Vec<Problem>;
+
+    /// Refuses a setting that does not go with the machine in `table`, before it is applied.
+    ///
+    /// # Errors
+    /// Why it does not.
+    fn check_setting(_setting: &Override, _table: &toml::Table) -> Result<(), ConfigError> {
+        Ok(())
+    }
+}
+
+impl MachineFile for MachineConfig {
+    fn problems(&self) -> Vec<Problem> {
+        check::problems(self)
+    }
+
+    fn check_setting(setting: &Override, table: &toml::Table) -> Result<(), ConfigError> {
+        setting.check_walk(table)
+    }
+}
 
 /// One `--set key=value`: a dotted path and a TOML value.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,6 +136,17 @@ impl Override {
 /// Bytes of a machine file at most.
 const FILE_MOST: u64 = 1 << 20;
 
+/// The text of a machine file.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn text_of(path: &Path) -> Result<String, ConfigError> {
+    read_text(path).map_err(|error| ConfigError::Unreadable {
+        file: path.display().to_string(),
+        message: error.to_string(),
+    })
+}
+
 fn read_text(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     File::open(path)?
@@ -130,10 +167,7 @@ impl MachineConfig {
     /// Names file, line, key and what is allowed, or the override at fault.
     pub fn from_file(path: &Path, overrides: &[Override]) -> Result<Self, ConfigError> {
         let file = path.display().to_string();
-        let text = read_text(path).map_err(|error| ConfigError::Unreadable {
-            file: file.clone(),
-            message: error.to_string(),
-        })?;
+        let text = text_of(path)?;
         Self::from_toml(&text, &file, overrides)
     }
 
@@ -148,70 +182,81 @@ impl MachineConfig {
     /// # Errors
     /// As [`MachineConfig::from_file`].
     pub fn from_toml(text: &str, file: &str, overrides: &[Override]) -> Result<Self, ConfigError> {
-        let config: MachineConfig =
-            toml::from_str(text).map_err(|error| in_file(text, file, &error))?;
-        if let Some(problem) = check::problems(&config).into_iter().next() {
-            let line = line_of_path(text, problem.path).unwrap_or(1);
-            return Err(ConfigError::InFile {
-                file: file.to_owned(),
-                line,
-                message: problem.to_string(),
-            });
-        }
-        if overrides.is_empty() {
-            return Ok(config);
-        }
-        let mut table: toml::Table =
-            toml::from_str(text).map_err(|error| in_file(text, file, &error))?;
-        for setting in overrides {
-            setting.check_walk(&table)?;
-            setting.apply(&mut table)?;
-            // Keys and types are checked after each override, sizes only after all: two of them may fit only
-            // together.
-            table
-                .clone()
-                .try_into::<MachineConfig>()
-                .map_err(|error| ConfigError::InOverride {
-                    setting: setting.text.clone(),
-                    message: in_plain_english(
-                        error.message(),
-                        Some(setting.given()),
-                        allowed(&table, &setting.path, error.message()),
-                    ),
-                })?;
-        }
-        let config: MachineConfig =
-            table
-                .try_into()
-                .map_err(|error: toml::de::Error| ConfigError::InOverride {
-                    setting: String::new(),
-                    message: in_plain_english(error.message(), None, None),
-                })?;
-        if let Some(problem) = check::problems(&config).into_iter().next() {
-            let setting = overrides
-                .iter()
-                .rev()
-                .find(|setting| problem.path.starts_with(parent(&setting.path)))
-                .unwrap_or(&overrides[overrides.len() - 1]);
-            return Err(ConfigError::InOverride {
-                setting: setting.text.clone(),
-                message: problem.to_string(),
-            });
-        }
-        Ok(config)
+        read(text, file, overrides)
     }
+}
+
+/// A checked machine from the text of its file, with `overrides` applied in order; `file` is the name used in messages.
+///
+/// # Errors
+/// Names file, line, key and what is allowed, or the override at fault.
+pub(crate) fn read<File: MachineFile>(
+    text: &str,
+    file: &str,
+    overrides: &[Override],
+) -> Result<File, ConfigError> {
+    let config: File = toml::from_str(text).map_err(|error| in_file::<File>(text, file, &error))?;
+    if let Some(problem) = config.problems().into_iter().next() {
+        let line = line_of_path(text, problem.path).unwrap_or(1);
+        return Err(ConfigError::InFile {
+            file: file.to_owned(),
+            line,
+            message: problem.to_string(),
+        });
+    }
+    if overrides.is_empty() {
+        return Ok(config);
+    }
+    let mut table: toml::Table =
+        toml::from_str(text).map_err(|error| in_file::<File>(text, file, &error))?;
+    for setting in overrides {
+        File::check_setting(setting, &table)?;
+        setting.apply(&mut table)?;
+        // Keys and types are checked after each override, sizes only after all: two of them may fit only
+        // together.
+        table
+            .clone()
+            .try_into::<File>()
+            .map_err(|error| ConfigError::InOverride {
+                setting: setting.text.clone(),
+                message: in_plain_english(
+                    error.message(),
+                    Some(setting.given()),
+                    allowed::<File>(&table, &setting.path, error.message()),
+                ),
+            })?;
+    }
+    let config: File =
+        table
+            .try_into()
+            .map_err(|error: toml::de::Error| ConfigError::InOverride {
+                setting: String::new(),
+                message: in_plain_english(error.message(), None, None),
+            })?;
+    if let Some(problem) = config.problems().into_iter().next() {
+        let setting = overrides
+            .iter()
+            .rev()
+            .find(|setting| problem.path.starts_with(parent(&setting.path)))
+            .unwrap_or(&overrides[overrides.len() - 1]);
+        return Err(ConfigError::InOverride {
+            setting: setting.text.clone(),
+            message: problem.to_string(),
+        });
+    }
+    Ok(config)
 }
 
 fn parent(path: &str) -> &str {
     path.rsplit_once('.').map_or(path, |(parent, _)| parent)
 }
 
-fn in_file(text: &str, file: &str, error: &toml::de::Error) -> ConfigError {
+fn in_file<File: MachineFile>(text: &str, file: &str, error: &toml::de::Error) -> ConfigError {
     let line = error.span().map_or(1, |span| line_at(text, span.start));
     let found = error.span().and_then(|span| path_at(text, span.start));
     let allowed = found.and_then(|path| {
         let table = toml::from_str(text).ok()?;
-        allowed(&table, &path, error.message())
+        allowed::<File>(&table, &path, error.message())
     });
     let message = in_plain_english(error.message(), None, allowed);
     ConfigError::InFile {
@@ -224,7 +269,7 @@ fn in_file(text: &str, file: &str, error: &toml::de::Error) -> ConfigError {
 /// What the checks allow for a key of whole numbers, whose value in `table` is no number of its type, as the reader's
 /// `message` says. `None`: all numbers of the type, or something else is wrong too. It asks the checks about the least
 /// and the greatest number.
-fn allowed(table: &toml::Table, path: &str, message: &str) -> Option<String> {
+fn allowed<File: MachineFile>(table: &toml::Table, path: &str, message: &str) -> Option<String> {
     let most = whole_number_most(message)?;
     [0, most].iter().find_map(|&number| {
         let mut table = table.clone();
@@ -236,8 +281,8 @@ fn allowed(table: &toml::Table, path: &str, message: &str) -> Option<String> {
             }
             at = at.get_mut(key)?.as_table_mut()?;
         }
-        let config: MachineConfig = table.try_into().ok()?;
-        let problems = check::problems(&config);
+        let config: File = table.try_into().ok()?;
+        let problems = config.problems();
         let problem = problems.into_iter().find(|problem| problem.path == path)?;
         let (_, allowed) = problem.message.split_once(": allowed are ")?;
         Some(allowed.to_owned())

@@ -1,0 +1,556 @@
+//! The machine file of an x86 machine.
+//!
+//! Shapes of TLBs and caches, the bus and the costs of what the system does are keys. What each instruction of a program
+//! costs is a table of the core ([`super::clocks`]).
+
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+use crate::config::{
+    CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST, MachineFile, MemoryConfig,
+    Override, Problem, TlbConfig, check_cache, check_l2, read, shape, text_of,
+};
+use crate::mmu::replacement::AnyReplacement;
+
+/// Which processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// i486DX: one unified cache, written through, and one unified TLB.
+    I486,
+    /// Pentium Pro, II and III: split caches, a second-level cache of its own, split TLBs, CPUID, large pages.
+    P6,
+}
+
+impl Kind {
+    /// The name in machine files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::I486 => "i486",
+            Kind::P6 => "p6",
+        }
+    }
+
+    /// Issue slots in a cycle. The P6 decodes and retires three micro-operations in a cycle (recalled).
+    #[must_use]
+    pub fn slots(self) -> u32 {
+        match self {
+            Kind::I486 => 1,
+            Kind::P6 => 3,
+        }
+    }
+}
+
+/// A whole machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// The line that a listing of machines prints.
+    pub description: String,
+    /// Processors, all alike.
+    #[serde(default = "one_processor")]
+    pub processors: u8,
+    /// Core cycles by which a processor may run ahead of the slowest one, plus one block of instructions.
+    #[serde(default = "default_lead")]
+    pub lead: u32,
+    pub core: CoreConfig,
+    pub tlb: Tlbs,
+    pub walk: WalkConfig,
+    pub cache: Caches,
+    pub bus: BusConfig,
+    pub memory: MemoryConfig,
+    pub board: BoardConfig,
+    pub clocks: ClockConfig,
+    /// Present exactly on a P6.
+    pub branch: Option<BranchConfig>,
+}
+
+fn one_processor() -> u8 {
+    1
+}
+
+/// As of a PowerPC machine.
+fn default_lead() -> u32 {
+    100
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CoreConfig {
+    /// Which processor: chooses instructions, MMU and the table of clocks.
+    pub kind: Kind,
+    /// Core clock in Hz.
+    pub clock: u64,
+    /// EDX after reset: family, model and stepping.
+    pub signature: u32,
+}
+
+/// The TLBs of a core: one of an i486, four of a P6.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tlbs {
+    pub unified: Option<TlbConfig>,
+    pub instruction: Option<TlbConfig>,
+    pub data: Option<TlbConfig>,
+    /// Of 4 MB pages.
+    pub instruction_large: Option<TlbConfig>,
+    /// Of 4 MB pages.
+    pub data_large: Option<TlbConfig>,
+}
+
+/// The walk of page directory and page table, in core cycles. Reads that miss the cache pay the fill on top.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WalkConfig {
+    /// A whole walk whose reads hit the cache.
+    pub cycles: u32,
+    /// The first entry whose A or D bit a walk sets: a locked read and write.
+    pub first_update: u32,
+    /// Each further entry.
+    pub next_update: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Caches {
+    /// How many writes can wait for the bus while the core goes on.
+    pub store_queue: u32,
+    /// Of an i486.
+    pub unified: Option<CacheConfig>,
+    /// Of a P6.
+    pub instruction: Option<CacheConfig>,
+    /// Of a P6.
+    pub data: Option<CacheConfig>,
+    pub l2: Option<L2Config>,
+}
+
+/// The processor bus. Times are in bus clocks; a beat moves `width` bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BusConfig {
+    /// Core clocks in one bus clock: a multiple of a half.
+    pub core_to_bus: f64,
+    /// Bytes in a beat.
+    pub width: u32,
+    /// From a miss to the start of its bus cycle on an idle bus.
+    pub request: u32,
+    /// From the last beat of a transfer until the next one can begin.
+    pub turnaround: u32,
+    /// From a beat of a read on the bus to the core.
+    pub return_path: u32,
+    /// Read: to the first beat; also a read of one beat.
+    pub read_first: u32,
+    /// Read: each further beat of a burst.
+    pub read_next: u32,
+    /// Write: to the first beat; also a write of one beat.
+    pub write_first: u32,
+    /// Write: each further beat of a burst.
+    pub write_next: u32,
+    /// An access to a register of a device in memory, such as the local APIC's.
+    pub device: u32,
+    /// An access to an I/O port.
+    pub port: u32,
+    /// A transaction without data. Present exactly on a P6.
+    pub address_only: Option<u32>,
+}
+
+impl BusConfig {
+    /// Core clocks in two bus clocks: the ratio as an integer.
+    #[must_use]
+    pub fn core_per_two_bus(&self) -> u64 {
+        (self.core_to_bus * 2.0).round() as u64
+    }
+
+    /// Core cycles that `bus_clocks` take, rounded up to a whole core cycle.
+    #[must_use]
+    pub fn core_cycles(&self, bus_clocks: u64) -> u64 {
+        (bus_clocks * self.core_per_two_bus()).div_ceil(2)
+    }
+}
+
+/// Which board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BoardKind {
+    /// A PC: a pair of 8259s, an 8254, a 16550; with a P6 local APICs and an I/O APIC.
+    Pc,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BoardConfig {
+    pub kind: BoardKind,
+    /// Input clock of the UART in Hz: 16 clocks make a bit at divisor 1.
+    pub uart_clock: u32,
+    /// Clock of the bus that joins the APICs, in Hz. Present exactly on a P6.
+    pub apic_clock: Option<u32>,
+    /// The control device is fitted.
+    pub control: bool,
+}
+
+/// What the system's instructions and interrupts cost when all accesses hit, in core cycles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ClockConfig {
+    /// Interrupt, exception or INT n through a gate, to an inner ring.
+    pub interrupt_inner: u32,
+    /// The same in the same ring.
+    pub interrupt_same: u32,
+    /// IRET to an outer ring.
+    pub return_outer: u32,
+    /// IRET in the same ring.
+    pub return_same: u32,
+    /// What an external interrupt takes besides: the bus cycles that ask for its vector.
+    pub acknowledge: u32,
+    /// Far CALL without a gate.
+    pub far_call: u32,
+    /// Far CALL through a gate, in the same ring.
+    pub gate_same: u32,
+    /// Far CALL through a gate, to an inner ring.
+    pub gate_inner: u32,
+    /// Far RET in the same ring.
+    pub far_return_same: u32,
+    /// Far RET to an outer ring.
+    pub far_return_outer: u32,
+    /// Far JMP.
+    pub far_jump: u32,
+    /// MOV or POP to a segment register in protected mode.
+    pub load_segment: u32,
+    /// MOV to CR3.
+    pub write_cr3: u32,
+    /// MOV to another control register.
+    pub write_cr: u32,
+    /// MOV from a control register.
+    pub read_cr: u32,
+    /// INVLPG.
+    pub invalidate_page: u32,
+    /// LGDT, LIDT.
+    pub load_table: u32,
+    /// LLDT.
+    pub load_local: u32,
+    /// LTR.
+    pub load_task: u32,
+    /// What the LOCK prefix adds.
+    pub lock: u32,
+    /// WBINVD, without what it writes.
+    pub write_back: u32,
+    /// An access that is not aligned, in addition.
+    pub misaligned: u32,
+}
+
+impl ClockConfig {
+    fn all(&self) -> [(&'static str, u32); 22] {
+        [
+            ("clocks.interrupt-inner", self.interrupt_inner),
+            ("clocks.interrupt-same", self.interrupt_same),
+            ("clocks.return-outer", self.return_outer),
+            ("clocks.return-same", self.return_same),
+            ("clocks.acknowledge", self.acknowledge),
+            ("clocks.far-call", self.far_call),
+            ("clocks.gate-same", self.gate_same),
+            ("clocks.gate-inner", self.gate_inner),
+            ("clocks.far-return-same", self.far_return_same),
+            ("clocks.far-return-outer", self.far_return_outer),
+            ("clocks.far-jump", self.far_jump),
+            ("clocks.load-segment", self.load_segment),
+            ("clocks.write-cr3", self.write_cr3),
+            ("clocks.write-cr", self.write_cr),
+            ("clocks.read-cr", self.read_cr),
+            ("clocks.invalidate-page", self.invalidate_page),
+            ("clocks.load-table", self.load_table),
+            ("clocks.load-local", self.load_local),
+            ("clocks.load-task", self.load_task),
+            ("clocks.lock", self.lock),
+            ("clocks.write-back", self.write_back),
+            ("clocks.misaligned", self.misaligned),
+        ]
+    }
+}
+
+/// Branch prediction of a P6; penalties in core cycles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BranchConfig {
+    /// Branches whose direction and target are remembered: a power of two.
+    pub entries: u32,
+    /// A wrong prediction.
+    pub mispredict: u32,
+}
+
+impl Config {
+    /// True if `text` is the file of an x86 machine, as far as it can be read.
+    #[must_use]
+    pub fn is_of(text: &str) -> bool {
+        let Ok(table) = toml::from_str::<toml::Table>(text) else {
+            return false;
+        };
+        let kind = table.get("core").and_then(|core| core.get("kind"));
+        kind.and_then(|kind| kind.as_str())
+            .is_some_and(|kind| [Kind::I486, Kind::P6].iter().any(|own| own.name() == kind))
+    }
+
+    /// Reads a machine file and applies `overrides` in order.
+    ///
+    /// # Errors
+    /// Names file, line, key and what is allowed, or the override at fault.
+    pub fn from_file(path: &Path, overrides: &[Override]) -> Result<Self, ConfigError> {
+        Self::from_toml(&text_of(path)?, &path.display().to_string(), overrides)
+    }
+
+    /// As [`Config::from_file`], from text; `file` is the name used in messages.
+    ///
+    /// # Errors
+    /// As [`Config::from_file`].
+    pub fn from_toml(text: &str, file: &str, overrides: &[Override]) -> Result<Self, ConfigError> {
+        read(text, file, overrides)
+    }
+
+    /// Bytes of a line of the caches.
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        let data = self.cache.unified.as_ref().or(self.cache.data.as_ref());
+        data.map_or(32, |cache| cache.line)
+    }
+}
+
+impl MachineFile for Config {
+    fn problems(&self) -> Vec<Problem> {
+        let mut checker = Checker {
+            problems: Vec::new(),
+        };
+        core(&mut checker, self);
+        tlbs(&mut checker, self);
+        caches(&mut checker, self);
+        bus(&mut checker, self);
+        for (path, clocks) in self.clocks.all() {
+            checker.range(path, clocks.into(), 0, 10_000);
+        }
+        checker.range("walk.cycles", self.walk.cycles.into(), 0, 1000);
+        checker.range("walk.first-update", self.walk.first_update.into(), 0, 1000);
+        checker.range("walk.next-update", self.walk.next_update.into(), 0, 1000);
+        checker.problems
+    }
+}
+
+/// A key that one kind of core has and the other has not.
+fn belongs(checker: &mut Checker, path: &'static str, here: bool, kind: Kind, owner: Kind) {
+    let (name, owner_name) = (kind.name(), owner.name());
+    match (here, kind == owner) {
+        (false, true) => checker.fail(path, format!("is missing: core.kind \"{name}\" has it")),
+        (true, false) => checker.fail(
+            path,
+            format!("does not go with core.kind \"{name}\", only with \"{owner_name}\": remove it"),
+        ),
+        _ => {}
+    }
+}
+
+fn core(checker: &mut Checker, config: &Config) {
+    let kind = config.core.kind;
+    checker.range("core.clock", config.core.clock, 1_000_000, 10_000_000_000);
+    checker.range("lead", config.lead.into(), 0, 100_000);
+    let most = if kind == Kind::P6 { 4 } else { 1 };
+    if checker.range("processors", config.processors.into(), 1, 4) && config.processors > most {
+        checker.fail(
+            "processors",
+            format!(
+                "is {}: core.kind \"i486\" has no local APIC to start others by, so that allowed is 1",
+                config.processors
+            ),
+        );
+    }
+    checker.range(
+        "memory.size",
+        config.memory.size.into(),
+        2 << 20,
+        MEMORY_MOST.into(),
+    );
+    if !config.memory.size.is_multiple_of(4096) {
+        checker.fail(
+            "memory.size",
+            format!("is {}: allowed are multiples of 4096", config.memory.size),
+        );
+    }
+    let apic = config.board.apic_clock;
+    belongs(checker, "board.apic-clock", apic.is_some(), kind, Kind::P6);
+    if let Some(clock) = apic {
+        checker.range("board.apic-clock", clock.into(), 1_000_000, 1_000_000_000);
+    }
+    let branch = config.branch.as_ref();
+    belongs(checker, "branch", branch.is_some(), kind, Kind::P6);
+    if let Some(branch) = branch {
+        checker.power_of_two("branch.entries", branch.entries, 1, 65536);
+        checker.range("branch.mispredict", branch.mispredict.into(), 0, 1000);
+    }
+}
+
+fn tlbs(checker: &mut Checker, config: &Config) {
+    let (tlb, kind) = (&config.tlb, config.core.kind);
+    let all: [(&'static str, [&'static str; 2], &Option<TlbConfig>, Kind); 5] = [
+        (
+            "tlb.unified",
+            ["tlb.unified.entries", "tlb.unified.ways"],
+            &tlb.unified,
+            Kind::I486,
+        ),
+        (
+            "tlb.instruction",
+            ["tlb.instruction.entries", "tlb.instruction.ways"],
+            &tlb.instruction,
+            Kind::P6,
+        ),
+        (
+            "tlb.data",
+            ["tlb.data.entries", "tlb.data.ways"],
+            &tlb.data,
+            Kind::P6,
+        ),
+        (
+            "tlb.instruction-large",
+            [
+                "tlb.instruction-large.entries",
+                "tlb.instruction-large.ways",
+            ],
+            &tlb.instruction_large,
+            Kind::P6,
+        ),
+        (
+            "tlb.data-large",
+            ["tlb.data-large.entries", "tlb.data-large.ways"],
+            &tlb.data_large,
+            Kind::P6,
+        ),
+    ];
+    for (path, keys, tlb, owner) in all {
+        belongs(checker, path, tlb.is_some(), kind, owner);
+        if let Some(tlb) = tlb {
+            checker.shape(&keys, shape::tlb(tlb.entries, tlb.ways));
+            if let Some(name) = &tlb.replacement
+                && let Err(problem) = AnyReplacement::named(name, 1, 1)
+            {
+                checker.fail(path, problem);
+            }
+        }
+    }
+}
+
+fn caches(checker: &mut Checker, config: &Config) {
+    let (set, kind) = (&config.cache, config.core.kind);
+    checker.range("cache.store-queue", set.store_queue.into(), 0, 16);
+    belongs(
+        checker,
+        "cache.unified",
+        set.unified.is_some(),
+        kind,
+        Kind::I486,
+    );
+    belongs(
+        checker,
+        "cache.instruction",
+        set.instruction.is_some(),
+        kind,
+        Kind::P6,
+    );
+    belongs(checker, "cache.data", set.data.is_some(), kind, Kind::P6);
+    for (paths, cache) in [
+        (
+            [
+                "cache.unified.size",
+                "cache.unified.ways",
+                "cache.unified.line",
+            ],
+            &set.unified,
+        ),
+        (
+            [
+                "cache.instruction.size",
+                "cache.instruction.ways",
+                "cache.instruction.line",
+            ],
+            &set.instruction,
+        ),
+        (
+            ["cache.data.size", "cache.data.ways", "cache.data.line"],
+            &set.data,
+        ),
+    ] {
+        if let Some(cache) = cache {
+            check_cache(checker, paths, cache);
+        }
+    }
+    if let (Some(instruction), Some(data)) = (&set.instruction, &set.data)
+        && instruction.line != data.line
+    {
+        checker.fail(
+            "cache.instruction.line",
+            format!(
+                "is {}: allowed is cache.data.line, which is {}",
+                instruction.line, data.line
+            ),
+        );
+    }
+    if let Some(l2) = &set.l2 {
+        check_l2(checker, l2, config.line());
+        let place = match kind {
+            Kind::I486 => L2Place::LookAside,
+            Kind::P6 => L2Place::InLine,
+        };
+        if l2.place != place {
+            let name = match kind {
+                Kind::I486 => "look-aside",
+                Kind::P6 => "in-line",
+            };
+            checker.fail(
+                "cache.l2.place",
+                format!("of core.kind \"{}\" can only be \"{name}\"", kind.name()),
+            );
+        }
+    }
+}
+
+fn bus(checker: &mut Checker, config: &Config) {
+    let bus = &config.bus;
+    let halves = bus.core_to_bus * 2.0;
+    if !(1.0..=20.0).contains(&bus.core_to_bus) || halves.fract() != 0.0 {
+        checker.fail(
+            "bus.core-to-bus",
+            format!(
+                "is {}: allowed are multiples of 0.5 from 1 to 20",
+                bus.core_to_bus
+            ),
+        );
+    }
+    checker.power_of_two("bus.width", bus.width, 4, 32);
+    if bus.width > config.line() {
+        checker.fail(
+            "bus.width",
+            format!(
+                "is {}: a beat is not wider than a line, which has {}",
+                bus.width,
+                config.line()
+            ),
+        );
+    }
+    for (path, clocks, low) in [
+        ("bus.request", bus.request, 0),
+        ("bus.turnaround", bus.turnaround, 0),
+        ("bus.return-path", bus.return_path, 0),
+        ("bus.read-first", bus.read_first, 1),
+        ("bus.read-next", bus.read_next, 1),
+        ("bus.write-first", bus.write_first, 1),
+        ("bus.write-next", bus.write_next, 1),
+    ] {
+        checker.range(path, clocks.into(), low, 1000);
+    }
+    checker.range("bus.device", bus.device.into(), 0, 100_000);
+    checker.range("bus.port", bus.port.into(), 0, 100_000);
+    let kind = config.core.kind;
+    belongs(
+        checker,
+        "bus.address-only",
+        bus.address_only.is_some(),
+        kind,
+        Kind::P6,
+    );
+}
