@@ -8,11 +8,12 @@ use pagewalk_machine::loader::{Protocol, Target};
 use pagewalk_machine::machine::Limits;
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
+use pagewalk_machine::x86;
 
 #[derive(Parser)]
 #[command(
     version,
-    about = "A PowerPC machine that accounts for every cycle, TLB entry, hash-table slot and cache line"
+    about = "PowerPC and x86 machines that account for every cycle, TLB entry, hash-table slot and cache line"
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -58,6 +59,16 @@ impl OnMachine {
     /// The machine as its file and the settings describe it.
     pub fn config(&self) -> Result<MachineConfig, ConfigError> {
         MachineConfig::from_file(&self.machine, &self.set)
+    }
+
+    /// True if the file is that of an x86 machine.
+    pub fn is_x86(&self) -> Result<bool, ConfigError> {
+        x86::Config::is_of_file(&self.machine)
+    }
+
+    /// The x86 machine as its file and the settings describe it.
+    pub fn x86_config(&self) -> Result<x86::Config, ConfigError> {
+        x86::Config::from_file(&self.machine, &self.set)
     }
 
     pub fn limits(&self) -> Limits {

@@ -4,6 +4,7 @@
 //! when something given on the command line cannot be used.
 
 mod arguments;
+mod commands_x86;
 
 use std::fs::File;
 use std::path::Path;
@@ -54,6 +55,9 @@ fn main() -> ExitCode {
 }
 
 fn execute(run: &Run) -> Result<u8, Failure> {
+    if run.on.is_x86()? {
+        return commands_x86::execute(run);
+    }
     let config = run.on.config()?;
     if let Some(path) = &run.dump_dtb {
         return write_tree(run, &config, path);
@@ -90,6 +94,9 @@ fn execute(run: &Run) -> Result<u8, Failure> {
 }
 
 fn run_program(arguments: &Program) -> Result<u8, Failure> {
+    if arguments.on.is_x86()? {
+        return commands_x86::run_program(arguments);
+    }
     let config = arguments.on.config()?;
     let name = &arguments.command[0];
     let elf = read_file(Path::new(name))?;
@@ -175,14 +182,7 @@ fn load(run: &Run, config: MachineConfig) -> Result<Session, Failure> {
         let name = path.display().to_string();
         let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
         let given = given(run, initramfs.as_deref());
-        let causes = match &run.causes {
-            Some(path) => {
-                let name = path.display().to_string();
-                let text = String::from_utf8(read_file(path)?);
-                Some((text.map_err(|error| format!("{name}: {error}"))?, name))
-            }
-            None => None,
-        };
+        let causes = given_causes(run)?;
         let causes = causes.as_ref().map(|(text, name)| (&text[..], &name[..]));
         let session = Session::with_causes(config, (&kernel, &name), causes, &given, console)?;
         for note in session.notes() {
@@ -196,6 +196,19 @@ fn load(run: &Run, config: MachineConfig) -> Result<Session, Failure> {
         session.add_symbols(guest_path, &read_file(elf)?)?;
     }
     Ok(session)
+}
+
+/// Text and name of the file that gives causes of the kernel's code.
+fn given_causes(run: &Run) -> Result<Option<(String, String)>, Failure> {
+    let Some(path) = &run.causes else {
+        return Ok(None);
+    };
+    let name = path.display().to_string();
+    let text = String::from_utf8(read_file(path)?);
+    Ok(Some((
+        text.map_err(|error| format!("{name}: {error}"))?,
+        name,
+    )))
 }
 
 fn go(run: &Run, session: &mut Session, limits: Limits) -> Result<Stop, Failure> {

@@ -1,11 +1,13 @@
-//! Static ELF executables for 32-bit big-endian PowerPC.
+//! Static ELF executables: for 32-bit big-endian PowerPC, and for the i386.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use object::elf;
 use object::read::elf::{ElfFile32, FileHeader as _, ProgramHeader as _};
-use object::{BigEndian, Object as _, ObjectSymbol as _, SymbolKind, SymbolSection};
+use object::{
+    BigEndian, Endian, LittleEndian, Object as _, ObjectSymbol as _, SymbolKind, SymbolSection,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +49,7 @@ pub struct ElfImage {
 }
 
 impl ElfImage {
-    /// Takes an ELF file apart; `file` is the name used in messages.
+    /// Takes an ELF file for a PowerPC apart; `file` is the name used in messages.
     ///
     /// # Errors
     /// When the bytes are not a whole static PowerPC executable, or a cause's symbols do not pair.
@@ -58,35 +60,64 @@ impl ElfImage {
         };
         check_identity(bytes).map_err(bad)?;
         let image = ElfFile32::<BigEndian>::parse(bytes).map_err(|error| bad(error.to_string()))?;
-        let header = image.elf_header();
-        let machine = header.e_machine(BigEndian);
+        let machine = image.elf_header().e_machine(BigEndian);
         if machine != elf::EM_PPC {
             return Err(bad(format!(
                 "is for ELF machine {machine}, not PowerPC (20)"
             )));
         }
-        let kind = header.e_type(BigEndian);
-        if kind != elf::ET_EXEC {
-            return Err(bad(format!("is of ELF type {kind}, not an executable (2)")));
-        }
         // The boot wrapper's section for the compressed kernel (Linux arch/powerpc/boot).
         if image.section_by_name(".kernel:vmlinux.strip").is_some() {
             return Err(bad(WRAPPED.to_owned()));
         }
+        Self::take_apart(&image, bytes, file, bad)
+    }
+
+    /// The same for an i386.
+    ///
+    /// # Errors
+    /// When the bytes are not a whole static i386 executable, or a cause's symbols do not pair.
+    pub fn parse_i386(bytes: &[u8], file: &str) -> Result<Self, LoadError> {
+        let bad = |message: String| LoadError::NotForI386 {
+            file: file.to_owned(),
+            message,
+        };
+        check_identity_i386(bytes).map_err(bad)?;
+        let image =
+            ElfFile32::<LittleEndian>::parse(bytes).map_err(|error| bad(error.to_string()))?;
+        let machine = image.elf_header().e_machine(LittleEndian);
+        if machine != elf::EM_386 {
+            return Err(bad(format!("is for ELF machine {machine}, not i386 (3)")));
+        }
+        Self::take_apart(&image, bytes, file, bad)
+    }
+
+    fn take_apart<E: Endian>(
+        image: &ElfFile32<'_, E>,
+        bytes: &[u8],
+        file: &str,
+        bad: impl Fn(String) -> LoadError + Copy,
+    ) -> Result<Self, LoadError> {
+        let endian = image.endian();
+        let header = image.elf_header();
+        let kind = header.e_type(endian);
+        if kind != elf::ET_EXEC {
+            return Err(bad(format!("is of ELF type {kind}, not an executable (2)")));
+        }
         let mut segments = Vec::new();
         let mut total = 0;
         for program_header in image.elf_program_headers() {
-            if program_header.p_type(BigEndian) == elf::PT_INTERP {
+            if program_header.p_type(endian) == elf::PT_INTERP {
                 return Err(bad("is dynamically linked".to_owned()));
             }
-            let size = program_header.p_memsz(BigEndian);
-            if program_header.p_type(BigEndian) != elf::PT_LOAD || size == 0 {
+            let size = program_header.p_memsz(endian);
+            if program_header.p_type(endian) != elf::PT_LOAD || size == 0 {
                 continue;
             }
             let data = program_header
-                .data(BigEndian, bytes)
+                .data(endian, bytes)
                 .map_err(|()| bad("a segment reaches past the end of the file".to_owned()))?;
-            let physical = program_header.p_paddr(BigEndian);
+            let physical = program_header.p_paddr(endian);
             if data.len() > size as usize || physical.checked_add(size - 1).is_none() {
                 return Err(bad("a segment has an impossible size".to_owned()));
             }
@@ -98,7 +129,7 @@ impl ElfImage {
             }
             segments.push(Segment {
                 physical,
-                virtual_address: program_header.p_vaddr(BigEndian),
+                virtual_address: program_header.p_vaddr(endian),
                 data: data.to_vec(),
                 size,
             });
@@ -110,7 +141,7 @@ impl ElfImage {
             return Err(bad(WRAPPED.to_owned()));
         }
         move_to_physical(&mut segments);
-        let named = named_symbols(&image);
+        let named = named_symbols(image);
         let physical = |address: u32| in_segments(&segments, address);
         let causes = cause_ranges(&named, physical, file)?;
         // While translation is off, code runs at its physical addresses, so its symbols are entered there too.
@@ -139,7 +170,7 @@ impl ElfImage {
         let symbols = SymbolTable::new(functions).within(end);
         Ok(ElfImage {
             file: file.to_owned(),
-            entry: header.e_entry(BigEndian),
+            entry: header.e_entry(endian),
             segments,
             symbols,
             labels,
@@ -242,11 +273,40 @@ fn move_to_physical(segments: &mut Vec<Segment>) {
 const WRAPPED: &str =
     "is a zImage, a boot loader around a compressed kernel: give the vmlinux that it was made from";
 
+/// The machine number of a little-endian ELF file is that of an i386.
+fn for_i386(bytes: &[u8]) -> bool {
+    bytes.get(18..20) == Some(&elf::EM_386.to_le_bytes())
+}
+
+fn check_identity_i386(bytes: &[u8]) -> Result<(), String> {
+    match bytes {
+        [0x7f, b'E', b'L', b'F', class, data, ..] => match (*class, *data) {
+            (elf::ELFCLASS32, elf::ELFDATA2LSB) => Ok(()),
+            (elf::ELFCLASS64, _) => Err("is a 64-bit ELF file".to_owned()),
+            (_, elf::ELFDATA2MSB) if bytes.get(18..20) == Some(&elf::EM_PPC.to_be_bytes()) => {
+                Err("is for a PowerPC: choose a PowerPC machine".to_owned())
+            }
+            (_, elf::ELFDATA2MSB) => Err("is a big-endian ELF file".to_owned()),
+            _ => Err("has a damaged ELF header".to_owned()),
+        },
+        // The boot sector's signature, and "HdrS" (Linux Documentation/x86/boot.rst).
+        _ if bytes.get(0x202..0x206) == Some(b"HdrS") => Err(
+            "is a bzImage, a boot loader around a compressed kernel: give an ELF with a Multiboot header"
+                .to_owned(),
+        ),
+        [0x1f, 0x8b, ..] => Err("is compressed: unpack it first, with gunzip".to_owned()),
+        _ => Err("is not an ELF file".to_owned()),
+    }
+}
+
 fn check_identity(bytes: &[u8]) -> Result<(), String> {
     match bytes {
         [0x7f, b'E', b'L', b'F', class, data, ..] => match (*class, *data) {
             (elf::ELFCLASS32, elf::ELFDATA2MSB) => Ok(()),
             (elf::ELFCLASS64, _) => Err("is a 64-bit ELF file".to_owned()),
+            (_, elf::ELFDATA2LSB) if for_i386(bytes) => {
+                Err("is for an i386: choose an x86 machine".to_owned())
+            }
             (_, elf::ELFDATA2LSB) => Err("is a little-endian ELF file".to_owned()),
             _ => Err("has a damaged ELF header".to_owned()),
         },
@@ -274,7 +334,7 @@ fn check_identity(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-fn named_symbols(image: &ElfFile32<'_, BigEndian>) -> Vec<Symbol> {
+fn named_symbols<E: Endian>(image: &ElfFile32<'_, E>) -> Vec<Symbol> {
     image
         .symbols()
         .filter(|symbol| {

@@ -9,6 +9,8 @@ pub enum LoadError {
     Unreadable { file: String, message: String },
     #[error("{file}: {message}; allowed is a static ELF executable for 32-bit big-endian PowerPC")]
     NotExecutable { file: String, message: String },
+    #[error("{file}: {message}; allowed is a static ELF executable for the i386")]
+    NotForI386 { file: String, message: String },
     #[error("{file}: {message}")]
     DoesNotFit { file: String, message: String },
     #[error("{file}: section cause `{name}`: {message}")]

@@ -357,6 +357,14 @@ impl Cache {
         Some(*recent)
     }
 
+    /// The tag word of the most recently used line of `pa`'s set, if that is `pa`'s.
+    #[inline(always)]
+    #[must_use]
+    pub fn mru_hit(&self, pa: u32) -> Option<u32> {
+        let tag = self.mru(pa);
+        (tag & !EITHER == self.line_address(pa) | VALID).then_some(tag)
+    }
+
     #[inline(never)]
     fn access_again(&mut self, pa: u32, dirty: bool) -> bool {
         self.access_older(pa, dirty)

@@ -23,6 +23,7 @@ mod private;
 pub mod ram;
 pub mod touch;
 mod uncore;
+mod unified;
 
 pub use broadcast::{Broadcast, Transaction};
 pub(crate) use build::places;

@@ -24,22 +24,22 @@ pub mod errno {
 }
 
 /// The only process.
-const PROCESS: u32 = 1;
+pub(crate) const PROCESS: u32 = 1;
 
 /// Calls that only report success.
-const DONE: Result<u32, u32> = Ok(0);
+pub(crate) const DONE: Result<u32, u32> = Ok(0);
 
 /// The heap must end below the range that mmap uses.
-const HEAP_LIMIT: u32 = 0x4000_0000;
+pub(crate) const HEAP_LIMIT: u32 = 0x4000_0000;
 
 /// Most bytes that one read or write moves.
-const MOST: u32 = 1 << 20;
+pub(crate) const MOST: u32 = 1 << 20;
 
 /// MAP_FIXED and MAP_ANONYMOUS.
-const FIXED: u32 = 0x10;
-const ANONYMOUS: u32 = 0x20;
+pub(crate) const FIXED: u32 = 0x10;
+pub(crate) const ANONYMOUS: u32 = 0x20;
 
-const AT_FDCWD: u32 = -100_i32 as u32;
+pub(crate) const AT_FDCWD: u32 = -100_i32 as u32;
 
 impl Program {
     /// Carries out the system call that the program makes.

@@ -5,10 +5,11 @@
 //! take no cycles beyond their instruction. The shim serves to test the machine with real programs and to measure its
 //! speed. To learn what a program costs on a system, run it on the kernel.
 
-mod calls;
-mod files;
+pub(crate) mod areas;
+pub(crate) mod calls;
+pub(crate) mod files;
 mod space;
-mod stack;
+pub(crate) mod stack;
 
 use std::fmt;
 

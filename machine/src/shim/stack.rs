@@ -13,7 +13,7 @@ pub const BOTTOM: u32 = 0xbf80_0000;
 pub const TOP: u32 = 0xc000_0000;
 
 /// Entries of the auxiliary vector (Linux's and glibc's elf.h).
-mod auxiliary {
+pub(crate) mod auxiliary {
     pub const NULL: u32 = 0;
     pub const PHDR: u32 = 3;
     pub const PHENT: u32 = 4;

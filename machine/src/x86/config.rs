@@ -10,7 +10,6 @@ use crate::config::{
     CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST, MachineFile, MemoryConfig,
     Override, Problem, TlbConfig, check_cache, check_l2, read, shape, text_of,
 };
-use crate::mmu::replacement::AnyReplacement;
 
 /// Which processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -290,6 +289,14 @@ impl Config {
             .is_some_and(|kind| [Kind::I486, Kind::P6].iter().any(|own| own.name() == kind))
     }
 
+    /// [`Config::is_of`] of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn is_of_file(path: &Path) -> Result<bool, ConfigError> {
+        Ok(Self::is_of(&text_of(path)?))
+    }
+
     /// Reads a machine file and applies `overrides` in order.
     ///
     /// # Errors
@@ -426,10 +433,11 @@ fn tlbs(checker: &mut Checker, config: &Config) {
         belongs(checker, path, tlb.is_some(), kind, owner);
         if let Some(tlb) = tlb {
             checker.shape(&keys, shape::tlb(tlb.entries, tlb.ways));
-            if let Some(name) = &tlb.replacement
-                && let Err(problem) = AnyReplacement::named(name, 1, 1)
-            {
-                checker.fail(path, problem);
+            if tlb.replacement.is_some() {
+                checker.fail(
+                    path,
+                    "has a key `replacement`: these TLBs are pseudo-LRU, remove it",
+                );
             }
         }
     }

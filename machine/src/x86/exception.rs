@@ -32,6 +32,9 @@ impl Exception {
     pub const GENERAL: Self = Self::coded(13, 0);
     pub const STACK: Self = Self::coded(12, 0);
 
+    /// Not an exception: the instruction stops between two elements, or before it begins, and runs again.
+    pub(super) const RESTART: Self = Self::plain(31);
+
     const fn plain(vector: u8) -> Self {
         Self(SOME.saturating_add(vector as u32))
     }

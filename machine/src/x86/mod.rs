@@ -1,8 +1,34 @@
 //! The i486 and its successors: instruction set, segments, paging, exceptions, and the processor that runs them.
 
+mod access;
+mod accounting;
+mod blocks;
+mod clocks;
 pub mod config;
+mod decode;
+mod events;
 pub mod exception;
+mod execute;
+pub mod flags;
+pub mod machine;
+mod memory;
+mod multiboot;
+pub mod observers;
+mod op;
+pub mod paging;
+mod predictor;
+pub mod processor;
+pub mod registers;
+mod segmentation;
+pub mod session;
+pub mod shim;
+mod stop;
+pub mod tlb;
+mod transfer;
 pub mod x87;
 
 pub use config::{Config, Kind};
 pub use exception::Exception;
+pub use machine::Machine;
+pub use processor::Processor;
+pub use stop::{Fatal, Stop};

@@ -1,0 +1,114 @@
+//! The commands on an x86 machine.
+
+use pagewalk_machine::loader::read_file;
+use pagewalk_machine::shim::Ending;
+use pagewalk_machine::x86::Stop;
+use pagewalk_machine::x86::session::{Session, named};
+use pagewalk_machine::x86::shim;
+
+use super::{FATAL, Failure, LIMIT, Program, Run, console, given_causes};
+
+/// What the command line can ask of a PowerPC machine only.
+fn refuse_others(run: &Run) -> Result<(), Failure> {
+    let asked = [
+        ("--rom", run.rom.is_some()),
+        ("--restore", run.restore.is_some()),
+        ("--save-snapshot", run.save_snapshot.is_some()),
+        ("--trace", run.trace.is_some()),
+        ("--sanitize", run.sanitize.is_some()),
+        ("--dump", run.dump.is_some()),
+        ("--dump-dtb", run.dump_dtb.is_some()),
+        ("--gdb", run.gdb.is_some()),
+        ("--protocol", run.protocol.is_some()),
+    ];
+    match asked.iter().find(|(_, asked)| *asked) {
+        Some((name, _)) => Err(format!("{name} does not go with an x86 machine").into()),
+        None => Ok(()),
+    }
+}
+
+pub fn execute(run: &Run) -> Result<u8, Failure> {
+    let config = run.on.x86_config()?;
+    refuse_others(run)?;
+    let path = run.kernel.as_ref().ok_or("nothing to run: give --kernel")?;
+    let kernel = read_file(path)?;
+    let name = path.display().to_string();
+    let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
+    let causes = given_causes(run)?;
+    let causes = causes.as_ref().map(|(text, name)| (&text[..], &name[..]));
+    let mut session = Session::with_kernel(
+        &config,
+        (&kernel, &name),
+        causes,
+        initramfs.as_deref(),
+        &run.append,
+        console(run)?,
+    )?;
+    for (guest_path, elf) in &run.symbols {
+        session.add_symbols(guest_path, &read_file(elf)?)?;
+    }
+    if run.profile.is_some() || run.profile_table.is_some() {
+        session.record_profile(None);
+    }
+    session.set_oracle(run.on.oracle);
+    let stop = session.run(run.on.limits());
+    let write = |path: &std::path::Path, text: String| {
+        std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    if let Some(path) = &run.on.counters {
+        write(path, format!("{:#}\n", session.report(&stop)))?;
+    }
+    if let Some(path) = &run.profile {
+        write(path, session.profile_folded())?;
+    }
+    if let Some(lines) = run.profile_table {
+        eprint!("{}", session.profile_table(lines));
+    }
+    Ok(match stop {
+        Stop::PowerOff { status } => {
+            for warning in session.warnings() {
+                eprintln!("pagewalk-machine: warning: {warning}");
+            }
+            status as u8
+        }
+        Stop::Fatal(_) => {
+            eprintln!("pagewalk-machine: {}", session.explain(&stop));
+            FATAL
+        }
+        _ => {
+            eprintln!("pagewalk-machine: {}", session.explain(&stop));
+            LIMIT
+        }
+    })
+}
+
+pub fn run_program(arguments: &Program) -> Result<u8, Failure> {
+    let config = arguments.on.x86_config()?;
+    let name = &arguments.command[0];
+    let elf = read_file(std::path::Path::new(name))?;
+    let mut program = shim::Program::new(&config, &elf, name, &arguments.command, &arguments.env)?;
+    program.machine_mut().set_oracle(arguments.on.oracle);
+    eprintln!("pagewalk-machine: warning: {name} opens this computer's files with your rights");
+    let ending = program.run(arguments.on.limits());
+    if let Some(path) = &arguments.on.counters {
+        let processor = program.machine().processor();
+        let counters: serde_json::Map<_, _> =
+            named(&processor.account.counters, &processor.exceptions)
+                .into_iter()
+                .map(|(name, value)| (name, value.into()))
+                .collect();
+        std::fs::write(path, format!("{:#}\n", serde_json::Value::Object(counters)))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(match ending {
+        Ending::Exited(status) => status,
+        Ending::Limit => {
+            eprintln!("pagewalk-machine: {name}: {ending}");
+            LIMIT
+        }
+        Ending::Killed(_) => {
+            eprintln!("pagewalk-machine: {name}: {ending}");
+            FATAL
+        }
+    })
+}

@@ -1,0 +1,35 @@
+//! Fetches from a cache that holds instructions and data: of this module's two L1 caches it is the D-cache.
+
+use super::Forward;
+use super::attribute;
+use super::hierarchy::{Memory, Side};
+use crate::observe::{Account, Array, Event};
+
+impl Memory {
+    /// An instruction fetch of the line at `pa` from the unified cache; returns the stall. The caller counts the access.
+    pub(crate) fn fetch_unified(
+        &mut self,
+        pa: u32,
+        attributes: u8,
+        forward: Forward,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
+        let stall = if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
+            account.add(Event::InstructionCacheInhibited, 1);
+            self.uncore.bus.read_single(now, account) - now
+        } else if !self.data.access(pa, false) {
+            let cause = account.cause;
+            account.add(Event::InstructionCacheMiss, 1);
+            (account.pollution).line_missed(&mut account.counters, Array::DataCache, pa, cause);
+            let kind = (Side::Data, false, true);
+            self.fill(kind, pa, forward, now, cause, account) - now
+        } else if self.data.arriving(pa) {
+            self.waited(Side::Data, pa, forward, now) - now
+        } else {
+            return 0;
+        };
+        account.add(Event::MemoryStall, stall);
+        stall
+    }
+}

@@ -1,0 +1,584 @@
+//! Accesses to memory: segmentation, translation, caches, devices.
+
+use super::config::Kind;
+use super::exception::Exception;
+use super::op::{NARROW_ADDRESS, Op};
+use super::processor::Processor;
+use super::registers::{access, cr0, eflags, segment};
+use super::tlb::{Need, pte};
+use crate::board::Effect;
+use crate::memory::attribute;
+use crate::memory::cache::{ARRIVING, SHARED};
+
+/// The size of an operand.
+pub trait Width: Copy {
+    const BYTES: u32;
+    const BITS: u32 = 8 * Self::BYTES;
+    const MASK: u32 = u32::MAX >> (32 - Self::BITS);
+    const SIGN: u32 = 1 << (Self::BITS - 1);
+}
+
+/// 8 bits.
+#[derive(Clone, Copy)]
+pub struct Byte;
+/// 16 bits.
+#[derive(Clone, Copy)]
+pub struct Word;
+/// 32 bits.
+#[derive(Clone, Copy)]
+pub struct Double;
+
+impl Width for Byte {
+    const BYTES: u32 = 1;
+}
+impl Width for Word {
+    const BYTES: u32 = 2;
+}
+impl Width for Double {
+    const BYTES: u32 = 4;
+}
+
+/// Where an operand is that can be read and written: a place that has been translated for both.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    first: u32,
+    bits: u32,
+    /// The physical address of the part in the next page, if there is one.
+    second: Option<(u32, u32)>,
+    /// Bytes in the first page.
+    split: u32,
+}
+
+impl Processor {
+    /// The offset of an instruction's memory operand in its segment.
+    #[inline(always)]
+    pub(super) fn offset(&self, op: &Op) -> u32 {
+        let registers = &self.registers;
+        let scale = op.scale;
+        let offset = (registers.get(op.base))
+            .wrapping_add(registers.get(op.index) << (scale & 3))
+            .wrapping_add(op.displacement);
+        if scale & NARROW_ADDRESS != 0 {
+            offset & 0xffff
+        } else {
+            offset
+        }
+    }
+
+    /// The linear address of `bytes` at `offset` of a segment, for a read.
+    #[inline(always)]
+    pub(super) fn linear_read(
+        &mut self,
+        number: u8,
+        offset: u32,
+        bytes: u32,
+    ) -> Result<u32, Exception> {
+        let segment = self.registers.segment(number);
+        if u64::from(offset) + u64::from(bytes) <= segment.read_end {
+            Ok(segment.base.wrapping_add(offset))
+        } else {
+            self.linear_checked(number, offset, bytes, false)
+        }
+    }
+
+    /// The same for a write.
+    #[inline(always)]
+    pub(super) fn linear_write(
+        &mut self,
+        number: u8,
+        offset: u32,
+        bytes: u32,
+    ) -> Result<u32, Exception> {
+        let segment = self.registers.segment(number);
+        if u64::from(offset) + u64::from(bytes) <= segment.write_end {
+            Ok(segment.base.wrapping_add(offset))
+        } else {
+            self.linear_checked(number, offset, bytes, true)
+        }
+    }
+
+    /// All checks of a segment (SDM volume 3, 5.3 to 5.6).
+    #[cold]
+    #[inline(never)]
+    fn linear_checked(
+        &mut self,
+        number: u8,
+        offset: u32,
+        bytes: u32,
+        write: bool,
+    ) -> Result<u32, Exception> {
+        let segment = *self.registers.segment(number);
+        let fault = if number == segment::SS {
+            Exception::STACK
+        } else {
+            Exception::GENERAL
+        };
+        let last = u64::from(offset) + u64::from(bytes) - 1;
+        let code = segment.is(access::CODE);
+        let second = segment.is(access::READ_WRITE);
+        let usable = segment.is(access::PRESENT | access::ORDINARY)
+            && if write {
+                !code && second
+            } else {
+                !code || second
+            };
+        if !usable {
+            return Err(if segment.access == 0 {
+                fault
+            } else {
+                Exception::GENERAL
+            });
+        }
+        let down = !code && segment.is(access::DOWN_CONFORMING);
+        let inside = if down {
+            let top = if segment.big() { 0xffff_ffff } else { 0xffff };
+            offset > segment.limit && last <= top
+        } else {
+            last <= u64::from(segment.limit)
+        };
+        if !inside {
+            return Err(fault);
+        }
+        Ok(segment.base.wrapping_add(offset))
+    }
+
+    /// Translates `linear` for a data access with this need.
+    #[inline(always)]
+    pub(super) fn translate(&mut self, linear: u32, need: Need) -> Result<(u32, u32), Exception> {
+        if !self.paging {
+            return Ok((linear, 0));
+        }
+        if !self.oracle
+            && let Some(hit) = self.mmu.data.hit_recent(linear, need)
+        {
+            return Ok(hit);
+        }
+        self.translate_slowly(linear, need, false)
+    }
+
+    /// Reads `W` at a linear address with the rights of the running program.
+    #[inline(always)]
+    pub(super) fn load<W: Width>(&mut self, linear: u32) -> Result<u32, Exception> {
+        self.load_as::<W>(linear, self.user)
+    }
+
+    /// Reads `W` with the rights of the system: a descriptor, or a part of the TSS.
+    pub(super) fn load_system<W: Width>(&mut self, linear: u32) -> Result<u32, Exception> {
+        self.load_as::<W>(linear, 0)
+    }
+
+    #[inline(always)]
+    fn load_as<W: Width>(&mut self, linear: u32, user: Need) -> Result<u32, Exception> {
+        if linear & (W::BYTES - 1) != 0 {
+            return self.load_unaligned(linear, W::BYTES, user);
+        }
+        let (pa, bits) = self.translate(linear, user)?;
+        self.accesses += 1;
+        if pa as usize >= self.ram_size {
+            return self.read_device(pa, W::BYTES);
+        }
+        self.charge_load(pa, bits);
+        Ok(self.ram_read(pa, W::BYTES))
+    }
+
+    /// Writes `W` at a linear address with the rights of the running program.
+    #[inline(always)]
+    pub(super) fn store<W: Width>(&mut self, linear: u32, value: u32) -> Result<(), Exception> {
+        self.store_as::<W>(linear, value, self.user)
+    }
+
+    /// Writes `W` with the rights of the system.
+    pub(super) fn store_system<W: Width>(
+        &mut self,
+        linear: u32,
+        value: u32,
+    ) -> Result<(), Exception> {
+        self.store_as::<W>(linear, value, 0)
+    }
+
+    #[inline(always)]
+    fn store_as<W: Width>(&mut self, linear: u32, value: u32, user: Need) -> Result<(), Exception> {
+        if linear & (W::BYTES - 1) != 0 {
+            return self.store_unaligned(linear, W::BYTES, value, user);
+        }
+        let (pa, bits) = self.translate(linear, user | 1)?;
+        self.accesses += 1;
+        if pa as usize >= self.ram_size {
+            self.write_device(pa, W::BYTES, value);
+            return Ok(());
+        }
+        self.charge_store(pa, bits);
+        self.written(pa, W::BYTES);
+        self.ram_write(pa, W::BYTES, value);
+        Ok(())
+    }
+
+    /// An access that is not aligned to its size.
+    fn unaligned(&mut self, linear: u32, bytes: u32, user: Need) -> Result<(), Exception> {
+        if user != 0 && self.registers.cr0 & cr0::AM != 0 && self.registers.system & eflags::AC != 0
+        {
+            return Err(Exception::ALIGNMENT);
+        }
+        let unit = match self.kind {
+            Kind::I486 => 4,
+            Kind::P6 => self.line,
+        };
+        if linear % unit + bytes > unit {
+            self.add_cycles(self.config.clocks.misaligned.into());
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn load_unaligned(&mut self, linear: u32, bytes: u32, user: Need) -> Result<u32, Exception> {
+        self.unaligned(linear, bytes, user)?;
+        let place = self.place(linear, bytes, user)?;
+        Ok(self.load_at(place, bytes))
+    }
+
+    #[inline(never)]
+    fn store_unaligned(
+        &mut self,
+        linear: u32,
+        bytes: u32,
+        value: u32,
+        user: Need,
+    ) -> Result<(), Exception> {
+        self.unaligned(linear, bytes, user)?;
+        let place = self.place(linear, bytes, user | 1)?;
+        self.store_at(place, bytes, value);
+        Ok(())
+    }
+
+    /// Translates `bytes` at `linear`, which may be in two pages.
+    pub(super) fn place(
+        &mut self,
+        linear: u32,
+        bytes: u32,
+        need: Need,
+    ) -> Result<Place, Exception> {
+        let split = 0x1000 - (linear & 0xfff);
+        let (first, bits) = self.translate(linear, need)?;
+        let second = if bytes > split {
+            Some(self.translate(linear.wrapping_add(split), need)?)
+        } else {
+            None
+        };
+        Ok(Place {
+            first,
+            bits,
+            second,
+            split,
+        })
+    }
+
+    /// For an instruction that reads `W` at `linear` and writes it: translates it for both.
+    #[inline(always)]
+    pub(super) fn place_to_modify<W: Width>(&mut self, linear: u32) -> Result<Place, Exception> {
+        let user = self.user;
+        if linear & (W::BYTES - 1) != 0 {
+            self.unaligned(linear, W::BYTES, user)?;
+            return self.place(linear, W::BYTES, user | 1);
+        }
+        let (first, bits) = self.translate(linear, user | 1)?;
+        Ok(Place {
+            first,
+            bits,
+            second: None,
+            split: 0x1000,
+        })
+    }
+
+    /// Reads from a place that has been translated.
+    #[inline(always)]
+    pub(super) fn load_at(&mut self, place: Place, bytes: u32) -> u32 {
+        if place.second.is_some() || place.first % self.line + bytes > self.line {
+            return self.load_parts(place, bytes);
+        }
+        self.accesses += 1;
+        if place.first as usize >= self.ram_size {
+            return self.read_device(place.first, bytes).unwrap_or(u32::MAX);
+        }
+        self.charge_load(place.first, place.bits);
+        self.ram_read(place.first, bytes)
+    }
+
+    /// Writes to a place that has been translated.
+    #[inline(always)]
+    pub(super) fn store_at(&mut self, place: Place, bytes: u32, value: u32) {
+        if place.second.is_some() || place.first % self.line + bytes > self.line {
+            return self.store_parts(place, bytes, value);
+        }
+        self.accesses += 1;
+        if place.first as usize >= self.ram_size {
+            self.write_device(place.first, bytes, value);
+            return;
+        }
+        self.charge_store(place.first, place.bits);
+        self.written(place.first, bytes);
+        self.ram_write(place.first, bytes, value);
+    }
+
+    /// The parts of a place in two lines, or in two pages: address, bits, and how many bytes.
+    fn parts(&self, place: Place, bytes: u32) -> [(u32, u32, u32); 2] {
+        let split = match place.second {
+            Some(_) => place.split,
+            None => self.line - place.first % self.line,
+        };
+        let (second, bits) = place
+            .second
+            .unwrap_or((place.first.wrapping_add(split), place.bits));
+        [
+            (place.first, place.bits, split),
+            (second, bits, bytes - split),
+        ]
+    }
+
+    #[inline(never)]
+    fn load_parts(&mut self, place: Place, bytes: u32) -> u32 {
+        let (mut value, mut shift) = (0, 0);
+        for (pa, bits, count) in self.parts(place, bytes) {
+            self.accesses += 1;
+            if (pa as usize) < self.ram_size {
+                self.charge_load(pa, bits);
+            }
+            for n in 0..count {
+                let byte = match self.memory.uncore.ram.read_u8(pa.wrapping_add(n)) {
+                    Some(byte) => byte.into(),
+                    None => self.read_device(pa.wrapping_add(n), 1).unwrap_or(0xff),
+                };
+                value |= byte << shift;
+                shift += 8;
+            }
+        }
+        value
+    }
+
+    #[inline(never)]
+    fn store_parts(&mut self, place: Place, bytes: u32, value: u32) {
+        let mut shift = 0;
+        for (pa, bits, count) in self.parts(place, bytes) {
+            self.accesses += 1;
+            if (pa as usize) < self.ram_size {
+                self.charge_store(pa, bits);
+            }
+            for n in 0..count {
+                let (at, byte) = (pa.wrapping_add(n), value >> shift & 0xff);
+                if (at as usize) < self.ram_size {
+                    self.written(at, 1);
+                    self.memory.uncore.ram.write_u8(at, byte as u8);
+                } else {
+                    self.write_device(at, 1, byte);
+                }
+                shift += 8;
+            }
+        }
+    }
+
+    /// What the caches do for a read of RAM.
+    #[inline(always)]
+    fn charge_load(&mut self, pa: u32, bits: u32) {
+        if bits & (pte::THROUGH | pte::UNCACHED) == 0
+            && self.caches_on
+            && let Some(tag) = self.memory.data.access_recent(pa, false)
+            && tag & ARRIVING == 0
+        {
+            return;
+        }
+        self.charge_load_slowly(pa, bits);
+    }
+
+    #[inline(never)]
+    fn charge_load_slowly(&mut self, pa: u32, bits: u32) {
+        let now = self.now();
+        let attributes = self.attributes(bits);
+        let stall = self.memory.load(pa, attributes, now, &mut self.account);
+        self.add_cycles(stall);
+    }
+
+    /// What the caches do for a write to RAM.
+    #[inline(always)]
+    fn charge_store(&mut self, pa: u32, bits: u32) {
+        if self.writes_back
+            && bits & (pte::THROUGH | pte::UNCACHED) == 0
+            && self.caches_on
+            && let Some(tag) = self.memory.data.mru_hit(pa)
+            && tag & (ARRIVING | SHARED) == 0
+        {
+            self.memory.data.access_recent(pa, true);
+            return;
+        }
+        self.charge_store_slowly(pa, bits);
+    }
+
+    #[inline(never)]
+    fn charge_store_slowly(&mut self, pa: u32, bits: u32) {
+        let now = self.now();
+        let attributes = self.attributes(bits);
+        let stall = self.memory.store(pa, attributes, now, &mut self.account);
+        self.add_cycles(stall);
+    }
+
+    /// How the caches see a page with these bits.
+    pub(super) fn attributes(&self, bits: u32) -> u8 {
+        let mut attributes = attribute::COHERENT;
+        if !self.writes_back || bits & pte::THROUGH != 0 {
+            attributes |= attribute::WRITE_THROUGH;
+        }
+        if bits & pte::UNCACHED != 0 {
+            attributes |= attribute::INHIBITED;
+        }
+        attributes
+    }
+
+    /// RAM at `pa`, which lies in it with all `bytes`.
+    #[inline(always)]
+    fn ram_read(&self, pa: u32, bytes: u32) -> u32 {
+        let ram = self.memory.uncore.ram.bytes();
+        let at = pa as usize;
+        match bytes {
+            1 => ram.get(at).copied().unwrap_or(0xff).into(),
+            2 => match ram.get(at..at + 2) {
+                Some(&[a, b]) => u16::from_le_bytes([a, b]).into(),
+                _ => 0xffff,
+            },
+            _ => match ram.get(at..at + 4) {
+                Some(&[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]),
+                _ => u32::MAX,
+            },
+        }
+    }
+
+    #[inline(always)]
+    fn ram_write(&mut self, pa: u32, bytes: u32, value: u32) {
+        let ram = self.memory.uncore.ram.bytes_mut();
+        let (at, value) = (pa as usize, value.to_le_bytes());
+        let bytes = bytes as usize;
+        match bytes {
+            1 => {
+                if let Some(place) = ram.get_mut(at) {
+                    *place = value[0];
+                }
+            }
+            2 => {
+                if let Some(place) = ram.get_mut(at..at + 2) {
+                    place.copy_from_slice(&value[..2]);
+                }
+            }
+            _ => {
+                if let Some(place) = ram.get_mut(at..at + 4) {
+                    place.copy_from_slice(&value);
+                }
+            }
+        }
+    }
+
+    /// The word at a physical address, if it is in RAM.
+    #[must_use]
+    pub fn ram_word(&self, pa: u32) -> Option<u32> {
+        self.memory.uncore.ram.read_u32(pa).map(u32::swap_bytes)
+    }
+
+    pub(super) fn set_ram_word(&mut self, pa: u32, value: u32) {
+        self.memory.uncore.ram.write_u32(pa, value.swap_bytes());
+    }
+
+    /// `bytes` of RAM at `pa` are about to change: code there is decoded anew.
+    #[inline(always)]
+    pub(super) fn written(&mut self, pa: u32, bytes: u32) {
+        if self.blocks.holds(pa, bytes) {
+            self.written_to_code(pa, bytes);
+        }
+    }
+
+    #[inline(never)]
+    fn written_to_code(&mut self, pa: u32, bytes: u32) {
+        self.blocks.forget(pa, bytes);
+        if self.kind == Kind::P6 {
+            self.memory.instruction.invalidate(pa);
+            self.memory.notify(crate::memory::Notice::Instruction(pa));
+        }
+        self.fetched = super::processor::NOWHERE;
+    }
+
+    /// The page at `frame` was changed from outside: code there is decoded anew.
+    pub(super) fn code_changed(&mut self, frame: u32) {
+        for at in (frame..frame + 0x1000).step_by(32) {
+            self.written(at, 32);
+        }
+    }
+
+    /// What a device answers; ones where there is none.
+    #[inline(never)]
+    pub(super) fn read_device(&mut self, pa: u32, bytes: u32) -> Result<u32, Exception> {
+        self.charge_device(pa);
+        let now = self.instant();
+        let read = self.memory.uncore.board.read(pa, bytes, now);
+        self.deadline = 0;
+        Ok(read.map_or(u32::MAX, |value| value as u32))
+    }
+
+    /// Writes to a device; nothing happens where there is none.
+    #[inline(never)]
+    pub(super) fn write_device(&mut self, pa: u32, bytes: u32, value: u32) {
+        self.charge_device(pa);
+        let now = self.instant();
+        let effect = (self.memory.uncore).write_device(pa, bytes, value.into(), now);
+        self.device_was_written(effect.ok().flatten());
+    }
+
+    /// A write to a device has this effect on the machine.
+    pub(super) fn device_was_written(&mut self, effect: Option<Effect>) {
+        self.deadline = 0;
+        if self.several {
+            self.end_turn();
+        }
+        if let Some(effect) = effect {
+            self.carry_out(effect);
+        }
+    }
+
+    fn charge_device(&mut self, pa: u32) {
+        if !self.memory.uncore.board.is_free(pa) {
+            let clocks = u64::from(self.config.bus.device);
+            self.add_cycles(self.config.bus.core_cycles(clocks));
+        }
+    }
+
+    /// Pushes a value with this size.
+    #[inline(always)]
+    pub(super) fn push<W: Width>(&mut self, value: u32) -> Result<(), Exception> {
+        let mask = self.registers.stack_mask();
+        let esp = self.registers.gpr[4];
+        let new = esp.wrapping_sub(W::BYTES) & mask;
+        let linear = self.linear_write(segment::SS, new, W::BYTES)?;
+        self.store::<W>(linear, value)?;
+        self.registers.gpr[4] = esp & !mask | new;
+        Ok(())
+    }
+
+    /// Pops a value with this size.
+    #[inline(always)]
+    pub(super) fn pop<W: Width>(&mut self) -> Result<u32, Exception> {
+        let value = self.peek_stack::<W>(0)?;
+        self.drop_stack(W::BYTES);
+        Ok(value)
+    }
+
+    /// The value `above` bytes above the top of the stack.
+    #[inline(always)]
+    pub(super) fn peek_stack<W: Width>(&mut self, above: u32) -> Result<u32, Exception> {
+        let mask = self.registers.stack_mask();
+        let offset = self.registers.gpr[4].wrapping_add(above) & mask;
+        let linear = self.linear_read(segment::SS, offset, W::BYTES)?;
+        self.load::<W>(linear)
+    }
+
+    /// Takes so many bytes from the stack.
+    #[inline(always)]
+    pub(super) fn drop_stack(&mut self, bytes: u32) {
+        let mask = self.registers.stack_mask();
+        let esp = self.registers.gpr[4];
+        self.registers.gpr[4] = esp & !mask | esp.wrapping_add(bytes) & mask;
+    }
+}

@@ -1,0 +1,142 @@
+//! Attribution: the current cause, and the counts that blocks add up; what the control device asks for.
+
+use super::processor::Processor;
+use super::stop::Stop;
+use crate::board::Effect;
+use crate::engine::line::NO_CAUSE;
+use crate::observe::{Cause, Event, Plain};
+
+/// The totals that have been entered in the account already.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Settled {
+    cycles: u64,
+    instructions: u64,
+    /// As `cycles` and `instructions`, for the observers.
+    watched_cycles: u64,
+    watched_instructions: u64,
+    /// Address of the first code that they have not been told of.
+    watched_eip: u32,
+}
+
+impl Processor {
+    /// Enters in the account the cycles and events since the last call.
+    pub fn settle(&mut self) {
+        let now = self.now();
+        let instructions = self.instructions - self.settled.instructions;
+        let (accesses, fetches) = (
+            std::mem::take(&mut self.accesses),
+            std::mem::take(&mut self.fetches),
+        );
+        let account = &mut self.account;
+        account.add(Event::Cycles, now - self.settled.cycles);
+        account.add(Event::Instructions, instructions);
+        account.add(Event::InstructionCacheAccess, fetches);
+        account.add(Event::DataCacheAccess, accesses);
+        if self.paging {
+            account.add(Event::InstructionTlbAccess, fetches);
+            account.add(Event::DataTlbAccess, accesses);
+        }
+        account.add_plain(Plain::Branch, std::mem::take(&mut self.branches));
+        account.add_plain(
+            Plain::BranchMispredict,
+            std::mem::take(&mut self.mispredicted),
+        );
+        self.settled.cycles = now;
+        self.settled.instructions = self.instructions;
+    }
+
+    /// Selects the cause of the following code (docs/interfaces.md, section 3).
+    pub(super) fn choose_cause(&mut self) {
+        let user = self.registers.cpl == 3;
+        let own = if user || self.code_cause == NO_CAUSE {
+            None
+        } else {
+            Cause::from_number(self.code_cause.into())
+        };
+        let by_mode = if user { Cause::User } else { Cause::Kernel };
+        self.account.user = user;
+        self.account.cause = self.dynamic_cause.or(own).unwrap_or(by_mode);
+    }
+
+    /// From now on the code at `eip` runs, whose own cause is `cause`.
+    #[inline(never)]
+    pub(super) fn code_runs(&mut self, cause: u8, eip: u32) {
+        if self.observers.watches() {
+            self.tell_observers(eip);
+        }
+        if cause != self.code_cause {
+            self.settle();
+            self.code_cause = cause;
+            self.choose_cause();
+        }
+    }
+
+    /// Charges the cycles since the last call to the address where that code began. `next` begins now.
+    fn tell_observers(&mut self, next: u32) {
+        let settled = self.settled;
+        let (until, instructions) = (self.now(), self.instructions);
+        let code = (settled.watched_eip, self.account.user, self.account.cause);
+        self.observers.ran(
+            code,
+            until - settled.watched_cycles,
+            instructions - settled.watched_instructions,
+        );
+        self.settled.watched_cycles = until;
+        self.settled.watched_instructions = instructions;
+        self.settled.watched_eip = next;
+    }
+
+    /// Observers are told of everything from now on.
+    pub(super) fn begin_watch(&mut self) {
+        self.settled.watched_cycles = self.now();
+        self.settled.watched_instructions = self.instructions;
+        self.settled.watched_eip = self.registers.eip;
+    }
+
+    /// Tells the observers of everything so far.
+    pub(super) fn close_watch(&mut self) {
+        if self.observers.watches() {
+            self.tell_observers(self.registers.eip);
+        }
+    }
+
+    /// The clock now says `cycle`: what was before is charged to nobody.
+    pub(super) fn start_clock(&mut self, cycle: u64) {
+        self.settle();
+        self.time = self.slots_at(cycle);
+        self.settled.cycles = cycle;
+        self.begin_watch();
+    }
+
+    /// The kernel has given CR3 another address space. Without the control device this is how observers learn it.
+    pub(super) fn note_space(&mut self) {
+        self.close_watch();
+    }
+
+    /// Carries out a write to the control device.
+    pub(super) fn carry_out(&mut self, effect: Effect) {
+        self.close_watch();
+        self.settle();
+        match effect {
+            Effect::PowerOff(status) => {
+                self.stop.get_or_insert(Stop::PowerOff { status });
+                self.deadline = 0;
+            }
+            Effect::Cause(number) => {
+                self.dynamic_cause = match number {
+                    0 => None,
+                    other => Cause::from_number(other),
+                };
+                self.choose_cause();
+            }
+            Effect::RegionBegin(_) | Effect::RegionEnd(_) if self.several => {
+                self.memory.uncore.regions.push(effect);
+                self.end_turn();
+            }
+            _ => {
+                let ram = &self.memory.uncore.ram;
+                self.observers.effect(effect, &self.account.counters, ram);
+            }
+        }
+    }
+}

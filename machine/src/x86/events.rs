@@ -1,0 +1,213 @@
+//! The work between two blocks: interrupts, limits, sleep; and the way into exceptions.
+
+use super::exception::Exception;
+use super::processor::Processor;
+use super::registers::eflags;
+use super::stop::{Fatal, Pause, Stop};
+use super::transfer::Reason;
+use crate::machine::Limits;
+use crate::observe::Plain;
+
+/// Blocks that begin with fewer instructions left than these are run one by one: a block has no more.
+const NEAR_LIMIT: u64 = super::blocks::INSTRUCTIONS_MOST as u64 + 1;
+
+/// How an exception combines with one that is raised while it is delivered (SDM volume 3, table 6-5).
+fn doubles(first: u8, second: u8) -> bool {
+    let contributes = |vector| matches!(vector, 0 | 10..=13);
+    match first {
+        14 => contributes(second) || second == 14,
+        _ => contributes(first) && contributes(second),
+    }
+}
+
+impl Processor {
+    /// Runs until something stops the machine, a limit is reached, or the turn is over.
+    pub(crate) fn turn(&mut self, limits: Limits) -> Pause {
+        self.limits = limits;
+        self.alarm = limits.instructions.saturating_sub(NEAR_LIMIT);
+        self.deadline = 0;
+        self.begin_watch();
+        loop {
+            if self.time >= self.deadline || self.instructions >= self.alarm {
+                if let Some(pause) = self.events() {
+                    self.close_watch();
+                    return pause;
+                }
+            }
+            self.run_block();
+        }
+    }
+
+    /// Handles interrupts, limits and stops before the next block, and sets the next deadline.
+    fn events(&mut self) -> Option<Pause> {
+        if let Some(stop) = self.stop.take() {
+            return Some(Pause::Stopped(stop));
+        }
+        let now = self.now();
+        if now >= self.limits.cycles || self.instructions >= self.limits.instructions {
+            return Some(Pause::Stopped(Stop::Limit));
+        }
+        if self.time >= self.turn_end {
+            return Some(Pause::TurnOver);
+        }
+        self.poll();
+        if let Some(pause) = self.rest() {
+            return Some(pause);
+        }
+        self.single = self.instructions >= self.alarm
+            || self.registers.system & eflags::TF != 0
+            || self.inhibited;
+        if self.inhibited {
+            self.inhibited = false;
+        } else {
+            self.take_interrupt();
+            if let Some(stop) = self.stop.take() {
+                return Some(Pause::Stopped(stop));
+            }
+        }
+        self.deadline = if self.single { 0 } else { self.next_deadline() };
+        let eip = self.registers.eip;
+        if !self.breakpoints.is_empty() {
+            if self.breakpoints.contains(&eip) && self.passing != Some(eip) {
+                self.passing = Some(eip);
+                return Some(Pause::Stopped(Stop::Breakpoint { address: eip }));
+            }
+            self.passing = None;
+            self.single = true;
+            self.deadline = 0;
+        }
+        None
+    }
+
+    /// Lets the devices do what is due.
+    fn poll(&mut self) {
+        let now = self.now();
+        if self.next_poll().is_some() {
+            self.memory.uncore.poll_devices(now);
+        }
+    }
+
+    /// The cycle of the next poll of the board, if it changes by itself.
+    fn next_poll(&self) -> Option<u64> {
+        self.memory.uncore.board.deadline(self.now())
+    }
+
+    fn next_deadline(&self) -> u64 {
+        let next = self.next_poll().unwrap_or(u64::MAX);
+        let next = next.min(self.limits.cycles);
+        self.slots_at(next).min(self.turn_end)
+    }
+
+    fn interruptible(&self) -> bool {
+        self.registers.system & eflags::IF != 0
+            && !self.hosted
+            && self.memory.uncore.board.interrupt(self.number)
+    }
+
+    fn take_interrupt(&mut self) {
+        if self.memory.uncore.board.non_maskable(self.number) {
+            const NMI: u8 = 2;
+            self.interrupt(NMI);
+        } else if self.interruptible() {
+            self.settle();
+            self.add_cycles(self.config.clocks.acknowledge.into());
+            let now = self.instant();
+            let vector = self.memory.uncore.board.acknowledge(self.number, now);
+            self.interrupt(vector);
+        }
+    }
+
+    fn interrupt(&mut self, vector: u8) {
+        self.halted = false;
+        if let Err(exception) = self.deliver(vector, None, Reason::External) {
+            self.raise_after(exception, vec![vector]);
+        }
+    }
+
+    /// HLT.
+    pub(super) fn sleep(&mut self) {
+        self.halted = true;
+        self.deadline = 0;
+    }
+
+    /// Skips the time until something can wake the processor, while it is halted.
+    fn rest(&mut self) -> Option<Pause> {
+        while self.halted && !self.interruptible() {
+            if self.memory.uncore.board.non_maskable(self.number) {
+                self.interrupt(2);
+                break;
+            }
+            let now = self.now();
+            if now >= self.limits.cycles {
+                return Some(Pause::Stopped(Stop::Limit));
+            }
+            let next = self.next_poll();
+            if self.several {
+                self.wake = Some(next.map_or(u64::MAX, |next| next.max(now + 1)));
+                return Some(Pause::TurnOver);
+            }
+            let awake = self.registers.system & eflags::IF != 0;
+            let Some(next) = next.filter(|_| awake) else {
+                let eip = self.registers.eip;
+                return Some(Pause::Stopped(Stop::Fatal(Fatal::Asleep { eip })));
+            };
+            self.pass(next.clamp(now + 1, self.limits.cycles));
+            self.poll();
+        }
+        self.halted = false;
+        None
+    }
+
+    /// The processor sleeps until cycle `next`.
+    pub(super) fn pass(&mut self, next: u64) {
+        let now = self.now();
+        self.time = self.slots_at(next).max(self.time);
+        self.account
+            .add_plain(Plain::IdleCycles, next.saturating_sub(now));
+    }
+
+    /// Raises an exception whose handler returns to EIP.
+    pub(super) fn raise_here(&mut self, exception: Exception) {
+        if self.hosted {
+            self.halt_for_host(exception.vector(), exception.code());
+            return;
+        }
+        self.raise_after(exception, Vec::new());
+    }
+
+    /// The same while `before` were being delivered.
+    fn raise_after(&mut self, exception: Exception, mut before: Vec<u8>) {
+        let mut next = exception;
+        loop {
+            let vector = next.vector();
+            if let Some(&first) = before.last() {
+                if first == Exception::DOUBLE_FAULT.vector() {
+                    before.push(vector);
+                    let eip = self.registers.eip;
+                    self.stop = Some(Stop::Fatal(Fatal::TripleFault {
+                        eip,
+                        vectors: before,
+                    }));
+                    self.deadline = 0;
+                    return;
+                }
+                if doubles(first, vector) {
+                    before.push(vector);
+                    next = Exception::DOUBLE_FAULT;
+                }
+            }
+            before.push(next.vector());
+            match self.deliver(next.vector(), next.code(), Reason::Exception) {
+                Ok(()) => return,
+                Err(nested) => next = nested,
+            }
+        }
+    }
+
+    /// A program that runs without a kernel has raised an exception, or asks for a system call.
+    pub(super) fn halt_for_host(&mut self, vector: u8, code: Option<u16>) {
+        self.exceptions[usize::from(vector)] += 1;
+        self.stop = Some(Stop::Exception { vector, code });
+        self.deadline = 0;
+    }
+}

@@ -1,0 +1,327 @@
+//! The whole computer of x86 processors.
+//!
+//! Several processors take turns as those of a PowerPC machine do ([`crate::machine`]): the one whose clock is furthest
+//! behind runs next, until it is `lead` cycles ahead of the next. Who has the turn holds the uncore, the decoded blocks
+//! and the observers.
+
+use super::config::Config;
+use super::processor::Processor;
+use super::stop::{Fatal, Pause, Stop};
+use crate::board::{Board, Instant};
+use crate::loader::CauseRange;
+use crate::machine::Limits;
+use crate::memory::{Held, Memory, Notice, Uncore};
+use crate::observe::Counters;
+
+/// A simulated computer.
+pub struct Machine {
+    processors: Vec<Processor>,
+    /// The number of the one whose turn it is.
+    current: usize,
+    turn_over: bool,
+    /// The address spaces in which those run whose turn it is not.
+    contexts: Vec<u32>,
+    /// Which wait to be started.
+    held: Vec<bool>,
+}
+
+impl Machine {
+    /// Makes a machine with empty RAM, whose first processor is in real mode at address 0.
+    ///
+    /// # Errors
+    /// When the models cannot build what the machine file asks for.
+    pub fn new(config: &Config, board: Board, causes: &[CauseRange]) -> Result<Machine, String> {
+        let mut uncore = Uncore::of_x86(config, board)?;
+        let mut processors = Vec::new();
+        for number in 0..config.processors {
+            let memory = Memory::of_x86(config, uncore)?;
+            let mut processor = Processor::new(number, config.clone(), memory, causes)?;
+            let held = std::mem::take(&mut processor.memory.uncore);
+            uncore = held.release().ok_or("a new processor holds the uncore")?;
+            if config.processors > 1 {
+                uncore.join(number, &processor.memory);
+            }
+            processors.push(processor);
+        }
+        let mut held = Held::new(uncore);
+        for processor in processors.iter_mut().skip(1) {
+            processor.memory.uncore = held;
+            processor.park();
+            held = std::mem::take(&mut processor.memory.uncore);
+        }
+        processors[0].memory.uncore = held;
+        let number = processors.len();
+        Ok(Machine {
+            processors,
+            current: 0,
+            turn_over: true,
+            contexts: vec![0; number],
+            held: (0..number).map(|number| number != 0).collect(),
+        })
+    }
+
+    /// The configuration that the machine was made from.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        self.processors[0].config()
+    }
+
+    /// The processor whose turn it is: the one that stopped the last run.
+    #[must_use]
+    pub fn processor(&self) -> &Processor {
+        &self.processors[self.current]
+    }
+
+    /// The processor, to change it.
+    pub fn processor_mut(&mut self) -> &mut Processor {
+        &mut self.processors[self.current]
+    }
+
+    /// All processors, by number.
+    #[must_use]
+    pub fn processors(&self) -> &[Processor] {
+        &self.processors
+    }
+
+    /// True if the processor with this number has not been started.
+    #[must_use]
+    pub fn is_held(&self, number: usize) -> bool {
+        self.held.get(number).is_some_and(|&held| held)
+    }
+
+    /// RAM, L2, bus and board: everything behind the processors.
+    #[must_use]
+    pub fn uncore(&self) -> &Uncore {
+        &self.processor().memory.uncore
+    }
+
+    /// The uncore, to change it.
+    pub fn uncore_mut(&mut self) -> &mut Uncore {
+        &mut self.processor_mut().memory.uncore
+    }
+
+    /// Turns always-probe mode on or off: see [`Processor::set_oracle`].
+    pub fn set_oracle(&mut self, on: bool) {
+        for processor in &mut self.processors {
+            processor.set_oracle(on);
+        }
+    }
+
+    /// Runs until something stops the machine, or a limit is reached.
+    pub fn run(&mut self, limits: Limits) -> Stop {
+        if self.processors.len() > 1 {
+            return self.run_in_turns(limits);
+        }
+        let processor = &mut self.processors[0];
+        loop {
+            if let Pause::Stopped(stop) = processor.turn(limits) {
+                processor.settle();
+                return stop;
+            }
+        }
+    }
+
+    fn select(&mut self, number: usize) -> &mut Processor {
+        if number != self.current {
+            let (low, high) = (number.min(self.current), number.max(self.current));
+            let (before, from) = self.processors.split_at_mut(high);
+            let (mut old, mut new) = (&mut before[low], &mut from[0]);
+            if number == low {
+                std::mem::swap(&mut old, &mut new);
+            }
+            old.park();
+            std::mem::swap(&mut old.memory.uncore, &mut new.memory.uncore);
+            std::mem::swap(&mut old.observers, &mut new.observers);
+            std::mem::swap(&mut old.blocks, &mut new.blocks);
+            let context = self.contexts[number];
+            self.contexts[self.current] = new.observers.select(number as u8, context);
+            new.park();
+            self.current = number;
+        }
+        &mut self.processors[number]
+    }
+
+    fn settle_all(&mut self) {
+        let current = self.current;
+        for number in 0..self.processors.len() {
+            self.select(number).settle();
+        }
+        self.select(current);
+    }
+
+    fn run_in_turns(&mut self, limits: Limits) -> Stop {
+        let stop = loop {
+            if self.turn_over {
+                if let Some(stop) = self.next_turn(limits) {
+                    break stop;
+                }
+                self.turn_over = false;
+            }
+            let all: u64 = (self.processors.iter())
+                .map(|processor| processor.instant().instructions)
+                .sum();
+            let processor = &mut self.processors[self.current];
+            let own = processor.instant().instructions;
+            let left = limits.instructions.saturating_sub(all);
+            let pause = processor.turn(Limits {
+                cycles: limits.cycles,
+                instructions: own.saturating_add(left),
+            });
+            if let Pause::Stopped(stop) = pause {
+                break stop;
+            }
+            self.turn_over = true;
+            self.end_turn();
+        };
+        self.deliver();
+        self.settle_all();
+        stop
+    }
+
+    /// Chooses who is next: the one that is furthest behind.
+    fn next_turn(&mut self, limits: Limits) -> Option<Stop> {
+        let (mut first, mut second) = (None, u64::MAX);
+        for (number, processor) in self.processors.iter().enumerate() {
+            if self.held[number] {
+                continue;
+            }
+            let at = processor.goes_on();
+            match first {
+                Some((_, earliest)) if at >= earliest => second = second.min(at),
+                _ => {
+                    second = first.map_or(second, |(_, at)| at);
+                    first = Some((number, at));
+                }
+            }
+        }
+        let Some((number, at)) = first.filter(|&(_, at)| at != u64::MAX) else {
+            let eip = self.processor().registers.eip;
+            return Some(Stop::Fatal(Fatal::Asleep { eip }));
+        };
+        let _ = at;
+        let lead = u64::from(self.config().lead);
+        let end = second.saturating_add(lead);
+        self.select(number).begin_turn(end, limits.cycles);
+        None
+    }
+
+    /// A turn is over: the others learn what the processor has done.
+    fn end_turn(&mut self) {
+        let current = self.current;
+        let now = self.processors[current].now();
+        self.deliver();
+        for number in 0..self.processors.len() {
+            let line = number as u8;
+            let held = self.uncore().board.holds(line);
+            if self.held[number] && !held {
+                let page = self.uncore().board.start_page(line);
+                self.select(number).start(page, now);
+            }
+            self.held[number] = held;
+            if self.processors[number].sleeps() && self.uncore().board.interrupt(line) {
+                self.processors[number].rouse(now);
+            }
+        }
+    }
+
+    /// The others learn what this turn has told them, and regions of interest begin and end.
+    fn deliver(&mut self) {
+        let current = self.current;
+        let notices = std::mem::take(&mut self.uncore_mut().notices);
+        for notice in notices {
+            for (number, processor) in self.processors.iter_mut().enumerate() {
+                if number != current
+                    && let Notice::Instruction(physical) = notice
+                {
+                    processor.memory.instruction.invalidate(physical);
+                }
+            }
+        }
+        let regions = std::mem::take(&mut self.uncore_mut().regions);
+        if regions.is_empty() {
+            return;
+        }
+        self.settle_all();
+        let counters = self.counters();
+        for effect in regions {
+            self.processor_mut().observers.region(effect, &counters);
+        }
+    }
+
+    /// The counters of all processors in sum.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        let mut sum = self.processors[0].account.counters.clone();
+        for processor in &self.processors[1..] {
+            sum.accumulate(&processor.account.counters);
+        }
+        if self.processors.len() > 1 {
+            sum.set_elapsed(self.instant().cycles);
+        }
+        sum
+    }
+
+    /// Cycles since reset on the clock that is furthest ahead, and completed instructions of all processors.
+    #[must_use]
+    pub fn instant(&self) -> Instant {
+        let all = self.processors.iter().map(Processor::instant);
+        let own = self.processor().instant();
+        all.fold(
+            Instant {
+                instructions: 0,
+                ..own
+            },
+            |sum, now| Instant {
+                cycles: sum.cycles.max(now.cycles),
+                instructions: sum.instructions + now.instructions,
+                ..sum
+            },
+        )
+    }
+}
+
+impl Processor {
+    /// The cycle at which the processor goes on: its clock, or when it wakes.
+    fn goes_on(&self) -> u64 {
+        self.wake.unwrap_or_else(|| self.now())
+    }
+
+    /// True if it is halted.
+    fn sleeps(&self) -> bool {
+        self.wake.is_some()
+    }
+
+    /// Its interrupt input has been raised by cycle `now`.
+    fn rouse(&mut self, now: u64) {
+        let at = now.max(self.now());
+        if self.registers.system & super::registers::eflags::IF != 0
+            && let Some(wake) = &mut self.wake
+        {
+            *wake = (*wake).min(at);
+        }
+    }
+
+    /// Its turn begins, and lasts until cycle `end`. A processor that sleeps has done so until it wakes, at `latest`
+    /// until that cycle.
+    fn begin_turn(&mut self, end: u64, latest: u64) {
+        self.turn_end = self.slots_at(end);
+        if let Some(wake) = self.wake.take() {
+            self.pass(wake.min(latest).max(self.now()));
+        }
+        self.deadline = 0;
+    }
+
+    /// Ends its turn at the next block: others must see at once what it does.
+    pub(super) fn end_turn(&mut self) {
+        self.turn_end = 0;
+        self.deadline = 0;
+    }
+
+    /// Puts what others reach of a processor that does not run into the uncore, or takes it out again. The processor
+    /// holds the uncore.
+    fn park(&mut self) {
+        self.memory
+            .exchange(self.number, &mut None, &mut self.account);
+        self.fetched = super::processor::NOWHERE;
+    }
+}

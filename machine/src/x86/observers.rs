@@ -1,0 +1,114 @@
+//! The observers of a run: symbols, regions of interest, profile.
+
+use crate::board::Effect;
+use crate::memory::Ram;
+use crate::observe::profile::Profile;
+use crate::observe::regions::{REGIONS_MOST, Regions};
+use crate::observe::symbolize::{CONTEXTS_MOST, PROGRAMS_MOST, Symbolizer};
+use crate::observe::{Cause, Counters};
+
+/// The longest program path that COMMAND reads.
+const PATH_LIMIT: u32 = 4096;
+
+/// All observers of one machine.
+#[derive(Clone, Debug, Default)]
+pub struct Observers {
+    pub symbols: Symbolizer,
+    pub regions: Regions,
+    pub profile: Option<Profile>,
+}
+
+impl Observers {
+    /// [`Observers::ran`] must be called for every block.
+    #[inline(always)]
+    #[must_use]
+    pub fn watches(&self) -> bool {
+        self.profile.is_some()
+    }
+
+    /// Instructions of one function, mode and cause ran, the first at `eip`.
+    pub fn ran(&mut self, (eip, user, cause): (u32, bool, Cause), cycles: u64, instructions: u64) {
+        if let Some(profile) = &mut self.profile
+            && (cycles, instructions) != (0, 0)
+        {
+            profile.charge(&self.symbols, eip, user, cause, cycles, instructions);
+        }
+    }
+
+    /// Carries out a write to the control device, as far as it concerns observers.
+    pub fn effect(&mut self, effect: Effect, counters: &Counters, ram: &Ram) {
+        match effect {
+            Effect::Context(context) => {
+                self.symbols.set_explicit();
+                self.close();
+                self.symbols.set_context(context);
+            }
+            Effect::Command(address) => {
+                self.close();
+                let bytes: Vec<u8> = (0..PATH_LIMIT)
+                    .map_while(|n| ram.read_u8(address.checked_add(n)?))
+                    .take_while(|&byte| byte != 0)
+                    .collect();
+                self.symbols.set_command(&String::from_utf8_lossy(&bytes));
+            }
+            Effect::Fork(child) => self.symbols.set_fork(child),
+            Effect::RegionBegin(_) | Effect::RegionEnd(_) => {
+                self.region(effect, counters);
+            }
+            _ => {}
+        }
+    }
+
+    /// REGION_BEGIN and REGION_END, with the counters of all processors.
+    pub fn region(&mut self, effect: Effect, counters: &Counters) {
+        let (number, begins) = match effect {
+            Effect::RegionBegin(number) => {
+                self.regions.begin(number, counters);
+                (number, true)
+            }
+            Effect::RegionEnd(number) => {
+                self.regions.end(number, counters);
+                (number, false)
+            }
+            _ => return,
+        };
+        if let Some(profile) = &mut self.profile {
+            profile.region(number, begins);
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some(profile) = &mut self.profile {
+            profile.close();
+        }
+    }
+
+    /// Another processor runs from now on, in the address space `context`. Returns that of the one before.
+    pub fn select(&mut self, processor: u8, context: u32) -> u32 {
+        let before = self.symbols.context();
+        self.symbols.select(context);
+        if let Some(profile) = &mut self.profile {
+            profile.select(processor);
+        }
+        before
+    }
+
+    /// Requests of the guest that were refused, because they would need unlimited memory.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let refused = self.regions.refused();
+        if refused != 0 {
+            warnings.push(format!(
+                "{refused} regions were not counted: {REGIONS_MOST} numbers are the most"
+            ));
+        }
+        let refused = self.symbols.refused();
+        if refused != 0 {
+            warnings.push(format!(
+                "{refused} programs or contexts go without a name: {PROGRAMS_MOST} programs and {CONTEXTS_MOST} contexts are the most"
+            ));
+        }
+        warnings
+    }
+}

@@ -1,0 +1,373 @@
+//! Paging: TLBs, and the walk of page directory and page table (SDM volume 3, chapter 4).
+//!
+//! A walk's reads go through the data cache. It sets the A bits of both entries, and for a store the D bit, before the
+//! TLB has the translation. An access whose entry has everything but D walks again. A TLB entry whose rights forbid the
+//! access raises the fault at once, without a look at memory.
+
+use serde::{Deserialize, Serialize};
+
+use super::config::{Config, Kind};
+use super::exception::Exception;
+use super::processor::Processor;
+use super::registers::{cr0, cr4};
+use super::tlb::{Entry, Need, Tlb, permits, pte};
+use crate::memory::attribute;
+use crate::observe::{Array, Event, Plain};
+
+const PAGE_SHIFT: u32 = 12;
+const LARGE_SHIFT: u32 = 22;
+const LARGE_MASK: u32 = (1 << LARGE_SHIFT) - 1;
+
+/// Bits of a page fault's error code.
+mod fault {
+    pub const PROTECTION: u16 = 1;
+    pub const WRITE: u16 = 2;
+    pub const USER: u16 = 4;
+}
+
+/// The TLBs of a core.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Mmu {
+    /// Of data; of an i486 the one that it has.
+    pub data: Tlb,
+    pub instruction: Option<Tlb>,
+    pub data_large: Option<Tlb>,
+    pub instruction_large: Option<Tlb>,
+}
+
+impl Mmu {
+    /// Empty TLBs, as a machine file describes them. `None`: it has none for data.
+    #[must_use]
+    pub fn new(config: &Config) -> Option<Self> {
+        let tlbs = &config.tlb;
+        let data = tlbs.unified.as_ref().or(tlbs.data.as_ref())?;
+        let small = |tlb: &_| Tlb::new(tlb, PAGE_SHIFT);
+        let large = |tlb: &_| Tlb::new(tlb, LARGE_SHIFT);
+        Some(Mmu {
+            data: small(data),
+            instruction: tlbs.instruction.as_ref().map(small),
+            data_large: tlbs.data_large.as_ref().map(large),
+            instruction_large: tlbs.instruction_large.as_ref().map(large),
+        })
+    }
+
+    /// The TLB that fetches, or data accesses, use.
+    #[inline(always)]
+    #[must_use]
+    pub fn small(&self, fetch: bool) -> &Tlb {
+        match &self.instruction {
+            Some(tlb) if fetch => tlb,
+            _ => &self.data,
+        }
+    }
+
+    fn small_mut(&mut self, fetch: bool) -> &mut Tlb {
+        match &mut self.instruction {
+            Some(tlb) if fetch => tlb,
+            _ => &mut self.data,
+        }
+    }
+
+    fn large_mut(&mut self, fetch: bool) -> Option<&mut Tlb> {
+        if fetch {
+            self.instruction_large.as_mut()
+        } else {
+            self.data_large.as_mut()
+        }
+    }
+
+    /// Every TLB with its name.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &Tlb)> {
+        let name = if self.instruction.is_some() {
+            "data"
+        } else {
+            "unified"
+        };
+        [
+            (name, Some(&self.data)),
+            ("instruction", self.instruction.as_ref()),
+            ("data, 4 MB pages", self.data_large.as_ref()),
+            ("instruction, 4 MB pages", self.instruction_large.as_ref()),
+        ]
+        .into_iter()
+        .filter_map(|(name, tlb)| Some((name, tlb?)))
+    }
+
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Tlb> {
+        [
+            Some(&mut self.data),
+            self.instruction.as_mut(),
+            self.data_large.as_mut(),
+            self.instruction_large.as_mut(),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
+/// What a walk found.
+struct Found {
+    frame: u32,
+    bits: u32,
+    large: bool,
+}
+
+impl Processor {
+    /// Looks `linear` up in all TLBs, and walks the page table if none has it. Returns the physical address and the
+    /// page's bits.
+    #[inline(never)]
+    pub(super) fn translate_slowly(
+        &mut self,
+        linear: u32,
+        need: Need,
+        fetch: bool,
+    ) -> Result<(u32, u32), Exception> {
+        let protects = self.registers.cr0 & cr0::WP != 0;
+        let mut known = false;
+        for large in [false, true] {
+            let tlb = if large {
+                self.mmu.large_mut(fetch)
+            } else {
+                Some(self.mmu.small_mut(fetch))
+            };
+            let Some(entry) = tlb.and_then(|tlb| tlb.look_up(linear)) else {
+                continue;
+            };
+            if entry.allowed >> need & 1 != 0 {
+                let mask = if large { LARGE_MASK } else { 0xfff };
+                return Ok((entry.frame | linear & mask, entry.bits));
+            }
+            if !entry.permits(need, protects) {
+                return Err(self.page_fault(linear, need, fault::PROTECTION));
+            }
+            known = true;
+            break;
+        }
+        if !known {
+            self.count_miss(linear, fetch);
+        }
+        let from = self.now();
+        let found = self.walk(linear, need);
+        let cycles = self.now() - from;
+        self.account.add_plain(Plain::HashSearch, 1);
+        self.account.add_plain(Plain::WalkCycles, cycles);
+        if fetch {
+            self.account.add_plain(Plain::InstructionSearches, 1);
+            (self.account).add_plain(Plain::InstructionWalkCycles, cycles);
+        }
+        let found = found?;
+        self.load_entry(linear, &found, fetch, protects);
+        let mask = if found.large { LARGE_MASK } else { 0xfff };
+        Ok((found.frame | linear & mask, found.bits))
+    }
+
+    fn count_miss(&mut self, linear: u32, fetch: bool) {
+        let (event, array) = if fetch {
+            (Event::InstructionTlbMiss, Array::InstructionTlb)
+        } else {
+            (Event::DataTlbMiss, Array::DataTlb)
+        };
+        self.account.add(event, 1);
+        let cause = self.account.cause;
+        let array = if self.mmu.instruction.is_none() {
+            Array::DataTlb
+        } else {
+            array
+        };
+        (self.account.pollution).entry_missed(
+            &mut self.account.counters,
+            array,
+            tag(linear),
+            cause,
+        );
+    }
+
+    fn load_entry(&mut self, linear: u32, found: &Found, fetch: bool, protects: bool) {
+        let shift = if found.large { LARGE_SHIFT } else { PAGE_SHIFT };
+        let entry = Entry::new(linear >> shift << shift, found.frame, found.bits, protects);
+        let split = self.mmu.instruction.is_some();
+        let tlb = if found.large {
+            self.mmu.large_mut(fetch)
+        } else {
+            Some(self.mmu.small_mut(fetch))
+        };
+        let Some(out) = tlb.and_then(|tlb| tlb.load(entry)) else {
+            return;
+        };
+        let (array, plain) = if fetch && split {
+            (Array::InstructionTlb, Plain::InstructionTlbEvicted)
+        } else {
+            (Array::DataTlb, Plain::DataTlbEvicted)
+        };
+        self.account.add_plain(plain, 1);
+        let cause = self.account.cause;
+        (self.account.pollution).entry_evicted(array, tag(out.tag), cause);
+    }
+
+    fn page_fault(&mut self, linear: u32, need: Need, present: u16) -> Exception {
+        self.registers.cr2 = linear;
+        let write = if need & 1 != 0 { fault::WRITE } else { 0 };
+        let user = if need & 2 != 0 { fault::USER } else { 0 };
+        Exception::page(present | write | user)
+    }
+
+    fn walk(&mut self, linear: u32, need: Need) -> Result<Found, Exception> {
+        self.add_cycles(u64::from(self.config.walk.cycles));
+        let protects = self.registers.cr0 & cr0::WP != 0;
+        let cr3 = self.registers.cr3;
+        let directory = cr3 & !0xfff | linear >> 20 & 0xffc;
+        let pde = self.walk_read(directory, cr3);
+        if pde & pte::PRESENT == 0 {
+            return Err(self.page_fault(linear, need, 0));
+        }
+        let mut updates = 0;
+        if pde & pte::LARGE != 0 && self.registers.cr4 & cr4::PSE != 0 {
+            if !permits(pde, need, protects) {
+                return Err(self.page_fault(linear, need, fault::PROTECTION));
+            }
+            let set = pde | used_bits(need);
+            self.update(directory, pde, set, &mut updates);
+            return Ok(Found {
+                frame: set & !LARGE_MASK,
+                bits: self.page_bits(set, set),
+                large: true,
+            });
+        }
+        let table = pde & !0xfff | linear >> 10 & 0xffc;
+        let entry = self.walk_read(table, pde);
+        if entry & pte::PRESENT == 0 {
+            return Err(self.page_fault(linear, need, 0));
+        }
+        if !permits(pde & entry, need, protects) {
+            return Err(self.page_fault(linear, need, fault::PROTECTION));
+        }
+        self.update(directory, pde, pde | pte::ACCESSED, &mut updates);
+        let set = entry | used_bits(need);
+        self.update(table, entry, set, &mut updates);
+        Ok(Found {
+            frame: set & !0xfff,
+            bits: self.page_bits(pde, set),
+            large: false,
+        })
+    }
+
+    /// What a TLB entry keeps: rights of both levels, and the rest of the last one.
+    fn page_bits(&self, pde: u32, entry: u32) -> u32 {
+        const RIGHTS: u32 = pte::WRITE | pte::USER;
+        const REST: u32 = pte::DIRTY | pte::THROUGH | pte::UNCACHED;
+        let global = if self.registers.cr4 & cr4::PGE != 0 {
+            entry & pte::GLOBAL
+        } else {
+            0
+        };
+        pde & entry & RIGHTS | entry & REST | global
+    }
+
+    /// Reads an entry; `above` is CR3 or the entry that points to its table.
+    fn walk_read(&mut self, address: u32, above: u32) -> u32 {
+        let attributes = if above & pte::UNCACHED != 0 {
+            attribute::COHERENT | attribute::INHIBITED
+        } else {
+            attribute::COHERENT
+        };
+        let (now, forward) = (self.now(), self.forward);
+        let stall = self
+            .memory
+            .walk_read(address, attributes, forward, now, &mut self.account);
+        self.add_cycles(stall);
+        // What nobody answers reads as ones.
+        self.ram_word(address).unwrap_or(u32::MAX)
+    }
+
+    /// Sets bits of an entry, if they are not set yet.
+    fn update(&mut self, address: u32, old: u32, new: u32, updates: &mut u32) {
+        if old == new {
+            return;
+        }
+        let cost = if *updates == 0 {
+            self.config.walk.first_update
+        } else {
+            self.config.walk.next_update
+        };
+        *updates += 1;
+        self.add_cycles(cost.into());
+        let through = match self.kind {
+            Kind::I486 => attribute::COHERENT | attribute::WRITE_THROUGH,
+            Kind::P6 => attribute::COHERENT,
+        };
+        let now = self.now();
+        let stall = (self.memory).walk_write(address, through, now, &mut self.account);
+        self.add_cycles(stall);
+        self.written(address, 4);
+        self.set_ram_word(address, new);
+        let gained = new & !old;
+        if gained & pte::ACCESSED != 0 {
+            self.account.add_plain(Plain::HashReferenced, 1);
+        }
+        if gained & pte::DIRTY != 0 {
+            self.account.add_plain(Plain::HashChanged, 1);
+        }
+    }
+
+    /// INVLPG.
+    pub(super) fn invalidate_page(&mut self, linear: u32) {
+        self.drop_translation(linear);
+        self.account.add_plain(Plain::TlbInvalidate, 1);
+    }
+
+    /// What software outside of the machine has changed about the page of `linear`: its translation is dropped.
+    pub(super) fn drop_translation(&mut self, linear: u32) {
+        for tlb in self.mmu.all_mut() {
+            tlb.invalidate(linear);
+        }
+        self.fetched = super::processor::NOWHERE;
+    }
+
+    /// Empties the TLBs: after a write of CR3 without global entries, otherwise with them.
+    pub(super) fn flush_tlbs(&mut self, keep_global: bool) {
+        let keep = keep_global && self.registers.cr4 & cr4::PGE != 0;
+        let gone: u64 = self.mmu.all_mut().map(|tlb| tlb.flush(keep)).sum();
+        self.account.add_plain(Plain::TlbTaken, gone);
+        self.fetched = super::processor::NOWHERE;
+    }
+
+    /// CR0.WP has changed.
+    pub(super) fn protect_pages(&mut self) {
+        let protects = self.registers.cr0 & cr0::WP != 0;
+        for tlb in self.mmu.all_mut() {
+            tlb.protect(protects);
+        }
+    }
+
+    /// The physical address of `linear`, without side effects: for debuggers and dumps.
+    #[must_use]
+    pub fn peek_translation(&self, linear: u32) -> Option<u32> {
+        if !self.registers.paging() {
+            return Some(linear);
+        }
+        let directory = self.registers.cr3 & !0xfff | linear >> 20 & 0xffc;
+        let pde = self.ram_word(directory)?;
+        if pde & pte::PRESENT == 0 {
+            return None;
+        }
+        if pde & pte::LARGE != 0 && self.registers.cr4 & cr4::PSE != 0 {
+            return Some(pde & !LARGE_MASK | linear & LARGE_MASK);
+        }
+        let entry = self.ram_word(pde & !0xfff | linear >> 10 & 0xffc)?;
+        (entry & pte::PRESENT != 0).then_some(entry & !0xfff | linear & 0xfff)
+    }
+}
+
+/// The bits that an access sets in the last entry.
+fn used_bits(need: Need) -> u32 {
+    if need & 1 != 0 {
+        pte::ACCESSED | pte::DIRTY
+    } else {
+        pte::ACCESSED
+    }
+}
+
+/// The name of a translation in the matrix of pollution: never zero.
+fn tag(linear: u32) -> u64 {
+    1 << 63 | u64::from(linear >> PAGE_SHIFT)
+}

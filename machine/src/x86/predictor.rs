@@ -1,0 +1,78 @@
+//! Branch prediction of a P6: a buffer of branches with two-bit counters and last targets, and a stack of return
+//! addresses. A branch that the buffer does not have is predicted by its direction: backwards taken, forwards not. The
+//! P6's own buffer keeps the history of each branch too; that it does so is recalled, and not modelled.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Entry {
+    /// The branch's address, and one more than zero if there is one.
+    branch: Option<u32>,
+    target: u32,
+    /// 2 and 3 predict taken.
+    counter: u8,
+}
+
+/// Return addresses that the core remembers (recalled).
+const RETURNS: usize = 8;
+
+/// The predictor's state.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Predictor {
+    entries: Box<[Entry]>,
+    returns: [u32; RETURNS],
+    top: usize,
+}
+
+impl Predictor {
+    /// An empty buffer.
+    #[must_use]
+    pub fn new(entries: u32) -> Self {
+        Predictor {
+            entries: vec![Entry::default(); entries as usize].into_boxed_slice(),
+            returns: [0; RETURNS],
+            top: 0,
+        }
+    }
+
+    /// A branch at `branch` goes to `target` if `taken`. True if that was predicted.
+    pub fn predicts(&mut self, branch: u32, target: u32, taken: bool, conditional: bool) -> bool {
+        let mask = self.entries.len().wrapping_sub(1);
+        let Some(entry) = self.entries.get_mut((branch ^ branch >> 9) as usize & mask) else {
+            return true;
+        };
+        if entry.branch != Some(branch) {
+            let guess = conditional && target <= branch;
+            if taken {
+                *entry = Entry {
+                    branch: Some(branch),
+                    target,
+                    counter: 2,
+                };
+            }
+            return guess == taken;
+        }
+        let right = (entry.counter >= 2) == taken && (!taken || entry.target == target);
+        if taken {
+            entry.target = target;
+            entry.counter = (entry.counter + 1).min(3);
+        } else {
+            entry.counter = entry.counter.saturating_sub(1);
+        }
+        right
+    }
+
+    /// A call whose return address is `back`.
+    #[inline]
+    pub fn call(&mut self, back: u32) {
+        self.top = (self.top + 1) % RETURNS;
+        self.returns[self.top] = back;
+    }
+
+    /// A return to `target`. True if that was predicted.
+    pub fn returns_to(&mut self, target: u32) -> bool {
+        let right = self.returns[self.top] == target;
+        self.top = (self.top + RETURNS - 1) % RETURNS;
+        right
+    }
+}

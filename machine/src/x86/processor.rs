@@ -1,0 +1,554 @@
+//! One processor: its parts and its run loop.
+
+use super::blocks::{self, Block, Blocks, Plan};
+use super::config::{Config, Kind};
+use super::decode::{self, Mode, decode};
+use super::exception::Exception;
+use super::observers::Observers;
+use super::op::Op;
+use super::paging::Mmu;
+use super::predictor::Predictor;
+use super::registers::{Registers, Segment, access, cr0, eflags, segment};
+use super::stop::Stop;
+use super::tlb::Need;
+use super::x87::Fpu;
+use crate::board::Instant;
+use crate::engine::fetch::CodeCauses;
+use crate::engine::line::NO_CAUSE;
+use crate::loader::CauseRange;
+use crate::machine::Limits;
+use crate::memory::cache::ARRIVING;
+use crate::memory::{Forward, Memory};
+use crate::observe::{Account, Cause};
+
+/// No line: the next instruction is fetched in any case.
+pub(super) const NOWHERE: u32 = 1;
+
+/// See [`Exception::RESTART`].
+pub(super) const RESTART: Exception = Exception::RESTART;
+
+/// A simulated processor, with its access to the uncore.
+pub struct Processor {
+    /// Its number in the machine.
+    pub(super) number: u8,
+    pub(super) kind: Kind,
+    pub registers: Registers,
+    pub(super) fpu: Option<Box<Fpu>>,
+    pub mmu: Mmu,
+    pub memory: Memory,
+    /// The counters, as of the last call of [`Processor::settle`].
+    pub account: Account,
+    /// Exceptions and interrupts taken, by vector.
+    pub exceptions: Box<[u64; 256]>,
+    pub observers: Observers,
+    pub(super) config: Config,
+    pub(super) blocks: Box<Blocks>,
+    pub(super) predictor: Predictor,
+    pub(super) causes: CodeCauses,
+
+    /// Issue slots since reset: [`Kind::slots`] in a cycle.
+    pub(super) time: u64,
+    /// The time from which something else than the next block is due.
+    pub(super) deadline: u64,
+    pub(super) instructions: u64,
+    /// Data accesses, fetches of lines, branches, wrong predictions: not yet in the account.
+    pub(super) accesses: u64,
+    pub(super) fetches: u64,
+    pub(super) branches: u64,
+    pub(super) mispredicted: u64,
+
+    /// The linear address of the line that was fetched last, or [`NOWHERE`].
+    pub(super) fetched: u32,
+    /// The physical address of its page.
+    fetched_page: u32,
+    /// EIP, linear and physical address of the block that runs.
+    pub(super) block_eip: u32,
+    block_linear: u32,
+    block_pa: u32,
+
+    /// 2 in ring 3, otherwise 0: as a [`Need`].
+    pub(super) user: Need,
+    pub(super) paging: bool,
+    /// Accesses may be compared with the line used last, instead of a look-up.
+    pub(super) caches_on: bool,
+    pub(super) writes_back: bool,
+    pub(super) ram_size: usize,
+    /// Bytes of a cache line.
+    pub(super) line: u32,
+    pub(super) forward: Forward,
+    /// Always-probe mode: no shortcuts are taken.
+    pub(super) oracle: bool,
+    /// The next block is one instruction.
+    pub(super) single: bool,
+    /// No interrupt before the instruction after the next.
+    pub(super) inhibited: bool,
+    pub(super) halted: bool,
+    /// If set, exceptions stop the machine instead of being taken.
+    pub(super) hosted: bool,
+    pub(super) stop: Option<Stop>,
+    pub(super) limits: Limits,
+    /// So many instructions, and the blocks become single instructions.
+    pub(super) alarm: u64,
+    pub(super) several: bool,
+    /// The turn is over at the first block entered at or after this time, in slots.
+    pub(super) turn_end: u64,
+    /// The processor sleeps until this cycle, unless another wakes it.
+    pub(super) wake: Option<u64>,
+    pub(super) breakpoints: Vec<u32>,
+    pub(super) passing: Option<u32>,
+    pub(super) dynamic_cause: Option<Cause>,
+    pub(super) code_cause: u8,
+    pub(super) settled: super::accounting::Settled,
+}
+
+impl Processor {
+    /// Makes a processor that begins in real mode at address 0; its view of memory is `memory`.
+    ///
+    /// # Errors
+    /// When the models cannot build what the machine file asks for.
+    pub fn new(
+        number: u8,
+        config: Config,
+        memory: Memory,
+        causes: &[CauseRange],
+    ) -> Result<Processor, String> {
+        let mmu = Mmu::new(&config).ok_or("the machine file has no TLB")?;
+        let ram_size = memory.uncore.ram.size();
+        let line = config.line();
+        let data = config.cache.unified.as_ref().or(config.cache.data.as_ref());
+        let forward = data.map_or(Forward::Line, |cache| cache.forward);
+        let ranges = causes.iter().filter_map(|range| {
+            let cause = Cause::ALL.iter().find(|c| c.name() == range.name)?;
+            Some((range.start, range.end, *cause as u8))
+        });
+        let mut processor = Processor {
+            number,
+            kind: config.core.kind,
+            registers: Registers::real_mode(0, config.core.signature),
+            fpu: Some(Box::new(Fpu::new())),
+            mmu,
+            account: Account::new(ram_size, line as usize),
+            exceptions: Box::new([0; 256]),
+            observers: Observers::default(),
+            blocks: Box::new(Blocks::new(ram_size)),
+            predictor: Predictor::new(config.branch.as_ref().map_or(0, |branch| branch.entries)),
+            causes: CodeCauses::new(ranges.collect()),
+            time: 0,
+            deadline: 0,
+            instructions: 0,
+            accesses: 0,
+            fetches: 0,
+            branches: 0,
+            mispredicted: 0,
+            fetched: NOWHERE,
+            fetched_page: 0,
+            block_eip: 0,
+            block_linear: 0,
+            block_pa: 0,
+            user: 0,
+            paging: false,
+            caches_on: false,
+            writes_back: config.core.kind == Kind::P6,
+            ram_size,
+            line,
+            forward,
+            oracle: false,
+            single: false,
+            inhibited: false,
+            halted: false,
+            hosted: false,
+            stop: None,
+            limits: Limits::NONE,
+            alarm: u64::MAX,
+            several: config.processors > 1,
+            turn_end: u64::MAX,
+            wake: None,
+            breakpoints: Vec::new(),
+            passing: None,
+            dynamic_cause: None,
+            code_cause: NO_CAUSE,
+            settled: super::accounting::Settled::default(),
+            memory,
+            config,
+        };
+        processor.modes_changed();
+        Ok(processor)
+    }
+
+    /// Puts the processor into the state that a boot loader leaves: protected mode without paging, flat segments, and a
+    /// GDT at `gdt` whose descriptors 1 and 2 are code and data.
+    pub(super) fn enter_flat(&mut self, gdt: u32, eip: u32) {
+        const CODE: u32 = 0xc09b;
+        const DATA: u32 = 0xc093;
+        let registers = &mut self.registers;
+        registers.cr0 |= cr0::PE;
+        registers.gdtr = super::registers::Table {
+            base: gdt,
+            limit: 0x17,
+        };
+        for segment in &mut registers.segments {
+            *segment = Segment::new(0x10, 0, u32::MAX, DATA);
+        }
+        registers.segments[usize::from(segment::CS)] = Segment::new(0x08, 0, u32::MAX, CODE);
+        debug_assert!(access::BIG & CODE != 0);
+        registers.eip = eip;
+        self.modes_changed();
+    }
+
+    /// Begins in real mode at the first byte of page `page`, at cycle `now`.
+    pub(super) fn start(&mut self, page: u8, now: u64) {
+        self.start_clock(now.max(self.now()));
+        self.registers = Registers::real_mode(u16::from(page) << 8, self.config.core.signature);
+        self.flush_tlbs(false);
+        self.halted = false;
+        self.wake = None;
+        self.inhibited = false;
+        self.modes_changed();
+    }
+
+    /// The configuration that the machine was made from.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Turns always-probe mode on or off. When it is on, each block is decoded anew, and every access looks up TLB and
+    /// caches. Cycles and counters must not change; the mode exists to prove that.
+    pub fn set_oracle(&mut self, on: bool) {
+        self.oracle = on;
+        self.modes_changed();
+    }
+
+    /// With `on`, an exception stops the machine, and the caller of the run handles it.
+    pub fn set_hosted(&mut self, on: bool) {
+        self.hosted = on;
+    }
+
+    /// Core cycles since reset.
+    #[inline(always)]
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        match self.kind {
+            Kind::I486 => self.time,
+            Kind::P6 => self.time / 3,
+        }
+    }
+
+    /// The time in slots at which `cycle` begins.
+    pub(super) fn slots_at(&self, cycle: u64) -> u64 {
+        cycle.saturating_mul(self.kind.slots().into())
+    }
+
+    #[inline(always)]
+    pub(super) fn add_cycles(&mut self, cycles: u64) {
+        self.time += cycles * u64::from(self.kind.slots());
+    }
+
+    /// Cycles and completed instructions since reset.
+    #[must_use]
+    pub fn instant(&self) -> Instant {
+        Instant {
+            processor: self.number,
+            cycles: self.now(),
+            instructions: self.instructions,
+        }
+    }
+
+    /// Must be called after a change from outside, and after every change of ring, CR0 or mode.
+    pub fn modes_changed(&mut self) {
+        let registers = &self.registers;
+        self.user = if registers.cpl == 3 { 2 } else { 0 };
+        self.paging = registers.paging();
+        let caches = registers.cr0 & cr0::CD == 0;
+        if self.memory.data.enabled() != caches {
+            self.memory.data.set_enabled(caches);
+            self.memory.instruction.set_enabled(caches);
+        }
+        self.caches_on = caches && !self.oracle;
+        self.fetched = NOWHERE;
+        self.deadline = 0;
+        self.choose_cause();
+    }
+
+    /// IF or TF may have changed.
+    pub(super) fn flags_changed(&mut self) {
+        self.deadline = 0;
+    }
+
+    /// No interrupt before the instruction after the next (STI, MOV SS, POP SS).
+    pub(super) fn inhibit(&mut self) {
+        self.inhibited = true;
+        self.deadline = 0;
+    }
+
+    /// INVD and WBINVD.
+    pub(super) fn empty_caches(&mut self) {
+        self.memory.data.invalidate_all();
+        self.memory.instruction.invalidate_all();
+        self.fetched = NOWHERE;
+    }
+
+    /// Fetches the line of `linear`; returns the physical address of `linear`.
+    #[inline(always)]
+    fn fetch(&mut self, linear: u32) -> Result<u32, Exception> {
+        self.fetches += 1;
+        let user = self.user;
+        let (pa, bits) = if !self.paging {
+            (linear, 0)
+        } else if !self.oracle
+            && let Some(hit) = self.mmu.small(true).hit_recent(linear, user)
+        {
+            hit
+        } else {
+            self.translate_slowly(linear, user, true)?
+        };
+        self.fetched = linear & !(self.line - 1);
+        self.fetched_page = pa & !0xfff;
+        if bits & super::tlb::pte::UNCACHED == 0 && self.caches_on {
+            let cache = match self.kind {
+                Kind::I486 => &self.memory.data,
+                Kind::P6 => &self.memory.instruction,
+            };
+            if cache.mru_hit(pa).is_some_and(|tag| tag & ARRIVING == 0) {
+                return Ok(pa);
+            }
+        }
+        self.fetch_slowly(pa, bits);
+        Ok(pa)
+    }
+
+    #[inline(never)]
+    fn fetch_slowly(&mut self, pa: u32, bits: u32) {
+        if pa as usize >= self.ram_size {
+            return;
+        }
+        let (now, attributes) = (self.now(), self.attributes(bits));
+        let account = &mut self.account;
+        let stall = match self.kind {
+            Kind::I486 => self
+                .memory
+                .fetch_unified(pa, attributes, self.forward, now, account),
+            Kind::P6 => self.memory.fetch(pa, attributes, now, account),
+        };
+        self.add_cycles(stall);
+    }
+
+    /// The op that fetches another line of a block.
+    fn fetch_line(p: &mut Processor, op: &Op) -> Result<(), Exception> {
+        let linear = p.block_linear.wrapping_add(op.immediate);
+        let pa = p.fetch(linear)?;
+        if pa == p.block_pa.wrapping_add(op.immediate) {
+            Ok(())
+        } else {
+            Err(RESTART)
+        }
+    }
+
+    /// The physical address of the next instruction, whose line is fetched if it is another.
+    #[inline(always)]
+    fn enter(&mut self, linear: u32) -> Result<u32, Exception> {
+        if linear & !(self.line - 1) == self.fetched {
+            Ok(self.fetched_page | linear & 0xfff)
+        } else {
+            self.fetch(linear)
+        }
+    }
+
+    fn mode(&self) -> Mode {
+        Mode {
+            kind: self.kind,
+            wide: self.registers.segment(segment::CS).big(),
+            lock: (self.config.clocks.lock * self.kind.slots()) as u16,
+        }
+    }
+
+    /// Runs a block.
+    #[inline(always)]
+    pub(super) fn run_block(&mut self) {
+        let cs = self.registers.segment(segment::CS);
+        let eip = self.registers.eip;
+        let (linear, wide) = (cs.base.wrapping_add(eip), cs.big());
+        self.block_eip = eip;
+        if eip > cs.limit {
+            return self.raise(Exception::GENERAL);
+        }
+        let pa = match self.enter(linear) {
+            Ok(pa) => pa,
+            Err(exception) => return self.raise(exception),
+        };
+        self.block_linear = linear;
+        self.block_pa = pa;
+        let known = if self.oracle {
+            None
+        } else {
+            self.blocks.take(pa, wide)
+        };
+        let block = match known {
+            Some(block) => block,
+            None => match self.build(pa, wide) {
+                Some(block) => block,
+                None => return self.run_apart(linear, pa),
+            },
+        };
+        if block.cause != self.code_cause || self.observers.watches() {
+            self.code_runs(block.cause, eip);
+        }
+        self.run_ops(&block);
+        self.blocks.put(pa, wide, block);
+    }
+
+    #[inline(never)]
+    fn build(&mut self, pa: u32, wide: bool) -> Option<Block> {
+        let page = (pa | 0xfff) as usize + 1;
+        let code = self.memory.uncore.ram.bytes().get(pa as usize..page)?;
+        let plan = Plan {
+            mode: self.mode(),
+            line: self.line,
+            fetch: Self::fetch_line,
+            causes: &self.causes,
+        };
+        let block = blocks::build(pa, code, &plan)?;
+        self.blocks.enter(pa, wide, block.length);
+        Some(block)
+    }
+
+    #[inline(always)]
+    fn run_ops(&mut self, block: &Block) {
+        if self.single {
+            return self.run_first(block);
+        }
+        self.registers.eip = self.block_eip.wrapping_add(block.length.into());
+        for op in &block.ops {
+            self.time += u64::from(op.slots);
+            if let Err(exception) = (op.run)(self, op) {
+                return self.interrupted(op, exception);
+            }
+        }
+        self.instructions += u64::from(block.instructions);
+    }
+
+    /// Runs the first instruction of a block, and traps after it if TF says so.
+    #[inline(never)]
+    fn run_first(&mut self, block: &Block) {
+        self.single = false;
+        let traced = self.registers.system & eflags::TF != 0;
+        let ops = block.ops.iter().take_while(|op| op.number == 0);
+        let next = ops.clone().last().map_or(0, |op| op.next);
+        self.registers.eip = self.block_eip.wrapping_add(next.into());
+        for op in ops {
+            self.time += u64::from(op.slots);
+            if let Err(exception) = (op.run)(self, op) {
+                return self.interrupted(op, exception);
+            }
+        }
+        self.instructions += 1;
+        self.deadline = 0;
+        if traced {
+            const SINGLE_STEP: u32 = 1 << 14;
+            self.registers.dr[6] |= SINGLE_STEP;
+            self.raise_here(Exception::DEBUG);
+        }
+    }
+
+    /// `op` has not run to its end.
+    #[cold]
+    #[inline(never)]
+    fn interrupted(&mut self, op: &Op, exception: Exception) {
+        self.instructions += u64::from(op.number);
+        // A fault or a restart; traps are raised after the instruction.
+        self.registers.eip = self.block_eip.wrapping_add(op.at.into());
+        self.fetched = NOWHERE;
+        if exception != RESTART {
+            self.raise_here(exception);
+        }
+    }
+
+    fn raise(&mut self, exception: Exception) {
+        self.registers.eip = self.block_eip;
+        if exception != RESTART {
+            self.raise_here(exception);
+        }
+    }
+
+    /// Runs an instruction that lies in two pages, or in no RAM.
+    #[inline(never)]
+    fn run_apart(&mut self, linear: u32, pa: u32) {
+        let mut bytes = [0xff; decode::LONGEST];
+        let here = (0x1000 - (pa & 0xfff) as usize).min(bytes.len());
+        self.copy_code(pa, &mut bytes[..here]);
+        let mode = self.mode();
+        let mut decoded = decode(&bytes[..here], mode, 0);
+        if decoded.is_none() {
+            let next = (linear | 0xfff).wrapping_add(1);
+            match self.fetch(next) {
+                Ok(second) => self.copy_code(second, &mut bytes[here..]),
+                Err(exception) => return self.raise(exception),
+            }
+            decoded = decode(&bytes, mode, 0);
+        }
+        let Some(decoded) = decoded else {
+            return self.raise(Exception::GENERAL);
+        };
+        let length = decoded.length as u16;
+        let op = Op {
+            next: length,
+            ..decoded.op
+        };
+        let cause = self.causes.of(pa);
+        if cause != self.code_cause || self.observers.watches() {
+            self.code_runs(cause, self.block_eip);
+        }
+        self.run_ops(&Block {
+            ops: Box::new([op]),
+            length,
+            instructions: 1,
+            cause,
+        });
+    }
+
+    fn copy_code(&self, pa: u32, bytes: &mut [u8]) {
+        for (n, byte) in (0..).zip(bytes) {
+            let at = pa.wrapping_add(n);
+            *byte = self.memory.uncore.ram.read_u8(at).unwrap_or(0xff);
+        }
+    }
+
+    /// P6: a branch to `target` goes there if `taken`.
+    pub(super) fn predict(&mut self, op: &Op, taken: bool, target: u32, conditional: bool) {
+        let branch = self.block_eip.wrapping_add(op.at.into());
+        if !(self.predictor).predicts(branch, target, taken, conditional) {
+            self.mispredict();
+        }
+    }
+
+    /// P6: a return to `target`.
+    pub(super) fn predict_return(&mut self, target: u32) {
+        if !self.predictor.returns_to(target) {
+            self.mispredict();
+        }
+    }
+
+    fn mispredict(&mut self) {
+        self.mispredicted += 1;
+        let penalty = self.config.branch.as_ref().map_or(0, |b| b.mispredict);
+        self.add_cycles(penalty.into());
+    }
+
+    /// Reads the byte at a linear address through the current translation, without side effects.
+    #[must_use]
+    pub fn peek(&self, linear: u32) -> Option<u8> {
+        let pa = self.peek_translation(linear)?;
+        self.memory.uncore.ram.read_u8(pa)
+    }
+
+    /// Writes the byte at a linear address; false where there is no RAM.
+    pub fn poke(&mut self, linear: u32, value: u8) -> bool {
+        let Some(pa) = self.peek_translation(linear) else {
+            return false;
+        };
+        if (pa as usize) < self.ram_size {
+            self.written(pa, 1);
+        }
+        self.memory.uncore.ram.write_u8(pa, value)
+    }
+}

@@ -1,0 +1,243 @@
+//! A set-associative TLB with pseudo-LRU (486 hardware manual 3-17; of a P6 recalled).
+//!
+//! Each set is stored most recently used first, and each entry holds the number of its physical way. To use the entry
+//! that was used last again changes nothing, so that a look-up which compares with that one alone is exact.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::TlbConfig;
+use crate::memory::cache::tree_path;
+
+/// Bits of a page-table entry (SDM 4.3).
+pub mod pte {
+    pub const PRESENT: u32 = 1;
+    pub const WRITE: u32 = 1 << 1;
+    pub const USER: u32 = 1 << 2;
+    /// Page write-through.
+    pub const THROUGH: u32 = 1 << 3;
+    /// Page cache disable.
+    pub const UNCACHED: u32 = 1 << 4;
+    pub const ACCESSED: u32 = 1 << 5;
+    pub const DIRTY: u32 = 1 << 6;
+    /// In a directory: a page of 4 MB.
+    pub const LARGE: u32 = 1 << 7;
+    pub const GLOBAL: u32 = 1 << 8;
+}
+
+/// What an access needs: 1 if it writes, 2 if it is a user's.
+pub type Need = u8;
+
+/// One translation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The page's linear address | [`VALID`].
+    pub tag: u32,
+    /// The page's physical address.
+    pub frame: u32,
+    /// Bits of [`pte`] that both levels allow.
+    pub bits: u32,
+    /// Bit n: accesses with need n may use the entry as it is.
+    pub allowed: u8,
+    way: u8,
+}
+
+/// In a tag: the entry is valid.
+pub const VALID: u32 = 1;
+
+impl Entry {
+    /// An entry for the page at `page`.
+    #[must_use]
+    pub fn new(page: u32, frame: u32, bits: u32, protects: bool) -> Self {
+        let mut entry = Entry {
+            tag: page | VALID,
+            frame,
+            bits,
+            allowed: 0,
+            way: 0,
+        };
+        entry.set_allowed(protects);
+        entry
+    }
+
+    fn set_allowed(&mut self, protects: bool) {
+        let has = |bit: u32| self.bits & bit != 0;
+        let writable = has(pte::DIRTY) && (has(pte::WRITE) || !protects);
+        let user_writes = has(pte::USER) && has(pte::WRITE) && has(pte::DIRTY);
+        self.allowed = 1
+            | u8::from(writable) << 1
+            | u8::from(has(pte::USER)) << 2
+            | u8::from(user_writes) << 3;
+    }
+
+    /// True if the rights that were read from memory allow this access: only the D bit may be missing.
+    #[must_use]
+    pub fn permits(&self, need: Need, protects: bool) -> bool {
+        permits(self.bits, need, protects)
+    }
+
+    /// Its physical way.
+    #[must_use]
+    pub fn way(&self) -> u8 {
+        self.way
+    }
+}
+
+/// Do the rights in `bits`, of both levels together, allow an access? `protects`: CR0.WP.
+#[must_use]
+pub fn permits(bits: u32, need: Need, protects: bool) -> bool {
+    let (write, user) = (need & 1 != 0, need & 2 != 0);
+    let writable = bits & pte::WRITE != 0;
+    if user {
+        bits & pte::USER != 0 && (writable || !write)
+    } else {
+        writable || !write || !protects
+    }
+}
+
+/// Entries, and what is needed to replace them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Tlb {
+    /// Set after set, most recently used first.
+    entries: Box<[Entry]>,
+    /// Tree bits of each set: bit 1 is the root, bits 2n and 2n + 1 are below bit n. Each points to the half that was
+    /// not used last.
+    trees: Box<[u64]>,
+    ways: usize,
+    set_mask: u32,
+    /// Bits of an address below the page number.
+    shift: u32,
+}
+
+impl Tlb {
+    /// An empty TLB for pages of `1 << shift` bytes.
+    #[must_use]
+    pub fn new(config: &TlbConfig, shift: u32) -> Self {
+        let ways = config.ways as usize;
+        let entries = (0..config.entries as usize).map(|n| Entry {
+            way: (n % ways) as u8,
+            ..Entry::default()
+        });
+        Tlb {
+            entries: entries.collect(),
+            trees: vec![0; config.sets() as usize].into_boxed_slice(),
+            ways,
+            set_mask: config.sets() - 1,
+            shift,
+        }
+    }
+
+    #[inline(always)]
+    fn set(&self, linear: u32) -> usize {
+        (linear >> self.shift & self.set_mask) as usize
+    }
+
+    #[inline(always)]
+    fn tag(&self, linear: u32) -> u32 {
+        linear >> self.shift << self.shift | VALID
+    }
+
+    /// The entry that was used last in the set of `linear`.
+    #[inline(always)]
+    #[must_use]
+    pub fn recent(&self, linear: u32) -> &Entry {
+        &self.entries[self.set(linear) * self.ways]
+    }
+
+    /// The physical address of `linear`, if the entry that was used last in its set has it and allows `need`.
+    #[inline(always)]
+    #[must_use]
+    pub fn hit_recent(&self, linear: u32, need: Need) -> Option<(u32, u32)> {
+        let entry = self.recent(linear);
+        let found = entry.tag == self.tag(linear) && entry.allowed >> need & 1 != 0;
+        found.then(|| (entry.frame | linear & ((1 << self.shift) - 1), entry.bits))
+    }
+
+    /// Looks `linear` up as an access: the entry becomes the one used last.
+    pub fn look_up(&mut self, linear: u32) -> Option<&Entry> {
+        let (set, tag) = (self.set(linear), self.tag(linear));
+        let first = set * self.ways;
+        let held = &mut self.entries[first..first + self.ways];
+        let place = held.iter().position(|entry| entry.tag == tag)?;
+        if place != 0 {
+            held.swap(0, place);
+            let (path, away) = tree_path(held[0].way.into(), self.ways);
+            self.trees[set] = self.trees[set] & !path | away;
+        }
+        Some(&self.entries[first])
+    }
+
+    /// Loads an entry, in place of one for the same page, else in an invalid one, else where the tree points. Returns
+    /// the valid entry of another page that it replaced.
+    pub fn load(&mut self, entry: Entry) -> Option<Entry> {
+        let set = self.set(entry.tag);
+        let first = set * self.ways;
+        let held = &mut self.entries[first..first + self.ways];
+        let same = held.iter().position(|old| old.tag == entry.tag);
+        let free = || {
+            let invalid = held.iter().enumerate();
+            invalid
+                .filter(|(_, old)| old.tag & VALID == 0)
+                .min_by_key(|(_, old)| old.way)
+                .map(|(place, _)| place)
+        };
+        let place = same.or_else(free).unwrap_or_else(|| {
+            let mut node = 1;
+            while node < self.ways {
+                node = node * 2 + (self.trees[set] >> node & 1) as usize;
+            }
+            let way = (node - self.ways) as u8;
+            held.iter().position(|old| old.way == way).unwrap_or(0)
+        });
+        let old = held[place];
+        held[place] = Entry {
+            way: old.way,
+            ..entry
+        };
+        held.swap(0, place);
+        let (path, away) = tree_path(old.way.into(), self.ways);
+        self.trees[set] = self.trees[set] & !path | away;
+        (old.tag & VALID != 0 && old.tag != entry.tag).then_some(old)
+    }
+
+    /// INVLPG. True if there was an entry.
+    pub fn invalidate(&mut self, linear: u32) -> bool {
+        let (set, tag) = (self.set(linear), self.tag(linear));
+        let first = set * self.ways;
+        let held = &mut self.entries[first..first + self.ways];
+        let found = held.iter_mut().find(|entry| entry.tag == tag);
+        found.is_some_and(|entry| {
+            entry.tag = 0;
+            entry.allowed = 0;
+            true
+        })
+    }
+
+    /// Empties the TLB, except for global entries if these stay. Returns how many were valid.
+    pub fn flush(&mut self, keep_global: bool) -> u64 {
+        let mut count = 0;
+        for entry in &mut self.entries {
+            if entry.tag & VALID != 0 && !(keep_global && entry.bits & pte::GLOBAL != 0) {
+                entry.tag = 0;
+                entry.allowed = 0;
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// CR0.WP has changed.
+    pub fn protect(&mut self, protects: bool) {
+        for entry in &mut self.entries {
+            if entry.tag & VALID != 0 {
+                entry.set_allowed(protects);
+            }
+        }
+    }
+
+    /// All valid entries: set, and entry.
+    pub fn valid(&self) -> impl Iterator<Item = (usize, &Entry)> {
+        let all = self.entries.iter().enumerate();
+        all.map(|(n, entry)| (n / self.ways, entry))
+            .filter(|(_, entry)| entry.tag & VALID != 0)
+    }
+}
