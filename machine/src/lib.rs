@@ -8,6 +8,7 @@ pub mod config;
 pub mod constants;
 pub mod debug;
 pub(crate) mod engine;
+mod float;
 pub mod loader;
 pub mod machine;
 pub mod memory;

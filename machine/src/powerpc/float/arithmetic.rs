@@ -1,7 +1,7 @@
 //! Add, subtract, multiply, divide, multiply-add, moves, select and compare.
 
 use super::round::{
-    DEFAULT_NAN, Exact, INFINITY, Mode, Precision, Rounded, SIGN, deliver, is_infinite, is_nan,
+    DEFAULT_NAN, INFINITY, Mode, Precision, Rounded, SIGN, deliver, exact, is_infinite, is_nan,
     is_signalling, is_zero, mode, propagated, round, special,
 };
 use super::status::{fpscr, raise};
@@ -32,7 +32,7 @@ fn sum(r: &Registers, a: u64, b: u64, precision: Precision) -> Rounded {
         (_, true) => special(b, 0),
         _ => {
             let down = mode(r) == Mode::Down;
-            let exact = Exact::from_bits(a).plus(Exact::from_bits(b), down);
+            let exact = exact(a).plus(exact(b), down);
             round(r, exact, precision)
         }
     }
@@ -48,7 +48,7 @@ fn product(r: &Registers, a: u64, c: u64, precision: Precision) -> Rounded {
         (true, false) => special(sign | INFINITY, 0),
         (false, true) => special(sign, 0),
         (false, false) => {
-            let exact = Exact::from_bits(a).times(Exact::from_bits(c));
+            let exact = exact(a).times(exact(c));
             round(r, exact, precision)
         }
     }
@@ -66,7 +66,7 @@ pub(super) fn quotient(r: &Registers, a: u64, b: u64, precision: Precision) -> R
         (.., true) => special(sign | INFINITY, fpscr::ZX),
         (_, true, ..) | (_, _, true, _) => special(sign, 0),
         _ => {
-            let exact = Exact::from_bits(a).over(Exact::from_bits(b));
+            let exact = exact(a).over(exact(b));
             round(r, exact, precision)
         }
     }
@@ -95,8 +95,8 @@ fn fused(
         (_, true) => special(b, 0),
         _ => {
             let down = mode(r) == Mode::Down;
-            let product = Exact::from_bits(a).times(Exact::from_bits(c));
-            round(r, product.plus(Exact::from_bits(b), down), precision)
+            let product = exact(a).times(exact(c));
+            round(r, product.plus(exact(b), down), precision)
         }
     }
 }
@@ -131,7 +131,7 @@ fn root(r: &mut Registers, i: &Operands, precision: Precision) {
     } else if b & SIGN != 0 {
         special(DEFAULT_NAN, fpscr::VXSQRT)
     } else {
-        round(r, Exact::from_bits(b).root(), precision)
+        round(r, exact(b).root(), precision)
     };
     deliver(r, i.t.index(), result);
 }

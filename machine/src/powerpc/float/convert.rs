@@ -1,7 +1,7 @@
 //! Rounding to single precision and conversion to an integer.
 
 use super::round::{
-    DEFAULT_NAN, Exact, Mode, Precision, QUIET, Remainder, Rounded, SIGN, class, deliver,
+    DEFAULT_NAN, Exact, Mode, Precision, QUIET, Remainder, Rounded, SIGN, class, deliver, exact,
     is_infinite, is_nan, is_signalling, mode, round, special, split,
 };
 use super::status::fpscr;
@@ -16,7 +16,7 @@ pub fn frsp(r: &mut Registers, i: &Operands) {
     } else if is_infinite(b) {
         special(b, 0)
     } else {
-        round(r, Exact::from_bits(b), Precision::Single)
+        round(r, exact(b), Precision::Single)
     };
     deliver(r, i.t.index(), result);
 }
@@ -31,7 +31,7 @@ fn integer(b: u64, mode: Mode, bits: u32) -> (u64, u32) {
         let signalling = if is_signalling(b) { fpscr::VXSNAN } else { 0 };
         return (least, fpscr::VXCVI | signalling);
     }
-    let exact = Exact::from_bits(b);
+    let exact = exact(b);
     if is_infinite(b) || exact.exponent >= bits.cast_signed() {
         return (extreme, fpscr::VXCVI);
     }

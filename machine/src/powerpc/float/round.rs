@@ -1,6 +1,7 @@
 //! Exact values, and rounding them to single or double precision.
 
 use super::status::{fpscr, raise};
+pub use crate::float::{Exact, Mode, Remainder, split};
 use crate::powerpc::registers::Registers;
 
 pub const SIGN: u64 = 1 << 63;
@@ -60,167 +61,22 @@ impl Precision {
     }
 }
 
-/// A finite number: `significand` x 2^(exponent - 127), with bit 127 set unless it is zero; plus,
-/// when `sticky`, something smaller than its last bit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exact {
-    pub negative: bool,
-    pub exponent: i32,
-    pub significand: u128,
-    pub sticky: bool,
-}
-
-impl Exact {
-    /// The finite value of `bits`.
-    pub fn from_bits(bits: u64) -> Exact {
-        let field = (bits >> 52 & 0x7ff) as i32;
-        let fraction = u128::from(bits & FRACTION);
-        let (exponent, significand) = if field == 0 {
-            (-1022, fraction << 75)
-        } else {
-            (field - 1023, (fraction | 1 << 52) << 75)
-        };
-        Exact {
-            negative: bits & SIGN != 0,
-            exponent,
-            significand,
-            sticky: false,
-        }
-        .normalized()
+/// The finite value of `bits`.
+pub fn exact(bits: u64) -> Exact {
+    let field = (bits >> 52 & 0x7ff) as i32;
+    let fraction = u128::from(bits & FRACTION);
+    let (exponent, significand) = if field == 0 {
+        (-1022, fraction << 75)
+    } else {
+        (field - 1023, (fraction | 1 << 52) << 75)
+    };
+    Exact {
+        negative: bits & SIGN != 0,
+        exponent,
+        significand,
+        sticky: false,
     }
-
-    pub fn is_zero(&self) -> bool {
-        self.significand == 0
-    }
-
-    /// With bit 127 of the significand set.
-    pub fn normalized(self) -> Exact {
-        if self.significand == 0 {
-            return self;
-        }
-        let shift = self.significand.leading_zeros();
-        Exact {
-            exponent: self.exponent - shift as i32,
-            significand: self.significand << shift,
-            ..self
-        }
-    }
-
-    /// The square root of a number that is not negative and has no more bits than a double.
-    pub fn root(self) -> Exact {
-        let scale = self.exponent - 127;
-        // An even scale, for its half is the root's. The lowest bit of the significand is 0.
-        let odd = scale.rem_euclid(2);
-        let significand = self.significand >> odd;
-        let root = significand.isqrt();
-        Exact {
-            negative: false,
-            exponent: (scale + odd) / 2 + 63,
-            significand: root << 64,
-            sticky: root * root != significand,
-        }
-        .normalized()
-    }
-
-    /// Shifted right by `by` bits; lost bits make it sticky.
-    fn shifted(self, by: u32) -> Exact {
-        let (significand, lost) = if by > 127 {
-            (0, self.significand != 0)
-        } else if by == 0 {
-            (self.significand, false)
-        } else {
-            (self.significand >> by, self.significand << (128 - by) != 0)
-        };
-        Exact {
-            significand,
-            sticky: self.sticky | lost,
-            exponent: self.exponent + by as i32,
-            ..self
-        }
-    }
-
-    /// The product of two numbers of at most 64 significant bits.
-    pub fn times(self, other: Exact) -> Exact {
-        let product = (self.significand >> 64) * (other.significand >> 64);
-        Exact {
-            negative: self.negative != other.negative,
-            // The product of two significands below 2 is below 4, so bit 127 has twice the weight.
-            exponent: self.exponent + other.exponent + 1,
-            significand: product,
-            sticky: false,
-        }
-        .normalized()
-    }
-
-    /// The quotient of two numbers of at most 53 significant bits, `other` not zero.
-    pub fn over(self, other: Exact) -> Exact {
-        let (dividend, divisor) = (self.significand >> 1, other.significand >> 75);
-        Exact {
-            negative: self.negative != other.negative,
-            exponent: self.exponent - other.exponent + 53,
-            significand: dividend / divisor,
-            sticky: dividend % divisor != 0,
-        }
-        .normalized()
-    }
-
-    /// The sum; `toward_negative` is the rounding mode that makes an exact zero negative.
-    pub fn plus(self, other: Exact, toward_negative: bool) -> Exact {
-        if self.is_zero() && other.is_zero() {
-            let negative = if self.negative == other.negative {
-                self.negative
-            } else {
-                toward_negative
-            };
-            return Exact { negative, ..self };
-        }
-        if self.is_zero() {
-            return other;
-        }
-        if other.is_zero() {
-            return self;
-        }
-        // One bit of room for the carry.
-        let (a, b) = (self.shifted(1), other.shifted(1));
-        let (large, small) = if (a.exponent, a.significand) >= (b.exponent, b.significand) {
-            (a, b)
-        } else {
-            (b, a)
-        };
-        let small = small.shifted((large.exponent - small.exponent) as u32);
-        if large.negative == small.negative {
-            return Exact {
-                significand: large.significand + small.significand,
-                sticky: large.sticky | small.sticky,
-                ..large
-            }
-            .normalized();
-        }
-        let borrow = u128::from(small.sticky);
-        let difference = large.significand - small.significand - borrow;
-        if difference == 0 && !small.sticky {
-            return Exact {
-                negative: toward_negative,
-                significand: 0,
-                ..large
-            };
-        }
-        Exact {
-            significand: difference,
-            sticky: large.sticky | small.sticky,
-            ..large
-        }
-        .normalized()
-    }
-}
-
-/// Rounding modes of FPSCR[RN].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    Nearest,
-    Zero,
-    Up,
-    Down,
+    .normalized()
 }
 
 pub fn mode(r: &Registers) -> Mode {
@@ -230,44 +86,6 @@ pub fn mode(r: &Registers) -> Mode {
         2 => Mode::Up,
         _ => Mode::Down,
     }
-}
-
-impl Mode {
-    /// True if rounding increases the magnitude: its last bit is `odd`, and the remainder is compared with half of
-    /// that bit.
-    pub fn increments(self, negative: bool, odd: bool, remainder: Remainder) -> bool {
-        match self {
-            Mode::Nearest => {
-                remainder == Remainder::AboveHalf || remainder == Remainder::Half && odd
-            }
-            Mode::Zero => false,
-            Mode::Up => !negative && remainder != Remainder::None,
-            Mode::Down => negative && remainder != Remainder::None,
-        }
-    }
-}
-
-/// The remainder below the last kept bit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remainder {
-    None,
-    BelowHalf,
-    Half,
-    AboveHalf,
-}
-
-/// Keeps the upper `bits` of `exact`'s significand, aligned to the right. Also returns the remainder.
-pub fn split(exact: Exact, bits: u32) -> (u64, Remainder) {
-    let kept = (exact.significand >> (128 - bits)) as u64;
-    let rest = exact.significand << bits;
-    let half = 1u128 << 127;
-    let remainder = match (rest.cmp(&half), rest == 0, exact.sticky) {
-        (_, true, false) => Remainder::None,
-        (_, true, true) | (std::cmp::Ordering::Less, ..) => Remainder::BelowHalf,
-        (std::cmp::Ordering::Equal, _, false) => Remainder::Half,
-        _ => Remainder::AboveHalf,
-    };
-    (kept, remainder)
 }
 
 /// A rounded result and the exceptions of rounding.
