@@ -16,7 +16,6 @@ fn refuse_others(run: &Run) -> Result<(), Failure> {
         ("--save-snapshot", run.save_snapshot.is_some()),
         ("--trace", run.trace.is_some()),
         ("--sanitize", run.sanitize.is_some()),
-        ("--dump", run.dump.is_some()),
         ("--dump-dtb", run.dump_dtb.is_some()),
         ("--gdb", run.gdb.is_some()),
         ("--protocol", run.protocol.is_some()),
@@ -63,6 +62,20 @@ pub fn execute(run: &Run) -> Result<u8, Failure> {
     }
     if let Some(lines) = run.profile_table {
         eprint!("{}", session.profile_table(lines));
+    }
+    if let Some(path) = &run.dump {
+        let mut dumps = session.dumps().to_vec();
+        dumps.push(session.dump(0));
+        let json = path
+            .extension()
+            .is_some_and(|extension| extension == "json");
+        let text = if json {
+            let dumps: Vec<_> = dumps.iter().map(|dump| dump.to_json()).collect();
+            format!("{}\n", serde_json::Value::Array(dumps))
+        } else {
+            dumps.iter().map(ToString::to_string).collect()
+        };
+        write(path, text)?;
     }
     Ok(match stop {
         Stop::PowerOff { status } => {

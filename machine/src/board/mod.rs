@@ -457,8 +457,13 @@ impl Board {
     }
 
     /// The processor takes an external interrupt: its vector.
-    pub fn acknowledge(&mut self, _processor: u8, _now: Instant) -> u8 {
-        0
+    pub fn acknowledge(&mut self, _processor: u8, now: Instant) -> u8 {
+        let window = pc::ACKNOWLEDGE;
+        let vector = self
+            .at(window, window.first, 1, now)
+            .and_then(|at| self.parts.devices[window.device].read(at, &mut self.console));
+        self.spread(window.device);
+        vector.unwrap_or(0) as u8
     }
 
     /// Takes the processor's pending non-maskable interrupt, if there is one.

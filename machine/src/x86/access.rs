@@ -494,11 +494,14 @@ impl Processor {
     #[inline(never)]
     fn written_to_code(&mut self, pa: u32, bytes: u32) {
         self.blocks.forget(pa, bytes);
-        if self.kind == Kind::P6 {
-            self.memory.instruction.invalidate(pa);
-            self.memory.notify(crate::memory::Notice::Instruction(pa));
+        // A P6's I-cache sees each store (SDM volume 3, 11.6).
+        if self.kind == Kind::P6 && self.blocks.may_be_cached(pa, bytes) {
+            for at in [pa, pa + bytes - 1] {
+                self.memory.instruction.invalidate(at);
+                (self.memory).notify(crate::memory::Notice::Instruction(at));
+            }
+            self.fetched = super::processor::NOWHERE;
         }
-        self.fetched = super::processor::NOWHERE;
     }
 
     /// The page at `frame` was changed from outside: code there is decoded anew.

@@ -129,6 +129,11 @@ impl Processor {
                 };
                 self.choose_cause();
             }
+            Effect::Dump(label) => {
+                let (cycle, registers, mmu) = (self.now(), &self.registers, &self.mmu);
+                let take = || super::dump::Dump::take(label, cycle, registers, mmu);
+                self.observers.add_dump(take);
+            }
             Effect::RegionBegin(_) | Effect::RegionEnd(_) if self.several => {
                 self.memory.uncore.regions.push(effect);
                 self.end_turn();

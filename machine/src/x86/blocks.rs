@@ -17,13 +17,22 @@ const BYTES_MOST: u32 = INSTRUCTIONS_MOST as u32 * super::decode::LONGEST as u32
 /// Places for blocks.
 const PLACES: usize = 1 << 15;
 
+/// Ops of all blocks at most. When they are used up, all blocks are dropped.
+const OPS: usize = 1 << 17;
+
 /// A store looks for code in pieces of this size: bits of a word for each page.
 const PIECE_SHIFT: u32 = 6;
 
 /// A run of instructions.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Block {
-    pub ops: Box<[Op]>,
+    pub ops: Vec<Op>,
+    pub head: Head,
+}
+
+/// What is known of a block beside its ops.
+#[derive(Clone, Copy, Default)]
+pub struct Head {
     /// Its bytes.
     pub length: u16,
     pub instructions: u8,
@@ -31,19 +40,26 @@ pub struct Block {
     pub cause: u8,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 struct Slot {
     /// Physical address, mode, and that there is a block.
     key: u64,
-    block: Block,
+    /// Where its ops are.
+    first: u32,
+    count: u32,
+    head: Head,
 }
 
 /// All blocks.
-#[derive(Clone, Default)]
 pub struct Blocks {
-    slots: Vec<Slot>,
+    slots: Box<[Slot]>,
+    /// The ops of all blocks, one block after another. An op that has been entered stays as it is until
+    /// [`Blocks::enter`] begins anew.
+    ops: Vec<Op>,
     /// For each page of RAM: the pieces that hold decoded code.
-    pieces: Vec<u64>,
+    pieces: Box<[u64]>,
+    /// The pieces that an I-cache may hold.
+    fetched: Box<[u64]>,
 }
 
 const VALID: u64 = 1 << 33;
@@ -61,52 +77,82 @@ impl Blocks {
     #[must_use]
     pub fn new(ram: usize) -> Self {
         Blocks {
-            slots: vec![Slot::default(); PLACES],
-            pieces: vec![0; ram >> 12],
+            slots: vec![Slot::default(); PLACES].into_boxed_slice(),
+            ops: Vec::with_capacity(OPS),
+            pieces: vec![0; ram >> 12].into_boxed_slice(),
+            fetched: vec![0; ram >> 12].into_boxed_slice(),
         }
     }
 
-    /// Takes the block at `pa` out; [`Blocks::put`] gives it back.
+    /// The block at `pa`. Its ops are good until the next call of [`Blocks::enter`].
     #[inline(always)]
-    pub fn take(&mut self, pa: u32, wide: bool) -> Option<Block> {
-        let slot = &mut self.slots[place(pa)];
-        (slot.key == key(pa, wide)).then(|| std::mem::take(&mut slot.block))
+    #[must_use]
+    pub fn find(&self, pa: u32, wide: bool) -> Option<(*const [Op], Head)> {
+        let slot = &self.slots[place(pa)];
+        if slot.key != key(pa, wide) {
+            return None;
+        }
+        let first = slot.first as usize;
+        let ops = self.ops.get(first..first + slot.count as usize)?;
+        Some((ops, slot.head))
     }
 
-    /// Gives a block back that was taken, unless a store has changed its code.
+    /// Enters a new block.
+    pub fn enter(&mut self, pa: u32, wide: bool, block: &Block) {
+        if self.ops.len() + block.ops.len() > OPS {
+            self.slots.fill(Slot::default());
+            self.pieces.fill(0);
+            self.ops.clear();
+        }
+        let first = self.ops.len();
+        self.ops.extend_from_slice(&block.ops);
+        self.slots[place(pa)] = Slot {
+            key: key(pa, wide),
+            first: first as u32,
+            count: block.ops.len() as u32,
+            head: block.head,
+        };
+        let length = u32::from(block.head.length);
+        if let Some(pieces) = self.pieces.get_mut((pa >> 12) as usize) {
+            let (first, last) = (pa & 0xfff, (pa & 0xfff) + length - 1);
+            for piece in first >> PIECE_SHIFT..=last >> PIECE_SHIFT {
+                *pieces |= 1 << piece;
+            }
+        }
+    }
+
+    /// The line at `pa` goes into an I-cache.
     #[inline(always)]
-    pub fn put(&mut self, pa: u32, wide: bool, block: Block) {
-        let slot = &mut self.slots[place(pa)];
-        if slot.key == key(pa, wide) {
-            slot.block = block;
+    pub fn mark_fetched(&mut self, pa: u32) {
+        if let Some(pieces) = self.fetched.get_mut((pa >> 12) as usize) {
+            *pieces |= 1 << ((pa & 0xfff) >> PIECE_SHIFT);
         }
     }
 
-    /// Enters a new block, whose place is marked as taken out.
-    pub fn enter(&mut self, pa: u32, wide: bool, length: u16) {
-        let slot = &mut self.slots[place(pa)];
-        slot.key = key(pa, wide);
-        slot.block = Block::default();
-        let pieces = &mut self.pieces[(pa >> 12) as usize];
-        let (first, last) = (pa & 0xfff, (pa & 0xfff) + u32::from(length) - 1);
-        for piece in first >> PIECE_SHIFT..=last >> PIECE_SHIFT {
-            *pieces |= 1 << piece;
-        }
-    }
-
-    /// True if there may be decoded code in these bytes of RAM.
+    /// True if these bytes of RAM may be decoded code, or in an I-cache.
     #[inline(always)]
     #[must_use]
     pub fn holds(&self, pa: u32, bytes: u32) -> bool {
-        let Some(pieces) = self.pieces.get((pa >> 12) as usize) else {
+        let page = (pa >> 12) as usize;
+        let (Some(pieces), Some(fetched)) = (self.pieces.get(page), self.fetched.get(page)) else {
             return false;
         };
-        let (first, last) = (pa & 0xfff, (pa & 0xfff) + bytes - 1);
-        (pieces >> (first >> PIECE_SHIFT) | pieces >> (last >> PIECE_SHIFT & 63)) & 1 != 0
+        marked(pieces | fetched, pa, bytes)
+    }
+
+    /// True if these bytes of RAM may be in an I-cache.
+    #[must_use]
+    pub fn may_be_cached(&self, pa: u32, bytes: u32) -> bool {
+        let fetched = self.fetched.get((pa >> 12) as usize);
+        fetched.is_some_and(|&fetched| marked(fetched, pa, bytes))
     }
 
     /// These bytes of RAM change: blocks in their pieces are dropped.
     pub fn forget(&mut self, pa: u32, bytes: u32) {
+        let pieces = self.pieces.get((pa >> 12) as usize);
+        if !pieces.is_some_and(|&pieces| marked(pieces, pa, bytes)) {
+            return;
+        }
         let page = pa & !0xfff;
         let first = (pa & 0xfff) >> PIECE_SHIFT;
         let last = ((pa & 0xfff) + bytes - 1).min(0xfff) >> PIECE_SHIFT;
@@ -125,6 +171,13 @@ impl Blocks {
             }
         }
     }
+}
+
+/// Is one of the pieces of these bytes, which are in one page, marked?
+#[inline(always)]
+fn marked(pieces: u64, pa: u32, bytes: u32) -> bool {
+    let (first, last) = (pa & 0xfff, (pa & 0xfff) + bytes - 1);
+    (pieces >> (first >> PIECE_SHIFT) | pieces >> (last >> PIECE_SHIFT & 63)) & 1 != 0
 }
 
 /// How a block is built.
@@ -176,10 +229,12 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Block> {
             break;
         }
     }
-    (number > 0).then(|| Block {
-        ops: ops.into_boxed_slice(),
-        length: at as u16,
-        instructions: number,
-        cause,
+    (number > 0).then_some(Block {
+        ops,
+        head: Head {
+            length: at as u16,
+            instructions: number,
+            cause,
+        },
     })
 }

@@ -6,6 +6,7 @@ mod blocks;
 mod clocks;
 pub mod config;
 mod decode;
+pub mod dump;
 mod events;
 pub mod exception;
 mod execute;

@@ -1,5 +1,6 @@
 //! The observers of a run: symbols, regions of interest, profile.
 
+use super::dump::{DUMPS_MOST, Dump};
 use crate::board::Effect;
 use crate::memory::Ram;
 use crate::observe::profile::Profile;
@@ -16,6 +17,10 @@ pub struct Observers {
     pub symbols: Symbolizer,
     pub regions: Regions,
     pub profile: Option<Profile>,
+    /// Dumps that the guest asked for.
+    pub dumps: Vec<Dump>,
+    /// Those beyond [`DUMPS_MOST`].
+    pub dumps_refused: u64,
 }
 
 impl Observers {
@@ -77,6 +82,15 @@ impl Observers {
         }
     }
 
+    /// DUMP.
+    pub fn add_dump(&mut self, dump: impl FnOnce() -> Dump) {
+        if self.dumps.len() < DUMPS_MOST {
+            self.dumps.push(dump());
+        } else {
+            self.dumps_refused += 1;
+        }
+    }
+
     fn close(&mut self) {
         if let Some(profile) = &mut self.profile {
             profile.close();
@@ -101,6 +115,12 @@ impl Observers {
         if refused != 0 {
             warnings.push(format!(
                 "{refused} regions were not counted: {REGIONS_MOST} numbers are the most"
+            ));
+        }
+        if self.dumps_refused != 0 {
+            let refused = self.dumps_refused;
+            warnings.push(format!(
+                "{refused} state dumps were not written: {DUMPS_MOST} are the most"
             ));
         }
         let refused = self.symbols.refused();

@@ -51,13 +51,13 @@ impl Mmu {
         })
     }
 
-    /// The TLB that fetches, or data accesses, use.
+    /// The TLB that fetches use.
     #[inline(always)]
     #[must_use]
-    pub fn small(&self, fetch: bool) -> &Tlb {
+    pub fn fetching(&self) -> &Tlb {
         match &self.instruction {
-            Some(tlb) if fetch => tlb,
-            _ => &self.data,
+            Some(tlb) => tlb,
+            None => &self.data,
         }
     }
 

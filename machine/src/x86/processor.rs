@@ -1,6 +1,6 @@
 //! One processor: its parts and its run loop.
 
-use super::blocks::{self, Block, Blocks, Plan};
+use super::blocks::{self, Block, Blocks, Head, Plan};
 use super::config::{Config, Kind};
 use super::decode::{self, Mode, decode};
 use super::exception::Exception;
@@ -296,7 +296,7 @@ impl Processor {
         let (pa, bits) = if !self.paging {
             (linear, 0)
         } else if !self.oracle
-            && let Some(hit) = self.mmu.small(true).hit_recent(linear, user)
+            && let Some(hit) = self.mmu.fetching().hit_recent(linear, user)
         {
             hit
         } else {
@@ -328,7 +328,10 @@ impl Processor {
             Kind::I486 => self
                 .memory
                 .fetch_unified(pa, attributes, self.forward, now, account),
-            Kind::P6 => self.memory.fetch(pa, attributes, now, account),
+            Kind::P6 => {
+                self.blocks.mark_fetched(pa);
+                self.memory.fetch(pa, attributes, now, account)
+            }
         };
         self.add_cycles(stall);
     }
@@ -367,9 +370,9 @@ impl Processor {
     pub(super) fn run_block(&mut self) {
         let cs = self.registers.segment(segment::CS);
         let eip = self.registers.eip;
-        let (linear, wide) = (cs.base.wrapping_add(eip), cs.big());
+        let (linear, wide, limit) = (cs.base.wrapping_add(eip), cs.big(), cs.limit);
         self.block_eip = eip;
-        if eip > cs.limit {
+        if eip > limit {
             return self.raise(Exception::GENERAL);
         }
         let pa = match self.enter(linear) {
@@ -378,27 +381,39 @@ impl Processor {
         };
         self.block_linear = linear;
         self.block_pa = pa;
-        let known = if self.oracle {
-            None
-        } else {
-            self.blocks.take(pa, wide)
-        };
-        let block = match known {
-            Some(block) => block,
-            None => match self.build(pa, wide) {
-                Some(block) => block,
-                None => return self.run_apart(linear, pa),
-            },
-        };
-        if block.cause != self.code_cause || self.observers.watches() {
-            self.code_runs(block.cause, eip);
+        match self.blocks.find(pa, wide) {
+            Some((ops, head)) if !self.oracle && !self.single => {
+                // SAFETY: ops stay as they are, where they are, until `Blocks::enter`, which only `build` calls, between
+                // two blocks; and the blocks go to another processor only between two turns.
+                let ops = unsafe { &*ops };
+                self.run_ops(ops, head);
+            }
+            _ => self.run_anew(linear, pa, wide),
         }
-        self.run_ops(&block);
-        self.blocks.put(pa, wide, block);
+    }
+
+    /// Runs a block that is decoded first, or only its first instruction.
+    #[inline(never)]
+    fn run_anew(&mut self, linear: u32, pa: u32, wide: bool) {
+        let Some(block) = self.build(pa) else {
+            return self.run_apart(linear, pa);
+        };
+        if !self.oracle {
+            self.blocks.enter(pa, wide, &block);
+        }
+        self.run_owned(&block);
+    }
+
+    fn run_owned(&mut self, block: &Block) {
+        if self.single {
+            self.run_first(block);
+        } else {
+            self.run_ops(&block.ops, block.head);
+        }
     }
 
     #[inline(never)]
-    fn build(&mut self, pa: u32, wide: bool) -> Option<Block> {
+    fn build(&self, pa: u32) -> Option<Block> {
         let page = (pa | 0xfff) as usize + 1;
         let code = self.memory.uncore.ram.bytes().get(pa as usize..page)?;
         let plan = Plan {
@@ -407,30 +422,31 @@ impl Processor {
             fetch: Self::fetch_line,
             causes: &self.causes,
         };
-        let block = blocks::build(pa, code, &plan)?;
-        self.blocks.enter(pa, wide, block.length);
-        Some(block)
+        blocks::build(pa, code, &plan)
     }
 
     #[inline(always)]
-    fn run_ops(&mut self, block: &Block) {
-        if self.single {
-            return self.run_first(block);
+    fn run_ops(&mut self, ops: &[Op], head: Head) {
+        if head.cause != self.code_cause || self.observers.watches() {
+            self.code_runs(head.cause, self.block_eip);
         }
-        self.registers.eip = self.block_eip.wrapping_add(block.length.into());
-        for op in &block.ops {
+        self.registers.eip = self.block_eip.wrapping_add(head.length.into());
+        for op in ops {
             self.time += u64::from(op.slots);
             if let Err(exception) = (op.run)(self, op) {
                 return self.interrupted(op, exception);
             }
         }
-        self.instructions += u64::from(block.instructions);
+        self.instructions += u64::from(head.instructions);
     }
 
     /// Runs the first instruction of a block, and traps after it if TF says so.
     #[inline(never)]
     fn run_first(&mut self, block: &Block) {
         self.single = false;
+        if block.head.cause != self.code_cause || self.observers.watches() {
+            self.code_runs(block.head.cause, self.block_eip);
+        }
         let traced = self.registers.system & eflags::TF != 0;
         let ops = block.ops.iter().take_while(|op| op.number == 0);
         let next = ops.clone().last().map_or(0, |op| op.next);
@@ -494,15 +510,14 @@ impl Processor {
             next: length,
             ..decoded.op
         };
-        let cause = self.causes.of(pa);
-        if cause != self.code_cause || self.observers.watches() {
-            self.code_runs(cause, self.block_eip);
-        }
-        self.run_ops(&Block {
-            ops: Box::new([op]),
+        let head = Head {
             length,
             instructions: 1,
-            cause,
+            cause: self.causes.of(pa),
+        };
+        self.run_owned(&Block {
+            ops: vec![op],
+            head,
         });
     }
 

@@ -159,12 +159,14 @@ impl Segment {
     }
 
     /// Does `access` have all of these bits?
+    #[inline(always)]
     #[must_use]
     pub fn is(&self, bits: u32) -> bool {
         self.access & bits == bits
     }
 
     /// Its default size is 32 bits.
+    #[inline(always)]
     #[must_use]
     pub fn big(&self) -> bool {
         self.is(access::BIG)

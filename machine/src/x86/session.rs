@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::config::Config;
+use super::dump::Dump;
 use super::exception::NAMES;
 use super::machine::Machine;
 use super::multiboot;
@@ -198,6 +199,20 @@ impl Session {
         let observers = &self.machine.processor().observers;
         (observers.profile.as_ref())
             .map_or_else(T::default, |profile| take(profile, &observers.symbols))
+    }
+
+    /// The state of translation now, of the processor that stopped.
+    #[must_use]
+    pub fn dump(&self, label: u32) -> Dump {
+        let processor = self.machine.processor();
+        let cycle = processor.now();
+        Dump::take(label, cycle, &processor.registers, &processor.mmu)
+    }
+
+    /// Dumps that the guest asked for through the control device.
+    #[must_use]
+    pub fn dumps(&self) -> &[Dump] {
+        &self.machine.processor().observers.dumps
     }
 
     /// Counters, regions and the reason for the stop as one JSON object.

@@ -1,0 +1,20 @@
+//! Processors and machines of the x86 architecture.
+
+#[path = "x86/bench.rs"]
+mod bench;
+#[path = "x86/costs.rs"]
+mod costs;
+#[path = "x86/exceptions.rs"]
+mod exceptions;
+#[path = "x86/files.rs"]
+mod files;
+#[path = "x86/instructions.rs"]
+mod instructions;
+#[path = "x86/paging.rs"]
+mod paging;
+#[path = "x86/random_code.rs"]
+mod random_code;
+#[path = "x86/segments.rs"]
+mod segments;
+#[path = "x86/tlb.rs"]
+mod tlb;

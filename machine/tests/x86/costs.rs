@@ -1,0 +1,264 @@
+//! Time: the clock table, and every key of the machine files.
+
+use pagewalk_machine::x86::registers::eflags;
+
+use super::bench::{Bench, CODE, DATA, config};
+
+/// Clocks of the second pass of `code` on an i486: everything is in the cache.
+fn clocks(code: &[u8]) -> u64 {
+    let mut bench = Bench::new("i486dx-50", code);
+    bench.registers().gpr[1] = 1;
+    bench.registers().gpr[6] = DATA;
+    bench.registers().gpr[7] = DATA + 0x100;
+    let mut last = 0;
+    for _ in 0..3 {
+        bench.registers().eip = CODE;
+        bench.registers().gpr[1] = 1;
+        bench.processor().modes_changed();
+        // Posted writes end.
+        let before = bench.machine.instant().cycles;
+        bench.run(1);
+        last = bench.machine.instant().cycles - before;
+    }
+    last
+}
+
+/// The clocks of the table that the machine's figures come from.
+#[test]
+fn instructions_cost_their_clocks() {
+    for (code, wanted) in [
+        (&[0x01, 0xd8][..], 1),   // add eax, ebx
+        (&[0x03, 0x06], 2),       // add eax, [esi]
+        (&[0x01, 0x06], 3),       // add [esi], eax
+        (&[0x8b, 0x06], 1),       // mov eax, [esi]
+        (&[0x89, 0x06], 1),       // mov [esi], eax
+        (&[0x3b, 0x06], 2),       // cmp eax, [esi]
+        (&[0x0f, 0xb6, 0xc3], 3), // movzx
+        (&[0x8d, 0x46, 0x04], 1), // lea eax, [esi + 4]
+        (&[0x50], 1),             // push
+        (&[0x58], 1),             // pop
+        (&[0xd1, 0xe0], 3),       // shl eax, 1
+        (&[0xc1, 0xe0, 3], 2),    // shl eax, 3
+        (&[0x0f, 0xc8], 1),       // bswap
+        (&[0xeb, 0x00], 3),       // jmp
+        (&[0xe8, 0, 0, 0, 0], 3), // call
+        (&[0x74, 0x00], 1),       // je, not taken
+        (&[0x75, 0x00], 3),       // jne, taken
+        (&[0xf7, 0xe1], 13),      // mul ecx, of one bit
+        (&[0xf7, 0xf1], 40),      // div ecx
+        (&[0x99], 3),             // cdq
+        (&[0xfa], 5),             // cli
+        (&[0x66, 0x01, 0xd8], 2), // a prefix
+    ] {
+        assert_eq!(clocks(code), wanted, "{code:x?}");
+    }
+}
+
+#[test]
+fn an_address_waits_for_its_register() {
+    // mov esi, edi; mov eax, [esi] - and with another register between.
+    let near = [0x89, 0xfe, 0x8b, 0x06];
+    let far = [0x89, 0xfa, 0x8b, 0x06];
+    let time = |code: &[u8]| {
+        let mut bench = Bench::new("i486dx-50", code);
+        bench.registers().gpr[6] = DATA;
+        bench.registers().gpr[7] = DATA;
+        let mut last = 0;
+        for _ in 0..2 {
+            bench.registers().eip = CODE;
+            bench.processor().modes_changed();
+            let before = bench.machine.instant().cycles;
+            bench.run(1000);
+            last = bench.machine.instant().cycles - before;
+            bench.registers().gpr[7] = DATA;
+        }
+        last
+    };
+    // HLT ends a pass.
+    let code = |pair: &[u8]| [&pair.repeat(14)[..], &[0xf4]].concat();
+    assert_eq!(time(&code(&near)), time(&code(&far)) + 14);
+}
+
+/// A program of ring 0 and ring 3 that uses everything that a machine file gives a cost or a size.
+fn workload(kind: &str, setting: Option<&str>) -> u64 {
+    let settings: Vec<&str> = setting.into_iter().collect();
+    let config = config(kind, &settings);
+    let p6 = kind == "p6-200";
+    let mut code = Vec::new();
+    // Memory: a walk over 64 KB twice, with writes; then 0x3f000 on.
+    code.extend([0xb9, 0x00, 0x08, 0, 0]); // mov ecx, 0x800
+    code.extend([0xbe]); // mov esi, DATA
+    code.extend(0x10_0000u32.to_le_bytes());
+    code.extend([0x8b, 0x06]); // mov eax, [esi]
+    code.extend([0x89, 0x46, 0x04]); // mov [esi + 4], eax
+    code.extend([0x8b, 0x46, 0x0d]); // mov eax, [esi + 13]: not aligned
+    code.extend([0x8b, 0x46, 0x1d]); // mov eax, [esi + 29]: in two lines
+    code.extend([0x81, 0xc6, 0x20, 0x02, 0, 0]); // add esi, 0x220
+    code.extend([0x81, 0xe6, 0xff, 0xff, 0x1f, 0]); // and esi, 0x1fffff
+    code.extend([0x81, 0xce, 0, 0, 0x10, 0]); // or esi, 0x100000
+    code.extend([0xf0, 0x01, 0x06]); // lock add [esi], eax
+    code.extend([0x40, 0xa8, 0x05, 0x75, 0x00]); // inc eax; test al, 5; jnz +0
+    code.extend([0xe2, 0xd7]); // loop
+    // 16 pages again and again.
+    code.extend([0xb9, 0x00, 0x01, 0, 0]); // mov ecx, 0x100
+    code.extend([0x8b, 0x06]); // mov eax, [esi]
+    code.extend([0x81, 0xc6, 0x00, 0x10, 0, 0]); // add esi, 0x1000
+    code.extend([0x81, 0xe6, 0xff, 0xff, 0x10, 0]); // and esi, 0x10ffff
+    code.extend([0xe2, 0xf0]); // loop
+    // The system.
+    code.extend([0x0f, 0x20, 0xd8, 0x0f, 0x22, 0xd8]); // mov eax, cr3; mov cr3, eax
+    code.extend([0x0f, 0x20, 0xc0, 0x0f, 0x22, 0xc0]); // the same of cr0
+    code.extend([0x0f, 0x01, 0x3d]); // invlpg
+    code.extend(DATA.to_le_bytes());
+    code.extend([0x0f, 0x01, 0x05]); // sgdt [DATA]
+    code.extend(DATA.to_le_bytes());
+    code.extend([0x0f, 0x01, 0x15]); // lgdt [DATA]
+    code.extend(DATA.to_le_bytes());
+    code.extend([0x66, 0x31, 0xc0, 0x0f, 0x00, 0xd0]); // xor ax, ax; lldt ax
+    code.extend([0xb8, 0x48, 0, 0, 0, 0x0f, 0x00, 0xd8]); // ltr 0x48
+    code.extend([0x8c, 0xd8, 0x8e, 0xd8]); // mov eax, ds; mov ds, eax
+    code.extend([0x0f, 0x09]); // wbinvd
+    code.extend([0xe4, 0x70]); // in al, 0x70
+    code.extend([0xa1]); // mov eax, [a device's address]
+    code.extend(0x4000_0000u32.to_le_bytes());
+    code.extend([0xcd, 0x40]); // int 0x40, same ring; iret
+    let far = CODE + 0x700;
+    code.push(0x9a); // call far
+    code.extend(far.to_le_bytes());
+    code.extend([0x08, 0]);
+    code.push(0x9a); // call through a gate
+    code.extend([0, 0, 0, 0, 0x40, 0]);
+    let next = CODE + code.len() as u32 + 7;
+    code.push(0xea); // jmp far
+    code.extend(next.to_le_bytes());
+    code.extend([0x08, 0]);
+    // To ring 3: push ss, esp, flags, cs, eip; iret
+    code.extend([0x6a, 0x23, 0x68, 0, 0, 3, 0, 0x6a, 0x02, 0x6a, 0x1b]);
+    let user = CODE + code.len() as u32 + 6;
+    code.push(0x68);
+    code.extend(user.to_le_bytes());
+    code.push(0xcf);
+    code.push(0x9a); // call through the gate to ring 0, retf to ring 3
+    code.extend([0, 0, 0, 0, 0x43, 0]);
+    code.extend([0xcd, 0x80]); // int 0x80: the end
+    assert!(code.len() < 0x600);
+    let mut bench = Bench::with(&config, &code)
+        .paged(6)
+        .gate(0x40, 3)
+        .gate(0x80, 3);
+    bench.put(super::bench::handler(0x40), &[0xcf]);
+    bench.put(far, &[0xcb]);
+    let gdt = super::bench::GDT;
+    bench.put_word(gdt + 0x40, 0x08 << 16 | far & 0xffff);
+    bench.put_word(gdt + 0x44, far & 0xffff_0000 | 0xec00);
+    bench.put_word(gdt + 0x48, super::bench::TSS << 16 | 0x67);
+    bench.put_word(gdt + 0x4c, 0x8900 | super::bench::TSS >> 16);
+    // The device's page, through a directory entry of its own.
+    bench.put_word(super::bench::DIRECTORY + 4 * 0x100, super::bench::TABLE | 7);
+    let device = 0xfee0_0000 | 7 | 0x10;
+    bench.put_word(super::bench::TABLE, device);
+    let _ = p6;
+    bench.registers().set_eflags(0, eflags::STATUS);
+    bench.processor().modes_changed();
+    let vector = {
+        let stop = bench.run(100_000);
+        assert!(
+            matches!(stop, pagewalk_machine::x86::Stop::Fatal(_)),
+            "{kind} {setting:?}: {stop:?} at {:#x}",
+            bench.registers().eip
+        );
+        (bench.registers().eip - 1 - super::bench::handler(0)) / 16
+    };
+    assert_eq!(vector, 0x80, "{kind} {setting:?}");
+    bench.machine.instant().cycles
+}
+
+/// Every key of a machine file moves the cycles of a workload that uses all there is. Keys that say which machine it is,
+/// and those of devices that this workload does not use, are left out.
+#[test]
+fn every_key_moves_the_clock() {
+    for (kind, keys) in [
+        (
+            "i486dx-50",
+            &[
+                "tlb.unified.entries=8",
+                "tlb.unified.ways=1",
+                "cache.store-queue=0",
+                "cache.unified.size=1024",
+                "cache.unified.ways=1",
+                "cache.unified.replacement=lru",
+                "cache.unified.forward=line",
+                "cache.l2.size=4096",
+                "cache.l2.ways=1",
+                "cache.l2.first-beat=5",
+                "cache.l2.next-beat=3",
+                "bus.core-to-bus=2.0",
+                "bus.width=8",
+                "bus.return-path=1",
+                "bus.turnaround=2",
+            ][..],
+        ),
+        (
+            "p6-200",
+            &[
+                "tlb.data.entries=8",
+                "tlb.data.ways=1",
+                "cache.data.size=1024",
+                "cache.data.ways=1",
+                "cache.data.forward=line",
+                "cache.l2.size=8192",
+                "cache.l2.ways=1",
+                "cache.l2.first-beat=9",
+                "cache.l2.next-beat=5",
+                "cache.l2.miss=9",
+                "bus.core-to-bus=2.0",
+                "bus.width=16",
+                "bus.return-path=0",
+                "bus.turnaround=4",
+                "branch.entries=1",
+                "branch.mispredict=20",
+            ][..],
+        ),
+    ] {
+        let common = [
+            "walk.cycles=20",
+            "walk.first-update=30",
+            "walk.next-update=31",
+            "bus.request=3",
+            "bus.read-first=20",
+            "bus.read-next=5",
+            "bus.write-first=6",
+            "bus.device=77",
+            "bus.port=55",
+            "clocks.interrupt-inner=300",
+            "clocks.interrupt-same=301",
+            "clocks.return-outer=302",
+            "clocks.return-same=303",
+            "clocks.far-call=305",
+            "clocks.gate-same=306",
+            "clocks.gate-inner=307",
+            "clocks.far-return-same=308",
+            "clocks.far-return-outer=309",
+            "clocks.far-jump=310",
+            "clocks.load-segment=311",
+            "clocks.write-cr3=312",
+            "clocks.write-cr=313",
+            "clocks.read-cr=314",
+            "clocks.invalidate-page=315",
+            "clocks.load-table=316",
+            "clocks.load-local=317",
+            "clocks.load-task=318",
+            "clocks.lock=19",
+            "clocks.write-back=320",
+            "clocks.misaligned=21",
+        ];
+        let plain = workload(kind, None);
+        for key in keys.iter().chain(&common) {
+            assert_ne!(
+                workload(kind, Some(key)),
+                plain,
+                "{kind}: {key} moves nothing"
+            );
+        }
+    }
+}
