@@ -1,6 +1,7 @@
 //! Machine files.
 
 use pagewalk_machine::config::{MachineConfig, Override};
+use pagewalk_machine::x86;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,6 +22,12 @@ pub fn resolve(text: &str, file: &str, overrides: Vec<String>) -> PyResult<(Stri
         .map(|setting| Override::parse(setting))
         .collect::<Result<_, _>>()
         .map_err(|error| fail(&error))?;
+    if x86::Config::is_of(text) {
+        let config =
+            x86::Config::from_toml(text, file, &overrides).map_err(|error| fail(&error))?;
+        let whole = toml::to_string(&config).map_err(|error| fail(&error))?;
+        return Ok((whole, config.core.clock));
+    }
     let config = MachineConfig::from_toml(text, file, &overrides).map_err(|error| fail(&error))?;
     let whole = toml::to_string(&config).map_err(|error| fail(&error))?;
     Ok((whole, config.core.clock))

@@ -3,13 +3,15 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::config::MachineConfig;
+use pagewalk_machine::config::{ConfigError, MachineConfig};
 use pagewalk_machine::debug::{self, Ended};
 use pagewalk_machine::loader::{Given, Protocol};
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
-use pagewalk_machine::session::Session;
+use pagewalk_machine::session::Session as PowerPc;
+use pagewalk_machine::x86;
+use pagewalk_machine::x86::session::Session as X86;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -19,6 +21,50 @@ use crate::events::{self, Event};
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
+}
+
+/// A run of a machine of either architecture.
+enum Session {
+    PowerPc(Box<PowerPc>),
+    X86(Box<X86>),
+}
+
+/// The same of both.
+macro_rules! both {
+    ($session:expr, $name:ident => $value:expr) => {
+        match &mut *$session {
+            Session::PowerPc($name) => $value,
+            Session::X86($name) => $value,
+        }
+    };
+}
+
+impl Session {
+    /// The run of a PowerPC machine; ValueError: `what` is not for an x86 machine.
+    fn power_pc(&mut self, what: &str) -> PyResult<&mut PowerPc> {
+        match self {
+            Session::PowerPc(session) => Ok(session),
+            Session::X86(_) => Err(refused(format!("an x86 machine has no {what}"))),
+        }
+    }
+
+    fn run(&mut self, limits: Limits) -> (&'static str, u32, String) {
+        match self {
+            Session::PowerPc(session) => {
+                let stop = session.run(limits);
+                described(session, &stop)
+            }
+            Session::X86(session) => {
+                let stop = session.run(limits);
+                let (kind, status) = match &stop {
+                    x86::Stop::PowerOff { status } => ("power-off", *status),
+                    x86::Stop::Fatal(_) | x86::Stop::Exception { .. } => ("fatal", 0),
+                    x86::Stop::Limit | x86::Stop::Breakpoint { .. } => ("limit", 0),
+                };
+                (kind, status, session.explain(&stop))
+            }
+        }
+    }
 }
 
 /// A simulated computer. Its methods may be called from any thread, one at a time; `run` does not
@@ -44,7 +90,7 @@ fn counted<'py>(py: Python<'py>, counters: Vec<(String, u64)>) -> PyResult<Bound
 }
 
 /// Kind, status, and a description of a stop.
-fn described(session: &Session, stop: &Stop) -> (&'static str, u32, String) {
+fn described(session: &PowerPc, stop: &Stop) -> (&'static str, u32, String) {
     let (kind, status) = match stop {
         Stop::PowerOff { status } => ("power-off", *status),
         // An exception stops only a program without a kernel, which the binding does not run.
@@ -72,8 +118,24 @@ impl Machine {
         causes: Option<&str>,
         protocol: Option<&str>,
     ) -> PyResult<Self> {
-        let config = MachineConfig::from_toml(config, "machine", &[])
-            .map_err(|error| ConfigurationError::new_err(error.to_string()))?;
+        let wrong = |error: ConfigError| ConfigurationError::new_err(error.to_string());
+        if x86::Config::is_of(config) {
+            if protocol.is_some() {
+                return Err(refused(
+                    "protocol: an x86 kernel is handed Multiboot's information",
+                ));
+            }
+            let config = x86::Config::from_toml(config, "machine", &[]).map_err(wrong)?;
+            let causes = causes.map(|text| (text, "causes"));
+            let given = (kernel, name);
+            let console = Console::memory();
+            let session = X86::with_kernel(&config, given, causes, initrd, command_line, console)
+                .map_err(refused)?;
+            return Ok(Machine {
+                session: Mutex::new(Session::X86(Box::new(session))),
+            });
+        }
+        let config = MachineConfig::from_toml(config, "machine", &[]).map_err(wrong)?;
         let protocol = protocol.map(str::parse::<Protocol>).transpose();
         let given = Given {
             protocol: protocol.map_err(|allowed| refused(format!("protocol: {allowed}")))?,
@@ -83,46 +145,52 @@ impl Machine {
         };
         let causes = causes.map(|text| (text, "causes"));
         let console = Console::memory();
-        let session = Session::with_causes(config, (kernel, name), causes, &given, console);
+        let session = PowerPc::with_causes(config, (kernel, name), causes, &given, console);
         let session = session.map_err(refused)?;
         Ok(Machine {
-            session: Mutex::new(session),
+            session: Mutex::new(Session::PowerPc(Box::new(session))),
         })
     }
 
     /// Notes of the loader for the user: what it chose by the kernel's image, and what the kernel may lack.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.session().notes().to_vec()
+        match &*self.session() {
+            Session::PowerPc(session) => session.notes().to_vec(),
+            Session::X86(_) => Vec::new(),
+        }
     }
 
     /// The machine that `save` wrote; ValueError says why they are no snapshot. `name` stands for them in messages.
     #[staticmethod]
     fn restore(py: Python<'_>, snapshot: &[u8], name: &str) -> PyResult<Self> {
         let session = py
-            .detach(|| Session::restore(snapshot, name, Console::memory()))
+            .detach(|| PowerPc::restore(snapshot, name, Console::memory()))
             .map_err(refused)?;
         Ok(Machine {
-            session: Mutex::new(session),
+            session: Mutex::new(Session::PowerPc(Box::new(session))),
         })
     }
 
     /// The whole state now, for `restore`: from there on cycles and counters go on the same.
     fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let saved = py.detach(|| self.session().save()).map_err(refused)?;
+        let saved = py.detach(|| {
+            let mut session = self.session();
+            session.power_pc("snapshots")?.save().map_err(refused)
+        })?;
         Ok(PyBytes::new(py, &saved))
     }
 
     /// Charges every cycle from now on to its function; with a region, every cycle inside it.
     #[pyo3(signature = (region=None))]
     fn record_profile(&self, region: Option<u32>) {
-        self.session().record_profile(region);
+        both!(self.session(), session => session.record_profile(region));
     }
 
     /// Records the events of a window of cycles, written `a..b`, `a..` or `..b`.
     fn record_trace(&self, window: &str) -> PyResult<()> {
         let window: Window = window.parse().map_err(|error: String| refused(error))?;
-        self.session().record_trace(window);
+        self.session().power_pc("trace")?.record_trace(window);
         Ok(())
     }
 
@@ -130,14 +198,14 @@ impl Machine {
     /// flushes, switches of address spaces, regions.
     fn record_translation(&self, window: &str) -> PyResult<()> {
         let window: Window = window.parse().map_err(|error: String| refused(error))?;
-        self.session().record_translation(window);
+        self.session().power_pc("trace")?.record_translation(window);
         Ok(())
     }
 
     /// Switches sanitizers on: `all`, or a list of `translation`, `fetch`, `vsid`.
     fn sanitize(&self, set: &str) -> PyResult<()> {
         let set: SanitizerSet = set.parse().map_err(|error: String| refused(error))?;
-        self.session().sanitize(set);
+        self.session().power_pc("sanitizers")?.sanitize(set);
         Ok(())
     }
 
@@ -160,13 +228,17 @@ impl Machine {
         batch: usize,
     ) -> PyResult<()> {
         let filter = events::filter(&kinds, addresses, context, &causes, user, every)?;
-        self.session().listen(filter, events::batch(batch)?);
+        let batch = events::batch(batch)?;
+        self.session().power_pc("listeners")?.listen(filter, batch);
         Ok(())
     }
 
     /// Takes the events that came since the last call, in order.
     fn heard(&self) -> Vec<Event> {
-        events::heard(&mut self.session())
+        match &mut *self.session() {
+            Session::PowerPc(session) => events::heard(session),
+            Session::X86(_) => Vec::new(),
+        }
     }
 
     /// Runs until the guest stops, or until that many cycles or instructions since reset.
@@ -175,12 +247,10 @@ impl Machine {
     /// in words.
     fn run(&self, py: Python<'_>, cycles: u64, instructions: u64) -> (&'static str, u32, String) {
         py.detach(|| {
-            let mut session = self.session();
-            let stop = session.run(Limits {
+            self.session().run(Limits {
                 cycles,
                 instructions,
-            });
-            described(&session, &stop)
+            })
         })
     }
 
@@ -195,6 +265,7 @@ impl Machine {
     ) -> PyResult<(&'static str, u32, String)> {
         py.detach(|| {
             let mut session = self.session();
+            let session = session.power_pc("server for gdb")?;
             session.listen_no_more();
             let limits = Limits {
                 cycles: u64::MAX,
@@ -211,87 +282,100 @@ impl Machine {
                 Ended::Detached => session.run(limits),
                 Ended::Killed => Stop::Limit,
             };
-            Ok(described(&session, &stop))
+            Ok(described(session, &stop))
         })
     }
 
     /// Input for the serial line.
     fn type_in(&self, bytes: &[u8]) {
-        self.session().type_in(bytes);
+        both!(self.session(), session => session.type_in(bytes));
     }
 
     /// What the guest printed on the serial line, from that byte on.
     #[pyo3(signature = (start = 0))]
     fn printed<'py>(&self, py: Python<'py>, start: usize) -> Bound<'py, PyBytes> {
-        let session = self.session();
-        PyBytes::new(py, session.printed().get(start..).unwrap_or_default())
+        both!(self.session(), session => {
+            PyBytes::new(py, session.printed().get(start..).unwrap_or_default())
+        })
     }
 
     /// The core clock in Hz.
     #[getter]
     fn clock(&self) -> u64 {
-        self.session().machine().config().core.clock
+        both!(self.session(), session => session.machine().config().core.clock)
     }
 
     /// Core cycles since reset.
     #[getter]
     fn cycles(&self) -> u64 {
-        self.session().machine().instant().cycles
+        both!(self.session(), session => session.machine().instant().cycles)
     }
 
     /// Completed instructions since reset.
     #[getter]
     fn instructions(&self) -> u64 {
-        self.session().machine().instant().instructions
+        both!(self.session(), session => session.machine().instant().instructions)
     }
 
     /// Every counter by its name.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        counted(py, self.session().counters())
+        counted(py, both!(self.session(), session => session.counters()))
     }
 
     /// The counters of every region of interest that was left, by its number.
     fn regions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let regions = PyDict::new(py);
-        for (number, region) in self.session().regions() {
-            regions.set_item(number, counted(py, region.counters.named())?)?;
+        match &*self.session() {
+            Session::PowerPc(session) => {
+                for (number, region) in session.regions() {
+                    regions.set_item(number, counted(py, region.counters.named())?)?;
+                }
+            }
+            Session::X86(session) => {
+                for (number, counters) in session.regions() {
+                    regions.set_item(number, counted(py, counters)?)?;
+                }
+            }
         }
         Ok(regions)
     }
 
     /// The state of translation and caches now, as JSON.
     fn dump(&self, label: u32) -> String {
-        self.session().dump(label).to_json().to_string()
+        both!(self.session(), session => session.dump(label).to_json().to_string())
     }
 
     /// The same without the caches' lines.
     fn dump_translation(&self, label: u32) -> String {
-        self.session().dump_translation(label).to_json().to_string()
+        match &*self.session() {
+            Session::PowerPc(session) => session.dump_translation(label).to_json().to_string(),
+            Session::X86(session) => session.dump(label).to_json().to_string(),
+        }
     }
 
     /// Switches the machine's shortcuts off, or on again.
     fn set_oracle(&self, on: bool) {
-        self.session().set_oracle(on);
+        both!(self.session(), session => session.set_oracle(on));
     }
 
     /// Adds a dump without the caches' lines whenever the guest begins or ends this region.
-    fn dump_at_region(&self, number: u32) {
-        self.session().dump_at_region(number);
+    fn dump_at_region(&self, number: u32) -> PyResult<()> {
+        let mut session = self.session();
+        session.power_pc("dumps at regions")?.dump_at_region(number);
+        Ok(())
     }
 
     /// The dumps that the guest asked for, each as JSON.
     fn dumps(&self) -> Vec<String> {
-        self.session()
-            .dumps()
-            .iter()
-            .map(|dump| dump.to_json().to_string())
-            .collect()
+        both!(self.session(), session => {
+            let dumps = session.dumps().iter();
+            dumps.map(|dump| dump.to_json().to_string()).collect()
+        })
     }
 
     /// The profile: program, mode, cause, function, cycles, instructions; the most cycles first.
     fn profile(&self) -> Vec<(String, String, String, String, u64, u64)> {
-        self.session()
-            .profile()
+        both!(self.session(), session => session.profile())
             .into_iter()
             .map(|row| {
                 (
@@ -309,8 +393,7 @@ impl Machine {
     /// The profile by call stacks: program, functions from the outermost (those of the kernel end in `_[k]`), cause,
     /// cycles, instructions.
     fn profile_stacks(&self) -> Vec<(String, Vec<String>, String, u64, u64)> {
-        self.session()
-            .profile_stacks()
+        both!(self.session(), session => session.profile_stacks())
             .into_iter()
             .map(|row| {
                 (
@@ -326,30 +409,42 @@ impl Machine {
 
     /// The profile as folded stacks, the input of flame-graph programs.
     fn profile_folded(&self) -> String {
-        self.session().profile_folded()
+        both!(self.session(), session => session.profile_folded())
     }
 
     /// The recorded window in the JSON form that Perfetto reads.
     fn trace(&self) -> String {
-        self.session().trace().to_string()
+        match &*self.session() {
+            Session::PowerPc(session) => session.trace().to_string(),
+            Session::X86(_) => "null".to_owned(),
+        }
     }
 
     /// How many events were recorded.
     fn trace_len(&self) -> usize {
-        self.session().trace_len()
+        match &*self.session() {
+            Session::PowerPc(session) => session.trace_len(),
+            Session::X86(_) => 0,
+        }
     }
 
     /// So many recorded events from number `start` on, as a JSON list. They are those of `trace`, without the names of
     /// tracks.
     fn trace_events(&self, start: usize, count: usize) -> String {
         let range = start..start.saturating_add(count);
-        let events = self.session().trace_events(range);
+        let events = match &*self.session() {
+            Session::PowerPc(session) => session.trace_events(range),
+            Session::X86(_) => Vec::new(),
+        };
         let texts: Vec<String> = events.iter().map(ToString::to_string).collect();
         format!("[{}]", texts.join(","))
     }
 
     /// What the trace had to leave out because of its limits, in words.
     fn trace_limits(&self) -> Vec<String> {
-        self.session().trace_limits()
+        match &*self.session() {
+            Session::PowerPc(session) => session.trace_limits(),
+            Session::X86(_) => Vec::new(),
+        }
     }
 }

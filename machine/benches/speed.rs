@@ -8,6 +8,8 @@
 //! If the environment variable PSIM names that simulator (`sim/ppc` of gdb's sources), the programs also run under it,
 //! linked without a C library.
 //!
+//! The same programs follow for an i486 beside `qemu-i386`, built by the host's compiler without a C library.
+//!
 //! Then machines with several processors run a program without a kernel: how many instructions a second they simulate
 //! in all, beside a machine with one, and what the key `lead` changes. Both run the same number of rounds in all, in
 //! turn, and the time that counts is what this thread had of the host's processors: by the clock, other work on the
@@ -25,6 +27,7 @@ use pagewalk_machine::config::{MachineConfig, Override};
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::session::Session;
 use pagewalk_machine::shim::{Ending, Program};
+use pagewalk_machine::x86;
 
 const MACHINE: &str = "ppc604-133";
 
@@ -46,6 +49,11 @@ struct Bench {
 /// What is aimed at: the least ratio of each program, and of the geometric mean.
 const LEAST: f64 = 1.0 / 15.0;
 const LEAST_MEAN: f64 = 1.0 / 7.0;
+
+/// The same for an i486 beside qemu-i386, of the geometric mean.
+const LEAST_MEAN_X86: f64 = 1.0 / 10.0;
+
+const MACHINE_X86: &str = "i486dx-50";
 
 /// Functions of the program with much code.
 const FUNCTIONS: u32 = 1600;
@@ -125,6 +133,114 @@ fn build(source: &Path, program: &Path, flags: &[&str]) -> PathBuf {
         .expect("powerpc-linux-gnu-gcc is installed by ./bootstrap run");
     assert!(status.success(), "{} does not compile", source.display());
     program.to_owned()
+}
+
+/// The program for an i386 without a C library, its argument built in.
+fn compile_i386(bench: &Bench, folder: &Path, rounds: u64) -> PathBuf {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/programs");
+    let program = folder.join(format!("{}-i386-{rounds}", bench.name));
+    let status = Command::new("gcc")
+        .args([
+            "-m32",
+            "-march=i486",
+            "-O2",
+            "-static",
+            "-nostdlib",
+            "-ffreestanding",
+        ])
+        .args([
+            "-fno-pic",
+            "-no-pie",
+            "-fno-stack-protector",
+            "-fno-builtin",
+            "-fno-inline",
+        ])
+        .args(["-Wl,-z,max-page-size=4096", "-isystem"])
+        .arg(sources.join("bare"))
+        .arg(format!("-DROUNDS=\"{rounds}\""))
+        .arg("-o")
+        .arg(&program)
+        .arg(&bench.source)
+        .arg(sources.join("bare.c"))
+        .status()
+        .expect("gcc is installed by ./bootstrap run");
+    assert!(status.success(), "{} does not compile", bench.name);
+    program
+}
+
+/// Seconds, instructions and cycles on the i486.
+fn here_i386(program: &Path) -> (f64, u64, u64) {
+    let file = format!(
+        "{}/../machines/{MACHINE_X86}.toml",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let config = x86::Config::from_file(file.as_ref(), &[]).expect("the machine file is right");
+    let elf = std::fs::read(program).expect("it was just compiled");
+    let name = program.display().to_string();
+    let arguments = [name.clone()];
+    let mut counts = (0, 0);
+    let time = best(|| {
+        let mut program = x86::shim::Program::new(&config, &elf, &name, &arguments, &[])
+            .expect("the program can be loaded");
+        program.capture();
+        let start = Instant::now();
+        let ending = program.run(Limits::NONE);
+        assert_eq!(ending, Ending::Exited(0));
+        let now = program.machine().instant();
+        counts = (now.instructions, now.cycles);
+        start.elapsed().as_secs_f64()
+    });
+    (time, counts.0, counts.1)
+}
+
+/// The programs on an i486 beside qemu-i386: name, cycles an instruction, speed as a fraction of qemu-i386's; and the
+/// geometric mean of those that count.
+fn on_i486<'a>(
+    benches: impl Iterator<Item = &'a Bench>,
+    folder: &Path,
+) -> Vec<(&'static str, Option<f64>, f64)> {
+    println!("\nmachine {MACHINE_X86}");
+    println!(
+        "{:<12} {:>14} {:>8} {:>9} {:>8} {:>12}",
+        "program", "instructions", "cycles/i", "qemu-i386", "here", "here/qemu"
+    );
+    let (mut rows, mut ratios) = (Vec::new(), Vec::new());
+    for bench in benches {
+        let nothing = compile_i386(bench, folder, 0);
+        let program = compile_i386(bench, folder, bench.rounds);
+        let longer = compile_i386(bench, folder, bench.rounds * QEMU_FACTOR);
+        let (start_time, start_instructions, start_cycles) = here_i386(&nothing);
+        let (time, instructions, cycles) = here_i386(&program);
+        let instructions = instructions - start_instructions;
+        let mips = instructions as f64 / (time - start_time) / 1e6;
+        let qemu =
+            |program: &Path| timed(Command::new("qemu-i386").args(["-cpu", "486"]).arg(program));
+        let qemu_time = qemu(&longer) - qemu(&nothing);
+        let qemu = (instructions * QEMU_FACTOR) as f64 / qemu_time / 1e6;
+        let (ratio, each) = (
+            mips / qemu,
+            (cycles - start_cycles) as f64 / instructions as f64,
+        );
+        println!(
+            "{:<12} {instructions:>14} {each:>8.2} {qemu:>9.0} {mips:>8.0} {:>12}",
+            bench.name,
+            format!("1/{:.1}", 1.0 / ratio)
+        );
+        rows.push((bench.name, Some(each), ratio));
+        if bench.counts {
+            ratios.push(ratio);
+        }
+    }
+    if !ratios.is_empty() {
+        let mean = geometric_mean(&ratios);
+        println!(
+            "geometric mean without columns 1/{:.1} of qemu-i386's speed (aim: 1/{:.0})",
+            1.0 / mean,
+            1.0 / LEAST_MEAN_X86
+        );
+        rows.push(("geometric mean without columns", None, mean));
+    }
+    rows
 }
 
 /// Seconds, the best of some runs.
@@ -323,6 +439,8 @@ fn compare_with_psim<'a>(
 struct Page {
     /// Program, its cycles an instruction if that was measured, and its speed as a fraction of qemu-ppc's.
     qemu: Vec<(&'static str, Option<f64>, f64)>,
+    /// The same of an i486 and qemu-i386.
+    x86: Vec<(&'static str, Option<f64>, f64)>,
     /// Program, and its speed as a multiple of PSIM's.
     psim: Vec<(&'static str, f64)>,
     several: Vec<Several>,
@@ -343,6 +461,13 @@ impl Page {
         for (name, cycles, ratio) in &self.qemu {
             let cycles = cycles.map_or_else(String::new, |cycles| format!("{cycles:.2}"));
             text += &format!("| {name} | {cycles} | 1/{:.1} |\n", 1.0 / ratio);
+        }
+        if !self.x86.is_empty() {
+            text += "\n| program on an i486 | cycles an instruction | here/qemu-i386 |\n| --- | --- | --- |\n";
+            for (name, cycles, ratio) in &self.x86 {
+                let cycles = cycles.map_or_else(String::new, |cycles| format!("{cycles:.2}"));
+                text += &format!("| {name} | {cycles} | 1/{:.1} |\n", 1.0 / ratio);
+            }
         }
         if !self.psim.is_empty() {
             text += "\n| program | here/PSIM |\n| --- | --- |\n";
@@ -460,13 +585,19 @@ fn main() {
             ratios.push(ratio);
         }
     }
+    let of_x86 = benches.iter().filter(|bench| {
+        let named = |word: &str| chosen.iter().any(|name| name == word);
+        chosen.is_empty() || named("x86") || named(bench.name)
+    });
+    page.x86 = on_i486(of_x86, folder.path());
+    measured |= !page.x86.is_empty();
     if chosen.is_empty() || chosen.iter().any(|name| name == "processors") {
         page.several = several(folder.path());
         measured = true;
     }
     if !measured {
         eprintln!(
-            "no such bench: {}; there are integer, memory, interpreter, hot-code, columns, processors",
+            "no such bench: {}; there are integer, memory, interpreter, hot-code, columns, x86, processors",
             chosen.join(" ")
         );
         std::process::exit(2);

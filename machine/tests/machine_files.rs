@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use pagewalk_machine::config::{ConfigError, CoreKind, MachineConfig, Override};
+use pagewalk_machine::x86;
 
 fn machines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../machines")
@@ -47,6 +48,7 @@ fn every_shipped_machine_is_accepted() {
         if path
             .extension()
             .is_some_and(|extension| extension == "toml")
+            && !x86::Config::is_of_file(&path).unwrap()
         {
             MachineConfig::from_file(&path, &[]).unwrap();
             names.push(path.file_stem().unwrap().to_string_lossy().into_owned());

@@ -12,6 +12,10 @@ mod files;
 mod instructions;
 #[path = "x86/paging.rs"]
 mod paging;
+#[path = "x86/profile.rs"]
+mod profile;
+#[path = "x86/programs.rs"]
+mod programs;
 #[path = "x86/random_code.rs"]
 mod random_code;
 #[path = "x86/segments.rs"]

@@ -1,5 +1,5 @@
-/* What the programs need of a C library, over exit and write alone: PSIM has few system calls. ROUNDS is their
- * argument. */
+/* What the programs need of a C library, over exit and write alone: PSIM has few system calls, and a host's compiler has no
+ * library for the i386. ROUNDS is their argument. */
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -7,6 +7,12 @@ enum { SYS_EXIT = 1, SYS_WRITE = 4 };
 
 int main(int argc, char **argv);
 
+#ifdef __i386__
+static void call(long number, long first, long second, long third)
+{
+	__asm__ volatile("int $0x80" : "+a"(number) : "b"(first), "c"(second), "d"(third) : "memory");
+}
+#else
 static void call(long number, long first, long second, long third)
 {
 	register long r0 __asm__("r0") = number;
@@ -18,6 +24,7 @@ static void call(long number, long first, long second, long third)
 			 : : "memory", "cr0", "ctr", "xer", "r6", "r7", "r8",
 			 "r9", "r10", "r11", "r12");
 }
+#endif
 
 void abort(void)
 {
@@ -42,6 +49,16 @@ void *memset(void *to, int value, size_t bytes)
 
 	while (bytes--)
 		*next++ = value;
+	return to;
+}
+
+void *memcpy(void *to, const void *from, size_t bytes)
+{
+	volatile char *next = to;
+	const char *of = from;
+
+	while (bytes--)
+		*next++ = *of++;
 	return to;
 }
 
@@ -72,8 +89,15 @@ __attribute__((used)) static void begin(void)
 	call(SYS_EXIT, main(2, arguments), 0, 0);
 }
 
+#ifdef __i386__
+__asm__(".globl _start\n"
+	"_start:\n"
+	"\tandl $-16, %esp\n"
+	"\tcall begin\n");
+#else
 __asm__(".globl _start\n"
 	"_start:\n"
 	"\tclrrwi 1,1,4\n"
 	"\tstwu 1,-64(1)\n"
 	"\tbl begin\n");
+#endif

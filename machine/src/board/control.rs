@@ -57,6 +57,8 @@ pub struct TlbView {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Control {
+    /// Of the core, in Hz.
+    clock: u32,
     features: u32,
     tlb: TlbView,
     latched_cycles_high: u32,
@@ -64,8 +66,9 @@ pub(super) struct Control {
 }
 
 impl Control {
-    pub fn new() -> Self {
+    pub fn new(clock: u64) -> Self {
         Control {
+            clock: clock.try_into().unwrap_or(u32::MAX),
             features: 0,
             tlb: TlbView::default(),
             latched_cycles_high: 0,
@@ -97,6 +100,7 @@ impl Control {
             (Half::Kernel, 0x34) => self.tlb.page,
             (Half::Kernel, 0x38) => self.tlb.word1,
             (Half::Kernel, 0x3c) => self.tlb.level_one,
+            (Half::Kernel, 0x40) => self.clock,
             (Half::User, 0x08) => {
                 self.latched_cycles_high = (now.cycles >> 32) as u32;
                 now.cycles as u32

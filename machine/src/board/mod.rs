@@ -397,7 +397,7 @@ impl Board {
     pub fn new(config: &MachineConfig, console: Console) -> Self {
         Board {
             parts: config.board.kind.parts(config),
-            control: config.board.control.then(Control::new),
+            control: (config.board.control).then(|| Control::new(config.core.clock)),
             rom: None,
             console,
             dead_processor: config.board.dead_processor,
@@ -409,7 +409,7 @@ impl Board {
     pub fn pc(config: &crate::x86::Config, console: Console) -> Self {
         Board {
             parts: pc::parts(config),
-            control: config.board.control.then(Control::new),
+            control: (config.board.control).then(|| Control::new(config.core.clock)),
             rom: None,
             console,
             dead_processor: None,

@@ -1,4 +1,5 @@
-//! Fetches from a cache that holds instructions and data: of this module's two L1 caches it is the D-cache.
+//! A cache that holds instructions and data and is written through, as an i486's: of a processor's two L1 caches it is the
+//! D-cache.
 
 use super::Forward;
 use super::attribute;
@@ -30,6 +31,29 @@ impl Memory {
             return 0;
         };
         account.add(Event::MemoryStall, stall);
+        stall
+    }
+
+    /// A store to the unified cache, whose lines are never newer than memory; returns the stall. The caller counts the
+    /// access.
+    pub(crate) fn store_through(
+        &mut self,
+        pa: u32,
+        attributes: u8,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
+        if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
+            return self.store(pa, attributes, now, account);
+        }
+        if !self.data.access(pa, false) {
+            self.data_miss(pa, account.cause, account);
+        }
+        let done = self.uncore.bus.write_single(now, account);
+        let stall = (self.stores).post(now, done, self.timing.store_queue as usize);
+        if stall != 0 {
+            account.add(Event::MemoryStall, stall);
+        }
         stall
     }
 }

@@ -415,7 +415,11 @@ impl Processor {
     fn charge_store_slowly(&mut self, pa: u32, bits: u32) {
         let now = self.now();
         let attributes = self.attributes(bits);
-        let stall = self.memory.store(pa, attributes, now, &mut self.account);
+        let stall = if self.writes_back {
+            self.memory.store(pa, attributes, now, &mut self.account)
+        } else {
+            (self.memory).store_through(pa, attributes, now, &mut self.account)
+        };
         self.add_cycles(stall);
     }
 

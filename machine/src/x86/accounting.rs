@@ -22,7 +22,8 @@ impl Processor {
     /// Enters in the account the cycles and events since the last call.
     pub fn settle(&mut self) {
         let now = self.now();
-        let instructions = self.instructions - self.settled.instructions;
+        let completed = self.completed();
+        let instructions = completed - self.settled.instructions;
         let (accesses, fetches) = (
             std::mem::take(&mut self.accesses),
             std::mem::take(&mut self.fetches),
@@ -42,7 +43,7 @@ impl Processor {
             std::mem::take(&mut self.mispredicted),
         );
         self.settled.cycles = now;
-        self.settled.instructions = self.instructions;
+        self.settled.instructions = completed;
     }
 
     /// Selects the cause of the following code (docs/interfaces.md, section 3).
@@ -74,7 +75,7 @@ impl Processor {
     /// Charges the cycles since the last call to the address where that code began. `next` begins now.
     fn tell_observers(&mut self, next: u32) {
         let settled = self.settled;
-        let (until, instructions) = (self.now(), self.instructions);
+        let (until, instructions) = (self.now(), self.completed());
         let code = (settled.watched_eip, self.account.user, self.account.cause);
         self.observers.ran(
             code,
@@ -89,7 +90,7 @@ impl Processor {
     /// Observers are told of everything from now on.
     pub(super) fn begin_watch(&mut self) {
         self.settled.watched_cycles = self.now();
-        self.settled.watched_instructions = self.instructions;
+        self.settled.watched_instructions = self.completed();
         self.settled.watched_eip = self.registers.eip;
     }
 

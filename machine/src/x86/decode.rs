@@ -452,7 +452,7 @@ impl Decoder<'_> {
             2 | 3 => {
                 self.modrm()?;
                 let wide = opcode & 1 != 0;
-                self.from_operand(number, wide);
+                self.operation_of_operand(number, wide);
             }
             4 => {
                 self.immediate_byte()?;
@@ -500,7 +500,7 @@ impl Decoder<'_> {
     }
 
     /// reg, r/m
-    fn from_operand(&mut self, number: u8, wide: bool) {
+    fn operation_of_operand(&mut self, number: u8, wide: bool) {
         let (reg, rm) = (self.op.reg, self.op.rm);
         let compares = number == 7;
         // The destination is where handlers have r/m.

@@ -28,11 +28,10 @@ impl Processor {
         self.deadline = 0;
         self.begin_watch();
         loop {
-            if self.time >= self.deadline || self.instructions >= self.alarm {
-                if let Some(pause) = self.events() {
-                    self.close_watch();
-                    return pause;
-                }
+            let due = self.time >= self.deadline || self.instructions >= self.alarm;
+            if due && let Some(pause) = self.events() {
+                self.close_watch();
+                return pause;
             }
             self.run_block();
         }

@@ -205,7 +205,7 @@ mod tests {
                 prop_assert_eq!(flags.overflow(), overflow);
                 prop_assert_eq!(flags.zero(), result == 0);
                 prop_assert_eq!(flags.sign(), sign(result) != 0);
-                prop_assert_eq!(flags.parity(), (result as u8).count_ones() % 2 == 0);
+                prop_assert_eq!(flags.parity(), (result as u8).count_ones().is_multiple_of(2));
                 prop_assert!(!flags.set_carry(false).carry() && flags.set_carry(true).carry());
                 prop_assert_eq!(flags.set_carry(!carry).overflow(), overflow);
             }

@@ -31,7 +31,10 @@ impl Machine {
     /// # Errors
     /// When the models cannot build what the machine file asks for.
     pub fn new(config: &Config, board: Board, causes: &[CauseRange]) -> Result<Machine, String> {
+        // CONTEXT, COMMAND and FORK are used, so that recording a profile does not change what the guest does.
+        const FEATURES: u32 = 4 | 8;
         let mut uncore = Uncore::of_x86(config, board)?;
+        uncore.board.set_features(FEATURES);
         let mut processors = Vec::new();
         for number in 0..config.processors {
             let memory = Memory::of_x86(config, uncore)?;

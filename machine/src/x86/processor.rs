@@ -8,7 +8,7 @@ use super::observers::Observers;
 use super::op::Op;
 use super::paging::Mmu;
 use super::predictor::Predictor;
-use super::registers::{Registers, Segment, access, cr0, eflags, segment};
+use super::registers::{Registers, Segment, cr0, eflags, segment};
 use super::stop::Stop;
 use super::tlb::Need;
 use super::x87::Fpu;
@@ -50,7 +50,10 @@ pub struct Processor {
     pub(super) time: u64,
     /// The time from which something else than the next block is due.
     pub(super) deadline: u64,
+    /// Of blocks that have ended.
     pub(super) instructions: u64,
+    /// Those before the one that runs in its block.
+    pub(super) running: u8,
     /// Data accesses, fetches of lines, branches, wrong predictions: not yet in the account.
     pub(super) accesses: u64,
     pub(super) fetches: u64,
@@ -136,6 +139,7 @@ impl Processor {
             time: 0,
             deadline: 0,
             instructions: 0,
+            running: 0,
             accesses: 0,
             fetches: 0,
             branches: 0,
@@ -190,7 +194,6 @@ impl Processor {
             *segment = Segment::new(0x10, 0, u32::MAX, DATA);
         }
         registers.segments[usize::from(segment::CS)] = Segment::new(0x08, 0, u32::MAX, CODE);
-        debug_assert!(access::BIG & CODE != 0);
         registers.eip = eip;
         self.modes_changed();
     }
@@ -250,8 +253,14 @@ impl Processor {
         Instant {
             processor: self.number,
             cycles: self.now(),
-            instructions: self.instructions,
+            instructions: self.completed(),
         }
+    }
+
+    /// Completed instructions since reset.
+    #[inline(always)]
+    pub(super) fn completed(&self) -> u64 {
+        self.instructions + u64::from(self.running)
     }
 
     /// Must be called after a change from outside, and after every change of ring, CR0 or mode.
@@ -433,10 +442,12 @@ impl Processor {
         self.registers.eip = self.block_eip.wrapping_add(head.length.into());
         for op in ops {
             self.time += u64::from(op.slots);
+            self.running = op.number;
             if let Err(exception) = (op.run)(self, op) {
                 return self.interrupted(op, exception);
             }
         }
+        self.running = 0;
         self.instructions += u64::from(head.instructions);
     }
 
@@ -470,6 +481,7 @@ impl Processor {
     #[cold]
     #[inline(never)]
     fn interrupted(&mut self, op: &Op, exception: Exception) {
+        self.running = 0;
         self.instructions += u64::from(op.number);
         // A fault or a restart; traps are raised after the instruction.
         self.registers.eip = self.block_eip.wrapping_add(op.at.into());

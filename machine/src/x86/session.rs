@@ -15,7 +15,7 @@ use crate::loader::ElfImage;
 use crate::machine::Limits;
 use crate::observe::causes::causes_by_symbols;
 use crate::observe::counters::Counters;
-use crate::observe::profile::{Profile, ProfileRow};
+use crate::observe::profile::{Profile, ProfileRow, StackRow};
 use crate::observe::symbolize::Symbolizer;
 use crate::session::SessionError;
 
@@ -181,6 +181,21 @@ impl Session {
     #[must_use]
     pub fn profile(&self) -> Vec<ProfileRow> {
         self.of_profile(|profile, symbols| profile.rows(symbols))
+    }
+
+    /// The profile by call stacks, each of one function: calls are not followed.
+    #[must_use]
+    pub fn profile_stacks(&self) -> Vec<StackRow> {
+        self.of_profile(|profile, symbols| profile.stacks(symbols))
+    }
+
+    /// Counters of each region of interest that was left at least once, by number.
+    #[must_use]
+    pub fn regions(&self) -> Vec<(u32, Vec<(String, u64)>)> {
+        let regions = self.machine.processor().observers.regions.iter();
+        regions
+            .map(|(number, region)| (number, named(&region.counters, &[0; 256])))
+            .collect()
     }
 
     /// The profile as folded stacks of program and function.

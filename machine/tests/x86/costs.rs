@@ -61,6 +61,7 @@ fn an_address_waits_for_its_register() {
     let far = [0x89, 0xfa, 0x8b, 0x06];
     let time = |code: &[u8]| {
         let mut bench = Bench::new("i486dx-50", code);
+        bench.processor().set_hosted(true);
         bench.registers().gpr[6] = DATA;
         bench.registers().gpr[7] = DATA;
         let mut last = 0;
@@ -74,8 +75,8 @@ fn an_address_waits_for_its_register() {
         }
         last
     };
-    // HLT ends a pass.
-    let code = |pair: &[u8]| [&pair.repeat(14)[..], &[0xf4]].concat();
+    // UD2 ends a pass.
+    let code = |pair: &[u8]| [&pair.repeat(14)[..], &[0x0f, 0x0b]].concat();
     assert_eq!(time(&code(&near)), time(&code(&far)) + 14);
 }
 
@@ -105,6 +106,13 @@ fn workload(kind: &str, setting: Option<&str>) -> u64 {
     code.extend([0x81, 0xc6, 0x00, 0x10, 0, 0]); // add esi, 0x1000
     code.extend([0x81, 0xe6, 0xff, 0xff, 0x10, 0]); // and esi, 0x10ffff
     code.extend([0xe2, 0xf0]); // loop
+    // Five lines of one set, in an order by which LRU and pseudo-LRU differ.
+    code.push(0xbe);
+    code.extend(0x10_0000u32.to_le_bytes());
+    for line in [0u32, 1, 2, 3, 0, 4, 1] {
+        code.extend([0x8b, 0x86]); // mov eax, [esi + line]
+        code.extend((0x800 * line).to_le_bytes());
+    }
     // The system.
     code.extend([0x0f, 0x20, 0xd8, 0x0f, 0x22, 0xd8]); // mov eax, cr3; mov cr3, eax
     code.extend([0x0f, 0x20, 0xc0, 0x0f, 0x22, 0xc0]); // the same of cr0

@@ -108,6 +108,17 @@ impl Program {
         processor.modes_changed();
     }
 
+    /// Keeps what the program prints, instead of printing it.
+    pub fn capture(&mut self) {
+        self.files.captured = Some(Vec::new());
+    }
+
+    /// What the program has printed since [`Program::capture`].
+    #[must_use]
+    pub fn captured(&self) -> &[u8] {
+        self.files.captured.as_deref().unwrap_or_default()
+    }
+
     /// The machine that the program runs on.
     #[must_use]
     pub fn machine(&self) -> &Machine {

@@ -1,0 +1,2 @@
+/* For programs without a C library: see bare.c. */
+int printf(const char *format, ...);
