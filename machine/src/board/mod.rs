@@ -4,6 +4,7 @@
 //! devices, address map, interrupt wiring and device tree, and the effect of an access that no device answers. The
 //! control device (docs/interfaces.md, section 2) is the simulator's own, at the same addresses on every board.
 
+mod apic;
 mod console;
 mod control;
 mod cpm;
@@ -150,6 +151,21 @@ trait Device: std::fmt::Debug + Send {
 
     /// Does it hold this processor in reset?
     fn holds(&self, _processor: u8) -> bool {
+        false
+    }
+
+    /// The page at which a processor that it no longer holds starts in real mode.
+    fn start_page(&self, _processor: u8) -> u8 {
+        0
+    }
+
+    /// A processor takes its external interrupt: the vector. `None`: another controller has it.
+    fn acknowledge(&mut self, _processor: u8) -> Option<u8> {
+        None
+    }
+
+    /// Takes a processor's pending non-maskable interrupt, if there is one.
+    fn take_non_maskable(&mut self, _processor: u8) -> bool {
         false
     }
 
@@ -457,7 +473,10 @@ impl Board {
     }
 
     /// The processor takes an external interrupt: its vector.
-    pub fn acknowledge(&mut self, _processor: u8, now: Instant) -> u8 {
+    pub fn acknowledge(&mut self, processor: u8, now: Instant) -> u8 {
+        if let Some(vector) = self.parts.devices[self.parts.controller].acknowledge(processor) {
+            return vector;
+        }
         let window = pc::ACKNOWLEDGE;
         let vector = self
             .at(window, window.first, 1, now)
@@ -467,14 +486,14 @@ impl Board {
     }
 
     /// Takes the processor's pending non-maskable interrupt, if there is one.
-    pub fn non_maskable(&mut self, _processor: u8) -> bool {
-        false
+    pub fn non_maskable(&mut self, processor: u8) -> bool {
+        self.parts.devices[self.parts.controller].take_non_maskable(processor)
     }
 
     /// The page at which a processor starts that the board no longer holds, in real mode.
     #[must_use]
-    pub fn start_page(&self, _processor: u8) -> u8 {
-        0
+    pub fn start_page(&self, processor: u8) -> u8 {
+        self.parts.devices[self.parts.starter].start_page(processor)
     }
 
     /// Fits a ROM at 0xfff00000. `image` longer than [`ROM_SIZE`] is cut.

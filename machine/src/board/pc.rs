@@ -1,16 +1,21 @@
-//! Board `pc`: the devices of a PC with an ISA bus, at the I/O ports that they have on every PC.
+//! Board `pc`: the devices of a PC with an ISA bus, at the I/O ports that they have on every PC; and with a P6 its local
+//! APICs and an I/O APIC, at the addresses that these have on every PC.
 
+use super::apic::{self, Apics, Clocks};
 use super::pic::{self, PicPair};
-use super::pit::Pit;
+use super::pit::{self, Pit};
+use super::registers::{Kind, Plain, Register};
 use super::rtc::Rtc;
 use super::uart::Uart;
-use super::{Parts, Window, Wire};
+use super::{Effect, Parts, Window, Wire};
 use crate::x86::Config;
 
 const UART: usize = 0;
 const PICS: usize = 1;
 const TIMER: usize = 2;
 const CLOCK: usize = 3;
+const RESET: usize = 4;
+const APICS: usize = 5;
 
 const fn window(first: u32, last: u32, device: usize, window: u8) -> Window {
     Window {
@@ -22,17 +27,35 @@ const fn window(first: u32, last: u32, device: usize, window: u8) -> Window {
 }
 
 /// Windows of I/O ports.
-const PORTS: [Window; 6] = [
+const PORTS: [Window; 8] = [
     window(0x3f8, 0x3ff, UART, 0),
     window(0x20, 0x21, PICS, pic::MASTER),
     window(0xa0, 0xa1, PICS, pic::SLAVE),
     window(0x4d0, 0x4d1, PICS, pic::EDGE_LEVEL),
     window(0x40, 0x43, TIMER, 0),
+    window(0x61, 0x61, TIMER, pit::SPEAKER),
     window(0x70, 0x71, CLOCK, 0),
+    window(0x64, 0x64, RESET, 0),
+];
+
+/// The keyboard controller, of which only the line to the processor's reset is there: commands from 0xf0 on pulse
+/// lines, that of bit 0 ends the run. Its status reads as zero: nothing waits.
+const KEYBOARD: Register = Register {
+    offset: 0,
+    size: 1,
+    reset: 0,
+    kind: Kind::Commands(0xf1, 0xf0, Effect::PowerOff(0)),
+};
+
+/// In memory: the local APIC of the processor that asks, and the I/O APIC.
+const WINDOWS: [Window; 2] = [
+    window(0xfee0_0000, 0xfee0_0fff, APICS, apic::LOCAL),
+    window(0xfec0_0000, 0xfec0_0fff, APICS, apic::IO),
 ];
 
 /// Interrupt requests of the timer, and of the UART at 0x3f8 (COM1 by convention).
-const WIRES: [Wire; 2] = [
+/// The last three are a P6's: the timer is input 2 of the I/O APIC (Intel MultiProcessor Specification 1.4, 3.6.2).
+const WIRES: [Wire; 5] = [
     Wire {
         from: TIMER,
         to: PICS,
@@ -43,6 +66,21 @@ const WIRES: [Wire; 2] = [
         to: PICS,
         line: 4,
     },
+    Wire {
+        from: TIMER,
+        to: APICS,
+        line: 2,
+    },
+    Wire {
+        from: UART,
+        to: APICS,
+        line: 4,
+    },
+    Wire {
+        from: PICS,
+        to: APICS,
+        line: apic::LINT0,
+    },
 ];
 
 /// How the interrupt controllers are asked for a vector.
@@ -50,21 +88,37 @@ pub(super) const ACKNOWLEDGE: Window = window(0, 0, PICS, pic::ACKNOWLEDGE);
 
 pub(super) fn parts(config: &Config) -> Parts {
     let clock = config.core.clock;
-    Parts {
+    let mut parts = Parts {
         devices: vec![
             Box::new(Uart::new()),
             Box::new(PicPair::new()),
             Box::new(Pit::new(clock)),
             Box::new(Rtc::new(clock)),
+            Box::new(Plain::new([KEYBOARD])),
         ],
         windows: &[],
         ports: &PORTS,
-        wires: &WIRES,
+        wires: &WIRES[..2],
         controller: PICS,
         starter: PICS,
         master: None,
         nodes: &[],
         strict: false,
         ones: 0..u32::MAX,
+    };
+    if let Some(bus) = config.board.apic_clock {
+        parts.devices.push(Box::new(Apics::new(
+            config.processors,
+            Clocks {
+                core: clock,
+                bus: bus.into(),
+                per_two_ticks: config.bus.core_per_two_bus(),
+            },
+        )));
+        parts.windows = &WINDOWS;
+        parts.wires = &WIRES;
+        parts.controller = APICS;
+        parts.starter = APICS;
     }
+    parts
 }

@@ -9,6 +9,13 @@ use super::{At, Console, Device, Effect, restored, saved};
 const FREQUENCY: u128 = 1_193_182;
 
 const COUNTERS: usize = 3;
+/// The window of a PC's port 0x61; window 0 has the counters and the control word.
+pub const SPEAKER: u8 = 1;
+/// Port 0x61 keeps the gate of counter 2 and the speaker's bit; bit 4 changes with every refresh of memory, each 18
+/// ticks; bit 5 is the output of counter 2.
+const KEPT: u8 = 3;
+const REFRESH_TICKS: u64 = 18;
+
 /// The port of the control word, counted from the device's first.
 const CONTROL: u32 = 3;
 
@@ -120,6 +127,8 @@ pub(super) struct Pit {
     /// Core cycles in a second.
     clock: u64,
     counters: [Counter; COUNTERS],
+    /// Port 0x61, as written.
+    speaker: u8,
     /// Counter 0's output, as of the last poll or access.
     output: bool,
 }
@@ -129,6 +138,7 @@ impl Pit {
         Pit {
             clock,
             counters: Default::default(),
+            speaker: 0,
             output: false,
         }
     }
@@ -175,6 +185,11 @@ impl Device for Pit {
 
     fn read(&mut self, at: At, _: &mut Console) -> Result<u64, &'static str> {
         let tick = self.tick(at.now.cycles);
+        if at.window == SPEAKER {
+            let refresh = (tick / REFRESH_TICKS & 1) as u8;
+            let output = u8::from(self.counters[2].output(tick).0);
+            return Ok((self.speaker | refresh << 4 | output << 5).into());
+        }
         // The control word cannot be read.
         let counter = self.counters.get_mut(at.offset as usize);
         Ok(counter.map_or(0, |counter| counter.read(tick)).into())
@@ -187,6 +202,10 @@ impl Device for Pit {
         _: &mut Console,
     ) -> Result<Option<Effect>, &'static str> {
         let (tick, byte) = (self.tick(at.now.cycles), value as u8);
+        if at.window == SPEAKER {
+            self.speaker = byte & KEPT;
+            return Ok(None);
+        }
         if at.offset == CONTROL {
             self.control(byte, tick);
         } else if let Some(counter) = self.counters.get_mut(at.offset as usize) {
