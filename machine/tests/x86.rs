@@ -20,5 +20,7 @@ mod programs;
 mod random_code;
 #[path = "x86/segments.rs"]
 mod segments;
+#[path = "x86/several.rs"]
+mod several;
 #[path = "x86/tlb.rs"]
 mod tlb;

@@ -380,7 +380,7 @@ impl Processor {
     fn charge_load(&mut self, pa: u32, bits: u32) {
         if bits & (pte::THROUGH | pte::UNCACHED) == 0
             && self.caches_on
-            && let Some(tag) = self.memory.data.access_recent(pa, false)
+            && let Some(tag) = self.memory.data.mru_hit(pa)
             && tag & ARRIVING == 0
         {
             return;

@@ -60,6 +60,8 @@ pub struct Blocks {
     pieces: Box<[u64]>,
     /// The pieces that an I-cache may hold.
     fetched: Box<[u64]>,
+    /// Both together: what a store looks at.
+    either: Box<[u64]>,
 }
 
 const VALID: u64 = 1 << 33;
@@ -81,6 +83,7 @@ impl Blocks {
             ops: Vec::with_capacity(OPS),
             pieces: vec![0; ram >> 12].into_boxed_slice(),
             fetched: vec![0; ram >> 12].into_boxed_slice(),
+            either: vec![0; ram >> 12].into_boxed_slice(),
         }
     }
 
@@ -102,6 +105,7 @@ impl Blocks {
         if self.ops.len() + block.ops.len() > OPS {
             self.slots.fill(Slot::default());
             self.pieces.fill(0);
+            self.either.copy_from_slice(&self.fetched);
             self.ops.clear();
         }
         let first = self.ops.len();
@@ -113,31 +117,28 @@ impl Blocks {
             head: block.head,
         };
         let length = u32::from(block.head.length);
-        if let Some(pieces) = self.pieces.get_mut((pa >> 12) as usize) {
-            let (first, last) = (pa & 0xfff, (pa & 0xfff) + length - 1);
-            for piece in first >> PIECE_SHIFT..=last >> PIECE_SHIFT {
-                *pieces |= 1 << piece;
-            }
+        let (first, last) = (pa & 0xfff, (pa & 0xfff) + length - 1);
+        for piece in first >> PIECE_SHIFT..=last >> PIECE_SHIFT {
+            let page = (pa >> 12) as usize;
+            mark(&mut self.pieces, page, piece);
+            mark(&mut self.either, page, piece);
         }
     }
 
     /// The line at `pa` goes into an I-cache.
     #[inline(always)]
     pub fn mark_fetched(&mut self, pa: u32) {
-        if let Some(pieces) = self.fetched.get_mut((pa >> 12) as usize) {
-            *pieces |= 1 << ((pa & 0xfff) >> PIECE_SHIFT);
-        }
+        let (page, piece) = ((pa >> 12) as usize, (pa & 0xfff) >> PIECE_SHIFT);
+        mark(&mut self.fetched, page, piece);
+        mark(&mut self.either, page, piece);
     }
 
     /// True if these bytes of RAM may be decoded code, or in an I-cache.
     #[inline(always)]
     #[must_use]
     pub fn holds(&self, pa: u32, bytes: u32) -> bool {
-        let page = (pa >> 12) as usize;
-        let (Some(pieces), Some(fetched)) = (self.pieces.get(page), self.fetched.get(page)) else {
-            return false;
-        };
-        marked(pieces | fetched, pa, bytes)
+        let either = self.either.get((pa >> 12) as usize);
+        either.is_some_and(|&either| marked(either, pa, bytes))
     }
 
     /// True if these bytes of RAM may be in an I-cache.
@@ -165,11 +166,22 @@ impl Blocks {
                 slot.key = 0;
             }
         }
-        if let Some(pieces) = self.pieces.get_mut((pa >> 12) as usize) {
+        let page = (pa >> 12) as usize;
+        let all = (self.pieces.get_mut(page)).zip(self.either.get_mut(page));
+        if let (Some((pieces, either)), Some(fetched)) = (all, self.fetched.get(page)) {
             for piece in first..=last {
                 *pieces &= !(1 << piece);
             }
+            *either = *pieces | fetched;
         }
+    }
+}
+
+/// Marks a piece of a page.
+#[inline(always)]
+fn mark(pieces: &mut [u64], page: usize, piece: u32) {
+    if let Some(pieces) = pieces.get_mut(page) {
+        *pieces |= 1 << piece;
     }
 }
 

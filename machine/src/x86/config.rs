@@ -32,6 +32,7 @@ impl Kind {
     }
 
     /// Issue slots in a cycle. The P6 decodes and retires three micro-operations in a cycle (recalled).
+    #[inline(always)]
     #[must_use]
     pub fn slots(self) -> u32 {
         match self {

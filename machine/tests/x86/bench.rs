@@ -136,12 +136,14 @@ impl Bench {
         self.machine.processor().ram_word(at).unwrap()
     }
 
-    /// Runs so many instructions, or until the machine stops.
+    /// Runs so many instructions, or until the machine stops. A string instruction may repeat itself four billion times:
+    /// so cycles are limited, too.
     pub fn run(&mut self, instructions: u64) -> Stop {
-        let done = self.machine.instant().instructions;
+        const CYCLES: u64 = 2_000_000;
+        let done = self.machine.instant();
         self.machine.run(Limits {
-            instructions: done + instructions,
-            ..Limits::NONE
+            instructions: done.instructions + instructions,
+            cycles: done.cycles + CYCLES,
         })
     }
 

@@ -70,7 +70,7 @@ fn bench(kind: usize, mode: u8, code: &[u8], gpr: [u32; 8]) -> Bench {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn the_oracle_agrees(
@@ -102,6 +102,9 @@ proptest! {
             }
         }
         let b = b.unwrap();
+        // A limit of cycles came first: each part has one of its own.
+        let unfinished = |bench: &Bench| bench.machine.instant().instructions < total;
+        prop_assume!(a.0 != Stop::Limit || !unfinished(&whole));
         prop_assert_eq!(&a.0, &b.0);
         prop_assert_eq!(whole.registers().gpr, cut.registers().gpr);
         prop_assert_eq!(whole.registers().eip, cut.registers().eip);
