@@ -1,5 +1,5 @@
-//! Board `pc`: the devices of a PC with an ISA bus, at the I/O ports that they have on every PC; and with a P6 its local
-//! APICs and an I/O APIC, at the addresses that these have on every PC.
+//! Board `pc`: the devices of a PC with an ISA bus, at the I/O ports that they have on every PC; and with a P6 its
+//! local APICs and an I/O APIC, at the addresses that these have on every PC.
 
 use super::apic::{self, Apics, Clocks};
 use super::pic::{self, PicPair};

@@ -1,5 +1,5 @@
-//! A cache that holds instructions and data and is written through, as an i486's: of a processor's two L1 caches it is the
-//! D-cache.
+//! A cache that holds instructions and data and is written through, as an i486's: of a processor's two L1 caches it is
+//! the D-cache.
 
 use super::Forward;
 use super::attribute;
@@ -7,7 +7,8 @@ use super::hierarchy::{Memory, Side};
 use crate::observe::{Account, Array, Event};
 
 impl Memory {
-    /// An instruction fetch of the line at `pa` from the unified cache; returns the stall. The caller counts the access.
+    /// An instruction fetch of the line at `pa` from the unified cache; returns the stall. The caller counts the
+    /// access.
     pub(crate) fn fetch_unified(
         &mut self,
         pa: u32,

@@ -1,8 +1,8 @@
 //! What each instruction of a program costs when all its accesses hit.
 //!
-//! i486: clocks, as two emulators tabulate them in agreement (86Box `codegen_timing_486.c`, MAME `i386/cycles.h`), where
-//! a line says nothing else. P6: micro-operations, of which three are retired in a cycle; all of them are recalled.
-//! Where a figure of the P6 is long, the instruction keeps its unit that long: three slots for each cycle.
+//! i486: clocks, as two emulators tabulate them in agreement (86Box `codegen_timing_486.c`, MAME `i386/cycles.h`),
+//! where a line says nothing else. P6: micro-operations, of which three are retired in a cycle; all of them are
+//! recalled. Where a figure of the P6 is long, the instruction keeps its unit that long: three slots for each cycle.
 
 use super::config::Kind;
 

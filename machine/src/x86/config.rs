@@ -1,7 +1,7 @@
 //! The machine file of an x86 machine.
 //!
-//! Shapes of TLBs and caches, the bus and the costs of what the system does are keys. What each instruction of a program
-//! costs is a table of the core ([`super::clocks`]).
+//! Shapes of TLBs and caches, the bus and the costs of what the system does are keys. What each instruction of a
+//! program costs is a table of the core ([`super::clocks`]).
 
 use serde::{Deserialize, Serialize};
 use std::path::Path;

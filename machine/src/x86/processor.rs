@@ -392,8 +392,8 @@ impl Processor {
         self.block_pa = pa;
         match self.blocks.find(pa, wide) {
             Some((ops, head)) if !self.oracle && !self.single => {
-                // SAFETY: ops stay as they are, where they are, until `Blocks::enter`, which only `build` calls, between
-                // two blocks; and the blocks go to another processor only between two turns.
+                // SAFETY: ops stay as they are, where they are, until `Blocks::enter`, which only `build` calls,
+                // between two blocks; and the blocks go to another processor only between two turns.
                 let ops = unsafe { &*ops };
                 self.run_ops(ops, head);
             }

@@ -1,5 +1,5 @@
-//! Control transfers between segments and rings: interrupts, exceptions, IRET, far jumps, calls and returns (SDM volume 3,
-//! chapters 5 and 6). Task switches and virtual-8086 mode are not modelled: a task gate, IRET with NT, and IRET to
+//! Control transfers between segments and rings: interrupts, exceptions, IRET, far jumps, calls and returns (SDM volume
+//! 3, chapters 5 and 6). Task switches and virtual-8086 mode are not modelled: a task gate, IRET with NT, and IRET to
 //! virtual-8086 mode raise #GP.
 
 use super::access::{Double, Width, Word};

@@ -136,8 +136,8 @@ impl Bench {
         self.machine.processor().ram_word(at).unwrap()
     }
 
-    /// Runs so many instructions, or until the machine stops. A string instruction may repeat itself four billion times:
-    /// so cycles are limited, too.
+    /// Runs so many instructions, or until the machine stops. A string instruction may repeat itself four billion
+    /// times: so cycles are limited, too.
     pub fn run(&mut self, instructions: u64) -> Stop {
         const CYCLES: u64 = 2_000_000;
         let done = self.machine.instant();

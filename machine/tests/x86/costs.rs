@@ -181,8 +181,8 @@ fn workload(kind: &str, setting: Option<&str>) -> u64 {
     bench.machine.instant().cycles
 }
 
-/// Every key of a machine file moves the cycles of a workload that uses all there is. Keys that say which machine it is,
-/// and those of devices that this workload does not use, are left out.
+/// Every key of a machine file moves the cycles of a workload that uses all there is. Keys that say which machine it
+/// is, and those of devices that this workload does not use, are left out.
 #[test]
 fn every_key_moves_the_clock() {
     for (kind, keys) in [

@@ -1,5 +1,5 @@
-//! Arithmetic with decimal digits. OF after DAA and DAS, and the other undefined flags, are as a P6 leaves them as far as
-//! that is known.
+//! Arithmetic with decimal digits. OF after DAA and DAS, and the other undefined flags, are as a P6 leaves them as far
+//! as that is known.
 
 use super::Done;
 use crate::x86::access::{Byte, Width as _};

@@ -337,7 +337,8 @@ fn port(p: &Processor, op: &Op) -> u16 {
 /// What CPUID says of a P6: FPU, 4 MB pages, TSC, MSRs, CMPXCHG8B, APIC, global pages, CMOV (SDM volume 2, CPUID).
 const FEATURES: u32 = 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 13 | 1 << 15;
 
-/// Descriptors of its TLBs and caches: 32 and 64 entries of 4 KB pages, 2 and 8 of large ones, 8 KB, 8 KB, 256 KB (SDM99).
+/// Descriptors of its TLBs and caches: 32 and 64 entries of 4 KB pages, 2 and 8 of large ones, 8 KB, 8 KB, 256 KB
+/// (SDM99).
 const DESCRIPTORS: [u32; 4] = [0x0302_0101, 0, 0, 0x0604_0a42];
 
 /// CPUID

@@ -1,0 +1,96 @@
+//! Handlers by the size and the place of their operands, for the tables of opcodes.
+
+/// A handler for the operand size, of 16 or 32 bits: `f[before][after]` is `f::<before, size, after>`.
+macro_rules! sized {
+    ($d:ident, $f:ident $(:: $g:ident)? [$($before:ident)*] [$($t:ident)*]) => {
+        if $d.narrow {
+            $f $(:: $g)? ::<$($before,)* Word $(, $t)*> as Handler
+        } else {
+            $f $(:: $g)? ::<$($before,)* Double $(, $t)*> as Handler
+        }
+    };
+}
+
+/// The same for an operand that ModRM names, a register or memory: `f::<before, size, operand, after>`.
+macro_rules! operand {
+    ($d:ident, $f:ident $(:: $g:ident)? [$($before:ident)*] [$($t:ident)*]) => {
+        if $d.register_form {
+            sized!($d, $f $(:: $g)? [$($before)*] [Rm $($t)*])
+        } else {
+            sized!($d, $f $(:: $g)? [$($before)*] [Memory $($t)*])
+        }
+    };
+}
+
+/// The same for bytes.
+macro_rules! byte_operand {
+    ($d:ident, $f:ident $(:: $g:ident)? [$($before:ident)*] [$($t:ident)*]) => {
+        if $d.register_form {
+            $f $(:: $g)? ::<$($before,)* Byte, Rm $(, $t)*> as Handler
+        } else {
+            $f $(:: $g)? ::<$($before,)* Byte, Memory $(, $t)*> as Handler
+        }
+    };
+}
+
+/// [`sized`] for bytes.
+macro_rules! byte_only {
+    ($d:ident, $f:ident $(:: $g:ident)? [$($before:ident)*] [$($t:ident)*]) => {
+        $f $(:: $g)? ::<$($before,)* Byte $(, $t)*> as Handler
+    };
+}
+
+/// A handler for one of the eight operations ADD, OR, ADC, SBB, AND, SUB, XOR, CMP.
+macro_rules! by_operation {
+    ($number:expr, $how:ident, $d:ident, [$($t:ident)*]) => {
+        match $number & 7 {
+            0 => $how!($d, alu[Add][$($t)*]),
+            1 => $how!($d, alu[Or][$($t)*]),
+            2 => $how!($d, alu[AddCarry][$($t)*]),
+            3 => $how!($d, alu[SubBorrow][$($t)*]),
+            4 => $how!($d, alu[And][$($t)*]),
+            5 => $how!($d, alu[Sub][$($t)*]),
+            6 => $how!($d, alu[Xor][$($t)*]),
+            _ => $how!($d, compare[Sub][$($t)*]),
+        }
+    };
+}
+
+/// A handler for one of the shifts and rotates.
+macro_rules! by_shift {
+    ($number:expr, $how:ident, $d:ident, $count:ident) => {
+        match $number & 7 {
+            0 => $how!($d, shift[Rol][$count]),
+            1 => $how!($d, shift[Ror][$count]),
+            2 => $how!($d, shift[Rcl][$count]),
+            3 => $how!($d, shift[Rcr][$count]),
+            5 => $how!($d, shift[Shr][$count]),
+            7 => $how!($d, shift[Sar][$count]),
+            _ => $how!($d, shift[Shl][$count]),
+        }
+    };
+}
+
+/// A handler for one of the sixteen conditions.
+macro_rules! by_condition {
+    ($number:expr, $width:ident) => {
+        match $number & 15 {
+            0 => branch::jump_if::<$width, 0> as Handler,
+            1 => branch::jump_if::<$width, 1>,
+            2 => branch::jump_if::<$width, 2>,
+            3 => branch::jump_if::<$width, 3>,
+            4 => branch::jump_if::<$width, 4>,
+            5 => branch::jump_if::<$width, 5>,
+            6 => branch::jump_if::<$width, 6>,
+            7 => branch::jump_if::<$width, 7>,
+            8 => branch::jump_if::<$width, 8>,
+            9 => branch::jump_if::<$width, 9>,
+            10 => branch::jump_if::<$width, 10>,
+            11 => branch::jump_if::<$width, 11>,
+            12 => branch::jump_if::<$width, 12>,
+            13 => branch::jump_if::<$width, 13>,
+            14 => branch::jump_if::<$width, 14>,
+            _ => branch::jump_if::<$width, 15>,
+        }
+    };
+}
