@@ -186,7 +186,7 @@ impl Device for Pit {
     fn read(&mut self, at: At, _: &mut Console) -> Result<u64, &'static str> {
         let tick = self.tick(at.now.cycles);
         if at.window == SPEAKER {
-            let refresh = (tick / REFRESH_TICKS & 1) as u8;
+            let refresh = ((tick / REFRESH_TICKS) & 1) as u8;
             let output = u8::from(self.counters[2].output(tick).0);
             return Ok((self.speaker | refresh << 4 | output << 5).into());
         }

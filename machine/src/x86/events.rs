@@ -50,6 +50,11 @@ impl Processor {
             return Some(Pause::TurnOver);
         }
         self.poll();
+        if self.several && now >= self.polled_at {
+            // What a device did, such as the delivery of a message, may start another processor, or wake it.
+            self.polled_at = u64::MAX;
+            return Some(Pause::TurnOver);
+        }
         if let Some(pause) = self.rest() {
             return Some(pause);
         }
@@ -91,8 +96,9 @@ impl Processor {
         self.memory.uncore.board.deadline(self.now())
     }
 
-    fn next_deadline(&self) -> u64 {
+    fn next_deadline(&mut self) -> u64 {
         let next = self.next_poll().unwrap_or(u64::MAX);
+        self.polled_at = next;
         let next = next.min(self.limits.cycles);
         self.slots_at(next).min(self.turn_end)
     }

@@ -95,6 +95,8 @@ pub struct Processor {
     pub(super) several: bool,
     /// The turn is over at the first block entered at or after this time, in slots.
     pub(super) turn_end: u64,
+    /// The cycle at which a device of the board does something by itself, when this was looked up last.
+    pub(super) polled_at: u64,
     /// The processor sleeps until this cycle, unless another wakes it.
     pub(super) wake: Option<u64>,
     pub(super) breakpoints: Vec<u32>,
@@ -166,6 +168,7 @@ impl Processor {
             alarm: u64::MAX,
             several: config.processors > 1,
             turn_end: u64::MAX,
+            polled_at: u64::MAX,
             wake: None,
             breakpoints: Vec::new(),
             passing: None,
