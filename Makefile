@@ -210,14 +210,15 @@ bench: $(STAMPS)/bootstrap-test
 	$(call heading,How fast the machine simulates)
 	cargo bench -p pagewalk-machine --bench speed -- --page $(CURDIR)/docs/bench.md
 
-# Random instruction sequences against qemu-ppc from a new seed each time: the test names the seed of each
-# batch, and `make soak-instructions PAGEWALK_SEED=<seed>` makes it again.
+# Random instruction sequences against qemu-ppc and qemu-i386, and instructions of the x87 unit against this computer's,
+# from a new seed each time. The test names the seed of each batch, and `make soak-instructions PAGEWALK_SEED=<seed>` makes
+# it again.
 PAGEWALK_SEED ?= $(shell date +%s)
 PAGEWALK_SEQUENCES ?= 5000000
 soak-instructions: $(STAMPS)/bootstrap-test
 	$(call heading,Random instruction sequences)
 	PAGEWALK_SEED=$(PAGEWALK_SEED) PAGEWALK_SEQUENCES=$(PAGEWALK_SEQUENCES) \
-		cargo test --release -p pagewalk-machine --test differential -- --nocapture
+		cargo test --release -p pagewalk-machine --test differential --test x86_differential --test x87 -- --nocapture
 
 # The fuzzer runs without the fetch sanitizer: where a random signal handler lies, its process has just written. Large
 # caches are simulated faster. "make soak-fuzz" is this part alone.

@@ -21,15 +21,15 @@ const COMMAND_LINE: u32 = 0x2000;
 /// Bytes for the command line, with its end.
 const COMMAND_LINE_MOST: usize = 4096;
 
-const PAGE: u32 = 4096;
+pub(super) const PAGE: u32 = 4096;
 
 /// Flags of the information: memory sizes, command line, modules, memory map, the loader's name.
 const GIVEN: u32 = 1 | 1 << 2 | 1 << 3 | 1 << 6 | 1 << 9;
 const WITHOUT_MODULES: u32 = GIVEN & !(1 << 3);
 
 /// Conventional memory ends here, and RAM goes on at [`EXTENDED`].
-const CONVENTIONAL: u32 = 640 << 10;
-const EXTENDED: u32 = 1 << 20;
+pub(super) const CONVENTIONAL: u32 = 640 << 10;
+pub(super) const EXTENDED: u32 = 1 << 20;
 
 /// Puts a kernel, its initramfs and its command line into a machine's RAM, and the first processor at its first
 /// instruction.
@@ -86,9 +86,7 @@ pub fn load(
         let end = start + bytes.len() as u32;
         put(MODULES, &words(&[start, end, COMMAND_LINE, 0]));
     }
-    // Null, code, data: flat.
-    let table = [0, 0, 0xffff, 0x00cf_9b00, 0xffff, 0x00cf_9300];
-    put(DESCRIPTORS, &words(&table));
+    put(DESCRIPTORS, &flat_descriptors());
     let map = memory_map(ram);
     put(MAP, &words(&map));
     put(
@@ -104,14 +102,19 @@ pub fn load(
     Ok(())
 }
 
+/// Null, code, data: flat.
+pub(super) fn flat_descriptors() -> Vec<u8> {
+    words(&[0, 0, 0xffff, 0x00cf_9b00, 0xffff, 0x00cf_9300])
+}
+
 fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// The header: magic, flags, and a sum that is zero with both.
-fn check_header(file: &[u8], name: &str) -> Result<(), LoadError> {
+/// Has the file a header: magic, flags, and a sum that is zero with both?
+pub(super) fn has_header(file: &[u8]) -> bool {
     let head = &file[..file.len().min(HEADER_REACH)];
-    let found = head.chunks_exact(4).enumerate().any(|(n, _)| {
+    head.chunks_exact(4).enumerate().any(|(n, _)| {
         let word = |k: usize| {
             let at = 4 * (n + k);
             let bytes = head.get(at..at + 4)?;
@@ -121,18 +124,21 @@ fn check_header(file: &[u8], name: &str) -> Result<(), LoadError> {
             return false;
         };
         magic == HEADER_MAGIC && magic.wrapping_add(flags).wrapping_add(sum) == 0
-    });
-    if found {
+    })
+}
+
+fn check_header(file: &[u8], name: &str) -> Result<(), LoadError> {
+    if has_header(file) {
         return Ok(());
     }
     Err(LoadError::NotForI386 {
         file: name.to_owned(),
-        message: "has no Multiboot header in its first 8192 bytes".to_owned(),
+        message: "is no Linux, and has no Multiboot header in its first 8192 bytes".to_owned(),
     })
 }
 
 /// The module lies at the top of RAM, on a page boundary, above the kernel.
-fn place_module(ram: u32, kernel_end: u32, bytes: usize) -> Result<u32, String> {
+pub(super) fn place_module(ram: u32, kernel_end: u32, bytes: usize) -> Result<u32, String> {
     let start = u32::try_from(bytes)
         .ok()
         .and_then(|bytes| ram.checked_sub(bytes))

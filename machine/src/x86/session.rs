@@ -6,10 +6,10 @@ use super::config::Config;
 use super::dump::Dump;
 use super::exception::NAMES;
 use super::machine::Machine;
-use super::multiboot;
 use super::processor::Processor;
 use super::registers::segment;
 use super::stop::Stop;
+use super::{linux, multiboot};
 use crate::board::{Board, Console};
 use crate::loader::ElfImage;
 use crate::machine::Limits;
@@ -77,11 +77,11 @@ pub fn named(counters: &Counters, exceptions: &[u64; 256]) -> Vec<(String, u64)>
 }
 
 impl Session {
-    /// Makes a machine with a Multiboot kernel, its initramfs and its command line. Messages call the kernel `name`.
+    /// Makes a machine with a Multiboot kernel or a Linux, its initramfs and its command line. Messages call the kernel `name`.
     /// `causes` is the text and the name of a file that gives the causes of the kernel's code.
     ///
     /// # Errors
-    /// When the image is not a static i386 executable with a Multiboot header, or RAM is too small.
+    /// When the image is not a static i386 executable with a Multiboot header or of Linux, or RAM is too small.
     pub fn with_kernel(
         config: &Config,
         (kernel, name): (&[u8], &str),
@@ -97,7 +97,11 @@ impl Session {
         let board = Board::pc(config, console);
         let mut machine =
             Machine::new(config, board, &image.causes).map_err(SessionError::Machine)?;
-        multiboot::load(&mut machine, &image, kernel, initramfs, arguments)?;
+        if linux::is_linux(&image) && !multiboot::has_header(kernel) {
+            linux::load(&mut machine, &image, initramfs, arguments)?;
+        } else {
+            multiboot::load(&mut machine, &image, kernel, initramfs, arguments)?;
+        }
         let observers = &mut machine.processor_mut().observers;
         observers.symbols = Symbolizer::new(image.symbols);
         if let Some(archive) = initramfs {
