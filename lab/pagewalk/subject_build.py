@@ -9,23 +9,22 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import platform
 import re
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from pagewalk.errors import BadInput, Interrupted, NotBuilt
-from pagewalk.subjects import IMAGE, RECORD, Edit, Kernel, Record, Source, cache_folder, finished
+from pagewalk.subjects import IMAGE, RECORD, Architecture, Edit, Kernel, Record, Source, cache_folder, finished
 
-_CROSS = "powerpc-linux-gnu-"
 _TOOLS = {
-    f"{_CROSS}gcc": "gcc-powerpc-linux-gnu",
     "gcc": "gcc",
     "make": "make",
     "flex": "flex",
@@ -36,7 +35,7 @@ _TOOLS = {
     "apt-get": "apt",
     "dpkg-deb": "dpkg",
 }
-"""The programs that a build needs, with Debian's packages of them."""
+"""The programs that a build needs, with Debian's packages of them; besides the compiler."""
 
 _SAME = {
     "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
@@ -91,7 +90,7 @@ def build(kernels: Sequence[Kernel], choice: Choice, listener: Listener) -> None
         kernels = [kernel for kernel in kernels if finished(kernel.place(kernel.source.version)) is None]
     if not kernels:
         return
-    _check_tools()
+    _check_tools({kernel.platform.architecture for kernel in kernels})
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)
         with _locked(cache_folder() / "lock", listener) as lock:
@@ -106,8 +105,17 @@ def build(kernels: Sequence[Kernel], choice: Choice, listener: Listener) -> None
         ) from None
 
 
-def _check_tools() -> None:
-    missing = {package: tool for tool, package in _TOOLS.items() if shutil.which(tool) is None}
+def _cross(architecture: Architecture) -> str:
+    """What the names of the compiler and its tools begin with: a PC's own compiler also compiles for the i386."""
+    if architecture == "powerpc":
+        return "powerpc-linux-gnu-"
+    return "" if platform.machine() in ("x86_64", "i686") else "i686-linux-gnu-"
+
+
+def _check_tools(architectures: Iterable[Architecture]) -> None:
+    compilers = {f"{_cross(name)}gcc": f"gcc-{_cross(name)}".rstrip("-") for name in architectures}
+    tools = _TOOLS | compilers
+    missing = {package: tool for tool, package in tools.items() if shutil.which(tool) is None}
     if missing:
         raise NotBuilt(
             f"building Linux needs {', '.join(missing.values())}",
@@ -286,8 +294,10 @@ def _sha256(path: Path) -> str:
 # The kernel -------------------------------------------------------------------
 
 
-def _make(source: Path, objects: Path, *words: str) -> list[str]:
-    return ["make", "-C", str(source), f"O={objects}", "ARCH=powerpc", f"CROSS_COMPILE={_CROSS}", *words]
+def _make(kernel: Kernel, source: Path, objects: Path, *words: str) -> list[str]:
+    architecture = kernel.platform.architecture
+    own = [f"ARCH={architecture}", f"CROSS_COMPILE={_cross(architecture)}"]
+    return ["make", "-C", str(source), f"O={objects}", *own, *words]
 
 
 def _environment() -> dict[str, str]:
@@ -326,7 +336,7 @@ def _configure(kernel: Kernel, source: Path, objects: Path) -> None:
     fragment = objects / "fragment.config"
     fragment.write_text(kernel.configuration, encoding="utf-8")
     _run(
-        [*_make(source, objects), f"KCONFIG_ALLCONFIG={fragment}", "allnoconfig"],
+        [*_make(kernel, source, objects), f"KCONFIG_ALLCONFIG={fragment}", "allnoconfig"],
         objects,
         f"{kernel.name} cannot be configured",
     )
@@ -352,7 +362,7 @@ def _compile(kernel: Kernel, source: Path, objects: Path, work: _Work) -> None:
     finished = int(count.read_text()) if count.is_file() else 0
     there = 0 if finished else sum(1 for _ in objects.rglob("*.o"))
     progress = _Progress(kernel.name, there, finished or _OBJECTS, work.listener.progress)
-    command = _make(source, objects, f"-j{work.choice.jobs}", IMAGE)
+    command = _make(kernel, source, objects, f"-j{work.choice.jobs}", IMAGE)
     with log.open("w", encoding="utf-8") as kept:
         make = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
@@ -401,7 +411,8 @@ def _publish(kernel: Kernel, version: str, objects: Path, place: Path) -> None:
     fresh.mkdir(parents=True)
     shutil.copyfile(objects / IMAGE, fresh / IMAGE)
     shutil.copyfile(objects / ".config", fresh / "config")
-    compiler = subprocess.run([f"{_CROSS}gcc", "-dumpfullversion"], capture_output=True, text=True, check=False)
+    command = [f"{_cross(kernel.platform.architecture)}gcc", "-dumpfullversion"]
+    compiler = subprocess.run(command, capture_output=True, text=True, check=False)
     record = Record(
         kernel=kernel.name,
         package=kernel.source.package,

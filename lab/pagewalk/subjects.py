@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,6 +22,9 @@ from pagewalk.paths import home, read_file, user_folder
 
 IMAGE = "vmlinux"
 RECORD = "build.json"
+
+
+Architecture = Literal["powerpc", "i386"]
 
 
 class _Model(BaseModel):
@@ -47,7 +50,7 @@ class Boot(_Model):
 class Platform(_Model):
     """A board, and the machines that a kernel for it runs on: their cores, and at most so many processors.
 
-    `objects` names the folder of objects, which several platforms may share.
+    `objects` names the folder of objects, which several platforms may share. `architecture` is Linux's name of it.
     """
 
     board: str
@@ -55,6 +58,7 @@ class Platform(_Model):
     config: list[str]
     objects: str
     processors: int = 1
+    architecture: Architecture = "powerpc"
 
     def fits(self, machine: Needs) -> bool:
         """Whether the machine, or its board if one was chosen, is one of these."""
