@@ -1,5 +1,5 @@
-//! The interrupt controllers of a P6: a local APIC in each processor and an I/O APIC (82093AA data sheet), joined by the
-//! APIC bus of three wires, on which one message follows another (SDM volume 3A, chapter 10).
+//! The interrupt controllers of a P6: a local APIC in each processor and an I/O APIC (82093AA data sheet), joined by
+//! the APIC bus of three wires, on which one message follows another (SDM volume 3A, chapter 10).
 //!
 //! Local APICs begin as firmware leaves them: that of the first processor passes the 8259's interrupts on (LINT0 as
 //! ExtINT), the others wait for a start-up message. Not modelled: remote reads, system management interrupts, the

@@ -48,7 +48,7 @@ pub(super) fn load(
     image.check_fits(ram)?;
     if let Some(low) = (image.segments.iter()).find(|segment| segment.physical < EXTENDED) {
         return Err(refuse(format!(
-            "segment {:#010x} lies where the boot parameters and the firmware's tables go, below {EXTENDED:#x} (CONFIG_PHYSICAL_START)",
+            "segment {:#010x} lies below {EXTENDED:#x}, where boot parameters and firmware's tables go (CONFIG_PHYSICAL_START)",
             low.physical
         )));
     }

@@ -19,7 +19,7 @@ typedef unsigned char u8;
 
 enum { SYS_EXIT = 1, SYS_READ = 3, SYS_WRITE = 4, SYS_SIGACTION = 67, SYS_MMAP = 90, SYS_SIGALTSTACK = 186 };
 
-/* The kernel's signal frame (asm/sigcontext.h): registers as they are numbered in instructions, from the last to the first. */
+/* The kernel's signal frame (asm/sigcontext.h): registers as instructions number them, from the last to the first. */
 struct sigcontext {
 	u32 gs, fs, es, ds, registers[8], trap, error, eip, cs, eflags, esp_at_signal, ss, fpstate, mask, cr2;
 };

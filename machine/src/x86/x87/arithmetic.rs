@@ -1,4 +1,4 @@
-//! Addition, subtraction, multiplication, division, square root and comparison (SDM volume 1, sections 4.8.3.5 and 8.5).
+//! Addition, subtraction, multiplication, division, square root and comparison (SDM volume 1, 4.8.3.5 and 8.5).
 
 use std::cmp::Ordering;
 

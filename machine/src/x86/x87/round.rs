@@ -224,7 +224,7 @@ pub(super) fn round(exact: Exact, control: Control, bits: u32) -> Computed {
     }
 }
 
-/// The integer that `exact` rounds to, its exceptions, and whether the magnitude grew. `None`: it has more than 64 bits.
+/// The integer that `exact` rounds to, its exceptions, and whether the magnitude grew. `None`: more than 64 bits.
 pub(super) fn integer(exact: Exact, mode: Mode) -> Option<(u64, u16, bool)> {
     if exact.is_zero() {
         return Some((0, 0, false));
