@@ -37,7 +37,7 @@ impl Memory {
 
     /// A store to the unified cache, whose lines are never newer than memory; returns the stall. The caller counts the
     /// access.
-    pub(crate) fn store_through(
+    pub(crate) fn store_to_memory(
         &mut self,
         pa: u32,
         attributes: u8,

@@ -418,7 +418,7 @@ impl Processor {
         let stall = if self.writes_back {
             self.memory.store(pa, attributes, now, &mut self.account)
         } else {
-            (self.memory).store_through(pa, attributes, now, &mut self.account)
+            (self.memory).store_to_memory(pa, attributes, now, &mut self.account)
         };
         self.add_cycles(stall);
     }

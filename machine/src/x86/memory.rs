@@ -100,6 +100,7 @@ impl Memory {
                 broadcast: Broadcast::Never,
                 tlb_broadcast: false,
                 shared_state: machine.core.kind == Kind::P6,
+                stores_through: false,
                 several: machine.processors > 1,
             },
         )
