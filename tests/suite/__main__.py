@@ -99,8 +99,9 @@ SKIPPED = ""
 
 
 def on_linux(group: Group, machine: str) -> dict[str, str]:
-    """Why cases of our own tests differ on Linux on this machine, by their names (linux.toml); SKIPPED for those that do
-    not run."""
+    """Why cases of our own tests differ on Linux on this machine, by their names (linux.toml).
+
+    SKIPPED for those that do not run."""
     if group.name not in ("user", "waits"):
         return {}
     table = tomllib.loads((Path(__file__).with_name("linux.toml")).read_text(encoding="utf-8"))

@@ -41,6 +41,16 @@ fn li(t: u32, value: u32) -> [u32; 2] {
     [d(15, t, 0, value >> 16), d(24, t, t, value)]
 }
 
+/// As [`Random::value`], of 64 bits.
+fn doubleword(r: &mut Random) -> u64 {
+    let (high, low) = (r.value(), r.value());
+    match r.below(4) {
+        0 => u64::from(low),
+        1 => low.cast_signed() as u64,
+        _ => u64::from(high) << 32 | u64::from(low),
+    }
+}
+
 /// The core that sequences are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Core {
@@ -128,7 +138,7 @@ impl Generator {
             if narrow {
                 r.value().into()
             } else {
-                r.doubleword()
+                doubleword(r)
             }
         });
         let mut fpr: [u64; 32] = std::array::from_fn(|_| r.double());

@@ -30,16 +30,6 @@ impl Random {
         from[self.below(from.len() as u32) as usize]
     }
 
-    /// As [`Random::value`], of 64 bits.
-    pub fn doubleword(&mut self) -> u64 {
-        let (high, low) = (self.value(), self.value());
-        match self.below(4) {
-            0 => u64::from(low),
-            1 => low.cast_signed() as u64,
-            _ => u64::from(high) << 32 | u64::from(low),
-        }
-    }
-
     /// A word in which carries, signs and overflows happen.
     pub fn value(&mut self) -> u32 {
         match self.below(8) {
