@@ -197,7 +197,8 @@ fn segments_above_4_gb() {
     let far = "li 10, 5\nsldi 10, 10, 32\noris 10, 10, 0x4000\n";
     let session = run(&format!(
         "_start:\nvector 0xc00, call\npaging\n{far}oris 4, 10, 0x0800\nori 4, 4, 9\nload 3, 0x00123000\nslbmte 3, 4\n\
-         load 11, 0x40000000\nload 5, 0x38a00055\nstw 5, 0x100(11)\nload 5, 0x4e800021\nstw 5, 0x104(11)\nload 5, 0x44000002\n\
+         load 11, 0x40000000\nload 5, 0x38a00055\nstw 5, 0x100(11)\nload 5, 0x4e800021\n\
+         stw 5, 0x104(11)\nload 5, 0x44000002\n\
          stw 5, 0x108(11)\ndcbst 0, 11\nsync\nisync\n\
          mfmsr 3\nli 4, 1\nrldimi 3, 4, 63, 0\nmtmsrd 3\nisync\n\
          li 5, 0x123\nli 6, 61\nstdx 5, 10, 6\nldx 20, 10, 6\nlwz 21, 65(11)\nlhzu 22, 67(10)\nmr 23, 10\n{far}\
@@ -511,7 +512,8 @@ fn hior_moves_the_vectors() {
 #[test]
 fn special_registers_have_64_bits() {
     let session = run(
-        "_start:\nli 3, 5\nmtspr 285, 3\nmftb 20\nmftbu 21\nli 4, 9\nsldi 4, 4, 40\nori 4, 4, 3\nmtsprg 0, 4\nmfsprg 22, 0\n\
+        "_start:\nli 3, 5\nmtspr 285, 3\nmftb 20\nmftbu 21\nli 4, 9\nsldi 4, 4, 40\n\
+         ori 4, 4, 3\nmtsprg 0, 4\nmfsprg 22, 0\n\
          li 5, 1\nsldi 5, 5, 36\nmtspr 1008, 5\nmfspr 23, 1008\nmtlr 4\nmflr 24\nmtctr 4\nmfctr 25\npower_off 0\n",
     );
     assert_eq!(whole(&session, 20) >> 32, 5);

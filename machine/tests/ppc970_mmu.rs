@@ -258,7 +258,8 @@ fn address() -> impl Strategy<Value = u32> {
 fn step() -> impl Strategy<Value = Step> {
     let pte = || any::<u32>().prop_map(|word| (word & 0x0f00_0000 | word & 0x3f_f07f) & !0x180);
     prop_oneof![
-        4 => (0..64u64, 0..4u32, 1..5u64, any::<u8>()).prop_map(|(n, esid, vsid, flags)| Step::Slb(n, esid, vsid, flags)),
+        4 => (0..64u64, 0..4u32, 1..5u64, any::<u8>())
+            .prop_map(|(n, esid, vsid, flags)| Step::Slb(n, esid, vsid, flags)),
         2 => (0..4u32, 1..5u32, any::<u8>()).prop_map(|(n, vsid, flags)| Step::SegmentRegister(n, vsid, flags)),
         1 => address().prop_map(Step::Slbie),
         1 => Just(Step::Slbia),
@@ -298,7 +299,8 @@ proptest! {
             match step {
                 Step::Slb(slot, esid, vsid, flags) => {
                     // Software has no segment twice.
-                    let slot = (0..64).find(|&n| model.slb[n as usize].is_some_and(|(held, _)| held == esid)).unwrap_or(slot);
+                    let holds = |n: &u64| model.slb[*n as usize].is_some_and(|(held, _)| held == esid);
+                    let slot = (0..64).find(holds).unwrap_or(slot);
                     let flag = |bit: u8| flags & bit != 0;
                     let segment = Segment { vsid, keys: [flag(1), flag(2)], no_execute: flag(4), large: flag(8) };
                     let word = vsid << 12 | [(1u8, 0x800u64), (2, 0x400), (4, 0x200), (8, 0x100)]

@@ -28,7 +28,8 @@ const struct core cores[] = {
 	/* Registers have 64 bits, but a program keeps 32 of them (docs/kernel.md): AT_HWCAP has no bit for it. */
 	{ 0x0039, false, false, MSR_SE, false, start_970, "970", &hash64_backend, HWCAP_FPU },
 	{ 0x003c, false, false, MSR_SE, false, start_970, "970FX", &hash64_backend, HWCAP_FPU },
-	{ 0x4011, false, false, MSR_DE, false, start_405, "405", &soft405_backend, PPC_FEATURE_32 | PPC_FEATURE_HAS_4xxMAC },
+	{ 0x4011, false, false, MSR_DE, false, start_405, "405", &soft405_backend,
+	  PPC_FEATURE_32 | PPC_FEATURE_HAS_4xxMAC },
 	{ 0x0050, false, false, MSR_SE, false, start_8xx, "8xx", &soft8xx_backend, PPC_FEATURE_32 },
 	/* An unknown one starts by BATs, to be refused in C. */
 	{ .start = start_bats },

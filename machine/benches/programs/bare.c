@@ -1,5 +1,5 @@
-/* What the programs need of a C library, over exit and write alone: PSIM has few system calls, and a host's compiler has no
- * library for the i386. ROUNDS is their argument. */
+/* What the programs need of a C library, over exit and write alone: PSIM has few system calls, and a host's compiler
+ * has no library for the i386. ROUNDS is their argument. */
 #include <stdarg.h>
 #include <stddef.h>
 

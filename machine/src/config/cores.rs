@@ -275,7 +275,8 @@ const PPC405: Core = Core {
     ..MPC8XX
 };
 
-/// Two FXUs, of which one divides, two LSUs, two FPUs (notes on the POWER4 paper). The pipeline here has one LSU and one FPU.
+/// Two FXUs, of which one divides, two LSUs, two FPUs (notes on the POWER4 paper). The pipeline here has one LSU and
+/// one FPU.
 const PPC970: Core = Core {
     name: "970",
     reload: Reload::Wide,

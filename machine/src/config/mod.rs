@@ -92,8 +92,8 @@ pub struct TlbPair {
     /// A TLB behind both of a 603, 604 or 750.
     #[serde(default)]
     pub l2: Option<SecondTlbConfig>,
-    /// The TLB that a 405's software loads, or a 970's walk; `instruction` and `data` are then its shadow TLBs, of a 970
-    /// its ERATs.
+    /// The TLB that a 405's software loads, or a 970's walk; `instruction` and `data` are then its shadow TLBs, of a
+    /// 970 its ERATs.
     #[serde(default)]
     pub unified: Option<UnifiedTlbConfig>,
 }

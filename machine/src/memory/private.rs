@@ -152,8 +152,9 @@ impl Memory {
         stall
     }
 
-    /// A store that goes through to the L2, where its line becomes modified; a line that the L2 lacks is read first. The
-    /// core goes on while the store queue has room. A D-cache that lacks the line does not read it. Returns the stall.
+    /// A store that goes through to the L2, where its line becomes modified; a line that the L2 lacks is read first.
+    /// The core goes on while the store queue has room. A D-cache that lacks the line does not read it. Returns the
+    /// stall.
     pub(super) fn store_to_l2(
         &mut self,
         pa: u32,

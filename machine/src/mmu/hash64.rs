@@ -1,24 +1,25 @@
-//! The MMU of the 970: an SLB for segments, ERATs for pages of effective addresses, a TLB behind both, and a walk of the
-//! hash table in hardware.
+//! The MMU of the 970: an SLB for segments, ERATs for pages of effective addresses, a TLB behind both, and a walk of
+//! the hash table in hardware.
 //!
-//! An access looks into the ERAT of its side. If that has no entry, the SLB gives the segment and the TLB the page; if the
-//! TLB has no entry, hardware walks the table, sets R and loads the TLB. The ERAT gets what the access may use. A store to
-//! a page whose C is clear walks again and sets it.
+//! An access looks into the ERAT of its side. If that has no entry, the SLB gives the segment and the TLB the page; if
+//! the TLB has no entry, hardware walks the table, sets R and loads the TLB. The ERAT gets what the access may use. A
+//! store to a page whose C is clear walks again and sets it.
 //!
-//! ERAT entries outlive what they were made from: `slbmte`, `mtsr` and `mtsrin` leave them alone, so that an address can
-//! still be translated whose SLB entry has been replaced. `slbie`, `slbia` and `tlbie` remove them. `tlbie` empties the
-//! TLB's set that the address selects, whatever the tags, and removes the ERAT entries of that set; with L, of large pages,
-//! all those of large pages.
+//! ERAT entries outlive what they were made from: `slbmte`, `mtsr` and `mtsrin` leave them alone, so that an address
+//! can still be translated whose SLB entry has been replaced. `slbie`, `slbia` and `tlbie` remove them. `tlbie`
+//! empties the TLB's set that the address selects, whatever the tags, and removes the ERAT entries of that set; with
+//! L, of large pages, all those of large pages.
 //!
 //! Bridge: `mtsr` and `mtsrin` write an SLB entry with the segment's number, from a register as 32-bit cores have it.
 //!
 //! Effective addresses have 64 bits, physical ones 32 here: a page beyond is a machine check. The rest of the machine
 //! gives the lower half of an effective address; the upper one is a *window* of fetches, and one of data accesses.
 //!
-//! Not as hardware: `dcbt` asks the ERAT alone; accesses without translation do not go through the ERATs; a walk begins when its access needs it.
+//! Not as hardware: `dcbt` asks the ERAT alone; accesses without translation do not go through the ERATs; a walk
+//! begins when its access needs it.
 //!
-//! Sources: PowerPC Architecture book III, version 2.01; Linux 2.6 asm-ppc64/mmu.h and arch/ppc64/mm/slb.c; notes on IBM's
-//! POWER4 paper (Tendler et al., 2002).
+//! Sources: PowerPC Architecture book III, version 2.01; Linux 2.6 asm-ppc64/mmu.h and arch/ppc64/mm/slb.c; notes on
+//! IBM's POWER4 paper (Tendler et al., 2002).
 
 pub mod erat;
 pub mod slb;
@@ -200,7 +201,8 @@ impl Hash64 {
         self.remove(|_| true)
     }
 
-    /// `mtsr`: VSID, keys and no-execute of a segment register go to the SLB entry of the same number. ERAT entries stay.
+    /// `mtsr`: VSID, keys and no-execute of a segment register go to the SLB entry of the same number. ERAT entries
+    /// stay.
     pub fn write_segment(&mut self, number: u32, value: u32) {
         let number = u64::from(number & 15);
         let flag = |register: u32, slb: u64| if value & register != 0 { slb } else { 0 };
@@ -474,8 +476,8 @@ impl Hash64 {
         Ok(Self::by_entry(&new, sought.ea, cycles))
     }
 
-    /// A permitted store to a page whose C is clear: sets it in the table, the TLB and the ERATs. Returns the core cycles
-    /// that this takes.
+    /// A permitted store to a page whose C is clear: sets it in the table, the TLB and the ERATs. Returns the core
+    /// cycles that this takes.
     fn change(&mut self, sought: Sought, now: &mut Now<'_>) -> Result<u64, Fault> {
         // The SLB's entry may be gone, and its ERAT entry still there.
         let segment = self.segment(sought)?;

@@ -1,5 +1,5 @@
-//! Instructions that only cores of 64 bits have, of registers: arithmetic, shifts and rotates of double words (PEM 64-bit,
-//! 4.2.1).
+//! Instructions that only cores of 64 bits have, of registers: arithmetic, shifts and rotates of double words (PEM
+//! 64-bit, 4.2.1).
 
 use super::instruction::{Opcode, Operands};
 use super::integer::{overflow, record};

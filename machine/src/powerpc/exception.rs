@@ -364,8 +364,8 @@ impl Exception {
         }
     }
 
-    /// No entry in the TLB on a 603, 8xx or 405, no PTE in the hash table on the others; on the 970 also no entry in the
-    /// SLB.
+    /// No entry in the TLB on a 603, 8xx or 405, no PTE in the hash table on the others; on the 970 also no entry in
+    /// the SLB.
     pub fn is_failed_reload(self) -> bool {
         const NO_PTE: u32 = 0x4000_0000;
         match self {

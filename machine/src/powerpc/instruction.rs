@@ -1,6 +1,6 @@
-//! The instructions of the 603, 604, 750, 8xx (PEM chapter 8), 405 and 970: one table of encodings, operands and classes,
-//! from which decoding, timing and the engine's dispatch all follow. [`super::instruction_set`] says which of them
-//! each core has.
+//! The instructions of the 603, 604, 750, 8xx (PEM chapter 8), 405 and 970: one table of encodings, operands and
+//! classes, from which decoding, timing and the engine's dispatch all follow. [`super::instruction_set`] says which of
+//! them each core has.
 
 use super::registers::Register;
 

@@ -46,8 +46,8 @@ impl InstructionSet {
         }
     }
 
-    /// The 970 has the bridge to segment registers. In place of `rfi` it has `rfid`; `tlbia`, `dcbi` and external control
-    /// it lacks (PEM 64-bit, appendix F; recalled for the 970).
+    /// The 970 has the bridge to segment registers. In place of `rfi` it has `rfid`; `tlbia`, `dcbi` and external
+    /// control it lacks (PEM 64-bit, appendix F; recalled for the 970).
     fn of_970(opcode: Opcode) -> bool {
         match opcode {
             Opcode::Mfsr | Opcode::Mfsrin | Opcode::Mtsr | Opcode::Mtsrin => true,

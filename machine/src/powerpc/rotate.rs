@@ -1,5 +1,5 @@
-//! Rotates and shifts of words (PEM 4.2.1.4). Decoding computes the mask of a rotate. [`super::doubleword`] has those of
-//! double words.
+//! Rotates and shifts of words (PEM 4.2.1.4). Decoding computes the mask of a rotate. [`super::doubleword`] has those
+//! of double words.
 
 use super::instruction::{Operands, mask};
 use super::integer::record;

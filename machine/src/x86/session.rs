@@ -77,8 +77,8 @@ pub fn named(counters: &Counters, exceptions: &[u64; 256]) -> Vec<(String, u64)>
 }
 
 impl Session {
-    /// Makes a machine with a Multiboot kernel or a Linux, its initramfs and its command line. Messages call the kernel `name`.
-    /// `causes` is the text and the name of a file that gives the causes of the kernel's code.
+    /// Makes a machine with a Multiboot kernel or a Linux, its initramfs and its command line. Messages call the
+    /// kernel `name`. `causes` is the text and the name of a file that gives the causes of the kernel's code.
     ///
     /// # Errors
     /// When the image is not a static i386 executable with a Multiboot header or of Linux, or RAM is too small.

@@ -1,7 +1,7 @@
 /*
- * Runs instruction sequences under qemu-ppc or, built for 64 bits, qemu-ppc64. Each request on standard input is loaded through a signal frame, so that
- * every register is the sequence's own; what the sequence ends with (a trap, or whatever it raised) is the next
- * signal, whose frame holds the answer.
+ * Runs instruction sequences under qemu-ppc or, built for 64 bits, qemu-ppc64. Each request on standard input is
+ * loaded through a signal frame, so that every register is the sequence's own; what the sequence ends with (a trap, or
+ * whatever it raised) is the next signal, whose frame holds the answer.
  *
  * Request:  words, gpr[32], cr, xer, lr, ctr (a register each), fpr[32] (64 bits each), data[256], the words.
  * Answer:   signal, nip, gpr[32], cr, xer, lr, ctr, fpscr, fpr[32], data[256].

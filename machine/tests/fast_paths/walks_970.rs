@@ -1,11 +1,11 @@
 //! Random walks for the 970: the same physical pages through pages of 4 KB in three address spaces and through a large
-//! page, in both modes and above 4 GB, with segment and page faults that handlers answer, and everything that makes ERAT
-//! and TLB differ from SLB and hash table.
+//! page, in both modes and above 4 GB, with segment and page faults that handlers answer, and everything that makes
+//! ERAT and TLB differ from SLB and hash table.
 //!
-//! EA 0 and 0x80000000 are large pages, RAM and devices. What lies from physical 0x300000 on is seen at 0x40000000 and, as
-//! `Step::Space` says, at 0x50000000, where another space shows what is from 0x400000 on; at 0x60300000 through a large
-//! page; at 5_40000000 as at 0x40000000. In every page stands a routine that adds to r29. Handlers use r10 to r15, and steps
-//! r6 to r8.
+//! EA 0 and 0x80000000 are large pages, RAM and devices. What lies from physical 0x300000 on is seen at 0x40000000
+//! and, as `Step::Space` says, at 0x50000000, where another space shows what is from 0x400000 on; at 0x60300000
+//! through a large page; at 5_40000000 as at 0x40000000. In every page stands a routine that adds to r29. Handlers use
+//! r10 to r15, and steps r6 to r8.
 
 use std::fmt::Write as _;
 

@@ -80,8 +80,8 @@ impl Page {
             | if self.large { first::L } else { 0 }
     }
 
-    /// Is this the first double word of a PTE of the page? The bits that are software's, and for a large page the lowest
-    /// of AVPN, do not count.
+    /// Is this the first double word of a PTE of the page? The bits that are software's, and for a large page the
+    /// lowest of AVPN, do not count.
     #[must_use]
     pub fn matches(&self, double_word: u64, secondary: bool) -> bool {
         const SOFTWARE: u64 = 0x78;
@@ -106,8 +106,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// As SDR1 says: the address without its lowest 18 bits, and the logarithm of the number of groups less 11. The field
-    /// has values up to 28.
+    /// As SDR1 says: the address without its lowest 18 bits, and the logarithm of the number of groups less 11. The
+    /// field has values up to 28.
     #[must_use]
     pub fn of(sdr1: u64) -> Self {
         let size = (sdr1 & 0x1f).min(28);
@@ -140,8 +140,8 @@ pub struct Found {
     pub second: u64,
 }
 
-/// Searches for a page's PTE, slot by slot: primary group, secondary group. The second double word is read of the PTE that
-/// matches.
+/// Searches for a page's PTE, slot by slot: primary group, secondary group. The second double word is read of the PTE
+/// that matches.
 pub fn search(sdr1: u64, page: &Page, port: &mut Port<'_>) -> Result<Found, NoEntry> {
     for (group, secondary) in Place::of(sdr1).groups(page) {
         let outside = NoEntry::Outside(group as u32);
