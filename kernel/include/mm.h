@@ -166,8 +166,8 @@ void call_without_memory(struct regs *regs);
 /* The frame behind an address, faulted in, with a reference. */
 int mm_frame(struct mm *mm, uaddr_t address, enum mm_access access, struct frame **out);
 /*
- * While a call copies between a frame with such a reference and its own program, whose faults others may see: for the
- * checker, which counts who refers to a frame.
+ * Notes that a call holds such a reference while it copies between the frame and its own program. A fault of the copy
+ * may bring a sweep of check=on, which counts the notes among the frame's owners.
  */
 struct frame_note {
 	struct list_head link;

@@ -85,7 +85,7 @@ void timer_cancel(struct timer *timer);
 
 /*
  * The same for a wait that usually ends before its limit. A cancelled timer stays where it is, and the next limit moves
- * it only if it is earlier. When the processor comes to it, the timer goes to its limit, or away.
+ * it only if it is earlier. When the timer expires, it is set to its latest limit, or removed if it was cancelled.
  */
 void timer_set_lazily(struct timer *timer, u64 expires);
 void timer_cancel_lazily(struct timer *timer);

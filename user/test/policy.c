@@ -345,8 +345,10 @@ static void old_forms_act(void)
 	CHECK_EQUAL(store("/proc/tlbmiss", "off"), 0);
 }
 
-/* A page that was mapped, but not fetched from, while the permission to fetch was withheld, is ready when it no longer
- * is: the sanitizer for fetches would tell. */
+/*
+ * A page that was mapped, but not fetched from, while the permission to fetch was withheld, is ready once another
+ * choice no longer withholds it. The fetch sanitizer would report a stale line.
+ */
 static void pages_are_ready_after_exec(void)
 {
 	static const uint32_t code[] = { 0x3860002a, 0x4e800020 };      /* li 3, 42; blr */

@@ -37,7 +37,7 @@ void start_c(const void *fdt);
 void exceptions_init(void);
 void exceptions_bind_outside(void);        /* faults without the kernel lock, where they can be served so */
 void exceptions_bind_withheld(void);       /* fetches that a reload refuses because of fetch_withheld */
-/* The fault was a fetch that is withheld, and is permitted from now on. */
+/* Was the fault a fetch that was withheld? If so, it is permitted from now on. */
 bool fetch_granted(const struct regs *regs);
 void exception_unexpected(struct regs *regs);
 void exception_machine_check(struct regs *regs);

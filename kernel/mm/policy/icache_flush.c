@@ -10,8 +10,7 @@
  * page, each time it is mapped. once: an executable page, and only once. exec: a page from which a program
  * fetches, when it first does: the permission to fetch is withheld until then (Mackerras 2003, section 2.3). That needs
  * a TLB with such a permission, as a 405 has it, or one of fetches alone that software loads, whose handler can refuse
- * (603, 8xx). The frame's note is the edition of the file for which it was done; an
- * anonymous frame's is NOTED.
+ * (603, 8xx). The frame's note is the edition of the file for which it was done; an anonymous frame's is NOTED.
  */
 #include <arch.h>
 #include <frame.h>
@@ -121,7 +120,7 @@ CAUSE(fault) bool fetch_permit(struct mm *mm, uaddr_t address)
 	return true;
 }
 
-/* Pages from which nothing was fetched while the permission was withheld can be fetched from now. */
+/* Flushes all pages: those that were not fetched from while the permission was withheld can be fetched from now on. */
 static void ready_all(void)
 {
 	for (u32 n = 0; n < frame_count; n++)

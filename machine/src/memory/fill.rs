@@ -10,7 +10,8 @@ use super::hierarchy::{Memory, Side};
 use crate::observe::{Account, Array, Cause, Event};
 
 impl Memory {
-    /// Reads a line into an L1 for an access to `pa`, of a fetch its place; returns the cycle at which that is served.
+    /// Reads a line into an L1 for an access to `pa`, which is a place if the access is a fetch; returns the cycle at
+    /// which it is served.
     #[inline(always)]
     pub(super) fn fill(
         &mut self,

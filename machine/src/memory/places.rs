@@ -15,9 +15,9 @@ const PAGE: u32 = 4096;
 /// The places of lines in an I-cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Places {
-    /// Bits of the index that the effective address has; of a physically indexed cache none.
+    /// Bits of the index that come from the effective address; none if the cache is indexed by physical addresses.
     index: u32,
-    /// By how many bits the difference of both addresses stands above the index.
+    /// How far above the index a place has the bits in which the two addresses differ.
     shift: u32,
     /// Bits of an address in RAM.
     ram: u32,
@@ -32,7 +32,7 @@ impl Places {
     };
 
     /// The places of a cache that is indexed by effective addresses, before RAM of so many bytes. `None` if there are
-    /// more than addresses of 32 bits name.
+    /// more than 32 bits can number.
     #[must_use]
     pub fn indexed_by_effective(cache: CacheGeometry, ram: u32) -> Option<Places> {
         let index = (cache.size / cache.ways).max(PAGE) - PAGE;

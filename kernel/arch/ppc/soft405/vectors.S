@@ -20,8 +20,8 @@ image image_machine_check405
 end_image image_machine_check405
 
 /*
- * After each instruction with MSR[DE], which is critical too. Exceptions leave DE set, so that the first instruction of
- * each vector comes here as well: it goes on without DE, which the vector's rfi gives back to the program.
+ * The debug exception after each instruction with MSR[DE], a critical one. Other exceptions leave DE set, so that the
+ * first instruction of each vector comes here as well: it goes on without DE, which its rfi sets again for the program.
  */
 image image_debug405
 	stw	r10, KEPT_BY_DEBUG(0)

@@ -99,7 +99,7 @@ CAUSE(reload) void exception_soft_miss(struct regs *regs)
 		soft_load_data(address, pte, regs->dsisr, regs->orig_gpr3);
 }
 
-/* The table has the page without the permission, or lacks it. */
+/* A fetch that the hash table does not serve: it lacks the page, or has it without the permission. */
 CAUSE(reload) void exception_isi_withheld(struct regs *regs)
 {
 	if (!fetch_granted(regs))

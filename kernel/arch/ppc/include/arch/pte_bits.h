@@ -16,7 +16,7 @@
 #define PTE_THROUGH 0x00000040  /* W */
 #define PTE_UNCACHED 0x00000020 /* I */
 #define PTE_COHERENT 0x00000010 /* M */
-#define PTE_FETCH   0x00000010  /* software: programs may fetch from it (icache.flush=exec; no M on a 603, 8xx, 405) */
+#define PTE_FETCH   0x00000010  /* software, where 603, 8xx and 405 have no M: programs may fetch (icache.flush=exec) */
 #define PTE_GUARDED 0x00000008  /* G */
 #define PTE_HASHED  0x00000004  /* software: a hash-table entry may exist */
 #define PTE_NOTE    (PTE_SLOT | PTE_HASHED)

@@ -49,8 +49,8 @@
 #define DBSR_COMPLETE  0x80000000
 
 /*
- * Where vectors keep registers, physical, behind the last vector: programs can read SPRG4 to SPRG7, and would see what
- * others had there.
+ * Physical addresses, behind the last vector, where vectors save registers. Not SPRG4 to SPRG7: programs can read
+ * these, and would see the registers of others.
  */
 #define KEPT_R9         0x2fe0
 #define KEPT_R12        0x2fe4
