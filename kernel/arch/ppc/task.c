@@ -59,6 +59,7 @@ void arch_task_fork(struct task *child, const struct regs *parent)
 	regs->gpr[3] = 0;
 	regs->ccr &= ~(u32)CCR_SO;
 	regs->msr &= ~(u32)(MSR_FP | MSR_FE0 | MSR_FE1);
+	regs_set_stepping(regs, false);         /* its tracer, if it has one, says whether it steps */
 	arch_fpu_save(current);
 	memcpy(child->arch.fpr, current->arch.fpr, sizeof(child->arch.fpr));
 	child->arch.fpscr = current->arch.fpscr;
