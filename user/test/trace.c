@@ -116,6 +116,74 @@ static void single_steps(void)
 	CHECK_EQUAL(test_wait(child), 7);
 }
 
+/*
+ * What software emulates: no processor lets a program read its version, some have no floating-point unit, and others do
+ * not load a double word from a place that is not aligned.
+ */
+static int emulated_instructions(void)
+{
+	static const uint32_t from[3] = { 1, 2, 3 };
+	static uint32_t to[2];
+	uint32_t version;
+	double value;
+
+	__asm__ volatile("mfspr %0,287\n\ttrap" : "=r"(version));
+	__asm__ volatile("lfd %0,2(%1)\n\ttrap" : "=d"(value) : "b"(from), "m"(from));
+	__asm__ volatile("stfd %1,0(%2)\n\ttrap" : "=m"(to) : "d"(value), "b"(to));
+	return version && to[0] == 0x10000 && to[1] == 0x20000 ? 7 : 8;
+}
+
+/* Steps until the next instruction is a trap, which the last step has not executed; then leaves it out. */
+static void step_to_trap(pid_t child)
+{
+	siginfo_t info;
+	uint32_t next = 0;
+
+	for (int i = 0; i < 3000; i++) {
+		MUST(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL));
+		tracee_stops(child, SIGTRAP);
+		next = tracee_word(child, NIP);
+		if ((uint32_t)tracee_peek(child, (void *)(uintptr_t)next) == TRAP_INSTRUCTION)
+			break;
+	}
+	MUST(ptrace(PTRACE_GETSIGINFO, child, NULL, &info));
+	CHECK_EQUAL(info.si_code, TRAP_TRACE);
+	MUST(ptrace(PTRACE_POKEUSER, child, AT(NIP), (void *)(uintptr_t)(next + 4)));
+}
+
+static void single_steps_over_emulation(void)
+{
+	pid_t child = start_tracee(emulated_instructions);
+
+	for (int i = 0; i < 3; i++)
+		step_to_trap(child);
+	MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
+	CHECK_EQUAL(test_wait(child), 7);
+}
+
+static int has_a_child(void)
+{
+	pid_t child = (pid_t)syscall(SYS_fork);
+
+	if (child == 0)
+		_exit(3);
+	return test_wait(child) == 3 ? 7 : 8;
+}
+
+/* A child that nobody traces does not step. */
+static void children_do_not_step(void)
+{
+	pid_t child = start_tracee(has_a_child);
+	int status, sig = 0;
+
+	do {
+		MUST(ptrace(PTRACE_SINGLESTEP, child, NULL, (void *)(uintptr_t)sig));
+		status = tracee_stop(child);
+		sig = WIFSTOPPED(status) && WSTOPSIG(status) != SIGTRAP ? WSTOPSIG(status) : 0;
+	} while (WIFSTOPPED(status));
+	CHECK_EQUAL(WEXITSTATUS(status), 7);
+}
+
 static int one_call(void)
 {
 	return syscall(SYS_getppid) == 99 ? 5 : 6;
@@ -376,7 +444,8 @@ static void memory_into_new_pages(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(stopped_and_continued), CASE(memory), CASE(breakpoints), CASE(single_steps), CASE(system_calls),
+	CASE(stopped_and_continued), CASE(memory), CASE(breakpoints), CASE(single_steps),
+	CASE(single_steps_over_emulation), CASE(children_do_not_step), CASE(system_calls),
 	CASE(registers), CASE(signals), CASE(forks_and_ends), CASE(exec_stops), CASE(memory_of_others),
 	CASE(memory_into_new_pages), CASE(unreadable_programs),
 };

@@ -249,6 +249,20 @@ void exception_syscall(struct regs *regs)
 	syscall_dispatch(regs);
 }
 
+void exception_trace(struct regs *regs)
+{
+	if (!regs_user(regs))
+		panic_regs(regs, "kernel trace exception");
+	regs_set_stepping(regs, false);
+	signal_fault(SIGTRAP, TRAP_TRACE, regs->nip);
+}
+
+void step_emulated(struct regs *regs)
+{
+	if (regs->msr & regs_step_bit)
+		exception_trace(regs);
+}
+
 void exception_alignment(struct regs *regs)
 {
 	int error;
@@ -264,6 +278,8 @@ void exception_alignment(struct regs *regs)
 		signal_fault(SIGSEGV, SEGV_ACCERR, regs->dar);
 	else if (error)
 		signal_fault(SIGBUS, BUS_ADRALN, regs->dar);
+	else
+		step_emulated(regs);
 }
 
 /* The si_code of a floating-point exception: FPSCR's exception bits that are enabled. */
@@ -291,6 +307,8 @@ void program_exception(struct regs *regs, u32 reason)
 		signal_fault(SIGTRAP, TRAP_BRKPT, regs->nip);
 	} else if (!emulate_program(regs)) {
 		signal_fault(SIGILL, reason & SRR1_PRIVILEGED ? ILL_PRVOPC : ILL_ILLOPC, regs->nip);
+	} else {
+		step_emulated(regs);
 	}
 }
 
@@ -314,6 +332,8 @@ void exception_emulation(struct regs *regs)
 		signal_fault(SIGSEGV, SEGV_ACCERR, regs->dar);
 	else if (error)
 		signal_fault(SIGILL, ILL_ILLOPC, regs->nip);
+	else
+		step_emulated(regs);
 }
 
 void exception_fpu_unavailable(struct regs *regs)
@@ -322,12 +342,4 @@ void exception_fpu_unavailable(struct regs *regs)
 		panic_regs(regs, "kernel use of the floating-point unit");
 	fpu_give(current);
 	regs->msr |= MSR_FP | MSR_FE0 | MSR_FE1;
-}
-
-void exception_trace(struct regs *regs)
-{
-	if (!regs_user(regs))
-		panic_regs(regs, "kernel trace exception");
-	regs_set_stepping(regs, false);
-	signal_fault(SIGTRAP, TRAP_TRACE, regs->nip);
 }

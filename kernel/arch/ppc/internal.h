@@ -50,6 +50,8 @@ void exception_fpu_unavailable(struct regs *regs);
 void exception_decrementer(struct regs *regs);
 void exception_syscall(struct regs *regs);
 void exception_trace(struct regs *regs);
+/* After an instruction that was emulated, which is a step too. */
+void step_emulated(struct regs *regs);
 /* Page faults, which no reload can serve: the tree lacks the page or the right. */
 void exception_fault(struct regs *regs, uaddr_t address, u32 access);
 void exception_data_fault(struct regs *regs);

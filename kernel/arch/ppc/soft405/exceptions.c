@@ -30,6 +30,8 @@ void exception_program405(struct regs *regs, u32 esr)
 		signal_fault(SIGSEGV, SEGV_ACCERR, regs->dar);
 	else if (error)
 		program_exception(regs, esr >> 8);
+	else
+		step_emulated(regs);
 }
 
 /* SRR1 holds MSR[WE], and a return with it would wait for the next interrupt. */
