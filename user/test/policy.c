@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -368,6 +369,49 @@ static void pages_are_ready_after_exec(void)
 	unlink("/tmp/code");
 }
 
+static int read_then_run(void *page)
+{
+	uint32_t word = *(volatile uint32_t *)page;
+	int result;
+
+	alarm(2);       /* a fetch that is refused for ever ends by this */
+	raise(SIGSTOP);
+	result = ((int (*)(void))page)();
+	return word ? result : 0;
+}
+
+/* One of two processes that share page tables gets the permission to fetch, after the other one has read the page. */
+static void permission_to_fetch_with_shared_tables(void)
+{
+	static const uint32_t code[] = { 0x3860002a, 0x4e800020 };      /* li 3, 42; blr */
+	int error = store("/proc/policy", "icache.flush=exec"), fd, status;
+	uint32_t *page;
+	pid_t child;
+
+	CHECK(error == 0 || error == -ENODEV);
+	CHECK_EQUAL(store("/proc/policy", "fork.tables=share"), 0);
+	/* Where a 405's kernel needs few entries of the TLB, the other process keeps its own. */
+	(void)store("/proc/policy", "kernel.map=large");
+	(void)store("/proc/policy", "pin=ram");
+	fd = MUST(open("/tmp/code", O_RDWR | O_CREAT | O_TRUNC, 0700));
+	CHECK_EQUAL(write(fd, code, sizeof(code)), sizeof(code));
+	page = mmap((void *)0x40000000, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0);
+	CHECK(page != MAP_FAILED);
+	CHECK_EQUAL(*(volatile uint32_t *)page, code[0]);
+	child = test_child(read_then_run, page);
+	CHECK_EQUAL(waitpid(child, &status, WUNTRACED), child);
+	CHECK_EQUAL(((int (*)(void))page)(), 42);
+	MUST(kill(child, SIGCONT));
+	CHECK_EQUAL(test_wait(child), 42);
+	CHECK_EQUAL(store("/proc/policy", "pin=off"), 0);
+	CHECK_EQUAL(store("/proc/policy", "kernel.map=pte"), 0);
+	CHECK_EQUAL(store("/proc/policy", "fork.tables=copy"), 0);
+	CHECK_EQUAL(store("/proc/policy", "icache.flush=mapping"), 0);
+	munmap(page, 4096);
+	close(fd);
+	unlink("/tmp/code");
+}
+
 /*
  * On an MPC8xx and a 405 pinned entries are still there after the TLBs have been emptied. Other processors cannot pin.
  */
@@ -719,6 +763,7 @@ static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(shootdown_changes_under_way),
 	CASE(bad_words_are_refused), CASE(counters_move),
 	CASE(old_forms_act), CASE(pages_are_ready_after_exec), CASE(hash_size_is_as_chosen),
+	CASE(permission_to_fetch_with_shared_tables),
 	CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay), CASE(what_is_refused_changes_nothing),
 	CASE(copies_stop_at_faults), CASE(copies_go_on_after_faults), CASE(old_notes_are_no_entries),
 	CASE(faults_map_around),
