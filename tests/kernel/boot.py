@@ -18,6 +18,11 @@ RECORD = Path(__file__).with_suffix(".toml")
 TOLERANCE = 0.02
 
 
+def _powerpc_machines() -> list[str]:
+    files = sorted((ROOT / "machines").glob("*.toml"))
+    return [file.stem for file in files if tomllib.loads(file.read_text())["core"]["kind"] not in ("i486", "p6")]
+
+
 def _cycles(machine: str, initramfs: Path) -> int:
     done = boot(machine, initramfs, "quiet -- /bin/hello", (), counted=True)
     if done.status != 0:
@@ -28,7 +33,7 @@ def _cycles(machine: str, initramfs: Path) -> int:
 
 def check(*, update: bool) -> int:
     """The number of machines whose boot differs from the record by more than the tolerance."""
-    machines = sorted(path.stem for path in (ROOT / "machines").glob("*.toml"))
+    machines = _powerpc_machines()
     with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
         file.write(packed({"bin/hello": "hello-bare"}))
         file.flush()
