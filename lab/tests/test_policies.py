@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from powerpc import machine_names
 
 from pagewalk import kernel_image, machines, policies
 from pagewalk.errors import BadInput
@@ -52,7 +53,7 @@ def test_a_wrong_word_is_refused(word: str, complaint: str, hint: str) -> None:
 
 
 @pytest.mark.built
-@pytest.mark.parametrize("machine", machines.names())
+@pytest.mark.parametrize("machine", machine_names())
 def test_every_machine_has_a_best_set_that_the_kernel_knows(machine: str) -> None:
     best = policies.expanded({policies.NAMED: "best"}, machines.find(machine).core)
     assert policies.checked(best) == best

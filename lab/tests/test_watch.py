@@ -9,11 +9,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from powerpc import machine_names
 from test_hostile_command import pagewalk
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from pagewalk import guest, machines, native, watching
+from pagewalk import guest, native, watching
 from pagewalk._machine import Machine
 from pagewalk.cli.watch_app import WatchApp
 from pagewalk.guest import Program
@@ -96,7 +97,7 @@ def test_a_switch_names_both_address_spaces() -> None:
     assert "switch from address space" in watched.event or watched.ended is not None
 
 
-@pytest.mark.parametrize("machine", machines.names())
+@pytest.mark.parametrize("machine", machine_names())
 def test_every_machine_has_lines_for_its_tlbs(machine: str) -> None:
     made = job(machine)
     view = Watching(native.load(made), made).view()

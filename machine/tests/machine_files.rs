@@ -567,7 +567,7 @@ fn a_970_is_none_of_the_others() {
         (
             "ppc405-200",
             "core.kind=970",
-            "`tlb.unified.ways` is missing",
+            "which walks the hash table in hardware: add [walk]",
         ),
     ] {
         let error = with_settings(machine, &[setting]).unwrap_err().to_string();

@@ -118,7 +118,14 @@ impl Judge {
             lr: register(36),
             ctr: register(37),
             fpscr: register(38) as u32,
-            fpr: std::array::from_fn(|n| number(&floats[8 * n..][..8])),
+            // A 405 has none, whatever the emulator's signal frame holds in their places.
+            fpr: std::array::from_fn(|n| {
+                if self.core == Core::Ppc405 {
+                    0
+                } else {
+                    number(&floats[8 * n..][..8])
+                }
+            }),
             data: bytes[self.answer_bytes() - DATA_SIZE as usize..].to_vec(),
         }
     }

@@ -104,7 +104,11 @@ impl Machine {
             lr: (u64::from(r.wide.lr) << 32 | u64::from(r.lr)) & counted,
             ctr: (u64::from(r.wide.ctr) << 32 | u64::from(r.ctr)) & counted,
             fpscr: r.fpscr,
-            fpr: r.fpr,
+            fpr: if self.core == Core::Ppc405 {
+                [0; 32]
+            } else {
+                r.fpr
+            },
             data: computer.processor_mut().memory.uncore.ram.bytes()[data()].to_vec(),
         }
     }
