@@ -108,6 +108,8 @@ def rows_of_several(machines: Iterable[str], *, whole: bool) -> list[Row]:
     """Rows on machines with several processors. Quick: each form of shootdown on one machine of two processors, and
     the forms of the second machine on the others too. From the third machine on, each form meets other choices."""
     choices = declared()
+    # These machines have BATs, and so no large pages.
+    choices["kernel.map"].remove("large")
     rows = [Row(1, ONE_PROCESSOR, {})]
     for index, machine in enumerate(machines):
         for turn, form in enumerate(choices["shootdown"]):

@@ -443,7 +443,7 @@ static void pinned_entries_stay(void)
 	CHECK(!strstr(text, "pinned"));
 }
 
-/* A value that the processor cannot have leaves the one before in force: here a 405's entries of 16 MB. */
+/* A value that the processor cannot have leaves the one before in force: here pages of 16 MB, which a 405 shows. */
 static void what_is_refused_changes_nothing(void)
 {
 	static char text[8192];
@@ -451,8 +451,10 @@ static void what_is_refused_changes_nothing(void)
 	if (store("/proc/policy", "kernel.map=large") == -ENODEV)
 		return;
 	CHECK_EQUAL(store("/proc/policy", "kernel.map=bat"), -ENODEV);
-	test_read_file("/proc/mmu/tlb", text, sizeof(text));
-	CHECK(strstr(text, "16384 KB"));
+	if (access("/proc/mmu/tlb", F_OK) == 0) {
+		test_read_file("/proc/mmu/tlb", text, sizeof(text));
+		CHECK(strstr(text, "16384 KB"));
+	}
 	CHECK_EQUAL(store("/proc/policy", "kernel.map=pte"), 0);
 }
 
