@@ -301,8 +301,8 @@ static int fork_in_turn(void *argument)
 		pause();
 		_exit(0);
 	}
+	sleep(1);	/* until all have forked: one that ends before makes room for another */
 	if (child > 0) {
-		sleep(1);	/* until all have forked */
 		MUST(kill(child, SIGKILL));
 		MUST(waitpid(child, NULL, 0));
 	}
