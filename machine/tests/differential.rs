@@ -1,5 +1,5 @@
-//! Random user-level instruction sequences, run here and by qemu-ppc: registers, FPSCR and memory
-//! must be the same after each.
+//! Random user-level instruction sequences, run here and by QEMU: registers, FPSCR and memory must be the same after
+//! each.
 //!
 //! `PAGEWALK_SEQUENCES` sets how many are run and `PAGEWALK_SEED` where they begin; a difference is
 //! reported with the seed that makes it again.
@@ -14,12 +14,14 @@ mod multiply;
 mod ours;
 #[path = "differential/random.rs"]
 mod random;
+#[path = "differential/system.rs"]
+mod system;
 
 use generate::{Core, Generator, Sequence};
 use judge::{Answer, Judge};
 use random::Random;
 
-/// Sequences of one seed: what one qemu-ppc process runs.
+/// Sequences of one seed: what one process of QEMU runs.
 const BATCH: u64 = 5000;
 /// Differences that are reported in full.
 const SHOWN: usize = 8;
@@ -136,9 +138,9 @@ fn random_sequences_of_a_405_end_as_under_qemu() {
     random_sequences(Core::Ppc405);
 }
 
-/// The lower halves of registers are as on a core of 32 bits.
+/// Results have 64 bits; addresses, carries and compares are those of the lower halves.
 #[test]
-fn random_sequences_of_32_bits_end_on_a_970_as_under_qemu() {
+fn random_sequences_in_32_bit_mode_end_as_under_qemu() {
     random_sequences(Core::Ppc970In32Bits);
 }
 

@@ -57,9 +57,9 @@ pub enum Core {
     Ppc604,
     /// It has multiply-accumulate instructions and no floating point.
     Ppc405,
-    /// A 604's instructions on a 970 in 32-bit mode: registers have upper halves, which must not matter.
+    /// In 32-bit mode, with its own instructions: results have 64 bits, addresses and compares 32.
     Ppc970In32Bits,
-    /// In 64-bit mode, with its own instructions.
+    /// In 64-bit mode.
     Ppc970,
 }
 
@@ -75,9 +75,10 @@ impl Core {
     /// The emulator that judges it, and its name there.
     pub fn judge(self) -> (&'static str, &'static str) {
         match self {
-            Core::Ppc604 | Core::Ppc970In32Bits => ("qemu-ppc", "604"),
+            Core::Ppc604 => ("qemu-ppc", "604"),
             Core::Ppc405 => ("qemu-ppc", "405gp"),
             Core::Ppc970 => ("qemu-ppc64", "970"),
+            Core::Ppc970In32Bits => ("qemu-system-ppc64", "970fx"),
         }
     }
 
@@ -247,7 +248,7 @@ impl Generator {
     }
 
     fn wide(&self) -> bool {
-        self.core == Core::Ppc970
+        self.core.doubles()
     }
 
     /// Arithmetic, shifts, rotates and compares of double words, and what the 970 has besides.
@@ -310,6 +311,7 @@ impl Generator {
                 let displacement = self.random.word() as u16 as i16 as u32 & !3;
                 self.words
                     .extend(li(base, address.wrapping_sub(displacement)));
+                self.fill_upper(base);
                 let t = self.other_register(base);
                 self.words.push(d(opcode, t, base, displacement | kind));
             }
@@ -453,7 +455,17 @@ impl Generator {
         let displacement = self.random.word() as u16 as i16 as u32;
         self.words
             .extend(li(base, address.wrapping_sub(displacement)));
+        self.fill_upper(base);
         (base, displacement)
+    }
+
+    /// In 32-bit mode the upper half of an address register does not count: rldimi base,other,32,0.
+    fn fill_upper(&mut self, base: u32) {
+        if self.core == Core::Ppc970In32Bits && self.random.chance(2) {
+            let other = self.register();
+            self.words
+                .push(30 << 26 | other << 21 | base << 16 | 3 << 2 | 1 << 1);
+        }
     }
 
     /// A register that is not `other`.
@@ -467,13 +479,15 @@ impl Generator {
         let index = self.other_register(base);
         let offset = self.random.value();
         // In 64-bit mode a sum does not wrap around.
-        let offset = if self.wide() {
+        let offset = if self.core == Core::Ppc970 {
             offset & 0xf_ffff
         } else {
             offset
         };
         self.words.extend(li(base, address.wrapping_sub(offset)));
         self.words.extend(li(index, offset));
+        self.fill_upper(base);
+        self.fill_upper(index);
         (base, index)
     }
 

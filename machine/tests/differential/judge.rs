@@ -1,10 +1,11 @@
-//! qemu-ppc and qemu-ppc64 as judges.
+//! QEMU as judge: qemu-ppc, qemu-ppc64, and qemu-system-ppc64 for a 970 in 32-bit mode (system.rs).
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::generate::{Core, DATA_SIZE, Sequence};
+use super::system;
 
 /// The state that a sequence ends with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub struct Answer {
     pub data: Vec<u8>,
 }
 
-/// qemu-ppc or qemu-ppc64, and the program that runs sequences under it.
+/// An emulator, and the program that runs sequences under it.
 pub struct Judge {
     program: PathBuf,
     core: Core,
@@ -33,7 +34,15 @@ pub struct Judge {
 impl Judge {
     /// Builds the program.
     pub fn new(core: Core) -> Judge {
-        let wide = core == Core::Ppc970;
+        let wide = core.doubles();
+        if core == Core::Ppc970In32Bits {
+            let program = system::build();
+            return Judge {
+                program,
+                core,
+                wide,
+            };
+        }
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential/driver.c");
         // Tests run side by side, so each has its own.
         let name = format!("differential-driver-{core:?}");
@@ -132,6 +141,9 @@ impl Judge {
 
     /// Runs all sequences in one process.
     pub fn run(&self, sequences: &[Sequence]) -> Vec<Answer> {
+        if self.core == Core::Ppc970In32Bits {
+            return self.run_system(sequences);
+        }
         let (emulator, cpu) = self.core.judge();
         let mut child = Command::new(emulator)
             .args(["-cpu", cpu])
@@ -167,5 +179,35 @@ impl Judge {
             .chunks_exact(self.answer_bytes())
             .map(|answer| self.parse(answer))
             .collect()
+    }
+
+    fn run_system(&self, sequences: &[Sequence]) -> Vec<Answer> {
+        let requests: Vec<_> = sequences.iter().map(|one| self.request(one)).collect();
+        let answers = system::run(&self.program, &requests).unwrap_or_else(|answered| {
+            let sequence = sequences[answered].describe();
+            panic!("qemu-system-ppc64 does not end\n{sequence}")
+        });
+        let parse = |bytes: &Vec<u8>| {
+            let mut answer = self.parse(&bytes[..self.answer_bytes()]);
+            let (vector, srr1) = (word(bytes), word(&bytes[4..]));
+            answer.signal = signal(vector, srr1);
+            answer
+        };
+        answers.iter().map(parse).collect()
+    }
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+/// The signal that Linux makes of an exception.
+fn signal(vector: u32, srr1: u32) -> u32 {
+    match vector {
+        0x700 if srr1 & 0x2_0000 != 0 => 5,
+        0x700 if srr1 & 0x10_0000 != 0 => 8,
+        0x700 => 4,
+        0x600 => 7,
+        _ => 11,
     }
 }

@@ -115,7 +115,7 @@ impl Machine {
 
     /// The bits of a register that the judge has.
     fn counted(&self) -> u64 {
-        if self.core == Core::Ppc970 {
+        if self.core.doubles() {
             u64::MAX
         } else {
             u32::MAX.into()
