@@ -81,9 +81,9 @@ static void children_get_nothing_either(void)
 	CHECK_EQUAL(test_in_child(no_new, NULL), IS_NOBODY);
 }
 
-static bool on_405(void)
+static bool on(const char *platform)
 {
-	return !strcmp((const char *)getauxval(AT_PLATFORM), "ppc405");
+	return !strcmp((const char *)getauxval(AT_PLATFORM), platform);
 }
 
 /* The compiler's __builtin___clear_cache() does nothing here (user/test/mmap.c), and old contents end in SIGILL too. */
@@ -100,6 +100,23 @@ static int run_word(void *code)
 
 #define SPR(number) (((number) & 31) << 16 | ((number) >> 5) << 11)
 
+/* Each of these words ends a program. */
+static void all_refused(const uint32_t *words, size_t count)
+{
+	uint32_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(code != MAP_FAILED);
+	for (size_t i = 0; i < count; i++) {
+		code[0] = words[i];
+		code[1] = 0x4e800020;   /* blr */
+		make_fetchable(code);
+		CHECK_EQUAL(test_in_child(run_word, code), 1000 + SIGILL);
+	}
+	munmap(code, 4096);
+}
+
+#define ALL_REFUSED(words) all_refused((words), sizeof(words) / sizeof((words)[0]))
+
 /* What a 405 has for its supervisor: TLB, device control registers, PID and ZPR, caches, critical returns. */
 static void a_405s_supervisor_instructions(void)
 {
@@ -112,16 +129,31 @@ static void a_405s_supervisor_instructions(void)
 		0x4c000066, 0x7c008146, 0x7c000106,     /* rfci, wrteei, wrtee */
 		0x7c00078c, 0x7c00038c, 0x7c0007cc, 0x7c0003cc, 0x7c0003ac,     /* iccci, dccci, icread, dcread, dcbi */
 	};
-	uint32_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	CHECK(code != MAP_FAILED);
-	for (size_t i = 0; on_405() && i < sizeof(words) / sizeof(words[0]); i++) {
-		code[0] = words[i];
-		code[1] = 0x4e800020;   /* blr */
-		make_fetchable(code);
-		CHECK_EQUAL(test_in_child(run_word, code), 1000 + SIGILL);
-	}
-	munmap(code, 4096);
+	if (on("ppc405"))
+		ALL_REFUSED(words);
+}
+
+/* What a 970 has: modes, segments, TLB, hash table, and the returns of exceptions and hypervisor. */
+static void a_970s_supervisor_instructions(void)
+{
+	static const uint32_t words[] = {
+		0x7c0000a6, 0x7c000124, 0x7c000164, 0x7c010164, /* mfmsr, mtmsr, mtmsrd with L = 0 and 1 */
+		0x4c000024, 0x4c000224, 0x4c000064,     /* rfid, hrfid, rfi */
+		0x7c000324, 0x7c000364, 0x7c0003e4, 0x7c0006a6, 0x7c000726,     /* slbmte, -ie, -ia, -mfev, -mfee */
+		0x7c0001a4, 0x7c0001e4, 0x7c0004a6, 0x7c000526, /* mtsr, mtsrin, mfsr, mfsrin */
+		0x7c000264, 0x7c200264, 0x7c000224, 0x7c00046c, 0x7c0002e4,     /* tlbie, with L, -l, tlbsync, tlbia */
+		0x7c0003ac, 0x00000200, /* dcbi, attn */
+		0x7c0003a6 | SPR(25), 0x7c0003a6 | SPR(26), 0x7c0003a6 | SPR(27),       /* mtspr SDR1, SRR0, SRR1 */
+		0x7c0003a6 | SPR(22), 0x7c0003a6 | SPR(284), 0x7c0003a6 | SPR(311),     /* DEC, TBL, HIOR */
+		0x7c0003a6 | SPR(1008), 0x7c0003a6 | SPR(1012), 0x7c0003a6 | SPR(1014), /* HID0, HID4, HID5 */
+		0x7c0003a6 | SPR(275), 0x7c0002a6 | SPR(272), 0x7c0002a6 | SPR(275),    /* SPRG3; mfspr SPRG0, SPRG3 */
+		0x7c0002a6 | SPR(19), 0x7c0002a6 | SPR(25), 0x7c0002a6 | SPR(259),      /* DAR, SDR1, SPRG3 for users */
+		0x7c0002a6 | SPR(256), 0x7c0002a6 | SPR(136), 0x7c0003a6 | SPR(152),    /* VRSAVE, CTRL; mtspr CTRL */
+	};
+
+	if (on("ppc970"))
+		ALL_REFUSED(words);
 }
 
 /* Programs can read SPRG4 to SPRG7 of a 405. A miss of the TLB must leave there no register of whom it interrupted. */
@@ -134,7 +166,7 @@ static void registers_of_others(void)
 	CHECK(memory != MAP_FAILED);
 	for (int i = 0; i < PAGES; i++)
 		memory[i * 4096] = 1;
-	if (on_405()) {
+	if (on("ppc405")) {
 		machine_read_sprgs(seen);
 		for (int i = 0; i < 4; i++)
 			CHECK_EQUAL(seen[i], 0);
@@ -411,6 +443,7 @@ static const struct test_case cases[] = {
 	CASE(the_bits_go),
 	CASE(refused_opens),
 	CASE(a_405s_supervisor_instructions),
+	CASE(a_970s_supervisor_instructions),
 	CASE(registers_of_others),
 };
 
