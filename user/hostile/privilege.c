@@ -326,7 +326,7 @@ static void attached_during_exec(void)
 #define PIDFD_OPEN 434
 #define PIDFD_GETFD 438
 
-static int semaphores;
+static int semaphores, taken[2];
 
 static int exec_with_undo(void *argument)
 {
@@ -336,6 +336,7 @@ static int exec_with_undo(void *argument)
 	/* So that who waits for the semaphore runs at once when the end of this process gives it back. */
 	MUST(nice(10));
 	MUST(semop(semaphores, &take, 1));
+	CHECK_EQUAL(write(taken[1], "t", 1), 1);
 	execl(SET_UID, SET_UID, "drop", (char *)NULL);
 	return 1;
 }
@@ -343,23 +344,29 @@ static int exec_with_undo(void *argument)
 static void taken_at_the_end(void)
 {
 	struct sembuf take = { 0, -1, 0 };
-	char path[32];
+	char path[32], byte;
 	pid_t child;
 	int pidfd;
 
+	MUST(pipe(taken));
 	semaphores = (int)MUST(semget(IPC_PRIVATE, 1, 0600));
 	MUST(semop(semaphores, &(struct sembuf){ 0, 1, 0 }, 1));
 	child = test_child(exec_with_undo, NULL);
 	pidfd = (int)MUST(syscall(PIDFD_OPEN, child, 0));
-	while (semctl(semaphores, 0, GETVAL) > 0)
-		usleep(1000);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)child, SECRET);
+	/*
+	 * Not by a look at the semaphore from time to time: a fast processor runs the whole child from one look to the
+	 * next.
+	 */
+	CHECK_EQUAL(read(taken[0], &byte, 1), 1);
 	MUST(semop(semaphores, &take, 1));
 	CHECK_EQUAL(open(path, O_RDONLY | O_NOCTTY), -1);
 	CHECK_EQUAL(syscall(PIDFD_GETFD, pidfd, SECRET, 0), -1);
 	CHECK_EQUAL(ptrace(PTRACE_SEIZE, child, 0, 0), -1);
 	CHECK_EQUAL(test_wait(child), IS_NOBODY);
 	MUST(semctl(semaphores, 0, IPC_RMID));
+	close(taken[0]);
+	close(taken[1]);
 }
 
 static int file;
