@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # The kernel's addresses are the last four segments (kernel/arch/ppc/include/arch/layout.h).
@@ -14,14 +14,28 @@ def is_kernel(address: int) -> bool:
     return address >> 28 in _KERNEL_SEGMENTS
 
 
+def _segments(state: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Number and VSID of each segment; a 970 has them in its SLB, beside those above 4 GB."""
+    wide = state.get("wide")
+    if wide is None:
+        return [(row["number"], row["vsid"]) for row in state["segments"]]
+    return [(row["effective"] >> 28, row["vsid"]) for row in wide["slb"]]
+
+
 def kernel_vsids(state: Mapping[str, Any]) -> set[int]:
     """The VSIDs of the kernel's segments."""
-    return {row["vsid"] for row in state["segments"] if row["number"] in _KERNEL_SEGMENTS}
+    return {vsid for number, vsid in _segments(state) if number in _KERNEL_SEGMENTS}
 
 
 def user_vsids(state: Mapping[str, Any]) -> set[int]:
     """The VSIDs of the address space that runs."""
-    return {row["vsid"] for row in state["segments"] if row["number"] not in _KERNEL_SEGMENTS}
+    return {vsid for number, vsid in _segments(state) if number not in _KERNEL_SEGMENTS}
+
+
+def wide_tlb(state: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The entries of a 970's TLB."""
+    wide = state.get("wide")
+    return [] if wide is None else list(wide["tlb"])
 
 
 def counts(state: Mapping[str, Any]) -> dict[str, int]:
@@ -30,7 +44,7 @@ def counts(state: Mapping[str, Any]) -> dict[str, int]:
     `hash.groups` is the number of PTEGs, `hash.full` that of PTEGs with eight valid PTEs.
     """
     kernel = kernel_vsids(state)
-    tlb = [*state["instruction_tlb"], *state["data_tlb"]]
+    tlb = [*state["instruction_tlb"], *state["data_tlb"], *wide_tlb(state)]
     entries = [*state["instruction_entries"], *state["data_entries"]]
     found = {
         "tlb.used": len(tlb) + len(entries),

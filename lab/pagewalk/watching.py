@@ -200,12 +200,16 @@ def tlb_lines(state: Mapping[str, Any], config: str) -> dict[str, list[str]]:
             for side in ("instruction", "data")
         }
     kernel, user = snapshot.kernel_vsids(state), snapshot.user_vsids(state)
+    if state.get("wide") is not None:
+        tlbs = {"unified": snapshot.wide_tlb(state)}
+    else:
+        tlbs = {side: state[f"{side}_tlb"] for side in ("instruction", "data")}
     found = {}
-    for side in ("instruction", "data"):
+    for side, rows in tlbs.items():
         ways = int(shapes[side]["ways"])
         sets = int(shapes[side]["entries"]) // ways
         slots = [["·"] * sets for _ in range(ways)]
-        for row in state[f"{side}_tlb"]:
+        for row in rows:
             slots[row["way"]][row["set"]] = _owner(row["vsid"], kernel, user)
         found[side] = ["".join(line[at : at + _LINE]) for line in slots for at in range(0, sets, _LINE)]
     return found

@@ -14,7 +14,7 @@ from test_hostile_command import pagewalk
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from pagewalk import guest, native, watching
+from pagewalk import guest, native, snapshot, watching
 from pagewalk._machine import Machine
 from pagewalk.cli.watch_app import WatchApp
 from pagewalk.guest import Program
@@ -101,7 +101,7 @@ def test_a_switch_names_both_address_spaces() -> None:
 def test_every_machine_has_lines_for_its_tlbs(machine: str) -> None:
     made = job(machine)
     view = Watching(native.load(made), made).view()
-    assert set(view.tlbs) == {"instruction", "data"}
+    assert set(view.tlbs) == ({"unified"} if machine.startswith("ppc970") else {"instruction", "data"})
     assert all(0 < len(line) <= 64 for lines in view.tlbs.values() for line in lines)
     assert set("".join("".join(lines) for lines in view.tlbs.values())) == {"·"}
 
@@ -205,6 +205,24 @@ def test_an_8xx_shows_shared_entries_and_those_of_other_spaces() -> None:
     }
     config = "[tlb.instruction]\nentries = 2\nways = 2\n[tlb.data]\nentries = 5\nways = 5\n"
     assert watching.tlb_lines(view_state, config) == {"instruction": ["··"], "data": ["s·uo·"]}
+
+
+def test_a_970_shows_the_tlb_behind_its_erats() -> None:
+    def entry(way: int, number: int, vsid: int) -> dict[str, int]:
+        return {"set": number, "way": way, "vsid": vsid, "page_index": 0}
+
+    slb = [{"effective": segment << 28, "vsid": vsid} for segment, vsid in [(0, 0x10), (12, 0x1000040), (15, 0xF)]]
+    tlb = [entry(0, 1, 0x10), entry(1, 0, 0x1000040), entry(1, 1, 0xF), entry(0, 0, 0x20)]
+    table = {"groups": 4, "used": 2, "histogram": [2, 2, *[0] * 7], "entries": [{"vsid": 0xF}, {"vsid": 0x20}]}
+    state: dict[str, Any] = {
+        "casid": None, "segments": [], "wide": {"slb": slb, "tlb": tlb}, "hash_table": table,
+        "instruction_tlb": [], "data_tlb": [], "instruction_entries": [], "data_entries": [],
+    }  # fmt: skip
+    config = "[tlb.instruction]\nentries = 8\nways = 8\n[tlb.unified]\nentries = 4\nways = 2\n"
+    assert watching.tlb_lines(state, config) == {"unified": ["ou", "kk"]}
+    counts = snapshot.counts(state)
+    assert (counts["tlb.used"], counts["tlb.kernel"]) == (4, 2)
+    assert (counts["hash.used"], counts["hash.kernel"]) == (2, 1)
 
 
 def test_on_linux_a_program_begins_when_init_is_ready() -> None:

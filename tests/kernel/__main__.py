@@ -36,7 +36,7 @@ def main() -> int:
     parser.add_argument(
         "--rows", type=_numbers, default=set(), help="run only these rows of the policies' matrix, such as 5-12 or 3,7"
     )
-    parser.add_argument("--machine", action="append", default=[], help="machines of the subjects policies and failalloc")
+    parser.add_argument("--machine", action="append", default=[], help="machines for policies and failalloc")
     parser.add_argument("--update", action="store_true", help="record the measured cycles of a boot")
     chosen = parser.parse_args()
     unknown = set(chosen.subject) - set(SUBJECTS)

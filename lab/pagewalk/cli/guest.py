@@ -18,6 +18,7 @@ from pagewalk.cli import options
 from pagewalk.cli.laboratory import Ticker
 from pagewalk.cli.output import Json, complain, err, next_step, out, print_json, say, table
 from pagewalk.cli.sheet import chosen as form_chosen
+from pagewalk.cli.wide import print_wide
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, PagewalkError, RunFailed, RunLimit, WrongOption
 from pagewalk.guest import Program
 from pagewalk.paths import home, read_file
@@ -613,6 +614,8 @@ def dump(
                     ),
                 )
             )
+    if (wide := state.get("wide")) is not None:
+        print_wide(wide)
     for name in ("instruction_entries", "data_entries"):
         rows = state[name]
         if rows:
