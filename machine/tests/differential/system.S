@@ -1,6 +1,6 @@
 /*
- * Runs instruction sequences on qemu-system-ppc64's bare 970 in 32-bit mode, which user-mode emulation cannot enter:
- * in user state, without translation. The image is at physical 0. Requests lie in memory, STRIDE bytes from each other
+ * Runs instruction sequences on qemu-system-ppc64's bare 970 in 32-bit mode, which user-mode emulation cannot enter,
+ * without translation. The image is at physical 0. Requests lie in memory, STRIDE bytes from each other
  * and laid out as driver.c's with registers of 64 bits; each is replaced by its answer, whose first doubleword is the
  * vector and the lower half of SRR1. LEFT has the number of requests that are not answered.
  */
@@ -32,8 +32,8 @@
 
 	.equ	HID5, 1014
 	.equ	DCBZ_32, 0x80
-	/* PR, FP, FE0 and FE1: 32-bit mode. */
-	.equ	STATE, 0x6900
+	/* FP, FE0 and FE1: 32-bit mode, in supervisor state, since user state has translation (rfid). */
+	.equ	STATE, 0x2900
 	.equ	MSR_FP, 0x2000
 
 	.machine "power4"

@@ -107,8 +107,7 @@ impl Emulator {
     /// How many requests are open.
     fn left(&mut self) -> u64 {
         let look = json!({ "command-line": format!("xp /1gx {LEFT:#x}") });
-        let said =
-            self.ask(&json!({ "execute": "human-monitor-command", "arguments": look }));
+        let said = self.ask(&json!({ "execute": "human-monitor-command", "arguments": look }));
         let said = said.as_str().expect("text").trim();
         let number = said.rsplit("0x").next().expect("a number");
         u64::from_str_radix(number, 16).unwrap_or_else(|_| panic!("{said}: a number is wanted"))
