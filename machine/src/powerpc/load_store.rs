@@ -330,7 +330,17 @@ pub fn stswx<W: Word, C: Core>(c: &mut C, i: &Operands) -> Outcome {
     store_string(c, i, ea, count)
 }
 
-/// A floating-point operand must be word-aligned (603e UM 4.5.6, 604 UM 4.5.6).
+/// A floating-point operand must be word-aligned (603e UM 4.5.6, 604 UM 4.5.6). A 970 splits one that is not, as it does
+/// those of general registers, unless it crosses the end of a page (Apple's XNU, `AlignAssist64.s`).
+#[inline(always)]
+fn float_aligned<W: Word, T: Datum>(ea: u32) -> Outcome {
+    let crosses = ea & 0xfff > 0x1000 - T::BYTES;
+    if W::WIDE && !crosses {
+        return Ok(());
+    }
+    aligned(ea, 4)
+}
+
 macro_rules! float_accesses {
     ($($name:ident $update:ident $indexed:ident $indexed_update:ident: $access:ident;)*) => {$(
         #[inline(always)]
@@ -366,7 +376,7 @@ macro_rules! float_accesses {
 #[inline(always)]
 fn load_single<W: Word, C: Core>(c: &mut C, i: &Operands, ea: W) -> Outcome {
     let value = ea.at(c, |c, ea| {
-        aligned(ea, 4)?;
+        float_aligned::<W, u32>(ea)?;
         c.load::<u32>(ea)
     })?;
     c.registers().fpr[i.t.index() & 31] = double_from_single(value);
@@ -376,7 +386,7 @@ fn load_single<W: Word, C: Core>(c: &mut C, i: &Operands, ea: W) -> Outcome {
 #[inline(always)]
 fn load_double<W: Word, C: Core>(c: &mut C, i: &Operands, ea: W) -> Outcome {
     let value = ea.at(c, |c, ea| {
-        aligned(ea, 4)?;
+        float_aligned::<W, u64>(ea)?;
         c.load::<u64>(ea)
     })?;
     c.registers().fpr[i.t.index() & 31] = value;
@@ -384,9 +394,9 @@ fn load_double<W: Word, C: Core>(c: &mut C, i: &Operands, ea: W) -> Outcome {
 }
 
 #[inline(always)]
-fn store_word_aligned<W: Word, C: Core, T: Datum>(c: &mut C, ea: W, value: T) -> Outcome {
+fn store_float<W: Word, C: Core, T: Datum>(c: &mut C, ea: W, value: T) -> Outcome {
     ea.at(c, |c, ea| {
-        aligned(ea, 4)?;
+        float_aligned::<W, T>(ea)?;
         c.store(ea, value)
     })
 }
@@ -394,13 +404,13 @@ fn store_word_aligned<W: Word, C: Core, T: Datum>(c: &mut C, ea: W, value: T) ->
 #[inline(always)]
 fn store_single<W: Word, C: Core>(c: &mut C, i: &Operands, ea: W) -> Outcome {
     let value = single_from_double(c.registers().fpr[i.t.index() & 31]);
-    store_word_aligned(c, ea, value)
+    store_float(c, ea, value)
 }
 
 #[inline(always)]
 fn store_double<W: Word, C: Core>(c: &mut C, i: &Operands, ea: W) -> Outcome {
     let value = c.registers().fpr[i.t.index() & 31];
-    store_word_aligned(c, ea, value)
+    store_float(c, ea, value)
 }
 
 float_accesses! {
@@ -414,7 +424,7 @@ float_accesses! {
 pub fn stfiwx<W: Word, C: Core>(c: &mut C, i: &Operands) -> Outcome {
     let ea: W = indexed(c, i);
     let value = c.registers().fpr[i.t.index() & 31] as u32;
-    store_word_aligned(c, ea, value)
+    store_float(c, ea, value)
 }
 
 macro_rules! cache_instructions {
