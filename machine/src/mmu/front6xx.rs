@@ -560,8 +560,8 @@ macro_rules! unit_of_front {
             self.front.holder(space)
         }
 
-        fn hash_table(&self) -> Option<u32> {
-            Some(self.front.sdr1)
+        fn hash_table(&self) -> Option<HashBase> {
+            Some(HashBase::Words(self.front.sdr1))
         }
 
         fn view(&self, fetch: bool, number: u32) -> EntryView {

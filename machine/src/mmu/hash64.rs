@@ -32,8 +32,8 @@ pub use table::Page;
 
 use super::walker::{NoEntry, Port, WalkTiming};
 use super::{
-    Access, EntryView, Fault, Holder, Invalidation, Reach, Reaches, Recency, Source, Space,
-    TlbGeometry, Translation, Unit, Used, segment,
+    Access, EntryView, Fault, HashBase, Holder, Invalidation, Reach, Reaches, Recency, Source,
+    Space, TlbGeometry, Translation, Unit, Used, segment,
 };
 use crate::memory::{Memory, attribute};
 use crate::observe::tlb_events::{Tables, TlbLoad, TlbMiss, TlbPage};
@@ -676,9 +676,8 @@ impl Unit for Hash64 {
         })
     }
 
-    /// The table has another form.
-    fn hash_table(&self) -> Option<u32> {
-        None
+    fn hash_table(&self) -> Option<HashBase> {
+        Some(HashBase::DoubleWords(self.sdr1))
     }
 
     /// Both sides show the TLB. Of a VSID the lower 28 bits are shown: as many as `mtsr` gives it.

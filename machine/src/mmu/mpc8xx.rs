@@ -13,8 +13,8 @@
 pub mod tlb;
 
 use super::{
-    Access, EntryView, Fault, Holder, Invalidation, Reach, Reaches, Recency, Source, Space,
-    Translation, Unit, Used,
+    Access, EntryView, Fault, HashBase, Holder, Invalidation, Reach, Reaches, Recency, Source,
+    Space, Translation, Unit, Used,
 };
 use crate::memory::{Memory, attribute};
 use crate::observe::tlb_events::{Tables, TlbLoad, TlbMiss, TlbPage};
@@ -583,7 +583,7 @@ impl Unit for Mpc8xx {
             })
     }
 
-    fn hash_table(&self) -> Option<u32> {
+    fn hash_table(&self) -> Option<HashBase> {
         None
     }
 

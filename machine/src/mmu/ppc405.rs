@@ -12,8 +12,8 @@
 //! entries match, the one with the lowest number translates; on hardware that is a programming error.
 
 use super::{
-    Access, EntryView, Fault, Holder, Invalidation, Reach, Reaches, Recency, Source, Space,
-    Translation, Unit, Used,
+    Access, EntryView, Fault, HashBase, Holder, Invalidation, Reach, Reaches, Recency, Source,
+    Space, Translation, Unit, Used,
 };
 use crate::memory::{Memory, attribute};
 use crate::observe::tlb_events::{Tables, TlbLoad, TlbMiss, TlbPage};
@@ -725,7 +725,7 @@ impl Unit for Ppc405 {
         })
     }
 
-    fn hash_table(&self) -> Option<u32> {
+    fn hash_table(&self) -> Option<HashBase> {
         None
     }
 

@@ -57,6 +57,15 @@ pub struct Recency<'a> {
     pub recent: &'a mut [u8],
 }
 
+/// SDR1, and which form of hash table it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashBase {
+    /// PTEs of two words.
+    Words(u32),
+    /// PTEs of two double words.
+    DoubleWords(u64),
+}
+
 /// A TLB entry as five words, for programs that look at the TLB (docs/interfaces.md, section 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryView {
@@ -120,8 +129,8 @@ pub trait Unit {
     /// The first TLB entry of the address space with this number.
     fn holder(&self, space: u32) -> Option<Holder>;
 
-    /// SDR1, if there is a hash table.
-    fn hash_table(&self) -> Option<u32>;
+    /// Where the hash table lies, if there is one.
+    fn hash_table(&self) -> Option<HashBase>;
 
     /// The entry with this number: the ways of the first set, then those of the second, and so on. One that does
     /// not exist shows as invalid.

@@ -1,5 +1,9 @@
 //! The state of the translation hardware and the caches at an instant, as data, text and JSON.
 
+mod hash;
+
+pub use hash::{HashTable, PteRow};
+
 use std::fmt;
 
 use serde::Serialize;
@@ -7,7 +11,7 @@ use serde::Serialize;
 use crate::memory::{Cache, Memory};
 use crate::mmu::hash64::{EratEntry, SlbEntry};
 use crate::mmu::mpc8xx::tlb::PageSize;
-use crate::mmu::{Bats, Hash64, Mmu, Mpc8xx, Ppc405, Segments, Tlb, hash, mpc8xx, ppc405, segment};
+use crate::mmu::{Bats, Hash64, Mmu, Mpc8xx, Ppc405, Segments, Tlb, mpc8xx, ppc405, segment};
 use crate::powerpc::Registers;
 
 /// Everything a dump shows.
@@ -37,7 +41,7 @@ pub struct StateDump {
     /// What a 970 has, in place of those above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wide: Option<WideTables>,
-    /// Absent where SDR1 names no table that lies in RAM, and on a 970.
+    /// Absent where SDR1 names no table that lies in RAM.
     pub hash_table: Option<HashTable>,
     pub instruction_cache: Vec<LineRow>,
     pub data_cache: Vec<LineRow>,
@@ -183,36 +187,6 @@ pub struct WideTlbRow {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HashTable {
-    pub physical: u32,
-    /// PTEGs of eight PTEs.
-    pub groups: u32,
-    /// Valid PTEs.
-    pub used: u32,
-    /// Valid PTEs of each PTEG.
-    pub occupancy: Vec<u8>,
-    /// PTEGs with 0, 1, ... 8 valid PTEs.
-    pub histogram: [u32; 9],
-    pub entries: Vec<PteRow>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PteRow {
-    pub group: u32,
-    pub slot: u32,
-    pub vsid: u32,
-    /// H: found by the secondary hash.
-    pub secondary: bool,
-    /// EA bits 4 to 19, recovered from API and the group where the table's size allows it.
-    pub page_index: u32,
-    pub physical: u32,
-    pub referenced: bool,
-    pub changed: bool,
-    pub wimg: u8,
-    pub pp: u8,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LineRow {
     pub set: u32,
     pub way: u8,
@@ -263,7 +237,7 @@ impl StateDump {
             wide: mmu.hash64().map(wide),
             hash_table: mmu
                 .hash_table()
-                .and_then(|sdr1| HashTable::read(sdr1, memory)),
+                .and_then(|base| HashTable::read(base, memory)),
             instruction_cache: Vec::new(),
             data_cache: Vec::new(),
             l2_cache: Vec::new(),
@@ -434,98 +408,6 @@ fn lines(cache: &Cache, physical: impl Fn(u32) -> u32) -> Vec<LineRow> {
         .collect()
 }
 
-impl HashTable {
-    /// The table that SDR1 names, if it lies in RAM. On a 603 software may keep anything in SDR1:
-    /// a mask that is not a row of ones, or a base that does not fit it, names no table.
-    #[must_use]
-    pub fn read(sdr1: u32, memory: &Memory) -> Option<Self> {
-        let (physical, groups) = Self::place(sdr1, memory)?;
-        let mut table = HashTable {
-            physical,
-            groups,
-            used: 0,
-            occupancy: Vec::with_capacity(groups as usize),
-            histogram: [0; 9],
-            entries: Vec::new(),
-        };
-        for group in 0..groups {
-            let before = table.entries.len();
-            let slots = (0..hash::PTEG_SLOTS)
-                .filter_map(|slot| PteRow::read(physical, groups, group, slot, memory));
-            table.entries.extend(slots);
-            let used = table.entries.len() - before;
-            table.occupancy.push(used as u8);
-            table.histogram[used] += 1;
-        }
-        table.used = table.entries.len() as u32;
-        Some(table)
-    }
-
-    /// The table's first entry with `vsid`.
-    #[must_use]
-    pub fn find(sdr1: u32, vsid: u32, memory: &Memory) -> Option<PteRow> {
-        let (physical, groups) = Self::place(sdr1, memory)?;
-        let (start, bytes) = (physical as usize, (groups * hash::PTEG_BYTES) as usize);
-        let wanted = hash::V | vsid << 7;
-        let carries = |entry: &[u8]| {
-            let word0 = u32::from_be_bytes([entry[0], entry[1], entry[2], entry[3]]);
-            word0 & (hash::V | segment::VSID << 7) == wanted
-        };
-        // All slots of a group at once, not one after the other: the compiler makes vectors of it.
-        let group = memory.uncore.ram.bytes()[start..start + bytes]
-            .chunks_exact(hash::PTEG_BYTES as usize)
-            .position(|group| {
-                group
-                    .chunks_exact(8)
-                    .fold(false, |any, entry| any | carries(entry))
-            })? as u32;
-        (0..hash::PTEG_SLOTS)
-            .filter_map(|slot| PteRow::read(physical, groups, group, slot, memory))
-            .find(|row| row.vsid == vsid)
-    }
-
-    /// Where the table lies, and how many groups it has.
-    fn place(sdr1: u32, memory: &Memory) -> Option<(u32, u32)> {
-        let mask = sdr1 & 0x1ff;
-        let physical = sdr1 & 0xffff_0000;
-        let groups = (mask + 1) << 10;
-        let bytes = groups * hash::PTEG_BYTES;
-        let whole = mask & (mask + 1) == 0
-            && physical & (bytes - 1) == 0
-            && memory.uncore.ram.contains(physical, bytes as usize);
-        whole.then_some((physical, groups))
-    }
-}
-
-impl PteRow {
-    fn read(base: u32, groups: u32, group: u32, slot: u32, memory: &Memory) -> Option<Self> {
-        let at = base + group * hash::PTEG_BYTES + slot * 8;
-        let word0 = memory.uncore.ram.read_u32(at)?;
-        let word1 = memory.uncore.ram.read_u32(at + 4)?;
-        if word0 & hash::V == 0 {
-            return None;
-        }
-        let vsid = word0 >> 7 & segment::VSID;
-        let secondary = word0 & hash::H != 0;
-        // The hash is VSID XOR page index; the group gives its lower ten bits at least, API the
-        // page index's upper six.
-        let hashed = if secondary { !group } else { group };
-        let page_index = (word0 & 0x3f) << 10 | (hashed ^ vsid) & (groups - 1) & 0x3ff;
-        Some(PteRow {
-            group,
-            slot,
-            vsid,
-            secondary,
-            page_index,
-            physical: word1 & 0xffff_f000,
-            referenced: word1 & hash::R != 0,
-            changed: word1 & hash::C != 0,
-            wimg: (word1 >> 3 & 15) as u8,
-            pp: (word1 & 3) as u8,
-        })
-    }
-}
-
 fn wimg_text(wimg: u8) -> String {
     (0..)
         .zip("WIMG".chars())
@@ -549,6 +431,9 @@ impl fmt::Display for StateDump {
             wide_text(out, wide)?;
         } else {
             self.translation_text(out)?;
+        }
+        if let Some(table) = &self.hash_table {
+            table.fmt(out)?;
         }
         for (name, rows) in [
             ("instruction", &self.instruction_cache),
@@ -581,11 +466,7 @@ impl StateDump {
         bats_text(out, "instruction", &self.instruction_bats)?;
         bats_text(out, "data", &self.data_bats)?;
         tlb_text(out, "instruction", &self.instruction_tlb)?;
-        tlb_text(out, "data", &self.data_tlb)?;
-        if let Some(table) = &self.hash_table {
-            hash_text(out, table)?;
-        }
-        Ok(())
+        tlb_text(out, "data", &self.data_tlb)
     }
 }
 
@@ -742,39 +623,6 @@ fn wide_text(out: &mut fmt::Formatter<'_>, tables: &WideTables) -> fmt::Result {
             flag(row.large, 'L'),
             flag(row.no_execute, 'N'),
             flag(row.changed, 'C'),
-            wimg_text(row.wimg),
-            row.pp
-        )?;
-    }
-    Ok(())
-}
-
-fn hash_text(out: &mut fmt::Formatter<'_>, table: &HashTable) -> fmt::Result {
-    writeln!(
-        out,
-        "hash table at {:08x}: {} PTEGs, {} of {} PTEs valid",
-        table.physical,
-        table.groups,
-        table.used,
-        table.groups * hash::PTEG_SLOTS
-    )?;
-    write!(out, "  PTEGs by valid PTEs:")?;
-    for (used, count) in table.histogram.iter().enumerate() {
-        write!(out, " {used}:{count}")?;
-    }
-    writeln!(out)?;
-    for row in &table.entries {
-        writeln!(
-            out,
-            "  {:5}.{} {} vsid {:06x} page {:04x} -> {:08x} {}{} {} pp {}",
-            row.group,
-            row.slot,
-            if row.secondary { 'H' } else { '-' },
-            row.vsid,
-            row.page_index,
-            row.physical,
-            if row.referenced { 'R' } else { '-' },
-            if row.changed { 'C' } else { '-' },
             wimg_text(row.wimg),
             row.pp
         )?;
