@@ -126,6 +126,62 @@ fn registers_and_memory_are_read_through_the_translation() {
     assert_eq!(status, Some(6), "{text}");
 }
 
+/// A 970's registers have their lower halves under the names of other cores, and all bits under names of their own.
+/// Who writes a lower half clears the upper one.
+#[test]
+fn a_970_shows_whole_registers() {
+    const SOURCE: &str = "_start:\npaging\nli 14, 5\nsldi 14, 14, 36\nori 14, 14, 9\nmtlr 14\nmtctr 14\nmr 16, 14\n\
+        middle: nop\nsrdi 6, 15, 33\nadd 6, 6, 14\nsrdi 16, 16, 36\nadd 6, 6, 16\ncmpwi 6, 9\nbne 1f\npower_off 6\n1: power_off 7";
+    let program = Program::on("ppc970-1600", SOURCE);
+    let (text, status) = attached(
+        runner("ppc970-1600", &program.elf()),
+        &program.elf(),
+        &[
+            "break *middle",
+            "continue",
+            "print /x $r14",
+            "print /x $x14",
+            "print /x $xlr",
+            "print /x $xctr",
+            "print /x $xmsr",
+            "print /x $hid4",
+            "print /x $xsdr1",
+            "print /x $sr4",
+            "x/1xw 0x40000000",
+            "set $x15 = 0x200000000",
+            "print /x $r15",
+            "set $r14 = 3",
+            "print /x $x14",
+            "set $hior = 0x500000",
+            "print /x $hior",
+            "set $hior = 0",
+            "print /x $x16",
+            "continue",
+        ],
+    );
+    contains_all(
+        &text,
+        &[
+            "Breakpoint 1, ",
+            "$1 = 0x9\n",
+            "$2 = 0x5000000009\n",
+            "$3 = 0x5000000009\n",
+            "$4 = 0x5000000009\n",
+            "$5 = 0x1030\n",
+            "$6 = 0x0\n",
+            "$7 = 0x200000\n",
+            "$8 = 0x123\n",
+            "0x40000000:\t0x00000000",
+            "$9 = 0x0\n",
+            "$10 = 0x3\n",
+            "$11 = 0x500000\n",
+            "$12 = 0x5000000009\n",
+            "exited with code 06",
+        ],
+    );
+    assert_eq!(status, Some(6), "{text}");
+}
+
 /// The registers of a 405 are there, those of other cores under the same numbers read zero, and memory is read through
 /// its TLB.
 #[test]

@@ -140,6 +140,66 @@ pub const SYSTEM: [(&str, System); 109] = [
     ("dbcr1", Spr405(957)),
 ];
 
+/// Where the machine keeps a register of 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    General(u32),
+    Link,
+    Count,
+    /// MSR. GDB cannot write it here.
+    State,
+    /// Special-purpose register that only a 970 has in this width.
+    Spr(u32),
+}
+
+/// Registers in their whole width, after the supervisor's. A kernel of 32 bits saves and finds the lower halves, so that
+/// `r0` to `r31` have 32 bits on a 970, too, and these names have all. On other cores the upper half reads zero.
+pub const WHOLE: [(&str, Whole); 43] = [
+    ("x0", Whole::General(0)),
+    ("x1", Whole::General(1)),
+    ("x2", Whole::General(2)),
+    ("x3", Whole::General(3)),
+    ("x4", Whole::General(4)),
+    ("x5", Whole::General(5)),
+    ("x6", Whole::General(6)),
+    ("x7", Whole::General(7)),
+    ("x8", Whole::General(8)),
+    ("x9", Whole::General(9)),
+    ("x10", Whole::General(10)),
+    ("x11", Whole::General(11)),
+    ("x12", Whole::General(12)),
+    ("x13", Whole::General(13)),
+    ("x14", Whole::General(14)),
+    ("x15", Whole::General(15)),
+    ("x16", Whole::General(16)),
+    ("x17", Whole::General(17)),
+    ("x18", Whole::General(18)),
+    ("x19", Whole::General(19)),
+    ("x20", Whole::General(20)),
+    ("x21", Whole::General(21)),
+    ("x22", Whole::General(22)),
+    ("x23", Whole::General(23)),
+    ("x24", Whole::General(24)),
+    ("x25", Whole::General(25)),
+    ("x26", Whole::General(26)),
+    ("x27", Whole::General(27)),
+    ("x28", Whole::General(28)),
+    ("x29", Whole::General(29)),
+    ("x30", Whole::General(30)),
+    ("x31", Whole::General(31)),
+    ("xlr", Whole::Link),
+    ("xctr", Whole::Count),
+    ("xmsr", Whole::State),
+    ("xsdr1", Whole::Spr(25)),
+    ("xsrr0", Whole::Spr(26)),
+    ("xsrr1", Whole::Spr(27)),
+    ("xdar", Whole::Spr(19)),
+    ("xhid0", Whole::Spr(1008)),
+    ("hior", Whole::Spr(311)),
+    ("hid4", Whole::Spr(1012)),
+    ("hid5", Whole::Spr(1014)),
+];
+
 /// A snapshot of all registers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RegisterFile {
@@ -154,6 +214,8 @@ pub struct RegisterFile {
     pub fpscr: u32,
     /// In the order of [`SYSTEM`].
     pub system: Vec<u32>,
+    /// In the order of [`WHOLE`].
+    pub whole: Vec<u64>,
 }
 
 impl RegisterFile {
@@ -178,6 +240,9 @@ impl Registers for RegisterFile {
             .for_each(|word| put(&word.to_be_bytes()));
         put(&self.fpscr.to_be_bytes());
         self.system.iter().for_each(|word| put(&word.to_be_bytes()));
+        self.whole
+            .iter()
+            .for_each(|value| put(&value.to_be_bytes()));
     }
 
     fn gdb_deserialize(&mut self, bytes: &[u8]) -> Result<(), ()> {
@@ -209,6 +274,10 @@ impl Registers for RegisterFile {
             for _ in SYSTEM {
                 file.system.push(word()?);
             }
+            for _ in WHOLE {
+                file.whole
+                    .push(u64::from(word()?) << 32 | u64::from(word()?));
+            }
             Some(file)
         };
         *self = read().ok_or(())?;
@@ -230,7 +299,14 @@ pub enum RegisterId {
     Fpscr,
     /// Index in [`SYSTEM`].
     System(usize),
+    /// Index in [`WHOLE`].
+    Whole(usize),
 }
+
+/// The numbers of the registers of [`SYSTEM`], and of [`WHOLE`], begin here.
+const FIRST_SYSTEM: usize = 71;
+const FIRST_WHOLE: usize = FIRST_SYSTEM + SYSTEM.len();
+const END: usize = FIRST_WHOLE + WHOLE.len();
 
 impl RegId for RegisterId {
     fn from_raw_id(id: usize) -> Option<(Self, Option<std::num::NonZeroUsize>)> {
@@ -244,7 +320,8 @@ impl RegId for RegisterId {
             68 => (RegisterId::Ctr, 4),
             69 => (RegisterId::Xer, 4),
             70 => (RegisterId::Fpscr, 4),
-            _ if id - 71 < SYSTEM.len() => (RegisterId::System(id - 71), 4),
+            FIRST_SYSTEM..FIRST_WHOLE => (RegisterId::System(id - FIRST_SYSTEM), 4),
+            FIRST_WHOLE..END => (RegisterId::Whole(id - FIRST_WHOLE), 8),
             _ => return None,
         };
         Some((register, std::num::NonZeroUsize::new(size)))
@@ -296,7 +373,14 @@ pub fn target_description() -> String {
     for (n, (name, _)) in SYSTEM.iter().enumerate() {
         put(format!(
             "<reg name=\"{name}\" bitsize=\"32\" type=\"uint32\" group=\"system\" regnum=\"{}\"/>",
-            71 + n
+            FIRST_SYSTEM + n
+        ));
+    }
+    put("</feature><feature name=\"org.pagewalk.whole\">".to_owned());
+    for (n, (name, _)) in WHOLE.iter().enumerate() {
+        put(format!(
+            "<reg name=\"{name}\" bitsize=\"64\" type=\"uint64\" group=\"system\" regnum=\"{}\"/>",
+            FIRST_WHOLE + n
         ));
     }
     let _ = write!(xml, "</feature></target>");
@@ -318,13 +402,17 @@ mod tests {
             xer: 4,
             fpscr: 5,
             system: (100..100 + SYSTEM.len() as u32).collect(),
+            whole: (0..WHOLE.len() as u64).map(|n| n << 33 | 5).collect(),
             ..RegisterFile::default()
         };
         file.gpr[31] = 0xdead_beef;
         file.fpr[7] = 1.5f64.to_bits();
         let mut bytes = Vec::new();
         file.gdb_serialize(|byte| bytes.push(byte.unwrap()));
-        assert_eq!(bytes.len(), 32 * 4 + 32 * 8 + 7 * 4 + SYSTEM.len() * 4);
+        assert_eq!(
+            bytes.len(),
+            32 * 4 + 32 * 8 + 7 * 4 + SYSTEM.len() * 4 + WHOLE.len() * 8
+        );
         let mut other = RegisterFile::default();
         other.gdb_deserialize(&bytes).unwrap();
         assert_eq!(other, file);
@@ -333,10 +421,14 @@ mod tests {
 
     #[test]
     fn every_number_has_its_register() {
-        let last = 71 + SYSTEM.len() - 1;
+        let last = FIRST_SYSTEM + SYSTEM.len() + WHOLE.len() - 1;
+        assert_eq!(
+            RegisterId::from_raw_id(last - WHOLE.len()).unwrap().0,
+            RegisterId::System(SYSTEM.len() - 1)
+        );
         assert_eq!(
             RegisterId::from_raw_id(last).unwrap().0,
-            RegisterId::System(SYSTEM.len() - 1)
+            RegisterId::Whole(WHOLE.len() - 1)
         );
         assert!(RegisterId::from_raw_id(last + 1).is_none());
         assert_eq!(RegisterId::from_raw_id(40).unwrap().0, RegisterId::Float(8));

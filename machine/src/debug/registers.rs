@@ -1,7 +1,8 @@
 //! Reading and writing the processor's registers as a register file.
 
-use super::arch::{RegisterFile, RegisterId, SYSTEM, System};
+use super::arch::{RegisterFile, RegisterId, SYSTEM, System, WHOLE, Whole};
 use crate::powerpc::registers::Register;
+use crate::powerpc::word::Word as _;
 use crate::powerpc::{msr, spr, spr_970};
 use crate::processor::Processor;
 
@@ -10,6 +11,10 @@ pub(super) fn read(processor: &mut Processor) -> RegisterFile {
     let system = SYSTEM
         .iter()
         .map(|&(_, which)| system(processor, which))
+        .collect();
+    let whole = WHOLE
+        .iter()
+        .map(|&(_, which)| whole(processor, which))
         .collect();
     let registers = &processor.registers;
     RegisterFile {
@@ -23,6 +28,7 @@ pub(super) fn read(processor: &mut Processor) -> RegisterFile {
         xer: registers.xer.word(),
         fpscr: registers.fpscr,
         system,
+        whole,
     }
 }
 
@@ -41,10 +47,22 @@ pub(super) fn write(processor: &mut Processor, file: &RegisterFile) {
             registers.gpr.set(Register::new(n), value);
         }
     }
+    if file.lr != before.lr {
+        registers.lr = file.lr;
+        registers.wide.lr = 0;
+    }
+    if file.ctr != before.ctr {
+        registers.ctr = file.ctr;
+        registers.wide.ctr = 0;
+    }
+    for ((&(_, which), &value), &old) in WHOLE.iter().zip(&file.whole).zip(&before.whole) {
+        if value != old {
+            set_whole(processor, which, value);
+        }
+    }
+    let registers = &mut processor.registers;
     registers.fpr = file.fpr;
     registers.cr.set_word(file.cr);
-    registers.lr = file.lr;
-    registers.ctr = file.ctr;
     registers.xer.set_word(file.xer);
     registers.fpscr = file.fpscr;
     if file.pc != before.pc || file.msr != before.msr {
@@ -58,7 +76,7 @@ pub(super) fn write(processor: &mut Processor, file: &RegisterFile) {
 pub(super) fn word(file: &RegisterFile, register: RegisterId) -> u32 {
     match register {
         RegisterId::General(n) => file.gpr[n],
-        RegisterId::Float(_) => 0,
+        RegisterId::Float(_) | RegisterId::Whole(_) => 0,
         RegisterId::Pc => file.pc,
         RegisterId::Msr => file.msr,
         RegisterId::Cr => file.cr,
@@ -73,7 +91,7 @@ pub(super) fn word(file: &RegisterFile, register: RegisterId) -> u32 {
 pub(super) fn set_word(file: &mut RegisterFile, register: RegisterId, value: u32) {
     let place = match register {
         RegisterId::General(n) => &mut file.gpr[n],
-        RegisterId::Float(_) => return,
+        RegisterId::Float(_) | RegisterId::Whole(_) => return,
         RegisterId::Pc => &mut file.pc,
         RegisterId::Msr => &mut file.msr,
         RegisterId::Cr => &mut file.cr,
@@ -138,6 +156,40 @@ fn system(processor: &mut Processor, which: System) -> u32 {
             front.or(slb).unwrap_or(0)
         }
         System::Temporary(n) => processor.registers.temporary[n],
+    }
+}
+
+/// A register of 64 bits; those of other cores have a clear upper half.
+fn whole(processor: &mut Processor, which: Whole) -> u64 {
+    let registers = &processor.registers;
+    match which {
+        Whole::General(n) => registers.gpr.whole(Register::new(n)),
+        Whole::Link => u64::link(registers),
+        Whole::Count => u64::count(registers),
+        Whole::State => u64::from(registers.wide.msr()) << 32 | u64::from(registers.msr),
+        Whole::Spr(number) if registers.wide.there => as_supervisor(processor, |processor| {
+            spr_970::read(processor, number).unwrap_or(0)
+        }),
+        Whole::Spr(_) => 0,
+    }
+}
+
+fn set_whole(processor: &mut Processor, which: Whole, value: u64) {
+    if !processor.registers.wide.there {
+        return;
+    }
+    let registers = &mut processor.registers;
+    match which {
+        Whole::General(n) => registers.gpr.set_whole(Register::new(n), value),
+        Whole::Link => u64::set_link(registers, value),
+        Whole::Count => u64::set_count(registers, value),
+        Whole::State => {}
+        Whole::Spr(number) => {
+            // All of these can be written.
+            let _ = as_supervisor(processor, |processor| {
+                spr_970::write(processor, number, value)
+            });
+        }
     }
 }
 

@@ -406,6 +406,7 @@ impl SingleRegisterAccess<Tid> for Debuggee<'_> {
         };
         match register {
             RegisterId::Float(n) => put(&file.fpr[n].to_be_bytes()),
+            RegisterId::Whole(n) => put(&file.whole[n].to_be_bytes()),
             other => put(&registers::word(&file, other).to_be_bytes()),
         }
     }
@@ -417,13 +418,13 @@ impl SingleRegisterAccess<Tid> for Debuggee<'_> {
         bytes: &[u8],
     ) -> TargetResult<(), Self> {
         let mut file = self.at(tid, registers::read)?;
+        let doubleword = bytes
+            .iter()
+            .fold(0, |value: u64, &byte| value << 8 | u64::from(byte));
         match (register, bytes.len()) {
-            (RegisterId::Float(n), 8) => {
-                file.fpr[n] = bytes
-                    .iter()
-                    .fold(0, |value, &byte| value << 8 | u64::from(byte));
-            }
-            (RegisterId::Float(_), _) => return Err(TargetError::NonFatal),
+            (RegisterId::Float(n), 8) => file.fpr[n] = doubleword,
+            (RegisterId::Whole(n), 8) => file.whole[n] = doubleword,
+            (RegisterId::Float(_) | RegisterId::Whole(_), _) => return Err(TargetError::NonFatal),
             (other, 4) => {
                 let value = bytes
                     .iter()
