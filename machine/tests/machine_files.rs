@@ -538,6 +538,10 @@ fn a_970_is_none_of_the_others() {
             "walk.walker=wide",
             "`walk.walker` is \"wide\": allowed is \"hash\"",
         ),
+        (
+            "tlb.unified.ways=2",
+            "`tlb.unified.ways` is 2: 1024 entries then have 512 sets, and kernels for core.kind \"970\" empty 256",
+        ),
         ("cache.data.line=64", "core.kind \"970\" has lines of 128"),
         ("cache.l2.place=back-side", "is not \"in-line\""),
         (

@@ -450,6 +450,9 @@ fn ppc405(checker: &mut Checker, config: &MachineConfig) {
     }
 }
 
+/// Sets of a 970's TLB, 1024 entries in four ways. Its kernels empty the whole of it set by set, and know no more.
+const MOST_SETS: u32 = 256;
+
 /// Rules of the 970: a TLB behind its ERATs, lines of 128 bytes, and an L2 that includes the L1 D-cache, because that
 /// writes through to it. Its hash table has a form of its own, so that the other walkers do not know it.
 fn ppc970(checker: &mut Checker, config: &MachineConfig) {
@@ -464,10 +467,19 @@ fn ppc970(checker: &mut Checker, config: &MachineConfig) {
                     "tlb.unified.ways",
                     "is missing: the TLB of core.kind \"970\" is set-associative",
                 ),
-                Some(ways) => checker.shape(
-                    &["tlb.unified.entries", "tlb.unified.ways"],
-                    shape::tlb(unified.entries, ways),
-                ),
+                Some(ways) => {
+                    checker.shape(
+                        &["tlb.unified.entries", "tlb.unified.ways"],
+                        shape::tlb(unified.entries, ways),
+                    );
+                    let sets = unified.entries / ways.max(1);
+                    if sets > MOST_SETS {
+                        checker.fail(
+                            "tlb.unified.ways",
+                            format!("is {ways}: {} entries then have {sets} sets, and kernels for core.kind \"970\" empty {MOST_SETS}", unified.entries),
+                        );
+                    }
+                }
             }
             for (path, cycles) in [
                 ("tlb.unified.instruction-refill", unified.instruction_refill),
