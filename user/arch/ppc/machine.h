@@ -222,6 +222,28 @@ static inline void machine_mend(ucontext_t *user)
 	user->uc_mcontext.regs = (void *)&user->uc_reg_space;
 }
 
+/* Words as instructions (hostile/instruction.c): the address of the one that raised a signal, and one that traps. */
+#define MACHINE_RUNS_WORDS 1
+#define MACHINE_TRAP_WORD 0x7fe00008u
+static inline uintptr_t machine_address(const ucontext_t *user)
+{
+	return user->uc_mcontext.uc_regs->gregs[32];
+}
+/* Makes a word of one by chance: half of them have the opcodes under which most instructions are. */
+static inline uint32_t machine_likely_word(uint32_t word)
+{
+	static const uint8_t opcodes[] = { 31, 31, 30, 58, 62, 63, 59, 19 };
+
+	return word & 8 ? (word & 0x03ffffff) | (uint32_t)opcodes[word & 7] << 26 : word;
+}
+/* Not a branch nor a call: of opcode 19 only what is not bclr or bcctr. */
+static inline int machine_goes_on(uint32_t word)
+{
+	uint32_t opcode = word >> 26, extended = word >> 1 & 0x3ff;
+
+	return opcode < 16 || opcode > 19 || (opcode == 19 && extended != 16 && extended != 528);
+}
+
 /* SPRG4 to SPRG7 of a 405. */
 static inline void machine_read_sprgs(uint32_t seen[4])
 {

@@ -191,4 +191,21 @@ static inline void machine_read_sprgs(uint32_t seen[4])
 	memset(seen, 0, 4 * sizeof(*seen));
 }
 
+/* Instructions are no words (hostile/instruction.c). */
+#define MACHINE_RUNS_WORDS 0
+#define MACHINE_TRAP_WORD 0u
+static inline uintptr_t machine_address(const ucontext_t *user)
+{
+	return (uintptr_t)user->uc_mcontext.gregs[14];
+}
+static inline uint32_t machine_likely_word(uint32_t word)
+{
+	return word;
+}
+static inline int machine_goes_on(uint32_t word)
+{
+	(void)word;
+	return 1;
+}
+
 #endif
