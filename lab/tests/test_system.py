@@ -344,9 +344,19 @@ def test_runs_are_compared_without_boot(environment: dict[str, str], programs: P
     assert (cycles["first"], cycles["second"]) == (first["run_counters"]["cycles"], cut["run_counters"]["cycles"])
 
 
-def test_a_dump_shows_the_hash_table(environment: dict[str, str], programs: Path) -> None:
-    state = json.loads(run(environment, "dump", "--json", "--", programs / "greet", "x").stdout)
+@pytest.mark.parametrize("machine", ["ppc604-133", "ppc970-1600"])
+def test_a_dump_shows_the_hash_table(machine: str, environment: dict[str, str], programs: Path) -> None:
+    state = json.loads(run(environment, "dump", "--json", "-m", machine, "--", programs / "greet", "x").stdout)
     assert state["hash_table"]["used"] == len(state["hash_table"]["entries"]) > 0
+
+
+def test_a_dump_of_a_970_shows_slb_erats_and_tlb(environment: dict[str, str], programs: Path) -> None:
+    shown = run(environment, "dump", "-m", "ppc970-1600", "--", programs / "greet", "x").stdout
+    for title in ("segment lookaside buffer", "instruction ERAT", "data ERAT", "TLB"):
+        assert re.search(rf"^ *{title} *$", shown, re.MULTILINE), title
+    used = re.search(r"tlb\.used +│ +([\d,]+)", shown)
+    assert used is not None
+    assert int(used[1].replace(",", "")) > 100
 
 
 def test_gdb_stops_in_the_kernel(environment: dict[str, str], programs: Path) -> None:

@@ -131,7 +131,8 @@ fn registers_and_memory_are_read_through_the_translation() {
 #[test]
 fn a_970_shows_whole_registers() {
     const SOURCE: &str = "_start:\npaging\nli 14, 5\nsldi 14, 14, 36\nori 14, 14, 9\nmtlr 14\nmtctr 14\nmr 16, 14\n\
-        middle: nop\nsrdi 6, 15, 33\nadd 6, 6, 14\nsrdi 16, 16, 36\nadd 6, 6, 16\ncmpwi 6, 9\nbne 1f\npower_off 6\n1: power_off 7";
+        middle: nop\nsrdi 6, 15, 33\nadd 6, 6, 14\nsrdi 16, 16, 36\nadd 6, 6, 16\ncmpwi 6, 9\nbne 1f\n\
+        power_off 6\n1: power_off 7";
     let program = Program::on("ppc970-1600", SOURCE);
     let (text, status) = attached(
         runner("ppc970-1600", &program.elf()),

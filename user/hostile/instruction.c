@@ -1,6 +1,6 @@
 /*
- * Any instruction with any registers: words by chance, run one after the other. Most end in a signal, whose handler steps
- * over the word. Whatever they do, they do it to their own process.
+ * Any instruction with any registers: words by chance, run one after the other. Most end in a signal, whose handler
+ * steps over the word. Whatever they do, they do it to their own process.
  */
 #define _GNU_SOURCE
 #include <signal.h>

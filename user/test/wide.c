@@ -272,8 +272,8 @@ static void store(void *at, uint64_t value)
 			 : : "b"(halves), "b"(at) : "r5", "memory");
 }
 
-/* Doublewords at any address: across two pages, and across the end of memory. A store that faults has lost the upper half
- * when it is repeated, so the pages are there before. */
+/* Doublewords at any address: across two pages, and across the end of memory. A store that faults has lost the upper
+ * half when it is repeated, so the pages are there before. */
 static void doublewords_across_pages(void)
 {
 	static const uint64_t value = 0x0123456789abcdefu;

@@ -152,8 +152,8 @@ pub enum Whole {
     Spr(u32),
 }
 
-/// Registers in their whole width, after the supervisor's. A kernel of 32 bits saves and finds the lower halves, so that
-/// `r0` to `r31` have 32 bits on a 970, too, and these names have all. On other cores the upper half reads zero.
+/// Registers in their whole width, after the supervisor's. A kernel of 32 bits saves and finds the lower halves, so
+/// that `r0` to `r31` have 32 bits on a 970, too, and these names have all. On other cores the upper half reads zero.
 pub const WHOLE: [(&str, Whole); 43] = [
     ("x0", Whole::General(0)),
     ("x1", Whole::General(1)),

@@ -330,8 +330,8 @@ pub fn stswx<W: Word, C: Core>(c: &mut C, i: &Operands) -> Outcome {
     store_string(c, i, ea, count)
 }
 
-/// A floating-point operand must be word-aligned (603e UM 4.5.6, 604 UM 4.5.6). A 970 splits one that is not, as it does
-/// those of general registers, unless it crosses the end of a page (Apple's XNU, `AlignAssist64.s`).
+/// A floating-point operand must be word-aligned (603e UM 4.5.6, 604 UM 4.5.6). A 970 splits one that is not, as it
+/// does those of general registers, unless it crosses the end of a page (Apple's XNU, `AlignAssist64.s`).
 #[inline(always)]
 fn float_aligned<W: Word, T: Datum>(ea: u32) -> Outcome {
     let crosses = ea & 0xfff > 0x1000 - T::BYTES;
