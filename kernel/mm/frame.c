@@ -406,9 +406,9 @@ void frames_init(const struct frame_range *reserved, unsigned ranges)
 	memset(frames, 0, size);
 	for (unsigned i = 0; i <= FRAME_ORDER_MAX; i++)
 		list_init(&free_blocks[i]);
-	for (u32 i = 0; i < frame_count; i++) {
-		list_init(&frames[i].link);
-		frames[i].use = FRAME_RESERVED;
+	for (struct frame *frame = frames, *end = frames + frame_count; frame < end; frame++) {
+		list_init(&frame->link);
+		frame->use = FRAME_RESERVED;
 	}
 	frame_counts.total = frame_counts.use[FRAME_RESERVED] = frame_count;
 
