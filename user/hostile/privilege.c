@@ -174,6 +174,44 @@ static void registers_of_others(void)
 	munmap((void *)(uintptr_t)memory, PAGES * 4096);
 }
 
+/* What another thread left in USPRG0 is not seen; a fork hands it on, an exec does not. */
+static void usprg_is_each_threads_own(void)
+{
+	int go[2], done[2];
+	pid_t child;
+	char byte;
+
+	if (!on_405())
+		return;
+	MUST(pipe(go));
+	MUST(pipe(done));
+	machine_write_usprg(0x12345678);
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		if (machine_read_usprg() != 0x12345678)
+			_exit(1);
+		for (uint32_t value = 1; value < 4; value++) {
+			machine_write_usprg(value);
+			if (write(done[1], "", 1) != 1 || read(go[0], &byte, 1) != 1 || machine_read_usprg() != value)
+				_exit(2);
+		}
+		execl("/proc/self/exe", "privilege", "usprg", (char *)NULL);
+		_exit(3);
+	}
+	for (int turn = 1; turn < 4; turn++) {
+		CHECK_EQUAL(read(done[0], &byte, 1), 1);
+		CHECK_EQUAL(machine_read_usprg(), 0x12345678);
+		CHECK_EQUAL(write(go[1], "", 1), 1);
+	}
+	CHECK_EQUAL(test_wait(child), 0);
+	CHECK_EQUAL(machine_read_usprg(), 0x12345678);
+	machine_write_usprg(0);
+	for (int i = 0; i < 2; i++) {
+		close(go[i]);
+		close(done[i]);
+	}
+}
+
 /* A process that shares its directory with another one gains no privilege by exec: the other could change the
  * directory. */
 static void shared_directories(void)
@@ -452,6 +490,7 @@ static const struct test_case cases[] = {
 	CASE(a_405s_supervisor_instructions),
 	CASE(a_970s_supervisor_instructions),
 	CASE(registers_of_others),
+	CASE(usprg_is_each_threads_own),
 };
 
 int main(int argc, char **argv)
@@ -470,6 +509,8 @@ int main(int argc, char **argv)
 			return 1;
 		return geteuid() == 0 ? IS_ROOT : IS_NOBODY;
 	}
+	if (argc == 2 && strcmp(argv[1], "usprg") == 0)
+		return machine_read_usprg() != 0;
 	if (argc == 2 && strcmp(argv[1], REPORT) == 0)
 		return geteuid() == 0 ? IS_ROOT : IS_NOBODY;
 	return attack_run("privilege", argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

@@ -73,6 +73,9 @@ int tlbmiss_store(const char *words, size_t size);
 /* task.c: loads the task's floating-point registers, after saving those of their owner. */
 void fpu_give(struct task *task);
 void fpu_leave(struct task *task);
+/* A PPC405's USPRG0, of the current task. */
+u32 own_register(void);
+void own_register_set(u32 value);
 void arch_idle_init(struct task *idle);
 
 /* setup.c: processors that the device tree names. */

@@ -63,4 +63,5 @@ void offsets(void)
 	OFFSET(ARCH_FRAME, struct arch_task, frame_pa);
 	OFFSET(ARCH_TASK, struct arch_task, task);
 	OFFSET(ARCH_SCRATCH, struct arch_task, scratch);
+	OFFSET(ARCH_USPRG, struct arch_task, usprg);
 }

@@ -49,6 +49,17 @@ void arch_task_start(struct task *task, void (*function)(void *), void *argument
 	task->arch.ksp = (u32)s;
 }
 
+/* The register for programs that a PPC405 has beside the usual ones. Its backend replaces both functions. */
+REPLACED u32 own_register(void)
+{
+	return 0;
+}
+
+REPLACED void own_register_set(u32 value)
+{
+	(void)value;
+}
+
 void arch_task_fork(struct task *child, const struct regs *parent)
 {
 	struct regs *regs;
@@ -63,6 +74,7 @@ void arch_task_fork(struct task *child, const struct regs *parent)
 	arch_fpu_save(current);
 	memcpy(child->arch.fpr, current->arch.fpr, sizeof(child->arch.fpr));
 	child->arch.fpscr = current->arch.fpscr;
+	child->arch.usprg = own_register();
 }
 
 void arch_task_exec(struct regs *regs, uaddr_t entry, uaddr_t stack_pointer)
@@ -70,6 +82,7 @@ void arch_task_exec(struct regs *regs, uaddr_t entry, uaddr_t stack_pointer)
 	arch_fpu_drop(current);
 	memset(current->arch.fpr, 0, sizeof(current->arch.fpr));
 	current->arch.fpscr = 0;
+	own_register_set(0);
 	memset(regs, 0, sizeof(*regs));
 	regs->nip = entry;
 	regs->msr = MSR_USER;

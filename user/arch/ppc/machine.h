@@ -251,4 +251,17 @@ static inline void machine_read_sprgs(uint32_t seen[4])
 			 : "=r"(seen[0]), "=r"(seen[1]), "=r"(seen[2]), "=r"(seen[3]));
 }
 
+/* USPRG0 of a 405, which programs may write. */
+static inline uint32_t machine_read_usprg(void)
+{
+	uint32_t value;
+
+	__asm__ volatile("mfspr %0, 256" : "=r"(value));
+	return value;
+}
+static inline void machine_write_usprg(uint32_t value)
+{
+	__asm__ volatile("mtspr 256, %0" : : "r"(value));
+}
+
 #endif

@@ -190,6 +190,14 @@ static inline void machine_read_sprgs(uint32_t seen[4])
 {
 	memset(seen, 0, 4 * sizeof(*seen));
 }
+static inline uint32_t machine_read_usprg(void)
+{
+	return 0;
+}
+static inline void machine_write_usprg(uint32_t value)
+{
+	(void)value;
+}
 
 /* Instructions are no words (hostile/instruction.c). */
 #define MACHINE_RUNS_WORDS 0

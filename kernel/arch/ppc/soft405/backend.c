@@ -110,6 +110,19 @@ CAUSE(coherence) static void icache_sync405(void *address, size_t size)
 	__asm__ volatile("sync; isync" : : : "memory");
 }
 
+static u32 usprg_get(void)
+{
+	u32 value;
+
+	__asm__ volatile("mfspr %0, %1" : "=r"(value) : "i"(SPR_USPRG0));
+	return value;
+}
+
+static void usprg_set(u32 value)
+{
+	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_USPRG0), "r"(value));
+}
+
 static void soft405_init(void)
 {
 	context_limit = MIN(context_limit, (u32)PIDS_405);
@@ -123,6 +136,10 @@ static void soft405_init(void)
 	arch_replace((const void *)exception_external, (const void *)exception_external405);
 	arch_replace((const void *)arch_timer_set, (const void *)pit_set);
 	arch_replace((const void *)arch_icache_sync, (const void *)icache_sync405);
+	arch_replace((const void *)switch_to, switch_to405);
+	arch_replace((const void *)switch_away, switch_away405);
+	arch_replace((const void *)own_register, (const void *)usprg_get);
+	arch_replace((const void *)own_register_set, (const void *)usprg_set);
 	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_DBCR0), "r"(DBCR0_INTERNAL | DBCR0_COMPLETE));
 	__asm__ volatile("mtspr %0, %2; mtspr %1, %3" : : "i"(SPR_TSR), "i"(SPR_TCR), "r"(~0u),
 			 "r"(TCR_PIT_INTERRUPT));

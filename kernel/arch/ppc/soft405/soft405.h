@@ -13,4 +13,7 @@ void exception_program405(struct regs *regs, u32 esr);
 void exception_pit(struct regs *regs);
 void exception_external405(struct regs *regs);
 
+/* switch.S */
+extern const u32 switch_to405[], switch_away405[];
+
 #endif

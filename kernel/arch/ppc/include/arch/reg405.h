@@ -2,6 +2,7 @@
 #ifndef ARCH_REG405_H
 #define ARCH_REG405_H
 
+#define SPR_USPRG0 256                  /* for programs */
 #define SPR_SPRG4 276
 #define SPR_SPRG5 277
 #define SPR_SPRG6 278

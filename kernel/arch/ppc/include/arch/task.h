@@ -24,6 +24,7 @@ struct arch_task {
 	u32 scratch[12];        /* for handlers without a stack */
 	u64 fpr[32];
 	u64 fpscr;              /* in the form of mffs: low word */
+	u32 usprg;              /* a PPC405's USPRG0 while switched out */
 };
 
 #endif
