@@ -163,6 +163,9 @@ static void run_handler(struct regs *regs, int sig, struct action *entry, const 
 		return;
 	}
 	signal_set_blocked(current->blocked | action.mask | ((action.flags & SA_NODEFER) ? 0 : SIGBIT(sig)));
+	/* A step with a signal ends here: the processor would stop only after the handler's first instruction. */
+	if (current->trace.stepping)
+		trace_stop(SIGTRAP, NULL);
 }
 
 void signal_deliver(struct regs *regs)

@@ -296,6 +296,43 @@ static void signals(void)
 	CHECK_EQUAL(test_wait(child), 1000 + SIGALRM);
 }
 
+static volatile int handled;
+
+static void handles(int sig)
+{
+	handled = sig;
+}
+
+static int takes_a_signal(void)
+{
+	signal(SIGUSR1, handles);
+	raise(SIGUSR1);
+	return handled == SIGUSR1 ? 7 : 8;
+}
+
+/* A step with a signal ends before the handler's first instruction, the next step after it. */
+static void single_steps_into_a_handler(void)
+{
+	pid_t child = start_tracee(takes_a_signal);
+	siginfo_t info;
+
+	MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
+	tracee_stops(child, SIGUSR1);
+	MUST(ptrace(PTRACE_SINGLESTEP, child, NULL, (void *)SIGUSR1));
+	tracee_stops(child, SIGTRAP);
+	CHECK_EQUAL(tracee_word(child, NIP), (uintptr_t)handles);
+	CHECK_EQUAL(tracee_word(child, R3), SIGUSR1);
+	MUST(ptrace(PTRACE_GETSIGINFO, child, NULL, &info));
+	CHECK_EQUAL(info.si_code, SIGTRAP);
+	MUST(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL));
+	tracee_stops(child, SIGTRAP);
+	CHECK_EQUAL(tracee_word(child, NIP), (uintptr_t)handles + 4);
+	MUST(ptrace(PTRACE_GETSIGINFO, child, NULL, &info));
+	CHECK_EQUAL(info.si_code, TRAP_TRACE);
+	MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
+	CHECK_EQUAL(test_wait(child), 7);
+}
+
 static int forks(void)
 {
 	pid_t child = fork();
@@ -446,8 +483,8 @@ static void memory_into_new_pages(void)
 static const struct test_case cases[] = {
 	CASE(stopped_and_continued), CASE(memory), CASE(breakpoints), CASE(single_steps),
 	CASE(single_steps_over_emulation), CASE(children_do_not_step), CASE(system_calls),
-	CASE(registers), CASE(signals), CASE(forks_and_ends), CASE(exec_stops), CASE(memory_of_others),
-	CASE(memory_into_new_pages), CASE(unreadable_programs),
+	CASE(registers), CASE(signals), CASE(single_steps_into_a_handler), CASE(forks_and_ends),
+	CASE(exec_stops), CASE(memory_of_others), CASE(memory_into_new_pages), CASE(unreadable_programs),
 };
 
 TEST_MAIN("trace", cases)
