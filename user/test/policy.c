@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "code.h"
 #include "common/check.h"
 
 #define PAGE 4096u
@@ -86,6 +87,18 @@ static void misses_are_counted(void)
 	CHECK_EQUAL(store(path, "17"), -EINVAL);
 }
 
+/* Runs code on a page that nobody has fetched from. */
+static void run_new_page(void)
+{
+	uint32_t *code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(code != MAP_FAILED);
+	*code = MACHINE_RETURN;
+	machine_code_written(code);
+	((void (*)(void))code)();
+	munmap(code, PAGE);
+}
+
 /* Work that depends on translation: forks, writes to shared pages, and passes a byte. */
 static void work(void)
 {
@@ -114,6 +127,7 @@ static void work(void)
 	MUST(close(ends[1]));
 	touch_pages();
 	touch_file();
+	run_new_page();
 	MUST(usleep(1000));     /* the idle task's turn */
 }
 
