@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "../common/bench.h"
+#include "code.h"
 
 #define PAGES 64
-#define BLR 0x4e800020u
 
 static int tlb, file;
 static unsigned char *code;
@@ -22,9 +22,10 @@ static void map_code(void)
 	code = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (code == MAP_FAILED)
 		bench_die("mmap");
-	for (unsigned int i = 0; i < PAGES; i++)
-		*(volatile uint32_t *)(code + i * 4096) = BLR;
-	__builtin___clear_cache((char *)code, (char *)code + PAGES * 4096);
+	for (unsigned int i = 0; i < PAGES; i++) {
+		*(volatile uint32_t *)(code + i * 4096) = MACHINE_RETURN;
+		machine_code_written(code + i * 4096);
+	}
 }
 
 static void empty(void)
