@@ -467,7 +467,38 @@ fn a_405_is_none_of_the_others() {
             "tlb.l2.entries=128",
             "does not go with core.kind \"405\", whose unified TLB is behind",
         ),
+        (
+            "tlb.data.entries=128",
+            "`tlb.data.entries` is 128: allowed are powers of two from 2 to 64",
+        ),
+        (
+            "tlb.unified.data-refill=1001",
+            "`tlb.unified.data-refill` is 1001: allowed are 0 to 1000",
+        ),
+        (
+            "tlb.unified.page-size=1024",
+            "unknown key `page-size`, expected one of `entries`, `ways`, `instruction-refill`, `data-refill`",
+        ),
+        ("bat.entries=4", "unknown key `bat`"),
+        ("walk.walker=hash", "has no table walk in hardware"),
         ("cache.data.replacement=pseudo-lru", "is not \"lru\""),
+        ("cache.data.line=16", "core.kind \"405\" has lines of 32"),
+        (
+            "cache.instruction.line=64",
+            "core.kind \"405\" has lines of 32",
+        ),
+        (
+            "cache.instruction.ways=3",
+            "`cache.instruction.ways` is 3: allowed are powers of two from 1 to 64",
+        ),
+        (
+            "cache.instruction.ways=0",
+            "`cache.instruction.ways` is 0: allowed are powers of two from 1 to 64",
+        ),
+        (
+            "memory.size=0x80000000",
+            "allowed are multiples of 4096 from 1 MiB to 1 GiB",
+        ),
         ("bus.width=4", "the bus of core.kind \"405\" has 8 bytes"),
         (
             "cache.instruction.size=0x80000",

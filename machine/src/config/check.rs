@@ -421,7 +421,8 @@ fn ppc405(checker: &mut Checker, config: &MachineConfig) {
         }
     }
     let instruction = &cache.instruction;
-    if instruction.ways != 0 && crate::memory::places(config).is_none() {
+    let has_sets = instruction.ways.is_power_of_two() && instruction.size.is_power_of_two();
+    if has_sets && crate::memory::places(config).is_none() {
         checker.fail(
             "cache.instruction.size",
             format!(
