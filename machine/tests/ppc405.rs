@@ -363,7 +363,6 @@ fn rfci_and_wrtee_change_the_state() {
     assert_eq!(states, [0x2_1000, 0x2_9000, 0x2_1000, 0x2_9000]);
 }
 
-/// A reset by DBCR0 or the watchdog ends the run.
 /// Runs a program in user state with DBCR0 and MSR\[DE\], whose debug handler notes SRR2 and SRR3 of each step and
 /// returns. Returns how many steps there were, the words that the handler has noted, and DBSR of the last step.
 fn steps(control: u32, state: u32) -> (u32, Vec<u32>, u32) {
@@ -420,6 +419,7 @@ fn each_instruction_can_end_in_a_debug_exception() {
     }
 }
 
+/// A reset by DBCR0 or the watchdog ends the run.
 #[test]
 fn a_reset_ends_the_run() {
     for text in [
