@@ -363,11 +363,12 @@ void sem_exit(struct task *task)
 		struct undo *undo = list_first_entry(&list->undos, struct undo, of_task);
 		struct set *set = undo->set;
 
+		/* Only semaphores with an adjustment are read: a large set is many times larger than the caches. */
 		for (u32 i = 0; i < set->count && undo->resets == set->resets; i++) {
-			s32 value = set->sem[i].value + undo->adjust[i];
-
 			interrupt_window_at(i);
 			if (undo->adjust[i]) {
+				s32 value = set->sem[i].value + undo->adjust[i];
+
 				set->sem[i].value = MIN(MAX(value, 0), VALUE_MAX);
 				set->sem[i].last_pid = task->tgid;
 			}
