@@ -15,8 +15,8 @@
 
 static struct {
 	volatile int round __attribute__((aligned(LINE)));
-	const unsigned char *start;
-	size_t bytes;
+	bench_piece *piece;
+	void *context;
 	volatile int done __attribute__((aligned(LINE)));
 	int sleep;
 } crew;
@@ -32,8 +32,7 @@ static void *member(void *number)
 			if (crew.sleep)
 				syscall(SYS_futex, &crew.round, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 		seen++;
-		for (size_t at = 0; at < crew.bytes; at += 4096)
-			(void)*(volatile const unsigned char *)(crew.start + at);
+		crew.piece(crew.context, (unsigned long)number);
 		__atomic_add_fetch(&crew.done, 1, __ATOMIC_RELEASE);
 	}
 	return NULL;
@@ -53,17 +52,43 @@ void bench_crew_start(unsigned long count, int sleep)
 	}
 }
 
-void bench_crew_touch(const void *start, size_t bytes)
+void bench_crew_begin(bench_piece *piece, void *context)
 {
-	crew.start = start;
-	crew.bytes = bytes;
+	crew.piece = piece;
+	crew.context = context;
 	crew.done = 0;
 	__atomic_add_fetch(&crew.round, 1, __ATOMIC_RELEASE);
 	if (crew.sleep)
 		syscall(SYS_futex, &crew.round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void bench_crew_wait(void)
+{
 	while (__atomic_load_n(&crew.done, __ATOMIC_ACQUIRE) != (int)others)
 		;
 	if (crew.sleep)
 		for (volatile int turn = 0; turn < TO_SLEEP; turn++)
 			;
+}
+
+struct range {
+	const unsigned char *start;
+	size_t bytes;
+};
+
+static void read_pages(void *context, unsigned long number)
+{
+	const struct range *range = context;
+
+	(void)number;
+	for (size_t at = 0; at < range->bytes; at += 4096)
+		(void)*(volatile const unsigned char *)(range->start + at);
+}
+
+void bench_crew_touch(const void *start, size_t bytes)
+{
+	struct range range = { start, bytes };
+
+	bench_crew_begin(read_pages, &range);
+	bench_crew_wait();
 }

@@ -8,8 +8,12 @@
  * bench_crew_touch they spin in user mode, or sleep if `sleep` is set. */
 void bench_crew_start(unsigned long others, int sleep);
 
-/* Has each thread read every page of the range, so that its TLB holds their translations, and waits until all spin or
- * sleep again. */
+/* Has each thread, numbered from 1, do a piece of work; bench_crew_wait() waits until all spin or sleep again. */
+typedef void bench_piece(void *context, unsigned long number);
+void bench_crew_begin(bench_piece *piece, void *context);
+void bench_crew_wait(void);
+
+/* Has each thread read every page of the range, so that its TLB holds their translations, and waits. */
 void bench_crew_touch(const void *start, size_t bytes);
 
 #endif
