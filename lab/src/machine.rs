@@ -10,6 +10,7 @@ use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
 use pagewalk_machine::session::Session as PowerPc;
+use pagewalk_machine::snapshot::is_of_x86;
 use pagewalk_machine::x86;
 use pagewalk_machine::x86::session::Session as X86;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -164,19 +165,26 @@ impl Machine {
     /// The machine that `save` wrote; ValueError says why they are no snapshot. `name` stands for them in messages.
     #[staticmethod]
     fn restore(py: Python<'_>, snapshot: &[u8], name: &str) -> PyResult<Self> {
-        let session = py
-            .detach(|| PowerPc::restore(snapshot, name, Console::memory()))
-            .map_err(refused)?;
+        let session = py.detach(|| {
+            let console = Console::memory();
+            if is_of_x86(snapshot) {
+                let session = X86::restore(snapshot, name, console).map_err(refused)?;
+                Ok::<_, PyErr>(Session::X86(Box::new(session)))
+            } else {
+                let session = PowerPc::restore(snapshot, name, console).map_err(refused)?;
+                Ok(Session::PowerPc(Box::new(session)))
+            }
+        })?;
         Ok(Machine {
-            session: Mutex::new(Session::PowerPc(Box::new(session))),
+            session: Mutex::new(session),
         })
     }
 
     /// The whole state now, for `restore`: from there on cycles and counters go on the same.
     fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let saved = py.detach(|| {
-            let mut session = self.session();
-            session.power_pc("snapshots")?.save().map_err(refused)
+            let saved = both!(self.session(), session => session.save());
+            saved.map_err(refused)
         })?;
         Ok(PyBytes::new(py, &saved))
     }

@@ -1,6 +1,7 @@
 //! The commands on an x86 machine.
 
 use pagewalk_machine::loader::read_file;
+use pagewalk_machine::machine::Limits;
 use pagewalk_machine::shim::Ending;
 use pagewalk_machine::x86::Stop;
 use pagewalk_machine::x86::session::{Session, named};
@@ -12,8 +13,6 @@ use super::{FATAL, Failure, LIMIT, Program, Run, console, given_causes};
 fn refuse_others(run: &Run) -> Result<(), Failure> {
     let asked = [
         ("--rom", run.rom.is_some()),
-        ("--restore", run.restore.is_some()),
-        ("--save-snapshot", run.save_snapshot.is_some()),
         ("--trace", run.trace.is_some()),
         ("--sanitize", run.sanitize.is_some()),
         ("--dump-dtb", run.dump_dtb.is_some()),
@@ -26,23 +25,58 @@ fn refuse_others(run: &Run) -> Result<(), Failure> {
     }
 }
 
-pub fn execute(run: &Run) -> Result<u8, Failure> {
+/// A machine with a kernel, or with what a snapshot holds.
+fn load(run: &Run) -> Result<Session, Failure> {
     let config = run.on.x86_config()?;
-    refuse_others(run)?;
-    let path = run.kernel.as_ref().ok_or("nothing to run: give --kernel")?;
+    let console = console(run)?;
+    if let Some(path) = &run.restore {
+        let name = path.display().to_string();
+        let session = Session::restore(&read_file(path)?, &name, console)?;
+        if *session.machine().config() != config {
+            return Err(format!(
+                "{name}: was saved on a machine with other keys than --machine and --set give"
+            )
+            .into());
+        }
+        return Ok(session);
+    }
+    let kernel = run.kernel.as_ref();
+    let path = kernel.ok_or("nothing to run: give --kernel or --restore")?;
     let kernel = read_file(path)?;
     let name = path.display().to_string();
     let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
     let causes = given_causes(run)?;
     let causes = causes.as_ref().map(|(text, name)| (&text[..], &name[..]));
-    let mut session = Session::with_kernel(
+    Ok(Session::with_kernel(
         &config,
         (&kernel, &name),
         causes,
         initramfs.as_deref(),
         &run.append,
-        console(run)?,
-    )?;
+        console,
+    )?)
+}
+
+fn go(run: &Run, session: &mut Session) -> Result<Stop, Failure> {
+    let limits = run.on.limits();
+    if let Some(path) = &run.save_snapshot {
+        let at = run.at.unwrap_or(0);
+        let stop = session.run(Limits {
+            cycles: at.min(limits.cycles),
+            ..limits
+        });
+        if stop != Stop::Limit || session.machine().instant().cycles < at {
+            return Ok(stop);
+        }
+        std::fs::write(path, session.save()?)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(session.run(limits))
+}
+
+pub fn execute(run: &Run) -> Result<u8, Failure> {
+    refuse_others(run)?;
+    let mut session = load(run)?;
     for (guest_path, elf) in &run.symbols {
         session.add_symbols(guest_path, &read_file(elf)?)?;
     }
@@ -50,7 +84,7 @@ pub fn execute(run: &Run) -> Result<u8, Failure> {
         session.record_profile(None);
     }
     session.set_oracle(run.on.oracle);
-    let stop = session.run(run.on.limits());
+    let stop = go(run, &mut session)?;
     let write = |path: &std::path::Path, text: String| {
         std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
     };

@@ -22,5 +22,7 @@ mod random_code;
 mod segments;
 #[path = "x86/several.rs"]
 mod several;
+#[path = "x86/snapshot.rs"]
+mod snapshot;
 #[path = "x86/tlb.rs"]
 mod tlb;

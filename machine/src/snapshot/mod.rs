@@ -6,6 +6,7 @@ mod tests;
 
 use std::io::{Read as _, Write as _};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::board::Console;
@@ -22,7 +23,9 @@ use crate::observe::symbolize::Symbolizer;
 use crate::powerpc::Registers;
 use crate::processor::CoreState;
 
+/// How a file begins: of a PowerPC machine, and of an x86 machine.
 const MAGIC: &[u8; 8] = b"PWSNAP\0\x02";
+pub(crate) const MAGIC_X86: &[u8; 8] = b"PWSNAP\0\x86";
 
 /// A hash of the machine's sources (build.rs). A snapshot of another version is refused.
 const VERSION: &[u8] = env!("PAGEWALK_VERSION").as_bytes();
@@ -38,6 +41,8 @@ const COMPRESSION: i32 = 3;
 pub enum SnapshotError {
     #[error("{file}: is not a snapshot of this version of the machine")]
     NotASnapshot { file: String },
+    #[error("{file}: is a snapshot of {kind} machine")]
+    OtherMachine { file: String, kind: &'static str },
     #[error("{file}: the snapshot is damaged: {message}")]
     Damaged { file: String, message: String },
     #[error("snapshot: {message}")]
@@ -78,7 +83,6 @@ struct ProcessorState {
 /// # Errors
 /// When it cannot be written down, which no state of a machine is known to cause.
 pub fn save(machine: &mut Machine, causes: &[CauseRange]) -> Result<Vec<u8>, SnapshotError> {
-    let unsaved = |message: String| SnapshotError::Unsaved { message };
     let turns = machine.turns_state();
     let processors = machine.each(|processor| {
         // This settles the account: it goes first.
@@ -105,16 +109,28 @@ pub fn save(machine: &mut Machine, causes: &[CauseRange]) -> Result<Vec<u8>, Sna
             sanitizers: processor.observers.sanitizers.clone(),
         },
     };
-    let plain = postcard::to_stdvec(&snapshot).map_err(|error| unsaved(error.to_string()))?;
+    file_of(MAGIC, &snapshot)
+}
+
+/// The file that holds this state.
+///
+/// # Errors
+/// When it cannot be written down.
+pub(crate) fn file_of(
+    magic: &[u8; 8],
+    snapshot: &impl Serialize,
+) -> Result<Vec<u8>, SnapshotError> {
+    let unsaved = |message: String| SnapshotError::Unsaved { message };
+    let plain = postcard::to_stdvec(snapshot).map_err(|error| unsaved(error.to_string()))?;
     if plain.len() as u64 > MOST {
         return Err(unsaved(format!("it would have more than {MOST} bytes")));
     }
-    pack(&plain).map_err(|error| unsaved(error.to_string()))
+    pack(magic, &plain).map_err(|error| unsaved(error.to_string()))
 }
 
 /// The file: what it is, which version wrote it, and a compressed frame with a checksum.
-fn pack(plain: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut encoder = zstd::Encoder::new([MAGIC, VERSION].concat(), COMPRESSION)?;
+fn pack(magic: &[u8; 8], plain: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = zstd::Encoder::new([magic, VERSION].concat(), COMPRESSION)?;
     encoder.include_checksum(true)?;
     encoder.write_all(plain)?;
     encoder.finish()
@@ -134,18 +150,42 @@ pub fn restore(
         file: file.to_owned(),
         message,
     };
-    let snapshot = unpack(bytes, file)?;
+    if is_of_x86(bytes) {
+        return Err(SnapshotError::OtherMachine {
+            file: file.to_owned(),
+            kind: "an x86",
+        });
+    }
+    let snapshot = unpack(MAGIC, bytes, file)?;
     put_back(snapshot, console).map_err(damaged)
 }
 
+/// Whether these bytes are a snapshot of an x86 machine, by how they begin.
+#[must_use]
+pub fn is_of_x86(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC_X86)
+}
+
+/// Whether these bytes are a snapshot of a PowerPC machine, by how they begin.
+pub(crate) fn is_of_power_pc(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
 /// The content of a file, unchecked.
-fn unpack(bytes: &[u8], file: &str) -> Result<Snapshot, SnapshotError> {
+///
+/// # Errors
+/// When it is none, or damaged.
+pub(crate) fn unpack<T: DeserializeOwned>(
+    magic: &[u8; 8],
+    bytes: &[u8],
+    file: &str,
+) -> Result<T, SnapshotError> {
     let damaged = |message: String| SnapshotError::Damaged {
         file: file.to_owned(),
         message,
     };
     let packed = bytes
-        .strip_prefix(MAGIC)
+        .strip_prefix(magic)
         .and_then(|rest| rest.strip_prefix(VERSION))
         .ok_or_else(|| SnapshotError::NotASnapshot {
             file: file.to_owned(),

@@ -91,7 +91,7 @@ fn good((machine, parts): (&str, &[&str])) -> (Value, Ram) {
     });
     assert_eq!(session.run(until(9000)), Stop::Limit);
     let bytes = session.save().expect("it can be saved");
-    let mut snapshot = unpack(&bytes, "s").expect("it can be read");
+    let mut snapshot = unpack::<Snapshot>(MAGIC, &bytes, "s").expect("it can be read");
     let ram = std::mem::take(&mut snapshot.uncore.ram);
     (serde_json::to_value(&snapshot).expect("a tree"), ram)
 }
@@ -164,7 +164,7 @@ proptest! {
         let Ok(mut snapshot) = serde_json::from_value::<Snapshot>(tree) else { return Ok(()) };
         snapshot.uncore.ram = ram.map_or_else(|| whole.clone(), Ram::new);
         let plain = postcard::to_stdvec(&snapshot).expect("plain values");
-        let sealed = pack(&plain).expect("memory");
+        let sealed = pack(MAGIC, &plain).expect("memory");
         match Session::restore(&sealed, "s", Console::memory()) {
             Err(error) => prop_assert!(error.to_string().starts_with("s: "), "{error}"),
             Ok(mut session) => {
@@ -184,7 +184,11 @@ fn what_was_not_changed_is_taken() {
         let (tree, ram) = good(machine);
         let mut snapshot: Snapshot = serde_json::from_value(tree).expect("the same shape");
         snapshot.uncore.ram = ram;
-        let sealed = pack(&postcard::to_stdvec(&snapshot).expect("plain values")).expect("memory");
+        let sealed = pack(
+            MAGIC,
+            &postcard::to_stdvec(&snapshot).expect("plain values"),
+        )
+        .expect("memory");
         let restored = Session::restore(&sealed, "s", Console::memory());
         assert!(restored.is_ok(), "{machine:?}: {:?}", restored.err());
     }

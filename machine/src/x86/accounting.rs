@@ -1,5 +1,7 @@
 //! Attribution: the current cause, and the counts that blocks add up; what the control device asks for.
 
+use serde::{Deserialize, Serialize};
+
 use super::processor::Processor;
 use super::stop::Stop;
 use crate::board::Effect;
@@ -7,7 +9,7 @@ use crate::engine::line::NO_CAUSE;
 use crate::observe::{Cause, Event, Plain};
 
 /// The totals that have been entered in the account already.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Settled {
     cycles: u64,
     instructions: u64,
@@ -16,6 +18,15 @@ pub(super) struct Settled {
     watched_instructions: u64,
     /// Address of the first code that they have not been told of.
     watched_eip: u32,
+}
+
+impl Settled {
+    /// Can these be the totals of a processor that has just settled?
+    pub(super) fn fits(&self, cycles: u64, instructions: u64) -> bool {
+        (self.cycles, self.instructions) == (cycles, instructions)
+            && self.watched_cycles <= cycles
+            && self.watched_instructions <= instructions
+    }
 }
 
 impl Processor {

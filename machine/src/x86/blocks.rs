@@ -133,6 +133,27 @@ impl Blocks {
         mark(&mut self.either, page, piece);
     }
 
+    /// For each page of RAM: the pieces that an I-cache may hold.
+    #[must_use]
+    pub fn fetched(&self) -> &[u64] {
+        &self.fetched
+    }
+
+    /// Puts back what [`Blocks::fetched`] gave. False if it is of another RAM.
+    #[must_use]
+    pub fn set_fetched(&mut self, fetched: &[u64]) -> bool {
+        if fetched.len() != self.fetched.len() {
+            return false;
+        }
+        self.fetched.copy_from_slice(fetched);
+        for (either, (pieces, fetched)) in
+            (self.either.iter_mut()).zip(self.pieces.iter().zip(fetched))
+        {
+            *either = pieces | fetched;
+        }
+        true
+    }
+
     /// True if these bytes of RAM may be decoded code, or in an I-cache.
     #[inline(always)]
     #[must_use]

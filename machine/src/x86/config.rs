@@ -314,6 +314,12 @@ impl Config {
         read(text, file, overrides)
     }
 
+    /// What is wrong with the machine, if anything is.
+    pub(super) fn problem(&self) -> Option<String> {
+        let first = self.problems().into_iter().next();
+        first.map(|problem| problem.to_string())
+    }
+
     /// Bytes of a line of the caches.
     #[must_use]
     pub fn line(&self) -> u32 {

@@ -4,6 +4,8 @@
 //! behind runs next, until it is `lead` cycles ahead of the next. Who has the turn holds the uncore, the decoded blocks
 //! and the observers.
 
+use serde::{Deserialize, Serialize};
+
 use super::config::Config;
 use super::processor::Processor;
 use super::stop::{Fatal, Pause, Stop};
@@ -12,6 +14,15 @@ use crate::loader::CauseRange;
 use crate::machine::Limits;
 use crate::memory::{Held, Memory, Notice, Uncore};
 use crate::observe::Counters;
+
+/// What a snapshot keeps of the turns.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Turns {
+    current: usize,
+    turn_over: bool,
+    contexts: Vec<u32>,
+    held: Vec<bool>,
+}
 
 /// A simulated computer.
 pub struct Machine {
@@ -124,7 +135,8 @@ impl Machine {
         }
     }
 
-    fn select(&mut self, number: usize) -> &mut Processor {
+    /// Gives the turn to that processor.
+    pub(super) fn select(&mut self, number: usize) -> &mut Processor {
         if number != self.current {
             let (low, high) = (number.min(self.current), number.max(self.current));
             let (before, from) = self.processors.split_at_mut(high);
@@ -144,12 +156,41 @@ impl Machine {
         &mut self.processors[number]
     }
 
-    fn settle_all(&mut self) {
+    /// What `take` gives of each processor, which holds the uncore meanwhile.
+    pub(super) fn each<T>(&mut self, mut take: impl FnMut(&mut Processor) -> T) -> Vec<T> {
         let current = self.current;
-        for number in 0..self.processors.len() {
-            self.select(number).settle();
-        }
+        let numbers = 0..self.processors.len();
+        let all = numbers.map(|number| take(self.select(number))).collect();
         self.select(current);
+        all
+    }
+
+    fn settle_all(&mut self) {
+        self.each(Processor::settle);
+    }
+
+    pub(super) fn turns(&self) -> Turns {
+        Turns {
+            current: self.current,
+            turn_over: self.turn_over,
+            contexts: self.contexts.clone(),
+            held: self.held.clone(),
+        }
+    }
+
+    /// Puts back what [`Machine::turns`] gave. False if no machine like this one can have come to it.
+    #[must_use]
+    pub(super) fn set_turns(&mut self, turns: &Turns) -> bool {
+        let count = self.processors.len();
+        let numbers = turns.held.len() == count && turns.contexts.len() == count;
+        if !numbers || turns.current >= count || turns.held[turns.current] {
+            return false;
+        }
+        self.select(turns.current);
+        self.turn_over = turns.turn_over;
+        self.contexts.clone_from(&turns.contexts);
+        self.held.clone_from(&turns.held);
+        true
     }
 
     fn run_in_turns(&mut self, limits: Limits) -> Stop {

@@ -25,6 +25,7 @@ pub mod registers;
 mod segmentation;
 pub mod session;
 pub mod shim;
+mod snapshot;
 mod stop;
 pub mod tlb;
 mod transfer;

@@ -51,6 +51,17 @@ impl Mmu {
         })
     }
 
+    /// Can TLBs like `fresh` be in this state?
+    pub(super) fn fits(&self, fresh: &Mmu) -> bool {
+        let own: Vec<_> = self.all().collect();
+        let theirs: Vec<_> = fresh.all().collect();
+        own.len() == theirs.len()
+            && own
+                .iter()
+                .zip(&theirs)
+                .all(|((name, tlb), (other, fresh))| name == other && tlb.fits(fresh))
+    }
+
     /// The TLB that fetches use.
     #[inline(always)]
     #[must_use]

@@ -35,6 +35,11 @@ impl Predictor {
         }
     }
 
+    /// Can a predictor like `fresh` be in this state?
+    pub(super) fn fits(&self, fresh: &Predictor) -> bool {
+        self.entries.len() == fresh.entries.len() && self.top < RETURNS
+    }
+
     /// A branch at `branch` goes to `target` if `taken`. True if that was predicted.
     pub fn predicts(&mut self, branch: u32, target: u32, taken: bool, conditional: bool) -> bool {
         let mask = self.entries.len().wrapping_sub(1);

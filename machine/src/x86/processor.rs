@@ -63,7 +63,7 @@ pub struct Processor {
     /// The linear address of the line that was fetched last, or [`NOWHERE`].
     pub(super) fetched: u32,
     /// The physical address of its page.
-    fetched_page: u32,
+    pub(super) fetched_page: u32,
     /// EIP, linear and physical address of the block that runs.
     pub(super) block_eip: u32,
     block_linear: u32,

@@ -9,9 +9,9 @@ use super::machine::Machine;
 use super::processor::Processor;
 use super::registers::segment;
 use super::stop::Stop;
-use super::{linux, multiboot};
+use super::{linux, multiboot, snapshot};
 use crate::board::{Board, Console};
-use crate::loader::ElfImage;
+use crate::loader::{CauseRange, ElfImage};
 use crate::machine::Limits;
 use crate::observe::causes::causes_by_symbols;
 use crate::observe::counters::Counters;
@@ -22,6 +22,7 @@ use crate::session::SessionError;
 /// A machine, the programs loaded into it, and its observers.
 pub struct Session {
     machine: Machine,
+    causes: Vec<CauseRange>,
 }
 
 /// Names of counters that a PowerPC's walk of a hash table has otherwise. The others of that walk stay away.
@@ -107,7 +108,28 @@ impl Session {
         if let Some(archive) = initramfs {
             observers.symbols.add_archive(archive);
         }
-        Ok(Session { machine })
+        Ok(Session {
+            machine,
+            causes: image.causes,
+        })
+    }
+
+    /// Makes a machine that continues from the point where [`Session::save`] was called. Messages call the snapshot
+    /// `name`.
+    ///
+    /// # Errors
+    /// When the bytes are no snapshot of an x86 machine, or a damaged one.
+    pub fn restore(bytes: &[u8], name: &str, console: Console) -> Result<Self, SessionError> {
+        let (machine, causes) = snapshot::restore(bytes, name, console)?;
+        Ok(Session { machine, causes })
+    }
+
+    /// Saves the machine's state, to be restored later. A restored machine continues with the same cycles and counters.
+    ///
+    /// # Errors
+    /// When the state cannot be written down. No state of a machine is known to cause this.
+    pub fn save(&mut self) -> Result<Vec<u8>, SessionError> {
+        Ok(snapshot::save(&mut self.machine, &self.causes)?)
     }
 
     /// Makes the functions of a program known, for every program that runs under this file name.

@@ -126,6 +126,36 @@ impl Tlb {
         }
     }
 
+    /// Can a TLB like `fresh` be in this state? Each set must hold every way once, and no page twice.
+    #[must_use]
+    pub(super) fn fits(&self, fresh: &Tlb) -> bool {
+        let shape = |tlb: &Tlb| {
+            (
+                tlb.entries.len(),
+                tlb.trees.len(),
+                tlb.ways,
+                tlb.set_mask,
+                tlb.shift,
+            )
+        };
+        if shape(self) != shape(fresh) {
+            return false;
+        }
+        let sets = self.entries.chunks_exact(self.ways).enumerate();
+        sets.into_iter().all(|(set, held)| {
+            let mut ways: Vec<u8> = held.iter().map(Entry::way).collect();
+            ways.sort_unstable();
+            let mut tags: Vec<u32> = held.iter().map(|entry| entry.tag).collect();
+            tags.retain(|tag| tag & VALID != 0);
+            let here = |&tag: &u32| self.set(tag) == set && self.tag(tag) == tag;
+            let all_here = tags.iter().all(here);
+            let count = tags.len();
+            tags.sort_unstable();
+            tags.dedup();
+            ways.iter().copied().eq(0..self.ways as u8) && all_here && tags.len() == count
+        })
+    }
+
     #[inline(always)]
     fn set(&self, linear: u32) -> usize {
         (linear >> self.shift & self.set_mask) as usize

@@ -22,7 +22,7 @@ fn store(address: u32, value: u32) -> Vec<u8> {
 }
 
 /// The first processor: starts the others, counts as they do, waits until they are done, powers off.
-fn first(others: u32) -> Vec<u8> {
+pub fn first(others: u32) -> Vec<u8> {
     let mut code = store(ENABLE, 0x1ff);
     code.extend(store(COMMAND, 0x000c_4500));
     code.extend([0xb9, 0xe8, 3, 0, 0, 0xe2, 0xfe]); // mov ecx, 1000; loop
@@ -42,7 +42,7 @@ fn first(others: u32) -> Vec<u8> {
 }
 
 /// The others, in real mode at 0x8000.
-fn other() -> Vec<u8> {
+pub fn other() -> Vec<u8> {
     let mut code = vec![0x31, 0xc0, 0x8e, 0xd8, 0xb9]; // xor ax, ax; mov ds, ax; mov cx, ROUNDS
     code.extend((ROUNDS as u16).to_le_bytes());
     code.extend([0x66, 0xf0, 0xff, 0x06]); // lock inc dword [SUM]
