@@ -33,6 +33,24 @@ fn increment_keeps_the_carry() {
     assert_ne!(flags & eflags::OF, 0);
 }
 
+/// Software takes a processor on which this test changes no flag for one of Cyrix's.
+#[test]
+fn a_division_changes_flags() {
+    for (code, name) in [([0xf6, 0xf3], "div"), ([0xf6, 0xfb], "idiv")] {
+        // sahf; div bl; lahf
+        let code = [&[0x9e][..], &code, &[0x9f]].concat();
+        for machine in ["i486dx-50", "p6-200"] {
+            let mut bench = Bench::new(machine, &code);
+            bench.registers().gpr[0] = 5;
+            bench.registers().gpr[3] = 2;
+            bench.run(3);
+            let eax = bench.registers().gpr[0];
+            assert_eq!(eax & 0xff, 2, "{name}");
+            assert_ne!(eax >> 8, 2, "{name} on {machine}");
+        }
+    }
+}
+
 #[test]
 fn a_shift_by_zero_changes_no_flag() {
     // stc; shl eax, cl

@@ -1,5 +1,6 @@
 //! Multiplication and division.
 
+use super::arithmetic::subtract;
 use super::{Done, Source, sign_extended};
 use crate::x86::access::Width;
 use crate::x86::config::Kind;
@@ -90,7 +91,19 @@ fn put_quotient<W: Width>(p: &mut Processor, quotient: u32, remainder: u32) {
     }
 }
 
-/// DIV. The flags are undefined; they stay.
+/// The flags after a division are undefined, and not those from before it: Intel's processors change them, by which
+/// software tells them from Cyrix's (Cyrix application note 112, the "5/2 test"). Here they are those of the division's
+/// last step, which tries to subtract the divisor.
+fn set_flags_of_division<W: Width>(p: &mut Processor, odd: bool, remainder: u32, divisor: u32) {
+    let before = if odd {
+        remainder.wrapping_add(divisor)
+    } else {
+        remainder
+    };
+    subtract::<W>(p, before & W::MASK, divisor & W::MASK, 0);
+}
+
+/// DIV
 pub(in crate::x86) fn divide<W: Width, S: Source>(p: &mut Processor, op: &Op) -> Done {
     let divisor = u64::from(S::get::<W>(p, op)?);
     if divisor == 0 {
@@ -101,7 +114,9 @@ pub(in crate::x86) fn divide<W: Width, S: Source>(p: &mut Processor, op: &Op) ->
     if quotient > W::MASK.into() {
         return Err(Exception::DIVIDE);
     }
-    put_quotient::<W>(p, quotient as u32, (dividend % divisor) as u32);
+    let remainder = (dividend % divisor) as u32;
+    put_quotient::<W>(p, quotient as u32, remainder);
+    set_flags_of_division::<W>(p, quotient & 1 != 0, remainder, divisor as u32);
     Ok(())
 }
 
@@ -118,6 +133,9 @@ pub(in crate::x86) fn divide_signed<W: Width, S: Source>(p: &mut Processor, op: 
     if quotient > most || quotient < -most - 1 {
         return Err(Exception::DIVIDE);
     }
-    put_quotient::<W>(p, quotient as u32, (dividend % divisor) as u32);
+    let remainder = dividend % divisor;
+    put_quotient::<W>(p, quotient as u32, remainder as u32);
+    let (remainder, divisor) = (remainder.unsigned_abs(), divisor.unsigned_abs());
+    set_flags_of_division::<W>(p, quotient & 1 != 0, remainder as u32, divisor as u32);
     Ok(())
 }
