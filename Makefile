@@ -8,6 +8,7 @@
 #   make soak    millions of random instruction sequences, then the suite on every kind of processor, with
 #                the kernel's invariant checker on
 #   make soak-shootdown  the kernel's tests by each form of TLB shootdown on two and four processors
+#   make x86     builds kernel and user programs for the x86 machines
 #   make test-x86  the kernel for x86, on QEMU's PC
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
 #   make compilers  builds GCC, binutils, bash and coreutils to run on the machine, for the experiments `workloads`
@@ -32,7 +33,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-fuzz soak-shootdown docs clean kernel user programs compilers lint test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-fuzz soak-shootdown docs clean kernel user x86 programs compilers lint test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
@@ -72,6 +73,13 @@ kernel: $(STAMPS)/bootstrap-run
 user: $(STAMPS)/bootstrap-run
 	$(call heading,The user programs)
 	$(MAKE) -C user
+
+# The same for the x86 machines, with musl from Debian's source package. No part of `make`: nothing else needs it.
+x86: $(STAMPS)/bootstrap-test
+	$(call heading,The kernel and the user programs for x86)
+	PROGRAMS_ARCH=x86 tests/programs/musl.sh
+	$(MAKE) -C kernel ARCH=x86
+	$(MAKE) -C user ARCH=x86
 
 # Programs of other people, from Debian's source packages: what the compile workload and the suite run.
 programs: $(STAMPS)/bootstrap-test
@@ -124,7 +132,7 @@ test-rust: kernel user programs $(STAMPS)/bootstrap-test
 	$(call heading,The machine's tests)
 	cargo test --profile tests -p pagewalk-machine
 
-test-lab: ready wheel programs $(STAMPS)/bootstrap-test
+test-lab: ready x86 wheel programs $(STAMPS)/bootstrap-test
 	$(call heading,The lab's tests)
 	cd lab && ../.venv/bin/python -m pytest
 
@@ -173,7 +181,7 @@ linux: linux-kernels programs
 # Results that the documentation shows -----------------------------------------
 # How many placements each row is measured with: with 7, an hour on two cores. `make docs SEEDS=1` takes a seventh.
 SEEDS ?= 7
-docs: ready programs linux-kernels $(STAMPS)/bootstrap-test
+docs: ready x86 programs linux-kernels $(STAMPS)/bootstrap-test
 	$(call heading,Every experiment$(comma) the pages made from them$(comma) and the picture of the README)
 	# A row without a figure is part of the result, and the page says why.
 	$(PAGEWALK) run --seeds $(SEEDS) osdi99 ols03 lkml05 sosp93 undeadly07 beyond paths smp lmbench96 linux || [ $$? = 125 ]

@@ -2,6 +2,7 @@
 SYSCALL_GENERATE := python3 syscall/generate.py syscall/syscalls.tbl --abi $(ABI)
 GENERATED += $(BUILD)/include/syscall_prototypes.h
 OBJECTS += $(BUILD)/syscall/table.o
+$(BUILD)/include/asm_offsets.h: | $(BUILD)/include/syscall_prototypes.h
 
 $(BUILD)/include/syscall_prototypes.h $(BUILD)/syscall/table.c &: syscall/syscalls.tbl syscall/generate.py syscall/syscall.mk
 	$(SYSCALL_GENERATE) --prototypes $(BUILD)/include/syscall_prototypes.h --table $(BUILD)/syscall/table.c

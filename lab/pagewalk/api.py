@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pagewalk import ab, claims, experiments, guest, machines, native, policies, summary, sweep
+from pagewalk import ab, claims, experiments, guest, machines, native, policies, summary, sweep, systems
 from pagewalk.errors import RunFailed
 from pagewalk.execute import Lab
 from pagewalk.figures import Figure, Measured
@@ -25,7 +25,6 @@ from pagewalk.runner import Job
 from pagewalk.simulate import Events, Quiet, Work
 from pagewalk.store import Store, StoredRun
 from pagewalk.sweep import Sweep, Value
-from pagewalk.systems import command_line
 
 Axis = Value | Sequence[Value]
 """The values of one axis of a sweep: a word such as `off,5..40..5`, one number, or a list."""
@@ -164,12 +163,14 @@ class Laboratory:
             ]
         )
 
-    def policies(self) -> pl.DataFrame:
-        """One row for each policy of the kernel: `name`, `choices` (a list; the original form first), `summary`."""
+    def policies(self, machine: str = DEFAULT_MACHINE) -> pl.DataFrame:
+        """One row for each policy of the machine's kernel: `name`, `choices` (a list; the original form first),
+        `summary`.
+        """
         return pl.DataFrame(
             [
                 {"name": p.name, "choices": list(p.choices), "summary": p.about.summary}
-                for p in policies.all_policies().values()
+                for p in policies.all_policies(machines.find(machine).architecture).values()
             ]
         )
 
@@ -258,12 +259,9 @@ class Laboratory:
 
         `row` is the row that it prints, by default the program's name. `files` are built programs that it starts.
         """
-        job = Job(
-            machine=self._lab.machine(machine, _texts(sets)),
-            kernel=self._lab.kernel,
-            initrd=self._lab.bench_image(program, files),
-            command_line=command_line(_texts(policies), [f"/bin/{program}", *arguments]),
-        )
+        system = systems.own(self._lab, machine, _texts(sets))
+        initrd = self._lab.bench_image(program, files, architecture=system.machine.architecture)
+        job = system.job(initrd, system.command_line(_texts(policies), [f"/bin/{program}", *arguments]))
         run = self._run(program, job)
         return Benchmark(run, self._lab.measured(row or program, run, program))
 

@@ -137,7 +137,15 @@ class Lab(Workshop):
             line = system.command_line(setting.chosen, [*placement.init_options, *program], setting.boot)
             # Both sides of a row run the same programs, so beside an old kernel ours runs the old ones.
             old = bool(row.images)
-            initrd = self.bench_image(row.program, row.files, row.initramfs, placement, system.init, old=old)
+            initrd = self.bench_image(
+                row.program,
+                row.files,
+                row.initramfs,
+                placement,
+                system.init,
+                architecture=system.machine.architecture,
+                old=old,
+            )
             job = system.job(initrd, line, sample=row.sample)
         seed = f", seed {placement.seed}" if placement.seed else ""
         return Work(f"{row.name}, {side.machine}, {side.setting.label}{seed}", job)

@@ -88,7 +88,8 @@ def reason(row: Row, kind: Kind, before: Measured | None, after: Measured) -> st
     if told := _told(row, before, after):
         words.append(f"each: {', '.join(told)}")
     if kind in ("not reproduced", "direction reproduced"):
-        causes = sorted({cause for name in changed_policies(row) for cause in policies.policy(name).about.causes})
+        about = policies.descriptions()
+        causes = sorted({cause for name in changed_policies(row) for cause in about[name].causes})
         if causes:
             words.append(
                 f"the policy can change {' and '.join(causes)}: {_share(theirs, causes):.1%} of the row's cycles "

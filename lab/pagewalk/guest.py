@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pagewalk import systems
+from pagewalk.architectures import POWERPC, Architecture
 from pagewalk.errors import BadInput
 from pagewalk.paths import read_file
 from pagewalk.placement import AS_BUILT, Placement
@@ -48,10 +49,10 @@ def guest_file(text: str) -> GuestFile:
     return GuestFile(source, guest or f"/{source.name}")
 
 
-def read_program(path: Path) -> bytes:
+def read_program(path: Path, architecture: Architecture = POWERPC) -> bytes:
     """The bytes of a program that the guest can run; BadInput says why it cannot."""
     data = read_file(path)
-    check_executable(path, data)
+    check_executable(path, data, architecture)
     return data
 
 
@@ -81,8 +82,9 @@ def job(
         if kernel is None
         else systems.named(workshop, machine, overrides, kernel, protocol)
     )
-    path = find(program.path, system.root)
-    read_program(path)
+    architecture = system.machine.architecture
+    path = find(program.path, system.root, architecture)
+    read_program(path, architecture)
     inside = f"/bin/{program.path.name}"
     words: Sequence[str] = [*placement.init_options, inside, *program.arguments]
     line = system.command_line(settings, words, boot, quiet=quiet)

@@ -21,6 +21,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section, SymbolTableSection
 
+from pagewalk import architectures
+from pagewalk.architectures import Architecture
 from pagewalk.errors import BadInput, unknown
 from pagewalk.paths import read_file
 
@@ -54,6 +56,7 @@ class Image:
     path: str
     data: bytes = field(repr=False)
     configuration: Mapping[str, str] = field(default_factory=dict, repr=False)
+    architecture: Architecture = architectures.POWERPC
 
     @cached_property
     def sha256(self) -> str:
@@ -149,17 +152,28 @@ def read(path: Path, configuration: Path | None = None) -> Image:
         if data.startswith(magic):
             raise BadInput(f"{path} is compressed ({name})", hint=_NAME_VMLINUX)
     elf, _ = _parsed(str(path), data)
-    if (elf.elfclass, elf.little_endian, elf["e_machine"]) != (32, False, "EM_PPC"):
-        order = "little-endian" if elf.little_endian else "big-endian"
-        found = f"a {elf.elfclass}-bit {order} file for {elf.get_machine_arch()}"
-        raise BadInput(f"{path} is no kernel for a big-endian 32-bit PowerPC: it is {found}")
+    order = "little" if elf.little_endian else "big"
+    known = (one for one in architectures.ALL if (elf.elfclass, order, elf["e_machine"]) == (32, one.order, one.elf))
+    architecture = next(known, None)
+    if architecture is None:
+        found = f"a {elf.elfclass}-bit {order}-endian file for {elf.get_machine_arch()}"
+        raise BadInput(f"{path} is no kernel for a big-endian 32-bit PowerPC or a 32-bit x86: it is {found}")
     if elf["e_type"] != "ET_EXEC":
         raise BadInput(f"{path} is an ELF file that is not linked to run at fixed addresses", hint=_NAME_VMLINUX)
     text = read_file(configuration, _CONFIG_MOST).decode("utf-8", "replace") if configuration else _embedded(data)
     options = {name: value or "n" for name, value in _OPTION.findall(text)}
     if configuration and not options:
         raise BadInput(f"{configuration} is no configuration of a kernel: no line CONFIG_...=")
-    return Image(str(path), data, options)
+    return Image(str(path), data, options, architecture)
+
+
+def check(image: Image, architecture: Architecture) -> None:
+    """Raises BadInput if the image is not for machines of that architecture."""
+    if image.architecture != architecture:
+        raise BadInput(
+            f"{image.path} is a kernel for {image.architecture.name}, and the machine is {architecture.words}",
+            hint="-m names another machine (pagewalk machines)",
+        )
 
 
 def wrong(image: Image, wanted: Wanted) -> str | None:

@@ -1,6 +1,6 @@
 """What a kernel image says about itself: the policies that it has.
 
-The layout is that of `struct policy` in kernel/include/policy.h: 32-bit big-endian words.
+The layout is that of `struct policy` in kernel/include/policy.h: 32-bit words in the order of the image's bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pagewalk.errors import BadInput
 
 SECTION = ".policies"
 """The section of the image that holds its policies; other kernels have none of this name."""
-_POLICY = struct.Struct(">7I")
+_WORDS = 7
+"""How many words a `struct policy` has."""
 _NAME, _CHOICES, _WHEN, _COUNTER_NAME, _NOW = 0, 1, 2, 4, 6
 _WHEN_NAMES = ("any time", "quiesced", "boot")
 
@@ -25,6 +26,8 @@ class _Memory:
     """The image's bytes by their address when loaded."""
 
     def __init__(self, elf: ELFFile) -> None:
+        self.mark = "<" if elf.little_endian else ">"
+        """What `struct` calls the order of its bytes."""
         self._segments = [
             (segment["p_vaddr"], segment.data()) for segment in elf.iter_segments() if segment["p_type"] == "PT_LOAD"
         ]
@@ -42,14 +45,14 @@ class _Memory:
         """The word at `address`; zero where the image loads nothing, since memory starts as zeros there."""
         for start, data in self._segments:
             if start <= address <= start + len(data) - 4:
-                return int.from_bytes(data[address - start : address - start + 4], "big")
+                return int(struct.unpack_from(f"{self.mark}I", data, address - start)[0])
         return 0
 
     def words(self, address: int) -> Iterator[int]:
         """The words from `address` on, up to a zero."""
         data = self.at(address)
         for offset in range(0, len(data) - 3, 4):
-            (word,) = struct.unpack_from(">I", data, offset)
+            (word,) = struct.unpack_from(f"{self.mark}I", data, offset)
             if word == 0:
                 return
             yield word
@@ -77,5 +80,7 @@ def policies(image: bytes) -> list[KernelPolicy]:
         raise BadInput(f"the kernel image has no section {SECTION}: it is not a kernel of pagewalk")
     memory = _Memory(elf)
     table = section.data()
-    found = [KernelPolicy(memory, fields) for fields in _POLICY.iter_unpack(table[: len(table) // 28 * 28])]
+    layout = struct.Struct(f"{memory.mark}{_WORDS}I")
+    whole = table[: len(table) // layout.size * layout.size]
+    found = [KernelPolicy(memory, fields) for fields in layout.iter_unpack(whole)]
     return sorted(found, key=lambda policy: policy.name)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pagewalk.architectures import Architecture, of_core
 from pagewalk.errors import BadInput, unknown
 from pagewalk.paths import home, read_file
 
@@ -24,6 +25,11 @@ class Machine:
     description: str
     core: str
     clock: int
+
+    @property
+    def architecture(self) -> Architecture:
+        """Its architecture, which decides what kernel and programs it runs."""
+        return of_core(self.core)
 
 
 def names() -> list[str]:

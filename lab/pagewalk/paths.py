@@ -34,11 +34,6 @@ class Home:
         return self.root / "build"
 
     @property
-    def kernel(self) -> Path:
-        """The kernel image."""
-        return self.build / "kernel" / "vmlinux"
-
-    @property
     def results(self) -> Path:
         """The results file: in the checkout, or in the user's data folder. `PAGEWALK_RESULTS` names another."""
         named = os.environ.get("PAGEWALK_RESULTS")
@@ -47,10 +42,10 @@ class Home:
         folder = user_folder("XDG_DATA_HOME", ".local/share") if self.packaged else self.root / "results"
         return folder / "pagewalk.duckdb"
 
-    def built(self, path: Path, what: str) -> Path:
+    def built(self, path: Path, what: str, command: str = "make") -> Path:
         """`path`, which the build must have made; NotBuilt names the command that makes it."""
         if not path.exists():
-            raise NotBuilt(f"{what} is not built ({path} does not exist)", hint=self.how_to_build("make"))
+            raise NotBuilt(f"{what} is not built ({path} does not exist)", hint=self.how_to_build(command))
         return path
 
     def how_to_build(self, command: str) -> str:

@@ -22,6 +22,7 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pagewalk.architectures import POWERPC, Architecture
 from pagewalk.errors import NotBuilt
 from pagewalk.initramfs import Initramfs
 from pagewalk.paths import home
@@ -34,7 +35,8 @@ _STACK_ALIGNMENT = 16
 _MAKE = ("make", "--silent")
 
 # ELF: System V ABI, chapters 4 and 5.
-_EXECUTABLE = b"\x7fELF\x01\x02"
+_EXECUTABLES = {b"\x7fELF\x01\x01": "<", b"\x7fELF\x01\x02": ">"}
+"""How a file of 32 bits begins, and what `struct` calls the order of its bytes."""
 _TYPE_EXECUTABLE = 2
 _SEGMENT_LOAD = 1
 _FLAG_WRITE = 2
@@ -81,24 +83,25 @@ class Placement:
 
     def _moved(self, data: bytes) -> bytes:
         """The program with more zeroed data behind what it has, where its heap begins; anything else as it is."""
-        if not self.heap or not data.startswith(_EXECUTABLE):
+        order = _EXECUTABLES.get(data[:6])
+        if not self.heap or order is None:
             return data
-        (kind,) = struct.unpack_from(">H", data, 16)
-        (table,) = struct.unpack_from(">I", data, 28)
-        size, count = struct.unpack_from(">HH", data, 42)
+        (kind,) = struct.unpack_from(f"{order}H", data, 16)
+        (table,) = struct.unpack_from(f"{order}I", data, 28)
+        size, count = struct.unpack_from(f"{order}HH", data, 42)
         headers = [table + number * size for number in range(count)]
         writable = [
             header
             for header in headers
-            if struct.unpack_from(">I", data, header)[0] == _SEGMENT_LOAD
-            and struct.unpack_from(">I", data, header + 24)[0] & _FLAG_WRITE
+            if struct.unpack_from(f"{order}I", data, header)[0] == _SEGMENT_LOAD
+            and struct.unpack_from(f"{order}I", data, header + 24)[0] & _FLAG_WRITE
         ]
         if kind != _TYPE_EXECUTABLE or not writable:
             return data
-        last = max(writable, key=lambda header: int(struct.unpack_from(">I", data, header + 8)[0]))
-        (memory,) = struct.unpack_from(">I", data, last + 20)
+        last = max(writable, key=lambda header: int(struct.unpack_from(f"{order}I", data, header + 8)[0]))
+        (memory,) = struct.unpack_from(f"{order}I", data, last + 20)
         moved = bytearray(data)
-        struct.pack_into(">I", moved, last + 20, memory + self.heap * _PAGE)
+        struct.pack_into(f"{order}I", moved, last + 20, memory + self.heap * _PAGE)
         return bytes(moved)
 
 
@@ -121,12 +124,13 @@ def _made(image: Path, what: str, part: str, *words: str) -> Path:
     return image
 
 
-def linked(folder: Path, name: str, placement: Placement) -> Path:
+def linked(folder: Path, name: str, placement: Placement, architecture: Architecture = POWERPC) -> Path:
     """The kernel image `name` of the build's `folder`, linked as the placement says; it is made if it is not there."""
     if placement.seed == 0:
         return folder / name
     image = folder / f"seed-{placement.seed}" / name
-    return _made(image, f"the kernel of seed {placement.seed}", "kernel", f"BUILD={folder}")
+    words = (*architecture.make_words, f"BUILD={folder}")
+    return _made(image, f"the kernel of seed {placement.seed}", "kernel", *words)
 
 
 def linked_program(folder: Path, name: str, placement: Placement) -> Path:

@@ -11,9 +11,9 @@ from importlib import resources
 
 from pydantic import BaseModel, ConfigDict
 
-from pagewalk import kernel_image
-from pagewalk.errors import BadInput, nearest, unknown
-from pagewalk.paths import home
+from pagewalk import architectures, kernel_image
+from pagewalk.architectures import POWERPC, Architecture
+from pagewalk.errors import BadInput, NotBuilt, nearest, unknown
 
 
 class Description(BaseModel):
@@ -71,9 +71,9 @@ def descriptions() -> Mapping[str, Description]:
 
 
 @cache
-def all_policies() -> Mapping[str, Policy]:
-    """Every policy of the kernel that the build has made, by its name."""
-    image = home().built(home().kernel, "the kernel").read_bytes()
+def all_policies(architecture: Architecture = POWERPC) -> Mapping[str, Policy]:
+    """Every policy of the kernel that the build has made for an architecture, by its name."""
+    image = architecture.built(architecture.kernel, "the kernel").read_bytes()
     about = descriptions()
     return {
         found.name: Policy(
@@ -83,17 +83,30 @@ def all_policies() -> Mapping[str, Policy]:
     }
 
 
-def policy(name: str) -> Policy:
-    """The policy of that name; an unknown one is refused with the nearest suggested."""
-    known = all_policies()
-    if name not in known:
-        raise unknown("policy", name, known, listing="pagewalk policies")
-    return known[name]
+def _has(architecture: Architecture, name: str) -> bool:
+    try:
+        return name in all_policies(architecture)
+    except NotBuilt:
+        return False
 
 
-def checked(settings: Mapping[str, str]) -> dict[str, str]:
+def policy(name: str, architecture: Architecture = POWERPC) -> Policy:
+    """The policy of that name of an architecture's kernel; an unknown one is refused with the nearest suggested."""
+    known = all_policies(architecture)
+    if name in known:
+        return known[name]
+    for other in architectures.ALL:
+        if _has(other, name):
+            raise BadInput(
+                f"policy {name} is one of the kernel for {other.name}, and not of that for {architecture.name}",
+                hint="pagewalk policies -m MACHINE lists what a machine's kernel has",
+            )
+    raise unknown("policy", name, known, listing="pagewalk policies")
+
+
+def checked(settings: Mapping[str, str], architecture: Architecture = POWERPC) -> dict[str, str]:
     """The settings, each name and value checked, in the order given."""
-    return {name: policy(name).check(value) for name, value in settings.items()}
+    return {name: policy(name, architecture).check(value) for name, value in settings.items()}
 
 
 NAMED = "set"
@@ -124,7 +137,7 @@ def expanded(settings: Mapping[str, str], core: str) -> dict[str, str]:
     return {**named_sets()[name][core], **{key: value for key, value in settings.items() if key != NAMED}}
 
 
-def parse_words(words: Iterable[str]) -> dict[str, str]:
+def parse_words(words: Iterable[str], architecture: Architecture = POWERPC) -> dict[str, str]:
     """Policies from `name=value` words, checked; a word alone is a named set, whose policies depend on the core."""
     settings: dict[str, str] = {}
     chosen: dict[str, str] = {}
@@ -139,4 +152,4 @@ def parse_words(words: Iterable[str]) -> dict[str, str]:
                 f"{word!r} is not a policy setting",
                 hint=f"write name=value, as in tlb.cutoff=20, or a named set: {', '.join(named_sets())}",
             )
-    return {**chosen, **checked(settings)}
+    return {**chosen, **checked(settings, architecture)}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from pagewalk import disk
+from pagewalk.architectures import POWERPC, Architecture
 from pagewalk.errors import BadInput, NotBuilt, unknown
 from pagewalk.initramfs import Initramfs, InitramfsError, read_list
 from pagewalk.paths import Home, home
@@ -18,42 +19,39 @@ _ELF_MAGIC = b"\x7fELF"
 _CLASS_32 = 1
 _DATA_BIG = 2
 _TYPE_EXECUTABLE = 2
-_MACHINE_PPC = 20
 _SEGMENT_INTERPRETER = 3
 _MACHINES = {3: "i386", 8: "MIPS", 20: "PowerPC", 21: "64-bit PowerPC", 40: "Arm", 62: "x86-64", 183: "AArch64"}
 
 Root = Literal["cpio", "ext2"]
 """What the root file system is: an initial RAM file system, or a RAM disk with our programs for Linux from 2.1 on."""
 
-COMPILE_HINT = "compile it with: powerpc-linux-gnu-gcc -static -O2 -o prog prog.c"
 
-
-def check_executable(path: Path, data: bytes) -> None:
-    """Refuses what the kernel could not run, with the reason: only static PPC32 executables pass."""
+def check_executable(path: Path, data: bytes, architecture: Architecture = POWERPC) -> None:
+    """Refuses what the kernel could not run, with the reason: only static executables of its architecture pass."""
+    hint = architecture.compile_hint
     if data[:2] == b"#!":
-        raise BadInput(f"{path} is a script, and no interpreter for it is in the guest", hint=COMPILE_HINT)
+        raise BadInput(f"{path} is a script, and no interpreter for it is in the guest", hint=hint)
     if data[:4] != _ELF_MAGIC or len(data) < 52:
-        raise BadInput(f"{path} is not an ELF executable", hint=COMPILE_HINT)
-    big = data[5] == _DATA_BIG
-    order = "big" if big else "little"
-    machine = int.from_bytes(data[18:20], order)  # type: ignore[arg-type]
+        raise BadInput(f"{path} is not an ELF executable", hint=hint)
+    order: Literal["big", "little"] = "big" if data[5] == _DATA_BIG else "little"
+    machine = int.from_bytes(data[18:20], order)
     name = _MACHINES.get(machine, f"machine number {machine}")
-    if not big:
-        raise BadInput(f"{path} is little-endian ({name}); the machine is big-endian PowerPC", hint=COMPILE_HINT)
-    if data[4] != _CLASS_32 or machine != _MACHINE_PPC:
+    if order != architecture.order:
+        raise BadInput(f"{path} is {order}-endian ({name}); the machine is {architecture.words}", hint=hint)
+    if data[4] != _CLASS_32 or machine != architecture.machine:
         bits = 32 if data[4] == _CLASS_32 else 64
-        raise BadInput(f"{path} is for {name}, {bits} bits; the machine is 32-bit PowerPC", hint=COMPILE_HINT)
+        raise BadInput(f"{path} is for {name}, {bits} bits; the machine is 32-bit {architecture.name}", hint=hint)
     table, size, count = (
-        int.from_bytes(data[28:32], "big"),
-        int.from_bytes(data[42:44], "big"),
-        int.from_bytes(data[44:46], "big"),
+        int.from_bytes(data[28:32], order),
+        int.from_bytes(data[42:44], order),
+        int.from_bytes(data[44:46], order),
     )
     for number in range(count):
-        if int.from_bytes(data[table + number * size :][:4], "big") == _SEGMENT_INTERPRETER:
-            raise BadInput(f"{path} is dynamically linked; the guest has no shared libraries", hint=COMPILE_HINT)
+        if int.from_bytes(data[table + number * size :][:4], order) == _SEGMENT_INTERPRETER:
+            raise BadInput(f"{path} is dynamically linked; the guest has no shared libraries", hint=hint)
 
-    if int.from_bytes(data[16:18], "big") != _TYPE_EXECUTABLE:
-        raise BadInput(f"{path} is not an executable at fixed addresses (object, library or PIE)", hint=COMPILE_HINT)
+    if int.from_bytes(data[16:18], order) != _TYPE_EXECUTABLE:
+        raise BadInput(f"{path} is not an executable at fixed addresses (object, library or PIE)", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -73,34 +71,33 @@ def old_program(name: str, placement: Placement = AS_BUILT) -> GuestFile:
     return GuestFile(linked_program(folder, name, placement), f"/bin/{name}")
 
 
-def bench_program(name: str) -> GuestFile:
+def bench_program(name: str, architecture: Architecture = POWERPC) -> GuestFile:
     """A benchmark program that the build has made; an unknown one is refused with the nearest suggested."""
-    folder = home().build / "user" / "bench"
-    source = home().built(folder, "the benchmark programs") / name
+    folder = architecture.user / "bench"
+    source = architecture.built(folder, "the benchmark programs") / name
     if not source.is_file():
         raise unknown("benchmark program", name, [entry.name for entry in folder.iterdir()])
     return GuestFile(source, f"/bin/{name}")
 
 
-def user_program(name: str) -> GuestFile:
-    """A program of `build/user`, under its own name in `/bin`."""
-    folder = home().build / "user"
-    source = home().built(folder, "the user programs") / name
+def user_program(name: str, architecture: Architecture = POWERPC) -> GuestFile:
+    """A user program that the build has made, under its own name in `/bin`."""
+    folder = architecture.user
+    source = architecture.built(folder, "the user programs") / name
     if not source.is_file():
         raise unknown("user program", name, [entry.name for entry in folder.iterdir() if entry.is_file()])
     return GuestFile(source, f"/bin/{name}")
 
 
-def names() -> list[str]:
+def names(architecture: Architecture = POWERPC) -> list[str]:
     """The names of the built programs that a person can run."""
-    where = home()
-    bench = where.built(where.build / "user" / "bench", "the benchmark programs")
+    bench = architecture.built(architecture.user / "bench", "the benchmark programs")
     return sorted(path.name for path in (*bench.iterdir(), bench.parent / "hello") if path.is_file())
 
 
-def find(path: Path, root: Root = "cpio") -> Path:
+def find(path: Path, root: Root = "cpio", architecture: Architecture = POWERPC) -> Path:
     """The program at that path; else, for a name without a folder, the built program of this name for such a root."""
-    built = home().build / "user"
+    built = architecture.user
     places = (built / path, built / "bench" / path) if root == "cpio" else (built / "old" / path,)
     try:
         if path.name != str(path) or path.exists():
@@ -111,10 +108,13 @@ def find(path: Path, root: Root = "cpio") -> Path:
 
 
 def image(
-    files: Sequence[GuestFile], listed: str | None = None, placement: Placement = AS_BUILT, init: str = "init"
+    files: Sequence[GuestFile],
+    listed: str | None = None,
+    placement: Placement = AS_BUILT,
+    init: str = "init",
+    architecture: Architecture = POWERPC,
 ) -> bytes:
-    """An initial RAM file system with init (that program of `build/user`), the usual folders, these files, and what a
-    list names.
+    """An initial RAM file system with init (that user program), the usual folders, these files, and what a list names.
 
     `listed` names `user/initramfs-<listed>.list` (gen_init_cpio lines). The placement moves frames and heaps.
     """
@@ -127,7 +127,7 @@ def image(
             archive.directory(folder)
         archive.directory("/tmp", 0o1777)
         archive.node("/dev/console", "c", 5, 1)
-        archive.copy("/init", where.built(where.build / "user" / init, "init"))
+        archive.copy("/init", architecture.built(architecture.user / init, "init"))
         for file in files:
             archive.copy(file.path, file.source)
         placement.apply(archive)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol
 
+from pagewalk.architectures import Architecture, of_core
 from pagewalk.machines import Machine
 
 StopKind = Literal["power-off", "limit", "fatal"]
@@ -34,6 +36,16 @@ class ResolvedMachine:
     name: str
     config: str
     clock: int
+
+    @cached_property
+    def core(self) -> str:
+        """The kind of its core."""
+        return str(tomllib.loads(self.config)["core"]["kind"])
+
+    @property
+    def architecture(self) -> Architecture:
+        """Its architecture, which decides what kernel and programs it runs."""
+        return of_core(self.core)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pagewalk import systems
 from pagewalk.errors import BadInput, RunFailed, RunLimit
 from pagewalk.execute import Lab
 from pagewalk.figures import Figure
-from pagewalk.runner import Job
 from pagewalk.simulate import Events, Work
-from pagewalk.systems import command_line
 
 MOST_POINTS = 100_000
 
@@ -117,12 +116,9 @@ def work(lab: Lab, sweep: Sweep, settings: Mapping[str, str]) -> Work:
     """The run that measures one combination."""
     overrides = {name: value for name, value in settings.items() if name in sweep.sets}
     chosen = {name: value for name, value in settings.items() if name in sweep.policies}
-    job = Job(
-        machine=lab.machine(sweep.machine, overrides),
-        kernel=lab.kernel,
-        initrd=lab.bench_image(sweep.program, sweep.files, sweep.image),
-        command_line=command_line(chosen, [f"/bin/{sweep.program}", *sweep.arguments]),
-    )
+    system = systems.own(lab, sweep.machine, overrides)
+    initrd = lab.bench_image(sweep.program, sweep.files, sweep.image, architecture=system.machine.architecture)
+    job = system.job(initrd, system.command_line(chosen, [f"/bin/{sweep.program}", *sweep.arguments]))
     return Work(" ".join(f"{name}={value}" for name, value in settings.items()) or sweep.row, job)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pagewalk import disk, images, policies, subjects
+from pagewalk.architectures import POWERPC, Architecture
 from pagewalk.errors import BadInput
 from pagewalk.images import Image
 from pagewalk.kernel_image import SECTION
@@ -57,7 +58,12 @@ def _is_word(text: str) -> bool:
     )
 
 
-def command_line(settings: Mapping[str, str], command: Sequence[str], boot: Mapping[str, str] | None = None) -> str:
+def command_line(
+    architecture: Architecture,
+    settings: Mapping[str, str],
+    command: Sequence[str],
+    boot: Mapping[str, str] | None = None,
+) -> str:
     """The kernel command line that sets the policies and has init run the command; both are checked.
 
     `boot`: words that are no policies, which the kernel checks; one without a value stands alone.
@@ -69,7 +75,7 @@ def command_line(settings: Mapping[str, str], command: Sequence[str], boot: Mapp
                 f"argument {word!r}: the kernel's command line holds words of UTF-8 without spaces and quotes",
                 hint="put such arguments into a script or a file of the guest",
             )
-    words = [f"{name}={value}" for name, value in policies.checked(settings).items()]
+    words = [f"{name}={value}" for name, value in policies.checked(settings, architecture).items()]
     return " ".join([*others, *words, "--", *command])
 
 
@@ -116,12 +122,12 @@ class System:
         others = {**dict.fromkeys(self.words, ""), **({self.quiet: ""} if quiet else {}), **(boot or {})}
         if self.root == "ext2":
             return self._old_command_line(settings, command, others)
+        architecture = self.machine.architecture
         if not self.is_linux:
-            core = tomllib.loads(self.machine.config)["core"]["kind"] if policies.NAMED in settings else ""
-            return command_line(policies.expanded(settings, core), command, others)
+            return command_line(architecture, policies.expanded(settings, self.machine.core), command, others)
         if settings:
             raise BadInput(f"{self.name} has no policies", hint="leave out --policy: policies are our kernel's")
-        line = command_line({}, command, others)
+        line = command_line(architecture, {}, command, others)
         if len(command) > _LINUX_WORDS_MOST or len(line.encode()) > _LINUX_LINE_MOST:
             raise BadInput(
                 f"{self.name} takes at most {_LINUX_WORDS_MOST} words for a program and its arguments, and a command "
@@ -142,7 +148,7 @@ class System:
         for word in command:
             if not word or "\n" in word or not word.isprintable():
                 raise BadInput(f"argument {word!r}: a RAM disk's init takes lines of text")
-        line = command_line({}, (), others).removesuffix(" --")
+        line = command_line(self.machine.architecture, {}, (), others).removesuffix(" --")
         if len(line.encode()) > _OLD_LINE_MOST:
             raise BadInput(f"{self.name}: the command line has more than {_OLD_LINE_MOST} bytes: {line}")
         return line
@@ -157,7 +163,7 @@ class System:
     ) -> bytes:
         """The root file system with these files, as the kernel takes it. A RAM disk holds the command too."""
         if self.root == "cpio":
-            return image(files, listed, placement, self.init)
+            return image(files, listed, placement, self.init, self.machine.architecture)
         if listed is not None:
             raise BadInput(f"{self.name} has a RAM disk as root: the list {listed!r} is for an initial RAM file system")
         return disk_image(files, command, self.room, placement, self.console, sysctl=self.sysctl)
@@ -181,8 +187,9 @@ class System:
 def own(
     workshop: Workshop, machine: str, overrides: Mapping[str, str], name: str = OWN, placement: Placement = AS_BUILT
 ) -> System:
-    """Our kernel, as the build has made it under that name."""
-    return System(workshop.machine(machine, overrides), workshop.kernel_named(name, placement), "kernel")
+    """Our kernel for the machine, as the build has made it under that name."""
+    resolved = workshop.machine(machine, overrides)
+    return System(resolved, workshop.kernel_named(resolved.architecture, name, placement), "kernel")
 
 
 def named(
@@ -240,6 +247,7 @@ def from_image(
     `name` stands for it in messages, by default its path.
     """
     resolved = on_board(workshop, machine, overrides, kernel)
+    images.check(kernel, resolved.architecture)
     if kernel.has_section(SECTION):
         return System(resolved, kernel.data, name or kernel.path, protocol=protocol)
     board = tomllib.loads(resolved.config)["board"]["kind"]
@@ -249,6 +257,8 @@ def from_image(
             f"{resolved.name}'s board (prep)",
             hint=f"--set {_BOARD}= names the board that it was built for: {_LINUX_BOARDS}",
         )
+    if kernel.is_old and kernel.architecture != POWERPC:
+        raise BadInput(f"{kernel.path} is a Linux {kernel.version}: programs for it are built for PowerPC only")
     system = System(
         machine=resolved,
         kernel=kernel.data,
@@ -272,8 +282,7 @@ _READY = re.compile(rb"^\r?init: ready\r?\n", re.MULTILINE)
 
 def lacks_floats(job: Job) -> bool:
     """Whether the job's kernel is a Linux without CONFIG_MATH_EMULATION, on a core without floating-point unit."""
-    core = tomllib.loads(job.machine.config)["core"]["kind"]
-    return core == "8xx" and job.boot_limit != NO_LIMIT and b"\0do_mathemu\0" not in job.kernel
+    return job.machine.core == "8xx" and job.boot_limit != NO_LIMIT and b"\0do_mathemu\0" not in job.kernel
 
 
 def is_ready(console: bytes) -> bool:

@@ -15,14 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pagewalk import snapshot
+from pagewalk import snapshot, systems
 from pagewalk.errors import BadInput
 from pagewalk.execute import Lab, succeeded
 from pagewalk.figures import Figure
-from pagewalk.runner import Job
 from pagewalk.simulate import Events, Work
 from pagewalk.sweep import Point, Sweep, measure
-from pagewalk.systems import command_line
 
 _SLOTS = 8
 """PTEs of a PTEG."""
@@ -134,15 +132,11 @@ def observe(lab: Lab, sweep: Sweep, events: Events) -> tuple[list[Page], int]:
     BadInput if the machine has no hash table, or the workload ends before the first sample.
     """
     size = tomllib.loads(lab.machine(sweep.machine).config)["memory"]["size"]
-    job = Job(
-        machine=lab.machine(sweep.machine, {"memory.size": str(size * _TABLE_TIMES)}),
-        kernel=lab.kernel,
-        initrd=lab.bench_image(sweep.program, sweep.files, sweep.image),
-        command_line=command_line(
-            {"vsid": "pid", "kernel.map": "bat", "tlb.flush": "search"}, [f"/bin/{sweep.program}", *sweep.arguments]
-        ),
-        sample=_SAMPLE,
-    )
+    system = systems.own(lab, sweep.machine, {"memory.size": str(size * _TABLE_TIMES)})
+    initrd = lab.bench_image(sweep.program, sweep.files, sweep.image, architecture=system.machine.architecture)
+    settings = {"vsid": "pid", "kernel.map": "bat", "tlb.flush": "search"}
+    line = system.command_line(settings, [f"/bin/{sweep.program}", *sweep.arguments])
+    job = system.job(initrd, line, sample=_SAMPLE)
     run = lab.run([Work(f"{sweep.program}, its pages", job)], events)[job.key(lab.runner.version)]
     dumps = succeeded(run, sweep.program).dumps
     if not dumps:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 from pagewalk import machines, programs
+from pagewalk.architectures import POWERPC, Architecture
 from pagewalk.errors import unknown
-from pagewalk.paths import home
 from pagewalk.placement import AS_BUILT, Placement, linked
 from pagewalk.programs import GuestFile
 from pagewalk.runner import ResolvedMachine, Runner
@@ -18,25 +17,21 @@ class Workshop:
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
-        self._images: dict[tuple[str | Placement | bool | None, ...], bytes] = {}
-        self._linked: dict[tuple[str, Placement], bytes] = {}
+        self._images: dict[tuple[str | Architecture | Placement | bool | None, ...], bytes] = {}
+        self._linked: dict[tuple[Architecture, str, Placement], bytes] = {}
         self._old: dict[tuple[str, Placement], GuestFile] = {}
         self._machines: dict[tuple[str, tuple[tuple[str, str], ...]], ResolvedMachine] = {}
 
-    @cached_property
-    def kernel(self) -> bytes:
-        """The kernel that the build has made."""
-        return home().built(home().kernel, "the kernel").read_bytes()
-
-    def kernel_named(self, name: str, placement: Placement = AS_BUILT) -> bytes:
-        """The kernel image of that name, linked as the placement says."""
-        if (name, placement) not in self._linked:
-            folder = home().built(home().kernel, "the kernel").parent
+    def kernel_named(self, architecture: Architecture, name: str, placement: Placement = AS_BUILT) -> bytes:
+        """The kernel image of that name for an architecture, linked as the placement says."""
+        wanted = (architecture, name, placement)
+        if wanted not in self._linked:
+            folder = architecture.built(architecture.kernel, "the kernel").parent
             known = sorted(path.name for path in folder.glob("vmlinux*"))
             if name not in known:
                 raise unknown("kernel image", name, known)
-            self._linked[name, placement] = linked(folder, name, placement).read_bytes()
-        return self._linked[name, placement]
+            self._linked[wanted] = linked(folder, name, placement, architecture).read_bytes()
+        return self._linked[wanted]
 
     def old_program(self, name: str, placement: Placement = AS_BUILT) -> GuestFile:
         """The program of that name for Linux from 2.1 on, linked as the placement says."""
@@ -59,18 +54,22 @@ class Workshop:
         placement: Placement = AS_BUILT,
         init: str = "init",
         *,
+        architecture: Architecture = POWERPC,
         old: bool = False,
     ) -> bytes:
         """The initial RAM file system for a benchmark program, other programs that it starts, and a list's files.
 
         `old`: with the programs that Linux from 2.1 on can run.
         """
-        wanted = (program, *files, listed, placement, init, old)
+        wanted = (architecture, program, *files, listed, placement, init, old)
         if wanted not in self._images:
             found = (
                 [self.old_program(name, placement) for name in (program, *files)]
                 if old
-                else [programs.bench_program(program), *(programs.user_program(name) for name in files)]
+                else [
+                    programs.bench_program(program, architecture),
+                    *(programs.user_program(name, architecture) for name in files),
+                ]
             )
-            self._images[wanted] = programs.image(found, listed, placement, init)
+            self._images[wanted] = programs.image(found, listed, placement, init, architecture)
         return self._images[wanted]

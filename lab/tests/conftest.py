@@ -53,4 +53,4 @@ def small_policies(small_kernel: bytes, monkeypatch: pytest.MonkeyPatch) -> None
         )
         for found in kernel_image.policies(small_kernel)
     }
-    monkeypatch.setattr(policies, "all_policies", lambda: known)
+    monkeypatch.setattr(policies, "all_policies", lambda *_: known)

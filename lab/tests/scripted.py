@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pagewalk import _machine
+from pagewalk.architectures import POWERPC, Architecture
 from pagewalk.errors import BadInput, Interrupted
 from pagewalk.execute import Lab
 from pagewalk.machines import Machine
@@ -79,8 +80,6 @@ class ScriptedRunner:
 class BenchLab(Lab):
     """A lab that needs nothing built: kernel and programs are a few bytes."""
 
-    kernel = b"kernel"
-
     def bench_image(
         self,
         program: str,
@@ -89,10 +88,12 @@ class BenchLab(Lab):
         placement: Placement = AS_BUILT,
         init: str = "init",
         *,
+        architecture: Architecture = POWERPC,
         old: bool = False,
     ) -> bytes:
-        del files, listed, init, old
+        del files, listed, init, architecture, old
         return f"{program} {placement.seed}".encode()
 
-    def kernel_named(self, name: str, placement: Placement = AS_BUILT) -> bytes:
+    def kernel_named(self, architecture: Architecture, name: str, placement: Placement = AS_BUILT) -> bytes:
+        del architecture
         return f"{name} {placement.seed}".encode()

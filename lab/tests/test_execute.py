@@ -8,6 +8,7 @@ import pytest
 from scripted import EXPERIMENT, BenchLab, Script, ScriptedRunner, benchmark
 
 from pagewalk import experiments, records
+from pagewalk.architectures import POWERPC
 from pagewalk.cli.run import matches, select
 from pagewalk.errors import BadInput, Interrupted, RunFailed
 from pagewalk.experiments import Experiment
@@ -220,11 +221,11 @@ def test_keys_and_printed_values_reach_the_table(tmp_path: Path, store: Store) -
 
 
 def test_the_command_line_takes_words_only() -> None:
-    assert command_line({"tlb.cutoff": "20"}, ["/bin/x", "a=1"]) == "tlb.cutoff=20 -- /bin/x a=1"
+    assert command_line(POWERPC, {"tlb.cutoff": "20"}, ["/bin/x", "a=1"]) == "tlb.cutoff=20 -- /bin/x a=1"
     with pytest.raises(BadInput, match="without spaces"):
-        command_line({}, ["/bin/x", "two words"])
+        command_line(POWERPC, {}, ["/bin/x", "two words"])
     with pytest.raises(BadInput, match=r"unknown policy 'tlb\.cutof'"):
-        command_line({"tlb.cutof": "20"}, ["/bin/x"])
+        command_line(POWERPC, {"tlb.cutof": "20"}, ["/bin/x"])
 
 
 def test_rows_that_are_measured_again_replace_those_of_the_latest_table(experiment: Experiment, store: Store) -> None:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from pagewalk.architectures import X86
 from pagewalk.errors import BadInput
 from pagewalk.programs import check_executable
 
@@ -39,3 +40,22 @@ def test_anything_else_is_refused_with_the_reason(data: bytes, complaint: str) -
         check_executable(Path("prog"), data)
     assert error.value.hint is not None
     assert "powerpc-linux-gnu-gcc -static" in error.value.hint
+
+
+def test_an_x86_takes_an_i386s_executables() -> None:
+    check_executable(Path("prog"), elf(order=1, machine=3), X86)
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (elf(), r"prog is big-endian \(PowerPC\); the machine is little-endian x86"),
+        (elf(order=1, machine=62, size=2), "prog is for x86-64, 64 bits; the machine is 32-bit x86"),
+        (elf(order=1, machine=3, segments=(1, 3)), "dynamically linked"),
+        (elf(order=1, machine=3, kind=3), "not an executable at fixed addresses"),
+    ],
+)
+def test_an_x86_refuses_anything_else(data: bytes, complaint: str) -> None:
+    with pytest.raises(BadInput, match=complaint) as error:
+        check_executable(Path("prog"), data, X86)
+    assert "musl-gcc" in (error.value.hint or "")

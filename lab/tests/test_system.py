@@ -13,6 +13,7 @@ import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 
 from pagewalk import experiments, kernel_image, machines, native, policies
+from pagewalk.architectures import POWERPC
 from pagewalk.paths import home
 
 pytestmark = [pytest.mark.built, pytest.mark.timeout(300)]
@@ -137,7 +138,7 @@ def test_bad_input_is_refused(
 def test_our_kernel_is_handed_a_device_tree_only(
     environment: dict[str, str], arguments: list[str], complaint: str
 ) -> None:
-    done = run(environment, "boot", str(home().kernel), *arguments)
+    done = run(environment, "boot", str(POWERPC.kernel), *arguments)
     assert complaint in done.stderr
     assert done.returncode == 126, done.stderr
 
@@ -419,7 +420,7 @@ def test_a_full_disk_costs_no_result(environment: dict[str, str], tmp_path: Path
 
 
 def test_a_kernel_image_boots(environment: dict[str, str]) -> None:
-    done = run(environment, "boot", home().kernel, "-m", "ppc603-133", "--json")
+    done = run(environment, "boot", POWERPC.kernel, "-m", "ppc603-133", "--json")
     assert json.loads(done.stdout)["status"] == 65, "no initial RAM file system (docs/interfaces.md, section 5)"
 
 
@@ -529,13 +530,13 @@ def test_a_processor_that_does_not_start_is_named(
 
 
 def test_every_policy_is_described() -> None:
-    found = {policy.name for policy in kernel_image.policies(home().kernel.read_bytes())}
+    found = {policy.name for policy in kernel_image.policies(POWERPC.kernel.read_bytes())}
     assert found <= set(policies.descriptions())
 
 
 def test_the_page_of_policies_is_the_kernels() -> None:
     kernels = {
-        (policy.name, policy.choices, policy.counter) for policy in kernel_image.policies(home().kernel.read_bytes())
+        (policy.name, policy.choices, policy.counter) for policy in kernel_image.policies(POWERPC.kernel.read_bytes())
     }
     page = (home().root / "docs" / "policies.md").read_text()
     cells = [line.split("|")[1:-1] for line in page.splitlines() if line.count("|") == 6 and "`" in line]

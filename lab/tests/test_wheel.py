@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from pagewalk import __version__, guest, native, programs
+from pagewalk.architectures import POWERPC
 from pagewalk.guest import Program
 from pagewalk.paths import home
 from pagewalk.workshop import Workshop
@@ -205,5 +206,5 @@ def test_the_build_does_not_depend_on_the_folder(part: str, made: tuple[str, ...
 
 def test_no_image_holds_the_checkouts_path() -> None:
     path = str(home().root).encode()
-    images = [home().kernel, *(home().build / "user" / "bench").iterdir(), home().build / "user" / "init"]
+    images = [POWERPC.kernel, *(home().build / "user" / "bench").iterdir(), home().build / "user" / "init"]
     assert [image for image in images if path in image.read_bytes()] == []

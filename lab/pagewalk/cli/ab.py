@@ -31,8 +31,8 @@ _SHORT = 8
 """How many lines of functions are shown, unless told otherwise."""
 
 
-def _choices(policy: Sequence[str], sets: Sequence[str]) -> list[ab.Choice]:
-    axes = options.policy_axes([word for word in policy if "=" in word])
+def _choices(machine: str, policy: Sequence[str], sets: Sequence[str]) -> list[ab.Choice]:
+    axes = options.policy_axes([word for word in policy if "=" in word], machine)
     with options.option("--policy"):
         chosen = ab.axes((word for word in policy if "=" not in word), axes)
     with options.option("--set"):
@@ -176,7 +176,7 @@ def compare_choices(
     """
     _named("--save-baseline", save_baseline)
     _named("--baseline", baseline)
-    chosen = _choices(policy or [], sets or [])
+    chosen = _choices(machine, policy or [], sets or [])
     if len(chosen) == 1 and baseline is None and save_baseline is None:
         raise WrongOption(
             "there is nothing to compare",

@@ -14,6 +14,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from pagewalk import _machine, guest, images, native, snapshot, subjects, summary, systems, tlb_registers
+from pagewalk.architectures import POWERPC
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import Ticker
 from pagewalk.cli.output import Json, complain, err, next_step, out, print_json, say, table
@@ -28,7 +29,10 @@ from pagewalk.workshop import Workshop
 
 Command = Annotated[
     list[str],
-    typer.Argument(help="The program, a static PowerPC executable, and its arguments.", metavar="PROG [ARG]..."),
+    typer.Argument(
+        help="The program, a static executable for the machine's architecture, and its arguments.",
+        metavar="PROG [ARG]...",
+    ),
 ]
 MaybeCommand = Annotated[
     list[str] | None,
@@ -220,7 +224,7 @@ def job_of(
         machine,
         _program(command, files),
         overrides=overrides,
-        settings=options.settings(chosen),
+        settings=options.settings(chosen, machine),
         limit=limit,
         kernel=kernel,
         protocol=cast("BootProtocol | None", protocol),
@@ -244,8 +248,10 @@ def _bare_job(
     files = read_file(initrd) if initrd else b""
     if not subjects.is_subject(kernel):
         image = images.read(Path(kernel))
+        resolved = systems.on_board(workshop, machine, overrides, image)
+        images.check(image, resolved.architecture)
         return Job(
-            systems.on_board(workshop, machine, overrides, image),
+            resolved,
             image.data,
             files,
             systems.bare_line(image, append),
@@ -365,14 +371,14 @@ def execute(
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
-    """Run a static Linux/PPC32 program on our kernel, and say what it cost.
+    """Run a static Linux program for PPC32 or an i386 on our kernel, and say what it cost.
 
     The exit status is the program's own; 128 and the signal's number where a signal killed it. The run is kept
     in the results under the key that is printed, for `pagewalk compare`; a run with typed input is not.
 
     Examples: `pagewalk exec -m ppc604-185 -- ./hello`,
     `pagewalk exec -p tlb.cutoff=off --set tlb.data.entries=32 -- ./a.out 10`,
-    `pagewalk exec --save hello.snap --at 5000000 -- ./hello`,
+    `pagewalk exec --save hello.snap --at 5000000 -- ./hello`, `pagewalk exec -m i486dx-50 -- hello`,
     `pagewalk exec --kernel linux-6.1-bare -- ./hello`
     """
     begin = time.monotonic()
@@ -432,7 +438,7 @@ def boot(
     kernel: Annotated[
         str,
         typer.Argument(
-            help="A subject (linux-6.1-bare), or a kernel image: a static big-endian PowerPC ELF file.",
+            help="A subject (linux-6.1-bare), or a kernel image: a static ELF file for PowerPC or x86.",
             autocompletion=options.complete_subject,
         ),
     ],
@@ -663,7 +669,7 @@ def gdb(
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
 
     def announce(found: int) -> None:
-        words = f"waiting for GDB: gdb-multiarch {home().kernel} -ex 'target remote :{found}'"
+        words = f"waiting for GDB: gdb-multiarch {POWERPC.kernel} -ex 'target remote :{found}'"
         say(err, words)
 
     # The stub waits outside of Python, where only the system's own handling of Ctrl-C ends it.

@@ -41,12 +41,12 @@ def show_machines(as_json: Json = False) -> None:
     )
 
 
-def show_programs(as_json: Json = False) -> None:
-    """List the programs that are built already: `exec`, `profile` and `sweep` take them by name.
+def show_programs(machine: options.Machine = options.DEFAULT_MACHINE, as_json: Json = False) -> None:
+    """List the programs that are built already for a machine: `exec`, `profile` and `sweep` take them by name.
 
     Example: `pagewalk programs`, then `pagewalk exec -- hello`
     """
-    listed = programs.names()
+    listed = programs.names(machines.find(machine).architecture)
     if as_json:
         print_json(listed)
         return
@@ -61,18 +61,19 @@ def _marked(policy: policies.Policy) -> list[str]:
     return [f"{c} (default)" if c == policy.default != first else c for c in policy.choices]
 
 
-def show_policies(as_json: Json = False) -> None:
-    """List the kernel's policies, their choices and what each does.
+def show_policies(machine: options.Machine = options.DEFAULT_MACHINE, as_json: Json = False) -> None:
+    """List the policies of a machine's kernel, their choices and what each does.
 
-    Example: `pagewalk policies`
+    Examples: `pagewalk policies`, `pagewalk policies -m i486dx-50`
     """
-    listed = list(policies.all_policies().values())
+    architecture = machines.find(machine).architecture
+    listed = list(policies.all_policies(architecture).values())
     if as_json:
         print_json(listed)
         return
     out.print(
         table(
-            "Policies",
+            f"Policies, {architecture.name}",
             ["name", "choices", "paper", "what it decides"],
             ([p.name, "\n".join(_marked(p)), f"{p.about.document} {p.about.section}", p.about.summary] for p in listed),
         )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
 
-from pagewalk import claims, experiments, machines, policies, subjects, sweep
+from pagewalk import architectures, claims, experiments, machines, policies, subjects, sweep
 from pagewalk.errors import BadInput, PagewalkError, WrongOption, unknown
 from pagewalk.paths import home
 from pagewalk.runner import BootProtocol
@@ -46,11 +46,11 @@ def complete_key(start: str) -> list[str]:
 
 
 def complete_policy(start: str) -> list[str]:
-    """Policies for the shell: names, then the choices of the one that is written."""
-    try:
-        known = policies.all_policies()
-    except PagewalkError:
-        return []
+    """Policies for the shell: names, then the choices of the one that is written, of every kernel that is built."""
+    known: dict[str, policies.Policy] = {}
+    for architecture in reversed(architectures.ALL):
+        with suppress(PagewalkError):
+            known |= policies.all_policies(architecture)
     name, equals, _ = start.partition("=")
     if equals and name in known:
         return [f"{name}={choice}" for choice in known[name].choices if f"{name}={choice}".startswith(start)]
@@ -176,11 +176,15 @@ Limit = Annotated[int, typer.Option("--limit", min=1, help="The most instruction
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; by default one for each core.")]
 
 
-def policy_axes(words: Sequence[str]) -> dict[str, list[str]]:
-    """The values of policies from `name=value,value` words, each checked."""
+def policy_axes(words: Sequence[str], machine: str) -> dict[str, list[str]]:
+    """The values of policies of the machine's kernel from `name=value,value` words, each checked."""
+    architecture = machines.find(machine).architecture
     with option("--policy"):
         axes = sweep.axes(words)
-        return {name: [policies.policy(name).check(value) for value in values] for name, values in axes.items()}
+        return {
+            name: [policies.policy(name, architecture).check(value) for value in values]
+            for name, values in axes.items()
+        }
 
 
 def combinations(axes: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
@@ -208,7 +212,8 @@ def overrides(words: list[str] | None) -> dict[str, str]:
     return found
 
 
-def settings(words: list[str] | None) -> dict[str, str]:
-    """Policies from `name=value` words, checked."""
+def settings(words: list[str] | None, machine: str) -> dict[str, str]:
+    """Policies of the machine's kernel from `name=value` words, checked."""
+    architecture = machines.find(machine).architecture
     with option("--policy"):
-        return policies.parse_words(words or [])
+        return policies.parse_words(words or [], architecture)

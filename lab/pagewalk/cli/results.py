@@ -230,7 +230,7 @@ def do_sweep(
         row=row or program,
         figure=computed,
         sets=keys,
-        policies=options.policy_axes(policy or []),
+        policies=options.policy_axes(policy or [], machine),
         files=tuple(file or []),
     )
     with options.option("--set and --policy"):

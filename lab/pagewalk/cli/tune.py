@@ -58,7 +58,7 @@ def tune_vsid(
         row=row or program,
         figure=computed,
         sets={},
-        policies={name: [value] for name, value in options.settings(policy).items()},
+        policies={name: [value] for name, value in options.settings(policy, machine).items()},
     )
     with options.option("--multipliers"):
         tried = tune.odd(sweep.values(multipliers))

@@ -40,7 +40,7 @@ def watch(
     workshop = Workshop(native.NativeRunner())
     overrides = options.overrides(sets)
     options.check_machine(workshop, machine, [overrides])
-    settings = options.settings(policy)
+    settings = options.settings(policy, machine)
     with options.option("--file"):
         files = tuple(guest.guest_file(text) for text in file or [])
     program = Program(Path(command[0]), tuple(command[1:]), files)

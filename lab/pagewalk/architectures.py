@@ -1,0 +1,81 @@
+"""The architectures of the machines, and what the build makes for each: a kernel image and user programs.
+
+PowerPC's are in `build/kernel` and `build/user`; those of an x86 are in `build/kernel-x86` and `build/user-x86`, which
+`make x86` makes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pagewalk.paths import home
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """An architecture: `order` and `machine`, for which `elf` is the name, are what an ELF header says of its
+    executables.
+
+    `folder` ends the names of the build's folders, `make_words` are what its makefiles take, and `target` makes all.
+    """
+
+    name: str
+    order: Literal["big", "little"]
+    machine: int
+    elf: str
+    folder: str
+    make_words: tuple[str, ...]
+    target: str
+    compile_hint: str
+
+    @property
+    def words(self) -> str:
+        """What its executables are for, in words."""
+        return f"{self.order}-endian {self.name}"
+
+    @property
+    def kernel(self) -> Path:
+        """Our kernel's image."""
+        return home().build / f"kernel{self.folder}" / "vmlinux"
+
+    @property
+    def user(self) -> Path:
+        """The folder of the user programs."""
+        return home().build / f"user{self.folder}"
+
+    def built(self, path: Path, what: str) -> Path:
+        """`path`, which the build must have made; NotBuilt names the command that makes it."""
+        return home().built(path, f"{what} for {self.name}" if self.folder else what, self.target)
+
+
+POWERPC = Architecture(
+    name="PowerPC",
+    order="big",
+    machine=20,
+    elf="EM_PPC",
+    folder="",
+    make_words=(),
+    target="make",
+    compile_hint="compile it with: powerpc-linux-gnu-gcc -static -O2 -o prog prog.c",
+)
+X86 = Architecture(
+    name="x86",
+    order="little",
+    machine=3,
+    elf="EM_386",
+    folder="-x86",
+    make_words=("ARCH=x86",),
+    target="make x86",
+    compile_hint="compile it with: build/programs-x86/musl-sysroot/bin/musl-gcc -static -O2 -o prog prog.c "
+    "(`make x86` makes this compiler driver)",
+)
+ALL = (POWERPC, X86)
+
+_X86_CORES = ("i486", "p6")
+
+
+def of_core(kind: str) -> Architecture:
+    """The architecture of a machine by its core's kind (`core.kind`), which the machine itself checks."""
+    return X86 if kind in _X86_CORES else POWERPC

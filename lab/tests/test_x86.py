@@ -1,0 +1,144 @@
+"""Machines of the second architecture: their kernel, their programs, their policies, and what is refused by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import SOURCE
+
+from pagewalk import architectures, images, kernel_image, machines, paths, policies, programs
+from pagewalk.architectures import POWERPC, X86
+from pagewalk.errors import BadInput, NotBuilt
+from pagewalk.initramfs import Initramfs
+from pagewalk.paths import Home, home
+from pagewalk.placement import Placement, linked
+
+COMMAND = [sys.executable, "-c", "from pagewalk.entry import main; main()"]
+
+
+def test_a_machine_has_an_architecture() -> None:
+    assert machines.find("i486dx-50").architecture is X86
+    assert machines.find("p6-200x4").architecture is X86
+    assert machines.find("ppc604-133").architecture is POWERPC
+
+
+@pytest.fixture(scope="session")
+def small_x86_kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kernel")
+    (folder / "kernel.c").write_text(SOURCE)
+    command = ["gcc", "-m32", "-nostdlib", "-static", "-no-pie", "-ffreestanding", "-o", "kernel", "kernel.c"]
+    subprocess.run(command, check=True, cwd=folder)
+    return folder / "kernel"
+
+
+def test_a_little_endian_image_names_its_policies(small_x86_kernel: Path, small_kernel: bytes) -> None:
+    found, other = (kernel_image.policies(image) for image in (small_x86_kernel.read_bytes(), small_kernel))
+    assert [(p.name, p.choices, p.when, p.default) for p in found] == [
+        (p.name, p.choices, p.when, p.default) for p in other
+    ]
+
+
+def test_an_image_says_for_which_machines_it_is(small_x86_kernel: Path) -> None:
+    image = images.read(small_x86_kernel)
+    images.check(image, X86)
+    with pytest.raises(BadInput, match="is a kernel for x86, and the machine is big-endian PowerPC"):
+        images.check(image, POWERPC)
+
+
+def test_a_seed_moves_the_heap_of_a_little_endian_program(small_x86_kernel: Path) -> None:
+    archive = Initramfs()
+    archive.copy("/bin/program", small_x86_kernel)
+    placement = Placement.of_seed(1)
+    placement.apply(archive)
+
+    def memory(data: bytes) -> int:
+        (table,), (count,) = struct.unpack_from("<I", data, 28), struct.unpack_from("<H", data, 44)
+        return sum(int(struct.unpack_from("<I", data, table + 32 * n + 20)[0]) for n in range(count))
+
+    plain, moved = small_x86_kernel.read_bytes(), archive.entries["bin/program"].data
+    assert memory(moved) == memory(plain) + 4096 * placement.heap
+
+
+def test_what_is_not_built_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(architectures, "home", lambda: Home(tmp_path))
+    monkeypatch.setattr(paths, "home", lambda: Home(tmp_path))
+    with pytest.raises(NotBuilt, match="the benchmark programs for x86 is not built") as error:
+        programs.names(X86)
+    assert error.value.hint == "run `make x86` first"
+    monkeypatch.setattr(architectures, "home", lambda: Home(tmp_path, packaged=True))
+    with pytest.raises(NotBuilt) as error:
+        programs.names(X86)
+    assert "run `make x86` there" in (error.value.hint or "")
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    results = tmp_path_factory.mktemp("results") / "results.duckdb"
+    return {**os.environ, "PAGEWALK_HOME": str(home().root), "PAGEWALK_RESULTS": str(results)}
+
+
+def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.built
+@pytest.mark.parametrize("machine", ["i486dx-50", "p6-200"])
+def test_a_program_runs_on_an_x86(environment: dict[str, str], machine: str) -> None:
+    done = run(environment, "exec", "-m", machine, "-p", "segments=check", "--json", "--", "hello")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["output"].splitlines()[-1] == "hello"
+    booted = run(environment, "boot", str(X86.kernel), "-m", machine, "--", str(X86.user / "hello"))
+    assert (booted.returncode, booted.stdout.splitlines()[-1]) == (0, "hello")
+
+
+@pytest.mark.built
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (
+            ["-m", "i486dx-50", "--", str(home().build / "user" / "hello")],
+            "big-endian (PowerPC); the machine is little",
+        ),
+        (["-m", "ppc604-133", "--", str(X86.user / "hello")], "is little-endian (i386); the machine is big-endian"),
+        (["-m", "i486dx-50", "-p", "vsid=pid", "--", "hello"], "vsid is one of the kernel for PowerPC"),
+        (["-m", "ppc604-133", "-p", "segments=check", "--", "hello"], "segments is one of the kernel for x86"),
+        (["-m", "i486dx-50", "-p", "kernel.map=bat", "--", "hello"], "choices: pte, large, global, large+global"),
+        (["-m", "i486dx-50", "--kernel", str(POWERPC.kernel), "--", "hello"], "is a kernel for PowerPC"),
+        (["-m", "ppc604-133", "--kernel", str(X86.kernel), "--", "hello"], "is a kernel for x86"),
+    ],
+)
+def test_what_is_for_the_other_architecture_is_refused(
+    environment: dict[str, str], arguments: list[str], complaint: str
+) -> None:
+    done = run(environment, "exec", *arguments)
+    assert done.returncode == (2 if "-p" in arguments else 126), done.stderr
+    assert complaint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.built
+def test_every_policy_of_the_x86_kernel_is_described() -> None:
+    found = {policy.name for policy in kernel_image.policies(X86.kernel.read_bytes())}
+    assert {"segments", "ipc.window", "switch.time"} <= found <= set(policies.descriptions())
+
+
+@pytest.mark.built
+def test_the_page_of_policies_has_those_of_the_x86_kernel() -> None:
+    page = (home().root / "docs" / "policies.md").read_text()
+    for policy in kernel_image.policies(X86.kernel.read_bytes()):
+        assert re.search(rf"^\| `{re.escape(policy.name)}` ", page, re.MULTILINE), policy.name
+
+
+@pytest.mark.built
+def test_a_seed_links_the_x86_kernel_in_another_order() -> None:
+    plain = X86.kernel
+    moved = linked(plain.parent, "vmlinux", Placement.of_seed(1), X86)
+    assert moved.read_bytes() != plain.read_bytes()
+    assert images.read(moved).architecture is X86
