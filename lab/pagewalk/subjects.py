@@ -189,8 +189,8 @@ class Kernel:
 
     @property
     def causes(self) -> str:
-        """Which of its functions belong to which cause: the text of `causes.toml`; empty if there is none."""
-        path = self.folder / "causes.toml"
+        """Which of its functions belong to which cause: the text of the architecture's file; empty if there is none."""
+        path = self.folder / ("causes.toml" if self.platform.architecture == "powerpc" else "causes-i386.toml")
         return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 

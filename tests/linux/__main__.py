@@ -1,7 +1,8 @@
-"""Boots the smallest Linux, runs a program on it, and compares exact counts with those on record (counts.toml).
+"""Boots the smallest Linux, runs a program on it, and compares exact counts with those on record (counts*.toml).
 
-A second run starts a program from a RAM disk, and an experiment is given the kernel as an image. The kernel is built
-first if it is not there. `--record` writes the counts of this run instead.
+On PowerPC, a second run starts a program from a RAM disk, and an experiment is given the kernel as an image. With
+PAGEWALK_ARCH=x86 the kernels for i486 and P6 are booted, and a shell says how many processors it sees. Kernels are
+built first if they are not there. `--record` writes the counts of this run instead.
 """
 
 from __future__ import annotations
@@ -13,31 +14,52 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from pagewalk import guest, images, native, subjects, systems
+from pagewalk import _machine, guest, images, native, subjects, systems
 from pagewalk.guest import Program
 from pagewalk.placement import Placement
+from pagewalk.programs import GuestFile
 from pagewalk.rows import parse_rows
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 from pagewalk.workshop import Workshop
-from suite.places import ROOT, USER, Missing, wanted
+from suite.places import ARCH, ARCHES, BUILD, ROOT, USER, Missing, wanted
 
-SUBJECT = "linux-6.1-small"
-MACHINES = ("ppc603-133", "ppc604-133", "ppc750-400")
-EXPERIMENT = Path(__file__).with_name("image.toml")
-RECORD = Path(__file__).with_name("counts.toml")
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Booted:
+    """A subject, the machines that it is booted on, and where its counts are on record."""
+
+    subject: str
+    machines: tuple[str, ...]
+    record: Path
+
+
+SMALL = Booted("linux-6.1-small", ("ppc603-133", "ppc604-133", "ppc750-400"), HERE / "counts.toml")
+X86 = (
+    Booted("linux-6.1-i486", ("i486dx-50", "p6-200"), HERE / "counts-i486.toml"),
+    Booted("linux-6.1-i686-smp", ("p6-200x2", "p6-200x4"), HERE / "counts-i686-smp.toml"),
+)
+EXPERIMENT = HERE / "image.toml"
 _COUNTERS = ("cycles", "instructions", "tlb.instruction.miss", "tlb.data.miss", "cache.instruction.miss")
 
 
-def run(machine: str) -> dict[str, int]:
-    """Counts of a whole run of hello, and of the program alone."""
-    program = Program(wanted(USER / "hello", "run make -C user"), ())
-    job = guest.job(Workshop(native.NativeRunner()), machine, program, overrides={}, settings={}, kernel=SUBJECT)
+def _ran(subject: str, machine: str, program: Program, said: bytes) -> _machine.Machine:
+    """The machine on which Linux has run that program; Missing if it did not end well, or has not said so."""
+    job = guest.job(Workshop(native.NativeRunner()), machine, program, overrides={}, settings={}, kernel=subject)
     loaded = native.load(job)
     stop = native.go(loaded, DEFAULT_INSTRUCTIONS, lambda _: True)
-    if stop.kind != "power-off" or stop.status or b"hello" not in loaded.printed():
-        raise Missing(f"{SUBJECT} on {machine}: {stop.kind}, status {stop.status}: {stop.reason}\n{loaded.printed()!r}")
+    if stop.kind != "power-off" or stop.status or said not in loaded.printed():
+        raise Missing(f"{subject} on {machine}: {stop.kind}, status {stop.status}: {stop.reason}\n{loaded.printed()!r}")
+    return loaded
+
+
+def run(subject: str, machine: str) -> dict[str, int]:
+    """Counts of a whole run of hello, and of the program alone."""
+    loaded = _ran(subject, machine, Program(wanted(USER / "hello", "run make -C user"), ()), b"hello")
     whole, alone = loaded.counters(), guest.program_counters(loaded.regions(), {})
     return {
         **{name: whole[name] for name in _COUNTERS},
@@ -45,12 +67,23 @@ def run(machine: str) -> dict[str, int]:
     }
 
 
+def run_shell(subject: str, machine: str) -> None:
+    """Has a shell say how many processors Linux sees, and that each has had interrupts of its timer."""
+    busybox = wanted(
+        BUILD / f"programs{ARCH.suffix}" / "bin" / "busybox", "run PROGRAMS_ARCH=x86 tests/programs/build.sh"
+    )
+    script = GuestFile(HERE / "processors.sh", "/processors.sh")
+    processors = subjects.needs(machine, Workshop(native.NativeRunner()).machine(machine).config, None).processors
+    said = f"processors: {processors}, with a timer: {processors}".encode()
+    _ran(subject, machine, Program(busybox, ("sh", "/processors.sh"), (script,)), said)
+
+
 def run_from_disk(machine: str) -> None:
     """Runs a program from a RAM disk, as kernels without an initial RAM file system do, with two placements.
 
     Missing if a run fails, or if the second placement moves nothing that a cache could tell.
     """
-    kernel = subjects.find(SUBJECT)[0]
+    kernel = subjects.find(SMALL.subject)[0]
     folder = kernel.built()
     assert folder is not None, "it is built"
     workshop, board = Workshop(native.NativeRunner()), {"board.kind": kernel.platform.board}
@@ -63,15 +96,17 @@ def run_from_disk(machine: str) -> None:
         stop = native.go(loaded, DEFAULT_INSTRUCTIONS, lambda _: True)
         rows, region = [row.name for row in parse_rows(loaded.printed())], loaded.regions().get(1)
         if stop.kind != "power-off" or stop.status or rows != ["exec"] or not region:
-            raise Missing(f"{SUBJECT} from a RAM disk on {machine}: {stop.kind}: {stop.reason}\n{loaded.printed()!r}")
+            raise Missing(
+                f"{SMALL.subject} from a RAM disk on {machine}: {stop.kind}: {stop.reason}\n{loaded.printed()!r}"
+            )
         cycles.add(region["cycles"])
     if len(cycles) < 2:
-        raise Missing(f"{SUBJECT} from a RAM disk on {machine}: a seed moves nothing")
+        raise Missing(f"{SMALL.subject} from a RAM disk on {machine}: a seed moves nothing")
 
 
 def run_as_image() -> None:
     """Runs an experiment whose user names the kernel's image, as with the papers' own kernels. Missing if it fails."""
-    kernel = subjects.find(SUBJECT)[0]
+    kernel = subjects.find(SMALL.subject)[0]
     folder = kernel.built()
     assert folder is not None, "it is built"
     words = [str(ROOT / ".venv" / "bin" / "pagewalk"), "run", str(EXPERIMENT)]
@@ -81,26 +116,26 @@ def run_as_image() -> None:
         results = {"PAGEWALK_RESULTS": str(Path(name) / "results.duckdb")}
         done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **results})
     if done.returncode:
-        raise Missing(f"{EXPERIMENT.name} with {SUBJECT}: status {done.returncode}\n{done.stdout}{done.stderr}")
+        raise Missing(f"{EXPERIMENT.name} with {SMALL.subject}: status {done.returncode}\n{done.stdout}{done.stderr}")
 
 
-def write(counts: Mapping[str, Mapping[str, int]], record: subjects.Record) -> None:
+def write(booted: Booted, counts: Mapping[str, Mapping[str, int]], record: subjects.Record) -> None:
     """Puts counts on record, with the kernel that they are of."""
-    lines = [f"# What a run of hello costs on {SUBJECT}: written by `python -m linux --record`.", ""]
+    lines = [f"# What a run of hello costs on {booted.subject}: written by `python -m linux --record`.", ""]
     lines += [
         f'{name} = "{value}"' for name, value in record.model_dump(include={"version", "compiler", "sha256"}).items()
     ]
     for machine, found in counts.items():
         lines += ["", f"[{machine}]", *(f'"{name}" = {count}' for name, count in found.items())]
-    RECORD.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    booted.record.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def compare(counts: Mapping[str, Mapping[str, int]], record: subjects.Record) -> int:
+def compare(booted: Booted, counts: Mapping[str, Mapping[str, int]], record: subjects.Record) -> int:
     """Prints what differs; returns the number of differences."""
-    known = tomllib.loads(wanted(RECORD, "run python -m linux --record").read_text(encoding="utf-8"))
+    known = tomllib.loads(wanted(booted.record, "run python -m linux --record").read_text(encoding="utf-8"))
     if record.sha256 != known["sha256"]:
         print(
-            f"{SUBJECT} is not the kernel on record: {record.version} by gcc {record.compiler}, SHA-256 "
+            f"{booted.subject} is not the kernel on record: {record.version} by gcc {record.compiler}, SHA-256 "
             f"{record.sha256[:12]}; on record {known['version']} by gcc {known['compiler']}, {known['sha256'][:12]}"
         )
         return 1
@@ -113,28 +148,43 @@ def compare(counts: Mapping[str, Mapping[str, int]], record: subjects.Record) ->
     return wrong
 
 
+def _counts(booted: Booted, *, record: bool) -> int:
+    """Counts the runs of a subject and compares them, or puts them on record; the number of differences."""
+    built = subjects.find(booted.subject)[0].record()
+    assert built is not None, "it is built"
+    counts = {machine: run(booted.subject, machine) for machine in booted.machines}
+    if record:
+        write(booted, counts, built)
+        return 0
+    wrong = compare(booted, counts, built)
+    print(
+        f"{booted.subject}: {len(counts) * 2 * len(_COUNTERS)} counts on {len(counts)} machines, {wrong} not as on record"
+    )
+    return wrong
+
+
 def main() -> int:
     """Exit status 0 if all counts are those on record, 1 if not, 2 if something is missing."""
     parser = argparse.ArgumentParser(prog="python -m linux", description=__doc__)
-    parser.add_argument("--record", action="store_true", help="write the counts of this run to counts.toml")
+    parser.add_argument("--record", action="store_true", help="write the counts of this run to counts*.toml")
     chosen = parser.parse_args()
-    built = subprocess.run([str(ROOT / ".venv" / "bin" / "pagewalk"), "subjects", "build", SUBJECT], check=False)
-    if built.returncode:
+    is_x86 = ARCH is ARCHES["x86"]
+    booted = X86 if is_x86 else (SMALL,)
+    names = [one.subject for one in booted]
+    if subprocess.run([str(ROOT / ".venv" / "bin" / "pagewalk"), "subjects", "build", *names], check=False).returncode:
         return 2
-    record = subjects.find(SUBJECT)[0].record()
-    assert record is not None, "it is built"
     try:
-        run_from_disk(MACHINES[0])
-        run_as_image()
-        counts = {machine: run(machine) for machine in MACHINES}
-        if chosen.record:
-            write(counts, record)
-            return 0
-        wrong = compare(counts, record)
+        if is_x86:
+            for one in booted:
+                for machine in one.machines:
+                    run_shell(one.subject, machine)
+        else:
+            run_from_disk(SMALL.machines[0])
+            run_as_image()
+        wrong = sum(_counts(one, record=chosen.record) for one in booted)
     except Missing as error:
         print(f"linux: {error}", file=sys.stderr)
         return 2
-    print(f"linux: {len(counts) * 2 * len(_COUNTERS)} counts on {len(counts)} machines, {wrong} not as on record")
     return 1 if wrong else 0
 
 
