@@ -2,7 +2,7 @@
 //!
 //! A walk's reads go through the data cache. It sets the A bits of both entries, and for a store the D bit, before the
 //! TLB has the translation. An access whose entry has everything but D walks again. A TLB entry whose rights forbid the
-//! access raises the fault at once, without a look at memory.
+//! access raises the fault at once, without a look at memory, and is removed.
 
 use serde::{Deserialize, Serialize};
 
@@ -215,7 +215,9 @@ impl Processor {
         (self.account.pollution).entry_evicted(array, tag(out.tag), cause);
     }
 
+    /// A page fault. It removes what the TLBs have of its page (SDM volume 3A, 4.10.4.1).
     fn page_fault(&mut self, linear: u32, need: Need, present: u16) -> Exception {
+        self.drop_translation(linear);
         self.registers.cr2 = linear;
         let write = if need & 1 != 0 { fault::WRITE } else { 0 };
         let user = if need & 2 != 0 { fault::USER } else { 0 };
@@ -326,7 +328,7 @@ impl Processor {
         self.account.add_plain(Plain::TlbInvalidate, 1);
     }
 
-    /// What software outside of the machine has changed about the page of `linear`: its translation is dropped.
+    /// Drops the translation of the page of `linear`.
     pub(super) fn drop_translation(&mut self, linear: u32) {
         for tlb in self.mmu.all_mut() {
             tlb.invalidate(linear);

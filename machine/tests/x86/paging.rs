@@ -137,6 +137,27 @@ fn an_entry_stays_until_it_is_invalidated() {
     assert_eq!(bench.registers().gpr[0], 2);
 }
 
+/// Software may give a page more rights without INVLPG: the worst is one fault, which removes the old entry
+/// (SDM volume 3A, 4.10.4.1).
+#[test]
+fn a_fault_removes_the_entry_of_its_page() {
+    for name in ["i486dx-50", "p6-200"] {
+        // load; mov eax, 7; store
+        let code = [load(), vec![0xb8, 7, 0, 0, 0], store()].concat();
+        let mut bench = Bench::new(name, &code).paged(ALL).gate(14, 0);
+        // The handler returns: add esp, 4; iret
+        bench.put(handler(14), &[0x83, 0xc4, 4, 0xcf]);
+        bench.registers().cr0 |= cr0::WP;
+        bench.processor().modes_changed();
+        bench.put_word(entry(DATA), DATA | 1);
+        bench.run(2);
+        bench.put_word(entry(DATA), DATA | 3);
+        bench.run(4);
+        assert_eq!(bench.machine.processor().exceptions[14], 1, "{name}");
+        assert_eq!(bench.word(DATA), 7, "{name}");
+    }
+}
+
 #[test]
 fn a_load_of_cr3_empties_the_tlb_but_for_global_pages() {
     // mov ecx, cr3; mov cr3, ecx
