@@ -9,7 +9,7 @@
 #                the kernel's invariant checker on
 #   make soak-shootdown  the kernel's tests by each form of TLB shootdown on two and four processors
 #   make x86     builds kernel and user programs for the x86 machines
-#   make test-x86  the kernel for x86, on QEMU's PC
+#   make test-x86  the kernel for x86, on QEMU's PC, and Linux on the x86 machines
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
 #   make compilers  builds GCC, binutils, bash and coreutils to run on the machine, for the experiments `workloads`
 #   make docs    runs every experiment with seven placements and makes the pages that show their results
@@ -150,14 +150,17 @@ test-cross: $(STAMPS)/machine ready programs
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc970-1600 --group user \
 		$(addprefix --case ,cow exec fork ipc_memory mmap pipe policy signal wide)
 
-# The kernel for x86, its programs and other people's, on QEMU's PC. No part of `make test`.
-test-x86: $(STAMPS)/bootstrap-test
+# The kernel for x86, its programs and other people's, on QEMU's PC; and real Linux on the x86 machines, built once for all
+# checkouts. No part of `make test`.
+test-x86: ready
 	$(call heading,The kernel and programs for x86$(comma) on QEMU's PC)
 	PROGRAMS_ARCH=x86 tests/programs/build.sh
 	$(MAKE) -C kernel ARCH=x86 all test
 	$(MAKE) -C user ARCH=x86
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m suite --qemu 486 $(addprefix --group ,user hostile fuzz busybox-musl lua-musl \
 		sqlite-musl tcc-musl)
+	$(call heading,Real Linux on the x86 machines)
+	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m linux
 
 # The smallest Linux, built from Debian's source once for all checkouts: exact counts of a run.
 test-linux: ready

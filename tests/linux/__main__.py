@@ -157,9 +157,8 @@ def _counts(booted: Booted, *, record: bool) -> int:
         write(booted, counts, built)
         return 0
     wrong = compare(booted, counts, built)
-    print(
-        f"{booted.subject}: {len(counts) * 2 * len(_COUNTERS)} counts on {len(counts)} machines, {wrong} not as on record"
-    )
+    number = len(counts) * 2 * len(_COUNTERS)
+    print(f"{booted.subject}: {number} counts on {len(counts)} machines, {wrong} not as on record")
     return wrong
 
 
