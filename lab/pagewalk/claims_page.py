@@ -7,7 +7,7 @@ claims.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pagewalk import claims, experiments, linux_page, measured, own_page, records
@@ -79,7 +79,16 @@ def _published(claim: Claim) -> str:
     return "; ".join(parts)
 
 
-def _row(cell: CellRecord) -> str:
+def _spread(cell: CellRecord, most: int) -> str:
+    """The spread of a row; a row with fewer placements than the page's most says how many it had."""
+    spread = records.spread(cell.low, cell.high, cell.placements)
+    if not cell.after_run or cell.placements == most:
+        return spread
+    made = "1 placement" if cell.placements == 1 else f"{cell.placements} placements"
+    return f"{spread}, {made}" if spread else made
+
+
+def _row(cell: CellRecord, most: int) -> str:
     published = " → ".join(text for text in (cell.published_before, cell.published_after) if text)
     if any(claims.claim(name).recalled for name in cell.claims):
         published += " (recalled)"
@@ -92,7 +101,7 @@ def _row(cell: CellRecord) -> str:
         cell.published_ratio or "",
         ours,
         number(cell.ratio),
-        records.spread(cell.low, cell.high, cell.placements),
+        _spread(cell, most),
         cell.verdict,
         cell.reason,
     ]
@@ -105,7 +114,7 @@ _HEAD = (
 )
 
 
-def _several(cells: Sequence[CellRecord], before: str) -> list[str]:
+def _several(cells: Sequence[CellRecord], before: str, most: int) -> list[str]:
     """A table with a column for each `after` setting: the names of its rows end in it (`pages=1: lazy`)."""
     names = dict.fromkeys((cell.machine, cell.row_name.rpartition(": ")[0]) for cell in cells)
     choices = list(dict.fromkeys(cell.row_name.rpartition(": ")[2] for cell in cells))
@@ -114,7 +123,7 @@ def _several(cells: Sequence[CellRecord], before: str) -> list[str]:
     def shown(cell: CellRecord | None) -> str:
         if cell is None:
             return ""
-        ratio = records.spread(cell.low, cell.high, cell.placements) or number(cell.ratio)
+        ratio = _spread(cell, most) if cell.placements > 1 else number(cell.ratio)
         return f"{number(cell.after)} ({ratio}, {cell.verdict})" if cell.after is not None else cell.verdict
 
     lines = [
@@ -136,14 +145,14 @@ def _compares_several(experiment: Experiment) -> bool:
     return all(row.name.endswith(f": {row.after.setting.label}") for row in experiment.rows)
 
 
-def _section(experiment: Experiment, cells: Sequence[CellRecord]) -> list[str]:
+def _section(experiment: Experiment, cells: Sequence[CellRecord], most: int) -> list[str]:
     section = "" if experiment.document in (*_OWN, "linux") else f"Section {experiment.section}. "
     lines = [f"## {experiment.title}", "", f"{section}{experiment.about.strip()}", ""]
     lines += [f"`pagewalk run {experiment.name}`", ""]
     if _compares_several(experiment) and (before := experiment.rows[0].before) is not None:
-        lines += [*_several(cells, before.setting.label), ""]
+        lines += [*_several(cells, before.setting.label, most), ""]
     else:
-        lines += [_HEAD, *(_row(cell) for cell in cells), ""]
+        lines += [_HEAD, *(_row(cell, most) for cell in cells), ""]
     lines += [
         f"{entry.label}: published {_published(entry.claim)} ({entry.claim.unit}). Not measured here: {entry.why}."
         for entry in experiment.elsewhere
@@ -212,13 +221,6 @@ def _summary(listed: Sequence[Claim], cells: Sequence[CellRecord], own: Mapping[
     """How many claims and figures each class has, and with how many placements they were measured."""
     counts = _count(listed, cells, own)
     figures, whole, shown = dict(counts.figures), dict(counts.claims), dict(counts.shown)
-    least = counts.placements
-    words = (
-        f"Each row was measured with at least {least} placements of code, frames, heaps and stacks: figures and ratio "
-        "are those of the median, the spread is from the least to the greatest, and a verdict is one that all bear out."
-        if least > 1
-        else "Rows without a spread were measured with one placement of code, frames, heaps and stacks."
-    )
     beside = " claims, our kernel or the paper's own |" if own else ""
     lines = [f"| class | claims |{beside} published figures |", "| --- " * (4 if own else 3) + "|"]
     for name in in_order([*whole, *figures, *shown]):
@@ -236,9 +238,26 @@ def _summary(listed: Sequence[Claim], cells: Sequence[CellRecord], own: Mapping[
         "A claim may hold several figures, and a figure may be measured on several machines. A claim is reproduced in "
         f"part if some of its rows are reproduced and others are not.{also}",
         "",
-        words,
+        _placements(cells),
         "",
     ]
+
+
+def _most_placements(cells: Iterable[CellRecord]) -> int:
+    return max((cell.placements for cell in cells if cell.after_run), default=1)
+
+
+def _placements(cells: Sequence[CellRecord]) -> str:
+    """With how many placements the rows were measured."""
+    most = _most_placements(cells)
+    if most == 1:
+        return "Each row was measured with one placement of code, frames, heaps and stacks."
+    fewer = any(cell.placements < most for cell in cells if cell.after_run)
+    return (
+        f"Each row was measured with {most} placements of code, frames, heaps and stacks"
+        f"{', or with as many as its spread says' if fewer else ''}: figures and ratio "
+        "are those of the median, the spread is from the least to the greatest, and a verdict is one that all bear out."
+    )
 
 
 def _on_own_kernels(found: Sequence[Experiment]) -> dict[str, list[str]]:
@@ -294,6 +313,7 @@ def build(store: Store, document: str) -> str:
     """The page of a paper, or of our own experiments, as Markdown."""
     found = _experiments_of(document)
     tables = _tables(store, found)
+    most = _most_placements(cell for table in tables.values() for cell in table)
     if document in _OWN:
         lines = [*_OWN[document]]
     elif document == "linux":
@@ -307,5 +327,5 @@ def build(store: Store, document: str) -> str:
         if entry.images:
             lines += own_page.section(store, entry)
         elif tables[entry.name]:
-            lines += _section(entry, tables[entry.name])
+            lines += _section(entry, tables[entry.name], most)
     return "\n".join(lines).rstrip() + "\n"

@@ -74,6 +74,25 @@ def test_claims_and_figures_are_counted(tmp_path: Path) -> None:
         assert f"| {name} | {whole} | {shown} | {figures} |" in page
 
 
+def test_the_page_says_with_how_many_placements_each_row_was_measured(tmp_path: Path) -> None:
+    spread = {"low": 1.25, "high": 1.75}
+    rows = [
+        cell("mmap latency", 8.0, "better") | spread | {"placements": 7},
+        cell("pipe latency", 8.0, "better") | spread | {"placements": 3},
+        cell("compile", 8.0, "better"),
+        cell("hash-table search, worst case", 172.0, "better") | {"after_run": ""},
+    ]
+    with Store(tmp_path / "results.duckdb") as store:
+        store.add_cells("osdi99-table2", rows[:1])
+        page = claims_page.build(store, "osdi99")
+        assert "Each row was measured with 7 placements of code, frames, heaps and stacks: figures" in page
+        store.add_cells("osdi99-table2", rows)
+        page = claims_page.build(store, "osdi99")
+    assert "with 7 placements of code, frames, heaps and stacks, or with as many as its spread says: figures" in page
+    spreads = [line.split(" | ")[7] for line in page.splitlines() if "| ppc604-200x4 |" in line]
+    assert spreads == ["1.25 to 1.75", "1.25 to 1.75, 3 placements", "1 placement", ""]
+
+
 def test_counts_are_of_our_kernel_as_on_the_page(tmp_path: Path) -> None:
     claim = {"claims": ["lkml05.time"], "published_ratio": "1.23"}
     with Store(tmp_path / "results.duckdb") as store:
