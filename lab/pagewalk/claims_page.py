@@ -6,6 +6,7 @@ claims.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pagewalk import claims, experiments, linux_page, measured, own_page, record
 from pagewalk.claims import Claim
 from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.markdown import line, number
+from pagewalk.paths import home
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
 from pagewalk.verdict import by_class, classes_of_claims, count_classes, in_order, stronger
@@ -309,6 +311,35 @@ def _claims(
     return [*lines, ""]
 
 
+def _built() -> set[str]:
+    """The SHA-256 of every image of our kernel that is built: of all its orders of functions."""
+    folder = home().kernel.parent
+    return {
+        hashlib.sha256(path.read_bytes()).hexdigest()
+        for place in ("", "seed-*/")
+        for path in folder.glob(f"{place}vmlinux*")
+    }
+
+
+def _of_other_builds(
+    store: Store, found: Sequence[Experiment], tables: Mapping[str, Sequence[CellRecord]]
+) -> list[str]:
+    """The experiments that were measured on another build of our kernel than the one here, as a sentence."""
+    built, others = _built(), []
+    for experiment in found:
+        ours = {
+            (row.name, row.after.machine)
+            for row in experiment.rows
+            if row.after.setting.subject is None and not row.images
+        }
+        runs = {cell.after_run for cell in tables[experiment.name] if (cell.row_name, cell.machine) in ours}
+        if {kernel for kernel in map(store.kernel_of, runs) if kernel} - built:
+            others.append(experiment.name)
+    if not others:
+        return []
+    return [f"Measured on another build of the kernel than the one here: {', '.join(others)}.", ""]
+
+
 def build(store: Store, document: str) -> str:
     """The page of a paper, or of our own experiments, as Markdown."""
     found = _experiments_of(document)
@@ -323,6 +354,7 @@ def build(store: Store, document: str) -> str:
         cells = [cell for table in tables.values() for cell in table]
         elsewhere = {other.claim.id: other for entry in found for other in entry.elsewhere}
         lines = _claims(claims.of_document(document), cells, elsewhere, found)
+    lines += _of_other_builds(store, found, tables)
     for entry in found:
         if entry.images:
             lines += own_page.section(store, entry)

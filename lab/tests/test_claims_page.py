@@ -1,8 +1,14 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+from scripted import benchmark
+
 from pagewalk import claims, claims_page, markdown, measured
+from pagewalk.runner import Job, ResolvedMachine
 from pagewalk.store import Store
+
+MACHINE = ResolvedMachine("ppc604-133", "config", 133_000_000)
 
 
 def cell(name: str, after: float, verdict: str) -> dict[str, Any]:
@@ -91,6 +97,18 @@ def test_the_page_says_with_how_many_placements_each_row_was_measured(tmp_path: 
     assert "with 7 placements of code, frames, heaps and stacks, or with as many as its spread says: figures" in page
     spreads = [line.split(" | ")[7] for line in page.splitlines() if "| ppc604-200x4 |" in line]
     assert spreads == ["1.25 to 1.75", "1.25 to 1.75, 3 placements", "1 placement", ""]
+
+
+def test_the_page_names_rows_of_another_build_of_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims_page, "_built", lambda: {Job(MACHINE, b"kernel", b"", "").kernel_hash})
+    row = cell("null call", 8.0, "better") | {"machine": "ppc604-133"}
+    with Store(tmp_path / "results.duckdb") as store:
+        for experiment, kernel in (("osdi99-table3", b"kernel"), ("osdi99-idlecache", b"older")):
+            store.add(experiment, "v", Job(MACHINE, kernel, b"", ""), benchmark("row", {"flush": 7}))
+            name = "null call" if experiment == "osdi99-table3" else "null call, preloads"
+            store.add_cells(experiment, [row | {"row_name": name, "after_run": experiment}])
+        page = claims_page.build(store, "osdi99")
+    assert "\nMeasured on another build of the kernel than the one here: osdi99-idlecache.\n" in page
 
 
 def test_counts_are_of_our_kernel_as_on_the_page(tmp_path: Path) -> None:
