@@ -595,3 +595,27 @@ fn multiply_accumulate_of_half_words() {
         assert_eq!((given, status), (value, xer), "{instruction}: {given:#x}");
     }
 }
+
+/// The number of the first zero byte goes to rA and to XER, and CR0 tells in which register it is.
+#[test]
+fn the_leftmost_zero_byte() {
+    let cases: [(u32, u32, u32, u32); 6] = [
+        (0x0000_0000, 0x0000_0000, 1, 4),
+        (0x8001_ff00, 0x1100_0000, 4, 4),
+        (0x0101_0101, 0x0011_2233, 5, 8),
+        (0xff00_ff00, 0xffff_ff00, 2, 4),
+        (0xffff_ffff, 0x1111_1100, 8, 8),
+        (0xffff_ffff, 0x0101_0101, 8, 2),
+    ];
+    for (s, b, count, field) in cases {
+        for (xer, so) in [(0x55, 0), (0x8000_0003_u32, 1)] {
+            let session = run(&format!(
+                "_start:\nload 5, {s:#x}\nload 7, {b:#x}\nload 8, {xer:#x}\nmtxer 8\n.long 0x7ca6389d\nmfxer 21\n\
+                 mfcr 22\npower_off 0\n"
+            ));
+            assert_eq!(gpr(&session, 6), count, "{s:#x} {b:#x}");
+            assert_eq!(gpr(&session, 21), xer & !0x7f | count, "{s:#x} {b:#x}");
+            assert_eq!(gpr(&session, 22) >> 28, field | so, "{s:#x} {b:#x}");
+        }
+    }
+}

@@ -24,14 +24,14 @@ AT_START = 60
 DEFINED = {0, 1, 63, 65, 66}
 
 
-# A form that needs what not every processor has (policy kernel.map).
-NEEDS_BATS = "kernel.map=bat+io"
+# Choices that have no meaning on other processors: BATs, and a window by segments.
+SEGMENTED = ("kernel.map=bat+io", "ipc.copy=window")
 
 
 def words_on(machine: str) -> Iterable[tuple[str, str]]:
     """The words and arguments of the machine's runs."""
     for words, arguments in WORDS:
-        kept = [word for word in words.split() if machine in MACHINES or word != NEEDS_BATS]
+        kept = [word for word in words.split() if machine in MACHINES or word not in SEGMENTED]
         yield " ".join(kept), arguments
 
 

@@ -181,7 +181,7 @@ static void usprg_is_each_threads_own(void)
 	pid_t child;
 	char byte;
 
-	if (!on_405())
+	if (!on("ppc405"))
 		return;
 	MUST(pipe(go));
 	MUST(pipe(done));

@@ -555,6 +555,7 @@ pub fn handler<W: Word>(
             (true, true) => plain!(multiply::accumulate::<true, true>),
         },
         Opcode::Mulhalf => own_record!(i, multiply::half),
+        Opcode::Dlmzb => own_record!(i, integer::dlmzb),
         Opcode::Mulld => own_overflow_record!(i, doubleword::mulld),
         Opcode::Divd => own_overflow_record!(i, doubleword::divd),
         Opcode::Divdu => own_overflow_record!(i, doubleword::divdu),

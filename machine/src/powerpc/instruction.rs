@@ -188,7 +188,7 @@ macro_rules! instructions {
        $rc:literal $form:ident $class:ident $uses:expr;)*) => {
         /// An instruction's name; its Rc, OE, LK and AA variants share it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[repr(u8)]
+        #[repr(u16)]
         pub enum Opcode { $($name,)* Illegal }
 
         const DESCRIPTIONS: &[Description] = &[
@@ -410,6 +410,7 @@ instructions! {
     // Multiply-accumulate of half-words, and multiplication of half-words: the extended opcode says which of them.
     Mac     "mac"      4 None, '.' X Multiply W_T | R_T | R_A | R_B;
     Mulhalf "mulhalf"  4 To(0), '.' X Multiply W_T | R_A | R_B;
+    Dlmzb   "dlmzb"   31 Ten(78),  '.' X Simple R_T | W_A | R_B;
 
     // 970 alone. Arithmetic, shifts and rotates of double words; those with primary opcodes 30, 58 and 62 are found by
     // `super::doubleword`.

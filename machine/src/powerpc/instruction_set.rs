@@ -99,12 +99,13 @@ fn only_405(opcode: Opcode) -> bool {
             | Opcode::Tlbwe
             | Opcode::Mac
             | Opcode::Mulhalf
+            | Opcode::Dlmzb
     )
 }
 
 /// Only the 970 has it: in the table such instructions stand together.
 fn only_970(opcode: Opcode) -> bool {
-    (Opcode::Mulld as u8..=Opcode::Fsqrts as u8).contains(&(opcode as u8))
+    (Opcode::Mulld as u16..=Opcode::Fsqrts as u16).contains(&(opcode as u16))
 }
 
 impl Decoder for InstructionSet {

@@ -255,3 +255,25 @@ logic! {
     extsh |s, _b| W::signed(s.low() as u16 as i16 as u32);
     cntlzw |s, _b| W::unsigned(s.low().leading_zeros());
 }
+
+/// dlmzb, which the 405 has (GCC's `-mdlmzb` names the processors): rA and the byte count of XER become the number of
+/// the first byte of rS and rB that is zero, counted from 1, or 8 if none is. CR0 tells in which register it is
+/// (PPC440x5 UM, dlmzb).
+pub fn dlmzb<const RC: bool>(r: &mut Registers, i: &Operands) {
+    const IN_FIRST: u8 = 0b0100;
+    const IN_SECOND: u8 = 0b1000;
+    const IN_NONE: u8 = 0b0010;
+    let [high, low] = [i.t, i.b].map(|register| u64::from(r.gpr.get(register)));
+    let zero = (high << 32 | low).to_be_bytes().iter().position(|byte| *byte == 0);
+    let count = zero.map_or(8, |place| place as u32 + 1);
+    r.gpr.set(i.a, count);
+    r.xer.set_count(count);
+    if RC {
+        let field = match zero {
+            Some(..=3) => IN_FIRST,
+            Some(_) => IN_SECOND,
+            None => IN_NONE,
+        };
+        r.cr.set_field(0, field | u8::from(r.xer.so));
+    }
+}

@@ -137,6 +137,11 @@ impl FixedPointException {
     pub fn count(&self) -> u32 {
         self.rest & xer::COUNT
     }
+
+    /// Only the low seven bits of `count` are kept.
+    pub fn set_count(&mut self, count: u32) {
+        self.rest = count & xer::COUNT;
+    }
 }
 
 /// A register number, below 32 by construction; or [`Register::ZERO`].
