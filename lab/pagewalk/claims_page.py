@@ -346,7 +346,7 @@ def build(store: Store, document: str) -> str:
     tables = _tables(store, found)
     most = _most_placements(cell for table in tables.values() for cell in table)
     if document in _OWN:
-        lines = [*_OWN[document]]
+        lines = [*_OWN[document], _placements([cell for table in tables.values() for cell in table]), ""]
     elif document == "linux":
         lines = linux_page.rows(store)
         found = [entry for entry in found if entry.name not in (linux_page.BARE, linux_page.DEFAULT)]
