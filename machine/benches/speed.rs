@@ -446,6 +446,9 @@ struct Page {
     several: Vec<Several>,
 }
 
+/// Begins the last part of the page.
+const SEVERAL_HEADING: &str = "\n## Several processors\n\n";
+
 impl Page {
     fn write(&self, path: &str) {
         let mut text = format!(
@@ -475,17 +478,33 @@ impl Page {
                 text += &format!("| {name} | {ratio:.1} |\n");
             }
         }
-        if !self.several.is_empty() {
-            text += "\n| machine | processors | speed beside one processor | time with `lead` 1 beside the default |\n\
-                     | --- | --- | --- | --- |\n";
-            for row in &self.several {
-                text += &format!(
-                    "| {} | {} | {:.2} | {:.3} |\n",
-                    row.machine, row.processors, row.speed, row.lead
-                );
-            }
-        }
+        text += &self.part_of_several();
         std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}"));
+    }
+
+    /// Replaces the last part of a page by what was measured of several processors.
+    fn renew_several(&self, path: &str) {
+        let old = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let before = old.split(SEVERAL_HEADING).next().unwrap_or_default();
+        let text = format!("{before}{}", self.part_of_several());
+        std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}"));
+    }
+
+    fn part_of_several(&self) -> String {
+        let mut text = format!(
+            "{SEVERAL_HEADING}Measured on {}, from machine sources {}.\n\n\
+             | machine | processors | speed beside one processor | time with `lead` 1 beside the default |\n\
+             | --- | --- | --- | --- |\n",
+            today(),
+            env!("PAGEWALK_VERSION"),
+        );
+        for row in &self.several {
+            text += &format!(
+                "| {} | {} | {:.2} | {:.3} |\n",
+                row.machine, row.processors, row.speed, row.lead
+            );
+        }
+        text
     }
 }
 
@@ -609,6 +628,9 @@ fn main() {
         compare_with_psim(&psim, counted, folder.path(), &mut page);
     }
     if ratios.is_empty() {
+        if let (Some(path), false) = (page_file, page.several.is_empty()) {
+            page.renew_several(&path);
+        }
         return;
     }
     let mean = geometric_mean(&ratios);
