@@ -1,7 +1,7 @@
 #!/bin/sh
 # Says how many processors Linux has, and how many of them have been interrupted by their timers.
-processors=$(grep -c '^processor' /proc/cpuinfo)
-line=$(grep -E '^ *LOC:' /proc/interrupts) || line=$(grep -E '^ *0:' /proc/interrupts)
+processors=$(busybox grep -c '^processor' /proc/cpuinfo)
+line=$(busybox grep -E '^ *LOC:' /proc/interrupts) || line=$(busybox grep -E '^ *0:' /proc/interrupts)
 set -- $line
 shift
 timers=0
