@@ -186,12 +186,7 @@ fn registers_fit(registers: &Registers) -> bool {
             )
     };
     let none = &registers.gpr[usize::from(gpr::NONE)..];
-    none.iter().all(|&zero| zero == 0)
-        && registers.cpl < 4
-        && registers.segments[..6].iter().all(whole)
-        && registers.segments[6..]
-            .iter()
-            .all(|segment| segment.write_end == 0)
+    none.iter().all(|&zero| zero == 0) && registers.cpl < 4 && registers.segments.iter().all(whole)
 }
 
 impl Processor {

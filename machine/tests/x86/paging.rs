@@ -4,7 +4,7 @@ use pagewalk_machine::x86::Stop;
 use pagewalk_machine::x86::registers::{cr0, cr4};
 use pagewalk_machine::x86::tlb::pte;
 
-use super::bench::{Bench, CODE, DATA, DIRECTORY, TABLE};
+use super::bench::{Bench, CODE, DATA, DIRECTORY, TABLE, handler};
 
 const ALL: u32 = pte::WRITE | pte::USER;
 
