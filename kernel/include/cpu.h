@@ -30,6 +30,7 @@ struct cpu {
 	struct list_head *active;       /* run queue by turns: tasks with time left */
 	struct list_head *expired;      /* tasks that have used up their turn */
 	u32 context_switches;
+	u32 run_since;                  /* low word of the timebase at the last switch or tick */
 	u32 number;                     /* of the interrupt controller's */
 	struct list_head turns[2];
 	struct list_head real_time;     /* by falling run_priority */

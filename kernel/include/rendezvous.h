@@ -51,6 +51,9 @@ void rendezvous_init(struct task *task);
 /* current ends: threads that wait for it get ESRCH. */
 void rendezvous_exit(void);
 
+/* Continues current's wait to receive after an interruption: its result. 0: from any thread. */
+long rendezvous_receive_again(s32 from);
+
 /* How a message's memory is copied (ipc/rendezvous_copy.c); policy ipc.copy binds it. */
 struct rendezvous_copy {
 	/*

@@ -86,8 +86,7 @@ struct task {
 	s32 nice;                       /* -20 .. 19, or NICE_IDLE */
 	u32 run_priority;               /* effective: rt_priority or an inherited one; 0: by turns */
 	s32 slice;                      /* ticks left */
-	u32 run_since;                  /* low word of the timebase at its last switch or tick */
-	u64 run_ticks;                  /* timebase ticks up to run_since */
+	u64 run_ticks;                  /* timebase ticks; while it runs up to cpu->run_since */
 	u32 voluntary_switches, involuntary_switches;
 
 	void *kernel_stack;             /* lowest address; KERNEL_STACK_SIZE bytes */

@@ -3,6 +3,7 @@
  * sleeps. When a call's request has been received, the caller waits for the answer without having run in between, so
  * that the receiver can answer at once.
  */
+#include <arch/message.h>
 #include <arch.h>
 #include <errno.h>
 #include <kmalloc.h>
@@ -311,6 +312,15 @@ static long rendezvous_send(s32 number, u64 deadline, bool call, struct task **w
 	return error;
 }
 
+/*
+ * The result of a call. Later messages may begin without load_buffers() (arch/message.h), and find no memory then.
+ */
+static long finished(long result)
+{
+	current->rendezvous.buffers.send_size = current->rendezvous.buffers.receive_size = 0;
+	return result;
+}
+
 long sys_ipc_send(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
 {
 	struct task *woken;
@@ -321,7 +331,7 @@ long sys_ipc_send(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 wo
 		error = rendezvous_send(to, rendezvous_deadline(timeout), false, &woken);
 	if (!error && woken)
 		task_wake(woken);
-	return error;
+	return finished(error);
 }
 
 long sys_ipc_receive(s32 from, const struct ipc_buffers *buffers, u32 timeout)
@@ -331,7 +341,7 @@ long sys_ipc_receive(s32 from, const struct ipc_buffers *buffers, u32 timeout)
 
 	if (!error && from)
 		task = rendezvous_find(from, &error);
-	return error ? error : rendezvous_receive(task, rendezvous_deadline(timeout), NULL);
+	return finished(error ? error : rendezvous_receive(task, rendezvous_deadline(timeout), NULL));
 }
 
 static long call_generally(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
@@ -343,7 +353,7 @@ static long call_generally(s32 to, const struct ipc_buffers *buffers, u32 timeou
 	(void)word0, (void)word1, (void)word2;
 	if (!result)
 		result = rendezvous_send(to, deadline, true, &woken);
-	return result ? result : rendezvous_receive(woken, deadline, woken);
+	return finished(result ? result : rendezvous_receive(woken, deadline, woken));
 }
 
 static long reply_wait_generally(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1,
@@ -355,7 +365,7 @@ static long reply_wait_generally(s32 to, const struct ipc_buffers *buffers, u32 
 	(void)word0, (void)word1, (void)word2;
 	if (!error && to)
 		error = rendezvous_send(to, 0, false, &woken);
-	return error ? error : rendezvous_receive(NULL, rendezvous_deadline(timeout), woken);
+	return finished(error ? error : rendezvous_receive(NULL, rendezvous_deadline(timeout), woken));
 }
 
 const struct rendezvous_path rendezvous_path_general = { call_generally, reply_wait_generally };
@@ -389,6 +399,7 @@ void rendezvous_exit(void)
 	struct task *task, *next;
 	u32 looked_at = 0;
 
+	message_forget();
 	mine->ended = true;
 	kfree(mine->held);
 	mine->held = NULL;

@@ -8,9 +8,6 @@
 #define ARGUMENT_WORDS 3
 #define ARGUMENT_SIZE  1
 
-/* Continues current's wait to receive after an interruption: its result. 0: from any thread. */
-long rendezvous_receive_again(s32 from);
-
 /*
  * Copies n bytes of a waiting sender's message to current. Returns current's error and sets *other_error to the
  * sender's. Missing pages are faulted in, so other threads may run: then current->rendezvous.copied is NULL if the

@@ -3,6 +3,7 @@
  * work pending. It checks everything before it changes anything. All other cases take the general path, which would
  * give the same result in this case too.
  */
+#include <arch/message.h>
 #include <arch.h>
 #include <lib.h>
 #include <process.h>
@@ -49,6 +50,7 @@ static inline long rendezvous_exchange(struct task *task, struct task *from, u32
 	mine->done = false;
 	rendezvous_fast++;
 	current->state = TASK_INTERRUPTIBLE;
+	message_wait_begin(task, from);
 	rendezvous_switch(task);
 	return mine->done ? mine->result : rendezvous_receive_again(number);
 }

@@ -1,4 +1,5 @@
 /* User and group numbers. */
+#include <arch/message.h>
 #include <abi/system.h>
 #include <errno.h>
 #include <process.h>
@@ -92,6 +93,7 @@ static u32 or_keep(u32 new, u32 old)
  */
 static void act_as(u32 *id, u32 new)
 {
+	message_forget();
 	if (*id == new)
 		return;
 	*id = new;
@@ -101,6 +103,7 @@ static void act_as(u32 *id, u32 new)
 /* Succeeds even if the user has too many tasks, because many programs ignore the error: execve fails instead. */
 static void set_real_uid(u32 uid)
 {
+	message_forget();
 	if (current->cred.uid == uid)
 		return;
 	current->cred.uid = uid;

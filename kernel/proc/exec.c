@@ -2,6 +2,7 @@
  * execve. The new address space is built completely before the old one goes. All steps that can return an error to the
  * program come before exec_commit(), after which the old program is lost.
  */
+#include <arch/message.h>
 #include <arch.h>
 #include <check.h>
 #include <control.h>
@@ -296,6 +297,7 @@ static void exec_commit(struct exec *exec)
 	close_on_exec(current->files);
 	signal_exec();
 	posix_timers_drop(current->process);
+	message_forget();
 	current->cred = exec->cred;
 	current->raises_privileges = false;
 	current->restart = (struct restart){ 0 };

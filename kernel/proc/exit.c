@@ -54,7 +54,7 @@ static void add_usage(struct process *process, const struct task *task)
 
 	task_usage(task, &usage);
 	usage_add(&process->ended, &usage);
-	process->ended_run_ticks += task->run_ticks + (u32)(arch_timebase_low() - task->run_since);
+	process->ended_run_ticks += task->run_ticks + (u32)(arch_timebase_low() - this_cpu()->run_since);
 }
 
 /* Whether a process of the group is stopped: nobody could continue an orphaned one. */

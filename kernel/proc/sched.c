@@ -4,6 +4,7 @@
  *
  * It runs with interrupts off, as does the whole kernel except for the idle task and interrupt windows.
  */
+#include <arch/message.h>
 #include <arch.h>
 #include <control.h>
 #include <cpu.h>
@@ -113,6 +114,7 @@ CAUSE(switch) static void make_runnable(struct task *task)
 	bool first = task_preempts(task, current);
 
 	task->state = TASK_RUNNING;
+	message_wait_over(task);
 	if (first)
 		current->work |= WORK_RESCHED;
 	if (task_is_real_time(task))
@@ -169,6 +171,7 @@ void sched_give_back(const struct task *task, struct task *parent)
 /* A change of priority does not start a new turn. */
 CAUSE(switch) void sched_requeue(struct task *task)
 {
+	message_forget();
 	task->slice = MIN(task->slice, sched_slice(task));
 	if (!list_empty(&task->run_link)) {
 		list_del(&task->run_link);
@@ -296,6 +299,7 @@ bool sched_real_time_waits(void)
 
 void yield(void)
 {
+	message_forget();
 	current->slice = 0;     /* queues behind all ready tasks */
 	schedule();
 }
@@ -321,8 +325,8 @@ void sched_tick(struct regs *regs, u64 late_ns)
 	bool user;
 
 	/* Add the time at each tick, before the low word can wrap around. */
-	task->run_ticks += now - task->run_since;
-	task->run_since = now;
+	task->run_ticks += now - this_cpu()->run_since;
+	this_cpu()->run_since = now;
 	if (task == this_cpu()->idle)
 		return;
 	tick_among();
@@ -336,8 +340,10 @@ void sched_tick(struct regs *regs, u64 late_ns)
 	/* A task has left noted work, and nobody was told of it. */
 	if (noted_left())
 		task->work |= WORK_NOTED;
-	if (task->policy != SCHED_FIFO && --task->slice <= 0)
+	if (task->policy != SCHED_FIFO && --task->slice <= 0) {
+		message_forget();
 		task->work |= WORK_RESCHED;
+	}
 }
 
 u64 task_run_ns(const struct task *task)
@@ -346,7 +352,7 @@ u64 task_run_ns(const struct task *task)
 
 	for_each_cpu(cpu)
 		if (task == cpu->running)
-			ticks += arch_timebase_low() - task->run_since;
+			ticks += arch_timebase_low() - cpu->run_since;
 	return time_ticks_to_ns(ticks);
 }
 

@@ -2,6 +2,7 @@
 #ifndef SWITCHING_H
 #define SWITCHING_H
 
+#include <arch/message.h>
 #include <arch.h>
 #include <mmu.h>
 #include <task.h>
@@ -39,8 +40,8 @@ CAUSE(switch) static inline __attribute__((always_inline)) void before_switch(st
 
 	switch_preload(next);
 	now = arch_timebase_low();
-	current->run_ticks += now - current->run_since;
-	next->run_since = now;
+	current->run_ticks += now - cpu->run_since;
+	cpu->run_since = now;
 	cpu->context_switches++;
 	cpu->running = next;
 	if (next->mm && next->mm != cpu->mm)
@@ -68,6 +69,7 @@ CAUSE(switch) static inline __attribute__((always_inline)) void switch_chosen(st
 CAUSE(switch) static inline __attribute__((always_inline)) void switch_directly(struct task *next)
 {
 	next->state = TASK_RUNNING;
+	message_wait_over(next);
 	current->voluntary_switches++;
 	before_switch(next);
 	switch_to(current, next);

@@ -3,6 +3,7 @@
 
 #include "tick.h"
 
+#include <arch/message.h>
 #include <arch.h>
 #include <cpu.h>
 #include <err.h>
@@ -56,6 +57,7 @@ static void system_stat_show(struct text *text)
 {
 	u64 user = 0, system = 0, switches = 0;
 
+	messages_account();
 	for_each_cpu(cpu) {
 		user += cpu->ticks_user;
 		system += cpu->ticks_system;

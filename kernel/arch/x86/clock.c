@@ -2,6 +2,7 @@
  * The timebase and the timer, by the 8254 (Intel 8254 data sheet). Counter 2 counts 65536 ticks again and again and is
  * read; counter 0 counts down once and interrupts. With a counter of cycles, that is the timebase.
  */
+#include <arch/message.h>
 #include <arch.h>
 #include <cpu.h>
 #include <errno.h>
@@ -86,6 +87,7 @@ static int switch_time_apply(const struct policy_setting *to)
 	if (cycles_hz)
 		return to->choice ? -ENODEV : 0;
 	arch_timebase_low = to->choice ? ticks_last_counted : ticks_low;
+	message_allow(MESSAGE_LAST_TIME, to->choice == 1);
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 /* The tables of segments and of exceptions (Intel manual, volume 3A, 3.4.5, 6.11, 7.2). */
+#include <arch/message.h>
 #include <arch.h>
 #include <cpu.h>
 #include <lib.h>
@@ -35,13 +36,15 @@ static void gate_set(u32 vector, const char *entry, bool for_programs)
 
 static bool entry_lean, entry_checked, calls_traced;
 
-static void bind_calls(void)
+void calls_bind(void)
 {
 	const char *loaded = calls_traced ? syscall_traced_loaded :
 			     entry_lean ? syscall_lean_loaded : syscall_full_loaded;
 	const char *checked = calls_traced ? syscall_traced_checked :
 			      entry_lean ? syscall_lean_checked : syscall_full_checked;
 
+	if (messages_direct() && entry_lean && entry_checked && !calls_traced)
+		checked = message_entry;
 	gate_set(TRAP_SYSCALL, entry_checked ? checked : loaded, true);
 }
 
@@ -54,13 +57,13 @@ static void bind_all(void)
 		gate_set(n, exceptions + 16 * n, n == VECTOR_BREAKPOINT || n == VECTOR_OVERFLOW);
 	for (u32 n = 0; n < 16; n++)
 		gate_set(ARCH_IRQ_VECTOR + n, interrupts + 16 * n, false);
-	bind_calls();
+	calls_bind();
 }
 
 void entry_bind_lean(bool lean)
 {
 	entry_lean = lean;
-	bind_calls();
+	calls_bind();
 }
 
 void entry_bind_checked(bool checked)
@@ -72,7 +75,7 @@ void entry_bind_checked(bool checked)
 void arch_trace_syscalls(bool on)
 {
 	calls_traced = on;
-	bind_calls();
+	calls_bind();
 }
 
 static void segments_fill(struct cpu_state *cpu)

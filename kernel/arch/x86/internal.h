@@ -15,6 +15,8 @@ extern code syscall_traced_loaded, syscall_traced_checked;
 extern code return_ds_loaded, return_es_loaded, return_ds_checked, return_es_checked;
 extern code return_iret_loaded_loading, return_iret_checked_loading, return_iret_checked, task_first_entry;
 void return_with(struct regs *regs) __attribute__((noreturn));
+/* gate.S */
+extern code message_entry;
 /* switch.S */
 void switch_stack(u32 *from, u32 to);
 void switch_stack_away(struct task *previous, u32 to) __attribute__((noreturn));
@@ -31,6 +33,7 @@ void descriptors_load(void);
 /* The forms of entry: by policies `entry` and `segments`, and while calls are traced. */
 void entry_bind_lean(bool lean);
 void entry_bind_checked(bool checked);
+void calls_bind(void);                  /* policies of messages have changed (arch/message.h) */
 /* Describes a segment of bytes or (pages) pages that programs may use. */
 u64 segment_make(u32 base, u32 limit, u32 access, u32 flags);
 #define SEGMENT_PRESENT   0x80u

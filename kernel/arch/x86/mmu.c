@@ -12,7 +12,6 @@
 
 u64 contexts_renewed, contexts_retired, context_generations;
 u32 context_limit = CONTEXT_NUMBERS;
-const struct mm_context *context_active;
 u32 pte_kernel_bits;
 
 /*
@@ -30,6 +29,11 @@ CAUSE(flush) void tlb_empty(void)
 	cr3_write(cr3_read());
 }
 
+bool mm_context_live(const struct mm_context *context)
+{
+	return this_cpu()->mm && context == &this_cpu()->mm->context;
+}
+
 static void (*report_step)(struct mm *mm);      /* NULL: nobody asks for switches */
 
 CAUSE(switch) static void i386_activate(struct mm *mm)
@@ -37,8 +41,9 @@ CAUSE(switch) static void i386_activate(struct mm *mm)
 	struct cpu *cpu = this_cpu();
 
 	cpu->mm = mm;
-	context_active = mm ? &mm->context : NULL;
 	cpu->arch.window_used = false;
+	if (mm)
+		cpu->running->arch.root = kva_pa(mm->root);
 	cr3_write(kva_pa(mm ? mm->root : kernel_root));
 }
 

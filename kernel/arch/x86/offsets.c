@@ -1,6 +1,8 @@
 /* Offsets for assembly files. The build compiles this file to assembly and extracts the lines that begin with "->". */
+#include <arch/message.h>
 #include <arch.h>
 #include <cpu.h>
+#include <mm.h>
 #include <syscall.h>
 #include <task.h>
 
@@ -19,4 +21,37 @@ void offsets(void)
 	VALUE(STACK_TASK, STACK_TASK);
 	OFFSET(TASK_WORK, struct task, work);
 	OFFSET(CPU_IDLE, struct cpu, idle);
+	/* gate.S */
+	VALUE(IRET_SIZE, sizeof(struct regs) - offsetof(struct regs, eip));
+	VALUE(SWITCH_FRAME, sizeof(struct switch_frame));
+	OFFSET(BLOCK_TASK, struct message_block, task);
+	OFFSET(BLOCK_NUMBER, struct message_block, number);
+	OFFSET(BLOCK_PEER, struct message_block, peer);
+	OFFSET(BLOCK_EBX, struct message_block, ebx);
+	OFFSET(BLOCK_ESI, struct message_block, esi);
+	OFFSET(BLOCK_EDI, struct message_block, edi);
+	OFFSET(BLOCK_EBP, struct message_block, ebp);
+	VALUE(ANYONE, MESSAGE_FROM_ANYONE);
+	VALUE(CALL_MESSAGE_CALL, SYSCALL_IPC_CALL);
+	VALUE(CALL_MESSAGE_REPLY_WAIT, SYSCALL_IPC_REPLY_WAIT);
+	OFFSET(TASK_STATE, struct task, state);
+	OFFSET(TASK_MM, struct task, mm);
+	OFFSET(TASK_PID, struct task, pid);
+	OFFSET(TASK_VOLUNTARY, struct task, voluntary_switches);
+	OFFSET(TASK_RENDEZVOUS, struct task, rendezvous.state);
+	OFFSET(TASK_PARTNER, struct task, rendezvous.partner);
+	OFFSET(TASK_SENDERS, struct task, rendezvous.senders);
+	OFFSET(TASK_ESP, struct task, arch.esp);
+	OFFSET(TASK_STACK_TOP, struct task, arch.stack_top);
+	OFFSET(TASK_FS, struct task, arch.fs);
+	OFFSET(TASK_GS, struct task, arch.gs);
+	OFFSET(TASK_ROOT, struct task, arch.root);
+	OFFSET(TASK_ACCEPTS, struct task, arch.accepts);
+	OFFSET(CPU_RUNNING, struct cpu, running);
+	OFFSET(CPU_MM, struct cpu, mm);
+	OFFSET(CPU_ESP0, struct cpu, arch.tss.esp0);
+	OFFSET(CPU_WINDOW_USED, struct cpu, arch.window_used);
+	_Static_assert(TASK_INTERRUPTIBLE == MESSAGE_FROM_ANYONE, "gate.S has one register for both");
+	_Static_assert(TASK_RUNNING == 0 && RENDEZVOUS_NONE == 0, "and one for these");
+	_Static_assert(RENDEZVOUS_RECEIVING == TASK_INTERRUPTIBLE + 1, "which becomes this");
 }

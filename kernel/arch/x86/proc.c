@@ -1,4 +1,5 @@
 /* The files of /proc about translation. */
+#include <arch/message.h>
 #include <arch.h>
 #include <context.h>
 #include <flush.h>
@@ -18,7 +19,7 @@ void arch_proc_init(void)
 	proc_file("mmu/contexts", show_contexts, NULL);
 }
 
-/* No policy's counter is kept elsewhere. */
 void arch_policies_account(void)
 {
+	messages_account();
 }

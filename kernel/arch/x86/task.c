@@ -1,15 +1,11 @@
 /* Tasks: starting, switching, and sharing the floating-point unit. */
+#include <arch/message.h>
 #include <arch.h>
 #include <cpu.h>
 #include <lib.h>
 #include <task.h>
 
 #include "internal.h"
-
-/* What switch_stack (switch.S) leaves on the stack of a task that does not run. */
-struct switch_frame {
-	u32 edi, esi, ebx, ebp, eip;
-};
 
 /* What FNSAVE stores after FNINIT, but for unused halves: control, status and tag words. */
 static const u32 fp_initial[FLOAT_STATE_SIZE / sizeof(u32)] = { 0xffff037f, 0xffff0000, 0xffffffff, [6] = 0xffff0000 };
@@ -26,7 +22,8 @@ struct regs *task_regs(struct task *task)
 
 static void stack_init(struct task *task)
 {
-	task->arch.stack_top = (u32)task->kernel_stack + KERNEL_STACK_SIZE;
+	task->arch.stack_top = (u32)task->kernel_stack + KERNEL_STACK_SIZE - sizeof(struct message_block);
+	message_init(task);
 	*(struct task **)((vaddr_t)task->kernel_stack + STACK_TASK) = task;
 }
 
@@ -105,6 +102,7 @@ CAUSE(switch) void fpu_give(struct task *task)
 {
 	struct cpu_state *cpu = &this_cpu()->arch;
 
+	message_forget();
 	fpu_refuse(cpu, false);
 	if (cpu->fpu_owner == task)
 		return;

@@ -1,5 +1,6 @@
 /* Segments for threads: set_thread_area, and fs and gs, which the kernel itself does not use. */
 #include <abi/user_desc.h>
+#include <arch/message.h>
 #include <arch.h>
 #include <cpu.h>
 #include <errno.h>
@@ -64,6 +65,7 @@ CAUSE(switch) void tls_switch(struct task *previous, struct task *next)
 
 CAUSE(switch) void tls_clear(struct task *task)
 {
+	message_forget();
 	memset(task->arch.tls, 0, sizeof(task->arch.tls));
 	task->arch.fs = task->arch.gs = 0;
 	if (task == current) {
@@ -104,6 +106,7 @@ static u32 contents_named;      /* descriptors ever set; none of two that differ
 
 CAUSE(switch) static void set_descriptor(struct task *task, u32 slot, u64 descriptor)
 {
+	message_forget();
 	task->arch.tls[slot] = descriptor;
 	task->arch.segments = ++contents_named;
 	if (task == current) {

@@ -2,13 +2,16 @@
  * ipc.path: the path of the two calls that send and then receive (not in the 1993 paper; seL4's fast path).
  *
  * general: one path for every message. fast: a message of words to a waiting receiver takes a shorter path. That path
- * first checks that the case is simple, and gives the same result as the general one.
+ * first checks that the case is simple, and gives the same result as the general one. An architecture may have a
+ * shorter one still, in front of all C code (arch/message.h).
  */
+#include <arch/message.h>
 #include <policy.h>
 #include <rendezvous.h>
 
 static int ipc_path_apply(const struct policy_setting *to)
 {
+	message_allow(MESSAGE_FAST, to->choice == 1);
 	rendezvous_path = to->choice ? &rendezvous_path_fast : &rendezvous_path_general;
 	return 0;
 }

@@ -4,11 +4,13 @@
  * queue: the receiver enters the ready queue, and the scheduler picks a thread. direct: the processor switches to the
  * receiver at once, unless a thread of higher priority is ready or the receiver's turn is used up.
  */
+#include <arch/message.h>
 #include <policy.h>
 #include <rendezvous.h>
 
 static int ipc_switch_apply(const struct policy_setting *to)
 {
+	message_allow(MESSAGE_TO_PEER, to->choice == 1);
 	rendezvous_switch = to->choice ? rendezvous_switch_direct : rendezvous_switch_queue;
 	return 0;
 }

@@ -8,6 +8,7 @@
  * message with a time limit stays among the timers until its limit passes, or until it has another wait. One processor
  * only.
  */
+#include <arch/message.h>
 #include <arch.h>
 #include <cpu.h>
 #include <errno.h>
@@ -75,6 +76,7 @@ FORM void make_runnable_form(struct task *task, bool lazy)
 	bool first = task_preempts(task, current);
 
 	task->state = TASK_RUNNING;
+	message_wait_over(task);
 	if (first)
 		current->work |= WORK_RESCHED;
 	if (lazy && !first && task->slice > 0 && !list_empty(&task->run_link))
@@ -167,6 +169,7 @@ static int ready_queue_apply(const struct policy_setting *to)
 		return 0;
 	if (several_processors)
 		return -ENODEV;
+	message_allow(MESSAGE_BY_QUEUE, to->choice == 2);
 	for (u32 i = 0; i < ARRAY_SIZE(replaced); i++)
 		arch_replace(replaced[i], forms[i]);
 	if (to->choice == 2) {

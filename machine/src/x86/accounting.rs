@@ -120,15 +120,19 @@ impl Processor {
         self.begin_watch();
     }
 
-    /// The kernel has given CR3 another address space. Without the control device this is how observers learn it.
+    /// The kernel has given CR3 another address space. One that CONTEXT has named runs under that name again.
     pub(super) fn note_space(&mut self) {
         self.close_watch();
+        self.observers.space_runs(self.registers.cr3);
     }
 
     /// Carries out a write to the control device.
     pub(super) fn carry_out(&mut self, effect: Effect) {
         self.close_watch();
         self.settle();
+        if let Effect::Context(context) = effect {
+            self.observers.name_space(self.registers.cr3, context);
+        }
         match effect {
             Effect::PowerOff(status) => {
                 self.stop.get_or_insert(Stop::PowerOff { status });

@@ -1,5 +1,7 @@
 //! The observers of a run: symbols, regions of interest, profile.
 
+use std::collections::HashMap;
+
 use super::dump::{DUMPS_MOST, Dump};
 use crate::board::Effect;
 use crate::memory::Ram;
@@ -17,6 +19,8 @@ pub struct Observers {
     pub symbols: Symbolizer,
     pub regions: Regions,
     pub profile: Option<Profile>,
+    /// What CONTEXT named the address spaces of these values of CR3.
+    spaces: HashMap<u32, u32>,
     /// Dumps that the guest asked for.
     pub dumps: Vec<Dump>,
     /// Those beyond [`DUMPS_MOST`].
@@ -61,6 +65,23 @@ impl Observers {
                 self.region(effect, counters);
             }
             _ => {}
+        }
+    }
+
+    /// CONTEXT names the address space of this CR3.
+    pub fn name_space(&mut self, cr3: u32, context: u32) {
+        if self.spaces.len() < CONTEXTS_MOST || self.spaces.contains_key(&cr3) {
+            self.spaces.insert(cr3, context);
+        }
+    }
+
+    /// CR3 has been loaded.
+    pub fn space_runs(&mut self, cr3: u32) {
+        if let Some(&context) = self.spaces.get(&cr3)
+            && context != self.symbols.context()
+        {
+            self.close();
+            self.symbols.set_context(context);
         }
     }
 

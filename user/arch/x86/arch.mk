@@ -7,4 +7,4 @@ MACHINE := -fcf-protection=none
 HOSTED := -include arch/x86/glibc.h
 SUPPORT := arch/x86/glibc
 # They test a PowerPC's registers and policies.
-LEFT_OUT := core fpu policy trace
+LEFT_OUT := core fpu policy trace wide

@@ -24,4 +24,19 @@ static inline long ipc_invoke(long call, long partner, const struct ipc_buffers 
 	return call;
 }
 
+/* The same with two words and no memory. The third word is 0, and is not received. */
+static inline long ipc_invoke_pair(long call, long partner, uint32_t time, uint32_t word[2])
+{
+	uint32_t no_memory = 0;
+
+	__asm__ volatile("pushl %%ebp\n\t"
+			 "xorl %%ebp, %%ebp\n\t"
+			 "int $0x80\n\t"
+			 "popl %%ebp"
+			 : "+a"(call), "+b"(partner), "+c"(no_memory), "+d"(time), "+S"(word[0]), "+D"(word[1])
+			 :
+			 : "memory", "cc");
+	return call;
+}
+
 #endif

@@ -11,8 +11,8 @@ struct mm_context {
 	char none[1];           /* its address stands for it */
 };
 
-extern const struct mm_context *context_active;         /* of the address space whose root is in CR3; NULL: none */
-static inline bool mm_context_live(const struct mm_context *context) { return context == context_active; }
+/* Whether it is of the address space whose root is in CR3. */
+bool mm_context_live(const struct mm_context *context);
 /* For messages. */
 static inline u32 mm_context_id(const struct mm_context *context) { return (u32)context; }
 

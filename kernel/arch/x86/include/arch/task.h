@@ -26,11 +26,18 @@ static inline struct task *task_of_stack(void)
 
 #define FLOAT_STATE_SIZE 108u   /* what FNSAVE stores */
 
+/* What switch_stack (switch.S) leaves on the stack of a task that does not run. */
+struct switch_frame {
+	u32 edi, esi, ebx, ebp, eip;
+};
+
 /* Member `arch` of struct task; zeroed when the task is created. */
 struct arch_task {
 	u32 esp;                /* kernel stack pointer while switched out */
 	u32 stack_top;          /* end of the kernel stack: where an exception in user mode begins to push */
 	u32 fs, gs;             /* of the program, while it is switched out */
+	u32 root;               /* CR3 of its address space, once that has been active; 0: none */
+	u32 accepts;            /* it waits at the gate for a message of this task (message.h); 0: it does not */
 	u32 segments;           /* names the content of tls[]; 0: it has no segments of its own */
 	u64 tls[SEGMENTS_TLS];  /* descriptors for threads; 0: none */
 	_Alignas(4) u8 fp[FLOAT_STATE_SIZE];

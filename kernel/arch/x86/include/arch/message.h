@@ -1,0 +1,41 @@
+/* Short messages at the gate of system calls (gate.S), and what the rest of the kernel tells of them. */
+#ifndef ARCH_MESSAGE_H
+#define ARCH_MESSAGE_H
+
+#include <types.h>
+
+struct regs;
+struct task;
+
+/* At the top of a kernel stack, above what the processor pushes. */
+struct message_block {
+	struct task *task;              /* that the stack is of */
+	s32 number;                     /* of the thread that messages pass to without further looks; 0: of none */
+	struct task *peer;              /* that thread; else the stack's own */
+	u32 ebx, esi, edi, ebp;         /* of the program that waits at the gate */
+	u32 unused;
+};
+
+/* What must be so for messages to pass at the gate: bits for message_allow(). */
+#define MESSAGE_FAST      1u    /* ipc.path=fast */
+#define MESSAGE_TO_PEER   2u    /* ipc.switch=direct */
+#define MESSAGE_BY_QUEUE  4u    /* not ready.queue=full: a direct switch leaves the queue as it is */
+#define MESSAGE_LAST_TIME 8u    /* switch.time=last: what a thread runs is charged at ticks */
+#define MESSAGE_ALL       15u
+void message_allow(u32 what, bool on);
+bool messages_direct(void);             /* all is so */
+
+/* Whom a task that waits at the gate accepts a message from (struct arch_task): a task, or */
+#define MESSAGE_FROM_ANYONE 1u
+
+void message_init(struct task *task);   /* its stack is new */
+/* Forgets all pairs: a task ends, or its permissions, its priority, its segments or its turn change. */
+void message_forget(void);
+/* Before current waits for a message from `from` (NULL: anyone), when its own has ended the wait of `next`. */
+void message_wait_begin(struct task *next, struct task *from);
+/* The task runs on: no message passes to it at the gate. */
+#define message_wait_over(task) ((void)((task)->arch.accepts = 0))
+void messages_account(void);            /* brings the counters up to date */
+void message_go_on(struct regs *regs);
+
+#endif
