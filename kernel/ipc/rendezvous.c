@@ -315,7 +315,7 @@ static long rendezvous_send(s32 number, u64 deadline, bool call, struct task **w
 /*
  * The result of a call. Later messages may begin without load_buffers() (arch/message.h), and find no memory then.
  */
-static long finished(long result)
+static long call_finished(long result)
 {
 	current->rendezvous.buffers.send_size = current->rendezvous.buffers.receive_size = 0;
 	return result;
@@ -331,7 +331,7 @@ long sys_ipc_send(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 wo
 		error = rendezvous_send(to, rendezvous_deadline(timeout), false, &woken);
 	if (!error && woken)
 		task_wake(woken);
-	return finished(error);
+	return call_finished(error);
 }
 
 long sys_ipc_receive(s32 from, const struct ipc_buffers *buffers, u32 timeout)
@@ -341,7 +341,7 @@ long sys_ipc_receive(s32 from, const struct ipc_buffers *buffers, u32 timeout)
 
 	if (!error && from)
 		task = rendezvous_find(from, &error);
-	return finished(error ? error : rendezvous_receive(task, rendezvous_deadline(timeout), NULL));
+	return call_finished(error ? error : rendezvous_receive(task, rendezvous_deadline(timeout), NULL));
 }
 
 static long call_generally(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
@@ -353,7 +353,7 @@ static long call_generally(s32 to, const struct ipc_buffers *buffers, u32 timeou
 	(void)word0, (void)word1, (void)word2;
 	if (!result)
 		result = rendezvous_send(to, deadline, true, &woken);
-	return finished(result ? result : rendezvous_receive(woken, deadline, woken));
+	return call_finished(result ? result : rendezvous_receive(woken, deadline, woken));
 }
 
 static long reply_wait_generally(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1,
@@ -365,7 +365,7 @@ static long reply_wait_generally(s32 to, const struct ipc_buffers *buffers, u32 
 	(void)word0, (void)word1, (void)word2;
 	if (!error && to)
 		error = rendezvous_send(to, 0, false, &woken);
-	return finished(error ? error : rendezvous_receive(NULL, rendezvous_deadline(timeout), woken));
+	return call_finished(error ? error : rendezvous_receive(NULL, rendezvous_deadline(timeout), woken));
 }
 
 const struct rendezvous_path rendezvous_path_general = { call_generally, reply_wait_generally };

@@ -1,14 +1,14 @@
 /*
- * Short messages at the gate of system calls (message.c): the two calls that send words and then wait, from a program to
- * one that waits, without a frame, a C function or a queue. The words stay in their registers.
+ * Short messages at the gate of system calls (message.c): the two calls that send words and then wait, from a program
+ * to one that waits, without a frame, a C function or a queue. The words stay in their registers.
  *
  * The processor has pushed ss, esp, eflags, cs and eip; right above lies struct message_block. esi, edi and ebp are the
  * words, ebx is the partner's number, eax the call's. Whatever is not the simple case goes on at the ordinary entry,
- * before anything has changed. A program that enters the kernel has no work to do (task->work), and neither has one that
- * waits and was not woken.
+ * before anything has changed. A program that enters the kernel has no work to do (task->work), and neither has one
+ * that waits and was not woken.
  *
- * C code finds a task that waits here asleep, below a struct regs that message_go_on() fills in: whoever makes it run in
- * another way lets it go on at message_woken.
+ * C code finds a task that waits here asleep, below a struct regs that message_go_on() fills in: whoever makes it run
+ * in another way lets it go on at message_woken.
  */
 #include <arch/asm.h>
 

@@ -15,8 +15,8 @@
 
 u32 messages_passed;            /* since messages_account() */
 
-static u32 allowed = MESSAGE_BY_QUEUE;
-static struct task *noted[8];   /* those in a pair */
+static u32 conditions_met = MESSAGE_BY_QUEUE;
+static struct task *noted_tasks[8];   /* those in a pair */
 static u32 noted_count;
 
 static struct message_block *block_of(const struct task *task)
@@ -41,18 +41,18 @@ void message_init(struct task *task)
 void message_forget(void)
 {
 	while (noted_count)
-		block_clear(noted[--noted_count]);
+		block_clear(noted_tasks[--noted_count]);
 }
 
-static void note(struct task *task)
+static void note_task(struct task *task)
 {
 	for (u32 i = 0; i < noted_count; i++)
-		if (noted[i] == task)
+		if (noted_tasks[i] == task)
 			return;
-	noted[noted_count++] = task;
+	noted_tasks[noted_count++] = task;
 }
 
-static bool permits(const struct task *from, const struct task *to)
+static bool permits_sender(const struct task *from, const struct task *to)
 {
 	const struct credentials *mine = &from->cred, *theirs = &to->process->leader->cred;
 
@@ -72,12 +72,12 @@ static bool is_simple(const struct task *task)
 static void note_pair(struct task *from, struct task *to)
 {
 	if (!this_cpu()->arch.fpu_refuses || !is_simple(from) || !is_simple(to) ||
-	    from->arch.segments != to->arch.segments || !permits(from, to) || !permits(to, from))
+	    from->arch.segments != to->arch.segments || !permits_sender(from, to) || !permits_sender(to, from))
 		return;
-	if (noted_count + 2 > ARRAY_SIZE(noted))
+	if (noted_count + 2 > ARRAY_SIZE(noted_tasks))
 		message_forget();
-	note(from);
-	note(to);
+	note_task(from);
+	note_task(to);
 	from->rendezvous.sought = to->rendezvous.sought = true;
 	block_of(from)->number = to->pid;
 	block_of(from)->peer = to;
@@ -87,12 +87,12 @@ static void note_pair(struct task *from, struct task *to)
 
 bool messages_direct(void)
 {
-	return allowed == MESSAGE_ALL;
+	return conditions_met == MESSAGE_ALL;
 }
 
 void message_allow(u32 what, bool on)
 {
-	allowed = on ? allowed | what : allowed & ~what;
+	conditions_met = on ? conditions_met | what : conditions_met & ~what;
 	if (!messages_direct())
 		message_forget();
 	calls_bind();
