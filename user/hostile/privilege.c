@@ -86,12 +86,6 @@ static bool on(const char *platform)
 	return !strcmp((const char *)getauxval(AT_PLATFORM), platform);
 }
 
-/* The compiler's __builtin___clear_cache() does nothing here (user/test/mmap.c), and old contents end in SIGILL too. */
-static void make_fetchable(const uint32_t *code)
-{
-	__asm__ volatile("dcbst 0, %0; sync; icbi 0, %0; sync; isync" : : "r"(code) : "memory");
-}
-
 static int run_word(void *code)
 {
 	((void (*)(void))code)();
@@ -109,7 +103,7 @@ static void all_refused(const uint32_t *words, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		code[0] = words[i];
 		code[1] = 0x4e800020;   /* blr */
-		make_fetchable(code);
+		machine_code_written(code);
 		CHECK_EQUAL(test_in_child(run_word, code), 1000 + SIGILL);
 	}
 	munmap(code, 4096);
