@@ -1,6 +1,7 @@
 //! Loads a kernel as Multiboot 1 says (Multiboot Specification 0.6.96): QEMU's PC does the same with `-kernel`.
 
 use super::machine::Machine;
+use super::mp_table;
 use super::registers::gpr;
 use crate::loader::{ElfImage, LoadError};
 
@@ -72,6 +73,7 @@ pub fn load(
         .map(|bytes| place_module(ram, image.end(), bytes.len()))
         .transpose()
         .map_err(refuse)?;
+    let table = mp_table::build(machine.config(), mp_table::BASE);
     let mut put = |at: u32, bytes: &[u8]| {
         let at = at as usize;
         machine.uncore_mut().ram.bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
@@ -85,6 +87,9 @@ pub fn load(
         put(start, bytes);
         let end = start + bytes.len() as u32;
         put(MODULES, &words(&[start, end, COMMAND_LINE, 0]));
+    }
+    if let Some(table) = table {
+        put(mp_table::BASE, &table);
     }
     put(DESCRIPTORS, &flat_descriptors());
     let map = memory_map(ram);
