@@ -50,7 +50,7 @@ struct mm_flushes {
 
 /*
  * One request for all, of the forms short and lazy. The processors of `unanswered`, a bit each, flush the pages [start,
- * end) and clear their bit. To flush everything, a request names as many pages as a TLB has sets.
+ * end) and clear their bit. To flush everything, a request names pages from 0 on, as many as a TLB has sets.
  */
 struct flush_words {
 	_Alignas(32) volatile u32 unanswered;

@@ -4,6 +4,7 @@
 #include <cpu.h>
 #include <lib.h>
 
+#include "apic.h"
 #include "internal.h"
 
 #define GATE_INTERRUPT 0x8e00u          /* present; disables interrupts */
@@ -52,11 +53,20 @@ static void bind_all(void)
 {
 	const char *exceptions = entry_checked ? exception_vectors_checked : exception_vectors_loaded;
 	const char *interrupts = entry_checked ? interrupt_vectors_checked : interrupt_vectors_loaded;
+	const char *of_apic = entry_checked ? apic_vectors_checked : apic_vectors_loaded;
+	static const u8 apic_numbers[] = {
+		VECTOR_TIMER, VECTOR_IPI, VECTOR_IPI + 1, VECTOR_IPI + 2, VECTOR_IPI + 3, VECTOR_SPURIOUS,
+	};
 
 	for (u32 n = 0; n < 32; n++)
 		gate_set(n, exceptions + 16 * n, n == VECTOR_BREAKPOINT || n == VECTOR_OVERFLOW);
 	for (u32 n = 0; n < 16; n++)
 		gate_set(ARCH_IRQ_VECTOR + n, interrupts + 16 * n, false);
+	for (u32 n = 0; n < ARRAY_SIZE(apic_numbers); n++)
+		gate_set(apic_numbers[n], of_apic + 16 * n, false);
+	gate_set(VECTOR_FLUSH + FLUSH_ALL, flush_all, false);
+	gate_set(VECTOR_FLUSH + FLUSH_PAGE, flush_page, false);
+	gate_set(VECTOR_FLUSH + FLUSH_RANGE, flush_range, false);
 	calls_bind();
 }
 

@@ -75,12 +75,21 @@ interrupt_vectors_\form:
 	.endr
 .endm
 
+/* A call that goes to the handler's locked form where there are several processors (several.c). */
+.macro handle handler
+9:	call	\handler
+	.pushsection .locked, "a"
+	.long	9b, \handler\()_locked
+	.popsection
+.endm
+
 .macro entry name, handler, form
 	.balign	16
+	.globl	\name\()_\form
 \name\()_\form:
 	save_registers \form
 	movl	%esp, %eax
-	call	\handler
+	handle	\handler
 	jmp	return_\form
 .endm
 
@@ -92,7 +101,7 @@ FUNCTION(\name\()_\form)
 	pushl	$0x80
 	save_registers \form
 	movl	%esp, %eax
-	call	\handler
+	handle	\handler
 	jmp	return_\form
 END(\name\()_\form)
 .endm
@@ -110,7 +119,10 @@ FUNCTION(syscall_lean_\form)
 	.ifc	\form, loaded
 	movl	(%esp), %ebx
 	.endif
+	.globl	syscall_lean_number_\form, syscall_lean_numbered_\form
+syscall_lean_number_\form:
 	cmpl	$CALL_COUNT, %eax
+syscall_lean_numbered_\form:
 	jae	1f
 	pushl	%ebp
 	pushl	%edi
@@ -143,6 +155,8 @@ FUNCTION(return_\form)
 	movl	STACK_TASK(%eax), %eax
 	cmpl	$0, TASK_WORK(%eax)
 	jne	4f
+	.globl	return_registers_\form
+return_registers_\form:
 1:	popl	%ebx
 	popl	%ecx
 	popl	%edx

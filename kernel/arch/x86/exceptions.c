@@ -9,6 +9,7 @@
 #include <panic.h>
 #include <process.h>
 #include <signal.h>
+#include <smp.h>
 #include <syscall.h>
 #include <task.h>
 #include <time.h>
@@ -22,7 +23,7 @@ enum {
 	FPU_ERROR = 16, ALIGNMENT = 17,
 };
 
-#define FAULT_WRITE 2u          /* bits of a page fault's error code */
+#define FAULT_WRITE 2u          /* a bit of a page fault's error code */
 
 /* The continuation after a fault in the kernel at [start, end). */
 struct recovery {
@@ -58,10 +59,15 @@ NOINLINE static void not_served(struct regs *regs, uaddr_t address, u32 access, 
 }
 
 /* No page withholds fetches, so a fetch is a read. */
+CAUSE(fault) static inline u32 fault_access(const struct regs *regs)
+{
+	return regs->error & FAULT_WRITE ? MM_WRITE : MM_READ;
+}
+
 CAUSE(fault) void exception_page_fault(struct regs *regs)
 {
 	uaddr_t address = cr2_read();
-	u32 access = regs->error & FAULT_WRITE ? MM_WRITE : MM_READ;
+	u32 access = fault_access(regs);
 	int error = -EFAULT;
 
 	if (!regs_user(regs))
@@ -72,6 +78,44 @@ CAUSE(fault) void exception_page_fault(struct regs *regs)
 		not_served(regs, address, access, error);
 	else
 		current->minor_faults++;
+}
+
+/* With several processors. */
+REPLACED CAUSE(fault) void exception_page_fault_locked(struct regs *regs)
+{
+	kernel_enter(regs);
+	exception_page_fault(regs);
+}
+
+/*
+ * Whether the fault was served without the kernel lock (outside.h). If not, this processor has the lock when it
+ * returns; if it interrupted a copy that goes on without the lock, kernel_leave() lets it go.
+ */
+CAUSE(fault) static bool served_outside(const struct regs *regs, uaddr_t address, u32 access)
+{
+	bool served;
+
+	if (kernel_lock_held())
+		return false;
+	served = current->mm && mm_fault_outside(current->mm, address, access);
+	current->minor_faults += served;
+	if (!served)
+		kernel_lock();
+	if (!regs_user(regs) && kernel_lock_held())
+		current->fault_apart = regs;
+	return served;
+}
+
+CAUSE(fault) static void page_fault_outside(struct regs *regs)
+{
+	kernel_enter(regs);
+	if (!served_outside(regs, cr2_read(), fault_access(regs)))
+		exception_page_fault(regs);
+}
+
+void faults_bind_outside(void)
+{
+	arch_replace((const void *)exception_page_fault_locked, (const void *)page_fault_outside);
 }
 
 void exception_interrupt(struct regs *regs)
@@ -125,6 +169,8 @@ static bool exit_recover(struct regs *regs)
 	if (regs->eip != (u32)return_iret_loaded_loading && regs->eip != (u32)return_iret_checked_loading &&
 	    regs->eip != (u32)return_iret_checked)
 		return false;
+	if (several_processors && !kernel_lock_held())
+		kernel_lock();          /* the exit has let it go already */
 	/*
 	 * The program's other registers are restored already: they are in the fault's frame, which lies over its own.
 	 */

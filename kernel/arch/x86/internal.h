@@ -4,6 +4,7 @@
 
 #include <arch.h>
 #include <arch/pte.h>
+#include <cpu.h>
 #include <task.h>
 #include <types.h>
 
@@ -14,9 +15,15 @@ extern code exception_vectors_checked, interrupt_vectors_checked, syscall_full_c
 extern code syscall_traced_loaded, syscall_traced_checked;
 extern code return_ds_loaded, return_es_loaded, return_ds_checked, return_es_checked;
 extern code return_iret_loaded_loading, return_iret_checked_loading, return_iret_checked, task_first_entry;
+extern code syscall_lean_number_loaded, syscall_lean_number_checked, return_loaded, return_checked;
 void return_with(struct regs *regs) __attribute__((noreturn));
 /* gate.S */
 extern code message_entry;
+/* several_entry.S */
+extern code apic_vectors_loaded, apic_vectors_checked, flush_all, flush_page, flush_range;
+extern code syscall_lean_locked_loaded, syscall_lean_locked_checked, return_unlocking_loaded, return_unlocking_checked;
+/* start_other.S */
+extern code start_other_page, start_other_page_end;
 /* switch.S */
 void switch_stack(u32 *from, u32 to);
 void switch_stack_away(struct task *previous, u32 to) __attribute__((noreturn));
@@ -27,6 +34,13 @@ void exception_interrupt(struct regs *regs);
 void exception_syscall(struct regs *regs);
 void exception_syscall_traced(struct regs *regs);
 void exception_other(struct regs *regs);
+/* several.c: the same with several processors, with the kernel lock */
+void exception_page_fault_locked(struct regs *regs);
+void exception_interrupt_locked(struct regs *regs);
+void exception_syscall_locked(struct regs *regs);
+void exception_syscall_traced_locked(struct regs *regs);
+void exception_other_locked(struct regs *regs);
+void faults_bind_outside(void);
 
 /* descriptors.c */
 void descriptors_load(void);
@@ -57,6 +71,29 @@ extern u32 cpu_features;                /* what CPUID returns in EDX; 0 without 
 #define CPU_PGE 0x2000u
 void cpu_identify(void);
 
+/* mp_table.c: by the numbers of their local APICs, that of the processor that boots first */
+extern struct described_processors {
+	u32 count;
+	u8 apic[CPUS];
+} processors;
+void processors_find(void);
+
+/* several.c */
+void several_look(void);        /* whether there are several processors */
+void start_another_c(void);
+extern u32 start_cr0, start_cr3, start_cr4, start_stack;
+
+/* apic.c */
+void apic_init(void);           /* the first processor's, and the timer of all */
+void apic_init_cpu(void);
+void apic_init_others(void);    /* they wait for a start-up message */
+void apic_start_cpu(u32 number, paddr_t page);
+
+/* Binds what only several processors need. */
+void mmu_bind_several(void);
+void task_bind_several(void);
+void apic_bind_several(void);
+
 /* clock.c */
 void clock_init(void);                  /* the counters of the 8254; of cycles, if there is one */
 
@@ -64,6 +101,9 @@ void clock_init(void);                  /* the counters of the 8254; of cycles, 
 void arch_idle_init(struct task *idle);
 void fpu_give(struct task *task);
 void fp_initialise(struct task *task);   /* its registers, which the FPU does not hold */
+/* replace.c */
+void code_divert(const char *place, const char *to);
+void code_bind_locked(void);
 /* tls.c: at a switch */
 void tls_switch(struct task *previous, struct task *next);
 void tls_clear(struct task *task);

@@ -7,6 +7,7 @@
 #include <lib.h>
 #include <mmu.h>
 #include <pagetable.h>
+#include <shootdown.h>
 
 #include "internal.h"
 
@@ -29,9 +30,15 @@ CAUSE(flush) void tlb_empty(void)
 	cr3_write(cr3_read());
 }
 
-bool mm_context_live(const struct mm_context *context)
+REPLACED bool mm_context_live(const struct mm_context *context)
 {
 	return this_cpu()->mm && context == &this_cpu()->mm->context;
+}
+
+static bool live_somewhere(const struct mm_context *context)
+{
+	(void)context;
+	return true;
 }
 
 static void (*report_step)(struct mm *mm);      /* NULL: nobody asks for switches */
@@ -53,10 +60,44 @@ CAUSE(switch) static void activate_and_report(struct mm *mm)
 	report_step(mm);
 }
 
+/* Others see that this processor uses the address space before it loads anything of it: each load of CR3 is a flush. */
+CAUSE(switch) static void activate_on_several(struct mm *mm)
+{
+	shootdown_entered();
+	this_cpu()->mm = mm;
+	if (mm)
+		shootdown_enter(mm);
+	cr3_write(kva_pa(mm ? mm->root : kernel_root));
+}
+
+CAUSE(switch) static void activate_on_several_and_report(struct mm *mm)
+{
+	activate_on_several(mm);
+	report_step(mm);
+}
+
+static bool several_bound;
+
+static void activate_bind(void)
+{
+	if (several_bound)
+		mmu->activate = report_step ? activate_on_several_and_report : activate_on_several;
+	else
+		mmu->activate = report_step ? activate_and_report : i386_activate;
+}
+
 void activate_set_report(void (*step)(struct mm *mm))
 {
 	report_step = step;
-	mmu->activate = step ? activate_and_report : i386_activate;
+	activate_bind();
+}
+
+void mmu_bind_several(void)
+{
+	several_bound = true;
+	activate_bind();
+	arch_replace((const void *)mm_context_live, (const void *)live_somewhere);
+	arch_replace((const void *)context_renew, (const void *)context_renew_everywhere);
 }
 
 CAUSE(flush) static void i386_page_flush(struct mm *mm, vaddr_t address)
@@ -125,7 +166,7 @@ struct mmu_backend mmu[1] = { {
 } };
 
 /* What is cached is the active address space's: a new context is an empty TLB, and only if it is that one. */
-REPLACED CAUSE(flush) void context_renew(struct mm *mm)
+CAUSE(flush) static inline __attribute__((always_inline)) void renew_here(struct mm *mm)
 {
 	contexts_renewed++;
 	contexts_retired++;
@@ -133,9 +174,14 @@ REPLACED CAUSE(flush) void context_renew(struct mm *mm)
 		cr3_write(kva_pa(mm->root));
 }
 
+REPLACED CAUSE(flush) void context_renew(struct mm *mm)
+{
+	renew_here(mm);
+}
+
 CAUSE(flush) void context_renew_everywhere(struct mm *mm)
 {
-	context_renew(mm);
+	renew_here(mm);
 	shootdown_context(mm);
 }
 
@@ -161,9 +207,10 @@ CAUSE(flush) void arch_tlb_flush_page(uaddr_t address)
 	page_invalidate(address);
 }
 
+/* Programs' pages are never global. */
 CAUSE(flush) void arch_tlb_flush_all(void)
 {
-	tlb_empty();
+	cr3_write(cr3_read());
 }
 
 bool arch_tlb_broadcasts(void)

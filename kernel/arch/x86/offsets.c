@@ -3,6 +3,8 @@
 #include <arch.h>
 #include <cpu.h>
 #include <mm.h>
+#include <irq.h>
+#include <shootdown.h>
 #include <syscall.h>
 #include <task.h>
 
@@ -14,12 +16,15 @@ void offsets(void)
 {
 	VALUE(FRAME_SIZE, sizeof(struct regs));
 	OFFSET(REGS_EAX, struct regs, eax);
+	OFFSET(REGS_ECX, struct regs, ecx);
+	OFFSET(REGS_EDX, struct regs, edx);
 	OFFSET(REGS_TRAP, struct regs, trap);
 	OFFSET(REGS_CS, struct regs, cs);
 	VALUE(CALL_COUNT, SYSCALL_COUNT);
 	VALUE(KERNEL_STACK_SIZE, KERNEL_STACK_SIZE);
 	VALUE(STACK_TASK, STACK_TASK);
 	OFFSET(TASK_WORK, struct task, work);
+	OFFSET(TASK_CPU, struct task, cpu);
 	OFFSET(CPU_IDLE, struct cpu, idle);
 	/* gate.S */
 	VALUE(IRET_SIZE, sizeof(struct regs) - offsetof(struct regs, eip));
@@ -54,4 +59,11 @@ void offsets(void)
 	_Static_assert(TASK_INTERRUPTIBLE == MESSAGE_FROM_ANYONE, "gate.S has one register for both");
 	_Static_assert(TASK_RUNNING == 0 && RENDEZVOUS_NONE == 0, "and one for these");
 	_Static_assert(RENDEZVOUS_RECEIVING == TASK_INTERRUPTIBLE + 1, "which becomes this");
+	OFFSET(CPU_IPIS_FLUSH, struct cpu, ipis[IPI_FLUSH]);
+	OFFSET(CPU_FLUSH_BIT, struct cpu, arch.flush_bit);
+	OFFSET(CPU_FLUSHES_SENT, struct cpu, arch.flushes_sent);
+	OFFSET(FLUSH_UNANSWERED, struct flush_words, unanswered);
+	OFFSET(FLUSH_START, struct flush_words, start);
+	OFFSET(FLUSH_END, struct flush_words, end);
+	VALUE(APIC_VIRTUAL, APIC_VIRTUAL);
 }

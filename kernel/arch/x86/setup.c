@@ -14,6 +14,7 @@
 #include <task.h>
 #include <time.h>
 
+#include "apic.h"
 #include "internal.h"
 #include "multiboot.h"
 
@@ -22,7 +23,7 @@
 #define TIMER_IRQ  0u
 
 /* Devices with registers in memory: where the board has them. One page each, from IO_VIRTUAL on. */
-static const paddr_t io_pages[] = { CONTROL_USER_PAGE - PAGE_SIZE, CONTROL_USER_PAGE };
+static const paddr_t io_pages[] = { APIC_PHYSICAL, CONTROL_USER_PAGE - PAGE_SIZE, CONTROL_USER_PAGE };
 
 _Alignas(KERNEL_STACK_SIZE) char boot_stack[KERNEL_STACK_SIZE];        /* of the first idle task */
 /* The mapping with which the kernel starts (head.S). */
@@ -63,6 +64,7 @@ void arch_init_early(const void *given)
 	cpu_identify();
 	control_init(true);
 	clock_init();
+	several_look();
 	mmu->memory_most = cpu_features & CPU_PSE ? LARGE_MOST * TABLE_SPAN : BOOT_TABLES * TABLE_SPAN;
 	this_cpu()->arch.fpu_refuses = false;
 	arch_fpu_drop(this_cpu()->idle);
@@ -93,6 +95,8 @@ void arch_init_interrupts(void)
 {
 	i8259_init(0, (uintptr_t)&this_cpu()->arch.vector);
 	irq_init(&i8259_controller);
+	if (several_processors)
+		apic_init();
 	irq_register(TIMER_IRQ, "timer", timer_arrived);
 	arch_timer_set(1);
 }

@@ -1,24 +1,162 @@
-/* Several processors: none is started yet. */
+/* Several processors: starting the others, and binding what only several need. */
 #include <arch.h>
+#include <cpu.h>
+#include <lib.h>
+#include <mm.h>
+#include <mmu.h>
+#include <pagetable.h>
+#include <smp.h>
+#include <time.h>
+
+#include "internal.h"
+
+#define START_PAGE    0x8000u                   /* below 1 MB, where the kernel uses nothing after it has started */
+#define INIT_WAIT_NS  (10 * NSEC_PER_MSEC)      /* Intel manual, volume 3A, table 8-1 */
+#define AGAIN_WAIT_NS (200 * NSEC_PER_USEC)
+#define START_WAIT_NS (200 * NSEC_PER_MSEC)
+
+/* With what the processor that begins starts (start_other.S). CR4 is also that of the leader when others follow. */
+u32 start_cr0, start_cr3, start_cr4, start_stack;
+
+void exception_syscall_locked(struct regs *regs)
+{
+	kernel_lock();
+	exception_syscall(regs);
+}
+
+void exception_syscall_traced_locked(struct regs *regs)
+{
+	kernel_lock();
+	exception_syscall_traced(regs);
+}
+
+void exception_other_locked(struct regs *regs)
+{
+	kernel_enter(regs);
+	exception_other(regs);
+}
+
+/* Those between processors need no kernel lock; the others take it themselves (apic.c). */
+void exception_interrupt_locked(struct regs *regs)
+{
+	struct cpu *cpu = this_cpu();
+	const struct regs *before = cpu->interrupted;
+
+	cpu->interrupted = regs;
+	exception_interrupt(regs);
+	this_cpu()->interrupted = before;
+}
+
+static void code_bind_several(void)
+{
+	code_bind_locked();
+	code_divert(syscall_lean_number_loaded, syscall_lean_locked_loaded);
+	code_divert(syscall_lean_number_checked, syscall_lean_locked_checked);
+	code_divert(return_loaded, return_unlocking_loaded);
+	code_divert(return_checked, return_unlocking_checked);
+}
+
+/* Timebase and timer of each processor are its own, so both must be there. */
+void several_look(void)
+{
+	if (!(cpu_features & CPU_APIC))
+		return;
+	processors_find();
+	this_cpu()->number = processors.apic[0];
+	this_cpu()->arch.flush_bit = 1u << processors.apic[0];
+	several_processors = processors.count > 1 && cpu_features & CPU_TSC;
+}
+
+static void wait_ns(u64 ns)
+{
+	u64 until = time_now_ns() + ns;
+
+	while (time_now_ns() < until)
+		arch_pause();
+}
+
+static bool online_within(const struct cpu *cpu, u64 ns)
+{
+	u64 until = time_now_ns() + ns;
+
+	while (!*(const volatile bool *)&cpu->online) {
+		if (time_now_ns() > until)
+			return false;
+		arch_pause();
+	}
+	return true;
+}
+
+/* Starts one; false: it does not begin. */
+static bool start_cpu(u32 number)
+{
+	struct cpu *cpu = smp_add(number);
+
+	if (!cpu)
+		return false;
+	arch_idle_init(cpu->idle);
+	cpu->arch.flush_bit = 1u << number;
+	start_stack = (u32)task_regs(cpu->idle);
+	arch_memory_barrier();
+	apic_start_cpu(number, START_PAGE);
+	if (online_within(cpu, AGAIN_WAIT_NS))
+		return true;
+	apic_start_cpu(number, START_PAGE);
+	return online_within(cpu, START_WAIT_NS);
+}
 
 bool arch_start_others(void)
 {
-	return false;
+	struct root_entry *low = pagetable_slot(kernel_root, START_PAGE);
+
+	if (!several_processors)
+		return false;
+	code_bind_several();
+	mmu_bind_several();
+	task_bind_several();
+	apic_bind_several();
+	mmu->activate(this_cpu()->mm);
+	start_cr0 = cr0_read() & ~(u32)CR0_TS;
+	start_cr3 = kva_pa(kernel_root);
+	arch_lead();
+	*low = *pagetable_slot(kernel_root, KERNEL_BASE);
+	memcpy(pa_kva(START_PAGE), start_other_page, (u32)(start_other_page_end - start_other_page));
+	apic_init_others();
+	wait_ns(INIT_WAIT_NS);
+	for (u32 n = 1; n < processors.count; n++) {
+		if (start_cpu(processors.apic[n]))
+			cpu_count++;
+		else
+			console_printf("pagewalk: processor %u does not start\n", processors.apic[n]);
+	}
+	/* Those that have started empty their TLBs when they first get the kernel lock. */
+	slot_clear(low);
+	tlb_empty();
+	printk("pagewalk: %u processors\n", cpu_count);
+	return true;
+}
+
+void start_another_c(void)
+{
+	descriptors_load();
+	this_cpu()->arch.fpu_refuses = false;
+	arch_fpu_drop(this_cpu()->idle);
+	mmu->activate(NULL);
+	apic_init_cpu();
+	smp_main();
 }
 
 void arch_lead(void)
 {
+	start_cr4 = cr4_read();
 }
 
 void arch_follow(void)
 {
+	cr4_write(start_cr4);
+	tlb_empty();
 }
 
 void arch_leave_locks(void)
 {
-}
-
-void arch_flush_short(bool on)
-{
-	(void)on;
 }

@@ -40,8 +40,11 @@ static void short_answer(void)
 	if (!(flush_words.unanswered & bit))
 		return;
 	arch_acquired();
-	for (uaddr_t page = flush_words.start; page < flush_words.end; page += PAGE_SIZE)
-		arch_tlb_flush_page(page);
+	if (flush_words.start)
+		for (uaddr_t page = flush_words.start; page < flush_words.end; page += PAGE_SIZE)
+			arch_tlb_flush_page(page);
+	else
+		arch_tlb_flush_all();
 	arch_memory_barrier();
 	arch_add((u32 *)&flush_words.unanswered, -bit);
 }

@@ -23,6 +23,10 @@ struct cpu_state {
 	u8 vector;                      /* of the interrupt that it takes: the "acknowledge" of i8259_init() */
 	struct regs *timer_regs;        /* what that interrupt has interrupted */
 
+	/* apic.c: interrupts between processors that this one is sent and has not taken yet, by kind */
+	u32 ipis_sent[4], flushes_sent[3];
+	u32 flush_bit;                  /* this processor's in sets of processors */
+
 	/* aperture.c */
 	struct mm *aperture_mm;         /* the task's mm, which is NULL while an aperture is open */
 	struct root_entry *aperture_entry;      /* the entry of the active root in use */

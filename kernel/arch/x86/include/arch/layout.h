@@ -12,8 +12,9 @@
 /* Nothing is mapped here (arch_maps_uncached). */
 #define KERNEL_UNCACHED 0xe0000000u
 
-/* Registers of devices in memory. */
+/* Registers of devices in memory; the first page is the local APIC's of the processor that uses it. */
 #define IO_VIRTUAL 0xf0000000u
+#define APIC_VIRTUAL IO_VIRTUAL
 
 /* Where a table of another address space is mapped for a while (aperture.h): 4 MB. */
 #define WINDOW 0xf4000000u
