@@ -11,8 +11,10 @@
 #include <arch.h>
 #include <board.h>
 #include <cpu.h>
+#include <errno.h>
 #include <irq.h>
 #include <lib.h>
+#include <policy.h>
 #include <shootdown.h>
 #include <smp.h>
 #include <time.h>
@@ -20,6 +22,9 @@
 #include "apic.h"
 #include "internal.h"
 
+#define ID           0x020u
+#define TASK_PRIORITY 0x080u
+#define PRIORITY     0x0a0u
 #define SPURIOUS     0x0f0u
 #define COMMAND      0x300u
 #define COMMAND_HIGH 0x310u
@@ -70,6 +75,102 @@ static void command_send(u32 number, u32 command)
 	apic_put(COMMAND, command);
 }
 
+/* What policy interrupt.level changes. */
+struct level_form {
+	u32 (*raise)(u32 level);
+	void (*set)(u32 level);
+	void (*send)(u32 number, u32 command);
+	u32 (*begin)(void);             /* around an interrupt between processors that C handles */
+	void (*end)(u32 level);
+};
+
+static u32 raise_nothing(u32 level)
+{
+	return level;
+}
+
+static void set_nothing(u32 level)
+{
+	(void)level;
+}
+
+static u32 begin_plainly(void)
+{
+	apic_put(APIC_END, 0);
+	return 0;
+}
+
+static u64 levels_raised;
+
+static u32 priority_raise(u32 level)
+{
+	u32 before = apic_get(TASK_PRIORITY);
+
+	levels_raised++;
+	if (before < level)
+		apic_put(TASK_PRIORITY, level);
+	return before;
+}
+
+static void priority_set(u32 level)
+{
+	apic_put(TASK_PRIORITY, level);
+}
+
+/*
+ * As OpenBSD's x86_ipi() did: at a raised level, with a reading of the own number before each write of the command, and
+ * a wait until the message has arrived.
+ */
+static void send_at_level(u32 number, u32 command)
+{
+	u32 level = priority_raise(ARCH_LEVEL_IPI);
+
+	command_wait();
+	(void)apic_get(ID);
+	apic_put(COMMAND_HIGH, number << 24);
+	(void)apic_get(ID);
+	apic_put(COMMAND, command);
+	command_wait();
+	(void)apic_get(COMMAND);
+	priority_set(level);
+}
+
+static u32 begin_at_level(void)
+{
+	u32 before = apic_get(TASK_PRIORITY);
+
+	apic_put(TASK_PRIORITY, apic_get(PRIORITY));
+	apic_put(APIC_END, 0);
+	return before;
+}
+
+static const struct level_form level_forms[] = {
+	{ raise_nothing, set_nothing, command_send, begin_plainly, set_nothing },
+	{ priority_raise, priority_set, send_at_level, begin_at_level, priority_set },
+};
+static const struct level_form *level_form = &level_forms[0];
+u32 (*arch_level_raise)(u32 level) = raise_nothing;
+void (*arch_level_set)(u32 level) = set_nothing;
+
+/*
+ * interrupt.level: where a processor keeps its interrupt level while it asks others for a flush or answers them.
+ *
+ * flag: nowhere. Interrupts are off in the whole kernel. apic: in the task priority of its local APIC too, as OpenBSD's
+ * kernel for an i386 did (lapic.c, apicvec.s, mutex.S of 2007), which also waited for the arrival of each message.
+ */
+static int interrupt_level_apply(const struct policy_setting *to)
+{
+	if (to->choice && !several_processors)
+		return -ENODEV;
+	level_form = &level_forms[to->choice];
+	arch_level_raise = level_form->raise;
+	arch_level_set = level_form->set;
+	return 0;
+}
+
+POLICY(interrupt_level, "interrupt.level", CHOICES("flag", "apic"), POLICY_BOOT, interrupt_level_apply, "raised",
+       &levels_raised);
+
 /* Which of the short handlers: shootdown_short.c has stored what all are asked to flush. */
 static u32 flush_kind(void)
 {
@@ -88,7 +189,7 @@ static void apic_send(u32 targets, unsigned kind)
 
 		if (!(targets & 1u << cpu->number) || !arch_exchange_if(sent, 0, 1))
 			continue;
-		command_send(cpu->number, ASSERT_LEVEL | ((brief ? VECTOR_FLUSH : VECTOR_IPI) + which));
+		level_form->send(cpu->number, ASSERT_LEVEL | ((brief ? VECTOR_FLUSH : VECTOR_IPI) + which));
 		/* What a processor sends itself is there when it looks. */
 		if (cpu == this_cpu())
 			command_wait();
@@ -118,7 +219,7 @@ static void lock_for_device(void)
 static void apic_dispatch(void)
 {
 	struct cpu_state *cpu = &this_cpu()->arch;
-	u32 vector = cpu->vector, kind = vector - VECTOR_IPI;
+	u32 vector = cpu->vector, kind = vector - VECTOR_IPI, level;
 
 	if (vector < IRQS) {
 		lock_for_device();
@@ -129,8 +230,9 @@ static void apic_dispatch(void)
 		timer_interrupt(cpu->timer_regs);
 	} else if (kind < IPI_KINDS) {
 		arch_exchange_if(&cpu->ipis_sent[kind], 1, 0);
-		apic_put(APIC_END, 0);
+		level = level_form->begin();
 		ipi_handle(kind);
+		level_form->end(level);
 	} else {
 		irq_spurious();                 /* must not be ended */
 	}

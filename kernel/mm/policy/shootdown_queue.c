@@ -17,20 +17,39 @@
 
 static u32 queue_unanswered;          /* targets that have not flushed yet */
 
+/* The original's mutexes raise the level while they are held. */
+static u32 queue_lock(struct cpu *cpu)
+{
+	u32 level = arch_level_raise(ARCH_LEVEL_IPI);
+
+	spin_lock(&cpu->flushes.lock);
+	return level;
+}
+
+static void queue_unlock(struct cpu *cpu, u32 level)
+{
+	spin_unlock(&cpu->flushes.lock);
+	arch_level_set(level);
+}
+
 static void queue_put(struct cpu *cpu, struct mm *mm, uaddr_t page)
 {
-	spin_lock(&cpu->flushes.lock);
+	u32 before = arch_level_raise(ARCH_LEVEL_IPI), level = queue_lock(cpu);
+
 	if (cpu->flushes.count < ARRAY_SIZE(cpu->flushes.pages)) {
 		cpu->flushes.pages[cpu->flushes.count].mm = mm;
 		cpu->flushes.pages[cpu->flushes.count++].page = page;
 	} else {
 		cpu->flushes.all = true;
 	}
-	spin_unlock(&cpu->flushes.lock);
+	queue_unlock(cpu, level);
+	arch_level_set(before);
 }
 
 static void queue_flush(u32 targets, const struct flush_request *request)
 {
+	u32 level;
+
 	for_each_cpu(cpu) {
 		if (!(targets & 1u << cpu->number))
 			continue;
@@ -40,8 +59,10 @@ static void queue_flush(u32 targets, const struct flush_request *request)
 		for (uaddr_t page = request->start; page < request->end && !cpu->flushes.all; page += PAGE_SIZE)
 			queue_put(cpu, request->mm, page);
 	}
+	level = arch_level_raise(ARCH_LEVEL_IPI);
 	arch_memory_barrier();
 	arch_add(&queue_unanswered, targets);
+	arch_level_set(level);
 	shootdown_send(targets);
 	while (*(volatile u32 *)&queue_unanswered) {
 		cpu_stop_if_panic();
@@ -53,11 +74,11 @@ static void queue_flush(u32 targets, const struct flush_request *request)
 static void queue_answer(void)
 {
 	struct cpu *cpu = this_cpu();
-	u32 bit = 1u << cpu->number;
+	u32 bit = 1u << cpu->number, level;
 
 	if (!(*(volatile u32 *)&queue_unanswered & bit))
 		return;
-	spin_lock(&cpu->flushes.lock);
+	level = queue_lock(cpu);
 	if (cpu->flushes.all)
 		arch_tlb_flush_all();
 	for (u32 i = 0; i < cpu->flushes.count && !cpu->flushes.all; i++)
@@ -67,7 +88,7 @@ static void queue_answer(void)
 	cpu->flushes.all = false;
 	arch_memory_barrier();
 	arch_add(&queue_unanswered, -bit);
-	spin_unlock(&cpu->flushes.lock);
+	queue_unlock(cpu, level);
 }
 
 const struct shootdown_form shootdown_queue = { "queue", shootdown_all, queue_flush, queue_answer, false, NULL };

@@ -21,11 +21,14 @@ struct flush_words flush_words;
 
 static void short_flush(u32 targets, const struct flush_request *request)
 {
+	u32 level = arch_level_raise(ARCH_LEVEL_MEMORY);
+
 	flush_words.start = request->all ? 0 : request->start;
 	flush_words.end = request->all ? ARCH_TLB_REACH : request->end;
 	arch_memory_barrier();
 	flush_words.unanswered = targets;
 	shootdown_send(targets);
+	arch_level_set(level);
 	while (flush_words.unanswered) {
 		cpu_stop_if_panic();
 		arch_pause();

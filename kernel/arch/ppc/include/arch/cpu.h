@@ -95,6 +95,11 @@ static inline void arch_pause(void)
 {
 	__asm__ volatile("" : : : "memory");
 }
+/* Interrupts are off where others raise a level, so there is none. */
+#define ARCH_LEVEL_MEMORY 0u
+#define ARCH_LEVEL_IPI    0u
+static inline u32 arch_level_raise(u32 level) { return level; }
+static inline void arch_level_set(u32 level) { (void)level; }
 /* After a lock was taken: what it protects is read after it. */
 static inline void arch_acquired(void)
 {

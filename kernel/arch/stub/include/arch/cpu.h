@@ -21,6 +21,10 @@ u32 arch_add(u32 *at, u32 n);
 bool arch_exchange_if(u32 *at, u32 before, u32 after);
 void arch_acquired(void);
 void arch_pause(void);
+#define ARCH_LEVEL_MEMORY 0u
+#define ARCH_LEVEL_IPI    0u
+u32 arch_level_raise(u32 level);
+void arch_level_set(u32 level);
 
 u8 io_read8(const void *address);
 void io_write8(void *address, u8 value);

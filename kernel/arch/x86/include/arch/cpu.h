@@ -89,6 +89,14 @@ static inline void arch_pause(void)
 {
 	__asm__ volatile("rep; nop" : : : "memory");
 }
+/*
+ * Around what may not be interrupted for less than a level, although interrupts are off: see policy interrupt.level.
+ * Raising returns the level from before, to be set again.
+ */
+#define ARCH_LEVEL_MEMORY 0xb0u /* interrupts of devices wait */
+#define ARCH_LEVEL_IPI    0xe0u /* and those between processors, but flush requests of the short form */
+extern u32 (*arch_level_raise)(u32 level);
+extern void (*arch_level_set)(u32 level);
 /* After a lock was taken: loads are not moved before a locked instruction. */
 static inline void arch_acquired(void)
 {
