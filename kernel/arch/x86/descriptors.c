@@ -3,6 +3,7 @@
 #include <arch.h>
 #include <cpu.h>
 #include <lib.h>
+#include <smp.h>
 
 #include "apic.h"
 #include "internal.h"
@@ -82,10 +83,15 @@ void entry_bind_checked(bool checked)
 	bind_all();
 }
 
+/* Another processor may not take an exception by a gate that is half written. */
 void arch_trace_syscalls(bool on)
 {
+	if (calls_traced == on)
+		return;
 	calls_traced = on;
+	cpus_hold();
 	calls_bind();
+	cpus_release();
 }
 
 static void segments_fill(struct cpu_state *cpu)
