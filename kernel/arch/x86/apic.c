@@ -290,6 +290,13 @@ void apic_init_others(void)
 	command_wait();
 }
 
+/* It waits for a start-up message again. */
+void apic_stop_cpu(u32 number)
+{
+	command_send(number, ASSERT_LEVEL | INIT);
+	command_wait();
+}
+
 void apic_start_cpu(u32 number, paddr_t page)
 {
 	command_send(number, ASSERT_LEVEL | START_UP | page >> PAGE_SHIFT);

@@ -87,6 +87,7 @@ extern u32 start_cr0, start_cr3, start_cr4, start_stack;
 void apic_init(void);           /* the first processor's, and the timer of all */
 void apic_init_cpu(void);
 void apic_init_others(void);    /* they wait for a start-up message */
+void apic_stop_cpu(u32 number);
 void apic_start_cpu(u32 number, paddr_t page);
 
 /* Binds what only several processors need. */

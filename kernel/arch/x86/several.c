@@ -13,7 +13,7 @@
 #define START_PAGE    0x8000u                   /* below 1 MB, where the kernel uses nothing after it has started */
 #define INIT_WAIT_NS  (10 * NSEC_PER_MSEC)      /* Intel manual, volume 3A, table 8-1 */
 #define AGAIN_WAIT_NS (200 * NSEC_PER_USEC)
-#define START_WAIT_NS (200 * NSEC_PER_MSEC)
+#define START_WAIT_NS (2 * NSEC_PER_SEC)        /* an emulator runs each processor when its computer has time */
 
 /* With what the processor that begins starts (start_other.S). CR4 is also that of the leader when others follow. */
 u32 start_cr0, start_cr3, start_cr4, start_stack;
@@ -75,11 +75,15 @@ static void wait_ns(u64 ns)
 		arch_pause();
 }
 
-static bool online_within(const struct cpu *cpu, u64 ns)
+/* Of the processor that begins. Either it arrives, or the one that waits for it gives it up. */
+enum { BEGINS, ARRIVED, GIVEN_UP };
+static u32 start_state;
+
+static bool arrives_within(u64 ns)
 {
 	u64 until = time_now_ns() + ns;
 
-	while (!*(const volatile bool *)&cpu->online) {
+	while (*(volatile u32 *)&start_state == BEGINS) {
 		if (time_now_ns() > until)
 			return false;
 		arch_pause();
@@ -97,12 +101,19 @@ static bool start_cpu(u32 number)
 	arch_idle_init(cpu->idle);
 	cpu->arch.flush_bit = 1u << number;
 	start_stack = (u32)task_regs(cpu->idle);
+	start_state = BEGINS;
 	arch_memory_barrier();
 	apic_start_cpu(number, START_PAGE);
-	if (online_within(cpu, AGAIN_WAIT_NS))
-		return true;
-	apic_start_cpu(number, START_PAGE);
-	return online_within(cpu, START_WAIT_NS);
+	if (!arrives_within(AGAIN_WAIT_NS)) {
+		apic_start_cpu(number, START_PAGE);
+		if (!arrives_within(START_WAIT_NS) && arch_exchange_if(&start_state, BEGINS, GIVEN_UP)) {
+			apic_stop_cpu(number);
+			return false;
+		}
+	}
+	while (!*(volatile bool *)&cpu->online)
+		arch_pause();
+	return true;
 }
 
 bool arch_start_others(void)
@@ -138,6 +149,9 @@ bool arch_start_others(void)
 
 void start_another_c(void)
 {
+	if (!arch_exchange_if(&start_state, BEGINS, ARRIVED))
+		for (;;)
+			__asm__ volatile("cli; hlt");
 	descriptors_load();
 	this_cpu()->arch.fpu_refuses = false;
 	arch_fpu_drop(this_cpu()->idle);
