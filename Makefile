@@ -237,7 +237,8 @@ soak: soak-instructions $(STAMPS)/machine ready programs
 	$(call heading,Programs on every kind of processor$(comma) invariants checked)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on --sanitize all \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400 --qemu 603e --qemu 604 --qemu 750
-	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on --sanitize all --machine ppc405-200 \
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on --sanitize all \
+		--machine ppc405-200 --machine ppc970-1600 \
 		--group user --group waits --group hostile --group fuzz
 	$(call heading,The kernel under every policy$(comma) pairs of policies$(comma) and without memory)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel --whole
@@ -249,7 +250,7 @@ soak-fuzz: $(STAMPS)/machine ready
 		--set cache.instruction.size=0x40000 --set cache.data.size=0x40000 \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --group fuzz-soak --options check=on --sanitize translation,vsid \
-		--machine ppc405-200
+		--machine ppc405-200 --machine ppc970-1600
 
 # Our own tests, attacks and the fuzzer by each form of shootdown, with kernel.lock=fine, where most runs at the same time;
 # then policies in pairs on four processors. Not part of "make soak".

@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pagewalk import claims, experiments, linux_page, measured, own_page, records
+from pagewalk import architectures, claims, experiments, linux_page, measured, own_page, records
 from pagewalk.claims import Claim
 from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.markdown import line, number
-from pagewalk.paths import home
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
 from pagewalk.verdict import by_class, classes_of_claims, count_classes, in_order, stronger
@@ -313,11 +312,11 @@ def _claims(
 
 def _built() -> set[str]:
     """The SHA-256 of every image of our kernel that is built: of all its orders of functions."""
-    folder = home().kernel.parent
     return {
         hashlib.sha256(path.read_bytes()).hexdigest()
+        for architecture in architectures.ALL
         for place in ("", "seed-*/")
-        for path in folder.glob(f"{place}vmlinux*")
+        for path in architecture.kernel.parent.glob(f"{place}vmlinux*")
     }
 
 

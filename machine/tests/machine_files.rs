@@ -492,6 +492,15 @@ fn a_405_is_none_of_the_others() {
             "`cache.instruction.ways` is 3: allowed are powers of two from 1 to 64",
         ),
         (
+            "cache.instruction.ways=1",
+            "`cache.instruction.ways` is 1: kernels for core.kind \"405\" invalidate a line at the places that a cache of \
+             two ways has",
+        ),
+        (
+            "core.pvr=0x00040103",
+            "`core.pvr` is 0x00040103: its upper half is none of core.kind \"405\"",
+        ),
+        (
             "cache.instruction.ways=0",
             "`cache.instruction.ways` is 0: allowed are powers of two from 1 to 64",
         ),

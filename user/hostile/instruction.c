@@ -39,7 +39,7 @@ static void step(int number, siginfo_t *info, void *context)
 	machine_skip(context, sizeof(*code));
 }
 
-/* A word that neither calls nor branches: what it does then hangs on the registers alone. */
+/* A word that neither calls nor branches: what it does then depends on the registers alone. */
 static uint32_t word(void)
 {
 	uint32_t made;

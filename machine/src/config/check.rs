@@ -134,6 +134,16 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
     checker.range("core.clock", config.core.clock, 1_000_000, 4_000_000_000);
     processors(checker, config);
     let kind = config.core.kind;
+    if !kind.versions().contains(&((config.core.pvr >> 16) as u16)) {
+        checker.fail(
+            "core.pvr",
+            format!(
+                "is {:#010x}: its upper half is none of core.kind \"{}\"",
+                config.core.pvr,
+                kind.name()
+            ),
+        );
+    }
     match (&config.walk, kind.hash_walk()) {
         (None, true) => checker.fail(
             "core.kind",
@@ -421,6 +431,12 @@ fn ppc405(checker: &mut Checker, config: &MachineConfig) {
         }
     }
     let instruction = &cache.instruction;
+    if instruction.ways == 1 {
+        checker.fail(
+            "cache.instruction.ways",
+            "is 1: kernels for core.kind \"405\" invalidate a line at the places that a cache of two ways has",
+        );
+    }
     let has_sets = instruction.ways.is_power_of_two() && instruction.size.is_power_of_two();
     if has_sets && crate::memory::places(config).is_none() {
         checker.fail(

@@ -331,6 +331,20 @@ impl Core {
 }
 
 impl CoreKind {
+    /// The upper halves of PVR that cores of this kind have (Linux cpu_specs).
+    pub fn versions(self) -> &'static [u16] {
+        match self {
+            CoreKind::Ppc603 => &[0x0003],
+            CoreKind::Ppc603e => &[0x0006, 0x0007],
+            CoreKind::Ppc604 => &[0x0004],
+            CoreKind::Ppc604e => &[0x0009, 0x000a],
+            CoreKind::Ppc750 => &[0x0008, 0x7000],
+            CoreKind::Mpc8xx => &[0x0050],
+            CoreKind::Ppc405 => &[0x4011],
+            CoreKind::Ppc970 => &[0x0039, 0x003c, 0x0044],
+        }
+    }
+
     /// How a core of this kind works.
     #[must_use]
     pub const fn core(self) -> &'static Core {

@@ -139,7 +139,10 @@ fn processor(
         fdt.property_u32("d-cache-line-size", config.cache.data.line)?;
         fdt.property_u32("i-cache-line-size", config.cache.instruction.line)?;
         let (entries, sets) = match &config.tlb.unified {
-            Some(unified) => (unified.entries, 1),
+            Some(unified) => (
+                unified.entries,
+                unified.ways.map_or(1, |ways| unified.entries / ways),
+            ),
             None => (config.tlb.data.entries, config.tlb.data.sets()),
         };
         fdt.property_u32("tlb-size", entries)?;

@@ -264,7 +264,10 @@ pub fn dlmzb<const RC: bool>(r: &mut Registers, i: &Operands) {
     const IN_SECOND: u8 = 0b1000;
     const IN_NONE: u8 = 0b0010;
     let [high, low] = [i.t, i.b].map(|register| u64::from(r.gpr.get(register)));
-    let zero = (high << 32 | low).to_be_bytes().iter().position(|byte| *byte == 0);
+    let zero = (high << 32 | low)
+        .to_be_bytes()
+        .iter()
+        .position(|byte| *byte == 0);
     let count = zero.map_or(8, |place| place as u32 + 1);
     r.gpr.set(i.a, count);
     r.xer.set_count(count);
