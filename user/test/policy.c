@@ -724,7 +724,10 @@ static int receive_all(void *socket)
 	return sum == STREAMED / 256 * (255 * 256 / 2) ? 0 : 1;
 }
 
-/* A long write to a socket goes page by page to a reader that waits, or as a whole, with the same bytes. */
+/*
+ * A long write to a socket goes page by page to a reader that waits, or as a whole, with the same bytes. On several
+ * processors the reader may still read one page when the next is written; then the rest goes as a whole.
+ */
 static void sockets_hand_over(void)
 {
 	static const char *const forms[] = { "stream.transfer=buffer", "stream.transfer=page" };
@@ -744,7 +747,8 @@ static void sockets_hand_over(void)
 		MUST(usleep(20000)); /* the reader waits */
 		CHECK_EQUAL(write(ends[0], bytes, STREAMED), STREAMED);
 		CHECK_EQUAL(test_wait(reader), 0);
-		CHECK_EQUAL(count("/proc/policy", "streamed_whole=") > before, form == 0);
+		if (form == 0 || sysconf(_SC_NPROCESSORS_ONLN) == 1)
+			CHECK_EQUAL(count("/proc/policy", "streamed_whole=") > before, form == 0);
 	}
 	MUST(close(ends[0]));
 	MUST(close(ends[1]));
