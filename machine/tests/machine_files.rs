@@ -493,8 +493,8 @@ fn a_405_is_none_of_the_others() {
         ),
         (
             "cache.instruction.ways=1",
-            "`cache.instruction.ways` is 1: kernels for core.kind \"405\" invalidate a line at the places that a cache of \
-             two ways has",
+            "`cache.instruction.ways` is 1: kernels for core.kind \"405\" invalidate a line at the places that a cache \
+             of two ways has",
         ),
         (
             "core.pvr=0x00040103",
