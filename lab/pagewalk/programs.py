@@ -40,7 +40,9 @@ def check_executable(path: Path, data: bytes, architecture: Architecture = POWER
         raise BadInput(f"{path} is {order}-endian ({name}); the machine is {architecture.words}", hint=hint)
     if data[4] != _CLASS_32 or machine != architecture.machine:
         bits = 32 if data[4] == _CLASS_32 else 64
-        raise BadInput(f"{path} is for {name}, {bits} bits; the machine is 32-bit {architecture.name}", hint=hint)
+        raise BadInput(
+            f"{path} is for {name}, {bits} bits; the kernel runs programs of 32-bit {architecture.name}", hint=hint
+        )
     table, size, count = (
         int.from_bytes(data[28:32], order),
         int.from_bytes(data[42:44], order),

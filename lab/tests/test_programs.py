@@ -50,7 +50,7 @@ def test_an_x86_takes_an_i386s_executables() -> None:
     ("data", "complaint"),
     [
         (elf(), r"prog is big-endian \(PowerPC\); the machine is little-endian x86"),
-        (elf(order=1, machine=62, size=2), "prog is for x86-64, 64 bits; the machine is 32-bit x86"),
+        (elf(order=1, machine=62, size=2), "prog is for x86-64, 64 bits; the kernel runs programs of 32-bit x86"),
         (elf(order=1, machine=3, segments=(1, 3)), "dynamically linked"),
         (elf(order=1, machine=3, kind=3), "not an executable at fixed addresses"),
     ],

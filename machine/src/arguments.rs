@@ -26,7 +26,8 @@ pub enum Command {
     Run(Box<Run>),
     /// Runs a static Linux program in user mode, the host standing in for a kernel: the processor is
     /// accounted for, system calls cost nothing. The program opens this computer's files with your rights: run only
-    /// what you trust.
+    /// what you trust. Nothing is emulated: on a 405 or an 8xx a program ends with a program exception where it loads
+    /// or stores a floating-point register, as setjmp of a C library does.
     Program(Program),
     /// Measures what the OSDI 1999 paper states as hardware costs, and prints both.
     Constants(Constants),
