@@ -71,7 +71,22 @@ pub(super) fn problems(config: &MachineConfig) -> Vec<Problem> {
     caches(&mut checker, config);
     bus(&mut checker, config);
     pipeline(&mut checker, config);
+    version(&mut checker, config);
     checker.problems
+}
+
+fn version(checker: &mut Checker, config: &MachineConfig) {
+    let kind = config.core.kind;
+    if !kind.versions().contains(&((config.core.pvr >> 16) as u16)) {
+        checker.fail(
+            "core.pvr",
+            format!(
+                "is {:#010x}: its upper half is none of core.kind \"{}\"",
+                config.core.pvr,
+                kind.name()
+            ),
+        );
+    }
 }
 
 fn tlbs(checker: &mut Checker, config: &MachineConfig) {
@@ -134,16 +149,6 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
     checker.range("core.clock", config.core.clock, 1_000_000, 4_000_000_000);
     processors(checker, config);
     let kind = config.core.kind;
-    if !kind.versions().contains(&((config.core.pvr >> 16) as u16)) {
-        checker.fail(
-            "core.pvr",
-            format!(
-                "is {:#010x}: its upper half is none of core.kind \"{}\"",
-                config.core.pvr,
-                kind.name()
-            ),
-        );
-    }
     match (&config.walk, kind.hash_walk()) {
         (None, true) => checker.fail(
             "core.kind",

@@ -331,17 +331,16 @@ impl Core {
 }
 
 impl CoreKind {
-    /// The upper halves of PVR that cores of this kind have (Linux cpu_specs).
+    /// The upper halves of PVR that cores of this family have (Linux cpu_specs). Kinds of one family take each other's:
+    /// a 604e's file may become a 604's by its kind alone.
     pub fn versions(self) -> &'static [u16] {
-        match self {
-            CoreKind::Ppc603 => &[0x0003],
-            CoreKind::Ppc603e => &[0x0006, 0x0007],
-            CoreKind::Ppc604 => &[0x0004],
-            CoreKind::Ppc604e => &[0x0009, 0x000a],
-            CoreKind::Ppc750 => &[0x0008, 0x7000],
-            CoreKind::Mpc8xx => &[0x0050],
-            CoreKind::Ppc405 => &[0x4011],
-            CoreKind::Ppc970 => &[0x0039, 0x003c, 0x0044],
+        match self.core().family {
+            Family::Classic => &[
+                0x0003, 0x0004, 0x0006, 0x0007, 0x0008, 0x0009, 0x000a, 0x7000,
+            ],
+            Family::Mpc8xx => &[0x0050],
+            Family::Ppc405 => &[0x4011],
+            Family::Ppc970 => &[0x0039, 0x003c, 0x0044],
         }
     }
 
