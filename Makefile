@@ -1,6 +1,6 @@
 # pagewalk: everything a person does with a checkout.
 #
-#   make run     installs what is missing, builds, and reproduces Table 2 of osdi99
+#   make run     installs what is missing, builds, and measures Table 2 of osdi99
 #   make test    runs every test
 #   make         builds: machine, kernel, programs, lab
 #   make bench   how fast the machine simulates
