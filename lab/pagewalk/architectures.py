@@ -19,12 +19,14 @@ class Architecture:
     executables.
 
     `folder` ends the names of the build's folders, `make_words` are what its makefiles take, and `target` makes all.
+    `board` is the one that our kernel has drivers for.
     """
 
     name: str
     order: Literal["big", "little"]
     machine: int
     elf: str
+    board: str
     folder: str
     make_words: tuple[str, ...]
     target: str
@@ -55,6 +57,7 @@ POWERPC = Architecture(
     order="big",
     machine=20,
     elf="EM_PPC",
+    board="prep",
     folder="",
     make_words=(),
     target="make",
@@ -65,6 +68,7 @@ X86 = Architecture(
     order="little",
     machine=3,
     elf="EM_386",
+    board="pc",
     folder="-x86",
     make_words=("ARCH=x86",),
     target="make x86",

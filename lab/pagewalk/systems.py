@@ -187,8 +187,14 @@ class System:
 def own(
     workshop: Workshop, machine: str, overrides: Mapping[str, str], name: str = OWN, placement: Placement = AS_BUILT
 ) -> System:
-    """Our kernel for the machine, as the build has made it under that name."""
+    """Our kernel for the machine, as the build has made it under that name; BadInput on a board without drivers."""
     resolved = workshop.machine(machine, overrides)
+    board, ours = tomllib.loads(resolved.config)["board"]["kind"], resolved.architecture.board
+    if board != ours:
+        raise BadInput(
+            f"{machine}: {_BOARD} is {board!r}, and our kernel has drivers for {ours!r} alone",
+            hint="leave the board as it is, or run a Linux built for it with --kernel",
+        )
     return System(resolved, workshop.kernel_named(resolved.architecture, name, placement), "kernel")
 
 

@@ -143,6 +143,12 @@ def test_our_kernel_is_handed_a_device_tree_only(
     assert done.returncode == 126, done.stderr
 
 
+def test_our_kernel_names_the_board_that_it_has_drivers_for(environment: dict[str, str], programs: Path) -> None:
+    done = run(environment, "exec", "-m", "ppc405-200", "--set", "board.kind=ppc405gp", "--", programs / "greet")
+    assert "board.kind is 'ppc405gp', and our kernel has drivers for 'prep' alone" in done.stderr
+    assert done.returncode == 126, done.stderr
+
+
 def test_what_is_typed_before_the_kernel_is_ready_is_read(
     environment: dict[str, str], programs: Path, tmp_path: Path
 ) -> None:
