@@ -113,10 +113,10 @@ wheel: ready
 	@ls build/wheel/*.whl
 
 # Testing ---------------------------------------------------------------------
-# What needs no more than one core goes two at a time; each part's output comes whole, when it has ended.
-test: lint test-rust
-	$(call heading,Tests of kernel$(comma) lab$(comma) and what crosses the parts: two at a time)
-	$(MAKE) -j2 --output-sync=target test-linux test-kernel test-cross test-lab
+# Two parts at a time, the longest first; each part's output comes whole, when it has ended.
+test: lint
+	$(call heading,Tests of machine$(comma) kernel$(comma) lab$(comma) and what crosses the parts: two at a time)
+	$(MAKE) -j2 --output-sync=target test-rust test-kernel test-lab test-cross test-linux
 
 lint: $(STAMPS)/lab $(STAMPS)/bootstrap-test
 	$(call heading,Formatting$(comma) lints and types)
