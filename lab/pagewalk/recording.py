@@ -162,20 +162,34 @@ def _kind(space: int, kernel: set[int], user: set[int]) -> str:
 def slim(state: State) -> State:
     """The part of a state dump that the page shows; whose an entry is: the kernel's, the running process's, another's.
 
-    A TLB entry is [set, way, VSID or ASID, page, physical, whose].
+    A TLB entry is [set, way, VSID, ASID or PID, page, physical, whose]. Of the TLBs of a 405 and a 970 only the unified
+    one is shown, not the small ones that are filled from it.
     """
     kernel, user = snapshot.kernel_vsids(state), snapshot.user_vsids(state)
-    tlbs = {}
-    for side in ("instruction", "data"):
-        rows = [
+
+    def by_vsid(rows: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
+        return [
             [row["set"], row["way"], row["vsid"], row["page_index"], row["physical"], _kind(row["vsid"], kernel, user)]
-            for row in state[f"{side}_tlb"]
+            for row in rows
         ]
-        for row in state[f"{side}_entries"]:
+
+    def by_address(rows: Iterable[Mapping[str, Any]], tag: str, running: int) -> list[list[Any]]:
+        found = []
+        for row in rows:
             own = snapshot.is_kernel(row["effective"])
-            whose = "kernel" if own else "running" if row["asid"] == state["casid"] else "other"
-            rows.append([0, row["number"], row["asid"], row["effective"], row["physical"], whose])
-        tlbs[side] = rows
+            whose = "kernel" if own else "running" if row[tag] == running else "other"
+            found.append([0, row["number"], row[tag], row["effective"], row["physical"], whose])
+        return found
+
+    if unified := state.get("unified_tlb"):
+        tlbs = {"unified": by_address(unified["entries"], "tid", unified["pid"])}
+    elif state.get("wide"):
+        tlbs = {"unified": by_vsid(snapshot.wide_tlb(state))}
+    else:
+        tlbs = {
+            side: by_vsid(state[f"{side}_tlb"]) + by_address(state[f"{side}_entries"], "asid", state["casid"])
+            for side in ("instruction", "data")
+        }
     found: State = {"cycle": state["cycle"], "tlb": tlbs}
     table = state["hash_table"]
     if table is not None:

@@ -38,6 +38,12 @@ def wide_tlb(state: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return [] if wide is None else list(wide["tlb"])
 
 
+def unified_tlb(state: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The entries of a 405's TLB."""
+    unified = state.get("unified_tlb")
+    return [] if unified is None else list(unified["entries"])
+
+
 def counts(state: Mapping[str, Any]) -> dict[str, int]:
     """Valid entries of TLBs and hash table, and how many of them are the kernel's.
 
@@ -45,7 +51,7 @@ def counts(state: Mapping[str, Any]) -> dict[str, int]:
     """
     kernel = kernel_vsids(state)
     tlb = [*state["instruction_tlb"], *state["data_tlb"], *wide_tlb(state)]
-    entries = [*state["instruction_entries"], *state["data_entries"]]
+    entries = [*state["instruction_entries"], *state["data_entries"], *unified_tlb(state)]
     found = {
         "tlb.used": len(tlb) + len(entries),
         "tlb.kernel": sum(row["vsid"] in kernel for row in tlb) + sum(is_kernel(row["effective"]) for row in entries),

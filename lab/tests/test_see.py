@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from framed import framed
 
-from pagewalk import recording
+from pagewalk import recording, snapshot
 from pagewalk.profiles import StackRow
 from pagewalk.recording import Flush, Instant, Recording
 from pagewalk.report import browser, see
@@ -189,3 +189,23 @@ def test_a_state_is_made_small() -> None:
     small = recording.slim(json.loads(json.dumps(dump)))
     assert small["tlb"] == {"instruction": [[1, 0, 12, 3, 0x4000, "kernel"]], "data": []}
     assert small["hash"] == {"occupancy": "03", "used": 3, "owners": {"kernel": 1, "running": 1, "other": 1}}
+
+
+def test_the_unified_tlbs_of_a_405_and_a_970_are_shown() -> None:
+    none: dict[str, list[object]] = {
+        f"{side}_{what}": [] for side in ("instruction", "data") for what in ("tlb", "entries")
+    }
+    entries = [
+        {"number": 3, "tid": tid, "effective": effective, "physical": 0x4000}
+        for tid, effective in ((0, 0xC0001000), (7, 0x1000), (8, 0x2000))
+    ]
+    common = {"cycle": 5, "casid": None, "segments": [], **none}
+    dump = {**common, "hash_table": None, "unified_tlb": {"entries": entries, "pid": 7}}
+    small = recording.slim(dump)
+    assert [row[5] for row in small["tlb"]["unified"]] == ["kernel", "running", "other"]
+    assert snapshot.counts(dump) == {"tlb.used": 3, "tlb.kernel": 1}
+
+    row = {"set": 1, "way": 2, "vsid": 12, "page_index": 3, "physical": 0x4000}
+    wide = {"slb": [{"effective": 0xC0000000, "vsid": 12}], "tlb": [row]}
+    small = recording.slim({**common, "hash_table": None, "wide": wide})
+    assert small["tlb"] == {"unified": [[1, 2, 12, 3, 0x4000, "kernel"]]}

@@ -218,18 +218,18 @@ def _from_program(loaded: _machine.Machine, program: Path, limit: int) -> str:
 
 
 def _shape(config: dict[str, Any]) -> tuple[str, dict[str, dict[str, int]]]:
-    """How the machine's TLBs are reloaded, and their shapes."""
-    kind = config["core"]["kind"]
-    eight = kind == "8xx"
+    """How the machine's TLBs are reloaded, and the shapes of those that the page shows."""
+    in_software = config["core"]["kind"] in {"8xx", "405"}
+    shown = {"unified"} & set(config["tlb"]) or {"instruction", "data"}
     tlb = {
         side: {
-            "sets": 1 if eight else shape["entries"] // shape["ways"],
-            "ways": shape["entries"] if eight else shape["ways"],
+            "sets": 1 if in_software else shape["entries"] // shape["ways"],
+            "ways": shape["entries"] if in_software else shape["ways"],
         }
         for side, shape in config["tlb"].items()
-        if side in {"instruction", "data"}
+        if side in shown
     }
-    return "mpc8xx" if eight else "hash" if "walk" in config else "soft6xx", tlb
+    return "tree" if in_software else "hash" if "walk" in config else "soft6xx", tlb
 
 
 def _record(loaded: _machine.Machine, limit: int, most: int, *, quiet: bool) -> tuple[recording.Recording, Watched]:

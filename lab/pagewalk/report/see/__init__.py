@@ -29,7 +29,7 @@ _LEAST_SHARE = 0.002
 _INTRO = {
     "hash": "the processor itself searches the page tables in memory, which takes time.",
     "soft6xx": "on this processor the kernel must search the page tables in memory, which takes time.",
-    "mpc8xx": "on this processor the kernel must walk the page tables in memory, which takes time.",
+    "tree": "on this processor the kernel must walk the page tables in memory, which takes time.",
 }
 _WORDS = [
     ("page", "4 KB of memory that is translated as one."),
@@ -46,7 +46,11 @@ _WORDS = [
 
 @dataclass(frozen=True)
 class Subject:
-    """What ran, and on which machine: `kind` is `hash`, `soft6xx` or `mpc8xx`, `tlb` each side's sets and ways."""
+    """What ran, and on which machine.
+
+    `kind` says how TLBs are reloaded: `hash`, `soft6xx`, or `tree` (page-table trees in software). `tlb` is each TLB's
+    sets and ways.
+    """
 
     title: str
     file: str

@@ -155,14 +155,14 @@ function tlbGrid(side, state, other) {
     for (let way = 0; way < shape.ways; way++) {
       const row = held.get(`${set}.${way}`);
       const gone = row && later && !later.has(key(row)) ? " gone" : "";
-      const page = !row ? "" : data.kind === "mpc8xx" ? `page ${hex(row[3], 8)}, ASID ${row[2]}` : `VSID ${hex(row[2], 6)}, page ${hex(row[3], 4)}`;
+      const page = !row ? "" : data.kind === "tree" ? `page ${hex(row[3], 8)}, address space ${row[2]}` : `VSID ${hex(row[2], 6)}, page ${hex(row[3], 4)}`;
       const title = row ? `${page} is at ${hex(row[4], 8)} (${row[5]})` : "empty";
       cells += `<div class="cell ${row ? row[5] : ""}${gone}" title="set ${set}, way ${way}: ${title}"></div>`;
     }
     sets += `<div class="${shape.sets === 1 ? "tlb" : "set"}">${cells}</div>`;
   }
-  const names = data.kind === "mpc8xx" ? `${shape.ways} entries` : `${shape.sets} sets of ${shape.ways}`;
-  return `<div><h3>${side} TLB: ${held.size} of ${shape.sets * shape.ways} entries valid</h3><p class="quiet">${names}${data.kind === "mpc8xx" ? "" : "; each column is a set"}</p><div class="tlb">${sets}</div></div>`;
+  const names = data.kind === "tree" ? `${shape.ways} entries` : `${shape.sets} sets of ${shape.ways}`;
+  return `<div><h3>${side} TLB: ${held.size} of ${shape.sets * shape.ways} entries valid</h3><p class="quiet">${names}${data.kind === "tree" ? "" : "; each column is a set"}</p><div class="tlb">${sets}</div></div>`;
 }
 
 const SHADES = ["#26262e", "#443983", "#31688e", "#21918c", "#35b779", "#90d743", "#c8e020", "#fde725", "#ff5533"];
@@ -183,7 +183,7 @@ function drawTable(canvas, state, other) {
 }
 
 function valid(state) {
-  return state.tlb.instruction.length + state.tlb.data.length;
+  return Object.values(state.tlb).reduce((sum, rows) => sum + rows.length, 0);
 }
 
 function showInstant() {
@@ -205,7 +205,7 @@ function showInstant() {
     if (from.hash) words += `, the hash table ${grouped(from.hash.used)} and ${grouped(to.hash.used)}`;
     words += before ? ". Marked entries are gone afterwards." : ".";
   }
-  let html = `<p id="instant-words">${words}</p><div class="legend"><span style="--c:var(--kernel)">the kernel's</span><span style="--c:var(--running)">the running process's</span><span style="--c:var(--other)">another's, or of a process that has ended</span><span>empty</span></div><div class="two">${tlbGrid("instruction", state, other)}${tlbGrid("data", state, other)}</div>`;
+  let html = `<p id="instant-words">${words}</p><div class="legend"><span style="--c:var(--kernel)">the kernel's</span><span style="--c:var(--running)">the running process's</span><span style="--c:var(--other)">another's, or of a process that has ended</span><span>empty</span></div><div class="two">${Object.keys(data.tlb).map((side) => tlbGrid(side, state, other)).join("")}</div>`;
   if (state.hash) {
     const slots = state.hash.occupancy.length * 8;
     html += `<h3>Hash table: ${grouped(state.hash.used)} of ${grouped(slots)} slots used</h3><p class="quiet">Each square is a group of 8 slots, 64 groups in a line: group 0 is at the top left. The kernel has ${grouped(state.hash.owners.kernel)} entries, the running process ${grouped(state.hash.owners.running)}, others ${grouped(state.hash.owners.other)}.</p>
