@@ -1,12 +1,12 @@
 /*
  * ready.queue: which threads the ready queue holds (Liedtke 1993, 5.3.4).
  *
- * waiting: those that wait for the processor; a thread leaves the queue when it gets it. full: all that are ready, the
- * running one too; a thread enters when it becomes ready, and leaves when it blocks. lazy: at least all that wait. A
- * thread that blocks stays, so that one that is woken soon costs no operation on the queue. Whoever looks for the next
- * thread takes out those that are not ready; how many these are has no bound. Likewise a thread that has waited for a
- * message with a time limit stays among the timers until its limit passes, or until it has another wait. One processor
- * only.
+ * full: all that are ready, the running one too; a thread enters when it becomes ready, and leaves when it blocks. This is
+ * the form that the paper compares with. waiting: those that wait for the processor; a thread leaves the queue when it
+ * gets it. lazy: at least all that wait. A thread that blocks stays, so that one that is woken soon costs no operation on
+ * the queue. Whoever looks for the next thread takes out those that are not ready; how many these are has no bound.
+ * Likewise a thread that has waited for a message with a time limit stays among the timers until its limit passes, or
+ * until it has another wait. Several processors have only the form waiting.
  */
 #include <arch/message.h>
 #include <arch.h>
@@ -20,6 +20,8 @@
 
 #include "../internal.h"
 #include "../switching.h"
+
+enum { QUEUE_FULL, QUEUE_WAITING, QUEUE_LAZY };
 
 #define FORM CAUSE(switch) static inline __attribute__((always_inline))
 
@@ -163,21 +165,21 @@ static int ready_queue_apply(const struct policy_setting *to)
 	static const void *const replaced[] = { (const void *)schedule, (const void *)task_wake,
 		(const void *)task_continue,
 		(const void *)sched_start, (const void *)schedule_to, (const void *)sched_end };
-	const void *const *forms = to->choice == 1 ? forms_full : forms_lazy;
+	const void *const *forms = to->choice == QUEUE_FULL ? forms_full : forms_lazy;
 
-	if (to->choice == 0)
+	if (to->choice == QUEUE_WAITING)
 		return 0;
 	if (several_processors)
 		return -ENODEV;
-	message_allow(MESSAGE_BY_QUEUE, to->choice == 2);
+	message_allow(MESSAGE_BY_QUEUE, to->choice == QUEUE_LAZY);
 	for (u32 i = 0; i < ARRAY_SIZE(replaced); i++)
 		arch_replace(replaced[i], forms[i]);
-	if (to->choice == 2) {
+	if (to->choice == QUEUE_LAZY) {
 		arch_replace((const void *)sched_limit_wait, (const void *)limit_wait_lazily);
 		arch_replace((const void *)sched_limit_end, (const void *)limit_end_lazily);
 	}
 	return 0;
 }
 
-POLICY(ready_queue, "ready.queue", CHOICES("waiting", "full", "lazy"), POLICY_BOOT, ready_queue_apply, "blocked",
-       &threads_blocked);
+POLICY_BUT(ready_queue, "ready.queue", CHOICES("full", "waiting", "lazy"), QUEUE_WAITING, POLICY_BOOT,
+	   ready_queue_apply, "blocked", &threads_blocked);

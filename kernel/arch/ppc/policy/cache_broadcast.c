@@ -2,10 +2,10 @@
  * cache.broadcast: whether a 750 puts on the bus what dcbst, dcbf, sync and eieio do (HID0[ABE], IBM 750GX/GL User's
  * Manual p.134 and 135).
  *
- * off: only lines that are written back. A single processor whose devices do not snoop needs no more. on: each such
- * instruction takes an address tenure, even if the cache does not hold the line. Linux for PowerPC set this in 2003
- * (arch/ppc/kernel/cpu_setup_6xx.S, setup_750_7400_hid0), so that to make a page ready for instruction fetch took a
- * tenure for each line. One processor only.
+ * on: each such instruction takes an address tenure, even if the cache does not hold the line. Linux for PowerPC set this
+ * in 2003 (arch/ppc/kernel/cpu_setup_6xx.S, setup_750_7400_hid0), so that to make a page ready for instruction fetch took
+ * a tenure for each line: the original of the paper of that year. off: only lines that are written back. A single
+ * processor whose devices do not snoop needs no more, and Linux 2.1 had no more. One processor only.
  */
 #include <arch/core.h>
 #include <arch/reg.h>
@@ -18,15 +18,16 @@ static u64 times_enabled;
 static int cache_broadcast_apply(const struct policy_setting *to)
 {
 	u32 hid0;
+	bool on = to->choice == 0;
 
 	if (!cpu_core->broadcasts || several_processors)
-		return to->choice ? -ENODEV : 0;
+		return on ? -ENODEV : 0;
 	__asm__ volatile("mfspr %0, %1" : "=r"(hid0) : "i"(SPR_HID0));
-	hid0 = to->choice ? hid0 | HID0_ABE : hid0 & ~HID0_ABE;
+	hid0 = on ? hid0 | HID0_ABE : hid0 & ~HID0_ABE;
 	__asm__ volatile("sync; isync; mtspr %0, %1; sync; isync" : : "i"(SPR_HID0), "r"(hid0) : "memory");
-	times_enabled += to->choice;
+	times_enabled += on;
 	return 0;
 }
 
-POLICY(cache_broadcast, "cache.broadcast", CHOICES("off", "on"), POLICY_ANY, cache_broadcast_apply, "times_enabled",
-       &times_enabled);
+POLICY_BUT(cache_broadcast, "cache.broadcast", CHOICES("on", "off"), 1, POLICY_ANY, cache_broadcast_apply,
+	   "times_enabled", &times_enabled);

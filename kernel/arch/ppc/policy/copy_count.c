@@ -2,9 +2,9 @@
  * copy.count: whether the kernel counts its copies by size and alignment, as Mackerras did (2003, section 3).
  *
  * off: it does not, and nothing is tested. on: user_copy and memcpy branch to forms that count; /proc/copies shows the
- * counts, and a write to it clears them. A copy of a whole page is not counted, because Linux has another routine for
- * it. Linux moves one object of 1, 2, 4 or 8 bytes to or from a program without its copy routine, so these count by
- * themselves.
+ * counts, and a write to it clears them. A memcpy of a whole page is not counted, because Linux has another routine for
+ * it; a copy of a whole page to or from a program is. Linux moves one object of 1, 2, 4 or 8 bytes to or from a program
+ * without its copy routine, so these count by themselves.
  */
 #include <arch/copy.h>
 #include <arch/image.h>
