@@ -17,7 +17,7 @@ from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.markdown import line, number
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
-from pagewalk.verdict import by_class, classes_of_claims, count_classes, in_order, stronger
+from pagewalk.verdict import by_class, classes_of_claims, count_classes, in_order, stronger, unmeasured
 
 
 def _head(title: str, about: str, document: str) -> list[str]:
@@ -146,12 +146,26 @@ def _compares_several(experiment: Experiment) -> bool:
     return all(row.name.endswith(f": {row.after.setting.label}") for row in experiment.rows)
 
 
+def _of_worse(cells: Sequence[CellRecord]) -> list[str]:
+    """The reasons of what got worse in a table whose columns have no room for them."""
+    worse = [cell for cell in cells if cell.verdict == "worse"]
+    if not worse:
+        return []
+    lines = ["", "What the counters say where a row is worse:", ""]
+    for cell in worse:
+        name, _, choice = cell.row_name.rpartition(": ")
+        lines.append(f"- {name}, {cell.machine}, {choice} ({number(cell.ratio)}): {cell.reason}.")
+    return lines
+
+
 def _section(experiment: Experiment, cells: Sequence[CellRecord], most: int) -> list[str]:
     section = "" if experiment.document in (*_OWN, "linux") else f"Section {experiment.section}. "
     lines = [f"## {experiment.title}", "", f"{section}{experiment.about.strip()}", ""]
-    lines += [f"`pagewalk run {experiment.name}`", ""]
+    placements = [cell.placements for cell in cells if cell.after_run]
+    made = f" (measured with {records.how_many(placements)})" if placements else ""
+    lines += [f"`pagewalk run {experiment.name}`{made}", ""]
     if _compares_several(experiment) and (before := experiment.rows[0].before) is not None:
-        lines += [*_several(cells, before.setting.label, most), ""]
+        lines += [*_several(cells, before.setting.label, most), *_of_worse(cells), ""]
     else:
         lines += [_HEAD, *(_row(cell, most) for cell in cells), ""]
     lines += [
@@ -169,8 +183,17 @@ def _state(
         return _tally([cell.verdict for cell in held])
     if claim.id in elsewhere:
         return f"not measured: {elsewhere[claim.id].why}"
-    planned = [experiment.name for experiment in found if claim.id in experiment.claims]
+    planned = _planned(claim, found)
     return f"not run: `pagewalk run {planned[0]}`" if planned else "not measured: no experiment reproduces it"
+
+
+def _planned(claim: Claim, found: Sequence[Experiment]) -> list[str]:
+    """The experiments of our kernel that have rows for the claim."""
+    return [
+        experiment.name
+        for experiment in found
+        if not experiment.images and any(claim in row.published.claims for row in experiment.rows)
+    ]
 
 
 @dataclass(frozen=True)
@@ -197,30 +220,46 @@ def _tables(store: Store, found: Sequence[Experiment]) -> dict[str, list[CellRec
 
 
 def count(store: Store, document: str) -> Counts:
-    """The counts of a paper, from the latest tables. A claim without any row is "published only"."""
+    """The counts of a paper, from the latest tables."""
     found = _experiments_of(document)
     tables = _tables(store, found)
     cells = [cell for table in tables.values() for cell in table]
-    return _count(claims.of_document(document), cells, _on_own_kernels(found))
+    return _count(claims.of_document(document), cells, found, _on_own_kernels(found))
 
 
-def _count(listed: Sequence[Claim], cells: Sequence[CellRecord], own: Mapping[str, Sequence[str]]) -> Counts:
-    only = "published only"
+def _count(
+    listed: Sequence[Claim],
+    cells: Sequence[CellRecord],
+    found: Sequence[Experiment],
+    own: Mapping[str, Sequence[str]],
+) -> Counts:
     ours = classes_of_claims((cell.claims, cell.verdict) for cell in cells)
     theirs = classes_of_claims(((claim,), verdict) for claim, verdicts in own.items() for verdict in verdicts)
-    alone = [claim.id for claim in listed if claim.id not in ours]
-    ours |= dict.fromkeys(alone, only)
+    alone = {
+        claim.id: unmeasured(recalled=claim.recalled, planned=bool(_planned(claim, found)))
+        for claim in listed
+        if claim.id not in ours
+    }
+    ours |= alone
     return Counts(
         count_classes(ours.values()),
         count_classes(stronger(name, theirs.get(claim)) for claim, name in ours.items()),
-        by_class([*((cell.figure, cell.verdict) for cell in cells if cell.claims), *[(None, only)] * len(alone)]),
+        by_class([
+            *((cell.figure, cell.verdict) for cell in cells if cell.claims),
+            *((None, name) for name in alone.values()),
+        ]),
         min((cell.placements for cell in cells if cell.after_run), default=1),
-    )
+    )  # fmt: skip
 
 
-def _summary(listed: Sequence[Claim], cells: Sequence[CellRecord], own: Mapping[str, Sequence[str]]) -> list[str]:
+def _summary(
+    listed: Sequence[Claim],
+    tables: Mapping[str, Sequence[CellRecord]],
+    found: Sequence[Experiment],
+    own: Mapping[str, Sequence[str]],
+) -> list[str]:
     """How many claims and figures each class has, and with how many placements they were measured."""
-    counts = _count(listed, cells, own)
+    counts = _count(listed, [cell for table in tables.values() for cell in table], found, own)
     figures, whole, shown = dict(counts.figures), dict(counts.claims), dict(counts.shown)
     beside = " claims, our kernel or the paper's own |" if own else ""
     lines = [f"| class | claims |{beside} published figures |", "| --- " * (4 if own else 3) + "|"]
@@ -239,7 +278,7 @@ def _summary(listed: Sequence[Claim], cells: Sequence[CellRecord], own: Mapping[
         "A claim may hold several figures, and a figure may be measured on several machines. A claim is reproduced in "
         f"part if some of its rows are reproduced and others are not.{also}",
         "",
-        _placements(cells),
+        _placements(tables),
         "",
     ]
 
@@ -248,16 +287,25 @@ def _most_placements(cells: Iterable[CellRecord]) -> int:
     return max((cell.placements for cell in cells if cell.after_run), default=1)
 
 
-def _placements(cells: Sequence[CellRecord]) -> str:
-    """With how many placements the rows were measured."""
-    most = _most_placements(cells)
-    if most == 1:
-        return "Each row was measured with one placement of code, frames, heaps and stacks."
-    fewer = any(cell.placements < most for cell in cells if cell.after_run)
+def _placements(tables: Mapping[str, Sequence[CellRecord]]) -> str:
+    """With how many placements the rows of our kernel were measured."""
+    groups: dict[str, list[str]] = {}
+    for name, cells in tables.items():
+        if placements := [cell.placements for cell in cells if cell.after_run]:
+            groups.setdefault(records.how_many(placements), []).append(name)
+    where = " of code, frames, heaps and stacks"
+    if not groups:
+        return "Nothing was measured yet."
+    if list(groups) == ["1 placement"]:
+        return f"Each row was measured with one placement{where}."
+    if len(groups) == 1:
+        made = f"Each row was measured with {next(iter(groups))}{where}"
+    else:
+        parts = [f"{number} in {', '.join(names)}" for number, names in groups.items()]
+        made = f"The rows were measured with several placements{where}: {'; '.join(parts)}"
     return (
-        f"Each row was measured with {most} placements of code, frames, heaps and stacks"
-        f"{', or with as many as its spread says' if fewer else ''}: figures and ratio "
-        "are those of the median, the spread is from the least to the greatest, and a verdict is one that all bear out."
+        f"{made}. Figures and ratio are those of the median, the spread is from the least to the greatest, and a verdict "
+        "is one that all bear out."
     )
 
 
@@ -265,7 +313,7 @@ def _on_own_kernels(found: Sequence[Experiment]) -> dict[str, list[str]]:
     """The verdicts on claims of what was measured on the papers' own kernels."""
     verdicts: dict[str, list[str]] = {}
     for experiment in found:
-        table = measured.read(experiment.name) if experiment.images else None
+        table = measured.read(experiment) if experiment.images else None
         for row in table.rows if table else []:
             for claim in row.claims:
                 verdicts.setdefault(claim, []).append(row.verdict)
@@ -280,10 +328,11 @@ def _tally(verdicts: Sequence[str]) -> str:
 
 def _claims(
     listed: Sequence[Claim],
-    cells: Sequence[CellRecord],
+    tables: Mapping[str, Sequence[CellRecord]],
     elsewhere: Mapping[str, Elsewhere],
     found: Sequence[Experiment],
 ) -> list[str]:
+    cells = [cell for table in tables.values() for cell in table]
     document = listed[0].document
     own = _on_own_kernels(found)
     # Our kernel's results are those that the page counts; the papers' own kernels stand beside them.
@@ -295,7 +344,7 @@ def _claims(
         "",
         f"Generated from results by `pagewalk claims page {document.id}`. Verdicts: [experiments.md](experiments.md).",
         "",
-        *_summary(listed, cells, own),
+        *_summary(listed, tables, found, own),
         f"## All {len(listed)} claims",
         "",
         f"| claim | section | what | published |{_OWN_COLUMN if own else ''} result |",
@@ -345,14 +394,13 @@ def build(store: Store, document: str) -> str:
     tables = _tables(store, found)
     most = _most_placements(cell for table in tables.values() for cell in table)
     if document in _OWN:
-        lines = [*_OWN[document], _placements([cell for table in tables.values() for cell in table]), ""]
+        lines = [*_OWN[document], _placements(tables), ""]
     elif document == "linux":
         lines = linux_page.rows(store)
         found = [entry for entry in found if entry.name not in (linux_page.BARE, linux_page.DEFAULT)]
     else:
-        cells = [cell for table in tables.values() for cell in table]
         elsewhere = {other.claim.id: other for entry in found for other in entry.elsewhere}
-        lines = _claims(claims.of_document(document), cells, elsewhere, found)
+        lines = _claims(claims.of_document(document), tables, elsewhere, found)
     lines += _of_other_builds(store, found, tables)
     for entry in found:
         if entry.images:

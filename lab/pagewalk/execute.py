@@ -20,6 +20,10 @@ from pagewalk.verdict import Kind, judge, judge_spread
 from pagewalk.workshop import Workshop
 
 _CONSOLE_TAIL = 12
+_FIXED = (
+    "two groups of eight entries each, as the architecture lays out the hash table; no machine and no kernel could give "
+    "another count, so that it proves nothing"
+)
 
 
 @dataclass(frozen=True)
@@ -263,10 +267,14 @@ class Lab(Workshop):
             return _no_figure(row, error.explained)
         if name not in found:
             return _no_figure(row, f"no hardware cost {name!r} is measured on {row.after.machine}")
-        # A figure taken from the paper into the machine file is an input: measuring it again proves nothing.
-        is_input = found[name].words.startswith("input")
-        kind: Kind = "an input" if is_input else judge(row, None, found[name].figure).kind
-        return Cell(row, None, found[name].figure, None, kind, found[name].words, None, "")
+        kind, words = judge(row, None, found[name].figure).kind, found[name].words
+        # A figure taken from the paper into the machine file is an input: measuring it again proves nothing. Nor does a
+        # count that the hash table's layout fixes, if the paper counted likewise.
+        if words.startswith("input"):
+            kind = "an input"
+        elif words.startswith("structure") and kind == "figure reproduced":
+            kind, words = "an input", f"{words}: {_FIXED}"
+        return Cell(row, None, found[name].figure, None, kind, words, None, "")
 
     def _cell(self, row: Row, works: Sequence[Sequence[Work]], runs: Mapping[str, StoredRun]) -> Cell:
         if row.constant:

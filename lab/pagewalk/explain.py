@@ -2,24 +2,57 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 
 from pagewalk import policies
 from pagewalk.experiments import Row
-from pagewalk.figures import Measured
+from pagewalk.figures import Measured, pollution, total
 from pagewalk.verdict import Kind, remark
 
 _MOVERS = 3
 _LEAST_SHARE = 0.01
+_UNSHOWN: tuple[Kind, ...] = ("not reproduced", "worse")
+"""Verdicts that ask for a reason beyond cycles."""
+_CYCLES = "cycles.cause."
+
+_EVENTS = {
+    "instructions": "instructions",
+    "I-TLB misses": "tlb.instruction.miss",
+    "D-TLB misses": "tlb.data.miss",
+    "hash-table misses": "hash.miss",
+    "I-cache misses": "cache.instruction.miss",
+    "D-cache misses": "cache.data.miss",
+    "L2 misses": "cache.l2.miss",
+    "cycles waited for memory": "stall.memory",
+}
+"""What is counted beside cycles: the words for it, and the counter."""
+
+_COUNTED = re.compile(r'(?:count|each|run)\("([^"]+\.miss)"\)')
+"""The misses that a figure is made of."""
+
+
+def _each(measured: Measured, name: str) -> float:
+    return total(measured.counters, name) / measured.iterations
+
+
+def _by_cause(measured: Measured, prefix: str) -> dict[str, float]:
+    """Events of one iteration by cost category; `prefix` is what their counters' names begin with (`*`: anything)."""
+    found: dict[str, float] = {}
+    for name, count in measured.counters.items():
+        first, dot, cause = name.rpartition(".cause.")
+        if dot and fnmatchcase(first, prefix):
+            found[cause] = found.get(cause, 0) + count / measured.iterations
+    return found
 
 
 def cycles_by_cause(measured: Measured) -> dict[str, float]:
     """Cycles of one iteration by cost category."""
-    prefix = "cycles.cause."
     return {
-        name.removeprefix(prefix): count / measured.iterations
+        name.removeprefix(_CYCLES): count / measured.iterations
         for name, count in measured.counters.items()
-        if name.startswith(prefix)
+        if name.startswith(_CYCLES)
     }
 
 
@@ -33,15 +66,19 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 10 else f"{value:.2g}"
 
 
-def movers(before: Mapping[str, float], after: Mapping[str, float]) -> list[str]:
-    """The cost categories whose cycles changed most, as words; changes below 1 % of all cycles are left out."""
+def _ordered(before: Mapping[str, float], after: Mapping[str, float]) -> list[tuple[str, float]]:
+    """What changed, by name, the largest change first."""
+    changes = {name: after.get(name, 0) - before.get(name, 0) for name in {**before, **after}}
+    return sorted(changes.items(), key=lambda item: (-abs(item[1]), item[0]))
+
+
+def movers(before: Mapping[str, float], after: Mapping[str, float], least: float = _LEAST_SHARE) -> list[str]:
+    """The cost categories whose counts changed most, as words; changes below this share of all are left out."""
     whole = max(sum(before.values()), sum(after.values()))
-    changes = {cause: after.get(cause, 0) - before.get(cause, 0) for cause in {**before, **after}}
-    ordered = sorted(changes, key=lambda cause: (-abs(changes[cause]), cause))
     return [
         f"{cause} {_number(before.get(cause, 0))} -> {_number(after.get(cause, 0))}"
-        for cause in ordered[:_MOVERS]
-        if whole and abs(changes[cause]) >= _LEAST_SHARE * whole
+        for cause, change in _ordered(before, after)[:_MOVERS]
+        if whole and change and abs(change) >= least * whole
     ]
 
 
@@ -69,24 +106,117 @@ def _share(cycles: Mapping[str, float], causes: Iterable[str]) -> float:
     return sum(cycles.get(cause, 0) for cause in causes) / whole if whole else 0.0
 
 
+def _within_one_per_cent(before: Mapping[str, float], after: Mapping[str, float]) -> str:
+    """What changed most, where nothing changed by 1 % of the row's cycles."""
+    words = "no cost category changed by 1 % of the row's cycles"
+    whole = max(sum(before.values()), sum(after.values()))
+    for cause, change in _ordered(before, after)[:1]:
+        if whole and abs(change) >= 1:
+            pair = f"{cause} {_number(before.get(cause, 0))} -> {_number(after.get(cause, 0))}"
+            return f"{words}; most {pair}, {abs(change) / whole:.2%} of them"
+    return words
+
+
+def _events(before: Measured, after: Measured) -> list[str]:
+    """The counts beside cycles that changed by 1 % or more, as words."""
+    words = []
+    for what, name in _EVENTS.items():
+        pair = _each(before, name), _each(after, name)
+        if max(pair) >= 1 and abs(pair[1] - pair[0]) >= _LEAST_SHARE * max(pair):
+            words.append(f"{what} {_number(pair[0])} -> {_number(pair[1])}")
+    return words
+
+
+def _misses_by_cause(row: Row, before: Measured, after: Measured) -> list[str]:
+    """The misses that the row's figure counts, by cost category."""
+    words = []
+    for pattern in dict.fromkeys(_COUNTED.findall(row.figure.text)):
+        moved = movers(_by_cause(before, pattern), _by_cause(after, pattern), 0)
+        if moved:
+            words.append(f"{pattern} by cause: {', '.join(moved)}")
+    return words
+
+
+def _evicted_by(before: Measured, after: Measured) -> str | None:
+    """Whose TLB entries pushed out others' if TLB misses rose by a tenth: the evictor whose count rose most."""
+    if _each(after, "tlb.*.miss") < 1.1 * _each(before, "tlb.*.miss"):
+        return None
+    pairs: list[dict[str, float]] = []
+    for side in (before, after):
+        found: dict[str, float] = {}
+        for array in ("tlb.instruction", "tlb.data"):
+            for (evictor, victim), count in pollution(side.counters, array).items():
+                name = f"{evictor} evicted {victim}"
+                found[name] = found.get(name, 0) + count / side.iterations
+        pairs.append(found)
+    moved = movers(pairs[0], pairs[1], 0)
+    return f"TLB misses on entries that others evicted: {', '.join(moved)}" if moved else None
+
+
+def _cycles_of_published(row: Row, measured: Measured) -> str | None:
+    """A published time or rate in cycles of this machine's clock, beside ours."""
+    published = row.published.after
+    if published is None or not measured.clock:
+        return None
+    if row.unit in ("ns", "us"):
+        scale = measured.clock / {"ns": 1e9, "us": 1e6}[row.unit]
+        return f"published: {_number(published.middle * scale)} cycles at {measured.clock / 1e6:g} MHz"
+    if row.unit == "MB/s":
+        ours = measured.clock * measured.seconds / measured.bytes if measured.bytes else 0.0
+        return (
+            f"cycles for 32 bytes at {measured.clock / 1e6:g} MHz: "
+            f"{_number(32 * ours)}, published {_number(32 * measured.clock / (published.middle * 1e6))}"
+        )
+    return None
+
+
+def _alone(row: Row, kind: Kind, measured: Measured) -> list[str]:
+    """The words for a row that has one side."""
+    cycles = cycles_by_cause(measured)
+    largest = sorted(cycles, key=lambda cause: -cycles[cause])[:_MOVERS]
+    words = ["cycles each: " + ", ".join(f"{cause} {_number(cycles[cause])}" for cause in largest)]
+    if kind not in _UNSHOWN:
+        return words
+    counted = [f"{what} {_number(each)}" for what, name in _EVENTS.items() if (each := _each(measured, name)) >= 0.1]
+    if counted:
+        words.append(f"each: {', '.join(counted)}")
+    if published := _cycles_of_published(row, measured):
+        words.append(published)
+    return words
+
+
+def _deeper(row: Row, before: Measured, after: Measured) -> list[str]:
+    """What else changed, for a row whose effect is not the published one or that got worse."""
+    words = _misses_by_cause(row, before, after)
+    events = _events(before, after)
+    words.append(
+        f"each: {', '.join(events)}" if events else "instructions, misses and waits for memory changed by less than 1 %"
+    )
+    if evicted := _evicted_by(before, after):
+        words.append(evicted)
+    return words
+
+
 def reason(row: Row, kind: Kind, before: Measured | None, after: Measured) -> str:
-    """Which cost categories changed; if the ratio was not reproduced, also how much the policy could have changed."""
-    ours = cycles_by_cause(after)
+    """Which cost categories changed, and what else if the row asks for it.
+
+    If the ratio was not reproduced, also how much the policy could have changed.
+    """
     remarked = remark(row, kind)
     words = [remarked] if remarked else []
     if before is None:
-        largest = sorted(ours, key=lambda cause: -ours[cause])[:_MOVERS]
-        words.append("cycles each: " + ", ".join(f"{cause} {_number(ours[cause])}" for cause in largest))
-        return "; ".join(words)
-    theirs = cycles_by_cause(before)
+        return "; ".join([*words, *_alone(row, kind, after)])
+    ours, theirs = cycles_by_cause(after), cycles_by_cause(before)
     if _several_processors(before) or _several_processors(after):
         # That a processor has nothing to do is not the row's cost.
         for cycles in (ours, theirs):
             cycles.pop("idle", None)
     moved = movers(theirs, ours)
-    words += [f"cycles each: {', '.join(moved)}" if moved else "no cost category changed by 1 % of the row's cycles"]
+    words.append(f"cycles each: {', '.join(moved)}" if moved else _within_one_per_cent(theirs, ours))
     if told := _told(row, before, after):
         words.append(f"each: {', '.join(told)}")
+    if kind in _UNSHOWN:
+        words += _deeper(row, before, after)
     if kind in ("not reproduced", "direction reproduced"):
         about = policies.descriptions()
         causes = sorted({cause for name in changed_policies(row) for cause in about[name].causes})

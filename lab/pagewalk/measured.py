@@ -1,27 +1,29 @@
 """Tables that were measured on kernel images of a person's own, kept in the project: `experiments/measured/*.json`.
 
 A file has an experiment's table, counters of its runs, and of each image the hash, the banner and facts of its
-configuration. From these files a paper's page can be printed again by who does not have the images.
+configuration. From these files a paper's page can be printed again by who does not have the images. A table is judged
+when it is read, by the rules of verdicts as they are then.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
-from pagewalk import records
+from pagewalk import explain, records
 from pagewalk.errors import BadInput
 from pagewalk.experiments import Experiment, Row, Setting
 from pagewalk.figures import Measured
 from pagewalk.paths import home, read_file
 from pagewalk.records import CellRecord, TableRow
 from pagewalk.store import Store
+from pagewalk.verdict import judge_spread
 
 _COUNTERS = re.compile(
     r"(cycles|instructions)(\.cause\.\w+|\.user|\.kernel)?|(tlb|cache)\.(instruction|data)\.miss(\.cause\.\w+|\.user|\.kernel)?"
@@ -69,16 +71,42 @@ def place(experiment: str) -> Path:
     return home().experiments / "measured" / f"{experiment}.json"
 
 
-def read(experiment: str) -> Table | None:
-    """The kept table; None if there is none."""
-    path = place(experiment)
+def read(experiment: Experiment) -> Table | None:
+    """The kept table, judged; None if there is none."""
+    path = place(experiment.name)
     if not path.is_file():
         return None
     try:
-        return Table.model_validate_json(read_file(path))
+        table = Table.model_validate_json(read_file(path))
     except ValidationError as error:
         problem = error.errors()[0]
         raise BadInput(f"{path}: {'.'.join(map(str, problem['loc']))}: {problem['msg'].lower()}") from None
+    rows = {(row.name, row.after.machine): row for row in experiment.rows}
+    judged = [
+        _judged(rows[kept.row_name, kept.machine], kept) if (kept.row_name, kept.machine) in rows else kept
+        for kept in table.rows
+    ]
+    return table.model_copy(update={"rows": judged})
+
+
+def _figures(row: Row, kept: MeasuredRow) -> list[tuple[float | None, float | None]]:
+    """Before and after of the placement in the middle, and of two that stand for the ends of the spread."""
+    ends = [end for end in (kept.low, kept.high) if end is not None]
+    if kept.ratio is None:
+        return [(kept.before, kept.after), *((kept.before, end) for end in ends)]
+    before = kept.before or 0.0
+    afters = [before * ratio if row.better == "higher" else before / ratio for ratio in ends]
+    return [(kept.before, kept.after), *((before, after) for after in afters)]
+
+
+def _judged(row: Row, kept: MeasuredRow) -> MeasuredRow:
+    """The row with the verdict and the reason that its figures have by the rules of today."""
+    verdict = judge_spread(row, _figures(row, kept)).kind
+    sides = [Measured(0, side.iterations, 0, side.counters, {}) for side in kept.sides]
+    if not sides:
+        return replace(kept, verdict=verdict)
+    reason = explain.reason(row, verdict, sides[0] if len(sides) > 1 else None, sides[-1])
+    return replace(kept, verdict=verdict, reason=reason)
 
 
 def counts(measured: Measured) -> dict[str, int]:

@@ -60,7 +60,7 @@ def _sides(before: float | None, after: float | None) -> str:
 
 _COLUMNS = (
     "row", "machine", "unit", "published", "ratio", "the paper's own kernel", "ratio", "spread", "verdict",
-    "our kernel", "ratio", "verdict",
+    "what the counters say", "our kernel", "ratio", "verdict",
 )  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def _rows(table: Table, ours: Ours) -> list[str]:
         published = " → ".join(text for text in (row.published_before, row.published_after) if text)
         fields = [row.row_name, row.machine, row.unit, published, row.published_ratio or ""]
         spread = records.spread(row.low, row.high, row.placements)
-        fields += [_sides(row.before, row.after), number(row.ratio), spread, row.verdict]
+        fields += [_sides(row.before, row.after), number(row.ratio), spread, row.verdict, row.reason]
         _, cell = ours.get((row.row_name, row.machine), (None, None))
         fields += [_sides(cell.before, cell.after), number(cell.ratio), cell.verdict] if cell else ["", "", ""]
         lines.append(line(fields))
@@ -144,20 +144,17 @@ def _missing(table: Table, experiment: Experiment) -> list[str]:
 
 
 def _placements(table: Table) -> list[str]:
-    least = min((row.placements for row in table.rows), default=1)
-    if least < 2:
-        return ["Each row was measured with one placement.", ""]
     return [
-        f"Each row was measured with at least {least} placements of frames, heaps, stacks and the programs' code. The "
-        "figures are those of the placement whose ratio is the median. The kernels' own code and data stay where the "
-        "linker put them, so what a figure owes to that is not in the spread.",
+        f"Measured with {records.how_many(row.placements for row in table.rows)} of frames, heaps, stacks and the "
+        "programs' code. The figures are those of the placement whose ratio is the median. The kernels' own code and "
+        "data stay where the linker put them, so what a figure owes to that is not in the spread.",
         "",
     ]
 
 
 def section(store: Store, experiment: Experiment) -> list[str]:
     """The experiment's part of the page; how to measure it if nothing is kept."""
-    table = measured.read(experiment.name)
+    table = measured.read(experiment)
     named = " ".join(f"--image {role}=PATH" for role in experiment.images)
     lines = [
         f"## {experiment.title}",

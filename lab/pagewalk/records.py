@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -81,6 +81,14 @@ def spread(low: float | None, high: float | None, placements: int) -> str:
     if placements < 2 or low is None or high is None:
         return ""
     return f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g} to {high:.3g}"
+
+
+def how_many(placements: Iterable[int]) -> str:
+    """The numbers of placements in words, as in `7 placements` or `1 to 7 placements`."""
+    found = sorted(set(placements))
+    if not found or found == [1]:
+        return "1 placement"
+    return f"{found[0]} placements" if len(found) == 1 else f"{found[0]} to {found[-1]} placements"
 
 
 def _record(row: tuple[object, ...]) -> CellRecord:

@@ -29,6 +29,7 @@ Kind = Literal[
     "worse",
     "no difference",
     "an input",
+    "recalled",
     "no figure",
 ]
 
@@ -47,6 +48,7 @@ _TONES: dict[str, Tone] = {
     "measured": "open",
     "no difference": "open",
     "an input": "open",
+    "recalled": "open",
 }
 
 _CLASSES = {
@@ -56,6 +58,7 @@ _CLASSES = {
     "no change, as published": "no change as published",
     "not reproduced": "not reproduced",
     "an input": "input",
+    "recalled": "recalled",
     "answered": "open",
     "published only": "published only",
 }
@@ -91,9 +94,14 @@ _ORDER = (
     IN_PART,
     "not reproduced",
     "input",
+    "recalled",
     "open",
     "published only",
+    "not run",
 )
+_UNJUDGED = ("input", "recalled", "open")
+"""Classes of claims that no kernel can show."""
+_SHOWN = ("reproduced", "direction", "no change as published")
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -110,7 +118,7 @@ def class_of_claim(kinds: Iterable[str]) -> str:
     """The class of a claim, from the verdicts of all rows that measure it: that of the weakest, or `IN_PART`."""
     found = list(kinds)
     kind = weakest(found)
-    if kind in ("no figure", "not reproduced") and any(tone(other) != "bad" for other in found):
+    if kind in ("no figure", "not reproduced") and any(_CLASSES.get(other) in _SHOWN for other in found):
         return IN_PART
     return _CLASSES.get(kind, kind)
 
@@ -132,11 +140,11 @@ def count_classes(classes: Iterable[str]) -> list[tuple[str, int]]:
 def stronger(ours: str, own: str | None) -> str:
     """The class of a claim that our kernel or the paper's own may show: the stronger of the two.
 
-    An input and an open question stay what they are.
+    An input, a recalled figure and an open question stay what they are.
     """
-    if own is None or ours in ("input", "open"):
+    if own is None or ours in _UNJUDGED:
         return ours
-    rank = (*_ORDER[:3], IN_PART, "not reproduced", "published only")
+    rank = (*_SHOWN, IN_PART, "not reproduced", *_UNJUDGED, "published only", "not run")
     return min(ours, own, key=lambda name: rank.index(name) if name in rank else len(rank))
 
 
@@ -145,11 +153,11 @@ PART = 0.25
 MOST_TOLERANCE = math.log(1.5)
 """The greatest tolerance: a ratio 1.5 times as large is never the same."""
 FIGURE_TOLERANCE = math.log(1.10)
-"""How far a figure that stands alone may be off."""
+"""How far a figure that stands alone may be off. A bound has no such tolerance."""
 UNCHANGED = math.log(1.05)
-"""Two measurements of the same thing may differ by this much."""
+"""A change beyond this is never none, however widely the placements differ."""
 NO_CHANGE = 1.01
-"""A change below this factor is no change: a published one, and a measured one where nothing is published."""
+"""A change below this factor is no change, a published one and a measured one."""
 WIDEST = 3.0
 """A published range whose ends are further apart than this factor is too wide to be compared with."""
 
@@ -221,14 +229,35 @@ def _direction(ratio: float) -> int:
     return 0 if 1 / NO_CHANGE < ratio < NO_CHANGE else 1 if ratio > 1 else -1
 
 
+def null_tolerance(published: Range) -> float:
+    """How far from 1 a ratio may be (logarithm) if nothing changes.
+
+    It is what the published figures, as rounded, leave room for. Where they leave less than 1 %, or are not printed,
+    it is the 1 % below which no verdict sees a change. It is never more than UNCHANGED.
+    """
+    printed = max(math.log(published.high), -math.log(published.low)) if published.low > 0 else 0.0
+    return min(max(printed, math.log(NO_CHANGE)), UNCHANGED)
+
+
+def judge_null(ratios: Sequence[float], published: Range) -> Kind:
+    """The verdict on a published "no change", from the ratios of all placements.
+
+    None of them is beyond the tolerance; or chance alone moves the ratio to both sides of 1, and never far.
+    """
+    ours = [math.log(ratio) for ratio in ratios]
+    far = max(abs(change) for change in ours)
+    by_chance = min(ours) <= 0 <= max(ours) and far <= UNCHANGED
+    return "no change, as published" if far <= null_tolerance(published) or by_chance else "not reproduced"
+
+
 def judge_ratio(ratio: float, published: Range, bound: Bound = "equal") -> Kind:
     """The verdict on a ratio: the published one, or on its side of a bound."""
     if bound != "equal":
-        beyond = math.log(ratio / published.middle) * (1 if bound == "at least" else -1)
-        return "ratio reproduced" if beyond >= -FIGURE_TOLERANCE else "not reproduced"
+        beyond = (ratio - published.middle) * (1 if bound == "at least" else -1)
+        return "ratio reproduced" if beyond >= 0 else "not reproduced"
     effect, ours = math.log(published.middle), math.log(ratio)
     if is_null(published):
-        return "no change, as published" if abs(ours) <= UNCHANGED else "not reproduced"
+        return judge_null([ratio], published)
     if ours * effect <= 0 or abs(ours) < PART * abs(effect):
         return "not reproduced"
     low, high = _accepted(published)
@@ -241,12 +270,25 @@ def judge_figure(figure: float, published: Range, bound: Bound) -> Kind:
     """The verdict on a figure that stands alone: equal to the published one, or on its side of a bound."""
     if bound == "equal" and too_wide(published):
         return "published only"
-    widened = {
-        "equal": published.rounded_out(),
-        "at least": Range(published.low, math.inf, published.shown),
-        "at most": Range(0.0, published.high, published.shown),
+    inside = {
+        "equal": _within(figure, published.rounded_out(), FIGURE_TOLERANCE),
+        "at least": figure >= published.low,
+        "at most": figure <= published.high,
     }[bound]
-    return "figure reproduced" if _within(figure, widened, FIGURE_TOLERANCE) else "not reproduced"
+    return "figure reproduced" if inside else "not reproduced"
+
+
+def judge_share(share: float, published: Range) -> Kind:
+    """The verdict on a share that stands alone: what it leaves must be the published figure's too.
+
+    Else 0.93 would be 0.98, which leaves less than a third of what 0.93 leaves.
+    """
+    if too_wide(published):
+        return "published only"
+    return weakest([
+        judge_figure(share, published, "equal"),
+        judge_figure(1 - share, published.complement, "equal"),
+    ])  # fmt: skip
 
 
 def judge_change(ratio: float) -> Kind:
@@ -273,11 +315,23 @@ def _judge_without_ratio(row: Row, before: float | None, after: float) -> Kind:
     # A count that falls to 0 is better, but by no finite ratio.
     if before and row.better == "lower" and published.ratio and math.log(published.ratio.middle) > 0:
         return "direction reproduced"
-    alone = judge_figure(after, published.after, row.bound)
-    # The claim is a change to 0: what was 0 before has not changed.
-    if alone == "figure reproduced" and published.before is not None and row.before is not None and not before:
+    if published.before is not None and before is not None:
+        return _judge_both_sides(row, before, after)
+    if row.unit == "fraction" and row.bound == "equal" and 0 < published.after.low <= published.after.high < 1:
+        return judge_share(after, published.after)
+    return judge_figure(after, published.after, row.bound)
+
+
+def _judge_both_sides(row: Row, before: float, after: float) -> Kind:
+    """The verdict where both sides are printed, but no ratio, because one is 0: on each side, or on the change."""
+    was, became = row.published.before, row.published.after
+    assert was is not None and became is not None, "only rows with both figures come here"
+    if not before:
         return "not reproduced"
-    return alone
+    if {judge_figure(before, was, "equal"), judge_figure(after, became, "equal")} == {"figure reproduced"}:
+        return "figure reproduced"
+    published, ours = 1 - became.middle / was.middle, 1 - after / before
+    return "direction reproduced" if ours * published > 0 and abs(ours) >= PART * abs(published) else "not reproduced"
 
 
 def _judge_compared(row: Row, before: float, after: float, ratio: float) -> Kind:
@@ -300,11 +354,18 @@ def judge(row: Row, before: float | None, after: float | None) -> Judgement:
     ratio = None if before is None else improvement(before, after, row.better)
     if row.input is not None:
         return Judgement("an input", ratio)
+    if any(claim.recalled for claim in published.claims):
+        return Judgement("recalled", ratio)
     if published.is_open:
         return Judgement("answered", ratio)
     if before is None or ratio is None:
         return Judgement(_judge_without_ratio(row, before, after), ratio)
     return Judgement(_judge_compared(row, before, after, ratio), ratio)
+
+
+def unmeasured(*, recalled: bool, planned: bool) -> str:
+    """The class of a claim that no row measures; `planned`: an experiment has rows for it, which were not run."""
+    return "recalled" if recalled else "not run" if planned else "published only"
 
 
 def weakest(kinds: Sequence[_K]) -> _K:
@@ -314,13 +375,22 @@ def weakest(kinds: Sequence[_K]) -> _K:
     return min(kinds, key=lambda kind: _STRENGTH.index(kind) if kind in _STRENGTH else len(_STRENGTH))
 
 
+def _over_placements(row: Row, judged: Sequence[Judgement]) -> Kind:
+    """The verdict that all placements bear out."""
+    kind, published = weakest([entry.kind for entry in judged]), row.published.ratio
+    ratios = [entry.ratio for entry in judged if entry.ratio is not None]
+    if kind == "not reproduced" and published is not None and row.bound == "equal" and is_null(published):
+        return judge_null(ratios, published) if len(ratios) == len(judged) else kind
+    return kind
+
+
 def judge_spread(row: Row, figures: Sequence[tuple[float | None, float | None]]) -> Spread:
     """The verdict on a row measured once for each placement, as pairs of before and after."""
     judged = [judge(row, before, after) for before, after in figures]
     ratios = [entry.ratio for entry in judged]
     compared = ratios if any(ratio is not None for ratio in ratios) else [after for _, after in figures]
     known = sorted((value, number) for number, value in enumerate(compared) if value is not None)
-    kind = weakest([entry.kind for entry in judged])
+    kind = _over_placements(row, judged)
     if not known:
         return Spread(kind, None, 0, None, None)
     middle = known[(len(known) - 1) // 2][1]
@@ -332,6 +402,8 @@ def remark(row: Row, kind: Kind) -> str | None:
     published = row.published
     if kind == "an input":
         return row.input
+    if kind == "recalled":
+        return "the published figures are recalled, and no copy at hand confirms them: there is no verdict on them"
     wide = next((entry for entry in (published.saving, published.ratio) if entry is not None and too_wide(entry)), None)
     if wide is not None or kind == "published only":
         return "the published range is wider than threefold: no figure"

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from scripted import benchmark
 
-from pagewalk import claims, claims_page, markdown, measured
+from pagewalk import claims, claims_page, experiments, markdown, measured
 from pagewalk.runner import Job, ResolvedMachine
 from pagewalk.store import Store
 
@@ -73,8 +73,9 @@ def test_claims_and_figures_are_counted(tmp_path: Path) -> None:
         store.add_cells("osdi99-table2", rows)
         counts = claims_page.count(store, "osdi99")
         page = claims_page.build(store, "osdi99")
-    assert counts.claims == [("in part", 1), ("published only", 50)]
-    assert counts.figures == [("reproduced", 1), ("not reproduced", 1), ("published only", 50)]
+    others = [("recalled", 5), ("published only", 2), ("not run", 43)]
+    assert counts.claims == [("in part", 1), *others]
+    assert counts.figures == [("reproduced", 1), ("not reproduced", 1), *others]
     for name, whole, figures in (("in part", 1, 0), ("not reproduced", 0, 1)):
         shown = dict(counts.shown).get(name, 0)
         assert f"| {name} | {whole} | {shown} | {figures} |" in page
@@ -91,12 +92,28 @@ def test_the_page_says_with_how_many_placements_each_row_was_measured(tmp_path: 
     with Store(tmp_path / "results.duckdb") as store:
         store.add_cells("osdi99-table2", rows[:1])
         page = claims_page.build(store, "osdi99")
-        assert "Each row was measured with 7 placements of code, frames, heaps and stacks: figures" in page
+        assert "Each row was measured with 7 placements of code, frames, heaps and stacks. Figures" in page
+        assert "\n`pagewalk run osdi99-table2` (measured with 7 placements)\n" in page
         store.add_cells("osdi99-table2", rows)
+        store.add_cells("osdi99-vsid", [cell("null call", 8.0, "better") | spread | {"placements": 3}])
         page = claims_page.build(store, "osdi99")
-    assert "with 7 placements of code, frames, heaps and stacks, or with as many as its spread says: figures" in page
+    where = "several placements of code, frames, heaps and stacks: 1 to 7 placements in osdi99-table2; 3 placements in "
+    assert f"The rows were measured with {where}osdi99-vsid. Figures" in page
+    assert "\n`pagewalk run osdi99-table2` (measured with 1 to 7 placements)\n" in page
     spreads = [line.split(" | ")[7] for line in page.splitlines() if "| ppc604-200x4 |" in line]
-    assert spreads == ["1.25 to 1.75", "1.25 to 1.75, 3 placements", "1 placement", ""]
+    assert spreads[:4] == ["1.25 to 1.75", "1.25 to 1.75, 3 placements", "1 placement", ""]
+
+
+def test_what_got_worse_beside_other_columns_has_its_reason(tmp_path: Path) -> None:
+    rows = [
+        cell("pages=1, 4 processors: short", 8.0, "better"),
+        cell("pages=1, 4 processors: lazy", 16.0, "worse"),
+    ]
+    with Store(tmp_path / "results.duckdb") as store:
+        store.add_cells("smp-munmap", rows)
+        page = claims_page.build(store, "smp")
+    reason = "interrupts of pages=1, 4 processors: lazy"
+    assert f"\n- pages=1, 4 processors, ppc604-200x4, lazy (0.75): {reason}.\n" in page
 
 
 def test_the_page_names_rows_of_another_build_of_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,15 +135,15 @@ def test_counts_are_of_our_kernel_as_on_the_page(tmp_path: Path) -> None:
         counts = claims_page.count(store, "lkml05")
         page = claims_page.build(store, "lkml05")
     whole = len(claims.of_document("lkml05"))
-    assert counts.claims == counts.figures == [("published only", whole)]
-    shown = dict(counts.shown).get("published only", 0)
-    assert f"| published only | {whole} | {shown} | {whole} |" in page
+    assert counts.claims == counts.figures == [("not run", whole)]
+    shown = dict(counts.shown).get("not run", 0)
+    assert f"| not run | {whole} | {shown} | {whole} |" in page
 
 
 def test_a_claim_that_the_papers_own_kernel_shows_is_counted_beside_ours(tmp_path: Path) -> None:
     with Store(tmp_path / "results.duckdb") as store:
         counts = claims_page.count(store, "lkml05")
-    table = measured.read("lkml05-own")
+    table = measured.read(experiments.find("lkml05-own")[0])
     assert table is not None
     assert {row.verdict for row in table.rows if "lkml05.time.system" in row.claims} == {"ratio reproduced"}
     assert dict(counts.claims).get("reproduced", 0) == 0

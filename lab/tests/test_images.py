@@ -364,11 +364,32 @@ def test_every_counterpart_exists() -> None:
 def test_kept_tables_are_whole() -> None:
     """What the checkout keeps can be read, and belongs to an experiment."""
     for path in sorted((home().experiments / "measured").glob("*.json")):
-        table = measured.read(path.stem)
-        assert table is not None
         (found,) = experiments.find(path.stem)
+        table = measured.read(found)
+        assert table is not None
         assert {row.row_name for row in table.rows} <= {row.name for row in found.rows}
         assert set(table.images) <= set(found.images)
+
+
+def test_a_kept_table_is_judged_by_the_rules_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (own,) = experiments.find("osdi99-own")
+    kept = json.loads(measured.place(own.name).read_text(encoding="utf-8"))
+    wanted = ("BATs: process start", "ppc604-133")
+    row = next(row for row in kept["rows"] if (row["row_name"], row["machine"]) == wanted)
+    row |= {"verdict": "ratio reproduced", "reason": "told long ago"}
+    monkeypatch.setattr(measured, "place", lambda name: tmp_path / f"{name}.json")
+
+    def judged(low: float, ratio: float, high: float) -> measured.MeasuredRow:
+        row.update(low=low, ratio=ratio, high=high, before=row["after"] * ratio)
+        measured.place(own.name).write_text(json.dumps(kept), encoding="utf-8")
+        table = measured.read(own)
+        assert table is not None
+        return next(found for found in table.rows if (found.row_name, found.machine) == wanted)
+
+    assert judged(1.0, 1.002, 1.004).verdict == "no change, as published"
+    assert judged(1.02, 1.03, 1.04).verdict == "not reproduced"
+    assert judged(0.99, 1.0, 1.02).verdict == "no change, as published", "the placements differ more than the sides"
+    assert "kernel 59,973 -> 59,454" in judged(1.02, 1.03, 1.04).reason
 
 
 def test_a_page_without_a_kept_table_says_how_to_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,3 +41,12 @@ def test_a_verdict_that_depends_on_the_memory_is_told(experiment: Experiment, tm
     page = memories.page([compared])
     assert "The verdicts of 1 of 1 rows depend on the memory." in page
     assert "| mmap latency | ppc604-185 | 82.8 | 84 ratio reproduced | 84 ratio reproduced | 1 not reproduced |" in page
+
+
+def test_the_spread_over_placements_stands_beside_the_memories(experiment: Experiment, tmp_path: Path) -> None:
+    with Store(tmp_path / "results.duckdb") as store:
+        lab = BenchLab(ScriptedRunner(script), store)
+        (cell,) = lab.experiment(experiment, Quiet())
+        store.add_cells(experiment.name, [cell.record() | {"low": 60.0, "high": 90.0, "placements": 7}])
+        page = memories.page(memories.compare(lab, [experiment], Quiet()))
+    assert "| yes | 60 to 90 (7 placements) ratio reproduced |" in page

@@ -23,7 +23,7 @@ from pagewalk.errors import BadInput, ExitStatus, WrongOption, nearest
 from pagewalk.execute import Cell
 from pagewalk.experiments import Experiment, Row
 from pagewalk.store import Store
-from pagewalk.verdict import Tone, by_class, tone
+from pagewalk.verdict import Tone, by_class, tone, unmeasured
 
 _COLOURS: dict[Tone, str] = {"good": "green", "part": "yellow", "open": "cyan", "bad": "red"}
 
@@ -77,7 +77,10 @@ def print_experiment(experiment: Experiment, cells: Sequence[Cell]) -> None:
             )
         )
     counts = by_class(
-        [*((cell.figure, cell.verdict) for cell in cells), *((None, "published only") for _ in experiment.elsewhere)]
+        [
+            *((cell.figure, cell.verdict) for cell in cells),
+            *((None, unmeasured(recalled=entry.claim.recalled, planned=False)) for entry in experiment.elsewhere),
+        ]
     )
     out.print(", ".join(f"{count} {name}" for name, count in counts), highlight=False)
 

@@ -19,7 +19,7 @@ from pagewalk.records import CellRecord
 from pagewalk.report import charts, embed
 from pagewalk.report.charts import Bar, Spec
 from pagewalk.store import Store, StoredRun
-from pagewalk.verdict import by_class, tone
+from pagewalk.verdict import by_class, tone, unmeasured
 
 _MISSES = {
     "instruction, user": "tlb.instruction.miss.user",
@@ -274,7 +274,11 @@ def build(store: Store) -> str:
     verdicts = by_class(
         [
             *((cell.figure, cell.verdict) for section in counted for cell in section.cells),
-            *((None, "published only") for section in sections for _ in section.elsewhere),
+            *(
+                (None, unmeasured(recalled=entry.claim.recalled, planned=False))
+                for section in sections
+                for entry in section.elsewhere
+            ),
         ]
     )
     held = {claim for section in sections for cell in section.cells for claim in cell.claims}
