@@ -304,8 +304,8 @@ def _placements(tables: Mapping[str, Sequence[CellRecord]]) -> str:
         parts = [f"{number} in {', '.join(names)}" for number, names in groups.items()]
         made = f"The rows were measured with several placements{where}: {'; '.join(parts)}"
     return (
-        f"{made}. Figures and ratio are those of the median, the spread is from the least to the greatest, and a verdict "
-        "is one that all bear out."
+        f"{made}. Figures and ratio are those of the median, the spread is from the least to the greatest, and a "
+        "verdict is one that all bear out."
     )
 
 
@@ -396,7 +396,7 @@ def build(store: Store, document: str) -> str:
     if document in _OWN:
         lines = [*_OWN[document], _placements(tables), ""]
     elif document == "linux":
-        lines = linux_page.rows(store)
+        lines = [*linux_page.rows(store), _placements(tables), ""]
         found = [entry for entry in found if entry.name not in (linux_page.BARE, linux_page.DEFAULT)]
     else:
         elsewhere = {other.claim.id: other for entry in found for other in entry.elsewhere}

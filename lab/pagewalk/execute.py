@@ -21,8 +21,8 @@ from pagewalk.workshop import Workshop
 
 _CONSOLE_TAIL = 12
 _FIXED = (
-    "two groups of eight entries each, as the architecture lays out the hash table; no machine and no kernel could give "
-    "another count, so that it proves nothing"
+    "two groups of eight entries each, as the architecture lays out the hash table; no machine and no kernel could "
+    "give another count, so that it proves nothing"
 )
 
 

@@ -85,9 +85,7 @@ def compare(lab: Lab, found: Iterable[Experiment], events: Events) -> list[Compa
     for experiment in found:
         tables = [lab.measure(variant(experiment, memory), events) for memory in MEMORIES]
         kept = {(cell.row_name, cell.machine): cell for cell in records.cells(lab.store, experiment.name)}
-        compared += [
-            Compared(experiment.name, cells, kept.get(cells[0].place)) for cells in zip(*tables, strict=True)
-        ]
+        compared += [Compared(experiment.name, cells, kept.get(cells[0].place)) for cells in zip(*tables, strict=True)]
     return compared
 
 
@@ -119,8 +117,8 @@ def page(compared: Sequence[Compared]) -> str:
         "No paper says what memory its machines had. So the memory timings of the machine files are inputs, and each "
         "row is measured here with four memories, with one placement of code and data: that of the build. A cell has "
         "our ratio, or our figure where there is no ratio, and the verdict. The last column has the spread over all "
-        "placements in the experiment's own table, with the memory as in the files: a verdict that changes with the "
-        "memory less than with the placement depends on neither alone.",
+        "placements in the experiment's own table, with the memory as in the files. Where it is as wide as the columns "
+        "are apart, the placement matters as much as the memory.",
         "",
         "| memory | what it is |",
         "| --- | --- |",

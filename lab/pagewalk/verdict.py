@@ -316,16 +316,14 @@ def _judge_without_ratio(row: Row, before: float | None, after: float) -> Kind:
     if before and row.better == "lower" and published.ratio and math.log(published.ratio.middle) > 0:
         return "direction reproduced"
     if published.before is not None and before is not None:
-        return _judge_both_sides(row, before, after)
+        return _judge_both_sides(before, after, published.before, published.after)
     if row.unit == "fraction" and row.bound == "equal" and 0 < published.after.low <= published.after.high < 1:
         return judge_share(after, published.after)
     return judge_figure(after, published.after, row.bound)
 
 
-def _judge_both_sides(row: Row, before: float, after: float) -> Kind:
+def _judge_both_sides(before: float, after: float, was: Range, became: Range) -> Kind:
     """The verdict where both sides are printed, but no ratio, because one is 0: on each side, or on the change."""
-    was, became = row.published.before, row.published.after
-    assert was is not None and became is not None, "only rows with both figures come here"
     if not before:
         return "not reproduced"
     if {judge_figure(before, was, "equal"), judge_figure(after, became, "equal")} == {"figure reproduced"}:
@@ -344,6 +342,15 @@ def _judge_compared(row: Row, before: float, after: float, ratio: float) -> Kind
     return judge_saving(before - after, ratio, published.saving) if published.claims else judge_change(ratio)
 
 
+def _unjudged(row: Row) -> Kind | None:
+    """Why there is no verdict on what the row shows; None if there is one."""
+    if row.input is not None:
+        return "an input"
+    if any(claim.recalled for claim in row.published.claims):
+        return "recalled"
+    return "answered" if row.published.is_open else None
+
+
 def judge(row: Row, before: float | None, after: float | None) -> Judgement:
     """The verdict on one row of a table, measured once."""
     published = row.published
@@ -352,12 +359,8 @@ def judge(row: Row, before: float | None, after: float | None) -> Judgement:
     if not published.claims and published.after is not None:
         return Judgement("measured", after / published.after.middle)
     ratio = None if before is None else improvement(before, after, row.better)
-    if row.input is not None:
-        return Judgement("an input", ratio)
-    if any(claim.recalled for claim in published.claims):
-        return Judgement("recalled", ratio)
-    if published.is_open:
-        return Judgement("answered", ratio)
+    if (unjudged := _unjudged(row)) is not None:
+        return Judgement(unjudged, ratio)
     if before is None or ratio is None:
         return Judgement(_judge_without_ratio(row, before, after), ratio)
     return Judgement(_judge_compared(row, before, after, ratio), ratio)

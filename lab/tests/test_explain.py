@@ -22,8 +22,8 @@ def test_a_row_without_a_moved_category_says_what_moved_most() -> None:
     after = measured({"cycles.cause.kernel": 100_000, "cycles.cause.flush": 100, "instructions": 50_000})
     assert explain.reason(pipe, "not reproduced", before, after) == (
         "no cost category changed by 1 % of the row's cycles; most flush 30 -> 10, 0.20% of them; instructions, misses "
-        "and waits for memory changed by less than 1 %; the policy can change flush: 0.3% of the row's cycles before and "
-        "0.1% after"
+        "and waits for memory changed by less than 1 %; the policy can change flush: 0.3% of the row's cycles before "
+        "and 0.1% after"
     )
 
 
