@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from scripted import EXPERIMENT, BenchLab, Script, ScriptedRunner, benchmark
 
-from pagewalk import experiments, records
+from pagewalk import experiments, native, records
 from pagewalk.architectures import POWERPC
 from pagewalk.cli.run import matches, select
 from pagewalk.errors import BadInput, Interrupted, RunFailed
@@ -279,3 +279,28 @@ def test_a_run_of_the_same_command_line_tells_how_long_the_next_takes(experiment
     store.add(job.key("another"), "another", job, counted)
     assert store.expected_instructions(job.machine.name, job.command_line) == 7
     assert store.expected_instructions(job.machine.name, "other") is None
+
+
+def test_a_count_that_the_hash_table_fixes_is_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = "hash-table search, last of 16 PTEs, table in memory"
+    found = {
+        search: native.Constant(172.0, "result: walk.*"),
+        "the same, table in the D-cache": native.Constant(60.0, "result: walk.*"),
+        "memory accesses of that search": native.Constant(16.0, "structure"),
+        "cache lines that this fills": native.Constant(6.0, "structure: lines of 32 bytes"),
+        "further cycles to invoke the handler when no PTE matches": native.Constant(91.0, "input: set to 91"),
+    }
+    monkeypatch.setattr(native, "constants", lambda machine: found)
+    whole = experiments.find("osdi99-constants")[0]
+    rows = tuple(row for row in whole.rows if row.after.machine == "ppc604-133" and row.constant in found)
+    with Store(tmp_path / "results.duckdb") as store:
+        cells = BenchLab(ScriptedRunner(lambda job: benchmark("none", {})), store).measure(
+            replace(whole, rows=rows), Quiet()
+        )
+    told = {cell.row.constant: (cell.verdict, cell.reason) for cell in cells}
+    assert told[search] == ("not reproduced", "result: walk.*; the same, table in the D-cache: 60 cycles")
+    verdict, reason = told["memory accesses of that search"]
+    assert verdict == "an input"
+    assert "structure: two groups of eight entries" in reason
+    assert told["cache lines that this fills"][0] == "not reproduced", "the paper counts otherwise"
+    assert told["further cycles to invoke the handler when no PTE matches"][0] == "an input"
