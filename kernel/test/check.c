@@ -27,10 +27,13 @@ static u32 *mappings_found;
 #define CONTRADICTIONS_SHOWN 10
 
 /*
- * Operations until the next sweep. A sweep looks at every page that is mapped, so with many pages sweeps are rarer: an
- * operation pays for PAGES_AN_OPERATION of them at most, and for no more in a program that maps page after page.
+ * Operations until the next sweep. A sweep looks at every page that is mapped, and at every place of a tree where one
+ * could be, so with many pages or trees sweeps are rarer: an operation pays for PAGES_AN_OPERATION of them at most, and
+ * for no more in a program that maps page after page. The places of a root or of a table take as long as so many pages.
  */
 #define PAGES_AN_OPERATION 16u
+#define ROOT_IN_PAGES      48u
+#define TABLE_IN_PAGES     16u
 static u32 operations_left = CHECK_SWEEP_EVERY;
 static u32 pages_swept;
 
@@ -215,7 +218,7 @@ static void check_space(struct mm *mm)
 	check_areas(mm, 0, USER_END);
 	found = check_tree_entries(mm, 0, USER_END, WALK_COUNT);
 	check_accounts(mm, found);
-	pages_swept += found.resident;
+	pages_swept += found.resident + ROOT_IN_PAGES + found.tables * TABLE_IN_PAGES;
 }
 
 static void check_cached(struct mm *mm, vaddr_t start, vaddr_t end)

@@ -12,47 +12,57 @@
 
 #include "control_device.h"
 
-static void check_one(const struct control_tlb_entry *entry, check_bad *bad)
+/* An entry of an address space whose flush was put off goes before the address space is loaded again. */
+static void check_against(const struct root_entry *root, const struct control_tlb_entry *entry, check_bad *bad)
 {
-	u32 segment, address, pte;
-	const struct root_entry *root = context_find(entry->vsid, &segment);
+	u32 address = (entry->vsid & VSID_SEGMENT) << 28 | entry->page, pte = pagetable_read(root, address);
+	const char *what = NULL;
 
-	if (!root || shootdown_put_off(root))
-		return;         /* a zombie: its VSID is never loaded again */
-	address = segment << 28 | entry->page;
-	pte = pagetable_read(root, address);
 	if (!(pte & PTE_VALID))
-		bad("the TLB maps a page that the tree does not", entry->vsid, address, entry->word);
+		what = "the TLB maps a page that the tree does not";
 	else if ((pte ^ entry->word) & (PTE_HARDWARE & ~(PTE_VALID | PTE_COHERENT)))
-		bad("TLB and tree differ", entry->vsid, address, entry->word);
+		what = "TLB and tree differ";
+	if (what && !shootdown_put_off(root))
+		bad(what, entry->vsid, address, entry->word);
 }
 
-static void check_entries(enum control_tlb tlb, u32 first, u32 count, check_bad *bad)
+static void check_one(const struct control_tlb_entry *entry, check_bad *bad)
 {
-	struct control_tlb_entry entry;
+	u32 segment;
+	const struct root_entry *root = context_find(entry->vsid, &segment);
 
-	for (u32 i = first; i < first + count; i++)
-		if (control_tlb_read(tlb, i, &entry))
-			check_one(&entry, bad);
+	/* Without a root it is a zombie: its VSID is never loaded again. */
+	if (root)
+		check_against(root, entry, bad);
 }
 
 void hash_tlb_check(check_bad *bad)
 {
+	struct control_tlb_entry entry;
+
 	hash_check(bad);
 	for (enum control_tlb tlb = CONTROL_TLB_DATA; tlb <= CONTROL_TLB_INSTRUCTION; tlb++) {
 		u32 ways, sets = control_tlb_shape(tlb, &ways);
 
-		check_entries(tlb, 0, sets * ways, bad);
+		for (u32 i = 0; i < sets * ways; i++)
+			if (control_tlb_read(tlb, i, &entry))
+				check_one(&entry, bad);
 	}
 }
 
+/* Entries of other address spaces in the page's set are left to their own pages' checks: to find their trees takes long. */
 void hash_tlb_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
 {
+	bool user = address < KERNEL_BASE;
+	u32 vsid = user ? context_vsid(mm, address) : segment_vsid(address);
+	struct control_tlb_entry entry;
+
 	hash_check_page(mm, address, bad);
 	for (enum control_tlb tlb = CONTROL_TLB_DATA; tlb <= CONTROL_TLB_INSTRUCTION; tlb++) {
-		u32 ways, sets = control_tlb_shape(tlb, &ways);
+		u32 ways, sets = control_tlb_shape(tlb, &ways), first = sets ? (address >> PAGE_SHIFT) % sets * ways : 0;
 
-		if (sets)
-			check_entries(tlb, (address >> PAGE_SHIFT) % sets * ways, ways, bad);
+		for (u32 i = first; sets && i < first + ways; i++)
+			if (control_tlb_read(tlb, i, &entry) && entry.vsid == vsid)
+				check_against(user ? mm->root : kernel_root, &entry, bad);
 	}
 }

@@ -21,44 +21,33 @@ static struct hpte read_entry(const volatile struct hpte *entry)
 }
 
 /*
- * The VSIDs in use, for a sweep: each is at the place that its low bits name, or at the next free one. If there are too
- * many for the table, each is looked for among all address spaces instead.
+ * The context numbers in use, for a sweep: each is at the place that its low bits name, or at the next free one. If there
+ * are too many for the table, each VSID is looked for among all address spaces instead.
  */
 #define LIVE_PLACES 1024u
 #define LIVE_MOST (LIVE_PLACES / 2)
 
 static struct live {
-	u32 vsid;
+	u32 number;
 	const struct root_entry *root;  /* NULL: free */
 } live_contexts[LIVE_PLACES];
 static bool live_surveyed; /* within a sweep: `live_contexts` has them all */
 
-static void add_live(u32 vsid, const struct root_entry *root)
-{
-	u32 i = vsid % LIVE_PLACES;
-
-	while (live_contexts[i].root)
-		i = (i + 1) % LIVE_PLACES;
-	live_contexts[i] = (struct live){ vsid, root };
-}
-
 static void live_survey(void)
 {
-	u32 added = 16 - (KERNEL_BASE >> 28);
+	u32 added = 0, i;
 	struct mm *mm;
 
 	memset(live_contexts, 0, sizeof(live_contexts));
 	live_surveyed = false;
-	for (u32 segment = KERNEL_BASE >> 28; segment < 16; segment++)
-		add_live((context_segment_base(CONTEXT_KERNEL) + segment * vsid_form.step) & 0xffffff, kernel_root);
 	list_for_each_entry(mm, &mm_list, all) {
 		if (!context_live(mm))
 			continue;
-		added += USER_END >> 28;
-		if (added > LIVE_MOST)
+		if (++added > LIVE_MOST)
 			return;
-		for (u32 segment = 0; segment < USER_END >> 28; segment++)
-			add_live(context_vsid(mm, segment << 28), mm->root);
+		for (i = mm->context.number % LIVE_PLACES; live_contexts[i].root; i = (i + 1) % LIVE_PLACES)
+			;
+		live_contexts[i] = (struct live){ mm->context.number, mm->root };
 	}
 	live_surveyed = true;
 }
@@ -66,12 +55,12 @@ static void live_survey(void)
 /* The root of the tree that translates a VSID; NULL: nobody's. */
 static inline const struct root_entry *root_of(u32 vsid)
 {
-	u32 segment;
+	u32 number = context_number(vsid), segment = vsid & VSID_SEGMENT;
 
-	if (!live_surveyed)
+	if (!live_surveyed || segment >= USER_END >> 28)
 		return context_find(vsid, &segment);
-	for (u32 i = vsid % LIVE_PLACES; live_contexts[i].root; i = (i + 1) % LIVE_PLACES)
-		if (live_contexts[i].vsid == vsid)
+	for (u32 i = number % LIVE_PLACES; live_contexts[i].root; i = (i + 1) % LIVE_PLACES)
+		if (live_contexts[i].number == number)
 			return live_contexts[i].root;
 	return NULL;
 }
