@@ -12,6 +12,8 @@ mod files;
 mod instructions;
 #[path = "x86/paging.rs"]
 mod paging;
+#[path = "x86/pieces.rs"]
+mod pieces;
 #[path = "x86/profile.rs"]
 mod profile;
 #[path = "x86/programs.rs"]

@@ -498,6 +498,8 @@ impl Processor {
     #[inline(never)]
     fn written_to_code(&mut self, pa: u32, bytes: u32) {
         self.blocks.forget(pa, bytes);
+        // The block that runs may be among them.
+        self.deadline = 0;
         // A P6's I-cache sees each store (SDM volume 3, 11.6).
         if self.kind == Kind::P6 && self.blocks.may_be_cached(pa, bytes) {
             for at in [pa, pa + bytes - 1] {

@@ -1,11 +1,11 @@
 //! Decoded code: straight runs of instructions, kept by physical address until a store changes them.
 //!
 //! A block ends with a jump, with an instruction that changes what the next one must see, before an instruction that
-//! goes on in another page, and after [`INSTRUCTIONS_MOST`] instructions. A modified instruction is seen from the next
-//! block on, as an i486 sees it after a jump.
+//! goes on in another page, and after [`INSTRUCTIONS_MOST`] instructions. A modified instruction is seen at once: the
+//! rest of a block that is written to while it runs is decoded anew.
 
 use super::decode::{Mode, decode};
-use super::op::{Handler, Op};
+use super::op::{FIRST_LINE, LAST_LINE, Op};
 use crate::engine::fetch::CodeCauses;
 
 /// Instructions of a block at most.
@@ -38,6 +38,9 @@ pub struct Head {
     pub instructions: u8,
     /// The cost category of the code.
     pub cause: u8,
+    /// Registers that its first instruction's address waits for, and those that its last one wrote.
+    pub waits: u8,
+    pub wrote: u8,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -216,10 +219,11 @@ fn marked(pieces: u64, pa: u32, bytes: u32) -> bool {
 /// How a block is built.
 pub struct Plan<'a> {
     pub mode: Mode,
-    /// Bytes of a cache line: each line that the block goes on in is fetched by an op of its own.
+    /// Bytes of a cache line.
     pub line: u32,
-    pub fetch: Handler,
     pub causes: &'a CodeCauses,
+    /// Instructions at most.
+    pub most: u8,
 }
 
 /// The block at `pa`. `code` is RAM from there to the end of the page. `None`: the first instruction goes on in another
@@ -228,9 +232,9 @@ pub struct Plan<'a> {
 pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Block> {
     let cause = plan.causes.of(pa);
     let mut ops = Vec::new();
-    let (mut at, mut number, mut written) = (0_usize, 0, 0);
+    let (mut at, mut number, mut written, mut waits) = (0_usize, 0, 0, 0);
     let mut line = pa & !(plan.line - 1);
-    while number < INSTRUCTIONS_MOST && at < code.len() {
+    while number < plan.most && at < code.len() {
         if at > 0 && plan.causes.of(pa + at as u32) != cause {
             break;
         }
@@ -238,24 +242,27 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Block> {
             break;
         };
         let next = at + decoded.length;
-        let last = (pa + next as u32 - 1) & !(plan.line - 1);
-        while line != last {
-            line += plan.line;
-            ops.push(Op {
-                immediate: line - pa,
-                at: at as u16,
-                next: at as u16,
-                number,
-                ..Op::new(plan.fetch)
-            });
+        let (first, last) = (pa + at as u32, pa + next as u32 - 1);
+        let mut lines = 0;
+        for (at, bit) in [(first, FIRST_LINE), (last, LAST_LINE)] {
+            if at & !(plan.line - 1) != line {
+                line = at & !(plan.line - 1);
+                lines |= bit;
+            }
         }
         ops.push(Op {
             at: at as u16,
             next: next as u16,
             number,
+            after: written,
+            lines,
             ..decoded.op
         });
-        written = decoded.writes;
+        if number == 0 {
+            waits = decoded.waits;
+        }
+        // Behind a jump nothing waits, and what changes the mode takes longer than a wait.
+        written = if decoded.ends { 0 } else { decoded.writes };
         at = next;
         number += 1;
         if decoded.ends {
@@ -268,6 +275,8 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Block> {
             length: at as u16,
             instructions: number,
             cause,
+            waits,
+            wrote: written,
         },
     })
 }

@@ -6,6 +6,8 @@ mod high;
 mod low;
 mod second;
 
+use serde::{Deserialize, Serialize};
+
 use super::clocks::Class;
 use super::config::Kind;
 use super::execute::arithmetic::{illegal, too_long};
@@ -25,6 +27,8 @@ pub struct Decoded {
     pub ends: bool,
     /// General registers that it writes early enough for the next instruction's address to wait: one bit each.
     pub writes: u8,
+    /// The register of its address that such a write makes wait: one bit, or none.
+    pub waits: u8,
 }
 
 /// How code is decoded.
@@ -42,25 +46,7 @@ pub struct Mode {
 #[must_use]
 pub fn decode(bytes: &[u8], mode: Mode, written: u8) -> Option<Decoded> {
     let bytes = &bytes[..bytes.len().min(LONGEST)];
-    let mut decoder = Decoder {
-        bytes,
-        at: 0,
-        mode,
-        narrow: !mode.wide,
-        narrow_address: !mode.wide,
-        segment: None,
-        repeat: repeat::ONCE,
-        lock: false,
-        prefixes: 0,
-        op: Op::new(illegal),
-        class: Class::Illegal,
-        ends: false,
-        lockable: false,
-        writes: 0,
-        register_form: false,
-        has_displacement: false,
-        has_immediate: false,
-    };
+    let mut decoder = Decoder::new(bytes, mode);
     if decoder.instruction().is_none() {
         if bytes.len() < LONGEST {
             return None;
@@ -71,6 +57,57 @@ pub fn decode(bytes: &[u8], mode: Mode, written: u8) -> Option<Decoded> {
     }
     Some(decoder.finish(written))
 }
+
+/// A repeated string instruction that has stopped between two elements. It goes on without a second fetch, and without
+/// paying for its beginning again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeating {
+    opcode: u8,
+    repeat: u8,
+    segment: u8,
+    /// Operands have 16 bits.
+    narrow: bool,
+    /// Addresses have 16 bits.
+    narrow_address: bool,
+    /// Its bytes.
+    pub length: u8,
+}
+
+impl Repeating {
+    /// What `op`, a repeated string instruction, does.
+    #[must_use]
+    pub fn of(op: &Op) -> Self {
+        Repeating {
+            opcode: op.immediate as u8,
+            repeat: op.extra,
+            segment: op.segment,
+            narrow: op.immediate & STRING_NARROW != 0,
+            narrow_address: op.scale & NARROW_ADDRESS != 0,
+            length: (op.next - op.at) as u8,
+        }
+    }
+
+    /// The op that goes on with it.
+    #[must_use]
+    pub fn op(self, mode: Mode) -> Option<Op> {
+        let mut decoder = Decoder::new(&[], mode);
+        decoder.narrow = self.narrow;
+        decoder.narrow_address = self.narrow_address;
+        decoder.segment = Some(self.segment);
+        decoder.repeat = self.repeat;
+        decoder.op.extra = self.opcode;
+        match self.opcode {
+            0x6c..=0x6f => decoder.sixties(self.opcode)?,
+            0xa4..=0xa7 | 0xaa..=0xaf => decoder.moves_and_strings(self.opcode)?,
+            _ => return None,
+        }
+        decoder.op.next = self.length.into();
+        Some(decoder.op)
+    }
+}
+
+/// [`Op::immediate`] of a string instruction: its operands have 16 bits. The low byte is the opcode.
+const STRING_NARROW: u32 = 1 << 8;
 
 struct Decoder<'a> {
     bytes: &'a [u8],
@@ -94,6 +131,30 @@ struct Decoder<'a> {
     register_form: bool,
     has_displacement: bool,
     has_immediate: bool,
+}
+
+impl<'a> Decoder<'a> {
+    fn new(bytes: &'a [u8], mode: Mode) -> Self {
+        Decoder {
+            bytes,
+            at: 0,
+            mode,
+            narrow: !mode.wide,
+            narrow_address: !mode.wide,
+            segment: None,
+            repeat: repeat::ONCE,
+            lock: false,
+            prefixes: 0,
+            op: Op::new(illegal),
+            class: Class::Illegal,
+            ends: false,
+            lockable: false,
+            writes: 0,
+            register_form: false,
+            has_displacement: false,
+            has_immediate: false,
+        }
+    }
 }
 
 impl Decoder<'_> {
@@ -266,6 +327,7 @@ impl Decoder<'_> {
 
     fn finish(mut self, written: u8) -> Decoded {
         let kind = self.mode.kind;
+        let mut waits = 0;
         if self.lock && !self.lockable {
             self.set(illegal, Class::Illegal);
             self.ends = true;
@@ -281,10 +343,10 @@ impl Decoder<'_> {
             if !self.register_form && self.op.index != gpr::NONE && self.class != Class::LeaIndex {
                 slots += 1;
             }
-            let base = self.op.base & 7;
-            if self.op.base != gpr::NONE && written >> base & 1 != 0 {
-                slots += 1;
+            if self.op.base != gpr::NONE {
+                waits = 1 << (self.op.base & 7);
             }
+            slots += u16::from(written & waits != 0);
         }
         self.op.slots = slots;
         Decoded {
@@ -292,6 +354,7 @@ impl Decoder<'_> {
             length: self.at,
             ends: self.ends,
             writes: self.writes,
+            waits,
         }
     }
 }

@@ -28,10 +28,14 @@ impl Processor {
         self.deadline = 0;
         self.begin_watch();
         loop {
-            let due = self.time >= self.deadline || self.instructions >= self.alarm;
-            if due && let Some(pause) = self.events() {
-                self.close_watch();
-                return pause;
+            if self.time >= self.deadline || self.instructions >= self.alarm {
+                if let Some(pause) = self.events() {
+                    self.close_watch();
+                    return pause;
+                }
+                if self.go_on_repeating() {
+                    continue;
+                }
             }
             self.run_block();
         }
@@ -58,9 +62,9 @@ impl Processor {
         if let Some(pause) = self.rest() {
             return Some(pause);
         }
-        self.single = self.instructions >= self.alarm
-            || self.registers.system & eflags::TF != 0
-            || self.inhibited;
+        // A repeated instruction, too, must stop after each element.
+        let alone = self.registers.system & eflags::TF != 0 || self.inhibited;
+        self.single = alone || self.instructions >= self.alarm;
         if self.inhibited {
             self.inhibited = false;
         } else {
@@ -69,10 +73,11 @@ impl Processor {
                 return Some(Pause::Stopped(stop));
             }
         }
-        self.deadline = if self.single { 0 } else { self.next_deadline() };
+        self.deadline = if alone { 0 } else { self.next_deadline() };
         let eip = self.registers.eip;
         if !self.breakpoints.is_empty() {
-            if self.breakpoints.contains(&eip) && self.passing != Some(eip) {
+            let begins = self.repeating.is_none();
+            if begins && self.breakpoints.contains(&eip) && self.passing != Some(eip) {
                 self.passing = Some(eip);
                 return Some(Pause::Stopped(Stop::Breakpoint { address: eip }));
             }
@@ -212,6 +217,7 @@ impl Processor {
     /// A program that runs without a kernel has raised an exception, or asks for a system call.
     pub(super) fn halt_for_host(&mut self, vector: u8, code: Option<u16>) {
         self.exceptions[usize::from(vector)] += 1;
+        self.breaks_off();
         self.stop = Some(Stop::Exception { vector, code });
         self.deadline = 0;
     }

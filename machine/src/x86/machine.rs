@@ -278,6 +278,7 @@ impl Machine {
                     && let Notice::Instruction(physical) = notice
                 {
                     processor.memory.instruction.invalidate(physical);
+                    processor.fetched = super::processor::NOWHERE;
                 }
             }
         }
@@ -366,6 +367,5 @@ impl Processor {
     fn park(&mut self) {
         self.memory
             .exchange(self.number, &mut None, &mut self.account);
-        self.fetched = super::processor::NOWHERE;
     }
 }

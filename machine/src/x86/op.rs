@@ -10,7 +10,11 @@ pub type Handler = fn(&mut Processor, &Op) -> Result<(), Exception>;
 /// [`Op::scale`]: the address has 16 bits.
 pub const NARROW_ADDRESS: u8 = 0x80;
 
-/// An instruction, or the fetch of another line ([`Op::is_fetch`]).
+/// [`Op::lines`]: the line of the first byte has not been fetched, and the line of the last one.
+pub const FIRST_LINE: u8 = 1;
+pub const LAST_LINE: u8 = 2;
+
+/// An instruction.
 #[derive(Clone, Copy)]
 pub struct Op {
     pub run: Handler,
@@ -39,6 +43,10 @@ pub struct Op {
     pub extra: u8,
     /// How many instructions come before it in its block.
     pub number: u8,
+    /// The registers that the instruction before wrote: see [`Decoded::writes`](super::decode::Decoded).
+    pub after: u8,
+    /// The cache lines that are fetched before it runs: [`FIRST_LINE`], [`LAST_LINE`].
+    pub lines: u8,
 }
 
 impl Op {
@@ -60,6 +68,8 @@ impl Op {
             slots: 0,
             extra: 0,
             number: 0,
+            after: 0,
+            lines: 0,
         }
     }
 }

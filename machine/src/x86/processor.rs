@@ -2,10 +2,10 @@
 
 use super::blocks::{self, Block, Blocks, Head, Plan};
 use super::config::{Config, Kind};
-use super::decode::{self, Mode, decode};
+use super::decode::{self, Mode, Repeating, decode};
 use super::exception::Exception;
 use super::observers::Observers;
-use super::op::Op;
+use super::op::{FIRST_LINE, LAST_LINE, Op};
 use super::paging::Mmu;
 use super::predictor::Predictor;
 use super::registers::{Registers, Segment, cr0, eflags, segment};
@@ -81,6 +81,10 @@ pub struct Processor {
     pub(super) forward: Forward,
     /// Always-probe mode: no shortcuts are taken.
     pub(super) oracle: bool,
+    /// The registers that the last block's last instruction wrote, for an address that follows at once.
+    pub(super) wrote: u8,
+    /// A string instruction that goes on where EIP points to it.
+    pub(super) repeating: Option<Repeating>,
     /// The next block is one instruction.
     pub(super) single: bool,
     /// No interrupt before the instruction after the next.
@@ -159,6 +163,8 @@ impl Processor {
             line,
             forward,
             oracle: false,
+            wrote: 0,
+            repeating: None,
             single: false,
             inhibited: false,
             halted: false,
@@ -218,11 +224,11 @@ impl Processor {
         &self.config
     }
 
-    /// Turns always-probe mode on or off. When it is on, each block is decoded anew, and every access looks up TLB and
-    /// caches. Cycles and counters must not change; the mode exists to prove that.
+    /// Turns always-probe mode on or off. When it is on, each instruction is decoded anew, and every access looks up TLB
+    /// and caches. Cycles and counters must not change; the mode exists to prove that.
     pub fn set_oracle(&mut self, on: bool) {
         self.oracle = on;
-        self.modes_changed();
+        self.caches_on = self.registers.cr0 & cr0::CD == 0 && !on;
     }
 
     /// With `on`, an exception stops the machine, and the caller of the run handles it.
@@ -278,8 +284,15 @@ impl Processor {
         }
         self.caches_on = caches && !self.oracle;
         self.fetched = NOWHERE;
+        self.breaks_off();
         self.deadline = 0;
         self.choose_cause();
+    }
+
+    /// What follows is not the next instruction of the code that ran.
+    pub(super) fn breaks_off(&mut self) {
+        self.wrote = 0;
+        self.repeating = None;
     }
 
     /// IF or TF may have changed.
@@ -348,15 +361,22 @@ impl Processor {
         self.add_cycles(stall);
     }
 
-    /// The op that fetches another line of a block.
-    fn fetch_line(p: &mut Processor, op: &Op) -> Result<(), Exception> {
-        let linear = p.block_linear.wrapping_add(op.immediate);
-        let pa = p.fetch(linear)?;
-        if pa == p.block_pa.wrapping_add(op.immediate) {
-            Ok(())
-        } else {
-            Err(RESTART)
+    /// Fetches the lines that `op` needs and that its block has not fetched.
+    #[inline(always)]
+    fn fetch_lines(&mut self, op: &Op) -> Result<(), Exception> {
+        let last = op.next - 1;
+        for (bit, at) in [(FIRST_LINE, op.at), (LAST_LINE, last)] {
+            if op.lines & bit == 0 {
+                continue;
+            }
+            let linear = self.block_linear.wrapping_add(at.into()) & !(self.line - 1);
+            let pa = self.fetch(linear)?;
+            // The page may have got another frame since the block was entered.
+            if (pa ^ self.block_pa) & !0xfff != 0 {
+                return Err(RESTART);
+            }
         }
+        Ok(())
     }
 
     /// The physical address of the next instruction, whose line is fetched if it is another.
@@ -395,7 +415,7 @@ impl Processor {
         self.block_pa = pa;
         match self.blocks.find(pa, wide) {
             Some((ops, head)) if !self.oracle && !self.single => {
-                // SAFETY: ops stay as they are, where they are, until `Blocks::enter`, which only `build` calls,
+                // SAFETY: ops stay as they are, where they are, until `Blocks::enter`, which only `run_anew` calls,
                 // between two blocks; and the blocks go to another processor only between two turns.
                 let ops = unsafe { &*ops };
                 self.run_ops(ops, head);
@@ -407,77 +427,114 @@ impl Processor {
     /// Runs a block that is decoded first, or only its first instruction.
     #[inline(never)]
     fn run_anew(&mut self, linear: u32, pa: u32, wide: bool) {
-        let Some(block) = self.build(pa) else {
+        let one = self.oracle || self.single;
+        let Some(block) = self.build(pa, if one { 1 } else { blocks::INSTRUCTIONS_MOST }) else {
             return self.run_apart(linear, pa);
         };
-        if !self.oracle {
-            self.blocks.enter(pa, wide, &block);
+        if one {
+            return self.run_one(&block);
         }
-        self.run_owned(&block);
-    }
-
-    fn run_owned(&mut self, block: &Block) {
-        if self.single {
-            self.run_first(block);
-        } else {
-            self.run_ops(&block.ops, block.head);
+        self.blocks.enter(pa, wide, &block);
+        if let Some((ops, head)) = self.blocks.find(pa, wide) {
+            // SAFETY: as in `run_block`.
+            let ops = unsafe { &*ops };
+            self.run_ops(ops, head);
         }
     }
 
     #[inline(never)]
-    fn build(&self, pa: u32) -> Option<Block> {
+    fn build(&self, pa: u32, most: u8) -> Option<Block> {
         let page = (pa | 0xfff) as usize + 1;
         let code = self.memory.uncore.ram.bytes().get(pa as usize..page)?;
         let plan = Plan {
             mode: self.mode(),
             line: self.line,
-            fetch: Self::fetch_line,
             causes: &self.causes,
+            most,
         };
         blocks::build(pa, code, &plan)
     }
 
+    /// Runs a block, and returns whether it ran to its end.
     #[inline(always)]
-    fn run_ops(&mut self, ops: &[Op], head: Head) {
+    fn run_ops(&mut self, ops: &[Op], head: Head) -> bool {
         if head.cause != self.code_cause || self.observers.watches() {
             self.code_runs(head.cause, self.block_eip);
         }
+        if self.wrote & head.waits != 0 {
+            self.time += 1;
+        }
         self.registers.eip = self.block_eip.wrapping_add(head.length.into());
         for op in ops {
-            self.time += u64::from(op.slots);
+            // What is due comes at the next instruction, wherever a block begins.
+            if self.time >= self.deadline && op.number != 0 {
+                self.interrupted(op, RESTART);
+                return false;
+            }
             self.running = op.number;
+            if op.lines != 0
+                && let Err(exception) = self.fetch_lines(op)
+            {
+                self.interrupted(op, exception);
+                return false;
+            }
+            self.time += u64::from(op.slots);
             if let Err(exception) = (op.run)(self, op) {
-                return self.interrupted(op, exception);
+                self.interrupted(op, exception);
+                return false;
             }
         }
+        self.wrote = head.wrote;
         self.running = 0;
         self.instructions += u64::from(head.instructions);
+        true
     }
 
-    /// Runs the first instruction of a block, and traps after it if TF says so.
+    /// Runs a block of one instruction, and traps after it if TF says so.
     #[inline(never)]
-    fn run_first(&mut self, block: &Block) {
-        self.single = false;
-        if block.head.cause != self.code_cause || self.observers.watches() {
-            self.code_runs(block.head.cause, self.block_eip);
-        }
+    fn run_one(&mut self, block: &Block) {
+        let single = std::mem::take(&mut self.single);
         let traced = self.registers.system & eflags::TF != 0;
-        let ops = block.ops.iter().take_while(|op| op.number == 0);
-        let next = ops.clone().last().map_or(0, |op| op.next);
-        self.registers.eip = self.block_eip.wrapping_add(next.into());
-        for op in ops {
-            self.time += u64::from(op.slots);
-            if let Err(exception) = (op.run)(self, op) {
-                return self.interrupted(op, exception);
-            }
+        if self.run_ops(&block.ops, block.head) {
+            self.one_ran(single, traced);
         }
-        self.instructions += 1;
-        self.deadline = 0;
+    }
+
+    /// An instruction has run on its own.
+    fn one_ran(&mut self, single: bool, traced: bool) {
+        if single {
+            self.deadline = 0;
+        }
         if traced {
-            const SINGLE_STEP: u32 = 1 << 14;
-            self.registers.dr[6] |= SINGLE_STEP;
-            self.raise_here(Exception::DEBUG);
+            self.trap();
         }
+    }
+
+    /// The trap of TF, after an instruction or an element of a repeated one.
+    fn trap(&mut self) {
+        const SINGLE_STEP: u32 = 1 << 14;
+        self.registers.dr[6] |= SINGLE_STEP;
+        self.raise_here(Exception::DEBUG);
+    }
+
+    /// Goes on with a repeated instruction, if one has stopped between two elements.
+    pub(super) fn go_on_repeating(&mut self) -> bool {
+        let mode = self.mode();
+        let Some(op) = self.repeating.take().and_then(|string| string.op(mode)) else {
+            return false;
+        };
+        let single = std::mem::take(&mut self.single);
+        let traced = self.registers.system & eflags::TF != 0;
+        self.block_eip = self.registers.eip;
+        self.registers.eip = self.block_eip.wrapping_add(op.next.into());
+        match (op.run)(self, &op) {
+            Ok(()) => {
+                self.instructions += 1;
+                self.one_ran(single, traced);
+            }
+            Err(exception) => self.interrupted(&op, exception),
+        }
+        true
     }
 
     /// `op` has not run to its end.
@@ -488,9 +545,15 @@ impl Processor {
         self.instructions += u64::from(op.number);
         // A fault or a restart; traps are raised after the instruction.
         self.registers.eip = self.block_eip.wrapping_add(op.at.into());
-        self.fetched = NOWHERE;
         if exception != RESTART {
-            self.raise_here(exception);
+            self.fetched = NOWHERE;
+            return self.raise_here(exception);
+        }
+        if op.number != 0 {
+            self.wrote = op.after;
+        }
+        if self.repeating.is_some() && self.registers.system & eflags::TF != 0 {
+            self.trap();
         }
     }
 
@@ -529,8 +592,10 @@ impl Processor {
             length,
             instructions: 1,
             cause: self.causes.of(pa),
+            waits: decoded.waits,
+            wrote: if decoded.ends { 0 } else { decoded.writes },
         };
-        self.run_owned(&Block {
+        self.run_one(&Block {
             ops: vec![op],
             head,
         });

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Config;
 use super::accounting::Settled;
+use super::decode::Repeating;
 use super::machine::{Machine, Turns};
 use super::paging::Mmu;
 use super::predictor::Predictor;
@@ -58,6 +59,8 @@ pub(super) struct CoreState {
     predictor: Predictor,
     fetched: u32,
     fetched_page: u32,
+    wrote: u8,
+    repeating: Option<Repeating>,
     inhibited: bool,
     halted: bool,
     turn_end: u64,
@@ -200,6 +203,8 @@ impl Processor {
             predictor: self.predictor.clone(),
             fetched: self.fetched,
             fetched_page: self.fetched_page,
+            wrote: self.wrote,
+            repeating: self.repeating,
             inhibited: self.inhibited,
             halted: self.halted,
             turn_end: self.turn_end,
@@ -245,6 +250,8 @@ impl Processor {
         // That line must be fetched again after a change of modes, and not after a snapshot.
         self.fetched = state.fetched;
         self.fetched_page = state.fetched_page & !0xfff;
+        self.wrote = state.wrote;
+        self.repeating = state.repeating;
         true
     }
 }

@@ -100,6 +100,7 @@ impl Processor {
         reason: Reason,
     ) -> Result<(), Exception> {
         self.exceptions[usize::from(vector)] += 1;
+        self.breaks_off();
         if !self.registers.protected() {
             return self.transfer(|p| p.deliver_real(vector));
         }

@@ -54,7 +54,7 @@ pub fn other() -> Vec<u8> {
     code
 }
 
-fn bench(processors: u32, settings: &[&str]) -> Bench {
+pub fn bench(processors: u32, settings: &[&str]) -> Bench {
     let config = config(&format!("p6-200x{processors}"), settings);
     let mut bench = Bench::with(&config, &first(processors - 1));
     bench.put(0x8000, &other());

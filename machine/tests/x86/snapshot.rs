@@ -91,7 +91,7 @@ fn put(session: &mut Session, at: u32, bytes: &[u8]) {
     session.machine_mut().uncore_mut().ram.bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
-fn one(machine: &str) -> Session {
+pub fn one(machine: &str) -> Session {
     let mut session = with_kernel(machine, &kernel());
     put(&mut session, HANDLER, &handler());
     let low = HANDLER | 0x08 << 16;
@@ -127,7 +127,7 @@ const WHOLE: Limits = Limits {
 };
 
 /// What a run leaves: the report, the clocks of all processors, and all of RAM in a sum.
-fn outcome(session: &Session, stop: &Stop) -> (String, Vec<u64>, u64) {
+pub fn outcome(session: &Session, stop: &Stop) -> (String, Vec<u64>, u64) {
     let machine = session.machine();
     let sum = machine
         .uncore()

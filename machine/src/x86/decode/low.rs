@@ -12,7 +12,7 @@ use super::super::execute::{
 };
 use super::super::op::{Handler, NARROW_ADDRESS};
 use super::super::registers::{gpr, segment};
-use super::Decoder;
+use super::{Decoder, STRING_NARROW};
 
 impl Decoder<'_> {
     pub(super) fn instruction(&mut self) -> Option<()> {
@@ -260,6 +260,10 @@ impl Decoder<'_> {
 
     /// A string instruction, whose handler reads addresses by ESI and EDI itself.
     pub(super) fn string_of_bytes(&mut self, run: Handler, class: Class) {
+        self.op.immediate = u32::from(self.op.extra);
+        if self.narrow {
+            self.op.immediate |= STRING_NARROW;
+        }
         self.op.extra = self.repeat;
         self.op.segment = self.segment.unwrap_or(segment::DS);
         if self.narrow_address {

@@ -1,13 +1,15 @@
 //! String instructions, alone and repeated.
 //!
 //! A repeated one goes on until its count is used up, its condition ends it, or something else is due: then it stops
-//! between two elements, with ESI, EDI and ECX as they are, and runs again from there.
+//! between two elements, with ESI, EDI and ECX as they are. An interrupt's handler returns to it, and it begins anew;
+//! otherwise it goes on as if it had not stopped ([`Repeating`]).
 
 use super::Done;
 use super::arithmetic::subtract;
 use crate::x86::access::Width;
 use crate::x86::clocks::element;
 use crate::x86::config::Kind;
+use crate::x86::decode::Repeating;
 use crate::x86::exception::Exception;
 use crate::x86::op::{NARROW_ADDRESS, Op};
 use crate::x86::processor::{Processor, RESTART};
@@ -221,6 +223,7 @@ pub(in crate::x86) fn string<E: Element, W: Width>(p: &mut Processor, op: &Op) -
             return Ok(());
         }
         if p.time >= p.deadline && p.registers.gpr[1] & mask != 0 {
+            p.repeating = Some(Repeating::of(op));
             return Err(RESTART);
         }
     }
