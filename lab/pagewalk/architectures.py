@@ -18,8 +18,8 @@ class Architecture:
     """An architecture: `order` and `machine`, for which `elf` is the name, are what an ELF header says of its
     executables.
 
-    `folder` ends the names of the build's folders, `make_words` are what its makefiles take, and `target` makes all.
-    `board` is the one that our kernel has drivers for.
+    `folder` ends the names of the build's folders, `make_words` are what its makefiles take, `target` makes all, and
+    `programs` makes other people's programs. `board` is the one that our kernel has drivers for.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Architecture:
     folder: str
     make_words: tuple[str, ...]
     target: str
+    programs: str
     compile_hint: str
 
     @property
@@ -61,6 +62,7 @@ POWERPC = Architecture(
     folder="",
     make_words=(),
     target="make",
+    programs="make programs",
     compile_hint="compile it with: powerpc-linux-gnu-gcc -static -O2 -o prog prog.c",
 )
 X86 = Architecture(
@@ -72,6 +74,7 @@ X86 = Architecture(
     folder="-x86",
     make_words=("ARCH=x86",),
     target="make x86",
+    programs="PROGRAMS_ARCH=x86 tests/programs/build.sh",
     compile_hint="compile it with: build/programs-x86/musl-sysroot/bin/musl-gcc -static -O2 -o prog prog.c "
     "(`make x86` makes this compiler driver)",
 )

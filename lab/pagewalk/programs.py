@@ -118,13 +118,14 @@ def image(
 ) -> bytes:
     """An initial RAM file system with init (that user program), the usual folders, these files, and what a list names.
 
-    `listed` names `user/initramfs-<listed>.list` (gen_init_cpio lines). The placement moves frames and heaps.
+    `listed` names `user/initramfs-<listed>.list` (gen_init_cpio lines), whose programs of other people are those of the
+    architecture. The placement moves frames and heaps.
     """
     where = home()
     archive = Initramfs()
     try:
         if listed is not None:
-            archive = _read_list(where, listed)
+            archive = _read_list(where, listed, architecture)
         for folder in ("/bin", "/dev", "/etc", "/proc", "/root"):
             archive.directory(folder)
         archive.directory("/tmp", 0o1777)
@@ -178,14 +179,16 @@ def disk_image(
     return disk.ext2(tree, room)
 
 
-def _read_list(where: Home, name: str) -> Initramfs:
+def _read_list(where: Home, name: str, architecture: Architecture) -> Initramfs:
     folder = where.root / "user"
     path = folder / f"initramfs-{name}.list"
     if not path.is_file():
         known = [entry.stem.removeprefix("initramfs-") for entry in folder.glob("initramfs-*.list")]
         raise unknown("list of guest files", name, known)
     try:
-        return read_list(path.read_text(encoding="utf-8"), str(path), folder)
+        text = path.read_text(encoding="utf-8")
+        text = text.replace("../build/programs/", f"../build/programs{architecture.folder}/")
+        return read_list(text, str(path), folder)
     except InitramfsError as error:
-        target = "make compilers" if name.startswith("gcc") else "make programs"
+        target = "make compilers" if name.startswith("gcc") else architecture.programs
         raise NotBuilt(str(error), hint=where.how_to_build(target)) from None

@@ -78,6 +78,21 @@ def test_what_is_not_built_names_the_command(tmp_path: Path, monkeypatch: pytest
     assert "run `make x86` there" in (error.value.hint or "")
 
 
+def test_other_peoples_programs_are_those_of_the_architecture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "home", lambda: Home(tmp_path))
+    for folder in ("user", "build/user-x86", "build/programs/bin"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "build/user-x86/init").write_bytes(b"init")
+    (tmp_path / "build/programs/bin/tool").write_bytes(b"tool")
+    (tmp_path / "user/initramfs-tools.list").write_text("file /bin/tool ../build/programs/bin/tool 0755\n")
+    with pytest.raises(NotBuilt, match="build/programs-x86/bin/tool") as error:
+        programs.image([], "tools", architecture=X86)
+    assert error.value.hint == "run `PROGRAMS_ARCH=x86 tests/programs/build.sh` first"
+    (tmp_path / "build/programs").rename(tmp_path / "build/programs-x86")
+    monkeypatch.setattr(architectures, "home", lambda: Home(tmp_path))
+    assert b"bin/tool" in programs.image([], "tools", architecture=X86)
+
+
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     results = tmp_path_factory.mktemp("results") / "results.duckdb"
