@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ipc.h"
 #include "syscall.h"
 #include "machine.h"
 
@@ -42,6 +43,9 @@
 #define FOLDER_DEPTH 60u
 #define VECTOR_MOST 16u
 #define PASSED_MOST 4u
+/* So many messages pass between two in this time. */
+#define MESSAGES 60u
+#define MESSAGES_US 60000
 
 void map_device(struct state *s)
 {
@@ -408,6 +412,55 @@ static void execute(struct state *s)
 	in_child(s, execute_until_it_runs);
 }
 
+/*
+ * Messages from one process to another that waits for them, and back, so that they come to take the kernel's shortest
+ * path; among them others, with odd words, and with the processor in an odd state.
+ */
+static void exchange(struct state *s)
+{
+	const struct itimerval once = { { 0, 0 }, { 0, MESSAGES_US } };
+	struct ipc_message message = { { 1, 2, 3 }, 0 };
+	pid_t self = getpid(), other = fork();
+	long partner = other > 0 ? other : self;
+
+	if (other < 0)
+		return;
+	setitimer(ITIMER_REAL, &once, NULL);
+	if (other == 0) {
+		number(s);      /* so that the two draw other numbers */
+		ipc_invoke(IPC_RECEIVE, partner, NULL, IPC_FOREVER, &message);
+	}
+	for (unsigned n = 0; n < MESSAGES; n++) {
+		long call = other ? IPC_CALL : IPC_REPLY_WAIT, to = partner;
+		uint32_t buffers = 0, time = IPC_FOREVER;
+		unsigned odd = below(&s->random, 32);
+
+		switch (odd) {
+		case 0:
+			call = IPC_SEND + (long)below(&s->random, 4);
+			break;
+		case 1:
+			to = below(&s->random, 2) ? (long)number(s) : IPC_ANYONE;
+			break;
+		case 2:
+			time = number(s);
+			break;
+		case 3:
+			buffers = address(s);
+			break;
+		}
+		message.word[n % 3] = number(s);
+		machine_odd_begin(odd);
+		ipc_invoke(call, to, (const struct ipc_buffers *)(uintptr_t)buffers, time, &message);
+		machine_odd_end(odd);
+	}
+}
+
+static void exchange_messages(struct state *s)
+{
+	in_child(s, exchange);
+}
+
 static const struct {
 	const char *name;
 	void (*make)(struct state *s);
@@ -421,6 +474,7 @@ static const struct {
 	{ "ring_of_rights", ring_of_rights, 0, 1 }, { "nest_epolls", nest_epolls, 0, 1 },
 	{ "nest_mounts", nest_mounts, 1, 1 }, { "nest_folders", nest_folders, 0, 1 },
 	{ "timers", timers, 0, 1 }, { "execute", execute, 0, 2 },
+	{ "exchange_messages", exchange_messages, 0, 2 },
 };
 
 #define ATTACKS (sizeof(attacks) / sizeof(attacks[0]))

@@ -181,6 +181,16 @@ static inline void machine_access(volatile void *at, unsigned kind)
 	}
 }
 
+/* From begin to end a call finds the processor in a state that is seldom met: there is none. */
+static inline void machine_odd_begin(unsigned kind)
+{
+	(void)kind;
+}
+static inline void machine_odd_end(unsigned kind)
+{
+	(void)kind;
+}
+
 /* A call that makes a child. The child returns here with 0. It ends at once and touches no memory, because it may share
  * the parent's. */
 static inline long machine_fork_call(long n, const uint32_t r[6])

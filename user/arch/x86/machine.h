@@ -151,6 +151,48 @@ static inline void machine_access(volatile void *at, unsigned kind)
 	}
 }
 
+/* From begin to end a call finds the processor in a state that is seldom met: some of the kinds up to 32. */
+static inline void machine_odd_begin(unsigned kind)
+{
+	switch (kind) {
+	case 8:
+		__asm__ volatile("movl %%ds, %%eax; movl %%eax, %%fs" : : : "eax");
+		break;
+	case 9:
+		__asm__ volatile("movl %0, %%es" : : "r"(0));
+		break;
+	case 10:
+		__asm__ volatile("std" : : : "cc");
+		break;
+	case 11:
+		__asm__ volatile("pushfl; orl $0x44000, (%%esp); popfl" : : : "cc");    /* NT, AC */
+		break;
+	case 12:
+		__asm__ volatile("fldz; fldpi; fdivp" : : : "st");
+		break;
+	case 13:
+		__asm__ volatile("movl %0, %%fs" : : "r"(0));
+		break;
+	}
+}
+static inline void machine_odd_end(unsigned kind)
+{
+	switch (kind) {
+	case 9:
+		__asm__ volatile("movl %%ds, %%eax; movl %%eax, %%es" : : : "eax");
+		break;
+	case 10:
+		__asm__ volatile("cld" : : : "cc");
+		break;
+	case 11:
+		__asm__ volatile("pushfl; andl $~0x44000, (%%esp); popfl" : : : "cc");
+		break;
+	case 12:
+		__asm__ volatile("fninit");
+		break;
+	}
+}
+
 /* A call that makes a child. The child returns here with 0. It ends at once and touches no memory, because it may share
  * the parent's. */
 static inline long machine_fork_call(long n, const uint32_t r[6])
