@@ -37,7 +37,7 @@ def main() -> int:
         action="append",
         default=[],
         metavar="CPU",
-        help="QEMU's 40p: 603e, 604 or 750; its PC: 486, pentium, ...",
+        help="QEMU's 40p: 603e, 604 or 750; its PC: 486, pentium, ..., with two processors pentium2x2",
     )
     parser.add_argument(
         "--kernel", metavar="SUBJECT", help="Linux instead of our kernel (pagewalk subjects), such as linux-6.1-bare"

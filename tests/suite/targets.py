@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 import tomllib
@@ -99,7 +100,9 @@ BOARDS = {"40p": "ppc/boot/qemu-40p", "pc": "x86/boot/qemu-pc"}
 
 @dataclass(frozen=True)
 class QemuTarget:
-    """QEMU's 40p with the processor `cpu` (603e, 604, 750), or its PC (486, pentium, ...); `seconds` is the host's."""
+    """QEMU's 40p with the processor `cpu` (603e, 604, 750), or its PC (486, pentium, ...); `seconds` is the host's.
+
+    A PC may have several processors: pentium2x4 has four."""
 
     cpu: str
     options: str = ""
@@ -119,11 +122,14 @@ class QemuTarget:
         kernel = wanted(KERNEL, "run make kernel")
         script = ROOT / "kernel" / "arch" / BOARDS[self.board]
         append = f"{self.options} {arguments}".strip()
+        several = re.fullmatch(r"(.+)x(\d+)", self.cpu)
+        cpu, count = several.groups() if several else (self.cpu, "")
         return _console(
             [
                 str(script),
                 "-c",
-                self.cpu,
+                cpu,
+                *(("-n", count) if count else ()),
                 "-m",
                 str(self.memory),
                 "-k",

@@ -64,8 +64,8 @@ static uint32_t data_selector(void)
 /* What a signal's death looks like, but for those that say that the kernel has lost its way. */
 static int is_fault(int status)
 {
-	return status == 1000 + SIGSEGV || status == 1000 + SIGBUS || status == 1000 + SIGILL || status == 1000 + SIGTRAP ||
-	       status == 1000 + SIGFPE;
+	return status == 1000 + SIGSEGV || status == 1000 + SIGBUS || status == 1000 + SIGILL ||
+	       status == 1000 + SIGTRAP || status == 1000 + SIGFPE;
 }
 
 /* Code of a case, in a page of its own, and what follows it: exit(0), without any segment but cs. */
@@ -90,7 +90,8 @@ static int run_page(void *unused)
 	static uint32_t room[1024];
 
 	(void)unused;
-	__asm__ volatile("jmp *%%eax" : : "a"(page), "b"(&room[512]), "c"(4), "d"(0x3f8), "S"(&room[256]), "D"(&room[512]));
+	__asm__ volatile("jmp *%%eax"
+			 : : "a"(page), "b"(&room[512]), "c"(4), "d"(0x3f8), "S"(&room[256]), "D"(&room[512]));
 	return 9;
 }
 
@@ -126,7 +127,7 @@ static void instructions_of_the_kernel(void)
 		{ 3, 0x0f, 0x01, 0x13 }, { 3, 0x0f, 0x01, 0x1b },               /* lgdt lidt */
 		{ 3, 0x0f, 0x00, 0xd0 }, { 3, 0x0f, 0x00, 0xd8 },               /* lldt ltr */
 		{ 3, 0x0f, 0x01, 0xf0 }, { 3, 0x0f, 0x01, 0x3b },               /* lmsw invlpg */
-		{ 3, 0x0f, 0x20, 0xc0 }, { 3, 0x0f, 0x20, 0xd0 }, { 3, 0x0f, 0x20, 0xd8 },      /* mov from cr0 cr2 cr3 */
+		{ 3, 0x0f, 0x20, 0xc0 }, { 3, 0x0f, 0x20, 0xd0 }, { 3, 0x0f, 0x20, 0xd8 },      /* mov from cr0 to cr3 */
 		{ 3, 0x0f, 0x22, 0xc0 }, { 3, 0x0f, 0x22, 0xd8 },               /* mov to cr0 cr3 */
 		{ 3, 0x0f, 0x21, 0xc0 }, { 3, 0x0f, 0x23, 0xf8 },               /* mov from dr0, to dr7 */
 	};
@@ -291,7 +292,7 @@ static void counts_steps(int number)
 	steps++;
 }
 
-/* Single steps over calls, over loads of the stack's segment, and both: traps come in the program, never in the kernel. */
+/* Single steps over calls, and over loads of the stack's segment: traps come in the program, never in the kernel. */
 static void single_steps_into_the_kernel(void)
 {
 	uint32_t ss = data_selector();
@@ -389,7 +390,8 @@ static void selectors_of_every_kind(void)
 	struct entry all[] = {
 		/* Flat, down from the end, bytes, one page that may not be written, at the kernel. */
 		{ .limit = 0xfffff, .flags = 0x51 }, { .flags = 0x53 }, { .limit = 7, .flags = 0x41 },
-		{ .base = (uint32_t)(uintptr_t)&seen_flags, .flags = 0x59 }, { .base = KERNEL, .limit = 0xfffff, .flags = 0x51 },
+		{ .base = (uint32_t)(uintptr_t)&seen_flags, .flags = 0x59 },
+		{ .base = KERNEL, .limit = 0xfffff, .flags = 0x51 },
 		{ .selector = 0 }, { .selector = 3 }, { .selector = flat }, { .selector = code_selector() },
 		{ .selector = 0x08 }, { .selector = 0x10 }, { .selector = 0x28 }, { .selector = 0x07 },
 		{ .selector = 0xffff },
@@ -454,8 +456,8 @@ static int returns_from_odd_stack(void *unused)
 
 static void stacks_of_every_kind(void)
 {
-	static const uint32_t stacks[] = { 0, 1, 4, 8, 0x100, KERNEL - 4, KERNEL, KERNEL + 4, KERNEL + 0x100000, 0xffbffffc,
-					   0xfffffff0, 0xfffffffc, 0xffffffff };
+	static const uint32_t stacks[] = { 0, 1, 4, 8, 0x100, KERNEL - 4, KERNEL, KERNEL + 4, KERNEL + 0x100000,
+					   0xffbffffc, 0xfffffff0, 0xfffffffc, 0xffffffff };
 
 	for (unsigned i = 0; i < COUNT(stacks); i++) {
 		odd_stack = stacks[i];
@@ -481,8 +483,8 @@ static uint32_t chance(void)
 
 static uint32_t odd_word(void)
 {
-	static const uint32_t words[] = { 0, 3, 8, 0x10, 0x1b, 0x23, 0x28, 0x33, 0x3b, 0x202, 0x23202, 0x4302, 0xffffffff, KERNEL,
-					  KERNEL - 4, KERNEL - 100, 0xfffffff0, 0x7fffffff };
+	static const uint32_t words[] = { 0, 3, 8, 0x10, 0x1b, 0x23, 0x28, 0x33, 0x3b, 0x202, 0x23202, 0x4302,
+					  0xffffffff, KERNEL, KERNEL - 4, KERNEL - 100, 0xfffffff0, 0x7fffffff };
 	uint32_t n = chance() % (COUNT(words) + 2);
 
 	return n < COUNT(words) ? words[n] : chance();
@@ -721,7 +723,7 @@ static void a_tracer_of_every_register(void)
 		state = i * 2654435761u;
 		CHECK_EQUAL(waitpid(child, &status, 0), child);
 		for (unsigned n = 0; n < 4; n++)
-			ptrace(PTRACE_POKEUSER, child, (void *)(uintptr_t)(chance() % 80 * 4), (void *)(uintptr_t)odd_word());
+			ptrace(PTRACE_POKEUSER, child, (void *)(chance() % 80 * 4), (void *)odd_word());
 		/* Breakpoints: dr0 at the kernel, dr7 for all of it (offset 252: u_debugreg). */
 		ptrace(PTRACE_POKEUSER, child, (void *)252, (void *)KERNEL);
 		ptrace(PTRACE_POKEUSER, child, (void *)(252 + 7 * 4), (void *)0x000f0003);
@@ -755,18 +757,18 @@ static void steps_over_access(int number, siginfo_t *info, void *context)
 static void the_kernel_is_out_of_reach(void)
 {
 	struct sigaction action = { .sa_sigaction = steps_over_access, .sa_flags = SA_SIGINFO };
-	uint32_t faults = 0;
+	uint32_t passed = 0;
 
 	MUST(sigaction(SIGSEGV, &action, NULL));
 	for (uint32_t at = KERNEL; at >= KERNEL; at += 0x100000) {
 		reached = at;
-		__asm__ volatile("movl $1f, %%edi; movl (%1), %%eax; incl %0; 1:" : "+m"(faults) : "r"(at)
+		__asm__ volatile("movl $1f, %%edi; movl (%1), %%eax; incl %0; 1:" : "+m"(passed) : "r"(at)
 				 : "eax", "edi", "memory");
-		__asm__ volatile("movl $1f, %%edi; movl %%eax, (%1); incl %0; 1:" : "+m"(faults) : "r"(at)
+		__asm__ volatile("movl $1f, %%edi; movl %%eax, (%1); incl %0; 1:" : "+m"(passed) : "r"(at)
 				 : "eax", "edi", "memory");
-		__asm__ volatile("movl $1f, %%edi; jmp *%1; 1:" : "+m"(faults) : "r"(at) : "eax", "edi", "memory");
+		__asm__ volatile("movl $1f, %%edi; jmp *%0; 1:" : : "r"(at) : "eax", "edi", "memory");
 	}
-	CHECK_EQUAL(faults, 0);
+	CHECK_EQUAL(passed, 0);
 	/* Calls that are given such addresses, at the end and around it. */
 	for (uint32_t at = KERNEL - 8; at <= KERNEL + 8; at++) {
 		struct segment *segment = (struct segment *)at;
@@ -790,11 +792,11 @@ static void old_ways_into_the_machine(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(interrupts_of_every_number), CASE(instructions_of_the_kernel), CASE(far_jumps_calls_and_returns),
-	CASE(flags_of_every_kind), CASE(single_steps_into_the_kernel), CASE(selectors_of_every_kind),
-	CASE(stacks_of_every_kind), CASE(forged_frames), CASE(descriptors_of_every_kind), CASE(the_unit_keeps_no_secrets),
-	CASE(exceptions_that_wait), CASE(a_tracer_of_every_register), CASE(the_kernel_is_out_of_reach),
-	CASE(old_ways_into_the_machine),
+	CASE(interrupts_of_every_number), CASE(instructions_of_the_kernel),
+	CASE(far_jumps_calls_and_returns), CASE(flags_of_every_kind), CASE(single_steps_into_the_kernel),
+	CASE(selectors_of_every_kind), CASE(stacks_of_every_kind), CASE(forged_frames),
+	CASE(descriptors_of_every_kind), CASE(the_unit_keeps_no_secrets), CASE(exceptions_that_wait),
+	CASE(a_tracer_of_every_register), CASE(the_kernel_is_out_of_reach), CASE(old_ways_into_the_machine),
 };
 
 ATTACK_MAIN("i386", cases)
