@@ -186,6 +186,14 @@ static bool exit_recover(struct regs *regs)
 
 static void kernel_exception(struct regs *regs)
 {
+	/*
+	 * A program steps: the trap of an instruction that has loaded ss comes after the next one, which may have
+	 * entered the kernel (Intel manual, volume 3A, 6.8.3).
+	 */
+	if (regs->trap == DEBUG) {
+		regs->eflags &= ~(u32)EFLAGS_TF;
+		return;
+	}
 	if (regs->trap >= INVALID_TSS && regs->trap <= PROTECTION && (access_recover(regs) || exit_recover(regs)))
 		return;
 	if (regs->trap == NO_FPU)
@@ -211,7 +219,9 @@ void exception_other(struct regs *regs)
 		signal_fault(SIGFPE, FPE_INTDIV, regs->eip);
 		break;
 	case DEBUG:
-		regs->eflags &= ~(u32)EFLAGS_TF;
+		/* A tracer asks for each step anew. A program that has set the flag itself goes on with it. */
+		if (current->trace.stepping)
+			regs->eflags &= ~(u32)EFLAGS_TF;
 		signal_fault(SIGTRAP, TRAP_TRACE, regs->eip);
 		break;
 	case BREAKPOINT:
