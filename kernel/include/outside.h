@@ -18,11 +18,19 @@
 
 #include <types.h>
 
+struct regs;
+
 bool outside_enter(void);       /* false: closed */
 void outside_leave(void);
 void outside_close(void);       /* calls nest */
 void outside_open(void);
 void outside_settle(void);      /* closes and opens: who was outside has left, who comes sees what was changed before */
+
+/*
+ * Whether a page fault was served without the kernel lock. If not, this processor has the lock when it returns; if it
+ * interrupted a copy that goes on without the lock, kernel_leave() lets it go.
+ */
+bool fault_served_outside(const struct regs *regs, uaddr_t address, u32 access);
 
 /* Boot: binds the forms of kernel.lock=fine, before the other processors start. */
 void outside_bind(void);

@@ -6,6 +6,7 @@
 #include <cpu.h>
 #include <frame.h>
 #include <lib.h>
+#include <mm.h>
 #include <panic.h>
 #include <smp.h>
 #include <text.h>
@@ -90,6 +91,21 @@ static void enter_for_fault_outside(struct regs *regs)
 {
 	if (regs_user(regs) ? !regs_fault(regs) : this_cpu()->dozing)
 		kernel_lock();
+}
+
+CAUSE(fault) bool fault_served_outside(const struct regs *regs, uaddr_t address, u32 access)
+{
+	bool served;
+
+	if (kernel_lock_held())
+		return false;
+	served = current->mm && mm_fault_outside(current->mm, address, access);
+	current->minor_faults += served;
+	if (!served)
+		kernel_lock();
+	if (!regs_user(regs) && kernel_lock_held())
+		current->fault_apart = regs;
+	return served;
 }
 
 /* A fault of a copy without the kernel lock took it: the copy goes on without it. */

@@ -6,6 +6,7 @@
 #include <irq.h>
 #include <lib.h>
 #include <mm.h>
+#include <outside.h>
 #include <panic.h>
 #include <process.h>
 #include <signal.h>
@@ -166,25 +167,6 @@ void exceptions_bind_withheld(void)
 	arch_replace((const void *)exception_instruction_fault, (const void *)instruction_fault_withheld);
 }
 
-/*
- * Whether the fault was served without the kernel lock (outside.h). If not, this processor has the lock when it
- * returns; if it interrupted a copy that goes on without the lock, kernel_leave() lets it go.
- */
-CAUSE(fault) static bool served_outside(const struct regs *regs, uaddr_t address, u32 access)
-{
-	bool served;
-
-	if (kernel_lock_held())
-		return false;
-	served = current->mm && mm_fault_outside(current->mm, address, access);
-	current->minor_faults += served;
-	if (!served)
-		kernel_lock();
-	if (!regs_user(regs) && kernel_lock_held())
-		current->fault_apart = regs;
-	return served;
-}
-
 CAUSE(fault) static void data_fault_outside(struct regs *regs)
 {
 	bool never = regs->dsisr & DSISR_NEVER;
@@ -192,7 +174,7 @@ CAUSE(fault) static void data_fault_outside(struct regs *regs)
 	int error;
 
 	/* Address 0 is never served, but takes the lock. */
-	if (served_outside(regs, never ? 0 : regs->dar, access))
+	if (fault_served_outside(regs, never ? 0 : regs->dar, access))
 		return;
 	error = never ? -ENXIO : fault_error(regs, regs->dar, access);
 	if (error)
@@ -203,7 +185,7 @@ CAUSE(fault) static void instruction_fault_outside(struct regs *regs)
 {
 	int error;
 
-	if (served_outside(regs, regs->nip, MM_EXECUTE))
+	if (fault_served_outside(regs, regs->nip, MM_EXECUTE))
 		return;
 	error = fault_error(regs, regs->nip, MM_EXECUTE);
 	if (error)

@@ -6,6 +6,7 @@
 #include <irq.h>
 #include <lib.h>
 #include <mm.h>
+#include <outside.h>
 #include <panic.h>
 #include <process.h>
 #include <signal.h>
@@ -87,29 +88,10 @@ REPLACED CAUSE(fault) void exception_page_fault_locked(struct regs *regs)
 	exception_page_fault(regs);
 }
 
-/*
- * Whether the fault was served without the kernel lock (outside.h). If not, this processor has the lock when it
- * returns; if it interrupted a copy that goes on without the lock, kernel_leave() lets it go.
- */
-CAUSE(fault) static bool served_outside(const struct regs *regs, uaddr_t address, u32 access)
-{
-	bool served;
-
-	if (kernel_lock_held())
-		return false;
-	served = current->mm && mm_fault_outside(current->mm, address, access);
-	current->minor_faults += served;
-	if (!served)
-		kernel_lock();
-	if (!regs_user(regs) && kernel_lock_held())
-		current->fault_apart = regs;
-	return served;
-}
-
 CAUSE(fault) static void page_fault_outside(struct regs *regs)
 {
 	kernel_enter(regs);
-	if (!served_outside(regs, cr2_read(), fault_access(regs)))
+	if (!fault_served_outside(regs, cr2_read(), fault_access(regs)))
 		exception_page_fault(regs);
 }
 
