@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -382,6 +383,11 @@ class _Builder:
             return Side(name, setting, {**row.keys, **setting.keys})
         return Side(name, setting, {"board.kind": wanted.board, **row.keys, **setting.keys}, wanted)
 
+    def named(self, row: _RowEntry, machine: _MachineEntry) -> str:
+        """The row's name; on a machine that is compared with several others, with the other machine."""
+        several = sum(entry.name == machine.name for entry in self.file.machine) > 1
+        return f"{row.name}, beside {machine.baseline_machine}" if several and machine.baseline_machine else row.name
+
     def row(self, row: _RowEntry, machine: _MachineEntry) -> Row:
         after = self.side(row, machine, "after")
         if after is None:
@@ -392,7 +398,7 @@ class _Builder:
         if row.saves and before is None:
             raise BadInput(f"row {row.name!r}: saves what? it has no setting before")
         return Row(
-            name=row.name,
+            name=self.named(row, machine),
             program=row.program,
             constant=row.constant,
             arguments=tuple(row.arguments),
@@ -479,6 +485,11 @@ class _Builder:
                         raise unknown("machine of this experiment", name, self.machines)
                 if row.machines is None or machine.name in row.machines:
                     rows.append(self.row(row, machine))
+        places = Counter((row.name, row.after.machine) for row in rows)
+        if twice := [place for place, count in places.items() if count > 1]:
+            raise BadInput(
+                f"two rows on {twice[0][1]} have the name {twice[0][0]!r}", hint="give each a name of its own"
+            )
         return rows
 
     def build(self) -> Experiment:

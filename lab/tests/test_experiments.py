@@ -66,6 +66,24 @@ def test_a_context_switch_has_its_claim_at_the_setting_that_lmbench_prints() -> 
     assert len(set(claimed("osdi99-bat"))) == len(experiments.CONTEXT_SWITCHES)
 
 
+def test_a_row_beside_several_machines_names_the_other(tmp_path: Path) -> None:
+    one = EXPERIMENT.replace('[[machine]]\nname = "ppc604-185"\n', "")
+    assert one != EXPERIMENT
+    several = "".join(
+        f'[[machine]]\nname = "ppc604-185"\nbaseline_machine = "{other}"\n' for other in ("ppc603-133", "ppc603-180")
+    )
+    claim = 'claim = "osdi99.table2.604-185"\n'
+    text = one.replace(claim, several.replace("baseline_machine", f"{claim}baseline_machine"), 1)
+    rows = experiments.load(write(tmp_path, text)).rows
+    assert [row.name for row in rows] == ["mmap latency, beside ppc603-133", "mmap latency, beside ppc603-180"]
+
+
+def test_two_rows_of_one_name_are_refused(tmp_path: Path) -> None:
+    again = EXPERIMENT[EXPERIMENT.index("[[row]]") :]
+    with pytest.raises(BadInput, match="two rows on ppc604-185 have the name 'mmap latency'"):
+        experiments.load(write(tmp_path, f"{EXPERIMENT}\n{again}"))
+
+
 def test_an_unknown_experiment_suggests_the_nearest() -> None:
     with pytest.raises(BadInput) as error:
         experiments.find("osdi99-tabel2")
