@@ -1,9 +1,9 @@
 /*
  * ready.queue: which threads the ready queue holds (Liedtke 1993, 5.3.4).
  *
- * full: all that are ready, the running one too; a thread enters when it becomes ready, and leaves when it blocks. This is
- * the form that the paper compares with. waiting: those that wait for the processor; a thread leaves the queue when it
- * gets it. lazy: at least all that wait. A thread that blocks stays, so that one that is woken soon costs no operation on
+ * full: all that are ready, the running one too; a thread enters when it becomes ready, and leaves when it blocks: the
+ * form that the paper compares with. waiting: those that wait for the processor; a thread leaves the queue when it gets
+ * it. lazy: at least all that wait. A thread that blocks stays, so that one that is woken soon costs no operation on
  * the queue. Whoever looks for the next thread takes out those that are not ready; how many these are has no bound.
  * Likewise a thread that has waited for a message with a time limit stays among the timers until its limit passes, or
  * until it has another wait. Several processors have only the form waiting.

@@ -2,10 +2,10 @@
  * cache.broadcast: whether a 750 puts on the bus what dcbst, dcbf, sync and eieio do (HID0[ABE], IBM 750GX/GL User's
  * Manual p.134 and 135).
  *
- * on: each such instruction takes an address tenure, even if the cache does not hold the line. Linux for PowerPC set this
- * in 2003 (arch/ppc/kernel/cpu_setup_6xx.S, setup_750_7400_hid0), so that to make a page ready for instruction fetch took
- * a tenure for each line: the original of the paper of that year. off: only lines that are written back. A single
- * processor whose devices do not snoop needs no more, and Linux 2.1 had no more. One processor only.
+ * on: each such instruction takes an address tenure, even if the cache does not hold the line. Linux for PowerPC set
+ * this in 2003 (arch/ppc/kernel/cpu_setup_6xx.S, setup_750_7400_hid0), so that to make a page ready for instruction
+ * fetch took a tenure for each line: the original of the paper of that year. off: only lines that are written back. A
+ * single processor whose devices do not snoop needs no more, and Linux 2.1 had no more. One processor only.
  */
 #include <arch/core.h>
 #include <arch/reg.h>
