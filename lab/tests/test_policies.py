@@ -57,3 +57,19 @@ def test_a_wrong_word_is_refused(word: str, complaint: str, hint: str) -> None:
 def test_every_machine_has_a_best_set_that_the_kernel_knows(machine: str) -> None:
     best = policies.expanded({policies.NAMED: "best"}, machines.find(machine).core)
     assert policies.checked(best) == best
+
+
+ORIGINALS = {
+    "cache.broadcast": ("on", "off"),
+    "icache.flush": ("every", "mapping"),
+    "ready.queue": ("full", "waiting"),
+    "return.flush": ("caches", "none"),
+    "switch.flush": ("tlb+caches", "none"),
+    "unmap.flush": ("twice", "once"),
+}
+"""The originals that no kernel of today would have, and what is the default instead (docs/policies.md)."""
+
+
+def test_the_first_choice_is_the_original_and_the_default_may_be_another() -> None:
+    found = {name: (policy.choices[0], policy.default) for name, policy in policies.all_policies().items()}
+    assert {name: pair for name, pair in found.items() if pair[0] != pair[1]} == ORIGINALS
