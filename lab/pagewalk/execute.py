@@ -21,8 +21,8 @@ from pagewalk.workshop import Workshop
 
 _CONSOLE_TAIL = 12
 _FIXED = (
-    "two groups of eight entries each, as the architecture lays out the hash table; no machine and no kernel could "
-    "give another count, so that it proves nothing"
+    "two groups of eight entries each, as the architecture lays out the hash table, and in a reload two words of the "
+    "tree; no timing of a machine could give another count, so that it proves nothing"
 )
 _PARTS = {
     "hash-table search, last of 16 PTEs, table in memory": (
