@@ -278,16 +278,23 @@ def _summary(
         "A claim may hold several figures, and a figure may be measured on several machines. A claim is reproduced in "
         f"part if some of its rows are reproduced and others are not.{also}",
         "",
-        _placements(tables),
+        " ".join([_placements(tables, whose=" of our kernel" if own else ""), *_own_placements(found)]),
         "",
     ]
+
+
+def _own_placements(found: Sequence[Experiment]) -> list[str]:
+    """With how many placements the rows of the papers' own kernels were measured, as a sentence."""
+    kept = {entry.name: table for entry in found if entry.images and (table := measured.read(entry))}
+    made = [f"{records.how_many(row.placements for row in table.rows)} in {name}" for name, table in kept.items()]
+    return [f"Rows of the paper's own kernels: {'; '.join(made)}."] if made else []
 
 
 def _most_placements(cells: Iterable[CellRecord]) -> int:
     return max((cell.placements for cell in cells if cell.after_run), default=1)
 
 
-def _placements(tables: Mapping[str, Sequence[CellRecord]]) -> str:
+def _placements(tables: Mapping[str, Sequence[CellRecord]], whose: str = "") -> str:
     """With how many placements the rows of our kernel were measured."""
     groups: dict[str, list[str]] = {}
     for name, cells in tables.items():
@@ -297,12 +304,12 @@ def _placements(tables: Mapping[str, Sequence[CellRecord]]) -> str:
     if not groups:
         return "Nothing was measured yet."
     if list(groups) == ["1 placement"]:
-        return f"Each row was measured with one placement{where}."
+        return f"Each row{whose} was measured with one placement{where}."
     if len(groups) == 1:
-        made = f"Each row was measured with {next(iter(groups))}{where}"
+        made = f"Each row{whose} was measured with {next(iter(groups))}{where}"
     else:
         parts = [f"{number} in {', '.join(names)}" for number, names in groups.items()]
-        made = f"The rows were measured with several placements{where}: {'; '.join(parts)}"
+        made = f"The rows{whose} were measured with several placements{where}: {'; '.join(parts)}"
     return (
         f"{made}. Figures and ratio are those of the median, the spread is from the least to the greatest, and a "
         "verdict is one that all bear out."
@@ -336,7 +343,7 @@ def _claims(
     document = listed[0].document
     own = _on_own_kernels(found)
     # Our kernel's results are those that the page counts; the papers' own kernels stand beside them.
-    found = [experiment for experiment in found if not experiment.images]
+    everything, found = found, [experiment for experiment in found if not experiment.images]
     lines = [
         f"# {document.title}",
         "",
@@ -344,7 +351,7 @@ def _claims(
         "",
         f"Generated from results by `pagewalk claims page {document.id}`. Verdicts: [experiments.md](experiments.md).",
         "",
-        *_summary(listed, tables, found, own),
+        *_summary(listed, tables, everything, own),
         f"## All {len(listed)} claims",
         "",
         f"| claim | section | what | published |{_OWN_COLUMN if own else ''} result |",

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Any
 
@@ -92,13 +93,14 @@ def test_the_page_says_with_how_many_placements_each_row_was_measured(tmp_path: 
     with Store(tmp_path / "results.duckdb") as store:
         store.add_cells("osdi99-table2", rows[:1])
         page = claims_page.build(store, "osdi99")
-        assert "Each row was measured with 7 placements of code, frames, heaps and stacks. Figures" in page
+        assert "Each row of our kernel was measured with 7 placements of code, frames, heaps and stacks. " in page
+        assert re.search(r" Rows of the paper.s own kernels: \d[\w ]* placements in osdi99-own\.\n", page)
         assert "\n`pagewalk run osdi99-table2` (measured with 7 placements)\n" in page
         store.add_cells("osdi99-table2", rows)
         store.add_cells("osdi99-vsid", [cell("null call", 8.0, "better") | spread | {"placements": 3}])
         page = claims_page.build(store, "osdi99")
     where = "several placements of code, frames, heaps and stacks: 1 to 7 placements in osdi99-table2; 3 placements in "
-    assert f"The rows were measured with {where}osdi99-vsid. Figures" in page
+    assert f"The rows of our kernel were measured with {where}osdi99-vsid. Figures" in page
     assert "\n`pagewalk run osdi99-table2` (measured with 1 to 7 placements)\n" in page
     spreads = [line.split(" | ")[7] for line in page.splitlines() if "| ppc604-200x4 |" in line]
     assert spreads[:4] == ["1.25 to 1.75", "1.25 to 1.75, 3 placements", "1 placement", ""]
