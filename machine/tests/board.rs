@@ -76,11 +76,35 @@ fn input_waits_until_it_is_read() {
     put(&mut board, UART + 2, 1);
     let typed: Vec<u8> = (0..40).collect();
     board.console_mut().type_in(&typed);
+    // A byte arrives for who polls: at the second look.
+    assert_eq!(get(&mut board, UART + 5) & 1, 0);
     let mut read = Vec::new();
     while get(&mut board, UART + 5) & 1 != 0 {
         read.push(get(&mut board, UART));
     }
     assert_eq!(read, typed);
+}
+
+#[test]
+fn input_survives_a_driver_that_starts() {
+    let mut board = board();
+    board.console_mut().type_in(b"typed");
+    // A driver empties what there may be, without a look, and opens the line twice.
+    for _ in 0..2 {
+        for (register, value) in [(1, 0), (2, 1), (2, 7), (2, 0)] {
+            put(&mut board, UART + register, value);
+        }
+        for register in [5, 0, 2, 6] {
+            get(&mut board, UART + register);
+        }
+        put(&mut board, UART + 1, 1);
+        put(&mut board, UART + 2, 1);
+    }
+    let mut read = Vec::new();
+    while get(&mut board, UART + 5) & 1 != 0 {
+        read.push(get(&mut board, UART));
+    }
+    assert_eq!(read, b"typed");
 }
 
 #[test]

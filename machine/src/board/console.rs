@@ -148,6 +148,11 @@ impl Console {
         }
     }
 
+    /// Puts back input that nobody has read.
+    pub(super) fn put_back(&mut self, bytes: impl DoubleEndedIterator<Item = u8>) {
+        bytes.rev().for_each(|byte| self.typed.push_front(byte));
+    }
+
     /// Input that the guest has not taken yet.
     pub(super) fn typed(&self) -> Vec<u8> {
         self.typed.iter().copied().collect()

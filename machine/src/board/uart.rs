@@ -1,7 +1,9 @@
 //! 16550 UART (National Semiconductor PC16550D data sheet, section 8).
 //!
 //! The serial line takes no simulated time, so that printing disturbs no measurement: a written byte leaves at once,
-//! and a waiting byte of input arrives as soon as there is room.
+//! and a waiting byte of input arrives as soon as there is room and somebody listens: the interrupt is enabled, or the
+//! line status is read again and again. So input that is given beforehand survives a driver's start, which empties the receiver
+//! without a look; what it clears arrives again.
 
 use std::collections::VecDeque;
 
@@ -31,6 +33,10 @@ pub(super) struct Uart {
     divisor: u16,
     /// THR-empty interrupt not yet acknowledged by reading IIR.
     transmit_empty: bool,
+    /// The last access read the line status.
+    polled: bool,
+    /// The receiver holds bytes of the loopback.
+    looped: bool,
 }
 
 impl Uart {
@@ -44,6 +50,8 @@ impl Uart {
             scratch: 0,
             divisor: 0,
             transmit_empty: false,
+            polled: false,
+            looped: false,
         }
     }
 
@@ -54,14 +62,19 @@ impl Uart {
 
     fn get(&mut self, register: u32, console: &mut Console) -> u8 {
         let latch = self.line_control & LCR_DIVISOR_LATCH != 0;
+        let polled = std::mem::replace(&mut self.polled, register == 5);
         match register {
             0 if latch => self.divisor as u8,
             1 if latch => (self.divisor >> 8) as u8,
             0 => {
                 self.receive(console);
-                let byte = self.receive.pop_front().unwrap_or(0);
+                let byte = self.receive.pop_front();
+                self.looped &= !self.receive.is_empty();
+                if byte.is_some() && polled {
+                    self.arrive(console);
+                }
                 self.receive(console);
-                byte
+                byte.unwrap_or(0)
             }
             1 => self.interrupt_enable,
             2 => {
@@ -80,6 +93,9 @@ impl Uart {
             3 => self.line_control,
             4 => self.modem_control,
             5 => {
+                if polled {
+                    self.arrive(console);
+                }
                 self.receive(console);
                 let ready = if self.receive.is_empty() {
                     0
@@ -95,6 +111,7 @@ impl Uart {
 
     fn put(&mut self, register: u32, value: u8, console: &mut Console) {
         let latch = self.line_control & LCR_DIVISOR_LATCH != 0;
+        self.polled = false;
         match register {
             0 if latch => self.divisor = self.divisor & 0xff00 | u16::from(value),
             1 if latch => self.divisor = self.divisor & 0x00ff | u16::from(value) << 8,
@@ -102,6 +119,7 @@ impl Uart {
                 if self.modem_control & MCR_LOOPBACK != 0 {
                     if self.receive.len() < self.depth() {
                         self.receive.push_back(value);
+                        self.looped = true;
                     }
                 } else {
                     console.put(value);
@@ -118,7 +136,7 @@ impl Uart {
             }
             2 => {
                 if value & FCR_CLEAR_RECEIVE != 0 || (value ^ self.fifo_control) & FCR_ENABLE != 0 {
-                    self.receive.clear();
+                    self.clear_receiver(console);
                 }
                 self.fifo_control = value & 0xc9;
                 self.receive(console);
@@ -130,8 +148,23 @@ impl Uart {
         }
     }
 
-    /// Moves waiting console input into the receiver while it has room.
+    /// Empties the receiver. Input from the console comes again.
+    fn clear_receiver(&mut self, console: &mut Console) {
+        let bytes = std::mem::take(&mut self.receive);
+        if !std::mem::take(&mut self.looped) {
+            console.put_back(bytes.into_iter());
+        }
+    }
+
+    /// What waits arrives, if the interrupt is enabled.
     fn receive(&mut self, console: &mut Console) {
+        if self.interrupt_enable & IER_RECEIVED != 0 {
+            self.arrive(console);
+        }
+    }
+
+    /// Moves waiting console input into the receiver while it has room.
+    fn arrive(&mut self, console: &mut Console) {
         if self.modem_control & MCR_LOOPBACK != 0 {
             return;
         }
