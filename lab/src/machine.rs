@@ -13,7 +13,7 @@ use pagewalk_machine::session::Session as PowerPc;
 use pagewalk_machine::snapshot::is_of_x86;
 use pagewalk_machine::x86;
 use pagewalk_machine::x86::session::Session as X86;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -41,11 +41,13 @@ macro_rules! both {
 }
 
 impl Session {
-    /// The run of a PowerPC machine; ValueError: `what` is not for an x86 machine.
+    /// The run of a PowerPC machine; NotImplementedError: `what` is not for an x86 machine.
     fn power_pc(&mut self, what: &str) -> PyResult<&mut PowerPc> {
         match self {
             Session::PowerPc(session) => Ok(session),
-            Session::X86(_) => Err(refused(format!("an x86 machine has no {what}"))),
+            Session::X86(_) => Err(PyNotImplementedError::new_err(format!(
+                "an x86 machine has no {what}"
+            ))),
         }
     }
 
@@ -57,12 +59,7 @@ impl Session {
             }
             Session::X86(session) => {
                 let stop = session.run(limits);
-                let (kind, status) = match &stop {
-                    x86::Stop::PowerOff { status } => ("power-off", *status),
-                    x86::Stop::Fatal(_) | x86::Stop::Exception { .. } => ("fatal", 0),
-                    x86::Stop::Limit | x86::Stop::Breakpoint { .. } => ("limit", 0),
-                };
-                (kind, status, session.explain(&stop))
+                described_x86(session, &stop)
             }
         }
     }
@@ -91,6 +88,15 @@ fn counted<'py>(py: Python<'py>, counters: Vec<(String, u64)>) -> PyResult<Bound
 }
 
 /// Kind, status, and a description of a stop.
+fn described_x86(session: &X86, stop: &x86::Stop) -> (&'static str, u32, String) {
+    let (kind, status) = match stop {
+        x86::Stop::PowerOff { status } => ("power-off", *status),
+        x86::Stop::Fatal(_) | x86::Stop::Exception { .. } => ("fatal", 0),
+        x86::Stop::Limit | x86::Stop::Breakpoint { .. } => ("limit", 0),
+    };
+    (kind, status, session.explain(stop))
+}
+
 fn described(session: &PowerPc, stop: &Stop) -> (&'static str, u32, String) {
     let (kind, status) = match stop {
         Stop::PowerOff { status } => ("power-off", *status),
@@ -273,24 +279,38 @@ impl Machine {
     ) -> PyResult<(&'static str, u32, String)> {
         py.detach(|| {
             let mut session = self.session();
-            let session = session.power_pc("server for gdb")?;
-            session.listen_no_more();
             let limits = Limits {
                 cycles: u64::MAX,
                 instructions,
             };
             let mut announced = Ok(());
-            let ended = debug::serve(session.machine_mut(), port, limits, |port| {
+            let tell = |port| {
                 announced = Python::attach(|py| announce.call1(py, (port,)).map(drop));
-            })
-            .map_err(|error| PyOSError::new_err(error.to_string()))?;
-            announced?;
-            let stop = match ended {
-                Ended::Stopped(stop) => stop,
-                Ended::Detached => session.run(limits),
-                Ended::Killed => Stop::Limit,
             };
-            Ok(described(session, &stop))
+            let broken = |error: debug::DebugError| PyOSError::new_err(error.to_string());
+            let told = match &mut *session {
+                Session::PowerPc(session) => {
+                    session.listen_no_more();
+                    let served = debug::serve(session.machine_mut(), port, limits, tell);
+                    let stop = match served.map_err(broken)? {
+                        Ended::Stopped(stop) => stop,
+                        Ended::Detached => session.run(limits),
+                        Ended::Killed => Stop::Limit,
+                    };
+                    described(session, &stop)
+                }
+                Session::X86(session) => {
+                    let served = debug::serve_x86(session.machine_mut(), port, limits, tell);
+                    let stop = match served.map_err(broken)? {
+                        Ended::Stopped(stop) => stop,
+                        Ended::Detached => session.run(limits),
+                        Ended::Killed => x86::Stop::Limit,
+                    };
+                    described_x86(session, &stop)
+                }
+            };
+            announced?;
+            Ok(told)
         })
     }
 

@@ -114,6 +114,35 @@ def test_a_program_runs_on_an_x86(environment: dict[str, str], machine: str) -> 
 
 
 @pytest.mark.built
+@pytest.mark.parametrize("command", ["trace", "see"])
+def test_what_an_x86_machine_lacks_is_said(environment: dict[str, str], tmp_path: Path, command: str) -> None:
+    done = run(environment, command, "-m", "i486dx-50", "-o", str(tmp_path / "out.json"), "--", "hello")
+    assert done.returncode == 126
+    first, hint = done.stderr.splitlines()
+    assert first.startswith("pagewalk: an x86 machine has no ")
+    assert hint.endswith("dump and gdb go with every machine")
+
+
+@pytest.mark.built
+def test_gdb_debugs_a_program_on_an_x86(environment: dict[str, str]) -> None:
+    command = [*COMMAND, "gdb", "-m", "p6-200", "--port", "0", "--", str(X86.user / "hello")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True) as served:
+        assert served.stderr is not None
+        waiting = served.stderr.readline()
+        found = re.search(r"gdb-multiarch (\S+) -ex 'target remote :(\d+)'", waiting)
+        assert found, waiting
+        assert found[1] == str(X86.kernel)
+        script = [f"target remote 127.0.0.1:{found[2]}", "break main", "continue", "print $cpl", "delete", "continue"]
+        words = [word for line in script for word in ("-ex", line)]
+        gdb = ["gdb-multiarch", "-nx", "-batch", str(X86.user / "hello"), *words]
+        done = subprocess.run(gdb, capture_output=True, text=True, check=False, timeout=300)
+        printed, _ = served.communicate(timeout=300)
+    assert "$1 = 3" in done.stdout, done.stdout + done.stderr
+    assert printed.splitlines()[-1] == "hello"
+
+
+@pytest.mark.built
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

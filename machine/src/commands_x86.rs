@@ -1,5 +1,6 @@
 //! The commands on an x86 machine.
 
+use pagewalk_machine::debug::{self, Ended};
 use pagewalk_machine::loader::read_file;
 use pagewalk_machine::machine::Limits;
 use pagewalk_machine::shim::Ending;
@@ -16,7 +17,6 @@ fn refuse_others(run: &Run) -> Result<(), Failure> {
         ("--trace", run.trace.is_some()),
         ("--sanitize", run.sanitize.is_some()),
         ("--dump-dtb", run.dump_dtb.is_some()),
-        ("--gdb", run.gdb.is_some()),
         ("--protocol", run.protocol.is_some()),
     ];
     match asked.iter().find(|(_, asked)| *asked) {
@@ -71,7 +71,20 @@ fn go(run: &Run, session: &mut Session) -> Result<Stop, Failure> {
         std::fs::write(path, session.save()?)
             .map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    Ok(session.run(limits))
+    let Some(port) = run.gdb else {
+        return Ok(session.run(limits));
+    };
+    let announce = |port| eprintln!("pagewalk-machine: waiting for gdb on port {port}");
+    Ok(
+        match debug::serve_x86(session.machine_mut(), port, limits, announce)? {
+            Ended::Stopped(stop) => stop,
+            Ended::Detached => session.run(limits),
+            Ended::Killed => {
+                eprintln!("pagewalk-machine: killed by gdb");
+                Stop::Limit
+            }
+        },
+    )
 }
 
 pub fn execute(run: &Run) -> Result<u8, Failure> {

@@ -87,12 +87,17 @@ def command() -> int:
     except PagewalkError as error:
         complain(error, as_json=_wants_json(sys.argv[1:]))
         return int(error.status)
+    except NotImplementedError as error:
+        # A machine of this architecture has no such observer: the machine's own words.
+        hint = "exec, ab, sweep, profile, dump and gdb go with every machine"
+        complain(BadInput(str(error), hint=hint), as_json=_wants_json(sys.argv[1:]))
+        ended = ExitStatus.BAD_INPUT
     except OSError as error:
         # A file that the system refuses to look at: its name is too long. Other errors are of the output.
         if error.filename is None:
             raise
         complain(BadInput(f"{error.filename}: {error.strerror}"), as_json=_wants_json(sys.argv[1:]))
-        return int(ExitStatus.BAD_INPUT)
+        ended = ExitStatus.BAD_INPUT
     except KeyboardInterrupt:
         say(err, "interrupted; finished runs are kept")
         return int(ExitStatus.INTERRUPTED)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from pagewalk import _machine, guest, images, native, snapshot, subjects, summary, systems, tlb_registers
+from pagewalk import _machine, guest, images, machines, native, snapshot, subjects, summary, systems, tlb_registers
 from pagewalk.architectures import POWERPC
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import Ticker
@@ -668,8 +668,10 @@ def gdb(
     """
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
 
+    kernel_file = (POWERPC if snapshot_file else machines.find(machine).architecture).kernel
+
     def announce(found: int) -> None:
-        words = f"waiting for GDB: gdb-multiarch {POWERPC.kernel} -ex 'target remote :{found}'"
+        words = f"waiting for GDB: gdb-multiarch {kernel_file} -ex 'target remote :{found}'"
         say(err, words)
 
     # The stub waits outside of Python, where only the system's own handling of Ctrl-C ends it.

@@ -1,7 +1,10 @@
 //! The GDB remote stub.
 
 mod arch;
+mod guest;
+mod machine;
 mod registers;
 mod target;
 
-pub use target::{DebugError, Ended, serve};
+pub(crate) use guest::{Guest, Halt};
+pub use target::{DebugError, Ended, serve, serve_x86};

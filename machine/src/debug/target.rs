@@ -4,6 +4,7 @@
 
 use std::net::{TcpListener, TcpStream};
 
+use gdbstub::arch::Arch;
 use gdbstub::common::{Signal, Tid};
 use gdbstub::conn::ConnectionExt as _;
 use gdbstub::stub::run_blocking::{BlockingEventLoop, Event, WaitForStopReasonError};
@@ -26,10 +27,8 @@ use gdbstub::target::ext::target_description_xml_override::{
 use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOps};
 use gdbstub::target::{Target, TargetError, TargetResult};
 
-use super::arch::{PowerPc, RegisterFile, RegisterId, target_description};
-use super::registers;
+use super::guest::{Guest, Halt};
 use crate::machine::{Limits, Machine, Stop, Watchpoint};
-use crate::processor::Processor;
 
 /// Cycles between two checks of the connection while the guest runs: a limit of instructions would change the run.
 const SLICE: u64 = 200_000;
@@ -45,9 +44,9 @@ pub enum DebugError {
 
 /// How a debugging session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum Ended<S = Stop> {
     /// The guest stopped for good.
-    Stopped(Stop),
+    Stopped(S),
     /// GDB detached; the guest can run on.
     Detached,
     /// GDB killed the guest.
@@ -68,14 +67,17 @@ struct Mode {
     locked: bool,
 }
 
-struct Debuggee<'a> {
-    machine: &'a mut Machine,
+type File<G> = <<G as Guest>::Arch as Arch>::Registers;
+type Id<G> = <<G as Guest>::Arch as Arch>::RegId;
+
+struct Debuggee<'a, G: Guest> {
+    machine: &'a mut G,
     mode: Mode,
     /// GDB expects a PowerPC to stop before a watched access, and then steps over it. Here the access is done
     /// already, so that step must run nothing.
     step_over_watched: bool,
     /// The reason why the guest cannot go on, if there is one.
-    ended: Option<Stop>,
+    ended: Option<G::Stop>,
     description: String,
     /// Instructions that the guest may run before it is stopped for good.
     limits: Limits,
@@ -92,6 +94,28 @@ pub fn serve(
     limits: Limits,
     announce: impl FnOnce(u16),
 ) -> Result<Ended, DebugError> {
+    serve_guest(machine, port, limits, announce)
+}
+
+/// The same for an x86 machine.
+///
+/// # Errors
+/// As of [`serve`].
+pub fn serve_x86(
+    machine: &mut crate::x86::Machine,
+    port: u16,
+    limits: Limits,
+    announce: impl FnOnce(u16),
+) -> Result<Ended<crate::x86::Stop>, DebugError> {
+    serve_guest(machine, port, limits, announce)
+}
+
+fn serve_guest<G: Guest>(
+    machine: &mut G,
+    port: u16,
+    limits: Limits,
+    announce: impl FnOnce(u16),
+) -> Result<Ended<G::Stop>, DebugError> {
     let listen = |error: std::io::Error| DebugError::Listen {
         port,
         message: error.to_string(),
@@ -100,16 +124,17 @@ pub fn serve(
     announce(listener.local_addr().map_err(listen)?.port());
     let (stream, _) = listener.accept().map_err(listen)?;
     let _ = stream.set_nodelay(true);
+    let description = machine.description();
     let mut debuggee = Debuggee {
         machine,
         mode: Mode::default(),
         step_over_watched: false,
         ended: None,
-        description: target_description(),
+        description,
         limits,
     };
     let reason = GdbStub::new(stream)
-        .run_blocking::<Loop<'_>>(&mut debuggee)
+        .run_blocking::<Loop<'_, G>>(&mut debuggee)
         .map_err(|error| DebugError::Connection {
             message: error.to_string(),
         })?;
@@ -122,7 +147,7 @@ pub fn serve(
     })
 }
 
-impl Debuggee<'_> {
+impl<G: Guest> Debuggee<'_, G> {
     /// Runs a slice, or one instruction. `None`: nothing happened that GDB must hear of.
     fn run(&mut self) -> Option<MultiThreadStopReason<u32>> {
         if let Some(stop) = self.ended.clone() {
@@ -136,36 +161,36 @@ impl Debuggee<'_> {
             Some(number) => self.step(number)?,
             None => self.go(SLICE, u64::MAX),
         };
-        self.step_over_watched = matches!(stop, Stop::Watchpoint { .. });
+        let halt = G::halt(&stop);
+        self.step_over_watched = matches!(halt, Halt::Watchpoint { .. });
         let now = self.machine.instant();
-        match (stop, self.mode.step) {
-            (Stop::Limit, _)
+        match (halt, self.mode.step) {
+            (Halt::Limit, _)
                 if now.instructions >= self.limits.instructions
                     || now.cycles >= self.limits.cycles =>
             {
-                self.ended = Some(Stop::Limit);
-                Some(self.reason(&Stop::Limit))
+                self.ended = Some(G::limit());
+                Some(self.reason(&G::limit()))
             }
-            (Stop::Limit, None) => None,
-            (Stop::Limit, Some(number)) => Some(done_step(number)),
-            (stop @ (Stop::PowerOff { .. } | Stop::Fatal(_)), _) => {
+            (Halt::Limit, None) => None,
+            (Halt::Limit, Some(number)) => Some(done_step(number)),
+            (Halt::Exited(_) | Halt::Dead, _) => {
                 let reason = self.reason(&stop);
                 self.ended = Some(stop);
                 Some(reason)
             }
-            (stop, _) => Some(self.reason(&stop)),
+            (Halt::Breakpoint | Halt::Watchpoint { .. }, _) => Some(self.reason(&stop)),
         }
     }
 
     /// Runs until the processor has completed an instruction. `None`: only others have, as yet.
-    fn step(&mut self, number: usize) -> Option<Stop> {
-        let completed = |machine: &Machine| machine.processors()[number].instant().instructions;
-        let before = completed(self.machine);
+    fn step(&mut self, number: usize) -> Option<G::Stop> {
+        let before = self.machine.completed(number);
         for _ in 0..STEPS {
             let stop = self.go(u64::MAX, 1);
             let now = self.machine.instant();
-            if stop != Stop::Limit
-                || completed(self.machine) != before
+            if G::halt(&stop) != Halt::Limit
+                || self.machine.completed(number) != before
                 || now.instructions >= self.limits.instructions
                 || now.cycles >= self.limits.cycles
             {
@@ -176,7 +201,7 @@ impl Debuggee<'_> {
     }
 
     /// Runs for so many cycles, or for so many instructions.
-    fn go(&mut self, cycles: u64, instructions: u64) -> Stop {
+    fn go(&mut self, cycles: u64, instructions: u64) -> G::Stop {
         let now = self.machine.instant();
         let limits = Limits {
             cycles: now.cycles.saturating_add(cycles).min(self.limits.cycles),
@@ -185,28 +210,26 @@ impl Debuggee<'_> {
                 .saturating_add(instructions)
                 .min(self.limits.instructions),
         };
-        match self.mode.step.or(self.mode.named) {
-            Some(number) if self.mode.locked => self.machine.run_alone(number, limits),
-            _ => self.machine.run(limits),
-        }
+        let named = self.mode.step.or(self.mode.named);
+        self.machine.run(limits, named.filter(|_| self.mode.locked))
     }
 
-    fn reason(&self, stop: &Stop) -> MultiThreadStopReason<u32> {
+    fn reason(&self, stop: &G::Stop) -> MultiThreadStopReason<u32> {
         let tid = self.current();
-        match stop {
-            Stop::PowerOff { status } => MultiThreadStopReason::Exited(*status as u8),
-            Stop::Limit | Stop::Batch => MultiThreadStopReason::Terminated(Signal::SIGXCPU),
-            Stop::Breakpoint { .. } => MultiThreadStopReason::SwBreak(tid),
-            Stop::Watchpoint { address, write } => MultiThreadStopReason::Watch {
+        match G::halt(stop) {
+            Halt::Exited(status) => MultiThreadStopReason::Exited(status),
+            Halt::Limit => MultiThreadStopReason::Terminated(Signal::SIGXCPU),
+            Halt::Breakpoint => MultiThreadStopReason::SwBreak(tid),
+            Halt::Watchpoint { address, write } => MultiThreadStopReason::Watch {
                 tid,
-                kind: if *write {
+                kind: if write {
                     WatchKind::Write
                 } else {
                     WatchKind::Read
                 },
-                addr: *address,
+                addr: address,
             },
-            Stop::Exception(_) | Stop::Fatal(_) => MultiThreadStopReason::SignalWithThread {
+            Halt::Dead => MultiThreadStopReason::SignalWithThread {
                 tid,
                 signal: Signal::SIGABRT,
             },
@@ -218,15 +241,14 @@ impl Debuggee<'_> {
         thread(usize::from(self.machine.instant().processor))
     }
 
-    /// Looks at a processor, or changes it. Whose turn it is does not change.
-    fn at<T>(&mut self, tid: Tid, look: impl FnOnce(&mut Processor) -> T) -> TargetResult<T, Self> {
-        let number = self.number(tid).ok_or(TargetError::NonFatal)?;
-        Ok(self.machine.at(number, look))
+    /// The number of a thread's processor.
+    fn at(&self, tid: Tid) -> TargetResult<usize, Self> {
+        self.number(tid).ok_or(TargetError::NonFatal)
     }
 
     fn number(&self, tid: Tid) -> Option<usize> {
         let number = tid.get() - 1;
-        (number < self.machine.processors().len()).then_some(number)
+        (number < self.machine.processors()).then_some(number)
     }
 
     fn known(&self, tid: Tid) -> Result<usize, String> {
@@ -246,10 +268,10 @@ fn done_step(number: usize) -> MultiThreadStopReason<u32> {
     }
 }
 
-struct Loop<'a>(std::marker::PhantomData<&'a ()>);
+struct Loop<'a, G>(std::marker::PhantomData<&'a G>);
 
-impl<'a> BlockingEventLoop for Loop<'a> {
-    type Target = Debuggee<'a>;
+impl<'a, G: Guest> BlockingEventLoop for Loop<'a, G> {
+    type Target = Debuggee<'a, G>;
     type Connection = TcpStream;
     type StopReason = MultiThreadStopReason<u32>;
 
@@ -282,11 +304,11 @@ impl<'a> BlockingEventLoop for Loop<'a> {
     }
 }
 
-impl Target for Debuggee<'_> {
-    type Arch = PowerPc;
+impl<G: Guest> Target for Debuggee<'_, G> {
+    type Arch = G::Arch;
     type Error = String;
 
-    fn base_ops(&mut self) -> BaseOps<'_, PowerPc, String> {
+    fn base_ops(&mut self) -> BaseOps<'_, G::Arch, String> {
         BaseOps::MultiThread(self)
     }
 
@@ -301,7 +323,7 @@ impl Target for Debuggee<'_> {
     }
 }
 
-impl TargetDescriptionXmlOverride for Debuggee<'_> {
+impl<G: Guest> TargetDescriptionXmlOverride for Debuggee<'_, G> {
     fn target_description_xml(
         &self,
         annex: &[u8],
@@ -322,14 +344,17 @@ impl TargetDescriptionXmlOverride for Debuggee<'_> {
     }
 }
 
-impl MultiThreadBase for Debuggee<'_> {
-    fn read_registers(&mut self, file: &mut RegisterFile, tid: Tid) -> TargetResult<(), Self> {
-        *file = self.at(tid, registers::read)?;
+impl<G: Guest> MultiThreadBase for Debuggee<'_, G> {
+    fn read_registers(&mut self, file: &mut File<G>, tid: Tid) -> TargetResult<(), Self> {
+        let number = self.at(tid)?;
+        *file = self.machine.registers(number);
         Ok(())
     }
 
-    fn write_registers(&mut self, file: &RegisterFile, tid: Tid) -> TargetResult<(), Self> {
-        self.at(tid, |processor| registers::write(processor, file))
+    fn write_registers(&mut self, file: &File<G>, tid: Tid) -> TargetResult<(), Self> {
+        let number = self.at(tid)?;
+        self.machine.set_registers(number, file);
+        Ok(())
     }
 
     fn support_single_register_access(&mut self) -> Option<SingleRegisterAccessOps<'_, Tid, Self>> {
@@ -337,24 +362,13 @@ impl MultiThreadBase for Debuggee<'_> {
     }
 
     fn read_addrs(&mut self, start: u32, data: &mut [u8], tid: Tid) -> TargetResult<usize, Self> {
-        self.at(tid, |processor| {
-            (start..=u32::MAX)
-                .zip(data)
-                .map_while(|(address, place)| {
-                    *place = processor.peek(address)?;
-                    Some(())
-                })
-                .count()
-        })
+        let number = self.at(tid)?;
+        Ok(self.machine.read(number, start, data))
     }
 
     fn write_addrs(&mut self, start: u32, data: &[u8], tid: Tid) -> TargetResult<(), Self> {
-        let written = self.at(tid, |processor| {
-            (start..=u32::MAX)
-                .zip(data)
-                .all(|(address, &byte)| processor.poke(address, byte))
-        })?;
-        if written {
+        let number = self.at(tid)?;
+        if self.machine.write(number, start, data) {
             Ok(())
         } else {
             Err(TargetError::NonFatal)
@@ -362,7 +376,7 @@ impl MultiThreadBase for Debuggee<'_> {
     }
 
     fn list_active_threads(&mut self, active: &mut dyn FnMut(Tid)) -> Result<(), String> {
-        (0..self.machine.processors().len()).for_each(|number| active(thread(number)));
+        (0..self.machine.processors()).for_each(|number| active(thread(number)));
         Ok(())
     }
 
@@ -375,69 +389,46 @@ impl MultiThreadBase for Debuggee<'_> {
     }
 }
 
-impl ThreadExtraInfo for Debuggee<'_> {
+impl<G: Guest> ThreadExtraInfo for Debuggee<'_, G> {
     fn thread_extra_info(&self, tid: Tid, buffer: &mut [u8]) -> Result<usize, String> {
         let number = self.known(tid)?;
-        let state = if self.machine.is_held(number) {
-            ", held in reset"
-        } else if self.machine.processors()[number].sleeps() {
-            ", saves power"
-        } else {
-            ""
-        };
-        let text = format!("processor {number}{state}");
+        let text = format!("processor {number}{}", self.machine.state(number));
         let count = text.len().min(buffer.len());
         buffer[..count].copy_from_slice(&text.as_bytes()[..count]);
         Ok(count)
     }
 }
 
-impl SingleRegisterAccess<Tid> for Debuggee<'_> {
+impl<G: Guest> SingleRegisterAccess<Tid> for Debuggee<'_, G> {
     fn read_register(
         &mut self,
         tid: Tid,
-        register: RegisterId,
+        register: Id<G>,
         buffer: &mut [u8],
     ) -> TargetResult<usize, Self> {
-        let file = self.at(tid, registers::read)?;
-        let mut put = |bytes: &[u8]| {
-            buffer[..bytes.len()].copy_from_slice(bytes);
-            Ok(bytes.len())
-        };
-        match register {
-            RegisterId::Float(n) => put(&file.fpr[n].to_be_bytes()),
-            RegisterId::Whole(n) => put(&file.whole[n].to_be_bytes()),
-            other => put(&registers::word(&file, other).to_be_bytes()),
-        }
+        let number = self.at(tid)?;
+        let bytes = G::register(&self.machine.registers(number), register);
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
     }
 
     fn write_register(
         &mut self,
         tid: Tid,
-        register: RegisterId,
+        register: Id<G>,
         bytes: &[u8],
     ) -> TargetResult<(), Self> {
-        let mut file = self.at(tid, registers::read)?;
-        let doubleword = bytes
-            .iter()
-            .fold(0, |value: u64, &byte| value << 8 | u64::from(byte));
-        match (register, bytes.len()) {
-            (RegisterId::Float(n), 8) => file.fpr[n] = doubleword,
-            (RegisterId::Whole(n), 8) => file.whole[n] = doubleword,
-            (RegisterId::Float(_) | RegisterId::Whole(_), _) => return Err(TargetError::NonFatal),
-            (other, 4) => {
-                let value = bytes
-                    .iter()
-                    .fold(0, |value, &byte| value << 8 | u32::from(byte));
-                registers::set_word(&mut file, other, value);
-            }
-            _ => return Err(TargetError::NonFatal),
+        let number = self.at(tid)?;
+        let mut file = self.machine.registers(number);
+        if !G::set_register(&mut file, register, bytes) {
+            return Err(TargetError::NonFatal);
         }
-        self.at(tid, |processor| registers::write(processor, &file))
+        self.machine.set_registers(number, &file);
+        Ok(())
     }
 }
 
-impl MultiThreadResume for Debuggee<'_> {
+impl<G: Guest> MultiThreadResume for Debuggee<'_, G> {
     fn resume(&mut self) -> Result<(), String> {
         Ok(())
     }
@@ -461,21 +452,21 @@ impl MultiThreadResume for Debuggee<'_> {
     }
 }
 
-impl MultiThreadSingleStep for Debuggee<'_> {
+impl<G: Guest> MultiThreadSingleStep for Debuggee<'_, G> {
     fn set_resume_action_step(&mut self, tid: Tid, _: Option<Signal>) -> Result<(), String> {
         self.mode.step = Some(self.known(tid)?);
         Ok(())
     }
 }
 
-impl MultiThreadSchedulerLocking for Debuggee<'_> {
+impl<G: Guest> MultiThreadSchedulerLocking for Debuggee<'_, G> {
     fn set_resume_action_scheduler_lock(&mut self) -> Result<(), String> {
         self.mode.locked = true;
         Ok(())
     }
 }
 
-impl Breakpoints for Debuggee<'_> {
+impl<G: Guest> Breakpoints for Debuggee<'_, G> {
     fn support_sw_breakpoint(&mut self) -> Option<SwBreakpointOps<'_, Self>> {
         Some(self)
     }
@@ -485,11 +476,11 @@ impl Breakpoints for Debuggee<'_> {
     }
 
     fn support_hw_watchpoint(&mut self) -> Option<HwWatchpointOps<'_, Self>> {
-        Some(self)
+        if G::WATCHES { Some(self) } else { None }
     }
 }
 
-impl SwBreakpoint for Debuggee<'_> {
+impl<G: Guest> SwBreakpoint for Debuggee<'_, G> {
     fn add_sw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
         self.machine.add_breakpoint(address);
         Ok(true)
@@ -500,7 +491,7 @@ impl SwBreakpoint for Debuggee<'_> {
     }
 }
 
-impl HwBreakpoint for Debuggee<'_> {
+impl<G: Guest> HwBreakpoint for Debuggee<'_, G> {
     fn add_hw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
         self.machine.add_breakpoint(address);
         Ok(true)
@@ -520,7 +511,7 @@ fn watchpoint(address: u32, length: u32, kind: WatchKind) -> Watchpoint {
     }
 }
 
-impl HwWatchpoint for Debuggee<'_> {
+impl<G: Guest> HwWatchpoint for Debuggee<'_, G> {
     fn add_hw_watchpoint(
         &mut self,
         address: u32,

@@ -34,6 +34,8 @@ pub struct Machine {
     contexts: Vec<u32>,
     /// Which wait to be started.
     held: Vec<bool>,
+    /// Only this one has turns, as long as it can go on: [`Machine::run_alone`].
+    alone: Option<usize>,
 }
 
 impl Machine {
@@ -71,6 +73,7 @@ impl Machine {
             turn_over: true,
             contexts: vec![0; number],
             held: (0..number).map(|number| number != 0).collect(),
+            alone: None,
         })
     }
 
@@ -132,6 +135,51 @@ impl Machine {
                 processor.settle();
                 return stop;
             }
+        }
+    }
+
+    /// As [`Machine::run`], but the other processors stand still: for a debugger. They run while this one waits to be
+    /// started or sleeps, since it may wait for them.
+    pub fn run_alone(&mut self, number: usize, limits: Limits) -> Stop {
+        self.turn_over |= self.current != number;
+        self.alone = Some(number);
+        let stop = self.run(limits);
+        self.alone = None;
+        stop
+    }
+
+    /// Looks at a processor, or changes it. Whose turn it is does not change.
+    pub(super) fn at<T>(&mut self, number: usize, look: impl FnOnce(&mut Processor) -> T) -> T {
+        let current = self.current;
+        let seen = look(self.select(number));
+        self.select(current);
+        seen
+    }
+
+    /// Stops the machine before the instruction at `address`, whichever processor comes to it.
+    pub fn add_breakpoint(&mut self, address: u32) {
+        for processor in &mut self.processors {
+            processor.breakpoints.push(address);
+        }
+    }
+
+    /// True if there was one.
+    pub fn remove_breakpoint(&mut self, address: u32) -> bool {
+        let mut found = false;
+        for processor in &mut self.processors {
+            let all = &mut processor.breakpoints;
+            if let Some(place) = all.iter().position(|&other| other == address) {
+                all.swap_remove(place);
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// Removes all breakpoints.
+    pub fn clear_breakpoints(&mut self) {
+        for processor in &mut self.processors {
+            processor.breakpoints.clear();
         }
     }
 
@@ -230,6 +278,10 @@ impl Machine {
                 continue;
             }
             let at = processor.goes_on();
+            if self.alone == Some(number) && at != u64::MAX {
+                (first, second) = (Some((number, at)), u64::MAX);
+                break;
+            }
             match first {
                 Some((_, earliest)) if at >= earliest => second = second.min(at),
                 _ => {
@@ -238,11 +290,10 @@ impl Machine {
                 }
             }
         }
-        let Some((number, at)) = first.filter(|&(_, at)| at != u64::MAX) else {
+        let Some((number, _)) = first.filter(|&(_, at)| at != u64::MAX) else {
             let eip = self.processor().registers.eip;
             return Some(Stop::Fatal(Fatal::Asleep { eip }));
         };
-        let _ = at;
         let lead = u64::from(self.config().lead);
         let end = second.saturating_add(lead);
         self.select(number).begin_turn(end, limits.cycles);
@@ -332,7 +383,7 @@ impl Processor {
     }
 
     /// True if it is halted.
-    fn sleeps(&self) -> bool {
+    pub(super) fn sleeps(&self) -> bool {
         self.wake.is_some()
     }
 

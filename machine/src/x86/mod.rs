@@ -11,6 +11,7 @@ mod events;
 pub mod exception;
 mod execute;
 pub mod flags;
+mod gdb;
 mod linux;
 pub mod machine;
 mod memory;

@@ -108,6 +108,45 @@ impl Fpu {
         Ok(())
     }
 
+    /// For a debugger: control, status and tag word, CS and EIP of the last instruction, DS and offset of its operand,
+    /// its opcode; and the registers from the top of the stack on.
+    pub(in crate::x86) fn shown(&self) -> ([u32; 8], [[u8; 10]; 8]) {
+        let last = self.last;
+        let words = [
+            self.control.into(),
+            self.status_word().into(),
+            self.tag_word().into(),
+            last.cs.into(),
+            last.eip,
+            last.ds.into(),
+            last.offset,
+            last.opcode.into(),
+        ];
+        let registers = std::array::from_fn(|i| {
+            let value = self.content(i as u8);
+            let mut bytes = [0; 10];
+            bytes[..8].copy_from_slice(&value.significand.to_le_bytes());
+            bytes[8..].copy_from_slice(&value.head.to_le_bytes());
+            bytes
+        });
+        (words, registers)
+    }
+
+    /// Writes back what [`Fpu::shown`] gave, but for where the last instruction was.
+    pub(in crate::x86) fn set_shown(&mut self, words: &[u32; 8], registers: &[[u8; 10]; 8]) {
+        self.set_control_word(words[0] as u16);
+        self.set_status_word(words[1] as u16);
+        self.set_tag_word(words[2] as u16);
+        for (i, bytes) in (0..).zip(registers) {
+            let [a, b, c, d, e, f, g, h, low, high] = *bytes;
+            let number = usize::from(self.top.wrapping_add(i) & 7);
+            self.registers[number] = Extended {
+                head: u16::from_le_bytes([low, high]),
+                significand: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            };
+        }
+    }
+
     /// FNSAVE: environment and registers, then FNINIT.
     pub(super) fn save<H: Host>(&mut self, host: &mut H) -> Result<(), Exception> {
         let first = environment_size(host.narrow());
