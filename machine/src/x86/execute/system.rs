@@ -372,10 +372,14 @@ pub(in crate::x86) fn time(p: &mut Processor, _: &Op) -> Done {
     Ok(())
 }
 
-/// The model-specific registers that there are: the time stamp counter, and the local APIC's base.
+/// The model-specific registers that there are: the time stamp counter, the local APIC's base, and the signature of
+/// the microcode (SDM volume 4, the registers of P6 family processors).
 mod msr {
     pub const TIME: u32 = 0x10;
     pub const APIC_BASE: u32 = 0x1b;
+    /// CPUID puts the number of the update that has been loaded into its upper half (SDM volume 3, "Determining the
+    /// signature"). None has: it reads 0, whatever was written.
+    pub const MICROCODE: u32 = 0x8b;
 }
 
 /// RDMSR, WRMSR: `extra` is the opcode's second byte
@@ -389,6 +393,7 @@ pub(in crate::x86) fn model_register(p: &mut Processor, op: &Op) -> Done {
                 let first = if p.instant().processor == 0 { 0x100 } else { 0 };
                 u64::from(p.registers.apic_base | first)
             }
+            msr::MICROCODE => 0,
             _ => return Err(Exception::GENERAL),
         };
         p.registers.gpr[0] = value as u32;
@@ -397,7 +402,7 @@ pub(in crate::x86) fn model_register(p: &mut Processor, op: &Op) -> Done {
     }
     // The time stamp counter is not written here, and the APIC stays where it is.
     match number {
-        msr::APIC_BASE => Ok(()),
+        msr::APIC_BASE | msr::MICROCODE => Ok(()),
         _ => Err(Exception::GENERAL),
     }
 }
