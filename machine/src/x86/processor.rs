@@ -364,6 +364,43 @@ impl Processor {
     /// Fetches the lines that `op` needs and that its block has not fetched.
     #[inline(always)]
     fn fetch_lines(&mut self, op: &Op) -> Result<(), Exception> {
+        if op.lines == FIRST_LINE && self.fetches_at_once(op.at) {
+            return Ok(());
+        }
+        self.fetch_lines_slowly(op)
+    }
+
+    /// Fetches the line of the block's byte `at`, if that changes nothing but the counts: TLB and cache used the page
+    /// and the line last, and the page is where it was.
+    #[inline(always)]
+    fn fetches_at_once(&mut self, at: u16) -> bool {
+        let linear = self.block_linear.wrapping_add(at.into());
+        let pa = self.block_pa.wrapping_add(at.into());
+        // With the oracle this is never so.
+        if !self.caches_on {
+            return false;
+        }
+        let (tlb, cache) = match &self.mmu.instruction {
+            None => (&self.mmu.data, &self.memory.data),
+            Some(tlb) => (tlb, &self.memory.instruction),
+        };
+        if cache.mru_hit(pa).is_none_or(|tag| tag & ARRIVING != 0) {
+            return false;
+        }
+        if self.paging {
+            let hit = tlb.hit_recent(linear, self.user);
+            const UNCACHED: u32 = super::tlb::pte::UNCACHED;
+            if hit.is_none_or(|(found, bits)| found != pa || bits & UNCACHED != 0) {
+                return false;
+            }
+        }
+        self.fetches += 1;
+        self.fetched = linear & !(self.line - 1);
+        true
+    }
+
+    #[inline(never)]
+    fn fetch_lines_slowly(&mut self, op: &Op) -> Result<(), Exception> {
         let last = op.next - 1;
         for (bit, at) in [(FIRST_LINE, op.at), (LAST_LINE, last)] {
             if op.lines & bit == 0 {
@@ -461,9 +498,8 @@ impl Processor {
         if head.cause != self.code_cause || self.observers.watches() {
             self.code_runs(head.cause, self.block_eip);
         }
-        if self.wrote & head.waits != 0 {
-            self.time += 1;
-        }
+        // The first instruction's address waits for what the block before wrote last.
+        let mut wait = u64::from(self.wrote & head.waits != 0);
         self.registers.eip = self.block_eip.wrapping_add(head.length.into());
         for op in ops {
             // What is due comes at the next instruction, wherever a block begins.
@@ -478,7 +514,8 @@ impl Processor {
                 self.interrupted(op, exception);
                 return false;
             }
-            self.time += u64::from(op.slots);
+            self.time += u64::from(op.slots) + wait;
+            wait = 0;
             if let Err(exception) = (op.run)(self, op) {
                 self.interrupted(op, exception);
                 return false;
