@@ -8,6 +8,10 @@ mod costs;
 mod exceptions;
 #[path = "x86/files.rs"]
 mod files;
+#[path = "x86/gdb.rs"]
+mod gdb;
+#[path = "x86/hostile.rs"]
+mod hostile;
 #[path = "x86/instructions.rs"]
 mod instructions;
 #[path = "x86/paging.rs"]

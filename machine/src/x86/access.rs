@@ -547,7 +547,7 @@ impl Processor {
         }
     }
 
-    fn charge_device(&mut self, pa: u32) {
+    pub(super) fn charge_device(&mut self, pa: u32) {
         if !self.memory.uncore.board.is_free(pa) {
             let clocks = u64::from(self.config.bus.device);
             self.add_cycles(self.config.bus.core_cycles(clocks));

@@ -278,6 +278,11 @@ impl Processor {
 
     /// Reads an entry; `above` is CR3 or the entry that points to its table.
     fn walk_read(&mut self, address: u32, above: u32) -> u32 {
+        if address as usize >= self.ram_size {
+            // Nobody answers, which reads as ones, and no cache keeps it.
+            self.charge_device(address);
+            return u32::MAX;
+        }
         let attributes = if above & pte::UNCACHED != 0 {
             attribute::COHERENT | attribute::INHIBITED
         } else {
@@ -288,7 +293,6 @@ impl Processor {
             .memory
             .walk_read(address, attributes, forward, now, &mut self.account);
         self.add_cycles(stall);
-        // What nobody answers reads as ones.
         self.ram_word(address).unwrap_or(u32::MAX)
     }
 
