@@ -219,7 +219,10 @@ impl Machine {
     /// Switches sanitizers on: `all`, or a list of `translation`, `fetch`, `vsid`.
     fn sanitize(&self, set: &str) -> PyResult<()> {
         let set: SanitizerSet = set.parse().map_err(|error: String| refused(error))?;
-        self.session().power_pc("sanitizers")?.sanitize(set);
+        match &mut *self.session() {
+            Session::PowerPc(session) => session.sanitize(set),
+            Session::X86(session) => session.sanitize(set).map_err(refused)?,
+        }
         Ok(())
     }
 

@@ -15,7 +15,6 @@ fn refuse_others(run: &Run) -> Result<(), Failure> {
     let asked = [
         ("--rom", run.rom.is_some()),
         ("--trace", run.trace.is_some()),
-        ("--sanitize", run.sanitize.is_some()),
         ("--dump-dtb", run.dump_dtb.is_some()),
         ("--protocol", run.protocol.is_some()),
     ];
@@ -95,6 +94,9 @@ pub fn execute(run: &Run) -> Result<u8, Failure> {
     }
     if run.profile.is_some() || run.profile_table.is_some() {
         session.record_profile(None);
+    }
+    if let Some(set) = run.sanitize {
+        session.sanitize(set)?;
     }
     session.set_oracle(run.on.oracle);
     let stop = go(run, &mut session)?;

@@ -24,6 +24,8 @@ mod profile;
 mod programs;
 #[path = "x86/random_code.rs"]
 mod random_code;
+#[path = "x86/sanitizer.rs"]
+mod sanitizer;
 #[path = "x86/segments.rs"]
 mod segments;
 #[path = "x86/several.rs"]

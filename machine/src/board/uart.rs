@@ -13,6 +13,10 @@ use super::{At, Console, Device, Effect, restored, saved};
 
 const FIFO_DEPTH: usize = 16;
 
+/// Who reads the line status so often, one time after another, waits for input. Linux's driver reads it twice at its
+/// start.
+const POLLS: u8 = 3;
+
 const IER_RECEIVED: u8 = 1;
 const IER_TRANSMIT_EMPTY: u8 = 2;
 const LCR_DIVISOR_LATCH: u8 = 0x80;
@@ -33,8 +37,8 @@ pub(super) struct Uart {
     divisor: u16,
     /// THR-empty interrupt not yet acknowledged by reading IIR.
     transmit_empty: bool,
-    /// The last access read the line status.
-    polled: bool,
+    /// How often the line status has been read without another access, up to [`POLLS`].
+    polled: u8,
     /// The receiver holds bytes of the loopback.
     looped: bool,
 }
@@ -50,19 +54,24 @@ impl Uart {
             scratch: 0,
             divisor: 0,
             transmit_empty: false,
-            polled: false,
+            polled: 0,
             looped: false,
         }
     }
 
     /// True if a UART can be in this state. A snapshot is checked by this before use.
     fn fits(&self) -> bool {
-        self.receive.len() <= FIFO_DEPTH
+        self.receive.len() <= FIFO_DEPTH && self.polled <= POLLS
     }
 
     fn get(&mut self, register: u32, console: &mut Console) -> u8 {
         let latch = self.line_control & LCR_DIVISOR_LATCH != 0;
-        let polled = std::mem::replace(&mut self.polled, register == 5);
+        let polls = self.polled;
+        self.polled = if register == 5 {
+            (polls + 1).min(POLLS)
+        } else {
+            0
+        };
         match register {
             0 if latch => self.divisor as u8,
             1 if latch => (self.divisor >> 8) as u8,
@@ -70,7 +79,8 @@ impl Uart {
                 self.receive(console);
                 let byte = self.receive.pop_front();
                 self.looped &= !self.receive.is_empty();
-                if byte.is_some() && polled {
+                // Who looked at the status and found a byte reads on.
+                if byte.is_some() && polls > 0 {
                     self.arrive(console);
                 }
                 self.receive(console);
@@ -93,7 +103,7 @@ impl Uart {
             3 => self.line_control,
             4 => self.modem_control,
             5 => {
-                if polled {
+                if polls == POLLS {
                     self.arrive(console);
                 }
                 self.receive(console);
@@ -111,7 +121,7 @@ impl Uart {
 
     fn put(&mut self, register: u32, value: u8, console: &mut Console) {
         let latch = self.line_control & LCR_DIVISOR_LATCH != 0;
-        self.polled = false;
+        self.polled = 0;
         match register {
             0 if latch => self.divisor = self.divisor & 0xff00 | u16::from(value),
             1 if latch => self.divisor = self.divisor & 0x00ff | u16::from(value) << 8,

@@ -148,7 +148,7 @@ impl Processor {
         if !self.paging {
             return Ok((linear, 0));
         }
-        if !self.oracle
+        if !self.probes
             && let Some(hit) = self.mmu.data.hit_recent(linear, need)
         {
             return Ok(hit);

@@ -14,6 +14,7 @@ use crate::loader::CauseRange;
 use crate::machine::Limits;
 use crate::memory::{Held, Memory, Notice, Uncore};
 use crate::observe::Counters;
+use crate::observe::sanitizers::{Freed, SanitizerSet};
 
 /// What a snapshot keeps of the turns.
 #[derive(Serialize, Deserialize)]
@@ -38,14 +39,16 @@ pub struct Machine {
     alone: Option<usize>,
 }
 
+/// FEATURES of the control device: CONTEXT, COMMAND and FORK are used, so that recording a profile does not change what
+/// the guest does.
+const FEATURES: u32 = 4 | 8;
+
 impl Machine {
     /// Makes a machine with empty RAM, whose first processor is in real mode at address 0.
     ///
     /// # Errors
     /// When the models cannot build what the machine file asks for.
     pub fn new(config: &Config, board: Board, causes: &[CauseRange]) -> Result<Machine, String> {
-        // CONTEXT, COMMAND and FORK are used, so that recording a profile does not change what the guest does.
-        const FEATURES: u32 = 4 | 8;
         let mut uncore = Uncore::of_x86(config, board)?;
         uncore.board.set_features(FEATURES);
         let mut processors = Vec::new();
@@ -121,6 +124,21 @@ impl Machine {
     pub fn set_oracle(&mut self, on: bool) {
         for processor in &mut self.processors {
             processor.set_oracle(on);
+        }
+    }
+
+    /// Switches the sanitizer of translations on. Its report ends the run.
+    pub fn sanitize(&mut self) {
+        let set = SanitizerSet {
+            translation: true,
+            ..SanitizerSet::default()
+        };
+        let board = &mut self.uncore_mut().board;
+        board.set_features(FEATURES | set.features());
+        self.processor_mut().observers.freed = Some(Freed::default());
+        for processor in &mut self.processors {
+            processor.sanitized = true;
+            processor.look_up_all();
         }
     }
 

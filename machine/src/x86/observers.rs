@@ -7,6 +7,7 @@ use crate::board::Effect;
 use crate::memory::Ram;
 use crate::observe::profile::Profile;
 use crate::observe::regions::{REGIONS_MOST, Regions};
+use crate::observe::sanitizers::Freed;
 use crate::observe::symbolize::{CONTEXTS_MOST, PROGRAMS_MOST, Symbolizer};
 use crate::observe::{Cause, Counters};
 
@@ -19,6 +20,8 @@ pub struct Observers {
     pub symbols: Symbolizer,
     pub regions: Regions,
     pub profile: Option<Profile>,
+    /// With the sanitizer of translations: frames that no user translation may reach.
+    pub(super) freed: Option<Freed>,
     /// What CONTEXT named the address spaces of these values of CR3.
     spaces: HashMap<u32, u32>,
     /// Dumps that the guest asked for.
@@ -61,10 +64,18 @@ impl Observers {
                 self.symbols.set_command(&String::from_utf8_lossy(&bytes));
             }
             Effect::Fork(child) => self.symbols.set_fork(child),
+            Effect::FrameFreed(frame) => self.set_freed(frame, true),
+            Effect::FrameAllocated(frame) => self.set_freed(frame, false),
             Effect::RegionBegin(_) | Effect::RegionEnd(_) => {
                 self.region(effect, counters);
             }
             _ => {}
+        }
+    }
+
+    fn set_freed(&mut self, frame: u32, freed: bool) {
+        if let Some(frames) = &mut self.freed {
+            frames.set(frame, freed);
         }
     }
 

@@ -10,6 +10,7 @@ use super::config::{Config, Kind};
 use super::exception::Exception;
 use super::processor::Processor;
 use super::registers::{cr0, cr4};
+use super::stop::{Fatal, Stop};
 use super::tlb::{Entry, Need, Tlb, permits, pte};
 use crate::memory::attribute;
 use crate::observe::{Array, Event, Plain};
@@ -128,6 +129,36 @@ impl Processor {
     /// page's bits.
     #[inline(never)]
     pub(super) fn translate_slowly(
+        &mut self,
+        linear: u32,
+        need: Need,
+        fetch: bool,
+    ) -> Result<(u32, u32), Exception> {
+        let found = self.look_up_or_walk(linear, need, fetch)?;
+        if self.sanitized {
+            self.check_frame(linear, found);
+        }
+        Ok(found)
+    }
+
+    /// Reports a page that lets user programs reach a freed frame: a TLB has kept it, or a table. The kernel's own
+    /// mapping of RAM is exempt.
+    #[cold]
+    fn check_frame(&mut self, linear: u32, (pa, bits): (u32, u32)) {
+        let freed = self.observers.freed.as_ref();
+        let frame = pa >> PAGE_SHIFT;
+        if bits & pte::USER == 0 || !freed.is_some_and(|freed| freed.contains(frame)) {
+            return;
+        }
+        let cr3 = self.registers.cr3;
+        let report = format!(
+            "stale translation: {linear:#010x} (CR3 {cr3:#010x}) still reaches page frame {frame:#x}, which was freed"
+        );
+        (self.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
+        self.deadline = 0;
+    }
+
+    fn look_up_or_walk(
         &mut self,
         linear: u32,
         need: Need,

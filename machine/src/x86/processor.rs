@@ -81,6 +81,9 @@ pub struct Processor {
     pub(super) forward: Forward,
     /// Always-probe mode: no shortcuts are taken.
     pub(super) oracle: bool,
+    /// Every translation and every line is looked up: for the oracle, or for a sanitizer.
+    pub(super) probes: bool,
+    pub(super) sanitized: bool,
     /// The registers that the last block's last instruction wrote, for an address that follows at once.
     pub(super) wrote: u8,
     /// A string instruction that goes on where EIP points to it.
@@ -163,6 +166,8 @@ impl Processor {
             line,
             forward,
             oracle: false,
+            probes: false,
+            sanitized: false,
             wrote: 0,
             repeating: None,
             single: false,
@@ -228,7 +233,13 @@ impl Processor {
     /// and caches. Cycles and counters must not change; the mode exists to prove that.
     pub fn set_oracle(&mut self, on: bool) {
         self.oracle = on;
-        self.caches_on = self.registers.cr0 & cr0::CD == 0 && !on;
+        self.look_up_all();
+    }
+
+    /// Shows every translation to the sanitizer from now on, if there is one.
+    pub(super) fn look_up_all(&mut self) {
+        self.probes = self.oracle || self.sanitized;
+        self.caches_on = self.registers.cr0 & cr0::CD == 0 && !self.probes;
     }
 
     /// With `on`, an exception stops the machine, and the caller of the run handles it.
@@ -282,7 +293,7 @@ impl Processor {
             self.memory.data.set_enabled(caches);
             self.memory.instruction.set_enabled(caches);
         }
-        self.caches_on = caches && !self.oracle;
+        self.caches_on = caches && !self.probes;
         self.fetched = NOWHERE;
         self.breaks_off();
         self.deadline = 0;
@@ -320,7 +331,7 @@ impl Processor {
         let user = self.user;
         let (pa, bits) = if !self.paging {
             (linear, 0)
-        } else if !self.oracle
+        } else if !self.probes
             && let Some(hit) = self.mmu.fetching().hit_recent(linear, user)
         {
             hit
@@ -376,7 +387,7 @@ impl Processor {
     fn fetches_at_once(&mut self, at: u16) -> bool {
         let linear = self.block_linear.wrapping_add(at.into());
         let pa = self.block_pa.wrapping_add(at.into());
-        // With the oracle this is never so.
+        // With the oracle or a sanitizer this is never so.
         if !self.caches_on {
             return false;
         }

@@ -16,6 +16,7 @@ use crate::machine::Limits;
 use crate::observe::causes::causes_by_symbols;
 use crate::observe::counters::Counters;
 use crate::observe::profile::{Profile, ProfileRow, StackRow};
+use crate::observe::sanitizers::SanitizerSet;
 use crate::observe::symbolize::Symbolizer;
 use crate::session::SessionError;
 
@@ -146,6 +147,22 @@ impl Session {
     /// Begins a profile: charges every cycle to its function. With a region, only the cycles inside of it.
     pub fn record_profile(&mut self, region: Option<u32>) {
         self.machine.processor_mut().observers.profile = Some(Profile::new(region));
+    }
+
+    /// Switches sanitizers on: the first report ends the run. Frames that were freed before are not known of.
+    ///
+    /// # Errors
+    /// When one is asked for that an x86 machine has not: its caches see every store to code, and no entry of its TLBs
+    /// names an address space. All together mean the one that there is.
+    pub fn sanitize(&mut self, set: SanitizerSet) -> Result<(), String> {
+        let all = set.translation && set.fetch && set.vsid;
+        if !all && (set.fetch || set.vsid) {
+            return Err("an x86 machine has one sanitizer: translation".to_owned());
+        }
+        if set.translation {
+            self.machine.sanitize();
+        }
+        Ok(())
     }
 
     /// With the oracle every block is decoded anew, and every access looks up TLB and caches.

@@ -26,6 +26,8 @@ pub enum Fatal {
     TripleFault { eip: u32, vectors: Vec<u8> },
     /// HLT, and no interrupt can come.
     Asleep { eip: u32 },
+    /// A sanitizer has found an error.
+    Sanitizer { report: String },
 }
 
 impl fmt::Display for Fatal {
@@ -45,6 +47,7 @@ impl fmt::Display for Fatal {
                     names.join(", then ")
                 )
             }
+            Fatal::Sanitizer { report } => write!(out, "sanitizer: {report}"),
             Fatal::Asleep { eip } => write!(
                 out,
                 "the processor halts before {eip:#010x}, and no interrupt can wake it"
