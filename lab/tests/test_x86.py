@@ -104,6 +104,14 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
 
 
 @pytest.mark.built
+@pytest.mark.parametrize("policy", ["switch.time=last", "ready.queue=full", "ready.queue=lazy"])
+def test_what_messages_at_the_gate_need_is_refused_on_several(environment: dict[str, str], policy: str) -> None:
+    done = run(environment, "exec", "-m", "p6-200x2", "-p", policy, "-p", "ipc.path=fast", "--", "hello")
+    assert done.returncode != 0
+    assert f'"{policy}": has no meaning on this processor' in " ".join((done.stdout + done.stderr).split())
+
+
+@pytest.mark.built
 @pytest.mark.parametrize("machine", ["i486dx-50", "p6-200"])
 def test_a_program_runs_on_an_x86(environment: dict[str, str], machine: str) -> None:
     done = run(environment, "exec", "-m", machine, "-p", "segments=check", "--json", "--", "hello")

@@ -7,6 +7,9 @@
  * before anything has changed. A program that enters the kernel has no work to do (task->work), and neither has one
  * that waits and was not woken.
  *
+ * There is one processor, and no kernel lock: no message passes here without switch.time=last (message.h), which a
+ * processor with a counter of cycles refuses, and where there are several, all have one (several_look()).
+ *
  * C code finds a task that waits here asleep, below a struct regs that message_go_on() fills in: whoever makes it run
  * in another way lets it go on at message_woken.
  */
