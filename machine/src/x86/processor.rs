@@ -92,6 +92,8 @@ pub struct Processor {
     pub(super) single: bool,
     /// No interrupt before the instruction after the next.
     pub(super) inhibited: bool,
+    /// The instruction of a single step was INT: TF does not trap after it.
+    pub(super) software: bool,
     pub(super) halted: bool,
     /// If set, exceptions stop the machine instead of being taken.
     pub(super) hosted: bool,
@@ -172,6 +174,7 @@ impl Processor {
             repeating: None,
             single: false,
             inhibited: false,
+            software: false,
             halted: false,
             hosted: false,
             stop: None,
@@ -538,11 +541,13 @@ impl Processor {
         true
     }
 
-    /// Runs a block of one instruction, and traps after it if TF says so.
+    /// Runs a block of one instruction, and traps after it if TF says so: not after INT, nor between a load of SS and
+    /// the next instruction.
     #[inline(never)]
     fn run_one(&mut self, block: &Block) {
         let single = std::mem::take(&mut self.single);
         let traced = self.registers.system & eflags::TF != 0;
+        self.software = false;
         if self.run_ops(&block.ops, block.head) {
             self.one_ran(single, traced);
         }
@@ -553,7 +558,7 @@ impl Processor {
         if single {
             self.deadline = 0;
         }
-        if traced {
+        if traced && !self.software && !self.inhibited {
             self.trap();
         }
     }

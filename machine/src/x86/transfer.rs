@@ -85,6 +85,7 @@ impl Processor {
 
     /// INT n
     pub(super) fn software_interrupt(&mut self, vector: u8) -> Result<(), Exception> {
+        self.software = true;
         if self.hosted {
             self.halt_for_host(vector, None);
             return Ok(());

@@ -173,6 +173,20 @@ fn single_steps_trap_after_each_instruction() {
 }
 
 #[test]
+fn a_single_step_ends_neither_in_a_handler_nor_behind_a_load_of_ss() {
+    // popf with TF; int 0x40
+    let code = [0x68, 0x02, 0x01, 0, 0, 0x9d, 0xcd, 0x40];
+    let mut bench = Bench::new("i486dx-50", &code).gate(1, 0).gate(0x40, 0);
+    assert_eq!(bench.run_to_handler(), 0x40);
+    assert_eq!(bench.stacked(0), CODE + 8);
+    // mov eax, ss; popf with TF; mov ss, eax; inc eax
+    let code = [0x68, 0x02, 0x01, 0, 0, 0x8c, 0xd0, 0x9d, 0x8e, 0xd0, 0x40];
+    let mut bench = Bench::new("i486dx-50", &code).gate(1, 0);
+    assert_eq!(bench.run_to_handler(), 1);
+    assert_eq!(bench.stacked(0), CODE + 11);
+}
+
+#[test]
 fn divisions_by_zero_and_too_large_quotients_fault() {
     for code in [&[0xf7, 0xf1][..], &[0xf7, 0xf9], &[0xf6, 0xf1], &[0xd4, 0]] {
         let mut bench = Bench::new("i486dx-50", code).gate(0, 0);
