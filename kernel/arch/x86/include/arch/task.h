@@ -8,7 +8,11 @@
 struct task;
 
 #define KERNEL_STACK_SIZE 8192u
-#define STACK_RED_ZONE 1024u    /* lowest bytes of a kernel stack, which only a panic may use */
+/*
+ * Lowest bytes of a kernel stack, which only a panic may use. They hold all that it needs: below them, it would lose the
+ * pointer to its task.
+ */
+#define STACK_RED_ZONE 2048u
 #define STACK_TASK 4u           /* offset in a kernel stack of the pointer to its task, above its mark */
 
 /*
