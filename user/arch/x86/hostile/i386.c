@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include "common/attack.h"
+#include "ipc.h"
+#include "machine.h"
 
 #define PAGE 4096u
 #define KERNEL 0xc0000000u
@@ -782,6 +784,61 @@ static void the_kernel_is_out_of_reach(void)
 	CHECK_ERROR(syscall(SYS_write, 1, KERNEL - 4, 0x7fffffff), EFAULT);
 }
 
+enum { ODD_STATES = 16, STEPPING = 14, ON_OTHER_STACK = 15 };
+
+/* A message in a state by number (machine.h), and two more. */
+static long message_in_state(unsigned kind, long call, long partner, struct ipc_message *message)
+{
+	uint32_t flat = data_selector(), other = flat;
+	long result;
+
+	if (kind == ON_OTHER_STACK)
+		other = make_segment(0, 0xfffff, 0x51);
+	machine_odd_begin(kind);
+	__asm__ volatile("movl %0, %%ss" : : "r"(other));
+	if (kind == STEPPING)
+		__asm__ volatile("pushfl; orl $0x100, (%%esp); popfl" : : : "memory", "cc");
+	result = ipc_invoke(call, partner, NULL, IPC_FOREVER, message);
+	if (kind == STEPPING)
+		__asm__ volatile("pushfl; andl $~0x100, (%%esp); popfl" : : : "memory", "cc");
+	__asm__ volatile("movl %0, %%ss" : : "r"(flat));
+	machine_odd_end(kind);
+	if (kind == ON_OTHER_STACK)
+		syscall(SYS_set_thread_area, &(struct segment){ other / 8, 0, 0, 0x28 });
+	return result;
+}
+
+/* Answers each message with its words, in the state that the first one names. */
+static int echoes(void *unused)
+{
+	struct ipc_message message = { { 0 }, 0 };
+	long from = ipc_invoke(IPC_RECEIVE, IPC_ANYONE, NULL, IPC_FOREVER, &message);
+
+	(void)unused;
+	while (from > 0)
+		from = message_in_state(message.word[0] / ODD_STATES, IPC_REPLY_WAIT, from, &message);
+	return 0;
+}
+
+/* Messages between two whose segments, flags, stack and x87 are seldom so: each arrives whole, by whatever path. */
+static void messages_in_every_state(void)
+{
+	pid_t other;
+
+	signal(SIGTRAP, counts_steps);
+	other = test_child(echoes, NULL);
+	for (unsigned n = 0; n < 4 * ODD_STATES * ODD_STATES; n++) {
+		/* In between, some in the usual state, after which the two are a pair. */
+		unsigned state_of = n % 4 == 3 ? n / 4 : 0;
+		struct ipc_message message = { { state_of, n, ~n }, 0 };
+
+		CHECK_EQUAL(message_in_state(state_of % ODD_STATES, IPC_CALL, other, &message), other);
+		CHECK(message.word[0] == state_of && message.word[1] == n && message.word[2] == ~n);
+	}
+	kill(other, SIGKILL);
+	test_wait(other);
+}
+
 /* What old programs ask for, and get no. */
 static void old_ways_into_the_machine(void)
 {
@@ -797,7 +854,8 @@ static const struct test_case cases[] = {
 	CASE(far_jumps_calls_and_returns), CASE(flags_of_every_kind), CASE(single_steps_into_the_kernel),
 	CASE(selectors_of_every_kind), CASE(stacks_of_every_kind), CASE(forged_frames),
 	CASE(descriptors_of_every_kind), CASE(the_unit_keeps_no_secrets), CASE(exceptions_that_wait),
-	CASE(a_tracer_of_every_register), CASE(the_kernel_is_out_of_reach), CASE(old_ways_into_the_machine),
+	CASE(a_tracer_of_every_register), CASE(the_kernel_is_out_of_reach), CASE(messages_in_every_state),
+	CASE(old_ways_into_the_machine),
 };
 
 ATTACK_MAIN("i386", cases)
