@@ -150,8 +150,8 @@ test-cross: $(STAMPS)/machine ready programs
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc970-1600 --group user \
 		$(addprefix --case ,cow exec fork ipc_memory mmap pipe policy signal wide)
 
-# The kernel for x86, its programs and other people's, on QEMU's PC; and real Linux on the x86 machines, built once for all
-# checkouts. No part of `make test`.
+# The kernel for x86, its programs and other people's, on QEMU's PC; faults made on purpose, attacks and panics on the x86
+# machines; and real Linux on them, built once for all checkouts. No part of `make test`.
 test-x86: ready
 	$(call heading,The kernel and programs for x86$(comma) on QEMU's PC)
 	PROGRAMS_ARCH=x86 tests/programs/build.sh
@@ -159,6 +159,11 @@ test-x86: ready
 	$(MAKE) -C user ARCH=x86
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m suite --qemu 486 $(addprefix --group ,user hostile fuzz busybox-musl lua-musl \
 		sqlite-musl tcc-musl)
+	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m suite --qemu pentium2x2 --group user --case thread --case x86
+	$(call heading,The kernel on the x86 machines)
+	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m suite --machine i486dx-50 --machine p6-200x2 --group hostile \
+		--case i386
+	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m kernel checker
 	$(call heading,Real Linux on the x86 machines)
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m linux
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pagewalk.initramfs import Initramfs
-from suite.places import BUILD, ROOT, USER, wanted
+from suite.places import KERNEL, ROOT, USER, wanted
 
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 
 RUNNER = ROOT / "target" / "release" / "pagewalk-machine"
-VMLINUX = BUILD / "kernel" / "vmlinux"
+VMLINUX = KERNEL
 SANITIZED = ("--sanitize", "all")
 
 # The kernel's and the runner's exit statuses that tests tell apart (docs/interfaces.md, sections 5 and 9).

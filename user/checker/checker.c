@@ -23,7 +23,7 @@
 #define PAGE 4096u
 
 /* More operations than the checker allows between two complete checks. */
-#define OPERATIONS 100u
+#define OPERATIONS 300u
 
 static void make_fault(const char *name, const void *where)
 {
