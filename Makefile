@@ -259,10 +259,12 @@ soak-fuzz: $(STAMPS)/machine ready
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --group fuzz-soak --options check=on --sanitize translation,vsid \
 		--machine ppc405-200 --machine ppc970-1600
 
-# Our own tests, attacks and the fuzzer by each form of shootdown, with kernel.lock=fine, where most runs at the same time;
-# then policies in pairs on four processors. Not part of "make soak".
+# Our own tests, attacks and the fuzzer by each form of shootdown, with kernel.lock=fine, where most runs at the same time,
+# and stress-ng, if it is built (tests/programs/stress-ng.sh); then policies in pairs on four processors. Not part of
+# "make soak".
 SEVERAL := --machine ppc604-185x2 --machine ppc604-200x4
-SUITE_BY_FORM = PYTHONPATH=. ../.venv/bin/python -m suite --group user --group hostile --group waits --group fuzz
+SUITE_BY_FORM = PYTHONPATH=. ../.venv/bin/python -m suite --group user --group hostile --group waits --group fuzz \
+	$(if $(wildcard build/programs/stress-ng.stamp),--group stress-ng-several)
 soak-shootdown: $(STAMPS)/machine ready programs
 	$(call heading,Every form of shootdown on two and four processors$(comma) invariants checked)
 	cd tests && for form in queue short lazy generation; do \

@@ -51,6 +51,7 @@ def all_groups(built: Path | None = None) -> dict[str, Callable[[], Group]]:
         "git": git,
         "micropython": micropython.group,
         "stress-ng": lambda: stress_ng.group(built),
+        "stress-ng-several": lambda: stress_ng.several(built),
     }
     for kind, make in (
         ("busybox", busybox), ("busybox-own", busybox_own), ("lua", lua), ("lua-own", lua_own), ("sqlite", sqlite),
