@@ -50,7 +50,7 @@ void hash_tlb_check(check_bad *bad)
 	}
 }
 
-/* Entries of other address spaces in the page's set are left to their own pages' checks: to find their trees takes long. */
+/* Entries of other address spaces in the page's set are left to sweeps: to find their trees takes long. */
 void hash_tlb_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
 {
 	bool user = address < KERNEL_BASE;
@@ -59,7 +59,8 @@ void hash_tlb_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
 
 	hash_check_page(mm, address, bad);
 	for (enum control_tlb tlb = CONTROL_TLB_DATA; tlb <= CONTROL_TLB_INSTRUCTION; tlb++) {
-		u32 ways, sets = control_tlb_shape(tlb, &ways), first = sets ? (address >> PAGE_SHIFT) % sets * ways : 0;
+		u32 ways, sets = control_tlb_shape(tlb, &ways);
+		u32 first = sets ? (address >> PAGE_SHIFT) % sets * ways : 0;
 
 		for (u32 i = first; sets && i < first + ways; i++)
 			if (control_tlb_read(tlb, i, &entry) && entry.vsid == vsid)

@@ -21,8 +21,8 @@ static struct hpte read_entry(const volatile struct hpte *entry)
 }
 
 /*
- * The context numbers in use, for a sweep: each is at the place that its low bits name, or at the next free one. If there
- * are too many for the table, each VSID is looked for among all address spaces instead.
+ * The context numbers in use, for a sweep: each is at the place that its low bits name, or at the next free one. If
+ * there are too many for the table, each VSID is looked for among all address spaces instead.
  */
 #define LIVE_PLACES 1024u
 #define LIVE_MOST (LIVE_PLACES / 2)
