@@ -1,3 +1,7 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
 use super::*;
 use crate::board::Instant;
 
@@ -204,4 +208,71 @@ fn a_state_comes_back_and_another_machine_s_does_not() {
     assert_eq!(other, bench.apics);
     assert!(!Apics::new(1, CLOCKS).restore(&saved));
     assert!(!other.restore(&saved[..8]));
+}
+
+/// What software and devices do to a local APIC.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Request(u8),
+    Priority(u8),
+    Accept,
+    End,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0x10u8..=0xff).prop_map(Step::Request),
+        1 => any::<u8>().prop_map(Step::Priority),
+        3 => Just(Step::Accept),
+        2 => Just(Step::End),
+    ]
+}
+
+proptest! {
+    /// A local APIC against the rules alone (SDM volume 3, 11.8.3): the highest request is taken if its class is above
+    /// that of software's priority and of what is in service; the end of an interrupt is that of the highest.
+    #[test]
+    fn interrupts_come_in_the_order_of_the_model(steps in proptest::collection::vec(step(), 1..200)) {
+        let mut bench = Bench::new(1);
+        let (mut requests, mut service) = (BTreeSet::new(), BTreeSet::<u8>::new());
+        let mut priority = 0;
+        for step in steps {
+            let serviced = service.last().copied().unwrap_or(0);
+            let held = (priority >> 4).max(serviced >> 4);
+            let next = requests.last().copied().filter(|vector: &u8| vector >> 4 > held);
+            match step {
+                Step::Request(vector) if requests.contains(&vector) => {}
+                Step::Request(vector) => {
+                    bench.write(0, ICR, 0x0004_4000 | u32::from(vector), 50);
+                    requests.insert(vector);
+                }
+                Step::Priority(value) => {
+                    bench.write(0, 0x80, value.into(), 50);
+                    priority = value;
+                }
+                Step::Accept => {
+                    prop_assert_eq!(bench.apics.interrupts(0), next.is_some());
+                    if let Some(vector) = next {
+                        prop_assert_eq!(bench.apics.acknowledge(0), Some(vector));
+                        requests.remove(&vector);
+                        service.insert(vector);
+                    }
+                }
+                Step::End => {
+                    bench.write(0, EOI, 0, 50);
+                    service.pop_last();
+                }
+            }
+            let serviced = service.last().copied().unwrap_or(0);
+            let wanted = if priority >> 4 >= serviced >> 4 { priority } else { serviced & 0xf0 };
+            prop_assert_eq!(bench.read(0, 0xa0, 50), u32::from(wanted));
+            for (first, held) in [(0x100, &service), (0x200, &requests)] {
+                for word in 0..8_u8 {
+                    let bits = held.iter().filter(|&&vector| vector >> 5 == word);
+                    let bits = bits.fold(0, |bits, vector| bits | 1_u32 << (vector & 31));
+                    prop_assert_eq!(bench.read(0, first + 16 * u32::from(word), 50), bits);
+                }
+            }
+        }
+    }
 }
