@@ -181,8 +181,6 @@ pub enum BoardKind {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BoardConfig {
     pub kind: BoardKind,
-    /// Input clock of the UART in Hz: 16 clocks make a bit at divisor 1.
-    pub uart_clock: u32,
     /// Clock of the bus that joins the APICs, in Hz. Present exactly on a P6.
     pub apic_clock: Option<u32>,
     /// The control device is fitted.

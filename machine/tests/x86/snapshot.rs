@@ -81,8 +81,8 @@ fn handler() -> Vec<u8> {
     code
 }
 
-fn with_kernel(machine: &str, elf: &[u8]) -> Session {
-    let config = config(machine, &[]);
+fn with_kernel(machine: &str, settings: &[&str], elf: &[u8]) -> Session {
+    let config = config(machine, settings);
     Session::with_kernel(&config, (elf, "kernel"), None, None, "", Console::memory()).unwrap()
 }
 
@@ -92,7 +92,11 @@ fn put(session: &mut Session, at: u32, bytes: &[u8]) {
 }
 
 pub fn one(machine: &str) -> Session {
-    let mut session = with_kernel(machine, &kernel());
+    one_with(machine, &[])
+}
+
+pub fn one_with(machine: &str, settings: &[&str]) -> Session {
+    let mut session = with_kernel(machine, settings, &kernel());
     put(&mut session, HANDLER, &handler());
     let low = HANDLER | 0x08 << 16;
     put(&mut session, IDT + 8 * TICK, &low.to_le_bytes());
@@ -116,7 +120,7 @@ fn several(machine: &str, others: u32) -> Session {
     let text = [header(0), several::first(others)].concat();
     let mut elf = executable(BASE, &text);
     elf[24..28].copy_from_slice(&(BASE + header(0).len() as u32).to_le_bytes());
-    let mut session = with_kernel(machine, &elf);
+    let mut session = with_kernel(machine, &[], &elf);
     put(&mut session, 0x8000, &several::other());
     session
 }
