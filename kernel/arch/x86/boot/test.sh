@@ -31,9 +31,7 @@ for processor in 486 pentium pentium2; do
 	case_of bad_number $processor 64 "a number" failalloc=many
 	case_of little_memory $processor 66 "too few" -m 2
 done
-# QEMU's firmware names one processor for each socket.
-export QEMU_EXTRA="-smp 4,sockets=4"
-case_of several_processors pentium2 65 "pagewalk: 4 processors" check=on
-case_of short_shootdowns pentium2 65 "pagewalk: 4 processors" shootdown=short check=on
-case_of large_pages pentium2 65 "pagewalk: 4 processors" kernel.map=large+global kernel.lock=fine
+case_of several_processors pentium2 65 "pagewalk: 4 processors" -n 4 check=on
+case_of short_shootdowns pentium2 65 "pagewalk: 4 processors" -n 4 shootdown=short check=on
+case_of large_pages pentium2 65 "pagewalk: 4 processors" -n 4 kernel.map=large+global kernel.lock=fine
 exit $failed
