@@ -9,8 +9,8 @@ struct task;
 
 #define KERNEL_STACK_SIZE 8192u
 /*
- * Lowest bytes of a kernel stack, which only a panic may use. They hold all that it needs: below them, it would lose the
- * pointer to its task.
+ * Lowest bytes of a kernel stack, which only a panic may use. They hold all that it needs: below them, it would lose
+ * the pointer to its task.
  */
 #define STACK_RED_ZONE 2048u
 #define STACK_TASK 4u           /* offset in a kernel stack of the pointer to its task, above its mark */
