@@ -116,6 +116,15 @@ static void any_call(void)
 	}
 }
 
+/* A copy from or to the device, which may answer to accesses of words only. */
+#define REFUSED(call) \
+	do { \
+		if (MACHINE_DEVICE_REFUSES) \
+			CHECK_ERROR(call, EFAULT); \
+		else \
+			(void)!(call); \
+	} while (0)
+
 /* Calls that the numbers above do not reach. Their other arguments are valid, so that the call gets to its copy. */
 static int chosen_calls(void *argument)
 {
@@ -132,13 +141,13 @@ static int chosen_calls(void *argument)
 	MUST(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, sockets));
 	for (int unaligned = 0; unaligned < 2; unaligned++, at++) {
 		piece.iov_base = at;
-		CHECK_ERROR(write(ends[1], at, 3), EFAULT);
-		CHECK_ERROR(write(file, at, 64), EFAULT);
-		CHECK_ERROR(pwrite(file, at + 0xf00, 64, 9), EFAULT);
+		REFUSED(write(ends[1], at, 3));
+		REFUSED(write(file, at, 64));
+		REFUSED(pwrite(file, at + 0xf00, 64, 9));
 		MUST(write(ends[1], buffer, 32));
-		CHECK_ERROR(read(ends[0], at, 3), EFAULT);
-		CHECK_ERROR(writev(ends[1], &piece, 1), EFAULT);
-		CHECK_ERROR(sendmsg(sockets[0], &message, 0), EFAULT);
+		REFUSED(read(ends[0], at, 3));
+		REFUSED(writev(ends[1], &piece, 1));
+		REFUSED(sendmsg(sockets[0], &message, 0));
 		MUST(send(sockets[0], buffer, 8, 0));
 		(void)recvmsg(sockets[1], &message, 0);
 		(void)process_vm_readv(getpid(), &own, 1, &piece, 1, 0);
@@ -185,9 +194,15 @@ static int chosen_calls(void *argument)
 	return 1;
 }
 
+/* How a program ends that jumps into the device, which holds no code. */
+static int jumped(int status)
+{
+	return status == 1000 + SIGSEGV || (!MACHINE_DEVICE_REFUSES && status == 1000 + SIGILL);
+}
+
 static void the_calls_that_copy(void)
 {
-	CHECK_EQUAL(test_in_child(chosen_calls, device(PROT_READ | PROT_WRITE)), 1000 + SIGSEGV);
+	CHECK(jumped(test_in_child(chosen_calls, device(PROT_READ | PROT_WRITE))));
 }
 
 /* A program's own access ends in a signal or has no effect. */
@@ -222,8 +237,8 @@ static void any_access(void)
 		printf(" %d\n", status);
 		CHECK(ended_well(status));
 	}
-	CHECK_EQUAL(test_in_child(do_jump, at), 1000 + SIGSEGV);
-	CHECK_EQUAL(test_in_child(do_jump, at + 0xff8), 1000 + SIGSEGV);
+	CHECK(jumped(test_in_child(do_jump, at)));
+	CHECK(jumped(test_in_child(do_jump, at + 0xff8)));
 }
 
 static const struct test_case cases[] = {

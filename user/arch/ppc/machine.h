@@ -181,6 +181,9 @@ static inline void machine_access(volatile void *at, unsigned kind)
 	}
 }
 
+/* The control device refuses accesses of other sizes than a word's, and fetches. */
+#define MACHINE_DEVICE_REFUSES 1
+
 /* From begin to end a call finds the processor in a state that is seldom met: there is none. */
 static inline void machine_odd_begin(unsigned kind)
 {

@@ -151,6 +151,9 @@ static inline void machine_access(volatile void *at, unsigned kind)
 	}
 }
 
+/* The control device takes accesses of all sizes, and fetches: a PC's bus refuses nothing. */
+#define MACHINE_DEVICE_REFUSES 0
+
 /* From begin to end a call finds the processor in a state that is seldom met: some of the kinds up to 32. */
 static inline void machine_odd_begin(unsigned kind)
 {
