@@ -2,8 +2,8 @@
 //!
 //! The serial line takes no simulated time, so that printing disturbs no measurement: a written byte leaves at once,
 //! and a waiting byte of input arrives as soon as there is room and somebody listens: the interrupt is enabled, or the
-//! line status is read again and again. So input that is given beforehand survives a driver's start, which empties the receiver
-//! without a look; what it clears arrives again.
+//! line status is read; after a driver has emptied the receiver, only if it is read again and again. So input that is
+//! given beforehand survives a driver's start, which empties the receiver without a look; what it clears arrives again.
 
 use std::collections::VecDeque;
 
@@ -41,6 +41,8 @@ pub(super) struct Uart {
     polled: u8,
     /// The receiver holds bytes of the loopback.
     looped: bool,
+    /// A driver has emptied the receiver, and has not waited for input since.
+    cleared: bool,
 }
 
 impl Uart {
@@ -56,6 +58,7 @@ impl Uart {
             transmit_empty: false,
             polled: 0,
             looped: false,
+            cleared: false,
         }
     }
 
@@ -103,7 +106,8 @@ impl Uart {
             3 => self.line_control,
             4 => self.modem_control,
             5 => {
-                if polls == POLLS {
+                if !self.cleared || polls == POLLS {
+                    self.cleared = false;
                     self.arrive(console);
                 }
                 self.receive(console);
@@ -147,6 +151,7 @@ impl Uart {
             2 => {
                 if value & FCR_CLEAR_RECEIVE != 0 || (value ^ self.fifo_control) & FCR_ENABLE != 0 {
                     self.clear_receiver(console);
+                    self.cleared |= value & FCR_CLEAR_RECEIVE != 0;
                 }
                 self.fifo_control = value & 0xc9;
                 self.receive(console);
