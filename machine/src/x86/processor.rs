@@ -232,8 +232,8 @@ impl Processor {
         &self.config
     }
 
-    /// Turns always-probe mode on or off. When it is on, each instruction is decoded anew, and every access looks up TLB
-    /// and caches. Cycles and counters must not change; the mode exists to prove that.
+    /// Turns always-probe mode on or off. When it is on, each instruction is decoded anew, and every access looks up
+    /// TLB and caches. Cycles and counters must not change; the mode exists to prove that.
     pub fn set_oracle(&mut self, on: bool) {
         self.oracle = on;
         self.look_up_all();
