@@ -162,7 +162,7 @@ test-x86: ready
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m suite --qemu pentium2x2 --group user --case thread --case x86
 	$(call heading,The kernel on the x86 machines)
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m suite --machine i486dx-50 --machine p6-200x2 --group hostile \
-		--case i386 --case device --case race
+		--case i386 --case i386_state --case device --case race
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m kernel checker
 	$(call heading,Real Linux on the x86 machines)
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m linux

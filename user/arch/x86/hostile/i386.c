@@ -1,65 +1,24 @@
 /*
- * What a program may do with an i386's segments, flags, stack pointer, single steps, instructions and x87: the kernel
- * takes any of it, and answers with a signal at most.
+ * What a program may do with an i386's segments, flags, stack pointer, single steps and instructions: the kernel takes
+ * any of it, and answers with a signal at most.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
-#include "common/attack.h"
-#include "ipc.h"
-#include "machine.h"
-
-#define PAGE 4096u
-#define KERNEL 0xc0000000u
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-#define STEP 0x100u             /* TF */
-#define INTERRUPTS 0x200u       /* IF */
-#define DOWN 0x400u             /* DF */
-#define LEVEL 0x3000u           /* IOPL */
-#define NESTED 0x4000u          /* NT */
-#define VIRTUAL_86 0x20000u     /* VM */
-#define ALIGNED 0x40000u        /* AC */
-
-struct segment {
-	unsigned entry, base, limit, flags;
-};
-
-/* Its selector. The C library has the first of the three that there are. */
-static uint32_t make_segment(uint32_t base, uint32_t limit, uint32_t flags)
-{
-	struct segment s = { ~0u, base, limit, flags };
-
-	MUST(syscall(SYS_set_thread_area, &s));
-	return s.entry * 8 + 3;
-}
+#include "i386.h"
 
 static uint32_t code_selector(void)
 {
 	uint32_t selector;
 
 	__asm__("movl %%cs, %0" : "=r"(selector));
-	return selector;
-}
-
-static uint32_t data_selector(void)
-{
-	uint32_t selector;
-
-	__asm__("movl %%ss, %0" : "=r"(selector));
 	return selector;
 }
 
@@ -476,23 +435,6 @@ static void stacks_of_every_kind(void)
 	}
 }
 
-static uint32_t state = 1;
-
-static uint32_t chance(void)
-{
-	state = state * 1664525 + 1013904223;
-	return state >> 16 | state << 16;
-}
-
-static uint32_t odd_word(void)
-{
-	static const uint32_t words[] = { 0, 3, 8, 0x10, 0x1b, 0x23, 0x28, 0x33, 0x3b, 0x202, 0x23202, 0x4302,
-					  0xffffffff, KERNEL, KERNEL - 4, KERNEL - 100, 0xfffffff0, 0x7fffffff };
-	uint32_t n = chance() % (COUNT(words) + 2);
-
-	return n < COUNT(words) ? words[n] : chance();
-}
-
 /* Returns from a frame that is words by chance. */
 static int returns_by_chance(void *unused)
 {
@@ -599,152 +541,6 @@ static void descriptors_of_every_kind(void)
 	}
 }
 
-/* The registers of the unit are another program's until the kernel has given it to this one. */
-static int leaves_secrets(void *unused)
-{
-	(void)unused;
-	__asm__ volatile("fninit; fldpi; fldpi; fldpi; fldpi; fldpi; fldpi; fldpi; fldpi");
-	sched_yield();
-	_exit(0);
-}
-
-static uint8_t image[108];
-
-static void saves_unit(int number)
-{
-	(void)number;
-	__asm__ volatile("fnsave %0" : "=m"(image));
-}
-
-static int has_no_secrets(void *unused)
-{
-	(void)unused;
-	signal(SIGUSR1, saves_unit);
-	memset(image, 0xff, sizeof(image));
-	raise(SIGUSR1);
-	for (unsigned i = 28; i < sizeof(image); i++)
-		CHECK_EQUAL(image[i], 0);
-	return 0;
-}
-
-static void the_unit_keeps_no_secrets(void)
-{
-	for (int i = 0; i < 10; i++) {
-		pid_t other = test_child(leaves_secrets, NULL);
-
-		CHECK_EQUAL(test_in_child(has_no_secrets, NULL), 0);
-		CHECK_EQUAL(test_wait(other), 0);
-	}
-}
-
-/* An exception of the unit waits, not masked, while the program does this. */
-static void takes_exception(void)
-{
-	uint16_t control = 0x37b;
-
-	__asm__ volatile("fninit; fldcw %0; fld1; fldz; fdivrp" : : "m"(control));
-}
-
-static int child_of_thrower(void *unused)
-{
-	(void)unused;
-	return 0;
-}
-
-static int pends_over(void *argument)
-{
-	struct timespec moment = { 0, 1000000 };
-	pid_t child;
-
-	signal(SIGUSR1, saves_unit);
-	child = fork();
-	if (child == 0) {
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		takes_exception();
-		raise(SIGSTOP);
-		return 0;
-	}
-	takes_exception();
-	switch ((uintptr_t)argument) {
-	case 0:
-		raise(SIGUSR1);
-		break;
-	case 1:
-		test_wait(test_child(child_of_thrower, NULL));
-		break;
-	case 2:
-		nanosleep(&moment, NULL);
-		break;
-	case 3: {
-		struct user_fpregs_struct unit;
-		int status;
-
-		waitpid(child, &status, 0);
-		ptrace(PTRACE_GETFPREGS, child, NULL, &unit);
-		memset(&unit, 0xff, sizeof(unit));
-		ptrace(PTRACE_SETFPREGS, child, NULL, &unit);
-		ptrace(PTRACE_CONT, child, NULL, NULL);
-		break;
-	}
-	default:
-		for (int i = 0; i < 20; i++)
-			sched_yield();
-	}
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-	/* It is still this program's to take. */
-	__asm__ volatile("fwait");
-	return 0;
-}
-
-static void exceptions_that_wait(void)
-{
-	for (uintptr_t i = 0; i < 5; i++)
-		CHECK_EQUAL(test_in_child(pends_over, (void *)i), 1000 + SIGFPE);
-}
-
-static int is_traced(void *unused)
-{
-	(void)unused;
-	MUST(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
-	for (;;) {
-		raise(SIGSTOP);
-		getppid();
-		sched_yield();
-	}
-	return 0;
-}
-
-/* A tracer stores odd words everywhere in a program's registers, those for breakpoints in the kernel included. */
-static void a_tracer_of_every_register(void)
-{
-	for (unsigned i = 0; i < 60; i++) {
-		pid_t child = test_child(is_traced, NULL);
-		struct user_regs_struct regs;
-		int status;
-
-		state = i * 2654435761u;
-		CHECK_EQUAL(waitpid(child, &status, 0), child);
-		for (unsigned n = 0; n < 4; n++)
-			ptrace(PTRACE_POKEUSER, child, (void *)(chance() % 80 * 4), (void *)odd_word());
-		/* Breakpoints: dr0 at the kernel, dr7 for all of it (offset 252: u_debugreg). */
-		ptrace(PTRACE_POKEUSER, child, (void *)252, (void *)KERNEL);
-		ptrace(PTRACE_POKEUSER, child, (void *)(252 + 7 * 4), (void *)0x000f0003);
-		ptrace(PTRACE_POKEUSER, child, (void *)(14 * 4), (void *)0xffffffff);
-		CHECK_EQUAL(ptrace(PTRACE_GETREGS, child, NULL, &regs), 0);
-		CHECK_EQUAL(regs.eflags & (LEVEL | INTERRUPTS | VIRTUAL_86), INTERRUPTS);
-		CHECK_EQUAL(regs.xcs & 3, 3);
-		CHECK_EQUAL(regs.xss & 3, 3);
-		for (unsigned step = 0; step < 6; step++) {
-			if (ptrace(step % 2 ? PTRACE_CONT : PTRACE_SINGLESTEP, child, NULL, NULL) ||
-			    waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
-				break;
-		}
-		kill(child, SIGKILL);
-		waitpid(child, &status, 0);
-	}
-}
-
 static volatile uint32_t reached;
 
 static void steps_over_access(int number, siginfo_t *info, void *context)
@@ -784,61 +580,6 @@ static void the_kernel_is_out_of_reach(void)
 	CHECK_ERROR(syscall(SYS_write, 1, KERNEL - 4, 0x7fffffff), EFAULT);
 }
 
-enum { ODD_STATES = 16, STEPPING = 14, ON_OTHER_STACK = 15 };
-
-/* A message in a state by number (machine.h), and two more. */
-static long message_in_state(unsigned kind, long call, long partner, struct ipc_message *message)
-{
-	uint32_t flat = data_selector(), other = flat;
-	long result;
-
-	if (kind == ON_OTHER_STACK)
-		other = make_segment(0, 0xfffff, 0x51);
-	machine_odd_begin(kind);
-	__asm__ volatile("movl %0, %%ss" : : "r"(other));
-	if (kind == STEPPING)
-		__asm__ volatile("pushfl; orl $0x100, (%%esp); popfl" : : : "memory", "cc");
-	result = ipc_invoke(call, partner, NULL, IPC_FOREVER, message);
-	if (kind == STEPPING)
-		__asm__ volatile("pushfl; andl $~0x100, (%%esp); popfl" : : : "memory", "cc");
-	__asm__ volatile("movl %0, %%ss" : : "r"(flat));
-	machine_odd_end(kind);
-	if (kind == ON_OTHER_STACK)
-		syscall(SYS_set_thread_area, &(struct segment){ other / 8, 0, 0, 0x28 });
-	return result;
-}
-
-/* Answers each message with its words, in the state that the first one names. */
-static int echoes(void *unused)
-{
-	struct ipc_message message = { { 0 }, 0 };
-	long from = ipc_invoke(IPC_RECEIVE, IPC_ANYONE, NULL, IPC_FOREVER, &message);
-
-	(void)unused;
-	while (from > 0)
-		from = message_in_state(message.word[0] / ODD_STATES, IPC_REPLY_WAIT, from, &message);
-	return 0;
-}
-
-/* Messages between two whose segments, flags, stack and x87 are seldom so: each arrives whole, by whatever path. */
-static void messages_in_every_state(void)
-{
-	pid_t other;
-
-	signal(SIGTRAP, counts_steps);
-	other = test_child(echoes, NULL);
-	for (unsigned n = 0; n < 4 * ODD_STATES * ODD_STATES; n++) {
-		/* In between, some in the usual state, after which the two are a pair. */
-		unsigned state_of = n % 4 == 3 ? n / 4 : 0;
-		struct ipc_message message = { { state_of, n, ~n }, 0 };
-
-		CHECK_EQUAL(message_in_state(state_of % ODD_STATES, IPC_CALL, other, &message), other);
-		CHECK(message.word[0] == state_of && message.word[1] == n && message.word[2] == ~n);
-	}
-	kill(other, SIGKILL);
-	test_wait(other);
-}
-
 /* What old programs ask for, and get no. */
 static void old_ways_into_the_machine(void)
 {
@@ -853,8 +594,7 @@ static const struct test_case cases[] = {
 	CASE(interrupts_of_every_number), CASE(instructions_of_the_kernel),
 	CASE(far_jumps_calls_and_returns), CASE(flags_of_every_kind), CASE(single_steps_into_the_kernel),
 	CASE(selectors_of_every_kind), CASE(stacks_of_every_kind), CASE(forged_frames),
-	CASE(descriptors_of_every_kind), CASE(the_unit_keeps_no_secrets), CASE(exceptions_that_wait),
-	CASE(a_tracer_of_every_register), CASE(the_kernel_is_out_of_reach), CASE(messages_in_every_state),
+	CASE(descriptors_of_every_kind), CASE(the_kernel_is_out_of_reach),
 	CASE(old_ways_into_the_machine),
 };
 
