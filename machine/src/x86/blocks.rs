@@ -15,10 +15,10 @@ pub const INSTRUCTIONS_MOST: u8 = 32;
 const BYTES_MOST: u32 = INSTRUCTIONS_MOST as u32 * super::decode::LONGEST as u32;
 
 /// Places for blocks.
-const PLACES: usize = 1 << 15;
+const PLACES: usize = 1 << 17;
 
 /// Ops of all blocks at most. When they are used up, all blocks are dropped.
-const OPS: usize = 1 << 17;
+const OPS: usize = 1 << 19;
 
 /// A store looks for code in pieces of this size: bits of a word for each page.
 const PIECE_SHIFT: u32 = 6;
@@ -74,7 +74,7 @@ fn key(pa: u32, wide: bool) -> u64 {
 }
 
 fn place(pa: u32) -> usize {
-    (pa ^ pa >> 15) as usize % PLACES
+    (pa ^ pa >> 17) as usize % PLACES
 }
 
 impl Blocks {
@@ -231,7 +231,7 @@ pub struct Plan<'a> {
 #[must_use]
 pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Block> {
     let cause = plan.causes.of(pa);
-    let mut ops = Vec::new();
+    let mut ops = Vec::with_capacity(plan.most.into());
     let (mut at, mut number, mut written, mut waits) = (0_usize, 0, 0, 0);
     let mut line = pa & !(plan.line - 1);
     while number < plan.most && at < code.len() {
