@@ -378,7 +378,12 @@ impl Processor {
     /// Fetches the lines that `op` needs and that its block has not fetched.
     #[inline(always)]
     fn fetch_lines(&mut self, op: &Op) -> Result<(), Exception> {
-        if op.lines == FIRST_LINE && self.fetches_at_once(op.at) {
+        let at = match op.lines {
+            FIRST_LINE => op.at,
+            LAST_LINE => op.next - 1,
+            _ => return self.fetch_lines_slowly(op),
+        };
+        if self.fetches_at_once(at) {
             return Ok(());
         }
         self.fetch_lines_slowly(op)
@@ -513,24 +518,23 @@ impl Processor {
             self.code_runs(head.cause, self.block_eip);
         }
         // The first instruction's address waits for what the block before wrote last.
-        let mut wait = u64::from(self.wrote & head.waits != 0);
+        let wait = u64::from(self.wrote & head.waits != 0);
         self.registers.eip = self.block_eip.wrapping_add(head.length.into());
-        for op in ops {
+        let Some((first, others)) = ops.split_first() else {
+            return true;
+        };
+        if let Err(exception) = self.run_op(first, wait) {
+            self.interrupted(first, exception);
+            return false;
+        }
+        for op in others {
             // What is due comes at the next instruction, wherever a block begins.
-            if self.time >= self.deadline && op.number != 0 {
-                self.interrupted(op, RESTART);
-                return false;
-            }
-            self.running = op.number;
-            if op.lines != 0
-                && let Err(exception) = self.fetch_lines(op)
-            {
-                self.interrupted(op, exception);
-                return false;
-            }
-            self.time += u64::from(op.slots) + wait;
-            wait = 0;
-            if let Err(exception) = (op.run)(self, op) {
+            let ran = if self.time >= self.deadline {
+                Err(RESTART)
+            } else {
+                self.run_op(op, 0)
+            };
+            if let Err(exception) = ran {
                 self.interrupted(op, exception);
                 return false;
             }
@@ -539,6 +543,17 @@ impl Processor {
         self.running = 0;
         self.instructions += u64::from(head.instructions);
         true
+    }
+
+    /// Runs an instruction of a block, whose address waits for so many slots.
+    #[inline(always)]
+    fn run_op(&mut self, op: &Op, wait: u64) -> Result<(), Exception> {
+        self.running = op.number;
+        if op.lines != 0 {
+            self.fetch_lines(op)?;
+        }
+        self.time += u64::from(op.slots) + wait;
+        (op.run)(self, op)
     }
 
     /// Runs a block of one instruction, and traps after it if TF says so: not after INT, nor between a load of SS and

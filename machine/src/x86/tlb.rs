@@ -183,6 +183,7 @@ impl Tlb {
     }
 
     /// Looks `linear` up as an access: the entry becomes the one used last.
+    #[inline]
     pub fn look_up(&mut self, linear: u32) -> Option<&Entry> {
         let (set, tag) = (self.set(linear), self.tag(linear));
         let first = set * self.ways;
