@@ -128,7 +128,20 @@ def test_what_an_x86_machine_lacks_is_said(environment: dict[str, str], tmp_path
     assert done.returncode == 126
     first, hint = done.stderr.splitlines()
     assert first.startswith("pagewalk: an x86 machine has no ")
-    assert hint.endswith("dump and gdb go with every machine")
+    assert hint.endswith("gdb and dump --json work on every machine")
+
+
+@pytest.mark.built
+@pytest.mark.parametrize("option", [(), ("--registers",)])
+def test_the_state_of_an_x86_machine_is_shown_as_json_only(
+    environment: dict[str, str], option: tuple[str, ...]
+) -> None:
+    done = run(environment, "dump", "-m", "i486dx-50", *option, "--", "hello")
+    assert done.returncode == 126
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("pagewalk: the state of an x86 machine" if not option else "pagewalk: only an MPC8xx")
+    shown = run(environment, "dump", "-m", "i486dx-50", "--json", "--", "hello")
+    assert json.loads(shown.stdout)["cycle"] > 0
 
 
 @pytest.mark.built

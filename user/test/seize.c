@@ -335,10 +335,40 @@ static void stop_of_threads(void)
 	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
 }
 
+static int forks_while_stepped(void *unused)
+{
+	pid_t child;
+
+	(void)unused;
+	MUST(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+	raise(SIGSTOP);
+	child = fork();
+	if (child == 0) {
+		for (volatile int i = 0; i < 10; i++)
+			;
+		_exit(9);
+	}
+	return test_wait(child);
+}
+
+/* Single steps are the tracer's of one process: what that process forks runs freely. */
+static void a_child_is_not_stepped(void)
+{
+	pid_t child = test_child(forks_while_stepped, NULL);
+	int status;
+
+	CHECK_EQUAL(waitpid(child, &status, 0), child);
+	while (WIFSTOPPED(status)) {
+		MUST(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL));
+		CHECK_EQUAL(waitpid(child, &status, 0), child);
+	}
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 9);
+}
+
 static const struct test_case cases[] = {
 	CASE(attached), CASE(first_process_attached), CASE(tracer_ends), CASE(seized), CASE(sleeper_interrupted),
 	CASE(stop_of_a_process), CASE(seized_while_stopped), CASE(children_seized), CASE(threads),
-	CASE(stop_of_threads),
+	CASE(stop_of_threads), CASE(a_child_is_not_stepped),
 };
 
 TEST_MAIN("seize", cases)

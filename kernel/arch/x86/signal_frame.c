@@ -31,6 +31,8 @@ static int save_machine(struct signal_context *user, struct float_state *fp, con
 	};
 	u32 status;
 
+	if (current->trace.stepping)            /* the flag is the tracer's, and not to come back with the frame */
+		context.eflags &= ~(u32)EFLAGS_TF;
 	arch_fpu_save(current);
 	status = current->arch.fp[4] | (u32)current->arch.fp[5] << 8 | FLOAT_STATE_PLAIN << 16;
 	if (copy_to_user(user, &context, sizeof(context)) ||

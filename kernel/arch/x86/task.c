@@ -50,6 +50,8 @@ void arch_task_fork(struct task *child, const struct regs *parent)
 	regs = task_regs(child);
 	*regs = *parent;
 	regs->eax = 0;
+	if (current->trace.stepping)            /* the flag is the tracer's of the parent */
+		regs_set_stepping(regs, false);
 	arch_fpu_save(current);
 	memcpy(child->arch.fp, current->arch.fp, sizeof(child->arch.fp));
 	memcpy(child->arch.tls, current->arch.tls, sizeof(child->arch.tls));

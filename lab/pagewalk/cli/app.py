@@ -89,7 +89,7 @@ def command() -> int:
         return int(error.status)
     except NotImplementedError as error:
         # A machine of this architecture has no such observer: the machine's own words.
-        hint = "exec, ab, sweep, profile, dump and gdb go with every machine"
+        hint = "exec, ab, sweep, profile, gdb and dump --json work on every machine"
         complain(BadInput(str(error), hint=hint), as_json=_wants_json(sys.argv[1:]))
         ended = ExitStatus.BAD_INPUT
     except OSError as error:

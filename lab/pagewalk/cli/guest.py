@@ -542,7 +542,7 @@ def _region_dumps(watched: Watched, region: int) -> list[dict[str, Any]]:
 
 def _print_registers(states: list[dict[str, Any]], functions: tlb_registers.Functions) -> None:
     """The instruction TLB of the state; or what is new in the second of two."""
-    if states[0]["casid"] is None:
+    if states[0].get("casid") is None:
         raise BadInput("only an MPC8xx has registers that show its TLBs", hint="leave out --registers")
     last = states[-1]["instruction_entries"]
     shown = last if len(states) == 1 else tlb_registers.new(states[0]["instruction_entries"], last)
@@ -596,6 +596,8 @@ def dump(
     if as_json:
         print_json(state if region is None else states)
         return
+    if "segments" not in state:
+        raise BadInput("the state of an x86 machine is shown as JSON only", hint="add --json")
     counts = snapshot.counts(state)
     out.print(table(f"At cycle {state['cycle']:,}", ["", ">count"], ([name, f"{n:,}"] for name, n in counts.items())))
     for name in ("instruction_tlb", "data_tlb", "l2_tlb"):

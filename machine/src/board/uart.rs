@@ -1,9 +1,9 @@
 //! 16550 UART (National Semiconductor PC16550D data sheet, section 8).
 //!
-//! The serial line takes no simulated time, so that printing disturbs no measurement: a written byte leaves at once,
-//! and a waiting byte of input arrives as soon as there is room and somebody listens: the interrupt is enabled, or the
-//! line status is read; after a driver has emptied the receiver, only if it is read again and again. So input that is
-//! given beforehand survives a driver's start, which empties the receiver without a look; what it clears arrives again.
+//! The serial line takes no simulated time, so that printing disturbs no measurement: a written byte leaves at once. A
+//! byte of input arrives when there is room and the guest listens. It listens if the receive interrupt is enabled, or
+//! when it reads the line status. A driver that has emptied the receiver must read the status several times in a row,
+//! since drivers read it once or twice at their start. What a driver clears arrives again.
 
 use std::collections::VecDeque;
 
