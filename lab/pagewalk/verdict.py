@@ -242,8 +242,8 @@ def null_tolerance(published: Range) -> float:
 def judge_null(ratios: Sequence[float], published: Range) -> Kind:
     """The verdict on a published "no change", from the ratios of all placements.
 
-    None of them is beyond the tolerance; or they lie on both sides of 1, or at it, and none is far from it: the least and
-    the greatest then say that chance may decide.
+    None of them is beyond the tolerance; or they lie on both sides of 1, or at it, and none is far from it, so that
+    chance may decide.
     """
     ours = [math.log(ratio) for ratio in ratios]
     far = max(abs(change) for change in ours)
