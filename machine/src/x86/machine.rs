@@ -249,7 +249,7 @@ impl Machine {
     pub(super) fn set_turns(&mut self, turns: &Turns) -> bool {
         let count = self.processors.len();
         let numbers = turns.held.len() == count && turns.contexts.len() == count;
-        if !numbers || turns.current >= count || turns.held[turns.current] {
+        if !numbers || turns.current >= count {
             return false;
         }
         self.select(turns.current);
