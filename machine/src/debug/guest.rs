@@ -67,12 +67,29 @@ pub trait Guest {
         bytes: &[u8],
     ) -> bool;
 
-    /// Reads bytes by the processor's translation, without side effects, up to the first that is not there; returns
-    /// how many.
-    fn read(&mut self, number: usize, start: u32, data: &mut [u8]) -> usize;
+    /// Reads a byte by the processor's translation, without side effects; None if it is not there.
+    fn peek(&mut self, number: usize, address: u32) -> Option<u8>;
 
-    /// False if there is no memory.
-    fn write(&mut self, number: usize, start: u32, data: &[u8]) -> bool;
+    /// Writes a byte by the processor's translation; false if there is no memory.
+    fn poke(&mut self, number: usize, address: u32, byte: u8) -> bool;
+
+    /// Reads bytes up to the first that is not there; returns how many.
+    fn read(&mut self, number: usize, start: u32, data: &mut [u8]) -> usize {
+        (start..=u32::MAX)
+            .zip(data)
+            .map_while(|(address, place)| {
+                *place = self.peek(number, address)?;
+                Some(())
+            })
+            .count()
+    }
+
+    /// Writes bytes; false if there is no memory for one of them.
+    fn write(&mut self, number: usize, start: u32, data: &[u8]) -> bool {
+        (start..=u32::MAX)
+            .zip(data)
+            .all(|(address, &byte)| self.poke(number, address, byte))
+    }
 
     fn add_breakpoint(&mut self, address: u32);
 

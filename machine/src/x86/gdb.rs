@@ -330,24 +330,12 @@ impl Guest for Machine {
         file.set_bytes(id, bytes)
     }
 
-    fn read(&mut self, number: usize, start: u32, data: &mut [u8]) -> usize {
-        self.at(number, |processor| {
-            (start..=u32::MAX)
-                .zip(data)
-                .map_while(|(address, place)| {
-                    *place = processor.peek(address)?;
-                    Some(())
-                })
-                .count()
-        })
+    fn peek(&mut self, number: usize, address: u32) -> Option<u8> {
+        self.at(number, |processor| processor.peek(address))
     }
 
-    fn write(&mut self, number: usize, start: u32, data: &[u8]) -> bool {
-        self.at(number, |processor| {
-            (start..=u32::MAX)
-                .zip(data)
-                .all(|(address, &byte)| processor.poke(address, byte))
-        })
+    fn poke(&mut self, number: usize, address: u32, byte: u8) -> bool {
+        self.at(number, |processor| processor.poke(address, byte))
     }
 
     fn add_breakpoint(&mut self, address: u32) {

@@ -399,38 +399,27 @@ const RELOAD_405: &str = "
   bne 2b
 ";
 const HANDLERS_405: &str = "
+.macro reload address
+  mtspr 272, 3
+  mtspr 273, 4
+  mfspr 4, 276
+  addi 4, 4, 1
+  rlwinm 4, 4, 0, 27, 31
+  mtspr 276, 4
+  load 3, 0x00300300
+  tlbwe 3, 4, 1
+  mfspr 3, \\address
+  rlwinm 3, 3, 0, 0, 19
+  ori 3, 3, 0xc0
+  tlbwe 3, 4, 0
+  mfspr 3, 272
+  mfspr 4, 273
+  rfi
+.endm
 reload_code:
-  mtspr 272, 3
-  mtspr 273, 4
-  mfspr 4, 276
-  addi 4, 4, 1
-  rlwinm 4, 4, 0, 27, 31
-  mtspr 276, 4
-  load 3, 0x00300300
-  tlbwe 3, 4, 1
-  mfspr 3, 26
-  rlwinm 3, 3, 0, 0, 19
-  ori 3, 3, 0xc0
-  tlbwe 3, 4, 0
-  mfspr 3, 272
-  mfspr 4, 273
-  rfi
+  reload 26
 reload_data:
-  mtspr 272, 3
-  mtspr 273, 4
-  mfspr 4, 276
-  addi 4, 4, 1
-  rlwinm 4, 4, 0, 27, 31
-  mtspr 276, 4
-  load 3, 0x00300300
-  tlbwe 3, 4, 1
-  mfspr 3, 981
-  rlwinm 3, 3, 0, 0, 19
-  ori 3, 3, 0xc0
-  tlbwe 3, 4, 0
-  mfspr 3, 272
-  mfspr 4, 273
-  rfi
+  reload 981
 ";
 
 /// The decrementer's place is taken by the 405's interval timer, and that of `tlbie` by `tlbia`.
