@@ -33,7 +33,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-fuzz soak-shootdown docs clean kernel user x86 programs compilers lint test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-fuzz soak-shootdown docs clean kernel user x86 programs compilers lint test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
@@ -128,9 +128,11 @@ lint: $(STAMPS)/lab $(STAMPS)/bootstrap-test
 	cd lab && MYPYPATH=../tests ../.venv/bin/mypy -p suite -p kernel -p lmbench -p linux && ../.venv/bin/mypy ../kernel/syscall/generate.py
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel columns names
 
+# Property tests draw the same cases each time, so that a commit passes always or never; `make soak-cases` draws others.
+RANDOM_SEED ?= 1
 test-rust: kernel user programs $(STAMPS)/bootstrap-test
 	$(call heading,The machine's tests)
-	cargo test --profile tests -p pagewalk-machine
+	PROPTEST_RNG_SEED=$(RANDOM_SEED) cargo test --profile tests -p pagewalk-machine
 
 test-lab: ready x86 wheel programs $(STAMPS)/bootstrap-test
 	$(call heading,The lab's tests)
@@ -238,9 +240,14 @@ soak-instructions: $(STAMPS)/bootstrap-test
 	PAGEWALK_SEED=$(PAGEWALK_SEED) PAGEWALK_SEQUENCES=$(PAGEWALK_SEQUENCES) \
 		cargo test --release -p pagewalk-machine --test differential --test x86_differential --test x87 -- --nocapture
 
+# The machine's property tests from a new seed each time. PROPTEST_CASES is how many cases each draws.
+soak-cases: kernel user programs $(STAMPS)/bootstrap-test
+	$(call heading,Property tests of the machine from seed $(PAGEWALK_SEED))
+	PROPTEST_RNG_SEED=$(PAGEWALK_SEED) cargo test --release -p pagewalk-machine
+
 # The fuzzer runs without the fetch sanitizer: where a random signal handler lies, its process has just written. Large
 # caches are simulated faster. "make soak-fuzz" is this part alone.
-soak: soak-instructions $(STAMPS)/machine ready programs
+soak: soak-instructions soak-cases $(STAMPS)/machine ready programs
 	$(call heading,Programs on every kind of processor$(comma) invariants checked)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on --sanitize all \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400 --qemu 603e --qemu 604 --qemu 750

@@ -105,9 +105,23 @@ impl Machine {
         self.each(Processor::make_ready);
         let stop = self.take_turns(limits);
         self.deliver();
+        self.enter_accounts();
+        stop
+    }
+
+    /// Enters in each account what its processor has done, and how long it has saved power: until the clock that is
+    /// furthest behind, before which nobody can wake it. So the sums do not depend on when it last looked for an event.
+    fn enter_accounts(&mut self) {
+        let running = (self.processors.iter().zip(&self.held)).filter(|&(_, held)| !held);
+        let behind = running.map(|(processor, _)| processor.goes_on()).min();
+        let behind = behind.filter(|&cycle| cycle != u64::MAX);
+        for (processor, held) in self.processors.iter_mut().zip(&self.held) {
+            if let Some(cycle) = behind.filter(|_| !held) {
+                processor.sleep_until(cycle);
+            }
+        }
         // What a processor did because of others is entered in its account when it is selected.
         self.each(Processor::settle);
-        stop
     }
 
     fn take_turns(&mut self, limits: Limits) -> Stop {
@@ -220,7 +234,7 @@ impl Machine {
         if regions.is_empty() {
             return;
         }
-        self.each(Processor::settle);
+        self.enter_accounts();
         let counters = self.counters();
         for effect in regions {
             self.processor_mut().region(effect, &counters);

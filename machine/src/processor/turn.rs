@@ -38,6 +38,13 @@ impl Processor {
         }
     }
 
+    /// Has saved power until `cycle`, if it does.
+    pub(crate) fn sleep_until(&mut self, cycle: u64) {
+        if self.sleeps() && cycle > self.hot.cycles {
+            self.pass(cycle);
+        }
+    }
+
     /// Its turn begins, and lasts until cycle `end`. A processor that saves power has done so until it wakes, at
     /// `latest` until that cycle.
     pub(crate) fn begin_turn(&mut self, end: u64, latest: u64) {

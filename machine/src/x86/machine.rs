@@ -284,8 +284,22 @@ impl Machine {
             self.end_turn();
         };
         self.deliver();
-        self.settle_all();
+        self.enter_accounts();
         stop
+    }
+
+    /// Enters in each account what its processor has done, and how long it has been halted: until the clock that is
+    /// furthest behind, before which nobody can wake it.
+    fn enter_accounts(&mut self) {
+        let running = (self.processors.iter().zip(&self.held)).filter(|&(_, held)| !held);
+        let behind = running.map(|(processor, _)| processor.goes_on()).min();
+        let behind = behind.filter(|&cycle| cycle != u64::MAX);
+        for (processor, held) in self.processors.iter_mut().zip(&self.held) {
+            if let Some(cycle) = behind.filter(|_| !held) {
+                processor.sleep_until(cycle);
+            }
+        }
+        self.settle_all();
     }
 
     /// Chooses who is next: the one that is furthest behind.
@@ -355,7 +369,7 @@ impl Machine {
         if regions.is_empty() {
             return;
         }
-        self.settle_all();
+        self.enter_accounts();
         let counters = self.counters();
         for effect in regions {
             self.processor_mut().observers.region(effect, &counters);
@@ -412,6 +426,13 @@ impl Processor {
             && let Some(wake) = &mut self.wake
         {
             *wake = (*wake).min(at);
+        }
+    }
+
+    /// Has been halted until `cycle`, if it is.
+    fn sleep_until(&mut self, cycle: u64) {
+        if self.sleeps() && cycle > self.now() {
+            self.pass(cycle);
         }
     }
 
