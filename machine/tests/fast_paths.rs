@@ -166,7 +166,7 @@ fn other_geometries_count_the_same_without_fast_paths() {
 
 proptest! {
     // A case assembles a program and runs it twenty times.
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn random_walks_count_the_same_without_fast_paths(
@@ -211,7 +211,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn random_walks_of_the_8xx_count_the_same_without_fast_paths(
@@ -239,7 +239,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn random_walks_of_the_405_count_the_same_without_fast_paths(
@@ -267,7 +267,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn random_walks_of_the_970_count_the_same_without_fast_paths(
@@ -298,7 +298,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     /// Fast paths and oracle begin at the same instruction to go one by one to a limit. A limit of cycles changes
     /// nothing.
@@ -332,7 +332,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     /// What devices answer follows the time, and their timers interrupt.
     #[test]
