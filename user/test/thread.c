@@ -580,6 +580,69 @@ static void unmapped_pages_are_forgotten(void)
 	MUST(sigaction(SIGSEGV, &before, NULL));
 }
 
+/* A page that one thread protects while another one stores to it: no store comes after the call. */
+static void protected_pages_keep_their_values(void)
+{
+	struct sigaction action = { .sa_handler = leave_loop }, before;
+
+	MUST(sigaction(SIGSEGV, &action, &before));
+	for (int round = 0; round < 20; round++) {
+		int *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), value;
+		pthread_t thread;
+
+		*page = 1;
+		thread = start(store_for_ever, page);
+		while (*(volatile int *)page < 10)
+			sched_yield();
+		MUST(mprotect(page, 4096, round % 2 ? PROT_READ : PROT_READ | PROT_EXEC));
+		value = *(volatile int *)page;
+		for (int i = 0; i < 1000; i++)
+			CHECK_EQUAL(*(volatile int *)page, value);
+		join(thread);
+		CHECK_EQUAL(*(volatile int *)page, value);
+		MUST(munmap(page, 4096));
+	}
+	MUST(sigaction(SIGSEGV, &before, NULL));
+}
+
+static volatile int stop_storing;
+
+static void *store_until_told(void *word)
+{
+	while (!stop_storing)
+		++*(volatile int *)word;
+	return NULL;
+}
+
+/* One thread forks while another one stores to a page: the child's copy keeps the value that it had at the fork. */
+static void a_child_sees_no_later_stores(void)
+{
+	volatile int *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+
+	*page = 1;
+	stop_storing = 0;
+	thread = start(store_until_told, (void *)page);
+	while (*page < 10)
+		sched_yield();
+	for (int round = 0; round < 10; round++) {
+		pid_t child = (pid_t)MUST(fork());
+		int status, changes = 0, value;
+
+		if (child == 0) {
+			value = *page;
+			for (int i = 0; i < 1000; i++)
+				changes += *page != value;
+			_exit(changes ? 1 : 0);
+		}
+		CHECK_EQUAL(waitpid(child, &status, 0), child);
+		CHECK_EQUAL(status, 0);
+	}
+	stop_storing = 1;
+	join(thread);
+	MUST(munmap((void *)page, 4096));
+}
+
 struct watched {
 	volatile int *page;
 	volatile int flag;
@@ -747,6 +810,7 @@ static const struct test_case cases[] = {
 	CASE(forks_from_threads), CASE(stopped_while_a_thread_ends),
 	CASE(blocked_before_it_is_taken), CASE(each_takes_one),
 	CASE(one_address_space), CASE(unmapped_pages_are_forgotten),
+	CASE(protected_pages_keep_their_values), CASE(a_child_sees_no_later_stores),
 	CASE(dropped_pages_are_seen_anew), CASE(pages_around_are_seen_anew),
 };
 
