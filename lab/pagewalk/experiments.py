@@ -186,6 +186,11 @@ class Published:
         return self.ratio.shown if self.ratio else f"saves {self.saving.shown}" if self.saving else None
 
     @property
+    def names_change(self) -> bool:
+        """Whether the document gives the change itself, as in "5 % less", and not only figures before and after."""
+        return any(claim.ratio not in (None, 1.0) for claim in self.claims)
+
+    @property
     def is_open(self) -> bool:
         """Whether the document leaves the question open."""
         return any(claim.kind == "open" for claim in self.claims)

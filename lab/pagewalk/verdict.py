@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar, cast
 
-from pagewalk.experiments import Better, Bound, Row
+from pagewalk.experiments import Better, Bound, Published, Row
 from pagewalk.published_range import Range
 
 Kind = Literal[
@@ -63,6 +63,15 @@ _CLASSES = {
     "published only": "published only",
 }
 """The class that a verdict on a claim is counted under. Verdicts on rows without a claim are counted by themselves."""
+
+_VERDICTS = ("reproduced", "direction", "no change as published", "not reproduced")
+"""The classes of a figure on which there is a verdict: the others cannot be reproduced, or were not measured."""
+
+
+def is_verdict(kind: str) -> bool:
+    """Whether this says that a published figure is reproduced, or that it is not."""
+    return _CLASSES.get(kind) in _VERDICTS
+
 
 _STRENGTH: tuple[str, ...] = ("no figure", "not reproduced", "no difference", "direction reproduced")
 """Verdicts that are weaker than any other, the weakest first."""
@@ -150,16 +159,16 @@ def stronger(ours: str, own: str | None) -> str:
 
 PART = 0.25
 """The share of the published effect by which our ratio may be off, and the least share that is a direction."""
-MOST_TOLERANCE = math.log(1.5)
-"""The greatest tolerance: a ratio 1.5 times as large is never the same."""
 FIGURE_TOLERANCE = math.log(1.10)
 """How far a figure that stands alone may be off. A bound has no such tolerance."""
 UNCHANGED = math.log(1.05)
 """A change beyond this is never none, however widely the placements differ."""
 NO_CHANGE = 1.01
-"""A change below this factor is no change, a published one and a measured one."""
+"""A change below this factor is no change, a published one and a measured one, unless the document names it."""
 WIDEST = 3.0
 """A published range whose ends are further apart than this factor is too wide to be compared with."""
+MOST_TOLERANCE = math.log(WIDEST) / 2
+"""The greatest tolerance: what it makes of one figure is a range of WIDEST."""
 
 
 @dataclass(frozen=True)
@@ -210,8 +219,13 @@ def too_wide(published: Range) -> bool:
 
 
 def is_null(published: Range) -> bool:
-    """Whether the document says that nothing changes."""
+    """Whether the document says that nothing changes, or prints figures that hardly differ."""
     return abs(math.log(published.middle)) < math.log(NO_CHANGE)
+
+
+def claims_none(published: Published) -> bool:
+    """Whether the row's claim is that nothing changes. A change that the document names is one, however small."""
+    return published.ratio is not None and is_null(published.ratio) and not published.names_change
 
 
 def _accepted(published: Range) -> tuple[float, float]:
@@ -242,22 +256,24 @@ def null_tolerance(published: Range) -> float:
 def judge_null(ratios: Sequence[float], published: Range) -> Kind:
     """The verdict on a published "no change", from the ratios of all placements.
 
-    None of them is beyond the tolerance; or they lie on both sides of 1, or at it, and none is far from it, so that
-    chance may decide.
+    None of them is beyond the tolerance. Or what changes is within the spread: some placements are beyond it on either
+    side, the median is not, and none is far from 1.
     """
-    ours = [math.log(ratio) for ratio in ratios]
-    far = max(abs(change) for change in ours)
-    by_chance = min(ours) <= 0 <= max(ours) and far <= UNCHANGED
-    return "no change, as published" if far <= null_tolerance(published) or by_chance else "not reproduced"
+    ours = sorted(math.log(ratio) for ratio in ratios)
+    tolerance = null_tolerance(published)
+    far = max(-ours[0], ours[-1])
+    spread = ours[0] < -tolerance and ours[-1] > tolerance and far <= UNCHANGED
+    by_chance = spread and abs(ours[(len(ours) - 1) // 2]) <= tolerance
+    return "no change, as published" if far <= tolerance or by_chance else "not reproduced"
 
 
-def judge_ratio(ratio: float, published: Range, bound: Bound = "equal") -> Kind:
-    """The verdict on a ratio: the published one, or on its side of a bound."""
+def judge_ratio(ratio: float, published: Range, bound: Bound = "equal", *, named: bool = False) -> Kind:
+    """The verdict on a ratio: the published one, or on its side of a bound; `named`: the document names the change."""
     if bound != "equal":
         beyond = (ratio - published.middle) * (1 if bound == "at least" else -1)
         return "ratio reproduced" if beyond >= 0 else "not reproduced"
     effect, ours = math.log(published.middle), math.log(ratio)
-    if is_null(published):
+    if is_null(published) and not named:
         return judge_null([ratio], published)
     if ours * effect <= 0 or abs(ours) < PART * abs(effect):
         return "not reproduced"
@@ -300,7 +316,7 @@ def judge_change(ratio: float) -> Kind:
 def judge_saving(saved: float, ratio: float, published: Range | None) -> Kind:
     """The verdict where the paper prints only a saving, or (None) only says that the figure is better."""
     if published is None or too_wide(published):
-        return "direction reproduced" if math.log(ratio) > UNCHANGED else "not reproduced"
+        return "direction reproduced" if _direction(ratio) > 0 else "not reproduced"
     if saved > 0 and judge_figure(saved, published, "equal") == "figure reproduced":
         return "figure reproduced"
     return "direction reproduced" if saved >= PART * published.middle else "not reproduced"
@@ -309,35 +325,54 @@ def judge_saving(saved: float, ratio: float, published: Range | None) -> Kind:
 def _judge_without_ratio(row: Row, before: float | None, after: float) -> Kind:
     """The verdict where before / after is undefined, or the paper prints no ratio."""
     published = row.published
+    if before is not None and 0 in (before, after) and published.ratio is not None:
+        return _judge_to_or_from_nothing(before, after, published, row.better)
     if published.after is None:
         if published.claims or before is None or before == after:
             return "no figure"
         return judge_change(math.inf if (after < before) == (row.better == "lower") else 0.0)
-    # A count that falls to 0 is better, but by no finite ratio.
-    if before and row.better == "lower" and published.ratio and math.log(published.ratio.middle) > 0:
-        return "direction reproduced"
     if published.before is not None and before is not None:
-        return _judge_both_sides(before, after, published.before, published.after)
+        return _judge_both_sides(before, after, published, row.better)
     if row.unit == "fraction" and row.bound == "equal" and 0 < published.after.low <= published.after.high < 1:
         return judge_share(after, published.after)
     return judge_figure(after, published.after, row.bound)
 
 
-def _judge_both_sides(before: float, after: float, was: Range, became: Range) -> Kind:
+def _part(before: float, after: float, better: Better) -> float:
+    """The part of the larger figure by which the row gets better, from -1 to 1; a change to or from 0 is a whole."""
+    worse, good = (after, before) if better == "higher" else (before, after)
+    return (worse - good) / max(worse, good) if worse != good else 0.0
+
+
+def _direction_of(ours: float, published: float) -> Kind:
+    """The verdict on parts that are gained: the published direction, by a part of the published one at least."""
+    same = ours * published > 0 and abs(ours) >= PART * abs(published)
+    return "direction reproduced" if same else "not reproduced"
+
+
+def _judge_to_or_from_nothing(before: float, after: float, published: Published, better: Better) -> Kind:
+    """The verdict where our figure falls to 0 or grows from 0, which is a direction without a finite ratio."""
+    assert published.ratio is not None, "asked only where a ratio is published"
+    if claims_none(published):
+        return "no change, as published" if before == after else "not reproduced"
+    return _direction_of(_part(before, after, better), _part(published.ratio.middle, 1.0, "lower"))
+
+
+def _judge_both_sides(before: float, after: float, published: Published, better: Better) -> Kind:
     """The verdict where both sides are printed, but no ratio, because one is 0: on each side, or on the change."""
-    if not before:
-        return "not reproduced"
+    was, became = published.before, published.after
+    assert was is not None, "asked only where both are printed"
+    assert became is not None, "asked only where both are printed"
     if {judge_figure(before, was, "equal"), judge_figure(after, became, "equal")} == {"figure reproduced"}:
         return "figure reproduced"
-    published, ours = 1 - became.middle / was.middle, 1 - after / before
-    return "direction reproduced" if ours * published > 0 and abs(ours) >= PART * abs(published) else "not reproduced"
+    return _direction_of(_part(before, after, better), _part(was.middle, became.middle, better))
 
 
 def _judge_compared(row: Row, before: float, after: float, ratio: float) -> Kind:
     """The verdict on two sides that have a ratio."""
     published = row.published
     if published.ratio is not None:
-        return judge_ratio(ratio, published.ratio, row.bound)
+        return judge_ratio(ratio, published.ratio, row.bound, named=published.names_change)
     if published.after is not None:
         return _judge_without_ratio(row, before, after)
     return judge_saving(before - after, ratio, published.saving) if published.claims else judge_change(ratio)
@@ -383,7 +418,7 @@ def _over_placements(row: Row, judged: Sequence[Judgement]) -> Kind:
     """The verdict that all placements bear out."""
     kind, published = weakest([entry.kind for entry in judged]), row.published.ratio
     ratios = [entry.ratio for entry in judged if entry.ratio is not None]
-    if kind == "not reproduced" and published is not None and row.bound == "equal" and is_null(published):
+    if kind == "not reproduced" and published is not None and row.bound == "equal" and claims_none(row.published):
         return judge_null(ratios, published) if len(ratios) == len(judged) else kind
     return kind
 

@@ -9,6 +9,7 @@ from pagewalk.published_range import Range, ratio_range
 from pagewalk.verdict import (
     Judgement,
     by_class,
+    claims_none,
     class_of_claim,
     classes_of_claims,
     count_classes,
@@ -72,17 +73,39 @@ def test_figures_that_are_the_same_claim_no_change() -> None:
     [
         ([1.0, 1.0, 1.0], "no change, as published"),
         ([1.004, 1.009, 1.006], "no change, as published"),
-        ([0.98, 1.01, 1.04], "no change, as published"),
+        ([0.98, 1.005, 1.04], "no change, as published"),
+        ([0.98, 1.02, 1.04], "not reproduced"),
+        ([0.98, 0.985, 1.02], "not reproduced"),
+        ([0.997, 1.005, 1.014], "not reproduced"),
+        ([0.999, 1.0, 1.04], "not reproduced"),
         ([1.03, 1.04, 1.05], "not reproduced"),
         ([0.96, 0.97, 0.98], "not reproduced"),
         ([0.9, 1.0, 1.1], "not reproduced"),
         ([1.0, 1.2], "not reproduced"),
     ],
 )
-def test_no_change_is_none_in_every_placement_or_chance(ratios: list[float], verdict: str) -> None:
+def test_no_change_is_none_in_every_placement_or_within_the_spread(ratios: list[float], verdict: str) -> None:
     assert judge_null(ratios, Range.exactly(1.0)) == verdict
     null = next(row for row in experiments.find("osdi99-bat")[0].rows if "I/O" in row.name)
     assert judge_spread(null, [(ratio, 1.0) for ratio in ratios]).kind == verdict
+
+
+def test_a_change_that_a_paper_names_is_one_however_small() -> None:
+    compile_time = next(row for row in experiments.find("ols03-exec")[0].rows if row.name == "compile")
+    assert compile_time.published.ratio is not None
+    assert is_null(compile_time.published.ratio)
+    assert not claims_none(compile_time.published)
+    assert judge(compile_time, 1.0037, 1.0).kind == "ratio reproduced"
+    assert judge(compile_time, 1.03, 1.0).kind == "direction reproduced"
+    assert judge(compile_time, 1.0, 1.0).kind == "not reproduced"
+    assert judge_spread(compile_time, [(1.03, 1.0), (0.999, 1.0)]).kind == "not reproduced"
+    user = next(row for row in experiments.find("ols03-exec")[0].rows if row.name.startswith("user time"))
+    assert claims_none(user.published), "the paper prints two figures and names no change"
+
+
+def test_the_window_of_a_ratio_is_no_wider_than_threefold() -> None:
+    assert judge_ratio(47.0, Range.exactly(80)) == judge_ratio(138.0, Range.exactly(80)) == "ratio reproduced"
+    assert judge_ratio(45.0, Range.exactly(80)) == judge_ratio(140.0, Range.exactly(80)) == "direction reproduced"
 
 
 def test_figures_that_rounding_may_make_equal_have_no_ratio_to_reproduce() -> None:
@@ -117,7 +140,7 @@ def test_the_verdict_on_every_published_ratio_can_fail(row: Row) -> None:
         worse = {"at least": 1 / 1.02, "at most": 1.02}[row.bound]
         assert judge_ratio(published.middle, published, row.bound) == "ratio reproduced"
         assert judge_ratio(worse * published.middle, published, row.bound) == "not reproduced"
-    elif is_null(published):
+    elif claims_none(row.published):
         changed = math.exp(1.1 * null_tolerance(published))
         assert verdict(1) == "no change, as published"
         assert judge_ratio(changed, published) == judge_ratio(1 / changed, published) == "not reproduced"
@@ -131,7 +154,8 @@ def test_a_range_wider_than_threefold_is_no_figure() -> None:
     wide = Range(26, 3092, "26-3092")
     assert judge_figure(300.0, wide, "equal") == "published only"
     assert judge_saving(300.0, 1.5, wide) == "direction reproduced"
-    assert judge_saving(30.0, 1.03, wide) == "not reproduced"
+    assert judge_saving(30.0, 1.03, wide) == judge_saving(30.0, 1.03, None) == "direction reproduced"
+    assert judge_saving(5.0, 1.005, wide) == judge_saving(5.0, 1.005, None) == "not reproduced"
     assert judge_ratio(10.0, Range(2.0, 20.0, "2-20")) == "direction reproduced"
 
 
@@ -215,7 +239,17 @@ def test_improvement_is_above_one_when_it_is_better() -> None:
 def test_what_is_gone_altogether_is_better_by_no_finite_ratio() -> None:
     evictions = next(row for row in experiments.find("osdi99-zombie")[0].rows if row.name.endswith("entry, compile"))
     assert judge(evictions, 0.7, 0.0) == Judgement("direction reproduced", None)
-    assert judge(evictions, 0.0, 0.0).kind == "not reproduced"
+    assert judge(evictions, 0.0, 0.0).kind == judge(evictions, 0.0, 0.7).kind == "not reproduced"
+
+
+def test_growth_from_nothing_is_a_direction_as_the_fall_to_nothing_is() -> None:
+    misses = next(row for row in experiments.find("lkml05-footprint")[0].rows if row.name == "dd: I-TLB misses, kernel")
+    assert judge(misses, 0.0, 3000.0) == Judgement("direction reproduced", None)
+    assert judge(misses, 3000.0, 0.0).kind == judge(misses, 0.0, 0.0).kind == "not reproduced"
+    assert judge_spread(misses, [(0.0, 3000.0), (0.0, 0.0)]).kind == "not reproduced"
+    null = next(row for row in experiments.find("osdi99-bat")[0].rows if "I/O" in row.name)
+    assert judge(null, 0.0, 0.0).kind == "no change, as published"
+    assert judge(null, 0.0, 1.0).kind == judge(null, 1.0, 0.0).kind == "not reproduced"
 
 
 def test_a_row_may_be_held_against_what_is_saved() -> None:
