@@ -52,6 +52,7 @@ class Cell:
     low: float | None = None
     high: float | None = None
     placements: int = 1
+    pairs: records.Pairs = ()
 
     @property
     def figure(self) -> tuple[str | None, ...] | None:
@@ -79,6 +80,7 @@ class Cell:
             "low": self.low,
             "high": self.high,
             "placements": self.placements,
+            "pairs": [list(pair) for pair in self.pairs],
             "published_before": published.before.shown if published.before else None,
             "published_after": published.after.shown if published.after else None,
             "published_ratio": published.effect,
@@ -276,11 +278,12 @@ class Lab(Workshop):
             return _no_figure(row, f"no hardware cost {name!r} is measured on {row.after.machine}")
         kind, words = judge(row, None, found[name].figure).kind, found[name].words
         # A figure taken from the paper into the machine file is an input: measuring it again proves nothing. Nor does a
-        # count that the hash table's layout fixes, if the paper counted likewise.
+        # count that the hash table's layout fixes, whether the paper counted likewise or not.
         if words.startswith("input"):
             kind = "an input"
-        elif words.startswith("structure") and kind == "figure reproduced":
-            kind, words = "an input", f"{words}: {_FIXED}"
+        elif words.startswith("structure"):
+            otherwise = "" if kind == "figure reproduced" else "; the paper counts otherwise"
+            kind, words = "an input", f"{words}: {_FIXED}{otherwise}"
         elif kind == "not reproduced":
             parts = [f"{part}: {found[part].figure:g} {row.unit}" for part in _PARTS.get(name, ()) if part in found]
             words = "; ".join([words, *parts])
@@ -299,7 +302,8 @@ class Lab(Workshop):
             except (RunFailed, RunLimit) as error:
                 return _no_figure(row, error.message, of_sides, len(works))
         figures = [[side.compute(row.figure) for side in sides] for sides in measured]
-        spread = judge_spread(row, [(pair[0] if len(pair) > 1 else None, pair[-1]) for pair in figures])
+        pairs = tuple((pair[0] if len(pair) > 1 else None, pair[-1]) for pair in figures)
+        spread = judge_spread(row, pairs)
         chosen, pair, of_sides = measured[spread.middle], figures[spread.middle], keys[spread.middle]
         return Cell(
             row=row,
@@ -313,4 +317,5 @@ class Lab(Workshop):
             low=spread.low,
             high=spread.high,
             placements=len(works),
+            pairs=pairs,
         )

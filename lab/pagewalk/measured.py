@@ -8,7 +8,7 @@ when it is read, by the rules of verdicts as they are then.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated
@@ -89,8 +89,14 @@ def read(experiment: Experiment) -> Table | None:
     return table.model_copy(update={"rows": judged})
 
 
-def _figures(row: Row, kept: MeasuredRow) -> list[tuple[float | None, float | None]]:
-    """Before and after of the placement in the middle, and of two that stand for the ends of the spread."""
+def _figures(row: Row, kept: MeasuredRow) -> Sequence[tuple[float | None, float | None]]:
+    """Before and after of each placement.
+
+    A table that was kept without them has those of the placement in the middle. The ends of the spread then stand for
+    the others, with the before of the middle: their ratios, or figures, are right.
+    """
+    if kept.pairs:
+        return kept.pairs
     ends = [end for end in (kept.low, kept.high) if end is not None]
     if kept.ratio is None:
         return [(kept.before, kept.after), *((kept.before, end) for end in ends)]

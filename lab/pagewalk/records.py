@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pagewalk import rows
+from pagewalk import claims, rows
 from pagewalk.errors import PagewalkError
 from pagewalk.figures import Measured
 from pagewalk.store import Store, StoredRun
 
+Pairs = tuple[tuple[float | None, float | None], ...]
+"""Before and after of each placement; a row with one side has no before."""
+
 _COLUMNS = (
     "experiment", "made", "number", "row_name", "machine", "unit", "claims", "before_run", "after_run",
-    "before", "after", "ratio", "low", "high", "placements",
+    "before", "after", "ratio", "low", "high", "placements", "pairs",
     "published_before", "published_after", "published_ratio", "verdict", "reason",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row of an experiment's table: published figures as they are printed, ours, and the verdict."""
+    """One row of an experiment's table: published figures as they are printed, ours, and the verdict.
+
+    `pairs` is empty for a table that was kept without them.
+    """
 
     row_name: str
     machine: str
@@ -38,6 +44,7 @@ class TableRow:
     claims: tuple[str, ...]
     verdict: str
     reason: str
+    pairs: Pairs = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -59,10 +66,10 @@ class CellRecord(TableRow):
     def kept(self) -> dict[str, Any]:
         """The row as `Store.add_cells` takes it."""
         return {
-            name: list(value) if isinstance(value, tuple) else value
+            name: value
             for name, value in vars(self).items()
-            if name not in {"experiment", "made", "number"}
-        }
+            if name not in {"experiment", "made", "number", "claims", "pairs"}
+        } | {"claims": list(self.claims), "pairs": [list(pair) for pair in self.pairs]}
 
 
 def figure(cell: Mapping[str, Any]) -> tuple[str | None, ...] | None:
@@ -74,6 +81,13 @@ def figure(cell: Mapping[str, Any]) -> tuple[str | None, ...] | None:
         return None
     fields = ("machine", "unit", "published_before", "published_after", "published_ratio")
     return (*cell["claims"], *(cell[field] for field in fields))
+
+
+def printed(row: TableRow) -> str:
+    """What the document prints of the row's figures, as a table shows it."""
+    words = " → ".join(text for text in (row.published_before, row.published_after) if text)
+    recalled = any(claims.claim(name).recalled for name in row.claims)
+    return f"{words} (recalled)" if recalled else words
 
 
 def spread(low: float | None, high: float | None, placements: int) -> str:
@@ -93,9 +107,10 @@ def how_many(placements: Iterable[int]) -> str:
 
 def _record(row: tuple[object, ...]) -> CellRecord:
     fields = dict(zip(_COLUMNS, row, strict=True))
-    claims = fields.pop("claims")
+    claims, pairs = fields.pop("claims"), fields.pop("pairs") or []
     assert isinstance(claims, list), "claims is an array column"
-    return CellRecord(claims=tuple(claims), **fields)  # type: ignore[arg-type]
+    assert isinstance(pairs, list), "pairs is an array column"
+    return CellRecord(claims=tuple(claims), pairs=tuple(map(tuple, pairs)), **fields)  # type: ignore[arg-type]
 
 
 def tables(store: Store, experiment: str) -> list[datetime]:

@@ -25,7 +25,7 @@ from pagewalk import interrupts
 from pagewalk.errors import BadInput, StoreError, unknown
 from pagewalk.runner import Job, RunResult, Sample, Stop
 
-SCHEMA = 4
+SCHEMA = 5
 _LOCK_SECONDS = 600.0
 """How long to wait for a program that has the file open, in seconds. Our own commands have it open for milliseconds."""
 _PATIENCE_SECONDS = 2.0
@@ -76,7 +76,7 @@ CREATE TABLE cells (
     before_run VARCHAR, after_run VARCHAR NOT NULL, before DOUBLE, after DOUBLE, ratio DOUBLE,
     published_before VARCHAR, published_after VARCHAR, published_ratio VARCHAR,
     verdict VARCHAR NOT NULL, reason VARCHAR NOT NULL,
-    low DOUBLE, high DOUBLE, placements INTEGER DEFAULT 1,
+    low DOUBLE, high DOUBLE, placements INTEGER DEFAULT 1, pairs DOUBLE[][],
     PRIMARY KEY (experiment, made, number));
 """
 _SINCE_2_TABLES = """
@@ -93,7 +93,15 @@ ALTER TABLE cells ADD COLUMN low DOUBLE;
 ALTER TABLE cells ADD COLUMN high DOUBLE;
 ALTER TABLE cells ADD COLUMN placements INTEGER DEFAULT 1;
 """
-_UPGRADES = {1: _SINCE_1 + _SINCE_2_TABLES + _SINCE_3_TABLES, 2: _SINCE_2_TABLES + _SINCE_3_TABLES, 3: _SINCE_3_TABLES}
+_SINCE_4 = """
+ALTER TABLE cells ADD COLUMN pairs DOUBLE[][];
+"""
+_UPGRADES = {
+    1: _SINCE_1 + _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_4,
+    2: _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_4,
+    3: _SINCE_3_TABLES + _SINCE_4,
+    4: _SINCE_4,
+}
 """By the number of an earlier schema: the statements that bring its file up to this one."""
 
 
@@ -419,6 +427,11 @@ class Store:
     def kernel_of(self, run: str) -> str | None:
         """The SHA-256 of the kernel image of that run; None if the run is not in the file."""
         found = self.query("SELECT kernel FROM runs WHERE key = ?", [run])
+        return found[0][0] if found else None
+
+    def version_of(self, run: str) -> str | None:
+        """The build of the machine that made that run; None if the run is not in the file."""
+        found = self.query("SELECT version FROM runs WHERE key = ?", [run])
         return found[0][0] if found else None
 
     def add_cells(self, experiment: str, cells: Sequence[Mapping[str, Any]]) -> None:

@@ -315,6 +315,7 @@ def test_a_row_runs_its_images_and_the_table_keeps_them(
 
         table = json.loads(measured.write(store, loaded).read_text())
         assert table["images"]["old"]["sha256"] == named["old"].sha256
+        assert [len(row["pairs"]) for row in table["rows"]] == [2] * len(table["rows"]), "one for each placement"
         assert table["rows"][1]["sides"][1]["counters"] == {"cycles": 1000, "cycles.cause.user": 1000}
         page = "\n".join(own_page.section(store, loaded))
         assert named["old"].sha256 in page

@@ -116,7 +116,8 @@ def test_a_file_of_the_second_schema_and_one_beside_it_are_brought_up_to_date(tm
         Store(made).close()
         with duckdb.connect(str(made)) as connection:
             connection.execute(
-                "DROP TABLE profiles; DROP TABLE baselines; DROP TABLE images; UPDATE meta SET schema = 2"
+                "DROP TABLE profiles; DROP TABLE baselines; DROP TABLE images; ALTER TABLE cells DROP COLUMN pairs; "
+                "UPDATE meta SET schema = 2"
             )
     with Store(path) as store:
         assert store.query("SELECT count(*) FROM profiles") == [(0,)]
@@ -129,12 +130,12 @@ def test_a_file_of_the_first_schema_is_brought_up_to_date(tmp_path: Path, read_o
     with Store(path):
         pass
     with duckdb.connect(str(path)) as connection:
-        for column in ("low", "high", "placements"):
+        for column in ("low", "high", "placements", "pairs"):
             connection.execute(f"ALTER TABLE cells DROP COLUMN {column}")
         connection.execute("DROP TABLE profiles; DROP TABLE baselines; DROP TABLE images; UPDATE meta SET schema = 1")
     with Store(path, read_only=read_only) as store:
         assert store.query("SELECT schema FROM meta") == [(results.SCHEMA,)]
-        assert store.query("SELECT low, high, placements FROM cells") == []
+        assert store.query("SELECT low, high, placements, pairs FROM cells") == []
 
 
 def test_a_file_in_use_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
