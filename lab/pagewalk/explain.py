@@ -113,7 +113,7 @@ def _within_one_per_cent(before: Mapping[str, float], after: Mapping[str, float]
     for cause, change in _ordered(before, after)[:1]:
         if whole and abs(change) >= 1:
             pair = f"{cause} {_number(before.get(cause, 0))} -> {_number(after.get(cause, 0))}"
-            return f"{words}; most {pair}, {abs(change) / whole:.2%} of them"
+            return f"{words}; the largest change: {pair}, {abs(change) / whole:.2%} of them"
     return words
 
 
@@ -146,6 +146,8 @@ def _evicted_by(before: Measured, after: Measured) -> str | None:
         found: dict[str, float] = {}
         for array in ("tlb.instruction", "tlb.data"):
             for (evictor, victim), count in pollution(side.counters, array).items():
+                if evictor == victim:
+                    continue
                 name = f"{evictor} evicted {victim}"
                 found[name] = found.get(name, 0) + count / side.iterations
         pairs.append(found)

@@ -21,9 +21,9 @@ def test_a_row_without_a_moved_category_says_what_moved_most() -> None:
     before = measured({"cycles.cause.kernel": 100_000, "cycles.cause.flush": 300, "instructions": 50_000})
     after = measured({"cycles.cause.kernel": 100_000, "cycles.cause.flush": 100, "instructions": 50_000})
     assert explain.reason(pipe, "not reproduced", before, after) == (
-        "no cost category changed by 1 % of the row's cycles; most flush 30 -> 10, 0.20% of them; instructions, misses "
-        "and waits for memory changed by less than 1 %; the policy can change flush: 0.3% of the row's cycles before "
-        "and 0.1% after"
+        "no cost category changed by 1 % of the row's cycles; the largest change: flush 30 -> 10, 0.20% of them; "
+        "instructions, misses and waits for memory changed by less than 1 %; the policy can change flush: 0.3% of the "
+        "row's cycles before and 0.1% after"
     )
 
 
@@ -51,6 +51,8 @@ def test_who_evicts_tlb_entries_is_told_where_misses_rise() -> None:
     evicted = "TLB misses on entries that others evicted: kernel evicted user 1 -> 10"
     assert evicted in explain.reason(time, "worse", measured(before), measured(after))
     assert evicted not in explain.reason(time, "worse", measured(before), measured(after | {"tlb.data.miss": 105}))
+    own = {"pollution.tlb.data.user.user": 50}
+    assert "user evicted user" not in explain.reason(time, "worse", measured(before), measured(after | own))
 
 
 def test_a_row_with_one_side_says_what_the_published_figure_would_be_here() -> None:
