@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from pagewalk import architectures, claims, experiments, linux_page, measured, own_page, records
 from pagewalk.claims import Claim
+from pagewalk.errors import unknown
 from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.markdown import line, number
 from pagewalk.records import CellRecord
@@ -56,6 +57,9 @@ _OWN = {
 """The `document` of experiments that reproduce no paper, and how their page begins."""
 
 
+_LINUX = "linux"
+"""The `document` of experiments with Linux of today."""
+
 _OWN_COLUMN = " the paper's own kernel here |"
 
 
@@ -90,15 +94,12 @@ def _spread(cell: CellRecord, most: int) -> str:
 
 
 def _row(cell: CellRecord, most: int) -> str:
-    published = " → ".join(text for text in (cell.published_before, cell.published_after) if text)
-    if any(claims.claim(name).recalled for name in cell.claims):
-        published += " (recalled)"
     ours = " → ".join(number(value) for value in (cell.before, cell.after) if value is not None)
     fields = [
         cell.row_name,
         cell.machine,
         cell.unit,
-        published,
+        records.printed(cell),
         cell.published_ratio or "",
         ours,
         number(cell.ratio),
@@ -159,7 +160,7 @@ def _of_worse(cells: Sequence[CellRecord]) -> list[str]:
 
 
 def _section(experiment: Experiment, cells: Sequence[CellRecord], most: int) -> list[str]:
-    section = "" if experiment.document in (*_OWN, "linux") else f"Section {experiment.section}. "
+    section = "" if experiment.document in (*_OWN, _LINUX) else f"Section {experiment.section}. "
     lines = [f"## {experiment.title}", "", f"{section}{experiment.about.strip()}", ""]
     placements = [cell.placements for cell in cells if cell.after_run]
     made = f" (measured with {records.how_many(placements)})" if placements else ""
@@ -387,28 +388,67 @@ def _of_other_builds(
             for row in experiment.rows
             if row.after.setting.subject is None and not row.images
         }
-        runs = {cell.after_run for cell in tables[experiment.name] if (cell.row_name, cell.machine) in ours}
-        if {kernel for kernel in map(store.kernel_of, runs) if kernel} - built:
-            others.append(experiment.name)
+        cells = [cell for cell in tables[experiment.name] if (cell.row_name, cell.machine) in ours]
+        kernels = [kernel for cell in cells if (kernel := store.kernel_of(cell.after_run))]
+        elsewhere = sum(kernel not in built for kernel in kernels)
+        if elsewhere:
+            part = "" if elsewhere == len(kernels) else f" ({elsewhere} of {len(kernels)} rows)"
+            others.append(experiment.name + part)
     if not others:
         return []
     return [f"Measured on another build of the kernel than the one here: {', '.join(others)}.", ""]
 
 
+def _of_several_machines(store: Store, tables: Mapping[str, Sequence[CellRecord]]) -> list[str]:
+    """The experiments whose rows were measured by several builds of the machine, as a sentence."""
+    several, mixed = [], False
+    for name, cells in tables.items():
+        builds = Counter(
+            found
+            for cell in cells
+            if (
+                found := frozenset(filter(None, map(store.version_of, filter(None, (cell.before_run, cell.after_run)))))
+            )
+        )
+        sides = sum(count for found, count in builds.items() if len(found) > 1)
+        rows = sorted((count for found, count in builds.items() if len(found) == 1), reverse=True)
+        words = [f"{' and '.join(map(str, rows))} rows"] if len(rows) > 1 else []
+        if sides:
+            words.append(
+                "1 row with a build for each side" if sides == 1 else f"{sides} rows with a build for each side"
+            )
+        if words:
+            several.append(f"{name} ({', '.join(words)})")
+        mixed = mixed or bool(sides)
+    if not several:
+        return []
+    rest = "" if mixed else " Both sides of each row are of one build."
+    return [f"Measured by more than one build of the machine: {', '.join(several)}.{rest}", ""]
+
+
+def documents() -> dict[str, str]:
+    """What there is a page of: the names that `build` takes, with the pages' titles."""
+    papers = {claim.document.id: claim.document.title for claim in claims.all_claims().values()}
+    own = {name: head[0].removeprefix("# ") for name, head in _OWN.items()}
+    return papers | own | {_LINUX: "Linux beside our kernel"}
+
+
 def build(store: Store, document: str) -> str:
-    """The page of a paper, or of our own experiments, as Markdown."""
+    """The page of a paper, or of our own experiments, as Markdown; BadInput if there is no such page."""
+    if document not in (known := documents()):
+        raise unknown("document", document, known, listing="pagewalk claims page")
     found = _experiments_of(document)
     tables = _tables(store, found)
     most = _most_placements(cell for table in tables.values() for cell in table)
     if document in _OWN:
         lines = [*_OWN[document], _placements(tables), ""]
-    elif document == "linux":
+    elif document == _LINUX:
         lines = [*linux_page.rows(store), _placements(tables), ""]
         found = [entry for entry in found if entry.name not in (linux_page.BARE, linux_page.DEFAULT)]
     else:
         elsewhere = {other.claim.id: other for entry in found for other in entry.elsewhere}
         lines = _claims(claims.of_document(document), tables, elsewhere, found)
-    lines += _of_other_builds(store, found, tables)
+    lines += [*_of_other_builds(store, found, tables), *_of_several_machines(store, tables)]
     for entry in found:
         if entry.images:
             lines += own_page.section(store, entry)

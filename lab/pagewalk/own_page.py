@@ -67,8 +67,7 @@ _COLUMNS = (
 def _rows(table: Table, ours: Ours) -> list[str]:
     lines = head(_COLUMNS)
     for row in table.rows:
-        published = " → ".join(text for text in (row.published_before, row.published_after) if text)
-        fields = [row.row_name, row.machine, row.unit, published, row.published_ratio or ""]
+        fields = [row.row_name, row.machine, row.unit, records.printed(row), row.published_ratio or ""]
         spread = records.spread(row.low, row.high, row.placements)
         fields += [_sides(row.before, row.after), number(row.ratio), spread, row.verdict, row.reason]
         _, cell = ours.get((row.row_name, row.machine), (None, None))

@@ -240,14 +240,23 @@ def count_claims(
 
 @claims_app.command("page")
 def claims_page(
-    document: Annotated[str, typer.Argument(help="The paper, as in osdi99; pagewalk: our own experiments.")],
+    document: Annotated[
+        str | None, typer.Argument(help="The page: a paper, as in osdi99, or pagewalk for our own experiments.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write instead.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a paper's page in Markdown: every claim with our result.
+    """Write a paper's page in Markdown: every claim with our result. Without an argument, list the pages.
 
     Example: `pagewalk claims page osdi99 -o docs/osdi99.md`
     """
+    if document is None:
+        known = claims_markdown.documents()
+        if as_json:
+            print_json(known)
+        else:
+            out.print(table("Pages", ["document", "title"], ([name, title] for name, title in known.items())))
+        return
     with Store(home().results, read_only=True, notify=partial(say, err)) as store, store.reading():
         page = claims_markdown.build(store, document)
     if output is not None:
