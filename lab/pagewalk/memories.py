@@ -132,8 +132,8 @@ def page(compared: Sequence[Compared]) -> str:
         "| --- | --- |",
         *(f"| {memory.name} | {memory.source} |" for memory in MEMORIES),
         "",
-        f"There is a verdict on a published figure in {len(judged)} of the {len(compared)} rows. {depending} of these "
-        "verdicts depend on the memory.",
+        f"There is a verdict on a published figure in {len(judged)} of the {len(compared)} rows; in {depending} of "
+        "these it depends on the memory.",
         "",
     ]
     for name in names:

@@ -40,7 +40,7 @@ def test_a_verdict_that_depends_on_the_memory_is_told(experiment: Experiment, tm
     assert compared.depends
     assert len(runner.ran) == 2 * len(MEMORIES)
     page = memories.page([compared])
-    assert "in 1 of the 1 rows. 1 of these verdicts depend on the memory." in page
+    assert "in 1 of the 1 rows; in 1 of these it depends on the memory." in page
     assert f"with {len(MEMORIES)} memories, with 1 placement of code and data." in page
     assert "| mmap latency | ppc604-185 | 82.8 | 84 ratio reproduced | 84 ratio reproduced | 1 not reproduced |" in page
 
@@ -51,7 +51,7 @@ def test_only_rows_with_a_verdict_are_counted(tmp_path: Path) -> None:
     with Store(tmp_path / "results.duckdb") as store:
         runner = ScriptedRunner(lambda job: benchmark("null-call", {"kernel": 4000}))
         page = memories.page(memories.compare(BenchLab(runner, store), [found], Quiet()))
-    assert "in 0 of the 2 rows. 0 of these verdicts" in page, "recalled figures have no verdict"
+    assert "in 0 of the 2 rows; in 0 of these" in page, "recalled figures have no verdict"
 
 
 def test_the_spread_over_placements_stands_beside_the_memories(experiment: Experiment, tmp_path: Path) -> None:
