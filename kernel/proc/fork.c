@@ -242,6 +242,8 @@ static long clone_task(const struct clone_request *request)
 	s32 pid;
 	long error = check_flags(request);
 
+	if (!error && (request->flags & CLONE_SETTLS))
+		error = thread_pointer_check(request->tls);
 	if (error)
 		return error;
 	/* Take a pending signal before the fork, so that parent and child both see it as handled. */

@@ -144,8 +144,7 @@ static long ptrace_set_regset(s32 pid, u32 kind, const void *user, size_t size)
 	task = stopped_tracee(pid);
 	if (!task)
 		return -ESRCH;
-	register_set_put(task, kind, &new, size);
-	return 0;
+	return register_set_put(task, kind, &new, size);
 }
 
 static long ptrace_get_regset(struct task *task, u32 kind, void *user, size_t size)

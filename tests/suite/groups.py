@@ -43,6 +43,7 @@ _KERNEL_ONLY = (
     "ipc_memory",
     "limit",
     "wide",
+    "x86_trace",
 )
 
 

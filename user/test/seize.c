@@ -14,6 +14,7 @@
 
 #include "common/check.h"
 #include "common/tracee.h"
+#include "machine.h"
 
 static void attached(void)
 {
@@ -26,7 +27,7 @@ static void attached(void)
 	child = start_counter(&word);
 	while (!*word)
 		sched_yield();
-	CHECK_ERROR(ptrace(PTRACE_PEEKUSER, child, AT(NIP), NULL), ESRCH);
+	CHECK_ERROR(ptrace(PTRACE_PEEKUSER, child, AT(MACHINE_PC_WORD), NULL), ESRCH);
 	MUST(ptrace(PTRACE_ATTACH, child, NULL, NULL));
 	tracee_stops(child, SIGSTOP);
 	CHECK_ERROR(ptrace(PTRACE_ATTACH, child, NULL, NULL), EPERM);
@@ -50,7 +51,7 @@ static void first_process_attached(void)
 {
 	MUST(ptrace(PTRACE_ATTACH, 1, NULL, NULL));
 	tracee_stops(1, SIGSTOP);
-	CHECK(tracee_word(1, NIP) != 0);
+	CHECK(tracee_word(1, MACHINE_PC_WORD) != 0);
 	MUST(kill(1, SIGTERM));
 	MUST(kill(1, SIGKILL));
 	MUST(ptrace(PTRACE_CONT, 1, NULL, (void *)SIGSTOP));
@@ -110,7 +111,7 @@ static void seized(void)
 	before = *word;
 	while (*word == before)
 		sched_yield();
-	CHECK_ERROR(ptrace(PTRACE_PEEKUSER, child, AT(NIP), NULL), ESRCH);
+	CHECK_ERROR(ptrace(PTRACE_PEEKUSER, child, AT(MACHINE_PC_WORD), NULL), ESRCH);
 	for (int again = 0; again < 2; again++) {
 		MUST(ptrace(PTRACE_INTERRUPT, child, NULL, NULL));
 		CHECK_EQUAL(tracee_stop(child), EVENT_STOP(SIGTRAP));
@@ -179,7 +180,7 @@ static void stop_of_a_process(void)
 	MUST(ptrace(PTRACE_CONT, child, NULL, (void *)SIGSTOP));
 	CHECK_EQUAL(tracee_stop(child), EVENT_STOP(SIGSTOP));
 	MUST(ptrace(PTRACE_LISTEN, child, NULL, NULL));
-	CHECK_ERROR(ptrace(PTRACE_PEEKUSER, child, AT(NIP), NULL), ESRCH);
+	CHECK_ERROR(ptrace(PTRACE_PEEKUSER, child, AT(MACHINE_PC_WORD), NULL), ESRCH);
 	CHECK_ERROR(ptrace(PTRACE_CONT, child, NULL, NULL), ESRCH);
 	before = *word;
 	usleep(20000);

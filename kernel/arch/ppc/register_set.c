@@ -57,17 +57,18 @@ int register_word_set(struct task *task, u32 offset, u32 value)
 	return 0;
 }
 
-void register_set_put(struct task *task, u32 kind, const struct register_set *set, size_t size)
+int register_set_put(struct task *task, u32 kind, const struct register_set *set, size_t size)
 {
 	if (kind == NT_PRFPREG) {
 		arch_fpu_save(task);
 		arch_fpu_drop(task);
 		memcpy(task->arch.fpr, set->fp, size);
-		return;
+		return 0;
 	}
 	for (u32 word = 0; word < MIN(size / sizeof(u32), REGS_WORDS); word++)
 		if (!is_fixed(word))
 			((u32 *)task_regs(task))[word] = set->general[word];
+	return 0;
 }
 
 void register_set_get(struct task *task, u32 kind, struct register_set *set)

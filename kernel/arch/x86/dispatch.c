@@ -19,10 +19,9 @@ long sys_unknown(void)
 /* A call that replaces all registers of the program (sigreturn, execve) clears regs->trap: then no result is stored. */
 CAUSE(entry) void syscall_dispatch(struct regs *regs)
 {
-	u32 number = regs->eax;
+	u32 number = regs->error;
 	u32 result;
 
-	regs->error = number;   /* a tracer may have changed it */
 	if (number < SYSCALL_COUNT)
 		result = (u32)syscall_table[number](regs->ebx, regs->ecx, regs->edx, regs->esi, regs->edi, regs->ebp);
 	else
@@ -31,19 +30,21 @@ CAUSE(entry) void syscall_dispatch(struct regs *regs)
 		regs->eax = result;
 }
 
-/* The handler of every system call while the calls of any task are traced. */
+/*
+ * The handler of every system call while the calls of any task are traced. During a call its tracer sees -ENOSYS in eax,
+ * which stays there if it sets a number of no call, or another value that it has set.
+ */
 void exception_syscall_traced(struct regs *regs)
 {
 	const struct trace *trace = &current->trace;
 
+	regs->eax = (u32)-ENOSYS;
 	if (trace->syscalls)
 		trace_stop_at_call();
-	syscall_dispatch(regs);
-	if (trace->syscalls) {
+	if (regs->trap == TRAP_SYSCALL && (regs->error < SYSCALL_COUNT || !trace->syscalls))
+		syscall_dispatch(regs);
+	if (trace->syscalls)
 		trace_stop_at_call();
-	} else if (trace->stepping) {
-		/* The processor would stop only after the next instruction. */
-		regs->eflags &= ~(u32)EFLAGS_TF;
+	else if (trace->stepping)       /* the processor would stop only after the next instruction */
 		signal_fault(SIGTRAP, TRAP_TRACE, regs->eip);
-	}
 }

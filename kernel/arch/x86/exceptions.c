@@ -201,9 +201,7 @@ void exception_other(struct regs *regs)
 		signal_fault(SIGFPE, FPE_INTDIV, regs->eip);
 		break;
 	case DEBUG:
-		/* A tracer asks for each step anew. A program that has set the flag itself goes on with it. */
-		if (current->trace.stepping)
-			regs->eflags &= ~(u32)EFLAGS_TF;
+		step_done(regs);
 		signal_fault(SIGTRAP, TRAP_TRACE, regs->eip);
 		break;
 	case BREAKPOINT:

@@ -102,6 +102,10 @@ void clock_init(void);                  /* the counters of the 8254; of cycles, 
 void arch_idle_init(struct task *idle);
 void fpu_give(struct task *task);
 void fp_initialise(struct task *task);   /* its registers, which the FPU does not hold */
+/* step.c */
+u32 step_flags(const struct task *task, u32 eflags);    /* its program's, without a flag that is only its tracer's */
+void step_forget(struct task *task);    /* EFLAGS.TF is the program's from now on */
+void step_done(struct regs *regs);      /* the trap after a step */
 /* replace.c */
 void code_divert(const char *place, const char *to);
 void code_bind_locked(void);
@@ -151,6 +155,12 @@ void activate_set_report(void (*step)(struct mm *mm));
 
 /* Whether an address lies in the window of aperture.c. */
 static inline bool aperture_has(vaddr_t address) { return address >> 22 == WINDOW >> 22; }
+
+/* The task that a program's registers lie on the stack of. */
+static inline struct task *task_of_regs(const struct regs *regs)
+{
+	return *(struct task **)(((vaddr_t)regs & -KERNEL_STACK_SIZE) + STACK_TASK);
+}
 
 /* setup.c */
 void start_c(u32 magic, u32 info) __attribute__((noreturn));

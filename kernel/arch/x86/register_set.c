@@ -9,6 +9,8 @@
 
 #include "internal.h"
 
+#define USER_AREA_SIZE 284u     /* of Linux's struct user; behind the registers it holds nothing here, and reads as 0 */
+
 /* fs and gs of the running task are in the processor. */
 static u32 read_word(struct task *task, u32 word)
 {
@@ -21,31 +23,55 @@ static u32 read_word(struct task *task, u32 word)
 		return task == current ? segment_read_gs() : task->arch.gs;
 	case WORD_ORIG_EAX:
 		return regs->trap == TRAP_SYSCALL ? regs->error : ~0u;
+	case WORD_EFLAGS:
+		return step_flags(task, regs->eflags);
 	default:
 		return word < WORD_FS ? (&regs->ebx)[word] : (&regs->eip)[word - WORD_EIP];
 	}
 }
 
-/* Code and stack segments, and the flags that protect the kernel, stay as they are. */
-static void write_word(struct task *task, u32 word, u32 value)
+/* Any selector of privilege 3 will do. The exit to the program finds out whether it has a segment (exceptions.c). */
+static int write_selector(struct task *task, u32 word, u16 value)
+{
+	struct regs *regs = task_regs(task);
+
+	if ((value && (value & 3) != 3) || (!value && (word == WORD_CS || word == WORD_SS)))
+		return -EIO;
+	if (word == WORD_FS)
+		task->arch.fs = value;
+	else if (word == WORD_GS)
+		task->arch.gs = value;
+	else
+		*(word < WORD_FS ? &regs->ebx + word : &regs->eip + (word - WORD_EIP)) = value;
+	return 0;
+}
+
+/* The tracer's own TF stays, unless the program is to have it. */
+static void write_flags(struct task *task, u32 value)
+{
+	struct regs *regs = task_regs(task);
+	u32 stepping = 0;
+
+	if (value & EFLAGS_TF)
+		step_forget(task);
+	else if (task->arch.steps_for_tracer)
+		stepping = EFLAGS_TF;
+	regs->eflags = (regs->eflags & ~(u32)EFLAGS_FROM_USER) | (value & EFLAGS_FROM_USER) | stepping;
+}
+
+/* The flags that protect the kernel stay as they are. */
+static int write_word(struct task *task, u32 word, u32 value)
 {
 	struct regs *regs = task_regs(task);
 
 	switch (word) {
 	case WORD_CS:
 	case WORD_SS:
-		break;
-	case WORD_FS:
-		task->arch.fs = (u16)value;
-		break;
-	case WORD_GS:
-		task->arch.gs = (u16)value;
-		break;
 	case WORD_DS:
 	case WORD_ES:
-		if (!(value & 0xffff) || (value & 3) == 3)
-			(&regs->ebx)[word] = value & 0xffff;
-		break;
+	case WORD_FS:
+	case WORD_GS:
+		return write_selector(task, word, (u16)value);
 	case WORD_ORIG_EAX:
 		if (value == ~0u)
 			regs_no_call(regs);     /* as gdb says that no call is to be repeated */
@@ -53,7 +79,7 @@ static void write_word(struct task *task, u32 word, u32 value)
 			regs->error = value;
 		break;
 	case WORD_EFLAGS:
-		regs->eflags = (regs->eflags & ~(u32)EFLAGS_FROM_USER) | (value & EFLAGS_FROM_USER);
+		write_flags(task, value);
 		break;
 	default:
 		if (word < WORD_DS)
@@ -61,13 +87,14 @@ static void write_word(struct task *task, u32 word, u32 value)
 		else
 			(&regs->eip)[word - WORD_EIP] = value;
 	}
+	return 0;
 }
 
 int register_word_get(struct task *task, u32 offset, u32 *value)
 {
-	if (offset % sizeof(u32) || offset / sizeof(u32) >= GENERAL_WORDS)
+	if (offset % sizeof(u32) || offset >= USER_AREA_SIZE)
 		return -EIO;
-	*value = read_word(task, offset / sizeof(u32));
+	*value = offset / sizeof(u32) < GENERAL_WORDS ? read_word(task, offset / sizeof(u32)) : 0;
 	return 0;
 }
 
@@ -75,20 +102,22 @@ int register_word_set(struct task *task, u32 offset, u32 value)
 {
 	if (offset % sizeof(u32) || offset / sizeof(u32) >= GENERAL_WORDS)
 		return -EIO;
-	write_word(task, offset / sizeof(u32), value);
-	return 0;
+	return write_word(task, offset / sizeof(u32), value);
 }
 
-void register_set_put(struct task *task, u32 kind, const struct register_set *set, size_t size)
+int register_set_put(struct task *task, u32 kind, const struct register_set *set, size_t size)
 {
+	int error = 0;
+
 	if (kind == NT_PRFPREG) {
 		arch_fpu_save(task);
 		arch_fpu_drop(task);
 		memcpy(task->arch.fp, set->fp, MIN(size, FLOAT_STATE_SIZE));
-		return;
+		return 0;
 	}
-	for (u32 word = 0; word < MIN(size / sizeof(u32), GENERAL_WORDS); word++)
-		write_word(task, word, set->general[word]);
+	for (u32 word = 0; !error && word < MIN(size / sizeof(u32), GENERAL_WORDS); word++)
+		error = write_word(task, word, set->general[word]);
+	return error;
 }
 
 void register_set_get(struct task *task, u32 kind, struct register_set *set)

@@ -26,13 +26,11 @@ static int save_machine(struct signal_context *user, struct float_state *fp, con
 		.edi = regs->edi, .esi = regs->esi, .ebp = regs->ebp, .esp = regs->esp, .ebx = regs->ebx,
 		.edx = regs->edx, .ecx = regs->ecx, .eax = regs->eax,
 		.trap = regs->trap < 32 ? regs->trap : 0, .error = regs->trap < 32 ? regs->error : 0,
-		.eip = regs->eip, .cs = (u16)regs->cs, .eflags = regs->eflags, .esp_again = regs->esp,
+		.eip = regs->eip, .cs = (u16)regs->cs, .eflags = step_flags(current, regs->eflags), .esp_again = regs->esp,
 		.ss = (u16)regs->ss, .fpstate = (u32)fp, .old_mask = mask, .cr2 = cr2_read(),
 	};
 	u32 status;
 
-	if (current->trace.stepping)            /* the flag is the tracer's, and not to come back with the frame */
-		context.eflags &= ~(u32)EFLAGS_TF;
 	arch_fpu_save(current);
 	status = current->arch.fp[4] | (u32)current->arch.fp[5] << 8 | FLOAT_STATE_PLAIN << 16;
 	if (copy_to_user(user, &context, sizeof(context)) ||
@@ -63,6 +61,7 @@ static int restore_machine(struct regs *regs, const struct signal_context *user)
 		.eip = context.eip, .cs = USER_CS, .esp = context.esp, .ss = context.ss | 3,
 		.eflags = (regs->eflags & ~(u32)EFLAGS_FROM_USER) | (context.eflags & EFLAGS_FROM_USER),
 	};
+	step_forget(current);
 	segments_write(selector_of(context.fs), selector_of(context.gs));
 	return 0;
 }
@@ -153,6 +152,7 @@ int signal_frame_push(struct regs *regs, int sig, const struct action *action, c
 	regs->ds = regs->es = regs->ss = USER_DS;
 	regs->cs = USER_CS;
 	regs->eflags &= ~(u32)FLAGS_CLEARED;
+	step_forget(current);
 	regs_no_call(regs);
 	return 0;
 }

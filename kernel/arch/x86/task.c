@@ -50,8 +50,7 @@ void arch_task_fork(struct task *child, const struct regs *parent)
 	regs = task_regs(child);
 	*regs = *parent;
 	regs->eax = 0;
-	if (current->trace.stepping)            /* the flag is the tracer's of the parent */
-		regs_set_stepping(regs, false);
+	regs->eflags = step_flags(current, regs->eflags);
 	arch_fpu_save(current);
 	memcpy(child->arch.fp, current->arch.fp, sizeof(child->arch.fp));
 	memcpy(child->arch.tls, current->arch.tls, sizeof(child->arch.tls));
@@ -65,6 +64,7 @@ void arch_task_exec(struct regs *regs, uaddr_t entry, uaddr_t stack_pointer)
 	arch_fpu_drop(current);
 	fp_initialise(current);
 	tls_clear(current);
+	step_forget(current);
 	*regs = (struct regs){
 		.ds = USER_DS, .es = USER_DS, .eip = entry, .cs = USER_CS, .eflags = EFLAGS_IF | EFLAGS_FIXED,
 		.esp = stack_pointer, .ss = USER_DS,

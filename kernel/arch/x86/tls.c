@@ -173,17 +173,31 @@ long sys_get_thread_area(struct user_desc *user)
 	return copy_to_user(user, &info, sizeof(info));
 }
 
-/* CLONE_SETTLS: `value` is the address of the new task's segment. One that is not valid leaves the parent's. */
+static int read_descriptor(u32 address, u32 *slot, u64 *descriptor)
+{
+	struct user_desc info;
+
+	if (copy_from_user(&info, (const void *)address, sizeof(info)))
+		return -EFAULT;
+	*slot = (u32)slot_of(info.entry);
+	return *slot < SEGMENTS_TLS ? make_descriptor(&info, descriptor) : -EINVAL;
+}
+
+/* CLONE_SETTLS: `value` is the address of the new task's segment. */
+int thread_pointer_check(u32 value)
+{
+	u64 descriptor;
+	u32 slot;
+
+	return read_descriptor(value, &slot, &descriptor);
+}
+
+/* One that another thread has made invalid since the check leaves the parent's. */
 void regs_set_thread_pointer(struct regs *regs, u32 value)
 {
-	struct task *task = *(struct task **)(((vaddr_t)regs & -KERNEL_STACK_SIZE) + STACK_TASK);
-	struct user_desc info;
 	u64 descriptor;
-	int slot;
+	u32 slot;
 
-	if (copy_from_user(&info, (const void *)value, sizeof(info)) || make_descriptor(&info, &descriptor))
-		return;
-	slot = slot_of(info.entry);
-	if (slot >= 0)
-		set_descriptor(task, (u32)slot, descriptor);
+	if (!read_descriptor(value, &slot, &descriptor))
+		set_descriptor(task_of_regs(regs), slot, descriptor);
 }

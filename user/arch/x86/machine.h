@@ -8,6 +8,9 @@
 
 #include "code.h"
 
+/* The word of the user area with the address of the next instruction. */
+#define MACHINE_PC_WORD 12
+
 /* A word by one instruction, from any address. The first byte is the lowest. */
 static inline uint32_t machine_load(const void *at)
 {

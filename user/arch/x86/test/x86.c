@@ -189,6 +189,31 @@ static void segments_that_go(void)
 	CHECK_EQUAL(test_in_child(removes_its_stack, NULL), 1000 + SIGSEGV);
 }
 
+/* A thread's segment that is none: no thread is made. */
+static void segments_for_children(void)
+{
+	static uint32_t word = 0x33333333;
+	const struct segment bad[] = {
+		{ 5, 0, 0xfffff, 0x51 }, { 99, 0, 0xfffff, 0x51 }, { ~0u, 0, 0xfffff, 0x51 }, { 6, 0, 0xfffff, 0x55 },
+		{ 6, 0, 0xfffff, 0x50 }, { 6, 0, 0xfffff, 0x71 },
+	};
+	struct segment s = { ~0u, (uintptr_t)&word, 0xfffff, 0x51 };
+	int status;
+	long child;
+
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK_ERROR(syscall(SYS_clone, CLONE_SETTLS | SIGCHLD, NULL, NULL, &bad[i], NULL), EINVAL);
+	CHECK_ERROR(syscall(SYS_clone, CLONE_SETTLS | SIGCHLD, NULL, NULL, 8, NULL), EFAULT);
+	CHECK_ERROR(waitpid(-1, &status, 0), ECHILD);
+	CHECK_EQUAL(syscall(SYS_set_thread_area, &s), 0);
+	child = MUST(syscall(SYS_clone, CLONE_SETTLS | SIGCHLD, NULL, NULL, &s, NULL));
+	if (child == 0) {
+		__asm__ volatile("movw %w0, %%fs" : : "r"(s.entry * 8 + 3));
+		_exit(word_by_fs() == word ? 5 : 6);
+	}
+	CHECK_EQUAL(test_wait((pid_t)child), 5);
+}
+
 static unsigned spoiled, value_put;
 
 static void spoils(int number, siginfo_t *info, void *context)
@@ -233,7 +258,7 @@ static void spoiled_frames(void)
 static const struct test_case cases[] = {
 	CASE(registers_survive_switches), CASE(rounding_mode_is_the_process_s_own),
 	CASE(exceptions_do_not_outlive_their_owner), CASE(handlers_have_their_own_registers), CASE(segments),
-	CASE(segments_that_go), CASE(spoiled_frames),
+	CASE(segments_for_children), CASE(segments_that_go), CASE(spoiled_frames),
 };
 
 TEST_MAIN("x86", cases)

@@ -15,6 +15,7 @@ u32 regs_caller(const struct regs *regs);
 u32 regs_stack(const struct regs *regs);
 void regs_set_stack(struct regs *regs, u32 address);
 void regs_set_thread_pointer(struct regs *regs, u32 value);
+int thread_pointer_check(u32 value);
 u32 regs_argument(const struct regs *regs, unsigned n);
 void regs_set_argument(struct regs *regs, unsigned n, u32 value);
 u32 regs_error(const struct regs *regs);

@@ -31,6 +31,7 @@ static inline vaddr_t regs_caller(const struct regs *regs) { return regs->eip; }
 static inline uaddr_t regs_stack(const struct regs *regs) { return regs_user(regs) ? regs->esp : (u32)&regs->esp; }
 static inline void regs_set_stack(struct regs *regs, uaddr_t address) { regs->esp = address; }
 /* value: the address of a struct user_desc (tls.c). */
+int thread_pointer_check(u32 value);
 void regs_set_thread_pointer(struct regs *regs, u32 value);
 
 /* System calls: arguments are counted from 0. A call may return values in the argument registers too. */
@@ -56,10 +57,7 @@ static inline void regs_no_call(struct regs *regs) { regs->trap = 0; }
 static inline bool regs_word_calls(u32 word) { return word >> 16 == 0x80cd; }
 static inline uaddr_t regs_pc_before(const struct regs *regs) { return regs->eip - sizeof(u32); }
 
-/* Sets or clears an exception after each instruction of the program, if arch_single_steps(). */
-static inline void regs_set_stepping(struct regs *regs, bool on)
-{
-	regs->eflags = on ? regs->eflags | EFLAGS_TF : regs->eflags & ~(u32)EFLAGS_TF;
-}
+/* Sets or clears an exception after each instruction of the program, if arch_single_steps() (step.c). */
+void regs_set_stepping(struct regs *regs, bool on);
 
 #endif

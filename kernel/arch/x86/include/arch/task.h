@@ -45,6 +45,8 @@ struct arch_task {
 	u32 segments;           /* names the content of tls[]; 0: it has no segments of its own */
 	u64 tls[SEGMENTS_TLS];  /* descriptors for threads; 0: none */
 	_Alignas(4) u8 fp[FLOAT_STATE_SIZE];
+	bool steps_for_tracer;  /* EFLAGS.TF is set for its tracer alone (step.c) */
+	u32 stepped_from;       /* address of the instruction that was last stepped over so */
 };
 
 #endif
