@@ -45,7 +45,7 @@ static size_t iter_move(const struct iter *it, void *place, void *object, size_t
 		return copy_to_user_partial(place, object, n);
 	if (way == IN)
 		return copy_from_user_partial(object, place, n);
-	return clear_user(place, n) ? 0 : n;
+	return clear_user_partial(place, n);
 }
 
 void *iter_place(struct iter *it, size_t *part)
@@ -167,6 +167,7 @@ long iter_zero(struct iter *it, size_t n)
 
 int user_vector_load(struct user_vector *v, const struct iovec *user, size_t count, struct iter *it)
 {
+	struct iter theirs;
 	int error;
 
 	if (count > IOV_MAX)
@@ -177,7 +178,9 @@ int user_vector_load(struct user_vector *v, const struct iovec *user, size_t cou
 		return -ENOMEM;
 	error = copy_from_user(v->piece, user, count * sizeof(v->few[0]));
 	if (!error)
-		error = iter_init_vector(it, v->piece, count, false);
+		error = iter_init_vector(it ? it : &theirs, v->piece, count, false);
+	for (size_t i = 0; it && i < count && !error; i++)
+		error = user_range_ok(v->piece[i].base, v->piece[i].len) ? 0 : -EFAULT;
 	if (error)
 		user_vector_free(v);
 	return error;

@@ -15,9 +15,10 @@ int clear_user(void *user, size_t n);                           /* 0 or -EFAULT 
 /* The same for long copies: a window for interrupts (window.h) after each page. */
 int copy_from_user_long(void *to, const void *user, size_t n);
 int copy_to_user_long(void *user, const void *from, size_t n);
-/* Copy up to n bytes; return the number copied (n: all). */
+/* Copy or clear up to n bytes; return their number (n: all). */
 size_t copy_from_user_partial(void *to, const void *user, size_t n);
 size_t copy_to_user_partial(void *user, const void *from, size_t n);
+size_t clear_user_partial(void *user, size_t n);
 /*
  * Copies a string with its NUL. Returns its length without the NUL; -EFAULT; -ENAMETOOLONG if the first n bytes have
  * no NUL.

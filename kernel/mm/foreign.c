@@ -164,7 +164,7 @@ static long foreign_transfer(s32 pid, const struct iovec *local, size_t count, c
 			     size_t remote_count, u32 flags, bool write)
 {
 	struct user_vector ours, theirs;
-	struct iter it, unused;
+	struct iter it;
 	struct task *task;
 	struct mm *mm;
 	long result;
@@ -174,7 +174,7 @@ static long foreign_transfer(s32 pid, const struct iovec *local, size_t count, c
 	result = user_vector_load(&ours, local, count, &it);
 	if (result)
 		return result;
-	result = user_vector_load(&theirs, remote, remote_count, &unused);
+	result = user_vector_load(&theirs, remote, remote_count, NULL);
 	if (result) {
 		user_vector_free(&ours);
 		return result;

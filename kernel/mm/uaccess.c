@@ -116,13 +116,16 @@ CAUSE(copy) size_t copy_in_user(void *to, const void *from, size_t n)
 	return ARCH_KERNEL_OBEYS_READ_ONLY ? n - user_copy(to, from, n) : copy_by_pieces(to, from, n);
 }
 
-int clear_user(void *user, size_t n)
+size_t clear_user_partial(void *user, size_t n)
 {
 	if (!user_range_ok(user, n))
-		return -EFAULT;
-	if (!ARCH_KERNEL_OBEYS_READ_ONLY)
-		return store_by_frames(user, NULL, n) == n ? 0 : -EFAULT;
-	return user_clear(user, n) == 0 ? 0 : -EFAULT;
+		return 0;
+	return ARCH_KERNEL_OBEYS_READ_ONLY ? n - user_clear(user, n) : store_by_frames(user, NULL, n);
+}
+
+int clear_user(void *user, size_t n)
+{
+	return clear_user_partial(user, n) == n ? 0 : -EFAULT;
 }
 
 /* Bytes that a string may have before it leaves user space, at most n. */

@@ -13,7 +13,7 @@
 
 #define STRING_MAX    131072u   /* bytes of one argument, with its NUL */
 #define STACK_INITIAL 131072u   /* bytes of the stack's first area */
-#define STRINGS_MAX   (6u << 20) /* bytes of arguments or environment, whatever the stack's limit is */
+#define STRINGS_MAX   (6u << 20) /* bytes of arguments and environment, whatever the stack's limit is */
 
 static int string_address(const struct strings *strings, u32 index, uaddr_t *address)
 {
@@ -43,7 +43,13 @@ static long string_length(const char *user)
 	return -ENAMETOOLONG;
 }
 
-/* Counts the strings and their bytes. As on Linux, they and the pointers may take a quarter of the stack's limit. */
+/* What strings and the pointers to them take of the stack. */
+static u32 strings_room(const struct strings *strings)
+{
+	return strings->bytes + strings->count * sizeof(u32);
+}
+
+/* Counts the strings and their bytes, as long as they take at most `limit` bytes. */
 static int strings_measure(struct strings *strings, u32 limit)
 {
 	strings->count = strings->bytes = 0;
@@ -65,7 +71,7 @@ static int strings_measure(struct strings *strings, u32 limit)
 		preemption_point();
 		if (signal_fatal_pending())
 			return -EINTR;
-		if (strings->bytes + strings->count * sizeof(u32) > limit)
+		if (strings_room(strings) > limit)
 			return -E2BIG;
 	}
 }
@@ -237,14 +243,15 @@ int exec_build_stack(struct exec *exec)
 	struct stack_builder stack = { .mm = current->next_mm };
 	struct frame *frame;
 	vaddr_t place = 0;
+	/* As on Linux, arguments, environment and the pointers to them may take a quarter of the stack's limit. */
 	u32 needed, limit = MIN(MAX(rlimit(RLIMIT_STACK) / 4, STRING_MAX), STRINGS_MAX);
 	int error = strings_measure(&exec->argv, limit);
 
 	if (!error)
-		error = strings_measure(&exec->envp, limit);
+		error = strings_measure(&exec->envp, limit - strings_room(&exec->argv));
 	if (error)
 		return error;
-	if (exec->argv.bytes + exec->envp.bytes + exec->prefix.bytes > limit)
+	if (strings_room(&exec->argv) + strings_room(&exec->envp) + exec->prefix.bytes > limit)
 		return -E2BIG;
 	/* Programs may rely on argv[0]. */
 	if (!exec->argv.count && !exec->prefix.count)

@@ -331,6 +331,27 @@ static void forks_at_the_same_time(void)
 	CHECK_EQUAL(made, 2);
 }
 
+/* Strings and pointers, of arguments and environment together, may take a quarter of the stack's limit: here 128 KB. */
+static int executes_with_many(void *strings)
+{
+	static char *arguments[10001], *environment[20001];
+	size_t more = (size_t)(uintptr_t)strings;
+
+	MUST(setrlimit(RLIMIT_STACK, &(struct rlimit){ 4 * 131072, 4 * 131072 }));
+	for (size_t i = 0; i < 10000; i++)
+		arguments[i] = "";
+	for (size_t i = 0; i < more; i++)
+		environment[i] = "";
+	execve("/bin/hello", arguments, environment);
+	return errno;
+}
+
+static void arguments_and_environment_together(void)
+{
+	CHECK_EQUAL(test_in_child(executes_with_many, (void *)20000), E2BIG);
+	CHECK_EQUAL(test_in_child(executes_with_many, (void *)10000), 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(exec_after_a_change_of_user),
 	CASE(each_way_to_change),
@@ -340,6 +361,7 @@ static const struct test_case cases[] = {
 	CASE(limits_without_the_first_thread),
 	CASE(attributes_of_a_file),
 	CASE(memory_for_a_real_time_process),
+	CASE(arguments_and_environment_together),
 };
 
 TEST_MAIN("limit", cases)
