@@ -5,7 +5,7 @@ use super::exception::Exception;
 use super::op::{NARROW_ADDRESS, Op};
 use super::processor::Processor;
 use super::registers::{access, cr0, eflags, segment};
-use super::tlb::{Need, pte};
+use super::tlb::{Need, Shortcut, pte};
 use crate::board::Effect;
 use crate::memory::attribute;
 use crate::memory::cache::{ARRIVING, SHARED};
@@ -159,32 +159,65 @@ impl Processor {
     /// Reads `W` at a linear address with the rights of the running program.
     #[inline(always)]
     pub(super) fn load<W: Width>(&mut self, linear: u32) -> Result<u32, Exception> {
-        self.load_as::<W>(linear, self.user)
+        let shortcut = self.mmu.data.shortcut(linear);
+        if shortcut.load != Shortcut::wanted(linear, W::BYTES, self.user) {
+            return self.load_slowly(linear, W::BYTES);
+        }
+        let pa = linear.wrapping_add(shortcut.delta);
+        self.accesses += 1;
+        if !self.recent_line(pa, ARRIVING) {
+            self.charge_load_slowly(pa, 0);
+        }
+        Ok(self.ram_read(pa, W::BYTES))
+    }
+
+    /// The same for a page without a shortcut, which it gets.
+    #[inline(never)]
+    fn load_slowly(&mut self, linear: u32, bytes: u32) -> Result<u32, Exception> {
+        let value = self.load_as(linear, bytes, self.user)?;
+        self.make_shortcut(linear);
+        Ok(value)
     }
 
     /// Reads `W` with the rights of the system: a descriptor, or a part of the TSS.
     pub(super) fn load_system<W: Width>(&mut self, linear: u32) -> Result<u32, Exception> {
-        self.load_as::<W>(linear, 0)
+        self.load_as(linear, W::BYTES, 0)
     }
 
-    #[inline(always)]
-    fn load_as<W: Width>(&mut self, linear: u32, user: Need) -> Result<u32, Exception> {
-        if linear & (W::BYTES - 1) != 0 {
-            return self.load_unaligned(linear, W::BYTES, user);
+    fn load_as(&mut self, linear: u32, bytes: u32, user: Need) -> Result<u32, Exception> {
+        if linear & (bytes - 1) != 0 {
+            return self.load_unaligned(linear, bytes, user);
         }
         let (pa, bits) = self.translate(linear, user)?;
         self.accesses += 1;
         if pa as usize >= self.ram_size {
-            return self.read_device(pa, W::BYTES);
+            return self.read_device(pa, bytes);
         }
         self.charge_load(pa, bits);
-        Ok(self.ram_read(pa, W::BYTES))
+        Ok(self.ram_read(pa, bytes))
     }
 
     /// Writes `W` at a linear address with the rights of the running program.
     #[inline(always)]
     pub(super) fn store<W: Width>(&mut self, linear: u32, value: u32) -> Result<(), Exception> {
-        self.store_as::<W>(linear, value, self.user)
+        let shortcut = self.mmu.data.shortcut(linear);
+        if shortcut.store != Shortcut::wanted(linear, W::BYTES, self.user) {
+            return self.store_slowly(linear, W::BYTES, value);
+        }
+        let pa = linear.wrapping_add(shortcut.delta);
+        self.accesses += 1;
+        self.charge_store(pa, 0);
+        self.written(pa, W::BYTES);
+        self.ram_write(pa, W::BYTES, value);
+        Ok(())
+    }
+
+    /// The same for a page without a shortcut, which it gets.
+    #[inline(never)]
+    fn store_slowly(&mut self, linear: u32, bytes: u32, value: u32) -> Result<(), Exception> {
+        self.store_as(linear, bytes, value, self.user)?;
+        self.make_shortcut(linear);
+        Ok(())
     }
 
     /// Writes `W` with the rights of the system.
@@ -193,24 +226,43 @@ impl Processor {
         linear: u32,
         value: u32,
     ) -> Result<(), Exception> {
-        self.store_as::<W>(linear, value, 0)
+        self.store_as(linear, W::BYTES, value, 0)
     }
 
-    #[inline(always)]
-    fn store_as<W: Width>(&mut self, linear: u32, value: u32, user: Need) -> Result<(), Exception> {
-        if linear & (W::BYTES - 1) != 0 {
-            return self.store_unaligned(linear, W::BYTES, value, user);
+    fn store_as(
+        &mut self,
+        linear: u32,
+        bytes: u32,
+        value: u32,
+        user: Need,
+    ) -> Result<(), Exception> {
+        if linear & (bytes - 1) != 0 {
+            return self.store_unaligned(linear, bytes, value, user);
         }
         let (pa, bits) = self.translate(linear, user | 1)?;
         self.accesses += 1;
         if pa as usize >= self.ram_size {
-            self.write_device(pa, W::BYTES, value);
+            self.write_device(pa, bytes, value);
             return Ok(());
         }
         self.charge_store(pa, bits);
-        self.written(pa, W::BYTES);
-        self.ram_write(pa, W::BYTES, value);
+        self.written(pa, bytes);
+        self.ram_write(pa, bytes, value);
         Ok(())
+    }
+
+    /// The page of `linear`, which was accessed last, gets a shortcut, if that is exact.
+    fn make_shortcut(&mut self, linear: u32) {
+        if self.paging && self.caches_on {
+            (self.mmu.data).make_shortcut(linear, self.user, self.ram_size);
+        }
+    }
+
+    /// Is this the line that was used last in its set, and is no bit of `except` set in its tag?
+    #[inline(always)]
+    pub(super) fn recent_line(&self, pa: u32, except: u32) -> bool {
+        let tag = self.memory.data.mru_hit(pa);
+        tag.is_some_and(|tag| tag & except == 0)
     }
 
     /// An access that is not aligned to its size.
@@ -223,7 +275,7 @@ impl Processor {
             Kind::I486 => 4,
             Kind::P6 => self.line,
         };
-        if linear % unit + bytes > unit {
+        if (linear & (unit - 1)) + bytes > unit {
             self.add_cycles(self.config.clocks.misaligned.into());
         }
         Ok(())
@@ -276,6 +328,15 @@ impl Processor {
     #[inline(always)]
     pub(super) fn place_to_modify<W: Width>(&mut self, linear: u32) -> Result<Place, Exception> {
         let user = self.user;
+        let shortcut = self.mmu.data.shortcut(linear);
+        if shortcut.store == Shortcut::wanted(linear, W::BYTES, user) {
+            return Ok(Place {
+                first: linear.wrapping_add(shortcut.delta),
+                bits: 0,
+                second: None,
+                split: 0x1000,
+            });
+        }
         if linear & (W::BYTES - 1) != 0 {
             self.unaligned(linear, W::BYTES, user)?;
             return self.place(linear, W::BYTES, user | 1);
@@ -292,7 +353,7 @@ impl Processor {
     /// Reads from a place that has been translated.
     #[inline(always)]
     pub(super) fn load_at(&mut self, place: Place, bytes: u32) -> u32 {
-        if place.second.is_some() || place.first % self.line + bytes > self.line {
+        if place.second.is_some() || (place.first & (self.line - 1)) + bytes > self.line {
             return self.load_parts(place, bytes);
         }
         self.accesses += 1;
@@ -306,7 +367,7 @@ impl Processor {
     /// Writes to a place that has been translated.
     #[inline(always)]
     pub(super) fn store_at(&mut self, place: Place, bytes: u32, value: u32) {
-        if place.second.is_some() || place.first % self.line + bytes > self.line {
+        if place.second.is_some() || (place.first & (self.line - 1)) + bytes > self.line {
             return self.store_parts(place, bytes, value);
         }
         self.accesses += 1;
@@ -380,8 +441,7 @@ impl Processor {
     fn charge_load(&mut self, pa: u32, bits: u32) {
         if bits & (pte::THROUGH | pte::UNCACHED) == 0
             && self.caches_on
-            && let Some(tag) = self.memory.data.mru_hit(pa)
-            && tag & ARRIVING == 0
+            && self.recent_line(pa, ARRIVING)
         {
             return;
         }
@@ -402,8 +462,7 @@ impl Processor {
         if self.writes_back
             && bits & (pte::THROUGH | pte::UNCACHED) == 0
             && self.caches_on
-            && let Some(tag) = self.memory.data.mru_hit(pa)
-            && tag & (ARRIVING | SHARED) == 0
+            && self.recent_line(pa, ARRIVING | SHARED)
         {
             self.memory.data.access_recent(pa, true);
             return;
@@ -499,7 +558,7 @@ impl Processor {
     fn written_to_code(&mut self, pa: u32, bytes: u32) {
         self.blocks.forget(pa, bytes);
         // The block that runs may be among them.
-        self.deadline = 0;
+        self.due_at_once();
         // A P6's I-cache sees each store (SDM volume 3, 11.6).
         if self.kind == Kind::P6 && self.blocks.may_be_cached(pa, bytes) {
             for at in [pa, pa + bytes - 1] {
@@ -523,7 +582,7 @@ impl Processor {
         self.charge_device(pa);
         let now = self.instant();
         let read = self.memory.uncore.board.read(pa, bytes, now);
-        self.deadline = 0;
+        self.due_at_once();
         Ok(read.map_or(u32::MAX, |value| value as u32))
     }
 
@@ -538,7 +597,7 @@ impl Processor {
 
     /// A write to a device has this effect on the machine.
     pub(super) fn device_was_written(&mut self, effect: Option<Effect>) {
-        self.deadline = 0;
+        self.due_at_once();
         if self.several {
             self.end_turn();
         }

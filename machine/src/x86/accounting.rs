@@ -136,7 +136,7 @@ impl Processor {
         match effect {
             Effect::PowerOff(status) => {
                 self.stop.get_or_insert(Stop::PowerOff { status });
-                self.deadline = 0;
+                self.due_at_once();
             }
             Effect::Cause(number) => {
                 self.dynamic_cause = match number {

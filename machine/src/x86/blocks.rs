@@ -1,11 +1,20 @@
 //! Decoded code: straight runs of instructions, kept by physical address until a store changes them.
 //!
+//! A block is a row of ops: its head, its instructions, each behind the fetches of lines that it needs, and its end. The
+//! head has the block's physical address in `immediate`, that it has 32 bits in `rm`, its bytes in `at`, its slots in
+//! `slots`, the code's cause in `extra`, and the registers that its first instruction's address waits for in `after`. A
+//! fetch has the offset of a byte of its line in `immediate`, and otherwise what the instruction behind it has. The end
+//! has the block's bytes in `at`, its slots in `issued`, its instructions in `number`, the registers that the last one
+//! wrote in `after`, and how far away the heads of the next blocks are, in bytes, in `immediate` (after a jump) and
+//! `displacement` (straight on).
+//!
 //! A block ends with a jump, with an instruction that changes what the next one must see, before an instruction that
 //! goes on in another page, and after [`INSTRUCTIONS_MOST`] instructions. A modified instruction is seen at once: the
 //! rest of a block that is written to while it runs is decoded anew.
 
+use super::chain;
 use super::decode::{Mode, decode};
-use super::op::{FIRST_LINE, LAST_LINE, Op};
+use super::op::{END, FETCH, HEAD, Op};
 use crate::engine::fetch::CodeCauses;
 
 /// Instructions of a block at most.
@@ -23,35 +32,16 @@ const OPS: usize = 1 << 19;
 /// A store looks for code in pieces of this size: bits of a word for each page.
 const PIECE_SHIFT: u32 = 6;
 
-/// A run of instructions.
-#[derive(Clone)]
-pub struct Block {
-    pub ops: Vec<Op>,
-    pub head: Head,
-}
-
-/// What is known of a block beside its ops.
-#[derive(Clone, Copy, Default)]
-pub struct Head {
-    /// Its bytes.
-    pub length: u16,
-    pub instructions: u8,
-    /// The cost category of the code.
-    pub cause: u8,
-    /// Registers that its first instruction's address waits for, and those that its last one wrote.
-    pub waits: u8,
-    pub wrote: u8,
-}
-
 #[derive(Clone, Copy, Default)]
 struct Slot {
     /// Physical address, mode, and that there is a block.
     key: u64,
-    /// Where its ops are.
+    /// Where its head is.
     first: u32,
-    count: u32,
-    head: Head,
 }
+
+/// Of a head whose block is no longer valid: no address of RAM.
+const DEAD: u32 = u32::MAX;
 
 /// All blocks.
 pub struct Blocks {
@@ -90,42 +80,78 @@ impl Blocks {
         }
     }
 
-    /// The block at `pa`. Its ops are good until the next call of [`Blocks::enter`].
+    /// The head of the block at `pa`, or null. Its ops are good until the next call of [`Blocks::enter`].
     #[inline(always)]
     #[must_use]
-    pub fn find(&self, pa: u32, wide: bool) -> Option<(*const [Op], Head)> {
+    pub fn find(&self, pa: u32, wide: bool) -> *const Op {
         let slot = &self.slots[place(pa)];
-        if slot.key != key(pa, wide) {
-            return None;
+        match self.ops.get(slot.first as usize) {
+            Some(head) if slot.key == key(pa, wide) => head,
+            _ => std::ptr::null(),
         }
-        let first = slot.first as usize;
-        let ops = self.ops.get(first..first + slot.count as usize)?;
-        Some((ops, slot.head))
     }
 
-    /// Enters a new block.
-    pub fn enter(&mut self, pa: u32, wide: bool, block: &Block) {
-        if self.ops.len() + block.ops.len() > OPS {
+    /// The head of the block that the link `which` of `end` leads to, or null if that is not the one at `pa`.
+    ///
+    /// # Safety
+    /// `end` must be the end of one of these blocks.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn linked(&self, end: *const Op, which: Link, pa: u32, wide: bool) -> *const Op {
+        // SAFETY: a link that is not 0 leads to a head, even if that is dead.
+        unsafe {
+            let link = match which {
+                Link::Taken => (*end).immediate,
+                Link::Straight => (*end).displacement,
+            };
+            let head = end.wrapping_byte_offset(link.cast_signed() as isize);
+            if link != 0 && (*head).immediate == pa && (*head).rm == u8::from(wide) {
+                return head;
+            }
+        }
+        std::ptr::null()
+    }
+
+    /// Lets the link `which` of `end` lead to `head`.
+    ///
+    /// # Safety
+    /// Both must be of these blocks.
+    #[inline(always)]
+    pub unsafe fn link(&mut self, end: *const Op, which: Link, head: *const Op) {
+        let ops = self.ops.as_mut_ptr();
+        // SAFETY: the caller's.
+        unsafe {
+            let away = (head.byte_offset_from(end) as i32).cast_unsigned();
+            let end = &mut *ops.add(end.offset_from_unsigned(ops));
+            match which {
+                Link::Taken => end.immediate = away,
+                Link::Straight => end.displacement = away,
+            }
+        }
+    }
+
+    /// Enters a new block, and returns its head.
+    pub fn enter(&mut self, pa: u32, wide: bool, block: &[Op]) -> *const Op {
+        if self.ops.len() + block.len() > OPS {
             self.slots.fill(Slot::default());
             self.pieces.fill(0);
             self.either.copy_from_slice(&self.fetched);
             self.ops.clear();
         }
-        let first = self.ops.len();
-        self.ops.extend_from_slice(&block.ops);
+        let head = self.ops.len();
+        self.ops.extend_from_slice(block);
         self.slots[place(pa)] = Slot {
             key: key(pa, wide),
-            first: first as u32,
-            count: block.ops.len() as u32,
-            head: block.head,
+            first: head as u32,
         };
-        let length = u32::from(block.head.length);
+        let length = block.first().map_or(1, |head| u32::from(head.at));
         let (first, last) = (pa & 0xfff, (pa & 0xfff) + length - 1);
         for piece in first >> PIECE_SHIFT..=last >> PIECE_SHIFT {
             let page = (pa >> 12) as usize;
             mark(&mut self.pieces, page, piece);
             mark(&mut self.either, page, piece);
         }
+        &raw const self.ops[head]
     }
 
     /// The line at `pa` goes into an I-cache.
@@ -188,6 +214,9 @@ impl Blocks {
             let slot = &mut self.slots[place(pa)];
             if slot.key & !(1 << 32) == key(pa, false) {
                 slot.key = 0;
+                if let Some(head) = self.ops.get_mut(slot.first as usize) {
+                    head.immediate = DEAD;
+                }
             }
         }
         let page = (pa >> 12) as usize;
@@ -226,14 +255,23 @@ pub struct Plan<'a> {
     pub most: u8,
 }
 
+/// Which way a block is left.
+#[derive(Clone, Copy)]
+pub enum Link {
+    Taken,
+    Straight,
+}
+
 /// The block at `pa`. `code` is RAM from there to the end of the page. `None`: the first instruction goes on in another
 /// page.
 #[must_use]
-pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Block> {
+pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Vec<Op>> {
     let cause = plan.causes.of(pa);
-    let mut ops = Vec::with_capacity(plan.most.into());
+    let mut ops = Vec::with_capacity(2 * usize::from(plan.most) + 2);
     let (mut at, mut number, mut written, mut waits) = (0_usize, 0, 0, 0);
+    let mut issued = 0_u16;
     let mut line = pa & !(plan.line - 1);
+    ops.push(Op::new(chain::fetch_line, chain::end));
     while number < plan.most && at < code.len() {
         if at > 0 && plan.causes.of(pa + at as u32) != cause {
             break;
@@ -241,23 +279,34 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Block> {
         let Some(decoded) = decode(&code[at..], plan.mode, written) else {
             break;
         };
-        let next = at + decoded.length;
-        let (first, last) = (pa + at as u32, pa + next as u32 - 1);
-        let mut lines = 0;
-        for (at, bit) in [(first, FIRST_LINE), (last, LAST_LINE)] {
-            if at & !(plan.line - 1) != line {
-                line = at & !(plan.line - 1);
-                lines |= bit;
-            }
-        }
-        ops.push(Op {
+        let Some(with) = issued.checked_add(decoded.op.slots) else {
+            break;
+        };
+        let op = Op {
             at: at as u16,
-            next: next as u16,
             number,
             after: written,
-            lines,
             ..decoded.op
-        });
+        };
+        let next = at + decoded.length;
+        // The lines of its first and its last byte are fetched before it runs.
+        for at in [at, next - 1] {
+            let here = pa + at as u32 & !(plan.line - 1);
+            if here != line {
+                line = here;
+                ops.push(Op {
+                    immediate: at as u32,
+                    issued,
+                    length: FETCH,
+                    at: op.at,
+                    number,
+                    after: written,
+                    ..Op::new(chain::fetch_line, chain::fetch)
+                });
+            }
+        }
+        issued = with;
+        ops.push(Op { issued, ..op });
         if number == 0 {
             waits = decoded.waits;
         }
@@ -269,14 +318,47 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Block> {
             break;
         }
     }
-    (number > 0).then_some(Block {
-        ops,
-        head: Head {
-            length: at as u16,
-            instructions: number,
-            cause,
-            waits,
-            wrote: written,
-        },
-    })
+    let head = Head {
+        pa,
+        wide: plan.mode.wide,
+        cause,
+        waits,
+    };
+    (number > 0).then(|| close(ops, head, at as u16, written))
+}
+
+/// What is known of a block beside its ops.
+pub struct Head {
+    pub pa: u32,
+    pub wide: bool,
+    /// The cost category of the code.
+    pub cause: u8,
+    /// Registers that the address of its first instruction waits for.
+    pub waits: u8,
+}
+
+/// A block of the ops behind the first one: it becomes the head, and another one the end. They have `length` bytes, and
+/// the last one wrote the registers `wrote`.
+#[must_use]
+pub fn close(mut ops: Vec<Op>, head: Head, length: u16, wrote: u8) -> Vec<Op> {
+    let last = ops.last().map_or((0, 0), |op| (op.issued, op.number + 1));
+    ops[0] = Op {
+        immediate: head.pa,
+        rm: head.wide.into(),
+        at: length,
+        slots: last.0,
+        length: HEAD,
+        extra: head.cause,
+        after: head.waits,
+        ..Op::new(chain::fetch_line, chain::end)
+    };
+    ops.push(Op {
+        at: length,
+        issued: last.0,
+        length: END,
+        number: last.1,
+        after: wrote,
+        ..Op::new(chain::fetch_line, chain::end)
+    });
+    ops
 }

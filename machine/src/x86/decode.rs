@@ -12,7 +12,7 @@ use super::clocks::Class;
 use super::config::Kind;
 use super::execute::arithmetic::{illegal, too_long};
 use super::execute::string::repeat;
-use super::op::{Handler, NARROW_ADDRESS, Op};
+use super::op::{NARROW_ADDRESS, Op, Operation, Ways, ways};
 use super::registers::{gpr, segment};
 
 /// The longest instruction.
@@ -51,7 +51,8 @@ pub fn decode(bytes: &[u8], mode: Mode, written: u8) -> Option<Decoded> {
         if bytes.len() < LONGEST {
             return None;
         }
-        decoder.op = Op::new(too_long);
+        decoder.ways = ways(too_long);
+        decoder.op = Op::new(decoder.ways.run, decoder.ways.chain);
         decoder.at = LONGEST;
         decoder.ends = true;
     }
@@ -83,7 +84,7 @@ impl Repeating {
             segment: op.segment,
             narrow: op.immediate & STRING_NARROW != 0,
             narrow_address: op.scale & NARROW_ADDRESS != 0,
-            length: (op.next - op.at) as u8,
+            length: op.length,
         }
     }
 
@@ -101,7 +102,8 @@ impl Repeating {
             0xa4..=0xa7 | 0xaa..=0xaf => decoder.moves_and_strings(self.opcode)?,
             _ => return None,
         }
-        decoder.op.next = self.length.into();
+        decoder.op.run = decoder.ways.run;
+        decoder.op.length = self.length;
         Some(decoder.op)
     }
 }
@@ -122,6 +124,7 @@ struct Decoder<'a> {
     lock: bool,
     prefixes: u16,
     op: Op,
+    ways: Ways,
     class: Class,
     ends: bool,
     /// LOCK is allowed.
@@ -135,6 +138,7 @@ struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     fn new(bytes: &'a [u8], mode: Mode) -> Self {
+        let ways = ways(illegal);
         Decoder {
             bytes,
             at: 0,
@@ -145,7 +149,8 @@ impl<'a> Decoder<'a> {
             repeat: repeat::ONCE,
             lock: false,
             prefixes: 0,
-            op: Op::new(illegal),
+            op: Op::new(ways.run, ways.chain),
+            ways,
             class: Class::Illegal,
             ends: false,
             lockable: false,
@@ -200,15 +205,15 @@ impl Decoder<'_> {
         Some(())
     }
 
-    fn set(&mut self, run: Handler, class: Class) {
-        self.op.run = run;
+    fn set(&mut self, operation: impl Operation, class: Class) {
+        self.ways = operation.ways();
         self.class = class;
     }
 
     /// Of a register form, or of a form with memory.
-    fn set_by_form(&mut self, run: Handler, register: Class, memory: Class) {
-        self.op.run = run;
-        self.class = if self.register_form { register } else { memory };
+    fn set_by_form(&mut self, operation: impl Operation, register: Class, memory: Class) {
+        let class = if self.register_form { register } else { memory };
+        self.set(operation, class);
     }
 
     /// ModRM, SIB and displacement.
@@ -349,12 +354,43 @@ impl Decoder<'_> {
             slots += u16::from(written & waits != 0);
         }
         self.op.slots = slots;
+        self.op.length = self.at as u8;
+        self.op.run = self.ways.run;
+        self.op.chain = if self.is_plain() {
+            self.ways.plain_chain
+        } else {
+            self.ways.chain
+        };
         Decoded {
             op: self.op,
             length: self.at,
             ends: self.ends,
             writes: self.writes,
             waits,
+        }
+    }
+
+    /// It works on registers alone, raises no exception, and takes as long as it says.
+    fn is_plain(&self) -> bool {
+        match self.class {
+            Class::Alu => !self.ends,
+            Class::Extend => self.register_form,
+            Class::Move
+            | Class::Lea
+            | Class::LeaIndex
+            | Class::ShiftRegister
+            | Class::ShiftImmediate
+            | Class::ShiftDouble
+            | Class::ShiftDoubleCount
+            | Class::RotateCarry
+            | Class::Exchange
+            | Class::ConvertByte
+            | Class::ConvertWord
+            | Class::ByteSwap
+            | Class::Set
+            | Class::Flag
+            | Class::Nop => true,
+            _ => false,
         }
     }
 }

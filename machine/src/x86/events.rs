@@ -25,7 +25,7 @@ impl Processor {
     pub(crate) fn turn(&mut self, limits: Limits) -> Pause {
         self.limits = limits;
         self.alarm = limits.instructions.saturating_sub(NEAR_LIMIT);
-        self.deadline = 0;
+        self.due_at_once();
         self.begin_watch();
         loop {
             if self.time >= self.deadline || self.instructions >= self.alarm {
@@ -37,7 +37,7 @@ impl Processor {
                     continue;
                 }
             }
-            self.run_block();
+            self.run();
         }
     }
 
@@ -83,7 +83,7 @@ impl Processor {
             }
             self.passing = None;
             self.single = true;
-            self.deadline = 0;
+            self.due_at_once();
         }
         None
     }
@@ -137,7 +137,7 @@ impl Processor {
     /// HLT.
     pub(super) fn sleep(&mut self) {
         self.halted = true;
-        self.deadline = 0;
+        self.due_at_once();
     }
 
     /// Skips the time until something can wake the processor, while it is halted.
@@ -198,7 +198,7 @@ impl Processor {
                         eip,
                         vectors: before,
                     }));
-                    self.deadline = 0;
+                    self.due_at_once();
                     return;
                 }
                 if doubles(first, vector) {
@@ -219,6 +219,6 @@ impl Processor {
         self.exceptions[usize::from(vector)] += 1;
         self.breaks_off();
         self.stop = Some(Stop::Exception { vector, code });
-        self.deadline = 0;
+        self.due_at_once();
     }
 }

@@ -443,13 +443,13 @@ impl Processor {
         if let Some(wake) = self.wake.take() {
             self.pass(wake.min(latest).max(self.now()));
         }
-        self.deadline = 0;
+        self.due_at_once();
     }
 
     /// Ends its turn at the next block: others must see at once what it does.
     pub(super) fn end_turn(&mut self) {
         self.turn_end = 0;
-        self.deadline = 0;
+        self.due_at_once();
     }
 
     /// Puts what others reach of a processor that does not run into the uncore, or takes it out again. The processor

@@ -3,6 +3,7 @@
 mod access;
 mod accounting;
 mod blocks;
+mod chain;
 mod clocks;
 pub mod config;
 mod decode;

@@ -73,7 +73,14 @@ impl Mmu {
         }
     }
 
-    fn small_mut(&mut self, fetch: bool) -> &mut Tlb {
+    /// Drops all shortcuts: how accesses are made has changed.
+    pub fn drop_shortcuts(&mut self) {
+        for tlb in self.all_mut() {
+            tlb.drop_shortcuts();
+        }
+    }
+
+    pub(super) fn small_mut(&mut self, fetch: bool) -> &mut Tlb {
         match &mut self.instruction {
             Some(tlb) if fetch => tlb,
             _ => &mut self.data,
@@ -155,7 +162,7 @@ impl Processor {
             "stale translation: {linear:#010x} (CR3 {cr3:#010x}) still reaches page frame {frame:#x}, which was freed"
         );
         (self.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
-        self.deadline = 0;
+        self.due_at_once();
     }
 
     fn look_up_or_walk(

@@ -1,16 +1,17 @@
 //! One processor: its parts and its run loop.
 
-use super::blocks::{self, Block, Blocks, Head, Plan};
+use super::blocks::{self, Blocks, Head, Link, Plan};
+use super::chain::Here;
 use super::config::{Config, Kind};
 use super::decode::{self, Mode, Repeating, decode};
 use super::exception::Exception;
 use super::observers::Observers;
-use super::op::{FIRST_LINE, LAST_LINE, Op};
+use super::op::Op;
 use super::paging::Mmu;
 use super::predictor::Predictor;
 use super::registers::{Registers, Segment, cr0, eflags, segment};
 use super::stop::Stop;
-use super::tlb::Need;
+use super::tlb::{Need, Shortcut};
 use super::x87::Fpu;
 use crate::board::Instant;
 use crate::engine::fetch::CodeCauses;
@@ -46,14 +47,17 @@ pub struct Processor {
     pub(super) predictor: Predictor,
     pub(super) causes: CodeCauses,
 
-    /// Issue slots since reset: [`Kind::slots`] in a cycle.
+    /// Issue slots since reset, [`Kind::slots`] in a cycle, without those of the block that runs
+    /// ([`Processor::slots`]).
     pub(super) time: u64,
     /// The time from which something else than the next block is due.
     pub(super) deadline: u64,
+    /// The same for the block that runs, less the slots of the whole block.
+    pub(super) due: u64,
     /// Of blocks that have ended.
     pub(super) instructions: u64,
-    /// Those before the one that runs in its block.
-    pub(super) running: u8,
+    /// The op that runs.
+    pub(super) here: Here,
     /// Data accesses, fetches of lines, branches, wrong predictions: not yet in the account.
     pub(super) accesses: u64,
     pub(super) fetches: u64,
@@ -149,8 +153,9 @@ impl Processor {
             causes: CodeCauses::new(ranges.collect()),
             time: 0,
             deadline: 0,
+            due: 0,
             instructions: 0,
-            running: 0,
+            here: Here::NONE,
             accesses: 0,
             fetches: 0,
             branches: 0,
@@ -243,6 +248,7 @@ impl Processor {
     pub(super) fn look_up_all(&mut self) {
         self.probes = self.oracle || self.sanitized;
         self.caches_on = self.registers.cr0 & cr0::CD == 0 && !self.probes;
+        self.mmu.drop_shortcuts();
     }
 
     /// With `on`, an exception stops the machine, and the caller of the run handles it.
@@ -255,9 +261,15 @@ impl Processor {
     #[must_use]
     pub fn now(&self) -> u64 {
         match self.kind {
-            Kind::I486 => self.time,
-            Kind::P6 => self.time / 3,
+            Kind::I486 => self.slots(),
+            Kind::P6 => self.slots() / 3,
         }
+    }
+
+    /// Issue slots since reset.
+    #[inline(always)]
+    pub(super) fn slots(&self) -> u64 {
+        self.time + u64::from(self.here.op().issued)
     }
 
     /// The time in slots at which `cycle` begins.
@@ -283,7 +295,7 @@ impl Processor {
     /// Completed instructions since reset.
     #[inline(always)]
     pub(super) fn completed(&self) -> u64 {
-        self.instructions + u64::from(self.running)
+        self.instructions + u64::from(self.here.op().number)
     }
 
     /// Must be called after a change from outside, and after every change of ring, CR0 or mode.
@@ -296,10 +308,13 @@ impl Processor {
             self.memory.data.set_enabled(caches);
             self.memory.instruction.set_enabled(caches);
         }
-        self.caches_on = caches && !self.probes;
+        if self.caches_on != (caches && !self.probes) || !self.paging {
+            self.caches_on = caches && !self.probes;
+            self.mmu.drop_shortcuts();
+        }
         self.fetched = NOWHERE;
         self.breaks_off();
-        self.deadline = 0;
+        self.due_at_once();
         self.choose_cause();
     }
 
@@ -311,13 +326,13 @@ impl Processor {
 
     /// IF or TF may have changed.
     pub(super) fn flags_changed(&mut self) {
-        self.deadline = 0;
+        self.due_at_once();
     }
 
     /// No interrupt before the instruction after the next (STI, MOV SS, POP SS).
     pub(super) fn inhibit(&mut self) {
         self.inhibited = true;
-        self.deadline = 0;
+        self.due_at_once();
     }
 
     /// INVD and WBINVD.
@@ -328,7 +343,7 @@ impl Processor {
     }
 
     /// Fetches the line of `linear`; returns the physical address of `linear`.
-    #[inline(always)]
+    #[inline(never)]
     fn fetch(&mut self, linear: u32) -> Result<u32, Exception> {
         self.fetches += 1;
         let user = self.user;
@@ -343,6 +358,10 @@ impl Processor {
         };
         self.fetched = linear & !(self.line - 1);
         self.fetched_page = pa & !0xfff;
+        if self.paging && self.caches_on {
+            let tlb = self.mmu.small_mut(true);
+            tlb.make_shortcut(linear, user, self.ram_size);
+        }
         if bits & super::tlb::pte::UNCACHED == 0 && self.caches_on {
             let cache = match self.kind {
                 Kind::I486 => &self.memory.data,
@@ -375,62 +394,57 @@ impl Processor {
         self.add_cycles(stall);
     }
 
-    /// Fetches the lines that `op` needs and that its block has not fetched.
+    /// Fetches the line of `linear`, if that changes nothing but the counts: TLB and cache used the page and the line
+    /// last. Returns the physical address.
     #[inline(always)]
-    fn fetch_lines(&mut self, op: &Op) -> Result<(), Exception> {
-        let at = match op.lines {
-            FIRST_LINE => op.at,
-            LAST_LINE => op.next - 1,
-            _ => return self.fetch_lines_slowly(op),
-        };
-        if self.fetches_at_once(at) {
-            return Ok(());
-        }
-        self.fetch_lines_slowly(op)
-    }
-
-    /// Fetches the line of the block's byte `at`, if that changes nothing but the counts: TLB and cache used the page
-    /// and the line last, and the page is where it was.
-    #[inline(always)]
-    fn fetches_at_once(&mut self, at: u16) -> bool {
-        let linear = self.block_linear.wrapping_add(at.into());
-        let pa = self.block_pa.wrapping_add(at.into());
-        // With the oracle or a sanitizer this is never so.
-        if !self.caches_on {
-            return false;
-        }
+    fn fetch_at_once(&mut self, linear: u32) -> Option<u32> {
         let (tlb, cache) = match &self.mmu.instruction {
             None => (&self.mmu.data, &self.memory.data),
             Some(tlb) => (tlb, &self.memory.instruction),
         };
-        if cache.mru_hit(pa).is_none_or(|tag| tag & ARRIVING != 0) {
-            return false;
+        let shortcut = tlb.shortcut(linear);
+        let pa = linear.wrapping_add(shortcut.delta);
+        if shortcut.load != Shortcut::wanted(linear, 1, self.user)
+            || cache.mru_hit(pa).is_none_or(|tag| tag & ARRIVING != 0)
+        {
+            return None;
         }
-        if self.paging {
-            let hit = tlb.hit_recent(linear, self.user);
-            const UNCACHED: u32 = super::tlb::pte::UNCACHED;
-            if hit.is_none_or(|(found, bits)| found != pa || bits & UNCACHED != 0) {
-                return false;
-            }
+        self.fetches += 1;
+        self.fetched = linear & !(self.line - 1);
+        self.fetched_page = pa & !0xfff;
+        Some(pa)
+    }
+
+    /// Fetches the line of the block's byte `at`, if that changes nothing but the counts, and the page is where it was.
+    #[inline(always)]
+    pub(super) fn fetches_at_once(&mut self, at: u32) -> bool {
+        let (tlb, cache) = match &self.mmu.instruction {
+            None => (&self.mmu.data, &self.memory.data),
+            Some(tlb) => (tlb, &self.memory.instruction),
+        };
+        let (linear, pa) = (
+            self.block_linear.wrapping_add(at),
+            self.block_pa.wrapping_add(at),
+        );
+        let shortcut = tlb.shortcut(linear);
+        if shortcut.load != Shortcut::wanted(linear, 1, self.user)
+            || linear.wrapping_add(shortcut.delta) != pa
+            || cache.mru_hit(pa).is_none_or(|tag| tag & ARRIVING != 0)
+        {
+            return false;
         }
         self.fetches += 1;
         self.fetched = linear & !(self.line - 1);
         true
     }
 
-    #[inline(never)]
-    fn fetch_lines_slowly(&mut self, op: &Op) -> Result<(), Exception> {
-        let last = op.next - 1;
-        for (bit, at) in [(FIRST_LINE, op.at), (LAST_LINE, last)] {
-            if op.lines & bit == 0 {
-                continue;
-            }
-            let linear = self.block_linear.wrapping_add(at.into()) & !(self.line - 1);
-            let pa = self.fetch(linear)?;
-            // The page may have got another frame since the block was entered.
-            if (pa ^ self.block_pa) & !0xfff != 0 {
-                return Err(RESTART);
-            }
+    /// Fetches the line of the block's byte `at`.
+    pub(super) fn fetch_line_of(&mut self, at: u32) -> Result<(), Exception> {
+        let linear = self.block_linear.wrapping_add(at) & !(self.line - 1);
+        let pa = self.fetch(linear)?;
+        // The page may have got another frame since the block was entered.
+        if (pa ^ self.block_pa) & !0xfff != 0 {
+            return Err(RESTART);
         }
         Ok(())
     }
@@ -440,6 +454,8 @@ impl Processor {
     fn enter(&mut self, linear: u32) -> Result<u32, Exception> {
         if linear & !(self.line - 1) == self.fetched {
             Ok(self.fetched_page | linear & 0xfff)
+        } else if let Some(pa) = self.fetch_at_once(linear) {
+            Ok(pa)
         } else {
             self.fetch(linear)
         }
@@ -453,53 +469,132 @@ impl Processor {
         }
     }
 
-    /// Runs a block.
+    /// Goes to the next instruction: fetches its line if that is another. Returns its physical address, and whether
+    /// its code has 32 bits. `None`: it has raised an exception.
     #[inline(always)]
-    pub(super) fn run_block(&mut self) {
+    fn enter_block(&mut self) -> Option<(u32, bool)> {
         let cs = self.registers.segment(segment::CS);
         let eip = self.registers.eip;
         let (linear, wide, limit) = (cs.base.wrapping_add(eip), cs.big(), cs.limit);
         self.block_eip = eip;
         if eip > limit {
-            return self.raise(Exception::GENERAL);
+            self.raise(Exception::GENERAL);
+            return None;
         }
         let pa = match self.enter(linear) {
             Ok(pa) => pa,
-            Err(exception) => return self.raise(exception),
+            Err(exception) => {
+                self.raise(exception);
+                return None;
+            }
         };
         self.block_linear = linear;
         self.block_pa = pa;
-        match self.blocks.find(pa, wide) {
-            Some((ops, head)) if !self.oracle && !self.single => {
-                // SAFETY: ops stay as they are, where they are, until `Blocks::enter`, which only `run_anew` calls,
-                // between two blocks; and the blocks go to another processor only between two turns.
-                let ops = unsafe { &*ops };
-                self.run_ops(ops, head);
-            }
-            _ => self.run_anew(linear, pa, wide),
-        }
+        Some((pa, wide))
     }
 
-    /// Runs a block that is decoded first, or only its first instruction.
-    #[inline(never)]
-    fn run_anew(&mut self, linear: u32, pa: u32, wide: bool) {
-        let one = self.oracle || self.single;
-        let Some(block) = self.build(pa, if one { 1 } else { blocks::INSTRUCTIONS_MOST }) else {
-            return self.run_apart(linear, pa);
+    /// Runs the next instructions.
+    #[inline(always)]
+    pub(super) fn run(&mut self) {
+        let Some((pa, wide)) = self.enter_block() else {
+            return;
         };
-        if one {
-            return self.run_one(&block);
+        if self.oracle || self.single {
+            return self.run_single(pa);
         }
-        self.blocks.enter(pa, wide, &block);
-        if let Some((ops, head)) = self.blocks.find(pa, wide) {
-            // SAFETY: as in `run_block`.
-            let ops = unsafe { &*ops };
-            self.run_ops(ops, head);
+        let mut head = self.blocks.find(pa, wide);
+        if head.is_null() {
+            head = self.decode_block(pa, wide);
+        }
+        self.run_blocks(head);
+    }
+
+    /// The head of the block that follows the one with this end, or null if the instruction at EIP must begin otherwise.
+    ///
+    /// # Safety
+    /// `end` must be the end of the block that was entered last.
+    #[inline(always)]
+    pub(super) unsafe fn next_block(&mut self, end: *const Op) -> *const Op {
+        let cs = self.registers.segment(segment::CS);
+        let eip = self.registers.eip;
+        let (linear, wide, limit) = (cs.base.wrapping_add(eip), cs.big(), cs.limit);
+        // SAFETY: the caller's.
+        unsafe {
+            let link = self.link_of(end);
+            if eip > limit {
+                return self.next_block_slowly(end, link);
+            }
+            let pa = if linear & !(self.line - 1) == self.fetched {
+                self.fetched_page | linear & 0xfff
+            } else {
+                match self.fetch_at_once(linear) {
+                    Some(pa) => pa,
+                    None => return self.next_block_slowly(end, link),
+                }
+            };
+            let head = self.blocks.linked(end, link, pa, wide);
+            if head.is_null() {
+                return self.next_block_slowly(end, link);
+            }
+            self.block_eip = eip;
+            self.block_linear = linear;
+            self.block_pa = pa;
+            head
+        }
+    }
+
+    /// The link of a block with this end that the block at EIP belongs to.
+    #[inline(always)]
+    unsafe fn link_of(&self, end: *const Op) -> Link {
+        // SAFETY: the caller's.
+        let straight = self.block_eip.wrapping_add(unsafe { (*end).at }.into());
+        if straight == self.registers.eip {
+            Link::Straight
+        } else {
+            Link::Taken
+        }
+    }
+
+    /// The same for a block that is not linked, or whose line must be fetched the slow way. A line that has been fetched
+    /// already is not fetched again.
+    #[inline(never)]
+    unsafe fn next_block_slowly(&mut self, end: *const Op, link: Link) -> *const Op {
+        let Some((pa, wide)) = self.enter_block() else {
+            return std::ptr::null();
+        };
+        let head = self.blocks.find(pa, wide);
+        if head.is_null() {
+            return self.decode_block(pa, wide);
+        }
+        // SAFETY: the caller's.
+        unsafe { self.blocks.link(end, link, head) };
+        head
+    }
+
+    /// Decodes the block at `pa` and enters it. Returns its head, or null if its first instruction goes on in another
+    /// page, and has been run.
+    #[inline(never)]
+    fn decode_block(&mut self, pa: u32, wide: bool) -> *const Op {
+        match self.build(pa, blocks::INSTRUCTIONS_MOST) {
+            Some(block) => self.blocks.enter(pa, wide, &block),
+            None => {
+                self.run_apart(pa);
+                std::ptr::null()
+            }
+        }
+    }
+
+    /// Runs the instruction at `pa` alone.
+    #[inline(never)]
+    fn run_single(&mut self, pa: u32) {
+        match self.build(pa, 1) {
+            Some(block) => self.run_one(&block),
+            None => self.run_apart(pa),
         }
     }
 
     #[inline(never)]
-    fn build(&self, pa: u32, most: u8) -> Option<Block> {
+    fn build(&self, pa: u32, most: u8) -> Option<Vec<Op>> {
         let page = (pa | 0xfff) as usize + 1;
         let code = self.memory.uncore.ram.bytes().get(pa as usize..page)?;
         let plan = Plan {
@@ -511,59 +606,15 @@ impl Processor {
         blocks::build(pa, code, &plan)
     }
 
-    /// Runs a block, and returns whether it ran to its end.
-    #[inline(always)]
-    fn run_ops(&mut self, ops: &[Op], head: Head) -> bool {
-        if head.cause != self.code_cause || self.observers.watches() {
-            self.code_runs(head.cause, self.block_eip);
-        }
-        // The first instruction's address waits for what the block before wrote last.
-        let wait = u64::from(self.wrote & head.waits != 0);
-        self.registers.eip = self.block_eip.wrapping_add(head.length.into());
-        let Some((first, others)) = ops.split_first() else {
-            return true;
-        };
-        if let Err(exception) = self.run_op(first, wait) {
-            self.interrupted(first, exception);
-            return false;
-        }
-        for op in others {
-            // What is due comes at the next instruction, wherever a block begins.
-            let ran = if self.time >= self.deadline {
-                Err(RESTART)
-            } else {
-                self.run_op(op, 0)
-            };
-            if let Err(exception) = ran {
-                self.interrupted(op, exception);
-                return false;
-            }
-        }
-        self.wrote = head.wrote;
-        self.running = 0;
-        self.instructions += u64::from(head.instructions);
-        true
-    }
-
-    /// Runs an instruction of a block, whose address waits for so many slots.
-    #[inline(always)]
-    fn run_op(&mut self, op: &Op, wait: u64) -> Result<(), Exception> {
-        self.running = op.number;
-        if op.lines != 0 {
-            self.fetch_lines(op)?;
-        }
-        self.time += u64::from(op.slots) + wait;
-        (op.run)(self, op)
-    }
-
     /// Runs a block of one instruction, and traps after it if TF says so: not after INT, nor between a load of SS and
     /// the next instruction.
     #[inline(never)]
-    fn run_one(&mut self, block: &Block) {
+    fn run_one(&mut self, block: &[Op]) {
         let single = std::mem::take(&mut self.single);
         let traced = self.registers.system & eflags::TF != 0;
         self.software = false;
-        if self.run_ops(&block.ops, block.head) {
+        // SAFETY: this is a whole block.
+        if unsafe { self.run_carefully(block.as_ptr()) } {
             self.one_ran(single, traced);
         }
     }
@@ -571,7 +622,7 @@ impl Processor {
     /// An instruction has run on its own.
     fn one_ran(&mut self, single: bool, traced: bool) {
         if single {
-            self.deadline = 0;
+            self.due_at_once();
         }
         if traced && !self.software && !self.inhibited {
             self.trap();
@@ -594,22 +645,23 @@ impl Processor {
         let single = std::mem::take(&mut self.single);
         let traced = self.registers.system & eflags::TF != 0;
         self.block_eip = self.registers.eip;
-        self.registers.eip = self.block_eip.wrapping_add(op.next.into());
+        self.registers.eip = self.block_eip.wrapping_add(op.length.into());
         match (op.run)(self, &op) {
             Ok(()) => {
                 self.instructions += 1;
                 self.one_ran(single, traced);
             }
-            Err(exception) => self.interrupted(&op, exception),
+            Err(exception) => self.interrupted(&op, 0, exception),
         }
         true
     }
 
-    /// `op` has not run to its end.
+    /// `op` has not run to its end. `issued`: the slots of its block so far.
     #[cold]
     #[inline(never)]
-    fn interrupted(&mut self, op: &Op, exception: Exception) {
-        self.running = 0;
+    pub(super) fn interrupted(&mut self, op: &Op, issued: u16, exception: Exception) {
+        self.here = Here::NONE;
+        self.time += u64::from(issued);
         self.instructions += u64::from(op.number);
         // A fault or a restart; traps are raised after the instruction.
         self.registers.eip = self.block_eip.wrapping_add(op.at.into());
@@ -634,14 +686,14 @@ impl Processor {
 
     /// Runs an instruction that lies in two pages, or in no RAM.
     #[inline(never)]
-    fn run_apart(&mut self, linear: u32, pa: u32) {
+    fn run_apart(&mut self, pa: u32) {
         let mut bytes = [0xff; decode::LONGEST];
         let here = (0x1000 - (pa & 0xfff) as usize).min(bytes.len());
         self.copy_code(pa, &mut bytes[..here]);
         let mode = self.mode();
         let mut decoded = decode(&bytes[..here], mode, 0);
         if decoded.is_none() {
-            let next = (linear | 0xfff).wrapping_add(1);
+            let next = (self.block_linear | 0xfff).wrapping_add(1);
             match self.fetch(next) {
                 Ok(second) => self.copy_code(second, &mut bytes[here..]),
                 Err(exception) => return self.raise(exception),
@@ -651,22 +703,19 @@ impl Processor {
         let Some(decoded) = decoded else {
             return self.raise(Exception::GENERAL);
         };
-        let length = decoded.length as u16;
         let op = Op {
-            next: length,
+            issued: decoded.op.slots,
             ..decoded.op
         };
         let head = Head {
-            length,
-            instructions: 1,
+            pa,
+            wide: mode.wide,
             cause: self.causes.of(pa),
             waits: decoded.waits,
-            wrote: if decoded.ends { 0 } else { decoded.writes },
         };
-        self.run_one(&Block {
-            ops: vec![op],
-            head,
-        });
+        let wrote = if decoded.ends { 0 } else { decoded.writes };
+        let block = blocks::close(vec![op, op], head, decoded.length as u16, wrote);
+        self.run_one(&block);
     }
 
     fn copy_code(&self, pa: u32, bytes: &mut [u8]) {

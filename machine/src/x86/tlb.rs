@@ -94,6 +94,47 @@ pub fn permits(bits: u32, need: Need, protects: bool) -> bool {
     }
 }
 
+/// How a page is reached whose entry is the one used last in its set: memory that the cache holds and writes back, or
+/// through, as the machine does by default.
+#[derive(Clone, Copy, Debug)]
+pub struct Shortcut {
+    /// The linear page that loads, and fetches, may use, with [`Shortcut::USER`]; [`Shortcut::NOTHING`]: none.
+    pub load: u32,
+    /// The same for stores.
+    pub store: u32,
+    /// Physical minus linear address.
+    pub delta: u32,
+}
+
+impl Shortcut {
+    /// With a page: for accesses of ring 3.
+    const USER: u32 = 1 << 11;
+    /// No page.
+    const NOTHING: u32 = u32::MAX;
+    const NONE: Shortcut = Shortcut {
+        load: Self::NOTHING,
+        store: Self::NOTHING,
+        delta: 0,
+    };
+
+    /// What [`Shortcut::load`] or [`Shortcut::store`] must be for an access to `bytes`, a power of two, at `linear`. An
+    /// address that is no multiple of `bytes` has no shortcut.
+    #[inline(always)]
+    #[must_use]
+    pub fn wanted(linear: u32, bytes: u32, user: Need) -> u32 {
+        linear & (0xffff_f000 | (bytes - 1)) | u32::from(user & 2) << 10
+    }
+}
+
+const _: () = assert!(Shortcut::USER == 2 << 10);
+
+/// Shortcuts of a TLB at most: one a set, if there are not more sets.
+const SHORTCUTS: usize = 64;
+
+fn no_shortcuts() -> [Shortcut; SHORTCUTS] {
+    [Shortcut::NONE; SHORTCUTS]
+}
+
 /// Entries, and what is needed to replace them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tlb {
@@ -106,6 +147,9 @@ pub struct Tlb {
     set_mask: u32,
     /// Bits of an address below the page number.
     shift: u32,
+    /// Of each set, for its entry that was used last.
+    #[serde(skip, default = "no_shortcuts")]
+    shortcuts: [Shortcut; SHORTCUTS],
 }
 
 impl Tlb {
@@ -123,7 +167,55 @@ impl Tlb {
             ways,
             set_mask: config.sets() - 1,
             shift,
+            shortcuts: no_shortcuts(),
         }
+    }
+
+    #[inline(always)]
+    fn shortcut_place(&self, linear: u32) -> usize {
+        (linear >> 12 & self.set_mask) as usize % SHORTCUTS
+    }
+
+    /// The shortcut that an access to `linear` may use.
+    #[inline(always)]
+    #[must_use]
+    pub fn shortcut(&self, linear: u32) -> &Shortcut {
+        &self.shortcuts[self.shortcut_place(linear)]
+    }
+
+    /// Makes a shortcut for the page of `linear`, of 4 KB, if its entry is the one used last in its set. `user`: for
+    /// accesses of ring 3. The page must lie in RAM of `ram` bytes.
+    pub fn make_shortcut(&mut self, linear: u32, user: Need, ram: usize) {
+        const SPECIAL: u32 = pte::THROUGH | pte::UNCACHED;
+        let entry = *self.recent(linear);
+        let own = self.shift == 12 && entry.tag == self.tag(linear);
+        if !own || entry.bits & SPECIAL != 0 || (entry.frame | 0xfff) as usize >= ram {
+            return;
+        }
+        let wanted = Shortcut::wanted(linear & !0xfff, 1, user);
+        let allows = |need: Need| {
+            if entry.allowed >> need & 1 != 0 {
+                wanted
+            } else {
+                Shortcut::NOTHING
+            }
+        };
+        let place = self.shortcut_place(linear);
+        self.shortcuts[place] = Shortcut {
+            load: allows(user & 2),
+            store: allows(user | 1),
+            delta: entry.frame.wrapping_sub(linear & !0xfff),
+        };
+    }
+
+    /// Drops all shortcuts.
+    pub fn drop_shortcuts(&mut self) {
+        self.shortcuts = no_shortcuts();
+    }
+
+    fn drop_shortcut(&mut self, linear: u32) {
+        let place = self.shortcut_place(linear);
+        self.shortcuts[place] = Shortcut::NONE;
     }
 
     /// Can a TLB like `fresh` be in this state? Each set must hold every way once, and no page twice.
@@ -193,6 +285,7 @@ impl Tlb {
             held.swap(0, place);
             let (path, away) = tree_path(held[0].way.into(), self.ways);
             self.trees[set] = self.trees[set] & !path | away;
+            self.drop_shortcut(linear);
         }
         Some(&self.entries[first])
     }
@@ -227,6 +320,7 @@ impl Tlb {
         held.swap(0, place);
         let (path, away) = tree_path(old.way.into(), self.ways);
         self.trees[set] = self.trees[set] & !path | away;
+        self.drop_shortcut(entry.tag);
         (old.tag & VALID != 0 && old.tag != entry.tag).then_some(old)
     }
 
@@ -236,16 +330,19 @@ impl Tlb {
         let first = set * self.ways;
         let held = &mut self.entries[first..first + self.ways];
         let found = held.iter_mut().find(|entry| entry.tag == tag);
-        found.is_some_and(|entry| {
+        let found = found.is_some_and(|entry| {
             entry.tag = 0;
             entry.allowed = 0;
             true
-        })
+        });
+        self.drop_shortcut(linear);
+        found
     }
 
     /// Empties the TLB, except for global entries if these stay. Returns how many were valid.
     pub fn flush(&mut self, keep_global: bool) -> u64 {
         let mut count = 0;
+        self.drop_shortcuts();
         for entry in &mut self.entries {
             if entry.tag & VALID != 0 && !(keep_global && entry.bits & pte::GLOBAL != 0) {
                 entry.tag = 0;
@@ -258,6 +355,7 @@ impl Tlb {
 
     /// CR0.WP has changed.
     pub fn protect(&mut self, protects: bool) {
+        self.drop_shortcuts();
         for entry in &mut self.entries {
             if entry.tag & VALID != 0 {
                 entry.set_allowed(protects);

@@ -11,7 +11,7 @@ use super::super::execute::string::{Compares, Loads, Moves, Scans, Stores, strin
 use super::super::execute::{
     Immediate, Memory, Reg, Rm, bits, branch, decimal, float, move_data, stack, system,
 };
-use super::super::op::{Handler, NARROW_ADDRESS};
+use super::super::op::{NARROW_ADDRESS, Operation, jump, ways};
 use super::super::registers::{gpr, segment};
 use super::Decoder;
 
@@ -71,9 +71,9 @@ impl Decoder<'_> {
                 };
                 self.op.segment = self.segment.unwrap_or(segment::DS);
                 let run = match opcode {
-                    0xa0 => move_data::mov::<Byte, Rm, Memory> as Handler,
+                    0xa0 => ways(move_data::mov::<Byte, Rm, Memory>),
                     0xa1 => sized!(self, move_data::mov[][Rm Memory]),
-                    0xa2 => move_data::mov::<Byte, Memory, Reg>,
+                    0xa2 => ways(move_data::mov::<Byte, Memory, Reg>),
                     _ => sized!(self, move_data::mov[][Memory Reg]),
                 };
                 let store = opcode >= 0xa2;
@@ -129,7 +129,11 @@ impl Decoder<'_> {
                 if opcode == 0xc2 {
                     self.op.immediate = self.word()?;
                 }
-                let run = sized!(self, branch::back[][]);
+                let run = if self.narrow {
+                    jump(branch::back::<Word>)
+                } else {
+                    jump(branch::back::<Double>)
+                };
                 self.set(run, Class::Return);
                 self.ends = true;
             }
@@ -219,7 +223,7 @@ impl Decoder<'_> {
         self.shift_class(run, class);
     }
 
-    pub(super) fn shift_class(&mut self, run: Handler, register: Class) {
+    pub(super) fn shift_class(&mut self, run: impl Operation, register: Class) {
         let carry = matches!(self.op.reg, 2 | 3);
         let register = if carry && self.op.immediate != 1 {
             Class::RotateCarry
@@ -290,7 +294,7 @@ impl Decoder<'_> {
                 self.immediate_byte()?;
                 self.op.extra = 0;
                 let run = if opcode == 0xe4 {
-                    system::input::<Byte> as Handler
+                    ways(system::input::<Byte>)
                 } else {
                     sized!(self, system::input[][])
                 };
@@ -300,7 +304,7 @@ impl Decoder<'_> {
                 self.immediate_byte()?;
                 self.op.extra = 0;
                 let run = if opcode == 0xe6 {
-                    system::output::<Byte> as Handler
+                    ways(system::output::<Byte>)
                 } else {
                     sized!(self, system::output[][])
                 };
@@ -308,29 +312,41 @@ impl Decoder<'_> {
             }
             0xe8 => {
                 self.immediate()?;
-                let run = sized!(self, branch::call[][]);
+                let run = if self.narrow {
+                    jump(branch::call::<Word>)
+                } else {
+                    jump(branch::call::<Double>)
+                };
                 self.set(run, Class::Call);
                 self.ends = true;
             }
             0xe9 => {
                 self.immediate()?;
-                let run = sized!(self, branch::jump[][]);
+                let run = if self.narrow {
+                    jump(branch::jump::<Word>)
+                } else {
+                    jump(branch::jump::<Double>)
+                };
                 self.set(run, Class::Jump);
                 self.ends = true;
             }
             0xea => self.far_pointer()?,
             0xeb => {
                 self.op.immediate = self.signed_byte()?;
-                let run = sized!(self, branch::jump[][]);
+                let run = if self.narrow {
+                    jump(branch::jump::<Word>)
+                } else {
+                    jump(branch::jump::<Double>)
+                };
                 self.set(run, Class::Jump);
                 self.ends = true;
             }
             _ => {
                 self.op.extra = 1;
                 let run = match opcode {
-                    0xec => system::input::<Byte> as Handler,
+                    0xec => ways(system::input::<Byte>),
                     0xed => sized!(self, system::input[][]),
-                    0xee => system::output::<Byte>,
+                    0xee => ways(system::output::<Byte>),
                     _ => sized!(self, system::output[][]),
                 };
                 self.set(run, Class::Port);
@@ -443,12 +459,22 @@ impl Decoder<'_> {
                 self.operation(run, false);
             }
             2 => {
-                let run = operand!(self, branch::call_to[][]);
+                let run = match (self.register_form, self.narrow) {
+                    (true, true) => jump(branch::call_to::<Word, Rm>),
+                    (true, false) => jump(branch::call_to::<Double, Rm>),
+                    (false, true) => jump(branch::call_to::<Word, Memory>),
+                    (false, false) => jump(branch::call_to::<Double, Memory>),
+                };
                 self.set(run, Class::CallRegister);
                 self.ends = true;
             }
             4 => {
-                let run = operand!(self, branch::jump_to[][]);
+                let run = match (self.register_form, self.narrow) {
+                    (true, true) => jump(branch::jump_to::<Word, Rm>),
+                    (true, false) => jump(branch::jump_to::<Double, Rm>),
+                    (false, true) => jump(branch::jump_to::<Word, Memory>),
+                    (false, false) => jump(branch::jump_to::<Double, Memory>),
+                };
                 self.set(run, Class::JumpRegister);
                 self.ends = true;
             }

@@ -10,7 +10,7 @@ use super::super::execute::string::{Inputs, Outputs, repeat, string};
 use super::super::execute::{
     Immediate, Memory, Reg, Rm, branch, decimal, float, move_data, stack, system,
 };
-use super::super::op::{Handler, NARROW_ADDRESS};
+use super::super::op::{NARROW_ADDRESS, Operation, jump, ways};
 use super::super::registers::{gpr, segment};
 use super::{Decoder, STRING_NARROW};
 
@@ -140,7 +140,7 @@ impl Decoder<'_> {
     }
 
     /// The cost of an operation whose destination ModRM names.
-    pub(super) fn operation(&mut self, run: Handler, compares: bool) {
+    pub(super) fn operation(&mut self, run: impl Operation, compares: bool) {
         if compares {
             self.set_by_form(run, Class::Alu, Class::Compare);
         } else {
@@ -216,9 +216,9 @@ impl Decoder<'_> {
             0x63 => {
                 self.modrm()?;
                 let run = if self.register_form {
-                    system::adjust::<Rm> as Handler
+                    ways(system::adjust::<Rm>)
                 } else {
-                    system::adjust::<Memory>
+                    ways(system::adjust::<Memory>)
                 };
                 self.set(run, Class::Adjust);
             }
@@ -259,7 +259,7 @@ impl Decoder<'_> {
     }
 
     /// A string instruction, whose handler reads addresses by ESI and EDI itself.
-    pub(super) fn string_of_bytes(&mut self, run: Handler, class: Class) {
+    pub(super) fn string_of_bytes(&mut self, run: impl Operation, class: Class) {
         self.op.immediate = u32::from(self.op.extra);
         if self.narrow {
             self.op.immediate |= STRING_NARROW;
@@ -356,8 +356,8 @@ impl Decoder<'_> {
                 self.modrm()?;
                 std::mem::swap(&mut self.op.reg, &mut self.op.rm);
                 let run = match (self.register_form, opcode) {
-                    (true, 0x8a) => move_data::mov::<Byte, Rm, Reg> as Handler,
-                    (false, 0x8a) => move_data::mov::<Byte, Rm, Memory>,
+                    (true, 0x8a) => ways(move_data::mov::<Byte, Rm, Reg>),
+                    (false, 0x8a) => ways(move_data::mov::<Byte, Rm, Memory>),
                     (true, _) => sized!(self, move_data::mov[][Rm Reg]),
                     (false, _) => sized!(self, move_data::mov[][Rm Memory]),
                 };
@@ -374,7 +374,7 @@ impl Decoder<'_> {
                 let run = if self.register_form {
                     sized!(self, move_data::from_segment[][])
                 } else {
-                    move_data::from_segment_to_memory
+                    ways(move_data::from_segment_to_memory)
                 };
                 self.set(run, Class::FromSegment);
                 if self.op.reg > segment::GS {
@@ -392,9 +392,9 @@ impl Decoder<'_> {
             0x8e => {
                 self.modrm()?;
                 let run = if self.register_form {
-                    move_data::to_segment::<Rm> as Handler
+                    ways(move_data::to_segment::<Rm>)
                 } else {
-                    move_data::to_segment::<Memory>
+                    ways(move_data::to_segment::<Memory>)
                 };
                 self.set(run, Class::System);
                 self.ends = self.op.reg == segment::SS;

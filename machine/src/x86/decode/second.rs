@@ -7,7 +7,7 @@ use super::super::execute::arithmetic::{compare_exchange, compare_exchange_wide,
 use super::super::execute::multiply::multiply_short;
 use super::super::execute::shift::{ByCl, ByImmediate, left_double, right_double};
 use super::super::execute::{Immediate, Memory, Reg, Rm, bits, move_data, stack, system};
-use super::super::op::Handler;
+use super::super::op::ways;
 use super::super::registers::segment;
 use super::Decoder;
 
@@ -59,9 +59,9 @@ impl Decoder<'_> {
                 self.modrm()?;
                 self.op.extra = opcode & 15;
                 let run = if self.register_form {
-                    bits::set::<Rm> as Handler
+                    ways(bits::set::<Rm>)
                 } else {
-                    bits::set::<Memory>
+                    ways(bits::set::<Memory>)
                 };
                 self.set_by_form(run, Class::Set, Class::SetMemory);
             }
@@ -227,9 +227,9 @@ impl Decoder<'_> {
                 2 | 3 => {
                     self.op.extra = number;
                     let run = if self.register_form {
-                        system::load_system_segment::<Rm> as Handler
+                        ways(system::load_system_segment::<Rm>)
                     } else {
-                        system::load_system_segment::<Memory>
+                        ways(system::load_system_segment::<Memory>)
                     };
                     self.set(run, Class::System);
                 }
@@ -256,9 +256,9 @@ impl Decoder<'_> {
             4 => self.system_word(2),
             6 => {
                 let run = if self.register_form {
-                    system::load_status::<Rm> as Handler
+                    ways(system::load_status::<Rm>)
                 } else {
-                    system::load_status::<Memory>
+                    ways(system::load_status::<Memory>)
                 };
                 self.set(run, Class::ClearTask);
                 self.ends = true;
@@ -278,12 +278,12 @@ impl Decoder<'_> {
         self.op.extra = which;
         let run = if self.register_form {
             if self.narrow {
-                stack::system_word::<Word, Rm, false> as Handler
+                ways(stack::system_word::<Word, Rm, false>)
             } else {
-                stack::system_word::<Double, Rm, false>
+                ways(stack::system_word::<Double, Rm, false>)
             }
         } else {
-            stack::system_word::<Word, Memory, true>
+            ways(stack::system_word::<Word, Memory, true>)
         };
         self.set(run, Class::StoreTable);
     }

@@ -96,6 +96,7 @@ impl Alu for Xor {
 }
 
 /// ADD, OR, ADC, SBB, AND, SUB, XOR
+#[inline(always)]
 pub(in crate::x86) fn alu<O: Alu, W: Width, D: Target, S: Source>(
     p: &mut Processor,
     op: &Op,
@@ -105,6 +106,7 @@ pub(in crate::x86) fn alu<O: Alu, W: Width, D: Target, S: Source>(
 }
 
 /// CMP (as subtraction), TEST (as and)
+#[inline(always)]
 pub(in crate::x86) fn compare<O: Alu, W: Width, A: Source, B: Source>(
     p: &mut Processor,
     op: &Op,
@@ -116,6 +118,7 @@ pub(in crate::x86) fn compare<O: Alu, W: Width, A: Source, B: Source>(
 }
 
 /// INC
+#[inline(always)]
 pub(in crate::x86) fn increment<W: Width, D: Target>(p: &mut Processor, op: &Op) -> Done {
     D::change::<W>(p, op, |p, a| {
         let carry = p.registers.flags.carry();
@@ -126,6 +129,7 @@ pub(in crate::x86) fn increment<W: Width, D: Target>(p: &mut Processor, op: &Op)
 }
 
 /// DEC
+#[inline(always)]
 pub(in crate::x86) fn decrement<W: Width, D: Target>(p: &mut Processor, op: &Op) -> Done {
     D::change::<W>(p, op, |p, a| {
         let carry = p.registers.flags.carry();
@@ -136,6 +140,7 @@ pub(in crate::x86) fn decrement<W: Width, D: Target>(p: &mut Processor, op: &Op)
 }
 
 /// NEG
+#[inline(always)]
 pub(in crate::x86) fn negate<W: Width, D: Target>(p: &mut Processor, op: &Op) -> Done {
     D::change::<W>(p, op, |p, a| subtract::<W>(p, 0, a, 0))
 }

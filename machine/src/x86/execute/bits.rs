@@ -80,6 +80,7 @@ pub(in crate::x86) fn scan<W: Width, S: Source>(p: &mut Processor, op: &Op) -> D
 }
 
 /// SETcc
+#[inline(always)]
 pub(in crate::x86) fn set<D: Target>(p: &mut Processor, op: &Op) -> Done {
     let met = p.registers.flags.condition(op.extra);
     D::put::<crate::x86::access::Byte>(p, op, met.into())

@@ -56,6 +56,7 @@ impl Processor {
 }
 
 /// Jcc
+#[inline(always)]
 pub(in crate::x86) fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, op: &Op) -> Done {
     let met = p.registers.flags.condition(CONDITION);
     let target = direct::<W>(p, op);
@@ -63,6 +64,7 @@ pub(in crate::x86) fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, 
 }
 
 /// JMP
+#[inline(always)]
 pub(in crate::x86) fn jump<W: Width>(p: &mut Processor, op: &Op) -> Done {
     p.branches += 1;
     let target = direct::<W>(p, op);
@@ -70,11 +72,13 @@ pub(in crate::x86) fn jump<W: Width>(p: &mut Processor, op: &Op) -> Done {
 }
 
 /// JMP by register or memory
+#[inline(always)]
 pub(in crate::x86) fn jump_to<W: Width, S: Source>(p: &mut Processor, op: &Op) -> Done {
     let target = S::get::<W>(p, op)?;
     p.jump_indirect(op, target)
 }
 
+#[inline(always)]
 fn call_at<W: Width>(p: &mut Processor, target: u32) -> Done {
     if target > p.registers.segment(segment::CS).limit {
         return Err(Exception::GENERAL);
@@ -86,6 +90,7 @@ fn call_at<W: Width>(p: &mut Processor, target: u32) -> Done {
 }
 
 /// CALL
+#[inline(always)]
 pub(in crate::x86) fn call<W: Width>(p: &mut Processor, op: &Op) -> Done {
     p.branches += 1;
     let target = direct::<W>(p, op);
@@ -93,6 +98,7 @@ pub(in crate::x86) fn call<W: Width>(p: &mut Processor, op: &Op) -> Done {
 }
 
 /// CALL by register or memory
+#[inline(always)]
 pub(in crate::x86) fn call_to<W: Width, S: Source>(p: &mut Processor, op: &Op) -> Done {
     let target = S::get::<W>(p, op)?;
     call_at::<W>(p, target)?;
@@ -104,6 +110,7 @@ pub(in crate::x86) fn call_to<W: Width, S: Source>(p: &mut Processor, op: &Op) -
 }
 
 /// RET, which takes `immediate` bytes of operands from the stack
+#[inline(always)]
 pub(in crate::x86) fn back<W: Width>(p: &mut Processor, op: &Op) -> Done {
     let target = p.peek_stack::<W>(0)?;
     p.jump(target)?;

@@ -8,6 +8,7 @@ use crate::x86::processor::Processor;
 use crate::x86::registers::segment;
 
 /// MOV
+#[inline(always)]
 pub(in crate::x86) fn mov<W: Width, D: Target, S: Source>(p: &mut Processor, op: &Op) -> Done {
     let value = S::get::<W>(p, op)?;
     D::put::<W>(p, op, value)
@@ -26,6 +27,7 @@ pub(in crate::x86) fn exchange<W: Width, D: Target>(p: &mut Processor, op: &Op) 
 }
 
 /// MOVZX
+#[inline(always)]
 pub(in crate::x86) fn extend_zero<From: Width, W: Width, S: Source>(
     p: &mut Processor,
     op: &Op,
@@ -36,6 +38,7 @@ pub(in crate::x86) fn extend_zero<From: Width, W: Width, S: Source>(
 }
 
 /// MOVSX
+#[inline(always)]
 pub(in crate::x86) fn extend_sign<From: Width, W: Width, S: Source>(
     p: &mut Processor,
     op: &Op,
@@ -46,6 +49,7 @@ pub(in crate::x86) fn extend_sign<From: Width, W: Width, S: Source>(
 }
 
 /// LEA
+#[inline(always)]
 pub(in crate::x86) fn address<W: Width>(p: &mut Processor, op: &Op) -> Done {
     let offset = p.offset(op);
     p.set_register::<W>(op.reg, offset);
@@ -64,6 +68,7 @@ pub(in crate::x86) fn convert<W: Width>(p: &mut Processor, _: &Op) -> Done {
 }
 
 /// CWD, CDQ
+#[inline(always)]
 pub(in crate::x86) fn convert_double<W: Width>(p: &mut Processor, _: &Op) -> Done {
     let sign = p.register::<W>(0) & W::SIGN != 0;
     p.set_register::<W>(2, if sign { u32::MAX } else { 0 });

@@ -150,6 +150,7 @@ impl Shift for Sar {
 }
 
 /// A shift or a rotate. A count of zero changes nothing.
+#[inline(always)]
 pub(in crate::x86) fn shift<O: Shift, W: Width, D: Target, C: Count>(
     p: &mut Processor,
     op: &Op,

@@ -8,12 +8,14 @@ use crate::x86::processor::Processor;
 use crate::x86::registers::{eflags, gpr, segment};
 
 /// PUSH
+#[inline(always)]
 pub(in crate::x86) fn push<W: Width, S: Source>(p: &mut Processor, op: &Op) -> Done {
     let value = S::get::<W>(p, op)?;
     p.push::<W>(value)
 }
 
 /// POP to a register
+#[inline(always)]
 pub(in crate::x86) fn pop<W: Width>(p: &mut Processor, op: &Op) -> Done {
     let value = p.pop::<W>()?;
     p.set_register::<W>(op.rm, value);
@@ -97,6 +99,7 @@ pub(in crate::x86) fn pop_flags<W: Width>(p: &mut Processor, _: &Op) -> Done {
 }
 
 /// LEAVE
+#[inline(always)]
 pub(in crate::x86) fn leave<W: Width>(p: &mut Processor, _: &Op) -> Done {
     let mask = p.registers.stack_mask();
     let frame = p.registers.gpr[5] & mask;

@@ -74,7 +74,7 @@ impl Processor {
     pub(in crate::x86) fn read_port(&mut self, port: u16, bytes: u32) -> u32 {
         self.charge_port();
         let now = self.instant();
-        self.deadline = 0;
+        self.due_at_once();
         self.memory.uncore.board.port_read(port, bytes, now)
     }
 

@@ -1,0 +1,309 @@
+//! How instructions follow each other fast.
+//!
+//! Each [`Op`] has two ways to run: alone, which is all that the architecture defines ([`Op::run`]), and as a link of a
+//! chain ([`Op::chain`]), which runs it and then calls the next op of its block. The end of a block finds the next one,
+//! by a link that it keeps, or among all blocks, and returns its head. What follows from a whole block is done once for
+//! a block: its slots and instructions are counted at its end, and one comparison at its beginning tells that nothing is
+//! due before its end, unless something takes longer than it says. What may take longer compares again behind it.
+//! Otherwise the rest of the block runs by one instruction after another, each behind a check of what is due
+//! ([`Processor::run_carefully`]). All ways give the same counts: with the oracle on, there is only the last one.
+
+use std::ptr::{self, NonNull};
+
+use super::exception::Exception;
+use super::op::{END, FETCH, Op, Ways};
+use super::processor::{Processor, RESTART};
+
+/// Runs an op and those that follow it in its block. Returns the head of the next block, which has been entered, or
+/// null: then the next instruction is where EIP points to.
+///
+/// # Safety
+/// The op must be part of a block of this processor's, which ends with an [`END`].
+pub type Chain = unsafe fn(&mut Processor, *const Op) -> *const Op;
+
+/// The op that runs. Its slots are not yet in [`Processor::time`].
+#[derive(Clone, Copy)]
+pub(super) struct Here(*const Op);
+
+// SAFETY: it is used only while its processor runs, and between two turns it is the one of no instruction.
+unsafe impl Send for Here {}
+
+/// Of a processor that runs no instruction.
+static NOTHING: Op = Op::new(no_instruction, no_chain);
+
+impl Here {
+    pub(super) const NONE: Here = Here(&raw const NOTHING);
+
+    /// The op that runs.
+    #[inline(always)]
+    pub(super) fn op(&self) -> &Op {
+        // SAFETY: it points to an op of a block that runs, or to `NOTHING`.
+        unsafe { &*self.0 }
+    }
+}
+
+fn no_instruction(_: &mut Processor, _: &Op) -> Result<(), Exception> {
+    Ok(())
+}
+
+unsafe fn no_chain(_: &mut Processor, _: *const Op) -> *const Op {
+    ptr::null()
+}
+
+/// The ways to run an operation, which is a function.
+pub(super) fn ways<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(_: F) -> Ways {
+    Ways {
+        run: alone::<F>,
+        chain: chained::<F>,
+        plain_chain: chained_plainly::<F>,
+    }
+}
+
+/// The same for one that always ends its block.
+pub(super) fn jump_ways<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(_: F) -> Ways {
+    Ways {
+        run: alone::<F>,
+        chain: chained_to_end::<F>,
+        plain_chain: chained_to_end::<F>,
+    }
+}
+
+/// Calls the function whose type is `F`.
+#[inline(always)]
+fn call<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(
+    p: &mut Processor,
+    op: &Op,
+) -> Result<(), Exception> {
+    const { assert!(size_of::<F>() == 0) };
+    // SAFETY: a type without size, of which `ways` had a value, has no other.
+    let run = unsafe { NonNull::<F>::dangling().read() };
+    run(p, op)
+}
+
+fn alone<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(
+    p: &mut Processor,
+    op: &Op,
+) -> Result<(), Exception> {
+    call::<F>(p, op)
+}
+
+unsafe fn chained<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(
+    p: &mut Processor,
+    op: *const Op,
+) -> *const Op {
+    p.here = Here(op);
+    // SAFETY: the caller's.
+    unsafe {
+        match call::<F>(p, &*op) {
+            Ok(()) if p.time < p.due => go_on(p, op),
+            Ok(()) => p.run_on(op.add(1), true),
+            Err(exception) => p.break_off(op, exception),
+        }
+    }
+}
+
+/// For operations that end a block.
+unsafe fn chained_to_end<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(
+    p: &mut Processor,
+    op: *const Op,
+) -> *const Op {
+    p.here = Here(op);
+    // SAFETY: the caller's.
+    unsafe {
+        match call::<F>(p, &*op) {
+            Ok(()) => end(p, op.add(1)),
+            Err(exception) => p.break_off(op, exception),
+        }
+    }
+}
+
+/// For operations that neither raise an exception nor take longer than they say, nor look at the time.
+unsafe fn chained_plainly<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(
+    p: &mut Processor,
+    op: *const Op,
+) -> *const Op {
+    // SAFETY: the caller's.
+    unsafe {
+        match call::<F>(p, &*op) {
+            Ok(()) => go_on(p, op),
+            Err(exception) => {
+                p.here = Here(op);
+                p.break_off(op, exception)
+            }
+        }
+    }
+}
+
+/// Runs what follows `op`.
+#[inline(always)]
+unsafe fn go_on(p: &mut Processor, op: *const Op) -> *const Op {
+    // SAFETY: the caller's: `op` is not the end of its block.
+    unsafe {
+        let next = op.add(1);
+        ((*next).chain)(p, next)
+    }
+}
+
+/// A fetch of the line that the next instruction needs.
+pub(super) unsafe fn fetch(p: &mut Processor, op: *const Op) -> *const Op {
+    // SAFETY: the caller's.
+    unsafe {
+        if p.fetches_at_once((*op).immediate) {
+            go_on(p, op)
+        } else {
+            fetch_slowly(p, op)
+        }
+    }
+}
+
+#[inline(never)]
+unsafe fn fetch_slowly(p: &mut Processor, op: *const Op) -> *const Op {
+    p.here = Here(op);
+    // SAFETY: the caller's.
+    unsafe {
+        match p.fetch_line_of((*op).immediate) {
+            Ok(()) if p.time < p.due => go_on(p, op),
+            // The instruction has begun.
+            Ok(()) => p.run_on(op.add(1), false),
+            Err(exception) => p.break_off(op, exception),
+        }
+    }
+}
+
+/// The same alone.
+pub(super) fn fetch_line(p: &mut Processor, op: &Op) -> Result<(), Exception> {
+    p.fetch_line_of(op.immediate)
+}
+
+/// The end of a block.
+#[inline(always)]
+pub(super) unsafe fn end(p: &mut Processor, op: *const Op) -> *const Op {
+    // SAFETY: the caller's.
+    unsafe {
+        p.finish(&*op);
+        if p.time >= p.deadline || p.instructions >= p.alarm {
+            return ptr::null();
+        }
+        p.next_block(op)
+    }
+}
+
+impl Processor {
+    /// Runs the block at `head`, which has been entered, and those that follow it, until something else is due.
+    #[inline(always)]
+    pub(super) fn run_blocks(&mut self, mut head: *const Op) {
+        while !head.is_null() {
+            // SAFETY: heads come from `Blocks`, whose ops stay as they are, where they are, until `Blocks::enter` begins
+            // anew, which happens only between two blocks; and the blocks go to another processor only between turns.
+            head = unsafe { self.run_block(head) };
+        }
+    }
+
+    /// Runs the block at `head`, which has been entered. Returns the next one's.
+    #[inline(always)]
+    unsafe fn run_block(&mut self, head: *const Op) -> *const Op {
+        // SAFETY: the caller's.
+        let (first, head) = unsafe { (head.add(1), &*head) };
+        if head.extra != self.code_cause || self.observers.watches() {
+            self.code_runs(head.extra, self.block_eip);
+        }
+        self.registers.eip = self.block_eip.wrapping_add(head.at.into());
+        self.due = self.deadline.saturating_sub(head.slots.into());
+        // SAFETY: the caller's.
+        unsafe {
+            let wait = self.wrote & head.after != 0;
+            if self.time >= self.due || wait && (*first).length == FETCH {
+                self.run_rest(first, false, wait);
+                return ptr::null();
+            }
+            // One slot more does no harm: the last instruction begins before the block's last slot.
+            self.time += u64::from(wait);
+            ((*first).chain)(self, first)
+        }
+    }
+
+    /// Runs the block at `head`, which has been entered, one instruction after another. Returns whether it ran to its
+    /// end.
+    ///
+    /// # Safety
+    /// `head` must be the head of a whole block.
+    pub(super) unsafe fn run_carefully(&mut self, head: *const Op) -> bool {
+        // SAFETY: the caller's.
+        let (first, head) = unsafe { (head.add(1), &*head) };
+        if head.extra != self.code_cause || self.observers.watches() {
+            self.code_runs(head.extra, self.block_eip);
+        }
+        self.registers.eip = self.block_eip.wrapping_add(head.at.into());
+        // The first instruction's address waits for what the block before wrote last.
+        let wait = self.wrote & head.after != 0;
+        // SAFETY: the caller's.
+        unsafe { self.run_rest(first, false, wait) }
+    }
+
+    /// Runs the rest of a block, from `op` on, one instruction after another.
+    #[cold]
+    #[inline(never)]
+    unsafe fn run_on(&mut self, op: *const Op, check: bool) -> *const Op {
+        // SAFETY: the caller's.
+        unsafe { self.run_rest(op, check, false) };
+        ptr::null()
+    }
+
+    /// The same, and returns whether it came to the end. `check`: something may be due before `op`. `wait`: its address
+    /// waits for a register.
+    #[inline(never)]
+    unsafe fn run_rest(&mut self, mut op: *const Op, mut check: bool, mut wait: bool) -> bool {
+        loop {
+            // SAFETY: the caller's; the end of the block returns.
+            let this = unsafe { &*op };
+            if this.length == END {
+                self.finish(this);
+                return true;
+            }
+            let fetches = this.length == FETCH;
+            let before = if fetches { 0 } else { this.slots };
+            let before = this.issued - before;
+            // What is due comes at the next instruction, wherever a block begins.
+            if check && self.time + u64::from(before) >= self.deadline {
+                self.interrupted(this, before, RESTART);
+                return false;
+            }
+            if !fetches {
+                self.time += u64::from(std::mem::take(&mut wait));
+            }
+            self.here = Here(op);
+            if let Err(exception) = (this.run)(self, this) {
+                self.interrupted(this, this.issued, exception);
+                return false;
+            }
+            check = !fetches;
+            // SAFETY: `op` is not the end.
+            op = unsafe { op.add(1) };
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn break_off(&mut self, op: *const Op, exception: Exception) -> *const Op {
+        // SAFETY: the caller's.
+        let op = unsafe { &*op };
+        self.interrupted(op, op.issued, exception);
+        ptr::null()
+    }
+
+    /// A block has ended.
+    #[inline(always)]
+    fn finish(&mut self, end: &Op) {
+        self.here = Here::NONE;
+        self.time += u64::from(end.issued);
+        self.instructions += u64::from(end.number);
+        self.wrote = end.after;
+    }
+
+    /// Something else than the next block is due: at the next instruction this comes first.
+    #[inline(always)]
+    pub(super) fn due_at_once(&mut self) {
+        self.deadline = 0;
+        self.due = 0;
+    }
+}
