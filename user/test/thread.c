@@ -372,7 +372,7 @@ static void each_takes_one(void)
 	CHECK_EQUAL(waiting_for_one[0].taken + waiting_for_one[1].taken, SIGUSR1 + SIGUSR2);
 }
 
-#define LOCKS 20000
+#define LOCKS 4000
 
 static volatile int *leaving;
 
