@@ -24,8 +24,8 @@ struct ipc_buffers {
 
 enum rendezvous_state {
 	RENDEZVOUS_NONE,
-	RENDEZVOUS_SENDING,             /* to `partner` */
 	RENDEZVOUS_RECEIVING,           /* from `partner`; NULL: from anyone */
+	RENDEZVOUS_SENDING,             /* to `partner` */
 };
 
 /* A thread's state; zeroed at its creation, then rendezvous_init(). */

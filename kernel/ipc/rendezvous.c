@@ -252,6 +252,7 @@ static long wait_to_send(struct task *task, u64 deadline, bool call)
 {
 	struct rendezvous *mine = &current->rendezvous;
 
+	message_forget();
 	mine->partner = task;
 	mine->call = call;
 	mine->state = RENDEZVOUS_SENDING;

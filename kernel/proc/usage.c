@@ -1,5 +1,6 @@
 /* Processor time and other usage: getrusage, times. */
 #include <abi/process.h>
+#include <arch/message.h>
 #include <errno.h>
 #include <lib.h>
 #include <mm.h>
@@ -18,6 +19,7 @@ void task_usage(const struct task *task, struct usage *usage)
 	u64 run = task_run_ns(task);
 	u64 ticks = (u64)task->user_ticks + task->system_ticks;
 
+	messages_account();
 	usage->user_ns = ticks ? run / ticks * task->user_ticks : run;
 	usage->system_ns = run - usage->user_ns;
 	usage->minor_faults = task->minor_faults;

@@ -2,6 +2,7 @@
 #include "proc_internal.h"
 
 #include <arch.h>
+#include <arch/message.h>
 #include <cpu.h>
 #include <err.h>
 #include <filesystem.h>
@@ -140,6 +141,7 @@ static void status_show(struct text *out, struct task *task)
 	char letter = state_letter(task);
 	sigset ignored, caught;
 
+	messages_account();
 	signal_sets(task, &ignored, &caught);
 	text_printf(out,
 		    "Name:\t%s\nUmask:\t%04o\nState:\t%c (%s)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\n"

@@ -13,8 +13,6 @@
 
 #include "internal.h"
 
-u32 messages_passed;            /* since messages_account() */
-
 static u32 conditions_met = MESSAGE_BY_QUEUE;
 static struct task *noted_tasks[8];   /* those in a pair */
 static u32 noted_count;
@@ -36,10 +34,26 @@ static void block_clear(struct task *task)
 void message_init(struct task *task)
 {
 	block_clear(task);
+	block_of(task)->passed = 0;
+}
+
+/* Only tasks in a pair have messages that are not counted yet. */
+void messages_account(void)
+{
+	for (u32 i = 0; i < noted_count; i++) {
+		u32 *passed = &block_of(noted_tasks[i])->passed;
+
+		noted_tasks[i]->voluntary_switches += *passed;
+		this_cpu()->context_switches += *passed;
+		rendezvous_fast += *passed;
+		rendezvous_direct += *passed;
+		*passed = 0;
+	}
 }
 
 void message_forget(void)
 {
+	messages_account();
 	while (noted_count)
 		block_clear(noted_tasks[--noted_count]);
 }
@@ -60,13 +74,13 @@ static bool permits_sender(const struct task *from, const struct task *to)
 	       mine->uid == theirs->uid;
 }
 
-/* Turns, priorities, segments and permissions that need no look until message_forget(). */
+/* Turns, priorities, segments, permissions and senders that need no look until message_forget(). */
 static bool is_simple(const struct task *task)
 {
 	const struct regs *regs = task_regs((struct task *)task);
 
 	return task->arch.root && !task->run_priority && task->slice > 0 && this_cpu()->arch.fpu_owner != task &&
-	       regs->ds == USER_DS && regs->es == USER_DS;
+	       regs->ds == USER_DS && regs->es == USER_DS && list_empty(&task->rendezvous.senders);
 }
 
 static void note_pair(struct task *from, struct task *to)
@@ -105,16 +119,6 @@ void message_wait_begin(struct task *next, struct task *from)
 	note_pair(current, next);
 	block_of(current)->ebx = task_regs(current)->ebx;
 	current->arch.accepts = !is_simple(current) ? 0 : from ? (u32)from : MESSAGE_FROM_ANYONE;
-}
-
-void messages_account(void)
-{
-	u32 passed = messages_passed;
-
-	messages_passed = 0;
-	this_cpu()->context_switches += passed;
-	rendezvous_fast += passed;
-	rendezvous_direct += passed;
 }
 
 /*

@@ -32,6 +32,7 @@ void offsets(void)
 	OFFSET(BLOCK_TASK, struct message_block, task);
 	OFFSET(BLOCK_NUMBER, struct message_block, number);
 	OFFSET(BLOCK_PEER, struct message_block, peer);
+	OFFSET(BLOCK_PASSED, struct message_block, passed);
 	OFFSET(BLOCK_EBX, struct message_block, ebx);
 	OFFSET(BLOCK_ESI, struct message_block, esi);
 	OFFSET(BLOCK_EDI, struct message_block, edi);
@@ -42,23 +43,21 @@ void offsets(void)
 	OFFSET(TASK_STATE, struct task, state);
 	OFFSET(TASK_MM, struct task, mm);
 	OFFSET(TASK_PID, struct task, pid);
-	OFFSET(TASK_VOLUNTARY, struct task, voluntary_switches);
 	OFFSET(TASK_RENDEZVOUS, struct task, rendezvous.state);
 	OFFSET(TASK_PARTNER, struct task, rendezvous.partner);
-	OFFSET(TASK_SENDERS, struct task, rendezvous.senders);
 	OFFSET(TASK_ESP, struct task, arch.esp);
 	OFFSET(TASK_STACK_TOP, struct task, arch.stack_top);
 	OFFSET(TASK_FS, struct task, arch.fs);
 	OFFSET(TASK_GS, struct task, arch.gs);
+	OFFSET(TASK_SELECTORS, struct task, arch.selectors);
 	OFFSET(TASK_ROOT, struct task, arch.root);
 	OFFSET(TASK_ACCEPTS, struct task, arch.accepts);
 	OFFSET(CPU_RUNNING, struct cpu, running);
 	OFFSET(CPU_MM, struct cpu, mm);
 	OFFSET(CPU_ESP0, struct cpu, arch.tss.esp0);
-	OFFSET(CPU_WINDOW_USED, struct cpu, arch.window_used);
-	_Static_assert(TASK_INTERRUPTIBLE == MESSAGE_FROM_ANYONE, "gate.S has one register for both");
+	_Static_assert(TASK_INTERRUPTIBLE == MESSAGE_FROM_ANYONE && RENDEZVOUS_RECEIVING == MESSAGE_FROM_ANYONE,
+		       "gate.S has one register for these");
 	_Static_assert(TASK_RUNNING == 0 && RENDEZVOUS_NONE == 0, "and one for these");
-	_Static_assert(RENDEZVOUS_RECEIVING == TASK_INTERRUPTIBLE + 1, "which becomes this");
 	OFFSET(CPU_IPIS_FLUSH, struct cpu, ipis[IPI_FLUSH]);
 	OFFSET(CPU_FLUSH_BIT, struct cpu, arch.flush_bit);
 	OFFSET(CPU_FLUSHES_SENT, struct cpu, arch.flushes_sent);

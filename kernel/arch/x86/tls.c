@@ -54,8 +54,8 @@ CAUSE(switch) void tls_switch(struct task *previous, struct task *next)
 	u32 fs, gs;
 
 	__asm__ volatile("movl %%fs, %0; movl %%gs, %1" : "=r"(fs), "=r"(gs));
-	previous->arch.fs = fs;
-	previous->arch.gs = gs;
+	previous->arch.fs = (u16)fs;
+	previous->arch.gs = (u16)gs;
 	if (previous->arch.segments != next->arch.segments)
 		table_load(&next->cpu->arch, next);
 	else if (fs == next->arch.fs && gs == next->arch.gs)

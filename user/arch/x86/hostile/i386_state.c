@@ -223,9 +223,59 @@ static void messages_in_every_state(void)
 	test_wait(other);
 }
 
+static int counts_words(void *unused)
+{
+	uint32_t word[2] = { 0 };
+	long from = ipc_invoke_pair(IPC_RECEIVE, IPC_ANYONE, IPC_FOREVER, word);
+
+	(void)unused;
+	while (from > 0) {
+		word[0]++;
+		from = ipc_invoke_pair(IPC_REPLY_WAIT, from, IPC_FOREVER, word);
+	}
+	return 0;
+}
+
+#define CALL_WITHOUT(register) \
+	__asm__ volatile("pushl %%ebp; xorl %%ebp, %%ebp; pushl %%" #register "; pushl $0; popl %%" #register "; int $0x80;" \
+			 "popl %%" #register "; popl %%ebp" \
+			 : "+a"(result), "+b"(partner), "+c"(none), "+d"(limit), "+S"(word[0]), "+D"(word[1]) : : "memory", "cc")
+
+/* A message of a pair without a segment in a register that the kernel's path might use. */
+static void messages_without_segments(void)
+{
+	pid_t other = test_child(counts_words, NULL);
+
+	for (unsigned n = 0; n < 40; n++) {
+		uint32_t word[2] = { n, ~n }, none = 0, limit = IPC_FOREVER;
+		long result = IPC_CALL, partner = other;
+
+		switch (n % 8) {
+		case 4:
+			CALL_WITHOUT(ds);
+			break;
+		case 5:
+			CALL_WITHOUT(es);
+			break;
+		case 6:
+			CALL_WITHOUT(fs);
+			break;
+		case 7:
+			CALL_WITHOUT(gs);
+			break;
+		default:
+			result = ipc_invoke_pair(IPC_CALL, other, IPC_FOREVER, word);
+		}
+		CHECK_EQUAL(result, other);
+		CHECK(word[0] == n + 1 && word[1] == ~n);
+	}
+	kill(other, SIGKILL);
+	test_wait(other);
+}
+
 static const struct test_case cases[] = {
 	CASE(the_unit_keeps_no_secrets), CASE(exceptions_that_wait), CASE(a_tracer_of_every_register),
-	CASE(messages_in_every_state),
+	CASE(messages_in_every_state), CASE(messages_without_segments),
 };
 
 ATTACK_MAIN("i386_state", cases)

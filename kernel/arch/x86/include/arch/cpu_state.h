@@ -30,7 +30,7 @@ struct cpu_state {
 	/* aperture.c */
 	struct mm *aperture_mm;         /* the task's mm, which is NULL while an aperture is open */
 	struct root_entry *aperture_entry;      /* the entry of the active root in use */
-	bool window_used;               /* since CR3 was loaded last */
+	bool window_used;               /* since CR3 was loaded last, but for messages at the gate */
 };
 
 #endif

@@ -13,7 +13,7 @@ struct message_block {
 	s32 number;                     /* of the thread that messages pass to without further looks; 0: of none */
 	struct task *peer;              /* that thread; else the stack's own */
 	u32 ebx, esi, edi, ebp;         /* of the program that waits at the gate */
-	u32 unused;
+	u32 passed;                     /* messages that it has sent so, since messages_account() */
 };
 
 /* What must be so for messages to pass at the gate: bits for message_allow(). */
@@ -29,13 +29,13 @@ bool messages_direct(void);             /* all is so */
 #define MESSAGE_FROM_ANYONE 1u
 
 void message_init(struct task *task);   /* its stack is new */
-/* Forgets all pairs: a task ends, or its permissions, its priority, its segments or its turn change. */
+/* Forgets all pairs: a task ends, a sender queues for one, or its permissions, priority, segments or turn change. */
 void message_forget(void);
 /* Before current waits for a message from `from` (NULL: anyone), when its own has ended the wait of `next`. */
 void message_wait_begin(struct task *next, struct task *from);
 /* The task runs on: no message passes to it at the gate. */
 #define message_wait_over(task) ((void)((task)->arch.accepts = 0))
-void messages_account(void);            /* brings the counters up to date */
+void messages_account(void);            /* brings the counters of switches and messages up to date */
 void message_go_on(struct regs *regs);
 
 #endif

@@ -39,7 +39,12 @@ struct switch_frame {
 struct arch_task {
 	u32 esp;                /* kernel stack pointer while switched out */
 	u32 stack_top;          /* end of the kernel stack: where an exception in user mode begins to push */
-	u32 fs, gs;             /* of the program, while it is switched out */
+	union {
+		struct {
+			u16 fs, gs;     /* of the program, while it is switched out */
+		};
+		u32 selectors;          /* both */
+	};
 	u32 root;               /* CR3 of its address space, once that has been active; 0: none */
 	u32 accepts;            /* it waits at the gate for a message of this task (message.h); 0: it does not */
 	u32 segments;           /* names the content of tls[]; 0: it has no segments of its own */
