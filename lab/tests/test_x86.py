@@ -122,9 +122,11 @@ def test_a_program_runs_on_an_x86(environment: dict[str, str], machine: str) -> 
 
 
 @pytest.mark.built
-@pytest.mark.parametrize("command", ["trace", "see"])
+@pytest.mark.parametrize("command", ["trace", "see", "watch"])
 def test_what_an_x86_machine_lacks_is_said(environment: dict[str, str], tmp_path: Path, command: str) -> None:
-    done = run(environment, command, "-m", "i486dx-50", "-o", str(tmp_path / "out.json"), "--", "hello")
+    """At once: nothing is asked about the program, which there is not."""
+    output = () if command == "watch" else ("-o", str(tmp_path / "out.json"))
+    done = run(environment, command, "-m", "i486dx-50", *output, "--", "no-such-program")
     assert done.returncode == 126
     first, hint = done.stderr.splitlines()
     assert first.startswith("pagewalk: an x86 machine has no ")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pagewalk import __version__
-from pagewalk.cli import ab, guest, listings, observe, results, run, subjects, tune, watch
+from pagewalk.cli import ab, guest, listings, observe, options, results, run, subjects, tune, watch
 from pagewalk.cli.next_steps import NEXT
 from pagewalk.cli.output import complain, err, next_step, say
 from pagewalk.cli.sheet import add_forms, chosen
@@ -89,8 +89,7 @@ def command() -> int:
         return int(error.status)
     except NotImplementedError as error:
         # A machine of this architecture has no such observer: the machine's own words.
-        hint = "exec, ab, sweep, profile, gdb and dump --json work on every machine"
-        complain(BadInput(str(error), hint=hint), as_json=_wants_json(sys.argv[1:]))
+        complain(BadInput(str(error), hint=options.ON_EVERY_MACHINE), as_json=_wants_json(sys.argv[1:]))
         ended = ExitStatus.BAD_INPUT
     except OSError as error:
         # A file that the system refuses to look at: its name is too long. Other errors are of the output.

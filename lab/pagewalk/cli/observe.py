@@ -179,6 +179,8 @@ def trace(
     Examples: `pagewalk trace --window 2000000..2500000 -o hello.pftrace -- ./hello`,
     `pagewalk trace --translation -o misses.json -- ./hello`
     """
+    if snapshot_file is None:
+        options.only_power_pc(machine, "trace")
     _writable(output)
     if boot and window is not None:
         raise WrongOption("--boot and --window both say where the record begins", hint="leave out one of them")
@@ -261,6 +263,7 @@ def see(
 
     Examples: `pagewalk see -- ./hello`, `pagewalk see -m ppc603-133 -o 603.html -- ./hello`
     """
+    options.only_power_pc(machine, "record of its translations")
     from pagewalk.report import see as page  # noqa: PLC0415 - only here, and the plots are slow to import
 
     job = job_of(machine, command, file, sets, policy, limit, kernel)
