@@ -65,8 +65,8 @@ struct user_vector {
 	size_t count;
 };
 /*
- * Copies the iovecs, checks that they lie in user space, and sets the iterator to them. NULL: they are of another process,
- * and only copied. On -EINVAL (too many, or too many bytes), -EFAULT and -ENOMEM there is nothing to free.
+ * Copies the iovecs, checks that they lie in user space, and sets the iterator to them. NULL: they are of another
+ * process, and only copied. On -EINVAL (too many, or too many bytes), -EFAULT and -ENOMEM there is nothing to free.
  */
 int user_vector_load(struct user_vector *, const struct iovec *user, size_t count, struct iter *);
 void user_vector_free(struct user_vector *);

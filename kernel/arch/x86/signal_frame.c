@@ -26,7 +26,8 @@ static int save_machine(struct signal_context *user, struct float_state *fp, con
 		.edi = regs->edi, .esi = regs->esi, .ebp = regs->ebp, .esp = regs->esp, .ebx = regs->ebx,
 		.edx = regs->edx, .ecx = regs->ecx, .eax = regs->eax,
 		.trap = regs->trap < 32 ? regs->trap : 0, .error = regs->trap < 32 ? regs->error : 0,
-		.eip = regs->eip, .cs = (u16)regs->cs, .eflags = step_flags(current, regs->eflags), .esp_again = regs->esp,
+		.eip = regs->eip, .cs = (u16)regs->cs, .eflags = step_flags(current, regs->eflags),
+		.esp_again = regs->esp,
 		.ss = (u16)regs->ss, .fpstate = (u32)fp, .old_mask = mask, .cr2 = cr2_read(),
 	};
 	u32 status;

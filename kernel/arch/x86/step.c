@@ -1,6 +1,6 @@
 /*
- * Single steps. EFLAGS.TF may be set by the program itself or for its tracer. Only the program's own flag is seen in its
- * registers, and only this one goes to signal frames and children.
+ * Single steps. EFLAGS.TF may be set by the program itself or for its tracer. Only the program's own flag is seen in
+ * its registers, and only this one goes to signal frames and children.
  */
 #include <arch.h>
 #include <lib.h>

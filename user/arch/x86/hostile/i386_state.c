@@ -237,9 +237,10 @@ static int counts_words(void *unused)
 }
 
 #define CALL_WITHOUT(register) \
-	__asm__ volatile("pushl %%ebp; xorl %%ebp, %%ebp; pushl %%" #register "; pushl $0; popl %%" #register "; int $0x80;" \
-			 "popl %%" #register "; popl %%ebp" \
-			 : "+a"(result), "+b"(partner), "+c"(none), "+d"(limit), "+S"(word[0]), "+D"(word[1]) : : "memory", "cc")
+	__asm__ volatile("pushl %%ebp; xorl %%ebp, %%ebp; pushl %%" #register "; pushl $0; popl %%" #register ";" \
+			 "int $0x80; popl %%" #register "; popl %%ebp" \
+			 : "+a"(result), "+b"(partner), "+c"(none), "+d"(limit), "+S"(word[0]), "+D"(word[1]) \
+			 : : "memory", "cc")
 
 /* A message of a pair without a segment in a register that the kernel's path might use. */
 static void messages_without_segments(void)

@@ -1,4 +1,7 @@
-/* What a tracer sees and changes of an i386's registers: flags, selectors, and eax around calls. qemu-i386 has no ptrace. */
+/*
+ * What a tracer sees and changes of an i386's registers: flags, selectors, and eax around calls. qemu-i386 has no
+ * ptrace.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
