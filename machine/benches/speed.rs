@@ -2,8 +2,9 @@
 //! count in the mean. A fifth, which misses the D-cache all the time, does not. Prints millions of guest instructions a
 //! second, and the ratio of the two.
 //!
-//! Wall-clock time on a shared computer scatters. So each time is the best of three, start-up is subtracted, and the
-//! ratio is what to quote.
+//! The time that counts is what a program, or this thread, had of the host's processors: by the clock, other work on the
+//! host would count as well. It scatters all the same on a shared computer. So each time is the best of three, start-up
+//! is subtracted, and the ratio is what to quote.
 //!
 //! If the environment variable PSIM names that simulator (`sim/ppc` of gdb's sources), the programs also run under it,
 //! linked without a C library.
@@ -12,15 +13,15 @@
 //!
 //! Then machines with several processors run a program without a kernel: how many instructions a second they simulate
 //! in all, beside a machine with one, and what the key `lead` changes. Both run the same number of rounds in all, in
-//! turn, and the time that counts is what this thread had of the host's processors: by the clock, other work on the
-//! host would count as well.
+//! turn.
 //!
-//! `--page FILE` also writes the figures as a page of the documentation.
+//! `--page FILE` also writes the figures as a page of the documentation; with `x86` or `processors` alone, their part of
+//! it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::Duration;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::{MachineConfig, Override};
@@ -183,12 +184,12 @@ fn here_i386(program: &Path) -> (f64, u64, u64) {
         let mut program = x86::shim::Program::new(&config, &elf, &name, &arguments, &[])
             .expect("the program can be loaded");
         program.capture();
-        let start = Instant::now();
+        let start = thread_time();
         let ending = program.run(Limits::NONE);
         assert_eq!(ending, Ending::Exited(0));
         let now = program.machine().instant();
         counts = (now.instructions, now.cycles);
-        start.elapsed().as_secs_f64()
+        thread_time() - start
     });
     (time, counts.0, counts.1)
 }
@@ -261,11 +262,23 @@ fn on_psim(psim: &OsStr, program: &Path) -> f64 {
 
 fn timed(command: &mut Command) -> f64 {
     best(|| {
-        let start = Instant::now();
-        let status = command.stdout(Stdio::null()).status();
-        let status = status.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let child = command.stdout(Stdio::null()).spawn();
+        let mut child = child.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        // The kernel forgets the time once the end of the program has been waited for.
+        let folder = format!("/proc/{}", child.id());
+        let ended = || {
+            let text = std::fs::read_to_string(format!("{folder}/stat")).unwrap_or_default();
+            text.rsplit(')')
+                .next()
+                .is_none_or(|rest| rest.starts_with(" Z"))
+        };
+        while !ended() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let time = scheduled(&format!("{folder}/schedstat"));
+        let status = child.wait().expect("it has ended");
         assert!(status.success(), "{command:?}: {status}");
-        start.elapsed().as_secs_f64()
+        time
     })
 }
 
@@ -281,12 +294,12 @@ fn here(program: &Path, rounds: u64) -> (f64, u64, u64) {
         let mut program = Program::new(config.clone(), &elf, &name, &arguments, &[])
             .expect("the program can be loaded");
         program.capture();
-        let start = Instant::now();
+        let start = thread_time();
         let ending = program.run(Limits::NONE);
         assert_eq!(ending, Ending::Exited(0));
         let now = program.machine().instant();
         counts = (now.instructions, now.cycles);
-        start.elapsed().as_secs_f64()
+        thread_time() - start
     });
     (time, counts.0, counts.1)
 }
@@ -374,7 +387,12 @@ fn in_turns_program(folder: &Path, processors: u32) -> Vec<u8> {
 
 /// Seconds that this thread has run on a processor of the host.
 fn thread_time() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux counts it");
+    scheduled("/proc/thread-self/schedstat")
+}
+
+/// The same of the thread with this file.
+fn scheduled(file: &str) -> f64 {
+    let text = std::fs::read_to_string(file).expect("Linux counts it");
     let nanoseconds = text.split(' ').next().and_then(|word| word.parse().ok());
     nanoseconds.map_or(f64::NAN, |count: u64| count as f64 / 1e9)
 }
@@ -446,7 +464,8 @@ struct Page {
     several: Vec<Several>,
 }
 
-/// Begins the last part of the page.
+/// Begin the other parts of the page.
+const X86_HEADING: &str = "\n## An i486 beside qemu-i386\n\n";
 const SEVERAL_HEADING: &str = "\n## Several processors\n\n";
 
 impl Page {
@@ -465,29 +484,42 @@ impl Page {
             let cycles = cycles.map_or_else(String::new, |cycles| format!("{cycles:.2}"));
             text += &format!("| {name} | {cycles} | 1/{:.1} |\n", 1.0 / ratio);
         }
-        if !self.x86.is_empty() {
-            text += "\n| program on an i486 | cycles an instruction | here/qemu-i386 |\n| --- | --- | --- |\n";
-            for (name, cycles, ratio) in &self.x86 {
-                let cycles = cycles.map_or_else(String::new, |cycles| format!("{cycles:.2}"));
-                text += &format!("| {name} | {cycles} | 1/{:.1} |\n", 1.0 / ratio);
-            }
-        }
         if !self.psim.is_empty() {
             text += "\n| program | here/PSIM |\n| --- | --- |\n";
             for (name, ratio) in &self.psim {
                 text += &format!("| {name} | {ratio:.1} |\n");
             }
         }
+        text += &self.part_of_x86();
         text += &self.part_of_several();
         std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}"));
     }
 
-    /// Replaces the last part of a page by what was measured of several processors.
-    fn renew_several(&self, path: &str) {
-        let old = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        let before = old.split(SEVERAL_HEADING).next().unwrap_or_default();
-        let text = format!("{before}{}", self.part_of_several());
+    /// Replaces the parts of a page that have been measured.
+    fn renew_parts(&self, path: &str) {
+        let mut text =
+            std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        if !self.x86.is_empty() {
+            text = renewed(&text, X86_HEADING, &self.part_of_x86());
+        }
+        if !self.several.is_empty() {
+            text = renewed(&text, SEVERAL_HEADING, &self.part_of_several());
+        }
         std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}"));
+    }
+
+    fn part_of_x86(&self) -> String {
+        let mut text = format!(
+            "{X86_HEADING}Measured on {}, from machine sources {}. Machine: {MACHINE_X86}.\n\n\
+             | program | cycles an instruction | here/qemu-i386 |\n| --- | --- | --- |\n",
+            today(),
+            env!("PAGEWALK_VERSION"),
+        );
+        for (name, cycles, ratio) in &self.x86 {
+            let cycles = cycles.map_or_else(String::new, |cycles| format!("{cycles:.2}"));
+            text += &format!("| {name} | {cycles} | 1/{:.1} |\n", 1.0 / ratio);
+        }
+        text
     }
 
     fn part_of_several(&self) -> String {
@@ -506,6 +538,18 @@ impl Page {
         }
         text
     }
+}
+
+/// A page whose part with this heading is `part`. A new one comes before the last part.
+fn renewed(page: &str, heading: &str, part: &str) -> String {
+    let (before, behind) = match page.split_once(heading) {
+        Some((before, old)) => {
+            let behind = old.find("\n## ").map_or("", |at| &old[at..]);
+            (before, behind)
+        }
+        None => page.split_at(page.find(SEVERAL_HEADING).unwrap_or(page.len())),
+    };
+    format!("{before}{part}{behind}")
 }
 
 fn today() -> String {
@@ -628,8 +672,8 @@ fn main() {
         compare_with_psim(&psim, counted, folder.path(), &mut page);
     }
     if ratios.is_empty() {
-        if let (Some(path), false) = (page_file, page.several.is_empty()) {
-            page.renew_several(&path);
+        if let Some(path) = page_file {
+            page.renew_parts(&path);
         }
         return;
     }

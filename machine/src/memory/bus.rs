@@ -169,6 +169,8 @@ impl Bus {
         // Edge k is at cycle floor(k × ratio / 2), which is not before `now` exactly if
         // k × ratio >= 2 × now. It is counted from where the bus is free, which is near as a rule.
         let asked = match (2 * now).checked_sub(self.free_edge).map(u32::try_from) {
+            // Every core cycle is an edge.
+            _ if ratio == 2 => 2 * now,
             Some(Ok(idle)) => self.free_edge + u64::from(idle.next_multiple_of(ratio)),
             _ => (2 * now).next_multiple_of(u64::from(ratio)),
         };

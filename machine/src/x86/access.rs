@@ -165,10 +165,12 @@ impl Processor {
         }
         let pa = linear.wrapping_add(shortcut.delta);
         self.accesses += 1;
+        // The host waits for its own memory while the caches are asked.
+        let value = self.ram_read(pa, W::BYTES);
         if !self.recent_line(pa, ARRIVING) {
             self.charge_load_slowly(pa, 0);
         }
-        Ok(self.ram_read(pa, W::BYTES))
+        Ok(value)
     }
 
     /// The same for a page without a shortcut, which it gets.
@@ -193,8 +195,9 @@ impl Processor {
         if pa as usize >= self.ram_size {
             return self.read_device(pa, bytes);
         }
+        let value = self.ram_read(pa, bytes);
         self.charge_load(pa, bits);
-        Ok(self.ram_read(pa, bytes))
+        Ok(value)
     }
 
     /// Writes `W` at a linear address with the rights of the running program.

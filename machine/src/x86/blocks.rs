@@ -1,18 +1,19 @@
 //! Decoded code: straight runs of instructions, kept by physical address until a store changes them.
 //!
-//! A block is a row of ops: its head, its instructions, each behind the fetches of lines that it needs, and its end. The
-//! head has the block's physical address in `immediate`, that it has 32 bits in `rm`, its bytes in `at`, its slots in
-//! `slots`, the code's cause in `extra`, and the registers that its first instruction's address waits for in `after`. A
-//! fetch has the offset of a byte of its line in `immediate`, and otherwise what the instruction behind it has. The end
-//! has the block's bytes in `at`, its slots in `issued`, its instructions in `number`, the registers that the last one
-//! wrote in `after`, and how far away the heads of the next blocks are, in bytes, in `immediate` (after a jump) and
-//! `displacement` (straight on).
+//! A block is a row of ops: its head, its instructions, each behind the fetches of lines that it needs, and, unless its
+//! last instruction's chain ends it, its end. The head has
 //!
-//! A block ends with a jump, with an instruction that changes what the next one must see, before an instruction that
-//! goes on in another page, and after [`INSTRUCTIONS_MOST`] instructions. A modified instruction is seen at once: the
-//! rest of a block that is written to while it runs is decoded anew.
+//! - the block's physical address in `immediate`, and that its code has 32 bits in `rm`,
+//! - its bytes in `at`, its slots in `slots`, its instructions in `number`,
+//! - the code's cause in `extra`,
+//! - the registers that its first instruction's address waits for in `after`, those that its last one wrote in `reg`,
+//! - links to the heads of the blocks that follow it, as distances in bytes: after a jump in `displacement`, straight on in
+//!   `base`, `index`, `scale` and `segment`.
+//!
+//! A fetch has the offset of a byte of its line in `immediate`, and otherwise what the instruction behind it has.
 
 use super::chain;
+use super::config::Kind;
 use super::decode::{Mode, decode};
 use super::op::{END, FETCH, HEAD, Op};
 use crate::engine::fetch::CodeCauses;
@@ -24,7 +25,7 @@ pub const INSTRUCTIONS_MOST: u8 = 32;
 const BYTES_MOST: u32 = INSTRUCTIONS_MOST as u32 * super::decode::LONGEST as u32;
 
 /// Places for blocks.
-const PLACES: usize = 1 << 17;
+const PLACES: usize = 1 << 19;
 
 /// Ops of all blocks at most. When they are used up, all blocks are dropped.
 const OPS: usize = 1 << 19;
@@ -32,20 +33,13 @@ const OPS: usize = 1 << 19;
 /// A store looks for code in pieces of this size: bits of a word for each page.
 const PIECE_SHIFT: u32 = 6;
 
-#[derive(Clone, Copy, Default)]
-struct Slot {
-    /// Physical address, mode, and that there is a block.
-    key: u64,
-    /// Where its head is.
-    first: u32,
-}
-
 /// Of a head whose block is no longer valid: no address of RAM.
 const DEAD: u32 = u32::MAX;
 
 /// All blocks.
 pub struct Blocks {
-    slots: Box<[Slot]>,
+    /// What [`key`] gives of a block, and from [`HEAD_SHIFT`] on the place of its head among the ops.
+    slots: Box<[u64]>,
     /// The ops of all blocks, one block after another. An op that has been entered stays as it is until
     /// [`Blocks::enter`] begins anew.
     ops: Vec<Op>,
@@ -58,13 +52,15 @@ pub struct Blocks {
 }
 
 const VALID: u64 = 1 << 33;
+const HEAD_SHIFT: u32 = 34;
+const KEY: u64 = (1 << HEAD_SHIFT) - 1;
 
 fn key(pa: u32, wide: bool) -> u64 {
     VALID | u64::from(wide) << 32 | u64::from(pa)
 }
 
 fn place(pa: u32) -> usize {
-    (pa ^ pa >> 17) as usize % PLACES
+    (pa ^ pa >> 19) as usize % PLACES
 }
 
 impl Blocks {
@@ -72,7 +68,7 @@ impl Blocks {
     #[must_use]
     pub fn new(ram: usize) -> Self {
         Blocks {
-            slots: vec![Slot::default(); PLACES].into_boxed_slice(),
+            slots: vec![0; PLACES].into_boxed_slice(),
             ops: Vec::with_capacity(OPS),
             pieces: vec![0; ram >> 12].into_boxed_slice(),
             fetched: vec![0; ram >> 12].into_boxed_slice(),
@@ -84,66 +80,25 @@ impl Blocks {
     #[inline(always)]
     #[must_use]
     pub fn find(&self, pa: u32, wide: bool) -> *const Op {
-        let slot = &self.slots[place(pa)];
-        match self.ops.get(slot.first as usize) {
-            Some(head) if slot.key == key(pa, wide) => head,
+        let slot = self.slots[place(pa)];
+        match self.ops.get((slot >> HEAD_SHIFT) as usize) {
+            Some(head) if slot & KEY == key(pa, wide) => head,
             _ => std::ptr::null(),
-        }
-    }
-
-    /// The head of the block that the link `which` of `end` leads to, or null if that is not the one at `pa`.
-    ///
-    /// # Safety
-    /// `end` must be the end of one of these blocks.
-    #[inline(always)]
-    #[must_use]
-    pub unsafe fn linked(&self, end: *const Op, which: Link, pa: u32, wide: bool) -> *const Op {
-        // SAFETY: a link that is not 0 leads to a head, even if that is dead.
-        unsafe {
-            let link = match which {
-                Link::Taken => (*end).immediate,
-                Link::Straight => (*end).displacement,
-            };
-            let head = end.wrapping_byte_offset(link.cast_signed() as isize);
-            if link != 0 && (*head).immediate == pa && (*head).rm == u8::from(wide) {
-                return head;
-            }
-        }
-        std::ptr::null()
-    }
-
-    /// Lets the link `which` of `end` lead to `head`.
-    ///
-    /// # Safety
-    /// Both must be of these blocks.
-    #[inline(always)]
-    pub unsafe fn link(&mut self, end: *const Op, which: Link, head: *const Op) {
-        let ops = self.ops.as_mut_ptr();
-        // SAFETY: the caller's.
-        unsafe {
-            let away = (head.byte_offset_from(end) as i32).cast_unsigned();
-            let end = &mut *ops.add(end.offset_from_unsigned(ops));
-            match which {
-                Link::Taken => end.immediate = away,
-                Link::Straight => end.displacement = away,
-            }
         }
     }
 
     /// Enters a new block, and returns its head.
     pub fn enter(&mut self, pa: u32, wide: bool, block: &[Op]) -> *const Op {
         if self.ops.len() + block.len() > OPS {
-            self.slots.fill(Slot::default());
+            self.slots.fill(0);
             self.pieces.fill(0);
             self.either.copy_from_slice(&self.fetched);
             self.ops.clear();
         }
         let head = self.ops.len();
         self.ops.extend_from_slice(block);
-        self.slots[place(pa)] = Slot {
-            key: key(pa, wide),
-            first: head as u32,
-        };
+        self.drop_block(place(pa));
+        self.slots[place(pa)] = key(pa, wide) | (head as u64) << HEAD_SHIFT;
         let length = block.first().map_or(1, |head| u32::from(head.at));
         let (first, last) = (pa & 0xfff, (pa & 0xfff) + length - 1);
         for piece in first >> PIECE_SHIFT..=last >> PIECE_SHIFT {
@@ -152,6 +107,16 @@ impl Blocks {
             mark(&mut self.either, page, piece);
         }
         &raw const self.ops[head]
+    }
+
+    /// The block in this place is no longer found, nor do links lead to it.
+    fn drop_block(&mut self, place: usize) {
+        let slot = std::mem::take(&mut self.slots[place]);
+        if slot & VALID != 0
+            && let Some(head) = self.ops.get_mut((slot >> HEAD_SHIFT) as usize)
+        {
+            head.immediate = DEAD;
+        }
     }
 
     /// The line at `pa` goes into an I-cache.
@@ -211,12 +176,8 @@ impl Blocks {
         let end = (last + 1) << PIECE_SHIFT;
         for offset in begin..end {
             let pa = page | offset;
-            let slot = &mut self.slots[place(pa)];
-            if slot.key & !(1 << 32) == key(pa, false) {
-                slot.key = 0;
-                if let Some(head) = self.ops.get_mut(slot.first as usize) {
-                    head.immediate = DEAD;
-                }
+            if self.slots[place(pa)] & KEY & !(1 << 32) == key(pa, false) {
+                self.drop_block(place(pa));
             }
         }
         let page = (pa >> 12) as usize;
@@ -262,6 +223,50 @@ pub enum Link {
     Straight,
 }
 
+/// The head of the block that this link of the one at `head` leads to, or null if that is not the one at `pa`.
+///
+/// # Safety
+/// `head` must be the head of one of a processor's [`Blocks`].
+#[inline(always)]
+#[must_use]
+pub unsafe fn linked(head: *const Op, link: Link, pa: u32, wide: bool) -> *const Op {
+    // SAFETY: a link that is not 0 leads to a head, even if that is dead.
+    unsafe {
+        let this = &*head;
+        let away = match link {
+            Link::Taken => this.displacement,
+            Link::Straight => u32::from_ne_bytes([this.base, this.index, this.scale, this.segment]),
+        };
+        let next = head.wrapping_byte_offset(away.cast_signed() as isize);
+        if away != 0 && (*next).immediate == pa && (*next).rm == u8::from(wide) {
+            next
+        } else {
+            std::ptr::null()
+        }
+    }
+}
+
+impl Blocks {
+    /// Lets this link of the block at `head` lead to the one at `next`.
+    ///
+    /// # Safety
+    /// Both must be heads of these blocks.
+    pub unsafe fn link(&mut self, head: *const Op, link: Link, next: *const Op) {
+        let ops = self.ops.as_mut_ptr();
+        // SAFETY: the caller's. There are less than 2 GB of ops.
+        unsafe {
+            let away = (next.byte_offset_from(head) as i32).cast_unsigned();
+            let head = &mut *ops.add(head.offset_from_unsigned(ops));
+            match link {
+                Link::Taken => head.displacement = away,
+                Link::Straight => {
+                    [head.base, head.index, head.scale, head.segment] = away.to_ne_bytes();
+                }
+            }
+        }
+    }
+}
+
 /// The block at `pa`. `code` is RAM from there to the end of the page. `None`: the first instruction goes on in another
 /// page.
 #[must_use]
@@ -271,7 +276,12 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Vec<Op>> {
     let (mut at, mut number, mut written, mut waits) = (0_usize, 0, 0, 0);
     let mut issued = 0_u16;
     let mut line = pa & !(plan.line - 1);
-    ops.push(Op::new(chain::fetch_line, chain::end));
+    let fetch = match plan.mode.kind {
+        Kind::I486 => chain::fetch::<false>,
+        Kind::P6 => chain::fetch::<true>,
+    };
+    let mut jumps = false;
+    ops.push(Op::new(chain::fetch_line, fetch));
     while number < plan.most && at < code.len() {
         if at > 0 && plan.causes.of(pa + at as u32) != cause {
             break;
@@ -301,7 +311,7 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Vec<Op>> {
                     at: op.at,
                     number,
                     after: written,
-                    ..Op::new(chain::fetch_line, chain::fetch)
+                    ..Op::new(chain::fetch_line, fetch)
                 });
             }
         }
@@ -314,6 +324,7 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Vec<Op>> {
         written = if decoded.ends { 0 } else { decoded.writes };
         at = next;
         number += 1;
+        jumps = decoded.jumps;
         if decoded.ends {
             break;
         }
@@ -323,8 +334,11 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Vec<Op>> {
         wide: plan.mode.wide,
         cause,
         waits,
+        length: at as u16,
+        wrote: written,
+        jumps,
     };
-    (number > 0).then(|| close(ops, head, at as u16, written))
+    (number > 0).then(|| close(ops, &head))
 }
 
 /// What is known of a block beside its ops.
@@ -333,32 +347,38 @@ pub struct Head {
     pub wide: bool,
     /// The cost category of the code.
     pub cause: u8,
-    /// Registers that the address of its first instruction waits for.
+    /// Registers that the address of its first instruction waits for, and those that its last one wrote.
     pub waits: u8,
+    pub wrote: u8,
+    /// Its bytes.
+    pub length: u16,
+    /// Its last instruction's chain ends it.
+    pub jumps: bool,
 }
 
-/// A block of the ops behind the first one: it becomes the head, and another one the end. They have `length` bytes, and
-/// the last one wrote the registers `wrote`.
+/// A block of the ops behind the first one, which becomes the head.
 #[must_use]
-pub fn close(mut ops: Vec<Op>, head: Head, length: u16, wrote: u8) -> Vec<Op> {
-    let last = ops.last().map_or((0, 0), |op| (op.issued, op.number + 1));
+pub fn close(mut ops: Vec<Op>, head: &Head) -> Vec<Op> {
+    let (slots, number) = ops.last().map_or((0, 0), |op| (op.issued, op.number + 1));
     ops[0] = Op {
         immediate: head.pa,
         rm: head.wide.into(),
-        at: length,
-        slots: last.0,
+        reg: head.wrote,
+        at: head.length,
+        slots,
+        number,
         length: HEAD,
         extra: head.cause,
         after: head.waits,
-        ..Op::new(chain::fetch_line, chain::end)
+        base: 0,
+        index: 0,
+        ..Op::new(chain::fetch_line, chain::end_of_block)
     };
-    ops.push(Op {
-        at: length,
-        issued: last.0,
-        length: END,
-        number: last.1,
-        after: wrote,
-        ..Op::new(chain::fetch_line, chain::end)
-    });
+    if !head.jumps {
+        ops.push(Op {
+            length: END,
+            ..Op::new(chain::fetch_line, chain::end_of_block)
+        });
+    }
     ops
 }

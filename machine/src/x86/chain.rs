@@ -8,10 +8,11 @@
 //! Otherwise the rest of the block runs by one instruction after another, each behind a check of what is due
 //! ([`Processor::run_carefully`]). All ways give the same counts: with the oracle on, there is only the last one.
 
-use std::ptr::{self, NonNull};
+use std::marker::PhantomData;
+use std::ptr;
 
 use super::exception::Exception;
-use super::op::{END, FETCH, Op, Ways};
+use super::op::{END, FETCH, Op, Operation, Ways};
 use super::processor::{Processor, RESTART};
 
 /// Runs an op and those that follow it in its block. Returns the head of the next block, which has been entered, or
@@ -36,7 +37,7 @@ impl Here {
 
     /// The op that runs.
     #[inline(always)]
-    pub(super) fn op(&self) -> &Op {
+    pub(super) fn op<'a>(self) -> &'a Op {
         // SAFETY: it points to an op of a block that runs, or to `NOTHING`.
         unsafe { &*self.0 }
     }
@@ -50,51 +51,31 @@ unsafe fn no_chain(_: &mut Processor, _: *const Op) -> *const Op {
     ptr::null()
 }
 
-/// The ways to run an operation, which is a function.
-pub(super) fn ways<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(_: F) -> Ways {
+/// The ways to run an operation.
+pub(super) fn ways<F: Operation>(_: PhantomData<F>) -> Ways {
     Ways {
-        run: alone::<F>,
+        run: F::run,
         chain: chained::<F>,
         plain_chain: chained_plainly::<F>,
+        jumps: false,
     }
 }
 
 /// The same for one that always ends its block.
-pub(super) fn jump_ways<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(_: F) -> Ways {
+pub(super) fn jump_ways<F: Operation>(_: PhantomData<F>) -> Ways {
     Ways {
-        run: alone::<F>,
+        run: F::run,
         chain: chained_to_end::<F>,
         plain_chain: chained_to_end::<F>,
+        jumps: true,
     }
 }
 
-/// Calls the function whose type is `F`.
-#[inline(always)]
-fn call<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(
-    p: &mut Processor,
-    op: &Op,
-) -> Result<(), Exception> {
-    const { assert!(size_of::<F>() == 0) };
-    // SAFETY: a type without size, of which `ways` had a value, has no other.
-    let run = unsafe { NonNull::<F>::dangling().read() };
-    run(p, op)
-}
-
-fn alone<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(
-    p: &mut Processor,
-    op: &Op,
-) -> Result<(), Exception> {
-    call::<F>(p, op)
-}
-
-unsafe fn chained<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(
-    p: &mut Processor,
-    op: *const Op,
-) -> *const Op {
+unsafe fn chained<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
     p.here = Here(op);
     // SAFETY: the caller's.
     unsafe {
-        match call::<F>(p, &*op) {
+        match F::run(p, &*op) {
             Ok(()) if p.time < p.due => go_on(p, op),
             Ok(()) => p.run_on(op.add(1), true),
             Err(exception) => p.break_off(op, exception),
@@ -103,28 +84,22 @@ unsafe fn chained<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(
 }
 
 /// For operations that end a block.
-unsafe fn chained_to_end<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(
-    p: &mut Processor,
-    op: *const Op,
-) -> *const Op {
+unsafe fn chained_to_end<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
     p.here = Here(op);
     // SAFETY: the caller's.
     unsafe {
-        match call::<F>(p, &*op) {
-            Ok(()) => end(p, op.add(1)),
+        match F::run(p, &*op) {
+            Ok(()) => end(p),
             Err(exception) => p.break_off(op, exception),
         }
     }
 }
 
 /// For operations that neither raise an exception nor take longer than they say, nor look at the time.
-unsafe fn chained_plainly<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(
-    p: &mut Processor,
-    op: *const Op,
-) -> *const Op {
+unsafe fn chained_plainly<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: the caller's.
     unsafe {
-        match call::<F>(p, &*op) {
+        match F::run(p, &*op) {
             Ok(()) => go_on(p, op),
             Err(exception) => {
                 p.here = Here(op);
@@ -144,11 +119,11 @@ unsafe fn go_on(p: &mut Processor, op: *const Op) -> *const Op {
     }
 }
 
-/// A fetch of the line that the next instruction needs.
-pub(super) unsafe fn fetch(p: &mut Processor, op: *const Op) -> *const Op {
+/// A fetch of the line that the next instruction needs. `SPLIT`: the core has a TLB and a cache for fetches alone.
+pub(super) unsafe fn fetch<const SPLIT: bool>(p: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: the caller's.
     unsafe {
-        if p.fetches_at_once((*op).immediate) {
+        if p.fetches_at_once::<SPLIT>((*op).immediate) {
             go_on(p, op)
         } else {
             fetch_slowly(p, op)
@@ -158,9 +133,9 @@ pub(super) unsafe fn fetch(p: &mut Processor, op: *const Op) -> *const Op {
 
 #[inline(never)]
 unsafe fn fetch_slowly(p: &mut Processor, op: *const Op) -> *const Op {
-    p.here = Here(op);
     // SAFETY: the caller's.
     unsafe {
+        p.here = Here(op);
         match p.fetch_line_of((*op).immediate) {
             Ok(()) if p.time < p.due => go_on(p, op),
             // The instruction has begun.
@@ -175,17 +150,22 @@ pub(super) fn fetch_line(p: &mut Processor, op: &Op) -> Result<(), Exception> {
     p.fetch_line_of(op.immediate)
 }
 
-/// The end of a block.
-#[inline(always)]
-pub(super) unsafe fn end(p: &mut Processor, op: *const Op) -> *const Op {
+/// The end of a block that no jump ends.
+pub(super) unsafe fn end_of_block(p: &mut Processor, _: *const Op) -> *const Op {
     // SAFETY: the caller's.
-    unsafe {
-        p.finish(&*op);
-        if p.time >= p.deadline || p.instructions >= p.alarm {
-            return ptr::null();
-        }
-        p.next_block(op)
+    unsafe { end(p) }
+}
+
+/// The end of the block that runs.
+#[inline(always)]
+unsafe fn end(p: &mut Processor) -> *const Op {
+    let head = p.head;
+    p.finish(head.op());
+    if p.time >= p.deadline || p.instructions >= p.alarm {
+        return ptr::null();
     }
+    // SAFETY: the caller's.
+    unsafe { p.next_block(head.0) }
 }
 
 impl Processor {
@@ -202,6 +182,7 @@ impl Processor {
     /// Runs the block at `head`, which has been entered. Returns the next one's.
     #[inline(always)]
     unsafe fn run_block(&mut self, head: *const Op) -> *const Op {
+        self.head = Here(head);
         // SAFETY: the caller's.
         let (first, head) = unsafe { (head.add(1), &*head) };
         if head.extra != self.code_cause || self.observers.watches() {
@@ -228,6 +209,7 @@ impl Processor {
     /// # Safety
     /// `head` must be the head of a whole block.
     pub(super) unsafe fn run_carefully(&mut self, head: *const Op) -> bool {
+        self.head = Here(head);
         // SAFETY: the caller's.
         let (first, head) = unsafe { (head.add(1), &*head) };
         if head.extra != self.code_cause || self.observers.watches() {
@@ -257,8 +239,7 @@ impl Processor {
             // SAFETY: the caller's; the end of the block returns.
             let this = unsafe { &*op };
             if this.length == END {
-                self.finish(this);
-                return true;
+                break;
             }
             let fetches = this.length == FETCH;
             let before = if fetches { 0 } else { this.slots };
@@ -276,10 +257,16 @@ impl Processor {
                 self.interrupted(this, this.issued, exception);
                 return false;
             }
+            if !fetches && this.number + 1 == self.head.op().number {
+                break;
+            }
             check = !fetches;
-            // SAFETY: `op` is not the end.
+            // SAFETY: `op` is not the last one.
             op = unsafe { op.add(1) };
         }
+        let head = self.head.op();
+        self.finish(head);
+        true
     }
 
     #[cold]
@@ -291,13 +278,13 @@ impl Processor {
         ptr::null()
     }
 
-    /// A block has ended.
+    /// The block with this head has ended.
     #[inline(always)]
-    fn finish(&mut self, end: &Op) {
+    fn finish(&mut self, head: &Op) {
         self.here = Here::NONE;
-        self.time += u64::from(end.issued);
-        self.instructions += u64::from(end.number);
-        self.wrote = end.after;
+        self.time += u64::from(head.slots);
+        self.instructions += u64::from(head.number);
+        self.wrote = head.reg;
     }
 
     /// Something else than the next block is due: at the next instruction this comes first.

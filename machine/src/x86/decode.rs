@@ -12,7 +12,7 @@ use super::clocks::Class;
 use super::config::Kind;
 use super::execute::arithmetic::{illegal, too_long};
 use super::execute::string::repeat;
-use super::op::{NARROW_ADDRESS, Op, Operation, Ways, ways};
+use super::op::{NARROW_ADDRESS, Op, Ways, ways};
 use super::registers::{gpr, segment};
 
 /// The longest instruction.
@@ -25,6 +25,8 @@ pub struct Decoded {
     pub length: usize,
     /// It ends a block: it jumps, or changes what the next instruction must see.
     pub ends: bool,
+    /// Its chain ends the block.
+    pub jumps: bool,
     /// General registers that it writes early enough for the next instruction's address to wait: one bit each.
     pub writes: u8,
     /// The register of its address that such a write makes wait: one bit, or none.
@@ -51,7 +53,7 @@ pub fn decode(bytes: &[u8], mode: Mode, written: u8) -> Option<Decoded> {
         if bytes.len() < LONGEST {
             return None;
         }
-        decoder.ways = ways(too_long);
+        decoder.ways = ways!(too_long);
         decoder.op = Op::new(decoder.ways.run, decoder.ways.chain);
         decoder.at = LONGEST;
         decoder.ends = true;
@@ -138,7 +140,7 @@ struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     fn new(bytes: &'a [u8], mode: Mode) -> Self {
-        let ways = ways(illegal);
+        let ways = ways!(illegal);
         Decoder {
             bytes,
             at: 0,
@@ -205,15 +207,15 @@ impl Decoder<'_> {
         Some(())
     }
 
-    fn set(&mut self, operation: impl Operation, class: Class) {
-        self.ways = operation.ways();
+    fn set(&mut self, ways: Ways, class: Class) {
+        self.ways = ways;
         self.class = class;
     }
 
     /// Of a register form, or of a form with memory.
-    fn set_by_form(&mut self, operation: impl Operation, register: Class, memory: Class) {
+    fn set_by_form(&mut self, ways: Ways, register: Class, memory: Class) {
         let class = if self.register_form { register } else { memory };
-        self.set(operation, class);
+        self.set(ways, class);
     }
 
     /// ModRM, SIB and displacement.
@@ -334,7 +336,7 @@ impl Decoder<'_> {
         let kind = self.mode.kind;
         let mut waits = 0;
         if self.lock && !self.lockable {
-            self.set(illegal, Class::Illegal);
+            self.set(ways!(illegal), Class::Illegal);
             self.ends = true;
         }
         self.ends |= self.class == Class::Illegal;
@@ -365,6 +367,7 @@ impl Decoder<'_> {
             op: self.op,
             length: self.at,
             ends: self.ends,
+            jumps: self.ways.jumps,
             writes: self.writes,
             waits,
         }

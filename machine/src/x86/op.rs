@@ -1,6 +1,6 @@
 //! A decoded instruction.
 
-use super::chain::{self, Chain};
+use super::chain::Chain;
 use super::exception::Exception;
 use super::processor::Processor;
 use super::registers::gpr;
@@ -57,41 +57,56 @@ pub struct Op {
 
 const _: () = assert!(size_of::<Op>() == 40);
 
-/// The two ways to run an operation.
+/// The ways to run an operation.
 #[derive(Clone, Copy)]
 pub struct Ways {
     pub run: Handler,
     pub chain: Chain,
     /// The same for one that neither raises an exception nor takes longer than it says.
     pub plain_chain: Chain,
+    /// It is always the last of its block, and ends that.
+    pub jumps: bool,
 }
 
-/// What can be an instruction's operation.
+/// What an instruction does. A type for each function gives each a chain of its own, with the function in it.
 pub trait Operation {
-    fn ways(self) -> Ways;
+    /// # Errors
+    /// The exception that it raises.
+    fn run(p: &mut Processor, op: &Op) -> Result<(), Exception>;
 }
 
-impl Operation for Ways {
-    fn ways(self) -> Ways {
-        self
-    }
+/// The type of an operation, which is a function.
+macro_rules! operation {
+    ($($f:tt)*) => {{
+        struct Of;
+        impl crate::x86::op::Operation for Of {
+            #[inline(always)]
+            fn run(
+                p: &mut crate::x86::processor::Processor,
+                op: &crate::x86::op::Op,
+            ) -> Result<(), crate::x86::exception::Exception> {
+                ($($f)*)(p, op)
+            }
+        }
+        std::marker::PhantomData::<Of>
+    }};
 }
 
-impl<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy> Operation for F {
-    fn ways(self) -> Ways {
-        chain::ways(self)
-    }
+/// The ways to run an operation.
+macro_rules! ways {
+    ($($f:tt)*) => {
+        crate::x86::chain::ways(crate::x86::op::operation!($($f)*))
+    };
 }
 
-/// The ways to run a jump, which is the last operation of its block.
-pub fn jump<F: Fn(&mut Processor, &Op) -> Result<(), Exception> + Copy>(operation: F) -> Ways {
-    chain::jump_ways(operation)
+/// The ways to run a jump.
+macro_rules! jump {
+    ($($f:tt)*) => {
+        crate::x86::chain::jump_ways(crate::x86::op::operation!($($f)*))
+    };
 }
 
-/// The ways to run `operation`.
-pub fn ways(operation: impl Operation) -> Ways {
-    operation.ways()
-}
+pub(in crate::x86) use {jump, operation, ways};
 
 impl Op {
     /// An operation without operands.

@@ -1,6 +1,6 @@
 //! One processor: its parts and its run loop.
 
-use super::blocks::{self, Blocks, Head, Link, Plan};
+use super::blocks::{self, Blocks, Head, Link, Plan, linked};
 use super::chain::Here;
 use super::config::{Config, Kind};
 use super::decode::{self, Mode, Repeating, decode};
@@ -56,8 +56,9 @@ pub struct Processor {
     pub(super) due: u64,
     /// Of blocks that have ended.
     pub(super) instructions: u64,
-    /// The op that runs.
+    /// The op that runs, and the head of its block.
     pub(super) here: Here,
+    pub(super) head: Here,
     /// Data accesses, fetches of lines, branches, wrong predictions: not yet in the account.
     pub(super) accesses: u64,
     pub(super) fetches: u64,
@@ -156,6 +157,7 @@ impl Processor {
             due: 0,
             instructions: 0,
             here: Here::NONE,
+            head: Here::NONE,
             accesses: 0,
             fetches: 0,
             branches: 0,
@@ -362,6 +364,7 @@ impl Processor {
             let tlb = self.mmu.small_mut(true);
             tlb.make_shortcut(linear, user, self.ram_size);
         }
+        self.mmu.small_mut(true).dropped = true;
         if bits & super::tlb::pte::UNCACHED == 0 && self.caches_on {
             let cache = match self.kind {
                 Kind::I486 => &self.memory.data,
@@ -394,54 +397,53 @@ impl Processor {
         self.add_cycles(stall);
     }
 
-    /// Fetches the line of `linear`, if that changes nothing but the counts: TLB and cache used the page and the line
-    /// last. Returns the physical address.
+    /// Fetches the line of `linear`, if its page has a shortcut. Returns the physical address.
     #[inline(always)]
     fn fetch_at_once(&mut self, linear: u32) -> Option<u32> {
-        let (tlb, cache) = match &self.mmu.instruction {
-            None => (&self.mmu.data, &self.memory.data),
+        let (tlb, cache) = match &mut self.mmu.instruction {
+            None => (&mut self.mmu.data, &self.memory.data),
             Some(tlb) => (tlb, &self.memory.instruction),
         };
         let shortcut = tlb.shortcut(linear);
         let pa = linear.wrapping_add(shortcut.delta);
-        if shortcut.load != Shortcut::wanted(linear, 1, self.user)
-            || cache.mru_hit(pa).is_none_or(|tag| tag & ARRIVING != 0)
-        {
+        if shortcut.load != Shortcut::wanted(linear, 1, self.user) {
             return None;
         }
+        tlb.dropped = false;
         self.fetches += 1;
         self.fetched = linear & !(self.line - 1);
         self.fetched_page = pa & !0xfff;
+        if cache.mru_hit(pa).is_none_or(|tag| tag & ARRIVING != 0) {
+            self.fetch_slowly(pa, 0);
+        }
         Some(pa)
     }
 
-    /// Fetches the line of the block's byte `at`, if that changes nothing but the counts, and the page is where it was.
+    /// Fetches the line of the block's byte `at`, if that changes nothing but the counts: TLB and cache used the page and
+    /// the line last, and no shortcut has been dropped since the last fetch, which was from the same page. `SPLIT`: a
+    /// P6's way of fetching.
     #[inline(always)]
-    pub(super) fn fetches_at_once(&mut self, at: u32) -> bool {
+    pub(super) fn fetches_at_once<const SPLIT: bool>(&mut self, at: u32) -> bool {
         let (tlb, cache) = match &self.mmu.instruction {
-            None => (&self.mmu.data, &self.memory.data),
-            Some(tlb) => (tlb, &self.memory.instruction),
+            Some(tlb) if SPLIT => (tlb, &self.memory.instruction),
+            _ => (&self.mmu.data, &self.memory.data),
         };
-        let (linear, pa) = (
-            self.block_linear.wrapping_add(at),
-            self.block_pa.wrapping_add(at),
-        );
-        let shortcut = tlb.shortcut(linear);
-        if shortcut.load != Shortcut::wanted(linear, 1, self.user)
-            || linear.wrapping_add(shortcut.delta) != pa
-            || cache.mru_hit(pa).is_none_or(|tag| tag & ARRIVING != 0)
-        {
+        let pa = self.block_pa.wrapping_add(at);
+        if tlb.dropped || cache.mru_hit(pa).is_none_or(|tag| tag & ARRIVING != 0) {
             return false;
         }
         self.fetches += 1;
-        self.fetched = linear & !(self.line - 1);
+        self.fetched = self.block_linear.wrapping_add(at) & !(self.line - 1);
         true
     }
 
     /// Fetches the line of the block's byte `at`.
     pub(super) fn fetch_line_of(&mut self, at: u32) -> Result<(), Exception> {
         let linear = self.block_linear.wrapping_add(at) & !(self.line - 1);
-        let pa = self.fetch(linear)?;
+        let pa = match self.fetch_at_once(linear) {
+            Some(pa) => pa,
+            None => self.fetch(linear)?,
+        };
         // The page may have got another frame since the block was entered.
         if (pa ^ self.block_pa) & !0xfff != 0 {
             return Err(RESTART);
@@ -509,66 +511,64 @@ impl Processor {
         self.run_blocks(head);
     }
 
-    /// The head of the block that follows the one with this end, or null if the instruction at EIP must begin otherwise.
+    /// The head of the block that follows the one at `head`, or null if the instruction at EIP must begin otherwise.
     ///
     /// # Safety
-    /// `end` must be the end of the block that was entered last.
+    /// `head` must be that of the block that was entered last.
     #[inline(always)]
-    pub(super) unsafe fn next_block(&mut self, end: *const Op) -> *const Op {
+    pub(super) unsafe fn next_block(&mut self, head: *const Op) -> *const Op {
         let cs = self.registers.segment(segment::CS);
         let eip = self.registers.eip;
         let (linear, wide, limit) = (cs.base.wrapping_add(eip), cs.big(), cs.limit);
         // SAFETY: the caller's.
         unsafe {
-            let link = self.link_of(end);
+            let straight = self.block_eip.wrapping_add((*head).at.into());
+            let link = if straight == eip {
+                Link::Straight
+            } else {
+                Link::Taken
+            };
             if eip > limit {
-                return self.next_block_slowly(end, link);
+                return self.next_block_slowly(head, link);
             }
             let pa = if linear & !(self.line - 1) == self.fetched {
                 self.fetched_page | linear & 0xfff
             } else {
                 match self.fetch_at_once(linear) {
                     Some(pa) => pa,
-                    None => return self.next_block_slowly(end, link),
+                    None => return self.next_block_slowly(head, link),
                 }
             };
-            let head = self.blocks.linked(end, link, pa, wide);
-            if head.is_null() {
-                return self.next_block_slowly(end, link);
+            let next = linked(head, link, pa, wide);
+            if next.is_null() {
+                return self.next_block_slowly(head, link);
             }
             self.block_eip = eip;
             self.block_linear = linear;
             self.block_pa = pa;
-            head
-        }
-    }
-
-    /// The link of a block with this end that the block at EIP belongs to.
-    #[inline(always)]
-    unsafe fn link_of(&self, end: *const Op) -> Link {
-        // SAFETY: the caller's.
-        let straight = self.block_eip.wrapping_add(unsafe { (*end).at }.into());
-        if straight == self.registers.eip {
-            Link::Straight
-        } else {
-            Link::Taken
+            next
         }
     }
 
     /// The same for a block that is not linked, or whose line must be fetched the slow way. A line that has been fetched
     /// already is not fetched again.
     #[inline(never)]
-    unsafe fn next_block_slowly(&mut self, end: *const Op, link: Link) -> *const Op {
+    unsafe fn next_block_slowly(&mut self, head: *const Op, link: Link) -> *const Op {
         let Some((pa, wide)) = self.enter_block() else {
             return std::ptr::null();
         };
-        let head = self.blocks.find(pa, wide);
-        if head.is_null() {
-            return self.decode_block(pa, wide);
-        }
         // SAFETY: the caller's.
-        unsafe { self.blocks.link(end, link, head) };
-        head
+        unsafe {
+            let mut next = linked(head, link, pa, wide);
+            if next.is_null() {
+                next = self.blocks.find(pa, wide);
+                if next.is_null() {
+                    return self.decode_block(pa, wide);
+                }
+                self.blocks.link(head, link, next);
+            }
+            next
+        }
     }
 
     /// Decodes the block at `pa` and enters it. Returns its head, or null if its first instruction goes on in another
@@ -712,9 +712,11 @@ impl Processor {
             wide: mode.wide,
             cause: self.causes.of(pa),
             waits: decoded.waits,
+            wrote: if decoded.ends { 0 } else { decoded.writes },
+            length: decoded.length as u16,
+            jumps: decoded.jumps,
         };
-        let wrote = if decoded.ends { 0 } else { decoded.writes };
-        let block = blocks::close(vec![op, op], head, decoded.length as u16, wrote);
+        let block = blocks::close(vec![op, op], &head);
         self.run_one(&block);
     }
 

@@ -135,6 +135,10 @@ fn no_shortcuts() -> [Shortcut; SHORTCUTS] {
     [Shortcut::NONE; SHORTCUTS]
 }
 
+fn dropped() -> bool {
+    true
+}
+
 /// Entries, and what is needed to replace them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tlb {
@@ -150,6 +154,9 @@ pub struct Tlb {
     /// Of each set, for its entry that was used last.
     #[serde(skip, default = "no_shortcuts")]
     shortcuts: [Shortcut; SHORTCUTS],
+    /// A shortcut may have been dropped since this was set to false.
+    #[serde(skip, default = "dropped")]
+    pub dropped: bool,
 }
 
 impl Tlb {
@@ -168,6 +175,7 @@ impl Tlb {
             set_mask: config.sets() - 1,
             shift,
             shortcuts: no_shortcuts(),
+            dropped: true,
         }
     }
 
@@ -211,11 +219,13 @@ impl Tlb {
     /// Drops all shortcuts.
     pub fn drop_shortcuts(&mut self) {
         self.shortcuts = no_shortcuts();
+        self.dropped = true;
     }
 
     fn drop_shortcut(&mut self, linear: u32) {
         let place = self.shortcut_place(linear);
         self.shortcuts[place] = Shortcut::NONE;
+        self.dropped = true;
     }
 
     /// Can a TLB like `fresh` be in this state? Each set must hold every way once, and no page twice.

@@ -4,9 +4,9 @@
 macro_rules! sized {
     ($d:ident, $f:ident $(:: $g:ident)? [$($before:ident)*] [$($t:ident)*]) => {
         if $d.narrow {
-            ways($f $(:: $g)? ::<$($before,)* Word $(, $t)*>)
+            ways!($f $(:: $g)? ::<$($before,)* Word $(, $t)*>)
         } else {
-            ways($f $(:: $g)? ::<$($before,)* Double $(, $t)*>)
+            ways!($f $(:: $g)? ::<$($before,)* Double $(, $t)*>)
         }
     };
 }
@@ -26,9 +26,9 @@ macro_rules! operand {
 macro_rules! byte_operand {
     ($d:ident, $f:ident $(:: $g:ident)? [$($before:ident)*] [$($t:ident)*]) => {
         if $d.register_form {
-            ways($f $(:: $g)? ::<$($before,)* Byte, Rm $(, $t)*>)
+            ways!($f $(:: $g)? ::<$($before,)* Byte, Rm $(, $t)*>)
         } else {
-            ways($f $(:: $g)? ::<$($before,)* Byte, Memory $(, $t)*>)
+            ways!($f $(:: $g)? ::<$($before,)* Byte, Memory $(, $t)*>)
         }
     };
 }
@@ -36,7 +36,7 @@ macro_rules! byte_operand {
 /// [`sized`] for bytes.
 macro_rules! byte_only {
     ($d:ident, $f:ident $(:: $g:ident)? [$($before:ident)*] [$($t:ident)*]) => {
-        ways($f $(:: $g)? ::<$($before,)* Byte $(, $t)*>)
+        ways!($f $(:: $g)? ::<$($before,)* Byte $(, $t)*>)
     };
 }
 
@@ -75,22 +75,22 @@ macro_rules! by_shift {
 macro_rules! by_condition {
     ($number:expr, $width:ident) => {
         match $number & 15 {
-            0 => jump(branch::jump_if::<$width, 0>),
-            1 => jump(branch::jump_if::<$width, 1>),
-            2 => jump(branch::jump_if::<$width, 2>),
-            3 => jump(branch::jump_if::<$width, 3>),
-            4 => jump(branch::jump_if::<$width, 4>),
-            5 => jump(branch::jump_if::<$width, 5>),
-            6 => jump(branch::jump_if::<$width, 6>),
-            7 => jump(branch::jump_if::<$width, 7>),
-            8 => jump(branch::jump_if::<$width, 8>),
-            9 => jump(branch::jump_if::<$width, 9>),
-            10 => jump(branch::jump_if::<$width, 10>),
-            11 => jump(branch::jump_if::<$width, 11>),
-            12 => jump(branch::jump_if::<$width, 12>),
-            13 => jump(branch::jump_if::<$width, 13>),
-            14 => jump(branch::jump_if::<$width, 14>),
-            _ => jump(branch::jump_if::<$width, 15>),
+            0 => jump!(branch::jump_if::<$width, 0>),
+            1 => jump!(branch::jump_if::<$width, 1>),
+            2 => jump!(branch::jump_if::<$width, 2>),
+            3 => jump!(branch::jump_if::<$width, 3>),
+            4 => jump!(branch::jump_if::<$width, 4>),
+            5 => jump!(branch::jump_if::<$width, 5>),
+            6 => jump!(branch::jump_if::<$width, 6>),
+            7 => jump!(branch::jump_if::<$width, 7>),
+            8 => jump!(branch::jump_if::<$width, 8>),
+            9 => jump!(branch::jump_if::<$width, 9>),
+            10 => jump!(branch::jump_if::<$width, 10>),
+            11 => jump!(branch::jump_if::<$width, 11>),
+            12 => jump!(branch::jump_if::<$width, 12>),
+            13 => jump!(branch::jump_if::<$width, 13>),
+            14 => jump!(branch::jump_if::<$width, 14>),
+            _ => jump!(branch::jump_if::<$width, 15>),
         }
     };
 }

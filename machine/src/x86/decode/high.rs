@@ -11,14 +11,14 @@ use super::super::execute::string::{Compares, Loads, Moves, Scans, Stores, strin
 use super::super::execute::{
     Immediate, Memory, Reg, Rm, bits, branch, decimal, float, move_data, stack, system,
 };
-use super::super::op::{NARROW_ADDRESS, Operation, jump, ways};
+use super::super::op::{NARROW_ADDRESS, Ways, jump, ways};
 use super::super::registers::{gpr, segment};
 use super::Decoder;
 
 impl Decoder<'_> {
     pub(super) fn nineties(&mut self, opcode: u8) -> Option<()> {
         match opcode {
-            0x90 => self.set(move_data::nothing, Class::Nop),
+            0x90 => self.set(ways!(move_data::nothing), Class::Nop),
             0x91..=0x97 => {
                 self.op.reg = 0;
                 self.op.rm = opcode & 7;
@@ -35,7 +35,7 @@ impl Decoder<'_> {
                 self.set(run, Class::ConvertWord);
             }
             0x9a => self.far_pointer()?,
-            0x9b => self.set(float::wait, Class::Wait),
+            0x9b => self.set(ways!(float::wait), Class::Wait),
             0x9c => {
                 let run = sized!(self, stack::push_flags[][]);
                 self.set(run, Class::PushFlags);
@@ -45,8 +45,8 @@ impl Decoder<'_> {
                 self.set(run, Class::PopFlags);
                 self.ends = true;
             }
-            0x9e => self.set(bits::store_flags, Class::LoadFlags),
-            _ => self.set(bits::load_flags, Class::LoadFlags),
+            0x9e => self.set(ways!(bits::store_flags), Class::LoadFlags),
+            _ => self.set(ways!(bits::load_flags), Class::LoadFlags),
         }
         Some(())
     }
@@ -71,45 +71,45 @@ impl Decoder<'_> {
                 };
                 self.op.segment = self.segment.unwrap_or(segment::DS);
                 let run = match opcode {
-                    0xa0 => ways(move_data::mov::<Byte, Rm, Memory>),
+                    0xa0 => ways!(move_data::mov::<Byte, Rm, Memory>),
                     0xa1 => sized!(self, move_data::mov[][Rm Memory]),
-                    0xa2 => ways(move_data::mov::<Byte, Memory, Reg>),
+                    0xa2 => ways!(move_data::mov::<Byte, Memory, Reg>),
                     _ => sized!(self, move_data::mov[][Memory Reg]),
                 };
                 let store = opcode >= 0xa2;
                 self.set(run, if store { Class::Store } else { Class::Load });
                 self.writes = u8::from(!store);
             }
-            0xa4 => self.string_of_bytes(string::<Moves, Byte>, Class::MoveString),
+            0xa4 => self.string_of_bytes(ways!(string::<Moves, Byte>), Class::MoveString),
             0xa5 => {
                 let run = sized!(self, string[Moves][]);
                 self.string_of_bytes(run, Class::MoveString);
             }
-            0xa6 => self.string_of_bytes(string::<Compares, Byte>, Class::CompareString),
+            0xa6 => self.string_of_bytes(ways!(string::<Compares, Byte>), Class::CompareString),
             0xa7 => {
                 let run = sized!(self, string[Compares][]);
                 self.string_of_bytes(run, Class::CompareString);
             }
             0xa8 => {
                 self.immediate_byte()?;
-                self.set(compare::<And, Byte, Rm, Immediate>, Class::Alu);
+                self.set(ways!(compare::<And, Byte, Rm, Immediate>), Class::Alu);
             }
             0xa9 => {
                 self.immediate()?;
                 let run = sized!(self, compare[And][Rm Immediate]);
                 self.set(run, Class::Alu);
             }
-            0xaa => self.string_of_bytes(string::<Stores, Byte>, Class::StoreString),
+            0xaa => self.string_of_bytes(ways!(string::<Stores, Byte>), Class::StoreString),
             0xab => {
                 let run = sized!(self, string[Stores][]);
                 self.string_of_bytes(run, Class::StoreString);
             }
-            0xac => self.string_of_bytes(string::<Loads, Byte>, Class::LoadString),
+            0xac => self.string_of_bytes(ways!(string::<Loads, Byte>), Class::LoadString),
             0xad => {
                 let run = sized!(self, string[Loads][]);
                 self.string_of_bytes(run, Class::LoadString);
             }
-            0xae => self.string_of_bytes(string::<Scans, Byte>, Class::ScanString),
+            0xae => self.string_of_bytes(ways!(string::<Scans, Byte>), Class::ScanString),
             _ => {
                 let run = sized!(self, string[Scans][]);
                 self.string_of_bytes(run, Class::ScanString);
@@ -130,9 +130,9 @@ impl Decoder<'_> {
                     self.op.immediate = self.word()?;
                 }
                 let run = if self.narrow {
-                    jump(branch::back::<Word>)
+                    jump!(branch::back::<Word>)
                 } else {
-                    jump(branch::back::<Double>)
+                    jump!(branch::back::<Double>)
                 };
                 self.set(run, Class::Return);
                 self.ends = true;
@@ -157,7 +157,7 @@ impl Decoder<'_> {
                 };
                 self.set_by_form(run, Class::Move, Class::Store);
                 if self.op.reg != 0 {
-                    self.set(illegal, Class::Illegal);
+                    self.set(ways!(illegal), Class::Illegal);
                 } else if self.register_form {
                     let mask = if opcode == 0xc6 { 3 } else { 7 };
                     self.writes = 1 << (self.op.rm & mask);
@@ -192,7 +192,7 @@ impl Decoder<'_> {
                 } else {
                     Class::System
                 };
-                self.set(branch::interrupt, class);
+                self.set(ways!(branch::interrupt), class);
                 self.ends = true;
             }
             _ => {
@@ -223,7 +223,7 @@ impl Decoder<'_> {
         self.shift_class(run, class);
     }
 
-    pub(super) fn shift_class(&mut self, run: impl Operation, register: Class) {
+    pub(super) fn shift_class(&mut self, run: Ways, register: Class) {
         let carry = matches!(self.op.reg, 2 | 3);
         let register = if carry && self.op.immediate != 1 {
             Class::RotateCarry
@@ -255,11 +255,11 @@ impl Decoder<'_> {
             }
             0xd4 => {
                 self.immediate_byte()?;
-                self.set(decimal::after_multiply, Class::DecimalMultiply);
+                self.set(ways!(decimal::after_multiply), Class::DecimalMultiply);
             }
             0xd5 => {
                 self.immediate_byte()?;
-                self.set(decimal::before_divide, Class::DecimalDivide);
+                self.set(ways!(decimal::before_divide), Class::DecimalDivide);
             }
             0xd7 => {
                 self.op.base = gpr::EBX;
@@ -267,7 +267,7 @@ impl Decoder<'_> {
                 if self.narrow_address {
                     self.op.scale = NARROW_ADDRESS;
                 }
-                self.set(move_data::translate, Class::Translate);
+                self.set(ways!(move_data::translate), Class::Translate);
             }
             _ => {}
         }
@@ -294,7 +294,7 @@ impl Decoder<'_> {
                 self.immediate_byte()?;
                 self.op.extra = 0;
                 let run = if opcode == 0xe4 {
-                    ways(system::input::<Byte>)
+                    ways!(system::input::<Byte>)
                 } else {
                     sized!(self, system::input[][])
                 };
@@ -304,7 +304,7 @@ impl Decoder<'_> {
                 self.immediate_byte()?;
                 self.op.extra = 0;
                 let run = if opcode == 0xe6 {
-                    ways(system::output::<Byte>)
+                    ways!(system::output::<Byte>)
                 } else {
                     sized!(self, system::output[][])
                 };
@@ -313,9 +313,9 @@ impl Decoder<'_> {
             0xe8 => {
                 self.immediate()?;
                 let run = if self.narrow {
-                    jump(branch::call::<Word>)
+                    jump!(branch::call::<Word>)
                 } else {
-                    jump(branch::call::<Double>)
+                    jump!(branch::call::<Double>)
                 };
                 self.set(run, Class::Call);
                 self.ends = true;
@@ -323,9 +323,9 @@ impl Decoder<'_> {
             0xe9 => {
                 self.immediate()?;
                 let run = if self.narrow {
-                    jump(branch::jump::<Word>)
+                    jump!(branch::jump::<Word>)
                 } else {
-                    jump(branch::jump::<Double>)
+                    jump!(branch::jump::<Double>)
                 };
                 self.set(run, Class::Jump);
                 self.ends = true;
@@ -334,9 +334,9 @@ impl Decoder<'_> {
             0xeb => {
                 self.op.immediate = self.signed_byte()?;
                 let run = if self.narrow {
-                    jump(branch::jump::<Word>)
+                    jump!(branch::jump::<Word>)
                 } else {
-                    jump(branch::jump::<Double>)
+                    jump!(branch::jump::<Double>)
                 };
                 self.set(run, Class::Jump);
                 self.ends = true;
@@ -344,9 +344,9 @@ impl Decoder<'_> {
             _ => {
                 self.op.extra = 1;
                 let run = match opcode {
-                    0xec => ways(system::input::<Byte>),
+                    0xec => ways!(system::input::<Byte>),
                     0xed => sized!(self, system::input[][]),
-                    0xee => ways(system::output::<Byte>),
+                    0xee => ways!(system::output::<Byte>),
                     _ => sized!(self, system::output[][]),
                 };
                 self.set(run, Class::Port);
@@ -358,19 +358,19 @@ impl Decoder<'_> {
     pub(super) fn last(&mut self, opcode: u8) -> Option<()> {
         match opcode {
             0xf4 => {
-                self.set(system::halt, Class::Halt);
+                self.set(ways!(system::halt), Class::Halt);
                 self.ends = true;
             }
-            0xf5 | 0xf8 | 0xf9 => self.set(carry_flag, Class::Flag),
+            0xf5 | 0xf8 | 0xf9 => self.set(ways!(carry_flag), Class::Flag),
             0xf6 | 0xf7 => {
                 self.modrm()?;
                 self.group_three(opcode & 1 != 0)?;
             }
             0xfa | 0xfb => {
-                self.set(stack::interrupt_flag, Class::InterruptFlag);
+                self.set(ways!(stack::interrupt_flag), Class::InterruptFlag);
                 self.ends = opcode == 0xfb;
             }
-            0xfc | 0xfd => self.set(stack::direction_flag, Class::Flag),
+            0xfc | 0xfd => self.set(ways!(stack::direction_flag), Class::Flag),
             0xfe => {
                 self.modrm()?;
                 match self.op.reg {
@@ -460,20 +460,20 @@ impl Decoder<'_> {
             }
             2 => {
                 let run = match (self.register_form, self.narrow) {
-                    (true, true) => jump(branch::call_to::<Word, Rm>),
-                    (true, false) => jump(branch::call_to::<Double, Rm>),
-                    (false, true) => jump(branch::call_to::<Word, Memory>),
-                    (false, false) => jump(branch::call_to::<Double, Memory>),
+                    (true, true) => jump!(branch::call_to::<Word, Rm>),
+                    (true, false) => jump!(branch::call_to::<Double, Rm>),
+                    (false, true) => jump!(branch::call_to::<Word, Memory>),
+                    (false, false) => jump!(branch::call_to::<Double, Memory>),
                 };
                 self.set(run, Class::CallRegister);
                 self.ends = true;
             }
             4 => {
                 let run = match (self.register_form, self.narrow) {
-                    (true, true) => jump(branch::jump_to::<Word, Rm>),
-                    (true, false) => jump(branch::jump_to::<Double, Rm>),
-                    (false, true) => jump(branch::jump_to::<Word, Memory>),
-                    (false, false) => jump(branch::jump_to::<Double, Memory>),
+                    (true, true) => jump!(branch::jump_to::<Word, Rm>),
+                    (true, false) => jump!(branch::jump_to::<Double, Rm>),
+                    (false, true) => jump!(branch::jump_to::<Word, Memory>),
+                    (false, false) => jump!(branch::jump_to::<Double, Memory>),
                 };
                 self.set(run, Class::JumpRegister);
                 self.ends = true;

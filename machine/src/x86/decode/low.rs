@@ -10,7 +10,7 @@ use super::super::execute::string::{Inputs, Outputs, repeat, string};
 use super::super::execute::{
     Immediate, Memory, Reg, Rm, branch, decimal, float, move_data, stack, system,
 };
-use super::super::op::{NARROW_ADDRESS, Operation, jump, ways};
+use super::super::op::{NARROW_ADDRESS, Ways, jump, ways};
 use super::super::registers::{gpr, segment};
 use super::{Decoder, STRING_NARROW};
 
@@ -38,7 +38,7 @@ impl Decoder<'_> {
                 self.immediate_byte()?;
                 self.op.rm = opcode & 7;
                 self.writes = 1 << (opcode & 3);
-                self.set(move_data::mov::<Byte, Rm, Immediate>, Class::Move);
+                self.set(ways!(move_data::mov::<Byte, Rm, Immediate>), Class::Move);
                 Some(())
             }
             0xb8..=0xbf => {
@@ -56,7 +56,7 @@ impl Decoder<'_> {
                 self.op.immediate = modrm.into();
                 self.op.reg = self.narrow.into();
                 // The unit gives the clocks itself.
-                self.set(float::escape, Class::System);
+                self.set(ways!(float::escape), Class::System);
                 Some(())
             }
             0xe0..=0xef => self.jumps(opcode),
@@ -130,8 +130,8 @@ impl Decoder<'_> {
                     self.ends = self.op.reg == segment::SS;
                 }
             }
-            _ if opcode < 0x30 => self.set(decimal::adjust_packed, Class::Decimal),
-            _ => self.set(decimal::adjust_unpacked, Class::Decimal),
+            _ if opcode < 0x30 => self.set(ways!(decimal::adjust_packed), Class::Decimal),
+            _ => self.set(ways!(decimal::adjust_unpacked), Class::Decimal),
         }
         if compares {
             self.writes = 0;
@@ -140,7 +140,7 @@ impl Decoder<'_> {
     }
 
     /// The cost of an operation whose destination ModRM names.
-    pub(super) fn operation(&mut self, run: impl Operation, compares: bool) {
+    pub(super) fn operation(&mut self, run: Ways, compares: bool) {
         if compares {
             self.set_by_form(run, Class::Alu, Class::Compare);
         } else {
@@ -216,9 +216,9 @@ impl Decoder<'_> {
             0x63 => {
                 self.modrm()?;
                 let run = if self.register_form {
-                    ways(system::adjust::<Rm>)
+                    ways!(system::adjust::<Rm>)
                 } else {
-                    ways(system::adjust::<Memory>)
+                    ways!(system::adjust::<Memory>)
                 };
                 self.set(run, Class::Adjust);
             }
@@ -243,12 +243,12 @@ impl Decoder<'_> {
                 self.set(run, Class::Multiply);
                 self.writes = 1 << self.op.reg;
             }
-            0x6c => self.string_of_bytes(string::<Inputs, Byte>, Class::Port),
+            0x6c => self.string_of_bytes(ways!(string::<Inputs, Byte>), Class::Port),
             0x6d => {
                 let run = sized!(self, string[Inputs][]);
                 self.string_of_bytes(run, Class::Port);
             }
-            0x6e => self.string_of_bytes(string::<Outputs, Byte>, Class::Port),
+            0x6e => self.string_of_bytes(ways!(string::<Outputs, Byte>), Class::Port),
             0x6f => {
                 let run = sized!(self, string[Outputs][]);
                 self.string_of_bytes(run, Class::Port);
@@ -259,7 +259,7 @@ impl Decoder<'_> {
     }
 
     /// A string instruction, whose handler reads addresses by ESI and EDI itself.
-    pub(super) fn string_of_bytes(&mut self, run: impl Operation, class: Class) {
+    pub(super) fn string_of_bytes(&mut self, run: Ways, class: Class) {
         self.op.immediate = u32::from(self.op.extra);
         if self.narrow {
             self.op.immediate |= STRING_NARROW;
@@ -280,7 +280,7 @@ impl Decoder<'_> {
     /// A register form of an instruction that has none is illegal.
     pub(super) fn memory_only(&mut self) {
         if self.register_form {
-            self.set(illegal, Class::Illegal);
+            self.set(ways!(illegal), Class::Illegal);
         }
     }
 
@@ -356,8 +356,8 @@ impl Decoder<'_> {
                 self.modrm()?;
                 std::mem::swap(&mut self.op.reg, &mut self.op.rm);
                 let run = match (self.register_form, opcode) {
-                    (true, 0x8a) => ways(move_data::mov::<Byte, Rm, Reg>),
-                    (false, 0x8a) => ways(move_data::mov::<Byte, Rm, Memory>),
+                    (true, 0x8a) => ways!(move_data::mov::<Byte, Rm, Reg>),
+                    (false, 0x8a) => ways!(move_data::mov::<Byte, Rm, Memory>),
                     (true, _) => sized!(self, move_data::mov[][Rm Reg]),
                     (false, _) => sized!(self, move_data::mov[][Rm Memory]),
                 };
@@ -374,11 +374,11 @@ impl Decoder<'_> {
                 let run = if self.register_form {
                     sized!(self, move_data::from_segment[][])
                 } else {
-                    ways(move_data::from_segment_to_memory)
+                    ways!(move_data::from_segment_to_memory)
                 };
                 self.set(run, Class::FromSegment);
                 if self.op.reg > segment::GS {
-                    self.set(illegal, Class::Illegal);
+                    self.set(ways!(illegal), Class::Illegal);
                 }
             }
             0x8d => {
@@ -392,9 +392,9 @@ impl Decoder<'_> {
             0x8e => {
                 self.modrm()?;
                 let run = if self.register_form {
-                    ways(move_data::to_segment::<Rm>)
+                    ways!(move_data::to_segment::<Rm>)
                 } else {
-                    ways(move_data::to_segment::<Memory>)
+                    ways!(move_data::to_segment::<Memory>)
                 };
                 self.set(run, Class::System);
                 self.ends = self.op.reg == segment::SS;
@@ -408,7 +408,7 @@ impl Decoder<'_> {
                 };
                 self.set_by_form(run, Class::Pop, Class::PopMemory);
                 if self.op.reg != 0 {
-                    self.set(illegal, Class::Illegal);
+                    self.set(ways!(illegal), Class::Illegal);
                 }
             }
         }

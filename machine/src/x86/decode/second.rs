@@ -24,25 +24,25 @@ impl Decoder<'_> {
                 let run = operand!(self, system::check_segment[][]);
                 self.set(run, Class::CheckSegment);
             }
-            0x06 => self.set(system::clear_task, Class::ClearTask),
+            0x06 => self.set(ways!(system::clear_task), Class::ClearTask),
             0x08 | 0x09 => {
-                self.set(system::empty_caches, Class::System);
+                self.set(ways!(system::empty_caches), Class::System);
                 self.ends = true;
             }
             0x1f if p6 => {
                 self.modrm()?;
-                self.set(move_data::nothing, Class::Nop);
+                self.set(ways!(move_data::nothing), Class::Nop);
             }
             0x20..=0x23 => {
                 // Both forms of ModRM name a register.
                 let modrm = self.byte()?;
                 self.op.reg = modrm >> 3 & 7;
                 self.op.rm = modrm & 7;
-                self.set(move_data::control, Class::System);
+                self.set(ways!(move_data::control), Class::System);
                 self.ends = true;
             }
-            0x30 | 0x32 if p6 => self.set(system::model_register, Class::ModelRegister),
-            0x31 if p6 => self.set(system::time, Class::Time),
+            0x30 | 0x32 if p6 => self.set(ways!(system::model_register), Class::ModelRegister),
+            0x31 if p6 => self.set(ways!(system::time), Class::Time),
             0x40..=0x4f if p6 => {
                 self.modrm()?;
                 let run = operand!(self, bits::move_if[][]);
@@ -59,9 +59,9 @@ impl Decoder<'_> {
                 self.modrm()?;
                 self.op.extra = opcode & 15;
                 let run = if self.register_form {
-                    ways(bits::set::<Rm>)
+                    ways!(bits::set::<Rm>)
                 } else {
-                    ways(bits::set::<Memory>)
+                    ways!(bits::set::<Memory>)
                 };
                 self.set_by_form(run, Class::Set, Class::SetMemory);
             }
@@ -83,7 +83,7 @@ impl Decoder<'_> {
                 let run = sized!(self, stack::pop_segment[][]);
                 self.set(run, Class::System);
             }
-            0xa2 if p6 => self.set(system::identify, Class::Identify),
+            0xa2 if p6 => self.set(ways!(system::identify), Class::Identify),
             0xa3 | 0xab | 0xb3 | 0xbb => {
                 self.modrm()?;
                 self.op.extra = opcode >> 3 & 3;
@@ -166,7 +166,7 @@ impl Decoder<'_> {
             0xc7 if p6 => {
                 self.modrm()?;
                 if self.op.reg == 1 {
-                    self.set(compare_exchange_wide, Class::CompareExchangeWide);
+                    self.set(ways!(compare_exchange_wide), Class::CompareExchangeWide);
                     self.memory_only();
                     self.lockable = !self.register_form;
                 }
@@ -227,9 +227,9 @@ impl Decoder<'_> {
                 2 | 3 => {
                     self.op.extra = number;
                     let run = if self.register_form {
-                        ways(system::load_system_segment::<Rm>)
+                        ways!(system::load_system_segment::<Rm>)
                     } else {
-                        ways(system::load_system_segment::<Memory>)
+                        ways!(system::load_system_segment::<Memory>)
                     };
                     self.set(run, Class::System);
                 }
@@ -256,15 +256,15 @@ impl Decoder<'_> {
             4 => self.system_word(2),
             6 => {
                 let run = if self.register_form {
-                    ways(system::load_status::<Rm>)
+                    ways!(system::load_status::<Rm>)
                 } else {
-                    ways(system::load_status::<Memory>)
+                    ways!(system::load_status::<Memory>)
                 };
                 self.set(run, Class::ClearTask);
                 self.ends = true;
             }
             7 => {
-                self.set(system::invalidate_page, Class::System);
+                self.set(ways!(system::invalidate_page), Class::System);
                 self.memory_only();
                 self.ends = true;
             }
@@ -278,12 +278,12 @@ impl Decoder<'_> {
         self.op.extra = which;
         let run = if self.register_form {
             if self.narrow {
-                ways(stack::system_word::<Word, Rm, false>)
+                ways!(stack::system_word::<Word, Rm, false>)
             } else {
-                ways(stack::system_word::<Double, Rm, false>)
+                ways!(stack::system_word::<Double, Rm, false>)
             }
         } else {
-            ways(stack::system_word::<Word, Memory, true>)
+            ways!(stack::system_word::<Word, Memory, true>)
         };
         self.set(run, Class::StoreTable);
     }
