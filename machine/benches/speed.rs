@@ -2,9 +2,9 @@
 //! count in the mean. A fifth, which misses the D-cache all the time, does not. Prints millions of guest instructions a
 //! second, and the ratio of the two.
 //!
-//! The time that counts is what a program, or this thread, had of the host's processors: by the clock, other work on the
-//! host would count as well. It scatters all the same on a shared computer. So each time is the best of three, start-up
-//! is subtracted, and the ratio is what to quote.
+//! The time that counts is what a program, or this thread, had of the host's processors: by the clock, other work on
+//! the host would count as well. It scatters all the same on a shared computer. So each time is the best of three,
+//! start-up is subtracted, and the ratio is what to quote.
 //!
 //! If the environment variable PSIM names that simulator (`sim/ppc` of gdb's sources), the programs also run under it,
 //! linked without a C library.
@@ -15,8 +15,8 @@
 //! in all, beside a machine with one, and what the key `lead` changes. Both run the same number of rounds in all, in
 //! turn.
 //!
-//! `--page FILE` also writes the figures as a page of the documentation; with `x86` or `processors` alone, their part of
-//! it.
+//! `--page FILE` also writes the figures as a page of the documentation; with `x86` or `processors` alone, their part
+//! of it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

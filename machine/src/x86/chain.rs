@@ -2,10 +2,10 @@
 //!
 //! Each [`Op`] has two ways to run: alone, which is all that the architecture defines ([`Op::run`]), and as a link of a
 //! chain ([`Op::chain`]), which runs it and then calls the next op of its block. The end of a block finds the next one,
-//! by a link that it keeps, or among all blocks, and returns its head. What follows from a whole block is done once for
-//! a block: its slots and instructions are counted at its end, and one comparison at its beginning tells that nothing is
-//! due before its end, unless something takes longer than it says. What may take longer compares again behind it.
-//! Otherwise the rest of the block runs by one instruction after another, each behind a check of what is due
+//! by a link that the block keeps, or among all blocks, and returns its head. What follows from a whole block is done
+//! once for it: its slots and instructions are counted at its end, and one comparison at its beginning tells that
+//! nothing is due before its end, unless something takes longer than it says. What may take longer compares again
+//! behind it. If something is due, the rest of the block runs one instruction after another, each behind a check
 //! ([`Processor::run_carefully`]). All ways give the same counts: with the oracle on, there is only the last one.
 
 use std::marker::PhantomData;
@@ -173,8 +173,8 @@ impl Processor {
     #[inline(always)]
     pub(super) fn run_blocks(&mut self, mut head: *const Op) {
         while !head.is_null() {
-            // SAFETY: heads come from `Blocks`, whose ops stay as they are, where they are, until `Blocks::enter` begins
-            // anew, which happens only between two blocks; and the blocks go to another processor only between turns.
+            // SAFETY: heads come from `Blocks`, whose ops stay where they are until `Blocks::enter` begins anew, which
+            // happens only between two blocks; and the blocks go to another processor only between turns.
             head = unsafe { self.run_block(head) };
         }
     }

@@ -419,9 +419,9 @@ impl Processor {
         Some(pa)
     }
 
-    /// Fetches the line of the block's byte `at`, if that changes nothing but the counts: TLB and cache used the page and
-    /// the line last, and no shortcut has been dropped since the last fetch, which was from the same page. `SPLIT`: a
-    /// P6's way of fetching.
+    /// Fetches the line of the block's byte `at`, if that changes nothing but the counts: the cache used the line last,
+    /// and no shortcut has been dropped since the last fetch, which was from the same page. `SPLIT`: a P6's way of
+    /// fetching.
     #[inline(always)]
     pub(super) fn fetches_at_once<const SPLIT: bool>(&mut self, at: u32) -> bool {
         let (tlb, cache) = match &self.mmu.instruction {
@@ -550,8 +550,8 @@ impl Processor {
         }
     }
 
-    /// The same for a block that is not linked, or whose line must be fetched the slow way. A line that has been fetched
-    /// already is not fetched again.
+    /// The same for a block that is not linked, or whose page has no shortcut. A line that has been fetched already is
+    /// not fetched again.
     #[inline(never)]
     unsafe fn next_block_slowly(&mut self, head: *const Op, link: Link) -> *const Op {
         let Some((pa, wide)) = self.enter_block() else {

@@ -323,11 +323,11 @@ impl Tlb {
             held.iter().position(|old| old.way == way).unwrap_or(0)
         });
         let old = held[place];
-        held[place] = Entry {
+        held[place] = held[0];
+        held[0] = Entry {
             way: old.way,
             ..entry
         };
-        held.swap(0, place);
         let (path, away) = tree_path(old.way.into(), self.ways);
         self.trees[set] = self.trees[set] & !path | away;
         self.drop_shortcut(entry.tag);
