@@ -7,8 +7,8 @@
 //! - its bytes in `at`, its slots in `slots`, its instructions in `number`,
 //! - the code's cause in `extra`,
 //! - the registers that its first instruction's address waits for in `after`, those that its last one wrote in `reg`,
-//! - links to the heads of the blocks that follow it, as distances in bytes: after a jump in `displacement`, straight on
-//!   in `base`, `index`, `scale` and `segment`.
+//! - links to the heads of the blocks that follow it, as distances in bytes: after a jump in `displacement`, straight
+//!   on in `base`, `index`, `scale` and `segment`.
 //!
 //! A fetch has the offset of a byte of its line in `immediate`, and otherwise what the instruction behind it has.
 
