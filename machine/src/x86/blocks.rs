@@ -301,7 +301,7 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Vec<Op>> {
         let next = at + decoded.length;
         // The lines of its first and its last byte are fetched before it runs.
         for at in [at, next - 1] {
-            let here = pa + at as u32 & !(plan.line - 1);
+            let here = (pa + at as u32) & !(plan.line - 1);
             if here != line {
                 line = here;
                 ops.push(Op {
