@@ -89,7 +89,7 @@ static inline char *ring_place(struct ring *ring, u32 count, size_t n, size_t *p
 	return page ? page + offset : NULL;
 }
 
-/* Copies between a place in the ring and the program's memory: all n bytes, or as on Linux none that count. */
+/* Copies between a place in the ring and the program's memory. */
 static inline long ring_copy(struct ring *ring, struct iter *it, char *at, size_t n, bool in)
 {
 	long moved;
@@ -100,7 +100,7 @@ static inline long ring_copy(struct ring *ring, struct iter *it, char *at, size_
 	moved = in ? iter_read_apart(it, at, n) : iter_write_apart(it, at, n);
 	ring->busy--;
 	if (!ring->gone)
-		return moved >= 0 && (size_t)moved < n ? -EFAULT : moved;
+		return moved;
 	if (!ring->busy)
 		drop_pages(ring);
 	return -EPIPE;
@@ -124,26 +124,20 @@ static inline bool in_one_page(u32 count, size_t n)
 	return n - 1 < PAGE_SIZE - (count & (PAGE_SIZE - 1));
 }
 
-/* A reader sees each page of a long write as soon as it is there, but a short one only whole. */
 NOINLINE static long write_pages(struct ring *ring, struct iter *it, size_t n)
 {
-	size_t done = 0, whole = n <= PAGE_SIZE ? n : 0;
-	u32 from = ring->head;
+	size_t done = 0;
 
 	while (done < n) {
-		struct iter before = *it;
 		size_t part;
-		char *to = ring_place(ring, from + (u32)done, n - done, &part);
+		char *to = ring_place(ring, ring->head, n - done, &part);
 		long moved = ring_copy(ring, it, to, part, true);
 
-		if (moved < 0) {
-			*it = before;
-			return done > whole ? (long)done : moved;
-		}
+		if (moved < 0)
+			return done ? (long)done : moved;
+		ring->head += (u32)moved;
 		done += (size_t)moved;
-		if (done >= whole)
-			ring->head = from + (u32)done;
-		if (!ring_pause(ring, it))
+		if ((size_t)moved < part || !ring_pause(ring, it))
 			break;
 	}
 	return (long)done;
@@ -168,18 +162,15 @@ NOINLINE static long peek_pages(struct ring *ring, struct iter *it, u32 from, si
 	size_t done = 0;
 
 	while (done < n) {
-		struct iter before = *it;
 		size_t part;
 		char *data = ring_place(ring, from, n - done, &part);
 		long moved = ring_copy(ring, it, data, part, false);
 
-		if (moved < 0) {
-			*it = before;
+		if (moved < 0)
 			return done ? (long)done : moved;
-		}
 		from += (u32)moved;
 		done += (size_t)moved;
-		if (!ring_pause(ring, it))
+		if ((size_t)moved < part || !ring_pause(ring, it))
 			break;
 	}
 	return (long)done;

@@ -25,9 +25,8 @@ u32 ring_pages(const struct ring *);	/* frames that the ring holds */
 void ring_init(struct ring *, u32 size);
 void ring_free(struct ring *);
 /*
- * Return the bytes moved: as many as fit, or as are queued; a negative errno if there are none. After a fault, pages
- * of the ring that are moved in part do not count. The copy may sleep, so the caller lets in one writer and one reader
- * at a time.
+ * Return the bytes moved: as many as fit, or as are queued; a negative errno if there are none. The copy may sleep, so
+ * the caller lets in one writer and one reader at a time.
  */
 long ring_write(struct ring *, struct iter *, size_t n);
 long ring_read(struct ring *, struct iter *, size_t n);
