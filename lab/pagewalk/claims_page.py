@@ -43,8 +43,8 @@ _OWN = {
     "smp": _head(
         "Several processors",
         "What it costs to change a translation that other processors hold, by each form of TLB shootdown "
-        "([policies.md](policies.md)); what the hardware's broadcast is worth; what a second processor costs the path "
-        "of one.",
+        "([policies.md](policies.md)); what the hardware's broadcast is worth; how much slower one process runs on a "
+        "kernel that several processors share.",
         "smp",
     ),
     "workloads": _head(
@@ -121,15 +121,25 @@ def _several(cells: Sequence[CellRecord], before: str, most: int) -> list[str]:
     names = dict.fromkeys((cell.machine, cell.row_name.rpartition(": ")[0]) for cell in cells)
     choices = list(dict.fromkeys(cell.row_name.rpartition(": ")[2] for cell in cells))
     held = {(cell.machine, *cell.row_name.rpartition(": ")[::2]): cell for cell in cells}
+    befores: dict[tuple[str, str], str] = {}
+    for cell in cells:
+        befores.setdefault((cell.machine, cell.row_name.rpartition(": ")[0]), number(cell.before))
 
     def shown(cell: CellRecord | None) -> str:
         if cell is None:
             return ""
-        ratio = _spread(cell, most) if cell.placements > 1 else number(cell.ratio)
-        return f"{number(cell.after)} ({ratio}, {cell.verdict})" if cell.after is not None else cell.verdict
+        if cell.after is None or cell.before is None:
+            return cell.verdict
+        figures = number(cell.after)
+        if number(cell.before) != befores[cell.machine, cell.row_name.rpartition(": ")[0]]:
+            figures = f"{number(cell.before)} → {figures}"
+        apart = f", {_spread(cell, most)}" if cell.placements > 1 else ""
+        return f"{figures} ({number(cell.ratio)}{apart}, {cell.verdict})"
 
     lines = [
-        f"Each figure is followed by the ratio of that of {before} to it, and by the verdict.",
+        f"Each figure is followed by the ratio of that of {before} to it, by the spread of the ratio over the "
+        f"placements, and by the verdict. Each ratio is that of the placement in the middle, which may be another in "
+        f"each column: where {before} had another figure in it, the cell has both.",
         "",
         f"| row | machine | unit | {before} | {' | '.join(choices)} | what the counters say of {choices[0]} |",
         "| --- " * (len(choices) + 5) + "|",
@@ -137,7 +147,7 @@ def _several(cells: Sequence[CellRecord], before: str, most: int) -> list[str]:
     for machine, name in names:
         row = [held.get((machine, name, choice)) for choice in choices]
         first = next(cell for cell in row if cell is not None)
-        fields = [name, machine, first.unit, number(first.before), *map(shown, row), row[0].reason if row[0] else ""]
+        fields = [name, machine, first.unit, befores[machine, name], *map(shown, row), row[0].reason if row[0] else ""]
         lines.append(line(fields))
     return lines
 

@@ -56,6 +56,23 @@ def test_what_is_compared_with_one_before_has_a_column_each(tmp_path: Path) -> N
     assert "| pages=8, 4 processors | ppc604-200x4 | us | 12 | 6 (2, better) |  |" in page
 
 
+def test_a_figure_stands_beside_the_one_that_it_was_compared_with(tmp_path: Path) -> None:
+    """Each column has a placement of its own in the middle, so that what they are compared with may differ."""
+    short = cell("pages=1: short", 8.0, "better") | {"placements": 3, "low": 1.4, "high": 1.6}
+    lazy = cell("pages=1: lazy", 15.0, "better") | {
+        "before": 18.0,
+        "ratio": 1.2,
+        "placements": 3,
+        "low": 1.1,
+        "high": 1.3,
+    }
+    with Store(tmp_path / "results.duckdb") as store:
+        store.add_cells("smp-munmap", [short, lazy])
+        page = claims_page.build(store, "smp")
+    columns = "12 | 8 (1.5, 1.4 to 1.6, better) | 18 → 15 (1.2, 1.1 to 1.3, better)"
+    assert f"| pages=1 | ppc604-200x4 | us | {columns} |" in page
+
+
 def test_the_page_of_a_paper_names_what_was_not_run(tmp_path: Path) -> None:
     with Store(tmp_path / "results.duckdb") as store:
         page = claims_page.build(store, "undeadly07")
