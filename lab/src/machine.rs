@@ -51,6 +51,27 @@ impl Session {
         }
     }
 
+    /// The number of a processor, by default of the one whose turn it is; ValueError if there is none.
+    fn chosen(&mut self, processor: Option<usize>) -> PyResult<usize> {
+        let (turn, count) = both!(self, session => {
+            let machine = session.machine();
+            let now = machine.processor().instant();
+            (now.processor.into(), machine.processors().len())
+        });
+        let number = processor.unwrap_or(turn);
+        if number < count {
+            return Ok(number);
+        }
+        let all = if count == 1 {
+            "its only one is 0".to_owned()
+        } else {
+            format!("it has 0 to {}", count - 1)
+        };
+        Err(refused(format!(
+            "the machine has no processor {number}: {all}"
+        )))
+    }
+
     fn run(&mut self, limits: Limits) -> (&'static str, u32, String) {
         match self {
             Session::PowerPc(session) => {
@@ -353,6 +374,14 @@ impl Machine {
         counted(py, both!(self.session(), session => session.counters()))
     }
 
+    /// As `counters`, of each processor.
+    fn counters_of_each<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let each = both!(self.session(), session => session.counters_of_each());
+        each.into_iter()
+            .map(|counters| counted(py, counters))
+            .collect()
+    }
+
     /// The counters of every region of interest that was left, by its number.
     fn regions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let regions = PyDict::new(py);
@@ -371,17 +400,31 @@ impl Machine {
         Ok(regions)
     }
 
-    /// The state of translation and caches now, as JSON.
-    fn dump(&self, label: u32) -> String {
-        both!(self.session(), session => session.dump(label).to_json().to_string())
+    /// How many processors there are.
+    #[getter]
+    fn processors(&self) -> usize {
+        both!(self.session(), session => session.machine().processors().len())
+    }
+
+    /// The state of translation and caches now, as JSON: of the processor with this number, or of the one whose turn it
+    /// is.
+    #[pyo3(signature = (label, processor = None))]
+    fn dump(&self, label: u32, processor: Option<usize>) -> PyResult<String> {
+        let mut session = self.session();
+        let number = session.chosen(processor)?;
+        Ok(both!(session, session => session.dump(label)[number].to_json().to_string()))
     }
 
     /// The same without the caches' lines.
-    fn dump_translation(&self, label: u32) -> String {
-        match &*self.session() {
-            Session::PowerPc(session) => session.dump_translation(label).to_json().to_string(),
-            Session::X86(session) => session.dump(label).to_json().to_string(),
-        }
+    #[pyo3(signature = (label, processor = None))]
+    fn dump_translation(&self, label: u32, processor: Option<usize>) -> PyResult<String> {
+        let mut session = self.session();
+        let number = session.chosen(processor)?;
+        let dump = match &mut *session {
+            Session::PowerPc(session) => session.dump_translation(label)[number].to_json(),
+            Session::X86(session) => session.dump(label)[number].to_json(),
+        };
+        Ok(dump.to_string())
     }
 
     /// Switches the machine's shortcuts off, or on again.
@@ -389,14 +432,14 @@ impl Machine {
         both!(self.session(), session => session.set_oracle(on));
     }
 
-    /// Adds a dump without the caches' lines whenever the guest begins or ends this region.
+    /// Adds a dump of each processor, without the caches' lines, whenever the guest begins or ends this region.
     fn dump_at_region(&self, number: u32) -> PyResult<()> {
         let mut session = self.session();
         session.power_pc("dumps at regions")?.dump_at_region(number);
         Ok(())
     }
 
-    /// The dumps that the guest asked for, each as JSON.
+    /// The dumps that the guest asked for, each as JSON; of several processors, one of each in order.
     fn dumps(&self) -> Vec<String> {
         both!(self.session(), session => {
             let dumps = session.dumps().iter();

@@ -114,7 +114,7 @@ pub fn execute(run: &Run) -> Result<u8, Failure> {
     }
     if let Some(path) = &run.dump {
         let mut dumps = session.dumps().to_vec();
-        dumps.push(session.dump(0));
+        dumps.extend(session.dump(0));
         let json = path
             .extension()
             .is_some_and(|extension| extension == "json");

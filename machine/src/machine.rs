@@ -9,12 +9,17 @@ pub use crate::processor::{Fatal, Limits, Stop, Watchpoint};
 use crate::board::{Board, Console, Instant};
 use crate::config::MachineConfig;
 use crate::loader::Boot;
-use crate::memory::Uncore;
 use crate::memory::l2::l2cr;
+use crate::memory::{Memory, Uncore};
+use crate::mmu::Mmu;
 use crate::observe::Counters;
+use crate::observe::dump::StateDump;
 use crate::powerpc::msr;
-use crate::powerpc::registers::Register;
+use crate::powerpc::registers::{Register, Registers};
 use crate::processor::{Pause, Processor};
+
+/// What a dump shows of a processor: [`StateDump::take`] or [`StateDump::of_translation`].
+pub type TakeState = fn(u32, u64, &Registers, &Mmu, &Memory) -> StateDump;
 
 /// A simulated computer.
 ///
@@ -218,6 +223,24 @@ impl Machine {
         let all = self.processors.iter_mut();
         all.fold(false, |found, processor| {
             processor.remove_watchpoint(watchpoint) | found
+        })
+    }
+
+    /// The state of each processor, in order. Where there are several, a state says whose it is.
+    pub fn states(&mut self, label: u32, take: TakeState) -> Vec<StateDump> {
+        let several = self.processors.len() > 1;
+        self.each(|processor| {
+            let now = processor.instant();
+            let Processor {
+                registers,
+                mmu,
+                memory,
+                ..
+            } = &*processor;
+            StateDump {
+                processor: several.then_some(now.processor),
+                ..take(label, now.cycles, registers, mmu, memory)
+            }
         })
     }
 

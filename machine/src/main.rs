@@ -74,7 +74,7 @@ fn execute(run: &Run) -> Result<u8, Failure> {
     }
     session.set_oracle(run.on.oracle);
     let stop = go(run, &mut session, run.on.limits())?;
-    write_results(run, &session, &stop)?;
+    write_results(run, &mut session, &stop)?;
     Ok(match stop {
         Stop::PowerOff { status } => {
             for warning in session.warnings() {
@@ -238,7 +238,7 @@ fn go(run: &Run, session: &mut Session, limits: Limits) -> Result<Stop, Failure>
     }
 }
 
-fn write_results(run: &Run, session: &Session, stop: &Stop) -> Result<(), Failure> {
+fn write_results(run: &Run, session: &mut Session, stop: &Stop) -> Result<(), Failure> {
     let write = |path: &Path, text: String| {
         std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
     };
@@ -256,7 +256,7 @@ fn write_results(run: &Run, session: &Session, stop: &Stop) -> Result<(), Failur
     }
     if let Some(path) = &run.dump {
         let mut dumps = session.dumps().to_vec();
-        dumps.push(session.dump(0));
+        dumps.extend(session.dump(0));
         let json = path
             .extension()
             .is_some_and(|extension| extension == "json");

@@ -31,8 +31,6 @@ use crate::board::Console;
 use crate::config::{BoardKind, ConfigError, MachineConfig};
 use crate::loader::{Boot, CauseRange, ElfImage, Given, LoadError};
 use crate::machine::{Fatal, Limits, Machine, Stop};
-use crate::memory::Memory;
-use crate::mmu::Mmu;
 use crate::observe::causes::causes_by_symbols;
 use crate::observe::dump::StateDump;
 use crate::observe::listener::{Filter, Heard, Listener};
@@ -43,7 +41,7 @@ use crate::observe::silence;
 use crate::observe::symbolize::Symbolizer;
 use crate::observe::tlb_events::TlbNote;
 use crate::observe::trace::{Trace, Window};
-use crate::powerpc::{Registers, Vector, msr};
+use crate::powerpc::{Vector, msr};
 use crate::processor::Processor;
 use crate::snapshot::{self, SnapshotError};
 
@@ -393,41 +391,25 @@ impl Session {
             .map_or_else(Vec::new, Trace::limits)
     }
 
-    /// The state of translation and caches now.
+    /// The state of translation and caches now, of each processor.
     #[must_use]
-    pub fn dump(&self, label: u32) -> StateDump {
-        self.state(label, StateDump::take)
+    pub fn dump(&mut self, label: u32) -> Vec<StateDump> {
+        self.machine.states(label, StateDump::take)
     }
 
     /// The same without the caches.
     #[must_use]
-    pub fn dump_translation(&self, label: u32) -> StateDump {
-        self.state(label, StateDump::of_translation)
+    pub fn dump_translation(&mut self, label: u32) -> Vec<StateDump> {
+        self.machine.states(label, StateDump::of_translation)
     }
 
-    /// Adds a dump without the caches, labelled with this region, whenever the guest begins or ends it.
+    /// Adds dumps without the caches, labelled with this region, whenever the guest begins or ends it.
     pub fn dump_at_region(&mut self, number: u32) {
         self.machine
             .each(|processor| processor.observers.dump_region = Some(number));
     }
 
-    fn state(
-        &self,
-        label: u32,
-        take: fn(u32, u64, &Registers, &Mmu, &Memory) -> StateDump,
-    ) -> StateDump {
-        let processor = self.machine.processor();
-        let cycle = processor.instant().cycles;
-        take(
-            label,
-            cycle,
-            &processor.registers,
-            &processor.mmu,
-            &processor.memory,
-        )
-    }
-
-    /// Dumps that the guest asked for through the control device.
+    /// Dumps that the guest asked for through the control device; of several processors, one of each in order.
     #[must_use]
     pub fn dumps(&self) -> &[StateDump] {
         &self.machine.processor().observers.dumps

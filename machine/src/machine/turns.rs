@@ -14,11 +14,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fatal, Limits, Machine, Stop};
-use crate::board::Board;
+use super::{Fatal, Limits, Machine, Stop, TakeState};
+use crate::board::{Board, Effect};
 use crate::config::MachineConfig;
 use crate::loader::CauseRange;
 use crate::memory::{Memory, Uncore};
+use crate::observe::dump::StateDump;
 use crate::processor::{Pause, Processor, TurnState};
 
 /// Whose turn it is, and who is held, in a snapshot.
@@ -214,7 +215,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The others learn what this turn has broadcast, and regions of interest begin and end.
+    /// The others learn what this turn has broadcast. Regions of interest begin and end, and dumps are taken.
     fn deliver(&mut self) {
         let current = self.current;
         let notices = std::mem::take(&mut self.uncore_mut().notices);
@@ -225,19 +226,36 @@ impl Machine {
                 }
             }
         }
-        self.enter_regions();
+        self.carry_out();
     }
 
-    /// Regions of interest have begun or ended in this turn.
-    fn enter_regions(&mut self) {
-        let regions = std::mem::take(&mut self.uncore_mut().regions);
-        if regions.is_empty() {
+    /// Carries out what this turn has asked for that concerns all processors.
+    fn carry_out(&mut self) {
+        let effects = std::mem::take(&mut self.uncore_mut().effects);
+        if effects.is_empty() {
             return;
         }
         self.enter_accounts();
         let counters = self.counters();
-        for effect in regions {
-            self.processor_mut().region(effect, &counters);
+        for effect in effects {
+            match effect {
+                Effect::Dump(label) => self.add_states(label, StateDump::take),
+                Effect::RegionBegin(number) | Effect::RegionEnd(number) => {
+                    if self.processor().observers.dump_region == Some(number) {
+                        self.add_states(number, StateDump::of_translation);
+                    }
+                    self.processor_mut().region(effect, &counters);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn add_states(&mut self, label: u32, take: TakeState) {
+        let count = self.processors.len();
+        if self.processor_mut().observers.admits_dumps(count) {
+            let states = self.states(label, take);
+            self.processor_mut().observers.dumps.extend(states);
         }
     }
 

@@ -25,8 +25,8 @@ pub struct Uncore {
     pub(crate) peers: Vec<Peer>,
     /// What the others must be told of when this turn ends.
     pub(crate) notices: Vec<Notice>,
-    /// Regions of interest that this turn begins and ends: their counters are those of all processors.
-    pub(crate) regions: Vec<Effect>,
+    /// Regions of interest that this turn begins and ends, and dumps that it asks for: they concern all processors.
+    pub(crate) effects: Vec<Effect>,
 }
 
 /// An [`Uncore`] in a snapshot.
@@ -60,7 +60,7 @@ impl Uncore {
             board,
             peers: Vec::new(),
             notices: Vec::new(),
-            regions: Vec::new(),
+            effects: Vec::new(),
         })
     }
 

@@ -19,6 +19,9 @@ use crate::powerpc::Registers;
 pub struct StateDump {
     /// The value that the guest wrote to DUMP, or the caller's.
     pub label: u32,
+    /// Whose state it is, by number. Absent if the machine has one processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor: Option<u8>,
     /// Core cycles since reset.
     pub cycle: u64,
     pub pc: u32,
@@ -219,6 +222,7 @@ impl StateDump {
         let (front, unit) = (mmu.front(), mmu.mpc8xx());
         StateDump {
             label,
+            processor: None,
             cycle,
             pc: registers.pc,
             msr: registers.msr,
@@ -417,10 +421,14 @@ fn wimg_text(wimg: u8) -> String {
 
 impl fmt::Display for StateDump {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "state {}", self.label)?;
+        if let Some(number) = self.processor {
+            write!(out, " of processor {number}")?;
+        }
         writeln!(
             out,
-            "state {} at cycle {}: pc {:#010x} msr {:#010x}",
-            self.label, self.cycle, self.pc, self.msr
+            " at cycle {}: pc {:#010x} msr {:#010x}",
+            self.cycle, self.pc, self.msr
         )?;
         if let Some(casid) = self.casid {
             entries_text(out, "instruction", casid, &self.instruction_entries)?;

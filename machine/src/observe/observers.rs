@@ -237,7 +237,7 @@ impl Observers {
             }
             Effect::Command(address) => self.set_command(address, scene.memory),
             Effect::Fork(child) => self.symbols.set_fork(child),
-            Effect::Dump(label) if self.dumps.len() < DUMPS_MOST => {
+            Effect::Dump(label) if self.admits_dumps(1) => {
                 self.dumps.push(StateDump::take(
                     label,
                     scene.cycle,
@@ -246,7 +246,7 @@ impl Observers {
                     scene.memory,
                 ));
             }
-            Effect::Dump(_) => self.dumps_refused += 1,
+            Effect::Dump(_) => {}
             Effect::RegionBegin(_) | Effect::RegionEnd(_) => {
                 self.region(effect, &scene.account.counters, scene.cycle);
             }
@@ -263,12 +263,19 @@ impl Observers {
         mmu: &Mmu,
         memory: &Memory,
     ) {
-        if self.dumps.len() < DUMPS_MOST {
+        if self.admits_dumps(1) {
             let dump = StateDump::of_translation(label, cycle, registers, mmu, memory);
             self.dumps.push(dump);
-        } else {
-            self.dumps_refused += 1;
         }
+    }
+
+    /// True if so many dumps more are kept. Otherwise they count as refused.
+    pub(crate) fn admits_dumps(&mut self, more: usize) -> bool {
+        let admitted = self.dumps.len() + more <= DUMPS_MOST;
+        if !admitted {
+            self.dumps_refused += more as u64;
+        }
+        admitted
     }
 
     /// REGION_BEGIN and REGION_END at `cycle`, with the counters of all processors.

@@ -24,6 +24,7 @@ impl Processor {
         }
         if let Effect::RegionBegin(number) | Effect::RegionEnd(number) = effect
             && self.observers.dump_region == Some(number)
+            && !self.several
         {
             self.observers.dump_translation(
                 number,
@@ -76,8 +77,8 @@ impl Processor {
     /// Tells the machine of what concerns other processors, which happens at the end of this turn. True if that is all.
     fn concerns_others(&mut self, effect: Effect) -> bool {
         match effect {
-            Effect::RegionBegin(_) | Effect::RegionEnd(_) => {
-                self.memory.uncore.regions.push(effect);
+            Effect::RegionBegin(_) | Effect::RegionEnd(_) | Effect::Dump(_) => {
+                self.memory.uncore.effects.push(effect);
                 self.end_turn();
                 true
             }

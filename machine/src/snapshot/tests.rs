@@ -171,7 +171,7 @@ proptest! {
                 let now = session.machine().instant().cycles;
                 let stop = session.run(until(now + 20_000));
                 prop_assert!(!session.explain(&stop).is_empty());
-                prop_assert!(!session.dump(0).to_string().is_empty());
+                prop_assert!(!session.dump(0)[0].to_string().is_empty());
                 prop_assert!(session.save().is_ok());
             }
         }

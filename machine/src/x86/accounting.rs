@@ -145,14 +145,14 @@ impl Processor {
                 };
                 self.choose_cause();
             }
+            Effect::RegionBegin(_) | Effect::RegionEnd(_) | Effect::Dump(_) if self.several => {
+                self.memory.uncore.effects.push(effect);
+                self.end_turn();
+            }
             Effect::Dump(label) => {
                 let (cycle, registers, mmu) = (self.now(), &self.registers, &self.mmu);
-                let take = || super::dump::Dump::take(label, cycle, registers, mmu);
-                self.observers.add_dump(take);
-            }
-            Effect::RegionBegin(_) | Effect::RegionEnd(_) if self.several => {
-                self.memory.uncore.regions.push(effect);
-                self.end_turn();
+                let dump = super::dump::Dump::take(label, cycle, registers, mmu);
+                self.observers.add_dumps(vec![dump]);
             }
             _ => {
                 let ram = &self.memory.uncore.ram;

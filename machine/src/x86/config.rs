@@ -361,7 +361,7 @@ fn belongs(checker: &mut Checker, path: &'static str, here: bool, kind: Kind, ow
 fn core(checker: &mut Checker, config: &Config) {
     let kind = config.core.kind;
     checker.range("core.clock", config.core.clock, 1_000_000, 10_000_000_000);
-    checker.range("lead", config.lead.into(), 0, 100_000);
+    checker.range("lead", config.lead.into(), 1, 100_000);
     let most = if kind == Kind::P6 { 4 } else { 1 };
     if checker.range("processors", config.processors.into(), 1, 4) && config.processors > most {
         checker.fail(

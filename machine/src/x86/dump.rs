@@ -27,6 +27,8 @@ pub struct Line {
 pub struct Dump {
     /// The number that DUMP was given.
     pub label: u32,
+    /// Whose state it is, by number. None if the machine has one processor.
+    pub processor: Option<u8>,
     pub cycle: u64,
     pub cr0: u32,
     pub cr3: u32,
@@ -50,6 +52,7 @@ impl Dump {
         });
         Dump {
             label,
+            processor: None,
             cycle,
             cr0: registers.cr0,
             cr3: registers.cr3,
@@ -75,13 +78,17 @@ impl Dump {
         let tlbs: serde_json::Map<_, _> = (self.tlbs.iter())
             .map(|(name, lines)| ((*name).to_owned(), tlb(lines)))
             .collect();
-        json!({
+        let mut dump = json!({
             "label": self.label,
             "cycle": self.cycle,
             "cr0": self.cr0,
             "cr3": self.cr3,
             "tlb": tlbs,
-        })
+        });
+        if let Some(number) = self.processor {
+            dump["processor"] = json!(number);
+        }
+        dump
     }
 }
 
@@ -102,10 +109,14 @@ fn rights(bits: u32) -> String {
 
 impl fmt::Display for Dump {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "dump {}", self.label)?;
+        if let Some(number) = self.processor {
+            write!(out, " of processor {number}")?;
+        }
         writeln!(
             out,
-            "dump {} at cycle {}: cr0 {:08x} cr3 {:08x}",
-            self.label, self.cycle, self.cr0, self.cr3
+            " at cycle {}: cr0 {:08x} cr3 {:08x}",
+            self.cycle, self.cr0, self.cr3
         )?;
         for (name, lines) in &self.tlbs {
             writeln!(out, "TLB, {name}: {} entries", lines.len())?;

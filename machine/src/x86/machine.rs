@@ -7,9 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::config::Config;
+use super::dump::Dump;
 use super::processor::Processor;
 use super::stop::{Fatal, Pause, Stop};
-use crate::board::{Board, Instant};
+use crate::board::{Board, Effect, Instant};
 use crate::loader::CauseRange;
 use crate::machine::Limits;
 use crate::memory::{Held, Memory, Notice, Uncore};
@@ -351,7 +352,7 @@ impl Machine {
         }
     }
 
-    /// The others learn what this turn has told them, and regions of interest begin and end.
+    /// The others learn what this turn has told them. Regions of interest begin and end, and dumps are taken.
     fn deliver(&mut self) {
         let current = self.current;
         let notices = std::mem::take(&mut self.uncore_mut().notices);
@@ -365,15 +366,35 @@ impl Machine {
                 }
             }
         }
-        let regions = std::mem::take(&mut self.uncore_mut().regions);
-        if regions.is_empty() {
+        let effects = std::mem::take(&mut self.uncore_mut().effects);
+        if effects.is_empty() {
             return;
         }
         self.enter_accounts();
         let counters = self.counters();
-        for effect in regions {
-            self.processor_mut().observers.region(effect, &counters);
+        for effect in effects {
+            if let Effect::Dump(label) = effect {
+                let states = self.states(label);
+                self.processor_mut().observers.add_dumps(states);
+            } else {
+                self.processor_mut().observers.region(effect, &counters);
+            }
         }
+    }
+
+    /// The state of each processor's MMU, in order. Where there are several, a state says whose it is.
+    #[must_use]
+    pub fn states(&self, label: u32) -> Vec<Dump> {
+        let several = self.processors.len() > 1;
+        let all = self.processors.iter();
+        all.map(|processor| {
+            let Processor { registers, mmu, .. } = processor;
+            Dump {
+                processor: several.then(|| processor.instant().processor),
+                ..Dump::take(label, processor.now(), registers, mmu)
+            }
+        })
+        .collect()
     }
 
     /// The counters of all processors in sum.

@@ -114,12 +114,12 @@ impl Observers {
         }
     }
 
-    /// DUMP.
-    pub fn add_dump(&mut self, dump: impl FnOnce() -> Dump) {
-        if self.dumps.len() < DUMPS_MOST {
-            self.dumps.push(dump());
+    /// DUMP, of each processor.
+    pub fn add_dumps(&mut self, dumps: Vec<Dump>) {
+        if self.dumps.len() + dumps.len() <= DUMPS_MOST {
+            self.dumps.extend(dumps);
         } else {
-            self.dumps_refused += 1;
+            self.dumps_refused += dumps.len() as u64;
         }
     }
 

@@ -259,15 +259,13 @@ impl Session {
             .map_or_else(T::default, |profile| take(profile, &observers.symbols))
     }
 
-    /// The state of translation now, of the processor that stopped.
+    /// The state of translation now, of each processor.
     #[must_use]
-    pub fn dump(&self, label: u32) -> Dump {
-        let processor = self.machine.processor();
-        let cycle = processor.now();
-        Dump::take(label, cycle, &processor.registers, &processor.mmu)
+    pub fn dump(&self, label: u32) -> Vec<Dump> {
+        self.machine.states(label)
     }
 
-    /// Dumps that the guest asked for through the control device.
+    /// Dumps that the guest asked for through the control device; of several processors, one of each in order.
     #[must_use]
     pub fn dumps(&self) -> &[Dump] {
         &self.machine.processor().observers.dumps

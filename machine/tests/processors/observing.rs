@@ -1,6 +1,7 @@
 //! What observers tell of several processors: counters, profile, trace, regions of interest.
 
 use super::*;
+use pagewalk_machine::observe::dump::StateDump;
 
 #[test]
 fn what_processors_do_to_each_other_is_counted() {
@@ -88,4 +89,89 @@ fn a_region_counts_all_processors() {
     assert!(count("instructions") > 2000, "of both");
     let (elapsed, cycles) = (count("elapsed"), count("cycles"));
     assert!(elapsed > 500 && elapsed < cycles, "{elapsed} of {cycles}");
+}
+
+/// The guest asks for a dump, and begins and ends a region: there is one of each processor, which names it.
+#[test]
+fn a_dump_shows_all_processors_and_names_them() {
+    let body = "
+  mtsr 5, 20
+  load 23, 0x20000
+  slwi 24, 20, 12
+  stwx 20, 23, 24
+  load 23, 0x10080
+  cmpwi 20, 0
+  bne 5f
+4:
+  lwz 26, 0(23)
+  cmpwi 26, 1
+  bne 4b
+  poke 0x80001000, 7
+  poke 0x80001004, 7
+  poke 0x80000f24, 42
+  b finish
+5:
+  li 26, 1
+  stw 26, 0(23)
+";
+    let program = program(2, body, "");
+    for machine in MACHINES {
+        let mut plain = session(&program, machine, 2, &[]);
+        plain.dump_at_region(7);
+        finish(&mut plain);
+        let mut looked = session(&program, machine, 2, &[]);
+        looked.dump_at_region(7);
+        for cycles in (1..).map(|n: u64| 500 * n) {
+            let until = Limits { cycles, ..CYCLES };
+            if looked.run(until) != Stop::Limit {
+                break;
+            }
+            assert_eq!(looked.dump(0).len(), 2);
+        }
+        assert_eq!(counts(&plain), counts(&looked), "{machine}");
+        assert_eq!(plain.dumps(), looked.dumps(), "{machine}");
+        let labels: Vec<_> = (plain.dumps().iter())
+            .map(|dump| (dump.label, dump.processor))
+            .collect();
+        let both = |label| [(label, Some(0)), (label, Some(1))];
+        assert_eq!(labels, [both(7), both(7), both(42)].concat(), "{machine}");
+        let last = plain.dump(5);
+        for dump in plain.dumps().iter().chain(&last) {
+            let number = dump.processor.unwrap();
+            assert_eq!(dump.segments[5].vsid, u32::from(number), "{machine}");
+            assert_eq!(dump.to_json()["processor"], number);
+            let heading = format!("state {} of processor {number} at cycle ", dump.label);
+            assert!(dump.to_string().starts_with(&heading), "{dump}");
+        }
+        for dump in plain.dumps()[4..].iter().chain(&last) {
+            let lines = dump.data_cache.iter().map(|line| line.physical);
+            let own: Vec<_> = lines.filter(|line| line >> 16 == 2).collect();
+            let number = u32::from(dump.processor.unwrap());
+            assert_eq!(own, [0x2_0000 + 0x1000 * number], "{machine}");
+        }
+        let l2 = |dump: &StateDump| dump.l2_cache.len();
+        assert_eq!(l2(&last[0]) > 0, machine.ends_with("l2"), "{machine}");
+    }
+}
+
+#[test]
+fn the_most_dumps_are_of_whole_machines() {
+    let body = "
+  cmpwi 20, 0
+  bne finish
+  load 23, 0x80000f24
+  li 26, 30
+  mtctr 26
+4:
+  stw 26, 0(23)
+  bdnz 4b
+";
+    let mut session = session(&program(3, body, ""), "ppc604-185", 3, &[]);
+    finish(&mut session);
+    assert_eq!(session.dumps().len(), 63);
+    let warnings = session.warnings().join(", ");
+    assert!(
+        warnings.contains("27 state dumps were not written: 64 are the most"),
+        "{warnings}"
+    );
 }

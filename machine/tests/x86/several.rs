@@ -1,6 +1,8 @@
 //! Several P6: start by INIT and start-up IPIs, locked operations, coherence, the order of turns.
 
+use pagewalk_machine::config::Override;
 use pagewalk_machine::x86::Stop;
+use pagewalk_machine::x86::config::Config;
 
 use super::bench::{Bench, CODE, config};
 
@@ -113,4 +115,38 @@ fn a_machine_whose_processors_all_halt_ends() {
     bench.put(CODE, &[0xf4]);
     let stop = bench.run(1000);
     assert!(matches!(stop, Stop::Fatal(_)), "{stop:?}");
+}
+
+#[test]
+fn a_dump_shows_all_processors_and_names_them() {
+    let mut code = store(0x8000_0f24, 9);
+    code.extend(store(POWER_OFF, 42));
+    let mut bench = Bench::with(&config("p6-200x2", &[]), &code);
+    assert_eq!(bench.run(1000), Stop::PowerOff { status: 42 });
+    let asked = &bench.machine.processor().observers.dumps;
+    let last = bench.machine.states(3);
+    assert_eq!((asked.len(), last.len()), (2, 2));
+    for (number, dump) in (asked.iter().zip(0..))
+        .chain(last.iter().zip(0..))
+        .map(|(d, n)| (n, d))
+    {
+        assert_eq!(dump.processor, Some(number));
+        assert_eq!(dump.to_json()["processor"], number);
+        let heading = format!("dump {} of processor {number} at cycle ", dump.label);
+        assert!(dump.to_string().starts_with(&heading), "{dump}");
+    }
+    let mut one = Bench::with(&config("p6-200", &[]), &code);
+    assert_eq!(one.run(1000), Stop::PowerOff { status: 42 });
+    let alone = &one.machine.processor().observers.dumps[0];
+    assert!(alone.to_string().starts_with("dump 9 at cycle "), "{alone}");
+    assert!(alone.to_json().get("processor").is_none());
+}
+
+#[test]
+fn a_lead_of_no_cycle_is_refused() {
+    let file = format!("{}/../machines/p6-200x2.toml", env!("CARGO_MANIFEST_DIR"));
+    let none = Override::parse("lead=0").unwrap();
+    let error = Config::from_file(file.as_ref(), &[none]).unwrap_err();
+    let words = error.to_string();
+    assert!(words.contains("lead") && words.contains("1 to "), "{words}");
 }
