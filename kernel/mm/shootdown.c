@@ -29,7 +29,8 @@ static const struct shootdown_form *const all_forms[] = {
 	&shootdown_queue, &shootdown_short, &shootdown_lazy, &shootdown_generation, &shootdown_broadcast,
 };
 struct count {
-	u32 times, pages, ipis;
+	u32 times, ipis;
+	u32 pages;              /* that were flushed one by one */
 	u64 waited;             /* ticks of the timebase */
 };
 static struct count shootdown_counts[ARRAY_SIZE(all_forms)][SHOOTDOWN_REASONS][SHOOTDOWN_KINDS];
@@ -114,8 +115,10 @@ void shootdown(struct mm *mm, uaddr_t start, uaddr_t end)
 	if (!using)
 		return;
 	shootdown_form->flush(using, &request);
-	shootdown_count(request.why, request.all ? SHOOTDOWN_ALL : pages == 1 ? SHOOTDOWN_PAGE : SHOOTDOWN_RANGE, pages,
-			since);
+	if (request.all)
+		shootdown_count(request.why, SHOOTDOWN_ALL, 0, since);
+	else
+		shootdown_count(request.why, pages == 1 ? SHOOTDOWN_PAGE : SHOOTDOWN_RANGE, pages, since);
 }
 
 /* A range is never cut off: where the kernel's entries are global, as on an i386, flushing everything keeps them. */
