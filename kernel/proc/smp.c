@@ -173,8 +173,8 @@ void cpu_wait_to_stop(void)
 	cpu->stopping = true;
 }
 
-/* The locks below the kernel lock, for locks_show(). */
-static struct spinlock *known_spinlocks[8];
+/* The locks below the kernel lock, for locks_show(): a queue of each processor, frames, hash, and two of tests. */
+static struct spinlock *known_spinlocks[CPUS + 4];
 
 void lock_register(struct spinlock *lock)
 {

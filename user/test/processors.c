@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -210,9 +211,58 @@ static void stopped_is_sent(void)
 	MUST(sched_setaffinity(0, sizeof(all), &all));
 }
 
+static volatile int spinning, done;
+
+static void *spin_on(void *number)
+{
+	bind_to(0, *(int *)number);
+	__atomic_add_fetch(&spinning, 1, __ATOMIC_SEQ_CST);
+	while (!done)
+		;
+	return NULL;
+}
+
+/* Every other processor is asked to drop a page; then each lock has one line in /proc, ours. */
+static void locks_are_told_apart(void)
+{
+	pthread_t threads[CPU_SETSIZE];
+	char seen[64][16], line[128];
+	int lines = 0;
+	FILE *file;
+	char *page;
+
+	find_processors();
+	bind_to(0, numbers[0]);
+	spinning = done = 0;
+	for (int i = 1; i < count; i++)
+		MUST(-pthread_create(&threads[i], NULL, spin_on, &numbers[i]));
+	while (spinning < count - 1)
+		usleep(1000);
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(page != MAP_FAILED);
+	*page = 1;
+	MUST(munmap(page, 4096));
+	done = 1;
+	for (int i = 1; i < count; i++)
+		MUST(-pthread_join(threads[i], NULL));
+	MUST(sched_setaffinity(0, sizeof(all), &all));
+	file = fopen("/proc/locks/contention", "r");
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		CHECK(lines < 64 && sscanf(line, "%15s", seen[lines]) == 1);
+		for (int i = 0; i < lines; i++)
+			CHECK(strcmp(seen[i], seen[lines]) != 0);
+		lines++;
+	}
+	CHECK(lines > 1);
+	fclose(file);
+}
+
 static const struct test_case cases[] = {
 	CASE(one_after_the_other), CASE(told_in_status), CASE(masks_without_processors),
 	CASE(tasks_that_are_not_there), CASE(threads_are_sent), CASE(ended_is_sent), CASE(stopped_is_sent),
+	CASE(locks_are_told_apart),
 };
 
 TEST_MAIN("processors", cases)

@@ -17,6 +17,12 @@
 
 static u32 queue_unanswered;          /* targets that have not flushed yet */
 
+/* Of the locks. */
+static const char *const queue_names[] = {
+	"queue-0", "queue-1", "queue-2", "queue-3", "queue-4", "queue-5", "queue-6", "queue-7",
+};
+_Static_assert(ARRAY_SIZE(queue_names) == CPUS, "a name for each processor");
+
 /* The original's mutexes raise the level while they are held. */
 static u32 queue_lock(struct cpu *cpu)
 {
@@ -53,7 +59,7 @@ static void queue_flush(u32 targets, const struct flush_request *request)
 	for_each_cpu(cpu) {
 		if (!(targets & 1u << cpu->number))
 			continue;
-		cpu->flushes.lock.name = "queue";
+		cpu->flushes.lock.name = queue_names[cpu_index(cpu)];
 		if (request->all)
 			cpu->flushes.all = true;
 		for (uaddr_t page = request->start; page < request->end && !cpu->flushes.all; page += PAGE_SIZE)
