@@ -155,7 +155,7 @@ pub fn run_program(arguments: &Program) -> Result<u8, Failure> {
     if let Some(path) = &arguments.on.counters {
         let processor = program.machine().processor();
         let counters: serde_json::Map<_, _> =
-            named(&processor.account.counters, &processor.exceptions)
+            named(&processor.account.counters, Some(&processor.exceptions))
                 .into_iter()
                 .map(|(name, value)| (name, value.into()))
                 .collect();

@@ -53,9 +53,9 @@ const RENAMED: [(&str, &str); 2] = [
     ("tlb.taken", "tlb.flush.entries"),
 ];
 
-/// Every counter with its name (docs/interfaces.md, section 7).
+/// Every counter with its name (docs/interfaces.md, section 7); without `exceptions`, none of them.
 #[must_use]
-pub fn named(counters: &Counters, exceptions: &[u64; 256]) -> Vec<(String, u64)> {
+pub fn named(counters: &Counters, exceptions: Option<&[u64; 256]>) -> Vec<(String, u64)> {
     let mut all = Vec::new();
     for (name, value) in counters.named() {
         let other = WALK
@@ -68,7 +68,7 @@ pub fn named(counters: &Counters, exceptions: &[u64; 256]) -> Vec<(String, u64)>
             all.push((name, value));
         }
     }
-    for (vector, &count) in exceptions.iter().enumerate() {
+    for (vector, &count) in exceptions.into_iter().flatten().enumerate() {
         let name = match NAMES.get(vector) {
             Some(name) => format!("exception.{}", name.trim_start_matches('#').to_lowercase()),
             None => format!("interrupt.{vector}"),
@@ -209,14 +209,14 @@ impl Session {
                 *sum += count;
             }
         }
-        named(&self.machine.counters(), &exceptions)
+        named(&self.machine.counters(), Some(&exceptions))
     }
 
     /// As [`Session::counters`], of each processor.
     #[must_use]
     pub fn counters_of_each(&self) -> Vec<Vec<(String, u64)>> {
         let all = self.machine.processors().iter();
-        all.map(|processor| named(&processor.account.counters, &processor.exceptions))
+        all.map(|processor| named(&processor.account.counters, Some(&processor.exceptions)))
             .collect()
     }
 
@@ -232,12 +232,12 @@ impl Session {
         self.of_profile(|profile, symbols| profile.stacks(symbols))
     }
 
-    /// Counters of each region of interest that was left at least once, by number.
+    /// Counters of each region of interest that was left at least once, by number; exceptions are not counted by region.
     #[must_use]
     pub fn regions(&self) -> Vec<(u32, Vec<(String, u64)>)> {
         let regions = self.machine.processor().observers.regions.iter();
         regions
-            .map(|(number, region)| (number, named(&region.counters, &[0; 256])))
+            .map(|(number, region)| (number, named(&region.counters, None)))
             .collect()
     }
 
@@ -283,7 +283,7 @@ impl Session {
                 json!({
                     "number": number,
                     "passes": region.passes,
-                    "counters": object(named(&region.counters, &[0; 256])),
+                    "counters": object(named(&region.counters, None)),
                 })
             })
             .collect();

@@ -67,5 +67,13 @@ fn a_kernel_marks_regions_and_causes_and_powers_off() {
     let report = session.report(&stop);
     assert_eq!(report["stop"]["kind"], "power-off");
     assert_eq!(report["counters"]["exception.pf"], 0);
+    let of_region = &report["regions"][0]["counters"];
+    assert!(of_region.get("exception.pf").is_none(), "not counted there");
+    assert!(
+        !regions[0]
+            .1
+            .iter()
+            .any(|(name, _)| name.starts_with("exception."))
+    );
     assert!(report["counters"].get("hash.search").is_none());
 }
