@@ -232,7 +232,7 @@ impl Session {
         self.of_profile(|profile, symbols| profile.stacks(symbols))
     }
 
-    /// Counters of each region of interest that was left at least once, by number; exceptions are not counted by region.
+    /// Counters of each region of interest that was left at least once, by number. No exceptions are counted there.
     #[must_use]
     pub fn regions(&self) -> Vec<(u32, Vec<(String, u64)>)> {
         let regions = self.machine.processor().observers.regions.iter();
