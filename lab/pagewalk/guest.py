@@ -18,6 +18,8 @@ from pagewalk.workshop import Workshop
 
 # init can hand 0 to 62 to the kernel and says on the console what did not fit (user/init/init.c).
 _STATUS_OTHER = 63
+NOT_BEGUN = range(64, 67)
+"""Our kernel's own statuses: it refuses its command line, finds no init, or has too little memory."""
 _EXITED = re.compile(rb"^init: \S+: exit status (\d+)\r?$", re.MULTILINE)
 _KILLED = re.compile(rb"^init: \S+: killed by signal (\d+)\r?$", re.MULTILINE)
 _RESET = re.compile(rb"^init: this kernel has no /dev/mem: counts are of the whole run; status (\d+)\r?$", re.MULTILINE)

@@ -64,6 +64,11 @@ class Watched:
             return guest.exit_status(self.stop.status, self.machine.printed())
         return int(ExitStatus.LIMIT if self.stop.kind == "limit" else ExitStatus.FATAL)
 
+    @property
+    def refused(self) -> bool:
+        """Our kernel did not begin with the program, and has said why."""
+        return self.stop.kind == "power-off" and self.stop.status in guest.NOT_BEGUN
+
     def check(self) -> None:
         """Raises unless the guest powered off by itself."""
         if self.stop.kind == "limit":
@@ -306,6 +311,9 @@ def _say_why_illegal(job: Job, status: int) -> None:
 
 def print_summary(watched: Watched, title: str) -> None:
     """What the run cost, on standard error, so that a pipe gets the program's output alone."""
+    if watched.refused:
+        say(err, "the kernel did not begin with the program, so there are no costs of it")
+        return
     counters = guest.program_counters(watched.machine.regions(), watched.machine.counters())
     err.print(
         table(
@@ -400,7 +408,7 @@ def execute(
         expected=None if store is None else store.expected_instructions(job.machine.name, job.command_line),
         boot_limit=job.boot_limit,
     )
-    key = None if store is None else _keep(store, watched, job, time.monotonic() - begin)
+    key = None if store is None or watched.refused else _keep(store, watched, job, time.monotonic() - begin)
     status = watched.status
     _say_why_illegal(job, status)
     if as_json:
