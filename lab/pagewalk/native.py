@@ -168,12 +168,12 @@ class NativeRunner:
         fullest: list[tuple[int, str]] = []
 
         def sample() -> None:
-            state = machine.dump_translation(0)
-            counts = snapshot.counts(json.loads(state))
+            states = [machine.dump_translation(0, number) for number in range(machine.processors)]
+            counts = snapshot.counts_of_all([json.loads(state) for state in states])
             samples.append(Sample(machine.cycles, counts))
             used = counts.get("hash.used", 0)
             if not fullest or used > fullest[0][0]:
-                fullest[:] = [(used, state)]
+                fullest[:] = [(used, states[0])]
 
         stop = go(
             machine,

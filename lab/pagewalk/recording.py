@@ -63,6 +63,13 @@ class Recording:
     looked: list[int] = field(default_factory=list)
     """The cycles at which the instants were wanted. The machine stops a little later, at the end of a block."""
 
+    def counted(self) -> dict[str, int]:
+        """By how much the counters grew from the first instant to the last."""
+        if not self.instants:
+            return {}
+        first, last = self.instants[0].counters, self.instants[-1].counters
+        return {name: count - first.get(name, 0) for name, count in last.items()}
+
 
 def events(machine: _machine.Machine) -> Iterator[dict[str, Any]]:
     """The recorded events, in the order of recording; docs/running.md says what they hold."""
@@ -101,11 +108,13 @@ def _is_miss(event: Event) -> bool:
 
 
 def choose(misses: Sequence[Event], most: int) -> list[Event]:
-    """At most so many misses: the first of each kind (side, mode and outcome), and the others evenly over time."""
-    kinds: dict[tuple[str, str, str], list[int]] = {}
+    """At most so many misses: the first of each kind (side, mode, outcome, and processor where there are several), and
+    the others evenly over time."""
+    kinds: dict[tuple[str, str, str, int], list[int]] = {}
     for number, miss in enumerate(misses):
         args = miss["args"]
-        kinds.setdefault((args["side"], args["mode"], outcome(args)), []).append(number)
+        kind = args["side"], args["mode"], outcome(args), args.get("processor", 0)
+        kinds.setdefault(kind, []).append(number)
     each = max(most // (2 * len(kinds)), 1) if kinds else 0
     chosen: list[int] = [number for numbers in kinds.values() for number in numbers[:each]][:most]
     left = most - len(chosen)
@@ -132,9 +141,17 @@ def flushes(events: Iterable[Event]) -> list[Flush]:
     return sorted(longest, key=lambda flush: flush.begin)
 
 
-def read(machine: _machine.Machine, most: int) -> Recording:
-    """What a machine that has run to its end recorded."""
+def read(machine: _machine.Machine, most: int, processor: int | None = None) -> Recording:
+    """What a machine that has run to its end recorded, of all its processors or of one. The profile is of all.
+
+    Where there are several, each miss says by `processor` which had it.
+    """
     kept, begin, end, last = _program(events(machine))
+    if machine.processors > 1:
+        for event in kept:
+            event["args"]["processor"] = event["pid"] - 1
+    if processor is not None:
+        kept = [event for event in kept if event["pid"] - 1 == processor]
     misses = [event for event in kept if _is_miss(event)]
     return Recording(
         begin=begin or 0,
@@ -190,22 +207,58 @@ def slim(state: State) -> State:
             side: by_vsid(state[f"{side}_tlb"]) + by_address(state[f"{side}_entries"], "asid", state["casid"])
             for side in ("instruction", "data")
         }
-    found: State = {"cycle": state["cycle"], "tlb": tlbs}
+    number = state.get("processor")
+    found: State = {
+        "cycle": state["cycle"],
+        "tlb": {snapshot.tlb_name(side, number): rows for side, rows in tlbs.items()},
+    }
     table = state["hash_table"]
     if table is not None:
-        owners = {"kernel": 0, "running": 0, "other": 0}
-        for row in table["entries"]:
-            owners[_kind(row["vsid"], kernel, user)] += 1
-        found["hash"] = {"occupancy": "".join(map(str, table["occupancy"])), "used": table["used"], "owners": owners}
+        found["hash"] = {
+            "occupancy": "".join(map(str, table["occupancy"])),
+            "used": table["used"],
+            "owners": _owners(table, kernel, user),
+        }
     return found
 
 
-def look(recording: Recording, machine: _machine.Machine, go: Callable[[int], bool], count: int) -> None:
-    """Runs a second machine through the same run and looks at it. `go` runs it to a cycle, and says if it goes on."""
+def _owners(table: Mapping[str, Any], kernel: set[int], user: set[int]) -> dict[str, int]:
+    owners = {"kernel": 0, "running": 0, "other": 0}
+    for row in table["entries"]:
+        owners[_kind(row["vsid"], kernel, user)] += 1
+    return owners
+
+
+def slim_of_all(states: Sequence[State]) -> State:
+    """As `slim`, of several processors: the TLBs of each. In the hash table, what any of them runs is running."""
+    each = [slim(state) for state in states]
+    found = each[0] | {"tlb": {name: rows for state in each for name, rows in state["tlb"].items()}}
+    if (table := states[0]["hash_table"]) is not None:
+        kernel = {vsid for state in states for vsid in snapshot.kernel_vsids(state)}
+        user = {vsid for state in states for vsid in snapshot.user_vsids(state)}
+        found["hash"] = found["hash"] | {"owners": _owners(table, kernel, user)}
+    return found
+
+
+def look(
+    recording: Recording,
+    machine: _machine.Machine,
+    go: Callable[[int], bool],
+    count: int,
+    processor: int | None = None,
+) -> None:
+    """Runs a second machine through the same run and looks at it, at all processors or at one.
+
+    `go` runs it to a cycle, and says if it goes on.
+    """
+    shown = range(machine.processors) if processor is None else [processor]
     for cycle in instants(recording, count):
         running = go(cycle)
-        state = slim(json.loads(machine.dump(0)))
+        states = [json.loads(machine.dump(0, number)) for number in shown]
         recording.looked.append(cycle)
-        recording.instants.append(Instant(state, machine.counters()))
+        # A processor that saves power has an old clock.
+        state = slim_of_all(states) | ({"cycle": machine.cycles} if machine.processors > 1 else {})
+        counters = machine.counters() if processor is None else machine.counters_of_each()[processor]
+        recording.instants.append(Instant(state, counters))
         if not running:
             break

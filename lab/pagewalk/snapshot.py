@@ -9,6 +9,11 @@ from typing import Any
 _KERNEL_SEGMENTS = range(12, 16)
 
 
+def tlb_name(side: str, processor: int | None) -> str:
+    """What a TLB is called; None: there is one processor."""
+    return side if processor is None else f"processor {processor}, {side}"
+
+
 def is_kernel(address: int) -> bool:
     """True of an address of the kernel."""
     return address >> 28 in _KERNEL_SEGMENTS
@@ -62,4 +67,14 @@ def counts(state: Mapping[str, Any]) -> dict[str, int]:
         found["hash.used"] = table["used"]
         found["hash.full"] = table["histogram"][8]
         found["hash.kernel"] = sum(row["vsid"] in kernel for row in table["entries"])
+    return found
+
+
+def counts_of_all(states: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """The same of several processors: the sum of their TLBs, and the hash table that they share."""
+    found = counts(states[0])
+    for state in states[1:]:
+        for name, count in counts(state).items():
+            if name.startswith("tlb."):
+                found[name] += count
     return found

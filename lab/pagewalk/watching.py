@@ -92,7 +92,8 @@ class Watching:
         self._stopped.clear()
         _listen(self.machine, kind)
         heard = self._until_event()
-        self.event = "" if heard is None else describe(heard)
+        where = f"processor {heard.processor}: " if heard and self.machine.processors > 1 else ""
+        self.event = "" if heard is None else where + describe(heard)
 
     def _until_event(self) -> Event | None:
         """The next event that is listened for; None if the run ended or was stopped before."""
@@ -118,15 +119,17 @@ class Watching:
         return totals((row[2], row[4]) for row in self.machine.profile())
 
     def view(self, functions: int = 8) -> View:
-        """The state now."""
+        """The state now; of several processors, that of the one whose turn it is."""
         state = json.loads(self.machine.dump(0))
+        number = state.get("processor")
+        tlbs = tlb_lines(state, self.job.machine.config)
         profile = self.machine.profile()
         causes = totals((row[2], row[4]) for row in profile)
         by_function = totals(((row[3], row[2]), row[4]) for row in profile)
         return View(
             cycles=self.machine.cycles,
             instructions=self.machine.instructions,
-            tlbs=tlb_lines(state, self.job.machine.config),
+            tlbs={snapshot.tlb_name(side, number): lines for side, lines in tlbs.items()},
             hash_table=hash_lines(state),
             causes=[(name, count, count - self._since.get(name, 0)) for name, count in causes.items()],
             functions=[(*name, count) for name, count in itertools.islice(by_function.items(), functions)],

@@ -35,6 +35,10 @@ def miss(cycle: int, *, found: bool = True) -> dict[str, Any]:
     return {"name": "tlb.data.miss", "args": {**args, **({"way": 1} if found else {})}}
 
 
+def of_processor(number: int, event: dict[str, Any]) -> dict[str, Any]:
+    return {**event, "args": {**event["args"], "processor": number}}
+
+
 def region(number: int, cycle: int, phase: str) -> dict[str, Any]:
     return {"name": f"region {number}", "cat": "region", "ph": phase, "id": number, "args": {"cycle": cycle}}
 
@@ -61,7 +65,7 @@ def page(tmp_path: Path) -> Path:
     made = Recording(
         begin=1000,
         end=9000,
-        misses=[miss(2000), miss(3000, found=False)],
+        misses=[of_processor(3, miss(2000)), miss(3000, found=False)],
         missed=7,
         flushes=[Flush(4000, 4500, "flush_all")],
         stacks=[StackRow("/bin/a", ("main", "f", "flush_all_[k]"), "flush", 100, 50)],
@@ -109,6 +113,9 @@ def test_a_miss_is_stepped_through(page: Path) -> None:
     assert 'data-ready="yes"' in first
     assert "1 of 14: The address" in first
     assert "&lt;walk&gt; &amp; more" in first
+    assert "(user mode) on processor 3, accesses" in first
+    assert "1: processor 3, 0x40000000" in first
+    assert "processor 3, data, user, found" in first
     match = shown(page, "miss=1&step=13&instant=2")
     assert "13 of 14: Read slot 1 of the secondary group" in match
     assert "This is the page" in match
@@ -189,6 +196,36 @@ def test_a_state_is_made_small() -> None:
     small = recording.slim(json.loads(json.dumps(dump)))
     assert small["tlb"] == {"instruction": [[1, 0, 12, 3, 0x4000, "kernel"]], "data": []}
     assert small["hash"] == {"occupancy": "03", "used": 3, "owners": {"kernel": 1, "running": 1, "other": 1}}
+
+
+def test_the_states_of_several_processors_are_one() -> None:
+    def dump(processor: int) -> dict[str, Any]:
+        row = {"set": processor, "way": 0, "vsid": 12, "page_index": 3, "physical": 0x4000}
+        return {
+            "cycle": 5, "casid": None, "processor": processor,
+            "segments": [{"number": n, "vsid": n + 20 * processor if n < 12 else n} for n in range(16)],
+            "instruction_tlb": [row], "data_tlb": [], "instruction_entries": [], "data_entries": [],
+            "hash_table": {"occupancy": [0, 4], "used": 4, "groups": 2, "histogram": [0] * 9,
+                           "entries": [{"vsid": vsid} for vsid in (12, 1, 21, 99)]},
+        }  # fmt: skip
+
+    states = [dump(0), dump(1)]
+    small = recording.slim_of_all(states)
+    assert {name: len(rows) for name, rows in small["tlb"].items()} == {
+        f"processor {number}, {side}": side == "instruction" for number in (0, 1) for side in ("instruction", "data")
+    }
+    assert small["tlb"]["processor 1, instruction"][0][0] == 1
+    assert small["hash"]["owners"] == {"kernel": 1, "running": 2, "other": 1}
+    assert snapshot.counts_of_all(states)["tlb.used"] == 2
+    assert snapshot.counts_of_all(states)["hash.used"] == 4
+
+
+def test_some_misses_of_each_processor_are_kept() -> None:
+    many = [miss(n) for n in range(1000)]
+    for n, each in enumerate(many):
+        each["args"]["processor"] = int(n >= 990)
+    kept = recording.choose(many, 40)
+    assert sum(each["args"]["processor"] for each in kept) >= 10
 
 
 def test_the_unified_tlbs_of_a_405_and_a_970_are_shown() -> None:

@@ -222,7 +222,7 @@ def test_two_profiles_are_compared(environment: dict[str, str], programs: Path, 
 
 
 @pytest.mark.parametrize(
-    ("machine", "kind"), [("ppc604-133", "hash"), ("ppc603-133", "soft6xx"), ("mpc855t-48", "tree")]
+    ("machine", "kind"), [("ppc604-185x2", "hash"), ("ppc603-133", "soft6xx"), ("mpc855t-48", "tree")]
 )
 def test_a_run_is_seen(environment: dict[str, str], programs: Path, tmp_path: Path, machine: str, kind: str) -> None:
     page = tmp_path / "see.html"
@@ -231,6 +231,10 @@ def test_a_run_is_seen(environment: dict[str, str], programs: Path, tmp_path: Pa
     embedded = page.read_text().partition('<script type="application/json" id="data">')[2].partition("</script>")[0]
     data = json.loads(embedded)
     assert data["kind"] == kind
+    several = "processor 1, data" in data["tlb"]
+    assert {miss.get("processor") for miss in data["misses"]} == ({0, 1} if several else {None})
+    assert all(set(instant["tlb"]) == set(data["tlb"]) for instant in data["instants"])
+    assert several == (machine == "ppc604-185x2")
     assert len(data["instants"]) >= 48
     assert data["flushes"]
     assert all(flush["before"] < flush["after"] for flush in data["flushes"])
@@ -483,7 +487,12 @@ def test_the_kernel_enables_each_processors_back_side_l2(environment: dict[str, 
     words = ("operation=munmap", "pages=64", "threads=2", "iterations=20")
     done = run(environment, "exec", "-m", "ppc750-400x2", "--set", f"cache.l2={l2}", "--json", "--", program, *words)
     assert done.returncode == 0, done.stderr
-    counters = json.loads(done.stdout)["run_counters"]
+    told = json.loads(done.stdout)
+    counters = told["run_counters"]
+    each = [counted["instructions"] for counted in told["processors"]]
+    assert len(each) == 2
+    assert all(each)
+    assert sum(each) == counters["instructions"]
     missed = counters["cache.data.miss"] + counters["cache.instruction.miss"]
     assert counters["cache.l2.access"] > 0.99 * missed
 

@@ -145,8 +145,12 @@ def test_the_state_of_an_x86_machine_is_shown_as_json_only(
     assert done.returncode == 126
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith("pagewalk: the state of an x86 machine" if not option else "pagewalk: only an MPC8xx")
-    shown = run(environment, "dump", "-m", "i486dx-50", "--json", "--", "hello")
-    assert json.loads(shown.stdout)["cycle"] > 0
+    if option:
+        shown = run(environment, "dump", "-m", "i486dx-50", "--json", "--", "hello")
+        assert json.loads(shown.stdout)["cycle"] > 0
+    else:
+        shown = run(environment, "dump", "-m", "p6-200x2", "--json", "--", "hello")
+        assert [state["processor"] for state in json.loads(shown.stdout)] == [0, 1]
 
 
 @pytest.mark.built

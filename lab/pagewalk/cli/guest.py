@@ -13,13 +13,13 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from pagewalk import _machine, guest, images, machines, native, snapshot, subjects, summary, systems, tlb_registers
+from pagewalk import _machine, guest, images, machines, native, subjects, summary, systems, tlb_registers
 from pagewalk.architectures import POWERPC
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import Ticker
-from pagewalk.cli.output import Json, complain, err, next_step, out, print_json, say, table
+from pagewalk.cli.output import Json, complain, err, next_step, print_json, say, table
 from pagewalk.cli.sheet import chosen as form_chosen
-from pagewalk.cli.wide import print_wide
+from pagewalk.cli.state import print_state
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, PagewalkError, RunFailed, RunLimit, WrongOption
 from pagewalk.guest import Program
 from pagewalk.paths import home, read_file
@@ -360,6 +360,11 @@ def _loaded(job: Job) -> _machine.Machine:
     return machine
 
 
+def _of_each(machine: _machine.Machine) -> dict[str, list[dict[str, int]]]:
+    """The counters of each processor, in order, of the whole run; nothing where there is one."""
+    return {"processors": machine.counters_of_each()} if machine.processors > 1 else {}
+
+
 def execute(
     command: Command,
     machine: options.Machine = options.DEFAULT_MACHINE,
@@ -421,6 +426,7 @@ def execute(
                 "clock": watched.machine.clock,
                 "counters": guest.program_counters(watched.machine.regions(), watched.machine.counters()),
                 "run_counters": watched.machine.counters(),
+                **_of_each(watched.machine),
             }
         )
     else:
@@ -490,6 +496,7 @@ def boot(
                 "stop": watched.stop,
                 "status": watched.status,
                 "counters": watched.machine.counters(),
+                **_of_each(watched.machine),
             }
         )
     else:
@@ -522,6 +529,7 @@ def resume(
                 "clock": watched.machine.clock,
                 "counters": guest.program_counters(watched.machine.regions(), watched.machine.counters()),
                 "run_counters": watched.machine.counters(),
+                **_of_each(watched.machine),
             }
         )
     else:
@@ -538,14 +546,20 @@ def write_text(path: Path, text: str) -> None:
         raise BadInput(f"{path}: {error.strerror}") from None
 
 
-def _region_dumps(watched: Watched, region: int) -> list[dict[str, Any]]:
-    """The states in which a region last began and ended."""
+def _states(watched: Watched, region: int | None, processor: int | None) -> list[dict[str, Any]]:
+    """The state of each processor, or of one; with a region those in which it last began, then those of its end."""
+    machine = watched.machine
+    if region is None:
+        shown = range(machine.processors) if processor is None else [processor]
+        return [json.loads(machine.dump(0, number)) for number in shown]
     watched.check()
-    states = [state for state in map(json.loads, watched.machine.dumps()) if state["label"] == region]
-    if len(states) < 2:
-        known = ", ".join(map(str, sorted(watched.machine.regions()))) or "none"
+    states = [state for state in map(json.loads, machine.dumps()) if state["label"] == region]
+    if len(states) < 2 * machine.processors:
+        known = ", ".join(map(str, sorted(machine.regions()))) or "none"
         raise BadInput(f"the guest began and ended no region {region}", hint=f"its regions: {known}")
-    return states[-2:]
+    return [
+        state for state in states[-2 * machine.processors :] if processor in {None, state.get("processor", processor)}
+    ]
 
 
 def _print_registers(states: list[dict[str, Any]], functions: tlb_registers.Functions) -> None:
@@ -574,6 +588,7 @@ def dump(
         int | None,
         typer.Option(min=0, help="Look at where this region of interest begins and ends instead, without the caches."),
     ] = None,
+    processor: options.Processor = None,
     registers: Annotated[
         bool,
         typer.Option(
@@ -584,77 +599,28 @@ def dump(
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
-    """Show TLBs, hash table, BATs, segments and caches at an instant.
+    """Show TLBs, hash table, BATs, segments and caches at an instant, of each processor.
 
     Examples: `pagewalk dump --at 5000000 --json -- ./hello`,
     `pagewalk dump -m mpc855t-48 --region 2 --registers -- tlb-footprint`
     """
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
+    options.check_processor(processor, loaded.processors)
     if region is not None:
         loaded.dump_at_region(region)
     if registers:
         loaded.record_profile(region)
     watched = watch(loaded, limit, quiet=True, until=at)
-    states = [json.loads(watched.machine.dump(0))] if region is None else _region_dumps(watched, region)
+    states = _states(watched, region, processor)
     if registers:
         elf = b"" if snapshot_file else job_of(machine, command or [], file, sets, policy, limit, kernel).kernel
         _print_registers(states, tlb_registers.functions_of(elf, {row[3] for row in watched.machine.profile()}))
         return
-    state = states[-1]
     if as_json:
-        print_json(state if region is None else states)
+        print_json(states[0] if len(states) == 1 else states)
         return
-    if "segments" not in state:
-        raise BadInput("the state of an x86 machine is shown as JSON only", hint="add --json")
-    counts = snapshot.counts(state)
-    out.print(table(f"At cycle {state['cycle']:,}", ["", ">count"], ([name, f"{n:,}"] for name, n in counts.items())))
-    for name in ("instruction_tlb", "data_tlb", "l2_tlb"):
-        rows = state[name]
-        if rows:
-            out.print(
-                table(
-                    name.replace("_", " "),
-                    ["set", "way", "VSID", "page", "physical", "C", "WIMG", "PP"],
-                    (
-                        [
-                            str(row["set"]),
-                            str(row["way"]),
-                            f"{row['vsid']:06x}",
-                            f"{row['page_index']:04x}",
-                            f"{row['physical']:08x}",
-                            "C" if row["changed"] else "",
-                            f"{row['wimg']:04b}",
-                            str(row["pp"]),
-                        ]
-                        for row in rows
-                    ),
-                )
-            )
-    if (wide := state.get("wide")) is not None:
-        print_wide(wide)
-    for name in ("instruction_entries", "data_entries"):
-        rows = state[name]
-        if rows:
-            out.print(
-                table(
-                    name.replace("_", " "),
-                    [">entry", "page", "physical", ">size", "ASID", "V", "C", "WIMG", "group"],
-                    (
-                        [
-                            f"{row['number']}{'*' if row['reserved'] else ''}",
-                            f"{row['effective']:08x}",
-                            f"{row['physical']:08x}",
-                            row["size"],
-                            "shared" if row["shared"] else f"{row['asid']:x}",
-                            "V" if row["valid"] else "",
-                            "C" if row["changed"] else "",
-                            f"{row['wimg']:04b}",
-                            f"{row['group']:x}",
-                        ]
-                        for row in rows
-                    ),
-                )
-            )
+    for state in states[-1:] if processor is not None else states[-loaded.processors :]:
+        print_state(state)
 
 
 def gdb(

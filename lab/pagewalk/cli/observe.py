@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pagewalk import _machine, guest, native, profiles, recording, watching
+from pagewalk import _machine, guest, native, profiles, recording, snapshot, watching
 from pagewalk.cli import options
 from pagewalk.cli.guest import Command, MaybeCommand, Output, Watched, job_of, loaded_machine, watch, write_text
 from pagewalk.cli.output import Json, err, out, print_json, say, table
@@ -219,26 +220,30 @@ def _from_program(loaded: _machine.Machine, program: Path, limit: int) -> str:
     return f"{loaded.cycles}.."
 
 
-def _shape(config: dict[str, Any]) -> tuple[str, dict[str, dict[str, int]]]:
-    """How the machine's TLBs are reloaded, and the shapes of those that the page shows."""
+def _shape(config: dict[str, Any], numbers: Sequence[int | None]) -> tuple[str, dict[str, dict[str, int]]]:
+    """How the machine's TLBs are reloaded, and the shapes of those that the page shows: of these processors, or of the
+    only one, which has no number."""
     in_software = config["core"]["kind"] in {"8xx", "405"}
     shown = {"unified"} & set(config["tlb"]) or {"instruction", "data"}
     tlb = {
-        side: {
+        snapshot.tlb_name(side, number): {
             "sets": 1 if in_software else shape["entries"] // shape["ways"],
             "ways": shape["entries"] if in_software else shape["ways"],
         }
+        for number in numbers
         for side, shape in config["tlb"].items()
         if side in shown
     }
     return "tree" if in_software else "hash" if "walk" in config else "soft6xx", tlb
 
 
-def _record(loaded: _machine.Machine, limit: int, most: int, *, quiet: bool) -> tuple[recording.Recording, Watched]:
+def _record(
+    loaded: _machine.Machine, limit: int, most: int, processor: int | None, *, quiet: bool
+) -> tuple[recording.Recording, Watched]:
     loaded.record_translation("..")
     loaded.record_profile(guest.PROGRAM_REGION)
     watched = watch(loaded, limit, quiet=quiet)
-    return recording.read(loaded, most), watched
+    return recording.read(loaded, most, processor), watched
 
 
 def see(
@@ -250,13 +255,15 @@ def see(
     sets: options.Sets = None,
     file: options.Files = None,
     misses: Annotated[int, typer.Option(min=1, max=5000, help="The most TLB misses on the page.")] = 300,
+    processor: options.Processor = None,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
     """Write a page that shows how a run translated addresses.
 
     Step through its TLB misses; see TLB and hash table over time, before and after flushes; who evicted whom, cycles
-    by cost category, and a flame graph.
+    by cost category, and a flame graph. On a machine with several processors each miss says whose it is, and the
+    TLBs of all are shown; `--processor N` follows one.
 
     It is one HTML file that needs no network. The program runs twice, with the same result: only the first run tells
     at which moments the second one must stop.
@@ -268,17 +275,24 @@ def see(
 
     job = job_of(machine, command, file, sets, policy, limit, kernel)
     _writable(output)
-    recorded, watched = _record(native.load(job), limit, misses, quiet=as_json)
+    loaded = native.load(job)
+    options.check_processor(processor, loaded.processors)
+    recorded, watched = _record(loaded, limit, misses, processor, quiet=as_json)
     again = native.load(job)
 
     def go(cycle: int) -> bool:
         return watch(again, limit, quiet=True, until=cycle).stop.kind == "limit"
 
-    recording.look(recorded, again, go, _POINTS)
-    kind, tlb = _shape(tomllib.loads(job.machine.config))
+    recording.look(recorded, again, go, _POINTS, processor)
+    several = range(loaded.processors) if processor is None else [processor]
+    kind, tlb = _shape(tomllib.loads(job.machine.config), [None] if loaded.processors == 1 else several)
     title = " ".join([Path(command[0]).name, *command[1:]])
-    subject = page.Subject(title, Path(command[0]).name, job.machine.name, kind, job.machine.clock, tlb)
-    counters = guest.program_counters(watched.machine.regions(), watched.machine.counters())
+    followed = None if loaded.processors == 1 else processor
+    subject = page.Subject(title, Path(command[0]).name, job.machine.name, kind, job.machine.clock, tlb, followed)
+    if followed is None:
+        counters = guest.program_counters(watched.machine.regions(), watched.machine.counters())
+    else:
+        counters = recorded.counted()
     write_text(output, page.render(page.page_data(subject, recorded, counters, _POINTS)))
     if as_json:
         shown = len(recorded.misses)

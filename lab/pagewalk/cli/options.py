@@ -172,6 +172,9 @@ Sanitize = Annotated[
 Cluster = Annotated[
     str | None, typer.Option(help="A Dask scheduler's address, as in tcp://10.0.0.1:8786.", callback=_address)
 ]
+Processor = Annotated[
+    int | None, typer.Option("--processor", min=0, help="Only this processor of a machine with several.", metavar="N")
+]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="The most instructions to simulate.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; by default one for each core.")]
 
@@ -190,6 +193,13 @@ def policy_axes(words: Sequence[str], machine: str) -> dict[str, list[str]]:
 def combinations(axes: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     """Every combination of the axes' values."""
     return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+
+
+def check_processor(number: int | None, count: int) -> None:
+    """Raises unless a machine with `count` processors has this one, or all are meant."""
+    if number is not None and number >= count:
+        has = "one processor, number 0" if count == 1 else f"processors 0 to {count - 1}"
+        raise WrongOption(f"--processor: there is no processor {number}", hint=f"the machine has {has}")
 
 
 ON_EVERY_MACHINE = "exec, ab, sweep, profile, gdb and dump --json work on every machine"

@@ -49,7 +49,7 @@ class Subject:
     """What ran, and on which machine.
 
     `kind` says how TLBs are reloaded: `hash`, `soft6xx`, or `tree` (page-table trees in software). `tlb` is each TLB's
-    sets and ways.
+    sets and ways. `processor` is the one of several that the page follows, if it follows one.
     """
 
     title: str
@@ -58,6 +58,7 @@ class Subject:
     kind: str
     clock: int
     tlb: Mapping[str, Mapping[str, int]]
+    processor: int | None = None
 
 
 def _spec(chart: alt.Chart | alt.LayerChart, height: int | Spec = 220) -> Spec:
@@ -221,6 +222,7 @@ def page_data(subject: Subject, recording: Recording, counters: Mapping[str, int
         "title": subject.title,
         "file": subject.file,
         "machine": subject.machine,
+        "processor": subject.processor,
         "kind": subject.kind,
         "clock": subject.clock,
         "tlb": subject.tlb,

@@ -16,8 +16,13 @@ function outcomeOf(miss, data) {
   return miss.walk && !miss.walk.length ? "found in the second-level TLB" : "found";
 }
 
+// Whose miss it is, where there are several processors.
+function placeOf(miss) {
+  return "processor" in miss ? `processor ${miss.processor}, ` : "";
+}
+
 function kindOf(miss, data) {
-  return `${miss.side}, ${miss.mode}, ${outcomeOf(miss, data)}`;
+  return `${placeOf(miss)}${miss.side}, ${miss.mode}, ${outcomeOf(miss, data)}`;
 }
 
 // How long an access took, and when it began.
@@ -39,7 +44,8 @@ function pageOf(entry) {
 // The steps before memory is read.
 function lookups(miss, data) {
   const verb = miss.side === "instruction" ? "fetches an instruction from" : "accesses the data at";
-  const who = `${escaped(miss.program)}, in ${mono(miss.function)} (${miss.mode} mode),`;
+  const where = "processor" in miss ? ` on processor ${miss.processor}` : "";
+  const who = `${escaped(miss.program)}, in ${mono(miss.function)} (${miss.mode} mode)${where},`;
   const steps = [];
   const tree = "level_one" in miss;
   steps.push({

@@ -137,7 +137,7 @@ function fillMisses() {
   const among = selection();
   at("miss").innerHTML = among.map((n) => {
     const miss = data.misses[n];
-    return `<option value="${n}">${n + 1}: ${miss.address}, ${escaped(miss.function)}${miss.cycles ? ", " + grouped(miss.cycles) : ""}</option>`;
+    return `<option value="${n}">${n + 1}: ${placeOf(miss)}${miss.address}, ${escaped(miss.function)}${miss.cycles ? ", " + grouped(miss.cycles) : ""}</option>`;
   }).join("");
   at("miss").value = String(view.miss);
 }
