@@ -1,4 +1,5 @@
 /* The steps of mmu->activate(): the backend's own, and those that a policy or the control device asks for. */
+#include <arch/message.h>
 #include <arch/mmu.h>
 
 static void (*own_step)(struct mm *mm);
@@ -18,6 +19,8 @@ static void activate_with_more(struct mm *mm)
 static void activate_bind(void)
 {
 	mmu->activate = flush_step || report_step ? activate_with_more : own_step;
+	/* gate.S reports its switches itself (control.c). */
+	message_allow(MESSAGE_SEGMENTS, own_step == segments_activate && !flush_step && !backend->wide);
 }
 
 void activate_set_own(void (*step)(struct mm *mm))

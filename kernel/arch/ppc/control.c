@@ -1,5 +1,6 @@
 /* The control device, and the end of a run. */
 #include <arch.h>
+#include <arch/image.h>
 #include <arch/mmu.h>
 #include <control.h>
 #include <cpu.h>
@@ -8,8 +9,6 @@
 
 #include "control_device.h"
 #include "internal.h"
-
-#define CONTROL_PA 0x80000f00u
 
 static u32 *control_registers;  /* NULL: there is none */
 u32 control_features;
@@ -59,8 +58,10 @@ static void report_switch(struct mm *mm)
 
 void control_bind(void)
 {
-	if (control_features & CONTROL_FEATURE_PROFILE)
-		activate_set_report(report_switch);
+	if (!(control_features & CONTROL_FEATURE_PROFILE))
+		return;
+	activate_set_report(report_switch);
+	code_write(message_report, message_report_store, 1);
 }
 
 void control_command(const char *path)

@@ -4,6 +4,8 @@
 
 #include <types.h>
 
+#define CONTROL_PA              0x80000f00u
+
 #define CONTROL_MAGIC           0x00
 #define CONTROL_FEATURES        0x04
 #define CONTROL_POWER_OFF       0x08

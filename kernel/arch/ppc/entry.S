@@ -219,6 +219,14 @@ FUNCTION(syscall_whole)
 	b	exception_syscall
 END(syscall_whole)
 
+/*
+ * For the calls that send and wait, while messages pass at the gate: there the program goes on by its frame alone
+ * (gate.S). Then as syscall_words.
+ */
+FUNCTION(syscall_message)
+	stmw	r13, GPR(13)(r1)
+END(syscall_message)
+
 /* For a call that returns more than r3, through the frame: */
 FUNCTION(syscall_words)
 	slwi	r9, r0, 2

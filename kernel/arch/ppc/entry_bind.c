@@ -2,6 +2,7 @@
 #include <arch.h>
 #include <arch/entry.h>
 #include <arch/image.h>
+#include <arch/message.h>
 #include <lib.h>
 #include <syscall.h>
 
@@ -11,13 +12,14 @@ DECLARE_IMAGE(image_syscall_full);
 DECLARE_IMAGE(image_syscall_traced);
 DECLARE_IMAGE(image_syscall_lean);
 DECLARE_IMAGE(image_syscall_lean_preload);
+DECLARE_IMAGE(image_syscall_messages);
 DECLARE_IMAGE(image_external);
 DECLARE_IMAGE(image_external_preload);
 DECLARE_IMAGE(image_decrementer);
 DECLARE_IMAGE(image_decrementer_preload);
 
 extern u32 enter[], enter_with_task[];  /* entry.S */
-extern const u32 syscall_whole[], syscall_words[];
+extern const u32 syscall_whole[], syscall_words[], syscall_message[];
 long sys_unknown(void);
 
 u32 lean_table[LEAN_CALLS];
@@ -44,13 +46,31 @@ void entry_bind_locked(void)
 		lean_table[i] = (u32)syscall_locked;
 }
 
-static bool lean_entry, frame_preloading, calls_traced;
+static bool lean_entry, frame_preloading, calls_traced, messages_at_gate;
 
-static void bind_syscall(void)
+static void install_syscall(void)
 {
 	image_install(0xc00, calls_traced ? &image_syscall_traced :
 			     !lean_entry ? &image_syscall_full :
-			     frame_preloading ? &image_syscall_lean_preload : &image_syscall_lean);
+			     frame_preloading ? &image_syscall_lean_preload :
+			     messages_at_gate ? &image_syscall_messages : &image_syscall_lean);
+}
+
+void entry_bind_messages(bool on)
+{
+	const u32 *way = on ? syscall_message : syscall_words;
+
+	if (messages_at_gate == on)
+		return;
+	messages_at_gate = on;
+	lean_table[SYSCALL_IPC_CALL] = lean_table[SYSCALL_IPC_REPLY_WAIT] = (u32)way;
+	install_syscall();
+}
+
+static void bind_syscall(void)
+{
+	message_allow(MESSAGE_LEAN, lean_entry && !frame_preloading && !calls_traced && !entry_locked);
+	install_syscall();
 }
 
 void entry_preload(bool on)

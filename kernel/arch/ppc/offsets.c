@@ -1,13 +1,19 @@
 /* Offsets for assembly files. The build compiles this file to assembly and extracts the lines that begin with "->". */
+#include <arch/vsid.h>
 #include <arch.h>
 #include <arch/core.h>
 #include <arch/entry.h>
+#include <arch/message.h>
 #include <board.h>
 #include <cpu.h>
 #include <irq.h>
+#include <mm.h>
 #include <shootdown.h>
 #include <smp.h>
+#include <syscall.h>
 #include <task.h>
+
+#include "control_device.h"
 
 #define OFFSET(name, type, member) __asm__ volatile("\n->" #name " %0" : : "i"(offsetof(type, member)))
 #define VALUE(name, value) __asm__ volatile("\n->" #name " %0" : : "i"(value))
@@ -62,6 +68,32 @@ void offsets(void)
 	OFFSET(ARCH_STACK_TOP, struct arch_task, stack_top);
 	OFFSET(ARCH_FRAME, struct arch_task, frame_pa);
 	OFFSET(ARCH_TASK, struct arch_task, task);
+	/* gate.S */
+	OFFSET(ARCH_ACCEPTS, struct arch_task, accepts);
+	OFFSET(ARCH_PEER, struct arch_task, peer_pa);
+	OFFSET(ARCH_PEER_NUMBER, struct arch_task, peer_number);
+	OFFSET(ARCH_PASSED, struct arch_task, passed);
+	OFFSET(TASK_STATE, struct task, state);
+	OFFSET(TASK_MM, struct task, mm);
+	OFFSET(TASK_TGID, struct task, tgid);
+	OFFSET(TASK_PID, struct task, pid);
+	OFFSET(TASK_RUN_TICKS, struct task, run_ticks);
+	OFFSET(TASK_RENDEZVOUS, struct task, rendezvous.state);
+	OFFSET(TASK_PARTNER, struct task, rendezvous.partner);
+	OFFSET(CPU_RUNNING, struct cpu, running);
+	OFFSET(CPU_MM, struct cpu, mm);
+	OFFSET(CPU_RUN_SINCE, struct cpu, run_since);
+	OFFSET(MM_ROOT, struct mm, root);
+	OFFSET(MM_GENERATION, struct mm, context.generation);
+	OFFSET(MM_SEGMENT_BASE, struct mm, context.segment_base);
+	OFFSET(VSID_STEP, struct vsid_form, step);
+	VALUE(CONTROL_CONTEXT_PA, CONTROL_PA + CONTROL_CONTEXT);
+	VALUE(ANYONE, MESSAGE_FROM_ANYONE);
+	VALUE(CALL_IPC_CALL, SYSCALL_IPC_CALL);
+	VALUE(CALL_IPC_REPLY_WAIT, SYSCALL_IPC_REPLY_WAIT);
+	_Static_assert(TASK_INTERRUPTIBLE == MESSAGE_FROM_ANYONE && RENDEZVOUS_RECEIVING == MESSAGE_FROM_ANYONE,
+		       "gate.S has one register for these");
+	_Static_assert(TASK_RUNNING == 0 && RENDEZVOUS_NONE == 0, "and one for these");
 	OFFSET(ARCH_SCRATCH, struct arch_task, scratch);
 	OFFSET(ARCH_USPRG, struct arch_task, usprg);
 }

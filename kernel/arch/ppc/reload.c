@@ -1,5 +1,6 @@
 /* Binds the images of the reload handlers, and counts misses. */
 #include <arch/image.h>
+#include <arch/message.h>
 #include <arch/mmu.h>
 #include <arch/reload.h>
 #include <errno.h>
@@ -38,6 +39,7 @@ void arch_policies_account(void)
 	if (bound_bypass)
 		reloads_bypass += now - misses_accounted;
 	misses_accounted = now;
+	messages_account();
 }
 
 void reload_rebind(void)

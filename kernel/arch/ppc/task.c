@@ -1,4 +1,5 @@
 /* Tasks: starting, switching, and sharing the floating-point unit. */
+#include <arch/message.h>
 #include <arch.h>
 #include <cpu.h>
 #include <lib.h>
@@ -26,6 +27,7 @@ static void stack_init(struct task *task)
 	task->arch.task = task;
 	task->arch.stack_top = (u32)task->kernel_stack + KERNEL_STACK_SIZE;
 	task->arch.frame_pa = kva_pa(task_regs(task)) - FRAME_HEADER;
+	message_init(task);
 }
 
 void arch_idle_init(struct task *idle)

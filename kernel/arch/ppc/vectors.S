@@ -77,13 +77,15 @@ end_image image_syscall_traced
  * of entry.S that does more before it. GPR3, TRAP and the registers that the call may destroy are saved to the frame
  * only if something may read them.
  */
-.macro syscall_lean preload
+.macro syscall_lean preload, has_cr=0
 	mfspr	r9, SPR_SPRG3
 	lwz	r11, ARCH_FRAME(r9)
 	.if	\preload
 	preload_frame r10
 	.endif
+	.ifeq	\has_cr
 	mfcr	r10
+	.endif
 	stw	r1, GPR(1)(r11)
 	stw	r1, 0(r11)
 	mflr	r12
@@ -126,6 +128,20 @@ end_image image_syscall_lean
 image image_syscall_lean_preload
 	syscall_lean 1
 end_image image_syscall_lean_preload
+
+/* Short messages go to gate.S, which comes back to MESSAGE_LEAN_ENTRY if they are not so simple. r10 = CR then. */
+image image_syscall_messages
+	mfcr	r10
+	cmplwi	cr1, r0, CALL_IPC_REPLY_WAIT
+	cmplwi	r0, CALL_IPC_CALL
+	beq	cr1, 3f
+	bne	4f
+3:	ba	PHYS(message_entry)
+4:	.if	4b - image_syscall_messages_start != MESSAGE_LEAN_ENTRY - 0xc00
+	.error	"gate.S comes back to another place"
+	.endif
+	syscall_lean 0, 1
+end_image image_syscall_messages
 
 image image_trace
 	whole_vector 0xd00, exception_trace

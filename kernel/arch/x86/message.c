@@ -13,65 +13,9 @@
 
 #include "internal.h"
 
-static u32 conditions_met = MESSAGE_BY_QUEUE;
-static struct task *noted_tasks[8];   /* those in a pair */
-static u32 noted_count;
-
 static struct message_block *block_of(const struct task *task)
 {
 	return (struct message_block *)task->arch.stack_top;
-}
-
-/* A task accepts no message while it runs, so that no message passes to itself. */
-static void block_clear(struct task *task)
-{
-	struct message_block *block = block_of(task);
-
-	block->task = block->peer = task;
-	block->number = 0;
-}
-
-void message_init(struct task *task)
-{
-	block_clear(task);
-	block_of(task)->passed = 0;
-}
-
-/* Only tasks in a pair have messages that are not counted yet. */
-void messages_account(void)
-{
-	for (u32 i = 0; i < noted_count; i++) {
-		u32 *passed = &block_of(noted_tasks[i])->passed;
-
-		noted_tasks[i]->voluntary_switches += *passed;
-		this_cpu()->context_switches += *passed;
-		rendezvous_fast += *passed;
-		rendezvous_direct += *passed;
-		*passed = 0;
-	}
-}
-
-void message_forget(void)
-{
-	messages_account();
-	while (noted_count)
-		block_clear(noted_tasks[--noted_count]);
-}
-
-static void note_task(struct task *task)
-{
-	for (u32 i = 0; i < noted_count; i++)
-		if (noted_tasks[i] == task)
-			return;
-	noted_tasks[noted_count++] = task;
-}
-
-static bool permits_sender(const struct task *from, const struct task *to)
-{
-	const struct credentials *mine = &from->cred, *theirs = &to->process->leader->cred;
-
-	return !mine->euid || mine->euid == theirs->suid || mine->euid == theirs->uid || mine->uid == theirs->suid ||
-	       mine->uid == theirs->uid;
 }
 
 /* Turns, priorities, segments, permissions and senders that need no look until message_forget(). */
@@ -83,34 +27,38 @@ static bool is_simple(const struct task *task)
 	       regs->ds == USER_DS && regs->es == USER_DS && list_empty(&task->rendezvous.senders);
 }
 
-static void note_pair(struct task *from, struct task *to)
+static bool is_pair(const struct task *from, const struct task *to)
 {
-	if (!this_cpu()->arch.fpu_refuses || !is_simple(from) || !is_simple(to) ||
-	    from->arch.segments != to->arch.segments || !permits_sender(from, to) || !permits_sender(to, from))
-		return;
-	if (noted_count + 2 > ARRAY_SIZE(noted_tasks))
-		message_forget();
-	note_task(from);
-	note_task(to);
-	from->rendezvous.sought = to->rendezvous.sought = true;
-	block_of(from)->number = to->pid;
-	block_of(from)->peer = to;
-	block_of(to)->number = from->pid;
-	block_of(to)->peer = from;
+	return this_cpu()->arch.fpu_refuses && is_simple(from) && is_simple(to) &&
+	       from->arch.segments == to->arch.segments;
 }
 
-bool messages_direct(void)
+/* A task accepts no message while it runs, so that no message passes to itself. */
+static void block_clear(struct task *task)
 {
-	return conditions_met == MESSAGE_ALL;
+	struct message_block *block = block_of(task);
+
+	block->task = block->peer = task;
+	block->number = 0;
 }
 
-void message_allow(u32 what, bool on)
+static void block_set(struct task *task, struct task *peer)
 {
-	conditions_met = on ? conditions_met | what : conditions_met & ~what;
-	if (!messages_direct())
-		message_forget();
+	block_of(task)->number = peer->pid;
+	block_of(task)->peer = peer;
+}
+
+static u32 *block_passed(struct task *task)
+{
+	return &block_of(task)->passed;
+}
+
+static void gate_bind(void)
+{
 	calls_bind();
 }
+
+#include "../../ipc/message_pairs.h"
 
 void message_wait_begin(struct task *next, struct task *from)
 {

@@ -16,6 +16,9 @@
 
 #define RFID 0x4c000024
 
+/* In image_syscall_messages: the lean entry, with CR in r10. */
+#define MESSAGE_LEAN_ENTRY 0xc18
+
 /* The register must not be r0, which addi reads as zero. */
 .macro load_address reg, value
 	lis	\reg, (\value)@ha

@@ -11,6 +11,8 @@ extern u64 lean_frames_completed;       /* lean entries that saved all registers
 void entry_bind(bool lean);
 /* From now on calls take the kernel lock: several processors. */
 void entry_bind_locked(void);
+/* Whether short messages pass at the gate (gate.S). Only while the entry is lean. */
+void entry_bind_messages(bool on);
 /* Whether entries prefetch the lines of their frame, and switches those of the next task. */
 void entry_preload(bool on);
 void switch_preload_bind(bool on);

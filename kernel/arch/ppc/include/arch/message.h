@@ -1,19 +1,34 @@
-/* Messages that pass without the C code of ipc: this architecture has none. */
+/* Short messages in front of all C code (gate.S), and what the rest of the kernel tells of them. */
 #ifndef ARCH_MESSAGE_H
 #define ARCH_MESSAGE_H
 
 #include <types.h>
 
+struct regs;
 struct task;
 
-#define MESSAGE_FAST     1u
-#define MESSAGE_TO_PEER  2u
-#define MESSAGE_BY_QUEUE 4u
+/* What must be so for messages to pass at the gate: bits for message_allow(). */
+#define MESSAGE_FAST      1u    /* ipc.path=fast */
+#define MESSAGE_TO_PEER   2u    /* ipc.switch=direct */
+#define MESSAGE_BY_QUEUE  4u    /* not ready.queue=full: a direct switch leaves the queue as it is */
+#define MESSAGE_LEAN      8u    /* the entry is lean, nobody traces calls, and there is one processor */
+#define MESSAGE_SEGMENTS  16u   /* a switch loads segment registers and does nothing more */
+#define MESSAGE_ALL       31u
+#define MESSAGE_AT_BOOT   MESSAGE_BY_QUEUE
+void message_allow(u32 what, bool on);
+bool messages_direct(void);             /* all is so */
 
-static inline void message_allow(u32 what, bool on) { (void)what, (void)on; }
-static inline void message_forget(void) { }
-static inline void message_wait_begin(struct task *next, struct task *from) { (void)next, (void)from; }
-static inline void message_wait_over(struct task *task) { (void)task; }
-static inline void messages_account(void) { }
+/* Whom a task that waits at the gate accepts a message from (struct arch_task): a physical address of one, or */
+#define MESSAGE_FROM_ANYONE 1u
+
+void message_init(struct task *task);   /* it is new */
+/* Forgets all pairs: a task ends, a sender queues for one, or its permissions, priority or turn change. */
+void message_forget(void);
+/* Before current waits for a message from `from` (NULL: anyone), when its own has ended the wait of `next`. */
+void message_wait_begin(struct task *next, struct task *from);
+/* The task runs on: no message passes to it at the gate. */
+#define message_wait_over(task) ((void)((task)->arch.accepts = 0))
+void messages_account(void);            /* brings the counters of switches and messages up to date */
+void message_go_on(struct regs *regs);
 
 #endif

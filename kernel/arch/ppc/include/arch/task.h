@@ -21,6 +21,11 @@ struct arch_task {
 	u32 stack_top;          /* virtual end of the kernel stack */
 	u32 frame_pa;           /* physical address of the frame of an exception in user mode */
 	struct task *task;
+	/* gate.S: physical addresses are of other tasks' struct arch_task (message.h) */
+	u32 accepts;            /* it waits at the gate for a message of this task; 0: it does not */
+	u32 peer_pa;            /* the thread that messages pass to without further looks; else its own */
+	s32 peer_number;        /* that thread's; 0: of none */
+	u32 passed;             /* messages that it has sent so, since messages_account() */
 	u32 scratch[12];        /* for handlers without a stack */
 	u64 fpr[32];
 	u64 fpscr;              /* in the form of mffs: low word */

@@ -22,6 +22,7 @@ struct message_block {
 #define MESSAGE_BY_QUEUE  4u    /* not ready.queue=full: a direct switch leaves the queue as it is */
 #define MESSAGE_LAST_TIME 8u    /* switch.time=last: what a thread runs is charged at ticks */
 #define MESSAGE_ALL       15u
+#define MESSAGE_AT_BOOT   MESSAGE_BY_QUEUE
 void message_allow(u32 what, bool on);
 bool messages_direct(void);             /* all is so */
 
