@@ -20,7 +20,7 @@ HEADERS = {
     "call": "syscall syscall_prototypes policy",
     "fs": "fs filesystem file file_lock inotify async poll anon procfs",
     "mm": "mm",
-    "arch": "",
+    "arch": "message_pairs",
     "ipc": "ipc pipe rendezvous",
     "proc": "uname",
     "dev": "tty",

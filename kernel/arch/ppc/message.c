@@ -53,7 +53,7 @@ static void gate_bind(void)
 	entry_bind_messages(messages_direct());
 }
 
-#include "../../ipc/message_pairs.h"
+#include <message_pairs.h>
 
 /* While messages pass at the gate, both calls have saved all of the program's registers (entry.S, syscall_message). */
 void message_wait_begin(struct task *next, struct task *from)

@@ -58,7 +58,7 @@ static void gate_bind(void)
 	calls_bind();
 }
 
-#include "../../ipc/message_pairs.h"
+#include <message_pairs.h>
 
 void message_wait_begin(struct task *next, struct task *from)
 {

@@ -7,6 +7,7 @@
  */
 #include <arch/caches.h>
 #include <arch/image.h>
+#include <arch/message.h>
 #include <errno.h>
 #include <lib.h>
 #include <policy.h>
@@ -39,6 +40,7 @@ static int return_flush_apply(const struct policy_setting *to)
 	if (error || flushes == diverted)
 		return error;
 	diverted = flushes;
+	message_allow(MESSAGE_RETURN, !flushes);
 	for (unsigned i = 0; i < ARRAY_SIZE(exits); i++) {
 		if (!exits[i].plain)
 			exits[i].plain = exits[i].place[0];

@@ -8,8 +8,8 @@
  *	is_pair(from, to)               whether all is so that the next message needs few checks
  *	gate_bind()                     called when messages_direct() may have changed
  */
-#ifndef IPC_MESSAGE_PAIRS_H
-#define IPC_MESSAGE_PAIRS_H
+#ifndef MESSAGE_PAIRS_H
+#define MESSAGE_PAIRS_H
 
 #include <cpu.h>
 #include <lib.h>
