@@ -26,12 +26,12 @@ FUNCTION(message_entry)
 	addi	r12, r5, 1
 	or.	r12, r12, r4
 	lwz	r11, ARCH_PEER_NUMBER(r9)
-	bne-	message_limited         /* a time limit, or memory: waiting and copying are C's */
+	bne-	.Llimited		/* a time limit, or memory: waiting and copying are C's */
 	/* From here on it is known what r4 and r5 were. */
 	lwz	r4, ARCH_PEER(r9)
 	cmplw	r11, r3
 	lwz	r12, IN_TASK(TASK_WORK)(r9)
-	bne-	message_slow            /* permission, turns and priorities were looked at for this partner alone */
+	bne-	.Lslow			/* permission, turns and priorities were looked at for this partner alone */
 	lwz	r11, ARCH_ACCEPTS(r4)
 	lwz	r5, IN_TASK(TASK_WORK)(r4)
 	beq	cr1, 1f
@@ -41,13 +41,13 @@ FUNCTION(message_entry)
 	bne-	3f                      /* it does not wait here for this task */
 2:	or.	r12, r12, r5
 	lwz	r5, IN_TASK(TASK_MM)(r4)
-	bne-	message_slow            /* a signal, a switch or other work is due */
+	bne-	.Lslow			/* a signal, a switch or other work is due */
 	lis	r12, PHYS(context_current)@ha
 	addis	r11, r5, 0x4000         /* its physical address: 3 GB less */
 	lwz	r12, PHYS(context_current)@l(r12)
 	lwz	r0, MM_GENERATION(r11)
 	cmplw	r0, r12
-	bne-	message_slow            /* its VSIDs are of the last generation, and may be another's now */
+	bne-	.Lslow			/* its VSIDs are of the last generation, and may be another's now */
 
 	/*
 	 * The point of no return: current waits from now on, and the partner runs. Moves to segment registers take the
@@ -116,9 +116,12 @@ FUNCTION(message_entry)
 	lwz	r23, IN_TASK(TASK_TGID)(r4)
 	lwz	r3, IN_TASK(TASK_PID)(r9)
 	lis	r26, CONTROL_CONTEXT_PA@ha
+6:	nop                             /* control.c: with a control device, message_report_store */
+	.pushsection .rodata
 	.globl	message_report
-message_report:                         /* control.c: with a control device, message_report_store */
-	nop
+message_report:
+	.long	6b
+	.popsection
 	beq	cr1, 4f
 	stw	r4, ARCH_ACCEPTS(r9)
 	stw	r2, IN_TASK(TASK_PARTNER)(r9)
@@ -127,10 +130,10 @@ message_report:                         /* control.c: with a control device, mes
 	b	5f
 3:	cmplwi	r11, ANYONE
 	beq	2b
-message_slow:
+.Lslow:
 	li	r4, 0
 	li	r5, -1
-message_limited:
+.Llimited:
 	ba	MESSAGE_LEAN_ENTRY
 4:	stw	r22, ARCH_ACCEPTS(r9)
 	stw	r21, IN_TASK(TASK_PARTNER)(r9)

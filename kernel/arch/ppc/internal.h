@@ -16,7 +16,7 @@ void fpu_load(const u64 *registers);
 extern const char task_first_entry[];
 
 /* gate.S: where it reports a switch to the control device, and the instruction that does so. */
-extern u32 message_report[];
+extern u32 *const message_report;
 extern const u32 message_report_store[];
 
 /* bat.c: an OpenPIC takes the place of the interrupt acknowledge in I/O space; false if no block can map it. */

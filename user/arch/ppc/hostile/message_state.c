@@ -24,10 +24,12 @@
 #define SUMMARY_OVERFLOW 0x10000000u    /* CR0.SO, which a call changes */
 #define SOME_MS 5
 
+#define EACH_FLOAT \
+	".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n\t"
+
 struct registers {
 	uint32_t gpr[32];
 	uint32_t cr, ctr, xer, link;
-	double fpr[32];
 };
 
 /* A call with patterns from `seed` in all registers that it may not change; afterwards all are in *after. */
@@ -84,21 +86,21 @@ static void load_floats(uint32_t seed)
 
 	for (unsigned n = 0; n < 32; n++)
 		values[n] = (double)(seed + n);
-	__asm__ volatile(".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n\t"
+	__asm__ volatile(EACH_FLOAT
 			 "lfd \\n, 8*\\n(%0)\n\t"
 			 ".endr"
 			 :
 			 : "b"(values), "m"(values)
-			 : "fr0", "fr1", "fr2", "fr3", "fr4", "fr5", "fr6", "fr7", "fr8", "fr9", "fr10", "fr11", "fr12", "fr13",
-			   "fr14", "fr15", "fr16", "fr17", "fr18", "fr19", "fr20", "fr21", "fr22", "fr23", "fr24", "fr25",
-			   "fr26", "fr27", "fr28", "fr29", "fr30", "fr31");
+			 : "fr0", "fr1", "fr2", "fr3", "fr4", "fr5", "fr6", "fr7", "fr8", "fr9", "fr10", "fr11",
+			   "fr12", "fr13", "fr14", "fr15", "fr16", "fr17", "fr18", "fr19", "fr20", "fr21", "fr22",
+			   "fr23", "fr24", "fr25", "fr26", "fr27", "fr28", "fr29", "fr30", "fr31");
 }
 
 static int floats_are(uint32_t seed)
 {
 	double values[32];
 
-	__asm__ volatile(".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n\t"
+	__asm__ volatile(EACH_FLOAT
 			 "stfd \\n, 8*\\n(%1)\n\t"
 			 ".endr"
 			 : "=m"(values)
@@ -218,7 +220,7 @@ static void a_signal_ends_the_wait(void)
 	}
 }
 
-/* A tracer sees the registers of one that waits, and changes them; then the wait goes on or ends as it says. */
+/* A tracer that stops one that waits sees its registers. */
 static void a_tracer_reads_the_waiting(void)
 {
 	pid_t partner = test_child(turns_over, NULL);
@@ -233,11 +235,10 @@ static void a_tracer_reads_the_waiting(void)
 	CHECK_EQUAL((uint32_t)word, 0x2f0f0f00 + ROUNDS * 0x10101 + 20);
 	CHECK_EQUAL(errno, 0);
 	MUST(ptrace(PTRACE_DETACH, partner, NULL, NULL));
-	/* Its wait was interrupted by the stop, and it has ended with an error, or waits again. */
 	end_partner(partner);
 }
 
-/* Sends with a kernel that knows of another way: a message with memory reaches one that waits for words. */
+/* A message with memory, to one that waits for words. */
 static int sends_memory(void *to)
 {
 	static const char text[] = "memory";
@@ -307,8 +308,9 @@ static void a_partner_that_ends_is_told_of(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(both_keep_their_registers), CASE(both_keep_their_floats), CASE(a_signal_ends_the_wait),
-	CASE(a_tracer_reads_the_waiting), CASE(another_sender_reaches_the_waiting), CASE(a_partner_that_ends_is_told_of),
+	CASE(both_keep_their_registers), CASE(both_keep_their_floats),
+	CASE(a_signal_ends_the_wait), CASE(a_tracer_reads_the_waiting),
+	CASE(another_sender_reaches_the_waiting), CASE(a_partner_that_ends_is_told_of),
 };
 
 ATTACK_MAIN("message_state", cases)
