@@ -5,10 +5,13 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -198,7 +201,8 @@ static void notes_alarm(int number)
 /* A signal ends the wait for an answer that does not come, after answers that did. */
 static void a_signal_ends_the_wait(void)
 {
-	const struct itimerval soon = { { 0, 0 }, { 0, SOME_MS * 1000 } };
+	/* Again and again: the first may come before the wait. */
+	const struct itimerval soon = { { 0, SOME_MS * 1000 }, { 0, SOME_MS * 1000 } }, never = { { 0, 0 }, { 0, 0 } };
 
 	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = notes_alarm }, NULL);
 	for (uintptr_t times = 0; times < 4; times++) {
@@ -213,6 +217,7 @@ static void a_signal_ends_the_wait(void)
 		word[2] = 0x33;
 		setitimer(ITIMER_REAL, &soon, NULL);
 		CHECK_EQUAL(message_with(&after, 0x12345600, IPC_CALL, partner, word), -EINTR);
+		setitimer(ITIMER_REAL, &never, NULL);
 		check_registers(&after, 0x12345600);
 		CHECK(word[0] == 0x11 && word[1] == 0x22 && word[2] == 0x33);
 		CHECK(after.gpr[4] == 0 && after.gpr[5] == IPC_FOREVER);
@@ -307,10 +312,45 @@ static void a_partner_that_ends_is_told_of(void)
 	}
 }
 
+static volatile pid_t answering;
+
+/* Answers ROUNDS messages, then ends. */
+static void *answers_as_thread(void *unused)
+{
+	struct registers after;
+	uint32_t word[3] = { 0 };
+	long from = IPC_ANYONE;
+
+	(void)unused;
+	answering = (pid_t)syscall(SYS_gettid);
+	for (uint32_t i = 0; i < ROUNDS && from >= 0; i++) {
+		from = message_with(&after, 0x1000 * i, IPC_REPLY_WAIT, from, word);
+		check_registers(&after, 0x1000 * i);
+		for (unsigned n = 0; n < 3; n++)
+			word[n] = ~word[n];
+	}
+	ipc_invoke(IPC_SEND, from, NULL, IPC_FOREVER, &(struct ipc_message){ { word[0], word[1], word[2] }, 0 });
+	return NULL;
+}
+
+/* Two threads of one process, which the kernel need not switch address spaces for. */
+static void threads_of_one_process(void)
+{
+	pthread_t thread;
+
+	answering = 0;
+	CHECK_EQUAL(pthread_create(&thread, NULL, answers_as_thread, NULL), 0);
+	while (!answering)
+		sched_yield();
+	call_often(answering, 1);
+	CHECK_EQUAL(pthread_join(thread, NULL), 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(both_keep_their_registers), CASE(both_keep_their_floats),
 	CASE(a_signal_ends_the_wait), CASE(a_tracer_reads_the_waiting),
 	CASE(another_sender_reaches_the_waiting), CASE(a_partner_that_ends_is_told_of),
+	CASE(threads_of_one_process),
 };
 
 ATTACK_MAIN("message_state", cases)
