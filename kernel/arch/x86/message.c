@@ -27,11 +27,9 @@ static bool is_simple(const struct task *task)
 	       regs->ds == USER_DS && regs->es == USER_DS && list_empty(&task->rendezvous.senders);
 }
 
-static bool is_pair(const struct task *from, const struct task *to)
-{
-	return this_cpu()->arch.fpu_refuses && is_simple(from) && is_simple(to) &&
-	       from->arch.segments == to->arch.segments;
-}
+#define is_pair(from, to) \
+	(this_cpu()->arch.fpu_refuses && is_simple(from) && is_simple(to) && \
+	 (from)->arch.segments == (to)->arch.segments)
 
 /* A task accepts no message while it runs, so that no message passes to itself. */
 static void block_clear(struct task *task)
