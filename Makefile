@@ -269,7 +269,7 @@ soak-fuzz: $(STAMPS)/machine ready
 		--machine ppc405-200 --machine ppc970-1600
 
 # Our own tests, attacks and the fuzzer by each form of shootdown, with kernel.lock=fine, where most runs at the same time,
-# and stress-ng, if it is built (tests/programs/stress-ng.sh); then policies in pairs on four processors. Not part of
+# and stress-ng, if it is built (tests/programs/stress-ng.sh); then policies in pairs on each machine. Not part of
 # "make soak".
 SEVERAL := --machine ppc604-185x2 --machine ppc604-200x4
 SUITE_BY_FORM = PYTHONPATH=. ../.venv/bin/python -m suite --group user --group hostile --group waits --group fuzz \
@@ -279,7 +279,8 @@ soak-shootdown: $(STAMPS)/machine ready programs
 	cd tests && for form in queue short lazy generation; do \
 		$(SUITE_BY_FORM) --options "check=on kernel.lock=fine shootdown=$$form" $(SEVERAL) --machine ppc750-400x2; done
 	cd tests && $(SUITE_BY_FORM) --options "check=on kernel.lock=fine shootdown=broadcast" $(SEVERAL)
-	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel policies --machine ppc604-200x4
+	cd tests && for machine in ppc604-185x2 ppc750-400x2 ppc604-200x4; do \
+		PYTHONPATH=. ../.venv/bin/python -m kernel policies --machine $$machine; done
 
 clean:
 	rm -rf build target site
