@@ -35,7 +35,7 @@ QUICK_CASES = ("cow", "exec", "ipc", "ipc_memory", "mmap", "pipe", "pipe_pages",
 # first row is that of one processor.
 ONE_PROCESSOR = "ppc604-133"
 SEVERAL_MACHINES = ("ppc604-185x2", "ppc750-400x2", "ppc604-200x4")
-SEVERAL_CASES = ("cow", "mmap", "pipe_pages", "process", "thread")
+SEVERAL_CASES = ("cow", "mmap", "pipe_pages", "process", "thread", "thread_memory")
 FLUSHING = ("switch.flush", "tlb.flush", "pte.update", "kernel.map", "fork.tables", "kernel.lock", "kernel.buffers")
 
 # The groups of the whole suite that take less than an hour with the invariant checker and the sanitizers.
@@ -245,7 +245,9 @@ def check(*, whole: bool, machines: list[str], chosen: set[int]) -> int:
         print(f"policies: {len(rows[0].choices)}, rows that contain all pairs of choices: {len(rows)}", flush=True)
         here = [row for row in rows if not chosen or row.number in chosen]
         if not whole:
-            failed = Matrix(only(user_tests(), QUICK_CASES), folder).run(rows, here)
+            several = bool(machines) and set(machines) <= set(SEVERAL_MACHINES)
+            cases = (*QUICK_CASES, "thread_memory") if several else QUICK_CASES
+            failed = Matrix(only(user_tests(), cases), folder).run(rows, here)
             return failed + (0 if machines or chosen else check_several(whole=False))
         failed = 0 if machines or chosen else check_several(whole=True)
         for group in WHOLE_GROUPS:

@@ -7,10 +7,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -19,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/threads.h"
 
 #define THREADS 8
 
@@ -26,22 +25,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static long shared;
 static __thread int own = 5;
-
-static pthread_t start(void *(*function)(void *), void *argument)
-{
-	pthread_t thread;
-
-	CHECK_EQUAL(pthread_create(&thread, NULL, function, argument), 0);
-	return thread;
-}
-
-static void *join(pthread_t thread)
-{
-	void *result;
-
-	CHECK_EQUAL(pthread_join(thread, &result), 0);
-	return result;
-}
 
 static void *square(void *argument)
 {
@@ -56,9 +39,9 @@ static void create_and_join(void)
 		pthread_t threads[THREADS];
 
 		for (long i = 0; i < THREADS; i++)
-			threads[i] = start(square, (void *)(round + i));
+			threads[i] = test_start(square, (void *)(round + i));
 		for (long i = 0; i < THREADS; i++)
-			CHECK_EQUAL((long)join(threads[i]), (round + i) * (round + i));
+			CHECK_EQUAL((long)test_join(threads[i]), (round + i) * (round + i));
 	}
 }
 
@@ -79,9 +62,9 @@ static void mutex(void)
 	pthread_t threads[THREADS];
 
 	for (long i = 0; i < THREADS; i++)
-		threads[i] = start(count_up, (void *)1000);
+		threads[i] = test_start(count_up, (void *)1000);
 	for (long i = 0; i < THREADS; i++)
-		join(threads[i]);
+		test_join(threads[i]);
 	CHECK_EQUAL(shared, THREADS * 1000);
 }
 
@@ -102,9 +85,9 @@ static void thread_local_storage(void)
 
 	own = 99;
 	for (long i = 0; i < THREADS; i++)
-		threads[i] = start(use_own, (void *)i);
+		threads[i] = test_start(use_own, (void *)i);
 	for (long i = 0; i < THREADS; i++)
-		join(threads[i]);
+		test_join(threads[i]);
 	CHECK_EQUAL(own, 99);
 }
 
@@ -128,9 +111,9 @@ static void condition_variable(void)
 	pthread_t threads[THREADS];
 
 	for (long i = 0; i < THREADS; i++)
-		threads[i] = start(take_turns, (void *)i);
+		threads[i] = test_start(take_turns, (void *)i);
 	for (long i = 0; i < THREADS; i++)
-		join(threads[i]);
+		test_join(threads[i]);
 	CHECK_EQUAL(shared, THREADS * 50);
 }
 
@@ -195,7 +178,7 @@ static void *sleep_for_ever(void *argument)
 static int exit_with_threads(void *argument)
 {
 	for (int i = 0; i < THREADS; i++)
-		start(sleep_for_ever, argument);
+		test_start(sleep_for_ever, argument);
 	exit(23);
 }
 
@@ -214,7 +197,7 @@ static void *die(void *argument)
 static int die_with_threads(void *argument)
 {
 	for (int i = 0; i < THREADS; i++)
-		start(i == 5 ? die : sleep_for_ever, argument);
+		test_start(i == 5 ? die : sleep_for_ever, argument);
 	sleep_for_ever(NULL);
 	return 1;
 }
@@ -233,7 +216,7 @@ static void *outlive(void *argument)
 
 static int main_thread_leaves(void *argument)
 {
-	start(outlive, argument);
+	test_start(outlive, argument);
 	pthread_exit(NULL);
 }
 
@@ -255,7 +238,7 @@ static void main_thread_leaves_unwatched(void)
 	signal(SIGCHLD, SIG_IGN);
 	for (int round = 0; round < 100; round++) {
 		if (MUST(fork()) == 0) {
-			start(end_silently, NULL);
+			test_start(end_silently, NULL);
 			syscall(SYS_exit, 0);
 		}
 		usleep(1000);
@@ -302,7 +285,7 @@ static void blocked_before_it_is_taken(void)
 	CHECK_EQUAL(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
 	signal(SIGUSR1, note_taker);
 	MUST(pipe(ends));
-	start(takes_signals, (void *)&other);
+	test_start(takes_signals, (void *)&other);
 	while (!other)
 		usleep(1000);
 	test_await_sleep(other);
@@ -355,7 +338,7 @@ static void each_takes_one(void)
 	sigaddset(&set, SIGUSR2);
 	CHECK_EQUAL(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
 	for (int i = 0; i < 2; i++) {
-		start(waits_for_one, (void *)(intptr_t)i);
+		test_start(waits_for_one, (void *)(intptr_t)i);
 		while (!waiting_for_one[i].number)
 			usleep(1000);
 		test_await_sleep(waiting_for_one[i].number);
@@ -397,7 +380,7 @@ static void *end_slowly(void *argument)
 static int stays_while_one_ends(void *argument)
 {
 	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
-	start(end_slowly, argument);
+	test_start(end_slowly, argument);
 	for (;;)
 		pause();
 	return 1;
@@ -437,7 +420,7 @@ static void identities(void)
 {
 	pid_t ids[2];
 
-	join(start(identity, ids));
+	test_join(test_start(identity, ids));
 	CHECK_EQUAL(ids[0], getpid());
 	CHECK(ids[1] != getpid());
 	CHECK_EQUAL(syscall(SYS_gettid), getpid());
@@ -466,11 +449,11 @@ static void signal_one_thread(void)
 	pthread_t thread;
 
 	CHECK(signal(SIGUSR1, note_thread) != SIG_ERR);
-	thread = start(wait_for_signal, (void *)&id);
+	thread = test_start(wait_for_signal, (void *)&id);
 	while (!id)
 		sched_yield();
 	CHECK_EQUAL(pthread_kill(thread, SIGUSR1), 0);
-	join(thread);
+	test_join(thread);
 	CHECK_EQUAL(caught_by, id);
 }
 
@@ -491,36 +474,9 @@ static void forks_from_threads(void)
 	pthread_t threads[THREADS];
 
 	for (int i = 0; i < THREADS; i++)
-		threads[i] = start(fork_in_thread, NULL);
+		threads[i] = test_start(fork_in_thread, NULL);
 	for (int i = 0; i < THREADS; i++)
-		CHECK_EQUAL((long)join(threads[i]), 31);
-}
-
-static void *map_and_unmap(void *argument)
-{
-	for (int i = 0; i < 100; i++) {
-		char *where = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		CHECK(where != MAP_FAILED);
-		for (int at = 0; at < 65536; at += 4096) {
-			CHECK_EQUAL(where[at], 0);
-			where[at] = (char)(long)argument;
-		}
-		if (i % 8 == 0)
-			sched_yield();
-		MUST(munmap(where, 65536));
-	}
-	return NULL;
-}
-
-static void one_address_space(void)
-{
-	pthread_t threads[THREADS];
-
-	for (long i = 0; i < THREADS; i++)
-		threads[i] = start(map_and_unmap, (void *)(i + 1));
-	for (int i = 0; i < THREADS; i++)
-		join(threads[i]);
+		CHECK_EQUAL((long)test_join(threads[i]), 31);
 }
 
 /* One thread forks while another signals itself and a child signals the process. No signal and no child must get
@@ -528,226 +484,6 @@ static void one_address_space(void)
 #define RAISES 400
 
 static volatile sig_atomic_t raised, queued;
-
-static sigjmp_buf away;
-
-static void leave_loop(int number)
-{
-	(void)number;
-	siglongjmp(away, 1);
-}
-
-static void *store_for_ever(void *word)
-{
-	if (sigsetjmp(away, 1) == 0)
-		for (;;)
-			++*(volatile int *)word;
-	return NULL;
-}
-
-/*
- * A page that one thread unmaps while another one stores to it: the frame and the address have other owners afterwards.
- */
-static void unmapped_pages_are_forgotten(void)
-{
-	enum { ROUNDS = 20, INTS = 8 * 4096 / sizeof(int) };
-	struct sigaction action = { .sa_handler = leave_loop }, before;
-
-	MUST(sigaction(SIGSEGV, &action, &before));
-	for (int round = 0; round < ROUNDS; round++) {
-		int *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		int *fresh = mmap(NULL, 8 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		pthread_t thread = start(store_for_ever, page);
-
-		while (*(volatile int *)page < 10)
-			sched_yield();
-		if (round % 2) {
-			MUST(munmap(page, 4096));
-		} else {
-			CHECK(mmap(page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page);
-			for (int i = 0; i < 1000; i++)
-				CHECK_EQUAL(*(volatile int *)page, 0);
-		}
-		for (int i = 0; i < INTS; i++)
-			fresh[i] = round;
-		join(thread);
-		for (int i = 0; i < INTS; i++)
-			CHECK_EQUAL(fresh[i], round);
-		if (round % 2 == 0)
-			MUST(munmap(page, 4096));
-		MUST(munmap(fresh, 8 * 4096));
-	}
-	MUST(sigaction(SIGSEGV, &before, NULL));
-}
-
-/* A page that one thread protects while another one stores to it: no store comes after the call. */
-static void protected_pages_keep_their_values(void)
-{
-	struct sigaction action = { .sa_handler = leave_loop }, before;
-
-	MUST(sigaction(SIGSEGV, &action, &before));
-	for (int round = 0; round < 20; round++) {
-		int *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), value;
-		pthread_t thread;
-
-		*page = 1;
-		thread = start(store_for_ever, page);
-		while (*(volatile int *)page < 10)
-			sched_yield();
-		MUST(mprotect(page, 4096, round % 2 ? PROT_READ : PROT_READ | PROT_EXEC));
-		value = *(volatile int *)page;
-		for (int i = 0; i < 1000; i++)
-			CHECK_EQUAL(*(volatile int *)page, value);
-		join(thread);
-		CHECK_EQUAL(*(volatile int *)page, value);
-		MUST(munmap(page, 4096));
-	}
-	MUST(sigaction(SIGSEGV, &before, NULL));
-}
-
-static volatile int stop_storing;
-
-static void *store_until_told(void *word)
-{
-	while (!stop_storing)
-		++*(volatile int *)word;
-	return NULL;
-}
-
-/* One thread forks while another one stores to a page: the child's copy keeps the value that it had at the fork. */
-static void a_child_sees_no_later_stores(void)
-{
-	volatile int *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	pthread_t thread;
-
-	*page = 1;
-	stop_storing = 0;
-	thread = start(store_until_told, (void *)page);
-	while (*page < 10)
-		sched_yield();
-	for (int round = 0; round < 10; round++) {
-		pid_t child = (pid_t)MUST(fork());
-		int status, changes = 0, value;
-
-		if (child == 0) {
-			value = *page;
-			for (int i = 0; i < 1000; i++)
-				changes += *page != value;
-			_exit(changes ? 1 : 0);
-		}
-		CHECK_EQUAL(waitpid(child, &status, 0), child);
-		CHECK_EQUAL(status, 0);
-	}
-	stop_storing = 1;
-	join(thread);
-	MUST(munmap((void *)page, 4096));
-}
-
-struct watched {
-	volatile int *page;
-	volatile int flag;
-	int old;
-};
-
-/* Once the flag is set, the page has its new value. Returns how often it had the old one. */
-static void *watch_page(void *argument)
-{
-	struct watched *watched = argument;
-	long wrong = 0;
-
-	for (int after = 0; after < 50; after += watched->flag) {
-		int flag = watched->flag, value;
-
-		__sync_synchronize();
-		value = *watched->page;
-		wrong += flag && value == watched->old;
-	}
-	return (void *)wrong;
-}
-
-/* A page that one thread drops and writes anew while another one reads it. */
-static void dropped_pages_are_seen_anew(void)
-{
-	for (int round = 0; round < 20; round++) {
-		struct watched watched = { .old = -1 };
-		pthread_t thread;
-
-		watched.page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		*watched.page = watched.old;
-		thread = start(watch_page, &watched);
-		MUST(usleep(100));
-		MUST(madvise((void *)watched.page, 4096, MADV_DONTNEED));
-		*watched.page = round;
-		__sync_synchronize();
-		watched.flag = 1;
-		CHECK_EQUAL((long)join(thread), 0);
-		MUST(munmap((void *)watched.page, 4096));
-	}
-}
-
-struct neighbour {
-	volatile char *page;
-	volatile int loaded, changed;
-	char found;
-};
-
-/* Reads the page, and again once it is told of new contents. It makes no call before that, unless it waits for long. */
-static void *read_twice(void *argument)
-{
-	struct neighbour *neighbour = argument;
-
-	(void)*neighbour->page;
-	neighbour->loaded = 1;
-	for (int turns = 0; !neighbour->changed; turns++)
-		if (turns > 20000)
-			sched_yield();
-	__sync_synchronize();
-	neighbour->found = *neighbour->page;
-	return NULL;
-}
-
-static int file_with(char contents, long at)
-{
-	int file = MUST(memfd_create("neighbours", 0));
-
-	MUST(ftruncate(file, 16 * 4096));
-	CHECK_EQUAL(pwrite(file, &contents, 1, at), 1);
-	return file;
-}
-
-/* A page is unmapped and mapped anew, and the fault on another page of its file may enter it, too. */
-static void pages_around_are_seen_anew(void)
-{
-	const unsigned long window = 16 * 4096, at = 8 * 4096;
-	int before = file_with('a', at), after = file_with('b', at);
-	char *room = mmap(NULL, 4 * window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* Two windows, aligned, so that they share a page table, which the second one keeps. */
-	char *start_of = (char *)(((unsigned long)room + 2 * window - 1) & -(2 * window));
-
-	start_of[window] = 1;
-	for (int round = 0; round < 10; round++) {
-		struct neighbour neighbour = { .page = start_of + at };
-		pthread_t thread;
-
-		MUST(munmap(start_of, window));
-		CHECK(mmap(start_of + at, window - at, PROT_READ, MAP_SHARED | MAP_FIXED, before, (off_t)at) !=
-		      MAP_FAILED);
-		thread = start(read_twice, &neighbour);
-		while (!neighbour.loaded)
-			sched_yield();
-		MUST(munmap(start_of + at, window - at));
-		CHECK(mmap(start_of, window, PROT_READ, MAP_SHARED | MAP_FIXED, after, 0) != MAP_FAILED);
-		CHECK_EQUAL(*(volatile char *)start_of, 0);
-		CHECK_EQUAL(*neighbour.page, 'b');
-		__sync_synchronize();
-		neighbour.changed = 1;
-		join(thread);
-		CHECK_EQUAL(neighbour.found, 'b');
-	}
-	MUST(munmap(room, 4 * window));
-	MUST(close(before));
-	MUST(close(after));
-}
 
 static void count_raised(int number)
 {
@@ -809,9 +545,6 @@ static const struct test_case cases[] = {
 	CASE(main_thread_may_leave), CASE(main_thread_leaves_unwatched), CASE(identities), CASE(signal_one_thread),
 	CASE(forks_from_threads), CASE(stopped_while_a_thread_ends),
 	CASE(blocked_before_it_is_taken), CASE(each_takes_one),
-	CASE(one_address_space), CASE(unmapped_pages_are_forgotten),
-	CASE(protected_pages_keep_their_values), CASE(a_child_sees_no_later_stores),
-	CASE(dropped_pages_are_seen_anew), CASE(pages_around_are_seen_anew),
 };
 
 TEST_MAIN("thread", cases)

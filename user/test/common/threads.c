@@ -3,7 +3,6 @@
 
 #include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,6 +10,22 @@
 #include "check.h"
 
 #define THREADS 900
+
+pthread_t test_start(void *(*function)(void *), void *argument)
+{
+	pthread_t thread;
+
+	CHECK_EQUAL(pthread_create(&thread, NULL, function, argument), 0);
+	return thread;
+}
+
+void *test_join(pthread_t thread)
+{
+	void *result;
+
+	CHECK_EQUAL(pthread_join(thread, &result), 0);
+	return result;
+}
 
 static uint32_t word;
 
