@@ -13,6 +13,11 @@ pub(super) fn in_plain_english(
         let wanted = allowed.map_or_else(|| wanted_value(wanted), allowed_value);
         return format!("{shown} is not {wanted}");
     }
+    // A key that takes one of some names has a value of another kind.
+    if message == "wanted string or table" || message.starts_with("wanted exactly 1 element") {
+        let shown = given.map_or_else(|| "this value".to_owned(), quoted);
+        return format!("{shown} is not a word in quotes");
+    }
     for (theirs, ours) in [
         ("unknown field ", "unknown key "),
         ("unknown variant ", "unknown name "),

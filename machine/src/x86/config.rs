@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use toml::de::DeTable;
 
 use crate::config::{
     CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST, MachineFile, MemoryConfig,
@@ -280,11 +281,13 @@ impl Config {
     /// True if `text` is the file of an x86 machine, as far as it can be read.
     #[must_use]
     pub fn is_of(text: &str) -> bool {
-        let Ok(table) = toml::from_str::<toml::Table>(text) else {
+        // Numbers are not looked at: one that is too large is for the reader of such a file to name.
+        let Ok(table) = DeTable::parse(text) else {
             return false;
         };
-        let kind = table.get("core").and_then(|core| core.get("kind"));
-        kind.and_then(|kind| kind.as_str())
+        let core = table.get_ref().get("core");
+        let kind = core.and_then(|core| core.get_ref().get("kind"));
+        kind.and_then(|kind| kind.get_ref().as_str())
             .is_some_and(|kind| [Kind::I486, Kind::P6].iter().any(|own| own.name() == kind))
     }
 

@@ -48,6 +48,39 @@ fn impossible_machines_are_refused_by_name() {
 }
 
 #[test]
+fn what_is_no_value_of_a_key_is_named() {
+    let path = format!("{}/../machines/p6-200.toml", env!("CARGO_MANIFEST_DIR"));
+    let file = std::fs::read_to_string(path).unwrap();
+    for (key, value, wanted) in [
+        (
+            "replacement = \"pseudo-lru\"",
+            "replacement = 1",
+            "is not a word in quotes",
+        ),
+        (
+            "place = \"in-line\"",
+            "place = {}",
+            "is not a word in quotes",
+        ),
+        (
+            "kind = \"pc\"",
+            "kind = [\"pc\"]",
+            "is not a word in quotes",
+        ),
+        ("ways = 4", "ways = 99999999999999999999", "whole number"),
+        ("clock = 200000000", "clock = nan", "whole number"),
+    ] {
+        let text = file.replacen(key, value, 1);
+        assert_ne!(text, file, "{key}");
+        assert!(Config::is_of(&text), "{value}");
+        let error = Config::from_toml(&text, "m.toml", &[])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(wanted), "{value}: {error}");
+    }
+}
+
+#[test]
 fn each_machine_file_is_whole() {
     for (name, processors) in [
         ("i486dx-50", 1),
