@@ -256,6 +256,9 @@ soak: soak-instructions soak-cases $(STAMPS)/machine ready programs
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on --sanitize all \
 		--machine ppc405-200 --machine ppc970-1600 \
 		--group user --group waits --group hostile --group fuzz
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options "check=on entry=lean ipc.switch=direct ipc.path=fast" \
+		--sanitize translation,vsid --machine ppc603-133 --machine ppc604-133 --machine ppc750-400 \
+		--group user --group fuzz --group hostile --case ipc --case ipc_memory --case trace --case seed-1 --case message_state
 	$(call heading,The kernel under every policy$(comma) pairs of policies$(comma) and without memory)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel --whole
 	$(MAKE) soak-fuzz
