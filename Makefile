@@ -57,10 +57,11 @@ $(STAMPS)/bootstrap-test: bootstrap lab/requirements.txt lab/requirements-test.t
 
 $(STAMPS)/machine: $(STAMPS)/bootstrap-run $(rust_sources)
 	$(call heading,The plain runner of the machine)
-	cargo build --release -p pagewalk-machine
+	cargo build --release -p pagewalk-machine -p pagewalk-lab --bin pagewalk-machine
 	@touch $@
 
-# The binding contains the machine; the plain runner `pagewalk-machine` is built for itself.
+# The binding contains the machine, too. It compiles nothing again, because the runner's dependencies have the features that
+# the lab wants.
 $(STAMPS)/lab: $(STAMPS)/bootstrap-run $(rust_sources) lab/pyproject.toml
 	$(call heading,The lab: the machine in Rust$(comma) bound to Python)
 	cd lab && PIP_QUIET=1 VIRTUAL_ENV="$$PWD/../.venv" ../.venv/bin/maturin develop --release
