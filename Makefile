@@ -33,7 +33,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-fuzz soak-shootdown docs clean kernel user x86 programs compilers lint test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-fuzz soak-shootdown docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
@@ -45,6 +45,10 @@ run: ready
 	$(PAGEWALK) run osdi99-table2
 
 # Building --------------------------------------------------------------------
+$(STAMPS)/bootstrap-rust: bootstrap
+	./bootstrap rust
+	@mkdir -p $(@D) && touch $@
+
 $(STAMPS)/bootstrap-run: bootstrap lab/requirements.txt
 	$(call heading,What building and running need)
 	./bootstrap run
@@ -55,7 +59,7 @@ $(STAMPS)/bootstrap-test: bootstrap lab/requirements.txt lab/requirements-test.t
 	./bootstrap test
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/machine: $(STAMPS)/bootstrap-run $(rust_sources)
+$(STAMPS)/machine: $(STAMPS)/bootstrap-rust $(rust_sources)
 	$(call heading,The plain runner of the machine)
 	cargo build --release -p pagewalk-machine -p pagewalk-lab --bin pagewalk-machine
 	@touch $@
@@ -114,15 +118,24 @@ wheel: ready
 	@ls build/wheel/*.whl
 
 # Testing ---------------------------------------------------------------------
-# Two parts at a time, the longest first; each part's output comes whole, when it has ended.
-test: lint
-	$(call heading,Tests of machine$(comma) kernel$(comma) lab$(comma) and what crosses the parts: two at a time)
-	$(MAKE) -j2 --output-sync=target test-rust test-kernel test-lab test-cross test-linux
+# Two parts at a time; each part's output comes whole, when it has ended. First the tools are installed while the machine
+# is compiled. Then come the parts that keep one core busy, and last those that keep two.
+test:
+	$(call heading,What the tests need$(comma) and the plain runner of the machine)
+	$(MAKE) -j2 --output-sync=target $(STAMPS)/bootstrap-test $(STAMPS)/machine
+	$(call heading,Lints$(comma) and tests of machine$(comma) kernel$(comma) lab$(comma) and what crosses the parts: two at a time)
+	$(MAKE) -j2 --output-sync=target lint-python test-lab test-cross test-linux test-kernel test-rust
 
-lint: $(STAMPS)/lab $(STAMPS)/bootstrap-test
-	$(call heading,Formatting$(comma) lints and types)
+lint: lint-rust lint-python
+
+# Clippy and the machine's tests share what they compile, so that the tests come after it.
+lint-rust: $(STAMPS)/bootstrap-test
+	$(call heading,Formatting and lints of the Rust code)
 	cargo fmt --all --check
 	cargo clippy --profile tests --workspace --all-targets -- -D warnings
+
+lint-python: $(STAMPS)/lab $(STAMPS)/bootstrap-test
+	$(call heading,Formatting$(comma) lints and types of the Python code$(comma) and names in the kernel)
 	.venv/bin/ruff format --check --config lab/pyproject.toml tests kernel
 	.venv/bin/ruff check --config lab/pyproject.toml tests kernel
 	cd lab && ../.venv/bin/ruff format --check . && ../.venv/bin/ruff check . && ../.venv/bin/mypy
@@ -131,7 +144,7 @@ lint: $(STAMPS)/lab $(STAMPS)/bootstrap-test
 
 # Property tests draw the same cases each time, so that a commit passes always or never; `make soak-cases` draws others.
 RANDOM_SEED ?= 1
-test-rust: kernel user programs $(STAMPS)/bootstrap-test
+test-rust: lint-rust kernel user programs $(STAMPS)/bootstrap-test
 	$(call heading,The machine's tests)
 	PROPTEST_RNG_SEED=$(RANDOM_SEED) cargo test --profile tests -p pagewalk-machine
 
