@@ -317,10 +317,11 @@ struct Several {
 const LEAST_OF_SEVERAL: f64 = 0.7;
 
 /// Machines, and the numbers of their processors that are measured.
-const SEVERAL: [(&str, &[u32]); 3] = [
+const SEVERAL: [(&str, &[u32]); 4] = [
     ("ppc604-185", &[2, 4, 8]),
     ("ppc603-133", &[2, 4]),
     ("ppc604-200x4-l2", &[2, 4]),
+    ("ppc750-400x2", &[2]),
 ];
 
 /// Rounds of work of all processors together. Eight divides it.
