@@ -241,6 +241,7 @@ impl Bus {
     }
 
     /// Writes a beat or less; returns the cycle at which it is done.
+    #[inline]
     pub fn write_single(&mut self, now: u64, account: &mut Account) -> u64 {
         let t = self.timing;
         self.transfer(now, t.single_write, (t.turnaround, 0), account);

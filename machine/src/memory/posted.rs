@@ -20,6 +20,7 @@ pub struct PostedWrites {
 impl PostedWrites {
     /// Posts a write that is done at cycle `done`, and not before those posted earlier, into a queue of
     /// `entries`; returns how long the core waits.
+    #[inline]
     pub fn post(&mut self, now: u64, done: u64, entries: usize) -> u64 {
         if entries == 0 {
             return done.saturating_sub(now);

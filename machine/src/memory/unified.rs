@@ -47,6 +47,12 @@ impl Memory {
         if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
             return self.store(pa, attributes, now, account);
         }
+        self.store_unified(pa, now, account)
+    }
+
+    /// [`Memory::store_to_memory`] of memory that the enabled cache may hold.
+    #[inline(always)]
+    pub(crate) fn store_unified(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
         if !self.data.access(pa, false) {
             self.data_miss(pa, account.cause, account);
         }

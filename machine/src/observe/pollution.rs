@@ -110,6 +110,14 @@ impl Pollution {
         }
     }
 
+    /// What a miss on the line at `pa` looks at.
+    #[inline(always)]
+    #[must_use]
+    pub fn of_line(&self, array: Array, pa: u32) -> Option<&u8> {
+        let cache = array as usize - Array::InstructionCache as usize;
+        self.lines[cache].get((pa >> self.line_shift) as usize)
+    }
+
     fn entry(&mut self, array: Array, tag: u64) -> Option<&mut (u64, u8)> {
         // The kernel scatters VSIDs by multiplication; page numbers are dense: the exclusive-or of both halves
         // spreads either over the entries.

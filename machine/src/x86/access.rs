@@ -168,7 +168,7 @@ impl Processor {
         // The host waits for its own memory while the caches are asked.
         let value = self.ram_read(pa, W::BYTES);
         if !self.recent_line(pa, ARRIVING) {
-            self.charge_load_slowly(pa, 0);
+            self.charge_load_cached(pa);
         }
         Ok(value)
     }
@@ -448,7 +448,19 @@ impl Processor {
         {
             return;
         }
-        self.charge_load_slowly(pa, bits);
+        if bits & (pte::THROUGH | pte::UNCACHED) == 0 && self.caches_on {
+            self.charge_load_cached(pa);
+        } else {
+            self.charge_load_slowly(pa, bits);
+        }
+    }
+
+    /// The same for memory that the enabled cache may hold.
+    #[inline(never)]
+    fn charge_load_cached(&mut self, pa: u32) {
+        let now = self.now();
+        let stall = self.memory.load_cached(pa, now, &mut self.account);
+        self.add_cycles(stall);
     }
 
     #[inline(never)]
@@ -468,9 +480,20 @@ impl Processor {
             && self.recent_line(pa, ARRIVING | SHARED)
         {
             self.memory.data.access_recent(pa, true);
-            return;
+        } else if !self.writes_back && bits & (pte::THROUGH | pte::UNCACHED) == 0 && self.caches_on
+        {
+            self.charge_store_through(pa);
+        } else {
+            self.charge_store_slowly(pa, bits);
         }
-        self.charge_store_slowly(pa, bits);
+    }
+
+    /// An i486 writes to memory that its cache may hold.
+    #[inline(never)]
+    fn charge_store_through(&mut self, pa: u32) {
+        let now = self.slots();
+        let stall = self.memory.store_unified(pa, now, &mut self.account);
+        self.time += stall;
     }
 
     #[inline(never)]

@@ -12,6 +12,7 @@ use super::processor::Processor;
 use super::registers::{cr0, cr4};
 use super::stop::{Fatal, Stop};
 use super::tlb::{Entry, Need, Tlb, permits, pte};
+use crate::engine::prefetch;
 use crate::memory::attribute;
 use crate::observe::{Array, Event, Plain};
 
@@ -195,6 +196,9 @@ impl Processor {
         if !known {
             self.count_miss(linear, fetch);
         }
+        if !fetch {
+            self.expect(linear);
+        }
         let from = self.now();
         let found = self.walk(linear, need);
         let cycles = self.now() - from;
@@ -208,6 +212,18 @@ impl Processor {
         self.load_entry(linear, &found, fetch, protects);
         let mask = if found.large { LARGE_MASK } else { 0xfff };
         Ok((found.frame | linear & mask, found.bits))
+    }
+
+    /// A walk for an access to `linear` begins. The host brings what the access behind it needs, and what a miss of the
+    /// caches then looks at.
+    #[inline(always)]
+    fn expect(&self, linear: u32) {
+        if let Some(pa) = self.peek_translation(linear) {
+            prefetch::soon(self.memory.uncore.ram.bytes().get(pa as usize));
+            let pollution = &self.account.pollution;
+            prefetch::soon(pollution.of_line(Array::DataCache, pa));
+            prefetch::soon(pollution.of_line(Array::L2, pa));
+        }
     }
 
     fn count_miss(&mut self, linear: u32, fetch: bool) {

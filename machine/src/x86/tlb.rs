@@ -290,7 +290,10 @@ impl Tlb {
         let (set, tag) = (self.set(linear), self.tag(linear));
         let first = set * self.ways;
         let held = &mut self.entries[first..first + self.ways];
-        let place = held.iter().position(|entry| entry.tag == tag)?;
+        let place = match <&[Entry; 4]>::try_from(&*held) {
+            Ok(held) => held.iter().position(|entry| entry.tag == tag)?,
+            Err(_) => held.iter().position(|entry| entry.tag == tag)?,
+        };
         if place != 0 {
             held.swap(0, place);
             let (path, away) = tree_path(held[0].way.into(), self.ways);
@@ -303,9 +306,22 @@ impl Tlb {
     /// Loads an entry, in place of one for the same page, else in an invalid one, else where the tree points. Returns
     /// the valid entry of another page that it replaced.
     pub fn load(&mut self, entry: Entry) -> Option<Entry> {
+        match self.ways {
+            4 => self.load_in::<4>(entry),
+            ways => self.load_in_set(entry, ways),
+        }
+    }
+
+    /// [`Tlb::load`] with so many ways: loops over sets of known length unroll.
+    fn load_in<const WAYS: usize>(&mut self, entry: Entry) -> Option<Entry> {
+        self.load_in_set(entry, WAYS)
+    }
+
+    #[inline(always)]
+    fn load_in_set(&mut self, entry: Entry, ways: usize) -> Option<Entry> {
         let set = self.set(entry.tag);
-        let first = set * self.ways;
-        let held = &mut self.entries[first..first + self.ways];
+        let first = set * ways;
+        let held = &mut self.entries[first..first + ways];
         let same = held.iter().position(|old| old.tag == entry.tag);
         let free = || {
             let invalid = held.iter().enumerate();
@@ -316,10 +332,10 @@ impl Tlb {
         };
         let place = same.or_else(free).unwrap_or_else(|| {
             let mut node = 1;
-            while node < self.ways {
+            while node < ways {
                 node = node * 2 + (self.trees[set] >> node & 1) as usize;
             }
-            let way = (node - self.ways) as u8;
+            let way = (node - ways) as u8;
             held.iter().position(|old| old.way == way).unwrap_or(0)
         });
         let old = held[place];
@@ -328,7 +344,7 @@ impl Tlb {
             way: old.way,
             ..entry
         };
-        let (path, away) = tree_path(old.way.into(), self.ways);
+        let (path, away) = tree_path(old.way.into(), ways);
         self.trees[set] = self.trees[set] & !path | away;
         self.drop_shortcut(entry.tag);
         (old.tag & VALID != 0 && old.tag != entry.tag).then_some(old)

@@ -1,0 +1,14 @@
+//! What the host can bring from its own memory while the machine is still busy with something else.
+
+/// The host is about to need this item.
+#[inline(always)]
+pub fn soon<T>(item: Option<&T>) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(item) = item {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch changes nothing that a program can see, wherever it points to.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = item;
+}
