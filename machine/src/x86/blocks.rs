@@ -15,7 +15,7 @@
 use super::chain;
 use super::config::Kind;
 use super::decode::{Mode, decode};
-use super::op::{END, FETCH, HEAD, Op};
+use super::op::{END, FETCH, HEAD, Op, WithJump};
 use crate::engine::fetch::CodeCauses;
 
 /// Instructions of a block at most.
@@ -230,7 +230,7 @@ pub enum Link {
 #[inline(always)]
 #[must_use]
 pub unsafe fn linked(head: *const Op, link: Link, pa: u32, wide: bool) -> *const Op {
-    // SAFETY: a link that is not 0 leads to a head, even if that is dead.
+    // SAFETY: a link leads to a head, even if that is dead. One that has not been made leads to the head that has it.
     unsafe {
         let this = &*head;
         let away = match link {
@@ -238,7 +238,7 @@ pub unsafe fn linked(head: *const Op, link: Link, pa: u32, wide: bool) -> *const
             Link::Straight => u32::from_ne_bytes([this.base, this.index, this.scale, this.segment]),
         };
         let next = head.wrapping_byte_offset(away.cast_signed() as isize);
-        if away != 0 && (*next).immediate == pa && (*next).rm == u8::from(wide) {
+        if (*next).immediate == pa && (*next).rm == u8::from(wide) {
             next
         } else {
             std::ptr::null()
@@ -281,6 +281,7 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Vec<Op>> {
         Kind::P6 => chain::fetch::<true>,
     };
     let mut jumps = false;
+    let mut joins: Option<WithJump> = None;
     ops.push(Op::new(chain::fetch_line, fetch));
     while number < plan.most && at < code.len() {
         if at > 0 && plan.causes.of(pa + at as u32) != cause {
@@ -304,6 +305,7 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Vec<Op>> {
             let here = (pa + at as u32) & !(plan.line - 1);
             if here != line {
                 line = here;
+                joins = None;
                 ops.push(Op {
                     immediate: at as u32,
                     issued,
@@ -316,6 +318,14 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Vec<Op>> {
             }
         }
         issued = with;
+        // A comparison and the jump behind it run as one link of the chain.
+        if let (Some(joins), Some(condition)) = (joins, decoded.condition)
+            && let Some(chain) = joins(condition)
+            && let Some(comparison) = ops.last_mut()
+        {
+            comparison.chain = chain;
+        }
+        joins = decoded.with_jump;
         ops.push(Op { issued, ..op });
         if number == 0 {
             waits = decoded.waits;

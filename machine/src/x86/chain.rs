@@ -11,8 +11,11 @@
 use std::marker::PhantomData;
 use std::ptr;
 
+use super::access::{Double, Width};
+use super::blocks::Link;
 use super::exception::Exception;
-use super::op::{END, FETCH, Op, Operation, Ways};
+use super::execute::branch;
+use super::op::{END, FETCH, Op, Operation, Ways, WithJump};
 use super::processor::{Processor, RESTART};
 
 /// Runs an op and those that follow it in its block. Returns the head of the next block, which has been entered, or
@@ -61,14 +64,48 @@ pub(super) fn ways<F: Operation>(_: PhantomData<F>) -> Ways {
     }
 }
 
-/// The same for one that always ends its block.
-pub(super) fn jump_ways<F: Operation>(_: PhantomData<F>) -> Ways {
+/// The same for one that always ends its block. `INDIRECT`: it goes to different places.
+pub(super) fn jump_ways<F: Operation, const INDIRECT: bool>(_: PhantomData<F>) -> Ways {
     Ways {
         run: F::run,
-        chain: chained_to_end::<F>,
-        plain_chain: chained_to_end::<F>,
+        chain: chained_to_end::<F, INDIRECT>,
+        plain_chain: chained_to_end::<F, INDIRECT>,
         jumps: true,
     }
+}
+
+/// The same for a conditional jump.
+pub(super) fn conditional_ways<W: Width, const CONDITION: u8>() -> Ways {
+    Ways {
+        run: branch::jump_if::<W, CONDITION>,
+        chain: chained_jump_if::<W, CONDITION>,
+        plain_chain: chained_jump_if::<W, CONDITION>,
+        jumps: true,
+    }
+}
+
+/// The chains of an operation and a conditional jump behind it.
+pub(super) fn joined<F: Operation>(_: PhantomData<F>) -> WithJump {
+    with_jump::<F>
+}
+
+/// See [`WithJump`]. Compilers hardly use the other conditions.
+fn with_jump<F: Operation>(condition: u8) -> Option<Chain> {
+    Some(match condition & 15 {
+        2 => chained_with_jump::<F, 2>,
+        3 => chained_with_jump::<F, 3>,
+        4 => chained_with_jump::<F, 4>,
+        5 => chained_with_jump::<F, 5>,
+        6 => chained_with_jump::<F, 6>,
+        7 => chained_with_jump::<F, 7>,
+        8 => chained_with_jump::<F, 8>,
+        9 => chained_with_jump::<F, 9>,
+        12 => chained_with_jump::<F, 12>,
+        13 => chained_with_jump::<F, 13>,
+        14 => chained_with_jump::<F, 14>,
+        15 => chained_with_jump::<F, 15>,
+        _ => return None,
+    })
 }
 
 unsafe fn chained<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
@@ -84,12 +121,54 @@ unsafe fn chained<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
 }
 
 /// For operations that end a block.
-unsafe fn chained_to_end<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
+unsafe fn chained_to_end<F: Operation, const INDIRECT: bool>(
+    p: &mut Processor,
+    op: *const Op,
+) -> *const Op {
     p.here = Here(op);
     // SAFETY: the caller's.
     unsafe {
         match F::run(p, &*op) {
-            Ok(()) => end(p),
+            Ok(()) if INDIRECT => end(p, Way::Indirect),
+            Ok(()) => end(p, Way::Taken),
+            Err(exception) => p.break_off(op, exception),
+        }
+    }
+}
+
+/// For conditional jumps.
+unsafe fn chained_jump_if<W: Width, const CONDITION: u8>(
+    p: &mut Processor,
+    op: *const Op,
+) -> *const Op {
+    // SAFETY: the caller's.
+    unsafe { jump_if::<W, CONDITION>(p, op) }
+}
+
+/// A conditional jump. It neither looks at the time, nor does anything but the end of a block follow it.
+#[inline(always)]
+unsafe fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, op: *const Op) -> *const Op {
+    // SAFETY: the caller's.
+    unsafe {
+        match branch::jumps_if::<W, CONDITION>(p, &*op) {
+            Ok(true) => end(p, Way::Taken),
+            Ok(false) => end(p, Way::Straight),
+            Err(exception) => p.break_off(op, exception),
+        }
+    }
+}
+
+/// For an operation and the conditional jump behind it.
+unsafe fn chained_with_jump<F: Operation, const CONDITION: u8>(
+    p: &mut Processor,
+    op: *const Op,
+) -> *const Op {
+    p.here = Here(op);
+    // SAFETY: the caller's: the jump is the last instruction of the block.
+    unsafe {
+        match F::run(p, &*op) {
+            Ok(()) if p.time < p.due => jump_if::<Double, CONDITION>(p, op.add(1)),
+            Ok(()) => p.run_on(op.add(1), true),
             Err(exception) => p.break_off(op, exception),
         }
     }
@@ -153,19 +232,39 @@ pub(super) fn fetch_line(p: &mut Processor, op: &Op) -> Result<(), Exception> {
 /// The end of a block that no jump ends.
 pub(super) unsafe fn end_of_block(p: &mut Processor, _: *const Op) -> *const Op {
     // SAFETY: the caller's.
-    unsafe { end(p) }
+    unsafe { end(p, Way::Any) }
+}
+
+/// How a block is left.
+#[derive(Clone, Copy)]
+enum Way {
+    /// Its last instruction has not jumped.
+    Straight,
+    /// It has jumped where it always jumps to.
+    Taken,
+    /// It has jumped.
+    Indirect,
+    /// The processor goes on where EIP points to.
+    Any,
 }
 
 /// The end of the block that runs.
 #[inline(always)]
-unsafe fn end(p: &mut Processor) -> *const Op {
+unsafe fn end(p: &mut Processor, way: Way) -> *const Op {
     let head = p.head;
     p.finish(head.op());
     if p.time >= p.deadline || p.instructions >= p.alarm {
         return ptr::null();
     }
     // SAFETY: the caller's.
-    unsafe { p.next_block(head.0) }
+    unsafe {
+        match way {
+            Way::Straight => p.next_block(head.0, Some(Link::Straight)),
+            Way::Taken => p.block_behind_jump::<false>(head.0),
+            Way::Indirect => p.block_behind_jump::<true>(head.0),
+            Way::Any => p.next_block(head.0, None),
+        }
+    }
 }
 
 impl Processor {

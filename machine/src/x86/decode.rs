@@ -3,6 +3,7 @@
 #[macro_use]
 mod forms;
 mod high;
+mod joined;
 mod low;
 mod second;
 
@@ -12,7 +13,7 @@ use super::clocks::Class;
 use super::config::Kind;
 use super::execute::arithmetic::{illegal, too_long};
 use super::execute::string::repeat;
-use super::op::{NARROW_ADDRESS, Op, Ways, ways};
+use super::op::{NARROW_ADDRESS, Op, Ways, WithJump, ways};
 use super::registers::{gpr, segment};
 
 /// The longest instruction.
@@ -27,6 +28,10 @@ pub struct Decoded {
     pub ends: bool,
     /// Its chain ends the block.
     pub jumps: bool,
+    /// The condition of a conditional jump, unless it has 16 bits.
+    pub condition: Option<u8>,
+    /// The chains of the instruction together with a conditional jump behind it.
+    pub with_jump: Option<WithJump>,
     /// General registers that it writes early enough for the next instruction's address to wait: one bit each.
     pub writes: u8,
     /// The register of its address that such a write makes wait: one bit, or none.
@@ -125,10 +130,12 @@ struct Decoder<'a> {
     repeat: u8,
     lock: bool,
     prefixes: u16,
+    opcode: u8,
     op: Op,
     ways: Ways,
     class: Class,
     ends: bool,
+    condition: Option<u8>,
     /// LOCK is allowed.
     lockable: bool,
     writes: u8,
@@ -151,10 +158,12 @@ impl<'a> Decoder<'a> {
             repeat: repeat::ONCE,
             lock: false,
             prefixes: 0,
+            opcode: 0,
             op: Op::new(ways.run, ways.chain),
             ways,
             class: Class::Illegal,
             ends: false,
+            condition: None,
             lockable: false,
             writes: 0,
             register_form: false,
@@ -368,6 +377,8 @@ impl Decoder<'_> {
             length: self.at,
             ends: self.ends,
             jumps: self.ways.jumps,
+            condition: self.condition.filter(|_| self.ways.jumps),
+            with_jump: self.with_jump(),
             writes: self.writes,
             waits,
         }

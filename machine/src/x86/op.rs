@@ -68,6 +68,9 @@ pub struct Ways {
     pub jumps: bool,
 }
 
+/// The chain of an operation and the conditional jump behind it, by the number of the jump's condition.
+pub type WithJump = fn(condition: u8) -> Option<Chain>;
+
 /// What an instruction does. A type for each function gives each a chain of its own, with the function in it.
 pub trait Operation {
     /// # Errors
@@ -99,14 +102,28 @@ macro_rules! ways {
     };
 }
 
-/// The ways to run a jump.
-macro_rules! jump {
+/// The chains of an operation and a conditional jump behind it.
+macro_rules! joined {
     ($($f:tt)*) => {
-        crate::x86::chain::jump_ways(crate::x86::op::operation!($($f)*))
+        Some(crate::x86::chain::joined(crate::x86::op::operation!($($f)*)))
     };
 }
 
-pub(in crate::x86) use {jump, operation, ways};
+/// The ways to run a jump to a target that the instruction names.
+macro_rules! jump {
+    ($($f:tt)*) => {
+        crate::x86::chain::jump_ways::<_, false>(crate::x86::op::operation!($($f)*))
+    };
+}
+
+/// The ways to run a jump to a target in a register or in memory.
+macro_rules! indirect {
+    ($($f:tt)*) => {
+        crate::x86::chain::jump_ways::<_, true>(crate::x86::op::operation!($($f)*))
+    };
+}
+
+pub(in crate::x86) use {indirect, joined, jump, operation, ways};
 
 impl Op {
     /// An operation without operands.

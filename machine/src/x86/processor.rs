@@ -511,22 +511,57 @@ impl Processor {
         self.run_blocks(head);
     }
 
-    /// The head of the block that follows the one at `head`, or null if the instruction at EIP must begin otherwise.
+    /// The head of the block that follows the one at `head` behind a jump within the segment, which has just been made;
+    /// or null if the instruction at EIP must begin otherwise. `INDIRECT`: the jump goes to different places.
     ///
     /// # Safety
     /// `head` must be that of the block that was entered last.
     #[inline(always)]
-    pub(super) unsafe fn next_block(&mut self, head: *const Op) -> *const Op {
+    pub(super) unsafe fn block_behind_jump<const INDIRECT: bool>(
+        &mut self,
+        head: *const Op,
+    ) -> *const Op {
+        let cs = self.registers.segment(segment::CS);
+        let eip = self.registers.eip;
+        let (linear, wide) = (cs.base.wrapping_add(eip), cs.big());
+        // SAFETY: the caller's.
+        unsafe {
+            // A jump always fetches, and has seen to the limit.
+            let Some(pa) = self.fetch_at_once(linear) else {
+                return self.next_block_slowly(head, Link::Taken);
+            };
+            let next = if INDIRECT {
+                self.blocks.find(pa, wide)
+            } else {
+                linked(head, Link::Taken, pa, wide)
+            };
+            if next.is_null() {
+                return self.next_block_slowly(head, Link::Taken);
+            }
+            self.block_eip = eip;
+            self.block_linear = linear;
+            self.block_pa = pa;
+            next
+        }
+    }
+
+    /// The head of the block that follows the one at `head` by the link `way`, or where EIP points to; or null if the
+    /// instruction there must begin otherwise.
+    ///
+    /// # Safety
+    /// `head` must be that of the block that was entered last.
+    #[inline(always)]
+    pub(super) unsafe fn next_block(&mut self, head: *const Op, way: Option<Link>) -> *const Op {
         let cs = self.registers.segment(segment::CS);
         let eip = self.registers.eip;
         let (linear, wide, limit) = (cs.base.wrapping_add(eip), cs.big(), cs.limit);
         // SAFETY: the caller's.
         unsafe {
             let straight = self.block_eip.wrapping_add((*head).at.into());
-            let link = if straight == eip {
-                Link::Straight
-            } else {
-                Link::Taken
+            let link = match way {
+                Some(link) => link,
+                None if straight == eip => Link::Straight,
+                None => Link::Taken,
             };
             if eip > limit {
                 return self.next_block_slowly(head, link);
@@ -728,6 +763,7 @@ impl Processor {
     }
 
     /// P6: a branch to `target` goes there if `taken`.
+    #[inline(never)]
     pub(super) fn predict(&mut self, op: &Op, taken: bool, target: u32, conditional: bool) {
         let branch = self.block_eip.wrapping_add(op.at.into());
         if !(self.predictor).predicts(branch, target, taken, conditional) {

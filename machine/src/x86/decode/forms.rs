@@ -75,22 +75,22 @@ macro_rules! by_shift {
 macro_rules! by_condition {
     ($number:expr, $width:ident) => {
         match $number & 15 {
-            0 => jump!(branch::jump_if::<$width, 0>),
-            1 => jump!(branch::jump_if::<$width, 1>),
-            2 => jump!(branch::jump_if::<$width, 2>),
-            3 => jump!(branch::jump_if::<$width, 3>),
-            4 => jump!(branch::jump_if::<$width, 4>),
-            5 => jump!(branch::jump_if::<$width, 5>),
-            6 => jump!(branch::jump_if::<$width, 6>),
-            7 => jump!(branch::jump_if::<$width, 7>),
-            8 => jump!(branch::jump_if::<$width, 8>),
-            9 => jump!(branch::jump_if::<$width, 9>),
-            10 => jump!(branch::jump_if::<$width, 10>),
-            11 => jump!(branch::jump_if::<$width, 11>),
-            12 => jump!(branch::jump_if::<$width, 12>),
-            13 => jump!(branch::jump_if::<$width, 13>),
-            14 => jump!(branch::jump_if::<$width, 14>),
-            _ => jump!(branch::jump_if::<$width, 15>),
+            0 => conditional_ways::<$width, 0>(),
+            1 => conditional_ways::<$width, 1>(),
+            2 => conditional_ways::<$width, 2>(),
+            3 => conditional_ways::<$width, 3>(),
+            4 => conditional_ways::<$width, 4>(),
+            5 => conditional_ways::<$width, 5>(),
+            6 => conditional_ways::<$width, 6>(),
+            7 => conditional_ways::<$width, 7>(),
+            8 => conditional_ways::<$width, 8>(),
+            9 => conditional_ways::<$width, 9>(),
+            10 => conditional_ways::<$width, 10>(),
+            11 => conditional_ways::<$width, 11>(),
+            12 => conditional_ways::<$width, 12>(),
+            13 => conditional_ways::<$width, 13>(),
+            14 => conditional_ways::<$width, 14>(),
+            _ => conditional_ways::<$width, 15>(),
         }
     };
 }

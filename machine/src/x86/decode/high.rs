@@ -11,7 +11,7 @@ use super::super::execute::string::{Compares, Loads, Moves, Scans, Stores, strin
 use super::super::execute::{
     Immediate, Memory, Reg, Rm, bits, branch, decimal, float, move_data, stack, system,
 };
-use super::super::op::{NARROW_ADDRESS, Ways, jump, ways};
+use super::super::op::{NARROW_ADDRESS, Ways, indirect, jump, ways};
 use super::super::registers::{gpr, segment};
 use super::Decoder;
 
@@ -130,9 +130,9 @@ impl Decoder<'_> {
                     self.op.immediate = self.word()?;
                 }
                 let run = if self.narrow {
-                    jump!(branch::back::<Word>)
+                    indirect!(branch::back::<Word>)
                 } else {
-                    jump!(branch::back::<Double>)
+                    indirect!(branch::back::<Double>)
                 };
                 self.set(run, Class::Return);
                 self.ends = true;
@@ -460,20 +460,20 @@ impl Decoder<'_> {
             }
             2 => {
                 let run = match (self.register_form, self.narrow) {
-                    (true, true) => jump!(branch::call_to::<Word, Rm>),
-                    (true, false) => jump!(branch::call_to::<Double, Rm>),
-                    (false, true) => jump!(branch::call_to::<Word, Memory>),
-                    (false, false) => jump!(branch::call_to::<Double, Memory>),
+                    (true, true) => indirect!(branch::call_to::<Word, Rm>),
+                    (true, false) => indirect!(branch::call_to::<Double, Rm>),
+                    (false, true) => indirect!(branch::call_to::<Word, Memory>),
+                    (false, false) => indirect!(branch::call_to::<Double, Memory>),
                 };
                 self.set(run, Class::CallRegister);
                 self.ends = true;
             }
             4 => {
                 let run = match (self.register_form, self.narrow) {
-                    (true, true) => jump!(branch::jump_to::<Word, Rm>),
-                    (true, false) => jump!(branch::jump_to::<Double, Rm>),
-                    (false, true) => jump!(branch::jump_to::<Word, Memory>),
-                    (false, false) => jump!(branch::jump_to::<Double, Memory>),
+                    (true, true) => indirect!(branch::jump_to::<Word, Rm>),
+                    (true, false) => indirect!(branch::jump_to::<Double, Rm>),
+                    (false, true) => indirect!(branch::jump_to::<Word, Memory>),
+                    (false, false) => indirect!(branch::jump_to::<Double, Memory>),
                 };
                 self.set(run, Class::JumpRegister);
                 self.ends = true;

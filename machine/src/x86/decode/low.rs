@@ -1,6 +1,7 @@
 //! The opcodes from 0x00 to 0x8f, and the way into the others.
 
 use super::super::access::{Byte, Double, Word};
+use super::super::chain::conditional_ways;
 use super::super::clocks::Class;
 use super::super::execute::arithmetic::{
     Add, AddCarry, And, Or, Sub, SubBorrow, Xor, alu, compare, decrement, illegal, increment,
@@ -10,7 +11,7 @@ use super::super::execute::string::{Inputs, Outputs, repeat, string};
 use super::super::execute::{
     Immediate, Memory, Reg, Rm, branch, decimal, float, move_data, stack, system,
 };
-use super::super::op::{NARROW_ADDRESS, Ways, jump, ways};
+use super::super::op::{NARROW_ADDRESS, Ways, ways};
 use super::super::registers::{gpr, segment};
 use super::{Decoder, STRING_NARROW};
 
@@ -18,6 +19,7 @@ impl Decoder<'_> {
     pub(super) fn instruction(&mut self) -> Option<()> {
         let opcode = self.prefixes()?;
         self.op.extra = opcode;
+        self.opcode = opcode;
         match opcode {
             0x0f => self.second(),
             0x00..=0x3f => self.operations(opcode),
@@ -69,6 +71,7 @@ impl Decoder<'_> {
         let run = if self.narrow {
             by_condition!(opcode, Word)
         } else {
+            self.condition = Some(opcode & 15);
             by_condition!(opcode, Double)
         };
         self.set(run, Class::JumpIf);

@@ -27,9 +27,9 @@ impl Processor {
         Ok(())
     }
 
-    /// A conditional jump to `target`.
+    /// A conditional jump to `target`. Returns `met`.
     #[inline(always)]
-    fn jump_if(&mut self, op: &Op, met: bool, target: u32) -> Done {
+    fn jumps_if(&mut self, op: &Op, met: bool, target: u32) -> Result<bool, Exception> {
         self.branches += 1;
         if self.kind == Kind::P6 {
             self.predict(op, met, target, true);
@@ -38,10 +38,9 @@ impl Processor {
             if self.kind == Kind::I486 {
                 self.time += clocks::TAKEN;
             }
-            self.jump(target)
-        } else {
-            Ok(())
+            self.jump(target)?;
         }
+        Ok(met)
     }
 
     /// An unconditional jump by a register or memory to `target`.
@@ -55,12 +54,20 @@ impl Processor {
     }
 }
 
-/// Jcc
+/// Jcc. Returns whether it jumps.
 #[inline(always)]
-pub(in crate::x86) fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, op: &Op) -> Done {
+pub(in crate::x86) fn jumps_if<W: Width, const CONDITION: u8>(
+    p: &mut Processor,
+    op: &Op,
+) -> Result<bool, Exception> {
     let met = p.registers.flags.condition(CONDITION);
     let target = direct::<W>(p, op);
-    p.jump_if(op, met, target)
+    p.jumps_if(op, met, target)
+}
+
+/// The same without the answer.
+pub(in crate::x86) fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, op: &Op) -> Done {
+    jumps_if::<W, CONDITION>(p, op).map(|_| ())
 }
 
 /// JMP
@@ -132,7 +139,7 @@ pub(in crate::x86) fn count<W: Width>(p: &mut Processor, op: &Op) -> Done {
     let ecx = p.registers.gpr[1];
     let target = direct::<W>(p, op);
     if op.extra == 0xe3 {
-        return p.jump_if(op, ecx & mask == 0, target);
+        return p.jumps_if(op, ecx & mask == 0, target).map(|_| ());
     }
     let left = ecx.wrapping_sub(1) & mask;
     let zero = p.registers.flags.zero();
@@ -143,7 +150,7 @@ pub(in crate::x86) fn count<W: Width>(p: &mut Processor, op: &Op) -> Done {
             _ => true,
         };
     p.registers.gpr[1] = ecx & !mask | left;
-    let done = p.jump_if(op, met, target);
+    let done = p.jumps_if(op, met, target).map(|_| ());
     if done.is_err() {
         p.registers.gpr[1] = ecx;
     }
