@@ -7,6 +7,7 @@ use super::processor::Processor;
 use super::registers::{access, cr0, eflags, segment};
 use super::tlb::{Need, Shortcut, pte};
 use crate::board::Effect;
+use crate::engine::prefetch;
 use crate::memory::attribute;
 use crate::memory::cache::{ARRIVING, SHARED};
 
@@ -53,16 +54,21 @@ impl Processor {
     /// The offset of an instruction's memory operand in its segment.
     #[inline(always)]
     pub(super) fn offset(&self, op: &Op) -> u32 {
-        let registers = &self.registers;
-        let scale = op.scale;
-        let offset = (registers.get(op.base))
-            .wrapping_add(registers.get(op.index) << (scale & 3))
-            .wrapping_add(op.displacement);
-        if scale & NARROW_ADDRESS != 0 {
+        let offset = self.wide_offset(op);
+        if op.scale & NARROW_ADDRESS != 0 {
             offset & 0xffff
         } else {
             offset
         }
+    }
+
+    /// The same of an address that has 32 bits.
+    #[inline(always)]
+    pub(super) fn wide_offset(&self, op: &Op) -> u32 {
+        let registers = &self.registers;
+        (registers.get(op.base))
+            .wrapping_add(registers.get(op.index) << (op.scale & 3))
+            .wrapping_add(op.displacement)
     }
 
     /// The linear address of `bytes` at `offset` of a segment, for a read.
@@ -156,6 +162,31 @@ impl Processor {
         self.translate_slowly(linear, need, false)
     }
 
+    /// Reads `W` at `offset` of a segment, if that changes nothing but the count of accesses: the segment allows it
+    /// without a further check, the page has a shortcut, and the cache used the line last.
+    #[inline(always)]
+    pub(super) fn load_at_once<W: Width>(&mut self, number: u8, offset: u32) -> Option<u32> {
+        let segment = self.registers.segment(number);
+        let linear = segment.base.wrapping_add(offset);
+        let shortcut = self.mmu.data.shortcut(linear);
+        let pa = linear.wrapping_add(shortcut.delta);
+        if u64::from(offset) + u64::from(W::BYTES) > segment.read_end
+            || shortcut.load != Shortcut::wanted(linear, W::BYTES, self.user)
+            || !self.recent_line(pa, ARRIVING)
+        {
+            return None;
+        }
+        self.accesses += 1;
+        Some(self.ram_read(pa, W::BYTES))
+    }
+
+    /// The value at the top of the stack, under the same condition.
+    #[inline(always)]
+    pub(super) fn top_at_once<W: Width>(&mut self) -> Option<u32> {
+        let offset = self.registers.gpr[4] & self.registers.stack_mask();
+        self.load_at_once::<W>(segment::SS, offset)
+    }
+
     /// Reads `W` at a linear address with the rights of the running program.
     #[inline(always)]
     pub(super) fn load<W: Width>(&mut self, linear: u32) -> Result<u32, Exception> {
@@ -195,9 +226,9 @@ impl Processor {
         if pa as usize >= self.ram_size {
             return self.read_device(pa, bytes);
         }
-        let value = self.ram_read(pa, bytes);
+        prefetch::soon(self.memory.uncore.ram.bytes().get(pa as usize));
         self.charge_load(pa, bits);
-        Ok(value)
+        Ok(self.ram_read(pa, bytes))
     }
 
     /// Writes `W` at a linear address with the rights of the running program.

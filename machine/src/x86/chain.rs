@@ -14,7 +14,7 @@ use std::ptr;
 use super::access::{Double, Width};
 use super::blocks::Link;
 use super::exception::Exception;
-use super::execute::branch;
+use super::execute::{AtOnce, Memory, Source, branch, stack};
 use super::op::{END, FETCH, Op, Operation, Ways, WithJump};
 use super::processor::{Processor, RESTART};
 
@@ -84,26 +84,32 @@ pub(super) fn conditional_ways<W: Width, const CONDITION: u8>() -> Ways {
     }
 }
 
-/// The chains of an operation and a conditional jump behind it.
-pub(super) fn joined<F: Operation>(_: PhantomData<F>) -> WithJump {
-    with_jump::<F>
+/// The chains of an operation and a conditional jump behind it. `Q`: see [`at_once`].
+pub(super) fn joined<Q: Operation, F: Operation>(_: PhantomData<Q>, _: PhantomData<F>) -> WithJump {
+    with_jump::<Q, F>
+}
+
+/// The chain of an operation whose source is memory. `Q` is the same operation with a source that answers with an
+/// exception where reading it would be more than counting the access (`AtOnce`); then `F` runs.
+pub(super) fn at_once<Q: Operation, F: Operation>(_: PhantomData<Q>, _: PhantomData<F>) -> Chain {
+    chained_at_once::<Q, F>
 }
 
 /// See [`WithJump`]. Compilers hardly use the other conditions.
-fn with_jump<F: Operation>(condition: u8) -> Option<Chain> {
+fn with_jump<Q: Operation, F: Operation>(condition: u8) -> Option<Chain> {
     Some(match condition & 15 {
-        2 => chained_with_jump::<F, 2>,
-        3 => chained_with_jump::<F, 3>,
-        4 => chained_with_jump::<F, 4>,
-        5 => chained_with_jump::<F, 5>,
-        6 => chained_with_jump::<F, 6>,
-        7 => chained_with_jump::<F, 7>,
-        8 => chained_with_jump::<F, 8>,
-        9 => chained_with_jump::<F, 9>,
-        12 => chained_with_jump::<F, 12>,
-        13 => chained_with_jump::<F, 13>,
-        14 => chained_with_jump::<F, 14>,
-        15 => chained_with_jump::<F, 15>,
+        2 => chained_with_jump::<Q, F, 2>,
+        3 => chained_with_jump::<Q, F, 3>,
+        4 => chained_with_jump::<Q, F, 4>,
+        5 => chained_with_jump::<Q, F, 5>,
+        6 => chained_with_jump::<Q, F, 6>,
+        7 => chained_with_jump::<Q, F, 7>,
+        8 => chained_with_jump::<Q, F, 8>,
+        9 => chained_with_jump::<Q, F, 9>,
+        12 => chained_with_jump::<Q, F, 12>,
+        13 => chained_with_jump::<Q, F, 13>,
+        14 => chained_with_jump::<Q, F, 14>,
+        15 => chained_with_jump::<Q, F, 15>,
         _ => return None,
     })
 }
@@ -158,19 +164,113 @@ unsafe fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, op: *const O
     }
 }
 
-/// For an operation and the conditional jump behind it.
-unsafe fn chained_with_jump<F: Operation, const CONDITION: u8>(
+/// For an operation and the conditional jump behind it. `Q` looks at no time and takes none.
+unsafe fn chained_with_jump<Q: Operation, F: Operation, const CONDITION: u8>(
     p: &mut Processor,
     op: *const Op,
 ) -> *const Op {
-    p.here = Here(op);
     // SAFETY: the caller's: the jump is the last instruction of the block.
     unsafe {
-        match F::run(p, &*op) {
-            Ok(()) if p.time < p.due => jump_if::<Double, CONDITION>(p, op.add(1)),
-            Ok(()) => p.run_on(op.add(1), true),
+        match Q::run(p, &*op) {
+            Ok(()) => jump_if::<Double, CONDITION>(p, op.add(1)),
+            Err(_) => slowly::<F>(p, op),
+        }
+    }
+}
+
+/// For operations whose source is memory.
+unsafe fn chained_at_once<Q: Operation, F: Operation>(
+    p: &mut Processor,
+    op: *const Op,
+) -> *const Op {
+    // SAFETY: the caller's.
+    unsafe {
+        match Q::run(p, &*op) {
+            Ok(()) => go_on(p, op),
+            Err(_) => slowly::<F>(p, op),
+        }
+    }
+}
+
+/// [`chained`] apart from what runs at once.
+#[inline(never)]
+unsafe fn slowly<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
+    // SAFETY: the caller's.
+    unsafe { chained::<F>(p, op) }
+}
+
+/// For JMP to a target in memory.
+pub(super) unsafe fn jump_to_memory(p: &mut Processor, op: *const Op) -> *const Op {
+    #[inline(never)]
+    unsafe fn slowly(p: &mut Processor, op: *const Op) -> *const Op {
+        p.here = Here(op);
+        // SAFETY: the caller's.
+        unsafe {
+            match branch::jump_to::<Double, Memory>(p, &*op) {
+                Ok(()) => end(p, Way::Indirect),
+                Err(exception) => p.break_off(op, exception),
+            }
+        }
+    }
+    // SAFETY: the caller's.
+    unsafe {
+        let Ok(target) = AtOnce::get::<Double>(p, &*op) else {
+            return slowly(p, op);
+        };
+        match p.jump_indirect(&*op, target) {
+            Ok(()) => end(p, Way::Indirect),
             Err(exception) => p.break_off(op, exception),
         }
+    }
+}
+
+/// For RET.
+pub(super) unsafe fn back(p: &mut Processor, op: *const Op) -> *const Op {
+    #[inline(never)]
+    unsafe fn slowly(p: &mut Processor, op: *const Op) -> *const Op {
+        p.here = Here(op);
+        // SAFETY: the caller's.
+        unsafe {
+            match branch::back::<Double>(p, &*op) {
+                Ok(()) => end(p, Way::Indirect),
+                Err(exception) => p.break_off(op, exception),
+            }
+        }
+    }
+    // SAFETY: the caller's.
+    unsafe {
+        let Some(target) = p.top_at_once::<Double>() else {
+            return slowly(p, op);
+        };
+        match branch::back_to::<Double>(p, &*op, target) {
+            Ok(()) => end(p, Way::Indirect),
+            Err(exception) => p.break_off(op, exception),
+        }
+    }
+}
+
+/// For POP to a register.
+pub(super) unsafe fn pop(p: &mut Processor, op: *const Op) -> *const Op {
+    #[inline(never)]
+    unsafe fn slowly(p: &mut Processor, op: *const Op) -> *const Op {
+        // SAFETY: the caller's.
+        unsafe { chained::<Pop>(p, op) }
+    }
+    struct Pop;
+    impl Operation for Pop {
+        #[inline(always)]
+        fn run(p: &mut Processor, op: &Op) -> Result<(), Exception> {
+            stack::pop::<Double>(p, op)
+        }
+    }
+    // SAFETY: the caller's.
+    unsafe {
+        let Some(value) = p.top_at_once::<Double>() else {
+            return slowly(p, op);
+        };
+        p.drop_stack(Double::BYTES);
+        p.set_register::<Double>((*op).rm, value);
+        go_on(p, op)
     }
 }
 

@@ -369,6 +369,8 @@ impl Decoder<'_> {
         self.op.run = self.ways.run;
         self.op.chain = if self.is_plain() {
             self.ways.plain_chain
+        } else if let Some(chain) = self.at_once() {
+            chain
         } else {
             self.ways.chain
         };

@@ -102,10 +102,35 @@ macro_rules! ways {
     };
 }
 
-/// The chains of an operation and a conditional jump behind it.
+/// The chains of an operation and a conditional jump behind it; of one whose source is memory, with `AtOnce` for `_`.
 macro_rules! joined {
-    ($($f:tt)*) => {
-        Some(crate::x86::chain::joined(crate::x86::op::operation!($($f)*)))
+    ($f:ident <$o:ident, $w:ident, _, $b:ident>) => {
+        Some(crate::x86::chain::joined(
+            crate::x86::op::operation!($f::<$o, $w, AtOnce, $b>),
+            crate::x86::op::operation!($f::<$o, $w, Memory, $b>),
+        ))
+    };
+    ($f:ident <$o:ident, $w:ident, $a:ident, _>) => {
+        Some(crate::x86::chain::joined(
+            crate::x86::op::operation!($f::<$o, $w, $a, AtOnce>),
+            crate::x86::op::operation!($f::<$o, $w, $a, Memory>),
+        ))
+    };
+    ($f:ident <$($t:ident),*>) => {
+        Some(crate::x86::chain::joined(
+            crate::x86::op::operation!($f::<$($t),*>),
+            crate::x86::op::operation!($f::<$($t),*>),
+        ))
+    };
+}
+
+/// The chain of an operation whose source is memory.
+macro_rules! at_once {
+    ($f:ident <$($t:ident),*; $($b:ident),*>) => {
+        Some(crate::x86::chain::at_once(
+            crate::x86::op::operation!($f::<$($t,)* AtOnce $(, $b)*>),
+            crate::x86::op::operation!($f::<$($t,)* Memory $(, $b)*>),
+        ))
     };
 }
 
@@ -123,7 +148,7 @@ macro_rules! indirect {
     };
 }
 
-pub(in crate::x86) use {indirect, joined, jump, operation, ways};
+pub(in crate::x86) use {at_once, indirect, joined, jump, operation, ways};
 
 impl Op {
     /// An operation without operands.

@@ -419,6 +419,27 @@ impl Processor {
         Some(pa)
     }
 
+    /// The same, if the cache used the line last as well.
+    #[inline(always)]
+    fn fetch_unchanged(&mut self, linear: u32) -> Option<u32> {
+        let (tlb, cache) = match &mut self.mmu.instruction {
+            None => (&mut self.mmu.data, &self.memory.data),
+            Some(tlb) => (tlb, &self.memory.instruction),
+        };
+        let shortcut = tlb.shortcut(linear);
+        let pa = linear.wrapping_add(shortcut.delta);
+        if shortcut.load != Shortcut::wanted(linear, 1, self.user)
+            || cache.mru_hit(pa).is_none_or(|tag| tag & ARRIVING != 0)
+        {
+            return None;
+        }
+        tlb.dropped = false;
+        self.fetches += 1;
+        self.fetched = linear & !(self.line - 1);
+        self.fetched_page = pa & !0xfff;
+        Some(pa)
+    }
+
     /// Fetches the line of the block's byte `at`, if that changes nothing but the counts: the cache used the line last,
     /// and no shortcut has been dropped since the last fetch, which was from the same page. `SPLIT`: a P6's way of
     /// fetching.
@@ -527,7 +548,7 @@ impl Processor {
         // SAFETY: the caller's.
         unsafe {
             // A jump always fetches, and has seen to the limit.
-            let Some(pa) = self.fetch_at_once(linear) else {
+            let Some(pa) = self.fetch_unchanged(linear) else {
                 return self.next_block_slowly(head, Link::Taken);
             };
             let next = if INDIRECT {
@@ -569,7 +590,7 @@ impl Processor {
             let pa = if linear & !(self.line - 1) == self.fetched {
                 self.fetched_page | linear & 0xfff
             } else {
-                match self.fetch_at_once(linear) {
+                match self.fetch_unchanged(linear) {
                     Some(pa) => pa,
                     None => return self.next_block_slowly(head, link),
                 }
@@ -772,6 +793,7 @@ impl Processor {
     }
 
     /// P6: a return to `target`.
+    #[inline(never)]
     pub(super) fn predict_return(&mut self, target: u32) {
         if !self.predictor.returns_to(target) {
             self.mispredict();

@@ -97,6 +97,7 @@ pub fn permits(bits: u32, need: Need, protects: bool) -> bool {
 /// How a page is reached whose entry is the one used last in its set: memory that the cache holds and writes back, or
 /// through, as the machine does by default.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
 pub struct Shortcut {
     /// The linear page that loads, and fetches, may use, with [`Shortcut::USER`]; [`Shortcut::NOTHING`]: none.
     pub load: u32,

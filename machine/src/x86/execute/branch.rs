@@ -45,7 +45,7 @@ impl Processor {
 
     /// An unconditional jump by a register or memory to `target`.
     #[inline(always)]
-    fn jump_indirect(&mut self, op: &Op, target: u32) -> Done {
+    pub(in crate::x86) fn jump_indirect(&mut self, op: &Op, target: u32) -> Done {
         self.branches += 1;
         if self.kind == Kind::P6 {
             self.predict(op, true, target, false);
@@ -120,6 +120,12 @@ pub(in crate::x86) fn call_to<W: Width, S: Source>(p: &mut Processor, op: &Op) -
 #[inline(always)]
 pub(in crate::x86) fn back<W: Width>(p: &mut Processor, op: &Op) -> Done {
     let target = p.peek_stack::<W>(0)?;
+    back_to::<W>(p, op, target)
+}
+
+/// The same with the target that is at the top of the stack.
+#[inline(always)]
+pub(in crate::x86) fn back_to<W: Width>(p: &mut Processor, op: &Op, target: u32) -> Done {
     p.jump(target)?;
     p.drop_stack(W::BYTES.wrapping_add(op.immediate));
     p.branches += 1;

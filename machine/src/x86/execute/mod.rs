@@ -17,7 +17,7 @@ pub(super) mod system;
 
 use super::access::Width;
 use super::exception::Exception;
-use super::op::Op;
+use super::op::{NARROW_ADDRESS, Op};
 use super::processor::Processor;
 
 /// What a handler returns.
@@ -46,6 +46,9 @@ pub(super) struct Rm;
 pub(super) struct Reg;
 /// The memory that ModRM names.
 pub(super) struct Memory;
+/// The same, if reading it changes nothing but the count of accesses. Otherwise it answers with an exception that no
+/// program sees, and has done nothing.
+pub(super) struct AtOnce;
 /// The immediate operand.
 pub(super) struct Immediate;
 
@@ -123,6 +126,17 @@ impl Source for Memory {
         let offset = p.offset(op);
         let linear = p.linear_read(op.segment, offset, W::BYTES)?;
         p.load::<W>(linear)
+    }
+}
+
+impl Source for AtOnce {
+    #[inline(always)]
+    fn get<W: Width>(p: &mut Processor, op: &Op) -> Result<u32, Exception> {
+        if op.scale & NARROW_ADDRESS != 0 {
+            return Err(Exception::RESTART);
+        }
+        let offset = p.wide_offset(op);
+        (p.load_at_once::<W>(op.segment, offset)).ok_or(Exception::RESTART)
     }
 }
 
