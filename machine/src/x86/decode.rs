@@ -28,6 +28,9 @@ pub struct Decoded {
     pub ends: bool,
     /// Its chain ends the block.
     pub jumps: bool,
+    /// Its chain takes it for one that works on registers alone, raises no exception, and takes as long as it says.
+    #[cfg(test)]
+    plain: bool,
     /// The condition of a conditional jump, unless it has 16 bits.
     pub condition: Option<u8>,
     /// The chains of the instruction together with a conditional jump behind it.
@@ -367,7 +370,8 @@ impl Decoder<'_> {
         self.op.slots = slots;
         self.op.length = self.at as u8;
         self.op.run = self.ways.run;
-        self.op.chain = if self.is_plain() {
+        let plain = self.is_plain();
+        self.op.chain = if plain {
             self.ways.plain_chain
         } else if let Some(chain) = self.at_once() {
             chain
@@ -379,6 +383,8 @@ impl Decoder<'_> {
             length: self.at,
             ends: self.ends,
             jumps: self.ways.jumps,
+            #[cfg(test)]
+            plain,
             condition: self.condition.filter(|_| self.ways.jumps),
             with_jump: self.with_jump(),
             writes: self.writes,
@@ -407,6 +413,86 @@ impl Decoder<'_> {
             | Class::Flag
             | Class::Nop => true,
             _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::{Board, Console};
+    use crate::x86::processor::Processor;
+    use crate::x86::registers::Registers;
+    use crate::x86::{Config, Machine};
+
+    /// All that a plain instruction must leave alone: the time and when something is due, what is counted, and every
+    /// register but the general ones and the flags of arithmetic.
+    fn rest(p: &Processor) -> String {
+        let registers = Registers {
+            gpr: [0; 16],
+            flags: crate::x86::flags::Flags::default(),
+            ..p.registers.clone()
+        };
+        let times = (p.time, p.deadline, p.due, p.instructions, p.inhibited);
+        let counts = (p.accesses, p.fetches, p.branches, p.fetched);
+        format!(
+            "{registers:?} {times:?} {counts:?} {:?}",
+            p.account.counters
+        )
+    }
+
+    /// What the chain takes for plain is plain, whatever its operands are.
+    #[test]
+    fn plain_instructions_do_no_more_than_the_chain_allows() {
+        let mut state = 1_u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 8
+        };
+        for name in ["i486dx-50", "p6-200"] {
+            let file = format!("{}/../machines/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+            let config = Config::from_file(file.as_ref(), &[]).unwrap();
+            let board = Board::pc(&config, Console::memory());
+            let mut machine = Machine::new(&config, board, &[]).unwrap();
+            let processor = machine.processor_mut();
+            let mut seen = 0;
+            for number in 0..512 * 24_u32 {
+                let mut bytes: Vec<u8> = match number >> 9 & 3 {
+                    1 => vec![0x66],
+                    2 => vec![0x67],
+                    _ => vec![],
+                };
+                if number & 256 != 0 {
+                    bytes.push(0x0f);
+                }
+                bytes.push(number as u8);
+                bytes.extend((0..LONGEST).map(|_| random() as u8));
+                let mode = Mode {
+                    kind: config.core.kind,
+                    wide: number >> 11 & 1 == 0,
+                    lock: 1,
+                };
+                let decoded = decode(&bytes, mode, 0).unwrap();
+                // What runs together with a jump is plain, or reads memory first.
+                let mut decoder = Decoder::new(&bytes, mode);
+                let reads = decoder.instruction().is_some() && decoder.class == Class::Compare;
+                let joined = decoded.with_jump.is_some();
+                assert!(!joined || decoded.plain || reads, "{name}: {bytes:02x?}");
+                if !decoded.plain {
+                    continue;
+                }
+                seen += 1;
+                for register in &mut processor.registers.gpr[..8] {
+                    *register = random() << 8 ^ random();
+                }
+                let before = rest(processor);
+                let what = format!("{name}: {bytes:02x?}");
+                assert!(!decoded.ends && !decoded.jumps, "{what}");
+                assert_eq!((decoded.op.run)(processor, &decoded.op), Ok(()), "{what}");
+                assert_eq!(rest(processor), before, "{what}");
+                assert_eq!(processor.registers.gpr[8..], [0; 8], "{what}");
+            }
+            assert!(seen > 2000, "{name}: {seen}");
         }
     }
 }

@@ -18,7 +18,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// What a run leaves: stop, registers, counters, RAM.
-fn outcome(bench: &mut Bench, oracle: bool, instructions: u64) -> (Stop, String, u64) {
+pub fn outcome(bench: &mut Bench, oracle: bool, instructions: u64) -> (Stop, String, u64) {
     bench.machine.set_oracle(oracle);
     let stop = bench.run(instructions);
     let processor = bench.machine.processor();
