@@ -32,8 +32,10 @@ static void fill(unsigned char *where, int value)
 
 static int holds(const unsigned char *where, int value)
 {
-	for (int i = 0; i < PAGES * PAGE; i++)
-		if (where[i] != (unsigned char)(value + i / PAGE))
+	const unsigned int *words = (const void *)where;
+
+	for (unsigned int i = 0; i < PAGES * PAGE / sizeof(*words); i++)
+		if (words[i] != 0x01010101u * (unsigned char)(value + (int)(i * sizeof(*words) / PAGE)))
 			return 0;
 	return 1;
 }
