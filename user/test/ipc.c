@@ -2,8 +2,10 @@
  * only our kernel can pass. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -446,6 +448,48 @@ static void rights_are_those_of_signals(void)
 	CHECK_EQUAL(test_wait(child), 0);
 }
 
+/* Stores words in /proc/policy. A machine without VSIDs refuses them. */
+static void store_vsid(const char *words)
+{
+	int file = (int)MUST(open("/proc/policy", O_WRONLY));
+
+	if (write(file, words, strlen(words)) < 0)
+		CHECK(errno == ENODEV || errno == ENOENT);
+	MUST(close(file));
+}
+
+/* Other VSIDs begin between two messages of a pair that has exchanged many. */
+static void messages_go_on_under_other_vsids(void)
+{
+	static const char *const choices[] = { "vsid=pid", "vsid=scatter:75", "vsid=pid" };
+	char text[8192], was[32] = "";
+	pid_t server = test_child(add_up, NULL);
+	struct ipc_message message = { { 0 }, 0 };
+	const char *line;
+
+	test_read_file("/proc/policy", text, sizeof(text));
+	line = strstr(text, "vsid ");
+	if (line)
+		CHECK_EQUAL(sscanf(line, "vsid %20s", was), 1);
+	for (unsigned i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+		for (uint32_t k = 1; k <= 20; k++) {
+			message.word[0] = k;
+			CHECK_EQUAL(call_words(server, IPC_FOREVER, &message), server);
+		}
+		store_vsid(choices[i]);
+		message.word[0] = 5;
+		CHECK_EQUAL(call_words(server, IPC_FOREVER, &message), server);
+		CHECK_EQUAL(message.word[1], (i + 1) * (20 * 21 / 2 + 5));
+	}
+	if (line) {
+		snprintf(text, sizeof(text), "vsid=%s", was);
+		store_vsid(text);
+	}
+	message.word[0] = 0;
+	CHECK_EQUAL(call_words(server, IPC_FOREVER, &message), server);
+	CHECK_EQUAL(test_wait(server), 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(words_arrive),
 	CASE(receiving_from_one_leaves_others_waiting),
@@ -462,6 +506,7 @@ static const struct test_case cases[] = {
 	CASE(a_killed_waiter_is_forgotten),
 	CASE(nobody_to_meet),
 	CASE(rights_are_those_of_signals),
+	CASE(messages_go_on_under_other_vsids),
 };
 
 TEST_MAIN("ipc", cases)

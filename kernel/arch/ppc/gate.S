@@ -47,7 +47,7 @@ FUNCTION(message_entry)
 	lwz	r12, PHYS(context_current)@l(r12)
 	lwz	r0, MM_GENERATION(r11)
 	cmplw	r0, r12
-	bne-	.Lslow			/* its VSIDs are of the last generation, and may be another's now */
+	bne-	.Lstale			/* its VSIDs are of the last generation, and may be another's now */
 
 	/*
 	 * The point of no return: current waits from now on, and the partner runs. Moves to segment registers take the
@@ -130,6 +130,10 @@ message_report:
 	b	5f
 3:	cmplwi	r11, ANYONE
 	beq	2b
+.Lstale:
+	li	r0, CALL_IPC_CALL       /* the check has used r0 */
+	bne	cr1, .Lslow
+	li	r0, CALL_IPC_REPLY_WAIT
 .Lslow:
 	li	r4, 0
 	li	r5, -1

@@ -75,7 +75,7 @@ void message_go_on(struct regs *regs)
 	s32 number = !received && mine->partner ? mine->partner->pid : 0;
 	u32 result;
 
-	regs->gpr[0] = number ? SYSCALL_IPC_CALL : SYSCALL_IPC_REPLY_WAIT;
+	regs->gpr[0] = mine->partner ? SYSCALL_IPC_CALL : SYSCALL_IPC_REPLY_WAIT;
 	regs->gpr[5] = RENDEZVOUS_FOREVER;
 	regs->trap = TRAP_SYSCALL;
 	regs->ctr = regs->xer = regs->mq = regs->result = 0;

@@ -82,7 +82,7 @@ void message_go_on(struct regs *regs)
 	regs->edx = RENDEZVOUS_FOREVER;
 	regs->ds = regs->es = USER_DS;
 	regs->trap = TRAP_SYSCALL;
-	regs->error = number ? SYSCALL_IPC_CALL : SYSCALL_IPC_REPLY_WAIT;
+	regs->error = mine->partner ? SYSCALL_IPC_CALL : SYSCALL_IPC_REPLY_WAIT;
 	if (!received) {
 		regs->ecx = 0;
 		regs->esi = block->esi;

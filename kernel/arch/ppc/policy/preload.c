@@ -7,6 +7,7 @@
  */
 #include <arch.h>
 #include <arch/entry.h>
+#include <arch/message.h>
 #include <errno.h>
 #include <policy.h>
 
@@ -20,6 +21,7 @@ static int preload_apply(const struct policy_setting *to)
 		return -ENODEV;
 	switch_preload_bind(to->choice != 0);
 	entry_preload(to->choice == 1);
+	message_allow(MESSAGE_PRELOAD, !to->choice);
 	return 0;
 }
 

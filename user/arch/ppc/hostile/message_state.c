@@ -246,6 +246,35 @@ static void a_tracer_reads_the_waiting(void)
 	end_partner(partner);
 }
 
+static int calls_parent(void *unused)
+{
+	uint32_t word[2] = { 0 };
+
+	(void)unused;
+	while (ipc_invoke_pair(IPC_CALL, getppid(), IPC_FOREVER, word) > 0)
+		;
+	return 1;
+}
+
+/* A tracer that stops a caller before it runs with its answer sees the call that it made. */
+static void a_tracer_reads_the_call_of_the_answered(void)
+{
+	pid_t caller = test_child(calls_parent, NULL);
+	uint32_t word[2] = { 0 };
+	long from = IPC_ANYONE;
+	int status;
+
+	for (unsigned i = 0; i < ROUNDS; i++)
+		from = ipc_invoke_pair(IPC_REPLY_WAIT, from, IPC_FOREVER, word);
+	CHECK_EQUAL(from, caller);
+	CHECK_EQUAL(ipc_invoke(IPC_SEND, caller, NULL, IPC_FOREVER, &(struct ipc_message){ { 0 }, 0 }), 0);
+	MUST(kill(caller, SIGSTOP));
+	MUST(ptrace(PTRACE_ATTACH, caller, NULL, NULL));
+	CHECK_EQUAL(waitpid(caller, &status, 0), caller);
+	CHECK_EQUAL(ptrace(PTRACE_PEEKUSER, caller, NULL, NULL), IPC_CALL);
+	end_partner(caller);
+}
+
 /* A message with memory, to one that waits for words. */
 static int sends_memory(void *to)
 {
@@ -352,6 +381,7 @@ static void threads_of_one_process(void)
 static const struct test_case cases[] = {
 	CASE(both_keep_their_registers), CASE(both_keep_their_floats),
 	CASE(a_signal_ends_the_wait), CASE(a_tracer_reads_the_waiting),
+	CASE(a_tracer_reads_the_call_of_the_answered),
 	CASE(another_sender_reaches_the_waiting), CASE(a_partner_that_ends_is_told_of),
 	CASE(threads_of_one_process),
 };

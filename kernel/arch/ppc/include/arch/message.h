@@ -14,8 +14,9 @@ struct task;
 #define MESSAGE_LEAN      8u    /* the entry is lean, nobody traces calls, and there is one processor */
 #define MESSAGE_SEGMENTS  16u   /* a switch loads segment registers and does nothing more */
 #define MESSAGE_RETURN    32u   /* a return to a program empties no cache */
-#define MESSAGE_ALL       63u
-#define MESSAGE_AT_BOOT   (MESSAGE_BY_QUEUE | MESSAGE_RETURN)
+#define MESSAGE_PRELOAD   64u   /* a switch prefetches nothing */
+#define MESSAGE_ALL       127u
+#define MESSAGE_AT_BOOT   (MESSAGE_BY_QUEUE | MESSAGE_RETURN | MESSAGE_PRELOAD)
 void message_allow(u32 what, bool on);
 bool messages_direct(void);             /* all is so */
 
