@@ -1,11 +1,13 @@
-/* Threads on processors of their own (crew.h). */
+/* Threads, or processes, on processors of their own (crew.h). */
 #include "crew.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -13,13 +15,13 @@
 #define LINE 32       /* bytes of a cache line: each word that one thread changes and others read has its own */
 #define TO_SLEEP 4000 /* turns of a loop, long enough for a thread to go to sleep */
 
-static struct {
+static struct crew {
 	volatile int round __attribute__((aligned(LINE)));
 	bench_piece *piece;
 	void *context;
 	volatile int done __attribute__((aligned(LINE)));
 	int sleep;
-} crew;
+} of_threads, *crew = &of_threads;
 static unsigned long others;
 
 static void *member(void *number)
@@ -28,19 +30,19 @@ static void *member(void *number)
 
 	bench_bind((unsigned long)number);
 	for (;;) {
-		while (__atomic_load_n(&crew.round, __ATOMIC_ACQUIRE) == seen)
-			if (crew.sleep)
-				syscall(SYS_futex, &crew.round, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+		while (__atomic_load_n(&crew->round, __ATOMIC_ACQUIRE) == seen)
+			if (crew->sleep)
+				syscall(SYS_futex, &crew->round, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 		seen++;
-		crew.piece(crew.context, (unsigned long)number);
-		__atomic_add_fetch(&crew.done, 1, __ATOMIC_RELEASE);
+		crew->piece(crew->context, (unsigned long)number);
+		__atomic_add_fetch(&crew->done, 1, __ATOMIC_RELEASE);
 	}
 	return NULL;
 }
 
 void bench_crew_start(unsigned long count, int sleep)
 {
-	crew.sleep = sleep;
+	crew->sleep = sleep;
 	others = count;
 	bench_bind(0);
 	for (unsigned long i = 1; i <= count; i++) {
@@ -52,21 +54,46 @@ void bench_crew_start(unsigned long count, int sleep)
 	}
 }
 
+void bench_crew_start_processes(unsigned long count)
+{
+	crew = mmap(NULL, sizeof(*crew), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (crew == MAP_FAILED)
+		bench_die("mmap");
+	others = count;
+	bench_bind(0);
+	for (unsigned long i = 1; i <= count; i++)
+		if (bench_check(fork(), "fork") == 0)
+			member((void *)i);
+}
+
+static void leave(void *context, unsigned long number)
+{
+	(void)context, (void)number;
+	_exit(0);
+}
+
+void bench_crew_end_processes(void)
+{
+	bench_crew_begin(leave, NULL);
+	for (unsigned long i = 0; i < others; i++)
+		bench_check(wait(NULL), "wait");
+}
+
 void bench_crew_begin(bench_piece *piece, void *context)
 {
-	crew.piece = piece;
-	crew.context = context;
-	crew.done = 0;
-	__atomic_add_fetch(&crew.round, 1, __ATOMIC_RELEASE);
-	if (crew.sleep)
-		syscall(SYS_futex, &crew.round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	crew->piece = piece;
+	crew->context = context;
+	crew->done = 0;
+	__atomic_add_fetch(&crew->round, 1, __ATOMIC_RELEASE);
+	if (crew->sleep)
+		syscall(SYS_futex, &crew->round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 void bench_crew_wait(void)
 {
-	while (__atomic_load_n(&crew.done, __ATOMIC_ACQUIRE) != (int)others)
+	while (__atomic_load_n(&crew->done, __ATOMIC_ACQUIRE) != (int)others)
 		;
-	if (crew.sleep)
+	if (crew->sleep)
 		for (volatile int turn = 0; turn < TO_SLEEP; turn++)
 			;
 }
