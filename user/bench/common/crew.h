@@ -8,8 +8,8 @@
  * bench_crew_touch they spin in user mode, or sleep if `sleep` is set. */
 void bench_crew_start(unsigned long others, int sleep);
 
-/* The same with processes, which spin. Each has the memory of the caller as it is now, and what it maps later is its own.
- * bench_crew_end_processes() ends them. */
+/* The same with processes, which spin. Each has the memory of the caller as it is now, and what it maps later is its
+ * own. bench_crew_end_processes() ends them. */
 void bench_crew_start_processes(unsigned long others);
 void bench_crew_end_processes(void);
 
