@@ -426,11 +426,12 @@ mod tests {
     use crate::x86::{Config, Machine};
 
     /// All that a plain instruction must leave alone: the time and when something is due, what is counted, and every
-    /// register but the general ones and the flags of arithmetic.
+    /// register but the general ones and the flags of arithmetic and of the direction.
     fn rest(p: &Processor) -> String {
         let registers = Registers {
             gpr: [0; 16],
             flags: crate::x86::flags::Flags::default(),
+            system: p.registers.system & !crate::x86::registers::eflags::DF,
             ..p.registers.clone()
         };
         let times = (p.time, p.deadline, p.due, p.instructions, p.inhibited);
