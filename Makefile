@@ -79,10 +79,12 @@ user: $(STAMPS)/bootstrap-run
 	$(call heading,The user programs)
 	$(MAKE) -C user
 
-# The same for the x86 machines, with musl from Debian's source package. No part of `make`: nothing else needs it.
+# The same for the x86 machines, with musl from Debian's source package. No part of `make`: nothing else needs it. The
+# lock is that of the scripts for PowerPC, which download to the same folder.
 x86: $(STAMPS)/bootstrap-test
 	$(call heading,The kernel and the user programs for x86)
-	PROGRAMS_ARCH=x86 tests/programs/musl.sh
+	@mkdir -p build/programs
+	flock build/programs/lock env PROGRAMS_ARCH=x86 tests/programs/musl.sh
 	$(MAKE) -C kernel ARCH=x86
 	$(MAKE) -C user ARCH=x86
 
