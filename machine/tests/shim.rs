@@ -130,6 +130,13 @@ fn sqlite_answers_what_it_answers_under_qemu() {
 fn cycles_and_counters_are_those_of_the_oracle() {
     let folder = tempfile::tempdir().unwrap();
     let program = program("musl/lua");
+    // The oracle is slow, and nothing new comes after some thousand rounds of a loop.
+    let text = std::fs::read_to_string(cases("lua").join("numbers.lua")).unwrap();
+    let short = text.replace("1, 100000 do", "1, 4000 do");
+    let short = short.replace("1, 200000 do", "1, 4000 do");
+    assert!(short.len() == text.len() - 4, "two loops are shorter");
+    let input = folder.path().join("numbers.lua");
+    std::fs::write(&input, short).unwrap();
     for machine in ["ppc603-133", "ppc604-133"] {
         let [fast, oracle] = ["fast.json", "oracle.json"].map(|name| folder.path().join(name));
         for (file, oracle) in [(&fast, false), (&oracle, true)] {
@@ -138,7 +145,6 @@ fn cycles_and_counters_are_those_of_the_oracle() {
             if oracle {
                 options.push("--oracle");
             }
-            let input = cases("lua").join("numbers.lua");
             let output = here(machine, &options, &program, &["-"], &input);
             assert!(output.status.success(), "{output:?}");
         }
