@@ -1,5 +1,5 @@
-//! Blocks that jump to each other again and again, when the one that a jump leads to loses its place. The fast paths and
-//! the oracle must agree on all of it.
+//! Blocks that jump to each other again and again, when the one that a jump leads to loses its place. The fast paths
+//! and the oracle must agree on all of it.
 
 use pagewalk_machine::x86::{Fatal, Stop};
 
@@ -19,8 +19,8 @@ fn relative(code: &mut Vec<u8>, at: u32, opcode: &[u8], target: u32) {
     code.extend(target.wrapping_sub(end).to_le_bytes());
 }
 
-/// Three blocks in three pages: the first counts in EAX, the second, with `second` as its first instruction, in EDX, and
-/// the third carries out `action` once.
+/// Three blocks in three pages: the first counts in EAX, the second, with `second` as its first instruction, in EDX,
+/// and the third carries out `action` once.
 fn bench(name: &str, second: &[u8], action: &[u8]) -> Bench {
     let mut first = vec![0x40]; // inc eax
     relative(&mut first, CODE, &[0xe9], SECOND);
