@@ -176,8 +176,9 @@ impl Processor {
         {
             return None;
         }
+        let value = read(self.memory.uncore.get()?.ram.bytes(), pa, W::BYTES)?;
         self.accesses += 1;
-        Some(self.ram_read(pa, W::BYTES))
+        Some(value)
     }
 
     /// The value at the top of the stack, under the same condition.
@@ -554,19 +555,8 @@ impl Processor {
     /// RAM at `pa`, which lies in it with all `bytes`.
     #[inline(always)]
     fn ram_read(&self, pa: u32, bytes: u32) -> u32 {
-        let ram = self.memory.uncore.ram.bytes();
-        let at = pa as usize;
-        match bytes {
-            1 => ram.get(at).copied().unwrap_or(0xff).into(),
-            2 => match ram.get(at..at + 2) {
-                Some(&[a, b]) => u16::from_le_bytes([a, b]).into(),
-                _ => 0xffff,
-            },
-            _ => match ram.get(at..at + 4) {
-                Some(&[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]),
-                _ => u32::MAX,
-            },
-        }
+        let value = read(self.memory.uncore.ram.bytes(), pa, bytes);
+        value.unwrap_or(u32::MAX >> (32 - 8 * bytes))
     }
 
     #[inline(always)]
@@ -705,5 +695,17 @@ impl Processor {
         let mask = self.registers.stack_mask();
         let esp = self.registers.gpr[4];
         self.registers.gpr[4] = esp & !mask | esp.wrapping_add(bytes) & mask;
+    }
+}
+
+/// The 1, 2 or 4 bytes at `pa`, if all of them are in RAM.
+#[inline(always)]
+fn read(ram: &[u8], pa: u32, bytes: u32) -> Option<u32> {
+    let at = pa as usize;
+    match (bytes, ram.get(at..at + bytes as usize)?) {
+        (1, &[a]) => Some(a.into()),
+        (2, &[a, b]) => Some(u16::from_le_bytes([a, b]).into()),
+        (4, &[a, b, c, d]) => Some(u32::from_le_bytes([a, b, c, d])),
+        _ => None,
     }
 }

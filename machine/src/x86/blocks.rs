@@ -30,6 +30,9 @@ const PLACES: usize = 1 << 19;
 /// Ops of all blocks at most. When they are used up, all blocks are dropped.
 const OPS: usize = 1 << 19;
 
+/// Targets of jumps that go to different places.
+const TARGETS: usize = 1 << 10;
+
 /// A store looks for code in pieces of this size: bits of a word for each page.
 const PIECE_SHIFT: u32 = 6;
 
@@ -43,6 +46,9 @@ pub struct Blocks {
     /// The ops of all blocks, one block after another. An op that has been entered stays as it is until
     /// [`Blocks::enter`] begins anew.
     ops: Vec<Op>,
+    /// Where jumps that go to different places went: by EIP, the place of the block's head among the ops, or of another
+    /// op.
+    targets: Box<[u32; TARGETS]>,
     /// For each page of RAM: the pieces that hold decoded code.
     pieces: Box<[u64]>,
     /// The pieces that an I-cache may hold.
@@ -70,6 +76,7 @@ impl Blocks {
         Blocks {
             slots: vec![0; PLACES].into_boxed_slice(),
             ops: Vec::with_capacity(OPS),
+            targets: Box::new([0; TARGETS]),
             pieces: vec![0; ram >> 12].into_boxed_slice(),
             fetched: vec![0; ram >> 12].into_boxed_slice(),
             either: vec![0; ram >> 12].into_boxed_slice(),
@@ -85,6 +92,32 @@ impl Blocks {
             Some(head) if slot & KEY == key(pa, wide) => head,
             _ => std::ptr::null(),
         }
+    }
+
+    /// [`Blocks::find`] for a jump to `eip`. The host can go on with what it finds before it knows `pa`.
+    #[inline(always)]
+    #[must_use]
+    pub fn target(&mut self, eip: u32, pa: u32, wide: bool) -> *const Op {
+        let place = self.targets[eip as usize % TARGETS] as usize;
+        match self.ops.get(place) {
+            // A head whose block is no longer valid has no address of RAM.
+            Some(head)
+                if head.immediate == pa && (head.length, head.rm) == (HEAD, u8::from(wide)) =>
+            {
+                head
+            }
+            _ => self.target_anew(eip, pa, wide),
+        }
+    }
+
+    #[inline(never)]
+    fn target_anew(&mut self, eip: u32, pa: u32, wide: bool) -> *const Op {
+        let head = self.find(pa, wide);
+        if !head.is_null() {
+            let place = self.slots[place(pa)] >> HEAD_SHIFT;
+            self.targets[eip as usize % TARGETS] = place as u32;
+        }
+        head
     }
 
     /// Enters a new block, and returns its head.

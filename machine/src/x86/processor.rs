@@ -552,7 +552,7 @@ impl Processor {
                 return self.next_block_slowly(head, Link::Taken);
             };
             let next = if INDIRECT {
-                self.blocks.find(pa, wide)
+                self.blocks.target(eip, pa, wide)
             } else {
                 linked(head, Link::Taken, pa, wide)
             };
