@@ -2,9 +2,14 @@
 #ifndef STAT_TICK_H
 #define STAT_TICK_H
 
+#include <types.h>
+
 struct regs;
 
-/* Counts what the tick interrupted, for /proc/stat, and for /proc/profile while it is on. */
-void stat_tick(const struct regs *);
+/*
+ * Counts a tick that was due while a program ran (user), or the kernel: for /proc/stat. What it interrupted counts for
+ * /proc/profile while that is on.
+ */
+void stat_tick(const struct regs *, bool user);
 
 #endif

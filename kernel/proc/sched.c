@@ -14,6 +14,7 @@
 #include <process.h>
 #include <sched.h>
 #include <smp.h>
+#include <stat_tick.h>
 #include <task.h>
 #include <uaccess.h>
 #include <window.h>
@@ -322,15 +323,15 @@ void sched_tick(struct regs *regs, u64 late_ns)
 {
 	struct task *task = current;
 	u32 now = arch_timebase_low();
-	bool user;
+	bool idle = task == this_cpu()->idle, user = !idle && !fell_in_kernel(regs, late_ns);
 
 	/* Add the time at each tick, before the low word can wrap around. */
 	task->run_ticks += now - this_cpu()->run_since;
 	this_cpu()->run_since = now;
-	if (task == this_cpu()->idle)
+	stat_tick(regs, user);
+	if (idle)
 		return;
 	tick_among();
-	user = !fell_in_kernel(regs, late_ns);
 	if (user)
 		task->user_ticks++;
 	else

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <latency.h>
 #include <lib.h>
-#include <stat_tick.h>
 #include <task.h>
 #include <time.h>
 #include <uaccess.h>
@@ -295,7 +294,6 @@ void timer_interrupt(struct regs *regs)
 		if (cpu->next_tick <= now)   /* skip ticks missed while interrupts were off */
 			cpu->next_tick = now + NSEC_PER_TICK;
 		stack_check(regs);
-		stat_tick(regs);
 		sched_tick(regs, late);
 	}
 	next = cpu->next_tick;

@@ -41,11 +41,11 @@ static void profile_sample(const struct regs *regs, bool idle)
 		profile_other++;
 }
 
-void stat_tick(const struct regs *regs)
+void stat_tick(const struct regs *regs, bool user)
 {
 	bool idle = current->pid == 0;
 
-	if (regs_user(regs))
+	if (user)
 		this_cpu()->ticks_user++;
 	else if (!idle)
 		this_cpu()->ticks_system++;

@@ -367,6 +367,49 @@ static void counts_of_the_system(void)
 	CHECK(number_in("/proc/interrupts", "MCE:") >= 0);
 }
 
+/* The ticks that /proc/stat has of programs and of the kernel, of all processors. */
+static long ticks_in_stat(long *user, long *kernel)
+{
+	char text[256], *at;
+
+	test_read_file("/proc/stat", text, sizeof(text));
+	CHECK(!strncmp(text, "cpu  ", 5));
+	*user = strtol(text + 5, &at, 10);
+	CHECK_EQUAL(strtol(at, &at, 10), 0);
+	*kernel = strtol(at, &at, 10);
+	return *user + *kernel;
+}
+
+/* For some ticks does system calls only, or none; then /proc/stat and getrusage say the same of that time. */
+static int spends_ticks(void *calls)
+{
+	long begun_user, begun_kernel, user, kernel, begun, all, user_us, kernel_us;
+	struct rusage usage;
+
+	begun = ticks_in_stat(&begun_user, &begun_kernel);
+	do {
+		for (volatile int i = 0; i < 20000; i++)
+			if (calls && i % 4 == 0)
+				getppid();
+		all = ticks_in_stat(&user, &kernel) - begun;
+	} while (all < 10);
+	MUST(getrusage(RUSAGE_SELF, &usage));
+	user_us = (long)usage.ru_utime.tv_sec * 1000000 + (long)usage.ru_utime.tv_usec;
+	kernel_us = (long)usage.ru_stime.tv_sec * 1000000 + (long)usage.ru_stime.tv_usec;
+	user -= begun_user;
+	/* Two of the ticks may be of other tasks. */
+	CHECK(labs(user - user_us * all / (user_us + kernel_us)) <= 2);
+	CHECK(calls ? user <= all / 2 : user >= all / 2);
+	return 0;
+}
+
+/* A tick that comes late because it was due in a system call is the kernel's. */
+static void ticks_shared_out(void)
+{
+	CHECK_EQUAL(test_in_child(spends_ticks, NULL), 0);
+	CHECK_EQUAL(test_in_child(spends_ticks, (void *)1), 0);
+}
+
 /* Neither removal nor renaming reaches a mount point. */
 static void mount_points_stay(void)
 {
@@ -540,7 +583,7 @@ static const struct test_case cases[] = {
 	CASE(room_behind_names),
 	CASE(descriptors_told), CASE(limits_hold), CASE(too_large_a_mapping), CASE(msync_tells_of_stores),
 	CASE(queued_signals_are_limited), CASE(queued_signals_are_limited_by_user), CASE(places_are_no_files),
-	CASE(scheduling_attributes), CASE(interrupts_told), CASE(counts_of_the_system),
+	CASE(scheduling_attributes), CASE(interrupts_told), CASE(counts_of_the_system), CASE(ticks_shared_out),
 	CASE(barriers), CASE(orphans_come_to_a_subreaper),
 	CASE(mount_points_stay), CASE(sockets_keep_file_systems), CASE(covered_directory), CASE(only_read),
 	CASE(mounts_refuse),
