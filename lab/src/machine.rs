@@ -432,11 +432,19 @@ impl Machine {
         both!(self.session(), session => session.set_oracle(on));
     }
 
-    /// Adds a dump of each processor, without the caches' lines, whenever the guest begins or ends this region.
+    /// Keeps the state of each processor, without the caches' lines, where the guest begins and ends this region.
     fn dump_at_region(&self, number: u32) -> PyResult<()> {
         let mut session = self.session();
         session.power_pc("dumps at regions")?.dump_at_region(number);
         Ok(())
+    }
+
+    /// The states of the last whole pass through that region, each as JSON: where it began, of each processor in order,
+    /// then where it ended.
+    fn region_states(&self) -> PyResult<Vec<String>> {
+        let mut session = self.session();
+        let states = session.power_pc("dumps at regions")?.region_states().iter();
+        Ok(states.map(|state| state.to_json().to_string()).collect())
     }
 
     /// The dumps that the guest asked for, each as JSON; of several processors, one of each in order.

@@ -32,7 +32,7 @@ use crate::config::{BoardKind, ConfigError, MachineConfig};
 use crate::loader::{Boot, CauseRange, ElfImage, Given, LoadError};
 use crate::machine::{Fatal, Limits, Machine, Stop};
 use crate::observe::causes::causes_by_symbols;
-use crate::observe::dump::StateDump;
+use crate::observe::dump::{LastPass, StateDump};
 use crate::observe::listener::{Filter, Heard, Listener};
 use crate::observe::profile::{Profile, ProfileRow, StackRow};
 use crate::observe::regions::Region;
@@ -403,10 +403,17 @@ impl Session {
         self.machine.states(label, StateDump::of_translation)
     }
 
-    /// Adds dumps without the caches, labelled with this region, whenever the guest begins or ends it.
+    /// Keeps the state without the caches, labelled with this region, where the guest begins and ends it.
     pub fn dump_at_region(&mut self, number: u32) {
-        self.machine
-            .each(|processor| processor.observers.dump_region = Some(number));
+        self.machine.processor_mut().observers.region_states = Some(LastPass::of(number));
+    }
+
+    /// The states at both ends of the last whole pass through that region: those of its begin, one of each processor in
+    /// order, then those of its end. Empty without such a pass.
+    #[must_use]
+    pub fn region_states(&self) -> &[StateDump] {
+        let pass = &self.machine.processor().observers.region_states;
+        pass.as_ref().map_or(&[], LastPass::states)
     }
 
     /// Dumps that the guest asked for through the control device; of several processors, one of each in order.

@@ -553,13 +553,11 @@ def _states(watched: Watched, region: int | None, processor: int | None) -> list
         shown = range(machine.processors) if processor is None else [processor]
         return [json.loads(machine.dump(0, number)) for number in shown]
     watched.check()
-    states = [state for state in map(json.loads, machine.dumps()) if state["label"] == region]
-    if len(states) < 2 * machine.processors:
+    states = [json.loads(state) for state in machine.region_states()]
+    if not states:
         known = ", ".join(map(str, sorted(machine.regions()))) or "none"
         raise BadInput(f"the guest began and ended no region {region}", hint=f"its regions: {known}")
-    return [
-        state for state in states[-2 * machine.processors :] if processor in {None, state.get("processor", processor)}
-    ]
+    return [state for state in states if processor in {None, state.get("processor", processor)}]
 
 
 def _print_registers(states: list[dict[str, Any]], functions: tlb_registers.Functions) -> None:
@@ -604,6 +602,8 @@ def dump(
     Examples: `pagewalk dump --at 5000000 --json -- ./hello`,
     `pagewalk dump -m mpc855t-48 --region 2 --registers -- tlb-footprint`
     """
+    if snapshot_file is None and not as_json and not registers:
+        options.only_power_pc(machine, "state in words, only as JSON")
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
     options.check_processor(processor, loaded.processors)
     if region is not None:

@@ -241,8 +241,9 @@ impl Machine {
             match effect {
                 Effect::Dump(label) => self.add_states(label, StateDump::take),
                 Effect::RegionBegin(number) | Effect::RegionEnd(number) => {
-                    if self.processor().observers.dump_region == Some(number) {
-                        self.add_states(number, StateDump::of_translation);
+                    if self.processor().observers.wants_states(effect) {
+                        let states = self.states(number, StateDump::of_translation);
+                        self.processor_mut().observers.keep_states(effect, states);
                     }
                     self.processor_mut().region(effect, &counters);
                 }

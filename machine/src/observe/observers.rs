@@ -1,7 +1,7 @@
 //! The observers of a run, in one place: the processor and the engine call these hooks and do not depend on profiles,
 //! traces or sanitizers.
 
-use super::dump::StateDump;
+use super::dump::{LastPass, StateDump};
 use super::listener::Listener;
 use super::profile::Profile;
 use super::regions::{REGIONS_MOST, Regions};
@@ -34,8 +34,8 @@ pub struct Observers {
     pub dumps: Vec<StateDump>,
     /// Dumps that the guest asked for beyond [`DUMPS_MOST`].
     pub dumps_refused: u64,
-    /// Whenever this region of interest begins or ends, a dump without the caches is added to `dumps`.
-    pub dump_region: Option<u32>,
+    /// Dumps without the caches of where a region of interest begins and ends.
+    pub region_states: Option<LastPass>,
 }
 
 /// The processor's state as an effect of the control device sees it.
@@ -254,18 +254,16 @@ impl Observers {
         None
     }
 
-    /// Adds a dump without the caches.
-    pub fn dump_translation(
-        &mut self,
-        label: u32,
-        cycle: u64,
-        registers: &Registers,
-        mmu: &Mmu,
-        memory: &Memory,
-    ) {
-        if self.admits_dumps(1) {
-            let dump = StateDump::of_translation(label, cycle, registers, mmu, memory);
-            self.dumps.push(dump);
+    /// True if this begins or ends the region whose states are kept.
+    #[must_use]
+    pub(crate) fn wants_states(&self, effect: Effect) -> bool {
+        (self.region_states.as_ref()).is_some_and(|pass| pass.concerns(effect))
+    }
+
+    /// The states that [`Observers::wants_states`] asks for.
+    pub(crate) fn keep_states(&mut self, effect: Effect, states: Vec<StateDump>) {
+        if let Some(pass) = &mut self.region_states {
+            pass.add(effect, states);
         }
     }
 

@@ -5,6 +5,7 @@ use crate::board::{Effect, TlbView};
 use crate::memory::Notice;
 use crate::mmu::Translation;
 use crate::observe::Counters;
+use crate::observe::dump::StateDump;
 use crate::observe::observers::Scene;
 use crate::processor::msr;
 
@@ -23,16 +24,17 @@ impl Processor {
             _ => {}
         }
         if let Effect::RegionBegin(number) | Effect::RegionEnd(number) = effect
-            && self.observers.dump_region == Some(number)
+            && self.observers.wants_states(effect)
             && !self.several
         {
-            self.observers.dump_translation(
+            let state = StateDump::of_translation(
                 number,
                 self.hot.cycles,
                 &self.registers,
                 &self.mmu,
                 &self.memory,
             );
+            self.observers.keep_states(effect, vec![state]);
         }
         if self.several && self.concerns_others(effect) {
             return;

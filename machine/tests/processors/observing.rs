@@ -130,20 +130,22 @@ fn a_dump_shows_all_processors_and_names_them() {
         }
         assert_eq!(counts(&plain), counts(&looked), "{machine}");
         assert_eq!(plain.dumps(), looked.dumps(), "{machine}");
-        let labels: Vec<_> = (plain.dumps().iter())
+        assert_eq!(plain.region_states(), looked.region_states(), "{machine}");
+        let asked = [plain.region_states(), plain.dumps()].concat();
+        let labels: Vec<_> = (asked.iter())
             .map(|dump| (dump.label, dump.processor))
             .collect();
         let both = |label| [(label, Some(0)), (label, Some(1))];
         assert_eq!(labels, [both(7), both(7), both(42)].concat(), "{machine}");
         let last = plain.dump(5);
-        for dump in plain.dumps().iter().chain(&last) {
+        for dump in asked.iter().chain(&last) {
             let number = dump.processor.unwrap();
             assert_eq!(dump.segments[5].vsid, u32::from(number), "{machine}");
             assert_eq!(dump.to_json()["processor"], number);
             let heading = format!("state {} of processor {number} at cycle ", dump.label);
             assert!(dump.to_string().starts_with(&heading), "{dump}");
         }
-        for dump in plain.dumps()[4..].iter().chain(&last) {
+        for dump in plain.dumps().iter().chain(&last) {
             let lines = dump.data_cache.iter().map(|line| line.physical);
             let own: Vec<_> = lines.filter(|line| line >> 16 == 2).collect();
             let number = u32::from(dump.processor.unwrap());
@@ -151,6 +153,57 @@ fn a_dump_shows_all_processors_and_names_them() {
         }
         let l2 = |dump: &StateDump| dump.l2_cache.len();
         assert_eq!(l2(&last[0]) > 0, machine.ends_with("l2"), "{machine}");
+    }
+}
+
+/// After any number of passes those of the last one are shown, and the dumps that the guest asks for have all their
+/// room. The guest waits for the end of its turn, when the states are taken.
+#[test]
+fn a_region_shows_its_last_pass() {
+    let body = "
+  cmpwi 20, 0
+  bne finish
+  li 26, 50
+  mtctr 26
+4:
+  mfctr 26
+  mtsr 5, 26
+  poke 0x80001000, 7
+  li 27, 100
+5:
+  addi 27, 27, -1
+  cmpwi 27, 0
+  bne 5b
+  addi 26, 26, 0x100
+  mtsr 5, 26
+  poke 0x80001004, 7
+  li 27, 100
+6:
+  addi 27, 27, -1
+  cmpwi 27, 0
+  bne 6b
+  bdnz 4b
+  poke 0x80001004, 7
+  poke 0x80001000, 7
+  poke 0x80001000, 8
+  poke 0x80000f24, 7
+";
+    for (processors, machine) in [(1, "ppc604-133"), (3, "ppc604-185"), (4, "ppc604-185")] {
+        let mut session = session(&program(processors, body, ""), machine, processors, &[]);
+        let count = processors as usize;
+        session.dump_at_region(7);
+        finish(&mut session);
+        assert_eq!(session.dumps().len(), count, "{count} processors");
+        assert_eq!(session.warnings(), [""; 0]);
+        let (begun, ended) = session.region_states().split_at(count);
+        assert_eq!(ended.len(), count);
+        let number = |at: usize| (count > 1).then_some(at as u8);
+        for (at, state) in begun.iter().chain(ended).enumerate() {
+            assert_eq!(state.processor, number(at % count));
+            assert_eq!(state.label, 7);
+        }
+        assert_eq!(begun[0].segments[5].vsid, 1, "{count} processors");
+        assert_eq!(ended[0].segments[5].vsid, 0x101, "{count} processors");
     }
 }
 
