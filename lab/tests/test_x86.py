@@ -125,10 +125,10 @@ def test_a_program_runs_on_an_x86(environment: dict[str, str], machine: str) -> 
 
 
 @pytest.mark.built
-@pytest.mark.parametrize("command", ["trace", "see", "watch"])
+@pytest.mark.parametrize("command", ["trace", "see", "watch", "dump"])
 def test_what_an_x86_machine_lacks_is_said(environment: dict[str, str], tmp_path: Path, command: str) -> None:
     """At once: nothing is asked about the program, which there is not."""
-    output = () if command == "watch" else ("-o", str(tmp_path / "out.json"))
+    output = () if command in {"watch", "dump"} else ("-o", str(tmp_path / "out.json"))
     done = run(environment, command, "-m", "i486dx-50", *output, "--", "no-such-program")
     assert done.returncode == 126
     first, hint = done.stderr.splitlines()
@@ -144,7 +144,7 @@ def test_the_state_of_an_x86_machine_is_shown_as_json_only(
     done = run(environment, "dump", "-m", "i486dx-50", *option, "--", "hello")
     assert done.returncode == 126
     assert "Traceback" not in done.stderr
-    assert done.stderr.startswith("pagewalk: the state of an x86 machine" if not option else "pagewalk: only an MPC8xx")
+    assert done.stderr.startswith("pagewalk: an x86 machine has no state" if not option else "pagewalk: only an MPC8xx")
     if option:
         shown = run(environment, "dump", "-m", "i486dx-50", "--json", "--", "hello")
         assert json.loads(shown.stdout)["cycle"] > 0

@@ -75,7 +75,13 @@ def print_state(state: Mapping[str, Any]) -> None:
     number = state.get("processor")
     whose = "" if number is None else f" of processor {number}"
     counts = snapshot.counts(state)
-    title = f"At cycle {state['cycle']:,}" if number is None else f"Processor {number} at cycle {state['cycle']:,}"
+    cycle = state["cycle"]
+    if number is None:
+        title = f"At cycle {cycle:,}"
+    elif number and not cycle:  # one that has been started has the time of its start
+        title = f"Processor {number}, held in reset"
+    else:
+        title = f"Processor {number} at cycle {cycle:,}"
     out.print(table(title, ["", ">count"], ([name, f"{n:,}"] for name, n in counts.items())))
     for name in ("instruction_tlb", "data_tlb", "l2_tlb"):
         rows = state[name]
