@@ -388,7 +388,7 @@ static int spends_ticks(void *calls)
 
 	begun = ticks_in_stat(&begun_user, &begun_kernel);
 	do {
-		for (volatile int i = 0; i < 20000; i++)
+		for (volatile int i = 0; i < 200000; i++)
 			if (calls && i % 4 == 0)
 				getppid();
 		all = ticks_in_stat(&user, &kernel) - begun;
