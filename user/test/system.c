@@ -399,7 +399,8 @@ static int spends_ticks(void *calls)
 	user -= begun_user;
 	/* Two of the ticks may be of other tasks. */
 	CHECK(labs(user - user_us * all / (user_us + kernel_us)) <= 2);
-	CHECK(calls ? user <= all / 2 : user >= all / 2);
+	/* Without calls, a host that stops the machine for long may make many ticks late. */
+	CHECK(!calls || user <= all / 2);
 	return 0;
 }
 
