@@ -33,6 +33,7 @@ mod architecture;
 pub mod data;
 pub mod fetch;
 pub mod line;
+pub mod pages;
 pub mod prefetch;
 pub mod shortcut;
 pub mod timing;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::pages;
+
 /// The board's RAM.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Ram {
@@ -12,9 +14,9 @@ impl Ram {
     /// `size` bytes of zeroes.
     #[must_use]
     pub fn new(size: usize) -> Self {
-        Self {
-            bytes: vec![0; size],
-        }
+        let mut bytes = vec![0; size];
+        pages::large(&mut bytes);
+        Self { bytes }
     }
 
     /// Size in bytes.
