@@ -8,6 +8,7 @@ pub use crate::processor::{Fatal, Limits, Stop, Watchpoint};
 
 use crate::board::{Board, Console, Instant};
 use crate::config::MachineConfig;
+use crate::engine::pages;
 use crate::loader::Boot;
 use crate::memory::l2::l2cr;
 use crate::memory::{Memory, Uncore};
@@ -67,6 +68,7 @@ impl Machine {
         let Processor {
             memory, registers, ..
         } = &mut self.processors[self.current];
+        pages::large(memory.uncore.ram.bytes_mut());
         for chunk in &boot.chunks {
             let start = chunk.physical as usize;
             memory

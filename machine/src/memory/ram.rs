@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::pages;
-
 /// The board's RAM.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Ram {
@@ -14,9 +12,9 @@ impl Ram {
     /// `size` bytes of zeroes.
     #[must_use]
     pub fn new(size: usize) -> Self {
-        let mut bytes = vec![0; size];
-        pages::large(&mut bytes);
-        Self { bytes }
+        Self {
+            bytes: vec![0; size],
+        }
     }
 
     /// Size in bytes.

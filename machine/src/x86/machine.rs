@@ -11,6 +11,7 @@ use super::dump::Dump;
 use super::processor::Processor;
 use super::stop::{Fatal, Pause, Stop};
 use crate::board::{Board, Effect, Instant};
+use crate::engine::pages;
 use crate::loader::CauseRange;
 use crate::machine::Limits;
 use crate::memory::{Held, Memory, Notice, Uncore};
@@ -51,6 +52,7 @@ impl Machine {
     /// When the models cannot build what the machine file asks for.
     pub fn new(config: &Config, board: Board, causes: &[CauseRange]) -> Result<Machine, String> {
         let mut uncore = Uncore::of_x86(config, board)?;
+        pages::large(uncore.ram.bytes_mut());
         uncore.board.set_features(FEATURES);
         let mut processors = Vec::new();
         for number in 0..config.processors {
