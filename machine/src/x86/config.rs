@@ -278,17 +278,21 @@ pub struct BranchConfig {
 }
 
 impl Config {
-    /// True if `text` is the file of an x86 machine, as far as it can be read.
+    /// True if `text` is the file of an x86 machine, as far as it can be read: by its core, or by its board, so that a
+    /// core without a name or with a wrong one is told of with the names of these.
     #[must_use]
     pub fn is_of(text: &str) -> bool {
         // Numbers are not looked at: one that is too large is for the reader of such a file to name.
         let Ok(table) = DeTable::parse(text) else {
             return false;
         };
-        let core = table.get_ref().get("core");
-        let kind = core.and_then(|core| core.get_ref().get("kind"));
-        kind.and_then(|kind| kind.get_ref().as_str())
-            .is_some_and(|kind| [Kind::I486, Kind::P6].iter().any(|own| own.name() == kind))
+        let kind = |section| {
+            let section = table.get_ref().get(section)?;
+            section.get_ref().get("kind")?.get_ref().as_str()
+        };
+        kind("board") == Some("pc")
+            || kind("core")
+                .is_some_and(|name| [Kind::I486, Kind::P6].iter().any(|own| own.name() == name))
     }
 
     /// [`Config::is_of`] of a file.

@@ -67,6 +67,8 @@ fn what_is_no_value_of_a_key_is_named() {
             "kind = [\"pc\"]",
             "is not a word in quotes",
         ),
+        ("kind = \"p6\"", "kind = \"i386\"", "`i386`, expected"),
+        ("kind = \"p6\"", "model = \"p6\"", "unknown key `model`"),
         ("ways = 4", "ways = 99999999999999999999", "whole number"),
         ("clock = 200000000", "clock = nan", "whole number"),
     ] {
