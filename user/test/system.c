@@ -399,8 +399,11 @@ static int spends_ticks(void *calls)
 	user -= begun_user;
 	/* Two of the ticks may be of other tasks. */
 	CHECK(labs(user - user_us * all / (user_us + kernel_us)) <= 2);
-	/* Without calls, a host that stops the machine for long may make many ticks late. */
-	CHECK(!calls || user <= all / 2);
+	if (calls)
+		CHECK(user <= all / 2);
+	else if (access("/dev/pagewalk", F_OK) == 0)
+		/* Only where time is simulated: a host that stops QEMU for long makes many ticks late. */
+		CHECK(user >= all / 2);
 	return 0;
 }
 

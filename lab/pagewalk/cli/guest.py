@@ -580,11 +580,15 @@ def dump(
     file: options.Files = None,
     snapshot_file: options.From = None,
     at: Annotated[
-        int, typer.Option(min=1, help="The cycle at which to look; the end of the run by default.")
+        int, typer.Option(min=1, max=NO_LIMIT, help="The cycle at which to look; the end of the run by default.")
     ] = NO_LIMIT,
     region: Annotated[
         int | None,
-        typer.Option(min=0, help="Look at where this region of interest begins and ends instead, without the caches."),
+        typer.Option(
+            min=0,
+            max=2**32 - 1,
+            help="Look at where the last whole pass of this region of interest begins and ends, without the caches.",
+        ),
     ] = None,
     processor: options.Processor = None,
     registers: Annotated[

@@ -159,7 +159,7 @@ Typed = Annotated[
 Save = Annotated[
     Path | None, typer.Option("--save", help="Write the machine's state to this file at --at, and go on; see resume.")
 ]
-SaveAt = Annotated[int | None, typer.Option("--at", min=1, help="The cycle at which --save writes.")]
+SaveAt = Annotated[int | None, typer.Option("--at", min=1, max=2**64 - 1, help="The cycle at which --save writes.")]
 From = Annotated[
     Path | None, typer.Option("--from", help="Go on from this snapshot instead of running a program from its start.")
 ]
@@ -173,9 +173,11 @@ Cluster = Annotated[
     str | None, typer.Option(help="A Dask scheduler's address, as in tcp://10.0.0.1:8786.", callback=_address)
 ]
 Processor = Annotated[
-    int | None, typer.Option("--processor", min=0, help="Only this processor of a machine with several.", metavar="N")
+    int | None, typer.Option("--processor", min=0, max=2**32 - 1, help="Only this processor of a machine with several.", metavar="N")
 ]
-Limit = Annotated[int, typer.Option("--limit", min=1, help="The most instructions to simulate.")]
+# The machine counts cycles and instructions in 64 bits.
+MOST = 2**64 - 1
+Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST, help="The most instructions to simulate.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; by default one for each core.")]
 
 

@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -54,13 +55,22 @@ void bench_crew_start(unsigned long count, int sleep)
 	}
 }
 
+/* Whoever waits for a process that ended would wait forever. */
+static void end_with_child(int number)
+{
+	(void)number;
+	_exit(1);
+}
+
 void bench_crew_start_processes(unsigned long count)
 {
 	crew = mmap(NULL, sizeof(*crew), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (crew == MAP_FAILED)
 		bench_die("mmap");
 	others = count;
-	bench_bind(0);
+	for (unsigned long i = count + 1; i-- > 0;)     /* there are so many processors; the caller stays on the first */
+		bench_bind(i);
+	signal(SIGCHLD, end_with_child);
 	for (unsigned long i = 1; i <= count; i++)
 		if (bench_check(fork(), "fork") == 0)
 			member((void *)i);
@@ -74,6 +84,7 @@ static void leave(void *context, unsigned long number)
 
 void bench_crew_end_processes(void)
 {
+	signal(SIGCHLD, SIG_DFL);
 	bench_crew_begin(leave, NULL);
 	for (unsigned long i = 0; i < others; i++)
 		bench_check(wait(NULL), "wait");
