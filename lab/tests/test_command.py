@@ -72,6 +72,13 @@ def test_a_wrong_option_is_a_usage_error() -> None:
     assert pagewalk("machines", "--jsn").returncode == 2
 
 
+@pytest.mark.parametrize("option", [["dump", "--region"], ["dump", "--at"], ["exec", "--limit"], ["exec", "--at"]])
+def test_numbers_beyond_the_machine_are_usage_errors(option: Sequence[str]) -> None:
+    done = CliRunner().invoke(app, [*option, str(2**64), "--", "hello"])
+    assert done.exit_code == 2
+    assert "less than or equal to" in done.stderr
+
+
 def test_tables_are_printed_as_csv_and_as_markdown() -> None:
     rows = pagewalk("machines", "--csv").stdout.splitlines()
     assert rows[0] == 'name,core,"clock, MHz",what it is'

@@ -173,7 +173,10 @@ Cluster = Annotated[
     str | None, typer.Option(help="A Dask scheduler's address, as in tcp://10.0.0.1:8786.", callback=_address)
 ]
 Processor = Annotated[
-    int | None, typer.Option("--processor", min=0, max=2**32 - 1, help="Only this processor of a machine with several.", metavar="N")
+    int | None,
+    typer.Option(
+        "--processor", min=0, max=2**32 - 1, help="Only this processor of a machine with several.", metavar="N"
+    ),
 ]
 # The machine counts cycles and instructions in 64 bits.
 MOST = 2**64 - 1

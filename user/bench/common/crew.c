@@ -68,7 +68,7 @@ void bench_crew_start_processes(unsigned long count)
 	if (crew == MAP_FAILED)
 		bench_die("mmap");
 	others = count;
-	for (unsigned long i = count + 1; i-- > 0;)     /* there are so many processors; the caller stays on the first */
+	for (unsigned long i = count + 1; i-- > 0;)     /* so many there are; the caller stays on the first */
 		bench_bind(i);
 	signal(SIGCHLD, end_with_child);
 	for (unsigned long i = 1; i <= count; i++)
