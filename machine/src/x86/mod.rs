@@ -11,6 +11,7 @@ pub mod dump;
 mod events;
 pub mod exception;
 mod execute;
+mod fetch;
 pub mod flags;
 mod gdb;
 mod linux;
