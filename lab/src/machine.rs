@@ -13,7 +13,8 @@ use pagewalk_machine::session::Session as PowerPc;
 use pagewalk_machine::snapshot::is_of_x86;
 use pagewalk_machine::x86;
 use pagewalk_machine::x86::session::Session as X86;
-use pyo3::exceptions::{PyNotImplementedError, PyOSError, PyValueError};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -30,6 +31,13 @@ enum Session {
     X86(Box<X86>),
 }
 
+create_exception!(
+    pagewalk._machine,
+    ArchitectureError,
+    PyTypeError,
+    "A machine of this architecture has no such observer."
+);
+
 /// The same of both.
 macro_rules! both {
     ($session:expr, $name:ident => $value:expr) => {
@@ -41,11 +49,11 @@ macro_rules! both {
 }
 
 impl Session {
-    /// The run of a PowerPC machine; NotImplementedError: `what` is not for an x86 machine.
+    /// The run of a PowerPC machine; ArchitectureError: an x86 machine has no `what`.
     fn power_pc(&mut self, what: &str) -> PyResult<&mut PowerPc> {
         match self {
             Session::PowerPc(session) => Ok(session),
-            Session::X86(_) => Err(PyNotImplementedError::new_err(format!(
+            Session::X86(_) => Err(ArchitectureError::new_err(format!(
                 "an x86 machine has no {what}"
             ))),
         }

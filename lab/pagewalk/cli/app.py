@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pagewalk import __version__
+from pagewalk._machine import ArchitectureError
 from pagewalk.cli import ab, guest, listings, observe, options, results, run, subjects, tune, watch
 from pagewalk.cli.next_steps import NEXT
 from pagewalk.cli.output import complain, err, next_step, say
@@ -87,7 +88,7 @@ def command() -> int:
     except PagewalkError as error:
         complain(error, as_json=_wants_json(sys.argv[1:]))
         return int(error.status)
-    except NotImplementedError as error:
+    except ArchitectureError as error:
         # A machine of this architecture has no such observer: the machine's own words.
         complain(BadInput(str(error), hint=options.ON_EVERY_MACHINE), as_json=_wants_json(sys.argv[1:]))
         ended = ExitStatus.BAD_INPUT
