@@ -60,8 +60,8 @@ impl Processor {
         self.add_cycles(stall);
     }
 
-    /// Fetches the line of `linear`, if its page has a shortcut; with `UNCHANGED` only if the cache used the line last as
-    /// well. Returns the physical address.
+    /// Fetches the line of `linear`, if its page has a shortcut; with `UNCHANGED` only if the cache used the line last
+    /// as well. Returns the physical address.
     #[inline(always)]
     pub(super) fn fetch_at_once<const UNCHANGED: bool>(&mut self, linear: u32) -> Option<u32> {
         let (tlb, cache) = match &mut self.mmu.instruction {
