@@ -76,9 +76,9 @@ struct cpu {
 	/* mm/policy/shootdown_*.c: what the others want it to flush */
 	struct {
 		struct spinlock lock;
-		u32 count;              /* of pages[] */
+		u32 count;              /* of jobs */
 		bool all;
-		struct { struct mm *mm; u32 page; } pages[16];
+		struct flush_job *jobs;
 		/*
 		 * generation: number of the last flush that this processor must make, and of the last that it has made
 		 */

@@ -173,8 +173,8 @@ void cpu_wait_to_stop(void)
 	cpu->stopping = true;
 }
 
-/* The locks below the kernel lock, for locks_show(): a queue of each processor, frames, hash, and two of tests. */
-static struct spinlock *known_spinlocks[CPUS + 4];
+/* Below the kernel lock, for locks_show(): a queue of each processor, jobs, frames, hash, and two of tests. */
+static struct spinlock *known_spinlocks[CPUS + 5];
 
 void lock_register(struct spinlock *lock)
 {

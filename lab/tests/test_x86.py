@@ -115,6 +115,21 @@ def test_what_messages_at_the_gate_need_is_refused_on_several(environment: dict[
 
 
 @pytest.mark.built
+@pytest.mark.parametrize(("form", "accesses"), [("queue", 28 + 9), ("short", 13)])
+def test_a_shootdown_accesses_local_apics_as_openbsds_did(
+    environment: dict[str, str], form: str, accesses: int
+) -> None:
+    """Of one page, by the initiator and by one target. The one in the assembly of the short form is not counted."""
+    forms = ("-p", f"shootdown={form}", "-p", "interrupt.level=apic")
+    program = ("shootdown", "pages=1", "threads=2", "iterations=20", "counts=/proc/policy")
+    done = run(environment, "exec", "-m", "p6-200x2", *forms, "--json", "--", *program)
+    assert done.returncode == 0, done.stderr
+    values = dict(re.findall(r"@value name=(\S+) value=(\d+)", json.loads(done.stdout)["output"]))
+    assert int(values["shootdown.shootdowns"]) >= 20
+    assert int(values["interrupt.level.accesses"]) == accesses * int(values["shootdown.shootdowns"])
+
+
+@pytest.mark.built
 @pytest.mark.parametrize("machine", ["i486dx-50", "p6-200"])
 def test_a_program_runs_on_an_x86(environment: dict[str, str], machine: str) -> None:
     done = run(environment, "exec", "-m", machine, "-p", "segments=check", "--json", "--", "hello")

@@ -1,12 +1,13 @@
 /*
  * shootdown=queue: as OpenBSD did before May 2007 (pmap.c 1.99).
  *
- * Each processor has a queue of 16 jobs, a page of an address space each, with a lock. The initiator puts a job for
- * each page into the queue of each target; a full queue becomes "everything". Then it interrupts the targets, and waits
- * until each has cleared its bit. A target takes its queue's lock, does the jobs one by one, and clears its bit.
+ * Each processor has a queue of up to 16 jobs, a page of an address space each, with a lock. Jobs come from one list,
+ * which has a lock of its own. The initiator puts a job for each page into the queue of each target and into its own; a
+ * full queue becomes "everything". It empties its own queue, interrupts the targets, and waits until each has cleared
+ * its bit. A target takes its queue's lock, does the jobs one by one, gives each back, and clears its bit.
  *
- * The original queues for the initiator too, and skips pages that were not accessed; here the initiator has flushed its
- * own already, and the tree does not say what was accessed.
+ * Two things differ from the original. The initiator has flushed its own TLB before, so that it only gives the jobs of
+ * its own queue back. And pages that were not accessed are not skipped, because the tree does not say which were.
  */
 #include <arch.h>
 #include <cpu.h>
@@ -15,7 +16,20 @@
 
 #include "../shootdown.h"
 
-static u32 queue_unanswered;          /* targets that have not flushed yet */
+#define JOBS_MOST 16u
+
+struct flush_job {
+	struct flush_job *next;
+	struct mm *mm;                  /* NULL: the kernel's own page */
+	uaddr_t page;
+};
+
+static u32 queue_unanswered;            /* targets that have not flushed yet */
+
+/* The jobs that no queue holds. There are enough to fill every queue. */
+static struct spinlock jobs_lock = { .name = "jobs", .last = true };
+static struct flush_job queue_jobs[CPUS * JOBS_MOST], *jobs_returned;
+static u32 jobs_used;                   /* of the array, at least once */
 
 /* Of the locks. */
 static const char *const queue_names[] = {
@@ -24,50 +38,102 @@ static const char *const queue_names[] = {
 _Static_assert(ARRAY_SIZE(queue_names) == CPUS, "a name for each processor");
 
 /* The original's mutexes raise the level while they are held. */
-static u32 queue_lock(struct cpu *cpu)
+static u32 lock_at_level(struct spinlock *lock)
 {
 	u32 level = arch_level_raise(ARCH_LEVEL_IPI);
 
-	spin_lock(&cpu->flushes.lock);
+	spin_lock(lock);
 	return level;
 }
 
-static void queue_unlock(struct cpu *cpu, u32 level)
+static void unlock_at_level(struct spinlock *lock, u32 level)
 {
-	spin_unlock(&cpu->flushes.lock);
+	spin_unlock(lock);
 	arch_level_set(level);
+}
+
+static struct flush_job *job_take(void)
+{
+	u32 level = lock_at_level(&jobs_lock);
+	struct flush_job *job = jobs_returned;
+
+	if (job)
+		jobs_returned = job->next;
+	else
+		job = &queue_jobs[jobs_used++];
+	unlock_at_level(&jobs_lock, level);
+	return job;
+}
+
+static void job_return(struct flush_job *job)
+{
+	u32 level = lock_at_level(&jobs_lock);
+
+	job->next = jobs_returned;
+	jobs_returned = job;
+	unlock_at_level(&jobs_lock, level);
+}
+
+/* With the queue's lock. */
+static void queue_empty(struct cpu *cpu)
+{
+	while (cpu->flushes.jobs) {
+		struct flush_job *job = cpu->flushes.jobs;
+
+		cpu->flushes.jobs = job->next;
+		job_return(job);
+	}
+	cpu->flushes.count = 0;
 }
 
 static void queue_put(struct cpu *cpu, struct mm *mm, uaddr_t page)
 {
-	u32 before = arch_level_raise(ARCH_LEVEL_IPI), level = queue_lock(cpu);
+	u32 level = lock_at_level(&cpu->flushes.lock);
 
-	if (cpu->flushes.count < ARRAY_SIZE(cpu->flushes.pages)) {
-		cpu->flushes.pages[cpu->flushes.count].mm = mm;
-		cpu->flushes.pages[cpu->flushes.count++].page = page;
-	} else {
+	if (cpu->flushes.count == JOBS_MOST) {
 		cpu->flushes.all = true;
+		queue_empty(cpu);
 	}
-	queue_unlock(cpu, level);
-	arch_level_set(before);
+	if (!cpu->flushes.all) {
+		struct flush_job *job = job_take();
+
+		*job = (struct flush_job){ cpu->flushes.jobs, mm, page };
+		cpu->flushes.jobs = job;
+		cpu->flushes.count++;
+	}
+	unlock_at_level(&cpu->flushes.lock, level);
+}
+
+static void queue_put_page(u32 targets, struct mm *mm, uaddr_t page)
+{
+	u32 level = arch_level_raise(ARCH_LEVEL_IPI);
+
+	for_each_cpu(cpu)
+		if (targets & 1u << cpu->number)
+			queue_put(cpu, mm, page);
+	arch_level_set(level);
 }
 
 static void queue_flush(u32 targets, const struct flush_request *request)
 {
-	u32 level;
+	struct cpu *own = this_cpu();
+	u32 level, mutex_level;
 
 	for_each_cpu(cpu) {
-		if (!(targets & 1u << cpu->number))
-			continue;
 		cpu->flushes.lock.name = queue_names[cpu_index(cpu)];
-		if (request->all)
+		if (request->all && targets & 1u << cpu->number)
 			cpu->flushes.all = true;
-		for (uaddr_t page = request->start; page < request->end && !cpu->flushes.all; page += PAGE_SIZE)
-			queue_put(cpu, request->mm, page);
 	}
+	if (!request->all)
+		for (uaddr_t page = request->start; page < request->end; page += PAGE_SIZE)
+			queue_put_page(targets | 1u << own->number, request->mm, page);
 	level = arch_level_raise(ARCH_LEVEL_IPI);
 	arch_memory_barrier();
 	arch_add(&queue_unanswered, targets);
+	mutex_level = lock_at_level(&own->flushes.lock);
+	queue_empty(own);
+	own->flushes.all = false;
+	unlock_at_level(&own->flushes.lock, mutex_level);
 	arch_level_set(level);
 	shootdown_send(targets);
 	while (*(volatile u32 *)&queue_unanswered) {
@@ -84,17 +150,17 @@ static void queue_answer(void)
 
 	if (!(*(volatile u32 *)&queue_unanswered & bit))
 		return;
-	level = queue_lock(cpu);
+	level = lock_at_level(&cpu->flushes.lock);
 	if (cpu->flushes.all)
 		arch_tlb_flush_all();
-	for (u32 i = 0; i < cpu->flushes.count && !cpu->flushes.all; i++)
-		if (!cpu->flushes.pages[i].mm || cpu->flushes.pages[i].mm == cpu->mm)
-			arch_tlb_flush_page(cpu->flushes.pages[i].page);
-	cpu->flushes.count = 0;
+	for (const struct flush_job *job = cpu->flushes.jobs; job && !cpu->flushes.all; job = job->next)
+		if (!job->mm || job->mm == cpu->mm)
+			arch_tlb_flush_page(job->page);
+	queue_empty(cpu);
 	cpu->flushes.all = false;
 	arch_memory_barrier();
 	arch_add(&queue_unanswered, -bit);
-	queue_unlock(cpu, level);
+	unlock_at_level(&cpu->flushes.lock, level);
 }
 
 const struct shootdown_form shootdown_queue = { "queue", shootdown_all, queue_flush, queue_answer, false, NULL };

@@ -33,6 +33,18 @@ static int is_number(const char *word)
 	return word[0] >= '0' && word[0] <= '9' && word[strspn(word, "0123456789")] == 0;
 }
 
+/* A line of a policy: the last word names its counter and has the number, name=number. */
+static int read_policy(const char *policy, const char *word, struct count *found)
+{
+	const char *equals = strchr(word, '=');
+
+	if (!equals || !is_number(equals + 1))
+		return 0;
+	found->number = strtoull(equals + 1, NULL, 10);
+	snprintf(found->name, sizeof(found->name), "%.30s.%.*s", policy, (int)(equals - word), word);
+	return 1;
+}
+
 /* Reads the file's numbers; returns how many there are. Lines that hold none are left out. */
 static int read_counts(const char *path, struct count found[COUNTS_MOST])
 {
@@ -51,6 +63,8 @@ static int read_counts(const char *path, struct count found[COUNTS_MOST])
 		if (n > 1 && !is_number(words[1])) {
 			memcpy(head, copy, sizeof(head));
 			named = split(head, columns);
+			if (count < COUNTS_MOST)
+				count += read_policy(words[0], words[n - 1], &found[count]);
 		}
 		for (int i = 1; i < n && count < COUNTS_MOST; i++) {
 			if (!is_number(words[i]) || (n > 2 && n != named))

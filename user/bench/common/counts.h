@@ -1,5 +1,5 @@
 /* Files of numbers, such as those of /proc/mmu: lines `name number`, and tables whose first line names the columns and
- * whose other lines begin with a name. */
+ * whose other lines begin with a name. And /proc/policy, whose lines end with `counter=number`. */
 #ifndef PAGEWALK_BENCH_COUNTS_H
 #define PAGEWALK_BENCH_COUNTS_H
 
