@@ -595,7 +595,7 @@ fn caches(checker: &mut Checker, config: &MachineConfig) {
         );
     }
     if let Some(l2) = &set.l2 {
-        l2_cache(checker, l2, set.data.line);
+        l2_cache(checker, l2, ("cache.data.line", set.data.line));
     }
 }
 
@@ -604,17 +604,15 @@ pub(crate) fn cache(checker: &mut Checker, paths: [&'static str; 3], cache: &Cac
     checker.shape(&paths, rule);
 }
 
-pub(crate) fn l2_cache(checker: &mut Checker, l2: &L2Config, l1_line: u32) {
+/// `l1_key` names the line of the cache before it, in bytes, in messages.
+pub(crate) fn l2_cache(checker: &mut Checker, l2: &L2Config, (l1_key, l1_line): (&str, u32)) {
     let paths = ["cache.l2.size", "cache.l2.ways", "cache.l2.line"];
     let rule = shape::cache(l2.size, l2.ways, l2.line, shape::CACHE_MOST);
     checker.shape(&paths, rule);
     if l2.line != l1_line {
         checker.fail(
             "cache.l2.line",
-            format!(
-                "is {}: allowed is cache.data.line, which is {l1_line}",
-                l2.line
-            ),
+            format!("is {}: allowed is {l1_key}, which is {l1_line}", l2.line),
         );
     }
     checker.range("cache.l2.first-beat", l2.first_beat.into(), 1, 1000);

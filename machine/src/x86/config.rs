@@ -511,7 +511,11 @@ fn caches(checker: &mut Checker, config: &Config) {
         );
     }
     if let Some(l2) = &set.l2 {
-        check_l2(checker, l2, config.line());
+        let key = match kind {
+            Kind::I486 => "cache.unified.line",
+            Kind::P6 => "cache.data.line",
+        };
+        check_l2(checker, l2, (key, config.line()));
         let place = match kind {
             Kind::I486 => L2Place::LookAside,
             Kind::P6 => L2Place::InLine,

@@ -26,6 +26,11 @@ fn impossible_machines_are_refused_by_name() {
         ("i486dx-50", "core.kind=p6", "`board.apic-clock` is missing"),
         ("i486dx-50", "core.kind=i586", "unknown name `i586`"),
         ("i486dx-50", "cache.l2.place=in-line", "cache.l2"),
+        (
+            "i486dx-50",
+            "cache.unified.line=64",
+            "allowed is cache.unified.line, which is 64",
+        ),
         ("i486dx-50", "clocks.interrupt=1", "unknown key `interrupt`"),
         ("i486dx-50", "bus.core-to-bus=0.5", "multiples of 0.5"),
         ("i486dx-50", "bus.address-only=3", "only with \"p6\""),
