@@ -169,6 +169,19 @@ def test_the_state_of_an_x86_machine_is_shown_as_json_only(
 
 
 @pytest.mark.built
+def test_gdb_of_a_snapshot_names_the_kernel_of_its_architecture(environment: dict[str, str], tmp_path: Path) -> None:
+    snapshot = tmp_path / "hello.snapshot"
+    saved = run(environment, "exec", "-m", "p6-200", "--save", str(snapshot), "--at", "1000000", "--", "hello")
+    assert saved.returncode == 0, saved.stderr
+    command = [*COMMAND, "gdb", "--from", str(snapshot), "--port", "0"]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as served:
+        assert served.stderr is not None
+        waiting = served.stderr.readline()
+        served.kill()
+    assert f"gdb-multiarch {X86.kernel} -ex" in waiting
+
+
+@pytest.mark.built
 def test_gdb_debugs_a_program_on_an_x86(environment: dict[str, str]) -> None:
     command = [*COMMAND, "gdb", "-m", "p6-200", "--port", "0", "--", str(X86.user / "hello")]
     pipe = subprocess.PIPE

@@ -9,7 +9,7 @@ import typer
 
 from pagewalk import __version__
 from pagewalk._machine import ArchitectureError
-from pagewalk.cli import ab, guest, listings, observe, options, results, run, subjects, tune, watch
+from pagewalk.cli import ab, debugging, guest, listings, observe, options, results, run, subjects, tune, watch
 from pagewalk.cli.next_steps import NEXT
 from pagewalk.cli.output import complain, err, next_step, say
 from pagewalk.cli.sheet import add_forms, chosen
@@ -31,7 +31,7 @@ every cycle, TLB entry, hash-table slot and cache line.
 - `pagewalk claims explain osdi99.table2.604-185` explains a published figure and where it is printed
 """,
 )
-for part in (run, ab, guest, observe, results, listings, subjects, tune, watch):
+for part in (run, ab, guest, debugging, observe, results, listings, subjects, tune, watch):
     part.register(app)
 add_forms(app)
 
