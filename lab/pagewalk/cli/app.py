@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""
-A laboratory for address translation: boots a small kernel on a simulated PowerPC that accounts for
+A laboratory for address translation: boots a small kernel on a simulated PowerPC or i386 that accounts for
 every cycle, TLB entry, hash-table slot and cache line.
 
 - `pagewalk run osdi99-table2` reproduces a published table and prints both side by side
