@@ -51,6 +51,7 @@ NOINLINE static void not_served(struct regs *regs, uaddr_t address, u32 access, 
 			return;
 		panic_regs(regs, "kernel %s of 0x%08x", access == MM_WRITE ? "write" : "read", address);
 	}
+	current->arch.fault_address = address;
 	if (error == -ENXIO)
 		signal_fault(SIGBUS, BUS_ADRERR, address);
 	else if (error == -ENOMEM)

@@ -28,7 +28,7 @@ static int save_machine(struct signal_context *user, struct float_state *fp, con
 		.trap = regs->trap < 32 ? regs->trap : 0, .error = regs->trap < 32 ? regs->error : 0,
 		.eip = regs->eip, .cs = (u16)regs->cs, .eflags = step_flags(current, regs->eflags),
 		.esp_again = regs->esp,
-		.ss = (u16)regs->ss, .fpstate = (u32)fp, .old_mask = mask, .cr2 = cr2_read(),
+		.ss = (u16)regs->ss, .fpstate = (u32)fp, .old_mask = mask, .cr2 = current->arch.fault_address,
 	};
 	u32 status;
 

@@ -65,6 +65,7 @@ void arch_task_exec(struct regs *regs, uaddr_t entry, uaddr_t stack_pointer)
 	fp_initialise(current);
 	tls_clear(current);
 	step_forget(current);
+	current->arch.fault_address = 0;
 	*regs = (struct regs){
 		.ds = USER_DS, .es = USER_DS, .eip = entry, .cs = USER_CS, .eflags = EFLAGS_IF | EFLAGS_FIXED,
 		.esp = stack_pointer, .ss = USER_DS,

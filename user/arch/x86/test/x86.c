@@ -255,10 +255,47 @@ static void spoiled_frames(void)
 	}
 }
 
+static unsigned long fault_seen;
+
+static void sees(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)info;
+	fault_seen = ((ucontext_t *)context)->uc_mcontext.cr2;
+}
+
+/* A frame holds the address of the process's own last fault that was a signal, not what another one left in CR2. */
+static int faults_of_its_own(void *unused)
+{
+	struct sigaction action = { .sa_sigaction = sees, .sa_flags = SA_SIGINFO };
+	static char fresh[16 * 4096];
+	pid_t other;
+	int wrong = 0;
+
+	(void)unused;
+	MUST(sigaction(SIGUSR1, &action, NULL));
+	other = MUST(fork());
+	for (unsigned i = 0; i < sizeof(fresh) / 4096; i++) {
+		fresh[i * 4096]++;
+		sched_yield();
+		raise(SIGUSR1);
+		wrong += fault_seen != 0;
+	}
+	if (other == 0)
+		_exit(wrong);
+	return wrong + test_wait(other);
+}
+
+static void frames_hold_own_faults(void)
+{
+	CHECK_EQUAL(test_in_child(faults_of_its_own, NULL), 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(registers_survive_switches), CASE(rounding_mode_is_the_process_s_own),
 	CASE(exceptions_do_not_outlive_their_owner), CASE(handlers_have_their_own_registers), CASE(segments),
 	CASE(segments_for_children), CASE(segments_that_go), CASE(spoiled_frames),
+	CASE(frames_hold_own_faults),
 };
 
 TEST_MAIN("x86", cases)
