@@ -100,17 +100,27 @@ static u32 begin_plainly(void)
 	return 0;
 }
 
-/* Accesses of local APICs by what policy interrupt.level=apic does; a wait for a message to arrive counts as one. */
+/*
+ * Accesses of local APICs by what policy interrupt.level=apic does. A wait for a message to arrive counts as one.
+ * Each processor counts its own.
+ */
 static u64 level_accesses;
+
+void apic_levels_account(void)
+{
+	level_accesses = 0;
+	for_each_cpu(cpu)
+		level_accesses += cpu->arch.level_accesses;
+}
 
 static u32 priority_raise(u32 level)
 {
 	u32 before = apic_get(TASK_PRIORITY);
 
-	level_accesses++;
+	this_cpu()->arch.level_accesses++;
 	if (before < level) {
 		apic_put(TASK_PRIORITY, level);
-		level_accesses++;
+		this_cpu()->arch.level_accesses++;
 	}
 	return before;
 }
@@ -118,7 +128,7 @@ static u32 priority_raise(u32 level)
 static void priority_set(u32 level)
 {
 	apic_put(TASK_PRIORITY, level);
-	level_accesses++;
+	this_cpu()->arch.level_accesses++;
 }
 
 /*
@@ -136,7 +146,7 @@ static void send_at_level(u32 number, u32 command)
 	apic_put(COMMAND, command);
 	command_wait();
 	(void)apic_get(COMMAND);
-	level_accesses += 7;
+	this_cpu()->arch.level_accesses += 7;
 	priority_set(level);
 }
 
@@ -146,7 +156,7 @@ static u32 begin_at_level(void)
 
 	apic_put(TASK_PRIORITY, apic_get(PRIORITY));
 	apic_put(APIC_END, 0);
-	level_accesses += 4;
+	this_cpu()->arch.level_accesses += 4;
 	return before;
 }
 

@@ -93,6 +93,7 @@ void apic_start_cpu(u32 number, paddr_t page);
 /* Binds what only several processors need. */
 void mmu_bind_several(void);
 void task_bind_several(void);
+void apic_levels_account(void); /* sums the counter of policy interrupt.level */
 void apic_bind_several(void);
 
 /* clock.c */

@@ -7,6 +7,8 @@
 #include <procfs.h>
 #include <text.h>
 
+#include "internal.h"
+
 static void show_contexts(struct text *text)
 {
 	text_printf(text, "renewed %llu\nretired %llu\ngenerations %llu\npages_flushed %llu\nranges_cut %llu\n",
@@ -22,4 +24,5 @@ void arch_proc_init(void)
 void arch_policies_account(void)
 {
 	messages_account();
+	apic_levels_account();
 }

@@ -104,14 +104,19 @@ static void queue_put(struct cpu *cpu, struct mm *mm, uaddr_t page)
 	unlock_at_level(&cpu->flushes.lock, level);
 }
 
-static void queue_put_page(u32 targets, struct mm *mm, uaddr_t page)
+/* False: a further page would change nothing, because each of the queues is "everything". */
+static bool queue_put_page(u32 targets, struct mm *mm, uaddr_t page)
 {
 	u32 level = arch_level_raise(ARCH_LEVEL_IPI);
+	bool has_room = false;
 
 	for_each_cpu(cpu)
-		if (targets & 1u << cpu->number)
+		if (targets & 1u << cpu->number) {
 			queue_put(cpu, mm, page);
+			has_room |= !cpu->flushes.all;
+		}
 	arch_level_set(level);
+	return has_room;
 }
 
 static void queue_flush(u32 targets, const struct flush_request *request)
@@ -126,7 +131,8 @@ static void queue_flush(u32 targets, const struct flush_request *request)
 	}
 	if (!request->all)
 		for (uaddr_t page = request->start; page < request->end; page += PAGE_SIZE)
-			queue_put_page(targets | 1u << own->number, request->mm, page);
+			if (!queue_put_page(targets | 1u << own->number, request->mm, page))
+				break;
 	level = arch_level_raise(ARCH_LEVEL_IPI);
 	arch_memory_barrier();
 	arch_add(&queue_unanswered, targets);

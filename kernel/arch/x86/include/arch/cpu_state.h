@@ -31,6 +31,8 @@ struct cpu_state {
 	struct mm *aperture_mm;         /* the task's mm, which is NULL while an aperture is open */
 	struct root_entry *aperture_entry;      /* the entry of the active root in use */
 	bool window_used;               /* since CR3 was loaded last, but for messages at the gate */
+
+	u32 level_accesses;             /* apic.c: of its local APIC, for policy interrupt.level=apic */
 };
 
 #endif
