@@ -73,6 +73,16 @@ impl Exception {
         Self::coded(14, code)
     }
 
+    /// With these bits in its error code, if that is one of a selector: an external event's, or the selector's own.
+    #[must_use]
+    pub(super) fn with_bits(self, bits: u16) -> Self {
+        if matches!(self.vector(), 10..=13) {
+            Self(self.0 | u32::from(bits) << CODE)
+        } else {
+            self
+        }
+    }
+
     /// Its number in the interrupt descriptor table.
     #[must_use]
     pub fn vector(self) -> u8 {

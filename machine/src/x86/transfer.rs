@@ -198,20 +198,21 @@ impl Processor {
         } else {
             self.registers.cpl
         };
+        let mut bits = external;
         if inner {
-            let old = (
-                u32::from(self.registers.segment(segment::SS).selector),
+            let old = [
+                self.registers.segment(segment::SS).selector.into(),
                 self.registers.gpr[4],
-            );
-            self.enter_ring(ring)?;
-            self.push_sized(wide, old.0)?;
-            self.push_sized(wide, old.1)?;
+            ];
+            self.enter_ring(ring)
+                .map_err(|fault| fault.with_bits(external))?;
+            // A push that does not fit names the new stack.
+            bits |= index(self.registers.segment(segment::SS).selector);
+            self.push_all(wide, &old, bits)?;
         }
-        for value in frame {
-            self.push_sized(wide, value)?;
-        }
+        self.push_all(wide, &frame, bits)?;
         if let Some(code) = code {
-            self.push_sized(wide, code.into())?;
+            self.push_all(wide, &[code.into()], bits)?;
         }
         let segment = target.segment(index(selector) | u16::from(ring));
         if offset > segment.limit {
@@ -257,6 +258,15 @@ impl Processor {
         self.registers.gpr[4] = esp;
         self.registers.cpl = ring;
         self.user = if ring == 3 { 2 } else { 0 };
+        Ok(())
+    }
+
+    /// Pushes these; `bits` are set in the code of a fault.
+    fn push_all(&mut self, wide: bool, values: &[u32], bits: u16) -> Result<(), Exception> {
+        for &value in values {
+            self.push_sized(wide, value)
+                .map_err(|fault| fault.with_bits(bits))?;
+        }
         Ok(())
     }
 

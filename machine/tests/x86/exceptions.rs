@@ -3,7 +3,7 @@
 use pagewalk_machine::x86::registers::eflags;
 use pagewalk_machine::x86::{Fatal, Stop};
 
-use super::bench::{Bench, CODE, CODE3, DATA3, INNER_STACK, STACK};
+use super::bench::{Bench, CODE, CODE3, DATA3, GDT, IDT, INNER_STACK, STACK, TSS};
 
 const INT_80: &[u8] = &[0xcd, 0x80];
 const UD2: &[u8] = &[0x0f, 0x0b];
@@ -36,6 +36,27 @@ fn a_gate_that_a_program_may_not_use_raises_a_protection_fault() {
     // Index 0x80 of the IDT.
     assert_eq!(bench.stacked(0), 0x80 << 3 | 2);
     assert_eq!(bench.stacked(1), CODE, "a fault: the instruction itself");
+}
+
+#[test]
+fn a_bad_stack_for_an_exception_is_reported_as_an_external_event() {
+    const EXTERNAL: u32 = 1;
+    // Of ring 1: code, and data that is not present. The third selector has no descriptor.
+    let (code1, absent, none) = (0x30, 0x38, 0x58);
+    for (stack, vector) in [(absent, 12), (none, 10)] {
+        let mut bench = Bench::new("i486dx-50", UD2).user().gate(vector, 0);
+        bench.put_word(GDT + code1, 0xffff);
+        bench.put_word(GDT + code1 + 4, 0x00cf_bb00);
+        bench.put_word(GDT + absent, 0xffff);
+        bench.put_word(GDT + absent + 4, 0x00cf_3300);
+        bench.put_word(TSS + 12, INNER_STACK);
+        bench.put_word(TSS + 16, stack | 1);
+        bench.put_word(IDT + 8 * 6, code1 << 16 | CODE);
+        bench.put_word(IDT + 8 * 6 + 4, CODE & 0xffff_0000 | 0x8e00);
+        assert_eq!(bench.run_to_handler(), vector);
+        assert_eq!(bench.stacked(0), stack | EXTERNAL, "the error code");
+        assert_eq!(bench.stacked(1), CODE);
+    }
 }
 
 #[test]
@@ -122,10 +143,10 @@ fn ports_are_allowed_by_the_tasks_map() {
     use pagewalk_machine::x86::registers::Segment;
     let code = [0xe4, 0x61, 0xe4, 0x62];
     let mut bench = Bench::new("i486dx-50", &code).user().gate(13, 0);
-    bench.registers().tr = Segment::new(0x28, super::bench::TSS, 0x100, 0x8b);
+    bench.registers().tr = Segment::new(0x28, TSS, 0x100, 0x8b);
     // The map begins at 0x68; ports 0x60 to 0x67 are at byte 12: all but 0x61 are forbidden.
-    bench.put(super::bench::TSS + 102, &[0x68, 0]);
-    bench.put(super::bench::TSS + 0x68 + 12, &[0xfd]);
+    bench.put(TSS + 102, &[0x68, 0]);
+    bench.put(TSS + 0x68 + 12, &[0xfd]);
     assert_eq!(bench.run_to_handler(), 13);
     assert_eq!(bench.stacked(1), CODE + 2);
 }

@@ -214,6 +214,25 @@ fn an_operand_in_two_pages_faults_before_it_is_written() {
 }
 
 #[test]
+fn a_store_of_the_float_unit_reports_its_first_absent_byte() {
+    const FLD1: [u8; 2] = [0xd9, 0xe8];
+    for store in [[0xdd, 0x1d], [0xdb, 0x3d]] {
+        for (at, fault) in [
+            (DATA + 0x1000, DATA + 0x1000),
+            (DATA + 0xffc, DATA + 0x1000),
+        ] {
+            let code = [&FLD1[..], &store, &at.to_le_bytes()].concat();
+            let mut bench = Bench::new("i486dx-50", &code).paged(ALL).gate(14, 0);
+            bench.put_word(entry(DATA + 0x1000), 0);
+            bench.put_word(DATA + 0xffc, 0x5555_5555);
+            assert_eq!(bench.run_to_handler(), 14);
+            assert_eq!(bench.registers().cr2, fault, "{store:x?} at {at:#x}");
+            assert_eq!(bench.word(DATA + 0xffc), 0x5555_5555);
+        }
+    }
+}
+
+#[test]
 fn code_in_two_pages_runs_and_faults_at_its_second() {
     // mov eax, 0x12345678 across a page boundary.
     let code = [0xb8, 0x78, 0x56, 0x34, 0x12, 0x40];

@@ -42,10 +42,14 @@ impl Host for View<'_> {
             2 => p.store::<Word>(linear, low & 0xffff),
             4 => p.store::<Double>(linear, low),
             _ => {
-                // Both halves must be writable before one is written.
-                p.place(linear.wrapping_add(4), 4, p.user | 1)?;
+                let high = linear.wrapping_add(4);
+                // Both pages must be writable before one is written; the first that is not is reported.
+                if linear & 0xfff > 0xff8 {
+                    p.place(linear, 4, p.user | 1)?;
+                    p.place(high, 4, p.user | 1)?;
+                }
                 p.store::<Double>(linear, low)?;
-                p.store::<Double>(linear.wrapping_add(4), (value >> 32) as u32)
+                p.store::<Double>(high, (value >> 32) as u32)
             }
         }
     }
