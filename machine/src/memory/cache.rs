@@ -302,14 +302,17 @@ impl Cache {
     /// Makes `element` of the set at `first` its most recently used one. LRU keeps all of the order;
     /// to PLRU only the first place means something, so the two lines change places.
     #[inline(always)]
-    fn touch(&mut self, first: usize, element: usize) {
+    fn touch<const WAYS: usize>(&mut self, first: usize, element: usize) {
+        let ways = self.ways::<WAYS>();
+        let tags = &mut self.tags[first..first + ways];
         match self.geometry.replacement {
-            Replacement::Lru => to_front(&mut self.tags[first..=first + element]),
+            Replacement::Lru => to_front(&mut tags[..=element]),
             Replacement::PseudoLru => {
-                self.tags.swap(first, first + element);
-                self.ways.swap(first, first + element);
-                let (bits, away) = self.paths[usize::from(self.ways[first])];
-                let tree = &mut self.trees[first >> self.geometry.ways.trailing_zeros()];
+                tags.swap(0, element);
+                let held = &mut self.ways[first..first + ways];
+                held.swap(0, element);
+                let (bits, away) = self.paths[usize::from(held[0])];
+                let tree = &mut self.trees[first >> ways.trailing_zeros()];
                 *tree = *tree & !bits | away;
             }
         }
@@ -326,6 +329,12 @@ impl Cache {
         }
         let way = (node - ways) as u8;
         let held = &self.ways[first..first + ways];
+        if let Ok(bytes) = <[u8; 4]>::try_from(held) {
+            const ONES: u32 = 0x0101_0101;
+            let differs = u32::from_le_bytes(bytes) ^ (ONES * u32::from(way));
+            let zero = differs.wrapping_sub(ONES) & !differs & ONES << 7;
+            return (zero.trailing_zeros() / 8) as usize % 4;
+        }
         if let Ok(bytes) = <[u8; 8]>::try_from(held) {
             // The lowest byte that is zero after the exclusive or, without a loop.
             const ONES: u64 = 0x0101_0101_0101_0101;
@@ -398,7 +407,7 @@ impl Cache {
             return false;
         };
         set[1 + older] |= modified;
-        self.touch(first, 1 + older);
+        self.touch::<WAYS>(first, 1 + older);
         true
     }
 
@@ -431,7 +440,7 @@ impl Cache {
                 self.free_element(first)
             };
             old = std::mem::replace(&mut self.tags[first + element], line);
-            self.touch(first, element);
+            self.touch::<WAYS>(first, element);
         }
         (old & VALID != 0).then_some(Evicted {
             pa: self.line_address(old),
@@ -534,14 +543,14 @@ pub(crate) fn is_order(ways: &[u8]) -> bool {
 }
 
 /// The PLRU tree bits on the path to `way`, and those of them that point to the other side there.
-pub(crate) fn tree_path(way: usize, ways: usize) -> (u64, u64) {
+pub(crate) const fn tree_path(way: usize, ways: usize) -> (u64, u64) {
     let (mut bits, mut away) = (0, 0);
     let (mut node, mut half) = (1, ways / 2);
     while half > 0 {
         let right = way & half != 0;
         bits |= 1 << node;
-        away |= u64::from(!right) << node;
-        node = node * 2 + usize::from(right);
+        away |= (!right as u64) << node;
+        node = node * 2 + right as usize;
         half /= 2;
     }
     (bits, away)

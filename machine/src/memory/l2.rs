@@ -102,6 +102,7 @@ impl L2 {
     }
 
     /// Reads a line for an L1 that missed at cycle `now`.
+    #[inline(never)]
     pub fn read_line(
         &mut self,
         pa: u32,
@@ -127,6 +128,7 @@ impl L2 {
     }
 
     /// The look-up for an L1 that missed at cycle `now`. `None`: the line is not there.
+    #[inline(always)]
     pub(super) fn hit(
         &mut self,
         pa: u32,
@@ -161,6 +163,7 @@ impl L2 {
     }
 
     /// Reads a line that is not there from memory; it has no place here yet.
+    #[inline(always)]
     pub(super) fn fetch(
         &mut self,
         pa: u32,
@@ -190,6 +193,7 @@ impl L2 {
         }
     }
 
+    #[inline(always)]
     fn allocate(
         &mut self,
         pa: u32,
@@ -209,6 +213,7 @@ impl L2 {
     }
 
     /// Gives a line a place; returns the line that had it.
+    #[inline(always)]
     pub(super) fn place(
         &mut self,
         pa: u32,

@@ -5,7 +5,7 @@ use super::exception::Exception;
 use super::op::{NARROW_ADDRESS, Op};
 use super::processor::Processor;
 use super::registers::{access, cr0, eflags, segment};
-use super::tlb::{Need, Shortcut, pte};
+use super::tlb::{Need, Reuse, Shortcut, pte};
 use crate::board::Effect;
 use crate::engine::prefetch;
 use crate::memory::attribute;
@@ -159,7 +159,7 @@ impl Processor {
         {
             return Ok(hit);
         }
-        self.translate_slowly(linear, need, false)
+        self.translate_slowly::<false>(linear, need)
     }
 
     /// Reads `W` at `offset` of a segment, if that changes nothing but the count of accesses: the segment allows it
@@ -193,7 +193,7 @@ impl Processor {
     pub(super) fn load<W: Width>(&mut self, linear: u32) -> Result<u32, Exception> {
         let shortcut = self.mmu.data.shortcut(linear);
         if shortcut.load != Shortcut::wanted(linear, W::BYTES, self.user) {
-            return self.load_slowly(linear, W::BYTES);
+            return self.load_slowly::<W>(linear);
         }
         let pa = linear.wrapping_add(shortcut.delta);
         self.accesses += 1;
@@ -207,10 +207,33 @@ impl Processor {
 
     /// The same for a page without a shortcut, which it gets.
     #[inline(never)]
-    fn load_slowly(&mut self, linear: u32, bytes: u32) -> Result<u32, Exception> {
-        let value = self.load_as(linear, bytes, self.user)?;
-        self.make_shortcut(linear);
-        Ok(value)
+    fn load_slowly<W: Width>(&mut self, linear: u32) -> Result<u32, Exception> {
+        let Some((pa, bits)) = self.reuse::<W>(linear, self.user)? else {
+            let value = self.load_as(linear, W::BYTES, self.user)?;
+            self.make_shortcut(linear);
+            return Ok(value);
+        };
+        self.load_from(pa, bits, W::BYTES)
+    }
+
+    /// Translates `linear` for an access with `need` to a page without a shortcut, which it gets. `None`: that has to
+    /// be done in the usual way. Nothing has been done.
+    #[inline(always)]
+    fn reuse<W: Width>(
+        &mut self,
+        linear: u32,
+        need: Need,
+    ) -> Result<Option<(u32, u32)>, Exception> {
+        if linear & (W::BYTES - 1) != 0 || !self.paging || !self.caches_on {
+            return Ok(None);
+        }
+        match self.mmu.data.reuse(linear, need, self.ram_size) {
+            Reuse::Away(delta) => Ok(Some((linear.wrapping_add(delta), 0))),
+            Reuse::Absent if self.mmu.data_large.is_none() => {
+                self.translate_absent(linear, need).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Reads `W` with the rights of the system: a descriptor, or a part of the TSS.
@@ -223,6 +246,12 @@ impl Processor {
             return self.load_unaligned(linear, bytes, user);
         }
         let (pa, bits) = self.translate(linear, user)?;
+        self.load_from(pa, bits, bytes)
+    }
+
+    /// Reads `bytes` at a physical address, which is a multiple of that, of a page with these bits.
+    #[inline(always)]
+    fn load_from(&mut self, pa: u32, bits: u32, bytes: u32) -> Result<u32, Exception> {
         self.accesses += 1;
         if pa as usize >= self.ram_size {
             return self.read_device(pa, bytes);
@@ -237,7 +266,7 @@ impl Processor {
     pub(super) fn store<W: Width>(&mut self, linear: u32, value: u32) -> Result<(), Exception> {
         let shortcut = self.mmu.data.shortcut(linear);
         if shortcut.store != Shortcut::wanted(linear, W::BYTES, self.user) {
-            return self.store_slowly(linear, W::BYTES, value);
+            return self.store_slowly::<W>(linear, value);
         }
         let pa = linear.wrapping_add(shortcut.delta);
         self.accesses += 1;
@@ -249,9 +278,13 @@ impl Processor {
 
     /// The same for a page without a shortcut, which it gets.
     #[inline(never)]
-    fn store_slowly(&mut self, linear: u32, bytes: u32, value: u32) -> Result<(), Exception> {
-        self.store_as(linear, bytes, value, self.user)?;
-        self.make_shortcut(linear);
+    fn store_slowly<W: Width>(&mut self, linear: u32, value: u32) -> Result<(), Exception> {
+        let Some((pa, bits)) = self.reuse::<W>(linear, self.user | 1)? else {
+            self.store_as(linear, W::BYTES, value, self.user)?;
+            self.make_shortcut(linear);
+            return Ok(());
+        };
+        self.store_to(pa, bits, W::BYTES, value);
         Ok(())
     }
 
@@ -275,15 +308,21 @@ impl Processor {
             return self.store_unaligned(linear, bytes, value, user);
         }
         let (pa, bits) = self.translate(linear, user | 1)?;
+        self.store_to(pa, bits, bytes, value);
+        Ok(())
+    }
+
+    /// Writes `bytes` at a physical address, which is a multiple of that, of a page with these bits.
+    #[inline(always)]
+    fn store_to(&mut self, pa: u32, bits: u32, bytes: u32, value: u32) {
         self.accesses += 1;
         if pa as usize >= self.ram_size {
             self.write_device(pa, bytes, value);
-            return Ok(());
+            return;
         }
         self.charge_store(pa, bits);
         self.written(pa, bytes);
         self.ram_write(pa, bytes, value);
-        Ok(())
     }
 
     /// The page of `linear`, which was accessed last, gets a shortcut, if that is exact.
@@ -376,7 +415,10 @@ impl Processor {
             self.unaligned(linear, W::BYTES, user)?;
             return self.place(linear, W::BYTES, user | 1);
         }
-        let (first, bits) = self.translate(linear, user | 1)?;
+        let (first, bits) = match self.reuse::<W>(linear, user | 1)? {
+            Some(found) => found,
+            None => self.translate(linear, user | 1)?,
+        };
         Ok(Place {
             first,
             bits,

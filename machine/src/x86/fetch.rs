@@ -3,7 +3,7 @@
 use super::config::Kind;
 use super::exception::Exception;
 use super::processor::{Processor, RESTART};
-use super::tlb::{Shortcut, pte};
+use super::tlb::{Reuse, Shortcut, pte};
 use crate::memory::cache::ARRIVING;
 
 impl Processor {
@@ -12,22 +12,25 @@ impl Processor {
     pub(super) fn fetch(&mut self, linear: u32) -> Result<u32, Exception> {
         self.fetches += 1;
         let user = self.user;
+        let (ram, quick) = (self.ram_size, self.paging && self.caches_on);
         let (pa, bits) = if !self.paging {
             (linear, 0)
-        } else if !self.probes
-            && let Some(hit) = self.mmu.fetching().hit_recent(linear, user)
+        } else if quick
+            && let Reuse::Away(delta) = self.mmu.small_mut(true).reuse(linear, user, ram)
         {
-            hit
+            (linear.wrapping_add(delta), 0)
         } else {
-            self.translate_slowly(linear, user, true)?
+            let found = self.translate_slowly::<true>(linear, user)?;
+            if quick {
+                self.mmu.small_mut(true).make_shortcut(linear, user, ram);
+            }
+            found
         };
         self.fetched = linear & !(self.line - 1);
         self.fetched_page = pa & !0xfff;
-        if self.paging && self.caches_on {
-            let tlb = self.mmu.small_mut(true);
-            tlb.make_shortcut(linear, user, self.ram_size);
-        }
-        self.mmu.small_mut(true).dropped = true;
+        let tlb = self.mmu.small_mut(true);
+        let by_shortcut = tlb.shortcut(linear).load == Shortcut::wanted(linear, 1, user);
+        tlb.note_fetch(linear, by_shortcut);
         if bits & pte::UNCACHED == 0 && self.caches_on {
             let cache = match self.kind {
                 Kind::I486 => &self.memory.data,
@@ -77,7 +80,7 @@ impl Processor {
         if UNCHANGED && !recent {
             return None;
         }
-        tlb.dropped = false;
+        tlb.note_fetch(linear, true);
         self.fetches += 1;
         self.fetched = linear & !(self.line - 1);
         self.fetched_page = pa & !0xfff;
@@ -88,7 +91,7 @@ impl Processor {
     }
 
     /// Fetches the line of the block's byte `at`, if that changes nothing but the counts: the cache used the line last,
-    /// and no shortcut has been dropped since the last fetch, which was from the same page. `SPLIT`: a P6's way of
+    /// and the last fetch, which was from the same page, was by a shortcut that is still there. `SPLIT`: a P6's way of
     /// fetching.
     #[inline(always)]
     pub(super) fn fetches_at_once<const SPLIT: bool>(&mut self, at: u32) -> bool {
@@ -97,7 +100,7 @@ impl Processor {
             _ => (&self.mmu.data, &self.memory.data),
         };
         let pa = self.block_pa.wrapping_add(at);
-        if tlb.dropped || cache.mru_hit(pa).is_none_or(|tag| tag & ARRIVING != 0) {
+        if !tlb.fetches_again() || cache.mru_hit(pa).is_none_or(|tag| tag & ARRIVING != 0) {
             return false;
         }
         self.fetches += 1;

@@ -14,7 +14,8 @@ use super::stop::{Fatal, Stop};
 use super::tlb::{Entry, Need, Tlb, permits, pte};
 use crate::engine::prefetch;
 use crate::memory::attribute;
-use crate::observe::{Array, Event, Plain};
+use crate::memory::cache::ARRIVING;
+use crate::observe::{Array, Cause, Event, Plain};
 
 const PAGE_SHIFT: u32 = 12;
 const LARGE_SHIFT: u32 = 22;
@@ -136,13 +137,12 @@ impl Processor {
     /// Looks `linear` up in all TLBs, and walks the page table if none has it. Returns the physical address and the
     /// page's bits.
     #[inline(never)]
-    pub(super) fn translate_slowly(
+    pub(super) fn translate_slowly<const FETCH: bool>(
         &mut self,
         linear: u32,
         need: Need,
-        fetch: bool,
     ) -> Result<(u32, u32), Exception> {
-        let found = self.look_up_or_walk(linear, need, fetch)?;
+        let found = self.look_up_or_walk::<FETCH>(linear, need)?;
         if self.sanitized {
             self.check_frame(linear, found);
         }
@@ -166,41 +166,67 @@ impl Processor {
         self.due_at_once();
     }
 
-    fn look_up_or_walk(
+    #[inline(always)]
+    fn look_up_or_walk<const FETCH: bool>(
         &mut self,
         linear: u32,
         need: Need,
-        fetch: bool,
     ) -> Result<(u32, u32), Exception> {
+        let fetch = FETCH;
         let protects = self.registers.cr0 & cr0::WP != 0;
-        let mut known = false;
-        for large in [false, true] {
-            let tlb = if large {
-                self.mmu.large_mut(fetch)
-            } else {
-                Some(self.mmu.small_mut(fetch))
-            };
-            let Some(entry) = tlb.and_then(|tlb| tlb.look_up(linear)) else {
-                continue;
-            };
-            if entry.allowed >> need & 1 != 0 {
-                let mask = if large { LARGE_MASK } else { 0xfff };
+        let small = self.mmu.small_mut(fetch).look_up(linear).copied();
+        let entry = match small {
+            Some(entry) => Some((entry, 0xfff)),
+            None => {
+                let large = self.mmu.large_mut(fetch);
+                large.and_then(|tlb| Some((*tlb.look_up(linear)?, LARGE_MASK)))
+            }
+        };
+        match entry {
+            Some((entry, mask)) if entry.allowed >> need & 1 != 0 => {
                 return Ok((entry.frame | linear & mask, entry.bits));
             }
-            if !entry.permits(need, protects) {
+            Some((entry, _)) if !entry.permits(need, protects) => {
                 return Err(self.page_fault(linear, need, fault::PROTECTION));
             }
-            known = true;
-            break;
+            Some(_) => {}
+            None => self.count_miss(linear, fetch),
         }
-        if !known {
-            self.count_miss(linear, fetch);
+        let found = self.fetch_entry::<FETCH>(linear, need, protects)?;
+        let mask = if found.large { LARGE_MASK } else { 0xfff };
+        Ok((found.frame | linear & mask, found.bits))
+    }
+
+    /// Translates `linear` for a data access with `need`, which has no entry in any TLB. Its page gets a shortcut, if
+    /// that is exact. There must be neither a sanitizer nor an oracle.
+    #[inline(never)]
+    pub(super) fn translate_absent(
+        &mut self,
+        linear: u32,
+        need: Need,
+    ) -> Result<(u32, u32), Exception> {
+        let protects = self.registers.cr0 & cr0::WP != 0;
+        self.count_miss(linear, false);
+        let found = self.fetch_entry::<false>(linear, need, protects)?;
+        if found.large {
+            return Ok((found.frame | linear & LARGE_MASK, found.bits));
         }
-        if !fetch {
-            self.expect(linear);
-        }
+        let ram = self.ram_size;
+        self.mmu.data.make_shortcut(linear, need & 2, ram);
+        Ok((found.frame | linear & 0xfff, found.bits))
+    }
+
+    /// Walks the page table for an access to `linear` with `need`, and loads what it finds.
+    #[inline(always)]
+    fn fetch_entry<const FETCH: bool>(
+        &mut self,
+        linear: u32,
+        need: Need,
+        protects: bool,
+    ) -> Result<Found, Exception> {
+        let fetch = FETCH;
         let from = self.now();
-        let found = self.walk(linear, need);
+        let found = self.walk::<FETCH>(linear, need);
         let cycles = self.now() - from;
         self.account.add_plain(Plain::HashSearch, 1);
         self.account.add_plain(Plain::WalkCycles, cycles);
@@ -210,22 +236,21 @@ impl Processor {
         }
         let found = found?;
         self.load_entry(linear, &found, fetch, protects);
-        let mask = if found.large { LARGE_MASK } else { 0xfff };
-        Ok((found.frame | linear & mask, found.bits))
+        Ok(found)
     }
 
-    /// A walk for an access to `linear` begins. The host brings what the access behind it needs, and what a miss of the
-    /// caches then looks at.
+    /// A walk has read the entry of the page of `linear`. The host brings what the access behind it needs, and what a
+    /// miss of the caches then looks at.
     #[inline(always)]
-    fn expect(&self, linear: u32) {
-        if let Some(pa) = self.peek_translation(linear) {
-            prefetch::soon(self.memory.uncore.ram.bytes().get(pa as usize));
-            let pollution = &self.account.pollution;
-            prefetch::soon(pollution.of_line(Array::DataCache, pa));
-            prefetch::soon(pollution.of_line(Array::L2, pa));
-        }
+    fn expect(&self, linear: u32, entry: u32) {
+        let pa = entry & !0xfff | linear & 0xfff;
+        prefetch::soon(self.memory.uncore.ram.bytes().get(pa as usize));
+        let pollution = &self.account.pollution;
+        prefetch::soon(pollution.of_line(Array::DataCache, pa));
+        prefetch::soon(pollution.of_line(Array::L2, pa));
     }
 
+    #[inline(always)]
     fn count_miss(&mut self, linear: u32, fetch: bool) {
         let (event, array) = if fetch {
             (Event::InstructionTlbMiss, Array::InstructionTlb)
@@ -247,6 +272,7 @@ impl Processor {
         );
     }
 
+    #[inline(always)]
     fn load_entry(&mut self, linear: u32, found: &Found, fetch: bool, protects: bool) {
         let shift = if found.large { LARGE_SHIFT } else { PAGE_SHIFT };
         let entry = Entry::new(linear >> shift << shift, found.frame, found.bits, protects);
@@ -270,6 +296,8 @@ impl Processor {
     }
 
     /// A page fault. It removes what the TLBs have of its page (SDM volume 3A, 4.10.4.1).
+    #[cold]
+    #[inline(never)]
     fn page_fault(&mut self, linear: u32, need: Need, present: u16) -> Exception {
         self.drop_translation(linear);
         self.registers.cr2 = linear;
@@ -278,7 +306,8 @@ impl Processor {
         Exception::page(present | write | user)
     }
 
-    fn walk(&mut self, linear: u32, need: Need) -> Result<Found, Exception> {
+    #[inline(always)]
+    fn walk<const FETCH: bool>(&mut self, linear: u32, need: Need) -> Result<Found, Exception> {
         self.add_cycles(u64::from(self.config.walk.cycles));
         let protects = self.registers.cr0 & cr0::WP != 0;
         let cr3 = self.registers.cr3;
@@ -301,6 +330,9 @@ impl Processor {
             });
         }
         let table = pde & !0xfff | linear >> 10 & 0xffc;
+        if !FETCH && let Some(entry) = self.ram_word(table) {
+            self.expect(linear, entry);
+        }
         let entry = self.walk_read(table, pde);
         if entry & pte::PRESENT == 0 {
             return Err(self.page_fault(linear, need, 0));
@@ -331,7 +363,21 @@ impl Processor {
     }
 
     /// Reads an entry; `above` is CR3 or the entry that points to its table.
+    #[inline(always)]
     fn walk_read(&mut self, address: u32, above: u32) -> u32 {
+        if above & pte::UNCACHED == 0
+            && self.caches_on
+            && self.recent_line(address, ARRIVING)
+            && let Some(entry) = self.ram_word(address)
+        {
+            (self.account).add_as(Event::DataCacheAccess, Cause::Walk, 1);
+            return entry;
+        }
+        self.walk_read_slowly(address, above)
+    }
+
+    #[inline(never)]
+    fn walk_read_slowly(&mut self, address: u32, above: u32) -> u32 {
         if address as usize >= self.ram_size {
             // Nobody answers, which reads as ones, and no cache keeps it.
             self.charge_device(address);
@@ -351,10 +397,15 @@ impl Processor {
     }
 
     /// Sets bits of an entry, if they are not set yet.
+    #[inline(always)]
     fn update(&mut self, address: u32, old: u32, new: u32, updates: &mut u32) {
-        if old == new {
-            return;
+        if old != new {
+            self.change(address, old, new, updates);
         }
+    }
+
+    #[inline(never)]
+    fn change(&mut self, address: u32, old: u32, new: u32, updates: &mut u32) {
         let cost = if *updates == 0 {
             self.config.walk.first_update
         } else {

@@ -80,6 +80,46 @@ impl Entry {
     pub fn way(&self) -> u8 {
         self.way
     }
+
+    /// The shortcut of its page. `user`: for accesses of ring 3.
+    #[inline(always)]
+    fn shortcut(&self, user: Need) -> Shortcut {
+        let page = self.tag & !0xfff;
+        let wanted = Shortcut::wanted(page, 1, user);
+        // All ones, and so `Shortcut::NOTHING`, without the right.
+        let without = |need: Need| u32::from(self.allowed >> need & 1).wrapping_sub(1);
+        Shortcut {
+            load: wanted | without(user & 2),
+            store: wanted | without(user & 2 | 1),
+            delta: self.frame.wrapping_sub(page),
+        }
+    }
+}
+
+/// May the page of `entry`, which has `1 << shift` bytes, have a shortcut, with RAM of `ram` bytes?
+#[inline(always)]
+fn has_shortcut(entry: &Entry, shift: u32, ram: usize) -> bool {
+    const SPECIAL: u32 = pte::THROUGH | pte::UNCACHED;
+    shift == 12 && entry.bits & SPECIAL == 0 && ((entry.frame | 0xfff) as usize) < ram
+}
+
+/// What [`Tlb::reuse`] has found.
+#[derive(Clone, Copy)]
+pub enum Reuse {
+    /// An entry that allows the access. Its page has a shortcut with this [`Shortcut::delta`].
+    Away(u32),
+    /// No entry. Nothing has been changed.
+    Absent,
+    /// Neither is certain. Nothing has been changed.
+    Other,
+}
+
+/// The invalid entry with the lowest way of a set that has one.
+#[cold]
+fn free(set: &[Entry]) -> usize {
+    let invalid = (set.iter().enumerate()).filter(|(_, old)| old.tag & VALID == 0);
+    let lowest = invalid.min_by_key(|(_, old)| old.way);
+    lowest.map_or(0, |(place, _)| place)
 }
 
 /// Do the rights in `bits`, of both levels together, allow an access? `protects`: CR0.WP.
@@ -136,9 +176,20 @@ fn no_shortcuts() -> [Shortcut; SHORTCUTS] {
     [Shortcut::NONE; SHORTCUTS]
 }
 
-fn dropped() -> bool {
-    true
+/// No place of a shortcut.
+const NOWHERE: u32 = u32::MAX;
+
+fn nowhere() -> u32 {
+    NOWHERE
 }
+
+/// [`tree_path`] of four ways.
+const PATHS_OF_4: [(u64, u64); 4] = [
+    tree_path(0, 4),
+    tree_path(1, 4),
+    tree_path(2, 4),
+    tree_path(3, 4),
+];
 
 /// Entries, and what is needed to replace them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -155,9 +206,10 @@ pub struct Tlb {
     /// Of each set, for its entry that was used last.
     #[serde(skip, default = "no_shortcuts")]
     shortcuts: [Shortcut; SHORTCUTS],
-    /// A shortcut may have been dropped since this was set to false.
-    #[serde(skip, default = "dropped")]
-    pub dropped: bool,
+    /// The place of the shortcut by which the last line was fetched, if no shortcut of that place has been dropped
+    /// since; else [`NOWHERE`].
+    #[serde(skip, default = "nowhere")]
+    fetched: u32,
 }
 
 impl Tlb {
@@ -176,7 +228,7 @@ impl Tlb {
             set_mask: config.sets() - 1,
             shift,
             shortcuts: no_shortcuts(),
-            dropped: true,
+            fetched: NOWHERE,
         }
     }
 
@@ -195,38 +247,86 @@ impl Tlb {
     /// Makes a shortcut for the page of `linear`, of 4 KB, if its entry is the one used last in its set. `user`: for
     /// accesses of ring 3. The page must lie in RAM of `ram` bytes.
     pub fn make_shortcut(&mut self, linear: u32, user: Need, ram: usize) {
-        const SPECIAL: u32 = pte::THROUGH | pte::UNCACHED;
-        let entry = *self.recent(linear);
-        let own = self.shift == 12 && entry.tag == self.tag(linear);
-        if !own || entry.bits & SPECIAL != 0 || (entry.frame | 0xfff) as usize >= ram {
-            return;
+        let entry = self.recent(linear);
+        if entry.tag == self.tag(linear) && has_shortcut(entry, self.shift, ram) {
+            let shortcut = entry.shortcut(user);
+            let place = self.shortcut_place(linear);
+            self.shortcuts[place] = shortcut;
         }
-        let wanted = Shortcut::wanted(linear & !0xfff, 1, user);
-        let allows = |need: Need| {
-            if entry.allowed >> need & 1 != 0 {
-                wanted
-            } else {
-                Shortcut::NOTHING
-            }
+    }
+
+    /// Looks `linear` up as an access with `need`, and makes the shortcut of its page.
+    #[inline(always)]
+    pub fn reuse(&mut self, linear: u32, need: Need, ram: usize) -> Reuse {
+        let (set, tag) = (self.set(linear), self.tag(linear));
+        if self.ways != 4 {
+            return Reuse::Other;
+        }
+        let held = self.entries.get_mut(4 * set..4 * set + 4);
+        let Some(Ok(held)) = held.map(<&mut [Entry; 4]>::try_from) else {
+            return Reuse::Other;
         };
+        let Some(number) = held.iter().position(|entry| entry.tag == tag) else {
+            return Reuse::Absent;
+        };
+        let entry = held[number];
+        if entry.allowed >> need & 1 == 0 || !has_shortcut(&entry, self.shift, ram) {
+            return Reuse::Other;
+        }
+        let shortcut = entry.shortcut(need & 2);
         let place = self.shortcut_place(linear);
-        self.shortcuts[place] = Shortcut {
-            load: allows(user & 2),
-            store: allows(user | 1),
-            delta: entry.frame.wrapping_sub(linear & !0xfff),
+        if number != 0 {
+            self.entries.swap(4 * set, 4 * set + number);
+            self.used(set, entry.way, 4);
+            if self.fetched == place as u32 {
+                self.fetched = NOWHERE;
+            }
+        }
+        self.shortcuts[place] = shortcut;
+        Reuse::Away(shortcut.delta)
+    }
+
+    /// The way of a set, of so many, has been used.
+    #[inline(always)]
+    fn used(&mut self, set: usize, way: u8, ways: usize) {
+        let (path, away) = match ways {
+            4 => PATHS_OF_4[usize::from(way % 4)],
+            _ => tree_path(way.into(), ways),
         };
+        let tree = &mut self.trees[set];
+        *tree = *tree & !path | away;
     }
 
     /// Drops all shortcuts.
     pub fn drop_shortcuts(&mut self) {
         self.shortcuts = no_shortcuts();
-        self.dropped = true;
+        self.fetched = NOWHERE;
     }
 
+    #[inline(always)]
     fn drop_shortcut(&mut self, linear: u32) {
         let place = self.shortcut_place(linear);
         self.shortcuts[place] = Shortcut::NONE;
-        self.dropped = true;
+        if self.fetched == place as u32 {
+            self.fetched = NOWHERE;
+        }
+    }
+
+    /// A line has been fetched from the page of `linear` by its shortcut, or, with `by_shortcut` false, otherwise.
+    #[inline(always)]
+    pub fn note_fetch(&mut self, linear: u32, by_shortcut: bool) {
+        self.fetched = if by_shortcut {
+            self.shortcut_place(linear) as u32
+        } else {
+            NOWHERE
+        };
+    }
+
+    /// Has the page that the last line was fetched from still the shortcut by which it was?
+    #[inline(always)]
+    #[must_use]
+    pub fn fetches_again(&self) -> bool {
+        self.fetched != NOWHERE
     }
 
     /// Can a TLB like `fresh` be in this state? Each set must hold every way once, and no page twice.
@@ -286,7 +386,7 @@ impl Tlb {
     }
 
     /// Looks `linear` up as an access: the entry becomes the one used last.
-    #[inline]
+    #[inline(always)]
     pub fn look_up(&mut self, linear: u32) -> Option<&Entry> {
         let (set, tag) = (self.set(linear), self.tag(linear));
         let first = set * self.ways;
@@ -296,26 +396,35 @@ impl Tlb {
             Err(_) => held.iter().position(|entry| entry.tag == tag)?,
         };
         if place != 0 {
-            held.swap(0, place);
-            let (path, away) = tree_path(held[0].way.into(), self.ways);
-            self.trees[set] = self.trees[set] & !path | away;
-            self.drop_shortcut(linear);
+            self.use_again(linear, place);
         }
         Some(&self.entries[first])
     }
 
+    /// Item `place` of the set of `linear` becomes the one used last.
+    #[inline(never)]
+    fn use_again(&mut self, linear: u32, place: usize) {
+        let set = self.set(linear);
+        let first = set * self.ways;
+        self.entries.swap(first, first + place);
+        self.used(set, self.entries[first].way, self.ways);
+        self.drop_shortcut(linear);
+    }
+
     /// Loads an entry, in place of one for the same page, else in an invalid one, else where the tree points. Returns
     /// the valid entry of another page that it replaced.
+    #[inline(always)]
     pub fn load(&mut self, entry: Entry) -> Option<Entry> {
         match self.ways {
-            4 => self.load_in::<4>(entry),
-            ways => self.load_in_set(entry, ways),
+            // Loops over sets of known length unroll.
+            4 => self.load_in_set(entry, 4),
+            _ => self.load_in_any(entry),
         }
     }
 
-    /// [`Tlb::load`] with so many ways: loops over sets of known length unroll.
-    fn load_in<const WAYS: usize>(&mut self, entry: Entry) -> Option<Entry> {
-        self.load_in_set(entry, WAYS)
+    #[inline(never)]
+    fn load_in_any(&mut self, entry: Entry) -> Option<Entry> {
+        self.load_in_set(entry, self.ways)
     }
 
     #[inline(always)]
@@ -324,29 +433,26 @@ impl Tlb {
         let first = set * ways;
         let held = &mut self.entries[first..first + ways];
         let same = held.iter().position(|old| old.tag == entry.tag);
-        let free = || {
-            let invalid = held.iter().enumerate();
-            invalid
-                .filter(|(_, old)| old.tag & VALID == 0)
-                .min_by_key(|(_, old)| old.way)
-                .map(|(place, _)| place)
-        };
-        let place = same.or_else(free).unwrap_or_else(|| {
-            let mut node = 1;
-            while node < ways {
-                node = node * 2 + (self.trees[set] >> node & 1) as usize;
+        let full = held.iter().fold(VALID, |all, old| all & old.tag) != 0;
+        let place = match same {
+            Some(place) => place,
+            None if full => {
+                let (mut node, tree) = (1, self.trees[set]);
+                while node < ways {
+                    node = node * 2 + (tree >> node & 1) as usize;
+                }
+                let way = (node - ways) as u8;
+                held.iter().position(|old| old.way == way).unwrap_or(0)
             }
-            let way = (node - ways) as u8;
-            held.iter().position(|old| old.way == way).unwrap_or(0)
-        });
+            None => free(held),
+        };
         let old = held[place];
         held[place] = held[0];
         held[0] = Entry {
             way: old.way,
             ..entry
         };
-        let (path, away) = tree_path(old.way.into(), ways);
-        self.trees[set] = self.trees[set] & !path | away;
+        self.used(set, old.way, ways);
         self.drop_shortcut(entry.tag);
         (old.tag & VALID != 0 && old.tag != entry.tag).then_some(old)
     }
