@@ -13,6 +13,8 @@ use std::ptr;
 
 use super::access::{Double, Width};
 use super::blocks::Link;
+use super::clocks;
+use super::config::Kind;
 use super::exception::Exception;
 use super::execute::{AtOnce, Memory, Source, branch, stack};
 use super::op::{END, FETCH, Op, Operation, Ways, WithJump};
@@ -154,6 +156,36 @@ unsafe fn chained_jump_if<W: Width, const CONDITION: u8>(
 /// A conditional jump. It neither looks at the time, nor does anything but the end of a block follow it.
 #[inline(always)]
 unsafe fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, op: *const Op) -> *const Op {
+    // SAFETY: the caller's.
+    unsafe {
+        if p.kind == Kind::I486 {
+            let (head, met) = (p.head, p.registers.flags.condition(CONDITION));
+            let (link, eip, taken) = if met {
+                (Link::Taken, branch::direct::<W>(p, &*op), clocks::TAKEN)
+            } else {
+                (Link::Straight, p.registers.eip, 0)
+            };
+            let next = p.follows_at_once(head.0, link, eip);
+            let time = p.time + u64::from(head.op().slots) + taken;
+            let instructions = p.instructions + u64::from(head.op().number);
+            if !next.is_null() && time < p.deadline && instructions < p.alarm {
+                p.branches += 1;
+                p.time += taken;
+                p.finish(head.op());
+                p.go_to(eip, met);
+                return next;
+            }
+        }
+        jump_if_slowly::<W, CONDITION>(p, op)
+    }
+}
+
+/// The same in its usual form.
+#[inline(never)]
+unsafe fn jump_if_slowly<W: Width, const CONDITION: u8>(
+    p: &mut Processor,
+    op: *const Op,
+) -> *const Op {
     // SAFETY: the caller's.
     unsafe {
         match branch::jumps_if::<W, CONDITION>(p, &*op) {

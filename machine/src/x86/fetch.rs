@@ -90,22 +90,28 @@ impl Processor {
         Some(pa)
     }
 
-    /// Fetches the line of the block's byte `at`, if that changes nothing but the counts: the cache used the line last,
-    /// and the last fetch, which was from the same page, was by a shortcut that is still there. `SPLIT`: a P6's way of
+    /// Fetches the line of the block's byte `at`, if that changes nothing but the counts. `SPLIT`: a P6's way of
     /// fetching.
     #[inline(always)]
     pub(super) fn fetches_at_once<const SPLIT: bool>(&mut self, at: u32) -> bool {
-        let (tlb, cache) = match &self.mmu.instruction {
-            Some(tlb) if SPLIT => (tlb, &self.memory.instruction),
-            _ => (&self.mmu.data, &self.memory.data),
-        };
         let pa = self.block_pa.wrapping_add(at);
-        if !tlb.fetches_again() || cache.mru_hit(pa).is_none_or(|tag| tag & ARRIVING != 0) {
+        if !self.fetches_unchanged::<SPLIT>(pa) {
             return false;
         }
         self.fetches += 1;
         self.fetched = self.block_linear.wrapping_add(at) & !(self.line - 1);
         true
+    }
+
+    /// Would a fetch at `pa`, in the page of the last fetch, change nothing but the counts? The cache used the line
+    /// last, and the last fetch was by a shortcut that is still there. `SPLIT`: a P6's way of fetching.
+    #[inline(always)]
+    pub(super) fn fetches_unchanged<const SPLIT: bool>(&self, pa: u32) -> bool {
+        let (tlb, cache) = match &self.mmu.instruction {
+            Some(tlb) if SPLIT => (tlb, &self.memory.instruction),
+            _ => (&self.mmu.data, &self.memory.data),
+        };
+        tlb.fetches_again() && cache.mru_hit(pa).is_some_and(|tag| tag & ARRIVING == 0)
     }
 
     /// Fetches the line of the block's byte `at`.

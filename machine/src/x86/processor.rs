@@ -391,6 +391,45 @@ impl Processor {
         self.run_blocks(head);
     }
 
+    /// The head of the block at `eip`, which follows the one at `head` by `link`. Null, unless it is linked and in the
+    /// same page, and a fetch of its line would change nothing but the counts. Nothing is changed;
+    /// [`Processor::go_to`] enters the block.
+    ///
+    /// # Safety
+    /// `head` must be that of the block that was entered last, of a core that fetches through its data TLB and cache.
+    #[inline(always)]
+    pub(super) unsafe fn follows_at_once(
+        &self,
+        head: *const Op,
+        link: Link,
+        eip: u32,
+    ) -> *const Op {
+        let cs = self.registers.segment(segment::CS);
+        let linear = cs.base.wrapping_add(eip);
+        let pa = (self.block_pa).wrapping_add(linear.wrapping_sub(self.block_linear));
+        if eip > cs.limit
+            || (linear ^ self.block_linear) & !0xfff != 0
+            || !self.fetches_unchanged::<false>(pa)
+        {
+            return std::ptr::null();
+        }
+        // SAFETY: the caller's.
+        unsafe { linked(head, link, pa, cs.big()) }
+    }
+
+    /// Enters the block at `eip`, which [`Processor::follows_at_once`] has found. `jumps`: by a jump, which always
+    /// fetches.
+    #[inline(always)]
+    pub(super) fn go_to(&mut self, eip: u32, jumps: bool) {
+        let away = eip.wrapping_sub(self.block_eip);
+        self.block_eip = eip;
+        self.block_linear = self.block_linear.wrapping_add(away);
+        self.block_pa = self.block_pa.wrapping_add(away);
+        let line = self.block_linear & !(self.line - 1);
+        self.fetches += u64::from(jumps || line != self.fetched);
+        self.fetched = line;
+    }
+
     /// The head of the block that follows the one at `head` behind a jump within the segment, which has just been made;
     /// or null if the instruction at EIP must begin otherwise. `INDIRECT`: the jump goes to different places.
     ///
@@ -406,6 +445,13 @@ impl Processor {
         let (linear, wide) = (cs.base.wrapping_add(eip), cs.big());
         // SAFETY: the caller's.
         unsafe {
+            if !INDIRECT && self.kind == Kind::I486 {
+                let next = self.follows_at_once(head, Link::Taken, eip);
+                if !next.is_null() {
+                    self.go_to(eip, true);
+                    return next;
+                }
+            }
             // A jump always fetches, and has seen to the limit.
             let Some(pa) = self.fetch_at_once::<true>(linear) else {
                 return self.next_block_slowly(head, Link::Taken);

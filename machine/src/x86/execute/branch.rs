@@ -11,7 +11,7 @@ use crate::x86::registers::segment;
 
 /// The target of a direct jump. With 16-bit operand size EIP has 16 bits.
 #[inline(always)]
-fn direct<W: Width>(p: &Processor, op: &Op) -> u32 {
+pub(in crate::x86) fn direct<W: Width>(p: &Processor, op: &Op) -> u32 {
     p.registers.eip.wrapping_add(op.immediate) & W::MASK
 }
 
