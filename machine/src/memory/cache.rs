@@ -93,7 +93,9 @@ pub struct Cache {
     trees: Box<[u64]>,
     /// PLRU: for each way the tree bits on its path, and those of them that point away from it.
     paths: Box<[(u64, u64)]>,
-    line_shift: u32,
+    /// An address rotated to the right by this has the place of its set in `tags` under the mask. Sets are powers of
+    /// two.
+    set_rotation: u32,
     set_mask: u32,
     enabled: bool,
     locked: bool,
@@ -114,8 +116,10 @@ impl Cache {
             ways: (0..sets * ways).map(|n| (n % ways) as u8).collect(),
             trees: vec![0; sets].into_boxed_slice(),
             paths: (0..ways).map(|way| tree_path(way, ways)).collect(),
-            line_shift: geometry.line.trailing_zeros(),
-            set_mask: geometry.sets() - 1,
+            set_rotation: (geometry.line.trailing_zeros())
+                .wrapping_sub(geometry.ways.trailing_zeros())
+                % u32::BITS,
+            set_mask: (geometry.sets() - 1) * geometry.ways,
             enabled: false,
             locked: false,
         })
@@ -160,7 +164,7 @@ impl Cache {
 
     #[inline]
     fn first(&self, pa: u32) -> usize {
-        ((pa >> self.line_shift) & self.set_mask) as usize * self.geometry.ways as usize
+        (pa.rotate_right(self.set_rotation) & self.set_mask) as usize
     }
 
     /// The tag word of the most recently used line of `pa`'s set.
@@ -171,7 +175,7 @@ impl Cache {
     }
 
     /// All tag words (set after set, MRU first), for an engine that indexes them directly:
-    /// `tags[((pa >> line_shift) & set_mask) * ways]`. All that it may write is [`DIRTY`] of such a
+    /// `tags[pa / line % sets * ways]`. All that it may write is [`DIRTY`] of such a
     /// line, as [`Cache::access`] would. A line that is watched, or still on its way, has a tag word of its own.
     pub fn tags_mut(&mut self) -> &mut [u32] {
         &mut self.tags
@@ -504,7 +508,7 @@ impl Cache {
             && self.ways.len() == fresh.ways.len()
             && self.trees.len() == fresh.trees.len()
             && self.paths == fresh.paths
-            && (self.line_shift, self.set_mask) == (fresh.line_shift, fresh.set_mask)
+            && (self.set_rotation, self.set_mask) == (fresh.set_rotation, fresh.set_mask)
             && self.ways.chunks(ways).all(is_order)
             && self.tags.iter().enumerate().all(|(n, &tag)| {
                 let line = self.line_address(tag);

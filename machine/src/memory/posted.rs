@@ -25,20 +25,21 @@ impl PostedWrites {
         if entries == 0 {
             return done.saturating_sub(now);
         }
-        while self.used != 0 && self.at(0) <= now {
-            self.drop_oldest();
+        let (mut first, mut used) = (self.first, self.used);
+        while used != 0 && self.done[first % PLACES] <= now {
+            (first, used) = (first + 1, used - 1);
         }
         let mut wait = 0;
-        if self.used >= entries {
-            wait = self.at(0) - now;
-            self.drop_oldest();
+        if used >= entries {
+            wait = self.done[first % PLACES] - now;
+            (first, used) = (first + 1, used - 1);
         }
-        let newest = match self.used {
+        let newest = match used {
             0 => 0,
-            used => self.at(used - 1),
+            used => self.done[(first + used - 1) % PLACES],
         };
-        self.done[(self.first + self.used) % PLACES] = done.max(newest);
-        self.used += 1;
+        self.done[(first + used) % PLACES] = done.max(newest);
+        (self.first, self.used) = (first % PLACES, used + 1);
         wait
     }
 
@@ -55,11 +56,5 @@ impl PostedWrites {
     #[inline(always)]
     fn at(&self, number: usize) -> u64 {
         self.done[(self.first + number) % PLACES]
-    }
-
-    #[inline(always)]
-    fn drop_oldest(&mut self) {
-        self.first = (self.first + 1) % PLACES;
-        self.used -= 1;
     }
 }

@@ -171,7 +171,7 @@ impl Processor {
         let shortcut = self.mmu.data.shortcut(linear);
         let pa = linear.wrapping_add(shortcut.delta);
         if u64::from(offset) + u64::from(W::BYTES) > segment.read_end
-            || shortcut.load != Shortcut::wanted(linear, W::BYTES, self.user)
+            || shortcut.load != Shortcut::wanted(linear, W::BYTES, self.mark)
             || !self.recent_line(pa, ARRIVING)
         {
             return None;
@@ -192,7 +192,7 @@ impl Processor {
     #[inline(always)]
     pub(super) fn load<W: Width>(&mut self, linear: u32) -> Result<u32, Exception> {
         let shortcut = self.mmu.data.shortcut(linear);
-        if shortcut.load != Shortcut::wanted(linear, W::BYTES, self.user) {
+        if shortcut.load != Shortcut::wanted(linear, W::BYTES, self.mark) {
             return self.load_slowly::<W>(linear);
         }
         let pa = linear.wrapping_add(shortcut.delta);
@@ -265,7 +265,7 @@ impl Processor {
     #[inline(always)]
     pub(super) fn store<W: Width>(&mut self, linear: u32, value: u32) -> Result<(), Exception> {
         let shortcut = self.mmu.data.shortcut(linear);
-        if shortcut.store != Shortcut::wanted(linear, W::BYTES, self.user) {
+        if shortcut.store != Shortcut::wanted(linear, W::BYTES, self.mark) {
             return self.store_slowly::<W>(linear, value);
         }
         let pa = linear.wrapping_add(shortcut.delta);
@@ -403,7 +403,7 @@ impl Processor {
     pub(super) fn place_to_modify<W: Width>(&mut self, linear: u32) -> Result<Place, Exception> {
         let user = self.user;
         let shortcut = self.mmu.data.shortcut(linear);
-        if shortcut.store == Shortcut::wanted(linear, W::BYTES, user) {
+        if shortcut.store == Shortcut::wanted(linear, W::BYTES, self.mark) {
             return Ok(Place {
                 first: linear.wrapping_add(shortcut.delta),
                 bits: 0,

@@ -159,21 +159,24 @@ unsafe fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, op: *const O
     // SAFETY: the caller's.
     unsafe {
         if p.kind == Kind::I486 {
-            let (head, met) = (p.head, p.registers.flags.condition(CONDITION));
-            let (link, eip, taken) = if met {
-                (Link::Taken, branch::direct::<W>(p, &*op), clocks::TAKEN)
-            } else {
-                (Link::Straight, p.registers.eip, 0)
-            };
-            let next = p.follows_at_once(head.0, link, eip);
-            let time = p.time + u64::from(head.op().slots) + taken;
-            let instructions = p.instructions + u64::from(head.op().number);
-            if !next.is_null() && time < p.deadline && instructions < p.alarm {
+            if !p.registers.flags.condition(CONDITION) {
                 p.branches += 1;
-                p.time += taken;
-                p.finish(head.op());
-                p.go_to(eip, met);
-                return next;
+                return end(p, Way::Straight);
+            }
+            let (head, eip) = (p.head, branch::direct::<W>(p, &*op));
+            let time = p.time + u64::from(head.op().slots) + clocks::TAKEN;
+            let instructions = p.instructions + u64::from(head.op().number);
+            if time < p.deadline && instructions < p.alarm {
+                let next = p.follows_at_once(head.0, Link::Taken, eip);
+                if !next.is_null() {
+                    p.branches += 1;
+                    p.here = Here::NONE;
+                    p.time = time;
+                    p.instructions = instructions;
+                    p.wrote = head.op().reg;
+                    p.go_to(eip);
+                    return next;
+                }
             }
         }
         jump_if_slowly::<W, CONDITION>(p, op)

@@ -11,7 +11,7 @@ impl Processor {
     #[inline(never)]
     pub(super) fn fetch(&mut self, linear: u32) -> Result<u32, Exception> {
         self.fetches += 1;
-        let user = self.user;
+        let (user, mark) = (self.user, self.mark);
         let (ram, quick) = (self.ram_size, self.paging && self.caches_on);
         let (pa, bits) = if !self.paging {
             (linear, 0)
@@ -29,7 +29,7 @@ impl Processor {
         self.fetched = linear & !(self.line - 1);
         self.fetched_page = pa & !0xfff;
         let tlb = self.mmu.small_mut(true);
-        let by_shortcut = tlb.shortcut(linear).load == Shortcut::wanted(linear, 1, user);
+        let by_shortcut = tlb.shortcut(linear).load == Shortcut::wanted(linear, 1, mark);
         tlb.note_fetch(linear, by_shortcut);
         if bits & pte::UNCACHED == 0 && self.caches_on {
             let cache = match self.kind {
@@ -73,7 +73,7 @@ impl Processor {
         };
         let shortcut = tlb.shortcut(linear);
         let pa = linear.wrapping_add(shortcut.delta);
-        if shortcut.load != Shortcut::wanted(linear, 1, self.user) {
+        if shortcut.load != Shortcut::wanted(linear, 1, self.mark) {
             return None;
         }
         let recent = cache.mru_hit(pa).is_some_and(|tag| tag & ARRIVING == 0);

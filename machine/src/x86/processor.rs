@@ -11,7 +11,7 @@ use super::paging::Mmu;
 use super::predictor::Predictor;
 use super::registers::{Registers, Segment, cr0, eflags, segment};
 use super::stop::Stop;
-use super::tlb::Need;
+use super::tlb::{Need, Shortcut};
 use super::x87::Fpu;
 use crate::board::Instant;
 use crate::engine::fetch::CodeCauses;
@@ -75,6 +75,8 @@ pub struct Processor {
 
     /// 2 in ring 3, otherwise 0: as a [`Need`].
     pub(super) user: Need,
+    /// What [`Shortcut::mark`] gives of it.
+    pub(super) mark: u32,
     pub(super) paging: bool,
     /// Accesses may be compared with the line used last, instead of a look-up.
     pub(super) caches_on: bool,
@@ -167,6 +169,7 @@ impl Processor {
             block_linear: 0,
             block_pa: 0,
             user: 0,
+            mark: 0,
             paging: false,
             caches_on: false,
             writes_back: config.core.kind == Kind::P6,
@@ -301,8 +304,8 @@ impl Processor {
 
     /// Must be called after a change from outside, and after every change of ring, CR0 or mode.
     pub fn modes_changed(&mut self) {
+        self.set_ring(self.registers.cpl);
         let registers = &self.registers;
-        self.user = if registers.cpl == 3 { 2 } else { 0 };
         self.paging = registers.paging();
         let caches = registers.cr0 & cr0::CD == 0;
         if self.memory.data.enabled() != caches {
@@ -317,6 +320,13 @@ impl Processor {
         self.breaks_off();
         self.due_at_once();
         self.choose_cause();
+    }
+
+    /// Accesses are those of `ring` from now on.
+    pub(super) fn set_ring(&mut self, ring: u8) {
+        self.registers.cpl = ring;
+        self.user = if ring == 3 { 2 } else { 0 };
+        self.mark = Shortcut::mark(self.user);
     }
 
     /// What follows is not the next instruction of the code that ran.
@@ -417,17 +427,15 @@ impl Processor {
         unsafe { linked(head, link, pa, cs.big()) }
     }
 
-    /// Enters the block at `eip`, which [`Processor::follows_at_once`] has found. `jumps`: by a jump, which always
-    /// fetches.
+    /// Enters the block at `eip`, which [`Processor::follows_at_once`] has found, by a jump, which always fetches.
     #[inline(always)]
-    pub(super) fn go_to(&mut self, eip: u32, jumps: bool) {
+    pub(super) fn go_to(&mut self, eip: u32) {
         let away = eip.wrapping_sub(self.block_eip);
         self.block_eip = eip;
         self.block_linear = self.block_linear.wrapping_add(away);
         self.block_pa = self.block_pa.wrapping_add(away);
-        let line = self.block_linear & !(self.line - 1);
-        self.fetches += u64::from(jumps || line != self.fetched);
-        self.fetched = line;
+        self.fetches += 1;
+        self.fetched = self.block_linear & !(self.line - 1);
     }
 
     /// The head of the block that follows the one at `head` behind a jump within the segment, which has just been made;
@@ -448,7 +456,7 @@ impl Processor {
             if !INDIRECT && self.kind == Kind::I486 {
                 let next = self.follows_at_once(head, Link::Taken, eip);
                 if !next.is_null() {
-                    self.go_to(eip, true);
+                    self.go_to(eip);
                     return next;
                 }
             }

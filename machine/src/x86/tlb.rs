@@ -85,7 +85,7 @@ impl Entry {
     #[inline(always)]
     fn shortcut(&self, user: Need) -> Shortcut {
         let page = self.tag & !0xfff;
-        let wanted = Shortcut::wanted(page, 1, user);
+        let wanted = Shortcut::wanted(page, 1, Shortcut::mark(user));
         // All ones, and so `Shortcut::NOTHING`, without the right.
         let without = |need: Need| u32::from(self.allowed >> need & 1).wrapping_sub(1);
         Shortcut {
@@ -158,12 +158,19 @@ impl Shortcut {
         delta: 0,
     };
 
-    /// What [`Shortcut::load`] or [`Shortcut::store`] must be for an access to `bytes`, a power of two, at `linear`. An
-    /// address that is no multiple of `bytes` has no shortcut.
+    /// What [`Shortcut::load`] or [`Shortcut::store`] must be for an access to `bytes`, a power of two, at `linear`, of
+    /// a ring with this [`Shortcut::mark`]. An address that is no multiple of `bytes` has no shortcut.
     #[inline(always)]
     #[must_use]
-    pub fn wanted(linear: u32, bytes: u32, user: Need) -> u32 {
-        linear & (0xffff_f000 | (bytes - 1)) | u32::from(user & 2) << 10
+    pub fn wanted(linear: u32, bytes: u32, mark: u32) -> u32 {
+        linear & (0xffff_f000 | (bytes - 1)) | mark
+    }
+
+    /// What accesses with this need have in their [`Shortcut::wanted`].
+    #[inline(always)]
+    #[must_use]
+    pub fn mark(need: Need) -> u32 {
+        u32::from(need & 2) << 10
     }
 }
 

@@ -29,7 +29,6 @@ struct Before {
     esp: u32,
     eip: u32,
     cpl: u8,
-    user: u8,
 }
 
 impl Processor {
@@ -41,7 +40,6 @@ impl Processor {
             esp: registers.gpr[4],
             eip: registers.eip,
             cpl: registers.cpl,
-            user: self.user,
         }
     }
 
@@ -50,8 +48,7 @@ impl Processor {
         self.set_segment(segment::SS, before.ss);
         self.registers.gpr[4] = before.esp;
         self.registers.eip = before.eip;
-        self.registers.cpl = before.cpl;
-        self.user = before.user;
+        self.set_ring(before.cpl);
     }
 
     /// Puts everything back if `transfer` fails; otherwise the mode has changed.
@@ -256,8 +253,7 @@ impl Processor {
         let stack = self.stack_segment(ss as u16, ring, Exception::task)?;
         self.set_segment(segment::SS, stack);
         self.registers.gpr[4] = esp;
-        self.registers.cpl = ring;
-        self.user = if ring == 3 { 2 } else { 0 };
+        self.set_ring(ring);
         Ok(())
     }
 
@@ -511,8 +507,7 @@ impl Processor {
         self.mark_accessed(&mut code)?;
         self.set_segment(segment::CS, segment);
         self.registers.eip = offset;
-        self.registers.cpl = rpl;
-        self.user = if rpl == 3 { 2 } else { 0 };
+        self.set_ring(rpl);
         if outer {
             // Data segments that the outer ring may not use are emptied.
             for number in [segment::ES, segment::DS, segment::FS, segment::GS] {
