@@ -13,8 +13,9 @@
 //! A fetch has the offset of a byte of its line in `immediate`, and otherwise what the instruction behind it has.
 
 use super::chain;
+use super::chain::Chain;
 use super::config::Kind;
-use super::decode::{Mode, decode};
+use super::decode::{FlagsUse, Mode, decode};
 use super::op::{END, FETCH, HEAD, Op, WithJump};
 use crate::engine::fetch::CodeCauses;
 
@@ -315,6 +316,8 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Vec<Op>> {
     };
     let mut jumps = false;
     let mut joins: Option<WithJump> = None;
+    // The last instruction that makes flags, if nothing has been able to read them, with its chain that makes none.
+    let mut unread: Option<(usize, Chain)> = None;
     ops.push(Op::new(chain::fetch_line, fetch));
     while number < plan.most && at < code.len() {
         if at > 0 && plan.causes.of(pa + at as u32) != cause {
@@ -339,6 +342,7 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Vec<Op>> {
             if here != line {
                 line = here;
                 joins = None;
+                unread = None;
                 ops.push(Op {
                     immediate: at as u32,
                     issued,
@@ -359,6 +363,12 @@ pub fn build(pa: u32, code: &[u8], plan: &Plan<'_>) -> Option<Vec<Op>> {
             comparison.chain = chain;
         }
         joins = decoded.with_jump;
+        if let (FlagsUse::Replaces, Some((op, chain))) = (decoded.flags, unread) {
+            ops[op].chain = chain;
+        }
+        if decoded.flags != FlagsUse::Leaves {
+            unread = decoded.quiet.map(|chain| (ops.len(), chain));
+        }
         ops.push(Op { issued, ..op });
         if number == 0 {
             waits = decoded.waits;

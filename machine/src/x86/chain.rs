@@ -97,6 +97,11 @@ pub(super) fn at_once<Q: Operation, F: Operation>(_: PhantomData<Q>, _: PhantomD
     chained_at_once::<Q, F>
 }
 
+/// The chain of a plain operation whose flags another one replaces before anything can read them.
+pub(super) fn quiet<F: Operation>(_: PhantomData<F>) -> Chain {
+    chained_quietly::<F>
+}
+
 /// See [`WithJump`]. Compilers hardly use the other conditions.
 fn with_jump<Q: Operation, F: Operation>(condition: u8) -> Option<Chain> {
     Some(match condition & 15 {
@@ -315,6 +320,24 @@ unsafe fn chained_plainly<F: Operation>(p: &mut Processor, op: *const Op) -> *co
     unsafe {
         match F::run(p, &*op) {
             Ok(()) => go_on(p, op),
+            Err(exception) => {
+                p.here = Here(op);
+                p.break_off(op, exception)
+            }
+        }
+    }
+}
+
+/// The same for those whose flags nothing reads.
+unsafe fn chained_quietly<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
+    let flags = p.registers.flags;
+    // SAFETY: the caller's.
+    unsafe {
+        match F::run(p, &*op) {
+            Ok(()) => {
+                p.registers.flags = flags;
+                go_on(p, op)
+            }
             Err(exception) => {
                 p.here = Here(op);
                 p.break_off(op, exception)

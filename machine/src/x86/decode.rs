@@ -1,5 +1,6 @@
 //! From bytes to an [`Op`] (SDM volume 2, appendix A).
 
+mod flags;
 #[macro_use]
 mod forms;
 mod high;
@@ -9,12 +10,14 @@ mod second;
 
 use serde::{Deserialize, Serialize};
 
+use super::chain::Chain;
 use super::clocks::Class;
 use super::config::Kind;
 use super::execute::arithmetic::{illegal, too_long};
 use super::execute::string::repeat;
 use super::op::{NARROW_ADDRESS, Op, Ways, WithJump, ways};
 use super::registers::{gpr, segment};
+pub use flags::FlagsUse;
 
 /// The longest instruction.
 pub const LONGEST: usize = 15;
@@ -35,6 +38,10 @@ pub struct Decoded {
     pub condition: Option<u8>,
     /// The chains of the instruction together with a conditional jump behind it.
     pub with_jump: Option<WithJump>,
+    /// What it does with the flags of arithmetic.
+    pub flags: FlagsUse,
+    /// Its chain where nothing reads the flags that it gives.
+    pub quiet: Option<Chain>,
     /// General registers that it writes early enough for the next instruction's address to wait: one bit each.
     pub writes: u8,
     /// The register of its address that such a write makes wait: one bit, or none.
@@ -387,6 +394,12 @@ impl Decoder<'_> {
             plain,
             condition: self.condition.filter(|_| self.ways.jumps),
             with_jump: self.with_jump(),
+            flags: if plain {
+                self.flags_use()
+            } else {
+                FlagsUse::Other
+            },
+            quiet: if plain { self.quiet() } else { None },
             writes: self.writes,
             waits,
         }
@@ -421,6 +434,7 @@ impl Decoder<'_> {
 mod tests {
     use super::*;
     use crate::board::{Board, Console};
+    use crate::x86::flags::Flags;
     use crate::x86::processor::Processor;
     use crate::x86::registers::Registers;
     use crate::x86::{Config, Machine};
@@ -456,7 +470,7 @@ mod tests {
             let board = Board::pc(&config, Console::memory());
             let mut machine = Machine::new(&config, board, &[]).unwrap();
             let processor = machine.processor_mut();
-            let mut seen = 0;
+            let (mut seen, mut uses) = (0, [0; 4]);
             for number in 0..512 * 24_u32 {
                 let mut bytes: Vec<u8> = match number >> 9 & 3 {
                     1 => vec![0x66],
@@ -489,11 +503,28 @@ mod tests {
                 let before = rest(processor);
                 let what = format!("{name}: {bytes:02x?}");
                 assert!(!decoded.ends && !decoded.jumps, "{what}");
-                assert_eq!((decoded.op.run)(processor, &decoded.op), Ok(()), "{what}");
-                assert_eq!(rest(processor), before, "{what}");
-                assert_eq!(processor.registers.gpr[8..], [0; 8], "{what}");
+                // Where it says so, it neither keeps nor reads the flags that it begins with.
+                let (registers, flags) =
+                    (processor.registers.gpr, [0, u32::MAX].map(Flags::from_word));
+                let [first, second] = flags.map(|flags| {
+                    (processor.registers.gpr, processor.registers.flags) = (registers, flags);
+                    assert_eq!((decoded.op.run)(processor, &decoded.op), Ok(()), "{what}");
+                    assert_eq!(rest(processor), before, "{what}");
+                    assert_eq!(processor.registers.gpr[8..], [0; 8], "{what}");
+                    (processor.registers.gpr, processor.registers.flags)
+                });
+                match decoded.flags {
+                    FlagsUse::Replaces => assert_eq!(first, second, "{what}"),
+                    FlagsUse::Leaves => {
+                        assert_eq!((first.0, [first.1, second.1]), (second.0, flags), "{what}");
+                    }
+                    FlagsUse::Other => {}
+                }
+                uses[decoded.flags as usize] += 1;
+                uses[3] += usize::from(decoded.quiet.is_some());
             }
             assert!(seen > 2000, "{name}: {seen}");
+            assert!(uses.iter().all(|&uses| uses > 100), "{name}: {uses:?}");
         }
     }
 }

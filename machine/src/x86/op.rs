@@ -134,6 +134,13 @@ macro_rules! at_once {
     };
 }
 
+/// The chain of a plain operation whose flags nothing reads.
+macro_rules! quiet {
+    ($f:ident <$($t:ident),*>) => {
+        chain::quiet(crate::x86::op::operation!($f::<$($t),*>))
+    };
+}
+
 /// The ways to run a jump to a target that the instruction names.
 macro_rules! jump {
     ($($f:tt)*) => {
@@ -148,7 +155,7 @@ macro_rules! indirect {
     };
 }
 
-pub(in crate::x86) use {at_once, indirect, joined, jump, operation, ways};
+pub(in crate::x86) use {at_once, indirect, joined, jump, operation, quiet, ways};
 
 impl Op {
     /// An operation without operands.
