@@ -354,7 +354,7 @@ impl Cache {
     /// Looks `pa` up as an access: a hit becomes most recently used, and dirty if `dirty`.
     #[inline]
     pub fn access(&mut self, pa: u32, dirty: bool) -> bool {
-        self.access_recent(pa, dirty).is_some() || self.access_again(pa, dirty)
+        self.access_recent(pa, dirty).is_some() || self.access_older(pa, dirty)
     }
 
     /// [`Cache::access`] to the most recently used line of its set; returns the tag word if that is it.
@@ -379,9 +379,10 @@ impl Cache {
         (tag & !EITHER == self.line_address(pa) | VALID).then_some(tag)
     }
 
-    #[inline(never)]
-    fn access_again(&mut self, pa: u32, dirty: bool) -> bool {
-        self.access_older(pa, dirty)
+    /// The tag words of the set of `pa`, for the host to bring.
+    #[must_use]
+    pub fn set_of(&self, pa: u32) -> Option<&u32> {
+        self.tags.get(self.first(pa))
     }
 
     /// [`Cache::access`] to the lines that are not the most recently used one of their set.
@@ -398,7 +399,7 @@ impl Cache {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn access_older_in<const WAYS: usize>(
         &mut self,
         first: usize,
@@ -417,6 +418,7 @@ impl Cache {
 
     /// Fills `pa`'s line (which must not be held) and makes it most recently used. Returns the valid line that it
     /// replaced, if there was one.
+    #[inline(always)]
     pub fn fill(&mut self, pa: u32, dirty: bool) -> Option<Evicted> {
         match self.geometry.ways {
             2 => self.fill_in::<2>(pa, dirty),
@@ -426,7 +428,7 @@ impl Cache {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn fill_in<const WAYS: usize>(&mut self, pa: u32, dirty: bool) -> Option<Evicted> {
         let ways = self.ways::<WAYS>();
         let first = self.first(pa);

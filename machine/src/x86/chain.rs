@@ -172,7 +172,7 @@ unsafe fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, op: *const O
             let time = p.time + u64::from(head.op().slots) + clocks::TAKEN;
             let instructions = p.instructions + u64::from(head.op().number);
             if time < p.deadline && instructions < p.alarm {
-                let next = p.follows_at_once(head.0, Link::Taken, eip);
+                let next = p.follows_at_once(head.0, eip);
                 if !next.is_null() {
                     p.branches += 1;
                     p.here = Here::NONE;

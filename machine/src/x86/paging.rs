@@ -248,6 +248,8 @@ impl Processor {
         let pollution = &self.account.pollution;
         prefetch::soon(pollution.of_line(Array::DataCache, pa));
         prefetch::soon(pollution.of_line(Array::L2, pa));
+        let l2 = self.memory.uncore.l2.as_ref();
+        prefetch::soon(l2.and_then(|l2| l2.cache.set_of(pa)));
     }
 
     #[inline(always)]

@@ -401,30 +401,32 @@ impl Processor {
         self.run_blocks(head);
     }
 
-    /// The head of the block at `eip`, which follows the one at `head` by `link`. Null, unless it is linked and in the
-    /// same page, and a fetch of its line would change nothing but the counts. Nothing is changed;
+    /// The physical address of the code at `eip`, if it is in the page of the block that runs, and a fetch of its line
+    /// would change nothing but the counts.
+    #[inline(always)]
+    fn stays_in_page(&self, eip: u32) -> Option<u32> {
+        let away = eip.wrapping_sub(self.block_eip);
+        let pa = self.block_pa.wrapping_add(away);
+        let linear = self.block_linear.wrapping_add(away);
+        let stays =
+            (linear ^ self.block_linear) & !0xfff == 0 && self.fetches_unchanged::<false>(pa);
+        stays.then_some(pa)
+    }
+
+    /// The head of the block at `eip`, which follows the one at `head` behind a jump. Null, unless it is linked and
+    /// in the same page, and a fetch of its line would change nothing but the counts. Nothing is changed;
     /// [`Processor::go_to`] enters the block.
     ///
     /// # Safety
     /// `head` must be that of the block that was entered last, of a core that fetches through its data TLB and cache.
     #[inline(always)]
-    pub(super) unsafe fn follows_at_once(
-        &self,
-        head: *const Op,
-        link: Link,
-        eip: u32,
-    ) -> *const Op {
+    pub(super) unsafe fn follows_at_once(&self, head: *const Op, eip: u32) -> *const Op {
         let cs = self.registers.segment(segment::CS);
-        let linear = cs.base.wrapping_add(eip);
-        let pa = (self.block_pa).wrapping_add(linear.wrapping_sub(self.block_linear));
-        if eip > cs.limit
-            || (linear ^ self.block_linear) & !0xfff != 0
-            || !self.fetches_unchanged::<false>(pa)
-        {
-            return std::ptr::null();
+        match self.stays_in_page(eip) {
+            // SAFETY: the caller's.
+            Some(pa) if eip <= cs.limit => unsafe { linked(head, Link::Taken, pa, cs.big()) },
+            _ => std::ptr::null(),
         }
-        // SAFETY: the caller's.
-        unsafe { linked(head, link, pa, cs.big()) }
     }
 
     /// Enters the block at `eip`, which [`Processor::follows_at_once`] has found, by a jump, which always fetches.
@@ -453,8 +455,15 @@ impl Processor {
         let (linear, wide) = (cs.base.wrapping_add(eip), cs.big());
         // SAFETY: the caller's.
         unsafe {
-            if !INDIRECT && self.kind == Kind::I486 {
-                let next = self.follows_at_once(head, Link::Taken, eip);
+            if self.kind == Kind::I486 {
+                let next = if INDIRECT {
+                    match self.stays_in_page(eip) {
+                        Some(pa) => self.blocks.target(eip, pa, wide),
+                        None => std::ptr::null(),
+                    }
+                } else {
+                    self.follows_at_once(head, eip)
+                };
                 if !next.is_null() {
                     self.go_to(eip);
                     return next;
