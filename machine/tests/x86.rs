@@ -14,6 +14,8 @@ mod gdb;
 mod hostile;
 #[path = "x86/instructions.rs"]
 mod instructions;
+#[path = "x86/joined.rs"]
+mod joined;
 #[path = "x86/linked.rs"]
 mod linked;
 #[path = "x86/paging.rs"]
