@@ -194,17 +194,20 @@ def _state(
         return _tally([cell.verdict for cell in held])
     if claim.id in elsewhere:
         return f"not measured: {elsewhere[claim.id].why}"
-    planned = _planned(claim, found)
-    return f"not run: `pagewalk run {planned[0]}`" if planned else "not measured: no experiment reproduces it"
+    if planned := _planned(claim, found):
+        return f"not run: `pagewalk run {planned[0]}`"
+    own = [experiment.name for experiment in _holding(claim, found) if experiment.images]
+    return f"not of our kernel: {own[0]}" if own else "not measured: no experiment reproduces it"
+
+
+def _holding(claim: Claim, found: Sequence[Experiment]) -> list[Experiment]:
+    """The experiments that have rows for the claim."""
+    return [experiment for experiment in found if any(claim in row.published.claims for row in experiment.rows)]
 
 
 def _planned(claim: Claim, found: Sequence[Experiment]) -> list[str]:
     """The experiments of our kernel that have rows for the claim."""
-    return [
-        experiment.name
-        for experiment in found
-        if not experiment.images and any(claim in row.published.claims for row in experiment.rows)
-    ]
+    return [experiment.name for experiment in _holding(claim, found) if not experiment.images]
 
 
 @dataclass(frozen=True)
@@ -370,7 +373,7 @@ def _claims(
     ]
     for claim in listed:
         what = _what(claim) + (f" ({claim.note})" if claim.note else "")
-        result = _state(claim, cells, elsewhere, found)
+        result = _state(claim, cells, elsewhere, everything)
         beside = [_tally(own.get(claim.id, []))] if own else []
         fields = [f"`{claim.id}`", claim.section, what, _published(claim), *beside, result]
         lines.append(line(fields))
