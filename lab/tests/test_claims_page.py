@@ -189,16 +189,17 @@ def test_recalled_figures_are_marked_on_both_kernels(tmp_path: Path) -> None:
 
 
 def test_counts_are_of_our_kernel_as_on_the_page(tmp_path: Path) -> None:
-    claim = {"claims": ["lkml05.time"], "published_ratio": "1.23"}
+    claim = {"claims": ["lkml05.pin"], "published_ratio": "1.23"}
     with Store(tmp_path / "results.duckdb") as store:
         store.add_cells("lkml05-own", [cell("dd to a file", 8.0, "ratio reproduced") | claim])
         counts = claims_page.count(store, "lkml05")
         page = claims_page.build(store, "lkml05")
-    whole = len(claims.of_document("lkml05")) - 1
-    alone = ("published only", 1)
-    assert counts.claims == counts.figures == [alone, ("not run", whole)], "v2.4 itself is in one claim, ours beside it"
+    whole = len(claims.of_document("lkml05")) - 7
+    alone = ("published only", 7)
+    assert counts.claims == counts.figures == [alone, ("not run", whole)], "seven claims are of v2.4 itself"
     shown = dict(counts.shown).get("not run", 0)
     assert f"| not run | {whole} | {shown} | {whole} |" in page
+    assert page.count("| not of our kernel: lkml05-own |") == 7
 
 
 def test_a_claim_that_the_papers_own_kernel_shows_is_counted_beside_ours(tmp_path: Path) -> None:

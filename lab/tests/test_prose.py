@@ -77,7 +77,7 @@ PUBLISHED = (
     "1.0 printed 13 us for two processes",
     "1.1 printed 14 us for two without data",
     # The papers' figures that the experiments name.
-    "The thread's copy misses 91 times a block under v2.4",
+    "The thread's copy misses 48 times a block under v2.4",
     "Linux is 10 to 120 times faster than MkLinux",
     "60 % more Unix-domain bandwidth",
     "the compile cannot take twice as long",
