@@ -1,7 +1,7 @@
 """The cost of a boot on each machine: guest cycles until init runs its program, and from its end to power-off.
 
-boot.toml records the expected cycles. A kernel that boots 2 % slower fails; for one that boots 2 % faster, the test
-asks for a new record (--update).
+The machines are those of the architecture that PAGEWALK_ARCH names. boot.toml, or boot-x86.toml, records the expected
+cycles. A kernel that boots 2 % slower fails; for one that boots 2 % faster, the test asks for a new record (--update).
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from suite.places import ROOT
+from suite.places import ARCH, ROOT
 
 from kernel.runs import boot, packed, side_by_side
 
-RECORD = Path(__file__).with_suffix(".toml")
+RECORD = Path(__file__).with_name(f"boot{ARCH.suffix}.toml")
 TOLERANCE = 0.02
 
 
-def _powerpc_machines() -> list[str]:
+def _machines() -> list[str]:
     files = sorted((ROOT / "machines").glob("*.toml"))
-    return [file.stem for file in files if tomllib.loads(file.read_text())["core"]["kind"] not in ("i486", "p6")]
+    of_x86 = {file.stem: tomllib.loads(file.read_text())["core"]["kind"] in ("i486", "p6") for file in files}
+    return [name for name, is_x86 in of_x86.items() if is_x86 == bool(ARCH.suffix)]
 
 
 def _cycles(machine: str, initramfs: Path) -> int:
@@ -33,7 +34,7 @@ def _cycles(machine: str, initramfs: Path) -> int:
 
 def check(*, update: bool) -> int:
     """The number of machines whose boot differs from the record by more than the tolerance."""
-    machines = _powerpc_machines()
+    machines = _machines()
     with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
         file.write(packed({"bin/hello": "hello-bare"}))
         file.flush()
