@@ -39,12 +39,25 @@ mkdir "$programs/gcc-include" "$programs/gcc-lib" "$programs/glibc-lib"
 	cat limitx.h glimits.h limity.h >"$programs/gcc-include/limits.h"
 	cp gsyslimits.h "$programs/gcc-include/syslimits.h"
 )
-# The guest has little memory, so that headers for C++ and for single devices stay out.
+# The guest has little memory, so that headers for C++ and for single devices stay out. Of Linux's own, those stay that the
+# C library's headers include, and that these include in turn.
 cp -rL /usr/powerpc-linux-gnu/include "$programs/glibc-include"
 (
 	cd "$programs/glibc-include"
 	rm -rf c++ drm misc mtd rdma scsi sound video xen
-	find linux -mindepth 1 -maxdepth 1 -type d ! -name byteorder ! -name sched -exec rm -r {} +
+	mv linux ../linux-include
+	mkdir linux
+	while :; do
+		for header in $(grep -rho 'include *<linux/[^>]*>' . | sed 's/.*<linux\/\(.*\)>/\1/' | sort -u); do
+			[ -e "linux/$header" ] || [ ! -e "../linux-include/$header" ] || echo "$header"
+		done >../linux-wanted
+		[ -s ../linux-wanted ] || break
+		while read -r header; do
+			mkdir -p "linux/$(dirname "$header")"
+			cp "../linux-include/$header" "linux/$header"
+		done <../linux-wanted
+	done
+	rm -r ../linux-include ../linux-wanted
 )
 # GCC 3.4 would need a C compiler of its own on this computer to make its libgcc; that of the cross compiler does as well.
 for part in crtbegin.o crtend.o libgcc.a; do
