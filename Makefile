@@ -11,7 +11,7 @@
 #   make x86     builds kernel and user programs for the x86 machines
 #   make test-x86  the kernel for x86, on QEMU's PC, and Linux on the x86 machines
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
-#   make compilers  builds GCC, binutils, bash and coreutils to run on the machine, for the experiments `workloads`
+#   make compilers  builds GCC, binutils, bash and coreutils to run on the machine, for the experiments that measure a compile
 #   make docs    runs every experiment with seven placements and makes the pages that show their results
 #   make wheel   packs the lab, the kernel, the programs, the machines and the experiments into build/wheel/*.whl, which
 #                pip installs on another computer without a compiler
@@ -94,8 +94,8 @@ programs: $(STAMPS)/bootstrap-test
 	tests/programs/build.sh
 	tests/programs/qemu.sh
 
-# GCC, binutils, bash and coreutils, from Debian's source packages, to run on the machine: for the experiments `workloads`
-# alone. It takes ten minutes of one core, so that no other target needs it.
+# GCC, binutils, bash and coreutils, from Debian's source packages, to run on the machine: for the experiments that measure
+# a compile. It takes ten minutes of one core, so that no test needs it.
 compilers: programs
 	$(call heading,GCC's C compiler$(comma) binutils$(comma) bash and coreutils)
 	tests/programs/gcc.sh
@@ -207,9 +207,9 @@ linux: linux-kernels programs
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --kernel $(LINUX)-bare --machine ppc405-200 --group user
 
 # Results that the documentation shows -----------------------------------------
-# How many placements each row is measured with: with 7, an hour on two cores. `make docs SEEDS=1` takes a seventh.
+# How many placements each row is measured with: with 7, two hours on two cores. `make docs SEEDS=1` takes a seventh.
 SEEDS ?= 7
-docs: ready x86 programs linux-kernels $(STAMPS)/bootstrap-test
+docs: ready x86 compilers linux-kernels $(STAMPS)/bootstrap-test
 	# The build that undeadly07 measures on several P6 needs busybox and TinyCC for x86, too.
 	PROGRAMS_ARCH=x86 tests/programs/build.sh musl busybox lua tcc
 	$(call heading,Every experiment$(comma) the pages made from them$(comma) and the picture of the README)
@@ -224,8 +224,8 @@ docs: ready x86 programs linux-kernels $(STAMPS)/bootstrap-test
 	$(PAGEWALK) claims page pagewalk -o docs/beyond.md
 	$(PAGEWALK) claims page linux -o docs/linux.md
 	$(PAGEWALK) claims page lmbench96 -o docs/validation.md
-	# Needs `make compilers`.
-	[ ! -e build/programs/coreutils.stamp ] || { $(PAGEWALK) run workloads && $(PAGEWALK) claims page workloads -o docs/workloads.md; }
+	$(PAGEWALK) run workloads
+	$(PAGEWALK) claims page workloads -o docs/workloads.md
 	$(PAGEWALK) memories osdi99-table2 osdi99-table3 -o docs/memories.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png
 
