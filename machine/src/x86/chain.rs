@@ -174,6 +174,7 @@ unsafe fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, op: *const O
             if time < p.deadline && instructions < p.alarm {
                 let next = p.follows_at_once(head.0, eip);
                 if !next.is_null() {
+                    // As `finish` and `Processor::jump` do.
                     p.branches += 1;
                     p.here = Here::NONE;
                     p.time = time;
@@ -328,7 +329,8 @@ unsafe fn chained_plainly<F: Operation>(p: &mut Processor, op: *const Op) -> *co
     }
 }
 
-/// The same for those whose flags nothing reads.
+/// The same for those whose flags nothing reads: `blocks::build` has seen that another instruction of the line makes them
+/// anew before the chain can be left.
 unsafe fn chained_quietly<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
     let flags = p.registers.flags;
     // SAFETY: the caller's.

@@ -391,7 +391,8 @@ impl Processor {
         let Some((pa, wide)) = self.enter_block() else {
             return;
         };
-        if self.oracle || self.single {
+        let limit = self.registers.segment(segment::CS).limit;
+        if self.oracle || self.single || !blocks::fits(self.block_eip, limit) {
             return self.run_single(pa);
         }
         let mut head = self.blocks.find(pa, wide);
@@ -414,7 +415,7 @@ impl Processor {
     }
 
     /// The head of the block at `eip`, which follows the one at `head` behind a jump. Null, unless it is linked and
-    /// in the same page, and a fetch of its line would change nothing but the counts. Nothing is changed;
+    /// in the same page, fits the segment, and a fetch of its line would change nothing but the counts. Nothing is changed;
     /// [`Processor::go_to`] enters the block.
     ///
     /// # Safety
@@ -424,7 +425,9 @@ impl Processor {
         let cs = self.registers.segment(segment::CS);
         match self.stays_in_page(eip) {
             // SAFETY: the caller's.
-            Some(pa) if eip <= cs.limit => unsafe { linked(head, Link::Taken, pa, cs.big()) },
+            Some(pa) if blocks::fits(eip, cs.limit) => unsafe {
+                linked(head, Link::Taken, pa, cs.big())
+            },
             _ => std::ptr::null(),
         }
     }
@@ -453,6 +456,9 @@ impl Processor {
         let cs = self.registers.segment(segment::CS);
         let eip = self.registers.eip;
         let (linear, wide) = (cs.base.wrapping_add(eip), cs.big());
+        if !blocks::fits(eip, cs.limit) {
+            return std::ptr::null();
+        }
         // SAFETY: the caller's.
         unsafe {
             if self.kind == Kind::I486 {
@@ -469,7 +475,7 @@ impl Processor {
                     return next;
                 }
             }
-            // A jump always fetches, and has seen to the limit.
+            // A jump always fetches.
             let Some(pa) = self.fetch_at_once::<true>(linear) else {
                 return self.next_block_slowly(head, Link::Taken);
             };
@@ -497,7 +503,10 @@ impl Processor {
     pub(super) unsafe fn next_block(&mut self, head: *const Op, way: Option<Link>) -> *const Op {
         let cs = self.registers.segment(segment::CS);
         let eip = self.registers.eip;
-        let (linear, wide, limit) = (cs.base.wrapping_add(eip), cs.big(), cs.limit);
+        let (linear, wide) = (cs.base.wrapping_add(eip), cs.big());
+        if !blocks::fits(eip, cs.limit) {
+            return std::ptr::null();
+        }
         // SAFETY: the caller's.
         unsafe {
             let straight = self.block_eip.wrapping_add((*head).at.into());
@@ -506,9 +515,6 @@ impl Processor {
                 None if straight == eip => Link::Straight,
                 None => Link::Taken,
             };
-            if eip > limit {
-                return self.next_block_slowly(head, link);
-            }
             let pa = if linear & !(self.line - 1) == self.fetched {
                 self.fetched_page | linear & 0xfff
             } else {
@@ -528,8 +534,11 @@ impl Processor {
         }
     }
 
-    /// The same for a block that is not linked, or whose page has no shortcut. A line that has been fetched already is
-    /// not fetched again.
+    /// The same for a block that is not linked, or whose page has no shortcut; it fits the segment. A line that has been
+    /// fetched already is not fetched again.
+    ///
+    /// # Safety
+    /// `head` must be that of the block that was entered last.
     #[inline(never)]
     unsafe fn next_block_slowly(&mut self, head: *const Op, link: Link) -> *const Op {
         let Some((pa, wide)) = self.enter_block() else {
@@ -566,7 +575,8 @@ impl Processor {
     #[inline(never)]
     fn run_single(&mut self, pa: u32) {
         match self.build(pa, 1) {
-            Some(block) => self.run_one(&block),
+            Some(block) if self.is_within(block[0].at.into()) => self.run_one(&block),
+            Some(_) => self.raise(Exception::GENERAL),
             None => self.run_apart(pa),
         }
     }
@@ -582,6 +592,12 @@ impl Processor {
             most,
         };
         blocks::build(pa, code, &plan)
+    }
+
+    /// Are so many bytes from the block's beginning on within the segment?
+    fn is_within(&self, bytes: u32) -> bool {
+        let limit = self.registers.segment(segment::CS).limit;
+        u64::from(self.block_eip) + u64::from(bytes) <= u64::from(limit) + 1
     }
 
     /// Runs a block of one instruction, and traps after it if TF says so: not after INT, nor between a load of SS and
@@ -671,6 +687,9 @@ impl Processor {
         let mode = self.mode();
         let mut decoded = decode(&bytes[..here], mode, 0);
         if decoded.is_none() {
+            if !self.is_within(here as u32 + 1) {
+                return self.raise(Exception::GENERAL);
+            }
             let next = (self.block_linear | 0xfff).wrapping_add(1);
             match self.fetch(next) {
                 Ok(second) => self.copy_code(second, &mut bytes[here..]),
@@ -681,6 +700,9 @@ impl Processor {
         let Some(decoded) = decoded else {
             return self.raise(Exception::GENERAL);
         };
+        if !self.is_within(decoded.length as u32) {
+            return self.raise(Exception::GENERAL);
+        }
         let op = Op {
             issued: decoded.op.slots,
             ..decoded.op

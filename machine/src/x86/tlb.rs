@@ -106,7 +106,7 @@ fn has_shortcut(entry: &Entry, shift: u32, ram: usize) -> bool {
 /// What [`Tlb::reuse`] has found.
 #[derive(Clone, Copy)]
 pub enum Reuse {
-    /// An entry that allows the access. Its page has a shortcut with this [`Shortcut::delta`].
+    /// An entry that allows the access: the page's frame lies this far away from it, as in [`Shortcut::delta`].
     Away(u32),
     /// No entry. Nothing has been changed.
     Absent,
@@ -273,23 +273,23 @@ impl Tlb {
         let Some(Ok(held)) = held.map(<&mut [Entry; 4]>::try_from) else {
             return Reuse::Other;
         };
-        let Some(number) = held.iter().position(|entry| entry.tag == tag) else {
+        let Some(place) = held.iter().position(|entry| entry.tag == tag) else {
             return Reuse::Absent;
         };
-        let entry = held[number];
+        let entry = held[place];
         if entry.allowed >> need & 1 == 0 || !has_shortcut(&entry, self.shift, ram) {
             return Reuse::Other;
         }
         let shortcut = entry.shortcut(need & 2);
-        let place = self.shortcut_place(linear);
-        if number != 0 {
-            self.entries.swap(4 * set, 4 * set + number);
+        let shortcut_place = self.shortcut_place(linear);
+        if place != 0 {
+            self.entries.swap(4 * set, 4 * set + place);
             self.used(set, entry.way, 4);
-            if self.fetched == place as u32 {
+            if self.fetched == shortcut_place as u32 {
                 self.fetched = NOWHERE;
             }
         }
-        self.shortcuts[place] = shortcut;
+        self.shortcuts[shortcut_place] = shortcut;
         Reuse::Away(shortcut.delta)
     }
 

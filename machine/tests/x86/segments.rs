@@ -4,7 +4,7 @@ use pagewalk_machine::x86::Stop;
 use pagewalk_machine::x86::registers::{Segment, access, segment};
 use proptest::prelude::*;
 
-use super::bench::{Bench, CODE, DATA, GDT};
+use super::bench::{Bench, CODE, CODE0, DATA, GDT, handler};
 
 /// Entry 8 of the GDT.
 const OWN: u16 = 0x40;
@@ -155,4 +155,50 @@ fn lar_lsl_and_verr_look_without_faults() {
     bench.registers().gpr[0] = 0x1b;
     bench.run(1);
     assert_eq!(bench.flags() & 0x40, 0, "code is not written");
+}
+
+#[test]
+fn code_ends_at_its_segments_limit() {
+    let increments = [0x40; 40];
+    // mov eax, 1 after two NOPs: its last byte is beyond the limit.
+    let across = [0x90, 0x90, 0xb8, 1, 0, 0, 0, 0xf4];
+    for (name, oracle) in [
+        ("i486dx-50", false),
+        ("i486dx-50", true),
+        ("p6-200", false),
+        ("p6-200", true),
+    ] {
+        for (code, limit, eax, at) in [
+            (&increments[..], CODE + 8, 9, CODE + 9),
+            (&across[..], CODE + 5, 0, CODE + 2),
+            (&across[..], CODE + 6, 1, CODE + 7),
+        ] {
+            let mut bench = Bench::new(name, code).gate(13, 0);
+            let number = usize::from(segment::CS);
+            bench.registers().segments[number] = Segment::new(CODE0, 0, limit, 0x409b);
+            bench.processor().modes_changed();
+            bench.processor().set_oracle(oracle);
+            assert_eq!(bench.run_to_handler(), 13, "{name} {limit:#x}");
+            assert_eq!(bench.registers().gpr[0], eax, "{name} {limit:#x}");
+            assert_eq!(bench.stacked(1), at, "{name} {limit:#x}");
+        }
+    }
+}
+
+#[test]
+fn a_loop_at_its_segments_limit_jumps_and_runs_on() {
+    // inc eax; cmp eax, 100; jne -6; hlt: the segment ends with the HLT or before it.
+    let code = [0x40, 0x83, 0xf8, 100, 0x75, 0xfa, 0xf4];
+    for (limit, eip) in [(CODE + 6, CODE + 7), (CODE + 5, handler(13) + 1)] {
+        for oracle in [false, true] {
+            let mut bench = Bench::new("i486dx-50", &code).gate(13, 0);
+            let number = usize::from(segment::CS);
+            bench.registers().segments[number] = Segment::new(CODE0, 0, limit, 0x409b);
+            bench.processor().modes_changed();
+            bench.processor().set_oracle(oracle);
+            bench.run(1000);
+            assert_eq!(bench.registers().gpr[0], 100);
+            assert_eq!(bench.registers().eip, eip);
+        }
+    }
 }
