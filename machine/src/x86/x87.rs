@@ -34,6 +34,14 @@ pub trait Host {
     /// The exception of the access.
     fn store(&mut self, offset: u32, bytes: u32, value: u64) -> Result<(), Exception>;
 
+    /// Tells whether so many bytes could be stored, before the first of them is.
+    ///
+    /// # Errors
+    /// The exception of the first byte that could not.
+    fn check_store(&mut self, _offset: u32, _bytes: u32) -> Result<(), Exception> {
+        Ok(())
+    }
+
     fn set_ax(&mut self, value: u16);
 
     fn eflags(&self) -> u32;

@@ -220,6 +220,7 @@ fn a_store_of_the_float_unit_reports_its_first_absent_byte() {
         for (at, fault) in [
             (DATA + 0x1000, DATA + 0x1000),
             (DATA + 0xffc, DATA + 0x1000),
+            (DATA + 0xff9, DATA + 0x1000),
         ] {
             let code = [&FLD1[..], &store, &at.to_le_bytes()].concat();
             let mut bench = Bench::new("i486dx-50", &code).paged(ALL).gate(14, 0);

@@ -42,16 +42,23 @@ impl Host for View<'_> {
             2 => p.store::<Word>(linear, low & 0xffff),
             4 => p.store::<Double>(linear, low),
             _ => {
-                let high = linear.wrapping_add(4);
-                // Both pages must be writable before one is written; the first that is not is reported.
-                if linear & 0xfff > 0xff8 {
-                    p.place(linear, 4, p.user | 1)?;
-                    p.place(high, 4, p.user | 1)?;
-                }
+                self.check_store(offset, 8)?;
+                let p = &mut *self.p;
                 p.store::<Double>(linear, low)?;
-                p.store::<Double>(high, (value >> 32) as u32)
+                p.store::<Double>(linear.wrapping_add(4), (value >> 32) as u32)
             }
         }
+    }
+
+    fn check_store(&mut self, offset: u32, bytes: u32) -> Result<(), Exception> {
+        let (p, at) = (&mut *self.p, self.offset.wrapping_add(offset));
+        let linear = p.linear_write(self.op.segment, at, bytes)?;
+        let second = linear.wrapping_add(bytes - 1) & !0xfff;
+        if second != linear & !0xfff {
+            p.place(linear, 1, p.user | 1)?;
+            p.place(second, 1, p.user | 1)?;
+        }
+        Ok(())
     }
 
     fn set_ax(&mut self, value: u16) {

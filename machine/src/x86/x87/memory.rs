@@ -206,6 +206,7 @@ impl Fpu {
     ) -> Result<(), Exception> {
         let stores = self.stores(flags);
         if stores {
+            host.check_store(0, 10)?;
             host.store(0, 8, low)?;
             host.store(8, 2, high.into())?;
         }
