@@ -57,6 +57,7 @@ void arch_task_fork(struct task *child, const struct regs *parent)
 	child->arch.segments = current->arch.segments;
 	child->arch.fs = segment_read_fs();
 	child->arch.gs = segment_read_gs();
+	child->arch.fault_address = current->arch.fault_address;
 }
 
 void arch_task_exec(struct regs *regs, uaddr_t entry, uaddr_t stack_pointer)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fenv.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -286,9 +287,37 @@ static int faults_of_its_own(void *unused)
 	return wrong + test_wait(other);
 }
 
+static sigjmp_buf behind_the_fault;
+
+static void leaves(int number)
+{
+	(void)number;
+	siglongjmp(behind_the_fault, 1);
+}
+
+/* A child has its parent's until it faults itself. */
+static int faults_of_its_parent(void *unused)
+{
+	struct sigaction action = { .sa_sigaction = sees, .sa_flags = SA_SIGINFO };
+	volatile char *absent = (char *)0x5ec20010;
+	pid_t child;
+
+	(void)unused;
+	MUST(sigaction(SIGUSR1, &action, NULL));
+	signal(SIGSEGV, leaves);
+	if (sigsetjmp(behind_the_fault, 1) == 0)
+		*absent = 1;
+	child = MUST(fork());
+	raise(SIGUSR1);
+	if (child == 0)
+		_exit(fault_seen != (unsigned long)absent);
+	return (fault_seen != (unsigned long)absent) + test_wait(child);
+}
+
 static void frames_hold_own_faults(void)
 {
 	CHECK_EQUAL(test_in_child(faults_of_its_own, NULL), 0);
+	CHECK_EQUAL(test_in_child(faults_of_its_parent, NULL), 0);
 }
 
 static const struct test_case cases[] = {
