@@ -25,8 +25,8 @@ pub const INSTRUCTIONS_MOST: u8 = 32;
 /// Bytes of a block at most.
 const BYTES_MOST: u32 = INSTRUCTIONS_MOST as u32 * super::decode::LONGEST as u32;
 
-/// Does every block that begins at `eip` end within a segment with this limit? Only such blocks run as blocks: they check
-/// no limit. Others run one instruction after another.
+/// Does every block that begins at `eip` end within a segment with this limit? Only such blocks run as blocks: they
+/// check no limit. Others run one instruction after another.
 #[inline(always)]
 #[must_use]
 pub fn fits(eip: u32, limit: u32) -> bool {

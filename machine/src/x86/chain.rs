@@ -329,8 +329,8 @@ unsafe fn chained_plainly<F: Operation>(p: &mut Processor, op: *const Op) -> *co
     }
 }
 
-/// The same for those whose flags nothing reads: `blocks::build` has seen that another instruction of the line makes them
-/// anew before the chain can be left.
+/// The same for those whose flags nothing reads: `blocks::build` has seen that another instruction of the line makes
+/// them anew before the chain can be left.
 unsafe fn chained_quietly<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
     let flags = p.registers.flags;
     // SAFETY: the caller's.

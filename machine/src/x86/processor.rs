@@ -415,8 +415,8 @@ impl Processor {
     }
 
     /// The head of the block at `eip`, which follows the one at `head` behind a jump. Null, unless it is linked and
-    /// in the same page, fits the segment, and a fetch of its line would change nothing but the counts. Nothing is changed;
-    /// [`Processor::go_to`] enters the block.
+    /// in the same page, fits the segment, and a fetch of its line would change nothing but the counts. Nothing is
+    /// changed; [`Processor::go_to`] enters the block.
     ///
     /// # Safety
     /// `head` must be that of the block that was entered last, of a core that fetches through its data TLB and cache.
@@ -534,8 +534,8 @@ impl Processor {
         }
     }
 
-    /// The same for a block that is not linked, or whose page has no shortcut; it fits the segment. A line that has been
-    /// fetched already is not fetched again.
+    /// The same for a block that is not linked, or whose page has no shortcut; it fits the segment. A line that has
+    /// been fetched already is not fetched again.
     ///
     /// # Safety
     /// `head` must be that of the block that was entered last.
