@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from pagewalk import architectures, claims, experiments, linux_page, measured, own_page, records
 from pagewalk.claims import Claim
@@ -234,12 +235,22 @@ def _tables(store: Store, found: Sequence[Experiment]) -> dict[str, list[CellRec
     return {entry.name: [] if entry.images else records.cells(store, entry.name) for entry in found}
 
 
-def count(store: Store, document: str) -> Counts:
-    """The counts of a paper, from the latest tables."""
+def count(store: Store, document: str, without: Sequence[str] = ()) -> Counts:
+    """The counts of a paper, from the latest tables.
+
+    Rows on a machine that one of the patterns `without` names (as in `ppc*`) are left out, and with them the claims
+    that no other row measures.
+    """
+
+    def counted(machine: str) -> bool:
+        return not any(fnmatchcase(machine, pattern) for pattern in without)
+
     found = _experiments_of(document)
-    tables = _tables(store, found)
-    cells = [cell for table in tables.values() for cell in table]
-    return _count(claims.of_document(document), cells, found, _on_own_kernels(found))
+    cells = [cell for table in _tables(store, found).values() for cell in table]
+    kept = [cell for cell in cells if counted(cell.machine)]
+    gone = {claim for cell in cells for claim in cell.claims} - {claim for cell in kept for claim in cell.claims}
+    listed = [claim for claim in claims.of_document(document) if claim.id not in gone]
+    return _count(listed, kept, found, _on_own_kernels(found, counted))
 
 
 def _count(
@@ -331,13 +342,15 @@ def _placements(tables: Mapping[str, Sequence[CellRecord]], whose: str = "") -> 
     )
 
 
-def _on_own_kernels(found: Sequence[Experiment]) -> dict[str, list[str]]:
-    """The verdicts on claims of what was measured on the papers' own kernels."""
+def _on_own_kernels(
+    found: Sequence[Experiment], counted: Callable[[str], bool] = lambda _: True
+) -> dict[str, list[str]]:
+    """The verdicts on claims of what was measured on the papers' own kernels, on the machines that are `counted`."""
     verdicts: dict[str, list[str]] = {}
     for experiment in found:
         table = measured.read(experiment) if experiment.images else None
         for row in table.rows if table else []:
-            for claim in row.claims:
+            for claim in row.claims if counted(row.machine) else ():
                 verdicts.setdefault(claim, []).append(row.verdict)
     return verdicts
 

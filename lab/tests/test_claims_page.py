@@ -100,6 +100,24 @@ def test_claims_and_figures_are_counted(tmp_path: Path) -> None:
         assert f"| {name} | {whole} | {shown} | {figures} |" in page
 
 
+def test_rows_of_machines_can_be_left_out_of_the_counts(tmp_path: Path) -> None:
+    here, there = {"claims": ["osdi99.table2.604-185"]}, {"claims": ["osdi99.pace.604-185"]}
+    with Store(tmp_path / "results.duckdb") as store:
+        rows = [
+            cell("mmap latency", 8.0, "ratio reproduced") | here | {"machine": "ppc604-185"},
+            cell("pipe latency", 8.0, "not reproduced") | here | {"machine": "ppc603-180"},
+            cell("file reread", 8.0, "not reproduced") | there | {"machine": "ppc603-180"},
+        ]
+        store.add_cells("osdi99-table2", rows)
+        whole = dict(claims_page.count(store, "osdi99").claims)
+        counts = dict(claims_page.count(store, "osdi99", ["ppc603-*"]).claims)
+    assert (whole["in part"], whole["not reproduced"]) == (1, 1)
+    assert counts["reproduced"] == 1
+    assert sum(counts.values()) == sum(whole.values()) - 1, "a claim of the other machine alone is not counted"
+    assert "in part" not in counts
+    assert "not reproduced" not in counts
+
+
 def test_the_page_says_with_how_many_placements_each_row_was_measured(tmp_path: Path) -> None:
     spread = {"low": 1.25, "high": 1.75}
     rows = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,7 @@ from pagewalk import claims_page as claims_markdown
 from pagewalk.claims import Claim
 from pagewalk.cli import options
 from pagewalk.cli.output import Json, err, out, print_json, say, table
-from pagewalk.errors import BadInput
+from pagewalk.errors import BadInput, unknown
 from pagewalk.paths import home
 from pagewalk.store import Store
 from pagewalk.verdict import in_order
@@ -197,6 +198,15 @@ def explain_claim(
 @claims_app.command("count")
 def count_claims(
     document: Annotated[str | None, typer.Argument(help="Only this paper, as in osdi99.")] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without",
+            help="Leave out rows on this machine, and claims of such rows alone; * and ? are wildcards; "
+            "may be given again.",
+            autocompletion=options.complete_machine,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Count the claims, and the published figures, by the class of their verdicts.
@@ -204,11 +214,15 @@ def count_claims(
     A claim may hold several figures. It is reproduced in part if some of its rows are reproduced and others are not.
     The second table takes the stronger class of our kernel and of the papers' own kernels, where these were measured.
 
-    Example: `pagewalk claims count osdi99`
+    Examples: `pagewalk claims count osdi99`, `pagewalk claims count --without 'ppc970*'`
     """
+    known = machines.names()
+    for pattern in without or ():
+        if not any(fnmatchcase(name, pattern) for name in known):
+            raise unknown("machine", pattern, known)
     papers = [document] if document else list(dict.fromkeys(c.document.id for c in claims.all_claims().values()))
     with Store(home().results, read_only=True, notify=partial(say, err)) as store, store.reading():
-        counts = {paper: claims_markdown.count(store, paper) for paper in papers}
+        counts = {paper: claims_markdown.count(store, paper, without or ()) for paper in papers}
     if as_json:
         print_json(
             {
