@@ -11,13 +11,24 @@ from functools import cache
 from importlib import resources
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError
+from pydantic_core import PydanticCustomError
 
 from pagewalk.errors import BadInput, nearest, unknown
+from pagewalk.published_range import Printed
 
 Kind = Literal["measured", "constant", "open"]
 
-Figures = Annotated[tuple[float, ...], BeforeValidator(lambda raw: tuple(raw) if isinstance(raw, list) else (raw,))]
+
+def _figure(raw: object) -> float:
+    """A figure of a file, which keeps the digits that are printed there; an error if it is no number."""
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        raise PydanticCustomError("float_type", "Input should be a valid number")
+    return raw if isinstance(raw, Printed) else float(raw)
+
+
+Figure = Annotated[float, PlainValidator(_figure)]
+Figures = Annotated[tuple[Figure, ...], BeforeValidator(lambda raw: tuple(raw) if isinstance(raw, list) else (raw,))]
 """Figures of a file: one number, or a list."""
 
 
@@ -64,7 +75,7 @@ class Claim(_Model):
     against: str = ""
     value: Figures = ()
     baseline: Figures = ()
-    ratio: float | None = None
+    ratio: Figure | None = None
     recalled: bool = False
     note: str = ""
 
@@ -107,7 +118,7 @@ def _claim(document: Document, raw: Mapping[str, Any]) -> Claim:
 
 def parse(text: str) -> tuple[Document, list[Claim]]:
     """The document and claims of one published file; BadInput names what is wrong with it."""
-    raw = tomllib.loads(text)
+    raw = tomllib.loads(text, parse_float=Printed)
     document = Document.model_validate(raw["document"])
     return document, [_claim(document, entry) for entry in raw["claim"]]
 

@@ -7,14 +7,37 @@ from dataclasses import dataclass
 from typing import Literal
 
 
+class Printed(float):
+    """A published figure with the digits in which it is printed: 3.440 is known more exactly than 3.44."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Printed:
+        """The figure that this text writes; ValueError if it is no number."""
+        figure = super().__new__(cls, text)
+        figure.text = text
+        return figure
+
+    @property
+    def decimals(self) -> int:
+        """How many digits it has behind the point."""
+        return len(self.text.partition(".")[2]) if "e" not in self.text.lower() else 0
+
+
 def _rounding(number: float) -> float:
     """Half a unit of the last digit that a figure was printed with."""
     if number == 0:
         return 0.005
+    if isinstance(number, Printed) and number.decimals:
+        return float(0.5 * 10.0**-number.decimals)
     if number == int(number):
         return 0.5 if abs(number) < 1000 else 0.0005 * abs(number)
     digits = len(repr(number).partition(".")[2])
     return float(0.5 * 10.0**-digits)
+
+
+def _shown(number: float) -> str:
+    return number.text if isinstance(number, Printed) and number.decimals and number else f"{number:g}"
 
 
 @dataclass(frozen=True)
@@ -28,7 +51,7 @@ class Range:
     @classmethod
     def exactly(cls, number: float) -> Range:
         """A figure printed as one number."""
-        return cls(number, number, f"{number:g}")
+        return cls(number, number, _shown(number))
 
     @classmethod
     def of(cls, figures: tuple[float, ...], item: int | None) -> Range | None:
@@ -41,7 +64,7 @@ class Range:
         if item is not None:
             return cls.exactly(figures[item] if len(figures) > 1 else figures[0])
         low, high = min(figures), max(figures)
-        return cls(low, high, f"{low:g}" if low == high else f"{low:g}-{high:g}")
+        return cls(low, high, _shown(low) if low == high else f"{_shown(low)}-{_shown(high)}")
 
     @property
     def middle(self) -> float:

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 from scripted import EXPERIMENT
 
-from pagewalk import experiments
+from pagewalk import claims, experiments
 from pagewalk.errors import BadInput
-from pagewalk.published_range import Range, ratio_range
+from pagewalk.published_range import Printed, Range, ratio_range
 
 
 def write(folder: Path, text: str) -> Path:
@@ -94,6 +94,17 @@ def test_a_document_names_all_its_experiments() -> None:
     assert {entry.name for entry in experiments.find("osdi99")} == {
         name for name in experiments.names() if name.startswith("osdi99-")
     }
+
+
+def test_a_figure_keeps_the_digits_that_it_is_printed_with() -> None:
+    fine, coarse = Range.exactly(Printed("3.440")), Range.exactly(Printed("3.44"))
+    assert (fine.shown, coarse.shown) == ("3.440", "3.44")
+    assert fine.rounded_out().low == pytest.approx(3.4395)
+    assert coarse.rounded_out().low == pytest.approx(3.435)
+    assert Range.exactly(Printed("46.0")).rounded_out().high == pytest.approx(46.05)
+    assert Range.exactly(46.0).rounded_out().high == pytest.approx(46.5)
+    assert Range.exactly(Printed("2.5e3")).shown == "2500"
+    assert Range.exactly(claims.claim("lkml05.time").value[0]).shown == "3.440"
 
 
 def test_the_ratio_of_rounded_figures_is_a_range() -> None:
