@@ -73,8 +73,23 @@ def is_verdict(kind: str) -> bool:
     return _CLASSES.get(kind) in _VERDICTS
 
 
-_STRENGTH: tuple[str, ...] = ("no figure", "not reproduced", "no difference", "direction reproduced")
-"""Verdicts that are weaker than any other, the weakest first."""
+_STRENGTH: tuple[str, ...] = (
+    "no figure",
+    "not reproduced",
+    "no difference",
+    "direction reproduced",
+    "no change, as published",
+    "figure reproduced",
+    "ratio reproduced",
+    "better",
+    "worse",
+    "measured",
+    "answered",
+    "an input",
+    "recalled",
+    "published only",
+)
+"""The verdicts, the weakest first; those that judge nothing count only where there is no other."""
 
 
 def tone(kind: str) -> Tone:
@@ -350,11 +365,23 @@ def _direction_of(ours: float, published: float) -> Kind:
     return "direction reproduced" if same else "not reproduced"
 
 
+def _is_small(before: float, after: float, was: Range, became: Range) -> bool:
+    """Whether the larger of our sides is less than a part of the larger published one: any change from 0 is a whole."""
+    return max(before, after) < PART * max(was.middle, became.middle)
+
+
 def _judge_to_or_from_nothing(before: float, after: float, published: Published, better: Better) -> Kind:
-    """The verdict where our figure falls to 0 or grows from 0, which is a direction without a finite ratio."""
+    """The verdict where our figure falls to 0 or grows from 0, which is a direction without a finite ratio.
+
+    It is a change of the whole, however small the figure is. So where both sides are printed, the larger of ours must
+    be a part of the larger of theirs.
+    """
     assert published.ratio is not None, "asked only where a ratio is published"
     if claims_none(published):
         return "no change, as published" if before == after else "not reproduced"
+    was, became = published.before, published.after
+    if was is not None and became is not None and _is_small(before, after, was, became):
+        return "not reproduced"
     return _direction_of(_part(before, after, better), _part(published.ratio.middle, 1.0, "lower"))
 
 
@@ -365,6 +392,8 @@ def _judge_both_sides(before: float, after: float, published: Published, better:
     assert became is not None, "asked only where both are printed"
     if {judge_figure(before, was, "equal"), judge_figure(after, became, "equal")} == {"figure reproduced"}:
         return "figure reproduced"
+    if 0 in (before, after) and _is_small(before, after, was, became):
+        return "not reproduced"
     return _direction_of(_part(before, after, better), _part(was.middle, became.middle, better))
 
 
