@@ -75,7 +75,7 @@ class Claim(_Model):
     against: str = ""
     value: Figures = ()
     baseline: Figures = ()
-    ratio: Figure | None = None
+    ratio: float | None = None
     recalled: bool = False
     note: str = ""
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from scripted import EXPERIMENT
 
-from pagewalk import claims, experiments
+from pagewalk import claims, experiments, policies
 from pagewalk.errors import BadInput
 from pagewalk.published_range import Printed, Range, ratio_range
 
@@ -159,3 +159,37 @@ def test_a_part_saved_is_a_ratio(tmp_path: Path) -> None:
     assert published.ratio is not None
     assert (published.before, published.after) == (None, None)
     assert (published.ratio.low, published.ratio.high) == pytest.approx((1 / 0.855, 1 / 0.845))
+
+
+_ORIGINAL = {
+    "kernel.map": "pte",
+    "vsid": "pid",
+    "reload": "c",
+    "tlb.flush": "search",
+    "icache.flush": "every",
+    "switch.flush": "tlb",
+    "unmap.flush": "twice",
+    "pipe.transfer": "page",
+}
+_LAZY = {"tlb.flush": "lazy", "switch.flush": "none", "reload": "asm"}
+_DEPARTURES = {
+    "bat": {},
+    "reload": {},
+    "vsid": {},
+    "flush": {},
+    "idleclear": {},
+    "table1": {"reload": "asm"},
+    "table2": _LAZY,
+    "zombie": _LAZY,
+    "table3": {"return.flush": "caches"},
+}
+
+
+@pytest.mark.parametrize(("name", "departure"), _DEPARTURES.items())
+def test_the_original_kernel_is_one_in_all_experiments(name: str, departure: dict[str, str]) -> None:
+    """docs/policies.md says why an experiment departs from it."""
+    experiment = experiments.find(f"osdi99-{name}")[0]
+    before = next(row.before for row in experiment.rows if row.before is not None).setting.policies
+    keys = {**_ORIGINAL, **departure, "return.flush": "none"}
+    used = {key: before.get(key, policies.policy(key).default) for key in keys}
+    assert used == {**_ORIGINAL, "return.flush": "none", **departure}

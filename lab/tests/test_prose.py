@@ -99,7 +99,7 @@ def pages() -> Iterator[Path]:
     yield from (page for page in sorted((root / "docs").rglob("*.md")) if page.stem not in GENERATED)
     yield from sorted((root / "subjects").rglob("*.md"))
     yield from sorted((root / "experiments").glob("*.toml"))
-    yield root / "lab" / "pagewalk" / "policies.toml"
+    yield from (root / "lab" / "pagewalk" / name for name in ("policies.toml", "policy_sets.toml"))
 
 
 def quantities(text: str) -> list[str]:
