@@ -17,6 +17,7 @@ from pagewalk.claims import Claim
 from pagewalk.errors import unknown
 from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.markdown import line, number
+from pagewalk.published_range import digits
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
 from pagewalk.verdict import by_class, classes_of_claims, count_classes, in_order, stronger, unmeasured
@@ -70,7 +71,7 @@ def _what(claim: Claim) -> str:
 
 
 def _figures(numbers: Sequence[float]) -> str:
-    return ", ".join(f"{number:g}" for number in numbers)
+    return ", ".join(map(digits, numbers))
 
 
 def _published(claim: Claim) -> str:

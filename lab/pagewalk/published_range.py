@@ -36,7 +36,8 @@ def _rounding(number: float) -> float:
     return float(0.5 * 10.0**-digits)
 
 
-def _shown(number: float) -> str:
+def digits(number: float) -> str:
+    """The figure in the digits of its document, where these are known."""
     return number.text if isinstance(number, Printed) and number.decimals and number else f"{number:g}"
 
 
@@ -51,7 +52,7 @@ class Range:
     @classmethod
     def exactly(cls, number: float) -> Range:
         """A figure printed as one number."""
-        return cls(number, number, _shown(number))
+        return cls(number, number, digits(number))
 
     @classmethod
     def of(cls, figures: tuple[float, ...], item: int | None) -> Range | None:
@@ -64,7 +65,7 @@ class Range:
         if item is not None:
             return cls.exactly(figures[item] if len(figures) > 1 else figures[0])
         low, high = min(figures), max(figures)
-        return cls(low, high, _shown(low) if low == high else f"{_shown(low)}-{_shown(high)}")
+        return cls(low, high, digits(low) if low == high else f"{digits(low)}-{digits(high)}")
 
     @property
     def middle(self) -> float:

@@ -16,6 +16,7 @@ from pagewalk.cli import options
 from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import BadInput, unknown
 from pagewalk.paths import home
+from pagewalk.published_range import digits
 from pagewalk.store import Store
 from pagewalk.verdict import in_order
 
@@ -112,7 +113,7 @@ def show_experiments(as_json: Json = False) -> None:
 
 
 def _figures(numbers: tuple[float, ...]) -> str:
-    return ", ".join(f"{number:g}" for number in numbers)
+    return ", ".join(map(digits, numbers))
 
 
 @claims_app.command("list")
