@@ -178,7 +178,7 @@ _DEPARTURES = {
     "vsid": {},
     "flush": {},
     "idleclear": {},
-    "table1": {"reload": "asm"},
+    "table1": {"reload": "asm", "switch.flush": "none"},
     "table2": _LAZY,
     "zombie": _LAZY,
     "table3": {"return.flush": "caches"},
