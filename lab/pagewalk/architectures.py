@@ -83,6 +83,11 @@ ALL = (POWERPC, X86)
 _X86_CORES = ("i486", "p6")
 
 
+def named(name: str) -> Architecture:
+    """The architecture of that name; KeyError if there is none."""
+    return {architecture.name: architecture for architecture in ALL}[name]
+
+
 def of_core(kind: str) -> Architecture:
     """The architecture of a machine by its core's kind (`core.kind`), which the machine itself checks."""
     return X86 if kind in _X86_CORES else POWERPC

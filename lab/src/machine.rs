@@ -359,6 +359,15 @@ impl Machine {
         })
     }
 
+    /// The name of the architecture, as in the lab: `PowerPC` or `x86`.
+    #[getter]
+    fn architecture(&self) -> &'static str {
+        match &*self.session() {
+            Session::PowerPc(_) => "PowerPC",
+            Session::X86(_) => "x86",
+        }
+    }
+
     /// The core clock in Hz.
     #[getter]
     fn clock(&self) -> u64 {

@@ -122,7 +122,7 @@ static bool queue_put_page(u32 targets, struct mm *mm, uaddr_t page)
 static void queue_flush(u32 targets, const struct flush_request *request)
 {
 	struct cpu *own = this_cpu();
-	u32 level, mutex_level;
+	u32 level, lock_level;
 
 	for_each_cpu(cpu) {
 		cpu->flushes.lock.name = queue_names[cpu_index(cpu)];
@@ -136,10 +136,10 @@ static void queue_flush(u32 targets, const struct flush_request *request)
 	level = arch_level_raise(ARCH_LEVEL_IPI);
 	arch_memory_barrier();
 	arch_add(&queue_unanswered, targets);
-	mutex_level = lock_at_level(&own->flushes.lock);
+	lock_level = lock_at_level(&own->flushes.lock);
 	queue_empty(own);
 	own->flushes.all = false;
-	unlock_at_level(&own->flushes.lock, mutex_level);
+	unlock_at_level(&own->flushes.lock, lock_level);
 	arch_level_set(level);
 	shootdown_send(targets);
 	while (*(volatile u32 *)&queue_unanswered) {

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pagewalk import _machine, tlb_registers
-from pagewalk.architectures import POWERPC, X86, Architecture
+from pagewalk import architectures, tlb_registers
 from pagewalk.cli import options
 from pagewalk.cli.guest import MaybeCommand, Watched, job_of, loaded_machine, watch
 from pagewalk.cli.output import Json, err, print_json, say
@@ -100,11 +99,6 @@ def dump(
         print_state(state)
 
 
-def _architecture(machine: _machine.Machine) -> Architecture:
-    """A machine from a snapshot has no file any more: its state tells."""
-    return X86 if "cr3" in json.loads(machine.dump(0, 0)) else POWERPC
-
-
 def gdb(
     command: MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
@@ -126,7 +120,7 @@ def gdb(
     """
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
 
-    kernel_file = _architecture(loaded).kernel
+    kernel_file = architectures.named(loaded.architecture).kernel
 
     def announce(found: int) -> None:
         say(err, f"waiting for GDB: gdb-multiarch {kernel_file} -ex 'target remote :{found}'")
