@@ -62,7 +62,7 @@ def test_every_machine_has_a_best_set_that_the_kernel_knows(machine: str) -> Non
 
 ORIGINALS = {
     "cache.broadcast": ("on", "off"),
-    "icache.flush": ("every", "mapping"),
+    "icache.flush": ("twice", "mapping"),
     "ready.queue": ("full", "waiting"),
     "return.flush": ("caches", "none"),
     "switch.flush": ("tlb+caches", "none"),

@@ -4,6 +4,9 @@
  *
  * That is, its lines are written back, and invalidated in the instruction cache. every: whatever page a fault has made
  * accessible, also one that is anonymous, a copy, or data, as Linux/PPC 2.0.4 did (arch/ppc/mm/fault.c, do_page_fault).
+ * twice: the same, but a page of a file twice, and the frame of zeroes never, as Linux/PPC from 2.1.53 to 2.4.18: when
+ * the page is found in the file (mm/filemap.c, filemap_nopage) and when it is mapped (mm/memory.c, do_no_page). Linux
+ * flushed a page that it copies at the first access, because the program writes to it, once more than is done here.
  * page: the same pages, but each only once: an anonymous one when it is new, one of a file unless the file can have
  * changed since the last time. So did Linux from 2.4.19 on (arch/ppc/mm/init.c, flush_icache_page with PG_arch_1,
  * clear_user_page and copy_user_page), which cannot tell pages that are executed from others. mapping: an executable
@@ -25,7 +28,7 @@
 
 #define NOTED 1u
 
-/* Flushes that `mapping` would have done and `once` did not; those of `every` and `page`; what `exec` permitted. */
+/* Flushes that `mapping` would have done and `once` did not; those of twice, every and page; what `exec` permitted. */
 static u64 flushes_changed;
 static void (*insert_plainly)(struct mm *mm, vaddr_t address, pte_t pte);
 static void (*insert_ready)(struct mm *mm, vaddr_t address, pte_t pte);         /* NULL: plainly */
@@ -42,6 +45,21 @@ CAUSE(fault) static void flushed_and_inserted(struct mm *mm, vaddr_t address, pt
 		flushes_changed++;
 	}
 	insert_plainly(mm, address, pte);
+}
+
+CAUSE(fault) static void flushed_twice_and_inserted(struct mm *mm, vaddr_t address, pte_t pte)
+{
+	struct frame *frame = pte_frame(pte);
+
+	if (frame == zero_frame) {
+		insert_plainly(mm, address, pte);
+		return;
+	}
+	if (frame && frame->use == FRAME_CACHE) {
+		arch_icache_sync(frame_kva(frame), PAGE_SIZE);
+		flushes_changed++;
+	}
+	flushed_and_inserted(mm, address, pte);
 }
 
 /* The note of a frame that need not be flushed again; 0: it has none, because its file may change unseen. */
@@ -78,7 +96,7 @@ void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte))
 	page_installed = insert_ready ? insert_ready : insert_plainly;
 }
 
-/* every, page: nothing to do here, because the page is flushed when it has been entered in the tree. exec: later. */
+/* twice, every, page: nothing to do here, because the page is flushed when it has been entered in the tree. exec: later. */
 static void flushed_when_entered(const struct vma *vma, struct frame *frame)
 {
 	(void)vma;
@@ -132,17 +150,22 @@ static void ready_all(void)
 static int icache_flush_apply(const struct policy_setting *to)
 {
 	static bool withheld;
-	static void (*const forms[])(const struct vma *vma, struct frame *frame) =
-		{ flushed_when_entered, flushed_when_entered, at_mapping, flush_once, flushed_when_entered };
-	static void (*const inserting[])(struct mm *mm, vaddr_t address, pte_t pte) =
-		{ flushed_and_inserted, noted_and_inserted, NULL, NULL, NULL };
-	int error = arch_fetch_withhold(to->choice == 4);
+	enum { TWICE, EVERY, PAGE, MAPPING, ONCE, EXEC };
+	static void (*const forms[])(const struct vma *vma, struct frame *frame) = {
+		[TWICE] = flushed_when_entered, [EVERY] = flushed_when_entered, [PAGE] = flushed_when_entered,
+		[MAPPING] = at_mapping, [ONCE] = flush_once, [EXEC] = flushed_when_entered,
+	};
+	static void (*const inserting[])(struct mm *mm, vaddr_t address, pte_t pte) = {
+		[TWICE] = flushed_twice_and_inserted, [EVERY] = flushed_and_inserted, [PAGE] = noted_and_inserted,
+		[EXEC] = NULL,
+	};
+	int error = arch_fetch_withhold(to->choice == EXEC);
 
 	if (error)
 		return error;
-	if (withheld && to->choice != 4)
+	if (withheld && to->choice != EXEC)
 		ready_all();
-	withheld = to->choice == 4;
+	withheld = to->choice == EXEC;
 	fetch_ready = forms[to->choice];
 	insert_ready = inserting[to->choice];
 	fetch_asks_others = arch_tlb_broadcasts() ? 0 : insert_ready ? VM_PROT : VM_EXEC;
@@ -151,5 +174,5 @@ static int icache_flush_apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY_BUT(icache_flush, "icache.flush", CHOICES("every", "page", "mapping", "once", "exec"), 2, POLICY_ANY,
+POLICY_BUT(icache_flush, "icache.flush", CHOICES("twice", "every", "page", "mapping", "once", "exec"), 3, POLICY_ANY,
 	   icache_flush_apply, "flushes_changed", &flushes_changed);
