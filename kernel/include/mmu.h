@@ -51,7 +51,7 @@ struct mmu_backend {
 extern struct mmu_backend mmu[1];        /* the processor's backend, copied here at boot */
 /*
  * Called when the tree got a new entry for a page that no cache holds. Policy hash.preload binds what it does;
- * icache.flush=every and =page come before that.
+ * icache.flush=twice, =every and =page come before that.
  */
 extern void (*page_installed)(struct mm *mm, vaddr_t address, pte_t pte);
 void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte));

@@ -96,7 +96,7 @@ void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte))
 	page_installed = insert_ready ? insert_ready : insert_plainly;
 }
 
-/* twice, every, page: nothing to do here, because the page is flushed when it has been entered in the tree. exec: later. */
+/* twice, every, page: nothing to do here, for the page is flushed once it has been entered in the tree. exec: later. */
 static void flushed_when_entered(const struct vma *vma, struct frame *frame)
 {
 	(void)vma;
