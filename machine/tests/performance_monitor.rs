@@ -412,3 +412,87 @@ handler:
         }
     }
 }
+
+/// With interrupts off, SIA has where a counter became negative, and the exception comes when they go on. The counter
+/// goes on counting, so that the handler sees how long it waited, and no second sample replaces the first.
+#[test]
+fn a_counter_samples_code_that_runs_with_interrupts_off() {
+    let source = "
+_start:
+  caches_on
+  vector 0xf00, handler
+  load 10, 0x00110000
+  load 3, 0x80000000 - PERIOD
+  mtspr 953, 3
+  load 3, 0x04008000 | 1 << 6
+  mtspr 952, 3
+  li 9, 500
+  mtctr 9
+first:
+  addi 28, 28, 1
+  bdnz first
+  li 9, 500
+  mtctr 9
+second:
+  dcbst 0, 10
+  addi 10, 10, 32
+  bdnz second
+  li 26, 0
+  mfmsr 3
+  ori 3, 3, 0x8000
+  mtmsr 3
+on:
+  result 26, 0
+  result 27, 1
+  result 25, 2
+  result 24, 3
+  load 3, first
+  result 3, 4
+  load 3, second
+  result 3, 5
+  load 3, on
+  result 3, 6
+  power_off 0
+handler:
+  mfspr 26, 955
+  mfspr 27, 953
+  mfsrr0 25
+  mfspr 24, 952
+  rfi
+";
+    for machine in ["ppc604-133", "ppc604-185", "ppc750-400"] {
+        let mut places = [0; 2];
+        for period in (100..1600).step_by(75) {
+            let source = source.replace("PERIOD", &period.to_string());
+            let [found, oracle] =
+                [false, true].map(|oracle| results::<7>(&run(&source, machine, oracle)));
+            assert_eq!(
+                found, oracle,
+                "{machine}, {period}: the same without fast paths"
+            );
+            let [sampled, counter, at, control, first, second, on] = found;
+            assert_eq!(at, on, "{machine}, {period}: taken as soon as EE is 1");
+            assert_eq!(
+                control,
+                0x8000 | 1 << 6,
+                "{machine}, {period}: enabled once"
+            );
+            assert!(
+                counter > 0x8000_0000,
+                "{machine}, {period}: it still counts"
+            );
+            if (first..first + 8).contains(&sampled) {
+                places[0] += 1;
+            } else if (second..second + 12).contains(&sampled) {
+                places[1] += 1;
+            } else {
+                panic!("{machine}, {period}: {sampled:#x} is in neither loop");
+            }
+        }
+        println!("{machine}: {places:?}");
+        assert!(
+            places.iter().all(|&samples| samples > 1),
+            "{machine}: {places:?}"
+        );
+    }
+}
