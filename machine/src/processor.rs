@@ -264,6 +264,7 @@ impl Processor {
                 Exit::Deadline | Exit::Stopped => {}
                 Exit::Single => self.run_single(),
             }
+            self.note_block();
         }
     }
 

@@ -151,6 +151,8 @@ pub struct PerformanceMonitor {
     pmc: [u32; 4],
     sia: u32,
     sda: u32,
+    /// Where the block that ran last began, while the counters count.
+    ran: u32,
     /// Totals up to which the counters have been updated.
     seen: Totals,
     /// A performance-monitor exception waits to be taken.
@@ -248,12 +250,13 @@ impl PerformanceMonitor {
         }
     }
 
-    /// Raises the interrupt if a counter that may interrupt has become negative; `pc` is the running instruction.
-    fn look_for_overflow(&mut self, pc: u32) {
+    /// Raises the interrupt if a counter that may interrupt has become negative. SIA has an instruction that ran at or
+    /// around that time (750GX UM p.355): here the first one of the block in which it happened.
+    fn look_for_overflow(&mut self) {
         let overflow = self.interrupting().any(|value| value >= NEGATIVE);
         if self.mmcr0 & mmcr0::INTERRUPT != 0 && overflow {
             self.pending = true;
-            self.sia = pc;
+            self.sia = self.ran;
             self.mmcr0 &= !mmcr0::INTERRUPT;
             if self.mmcr0 & mmcr0::DISCOUNT != 0 {
                 self.mmcr0 |= mmcr0::DISABLE;
@@ -329,7 +332,16 @@ impl Processor {
     pub(crate) fn watch_performance(&mut self) {
         if self.performance.running() {
             self.count_performance();
-            self.performance.look_for_overflow(self.registers.pc);
+            self.performance.look_for_overflow();
+        }
+    }
+
+    /// Notes which block ran last; called when the inner loop has been left.
+    pub(crate) fn note_block(&mut self) {
+        let block = self.hot.block;
+        if self.performance.running() && !block.is_null() {
+            // SAFETY: `block` is the last op at which a block began, in this processor's own lines.
+            self.performance.ran = unsafe { self.address(block) };
         }
     }
 
