@@ -99,6 +99,12 @@ void *arch_io(paddr_t pa);
 /* Calls function for every page of I/O space, with its virtual address (as from arch_io) and its physical address. */
 void io_for_each_page(void (*function)(vaddr_t virtual, paddr_t pa));
 
+/*
+ * Calls stat_sample() (stat_tick.h) for the code that runs at every `cycles` cycles, whether interrupts are on or not;
+ * 0: no longer. -EOPNOTSUPP: this processor cannot, or there are several.
+ */
+int arch_sample(u32 cycles);
+
 /* The processor: facts for the auxiliary vector, /proc and the boot's first line. */
 struct arch_cpu {
 	const char *name;               /* for messages and /proc/cpuinfo */

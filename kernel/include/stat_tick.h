@@ -12,4 +12,10 @@ struct regs;
  */
 void stat_tick(const struct regs *, bool user);
 
+/*
+ * Counts a sample of arch_sample() for /proc/profile, and `lost` others behind it, which could not be taken. idle:
+ * the processor waited for an interrupt there.
+ */
+void stat_sample(vaddr_t address, bool idle, u32 lost);
+
 #endif

@@ -33,6 +33,7 @@ _KERNEL_ONLY = (
     "strict",
     "strict_memory",
     "policy",
+    "profile",
     "inherit",
     "ramdisk",
     "seize",

@@ -18,19 +18,19 @@ u32 cpu_pvr;
 
 /* Versions and power management: each processor's user's manual, chapters 2 and 10. */
 const struct core cores[] = {
-	{ 0x0003, true, true, MSR_SE, false, start_bats, "603", &soft6xx_backend, HWCAP_FPU },
-	{ 0x0006, true, true, MSR_SE, false, start_bats, "603e", &soft6xx_backend, HWCAP_FPU },
-	{ 0x0007, true, true, MSR_SE, false, start_bats, "603ev", &soft6xx_backend, HWCAP_FPU },
-	{ 0x0004, true, false, MSR_SE, false, start_bats, "604", &hash32_backend, HWCAP_FPU },
-	{ 0x0009, true, false, MSR_SE, false, start_bats, "604e", &hash32_backend, HWCAP_FPU },
-	{ 0x000a, true, false, MSR_SE, false, start_bats, "604ev", &hash32_backend, HWCAP_FPU },
-	{ 0x0008, true, true, MSR_SE, true, start_bats, "750", &hash32_backend, HWCAP_FPU },
+	{ 0x0003, true, true, MSR_SE, false, false, start_bats, "603", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0006, true, true, MSR_SE, false, false, start_bats, "603e", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0007, true, true, MSR_SE, false, false, start_bats, "603ev", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0004, true, false, MSR_SE, false, true, start_bats, "604", &hash32_backend, HWCAP_FPU },
+	{ 0x0009, true, false, MSR_SE, false, true, start_bats, "604e", &hash32_backend, HWCAP_FPU },
+	{ 0x000a, true, false, MSR_SE, false, true, start_bats, "604ev", &hash32_backend, HWCAP_FPU },
+	{ 0x0008, true, true, MSR_SE, true, true, start_bats, "750", &hash32_backend, HWCAP_FPU },
 	/* Registers have 64 bits, but a program keeps 32 of them (docs/kernel.md): AT_HWCAP has no bit for it. */
-	{ 0x0039, false, false, MSR_SE, false, start_970, "970", &hash64_backend, HWCAP_FPU },
-	{ 0x003c, false, false, MSR_SE, false, start_970, "970FX", &hash64_backend, HWCAP_FPU },
-	{ 0x4011, false, false, MSR_DE, false, start_405, "405", &soft405_backend,
+	{ 0x0039, false, false, MSR_SE, false, false, start_970, "970", &hash64_backend, HWCAP_FPU },
+	{ 0x003c, false, false, MSR_SE, false, false, start_970, "970FX", &hash64_backend, HWCAP_FPU },
+	{ 0x4011, false, false, MSR_DE, false, false, start_405, "405", &soft405_backend,
 	  PPC_FEATURE_32 | PPC_FEATURE_HAS_4xxMAC },
-	{ 0x0050, false, false, MSR_SE, false, start_8xx, "8xx", &soft8xx_backend, PPC_FEATURE_32 },
+	{ 0x0050, false, false, MSR_SE, false, false, start_8xx, "8xx", &soft8xx_backend, PPC_FEATURE_32 },
 	/* An unknown one starts by BATs, to be refused in C. */
 	{ .start = start_bats },
 };

@@ -16,6 +16,7 @@ void arch_idle(void)
 		__asm__ volatile("mfspr %0, %1" : "=r"(hid0) : "i"(SPR_HID0));
 		__asm__ volatile("mtspr %0, %1" : : "i"(SPR_HID0), "r"(hid0 | HID0_DOZE));
 	}
-	__asm__ volatile("sync; mtmsr %0; isync" : : "r"(msr | MSR_EE | MSR_POW) : "memory");
+	__asm__ volatile(".globl idle_wait_start, idle_wait_end; idle_wait_start: sync; mtmsr %0; isync; idle_wait_end:"
+			 : : "r"(msr | MSR_EE | MSR_POW) : "memory");
 	mtmsr(msr);
 }

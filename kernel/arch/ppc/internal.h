@@ -54,6 +54,7 @@ void exception_fpu_unavailable(struct regs *regs);
 void exception_decrementer(struct regs *regs);
 void exception_syscall(struct regs *regs);
 void exception_trace(struct regs *regs);
+void exception_monitor(struct regs *regs);      /* monitor.c */
 /* After an instruction that was emulated, which is a step too. */
 void step_emulated(struct regs *regs);
 /* Page faults, which no reload can serve: the tree lacks the page or the right. */

@@ -151,6 +151,10 @@ image image_breakpoint
 	whole_vector 0x1300, exception_trace
 end_image image_breakpoint
 
+image image_monitor
+	plain_vector 0xf00, exception_monitor
+end_image image_monitor
+
 image image_management
 	whole_vector 0x1400, exception_unexpected
 end_image image_management

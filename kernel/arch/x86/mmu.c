@@ -234,6 +234,11 @@ int arch_fetch_withhold(bool on)
 	return on ? -ENODEV : 0;
 }
 
+int arch_sample(u32 cycles)
+{
+	return cycles ? -EOPNOTSUPP : 0;
+}
+
 bool arch_maps_uncached(void)
 {
 	return false;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,7 +53,7 @@ int main(int argc, char **argv)
 {
 	struct job job = { .script = "/bench/compile.sh", .source = "/usr/src/lua", .output = "/tmp/objects" };
 	unsigned long jobs = 3, wait = 0, fill = 0;
-	const char *report = "", *start = "";
+	const char *report = "", *start = "", *word = "1";
 	const struct bench_option options[] = {
 		BENCH_NUMBER("jobs", &jobs, 1, 64, "files compiled at a time"),
 		BENCH_NUMBER("wait", &wait, 0, 1000000, "microseconds that a job waits before each file, as for a disk"),
@@ -60,7 +61,8 @@ int main(int argc, char **argv)
 		BENCH_WORD("script", &job.script, NULL, "path of the shell script"),
 		BENCH_WORD("source", &job.source, NULL, "directory of the C files"),
 		BENCH_WORD("output", &job.output, NULL, "directory for the objects"),
-		BENCH_WORD("start", &start, NULL, "a file that 1 is written to before, such as /proc/copies"),
+		BENCH_WORD("start", &start, NULL, "a file that is written to before, such as /proc/copies"),
+		BENCH_WORD("with", &word, NULL, "what is written to it"),
 		BENCH_WORD("report", &report, NULL, "a file of numbers to print at the end, such as /proc/mmu/hash"),
 		BENCH_END,
 	};
@@ -73,7 +75,7 @@ int main(int argc, char **argv)
 	if (*start) {
 		int file = (int)bench_check(open(start, O_WRONLY), start);
 
-		bench_write_all(file, "1", 1);
+		bench_write_all(file, word, strlen(word));
 		close(file);
 	}
 	bench_row("compile", bench_measure(work, &job), bench_iterations, 0, BENCH_US, 0);

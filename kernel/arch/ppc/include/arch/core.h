@@ -12,6 +12,7 @@ struct core {
 	bool dozes;                     /* HID0[DOZE] chooses the mode of MSR[POW]; a 604 and an MPC8xx have one mode */
 	u32 step;                       /* MSR's bit for an exception after each instruction */
 	bool broadcasts;                /* HID0[ABE] puts cache operations on the bus */
+	bool monitor;                   /* the performance monitor of the 604 and 750 */
 	void (*start)(void);            /* from the boot protocol to C: start_bats, start_8xx ... */
 	const char *name;
 	const struct ppc_backend *backend;

@@ -18,6 +18,9 @@
 #define SPR_PVR    287
 #define SPR_IBAT0U 528          /* IBATnU = 528 + 2n, IBATnL = 529 + 2n */
 #define SPR_DBAT0U 536          /* DBATnU = 536 + 2n, DBATnL = 537 + 2n */
+#define SPR_MMCR0  952          /* 604, 750: performance monitor (604 manual, chapter 9; 750GX manual, chapter 11) */
+#define SPR_PMC1   953
+#define SPR_SIA    955
 #define SPR_DMISS  976          /* 603: software table search */
 #define SPR_DCMP   977
 #define SPR_HASH1  978
@@ -45,6 +48,11 @@
 #define MSR_RI   0x00000002
 #define MSR_USER   (MSR_EE | MSR_PR | MSR_ME | MSR_IR | MSR_DR | MSR_RI)
 #define MSR_KERNEL (MSR_ME | MSR_IR | MSR_DR | MSR_RI)  /* interrupts off: the kernel's state */
+
+#define MMCR0_ENABLE      0x04000000    /* a negative counter interrupts; the interrupt's signal clears the bit */
+#define MMCR0_PMC1        0x00008000    /* PMC1 may interrupt */
+#define MMCR0_PMC1_CYCLES 0x00000040    /* PMC1 counts cycles */
+#define PMC_NEGATIVE      0x80000000
 
 #define HID0_DOZE 0x00800000    /* 603, 750: mode entered by MSR[POW] (MPC603e manual, 2.1.2.1); the 604 only naps */
 #define HID0_ICE  0x00008000

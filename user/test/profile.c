@@ -1,0 +1,144 @@
+/* /proc/profile, which only our kernel has: what may be written to it, and samples of the kernel itself. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+#define PROFILE "/proc/profile"
+#define PAGE 4096u
+#define PAGES 64u
+
+static int store(const char *words)
+{
+	int fd = (int)MUST(open(PROFILE, O_WRONLY));
+	ssize_t n = write(fd, words, strlen(words));
+	int error = n < 0 ? errno : 0;
+
+	close(fd);
+	return error;
+}
+
+/* The number behind the name in a file; 0 if it is not there. */
+static unsigned long long number(const char *path, const char *name)
+{
+	FILE *file = fopen(path, "r");
+	unsigned long long found = 0;
+	char line[128];
+
+	CHECK(file != NULL);
+	while (fgets(line, sizeof(line), file))
+		if (strncmp(line, name, strlen(name)) == 0 && strpbrk(line + strlen(name), "0123456789"))
+			found = strtoull(strpbrk(line + strlen(name), "0123456789"), NULL, 10);
+	fclose(file);
+	return found;
+}
+
+static unsigned long long samples(const char *name)
+{
+	return number(PROFILE, name);
+}
+
+static unsigned long long all_samples(void)
+{
+	return samples("user ") + samples("idle ") + samples("kernel ") + samples("other ") + samples("lost ");
+}
+
+static void touch_pages(int times)
+{
+	while (times--) {
+		char *at = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		CHECK(at != MAP_FAILED);
+		for (unsigned page = 0; page < PAGES; page++)
+			at[page * PAGE] = 1;
+		MUST(munmap(at, PAGES * PAGE));
+	}
+}
+
+static void refuses_other_words(void)
+{
+	static const char *const bad[] = {
+		" ", "2", "4999", "1000000001", "4294972295", "18446744073709556615", "99999999999999999999999", "-1",
+		"+5000", "5000x", "5000 5000", "0x5000", "cleared", "clea", "on",
+	};
+
+	for (unsigned n = 0; n < sizeof(bad) / sizeof(bad[0]); n++)
+		CHECK_EQUAL(store(bad[n]), EINVAL);
+	CHECK_EQUAL(store("1\n"), 0);
+	CHECK_EQUAL(store("0 \n"), 0);
+	CHECK_EQUAL(store("clear"), 0);
+	CHECK_EQUAL(all_samples(), 0);
+}
+
+static int open_as_user(void *argument)
+{
+	(void)argument;
+	MUST(setuid(1000));
+	CHECK_ERROR(open(PROFILE, O_WRONLY), EACCES);
+	return 0;
+}
+
+static void only_root_writes(void)
+{
+	CHECK_EQUAL(test_in_child(open_as_user, NULL), 0);
+}
+
+/* The samples stand for all cycles. A part of them is of code that runs with interrupts off. */
+static void samples_by_cycles(void)
+{
+	const unsigned long long period = 20011;
+	unsigned long long cycles, sampled, kernel, clock = number("/proc/cpuinfo", "clock");
+	int error = store("20011");
+	long long begun;
+
+	if (error) {
+		CHECK_EQUAL(error, EOPNOTSUPP);
+		return;
+	}
+	begun = test_now();
+	touch_pages(100);
+	CHECK_EQUAL(store("0"), 0);
+	cycles = (unsigned long long)(test_now() - begun) * clock / 1000;
+	sampled = all_samples();
+	touch_pages(1);
+	CHECK_EQUAL(all_samples(), sampled);
+	/* QEMU has the registers, and counts nothing. */
+	if (!test_is_timed())
+		return;
+	CHECK(sampled * period > cycles - cycles / 50);
+	CHECK(sampled * period < cycles + cycles / 50);
+	kernel = samples("kernel ");
+	CHECK(kernel > samples("user "));
+	CHECK(samples("cause.clear ") * 50 > kernel);
+	CHECK(samples("cause.fault ") * 100 > kernel);
+	CHECK_EQUAL(store("clear"), 0);
+	CHECK_EQUAL(all_samples(), 0);
+}
+
+/* At the least period programs still go on, and samples by ticks take its place. */
+static void least_period(void)
+{
+	if (store("5000") == EOPNOTSUPP)
+		return;
+	touch_pages(10);
+	CHECK_EQUAL(store("5000"), 0);
+	touch_pages(10);
+	CHECK_EQUAL(store("1"), 0);
+	touch_pages(1);
+	CHECK_EQUAL(store("0"), 0);
+}
+
+static const struct test_case cases[] = {
+	CASE(refuses_other_words),
+	CASE(only_root_writes),
+	CASE(samples_by_cycles),
+	CASE(least_period),
+};
+
+TEST_MAIN("profile", cases)
