@@ -336,12 +336,20 @@ impl Processor {
         }
     }
 
-    /// Notes which block ran last; called when the inner loop has been left.
+    /// Notes which block runs, or ran last: when the inner loop has been left, and at an exception.
     pub(crate) fn note_block(&mut self) {
         let block = self.hot.block;
         if self.performance.running() && !block.is_null() {
             // SAFETY: `block` is the last op at which a block began, in this processor's own lines.
             self.performance.ran = unsafe { self.address(block) };
+        }
+    }
+
+    /// An exception has been taken: its handler runs from now on, and its block has not begun.
+    pub(crate) fn note_handler(&mut self) {
+        if self.performance.running() {
+            self.performance.ran = self.registers.pc;
+            self.hot.block = std::ptr::null();
         }
     }
 

@@ -54,8 +54,11 @@ impl Processor {
         let interrupted = (pc, self.account.user, self.account.cause);
         self.observers
             .interrupted(self.registers.gpr.get(Register::new(1)));
+        // The cycles up to here were the block's; those of the entry are charged to the handler.
+        self.note_block();
+        self.watch_performance();
         exception::enter(&mut self.registers, exception, word);
-        // The cycles of the entry are charged to the handler.
+        self.note_handler();
         self.begin_watch();
         self.code_cause = self.causes.of(self.registers.pc);
         let cost = &self.config.exception;
