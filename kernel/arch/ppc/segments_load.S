@@ -38,6 +38,7 @@ segment_load_end:
 END(segment_load)
 
 	.text
+	.balign	32              /* within one page: no miss between mtsrr0 and rfi */
 /* Replaces the blr: returns by rfi. */
 FUNCTION(segments_load_rfi)
 	mfmsr	r5
