@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import subprocess
 import sys
@@ -11,9 +12,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 from scripted import BenchLab, ScriptedRunner, benchmark
 
-from pagewalk import claims_page, experiments, images, measured, native, own_page, programs, records, systems
+from pagewalk import (
+    architectures,
+    claims_page,
+    experiments,
+    images,
+    measured,
+    native,
+    own_page,
+    programs,
+    records,
+    systems,
+)
 from pagewalk.cli import own_images
 from pagewalk.cli.app import command
 from pagewalk.errors import BadInput
@@ -412,3 +426,19 @@ def test_an_old_panic_is_found() -> None:
 def test_a_built_program_is_found_for_each_root() -> None:
     assert programs.find(Path("dd"), "ext2") == home().build / "user" / "old" / "dd"
     assert programs.find(Path("dd")) == home().build / "user" / "bench" / "dd"
+
+
+_LONGEST_LINE = {"PowerPC": 128, "x86": 32}
+"""Bytes of the longest cache line of an architecture's machines: the 970's, the P6's."""
+
+
+@pytest.mark.parametrize("architecture", architectures.ALL, ids=lambda architecture: architecture.name)
+def test_no_cache_line_holds_code_of_two_causes(architecture: architectures.Architecture) -> None:
+    """The machine charges whole lines of code to a cause."""
+    image = ELFFile(io.BytesIO(architecture.kernel.read_bytes()))
+    table = image.get_section_by_name(".symtab")
+    assert isinstance(table, SymbolTableSection)
+    ends = {name.name: name["st_value"] for name in table.iter_symbols() if name.name.startswith("__cause_")}
+    crooked = [name for name, at in ends.items() if at % _LONGEST_LINE[architecture.name]]
+    assert ends
+    assert crooked == []
