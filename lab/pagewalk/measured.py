@@ -155,9 +155,14 @@ def _images(store: Store, rows: Mapping[tuple[str, str], Row], cells: list[CellR
 
 
 def write(store: Store, experiment: Experiment) -> Path:
-    """Keeps the experiment's latest table; returns the file."""
+    """Keeps the experiment's latest table; returns the file. BadInput if rows are missing in it."""
     rows = {(row.name, row.after.machine): row for row in experiment.rows}
     cells = [cell for cell in records.cells(store, experiment.name) if (cell.row_name, cell.machine) in rows]
+    if len(cells) < len(rows):
+        raise BadInput(
+            f"{experiment.name}: {len(rows) - len(cells)} of its {len(rows)} rows were never measured: nothing is kept",
+            hint="measure all rows, without -k",
+        )
     table = Table(
         experiment=experiment.name,
         images=_images(store, rows, cells),

@@ -343,6 +343,13 @@ def test_a_row_runs_its_images_and_the_table_keeps_them(
         assert f"These are {len(loaded.rows) - 1} of the experiment's {len(loaded.rows)} rows." in page
 
 
+def test_a_part_of_a_table_does_not_replace_the_whole(experiment: Path, tmp_path: Path) -> None:
+    loaded = experiments.load(experiment)
+    with Store(tmp_path / "r.duckdb") as store, pytest.raises(BadInput, match="rows were never measured"):
+        measured.write(store, loaded)
+    assert not (tmp_path / f"{loaded.name}.json").exists()
+
+
 def test_rows_without_their_image_are_told_and_the_rest_is_kept(experiment: Path, kernel: Path, tmp_path: Path) -> None:
     loaded = experiments.load(experiment)
     with Store(tmp_path / "r.duckdb") as store:

@@ -194,12 +194,12 @@ def run(
             with events(as_json=as_json) as listener:
                 cells = lab.experiment(experiment, listener, seeds, rows)
             done.append((experiment, cells))
-            if record and experiment.images:
-                say(err, f"wrote {measured.write(lab.store, experiment)}")
             if not as_json and form.form == "table":
                 print_experiment(experiment, cells)
                 if rows is not None and len(records.cells(lab.store, experiment.name)) < len(experiment.rows):
                     say(err, f"not kept as a table: the other rows of {experiment.name} were never measured")
+            if record and experiment.images:
+                say(err, f"wrote {measured.write(lab.store, experiment)}")
     if as_json:
         print_json([{"experiment": e.name, "cells": [cell.record() for cell in cells]} for e, cells in done])
     elif form.form != "table":
