@@ -226,7 +226,7 @@ docs: ready x86 compilers linux-kernels $(STAMPS)/bootstrap-test
 	$(PAGEWALK) claims page lmbench96 -o docs/validation.md
 	$(PAGEWALK) run workloads
 	$(PAGEWALK) claims page workloads -o docs/workloads.md
-	$(PAGEWALK) memories osdi99-table2 osdi99-table3 -o docs/memories.md
+	$(PAGEWALK) memories osdi99-table2 osdi99-table3 osdi99-flush osdi99-reload -o docs/memories.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png
 
 # The reference pages come from the code and the kernel image. mkdocs tells of its next version unless it is told not to.
