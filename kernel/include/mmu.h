@@ -54,6 +54,8 @@ extern struct mmu_backend mmu[1];        /* the processor's backend, copied here
  * icache.flush=twice, =every and =page come before that.
  */
 extern void (*page_installed)(struct mm *mm, vaddr_t address, pte_t pte);
+/* The same for a page that the tree had, and that a write has made writable. */
+extern void (*page_made_writable)(struct mm *mm, vaddr_t address, pte_t pte);
 void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte));
 
 #endif

@@ -24,12 +24,13 @@ pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable)
 	return pte_make(pa, vma->flags & VM_PROT ? access : PTE_NO_ACCESS, vma->flags & VM_DEVICE);
 }
 
-/* Replaces a valid entry, which may be cached. */
-CAUSE(fault) static void pte_replace(struct mm *mm, struct pte *entry, uaddr_t address, pte_t pte)
+/* Replaces a valid entry, which may be cached. replaced: page_installed, or page_made_writable for the same page. */
+CAUSE(fault) static void pte_replace(struct mm *mm, struct pte *entry, uaddr_t address, pte_t pte,
+				     void (*replaced)(struct mm *mm, vaddr_t address, pte_t pte))
 {
 	pagetable_set(entry, pte);
 	flush->page(mm, ALIGN_DOWN(address, PAGE_SIZE));
-	page_installed(mm, address, pte);
+	replaced(mm, address, pte);
 }
 
 /* A frame for a private write, zeroed or a copy of the file's, without a reference as yet. NULL: no memory. */
@@ -51,7 +52,7 @@ CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t 
 	struct frame *old = pa_frame(pte_pa(pte_get(entry))), *copy;
 
 	if (vma->flags & VM_SHARED || (old->refs == 1 && old->use == FRAME_ANONYMOUS)) {
-		pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(old), true));
+		pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(old), true), page_made_writable);
 		return 0;
 	}
 	copy = old == zero_frame ? frame_alloc_zeroed(FRAME_ANONYMOUS) : frame_alloc(FRAME_ANONYMOUS);
@@ -61,7 +62,7 @@ CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t 
 		frame_copy(copy, old);
 	if (vma->flags & VM_EXEC)
 		fetch_ready(vma, copy);
-	pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(copy), true));
+	pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(copy), true), page_installed);
 	frame_put(old);
 	return 0;
 }

@@ -134,11 +134,26 @@ static void least_period(void)
 	CHECK_EQUAL(store("0"), 0);
 }
 
+/* A sample that waits when sampling is set again is of no period. */
+static void setting_again_loses_nothing(void)
+{
+	CHECK_EQUAL(store("clear"), 0);
+	for (int turn = 0; turn < 60; turn++) {
+		if (store("20011") == EOPNOTSUPP)
+			return;
+		touch_pages(1);
+		CHECK_EQUAL(store("20011"), 0);
+		CHECK_EQUAL(store("0"), 0);
+	}
+	CHECK(samples("lost ") < 1000);
+}
+
 static const struct test_case cases[] = {
 	CASE(refuses_other_words),
 	CASE(only_root_writes),
 	CASE(samples_by_cycles),
 	CASE(least_period),
+	CASE(setting_again_loses_nothing),
 };
 
 TEST_MAIN("profile", cases)

@@ -50,11 +50,14 @@ void exception_monitor(struct regs *regs)
 	/* A last one may have waited when sampling ended. */
 	if (!monitor_period)
 		return;
+	/* One that waited when sampling was set again: the counter has begun anew, and SIA is of before. */
+	__asm__ volatile("mfspr %0, %1" : "=r"(counter) : "i"(SPR_PMC1));
+	if (counter < PMC_NEGATIVE)
+		return;
 	__asm__ volatile("mfspr %0, %1" : "=r"(at) : "i"(SPR_SIA));
 	/* With translation off, the kernel's code runs at its physical address. No usual program has code there. */
 	if (at < (u32)(text_end - kernel_start))
 		at += (vaddr_t)kernel_start;
-	__asm__ volatile("mfspr %0, %1" : "=r"(counter) : "i"(SPR_PMC1));
 	late = counter - PMC_NEGATIVE;
 	count_down(monitor_period - late % monitor_period);
 	stat_sample(at, at >= (vaddr_t)idle_wait_start && at < (vaddr_t)idle_wait_end, late / monitor_period);

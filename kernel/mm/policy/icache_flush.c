@@ -4,9 +4,10 @@
  *
  * That is, its lines are written back, and invalidated in the instruction cache. every: whatever page a fault has made
  * accessible, also one that is anonymous, a copy, or data, as Linux/PPC 2.0.4 did (arch/ppc/mm/fault.c, do_page_fault).
- * twice: the same, but a page of a file twice, and the frame of zeroes never, as Linux/PPC from 2.1.53 to 2.4.18: when
- * the page is found in the file (mm/filemap.c, filemap_nopage) and when it is mapped (mm/memory.c, do_no_page). Linux
- * flushed a page that it copies at the first access, because the program writes to it, once more than is done here.
+ * twice: a page of a file twice, as Linux/PPC from 2.3.15 to 2.4.18: when it is found in the file (mm/filemap.c,
+ * filemap_nopage) and when it is mapped (mm/memory.c, do_no_page); a new anonymous page and a copy once
+ * (do_anonymous_page, do_wp_page); the frame of zeroes, and a page that is only made writable, never. Linux flushed a
+ * page of a file that it copies at the first access, because the program writes to it, once more than is done here.
  * page: the same pages, but each only once: an anonymous one when it is new, one of a file unless the file can have
  * changed since the last time. So did Linux from 2.4.19 on (arch/ppc/mm/init.c, flush_icache_page with PG_arch_1,
  * clear_user_page and copy_user_page), which cannot tell pages that are executed from others. mapping: an executable
@@ -28,13 +29,14 @@
 
 #define NOTED 1u
 
-/* Flushes that `mapping` would have done and `once` did not; those of twice, every and page; what `exec` permitted. */
+/* By choice: flushes (twice, every, page), flushes that mapping would do and once does not, permissions (exec). */
 static u64 flushes_changed;
 static void (*insert_plainly)(struct mm *mm, vaddr_t address, pte_t pte);
 static void (*insert_ready)(struct mm *mm, vaddr_t address, pte_t pte);         /* NULL: plainly */
 u32 fetch_asks_others;
 
 void (*page_installed)(struct mm *mm, vaddr_t address, pte_t pte);
+void (*page_made_writable)(struct mm *mm, vaddr_t address, pte_t pte);
 
 CAUSE(fault) static void flushed_and_inserted(struct mm *mm, vaddr_t address, pte_t pte)
 {
@@ -94,6 +96,7 @@ void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte))
 {
 	insert_plainly = to;
 	page_installed = insert_ready ? insert_ready : insert_plainly;
+	page_made_writable = insert_ready == flushed_twice_and_inserted ? insert_plainly : page_installed;
 }
 
 /* twice, every, page: nothing to do here, for the page is flushed once it has been entered in the tree. exec: later. */
