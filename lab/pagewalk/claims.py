@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FiniteFloat, PlainValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from pagewalk.errors import BadInput, nearest, unknown
@@ -22,7 +22,7 @@ Kind = Literal["measured", "constant", "open"]
 
 def _figure(raw: object) -> float:
     """A figure of a file, which keeps the digits that are printed there; an error if it is no number."""
-    if isinstance(raw, bool) or not isinstance(raw, int | float):
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not -1e300 < raw < 1e300:
         raise PydanticCustomError("float_type", "Input should be a valid number")
     return raw if isinstance(raw, Printed) else float(raw)
 
@@ -75,7 +75,7 @@ class Claim(_Model):
     against: str = ""
     value: Figures = ()
     baseline: Figures = ()
-    ratio: float | None = None
+    ratio: FiniteFloat | None = None
     recalled: bool = False
     note: str = ""
 

@@ -240,7 +240,7 @@ def count(store: Store, document: str, without: Sequence[str] = ()) -> Counts:
     """The counts of a paper, from the latest tables.
 
     Rows on a machine that one of the patterns `without` names (as in `ppc*`) are left out, and with them the claims
-    that no other row measures.
+    for which no experiment has other rows.
     """
 
     def counted(machine: str) -> bool:
@@ -248,9 +248,17 @@ def count(store: Store, document: str, without: Sequence[str] = ()) -> Counts:
 
     found = _experiments_of(document)
     cells = [cell for table in _tables(store, found).values() for cell in table]
-    kept = [cell for cell in cells if counted(cell.machine)]
-    gone = {claim for cell in cells for claim in cell.claims} - {claim for cell in kept for claim in cell.claims}
-    listed = [claim for claim in claims.of_document(document) if claim.id not in gone]
+    machines: dict[str, set[str]] = {}
+    for row in (row for experiment in found for row in experiment.rows):
+        for claim in row.published.claims:
+            machines.setdefault(claim.id, set()).add(row.after.machine)
+    listed = [
+        claim
+        for claim in claims.of_document(document)
+        if claim.id not in machines or any(map(counted, machines[claim.id]))
+    ]
+    names = {claim.id for claim in listed}
+    kept = [cell for cell in cells if counted(cell.machine) and names.issuperset(cell.claims)]
     return _count(listed, kept, found, _on_own_kernels(found, counted))
 
 

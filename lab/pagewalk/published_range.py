@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 
@@ -15,13 +16,14 @@ class Printed(float):
     def __new__(cls, text: str) -> Printed:
         """The figure that this text writes; ValueError if it is no number."""
         figure = super().__new__(cls, text)
-        figure.text = text
+        figure.text = text.replace("_", "").removeprefix("+")
         return figure
 
     @property
     def decimals(self) -> int:
         """How many digits it has behind the point."""
-        return len(self.text.partition(".")[2]) if "e" not in self.text.lower() else 0
+        exponent = Decimal(self.text).as_tuple().exponent
+        return max(-exponent, 0) if isinstance(exponent, int) else 0
 
 
 def _rounding(number: float) -> float:
@@ -38,7 +40,7 @@ def _rounding(number: float) -> float:
 
 def digits(number: float) -> str:
     """The figure in the digits of its document, where these are known."""
-    return number.text if isinstance(number, Printed) and number.decimals and number else f"{number:g}"
+    return f"{Decimal(number.text):f}" if isinstance(number, Printed) and number.decimals and number else f"{number:g}"
 
 
 @dataclass(frozen=True)

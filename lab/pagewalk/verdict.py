@@ -366,7 +366,7 @@ def _direction_of(ours: float, published: float) -> Kind:
 
 
 def _is_small(before: float, after: float, was: Range, became: Range) -> bool:
-    """Whether the larger of our sides is less than a part of the larger published one: any change from 0 is a whole."""
+    """Whether the larger of our sides is less than a part of the larger published one: a change to 0 is a whole."""
     return max(before, after) < PART * max(was.middle, became.middle)
 
 
@@ -392,7 +392,7 @@ def _judge_both_sides(before: float, after: float, published: Published, better:
     assert became is not None, "asked only where both are printed"
     if {judge_figure(before, was, "equal"), judge_figure(after, became, "equal")} == {"figure reproduced"}:
         return "figure reproduced"
-    if 0 in (before, after) and _is_small(before, after, was, became):
+    if _is_small(before, after, was, became):
         return "not reproduced"
     return _direction_of(_part(before, after, better), _part(was.middle, became.middle, better))
 

@@ -113,7 +113,7 @@ def test_rows_of_machines_can_be_left_out_of_the_counts(tmp_path: Path) -> None:
         counts = dict(claims_page.count(store, "osdi99", ["ppc603-*"]).claims)
     assert (whole["in part"], whole["not reproduced"]) == (1, 1)
     assert counts["reproduced"] == 1
-    assert sum(counts.values()) == sum(whole.values()) - 1, "a claim of the other machine alone is not counted"
+    assert counts["not run"] < whole["not run"], "a claim that has rows on the other machine alone is not counted"
     assert "in part" not in counts
     assert "not reproduced" not in counts
 

@@ -104,6 +104,8 @@ def test_a_figure_keeps_the_digits_that_it_is_printed_with() -> None:
     assert Range.exactly(Printed("46.0")).rounded_out().high == pytest.approx(46.05)
     assert Range.exactly(46.0).rounded_out().high == pytest.approx(46.5)
     assert Range.exactly(Printed("2.5e3")).shown == "2500"
+    assert Range.exactly(Printed("1.50e-2")).shown == "0.0150"
+    assert Range.exactly(Printed("+1_000.50")).shown == "1000.50"
     assert Range.exactly(claims.claim("lkml05.time").value[0]).shown == "3.440"
 
 

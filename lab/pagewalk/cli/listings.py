@@ -232,6 +232,7 @@ def count_claims(
                     "shown": dict(c.shown),
                     "figures": dict(c.figures),
                     "placements": c.placements,
+                    "without": without or [],
                 }
                 for p, c in counts.items()
             }
