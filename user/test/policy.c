@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -333,6 +334,7 @@ static void old_forms_act(void)
 		{ "switch.flush=tlb+caches", " flushed=", "switch.flush=none" },
 		{ "switch.flush=tlb", " flushed=", "switch.flush=none" },
 		{ "unmap.flush=twice", "repeated=", "unmap.flush=once" },
+		{ "icache.flush=twice", "flushes_changed=", "icache.flush=mapping" },
 		{ "icache.flush=every", "flushes_changed=", "icache.flush=mapping" },
 		{ "icache.flush=exec", "flushes_changed=", "icache.flush=mapping" },
 		{ "icache.flush=page", "flushes_changed=", "icache.flush=mapping" },
@@ -358,6 +360,60 @@ static void old_forms_act(void)
 		CHECK_EQUAL(count("/proc/policy", forms[i].counter), before);
 	}
 	CHECK_EQUAL(store("/proc/tlbmiss", "off"), 0);
+}
+
+#define FLUSHED 8u
+
+static int end_at_once(void *nothing)
+{
+	(void)nothing;
+	return 0;
+}
+
+static void access_pages(volatile char *where, bool write)
+{
+	for (unsigned int i = 0; i < FLUSHED; i++)
+		if (write)
+			where[i * PAGE] = 1;
+		else
+			(void)where[i * PAGE];
+}
+
+/* How many pages are flushed when a page of a file is read first, and when an own page is written after a fork. */
+static void count_flushes(const char *choice, unsigned long long *of_file, unsigned long long *of_own)
+{
+	int fd = memfd_create("pages", 0);
+	volatile char *file, *own;
+
+	MUST(fd);
+	MUST(ftruncate(fd, FLUSHED * PAGE));
+	file = mmap(NULL, FLUSHED * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	own = mmap(NULL, FLUSHED * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(file != MAP_FAILED && own != MAP_FAILED);
+	CHECK_EQUAL(store("/proc/policy", choice), 0);
+	*of_file = count("/proc/policy", "flushes_changed=");
+	access_pages(file, false);
+	*of_file = count("/proc/policy", "flushes_changed=") - *of_file;
+	access_pages(own, true);
+	CHECK_EQUAL(test_in_child(end_at_once, NULL), 0);
+	*of_own = count("/proc/policy", "flushes_changed=");
+	access_pages(own, true);
+	*of_own = count("/proc/policy", "flushes_changed=") - *of_own;
+	CHECK_EQUAL(store("/proc/policy", "icache.flush=mapping"), 0);
+	MUST(munmap((void *)file, FLUSHED * PAGE));
+	MUST(munmap((void *)own, FLUSHED * PAGE));
+	MUST(close(fd));
+}
+
+/* 2.4 flushed a file's page twice, and no page that is only made writable; 2.0.4 flushed once at each fault. */
+static void pages_are_flushed_as_linux_did(void)
+{
+	unsigned long long of_file, of_own;
+
+	count_flushes("icache.flush=twice", &of_file, &of_own);
+	CHECK(of_file >= 2 * FLUSHED && of_own < FLUSHED);
+	count_flushes("icache.flush=every", &of_file, &of_own);
+	CHECK(of_file >= FLUSHED && of_file < 2 * FLUSHED && of_own >= FLUSHED);
 }
 
 /*
@@ -782,7 +838,8 @@ static void memory_ends_while_idle_clears(void)
 static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(shootdown_changes_under_way),
 	CASE(bad_words_are_refused), CASE(counters_move),
-	CASE(old_forms_act), CASE(pages_are_ready_after_exec), CASE(hash_size_is_as_chosen),
+	CASE(old_forms_act), CASE(pages_are_flushed_as_linux_did), CASE(pages_are_ready_after_exec),
+	CASE(hash_size_is_as_chosen),
 	CASE(permission_to_fetch_with_shared_tables),
 	CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay), CASE(what_is_refused_changes_nothing),
 	CASE(copies_stop_at_faults), CASE(copies_go_on_after_faults), CASE(old_notes_are_no_entries),

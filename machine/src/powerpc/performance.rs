@@ -340,7 +340,8 @@ impl Processor {
     pub(crate) fn note_block(&mut self) {
         let block = self.hot.block;
         if self.performance.running() && !block.is_null() {
-            // SAFETY: `block` is the last op at which a block began, in this processor's own lines.
+            // SAFETY: `block` is the last op at which a block began, in this processor's line that `hot.line`
+            // names: both are set together whenever a line is entered.
             self.performance.ran = unsafe { self.address(block) };
         }
     }
