@@ -12,7 +12,6 @@ from importlib import resources
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, FiniteFloat, PlainValidator, ValidationError
-from pydantic_core import PydanticCustomError
 
 from pagewalk.errors import BadInput, nearest, unknown
 from pagewalk.published_range import Printed
@@ -21,9 +20,9 @@ Kind = Literal["measured", "constant", "open"]
 
 
 def _figure(raw: object) -> float:
-    """A figure of a file, which keeps the digits that are printed there; an error if it is no number."""
+    """A figure of a file, which keeps the digits that are printed there; ValueError if it is no number."""
     if isinstance(raw, bool) or not isinstance(raw, int | float) or not -1e300 < raw < 1e300:
-        raise PydanticCustomError("float_type", "Input should be a valid number")
+        raise ValueError("input should be a valid number")
     return raw if isinstance(raw, Printed) else float(raw)
 
 

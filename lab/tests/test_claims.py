@@ -46,9 +46,9 @@ HEAD = '[document]\nid="d"\ntitle="t"\nauthors="a"\nvenue="v"\nyear=1\n[[claim]]
     [
         ('kind="guess"', "kind: input should be 'measured', 'constant' or 'open', not 'guess'"),
         ('kind="measured"\nvalues=3', "claim d.x: unknown field 'values'"),
-        ('kind="measured"\nvalue="3"', "value.0: input should be a valid number, not '3'"),
-        ('kind="measured"\nvalue=nan', "value.0: input should be a valid number, not nan"),
-        ('kind="measured"\nvalue=[1.0, 1e400]', "value.1: input should be a valid number, not inf"),
+        ('kind="measured"\nvalue="3"', "value.0: value error, input should be a valid number, not '3'"),
+        ('kind="measured"\nvalue=nan', "value.0: value error, input should be a valid number, not nan"),
+        ('kind="measured"\nvalue=[1.0, 1e400]', "value.1: value error, input should be a valid number, not inf"),
         ('kind="measured"\nratio=inf', "ratio: input should be a finite number"),
         ('kind="measured"\nunit="a us, b us"\nvalue=[1,2]\nbaseline=[1]', "differ in length"),
     ],
