@@ -413,6 +413,18 @@ handler:
     }
 }
 
+/// The results of a program whose line SAMPLE has PMC1 become negative after that many cycles, and interrupt then. They
+/// are the same without fast paths.
+fn sampled_after<const N: usize>(cycles: u32, source: &str, machine: &str) -> [u32; N] {
+    let sample = format!(
+        "load 3, 0x80000000 - {cycles}; mtspr 953, 3; load 3, 0x04008000 | 1 << 6; mtspr 952, 3"
+    );
+    let source = source.replace("SAMPLE", &sample);
+    let [found, oracle] = [false, true].map(|oracle| results::<N>(&run(&source, machine, oracle)));
+    assert_eq!(found, oracle, "{machine}, {cycles}");
+    found
+}
+
 /// With interrupts off, SIA has where a counter became negative, and the exception comes when they go on. The counter
 /// goes on counting, so that the handler sees how long it waited, and no second sample replaces the first.
 #[test]
@@ -422,10 +434,7 @@ _start:
   caches_on
   vector 0xf00, handler
   load 10, 0x00110000
-  load 3, 0x80000000 - PERIOD
-  mtspr 953, 3
-  load 3, 0x04008000 | 1 << 6
-  mtspr 952, 3
+  SAMPLE
   li 9, 500
   mtctr 9
 first:
@@ -463,14 +472,8 @@ handler:
     for machine in ["ppc604-133", "ppc604-185", "ppc750-400"] {
         let mut places = [0; 2];
         for period in (100..1600).step_by(75) {
-            let source = source.replace("PERIOD", &period.to_string());
-            let [found, oracle] =
-                [false, true].map(|oracle| results::<7>(&run(&source, machine, oracle)));
-            assert_eq!(
-                found, oracle,
-                "{machine}, {period}: the same without fast paths"
-            );
-            let [sampled, counter, at, control, first, second, on] = found;
+            let [sampled, counter, at, control, first, second, on] =
+                sampled_after(period, source, machine);
             assert_eq!(at, on, "{machine}, {period}: taken as soon as EE is 1");
             assert_eq!(
                 control,
@@ -505,10 +508,7 @@ _start:
   caches_on
   load 6, 1000000
   li 7, 3
-  load 3, 0x80000000 - PERIOD
-  mtspr 953, 3
-  load 3, 0x04008000 | 1 << 6
-  mtspr 952, 3
+  SAMPLE
   li 9, 500
   mtctr 9
 1: bl function
@@ -528,11 +528,8 @@ function:
     for machine in ["ppc604-133", "ppc750-400"] {
         let periods = (1000..5000).step_by(97);
         let within = periods.clone().filter(|period| {
-            let source = source.replace("PERIOD", &period.to_string());
-            let [found, oracle] =
-                [false, true].map(|oracle| results::<2>(&run(&source, machine, oracle)));
-            assert_eq!(found, oracle, "{machine}, {period}");
-            (found[1]..found[1] + 32).contains(&found[0])
+            let [sampled, function] = sampled_after(*period, source, machine);
+            (function..function + 32).contains(&sampled)
         });
         let (within, all) = (within.count(), periods.count());
         assert!(within * 10 >= all * 9, "{machine}: {within} of {all}");
