@@ -166,7 +166,7 @@ test-cross: $(STAMPS)/machine ready programs
 	$(call heading,Programs on our kernel and on Linux)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc604-133
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc970-1600 --group user \
-		$(addprefix --case ,cow exec fork ipc_memory mmap pipe policy signal wide)
+		$(addprefix --case ,copy cow exec fetch fork ipc_memory mapping mmap pipe policy signal wide)
 
 # The kernel for x86, its programs and other people's, on QEMU's PC; faults made on purpose, attacks and panics on the x86
 # machines; and real Linux on them, built once for all checkouts. No part of `make test`.

@@ -2,13 +2,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/proc.h"
 
 #define PROFILE "/proc/profile"
 #define PAGE 4096u
@@ -16,32 +14,12 @@
 
 static int store(const char *words)
 {
-	int fd = (int)MUST(open(PROFILE, O_WRONLY));
-	ssize_t n = write(fd, words, strlen(words));
-	int error = n < 0 ? errno : 0;
-
-	close(fd);
-	return error;
-}
-
-/* The number behind the name in a file; 0 if it is not there. */
-static unsigned long long number(const char *path, const char *name)
-{
-	FILE *file = fopen(path, "r");
-	unsigned long long found = 0;
-	char line[128];
-
-	CHECK(file != NULL);
-	while (fgets(line, sizeof(line), file))
-		if (strncmp(line, name, strlen(name)) == 0 && strpbrk(line + strlen(name), "0123456789"))
-			found = strtoull(strpbrk(line + strlen(name), "0123456789"), NULL, 10);
-	fclose(file);
-	return found;
+	return -proc_store(PROFILE, words);
 }
 
 static unsigned long long samples(const char *name)
 {
-	return number(PROFILE, name);
+	return proc_count(PROFILE, name);
 }
 
 static unsigned long long all_samples(void)
@@ -93,7 +71,7 @@ static void only_root_writes(void)
 static void samples_by_cycles(void)
 {
 	const unsigned long long period = 20011;
-	unsigned long long cycles, sampled, kernel, clock = number("/proc/cpuinfo", "clock");
+	unsigned long long cycles, sampled, kernel;
 	int error = store("20011");
 	long long begun;
 
@@ -104,7 +82,7 @@ static void samples_by_cycles(void)
 	begun = test_now();
 	touch_pages(100);
 	CHECK_EQUAL(store("0"), 0);
-	cycles = (unsigned long long)(test_now() - begun) * clock / 1000;
+	cycles = (unsigned long long)(test_now() - begun) * proc_count("/proc/cpuinfo", "clock\t\t: ") / 1000;
 	sampled = all_samples();
 	touch_pages(1);
 	CHECK_EQUAL(all_samples(), sampled);

@@ -9,4 +9,4 @@ MACHINE := -fcf-protection=none $(MUSL:%=-ffile-prefix-map=%=musl)
 HOSTED := -include arch/x86/glibc.h
 SUPPORT := arch/x86/glibc
 # They test a PowerPC's registers and policies.
-LEFT_OUT := core fpu policy trace wide
+LEFT_OUT := copy core fetch fpu mapping policy trace wide
