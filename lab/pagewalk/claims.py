@@ -5,6 +5,7 @@ One TOML file per document in `published/`, with the document named; see `Claim`
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -21,7 +22,7 @@ Kind = Literal["measured", "constant", "open"]
 
 def _figure(raw: object) -> float:
     """A figure of a file, which keeps the digits that are printed there; ValueError if it is no number."""
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or not -1e300 < raw < 1e300:
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not abs(raw) <= sys.float_info.max:
         raise ValueError("input should be a valid number")
     return raw if isinstance(raw, Printed) else float(raw)
 
