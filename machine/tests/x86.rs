@@ -36,5 +36,7 @@ mod segments;
 mod several;
 #[path = "x86/snapshot.rs"]
 mod snapshot;
+#[path = "x86/stopped.rs"]
+mod stopped;
 #[path = "x86/tlb.rs"]
 mod tlb;

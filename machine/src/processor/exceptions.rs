@@ -15,38 +15,10 @@ impl Processor {
         let vector = exception.vector();
         self.drain_pipeline();
         self.synchronize_shadows();
-        if self.hosted {
+        if let Some(stop) = self.end_instead(exception) {
+            // The instruction is given up: the machine is between two again.
             self.registers.wide.far = 0;
-            self.stop = Some(Stop::Exception(exception));
-            return false;
-        }
-        if let Some(error) = self.unanswered.take() {
-            self.stop = Some(Stop::Fatal(Fatal::Unanswered { pc, error }));
-            return false;
-        }
-        if let Exception::MachineCheck { physical } = exception
-            && self.registers.msr & msr::ME == 0
-        {
-            self.stop = Some(Stop::Fatal(Fatal::Checkstop { pc, physical }));
-            return false;
-        }
-        // If the first instruction at a vector raises an exception itself, the vector has no handler.
-        if let Some((last, count)) = self.last_exception
-            && count == self.hot.instructions
-            && matches!(
-                vector,
-                Vector::Program
-                    | Vector::InstructionStorage
-                    | Vector::InstructionTlbMiss
-                    | Vector::SoftwareEmulation
-                    | Vector::ItlbMiss
-                    | Vector::ItlbError
-                    | Vector::InstructionMiss
-                    | Vector::InstructionSegment
-            )
-            && pc & 0xffff == last.offset()
-        {
-            self.stop = Some(Stop::Fatal(Fatal::NoHandler { vector: last, pc }));
+            self.stop = Some(stop);
             return false;
         }
         self.close_watch();
@@ -74,6 +46,39 @@ impl Processor {
         self.heed_listener();
         self.last_exception = Some((vector, self.hot.instructions));
         self.mode_changed(Flow::Jump) != Flow::Stop
+    }
+
+    /// Why the machine stops at the program counter instead of taking `exception`, if it does.
+    fn end_instead(&mut self, exception: Exception) -> Option<Stop> {
+        let pc = self.registers.pc;
+        if self.hosted {
+            return Some(Stop::Exception(exception));
+        }
+        if let Some(error) = self.unanswered.take() {
+            return Some(Stop::Fatal(Fatal::Unanswered { pc, error }));
+        }
+        if let Exception::MachineCheck { physical } = exception
+            && self.registers.msr & msr::ME == 0
+        {
+            return Some(Stop::Fatal(Fatal::Checkstop { pc, physical }));
+        }
+        // If the first instruction at a vector raises an exception itself, the vector has no handler.
+        let vector = exception.vector();
+        let (last, count) = self.last_exception?;
+        let again = count == self.hot.instructions
+            && matches!(
+                vector,
+                Vector::Program
+                    | Vector::InstructionStorage
+                    | Vector::InstructionTlbMiss
+                    | Vector::SoftwareEmulation
+                    | Vector::ItlbMiss
+                    | Vector::ItlbError
+                    | Vector::InstructionMiss
+                    | Vector::InstructionSegment
+            )
+            && pc & 0xffff == last.offset();
+        again.then_some(Stop::Fatal(Fatal::NoHandler { vector: last, pc }))
     }
 
     /// An `isync`, `rfi`, `rfci` or exception: a 405 removes its shadow TLBs' entries.
@@ -124,11 +129,6 @@ impl Processor {
 
     /// The MSR has changed. The account must have been settled before.
     pub(crate) fn mode_changed(&mut self, flow: Flow) -> Flow {
-        if self.registers.msr & msr::LE != 0 {
-            let pc = self.registers.pc;
-            self.stop = Some(Stop::Fatal(Fatal::LittleEndian { pc }));
-            return Flow::Stop;
-        }
         if self.registers.wide.there {
             self.go_to(self.registers.wide.pc);
         }
@@ -137,6 +137,12 @@ impl Processor {
         self.look_at_interrupts();
         if self.single_steps() {
             self.hot.set_deadline(0);
+        }
+        // A machine that stops is in its new state, too: it can be saved, and run on.
+        if self.registers.msr & msr::LE != 0 {
+            let pc = self.registers.pc;
+            self.stop = Some(Stop::Fatal(Fatal::LittleEndian { pc }));
+            return Flow::Stop;
         }
         flow
     }

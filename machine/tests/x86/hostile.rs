@@ -12,7 +12,7 @@ use super::bench::{CODE, CODE0, DATA0, GDT, IDT, STACK, config};
 use super::files::{executable, header};
 
 /// A machine whose kernel is `code` at 1 MB.
-fn session(config: &Config, code: &[u8]) -> Session {
+pub fn session(config: &Config, code: &[u8]) -> Session {
     let text = [header(0), code.to_vec()].concat();
     let mut elf = executable(0x10_0000, &text);
     elf[24..28].copy_from_slice(&(0x10_0000 + header(0).len() as u32).to_le_bytes());
@@ -21,25 +21,37 @@ fn session(config: &Config, code: &[u8]) -> Session {
 }
 
 fn run(session: &mut Session) -> Stop {
+    let now = session.machine().instant();
     session.run(Limits {
-        cycles: 200_000,
-        instructions: 20_000,
+        cycles: now.cycles + 200_000,
+        instructions: now.instructions + 20_000,
     })
 }
 
-/// A saved state can be restored, and the restored machine is in that state.
-fn survives_a_snapshot(session: &mut Session) -> Result<(), TestCaseError> {
-    let saved = session.save().unwrap();
-    let restored = Session::restore(&saved, "s", Console::memory());
-    match restored {
-        Ok(mut restored) => {
-            prop_assert!(restored.save().unwrap() == saved);
-            run(session);
-            run(&mut restored);
-            prop_assert_eq!(session.counters(), restored.counters());
-        }
-        Err(error) => prop_assert!(false, "{}", error),
-    }
+/// Everything that a session says of its machine.
+fn seen(session: &mut Session, stop: &Stop) -> (String, Vec<u8>) {
+    let text = format!(
+        "{}\n{}\n{:?}",
+        session.explain(stop),
+        session.report(stop),
+        session.counters_of_each(),
+    );
+    (text, session.save().unwrap())
+}
+
+/// A saved state can be restored, the restored machine is in that state, and goes on as the saved one does.
+pub fn survives_a_snapshot(session: &mut Session) -> Result<(), TestCaseError> {
+    let now = Stop::Limit;
+    let saved = seen(session, &now);
+    let restored = Session::restore(&saved.1, "s", Console::memory());
+    let mut restored = restored.map_err(|error| TestCaseError::fail(error.to_string()))?;
+    let again = seen(&mut restored, &now);
+    prop_assert_eq!(&again.0, &saved.0);
+    prop_assert!(again.1 == saved.1);
+    let (a, b) = (run(session), run(&mut restored));
+    let (a, b) = (seen(session, &a), seen(&mut restored, &b));
+    prop_assert_eq!(a.0, b.0);
+    prop_assert!(a.1 == b.1);
     Ok(())
 }
 
