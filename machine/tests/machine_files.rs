@@ -639,3 +639,73 @@ fn only_board_prep_has_an_openpic() {
         "{error}"
     );
 }
+
+const INPUTS: &str = "\n[inputs]\nbus.read-first = [5, 12]  # here\n\"cache.data.forward\" = [\"critical\", \"line\"]\n";
+
+#[test]
+fn inputs_are_checked_and_change_nothing() {
+    let text = text_of("ppc604-185");
+    let plain = text.split("\n[inputs]").next().unwrap();
+    let with = MachineConfig::from_toml(&format!("{plain}{INPUTS}"), "m.toml", &[]).unwrap();
+    assert_eq!(
+        with,
+        MachineConfig::from_toml(plain, "m.toml", &[]).unwrap()
+    );
+    let x86 = std::fs::read_to_string(machines().join("p6-200.toml")).unwrap();
+    let x86 = x86.split("\n[inputs]").next().unwrap();
+    let with = format!("{x86}\n[inputs]\nbus.request = [0, 2]\n");
+    let override_of = [Override::parse("bus.request=1").unwrap()];
+    assert!(x86::Config::from_toml(&with, "m.toml", &override_of).is_ok());
+}
+
+#[test]
+fn wrong_inputs_name_line_key_value_and_what_is_allowed() {
+    let text = text_of("ppc604-185");
+    let plain = text.split("\n[inputs]").next().unwrap();
+    for (from, to, says) in [
+        ("read-first", "read-frist", "unknown key `read-frist`"),
+        ("[5, 12]", "[5, 1000000000]", "bus.read-first=1000000000: "),
+        ("[5, 12]", "[5, \"slow\"]", "bus.read-first=\"slow\": "),
+        ("[5, 12]", "[5]", "write a list of 2 to 16 values"),
+        ("[5, 12]", "5", "write a list of 2 to 16 values"),
+        ("[5, 12]", "[]", "write a list of 2 to 16 values"),
+        ("\"line\"]", "\"lines\"]", "cache.data.forward=\"lines\": "),
+    ] {
+        let changed = format!("{plain}{}", INPUTS.replacen(from, to, 1));
+        let message = MachineConfig::from_toml(&changed, "m.toml", &[])
+            .unwrap_err()
+            .to_string();
+        let number = if from == "\"line\"]" { 4 } else { 3 } + plain.lines().count();
+        assert!(message.contains(says), "{message}");
+        assert!(
+            message.starts_with(&format!("m.toml:{number}: `inputs`, ")),
+            "{message}"
+        );
+    }
+    let message = MachineConfig::from_toml(&format!("inputs = 5\n{plain}"), "m.toml", &[])
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        message,
+        "m.toml:1: `inputs` is no table of keys and their values"
+    );
+    // Each value alone is allowed, both together are not.
+    let both =
+        format!("{plain}\n[inputs]\ntlb.data.ways = [4, 64]\ntlb.data.entries = [32, 128]\n");
+    let message = MachineConfig::from_toml(&both.replace("[32, 128]", "[128, 32]"), "m.toml", &[])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("`inputs`, the last values of all keys together: "),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_tables_key_is_none_of_the_machine() {
+    let refused = with_settings("ppc604-185", &["inputs.bus.read-first=5"]).unwrap_err();
+    assert!(
+        refused.to_string().contains("unknown key `inputs`"),
+        "{refused}"
+    );
+}

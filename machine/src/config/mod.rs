@@ -6,6 +6,7 @@
 mod check;
 mod cores;
 mod error;
+mod inputs;
 mod parse;
 pub mod shape;
 mod wording;

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::check::Problem;
 use super::wording::{in_plain_english, whole_number_most};
-use super::{ConfigError, CoreKind, MachineConfig, check};
+use super::{ConfigError, CoreKind, MachineConfig, check, inputs};
 
 /// A machine file of one architecture.
 pub(crate) trait MachineFile: DeserializeOwned {
@@ -72,6 +72,15 @@ impl Override {
             value,
             text: text.to_owned(),
         })
+    }
+
+    /// The setting of a key to a value that a file has.
+    pub(super) fn of(path: &str, value: toml::Value) -> Self {
+        Override {
+            path: path.to_owned(),
+            text: format!("{path}={value}"),
+            value,
+        }
     }
 
     /// Refuses a key of `walk` on a core that has none: not the other keys of `walk` are missing.
@@ -195,7 +204,7 @@ pub(crate) fn read<File: MachineFile>(
     file: &str,
     overrides: &[Override],
 ) -> Result<File, ConfigError> {
-    let config: File = toml::from_str(text).map_err(|error| in_file::<File>(text, file, &error))?;
+    let config: File = machine_of(text).map_err(|error| in_file::<File>(text, file, &error))?;
     if let Some(problem) = config.problems().into_iter().next() {
         let line = line_of_path(text, problem.path).unwrap_or(1);
         return Err(ConfigError::InFile {
@@ -204,11 +213,33 @@ pub(crate) fn read<File: MachineFile>(
             message: problem.to_string(),
         });
     }
+    let mut table: toml::Table =
+        toml::from_str(text).map_err(|error| in_file::<File>(text, file, &error))?;
+    if let Some(inputs) = inputs::take(&mut table) {
+        inputs::check::<File>(&inputs, &table, text, file)?;
+    }
     if overrides.is_empty() {
         return Ok(config);
     }
-    let mut table: toml::Table =
-        toml::from_str(text).map_err(|error| in_file::<File>(text, file, &error))?;
+    changed(&table, overrides)
+}
+
+/// The machine of a file, without its table `[inputs]`.
+fn machine_of<File: MachineFile>(text: &str) -> Result<File, toml::de::Error> {
+    let mut table = DeTable::parse(text)?;
+    inputs::leave_out(table.get_mut());
+    File::deserialize(toml::de::Deserializer::from(table))
+}
+
+/// The machine of a file in `table` with `overrides` applied in order.
+///
+/// # Errors
+/// Names the override at fault and what is allowed.
+pub(super) fn changed<File: MachineFile>(
+    table: &toml::Table,
+    overrides: &[Override],
+) -> Result<File, ConfigError> {
+    let mut table = table.clone();
     for setting in overrides {
         File::check_setting(setting, &table)?;
         setting.apply(&mut table)?;
@@ -255,7 +286,8 @@ fn in_file<File: MachineFile>(text: &str, file: &str, error: &toml::de::Error) -
     let line = error.span().map_or(1, |span| line_at(text, span.start));
     let found = error.span().and_then(|span| path_at(text, span.start));
     let allowed = found.and_then(|path| {
-        let table = toml::from_str(text).ok()?;
+        let mut table = toml::from_str(text).ok()?;
+        inputs::take(&mut table);
         allowed::<File>(&table, &path, error.message())
     });
     let message = in_plain_english(error.message(), None, allowed);
@@ -303,7 +335,8 @@ fn path_at(text: &str, offset: usize) -> Option<String> {
     within(DeTable::parse(text).ok()?.get_ref(), offset)
 }
 
-fn line_at(text: &str, offset: usize) -> usize {
+/// The line of a place in a text, counted from one.
+pub(super) fn line_at(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset.min(text.len())]
         .iter()
         .filter(|&&byte| byte == b'\n')
