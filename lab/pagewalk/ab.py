@@ -10,13 +10,14 @@ import itertools
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pagewalk import guest, policies
 from pagewalk.errors import BadInput, RunFailed, RunLimit
 from pagewalk.execute import Lab
 from pagewalk.figures import total
 from pagewalk.guest import PROGRAM_REGION, Program
+from pagewalk.inputs import Variant
 from pagewalk.placement import Placement
 from pagewalk.profiles import KERNEL
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
@@ -167,6 +168,20 @@ def choices(chosen: Mapping[str, Sequence[str]], keys: Mapping[str, Sequence[str
 
 def _word(name: str, value: str) -> str:
     return value if name == policies.NAMED else f"{name}={value}"
+
+
+def varied(plan: Plan, variants: Sequence[Variant]) -> Plan:
+    """The plan with every combination on every variant of the machine: first all on the first, then on the next."""
+    made = [
+        Choice(
+            choice.label if not variant.keys else f"{choice.label}, {variant.name}",
+            choice.settings,
+            {**choice.keys, **variant.keys},
+        )
+        for variant in variants
+        for choice in plan.choices
+    ]
+    return replace(plan, choices=made)
 
 
 def works(lab: Lab, plan: Plan) -> list[list[Work]]:

@@ -19,6 +19,7 @@ from pagewalk.errors import RunFailed
 from pagewalk.execute import Lab
 from pagewalk.figures import Figure, Measured
 from pagewalk.guest import Program
+from pagewalk.inputs import AS_IN_FILE, Variant, variants
 from pagewalk.observe import Event, Observer
 from pagewalk.paths import home
 from pagewalk.runner import Job
@@ -303,32 +304,41 @@ class Laboratory:
         sets: Mapping[str, Axis] | None = None,
         files: Sequence[str] = (),
         seeds: int = 1,
+        inputs: bool = False,
     ) -> pl.DataFrame:
         """Runs a program under every combination of the axes' values, and compares each with the first.
 
         One row for each quantity that moved: `first` and `second` (the combinations), `group`, `name`, `before` and
         `after` (medians over `seeds` placements), `change` (a share of `before`), and `noise`: whether the change is no
-        larger than its spread over the placements, null with one placement.
+        larger than its spread over the placements, null with one placement. With `inputs` everything is also run with
+        the values of the machine's table [inputs], and the column `inputs` says which: an answer that is the same in
+        all of its rows does not rest on a value that no source gives.
         """
         what = Program(Path(program), arguments, tuple(guest.guest_file(text) for text in files))
         chosen = ab.choices(
             {name: sweep.axis(given) for name, given in (policies or {}).items()},
             {name: sweep.axis(given) for name, given in (sets or {}).items()},
         )
-        sides = ab.measure(self._lab, ab.Plan(machine, what, chosen, seeds), self.events)
+        tried = [Variant(AS_IN_FILE, {})]
+        if inputs:
+            tried = variants(machines.find(machine), {key for choice in chosen for key in choice.keys})
+        sides = ab.measure(self._lab, ab.varied(ab.Plan(machine, what, chosen, seeds), tried), self.events)
+        groups = [sides[at : at + len(chosen)] for at in range(0, len(sides), len(chosen))]
         rows = [
             {
-                "first": sides[0].label,
-                "second": side.label,
+                "first": groups[0][0].label,
+                "second": groups[0][number].label,
                 "group": moved.group,
                 "name": moved.name,
                 "before": float(moved.medians[0]),
                 "after": float(moved.medians[1]),
                 "change": moved.change,
                 "noise": moved.noise,
+                **({"inputs": variant.name} if inputs else {}),
             }
-            for side in sides[1:]
-            for moved in ab.compare(sides[0], side)
+            for variant, found in zip(tried, groups, strict=True)
+            for number in range(1, len(chosen))
+            for moved in ab.compare(found[0], found[number])
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 

@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import ab, flame_difference, sweep
+from pagewalk import ab, flame_difference, robustness, sweep
 from pagewalk.ab import Moved, Plan, Side
-from pagewalk.cli import options
+from pagewalk.cli import ab_inputs, options
 from pagewalk.cli.guest import Command, write_text
 from pagewalk.cli.laboratory import events, laboratory
 from pagewalk.cli.output import Json, err, exact, next_step, number, out, print_json, say, table
@@ -153,6 +153,12 @@ def compare_choices(
     save_baseline: Annotated[
         str | None, typer.Option("--save-baseline", help="Keep the first combination's runs under this name.")
     ] = None,
+    inputs: Annotated[
+        bool,
+        typer.Option(
+            "--inputs", help="Try everything that the machine's file leaves open: does the answer survive it?"
+        ),
+    ] = False,
     baseline: Annotated[
         str | None, typer.Option("--baseline", help="Compare with the runs that were kept under this name.")
     ] = None,
@@ -169,15 +175,22 @@ def compare_choices(
 
     Every combination of the values is compared with the first. With --seeds, figures are medians, and a difference no
     larger than its spread over the placements is called noise. Runs that are in the results are not simulated again.
+    With --inputs each combination also runs with the values of the machine's table [inputs]: all fastest, all slowest,
+    and each alone.
 
     Examples: `pagewalk ab -p tlb.cutoff=off,20 -- ./prog`,
     `pagewalk ab -p default,best --seeds 5 --flame difference.json -- ./prog`,
+    `pagewalk ab -p tlb.cutoff=off,20 --inputs -- ./prog`,
     `pagewalk ab --save-baseline before -- ./prog`, then `pagewalk ab --baseline before -- ./prog`
     """
     _named("--save-baseline", save_baseline)
     _named("--baseline", baseline)
     chosen = _choices(machine, policy or [], sets or [])
-    if len(chosen) == 1 and baseline is None and save_baseline is None:
+    if inputs and (baseline is not None or save_baseline is not None):
+        raise WrongOption(
+            "--inputs and baselines exclude each other", hint="a baseline is of one machine: leave it out"
+        )
+    if len(chosen) == 1 and baseline is None and save_baseline is None and not inputs:
         raise WrongOption(
             "there is nothing to compare",
             hint="give a policy or a key two values, as in -p tlb.cutoff=off,20, or name a --baseline",
@@ -200,21 +213,28 @@ def compare_choices(
                 hint=f"write --seeds {len(kept.runs)}",
             )
         plan = Plan(machine, program, chosen, seeds, limit, kernel)
+        tried = ab_inputs.variants(machine, chosen) if inputs else []
+        if tried:
+            plan = ab.varied(plan, tried)
+            options.check_machine(lab, machine, [choice.keys for choice in plan.choices])
         with events(as_json=as_json) as listener:
             sides = ab.measure(lab, plan, listener)
         if save_baseline is not None:
             label = f"{sides[0].label} on {machine}"
             lab.store.add_baseline(save_baseline, [(label, run.key) for run in sides[0].runs])
-    if kept is not None:
-        sides = [kept, *sides]
+    robust = robustness.across(sides, len(chosen), tried) if tried else []
+    sides = [*([] if kept is None else [kept]), *sides[: len(chosen)]]
     found = [ab.compare(sides[0], side) for side in sides[1:]]
     written = [] if flame is None else _flames(flame, sides)
     if as_json:
-        print_json([_record(sides[0], side, moved) for side, moved in zip(sides[1:], found, strict=True)])
+        records = [_record(sides[0], side, moved) for side, moved in zip(sides[1:], found, strict=True)]
+        print_json(ab_inputs.with_inputs(records, robust))
         return
     say(out, f"{shlex.join([program.path.name, *program.arguments])} on {machine}")
     for side, moved in zip(sides[1:], found, strict=True):
         print_difference(sides[0], side, moved, top)
+    for compared in robust:
+        ab_inputs.print_robustness(compared)
     _notes(sides, found, top)
     for path in written:
         say(err, f"wrote {path}")
@@ -234,7 +254,7 @@ def _notes(sides: Sequence[Side], found: Sequence[Sequence[Moved]], top: int) ->
 def _advise(sides: Sequence[Side], seeds: int, saved: str | None, flame: Path | None) -> None:
     keys = [side.runs[0].key[:12] for side in sides]
     steps = []
-    if len(sides) == 1:
+    if len(sides) == 1 and saved is not None:
         steps.append(f"change something, then pagewalk ab --baseline {saved} -- PROG compares with these runs")
     if seeds == 1:
         steps.append("--seeds 5 tells an effect from the chance of where code and data were placed")

@@ -1,0 +1,213 @@
+"""What machine files leave open: the variants, and whether a comparison's answer survives them."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from scripted import BenchLab, ScriptedRunner
+from test_ab import HELLO, here, result, side  # noqa: F401
+from test_hostile_command import Here
+
+from pagewalk import ab, inputs, machines, native, robustness
+from pagewalk.ab import Plan
+from pagewalk.api import Laboratory
+from pagewalk.guest import Program
+from pagewalk.inputs import Variant
+from pagewalk.machines import Machine
+from pagewalk.runner import Job, RunResult
+from pagewalk.simulate import Quiet
+from pagewalk.store import Store
+
+PLAIN = Machine("m", Path("m.toml"), "", "604", 1, {"bus.read-first": "6", "walk.cached": "true", "bus.read-next": "3"})
+
+
+def with_inputs(**values: tuple[str, ...]) -> Machine:
+    keys = {"read_first": "bus.read-first", "cached": "walk.cached", "read_next": "bus.read-next"}
+    return Machine("m", Path("m.toml"), "", "604", 1, PLAIN.values, {keys[name]: held for name, held in values.items()})
+
+
+def test_variants_are_both_extremes_and_each_value_alone() -> None:
+    machine = with_inputs(read_first=("5", "6", "12"), cached=("true", "false"))
+    assert inputs.variants(machine) == [
+        Variant("as in the file", {}),
+        Variant("all fastest", {"bus.read-first": "5", "walk.cached": "true"}),
+        Variant("all slowest", {"bus.read-first": "12", "walk.cached": "false"}),
+        Variant("bus.read-first=5", {"bus.read-first": "5"}),
+        Variant("bus.read-first=12", {"bus.read-first": "12"}),
+        Variant("walk.cached=false", {"walk.cached": "false"}),
+    ]
+    assert inputs.variants(PLAIN) == [Variant("as in the file", {})]
+
+
+def test_what_a_person_sets_is_not_varied() -> None:
+    machine = with_inputs(read_first=("5", "12"), read_next=("2", "6"))
+    names = [variant.name for variant in inputs.variants(machine, ["bus.read-first"])]
+    assert names == ["as in the file", "all fastest", "all slowest", "bus.read-next=2", "bus.read-next=6"]
+    assert [variant.name for variant in inputs.variants(machine, ["bus"])] == ["as in the file"]
+    assert len(inputs.variants(machine, ["bus.read-first.x"])) == 5
+
+
+def test_a_file_is_read_with_its_inputs(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        '[core]\nkind = "604"\nclock = 5\n[bus]\nread-first = 6\n[walk]\ncached = true\n'
+        '[inputs]\nbus.read-first = [5, 12]\n"walk.cached" = [true, false]\nlatency.load = [{ latency = 2, '
+        "interval = 1 }, 3]\n"
+    )
+    machine = machines.load(path)
+    assert machine.values == {
+        "core.kind": "604", "core.clock": "5", "bus.read-first": "6", "walk.cached": "true",
+    }  # fmt: skip
+    assert machine.inputs == {
+        "bus.read-first": ("5", "12"),
+        "walk.cached": ("true", "false"),
+        "latency.load": ("{ latency = 2, interval = 1 }", "3"),
+    }
+
+
+@pytest.mark.built
+@pytest.mark.parametrize("name", machines.names())
+def test_every_machine_of_the_checkout_takes_its_inputs(name: str) -> None:
+    machine = machines.find(name)
+    runner = native.NativeRunner()
+    assert machine.inputs, "every machine has keys without a source"
+    assert not any(key.startswith("inputs") for key in machines.keys(name))
+    for variant in inputs.variants(machine):
+        assert runner.resolve(machine, variant.keys).clock == machine.clock
+
+
+def compared(*changes: tuple[tuple[int, ...], tuple[int, ...]]) -> robustness.Robustness:
+    """Of two combinations, whose cycles on each variant are given, with each placement."""
+    variants = [Variant("as in the file", {}), *(Variant(f"n={n}", {"n": str(n)}) for n in range(1, len(changes)))]
+    sides = [
+        side(label, *(result({"cycles": cycles}) for cycles in runs))
+        for pair in changes
+        for label, runs in zip("ab", pair, strict=True)
+    ]
+    (found,) = robustness.across(sides, 2, variants)
+    return found
+
+
+def test_an_answer_survives_if_it_is_the_same_on_every_variant() -> None:
+    found = compared(((100,), (90,)), ((200,), (150,)), ((50,), (49,)))
+    assert (found.answer, found.survives, found.against) == ("faster", True, [])
+    assert found.change == pytest.approx((-0.25, -0.02))
+
+
+def test_an_answer_that_an_input_decides_does_not() -> None:
+    found = compared(((100,), (90,)), ((200,), (199,)), ((50,), (60,)), ((100,), (95,)))
+    assert not found.survives
+    assert [(tried.variant.name, tried.answer) for tried in found.against] == [
+        ("n=1", "no difference"), ("n=2", "slower"),
+    ]  # fmt: skip
+
+
+def test_chance_is_no_answer() -> None:
+    found = compared(((100, 130), (90, 131)), ((100, 130), (80, 110)))
+    assert [tried.answer for tried in found.tried] == ["noise", "faster"]
+    assert not found.survives
+
+
+def test_one_combination_is_compared_with_itself() -> None:
+    sides = [side("as built", result({"cycles": cycles})) for cycles in (100, 80, 130)]
+    (found,) = robustness.across(sides, 1, [Variant("f", {}), Variant("a", {"x": "1"}), Variant("b", {"x": "2"})])
+    assert [tried.first for tried in found.tried] == [(100,)] * 3
+    assert found.change == pytest.approx((-0.2, 0.3))
+
+
+def answer(job: Job) -> RunResult:
+    """A policy that helps where memory is slow, and only there."""
+    slow = "read-first = 12" in job.machine.config
+    return result({"cycles": (70 if slow else 110) if "tlb.cutoff=20" in job.command_line else 100})
+
+
+@pytest.mark.built
+def test_every_combination_is_run_on_every_variant(tmp_path: Path) -> None:
+    machine = tmp_path / "mine.toml"
+    text = machines.find("ppc750-400").path.read_text().split("\n[inputs]")[0]
+    machine.write_text(f"{text}\n[inputs]\nbus.read-first = [5, 12]\n")
+    variants = inputs.variants(machines.load(machine))
+    runner = ScriptedRunner(answer)
+    with Store(tmp_path / "r.duckdb") as store:
+        choices = ab.choices({"tlb.cutoff": ["off", "20"]}, {})
+        plan = ab.varied(Plan(str(machine), Program(HELLO, ()), choices, seeds=2), variants)
+        sides = ab.measure(BenchLab(runner, store), plan, Quiet())
+    assert [found.label for found in sides[:4]] == [
+        "tlb.cutoff=off", "tlb.cutoff=20", "tlb.cutoff=off, all fastest", "tlb.cutoff=20, all fastest",
+    ]  # fmt: skip
+    # The extremes of one key are what it has alone.
+    assert len(runner.ran) == 2 * 2 * 3
+    (found,) = robustness.across(sides, 2, variants)
+    assert (found.answer, found.survives) == ("slower", False)
+    assert {tried.variant.name for tried in found.against} == {"all slowest", "bus.read-first=12"}
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A person's own machine, with one input."""
+    path = tmp_path / "mine.toml"
+    text = machines.find("ppc604-185").path.read_text().split("\n[inputs]")[0]
+    path.write_text(f"{text}\n[inputs]\nexception.entry = [6, 20]\n")
+    return path
+
+
+@pytest.mark.built
+def test_the_command_says_whether_the_answer_survives(here: Here, mine: Path) -> None:  # noqa: F811
+    command = ["ab", "-m", str(mine), "-p", "tlb.cutoff=off,20", "--inputs"]
+    status, printed, said = here.run([*command, "--", str(HELLO)])
+    assert status == 0, said
+    assert "exception.entry=6" in printed
+    assert "survive" in printed + said
+    found = json.loads(here.run([*command, "--json", "--", str(HELLO)])[1])
+    assert {"survives", "answer", "change", "tried"} <= set(found[0]["inputs"])
+    assert [tried["name"] for tried in found[0]["inputs"]["tried"]] == [
+        "as in the file", "all fastest", "all slowest", "exception.entry=6",
+    ]  # fmt: skip
+    assert found[0]["moved"]
+    rows = list(csv.reader(io.StringIO(here.run([*command, "--csv", "--", str(HELLO)])[1])))
+    assert ["inputs of the machine", "first", "second", "change", "answer"] in rows
+
+
+@pytest.mark.built
+def test_one_combination_shows_how_far_the_inputs_move_it(here: Here, mine: Path) -> None:  # noqa: F811
+    status, printed, said = here.run(["ab", "-m", str(mine), "--inputs", "--", str(HELLO)])
+    assert status == 0, said
+    assert "other choices of the inputs: the cycles change by" in printed + said
+    found = json.loads(here.run(["ab", "-m", str(mine), "--inputs", "--json", "--", str(HELLO)])[1])
+    assert found[0]["inputs"]["tried"][0]["change"] == 0
+
+
+@pytest.mark.built
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--inputs", "--baseline", "x"], "exclude each other"),
+        (["--inputs", "--save-baseline", "x"], "exclude each other"),
+        (["--inputs", "--set", "exception.entry=10"], "--set gives every key"),
+        (["--inputs", "-m", "NONE"], "has no table [inputs]"),
+        (["--inputs", "-m", "WRONG"], "unknown key `entri`"),
+    ],
+    ids=str,
+)
+def test_wrong_uses_of_inputs_are_named(words: list[str], says: str, here: Here, mine: Path) -> None:  # noqa: F811
+    none, wrong = mine.with_name("none.toml"), mine.with_name("wrong.toml")
+    none.write_text(mine.read_text().split("\n[inputs]")[0])
+    wrong.write_text(mine.read_text().replace("exception.entry = [", "exception.entri = ["))
+    files = {"NONE": str(none), "WRONG": str(wrong)}
+    machine = [] if "-m" in words else ["-m", str(mine)]
+    status, printed, said = here.run(["ab", *machine, *(files.get(word, word) for word in words), "--", str(HELLO)])
+    assert (status, printed) == (2, ""), said
+    assert says in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.built
+def test_the_same_from_python(tmp_path: Path, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pagewalk.native.NativeRunner", lambda: ScriptedRunner(answer))
+    with Laboratory(tmp_path / "r.duckdb") as lab:
+        frame = lab.ab(HELLO, machine=str(mine), policies={"tlb.cutoff": ["off", 20]}, inputs=True)
+    cycles = frame.filter(frame["name"] == "cycles")
+    assert cycles["inputs"].to_list() == ["as in the file", "all fastest", "all slowest", "exception.entry=6"]
+    assert set(cycles["change"].round(3)) == {0.1}
