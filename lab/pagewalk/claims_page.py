@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from pagewalk import architectures, claims, experiments, linux_page, measured, own_page, records
+from pagewalk import architectures, claims, experiments, linux_page, measured, memories, own_page, records
 from pagewalk.claims import Claim
 from pagewalk.errors import unknown
 from pagewalk.experiments import Elsewhere, Experiment
@@ -23,7 +23,7 @@ from pagewalk.store import Store
 from pagewalk.verdict import by_class, classes_of_claims, count_classes, in_order, stronger, unmeasured
 
 
-def _head(title: str, about: str, document: str) -> list[str]:
+def _top(title: str, about: str, document: str) -> list[str]:
     return [
         f"# {title}",
         "",
@@ -36,20 +36,20 @@ def _head(title: str, about: str, document: str) -> list[str]:
 
 
 _OWN = {
-    "pagewalk": _head(
+    "pagewalk": _top(
         "Beyond the papers",
         "Policies that no paper has measured, each compared with its plain form. Then the kernel's shortest paths, "
         "each compared with an estimate of the least that the hardware allows.",
         "pagewalk",
     ),
-    "smp": _head(
+    "smp": _top(
         "Several processors",
         "What it costs to change a translation that other processors hold, by each form of TLB shootdown "
         "([policies.md](policies.md)); what the hardware's broadcast is worth; how much slower one process runs on a "
         "kernel that several processors share.",
         "smp",
     ),
-    "workloads": _head(
+    "workloads": _top(
         "Workloads of the papers' size",
         "The papers compiled with GCC, which is far larger than TinyCC. Their claims stand at it "
         "([experiments.md](experiments.md#compiles)). Here both compile under each optimisation, and one with few free "
@@ -96,7 +96,7 @@ def _spread(cell: CellRecord, most: int) -> str:
     return f"{spread}, {made}" if spread else made
 
 
-def _row(cell: CellRecord, most: int) -> str:
+def _row(cell: CellRecord, most: int, *, inputs: bool) -> str:
     ours = " → ".join(number(value) for value in (cell.before, cell.after) if value is not None)
     fields = [
         cell.row_name,
@@ -107,16 +107,18 @@ def _row(cell: CellRecord, most: int) -> str:
         ours,
         number(cell.ratio),
         _spread(cell, most),
+        *([cell.inputs] if inputs else []),
         cell.verdict,
         cell.reason,
     ]
     return line(fields)
 
 
-_HEAD = (
-    "| row | machine | unit | published | ratio | ours | ratio | spread | verdict | what the counters say |\n"
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
-)
+def _head(*, inputs: bool) -> str:
+    """The columns of a table; with the spread over the inputs, if it has any."""
+    names = ["row", "machine", "unit", "published", "ratio", "ours", "ratio", "spread", *(["inputs"] if inputs else [])]
+    names += ["verdict", "what the counters say"]
+    return f"{line(names)}\n{'| --- ' * len(names)}|"
 
 
 def _several(cells: Sequence[CellRecord], before: str, most: int) -> list[str]:
@@ -181,7 +183,8 @@ def _section(experiment: Experiment, cells: Sequence[CellRecord], most: int) -> 
     if _compares_several(experiment) and (before := experiment.rows[0].before) is not None:
         lines += [*_several(cells, before.setting.label, most), *_of_worse(cells), ""]
     else:
-        lines += [_HEAD, *(_row(cell, most) for cell in cells), ""]
+        inputs = any(cell.inputs for cell in cells)
+        lines += [_head(inputs=inputs), *(_row(cell, most, inputs=inputs) for cell in cells), ""]
     lines += [
         f"{entry.label}: published {_published(entry.claim)} ({entry.claim.unit}). Not measured here: {entry.why}."
         for entry in experiment.elsewhere
@@ -233,7 +236,7 @@ def _experiments_of(document: str) -> list[Experiment]:
 
 def _tables(store: Store, found: Sequence[Experiment]) -> dict[str, list[CellRecord]]:
     """The latest tables of our kernel by experiment. Those of the papers' own kernels are in `experiments/measured`."""
-    return {entry.name: [] if entry.images else records.cells(store, entry.name) for entry in found}
+    return {entry.name: [] if entry.images else memories.judged(store, entry.name) for entry in found}
 
 
 def count(store: Store, document: str, without: Sequence[str] = ()) -> Counts:

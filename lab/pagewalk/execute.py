@@ -271,7 +271,7 @@ class Lab(Workshop):
     def _constant(self, row: Row, name: str) -> Cell:
         """The cell of a hardware cost, which a program without a kernel measures in no time."""
         try:
-            found = native.constants(self.machine(row.after.machine))
+            found = native.constants(self.machine(row.after.machine, row.after.keys))
         except (BadInput, NotBuilt) as error:
             return _no_figure(row, error.explained)
         if name not in found:

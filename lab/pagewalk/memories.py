@@ -1,106 +1,196 @@
-"""Which verdicts depend on the memory that a machine has.
+"""What the inputs of the machines decide: verdicts with everything that a machine's file leaves open.
 
-No paper says what memory its machines had, so that the memory timings of the machine files are inputs. Here an
-experiment runs with several memories, and each row's verdict with one is set beside those with the others.
+No paper says what memory its machines had. So many keys of the machine files are inputs, and the files' tables
+`[inputs]` say within what bounds. Here every row that has a claim runs with these values too: all fastest, all
+slowest, and each alone, on both sides of the row. What they give is kept beside the experiment's table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
-from pagewalk import records
+from pagewalk import inputs, machines, records
 from pagewalk.execute import Cell, Lab
 from pagewalk.experiments import Experiment, Row, Side
+from pagewalk.inputs import AS_IN_FILE, FASTEST, SLOWEST, Variant
+from pagewalk.markdown import line
 from pagewalk.records import CellRecord
 from pagewalk.simulate import Events
-from pagewalk.verdict import is_verdict
+from pagewalk.store import Store
+from pagewalk.verdict import class_of, is_verdict
 
-_L2 = '{ place = "look-aside", size = 524288, ways = 1, line = 32, replacement = "lru", first-beat = 3, next-beat = 1 }'
-
-
-@dataclass(frozen=True)
-class Memory:
-    """A memory: its name in tables, the machine keys that make it, and where these come from."""
-
-    name: str
-    keys: tuple[tuple[str, str], ...]
-    source: str
+DECIDES = "an input decides"
+"""The verdict on a row whose class is another with other inputs."""
 
 
-MEMORIES = (
-    Memory("as in the files", (), "the machine files: each key there names its source, or says that it is an input"),
-    Memory(
-        "5-2-2-2",
-        (("bus.read-first", "5"), ("bus.read-next", "2")),
-        "bus clocks of a burst in an example of a manual (IBM PowerPC 750GX/GL User's Manual p.236)",
-    ),
-    Memory(
-        "12-6-6-6",
-        (("bus.read-first", "12"), ("bus.read-next", "6")),
-        "twice the bus clocks of the 6-3-3-3 that the machine files have: an input",
-    ),
-    Memory(
-        "L2",
-        (("cache.l2", _L2),),
-        "as in the files, with the look-aside second-level cache of ppc604-133-l2: recalled, its timing an input",
-    ),
-)
+def _variants(row: Row, *, extremes: bool) -> dict[str, dict[str, Variant]]:
+    """The variants of a row by name, each with that of every machine of its sides."""
+    found: dict[str, dict[str, Variant]] = {}
+    for side in row.sides:
+        for variant in inputs.variants(machines.find(side.machine), side.keys):
+            if not extremes or variant.name in (AS_IN_FILE, FASTEST, SLOWEST):
+                found.setdefault(variant.name, {})[side.machine] = variant
+    return found
 
 
-def _with_keys(side: Side, memory: Memory) -> Side:
-    return replace(side, keys={**side.keys, **dict(memory.keys)})
+def _with(row: Row, of_machine: Mapping[str, Variant]) -> Row:
+    """The row with a variant on both of its sides."""
 
+    def side(of: Side) -> Side:
+        variant = of_machine.get(of.machine)
+        return of if variant is None else replace(of, keys={**of.keys, **variant.keys})
 
-def _row(row: Row, memory: Memory) -> Row:
-    before = None if row.before is None else _with_keys(row.before, memory)
-    return replace(row, before=before, after=_with_keys(row.after, memory))
-
-
-def variant(experiment: Experiment, memory: Memory) -> Experiment:
-    """The experiment with that memory in every machine. Hardware costs measured without a kernel are left out."""
-    rows = tuple(_row(row, memory) for row in experiment.rows if not row.constant)
-    return replace(experiment, rows=rows)
+    return replace(row, before=row.before and side(row.before), after=side(row.after))
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A row of an experiment with each memory, in the order of MEMORIES.
+class Varied:
+    """A row of an experiment with each variant of its machines, the files' own first.
 
     `kept` is the row in the experiment's own table, which may have been measured with more placements.
     """
 
     experiment: str
-    cells: tuple[Cell, ...]
+    cells: Mapping[str, Cell]
     kept: CellRecord | None
 
     @property
-    def depends(self) -> bool:
-        """Whether its verdict is not the same with all memories."""
-        return len({cell.verdict for cell in self.cells}) > 1
+    def own(self) -> Cell:
+        """The cell with the files' own values."""
+        return self.cells[AS_IN_FILE]
+
+    @property
+    def deciding(self) -> list[str]:
+        """The variants with which the verdict is counted under another class."""
+        return deciding({name: cell.verdict for name, cell in self.cells.items()})
 
     @property
     def judged(self) -> bool:
-        """Whether there is a verdict on a published figure, with one memory at least."""
-        return bool(self.cells[0].row.published.claims) and any(is_verdict(cell.verdict) for cell in self.cells)
+        """Whether there is a verdict on a published figure, with one variant at least."""
+        return any(is_verdict(cell.verdict) for cell in self.cells.values())
+
+    def ends(self, *, alone: bool = False) -> tuple[float, float] | None:
+        """The least and the greatest ratio, or figure where there is no ratio; `alone`: of one input at a time."""
+        found = [
+            value
+            for name, cell in self.cells.items()
+            if not (alone and name in (FASTEST, SLOWEST)) and (value := _compared(cell)) is not None
+        ]
+        return (min(found), max(found)) if found else None
 
 
-def compare(lab: Lab, found: Iterable[Experiment], events: Events) -> list[Compared]:
-    """Every row of the experiments with every memory. Nothing of it is kept as an experiment's table, only the runs."""
-    compared = []
-    for experiment in found:
-        tables = [lab.measure(variant(experiment, memory), events) for memory in MEMORIES]
-        kept = {(cell.row_name, cell.machine): cell for cell in records.cells(lab.store, experiment.name)}
-        compared += [Compared(experiment.name, cells, kept.get(cells[0].place)) for cells in zip(*tables, strict=True)]
-    return compared
+def deciding(verdicts: Mapping[str, str]) -> list[str]:
+    """The variants whose verdict is counted under another class than that with the files' values."""
+    own = class_of(verdicts[AS_IN_FILE])
+    return [name for name, verdict in verdicts.items() if class_of(verdict) != own]
+
+
+def _compared(cell: Cell) -> float | None:
+    return cell.after if cell.ratio is None else cell.ratio
+
+
+def compare(lab: Lab, found: Iterable[Experiment], events: Events, *, extremes: bool = False) -> list[Varied]:
+    """Every row with a claim with every variant, or with both extremes alone; both are kept in the results.
+
+    Rows of kernels that a person must have are left out.
+    """
+    planned = [
+        (experiment, row, _variants(row, extremes=extremes))
+        for experiment in found
+        for row in experiment.rows
+        if row.published.claims and not row.images
+    ]
+    if not planned:
+        return []
+    rows = [_with(row, of_machine) for _, row, variants in planned for of_machine in variants.values()]
+    # One table with all of them: the runs are planned together, and progress shows how many there are.
+    cells = iter(lab.measure(replace(planned[0][0], rows=tuple(rows)), events))
+    kept = {
+        (experiment.name, cell.row_name, cell.machine): cell
+        for experiment in {experiment.name: experiment for experiment, _, _ in planned}.values()
+        for cell in records.cells(lab.store, experiment.name)
+    }
+    varied = []
+    for experiment, row, variants in planned:
+        own = {name: replace(next(cells), row=row) for name in variants}
+        varied.append(Varied(experiment.name, own, kept.get((experiment.name, row.name, row.after.machine))))
+    for name in dict.fromkeys(entry.experiment for entry in varied):
+        lab.store.add_inputs(name, [
+            {
+                "row_name": cell.row.name, "machine": cell.row.after.machine, "variant": variant,
+                "before": cell.before, "after": cell.after, "ratio": cell.ratio, "verdict": cell.verdict,
+            }
+            for entry in varied if entry.experiment == name for variant, cell in entry.cells.items()
+        ])  # fmt: skip
+    return varied
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What a row of a kept table is with other inputs: the ends of its ratio or figure, and verdicts by variant."""
+
+    low: float | None
+    high: float | None
+    verdicts: Mapping[str, str]
+
+    @property
+    def shown(self) -> str:
+        """The ends, as tables print them."""
+        return records.spread(self.low, self.high, len(self.verdicts))
+
+
+def spreads(store: Store, experiment: str) -> dict[tuple[str, str], Spread]:
+    """What the rows of an experiment were with other inputs when they were last tried, by name and machine."""
+    found: dict[tuple[str, str], list[tuple[str, float | None, float | None, str]]] = {}
+    made: dict[tuple[str, str], datetime] = {}
+    for row, machine, when, *values in store.query(
+        "SELECT row_name, machine, made, variant, after, ratio, verdict FROM inputs WHERE experiment = ? "
+        "ORDER BY made DESC, number",
+        [experiment],
+    ):
+        if made.setdefault((row, machine), when) == when:
+            found.setdefault((row, machine), []).append((values[0], values[1], values[2], values[3]))
+    spread = {}
+    for place, tried in found.items():
+        compared = [after if ratio is None else ratio for _, after, ratio, _ in tried]
+        known = [value for value in compared if value is not None]
+        verdicts = {variant: verdict for variant, _, _, verdict in tried}
+        if AS_IN_FILE in verdicts:
+            spread[place] = Spread(min(known, default=None), max(known, default=None), verdicts)
+    return spread
+
+
+def judged(store: Store, experiment: str) -> list[CellRecord]:
+    """The experiment's latest table, with the verdicts that hold with other inputs too.
+
+    A verdict whose class is another with other inputs becomes DECIDES; the reason says which verdict it is with which.
+    """
+    found = spreads(store, experiment)
+    return [_judged(cell, found.get((cell.row_name, cell.machine))) for cell in records.cells(store, experiment)]
+
+
+def _judged(cell: CellRecord, spread: Spread | None) -> CellRecord:
+    if spread is None:
+        return cell
+    cell = replace(cell, inputs=spread.shown)
+    others = deciding(spread.verdicts)
+    if not others or not is_verdict(cell.verdict):
+        return cell
+    told: dict[str, list[str]] = {}
+    for name in others:
+        told.setdefault(spread.verdicts[name], []).append(name)
+    words = "; ".join(f"{verdict} with {', '.join(names)}" for verdict, names in told.items())
+    return replace(cell, verdict=DECIDES, reason=f"{cell.verdict} with the files' inputs; {words}; {cell.reason}")
 
 
 def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"
 
 
-def _cell(cell: Cell) -> str:
-    return f"{_figure(cell.after if cell.ratio is None else cell.ratio)} {cell.verdict}".strip()
+def _cell(cell: Cell | None) -> str:
+    return "" if cell is None else f"{_figure(_compared(cell))} {cell.verdict}".strip()
 
 
 def _kept(cell: CellRecord | None) -> str:
@@ -111,41 +201,66 @@ def _kept(cell: CellRecord | None) -> str:
     return f"{made} {cell.verdict}"
 
 
-def page(compared: Sequence[Compared]) -> str:
+def _alone(entry: Varied) -> str:
+    ends = entry.ends(alone=True)
+    return "" if ends is None or len(entry.cells) <= len((AS_IN_FILE, FASTEST, SLOWEST)) else records.spread(*ends, 2)
+
+
+_COLUMNS: tuple[tuple[str, Callable[[Varied], str]], ...] = (
+    ("row", lambda entry: entry.own.row.name),
+    ("machine", lambda entry: entry.own.row.after.machine),
+    ("published", lambda entry: _published(entry.own.row)),
+    ("as in the files", lambda entry: _cell(entry.own)),
+    (FASTEST, lambda entry: _cell(entry.cells.get(FASTEST))),
+    (SLOWEST, lambda entry: _cell(entry.cells.get(SLOWEST))),
+    ("one input at a time", _alone),
+    ("decided by", lambda entry: ", ".join(entry.deciding)),
+    ("other placements", lambda entry: _kept(entry.kept)),
+)
+
+
+def _published(row: Row) -> str:
+    return row.published.effect or (row.published.after.shown if row.published.after else "")
+
+
+def _machines(varied: Sequence[Varied]) -> list[str]:
+    """The inputs of every machine, as a table."""
+    names = dict.fromkeys(side.machine for entry in varied for side in entry.own.row.sides)
+    lines = ["| machine | key | in the file | tried |", "| --- | --- | --- | --- |"]
+    for name in names:
+        machine = machines.find(name)
+        for key, values in machine.inputs.items():
+            lines.append(line([name, f"`{key}`", machine.values.get(key, ""), ", ".join(values)]))
+    return lines
+
+
+def page(varied: Sequence[Varied]) -> str:
     """The comparison as a page in Markdown."""
-    names = list(dict.fromkeys(entry.experiment for entry in compared))
-    judged = [entry for entry in compared if entry.judged]
-    depending = sum(entry.depends for entry in judged)
-    placements = records.how_many(cell.placements for entry in compared for cell in entry.cells)
+    names = list(dict.fromkeys(entry.experiment for entry in varied))
+    counted = [entry for entry in varied if entry.judged]
+    decided = sum(bool(entry.deciding) for entry in counted)
+    placements = records.how_many(cell.placements for entry in varied for cell in entry.cells.values())
     lines = [
-        "# Verdicts and the memory",
+        "# Verdicts and the inputs of the machines",
         "",
         f"Generated by `pagewalk memories {' '.join(names)}`. Verdicts: [experiments.md](experiments.md).",
         "",
-        "No paper says what memory its machines had. So the memory timings of the machine files are inputs, and each "
-        f"row is measured here with {len(MEMORIES)} memories, with {placements} of code and data. A cell has "
-        "our ratio, or our figure where there is no ratio, and the verdict. The last column has the spread over all "
-        "placements in the experiment's own table, with the memory as in the files. Where it is as wide as the columns "
-        "are apart, the placement matters as much as the memory.",
+        "No paper says what memory its machines had, and no manual gives every time of a processor. Such keys of the "
+        "machine files are inputs; each file says in its table `[inputs]` within what bounds. Each row that has a "
+        f"claim is measured here with these values, with {placements} of code and data: all fastest, all slowest, and "
+        "each alone. A cell has our ratio, or our figure where there is no ratio, and the verdict. An input decides a "
+        "row if the verdict with it is counted under another class; then the claim's page says so. The last column has "
+        "the spread over all placements in the experiment's own table, with the inputs as in the files. Where it is as "
+        "wide as the columns are apart, the placement matters as much as the inputs.",
         "",
-        "| memory | what it is |",
-        "| --- | --- |",
-        *(f"| {memory.name} | {memory.source} |" for memory in MEMORIES),
-        "",
-        f"There is a verdict on a published figure in {len(judged)} of the {len(compared)} rows; in {depending} of "
-        "these it depends on the memory.",
+        f"There is a verdict on a published figure in {len(counted)} of the {len(varied)} rows; in {decided} of these "
+        "an input decides it.",
         "",
     ]
     for name in names:
-        rows = [entry for entry in compared if entry.experiment == name]
-        columns = " | ".join(memory.name for memory in MEMORIES)
-        lines += [f"## {name}", "", f"| row | machine | published | {columns} | depends | other placements |"]
-        lines.append("| --- " * (len(MEMORIES) + 5) + "|")
-        for entry in rows:
-            row = entry.cells[0].row
-            figure = row.published.effect or (row.published.after.shown if row.published.after else "")
-            fields = [row.name, row.after.machine, figure, *map(_cell, entry.cells)]
-            fields += ["yes" if entry.depends else "", _kept(entry.kept)]
-            lines.append("| " + " | ".join(fields) + " |")
+        heads = [head for head, _ in _COLUMNS]
+        lines += [f"## {name}", "", line(heads), "| --- " * len(heads) + "|"]
+        lines += [line([text(entry) for _, text in _COLUMNS]) for entry in varied if entry.experiment == name]
         lines.append("")
+    lines += ["## The inputs", "", *_machines(varied)]
     return "\n".join(lines).rstrip() + "\n"

@@ -49,13 +49,17 @@ class TableRow:
 
 @dataclass(frozen=True)
 class CellRecord(TableRow):
-    """A row as the results file keeps it, with the runs that it was measured by."""
+    """A row as the results file keeps it, with the runs that it was measured by.
+
+    `inputs` is the spread of its ratio, or figure, over what the machine's file leaves open (`memories.judged`).
+    """
 
     experiment: str
     made: datetime
     number: int
     before_run: str | None
     after_run: str
+    inputs: str = field(default="", kw_only=True)
 
     @property
     def figure(self) -> tuple[str | None, ...] | None:
@@ -68,7 +72,7 @@ class CellRecord(TableRow):
         return {
             name: value
             for name, value in vars(self).items()
-            if name not in {"experiment", "made", "number", "claims", "pairs"}
+            if name not in {"experiment", "made", "number", "claims", "pairs", "inputs"}
         } | {"claims": list(self.claims), "pairs": [list(pair) for pair in self.pairs]}
 
 

@@ -25,7 +25,7 @@ from pagewalk import interrupts
 from pagewalk.errors import BadInput, StoreError, unknown
 from pagewalk.runner import Job, RunResult, Sample, Stop
 
-SCHEMA = 5
+SCHEMA = 6
 _LOCK_SECONDS = 600.0
 """How long to wait for a program that has the file open, in seconds. Our own commands have it open for milliseconds."""
 _PATIENCE_SECONDS = 2.0
@@ -96,11 +96,18 @@ ALTER TABLE cells ADD COLUMN placements INTEGER DEFAULT 1;
 _SINCE_4 = """
 ALTER TABLE cells ADD COLUMN pairs DOUBLE[][];
 """
+_SINCE_5_TABLES = """
+CREATE TABLE inputs (
+    experiment VARCHAR NOT NULL, made TIMESTAMP NOT NULL, number INTEGER NOT NULL, row_name VARCHAR NOT NULL,
+    machine VARCHAR NOT NULL, variant VARCHAR NOT NULL, before DOUBLE, after DOUBLE, ratio DOUBLE,
+    verdict VARCHAR NOT NULL, PRIMARY KEY (experiment, made, number));
+"""
 _UPGRADES = {
-    1: _SINCE_1 + _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_4,
-    2: _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_4,
-    3: _SINCE_3_TABLES + _SINCE_4,
-    4: _SINCE_4,
+    1: _SINCE_1 + _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_4 + _SINCE_5_TABLES,
+    2: _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_4 + _SINCE_5_TABLES,
+    3: _SINCE_3_TABLES + _SINCE_4 + _SINCE_5_TABLES,
+    4: _SINCE_4 + _SINCE_5_TABLES,
+    5: _SINCE_5_TABLES,
 }
 """By the number of an earlier schema: the statements that bring its file up to this one."""
 
@@ -277,7 +284,7 @@ class Store:
             self._check_schema()
             return
         with self._transaction() as connection:
-            connection.execute(_TABLES + _SINCE_2_TABLES + _SINCE_3_TABLES)
+            connection.execute(_TABLES + _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_5_TABLES)
             connection.execute("INSERT INTO meta VALUES (?)", [SCHEMA])
 
     def _join(self) -> None:
@@ -437,6 +444,10 @@ class Store:
     def add_cells(self, experiment: str, cells: Sequence[Mapping[str, Any]]) -> None:
         """Commits one experiment's table: the cells, as `execute.Cell.record` gives them, in order."""
         self._add_columns("cells", "experiment", experiment, cells)
+
+    def add_inputs(self, experiment: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Commits what an experiment's rows are with other inputs: columns of the table `inputs`, in order."""
+        self._add_columns("inputs", "experiment", experiment, rows)
 
     def add_points(self, sweep: str, unit: str, points: Sequence[tuple[str, float | None, str, str]]) -> None:
         """Commits the points of a sweep: of each its settings (JSON), value (in `unit`, or None), run and reason."""

@@ -29,6 +29,7 @@ Kind = Literal[
     "worse",
     "no difference",
     "an input",
+    "an input decides",
     "recalled",
     "no figure",
 ]
@@ -48,6 +49,7 @@ _TONES: dict[str, Tone] = {
     "measured": "open",
     "no difference": "open",
     "an input": "open",
+    "an input decides": "open",
     "recalled": "open",
 }
 
@@ -58,6 +60,7 @@ _CLASSES = {
     "no change, as published": "no change as published",
     "not reproduced": "not reproduced",
     "an input": "input",
+    "an input decides": "decided by an input",
     "recalled": "recalled",
     "answered": "open",
     "published only": "published only",
@@ -73,9 +76,15 @@ def is_verdict(kind: str) -> bool:
     return _CLASSES.get(kind) in _VERDICTS
 
 
+def class_of(kind: str) -> str:
+    """The class that this verdict is counted under."""
+    return _CLASSES.get(kind, kind)
+
+
 _STRENGTH: tuple[str, ...] = (
     "no figure",
     "not reproduced",
+    "an input decides",
     "no difference",
     "direction reproduced",
     "no change, as published",
@@ -116,6 +125,7 @@ _ORDER = (
     "direction",
     "no change as published",
     IN_PART,
+    "decided by an input",
     "not reproduced",
     "input",
     "recalled",
@@ -168,7 +178,7 @@ def stronger(ours: str, own: str | None) -> str:
     """
     if own is None or ours in _UNJUDGED:
         return ours
-    rank = (*_SHOWN, IN_PART, "not reproduced", *_UNJUDGED, "published only", "not run")
+    rank = (*_SHOWN, IN_PART, "decided by an input", "not reproduced", *_UNJUDGED, "published only", "not run")
     return min(ours, own, key=lambda name: rank.index(name) if name in rank else len(rank))
 
 

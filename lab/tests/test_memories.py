@@ -4,16 +4,27 @@ from pathlib import Path
 import pytest
 from scripted import EXPERIMENT, BenchLab, ScriptedRunner, benchmark
 
-from pagewalk import experiments, memories
+from pagewalk import claims_page, experiments, machines, memories, verdict
 from pagewalk.experiments import Experiment
-from pagewalk.memories import MEMORIES
+from pagewalk.inputs import Variant
+from pagewalk.machines import Machine
 from pagewalk.runner import Job, RunResult
 from pagewalk.simulate import Quiet
 from pagewalk.store import Store
 
+INPUTS = {"bus.read-first": ("5", "6", "12"), "exception.entry": ("6", "20")}
+
 
 @pytest.fixture
-def experiment(tmp_path: Path) -> Experiment:
+def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
+    """A row on a machine that leaves two keys open."""
+    found = machines.find
+    values = {"bus.read-first": "6", "exception.entry": "20"}
+
+    def with_inputs(name: str) -> Machine:
+        return dataclasses.replace(found(name), values=values, inputs=INPUTS)
+
+    monkeypatch.setattr(machines, "find", with_inputs)
     path = tmp_path / "osdi99-mine.toml"
     path.write_text(EXPERIMENT)
     return experiments.load(path)
@@ -26,38 +37,127 @@ def script(job: Job) -> RunResult:
     return benchmark("mmap-latency", {"flush": 500_000 if dear else 2000, "kernel": 4000})
 
 
-def test_a_variant_has_the_memory_on_both_sides(experiment: Experiment) -> None:
-    (row,) = memories.variant(experiment, MEMORIES[1]).rows
-    assert row.before is not None
-    assert row.before.keys == row.after.keys == {"bus.read-first": "5", "bus.read-next": "2"}
+SIX = ["as in the file", "all fastest", "all slowest", "bus.read-first=5", "bus.read-first=12", "exception.entry=6"]
 
 
-def test_a_verdict_that_depends_on_the_memory_is_told(experiment: Experiment, tmp_path: Path) -> None:
+def test_a_row_runs_with_every_value_on_both_sides(experiment: Experiment, tmp_path: Path) -> None:
     runner = ScriptedRunner(script)
     with Store(tmp_path / "results.duckdb") as store:
-        (compared,) = memories.compare(BenchLab(runner, store), [experiment], Quiet())
+        (varied,) = memories.compare(BenchLab(runner, store), [experiment], Quiet())
         assert store.query("SELECT count(*) FROM cells") == [(0,)], "the experiment's own table is left alone"
-    assert compared.depends
-    assert len(runner.ran) == 2 * len(MEMORIES)
-    page = memories.page([compared])
-    assert "in 1 of the 1 rows; in 1 of these it depends on the memory." in page
-    assert f"with {len(MEMORIES)} memories, with 1 placement of code and data." in page
-    assert "| mmap latency | ppc604-185 | 82.8 | 84 ratio reproduced | 84 ratio reproduced | 1 not reproduced |" in page
+    assert list(varied.cells) == SIX
+    # All slowest is what the slow memory is alone, because the other key's file has its slowest value.
+    assert len(runner.ran) == 2 * (len(SIX) - 1)
+    assert varied.deciding == ["all slowest", "bus.read-first=12"]
+    assert varied.ends(alone=True) == varied.ends() == pytest.approx((1.0, 84.0))
+    page = memories.page([varied])
+    assert "in 1 of the 1 rows; in 1 of these an input decides it." in page
+    assert "with 1 placement of code and data" in page
+    shown = "| mmap latency | ppc604-185 | 82.8 | 84 ratio reproduced | 84 ratio reproduced | 1 not reproduced |"
+    assert f"{shown} 1 to 84 | all slowest, bus.read-first=12 |" in page
+    assert "| ppc604-185 | `bus.read-first` | 6 | 5, 6, 12 |" in page
 
 
-def test_only_rows_with_a_verdict_are_counted(tmp_path: Path) -> None:
+def test_the_extremes_alone_are_fewer_runs(experiment: Experiment, tmp_path: Path) -> None:
+    runner = ScriptedRunner(script)
+    with Store(tmp_path / "results.duckdb") as store:
+        (varied,) = memories.compare(BenchLab(runner, store), [experiment], Quiet(), extremes=True)
+    assert list(varied.cells) == SIX[:3]
+    assert len(runner.ran) == 6
+
+
+def test_what_the_experiment_sets_is_not_varied(experiment: Experiment, tmp_path: Path) -> None:
+    (row,) = experiment.rows
+    keys = {"bus.read-first": "9"}
+    fixed = dataclasses.replace(row, after=dataclasses.replace(row.after, keys=keys), before=None)
+    runner = ScriptedRunner(script)
+    with Store(tmp_path / "results.duckdb") as store:
+        found = dataclasses.replace(experiment, rows=(fixed,))
+        (varied,) = memories.compare(BenchLab(runner, store), [found], Quiet())
+    assert list(varied.cells) == ["as in the file", "all fastest", "all slowest", "exception.entry=6"]
+    assert all("read-first = 9" in job.machine.config for job in runner.ran)
+
+
+def test_only_rows_with_a_claim_are_varied_and_only_verdicts_counted(tmp_path: Path) -> None:
     whole = experiments.find("osdi99-table3")[0]
-    found = dataclasses.replace(whole, rows=tuple(row for row in whole.rows if row.name == "null call"))
+    found = dataclasses.replace(
+        whole, rows=tuple(row for row in whole.rows if row.name in ("null call", "context switch, 2p/16k"))
+    )
     with Store(tmp_path / "results.duckdb") as store:
         runner = ScriptedRunner(lambda job: benchmark("null-call", {"kernel": 4000}))
-        page = memories.page(memories.compare(BenchLab(runner, store), [found], Quiet()))
-    assert "in 0 of the 2 rows; in 0 of these" in page, "recalled figures have no verdict"
+        varied = memories.compare(BenchLab(runner, store), [found], Quiet(), extremes=True)
+    assert {entry.own.row.name for entry in varied} == {"null call"}
+    assert "in 0 of the" in memories.page(varied), "recalled figures have no verdict"
 
 
-def test_the_spread_over_placements_stands_beside_the_memories(experiment: Experiment, tmp_path: Path) -> None:
+def test_nothing_to_vary_is_an_empty_page(experiment: Experiment, tmp_path: Path) -> None:
+    with Store(tmp_path / "results.duckdb") as store:
+        found = dataclasses.replace(experiment, rows=())
+        assert memories.compare(BenchLab(ScriptedRunner(script), store), [found], Quiet()) == []
+
+
+def test_a_hardware_cost_is_measured_with_the_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = experiments.find("osdi99-constants")[0]
+    row = next(row for row in whole.rows if row.name == "hash-table search, worst case")
+    asked: list[str] = []
+
+    def constants(machine: object) -> dict[str, object]:
+        asked.append(str(machine))
+        return {}
+
+    monkeypatch.setattr("pagewalk.native.constants", constants)
+    variants = {row.after.machine: Variant("slow", {"bus.read-first": "12"})}
     with Store(tmp_path / "results.duckdb") as store:
         lab = BenchLab(ScriptedRunner(script), store)
-        (cell,) = lab.experiment(experiment, Quiet())
-        store.add_cells(experiment.name, [cell.record() | {"low": 60.0, "high": 90.0, "placements": 7}])
-        page = memories.page(memories.compare(lab, [experiment], Quiet()))
-    assert "| yes | 60 to 90 (7 placements) ratio reproduced |" in page
+        lab.measure(dataclasses.replace(whole, rows=(memories._with(row, variants),)), Quiet())
+    assert len(asked) == 1
+    assert "read-first = 12" in asked[0]
+
+
+def test_the_page_of_the_claims_says_what_an_input_decides(experiment: Experiment, tmp_path: Path) -> None:
+    name = "osdi99-table2"
+    mine = dataclasses.replace(experiment, name=name)
+    with Store(tmp_path / "results.duckdb") as store:
+        lab = BenchLab(ScriptedRunner(script), store)
+        (cell,) = lab.experiment(mine, Quiet())
+        store.add_cells(name, [cell.record() | {"low": 60.0, "high": 90.0, "placements": 7}])
+        (before,) = memories.judged(store, name)
+        assert (before.verdict, before.inputs) == ("ratio reproduced", "")
+        page = memories.page(memories.compare(lab, [mine], Quiet()))
+        assert "| 60 to 90 (7 placements) ratio reproduced |" in page
+        (after,) = memories.judged(store, name)
+        shown = claims_page.build(store, "osdi99")
+        counts = dict(claims_page.count(store, "osdi99").figures)
+    assert after.verdict == memories.DECIDES
+    assert after.inputs.startswith("1 to ")
+    assert after.reason.startswith(
+        "ratio reproduced with the files' inputs; not reproduced with all slowest, bus.read-first=12; "
+    )
+    assert counts["decided by an input"] == 1
+    assert "| spread | inputs | verdict |" in shown
+    assert f"| 60 to 90 | {after.inputs} | an input decides |" in shown
+    assert "| decided by an input | 1 |" in shown
+
+
+def test_only_verdicts_of_another_class_are_decided(experiment: Experiment, tmp_path: Path) -> None:
+    assert memories.deciding({"as in the file": "ratio reproduced", "b": "figure reproduced"}) == []
+    assert memories.deciding({"as in the file": "ratio reproduced", "b": "direction reproduced"}) == ["b"]
+    assert memories.deciding({"as in the file": "ratio reproduced", "b": "no figure"}) == ["b"]
+    with Store(tmp_path / "results.duckdb") as store:
+        lab = BenchLab(ScriptedRunner(script), store)
+        lab.experiment(experiment, Quiet())
+        rows = [{"row_name": "mmap latency", "machine": "ppc604-185", "before": 1.0, "after": 2.0, "ratio": 0.5}]
+        for variant, kind in (("as in the file", "recalled"), ("all slowest", "no figure")):
+            store.add_inputs(experiment.name, [rows[0] | {"variant": variant, "verdict": kind}])
+        (cell,) = memories.judged(store, experiment.name)
+    assert cell.verdict != memories.DECIDES, "each table of inputs is whole: the latest alone counts"
+
+
+def test_a_decided_verdict_is_weaker_than_a_shown_one() -> None:
+    decides = memories.DECIDES
+    assert verdict.weakest(["ratio reproduced", decides]) == decides
+    assert verdict.weakest([decides, "not reproduced"]) == "not reproduced"
+    assert verdict.class_of_claim([decides, "ratio reproduced"]) == "decided by an input"
+    assert verdict.stronger("decided by an input", "direction") == "direction"
+    assert verdict.stronger("decided by an input", "not reproduced") == "decided by an input"
+    assert not verdict.is_verdict(decides)

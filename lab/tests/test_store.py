@@ -116,8 +116,8 @@ def test_a_file_of_the_second_schema_and_one_beside_it_are_brought_up_to_date(tm
         Store(made).close()
         with duckdb.connect(str(made)) as connection:
             connection.execute(
-                "DROP TABLE profiles; DROP TABLE baselines; DROP TABLE images; ALTER TABLE cells DROP COLUMN pairs; "
-                "UPDATE meta SET schema = 2"
+                "DROP TABLE profiles; DROP TABLE baselines; DROP TABLE images; DROP TABLE inputs; "
+                "ALTER TABLE cells DROP COLUMN pairs; UPDATE meta SET schema = 2"
             )
     with Store(path) as store:
         assert store.query("SELECT count(*) FROM profiles") == [(0,)]
@@ -132,7 +132,10 @@ def test_a_file_of_the_first_schema_is_brought_up_to_date(tmp_path: Path, read_o
     with duckdb.connect(str(path)) as connection:
         for column in ("low", "high", "placements", "pairs"):
             connection.execute(f"ALTER TABLE cells DROP COLUMN {column}")
-        connection.execute("DROP TABLE profiles; DROP TABLE baselines; DROP TABLE images; UPDATE meta SET schema = 1")
+        connection.execute(
+            "DROP TABLE profiles; DROP TABLE baselines; DROP TABLE images; DROP TABLE inputs; "
+            "UPDATE meta SET schema = 1"
+        )
     with Store(path, read_only=read_only) as store:
         assert store.query("SELECT schema FROM meta") == [(results.SCHEMA,)]
         assert store.query("SELECT low, high, placements, pairs FROM cells") == []

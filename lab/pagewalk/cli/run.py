@@ -233,18 +233,22 @@ def compare_memories(
         list[str], typer.Argument(help="Experiments, or a paper's name.", autocompletion=options.complete_experiment)
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The Markdown file to write.")] = None,
+    extremes: Annotated[
+        bool, typer.Option("--extremes", help="Only all fastest and all slowest values, and no value alone.")
+    ] = False,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
 ) -> None:
-    """Measure experiments with several memories, and say which verdicts depend on the memory.
+    """Measure experiments with all that the machines' files leave open, and say which verdicts an input decides.
 
-    The page goes to the file, or is printed. The experiments' own tables are not changed.
+    The page goes to the file, or is printed. The experiments' own tables are not changed; the spread over the inputs
+    is kept beside them, and the pages of the claims show it.
 
     Example: `pagewalk memories osdi99-table2 osdi99-table3 -o docs/memories.md`
     """
     found = [experiment for name in names for experiment in experiments.find(name)]
     with laboratory(jobs, cluster) as lab, events(as_json=False) as listener:
-        page = memories.page(memories.compare(lab, found, listener))
+        page = memories.page(memories.compare(lab, found, listener, extremes=extremes))
     if output is None:
         print(page, end="")
         return

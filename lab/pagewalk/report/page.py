@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
 
-from pagewalk import claims, experiments, explain, records
+from pagewalk import claims, experiments, explain, memories, records
 from pagewalk.errors import BadInput
 from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.figures import Measured, pollution, total
@@ -193,7 +193,7 @@ def _sections(store: Store) -> list[Section]:
             (experiment,) = experiments.find(name)
         except BadInput:
             continue  # made from a file outside the checkout, which is not here to describe it
-        cells = records.cells(store, name)
+        cells = memories.judged(store, name)
         gathered = _Gatherer(store, experiment, cells)
         found.append(
             Section(
