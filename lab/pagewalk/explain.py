@@ -165,9 +165,11 @@ def _cycles_of_published(row: Row, measured: Measured) -> str | None:
         return f"published: {_number(published.middle * scale)} cycles at {measured.clock / 1e6:g} MHz"
     if row.unit == "MB/s":
         ours = measured.clock * measured.seconds / measured.bytes if measured.bytes else 0.0
+        # Both rates are in the row's own megabytes, whatever these are.
+        theirs = ours * (measured.compute(row.figure) or 0.0) / published.middle
         return (
             f"cycles for 32 bytes at {measured.clock / 1e6:g} MHz: "
-            f"{_number(32 * ours)}, published {_number(32 * measured.clock / (published.middle * 1e6))}"
+            f"{_number(32 * ours)}, published {_number(32 * theirs)}"
         )
     return None
 
