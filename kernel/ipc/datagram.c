@@ -23,6 +23,7 @@ struct datagram {
 void datagram_init(struct datagram_queue *queue)
 {
 	list_init(&queue->datagrams);
+	queue->limit = SOCKET_BUFFER;
 	waitq_init(&queue->readable);
 	waitq_init(&queue->writable);
 }
@@ -43,12 +44,10 @@ static void let_go(struct datagram *datagram)
 	kfree(datagram);
 }
 
-void datagram_free(struct datagram_queue *queue)
+void datagram_drop_all(struct datagram_queue *queue)
 {
 	u32 freed = 0;
 
-	waitq_detach(&queue->readable);
-	waitq_detach(&queue->writable);
 	while (!list_empty(&queue->datagrams)) {
 		struct datagram *datagram = list_first_entry(&queue->datagrams, struct datagram, link);
 
@@ -56,6 +55,13 @@ void datagram_free(struct datagram_queue *queue)
 		datagram_unlink(queue, datagram);
 		let_go(datagram);
 	}
+}
+
+void datagram_free(struct datagram_queue *queue)
+{
+	waitq_detach(&queue->readable);
+	waitq_detach(&queue->writable);
+	datagram_drop_all(queue);
 }
 
 u32 datagram_pages_held(const struct datagram_queue *queue)
@@ -74,7 +80,7 @@ void datagram_each_rights(const struct datagram_queue *queue, void (*show)(struc
 
 bool datagram_room(const struct datagram_queue *queue)
 {
-	return queue->count < COUNT_MAX && queue->bytes < SOCKET_BUFFER;
+	return queue->count < COUNT_MAX && queue->bytes < queue->limit;
 }
 
 struct datagram *datagram_new(const struct message *message, const struct address *from)
@@ -105,6 +111,11 @@ u32 datagram_size(const struct datagram *datagram)
 	return datagram->size;
 }
 
+void datagram_set_address(struct datagram *datagram, const struct address *from)
+{
+	datagram->from = *from;
+}
+
 void datagram_discard(struct datagram *datagram)
 {
 	kfree(datagram);
@@ -129,21 +140,14 @@ static void datagram_put_back(struct datagram_queue *queue, struct datagram *dat
 	wake_up(&queue->readable);
 }
 
-long datagram_take(struct socket *socket, struct datagram_queue *queue, struct message *message)
+long datagram_take_now(struct datagram_queue *queue, struct message *message)
 {
 	bool peek = message->flags & MSG_PEEK;
-	u64 deadline = socket_deadline(socket->receive_timeout);
 	struct datagram *datagram;
-	long n = SOCKET_WAIT(&queue->readable, queue->count || socket->error || socket->shut & SHUT_RD,
-			     message->nonblock, deadline);
+	long n;
 
-	if (n)
-		return n;
-	n = socket_error(socket);
-	if (n)
-		return n;
 	if (!queue->count)
-		return 0;
+		return -EAGAIN;
 	datagram = list_first_entry(&queue->datagrams, struct datagram, link);
 	/* The copy may sleep: hold the datagram, and remove it first unless it is only peeked at. */
 	if (peek)
@@ -175,13 +179,31 @@ long datagram_take(struct socket *socket, struct datagram_queue *queue, struct m
 	return n;
 }
 
+long datagram_take(struct socket *socket, struct datagram_queue *queue, struct message *message)
+{
+	u64 deadline = socket_deadline(socket->settings.receive_timeout);
+	long n = SOCKET_WAIT(&queue->readable, queue->count || socket->error || socket->shut & SHUT_RD,
+			     message->nonblock, deadline);
+
+	if (n)
+		return n;
+	n = socket_error(socket);
+	if (n)
+		return n;
+	return queue->count ? datagram_take_now(queue, message) : 0;
+}
+
 unsigned datagram_poll(struct socket *socket, struct datagram_queue *queue, struct poll_table *table)
 {
 	unsigned ready = 0;
 
 	poll_wait(table, &queue->readable);
-	if (queue->count || socket->shut & SHUT_RD)
+	if (queue->count)
 		ready |= POLLIN | POLLRDNORM;
+	if (socket->shut & SHUT_RD)
+		ready |= POLLIN | POLLRDNORM | POLLRDHUP;
+	if (socket->shut == (SHUT_RD | SHUT_WR))
+		ready |= POLLHUP;
 	if (socket->error)
 		ready |= POLLERR;
 	return ready;

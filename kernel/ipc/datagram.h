@@ -9,6 +9,7 @@ struct datagram;
 struct datagram_queue {
 	struct list_head datagrams;
 	u32 count, bytes;
+	u32 limit;		/* bytes after which the queue is full */
 	struct waitq readable, writable;
 };
 
@@ -16,6 +17,7 @@ struct datagram_queue {
 
 void datagram_init(struct datagram_queue *);
 void datagram_free(struct datagram_queue *);	/* wakes and detaches waiters */
+void datagram_drop_all(struct datagram_queue *);
 bool datagram_room(const struct datagram_queue *);
 /*
  * Creates a datagram from the message's data; `from` is the sender's address or NULL. ERR_PTR on error. The copy may
@@ -25,8 +27,11 @@ struct datagram *datagram_new(const struct message *, const struct address *from
 void datagram_append(struct datagram_queue *, struct datagram *, struct message *);	/* takes the message's rights */
 void datagram_discard(struct datagram *);
 u32 datagram_size(const struct datagram *);
+void datagram_set_address(struct datagram *, const struct address *);
 /* Waits for the next datagram and takes it. A pending error or a shut-down side ends the wait. */
 long datagram_take(struct socket *, struct datagram_queue *, struct message *);
+/* Takes the next datagram: -EAGAIN: there is none. */
+long datagram_take_now(struct datagram_queue *, struct message *);
 /* The receiving half of a socket's poll. */
 unsigned datagram_poll(struct socket *, struct datagram_queue *, struct poll_table *);
 u32 datagram_pages_held(const struct datagram_queue *);

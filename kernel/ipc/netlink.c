@@ -16,9 +16,6 @@
 
 #define REQUEST_MAX 8192u	/* bytes of one send */
 #define ANSWER_MAX 256u		/* of one answer, without the copied request */
-#define LOOPBACK_INDEX 1
-#define LOOPBACK_MTU 65536u
-#define LOOPBACK_QUEUE 1000u
 
 struct netlink_socket {
 	struct list_head link;	/* sockets with ports */
@@ -168,11 +165,11 @@ static void format_line(struct address *address, u32 port, u32 groups)
 	address->len = sizeof(name);
 }
 
-static long netlink_name(struct socket *socket, struct address *address, bool peer)
+static long netlink_name(struct socket *socket, struct address *address, enum socket_name which)
 {
 	const struct netlink_socket *netlink = netlink_of(socket);
 
-	format_line(address, peer ? 0 : netlink->port, peer ? 0 : netlink->groups);
+	format_line(address, which == OWN_NAME ? netlink->port : 0, which == OWN_NAME ? netlink->groups : 0);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <abi/ioctl.h>
 #include <abi/socket.h>
+#include <abi/termios.h>
 #include <anon.h>
 #include <arch.h>
 #include <async.h>
@@ -54,17 +55,36 @@ static unsigned socket_poll(struct file *file, struct poll_table *table)
 	return socket->ops->poll(socket, table);
 }
 
+/* FIONREAD, and bytes that the other end has not taken. There are no packets: what was sent has arrived. */
+static long queued_bytes(struct socket *socket, unsigned command, s32 *user)
+{
+	bool tcp = socket->family == AF_INET && socket->type == SOCK_STREAM;
+	u32 bytes = 0;
+
+	if (socket->listening)
+		return -EINVAL;
+	if (command == SIOCOUTQNSD && !tcp)
+		return -ENOTTY;
+	if (command == FIONREAD)
+		bytes = socket->ops->readable_bytes(socket);
+	else if (command == TIOCOUTQ)
+		bytes = stream_unread(socket);
+	return put_user((s32)bytes, user);
+}
+
 static long socket_ioctl(struct file *file, unsigned command, uintptr_t argument)
 {
 	struct socket *socket = file->data;
 
 	switch (command) {
 	case FIONREAD:
-		return put_user((s32)socket->ops->readable_bytes(socket), (s32 *)argument);
+	case TIOCOUTQ:
+	case SIOCOUTQNSD:
+		return queued_bytes(socket, command, (s32 *)argument);
 	case SIOCATMARK:
 		return put_user((s32)stream_at_mark(socket), (s32 *)argument);
 	}
-	return -ENOTTY;
+	return interface_ioctl(socket, command, (void *)argument);
 }
 
 static void socket_file_release(struct file *file)
@@ -99,7 +119,8 @@ struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socke
 	socket->type = type;
 	socket->protocol = protocol;
 	socket->ops = ops;
-	socket->buffer[0] = socket->buffer[1] = SOCKET_BUFFER;
+	socket->settings.buffer[0] = socket->settings.buffer[1] = SOCKET_BUFFER;
+	socket->settings.low_water = socket->poll_water = 1;
 	socket->peer = (struct ucred){ .pid = 0, .uid = ~0u, .gid = ~0u };
 	list_init(&socket->pending);
 	list_init(&socket->pending_link);
@@ -114,7 +135,8 @@ struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socke
 void socket_release(struct socket *socket)
 {
 	socket->listening = false;	/* no more connections come while other tasks run */
-	socket_drop_pending(socket);
+	if (!list_empty(&socket->pending))
+		socket_drop_pending(socket);
 	socket->ops->release(socket);
 	waitq_detach(&socket->accepting);
 	waitq_detach(&socket->room);
@@ -128,6 +150,12 @@ void socket_requeue(struct socket *socket)
 		return;
 	epoll_requeue(socket->file);
 	async_requeue(socket->file);
+}
+
+void socket_changed(struct socket *socket)
+{
+	socket_requeue(socket);
+	wake_up(&socket->accepting);
 }
 
 static struct file *file_of(struct socket *socket, u32 flags)
@@ -215,7 +243,7 @@ static long enqueue_wait(struct socket *listener, bool nonblock, u64 deadline)
 /* Looks the listener up again after each sleep, because it may have been closed or replaced. */
 long socket_find_listener(struct socket *from, const struct address *address, bool nonblock, struct socket **listener)
 {
-	u64 deadline = socket_deadline(from->send_timeout);
+	u64 deadline = socket_deadline(from->settings.send_timeout);
 	long error;
 
 	do {
@@ -253,9 +281,29 @@ static void pending_put_back(struct socket *listener, struct socket *socket)
 void socket_drop_pending(struct socket *listener)
 {
 	while (listener->pending_count) {
-		socket_release(take_pending(listener));
+		struct socket *socket = take_pending(listener);
+
+		socket->aborted = true;
+		socket_release(socket);
 		preemption_point();
 	}
+}
+
+unsigned socket_listener_poll(const struct socket *socket)
+{
+	unsigned ready = socket->pending_count ? POLLIN | POLLRDNORM : 0;
+
+	if (socket->shut & SHUT_RD)
+		ready |= POLLIN | POLLRDNORM | POLLRDHUP;
+	if (socket->shut == (SHUT_RD | SHUT_WR))
+		ready |= POLLHUP;
+	return socket->error ? ready | POLLERR : ready;
+}
+
+/* Whether an accept need not wait: the listener has a connection, or has been shut down. */
+static bool accept_ends(const struct socket *socket)
+{
+	return socket->pending_count || !socket->listening || socket->shut & SHUT_RD;
 }
 
 long socket_accept(struct socket *socket, bool nonblock, struct socket **out)
@@ -265,10 +313,14 @@ long socket_accept(struct socket *socket, bool nonblock, struct socket **out)
 
 	if (!socket->listening)
 		return -EINVAL;
-	deadline = socket_deadline(socket->receive_timeout);
-	result = SOCKET_WAIT(&socket->accepting, socket->pending_count, nonblock, deadline);
+	deadline = socket_deadline(socket->settings.receive_timeout);
+	/* A call that does not wait does not ask for the shutdown, as on Linux. */
+	result = SOCKET_WAIT(&socket->accepting, nonblock ? socket->pending_count : accept_ends(socket), nonblock,
+			     deadline);
 	if (result)
 		return result;
+	if (!socket->pending_count)
+		return -EINVAL;
 	*out = take_pending(socket);
 	wake_up(&socket->room);
 	return 0;
@@ -412,7 +464,7 @@ static long accept_on(struct socket *socket, bool nonblock, struct sockaddr *use
 	result = socket->ops->accept(socket, nonblock, &new);
 	if (result)
 		return result;
-	if (user && new->ops->name(new, &a, true)) {
+	if (user && new->ops->name(new, &a, ACCEPTED_NAME)) {
 		socket_release(new);
 		return -ECONNABORTED;
 	}
@@ -453,7 +505,7 @@ long sys_accept(int fd, struct sockaddr *user, u32 *len)
 	return sys_accept4(fd, user, len, 0);
 }
 
-static long give_name(int fd, struct sockaddr *user, u32 *len, bool peer)
+static long give_name(int fd, struct sockaddr *user, u32 *len, enum socket_name which)
 {
 	struct socket *socket;
 	struct file *file = socket_from_fd(fd, &socket);
@@ -462,7 +514,7 @@ static long give_name(int fd, struct sockaddr *user, u32 *len, bool peer)
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	result = socket->ops->name(socket, &a, peer);
+	result = socket->ops->name(socket, &a, which);
 	if (!result)
 		result = address_to_user(&a, user, len);
 	file_put(file);
@@ -471,12 +523,12 @@ static long give_name(int fd, struct sockaddr *user, u32 *len, bool peer)
 
 long sys_getsockname(int fd, struct sockaddr *user, u32 *len)
 {
-	return give_name(fd, user, len, false);
+	return give_name(fd, user, len, OWN_NAME);
 }
 
 long sys_getpeername(int fd, struct sockaddr *user, u32 *len)
 {
-	return give_name(fd, user, len, true);
+	return give_name(fd, user, len, PEER_NAME);
 }
 
 long sys_shutdown(int fd, int how)

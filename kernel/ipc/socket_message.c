@@ -65,6 +65,8 @@ static long read_control(const struct socket *socket, const struct msghdr *h, st
 			result = -EINVAL;
 		else if (c->level == SOL_SOCKET && socket->family == AF_UNIX)
 			result = read_piece(c, message, cred, h->control_len / sizeof(s32));
+		else if (c->level == IPPROTO_IP && socket->family == AF_INET && socket->type == SOCK_DGRAM)
+			result = udp_read_control(message, c->type, c + 1, c->len - (u32)sizeof(*c));
 		if (!result)
 			at += CMSG_ALIGN(c->len);
 	}
@@ -76,13 +78,6 @@ static long read_control(const struct socket *socket, const struct msghdr *h, st
 	return result;
 }
 
-/* The place of the next piece of a receiver's ancillary data. */
-struct control {
-	uaddr_t at;
-	u32 left;	/* bytes */
-	u32 flags;	/* MSG_CTRUNC */
-};
-
 static void control_advance(struct control *out, u32 size)
 {
 	size = MIN(CMSG_ALIGN(size), out->left);
@@ -90,22 +85,21 @@ static void control_advance(struct control *out, u32 size)
 	out->left -= size;
 }
 
-static void write_cred(struct control *out, const struct ucred *cred)
+void control_put(struct control *out, s32 level, s32 type, const void *data, u32 size)
 {
-	struct {
-		struct cmsghdr header;
-		struct ucred cred;
-	} c = { { sizeof(c), SOL_SOCKET, SCM_CREDENTIALS }, *cred };
+	struct cmsghdr header = { .level = level, .type = type };
 
-	if (out->left < sizeof(c))
+	if (out->left < sizeof(header) + size)
 		out->flags |= MSG_CTRUNC;
-	if (out->left < sizeof(c.header))
+	if (out->left < sizeof(header))
 		return;
-	c.header.len = MIN((u32)sizeof(c), out->left);
-	if (copy_to_user((void *)out->at, &c, c.header.len))
+	size = MIN(size, out->left - (u32)sizeof(header));
+	header.len = (u32)sizeof(header) + size;
+	if (copy_to_user((void *)out->at, &header, sizeof(header)) ||
+	    copy_to_user((void *)(out->at + sizeof(header)), data, size))
 		out->flags |= MSG_CTRUNC;
 	else
-		control_advance(out, c.header.len);
+		control_advance(out, header.len);
 }
 
 /* Installs received files as descriptors: those alone that the receiver is told of. */
@@ -141,7 +135,9 @@ static u32 write_control(const struct socket *socket, struct msghdr *h, const st
 	struct control out = { .at = h->control, .left = h->control ? h->control_len : 0 };
 
 	if (socket->family == AF_UNIX && socket_option(socket, SO_PASSCRED))
-		write_cred(&out, &message->sender);
+		control_put(&out, SOL_SOCKET, SCM_CREDENTIALS, &message->sender, sizeof(message->sender));
+	if (socket->family == AF_INET && socket->type == SOCK_DGRAM)
+		udp_write_control(socket, &out, message);
 	if (message->rights)
 		write_rights(&out, message->rights, message->flags & MSG_CMSG_CLOEXEC);
 	h->control_len = out.at - h->control;
@@ -169,7 +165,7 @@ static long receive_message(struct file *file, struct socket *socket, struct mes
 		return socket->type == SOCK_STREAM ? stream_receive_urgent(socket, message) :
 		       socket->family == AF_INET   ? -EINVAL : -EOPNOTSUPP;
 	if (message->flags & MSG_ERRQUEUE && socket->family == AF_INET)
-		return -EAGAIN;		/* the queue of errors is always empty; other families have none */
+		return socket->type == SOCK_DGRAM ? udp_receive_error(socket, message) : -EAGAIN;
 	message->nonblock = file->flags & O_NONBLOCK || message->flags & MSG_DONTWAIT;
 	return socket->ops->receive(socket, message);
 }

@@ -1,17 +1,21 @@
-/* setsockopt and getsockopt (socket(7), tcp(7), ip(7); numbers: abi/socket_option.h). */
+/*
+ * setsockopt and getsockopt, and the options of all sockets (socket(7); numbers: abi/socket_option.h). An option that is
+ * not here is unknown (ENOPROTOOPT): none is accepted without its effect.
+ */
 #include "socket_calls.h"
+#include "stream.h"
 
 #include <abi/socket.h>
 #include <abi/socket_option.h>
 #include <err.h>
 #include <lib.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
-#define TCP_OPTION_MAX 31
-#define LOOPBACK_SEGMENT 65483	/* bytes: what Linux's loopback device allows */
-#define BUFFER_MIN 2048u
+#define BUFFER_MIN 4096u
 #define BUFFER_MAX 425984u	/* what getsockopt shows at most: twice Linux's net.core.wmem_max */
+#define PRIORITY_MOST 6		/* of those that need no privilege */
 
 struct old_timeval { s32 sec, usec; };
 struct new_timeval { s64 sec, usec; };
@@ -44,78 +48,120 @@ static long set_timeout(u64 *timeout, const void *user, u32 size, bool wide)
 	return 0;
 }
 
+long option_number(s32 *value, const void *user, u32 size)
+{
+	if (size < sizeof(*value))
+		return -EINVAL;
+	return get_user(*value, (const s32 *)user) ? -EFAULT : 0;
+}
+
+static long set_linger(struct socket_settings *settings, const void *user, u32 size)
+{
+	s32 linger[2];
+
+	if (size < sizeof(linger))
+		return -EINVAL;
+	if (copy_from_user(linger, user, sizeof(linger)))
+		return -EFAULT;
+	settings->linger = linger[0] != 0;
+	if (settings->linger)
+		settings->linger_seconds = (u32)linger[1];
+	return 0;
+}
+
+/* A stream's low water must fit into its buffer, or its poll would never report data. Other sockets ignore it. */
+static void set_low_water(struct socket *socket, s32 value)
+{
+	bool tcp = socket->family == AF_INET && socket->type == SOCK_STREAM;
+	u32 bytes = value < 0 ? 0x7fffffff : MAX((u32)value, 1u);
+
+	if (tcp)
+		bytes = socket->poll_water = MIN(bytes, socket->settings.buffer[1] / 2);
+	socket->settings.low_water = bytes;
+	if (tcp)
+		stream_low_water_changed(socket);
+}
+
+/* Linux doubles the value for its own book-keeping, and reports that. */
+static long set_buffer(struct socket *socket, int option, s32 value)
+{
+	bool force = option == SO_SNDBUFFORCE || option == SO_RCVBUFFORCE;
+	bool receive = option == SO_RCVBUF || option == SO_RCVBUFFORCE;
+
+	if (force && !capable())
+		return -EPERM;
+	socket->settings.buffer[receive] = MAX(BUFFER_MIN, MIN((u32)MAX(value, 0), BUFFER_MAX / 2) * 2);
+	if (socket->ops->fit)
+		socket->ops->fit(socket);
+	return 0;
+}
+
+static long set_switch(struct socket_settings *settings, int option, bool on)
+{
+	u32 bit = 1u << option;
+
+	if (option == SO_DEBUG && on && !capable())
+		return -EACCES;
+	settings->options = on ? settings->options | bit : settings->options & ~bit;
+	return 0;
+}
+
 static long set_socket_option(struct socket *socket, int option, const void *user, u32 size)
 {
+	struct socket_settings *settings = &socket->settings;
 	s32 value;
+	long error = option_number(&value, user, size);
 
+	if (error)
+		return error;
 	switch (option) {
 	case SO_RCVTIMEO:
 	case SO_RCVTIMEO_NEW:
-		return set_timeout(&socket->receive_timeout, user, size, option == SO_RCVTIMEO_NEW);
+		return set_timeout(&settings->receive_timeout, user, size, option == SO_RCVTIMEO_NEW);
 	case SO_SNDTIMEO:
 	case SO_SNDTIMEO_NEW:
-		return set_timeout(&socket->send_timeout, user, size, option == SO_SNDTIMEO_NEW);
+		return set_timeout(&settings->send_timeout, user, size, option == SO_SNDTIMEO_NEW);
 	case SO_LINGER:
-		if (size < sizeof(socket->linger))
-			return -EINVAL;
-		return copy_from_user(socket->linger, user, sizeof(socket->linger));
+		return set_linger(settings, user, size);
 	}
-	if (size < sizeof(value))
-		return -EINVAL;
-	if (get_user(value, (const s32 *)user))
-		return -EFAULT;
 	switch (option) {
+	case SO_PASSCRED:
+		if (socket->family == AF_INET)
+			return -EOPNOTSUPP;
+		return set_switch(settings, option, value != 0);
+	case SO_REUSEPORT:
+		if (value && socket->family != AF_INET)
+			return -EOPNOTSUPP;
+		return set_switch(settings, option, value != 0);
 	case SO_DEBUG:
 	case SO_REUSEADDR:
 	case SO_DONTROUTE:
 	case SO_BROADCAST:
 	case SO_KEEPALIVE:
 	case SO_OOBINLINE:
-	case SO_REUSEPORT:
-	case SO_PASSCRED:
-		socket->options = value ? socket->options | 1u << option : socket->options & ~(1u << option);
-		return 0;
+		return set_switch(settings, option, value != 0);
 	case SO_SNDBUF:
 	case SO_SNDBUFFORCE:
 	case SO_RCVBUF:
 	case SO_RCVBUFFORCE:
-		/* Linux doubles the value for its own book-keeping, and reports that. */
-		socket->buffer[option == SO_RCVBUF || option == SO_RCVBUFFORCE] =
-			MAX(BUFFER_MIN, MIN((u32)value, BUFFER_MAX / 2) * 2);
-		return 0;
+		return set_buffer(socket, option, value);
 	case SO_PRIORITY:
-	case SO_RCVLOWAT:
+		if ((value < 0 || value > PRIORITY_MOST) && !capable())
+			return -EPERM;
+		settings->priority = (u32)value;
 		return 0;
-	case SO_TYPE:
-	case SO_ERROR:
-	case SO_PROTOCOL:
-	case SO_DOMAIN:
-	case SO_ACCEPTCONN:
-	case SO_PEERCRED:
-	case SO_SNDLOWAT:
-		return -ENOPROTOOPT;
+	case SO_RCVLOWAT:
+		set_low_water(socket, value);
+		return 0;
 	}
 	return -ENOPROTOOPT;
 }
 
-/* Options without effect on transports without packets are stored to be read back. */
 static long set_protocol_option(struct socket *socket, int level, int option, const void *user, u32 size)
 {
-	s32 value;
-
-	if (socket->family != AF_INET)
-		return level == IPPROTO_IP || level == IPPROTO_TCP ? -EOPNOTSUPP : -ENOPROTOOPT;
-	if (level == IPPROTO_TCP ? socket->type != SOCK_STREAM : level != IPPROTO_IP)
-		return -ENOPROTOOPT;
-	if (option <= 0 || option > TCP_OPTION_MAX)
-		return -ENOPROTOOPT;
-	if (size < sizeof(value))
-		return -EINVAL;
-	if (get_user(value, (const s32 *)user))
-		return -EFAULT;
-	if (level == IPPROTO_TCP && option == TCP_NODELAY)
-		socket->nodelay = value != 0;
-	return 0;
+	if (socket->ops->set_option)
+		return socket->ops->set_option(socket, level, option, user, size);
+	return socket->family == AF_UNIX ? -EOPNOTSUPP : -ENOPROTOOPT;
 }
 
 long sys_setsockopt(int fd, int level, int option, const void *user, u32 size)
@@ -136,30 +182,29 @@ long sys_setsockopt(int fd, int level, int option, const void *user, u32 size)
 	return result;
 }
 
-union value {
-	s32 number;
-	u32 linger[2];
-	struct old_timeval old;
-	struct new_timeval new;
-	struct ucred cred;
-};
-
-static u32 timeout_value(union value *v, u64 timeout, bool wide)
+static long timeout_value(union option_value *v, u64 timeout, bool wide)
 {
-	if (wide) {
-		v->new.sec = (s64)(timeout / NSEC_PER_SEC);
-		v->new.usec = (s64)(timeout % NSEC_PER_SEC / NSEC_PER_USEC);
-		return sizeof(v->new);
-	}
-	v->old.sec = (s32)(timeout / NSEC_PER_SEC);
-	v->old.usec = (s32)(timeout % NSEC_PER_SEC / NSEC_PER_USEC);
-	return sizeof(v->old);
+	struct new_timeval new = { (s64)(timeout / NSEC_PER_SEC), (s64)(timeout % NSEC_PER_SEC / NSEC_PER_USEC) };
+	struct old_timeval old = { (s32)new.sec, (s32)new.usec };
+
+	if (wide)
+		memcpy(v->bytes, &new, sizeof(new));
+	else
+		memcpy(v->bytes, &old, sizeof(old));
+	return wide ? (long)sizeof(new) : (long)sizeof(old);
 }
 
 /* The size of the value, or a negative errno. */
-static long get_socket_option(struct socket *socket, int option, union value *v)
+static long get_socket_option(struct socket *socket, int option, union option_value *v)
 {
+	const struct socket_settings *settings = &socket->settings;
+
 	switch (option) {
+	case SO_PASSCRED:
+		if (socket->family == AF_INET)
+			return -EOPNOTSUPP;
+		v->number = socket_option(socket, (unsigned)option);
+		break;
 	case SO_DEBUG:
 	case SO_REUSEADDR:
 	case SO_DONTROUTE:
@@ -167,7 +212,6 @@ static long get_socket_option(struct socket *socket, int option, union value *v)
 	case SO_KEEPALIVE:
 	case SO_OOBINLINE:
 	case SO_REUSEPORT:
-	case SO_PASSCRED:
 		v->number = socket_option(socket, (unsigned)option);
 		break;
 	case SO_TYPE:
@@ -177,15 +221,17 @@ static long get_socket_option(struct socket *socket, int option, union value *v)
 		v->number = (s32)-socket_error(socket);
 		break;
 	case SO_SNDBUF:
-		v->number = (s32)socket->buffer[0];
+		v->number = (s32)settings->buffer[0];
 		break;
 	case SO_RCVBUF:
-		v->number = (s32)socket->buffer[1];
+		v->number = (s32)settings->buffer[1];
 		break;
 	case SO_PRIORITY:
-		v->number = 0;
+		v->number = (s32)settings->priority;
 		break;
 	case SO_RCVLOWAT:
+		v->number = (s32)settings->low_water;
+		break;
 	case SO_SNDLOWAT:
 		v->number = 1;
 		break;
@@ -199,14 +245,15 @@ static long get_socket_option(struct socket *socket, int option, union value *v)
 		v->number = socket->family;
 		break;
 	case SO_LINGER:
-		memcpy(v->linger, socket->linger, sizeof(v->linger));
-		return sizeof(v->linger);
+		v->words[0] = settings->linger;
+		v->words[1] = settings->linger_seconds;
+		return 2 * sizeof(v->words[0]);
 	case SO_RCVTIMEO:
 	case SO_RCVTIMEO_NEW:
-		return (long)timeout_value(v, socket->receive_timeout, option == SO_RCVTIMEO_NEW);
+		return timeout_value(v, settings->receive_timeout, option == SO_RCVTIMEO_NEW);
 	case SO_SNDTIMEO:
 	case SO_SNDTIMEO_NEW:
-		return (long)timeout_value(v, socket->send_timeout, option == SO_SNDTIMEO_NEW);
+		return timeout_value(v, settings->send_timeout, option == SO_SNDTIMEO_NEW);
 	case SO_PEERCRED:
 		v->cred = socket->peer;
 		return sizeof(v->cred);
@@ -216,27 +263,28 @@ static long get_socket_option(struct socket *socket, int option, union value *v)
 	return sizeof(v->number);
 }
 
-static long get_protocol_option(const struct socket *socket, int level, int option, union value *v)
+static long get_protocol_option(struct socket *socket, int level, int option, union option_value *v)
 {
-	if (socket->family != AF_INET)
-		return -EOPNOTSUPP;
-	if (level == IPPROTO_TCP ? socket->type != SOCK_STREAM : level != IPPROTO_IP)
-		return -ENOPROTOOPT;
-	if (option <= 0 || option > TCP_OPTION_MAX)
-		return -ENOPROTOOPT;
-	v->number = 0;
-	if (level == IPPROTO_TCP && option == TCP_NODELAY)
-		v->number = socket->nodelay;
-	else if (level == IPPROTO_TCP && option == TCP_MAXSEG)
-		v->number = LOOPBACK_SEGMENT;
-	return sizeof(v->number);
+	if (socket->ops->get_option)
+		return socket->ops->get_option(socket, level, option, v);
+	return socket->family == AF_UNIX ? -EOPNOTSUPP : -ENOPROTOOPT;
+}
+
+/* A number of IP for which there is less room is given as a byte. */
+static void shorten(union option_value *v, int level, u32 room, long *size)
+{
+	if (level == IPPROTO_IP && *size == sizeof(v->number) && room && room < sizeof(v->number) &&
+	    v->number >= 0 && v->number <= 255) {
+		v->bytes[0] = (u8)v->number;
+		*size = 1;
+	}
 }
 
 long sys_getsockopt(int fd, int level, int option, void *user, u32 *user_size)
 {
 	struct socket *socket;
 	struct file *file = socket_from_fd(fd, &socket);
-	union value v;
+	union option_value v;
 	u32 room;
 	long size;
 
@@ -250,6 +298,7 @@ long sys_getsockopt(int fd, int level, int option, void *user, u32 *user_size)
 		size = level == SOL_SOCKET ? get_socket_option(socket, option, &v) :
 			get_protocol_option(socket, level, option, &v);
 		if (size >= 0) {
+			shorten(&v, level, room, &size);
 			room = MIN(room, (u32)size);
 			size = copy_to_user(user, &v, room) || put_user(room, user_size) ? -EFAULT : 0;
 		}

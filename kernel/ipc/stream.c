@@ -79,30 +79,120 @@ void stream_each_rights(const struct socket *socket, void (*show)(struct rights 
 		show(rights, argument);
 }
 
-static void wake_end(struct connection *connection, unsigned end)
+void stream_wake(struct connection *connection, unsigned end)
 {
 	wake_up(&connection->side[end].readable);
 	wake_up(&connection->side[!end].writable);
 }
 
-/* Closes one end. If it has unread data, the other end gets ECONNRESET. */
-static void connection_leave(struct connection *connection, unsigned end)
+/* Polls of a socket that was disconnected may still wait in the queues. */
+static void detach_queues(struct side *side)
+{
+	waitq_detach(&side->readable);
+	waitq_detach(&side->writable);
+}
+
+void connection_put(struct connection *connection)
+{
+	if (--connection->refs)
+		return;
+	for (unsigned end = 0; end < 2; end++) {
+		drop_rights(&connection->side[end]);
+		ring_free(&connection->side[end].ring);
+		detach_queues(&connection->side[end]);
+	}
+	kfree(connection);
+}
+
+static void close_direction(struct side *to)
+{
+	to->ended = to->shut = to->deaf = true;
+}
+
+void stream_reset(struct connection *connection, unsigned told)
+{
+	struct side *side = &connection->side[told];
+
+	if (side->owner)
+		side->owner->error = side->fin && !connection->side[!told].shut ? EPIPE : ECONNRESET;
+	close_direction(&connection->side[0]);
+	close_direction(&connection->side[1]);
+	stream_wake(connection, 0);
+	stream_wake(connection, 1);
+}
+
+static bool connection_over(const struct connection *connection)
+{
+	return connection->side[0].shut && connection->side[1].shut;
+}
+
+bool stream_over(const struct socket *socket)
+{
+	return connection_over(socket->connection);
+}
+
+/*
+ * What the other end sees of a close. Unread data or an abort: an error. A Unix socket's peer can neither send nor
+ * receive any more. A TCP peer gets the end of the data; data that it sends afterwards resets the connection.
+ */
+static void tell_peer(struct connection *connection, unsigned end, u16 family, bool lost)
 {
 	struct side *mine = &connection->side[end], *other = &connection->side[!end];
 
-	if (ring_used(&mine->ring))
-		other->error = ECONNRESET;
-	mine->deaf = true;
+	if (family == AF_UNIX) {
+		if (lost && other->owner)
+			other->owner->error = ECONNRESET;
+		close_direction(mine);
+		close_direction(other);
+	} else if (lost && !connection_over(connection)) {
+		stream_reset(connection, !end);
+	} else {
+		other->fin |= !other->shut;
+		close_direction(other);
+		mine->deaf = true;
+	}
+}
+
+void stream_leave(struct socket *socket, bool abort)
+{
+	struct connection *connection = socket->connection;
+	struct side *mine;
+	bool told;		/* the peer has had the end of the data */
+
+	if (!connection)
+		return;
+	mine = &connection->side[socket->end];
+	told = socket->family == AF_INET && connection->side[!socket->end].shut;
+	tell_peer(connection, socket->end, socket->family, abort || ring_used(&mine->ring));
 	mine->owner = NULL;
-	other->ended = true;
 	drop_rights(mine);
 	ring_free(&mine->ring);
-	wake_end(connection, !end);
-	if (--connection->refs)
+	if (!told)
+		stream_wake(connection, !socket->end);
+	socket->connection = NULL;
+	connection_put(connection);
+}
+
+/* The bytes that one end may send before the other reads. On TCP the buffers of both count: the larger one. */
+static void fit_direction(const struct socket *from, struct side *to)
+{
+	u32 size = from->settings.buffer[0];
+
+	if (from->family == AF_INET && to->owner)
+		size = MAX(size, to->owner->settings.buffer[1]);
+	if (to->owner && size != to->ring.size && ring_resize(&to->ring, size) > 0)
+		wake_up(&to->writable);
+}
+
+void stream_fit(struct socket *socket)
+{
+	struct connection *connection = socket->connection;
+	const struct socket *peer = connection ? connection->side[!socket->end].owner : NULL;
+
+	if (!peer)
 		return;
-	drop_rights(other);
-	ring_free(&other->ring);
-	kfree(connection);
+	fit_direction(socket, &connection->side[!socket->end]);
+	fit_direction(peer, &connection->side[socket->end]);
 }
 
 void connection_join(struct connection *connection, struct socket *first, struct socket *second)
@@ -112,45 +202,13 @@ void connection_join(struct connection *connection, struct socket *first, struct
 	connection->side[1].owner = second;
 	first->end = 0;
 	second->end = 1;
+	stream_fit(first);
 	socket_requeue(first);
-}
-
-void stream_leave(struct socket *socket)
-{
-	if (socket->connection)
-		connection_leave(socket->connection, socket->end);
-}
-
-long stream_connect(struct socket *socket, struct socket *embryo, const struct address *a, bool nonblock,
-		    struct socket **listener)
-{
-	struct connection *connection = embryo ? connection_new() : NULL;
-	long error = connection ? socket_find_listener(socket, a, nonblock, listener) : -ENOMEM;
-
-	/* Another thread may have connected the socket during the wait, or made it a listener. */
-	if (!error && (socket->connection || socket->listening))
-		error = -EISCONN;
-	if (!error) {
-		connection_join(connection, socket, embryo);
-		return 0;
-	}
-	kfree(connection);
-	if (embryo)
-		socket_release(embryo);
-	return error;
-}
-
-static long take_error(struct side *side)
-{
-	long error = side->error;
-
-	side->error = 0;
-	return -error;
 }
 
 static bool side_sendable(const struct side *side)
 {
-	return ring_room(&side->ring) || side->ended || side->deaf;
+	return ring_room(&side->ring) || side->deaf;
 }
 
 /* Records the sender of the next bytes in message->rights, if the last bytes had another sender. */
@@ -212,25 +270,41 @@ static long stream_put(const struct socket *socket, struct side *side, struct me
 
 	if (n)
 		return n;
-	if (ring_room(&side->ring) && !side->ended && !side->deaf)
+	if (ring_room(&side->ring) && !side->deaf)
 		n = put_signed(socket, side, message, most);
 	mutex_unlock(&side->putting);
 	return n;
 }
 
+/*
+ * A send to an end that takes no data. The first one after the peer's orderly close goes out, as on a network, and is
+ * answered by a reset, which the next call reports.
+ */
+static long send_to_deaf(struct socket *socket, struct message *message)
+{
+	struct connection *connection = socket->connection;
+	struct side *to = &connection->side[!socket->end];
+	long error;
+
+	if (to->shut) {
+		error = socket->family == AF_INET ? socket_error(socket) : 0;
+		return error && error != -EPIPE ? error : socket_broken_pipe(message->flags);
+	}
+	if (to->owner)
+		to->owner->error = ECONNRESET;
+	stream_reset(connection, socket->end);
+	return (long)message->data->left;
+}
+
 long stream_send(struct socket *socket, struct message *message)
 {
-	struct side *from = &socket->connection->side[socket->end], *to = &socket->connection->side[!socket->end];
-	u64 deadline = socket_deadline(socket->send_timeout);
+	struct side *to = &socket->connection->side[!socket->end];
+	u64 deadline = socket_deadline(socket->settings.send_timeout);
 	long done = 0, n;
 
 	for (;;) {
-		if (to->ended || to->deaf) {
-			if (done)
-				return done;
-			n = take_error(from);
-			return n ? n : socket_broken_pipe(message->flags);
-		}
+		if (to->deaf)
+			return done ? done : send_to_deaf(socket, message);
 		if (ring_room(&to->ring) && message->data->left) {
 			/*
 			 * As in a pipe: a reader that waits or keeps up runs after each page, the last one too, while
@@ -320,9 +394,9 @@ static void leave_out(struct side *from)
 	wake_up(&from->writable);
 }
 
-static bool side_receivable(const struct side *from)
+static bool side_receivable(const struct socket *socket, const struct side *from)
 {
-	return ring_used(&from->ring) || from->ended || from->deaf || from->error;
+	return ring_used(&from->ring) || from->ended || socket->error;
 }
 
 /* Reads the next run: returns the bytes copied; 0: look again. The mark and rights move with the bytes. */
@@ -353,20 +427,20 @@ static long stream_take(const struct socket *socket, struct side *from, struct m
 long stream_receive(struct socket *socket, struct message *message)
 {
 	struct side *from = &socket->connection->side[socket->end];
-	u64 deadline = socket_deadline(socket->receive_timeout);
-	long done = 0, n;
+	u64 deadline = socket_deadline(socket->settings.receive_timeout);
+	long enough = (long)message->data->left, done = 0, n;
 
 	if (message->address)
 		message->address->len = 0;
+	if (!(message->flags & MSG_WAITALL))
+		enough = MIN(enough, (long)socket->settings.low_water);
 	while (message->data->left) {
-		n = SOCKET_WAIT(&from->readable, side_receivable(from), message->nonblock ||
-				(done && !(message->flags & MSG_WAITALL)), deadline);
+		n = SOCKET_WAIT(&from->readable, side_receivable(socket, from), message->nonblock || done >= enough,
+				deadline);
 		if (n)
 			return done ? done : n;
-		if (!ring_used(&from->ring)) {
-			n = done ? 0 : take_error(from);
-			return done ? done : n;
-		}
+		if (!ring_used(&from->ring))
+			return done ? done : from->fin ? 0 : socket_error(socket);
 		if (done && at_mark(from))
 			return done;
 		n = mutex_lock_killable(&from->taking);
@@ -381,7 +455,7 @@ long stream_receive(struct socket *socket, struct message *message)
 		done += n;
 		if (message->flags & MSG_PEEK || !list_empty(&from->rights) || message->rights)
 			return done;
-		if (!(message->flags & MSG_WAITALL))
+		if (done >= enough)
 			return done;
 	}
 	return done;
@@ -389,7 +463,8 @@ long stream_receive(struct socket *socket, struct message *message)
 
 long stream_receive_urgent(struct socket *socket, struct message *message)
 {
-	struct side *from = socket->connection ? &socket->connection->side[socket->end] : NULL;
+	struct connection *connection = socket->connection;
+	struct side *from = connection ? &connection->side[socket->end] : NULL;
 	u64 mark;
 	long n;
 
@@ -398,14 +473,14 @@ long stream_receive_urgent(struct socket *socket, struct message *message)
 	if (message->address)
 		message->address->len = 0;
 	mark = from->mark;
+	connection->refs++;	/* the copy may sleep, and another thread disconnect the socket */
 	n = ring_peek(&from->ring, message->data, (size_t)(mark - from->taken),
 		      MIN(message->data->left, (size_t)1));
-	if (n < 0)
-		return n;
-	message->out_flags |= MSG_OOB;
-	/* The copy may have slept: then another byte may be urgent now, or none. */
-	if (!(message->flags & MSG_PEEK) && from->urgent == URGENT && from->mark == mark)
+	/* Another byte may be urgent now, or none. */
+	if (n >= 0 && !(message->flags & MSG_PEEK) && from->urgent == URGENT && from->mark == mark)
 		from->urgent = URGENT_READ;
+	connection_put(connection);
+	message->out_flags |= n < 0 ? 0 : MSG_OOB;
 	return n;
 }
 
@@ -414,61 +489,99 @@ bool stream_at_mark(const struct socket *socket)
 	return socket->connection && at_mark(&socket->connection->side[socket->end]);
 }
 
-/* Whether a read would return data. An urgent byte alone is reported by POLLPRI, on a Unix socket by both. */
-static bool has_data(const struct side *mine)
+/* How many bytes a read would return. An urgent byte alone is reported by POLLPRI, on a Unix socket by both. */
+static u32 bytes_to_read(const struct socket *socket, const struct side *mine)
 {
-	const struct socket *socket = mine->owner;
+	u32 used = ring_used(&mine->ring);
 
-	if (ring_used(&mine->ring) != 1 || !socket || !left_out(socket, mine))
-		return ring_used(&mine->ring);
-	return socket->family == AF_UNIX && mine->urgent == URGENT;
+	if (mine->urgent == NO_MARK || !left_out(socket, mine))
+		return used;
+	return used != 1 || (socket->family == AF_UNIX && mine->urgent == URGENT) ? used : 0;
 }
 
-static unsigned connection_poll(struct connection *connection, unsigned end, struct poll_table *table)
+static unsigned connection_poll(struct socket *socket, struct poll_table *table)
 {
-	struct side *mine = &connection->side[end], *other = &connection->side[!end];
+	struct connection *connection = socket->connection;
+	struct side *mine = &connection->side[socket->end], *other = &connection->side[!socket->end];
 	unsigned ready = 0;
 
 	poll_wait(table, &mine->readable);
 	poll_wait(table, &other->writable);
-	if (has_data(mine) || mine->ended || mine->deaf)
+	if (bytes_to_read(socket, mine) >= socket->poll_water)
 		ready |= POLLIN | POLLRDNORM;
 	if (mine->urgent == URGENT)
 		ready |= POLLPRI;
 	if (mine->ended)
-		ready |= POLLRDHUP;
-	if (mine->ended && (other->ended || other->deaf))
-		ready |= POLLHUP;
-	if (mine->error)
+		ready |= POLLIN | POLLRDNORM | POLLRDHUP | (other->shut ? POLLHUP : 0);
+	if (socket->error)
 		ready |= POLLERR;
-	if (ring_room(&other->ring) >= ROOM_TO_POLL || other->deaf || other->ended)
+	if (ring_room(&other->ring) >= ROOM_TO_POLL || other->deaf)
 		ready |= POLLOUT | POLLWRNORM;
 	return ready;
+}
+
+/* A closed socket polls as hung up, even before it is connected. */
+static unsigned closed_poll(const struct socket *socket)
+{
+	unsigned ready = POLLOUT | POLLWRNORM | POLLHUP;
+
+	if (socket->shut & SHUT_RD)
+		ready |= POLLIN | POLLRDNORM | POLLRDHUP;
+	return socket->error ? ready | POLLERR : ready;
 }
 
 unsigned stream_poll(struct socket *socket, struct poll_table *table)
 {
 	if (socket->connection)
-		return connection_poll(socket->connection, socket->end, table);
+		return connection_poll(socket, table);
 	poll_wait(table, &socket->accepting);
 	if (socket->listening)
-		return socket->pending_count ? POLLIN | POLLRDNORM : 0;
-	return POLLOUT | POLLWRNORM | POLLHUP;
+		return socket_listener_poll(socket);
+	return socket->asking ? 0 : closed_poll(socket);
 }
 
-long stream_shutdown(struct socket *socket, unsigned how)
+/* An end that neither reads nor sends resets a connection that brings it data. */
+static void inet_shutdown(struct socket *socket, unsigned how)
+{
+	struct connection *connection = socket->connection;
+	struct side *mine = &connection->side[socket->end], *other = &connection->side[!socket->end];
+
+	mine->ended |= (how & SHUT_RD) != 0;
+	if (how & SHUT_WR && !other->shut) {
+		other->fin = true;
+		close_direction(other);
+		stream_wake(connection, !socket->end);
+	}
+	mine->deaf |= mine->ended && other->shut;
+	stream_wake(connection, socket->end);
+}
+
+static void unix_shutdown(struct socket *socket, unsigned how)
 {
 	struct connection *connection = socket->connection;
 
-	if (!connection)
-		return -ENOTCONN;
 	if (how & SHUT_RD)
-		connection->side[socket->end].deaf = true;
+		close_direction(&connection->side[socket->end]);
 	if (how & SHUT_WR)
-		connection->side[!socket->end].ended = true;
-	wake_end(connection, 0);
-	wake_end(connection, 1);
-	return 0;
+		close_direction(&connection->side[!socket->end]);
+	stream_wake(connection, 0);
+	stream_wake(connection, 1);
+}
+
+void stream_shutdown(struct socket *socket, unsigned how)
+{
+	if (socket->family == AF_INET)
+		inet_shutdown(socket, how);
+	else
+		unix_shutdown(socket, how);
+}
+
+void stream_low_water_changed(struct socket *socket)
+{
+	const struct side *mine = socket->connection ? &socket->connection->side[socket->end] : NULL;
+
+	if (mine && (mine->fin || bytes_to_read(socket, mine) >= socket->poll_water))
+		stream_wake(socket->connection, socket->end);
 }
 
 u32 stream_bytes(struct socket *socket)
@@ -478,4 +591,9 @@ u32 stream_bytes(struct socket *socket)
 	if (mine && socket->family == AF_INET && mine->urgent != NO_MARK && !socket_option(socket, SO_OOBINLINE))
 		return (u32)(mine->mark - mine->taken);
 	return mine ? ring_used(&mine->ring) : 0;
+}
+
+u32 stream_unread(const struct socket *socket)
+{
+	return socket->connection ? ring_used(&socket->connection->side[!socket->end].ring) : 0;
 }

@@ -9,9 +9,10 @@
 struct side {
 	struct ring ring;
 	u64 put, taken;		/* bytes so far */
-	bool ended;		/* the other end sends no more */
-	bool deaf;		/* this end reads no more */
-	s32 error;		/* positive errno, which this end reports after the data */
+	bool ended;		/* this end reads no more than what is queued */
+	bool shut;		/* the other end sends no more: its sends fail */
+	bool deaf;		/* a send to this end does not go into the ring: it fails, or resets the connection (TCP) */
+	bool fin;		/* TCP: `ended` by the other end's orderly end, so that a read reports no error */
 	struct list_head rights;
 	u32 rights_count;
 	struct ucred put_by, taken_by;	/* who sent the last bytes */
@@ -30,14 +31,8 @@ struct connection {
 };
 
 struct connection *connection_new(void);	/* two references; NULL: no memory */
+void connection_put(struct connection *);
 void connection_join(struct connection *, struct socket *first, struct socket *second);
-
-/*
- * Connects to the listener at an address. `embryo` is the socket that the listener will accept: the caller gives it to
- * the listener by socket_enqueue(). On error it is released.
- */
-long stream_connect(struct socket *, struct socket *embryo, const struct address *, bool nonblock,
-		    struct socket **listener);
 
 /* The operations of connected sockets. */
 long stream_send(struct socket *, struct message *);
@@ -46,11 +41,23 @@ long stream_receive_urgent(struct socket *, struct message *);	/* with MSG_OOB *
 bool stream_at_mark(const struct socket *);			/* the next byte is the urgent one */
 /* The operations of sockets that may be listening, connected, or neither. */
 unsigned stream_poll(struct socket *, struct poll_table *);
-long stream_shutdown(struct socket *, unsigned how);
+/* Shuts down one end as its family does. The socket is connected. */
+void stream_shutdown(struct socket *, unsigned how);
+/* Gives the connection's buffers the sizes of SO_SNDBUF and SO_RCVBUF. One that holds more keeps its size. */
+void stream_fit(struct socket *);
+/* TCP: both ends have closed their direction, or a reset ended the connection. */
+bool stream_over(const struct socket *);
+/* Ends the connection at once. The end that is told (NULL: gone) gets the error. */
+void stream_reset(struct connection *, unsigned told);
+/* Wakes who waits for a change of one end: its reads, writes and polls. */
+void stream_wake(struct connection *, unsigned end);
 u32 stream_bytes(struct socket *);
 u32 stream_pages_held(const struct socket *);
 void stream_each_rights(const struct socket *, void (*show)(struct rights *, void *), void *argument);
-void stream_leave(struct socket *);	/* the socket is freed */
+void stream_low_water_changed(struct socket *);	/* poll_water has changed: who waits may go on */
+u32 stream_unread(const struct socket *);	/* bytes sent that the other end has not read (SIOCOUTQ) */
+/* The socket loses its connection. `abort`: a TCP peer gets a reset, a Unix peer ECONNRESET. */
+void stream_leave(struct socket *, bool abort);
 
 /*
  * Policy stream.transfer: a write of so many bytes or more is handed to a waiting reader page by page. The counter:

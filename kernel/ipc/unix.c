@@ -39,14 +39,17 @@ struct socket *unix_new(u16 type)
 	return socket;
 }
 
-static int check_type(int type)
+/* As elsewhere, a raw Unix socket is one of datagrams. */
+static int check_type(int *type)
 {
-	return type == SOCK_STREAM || type == SOCK_DGRAM || type == SOCK_SEQPACKET ? 0 : -ESOCKTNOSUPPORT;
+	if (*type == SOCK_RAW)
+		*type = SOCK_DGRAM;
+	return *type == SOCK_STREAM || *type == SOCK_DGRAM || *type == SOCK_SEQPACKET ? 0 : -ESOCKTNOSUPPORT;
 }
 
 long unix_create(int type, int protocol, struct socket **out)
 {
-	int error = check_type(type);
+	int error = check_type(&type);
 
 	if (error)
 		return error;
@@ -59,7 +62,7 @@ long unix_create(int type, int protocol, struct socket **out)
 long unix_pair(int type, struct socket *pair[2])
 {
 	struct connection *connection = NULL;
-	int error = check_type(type);
+	int error = check_type(&type);
 
 	if (error)
 		return error;
@@ -84,9 +87,9 @@ long unix_pair(int type, struct socket *pair[2])
 
 long unix_listen(struct socket *socket, u32 backlog)
 {
-	struct unix_socket *endpoint = unix_of(socket);
+	const struct unix_socket *endpoint = unix_of(socket);
 
-	if (socket->connection || endpoint->peer || endpoint->name.len == PATH_OFFSET)
+	if (unix_connected(socket) || endpoint->name.len == PATH_OFFSET)
 		return -EINVAL;
 	socket->peer = current_ucred();
 	return socket_listen(socket, backlog);
@@ -97,7 +100,7 @@ long unix_find_listener(const struct address *address, u16 type, struct socket *
 	struct unix_socket *server;
 	int error = unix_find(address, type, &server);
 
-	if (!error && !server->socket->listening)
+	if (!error && (!server->socket->listening || server->socket->shut & SHUT_RD))
 		error = -ECONNREFUSED;
 	if (!error)
 		*out = server->socket;
@@ -121,23 +124,37 @@ void unix_introduce(struct socket *socket, struct socket *embryo, struct socket 
 	socket_enqueue(listener, embryo);
 }
 
+long unix_connectable(const struct socket *socket)
+{
+	return socket->listening ? -EINVAL : unix_connected(socket) ? -EISCONN : 0;
+}
+
 static long unix_stream_connect(struct socket *socket, const struct address *address, bool nonblock)
 {
 	struct socket *embryo, *listener;
-	long error;
+	struct connection *connection;
+	long error = unix_name_for_credentials(socket);
 
-	error = unix_name_for_credentials(socket);
 	if (error)
 		return error;
-	if (socket->listening)
-		return -EINVAL;
-	if (socket->connection)
-		return -EISCONN;
 	embryo = unix_new(SOCK_STREAM);
-	error = stream_connect(socket, embryo, address, nonblock, &listener);
+	connection = embryo ? connection_new() : NULL;
+	error = connection ? socket_find_listener(socket, address, nonblock, &listener) : -ENOMEM;
+	/* After the wait, in which another thread may have connected the socket. */
 	if (!error)
-		unix_introduce(socket, embryo, listener);
-	return error;
+		error = unix_connectable(socket);
+	if (error) {
+		kfree(connection);
+		if (embryo)
+			socket_release(embryo);
+		return error;
+	}
+	connection_join(connection, socket, embryo);
+	unix_introduce(socket, embryo, listener);
+	/* A shutdown before the connect holds. */
+	if (socket->shut)
+		stream_shutdown(socket, socket->shut);
+	return 0;
 }
 
 static long unix_stream_send(struct socket *socket, struct message *message)
@@ -152,6 +169,26 @@ static long unix_stream_receive(struct socket *socket, struct message *message)
 	return socket->connection ? stream_receive(socket, message) : -EINVAL;
 }
 
+/* Linux's sockets of this kind are ready for urgent writes whenever they are for others. */
+static unsigned unix_stream_poll(struct socket *socket, struct poll_table *table)
+{
+	unsigned ready = stream_poll(socket, table);
+
+	return ready & POLLWRNORM ? ready | POLLWRBAND : ready;
+}
+
+static long unix_stream_shutdown(struct socket *socket, unsigned how)
+{
+	if (socket->connection) {
+		stream_shutdown(socket, how);
+		return 0;
+	}
+	socket->shut |= how;
+	wake_up(&socket->room);
+	wake_up(&socket->accepting);
+	return 0;
+}
+
 void unix_release(struct socket *socket)
 {
 	struct unix_socket *endpoint = unix_of(socket), *sender, *next;
@@ -161,7 +198,7 @@ void unix_release(struct socket *socket)
 		endpoint->path->inode->data = NULL;
 		dentry_put(endpoint->path);
 	}
-	stream_leave(socket);
+	stream_leave(socket, socket->aborted);
 	unix_connect(endpoint, NULL);
 	list_for_each_entry_safe(sender, next, &endpoint->senders, sender_link) {
 		interrupt_window();
@@ -169,7 +206,8 @@ void unix_release(struct socket *socket)
 		if (socket->type == SOCK_SEQPACKET) {
 			sender->socket->shut |= SHUT_RD | SHUT_WR;
 			/* Unread datagrams are lost. */
-			sender->socket->error = endpoint->queue.count ? ECONNRESET : 0;
+			if (endpoint->queue.count || socket->aborted)
+				sender->socket->error = ECONNRESET;
 		}
 		unix_connect(sender, NULL);
 		sender->peer_gone = socket->type != SOCK_SEQPACKET;
@@ -218,6 +256,6 @@ u32 unix_pages_held(const struct socket *socket)
 static const struct socket_ops unix_stream_ops = {
 	.bind = unix_bind, .connect = unix_stream_connect, .listen = unix_listen, .find_listener = stream_listener,
 	.accept = socket_accept, .name = unix_name, .send = unix_stream_send, .receive = unix_stream_receive,
-	.poll = stream_poll, .shutdown = stream_shutdown, .readable_bytes = stream_bytes, .pages_held = unix_pages_held,
-	.release = unix_release,
+	.poll = unix_stream_poll, .shutdown = unix_stream_shutdown, .readable_bytes = stream_bytes,
+	.pages_held = unix_pages_held, .fit = stream_fit, .release = unix_release,
 };

@@ -14,6 +14,7 @@ struct unix_socket {
 	struct address name;
 	struct dentry *path;		/* that is the socket's name; referenced, so that its file system stays */
 	struct address peer_name;	/* stream and packets, connected */
+	bool was_connected;		/* packets: also after the peer has gone */
 	struct datagram_queue queue;	/* datagram and packets */
 	struct unix_socket *peer;	/* datagram and packets, connected */
 	bool peer_gone;			/* the peer was closed: the next send reports that */
@@ -26,9 +27,15 @@ static inline struct unix_socket *unix_of(const struct socket *s)
 	return s->data;
 }
 
+static inline bool unix_connected(const struct socket *s)
+{
+	return s->connection || unix_of(s)->peer || unix_of(s)->was_connected;
+}
+
 /* ipc/unix.c */
 struct socket *unix_new(u16 type);	/* NULL: no memory */
 long unix_listen(struct socket *, u32 backlog);
+long unix_connectable(const struct socket *);	/* 0, -EINVAL (listening), -EISCONN */
 /* Finds the listening socket of this type at an address: 0 or a negative errno. */
 long unix_find_listener(const struct address *, u16 type, struct socket **);
 /* Tells each end of a new connection its peer, and gives `embryo` to the listener. */
@@ -40,7 +47,7 @@ void unix_release(struct socket *);
 long unix_bind(struct socket *, const struct address *);
 /* Gives a socket that passes credentials a name, so that its receivers can answer. */
 long unix_name_for_credentials(struct socket *);
-long unix_name(struct socket *, struct address *, bool peer);
+long unix_name(struct socket *, struct address *, enum socket_name);
 /* Finds the socket of this type that an address names: 0 or a negative errno. */
 int unix_find(const struct address *, u16 type, struct unix_socket **);
 

@@ -27,6 +27,7 @@ void unix_connect(struct unix_socket *u, struct unix_socket *to)
 
 void unix_connect_both(struct unix_socket *a, struct unix_socket *b)
 {
+	a->was_connected = b->was_connected = a->socket->type == SOCK_SEQPACKET;
 	unix_connect(a, b);
 	unix_connect(b, a);
 }
@@ -100,7 +101,7 @@ static long datagram_receiver(struct socket *socket, const struct message *m, st
 		return error;
 	if ((*to)->peer && (*to)->peer != endpoint)
 		return -EPERM;
-	return socket->shut & SHUT_WR || (*to)->socket->shut & SHUT_RD ? socket_broken_pipe(m->flags) : 0;
+	return socket->shut & SHUT_WR || (*to)->socket->shut & SHUT_RD ? -EPIPE : 0;
 }
 
 /* Finds the receiver and waits for room in its queue. Both remain only until current sleeps. */
@@ -123,7 +124,7 @@ static long datagram_send_when_room(struct socket *socket, struct message *m, re
 {
 	struct unix_socket *endpoint;
 	struct datagram *datagram;
-	u64 deadline = socket_deadline(socket->send_timeout);
+	u64 deadline = socket_deadline(socket->settings.send_timeout);
 	long error = datagram_receiver_with_room(socket, m, find, deadline, &endpoint), size;
 
 	if (error)
@@ -162,7 +163,7 @@ static unsigned unix_datagram_poll(struct socket *socket, struct poll_table *tab
 	if (endpoint->peer)
 		poll_wait(table, &endpoint->peer->queue.writable);
 	if (!endpoint->peer || datagram_room(&endpoint->peer->queue))
-		ready |= POLLOUT | POLLWRNORM;
+		ready |= POLLOUT | POLLWRNORM | POLLWRBAND;
 	return ready;
 }
 
@@ -170,8 +171,6 @@ static long unix_datagram_shutdown(struct socket *socket, unsigned how)
 {
 	struct unix_socket *endpoint = unix_of(socket);
 
-	if (!endpoint->peer)
-		return -ENOTCONN;
 	socket->shut |= how;
 	wake_up(&endpoint->queue.readable);
 	wake_up(&endpoint->queue.writable);
@@ -195,19 +194,12 @@ static long packet_listener(const struct address *address, struct socket **out)
 	return unix_find_listener(address, SOCK_SEQPACKET, out);
 }
 
-static long packet_connectable(const struct socket *socket)
-{
-	return socket->listening ? -EINVAL : unix_of(socket)->peer ? -EISCONN : 0;
-}
-
 static long packet_connect(struct socket *socket, const struct address *address, bool nonblock)
 {
 	struct socket *embryo, *listener;
 	long error;
 
 	error = unix_name_for_credentials(socket);
-	if (!error)
-		error = packet_connectable(socket);
 	if (error)
 		return error;
 	embryo = unix_new(SOCK_SEQPACKET);
@@ -216,7 +208,7 @@ static long packet_connect(struct socket *socket, const struct address *address,
 	error = socket_find_listener(socket, address, nonblock, &listener);
 	/* Another thread may have connected the socket during the wait. */
 	if (!error)
-		error = packet_connectable(socket);
+		error = unix_connectable(socket);
 	if (error) {
 		socket_release(embryo);
 		return error;
@@ -230,12 +222,14 @@ static long packet_receiver(struct socket *socket, const struct message *message
 {
 	long error = socket_error(socket);
 
+	(void)message;
 	*to = unix_of(socket)->peer;
 	if (error)
 		return error;
-	if (socket->shut & SHUT_WR || (*to && (*to)->socket->shut & SHUT_RD))
-		return socket_broken_pipe(message->flags);
-	return *to ? 0 : -ENOTCONN;
+	if (!unix_connected(socket))
+		return -ENOTCONN;
+	/* No SIGPIPE: that is for streams. */
+	return socket->shut & SHUT_WR || !*to || (*to)->socket->shut & SHUT_RD ? -EPIPE : 0;
 }
 
 static long packet_send(struct socket *socket, struct message *message)
@@ -249,36 +243,29 @@ static long packet_receive(struct socket *socket, struct message *message)
 {
 	struct unix_socket *endpoint = unix_of(socket);
 
-	return endpoint->peer || socket->shut & SHUT_RD ? datagram_take(socket, &endpoint->queue, message) : -ENOTCONN;
+	return unix_connected(socket) ? datagram_take(socket, &endpoint->queue, message) : -ENOTCONN;
 }
 
 static unsigned packet_poll(struct socket *socket, struct poll_table *table)
 {
-	struct unix_socket *endpoint = unix_of(socket);
-	unsigned ready;
-
-	if (!endpoint->peer && !(socket->shut & SHUT_RD)) {
-		poll_wait(table, &socket->accepting);
-		if (socket->listening)
-			return socket->pending_count ? POLLIN | POLLRDNORM : 0;
-		return POLLOUT | POLLWRNORM | POLLHUP;
-	}
-	ready = unix_datagram_poll(socket, table);
-	if (socket->shut & SHUT_RD)
-		ready |= POLLRDHUP;
-	if (socket->shut == (SHUT_RD | SHUT_WR))
-		ready |= POLLHUP;
-	return ready;
+	if (unix_connected(socket))
+		return unix_datagram_poll(socket, table);
+	poll_wait(table, &socket->accepting);
+	if (socket->listening)
+		return socket_listener_poll(socket);
+	return unix_datagram_poll(socket, NULL) | POLLHUP;
 }
 
 /* Shuts down the peer's opposite direction too: its reads get the end, or its writes EPIPE. */
 static long packet_shutdown(struct socket *socket, unsigned how)
 {
 	struct unix_socket *peer = unix_of(socket)->peer;
-	long error = unix_datagram_shutdown(socket, how);
 
-	if (error)
-		return error;
+	unix_datagram_shutdown(socket, how);
+	wake_up(&socket->room);
+	wake_up(&socket->accepting);
+	if (!peer)
+		return 0;
 	if (how & SHUT_WR)
 		peer->socket->shut |= SHUT_RD;
 	if (how & SHUT_RD)

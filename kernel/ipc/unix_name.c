@@ -198,15 +198,15 @@ long unix_bind(struct socket *socket, const struct address *address)
 	return 0;
 }
 
-long unix_name(struct socket *socket, struct address *address, bool peer)
+long unix_name(struct socket *socket, struct address *address, enum socket_name which)
 {
-	struct unix_socket *endpoint = unix_of(socket);
+	const struct unix_socket *endpoint = unix_of(socket);
 
-	if (!peer) {
+	if (which == OWN_NAME) {
 		*address = endpoint->name;
 		return 0;
 	}
-	if (!socket->connection && !endpoint->peer)
+	if (!unix_connected(socket))
 		return -ENOTCONN;
 	*address = socket->type == SOCK_DGRAM ? endpoint->peer->name : endpoint->peer_name;
 	return 0;

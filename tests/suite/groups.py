@@ -42,6 +42,7 @@ _KERNEL_ONLY = (
     "seize",
     "trace",
     "system",
+    "tcp_state",
     "core",
     "ipc",
     "ipc_memory",

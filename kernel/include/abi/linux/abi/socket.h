@@ -75,8 +75,33 @@ struct sockaddr_in {
 };
 
 #define IPPROTO_IP 0
-#define TCP_NODELAY 1
-#define TCP_MAXSEG 2
+enum {
+	IP_TOS = 1, IP_TTL = 2, IP_PKTINFO = 8, IP_MTU_DISCOVER = 10, IP_RECVERR = 11, IP_RECVTTL = 12, IP_RECVTOS = 13,
+	IP_MTU = 14, IP_FREEBIND = 15, IP_BIND_ADDRESS_NO_PORT = 24,
+};
+struct in_pktinfo {
+	s32 interface;
+	u32 local, address;	/* network order */
+};
+
+/* struct sock_extended_err (uapi linux/errqueue.h, icmp.h). */
+#define ERROR_FROM_ICMP 2
+#define ICMP_UNREACHABLE 3
+#define ICMP_NO_PORT 3
+
+enum {
+	TCP_NODELAY = 1, TCP_MAXSEG, TCP_CORK, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT, TCP_SYNCNT, TCP_LINGER2,
+	TCP_INFO = 11, TCP_QUICKACK = 12, TCP_CONGESTION = 13, TCP_USER_TIMEOUT = 18, TCP_NOTSENT_LOWAT = 25,
+};
+
+/* The oldest form of struct tcp_info. */
+struct tcp_info {
+	u8 state, ca_state, retransmits, probes, backoff, options, scales, limited;
+	u32 rto, ato, snd_mss, rcv_mss, unacked, sacked, lost, retrans, fackets;
+	u32 last_data_sent, last_ack_sent, last_data_recv, last_ack_recv;
+	u32 pmtu, rcv_ssthresh, rtt, rttvar, snd_ssthresh, snd_cwnd, advmss, reordering;
+	u32 rcv_rtt, rcv_space, total_retrans;
+};
 
 enum {
 	CALL_SOCKET = 1, CALL_BIND, CALL_CONNECT, CALL_LISTEN, CALL_ACCEPT, CALL_GETSOCKNAME, CALL_GETPEERNAME,

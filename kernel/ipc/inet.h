@@ -1,0 +1,80 @@
+/* Shared by the files of Internet sockets: ipc/inet.c (addresses and ports), tcp.c, udp.c, inet_option.c. */
+#ifndef INET_H
+#define INET_H
+
+#include "datagram.h"
+#include "stream.h"
+
+#define BROADCAST 0xffffffffu
+
+struct endpoint {
+	u32 address;
+	u16 port;	/* 0: none */
+};
+
+/* Options of IP and TCP that have a number as value, in the order of the table in inet_option.c. */
+enum inet_slot {
+	TOS, TTL, WANT_PKTINFO, WANT_TTL, WANT_TOS, WANT_ERRORS, FREEBIND, LATE_PORT, MTU_DISCOVER,
+	NODELAY, CORK, QUICKACK, MAXSEG, KEEPIDLE, KEEPINTVL, KEEPCNT, SYNCNT, LINGER2, USER_TIMEOUT, NOTSENT_LOWAT,
+	INET_SLOTS,
+};
+
+/* How far connect has come with a TCP socket, as calls see it: Linux's states of a socket. */
+enum tcp_phase { UNCONNECTED, CONNECTING, CONNECTED, DISCONNECTING };
+
+struct inet_socket {
+	struct list_head link;		/* bound */
+	struct socket *socket;
+	struct endpoint name, peer;
+	bool address_given, port_given;	/* bind chose them, so that the end of a connection leaves them */
+	u32 uid;			/* of its creator */
+	s32 option[INET_SLOTS];		/* less the initial value */
+	bool reno;			/* TCP_CONGESTION */
+	enum tcp_phase phase;
+	struct list_head waiting;	/* TCP: in the list of a listener that has no place for it */
+	struct list_head callers;	/* TCP, listening: the sockets that wait for a place, by `waiting` */
+	struct datagram_queue queue;	/* UDP */
+	struct datagram_queue errors;	/* UDP with IP_RECVERR: datagrams that nobody received */
+};
+
+static inline struct inet_socket *inet_of(const struct socket *socket)
+{
+	return socket->data;
+}
+
+/* ipc/inet.c */
+struct socket *inet_new(bool tcp);	/* NULL: no memory */
+int inet_parse(const struct address *, struct endpoint *);
+void inet_format(const struct endpoint *, struct address *);
+/* The destination of a connect or a send: -EINVAL, -EAFNOSUPPORT, -EACCES, -ENETUNREACH. */
+int inet_destination(const struct address *, struct endpoint *to);
+bool inet_is_local(u32 address);
+long inet_bind(struct socket *, const struct address *);
+int inet_bind_any(struct inet_socket *);	/* gives it a port unless it has one */
+void inet_unbind(struct inet_socket *);
+/* Leaves the address and the port that bind did not choose. */
+void inet_forget_name(struct inet_socket *);
+bool inet_port_clashes(const struct inet_socket *);
+long inet_name(struct socket *, struct address *, enum socket_name);
+/*
+ * The socket that gets what comes for `to` from `from`: the one with the closest binding. Among equals that share the
+ * port by SO_REUSEPORT, the sender's address decides.
+ */
+struct inet_socket *inet_receiver(u16 type, const struct endpoint *to, const struct endpoint *from);
+u32 inet_pages_held(const struct socket *);
+void inet_release(struct socket *);
+
+/* ipc/inet_option.c */
+s32 inet_option(const struct inet_socket *, enum inet_slot);
+long inet_set_option(struct socket *, int level, int option, const void *user, u32 size);
+long inet_get_option(struct socket *, int level, int option, union option_value *);
+
+/* ipc/tcp.c, ipc/udp.c */
+extern const struct socket_ops tcp_ops, udp_ops;
+enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_FIN_WAIT2 = 5, TCP_CLOSE = 7, TCP_CLOSE_WAIT = 8, TCP_LISTEN = 10 };
+u8 tcp_state(const struct socket *);	/* as TCP_INFO names it */
+void tcp_leave(struct socket *);	/* the socket is freed */
+/* Lets connects that wait for a place into the listener's queue. */
+void tcp_admit(struct socket *listener);
+
+#endif

@@ -1,0 +1,350 @@
+/*
+ * TCP within this machine. A connection is made at once if the listener's queue has a place, else when a place becomes
+ * free; meanwhile the socket waits in the listener's list, as on a network it would send its request again. What a
+ * program sees of it is what Linux shows: a non-blocking connect reports EINPROGRESS even if it is done, and a later
+ * connect or SO_ERROR reports how it ended.
+ */
+#include "inet.h"
+
+#include <abi/socket.h>
+#include <err.h>
+#include <lib.h>
+#include <signal.h>
+#include <task.h>
+#include <window.h>
+
+static bool has_place(const struct socket *listener)
+{
+	return listener->pending_count < listener->backlog;
+}
+
+static void stop_asking(struct inet_socket *inet)
+{
+	list_del(&inet->waiting);
+	inet->socket->asking = false;
+}
+
+u8 tcp_state(const struct socket *socket)
+{
+	const struct side *mine, *other;
+
+	if (socket->listening)
+		return TCP_LISTEN;
+	if (socket->asking)
+		return TCP_SYN_SENT;
+	if (!socket->connection || stream_over(socket))
+		return TCP_CLOSE;
+	mine = &socket->connection->side[socket->end];
+	other = &socket->connection->side[!socket->end];
+	return mine->shut ? TCP_CLOSE_WAIT : other->shut ? TCP_FIN_WAIT2 : TCP_ESTABLISHED;
+}
+
+/* Makes the connection: -ENOMEM. */
+static long tcp_establish(struct socket *socket, struct socket *listener)
+{
+	struct inet_socket *inet = inet_of(socket), *server = inet_of(listener), *other;
+	struct socket *embryo = inet_new(true);
+	struct connection *connection = embryo ? connection_new() : NULL;
+
+	if (!connection) {
+		if (embryo)
+			socket_release(embryo);
+		return -ENOMEM;
+	}
+	other = inet_of(embryo);
+	embryo->settings = listener->settings;
+	embryo->poll_water = listener->poll_water;
+	memcpy(other->option, server->option, sizeof(other->option));
+	other->reno = server->reno;
+	other->phase = CONNECTED;
+	other->name = inet->peer;
+	other->peer = inet->name;
+	connection_join(connection, socket, embryo);
+	socket_enqueue(listener, embryo);
+	return 0;
+}
+
+static void tcp_refuse(struct socket *socket)
+{
+	socket->error = ECONNREFUSED;
+	socket->shut = SHUT_RD | SHUT_WR;
+	if (!inet_of(socket)->port_given)
+		inet_unbind(inet_of(socket));
+}
+
+/* Asks the listener at the socket's peer for a connection: made, refused, or the socket waits; -ENOMEM. */
+static long tcp_ask(struct socket *socket)
+{
+	struct inet_socket *inet = inet_of(socket);
+	struct inet_socket *listener = inet_receiver(SOCK_STREAM, &inet->peer, &inet->name);
+
+	if (!listener) {
+		tcp_refuse(socket);
+		return 0;
+	}
+	if (has_place(listener->socket))
+		return tcp_establish(socket, listener->socket);
+	list_add_tail(&inet->waiting, &listener->callers);
+	socket->asking = true;
+	return 0;
+}
+
+/* A place may be free, or be none any more: the first caller asks again. False: it waits on. */
+static bool ask_again(struct inet_socket *caller)
+{
+	struct socket *socket = caller->socket;
+
+	stop_asking(caller);
+	if (tcp_ask(socket))
+		tcp_refuse(socket);	/* no memory */
+	if (socket->asking)
+		return false;
+	socket_changed(socket);
+	return true;
+}
+
+void tcp_admit(struct socket *listener)
+{
+	struct list_head *callers = &inet_of(listener)->callers;
+	u32 admitted = 0;
+
+	while (has_place(listener) && !list_empty(callers)) {
+		interrupt_window_at(++admitted);
+		if (!ask_again(list_first_entry(callers, struct inet_socket, waiting)))
+			return;
+	}
+}
+
+/* The socket listens no more: who waits to be accepted gets a reset, who waits for a place another listener or none. */
+static void stop_listening(struct socket *socket)
+{
+	struct list_head *callers = &inet_of(socket)->callers;
+
+	socket->listening = false;
+	socket_drop_pending(socket);
+	while (!socket->listening && !list_empty(callers)) {
+		ask_again(list_first_entry(callers, struct inet_socket, waiting));
+		preemption_point();
+	}
+}
+
+/* Ends whatever the socket was, at once: it can be bound, listen or connect anew. */
+static void tcp_disconnect(struct socket *socket)
+{
+	struct inet_socket *inet = inet_of(socket);
+
+	if (socket->listening) {
+		stop_listening(socket);
+	} else if (socket->asking) {
+		stop_asking(inet);
+		socket->error = ECONNRESET;
+	} else if (socket->connection) {
+		struct connection *connection = socket->connection;
+		unsigned end = socket->end;
+
+		if (!stream_over(socket))
+			socket->error = ECONNRESET;
+		connection->refs++;
+		stream_leave(socket, true);
+		stream_wake(connection, end);
+		connection_put(connection);
+	}
+	socket->shut = 0;
+	inet_forget_name(inet);
+	socket_changed(socket);
+}
+
+void tcp_leave(struct socket *socket)
+{
+	stop_asking(inet_of(socket));
+	stop_listening(socket);
+	stream_leave(socket, socket->aborted || (socket->settings.linger && !socket->settings.linger_seconds));
+}
+
+static long tcp_listen(struct socket *socket, u32 backlog)
+{
+	struct inet_socket *inet = inet_of(socket);
+	int error;
+
+	if (inet->phase != UNCONNECTED)
+		return -EINVAL;
+	error = inet_bind_any(inet);
+	if (error)
+		return error;
+	if (!socket->listening) {
+		socket->listening = true;
+		if (inet_port_clashes(inet)) {
+			socket->listening = false;
+			return -EADDRINUSE;
+		}
+		socket->shut = 0;
+		socket_changed(socket);
+	}
+	socket_listen(socket, backlog);
+	tcp_admit(socket);
+	return 0;
+}
+
+static long tcp_accept(struct socket *socket, bool nonblock, struct socket **out)
+{
+	long result = socket_accept(socket, nonblock, out);
+
+	if (!result && !list_empty(&inet_of(socket)->callers))
+		tcp_admit(socket);
+	return result;
+}
+
+/* Begins a connect. */
+static long tcp_begin(struct socket *socket, const struct address *address)
+{
+	struct inet_socket *inet = inet_of(socket);
+	struct endpoint to;
+	u32 shut = socket->shut;
+	long error = inet_destination(address, &to);
+
+	if (!error)
+		error = inet_bind_any(inet);
+	if (error)
+		return error;
+	if (inet->name.address == INADDR_ANY)
+		inet->name.address = INADDR_LOOPBACK;
+	inet->peer = to;
+	socket->error = 0;
+	error = tcp_ask(socket);
+	if (error) {
+		inet_forget_name(inet);
+		return error;
+	}
+	inet->phase = CONNECTING;
+	/* A shutdown before the connect holds; it has told the peer nothing. */
+	if (socket->connection && shut & SHUT_RD)
+		socket->connection->side[socket->end].ended = true;
+	if (socket->connection && shut & SHUT_WR)
+		socket->connection->side[!socket->end].shut = socket->connection->side[!socket->end].deaf = true;
+	socket_changed(socket);
+	return 0;
+}
+
+/* Waits until the connect has ended: 0, or `pending`, or -ERESTARTSYS. */
+static long tcp_await(struct socket *socket, bool nonblock, long pending)
+{
+	u64 deadline = socket_deadline(socket->settings.send_timeout);
+	long error = SOCKET_WAIT(&socket->accepting, !socket->asking, nonblock, deadline);
+
+	return error == -EAGAIN ? pending : error;
+}
+
+static long tcp_connect(struct socket *socket, const struct address *address, bool nonblock)
+{
+	struct inet_socket *inet = inet_of(socket);
+	long error = -EALREADY;
+
+	if (address->len < sizeof(address->family))
+		return -EINVAL;
+	if (address->family == AF_UNSPEC) {
+		tcp_disconnect(socket);
+		inet->phase = UNCONNECTED;
+		return 0;
+	}
+	if (inet->phase == CONNECTED || socket->listening)
+		return -EISCONN;
+	if (inet->phase == DISCONNECTING)
+		return -EINVAL;
+	if (inet->phase == UNCONNECTED) {
+		error = tcp_begin(socket, address);
+		if (error)
+			return error;
+		error = -EINPROGRESS;
+		if (nonblock)
+			return error;
+	}
+	error = tcp_await(socket, nonblock, error);
+	if (error)
+		return error;
+	if (socket->connection && !stream_over(socket)) {
+		inet->phase = CONNECTED;
+		return 0;
+	}
+	error = socket_error(socket);
+	tcp_disconnect(socket);
+	inet->phase = UNCONNECTED;
+	return error ? error : -ECONNABORTED;
+}
+
+/* Waits until a connect under way has ended, as a send or a receive does. */
+static long tcp_await_connection(struct socket *socket, bool nonblock, u64 timeout)
+{
+	return SOCKET_WAIT(&socket->accepting, !socket->asking, nonblock, socket_deadline(timeout));
+}
+
+static long tcp_send(struct socket *socket, struct message *message)
+{
+	struct connection *connection;
+	long n = 0;
+
+	if (!socket->connection) {
+		n = tcp_await_connection(socket, message->nonblock, socket->settings.send_timeout);
+		if (!n && !socket->connection)
+			n = socket_error(socket);
+	}
+	connection = socket->connection;
+	if (n)
+		return n;
+	if (!connection)
+		return socket_broken_pipe(message->flags);
+	connection->refs++;	/* another thread may disconnect the socket */
+	n = stream_send(socket, message);
+	connection_put(connection);
+	return n;
+}
+
+static long tcp_receive(struct socket *socket, struct message *message)
+{
+	struct connection *connection;
+	long n = 0;
+
+	if (!socket->connection && !socket->listening)
+		n = tcp_await_connection(socket, message->nonblock, socket->settings.receive_timeout);
+	if (n)
+		return n;
+	connection = socket->connection;
+	if (!connection) {
+		n = socket->listening ? 0 : socket_error(socket);
+		return n ? n : socket->shut & SHUT_RD ? 0 : -ENOTCONN;
+	}
+	connection->refs++;
+	n = stream_receive(socket, message);
+	connection_put(connection);
+	return n;
+}
+
+static long tcp_shutdown(struct socket *socket, unsigned how)
+{
+	struct inet_socket *inet = inet_of(socket);
+	u8 state = tcp_state(socket);
+	long error = 0;
+
+	if (inet->phase == CONNECTING)
+		inet->phase = state == TCP_CLOSE || state == TCP_SYN_SENT ? DISCONNECTING : CONNECTED;
+	if (state == TCP_SYN_SENT || (state == TCP_LISTEN && how & SHUT_RD)) {
+		tcp_disconnect(socket);
+		inet->phase = UNCONNECTED;
+	} else if (state == TCP_CLOSE) {
+		socket->shut |= how;
+		error = -ENOTCONN;
+		if (socket->connection)
+			stream_wake(socket->connection, socket->end);
+	} else if (state != TCP_LISTEN) {
+		stream_shutdown(socket, how);
+	}
+	wake_up(&socket->accepting);
+	return error;
+}
+
+const struct socket_ops tcp_ops = {
+	.bind = inet_bind, .connect = tcp_connect, .listen = tcp_listen, .accept = tcp_accept, .name = inet_name,
+	.send = tcp_send, .receive = tcp_receive, .poll = stream_poll, .shutdown = tcp_shutdown,
+	.readable_bytes = stream_bytes, .pages_held = inet_pages_held, .fit = stream_fit,
+	.set_option = inet_set_option,
+	.get_option = inet_get_option, .release = inet_release,
+};

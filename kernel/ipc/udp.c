@@ -1,0 +1,227 @@
+/* UDP within this machine: a datagram goes directly to the receiver's queue. */
+#include "inet.h"
+
+#include <abi/socket.h>
+#include <abi/socket_option.h>
+#include <err.h>
+#include <lib.h>
+#include <signal.h>
+#include <task.h>
+
+#define TTL_MOST 255
+
+static long udp_connect(struct socket *socket, const struct address *address, bool nonblock)
+{
+	struct inet_socket *inet = inet_of(socket);
+	struct endpoint to;
+	int error;
+
+	(void)nonblock;
+	if (address->len >= sizeof(address->family) && address->family == AF_UNSPEC) {
+		inet_forget_name(inet);
+		return 0;
+	}
+	error = inet_destination(address, &to);
+	if (!error)
+		error = inet_bind_any(inet);
+	if (error)
+		return error;
+	if (inet->name.address == INADDR_ANY)
+		inet->name.address = INADDR_LOOPBACK;
+	inet->peer = to;
+	return 0;
+}
+
+long udp_read_control(struct message *message, s32 type, const void *data, u32 size)
+{
+	struct packet *packet = &message->packet;
+	struct in_pktinfo info;
+	s32 value;
+
+	if (type == IP_PKTINFO) {
+		if (size != sizeof(info))
+			return -EINVAL;
+		memcpy(&info, data, sizeof(info));
+		if (info.interface && info.interface != LOOPBACK_INDEX)
+			return -ENODEV;
+		packet->address = network32(info.local);
+		return packet->address && !inet_is_local(packet->address) ? -EINVAL : 0;
+	}
+	if (size == 1 && type == IP_TOS)
+		value = *(const u8 *)data;
+	else if (size == sizeof(value))
+		memcpy(&value, data, sizeof(value));
+	else
+		return -EINVAL;
+	if (type == IP_TTL && value >= 1 && value <= TTL_MOST) {
+		packet->ttl = (u8)value;
+		packet->has_ttl = true;
+	} else if (type == IP_TOS && value >= 0 && value <= 255) {
+		packet->tos = (u8)value;
+		packet->has_tos = true;
+	} else {
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void write_error(struct control *out, const struct message *message)
+{
+	struct {
+		u32 error;
+		u8 origin, type, code, pad;
+		u32 info, data;
+		struct sockaddr_in offender;
+	} e = { .error = message->packet.error, .origin = ERROR_FROM_ICMP, .type = ICMP_UNREACHABLE,
+		.code = ICMP_NO_PORT };
+	struct sockaddr_in from = { .family = AF_INET, .address = network32(INADDR_LOOPBACK) };
+
+	e.offender = from;
+	control_put(out, IPPROTO_IP, IP_RECVERR, &e, sizeof(e));
+}
+
+void udp_write_control(const struct socket *socket, struct control *out, const struct message *message)
+{
+	const struct inet_socket *inet = inet_of(socket);
+	const struct packet *packet = &message->packet;
+	u32 to = network32(packet->address);
+	struct in_pktinfo info = { .interface = LOOPBACK_INDEX, .local = to, .address = to };
+	s32 ttl = packet->ttl;
+
+	if (message->flags & MSG_ERRQUEUE) {
+		write_error(out, message);
+		return;
+	}
+	if (inet_option(inet, WANT_PKTINFO))
+		control_put(out, IPPROTO_IP, IP_PKTINFO, &info, sizeof(info));
+	if (inet_option(inet, WANT_TTL))
+		control_put(out, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
+	if (inet_option(inet, WANT_TOS))
+		control_put(out, IPPROTO_IP, IP_TOS, &packet->tos, sizeof(packet->tos));
+}
+
+/* What the receiver is told of a datagram, in place of what the sender asked for. */
+static void fill_packet(const struct inet_socket *inet, struct packet *packet, u32 to)
+{
+	packet->address = to;
+	if (!packet->has_ttl)
+		packet->ttl = (u8)inet_option(inet, TTL);
+	if (!packet->has_tos)
+		packet->tos = (u8)inet_option(inet, TOS);
+}
+
+/* Nobody has the port. The next call reports it, as from an ICMP answer, if the socket is connected or asks for errors. */
+static void not_received(struct inet_socket *inet, struct datagram *datagram, struct message *message,
+			 const struct endpoint *to)
+{
+	struct address address;
+
+	if (inet->peer.port || inet_option(inet, WANT_ERRORS))
+		inet->socket->error = ECONNREFUSED;
+	if (!inet_option(inet, WANT_ERRORS) || !datagram_room(&inet->errors)) {
+		datagram_discard(datagram);
+		return;
+	}
+	inet_format(to, &address);
+	message->packet.error = ECONNREFUSED;
+	datagram_set_address(datagram, &address);
+	datagram_append(&inet->errors, datagram, message);
+	wake_up(&inet->queue.readable);
+}
+
+/* If the receiver's queue is full, the datagram is lost, as UDP permits. */
+static long udp_send(struct socket *socket, struct message *message)
+{
+	struct inet_socket *inet = inet_of(socket), *to;
+	struct endpoint where = inet->peer, from;
+	struct address sender;
+	struct datagram *datagram;
+	long error, size;
+
+	if (message->data->left > DATAGRAM_MAX)
+		return -EMSGSIZE;
+	if (message->address && message->address->len) {
+		error = inet_destination(message->address, &where);
+		if (error)
+			return error;
+	}
+	error = inet_bind_any(inet);	/* before other checks, as on Linux */
+	if (error)
+		return error;
+	if (!where.port)
+		return message->address && message->address->len ? -EINVAL : -EDESTADDRREQ;
+	error = socket_error(socket);
+	if (error)
+		return error;
+	if (socket->shut & SHUT_WR)
+		return -EPIPE;
+	from = inet->name;
+	if (message->packet.address)
+		from.address = message->packet.address;
+	if (from.address == INADDR_ANY)
+		from.address = INADDR_LOOPBACK;
+	inet_format(&from, &sender);
+	datagram = datagram_new(message, &sender);
+	if (IS_ERR(datagram))
+		return PTR_ERR(datagram);
+	size = (long)datagram_size(datagram);
+	to = inet_receiver(SOCK_DGRAM, &where, &from);
+	fill_packet(inet, &message->packet, where.address);
+	if (!to)
+		not_received(inet, datagram, message, &where);
+	else if (datagram_room(&to->queue))
+		datagram_append(&to->queue, datagram, message);
+	else
+		datagram_discard(datagram);
+	return size;
+}
+
+static long udp_receive(struct socket *socket, struct message *message)
+{
+	return datagram_take(socket, &inet_of(socket)->queue, message);
+}
+
+long udp_receive_error(struct socket *socket, struct message *message)
+{
+	struct inet_socket *inet = inet_of(socket);
+	long n = datagram_take_now(&inet->errors, message);
+
+	if (n < 0)
+		return n;
+	message->out_flags |= MSG_ERRQUEUE;
+	socket->error = inet->errors.count ? ECONNREFUSED : 0;
+	return n;
+}
+
+static unsigned udp_poll(struct socket *socket, struct poll_table *table)
+{
+	struct inet_socket *inet = inet_of(socket);
+	unsigned ready = POLLOUT | POLLWRNORM | POLLWRBAND | datagram_poll(socket, &inet->queue, table);
+
+	return inet->errors.count ? ready | POLLERR : ready;
+}
+
+static long udp_shutdown(struct socket *socket, unsigned how)
+{
+	struct inet_socket *inet = inet_of(socket);
+
+	socket->shut |= how;
+	wake_up(&inet->queue.readable);
+	return inet->peer.port ? 0 : -ENOTCONN;
+}
+
+static void udp_fit(struct socket *socket)
+{
+	inet_of(socket)->queue.limit = socket->settings.buffer[1];
+}
+
+static u32 udp_bytes(struct socket *socket)
+{
+	return datagram_next_size(&inet_of(socket)->queue);
+}
+
+const struct socket_ops udp_ops = {
+	.bind = inet_bind, .connect = udp_connect, .name = inet_name, .send = udp_send, .receive = udp_receive,
+	.poll = udp_poll, .shutdown = udp_shutdown, .readable_bytes = udp_bytes, .pages_held = inet_pages_held,
+	.fit = udp_fit, .set_option = inet_set_option, .get_option = inet_get_option, .release = inet_release,
+};

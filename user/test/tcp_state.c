@@ -1,0 +1,120 @@
+/* What TCP_INFO says of a socket, and options that QEMU does not pass on: so they are tested on the kernel only. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+#ifndef IP_BIND_ADDRESS_NO_PORT
+#define IP_BIND_ADDRESS_NO_PORT 24
+#endif
+
+static int open_socket(int flags)
+{
+	return (int)MUST(socket(AF_INET, SOCK_STREAM | flags, 0));
+}
+
+static struct sockaddr_in loopback(int port)
+{
+	return (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_port = htons((unsigned short)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+}
+
+static int bind_to(int fd, int port)
+{
+	struct sockaddr_in a = loopback(port);
+
+	return bind(fd, (struct sockaddr *)&a, sizeof(a));
+}
+
+static int port_of(int fd)
+{
+	struct sockaddr_in a;
+	socklen_t size = sizeof(a);
+
+	MUST(getsockname(fd, (struct sockaddr *)&a, &size));
+	return ntohs(a.sin_port);
+}
+
+static int connect_to(int fd, int port)
+{
+	struct sockaddr_in a = loopback(port);
+
+	return connect(fd, (struct sockaddr *)&a, sizeof(a));
+}
+
+static int state(int fd)
+{
+	struct tcp_info info = { .tcpi_state = 99 };
+	socklen_t size = sizeof(info);
+
+	MUST(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size));
+	return info.tcpi_state;
+}
+
+static void info(void)
+{
+	int listener = open_socket(0), fd = open_socket(0);
+	struct tcp_info info = { 0 };
+	socklen_t size = sizeof(info);
+
+	MUST(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size));
+	CHECK(size >= 104 && size <= sizeof(info));	/* the C library may know a longer structure */
+	CHECK_EQUAL(info.tcpi_state, TCP_CLOSE);
+	MUST(bind_to(listener, 0));
+	MUST(listen(listener, 7));
+	MUST(connect_to(fd, port_of(listener)));
+	MUST(getsockopt(listener, IPPROTO_TCP, TCP_INFO, &info, &size));
+	CHECK_EQUAL(info.tcpi_state, TCP_LISTEN);
+	CHECK_EQUAL(info.tcpi_unacked, 1);
+	CHECK_EQUAL(info.tcpi_sacked, 7);
+	MUST(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size));
+	CHECK_EQUAL(info.tcpi_state, TCP_ESTABLISHED);
+	size = 1;
+	MUST(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size));
+	CHECK_EQUAL(size, 1);
+	CHECK_EQUAL(info.tcpi_state, TCP_ESTABLISHED);
+}
+
+static void states(void)
+{
+	int listener = open_socket(0), fd = open_socket(0), waiting = open_socket(SOCK_NONBLOCK), peer;
+
+	MUST(bind_to(listener, 0));
+	MUST(listen(listener, 0));
+	MUST(connect_to(fd, port_of(listener)));
+	CHECK_ERROR(connect_to(waiting, port_of(listener)), EINPROGRESS);
+	CHECK_EQUAL(state(waiting), TCP_SYN_SENT);
+	MUST(shutdown(waiting, SHUT_RDWR));
+	CHECK_EQUAL(state(waiting), TCP_CLOSE);
+	peer = (int)MUST(accept(listener, NULL, NULL));
+	MUST(shutdown(fd, SHUT_WR));
+	CHECK(state(fd) == TCP_FIN_WAIT1 || state(fd) == TCP_FIN_WAIT2);
+	CHECK_EQUAL(state(peer), TCP_CLOSE_WAIT);
+	MUST(shutdown(peer, SHUT_WR));
+	CHECK_EQUAL(state(fd), TCP_CLOSE);
+	CHECK_EQUAL(state(peer), TCP_CLOSE);
+}
+
+static void late_port(void)
+{
+	int fd = open_socket(0), listener = open_socket(0), one = 1;
+
+	MUST(bind_to(listener, 0));
+	MUST(listen(listener, 1));
+	MUST(setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one)));
+	MUST(bind_to(fd, 0));
+	CHECK_EQUAL(port_of(fd), 0);
+	MUST(connect_to(fd, port_of(listener)));
+	CHECK(port_of(fd) != 0);
+}
+
+static const struct test_case cases[] = { CASE(info), CASE(states), CASE(late_port) };
+
+TEST_MAIN("tcp_state", cases)
