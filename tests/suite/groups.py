@@ -118,6 +118,10 @@ def waits() -> Group:
     return _own("waits", "own tests of long waits", lambda name: name in _WAITS)
 
 
+# So many programs, with the largest test's memory, fit into a small machine.
+_TESTS_TO_A_BOOT = 30
+
+
 def _own(name: str, title: str, wants: Callable[[str], bool]) -> Group:
     image = base()
     cases = []
@@ -126,7 +130,7 @@ def _own(name: str, title: str, wants: Callable[[str], bool]) -> Group:
             image.file(f"test/{test.name}", stripped(test), 0o755)
             alone = test.name in (*_WAITS, *_KERNEL_ONLY)
             cases.append(Case(test.name, (f"/test/{test.name}",), seconds=600, alone=alone))
-    return Group(name, title, image, cases)
+    return Group(name, title, image, cases, to_a_boot=_TESTS_TO_A_BOOT, programs="test")
 
 
 # With the invariant checker, memory pressure takes most of a boot's instruction limit.

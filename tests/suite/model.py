@@ -34,7 +34,8 @@ class Case:
 @dataclass
 class Group:
     """A root directory and the cases that run in it. `program` names what they test. `memory`, in MB, is the least that
-    they need. If `to_a_boot` is not 0, the system starts again after that many cases."""
+    they need. If `to_a_boot` is not 0, the system starts again after that many cases. `programs` is a folder, or empty:
+    a boot's root has only those files of the folder that its cases run."""
 
     name: str
     program: str
@@ -42,10 +43,16 @@ class Group:
     cases: list[Case]
     memory: int = 64
     to_a_boot: int = 0
+    programs: str = ""
 
     def packed(self, cases: Iterable[Case], init: bytes | None = None) -> bytes:
         """The group's root as an initramfs, with these cases in the guest's list, and another init if one is given."""
+        cases = list(cases)
         image = Initramfs(dict(self.image.entries))
+        if self.programs:
+            run = {case.command[0].lstrip("/") for case in cases}
+            for name in [name for name in image.entries if name.startswith(f"{self.programs}/") and name not in run]:
+                del image.entries[name]
         if init is not None:
             image.entries["init"] = replace(image.entries["init"], data=init)
         image.file(GUEST_LIST, "".join(case.line() for case in cases).encode())
