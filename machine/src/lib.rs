@@ -4,6 +4,7 @@
 //! is checked against the plain form; `observe` counts; `board` holds the devices.
 
 pub mod board;
+pub mod computer;
 pub mod config;
 pub mod constants;
 pub mod debug;

@@ -10,12 +10,11 @@ mod state;
 mod stop;
 mod turn;
 
-pub use breakpoints::Watchpoint;
 pub use state::CoreState;
-pub use stop::{Fatal, Limits, Stop};
-pub(crate) use turn::{Pause, TurnState};
+pub use stop::{Fatal, Stop};
 
 use crate::board::{BusError, Instant};
+use crate::computer::{Breakpoints, Limits, Pause};
 use crate::config::{Family, MachineConfig};
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::Lines;
@@ -26,6 +25,7 @@ use crate::loader::CauseRange;
 use crate::memory::Memory;
 use crate::memory::cache::DIRTY;
 use crate::mmu::Mmu;
+use crate::observe::dump::StateDump;
 use crate::observe::{Account, Cause, Observers};
 use crate::pipeline::{Predictor, Schedule};
 use crate::powerpc::instruction_set::InstructionSet;
@@ -48,7 +48,7 @@ pub struct Processor {
     pub timers: Timers,
     pub performance: PerformanceMonitor,
     pub predictor: Predictor,
-    pub observers: Observers,
+    pub observers: Observers<StateDump>,
     pub(crate) config: MachineConfig,
     pub(crate) schedule: Schedule,
     pub(crate) lines: Lines,
@@ -70,8 +70,7 @@ pub struct Processor {
     settled: Settled,
     stop: Option<Stop>,
     limits: Limits,
-    breakpoints: Vec<u32>,
-    watchpoints: Vec<Watchpoint>,
+    breakpoints: Breakpoints,
     /// The last vector taken, and the number of instructions completed at that time.
     last_exception: Option<(Vector, u64)>,
     /// If set, an exception stops the machine instead of being taken.
@@ -84,8 +83,6 @@ pub struct Processor {
     turn_end: u64,
     /// The processor saves power until this cycle, unless another wakes it.
     wake: Option<u64>,
-    /// The breakpoint where the machine stopped; the next run may pass it.
-    passing: Option<u32>,
 }
 
 // SAFETY: the raw pointers of `hot` point into this processor's own heap blocks, and are set anew
@@ -175,15 +172,13 @@ impl Processor {
             settled: Settled::default(),
             stop: None,
             limits: Limits::NONE,
-            breakpoints: Vec::new(),
-            watchpoints: Vec::new(),
+            breakpoints: Breakpoints::default(),
             last_exception: None,
             hosted: false,
             unanswered: None,
             several: config.processors > 1,
             turn_end: u64::MAX,
             wake: None,
-            passing: None,
             mmu,
             memory,
             config,
@@ -240,14 +235,10 @@ impl Processor {
     pub(crate) fn make_ready(&mut self) {
         self.stop = None;
         self.refresh();
-        self.memory
-            .uncore
-            .board
-            .set_features(self.observers.features());
     }
 
     /// Runs until something stops the machine, a limit is reached, or the turn is over.
-    pub(crate) fn turn(&mut self, limits: Limits) -> Pause {
+    pub(crate) fn run_turn(&mut self, limits: Limits) -> Pause<Stop> {
         self.limits = limits;
         self.begin_watch();
         loop {

@@ -28,15 +28,17 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use crate::board::Console;
+use crate::computer::Limits;
 use crate::config::{BoardKind, ConfigError, MachineConfig};
 use crate::loader::{Boot, CauseRange, ElfImage, Given, LoadError};
-use crate::machine::{Fatal, Limits, Machine, Stop};
+use crate::machine::{Fatal, Machine, Stop};
+use crate::observe::LastPass;
 use crate::observe::causes::causes_by_symbols;
-use crate::observe::dump::{LastPass, StateDump};
+use crate::observe::dump::StateDump;
 use crate::observe::listener::{Filter, Heard, Listener};
 use crate::observe::profile::{Profile, ProfileRow, StackRow};
 use crate::observe::regions::Region;
-use crate::observe::sanitizers::{SanitizerSet, Sanitizers};
+use crate::observe::sanitizers::SanitizerSet;
 use crate::observe::silence;
 use crate::observe::symbolize::Symbolizer;
 use crate::observe::tlb_events::TlbNote;
@@ -239,16 +241,8 @@ impl Session {
 
     /// Switches sanitizers on. Their first report ends the run. Sanitizers that were on when a snapshot was taken
     /// continue with the state that the snapshot holds.
-    pub fn sanitize(&mut self, mut set: SanitizerSet) {
-        // The check of fetches knows one I-cache and one D-cache.
-        set.fetch &= self.machine.processors().len() == 1;
-        let processor = self.machine.processor_mut();
-        let sanitizers = &mut processor.observers.sanitizers;
-        if sanitizers.as_ref().is_some_and(|old| old.set == set) {
-            return;
-        }
-        *sanitizers = set.any().then(|| Sanitizers::new(set, &processor.memory));
-        processor.state_changed();
+    pub fn sanitize(&mut self, set: SanitizerSet) {
+        self.machine.sanitize(set);
     }
 
     /// With the oracle every access looks up TLB and caches. This is slow; the fast paths are checked against it.
@@ -394,13 +388,13 @@ impl Session {
     /// The state of translation and caches now, of each processor.
     #[must_use]
     pub fn dump(&mut self, label: u32) -> Vec<StateDump> {
-        self.machine.states(label, StateDump::take)
+        self.machine.states(label, true)
     }
 
     /// The same without the caches.
     #[must_use]
     pub fn dump_translation(&mut self, label: u32) -> Vec<StateDump> {
-        self.machine.states(label, StateDump::of_translation)
+        self.machine.states(label, false)
     }
 
     /// Keeps the state without the caches, labelled with this region, where the guest begins and ends it.
@@ -443,7 +437,7 @@ impl Session {
                 })
             })
             .collect();
-        let (kind, status) = stop_kind(stop);
+        let (kind, status) = stop.kind();
         let mut report = json!({
             "clock_hz": self.machine.config().core.clock,
             "stop": {"kind": kind, "status": status, "message": self.explain(stop)},
@@ -637,17 +631,4 @@ fn vectors(config: &MachineConfig) -> Vec<(u32, String)> {
     (Vector::ALL.into_iter().filter(own))
         .map(|vector| (vector.offset(), format!("vector {}", vector.name())))
         .collect()
-}
-
-/// The kind of a stop as a word, and the guest's exit status if there is one.
-fn stop_kind(stop: &Stop) -> (&'static str, Option<u32>) {
-    match stop {
-        Stop::PowerOff { status } => ("power-off", Some(*status)),
-        Stop::Limit => ("limit", None),
-        Stop::Batch => ("batch", None),
-        Stop::Breakpoint { .. } => ("breakpoint", None),
-        Stop::Watchpoint { .. } => ("watchpoint", None),
-        Stop::Exception(_) => ("exception", None),
-        Stop::Fatal(_) => ("fatal", None),
-    }
 }

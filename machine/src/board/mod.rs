@@ -503,6 +503,12 @@ impl Board {
         self.rom = Some(rom);
     }
 
+    /// True if there is a ROM: a PowerPC then begins there.
+    #[must_use]
+    pub fn has_rom(&self) -> bool {
+        self.rom.is_some()
+    }
+
     /// Sets the value that the control device's FEATURES register reads (docs/interfaces.md, section 2).
     pub fn set_features(&mut self, features: u32) {
         if let Some(control) = &mut self.control {

@@ -3,7 +3,7 @@
 use gdbstub::arch::Arch;
 
 use crate::board::Instant;
-use crate::machine::{Limits, Watchpoint};
+use crate::computer::{Breakpoints, Limits};
 
 /// Why a run ended, as far as GDB hears of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,16 +91,6 @@ pub trait Guest {
             .all(|(address, &byte)| self.poke(number, address, byte))
     }
 
-    fn add_breakpoint(&mut self, address: u32);
-
-    /// True if there was one.
-    fn remove_breakpoint(&mut self, address: u32) -> bool;
-
-    /// Removes breakpoints and watchpoints.
-    fn clear_breakpoints(&mut self);
-
-    fn add_watchpoint(&mut self, watchpoint: Watchpoint);
-
-    /// True if there was one.
-    fn remove_watchpoint(&mut self, watchpoint: &Watchpoint) -> bool;
+    /// Changes the breakpoints and watchpoints of each processor in the same way.
+    fn breakpoints<T>(&mut self, change: impl FnMut(&mut Breakpoints) -> T) -> T;
 }

@@ -6,7 +6,8 @@ use super::arch::{PowerPc, RegisterFile, RegisterId, target_description};
 use super::guest::{Guest, Halt};
 use super::registers;
 use crate::board::Instant;
-use crate::machine::{Limits, Machine, Stop, Watchpoint};
+use crate::computer::{Breakpoints, Cpu as _, Limits};
+use crate::machine::{Machine, Stop};
 
 impl Guest for Machine {
     type Arch = PowerPc;
@@ -102,23 +103,7 @@ impl Guest for Machine {
         self.at(number, |processor| processor.poke(address, byte))
     }
 
-    fn add_breakpoint(&mut self, address: u32) {
-        Machine::add_breakpoint(self, address);
-    }
-
-    fn remove_breakpoint(&mut self, address: u32) -> bool {
-        Machine::remove_breakpoint(self, address)
-    }
-
-    fn clear_breakpoints(&mut self) {
-        Machine::clear_breakpoints(self);
-    }
-
-    fn add_watchpoint(&mut self, watchpoint: Watchpoint) {
-        Machine::add_watchpoint(self, watchpoint);
-    }
-
-    fn remove_watchpoint(&mut self, watchpoint: &Watchpoint) -> bool {
-        Machine::remove_watchpoint(self, watchpoint)
+    fn breakpoints<T>(&mut self, change: impl FnMut(&mut Breakpoints) -> T) -> T {
+        Machine::breakpoints(self, change)
     }
 }

@@ -28,7 +28,8 @@ use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOp
 use gdbstub::target::{Target, TargetError, TargetResult};
 
 use super::guest::{Guest, Halt};
-use crate::machine::{Limits, Machine, Stop, Watchpoint};
+use crate::computer::{Breakpoints as Marks, Limits, Watchpoint};
+use crate::machine::{Machine, Stop};
 
 /// Cycles between two checks of the connection while the guest runs: a limit of instructions would change the run.
 const SLICE: u64 = 200_000;
@@ -139,7 +140,7 @@ fn serve_guest<G: Guest>(
             message: error.to_string(),
         })?;
     let ended = debuggee.ended.take();
-    machine.clear_breakpoints();
+    machine.breakpoints(Marks::clear);
     Ok(match (ended, reason) {
         (Some(stop), _) => Ended::Stopped(stop),
         (None, DisconnectReason::Kill) => Ended::Killed,
@@ -482,23 +483,23 @@ impl<G: Guest> Breakpoints for Debuggee<'_, G> {
 
 impl<G: Guest> SwBreakpoint for Debuggee<'_, G> {
     fn add_sw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        self.machine.add_breakpoint(address);
+        self.machine.breakpoints(|all| all.add(address));
         Ok(true)
     }
 
     fn remove_sw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        Ok(self.machine.remove_breakpoint(address))
+        Ok(self.machine.breakpoints(|all| all.remove(address)))
     }
 }
 
 impl<G: Guest> HwBreakpoint for Debuggee<'_, G> {
     fn add_hw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        self.machine.add_breakpoint(address);
+        self.machine.breakpoints(|all| all.add(address));
         Ok(true)
     }
 
     fn remove_hw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        Ok(self.machine.remove_breakpoint(address))
+        Ok(self.machine.breakpoints(|all| all.remove(address)))
     }
 }
 
@@ -518,8 +519,8 @@ impl<G: Guest> HwWatchpoint for Debuggee<'_, G> {
         length: u32,
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
-        self.machine
-            .add_watchpoint(watchpoint(address, length, kind));
+        let watched = watchpoint(address, length, kind);
+        self.machine.breakpoints(|all| all.watch(watched));
         Ok(true)
     }
 
@@ -529,8 +530,7 @@ impl<G: Guest> HwWatchpoint for Debuggee<'_, G> {
         length: u32,
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
-        Ok(self
-            .machine
-            .remove_watchpoint(&watchpoint(address, length, kind)))
+        let watched = watchpoint(address, length, kind);
+        Ok(self.machine.breakpoints(|all| all.watch_no_more(&watched)))
     }
 }

@@ -1,10 +1,8 @@
 //! The state of the translation hardware and the caches at an instant, as data, text and JSON.
 
 mod hash;
-mod pass;
 
 pub use hash::{HashTable, PteRow};
-pub use pass::LastPass;
 
 use std::fmt;
 

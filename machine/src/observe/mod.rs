@@ -6,6 +6,7 @@ pub mod dump;
 pub mod listener;
 mod miss_events;
 pub mod observers;
+mod pass;
 pub mod pollution;
 pub mod profile;
 pub mod regions;
@@ -17,7 +18,8 @@ pub mod tlb_events;
 pub mod trace;
 
 pub use counters::{Cause, Counters, Event, Plain};
-pub use observers::{Observers, Scene};
+pub use observers::Observers;
+pub use pass::LastPass;
 pub use pollution::{Array, Pollution};
 use tlb_events::TlbNote;
 

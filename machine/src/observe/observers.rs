@@ -1,8 +1,10 @@
 //! The observers of a run, in one place: the processor and the engine call these hooks and do not depend on profiles,
 //! traces or sanitizers.
 
-use super::dump::{LastPass, StateDump};
+use std::collections::HashMap;
+
 use super::listener::Listener;
+use super::pass::LastPass;
 use super::profile::Profile;
 use super::regions::{REGIONS_MOST, Regions};
 use super::sanitizers::Sanitizers;
@@ -11,9 +13,9 @@ use super::tlb_events::{Step, TlbNote};
 use super::trace::Trace;
 use super::{Account, Cause, Counters};
 use crate::board::Effect;
-use crate::memory::Memory;
+use crate::memory::{Memory, Ram};
 use crate::mmu::{Mmu, Translation};
-use crate::powerpc::{Registers, Vector};
+use crate::powerpc::Vector;
 
 /// The most dumps that DUMP writes, because one of a machine with a large hash table has megabytes.
 pub const DUMPS_MOST: usize = 64;
@@ -21,9 +23,9 @@ pub const DUMPS_MOST: usize = 64;
 /// The longest program path that COMMAND reads.
 const PATH_LIMIT: u32 = 4096;
 
-/// All observers of one machine. Those that are `None` cost nothing.
-#[derive(Clone, Debug, Default)]
-pub struct Observers {
+/// All observers of one machine, whose dumps are `D`. Those that are `None` cost nothing.
+#[derive(Clone, Debug)]
+pub struct Observers<D> {
     pub symbols: Symbolizer,
     pub regions: Regions,
     pub profile: Option<Profile>,
@@ -31,23 +33,33 @@ pub struct Observers {
     pub listener: Option<Listener>,
     pub sanitizers: Option<Sanitizers>,
     /// Dumps that the guest asked for.
-    pub dumps: Vec<StateDump>,
+    pub dumps: Vec<D>,
     /// Dumps that the guest asked for beyond [`DUMPS_MOST`].
     pub dumps_refused: u64,
     /// Dumps without the caches of where a region of interest begins and ends.
-    pub region_states: Option<LastPass>,
+    pub region_states: Option<LastPass<D>>,
+    /// What CONTEXT named the address spaces that the MMU calls by these numbers: [`Observers::name_space`].
+    spaces: HashMap<u32, u32>,
 }
 
-/// The processor's state as an effect of the control device sees it.
-pub struct Scene<'a> {
-    pub cycle: u64,
-    pub registers: &'a Registers,
-    pub mmu: &'a Mmu,
-    pub memory: &'a Memory,
-    pub account: &'a Account,
+impl<D> Default for Observers<D> {
+    fn default() -> Self {
+        Observers {
+            symbols: Symbolizer::default(),
+            regions: Regions::default(),
+            profile: None,
+            trace: None,
+            listener: None,
+            sanitizers: None,
+            dumps: Vec::new(),
+            dumps_refused: 0,
+            region_states: None,
+            spaces: HashMap::new(),
+        }
+    }
 }
 
-impl Observers {
+impl<D> Observers<D> {
     /// The engine must call [`Observers::ran`] for everything that runs.
     #[must_use]
     pub fn watch_time(&self) -> bool {
@@ -204,15 +216,17 @@ impl Observers {
         sanitizers.is_some_and(|sanitizers| sanitizers.filled(pa, memory))
     }
 
-    /// Carries out a write to the control device, as far as it concerns observers. POWER_OFF, CAUSE and TLB_SELECT
-    /// concern only the machine. Returns a sanitizer's report, which ends the run.
-    #[must_use]
-    pub fn effect(&mut self, effect: Effect, scene: &Scene<'_>) -> Option<String> {
+    /// Carries out a write to the control device at `cycle`, as far as it concerns observers. The processor itself
+    /// carries out POWER_OFF, TLB_SELECT, DUMP and VSID_ISSUED.
+    pub fn effect(&mut self, effect: Effect, cycle: u64, counters: &Counters, ram: &Ram) {
         match effect {
-            Effect::PowerOff(_) | Effect::TlbSelect(_) => {}
+            Effect::PowerOff(_)
+            | Effect::TlbSelect(_)
+            | Effect::Dump(_)
+            | Effect::VsidIssued(_) => {}
             Effect::Cause(number) => {
                 if let Some(trace) = &mut self.trace {
-                    trace.cause(number, scene.cycle);
+                    trace.cause(number, cycle);
                 }
             }
             Effect::FrameFreed(frame) => {
@@ -225,33 +239,14 @@ impl Observers {
                     sanitizers.frame_allocated(frame);
                 }
             }
-            Effect::VsidIssued(vsid) => {
-                return self
-                    .sanitizers
-                    .as_ref()?
-                    .vsid_issued(vsid, scene.mmu, scene.memory);
-            }
             Effect::Context(context) => {
                 self.symbols.set_explicit();
-                self.set_context(context, scene.cycle);
+                self.set_context(context, cycle);
             }
-            Effect::Command(address) => self.set_command(address, scene.memory),
+            Effect::Command(address) => self.set_command(address, ram),
             Effect::Fork(child) => self.symbols.set_fork(child),
-            Effect::Dump(label) if self.admits_dumps(1) => {
-                self.dumps.push(StateDump::take(
-                    label,
-                    scene.cycle,
-                    scene.registers,
-                    scene.mmu,
-                    scene.memory,
-                ));
-            }
-            Effect::Dump(_) => {}
-            Effect::RegionBegin(_) | Effect::RegionEnd(_) => {
-                self.region(effect, &scene.account.counters, scene.cycle);
-            }
+            Effect::RegionBegin(_) | Effect::RegionEnd(_) => self.region(effect, counters, cycle),
         }
-        None
     }
 
     /// True if this begins or ends the region whose states are kept.
@@ -261,7 +256,7 @@ impl Observers {
     }
 
     /// The states that [`Observers::wants_states`] asks for.
-    pub(crate) fn keep_states(&mut self, effect: Effect, states: Vec<StateDump>) {
+    pub(crate) fn keep_states(&mut self, effect: Effect, states: Vec<D>) {
         if let Some(pass) = &mut self.region_states {
             pass.add(effect, states);
         }
@@ -348,6 +343,22 @@ impl Observers {
         }
     }
 
+    /// CONTEXT names the address space that the MMU calls `space`.
+    pub(crate) fn name_space(&mut self, space: u32, context: u32) {
+        if self.spaces.len() < CONTEXTS_MOST || self.spaces.contains_key(&space) {
+            self.spaces.insert(space, context);
+        }
+    }
+
+    /// The MMU has been given `space`. One that CONTEXT has named runs under that name again.
+    pub(crate) fn space_runs(&mut self, space: u32, cycle: u64) {
+        if let Some(&context) = self.spaces.get(&space)
+            && context != self.symbols.context()
+        {
+            self.set_context(context, cycle);
+        }
+    }
+
     /// A kernel other than pagewalk's goes to `pc` in user mode, which may be the first instruction of a program.
     pub(crate) fn begins(&mut self, pc: u32) {
         if let Some(path) = self.symbols.begins(pc).map(str::to_owned) {
@@ -371,12 +382,12 @@ impl Observers {
         self.symbols.set_context(context);
     }
 
-    fn set_command(&mut self, address: u32, memory: &Memory) {
+    fn set_command(&mut self, address: u32, ram: &Ram) {
         if let Some(profile) = &mut self.profile {
             profile.close();
         }
         let bytes: Vec<u8> = (0..PATH_LIMIT)
-            .map_while(|n| memory.uncore.ram.read_u8(address.checked_add(n)?))
+            .map_while(|n| ram.read_u8(address.checked_add(n)?))
             .take_while(|&byte| byte != 0)
             .collect();
         self.symbols.set_command(&String::from_utf8_lossy(&bytes));

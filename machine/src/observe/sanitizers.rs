@@ -75,13 +75,13 @@ pub struct Sanitizers {
 
 /// Page frames that no user translation may reach: a bit for each.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Freed(Vec<u64>);
+struct Freed(Vec<u64>);
 
 impl Freed {
     /// Page frames that 32 bits of address reach.
     const FRAMES: u32 = 1 << 20;
 
-    pub(crate) fn set(&mut self, frame: u32, freed: bool) {
+    fn set(&mut self, frame: u32, freed: bool) {
         let (word, bit) = ((frame / 64) as usize, frame % 64);
         if frame >= Self::FRAMES {
             return;
@@ -92,7 +92,7 @@ impl Freed {
         self.0[word] = self.0[word] & !(1 << bit) | u64::from(freed) << bit;
     }
 
-    pub(crate) fn contains(&self, frame: u32) -> bool {
+    fn contains(&self, frame: u32) -> bool {
         let word = self.0.get((frame / 64) as usize);
         word.is_some_and(|word| word >> (frame % 64) & 1 != 0)
     }
@@ -131,6 +131,11 @@ impl Sanitizers {
     /// FRAME_ALLOCATED.
     pub fn frame_allocated(&mut self, frame: u32) {
         self.freed.set(frame, false);
+    }
+
+    /// True if no user translation may reach the frame.
+    pub(crate) fn is_freed(&self, frame: u32) -> bool {
+        self.freed.contains(frame)
     }
 
     /// An access to `ea` was translated. Reports a page translation that lets user programs reach a freed frame. The

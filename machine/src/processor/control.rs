@@ -2,11 +2,9 @@
 
 use super::{Fatal, Processor, Stop};
 use crate::board::{Effect, TlbView};
+use crate::computer::Cpu as _;
 use crate::memory::Notice;
 use crate::mmu::Translation;
-use crate::observe::Counters;
-use crate::observe::dump::StateDump;
-use crate::observe::observers::Scene;
 use crate::processor::msr;
 
 impl Processor {
@@ -27,26 +25,25 @@ impl Processor {
             && self.observers.wants_states(effect)
             && !self.several
         {
-            let state = StateDump::of_translation(
-                number,
-                self.hot.cycles,
-                &self.registers,
-                &self.mmu,
-                &self.memory,
-            );
+            let state = self.state(number, false, false);
             self.observers.keep_states(effect, vec![state]);
         }
         if self.several && self.concerns_others(effect) {
             return;
         }
-        let scene = Scene {
-            cycle: self.hot.cycles,
-            registers: &self.registers,
-            mmu: &self.mmu,
-            memory: &self.memory,
-            account: &self.account,
-        };
-        if let Some(report) = self.observers.effect(effect, &scene) {
+        if let Effect::Dump(label) = effect
+            && self.observers.admits_dumps(1)
+        {
+            let state = self.state(label, true, false);
+            self.observers.dumps.push(state);
+        }
+        let ram = &self.memory.uncore.ram;
+        self.observers
+            .effect(effect, self.hot.cycles, &self.account.counters, ram);
+        if let Effect::VsidIssued(vsid) = effect
+            && let Some(sanitizers) = &self.observers.sanitizers
+            && let Some(report) = sanitizers.vsid_issued(vsid, &self.mmu, &self.memory)
+        {
             self.report(self.hot.line, report);
         }
         self.heed_listener();
@@ -93,11 +90,6 @@ impl Processor {
             }
             _ => false,
         }
-    }
-
-    /// A region of interest begins or ends. `counters` are those of all processors.
-    pub(crate) fn region(&mut self, effect: Effect, counters: &Counters) {
-        self.observers.region(effect, counters, self.hot.cycles);
     }
 
     /// The TLB entry that the control device shows: the most significant bit of `selected` chooses the instruction

@@ -1,6 +1,7 @@
 //! Power saving: a processor that waits for an interrupt does nothing until one can come.
 
-use super::{Fatal, Pause, Processor, Stop};
+use super::{Fatal, Processor, Stop};
+use crate::computer::Pause;
 use crate::config::Power;
 use crate::observe::Plain;
 use crate::powerpc::msr;
@@ -45,7 +46,7 @@ impl Processor {
 
     /// Skips the time until something can wake the processor, while it saves power. Called between two blocks, after
     /// all due events were noted. Returns the reason if the machine stops.
-    pub(super) fn save_power(&mut self) -> Option<Pause> {
+    pub(super) fn save_power(&mut self) -> Option<Pause<Stop>> {
         while self.registers.msr & msr::POW != 0 && !self.interrupted() {
             let Some(mode) = self.power_mode() else {
                 self.registers.msr &= !msr::POW;

@@ -1,12 +1,13 @@
 //! The work between two blocks: interrupts, limits, and the next deadline.
 
 use super::stop::NEAR_LIMIT;
-use super::{Pause, Processor, Stop};
+use super::{Processor, Stop};
+use crate::computer::Pause;
 use crate::powerpc::{Exception, msr};
 
 impl Processor {
     /// Handles interrupts, limits and stops before the next block, and sets the next deadline.
-    pub(super) fn events(&mut self) -> Option<Pause> {
+    pub(super) fn events(&mut self) -> Option<Pause<Stop>> {
         if let Some(stop) = self.stop.take() {
             return Some(Pause::Stopped(stop));
         }
@@ -49,8 +50,7 @@ impl Processor {
         }
         self.hot.set_deadline(self.next_deadline());
         let pc = self.registers.pc;
-        if self.breakpoints.contains(&pc) && self.passing != Some(pc) {
-            self.passing = Some(pc);
+        if self.breakpoints.stops_at(pc) {
             return Some(Pause::Stopped(Stop::Breakpoint { address: pc }));
         }
         None

@@ -2,51 +2,14 @@
 
 use std::fmt;
 
-#[cfg(doc)]
-use super::Processor;
 use crate::board::BusError;
 use crate::powerpc::{Exception, Vector};
 
-/// How far a run may go, in totals since reset.
-///
-/// The last 64 instructions before a limit of instructions are issued one by one, so that it is met
-/// exactly: they may take a few cycles more than they would without it, and a run that goes on after it keeps those.
-/// A limit of cycles changes nothing: a run in parts ends each part by cycles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    pub cycles: u64,
-    pub instructions: u64,
-}
+/// Why a run ended.
+pub type Stop = crate::computer::Stop<Exception, Fatal>;
 
 /// Blocks that begin with fewer instructions left than these are issued one by one: more than a line has.
 pub(super) const NEAR_LIMIT: u64 = 64;
-
-impl Limits {
-    pub const NONE: Limits = Limits {
-        cycles: u64::MAX,
-        instructions: u64::MAX,
-    };
-}
-
-/// Why a run ended. After `Limit`, `Batch`, `Breakpoint` and `Watchpoint` the machine can continue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// The guest powered off with this status.
-    PowerOff { status: u32 },
-    /// The cycle or instruction limit given to the run was reached.
-    Limit,
-    /// A listener's batch is full: the run stops here until it is taken.
-    Batch,
-    /// The next instruction is at a breakpoint.
-    Breakpoint { address: u32 },
-    /// A watched address was accessed; the access is done and the instruction complete.
-    Watchpoint { address: u32, write: bool },
-    /// A program that runs without a kernel (see [`Processor::set_hosted`]) raised this; the program
-    /// counter is what SRR0 would get.
-    Exception(Exception),
-    /// The guest cannot continue.
-    Fatal(Fatal),
-}
 
 /// A state of the guest from which it cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,36 +1,122 @@
-//! Turns of a machine with several processors: what one does when its turn begins and ends, and between two turns.
+//! What a computer asks of a PowerPC: above all what it does when its turn begins and ends, and between two turns.
 
-use super::{Processor, Stop};
-use crate::memory::Notice;
+use super::{Fatal, Processor, Stop};
+use crate::board::{Board, Console, Instant};
+use crate::computer::{Breakpoints, Cpu, Limits, Pause, Shape};
+use crate::config::MachineConfig;
+use crate::loader::CauseRange;
+use crate::memory::{Memory, Notice, Uncore};
 use crate::mmu::{Invalidation, Mmu};
-use crate::observe::Plain;
-use crate::powerpc::{Registers, msr};
+use crate::observe::dump::StateDump;
+use crate::observe::{Account, Observers, Plain};
+use crate::powerpc::{Exception, Registers, msr};
 
-/// Why a processor does not go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Pause {
-    /// The next turn may be another's.
-    TurnOver,
-    /// The machine stops.
-    Stopped(Stop),
-}
+impl Cpu for Processor {
+    type Config = MachineConfig;
+    type Exception = Exception;
+    type Fatal = Fatal;
+    type Dump = StateDump;
 
-/// What a snapshot keeps of a processor's turn.
-pub(crate) type TurnState = (u64, Option<u64>);
+    fn shape(config: &MachineConfig) -> Shape {
+        Shape {
+            processors: config.processors,
+            lead: config.lead,
+            clock: config.core.clock,
+        }
+    }
 
-impl Processor {
-    /// The cycle at which the processor goes on: its clock, or when it wakes.
-    pub(crate) fn goes_on(&self) -> u64 {
+    fn uncore(config: &MachineConfig, console: Console) -> Result<Uncore, String> {
+        Uncore::from_config(config, Board::new(config, console))
+    }
+
+    fn caches(config: &MachineConfig, uncore: Uncore) -> Result<Memory, String> {
+        Memory::from_config(config, uncore)
+    }
+
+    fn with_memory(
+        number: u8,
+        config: &MachineConfig,
+        memory: Memory,
+        causes: &[CauseRange],
+    ) -> Result<Self, String> {
+        Processor::new(number, config.clone(), memory, causes)
+    }
+
+    fn config(&self) -> &MachineConfig {
+        &self.config
+    }
+
+    fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    fn account(&self) -> &Account {
+        &self.account
+    }
+
+    fn account_mut(&mut self) -> &mut Account {
+        &mut self.account
+    }
+
+    fn observers(&self) -> &Observers<StateDump> {
+        &self.observers
+    }
+
+    fn observers_mut(&mut self) -> &mut Observers<StateDump> {
+        &mut self.observers
+    }
+
+    fn instant(&self) -> Instant {
+        Processor::instant(self)
+    }
+
+    fn settle(&mut self) {
+        Processor::settle(self);
+    }
+
+    fn state_changed(&mut self) {
+        Processor::state_changed(self);
+    }
+
+    fn observers_changed(&mut self) {
+        self.state_changed();
+    }
+
+    fn set_oracle(&mut self, on: bool) {
+        Processor::set_oracle(self, on);
+    }
+
+    fn set_hosted(&mut self, on: bool) {
+        Processor::set_hosted(self, on);
+    }
+
+    /// Accesses to a watched page take no shortcut.
+    fn breakpoints_mut(&mut self) -> &mut Breakpoints {
+        self.drop_shortcuts();
+        &mut self.breakpoints
+    }
+
+    fn make_ready(&mut self) {
+        Processor::make_ready(self);
+    }
+
+    fn turn(&mut self, limits: Limits) -> Pause<Stop> {
+        self.run_turn(limits)
+    }
+
+    fn goes_on(&self) -> u64 {
         self.wake.unwrap_or(self.hot.cycles)
     }
 
-    /// True if it saves power.
-    pub(crate) fn sleeps(&self) -> bool {
+    fn sleeps(&self) -> bool {
         self.wake.is_some()
     }
 
-    /// Its external interrupt input has been raised by cycle `now`.
-    pub(crate) fn rouse(&mut self, now: u64) {
+    fn rouse(&mut self, now: u64) {
         if self.registers.msr & msr::EE != 0
             && let Some(wake) = &mut self.wake
         {
@@ -38,16 +124,13 @@ impl Processor {
         }
     }
 
-    /// Has saved power until `cycle`, if it does.
-    pub(crate) fn sleep_until(&mut self, cycle: u64) {
+    fn sleep_until(&mut self, cycle: u64) {
         if self.sleeps() && cycle > self.hot.cycles {
             self.pass(cycle);
         }
     }
 
-    /// Its turn begins, and lasts until cycle `end`. A processor that saves power has done so until it wakes, at
-    /// `latest` until that cycle.
-    pub(crate) fn begin_turn(&mut self, end: u64, latest: u64) {
+    fn begin_turn(&mut self, end: u64, latest: u64) {
         self.turn_end = end;
         if let Some(wake) = self.wake.take() {
             self.pass(wake.min(latest).max(self.hot.cycles));
@@ -55,23 +138,30 @@ impl Processor {
         self.hot.set_deadline(0);
     }
 
-    /// Ends its turn at the next block: others must see at once what it does.
-    pub(crate) fn end_turn(&mut self) {
-        self.turn_end = 0;
-        self.hot.set_deadline(0);
+    fn turn_state(&self) -> (u64, Option<u64>) {
+        (self.turn_end, self.wake)
     }
 
-    /// Puts what others reach of a processor that does not run into the uncore, or takes it out again. The processor
-    /// holds the uncore.
-    pub(crate) fn park(&mut self) {
+    fn set_turn_state(&mut self, (end, wake): (u64, Option<u64>)) {
+        self.turn_end = end;
+        self.wake = wake;
+    }
+
+    fn park(&mut self) {
         let reservation = &mut self.registers.reservation;
         self.memory
             .exchange(self.number, reservation, &mut self.account);
     }
 
-    /// Does what another processor has broadcast.
-    pub(crate) fn told(&mut self, notice: Notice) {
+    fn hand_over(&mut self, next: &mut Self) {
+        // Swapped, not taken: a new set of observers would cost more than the rest of the move.
+        std::mem::swap(&mut self.memory.uncore, &mut next.memory.uncore);
+        std::mem::swap(&mut self.observers, &mut next.observers);
+    }
+
+    fn told(&mut self, notice: Notice, held: bool) {
         match notice {
+            _ if held => {}
             Notice::Translation(ea, cause) => {
                 self.mmu.taken(ea, cause, &mut self.account);
                 let reaches = self
@@ -87,38 +177,60 @@ impl Processor {
         }
     }
 
-    /// A hard reset ends at cycle `now`: the processor begins at the reset vector, with MSR\[IP\] as `ip` says.
-    ///
-    /// # Errors
-    /// What the machine file asks for and cannot be had.
-    pub(crate) fn reset(&mut self, now: u64, ip: u32) -> Result<(), String> {
+    /// A hard reset ends: the processor begins at the reset vector, with MSR\[IP\] if there is a ROM.
+    fn start(&mut self, now: u64) {
         const RESET: u32 = 0x100;
         const HIGH: u32 = 0xfff0_0000;
         const FLASH_INVALIDATE: u32 = 0x0c00;
         self.start_clock(now.max(self.hot.cycles));
+        let (pc, msr) = if self.memory.uncore.board.has_rom() {
+            (HIGH | RESET, msr::IP)
+        } else {
+            (RESET, 0)
+        };
         self.registers = Registers {
             msr_absent: self.registers.msr_absent,
             pir: self.registers.pir,
-            msr: ip,
-            pc: RESET | if ip == 0 { 0 } else { HIGH },
+            msr,
+            pc,
             ..Registers::default()
         };
-        self.mmu = Mmu::from_config(&self.config)?;
+        self.mmu = match Mmu::from_config(&self.config) {
+            Ok(mmu) => mmu,
+            Err(message) => unreachable!("a reset makes what a new machine has: {message}"),
+        };
         self.memory.write_hid0(FLASH_INVALIDATE);
         self.memory.write_hid0(0);
         self.memory.reset_l2();
         self.wake = None;
         self.refresh();
         self.state_changed();
-        Ok(())
     }
 
-    pub(crate) fn turn_state(&self) -> TurnState {
-        (self.turn_end, self.wake)
+    fn asleep(&self) -> Fatal {
+        Fatal::Asleep {
+            pc: self.registers.pc,
+        }
     }
 
-    pub(crate) fn set_turn_state(&mut self, (end, wake): TurnState) {
-        self.turn_end = end;
-        self.wake = wake;
+    fn state(&self, label: u32, caches: bool, several: bool) -> StateDump {
+        let take = if caches {
+            StateDump::take
+        } else {
+            StateDump::of_translation
+        };
+        let (registers, now) = (&self.registers, self.hot.cycles);
+        StateDump {
+            processor: several.then_some(self.number),
+            ..take(label, now, registers, &self.mmu, &self.memory)
+        }
+    }
+}
+
+impl Processor {
+    /// Ends its turn at the next block: others must see at once what it does.
+    pub(crate) fn end_turn(&mut self) {
+        self.turn_end = 0;
+        self.hot.set_deadline(0);
     }
 }

@@ -10,9 +10,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::board::Console;
+use crate::computer::TurnsState;
 use crate::config::MachineConfig;
 use crate::loader::{Boot, CauseRange};
-use crate::machine::{Machine, TurnsState};
+use crate::machine::Machine;
 use crate::memory::l2::L2;
 use crate::memory::{Memory, UncoreState};
 use crate::mmu::Mmu;

@@ -5,8 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::processor::Processor;
 use super::stop::Stop;
 use crate::board::Effect;
+use crate::computer::Cpu as _;
 use crate::engine::line::NO_CAUSE;
 use crate::observe::{Cause, Event, Plain};
+
+/// No head has this as its cause.
+const EVERY_BLOCK: u32 = u32::MAX;
 
 /// The totals that have been entered in the account already.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -73,7 +77,7 @@ impl Processor {
     /// From now on the code at `eip` runs, whose own cause is `cause`.
     #[inline(never)]
     pub(super) fn code_runs(&mut self, cause: u8, eip: u32) {
-        if self.observers.watches() {
+        if self.observers.watch_time() {
             self.tell_observers(eip);
         }
         if cause != self.code_cause {
@@ -81,6 +85,16 @@ impl Processor {
             self.code_cause = cause;
             self.choose_cause();
         }
+        self.watch_blocks();
+    }
+
+    /// Each block that is entered tells the observers from now on, if they watch.
+    fn watch_blocks(&mut self) {
+        self.head_cause = if self.observers.watch_time() {
+            EVERY_BLOCK
+        } else {
+            self.code_cause.into()
+        };
     }
 
     /// Charges the cycles since the last call to the address where that code began. `next` begins now.
@@ -88,11 +102,15 @@ impl Processor {
         let settled = self.settled;
         let (until, instructions) = (self.now(), self.completed());
         let code = (settled.watched_eip, self.account.user, self.account.cause);
-        self.observers.ran(
-            code,
-            until - settled.watched_cycles,
-            instructions - settled.watched_instructions,
-        );
+        if (until, instructions) > (settled.watched_cycles, settled.watched_instructions) {
+            self.observers.ran(
+                code,
+                settled.watched_cycles,
+                until,
+                instructions - settled.watched_instructions,
+                &self.account,
+            );
+        }
         self.settled.watched_cycles = until;
         self.settled.watched_instructions = instructions;
         self.settled.watched_eip = next;
@@ -103,11 +121,12 @@ impl Processor {
         self.settled.watched_cycles = self.now();
         self.settled.watched_instructions = self.completed();
         self.settled.watched_eip = self.registers.eip;
+        self.watch_blocks();
     }
 
     /// Tells the observers of everything so far.
     pub(super) fn close_watch(&mut self) {
-        if self.observers.watches() {
+        if self.observers.watch_time() {
             self.tell_observers(self.registers.eip);
         }
     }
@@ -123,7 +142,7 @@ impl Processor {
     /// The kernel has given CR3 another address space. One that CONTEXT has named runs under that name again.
     pub(super) fn note_space(&mut self) {
         self.close_watch();
-        self.observers.space_runs(self.registers.cr3);
+        self.observers.space_runs(self.registers.cr3, self.now());
     }
 
     /// Carries out a write to the control device.
@@ -150,13 +169,21 @@ impl Processor {
                 self.end_turn();
             }
             Effect::Dump(label) => {
-                let (cycle, registers, mmu) = (self.now(), &self.registers, &self.mmu);
-                let dump = super::dump::Dump::take(label, cycle, registers, mmu);
-                self.observers.add_dumps(vec![dump]);
+                if self.observers.admits_dumps(1) {
+                    let state = self.state(label, true, false);
+                    self.observers.dumps.push(state);
+                }
             }
             _ => {
-                let ram = &self.memory.uncore.ram;
-                self.observers.effect(effect, &self.account.counters, ram);
+                if let Effect::RegionBegin(number) | Effect::RegionEnd(number) = effect
+                    && self.observers.wants_states(effect)
+                {
+                    let state = self.state(number, false, false);
+                    self.observers.keep_states(effect, vec![state]);
+                }
+                let (now, ram) = (self.now(), &self.memory.uncore.ram);
+                self.observers
+                    .effect(effect, now, &self.account.counters, ram);
             }
         }
     }

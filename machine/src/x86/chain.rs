@@ -444,7 +444,7 @@ impl Processor {
         self.head = Here(head);
         // SAFETY: the caller's.
         let (first, head) = unsafe { (head.add(1), &*head) };
-        if head.extra != self.code_cause || self.observers.watches() {
+        if u32::from(head.extra) != self.head_cause {
             self.code_runs(head.extra, self.block_eip);
         }
         self.registers.eip = self.block_eip.wrapping_add(head.at.into());
@@ -471,7 +471,7 @@ impl Processor {
         self.head = Here(head);
         // SAFETY: the caller's.
         let (first, head) = unsafe { (head.add(1), &*head) };
-        if head.extra != self.code_cause || self.observers.watches() {
+        if u32::from(head.extra) != self.head_cause {
             self.code_runs(head.extra, self.block_eip);
         }
         self.registers.eip = self.block_eip.wrapping_add(head.at.into());

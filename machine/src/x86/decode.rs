@@ -433,7 +433,7 @@ impl Decoder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board::{Board, Console};
+    use crate::board::Console;
     use crate::x86::flags::Flags;
     use crate::x86::processor::Processor;
     use crate::x86::registers::Registers;
@@ -467,8 +467,7 @@ mod tests {
         for name in ["i486dx-50", "p6-200"] {
             let file = format!("{}/../machines/{name}.toml", env!("CARGO_MANIFEST_DIR"));
             let config = Config::from_file(file.as_ref(), &[]).unwrap();
-            let board = Board::pc(&config, Console::memory());
-            let mut machine = Machine::new(&config, board, &[]).unwrap();
+            let mut machine = Machine::build(&config, Console::memory(), &[]).unwrap();
             let processor = machine.processor_mut();
             let (mut seen, mut uses) = (0, [0; 4]);
             for number in 0..512 * 24_u32 {

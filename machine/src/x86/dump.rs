@@ -8,9 +8,6 @@ use super::paging::Mmu;
 use super::registers::Registers;
 use super::tlb::pte;
 
-/// The most dumps that DUMP writes.
-pub const DUMPS_MOST: usize = 64;
-
 /// A TLB entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {

@@ -3,9 +3,9 @@
 use super::exception::Exception;
 use super::processor::Processor;
 use super::registers::eflags;
-use super::stop::{Fatal, Pause, Stop};
+use super::stop::{Fatal, Raised, Stop};
 use super::transfer::Reason;
-use crate::machine::Limits;
+use crate::computer::{Limits, Pause};
 use crate::observe::Plain;
 
 /// Blocks that begin with fewer instructions left than these are run one by one: a block has no more.
@@ -22,7 +22,7 @@ fn doubles(first: u8, second: u8) -> bool {
 
 impl Processor {
     /// Runs until something stops the machine, a limit is reached, or the turn is over.
-    pub(crate) fn turn(&mut self, limits: Limits) -> Pause {
+    pub(super) fn run_turn(&mut self, limits: Limits) -> Pause<Stop> {
         self.limits = limits;
         self.alarm = limits.instructions.saturating_sub(NEAR_LIMIT);
         self.due_at_once();
@@ -42,7 +42,7 @@ impl Processor {
     }
 
     /// Handles interrupts, limits and stops before the next block, and sets the next deadline.
-    fn events(&mut self) -> Option<Pause> {
+    fn events(&mut self) -> Option<Pause<Stop>> {
         if let Some(stop) = self.stop.take() {
             return Some(Pause::Stopped(stop));
         }
@@ -77,11 +77,10 @@ impl Processor {
         let eip = self.registers.eip;
         if !self.breakpoints.is_empty() {
             let begins = self.repeating.is_none();
-            if begins && self.breakpoints.contains(&eip) && self.passing != Some(eip) {
-                self.passing = Some(eip);
+            if begins && self.breakpoints.stops_at(eip) {
                 return Some(Pause::Stopped(Stop::Breakpoint { address: eip }));
             }
-            self.passing = None;
+            self.breakpoints.passed();
             self.single = true;
             self.due_at_once();
         }
@@ -141,7 +140,7 @@ impl Processor {
     }
 
     /// Skips the time until something can wake the processor, while it is halted.
-    fn rest(&mut self) -> Option<Pause> {
+    fn rest(&mut self) -> Option<Pause<Stop>> {
         while self.halted && !self.interruptible() {
             if self.memory.uncore.board.non_maskable(self.number) {
                 self.interrupt(2);
@@ -218,7 +217,7 @@ impl Processor {
     pub(super) fn halt_for_host(&mut self, vector: u8, code: Option<u16>) {
         self.exceptions[usize::from(vector)] += 1;
         self.breaks_off();
-        self.stop = Some(Stop::Exception { vector, code });
+        self.stop = Some(Stop::Exception(Raised { vector, code }));
         self.due_at_once();
     }
 }

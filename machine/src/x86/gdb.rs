@@ -8,13 +8,13 @@ use std::fmt::Write as _;
 
 use gdbstub::arch::{Arch, RegId, Registers};
 
-use super::machine::Machine;
+use super::Machine;
 use super::processor::Processor;
 use super::registers::segment;
 use super::stop::Stop;
 use crate::board::Instant;
+use crate::computer::{Breakpoints, Cpu as _, Limits};
 use crate::debug::{Guest, Halt};
-use crate::machine::{Limits, Watchpoint};
 
 /// An i386 with the system's registers.
 #[derive(Debug)]
@@ -282,9 +282,13 @@ impl Guest for Machine {
     fn halt(stop: &Stop) -> Halt {
         match stop {
             Stop::PowerOff { status } => Halt::Exited(*status as u8),
-            Stop::Limit => Halt::Limit,
+            Stop::Limit | Stop::Batch => Halt::Limit,
             Stop::Breakpoint { .. } => Halt::Breakpoint,
-            Stop::Exception { .. } | Stop::Fatal(_) => Halt::Dead,
+            Stop::Watchpoint { address, write } => Halt::Watchpoint {
+                address: *address,
+                write: *write,
+            },
+            Stop::Exception(_) | Stop::Fatal(_) => Halt::Dead,
         }
     }
 
@@ -338,22 +342,8 @@ impl Guest for Machine {
         self.at(number, |processor| processor.poke(address, byte))
     }
 
-    fn add_breakpoint(&mut self, address: u32) {
-        Machine::add_breakpoint(self, address);
-    }
-
-    fn remove_breakpoint(&mut self, address: u32) -> bool {
-        Machine::remove_breakpoint(self, address)
-    }
-
-    fn clear_breakpoints(&mut self) {
-        Machine::clear_breakpoints(self);
-    }
-
-    fn add_watchpoint(&mut self, _: Watchpoint) {}
-
-    fn remove_watchpoint(&mut self, _: &Watchpoint) -> bool {
-        false
+    fn breakpoints<T>(&mut self, change: impl FnMut(&mut Breakpoints) -> T) -> T {
+        Machine::breakpoints(self, change)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Loads Linux by its 32-bit boot protocol (Linux kernel documentation, "The Linux/x86 Boot Protocol"): an uncompressed
 //! kernel (vmlinux), with the parameters that a boot loader fills in.
 
-use super::machine::Machine;
+use super::Machine;
 use super::mp_table;
 use super::multiboot::{self, CONVENTIONAL, EXTENDED, PAGE, place_module};
 use super::registers::gpr;

@@ -15,11 +15,9 @@ mod fetch;
 pub mod flags;
 mod gdb;
 mod linux;
-pub mod machine;
 mod memory;
 mod mp_table;
 mod multiboot;
-pub mod observers;
 mod op;
 pub mod paging;
 mod predictor;
@@ -32,10 +30,13 @@ mod snapshot;
 mod stop;
 pub mod tlb;
 mod transfer;
+mod turn;
 pub mod x87;
 
 pub use config::{Config, Kind};
 pub use exception::Exception;
-pub use machine::Machine;
 pub use processor::Processor;
-pub use stop::{Fatal, Stop};
+pub use stop::{Fatal, Raised, Stop};
+
+/// A simulated computer of x86 processors.
+pub type Machine = crate::computer::Computer<Processor>;

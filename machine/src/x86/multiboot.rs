@@ -1,6 +1,6 @@
 //! Loads a kernel as Multiboot 1 says (Multiboot Specification 0.6.96): QEMU's PC does the same with `-kernel`.
 
-use super::machine::Machine;
+use super::Machine;
 use super::mp_table;
 use super::registers::gpr;
 use crate::loader::{ElfImage, LoadError};

@@ -153,9 +153,9 @@ impl Processor {
     /// mapping of RAM is exempt.
     #[cold]
     fn check_frame(&mut self, linear: u32, (pa, bits): (u32, u32)) {
-        let freed = self.observers.freed.as_ref();
+        let sanitizers = self.observers.sanitizers.as_ref();
         let frame = pa >> PAGE_SHIFT;
-        if bits & pte::USER == 0 || !freed.is_some_and(|freed| freed.contains(frame)) {
+        if bits & pte::USER == 0 || !sanitizers.is_some_and(|all| all.is_freed(frame)) {
             return;
         }
         let cr3 = self.registers.cr3;

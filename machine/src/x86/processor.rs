@@ -4,8 +4,8 @@ use super::blocks::{self, Blocks, Head, Link, Plan, linked};
 use super::chain::Here;
 use super::config::{Config, Kind};
 use super::decode::{self, Mode, Repeating, decode};
+use super::dump::Dump;
 use super::exception::Exception;
-use super::observers::Observers;
 use super::op::Op;
 use super::paging::Mmu;
 use super::predictor::Predictor;
@@ -14,12 +14,12 @@ use super::stop::Stop;
 use super::tlb::{Need, Shortcut};
 use super::x87::Fpu;
 use crate::board::Instant;
+use crate::computer::{Breakpoints, Limits};
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::NO_CAUSE;
 use crate::loader::CauseRange;
-use crate::machine::Limits;
 use crate::memory::{Forward, Memory};
-use crate::observe::{Account, Cause};
+use crate::observe::{Account, Cause, Observers};
 
 /// No line: the next instruction is fetched in any case.
 pub(super) const NOWHERE: u32 = 1;
@@ -40,7 +40,7 @@ pub struct Processor {
     pub account: Account,
     /// Exceptions and interrupts taken, by vector.
     pub exceptions: Box<[u64; 256]>,
-    pub observers: Observers,
+    pub observers: Observers<Dump>,
     pub(super) config: Config,
     pub(super) blocks: Box<Blocks>,
     pub(super) predictor: Predictor,
@@ -114,10 +114,12 @@ pub struct Processor {
     pub(super) polled_at: u64,
     /// The processor sleeps until this cycle, unless another wakes it.
     pub(super) wake: Option<u64>,
-    pub(super) breakpoints: Vec<u32>,
-    pub(super) passing: Option<u32>,
+    pub(super) breakpoints: Breakpoints,
     pub(super) dynamic_cause: Option<Cause>,
     pub(super) code_cause: u8,
+    /// The same as [`Op::extra`] of a block's head has it, or a value that no head has: then each block that is entered
+    /// tells the observers.
+    pub(super) head_cause: u32,
     pub(super) settled: super::accounting::Settled,
 }
 
@@ -193,10 +195,10 @@ impl Processor {
             turn_end: u64::MAX,
             polled_at: u64::MAX,
             wake: None,
-            breakpoints: Vec::new(),
-            passing: None,
+            breakpoints: Breakpoints::default(),
             dynamic_cause: None,
             code_cause: NO_CAUSE,
+            head_cause: NO_CAUSE.into(),
             settled: super::accounting::Settled::default(),
             memory,
             config,
@@ -225,7 +227,7 @@ impl Processor {
     }
 
     /// Begins in real mode at the first byte of page `page`, at cycle `now`.
-    pub(super) fn start(&mut self, page: u8, now: u64) {
+    pub(super) fn begin_at(&mut self, page: u8, now: u64) {
         self.start_clock(now.max(self.now()));
         self.registers = Registers::real_mode(u16::from(page) << 8, self.config.core.signature);
         self.flush_tlbs(false);

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
+use super::Machine;
 use super::config::Config;
 use super::dump::Dump;
 use super::exception::NAMES;
-use super::machine::Machine;
 use super::processor::Processor;
 use super::registers::segment;
 use super::stop::Stop;
 use super::{linux, multiboot, snapshot};
-use crate::board::{Board, Console};
+use crate::board::Console;
+use crate::computer::Limits;
 use crate::loader::{CauseRange, ElfImage};
-use crate::machine::Limits;
 use crate::observe::causes::causes_by_symbols;
 use crate::observe::counters::Counters;
 use crate::observe::profile::{Profile, ProfileRow, StackRow};
@@ -96,9 +96,8 @@ impl Session {
         if let Some((text, file)) = causes {
             image.causes = causes_by_symbols(text, file, &image, config.line())?;
         }
-        let board = Board::pc(config, console);
-        let mut machine =
-            Machine::new(config, board, &image.causes).map_err(SessionError::Machine)?;
+        let built = Machine::build(config, console, &image.causes);
+        let mut machine = built.map_err(SessionError::Machine)?;
         if linux::is_linux(&image) && !multiboot::has_header(kernel) {
             linux::load(&mut machine, &image, initramfs, arguments)?;
         } else {
@@ -160,7 +159,11 @@ impl Session {
             return Err("an x86 machine has one sanitizer: translation".to_owned());
         }
         if set.translation {
-            self.machine.sanitize();
+            let set = SanitizerSet {
+                translation: true,
+                ..SanitizerSet::default()
+            };
+            self.machine.sanitize(set);
         }
         Ok(())
     }
@@ -261,8 +264,8 @@ impl Session {
 
     /// The state of translation now, of each processor.
     #[must_use]
-    pub fn dump(&self, label: u32) -> Vec<Dump> {
-        self.machine.states(label)
+    pub fn dump(&mut self, label: u32) -> Vec<Dump> {
+        self.machine.states(label, true)
     }
 
     /// Dumps that the guest asked for through the control device; of several processors, one of each in order.
@@ -287,13 +290,7 @@ impl Session {
                 })
             })
             .collect();
-        let (kind, status) = match stop {
-            Stop::PowerOff { status } => ("power-off", Some(*status)),
-            Stop::Limit => ("limit", None),
-            Stop::Breakpoint { .. } => ("breakpoint", None),
-            Stop::Exception { .. } => ("exception", None),
-            Stop::Fatal(_) => ("fatal", None),
-        };
+        let (kind, status) = stop.kind();
         let mut report = json!({
             "clock_hz": self.machine.config().core.clock,
             "stop": {"kind": kind, "status": status, "message": self.explain(stop)},
@@ -332,7 +329,9 @@ impl Session {
                 now.cycles, now.instructions
             ),
             Stop::Breakpoint { .. } => format!("breakpoint at {here}"),
-            Stop::Exception { vector, .. } => format!("exception {vector} at {here}"),
+            Stop::Exception(raised) => format!("exception {} at {here}", raised.vector),
+            Stop::Batch => "the listener's batch is full".to_owned(),
+            Stop::Watchpoint { address, .. } => format!("watchpoint {address:#010x} at {here}"),
             Stop::Fatal(fatal) => format!("fatal: {fatal}, at {here}\n{}", self.registers()),
         };
         if matches!(stop, Stop::Limit | Stop::Fatal(_)) {

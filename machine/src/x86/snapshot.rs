@@ -4,16 +4,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Config;
 use super::accounting::Settled;
 use super::decode::Repeating;
-use super::machine::{Machine, Turns};
 use super::paging::Mmu;
 use super::predictor::Predictor;
 use super::processor::Processor;
 use super::registers::{Registers, Segment, gpr};
 use super::x87::Fpu;
-use crate::board::{Board, Console};
+use super::{Config, Machine};
+use crate::board::Console;
+use crate::computer::TurnsState;
 use crate::config::LATEST;
 use crate::loader::CauseRange;
 use crate::memory::l2::L2;
@@ -28,7 +28,7 @@ struct Snapshot {
     config: Config,
     causes: Vec<CauseRange>,
     processors: Vec<ProcessorState>,
-    turns: Turns,
+    turns: TurnsState,
     uncore: UncoreState,
     /// The observers' state that a run depends on. Profiles start empty.
     symbols: Symbolizer,
@@ -63,9 +63,7 @@ pub(super) struct CoreState {
     repeating: Option<Repeating>,
     inhibited: bool,
     halted: bool,
-    turn_end: u64,
     polled_at: u64,
-    wake: Option<u64>,
     dynamic_cause: u32,
     code_cause: u8,
     settled: Settled,
@@ -76,7 +74,7 @@ pub(super) struct CoreState {
 /// # Errors
 /// When it cannot be written down, which no state of a machine is known to cause.
 pub(super) fn save(machine: &mut Machine, causes: &[CauseRange]) -> Result<Vec<u8>, SnapshotError> {
-    let turns = machine.turns();
+    let turns = machine.turns_state();
     let processors = machine.each(|processor| {
         // This settles the account: it goes first.
         let core = processor.core_state();
@@ -132,8 +130,7 @@ fn put_back(snapshot: Snapshot, console: Console) -> Result<(Machine, Vec<CauseR
     if let Some(problem) = snapshot.config.problem() {
         return Err(problem);
     }
-    let board = Board::pc(&snapshot.config, console);
-    let mut machine = Machine::new(&snapshot.config, board, &snapshot.causes)?;
+    let mut machine = Machine::build(&snapshot.config, console, &snapshot.causes)?;
     let needs = |fits: bool, what: &str| {
         let message = || format!("no machine like this one can have come to its {what}");
         if fits { Ok(()) } else { Err(message()) }
@@ -164,7 +161,7 @@ fn put_back(snapshot: Snapshot, console: Console) -> Result<(Machine, Vec<CauseR
         processor.account = state.account;
         needs(processor.set_core_state(state.core), "processor")?;
     }
-    needs(machine.set_turns(&snapshot.turns), "turns")?;
+    needs(machine.set_turns_state(&snapshot.turns), "turns")?;
     let (symbols, regions) = (snapshot.symbols, snapshot.regions);
     needs(symbols.fits() && regions.fits(), "regions and programs")?;
     let processor = machine.processor_mut();
@@ -207,9 +204,7 @@ impl Processor {
             repeating: self.repeating,
             inhibited: self.inhibited,
             halted: self.halted,
-            turn_end: self.turn_end,
             polled_at: self.polled_at,
-            wake: self.wake,
             dynamic_cause: self.dynamic_cause.map_or(0, |cause| cause as u32),
             code_cause: self.code_cause,
             settled: self.settled,
@@ -237,9 +232,7 @@ impl Processor {
         self.predictor = state.predictor;
         self.inhibited = state.inhibited;
         self.halted = state.halted;
-        self.turn_end = state.turn_end;
         self.polled_at = state.polled_at;
-        self.wake = state.wake;
         self.dynamic_cause = match state.dynamic_cause {
             0 => None,
             number => Cause::from_number(number),

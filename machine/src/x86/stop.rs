@@ -4,19 +4,15 @@ use std::fmt;
 
 use super::exception::NAMES;
 
-/// Why a run ended. After `Limit` and `Breakpoint` the machine can go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// The guest powered off with this status.
-    PowerOff { status: u32 },
-    /// The cycle or instruction limit given to the run was reached.
-    Limit,
-    /// The next instruction is at a breakpoint.
-    Breakpoint { address: u32 },
-    /// A program that runs without a kernel raised this; EIP is what a handler would find.
-    Exception { vector: u8, code: Option<u16> },
-    /// The guest cannot go on.
-    Fatal(Fatal),
+/// Why a run ended.
+pub type Stop = crate::computer::Stop<Raised, Fatal>;
+
+/// What a program that runs without a kernel raised; EIP is what a handler would find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raised {
+    pub vector: u8,
+    /// The error code, if the vector has one.
+    pub code: Option<u16>,
 }
 
 /// A state of the guest from which it cannot go on.
@@ -54,13 +50,4 @@ impl fmt::Display for Fatal {
             ),
         }
     }
-}
-
-/// Why a processor does not go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Pause {
-    /// The next turn may be another's.
-    TurnOver,
-    /// The machine stops.
-    Stopped(Stop),
 }

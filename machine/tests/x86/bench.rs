@@ -1,6 +1,6 @@
 //! A machine for short pieces of code: protected mode, flat segments of ring 0 and 3, a TSS, an empty IDT.
 
-use pagewalk_machine::board::{Board, Console};
+use pagewalk_machine::board::Console;
 use pagewalk_machine::config::Override;
 use pagewalk_machine::machine::Limits;
 use pagewalk_machine::x86::registers::{Registers, Segment, Table, cr0, eflags, segment};
@@ -42,8 +42,7 @@ impl Bench {
     }
 
     pub fn with(config: &Config, code: &[u8]) -> Bench {
-        let board = Board::pc(config, Console::memory());
-        let machine = Machine::new(config, board, &[]).unwrap();
+        let machine = Machine::build(config, Console::memory(), &[]).unwrap();
         let mut bench = Bench { machine };
         let descriptors = [
             (0, 0),

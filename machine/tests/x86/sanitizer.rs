@@ -43,7 +43,7 @@ fn bench(name: &str, bits: u32, invalidates: bool, allocates: bool) -> Bench {
 fn a_tlb_that_keeps_a_freed_frame_is_reported() {
     for name in ["i486dx-50", "p6-200"] {
         let mut stale = bench(name, 6, false, false);
-        stale.machine.sanitize();
+        stale.machine.sanitize("translation".parse().unwrap());
         let stop = stale.run(1000);
         let Stop::Fatal(Fatal::Sanitizer { report }) = stop else {
             panic!("{name}: {stop:?}");
@@ -55,7 +55,7 @@ fn a_tlb_that_keeps_a_freed_frame_is_reported() {
         // Without the sanitizer, by the kernel's own mapping, of a frame in use again, after INVLPG.
         let halts = |mut bench: Bench, sanitizes: bool| {
             if sanitizes {
-                bench.machine.sanitize();
+                bench.machine.sanitize("translation".parse().unwrap());
             }
             let stop = bench.run(1000);
             assert!(

@@ -123,8 +123,8 @@ fn a_dump_shows_all_processors_and_names_them() {
     code.extend(store(POWER_OFF, 42));
     let mut bench = Bench::with(&config("p6-200x2", &[]), &code);
     assert_eq!(bench.run(1000), Stop::PowerOff { status: 42 });
-    let asked = &bench.machine.processor().observers.dumps;
-    let last = bench.machine.states(3);
+    let asked = bench.machine.processor().observers.dumps.clone();
+    let last = bench.machine.states(3, true);
     assert_eq!((asked.len(), last.len()), (2, 2));
     for (number, dump) in (asked.iter().zip(0..))
         .chain(last.iter().zip(0..))

@@ -1,9 +1,9 @@
 //! The same sequences by our processors.
 
-use pagewalk_machine::board::{Board, Console};
+use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::Limits;
 use pagewalk_machine::x86::registers::{Segment, cr0, eflags, segment};
-use pagewalk_machine::x86::{Config, Machine, Stop};
+use pagewalk_machine::x86::{Config, Machine, Raised, Stop};
 
 use super::Core;
 use super::generate::{CODE, DATA, DATA_SIZE, IMAGE_SIZE, LOADED, STORED, Sequence};
@@ -22,8 +22,8 @@ impl Computer {
             core.machine()
         );
         let config = Config::from_file(path.as_ref(), &[]).expect("the machine file is right");
-        let board = Board::pc(&config, Console::memory());
-        let mut machine = Machine::new(&config, board, &[]).expect("the machine can be built");
+        let machine = Machine::build(&config, Console::memory(), &[]);
+        let mut machine = machine.expect("the machine can be built");
         machine.processor_mut().set_hosted(true);
         Computer(machine)
     }
@@ -65,10 +65,10 @@ impl Computer {
             cycles: u64::MAX,
         });
         let signal = match stop {
-            Stop::Exception { vector: 3, .. } => 5,
-            Stop::Exception { vector: 0 | 16, .. } => 8,
-            Stop::Exception { vector: 6, .. } => 4,
-            Stop::Exception { .. } => 11,
+            Stop::Exception(Raised { vector: 3, .. }) => 5,
+            Stop::Exception(Raised { vector: 0 | 16, .. }) => 8,
+            Stop::Exception(Raised { vector: 6, .. }) => 4,
+            Stop::Exception(_) => 11,
             other => panic!("{other:?}\n{}", sequence.describe()),
         };
         let registers = &self.0.processor().registers;

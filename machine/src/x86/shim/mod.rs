@@ -8,13 +8,13 @@ mod stack;
 
 pub use crate::shim::{Ending, ShimError};
 
+use super::Machine;
 use super::config::Config;
-use super::machine::Machine;
 use super::registers::{Segment, Table, cr0, eflags, segment};
-use super::stop::Stop;
-use crate::board::{Board, Console};
+use super::stop::{Raised, Stop};
+use crate::board::Console;
+use crate::computer::Limits;
 use crate::loader::ElfImage;
-use crate::machine::Limits;
 use crate::observe::symbolize::Symbolizer;
 use crate::shim::areas::page_up;
 use crate::shim::files::Files;
@@ -51,8 +51,8 @@ impl Program {
             file: name.to_owned(),
             message: message.to_owned(),
         };
-        let board = Board::pc(config, Console::memory());
-        let mut machine = Machine::new(config, board, &[]).map_err(ShimError::Machine)?;
+        let mut machine =
+            Machine::build(config, Console::memory(), &[]).map_err(ShimError::Machine)?;
         let processor = machine.processor_mut();
         processor.set_hosted(true);
         processor.observers.symbols = Symbolizer::new(image.symbols.clone());
@@ -134,7 +134,7 @@ impl Program {
     pub fn run(&mut self, limits: Limits) -> Ending {
         loop {
             let ending = match self.machine.run(limits) {
-                Stop::Exception { vector, code } => self.answer(vector, code),
+                Stop::Exception(raised) => self.answer(raised),
                 Stop::Limit => Some(Ending::Limit),
                 other => Some(Ending::Killed(format!("stopped: {other:?}"))),
             };
@@ -146,7 +146,7 @@ impl Program {
     }
 
     /// Handles an exception as a kernel would.
-    fn answer(&mut self, vector: u8, code: Option<u16>) -> Option<Ending> {
+    fn answer(&mut self, Raised { vector, code }: Raised) -> Option<Ending> {
         if vector == SYSTEM_CALL {
             return self.system_call();
         }

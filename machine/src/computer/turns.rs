@@ -14,13 +14,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fatal, Limits, Machine, Stop, TakeState};
-use crate::board::{Board, Effect};
-use crate::config::MachineConfig;
-use crate::loader::CauseRange;
-use crate::memory::{Memory, Uncore};
-use crate::observe::dump::StateDump;
-use crate::processor::{Pause, Processor, TurnState};
+use super::{Computer, Cpu, Limits, Pause, Stop, StopOf};
+use crate::board::Effect;
 
 /// Whose turn it is, and who is held, in a snapshot.
 #[derive(Serialize, Deserialize)]
@@ -28,43 +23,13 @@ pub(crate) struct TurnsState {
     current: usize,
     turn_over: bool,
     held: Vec<bool>,
-    reset: u32,
     contexts: Vec<u32>,
-    turns: Vec<TurnState>,
+    turns: Vec<(u64, Option<u64>)>,
 }
 
-/// The processors of a machine after reset. The first one holds the uncore.
-pub(super) fn processors(
-    config: &MachineConfig,
-    board: Board,
-    causes: &[CauseRange],
-) -> Result<Vec<Processor>, String> {
-    let mut uncore = Uncore::from_config(config, board)?;
-    let mut processors = Vec::new();
-    for number in 0..config.processors {
-        let memory = Memory::from_config(config, uncore)?;
-        let mut processor = Processor::new(number, config.clone(), memory, causes)?;
-        let held = std::mem::take(&mut processor.memory.uncore);
-        uncore = held.release().ok_or("a new processor holds the uncore")?;
-        if config.processors > 1 {
-            uncore.join(number, &processor.memory);
-        }
-        processors.push(processor);
-    }
-    // All but the first are parked: what others reach of them is in the uncore.
-    let mut held = crate::memory::Held::new(uncore);
-    for processor in processors.iter_mut().skip(1) {
-        processor.memory.uncore = held;
-        processor.park();
-        held = std::mem::take(&mut processor.memory.uncore);
-    }
-    processors[0].memory.uncore = held;
-    Ok(processors)
-}
-
-impl Machine {
+impl<C: Cpu> Computer<C> {
     /// Makes processor `number` the one that holds the uncore.
-    pub(crate) fn select(&mut self, number: usize) -> &mut Processor {
+    pub(crate) fn select(&mut self, number: usize) -> &mut C {
         if number != self.current {
             let (low, high) = (number.min(self.current), number.max(self.current));
             let (before, from) = self.processors.split_at_mut(high);
@@ -73,11 +38,9 @@ impl Machine {
                 std::mem::swap(&mut old, &mut new);
             }
             old.park();
-            // Swapped, not taken: a new set of observers would cost more than the rest of the move.
-            std::mem::swap(&mut old.memory.uncore, &mut new.memory.uncore);
-            std::mem::swap(&mut old.observers, &mut new.observers);
+            old.hand_over(new);
             let context = self.contexts[number];
-            self.contexts[self.current] = new.observers.select(number as u8, context);
+            self.contexts[self.current] = new.observers_mut().select(number as u8, context);
             new.park();
             self.current = number;
         }
@@ -85,7 +48,7 @@ impl Machine {
     }
 
     /// Looks at processor `number`, or changes it. Whose turn it is does not change.
-    pub(crate) fn at<T>(&mut self, number: usize, look: impl FnOnce(&mut Processor) -> T) -> T {
+    pub(crate) fn at<T>(&mut self, number: usize, look: impl FnOnce(&mut C) -> T) -> T {
         let current = self.current;
         let seen = look(self.select(number));
         self.select(current);
@@ -93,7 +56,7 @@ impl Machine {
     }
 
     /// What `take` gives of each processor, in order. Whose turn it is does not change.
-    pub(crate) fn each<T>(&mut self, mut take: impl FnMut(&mut Processor) -> T) -> Vec<T> {
+    pub(crate) fn each<T>(&mut self, mut take: impl FnMut(&mut C) -> T) -> Vec<T> {
         let current = self.current;
         let all = 0..self.processors.len();
         let taken = all.map(|number| take(self.select(number))).collect();
@@ -101,9 +64,9 @@ impl Machine {
         taken
     }
 
-    /// [`Machine::run`] of several processors.
-    pub(super) fn run_in_turns(&mut self, limits: Limits) -> Stop {
-        self.each(Processor::make_ready);
+    /// [`Computer::run`] of several processors.
+    pub(super) fn run_in_turns(&mut self, limits: Limits) -> StopOf<C> {
+        self.each(C::make_ready);
         let stop = self.take_turns(limits);
         self.deliver();
         self.enter_accounts();
@@ -122,10 +85,10 @@ impl Machine {
             }
         }
         // What a processor did because of others is entered in its account when it is selected.
-        self.each(Processor::settle);
+        self.each(C::settle);
     }
 
-    fn take_turns(&mut self, limits: Limits) -> Stop {
+    fn take_turns(&mut self, limits: Limits) -> StopOf<C> {
         loop {
             if self.turn_over {
                 if let Some(stop) = self.next_turn(limits) {
@@ -147,18 +110,13 @@ impl Machine {
                 return stop;
             }
             self.turn_over = true;
-            if let Err(message) = self.end_turn() {
-                unreachable!("a reset makes what a new machine has: {message}");
-            }
+            self.end_turn();
         }
     }
 
     /// Chooses who is next.
-    fn next_turn(&mut self, limits: Limits) -> Option<Stop> {
-        let asleep = || {
-            let pc = self.processors[self.current].registers.pc;
-            Some(Stop::Fatal(Fatal::Asleep { pc }))
-        };
+    fn next_turn(&mut self, limits: Limits) -> Option<StopOf<C>> {
+        let asleep = || Some(Stop::Fatal(self.processors[self.current].asleep()));
         // The two furthest behind, with the lower number first.
         let (mut first, mut second) = (None, u64::MAX);
         for (number, processor) in self.processors.iter().enumerate() {
@@ -189,30 +147,27 @@ impl Machine {
         if at == u64::MAX {
             return asleep();
         }
-        let lead = u64::from(self.config().lead);
+        let lead = u64::from(self.shape().lead);
         self.select(number)
             .begin_turn(second.saturating_add(lead), limits.cycles);
         None
     }
 
     /// A turn is over: the others learn what the processor has done.
-    fn end_turn(&mut self) -> Result<(), String> {
-        let current = self.current;
-        let now = self.processors[current].cycles();
+    fn end_turn(&mut self) {
+        let now = self.processor().instant().cycles;
         self.deliver();
         for number in 0..self.processors.len() {
             let line = number as u8;
             let held = self.uncore().board.holds(line);
             if self.held[number] && !held {
-                let reset = self.reset;
-                self.select(number).reset(now, reset)?;
+                self.select(number).start(now);
             }
             self.held[number] = held;
             if self.processors[number].sleeps() && self.uncore().board.interrupt(line) {
                 self.processors[number].rouse(now);
             }
         }
-        Ok(())
     }
 
     /// The others learn what this turn has broadcast. Regions of interest begin and end, and dumps are taken.
@@ -220,10 +175,9 @@ impl Machine {
         let current = self.current;
         let notices = std::mem::take(&mut self.uncore_mut().notices);
         for notice in notices {
-            for (number, processor) in self.processors.iter_mut().enumerate() {
-                if number != current && !self.held[number] {
-                    processor.told(notice);
-                }
+            let all = self.processors.iter_mut().zip(&self.held).enumerate();
+            for (_, (processor, &held)) in all.filter(|&(number, _)| number != current) {
+                processor.told(notice, held);
             }
         }
         self.carry_out();
@@ -239,11 +193,12 @@ impl Machine {
         let counters = self.counters();
         for effect in effects {
             match effect {
-                Effect::Dump(label) => self.add_states(label, StateDump::take),
+                Effect::Dump(label) => self.add_dumps(label),
                 Effect::RegionBegin(number) | Effect::RegionEnd(number) => {
-                    if self.processor().observers.wants_states(effect) {
-                        let states = self.states(number, StateDump::of_translation);
-                        self.processor_mut().observers.keep_states(effect, states);
+                    if self.processor().observers().wants_states(effect) {
+                        let states = self.states(number, false);
+                        let observers = self.processor_mut().observers_mut();
+                        observers.keep_states(effect, states);
                     }
                     self.processor_mut().region(effect, &counters);
                 }
@@ -252,11 +207,11 @@ impl Machine {
         }
     }
 
-    fn add_states(&mut self, label: u32, take: TakeState) {
+    fn add_dumps(&mut self, label: u32) {
         let count = self.processors.len();
-        if self.processor_mut().observers.admits_dumps(count) {
-            let states = self.states(label, take);
-            self.processor_mut().observers.dumps.extend(states);
+        if self.processor_mut().observers_mut().admits_dumps(count) {
+            let states = self.states(label, true);
+            self.processor_mut().observers_mut().dumps.extend(states);
         }
     }
 
@@ -265,13 +220,12 @@ impl Machine {
             current: self.current,
             turn_over: self.turn_over,
             held: self.held.clone(),
-            reset: self.reset,
             contexts: self.contexts.clone(),
-            turns: self.processors.iter().map(Processor::turn_state).collect(),
+            turns: self.processors.iter().map(C::turn_state).collect(),
         }
     }
 
-    /// Puts back what [`Machine::turns_state`] gave. False if no machine like this one can have come to it.
+    /// Puts back what [`Computer::turns_state`] gave. False if no machine like this one can have come to it.
     #[must_use]
     pub(crate) fn set_turns_state(&mut self, state: &TurnsState) -> bool {
         let count = self.processors.len();
@@ -285,7 +239,6 @@ impl Machine {
         self.turn_over = state.turn_over;
         self.contexts.clone_from(&state.contexts);
         self.held.clone_from(&state.held);
-        self.reset = state.reset & crate::powerpc::msr::IP;
         for (processor, &turn) in self.processors.iter_mut().zip(&state.turns) {
             if count > 1 {
                 processor.set_turn_state(turn);

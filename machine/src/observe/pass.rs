@@ -1,18 +1,17 @@
 //! The states at both ends of a region of interest.
 
-use super::StateDump;
 use crate::board::Effect;
 
 /// The state of each processor where a region began and where it ended, in its last whole pass. Earlier passes are not
 /// kept, so that any number of them needs the memory of two.
 #[derive(Clone, Debug)]
-pub struct LastPass {
+pub struct LastPass<D> {
     number: u32,
-    begun: Option<Vec<StateDump>>,
-    whole: Vec<StateDump>,
+    begun: Option<Vec<D>>,
+    whole: Vec<D>,
 }
 
-impl LastPass {
+impl<D> LastPass<D> {
     #[must_use]
     pub fn of(number: u32) -> Self {
         LastPass {
@@ -29,7 +28,7 @@ impl LastPass {
     }
 
     /// The states where the region begins or ends. An end without a begin is no pass.
-    pub fn add(&mut self, effect: Effect, states: Vec<StateDump>) {
+    pub fn add(&mut self, effect: Effect, states: Vec<D>) {
         if matches!(effect, Effect::RegionBegin(_)) {
             self.begun = Some(states);
         } else if let Some(mut whole) = self.begun.take() {
@@ -40,7 +39,7 @@ impl LastPass {
 
     /// Those of the begin, then those of the end; empty without a whole pass.
     #[must_use]
-    pub fn states(&self) -> &[StateDump] {
+    pub fn states(&self) -> &[D] {
         &self.whole
     }
 }

@@ -1,0 +1,198 @@
+//! What a computer asks of an x86 processor: above all what it does when its turn begins and ends, and between two
+//! turns. Who has the turn holds the uncore, the observers and the decoded blocks.
+
+use super::config::Config;
+use super::dump::Dump;
+use super::processor::{NOWHERE, Processor};
+use super::registers::eflags;
+use super::stop::{Fatal, Raised, Stop};
+use crate::board::{Board, Console, Instant};
+use crate::computer::{Breakpoints, Cpu, Limits, Pause, Shape};
+use crate::loader::CauseRange;
+use crate::memory::{Memory, Notice, Uncore};
+use crate::observe::{Account, Observers};
+
+impl Cpu for Processor {
+    type Config = Config;
+    type Exception = Raised;
+    type Fatal = Fatal;
+    type Dump = Dump;
+
+    fn shape(config: &Config) -> Shape {
+        Shape {
+            processors: config.processors,
+            lead: config.lead,
+            clock: config.core.clock,
+        }
+    }
+
+    fn uncore(config: &Config, console: Console) -> Result<Uncore, String> {
+        Uncore::of_x86(config, Board::pc(config, console))
+    }
+
+    fn caches(config: &Config, uncore: Uncore) -> Result<Memory, String> {
+        Memory::of_x86(config, uncore)
+    }
+
+    fn with_memory(
+        number: u8,
+        config: &Config,
+        memory: Memory,
+        causes: &[CauseRange],
+    ) -> Result<Self, String> {
+        Processor::new(number, config.clone(), memory, causes)
+    }
+
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    fn account(&self) -> &Account {
+        &self.account
+    }
+
+    fn account_mut(&mut self) -> &mut Account {
+        &mut self.account
+    }
+
+    fn observers(&self) -> &Observers<Dump> {
+        &self.observers
+    }
+
+    fn observers_mut(&mut self) -> &mut Observers<Dump> {
+        &mut self.observers
+    }
+
+    fn instant(&self) -> Instant {
+        Processor::instant(self)
+    }
+
+    fn settle(&mut self) {
+        Processor::settle(self);
+    }
+
+    fn state_changed(&mut self) {
+        self.modes_changed();
+    }
+
+    fn observers_changed(&mut self) {}
+
+    fn set_oracle(&mut self, on: bool) {
+        Processor::set_oracle(self, on);
+    }
+
+    fn set_hosted(&mut self, on: bool) {
+        Processor::set_hosted(self, on);
+    }
+
+    fn breakpoints_mut(&mut self) -> &mut Breakpoints {
+        &mut self.breakpoints
+    }
+
+    /// From now on a sanitizer sees every translation, if there is one.
+    fn make_ready(&mut self) {
+        let sanitized = self.observers.sanitizers.is_some();
+        if self.sanitized != sanitized {
+            self.sanitized = sanitized;
+            self.look_up_all();
+        }
+    }
+
+    fn turn(&mut self, limits: Limits) -> Pause<Stop> {
+        self.run_turn(limits)
+    }
+
+    fn goes_on(&self) -> u64 {
+        self.wake.unwrap_or_else(|| self.now())
+    }
+
+    fn sleeps(&self) -> bool {
+        self.wake.is_some()
+    }
+
+    fn rouse(&mut self, now: u64) {
+        let at = now.max(self.now());
+        if self.registers.system & eflags::IF != 0
+            && let Some(wake) = &mut self.wake
+        {
+            *wake = (*wake).min(at);
+        }
+    }
+
+    fn sleep_until(&mut self, cycle: u64) {
+        if self.sleeps() && cycle > self.now() {
+            self.pass(cycle);
+        }
+    }
+
+    fn begin_turn(&mut self, end: u64, latest: u64) {
+        self.turn_end = self.slots_at(end);
+        if let Some(wake) = self.wake.take() {
+            self.pass(wake.min(latest).max(self.now()));
+        }
+        self.due_at_once();
+    }
+
+    fn turn_state(&self) -> (u64, Option<u64>) {
+        (self.turn_end, self.wake)
+    }
+
+    fn set_turn_state(&mut self, (end, wake): (u64, Option<u64>)) {
+        self.turn_end = end;
+        self.wake = wake;
+    }
+
+    fn park(&mut self) {
+        self.memory
+            .exchange(self.number, &mut None, &mut self.account);
+    }
+
+    fn hand_over(&mut self, next: &mut Self) {
+        std::mem::swap(&mut self.memory.uncore, &mut next.memory.uncore);
+        std::mem::swap(&mut self.observers, &mut next.observers);
+        std::mem::swap(&mut self.blocks, &mut next.blocks);
+    }
+
+    /// A processor that waits to be started keeps its caches, so that it hears too.
+    fn told(&mut self, notice: Notice, _held: bool) {
+        if let Notice::Instruction(physical) = notice {
+            self.memory.instruction.invalidate(physical);
+            self.fetched = NOWHERE;
+        }
+    }
+
+    /// It begins in real mode at the first byte of the page that the message names.
+    fn start(&mut self, now: u64) {
+        let page = self.memory.uncore.board.start_page(self.number);
+        self.begin_at(page, now);
+    }
+
+    fn asleep(&self) -> Fatal {
+        Fatal::Asleep {
+            eip: self.registers.eip,
+        }
+    }
+
+    fn state(&self, label: u32, _caches: bool, several: bool) -> Dump {
+        Dump {
+            processor: several.then_some(self.number),
+            ..Dump::take(label, self.now(), &self.registers, &self.mmu)
+        }
+    }
+}
+
+impl Processor {
+    /// Ends its turn at the next block: others must see at once what it does.
+    pub(super) fn end_turn(&mut self) {
+        self.turn_end = 0;
+        self.due_at_once();
+    }
+}
