@@ -49,9 +49,7 @@ def overview(counters: Mapping[str, int], clock: int) -> list[Line]:
         found.append(Line("hash-table misses", missed, _share(missed, searches, "searches")))
         walked = counters.get("walk.cycles", 0)
         found.append(Line("cycles of table walks", walked, _share(walked, cycles, "cycles")))
-    # An x86 machine does not count them by region.
-    if any(name.startswith("exception.") for name in counters):
-        found.append(Line("exceptions", total(counters, "exception.*")))
+    found.append(Line("exceptions", total(counters, "exception.*")))
     return found
 
 

@@ -1,9 +1,9 @@
 //! Events of a listener as Python objects, and its filter.
 
+use pagewalk_machine::computer::{Guest, Session};
 use pagewalk_machine::mmu::Space;
 use pagewalk_machine::observe::Cause;
 use pagewalk_machine::observe::listener::{BATCH_MOST, Filter, Heard, Kind, What};
-use pagewalk_machine::session::Session;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -49,8 +49,8 @@ pub struct Event {
 }
 
 impl Event {
-    fn of(heard: &Heard, session: &Session) -> Self {
-        let symbols = &session.machine().processor().observers.symbols;
+    fn of<C: Guest>(heard: &Heard, session: &Session<C>) -> Self {
+        let symbols = &session.machine().processor().observers().symbols;
         let mut event = Event {
             kind: "",
             processor: heard.processor,
@@ -96,9 +96,9 @@ impl Event {
                     Space::Asid(asid) => asid.into(),
                 });
             }
-            What::Exception(vector) => {
+            What::Exception(which) => {
                 event.kind = Kind::Exception.name();
-                event.vector = Some(vector.counter_name());
+                event.vector = Some(which.counter);
             }
             What::Switch { from } => {
                 event.kind = Kind::Switch.name();
@@ -130,7 +130,7 @@ impl Event {
 }
 
 /// The events that a session's listener has heard.
-pub fn heard(session: &mut Session) -> Vec<Event> {
+pub fn heard<C: Guest>(session: &mut Session<C>) -> Vec<Event> {
     let heard = session.heard();
     let all = heard.iter();
     all.map(|heard| Event::of(heard, session)).collect()

@@ -18,7 +18,7 @@ mod _machine {
     #[pymodule_export]
     use super::events::Event;
     #[pymodule_export]
-    use super::machine::{ArchitectureError, Machine};
+    use super::machine::Machine;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -3,18 +3,17 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pagewalk_machine::board::Console;
+use pagewalk_machine::computer::{Guest, Limits, Session as Run, Stop, StopOf, snapshot};
 use pagewalk_machine::config::{ConfigError, MachineConfig};
-use pagewalk_machine::debug::{self, Ended};
+use pagewalk_machine::debug::{self, Debugged, Ended};
 use pagewalk_machine::loader::{Given, Protocol};
-use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::observe::Shown as _;
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
 use pagewalk_machine::session::Session as PowerPc;
-use pagewalk_machine::snapshot::is_of_x86;
 use pagewalk_machine::x86;
 use pagewalk_machine::x86::session::Session as X86;
-use pyo3::create_exception;
-use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -31,13 +30,6 @@ enum Session {
     X86(Box<X86>),
 }
 
-create_exception!(
-    pagewalk._machine,
-    ArchitectureError,
-    PyTypeError,
-    "A machine of this architecture has no such observer."
-);
-
 /// The same of both.
 macro_rules! both {
     ($session:expr, $name:ident => $value:expr) => {
@@ -49,16 +41,6 @@ macro_rules! both {
 }
 
 impl Session {
-    /// The run of a PowerPC machine; ArchitectureError: an x86 machine has no `what`.
-    fn power_pc(&mut self, what: &str) -> PyResult<&mut PowerPc> {
-        match self {
-            Session::PowerPc(session) => Ok(session),
-            Session::X86(_) => Err(ArchitectureError::new_err(format!(
-                "an x86 machine has no {what}"
-            ))),
-        }
-    }
-
     /// The number of a processor, by default of the one whose turn it is; ValueError if there is none.
     fn chosen(&mut self, processor: Option<usize>) -> PyResult<usize> {
         let (turn, count) = both!(self, session => {
@@ -78,19 +60,6 @@ impl Session {
         Err(refused(format!(
             "the machine has no processor {number}: {all}"
         )))
-    }
-
-    fn run(&mut self, limits: Limits) -> (&'static str, u32, String) {
-        match self {
-            Session::PowerPc(session) => {
-                let stop = session.run(limits);
-                described(session, &stop)
-            }
-            Session::X86(session) => {
-                let stop = session.run(limits);
-                described_x86(session, &stop)
-            }
-        }
     }
 }
 
@@ -116,25 +85,36 @@ fn counted<'py>(py: Python<'py>, counters: Vec<(String, u64)>) -> PyResult<Bound
     Ok(dictionary)
 }
 
-/// Kind, status, and a description of a stop.
-fn described_x86(session: &X86, stop: &x86::Stop) -> (&'static str, u32, String) {
-    let (kind, status) = match stop {
-        x86::Stop::PowerOff { status } => ("power-off", *status),
-        x86::Stop::Fatal(_) | x86::Stop::Exception { .. } => ("fatal", 0),
-        x86::Stop::Limit | x86::Stop::Breakpoint { .. } => ("limit", 0),
+/// Kind, status, and a description of a stop. An exception stops only a program without a kernel, which the binding does
+/// not run.
+fn described<C: Guest>(session: &Run<C>, stop: &StopOf<C>) -> (&'static str, u32, String) {
+    let (kind, status) = match stop.kind() {
+        ("exception", _) => ("fatal", None),
+        ("breakpoint" | "watchpoint", _) => ("limit", None),
+        other => other,
     };
-    (kind, status, session.explain(stop))
+    (kind, status.unwrap_or(0), session.explain(stop))
 }
 
-fn described(session: &PowerPc, stop: &Stop) -> (&'static str, u32, String) {
-    let (kind, status) = match stop {
-        Stop::PowerOff { status } => ("power-off", *status),
-        // An exception stops only a program without a kernel, which the binding does not run.
-        Stop::Fatal(_) | Stop::Exception(_) => ("fatal", 0),
-        Stop::Batch => ("batch", 0),
-        Stop::Limit | Stop::Breakpoint { .. } | Stop::Watchpoint { .. } => ("limit", 0),
+fn name<C: Guest>(_: &Run<C>) -> &'static str {
+    C::NAME
+}
+
+/// Waits for GDB on this port, and runs on when it detaches.
+fn debugged<C: Guest + Debugged>(
+    session: &mut Run<C>,
+    port: u16,
+    limits: Limits,
+    announce: impl FnOnce(u16),
+) -> PyResult<(&'static str, u32, String)> {
+    session.listen_no_more();
+    let served = debug::serve(session.machine_mut(), port, limits, announce);
+    let stop = match served.map_err(|error| PyOSError::new_err(error.to_string()))? {
+        Ended::Stopped(stop) => stop,
+        Ended::Detached => session.run(limits),
+        Ended::Killed => Stop::Limit,
     };
-    (kind, status, session.explain(stop))
+    Ok(described(session, &stop))
 }
 
 #[pymethods]
@@ -191,10 +171,7 @@ impl Machine {
     /// Notes of the loader for the user: what it chose by the kernel's image, and what the kernel may lack.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        match &*self.session() {
-            Session::PowerPc(session) => session.notes().to_vec(),
-            Session::X86(_) => Vec::new(),
-        }
+        both!(self.session(), session => session.notes().to_vec())
     }
 
     /// The machine that `save` wrote; ValueError says why they are no snapshot. `name` stands for them in messages.
@@ -202,7 +179,7 @@ impl Machine {
     fn restore(py: Python<'_>, snapshot: &[u8], name: &str) -> PyResult<Self> {
         let session = py.detach(|| {
             let console = Console::memory();
-            if is_of_x86(snapshot) {
+            if snapshot::architecture(snapshot) == Some("x86") {
                 let session = X86::restore(snapshot, name, console).map_err(refused)?;
                 Ok::<_, PyErr>(Session::X86(Box::new(session)))
             } else {
@@ -233,7 +210,7 @@ impl Machine {
     /// Records the events of a window of cycles, written `a..b`, `a..` or `..b`.
     fn record_trace(&self, window: &str) -> PyResult<()> {
         let window: Window = window.parse().map_err(|error: String| refused(error))?;
-        self.session().power_pc("trace")?.record_trace(window);
+        both!(self.session(), session => session.record_trace(window));
         Ok(())
     }
 
@@ -241,18 +218,14 @@ impl Machine {
     /// flushes, switches of address spaces, regions.
     fn record_translation(&self, window: &str) -> PyResult<()> {
         let window: Window = window.parse().map_err(|error: String| refused(error))?;
-        self.session().power_pc("trace")?.record_translation(window);
+        both!(self.session(), session => session.record_translation(window));
         Ok(())
     }
 
     /// Switches sanitizers on: `all`, or a list of `translation`, `fetch`, `vsid`.
     fn sanitize(&self, set: &str) -> PyResult<()> {
         let set: SanitizerSet = set.parse().map_err(|error: String| refused(error))?;
-        match &mut *self.session() {
-            Session::PowerPc(session) => session.sanitize(set),
-            Session::X86(session) => session.sanitize(set).map_err(refused)?,
-        }
-        Ok(())
+        both!(self.session(), session => session.sanitize(set)).map_err(refused)
     }
 
     /// Collects, from now on, the events that satisfy all of these, for `heard`: kinds and causes by name (none: all),
@@ -275,16 +248,13 @@ impl Machine {
     ) -> PyResult<()> {
         let filter = events::filter(&kinds, addresses, context, &causes, user, every)?;
         let batch = events::batch(batch)?;
-        self.session().power_pc("listeners")?.listen(filter, batch);
+        both!(self.session(), session => session.listen(filter, batch));
         Ok(())
     }
 
     /// Takes the events that came since the last call, in order.
     fn heard(&self) -> Vec<Event> {
-        match &mut *self.session() {
-            Session::PowerPc(session) => events::heard(session),
-            Session::X86(_) => Vec::new(),
-        }
+        both!(self.session(), session => events::heard(session))
     }
 
     /// Runs until the guest stops, or until that many cycles or instructions since reset.
@@ -293,9 +263,13 @@ impl Machine {
     /// in words.
     fn run(&self, py: Python<'_>, cycles: u64, instructions: u64) -> (&'static str, u32, String) {
         py.detach(|| {
-            self.session().run(Limits {
+            let limits = Limits {
                 cycles,
                 instructions,
+            };
+            both!(self.session(), session => {
+                let stop = session.run(limits);
+                described(session, &stop)
             })
         })
     }
@@ -319,28 +293,8 @@ impl Machine {
             let tell = |port| {
                 announced = Python::attach(|py| announce.call1(py, (port,)).map(drop));
             };
-            let broken = |error: debug::DebugError| PyOSError::new_err(error.to_string());
-            let told = match &mut *session {
-                Session::PowerPc(session) => {
-                    session.listen_no_more();
-                    let served = debug::serve(session.machine_mut(), port, limits, tell);
-                    let stop = match served.map_err(broken)? {
-                        Ended::Stopped(stop) => stop,
-                        Ended::Detached => session.run(limits),
-                        Ended::Killed => Stop::Limit,
-                    };
-                    described(session, &stop)
-                }
-                Session::X86(session) => {
-                    let served = debug::serve_x86(session.machine_mut(), port, limits, tell);
-                    let stop = match served.map_err(broken)? {
-                        Ended::Stopped(stop) => stop,
-                        Ended::Detached => session.run(limits),
-                        Ended::Killed => x86::Stop::Limit,
-                    };
-                    described_x86(session, &stop)
-                }
-            };
+            let told = both!(session, session => debugged(session, port, limits, tell));
+            let told = told?;
             announced?;
             Ok(told)
         })
@@ -362,16 +316,13 @@ impl Machine {
     /// The name of the architecture, as in the lab: `PowerPC` or `x86`.
     #[getter]
     fn architecture(&self) -> &'static str {
-        match &*self.session() {
-            Session::PowerPc(_) => "PowerPC",
-            Session::X86(_) => "x86",
-        }
+        both!(self.session(), session => name(session))
     }
 
     /// The core clock in Hz.
     #[getter]
     fn clock(&self) -> u64 {
-        both!(self.session(), session => session.machine().config().core.clock)
+        both!(self.session(), session => session.machine().shape().clock)
     }
 
     /// Core cycles since reset.
@@ -402,18 +353,11 @@ impl Machine {
     /// The counters of every region of interest that was left, by its number.
     fn regions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let regions = PyDict::new(py);
-        match &*self.session() {
-            Session::PowerPc(session) => {
-                for (number, region) in session.regions() {
-                    regions.set_item(number, counted(py, region.counters.named())?)?;
-                }
+        both!(self.session(), session => {
+            for (number, region) in session.regions() {
+                regions.set_item(number, counted(py, session.named(&region.counters))?)?;
             }
-            Session::X86(session) => {
-                for (number, counters) in session.regions() {
-                    regions.set_item(number, counted(py, counters)?)?;
-                }
-            }
-        }
+        });
         Ok(regions)
     }
 
@@ -437,11 +381,7 @@ impl Machine {
     fn dump_translation(&self, label: u32, processor: Option<usize>) -> PyResult<String> {
         let mut session = self.session();
         let number = session.chosen(processor)?;
-        let dump = match &mut *session {
-            Session::PowerPc(session) => session.dump_translation(label)[number].to_json(),
-            Session::X86(session) => session.dump(label)[number].to_json(),
-        };
-        Ok(dump.to_string())
+        Ok(both!(session, session => session.dump_translation(label)[number].to_json().to_string()))
     }
 
     /// Switches the machine's shortcuts off, or on again.
@@ -450,18 +390,17 @@ impl Machine {
     }
 
     /// Keeps the state of each processor, without the caches' lines, where the guest begins and ends this region.
-    fn dump_at_region(&self, number: u32) -> PyResult<()> {
-        let mut session = self.session();
-        session.power_pc("dumps at regions")?.dump_at_region(number);
-        Ok(())
+    fn dump_at_region(&self, number: u32) {
+        both!(self.session(), session => session.dump_at_region(number));
     }
 
     /// The states of the last whole pass through that region, each as JSON: where it began, of each processor in order,
     /// then where it ended.
-    fn region_states(&self) -> PyResult<Vec<String>> {
-        let mut session = self.session();
-        let states = session.power_pc("dumps at regions")?.region_states().iter();
-        Ok(states.map(|state| state.to_json().to_string()).collect())
+    fn region_states(&self) -> Vec<String> {
+        both!(self.session(), session => {
+            let states = session.region_states().iter();
+            states.map(|state| state.to_json().to_string()).collect()
+        })
     }
 
     /// The dumps that the guest asked for, each as JSON; of several processors, one of each in order.
@@ -513,37 +452,25 @@ impl Machine {
 
     /// The recorded window in the JSON form that Perfetto reads.
     fn trace(&self) -> String {
-        match &*self.session() {
-            Session::PowerPc(session) => session.trace().to_string(),
-            Session::X86(_) => "null".to_owned(),
-        }
+        both!(self.session(), session => session.trace().to_string())
     }
 
     /// How many events were recorded.
     fn trace_len(&self) -> usize {
-        match &*self.session() {
-            Session::PowerPc(session) => session.trace_len(),
-            Session::X86(_) => 0,
-        }
+        both!(self.session(), session => session.trace_len())
     }
 
     /// So many recorded events from number `start` on, as a JSON list. They are those of `trace`, without the names of
     /// tracks.
     fn trace_events(&self, start: usize, count: usize) -> String {
         let range = start..start.saturating_add(count);
-        let events = match &*self.session() {
-            Session::PowerPc(session) => session.trace_events(range),
-            Session::X86(_) => Vec::new(),
-        };
+        let events = both!(self.session(), session => session.trace_events(range));
         let texts: Vec<String> = events.iter().map(ToString::to_string).collect();
         format!("[{}]", texts.join(","))
     }
 
     /// What the trace had to leave out because of its limits, in words.
     fn trace_limits(&self) -> Vec<String> {
-        match &*self.session() {
-            Session::PowerPc(session) => session.trace_limits(),
-            Session::X86(_) => Vec::new(),
-        }
+        both!(self.session(), session => session.trace_limits())
     }
 }

@@ -20,5 +20,4 @@ pub mod powerpc;
 pub mod processor;
 pub mod session;
 pub mod shim;
-pub mod snapshot;
 pub mod x86;

@@ -4,7 +4,6 @@
 //! when something given on the command line cannot be used.
 
 mod arguments;
-mod commands_x86;
 
 use std::fs::File;
 use std::path::Path;
@@ -12,13 +11,13 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use pagewalk_machine::board::Console;
+use pagewalk_machine::computer::{Limits, Saved, Session, Stop, StopOf};
 use pagewalk_machine::config::MachineConfig;
-use pagewalk_machine::constants;
-use pagewalk_machine::debug::{self, Ended};
+use pagewalk_machine::debug::{self, Debugged, Ended};
 use pagewalk_machine::loader::{Boot, ElfImage, Given, read_file};
-use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::session::Session;
+use pagewalk_machine::observe::Shown;
 use pagewalk_machine::shim::{self, Ending};
+use pagewalk_machine::{constants, session, x86};
 
 use arguments::{Arguments, Command, Constants, Program, Run};
 
@@ -56,13 +55,37 @@ fn main() -> ExitCode {
 
 fn execute(run: &Run) -> Result<u8, Failure> {
     if run.on.is_x86()? {
-        return commands_x86::execute(run);
+        refuse_others(run)?;
+        return to_the_end(run, load_x86(run, &run.on.x86_config()?)?);
     }
     let config = run.on.config()?;
     if let Some(path) = &run.dump_dtb {
         return write_tree(run, &config, path);
     }
-    let mut session = load(run, config)?;
+    to_the_end(run, load(run, config)?)
+}
+
+/// What the command line can ask of a PowerPC machine only.
+fn refuse_others(run: &Run) -> Result<(), Failure> {
+    let asked = [
+        ("--rom", run.rom.is_some()),
+        ("--dump-dtb", run.dump_dtb.is_some()),
+        ("--protocol", run.protocol.is_some()),
+    ];
+    match asked.iter().find(|(_, asked)| *asked) {
+        Some((name, _)) => Err(format!("{name} does not go with an x86 machine").into()),
+        None => Ok(()),
+    }
+}
+
+/// Runs what was loaded, and writes down what was asked for.
+fn to_the_end<C: Saved + Debugged>(run: &Run, mut session: Session<C>) -> Result<u8, Failure> {
+    for note in session.notes() {
+        eprintln!("pagewalk-machine: {note}");
+    }
+    for (guest_path, elf) in &run.symbols {
+        session.add_symbols(guest_path, &read_file(elf)?)?;
+    }
     if run.profile.is_some() || run.profile_table.is_some() {
         session.record_profile(None);
     }
@@ -70,7 +93,7 @@ fn execute(run: &Run) -> Result<u8, Failure> {
         session.record_trace(run.trace_window.clone());
     }
     if let Some(set) = run.sanitize {
-        session.sanitize(set);
+        session.sanitize(set)?;
     }
     session.set_oracle(run.on.oracle);
     let stop = go(run, &mut session, run.on.limits())?;
@@ -94,31 +117,45 @@ fn execute(run: &Run) -> Result<u8, Failure> {
 }
 
 fn run_program(arguments: &Program) -> Result<u8, Failure> {
-    if arguments.on.is_x86()? {
-        return commands_x86::run_program(arguments);
-    }
-    let config = arguments.on.config()?;
     let name = &arguments.command[0];
     let elf = read_file(Path::new(name))?;
-    let mut program = shim::Program::new(config, &elf, name, &arguments.command, &arguments.env)?;
+    let (words, environment) = (&arguments.command, &arguments.env);
+    if arguments.on.is_x86()? {
+        let config = arguments.on.x86_config()?;
+        let mut program = x86::shim::Program::new(&config, &elf, name, words, environment)?;
+        program.machine_mut().set_oracle(arguments.on.oracle);
+        warn_of_rights(name);
+        let ending = program.run(arguments.on.limits());
+        return ended(arguments, &ending, program.machine().named_counters());
+    }
+    let config = arguments.on.config()?;
+    let mut program = shim::Program::new(config, &elf, name, words, environment)?;
     program.machine_mut().set_oracle(arguments.on.oracle);
-    eprintln!("pagewalk-machine: warning: {name} opens this computer's files with your rights");
+    warn_of_rights(name);
     let ending = program.run(arguments.on.limits());
+    ended(arguments, &ending, program.machine().named_counters())
+}
+
+fn warn_of_rights(name: &str) {
+    eprintln!("pagewalk-machine: warning: {name} opens this computer's files with your rights");
+}
+
+/// Writes the counters of a program that has ended; gives the exit status.
+fn ended(
+    arguments: &Program,
+    ending: &Ending,
+    counters: Vec<(String, u64)>,
+) -> Result<u8, Failure> {
     if let Some(path) = &arguments.on.counters {
-        let counters: serde_json::Map<_, _> = program
-            .machine()
-            .processor()
-            .account
-            .counters
-            .named()
-            .into_iter()
-            .map(|(name, value)| (name, value.into()))
-            .collect();
+        let pairs = counters.into_iter();
+        let counters: serde_json::Map<_, _> =
+            pairs.map(|(name, value)| (name, value.into())).collect();
         std::fs::write(path, format!("{:#}\n", serde_json::Value::Object(counters)))
             .map_err(|error| format!("{}: {error}", path.display()))?;
     }
+    let name = &arguments.command[0];
     Ok(match ending {
-        Ending::Exited(status) => status,
+        Ending::Exited(status) => *status,
         Ending::Limit => {
             eprintln!("pagewalk-machine: {name}: {ending}");
             LIMIT
@@ -158,44 +195,65 @@ fn console(run: &Run) -> Result<Console, Failure> {
     Ok(console)
 }
 
-fn load(run: &Run, config: MachineConfig) -> Result<Session, Failure> {
+/// The machine that a snapshot holds.
+fn restore<C: Saved>(run: &Run, config: &C::Config) -> Result<Option<Session<C>>, Failure> {
+    let Some(path) = &run.restore else {
+        return Ok(None);
+    };
+    let name = path.display().to_string();
+    let session = Session::<C>::restore(&read_file(path)?, &name, console(run)?)?;
+    if session.machine().config() != config {
+        return Err(format!(
+            "{name}: was saved on a machine with other keys than --machine and --set give"
+        )
+        .into());
+    }
+    Ok(Some(session))
+}
+
+fn load(run: &Run, config: MachineConfig) -> Result<session::Session, Failure> {
+    if let Some(session) = restore(run, &config)? {
+        return Ok(session);
+    }
     let console = console(run)?;
-    let mut session = if let Some(path) = &run.restore {
-        let name = path.display().to_string();
-        let session = Session::restore(&read_file(path)?, &name, console)?;
-        if *session.machine().config() != config {
-            return Err(format!(
-                "{name}: was saved on a machine with other keys than --machine and --set give"
-            )
-            .into());
-        }
-        session
-    } else if let Some(path) = &run.rom {
-        Session::with_rom(
-            config,
-            &read_file(path)?,
-            &path.display().to_string(),
-            console,
-        )?
-    } else if let Some(path) = &run.kernel {
-        let kernel = read_file(path)?;
-        let name = path.display().to_string();
-        let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
-        let given = given(run, initramfs.as_deref());
-        let causes = given_causes(run)?;
-        let causes = causes.as_ref().map(|(text, name)| (&text[..], &name[..]));
-        let session = Session::with_causes(config, (&kernel, &name), causes, &given, console)?;
-        for note in session.notes() {
-            eprintln!("pagewalk-machine: {note}");
-        }
-        session
-    } else {
+    if let Some(path) = &run.rom {
+        let (image, name) = (read_file(path)?, path.display().to_string());
+        return Ok(session::Session::with_rom(config, &image, &name, console)?);
+    }
+    let Some(path) = &run.kernel else {
         return Err("nothing to run: give --kernel, --rom or --restore".into());
     };
-    for (guest_path, elf) in &run.symbols {
-        session.add_symbols(guest_path, &read_file(elf)?)?;
+    let (kernel, name) = (read_file(path)?, path.display().to_string());
+    let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
+    let given = given(run, initramfs.as_deref());
+    let causes = given_causes(run)?;
+    let causes = causes.as_ref().map(|(text, name)| (&text[..], &name[..]));
+    let kernel = (&kernel[..], &name[..]);
+    Ok(session::Session::with_causes(
+        config, kernel, causes, &given, console,
+    )?)
+}
+
+fn load_x86(run: &Run, config: &x86::Config) -> Result<x86::session::Session, Failure> {
+    if let Some(session) = restore(run, config)? {
+        return Ok(session);
     }
-    Ok(session)
+    let Some(path) = &run.kernel else {
+        return Err("nothing to run: give --kernel or --restore".into());
+    };
+    let (kernel, name) = (read_file(path)?, path.display().to_string());
+    let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
+    let causes = given_causes(run)?;
+    let causes = causes.as_ref().map(|(text, name)| (&text[..], &name[..]));
+    let console = console(run)?;
+    Ok(x86::session::Session::with_kernel(
+        config,
+        (&kernel, &name),
+        causes,
+        initramfs.as_deref(),
+        &run.append,
+        console,
+    )?)
 }
 
 /// Text and name of the file that gives causes of the kernel's code.
@@ -211,7 +269,11 @@ fn given_causes(run: &Run) -> Result<Option<(String, String)>, Failure> {
     )))
 }
 
-fn go(run: &Run, session: &mut Session, limits: Limits) -> Result<Stop, Failure> {
+fn go<C: Saved + Debugged>(
+    run: &Run,
+    session: &mut Session<C>,
+    limits: Limits,
+) -> Result<StopOf<C>, Failure> {
     if let Some(path) = &run.save_snapshot {
         let at = run.at.unwrap_or(0);
         let stop = session.run(Limits {
@@ -238,7 +300,11 @@ fn go(run: &Run, session: &mut Session, limits: Limits) -> Result<Stop, Failure>
     }
 }
 
-fn write_results(run: &Run, session: &mut Session, stop: &Stop) -> Result<(), Failure> {
+fn write_results<C: Saved>(
+    run: &Run,
+    session: &mut Session<C>,
+    stop: &StopOf<C>,
+) -> Result<(), Failure> {
     let write = |path: &Path, text: String| {
         std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
     };
@@ -261,7 +327,7 @@ fn write_results(run: &Run, session: &mut Session, stop: &Stop) -> Result<(), Fa
             .extension()
             .is_some_and(|extension| extension == "json");
         let text = if json {
-            let dumps: Vec<_> = dumps.iter().map(|dump| dump.to_json()).collect();
+            let dumps: Vec<_> = dumps.iter().map(Shown::to_json).collect();
             format!("{}\n", serde_json::Value::Array(dumps))
         } else {
             dumps.iter().map(ToString::to_string).collect()

@@ -50,7 +50,7 @@ fn run(mut session: Session, oracle: bool) -> Outcome {
 /// As [`run`], with every sanitizer on: each report and the cycle it came at. The run goes on after it.
 fn run_sanitized(mut session: Session, oracle: bool) -> (Outcome, Vec<(u64, String)>) {
     session.set_oracle(oracle);
-    session.sanitize("all".parse().unwrap());
+    session.sanitize("all".parse().unwrap()).unwrap();
     let mut reports = Vec::new();
     loop {
         let stop = session.run(LIMITS);

@@ -414,14 +414,14 @@ fn the_sanitizers_find_stale_entries() {
             "_start:\ncaches_on\npaging\nload 29, 0x40000000\nlwz 3, 0(29)\n{source}\npower_off 0"
         );
         let mut session = session(&text);
-        session.sanitize("all".parse().unwrap());
+        session.sanitize("all".parse().unwrap()).unwrap();
         let stop = session.run(LIMITS);
         let words = session.explain(&stop);
         assert!(
             matches!(stop, Stop::Fatal(Fatal::Sanitizer { .. })) && words.contains(report),
             "{words}"
         );
-        session.sanitize(Default::default());
+        session.sanitize(Default::default()).unwrap();
     }
 }
 

@@ -530,7 +530,7 @@ fn a_kernel_goes_on_the_same_under_sanitizers() {
             support::config(machine, &[]),
             "quiet -- /bin/tlb-stress iterations=1 warmup=0 processes=2 pages=40",
         );
-        whole.sanitize("all".parse().unwrap());
+        whole.sanitize("all".parse().unwrap()).unwrap();
         let mut saved = Vec::new();
         for at in [1_000_000, 3_000_000] {
             let until = Limits {
@@ -544,7 +544,7 @@ fn a_kernel_goes_on_the_same_under_sanitizers() {
         for bytes in saved {
             let mut session = Session::restore(&bytes, "s", Console::memory()).unwrap();
             // Asked for again, as on the command line, they keep what they know.
-            session.sanitize("all".parse().unwrap());
+            session.sanitize("all".parse().unwrap()).unwrap();
             assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
             assert_eq!(session.counters(), whole.counters(), "{machine}");
             assert_eq!(session.printed(), whole.printed(), "{machine}");

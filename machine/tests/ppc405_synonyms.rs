@@ -129,7 +129,7 @@ fn a_forgotten_place_is_a_stale_fetch() {
         let reports = [false, true].map(|oracle| {
             let mut session = session(OTHER_INDEX, between);
             session.set_oracle(oracle);
-            session.sanitize("fetch".parse().unwrap());
+            session.sanitize("fetch".parse().unwrap()).unwrap();
             match session.run(LIMITS) {
                 Stop::Fatal(Fatal::Sanitizer { report, .. }) => Some(report),
                 Stop::PowerOff { status: 0 } => None,

@@ -20,7 +20,7 @@ fn verdict(body: &str, sanitizers: &str) -> Option<String> {
     let [fast, plain] = [false, true].map(|oracle| {
         let mut session = program.session("ppc604-133", &[]);
         session.set_oracle(oracle);
-        session.sanitize(sanitizers.parse::<SanitizerSet>().unwrap());
+        session.sanitize(sanitizers.parse::<SanitizerSet>().unwrap()).unwrap();
         let stop = session.run(LIMITS);
         (session.explain(&stop), session.counters(), stop)
     });
@@ -123,7 +123,7 @@ fn a_frame_freed_before_a_snapshot_is_known_after_it() {
     let program = Program::new(&format!("_start:\n{body}\n power_off 5"));
     let set: SanitizerSet = "translation".parse().unwrap();
     let mut session = program.session("ppc604-133", &["memory.size=0x400000"]);
-    session.sanitize(set);
+    session.sanitize(set).unwrap();
     let until = Limits {
         cycles: 2000,
         ..LIMITS
@@ -133,7 +133,7 @@ fn a_frame_freed_before_a_snapshot_is_known_after_it() {
     for again in [false, true] {
         let mut session = Session::restore(&bytes, "s", Console::memory()).unwrap();
         if again {
-            session.sanitize(set);
+            session.sanitize(set).unwrap();
         }
         assert!(
             matches!(session.run(LIMITS), Stop::Fatal(Fatal::Sanitizer { .. })),
@@ -308,7 +308,7 @@ fn features_say_who_listens() {
         ("all", 15),
     ] {
         let mut session = program.session("ppc603-133", &[]);
-        session.sanitize(set.parse().unwrap());
+        session.sanitize(set.parse().unwrap()).unwrap();
         assert_eq!(
             session.run(LIMITS),
             Stop::PowerOff { status: features },

@@ -7,6 +7,7 @@ use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::loader::Boot;
 use pagewalk_machine::machine::{Limits, Machine, Stop};
 use pagewalk_machine::observe::Counters;
+use pagewalk_machine::powerpc::NAMES;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -250,7 +251,7 @@ fn supervisor_programs_count_the_same_without_fast_paths() {
         let plain = on_this_machine(machine, &rom, true);
         assert_eq!(fast.0, plain.0, "{machine}");
         assert_eq!(fast.2, plain.2, "{machine}: cycles");
-        for (mine, theirs) in fast.1.named().into_iter().zip(plain.1.named()) {
+        for (mine, theirs) in fast.1.named(&NAMES).into_iter().zip(plain.1.named(&NAMES)) {
             assert_eq!(mine, theirs, "{machine}");
         }
     }

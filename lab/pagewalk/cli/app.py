@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from pagewalk import __version__
-from pagewalk._machine import ArchitectureError
 from pagewalk.cli import ab, debugging, guest, listings, observe, options, results, run, subjects, tune, watch
 from pagewalk.cli.next_steps import NEXT
 from pagewalk.cli.output import complain, err, next_step, say
@@ -88,10 +87,6 @@ def command() -> int:
     except PagewalkError as error:
         complain(error, as_json=_wants_json(sys.argv[1:]))
         return int(error.status)
-    except ArchitectureError as error:
-        # A machine of this architecture has no such observer: the machine's own words.
-        complain(BadInput(str(error), hint=options.ON_EVERY_MACHINE), as_json=_wants_json(sys.argv[1:]))
-        ended = ExitStatus.BAD_INPUT
     except OSError as error:
         # A file that the system refuses to look at: its name is too long. Other errors are of the output.
         if error.filename is None:

@@ -10,7 +10,7 @@ use super::stop::{Limits, Pause, Stop};
 use crate::board::{Console, Effect, Instant};
 use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
-use crate::observe::{Account, Observers};
+use crate::observe::{Account, Observers, Shown};
 
 /// What a machine file says of the whole computer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub trait Cpu: Sized {
     /// A state from which the guest cannot go on.
     type Fatal: Clone + Debug + PartialEq + Eq;
     /// The state of translation and caches, as a dump shows it.
-    type Dump: Clone + Debug;
+    type Dump: Shown;
 
     /// What `config` says of the computer.
     fn shape(config: &Self::Config) -> Shape;

@@ -2,11 +2,17 @@
 
 pub mod breakpoints;
 pub mod cpu;
+pub mod guest;
+pub mod session;
+pub mod snapshot;
 pub mod stop;
 mod turns;
 
 pub use breakpoints::{Breakpoints, Watchpoint};
 pub use cpu::{Cpu, Shape, StopOf};
+pub use guest::Guest;
+pub use session::{Session, SessionError};
+pub use snapshot::{Saved, SnapshotError};
 pub use stop::{Limits, Pause, Stop};
 pub(crate) use turns::TurnsState;
 
@@ -206,6 +212,15 @@ impl<C: Cpu> Computer<C> {
             sum.set_elapsed(self.instant().cycles);
         }
         sum
+    }
+
+    /// The same with their names.
+    #[must_use]
+    pub fn named_counters(&self) -> Vec<(String, u64)>
+    where
+        C: Guest,
+    {
+        self.counters().named(&C::NAMES)
     }
 
     /// Cycles since reset on the clock that is furthest ahead, and completed instructions of all processors.

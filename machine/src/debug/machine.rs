@@ -1,76 +1,29 @@
-//! A PowerPC machine as a guest of the stub.
+//! A PowerPC under GDB's control.
 
 use gdbstub::arch::Arch;
 
 use super::arch::{PowerPc, RegisterFile, RegisterId, target_description};
-use super::guest::{Guest, Halt};
+use super::guest::Debugged;
 use super::registers;
-use crate::board::Instant;
-use crate::computer::{Breakpoints, Cpu as _, Limits};
-use crate::machine::{Machine, Stop};
+use crate::processor::Processor;
 
-impl Guest for Machine {
+impl Debugged for Processor {
     type Arch = PowerPc;
-    type Stop = Stop;
 
     const WATCHES: bool = true;
+    const HELD: &'static str = ", held in reset";
+    const SLEEPS: &'static str = ", saves power";
 
-    fn description(&self) -> String {
+    fn description() -> String {
         target_description()
     }
 
-    fn run(&mut self, limits: Limits, alone: Option<usize>) -> Stop {
-        match alone {
-            Some(number) => self.run_alone(number, limits),
-            None => Machine::run(self, limits),
-        }
+    fn file(&mut self) -> RegisterFile {
+        registers::read(self)
     }
 
-    fn halt(stop: &Stop) -> Halt {
-        match stop {
-            Stop::PowerOff { status } => Halt::Exited(*status as u8),
-            Stop::Limit | Stop::Batch => Halt::Limit,
-            Stop::Breakpoint { .. } => Halt::Breakpoint,
-            Stop::Watchpoint { address, write } => Halt::Watchpoint {
-                address: *address,
-                write: *write,
-            },
-            Stop::Exception(_) | Stop::Fatal(_) => Halt::Dead,
-        }
-    }
-
-    fn limit() -> Stop {
-        Stop::Limit
-    }
-
-    fn instant(&self) -> Instant {
-        Machine::instant(self)
-    }
-
-    fn processors(&self) -> usize {
-        Machine::processors(self).len()
-    }
-
-    fn completed(&self, number: usize) -> u64 {
-        Machine::processors(self)[number].instant().instructions
-    }
-
-    fn state(&self, number: usize) -> &'static str {
-        if self.is_held(number) {
-            ", held in reset"
-        } else if Machine::processors(self)[number].sleeps() {
-            ", saves power"
-        } else {
-            ""
-        }
-    }
-
-    fn registers(&mut self, number: usize) -> RegisterFile {
-        self.at(number, registers::read)
-    }
-
-    fn set_registers(&mut self, number: usize, file: &RegisterFile) {
-        self.at(number, |processor| registers::write(processor, file));
+    fn set_file(&mut self, file: &RegisterFile) {
+        registers::write(self, file);
     }
 
     fn register(file: &RegisterFile, id: <PowerPc as Arch>::RegId) -> Vec<u8> {
@@ -95,15 +48,11 @@ impl Guest for Machine {
         true
     }
 
-    fn peek(&mut self, number: usize, address: u32) -> Option<u8> {
-        self.at(number, |processor| processor.peek(address))
+    fn read_byte(&self, address: u32) -> Option<u8> {
+        self.peek(address)
     }
 
-    fn poke(&mut self, number: usize, address: u32, byte: u8) -> bool {
-        self.at(number, |processor| processor.poke(address, byte))
-    }
-
-    fn breakpoints<T>(&mut self, change: impl FnMut(&mut Breakpoints) -> T) -> T {
-        Machine::breakpoints(self, change)
+    fn write_byte(&mut self, address: u32, byte: u8) -> bool {
+        self.poke(address, byte)
     }
 }

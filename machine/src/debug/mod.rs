@@ -6,5 +6,5 @@ mod machine;
 mod registers;
 mod target;
 
-pub(crate) use guest::{Guest, Halt};
-pub use target::{DebugError, Ended, serve, serve_x86};
+pub use guest::Debugged;
+pub use target::{DebugError, Ended, serve};

@@ -4,7 +4,6 @@
 
 use std::net::{TcpListener, TcpStream};
 
-use gdbstub::arch::Arch;
 use gdbstub::common::{Signal, Tid};
 use gdbstub::conn::ConnectionExt as _;
 use gdbstub::stub::run_blocking::{BlockingEventLoop, Event, WaitForStopReasonError};
@@ -27,9 +26,8 @@ use gdbstub::target::ext::target_description_xml_override::{
 use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOps};
 use gdbstub::target::{Target, TargetError, TargetResult};
 
-use super::guest::{Guest, Halt};
-use crate::computer::{Breakpoints as Marks, Limits, Watchpoint};
-use crate::machine::{Machine, Stop};
+use super::guest::{Debugged, File, Id};
+use crate::computer::{Breakpoints as Marks, Computer, Limits, Stop, StopOf, Watchpoint};
 
 /// Cycles between two checks of the connection while the guest runs: a limit of instructions would change the run.
 const SLICE: u64 = 200_000;
@@ -45,7 +43,7 @@ pub enum DebugError {
 
 /// How a debugging session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended<S = Stop> {
+pub enum Ended<S> {
     /// The guest stopped for good.
     Stopped(S),
     /// GDB detached; the guest can run on.
@@ -68,17 +66,14 @@ struct Mode {
     locked: bool,
 }
 
-type File<G> = <<G as Guest>::Arch as Arch>::Registers;
-type Id<G> = <<G as Guest>::Arch as Arch>::RegId;
-
-struct Debuggee<'a, G: Guest> {
-    machine: &'a mut G,
+struct Debuggee<'a, C: Debugged> {
+    machine: &'a mut Computer<C>,
     mode: Mode,
     /// GDB expects a PowerPC to stop before a watched access, and then steps over it. Here the access is done
     /// already, so that step must run nothing.
     step_over_watched: bool,
     /// The reason why the guest cannot go on, if there is one.
-    ended: Option<G::Stop>,
+    ended: Option<StopOf<C>>,
     description: String,
     /// Instructions that the guest may run before it is stopped for good.
     limits: Limits,
@@ -89,34 +84,12 @@ struct Debuggee<'a, G: Guest> {
 ///
 /// # Errors
 /// When the port is taken or the connection breaks.
-pub fn serve(
-    machine: &mut Machine,
+pub fn serve<C: Debugged>(
+    machine: &mut Computer<C>,
     port: u16,
     limits: Limits,
     announce: impl FnOnce(u16),
-) -> Result<Ended, DebugError> {
-    serve_guest(machine, port, limits, announce)
-}
-
-/// The same for an x86 machine.
-///
-/// # Errors
-/// As of [`serve`].
-pub fn serve_x86(
-    machine: &mut crate::x86::Machine,
-    port: u16,
-    limits: Limits,
-    announce: impl FnOnce(u16),
-) -> Result<Ended<crate::x86::Stop>, DebugError> {
-    serve_guest(machine, port, limits, announce)
-}
-
-fn serve_guest<G: Guest>(
-    machine: &mut G,
-    port: u16,
-    limits: Limits,
-    announce: impl FnOnce(u16),
-) -> Result<Ended<G::Stop>, DebugError> {
+) -> Result<Ended<StopOf<C>>, DebugError> {
     let listen = |error: std::io::Error| DebugError::Listen {
         port,
         message: error.to_string(),
@@ -125,7 +98,7 @@ fn serve_guest<G: Guest>(
     announce(listener.local_addr().map_err(listen)?.port());
     let (stream, _) = listener.accept().map_err(listen)?;
     let _ = stream.set_nodelay(true);
-    let description = machine.description();
+    let description = C::description();
     let mut debuggee = Debuggee {
         machine,
         mode: Mode::default(),
@@ -135,7 +108,7 @@ fn serve_guest<G: Guest>(
         limits,
     };
     let reason = GdbStub::new(stream)
-        .run_blocking::<Loop<'_, G>>(&mut debuggee)
+        .run_blocking::<Loop<'_, C>>(&mut debuggee)
         .map_err(|error| DebugError::Connection {
             message: error.to_string(),
         })?;
@@ -148,7 +121,7 @@ fn serve_guest<G: Guest>(
     })
 }
 
-impl<G: Guest> Debuggee<'_, G> {
+impl<C: Debugged> Debuggee<'_, C> {
     /// Runs a slice, or one instruction. `None`: nothing happened that GDB must hear of.
     fn run(&mut self) -> Option<MultiThreadStopReason<u32>> {
         if let Some(stop) = self.ended.clone() {
@@ -162,36 +135,36 @@ impl<G: Guest> Debuggee<'_, G> {
             Some(number) => self.step(number)?,
             None => self.go(SLICE, u64::MAX),
         };
-        let halt = G::halt(&stop);
-        self.step_over_watched = matches!(halt, Halt::Watchpoint { .. });
+        self.step_over_watched = matches!(stop, Stop::Watchpoint { .. });
         let now = self.machine.instant();
-        match (halt, self.mode.step) {
-            (Halt::Limit, _)
+        match (&stop, self.mode.step) {
+            (Stop::Limit | Stop::Batch, _)
                 if now.instructions >= self.limits.instructions
                     || now.cycles >= self.limits.cycles =>
             {
-                self.ended = Some(G::limit());
-                Some(self.reason(&G::limit()))
+                self.ended = Some(Stop::Limit);
+                Some(self.reason(&Stop::Limit))
             }
-            (Halt::Limit, None) => None,
-            (Halt::Limit, Some(number)) => Some(done_step(number)),
-            (Halt::Exited(_) | Halt::Dead, _) => {
+            (Stop::Limit | Stop::Batch, None) => None,
+            (Stop::Limit | Stop::Batch, Some(number)) => Some(done_step(number)),
+            (Stop::PowerOff { .. } | Stop::Exception(_) | Stop::Fatal(_), _) => {
                 let reason = self.reason(&stop);
                 self.ended = Some(stop);
                 Some(reason)
             }
-            (Halt::Breakpoint | Halt::Watchpoint { .. }, _) => Some(self.reason(&stop)),
+            (Stop::Breakpoint { .. } | Stop::Watchpoint { .. }, _) => Some(self.reason(&stop)),
         }
     }
 
     /// Runs until the processor has completed an instruction. `None`: only others have, as yet.
-    fn step(&mut self, number: usize) -> Option<G::Stop> {
-        let before = self.machine.completed(number);
+    fn step(&mut self, number: usize) -> Option<StopOf<C>> {
+        let completed = |machine: &Computer<C>| machine.processors()[number].instant().instructions;
+        let before = completed(self.machine);
         for _ in 0..STEPS {
             let stop = self.go(u64::MAX, 1);
             let now = self.machine.instant();
-            if G::halt(&stop) != Halt::Limit
-                || self.machine.completed(number) != before
+            if !matches!(stop, Stop::Limit | Stop::Batch)
+                || completed(self.machine) != before
                 || now.instructions >= self.limits.instructions
                 || now.cycles >= self.limits.cycles
             {
@@ -202,7 +175,7 @@ impl<G: Guest> Debuggee<'_, G> {
     }
 
     /// Runs for so many cycles, or for so many instructions.
-    fn go(&mut self, cycles: u64, instructions: u64) -> G::Stop {
+    fn go(&mut self, cycles: u64, instructions: u64) -> StopOf<C> {
         let now = self.machine.instant();
         let limits = Limits {
             cycles: now.cycles.saturating_add(cycles).min(self.limits.cycles),
@@ -212,25 +185,28 @@ impl<G: Guest> Debuggee<'_, G> {
                 .min(self.limits.instructions),
         };
         let named = self.mode.step.or(self.mode.named);
-        self.machine.run(limits, named.filter(|_| self.mode.locked))
+        match named.filter(|_| self.mode.locked) {
+            Some(number) => self.machine.run_alone(number, limits),
+            None => self.machine.run(limits),
+        }
     }
 
-    fn reason(&self, stop: &G::Stop) -> MultiThreadStopReason<u32> {
+    fn reason(&self, stop: &StopOf<C>) -> MultiThreadStopReason<u32> {
         let tid = self.current();
-        match G::halt(stop) {
-            Halt::Exited(status) => MultiThreadStopReason::Exited(status),
-            Halt::Limit => MultiThreadStopReason::Terminated(Signal::SIGXCPU),
-            Halt::Breakpoint => MultiThreadStopReason::SwBreak(tid),
-            Halt::Watchpoint { address, write } => MultiThreadStopReason::Watch {
+        match stop {
+            Stop::PowerOff { status } => MultiThreadStopReason::Exited(*status as u8),
+            Stop::Limit | Stop::Batch => MultiThreadStopReason::Terminated(Signal::SIGXCPU),
+            Stop::Breakpoint { .. } => MultiThreadStopReason::SwBreak(tid),
+            Stop::Watchpoint { address, write } => MultiThreadStopReason::Watch {
                 tid,
-                kind: if write {
+                kind: if *write {
                     WatchKind::Write
                 } else {
                     WatchKind::Read
                 },
-                addr: address,
+                addr: *address,
             },
-            Halt::Dead => MultiThreadStopReason::SignalWithThread {
+            Stop::Exception(_) | Stop::Fatal(_) => MultiThreadStopReason::SignalWithThread {
                 tid,
                 signal: Signal::SIGABRT,
             },
@@ -249,7 +225,7 @@ impl<G: Guest> Debuggee<'_, G> {
 
     fn number(&self, tid: Tid) -> Option<usize> {
         let number = tid.get() - 1;
-        (number < self.machine.processors()).then_some(number)
+        (number < self.machine.processors().len()).then_some(number)
     }
 
     fn known(&self, tid: Tid) -> Result<usize, String> {
@@ -269,10 +245,10 @@ fn done_step(number: usize) -> MultiThreadStopReason<u32> {
     }
 }
 
-struct Loop<'a, G>(std::marker::PhantomData<&'a G>);
+struct Loop<'a, C>(std::marker::PhantomData<&'a C>);
 
-impl<'a, G: Guest> BlockingEventLoop for Loop<'a, G> {
-    type Target = Debuggee<'a, G>;
+impl<'a, C: Debugged> BlockingEventLoop for Loop<'a, C> {
+    type Target = Debuggee<'a, C>;
     type Connection = TcpStream;
     type StopReason = MultiThreadStopReason<u32>;
 
@@ -305,11 +281,11 @@ impl<'a, G: Guest> BlockingEventLoop for Loop<'a, G> {
     }
 }
 
-impl<G: Guest> Target for Debuggee<'_, G> {
-    type Arch = G::Arch;
+impl<C: Debugged> Target for Debuggee<'_, C> {
+    type Arch = C::Arch;
     type Error = String;
 
-    fn base_ops(&mut self) -> BaseOps<'_, G::Arch, String> {
+    fn base_ops(&mut self) -> BaseOps<'_, C::Arch, String> {
         BaseOps::MultiThread(self)
     }
 
@@ -324,7 +300,7 @@ impl<G: Guest> Target for Debuggee<'_, G> {
     }
 }
 
-impl<G: Guest> TargetDescriptionXmlOverride for Debuggee<'_, G> {
+impl<C: Debugged> TargetDescriptionXmlOverride for Debuggee<'_, C> {
     fn target_description_xml(
         &self,
         annex: &[u8],
@@ -345,16 +321,17 @@ impl<G: Guest> TargetDescriptionXmlOverride for Debuggee<'_, G> {
     }
 }
 
-impl<G: Guest> MultiThreadBase for Debuggee<'_, G> {
-    fn read_registers(&mut self, file: &mut File<G>, tid: Tid) -> TargetResult<(), Self> {
+impl<C: Debugged> MultiThreadBase for Debuggee<'_, C> {
+    fn read_registers(&mut self, file: &mut File<C>, tid: Tid) -> TargetResult<(), Self> {
         let number = self.at(tid)?;
-        *file = self.machine.registers(number);
+        *file = self.machine.at(number, C::file);
         Ok(())
     }
 
-    fn write_registers(&mut self, file: &File<G>, tid: Tid) -> TargetResult<(), Self> {
+    fn write_registers(&mut self, file: &File<C>, tid: Tid) -> TargetResult<(), Self> {
         let number = self.at(tid)?;
-        self.machine.set_registers(number, file);
+        self.machine
+            .at(number, |processor| processor.set_file(file));
         Ok(())
     }
 
@@ -364,12 +341,23 @@ impl<G: Guest> MultiThreadBase for Debuggee<'_, G> {
 
     fn read_addrs(&mut self, start: u32, data: &mut [u8], tid: Tid) -> TargetResult<usize, Self> {
         let number = self.at(tid)?;
-        Ok(self.machine.read(number, start, data))
+        let read = |processor: &mut C| {
+            let bytes = (start..=u32::MAX).zip(data).map_while(|(address, place)| {
+                *place = processor.read_byte(address)?;
+                Some(())
+            });
+            bytes.count()
+        };
+        Ok(self.machine.at(number, read))
     }
 
     fn write_addrs(&mut self, start: u32, data: &[u8], tid: Tid) -> TargetResult<(), Self> {
         let number = self.at(tid)?;
-        if self.machine.write(number, start, data) {
+        let write = |processor: &mut C| {
+            let mut bytes = (start..=u32::MAX).zip(data);
+            bytes.all(|(address, &byte)| processor.write_byte(address, byte))
+        };
+        if self.machine.at(number, write) {
             Ok(())
         } else {
             Err(TargetError::NonFatal)
@@ -377,7 +365,7 @@ impl<G: Guest> MultiThreadBase for Debuggee<'_, G> {
     }
 
     fn list_active_threads(&mut self, active: &mut dyn FnMut(Tid)) -> Result<(), String> {
-        (0..self.machine.processors()).for_each(|number| active(thread(number)));
+        (0..self.machine.processors().len()).for_each(|number| active(thread(number)));
         Ok(())
     }
 
@@ -390,25 +378,32 @@ impl<G: Guest> MultiThreadBase for Debuggee<'_, G> {
     }
 }
 
-impl<G: Guest> ThreadExtraInfo for Debuggee<'_, G> {
+impl<C: Debugged> ThreadExtraInfo for Debuggee<'_, C> {
     fn thread_extra_info(&self, tid: Tid, buffer: &mut [u8]) -> Result<usize, String> {
         let number = self.known(tid)?;
-        let text = format!("processor {number}{}", self.machine.state(number));
+        let does = if self.machine.is_held(number) {
+            C::HELD
+        } else if self.machine.processors()[number].sleeps() {
+            C::SLEEPS
+        } else {
+            ""
+        };
+        let text = format!("processor {number}{does}");
         let count = text.len().min(buffer.len());
         buffer[..count].copy_from_slice(&text.as_bytes()[..count]);
         Ok(count)
     }
 }
 
-impl<G: Guest> SingleRegisterAccess<Tid> for Debuggee<'_, G> {
+impl<C: Debugged> SingleRegisterAccess<Tid> for Debuggee<'_, C> {
     fn read_register(
         &mut self,
         tid: Tid,
-        register: Id<G>,
+        register: Id<C>,
         buffer: &mut [u8],
     ) -> TargetResult<usize, Self> {
         let number = self.at(tid)?;
-        let bytes = G::register(&self.machine.registers(number), register);
+        let bytes = C::register(&self.machine.at(number, C::file), register);
         buffer[..bytes.len()].copy_from_slice(&bytes);
         Ok(bytes.len())
     }
@@ -416,20 +411,21 @@ impl<G: Guest> SingleRegisterAccess<Tid> for Debuggee<'_, G> {
     fn write_register(
         &mut self,
         tid: Tid,
-        register: Id<G>,
+        register: Id<C>,
         bytes: &[u8],
     ) -> TargetResult<(), Self> {
         let number = self.at(tid)?;
-        let mut file = self.machine.registers(number);
-        if !G::set_register(&mut file, register, bytes) {
+        let mut file = self.machine.at(number, C::file);
+        if !C::set_register(&mut file, register, bytes) {
             return Err(TargetError::NonFatal);
         }
-        self.machine.set_registers(number, &file);
+        self.machine
+            .at(number, |processor| processor.set_file(&file));
         Ok(())
     }
 }
 
-impl<G: Guest> MultiThreadResume for Debuggee<'_, G> {
+impl<C: Debugged> MultiThreadResume for Debuggee<'_, C> {
     fn resume(&mut self) -> Result<(), String> {
         Ok(())
     }
@@ -453,21 +449,21 @@ impl<G: Guest> MultiThreadResume for Debuggee<'_, G> {
     }
 }
 
-impl<G: Guest> MultiThreadSingleStep for Debuggee<'_, G> {
+impl<C: Debugged> MultiThreadSingleStep for Debuggee<'_, C> {
     fn set_resume_action_step(&mut self, tid: Tid, _: Option<Signal>) -> Result<(), String> {
         self.mode.step = Some(self.known(tid)?);
         Ok(())
     }
 }
 
-impl<G: Guest> MultiThreadSchedulerLocking for Debuggee<'_, G> {
+impl<C: Debugged> MultiThreadSchedulerLocking for Debuggee<'_, C> {
     fn set_resume_action_scheduler_lock(&mut self) -> Result<(), String> {
         self.mode.locked = true;
         Ok(())
     }
 }
 
-impl<G: Guest> Breakpoints for Debuggee<'_, G> {
+impl<C: Debugged> Breakpoints for Debuggee<'_, C> {
     fn support_sw_breakpoint(&mut self) -> Option<SwBreakpointOps<'_, Self>> {
         Some(self)
     }
@@ -477,11 +473,11 @@ impl<G: Guest> Breakpoints for Debuggee<'_, G> {
     }
 
     fn support_hw_watchpoint(&mut self) -> Option<HwWatchpointOps<'_, Self>> {
-        if G::WATCHES { Some(self) } else { None }
+        if C::WATCHES { Some(self) } else { None }
     }
 }
 
-impl<G: Guest> SwBreakpoint for Debuggee<'_, G> {
+impl<C: Debugged> SwBreakpoint for Debuggee<'_, C> {
     fn add_sw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
         self.machine.breakpoints(|all| all.add(address));
         Ok(true)
@@ -492,7 +488,7 @@ impl<G: Guest> SwBreakpoint for Debuggee<'_, G> {
     }
 }
 
-impl<G: Guest> HwBreakpoint for Debuggee<'_, G> {
+impl<C: Debugged> HwBreakpoint for Debuggee<'_, C> {
     fn add_hw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
         self.machine.breakpoints(|all| all.add(address));
         Ok(true)
@@ -512,7 +508,7 @@ fn watchpoint(address: u32, length: u32, kind: WatchKind) -> Watchpoint {
     }
 }
 
-impl<G: Guest> HwWatchpoint for Debuggee<'_, G> {
+impl<C: Debugged> HwWatchpoint for Debuggee<'_, C> {
     fn add_hw_watchpoint(
         &mut self,
         address: u32,

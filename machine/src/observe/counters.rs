@@ -3,8 +3,6 @@
 //! Events that are split by mode and cause are kept as one number for each (mode, cause) pair; totals
 //! and the named splits are sums, so that counting costs one addition.
 
-use crate::powerpc::Vector;
-use crate::powerpc::exception::VECTORS;
 use serde::{Deserialize, Serialize};
 use std::ops::Sub;
 
@@ -232,6 +230,39 @@ named! {
     }
 }
 
+/// Counters of exceptions that an architecture can have.
+pub const EXCEPTIONS: usize = 256;
+
+/// How an architecture calls its counters.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    /// Counters that have another name there: the general name, and that one.
+    pub renamed: &'static [(&'static str, &'static str)],
+    /// How the names begin of counters that no machine of the architecture moves. They are left out.
+    pub absent: &'static [&'static str],
+    /// The name of the counter of exceptions with this position; None if there is no such counter.
+    pub exception: fn(usize) -> Option<String>,
+}
+
+impl Names {
+    /// Those that no architecture changes, without exceptions.
+    pub const GENERAL: Names = Names {
+        renamed: &[],
+        absent: &[],
+        exception: |_| None,
+    };
+
+    /// The architecture's name of a counter; None if it does not have that counter.
+    fn of(&self, name: String) -> Option<String> {
+        let other = self.renamed.iter().find(|(general, _)| *general == name);
+        if let Some((_, own)) = other {
+            return Some((*own).to_owned());
+        }
+        let absent = self.absent.iter().any(|start| name.starts_with(start));
+        (!absent).then_some(name)
+    }
+}
+
 /// Every counter of the machine at an instant. The difference of two is what happened between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
@@ -240,9 +271,9 @@ pub struct Counters {
     /// Events without a split, by [`Plain`].
     #[serde(with = "serde_big_array::BigArray")]
     pub plain: [u64; PLAINS],
-    /// Exceptions taken, by [`Vector::counter`].
+    /// Exceptions taken, by the position that the architecture gives them.
     #[serde(with = "serde_big_array::BigArray")]
-    pub exception: [u64; VECTORS],
+    pub exception: [u64; EXCEPTIONS],
     /// Core cycles that passed, in a sum over processors; otherwise 0.
     elapsed: u64,
     /// `pollution[array][evictor][victim]`: misses of `victim` on lines or entries that `evictor` evicted.
@@ -254,7 +285,7 @@ impl Default for Counters {
         Self {
             split: [[0; SLOTS]; EVENTS],
             plain: [0; PLAINS],
-            exception: [0; VECTORS],
+            exception: [0; EXCEPTIONS],
             elapsed: 0,
             pollution: [[[0; CAUSES]; CAUSES]; super::pollution::ARRAYS],
         }
@@ -304,54 +335,41 @@ impl Counters {
         self.elapsed = cycles;
     }
 
-    /// Counts an exception taken.
-    #[inline]
-    pub fn exception(&mut self, vector: Vector) {
-        self.exception[vector.counter()] += 1;
-    }
-
-    /// Exceptions taken at `vector`, and at those that share its counter.
-    #[must_use]
-    pub fn exceptions(&self, vector: Vector) -> u64 {
-        self.exception[vector.counter()]
-    }
-
-    /// Every counter with its flat name, always the same names in the same order.
+    /// Every counter with its flat name in an architecture, always the same names in the same order.
     ///
     /// A split event gives its total under its name, `.user` and `.kernel` by mode, and
     /// `.cause.<name>` by cause.
     #[must_use]
-    pub fn named(&self) -> Vec<(String, u64)> {
+    pub fn named(&self, names: &Names) -> Vec<(String, u64)> {
         let mut out = Vec::new();
+        let mut add = |name: String, value: u64| out.extend(names.of(name).map(|own| (own, value)));
         for event in Event::ALL {
             let name = event.name();
-            out.push((name.to_string(), self.total(event)));
+            add(name.to_string(), self.total(event));
             if matches!(event, Event::Cycles) {
-                out.push(("elapsed".to_string(), self.elapsed()));
+                add("elapsed".to_string(), self.elapsed());
             }
-            out.push((format!("{name}.user"), self.in_mode(event, true)));
-            out.push((format!("{name}.kernel"), self.in_mode(event, false)));
+            add(format!("{name}.user"), self.in_mode(event, true));
+            add(format!("{name}.kernel"), self.in_mode(event, false));
             for cause in Cause::ALL {
-                out.push((
+                add(
                     format!("{name}.cause.{}", cause.name()),
                     self.by_cause(event, cause),
-                ));
+                );
             }
         }
         for plain in Plain::ALL {
-            out.push((plain.name().to_string(), self.plain(plain)));
+            add(plain.name().to_string(), self.plain(plain));
         }
-        for vector in Vector::ALL {
-            // Some vectors share a counter, which has the position of the first of them.
-            if Vector::ALL[vector.counter()] == vector {
-                let name = format!("exception.{}", vector.counter_name());
-                out.push((name, self.exceptions(vector)));
+        for (position, &count) in self.exception.iter().enumerate() {
+            if let Some(name) = (names.exception)(position) {
+                add(name, count);
             }
         }
         for array in super::Array::ALL {
             for evictor in Cause::ALL {
                 for victim in Cause::ALL {
-                    out.push((
+                    add(
                         format!(
                             "pollution.{}.{}.{}",
                             array.name(),
@@ -359,19 +377,18 @@ impl Counters {
                             victim.name()
                         ),
                         self.pollution[array as usize][evictor as usize][victim as usize],
-                    ));
+                    );
                 }
             }
         }
         out
     }
 
-    /// The counter with this flat name, if there is one.
+    /// The counter with this general name, if there is one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<u64> {
-        self.named()
-            .into_iter()
-            .find_map(|(key, value)| (key == name).then_some(value))
+        let mut all = self.named(&Names::GENERAL).into_iter();
+        all.find_map(|(key, value)| (key == name).then_some(value))
     }
 
     /// True if a run can lead to these counts.

@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::Shown;
 use crate::memory::{Cache, Memory};
 use crate::mmu::hash64::{EratEntry, SlbEntry};
 use crate::mmu::mpc8xx::tlb::PageSize;
@@ -417,6 +418,12 @@ fn wimg_text(wimg: u8) -> String {
         .zip("WIMG".chars())
         .map(|(n, letter)| if wimg & 8 >> n != 0 { letter } else { '-' })
         .collect()
+}
+
+impl Shown for StateDump {
+    fn to_json(&self) -> serde_json::Value {
+        StateDump::to_json(self)
+    }
 }
 
 impl fmt::Display for StateDump {

@@ -5,11 +5,10 @@
 
 use std::ops::RangeInclusive;
 
-use super::Cause;
 use super::counters::{CAUSES, named};
 use super::symbolize::Symbolizer;
 use super::tlb_events::{Owner, Owners, TlbLoad, TlbMiss, TlbNote, TlbPage};
-use crate::powerpc::Vector;
+use super::{Cause, Interruption};
 
 named! {
     /// What a listener can be told of.
@@ -68,7 +67,7 @@ pub enum What {
         /// Who loaded the entry that is gone, if that was while someone listened.
         owner: Option<Owner>,
     },
-    Exception(Vector),
+    Exception(Interruption),
     Switch {
         /// The address space that ran before.
         from: u32,
@@ -211,12 +210,12 @@ impl Listener {
     /// An exception interrupted code of this mode and cause at `pc`.
     pub(super) fn exception(
         &mut self,
-        vector: Vector,
+        which: Interruption,
         symbols: &Symbolizer,
         (pc, user, cause): (u32, bool, Cause),
         cycle: u64,
     ) {
-        let what = What::Exception(vector);
+        let what = What::Exception(which);
         let heard = heard(self.processor, what, symbols, (pc, user, cause), cycle);
         self.tell(heard, Kind::Exception, [Some(pc), None]);
     }

@@ -11,19 +11,30 @@ pub mod pollution;
 pub mod profile;
 pub mod regions;
 pub mod sanitizers;
+mod shown;
 pub mod silence;
 pub mod stacks;
 pub mod symbolize;
 pub mod tlb_events;
 pub mod trace;
 
-pub use counters::{Cause, Counters, Event, Plain};
+pub use counters::{Cause, Counters, Event, Names, Plain};
 pub use observers::Observers;
 pub use pass::LastPass;
 pub use pollution::{Array, Pollution};
+pub use shown::Shown;
 use tlb_events::TlbNote;
 
 use serde::{Deserialize, Serialize};
+
+/// An exception as observers show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interruption {
+    /// Its name in a trace.
+    pub name: &'static str,
+    /// Its name in counters, without what all of them begin with.
+    pub counter: &'static str,
+}
 
 /// The account that every event is written to, with the cause and the mode of the instruction that runs.
 ///

@@ -11,11 +11,10 @@ use super::sanitizers::Sanitizers;
 use super::symbolize::{CONTEXTS_MOST, PROGRAMS_MOST, Symbolizer};
 use super::tlb_events::{Step, TlbNote};
 use super::trace::Trace;
-use super::{Account, Cause, Counters};
+use super::{Account, Cause, Counters, Interruption};
 use crate::board::Effect;
 use crate::memory::{Memory, Ram};
 use crate::mmu::{Mmu, Translation};
-use crate::powerpc::Vector;
 
 /// The most dumps that DUMP writes, because one of a machine with a large hash table has megabytes.
 pub const DUMPS_MOST: usize = 64;
@@ -132,13 +131,18 @@ impl<D> Observers<D> {
         }
     }
 
-    /// An exception was taken at `cycle`; `pc` is what SRR0 got. It interrupted code of this mode and cause.
-    pub fn exception(&mut self, vector: Vector, (pc, user, cause): (u32, bool, Cause), cycle: u64) {
+    /// An exception was taken at `cycle`. It interrupted code of this mode and cause at `pc`.
+    pub fn exception(
+        &mut self,
+        which: Interruption,
+        (pc, user, cause): (u32, bool, Cause),
+        cycle: u64,
+    ) {
         if let Some(trace) = &mut self.trace {
-            trace.exception(vector, pc, cycle);
+            trace.exception(which, pc, cycle);
         }
         if let Some(listener) = &mut self.listener {
-            listener.exception(vector, &self.symbols, (pc, user, cause), cycle);
+            listener.exception(which, &self.symbols, (pc, user, cause), cycle);
         }
     }
 

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use super::miss_events::{MissEvent, WalkEvent};
 use super::symbolize::{Function, Symbolizer};
 use super::tlb_events::{Owner, Owners, Step, TlbLoad, TlbNote};
-use super::{Cause, Counters, Event};
-use crate::powerpc::Vector;
+use super::{Cause, Counters, Event, Interruption};
 
 /// The most events that are kept. After them the trace is marked as truncated.
 pub const EVENTS_MOST: usize = 2_000_000;
@@ -56,7 +55,7 @@ enum What {
         until: u64,
     },
     Exception {
-        vector: Vector,
+        which: Interruption,
         pc: u32,
     },
     Misses {
@@ -351,10 +350,10 @@ impl Trace {
         }
     }
 
-    pub(super) fn exception(&mut self, vector: Vector, pc: u32, cycle: u64) {
+    pub(super) fn exception(&mut self, which: Interruption, pc: u32, cycle: u64) {
         self.track().current = None;
         if !self.translation_only {
-            self.push(cycle, What::Exception { vector, pc });
+            self.push(cycle, What::Exception { which, pc });
         }
     }
 
@@ -462,9 +461,9 @@ impl What {
                     "cycles": until.saturating_sub(cycle),
                 },
             }),
-            What::Exception { vector, pc } => json!({
+            What::Exception { which, pc } => json!({
                 "ph": "i", "s": "t", "tid": EXCEPTIONS,
-                "name": vector.name(),
+                "name": which.name,
                 "args": {"pc": format!("{pc:#010x}")},
             }),
             What::Misses { event, count, pc } => json!({
@@ -535,8 +534,12 @@ mod tests {
         ran(0x110, 20, 30);
         ran(0x100, 99, 105);
         ran(0x100, 105, 110);
-        trace.exception(Vector::SystemCall, 0x118, 30);
-        trace.exception(Vector::SystemCall, 0x118, 100);
+        let which = Interruption {
+            name: "system-call",
+            counter: "system-call",
+        };
+        trace.exception(which, 0x118, 30);
+        trace.exception(which, 0x118, 100);
         let json = trace.to_json(&symbols, 1_000_000);
         let events: Vec<_> = json["traceEvents"]
             .as_array()

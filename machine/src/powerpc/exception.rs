@@ -4,6 +4,7 @@ use super::registers::{Registers, Wide, msr};
 use super::spr_405;
 use crate::config::Family;
 use crate::mmu::{Access, FaultKind, Mpc8xxFault, Ppc405Fault};
+use crate::observe::{Interruption, Names};
 
 macro_rules! vectors {
     ($($(#[$doc:meta])* $name:ident $offset:literal $text:literal $counter:literal,)*) => {
@@ -153,6 +154,15 @@ impl Vector {
         self.family() == family || self.family() == Family::Classic && !replaced
     }
 
+    /// As observers show it.
+    #[must_use]
+    pub fn interruption(self) -> Interruption {
+        Interruption {
+            name: self.name(),
+            counter: self.counter_name(),
+        }
+    }
+
     /// Position of its counter.
     #[inline]
     #[must_use]
@@ -160,6 +170,17 @@ impl Vector {
         COUNTERS[self as usize].into()
     }
 }
+
+/// How a PowerPC's counters are called.
+pub const NAMES: Names = Names {
+    exception: |position| {
+        let vector = Vector::ALL.get(position)?;
+        // Some vectors share a counter, which has the position of the first of them.
+        let own = vector.counter() == position;
+        own.then(|| format!("exception.{}", vector.counter_name()))
+    },
+    ..Names::GENERAL
+};
 
 /// An exception, raised by an instruction or between two, with the register values that its handler sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -31,6 +31,6 @@ pub mod timers;
 pub mod timing;
 pub mod word;
 
-pub use exception::{Exception, Vector};
+pub use exception::{Exception, NAMES, Vector};
 pub use instruction::{Instruction, Opcode, Operands, decode};
 pub use registers::{Registers, msr};

@@ -302,7 +302,7 @@ impl Processor {
             (DataTlbMiss, counters.total(Event::DataTlbMiss)),
             (Branch, self.predictor.branches),
             (Mispredict, self.predictor.mispredicted),
-            (SystemCall, counters.exceptions(Vector::SystemCall)),
+            (SystemCall, counters.exception[Vector::SystemCall.counter()]),
             (InstructionSearch, fetch_searches),
             (DataSearch, searches.wrapping_sub(fetch_searches)),
             (InstructionSearchCycle, fetch_walks),

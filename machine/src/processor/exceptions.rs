@@ -40,9 +40,10 @@ impl Processor {
             cost.entry
         });
         self.predictor.context_changed();
-        self.account.counters.exception(vector);
+        self.account.counters.exception[vector.counter()] += 1;
+        let which = vector.interruption();
         self.observers
-            .exception(vector, interrupted, self.hot.cycles);
+            .exception(which, interrupted, self.hot.cycles);
         self.heed_listener();
         self.last_exception = Some((vector, self.hot.instructions));
         self.mode_changed(Flow::Jump) != Flow::Stop

@@ -5,11 +5,62 @@ use serde::{Deserialize, Serialize};
 
 use super::Processor;
 use super::accounting::Settled;
-use crate::config::LATEST;
+use crate::computer::Saved;
+use crate::config::{LATEST, MachineConfig};
+use crate::mmu::Mmu;
 use crate::pipeline::{Pending, Predictor};
-use crate::powerpc::Vector;
 use crate::powerpc::performance::PerformanceMonitor;
 use crate::powerpc::timers::Timers;
+use crate::powerpc::{Registers, Vector};
+
+/// The processor's state beside its caches and its account.
+#[derive(Serialize, Deserialize)]
+pub struct State {
+    registers: Registers,
+    mmu: Mmu,
+    core: CoreState,
+}
+
+impl Saved for Processor {
+    type State = State;
+    type Shared = ();
+
+    fn problem(config: &MachineConfig) -> Option<String> {
+        config.problem()
+    }
+
+    fn saved(&mut self) -> State {
+        State {
+            core: self.core_state(),
+            registers: self.registers.clone(),
+            mmu: self.mmu.clone(),
+        }
+    }
+
+    fn put_back(&mut self, state: State) -> Result<(), &'static str> {
+        let own = &self.registers;
+        let same_bits =
+            state.registers.msr_absent == own.msr_absent && state.registers.wide.fits(&own.wide);
+        if !same_bits {
+            return Err("registers");
+        }
+        if !state.mmu.fits(&self.mmu) {
+            return Err("MMU");
+        }
+        self.registers = state.registers;
+        self.mmu = state.mmu;
+        if !self.set_core_state(state.core) {
+            return Err("processor");
+        }
+        Ok(())
+    }
+
+    fn shared(&self) {}
+
+    fn set_shared(&mut self, (): ()) -> bool {
+        true
+    }
+}
 
 /// The processor's state beside its registers.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::paging::Mmu;
 use super::registers::Registers;
 use super::tlb::pte;
+use crate::observe::Shown;
 
 /// A TLB entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +103,12 @@ fn rights(bits: u32) -> String {
     .into_iter()
     .map(|(bit, letter)| if bits & bit != 0 { letter } else { '-' })
     .collect()
+}
+
+impl Shown for Dump {
+    fn to_json(&self) -> serde_json::Value {
+        Dump::to_json(self)
+    }
 }
 
 impl fmt::Display for Dump {

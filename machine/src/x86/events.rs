@@ -215,7 +215,7 @@ impl Processor {
 
     /// A program that runs without a kernel has raised an exception, or asks for a system call.
     pub(super) fn halt_for_host(&mut self, vector: u8, code: Option<u16>) {
-        self.exceptions[usize::from(vector)] += 1;
+        self.account.counters.exception[usize::from(vector)] += 1;
         self.breaks_off();
         self.stop = Some(Stop::Exception(Raised { vector, code }));
         self.due_at_once();

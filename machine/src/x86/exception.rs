@@ -2,8 +2,11 @@
 
 use std::fmt;
 use std::num::NonZeroU32;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
+
+use crate::observe::Names;
 
 /// An exception that an instruction raises. The address of a page fault is in CR2 by then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,7 +107,7 @@ impl Exception {
 }
 
 /// Short names by vector.
-pub const NAMES: [&str; 20] = [
+const NAMES: [&str; 20] = [
     "#DE",
     "#DB",
     "NMI",
@@ -126,6 +129,57 @@ pub const NAMES: [&str; 20] = [
     "#MC",
     "vector 19",
 ];
+
+/// The name of a vector, also of one that is no exception but an interrupt.
+#[must_use]
+pub fn name(vector: u8) -> &'static str {
+    &ALL_NAMES[usize::from(vector)].0
+}
+
+/// The name of the counter of a vector.
+#[must_use]
+pub fn counter_name(vector: u8) -> &'static str {
+    &ALL_NAMES[usize::from(vector)].1
+}
+
+/// By vector: in messages, and in counters.
+static ALL_NAMES: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let all = (0..=u8::MAX).map(|vector| match NAMES.get(usize::from(vector)) {
+        Some(name) => {
+            let counter = name.trim_start_matches('#').to_lowercase();
+            ((*name).to_owned(), format!("exception.{counter}"))
+        }
+        None => (format!("interrupt {vector}"), format!("interrupt.{vector}")),
+    });
+    all.collect()
+});
+
+/// How an x86 processor's counters are called. The walk of its page table has names that a PowerPC's walk of a hash
+/// table has otherwise; other counters of such a walk stay away.
+pub const COUNTERS: Names = Names {
+    renamed: &[
+        ("hash.search", "walk.count"),
+        ("hash.search.instruction", "walk.count.instruction"),
+        ("hash.referenced", "walk.accessed"),
+        ("hash.changed", "walk.dirty"),
+        ("tlb.load", "tlb.flush"),
+        ("tlb.taken", "tlb.flush.entries"),
+    ],
+    absent: &[
+        "hash.",
+        "reservation.",
+        "sync.",
+        "tlb.l2.",
+        "tlb.shadow.",
+        "tlb.received",
+        "tlb.retried",
+        "walk.cache.",
+    ],
+    exception: |vector| {
+        let vector = u8::try_from(vector).ok()?;
+        Some(counter_name(vector).to_owned())
+    },
+};
 
 impl fmt::Display for Exception {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! An x86 machine as a guest of the GDB stub.
+//! An x86 processor under GDB's control.
 //!
 //! The first registers are those that GDB knows of every i386, in its order; the system's follow and are found by
 //! name. GDB writes the general registers, EIP, EFLAGS and the floating-point unit's; it reads the others. There are no
@@ -8,13 +8,9 @@ use std::fmt::Write as _;
 
 use gdbstub::arch::{Arch, RegId, Registers};
 
-use super::Machine;
 use super::processor::Processor;
 use super::registers::segment;
-use super::stop::Stop;
-use crate::board::Instant;
-use crate::computer::{Breakpoints, Cpu as _, Limits};
-use crate::debug::{Guest, Halt};
+use crate::debug::Debugged;
 
 /// An i386 with the system's registers.
 #[derive(Debug)]
@@ -262,68 +258,23 @@ fn target_description() -> String {
     xml
 }
 
-impl Guest for Machine {
+impl Debugged for Processor {
     type Arch = I386;
-    type Stop = Stop;
 
     const WATCHES: bool = false;
+    const HELD: &'static str = ", waits to be started";
+    const SLEEPS: &'static str = ", halted";
 
-    fn description(&self) -> String {
+    fn description() -> String {
         target_description()
     }
 
-    fn run(&mut self, limits: Limits, alone: Option<usize>) -> Stop {
-        match alone {
-            Some(number) => self.run_alone(number, limits),
-            None => Machine::run(self, limits),
-        }
+    fn file(&mut self) -> File {
+        File::of(self)
     }
 
-    fn halt(stop: &Stop) -> Halt {
-        match stop {
-            Stop::PowerOff { status } => Halt::Exited(*status as u8),
-            Stop::Limit | Stop::Batch => Halt::Limit,
-            Stop::Breakpoint { .. } => Halt::Breakpoint,
-            Stop::Watchpoint { address, write } => Halt::Watchpoint {
-                address: *address,
-                write: *write,
-            },
-            Stop::Exception(_) | Stop::Fatal(_) => Halt::Dead,
-        }
-    }
-
-    fn limit() -> Stop {
-        Stop::Limit
-    }
-
-    fn instant(&self) -> Instant {
-        Machine::instant(self)
-    }
-
-    fn processors(&self) -> usize {
-        Machine::processors(self).len()
-    }
-
-    fn completed(&self, number: usize) -> u64 {
-        Machine::processors(self)[number].instant().instructions
-    }
-
-    fn state(&self, number: usize) -> &'static str {
-        if self.is_held(number) {
-            ", waits to be started"
-        } else if Machine::processors(self)[number].sleeps() {
-            ", halted"
-        } else {
-            ""
-        }
-    }
-
-    fn registers(&mut self, number: usize) -> File {
-        File::of(&Machine::processors(self)[number])
-    }
-
-    fn set_registers(&mut self, number: usize, file: &File) {
-        self.at(number, |processor| file.put_into(processor));
+    fn set_file(&mut self, file: &File) {
+        file.put_into(self);
     }
 
     fn register(file: &File, id: Id) -> Vec<u8> {
@@ -334,16 +285,12 @@ impl Guest for Machine {
         file.set_bytes(id, bytes)
     }
 
-    fn peek(&mut self, number: usize, address: u32) -> Option<u8> {
-        self.at(number, |processor| processor.peek(address))
+    fn read_byte(&self, address: u32) -> Option<u8> {
+        self.peek(address)
     }
 
-    fn poke(&mut self, number: usize, address: u32, byte: u8) -> bool {
-        self.at(number, |processor| processor.poke(address, byte))
-    }
-
-    fn breakpoints<T>(&mut self, change: impl FnMut(&mut Breakpoints) -> T) -> T {
-        Machine::breakpoints(self, change)
+    fn write_byte(&mut self, address: u32, byte: u8) -> bool {
+        self.poke(address, byte)
     }
 }
 

@@ -38,8 +38,6 @@ pub struct Processor {
     pub memory: Memory,
     /// The counters, as of the last call of [`Processor::settle`].
     pub account: Account,
-    /// Exceptions and interrupts taken, by vector.
-    pub exceptions: Box<[u64; 256]>,
     pub observers: Observers<Dump>,
     pub(super) config: Config,
     pub(super) blocks: Box<Blocks>,
@@ -150,7 +148,6 @@ impl Processor {
             fpu: Some(Box::new(Fpu::new())),
             mmu,
             account: Account::new(ram_size, line as usize),
-            exceptions: Box::new([0; 256]),
             observers: Observers::default(),
             blocks: Box::new(Blocks::new(ram_size)),
             predictor: Predictor::new(config.branch.as_ref().map_or(0, |branch| branch.entries)),

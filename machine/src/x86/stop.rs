@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::exception::NAMES;
+use super::exception::name;
 
 /// Why a run ended.
 pub type Stop = crate::computer::Stop<Raised, Fatal>;
@@ -30,13 +30,7 @@ impl fmt::Display for Fatal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fatal::TripleFault { eip, vectors } => {
-                let names: Vec<_> = vectors
-                    .iter()
-                    .map(|&vector| match NAMES.get(usize::from(vector)) {
-                        Some(name) => (*name).to_owned(),
-                        None => format!("interrupt {vector}"),
-                    })
-                    .collect();
+                let names: Vec<_> = vectors.iter().map(|&vector| name(vector)).collect();
                 write!(
                     out,
                     "triple fault at {eip:#010x}: the processor shuts down after {}",

@@ -97,7 +97,7 @@ impl Processor {
         code: Option<u16>,
         reason: Reason,
     ) -> Result<(), Exception> {
-        self.exceptions[usize::from(vector)] += 1;
+        self.account.counters.exception[usize::from(vector)] += 1;
         self.breaks_off();
         if !self.registers.protected() {
             return self.transfer(|p| p.deliver_real(vector));

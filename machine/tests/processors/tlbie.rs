@@ -63,7 +63,7 @@ fn tlbie_reaches_the_others_if_it_is_broadcast() {
         for oracle in [false, true] {
             let mut checked = session(&program, "ppc604-185", 2, settings);
             checked.set_oracle(oracle);
-            checked.sanitize("all".parse().unwrap());
+            checked.sanitize("all".parse().unwrap()).unwrap();
             let stop = checked.run(CYCLES);
             let said = checked.explain(&stop);
             if broadcast {

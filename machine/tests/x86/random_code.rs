@@ -27,7 +27,7 @@ pub fn outcome(bench: &mut Bench, oracle: bool, instructions: u64) -> (Stop, Str
         processor.registers,
         processor.instant(),
         processor.account.counters,
-        processor.exceptions
+        processor.account.counters.exception
     );
     let ram = bench.machine.uncore().ram.bytes();
     let sum = ram.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, &byte| {

@@ -200,12 +200,12 @@ fn snapshots_of_other_machines_and_damaged_ones_are_refused() {
     };
     let x86 = pagewalk_machine::session::Session::restore(&saved, "s.snap", Console::memory());
     let message = x86.err().expect("refused").to_string();
-    assert_eq!(message, "s.snap: is a snapshot of an x86 machine");
+    assert_eq!(message, "s.snap: is a snapshot of a machine of another architecture: x86");
     let mut other = saved.clone();
-    other[7] = 2;
+    other[8..16].copy_from_slice(b"PowerPC\0");
     assert_eq!(
         refusal(&other),
-        "s.snap: is a snapshot of a PowerPC machine"
+        "s.snap: is a snapshot of a machine of another architecture: PowerPC"
     );
     assert_eq!(
         refusal(&saved[..5]),

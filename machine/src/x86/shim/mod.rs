@@ -157,8 +157,7 @@ impl Program {
         }
         let eip = processor.registers.eip;
         let symbol = processor.observers.symbols.describe(eip, false);
-        let name = super::exception::NAMES.get(usize::from(vector));
-        let name = name.map_or_else(|| format!("interrupt {vector}"), ToString::to_string);
+        let name = super::exception::name(vector);
         let place = match vector {
             PAGE_FAULT => format!(" of address {address:#010x}"),
             _ => String::new(),

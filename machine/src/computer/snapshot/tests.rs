@@ -7,11 +7,13 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use crate::computer::{Limits, Stop};
+use crate::config::MachineConfig;
 use crate::config::Override;
-use crate::loader::Chunk;
-use crate::machine::{Limits, Stop};
+use crate::loader::{Boot, Chunk};
 use crate::memory::Ram;
 use crate::observe::sanitizers::SanitizerSet;
+use crate::processor::Processor;
 use crate::session::Session;
 
 const MACHINES: [(&str, &[&str]); 6] = [
@@ -84,14 +86,15 @@ fn good((machine, parts): (&str, &[&str])) -> (Value, Ram) {
         ..Boot::default()
     };
     let mut session = Session::new(config, &boot, Console::memory()).expect("it fits");
-    session.sanitize(SanitizerSet {
+    let all = SanitizerSet {
         translation: true,
         fetch: true,
         vsid: true,
-    });
+    };
+    session.sanitize(all).expect("it has all");
     assert_eq!(session.run(until(9000)), Stop::Limit);
     let bytes = session.save().expect("it can be saved");
-    let mut snapshot = unpack::<Snapshot>(MAGIC, &bytes, "s").expect("it can be read");
+    let mut snapshot = unpack::<Processor>(&bytes, "s").expect("it can be read");
     let ram = std::mem::take(&mut snapshot.uncore.ram);
     (serde_json::to_value(&snapshot).expect("a tree"), ram)
 }
@@ -161,10 +164,10 @@ proptest! {
             change(&mut tree, path, *how);
         }
         // What has another shape cannot be written down as a snapshot in the first place.
-        let Ok(mut snapshot) = serde_json::from_value::<Snapshot>(tree) else { return Ok(()) };
+        let Ok(mut snapshot) = serde_json::from_value::<Snapshot<Processor>>(tree) else { return Ok(()) };
         snapshot.uncore.ram = ram.map_or_else(|| whole.clone(), Ram::new);
         let plain = postcard::to_stdvec(&snapshot).expect("plain values");
-        let sealed = pack(MAGIC, &plain).expect("memory");
+        let sealed = pack(Processor::NAME, &plain).expect("memory");
         match Session::restore(&sealed, "s", Console::memory()) {
             Err(error) => prop_assert!(error.to_string().starts_with("s: "), "{error}"),
             Ok(mut session) => {
@@ -182,10 +185,11 @@ proptest! {
 fn what_was_not_changed_is_taken() {
     for machine in MACHINES {
         let (tree, ram) = good(machine);
-        let mut snapshot: Snapshot = serde_json::from_value(tree).expect("the same shape");
+        let mut snapshot: Snapshot<Processor> =
+            serde_json::from_value(tree).expect("the same shape");
         snapshot.uncore.ram = ram;
         let sealed = pack(
-            MAGIC,
+            Processor::NAME,
             &postcard::to_stdvec(&snapshot).expect("plain values"),
         )
         .expect("memory");

@@ -1,0 +1,50 @@
+//! What a session asks of a processor beside [`Cpu`]: names and words for people.
+
+use super::cpu::Cpu;
+use crate::loader::{ElfImage, LoadError};
+use crate::observe::Names;
+use crate::observe::sanitizers::SanitizerSet;
+use crate::observe::symbolize::Symbolizer;
+
+/// A processor that can explain itself.
+pub trait Guest: Cpu {
+    /// The name of its architecture: at most 8 letters.
+    const NAME: &'static str;
+
+    /// How its counters are called.
+    const NAMES: Names;
+
+    /// Reads a static executable for it. Messages call it `name`.
+    ///
+    /// # Errors
+    /// When these bytes are none.
+    fn executable(elf: &[u8], name: &str) -> Result<ElfImage, LoadError>;
+
+    /// The sanitizers of `set` that it has.
+    ///
+    /// # Errors
+    /// When one is asked for that it has not.
+    fn sanitizers(set: SanitizerSet) -> Result<SanitizerSet, String>;
+
+    /// The address of the next instruction.
+    fn next_instruction(&self) -> u32;
+
+    /// A user's code runs.
+    fn is_user(&self) -> bool;
+
+    /// The registers as lines of text.
+    fn registers(&self, symbols: &Symbolizer) -> String;
+
+    /// The name of an exception.
+    fn exception_name(exception: &Self::Exception) -> &'static str;
+
+    /// Why the guest cannot go on; `place` describes an address.
+    fn explain(&self, fatal: &Self::Fatal, place: &dyn Fn(u32) -> String) -> String;
+
+    /// What a kernel that has printed nothing wrote into its own log, in words; empty if there is nothing to say.
+    /// `symbols` are the kernel's.
+    fn unheard(&self, symbols: &Symbolizer) -> String {
+        let _ = symbols;
+        String::new()
+    }
+}

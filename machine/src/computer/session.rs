@@ -1,0 +1,450 @@
+//! One run of one machine, from its machine file to its counters. The command line and the Python package use it.
+
+use std::ops::Range;
+
+use serde_json::{Value, json};
+
+use super::guest::Guest;
+use super::snapshot::{self, Saved, SnapshotError};
+use super::stop::{Limits, Stop};
+use super::{Computer, StopOf};
+use crate::board::Console;
+use crate::config::ConfigError;
+use crate::loader::{CauseRange, LoadError};
+use crate::observe::listener::{Filter, Heard, Listener};
+use crate::observe::profile::{Profile, ProfileRow, StackRow};
+use crate::observe::regions::Region;
+use crate::observe::sanitizers::SanitizerSet;
+use crate::observe::symbolize::Symbolizer;
+use crate::observe::tlb_events::TlbNote;
+use crate::observe::trace::{Trace, Window};
+use crate::observe::{Counters, LastPass, Observers};
+
+/// Why a session could not begin or could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// A shape that the checks of the machine file accept but the hardware models refuse.
+    #[error("machine: {0}")]
+    Machine(String),
+}
+
+/// A machine, the programs loaded into it, and its observers. Each architecture has its own ways to make one.
+pub struct Session<C: Guest> {
+    pub(crate) machine: Computer<C>,
+    /// The causes of the boot image's code; a snapshot contains them.
+    pub(crate) causes: Vec<CauseRange>,
+    /// What the loader chose by the image, and what the image may lack.
+    pub(crate) notes: Vec<String>,
+}
+
+impl<C: Saved> Session<C> {
+    /// Makes a machine that continues from the point where [`Session::save`] was called. Messages call the snapshot
+    /// `name`.
+    ///
+    /// # Errors
+    /// When the bytes are no snapshot of such a machine, or a damaged one.
+    pub fn restore(bytes: &[u8], name: &str, console: Console) -> Result<Self, SessionError> {
+        let (machine, causes) = snapshot::restore(bytes, name, console)?;
+        Ok(Session {
+            machine,
+            causes,
+            notes: Vec::new(),
+        })
+    }
+
+    /// Saves the machine's state, to be restored later. A restored machine continues with the same cycles and counters.
+    ///
+    /// # Errors
+    /// When the state cannot be serialized. No state of a machine is known to cause this.
+    pub fn save(&mut self) -> Result<Vec<u8>, SessionError> {
+        Ok(snapshot::save(&mut self.machine, &self.causes)?)
+    }
+}
+
+impl<C: Guest> Session<C> {
+    /// Makes the functions of a program known to profile, trace and messages, for every program that runs under this
+    /// file name.
+    ///
+    /// # Errors
+    /// When `elf` is not a static executable for the machine.
+    pub fn add_symbols(&mut self, path: &str, elf: &[u8]) -> Result<(), SessionError> {
+        let image = C::executable(elf, path)?;
+        let symbols = &mut self.observers_mut().symbols;
+        symbols.add_program(path, image.symbols, image.entry);
+        Ok(())
+    }
+
+    fn observers(&self) -> &Observers<C::Dump> {
+        self.machine.processor().observers()
+    }
+
+    fn observers_mut(&mut self) -> &mut Observers<C::Dump> {
+        self.machine.processor_mut().observers_mut()
+    }
+
+    /// Begins a profile: charges every cycle to its function. With a region, only the cycles inside of it.
+    pub fn record_profile(&mut self, region: Option<u32>) {
+        self.observers_mut().profile = Some(Profile::new(region));
+        self.machine.processor_mut().observers_changed();
+    }
+
+    /// Records the events of a window of cycles.
+    pub fn record_trace(&mut self, window: Window) {
+        self.record(Trace::new(window));
+    }
+
+    /// As [`Session::record_trace`], but only what concerns translation: TLB misses with the steps of their walks, code
+    /// that flushes, switches of address spaces, regions.
+    pub fn record_translation(&mut self, window: Window) {
+        self.record(Trace::of_translation(window));
+    }
+
+    fn record(&mut self, mut trace: Trace) {
+        let several = self.machine.processors().len();
+        self.machine.each(|processor| {
+            processor.account_mut().tlb = TlbNote::of_walks();
+            processor.observers_changed();
+        });
+        trace.begin(several, self.machine.instant().processor);
+        self.observers_mut().trace = Some(trace);
+    }
+
+    /// Tells a listener, from now on, of the events that pass the filter, in batches of `batch`. [`Session::run`] stops
+    /// when one is full.
+    pub fn listen(&mut self, filter: Filter, batch: usize) {
+        self.machine.each(|processor| {
+            let note = &mut processor.account_mut().tlb;
+            (note.miss, note.load) = (None, None);
+        });
+        let several = self.machine.processors().len();
+        let number = self.machine.instant().processor;
+        self.observers_mut().listener = Some(Listener::new(filter, batch, several, number));
+    }
+
+    /// Ends what [`Session::listen`] began.
+    pub fn listen_no_more(&mut self) {
+        self.observers_mut().listener = None;
+    }
+
+    /// Takes the events since the last call, in order.
+    pub fn heard(&mut self) -> Vec<Heard> {
+        let listener = &mut self.observers_mut().listener;
+        listener.as_mut().map_or_else(Vec::new, Listener::take)
+    }
+
+    /// Switches sanitizers on. Their first report ends the run. Sanitizers that were on when a snapshot was taken
+    /// continue with the state that the snapshot holds.
+    ///
+    /// # Errors
+    /// When one is asked for that the machine has not.
+    pub fn sanitize(&mut self, set: SanitizerSet) -> Result<(), String> {
+        self.machine.sanitize(C::sanitizers(set)?);
+        Ok(())
+    }
+
+    /// With the oracle every access looks up TLB and caches. This is slow; the fast paths are checked against it.
+    pub fn set_oracle(&mut self, on: bool) {
+        self.machine.set_oracle(on);
+    }
+
+    /// Runs until the guest stops or a limit is reached; cycles and instructions count from reset.
+    pub fn run(&mut self, limits: Limits) -> StopOf<C> {
+        self.machine.run(limits)
+    }
+
+    /// The machine itself, for operations that a session does not offer.
+    #[must_use]
+    pub fn machine(&self) -> &Computer<C> {
+        &self.machine
+    }
+
+    /// The machine, to change it.
+    pub fn machine_mut(&mut self) -> &mut Computer<C> {
+        &mut self.machine
+    }
+
+    /// Notes of the loader for the user: what it chose by the kernel's image, and what the kernel may lack.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Everything the guest printed on the serial line.
+    #[must_use]
+    pub fn printed(&self) -> &[u8] {
+        self.machine.uncore().board.console().printed()
+    }
+
+    /// Input for the serial line; the guest reads it as fast as it can.
+    pub fn type_in(&mut self, bytes: &[u8]) {
+        let now = self.machine.instant().cycles;
+        let uncore = self.machine.uncore_mut();
+        uncore.board.console_mut().type_in(bytes);
+        uncore.poll_devices(now);
+        self.machine.processor_mut().observers_changed();
+    }
+
+    /// Every counter with its name (docs/interfaces.md, section 7).
+    #[must_use]
+    pub fn counters(&self) -> Vec<(String, u64)> {
+        self.machine.named_counters()
+    }
+
+    /// As [`Session::counters`], of each processor. A machine with one has the same there.
+    #[must_use]
+    pub fn counters_of_each(&self) -> Vec<Vec<(String, u64)>> {
+        let all = self.machine.processors().iter();
+        all.map(|processor| self.named(&processor.account().counters))
+            .collect()
+    }
+
+    /// These counters with their names on the machine.
+    #[must_use]
+    pub fn named(&self, counters: &Counters) -> Vec<(String, u64)> {
+        counters.named(&C::NAMES)
+    }
+
+    /// Regions of interest that were left at least once, by number.
+    pub fn regions(&self) -> impl Iterator<Item = (u32, &Region)> {
+        self.observers().regions.iter()
+    }
+
+    /// The profile, the most cycles first; empty without [`Session::record_profile`].
+    #[must_use]
+    pub fn profile(&self) -> Vec<ProfileRow> {
+        self.of_profile(Profile::rows)
+    }
+
+    /// The profile by call stacks; empty without [`Session::record_profile`].
+    #[must_use]
+    pub fn profile_stacks(&self) -> Vec<StackRow> {
+        self.of_profile(Profile::stacks)
+    }
+
+    /// The profile as folded stacks.
+    #[must_use]
+    pub fn profile_folded(&self) -> String {
+        self.of_profile(Profile::folded)
+    }
+
+    /// The profile's first `lines` functions as a table.
+    #[must_use]
+    pub fn profile_table(&self, lines: usize) -> String {
+        self.of_profile(|profile, symbols| profile.table(symbols, lines))
+    }
+
+    fn of_profile<T: Default>(&self, take: impl FnOnce(&Profile, &Symbolizer) -> T) -> T {
+        let Observers {
+            profile, symbols, ..
+        } = self.observers();
+        (profile.as_ref()).map_or_else(T::default, |profile| take(profile, symbols))
+    }
+
+    /// The event trace for Perfetto; `null` without [`Session::record_trace`].
+    #[must_use]
+    pub fn trace(&self) -> Value {
+        let observers = self.observers();
+        let clock = self.machine.shape().clock;
+        observers.trace.as_ref().map_or(Value::Null, |trace| {
+            trace.to_json(&observers.symbols, clock)
+        })
+    }
+
+    /// How many events the trace has.
+    #[must_use]
+    pub fn trace_len(&self) -> usize {
+        let observers = self.observers();
+        observers.trace.as_ref().map_or(0, Trace::len)
+    }
+
+    /// The trace's events with these numbers, as [`Session::trace`] has them.
+    #[must_use]
+    pub fn trace_events(&self, range: Range<usize>) -> Vec<Value> {
+        let observers = self.observers();
+        let clock = self.machine.shape().clock;
+        observers.trace.as_ref().map_or_else(Vec::new, |trace| {
+            trace.events(&observers.symbols, clock, range).collect()
+        })
+    }
+
+    /// What the trace had to leave out, in words.
+    #[must_use]
+    pub fn trace_limits(&self) -> Vec<String> {
+        let observers = self.observers();
+        observers
+            .trace
+            .as_ref()
+            .map_or_else(Vec::new, Trace::limits)
+    }
+
+    /// The state of translation and caches now, of each processor.
+    #[must_use]
+    pub fn dump(&mut self, label: u32) -> Vec<C::Dump> {
+        self.machine.states(label, true)
+    }
+
+    /// The same without the caches.
+    #[must_use]
+    pub fn dump_translation(&mut self, label: u32) -> Vec<C::Dump> {
+        self.machine.states(label, false)
+    }
+
+    /// Keeps the state without the caches, labelled with this region, where the guest begins and ends it.
+    pub fn dump_at_region(&mut self, number: u32) {
+        self.observers_mut().region_states = Some(LastPass::of(number));
+    }
+
+    /// The states at both ends of the last whole pass through that region: those of its begin, one of each processor in
+    /// order, then those of its end. Empty without such a pass.
+    #[must_use]
+    pub fn region_states(&self) -> &[C::Dump] {
+        let pass = &self.observers().region_states;
+        pass.as_ref().map_or(&[], LastPass::states)
+    }
+
+    /// Dumps that the guest asked for through the control device; of several processors, one of each in order.
+    #[must_use]
+    pub fn dumps(&self) -> &[C::Dump] {
+        &self.observers().dumps
+    }
+
+    /// Counters, regions and the reason for the stop as one JSON object.
+    #[must_use]
+    pub fn report(&self, stop: &StopOf<C>) -> Value {
+        let object = |counters: Vec<(String, u64)>| {
+            Value::Object(
+                counters
+                    .into_iter()
+                    .map(|(name, value)| (name, json!(value)))
+                    .collect(),
+            )
+        };
+        let regions: Vec<Value> = self
+            .regions()
+            .map(|(number, region)| {
+                json!({
+                    "number": number,
+                    "passes": region.passes,
+                    "counters": object(self.named(&region.counters)),
+                })
+            })
+            .collect();
+        let (kind, status) = stop.kind();
+        let mut report = json!({
+            "clock_hz": self.machine.shape().clock,
+            "stop": {"kind": kind, "status": status, "message": self.explain(stop)},
+            "counters": object(self.counters()),
+            "regions": regions,
+        });
+        if self.machine.processors().len() > 1 {
+            let each = self.counters_of_each().into_iter().map(object);
+            report["processors"] = each.collect();
+        }
+        report
+    }
+
+    /// Requests of the guest that were refused, and output that was dropped, to keep memory use within its limit.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.observers().warnings();
+        let dropped = self.machine.uncore().board.console().dropped();
+        if dropped != 0 {
+            warnings.push(format!(
+                "{dropped} bytes of the console's output were dropped"
+            ));
+        }
+        warnings
+    }
+
+    /// Why the machine stopped, as text for a person, with the warnings. A fatal stop comes with the program counter, its
+    /// symbol and the registers.
+    #[must_use]
+    pub fn explain(&self, stop: &StopOf<C>) -> String {
+        let mut text = self.explain_stop(stop);
+        if matches!(stop, Stop::Limit | Stop::Fatal(_)) {
+            for number in self.held() {
+                text += &format!("\nprocessor {number} was never started");
+            }
+        }
+        if matches!(stop, Stop::Limit | Stop::Fatal(_) | Stop::PowerOff { .. })
+            && self.printed().is_empty()
+        {
+            text += &self.machine.processor().unheard(&self.observers().symbols);
+        }
+        for warning in self.warnings() {
+            text += "\nwarning: ";
+            text += &warning;
+        }
+        text
+    }
+
+    fn explain_stop(&self, stop: &StopOf<C>) -> String {
+        let now = self.machine.instant();
+        let processor = self.machine.processor();
+        let here = self.place(processor.next_instruction());
+        match stop {
+            Stop::PowerOff { status } => format!("power-off {status}"),
+            Stop::Limit => format!(
+                "limit: reached after {} cycles and {} instructions at {here}",
+                now.cycles, now.instructions
+            ),
+            Stop::Batch => "the listener's batch is full".to_owned(),
+            Stop::Breakpoint { address } => format!("breakpoint at {}", self.place(*address)),
+            Stop::Watchpoint { address, write } => format!(
+                "watchpoint: {} of {address:#010x} before {here}",
+                if *write { "write" } else { "read" },
+            ),
+            Stop::Exception(exception) => {
+                format!("{} exception at {here}", C::exception_name(exception))
+            }
+            Stop::Fatal(fatal) => {
+                let why = processor.explain(fatal, &|address| self.place(address));
+                format!("fatal: {why}\n{}", self.registers())
+            }
+        }
+    }
+
+    fn place(&self, address: u32) -> String {
+        let user = self.machine.processor().is_user();
+        let symbol = self.observers().symbols.describe(address, user);
+        format!("{address:#010x} <{symbol}>")
+    }
+
+    /// The processors that are held in reset.
+    fn held(&self) -> impl Iterator<Item = usize> {
+        let all = 0..self.machine.processors().len();
+        all.filter(|&number| self.machine.is_held(number))
+    }
+
+    /// The registers as text: with several processors those of each that has been started, first of the one that
+    /// stopped.
+    #[must_use]
+    pub fn registers(&self) -> String {
+        let symbols = &self.observers().symbols;
+        let (stopped, all) = (self.machine.processor(), self.machine.processors());
+        if all.len() == 1 {
+            return stopped.registers(symbols);
+        }
+        let number = |processor: &C| usize::from(processor.instant().processor);
+        let others = (all.iter()).filter(|other| {
+            number(other) != number(stopped) && !self.machine.is_held(number(other))
+        });
+        let shown = std::iter::once(stopped).chain(others);
+        shown
+            .map(|processor| {
+                format!(
+                    "processor {}, cycle {}:\n{}",
+                    number(processor),
+                    processor.instant().cycles,
+                    processor.registers(symbols)
+                )
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,10 @@
+//! A state that a person or a program can read.
+
+use std::fmt::{Debug, Display};
+
+use serde_json::Value;
+
+/// The state of translation and caches at an instant, as each architecture shows its own: as text, and as JSON.
+pub trait Shown: Clone + Debug + Display {
+    fn to_json(&self) -> Value;
+}
