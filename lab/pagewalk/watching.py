@@ -112,7 +112,7 @@ class Watching:
     def _note(self, kind: str, status: int, words: str) -> None:
         if kind in _ENDS:
             self.ended = f"powered off with status {status}" if kind == "power-off" else words
-        elif self.machine.instructions >= self.job.limit:
+        elif _is_over(self.machine, self.job.limit):
             self.ended = f"reached its limit of {self.job.limit:,} instructions"
 
     def _totals(self) -> dict[str, int]:
@@ -156,6 +156,11 @@ def _listen_no_more(machine: Machine) -> None:
     _listen(machine, "switch", every=_NEVER)
 
 
+def _is_over(machine: Machine, limit: int) -> bool:
+    """Whether a run with this limit of instructions has come to it, or to the limit of cycles that follows from it."""
+    return machine.instructions >= limit or machine.cycles >= machine.most_cycles(limit)
+
+
 def to_program(machine: Machine, program: str, limit: int) -> tuple[str, int, str] | None:
     """Runs until the program of that path misses a TLB for the first time, which is at its beginning.
 
@@ -169,7 +174,7 @@ def to_program(machine: Machine, program: str, limit: int) -> tuple[str, int, st
         if any(event.program == program for event in heard) or (heard and systems.is_ready(machine.printed())):
             _listen_no_more(machine)
             return None
-        if stop[0] in _ENDS or machine.instructions >= limit:
+        if stop[0] in _ENDS or _is_over(machine, limit):
             return stop
 
 

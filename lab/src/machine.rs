@@ -325,6 +325,13 @@ impl Machine {
         both!(self.session(), session => session.machine().shape().clock)
     }
 
+    /// The cycles after which a run with this limit of instructions ends too, since a guest may sleep without end.
+    fn most_cycles(&self, instructions: u64) -> u64 {
+        both!(self.session(), session => {
+            Limits::most_cycles(instructions, session.machine().shape().clock)
+        })
+    }
+
     /// Core cycles since reset.
     #[getter]
     fn cycles(&self) -> u64 {

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -173,6 +174,21 @@ def test_a_limit_ends_a_run(environment: dict[str, str], programs: Path) -> None
     assert done.returncode == 124
     # What to try next is said last.
     assert 0 < done.stderr.index("pagewalk: ") < done.stderr.index("next: ")
+
+
+def test_a_guest_that_completes_no_instruction_ends(environment: dict[str, str], tmp_path: Path) -> None:
+    """Its handler of alignment exceptions raises one: no limit of instructions is ever reached."""
+    # addi 3, 0, 1; lwarx 4, 0, 3
+    code = bytearray(0x700)
+    struct.pack_into(">II", code, 0x200, 0x38600001, 0x7C801828)
+    struct.pack_into(">I", code, 0x600, 0x7C801828)
+    head = struct.pack(">16sHHIIIIIHHHHHH", b"\x7fELF\x01\x02\x01", 2, 20, 1, 0x200, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+    segment = struct.pack(">8I", 1, 84, 0, 0, len(code), len(code), 7, 4)
+    image = tmp_path / "noinstr.elf"
+    image.write_bytes(head + segment + code)
+    done = run(environment, "boot", image, "--limit", "100000")
+    assert done.returncode == 125
+    assert "no instruction completes: 1000 exceptions came in a row" in done.stderr
 
 
 def test_a_profile_names_functions(environment: dict[str, str], programs: Path, tmp_path: Path) -> None:

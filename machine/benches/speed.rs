@@ -26,8 +26,9 @@ use std::time::Duration;
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::{MachineConfig, Override};
 use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::shim::Program;
 use pagewalk_machine::session::Session;
-use pagewalk_machine::shim::{Ending, Program};
+use pagewalk_machine::shim::Ending;
 use pagewalk_machine::x86;
 
 const MACHINE: &str = "ppc604-133";
@@ -291,8 +292,8 @@ fn here(program: &Path, rounds: u64) -> (f64, u64, u64) {
     let arguments = [name.clone(), rounds.to_string()];
     let mut counts = (0, 0);
     let time = best(|| {
-        let mut program = Program::new(config.clone(), &elf, &name, &arguments, &[])
-            .expect("the program can be loaded");
+        let mut program =
+            Program::new(&config, &elf, &name, &arguments, &[]).expect("the program can be loaded");
         program.capture();
         let start = thread_time();
         let ending = program.run(Limits::NONE);

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use pagewalk_machine::computer::Limits;
 use pagewalk_machine::config::{ConfigError, MachineConfig, Override};
 use pagewalk_machine::loader::{Protocol, Target};
-use pagewalk_machine::machine::Limits;
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
 use pagewalk_machine::x86;
@@ -45,7 +45,8 @@ pub struct OnMachine {
     /// Stops at this cycle.
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub max_cycles: Option<u64>,
-    /// Stops after this many instructions.
+    /// Stops after this many instructions; without --max-cycles also after 1000 cycles for each of them and an hour of
+    /// the machine's time.
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub max_instructions: Option<u64>,
     /// Writes counters as JSON; `run` adds the regions of interest and the reason of the stop.
@@ -72,9 +73,13 @@ impl OnMachine {
         x86::Config::from_file(&self.machine, &self.set)
     }
 
-    pub fn limits(&self) -> Limits {
+    /// How far a machine with a core of this clock may run.
+    pub fn limits(&self, clock: u64) -> Limits {
+        let most = self
+            .max_instructions
+            .map(|most| Limits::most_cycles(most, clock));
         Limits {
-            cycles: self.max_cycles.unwrap_or(u64::MAX),
+            cycles: self.max_cycles.or(most).unwrap_or(u64::MAX),
             instructions: self.max_instructions.unwrap_or(u64::MAX),
         }
     }

@@ -51,18 +51,19 @@ impl Computer<Processor> {
             memory.uncore.board.fit_rom(rom);
             registers.msr = msr::IP;
         } else {
-            self.enable_l2();
+            self.processor_mut().enable_l2();
         }
         Ok(())
     }
+}
 
+impl Processor {
     /// Enables a 750's L2, as firmware does before it starts a kernel: Linux leaves L2CR as it finds it.
-    fn enable_l2(&mut self) {
+    pub(crate) fn enable_l2(&mut self) {
         let own = self.config().core.kind.core().registers.l2_and_thermal;
-        let Processor {
-            memory, registers, ..
-        } = self.processor_mut();
-        let Some(l2) = &memory.uncore.l2 else { return };
+        let Some(l2) = &self.memory.uncore.l2 else {
+            return;
+        };
         if !own || !l2.is_back_side() {
             return;
         }
@@ -70,7 +71,8 @@ impl Computer<Processor> {
             .checked_ilog2()
             .unwrap_or(0)
             & 3;
-        registers.l2cr = l2cr::L2E | size << l2cr::L2SIZ_SHIFT;
-        memory.uncore.write_l2cr(registers.l2cr);
+        self.registers.l2cr = l2cr::L2E | size << l2cr::L2SIZ_SHIFT;
+        let value = self.registers.l2cr;
+        self.memory.uncore.write_l2cr(value);
     }
 }

@@ -16,8 +16,8 @@ use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::debug::{self, Debugged, Ended};
 use pagewalk_machine::loader::{Boot, ElfImage, Given, read_file};
 use pagewalk_machine::observe::Shown;
-use pagewalk_machine::shim::{self, Ending};
-use pagewalk_machine::{constants, session, x86};
+use pagewalk_machine::shim::{self, Ending, Hosted};
+use pagewalk_machine::{constants, powerpc, session, x86};
 
 use arguments::{Arguments, Command, Constants, Program, Run};
 
@@ -96,7 +96,8 @@ fn to_the_end<C: Saved + Debugged>(run: &Run, mut session: Session<C>) -> Result
         session.sanitize(set)?;
     }
     session.set_oracle(run.on.oracle);
-    let stop = go(run, &mut session, run.on.limits())?;
+    let limits = run.on.limits(session.machine().shape().clock);
+    let stop = go(run, &mut session, limits)?;
     write_results(run, &mut session, &stop)?;
     Ok(match stop {
         Stop::PowerOff { status } => {
@@ -117,45 +118,30 @@ fn to_the_end<C: Saved + Debugged>(run: &Run, mut session: Session<C>) -> Result
 }
 
 fn run_program(arguments: &Program) -> Result<u8, Failure> {
-    let name = &arguments.command[0];
-    let elf = read_file(Path::new(name))?;
-    let (words, environment) = (&arguments.command, &arguments.env);
     if arguments.on.is_x86()? {
-        let config = arguments.on.x86_config()?;
-        let mut program = x86::shim::Program::new(&config, &elf, name, words, environment)?;
-        program.machine_mut().set_oracle(arguments.on.oracle);
-        warn_of_rights(name);
-        let ending = program.run(arguments.on.limits());
-        return ended(arguments, &ending, program.machine().named_counters());
+        run_hosted::<x86::Processor>(arguments, &arguments.on.x86_config()?)
+    } else {
+        run_hosted::<powerpc::Processor>(arguments, &arguments.on.config()?)
     }
-    let config = arguments.on.config()?;
-    let mut program = shim::Program::new(config, &elf, name, words, environment)?;
-    program.machine_mut().set_oracle(arguments.on.oracle);
-    warn_of_rights(name);
-    let ending = program.run(arguments.on.limits());
-    ended(arguments, &ending, program.machine().named_counters())
 }
 
-fn warn_of_rights(name: &str) {
+fn run_hosted<C: Hosted>(arguments: &Program, config: &C::Config) -> Result<u8, Failure> {
+    let (on, words) = (&arguments.on, &arguments.command);
+    let name = &words[0];
+    let elf = read_file(Path::new(name))?;
+    let mut program = shim::Program::<C>::new(config, &elf, name, words, &arguments.env)?;
+    program.machine_mut().set_oracle(on.oracle);
     eprintln!("pagewalk-machine: warning: {name} opens this computer's files with your rights");
-}
-
-/// Writes the counters of a program that has ended; gives the exit status.
-fn ended(
-    arguments: &Program,
-    ending: &Ending,
-    counters: Vec<(String, u64)>,
-) -> Result<u8, Failure> {
-    if let Some(path) = &arguments.on.counters {
-        let pairs = counters.into_iter();
+    let ending = program.run(on.limits(C::shape(config).clock));
+    if let Some(path) = &on.counters {
+        let counters = program.machine().named_counters().into_iter();
         let counters: serde_json::Map<_, _> =
-            pairs.map(|(name, value)| (name, value.into())).collect();
+            counters.map(|(name, value)| (name, value.into())).collect();
         std::fs::write(path, format!("{:#}\n", serde_json::Value::Object(counters)))
             .map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    let name = &arguments.command[0];
     Ok(match ending {
-        Ending::Exited(status) => *status,
+        Ending::Exited(status) => status,
         Ending::Limit => {
             eprintln!("pagewalk-machine: {name}: {ending}");
             LIMIT

@@ -73,6 +73,8 @@ pub struct Processor {
     breakpoints: Breakpoints,
     /// The last vector taken, and the number of instructions completed at that time.
     last_exception: Option<(Vector, u64)>,
+    /// Exceptions in a row since an instruction completed.
+    in_a_row: u32,
     /// If set, an exception stops the machine instead of being taken.
     hosted: bool,
     /// The current access, if no device has answered it and that ends the run.
@@ -174,6 +176,7 @@ impl Processor {
             limits: Limits::NONE,
             breakpoints: Breakpoints::default(),
             last_exception: None,
+            in_a_row: 0,
             hosted: false,
             unanswered: None,
             several: config.processors > 1,

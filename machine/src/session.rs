@@ -24,7 +24,7 @@
 //! ```
 
 use crate::board::Console;
-use crate::computer::{self, Cpu as _, Guest};
+use crate::computer::{self, Cpu as _, EXCEPTIONS_MOST, Guest};
 use crate::config::{BoardKind, MachineConfig};
 use crate::loader::{Boot, ElfImage, Given, LoadError};
 use crate::machine::{Fatal, Machine};
@@ -179,6 +179,11 @@ impl Guest for Processor {
                 vector.name(),
                 vector.offset(),
                 place(self.registers.srr0),
+            ),
+            Fatal::Stuck { vector, pc } => format!(
+                "no instruction completes: {EXCEPTIONS_MOST} exceptions came in a row, and another {} exception at {}",
+                vector.name(),
+                place(*pc)
             ),
             Fatal::Checkstop { pc, physical } => format!(
                 "checkstop at {}: no device answers physical address {physical:#010x}, and MSR[ME] is clear",

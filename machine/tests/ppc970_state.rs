@@ -142,7 +142,9 @@ fn a_vsid_issued_while_entries_live_is_reported() {
     let verdict = |source: &str| {
         let source = format!("_start:\npaging\n{source}\npower_off 0\n");
         let mut session = Program::on(MACHINE, &source).session(MACHINE, &[]);
-        session.sanitize("vsid".parse::<SanitizerSet>().unwrap()).unwrap();
+        session
+            .sanitize("vsid".parse::<SanitizerSet>().unwrap())
+            .unwrap();
         match session.run(LIMITS) {
             Stop::PowerOff { status: 0 } => None,
             stop => Some(session.explain(&stop)),

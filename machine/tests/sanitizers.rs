@@ -20,7 +20,9 @@ fn verdict(body: &str, sanitizers: &str) -> Option<String> {
     let [fast, plain] = [false, true].map(|oracle| {
         let mut session = program.session("ppc604-133", &[]);
         session.set_oracle(oracle);
-        session.sanitize(sanitizers.parse::<SanitizerSet>().unwrap()).unwrap();
+        session
+            .sanitize(sanitizers.parse::<SanitizerSet>().unwrap())
+            .unwrap();
         let stop = session.run(LIMITS);
         (session.explain(&stop), session.counters(), stop)
     });

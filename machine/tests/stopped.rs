@@ -223,3 +223,38 @@ proptest! {
         }
     }
 }
+
+/// A handler whose first instruction faults completes none, so that no limit of instructions ends the run.
+#[test]
+fn handlers_that_fault_themselves_end_the_run() {
+    // addi 3, 0, 1; lwarx 4, 0, 3, at the entry and at the vector of the alignment exception.
+    let unaligned: Vec<u8> = [0x3860_0001_u32, 0x7c80_1828]
+        .iter()
+        .flat_map(|word| word.to_be_bytes())
+        .collect();
+    for machine in ["ppc603-133", "ppc604-133", "mpc855t-48", "ppc604-185x2"] {
+        let chunk = |physical, bytes: &[u8]| Chunk {
+            physical,
+            bytes: bytes.to_vec(),
+        };
+        let boot = Boot {
+            chunks: vec![chunk(0x600, &unaligned[4..]), chunk(START, &unaligned)],
+            entry: START,
+            ..Boot::default()
+        };
+        let mut session =
+            Session::new(config(machine, &[SMALL]), &boot, Console::memory()).expect("it fits");
+        let stop = session.run(Limits {
+            instructions: 100_000,
+            ..Limits::NONE
+        });
+        let Stop::Fatal(Fatal::Stuck { vector, pc }) = stop else {
+            panic!("{machine}: {stop:?}");
+        };
+        assert_eq!((vector.name(), pc), ("alignment", 0x600), "{machine}");
+        let text = session.explain(&stop);
+        let begins = "fatal: no instruction completes: 1000 exceptions came in a row";
+        assert!(text.starts_with(begins), "{machine}: {text}");
+        survives(&mut session, &stop, machine).expect("the same");
+    }
+}

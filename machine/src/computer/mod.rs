@@ -13,7 +13,7 @@ pub use cpu::{Cpu, Shape, StopOf};
 pub use guest::Guest;
 pub use session::{Session, SessionError};
 pub use snapshot::{Saved, SnapshotError};
-pub use stop::{Limits, Pause, Stop};
+pub use stop::{EXCEPTIONS_MOST, Limits, Pause, Stop};
 pub(crate) use turns::TurnsState;
 
 use crate::board::{Console, Instant};

@@ -18,6 +18,22 @@ impl Limits {
     };
 }
 
+/// Exceptions in a row without an instruction that completes between them: after so many the guest cannot go on. The
+/// handlers fault themselves.
+pub const EXCEPTIONS_MOST: u32 = 1000;
+
+impl Limits {
+    /// The cycles after which a run with a limit of instructions ends too: so many for each of them, and an hour of the
+    /// machine's time. A guest that sleeps without end comes to it.
+    #[must_use]
+    pub fn most_cycles(instructions: u64, clock: u64) -> u64 {
+        const EACH: u64 = 1000;
+        const HOUR: u64 = 3600;
+        let awake = instructions.saturating_mul(EACH);
+        awake.saturating_add(clock.saturating_mul(HOUR))
+    }
+}
+
 /// Why a run ended: `E` are the exceptions of the architecture, `F` the states from which its processors cannot go on.
 /// After `Limit`, `Batch`, `Breakpoint` and `Watchpoint` the machine can continue.
 #[derive(Clone, Debug, PartialEq, Eq)]

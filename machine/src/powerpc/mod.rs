@@ -19,6 +19,7 @@ pub mod multiply;
 pub mod performance;
 pub mod registers;
 pub mod rotate;
+pub mod shim;
 pub mod spr;
 pub mod spr_405;
 pub mod spr_8xx;
@@ -31,6 +32,7 @@ pub mod timers;
 pub mod timing;
 pub mod word;
 
+pub use crate::processor::Processor;
 pub use exception::{Exception, NAMES, Vector};
 pub use instruction::{Instruction, Opcode, Operands, decode};
 pub use registers::{Registers, msr};

@@ -2,6 +2,7 @@
 
 use super::{Fatal, Processor, Stop};
 use crate::board::BusError;
+use crate::computer::EXCEPTIONS_MOST;
 use crate::engine::Exit;
 use crate::engine::line::Op;
 use crate::powerpc::registers::Register;
@@ -66,19 +67,25 @@ impl Processor {
         // If the first instruction at a vector raises an exception itself, the vector has no handler.
         let vector = exception.vector();
         let (last, count) = self.last_exception?;
-        let again = count == self.hot.instructions
-            && matches!(
-                vector,
-                Vector::Program
-                    | Vector::InstructionStorage
-                    | Vector::InstructionTlbMiss
-                    | Vector::SoftwareEmulation
-                    | Vector::ItlbMiss
-                    | Vector::ItlbError
-                    | Vector::InstructionMiss
-                    | Vector::InstructionSegment
-            )
-            && pc & 0xffff == last.offset();
+        if count != self.hot.instructions {
+            self.in_a_row = 0;
+            return None;
+        }
+        self.in_a_row += 1;
+        if self.in_a_row > EXCEPTIONS_MOST {
+            return Some(Stop::Fatal(Fatal::Stuck { vector, pc }));
+        }
+        let again = matches!(
+            vector,
+            Vector::Program
+                | Vector::InstructionStorage
+                | Vector::InstructionTlbMiss
+                | Vector::SoftwareEmulation
+                | Vector::ItlbMiss
+                | Vector::ItlbError
+                | Vector::InstructionMiss
+                | Vector::InstructionSegment
+        ) && pc & 0xffff == last.offset();
         again.then_some(Stop::Fatal(Fatal::NoHandler { vector: last, pc }))
     }
 

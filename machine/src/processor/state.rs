@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Processor;
 use super::accounting::Settled;
-use crate::computer::Saved;
+use crate::computer::{EXCEPTIONS_MOST, Saved};
 use crate::config::{LATEST, MachineConfig};
 use crate::mmu::Mmu;
 use crate::pipeline::{Pending, Predictor};
@@ -74,6 +74,7 @@ pub struct CoreState {
     settled: Settled,
     /// Number of the vector last taken, and the instruction count then.
     last_exception: Option<(u32, u64)>,
+    in_a_row: u32,
     timers: Timers,
     performance: PerformanceMonitor,
     predictor: Predictor,
@@ -104,6 +105,7 @@ impl Processor {
             last_exception: self
                 .last_exception
                 .map(|(vector, count)| (vector as u32, count)),
+            in_a_row: self.in_a_row,
             timers: self.timers.clone(),
             performance: self.performance.clone(),
             predictor: self.predictor.clone(),
@@ -136,6 +138,7 @@ impl Processor {
         };
         let held: FxHashSet<u32> = state.code.iter().map(|(physical, _)| *physical).collect();
         counts.iter().all(|&count| count < LATEST)
+            && state.in_a_row <= EXCEPTIONS_MOST + 1
             && state.settled.fits(counts)
             && state.timers.fits(&self.timers, state.cycles)
             && state.predictor.fits(&self.predictor)
@@ -168,6 +171,7 @@ impl Processor {
             let vector = *Vector::ALL.get(number as usize)?;
             Some((vector, count))
         });
+        self.in_a_row = state.in_a_row;
         self.timers = state.timers;
         self.performance = state.performance;
         self.predictor = state.predictor;

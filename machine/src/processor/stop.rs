@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::board::BusError;
+use crate::computer::EXCEPTIONS_MOST;
 use crate::powerpc::{Exception, Vector};
 
 /// Why a run ended.
@@ -16,6 +17,8 @@ pub(super) const NEAR_LIMIT: u64 = 64;
 pub enum Fatal {
     /// An exception's vector holds no instruction that could handle it.
     NoHandler { vector: Vector, pc: u32 },
+    /// Exceptions follow one another without an instruction that completes: this was the last one.
+    Stuck { vector: Vector, pc: u32 },
     /// A machine check came while MSR[ME] was clear: a real processor stops (checkstop).
     Checkstop { pc: u32, physical: u32 },
     /// MSR[LE]: the machine runs big-endian only.
@@ -36,6 +39,11 @@ impl fmt::Display for Fatal {
                 "no handler for the {} exception (vector {:#06x}), raised at {pc:#010x}",
                 vector.name(),
                 vector.offset()
+            ),
+            Fatal::Stuck { vector, pc } => write!(
+                f,
+                "no instruction completes: {EXCEPTIONS_MOST} exceptions came in a row, and another {} exception at {pc:#010x}",
+                vector.name()
             ),
             Fatal::Checkstop { pc, physical } => write!(
                 f,

@@ -1,10 +1,9 @@
-//! The system calls that the shim answers (Linux/PPC32 numbers and structures).
+//! The system calls that the shim answers. Their numbers, and the layout of struct stat64, are the architecture's.
 
+use super::areas::{PAGE, page_up};
 use super::files;
-use super::space::{PAGE, page_up};
-use super::stack::{TOP, USER};
-use super::{Ending, Program};
-use crate::powerpc::registers::Register;
+use super::stack::{BOTTOM, TOP, USER};
+use super::{Ending, Hosted, Program};
 
 /// Error numbers (Linux's errno.h).
 pub mod errno {
@@ -24,90 +23,148 @@ pub mod errno {
 }
 
 /// The only process.
-pub(crate) const PROCESS: u32 = 1;
+const PROCESS: u32 = 1;
 
 /// Calls that only report success.
-pub(crate) const DONE: Result<u32, u32> = Ok(0);
+const DONE: Result<u32, u32> = Ok(0);
 
 /// The heap must end below the range that mmap uses.
-pub(crate) const HEAP_LIMIT: u32 = 0x4000_0000;
+const HEAP_LIMIT: u32 = 0x4000_0000;
 
 /// Most bytes that one read or write moves.
-pub(crate) const MOST: u32 = 1 << 20;
+const MOST: u32 = 1 << 20;
 
 /// MAP_FIXED and MAP_ANONYMOUS.
-pub(crate) const FIXED: u32 = 0x10;
-pub(crate) const ANONYMOUS: u32 = 0x20;
+const FIXED: u32 = 0x10;
+const ANONYMOUS: u32 = 0x20;
 
-pub(crate) const AT_FDCWD: u32 = -100_i32 as u32;
+const AT_FDCWD: u32 = -100_i32 as u32;
 
-impl Program {
+/// A system call that the shim knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    Exit,
+    Read,
+    Write,
+    Open,
+    OpenAt,
+    Close,
+    Time,
+    /// getpid, gettid, set_tid_address.
+    Process,
+    /// getuid and its kind.
+    User,
+    Access,
+    Brk,
+    Ioctl,
+    TimeOfDay,
+    ReadLink,
+    /// mmap with its arguments in memory, and the offset in bytes.
+    OldMap,
+    Map,
+    Unmap,
+    Name,
+    Seek,
+    ReadVector,
+    WriteVector,
+    /// What only reports success: mprotect, madvise, rt_sigaction, rt_sigprocmask, set_robust_list, futex's wake.
+    Nothing,
+    WorkingDirectory,
+    Limit,
+    /// prlimit64.
+    LimitOf,
+    Status,
+    StatusOfFile,
+    ThreadArea,
+    Clock,
+    Clock64,
+    /// tkill: thread, signal.
+    Kill,
+    /// tgkill: group, thread, signal.
+    KillInGroup,
+    Random,
+}
+
+/// Where struct stat64 has what.
+#[derive(Clone, Copy, Debug)]
+pub struct StatusLayout {
+    pub bytes: usize,
+    /// Upper and lower word of the size.
+    pub size: (usize, usize),
+    pub block: usize,
+    /// The lower word of the number of blocks.
+    pub blocks: usize,
+}
+
+impl<C: Hosted> Program<C> {
     /// Carries out the system call that the program makes.
     pub(super) fn system_call(&mut self) -> Option<Ending> {
-        let gpr = self.machine.processor_mut().registers.gpr.all();
-        let number = gpr[0];
-        let a: [u32; 6] = std::array::from_fn(|n| gpr[3 + n]);
-        let result = match number {
-            1 | 234 => return Some(Ending::Exited(a[0] as u8)),
-            3 => self.read(a[0], a[1], a[2]),
-            4 => self.write(a[0], a[1], a[2]),
-            5 => self.open(a[0], a[1]),
-            6 => self.files.close(a[0]),
-            13 => self.seconds(a[0]),
-            // getpid, gettid, set_tid_address
-            20 | 207 | 232 => Ok(PROCESS),
-            24 | 47 | 49 | 50 => Ok(USER),
-            33 => self
-                .path(a[0])
-                .and_then(|path| files::status(&path))
-                .map(|_| 0),
-            45 => Ok(self.set_brk(a[0])),
-            54 => Err(errno::ENOTTY),
-            78 => self.time_of_day(a[0]),
-            85 => self.path(a[0]).and(Err(errno::ENOENT)),
-            91 => self.unmap(a[0], a[1]),
-            122 => self.uname(a[0]),
-            140 => self.seek(&a),
-            145 | 146 => self.vector(&a, number == 146),
-            // mprotect, madvise, rt_sigaction, rt_sigprocmask, set_robust_list, futex's wake
-            125 | 173 | 174 | 205 | 221 | 300 => DONE,
-            182 => self.working_directory(a[0], a[1]),
-            190 => self.limit(a[0], a[1], false),
-            192 => self.map(&a),
-            195 | 196 => self.path(a[0]).and_then(|path| {
-                let status = files::status(&path)?;
-                self.put_status(a[1], &status)
-            }),
-            197 => {
-                let status = self.files.status(a[0]);
-                status.and_then(|status| self.put_status(a[1], &status))
-            }
-            246 => self.clock(a[1], false),
-            250 => {
-                return Some(Ending::Killed(format!("killed itself by signal {}", a[2])));
-            }
-            286 if a[0] == AT_FDCWD => self.open(a[1], a[2]),
-            325 if a[2] == 0 => self.limit(a[1], a[3], true),
-            359 => self.random(a[0], a[1]),
-            403 => self.clock(a[1], true),
-            _ => Err(errno::ENOSYS),
+        let (number, a) = self.machine.processor().call();
+        let killed = |signal| Some(Ending::Killed(format!("killed itself by signal {signal}")));
+        let result = match C::known(number) {
+            Some(Call::Exit) => return Some(Ending::Exited(a[0] as u8)),
+            Some(Call::Kill) => return killed(a[1]),
+            Some(Call::KillInGroup) => return killed(a[2]),
+            Some(call) => self.carry_out(call, &a),
+            None => Err(errno::ENOSYS),
         };
-        let registers = &mut self.machine.processor_mut().registers;
-        let (value, failed) = match result {
-            Ok(value) => (value, false),
-            Err(error) => (error, true),
-        };
-        registers.gpr.set(Register::new(3), value);
-        // CR0[SO]
-        registers.cr.set_bit(3, failed);
+        self.machine.processor_mut().give(result);
         None
     }
 
+    fn carry_out(&mut self, call: Call, a: &[u32; 6]) -> Result<u32, u32> {
+        match call {
+            Call::Exit | Call::Kill | Call::KillInGroup => Err(errno::ENOSYS),
+            Call::Read => self.read(a[0], a[1], a[2]),
+            Call::Write => self.write(a[0], a[1], a[2]),
+            Call::Open => self.open(a[0], a[1]),
+            Call::OpenAt if a[0] == AT_FDCWD => self.open(a[1], a[2]),
+            Call::OpenAt => Err(errno::ENOSYS),
+            Call::Close => self.files.close(a[0]),
+            Call::Time => self.seconds(a[0]),
+            Call::Process => Ok(PROCESS),
+            Call::User => Ok(USER),
+            Call::Access => self
+                .path(a[0])
+                .and_then(|path| files::status(&path))
+                .map(|_| 0),
+            Call::Brk => Ok(self.set_brk(a[0])),
+            Call::Ioctl => Err(errno::ENOTTY),
+            Call::TimeOfDay => self.time_of_day(a[0]),
+            Call::ReadLink => self.path(a[0]).and(Err(errno::ENOENT)),
+            Call::OldMap => {
+                let arguments = self.fetch(a[0], 24)?;
+                self.map(&Self::words(&arguments))
+            }
+            Call::Map => self.map(a),
+            Call::Unmap => self.unmap(a[0], a[1]),
+            Call::Name => self.uname(a[0]),
+            Call::Seek => self.seek(a),
+            Call::ReadVector => self.vector(a, false),
+            Call::WriteVector => self.vector(a, true),
+            Call::Nothing => DONE,
+            Call::WorkingDirectory => self.working_directory(a[0], a[1]),
+            Call::Limit => self.limit(a[0], a[1], false),
+            Call::LimitOf if a[2] == 0 => self.limit(a[1], a[3], true),
+            Call::LimitOf => Err(errno::ENOSYS),
+            Call::Status => self.path(a[0]).and_then(|path| {
+                let status = files::status(&path)?;
+                self.put_status(a[1], &status)
+            }),
+            Call::StatusOfFile => {
+                let status = self.files.status(a[0]);
+                status.and_then(|status| self.put_status(a[1], &status))
+            }
+            Call::ThreadArea => self.thread_area(a[0]),
+            Call::Clock => self.clock(a[1], false),
+            Call::Clock64 => self.clock(a[1], true),
+            Call::Random => self.random(a[0], a[1]),
+        }
+    }
+
     fn put(&mut self, address: u32, bytes: &[u8]) -> Result<u32, u32> {
-        if self
-            .space
-            .write(self.machine.processor_mut(), address, bytes)
-        {
+        let processor = self.machine.processor_mut();
+        if self.space.write(processor, address, bytes) {
             Ok(0)
         } else {
             Err(errno::EFAULT)
@@ -115,16 +172,27 @@ impl Program {
     }
 
     fn put_words(&mut self, address: u32, words: &[u32]) -> Result<u32, u32> {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
-        self.put(address, &bytes)
+        self.put(address, &Self::bytes(words))
+    }
+
+    /// Writes numbers of 64 bits, or the lower halves of them.
+    fn put_numbers(&mut self, address: u32, wide: bool, numbers: &[u64]) -> Result<u32, u32> {
+        let words = numbers.iter().flat_map(|&number| {
+            let (high, low) = ((number >> 32) as u32, number as u32);
+            match (wide, C::BIG_ENDIAN) {
+                (false, _) => vec![low],
+                (true, true) => vec![high, low],
+                (true, false) => vec![low, high],
+            }
+        });
+        let words: Vec<u32> = words.collect();
+        self.put_words(address, &words)
     }
 
     fn fetch(&mut self, address: u32, length: u32) -> Result<Vec<u8>, u32> {
         let mut bytes = vec![0; length.min(MOST) as usize];
-        if self
-            .space
-            .read(self.machine.processor_mut(), address, &mut bytes)
-        {
+        let processor = self.machine.processor_mut();
+        if self.space.read(processor, address, &mut bytes) {
             Ok(bytes)
         } else {
             Err(errno::EFAULT)
@@ -166,10 +234,7 @@ impl Program {
         let mut done = 0;
         for n in 0..a[2].min(1024) {
             let entry = self.fetch(a[1].wrapping_add(8 * n), 8)?;
-            let word = |at: usize| {
-                u32::from_be_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]])
-            };
-            let (address, length) = (word(0), word(4));
+            let [address, length] = Self::words(&entry);
             let part = if write {
                 self.write(a[0], address, length)?
             } else {
@@ -187,7 +252,7 @@ impl Program {
     fn seek(&mut self, a: &[u32; 6]) -> Result<u32, u32> {
         let offset = (u64::from(a[1]) << 32 | u64::from(a[2])).cast_signed();
         let at = self.files.seek(a[0], offset, a[4])?;
-        self.put(a[3], &at.to_be_bytes())
+        self.put_numbers(a[3], true, &[at])
     }
 
     fn set_brk(&mut self, wanted: u32) -> u32 {
@@ -235,33 +300,43 @@ impl Program {
     /// struct new_utsname: six fields of 65 bytes.
     fn uname(&mut self, address: u32) -> Result<u32, u32> {
         let mut bytes = vec![0; 6 * 65];
-        let fields = ["Linux", "pagewalk", "5.15.0", "#1", "ppc", "(none)"];
+        let fields = ["Linux", "pagewalk", "5.15.0", "#1", C::MACHINE, "(none)"];
         for (field, text) in bytes.chunks_mut(65).zip(fields) {
             field[..text.len()].copy_from_slice(text.as_bytes());
         }
         self.put(address, &bytes)
     }
 
-    /// struct stat64 (asm/stat.h of powerpc, 32 bits).
     fn put_status(&mut self, address: u32, status: &files::Status) -> Result<u32, u32> {
-        let mut bytes = vec![0; 104];
-        let mut put = |at: usize, value: u32| {
-            bytes[at..at + 4].copy_from_slice(&value.to_be_bytes());
-        };
-        put(16, status.mode);
-        put(20, 1);
-        put(24, USER);
-        put(28, USER);
-        put(48, (status.size >> 32) as u32);
-        put(52, status.size as u32);
-        put(56, PAGE);
-        put(68, status.size.div_ceil(512) as u32);
-        self.put(address, &bytes)
+        let mut words = vec![0; C::STATUS.bytes / 4];
+        let (high, low) = C::STATUS.size;
+        for (at, value) in [
+            (16, status.mode),
+            (20, 1),
+            (24, USER),
+            (28, USER),
+            (high, (status.size >> 32) as u32),
+            (low, status.size as u32),
+            (C::STATUS.block, PAGE),
+            (C::STATUS.blocks, status.size.div_ceil(512) as u32),
+        ] {
+            words[at / 4] = value;
+        }
+        self.put_words(address, &words)
+    }
+
+    /// set_thread_area. struct user_desc: entry, base, limit, flags.
+    fn thread_area(&mut self, address: u32) -> Result<u32, u32> {
+        let bytes = self.fetch(address, 16)?;
+        let [entry, base, limit, flags] = Self::words(&bytes);
+        let processor = self.machine.processor_mut();
+        let entry = processor.set_thread_area(entry, base, limit, flags);
+        self.put_words(address, &[entry.ok_or(errno::EINVAL)?])
     }
 
     /// Nanoseconds of machine time since reset: the clock begins in 1970.
     fn nanoseconds(&self) -> u64 {
-        let clock = u128::from(self.machine.config().core.clock);
+        let clock = u128::from(self.machine.shape().clock);
         (u128::from(self.machine.instant().cycles) * 1_000_000_000 / clock) as u64
     }
 
@@ -281,14 +356,9 @@ impl Program {
 
     /// struct timespec, with 32 or 64 bits a field.
     fn clock(&mut self, address: u32, wide: bool) -> Result<u32, u32> {
+        const SECOND: u64 = 1_000_000_000;
         let now = self.nanoseconds();
-        let seconds = (now / 1_000_000_000) as u32;
-        let nanos = (now % 1_000_000_000) as u32;
-        if wide {
-            self.put_words(address, &[0, seconds, 0, nanos])
-        } else {
-            self.put_words(address, &[seconds, nanos])
-        }
+        self.put_numbers(address, wide, &[now / SECOND, now % SECOND])
     }
 
     /// The stack's limit; all others are infinite.
@@ -297,17 +367,12 @@ impl Program {
         if address == 0 {
             return DONE;
         }
-        let high = if resource == STACK { 0 } else { u32::MAX };
         let value = if resource == STACK {
-            TOP - super::stack::BOTTOM
+            (TOP - BOTTOM).into()
         } else {
-            u32::MAX
+            u64::MAX
         };
-        if wide {
-            self.put_words(address, &[high, value, high, value])
-        } else {
-            self.put_words(address, &[value, value])
-        }
+        self.put_numbers(address, wide, &[value; 2])
     }
 
     fn working_directory(&mut self, address: u32, length: u32) -> Result<u32, u32> {

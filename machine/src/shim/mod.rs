@@ -1,28 +1,29 @@
-//! Runs a static Linux/PPC32 program in user mode without a kernel: the host stands in for one.
+//! Runs a static Linux program of 32 bits in user mode without a kernel: the host stands in for one.
 //!
-//! Translation, caches and time of the user's code are the machine's: pages are mapped through the hash table or the
-//! software reload like any kernel's. A kernel's work costs nothing: a system call, a page fault and a 603's reload
+//! Translation, caches and time of the user's code are the machine's: pages are mapped by the tables or by the software
+//! reload that any kernel would use. A kernel's work costs nothing: a system call, a page fault and a reload of the TLB
 //! take no cycles beyond their instruction. The shim serves to test the machine with real programs and to measure its
 //! speed. To learn what a program costs on a system, run it on the kernel.
+//!
+//! Each architecture implements [`Hosted`] for its processor.
 
 pub(crate) mod areas;
 pub(crate) mod calls;
-pub(crate) mod files;
-mod space;
+mod files;
+pub(crate) mod space;
 pub(crate) mod stack;
 
 use std::fmt;
 
 use crate::board::Console;
-use crate::config::MachineConfig;
-use crate::loader::{Boot, ElfImage, LoadError};
-use crate::machine::{Limits, Machine, Stop};
+use crate::computer::{Computer, Guest, Limits, Stop};
+use crate::loader::LoadError;
 use crate::observe::symbolize::Symbolizer;
-use crate::powerpc::registers::Register;
-use crate::powerpc::{Exception, msr};
 
+use areas::page_up;
+pub(crate) use calls::{Call, StatusLayout};
 use files::Files;
-use space::Space;
+pub(crate) use space::Space;
 
 /// Why a program could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -57,42 +58,105 @@ impl fmt::Display for Ending {
     }
 }
 
+/// What a program asked for by an exception.
+pub enum Asked {
+    /// A system call.
+    Call,
+    /// Nothing more: the exception has been handled as a kernel would.
+    Done,
+    /// It cannot have what it did; with the address that it accessed, if it is that.
+    Wrong(Option<u32>),
+}
+
+/// What the shim asks of a processor.
+pub trait Hosted: Guest {
+    /// Words in memory begin with their most significant byte.
+    const BIG_ENDIAN: bool;
+    /// The machine in uname's answer.
+    const MACHINE: &'static str;
+    /// struct stat64.
+    const STATUS: StatusLayout;
+    /// What the mapping of pages remembers.
+    type Pages;
+
+    /// Makes the processor ready for a program: caches on, and translation without a page. Also gives the first frame
+    /// that programs get.
+    fn pages(&mut self) -> (Self::Pages, u32);
+
+    /// Maps `page` to `frame`, where that is not done when an access misses it. False: RAM is full.
+    fn map(&mut self, space: &mut Space<Self>, page: u32, frame: u32) -> bool {
+        let _ = (space, page, frame);
+        true
+    }
+
+    /// Removes all that maps `page`.
+    fn unmap(&mut self, page: u32);
+
+    /// The host has written to the frame.
+    fn frame_written(&mut self, frame: u32) {
+        let _ = frame;
+    }
+
+    /// Goes to user mode at `entry`, with this stack pointer.
+    fn enter_user(&mut self, entry: u32, stack: u32);
+
+    /// Handles an exception as a kernel would.
+    fn answer(&mut self, space: &mut Space<Self>, exception: &Self::Exception) -> Asked;
+
+    /// Number and arguments of a system call.
+    fn call(&self) -> (u32, [u32; 6]);
+
+    /// Which call this number is of.
+    fn known(number: u32) -> Option<Call>;
+
+    /// Returns from the call with a value or an error number.
+    fn give(&mut self, result: Result<u32, u32>);
+
+    /// Entries of the auxiliary vector that only this architecture has.
+    fn auxiliary(&self) -> Vec<(u32, u32)> {
+        Vec::new()
+    }
+
+    /// The descriptor of a thread's area (set_thread_area), if the architecture has such.
+    fn set_thread_area(&mut self, entry: u32, base: u32, limit: u32, flags: u32) -> Option<u32> {
+        let _ = (entry, base, limit, flags);
+        None
+    }
+}
+
 /// A program on a machine.
-pub struct Program {
-    machine: Machine,
-    space: Space,
+pub struct Program<C: Hosted> {
+    machine: Computer<C>,
+    space: Space<C>,
     files: Files,
     brk: u32,
     brk_start: u32,
 }
 
-/// HID0\[ICE, DCE\].
-const CACHES_ON: u32 = 0xc000;
-
-impl Program {
+impl<C: Hosted> Program<C> {
     /// Loads a static executable. `arguments` begins with the program's name.
     ///
     /// # Errors
-    /// When the bytes are not a static big-endian PowerPC executable, or RAM is too small for it.
+    /// When the bytes are not a static executable for the machine, or RAM is too small for it.
     pub fn new(
-        config: MachineConfig,
+        config: &C::Config,
         elf: &[u8],
         name: &str,
         arguments: &[String],
         environment: &[String],
     ) -> Result<Self, ShimError> {
-        let image = ElfImage::parse(elf, name)?;
+        let image = C::executable(elf, name)?;
         let refuse = |message: &str| ShimError::Program {
             file: name.to_owned(),
             message: message.to_owned(),
         };
-        let mut machine = Machine::new(config, &Boot::default(), Console::memory())
-            .map_err(ShimError::Machine)?;
+        let machine = Computer::<C>::build(config, Console::memory(), &[]);
+        let mut machine = machine.map_err(ShimError::Machine)?;
         machine.set_hosted(true);
         let processor = machine.processor_mut();
-        processor.observers.symbols = Symbolizer::new(image.symbols.clone());
-        processor.memory.write_hid0(CACHES_ON);
-        let mut space = Space::new(processor);
+        processor.observers_mut().symbols = Symbolizer::new(image.symbols.clone());
+        let (pages, first) = processor.pages();
+        let mut space = Space::new(pages, first);
         let mut end = 0;
         for segment in &image.segments {
             let top = segment.virtual_address.checked_add(segment.size);
@@ -109,17 +173,15 @@ impl Program {
             machine,
             space,
             files: Files::default(),
-            brk: space::page_up(end),
-            brk_start: space::page_up(end),
+            brk: page_up(end),
+            brk_start: page_up(end),
         };
         let pointer = program
             .build_stack(&image, elf, arguments, environment)
             .ok_or_else(|| refuse("arguments and environment do not fit the stack"))?;
-        let registers = &mut program.machine.processor_mut().registers;
-        registers.gpr.set(Register::new(1), pointer);
-        registers.pc = image.entry;
-        registers.msr = msr::PR | msr::FP | msr::ME | msr::IR | msr::DR;
-        program.machine.processor_mut().state_changed();
+        let processor = program.machine.processor_mut();
+        processor.enter_user(image.entry, pointer);
+        processor.state_changed();
         Ok(program)
     }
 
@@ -136,12 +198,12 @@ impl Program {
 
     /// The machine that it runs on.
     #[must_use]
-    pub fn machine(&self) -> &Machine {
+    pub fn machine(&self) -> &Computer<C> {
         &self.machine
     }
 
     /// As [`Program::machine`], to change it.
-    pub fn machine_mut(&mut self) -> &mut Machine {
+    pub fn machine_mut(&mut self) -> &mut Computer<C> {
         &mut self.machine
     }
 
@@ -149,7 +211,7 @@ impl Program {
     pub fn run(&mut self, limits: Limits) -> Ending {
         loop {
             let ending = match self.machine.run(limits) {
-                Stop::Exception(exception) => self.answer(exception),
+                Stop::Exception(exception) => self.answer(&exception),
                 Stop::Limit => Some(Ending::Limit),
                 other => Some(Ending::Killed(format!("stopped: {other:?}"))),
             };
@@ -160,75 +222,44 @@ impl Program {
         }
     }
 
-    /// Handles an exception as a kernel would.
-    fn answer(&mut self, exception: Exception) -> Option<Ending> {
-        let pc = self.machine.processor().registers.pc;
-        if exception == Exception::SystemCall {
-            return self.system_call();
-        }
-        if matches!(exception, Exception::Program { .. }) && self.emulate(pc) {
-            return None;
-        }
-        let (processor, space) = (self.machine.processor_mut(), &mut self.space);
-        let mapped = match exception {
-            Exception::DataStorage { address, .. } if processor.registers.wide.there => {
-                space.fault_wide(processor, address)
-            }
-            Exception::InstructionStorage { .. } if processor.registers.wide.there => {
-                space.fault_wide(processor, pc)
-            }
-            Exception::DataStorage { address, .. } => space.fault(processor, address),
-            Exception::InstructionStorage { .. } => space.fault(processor, pc),
-            Exception::InstructionTlbMiss { srr1 } => space.reload(processor, srr1, true),
-            Exception::DataLoadTlbMiss { srr1 } | Exception::DataStoreTlbMiss { srr1 } => {
-                space.reload(processor, srr1, false)
-            }
-            Exception::ItlbMiss => space.load(processor, true),
-            Exception::DtlbMiss => space.load(processor, false),
-            Exception::InstructionMiss => space.load_unified(processor, pc),
-            Exception::DataMiss { address, .. } => space.load_unified(processor, address),
-            _ => false,
+    fn answer(&mut self, exception: &C::Exception) -> Option<Ending> {
+        let processor = self.machine.processor_mut();
+        let place = match processor.answer(&mut self.space, exception) {
+            Asked::Call => return self.system_call(),
+            Asked::Done => return None,
+            Asked::Wrong(Some(address)) => format!(" of address {address:#010x}"),
+            Asked::Wrong(None) => String::new(),
         };
-        if mapped {
-            return None;
-        }
+        let name = C::exception_name(exception);
+        let pc = processor.next_instruction();
         // Only the program is loaded, so its symbols take the place of the kernel's.
-        let symbol = self
-            .machine
-            .processor()
-            .observers
-            .symbols
-            .describe(pc, false);
-        let address = match exception {
-            Exception::DataStorage { address, .. }
-            | Exception::DataMiss { address, .. }
-            | Exception::Alignment { address } => {
-                format!(" of address {address:#010x}")
-            }
-            _ => String::new(),
-        };
+        let symbol = processor.observers().symbols.describe(pc, false);
         Some(Ending::Killed(format!(
-            "{} exception{address} at {pc:#010x} <{symbol}>",
-            exception.vector().name()
+            "{name} exception{place} at {pc:#010x} <{symbol}>"
         )))
     }
 
-    /// `mfpvr`, which Linux answers for user programs.
-    fn emulate(&mut self, pc: u32) -> bool {
-        const MFPVR: u32 = 0x7c1f_42a6;
-        const TARGET: u32 = 0x03e0_0000;
-        let mut word = [0; 4];
-        if !self.space.read(self.machine.processor_mut(), pc, &mut word) {
-            return false;
-        }
-        let word = u32::from_be_bytes(word);
-        if word & !TARGET != MFPVR {
-            return false;
-        }
-        let pvr = self.machine.config().core.pvr;
-        let registers = &mut self.machine.processor_mut().registers;
-        registers.gpr.set(Register::new((word & TARGET) >> 21), pvr);
-        registers.pc = pc.wrapping_add(4);
-        true
+    /// The image's own words, in the order of its architecture.
+    fn bytes(words: &[u32]) -> Vec<u8> {
+        let bytes = |word: &u32| {
+            if C::BIG_ENDIAN {
+                word.to_be_bytes()
+            } else {
+                word.to_le_bytes()
+            }
+        };
+        words.iter().flat_map(bytes).collect()
+    }
+
+    fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
+        std::array::from_fn(|n| {
+            let at = 4 * n;
+            let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+            if C::BIG_ENDIAN {
+                u32::from_be_bytes(word)
+            } else {
+                u32::from_le_bytes(word)
+            }
+        })
     }
 }

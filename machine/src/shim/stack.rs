@@ -1,11 +1,11 @@
-//! The initial stack of a program (System V ABI for PowerPC, chapter 3; Linux's auxiliary vector).
+//! The initial stack of a program (System V ABI for PowerPC and for the i386, chapter 3; Linux's auxiliary vector).
 
-use object::BigEndian;
+use object::Endianness;
 use object::elf::{FileHeader32, PT_LOAD};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
-use super::Program;
-use super::space::PAGE;
+use super::areas::PAGE;
+use super::{Hosted, Program};
 use crate::loader::ElfImage;
 
 /// The stack is between these; Linux's default limit is 8 MB.
@@ -33,14 +33,10 @@ pub(crate) mod auxiliary {
     pub const RANDOM: u32 = 25;
 }
 
-/// 32-bit, with an MMU; and with a floating-point unit, where there is one.
-const HWCAP: u32 = 0x8400_0000;
-const HWCAP_FLOAT: u32 = 0x0800_0000;
-
 /// User and group that the program runs as.
 pub const USER: u32 = 1000;
 
-impl Program {
+impl<C: Hosted> Program<C> {
     /// Builds the stack; returns the stack pointer. None: it does not fit.
     pub(super) fn build_stack(
         &mut self,
@@ -53,7 +49,7 @@ impl Program {
         // The random bytes of AT_RANDOM: fixed here, so that runs are repeatable.
         let random = self.push(TOP - 16, &[0x5a; 16])?;
         let mut top = random;
-        let mut place = |texts: &[String], program: &mut Program| -> Option<Vec<u32>> {
+        let mut place = |texts: &[String], program: &mut Program<C>| -> Option<Vec<u32>> {
             texts
                 .iter()
                 .map(|text| {
@@ -71,12 +67,11 @@ impl Program {
         words.push(0);
         words.extend(&environment);
         words.push(0);
-        for (name, value) in self.auxiliary(image, elf, random) {
+        for (name, value) in self.vector_of(image, elf, random) {
             words.extend([name, value]);
         }
         let pointer = top.checked_sub(4 * words.len() as u32)? & !15;
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
-        self.push(pointer, &bytes)
+        self.push(pointer, &Self::bytes(&words))
     }
 
     fn push(&mut self, address: u32, bytes: &[u8]) -> Option<u32> {
@@ -85,20 +80,11 @@ impl Program {
             .then_some(address)
     }
 
-    fn auxiliary(&self, image: &ElfImage, elf: &[u8], random: u32) -> Vec<(u32, u32)> {
+    fn vector_of(&self, image: &ElfImage, elf: &[u8], random: u32) -> Vec<(u32, u32)> {
         use auxiliary as a;
-        let config = self.machine.config();
-        let hwcap = if config.core.kind.core().has_float() {
-            HWCAP | HWCAP_FLOAT
-        } else {
-            HWCAP
-        };
         let (headers, size, count) = program_headers(elf).unwrap_or_default();
-        vec![
-            (a::DCACHEBSIZE, config.cache.data.line),
-            (a::ICACHEBSIZE, config.cache.instruction.line),
-            (a::UCACHEBSIZE, 0),
-            (a::HWCAP, hwcap),
+        let mut all = self.machine.processor().auxiliary();
+        all.extend([
             (a::PAGESZ, PAGE),
             (a::CLKTCK, 100),
             (a::PHDR, headers),
@@ -112,23 +98,26 @@ impl Program {
             (a::SECURE, 0),
             (a::RANDOM, random),
             (a::NULL, 0),
-        ]
+        ]);
+        all
     }
 }
 
 /// Address, entry size and number of the program headers, if a segment holds them.
 fn program_headers(elf: &[u8]) -> Option<(u32, u32, u32)> {
-    let header = FileHeader32::<BigEndian>::parse(elf).ok()?;
-    let offset = header.e_phoff(BigEndian);
-    let headers = header.program_headers(BigEndian, elf).ok()?;
+    let header = FileHeader32::<Endianness>::parse(elf).ok()?;
+    let order = header.endian().ok()?;
+    let offset = header.e_phoff(order);
+    let headers = header.program_headers(order, elf).ok()?;
     let segment = headers.iter().find(|segment| {
-        let start = segment.p_offset(BigEndian);
-        segment.p_type(BigEndian) == PT_LOAD
-            && (start..start + segment.p_filesz(BigEndian)).contains(&offset)
+        let start = segment.p_offset(order);
+        segment.p_type(order) == PT_LOAD
+            && (start..start.saturating_add(segment.p_filesz(order))).contains(&offset)
     })?;
+    let start = segment.p_vaddr(order);
     Some((
-        segment.p_vaddr(BigEndian) + (offset - segment.p_offset(BigEndian)),
-        header.e_phentsize(BigEndian).into(),
+        start.wrapping_add(offset - segment.p_offset(order)),
+        header.e_phentsize(order).into(),
         headers.len() as u32,
     ))
 }

@@ -5,7 +5,7 @@ use super::processor::Processor;
 use super::registers::eflags;
 use super::stop::{Fatal, Raised, Stop};
 use super::transfer::Reason;
-use crate::computer::{Limits, Pause};
+use crate::computer::{EXCEPTIONS_MOST, Limits, Pause};
 use crate::observe::Plain;
 
 /// Blocks that begin with fewer instructions left than these are run one by one: a block has no more.
@@ -181,7 +181,22 @@ impl Processor {
             self.halt_for_host(exception.vector(), exception.code());
             return;
         }
+        if self.is_stuck() {
+            let (eip, vector) = (self.registers.eip, exception.vector());
+            self.stop = Some(Stop::Fatal(Fatal::Stuck { eip, vector }));
+            self.due_at_once();
+            return;
+        }
         self.raise_after(exception, Vec::new());
+    }
+
+    /// Counts an exception. True if too many have come without an instruction that completes between them.
+    fn is_stuck(&mut self) -> bool {
+        let completed = self.completed();
+        let (count, last) = self.in_a_row;
+        let count = if last == completed { count + 1 } else { 0 };
+        self.in_a_row = (count, completed);
+        count > EXCEPTIONS_MOST
     }
 
     /// The same while `before` were being delivered.

@@ -98,6 +98,8 @@ pub struct Processor {
     pub(super) inhibited: bool,
     /// The instruction of a single step was INT: TF does not trap after it.
     pub(super) software: bool,
+    /// Exceptions in a row since an instruction completed, and how many had completed by the last one.
+    pub(super) in_a_row: (u32, u64),
     pub(super) halted: bool,
     /// If set, exceptions stop the machine instead of being taken.
     pub(super) hosted: bool,
@@ -183,6 +185,7 @@ impl Processor {
             single: false,
             inhibited: false,
             software: false,
+            in_a_row: (0, u64::MAX),
             halted: false,
             hosted: false,
             stop: None,

@@ -12,7 +12,7 @@ use super::predictor::Predictor;
 use super::processor::Processor;
 use super::registers::{Registers, Segment, gpr};
 use super::x87::Fpu;
-use crate::computer::Saved;
+use crate::computer::{EXCEPTIONS_MOST, Saved};
 use crate::config::LATEST;
 use crate::observe::Cause;
 
@@ -37,6 +37,7 @@ pub(super) struct CoreState {
     wrote: u8,
     repeating: Option<Repeating>,
     inhibited: bool,
+    in_a_row: (u32, u64),
     halted: bool,
     polled_at: u64,
     dynamic_cause: u32,
@@ -118,6 +119,7 @@ impl Processor {
             wrote: self.wrote,
             repeating: self.repeating,
             inhibited: self.inhibited,
+            in_a_row: self.in_a_row,
             halted: self.halted,
             polled_at: self.polled_at,
             dynamic_cause: self.dynamic_cause.map_or(0, |cause| cause as u32),
@@ -132,6 +134,7 @@ impl Processor {
         let counts = [state.time, state.instructions];
         let cycles = state.time / u64::from(self.kind.slots());
         let fits = counts.iter().all(|&count| count < LATEST)
+            && state.in_a_row.0 <= EXCEPTIONS_MOST + 1
             && state.predictor.fits(&self.predictor)
             && state.settled.fits(cycles, state.instructions);
         if !fits {
@@ -141,6 +144,7 @@ impl Processor {
         self.instructions = state.instructions;
         self.predictor = state.predictor;
         self.inhibited = state.inhibited;
+        self.in_a_row = state.in_a_row;
         self.halted = state.halted;
         self.polled_at = state.polled_at;
         self.dynamic_cause = match state.dynamic_cause {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::exception::name;
+use crate::computer::EXCEPTIONS_MOST;
 
 /// Why a run ended.
 pub type Stop = crate::computer::Stop<Raised, Fatal>;
@@ -20,6 +21,8 @@ pub struct Raised {
 pub enum Fatal {
     /// An exception came while a double fault was delivered: a real processor shuts down.
     TripleFault { eip: u32, vectors: Vec<u8> },
+    /// Exceptions follow one another without an instruction that completes: this was the last one.
+    Stuck { eip: u32, vector: u8 },
     /// HLT, and no interrupt can come.
     Asleep { eip: u32 },
     /// A sanitizer has found an error.
@@ -37,6 +40,11 @@ impl fmt::Display for Fatal {
                     names.join(", then ")
                 )
             }
+            Fatal::Stuck { vector, .. } => write!(
+                out,
+                "no instruction completes: {EXCEPTIONS_MOST} exceptions came in a row, and another {} exception",
+                name(*vector)
+            ),
             Fatal::Sanitizer { report } => write!(out, "sanitizer: {report}"),
             Fatal::Asleep { eip } => write!(
                 out,

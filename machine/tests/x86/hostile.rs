@@ -8,7 +8,7 @@ use pagewalk_machine::x86::session::Session;
 use pagewalk_machine::x86::{Config, Fatal, Stop};
 use proptest::prelude::*;
 
-use super::bench::{CODE, CODE0, DATA0, GDT, IDT, STACK, config};
+use super::bench::{Bench, CODE, CODE0, DATA0, GDT, IDT, STACK, config, handler};
 use super::files::{executable, header};
 
 /// A machine whose kernel is `code` at 1 MB.
@@ -395,4 +395,52 @@ fn a_triple_fault_is_told() {
         assert!(text.contains("#UD, then #GP"), "{name}: {text}");
         assert!(text.contains("idt 00000000+0000"), "{name}: {text}");
     }
+}
+
+/// A handler whose first instruction faults completes none, so that no limit of instructions ends the run.
+#[test]
+fn a_handler_that_faults_itself_ends_the_run() {
+    const UD2: [u8; 2] = [0x0f, 0x0b];
+    for name in ["i486dx-50", "p6-200", "p6-200x2"] {
+        let mut bench = Bench::new(name, &UD2).gate(6, 0);
+        bench.put(handler(6), &UD2);
+        let stop = bench.machine.run(Limits {
+            instructions: 100_000,
+            ..Limits::NONE
+        });
+        let Stop::Fatal(fatal) = stop else {
+            panic!("{name}: {stop:?}");
+        };
+        assert_eq!(
+            fatal,
+            Fatal::Stuck {
+                eip: handler(6),
+                vector: 6
+            }
+        );
+        let told = fatal.to_string();
+        assert!(told.contains("1000 exceptions came in a row"), "{told}");
+    }
+}
+
+/// A processor that sleeps while a timer counts, whose interrupt is masked, completes no instruction either: the limit
+/// of cycles that follows from one of instructions ends the run.
+#[test]
+fn a_sleep_without_end_ends_with_the_limit() {
+    // mov al, 0xff; out 0x21, al; mov al, 0x34; out 0x43, al; xor al, al; out 0x40, al; out 0x40, al; sti; hlt
+    let code = [
+        0xb0, 0xff, 0xe6, 0x21, 0xb0, 0x34, 0xe6, 0x43, 0x30, 0xc0, 0xe6, 0x40, 0xe6, 0x40, 0xfb,
+        0xf4,
+    ];
+    let mut bench = Bench::new("i486dx-50", &code);
+    let clock = bench.machine.shape().clock;
+    let instructions = 1000;
+    let cycles = Limits::most_cycles(instructions, clock);
+    let stop = bench.machine.run(Limits {
+        cycles,
+        instructions,
+    });
+    assert_eq!(stop, Stop::Limit);
+    let now = bench.machine.instant();
+    assert_eq!((now.cycles, now.instructions), (cycles, 9));
 }

@@ -153,7 +153,11 @@ fn a_fault_removes_the_entry_of_its_page() {
         bench.run(2);
         bench.put_word(entry(DATA), DATA | 3);
         bench.run(4);
-        assert_eq!(bench.machine.processor().account.counters.exception[14], 1, "{name}");
+        assert_eq!(
+            bench.machine.processor().account.counters.exception[14],
+            1,
+            "{name}"
+        );
         assert_eq!(bench.word(DATA), 7, "{name}");
     }
 }

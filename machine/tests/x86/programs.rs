@@ -1,7 +1,8 @@
 //! Programs without a kernel.
 
 use pagewalk_machine::machine::Limits;
-use pagewalk_machine::x86::shim::{Ending, Program};
+use pagewalk_machine::shim::Ending;
+use pagewalk_machine::x86::shim::Program;
 
 use super::bench::config;
 use super::files::executable;
@@ -32,7 +33,7 @@ fn run(code: &[u8]) -> (Ending, Vec<u8>) {
         instructions: 10_000,
         ..Limits::NONE
     });
-    (ending, program.captured().to_vec())
+    (ending, program.printed().to_vec())
 }
 
 #[test]

@@ -200,7 +200,10 @@ fn snapshots_of_other_machines_and_damaged_ones_are_refused() {
     };
     let x86 = pagewalk_machine::session::Session::restore(&saved, "s.snap", Console::memory());
     let message = x86.err().expect("refused").to_string();
-    assert_eq!(message, "s.snap: is a snapshot of a machine of another architecture: x86");
+    assert_eq!(
+        message,
+        "s.snap: is a snapshot of a machine of another architecture: x86"
+    );
     let mut other = saved.clone();
     other[8..16].copy_from_slice(b"PowerPC\0");
     assert_eq!(
