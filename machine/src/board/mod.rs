@@ -24,6 +24,7 @@ mod prep;
 mod registers;
 mod rtc;
 mod siu;
+mod tree;
 mod uart;
 mod uic;
 
@@ -31,12 +32,13 @@ pub use console::Console;
 pub use control::{Effect, Half, TlbView};
 pub(crate) use mpc8xx::IMMR as MPC8XX_IMMR;
 pub(crate) use nvram::SIZE as NVRAM_SIZE;
+pub use pc::Pc;
+pub use tree::Target;
+pub(crate) use tree::{Tree, clocks};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use vm_fdt::FdtWriter;
 
 use crate::config::{BoardKind, MachineConfig};
-use crate::loader::Target;
 use control::Control;
 
 /// Which processor accesses the board, and when. The control device's clock registers read this.
@@ -285,26 +287,6 @@ struct Parts {
     ones: std::ops::Range<u32>,
 }
 
-/// The board's part of the device tree, and where its kernels expect the tree.
-pub(crate) struct Tree {
-    pub model: &'static str,
-    /// Names of real boards whose kernels find here whatever they need: the root of the tree is compatible with one of
-    /// them. The loader takes the first that the kernel knows.
-    pub boards: &'static [&'static str],
-    /// The cell pair of the time base's interrupt in the processor's node, if kernels ask for it.
-    pub timebase_interrupt: Option<[u32; 2]>,
-    /// Property of /chosen that names the console, and its value.
-    pub stdout: (&'static str, &'static str),
-    /// Writes the nodes of the devices.
-    pub nodes: fn(&mut FdtWriter, &MachineConfig, Target) -> Result<(), vm_fdt::Error>,
-    /// QEMU models this board.
-    pub on_qemu: bool,
-    /// The tree lies below this address, where kernels map it early.
-    pub reach: u32,
-    /// The loader gives the kernel a stack, as firmware does, because Linux begins on it.
-    pub stack: bool,
-}
-
 impl BoardKind {
     fn parts(self, config: &MachineConfig) -> Parts {
         match self {
@@ -316,67 +298,6 @@ impl BoardKind {
             BoardKind::Ppc405gp => ppc405gp::parts(),
         }
     }
-
-    /// The board's part of the device tree; a board whose kernels read none has none.
-    pub(crate) fn tree(self) -> Option<&'static Tree> {
-        match self {
-            BoardKind::Prep => Some(&prep::TREE),
-            BoardKind::Mpc83xx => Some(&mpc83xx::TREE),
-            BoardKind::Mpc86xx => Some(&mpc86xx::TREE),
-            BoardKind::Mpc8xx => Some(&mpc8xx::TREE),
-            BoardKind::Ppc405gp => Some(&ppc405gp::TREE),
-            BoardKind::Fads => None,
-        }
-    }
-}
-
-/// Begins the node of the internal memory map, `size` bytes at `base`, whose first `own` bytes are its own registers.
-fn begin_soc(
-    fdt: &mut FdtWriter,
-    compatible: &[&str],
-    base: u32,
-    size: u32,
-    own: u32,
-) -> Result<vm_fdt::FdtWriterNode, vm_fdt::Error> {
-    let soc = fdt.begin_node(&format!("soc@{base:x}"))?;
-    fdt.property_u32("#address-cells", 1)?;
-    fdt.property_u32("#size-cells", 1)?;
-    fdt.property_string("device_type", "soc")?;
-    let compatible = compatible.iter().map(ToString::to_string).collect();
-    fdt.property_string_list("compatible", compatible)?;
-    fdt.property_array_u32("ranges", &[0, base, size])?;
-    fdt.property_array_u32("reg", &[base, own])?;
-    Ok(soc)
-}
-
-/// The node of a UART at `address` of its bus, whose interrupt is `interrupt` of the controller with phandle 1.
-fn serial_node(
-    fdt: &mut FdtWriter,
-    config: &MachineConfig,
-    address: u32,
-    interrupt: &[u32],
-) -> Result<(), vm_fdt::Error> {
-    let serial = fdt.begin_node(&format!("serial@{address:x}"))?;
-    fdt.property_string("device_type", "serial")?;
-    fdt.property_string("compatible", "ns16550")?;
-    fdt.property_array_u32("reg", &[address, 0x100])?;
-    fdt.property_u32("clock-frequency", config.board.uart_clock)?;
-    fdt.property_u32("current-speed", 115_200)?;
-    fdt.property_u32("interrupt-parent", 1)?;
-    fdt.property_array_u32("interrupts", interrupt)?;
-    fdt.end_node(serial)
-}
-
-/// The node of the control device on the boards for Linux: kernel half, user half.
-fn control_node(fdt: &mut FdtWriter, config: &MachineConfig) -> Result<(), vm_fdt::Error> {
-    if !config.board.control {
-        return Ok(());
-    }
-    let control = fdt.begin_node(&format!("pagewalk@{CONTROL_KERNEL:x}"))?;
-    fdt.property_string("compatible", "pagewalk,control")?;
-    let halves = [CONTROL_KERNEL, 0x100, CONTROL_USER, 0x1000];
-    fdt.property_array_u32("reg", &halves)?;
-    fdt.end_node(control)
 }
 
 /// All devices of the board.
@@ -420,12 +341,12 @@ impl Board {
         }
     }
 
-    /// The board of an x86 machine after power-on.
+    /// The board of a PC after power-on.
     #[must_use]
-    pub fn pc(config: &crate::x86::Config, console: Console) -> Self {
+    pub fn pc(pc: &Pc, console: Console) -> Self {
         Board {
-            parts: pc::parts(config),
-            control: (config.board.control).then(|| Control::new(config.core.clock)),
+            parts: pc::parts(pc),
+            control: (pc.control).then(|| Control::new(pc.clock)),
             rom: None,
             console,
             dead_processor: None,

@@ -8,9 +8,8 @@ use vm_fdt::{Error, FdtWriter};
 use super::ipic::{self, Ipic};
 use super::registers::{self, Kind, Plain, Register};
 use super::uart::Uart;
-use super::{Effect, Node, Parts, Tree, Window, Wire};
+use super::{Effect, Node, Parts, Target, Tree, Window, Wire};
 use crate::config::MachineConfig;
-use crate::loader::Target;
 
 const IMMR: u32 = 0xe000_0000;
 const IMMR_SIZE: u32 = 0x10_0000;
@@ -102,9 +101,9 @@ pub(super) const TREE: Tree = Tree {
 };
 
 fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), Error> {
-    super::control_node(fdt, config)?;
-    let (_, _, bus) = crate::loader::clocks(config);
-    let soc = super::begin_soc(fdt, &["simple-bus"], IMMR, IMMR_SIZE, 0x200)?;
+    super::tree::control_node(fdt, config)?;
+    let (_, _, bus) = super::clocks(config);
+    let soc = super::tree::begin_soc(fdt, &["simple-bus"], IMMR, IMMR_SIZE, 0x200)?;
     fdt.property_u32("bus-frequency", bus)?;
     let pic = fdt.begin_node("pic@700")?;
     fdt.property_null("interrupt-controller")?;
@@ -115,6 +114,6 @@ fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), E
     fdt.property_string("device_type", "ipic")?;
     fdt.property_phandle(1)?;
     fdt.end_node(pic)?;
-    super::serial_node(fdt, config, 0x4500, &[UART_SOURCE.into(), ipic::LOW_LEVEL])?;
+    super::tree::serial_node(fdt, config, 0x4500, &[UART_SOURCE.into(), ipic::LOW_LEVEL])?;
     fdt.end_node(soc)
 }

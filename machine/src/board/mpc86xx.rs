@@ -8,9 +8,8 @@ use super::mcm::Mcm;
 use super::openpic::{Model, OpenPic, Shape};
 use super::registers::{self, Kind, Plain};
 use super::uart::Uart;
-use super::{Effect, Node, Parts, Tree, Window, Wire};
+use super::{Effect, Node, Parts, Target, Tree, Window, Wire};
 use crate::config::MachineConfig;
-use crate::loader::Target;
 
 const CCSR: u32 = 0xffe0_0000;
 const CCSR_SIZE: u32 = 0x10_0000;
@@ -104,9 +103,9 @@ pub(super) const TREE: Tree = Tree {
 };
 
 fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), Error> {
-    super::control_node(fdt, config)?;
-    let (_, _, bus) = crate::loader::clocks(config);
-    let soc = super::begin_soc(
+    super::tree::control_node(fdt, config)?;
+    let (_, _, bus) = super::clocks(config);
+    let soc = super::tree::begin_soc(
         fdt,
         &["fsl,mpc8641-soc", "simple-bus"],
         CCSR,
@@ -133,7 +132,7 @@ fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), E
     fdt.property_u32("last-interrupt-source", SOURCES as u32 - 1)?;
     fdt.property_phandle(1)?;
     fdt.end_node(pic)?;
-    super::serial_node(fdt, config, 0x4500, &[UART_SOURCE.into(), HIGH_LEVEL, 0, 0])?;
+    super::tree::serial_node(fdt, config, 0x4500, &[UART_SOURCE.into(), HIGH_LEVEL, 0, 0])?;
     let utilities = fdt.begin_node("global-utilities@e0000")?;
     fdt.property_string("compatible", "fsl,mpc8641-guts")?;
     fdt.property_array_u32("reg", &[0xe_0000, 0x1000])?;

@@ -8,9 +8,8 @@ use super::cpm;
 use super::registers::{self, Kind, Plain, words};
 use super::siu::{self, Siu};
 use super::uart::Uart;
-use super::{Effect, Node, Parts, Tree, Window, Wire};
+use super::{Effect, Node, Parts, Target, Tree, Window, Wire};
 use crate::config::MachineConfig;
-use crate::loader::Target;
 
 /// Base of the internal memory map, on both boards of an 8xx.
 pub(crate) const IMMR: u32 = 0xff00_0000;
@@ -133,8 +132,8 @@ pub(super) const TREE: Tree = Tree {
 };
 
 fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), Error> {
-    super::control_node(fdt, config)?;
-    let soc = super::begin_soc(
+    super::tree::control_node(fdt, config)?;
+    let soc = super::tree::begin_soc(
         fdt,
         &["fsl,pq1-soc", "simple-bus"],
         IMMR,
@@ -158,6 +157,6 @@ fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), E
     fdt.property_u32("#address-cells", 1)?;
     fdt.property_u32("#size-cells", 1)?;
     fdt.property_array_u32("ranges", &[0, LOCAL_BUS, 0x1000])?;
-    super::serial_node(fdt, config, 0, &[SERIAL_INTERRUPT.into(), siu::LOW_LEVEL])?;
+    super::tree::serial_node(fdt, config, 0, &[SERIAL_INTERRUPT.into(), siu::LOW_LEVEL])?;
     fdt.end_node(bus)
 }

@@ -8,7 +8,6 @@ use super::registers::{Kind, Plain, Register};
 use super::rtc::Rtc;
 use super::uart::Uart;
 use super::{Effect, Parts, Window, Wire};
-use crate::x86::Config;
 
 const UART: usize = 0;
 const PICS: usize = 1;
@@ -86,8 +85,22 @@ const WIRES: [Wire; 5] = [
 /// How the interrupt controllers are asked for a vector.
 pub(super) const ACKNOWLEDGE: Window = window(0, 0, PICS, pic::ACKNOWLEDGE);
 
-pub(super) fn parts(config: &Config) -> Parts {
-    let clock = config.core.clock;
+/// What a machine file says of a PC.
+#[derive(Clone, Copy, Debug)]
+pub struct Pc {
+    pub processors: u8,
+    /// The core's clock in Hz.
+    pub clock: u64,
+    /// It has the control device.
+    pub control: bool,
+    /// The APICs' clock in Hz, if there are APICs.
+    pub apic_clock: Option<u64>,
+    /// Core cycles in two of the bus.
+    pub core_per_two_bus: u64,
+}
+
+pub(super) fn parts(pc: &Pc) -> Parts {
+    let clock = pc.clock;
     let mut parts = Parts {
         devices: vec![
             Box::new(Uart::new()),
@@ -106,13 +119,13 @@ pub(super) fn parts(config: &Config) -> Parts {
         strict: false,
         ones: 0..u32::MAX,
     };
-    if let Some(bus) = config.board.apic_clock {
+    if let Some(bus) = pc.apic_clock {
         parts.devices.push(Box::new(Apics::new(
-            config.processors,
+            pc.processors,
             Clocks {
                 core: clock,
-                bus: bus.into(),
-                per_two_ticks: config.bus.core_per_two_bus(),
+                bus,
+                per_two_ticks: pc.core_per_two_bus,
             },
         )));
         parts.windows = &WINDOWS;

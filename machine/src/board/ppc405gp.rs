@@ -6,9 +6,8 @@ use vm_fdt::{Error, FdtWriter};
 
 use super::uart::Uart;
 use super::uic::{self, Uic};
-use super::{Node, Parts, Tree, Window, Wire};
+use super::{Node, Parts, Target, Tree, Window, Wire};
 use crate::config::MachineConfig;
-use crate::loader::Target;
 
 const UART: u32 = 0xef60_0300;
 
@@ -67,8 +66,8 @@ pub(super) const TREE: Tree = Tree {
 };
 
 fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), Error> {
-    super::control_node(fdt, config)?;
-    let (_, _, bus) = crate::loader::clocks(config);
+    super::tree::control_node(fdt, config)?;
+    let (_, _, bus) = super::clocks(config);
     let controller = fdt.begin_node("interrupt-controller")?;
     fdt.property_string("compatible", "ibm,uic")?;
     fdt.property_null("interrupt-controller")?;
@@ -91,7 +90,7 @@ fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), E
     fdt.property_u32("#size-cells", 1)?;
     fdt.property_array_u32("ranges", &[0xef60_0000, 0xef60_0000, 0x00a0_0000])?;
     fdt.property_u32("clock-frequency", bus / 2)?;
-    super::serial_node(fdt, config, UART, &[0, uic::HIGH_LEVEL])?;
+    super::tree::serial_node(fdt, config, UART, &[0, uic::HIGH_LEVEL])?;
     fdt.end_node(opb)?;
     fdt.end_node(plb)
 }

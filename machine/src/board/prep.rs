@@ -13,9 +13,8 @@ use super::pit::Pit;
 use super::registers::{Kind, Plain, Register};
 use super::rtc::Rtc;
 use super::uart::Uart;
-use super::{Effect, Node, Parts, Tree, Window, Wire};
+use super::{Effect, Node, Parts, Target, Tree, Window, Wire};
 use crate::config::{EmptyBus, InterruptController, MachineConfig};
-use crate::loader::Target;
 
 const UART: usize = 0;
 const PICS: usize = 1;

@@ -10,6 +10,7 @@ mod protocol;
 mod symbols;
 mod tree;
 
+pub use crate::board::Target;
 pub use boot::{Boot, Chunk, Given, read_file};
 pub use cpio::{CpioFile, files as cpio_files};
 pub use elf::{CauseRange, ElfImage, Segment};
@@ -17,5 +18,4 @@ pub use error::LoadError;
 pub use linux::{LOG as LINUX_LOG, OLD_LOG as LINUX_OLD_LOG};
 pub use protocol::Protocol;
 pub use symbols::{Symbol, SymbolTable};
-pub(crate) use tree::clocks;
-pub use tree::{Target, device_tree};
+pub use tree::device_tree;

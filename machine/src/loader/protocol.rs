@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use super::linux::{self, Kernel};
-use super::{ElfImage, LoadError, clocks};
-use crate::board::{MPC8XX_IMMR, NVRAM_SIZE};
+use super::{ElfImage, LoadError};
+use crate::board::{MPC8XX_IMMR, NVRAM_SIZE, clocks};
 use crate::config::{BoardKind, EmptyBus, MachineConfig};
 
 /// How a kernel learns what it runs on.

@@ -6,19 +6,8 @@ use std::ops::Range;
 use vm_fdt::{Error, FdtWriter};
 
 use super::LoadError;
-use crate::board::Tree;
+use crate::board::{Target, Tree, clocks};
 use crate::config::{InterruptController, MachineConfig};
-
-/// Which computer the tree describes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Target {
-    /// This machine.
-    #[default]
-    Pagewalk,
-    /// QEMU's `-M 40p`, to run the same kernel there: without the control device, and with QEMU's time base of 100
-    /// MHz (hw/ppc/prep.c, `ibm_40p_init`).
-    Qemu40p,
-}
 
 /// Time base of QEMU's 40p, in Hz. The tree uses it for every clock, because QEMU models no other.
 const QEMU_TIMEBASE: u32 = 100_000_000;
@@ -159,20 +148,4 @@ fn processor(
         fdt.end_node(cpu)?;
     }
     fdt.end_node(cpus)
-}
-
-/// Core, time base and bus clock in Hz, rounded to the nearest.
-pub(crate) fn clocks(config: &MachineConfig) -> (u32, u32, u32) {
-    let bus_clock = |divider: u64| {
-        let per = config.bus.core_per_two_bus() * divider;
-        (2 * config.core.clock + per / 2) / per
-    };
-    let ticks = config.cycles_per_two_ticks();
-    // The check of machine files keeps core.clock, and so the others, below 4 GHz.
-    let cell = |hertz: u64| u32::try_from(hertz).unwrap_or(u32::MAX);
-    (
-        cell(config.core.clock),
-        cell((2 * config.core.clock + ticks / 2) / ticks),
-        cell(bus_clock(1)),
-    )
 }

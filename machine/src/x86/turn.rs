@@ -6,7 +6,7 @@ use super::dump::Dump;
 use super::processor::{NOWHERE, Processor};
 use super::registers::eflags;
 use super::stop::{Fatal, Raised, Stop};
-use crate::board::{Board, Console, Instant};
+use crate::board::{Board, Console, Instant, Pc};
 use crate::computer::{Breakpoints, Cpu, Limits, Pause, Shape};
 use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
@@ -27,7 +27,14 @@ impl Cpu for Processor {
     }
 
     fn uncore(config: &Config, console: Console) -> Result<Uncore, String> {
-        Uncore::of_x86(config, Board::pc(config, console))
+        let pc = Pc {
+            processors: config.processors,
+            clock: config.core.clock,
+            control: config.board.control,
+            apic_clock: config.board.apic_clock.map(u64::from),
+            core_per_two_bus: config.bus.core_per_two_bus(),
+        };
+        Uncore::of_x86(config, Board::pc(&pc, console))
     }
 
     fn caches(config: &Config, uncore: Uncore) -> Result<Memory, String> {
