@@ -82,7 +82,9 @@ def go(
 ) -> Stop:
     """Runs a machine to its end, to `limit` instructions or to the cycle `until`, both counted from reset.
 
-    A guest that completes no instructions comes to another limit of cycles, which follows from `limit`. With a `boot_limit`, the kernel is a Linux: the run ends after so many instructions too if its init is not ready
+    A guest that completes no instructions comes to another limit of cycles, which follows from `limit`.
+
+    With a `boot_limit`, the kernel is a Linux: the run ends after so many instructions too if its init is not ready
     then, and a board that Linux resets before that is an error.
 
     `watch` is called about ten times a second; Interrupted if it returns False. `sample` is called each `every` cycles,

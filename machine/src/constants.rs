@@ -10,8 +10,8 @@ use std::fmt;
 use crate::board::Console;
 use crate::config::MachineConfig;
 use crate::loader::{Boot, ElfImage};
-use crate::machine::{Limits, Stop};
-use crate::session::{Session, SessionError};
+use crate::powerpc::machine::{Limits, Stop};
+use crate::powerpc::session::{Session, SessionError};
 
 /// Whether a measured figure is a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-//! A PowerPC machine that accounts for every cycle, TLB entry, hash-table slot and cache line.
+//! Machines that account for every cycle, TLB entry, hash-table slot and cache line.
 //!
-//! `powerpc`, `mmu`, `memory` and `pipeline` say what the hardware does; `engine` makes it fast and
-//! is checked against the plain form; `observe` counts; `board` holds the devices.
+//! `powerpc`, `x86`, `memory` and `pipeline` say what the hardware does; `engine` makes it fast and is checked against the
+//! plain form; `observe` counts; `board` holds the devices; `computer` puts it all together and runs it.
 
 pub mod board;
 pub mod computer;
@@ -11,13 +11,11 @@ pub mod debug;
 pub(crate) mod engine;
 mod float;
 pub mod loader;
-pub mod machine;
 pub mod memory;
-pub mod mmu;
 pub mod observe;
 pub mod pipeline;
 pub mod powerpc;
-pub mod processor;
-pub mod session;
 pub mod shim;
 pub mod x86;
+
+pub use powerpc::{machine, mmu, processor, session};

@@ -5,7 +5,7 @@ mod support;
 
 use pagewalk_machine::loader::{Target, device_tree};
 use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::observe::dump::StateDump;
+use pagewalk_machine::powerpc::dump::StateDump;
 use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::session::Session;
 use support::Program;

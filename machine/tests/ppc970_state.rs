@@ -6,8 +6,8 @@ use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::mmu::HashBase;
 use pagewalk_machine::mmu::hash64::{Page, table};
-use pagewalk_machine::observe::dump::{HashTable, StateDump};
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
+use pagewalk_machine::powerpc::dump::{HashTable, StateDump};
 use pagewalk_machine::session::Session;
 use support::Program;
 

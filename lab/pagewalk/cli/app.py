@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pagewalk import __version__
-from pagewalk.cli import ab, debugging, guest, listings, observe, options, results, run, subjects, tune, watch
+from pagewalk.cli import ab, debugging, guest, listings, observe, results, run, subjects, tune, watch
 from pagewalk.cli.next_steps import NEXT
 from pagewalk.cli.output import complain, err, next_step, say
 from pagewalk.cli.sheet import add_forms, chosen

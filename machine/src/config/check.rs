@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::mmu::replacement::AnyReplacement;
-use crate::mmu::walker::AnyWalker;
 use crate::pipeline::predictor::TARGETS_MOST;
+use crate::powerpc::mmu::replacement::AnyReplacement;
+use crate::powerpc::mmu::walker::AnyWalker;
 
 use super::shape::{self, Misfit};
 use super::{
@@ -376,7 +376,7 @@ fn ppc405(checker: &mut Checker, config: &MachineConfig) {
                     "does not go with core.kind \"405\", whose unified TLB is fully associative: remove it",
                 );
             }
-            if unified.entries != crate::mmu::ppc405::ENTRIES {
+            if unified.entries != crate::powerpc::mmu::ppc405::ENTRIES {
                 checker.fail(
                     "tlb.unified.entries",
                     format!("is {}: core.kind \"405\" has 64", unified.entries),

@@ -122,7 +122,7 @@ pub struct TlbConfig {
     pub entries: u32,
     /// Entries of a set: those that one page can be in. Of an 8xx, whose TLBs are fully associative, all of them.
     pub ways: u32,
-    /// How the entry to replace is chosen: a name of [`crate::mmu::replacement`]. The cores' own, if the key is left
+    /// How the entry to replace is chosen: a name of [`crate::powerpc::mmu::replacement`]. The cores' own, if the key is left
     /// out, is LRU.
     #[serde(default)]
     pub replacement: Option<String>,
@@ -179,7 +179,7 @@ pub struct WalkConfig {
     /// PTE reads go through the data cache. No core has such a switch: `false` models a walker with its own path to
     /// the bus.
     pub cached: bool,
-    /// The part that searches the page table: a name of [`crate::mmu::walker`].
+    /// The part that searches the page table: a name of [`crate::powerpc::mmu::walker`].
     #[serde(default = "hash_search")]
     pub walker: String,
     /// Options of the walker, all numbers.

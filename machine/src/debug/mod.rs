@@ -1,9 +1,6 @@
-//! The GDB remote stub.
+//! The GDB remote stub. Each architecture has its registers and their names.
 
-mod arch;
 mod guest;
-mod machine;
-mod registers;
 mod target;
 
 pub use guest::Debugged;

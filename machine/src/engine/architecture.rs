@@ -1,9 +1,9 @@
 //! The engine's interface to an instruction set. Nothing else in this folder depends on one.
 
 use super::Handler;
-use crate::mmu::Fault;
 use crate::pipeline::MicroOp;
-use crate::processor::Processor;
+use crate::powerpc::mmu::Fault;
+use crate::powerpc::processor::Processor;
 
 /// Decodes code.
 pub trait Decoder: Copy {

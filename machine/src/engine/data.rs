@@ -4,8 +4,8 @@ use super::architecture::{Architecture, Exception};
 use super::shortcut::{self, FAR, NO_PAGE, Shortcut};
 use crate::memory::cache::{DIRTY, SHARED, VALID};
 use crate::memory::{Datum, attribute};
-use crate::mmu::{Access, Reached, Reaches, Source, Translation};
-use crate::processor::Processor;
+use crate::powerpc::mmu::{Access, Reached, Reaches, Source, Translation};
+use crate::powerpc::processor::Processor;
 
 impl Processor {
     /// Loads the `T` at `ea`.

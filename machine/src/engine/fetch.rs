@@ -6,8 +6,8 @@ use super::line::{Line, Link, NO_CAUSE, Op};
 use super::shortcut::{NO_PAGE, Shortcut, TRANSLATED_MODES};
 use crate::memory::attribute;
 use crate::memory::cache::{ARRIVING, VALID};
-use crate::mmu::{Access, Source};
-use crate::processor::Processor;
+use crate::powerpc::mmu::{Access, Source};
+use crate::powerpc::processor::Processor;
 
 /// A fetch that has been translated.
 #[derive(Clone, Copy)]

@@ -10,7 +10,7 @@ use super::Handler;
 use super::architecture::{Decoded, Decoder, Operands, Set};
 use super::timing::{BlockTiming, Timings};
 use crate::pipeline::MicroOp;
-use crate::processor::Processor;
+use crate::powerpc::processor::Processor;
 
 /// The next op of an op that always continues at the same place: a shortcut for entering its line.
 #[derive(Clone, Copy)]

@@ -38,7 +38,7 @@ pub mod prefetch;
 pub mod shortcut;
 pub mod timing;
 
-use crate::processor::Processor;
+use crate::powerpc::processor::Processor;
 pub use architecture::{Architecture, Decoded, Decoder};
 use line::Op;
 use shortcut::Shortcut;

@@ -1,6 +1,6 @@
 //! Shortcuts around whatever the MMU would look up, for pages that were translated before.
 
-use crate::mmu::{Reach, Reached, Recency, Used};
+use crate::powerpc::mmu::{Reach, Reached, Recency, Used};
 
 /// A page whose accesses of one kind need no look-up in the MMU. It is valid as long as its TLB entry,
 /// if it has one, stays in its way.

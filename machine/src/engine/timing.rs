@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::line::{Lines, Op};
 use crate::pipeline::{Pending, Schedule};
-use crate::processor::Processor;
+use crate::powerpc::processor::Processor;
 
 /// Number of a state of the pipeline.
 pub type State = u16;

@@ -6,8 +6,8 @@ use super::symbolize::{Function, Symbolizer};
 use super::tlb_events::{self, Owner, Owners, Step, Tables, TlbLoad, TlbMiss, TlbPage, WalkNote};
 use super::trace::MISS_MARKS;
 use super::{Cause, Event};
-use crate::mmu::hash64::table;
-use crate::mmu::{Space, hash, segment};
+use crate::powerpc::mmu::hash64::table;
+use crate::powerpc::mmu::{Space, hash, segment};
 
 /// A miss as a trace keeps it.
 #[derive(Clone, Debug)]

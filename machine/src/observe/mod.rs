@@ -2,7 +2,6 @@
 
 pub mod causes;
 pub mod counters;
-pub mod dump;
 pub mod listener;
 mod miss_events;
 pub mod observers;

@@ -14,7 +14,7 @@ use super::trace::Trace;
 use super::{Account, Cause, Counters, Interruption};
 use crate::board::Effect;
 use crate::memory::{Memory, Ram};
-use crate::mmu::{Mmu, Translation};
+use crate::powerpc::mmu::{Mmu, Translation};
 
 /// The most dumps that DUMP writes, because one of a machine with a large hash table has megabytes.
 pub const DUMPS_MOST: usize = 64;

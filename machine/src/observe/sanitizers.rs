@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::dump::HashTable;
 use crate::memory::Memory;
-use crate::mmu::{Mmu, Source, Translation};
+use crate::powerpc::dump::HashTable;
+use crate::powerpc::mmu::{Mmu, Source, Translation};
 use code::Code;
 
 /// Which checks are on.

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::symbolize::{Function, Symbolizer};
 use crate::memory::Memory;
-use crate::mmu::{Access, Mmu};
+use crate::powerpc::mmu::{Access, Mmu};
 use crate::powerpc::registers::Register;
 use crate::powerpc::{Registers, msr};
 

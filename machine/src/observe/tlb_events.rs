@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 use super::Cause;
 use super::symbolize::Symbolizer;
-use crate::mmu::Space;
-use crate::mmu::hash64::Page;
+use crate::powerpc::mmu::Space;
+use crate::powerpc::mmu::hash64::Page;
 
 /// The page that a TLB entry translates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

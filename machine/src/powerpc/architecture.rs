@@ -3,8 +3,8 @@
 use super::instruction_set::InstructionSet;
 use super::{Exception, msr, spr_405};
 use crate::engine::Architecture;
-use crate::mmu::{Fault, fault};
-use crate::processor::Processor;
+use crate::powerpc::mmu::{Fault, fault};
+use crate::powerpc::processor::Processor;
 
 impl Architecture for Processor {
     type Decoder = InstructionSet;

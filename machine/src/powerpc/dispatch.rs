@@ -10,7 +10,7 @@ use super::{
 };
 use crate::engine::Handler;
 use crate::engine::line::Op;
-use crate::processor::Processor;
+use crate::powerpc::processor::Processor;
 
 /// Runs the op after `op`.
 ///

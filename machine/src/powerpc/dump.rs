@@ -8,12 +8,14 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::Shown;
 use crate::memory::{Cache, Memory};
-use crate::mmu::hash64::{EratEntry, SlbEntry};
-use crate::mmu::mpc8xx::tlb::PageSize;
-use crate::mmu::{Bats, Hash64, Mmu, Mpc8xx, Ppc405, Segments, Tlb, mpc8xx, ppc405, segment};
+use crate::observe::Shown;
 use crate::powerpc::Registers;
+use crate::powerpc::mmu::hash64::{EratEntry, SlbEntry};
+use crate::powerpc::mmu::mpc8xx::tlb::PageSize;
+use crate::powerpc::mmu::{
+    Bats, Hash64, Mmu, Mpc8xx, Ppc405, Segments, Tlb, mpc8xx, ppc405, segment,
+};
 
 /// Everything a dump shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -3,8 +3,8 @@
 use super::registers::{Registers, Wide, msr};
 use super::spr_405;
 use crate::config::Family;
-use crate::mmu::{Access, FaultKind, Mpc8xxFault, Ppc405Fault};
 use crate::observe::{Interruption, Names};
+use crate::powerpc::mmu::{Access, FaultKind, Mpc8xxFault, Ppc405Fault};
 
 macro_rules! vectors {
     ($($(#[$doc:meta])* $name:ident $offset:literal $text:literal $counter:literal,)*) => {
@@ -248,7 +248,7 @@ pub enum Exception {
     Pit,
     /// 405.
     Fit,
-    /// 405: a data storage exception; `esr` as [`crate::mmu::ppc405::cause`].
+    /// 405: a data storage exception; `esr` as [`crate::powerpc::mmu::ppc405::cause`].
     Refused {
         address: u32,
         esr: u32,

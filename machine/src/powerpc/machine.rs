@@ -1,7 +1,7 @@
 //! A computer of PowerPC processors, and what is in its memory when it begins.
 
 pub use crate::computer::{Limits, Watchpoint};
-pub use crate::processor::{Fatal, Stop};
+pub use crate::powerpc::processor::{Fatal, Stop};
 
 use crate::board::Console;
 use crate::computer::Computer;
@@ -9,8 +9,8 @@ use crate::config::MachineConfig;
 use crate::loader::Boot;
 use crate::memory::l2::l2cr;
 use crate::powerpc::msr;
+use crate::powerpc::processor::Processor;
 use crate::powerpc::registers::Register;
-use crate::processor::Processor;
 
 /// A simulated computer of PowerPC processors.
 pub type Machine = Computer<Processor>;

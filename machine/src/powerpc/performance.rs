@@ -12,7 +12,7 @@ use super::registers::msr;
 use super::spr::number as n;
 use crate::config::Monitor;
 use crate::observe::Event;
-use crate::processor::Processor;
+use crate::powerpc::processor::Processor;
 
 /// Bits of MMCR0 (604 UM p.368; their names there).
 mod mmcr0 {

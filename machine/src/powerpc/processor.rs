@@ -24,11 +24,11 @@ use crate::engine::{CacheProbe, Exit, Hot};
 use crate::loader::CauseRange;
 use crate::memory::Memory;
 use crate::memory::cache::DIRTY;
-use crate::mmu::Mmu;
-use crate::observe::dump::StateDump;
 use crate::observe::{Account, Cause, Observers};
 use crate::pipeline::{Predictor, Schedule};
+use crate::powerpc::dump::StateDump;
 use crate::powerpc::instruction_set::InstructionSet;
+use crate::powerpc::mmu::Mmu;
 use crate::powerpc::performance::PerformanceMonitor;
 use crate::powerpc::registers::Embedded;
 use crate::powerpc::timers::Timers;
@@ -394,7 +394,7 @@ impl Processor {
     }
 
     fn peek_translation(&self, ea: u32) -> Option<u32> {
-        use crate::mmu::Access::{Fetch, Load};
+        use crate::powerpc::mmu::Access::{Fetch, Load};
         let state = self.registers.msr;
         self.mmu
             .peek(ea, Load, state, &self.memory)

@@ -27,13 +27,13 @@ use crate::board::Console;
 use crate::computer::{self, Cpu as _, EXCEPTIONS_MOST, Guest};
 use crate::config::{BoardKind, MachineConfig};
 use crate::loader::{Boot, ElfImage, Given, LoadError};
-use crate::machine::{Fatal, Machine};
 use crate::observe::causes::causes_by_symbols;
 use crate::observe::sanitizers::SanitizerSet;
 use crate::observe::symbolize::Symbolizer;
 use crate::observe::{Names, silence};
+use crate::powerpc::machine::{Fatal, Machine};
+use crate::powerpc::processor::Processor;
 use crate::powerpc::{Exception, NAMES, Vector, msr};
-use crate::processor::Processor;
 
 pub use crate::computer::SessionError;
 

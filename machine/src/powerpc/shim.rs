@@ -2,12 +2,12 @@
 
 use super::registers::Register;
 use super::{Exception, msr};
-use crate::mmu::hash64::{Page, table};
-use crate::mmu::mpc8xx::number;
-use crate::mmu::mpc8xx::tlb::{epn, rpn, twc};
-use crate::mmu::ppc405::{ENTRIES, high, low};
-use crate::mmu::{Invalidation, Kind, hash};
-use crate::processor::Processor;
+use crate::powerpc::mmu::hash64::{Page, table};
+use crate::powerpc::mmu::mpc8xx::number;
+use crate::powerpc::mmu::mpc8xx::tlb::{epn, rpn, twc};
+use crate::powerpc::mmu::ppc405::{ENTRIES, high, low};
+use crate::powerpc::mmu::{Invalidation, Kind, hash};
+use crate::powerpc::processor::Processor;
 use crate::shim::areas::PAGE;
 use crate::shim::stack::auxiliary;
 use crate::shim::{self, Asked, Call, Hosted, StatusLayout};

@@ -1,5 +1,5 @@
 //! Special-purpose registers: which ones a core has, and what reading and writing each of them does. [`super::spr_8xx`]
-//! holds those that only the 8xx has, and [`crate::mmu::mpc8xx`] those of its MMU; [`super::spr_405`] the 405's,
+//! holds those that only the 8xx has, and [`crate::powerpc::mmu::mpc8xx`] those of its MMU; [`super::spr_405`] the 405's,
 //! [`super::spr_970`] the 970's.
 
 use super::exception::{Exception, privileged};
@@ -7,8 +7,8 @@ use super::registers::Registers;
 use super::system::not_implemented;
 use super::{spr_8xx, spr_405, spr_970};
 use crate::config::{CoreKind, Family, Monitor};
-use crate::mmu::{Mmu, Reaches};
-use crate::processor::Processor;
+use crate::powerpc::mmu::{Mmu, Reaches};
+use crate::powerpc::processor::Processor;
 
 /// SPR numbers (PEM 2.3; 603e UM, 604 UM, 750 UM chapter 2).
 pub mod number {

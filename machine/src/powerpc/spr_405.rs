@@ -7,8 +7,8 @@
 use super::registers::{Embedded, Registers};
 use super::spr::number as n;
 use super::timers::embedded::Register as Timer;
-use crate::mmu::ppc405::RealMode;
-use crate::processor::{Processor, Stop};
+use crate::powerpc::mmu::ppc405::RealMode;
+use crate::powerpc::processor::{Processor, Stop};
 
 /// SPR numbers.
 pub mod number {

@@ -9,8 +9,8 @@
 use super::exception;
 use super::registers::msr;
 use super::spr::number as n;
-use crate::mmu::mpc8xx::{REGISTERS, number::M_TWB};
-use crate::processor::Processor;
+use crate::powerpc::mmu::mpc8xx::{REGISTERS, number::M_TWB};
+use crate::powerpc::processor::Processor;
 
 /// SPR numbers (Linux asm/reg_8xx.h; 860 UM chapter 5).
 pub mod number {

@@ -8,7 +8,7 @@
 use super::exception::Exception;
 use super::registers::Wide;
 use super::spr::{self, number as n};
-use crate::processor::Processor;
+use crate::powerpc::processor::Processor;
 
 /// Numbers of the 970's own registers.
 pub mod number {

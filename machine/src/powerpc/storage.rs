@@ -5,9 +5,9 @@ use super::spr_970::hid5;
 use super::system::not_implemented;
 use super::{Exception, Registers};
 use crate::memory::{CacheInhibited, Datum};
-use crate::mmu::{Access, Translation};
 use crate::observe::Plain;
-use crate::processor::Processor;
+use crate::powerpc::mmu::{Access, Translation};
+use crate::powerpc::processor::Processor;
 
 impl Core for Processor {
     #[inline(always)]

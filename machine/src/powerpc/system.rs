@@ -6,8 +6,8 @@ use super::registers::{Registers, msr};
 use super::word::Word;
 use super::{Operands, load_store, spr};
 use crate::memory::{Notice, Transaction};
-use crate::mmu::{Invalidation, Reaches, segment};
-use crate::processor::Processor;
+use crate::powerpc::mmu::{Invalidation, Reaches, segment};
+use crate::powerpc::processor::Processor;
 
 /// Where execution continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,12 +282,12 @@ fn external_control(m: &mut Processor, i: &Operands, store: u32) -> Result<u32, 
 
 pub fn eciwx(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
     let ea = external_control(m, i, 0)?;
-    let physical = m.translate_data(ea, crate::mmu::Access::Load)?.pa;
+    let physical = m.translate_data(ea, crate::powerpc::mmu::Access::Load)?.pa;
     Err(Exception::MachineCheck { physical })
 }
 
 pub fn ecowx(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
-    let ea = external_control(m, i, crate::mmu::fault::bits::STORE)?;
-    let physical = m.translate_data(ea, crate::mmu::Access::Store)?.pa;
+    let ea = external_control(m, i, crate::powerpc::mmu::fault::bits::STORE)?;
+    let physical = m.translate_data(ea, crate::powerpc::mmu::Access::Store)?.pa;
     Err(Exception::MachineCheck { physical })
 }

@@ -9,8 +9,8 @@ use super::load_store::indexed;
 use super::registers::{Registers, condition, msr};
 use super::system::{Flow, return_by};
 use super::{Operands, spr_405};
-use crate::mmu::Access;
-use crate::processor::Processor;
+use crate::powerpc::mmu::Access;
+use crate::powerpc::processor::Processor;
 
 type Outcome = Result<Flow, Exception>;
 

@@ -6,8 +6,8 @@ use super::registers::{Wide, msr};
 use super::system::{self, Flow, broadcast, return_by, segment_field, trap};
 use super::{Operands, spr_970};
 use crate::memory::Transaction;
-use crate::mmu::{Hash64, Invalidation, Reaches, segment};
-use crate::processor::Processor;
+use crate::powerpc::mmu::{Hash64, Invalidation, Reaches, segment};
+use crate::powerpc::processor::Processor;
 
 type Outcome = Result<Flow, Exception>;
 

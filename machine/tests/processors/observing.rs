@@ -1,7 +1,7 @@
 //! What observers tell of several processors: counters, profile, trace, regions of interest.
 
 use super::*;
-use pagewalk_machine::observe::dump::StateDump;
+use pagewalk_machine::powerpc::dump::StateDump;
 
 #[test]
 fn what_processors_do_to_each_other_is_counted() {

@@ -13,8 +13,8 @@ use crate::config::Override;
 use crate::loader::{Boot, Chunk};
 use crate::memory::Ram;
 use crate::observe::sanitizers::SanitizerSet;
-use crate::processor::Processor;
-use crate::session::Session;
+use crate::powerpc::processor::Processor;
+use crate::powerpc::session::Session;
 
 const MACHINES: [(&str, &[&str]); 6] = [
     ("ppc603-133", &[]),

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::wimg_text;
 use crate::memory::Memory;
-use crate::mmu::hash64::table::{self, Place, first, second};
-use crate::mmu::{HashBase, hash, segment};
+use crate::powerpc::mmu::hash64::table::{self, Place, first, second};
+use crate::powerpc::mmu::{HashBase, hash, segment};
 
 /// PTEs of a PTEG, of both forms.
 const SLOTS: u32 = hash::PTEG_SLOTS;

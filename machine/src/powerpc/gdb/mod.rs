@@ -1,11 +1,13 @@
 //! A PowerPC under GDB's control.
 
+mod arch;
+mod registers;
+
 use gdbstub::arch::Arch;
 
-use super::arch::{PowerPc, RegisterFile, RegisterId, target_description};
-use super::guest::Debugged;
-use super::registers;
-use crate::processor::Processor;
+use super::Processor;
+use crate::debug::Debugged;
+use arch::{PowerPc, RegisterFile, RegisterId, target_description};
 
 impl Debugged for Processor {
     type Arch = PowerPc;

@@ -1,10 +1,10 @@
 //! Reading and writing the processor's registers as a register file.
 
 use super::arch::{RegisterFile, RegisterId, SYSTEM, System, WHOLE, Whole};
+use crate::powerpc::processor::Processor;
 use crate::powerpc::registers::Register;
 use crate::powerpc::word::Word as _;
 use crate::powerpc::{msr, spr, spr_970};
-use crate::processor::Processor;
 
 /// Copies every register out. Nothing changes.
 pub(super) fn read(processor: &mut Processor) -> RegisterFile {

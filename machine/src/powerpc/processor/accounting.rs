@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::line::NO_CAUSE;
-use crate::mmu::{Kind, Source};
 use crate::observe::counters::slot;
 use crate::observe::stacks::Calls;
 use crate::observe::tlb_events::Step;
 use crate::observe::{Cause, Event, Plain};
+use crate::powerpc::mmu::{Kind, Source};
 use crate::powerpc::msr;
-use crate::processor::Processor;
+use crate::powerpc::processor::Processor;
 
 /// The totals that have been entered in the account already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

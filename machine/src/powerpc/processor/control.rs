@@ -4,8 +4,8 @@ use super::{Fatal, Processor, Stop};
 use crate::board::{Effect, TlbView};
 use crate::computer::Cpu as _;
 use crate::memory::Notice;
-use crate::mmu::Translation;
-use crate::processor::msr;
+use crate::powerpc::mmu::Translation;
+use crate::powerpc::processor::msr;
 
 impl Processor {
     /// Carries out a write to the control device.

@@ -6,9 +6,9 @@ use crate::computer::{Breakpoints, Cpu, Limits, Pause, Shape};
 use crate::config::MachineConfig;
 use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
-use crate::mmu::{Invalidation, Mmu};
-use crate::observe::dump::StateDump;
 use crate::observe::{Account, Observers, Plain};
+use crate::powerpc::dump::StateDump;
+use crate::powerpc::mmu::{Invalidation, Mmu};
 use crate::powerpc::{Exception, Registers, msr};
 
 impl Cpu for Processor {

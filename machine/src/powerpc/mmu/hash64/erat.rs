@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::mmu::TlbGeometry;
-use crate::mmu::tlb::permits;
+use crate::powerpc::mmu::TlbGeometry;
+use crate::powerpc::mmu::tlb::permits;
 
 /// An entry: 4 KB of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub struct Erat {
     entries: Vec<Option<EratEntry>>,
     /// The way of each set that is filled next.
     next: Vec<u8>,
-    /// What [`crate::mmu::Recency`] needs. Nothing reads it.
+    /// What [`crate::powerpc::mmu::Recency`] needs. Nothing reads it.
     #[serde(skip)]
     unused: Vec<u8>,
 }

@@ -2,8 +2,8 @@
 //! Architecture book III, version 2.01; Linux 2.6 asm-ppc64/mmu.h).
 
 use crate::memory::Ram;
-use crate::mmu::walker::{NoEntry, Port};
 use crate::observe::Plain;
+use crate::powerpc::mmu::walker::{NoEntry, Port};
 
 /// Bits of a PTE's first double word.
 pub mod first {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::table::Page;
 use crate::memory::cache::{is_order, to_front};
-use crate::mmu::TlbGeometry;
+use crate::powerpc::mmu::TlbGeometry;
 
 /// A translation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

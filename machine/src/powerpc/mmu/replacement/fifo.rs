@@ -2,7 +2,7 @@
 
 use super::Replacement;
 use crate::memory::cache::{is_order, to_front};
-use crate::mmu::TlbEntry;
+use crate::powerpc::mmu::TlbEntry;
 use serde::{Deserialize, Serialize};
 
 /// The ways of each set, loaded last first.

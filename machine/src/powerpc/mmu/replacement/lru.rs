@@ -1,7 +1,7 @@
 //! Least recently used: what the TLBs of 603, 604 and 750 do.
 
 use super::Replacement;
-use crate::mmu::TlbEntry;
+use crate::powerpc::mmu::TlbEntry;
 use serde::{Deserialize, Serialize};
 
 /// The TLB keeps each set in the order of use, so that this policy has no state.

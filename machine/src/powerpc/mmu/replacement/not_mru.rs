@@ -2,7 +2,7 @@
 
 use super::Replacement;
 use super::random::Register;
-use crate::mmu::TlbEntry;
+use crate::powerpc::mmu::TlbEntry;
 use serde::{Deserialize, Serialize};
 
 /// Only the way used last matters, which the TLB knows.

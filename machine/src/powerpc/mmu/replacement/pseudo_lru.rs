@@ -3,7 +3,7 @@
 
 use super::Replacement;
 use crate::memory::cache::tree_path;
-use crate::mmu::TlbEntry;
+use crate::powerpc::mmu::TlbEntry;
 use serde::{Deserialize, Serialize};
 
 /// The trees of all sets. Bit 1 is the root; the bits 2n and 2n + 1 are below bit n.

@@ -1,7 +1,7 @@
 //! Pseudo-random: a linear feedback shift register, as cores have it, chooses among all ways of the set.
 
 use super::Replacement;
-use crate::mmu::TlbEntry;
+use crate::powerpc::mmu::TlbEntry;
 use serde::{Deserialize, Serialize};
 
 /// A register for the whole TLB. It moves on with each choice, so that the same run gives the same choices.

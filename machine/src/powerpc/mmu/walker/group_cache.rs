@@ -10,9 +10,9 @@
 use super::hashed::{Hashed, matching};
 use super::{Found, NoEntry, Options, Port, Walker, power_of_two, values};
 use crate::memory::Ram;
-use crate::mmu::Invalidation;
-use crate::mmu::front6xx::Page;
-use crate::mmu::hash::{self, PTEG_BYTES, PTEG_SLOTS, V};
+use crate::powerpc::mmu::Invalidation;
+use crate::powerpc::mmu::front6xx::Page;
+use crate::powerpc::mmu::hash::{self, PTEG_BYTES, PTEG_SLOTS, V};
 use crate::observe::Plain;
 use serde::{Deserialize, Serialize};
 

@@ -8,8 +8,8 @@
 
 use super::{Found, NoEntry, Options, Port, Walker, values};
 use crate::memory::Ram;
-use crate::mmu::front6xx::Page;
-use crate::mmu::hash::{self, C, PTEG_SLOTS};
+use crate::powerpc::mmu::front6xx::Page;
+use crate::powerpc::mmu::hash::{self, C, PTEG_SLOTS};
 use crate::observe::Plain;
 use serde::{Deserialize, Serialize};
 

@@ -10,8 +10,8 @@
 use super::hashed::{Hashed, compare};
 use super::{Found, NoEntry, Options, Port, Walker, power_of_two, values};
 use crate::memory::Ram;
-use crate::mmu::front6xx::Page;
-use crate::mmu::hash::{self, PTEG_SLOTS};
+use crate::powerpc::mmu::front6xx::Page;
+use crate::powerpc::mmu::hash::{self, PTEG_SLOTS};
 use crate::observe::Plain;
 use serde::{Deserialize, Serialize};
 

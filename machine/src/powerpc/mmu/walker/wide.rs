@@ -4,8 +4,8 @@
 use super::hashed::{Hashed, matching};
 use super::{Found, NoEntry, Options, Port, Walker, power_of_two, values};
 use crate::memory::Ram;
-use crate::mmu::front6xx::Page;
-use crate::mmu::hash::{self, PTEG_SLOTS};
+use crate::powerpc::mmu::front6xx::Page;
+use crate::powerpc::mmu::hash::{self, PTEG_SLOTS};
 use serde::{Deserialize, Serialize};
 
 /// The search, some PTEs at a time.
