@@ -7,7 +7,6 @@ use pagewalk_machine::computer::{Guest, Limits, Session as Run, Stop, StopOf, sn
 use pagewalk_machine::config::{ConfigError, MachineConfig};
 use pagewalk_machine::debug::{self, Debugged, Ended};
 use pagewalk_machine::loader::{Given, Protocol};
-use pagewalk_machine::observe::Shown as _;
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
 use pagewalk_machine::session::Session as PowerPc;

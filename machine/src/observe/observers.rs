@@ -14,7 +14,6 @@ use super::trace::Trace;
 use super::{Account, Cause, Counters, Interruption};
 use crate::board::Effect;
 use crate::memory::{Memory, Ram};
-use crate::powerpc::mmu::{Mmu, Translation};
 
 /// The most dumps that DUMP writes, because one of a machine with a large hash table has megabytes.
 pub const DUMPS_MOST: usize = 64;
@@ -175,19 +174,18 @@ impl<D> Observers<D> {
         }
     }
 
-    /// An access was translated. Returns a sanitizer's report, which ends the run. A translation that was not
+    /// An access to `ea` was translated to this frame by an entry that pages have. Returns a sanitizer's report, which
+    /// ends the run. `space` names the address space, if user programs can use the entry. A translation that was not
     /// reported needs no further call until its frame is freed.
+    #[inline]
     #[must_use]
     pub fn translated(
         &self,
         ea: u32,
-        fetch: bool,
-        translation: &Translation,
-        mmu: &Mmu,
+        frame: u32,
+        space: impl FnOnce() -> Option<String>,
     ) -> Option<String> {
-        self.sanitizers
-            .as_ref()?
-            .translated(ea, fetch, translation, mmu)
+        self.sanitizers.as_ref()?.translated(ea, frame, space)
     }
 
     /// A store, or `dcbz`, is about to write at `pa`; to be called before the D-cache looks. `icbi`, or

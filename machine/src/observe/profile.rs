@@ -94,7 +94,7 @@ impl Profile {
     }
 
     /// The code at `pc` begins to run, called as `calls` tells.
-    pub fn enters(&mut self, symbols: &Symbolizer, pc: u32, calls: &Calls<'_>) {
+    pub fn enters(&mut self, symbols: &Symbolizer, pc: u32, calls: &dyn Calls) {
         self.stacks.enters(symbols, pc, calls);
     }
 

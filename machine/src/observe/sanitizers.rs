@@ -8,8 +8,6 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::memory::Memory;
-use crate::powerpc::dump::HashTable;
-use crate::powerpc::mmu::{Mmu, Source, Translation};
 use code::Code;
 
 /// Which checks are on.
@@ -133,27 +131,20 @@ impl Sanitizers {
         self.freed.set(frame, false);
     }
 
-    /// True if no user translation may reach the frame.
-    pub(crate) fn is_freed(&self, frame: u32) -> bool {
-        self.freed.contains(frame)
-    }
-
-    /// An access to `ea` was translated. Reports a page translation that lets user programs reach a freed frame. The
-    /// kernel's own mapping of all RAM is exempt.
+    /// An access to `ea` was translated to the frame by an entry that pages have. Reports a translation that lets user
+    /// programs reach a freed frame: then `space` names the address space. The kernel's own mapping of all RAM is
+    /// exempt.
     #[must_use]
     pub fn translated(
         &self,
         ea: u32,
-        fetch: bool,
-        translation: &Translation,
-        mmu: &Mmu,
+        frame: u32,
+        space: impl FnOnce() -> Option<String>,
     ) -> Option<String> {
-        let frame = translation.pa >> 12;
-        let paged = matches!(translation.source, Source::Tlb | Source::Subpage);
-        if !paged || !self.freed.contains(frame) {
+        if !self.freed.contains(frame) {
             return None;
         }
-        let space = mmu.user_space(ea, fetch)?;
+        let space = space()?;
         Some(format!(
             "stale translation: {ea:#010x} ({space}) still reaches page frame {frame:#x}, which was freed"
         ))
@@ -185,21 +176,5 @@ impl Sanitizers {
         self.code
             .as_mut()
             .is_some_and(|code| code.holds(pa, memory))
-    }
-
-    /// VSID_ISSUED, on an 8xx of an address space: reports the first TLB or hash-table entry that carries `vsid`.
-    #[must_use]
-    pub fn vsid_issued(&self, vsid: u32, mmu: &Mmu, memory: &Memory) -> Option<String> {
-        if !self.set.vsid {
-            return None;
-        }
-        if let Some(holder) = mmu.holder(vsid) {
-            return Some(format!("{} issued while {}", holder.space, holder.place));
-        }
-        let row = HashTable::find(mmu.hash_table()?, vsid, memory)?;
-        Some(format!(
-            "VSID {vsid:06x} issued while the hash table holds it: PTEG {} slot {}, page {:#06x}",
-            row.group, row.slot, row.page_index
-        ))
     }
 }

@@ -7,17 +7,12 @@
 //! - It goes on in its middle: it was left with this stack pointer before, and gets back the stack that it had then.
 //! - It began in another way: it was jumped to, and takes the place of the function before.
 //!
-//! Where none of this gives a stack (a profile has just begun, or a program), the back chain does: r1 points to the
-//! caller's frame, each frame begins with the address of the next, and the word behind that holds the return address
-//! (PowerPC ELF ABI).
+//! Where none of this gives a stack (a profile has just begun, or a program), the back chain does: what the architecture
+//! finds in memory.
 
 use rustc_hash::FxHashMap;
 
 use super::symbolize::{Function, Symbolizer};
-use crate::memory::Memory;
-use crate::powerpc::mmu::{Access, Mmu};
-use crate::powerpc::registers::Register;
-use crate::powerpc::{Registers, msr};
 
 /// The number of a stack; 0 is the empty one.
 pub type Stack = u32;
@@ -29,37 +24,18 @@ const STACKS_MOST: usize = 1 << 18;
 /// At most so many places are remembered where a function was left. Then all are forgotten.
 const PLACES_MOST: usize = 1 << 16;
 
-/// Registers and memory of the processor whose stack is followed.
-pub struct Calls<'a> {
-    pub registers: &'a Registers,
-    pub mmu: &'a Mmu,
-    pub memory: &'a Memory,
-}
+/// The processor whose stacks are followed.
+pub trait Calls {
+    /// It runs in user mode.
+    fn is_user(&self) -> bool;
 
-impl Calls<'_> {
-    fn word(&self, ea: u32) -> Option<u32> {
-        let mode = self.registers.msr;
-        let physical = self.mmu.peek(ea, Access::Load, mode, self.memory)?;
-        self.memory.uncore.ram.read_u32(physical)
-    }
+    fn stack_pointer(&self) -> u32;
 
-    fn stack_pointer(&self) -> u32 {
-        self.registers.gpr.get(Register::new(1))
-    }
+    /// Where the running function returns to, if it has just been called.
+    fn link(&self) -> u32;
 
     /// The return addresses of the frames on the stack, the innermost first.
-    fn back_chain(&self) -> impl Iterator<Item = u32> {
-        let mut frame = self.stack_pointer();
-        std::iter::from_fn(move || {
-            let next = self.word(frame)?;
-            if next <= frame || !next.is_multiple_of(4) {
-                return None;
-            }
-            frame = next;
-            self.word(frame.wrapping_add(4))
-                .filter(|&address| address != 0)
-        })
-    }
+    fn back_chain(&self) -> Box<dyn Iterator<Item = u32> + '_>;
 }
 
 /// A function on a stack.
@@ -171,8 +147,8 @@ impl Stacks {
     }
 
     /// The code at `pc` begins to run.
-    pub fn enters(&mut self, symbols: &Symbolizer, pc: u32, calls: &Calls<'_>) {
-        let user = calls.registers.msr & msr::PR != 0;
+    pub fn enters(&mut self, symbols: &Symbolizer, pc: u32, calls: &dyn Calls) {
+        let user = calls.is_user();
         // The kernel's stacks are at different addresses in all processes.
         let context = if user { symbols.context() } else { 0 };
         let before = self.running;
@@ -197,7 +173,7 @@ impl Stacks {
             function: located.function,
             user,
         };
-        let link = calls.registers.lr;
+        let link = calls.link();
         let begins = pc == located.low;
         let same_mode =
             before.filter(|running| (running.frame.user, running.context) == (user, context));
@@ -236,7 +212,7 @@ impl Stacks {
         symbols: &Symbolizer,
         frame: Frame,
         begins: bool,
-        calls: &Calls<'_>,
+        calls: &dyn Calls,
     ) -> Stack {
         if !begins {
             let mut stack = self.now;
@@ -247,7 +223,7 @@ impl Stacks {
                 stack = node.caller;
             }
         }
-        let link = begins.then_some(calls.registers.lr);
+        let link = begins.then_some(calls.link());
         let addresses = link.into_iter().chain(calls.back_chain());
         let mut callers: Vec<Frame> = addresses
             .take(DEPTH_MOST as usize)

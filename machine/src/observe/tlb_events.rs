@@ -6,10 +6,28 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value;
+
 use super::Cause;
 use super::symbolize::Symbolizer;
-use crate::powerpc::mmu::Space;
-use crate::powerpc::mmu::hash64::Page;
+
+/// The name of an address space in TLB entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// A virtual segment identifier.
+    Vsid(u32),
+    /// An address space identifier.
+    Asid(u8),
+}
+
+impl std::fmt::Display for Space {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Vsid(vsid) => write!(f, "VSID {vsid:06x}"),
+            Self::Asid(asid) => write!(f, "ASID {asid:x}"),
+        }
+    }
+}
 
 /// The page that a TLB entry translates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,35 +57,45 @@ pub struct TlbMiss {
     pub tables: Tables,
 }
 
-/// Where the page tables can have a page, as the MMU's registers say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tables {
-    /// In one of two groups of a hash table.
-    Hash {
-        /// The segment register.
-        segment: u32,
-        /// SDR1.
-        sdr1: u32,
-    },
-    /// In one of two groups of a 970's hash table.
-    Wide {
-        /// The page.
-        page: Page,
-        /// SDR1.
-        sdr1: u64,
-    },
-    /// Behind an 8xx's level-one entry.
-    Tree {
-        /// The address space.
-        asid: u8,
-        /// Physical address of the entry (M_TWB).
-        level_one: u32,
-    },
-    /// Wherever the handler looks: no register of the MMU tells (405).
-    Software {
-        /// The address space.
-        pid: u8,
-    },
+/// Where the page tables can have a page: what the MMU's registers say, and who can explain it.
+#[derive(Clone, Copy)]
+pub struct Tables {
+    pub layout: &'static dyn Layout,
+    /// What the layout makes of them is its own business.
+    pub numbers: [u64; 4],
+}
+
+impl std::fmt::Debug for Tables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Tables({:x?})", self.numbers)
+    }
+}
+
+impl PartialEq for Tables {
+    fn eq(&self, other: &Self) -> bool {
+        self.numbers == other.numbers
+    }
+}
+
+impl Eq for Tables {}
+
+/// How an MMU's page tables are laid out, to show the steps of a walk. `numbers` are those of [`Tables`], and `ea` is
+/// the address of the access.
+pub trait Layout: Sync {
+    /// Adds what the MMU's registers say of the page.
+    fn describe(&self, numbers: [u64; 4], ea: u32, shown: &mut Value);
+
+    /// True if the access can be one of the page tables.
+    fn may_read(&self, numbers: [u64; 4], ea: u32, step: &Step) -> bool;
+
+    /// Adds what a step has read of a table that is no tree. False if it has not.
+    fn entry(&self, numbers: [u64; 4], ea: u32, step: &Step, shown: &mut Value) -> bool {
+        let _ = (numbers, ea, step, shown);
+        false
+    }
+
+    /// The level of the tree that each step reads.
+    fn levels(&self, numbers: [u64; 4], ea: u32, steps: &[Step]) -> Vec<Option<u32>>;
 }
 
 /// An access of memory during a walk, by hardware or by the handler.

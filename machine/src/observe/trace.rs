@@ -565,6 +565,21 @@ mod tests {
         );
     }
 
+    /// Page tables of which nothing is known.
+    struct Nowhere;
+
+    impl Layout for Nowhere {
+        fn describe(&self, _: [u64; 4], _: u32, _: &mut Value) {}
+
+        fn may_read(&self, _: [u64; 4], _: u32, _: &Step) -> bool {
+            false
+        }
+
+        fn levels(&self, _: [u64; 4], _: u32, steps: &[Step]) -> Vec<Option<u32>> {
+            vec![None; steps.len()]
+        }
+    }
+
     #[test]
     fn beyond_the_limit_of_steps_misses_come_without_them() {
         let symbols = Symbolizer::default();
@@ -578,9 +593,9 @@ mod tests {
                 walk: Some(9),
                 user: true,
                 cause: Cause::User,
-                tables: Tables::Tree {
-                    asid: 3,
-                    level_one: 0x4000,
+                tables: Tables {
+                    layout: &Nowhere,
+                    numbers: [0; 4],
                 },
             });
             let walk = note.walk.as_mut().unwrap();

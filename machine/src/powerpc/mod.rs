@@ -5,6 +5,7 @@
 
 mod architecture;
 pub mod branch;
+mod calls;
 pub mod condition;
 pub mod core;
 pub(crate) mod dispatch;

@@ -173,9 +173,7 @@ impl Processor {
         };
         // A sanitizer ignores a hint. If it would report an ordinary access here, no shortcut may hide that access from
         // it.
-        let report = self
-            .observers
-            .translated(ea, false, &translation, &self.mmu);
+        let report = self.stale(ea, false, &translation);
         self.make_shortcut(ea, access, &translation, report.is_none());
         if self.memory.uncore.ram.contains(translation.pa, 1) {
             self.hot.cycles += self.memory.dcbt(

@@ -153,15 +153,15 @@ impl Processor {
     /// mapping of RAM is exempt.
     #[cold]
     fn check_frame(&mut self, linear: u32, (pa, bits): (u32, u32)) {
-        let sanitizers = self.observers.sanitizers.as_ref();
-        let frame = pa >> PAGE_SHIFT;
-        if bits & pte::USER == 0 || !sanitizers.is_some_and(|all| all.is_freed(frame)) {
+        if bits & pte::USER == 0 {
             return;
         }
         let cr3 = self.registers.cr3;
-        let report = format!(
-            "stale translation: {linear:#010x} (CR3 {cr3:#010x}) still reaches page frame {frame:#x}, which was freed"
-        );
+        let space = || Some(format!("CR3 {cr3:#010x}"));
+        let frame = pa >> PAGE_SHIFT;
+        let Some(report) = self.observers.translated(linear, frame, space) else {
+            return;
+        };
         (self.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
         self.due_at_once();
     }

@@ -7,8 +7,9 @@ use super::{
     segment, tlb,
 };
 use crate::memory::{Memory, attribute};
-use crate::observe::tlb_events::{Tables, TlbLoad, TlbMiss, TlbPage};
+use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::observe::{Account, Array, Cause, Event, Plain};
+use crate::powerpc::mmu::places::Places;
 use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
 
@@ -342,10 +343,11 @@ impl Front6xx {
             walk: None,
             user: account.user,
             cause,
-            tables: Tables::Hash {
+            tables: Places::Hash {
                 segment: sought.segment,
                 sdr1: sought.sdr1,
-            },
+            }
+            .into(),
         });
         if let Some(walk) = &mut account.tlb.walk {
             let of_way = |way| tlb.class(sought.ea).find(|entry| entry.way() == way);

@@ -36,8 +36,9 @@ use super::{
     Space, TlbGeometry, Translation, Unit, Used, segment,
 };
 use crate::memory::{Memory, attribute};
-use crate::observe::tlb_events::{Tables, TlbLoad, TlbMiss, TlbPage};
+use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::observe::{Account, Array, Cause, Event, Plain};
+use crate::powerpc::mmu::places::Places;
 use crate::powerpc::msr;
 use crate::powerpc::spr_970::hid4;
 use serde::{Deserialize, Serialize};
@@ -387,10 +388,11 @@ impl Hash64 {
             walk: None,
             user: account.user,
             cause,
-            tables: Tables::Wide {
+            tables: Places::Wide {
                 page: *page,
                 sdr1: self.sdr1,
-            },
+            }
+            .into(),
         });
         if let Some(walk) = &mut account.tlb.walk {
             let ways = self.tlb.ways(set);

@@ -21,6 +21,7 @@ pub mod hash;
 pub mod hash32;
 pub mod hash64;
 pub mod mpc8xx;
+mod places;
 pub mod ppc405;
 pub mod reach;
 pub mod replacement;

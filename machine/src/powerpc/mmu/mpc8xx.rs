@@ -17,8 +17,9 @@ use super::{
     Space, Translation, Unit, Used,
 };
 use crate::memory::{Memory, attribute};
-use crate::observe::tlb_events::{Tables, TlbLoad, TlbMiss, TlbPage};
+use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::observe::{Account, Array, Cause, Event, Plain};
+use crate::powerpc::mmu::places::Places;
 use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
 use tlb::{Entry, PageSize, Resolution, Tlb, epn, rpn, twc};
@@ -370,10 +371,11 @@ impl Mpc8xx {
             walk: None,
             user: account.user,
             cause,
-            tables: Tables::Tree {
+            tables: Places::Tree {
                 asid: self.casid,
                 level_one: self.level_one(ea),
-            },
+            }
+            .into(),
         });
         if let Some(walk) = &mut account.tlb.walk {
             let tlb = &self.side(fetch).tlb;

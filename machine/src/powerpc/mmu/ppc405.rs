@@ -16,8 +16,9 @@ use super::{
     Space, Translation, Unit, Used,
 };
 use crate::memory::{Memory, attribute};
-use crate::observe::tlb_events::{Tables, TlbLoad, TlbMiss, TlbPage};
+use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::observe::{Account, Array, Cause, Event, Plain};
+use crate::powerpc::mmu::places::Places;
 use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
 
@@ -583,7 +584,7 @@ impl Ppc405 {
             walk: None,
             user: account.user,
             cause,
-            tables: Tables::Software { pid: self.pid },
+            tables: Places::Software { pid: self.pid }.into(),
         });
         if let Some(walk) = &mut account.tlb.walk {
             let held = |entry: &Entry| entry.valid().then(|| page(entry));

@@ -5,23 +5,7 @@ use crate::memory::Memory;
 use crate::observe::{Account, Cause};
 use serde::{Deserialize, Serialize};
 
-/// The name of an address space in TLB entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Space {
-    /// A virtual segment identifier.
-    Vsid(u32),
-    /// An address space identifier.
-    Asid(u8),
-}
-
-impl std::fmt::Display for Space {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Vsid(vsid) => write!(f, "VSID {vsid:06x}"),
-            Self::Asid(asid) => write!(f, "ASID {asid:x}"),
-        }
-    }
-}
+pub use crate::observe::tlb_events::Space;
 
 /// An entry of an address space, for a message.
 #[derive(Debug, Clone, PartialEq, Eq)]

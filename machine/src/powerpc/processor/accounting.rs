@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::line::NO_CAUSE;
 use crate::observe::counters::slot;
-use crate::observe::stacks::Calls;
 use crate::observe::tlb_events::Step;
 use crate::observe::{Cause, Event, Plain};
+use crate::powerpc::calls::Calls;
 use crate::powerpc::mmu::{Kind, Source};
 use crate::powerpc::msr;
 use crate::powerpc::processor::Processor;

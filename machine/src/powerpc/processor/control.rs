@@ -4,7 +4,8 @@ use super::{Fatal, Processor, Stop};
 use crate::board::{Effect, TlbView};
 use crate::computer::Cpu as _;
 use crate::memory::Notice;
-use crate::powerpc::mmu::Translation;
+use crate::powerpc::dump::HashTable;
+use crate::powerpc::mmu::{Source, Translation};
 use crate::powerpc::processor::msr;
 
 impl Processor {
@@ -41,8 +42,8 @@ impl Processor {
         self.observers
             .effect(effect, self.hot.cycles, &self.account.counters, ram);
         if let Effect::VsidIssued(vsid) = effect
-            && let Some(sanitizers) = &self.observers.sanitizers
-            && let Some(report) = sanitizers.vsid_issued(vsid, &self.mmu, &self.memory)
+            && (self.observers.sanitizers.as_ref()).is_some_and(|all| all.set.vsid)
+            && let Some(report) = self.holder_of(vsid)
         {
             self.report(self.hot.line, report);
         }
@@ -134,11 +135,32 @@ impl Processor {
         fetch: bool,
         translation: &Translation,
     ) -> bool {
-        let Some(report) = self.observers.translated(ea, fetch, translation, &self.mmu) else {
+        let Some(report) = self.stale(ea, fetch, translation) else {
             return true;
         };
         self.report(if fetch { ea } else { self.hot.line }, report);
         false
+    }
+
+    /// What a sanitizer reports of a translation. Only pages are looked at.
+    #[inline]
+    pub(crate) fn stale(&self, ea: u32, fetch: bool, translation: &Translation) -> Option<String> {
+        let paged = matches!(translation.source, Source::Tlb | Source::Subpage);
+        let frame = translation.pa >> 12;
+        let space = || Some(self.mmu.user_space(ea, fetch)?.to_string());
+        paged.then(|| self.observers.translated(ea, frame, space))?
+    }
+
+    /// VSID_ISSUED, on an 8xx of an address space: the first TLB or hash-table entry that carries `vsid`, in words.
+    fn holder_of(&self, vsid: u32) -> Option<String> {
+        if let Some(holder) = self.mmu.holder(vsid) {
+            return Some(format!("{} issued while {}", holder.space, holder.place));
+        }
+        let row = HashTable::find(self.mmu.hash_table()?, vsid, &self.memory)?;
+        Some(format!(
+            "VSID {vsid:06x} issued while the hash table holds it: PTEG {} slot {}, page {:#06x}",
+            row.group, row.slot, row.page_index
+        ))
     }
 
     /// The instruction at `ea` is about to be fetched.
