@@ -40,3 +40,5 @@ mod snapshot;
 mod stopped;
 #[path = "x86/tlb.rs"]
 mod tlb;
+#[path = "x86/trace.rs"]
+mod trace;

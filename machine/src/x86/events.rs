@@ -50,6 +50,9 @@ impl Processor {
         if now >= self.limits.cycles || self.instructions >= self.limits.instructions {
             return Some(Pause::Stopped(Stop::Limit));
         }
+        if self.observers.batch_is_full() {
+            return Some(Pause::Stopped(Stop::Batch));
+        }
         if self.time >= self.turn_end {
             return Some(Pause::TurnOver);
         }

@@ -18,6 +18,7 @@ mod linux;
 mod memory;
 mod mp_table;
 mod multiboot;
+mod noting;
 mod op;
 pub mod paging;
 mod predictor;

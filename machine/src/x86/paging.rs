@@ -89,6 +89,16 @@ impl Mmu {
         }
     }
 
+    /// The TLB into which an entry has just been loaded.
+    pub(super) fn loaded(&self, fetch: bool, large: bool) -> Option<&Tlb> {
+        match (large, fetch) {
+            (true, true) => self.instruction_large.as_ref(),
+            (true, false) => self.data_large.as_ref(),
+            (false, true) => self.instruction.as_ref(),
+            (false, false) => Some(&self.data),
+        }
+    }
+
     fn large_mut(&mut self, fetch: bool) -> Option<&mut Tlb> {
         if fetch {
             self.instruction_large.as_mut()
@@ -234,9 +244,13 @@ impl Processor {
             self.account.add_plain(Plain::InstructionSearches, 1);
             (self.account).add_plain(Plain::InstructionWalkCycles, cycles);
         }
-        let found = found?;
-        self.load_entry(linear, &found, fetch, protects);
-        Ok(found)
+        if let Ok(found) = &found {
+            self.load_entry(linear, found, fetch, protects);
+        }
+        if self.noting {
+            self.tell_walk(linear, fetch, from, cycles);
+        }
+        found
     }
 
     /// A walk has read the entry of the page of `linear`. The host brings what the access behind it needs, and what a
@@ -272,6 +286,9 @@ impl Processor {
             tag(linear),
             cause,
         );
+        if self.noting {
+            self.note_miss(linear, fetch);
+        }
     }
 
     #[inline(always)]
@@ -284,7 +301,11 @@ impl Processor {
         } else {
             Some(self.mmu.small_mut(fetch))
         };
-        let Some(out) = tlb.and_then(|tlb| tlb.load(entry)) else {
+        let out = tlb.and_then(|tlb| tlb.load(entry));
+        if self.noting {
+            self.note_load(linear, fetch, found.large, out);
+        }
+        let Some(out) = out else {
             return;
         };
         let (array, plain) = if fetch && split {
@@ -367,6 +388,12 @@ impl Processor {
     /// Reads an entry; `above` is CR3 or the entry that points to its table.
     #[inline(always)]
     fn walk_read(&mut self, address: u32, above: u32) -> u32 {
+        if self.noting {
+            let from = self.now();
+            let entry = self.walk_read_slowly(address, above);
+            self.note_step(address, entry, from, false);
+            return entry;
+        }
         if above & pte::UNCACHED == 0
             && self.caches_on
             && self.recent_line(address, ARRIVING)
@@ -414,6 +441,7 @@ impl Processor {
             self.config.walk.next_update
         };
         *updates += 1;
+        let from = self.now();
         self.add_cycles(cost.into());
         let through = match self.kind {
             Kind::I486 => attribute::COHERENT | attribute::WRITE_THROUGH,
@@ -424,6 +452,9 @@ impl Processor {
         self.add_cycles(stall);
         self.written(address, 4);
         self.set_ram_word(address, new);
+        if self.noting {
+            self.note_step(address, new, from, true);
+        }
         let gained = new & !old;
         if gained & pte::ACCESSED != 0 {
             self.account.add_plain(Plain::HashReferenced, 1);

@@ -88,6 +88,8 @@ pub struct Processor {
     /// Every translation and every line is looked up: for the oracle, or for a sanitizer.
     pub(super) probes: bool,
     pub(super) sanitized: bool,
+    /// Trace or listener are told of misses and exceptions.
+    pub(super) noting: bool,
     /// The registers that the last block's last instruction wrote, for an address that follows at once.
     pub(super) wrote: u8,
     /// A string instruction that goes on where EIP points to it.
@@ -180,6 +182,7 @@ impl Processor {
             oracle: false,
             probes: false,
             sanitized: false,
+            noting: false,
             wrote: 0,
             repeating: None,
             single: false,

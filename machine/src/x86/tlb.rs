@@ -367,13 +367,22 @@ impl Tlb {
     }
 
     #[inline(always)]
-    fn set(&self, linear: u32) -> usize {
+    pub(super) fn set(&self, linear: u32) -> usize {
         (linear >> self.shift & self.set_mask) as usize
     }
 
     #[inline(always)]
     fn tag(&self, linear: u32) -> u32 {
         linear >> self.shift << self.shift | VALID
+    }
+
+    /// Ways of each set.
+    pub(super) fn ways(&self) -> usize {
+        self.ways
+    }
+
+    pub(super) fn sets(&self) -> u32 {
+        self.set_mask + 1
     }
 
     /// The entry that was used last in the set of `linear`.

@@ -97,6 +97,9 @@ impl Processor {
         code: Option<u16>,
         reason: Reason,
     ) -> Result<(), Exception> {
+        if self.noting {
+            self.note_exception(vector);
+        }
         self.account.counters.exception[usize::from(vector)] += 1;
         self.breaks_off();
         if !self.registers.protected() {

@@ -106,6 +106,7 @@ impl Cpu for Processor {
 
     /// From now on a sanitizer sees every translation, if there is one.
     fn make_ready(&mut self) {
+        self.choose_noting();
         let sanitized = self.observers.sanitizers.is_some();
         if self.sanitized != sanitized {
             self.sanitized = sanitized;

@@ -1,0 +1,154 @@
+//! What trace and listener are told: TLB misses with the steps of their walks, entries that are loaded, exceptions.
+//!
+//! Nothing is noted while neither of them is there.
+
+use serde_json::{Value, json};
+
+use super::exception;
+use super::processor::Processor;
+use super::tlb::{Entry, Tlb};
+use crate::observe::Interruption;
+use crate::observe::tlb_events::{Layout, Step, Tables, TlbLoad, TlbMiss, TlbPage};
+
+/// A page directory and page tables; the number is CR3.
+struct TwoLevels;
+
+/// Physical address of the entry for `ea` in the directory that CR3 names.
+fn directory(cr3: u64, ea: u32) -> u32 {
+    cr3 as u32 & !0xfff | ea >> 20 & 0xffc
+}
+
+impl Layout for TwoLevels {
+    fn describe(&self, [cr3, ..]: [u64; 4], _: u32, shown: &mut Value) {
+        shown["cr3"] = json!(format!("{cr3:#010x}"));
+    }
+
+    fn may_read(&self, [cr3, ..]: [u64; 4], ea: u32, step: &Step) -> bool {
+        step.bytes == 4 && (step.pa == directory(cr3, ea) || step.pa & 0xffc == ea >> 10 & 0xffc)
+    }
+
+    fn levels(&self, [cr3, ..]: [u64; 4], ea: u32, steps: &[Step]) -> Vec<Option<u32>> {
+        let first = directory(cr3, ea);
+        let level = |step: &Step| Some(if step.pa == first { 1 } else { 2 });
+        steps.iter().map(level).collect()
+    }
+}
+
+fn page(entry: &Entry) -> TlbPage {
+    TlbPage {
+        address: entry.tag & !0xfff,
+        space: None,
+    }
+}
+
+impl Tlb {
+    /// The set of `linear`, and what its ways hold.
+    fn held(&self, linear: u32) -> (u32, Vec<Option<TlbPage>>) {
+        let number = self.set(linear);
+        let mut ways = vec![None; self.ways()];
+        for (_, entry) in self.valid().filter(|&(set, _)| set == number) {
+            ways[usize::from(entry.way())] = Some(page(entry));
+        }
+        (number as u32, ways)
+    }
+}
+
+impl Processor {
+    /// Misses, loads and exceptions are noted from now on, if somebody is told of them.
+    pub(super) fn choose_noting(&mut self) {
+        self.noting = self.observers.trace.is_some() || self.observers.listener.is_some();
+    }
+
+    /// No TLB has the page of `linear`.
+    #[cold]
+    pub(super) fn note_miss(&mut self, linear: u32, fetch: bool) {
+        let (set, ways) = self.mmu.small_mut(fetch).held(linear);
+        let note = &mut self.account.tlb;
+        if let Some(walk) = &mut note.walk {
+            walk.begin(ways.into_iter());
+        }
+        note.miss = Some(TlbMiss {
+            fetch,
+            ea: linear,
+            set,
+            walk: None,
+            user: self.account.user,
+            cause: self.account.cause,
+            tables: Tables {
+                layout: &TwoLevels,
+                numbers: [self.registers.cr3.into(), 0, 0, 0],
+            },
+        });
+    }
+
+    /// The walk has read or written an entry, since cycle `from`.
+    #[cold]
+    pub(super) fn note_step(&mut self, pa: u32, value: u32, from: u64, store: bool) {
+        let step = Step {
+            cycle: from,
+            took: self.now() - from,
+            pa,
+            bytes: 4,
+            value: value.into(),
+            store,
+        };
+        if let Some(walk) = &mut self.account.tlb.walk {
+            walk.step(step);
+        }
+    }
+
+    /// `entry` has been loaded for `linear`, and took the place of `out`. Sets for large pages come behind the others.
+    #[cold]
+    pub(super) fn note_load(&mut self, linear: u32, fetch: bool, large: bool, out: Option<Entry>) {
+        let fetch = fetch && self.mmu.instruction.is_some();
+        let before = if large {
+            self.mmu.small_mut(fetch).sets()
+        } else {
+            0
+        };
+        let Some(tlb) = self.mmu.loaded(fetch, large) else {
+            return;
+        };
+        let entry = tlb.recent(linear);
+        self.account.tlb.load = Some(TlbLoad {
+            fetch,
+            ea: linear,
+            set: before + tlb.set(linear) as u32,
+            way: entry.way().into(),
+            page: page(entry),
+            victim: out.as_ref().map(page),
+        });
+    }
+
+    /// Tells of a walk for `linear` that began at cycle `from` and has taken so many.
+    #[cold]
+    pub(super) fn tell_walk(&mut self, linear: u32, fetch: bool, from: u64, cycles: u64) {
+        if let Some(miss) = &mut self.account.tlb.miss {
+            miss.walk = Some(cycles);
+        }
+        let pc = if fetch { linear } else { self.block_eip };
+        self.observers.tlb(&mut self.account.tlb, pc, from);
+        self.heed_listener();
+    }
+
+    /// An exception or an interrupt is about to be delivered.
+    #[cold]
+    pub(super) fn note_exception(&mut self, vector: u8) {
+        self.close_watch();
+        let which = Interruption {
+            name: exception::name(vector),
+            counter: exception::counter_name(vector).trim_start_matches("exception."),
+        };
+        let code = (self.registers.eip, self.account.user, self.account.cause);
+        let now = self.now();
+        self.observers.exception(which, code, now);
+        self.heed_listener();
+    }
+
+    /// Stops the machine before the next instruction, if a listener's batch is full.
+    fn heed_listener(&mut self) {
+        if self.observers.batch_is_full() {
+            self.due_at_once();
+        }
+    }
+}
