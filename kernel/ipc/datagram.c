@@ -154,6 +154,8 @@ long datagram_take_now(struct datagram_queue *queue, struct message *message)
 		datagram->users++;
 	else
 		datagram_unlink(queue, datagram);
+	if (datagram->rights && !peek)
+		rights_taken(datagram->rights);
 	n = iter_write(message->data, datagram->data, datagram->size);
 	if (n < 0) {
 		if (peek)

@@ -119,9 +119,11 @@ struct socket_ops {
 struct flight {
 	struct list_head link;		/* in `flying`, while count is not 0 */
 	u32 count;			/* references to its file from messages */
+	/* What the last search knows of it (rights.c). */
+	u32 round;			/* its number */
 	u32 outside;			/* how many of these references do not come from a candidate's queue */
-	bool reached;			/* a program can still receive the file */
-	/* In the collector's lists: of sockets whose queues are to be searched, and whose memory is to be counted. */
+	bool kept;			/* a program can still receive the file */
+	/* In its lists: of sockets whose queues are to be searched or emptied, and whose memory is to be counted. */
 	struct list_head work, weigh;
 	u32 weighed;			/* the last round that counted its memory */
 };
