@@ -8,7 +8,7 @@ use pagewalk_machine::x86::Stop;
 use pagewalk_machine::x86::session::{Session, named};
 use pagewalk_machine::x86::shim;
 
-use super::{FATAL, Failure, LIMIT, Program, Run, console, given_causes};
+use super::{FATAL, Failure, LIMIT, Program, Run, console, given_causes, words};
 
 /// What the command line can ask of a PowerPC machine only.
 fn refuse_others(run: &Run) -> Result<(), Failure> {
@@ -146,9 +146,10 @@ pub fn execute(run: &Run) -> Result<u8, Failure> {
 
 pub fn run_program(arguments: &Program) -> Result<u8, Failure> {
     let config = arguments.on.x86_config()?;
-    let name = &arguments.command[0];
-    let elf = read_file(std::path::Path::new(name))?;
-    let mut program = shim::Program::new(&config, &elf, name, &arguments.command, &arguments.env)?;
+    let (path, name) = arguments.file();
+    let elf = read_file(path)?;
+    let (command, environment) = (words(&arguments.command), words(&arguments.env));
+    let mut program = shim::Program::new(&config, &elf, &name, &command, &environment)?;
     program.machine_mut().set_oracle(arguments.on.oracle);
     eprintln!("pagewalk-machine: warning: {name} opens this computer's files with your rights");
     let ending = program.run(arguments.on.limits());

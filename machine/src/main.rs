@@ -20,7 +20,7 @@ use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::session::Session;
 use pagewalk_machine::shim::{self, Ending};
 
-use arguments::{Arguments, Command, Constants, Program, Run};
+use arguments::{Arguments, Command, Constants, Program, Run, words};
 
 const LIMIT: u8 = 124;
 const FATAL: u8 = 125;
@@ -98,9 +98,10 @@ fn run_program(arguments: &Program) -> Result<u8, Failure> {
         return commands_x86::run_program(arguments);
     }
     let config = arguments.on.config()?;
-    let name = &arguments.command[0];
-    let elf = read_file(Path::new(name))?;
-    let mut program = shim::Program::new(config, &elf, name, &arguments.command, &arguments.env)?;
+    let (path, name) = arguments.file();
+    let elf = read_file(path)?;
+    let (command, environment) = (words(&arguments.command), words(&arguments.env));
+    let mut program = shim::Program::new(config, &elf, &name, &command, &environment)?;
     program.machine_mut().set_oracle(arguments.on.oracle);
     eprintln!("pagewalk-machine: warning: {name} opens this computer's files with your rights");
     let ending = program.run(arguments.on.limits());

@@ -78,8 +78,8 @@ impl Program {
         config: MachineConfig,
         elf: &[u8],
         name: &str,
-        arguments: &[String],
-        environment: &[String],
+        arguments: &[Vec<u8>],
+        environment: &[Vec<u8>],
     ) -> Result<Self, ShimError> {
         let image = ElfImage::parse(elf, name)?;
         let refuse = |message: &str| ShimError::Program {

@@ -43,8 +43,8 @@ impl Program {
         config: &Config,
         elf: &[u8],
         name: &str,
-        arguments: &[String],
-        environment: &[String],
+        arguments: &[Vec<u8>],
+        environment: &[Vec<u8>],
     ) -> Result<Self, ShimError> {
         let image = ElfImage::parse_i386(elf, name)?;
         let refuse = |message: &str| ShimError::Program {
