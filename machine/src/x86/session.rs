@@ -17,6 +17,7 @@ use crate::observe::causes::causes_by_symbols;
 use crate::observe::counters::Counters;
 use crate::observe::profile::{Profile, ProfileRow, StackRow};
 use crate::observe::sanitizers::SanitizerSet;
+use crate::observe::silence;
 use crate::observe::symbolize::Symbolizer;
 use crate::session::SessionError;
 
@@ -341,6 +342,11 @@ impl Session {
                     text += &format!("\nprocessor {number} was never started");
                 }
             }
+        }
+        if matches!(stop, Stop::Limit | Stop::Fatal(_) | Stop::PowerOff { .. })
+            && self.printed().is_empty()
+        {
+            text += &silence::explain_pc(self.machine.uncore().ram.bytes());
         }
         for warning in self.warnings() {
             text += "\nwarning: ";
