@@ -1,10 +1,24 @@
 //! Machine files.
 
 use pagewalk_machine::config::{MachineConfig, Override};
+use pagewalk_machine::observe::counters::Counters;
 use pagewalk_machine::x86;
+use pagewalk_machine::x86::session::named;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+/// The names of all counters of a machine of that architecture, `PowerPC` or `x86`, in their order.
+#[pyfunction]
+pub fn counter_names(architecture: &str) -> Vec<String> {
+    let none = Counters::default();
+    let all = if architecture == "x86" {
+        named(&none, Some(&[0; 256]))
+    } else {
+        none.named()
+    };
+    all.into_iter().map(|(name, _)| name).collect()
+}
 
 create_exception!(
     pagewalk._machine,
