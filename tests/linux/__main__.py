@@ -47,9 +47,16 @@ EXPERIMENT = HERE / "image.toml"
 _COUNTERS = ("cycles", "instructions", "tlb.instruction.miss", "tlb.data.miss", "cache.instruction.miss")
 
 
-def _ran(subject: str, machine: str, program: Program, said: bytes) -> _machine.Machine:
-    """The machine on which Linux has run that program; Missing if it did not end well, or has not said so."""
-    job = guest.job(Workshop(native.NativeRunner()), machine, program, overrides={}, settings={}, kernel=subject)
+def _ran(
+    subject: str, machine: str, program: Program, said: bytes, boot: Mapping[str, str] | None = None
+) -> _machine.Machine:
+    """The machine on which Linux has run that program; Missing if it did not end well, or has not said so.
+
+    `boot`: further words of the command line.
+    """
+    job = guest.job(
+        Workshop(native.NativeRunner()), machine, program, overrides={}, settings={}, kernel=subject, boot=boot
+    )
     loaded = native.load(job)
     stop = native.go(loaded, DEFAULT_INSTRUCTIONS, lambda _: True)
     if stop.kind != "power-off" or stop.status or said not in loaded.printed():
@@ -67,6 +74,18 @@ def run(subject: str, machine: str) -> dict[str, int]:
     }
 
 
+_ARGUMENTS = ('BEGIN { print "a b" }', "", "--", "a\\b", os.fsdecode(bytes(range(1, 256))), "nokaslr", "panic=0")
+_SHOWN = "".join(f"{os.fsencode(word).hex()}.\r\n" for word in _ARGUMENTS).encode()
+
+
+def run_with_arguments(subject: str, machine: str) -> None:
+    """Hands any bytes to a program, with words before it that Linux does not know."""
+    program = Program(wanted(USER / "arguments", "run make -C user"), _ARGUMENTS)
+    _ran(
+        subject, machine, program, b"init: ready\r\n" + _SHOWN, {"nokaslr": "", "unknown.word": "1", "other": "/bin/x"}
+    )
+
+
 def run_shell(subject: str, machine: str) -> None:
     """Has a shell say how many processors Linux sees, and that each has had interrupts of its timer."""
     busybox = wanted(
@@ -78,16 +97,32 @@ def run_shell(subject: str, machine: str) -> None:
     _ran(subject, machine, Program(busybox, ("sh", "/processors.sh"), (script,)), said)
 
 
+def _small_from_disk(machine: str) -> tuple[Workshop, systems.System]:
+    """The smallest Linux with a RAM disk as root."""
+    kernel = subjects.find(SMALL.subject)[0]
+    folder = kernel.built()
+    assert folder is not None, "it is built"
+    workshop, board = Workshop(native.NativeRunner()), {"board.kind": kernel.platform.board}
+    return workshop, systems.from_image(workshop, machine, board, images.read(folder / subjects.IMAGE), root="ext2")
+
+
+def run_arguments_from_disk(machine: str) -> None:
+    """As `run_with_arguments`, by the init of old kernels."""
+    _, system = _small_from_disk(machine)
+    command = ["/bin/arguments", *_ARGUMENTS]
+    files = system.files([GuestFile(wanted(USER / "arguments", "run make -C user"), command[0])], command)
+    loaded = native.load(system.job(files, system.command_line({}, command)))
+    stop = native.go(loaded, DEFAULT_INSTRUCTIONS, lambda _: True)
+    if stop.kind != "power-off" or stop.status or b"init: ready\r\n" + _SHOWN not in loaded.printed():
+        raise Missing(f"arguments from a RAM disk on {machine}: {stop.kind}: {stop.reason}\n{loaded.printed()!r}")
+
+
 def run_from_disk(machine: str) -> None:
     """Runs a program from a RAM disk, as kernels without an initial RAM file system do, with two placements.
 
     Missing if a run fails, or if the second placement moves nothing that a cache could tell.
     """
-    kernel = subjects.find(SMALL.subject)[0]
-    folder = kernel.built()
-    assert folder is not None, "it is built"
-    workshop, board = Workshop(native.NativeRunner()), {"board.kind": kernel.platform.board}
-    system = systems.from_image(workshop, machine, board, images.read(folder / subjects.IMAGE), root="ext2")
+    workshop, system = _small_from_disk(machine)
     command, cycles = ["/bin/exec", "iterations=3"], set()
     for seed in range(2):
         place = Placement.of_seed(seed)
@@ -177,7 +212,10 @@ def main() -> int:
             for one in booted:
                 for machine in one.machines:
                     run_shell(one.subject, machine)
+                run_with_arguments(one.subject, one.machines[0])
         else:
+            run_with_arguments(SMALL.subject, SMALL.machines[0])
+            run_arguments_from_disk(SMALL.machines[0])
             run_from_disk(SMALL.machines[0])
             run_as_image()
         wrong = sum(_counts(one, record=chosen.record) for one in booted)

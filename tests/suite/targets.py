@@ -82,6 +82,10 @@ class LinuxTarget(MachineTarget):
             raise Missing(f"{self.subject.name} is not built: run pagewalk subjects build {self.subject.name}")
         return folder / IMAGE
 
+    def boot(self, initramfs: Path, arguments: str) -> str:
+        # Linux hands words that it does not know to init too, which knows its program by this.
+        return super().boot(initramfs, arguments.replace("-- ", "-- program=", 1))
+
 
 def linux(name: str, machine: str, options: str, flags: tuple[str, ...]) -> LinuxTarget:
     """A machine with the kernel of that name, on the kernel's board."""
