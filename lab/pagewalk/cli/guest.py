@@ -27,7 +27,8 @@ from pagewalk.workshop import Workshop
 Command = Annotated[
     list[str],
     typer.Argument(
-        help="The program, a static executable for the machine's architecture, and its arguments.",
+        help="The program, a static executable for the machine's architecture (a path with a slash in it, or the name "
+        "of a built program or of a file here), and its arguments, of any bytes.",
         metavar="PROG [ARG]...",
     ),
 ]
