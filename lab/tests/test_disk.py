@@ -115,7 +115,7 @@ def test_a_program_prints_the_rows_of_its_twin(name: str) -> None:
     def rows(folder: str) -> list[str]:
         ran = subprocess.run(
             ["qemu-ppc", str(home().build / "user" / folder / name), *small],
-            capture_output=True, text=True, check=True, timeout=120,
+            capture_output=True, text=True, check=True, timeout=1200,
         )  # fmt: skip
         return [line.partition(" ns=")[0] for line in ran.stdout.splitlines() if line.startswith("@row")]
 
