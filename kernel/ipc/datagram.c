@@ -184,8 +184,10 @@ long datagram_take_now(struct datagram_queue *queue, struct message *message)
 long datagram_take(struct socket *socket, struct datagram_queue *queue, struct message *message)
 {
 	u64 deadline = socket_deadline(socket->settings.receive_timeout);
-	long n = SOCKET_WAIT(&queue->readable, queue->count || socket->error || socket->shut & SHUT_RD,
-			     message->nonblock, deadline);
+	/* Only packets report their end to a call that does not wait, as on Linux. */
+	u32 ends = message->nonblock && socket->type == SOCK_DGRAM ? 0 : SHUT_RD;
+	long n = SOCKET_WAIT(&queue->readable, queue->count || socket->error || socket->shut & ends, message->nonblock,
+			     deadline);
 
 	if (n)
 		return n;
