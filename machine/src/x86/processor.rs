@@ -81,6 +81,8 @@ pub struct Processor {
     /// Accesses may be compared with the line used last, instead of a look-up.
     pub(super) caches_on: bool,
     pub(super) writes_back: bool,
+    /// How many slots an address waits for a register that the instruction before wrote ([`Mode::wait`]).
+    pub(super) wait: u16,
     pub(super) ram_size: usize,
     /// Bytes of a cache line.
     pub(super) line: u32,
@@ -173,6 +175,11 @@ impl Processor {
             paging: false,
             caches_on: false,
             writes_back: config.core.kind == Kind::P6,
+            // The load's first slot is counted already.
+            wait: match (config.core.kind, config.clocks.load) {
+                (Kind::I486, _) => 1,
+                (Kind::P6, load) => load.map_or(0, |load| (load * Kind::P6.slots() - 1) as u16),
+            },
             ram_size,
             line,
             forward,
@@ -358,6 +365,7 @@ impl Processor {
             kind: self.kind,
             wide: self.registers.segment(segment::CS).big(),
             lock: (self.config.clocks.lock * self.kind.slots()) as u16,
+            wait: self.wait,
         }
     }
 
