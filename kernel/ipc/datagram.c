@@ -132,18 +132,11 @@ void datagram_append(struct datagram_queue *queue, struct datagram *datagram, st
 	wake_up(&queue->readable);
 }
 
-static void datagram_put_back(struct datagram_queue *queue, struct datagram *datagram)
-{
-	list_add(&datagram->link, &queue->datagrams);
-	queue->count++;
-	queue->bytes += datagram->size;
-	wake_up(&queue->readable);
-}
-
 long datagram_take_now(struct datagram_queue *queue, struct message *message)
 {
 	bool peek = message->flags & MSG_PEEK;
 	struct datagram *datagram;
+	size_t wanted;
 	long n;
 
 	if (!queue->count)
@@ -156,13 +149,14 @@ long datagram_take_now(struct datagram_queue *queue, struct message *message)
 		datagram_unlink(queue, datagram);
 	if (datagram->rights && !peek)
 		rights_taken(datagram->rights);
-	n = iter_write(message->data, datagram->data, datagram->size);
-	if (n < 0) {
-		if (peek)
-			let_go(datagram);
-		else
-			datagram_put_back(queue, datagram);
-		return n;
+	wanted = MIN((size_t)datagram->size, message->data->left);
+	n = iter_write(message->data, datagram->data, wanted);
+	/* Memory that the program may not use, or not all of it: the datagram is lost, as on Linux. */
+	if (n < (long)wanted) {
+		let_go(datagram);
+		if (!peek)
+			wake_up(&queue->writable);
+		return -EFAULT;
 	}
 	if ((u32)n < datagram->size) {
 		message->out_flags |= MSG_TRUNC;
