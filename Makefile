@@ -33,7 +33,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-fuzz soak-shootdown docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-calls soak-fuzz soak-shootdown docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
@@ -137,12 +137,12 @@ lint-rust: $(STAMPS)/bootstrap-test
 	cargo clippy --profile tests --workspace --all-targets -- -D warnings
 
 lint-python: $(STAMPS)/lab $(STAMPS)/bootstrap-test
-	$(call heading,Formatting$(comma) lints and types of the Python code$(comma) and names in the kernel)
+	$(call heading,Formatting$(comma) lints and types of the Python code$(comma) names in the kernel$(comma) calls that it lacks)
 	.venv/bin/ruff format --check --config lab/pyproject.toml tests kernel
 	.venv/bin/ruff check --config lab/pyproject.toml tests kernel
 	cd lab && ../.venv/bin/ruff format --check . && ../.venv/bin/ruff check . && ../.venv/bin/mypy
 	cd lab && MYPYPATH=../tests ../.venv/bin/mypy -p suite -p kernel -p lmbench -p linux && ../.venv/bin/mypy ../kernel/syscall/generate.py
-	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel columns names
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel columns missing names
 
 # Property tests draw the same cases each time, so that a commit passes always or never; `make soak-cases` draws others.
 RANDOM_SEED ?= 1
@@ -277,7 +277,13 @@ soak: soak-instructions soak-cases $(STAMPS)/machine ready programs
 		--group user --group fuzz --group hostile --case ipc --case ipc_memory --case trace --case seed-1 --case message_state
 	$(call heading,The kernel under every policy$(comma) pairs of policies$(comma) and without memory)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel --whole
-	$(MAKE) soak-fuzz
+	$(MAKE) soak-calls soak-fuzz
+
+# Five hundred cases of each group of calls (user/calltable) on Linux and on our kernel, for both architectures.
+soak-calls: ready x86
+	$(call heading,Thousands of generated calls on Linux and on our kernel)
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux --calls 500
+	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m linux --calls 500
 
 soak-fuzz: $(STAMPS)/machine ready
 	$(call heading,Ten million random system calls and attacks)

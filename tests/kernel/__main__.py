@@ -8,7 +8,20 @@ from collections.abc import Callable
 
 from suite.places import Missing
 
-from kernel import boot, causes, checker, columns, contexts, failalloc, fuzz, includes, names, policies, port
+from kernel import (
+    boot,
+    causes,
+    checker,
+    columns,
+    contexts,
+    failalloc,
+    fuzz,
+    includes,
+    missing,
+    names,
+    policies,
+    port,
+)
 
 SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "boot": lambda chosen: boot.check(update=chosen.update),
@@ -19,6 +32,7 @@ SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "failalloc": lambda chosen: failalloc.check(whole=chosen.whole, machines=chosen.machine),
     "fuzz": lambda _: fuzz.check(),
     "includes": lambda _: includes.check(),
+    "missing": lambda _: missing.check(),
     "names": lambda _: names.check(),
     "policies": lambda chosen: policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows),
     "port": lambda _: port.check(),

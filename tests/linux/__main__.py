@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pagewalk import _machine, guest, images, native, subjects, systems
+from pagewalk import guest, images, native, subjects, systems
 from pagewalk.guest import Program
 from pagewalk.placement import Placement
 from pagewalk.programs import GuestFile
@@ -25,6 +25,9 @@ from pagewalk.rows import parse_rows
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 from pagewalk.workshop import Workshop
 from suite.places import ARCH, ARCHES, BUILD, ROOT, USER, Missing, wanted
+
+from linux.calls import compare_calls
+from linux.runs import ran
 
 HERE = Path(__file__).parent
 
@@ -47,26 +50,9 @@ EXPERIMENT = HERE / "image.toml"
 _COUNTERS = ("cycles", "instructions", "tlb.instruction.miss", "tlb.data.miss", "cache.instruction.miss")
 
 
-def _ran(
-    subject: str, machine: str, program: Program, said: bytes, boot: Mapping[str, str] | None = None
-) -> _machine.Machine:
-    """The machine on which Linux has run that program; Missing if it did not end well, or has not said so.
-
-    `boot`: further words of the command line.
-    """
-    job = guest.job(
-        Workshop(native.NativeRunner()), machine, program, overrides={}, settings={}, kernel=subject, boot=boot
-    )
-    loaded = native.load(job)
-    stop = native.go(loaded, DEFAULT_INSTRUCTIONS, lambda _: True)
-    if stop.kind != "power-off" or stop.status or said not in loaded.printed():
-        raise Missing(f"{subject} on {machine}: {stop.kind}, status {stop.status}: {stop.reason}\n{loaded.printed()!r}")
-    return loaded
-
-
 def run(subject: str, machine: str) -> dict[str, int]:
     """Counts of a whole run of hello, and of the program alone."""
-    loaded = _ran(subject, machine, Program(wanted(USER / "hello", "run make -C user"), ()), b"hello")
+    loaded = ran(subject, machine, Program(wanted(USER / "hello", "run make -C user"), ()), b"hello")
     whole, alone = loaded.counters(), guest.program_counters(loaded.regions(), {})
     return {
         **{name: whole[name] for name in _COUNTERS},
@@ -81,9 +67,7 @@ _SHOWN = "".join(f"{os.fsencode(word).hex()}.\r\n" for word in _ARGUMENTS).encod
 def run_with_arguments(subject: str, machine: str) -> None:
     """Hands any bytes to a program, with words before it that Linux does not know."""
     program = Program(wanted(USER / "arguments", "run make -C user"), _ARGUMENTS)
-    _ran(
-        subject, machine, program, b"init: ready\r\n" + _SHOWN, {"nokaslr": "", "unknown.word": "1", "other": "/bin/x"}
-    )
+    ran(subject, machine, program, b"init: ready\r\n" + _SHOWN, {"nokaslr": "", "unknown.word": "1", "other": "/bin/x"})
 
 
 def run_shell(subject: str, machine: str) -> None:
@@ -94,7 +78,7 @@ def run_shell(subject: str, machine: str) -> None:
     script = GuestFile(HERE / "processors.sh", "/processors.sh")
     processors = subjects.needs(machine, Workshop(native.NativeRunner()).machine(machine).config, None).processors
     said = f"processors: {processors}, with a timer: {processors}".encode()
-    _ran(subject, machine, Program(busybox, ("sh", "/processors.sh"), (script,)), said)
+    ran(subject, machine, Program(busybox, ("sh", "/processors.sh"), (script,)), said)
 
 
 def _small_from_disk(machine: str) -> tuple[Workshop, systems.System]:
@@ -197,17 +181,44 @@ def _counts(booted: Booted, *, record: bool) -> int:
     return wrong
 
 
+def _fitting(booted: Booted) -> str:
+    """The name of the one kernel of the subject that its first machine runs."""
+    machine = booted.machines[0]
+    config = Workshop(native.NativeRunner()).machine(machine).config
+    return subjects.choose(booted.subject, subjects.needs(machine, config, None)).name
+
+
+# Of each group of calls. The first machine of each kernel is enough: what they return does not depend on the processor.
+_FEW_CASES = 30
+
+
+def _calls(booted: tuple[Booted, ...], cases: int) -> int:
+    """Compares generated calls on each subject with our kernel; the number of cases that differ without a reason."""
+    return sum(compare_calls(one.subject, one.machines[0], cases) for one in booted)
+
+
 def main() -> int:
     """Exit status 0 if all counts are those on record, 1 if not, 2 if something is missing."""
     parser = argparse.ArgumentParser(prog="python -m linux", description=__doc__)
     parser.add_argument("--record", action="store_true", help="write the counts of this run to counts*.toml")
+    parser.add_argument(
+        "--calls", type=int, metavar="N", help="only compare calls, N generated cases of each group, on each kernel"
+    )
+    parser.add_argument("--kernel", help="a subject instead of those that the tests boot, with --machine")
+    parser.add_argument("--machine", help="the machine for --kernel")
     chosen = parser.parse_args()
     is_x86 = ARCH is ARCHES["x86"]
+    if bool(chosen.kernel) != bool(chosen.machine) or (chosen.kernel and not chosen.calls):
+        parser.error("--kernel and --machine belong together, and to --calls")
     booted = X86 if is_x86 else (SMALL,)
-    names = [one.subject for one in booted]
+    if chosen.kernel:
+        booted = (Booted(chosen.kernel, (chosen.machine,), HERE),)
+    names = [_fitting(one) for one in booted]
     if subprocess.run([str(ROOT / ".venv" / "bin" / "pagewalk"), "subjects", "build", *names], check=False).returncode:
         return 2
     try:
+        if chosen.calls:
+            return 1 if _calls(booted, chosen.calls) else 0
         if is_x86:
             for one in booted:
                 for machine in one.machines:
@@ -219,6 +230,7 @@ def main() -> int:
             run_from_disk(SMALL.machines[0])
             run_as_image()
         wrong = sum(_counts(one, record=chosen.record) for one in booted)
+        wrong += _calls(booted, _FEW_CASES)
     except Missing as error:
         print(f"linux: {error}", file=sys.stderr)
         return 2
