@@ -126,8 +126,8 @@ static inline bool in_one_page(u32 count, size_t n)
 }
 
 /*
- * A copy met memory that the program may not use, after `done` bytes. As in Linux's pipes, whole pages of the call count:
- * returns how many bytes, and the iterator goes back to their end; or -EFAULT.
+ * A copy met memory that the program may not use, after `done` bytes. As in Linux's pipes, whole pages of the call
+ * count: returns how many bytes, and the iterator goes back to their end; or -EFAULT.
  */
 NOINLINE static long ring_fault(struct iter *it, size_t done)
 {

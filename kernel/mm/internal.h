@@ -36,8 +36,8 @@ struct vma *vma_merge(struct vma *vma);
 /* Splits areas at start and at end; 0 or -ENOMEM. */
 int areas_cut(struct mm *mm, uaddr_t start, uaddr_t end);
 /*
- * Sets and clears flags of the areas in [start, end), splitting them as needed. -EINVAL: an area may not have them. Pages
- * of devices are not locked.
+ * Sets and clears flags of the areas in [start, end), splitting them as needed. -EINVAL: an area may not have them.
+ * Pages of devices are not locked.
  */
 int areas_mark(struct mm *mm, uaddr_t start, uaddr_t end, u32 set, u32 clear);
 /* The next step of a loop over areas that has visited `passed`. Other tasks may run first, and change areas. */

@@ -111,7 +111,8 @@ static void lay_out(const char *name, char *at, char tag, int file_page)
 			int fd = kind->file ? *kind->file : -1;
 			off_t offset = kind->file ? (off_t)((unsigned)(file_page + (int)page) * PAGE) : 0;
 
-			must((long)mmap(start, count * PAGE, kind->protection, kind->flags | MAP_FIXED, fd, offset), "mmap");
+			must((long)mmap(start, count * PAGE, kind->protection, kind->flags | MAP_FIXED, fd, offset),
+			     "mmap");
 			for (unsigned i = 0; i < count; i++)
 				if (kind->protection & PROT_WRITE && pick(2))
 					start[i * PAGE] = (char)(tag + (char)(page + i));

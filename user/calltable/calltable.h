@@ -1,5 +1,5 @@
-/* A table of generated calls: each case lays out memory or files, makes calls, and prints one line that tells what came of
- * them. The same program on two kernels prints the same lines where the kernels behave alike. */
+/* A table of generated calls: each case lays out memory or files, makes calls, and prints one line that tells what came
+ * of them. The same program on two kernels prints the same lines where the kernels behave alike. */
 #ifndef PAGEWALK_CALLTABLE_H
 #define PAGEWALK_CALLTABLE_H
 

@@ -38,7 +38,9 @@ static void lay_out(void)
 		dead = (uint32_t)child;
 	}
 	for (unsigned i = 0; i < 3; i++) {
-		static const char *const names[] = { "0", "own", "own+w", "dead", "dead+w", "dead+d", "max", "free+d", "w" };
+		static const char *const names[] = {
+			"0", "own", "own+w", "dead", "dead+w", "dead+d", "max", "free+d", "w",
+		};
 		const uint32_t own = (uint32_t)getpid();
 		const uint32_t values[] = { 0, own, own | WAITERS, dead, dead | WAITERS, dead | OWNER_DIED, 0xffffffffu,
 					    OWNER_DIED, WAITERS };
@@ -58,8 +60,8 @@ static uint32_t *pick_word(void)
 		const char *name;
 		uintptr_t offset;
 	} places[] = {
-		{ "w0", 0 }, { "w0", 0 }, { "w0", 0 }, { "w1", 4 }, { "w1", 4 }, { "w2", 8 }, { "w0+1", 1 }, { "w1+2", 6 },
-		{ "ro", PAGE }, { "none", 2 * PAGE }, { "hole", 5 * PAGE }, { "ro+1", PAGE + 1 },
+		{ "w0", 0 }, { "w0", 0 }, { "w0", 0 }, { "w1", 4 }, { "w1", 4 }, { "w2", 8 }, { "w0+1", 1 },
+		{ "w1+2", 6 }, { "ro", PAGE }, { "none", 2 * PAGE }, { "hole", 5 * PAGE }, { "ro+1", PAGE + 1 },
 	};
 	unsigned which = pick(sizeof(places) / sizeof(places[0]) + 1);
 

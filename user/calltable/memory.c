@@ -153,7 +153,8 @@ static void one_madvise(void)
 {
 	char *at = some_address();
 	size_t size = some_size();
-	long advice = ONE_OF(0, 1, 2, 3, 4, 4, 4, 8, 9, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22, 22, 23, 23, 24, 24, 5, 6, 7, 26, 99);
+	long advice = ONE_OF(0, 1, 2, 3, 4, 4, 4, 8, 9, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22, 22, 23, 23, 24, 24, 5,
+			     6, 7, 26, 99);
 
 	say("madvise(");
 	say_address(at);
@@ -234,8 +235,8 @@ static void one_mmap(void)
 {
 	char *at = pick(4) ? TARGET + pick(ARENA_PAGES) * PAGE : some_address();
 	size_t size = some_size();
-	long flags = ONE_OF(0x22, 0x21, 0x12 | 0x20, 0x12 | 0x20, 0x12 | 0x20, 0x11 | 0x20, 0x100022, 0x100022, 0x100032, 0x20, 0x23,
-			    0x30, 0x11 | 0x20 | 0x100, 0x12, 0x100023, 0x2000000 | 0x23, 0x02);
+	long flags = ONE_OF(0x22, 0x21, 0x12 | 0x20, 0x12 | 0x20, 0x12 | 0x20, 0x11 | 0x20, 0x100022, 0x100022,
+			    0x100032, 0x20, 0x23, 0x30, 0x11 | 0x20 | 0x100, 0x12, 0x100023, 0x2000000 | 0x23, 0x02);
 	long rights = ONE_OF(0, 1, 3, 3, 5, 7);
 
 	/* Where the kernel puts an area with a hint, it decides. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -21,7 +22,8 @@ static void lay_out(void)
 {
 	arena_clear();
 	good = ARENA + PAGE;
-	must((long)mmap(good, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), "mmap");
+	must((long)mmap(good, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+	     "mmap");
 	for (unsigned i = 0; i < 2 * PAGE; i++)
 		good[i] = (char)('a' + i % 26);
 	must(mprotect(good + PAGE, PAGE, PROT_READ), "mprotect");
@@ -89,8 +91,10 @@ static void open_ends(unsigned object, int *ends)
 		ends[0] = open("/tmp/calltable-vectors", O_RDWR | O_CREAT | O_TRUNC, 0600);
 		ends[1] = open("/tmp/calltable-vectors", O_RDONLY);
 	} else {
-		ends[0] = open(strcmp(name, "null") == 0 ? "/dev/null" : strcmp(name, "zero") == 0 ? "/dev/zero" : "/dev/full",
-			       O_RDWR);
+		char path[16];
+
+		snprintf(path, sizeof(path), "/dev/%s", name);
+		ends[0] = open(path, O_RDWR);
 		ends[1] = dup(ends[0]);
 	}
 	must(ends[0], name);

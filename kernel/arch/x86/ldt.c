@@ -1,9 +1,9 @@
 /*
  * modify_ldt: segments of an address space, in the table that LDTR names.
  *
- * Programs without such a table pay nothing at a switch: one looks at tables only if the two tasks' segments have
- * different names (tls.c), and the names of tasks that have loaded a table are their own. A processor that runs a thread
- * whose table another processor has made or moved loads it at the first fault of a selector.
+ * Programs without such a table pay nothing at a switch: tables are looked at only if the two tasks' segments have
+ * different names (tls.c), and no two tasks that have loaded a table have the same name. A processor that runs a
+ * thread whose table another processor has made or moved loads it at the first fault of a selector.
  */
 #include <abi/user_desc.h>
 #include <arch.h>
@@ -26,8 +26,8 @@ struct local_table {
 	u32 room;
 	u64 *entries;
 	/*
-	 * The table before it grew, empty: LDTR of another processor may name it until a selector faults there. Freed with
-	 * the address space.
+	 * The table before it grew, empty: LDTR of another processor may name it until a selector faults there. Freed
+	 * with the address space.
 	 */
 	u64 *before;
 };

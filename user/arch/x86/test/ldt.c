@@ -253,8 +253,8 @@ static void limits(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(one_entry), CASE(last_entry), CASE(reading), CASE(wrong_calls), CASE(of_an_address_space), CASE(beside_others),
-	CASE(threads_share_it), CASE(code), CASE(limits),
+	CASE(one_entry), CASE(last_entry), CASE(reading), CASE(wrong_calls), CASE(of_an_address_space),
+	CASE(beside_others), CASE(threads_share_it), CASE(code), CASE(limits),
 };
 
 TEST_MAIN("ldt", cases)
