@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -62,7 +62,14 @@ def known_counters() -> frozenset[str]:
     return frozenset().union(*(_names_of(architecture.name) for architecture in architectures.ALL))
 
 
-def _matches(pattern: str, names: Iterable[str]) -> bool:
+@cache
+def _causes() -> frozenset[str]:
+    """The causes that evict and are evicted from."""
+    return frozenset(evictor for evictor, _ in pollution(dict.fromkeys(known_counters(), 0), "cache.data"))
+
+
+@cache
+def _matches(pattern: str, names: frozenset[str]) -> bool:
     return any(fnmatchcase(name, pattern) for name in names) if "*" in pattern else pattern in names
 
 
@@ -196,9 +203,8 @@ def _check_name(text: str, function: str, name: str) -> None:
     """Raises if the function is of counters, or of a cause, and there is none of that name: its figure would be 0."""
     if function in _OF_COUNTERS and not _matches(name, known_counters()):
         raise unknown(f"counter in figure {text!r}:", name, known_counters())
-    causes = {evictor for evictor, _ in pollution(dict.fromkeys(known_counters(), 0), "cache.data")}
-    if function in _OF_CAUSES and name not in causes:
-        raise unknown(f"cause in figure {text!r}:", name, causes)
+    if function in _OF_CAUSES and name not in _causes():
+        raise unknown(f"cause in figure {text!r}:", name, _causes())
 
 
 def _check(text: str, node: ast.expr) -> None:
