@@ -55,7 +55,8 @@ static void drop_pages(struct ring *ring)
 	if (ring->page != ring->few)
 		kfree(ring->page);
 	ring->page = ring->few;
-	ring->size = MIN(ring->size, RING_PAGES_FEW * PAGE_SIZE);	/* what `few` holds: a ring may be freed twice */
+	/* What `few` holds: a ring may be freed twice. */
+	ring->size = MIN(ring->size, RING_PAGES_FEW * PAGE_SIZE);
 }
 
 void ring_free(struct ring *ring)

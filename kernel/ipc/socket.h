@@ -174,7 +174,10 @@ long socket_broken_pipe(u32 flags);		/* -EPIPE, with SIGPIPE unless MSG_NOSIGNAL
 long socket_listen(struct socket *, u32 backlog);
 long socket_accept(struct socket *, bool nonblock, struct socket **);
 unsigned socket_listener_poll(const struct socket *);
-/* Unix sockets: waits until the listener at an address has a place in its queue: 0; find_listener's errors, -EAGAIN, -ERESTARTSYS. */
+/*
+ * Unix sockets: waits until the listener at an address has a place in its queue: 0; find_listener's errors, -EAGAIN,
+ * -ERESTARTSYS.
+ */
 long socket_find_listener(struct socket *from, const struct address *, bool nonblock, struct socket **listener);
 void socket_enqueue(struct socket *listener, struct socket *embryo);
 void socket_drop_pending(struct socket *listener);	/* releases the connections that wait to be accepted */

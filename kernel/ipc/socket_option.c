@@ -1,6 +1,6 @@
 /*
- * setsockopt and getsockopt, and the options of all sockets (socket(7); numbers: abi/socket_option.h). An option that is
- * not here is unknown (ENOPROTOOPT): none is accepted without its effect.
+ * setsockopt and getsockopt, and the options of all sockets (socket(7); numbers: abi/socket_option.h). An option that
+ * is not here is unknown (ENOPROTOOPT): none is accepted without its effect.
  */
 #include "socket_calls.h"
 #include "stream.h"

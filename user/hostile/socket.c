@@ -209,7 +209,8 @@ static void new_shared(unsigned int place, unsigned int number)
 static void one_call(unsigned int number)
 {
 	static __thread char data[20000];
-	unsigned int place = number >> 4 & (SHARED - 1), other = number >> 7 & (SHARED - 1), amount = number >> 10 & 0x3fff;
+	unsigned int place = number >> 4 & (SHARED - 1), other = number >> 7 & (SHARED - 1);
+	unsigned int amount = number >> 10 & 0x3fff;
 	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
 	struct linger hard = { 1, 0 };
 	int fd = shared[place].fd, flags = number >> 30 ? MSG_DONTWAIT : 0, size = (int)amount * 16;

@@ -544,7 +544,8 @@ static void datagram_ends(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(in_progress), CASE(refused), CASE(refused_while_waiting), CASE(full_queue), CASE(queue_goes), CASE(waiting_call),
+	CASE(in_progress), CASE(refused), CASE(refused_while_waiting), CASE(full_queue), CASE(queue_goes),
+	CASE(waiting_call),
 	CASE(reset), CASE(reset_after_end), CASE(reset_unaccepted), CASE(accept_reset), CASE(send_after_close),
 	CASE(shut_listener), CASE(shut_directions), CASE(shut_both), CASE(disconnected), CASE(disconnected_reader),
 	CASE(edges), CASE(edge_of_listener), CASE(shut_before), CASE(unix_streams), CASE(unix_packets),
