@@ -33,7 +33,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-calls soak-fuzz soak-shootdown docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-shootdown docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
@@ -263,9 +263,16 @@ soak-cases: kernel user programs $(STAMPS)/bootstrap-test
 	$(call heading,Property tests of the machine from seed $(PAGEWALK_SEED))
 	PROPTEST_RNG_SEED=$(PAGEWALK_SEED) cargo test --release -p pagewalk-machine
 
+# Files that a person writes, with so many random mistakes of each from a new seed.
+PAGEWALK_MUTATIONS ?= 1000
+soak-files: ready x86 $(STAMPS)/bootstrap-test
+	$(call heading,Files with mistakes from seed $(PAGEWALK_SEED))
+	cd lab && PAGEWALK_SEED=$(PAGEWALK_SEED) PAGEWALK_MUTATIONS=$(PAGEWALK_MUTATIONS) \
+		../.venv/bin/python -m pytest --timeout 0 tests/test_mutated_files.py
+
 # The fuzzer runs without the fetch sanitizer: where a random signal handler lies, its process has just written. Large
 # caches are simulated faster. "make soak-fuzz" is this part alone.
-soak: soak-instructions soak-cases $(STAMPS)/machine ready programs
+soak: soak-instructions soak-cases soak-files $(STAMPS)/machine ready programs
 	$(call heading,Programs on every kind of processor$(comma) invariants checked)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on --sanitize all \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400 --qemu 603e --qemu 604 --qemu 750
