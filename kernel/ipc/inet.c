@@ -282,7 +282,8 @@ struct inet_socket *inet_receiver(u16 type, const struct endpoint *to, const str
 	turn = sender_hash(from) % sharers;
 	list_for_each_entry(inet, bucket, link) {
 		interrupt_window_at(++looked_at);
-		if (binding_fit(inet, type, to, from) == best && socket_option(inet->socket, SO_REUSEPORT) && turn-- == 0)
+		if (binding_fit(inet, type, to, from) == best && socket_option(inet->socket, SO_REUSEPORT) &&
+		    turn-- == 0)
 			return inet;
 	}
 	return found;
