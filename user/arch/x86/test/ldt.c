@@ -183,12 +183,11 @@ static void *of_a_thread(void *unused)
 	while (!made)
 		__asm__ volatile("" : : : "memory");
 	CHECK_EQUAL(word_by(1), 0x11);
-	seen = 1;
+	__atomic_add_fetch(&seen, 1, __ATOMIC_SEQ_CST);
 	while (made < 2)
 		__asm__ volatile("" : : : "memory");
 	CHECK_EQUAL(word_by(1), 0x22);
 	CHECK_EQUAL(word_by(5000), 0x33);
-	seen = 2;
 	return unused;
 }
 
@@ -201,9 +200,8 @@ static void threads_share_it(void)
 	usleep(20000);
 	CHECK_EQUAL(set(1, &words[0], DATA), 0);
 	made = 1;
-	while (!seen)
+	while (seen < 3)
 		sched_yield();
-	usleep(20000);
 	CHECK_EQUAL(set(5000, &words[2], DATA), 0);
 	CHECK_EQUAL(set(1, &words[1], DATA), 0);
 	made = 2;
