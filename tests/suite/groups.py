@@ -38,6 +38,7 @@ _KERNEL_ONLY = (
     "fetch",
     "mapping",
     "profile",
+    "registers",
     "inherit",
     "ramdisk",
     "seize",
