@@ -7,6 +7,7 @@
 #   make constants  what a TLB miss costs on the machines, beside the published figures
 #   make soak    millions of random instruction sequences, then the suite on every kind of processor, with
 #                the kernel's invariant checker on
+#   make soak-policies  attacks and tests under random combinations of the kernel's policies
 #   make soak-shootdown  the kernel's tests by each form of TLB shootdown on two and four processors
 #   make x86     builds kernel and user programs for the x86 machines
 #   make test-x86  the kernel for x86, on QEMU's PC, and Linux on the x86 machines
@@ -33,7 +34,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-shootdown docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-shootdown soak-policies docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
@@ -313,6 +314,13 @@ soak-shootdown: $(STAMPS)/machine ready programs
 	cd tests && $(SUITE_BY_FORM) --options "check=on kernel.lock=fine shootdown=broadcast" $(SEVERAL)
 	cd tests && for machine in ppc604-185x2 ppc750-400x2 ppc604-200x4; do \
 		PYTHONPATH=. ../.venv/bin/python -m kernel policies --machine $$machine; done
+
+# Attacks, races and tests under random combinations of policies with the invariant checker, from a new seed each time;
+# `make soak-policies PAGEWALK_SEED=<seed>` makes them again. Not part of "make soak".
+PAGEWALK_COMBINATIONS ?= 90
+soak-policies: $(STAMPS)/machine ready
+	$(call heading,Random combinations of policies from seed $(PAGEWALK_SEED))
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel combinations --seed $(PAGEWALK_SEED) --count $(PAGEWALK_COMBINATIONS)
 
 clean:
 	rm -rf build target site
