@@ -42,3 +42,5 @@ mod snapshot;
 mod stopped;
 #[path = "x86/tlb.rs"]
 mod tlb;
+#[path = "x86/wide_paging.rs"]
+mod wide_paging;

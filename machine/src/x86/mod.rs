@@ -32,6 +32,7 @@ mod snapshot;
 mod stop;
 pub mod tlb;
 mod transfer;
+mod wide_paging;
 pub mod x87;
 
 pub use config::{Config, Kind};

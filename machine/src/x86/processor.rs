@@ -312,8 +312,9 @@ impl Processor {
     /// Must be called after a change from outside, and after every change of ring, CR0 or mode.
     pub fn modes_changed(&mut self) {
         self.set_ring(self.registers.cpl);
+        self.paging = self.registers.paging();
+        self.mmu.set_wide(self.registers.wide_entries());
         let registers = &self.registers;
-        self.paging = registers.paging();
         let caches = registers.cr0 & cr0::CD == 0;
         if self.memory.data.enabled() != caches {
             self.memory.data.set_enabled(caches);

@@ -12,6 +12,8 @@ use super::paging::Mmu;
 use super::predictor::Predictor;
 use super::processor::Processor;
 use super::registers::{Registers, Segment, gpr};
+use super::tlb::pte;
+use super::wide_paging::FIRST_RESERVED;
 use super::x87::Fpu;
 use crate::board::{Board, Console};
 use crate::config::LATEST;
@@ -151,6 +153,7 @@ fn put_back(snapshot: Snapshot, console: Console) -> Result<(Machine, Vec<CauseR
         needs(registers_fit(&state.registers), "registers")?;
         let unit = state.fpu.as_ref().is_some_and(|fpu| fpu.fits());
         needs(unit, "floating-point unit")?;
+        (processor.mmu).set_wide(state.registers.wide_entries());
         needs(state.mmu.fits(&processor.mmu), "TLBs")?;
         needs(state.memory.fits(&processor.memory), "caches")?;
         needs(state.account.fits(&processor.account), "account")?;
@@ -189,7 +192,12 @@ fn registers_fit(registers: &Registers) -> bool {
             )
     };
     let none = &registers.gpr[usize::from(gpr::NONE)..];
-    none.iter().all(|&zero| zero == 0) && registers.cpl < 4 && registers.segments.iter().all(whole)
+    let directories = registers.directories.iter();
+    let mut directories = directories.filter(|&entry| entry & u64::from(pte::PRESENT) != 0);
+    directories.all(|entry| entry & FIRST_RESERVED == 0)
+        && none.iter().all(|&zero| zero == 0)
+        && registers.cpl < 4
+        && registers.segments.iter().all(whole)
 }
 
 impl Processor {
