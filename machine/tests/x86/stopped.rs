@@ -88,7 +88,7 @@ fn a_machine_stopped_within_an_instruction_is_restored_as_it_was() {
     let mut machines = 0;
     for entry in folder.read_dir().unwrap() {
         let file = entry.unwrap().path();
-        if !file.extension().is_some_and(|end| end == "toml")
+        if file.extension().is_none_or(|end| end != "toml")
             || Config::from_file(&file, &[]).is_err()
         {
             continue;
