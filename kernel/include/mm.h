@@ -196,7 +196,7 @@ struct futex_key {
 /* Whether the kernel is to write the word. */
 enum futex_access { FUTEX_READ, FUTEX_WRITE };
 /*
- * 0; -EINVAL: the address is not that of a word; -EFAULT. A private word need not be mapped, since nothing but its address
+ * 0; -EINVAL: the address is not that of a word; -EFAULT. A private word need not be mapped, since only its address
  * counts; a word of a device's page is never written.
  */
 int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, enum futex_access access, struct futex_key *key);

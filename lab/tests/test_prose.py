@@ -52,6 +52,11 @@ RULES = (
     "The aim is twice PSIM's speed",
     # docs/kernel.md: the test's settings.
     "the decrementer every 20 us",
+    # docs/kernel.md: the lengths of turns (kernel/proc/sched.c), and what a test holds.
+    "a task has one turn in a round: 100 ms at nice 0",
+    "So a sleep of 1 ms beside programs that compute",
+    # docs/files.md: Linux's delayed acknowledgement, which its documentation gives.
+    "by edges gets one event |",
     # docs/programs.md: how long each stressor runs.
     "for 20 operations or a second",
     # docs/extend.md, docs/interfaces.md, docs/running.md: a size that the reader chooses, how costs and limits count.

@@ -1,11 +1,11 @@
 /* init for Linux from 2.1 on, as the first program of a root file system on a RAM disk.
  *
- * These kernels limit the words that they pass to init, and take a word with '=' for a variable. So the program that is
- * run, and its arguments, stand in the file /etc/command, each with a zero byte behind it. Before, init writes what /etc/sysctl says to
- * files of /proc/sys. The file /etc/placement, if there is one, has two lines: frames=<pages>, which init keeps for
- * itself, so that other programs get later ones, and stack=<bytes>, by which the environment is longer. As init-linux
- * does, it prints "init: ready" then, encloses the program in region 65536, and hands its status to the control device
- * through /dev/mem (docs/interfaces.md, sections 2 and 8). */
+ * These kernels limit the words that they pass to init, and take a word with '=' for a variable. So the program
+ * that is run, and its arguments, stand in the file /etc/command, each with a zero byte behind it. Before, init
+ * writes what /etc/sysctl says to files of /proc/sys. The file /etc/placement, if there is one, has two lines:
+ * frames=<pages>, which init keeps for itself, so that other programs get later ones, and stack=<bytes>, by which
+ * the environment is longer. As init-linux does, it prints "init: ready" then, encloses the program in region
+ * 65536, and hands its status to the control device through /dev/mem (docs/interfaces.md, sections 2 and 8). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -154,7 +154,8 @@ static int read_anywhere(void *seed)
 /* Sampling begins, ends and is cleared, and policies change, while others read. */
 static void readers_and_changes(void)
 {
-	static const char *const policies[] = { "tlb.flush=lazy", "tlb.flush=search", "tlb.cutoff=off", "tlb.cutoff=20" };
+	static const char *const policies[] = { "tlb.flush=lazy", "tlb.flush=search", "tlb.cutoff=off",
+						"tlb.cutoff=20" };
 	pid_t readers[3];
 
 	for (uint32_t i = 0; i < 3; i++)

@@ -1,7 +1,7 @@
 /*
- * Registers hold nothing of another program: those of a new program, and the floating-point registers of a program beside
- * one that fills them. Each search first finds what it looks for where it must be. qemu-ppc has no ptrace, so only our
- * kernel can pass.
+ * Registers hold nothing of another program: those of a new program, and the floating-point registers of a program
+ * beside one that fills them. Each search first finds what it looks for where it must be. qemu-ppc has no ptrace, so
+ * only our kernel can pass.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -65,7 +65,8 @@ static int restore_machine(struct regs *regs, const struct signal_context *user)
 	*regs = (struct regs){
 		.ebx = context.ebx, .ecx = context.ecx, .edx = context.edx, .esi = context.esi, .edi = context.edi,
 		.ebp = context.ebp, .eax = context.eax, .ds = selector_of(context.ds), .es = selector_of(context.es),
-		.eip = context.eip, .cs = is_local(context.cs) ? context.cs | 3u : USER_CS, .esp = context.esp, .ss = context.ss | 3,
+		.eip = context.eip, .cs = is_local(context.cs) ? context.cs | 3u : USER_CS,
+		.esp = context.esp, .ss = context.ss | 3,
 		.eflags = (regs->eflags & ~(u32)EFLAGS_FROM_USER) | (context.eflags & EFLAGS_FROM_USER),
 	};
 	step_forget(current);

@@ -17,7 +17,7 @@ static const uint32_t machine_pattern[2] = { MACHINE_FILLED, MACHINE_FILLED };
 
 #define MACHINE_FILL                                                                                                   \
 	"cmpwi 7, 0\n"                                                                                                 \
-	"beq 1f\n" MACHINE_FLOATS("lfd", "0(6)") "1: lwz 6, 0(6)\n"                                                     \
+	"beq 1f\n" MACHINE_FLOATS("lfd", "0(6)") "1: lwz 6, 0(6)\n"                                                    \
 	"mtcr 6\nmtxer 6\nmtctr 6\nmtlr 6\n"                                                                           \
 	".irp n, 7,8,9,10,11,12,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\nmr \\n, 6\n.endr\n"
 
