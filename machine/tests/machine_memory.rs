@@ -192,8 +192,8 @@ _start:
     power_off 0
 ";
 
-/// The same program on faster and slower parts, with and without an L2: the counts of events are the same, and times are
-/// ordered as the parts are. The oracle agrees on every one.
+/// The same program on faster and slower parts, with and without an L2: times are ordered as the parts are. The
+/// oracle agrees on every one.
 #[test]
 fn programs_run_on_parts() {
     let program = Program::on("ppc604-133", SOURCE);

@@ -137,8 +137,8 @@ impl Controller {
                 overlap: true,
                 write_buffer: 8,
             },
-            // 82451KX data sheet, p.128: memory of one, two or four words; p.6: an in-order queue of 1 or 8, of which the
-            // memory controller takes 4; FPM only. The write buffer is recalled.
+            // 82451KX data sheet, p.128: memory of one, two or four words; p.6: an in-order queue of 1 or 8, of
+            // which the memory controller takes 4; FPM only. The write buffer is recalled.
             Controller::Intel450kx => Facts {
                 name: "450kx",
                 bus: BusKind::P6,

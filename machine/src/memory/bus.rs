@@ -1,11 +1,11 @@
 //! The processor bus: when a transaction begins, and when its data is transferred.
 //!
-//! Bus clock edge k is at core cycle floor(k × ratio). A transaction begins `request` clocks after the first edge at or
-//! after its request, or when the bus takes another address, whichever is later. With a `depth` of 1 that is `turnaround`
-//! clocks after the last beat of the transaction before it. With a greater one an address tenure may begin while the data
-//! of up to `depth` less one transactions before it is still to come; data follows data in the order of the addresses,
-//! with `turnaround` dead clocks between. A beat of a read reaches the core `return_path` clocks after it was on the bus.
-//! Transactions are served in the order of their requests.
+//! Bus clock edge k is at core cycle floor(k × ratio). A transaction begins `request` clocks after the first edge at
+//! or after its request, or when the bus takes another address, whichever is later. With a `depth` of 1 that is
+//! `turnaround` clocks after the last beat of the transaction before it. With a greater one an address tenure may
+//! begin while the data of up to `depth` less one transactions before it is still to come; data follows data in the
+//! order of the addresses, with `turnaround` dead clocks between. A beat of a read reaches the core `return_path`
+//! clocks after it was on the bus. Transactions are served in the order of their requests.
 
 use super::parts::{Parts, PartsTiming};
 use crate::observe::{Account, Plain};
@@ -21,8 +21,8 @@ pub struct BusTiming {
     pub ratio_x2: u32,
     /// From a request to the start of its address tenure on an idle bus.
     pub request: u32,
-    /// Dead clocks between two data tenures; with a `depth` of 1, clocks from the last beat of a transfer until the next
-    /// one can begin.
+    /// Dead clocks between two data tenures; with a `depth` of 1, clocks from the last beat of a transfer until the
+    /// next one can begin.
     pub turnaround: u32,
     /// From a beat of a read on the bus to the core that waits for it.
     pub return_path: u32,
@@ -156,8 +156,8 @@ pub struct Bus {
 /// request phase of a P6's bus takes three, too (recalled).
 const ADDRESS: u32 = 3;
 
-/// The clocks from the start of a write to its first beat, if whoever takes it has a place for it: the address, then the
-/// data (60x bus, i486; a P6's data waits for nothing else).
+/// The clocks from the start of a write to its first beat, if whoever takes it has a place for it: the address, then
+/// the data (60x bus, i486; a P6's data waits for nothing else).
 const TAKEN: u32 = 2;
 
 impl Bus {
@@ -426,8 +426,8 @@ impl Bus {
         self.write_memory(start, start, pa, bytes, account)
     }
 
-    /// A write of `bytes` that began at `start` and goes to memory, which is asked at the edge `from`. Returns the cycle
-    /// of its last beat.
+    /// A write of `bytes` that began at `start` and goes to memory, which is asked at the edge `from`. Returns the
+    /// cycle of its last beat.
     #[inline(always)]
     pub(super) fn write_memory(
         &mut self,

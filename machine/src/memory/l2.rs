@@ -1,8 +1,9 @@
 //! A second-level cache for instructions and data. Its lines have the size of the L1s' lines.
 //!
-//! What a look-aside L2 does is in [`super::look_aside`]. Any other works as the 750's does: every L1 fill and every L1 write-back allocates a line in it, and it holds modified
-//! lines itself. It is not inclusive: a line may leave the L2 and stay in an L1. Only an in-line L2 includes the
-//! D-cache. What an L2 of a processor's own does when it has to be coherent is in [`super::private`].
+//! What a look-aside L2 does is in [`super::look_aside`]. Any other works as the 750's does: every L1 fill and every
+//! L1 write-back allocates a line in it, and it holds modified lines itself. It is not inclusive: a line may leave
+//! the L2 and stay in an L1. Only an in-line L2 includes the D-cache. What an L2 of a processor's own does when it
+//! has to be coherent is in [`super::private`].
 
 use super::bus::{Bus, Delivery};
 use super::cache::{Cache, CacheGeometry, Evicted};

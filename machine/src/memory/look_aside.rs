@@ -2,8 +2,8 @@
 //!
 //! It sees each burst, and each single-beat write to cached memory. A burst read that it holds is served by it, and
 //! memory is not asked; memory is asked only when the look-up is over. What goes in and out of it takes the data bus at
-//! the pace of its RAMs: the line that the L1 casts out, and the modified line whose place another gets. The latter waits
-//! for memory in the copy-back buffer (MPC106 User's Manual 8-3).
+//! the pace of its RAMs: the line that the L1 casts out, and the modified line whose place another gets. The latter
+//! waits for memory in the copy-back buffer (MPC106 User's Manual 8-3).
 //!
 //! A single-beat read, which no L1 keeps, goes to memory.
 

@@ -1,8 +1,8 @@
 //! Memory as its controller runs it: the parts, and the writes that wait for them.
 //!
 //! A controller may take a write before the parts do (its write buffer), and a modified line that goes out of a
-//! look-aside L2 (the copy-back buffer). What waits is written in order, each when the parts are free; a read goes first
-//! if it comes before that. A read of a line that waits comes after its write.
+//! look-aside L2 (the copy-back buffer). What waits is written in order, each when the parts are free; a read goes
+//! first if it comes before that. A read of a line that waits comes after its write.
 
 use super::dram::{Dram, DramTiming};
 use serde::{Deserialize, Serialize};
