@@ -311,7 +311,7 @@ def test_ctrl_c_at_any_instant_gives_no_traceback() -> None:
 
 
 WRONG: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (("exec", "-m", "ppc604-13"), "--machine", "ppc604-133"),
+    (("exec", "-m", "ppc604-18"), "--machine", "ppc604-185"),
     (("exec", "-p", "tlb.cutof=1"), "--policy", "tlb.cutoff"),
     (("exec", "-p", "tlb.cutoff=of"), "--policy", "did you mean 'off'"),
     (("exec", "-p", "bst"), "--policy", "best"),

@@ -62,6 +62,7 @@ fn every_shipped_machine_is_accepted() {
             "ppc405-200",
             "ppc603-133",
             "ppc603-180",
+            "ppc604-132",
             "ppc604-133",
             "ppc604-133-l2",
             "ppc604-185",
@@ -69,6 +70,7 @@ fn every_shipped_machine_is_accepted() {
             "ppc604-200",
             "ppc604-200x4",
             "ppc604-200x4-l2",
+            "ppc604-43p",
             "ppc750-400",
             "ppc750-400x2",
             "ppc970-1600"
