@@ -216,6 +216,8 @@ docs: ready x86 compilers linux-kernels $(STAMPS)/bootstrap-test
 	$(call heading,Every experiment$(comma) the pages made from them$(comma) and the picture of the README)
 	# A row without a figure is part of the result, and the page says why.
 	$(PAGEWALK) run --seeds $(SEEDS) osdi99 ols03 lkml05 sosp93 undeadly07 beyond paths smp lmbench96 linux || [ $$? = 125 ]
+	# Before the pages, which show the spread over the inputs.
+	$(PAGEWALK) memories osdi99 ols03 lkml05 sosp93 undeadly07 lmbench96 -o docs/memories.md
 	$(PAGEWALK) claims page osdi99 -o docs/osdi99.md
 	$(PAGEWALK) claims page ols03 -o docs/ols03.md
 	$(PAGEWALK) claims page lkml05 -o docs/lkml05.md
@@ -227,7 +229,6 @@ docs: ready x86 compilers linux-kernels $(STAMPS)/bootstrap-test
 	$(PAGEWALK) claims page lmbench96 -o docs/validation.md
 	$(PAGEWALK) run workloads
 	$(PAGEWALK) claims page workloads -o docs/workloads.md
-	$(PAGEWALK) memories osdi99-table2 osdi99-table3 osdi99-flush osdi99-reload -o docs/memories.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png
 
 # The reference pages come from the code and the kernel image. mkdocs tells of its next version unless it is told not to.
