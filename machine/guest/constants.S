@@ -164,8 +164,8 @@ warm:
 	lwz     %r5, 32(%r4)
 	blr
 
-/* The lines of both PTEGs, and of the tree, out of every cache. An L2 that keeps what dcbf has flushed loses them to the
-   lines that are whole megabytes away. */
+/* The lines of both PTEGs, and of the tree, out of every cache. An L2 that keeps what dcbf has flushed loses them to
+   the lines that are whole megabytes away. */
 flush:
 	mflr    %r7
 	li      %r6, 32
