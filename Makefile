@@ -7,6 +7,7 @@
 #   make constants  what a TLB miss costs on the machines, beside the published figures
 #   make soak    millions of random instruction sequences, then the suite on every kind of processor, with
 #                the kernel's invariant checker on
+#   make soak-policies  attacks and tests under random combinations of the kernel's policies
 #   make soak-shootdown  the kernel's tests by each form of TLB shootdown on two and four processors
 #   make x86     builds kernel and user programs for the x86 machines
 #   make test-x86  the kernel for x86, on QEMU's PC, and Linux on the x86 machines
@@ -33,7 +34,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-fuzz soak-shootdown docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-shootdown soak-policies docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
@@ -137,12 +138,12 @@ lint-rust: $(STAMPS)/bootstrap-test
 	cargo clippy --profile tests --workspace --all-targets -- -D warnings
 
 lint-python: $(STAMPS)/lab $(STAMPS)/bootstrap-test
-	$(call heading,Formatting$(comma) lints and types of the Python code$(comma) and names in the kernel)
+	$(call heading,Formatting$(comma) lints and types of the Python code$(comma) names in the kernel$(comma) calls that it lacks)
 	.venv/bin/ruff format --check --config lab/pyproject.toml tests kernel
 	.venv/bin/ruff check --config lab/pyproject.toml tests kernel
 	cd lab && ../.venv/bin/ruff format --check . && ../.venv/bin/ruff check . && ../.venv/bin/mypy
 	cd lab && MYPYPATH=../tests ../.venv/bin/mypy -p suite -p kernel -p lmbench -p linux && ../.venv/bin/mypy ../kernel/syscall/generate.py
-	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel columns names
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel columns missing names
 
 # Property tests draw the same cases each time, so that a commit passes always or never; `make soak-cases` draws others.
 RANDOM_SEED ?= 1
@@ -215,6 +216,8 @@ docs: ready x86 compilers linux-kernels $(STAMPS)/bootstrap-test
 	$(call heading,Every experiment$(comma) the pages made from them$(comma) and the picture of the README)
 	# A row without a figure is part of the result, and the page says why.
 	$(PAGEWALK) run --seeds $(SEEDS) osdi99 ols03 lkml05 sosp93 undeadly07 beyond paths smp lmbench96 linux || [ $$? = 125 ]
+	# Before the pages, which show the spread over the inputs.
+	$(PAGEWALK) memories osdi99 ols03 lkml05 sosp93 undeadly07 lmbench96 -o docs/memories.md
 	$(PAGEWALK) claims page osdi99 -o docs/osdi99.md
 	$(PAGEWALK) claims page ols03 -o docs/ols03.md
 	$(PAGEWALK) claims page lkml05 -o docs/lkml05.md
@@ -226,7 +229,6 @@ docs: ready x86 compilers linux-kernels $(STAMPS)/bootstrap-test
 	$(PAGEWALK) claims page lmbench96 -o docs/validation.md
 	$(PAGEWALK) run workloads
 	$(PAGEWALK) claims page workloads -o docs/workloads.md
-	$(PAGEWALK) memories osdi99-table2 osdi99-table3 osdi99-flush osdi99-reload -o docs/memories.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png
 
 # The reference pages come from the code and the kernel image. mkdocs tells of its next version unless it is told not to.
@@ -263,9 +265,16 @@ soak-cases: kernel user programs $(STAMPS)/bootstrap-test
 	$(call heading,Property tests of the machine from seed $(PAGEWALK_SEED))
 	PROPTEST_RNG_SEED=$(PAGEWALK_SEED) cargo test --release -p pagewalk-machine
 
+# Files that a person writes, with so many random mistakes of each from a new seed.
+PAGEWALK_MUTATIONS ?= 1000
+soak-files: ready x86 $(STAMPS)/bootstrap-test
+	$(call heading,Files with mistakes from seed $(PAGEWALK_SEED))
+	cd lab && PAGEWALK_SEED=$(PAGEWALK_SEED) PAGEWALK_MUTATIONS=$(PAGEWALK_MUTATIONS) \
+		../.venv/bin/python -m pytest --timeout 0 tests/test_mutated_files.py
+
 # The fuzzer runs without the fetch sanitizer: where a random signal handler lies, its process has just written. Large
 # caches are simulated faster. "make soak-fuzz" is this part alone.
-soak: soak-instructions soak-cases $(STAMPS)/machine ready programs
+soak: soak-instructions soak-cases soak-files $(STAMPS)/machine ready programs
 	$(call heading,Programs on every kind of processor$(comma) invariants checked)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on --sanitize all \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400 --qemu 603e --qemu 604 --qemu 750
@@ -277,7 +286,13 @@ soak: soak-instructions soak-cases $(STAMPS)/machine ready programs
 		--group user --group fuzz --group hostile --case ipc --case ipc_memory --case trace --case seed-1 --case message_state
 	$(call heading,The kernel under every policy$(comma) pairs of policies$(comma) and without memory)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel --whole
-	$(MAKE) soak-fuzz
+	$(MAKE) soak-calls soak-fuzz
+
+# Five hundred cases of each group of calls (user/calltable) on Linux and on our kernel, for both architectures.
+soak-calls: ready x86
+	$(call heading,Thousands of generated calls on Linux and on our kernel)
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux --calls 500
+	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m linux --calls 500
 
 soak-fuzz: $(STAMPS)/machine ready
 	$(call heading,Ten million random system calls and attacks)
@@ -300,6 +315,13 @@ soak-shootdown: $(STAMPS)/machine ready programs
 	cd tests && $(SUITE_BY_FORM) --options "check=on kernel.lock=fine shootdown=broadcast" $(SEVERAL)
 	cd tests && for machine in ppc604-185x2 ppc750-400x2 ppc604-200x4; do \
 		PYTHONPATH=. ../.venv/bin/python -m kernel policies --machine $$machine; done
+
+# Attacks, races and tests under random combinations of policies with the invariant checker, from a new seed each time;
+# `make soak-policies PAGEWALK_SEED=<seed>` makes them again. Not part of "make soak".
+PAGEWALK_COMBINATIONS ?= 90
+soak-policies: $(STAMPS)/machine ready
+	$(call heading,Random combinations of policies from seed $(PAGEWALK_SEED))
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel combinations --seed $(PAGEWALK_SEED) --count $(PAGEWALK_COMBINATIONS)
 
 clean:
 	rm -rf build target site

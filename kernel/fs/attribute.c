@@ -506,6 +506,11 @@ static long allocate_alone(struct inode *inode, int mode, u64 from, u64 to)
 	return result;
 }
 
+long inode_punch_alone(struct inode *inode, u64 from, u64 to)
+{
+	return allocate_alone(inode, FALLOC_KEEP_SIZE | FALLOC_PUNCH_HOLE, from, to);
+}
+
 long sys_fallocate(int fd, int mode, s64 offset, s64 length)
 {
 	struct file *file = fd_get(fd);

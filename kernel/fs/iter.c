@@ -65,6 +65,18 @@ void iter_advance(struct iter *it, size_t n)
 	it->left -= n;
 }
 
+void iter_rewind(struct iter *it, size_t n)
+{
+	it->left += n;
+	while (n > it->offset) {
+		n -= it->offset;
+		it->piece--;
+		it->pieces++;
+		it->offset = it->piece->len;
+	}
+	it->offset -= n;
+}
+
 /* Opens an interrupt window after each page; callers are prepared for it, since a fault may sleep here. */
 static long iter_transfer(struct iter *it, void *object, size_t n, enum way way)
 {

@@ -103,10 +103,14 @@ static long transfer_vector(int fd, const struct iovec *user, size_t count, cons
 
 	if (!file)
 		return -EBADF;
-	result = user_vector_load(&vector, user, count, &it);
+	result = at && !file->ops->seek ? -ESPIPE : user_vector_load(&vector, user, count, &it);
 	if (!result) {
 		it.left = MIN(it.left, (size_t)TRANSFER_MAX);
-		result = at && !file->ops->seek ? -ESPIPE : file_transfer(file, &it, at ? &position : NULL, write);
+		/* Without a byte, no file is asked, not even /dev/full. */
+		if (!it.left)
+			result = (write ? FILE_WRITES(file) : FILE_READS(file)) ? 0 : -EBADF;
+		else
+			result = file_transfer(file, &it, at ? &position : NULL, write);
 		user_vector_free(&vector);
 	}
 	file_put(file);

@@ -3,7 +3,8 @@
  * space.
  *
  * After an operation it checks the range that the operation changed. It checks everything after exec, exit and a
- * change of policy, and after CHECK_SWEEP_EVERY operations; after more where many pages are mapped (test/check.c).
+ * change of policy, and after CHECK_SWEEP_EVERY operations of each processor; after more where many pages are mapped
+ * (test/check.c).
  */
 #ifndef CHECK_H
 #define CHECK_H

@@ -33,7 +33,9 @@ struct cpu {
 	u32 run_since;                  /* low word of the timebase at the last switch or tick */
 	u32 number;                     /* of the interrupt controller's */
 	struct list_head turns[2];
-	struct list_head real_time;     /* by falling run_priority */
+	struct list_head urgent;        /* real-time tasks by falling run_priority, then tasks that have slept */
+
+	u32 round;                      /* how often `expired` became `active` */
 
 	/* proc/time.c */
 	u64 next_tick;                  /* ns since boot */

@@ -56,6 +56,7 @@ long iter_zero(struct iter *, size_t n);
 /* The address of the next byte, and how many bytes the piece has from there. The iterator must not be at its end. */
 void *iter_place(struct iter *, size_t *part);
 void iter_advance(struct iter *, size_t n);	/* n is at most *part */
+void iter_rewind(struct iter *, size_t n);	/* takes back the last n bytes */
 
 /* The iovecs of a call, in kernel memory; the first few need no allocation. */
 #define VECTOR_INLINE 8u

@@ -188,6 +188,8 @@ void inode_put(struct inode *);
 struct inode *inode_new(struct filesystem *, u32 mode, u32 rdev);
 int inode_permission(const struct inode *, unsigned may);
 void inode_touch(struct inode *, bool modified);	/* atime, or mtime and ctime */
+/* Makes [from, to) of a regular file a hole, as fallocate does; from and to are multiples of PAGE_SIZE. */
+long inode_punch_alone(struct inode *, u64 from, u64 to);
 
 /*
  * While a file is executed, writing is denied: opening it to write is ETXTBSY. Denying fails with -ETXTBSY while

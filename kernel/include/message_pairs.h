@@ -47,6 +47,16 @@ void message_forget(void)
 		block_clear(noted_tasks[--noted_count]);
 }
 
+void message_check_turns(void)
+{
+	messages_account();
+	for (u32 i = 0; i < noted_count; i++)
+		if (turn_left(noted_tasks[i]) <= 0) {
+			message_forget();
+			return;
+		}
+}
+
 static void note_task(struct task *task)
 {
 	for (u32 i = 0; i < noted_count; i++)

@@ -182,7 +182,7 @@ bool mm_peek(struct mm *mm, uaddr_t address, u32 *word);
 int mm_frame_own(struct mm *mm, uaddr_t address, struct frame **out);
 /* A debugger's write, also to pages that the program itself may not write (mm/foreign.c): 0 or -EFAULT. */
 int mm_poke(struct mm *mm, uaddr_t address, const void *from, size_t n);
-/* Key for a futex: the file, page and offset of a shared page, or (mm, address): 0 or -EFAULT. */
+/* Key for a futex: the file, page and offset of a shared page, or (mm, address). */
 struct futex_key {
 	const void *object;             /* address space or inode */
 	/*
@@ -193,7 +193,13 @@ struct futex_key {
 	u64 number;
 	u32 page, offset;
 };
-int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, struct futex_key *key);
+/* Whether the kernel is to write the word. */
+enum futex_access { FUTEX_READ, FUTEX_WRITE };
+/*
+ * 0; -EINVAL: the address is not that of a word; -EFAULT. A private word need not be mapped, since only its address
+ * counts; a word of a device's page is never written.
+ */
+int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, enum futex_access access, struct futex_key *key);
 
 /* Whether some mapping may write to the file, now or after an mprotect. */
 bool mm_may_write_inode(const struct inode *inode);

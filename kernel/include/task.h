@@ -20,6 +20,7 @@ struct usage;
 
 #define TASK_NAME_SIZE 16
 #define NICE_IDLE 20            /* of the idle task: every other task runs before it */
+#define RANK_COMPUTES 1         /* two ticks in a row have found the task running, without a sleep in between */
 
 enum task_state {
 	TASK_RUNNING,           /* runs or waits for the processor */
@@ -83,9 +84,9 @@ struct task {
 	struct mm *mm;                  /* NULL: the idle task, or an ended one */
 	struct cpu *cpu;                /* that it runs on, or waits for, or ran on last */
 	struct list_head run_link;      /* in a run queue, or empty */
-	s32 nice;                       /* -20 .. 19, or NICE_IDLE */
+	s32 rank;                       /* twice its nice, and RANK_COMPUTES */
 	u32 run_priority;               /* effective: rt_priority or an inherited one; 0: by turns */
-	s32 slice;                      /* ticks left */
+	u32 turn_end;                   /* low word of run_ticks at which its turn is over */
 	u64 run_ticks;                  /* timebase ticks; while it runs up to cpu->run_since */
 	u32 voluntary_switches, involuntary_switches;
 
@@ -100,6 +101,9 @@ struct task {
 	struct list_head group_link;    /* in process->threads */
 	struct list_head hash_link;     /* by pid */
 	u32 policy, rt_priority;        /* SCHED_*, 1 .. 99 */
+	s32 nice;                       /* -20 .. 19, or NICE_IDLE */
+	u32 round;                      /* cpu->round that its turn belongs to */
+	u32 switches_seen;              /* voluntary ones, when a tick last found it running */
 	u16 io_priority;                /* of ioprio_set: only stored, there is no disk */
 	bool reset_on_fork;             /* children get no real-time policy and no negative nice */
 	u32 affinity;                   /* a bit for each of cpus[] that it may run on */
@@ -148,6 +152,12 @@ struct task {
 /* Memory that a call of current holds while it sleeps: the out-of-memory killer counts it. NULL: no memory. */
 void *call_alloc(size_t size);
 void call_free(void *object, size_t size);      /* NULL is harmless */
+
+/*
+ * Timebase ticks left of a task's turn, as of its last switch or tick; 0 or less: it is over. Its use beyond the turn
+ * is taken off the next one.
+ */
+static inline s32 turn_left(const struct task *task) { return (s32)(task->turn_end - (u32)task->run_ticks); }
 
 /* Whether current has a signal to take: a sleeper must then return -ERESTARTSYS. */
 static inline bool signal_pending(void) { return current->work & WORK_SIGNAL; }

@@ -132,18 +132,11 @@ void datagram_append(struct datagram_queue *queue, struct datagram *datagram, st
 	wake_up(&queue->readable);
 }
 
-static void datagram_put_back(struct datagram_queue *queue, struct datagram *datagram)
-{
-	list_add(&datagram->link, &queue->datagrams);
-	queue->count++;
-	queue->bytes += datagram->size;
-	wake_up(&queue->readable);
-}
-
 long datagram_take_now(struct datagram_queue *queue, struct message *message)
 {
 	bool peek = message->flags & MSG_PEEK;
 	struct datagram *datagram;
+	size_t wanted;
 	long n;
 
 	if (!queue->count)
@@ -154,13 +147,16 @@ long datagram_take_now(struct datagram_queue *queue, struct message *message)
 		datagram->users++;
 	else
 		datagram_unlink(queue, datagram);
-	n = iter_write(message->data, datagram->data, datagram->size);
-	if (n < 0) {
-		if (peek)
-			let_go(datagram);
-		else
-			datagram_put_back(queue, datagram);
-		return n;
+	if (datagram->rights && !peek)
+		rights_taken(datagram->rights);
+	wanted = MIN((size_t)datagram->size, message->data->left);
+	n = iter_write(message->data, datagram->data, wanted);
+	/* Memory that the program may not use, or not all of it: the datagram is lost, as on Linux. */
+	if (n < (long)wanted) {
+		let_go(datagram);
+		if (!peek)
+			wake_up(&queue->writable);
+		return -EFAULT;
 	}
 	if ((u32)n < datagram->size) {
 		message->out_flags |= MSG_TRUNC;
@@ -182,8 +178,10 @@ long datagram_take_now(struct datagram_queue *queue, struct message *message)
 long datagram_take(struct socket *socket, struct datagram_queue *queue, struct message *message)
 {
 	u64 deadline = socket_deadline(socket->settings.receive_timeout);
-	long n = SOCKET_WAIT(&queue->readable, queue->count || socket->error || socket->shut & SHUT_RD,
-			     message->nonblock, deadline);
+	/* Only packets report their end to a call that does not wait, as on Linux. */
+	u32 ends = message->nonblock && socket->type == SOCK_DGRAM ? 0 : SHUT_RD;
+	long n = SOCKET_WAIT(&queue->readable, queue->count || socket->error || socket->shut & ends, message->nonblock,
+			     deadline);
 
 	if (n)
 		return n;

@@ -23,6 +23,7 @@
 #define PRIVATE_BITS (EPOLLEXCLUSIVE | EPOLLWAKEUP | EPOLLONESHOT | EPOLLET)
 
 #define LEVELS_MAX 5u	/* of epolls in epolls */
+#define BELOW_MAX 1000u	/* epolls below one that an epoll begins to watch: the check of them lets no other task run */
 #define QUEUES_MAX 3u	/* the most wait queues that a file's poll operation reports */
 
 struct epoll {
@@ -36,6 +37,8 @@ struct epoll {
 	u32 deliveries;		/* calls that are taking events: at their end they put back files that stay ready */
 	bool missed;		/* during a delivery another task found no ready file: the delivery's end wakes it */
 	u32 seen, levels;	/* the last round that visited the epoll, and the levels that it found */
+	u32 counted;		/* the last round that counted its paths, and how many of each length it found: */
+	u16 paths[LEVELS_MAX];
 };
 
 static u32 newest_round;
@@ -270,22 +273,31 @@ long sys_epoll_create(int size)
 	return size <= 0 ? -EINVAL : sys_epoll_create1(0);
 }
 
+static bool watches_epoll(const struct item *item)
+{
+	return item->file->ops == &epoll_ops;
+}
+
 /*
  * Counts the levels of epolls below an epoll, itself included. A round visits each epoll once (`seen`), however many
- * paths lead to it. check_nesting() limits the depth to LEVELS_MAX.
+ * paths lead to it, and leaves *room for so many more. check_nesting() limits the depth to LEVELS_MAX; with too many
+ * epolls below, the result is more than that.
  */
-static u32 levels_below(struct epoll *epoll, u32 round)
+static u32 levels_below(struct epoll *epoll, u32 round, u32 *room)
 {
 	const struct item *item;
 
 	if (epoll->seen == round)
 		return epoll->levels;
+	if (!*room)
+		return LEVELS_MAX + 1;
+	interrupt_window_at(--*room);
 	epoll->seen = round;
 	epoll->levels = 1;
 	list_for_each_entry(item, &epoll->items, link) {
-		interrupt_window();
-		if (item->file->ops == &epoll_ops)
-			epoll->levels = MAX(epoll->levels, levels_below(item->file->data, round) + 1);
+		if (!watches_epoll(item) || epoll->levels > LEVELS_MAX)
+			break;
+		epoll->levels = MAX(epoll->levels, levels_below(item->file->data, round, room) + 1);
 	}
 	return epoll->levels;
 }
@@ -301,48 +313,72 @@ static u32 levels_above(const struct epoll *epoll)
 	return most + 1;
 }
 
-/* Rejects a cycle of epolls, and more than LEVELS_MAX levels. */
+/* Rejects a cycle of epolls, more than LEVELS_MAX levels, and more than BELOW_MAX epolls below. */
 static int check_nesting(const struct epoll *epoll, const struct file *file)
 {
-	u32 below;
+	u32 below, room = BELOW_MAX;
 
 	if (file->ops != &epoll_ops)
 		return 0;
-	below = levels_below(file->data, ++newest_round);
+	below = levels_below(file->data, ++newest_round, &room);
 	return epoll->seen == newest_round || levels_above(epoll) + below > LEVELS_MAX ? -ELOOP : 0;
 }
 
+/* The most paths of each length that Linux allows. */
+static const u16 paths_most[LEVELS_MAX] = { 1, 500, 100, 50, 10 };
+
 /*
  * Counts, by length, the paths from an epoll up to the epolls that are in no other epoll. A wake-up follows all of
- * them. False: there are more than Linux allows.
+ * them. A round counts them once for each epoll, however many paths lead to it. A count stops at one more than is
+ * allowed.
  */
-static bool count_paths(const struct epoll *epoll, u32 length, u32 count[LEVELS_MAX])
+static void count_paths(struct epoll *epoll, u32 round)
 {
-	static const u16 most[LEVELS_MAX] = { 1, 500, 100, 50, 10 };
 	const struct item *item;
+	u32 looked_at = 0;
 
+	if (epoll->counted == round)
+		return;
+	epoll->counted = round;
+	memset(epoll->paths, 0, sizeof(epoll->paths));
 	if (list_empty(&epoll->file->watches))
-		return ++count[length] <= most[length];
-	list_for_each_entry(item, &epoll->file->watches, watch_link)
-		if (!count_paths(item->epoll, length + 1, count))
+		epoll->paths[0] = 1;
+	list_for_each_entry(item, &epoll->file->watches, watch_link) {
+		interrupt_window_at(++looked_at);
+		count_paths(item->epoll, round);
+		for (u32 i = 1; i < LEVELS_MAX; i++) {
+			u32 sum = (u32)epoll->paths[i] + item->epoll->paths[i - 1];
+
+			epoll->paths[i] = (u16)MIN(sum, paths_most[i] + 1u);
+		}
+	}
+}
+
+static bool few_paths(const struct epoll *epoll)
+{
+	for (u32 i = 0; i < LEVELS_MAX; i++)
+		if (epoll->paths[i] > paths_most[i])
 			return false;
 	return true;
 }
 
-/* Whether count_paths() accepts an epoll and all epolls below it. */
+/* Whether an epoll and all epolls below it have few paths. */
 static bool paths_fit(struct epoll *epoll, u32 this_round)
 {
-	u32 count[LEVELS_MAX] = { 0 };
 	const struct item *item;
+	u32 looked_at = 0;
 
 	if (epoll->seen == this_round)
 		return true;
 	epoll->seen = this_round;
-	if (!count_paths(epoll, 0, count))
+	count_paths(epoll, this_round);
+	if (!few_paths(epoll))
 		return false;
 	list_for_each_entry(item, &epoll->items, link) {
-		interrupt_window();
-		if (item->file->ops == &epoll_ops && !paths_fit(item->file->data, this_round))
+		interrupt_window_at(++looked_at);
+		if (!watches_epoll(item))
+			break;
+		if (!paths_fit(item->file->data, this_round))
 			return false;
 	}
 	return true;
@@ -368,7 +404,11 @@ static long add_item(struct epoll *epoll, struct file *f, int fd, const struct e
 	item->fd = fd;
 	item->event = *event;
 	item->table.add = epoll_add_queue;
-	list_add_tail(&item->link, &epoll->items);
+	/* Epolls come first, so that a walk of epolls ends at the first other file. */
+	if (f->ops == &epoll_ops)
+		list_add(&item->link, &epoll->items);
+	else
+		list_add_tail(&item->link, &epoll->items);
 	list_add_tail(&item->watch_link, &f->watches);
 	if (f->ops == &epoll_ops && !paths_fit(f->data, ++newest_round)) {
 		remove_item(item);

@@ -89,7 +89,7 @@ bool inet_is_local(u32 address)
 	return address == INADDR_ANY || address >> 24 == LOOPBACK >> 24;
 }
 
-static bool both(const struct inet_socket *a, const struct inet_socket *b, unsigned option)
+static bool share_option(const struct inet_socket *a, const struct inet_socket *b, unsigned option)
 {
 	return socket_option(a->socket, option) && socket_option(b->socket, option);
 }
@@ -100,9 +100,9 @@ static bool inet_clash(const struct inet_socket *a, const struct inet_socket *b)
 		return false;
 	if (a->name.address != INADDR_ANY && b->name.address != INADDR_ANY && a->name.address != b->name.address)
 		return false;
-	if (both(a, b, SO_REUSEPORT) && a->uid == b->uid)
+	if (share_option(a, b, SO_REUSEPORT) && a->uid == b->uid)
 		return false;
-	return !both(a, b, SO_REUSEADDR) || a->socket->listening || b->socket->listening;
+	return !share_option(a, b, SO_REUSEADDR) || a->socket->listening || b->socket->listening;
 }
 
 static struct list_head *inet_bucket(u16 type, u16 port)
@@ -235,7 +235,7 @@ long inet_name(struct socket *socket, struct address *address, enum socket_name 
 }
 
 /* How well a socket's binding and peer fit: 0: not at all. */
-static u32 fit(const struct inet_socket *inet, u16 type, const struct endpoint *to, const struct endpoint *from)
+static u32 binding_fit(const struct inet_socket *inet, u16 type, const struct endpoint *to, const struct endpoint *from)
 {
 	bool connected = inet->peer.port && type == SOCK_DGRAM;
 
@@ -267,7 +267,7 @@ struct inet_socket *inet_receiver(u16 type, const struct endpoint *to, const str
 	u32 best = 0, sharers = 0, turn, looked_at = 0;
 
 	list_for_each_entry(inet, bucket, link) {
-		u32 fits = fit(inet, type, to, from);
+		u32 fits = binding_fit(inet, type, to, from);
 
 		interrupt_window_at(++looked_at);
 		if (fits > best) {
@@ -282,7 +282,8 @@ struct inet_socket *inet_receiver(u16 type, const struct endpoint *to, const str
 	turn = sender_hash(from) % sharers;
 	list_for_each_entry(inet, bucket, link) {
 		interrupt_window_at(++looked_at);
-		if (fit(inet, type, to, from) == best && socket_option(inet->socket, SO_REUSEPORT) && turn-- == 0)
+		if (binding_fit(inet, type, to, from) == best && socket_option(inet->socket, SO_REUSEPORT) &&
+		    turn-- == 0)
 			return inet;
 	}
 	return found;

@@ -32,7 +32,7 @@ static const struct inet_row {
 	u8 level, option;
 	bool on_off;
 	s32 least, most, initial;
-} rows[INET_SLOTS] = {
+} option_rows[INET_SLOTS] = {
 	[TOS] = { IPPROTO_IP, IP_TOS, false, ANY_NUMBER, 0 },
 	[TTL] = { IPPROTO_IP, IP_TTL, false, TTL_DEFAULT, 255, TTL_DEFAULT },
 	[WANT_PKTINFO] = { IPPROTO_IP, IP_PKTINFO, true, ANY_NUMBER, 0 },
@@ -57,7 +57,7 @@ static const struct inet_row {
 
 s32 inet_option(const struct inet_socket *inet, enum inet_slot slot)
 {
-	s32 value = inet->option[slot] + rows[slot].initial;
+	s32 value = inet->option[slot] + option_rows[slot].initial;
 
 	return slot == TTL && value == TTL_DEFAULT ? TTL_INITIAL : value;
 }
@@ -65,7 +65,7 @@ s32 inet_option(const struct inet_socket *inet, enum inet_slot slot)
 static int find_slot(int level, int option)
 {
 	for (int slot = 0; slot < INET_SLOTS; slot++)
-		if (rows[slot].level == level && rows[slot].option == option)
+		if (option_rows[slot].level == level && option_rows[slot].option == option)
 			return slot;
 	return -ENOPROTOOPT;
 }
@@ -83,9 +83,9 @@ static long ip_number(s32 *value, const void *user, u32 size)
 	return 0;
 }
 
-static long store(struct inet_socket *inet, enum inet_slot slot, s32 value)
+static long store_option(struct inet_socket *inet, enum inet_slot slot, s32 value)
 {
-	const struct inet_row *row = &rows[slot];
+	const struct inet_row *row = &option_rows[slot];
 
 	if (value < row->least || value > row->most || (slot == TTL && value == 0))
 		return -EINVAL;
@@ -142,10 +142,10 @@ long inet_set_option(struct socket *socket, int level, int option, const void *u
 		return error;
 	if (slot == FREEBIND && !size)
 		return -EINVAL;
-	return slot < 0 ? slot : store(inet_of(socket), (enum inet_slot)slot, value);
+	return slot < 0 ? slot : store_option(inet_of(socket), (enum inet_slot)slot, value);
 }
 
-static s32 segment(const struct socket *socket)
+static s32 segment_size(const struct socket *socket)
 {
 	s32 asked = inet_option(inet_of(socket), MAXSEG);
 	u8 state = tcp_state(socket);
@@ -162,7 +162,7 @@ static long give_info(const struct socket *socket, union option_value *v)
 {
 	struct tcp_info info = { .state = tcp_state(socket), .rto = RTO_INITIAL, .snd_cwnd = CONGESTION_WINDOW };
 
-	info.snd_mss = (u32)segment(socket);
+	info.snd_mss = (u32)segment_size(socket);
 	info.rcv_mss = socket->connection ? info.snd_mss : SEGMENT_GUESS;
 	info.advmss = info.snd_mss;
 	info.pmtu = socket->connection ? MTU_MOST : 0;
@@ -207,6 +207,6 @@ long inet_get_option(struct socket *socket, int level, int option, union option_
 	slot = find_slot(level, option);
 	if (slot < 0)
 		return slot;
-	v->number = slot == MAXSEG ? segment(socket) : inet_option(inet, (enum inet_slot)slot);
+	v->number = slot == MAXSEG ? segment_size(socket) : inet_option(inet, (enum inet_slot)slot);
 	return sizeof(v->number);
 }

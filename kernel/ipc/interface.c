@@ -66,7 +66,7 @@ static long give_address(const struct socket *socket, unsigned command, struct i
 	return 0;
 }
 
-static long describe(const struct socket *socket, unsigned command, struct interface_request *r)
+static long describe_device(const struct socket *socket, unsigned command, struct interface_request *r)
 {
 	switch (command) {
 	case SIOCGIFADDR:
@@ -137,7 +137,7 @@ long interface_ioctl(const struct socket *socket, unsigned command, void *user)
 	}
 	if (is_change(command))
 		return capable() ? -EOPNOTSUPP : -EPERM;
-	error = strcmp(r.name, "lo") ? -ENODEV : describe(socket, command, &r);
+	error = strcmp(r.name, "lo") ? -ENODEV : describe_device(socket, command, &r);
 	if (error)
 		return error;
 	return copy_to_user(user, &r, sizeof(r)) ? -EFAULT : 0;

@@ -19,11 +19,12 @@
 #include <window.h>
 
 #define LOCK_BYTES 64u		/* what a file lock takes */
-#define COLLECT_EACH 64u	/* messages with files between two searches for files that nobody can receive */
+/* Messages with files, or sockets that close, between two searches for files that nobody can receive. */
+#define COLLECT_EACH 64u
 
 static struct deferred deferred_collection;
 static bool collect_deferred;	/* `deferred_collection` is left for the end of some task's call */
-static bool emptying_queues;	/* true while a task empties the queues that it has found */
+static void collect_later(void);
 
 /* Sockets in flight, by flight.link. */
 static struct list_head flying_sockets = LIST_HEAD_INIT(flying_sockets);
@@ -35,20 +36,71 @@ static struct socket *unix_socket_of(const struct file *file)
 	return socket && socket->family == AF_UNIX ? socket : NULL;
 }
 
+/*
+ * The search for sockets that nobody can receive. Programs decide how many sockets it looks at, so other tasks run
+ * between two of them, and may send, receive and close. What a search has found cannot change: nobody can receive from
+ * these sockets. It must not find too much:
+ *
+ * - A socket that begins to fly, or whose message leaves a queue, during the search is kept, with all that its queue
+ *   holds (keep_socket()).
+ * - So a socket that is not kept has been in the same messages from the beginning, and these in the same queues. If all
+ *   of them were counted, it can be received only from sockets that fly; and if one of those was received meanwhile, it
+ *   is kept.
+ */
+static struct {
+	bool running;			/* a task searches, or empties the queues that it has found */
+	bool looking;			/* it searches: sockets that move meanwhile are kept */
+	u32 round;			/* counts the searches */
+	struct list_head place;		/* in flying_sockets, behind the socket that was looked at last */
+	struct list_head work;		/* sockets to keep whose queues are still to be searched; by flight.work */
+} flight_search = { .work = LIST_HEAD_INIT(flight_search.work) };
+
+/* What a search knows of a socket when it meets it first. */
+static void meet_socket(struct socket *socket)
+{
+	if (socket->flight.round == flight_search.round)
+		return;
+	socket->flight.round = flight_search.round;
+	socket->flight.kept = false;
+	socket->flight.outside = socket->flight.count;
+}
+
+static void keep_socket(struct socket *socket)
+{
+	meet_socket(socket);
+	if (socket->flight.kept)
+		return;
+	socket->flight.kept = true;
+	list_add_tail(&socket->flight.work, &flight_search.work);
+}
+
 static void flight_begin(struct file *file)
 {
 	struct socket *socket = unix_socket_of(file);
 
-	if (socket && socket->flight.count++ == 0)
+	if (!socket)
+		return;
+	if (socket->flight.count++ == 0)
 		list_add_tail(&socket->flight.link, &flying_sockets);
+	if (flight_search.looking)
+		keep_socket(socket);
 }
 
+/* Whether all references to a socket are in flight, so that sockets may be in each other's queues only. */
+static bool is_candidate(const struct socket *socket)
+{
+	return socket->flight.count && socket->file->refs == socket->flight.count;
+}
+
+/* A socket that from now on is only in queues may be in those of sockets that nobody can receive. */
 static void flight_end(struct file *file)
 {
 	struct socket *socket = unix_socket_of(file);
 
 	if (socket && --socket->flight.count == 0)
 		list_del(&socket->flight.link);
+	else if (socket && file->refs - 1 == socket->flight.count)
+		collect_later();
 	file_put(file);
 }
 
@@ -75,13 +127,6 @@ static void close_files(struct deferred *work)
 	kfree(rights);
 }
 
-/* Whether all references to a socket are in flight, so that sockets may be in each other's queues only. */
-static bool is_candidate(const struct socket *socket)
-{
-	return socket && socket->flight.count && socket->file->refs == socket->flight.count;
-}
-
-/* Counts a reference to a candidate from a candidate's queue. */
 static void count_inside(struct rights *rights, void *unused)
 {
 	(void)unused;
@@ -89,85 +134,119 @@ static void count_inside(struct rights *rights, void *unused)
 		struct socket *socket = unix_socket_of(rights->file[i]);
 
 		interrupt_window_at(i);
-		if (is_candidate(socket))
-			socket->flight.outside--;
+		if (!socket)
+			continue;
+		meet_socket(socket);
+		socket->flight.outside--;
 	}
 }
 
-static void reach_socket(struct socket *socket, struct list_head *work)
+static void keep_files(struct rights *rights, void *unused)
 {
-	if (socket->flight.reached)
-		return;
-	socket->flight.reached = true;
-	list_add_tail(&socket->flight.work, work);
-}
-
-static void reach_files(struct rights *rights, void *work)
-{
+	(void)unused;
 	for (u32 i = 0; i < rights->count; i++) {
 		struct socket *socket = unix_socket_of(rights->file[i]);
 
 		interrupt_window_at(i);
-		if (is_candidate(socket))
-			reach_socket(socket, work);
+		if (socket)
+			keep_socket(socket);
 	}
 }
 
-/* Marks sockets that can still be received, starting from candidates with a reference from elsewhere. */
-static void mark_reachable(struct list_head *work)
+/* Calls the function for each socket in flight, and lets other tasks run in between. */
+static void each_flying(void (*look)(struct socket *, void *), void *argument)
 {
-	struct socket *socket;
-	u32 looked_at = 0;
+	list_add(&flight_search.place, &flying_sockets);
+	while (flight_search.place.next != &flying_sockets) {
+		struct socket *socket = list_entry(flight_search.place.next, struct socket, flight.link);
 
-	list_for_each_entry(socket, &flying_sockets, flight.link) {
-		interrupt_window_at(++looked_at);
-		socket->flight.reached = false;
-		socket->flight.outside = socket->flight.count;
+		list_del(&flight_search.place);
+		list_add(&flight_search.place, &socket->flight.link);
+		look(socket, argument);
+		preemption_point();
 	}
-	list_for_each_entry(socket, &flying_sockets, flight.link) {
-		interrupt_window();
-		if (is_candidate(socket))
-			unix_each_rights(socket, count_inside, NULL);
+	list_del(&flight_search.place);
+}
+
+/* Counts the references to sockets from a candidate's queue. */
+static void count_from(struct socket *socket, void *unused)
+{
+	(void)unused;
+	if (is_candidate(socket))
+		unix_each_rights(socket, count_inside, NULL);
+}
+
+/* Keeps a socket that a program has, or that is in a message elsewhere. */
+static void keep_root(struct socket *socket, void *unused)
+{
+	(void)unused;
+	meet_socket(socket);
+	if (!is_candidate(socket) || socket->flight.outside)
+		keep_socket(socket);
+}
+
+/* The list of found sockets holds a reference to each. */
+static void take_found(struct socket *socket, void *found)
+{
+	if (socket->flight.kept)
+		return;
+	list_add_tail(&socket->flight.work, found);
+	file_get(socket->file);
+}
+
+static struct socket *next_of(struct list_head *list)
+{
+	struct socket *socket = list_first_entry(list, struct socket, flight.work);
+
+	list_del(&socket->flight.work);
+	return socket;
+}
+
+static void find_unreachable(struct list_head *found)
+{
+	flight_search.round++;
+	flight_search.looking = true;
+	each_flying(count_from, NULL);
+	each_flying(keep_root, NULL);
+	while (!list_empty(&flight_search.work)) {
+		unix_each_rights(next_of(&flight_search.work), keep_files, NULL);
+		preemption_point();
 	}
-	list_for_each_entry(socket, &flying_sockets, flight.link) {
-		interrupt_window_at(++looked_at);
-		if (!is_candidate(socket) || socket->flight.outside)
-			reach_socket(socket, work);
-	}
-	while (!list_empty(work)) {
-		socket = list_first_entry(work, struct socket, flight.work);
-		list_del(&socket->flight.work);
-		interrupt_window();
-		unix_each_rights(socket, reach_files, work);
-	}
+	/* Now only sockets that move can be added, and they are kept. */
+	each_flying(take_found, found);
+	flight_search.looking = false;
+	while (!list_empty(&flight_search.work))
+		next_of(&flight_search.work);
 }
 
 static void collect_unreachable(void)
 {
-	struct list_head work = LIST_HEAD_INIT(work);
-	struct socket *socket;
-	u32 looked_at = 0;
+	struct list_head found = LIST_HEAD_INIT(found);
 
-	if (list_empty(&flying_sockets) || emptying_queues)
+	if (list_empty(&flying_sockets) || flight_search.running)
 		return;
-	mark_reachable(&work);
-	list_for_each_entry(socket, &flying_sockets, flight.link) {
-		interrupt_window_at(++looked_at);
-		if (!socket->flight.reached) {
-			list_add_tail(&socket->flight.work, &work);
-			file_get(socket->file);
-		}
-	}
-	/* Nobody can receive these. The list holds a reference to each. */
-	emptying_queues = true;
-	while (!list_empty(&work)) {
-		socket = list_first_entry(&work, struct socket, flight.work);
-		list_del(&socket->flight.work);
+	flight_search.running = true;
+	find_unreachable(&found);
+	while (!list_empty(&found)) {
+		struct socket *socket = next_of(&found);
+
 		unix_each_rights(socket, rights_empty, NULL);
 		file_put(socket->file);
 		preemption_point();
 	}
-	emptying_queues = false;
+	flight_search.running = false;
+}
+
+void rights_taken(struct rights *rights)
+{
+	if (flight_search.looking)
+		keep_files(rights, NULL);
+}
+
+void rights_accepted(struct socket *embryo)
+{
+	if (flight_search.looking && embryo->family == AF_UNIX)
+		unix_each_rights(embryo, keep_files, NULL);
 }
 
 void rights_free(struct rights *rights)
@@ -175,19 +254,31 @@ void rights_free(struct rights *rights)
 	defer(&rights->freeing, close_files);
 }
 
+/* After all other work, so that a chain of sockets that close each other is searched once, not at each link. */
 static void collect_now(struct deferred *work)
 {
-	(void)work;
+	if (!list_empty(&current->deferred)) {
+		defer(work, collect_now);
+		return;
+	}
 	collect_deferred = false;
 	collect_unreachable();
 }
 
-void rights_collect_later(void)
+static void collect_later(void)
 {
-	if (list_empty(&flying_sockets) || collect_deferred)
+	if (collect_deferred)
 		return;
 	collect_deferred = true;
 	defer(&deferred_collection, collect_now);
+}
+
+void rights_collect_sometimes(void)
+{
+	static u32 asked;
+
+	if (!list_empty(&flying_sockets) && ++asked % COLLECT_EACH == 0)
+		collect_later();
 }
 
 static struct rights *rights_new(u32 room)

@@ -36,9 +36,14 @@ struct rights *rights_mark(void);
 /* Closes the files at the end of the call. */
 void rights_free(struct rights *);
 
+/* Rights leave a queue, for a receiver. */
+void rights_taken(struct rights *);
+/* A connection leaves the queue of a listener. */
+void rights_accepted(struct socket *embryo);
 /*
- * At the end of the call, empties the queues of sockets that only files in their own queues refer to, which frees them.
+ * A socket was closed. Now and then empties, at the end of the call, the queues of sockets that only files in their own
+ * queues refer to, which frees them.
  */
-void rights_collect_later(void);
+void rights_collect_sometimes(void);
 
 #endif

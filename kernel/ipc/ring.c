@@ -55,7 +55,8 @@ static void drop_pages(struct ring *ring)
 	if (ring->page != ring->few)
 		kfree(ring->page);
 	ring->page = ring->few;
-	ring->size = MIN(ring->size, RING_PAGES_FEW * PAGE_SIZE);	/* what `few` holds: a ring may be freed twice */
+	/* What `few` holds: a ring may be freed twice. */
+	ring->size = MIN(ring->size, RING_PAGES_FEW * PAGE_SIZE);
 }
 
 void ring_free(struct ring *ring)
@@ -125,23 +126,39 @@ static inline bool in_one_page(u32 count, size_t n)
 	return n - 1 < PAGE_SIZE - (count & (PAGE_SIZE - 1));
 }
 
+/*
+ * A copy met memory that the program may not use, after `done` bytes. As in Linux's pipes, whole pages of the call
+ * count: returns how many bytes, and the iterator goes back to their end; or -EFAULT.
+ */
+NOINLINE static long ring_fault(struct iter *it, size_t done)
+{
+	iter_rewind(it, done % PAGE_SIZE);
+	done -= done % PAGE_SIZE;
+	return done ? (long)done : -EFAULT;
+}
+
+/* A reader sees a page of the call once all of it is there, since a fault takes it back. */
 NOINLINE static long write_pages(struct ring *ring, struct iter *it, size_t n)
 {
-	size_t done = 0;
+	size_t done = 0, shown = 0;
 
 	while (done < n) {
-		size_t part;
-		char *to = ring_place(ring, ring->head, n - done, &part);
+		size_t part, rest;
+		char *to = ring_place(ring, ring->head + (u32)(done - shown), n - done, &part);
 		long moved = ring_copy(ring, it, to, part, true);
 
-		if (moved < 0)
-			return done ? (long)done : moved;
-		ring->head += (u32)moved;
-		done += (size_t)moved;
-		if ((size_t)moved < part || !ring_pause(ring, it))
+		if (moved < 0 && moved != -EFAULT)
+			return shown ? (long)shown : moved;
+		done += moved > 0 ? (size_t)moved : 0;
+		rest = done == n ? 0 : done % PAGE_SIZE;
+		ring->head += (u32)(done - rest - shown);
+		shown = done - rest;
+		if (moved < (long)part)
+			return ring_fault(it, done);
+		if (!ring_pause(ring, it))
 			break;
 	}
-	return (long)done;
+	return (long)shown;
 }
 
 long ring_write(struct ring *ring, struct iter *it, size_t n)
@@ -153,8 +170,10 @@ long ring_write(struct ring *ring, struct iter *it, size_t n)
 	if (!in_one_page(ring->head, n))
 		return write_pages(ring, it, n);
 	moved = ring_copy(ring, it, ring_place(ring, ring->head, n, &part), n, true);
-	if (moved > 0)
-		ring->head += (u32)moved;
+	if (moved == (long)n)
+		ring->head += (u32)n;
+	else if (moved > 0)
+		return ring_fault(it, (size_t)moved);
 	return moved;
 }
 
@@ -167,11 +186,13 @@ NOINLINE static long peek_pages(struct ring *ring, struct iter *it, u32 from, si
 		char *data = ring_place(ring, from, n - done, &part);
 		long moved = ring_copy(ring, it, data, part, false);
 
-		if (moved < 0)
+		if (moved < 0 && moved != -EFAULT)
 			return done ? (long)done : moved;
-		from += (u32)moved;
-		done += (size_t)moved;
-		if ((size_t)moved < part || !ring_pause(ring, it))
+		from += moved > 0 ? (u32)moved : 0;
+		done += moved > 0 ? (size_t)moved : 0;
+		if (moved < (long)part)
+			return ring_fault(it, done);
+		if (!ring_pause(ring, it))
 			break;
 	}
 	return (long)done;
@@ -180,11 +201,13 @@ NOINLINE static long peek_pages(struct ring *ring, struct iter *it, u32 from, si
 static inline __attribute__((always_inline)) long ring_peek_from(struct ring *ring, struct iter *it, u32 from, size_t n)
 {
 	size_t part;
+	long moved;
 
 	n = MIN(n, (size_t)(ring->head - from));
 	if (!in_one_page(from, n))
 		return peek_pages(ring, it, from, n);
-	return ring_copy(ring, it, ring_place(ring, from, n, &part), n, false);
+	moved = ring_copy(ring, it, ring_place(ring, from, n, &part), n, false);
+	return moved >= (long)n || moved < 0 ? moved : ring_fault(it, (size_t)moved);
 }
 
 long ring_peek(struct ring *ring, struct iter *it, size_t skip, size_t n)

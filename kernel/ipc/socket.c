@@ -1,4 +1,5 @@
 /* Sockets as files: creation, connection, and the calls that name addresses. */
+#include "rights.h"
 #include "socket.h"
 
 #include <abi/ioctl.h>
@@ -140,6 +141,7 @@ void socket_release(struct socket *socket)
 	socket->ops->release(socket);
 	waitq_detach(&socket->accepting);
 	waitq_detach(&socket->room);
+	list_del(&socket->flight.work);
 	kfree(socket);
 }
 
@@ -322,6 +324,7 @@ long socket_accept(struct socket *socket, bool nonblock, struct socket **out)
 	if (!socket->pending_count)
 		return -EINVAL;
 	*out = take_pending(socket);
+	rights_accepted(*out);
 	wake_up(&socket->room);
 	return 0;
 }

@@ -119,9 +119,11 @@ struct socket_ops {
 struct flight {
 	struct list_head link;		/* in `flying`, while count is not 0 */
 	u32 count;			/* references to its file from messages */
+	/* What the last search knows of it (rights.c). */
+	u32 round;			/* its number */
 	u32 outside;			/* how many of these references do not come from a candidate's queue */
-	bool reached;			/* a program can still receive the file */
-	/* In the collector's lists: of sockets whose queues are to be searched, and whose memory is to be counted. */
+	bool kept;			/* a program can still receive the file */
+	/* In its lists: of sockets whose queues are to be searched or emptied, and whose memory is to be counted. */
 	struct list_head work, weigh;
 	u32 weighed;			/* the last round that counted its memory */
 };
@@ -172,7 +174,10 @@ long socket_broken_pipe(u32 flags);		/* -EPIPE, with SIGPIPE unless MSG_NOSIGNAL
 long socket_listen(struct socket *, u32 backlog);
 long socket_accept(struct socket *, bool nonblock, struct socket **);
 unsigned socket_listener_poll(const struct socket *);
-/* Unix sockets: waits until the listener at an address has a place in its queue: 0; find_listener's errors, -EAGAIN, -ERESTARTSYS. */
+/*
+ * Unix sockets: waits until the listener at an address has a place in its queue: 0; find_listener's errors, -EAGAIN,
+ * -ERESTARTSYS.
+ */
 long socket_find_listener(struct socket *from, const struct address *, bool nonblock, struct socket **listener);
 void socket_enqueue(struct socket *listener, struct socket *embryo);
 void socket_drop_pending(struct socket *listener);	/* releases the connections that wait to be accepted */

@@ -1,6 +1,6 @@
 /*
- * setsockopt and getsockopt, and the options of all sockets (socket(7); numbers: abi/socket_option.h). An option that is
- * not here is unknown (ENOPROTOOPT): none is accepted without its effect.
+ * setsockopt and getsockopt, and the options of all sockets (socket(7); numbers: abi/socket_option.h). An option that
+ * is not here is unknown (ENOPROTOOPT): none is accepted without its effect.
  */
 #include "socket_calls.h"
 #include "stream.h"
@@ -271,7 +271,7 @@ static long get_protocol_option(struct socket *socket, int level, int option, un
 }
 
 /* A number of IP for which there is less room is given as a byte. */
-static void shorten(union option_value *v, int level, u32 room, long *size)
+static void shorten_number(union option_value *v, int level, u32 room, long *size)
 {
 	if (level == IPPROTO_IP && *size == sizeof(v->number) && room && room < sizeof(v->number) &&
 	    v->number >= 0 && v->number <= 255) {
@@ -298,7 +298,7 @@ long sys_getsockopt(int fd, int level, int option, void *user, u32 *user_size)
 		size = level == SOL_SOCKET ? get_socket_option(socket, option, &v) :
 			get_protocol_option(socket, level, option, &v);
 		if (size >= 0) {
-			shorten(&v, level, room, &size);
+			shorten_number(&v, level, room, &size);
 			room = MIN(room, (u32)size);
 			size = copy_to_user(user, &v, room) || put_user(room, user_size) ? -EFAULT : 0;
 		}

@@ -373,8 +373,10 @@ static struct rights *rights_here(struct side *from, bool peek, struct ucred *se
 		from->taken_by = rights->cred;
 		list_del(&rights->link);
 		from->rights_count--;
-		if (rights->count)
+		if (rights->count) {
+			rights_taken(rights);
 			return rights;
+		}
 		rights_free(rights);
 	}
 	return NULL;

@@ -11,7 +11,7 @@ struct side {
 	u64 put, taken;		/* bytes so far */
 	bool ended;		/* this end reads no more than what is queued */
 	bool shut;		/* the other end sends no more: its sends fail */
-	bool deaf;		/* a send to this end does not go into the ring: it fails, or resets the connection (TCP) */
+	bool deaf;		/* a send to this end does not go into the ring: it fails, or resets (TCP) */
 	bool fin;		/* TCP: `ended` by the other end's orderly end, so that a read reports no error */
 	struct list_head rights;
 	u32 rights_count;

@@ -110,7 +110,9 @@ static void fill_packet(const struct inet_socket *inet, struct packet *packet, u
 		packet->tos = (u8)inet_option(inet, TOS);
 }
 
-/* Nobody has the port. The next call reports it, as from an ICMP answer, if the socket is connected or asks for errors. */
+/*
+ * Nobody has the port. The next call reports it, as from an ICMP answer, if the socket is connected or asks for errors.
+ */
 static void not_received(struct inet_socket *inet, struct datagram *datagram, struct message *message,
 			 const struct endpoint *to)
 {

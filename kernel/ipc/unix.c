@@ -215,7 +215,7 @@ void unix_release(struct socket *socket)
 	}
 	datagram_free(&endpoint->queue);
 	kfree(endpoint);
-	rights_collect_later();	/* sockets that, from outside of queues, only this one referred to */
+	rights_collect_sometimes();
 }
 
 static void each_own_rights(const struct socket *socket, void (*show)(struct rights *, void *), void *argument)

@@ -32,6 +32,21 @@ void unix_connect_both(struct unix_socket *a, struct unix_socket *b)
 	unix_connect(b, a);
 }
 
+/* Who leaves its peer loses what it has not read; a peer that was connected to it is told. */
+static void datagram_leave_peer(struct unix_socket *endpoint, const struct unix_socket *to)
+{
+	struct unix_socket *old = endpoint->peer;
+
+	if ((!old && !endpoint->peer_gone) || (old && old == to) || !endpoint->queue.count)
+		return;
+	datagram_drop_all(&endpoint->queue);
+	wake_up(&endpoint->queue.writable);
+	if (old && old->peer == endpoint) {
+		old->socket->error = ECONNRESET;
+		wake_up(&old->queue.readable);
+	}
+}
+
 static long datagram_connect(struct socket *socket, const struct address *address, bool nonblock)
 {
 	struct unix_socket *endpoint = unix_of(socket), *to = NULL;
@@ -39,6 +54,7 @@ static long datagram_connect(struct socket *socket, const struct address *addres
 
 	(void)nonblock;
 	if (address->len >= PATH_OFFSET && address->family == AF_UNSPEC) {
+		datagram_leave_peer(endpoint, NULL);
 		unix_connect(endpoint, NULL);
 		return 0;
 	}
@@ -47,9 +63,11 @@ static long datagram_connect(struct socket *socket, const struct address *addres
 		error = unix_find(address, SOCK_DGRAM, &to);
 	if (!error && to->peer && to->peer != endpoint)
 		error = -EPERM;		/* the receiver is connected to another socket */
-	if (!error)
-		unix_connect(endpoint, to);
-	return error;
+	if (error)
+		return error;
+	datagram_leave_peer(endpoint, to);
+	unix_connect(endpoint, to);
+	return 0;
 }
 
 static int datagram_destination(struct unix_socket *endpoint, const struct message *message, struct unix_socket **to)
@@ -57,6 +75,7 @@ static int datagram_destination(struct unix_socket *endpoint, const struct messa
 	if (message->address && message->address->len)
 		return unix_find(message->address, SOCK_DGRAM, to);
 	if (endpoint->peer_gone) {
+		datagram_leave_peer(endpoint, NULL);
 		endpoint->peer_gone = false;
 		return -ECONNREFUSED;
 	}
@@ -95,13 +114,20 @@ typedef long receiver_finder(struct socket *s, const struct message *m, struct u
 static long datagram_receiver(struct socket *socket, const struct message *m, struct unix_socket **to)
 {
 	struct unix_socket *endpoint = unix_of(socket);
-	long error = datagram_destination(endpoint, m, to);
+	bool has_destination = (m->address && m->address->len) || endpoint->peer || endpoint->peer_gone;
+	long error;
 
+	error = has_destination ? socket_error(socket) : 0;
+	if (error)
+		return error;
+	if (has_destination && socket->shut & SHUT_WR)
+		return -EPIPE;
+	error = datagram_destination(endpoint, m, to);
 	if (error)
 		return error;
 	if ((*to)->peer && (*to)->peer != endpoint)
 		return -EPERM;
-	return socket->shut & SHUT_WR || (*to)->socket->shut & SHUT_RD ? -EPIPE : 0;
+	return (*to)->socket->shut & SHUT_RD ? -EPIPE : 0;
 }
 
 /* Finds the receiver and waits for room in its queue. Both remain only until current sleeps. */

@@ -2,6 +2,7 @@
 #include <abi/mman.h>
 #include <arch.h>
 #include <check.h>
+#include <err.h>
 #include <errno.h>
 #include <fs.h>
 #include <lib.h>
@@ -11,77 +12,150 @@
 
 #include "internal.h"
 
-/* Drops the pages of a range; others may run between two parts, and change the areas. */
-static int discard_range(struct mm *mm, uaddr_t address, uaddr_t end, bool anonymous_only)
+/* How a range's pages are dropped. */
+struct discard {
+	bool anonymous_only, locked_too;
+};
+
+/* Drops the pages of a part of an area, until others wait. Returns the end of what it dropped, or an error. */
+static uaddr_t discard_part(struct vma *vma, uaddr_t start, uaddr_t end, const struct discard *how)
+{
+	struct mm *mm = vma->mm;
+
+	if (vma->flags & VM_DEVICE || (vma->flags & VM_LOCKED && !how->locked_too) ||
+	    (how->anonymous_only && vma->inode))
+		return (uaddr_t)-EINVAL;
+	if (tables_unshare(mm, start, end))
+		return (uaddr_t)-ENOMEM;
+	mm->flush_reason = SHOOTDOWN_MADVISE;
+	end = zap_until_due(vma, start, end);
+	check_range(mm, start, end, "madvise");
+	return end;
+}
+
+/* Takes the pages of a shared file from the file. The area may change meanwhile. */
+static uaddr_t remove_part(const struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	const u32 shared = VM_SHARED | VM_MAY_WRITE;
+	struct inode *inode;
+	u64 from;
+	long error;
+
+	if (vma->flags & VM_LOCKED || !vma->inode)
+		return (uaddr_t)-EINVAL;
+	if ((vma->flags & shared) != shared)
+		return (uaddr_t)-EACCES;
+	from = (u64)vma_page(vma, start) << PAGE_SHIFT;
+	inode = inode_get(vma->inode);
+	error = inode_punch_alone(inode, from, from + (end - start));
+	inode_put(inode);
+	return error ? (uaddr_t)error : end;
+}
+
+/* Faults pages in. Others run between two pages. */
+static uaddr_t populate_part(struct vma *vma, uaddr_t start, uaddr_t end, bool write)
+{
+	struct mm *mm = vma->mm;
+
+	if (vma->flags & VM_DEVICE || !(vma->flags & (write ? VM_WRITE : VM_READ)))
+		return (uaddr_t)-EINVAL;
+	for (; start < end; start += PAGE_SIZE) {
+		int error = mm_fault(mm, start, write ? MM_WRITE : MM_READ);
+
+		if (error)
+			return (uaddr_t)(error == -ENOMEM ? -ENOMEM : -EFAULT);
+		if (signal_fatal_pending())
+			return (uaddr_t)-EINTR;
+		if (preemption_due()) {
+			preemption_point();
+			return start + PAGE_SIZE;
+		}
+	}
+	return end;
+}
+
+static uaddr_t advise_part(struct vma *vma, uaddr_t start, uaddr_t end, u32 advice)
+{
+	switch (advice) {
+	case MADV_COLD:
+	case MADV_PAGEOUT:
+		return vma->flags & (VM_DEVICE | VM_LOCKED) ? (uaddr_t)-EINVAL : end;
+	case MADV_DONTNEED:
+		return discard_part(vma, start, end, &(struct discard){ 0 });
+	case MADV_DONTNEED_LOCKED:
+		return discard_part(vma, start, end, &(struct discard){ .locked_too = true });
+	case MADV_FREE:
+		return discard_part(vma, start, end, &(struct discard){ .anonymous_only = true });
+	case MADV_REMOVE:
+		return remove_part(vma, start, end);
+	case MADV_POPULATE_READ:
+		return populate_part(vma, start, end, false);
+	case MADV_POPULATE_WRITE:
+		return populate_part(vma, start, end, true);
+	default:
+		return end;
+	}
+}
+
+/*
+ * Advice for each area in turn, until one refuses it. Others may run between two parts, and change the areas. -ENOMEM:
+ * part of the range is not mapped; the rest has been advised.
+ */
+static int advise_areas(struct mm *mm, uaddr_t address, uaddr_t end, u32 advice)
 {
 	struct vma *vma;
+	int hole = 0;
 
-	while (address < end && (vma = mm_find(mm, address)) && vma->start < end) {
-		uaddr_t start = MAX(vma->start, address), stop = MIN(vma->end, end);
+	while (address < end) {
+		uaddr_t stop;
 
-		if (vma->flags & (VM_DEVICE | VM_LOCKED) || (anonymous_only && vma->inode))
-			return -EINVAL;
-		if (tables_unshare(mm, start, stop))
-			return -ENOMEM;
-		mm->flush_reason = SHOOTDOWN_MADVISE;
-		address = zap_until_due(vma, start, stop);
-		check_range(mm, start, address, "madvise");
+		vma = mm_find(mm, address);
+		if (!vma || vma->start > address)
+			hole = -ENOMEM;
+		if (!vma || vma->start >= end)
+			break;
+		stop = advise_part(vma, MAX(vma->start, address), MIN(vma->end, end), advice);
+		if (IS_ERR_VALUE(stop))
+			return (int)stop;
+		address = stop;
 		if (address < end)
 			preemption_point();
 	}
-	return 0;
+	return hole;
+}
+
+/* The flags that advice sets or clears. False: it changes none. */
+static bool advice_flags(u32 advice, u32 *set, u32 *clear)
+{
+	*set = advice == MADV_DONTFORK ? VM_DONTFORK : advice == MADV_DONTDUMP ? VM_DONTDUMP :
+	       advice == MADV_WIPEONFORK ? VM_WIPEONFORK : 0;
+	*clear = advice == MADV_DOFORK ? VM_DONTFORK : advice == MADV_DODUMP ? VM_DONTDUMP :
+		 advice == MADV_KEEPONFORK ? VM_WIPEONFORK : 0;
+	return *set | *clear;
+}
+
+static bool advice_known(u32 advice)
+{
+	return advice <= MADV_DONTNEED || (advice >= MADV_FREE && advice <= MADV_DOFORK) ||
+	       (advice >= MADV_DONTDUMP && advice <= MADV_DONTNEED_LOCKED);
 }
 
 int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice)
 {
-	uaddr_t end;
-	int error = 0;
+	uaddr_t end = address + ALIGN_UP(size, PAGE_SIZE);
+	u32 set, clear;
+	int error;
 
-	size = ALIGN_UP(size, PAGE_SIZE);
-	if (address % PAGE_SIZE)
+	if (!advice_known(advice) || address % PAGE_SIZE || (size && !ALIGN_UP(size, PAGE_SIZE)) || end < address)
 		return -EINVAL;
 	if (!size)
 		return 0;
-	if (!range_ok(address, size))
-		return -EINVAL;
-	end = address + size;
-	switch (advice) {
-	case MADV_NORMAL:
-	case MADV_RANDOM:
-	case MADV_SEQUENTIAL:
-	case MADV_WILLNEED:
-	case MADV_COLD:
-	case MADV_PAGEOUT:
-		break;
-	case MADV_DONTNEED:
-	case MADV_FREE:
-		error = discard_range(mm, address, end, advice == MADV_FREE);
-		if (error)
-			return error;
-		break;
-	case MADV_DONTFORK:
-		error = areas_mark(mm, address, end, VM_DONTFORK, 0);
-		break;
-	case MADV_DOFORK:
-		error = areas_mark(mm, address, end, 0, VM_DONTFORK);
-		break;
-	case MADV_DONTDUMP:
-		error = areas_mark(mm, address, end, VM_DONTDUMP, 0);
-		break;
-	case MADV_DODUMP:
-		error = areas_mark(mm, address, end, 0, VM_DONTDUMP);
-		break;
-	case MADV_WIPEONFORK:
-		error = areas_mark(mm, address, end, VM_WIPEONFORK, 0);
-		break;
-	case MADV_KEEPONFORK:
-		error = areas_mark(mm, address, end, 0, VM_WIPEONFORK);
-		break;
-	default:
-		return -EINVAL;
-	}
-	/* The advice applies to every mapped page; a hole in the range is then an error. */
-	return error ? error : areas_cover(mm, address, end) ? 0 : -ENOMEM;
+	if (!advice_flags(advice, &set, &clear))
+		return advise_areas(mm, address, end, advice);
+	error = areas_mark(mm, address, end, set, clear);
+	if (error)
+		return error == -ENOMEM ? -EAGAIN : error;
+	return areas_cover_to(mm, address, end) < end ? -ENOMEM : 0;
 }
 
 /*
@@ -90,24 +164,28 @@ int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice)
  */
 int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags)
 {
+	uaddr_t end = address + ALIGN_UP(size, PAGE_SIZE);
+	struct vma *vma;
 	u32 areas = 0;
+	int hole = 0;
 
-	size = ALIGN_UP(size, PAGE_SIZE);
 	if (flags & ~(u32)(MS_ASYNC | MS_INVALIDATE | MS_SYNC) || (flags & MS_ASYNC && flags & MS_SYNC) ||
 	    address % PAGE_SIZE)
 		return -EINVAL;
-	if (!size)
-		return 0;
-	if (!range_ok(address, size) || !areas_cover(mm, address, address + size))
+	if (end < address)
 		return -ENOMEM;
-	for (struct vma *vma = mm_find(mm, address); vma && vma->start < address + size;
-	     vma = area_after(vma, ++areas)) {
+	for (vma = mm_find(mm, address); address < end; vma = area_after(vma, ++areas)) {
+		if (!vma || vma->start > address)
+			hole = -ENOMEM;
+		if (!vma || vma->start >= end)
+			break;
 		if (flags & MS_INVALIDATE && vma->flags & VM_LOCKED)
 			return -EBUSY;
 		if (flags & (MS_ASYNC | MS_SYNC) && vma->inode && vma->flags & VM_SHARED && vma->flags & VM_WRITE)
 			inode_touch(vma->inode, true);
+		address = vma->end;
 	}
-	return 0;
+	return hole;
 }
 
 /* Whether the page is in memory: 1 or 0; -ENOMEM when another thread has unmapped it. */
@@ -127,16 +205,16 @@ static int page_is_resident(struct mm *mm, uaddr_t address)
 	return 1;
 }
 
+/* In order: what lies before a hole, or before a byte of the vector that cannot be written, is written. */
 int mm_incore(struct mm *mm, uaddr_t address, u32 size, u8 *user_vector)
 {
-	size = ALIGN_UP(size, PAGE_SIZE);
+	uaddr_t end = address + ALIGN_UP(size, PAGE_SIZE);
+
 	if (address % PAGE_SIZE)
 		return -EINVAL;
-	if (!size)
-		return 0;
-	if (!range_ok(address, size) || !areas_cover(mm, address, address + size))
+	if (size > USER_END || address > USER_END - size)
 		return -ENOMEM;
-	for (uaddr_t end = address + size; address < end; address += PAGE_SIZE) {
+	for (; address < end; address += PAGE_SIZE) {
 		int in = page_is_resident(mm, address);
 		u8 byte = (u8)in;
 

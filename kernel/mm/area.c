@@ -194,8 +194,13 @@ int areas_mark(struct mm *mm, uaddr_t start, uaddr_t end, u32 set, u32 clear)
 	if (areas_cut(mm, start, end))
 		return -ENOMEM;
 	while ((vma = mm_find(mm, start)) && vma->start < end) {
-		if (set & VM_WIPEONFORK && (vma->inode || vma->flags & VM_SHARED))
+		if ((set & VM_WIPEONFORK && (vma->inode || vma->flags & VM_SHARED)) ||
+		    (clear & (VM_DONTFORK | VM_DONTDUMP) && vma->flags & VM_DEVICE))
 			return -EINVAL;
+		if (set & VM_LOCKED && vma->flags & VM_DEVICE) {
+			start = vma->end;
+			continue;
+		}
 		vma->flags = (vma->flags & ~clear) | set;
 		start = vma_merge(vma)->end;
 		/* Between the check against a limit and all of its marks, nobody else may lock memory. */
@@ -219,16 +224,14 @@ struct vma *area_after(struct vma *vma, u32 passed)
 	return mm_find(mm, end);
 }
 
-bool areas_cover(struct mm *mm, uaddr_t start, uaddr_t end)
+uaddr_t areas_cover_to(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	u32 areas = 0;
 
-	for (struct vma *vma = mm_find(mm, start); vma && vma->start <= start; vma = area_after(vma, ++areas)) {
+	for (struct vma *vma = mm_find(mm, start); vma && vma->start <= start && start < end;
+	     vma = area_after(vma, ++areas))
 		start = vma->end;
-		if (start >= end)
-			return true;
-	}
-	return false;
+	return MIN(start, end);
 }
 
 bool range_free(struct mm *mm, uaddr_t start, uaddr_t end)

@@ -45,29 +45,27 @@ long sys_munmap(uaddr_t address, size_t length)
 
 long sys_mremap(uaddr_t address, size_t old_length, size_t new_length, u32 flags, uaddr_t new_address)
 {
-	if (old_length > USER_END || new_length > USER_END)
-		return -EINVAL;
 	return (long)mm_remap(current->mm, address, old_length, new_length, flags, new_address);
 }
 
 long sys_mprotect(uaddr_t address, size_t length, int protection)
 {
-	return length > USER_END ? -ENOMEM : mm_protect(current->mm, address, length, (u32)protection);
+	return mm_protect(current->mm, address, length, (u32)protection);
 }
 
 long sys_msync(uaddr_t address, size_t length, u32 flags)
 {
-	return length > USER_END ? -ENOMEM : mm_sync(current->mm, address, length, flags);
+	return mm_sync(current->mm, address, length, flags);
 }
 
 long sys_madvise(uaddr_t address, size_t length, int advice)
 {
-	return length > USER_END ? -EINVAL : mm_advise(current->mm, address, length, (u32)advice);
+	return mm_advise(current->mm, address, length, (u32)advice);
 }
 
 long sys_mincore(uaddr_t address, size_t length, u8 *pages)
 {
-	return length > USER_END ? -ENOMEM : mm_incore(current->mm, address, length, pages);
+	return mm_incore(current->mm, address, length, pages);
 }
 
 long sys_brk(uaddr_t end)

@@ -381,11 +381,28 @@ int mm_frame_own(struct mm *mm, uaddr_t address, struct frame **out)
 	return error;
 }
 
-int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, struct futex_key *key)
+/* Whether a word that other address spaces may use can be one: a page that never changes is of no use. */
+static bool futex_may_be_in(const struct vma *vma, enum futex_access access)
 {
-	struct vma *vma = mm_find(mm, address);
+	return vma->flags & VM_WRITE || (access == FUTEX_READ && vma->flags & VM_READ && vma->inode);
+}
 
-	if (!vma || vma->start > address)
+int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, enum futex_access access, struct futex_key *key)
+{
+	const struct vma *vma = NULL;
+
+	if (address % sizeof(u32))
+		return -EINVAL;
+	if (address >= USER_END)
+		return -EFAULT;
+	if (!is_private || access == FUTEX_WRITE) {
+		vma = mm_find(mm, address);
+		if (vma && vma->start > address)
+			vma = NULL;
+		if (vma && vma->flags & VM_DEVICE)
+			return -EFAULT;
+	}
+	if (!is_private && (!vma || !futex_may_be_in(vma, access)))
 		return -EFAULT;
 	key->offset = address % PAGE_SIZE;
 	if (!is_private && vma->flags & VM_SHARED && vma->inode) {

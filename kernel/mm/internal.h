@@ -35,12 +35,15 @@ int vma_split(struct vma *vma, uaddr_t address);    /* vma keeps the part below;
 struct vma *vma_merge(struct vma *vma);
 /* Splits areas at start and at end; 0 or -ENOMEM. */
 int areas_cut(struct mm *mm, uaddr_t start, uaddr_t end);
-/* Sets and clears flags of the areas in [start, end), splitting them as needed. -EINVAL: an area may not have them. */
+/*
+ * Sets and clears flags of the areas in [start, end), splitting them as needed. -EINVAL: an area may not have them.
+ * Pages of devices are not locked.
+ */
 int areas_mark(struct mm *mm, uaddr_t start, uaddr_t end, u32 set, u32 clear);
 /* The next step of a loop over areas that has visited `passed`. Other tasks may run first, and change areas. */
 struct vma *area_after(struct vma *vma, u32 passed);
-/* Whether areas cover all of [start, end). Others may run meanwhile. */
-bool areas_cover(struct mm *mm, uaddr_t start, uaddr_t end);
+/* The end of the part of [start, end) that areas cover without a hole. Others may run meanwhile. */
+uaddr_t areas_cover_to(struct mm *mm, uaddr_t start, uaddr_t end);
 bool range_free(struct mm *mm, uaddr_t start, uaddr_t end);
 /* An address for size bytes, near the hint if that is free; 0: none. */
 uaddr_t area_place(struct mm *mm, uaddr_t hint, u32 size);
@@ -138,7 +141,8 @@ bool removal_keeps_apart(const struct mm *mm, uaddr_t address);
 /* Whether an area may not grow down from `from` to `to`. */
 bool removal_forbids_growth(const struct mm *mm, uaddr_t from, uaddr_t to);
 u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end);    /* pages of a range that lie in areas */
-void areas_remove(struct mm *mm, uaddr_t start, uaddr_t end); /* whole areas, with their pages */
+/* Faults in the pages of a range; those that cannot be are left out. */
+void area_populate(struct mm *mm, uaddr_t start, uaddr_t end);
 bool range_ok(uaddr_t address, u32 size);   /* page-aligned start, end within user space, size not 0 */
 
 #endif

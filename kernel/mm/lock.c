@@ -14,16 +14,21 @@
 
 #include "internal.h"
 
-u32 mm_locked_pages(struct mm *mm)
+static u32 locked_between(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	u32 pages = 0, areas = 0;
 
-	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
+	for (struct vma *vma = mm_find(mm, start); vma && vma->start < end; vma = mm_next(vma)) {
 		interrupt_window_at(++areas);
 		if (vma->flags & VM_LOCKED)
-			pages += (vma->end - vma->start) >> PAGE_SHIFT;
+			pages += (MIN(vma->end, end) - MAX(vma->start, start)) >> PAGE_SHIFT;
 	}
 	return pages;
+}
+
+u32 mm_locked_pages(struct mm *mm)
+{
+	return locked_between(mm, 0, USER_END);
 }
 
 bool mm_may_lock(struct mm *mm, u32 pages)
@@ -39,50 +44,64 @@ static bool may_lock_anything(void)
 }
 
 /*
- * Faults in the pages of a range that areas cover. Stops at a page that cannot be faulted in or that another thread
- * unmaps.
+ * Faults in the pages of a range that areas cover, but not those of devices. Stops at a page that cannot be faulted in
+ * or that another thread unmaps.
  */
 static int make_present(struct mm *mm, uaddr_t address, uaddr_t end)
 {
 	for (; address < end && !signal_fatal_pending(); address += PAGE_SIZE) {
 		struct vma *vma = mm_find(mm, address);
 		bool write = vma && vma->flags & VM_WRITE && !(vma->flags & VM_SHARED);
-		int error = mm_fault(mm, address, write ? MM_WRITE : MM_READ);
+		int error = vma && vma->flags & VM_DEVICE ? 0 : mm_fault(mm, address, write ? MM_WRITE : MM_READ);
 
 		if (error)
-			return error == -ENXIO || error == -EACCES || error == -EFAULT ? -ENOMEM : error;
+			return error == -ENOMEM ? -EAGAIN : -ENOMEM;
 		preemption_point();
 	}
 	return 0;
 }
 
-/* Rounds a range to whole pages: 0, or -ENOMEM if some of them are not mapped. */
-static int whole_pages(uaddr_t *address, u32 length, uaddr_t *end)
-{
-	u32 size = ALIGN_UP(*address % PAGE_SIZE + length, PAGE_SIZE);
+/* A range of whole pages that a call locks or unlocks. */
+struct lock_range {
+	uaddr_t start, end;
+	uaddr_t covered;        /* the end of the part before the first hole, to which the call applies */
+};
 
-	*address = ALIGN_DOWN(*address, PAGE_SIZE);
-	*end = *address + size;
-	return length <= USER_END && range_ok(*address, size) && areas_cover(current->mm, *address, *end) ? 0 : -ENOMEM;
+/* 0; or -ENOMEM if there is a hole, which the caller returns in the end; or -EINVAL: the call does nothing. */
+static int whole_pages(uaddr_t address, u32 length, struct lock_range *range)
+{
+	range->start = ALIGN_DOWN(address, PAGE_SIZE);
+	range->end = range->start + ALIGN_UP(address % PAGE_SIZE + length, PAGE_SIZE);
+	if (range->end < range->start)
+		return -EINVAL;
+	range->covered = areas_cover_to(current->mm, range->start, range->end);
+	return range->covered < range->end ? -ENOMEM : 0;
+}
+
+static bool may_lock_range(struct mm *mm, const struct lock_range *range)
+{
+	u32 pages = (range->end - range->start) >> PAGE_SHIFT;
+
+	return mm_may_lock(mm, pages - locked_between(mm, range->start, range->end));
 }
 
 static long lock_pages(uaddr_t address, u32 length, bool present)
 {
-	uaddr_t end;
-	int error;
+	struct mm *mm = current->mm;
+	struct lock_range range;
+	int result, error;
 
 	if (!may_lock_anything())
 		return -EPERM;
-	if (!length)
-		return 0;
-	error = whole_pages(&address, length, &end);
-	if (!error && !mm_may_lock(current->mm, (end - address) >> PAGE_SHIFT))
-		error = -ENOMEM;
-	if (!error)
-		error = areas_mark(current->mm, address, end, VM_LOCKED, 0);
-	if (!error && present)
-		error = make_present(current->mm, address, end);
-	return error;
+	result = whole_pages(address, length, &range);
+	if (!may_lock_range(mm, &range))
+		return -ENOMEM;
+	if (result == -EINVAL || range.covered == range.start)
+		return result;
+	error = areas_mark(mm, range.start, range.covered, VM_LOCKED, 0);
+	if (error)
+		return error;
+	return result || !present ? result : make_present(mm, range.start, range.end);
 }
 
 long sys_mlock(uaddr_t address, size_t length)
@@ -97,10 +116,12 @@ long sys_mlock2(uaddr_t address, size_t length, u32 flags)
 
 long sys_munlock(uaddr_t address, size_t length)
 {
-	uaddr_t end;
-	int error = length ? whole_pages(&address, length, &end) : 0;
+	struct lock_range range;
+	int result = whole_pages(address, length, &range), error = 0;
 
-	return error || !length ? error : areas_mark(current->mm, address, end, 0, VM_LOCKED);
+	if (result != -EINVAL && range.covered > range.start)
+		error = areas_mark(current->mm, range.start, range.covered, 0, VM_LOCKED);
+	return error ? error : result;
 }
 
 /* Pages that cannot be faulted in, such as those without any permission, are skipped. */

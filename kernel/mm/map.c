@@ -12,6 +12,11 @@
 
 #include "internal.h"
 
+/* The flags that MAP_SHARED_VALIDATE accepts. */
+#define MAP_KNOWN \
+	(u32)(MAP_SHARED_VALIDATE | MAP_FIXED | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_DENYWRITE | MAP_EXECUTABLE | \
+	      MAP_LOCKED | MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | MAP_STACK)
+
 bool range_ok(uaddr_t address, u32 size)
 {
 	return address % PAGE_SIZE == 0 && size && address < USER_END && size <= USER_END - address;
@@ -108,7 +113,8 @@ static void area_drop(struct vma *vma)
 	vma_free(vma);
 }
 
-void areas_remove(struct mm *mm, uaddr_t start, uaddr_t end)
+/* Whole areas, with their pages. */
+static void areas_remove(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *vma;
 
@@ -279,7 +285,7 @@ static uaddr_t map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, s
 	return address;
 }
 
-static void area_populate(struct mm *mm, uaddr_t start, uaddr_t end)
+void area_populate(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *vma = mm_find(mm, start);
 	enum mm_access access = vma && vma->flags & VM_WRITE && !(vma->flags & VM_SHARED) ? MM_WRITE : MM_READ;
@@ -291,10 +297,23 @@ static void area_populate(struct mm *mm, uaddr_t start, uaddr_t end)
 	}
 }
 
+/* Whether a mapping of this type may have these flags: 0 or a negative errno. */
+static int check_type(u32 type, u32 flags, const struct file *file)
+{
+	if (type == MAP_SHARED_VALIDATE && file)
+		return flags & ~MAP_KNOWN ? -EOPNOTSUPP : 0;
+	/* Page numbers of a file or a device count from the area's start, so such an area cannot grow down. */
+	if ((type != MAP_SHARED && type != MAP_PRIVATE) ||
+	    (flags & MAP_GROWSDOWN && (file || type != MAP_PRIVATE)))
+		return -EINVAL;
+	return 0;
+}
+
 uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, struct file *file, u32 page)
 {
-	u32 type = flags & MAP_TYPE, replaced = 0;
+	u32 replaced = 0;
 	uaddr_t result;
+	int error;
 
 	if (!size)
 		return (uaddr_t)-EINVAL;
@@ -304,13 +323,6 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, st
 	if (size > USER_END)
 		return (uaddr_t)-ENOMEM;
 	size = ALIGN_UP(size, PAGE_SIZE);
-	if (type == MAP_SHARED_VALIDATE)
-		flags &= ~(u32)(MAP_TYPE & ~MAP_SHARED);
-	else if (type != MAP_SHARED && type != MAP_PRIVATE)
-		return (uaddr_t)-EINVAL;
-	/* Page numbers of a file or a device count from the area's start, so such an area cannot grow down. */
-	if (flags & MAP_GROWSDOWN && (file || type != MAP_PRIVATE))
-		return (uaddr_t)-EINVAL;
 	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
 		if (address % PAGE_SIZE)
 			return (uaddr_t)-EINVAL;
@@ -330,13 +342,18 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, st
 		if (!address)
 			return (uaddr_t)-ENOMEM;
 	}
-	if (mm->total_pages - replaced + (size >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
-		return (uaddr_t)-ENOMEM;
 	if (flags & MAP_LOCKED || mm->lock_future) {
 		if (!mm_may_lock(mm, size >> PAGE_SHIFT))
 			return (uaddr_t)-EAGAIN;
 		flags |= MAP_LOCKED;
 	}
+	error = check_type(flags & MAP_TYPE, flags, file);
+	if (error)
+		return (uaddr_t)error;
+	if ((flags & MAP_TYPE) == MAP_SHARED_VALIDATE)
+		flags &= ~(u32)(MAP_TYPE & ~MAP_SHARED);
+	if (mm->total_pages - replaced + (size >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
+		return (uaddr_t)-ENOMEM;
 	result = map_new(mm, address, size, area_flags(prot, flags), file, page);
 	if (!IS_ERR_VALUE(result) && flags & (MAP_POPULATE | MAP_LOCKED))
 		area_populate(mm, result, result + size);
@@ -408,73 +425,71 @@ static bool may_protect(const struct vma *vma, u32 rights)
 	return !(rights & ~(vma->flags >> 4 & VM_PROT));
 }
 
-/* Protects [*at, end) until others wait to run. Sets *at to the end of what is done. */
+/* Protects [*at, end) until others wait to run, a page is not mapped, or may not have the rights. Moves *at. */
 static int protect_until_due(struct mm *mm, uaddr_t *at, uaddr_t end, u32 rights)
 {
-	struct vma *vma;
+	while (*at < end) {
+		struct vma *vma = mm_find(mm, *at);
+		uaddr_t stop;
 
-	while ((vma = mm_find(mm, *at)) && vma->start < end) {
-		/* Others may have mapped it since the check of the whole range. */
+		if (!vma || vma->start > *at)
+			return -ENOMEM;
 		if (!may_protect(vma, rights))
 			return -EACCES;
-		*at = (vma->flags & VM_PROT) == rights ? vma->end : area_protect(vma, rights);
-		if (*at < end && preemption_due())
-			return 0;
+		stop = MIN(vma->end, end);
+		if ((vma->flags & VM_PROT) != rights) {
+			if (tables_unshare(mm, *at, stop) || areas_cut(mm, *at, stop))
+				return -ENOMEM;
+			stop = area_protect(mm_find(mm, *at), rights);
+		}
+		*at = stop;
+		if (preemption_due())
+			break;
 	}
-	*at = end;
 	return 0;
 }
 
-/* Whether areas cover the range, and all of them may have the rights: 0 or a negative errno. */
-static int check_rights(struct mm *mm, uaddr_t at, uaddr_t end, u32 rights)
+/* The range that mprotect with PROT_GROWSDOWN or PROT_GROWSUP means: *address is moved to an area's start. */
+static int growing_range(struct mm *mm, uaddr_t *address, uaddr_t end, u32 prot)
 {
-	struct vma *vma = mm_find(mm, at);
+	const struct vma *vma = mm_find(mm, *address);
 
-	for (;;) {
-		if (!vma || vma->start > at)
-			return -ENOMEM;
-		if (!may_protect(vma, rights))
-			return -EACCES;
-		at = vma->end;
-		if (at >= end)
-			return 0;
-		if (preemption_due()) {
-			preemption_point();
-			vma = mm_find(mm, at);
-		} else {
-			vma = mm_next(vma);
-		}
-	}
+	if (!vma || vma->start >= end || (!(prot & PROT_GROWSDOWN) && vma->start > *address))
+		return -ENOMEM;
+	/* Nothing grows up here. */
+	if (prot & PROT_GROWSUP || !(vma->flags & VM_GROWSDOWN))
+		return -EINVAL;
+	*address = vma->start;
+	return 0;
 }
 
-/* In parts: other threads may run between two, and see only some of the range with its new rights. */
+/*
+ * In parts: other threads may run between two, and see only some of the range with its new rights. What lies before a
+ * hole, or before an area that may not have the rights, keeps the new ones, as on Linux.
+ */
 int mm_protect(struct mm *mm, uaddr_t address, u32 size, u32 prot)
 {
-	uaddr_t end, stop;
+	const u32 grows = PROT_GROWSDOWN | PROT_GROWSUP;
 	u32 rights = prot & VM_PROT;
-	struct vma *vma;
-	int error;
+	uaddr_t end, start;
+	int error = 0;
 
-	if (address % PAGE_SIZE || prot & ~(u32)(VM_PROT | PROT_GROWSDOWN | PROT_GROWSUP))
+	if (address % PAGE_SIZE || (prot & grows) == grows)
 		return -EINVAL;
 	if (!size)
 		return 0;
-	size = ALIGN_UP(size, PAGE_SIZE);
-	if (!range_ok(address, size))
+	end = address + ALIGN_UP(size, PAGE_SIZE);
+	if (end <= address)
 		return -ENOMEM;
-	end = address + size;
-	vma = mm_find(mm, address);
-	if (prot & PROT_GROWSDOWN && vma && vma->flags & VM_GROWSDOWN && vma->start <= address)
-		address = vma->start;
-	error = check_rights(mm, address, end, rights);
-	for (; address < end && !error; address = stop) {
-		if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
-			return -ENOMEM;
+	if (prot & ~(u32)(VM_PROT | PROT_SEM | grows))
+		return -EINVAL;
+	if (prot & grows)
+		error = growing_range(mm, &address, end, prot);
+	for (start = address; !error && address < end; start = address) {
 		mm->flush_reason = SHOOTDOWN_MPROTECT;
-		stop = address;
-		error = protect_until_due(mm, &stop, end, rights);
-		check_range(mm, address, stop, "mprotect");
-		if (stop < end)
+		error = protect_until_due(mm, &address, end, rights);
+		check_range(mm, start, address, "mprotect");
+		if (!error && address < end)
 			preemption_point();
 	}
 	return error;

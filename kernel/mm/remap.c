@@ -1,6 +1,7 @@
 /* mremap. */
 #include <arch.h>
 #include <check.h>
+#include <err.h>
 #include <errno.h>
 #include <flush.h>
 #include <lib.h>
@@ -62,134 +63,175 @@ static void move_entries(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 	}
 }
 
-/* Removes the area of a range that has been moved, and the pages behind the first `moved` bytes. */
-static void moved_remove(struct mm *mm, uaddr_t from, u32 size, u32 moved)
+/* Removes the area of a range that has been moved. */
+static void moved_remove(struct mm *mm, uaddr_t from, u32 size)
 {
 	struct vma *vma = mm_find(mm, from);
 
-	if (moved < size)
-		zap_range(vma, from + moved, from + size);
 	vma_unlink(vma);
 	vma_free(vma);
 	tables_trim(mm, from, from + size);
 }
 
 /*
- * Moves the pages of the area at `from` to a copy of it at `to`, replacing mappings there. new_size may be larger or
- * smaller than size; keep: the old area stays, without its pages.
+ * Moves the pages of the area at `from` to a copy of it at `to`, where nothing is mapped. new_size is at least size.
+ * keep: the old area stays, without its pages.
  */
 static uaddr_t remap_move(struct mm *mm, uaddr_t from, u32 size, uaddr_t to, u32 new_size, bool keep)
 {
 	struct vma *vma, *twin;
 
 	if (tables_unshare(mm, from, from + size) || tables_unshare(mm, to, to + new_size) ||
-	    areas_cut(mm, to, to + new_size) || (!keep && areas_cut(mm, from, from + size)))
+	    (size && areas_cut(mm, from, from + size)))
 		return (uaddr_t)-ENOMEM;
 	vma = mm_find(mm, from);
 	twin = vma_copy(vma);
 	if (!twin)
 		return (uaddr_t)-ENOMEM;
-	if (make_tables(mm, from, to, MIN(size, new_size))) {
+	if (make_tables(mm, from, to, size)) {
 		vma_free(twin);
 		unmake_tables(mm, to, to + new_size);
 		return (uaddr_t)-ENOMEM;
 	}
 	/* From here on nothing fails. */
 	mm->flush_reason = SHOOTDOWN_MREMAP;
-	areas_remove(mm, to, to + new_size);
 	twin->first_page = vma_page(vma, from);
 	twin->start = to;
 	twin->end = to + new_size;
 	twin->flags &= ~VM_STACK;
 	vma_link(twin);
-	move_entries(mm, from, to, MIN(size, new_size));
-	if (!keep)
-		moved_remove(mm, from, size, MIN(size, new_size));
+	move_entries(mm, from, to, size);
+	if (!keep) {
+		moved_remove(mm, from, size);
+	} else if (size) {
+		/* The pages that were locked are elsewhere now. */
+		vma->flags &= ~VM_LOCKED;
+		vma_merge(vma);
+	}
 	vma_merge(mm_find(mm, to));
 	return to;
 }
 
-/* Whether the area may be mapped a second time or grow by this many pages: 0, or a negative errno. */
-static int check_growth(struct mm *mm, const struct vma *vma, u32 old, u32 new_size, u32 pages, u32 replaced)
+/* The area at `old`, if it may have new_size bytes instead of old_size; else an error. */
+static struct vma *area_to_resize(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 flags)
 {
+	struct vma *vma = mm_find(mm, old);
+	u32 pages = (new_size - old_size) >> PAGE_SHIFT;
+
+	if (!vma || vma->start > old)
+		return ERR_PTR(-EFAULT);
+	/* Without a size, it is a second mapping of shared pages. */
+	if ((!old_size && !(vma->flags & VM_SHARED)) || (flags & MREMAP_DONTUNMAP && vma->flags & VM_DEVICE))
+		return ERR_PTR(-EINVAL);
+	if (old_size > vma->end - old)
+		return ERR_PTR(-EFAULT);
+	if (new_size == old_size)
+		return vma;
+	if (vma->inode && (u64)vma_page(vma, old) + (new_size >> PAGE_SHIFT) > 0xffffffffull)
+		return ERR_PTR(-EINVAL);
 	/* Growing would map the physical pages behind the device, which are not part of it. */
 	if (vma->flags & VM_DEVICE)
-		return -EFAULT;
-	if (vma->inode && (u64)vma_page(vma, old) + (new_size >> PAGE_SHIFT) > 0xffffffffull)
-		return -EINVAL;
-	if (mm->total_pages - replaced + pages > mm->address_limit >> PAGE_SHIFT)
-		return -ENOMEM;
-	return vma->flags & VM_LOCKED && !mm_may_lock(mm, pages) ? -EAGAIN : 0;
+		return ERR_PTR(-EFAULT);
+	if (vma->flags & VM_LOCKED && !mm_may_lock(mm, pages))
+		return ERR_PTR(-EAGAIN);
+	if (mm->total_pages + pages > mm->address_limit >> PAGE_SHIFT)
+		return ERR_PTR(-ENOMEM);
+	return vma;
 }
 
-uaddr_t mm_remap(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 flags, uaddr_t new_address)
+/* The part that was added to locked memory is faulted in. */
+static uaddr_t remap_done(struct mm *mm, uaddr_t at, u32 old_size, u32 new_size)
 {
-	uaddr_t result;
-	u32 replaced = 0, added;
+	const struct vma *vma;
+
+	if (IS_ERR_VALUE(at))
+		return at;
+	check_range(mm, at, at + new_size, "mremap");
+	vma = mm_find(mm, at);
+	if (vma->flags & VM_LOCKED && new_size > old_size)
+		area_populate(mm, at + old_size, at + new_size);
+	return at;
+}
+
+/* With MREMAP_FIXED or MREMAP_DONTUNMAP. What was unmapped stays unmapped if a later step fails, as on Linux. */
+static uaddr_t remap_to(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 flags, uaddr_t new_address)
+{
+	bool fixed = flags & MREMAP_FIXED, keep = !old_size || flags & MREMAP_DONTUNMAP;
+	const struct vma *vma;
+	int error = 0;
+
+	if (new_address % PAGE_SIZE || new_size > USER_END || new_address > USER_END - new_size ||
+	    (old + old_size > new_address && new_address + new_size > old))
+		return (uaddr_t)-EINVAL;
+	if (fixed && new_address < PAGE_SIZE)
+		return (uaddr_t)-EPERM;
+	if (fixed)
+		error = mm_unmap(mm, new_address, new_size);
+	if (!error && old_size > new_size) {
+		error = mm_unmap(mm, old + new_size, old_size - new_size);
+		old_size = new_size;
+	}
+	if (error)
+		return (uaddr_t)error;
+	vma = area_to_resize(mm, old, old_size, new_size, flags);
+	if (IS_ERR(vma))
+		return (uaddr_t)PTR_ERR(vma);
+	if (flags & MREMAP_DONTUNMAP && mm->total_pages + (old_size >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
+		return (uaddr_t)-ENOMEM;
+	if (!fixed)
+		new_address = area_place(mm, new_address, new_size);
+	if (!new_address)
+		return (uaddr_t)-ENOMEM;
+	new_address = remap_move(mm, old, old_size, new_address, new_size, keep);
+	check_range(mm, old, old + old_size, "mremap");
+	return remap_done(mm, new_address, old_size, new_size);
+}
+
+/* Grows the area in place, if it ends where the range ends and nothing follows. */
+static bool grown_in_place(struct mm *mm, struct vma *vma, uaddr_t old, u32 old_size, u32 new_size)
+{
+	const struct vma *next = mm_next(vma);
+
+	if (!old_size || vma->end != old + old_size || new_size > USER_END - old ||
+	    (next && next->start < old + new_size))
+		return false;
+	mm->total_pages += (old + new_size - vma->end) >> PAGE_SHIFT;
+	vma->end = old + new_size;
+	rb_stale(&vma->node);
+	vma_merge(vma);
+	return true;
+}
+
+uaddr_t mm_remap(struct mm *mm, uaddr_t old, u32 old_length, u32 new_length, u32 flags, uaddr_t new_address)
+{
+	/* A length within the last page of memory becomes 0. */
+	u32 old_size = ALIGN_UP(old_length, PAGE_SIZE), new_size = ALIGN_UP(new_length, PAGE_SIZE);
 	struct vma *vma;
-	bool keep;
 	int error;
 
-	old_size = ALIGN_UP(old_size, PAGE_SIZE);
-	new_size = ALIGN_UP(new_size, PAGE_SIZE);
 	if (flags & ~(u32)(MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP) || old % PAGE_SIZE || !new_size ||
 	    (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) && !(flags & MREMAP_MAYMOVE)) ||
-	    (flags & MREMAP_DONTUNMAP && old_size != new_size))
-		return (uaddr_t)-EINVAL;
-	if (old >= USER_END || old_size > USER_END - old)
+	    (flags & MREMAP_DONTUNMAP && old_length != new_length))
 		return (uaddr_t)-EINVAL;
 	vma = mm_find(mm, old);
 	if (!vma || vma->start > old)
 		return (uaddr_t)-EFAULT;
-	if (!old_size) {
-		/* A second mapping of shared pages. */
-		if (!(vma->flags & VM_SHARED) || !(flags & MREMAP_MAYMOVE))
-			return (uaddr_t)-EINVAL;
-	} else if (vma->end < old + old_size) {
-		return (uaddr_t)-EFAULT;
+	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP))
+		return remap_to(mm, old, old_size, new_size, flags, new_address);
+	if (new_size <= old_size) {
+		/* Over areas and holes: only the first page must be mapped. */
+		error = new_size < old_size ? mm_unmap(mm, old + new_size, old_size - new_size) : 0;
+		return error ? (uaddr_t)error : old;
 	}
-	if (flags & MREMAP_DONTUNMAP && (vma->inode || vma->flags & VM_DEVICE))
-		return (uaddr_t)-EINVAL;
-
-	if (flags & MREMAP_FIXED) {
-		if (!range_ok(new_address, new_size) || new_address < PAGE_SIZE ||
-		    (new_address < old + old_size && old < new_address + new_size))
-			return (uaddr_t)-EINVAL;
-		/* A second mapping over the first page of the first one. */
-		if (new_address <= old && old - new_address < new_size)
-			return (uaddr_t)-EFAULT;
-		replaced = pages_mapped(mm, new_address, new_address + new_size);
-	} else if (new_size <= old_size && !(flags & MREMAP_DONTUNMAP)) {
-		if (new_size < old_size && mm_unmap(mm, old + new_size, old_size - new_size))
-			return (uaddr_t)-ENOMEM;
-		return old;
-	}
-	keep = !old_size || flags & MREMAP_DONTUNMAP;
-	added = keep ? new_size : new_size > old_size ? new_size - old_size : 0;
-	error = added ? check_growth(mm, vma, old, new_size, added >> PAGE_SHIFT, replaced) : 0;
-	if (error)
-		return (uaddr_t)error;
-	if (!(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP))) {
-		/* In place, when the area ends here and nothing follows. */
-		if (old_size && vma->end == old + old_size && new_size <= USER_END - old &&
-		    range_free(mm, vma->end, old + new_size)) {
-			mm->total_pages += (old + new_size - vma->end) >> PAGE_SHIFT;
-			vma->end = old + new_size;
-			rb_stale(&vma->node);
-			vma_merge(vma);
-			check_range(mm, old, old + new_size, "mremap");
-			return old;
-		}
-		if (!(flags & MREMAP_MAYMOVE))
-			return (uaddr_t)-ENOMEM;
-	}
-	if (!(flags & MREMAP_FIXED)) {
-		new_address = area_place(mm, flags & MREMAP_DONTUNMAP ? new_address : 0, new_size);
-		if (!new_address)
-			return (uaddr_t)-ENOMEM;
-	}
-	result = remap_move(mm, old, old_size, new_address, new_size, keep);
+	vma = area_to_resize(mm, old, old_size, new_size, flags);
+	if (IS_ERR(vma))
+		return (uaddr_t)PTR_ERR(vma);
+	if (grown_in_place(mm, vma, old, old_size, new_size))
+		return remap_done(mm, old, old_size, new_size);
+	new_address = flags & MREMAP_MAYMOVE ? area_place(mm, 0, new_size) : 0;
+	if (!new_address)
+		return (uaddr_t)-ENOMEM;
+	new_address = remap_move(mm, old, old_size, new_address, new_size, !old_size);
 	check_range(mm, old, old + old_size, "mremap");
-	check_range(mm, new_address, new_address + new_size, "mremap");
-	return result;
+	return remap_done(mm, new_address, old_size, new_size);
 }

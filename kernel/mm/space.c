@@ -85,6 +85,7 @@ static void mm_end(struct deferred *ending)
 	check_everything("exit");
 	list_del(&mm->all);
 	pagetable_root_free(mm->root);
+	mm_context_end(&mm->context);
 	if (mm->executable) {
 		inode_allow_write(mm->executable->inode);
 		file_put(mm->executable);
@@ -264,6 +265,7 @@ struct mm *mm_fork(struct mm *parent)
 	if (parent->executable && inode_deny_write(parent->executable->inode) == 0)
 		child->executable = file_get(parent->executable);
 
+	error = mm_context_copy(&child->context, &parent->context);
 	for (struct vma *vma = mm_first(parent); vma && !error; vma = mm_next(vma)) {
 		interrupt_window();
 		if (!(vma->flags & VM_DONTFORK))

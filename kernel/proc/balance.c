@@ -24,7 +24,7 @@ static bool cpu_allowed(const struct task *task, const struct cpu *cpu)
 
 static bool queues_empty(const struct cpu *cpu)
 {
-	return list_empty(cpu->active) && list_empty(cpu->expired) && list_empty(&cpu->real_time);
+	return list_empty(cpu->active) && list_empty(cpu->expired) && list_empty(&cpu->urgent);
 }
 
 static bool is_idle(const struct cpu *cpu)
@@ -54,15 +54,21 @@ static struct cpu *place_task(const struct task *task)
 	return last && !(task->run_priority && !sched_preempts(task, last->running)) ? last : first;
 }
 
+/* A task keeps its turn on another processor: it is in the same round there, or as many rounds behind or ahead. */
+static void change_cpu(struct task *task, struct cpu *cpu)
+{
+	task->round += cpu->round - task->cpu->round;
+	task->cpu = cpu;
+}
+
 static void make_runnable_among(struct task *task)
 {
 	struct cpu *cpu = place_task(task);
-	bool first = sched_preempts(task, cpu->running);
 
-	task->cpu = cpu;
+	change_cpu(task, cpu);
 	task->state = TASK_RUNNING;
-	sched_enqueue(task, first && !task->run_priority);
-	if (first)
+	sched_enqueue_woken(task, sched_goes_before(task, cpu->running));
+	if (sched_preempts(task, cpu->running))
 		sched_interrupt(cpu->running, WORK_RESCHED);
 }
 
@@ -90,10 +96,10 @@ bool schedule_to_among(struct task *next)
 
 	if (!cpu_allowed(next, this_cpu()))
 		return false;
-	next->cpu = this_cpu();
+	change_cpu(next, this_cpu());
 	if (sched_hand_over(next))
 		return true;
-	next->cpu = before;
+	change_cpu(next, before);
 	return false;
 }
 
@@ -106,7 +112,10 @@ void sched_set_affinity(struct task *task, u32 cpus)
 		sched_interrupt(task, WORK_MOVE);
 	} else if (!list_empty(&task->run_link)) {
 		list_del(&task->run_link);
-		make_runnable_among(task);
+		change_cpu(task, place_task(task));
+		sched_enqueue(task, false);
+		if (sched_preempts(task, task->cpu->running))
+			sched_interrupt(task->cpu->running, WORK_RESCHED);
 	}
 }
 
@@ -163,7 +172,7 @@ static u32 count_queue(const struct list_head *queue)
 
 static u32 count_ready(const struct cpu *cpu)
 {
-	return count_queue(cpu->active) + count_queue(cpu->expired) + count_queue(&cpu->real_time);
+	return count_queue(cpu->active) + count_queue(cpu->expired) + count_queue(&cpu->urgent);
 }
 
 /* Takes one waiting task of a processor on which more than `least` wait; false: there is none. */
@@ -181,15 +190,20 @@ static bool pull_task(struct cpu *cpu, u32 least)
 	}
 	if (!busiest)
 		return false;
-	task = task_movable(&busiest->real_time, cpu);
-	if (!task)
-		task = task_movable(busiest->expired, cpu);
+	task = task_movable(&busiest->urgent, cpu);
+	if (task) {
+		list_del(&task->run_link);
+		change_cpu(task, cpu);
+		sched_enqueue_woken(task, false);
+		return true;
+	}
+	task = task_movable(busiest->expired, cpu);
 	if (!task)
 		task = task_movable(busiest->active, cpu);
 	if (!task)
 		return false;
 	list_del(&task->run_link);
-	task->cpu = cpu;
+	change_cpu(task, cpu);
 	sched_enqueue(task, false);
 	return true;
 }

@@ -248,7 +248,7 @@ void task_exit(s32 status)
 	if (!process->exiting && task == process->leader)
 		process->exit_status = status;
 	if (process->parent && process->parent->leader)
-		sched_give_back(task, process->parent->leader);
+		sched_give_back(process->parent->leader);
 	if (--process->thread_count == 0)
 		become_zombie(process);
 	else if (process->thread_count == 1 || (process->dumper && all_wait_for_core(process)))

@@ -10,19 +10,11 @@
 #include <uaccess.h>
 #include <window.h>
 
+#include "futex.h"
 #include "internal.h"
 
 #define ROBUST_LIST_LIMIT 2048  /* a longer list must be a loop */
 #define OWNER_DIED_ATTEMPTS 100
-
-/* A sleeper, on its own kernel stack, linked in the bucket of its key. */
-struct sleeper {
-	struct list_head link;
-	struct futex_key key;
-	struct task *task;
-	u32 bitset;
-	bool woken;
-};
 
 static struct list_head futex_buckets[FUTEX_BUCKETS];
 
@@ -36,7 +28,7 @@ struct list_head *futex_bucket(struct list_head buckets_of[FUTEX_BUCKETS], const
 	return head;
 }
 
-static struct list_head *futex_sleepers(const struct futex_key *key)
+struct list_head *futex_sleepers(const struct futex_key *key)
 {
 	return futex_bucket(futex_buckets, key);
 }
@@ -48,7 +40,7 @@ bool futex_key_same(const struct futex_key *a, const struct futex_key *b)
 }
 
 /* Queues a sleeper by priority, then by arrival. Searches from the end, where most belong. */
-static void sleeper_queue(struct sleeper *sleeper)
+void sleeper_queue(struct sleeper *sleeper)
 {
 	struct list_head *head = futex_sleepers(&sleeper->key), *before = head->prev;
 
@@ -75,17 +67,19 @@ static long futex_wake(u32 *word, bool is_private, u32 count, u32 bitset)
 
 	if (!bitset)
 		return -EINVAL;
-	error = mm_futex_key(current->mm, (uaddr_t)word, is_private, &key);
+	error = mm_futex_key(current->mm, (uaddr_t)word, is_private, FUTEX_READ, &key);
 	if (error)
 		return error;
 	list_for_each_entry_safe(sleeper, next, futex_sleepers(&key), link) {
 		interrupt_window_at(++looked_at);
-		if ((u32)woken >= count)
+		if (!futex_key_same(&sleeper->key, &key) || !(sleeper->bitset & bitset))
+			continue;
+		/* It can only be moved to its mutex. */
+		if (sleeper->pi)
+			return -EINVAL;
+		sleeper_wake(sleeper);
+		if (++woken >= (s32)count)
 			break;
-		if (futex_key_same(&sleeper->key, &key) && (sleeper->bitset & bitset)) {
-			sleeper_wake(sleeper);
-			woken++;
-		}
 	}
 	return woken;
 }
@@ -99,7 +93,7 @@ static long futex_wait(u32 *word, bool is_private, u32 expected, u32 bitset, u64
 
 	if (!bitset)
 		return -EINVAL;
-	error = mm_futex_key(current->mm, (uaddr_t)word, is_private, &sleeper.key);
+	error = mm_futex_key(current->mm, (uaddr_t)word, is_private, FUTEX_READ, &sleeper.key);
 	if (error)
 		return error;
 	/*
@@ -151,10 +145,10 @@ static long futex_requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count
 	u32 value, looked_at = 0;
 	long done = 0;
 	bool same;
-	int error = mm_futex_key(current->mm, (uaddr_t)word, is_private, &key);
+	int error = mm_futex_key(current->mm, (uaddr_t)word, is_private, FUTEX_READ, &key);
 
 	if (!error)
-		error = mm_futex_key(current->mm, (uaddr_t)word2, is_private, &key2);
+		error = mm_futex_key(current->mm, (uaddr_t)word2, is_private, FUTEX_READ, &key2);
 	if (error)
 		return error;
 	same = futex_key_same(&key, &key2);
@@ -169,6 +163,8 @@ static long futex_requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count
 		interrupt_window_at(++looked_at);
 		if (!futex_key_same(&sleeper->key, &key))
 			continue;
+		if (sleeper->pi)
+			return -EINVAL;
 		if (wake_count) {
 			wake_count--;
 			sleeper_wake(sleeper);
@@ -207,7 +203,7 @@ static int futex_modify(u32 *word, u32 encoded, bool *wake_second)
 
 	if (encoded >> 31)
 		operand = 1 << (operand & 31);
-	if (op > 4 || compare > 5)
+	if (op > 4)
 		return -ENOSYS;
 	do {
 		if (get_user(old, word))
@@ -231,8 +227,8 @@ static int futex_modify(u32 *word, u32 encoded, bool *wake_second)
 		if (user_cmpxchg(word, old, new, &seen))
 			return -EFAULT;
 	} while (seen != old && !(error = futex_word_changed()));
-	if (error)
-		return (int)error;
+	if (error || compare > 5)
+		return error ? (int)error : -ENOSYS;
 	switch (compare) {
 	case 0:
 		*wake_second = (s32)old == compared;
@@ -257,10 +253,15 @@ static int futex_modify(u32 *word, u32 encoded, bool *wake_second)
 
 static long futex_wake_op(u32 *word, u32 *word2, bool is_private, u32 count, u32 count2, u32 encoded)
 {
+	struct futex_key key;
 	bool wake_second = false;
 	long woken, more;
-	int error = futex_modify(word2, encoded, &wake_second);
+	int error = mm_futex_key(current->mm, (uaddr_t)word, is_private, FUTEX_READ, &key);
 
+	if (!error)
+		error = mm_futex_key(current->mm, (uaddr_t)word2, is_private, FUTEX_WRITE, &key);
+	if (!error)
+		error = futex_modify(word2, encoded, &wake_second);
 	if (error)
 		return error;
 	woken = futex_wake(word, is_private, count, FUTEX_ANY_BIT);
@@ -270,6 +271,12 @@ static long futex_wake_op(u32 *word, u32 *word2, bool is_private, u32 count, u32
 	return more < 0 ? more : woken + more;
 }
 
+static bool has_timeout(int command)
+{
+	return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI ||
+	       command == FUTEX_LOCK_PI2 || command == FUTEX_WAIT_REQUEUE_PI;
+}
+
 /* The deadline of a wait: relative for FUTEX_WAIT, a date for FUTEX_LOCK_PI, else absolute on one of two clocks. */
 static int futex_deadline(int command, int op, uaddr_t timeout, bool time64, u64 *deadline)
 {
@@ -277,7 +284,7 @@ static int futex_deadline(int command, int op, uaddr_t timeout, bool time64, u64
 	int error;
 
 	*deadline = TIME_NEVER;
-	if (!timeout)
+	if (!timeout || !has_timeout(command))
 		return 0;
 	error = time64 ? timespec64_from_user((const struct timespec64 *)timeout, &time) :
 			 timespec32_from_user((const struct timespec32 *)timeout, &time);
@@ -295,42 +302,42 @@ static long futex_operate(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t
 	int command = op & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
 	bool is_private = op & FUTEX_PRIVATE_FLAG;
 	u64 deadline;
-	int error;
+	/* Linux looks at the time before all else. */
+	int error = futex_deadline(command, op, timeout, time64, &deadline);
 
-	if ((op & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET && command != FUTEX_LOCK_PI2)
+	if (error)
+		return error;
+	if ((op & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET && command != FUTEX_LOCK_PI2 &&
+	    command != FUTEX_WAIT_REQUEUE_PI)
 		return -ENOSYS;
-	if ((uaddr_t)word & 3)
-		return -EINVAL;
 	switch (command) {
 	case FUTEX_WAIT:
+		return futex_wait_call(word, is_private, value, FUTEX_ANY_BIT, timeout, deadline);
 	case FUTEX_WAIT_BITSET:
-		error = futex_deadline(command, op, timeout, time64, &deadline);
-		if (error)
-			return error;
-		return futex_wait_call(word, is_private, value, command == FUTEX_WAIT ? FUTEX_ANY_BIT : value3, timeout,
-				       deadline);
+		return futex_wait_call(word, is_private, value, value3, timeout, deadline);
 	case FUTEX_WAKE:
 		return futex_wake(word, is_private, value, FUTEX_ANY_BIT);
 	case FUTEX_WAKE_BITSET:
 		return futex_wake(word, is_private, value, value3);
 	case FUTEX_REQUEUE:
 	case FUTEX_CMP_REQUEUE:
-		if ((s32)value < 0 || (s32)timeout < 0 || (word2 & 3))
+		if ((s32)value < 0 || (s32)timeout < 0)
 			return -EINVAL;
 		return futex_requeue(word, (u32 *)word2, is_private, value, timeout,
 				     command == FUTEX_CMP_REQUEUE ? &value3 : NULL);
 	case FUTEX_WAKE_OP:
-		if (word2 & 3)
-			return -EINVAL;
 		return futex_wake_op(word, (u32 *)word2, is_private, value, timeout, value3);
 	case FUTEX_LOCK_PI:
 	case FUTEX_LOCK_PI2:
-		error = futex_deadline(command, op, timeout, time64, &deadline);
-		return error ? error : futex_pi_lock(word, is_private, true, deadline);
+		return futex_pi_lock(word, is_private, true, deadline);
 	case FUTEX_TRYLOCK_PI:
 		return futex_pi_lock(word, is_private, false, TIME_NEVER);
 	case FUTEX_UNLOCK_PI:
 		return futex_pi_unlock(word, is_private);
+	case FUTEX_WAIT_REQUEUE_PI:
+		return futex_wait_requeue_pi(word, is_private, value, deadline, (u32 *)word2);
+	case FUTEX_CMP_REQUEUE_PI:
+		return futex_requeue_pi(word, is_private, value, timeout, (u32 *)word2, value3);
 	default:
 		return -ENOSYS;
 	}

@@ -10,16 +10,8 @@
 #include <uaccess.h>
 #include <window.h>
 
+#include "futex.h"
 #include "internal.h"
-
-struct pi_waiter {
-	struct list_head link;          /* in the bucket of its key, by arrival */
-	struct list_head owner_link;    /* in the owner's pi_waiters */
-	struct futex_key key;
-	u32 *word;
-	struct task *task, *owner;
-	bool owns;                      /* the mutex was handed to it */
-};
 
 /* Interrupt windows in walks over a bucket or over an owner's waiters are safe: interrupt handlers change neither. */
 static struct list_head pi_buckets[FUTEX_BUCKETS];
@@ -57,12 +49,18 @@ static void leave_line(struct pi_waiter *waiter)
 	waiter->task->pi_owner = NULL;
 }
 
-/* Whether the owner waits for the current task, perhaps through others. No task waits in a cycle, so the walk ends. */
-static bool waits_for_current(const struct task *owner)
+void pi_leave(struct pi_waiter *waiter)
+{
+	leave_line(waiter);
+	futex_pi_inherit(waiter->owner);
+}
+
+/* Whether the owner waits for the task, perhaps through others. No task waits in a cycle, so the walk ends. */
+static bool waits_for(const struct task *owner, const struct task *task)
 {
 	u32 passed = 0;
 
-	for (; owner && owner != current; owner = owner->pi_owner)
+	for (; owner && owner != task; owner = owner->pi_owner)
 		interrupt_window_at(++passed);
 	return owner != NULL;
 }
@@ -122,32 +120,24 @@ static struct task *owner_of(u32 value)
 	return task && task->state != TASK_DEAD && task->mm && !task->left_futexes ? task : NULL;
 }
 
-/* Takes a free mutex (0), or finds its owner and marks the word as having waiters (1). */
-static long pi_take(u32 *word, const struct futex_key *key, bool wait, struct task **owner)
+/* Takes a free mutex for the waiter's task (0), or finds its owner and marks the word as having waiters (1). */
+static long pi_take(u32 *word, const struct pi_waiter *waiter, struct task **owner)
 {
+	const u32 pid = (u32)waiter->task->pid;
 	u32 value, wanted, seen;
-	long error = 0;
 
-	do {
-		if (get_user(value, word))
-			return -EFAULT;
-		if ((value & FUTEX_TID_MASK) == (u32)current->pid)
-			return -EDEADLK;
-		if (!(value & FUTEX_TID_MASK)) {
-			wanted = (u32)current->pid | (value & FUTEX_OWNER_DIED) |
-				 (first_in_line(key) ? FUTEX_WAITERS : 0);
-		} else {
-			if (!owner_of(value))
-				return -ESRCH;
-			if (!wait)
-				return -EAGAIN;
-			wanted = value | FUTEX_WAITERS;
-		}
-		if (user_cmpxchg(word, value, wanted, &seen))
-			return -EFAULT;
-	} while (seen != value && !(error = futex_word_changed()));
-	if (error)
-		return error;
+	if (get_user(value, word))
+		return -EFAULT;
+	if ((value & FUTEX_TID_MASK) == pid)
+		return -EDEADLK;
+	if (value & FUTEX_TID_MASK)
+		wanted = value | FUTEX_WAITERS;
+	else
+		wanted = pid | (value & FUTEX_OWNER_DIED) | (first_in_line(&waiter->key) ? FUTEX_WAITERS : 0);
+	if (user_cmpxchg(word, value, wanted, &seen))
+		return -EFAULT;
+	if (seen != value)
+		return -EBUSY;
 	if (!(value & FUTEX_TID_MASK))
 		return 0;
 	/* The write may have slept, and the owner may have ended meanwhile. */
@@ -155,27 +145,43 @@ static long pi_take(u32 *word, const struct futex_key *key, bool wait, struct ta
 	return *owner ? 1 : -ESRCH;
 }
 
+long pi_begin(u32 *word, struct pi_waiter *waiter, bool may_wait)
+{
+	struct task *owner = NULL;
+	const struct pi_waiter *first;
+	long result = pi_take(word, waiter, &owner);
+
+	if (result != 1)
+		return result;
+	if (!may_wait)
+		return -EAGAIN;
+	/* A program has changed the word. Who waits for one mutex must wait for one owner. */
+	first = first_in_line(&waiter->key);
+	if (first && first->owner != owner)
+		return -EINVAL;
+	if (waits_for(owner, waiter->task))
+		return -EDEADLK;
+	list_init(&waiter->owner_link);
+	pi_wait_for(waiter, owner);
+	list_add_tail(&waiter->link, futex_waiters(&waiter->key));
+	futex_pi_inherit(owner);
+	return 1;
+}
+
 long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline)
 {
 	struct pi_waiter waiter = { .word = word, .task = current };
-	const struct pi_waiter *first;
-	struct task *owner = NULL;
-	long result = mm_futex_key(current->mm, (uaddr_t)word, is_private, &waiter.key);
+	long result = mm_futex_key(current->mm, (uaddr_t)word, is_private, FUTEX_WRITE, &waiter.key), error = 0;
 
-	if (!result)
-		result = pi_take(word, &waiter.key, wait, &owner);
+	if (result)
+		return result;
+	do
+		result = pi_begin(word, &waiter, wait);
+	while (result == -EBUSY && !(error = futex_word_changed()));
+	if (error)
+		return error;
 	if (result != 1)
 		return result;
-	/* A program has changed the word. Who waits for one mutex must wait for one owner. */
-	first = first_in_line(&waiter.key);
-	if (first && first->owner != owner)
-		return -EINVAL;
-	if (waits_for_current(owner))
-		return -EDEADLK;
-	list_init(&waiter.owner_link);
-	pi_wait_for(&waiter, owner);
-	list_add_tail(&waiter.link, futex_waiters(&waiter.key));
-	futex_pi_inherit(owner);
 	result = 0;
 	while (!waiter.owns && !result)
 		result = sleep_interruptible(&waiter.owns, deadline);
@@ -183,8 +189,7 @@ long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline)
 		futex_pi_inherit(current);
 		return 0;
 	}
-	leave_line(&waiter);
-	futex_pi_inherit(waiter.owner);
+	pi_leave(&waiter);
 	return result == -ERESTARTSYS ? -ERESTARTNOINTR : result;
 }
 
@@ -193,15 +198,17 @@ long futex_pi_unlock(u32 *word, bool is_private)
 	struct pi_waiter *next;
 	struct futex_key key;
 	u32 value, seen;
-	long error = mm_futex_key(current->mm, (uaddr_t)word, is_private, &key);
+	long error;
 
-	if (error)
-		return error;
 	do {
+		/* Who is no owner learns that before all else. */
 		if (get_user(value, word))
 			return -EFAULT;
 		if ((value & FUTEX_TID_MASK) != (u32)current->pid)
 			return -EPERM;
+		error = mm_futex_key(current->mm, (uaddr_t)word, is_private, FUTEX_WRITE, &key);
+		if (error)
+			return error;
 		/*
 		 * The first write to a page may sleep; a second one does not, so the first waiter stays the same until
 		 * it is done.

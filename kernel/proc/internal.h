@@ -39,7 +39,7 @@ void sched_start(struct task *task);                    /* makes a new task runn
 void task_continue(struct task *task);                  /* continues a stopped or traced one */
 void sched_end(void) __attribute__((noreturn));         /* ends current, which never runs again */
 void sched_tick(struct regs *regs, u64 late_ns);
-void sched_give_back(const struct task *task, struct task *parent);
+void sched_give_back(struct task *parent);
 /* Gives a task work to do before it returns to its program, which is interrupted if it runs on another processor. */
 static inline void sched_interrupt(struct task *task, u32 work)
 {
@@ -50,7 +50,10 @@ static inline void sched_interrupt(struct task *task, u32 work)
 void sched_share_turn(struct task *task);
 void sched_requeue(struct task *task);                  /* called when its priority changed */
 void sched_enqueue(struct task *task, bool first);      /* in the queues of its processor */
+void sched_enqueue_woken(struct task *task, bool before);
+void sched_enqueue_current(void);
 bool sched_preempts(const struct task *task, const struct task *running);
+bool sched_goes_before(const struct task *task, const struct task *running);
 bool sched_real_time_waits(void);                       /* a task that is more urgent than current by its priority */
 bool sched_hand_over(struct task *next);                /* schedule_to() without a look at the processor */
 void sched_bind_several(void);                          /* wakes tasks on any processor from now on */

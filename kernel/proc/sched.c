@@ -1,6 +1,12 @@
 /*
- * The scheduler: round robin with turns whose length depends on nice, below the real-time priorities. Tasks that have
- * used up their turn wait in `expired` until `active` is empty, so that no task starves.
+ * The scheduler: rounds, in each of which a task has one turn, below the real-time priorities. The length of a turn
+ * depends on nice. Tasks that have used up their turn wait in `expired` for the next round, which begins when `active`
+ * is empty, so that no task starves.
+ *
+ * A task that wakes keeps what is left of its turn, and runs before those that wait in `active`. It preempts a task of
+ * its nice that only computes: two ticks in a row have found it running, without a sleep in between. Any other it lets
+ * run until the next tick at most. A turn is measured in time, not in ticks, so that a task cannot gain by
+ * sleeping at each tick, and no task begins two turns in one round.
  *
  * It runs with interrupts off, as does the whole kernel except for the idle task and interrupt windows.
  */
@@ -33,7 +39,7 @@ struct cpu cpus[CPUS] = { [0] = {
 	.active = &cpus[0].turns[0],
 	.expired = &cpus[0].turns[1],
 	.turns = { LIST_HEAD_INIT(cpus[0].turns[0]), LIST_HEAD_INIT(cpus[0].turns[1]) },
-	.real_time = LIST_HEAD_INIT(cpus[0].real_time),
+	.urgent = LIST_HEAD_INIT(cpus[0].urgent),
 	.online = true,
 } };
 u32 cpu_count = 1;
@@ -46,14 +52,30 @@ s32 sched_slice(const struct task *task)
 	return task_is_real_time(task) ? 10 : MAX(1, (20 - task->nice) / 2);
 }
 
+static s32 whole_turn(const struct task *task)
+{
+	return sched_slice(task) * (s32)time_tick_length;
+}
+
+/* A task gets a turn in a round. Time that it has used too much is taken off, as far as half a turn stays. */
+NOINLINE CAUSE(switch) static void turn_begin(struct task *task, u32 round)
+{
+	s32 whole = whole_turn(task), left = turn_left(task);
+
+	left = left > 0 ? whole : MAX(whole + left, whole / 2);
+	task->turn_end = (u32)task->run_ticks + (u32)left;
+	task->round = round;
+}
+
 NOINLINE CAUSE(switch) static void enqueue_by_priority(struct task *task, bool first)
 {
 	struct cpu *cpu = task->cpu;
 	struct task *other;
 
-	if (task->slice <= 0)
-		task->slice = sched_slice(task);
-	list_for_each_entry(other, &cpu->real_time, run_link) {
+	/* Only SCHED_RR has turns. */
+	if (turn_left(task) <= 0 || task->policy == SCHED_FIFO)
+		turn_begin(task, cpu->round);
+	list_for_each_entry(other, &cpu->urgent, run_link) {
 		if (other->run_priority < task->run_priority ||
 		    (first && other->run_priority == task->run_priority))
 			break;
@@ -61,19 +83,33 @@ NOINLINE CAUSE(switch) static void enqueue_by_priority(struct task *task, bool f
 	list_add_tail(&task->run_link, &other->run_link);
 }
 
+/*
+ * A task that has used up its turn gets another one: of this round, if it has had none in this round, because it slept.
+ * False: of the next round.
+ */
+NOINLINE CAUSE(switch) static bool turn_in_round(struct task *task)
+{
+	u32 now = task->cpu->round;
+	bool had_none = task->round != now && task->round != now + 1;
+
+	turn_begin(task, had_none ? now : now + 1);
+	return had_none;
+}
+
 CAUSE(switch) static inline void enqueue_by_turn(struct task *task, bool first)
 {
-	struct list_head *queue = task->cpu->active;
+	struct cpu *cpu = task->cpu;
 
-	if (task->slice <= 0) {
-		task->slice = sched_slice(task);
-		queue = task->cpu->expired;
-	}
-	if (first)
-		list_add(&task->run_link, queue);
+	if (turn_left(task) <= 0)
+		first = turn_in_round(task) && first;
+	if (task->round == cpu->round + 1)
+		list_add_tail(&task->run_link, cpu->expired);
+	else if (first)
+		list_add(&task->run_link, cpu->active);
 	else
-		list_add_tail(&task->run_link, queue);
+		list_add_tail(&task->run_link, cpu->active);
 }
+
 
 CAUSE(switch) void sched_enqueue(struct task *task, bool first)
 {
@@ -83,21 +119,44 @@ CAUSE(switch) void sched_enqueue(struct task *task, bool first)
 		enqueue_by_turn(task, first);
 }
 
+/* `before`: its nice is lower than that of the running task, so that it runs before all others that have slept. */
+CAUSE(switch) void sched_enqueue_woken(struct task *task, bool before)
+{
+	if (task_is_real_time(task))
+		enqueue_by_priority(task, false);
+	else if (turn_left(task) <= 0 && !turn_in_round(task))
+		list_add_tail(&task->run_link, task->cpu->expired);
+	else if (before)
+		enqueue_by_priority(task, true);
+	else
+		list_add_tail(&task->run_link, &task->cpu->urgent);
+}
+
+/* A task that gives up the processor, ready to go on: first of its priority, unless its turn is over. */
+CAUSE(switch) void sched_enqueue_current(void)
+{
+	if (task_is_real_time(current))
+		enqueue_by_priority(current, current->policy == SCHED_FIFO && turn_left(current) > 0);
+	else
+		enqueue_by_turn(current, true);
+}
+
 CAUSE(switch) static inline __attribute__((always_inline)) struct task *sched_pick(void)
 {
 	struct cpu *cpu = this_cpu();
 	struct task *task;
 
-	if (!list_empty(&cpu->real_time)) {
-		task = list_first_entry(&cpu->real_time, struct task, run_link);
+	if (!list_empty(&cpu->urgent)) {
+		task = list_first_entry(&cpu->urgent, struct task, run_link);
 	} else {
 		if (list_empty(cpu->active)) {
 			struct list_head *other = cpu->active;
 
+			if (list_empty(cpu->expired))
+				return cpu->idle;
 			cpu->active = cpu->expired;
 			cpu->expired = other;
-			if (list_empty(cpu->active))
-				return cpu->idle;
+			cpu->round++;
 		}
 		task = list_first_entry(cpu->active, struct task, run_link);
 	}
@@ -110,18 +169,31 @@ bool sched_preempts(const struct task *task, const struct task *running)
 	return task_preempts(task, running);
 }
 
-CAUSE(switch) static void make_runnable(struct task *task)
+bool sched_goes_before(const struct task *task, const struct task *running)
 {
-	bool first = task_preempts(task, current);
+	return task_goes_before(task, running);
+}
 
+NOINLINE CAUSE(switch) static void make_other_runnable(struct task *task)
+{
+	if (task_preempts(task, current))
+		current->work |= WORK_RESCHED;
+	sched_enqueue_woken(task, task_goes_before(task, current));
+}
+
+NOINLINE CAUSE(switch) static void make_runnable(struct task *task)
+{
 	task->state = TASK_RUNNING;
 	message_wait_over(task);
-	if (first)
+	/* The usual case: two tasks of the same nice that wake each other. */
+	if (unlikely(task->run_priority | current->run_priority | ((task->rank ^ current->rank) & ~RANK_COMPUTES) ||
+		     turn_left(task) <= 0)) {
+		make_other_runnable(task);
+		return;
+	}
+	if (current->rank & RANK_COMPUTES)
 		current->work |= WORK_RESCHED;
-	if (task_is_real_time(task))
-		enqueue_by_priority(task, false);
-	else
-		enqueue_by_turn(task, first);
+	list_add_tail(&task->run_link, &task->cpu->urgent);
 }
 
 /* The versions for several processors are in balance.c. */
@@ -139,18 +211,32 @@ REPLACED void task_continue(struct task *task)
 		make_runnable(task);
 }
 
+/* Charges current for the time since the last switch or tick. */
+static void charge_current(void)
+{
+	u32 now = arch_timebase_low();
+
+	current->run_ticks += now - this_cpu()->run_since;
+	this_cpu()->run_since = now;
+}
+
 /*
  * A new task gets half of the time left in its parent's turn, and nothing of a last tick. Otherwise a chain of
  * processes, each of which forks once and ends, would keep the processor.
  */
 void sched_share_turn(struct task *task)
 {
-	if (current == this_cpu()->idle || task_is_real_time(task) || task_is_real_time(current)) {
-		task->slice = sched_slice(task);
-	} else {
-		task->slice = current->slice > 1 ? current->slice / 2 : 0;
-		current->slice -= task->slice;
+	s32 left = whole_turn(task);
+
+	task->rank = 2 * task->nice;
+	task->round = this_cpu()->round;
+	if (current != this_cpu()->idle && !task_is_real_time(task) && !task_is_real_time(current)) {
+		charge_current();
+		left = turn_left(current);
+		left = left > (s32)time_tick_length ? left / 2 : 0;
+		current->turn_end -= (u32)left;
 	}
+	task->turn_end = (u32)task->run_ticks + (u32)left;
 }
 
 REPLACED void sched_start(struct task *task)
@@ -160,20 +246,29 @@ REPLACED void sched_start(struct task *task)
 }
 
 /*
- * An ending task gives the rest of its turn to its parent, so that creating many short tasks costs the parent no
- * turns.
+ * Current, which ends, gives the rest of its turn to its parent, so that many short tasks cost the parent no more than
+ * the time that they run.
  */
-void sched_give_back(const struct task *task, struct task *parent)
+void sched_give_back(struct task *parent)
 {
-	if (task->slice > 0 && parent->slice > 0 && !task_is_real_time(task) && !task_is_real_time(parent))
-		parent->slice = MIN(parent->slice + task->slice, sched_slice(parent));
+	s32 left;
+
+	charge_current();
+	left = turn_left(current);
+	if (left <= 0 || turn_left(parent) <= 0 || task_is_real_time(current) || task_is_real_time(parent))
+		return;
+	left = MIN(left + turn_left(parent), whole_turn(parent));
+	parent->turn_end = (u32)parent->run_ticks + (u32)left;
 }
 
 /* A change of priority does not start a new turn. */
 CAUSE(switch) void sched_requeue(struct task *task)
 {
+	s32 whole = whole_turn(task);
+
 	message_forget();
-	task->slice = MIN(task->slice, sched_slice(task));
+	task->rank = 2 * task->nice;
+	task->turn_end = (u32)task->run_ticks + (u32)MAX(MIN(turn_left(task), whole), -whole);
 	if (!list_empty(&task->run_link)) {
 		list_del(&task->run_link);
 		sched_enqueue(task, false);
@@ -183,9 +278,8 @@ CAUSE(switch) void sched_requeue(struct task *task)
 
 REPLACED CAUSE(switch) void schedule(void)
 {
-	/* A preempted FIFO task stays first of its priority. */
 	if (current->state == TASK_RUNNING && current != this_cpu()->idle)
-		sched_enqueue(current, current->policy == SCHED_FIFO && current->slice > 0);
+		sched_enqueue_current();
 	switch_chosen(sched_pick());
 }
 
@@ -202,9 +296,9 @@ CAUSE(switch) void sched_to_idle(void)
 
 CAUSE(switch) static inline bool hand_over(struct task *next)
 {
-	if (current->work || next->state != TASK_INTERRUPTIBLE || next->slice <= 0 ||
-	    (!list_empty(&this_cpu()->real_time) &&
-	     list_first_entry(&this_cpu()->real_time, struct task, run_link)->run_priority > next->run_priority))
+	if (current->work || next->state != TASK_INTERRUPTIBLE || turn_left(next) <= 0 ||
+	    (!list_empty(&this_cpu()->urgent) &&
+	     list_first_entry(&this_cpu()->urgent, struct task, run_link)->run_priority > next->run_priority))
 		return false;
 	switch_directly(next);
 	return true;
@@ -292,7 +386,7 @@ REPLACED void preemption_point(void)
 
 bool sched_real_time_waits(void)
 {
-	const struct list_head *queue = &this_cpu()->real_time;
+	const struct list_head *queue = &this_cpu()->urgent;
 
 	return current->work & WORK_RESCHED && !list_empty(queue) &&
 	       list_first_entry(queue, struct task, run_link)->run_priority > current->run_priority;
@@ -301,7 +395,7 @@ bool sched_real_time_waits(void)
 void yield(void)
 {
 	message_forget();
-	current->slice = 0;     /* queues behind all ready tasks */
+	current->turn_end = (u32)current->run_ticks;    /* queues behind all ready tasks */
 	schedule();
 }
 
@@ -318,16 +412,34 @@ static bool fell_in_kernel(const struct regs *regs, u64 late_ns)
 	return mm_peek(current->mm, regs_pc_before(regs), &before) && regs_word_calls(before);
 }
 
+/* The tick ends a turn that has been used up. A task that has slept gets the processor at the latest now. */
+static void turn_tick(struct task *task)
+{
+	const struct list_head *queue = &this_cpu()->urgent;
+	const struct task *first = list_first_entry(queue, struct task, run_link);
+
+	if (task->policy == SCHED_FIFO) {
+		turn_begin(task, task->round);
+		return;
+	}
+	if (turn_left(task) <= 0) {
+		message_forget();
+		task->work |= WORK_RESCHED;
+	} else if (!list_empty(queue) && first != task && !task_is_real_time(task) && first->nice <= task->nice) {
+		task->work |= WORK_RESCHED;
+	}
+	task->rank = 2 * task->nice + (task->switches_seen == task->voluntary_switches ? RANK_COMPUTES : 0);
+	task->switches_seen = task->voluntary_switches;
+}
+
 /* Called every 1/HZ s by the timer interrupt, late_ns after it was due. */
 void sched_tick(struct regs *regs, u64 late_ns)
 {
 	struct task *task = current;
-	u32 now = arch_timebase_low();
 	bool idle = task == this_cpu()->idle, user = !idle && !fell_in_kernel(regs, late_ns);
 
 	/* Add the time at each tick, before the low word can wrap around. */
-	task->run_ticks += now - this_cpu()->run_since;
-	this_cpu()->run_since = now;
+	charge_current();
 	stat_tick(regs, user);
 	if (idle)
 		return;
@@ -341,10 +453,8 @@ void sched_tick(struct regs *regs, u64 late_ns)
 	/* A task has left noted work, and nobody was told of it. */
 	if (noted_left())
 		task->work |= WORK_NOTED;
-	if (task->policy != SCHED_FIFO && --task->slice <= 0) {
-		message_forget();
-		task->work |= WORK_RESCHED;
-	}
+	message_check_turns();
+	turn_tick(task);
 }
 
 u64 task_run_ns(const struct task *task)
@@ -400,7 +510,7 @@ static bool anyone_runnable(void)
 {
 	const struct cpu *cpu = this_cpu();
 
-	return !list_empty(cpu->active) || !list_empty(cpu->expired) || !list_empty(&cpu->real_time);
+	return !list_empty(cpu->active) || !list_empty(cpu->expired) || !list_empty(&cpu->urgent);
 }
 
 /* One round of the hooks; true if any of them did something. */

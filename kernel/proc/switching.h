@@ -21,8 +21,13 @@ static inline bool task_preempts(const struct task *task, const struct task *run
 		return !task_is_real_time(running) || task->run_priority > running->run_priority;
 	if (task_is_real_time(running))
 		return false;
-	/* With equal nice, the task with more time left runs first. */
-	return task->nice < running->nice || (task->nice == running->nice && task->slice > running->slice);
+	return (task->rank & ~RANK_COMPUTES) < running->rank;
+}
+
+/* Whether it is more urgent than the running one by nice. Nothing is more urgent than another because that is idle. */
+static inline bool task_goes_before(const struct task *task, const struct task *running)
+{
+	return task->nice < running->nice && running->nice != NICE_IDLE;
 }
 
 /* The next task does the noted work. */

@@ -21,6 +21,7 @@
 
 static u64 ns_per_tick;         /* 32.32 fixed point: timebase tick -> ns */
 static u32 ticks_per_ns;        /* 0.32 fixed point: ns -> timebase tick */
+u32 time_tick_length;
 static u64 boot_date_ns = BOOT_DATE_SECONDS * NSEC_PER_SEC;
 
 /* The most timers that one interrupt fires; the others are due right after it. */
@@ -312,5 +313,6 @@ void time_init(u32 timebase_hz)
 {
 	ns_per_tick = (NSEC_PER_SEC << 32) / timebase_hz;
 	ticks_per_ns = (u32)(((u64)timebase_hz << 32) / NSEC_PER_SEC);
+	time_tick_length = timebase_hz / HZ;
 	time_init_cpu();
 }

@@ -30,6 +30,7 @@ static u32 *mappings_found;
  * Operations until the next sweep. A sweep looks at every page that is mapped, and at every place of a tree where one
  * could be, so with many pages or trees sweeps are rarer: an operation pays for PAGES_AN_OPERATION of them at most, and
  * for no more in a program that maps page after page. The places of a root or of a table take as long as so many pages.
+ * While one processor sweeps, the others wait for the kernel lock, so sweeps are rarer, the more processors there are.
  */
 #define PAGES_AN_OPERATION 16u
 #define ROOT_IN_PAGES      48u
@@ -289,7 +290,7 @@ void check_sweep(const char *operation)
 	frames_held_each(count_held);
 	check_frames();
 	mmu->check(check_report);
-	operations_left = MAX(CHECK_SWEEP_EVERY, pages_swept / PAGES_AN_OPERATION);
+	operations_left = cpu_count * MAX(CHECK_SWEEP_EVERY, pages_swept / PAGES_AN_OPERATION);
 	end_check();
 }
 

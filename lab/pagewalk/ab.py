@@ -206,7 +206,7 @@ def _work(lab: Lab, plan: Plan, choice: Choice, placement: Placement) -> Work:
         profile=PROGRAM_REGION,
     )
     seed = f", seed {placement.seed}" if placement.seed else ""
-    return Work(f"{plan.program.path.name}, {choice.label}{seed}", job)
+    return Work(f"{plan.program.title}, {choice.label}{seed}", job)
 
 
 def measure(lab: Lab, plan: Plan, events: Events) -> list[Side]:

@@ -109,7 +109,9 @@ class Benchmark(Result):
 
         None if it divides by 0; BadInput if the expression is wrong.
         """
-        return self.measured.compute(Figure.parse(text))
+        figure = Figure.parse(text)
+        figure.check(machines.find(self.run.machine).architecture)
+        return self.measured.compute(figure)
 
 
 def _texts(settings: Mapping[str, Value] | None) -> dict[str, str]:
@@ -220,7 +222,7 @@ class Laboratory:
         `files` further files for the guest (`HOST` or `HOST:GUEST`). `kernel` is a subject (`linux-6.1-bare`) or a
         kernel image to run it on instead of ours.
         """
-        what = Program(Path(program), arguments, tuple(guest.guest_file(text) for text in files))
+        what = Program(program, arguments, tuple(guest.guest_file(text) for text in files))
         job = guest.job(self._lab, machine, what, overrides=_texts(sets), settings=_texts(policies), kernel=kernel)
         return Result(self._run(str(program), job))
 
@@ -240,7 +242,7 @@ class Laboratory:
         It is always simulated, boot included, and not kept in the results. The counters are those of a run without an
         observer. An exception in the function, or Ctrl-C, ends the run.
         """
-        what = Program(Path(program), arguments, tuple(guest.guest_file(text) for text in files))
+        what = Program(program, arguments, tuple(guest.guest_file(text) for text in files))
         job = guest.job(self._lab, machine, what, overrides=_texts(sets), settings=_texts(policies), kernel=kernel)
         runner = native.NativeRunner()
         result = runner.run(job, lambda _: True, observer)
@@ -314,7 +316,7 @@ class Laboratory:
         the values of the machine's table [inputs], and the column `inputs` says which: an answer that is the same in
         all of its rows does not rest on a value that no source gives.
         """
-        what = Program(Path(program), arguments, tuple(guest.guest_file(text) for text in files))
+        what = Program(program, arguments, tuple(guest.guest_file(text) for text in files))
         chosen = ab.choices(
             {name: sweep.axis(given) for name, given in (policies or {}).items()},
             {name: sweep.axis(given) for name, given in (sets or {}).items()},

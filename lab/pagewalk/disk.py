@@ -31,7 +31,8 @@ _SECONDS = "1"
 """The time of everything in it, counted from 1970; 0 means the present."""
 _NAME = re.compile(r'[^\s"\\]+')
 _FOLDERS = (os.defpath, "/usr/sbin", "/sbin")
-_TOOL_SECONDS = 120
+_TOOL_SECONDS = 600
+"""A bound for a tool that hangs, on a slow computer too."""
 
 
 def _tool(name: str) -> str:

@@ -138,6 +138,7 @@ class Lab(Workshop):
     def work(self, row: Row, side: Side, placement: Placement = AS_BUILT) -> Work:
         """The run that measures one side of a row."""
         setting = side.setting
+        row.figure.check(self.machine(side.machine).architecture)
         program = [f"/bin/{row.program}", *row.arguments, *setting.arguments]
         if setting.image is not None:
             job = self._image_job(row, side, setting.image, program, placement)

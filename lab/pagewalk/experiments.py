@@ -24,7 +24,7 @@ from pagewalk.paths import home
 from pagewalk.policies import NAMED
 from pagewalk.programs import Root
 from pagewalk.published_range import Range, ratio_range
-from pagewalk.runner import BootProtocol
+from pagewalk.runner import NO_LIMIT, BootProtocol
 
 Better = Literal["lower", "higher", "neither"]
 Bound = Literal["equal", "at least", "at most"]
@@ -118,7 +118,7 @@ class _RowEntry(_Model):
     sweep: dict[str, Annotated[list[str | int], Field(min_length=1)]] = {}
     files: list[str] = []
     image: str | None = None
-    sample: int = 0
+    sample: Annotated[int, Field(ge=0, le=NO_LIMIT)] = 0
     row: str | None = None
     curve: str | None = None
     figure: str = "us"

@@ -18,10 +18,13 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
 
+from pagewalk import _machine, architectures
+from pagewalk.architectures import Architecture
 from pagewalk.errors import BadInput, unknown
 from pagewalk.runner import Sample
 
@@ -32,6 +35,8 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Div: operator.truediv,
 }
 _NAMES = ("us", "ms", "mb_s", "iterations", "bytes")
+_OF_COUNTERS = ("count", "each", "run")
+_OF_CAUSES = ("evictions", "victims")
 _FUNCTIONS = ("count", "each", "run", "value", "mean", "most", "evictions", "victims")
 
 
@@ -43,6 +48,29 @@ def pollution(counters: Mapping[str, int], array: str) -> dict[tuple[str, str], 
         if name.startswith("pollution.") and len(parts) == 3 and parts[0] == array:
             cells[parts[1], parts[2]] = count
     return cells
+
+
+@cache
+def _names_of(architecture: str) -> frozenset[str]:
+    """Every counter of a machine of that architecture."""
+    return frozenset(_machine.counter_names("x86" if architecture == "x86" else "PowerPC"))
+
+
+@cache
+def known_counters() -> frozenset[str]:
+    """The names of all counters of all machines."""
+    return frozenset().union(*(_names_of(architecture.name) for architecture in architectures.ALL))
+
+
+@cache
+def _causes() -> frozenset[str]:
+    """The causes that evict and are evicted from."""
+    return frozenset(evictor for evictor, _ in pollution(dict.fromkeys(known_counters(), 0), "cache.data"))
+
+
+@cache
+def _matches(pattern: str, names: frozenset[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names) if "*" in pattern else pattern in names
 
 
 def total(counters: Mapping[str, int], pattern: str) -> int:
@@ -146,6 +174,12 @@ class Figure:
     text: str
     tree: ast.expr
 
+    def check(self, architecture: Architecture) -> None:
+        """Raises BadInput if it names a counter that no machine of the architecture has, which would be 0."""
+        for function, name in _calls(self.tree):
+            if function in _OF_COUNTERS and not _matches(name, _names_of(architecture.name)):
+                raise BadInput(f"figure {self.text!r}: a machine of {architecture.name} has no counter {name!r}")
+
     @classmethod
     def parse(cls, text: str) -> Figure:
         """The expression that `text` holds; BadInput if it is none, or names something that is not allowed."""
@@ -155,6 +189,22 @@ class Figure:
             raise BadInput(f"figure {text!r} is not an expression: {error.msg}") from None
         _check(text, tree)
         return cls(text, tree)
+
+
+def _calls(tree: ast.expr) -> Iterator[tuple[str, str]]:
+    """The functions of a checked expression, and what each is of."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=function), args=[ast.Constant(value=str(argument))]):
+                yield function, argument
+
+
+def _check_name(text: str, function: str, name: str) -> None:
+    """Raises if the function is of counters, or of a cause, and there is none of that name: its figure would be 0."""
+    if function in _OF_COUNTERS and not _matches(name, known_counters()):
+        raise unknown(f"counter in figure {text!r}:", name, known_counters())
+    if function in _OF_CAUSES and name not in _causes():
+        raise unknown(f"cause in figure {text!r}:", name, _causes())
 
 
 def _check(text: str, node: ast.expr) -> None:
@@ -167,9 +217,10 @@ def _check(text: str, node: ast.expr) -> None:
             if name not in _NAMES:
                 raise unknown(f"name in figure {text!r}:", name, _NAMES)
             return
-        case ast.Call(func=ast.Name(id=function), args=[ast.Constant(value=str())], keywords=[]):
+        case ast.Call(func=ast.Name(id=function), args=[ast.Constant(value=str(argument))], keywords=[]):
             if function not in _FUNCTIONS:
                 raise unknown(f"function in figure {text!r}:", function, _FUNCTIONS)
+            _check_name(text, function, argument)
             return
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             _check(text, left)

@@ -13,15 +13,15 @@ from pagewalk.errors import BadInput
 from pagewalk.paths import read_file
 from pagewalk.placement import AS_BUILT, Placement
 from pagewalk.programs import GuestFile, check_executable, find
-from pagewalk.runner import DEFAULT_INSTRUCTIONS, BootProtocol, Job
+from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS, BootProtocol, Job
 from pagewalk.workshop import Workshop
 
 # init can hand 0 to 62 to the kernel and says on the console what did not fit (user/init/init.c).
 _STATUS_OTHER = 63
 NOT_BEGUN = range(64, 67)
 """Our kernel's own statuses: it refuses its command line, finds no init, or has too little memory."""
-_EXITED = re.compile(rb"^init: \S+: exit status (\d+)\r?$", re.MULTILINE)
-_KILLED = re.compile(rb"^init: \S+: killed by signal (\d+)\r?$", re.MULTILINE)
+_ENDED = re.compile(rb"^init: (?s:.*?): (exit status|killed by signal) (\d+)\r?$", re.MULTILINE)
+"""The program's name may hold any byte. init says this last."""
 _RESET = re.compile(rb"^init: this kernel has no /dev/mem: counts are of the whole run; status (\d+)\r?$", re.MULTILINE)
 SIGNALLED = 128
 """An exit status above this names the signal that killed the program: this plus its number."""
@@ -35,11 +35,20 @@ def program_counters(regions: Mapping[int, Mapping[str, int]], counters: Mapping
 
 @dataclass(frozen=True)
 class Program:
-    """A host program with its arguments, and further files to lie beside it."""
+    """A host program with its arguments, and further files to lie beside it.
 
-    path: Path
+    `name` is the word that a person wrote for it: `./prog` is a path and nothing else, `prog` may be a built program. A
+    `Path` names a file.
+    """
+
+    name: str | Path
     arguments: tuple[str, ...]
     files: tuple[GuestFile, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Its name without folders."""
+        return Path(self.name).name
 
 
 def guest_file(text: str) -> GuestFile:
@@ -66,6 +75,7 @@ def job(
     overrides: Mapping[str, str],
     settings: Mapping[str, str],
     limit: int = DEFAULT_INSTRUCTIONS,
+    boot_limit: int = BOOT_LIMIT,
     kernel: str | None = None,
     protocol: BootProtocol | None = None,
     boot: Mapping[str, str] | None = None,
@@ -85,13 +95,13 @@ def job(
         else systems.named(workshop, machine, overrides, kernel, protocol)
     )
     architecture = system.machine.architecture
-    path = find(program.path, system.root, architecture)
+    path = find(program.name, system.root, architecture)
     read_program(path, architecture)
-    inside = f"/bin/{program.path.name}"
+    inside = f"/bin/{program.title}"
     words: Sequence[str] = [*placement.init_options, inside, *program.arguments]
     line = system.command_line(settings, words, boot, quiet=quiet)
     files = system.files([GuestFile(path, inside), *program.files], words, placement=placement)
-    return replace(system.job(files, line, limit=limit), profile=profile)
+    return replace(system.job(files, line, limit=limit, boot_limit=boot_limit), profile=profile)
 
 
 def exit_status(status: int, console: bytes) -> int:
@@ -101,8 +111,7 @@ def exit_status(status: int, console: bytes) -> int:
         status = int(resets[-1])
     if status != _STATUS_OTHER:
         return status
-    if killed := _KILLED.findall(console):
-        return SIGNALLED + int(killed[-1])
-    if exited := _EXITED.findall(console):
-        return int(exited[-1])
+    if ended := _ENDED.findall(console):
+        how, number = ended[-1]
+        return int(number) + (SIGNALLED if how.startswith(b"killed") else 0)
     return status

@@ -69,6 +69,31 @@ def _reset_early(printed: bytes, words: str) -> str:
     return what + words.removeprefix(_RESET)
 
 
+class _Boot:
+    """A Linux that has not started its init yet. It goes on as long as it prints."""
+
+    def __init__(self, machine: _machine.Machine, limit: int) -> None:
+        self._limit = limit
+        self._shown = len(machine.printed())
+        self._end = machine.instructions + limit
+        self.is_over = limit == NO_LIMIT
+
+    def given_up(self, machine: _machine.Machine, words: str) -> Stop | None:
+        """The end of a Linux that has been silent for too long; `words` are the machine's own about where it is."""
+        if self.is_over:
+            return None
+        printed = machine.printed()
+        if len(printed) > self._shown:
+            self._shown, self._end = len(printed), machine.instructions + self._limit
+        self.is_over = systems.is_ready(printed)
+        if self.is_over or machine.instructions < self._end:
+            return None
+        first, _, log = words.partition("\n")
+        new = " new" if self._shown else ""
+        why = f"its console has shown nothing{new} for {self._limit:,} instructions (--boot-limit)"
+        return Stop("limit", 0, f"{first}, and Linux had not started init by then: {why}\n{log}".rstrip())
+
+
 def go(
     machine: _machine.Machine,
     limit: int,
@@ -84,8 +109,8 @@ def go(
 
     A guest that completes no instructions comes to another limit of cycles, which follows from `limit`.
 
-    With a `boot_limit`, the kernel is a Linux: the run ends after so many instructions too if its init is not ready
-    then, and a board that Linux resets before that is an error.
+    With a `boot_limit`, the kernel is a Linux: until its init is ready, the run ends too when the console has shown
+    nothing new for so many instructions, and a board that Linux resets before that is an error.
 
     `watch` is called about ten times a second; Interrupted if it returns False. `sample` is called each `every` cycles,
     never if that is 0. An `observer` hears what happens from now on.
@@ -94,6 +119,7 @@ def go(
         observer.begin(machine)
     until = min(until, machine.most_cycles(limit))
     next_sample = every or NO_LIMIT
+    boot = _Boot(machine, boot_limit)
     slice_end = machine.cycles + _SLICE
     while True:
         kind, status, words = machine.run(min(next_sample, slice_end, until), limit)
@@ -111,10 +137,8 @@ def go(
         slice_end = machine.cycles + _SLICE
         if machine.instructions >= limit or machine.cycles >= until:
             return Stop("limit", 0, words)
-        if machine.instructions >= boot_limit:
-            if not systems.is_ready(machine.printed()):
-                return Stop("limit", 0, f"{words}, and Linux had not started init by then")
-            boot_limit = NO_LIMIT
+        if (stop := boot.given_up(machine, words)) is not None:
+            return stop
         if not watch(Progress(machine.instructions, machine.cycles)):
             raise Interrupted("the run was ended")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Literal
 
 from pagewalk import disk
 from pagewalk.architectures import POWERPC, Architecture
-from pagewalk.errors import BadInput, NotBuilt, unknown
+from pagewalk.errors import BadInput, NotBuilt, nearest, unknown
 from pagewalk.initramfs import Initramfs, InitramfsError, read_list
 from pagewalk.paths import Home, home
 from pagewalk.placement import AS_BUILT, Placement, linked_program
@@ -64,31 +65,31 @@ class GuestFile:
     path: str
 
 
+def _one_of(folder: Path, name: str, kind: str) -> Path:
+    """The file of that name in a folder of the build: a name and no path, which might lead to another folder."""
+    known = [entry.name for entry in folder.iterdir() if entry.is_file()]
+    if name not in known:
+        raise unknown(kind, name, known)
+    return folder / name
+
+
 def old_program(name: str, placement: Placement = AS_BUILT) -> GuestFile:
     """A program for Linux from 2.1 on that the build has made, for `/bin`, linked as the placement says."""
     folder = home().build / "user" / "old"
-    source = home().built(folder, "the programs for old kernels") / name
-    if not source.is_file():
-        raise unknown("program for old kernels", name, [entry.name for entry in folder.iterdir() if entry.is_file()])
+    _one_of(home().built(folder, "the programs for old kernels"), name, "program for old kernels")
     return GuestFile(linked_program(folder, name, placement), f"/bin/{name}")
 
 
 def bench_program(name: str, architecture: Architecture = POWERPC) -> GuestFile:
     """A benchmark program that the build has made; an unknown one is refused with the nearest suggested."""
-    folder = architecture.user / "bench"
-    source = architecture.built(folder, "the benchmark programs") / name
-    if not source.is_file():
-        raise unknown("benchmark program", name, [entry.name for entry in folder.iterdir()])
-    return GuestFile(source, f"/bin/{name}")
+    folder = architecture.built(architecture.user / "bench", "the benchmark programs")
+    return GuestFile(_one_of(folder, name, "benchmark program"), f"/bin/{name}")
 
 
 def user_program(name: str, architecture: Architecture = POWERPC) -> GuestFile:
     """A user program that the build has made, under its own name in `/bin`."""
-    folder = architecture.user
-    source = architecture.built(folder, "the user programs") / name
-    if not source.is_file():
-        raise unknown("user program", name, [entry.name for entry in folder.iterdir() if entry.is_file()])
-    return GuestFile(source, f"/bin/{name}")
+    folder = architecture.built(architecture.user, "the user programs")
+    return GuestFile(_one_of(folder, name, "user program"), f"/bin/{name}")
 
 
 def names(architecture: Architecture = POWERPC) -> list[str]:
@@ -97,16 +98,36 @@ def names(architecture: Architecture = POWERPC) -> list[str]:
     return sorted(path.name for path in (*bench.iterdir(), bench.parent / "hello") if path.is_file())
 
 
-def find(path: Path, root: Root = "cpio", architecture: Architecture = POWERPC) -> Path:
-    """The program at that path; else, for a name without a folder, the built program of this name for such a root."""
-    built = architecture.user
-    places = (built / path, built / "bench" / path) if root == "cpio" else (built / "old" / path,)
+def find(wanted: str | Path, root: Root = "cpio", architecture: Architecture = POWERPC) -> Path:
+    """The program that is wanted: a path if the word has a slash; else a built program for such a root, or a file here.
+
+    BadInput if there is none, or if both are there. A `Path` is a path, whatever it looks like.
+    """
+    name = f"./{wanted}" if isinstance(wanted, Path) and wanted.name == str(wanted) else str(wanted)
+    if not name:
+        raise BadInput("the program's name is empty")
+    path, built = Path(name), architecture.user
+    places = [built / name, built / "bench" / name] if root == "cpio" else [built / "old" / name]
     try:
-        if path.name != str(path) or path.exists():
-            return path
-        return next((found for found in places if found.is_file()), path)
-    except OSError:
+        is_here = path.exists()
+        found = None if "/" in name else next((place for place in places if place.is_file()), None)
+        if found is not None and is_here and not path.samefile(found):
+            raise BadInput(
+                f"{name} is a file in this folder and a built program",
+                hint=f"write ./{name} for the file, {found} for the built program",
+            )
+    except (OSError, ValueError):
         return path  # no file can have such a name, which the reader of the file says
+    if found is not None or is_here:
+        return found or path
+    if "/" in name:
+        raise BadInput(f"{name}: No such file or directory")
+    known = [entry.name for entry in (*built.glob("*"), *built.glob("bench/*")) if entry.is_file()]
+    close = nearest(name, known if root == "cpio" else [entry.name for entry in built.glob("old/*")])
+    raise BadInput(
+        f"{name}: there is no such file, and no built program has this name",
+        hint=f"did you mean {close!r}?" if close else "`pagewalk programs` lists the built ones",
+    )
 
 
 def image(
@@ -168,7 +189,7 @@ def disk_image(
         for name, kind, major, minor in (("console", "c", *console), *_DEVICES):
             tree.node(f"/dev/{name}", kind, major, minor, 0o666)
         tree.copy("/sbin/init", old_program("init").source)
-        tree.file("/etc/command", "".join(f"{word}\n" for word in command).encode())
+        tree.file("/etc/command", b"".join(os.fsencode(word) + b"\0" for word in command))
         if sysctl:
             tree.file("/etc/sysctl", "".join(f"{name} {value}\n" for name, value in sysctl.items()).encode())
         for file in files:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from pagewalk.errors import BadInput
+
 
 class Printed(float):
     """A published figure with the digits in which it is printed: 3.440 is known more exactly than 3.44."""
@@ -65,6 +67,8 @@ class Range:
         if not figures:
             return None
         if item is not None:
+            if len(figures) > 1 and not 0 <= item < len(figures):
+                raise BadInput(f"item {item}: the claim has {len(figures)} figures, the first of which is item 0")
             return cls.exactly(figures[item] if len(figures) > 1 else figures[0])
         low, high = min(figures), max(figures)
         return cls(low, high, digits(low) if low == high else f"{digits(low)}-{digits(high)}")

@@ -22,6 +22,9 @@ BootProtocol = Literal["device-tree", "board-information", "residual-data"]
 
 # A guest that hangs must not hang the lab; the longest experiment needs about a tenth of this.
 DEFAULT_INSTRUCTIONS = 20_000_000_000
+BOOT_LIMIT = 4_000_000_000
+"""Instructions that Linux may take between two lines on its console before init is ready. A small kernel takes a
+fortieth of this for its boot. Debian's takes 2,500 million between two lines. A kernel that hangs must end."""
 NO_LIMIT = 2**64 - 1
 """More cycles or instructions than any run takes."""
 
@@ -52,7 +55,8 @@ class ResolvedMachine:
 class Job:
     """Everything that determines a run.
 
-    `limit` is in instructions; Linux's init must be ready within `boot_limit`. `sample` is the distance in cycles
+    `limit` is in instructions. Until Linux's init is ready, its console must show something new within `boot_limit`
+    instructions. `sample` is the distance in cycles
     between two looks at TLBs and hash table, 0 for none; looking changes nothing that the guest could notice.
     `kernel_name` stands for the kernel in messages only. `causes` tells which functions of a foreign kernel belong to
     which cause. `profile` is the region whose cycles are charged to functions; None for no profile. `protocol` is the
@@ -93,6 +97,7 @@ class Job:
             self.sample,
             *([self.causes] if self.causes else []),
             *([] if self.profile is None else [f"profile {self.profile}"]),
+            *([] if self.boot_limit in (BOOT_LIMIT, NO_LIMIT) else [f"boot limit {self.boot_limit}"]),
             *([] if self.protocol is None else [f"protocol {self.protocol}"]),
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -149,6 +149,23 @@ class InUse(StoreError):
     """Another program has the results file open."""
 
 
+def _check_kind(path: Path) -> None:
+    """Raises for what is no file, such as a FIFO, which is waited for without end, or where no files are."""
+    why = None
+    try:
+        there = path.exists()
+        if there and not path.is_file():
+            why = "not a regular file"
+        elif (place := path if there else path.parent).exists() and shutil.disk_usage(place).total == 0:
+            why = "its file system holds no files of a person"
+    except OSError as error:
+        why = error.strerror
+    except ValueError as error:
+        why = str(error)
+    if why is not None:
+        raise StoreError(f"{path}: {why}", hint="name another results file by PAGEWALK_RESULTS")
+
+
 def _nobody(_: str) -> None:
     pass
 
@@ -169,6 +186,7 @@ class Store:
         self._writes = False
         self._patience = _LOCK_SECONDS
         self._beside: dict[str, StoredRun] = {}
+        _check_kind(path)
         self._aside = path.with_name(f"{path.name}.aside")
         with self._explained():
             if not read_only or not path.exists() or self._schema() in _UPGRADES:
@@ -298,6 +316,23 @@ class Store:
             for table in ("runs", "counters", "samples", "dumps", "profiles"):
                 connection.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM aside.{table}")
         self._aside.unlink()
+
+    def damaged(self, what: str) -> StoreError:
+        """The error of a file that holds something which no version has written there."""
+        return StoreError(
+            f"{self.path}: {what} is damaged",
+            hint="move the file away: a new one is made, and runs are simulated again",
+        )
+
+    def decoded(self, text: str, what: str) -> dict[str, Any]:
+        """The JSON object that is kept as this text."""
+        try:
+            found = json.loads(text)
+        except (ValueError, TypeError, RecursionError):
+            raise self.damaged(what) from None
+        if not isinstance(found, dict):
+            raise self.damaged(what)
+        return found
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self.query("SELECT table_name FROM duckdb_tables()")}
@@ -429,7 +464,7 @@ class Store:
     def image(self, sha256: str) -> tuple[str, dict[str, str]] | None:
         """The banner of that image, and what is known of its configuration; None if it is not in the file."""
         found = self.query("SELECT banner, configuration FROM images WHERE sha256 = ?", [sha256])
-        return (found[0][0], json.loads(found[0][1])) if found else None
+        return (found[0][0], self.decoded(found[0][1], "an image")) if found else None
 
     def kernel_of(self, run: str) -> str | None:
         """The SHA-256 of the kernel image of that run; None if the run is not in the file."""

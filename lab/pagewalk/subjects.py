@@ -209,7 +209,8 @@ def cache_folder() -> Path:
     return user_folder("XDG_CACHE_HOME", ".cache") / "subjects"
 
 
-def _load(path: Path) -> list[Kernel]:
+def load(path: Path) -> list[Kernel]:
+    """The kernels that a subject.toml describes; BadInput names the file and what is wrong."""
     try:
         file = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         return [
@@ -233,7 +234,7 @@ def _load(path: Path) -> list[Kernel]:
 @cache
 def all_kernels() -> tuple[Kernel, ...]:
     """Every kernel of every subject."""
-    return tuple(kernel for path in sorted((home().root / "subjects").glob("*/subject.toml")) for kernel in _load(path))
+    return tuple(kernel for path in sorted((home().root / "subjects").glob("*/subject.toml")) for kernel in load(path))
 
 
 def names() -> list[str]:

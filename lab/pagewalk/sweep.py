@@ -117,6 +117,7 @@ def work(lab: Lab, sweep: Sweep, settings: Mapping[str, str]) -> Work:
     overrides = {name: value for name, value in settings.items() if name in sweep.sets}
     chosen = {name: value for name, value in settings.items() if name in sweep.policies}
     system = systems.own(lab, sweep.machine, overrides)
+    sweep.figure.check(system.machine.architecture)
     initrd = lab.bench_image(sweep.program, sweep.files, sweep.image, architecture=system.machine.architecture)
     job = system.job(initrd, system.command_line(chosen, [f"/bin/{sweep.program}", *sweep.arguments]))
     return Work(" ".join(f"{name}={value}" for name, value in settings.items()) or sweep.row, job)

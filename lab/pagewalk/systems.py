@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from pagewalk.images import Image
 from pagewalk.kernel_image import SECTION
 from pagewalk.placement import AS_BUILT, Placement
 from pagewalk.programs import CONSOLE, GuestFile, Root, disk_image, image
-from pagewalk.runner import DEFAULT_INSTRUCTIONS, NO_LIMIT, BootProtocol, Job, ResolvedMachine
+from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS, NO_LIMIT, BootProtocol, Job, ResolvedMachine
 
 if TYPE_CHECKING:
     from pagewalk.workshop import Workshop
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
 OWN = "vmlinux"
 """The name of the kernel that the build has made."""
 
-_LINUX_WORDS_MOST = 31
-_LINUX_LINE_MOST = 2047
-"""How many words Linux hands to init, and how many bytes its command line has (init/main.c, asm/setup.h)."""
+_LINE_MOST = 2047
+"""Bytes of a command line, of our kernel (kernel/command_line.c) and of Linux (asm/setup.h)."""
+_WORDS_MOST, _LINUX_WORDS_MOST = 64, 31
+"""How many words our kernel and Linux (init/main.c) hand to init."""
+_PROGRAM = "program="
+"""How the program's word begins on Linux, which hands words that it does not know to init too (user/init/init.c)."""
 
 _LINUX_BOARDS = "mpc83xx (603, 604, 750), mpc86xx (604, 750), mpc8xx (8xx) or ppc405gp (405)"
 _OLD_LINE_MOST = 255
@@ -36,8 +40,6 @@ _OLD_COMMAND_WORDS, _OLD_COMMAND_BYTES = 64, 8192
 _OLD_WORDS = ("root=/dev/ram0", "rw", "ramdisk_size=65536", "init=/sbin/init", "panic=1")
 _CONSOLES = {"prep": ("console=ttyS0",), "fads": ("console=ttyCPM0", "console=ttyS0")}
 """The serial console of boards that have no device tree. On an MPC8xx 2.6 has another name for it than 2.4."""
-_LINUX_BOOT_MOST = 1_000_000_000
-"""Instructions until init is ready: a boot takes a tenth of this at most, and a kernel that hangs must end."""
 _BOARD = "board.kind"
 _SYSTEM_CONSOLE = (2, 1, 79)
 """A version that has the device 5,1 for the console; 2.1.53 has not, and takes the serial line's."""
@@ -51,11 +53,29 @@ PROGRAM_REGION = 65536
 _PANIC = re.compile(rb"^ *(?:\[[ .\d]+\] )?(?:<\d>)?Kernel panic(?: - not syncing)?: (.*?)\r?$", re.MULTILINE)
 
 
-def _is_word(text: str) -> bool:
-    """Whether the kernel's command line can hold it. What is not UTF-8 is decoded to surrogates."""
-    return text != "" and not any(
-        character.isspace() or character == '"' or "\ud800" <= character <= "\udfff" for character in text
-    )
+_PLAIN_WORD = re.compile(r"[!#-\[\]-~]+")
+"""A word that a command line can hold: of ASCII, without spaces, quotes and backslashes."""
+
+
+def _bytes(word: str) -> bytes:
+    """An argument as the program gets it; BadInput if no program can."""
+    if "\0" in word:
+        raise BadInput(f"argument {word!r}: no argument of a program can hold a zero byte")
+    try:
+        return os.fsencode(word)
+    except UnicodeEncodeError:
+        raise BadInput(f"argument {word!r}: not UTF-8") from None
+
+
+def _encoded(word: str) -> str:
+    """The word as init decodes it (user/init/init.c). Linux ends its words for init at a second `--`."""
+    content = _bytes(word)
+    if word == "--":
+        return "\\055-"
+    if _PLAIN_WORD.fullmatch(word):
+        return word
+    letters = (chr(byte) for byte in content)
+    return "".join(letter if _PLAIN_WORD.fullmatch(letter) else f"\\{ord(letter):03o}" for letter in letters) or "\\"
 
 
 def command_line(
@@ -69,14 +89,32 @@ def command_line(
     `boot`: words that are no policies, which the kernel checks; one without a value stands alone.
     """
     others = [f"{name}={value}" if value else name for name, value in (boot or {}).items()]
-    for word in [*others, *command]:
-        if not _is_word(word):
+    for word in others:
+        if not _PLAIN_WORD.fullmatch(word) or word == "--":
             raise BadInput(
-                f"argument {word!r}: the kernel's command line holds words of UTF-8 without spaces and quotes",
-                hint="put such arguments into a script or a file of the guest",
+                f"word {word!r}: the kernel's command line holds words of ASCII without quotes and backslashes, and -- "
+                "stands before the program",
+                hint="write --append 'name=value name=value'",
             )
     words = [f"{name}={value}" for name, value in policies.checked(settings, architecture).items()]
-    return " ".join([*others, *words, "--", *command])
+    return " ".join([*others, *words, "--", *map(_encoded, command)])
+
+
+def _check_size(line: str, command: Sequence[str], words_most: int, who: str) -> None:
+    """Raises if a kernel does not take so much, which it would cut off, or find out when it boots."""
+    if len(command) > words_most or len(line.encode()) > _LINE_MOST:
+        raise BadInput(
+            f"{who} takes at most {words_most} words for a program and its arguments, and a command line of "
+            f"{_LINE_MOST} bytes, in which a byte that is no letter, digit or common sign takes four; these are "
+            f"{len(command)} words and {len(line.encode()):,} bytes",
+            hint="put the arguments into a file of the guest: --file HOST:GUEST",
+        )
+
+
+def marked(command: Sequence[str]) -> list[str]:
+    """The words for init on Linux: the first that is no word of init's own (`name=value`) is the program."""
+    at = next((n for n, word in enumerate(command) if not word.startswith("stack=")), len(command))
+    return [*command[:at], *(f"{_PROGRAM}{word}" for word in command[at : at + 1]), *command[at + 1 :]]
 
 
 @dataclass(frozen=True)
@@ -124,30 +162,25 @@ class System:
             return self._old_command_line(settings, command, others)
         architecture = self.machine.architecture
         if not self.is_linux:
-            return command_line(architecture, policies.expanded(settings, self.machine.core), command, others)
+            line = command_line(architecture, policies.expanded(settings, self.machine.core), command, others)
+            _check_size(line, command, _WORDS_MOST, "our kernel")
+            return line
         if settings:
             raise BadInput(f"{self.name} has no policies", hint="leave out --policy: policies are our kernel's")
-        line = command_line(architecture, {}, command, others)
-        if len(command) > _LINUX_WORDS_MOST or len(line.encode()) > _LINUX_LINE_MOST:
-            raise BadInput(
-                f"{self.name} takes at most {_LINUX_WORDS_MOST} words for a program and its arguments, and a command "
-                f"line of {_LINUX_LINE_MOST} bytes",
-                hint="put the arguments into a script or a file of the guest",
-            )
+        line = command_line(architecture, {}, marked(command), others)
+        _check_size(line, command, _LINUX_WORDS_MOST, self.name)
         return line
 
     def _old_command_line(self, settings: Mapping[str, str], command: Sequence[str], others: Mapping[str, str]) -> str:
         """The command line of a kernel with a RAM disk, which holds the command itself."""
         if settings:
             raise BadInput(f"{self.name} has no policies", hint="leave out --policy: policies are our kernel's")
-        if len(command) > _OLD_COMMAND_WORDS or len("\n".join(command).encode(errors="replace")) > _OLD_COMMAND_BYTES:
+        bytes_in_all = sum(len(_bytes(word)) + 1 for word in command)
+        if len(command) > _OLD_COMMAND_WORDS or bytes_in_all > _OLD_COMMAND_BYTES:
             raise BadInput(
                 f"a RAM disk's init takes at most {_OLD_COMMAND_WORDS} words and {_OLD_COMMAND_BYTES} bytes for a "
                 "program and its arguments"
             )
-        for word in command:
-            if not word or "\n" in word or not word.isprintable():
-                raise BadInput(f"argument {word!r}: a RAM disk's init takes lines of text")
         line = command_line(self.machine.architecture, {}, (), others).removesuffix(" --")
         if len(line.encode()) > _OLD_LINE_MOST:
             raise BadInput(f"{self.name}: the command line has more than {_OLD_LINE_MOST} bytes: {line}")
@@ -168,15 +201,23 @@ class System:
             raise BadInput(f"{self.name} has a RAM disk as root: the list {listed!r} is for an initial RAM file system")
         return disk_image(files, command, self.room, placement, self.console, sysctl=self.sysctl)
 
-    def job(self, initrd: bytes, command_line: str, *, limit: int = DEFAULT_INSTRUCTIONS, sample: int = 0) -> Job:
-        """A run of this system."""
+    def job(
+        self,
+        initrd: bytes,
+        command_line: str,
+        *,
+        limit: int = DEFAULT_INSTRUCTIONS,
+        boot_limit: int = BOOT_LIMIT,
+        sample: int = 0,
+    ) -> Job:
+        """A run of this system. `boot_limit` is for Linux: see Job."""
         return Job(
             machine=self.machine,
             kernel=self.kernel,
             initrd=initrd,
             command_line=command_line,
             limit=limit,
-            boot_limit=_LINUX_BOOT_MOST if self.is_linux else NO_LIMIT,
+            boot_limit=boot_limit if self.is_linux else NO_LIMIT,
             sample=sample,
             kernel_name=self.name,
             causes=self.causes,

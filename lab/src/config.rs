@@ -1,10 +1,23 @@
 //! Machine files.
 
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::x86;
+use pagewalk_machine::observe::Counters;
+use pagewalk_machine::{powerpc, x86};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+/// The names of all counters of a machine of that architecture, `PowerPC` or `x86`, in their order.
+#[pyfunction]
+pub fn counter_names(architecture: &str) -> Vec<String> {
+    let names = if architecture == "x86" {
+        &x86::exception::COUNTERS
+    } else {
+        &powerpc::NAMES
+    };
+    let all = Counters::default().named(names).into_iter();
+    all.map(|(name, _)| name).collect()
+}
 
 create_exception!(
     pagewalk._machine,

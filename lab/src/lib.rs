@@ -12,7 +12,7 @@ mod _machine {
     use super::*;
 
     #[pymodule_export]
-    use super::config::{ConfigurationError, resolve};
+    use super::config::{ConfigurationError, counter_names, resolve};
     #[pymodule_export]
     use super::constants::measure_constants;
     #[pymodule_export]

@@ -11,7 +11,7 @@ import pytest
 
 from pagewalk.paths import home
 
-pytestmark = [pytest.mark.built, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.built]
 
 _BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w+)(?: file=(?P<file>\S+))?\n(?P<text>.*?)^ *```$", re.M | re.S)
 EXERCISES = sorted((home().root / "docs" / "course").glob("[0-9]-*.md"))

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from pagewalk import disk, programs
+from pagewalk import architectures, disk, programs
+from pagewalk.architectures import Architecture
 from pagewalk.errors import BadInput, NotBuilt, PagewalkError
 from pagewalk.initramfs import Initramfs
 from pagewalk.paths import home
@@ -31,11 +32,22 @@ def test_the_root_is_whole_and_has_what_init_needs(tmp_path: Path) -> None:
     image = programs.disk_image([hello], ["/bin/hello", "a word"])
     ask(image, tmp_path, "e2fsck", "-fn")
     assert "revision #:    0 (original)" in ask(image, tmp_path, "dumpe2fs", "-h")
-    assert ask(image, tmp_path, "debugfs", "-R", "cat /etc/command") == "/bin/hello\na word\n"
+    assert ask(image, tmp_path, "debugfs", "-R", "cat /etc/command") == "/bin/hello\0a word\0"
     assert "Device major/minor number: 01:01" in ask(image, tmp_path, "debugfs", "-R", "stat /dev/mem")
     listed = ask(image, tmp_path, "debugfs", "-R", "ls -l /bin")
     assert "100755" in listed
     assert str(hello.source.stat().st_size) in listed
+
+
+@pytest.mark.parametrize("architecture", architectures.ALL, ids=lambda architecture: architecture.name)
+def test_init_runs_on_linux_with_pages_of_64_kilobytes(architecture: Architecture) -> None:
+    """No page of up to 64 KB holds parts of two segments, which have different rights."""
+    with (architecture.user / "init-linux").open("rb") as stream:
+        segments = [part for part in ELFFile(stream).iter_segments() if part["p_type"] == "PT_LOAD"]
+    assert len(segments) > 1
+    pages = [set(range(part["p_vaddr"] >> 16, (part["p_vaddr"] + part["p_memsz"] - 1 >> 16) + 1)) for part in segments]
+    assert len(set.union(*pages)) == sum(map(len, pages))
+    assert all((part["p_vaddr"] - part["p_offset"]) % 65536 == 0 for part in segments)
 
 
 def test_the_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -103,7 +115,7 @@ def test_a_program_prints_the_rows_of_its_twin(name: str) -> None:
     def rows(folder: str) -> list[str]:
         ran = subprocess.run(
             ["qemu-ppc", str(home().build / "user" / folder / name), *small],
-            capture_output=True, text=True, check=True, timeout=120,
+            capture_output=True, text=True, check=True, timeout=1200,
         )  # fmt: skip
         return [line.partition(" ns=")[0] for line in ran.stdout.splitlines() if line.startswith("@row")]
 

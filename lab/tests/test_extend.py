@@ -11,7 +11,7 @@ import pytest
 
 from pagewalk.paths import home
 
-pytestmark = [pytest.mark.built, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.built]
 
 _BLOCK = re.compile(r"^```(?P<language>\w+)(?: file=(?P<file>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -1,6 +1,7 @@
 import pytest
 
 from pagewalk import summary
+from pagewalk.architectures import POWERPC, X86
 from pagewalk.errors import BadInput
 from pagewalk.figures import Figure, Measured
 from pagewalk.runner import Sample
@@ -55,6 +56,27 @@ def test_a_division_by_nothing_is_no_figure() -> None:
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
         Figure.parse(text)
+
+
+@pytest.mark.parametrize("function", ["count", "each", "run"])
+def test_a_counter_that_does_not_exist_is_refused(function: str) -> None:
+    for name in ("tlb.data.mis", "tlb.*.mis", ""):
+        with pytest.raises(BadInput, match="unknown counter") as error:
+            Figure.parse(f'us + {function}("{name}")')
+        assert error.value.hint == "did you mean 'tlb.data.miss'?" or not name.startswith("tlb.data")
+
+
+@pytest.mark.parametrize("function", ["evictions", "victims"])
+def test_a_cause_that_does_not_exist_is_refused(function: str) -> None:
+    with pytest.raises(BadInput, match="unknown cause"):
+        Figure.parse(f'{function}("wlk")')
+
+
+def test_a_counter_of_another_architecture_is_refused() -> None:
+    for text, own, other in (('run("hash.miss")', POWERPC, X86), ('run("walk.dirty")', X86, POWERPC)):
+        Figure.parse(text).check(own)
+        with pytest.raises(BadInput, match=f"{other.name} has no counter"):
+            Figure.parse(text).check(other)
 
 
 def test_a_value_that_was_not_printed_is_refused() -> None:

@@ -123,10 +123,11 @@ def test_files_with_odd_names_are_run_or_refused_in_words(tmp_path: Path, here: 
     )
     assert status == 0, said
     program = str(tmp_path / "a[b]")
-    for refused in (["exec", "--", program, odd], ["boot", program, "--append", odd]):
-        status, _, said = here.run(refused)
-        assert status == 126
-        assert "UTF-8" in said
+    status, _, said = here.run(["exec", "--", program, odd])
+    assert status == 0, said
+    status, _, said = here.run(["boot", program, "--append", odd])
+    assert status == 126
+    assert "UTF-8" in said
 
 
 def test_a_terminal_without_unicode_shows_codes() -> None:
@@ -310,7 +311,7 @@ def test_ctrl_c_at_any_instant_gives_no_traceback() -> None:
 
 
 WRONG: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (("exec", "-m", "ppc604-13"), "--machine", "ppc604-133"),
+    (("exec", "-m", "ppc604-18"), "--machine", "ppc604-185"),
     (("exec", "-p", "tlb.cutof=1"), "--policy", "tlb.cutoff"),
     (("exec", "-p", "tlb.cutoff=of"), "--policy", "did you mean 'off'"),
     (("exec", "-p", "bst"), "--policy", "best"),

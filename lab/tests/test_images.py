@@ -322,7 +322,7 @@ def test_a_row_runs_its_images_and_the_table_keeps_them(
         assert old.protocol == "residual-data"
         assert old.command_line.startswith("root=/dev/ram0 rw ")
         assert old.command_line.endswith("console=ttyS0 one=two")
-        assert b"/bin/null-call\n" in old.initrd
+        assert b"/bin/null-call\0" in old.initrd
         new = next(job for job in runner.ran if job.kernel == newer.read_bytes())
         assert (b"vm/x 30\n" in old.initrd, b"vm/x 30\n" in new.initrd) == (True, False)
         facts = {"CONFIG_8xx": "y", "CONFIG_PIN_TLB": "n"}
@@ -434,8 +434,8 @@ def test_an_old_panic_is_found() -> None:
 
 
 def test_a_built_program_is_found_for_each_root() -> None:
-    assert programs.find(Path("dd"), "ext2") == home().build / "user" / "old" / "dd"
-    assert programs.find(Path("dd")) == home().build / "user" / "bench" / "dd"
+    assert programs.find("dd", "ext2") == home().build / "user" / "old" / "dd"
+    assert programs.find("dd") == home().build / "user" / "bench" / "dd"
 
 
 _LONGEST_LINE = {"PowerPC": 128, "x86": 32}

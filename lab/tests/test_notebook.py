@@ -12,13 +12,12 @@ from pagewalk.paths import home
 pytestmark = pytest.mark.built
 
 
-@pytest.mark.timeout(600)
 def test_the_notebook_executes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGEWALK_RESULTS", str(tmp_path / "results.duckdb"))
     monkeypatch.setenv("PAGEWALK_HOME", str(home().root))
     read: Any = nbformat.read
     notebook = read(home().root / "docs" / "notebook.ipynb", as_version=4)
-    NotebookClient(notebook, timeout=500, kernel_name="python3").execute()
+    NotebookClient(notebook, timeout=1700, kernel_name="python3").execute()
     outputs = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
     assert "ppc604-185" in outputs[0][0]["data"]["text/plain"]
     assert "mmap latency" in outputs[1][0]["data"]["text/plain"]

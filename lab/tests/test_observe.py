@@ -21,7 +21,7 @@ from pagewalk.paths import home
 from pagewalk.runner import NO_LIMIT, Job
 from pagewalk.workshop import Workshop
 
-pytestmark = [pytest.mark.built, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.built]
 
 _STRESS = ("processes=2", "pages=100", "iterations=1", "warmup=0")
 

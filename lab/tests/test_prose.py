@@ -52,6 +52,11 @@ RULES = (
     "The aim is twice PSIM's speed",
     # docs/kernel.md: the test's settings.
     "the decrementer every 20 us",
+    # docs/kernel.md: the lengths of turns (kernel/proc/sched.c), and what a test holds.
+    "a task has one turn in a round: 100 ms at nice 0",
+    "So a sleep of 1 ms beside programs that compute",
+    # docs/files.md: Linux's delayed acknowledgement, which its documentation gives.
+    "by edges gets one event |",
     # docs/programs.md: how long each stressor runs.
     "for 20 operations or a second",
     # docs/extend.md, docs/interfaces.md, docs/running.md: a size that the reader chooses, how costs and limits count.
@@ -88,6 +93,16 @@ HARDWARE = (
     "Eight dependent adds that fill a line take 8 cycles",
     "Divides take 6 cycles, the mean, whatever their operands",
     "An exception's entry and return take 32 cycles",
+    # docs/boards.md: clocks, sizes and parts of the boards, each with its source in a machine file.
+    "Power Macintosh 9500/132 |",
+    "IBM RS/6000 43P, 7248-133 |",
+    "LmBench's Linux/i686 |",
+    "an i486's board with a 485Turbocache |",
+    "On the boards of 66 MHz they are inputs",
+    "prints of another board at 66 MHz",
+    "which no source says of any board with a 604 of 133 MHz",
+    "parts of 60 ns (secondary: macinfo.de",
+    "the paper names an i486 of 50 MHz",
 )
 KNOWN = (*RULES, *PUBLISHED, *HARDWARE)
 

@@ -10,7 +10,7 @@ from pagewalk import guest, native
 from pagewalk.guest import Program
 from pagewalk.workshop import Workshop
 
-pytestmark = [pytest.mark.built, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.built]
 
 PERIOD = 50021
 REGION = 7

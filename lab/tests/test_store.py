@@ -1,4 +1,6 @@
+import os
 import shutil
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -173,6 +175,22 @@ def test_a_run_is_not_lost_while_the_file_is_in_use(tmp_path: Path, monkeypatch:
         assert store.query("SELECT key FROM runs ORDER BY key") == [("one",), ("two",)]
         assert store.get("one") is not None
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+    for path in (tmp_path / "fifo", tmp_path / "socket", tmp_path, Path("/dev/null"), Path("/")):
+        for read_only in (False, True):
+            with pytest.raises(StoreError, match="not a regular file"):
+                Store(path, read_only=read_only)
+    for path in (Path("/proc/self/r.duckdb"), Path("/proc/self/maps"), Path("/sys/r.duckdb")):
+        with pytest.raises(StoreError, match="holds no files"):
+            Store(path)
+    os.mkfifo(tmp_path / "r.duckdb.aside")
+    with pytest.raises(StoreError, match="not a regular file"):
+        Store(tmp_path / "r.duckdb")
 
 
 def test_a_full_disk_is_said_to_be_before_anything_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,7 @@ def write_table(folder: Path, sha256: str, version: str, monkeypatch: pytest.Mon
     (subject / "subject.toml").write_text(TABLE.format(sha256=sha256, version=version))
     (subject / "common.config").write_text("# a comment\nCONFIG_B=y\nCONFIG_A=2\n")
     (subject / "broken.config").write_text("CONFIG_BREAK=y\n")
-    kernels = tuple(subjects._load(subject / "subject.toml"))
+    kernels = tuple(subjects.load(subject / "subject.toml"))
     monkeypatch.setattr(subjects, "all_kernels", lambda: kernels)
 
 
@@ -300,7 +300,10 @@ class _Machine:
 def test_a_linux_that_hangs_before_init_ends_early() -> None:
     hung, ready = (cast("_machine.Machine", _Machine(said)) for said in (b"Linux\n", b"Linux\ninit: ready\n"))
     stop = native.go(hung, 1000_000_000, lambda _: True, boot_limit=100_000_000)
-    assert stop.reason == "reached after 100000000 instructions, and Linux had not started init by then"
+    assert stop.reason == (
+        "reached after 100000000 instructions, and Linux had not started init by then: its console has shown nothing "
+        "new for 100,000,000 instructions (--boot-limit)"
+    )
     stop = native.go(ready, 1000_000_000, lambda _: True, boot_limit=100_000_000)
     assert stop.reason == "reached after 1000000000 instructions"
 

@@ -189,7 +189,7 @@ def test_a_pipe_is_told_that_a_terminal_is_needed() -> None:
     done = pagewalk("watch", "--", str(HELLO))
     assert done.returncode == 126
     assert b"needs a terminal" in done.stderr
-    for words, says in ((["-p", "tlb.cutof=1"], b"tlb.cutoff"), (["-m", "ppc604-13"], b"ppc604-133"), ([], b"PROG")):
+    for words, says in ((["-p", "tlb.cutof=1"], b"tlb.cutoff"), (["-m", "ppc604-18"], b"ppc604-185"), ([], b"PROG")):
         refused = pagewalk("watch", *words, *(["--", str(HELLO)] if words else []))
         assert refused.returncode == 2
         assert says in refused.stderr

@@ -200,8 +200,8 @@ def test_gdb_debugs_a_program_on_an_x86(environment: dict[str, str]) -> None:
         script = [f"target remote 127.0.0.1:{found[2]}", "break main", "continue", "print $cpl", "delete", "continue"]
         words = [word for line in script for word in ("-ex", line)]
         gdb = ["gdb-multiarch", "-nx", "-batch", str(X86.user / "hello"), *words]
-        done = subprocess.run(gdb, capture_output=True, text=True, check=False, timeout=300)
-        printed, _ = served.communicate(timeout=300)
+        done = subprocess.run(gdb, capture_output=True, text=True, check=False, timeout=1200)
+        printed, _ = served.communicate(timeout=1200)
     assert "$1 = 3" in done.stdout, done.stdout + done.stderr
     assert printed.splitlines()[-1] == "hello"
 

@@ -179,7 +179,7 @@ fn here_i386(program: &Path) -> (f64, u64, u64) {
     let config = x86::Config::from_file(file.as_ref(), &[]).expect("the machine file is right");
     let elf = std::fs::read(program).expect("it was just compiled");
     let name = program.display().to_string();
-    let arguments = [name.clone()];
+    let arguments = [name.clone().into_bytes()];
     let mut counts = (0, 0);
     let time = best(|| {
         let mut program = x86::shim::Program::new(&config, &elf, &name, &arguments, &[])
@@ -289,7 +289,7 @@ fn here(program: &Path, rounds: u64) -> (f64, u64, u64) {
     let config = MachineConfig::from_file(&file, &[]).expect("the machine file is right");
     let elf = std::fs::read(program).expect("it was just compiled");
     let name = program.display().to_string();
-    let arguments = [name.clone(), rounds.to_string()];
+    let arguments = [name.clone(), rounds.to_string()].map(String::into_bytes);
     let mut counts = (0, 0);
     let time = best(|| {
         let mut program =

@@ -1,6 +1,8 @@
 //! The command line of `pagewalk-machine`.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use pagewalk_machine::computer::Limits;
@@ -91,14 +93,27 @@ pub struct Program {
     pub on: OnMachine,
     /// Adds a word to the program's environment, which is empty otherwise.
     #[arg(long, value_name = "NAME=VALUE")]
-    pub env: Vec<String>,
+    pub env: Vec<OsString>,
     /// The program's ELF file and its arguments.
     #[arg(
         required = true,
         trailing_var_arg = true,
         value_name = "ELF [ARGUMENT]"
     )]
-    pub command: Vec<String>,
+    pub command: Vec<OsString>,
+}
+
+impl Program {
+    /// The program's file, and its name in messages.
+    pub fn file(&self) -> (&Path, String) {
+        let path = Path::new(&self.command[0]);
+        (path, path.display().to_string())
+    }
+}
+
+/// Words as the program sees them: any bytes but 0.
+pub fn words(given: &[OsString]) -> Vec<Vec<u8>> {
+    given.iter().map(|word| word.as_bytes().to_vec()).collect()
 }
 
 #[derive(Args)]

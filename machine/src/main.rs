@@ -19,7 +19,7 @@ use pagewalk_machine::observe::Shown;
 use pagewalk_machine::shim::{self, Ending, Hosted};
 use pagewalk_machine::{constants, powerpc, session, x86};
 
-use arguments::{Arguments, Command, Constants, Program, Run};
+use arguments::{Arguments, Command, Constants, Program, Run, words};
 
 const LIMIT: u8 = 124;
 const FATAL: u8 = 125;
@@ -126,10 +126,11 @@ fn run_program(arguments: &Program) -> Result<u8, Failure> {
 }
 
 fn run_hosted<C: Hosted>(arguments: &Program, config: &C::Config) -> Result<u8, Failure> {
-    let (on, words) = (&arguments.on, &arguments.command);
-    let name = &words[0];
-    let elf = read_file(Path::new(name))?;
-    let mut program = shim::Program::<C>::new(config, &elf, name, words, &arguments.env)?;
+    let on = &arguments.on;
+    let (path, name) = arguments.file();
+    let elf = read_file(path)?;
+    let (command, environment) = (words(&arguments.command), words(&arguments.env));
+    let mut program = shim::Program::<C>::new(config, &elf, &name, &command, &environment)?;
     program.machine_mut().set_oracle(on.oracle);
     eprintln!("pagewalk-machine: warning: {name} opens this computer's files with your rights");
     let ending = program.run(on.limits(C::shape(config).clock));

@@ -485,7 +485,11 @@ fn a_look_aside_l2_answers_in_place_of_memory() {
         ways: 1,
         ..l1()
     };
-    let timing = L2Timing::LookAside { first: 2, next: 1 };
+    let timing = L2Timing::LookAside {
+        first: 2,
+        next: 1,
+        beside: None,
+    };
     let (mut memory, mut account) = (memory(Some((shape, timing)), bus(), unit()), account());
     // 2:1, a clock to request, then memory's 6-3-3-3: it loses nothing by the L2's look-up.
     assert_eq!(memory.load(0, CACHED, 0, &mut account), 14);

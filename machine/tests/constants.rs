@@ -65,6 +65,22 @@ fn a_604_searches_its_hash_table_as_slowly_as_memory_and_cache_are() {
     );
 }
 
+/// Four lines from the L2 of the Power Macintosh, whose first beat comes in the clock after the address.
+#[test]
+fn a_search_of_a_table_in_the_l2_lies_between_the_other_two() {
+    let figures = figures("ppc604-132", &[]);
+    let found = |name: &str| {
+        let found = figures.iter().find(|figure| figure.name.contains(name));
+        found.unwrap_or_else(|| panic!("{name}")).measured
+    };
+    let (cache, l2, memory) = (
+        found("in the D-cache"),
+        found("in the L2"),
+        found("table in memory"),
+    );
+    assert!(cache < l2 && l2 < memory, "{cache} {l2} {memory}");
+}
+
 #[test]
 fn results_follow_their_keys_and_inputs_are_their_keys() {
     let slower = figures(

@@ -8,7 +8,9 @@ use common::{
 };
 use pagewalk_machine::board::{Board, Console};
 use pagewalk_machine::config::MachineConfig;
-use pagewalk_machine::memory::{BusTiming, CacheGeometry, Forward, L2Timing, Memory, Uncore};
+use pagewalk_machine::memory::{
+    BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryPace, Pattern, Uncore,
+};
 use pagewalk_machine::mmu::{Access, FaultKind, Invalidation, Mmu, Reload, WalkTiming, hash};
 use pagewalk_machine::observe::{Account, Array, Cause, Event, Plain};
 use proptest::prelude::*;
@@ -160,8 +162,12 @@ fn walk_750gx(ratio_x2: u32, first: u32, next: u32, in_l1: bool, in_l2: bool) ->
         ratio_x2,
         request: 1,
         return_path: 4,
-        read_first: first,
-        read_next: next,
+        memory: MemoryPace::Constant(Pattern {
+            read_first: first,
+            read_next: next,
+            write_first: 3,
+            write_next: 1,
+        }),
         ..bus()
     };
     let shape = CacheGeometry {

@@ -569,14 +569,14 @@ fn damaged_snapshots_are_refused() {
     );
     // Another version's, and one cut off where its version stands.
     let mut other = bytes.clone();
-    other[12] ^= 1;
-    for other in [&other[..], &bytes[..20]] {
+    other[20] ^= 1;
+    for other in [&other[..], &bytes[..28]] {
         assert_eq!(
             refusal(other),
             "s.snap: is not a snapshot of this version of the machine"
         );
     }
-    for length in [24, 40, bytes.len() / 2, bytes.len() - 1] {
+    for length in [32, 48, bytes.len() / 2, bytes.len() - 1] {
         let message = refusal(&bytes[..length]);
         assert!(
             message.starts_with("s.snap: the snapshot is damaged: "),

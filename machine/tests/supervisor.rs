@@ -198,7 +198,7 @@ fn on_qemu(cpu: &str, rom: &Path) -> String {
         let _ = send.send(text);
     });
     // A bound for a QEMU that hangs; how long it takes is no result.
-    let text = receive.recv_timeout(Duration::from_secs(120));
+    let text = receive.recv_timeout(Duration::from_secs(1200));
     qemu.kill().expect("QEMU can be stopped");
     qemu.wait().expect("QEMU has stopped");
     text.expect("QEMU came to the end")

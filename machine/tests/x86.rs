@@ -18,6 +18,8 @@ mod instructions;
 mod joined;
 #[path = "x86/linked.rs"]
 mod linked;
+#[path = "x86/opcodes.rs"]
+mod opcodes;
 #[path = "x86/paging.rs"]
 mod paging;
 #[path = "x86/pieces.rs"]
@@ -42,3 +44,5 @@ mod stopped;
 mod tlb;
 #[path = "x86/trace.rs"]
 mod trace;
+#[path = "x86/wide_paging.rs"]
+mod wide_paging;

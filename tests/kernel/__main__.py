@@ -8,28 +8,52 @@ from collections.abc import Callable
 
 from suite.places import Missing
 
-from kernel import boot, causes, checker, columns, contexts, failalloc, fuzz, includes, names, policies, port
+from kernel import (
+    boot,
+    causes,
+    checker,
+    columns,
+    combinations,
+    contexts,
+    failalloc,
+    fuzz,
+    includes,
+    missing,
+    names,
+    policies,
+    port,
+)
 
 SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "boot": lambda chosen: boot.check(update=chosen.update),
     "causes": lambda _: causes.check(),
     "checker": lambda _: checker.check(),
     "columns": lambda _: columns.check(),
+    "combinations": lambda chosen: combinations.check(machines=chosen.machine, seed=chosen.seed, count=chosen.count),
     "contexts": lambda _: contexts.check(),
     "failalloc": lambda chosen: failalloc.check(whole=chosen.whole, machines=chosen.machine),
     "fuzz": lambda _: fuzz.check(),
     "includes": lambda _: includes.check(),
+    "missing": lambda _: missing.check(),
     "names": lambda _: names.check(),
     "policies": lambda chosen: policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows),
     "port": lambda _: port.check(),
 }
 """Each returns the number of failures."""
 
+ON_REQUEST = frozenset({"combinations"})
+"""Those that run only if they are named."""
+
 
 def main() -> int:
     """Exit status 0 if all tests passed, 1 if one failed, 2 if something is missing."""
     parser = argparse.ArgumentParser(prog="python -m kernel", description=__doc__)
-    parser.add_argument("subject", nargs="*", metavar="subject", help=", ".join(SUBJECTS) + " (default: all)")
+    parser.add_argument(
+        "subject",
+        nargs="*",
+        metavar="subject",
+        help=f"{', '.join(SUBJECTS)} (default: all but {', '.join(ON_REQUEST)})",
+    )
     parser.add_argument(
         "--whole", action="store_true", help="all machines, groups and cases: takes most of an hour instead of minutes"
     )
@@ -37,12 +61,14 @@ def main() -> int:
         "--rows", type=_numbers, default=set(), help="run only these rows of the policies' matrix, such as 5-12 or 3,7"
     )
     parser.add_argument("--machine", action="append", default=[], help="machines for policies and failalloc")
+    parser.add_argument("--seed", type=int, default=1, help="of the random combinations of policies")
+    parser.add_argument("--count", type=int, default=9, help="how many random combinations")
     parser.add_argument("--update", action="store_true", help="record the measured cycles of a boot")
     chosen = parser.parse_args()
     unknown = set(chosen.subject) - set(SUBJECTS)
     if unknown:
         parser.error(f"no such subject: {', '.join(sorted(unknown))}; there are {', '.join(SUBJECTS)}")
-    subjects = chosen.subject or SUBJECTS
+    subjects = chosen.subject or SUBJECTS.keys() - ON_REQUEST
     try:
         failed = sum(check(chosen) for subject, check in SUBJECTS.items() if subject in subjects)
     except Missing as error:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pagewalk import _machine, guest, images, native, subjects, systems
+from pagewalk import guest, images, native, subjects, systems
 from pagewalk.guest import Program
 from pagewalk.placement import Placement
 from pagewalk.programs import GuestFile
@@ -25,6 +25,9 @@ from pagewalk.rows import parse_rows
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 from pagewalk.workshop import Workshop
 from suite.places import ARCH, ARCHES, BUILD, ROOT, USER, Missing, wanted
+
+from linux.calls import compare_calls
+from linux.runs import ran
 
 HERE = Path(__file__).parent
 
@@ -47,24 +50,24 @@ EXPERIMENT = HERE / "image.toml"
 _COUNTERS = ("cycles", "instructions", "tlb.instruction.miss", "tlb.data.miss", "cache.instruction.miss")
 
 
-def _ran(subject: str, machine: str, program: Program, said: bytes) -> _machine.Machine:
-    """The machine on which Linux has run that program; Missing if it did not end well, or has not said so."""
-    job = guest.job(Workshop(native.NativeRunner()), machine, program, overrides={}, settings={}, kernel=subject)
-    loaded = native.load(job)
-    stop = native.go(loaded, DEFAULT_INSTRUCTIONS, lambda _: True)
-    if stop.kind != "power-off" or stop.status or said not in loaded.printed():
-        raise Missing(f"{subject} on {machine}: {stop.kind}, status {stop.status}: {stop.reason}\n{loaded.printed()!r}")
-    return loaded
-
-
 def run(subject: str, machine: str) -> dict[str, int]:
     """Counts of a whole run of hello, and of the program alone."""
-    loaded = _ran(subject, machine, Program(wanted(USER / "hello", "run make -C user"), ()), b"hello")
+    loaded = ran(subject, machine, Program(wanted(USER / "hello", "run make -C user"), ()), b"hello")
     whole, alone = loaded.counters(), guest.program_counters(loaded.regions(), {})
     return {
         **{name: whole[name] for name in _COUNTERS},
         **{f"program.{name}": alone[name] for name in _COUNTERS},
     }
+
+
+_ARGUMENTS = ('BEGIN { print "a b" }', "", "--", "a\\b", os.fsdecode(bytes(range(1, 256))), "nokaslr", "panic=0")
+_SHOWN = "".join(f"{os.fsencode(word).hex()}.\r\n" for word in _ARGUMENTS).encode()
+
+
+def run_with_arguments(subject: str, machine: str) -> None:
+    """Hands any bytes to a program, with words before it that Linux does not know."""
+    program = Program(wanted(USER / "arguments", "run make -C user"), _ARGUMENTS)
+    ran(subject, machine, program, b"init: ready\r\n" + _SHOWN, {"nokaslr": "", "unknown.word": "1", "other": "/bin/x"})
 
 
 def run_shell(subject: str, machine: str) -> None:
@@ -75,7 +78,27 @@ def run_shell(subject: str, machine: str) -> None:
     script = GuestFile(HERE / "processors.sh", "/processors.sh")
     processors = subjects.needs(machine, Workshop(native.NativeRunner()).machine(machine).config, None).processors
     said = f"processors: {processors}, with a timer: {processors}".encode()
-    _ran(subject, machine, Program(busybox, ("sh", "/processors.sh"), (script,)), said)
+    ran(subject, machine, Program(busybox, ("sh", "/processors.sh"), (script,)), said)
+
+
+def _small_from_disk(machine: str) -> tuple[Workshop, systems.System]:
+    """The smallest Linux with a RAM disk as root."""
+    kernel = subjects.find(SMALL.subject)[0]
+    folder = kernel.built()
+    assert folder is not None, "it is built"
+    workshop, board = Workshop(native.NativeRunner()), {"board.kind": kernel.platform.board}
+    return workshop, systems.from_image(workshop, machine, board, images.read(folder / subjects.IMAGE), root="ext2")
+
+
+def run_arguments_from_disk(machine: str) -> None:
+    """As `run_with_arguments`, by the init of old kernels."""
+    _, system = _small_from_disk(machine)
+    command = ["/bin/arguments", *_ARGUMENTS]
+    files = system.files([GuestFile(wanted(USER / "arguments", "run make -C user"), command[0])], command)
+    loaded = native.load(system.job(files, system.command_line({}, command)))
+    stop = native.go(loaded, DEFAULT_INSTRUCTIONS, lambda _: True)
+    if stop.kind != "power-off" or stop.status or b"init: ready\r\n" + _SHOWN not in loaded.printed():
+        raise Missing(f"arguments from a RAM disk on {machine}: {stop.kind}: {stop.reason}\n{loaded.printed()!r}")
 
 
 def run_from_disk(machine: str) -> None:
@@ -83,11 +106,7 @@ def run_from_disk(machine: str) -> None:
 
     Missing if a run fails, or if the second placement moves nothing that a cache could tell.
     """
-    kernel = subjects.find(SMALL.subject)[0]
-    folder = kernel.built()
-    assert folder is not None, "it is built"
-    workshop, board = Workshop(native.NativeRunner()), {"board.kind": kernel.platform.board}
-    system = systems.from_image(workshop, machine, board, images.read(folder / subjects.IMAGE), root="ext2")
+    workshop, system = _small_from_disk(machine)
     command, cycles = ["/bin/exec", "iterations=3"], set()
     for seed in range(2):
         place = Placement.of_seed(seed)
@@ -162,25 +181,56 @@ def _counts(booted: Booted, *, record: bool) -> int:
     return wrong
 
 
+def _fitting(booted: Booted) -> str:
+    """The name of the one kernel of the subject that its first machine runs."""
+    machine = booted.machines[0]
+    config = Workshop(native.NativeRunner()).machine(machine).config
+    return subjects.choose(booted.subject, subjects.needs(machine, config, None)).name
+
+
+# Of each group of calls. The first machine of each kernel is enough: what they return does not depend on the processor.
+_FEW_CASES = 30
+
+
+def _calls(booted: tuple[Booted, ...], cases: int) -> int:
+    """Compares generated calls on each subject with our kernel; the number of cases that differ without a reason."""
+    return sum(compare_calls(one.subject, one.machines[0], cases) for one in booted)
+
+
 def main() -> int:
     """Exit status 0 if all counts are those on record, 1 if not, 2 if something is missing."""
     parser = argparse.ArgumentParser(prog="python -m linux", description=__doc__)
     parser.add_argument("--record", action="store_true", help="write the counts of this run to counts*.toml")
+    parser.add_argument(
+        "--calls", type=int, metavar="N", help="only compare calls, N generated cases of each group, on each kernel"
+    )
+    parser.add_argument("--kernel", help="a subject instead of those that the tests boot, with --machine")
+    parser.add_argument("--machine", help="the machine for --kernel")
     chosen = parser.parse_args()
     is_x86 = ARCH is ARCHES["x86"]
+    if bool(chosen.kernel) != bool(chosen.machine) or (chosen.kernel and not chosen.calls):
+        parser.error("--kernel and --machine belong together, and to --calls")
     booted = X86 if is_x86 else (SMALL,)
-    names = [one.subject for one in booted]
+    if chosen.kernel:
+        booted = (Booted(chosen.kernel, (chosen.machine,), HERE),)
+    names = [_fitting(one) for one in booted]
     if subprocess.run([str(ROOT / ".venv" / "bin" / "pagewalk"), "subjects", "build", *names], check=False).returncode:
         return 2
     try:
+        if chosen.calls:
+            return 1 if _calls(booted, chosen.calls) else 0
         if is_x86:
             for one in booted:
                 for machine in one.machines:
                     run_shell(one.subject, machine)
+                run_with_arguments(one.subject, one.machines[0])
         else:
+            run_with_arguments(SMALL.subject, SMALL.machines[0])
+            run_arguments_from_disk(SMALL.machines[0])
             run_from_disk(SMALL.machines[0])
             run_as_image()
         wrong = sum(_counts(one, record=chosen.record) for one in booted)
+        wrong += _calls(booted, _FEW_CASES)
     except Missing as error:
         print(f"linux: {error}", file=sys.stderr)
         return 2

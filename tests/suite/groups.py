@@ -25,6 +25,7 @@ _WAITS = (
     "preempt_file",
     "preempt_memory",
     "preempt_signal",
+    "turn",
 )
 
 # Other tests that only our kernel can pass. The first comment of each file says why.
@@ -37,6 +38,7 @@ _KERNEL_ONLY = (
     "fetch",
     "mapping",
     "profile",
+    "registers",
     "inherit",
     "ramdisk",
     "seize",

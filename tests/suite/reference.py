@@ -27,8 +27,11 @@ _TYPE = b"\xfe\xff" if ARCH.kind[0] else b"\xff\xfe"  # types 2 and 3
 _MASK = "".join(f"\\x{byte:02x}" for byte in b"\xff" * 7 + b"\x00" + b"\xff" * 8 + _TYPE + b"\xff\xff")
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
+# The caller's umask is not the programs'. Nor would be what a caller has more of than init gives them: init sets the
+# environment. How nice they are they inherit, and cannot change.
 _SCRIPT = """
 set -e
+umask 022
 root=$1; qemu=$2
 mount -t tmpfs none "$root/tmp"
 chmod 1777 "$root/tmp"

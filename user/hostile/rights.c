@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/attack.h"
@@ -122,6 +125,120 @@ static int send_until_too_many(void *argument)
 static void limit(void)
 {
 	CHECK_EQUAL(test_in_child(send_until_too_many, NULL), 0);
+}
+
+/*
+ * A chain of sockets, each in the queue of the next, as long as the limit of files in flight allows. Sends that are
+ * refused search it, and the end of the process takes it apart. Other programs must run meanwhile.
+ */
+#define MS 1000000ll
+#define REFUSED 8
+#define WAIT_MOST (15 * MS)
+
+static volatile long long *longest;
+
+static int sleep_and_measure(void *unused)
+{
+	const struct timespec nap = { 0, MS };
+
+	(void)unused;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		long long begin = test_now(), took;
+
+		nanosleep(&nap, NULL);
+		took = test_now() - begin;
+		if (took > *longest)
+			*longest = took;
+	}
+	return 0;
+}
+
+static int make_chain(void *limit)
+{
+	int ends[2], outer[2];
+
+	MUST(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ *(rlim_t *)limit, *(rlim_t *)limit }));
+	socket_pair(SOCK_STREAM, ends);
+	for (;;) {
+		socket_pair(SOCK_DGRAM, outer);
+		if (send_files(outer[0], ends, 2) < 0)
+			break;
+		close(ends[0]);
+		close(ends[1]);
+		memcpy(ends, outer, sizeof(ends));
+	}
+	for (int i = 0; i < REFUSED; i++)
+		CHECK_EQUAL(send_files(outer[0], ends, 2), -1);
+	CHECK_EQUAL(errno, ETOOMANYREFS);
+	return 0;
+}
+
+static long long time_of_chain(rlim_t limit)
+{
+	long long begin = test_now();
+
+	CHECK_EQUAL(test_in_child(make_chain, &limit), 0);
+	return test_now() - begin;
+}
+
+/* A chain that is four times as long takes about four times as long, and not the square of that. */
+static void chains_let_others_run(void)
+{
+	pid_t victim;
+	long long little, much;
+
+	longest = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(longest != MAP_FAILED);
+	victim = test_child(sleep_and_measure, NULL);
+	little = time_of_chain(1000);
+	much = time_of_chain(4000);
+	if (test_is_timed()) {
+		CHECK(*longest < WAIT_MOST);
+		CHECK(much < 8 * little);
+	}
+	MUST(kill(victim, SIGKILL));
+	CHECK_EQUAL(test_wait(victim), 1000 + SIGKILL);
+}
+
+/*
+ * Many epolls watch one, which watches many others: a path leads from each of these to each of those. Too many are
+ * refused.
+ */
+static int watch_each_other(void *lower)
+{
+	enum { MANY = 95 };
+	struct epoll_event event = { .events = EPOLLIN };
+	int top = (int)MUST(epoll_create1(0)), low = (int)MUST(epoll_create1(0));
+
+	MUST(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 4096, 4096 }));
+	for (int i = 0; i < MANY; i++)
+		MUST(epoll_ctl((int)MUST(epoll_create1(0)), EPOLL_CTL_ADD, low, &event));
+	for (int i = 0; i < *(int *)lower; i++) {
+		int one = (int)MUST(epoll_create1(0));
+
+		MUST(epoll_ctl(low, EPOLL_CTL_ADD, one, &event));
+	}
+	if (epoll_ctl(top, EPOLL_CTL_ADD, low, &event) == 0)
+		return 0;
+	CHECK_EQUAL(errno, ELOOP);
+	return 1;
+}
+
+static void epolls_let_others_run(void)
+{
+	int few = 900, many = 3000;
+	pid_t victim;
+
+	longest = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(longest != MAP_FAILED);
+	victim = test_child(sleep_and_measure, NULL);
+	CHECK_EQUAL(test_in_child(watch_each_other, &few), 0);
+	CHECK_EQUAL(test_in_child(watch_each_other, &many), 1);
+	if (test_is_timed())
+		CHECK(*longest < WAIT_MOST);
+	MUST(kill(victim, SIGKILL));
+	CHECK_EQUAL(test_wait(victim), 1000 + SIGKILL);
 }
 
 static int forge(void *argument)
@@ -289,6 +406,8 @@ static const struct test_case cases[] = {
 	CASE(circles),
 	CASE(circles_of_processes),
 	CASE(limit),
+	CASE(chains_let_others_run),
+	CASE(epolls_let_others_run),
 	CASE(credentials_cannot_be_forged),
 	CASE(epolls_in_epolls),
 	CASE(message_queues),

@@ -56,7 +56,7 @@ static void *connect_it(void *unused)
 	return (void *)(long)(connect(wanted, &where.any, where_size) ? errno : 0);
 }
 
-/* Two threads wait to connect the same socket; one of them connects it. */
+/* Two threads wait to connect the same socket; one of them connects it, and TCP tells both that it is done. */
 static void connect_twice(void)
 {
 	for (size_t kind = 0; kind < KINDS; kind++) {
@@ -82,7 +82,7 @@ static void connect_twice(void)
 		for (int i = 0; i < 2; i++)
 			CHECK_EQUAL(pthread_join(threads[i], &results[i]), 0);
 		CHECK_EQUAL(count, 2);
-		CHECK_EQUAL((long)results[0] + (long)results[1], EISCONN);
+		CHECK_EQUAL((long)results[0] + (long)results[1], kinds[kind].family == AF_INET ? 0 : EISCONN);
 		CHECK_EQUAL(read(wanted, &byte, 1), 1);
 		close(wanted);
 		close(first);
@@ -177,12 +177,107 @@ static void ports_come_round(void)
 	}
 }
 
+#define SHARED 8
+static struct {
+	int fd;
+	struct sockaddr_in name;
+} shared[SHARED];
+static volatile int stopped;
+
+/* Gives a place of the table a new socket, and closes the one that another thread may be using. */
+static void renew(unsigned int place, int fd)
+{
+	close(__atomic_exchange_n(&shared[place].fd, fd, __ATOMIC_SEQ_CST));
+}
+
+static void new_shared(unsigned int place, unsigned int number)
+{
+	struct sockaddr_in name = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | (number & 1 ? SOCK_NONBLOCK : 0), 0), one = 1;
+	struct timeval limit = { .tv_usec = 3000 };
+	socklen_t size = sizeof(name);
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	bind(fd, (struct sockaddr *)&name, size);
+	getsockname(fd, (struct sockaddr *)&name, &size);
+	shared[place].name = name;
+	renew(place, fd);
+}
+
+static void one_call(unsigned int number)
+{
+	static __thread char data[20000];
+	unsigned int place = number >> 4 & (SHARED - 1), other = number >> 7 & (SHARED - 1);
+	unsigned int amount = number >> 10 & 0x3fff;
+	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+	struct linger hard = { 1, 0 };
+	int fd = shared[place].fd, flags = number >> 30 ? MSG_DONTWAIT : 0, size = (int)amount * 16;
+	struct pollfd asked = { .fd = fd, .events = POLLIN | POLLOUT };
+
+	switch (number & 15) {
+	case 0: new_shared(place, number >> 24); return;
+	case 1: connect(fd, (struct sockaddr *)&shared[other].name, sizeof(shared[other].name)); return;
+	case 2: listen(fd, (int)(number >> 24 & 1)); return;
+	case 3: {
+		int end = accept4(fd, NULL, NULL, SOCK_NONBLOCK);
+
+		if (end >= 0)
+			renew(other, end);
+		return;
+	}
+	case 4: case 5: send(fd, data, amount, MSG_NOSIGNAL | flags); return;
+	case 6: case 7: recv(fd, data, amount, flags); return;
+	case 8: shutdown(fd, (int)(number >> 24) % 3); return;
+	case 9: connect(fd, &nowhere, sizeof(nowhere)); return;
+	case 10: setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard)); return;
+	case 11: setsockopt(fd, SOL_SOCKET, number >> 24 & 1 ? SO_SNDBUF : SO_RCVBUF, &size, sizeof(size)); return;
+	case 12: setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &size, sizeof(size)); return;
+	case 13: send(fd, data, 1, MSG_OOB | MSG_NOSIGNAL | MSG_DONTWAIT); return;
+	case 14: recv(fd, data, 1, MSG_OOB | MSG_DONTWAIT); return;
+	default: poll(&asked, 1, 1); return;
+	}
+}
+
+static void *call_at_random(void *start)
+{
+	unsigned int number = (unsigned int)(long)start * 2654435761u;
+
+	while (!stopped) {
+		number = number * 1664525u + 1013904223u;
+		one_call(number ^ number >> 16);
+	}
+	return NULL;
+}
+
+/* Threads connect, accept, read, write, disconnect, resize and close the same few sockets. */
+static void all_at_once(void)
+{
+	pthread_t threads[4];
+
+	for (int i = 0; i < SHARED; i++)
+		shared[i].fd = -1;
+	for (long i = 0; i < 4; i++)
+		CHECK_EQUAL(pthread_create(&threads[i], NULL, call_at_random, (void *)(i + 1)), 0);
+	usleep(500000);
+	stopped = 1;
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < SHARED; i++)
+			shutdown(shared[i].fd, SHUT_RDWR);
+		usleep(5000);
+	}
+	for (int i = 0; i < 4; i++)
+		CHECK_EQUAL(pthread_join(threads[i], NULL), 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(connect_twice),
 	CASE(accept_fails),
 	CASE(refused),
 	CASE(far_timeouts),
 	CASE(ports_come_round),
+	CASE(all_at_once),
 };
 
 ATTACK_MAIN("socket", cases)

@@ -1,8 +1,11 @@
 /* init: runs one program and ends with its status. What differs between our kernel and Linux is in own.c and linux.c.
  *
- *   /init [stack=<bytes>] [program [argument ...]]
+ *   /init [stack=<bytes>] [[program=]program [argument ...]]
  *
  * With stack=<bytes> (at most 4096), the environment is longer by as much, which moves the stacks of all programs.
+ * Linux hands words of its command line that it does not know to init too, so there the program's word begins with
+ * program=, and words before it mean nothing. A byte of the program's words that a command line cannot hold is written
+ * as a backslash and three octal digits; a backslash alone stands for nothing, so that a word can be empty.
  * Without a program it runs /etc/rc, or /bin/sh if there is no /etc/rc. The kernel powers off with the status that init
  * returns. That status is limited to 0 to 63, so init prints a larger one, or a death by signal, on the console and
  * returns 63. init needs no C library, so that it also runs on a kernel that cannot run one yet. */
@@ -104,6 +107,42 @@ static int moves_stacks(const char *word)
 		variable[i] = i == 1 ? '=' : '_';
 	add_variable(variable);
 	return 1;
+}
+
+/* Whether the word is program=<program>, and takes the name away. */
+static int names_program(const char **word)
+{
+	static const char name[] = "program=";
+	unsigned long n = 0;
+
+	while (name[n] && (*word)[n] == name[n])
+		n++;
+	if (name[n])
+		return 0;
+	*word += n;
+	return 1;
+}
+
+/* Puts bytes in the place of what is written with backslashes. */
+static void decode(char *word)
+{
+	char *to = word;
+
+	while (*word) {
+		unsigned int digits = 0, value = 0;
+
+		if (*word != '\\') {
+			*to++ = *word++;
+			continue;
+		}
+		for (word++; digits < 3 && word[digits] >= '0' && word[digits] <= '7'; digits++)
+			value = value * 8 + (unsigned int)(word[digits] - '0');
+		if (digits == 3 && value) {
+			*to++ = (char)value;
+			word += 3;
+		}
+	}
+	*to = 0;
 }
 
 static void mark_region(unsigned int offset)
@@ -213,19 +252,19 @@ int start_main(long *stack);
 int start_main(long *stack)
 {
 	static const char *const rc[] = { "/etc/rc", 0 }, *const shell[] = { "/bin/sh", 0 };
-	const char *const *argv = (const char *const *)(stack + 1);
-	long argc = stack[0];
+	const char **words = (const char **)(stack + 1) + 1;
+	const char *const *argv;
 
 	prepare();
 	open_console();
 	if (control_variable)
 		add_variable(control_variable);
-	if (argc > 1 && moves_stacks(argv[1])) {
-		argc--;
-		argv++;
-	}
-	if (argc > 1)
-		argv++;
+	while (*words && !names_program(words) && (moves_stacks(*words) || has_unknown_words))
+		words++;
+	for (unsigned int i = 0; words[i]; i++)
+		decode((char *)words[i]);
+	if (*words)
+		argv = words;
 	else if (system_call(__NR_access, (long)rc[0], 1, 0, 0) == 0)
 		argv = rc;
 	else

@@ -9,6 +9,7 @@
 const char control_path[] = "/dev/mem";
 const unsigned long control_offset = 0x80001000ul;
 const char *const control_variable = "PAGEWALK_CONTROL=/dev/mem";
+const int has_unknown_words = 1;
 
 /* Makes the devices that programs expect, on a kernel that does not make them itself. */
 static void make_devices(void)

@@ -1,11 +1,11 @@
 /* init for Linux from 2.1 on, as the first program of a root file system on a RAM disk.
  *
- * These kernels limit the words that they pass to init, and take a word with '=' for a variable. So the program that is
- * run, and its arguments, stand in the file /etc/command, one to a line. Before, init writes what /etc/sysctl says to
- * files of /proc/sys. The file /etc/placement, if there is one, has two lines: frames=<pages>, which init keeps for
- * itself, so that other programs get later ones, and stack=<bytes>, by which the environment is longer. As init-linux
- * does, it prints "init: ready" then, encloses the program in region 65536, and hands its status to the control device
- * through /dev/mem (docs/interfaces.md, sections 2 and 8). */
+ * These kernels limit the words that they pass to init, and take a word with '=' for a variable. So the program
+ * that is run, and its arguments, stand in the file /etc/command, each with a zero byte behind it. Before, init
+ * writes what /etc/sysctl says to files of /proc/sys. The file /etc/placement, if there is one, has two lines:
+ * frames=<pages>, which init keeps for itself, so that other programs get later ones, and stack=<bytes>, by which
+ * the environment is longer. As init-linux does, it prints "init: ready" then, encloses the program in region
+ * 65536, and hands its status to the control device through /dev/mem (docs/interfaces.md, sections 2 and 8). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -82,17 +82,13 @@ static char **read_command(void)
 {
 	static char text[BYTES_MOST + 1], *words[WORDS_MOST + 1];
 	int fd = open("/etc/command", O_RDONLY), count = 0;
-	char *at = text;
+	ssize_t length = fd < 0 ? 0 : read(fd, text, BYTES_MOST);
 
-	if (fd < 0 || read(fd, text, BYTES_MOST) <= 0)
+	if (length <= 0)
 		fail("/etc/command");
 	close(fd);
-	while (*at && count < WORDS_MOST) {
+	for (char *at = text; at < text + length && count < WORDS_MOST; at += strlen(at) + 1)
 		words[count++] = at;
-		at += strcspn(at, "\n");
-		if (*at)
-			*at++ = 0;
-	}
 	return words;
 }
 

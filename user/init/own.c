@@ -4,6 +4,7 @@
 const char control_path[] = "/dev/pagewalk";
 const unsigned long control_offset = 0;
 const char *const control_variable = 0;
+const int has_unknown_words = 0;
 
 void prepare(void)
 {

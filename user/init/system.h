@@ -9,6 +9,9 @@ extern const unsigned long control_offset;
 /* A variable of the environment that tells programs where the control device is; NULL if they know. */
 extern const char *const control_variable;
 
+/* Whether the kernel hands words to init that are not meant for init. */
+extern const int has_unknown_words;
+
 /* Does what the kernel leaves to init, before any program runs. */
 void prepare(void);
 

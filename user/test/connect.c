@@ -523,12 +523,33 @@ static void unix_shut_listener(void)
 	CHECK_EQUAL(ready(listener), POLLIN | POLLHUP | POLLRDHUP);
 }
 
+/* Datagrams: a call that does not wait reports no end, and who leaves its peer loses what it has not read. */
+static void datagram_ends(void)
+{
+	int ends[2];
+	char byte;
+	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
+	CHECK_EQUAL(send(ends[0], "x", 1, 0), 1);
+	MUST(connect(ends[1], &nowhere, sizeof(nowhere)));
+	CHECK_ERROR(recv(ends[1], &byte, 1, MSG_DONTWAIT), EAGAIN);
+	CHECK_EQUAL(error_of(ends[0]), ECONNRESET);
+	MUST(shutdown(ends[1], SHUT_RD));
+	CHECK_EQUAL(ready(ends[1]), POLLIN | POLLOUT | POLLRDHUP);
+	CHECK_ERROR(recv(ends[1], &byte, 1, MSG_DONTWAIT), EAGAIN);
+	CHECK_EQUAL(recv(ends[1], &byte, 1, 0), 0);
+	/* No SIGPIPE: that is for streams. */
+	CHECK_ERROR(send(ends[0], "x", 1, 0), EPIPE);
+}
+
 static const struct test_case cases[] = {
-	CASE(in_progress), CASE(refused), CASE(refused_while_waiting), CASE(full_queue), CASE(queue_goes), CASE(waiting_call),
+	CASE(in_progress), CASE(refused), CASE(refused_while_waiting), CASE(full_queue), CASE(queue_goes),
+	CASE(waiting_call),
 	CASE(reset), CASE(reset_after_end), CASE(reset_unaccepted), CASE(accept_reset), CASE(send_after_close),
 	CASE(shut_listener), CASE(shut_directions), CASE(shut_both), CASE(disconnected), CASE(disconnected_reader),
 	CASE(edges), CASE(edge_of_listener), CASE(shut_before), CASE(unix_streams), CASE(unix_packets),
-	CASE(unix_shut_listener),
+	CASE(unix_shut_listener), CASE(datagram_ends),
 };
 
 TEST_MAIN("connect", cases)

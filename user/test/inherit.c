@@ -2,10 +2,13 @@
  * in the host's byte order, so only our kernel can pass. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -13,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/threads.h"
 #include "machine.h"
 
 #define THREADS 8
@@ -248,9 +252,220 @@ static void a_cycle_is_refused(void)
 	unlock_word(&second);
 }
 
+/* Condition variables of such mutexes: FUTEX_WAIT_REQUEUE_PI and FUTEX_CMP_REQUEUE_PI. */
+#define WAITERS 3
+
+static volatile uint32_t condition, mutex, other_mutex;
+static volatile int waiting[WAITERS], had[WAITERS], had_it;
+
+static long futex(volatile uint32_t *word, int operation, uint32_t value, const void *timeout, volatile uint32_t *word2,
+		  uint32_t value3)
+{
+	return syscall(SYS_futex, word, operation, value, timeout, word2, value3);
+}
+
+static long requeue(uint32_t wake, intptr_t most, uint32_t expected)
+{
+	return futex(&condition, FUTEX_CMP_REQUEUE_PI, wake, (void *)most, &mutex, expected);
+}
+
+static uint32_t self(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+/* Waits for the condition, has the mutex then, and gives it back. */
+static void *waiter(void *argument)
+{
+	long i = (long)argument;
+
+	waiting[i] = (int)self();
+	CHECK_EQUAL(futex(&condition, FUTEX_WAIT_REQUEUE_PI, 0, NULL, &mutex, 0), 0);
+	CHECK_EQUAL(mutex & FUTEX_TID_MASK, self());
+	had[i] = ++had_it;
+	CHECK_EQUAL(futex(&mutex, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0), 0);
+	return NULL;
+}
+
+static void start_waiters(pthread_t *threads)
+{
+	for (long i = 0; i < WAITERS; i++) {
+		threads[i] = test_start(waiter, (void *)i);
+		while (!waiting[i])
+			usleep(1000);
+		test_await_sleep(waiting[i]);
+	}
+}
+
+static void join_waiters(pthread_t *threads)
+{
+	for (int i = 0; i < WAITERS; i++)
+		test_join(threads[i]);
+	CHECK_EQUAL(mutex, 0);
+	for (int i = 0; i < WAITERS; i++)
+		CHECK_EQUAL(had[i], i + 1);
+}
+
+/* The first sleeper gets the free mutex, and hands it on. */
+static void a_free_mutex(void)
+{
+	pthread_t threads[WAITERS];
+
+	start_waiters(threads);
+	CHECK_ERROR(requeue(1, INT_MAX, 7), EAGAIN);
+	CHECK_EQUAL(requeue(1, INT_MAX, 0), WAITERS);
+	join_waiters(threads);
+	CHECK_EQUAL(requeue(1, INT_MAX, 0), 0);
+}
+
+/* All wait until the owner unlocks. */
+static void a_mutex_that_is_held(void)
+{
+	pthread_t threads[WAITERS];
+
+	CHECK_EQUAL(futex(&mutex, FUTEX_LOCK_PI, 0, NULL, NULL, 0), 0);
+	start_waiters(threads);
+	CHECK_EQUAL(requeue(1, 0, 0), 1);
+	CHECK_EQUAL(requeue(1, 1, 0), 2);
+	usleep(10000);
+	CHECK_EQUAL(had_it, 0);
+	CHECK_EQUAL(mutex, self() | FUTEX_WAITERS);
+	CHECK_EQUAL(futex(&mutex, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0), 0);
+	join_waiters(threads);
+}
+
+static struct timespec soon(void)
+{
+	struct timespec time;
+
+	MUST(clock_gettime(CLOCK_MONOTONIC, &time));
+	time.tv_nsec += 30000000;
+	if (time.tv_nsec >= 1000000000) {
+		time.tv_nsec -= 1000000000;
+		time.tv_sec++;
+	}
+	return time;
+}
+
+static void *timed_waiter(void *result)
+{
+	struct timespec end = soon();
+
+	waiting[0] = (int)self();
+	*(int *)result = futex(&condition, FUTEX_WAIT_REQUEUE_PI, 0, &end, &mutex, 0) ? errno : 0;
+	return NULL;
+}
+
+/* The time ends before the condition comes, and again while the task waits for the mutex. */
+static void time_out(void)
+{
+	pthread_t thread;
+	int result = 0;
+
+	test_join(test_start(timed_waiter, &result));
+	CHECK_EQUAL(result, ETIMEDOUT);
+	CHECK_EQUAL(requeue(1, INT_MAX, 0), 0);
+	CHECK_EQUAL(futex(&mutex, FUTEX_LOCK_PI, 0, NULL, NULL, 0), 0);
+	waiting[0] = 0;
+	result = 0;
+	thread = test_start(timed_waiter, &result);
+	while (!waiting[0])
+		usleep(1000);
+	while (requeue(1, INT_MAX, 0) == 0 && !result)
+		usleep(1000);
+	test_join(thread);
+	CHECK_EQUAL(result, ETIMEDOUT);
+	CHECK_EQUAL(futex(&mutex, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0), 0);
+	CHECK_EQUAL(mutex, 0);
+}
+
+/* What does not fit the sleeper is refused, and the sleeper stays. */
+static void wrong_calls(void)
+{
+	pthread_t threads[WAITERS];
+
+	start_waiters(threads);
+	CHECK_ERROR(futex(&condition, FUTEX_WAKE, 1, NULL, NULL, 0), EINVAL);
+	CHECK_ERROR(futex(&condition, FUTEX_REQUEUE, 1, (void *)1, &mutex, 0), EINVAL);
+	CHECK_ERROR(futex(&condition, FUTEX_CMP_REQUEUE_PI, 1, (void *)1, &other_mutex, 0), EINVAL);
+	CHECK_ERROR(requeue(0, 1, 0), EINVAL);
+	CHECK_ERROR(requeue(2, 1, 0), EINVAL);
+	CHECK_ERROR(futex(&condition, FUTEX_CMP_REQUEUE_PI, 1, (void *)1, &condition, 0), EINVAL);
+	CHECK_ERROR(futex(&condition, FUTEX_WAIT_REQUEUE_PI, 0, NULL, &condition, 0), EINVAL);
+	CHECK_ERROR(futex(&condition, FUTEX_WAIT_REQUEUE_PI, 1, NULL, &mutex, 0), EAGAIN);
+	CHECK_EQUAL(requeue(1, INT_MAX, 0), WAITERS);
+	join_waiters(threads);
+}
+
+/* A waiter would get a mutex that it has already. */
+static void *owner_waits(void *unused)
+{
+	CHECK_EQUAL(futex(&mutex, FUTEX_LOCK_PI, 0, NULL, NULL, 0), 0);
+	waiting[0] = (int)self();
+	CHECK_EQUAL(futex(&condition, FUTEX_WAIT_REQUEUE_PI, 0, &(struct timespec){ INT_MAX, 0 }, &mutex, 0), 0);
+	return unused;
+}
+
+static int owner_process(void *unused)
+{
+	test_start(owner_waits, unused);
+	while (!waiting[0])
+		usleep(1000);
+	test_await_sleep(waiting[0]);
+	CHECK_ERROR(requeue(1, 0, 0), EDEADLK);
+	CHECK_EQUAL(mutex, (uint32_t)waiting[0]);
+	return 0;
+}
+
+static void the_owner_itself(void)
+{
+	CHECK_EQUAL(test_in_child(owner_process, NULL), 0);
+}
+
+static char moved_first;        /* its address says that the sleeper is moved */
+
+/* A killed sleeper leaves nothing behind, before and after it was moved. */
+static int killed_process(void *moved)
+{
+	pthread_t threads[WAITERS];
+
+	if (moved)
+		CHECK_EQUAL(futex(&mutex, FUTEX_LOCK_PI, 0, NULL, NULL, 0), 0);
+	start_waiters(threads);
+	if (moved)
+		CHECK_EQUAL(requeue(1, 1, 0), 2);
+	raise(SIGKILL);
+	return 0;
+}
+
+static void killed(void)
+{
+	CHECK_EQUAL(test_in_child(killed_process, NULL), 1000 + SIGKILL);
+	CHECK_EQUAL(test_in_child(killed_process, &moved_first), 1000 + SIGKILL);
+}
+
+/* The exchange at a register that cannot be read would never end. */
+static void a_word_of_a_device(void)
+{
+	int fd = open("/dev/pagewalk", O_RDWR);
+	char *page;
+
+	if (fd < 0)
+		return;
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(page != MAP_FAILED);
+	for (int private = 0; private <= FUTEX_PRIVATE_FLAG; private += FUTEX_PRIVATE_FLAG) {
+		CHECK_ERROR(syscall(SYS_futex, page + 8, FUTEX_WAKE_OP | private, 1, 1, page + 8, 0), EFAULT);
+		CHECK_ERROR(syscall(SYS_futex, page + 8, FUTEX_LOCK_PI | private, 0, NULL, NULL, 0), EFAULT);
+		CHECK_ERROR(syscall(SYS_futex, &condition, FUTEX_CMP_REQUEUE_PI | private, 1, 1, page + 8, 0), EFAULT);
+	}
+}
+
 static const struct test_case cases[] = {
 	CASE(one_at_a_time), CASE(owner_dies), CASE(owner_runs_at_the_waiters_priority),
-	CASE(waiters_go_by_priority), CASE(a_cycle_is_refused),
+	CASE(waiters_go_by_priority), CASE(a_cycle_is_refused), CASE(a_free_mutex),
+	CASE(a_mutex_that_is_held), CASE(time_out), CASE(wrong_calls), CASE(the_owner_itself), CASE(killed),
+	CASE(a_word_of_a_device),
 };
 
 TEST_MAIN("inherit", cases)

@@ -39,7 +39,8 @@ static int open_socket(int type)
 static struct sockaddr_in loopback(int port)
 {
 	return (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons((unsigned short)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_family = AF_INET, .sin_port = htons((unsigned short)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 }
 
@@ -72,7 +73,8 @@ static void read_back(void)
 		{ SOL_SOCKET, SO_REUSEADDR, 0, 7, 1 }, { SOL_SOCKET, SO_KEEPALIVE, 0, 1, 1 },
 		{ SOL_SOCKET, SO_PRIORITY, 0, 3, 3 }, { SOL_SOCKET, SO_RCVLOWAT, 1, 5, 5 },
 		{ SOL_SOCKET, SO_RCVLOWAT, 1, 0, 1 }, { SOL_SOCKET, SO_REUSEPORT, 0, 1, 1 },
-		{ IPPROTO_IP, IP_TOS, 0, 19, 16 }, { IPPROTO_IP, IP_TTL, 64, 33, 33 }, { IPPROTO_IP, IP_TTL, 64, -1, 64 },
+		{ IPPROTO_IP, IP_TOS, 0, 19, 16 }, { IPPROTO_IP, IP_TTL, 64, 33, 33 },
+		{ IPPROTO_IP, IP_TTL, 64, -1, 64 },
 		{ IPPROTO_IP, IP_RECVTOS, 0, 1, 1 }, { IPPROTO_IP, IP_FREEBIND, 0, 1, 1 },
 		{ IPPROTO_TCP, TCP_NODELAY, 0, 9, 1 }, { IPPROTO_TCP, TCP_CORK, 0, 1, 1 },
 		{ IPPROTO_TCP, TCP_MAXSEG, 536, 1000, 1000 }, { IPPROTO_TCP, TCP_KEEPIDLE, 7200, 77, 77 },
@@ -95,7 +97,8 @@ static void read_back(void)
 static void wrong_values(void)
 {
 	static const struct { int level, option, value, error; } rows[] = {
-		{ IPPROTO_IP, IP_TTL, 0, EINVAL }, { IPPROTO_IP, IP_TTL, 256, EINVAL }, { IPPROTO_IP, IP_MTU_DISCOVER, 6, EINVAL },
+		{ IPPROTO_IP, IP_TTL, 0, EINVAL }, { IPPROTO_IP, IP_TTL, 256, EINVAL },
+		{ IPPROTO_IP, IP_MTU_DISCOVER, 6, EINVAL },
 		{ IPPROTO_TCP, TCP_MAXSEG, 87, EINVAL }, { IPPROTO_TCP, TCP_MAXSEG, 32768, EINVAL },
 		{ IPPROTO_TCP, TCP_KEEPIDLE, 0, EINVAL }, { IPPROTO_TCP, TCP_KEEPCNT, 128, EINVAL },
 		{ IPPROTO_TCP, TCP_SYNCNT, 128, EINVAL }, { IPPROTO_TCP, TCP_USER_TIMEOUT, -1, EINVAL },
@@ -385,7 +388,8 @@ static void small_ones(void)
 
 static const struct test_case cases[] = {
 	CASE(read_back), CASE(wrong_values), CASE(inherited), CASE(shared_port), CASE(shared_udp_port),
-	CASE(low_water_tcp), CASE(low_water_unix), CASE(buffers), CASE(packet_info), CASE(errors), CASE(interfaces), CASE(interface_list), CASE(small_ones),
+	CASE(low_water_tcp), CASE(low_water_unix), CASE(buffers), CASE(packet_info), CASE(errors),
+	CASE(interfaces), CASE(interface_list), CASE(small_ones),
 };
 
 TEST_MAIN("option", cases)

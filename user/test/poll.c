@@ -309,6 +309,30 @@ static void signal_for_readiness(void)
 	CHECK_ERROR(fcntl(fds[0], F_SETSIG, 65), EINVAL);
 }
 
+static int signal_the_parent(void *unused)
+{
+	int fds[2];
+
+	(void)unused;
+	MUST(pipe(fds));
+	MUST(fcntl(fds[0], F_SETOWN, getppid()));
+	MUST(fcntl(fds[0], F_SETSIG, SIGBUS));
+	MUST(fcntl(fds[0], F_SETFL, O_ASYNC));
+	CHECK_EQUAL(write(fds[1], "x", 1), 1);
+	return 0;
+}
+
+static int have_a_child_that_signals(void *unused)
+{
+	return test_in_child(signal_the_parent, unused);
+}
+
+/* The signal may be any, and ends another process of the same user, which has done nothing for it. */
+static void signal_that_ends_another(void)
+{
+	CHECK_EQUAL(test_in_child(have_a_child_that_signals, NULL), 1000 + SIGBUS);
+}
+
 /* The peer's end is a signal too. */
 static void signal_at_hang_up(void)
 {
@@ -523,7 +547,7 @@ static const struct test_case cases[] = {
 	CASE(exclusive_is_not_for_epolls),
 	CASE(many_ways_up), CASE(a_later_connection), CASE(a_later_receiver),
 	CASE(another_receiver_meanwhile),
-	CASE(signal_for_readiness), CASE(signal_at_hang_up), CASE(epolls_in_epolls),
+	CASE(signal_for_readiness), CASE(signal_that_ends_another), CASE(signal_at_hang_up), CASE(epolls_in_epolls),
 	CASE(poll_pipe), CASE(poll_writer_without_reader), CASE(poll_waits), CASE(poll_is_interrupted),
 	CASE(select_sets), CASE(select_wide), CASE(poll_many), CASE(pselect_mask), CASE(epoll_level_and_edge),
 	CASE(epoll_forgets_closed_files),

@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -126,12 +128,56 @@ static void setting_again_loses_nothing(void)
 	CHECK(samples("lost ") < 1000);
 }
 
+/* Reads pieces of any size at any place. */
+static int read_anywhere(void *seed)
+{
+	uint32_t dice = *(uint32_t *)seed;
+	void *volatile nowhere = (void *)16;
+	static char text[70000];
+	int fd = (int)MUST(open(PROFILE, O_RDONLY));
+
+	for (int i = 0; i < 60; i++) {
+		static const size_t sizes[] = { 0, 1, 3, 511, 4095, 4096, 4097, sizeof(text) };
+		static const long long places[] = { 0, 1, 7, 4095, 4096, 65537, 0x7fffffff, 0x7fffffffffff };
+		size_t size = sizes[(dice = dice * 1664525u + 1013904223u) >> 29];
+		ssize_t got = MUST(pread64(fd, text, size, places[dice >> 11 & 7]));
+
+		CHECK(got >= 0 && (size_t)got <= size);
+		if (dice & 1 << 20)
+			CHECK(MUST(read(fd, text, size)) <= (ssize_t)size);
+	}
+	CHECK_ERROR(pread64(fd, text, 1, -1), EINVAL);
+	CHECK_ERROR(pread64(fd, nowhere, 100, 0), EFAULT);
+	return 0;
+}
+
+/* Sampling begins, ends and is cleared, and policies change, while others read. */
+static void readers_and_changes(void)
+{
+	static const char *const policies[] = { "tlb.flush=lazy", "tlb.flush=search", "tlb.cutoff=off",
+						"tlb.cutoff=20" };
+	pid_t readers[3];
+
+	for (uint32_t i = 0; i < 3; i++)
+		readers[i] = test_child(read_anywhere, &i);
+	for (int i = 0; i < 40; i++) {
+		CHECK_EQUAL(store(i % 3 ? "1" : "clear"), 0);
+		(void)proc_store("/proc/policy", policies[i % 4]);
+		touch_pages(1);
+		CHECK_EQUAL(store("0"), 0);
+	}
+	for (int i = 0; i < 3; i++)
+		CHECK_EQUAL(test_wait(readers[i]), 0);
+	CHECK_EQUAL(store("clear"), 0);
+	CHECK_EQUAL(all_samples(), 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(refuses_other_words),
 	CASE(only_root_writes),
 	CASE(samples_by_cycles),
 	CASE(least_period),
-	CASE(setting_again_loses_nothing),
+	CASE(setting_again_loses_nothing), CASE(readers_and_changes),
 };
 
 TEST_MAIN("profile", cases)

@@ -22,7 +22,8 @@ static int open_socket(int flags)
 static struct sockaddr_in loopback(int port)
 {
 	return (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons((unsigned short)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_family = AF_INET, .sin_port = htons((unsigned short)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 }
 

@@ -40,7 +40,7 @@ static u32 *block_passed(struct task *task)
 /* Turns, priorities, permissions and senders that need no look until message_forget(). */
 static bool is_simple(const struct task *task)
 {
-	return task->mm && !task->run_priority && task->slice > 0 && list_empty(&task->rendezvous.senders);
+	return task->mm && !task->run_priority && turn_left(task) > 0 && list_empty(&task->rendezvous.senders);
 }
 
 static bool is_pair(const struct task *from, const struct task *to)

@@ -24,6 +24,9 @@ enum {
 	FPU_ERROR = 16, ALIGNMENT = 17,
 };
 
+/* Bits of an error code that names a selector: which table it is of. */
+#define SELECTOR_TABLES 7u
+#define SELECTOR_LOCAL  4u
 #define FAULT_WRITE 2u          /* a bit of a page fault's error code */
 
 /* The continuation after a fault in the kernel at [start, end). */
@@ -226,6 +229,9 @@ void exception_other(struct regs *regs)
 	case BOUND:
 	case INVALID_TSS:
 	case PROTECTION:
+		/* The selector is one of the program's own table. */
+		if ((regs->error & SELECTOR_TABLES) == SELECTOR_LOCAL && local_table_refresh())
+			break;
 		signal_fault(SIGSEGV, SI_KERNEL, 0);
 		break;
 	default:

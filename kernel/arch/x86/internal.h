@@ -57,6 +57,7 @@ u64 segment_make(u32 base, u32 limit, u32 access, u32 flags);
 #define SEGMENT_DOWN      0x04u         /* data: grows down */
 #define SEGMENT_WRITABLE  0x02u         /* data; of code: readable */
 #define SEGMENT_ACCESSED  0x01u
+#define SEGMENT_TABLE     0x02u         /* a local table */
 #define SEGMENT_TSS_FREE  0x09u
 #define SEGMENT_PAGES     0x8u          /* flags: the limit counts pages, */
 #define SEGMENT_32BIT     0x4u          /* operands and stack have 32 bits, */
@@ -116,6 +117,13 @@ void tls_clear(struct task *task);
 u16 segment_read_fs(void);
 u16 segment_read_gs(void);
 void segments_write(u32 fs, u32 gs);    /* a selector that does not fit becomes 0 */
+#define SEGMENTS_LOCAL 0x80000000u      /* in arch.segments: a name that no task of another address space has */
+void segments_rename(struct task *task);
+u32 segments_of_child(struct task *parent);
+
+/* ldt.c */
+void local_table_load(struct cpu_state *cpu, struct task *task);
+bool local_table_refresh(void);         /* the current task's, if the processor has not got it: true */
 
 /* mmu.c */
 static inline u32 cr0_read(void)

@@ -23,7 +23,7 @@ static bool is_simple(const struct task *task)
 {
 	const struct regs *regs = task_regs((struct task *)task);
 
-	return task->arch.root && !task->run_priority && task->slice > 0 && this_cpu()->arch.fpu_owner != task &&
+	return task->arch.root && !task->run_priority && turn_left(task) > 0 && this_cpu()->arch.fpu_owner != task &&
 	       regs->ds == USER_DS && regs->es == USER_DS && list_empty(&task->rendezvous.senders);
 }
 

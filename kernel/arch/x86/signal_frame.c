@@ -46,6 +46,12 @@ static u32 selector_of(u16 value)
 	return (value & 3) == 3 || !value ? value : 0;
 }
 
+/* Whether the selector is one of the program's own table (ldt.c). */
+static bool is_local(u16 selector)
+{
+	return selector & 4;
+}
+
 static int restore_machine(struct regs *regs, const struct signal_context *user)
 {
 	struct signal_context context;
@@ -59,10 +65,13 @@ static int restore_machine(struct regs *regs, const struct signal_context *user)
 	*regs = (struct regs){
 		.ebx = context.ebx, .ecx = context.ecx, .edx = context.edx, .esi = context.esi, .edi = context.edi,
 		.ebp = context.ebp, .eax = context.eax, .ds = selector_of(context.ds), .es = selector_of(context.es),
-		.eip = context.eip, .cs = USER_CS, .esp = context.esp, .ss = context.ss | 3,
+		.eip = context.eip, .cs = is_local(context.cs) ? context.cs | 3u : USER_CS,
+		.esp = context.esp, .ss = context.ss | 3,
 		.eflags = (regs->eflags & ~(u32)EFLAGS_FROM_USER) | (context.eflags & EFLAGS_FROM_USER),
 	};
 	step_forget(current);
+	if (is_local(context.fs) || is_local(context.gs))
+		(void)local_table_refresh();
 	segments_write(selector_of(context.fs), selector_of(context.gs));
 	return 0;
 }

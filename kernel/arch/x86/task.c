@@ -54,7 +54,7 @@ void arch_task_fork(struct task *child, const struct regs *parent)
 	arch_fpu_save(current);
 	memcpy(child->arch.fp, current->arch.fp, sizeof(child->arch.fp));
 	memcpy(child->arch.tls, current->arch.tls, sizeof(child->arch.tls));
-	child->arch.segments = current->arch.segments;
+	child->arch.segments = segments_of_child(current);
 	child->arch.fs = segment_read_fs();
 	child->arch.gs = segment_read_gs();
 	child->arch.fault_address = current->arch.fault_address;

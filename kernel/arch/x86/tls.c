@@ -39,10 +39,27 @@ CAUSE(switch) void segments_write(u32 fs, u32 gs)
 	LOAD_SEGMENT("gs", gs);
 }
 
-CAUSE(switch) static void table_load(struct cpu_state *cpu, const struct task *task)
+static u32 contents_named;      /* contents ever made; none of two that differ has the same number */
+
+/* A new name for what the task's segments are. Names of tasks whose address space has a table of its own have a bit. */
+CAUSE(switch) void segments_rename(struct task *task)
+{
+	message_forget();
+	task->arch.segments = (++contents_named & ~SEGMENTS_LOCAL) | (task->arch.segments & SEGMENTS_LOCAL);
+}
+
+u32 segments_of_child(struct task *parent)
+{
+	return parent->arch.segments & SEGMENTS_LOCAL ? (++contents_named & ~SEGMENTS_LOCAL) | SEGMENTS_LOCAL :
+							parent->arch.segments;
+}
+
+CAUSE(switch) static void table_load(struct cpu_state *cpu, struct task *task)
 {
 	for (u32 i = 0; i < SEGMENTS_TLS; i++)
 		cpu->gdt[SEGMENT_TLS + i] = task->arch.tls[i];
+	if (cpu->segments || task->arch.segments & SEGMENTS_LOCAL)
+		local_table_load(cpu, task);
 }
 
 /*
@@ -68,11 +85,11 @@ CAUSE(switch) void tls_clear(struct task *task)
 	message_forget();
 	memset(task->arch.tls, 0, sizeof(task->arch.tls));
 	task->arch.fs = task->arch.gs = 0;
+	task->arch.segments = 0;
 	if (task == current) {
 		table_load(&this_cpu()->arch, task);
 		segments_write(0, 0);
 	}
-	task->arch.segments = 0;
 }
 
 /* What Linux calls an empty descriptor: all 0, or not present and read-only (x86 asm/desc.h). */
@@ -102,13 +119,10 @@ static int make_descriptor(const struct user_desc *info, u64 *descriptor)
 	return 0;
 }
 
-static u32 contents_named;      /* descriptors ever set; none of two that differ has the same number */
-
 CAUSE(switch) static void set_descriptor(struct task *task, u32 slot, u64 descriptor)
 {
-	message_forget();
 	task->arch.tls[slot] = descriptor;
-	task->arch.segments = ++contents_named;
+	segments_rename(task);
 	if (task == current) {
 		table_load(&this_cpu()->arch, task);
 		/* A segment register keeps what it has loaded: programs see the new descriptor as on Linux. */

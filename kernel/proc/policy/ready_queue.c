@@ -42,14 +42,15 @@ FORM struct task *first_ready(const struct list_head *queue, bool lazy)
 FORM struct task *pick_form(bool lazy)
 {
 	struct cpu *cpu = this_cpu();
-	struct task *task = first_ready(&cpu->real_time, lazy);
+	struct task *task = first_ready(&cpu->urgent, lazy);
 	struct list_head *queue = cpu->active;
 
 	if (!task)
 		task = first_ready(queue, lazy);
-	if (!task) {
+	if (!task && !list_empty(cpu->expired)) {
 		cpu->active = cpu->expired;
 		cpu->expired = queue;
+		cpu->round++;
 		task = first_ready(cpu->active, lazy);
 	}
 	return task ? task : cpu->idle;
@@ -68,7 +69,7 @@ FORM void schedule_form(bool lazy)
 		leave_when_blocked(current, lazy);
 	} else if (current != this_cpu()->idle) {
 		list_del(&current->run_link);
-		sched_enqueue(current, current->policy == SCHED_FIFO && current->slice > 0);
+		sched_enqueue_current();
 	}
 	switch_chosen(pick_form(lazy));
 }
@@ -81,10 +82,10 @@ FORM void make_runnable_form(struct task *task, bool lazy)
 	message_wait_over(task);
 	if (first)
 		current->work |= WORK_RESCHED;
-	if (lazy && !first && task->slice > 0 && !list_empty(&task->run_link))
+	if (lazy && !first && turn_left(task) > 0 && !list_empty(&task->run_link))
 		return;
 	list_del(&task->run_link);
-	sched_enqueue(task, first && !task_is_real_time(task));
+	sched_enqueue_woken(task, task_goes_before(task, current));
 }
 
 FORM void task_wake_form(struct task *task, bool lazy)
@@ -106,7 +107,7 @@ FORM bool urgent_waits(const struct task *next)
 {
 	struct task *other;
 
-	list_for_each_entry(other, &this_cpu()->real_time, run_link) {
+	list_for_each_entry(other, &this_cpu()->urgent, run_link) {
 		if (other->run_priority <= next->run_priority)
 			return false;
 		if (other != current && other->state == TASK_RUNNING)
@@ -117,7 +118,7 @@ FORM bool urgent_waits(const struct task *next)
 
 FORM bool schedule_to_form(struct task *next, bool lazy)
 {
-	if (current->work || next->state != TASK_INTERRUPTIBLE || next->slice <= 0 || urgent_waits(next))
+	if (current->work || next->state != TASK_INTERRUPTIBLE || turn_left(next) <= 0 || urgent_waits(next))
 		return false;
 	leave_when_blocked(current, lazy);
 	if (!lazy)

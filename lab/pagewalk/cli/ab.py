@@ -203,7 +203,7 @@ def compare_choices(
             if len(chosen) == 1 and baseline is None:
                 raise BadInput("with one combination there is no difference", hint="give a policy two values")
     with options.option("--file"):
-        program = Program(Path(command[0]), tuple(command[1:]), tuple(guest_file(text) for text in file or []))
+        program = Program(command[0], tuple(command[1:]), tuple(guest_file(text) for text in file or []))
     with laboratory(jobs, cluster) as lab:
         options.check_machine(lab, machine, [choice.keys for choice in chosen])
         kept = None if baseline is None else _baseline(lab, baseline)
@@ -230,7 +230,7 @@ def compare_choices(
         records = [_record(sides[0], side, moved) for side, moved in zip(sides[1:], found, strict=True)]
         print_json(ab_inputs.with_inputs(records, robust))
         return
-    say(out, f"{shlex.join([program.path.name, *program.arguments])} on {machine}")
+    say(out, f"{shlex.join([program.title, *program.arguments])} on {machine}")
     for side, moved in zip(sides[1:], found, strict=True):
         print_difference(sides[0], side, moved, top)
     for compared in robust:

@@ -20,14 +20,15 @@ from pagewalk.cli.sheet import chosen as form_chosen
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, PagewalkError, RunFailed, RunLimit, WrongOption
 from pagewalk.guest import Program
 from pagewalk.paths import home, read_file
-from pagewalk.runner import DEFAULT_INSTRUCTIONS, NO_LIMIT, BootProtocol, Job, Progress, RunResult, Stop
+from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS, NO_LIMIT, BootProtocol, Job, Progress, RunResult, Stop
 from pagewalk.store import Store
 from pagewalk.workshop import Workshop
 
 Command = Annotated[
     list[str],
     typer.Argument(
-        help="The program, a static executable for the machine's architecture, and its arguments.",
+        help="The program, a static executable for the machine's architecture (a path with a slash in it, or the name "
+        "of a built program or of a file here), and its arguments, of any bytes.",
         metavar="PROG [ARG]...",
     ),
 ]
@@ -198,7 +199,7 @@ def _sanitize(machine: _machine.Machine, names: str | None) -> None:
 def _program(command: list[str], files: list[str] | None) -> Program:
     with options.option("--file"):
         further = tuple(guest.guest_file(text) for text in files or [])
-    return Program(Path(command[0]), tuple(command[1:]), further)
+    return Program(command[0], tuple(command[1:]), further)
 
 
 def job_of(
@@ -213,6 +214,7 @@ def job_of(
     protocol: str | None = None,
     append: str = "",
     quiet: bool = True,
+    boot_limit: int = BOOT_LIMIT,
 ) -> Job:
     """The run of a program, from the command's options."""
     if protocol is not None and kernel is None:
@@ -228,6 +230,7 @@ def job_of(
         overrides=overrides,
         settings=options.settings(chosen, machine),
         limit=limit,
+        boot_limit=boot_limit,
         kernel=kernel,
         protocol=cast("BootProtocol | None", protocol),
         boot={name: value for name, _, value in (word.partition("=") for word in append.split())},
@@ -379,6 +382,7 @@ def execute(
     save: options.Save = None,
     at: options.SaveAt = None,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
+    boot_limit: options.BootLimit = BOOT_LIMIT,
     as_json: Json = False,
 ) -> None:
     """Run a static Linux program for PPC32 or an i386 on our kernel, and say what it cost.
@@ -393,7 +397,7 @@ def execute(
     """
     begin = time.monotonic()
     to_save = _save(save, at)
-    job = job_of(machine, command, file, sets, policy, limit, kernel, protocol=protocol)
+    job = job_of(machine, command, file, sets, policy, limit, kernel, protocol=protocol, boot_limit=boot_limit)
     loaded = _loaded(job)
     _sanitize(loaded, sanitize)
     loaded.set_oracle(oracle)
@@ -467,6 +471,7 @@ def boot(
     save: options.Save = None,
     at: options.SaveAt = None,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
+    boot_limit: options.BootLimit = BOOT_LIMIT,
     as_json: Json = False,
 ) -> None:
     """Boot any kernel on a machine, with its console on standard output. With a program, init runs it, and the exit
@@ -480,7 +485,19 @@ def boot(
     if command and initrd:
         raise BadInput("a program comes with an initial RAM file system", hint="leave out --initrd")
     if command:
-        job = job_of(machine, command, file, sets, None, limit, kernel, protocol=protocol, append=append, quiet=False)
+        job = job_of(
+            machine,
+            command,
+            file,
+            sets,
+            None,
+            limit,
+            kernel,
+            protocol=protocol,
+            append=append,
+            quiet=False,
+            boot_limit=boot_limit,
+        )
     else:
         job = _bare_job(machine, kernel, sets, initrd, append, limit, protocol)
     watched = watch(_loaded(job), limit, quiet=as_json, typed=typed, save=to_save, boot_limit=job.boot_limit)

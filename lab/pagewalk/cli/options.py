@@ -181,6 +181,13 @@ Processor = Annotated[
 # The machine counts cycles and instructions in 64 bits.
 MOST = 2**64 - 1
 Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST, help="The most instructions to simulate.")]
+BootLimit = Annotated[
+    int,
+    typer.Option(
+        "--boot-limit", min=1, max=MOST,
+        help="Instructions that a Linux may take between two lines on its console until its init is ready.",
+    ),
+]  # fmt: skip
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; by default one for each core.")]
 
 

@@ -36,7 +36,7 @@ def _table(store: Store, text: str) -> list[CellRecord]:
     name, _, back = text.partition("~")
     experiments.find(name)
     kept = records.tables(store, name)
-    number_back = int(back) if back.isdigit() else 0 if not back else -1
+    number_back = int(back) if back.isdecimal() and len(back) < 10 else 0 if not back else -1
     if number_back < 0 or number_back >= len(kept):
         raise BadInput(
             f"{text}: {len(kept)} tables of {name} are kept",

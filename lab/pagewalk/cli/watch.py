@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -44,7 +43,7 @@ def watch(
     settings = options.settings(policy, machine)
     with options.option("--file"):
         files = tuple(guest.guest_file(text) for text in file or [])
-    program = Program(Path(command[0]), tuple(command[1:]), files)
+    program = Program(command[0], tuple(command[1:]), files)
     job = guest.job(workshop, machine, program, overrides=overrides, settings=settings, limit=limit, kernel=kernel)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput(
@@ -56,8 +55,8 @@ def watch(
         raise NotBuilt("textual is not installed", hint="pip install textual, or `make ready`") from None
     watching = Watching(native.load(job), job, boot)
     if not boot:
-        watching.skip_boot(f"/bin/{program.path.name}")
-    title = f"{program.path.name} on {job.machine.name}"
+        watching.skip_boot(f"/bin/{program.title}")
+    title = f"{program.title} on {job.machine.name}"
     if status := WatchApp(watching, title, paused=paused).run():
         raise typer.Exit(status)
     next_step("pagewalk profile -- PROG for the cycles of each function", "pagewalk exec -- PROG for what it cost")

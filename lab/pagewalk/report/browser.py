@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pagewalk.errors import BadInput
 
-_SECONDS = 120
+_SECONDS = 600
 
 
 def run(page: Path, *arguments: str, fragment: str = "") -> str:

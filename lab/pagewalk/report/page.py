@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -170,7 +169,11 @@ class _Gatherer:
             maps = []
             for label, key in (("before", cell.before_run), ("after", cell.after_run)):
                 run = self.run(key)
-                tables = [json.loads(state)["hash_table"] for state in run.result.dumps] if run else []
+                tables = (
+                    [self.store.decoded(state, "a state").get("hash_table") for state in run.result.dumps]
+                    if run
+                    else []
+                )
                 filled = [table for table in tables if table is not None]
                 if filled:
                     fullest = max(filled, key=lambda table: int(table["used"]))
@@ -211,6 +214,14 @@ def _sections(store: Store) -> list[Section]:
     return sorted(found, key=lambda section: section.section.startswith("pagewalk,"))
 
 
+def _settings(store: Store, text: str) -> Mapping[str, str]:
+    """The settings of a point, as they are kept."""
+    found = store.decoded(text, "a sweep's point")
+    if not all(isinstance(value, str) for value in found.values()):
+        raise store.damaged("a sweep's point")
+    return found
+
+
 def _sweeps(store: Store) -> list[Picture]:
     """The latest sweep of each name: a curve if it has one axis, a heat map if it has two."""
     rows = store.query(
@@ -219,7 +230,7 @@ def _sweeps(store: Store) -> list[Picture]:
     )
     sweeps: dict[str, list[tuple[Mapping[str, str], str, float]]] = {}
     for sweep, settings, unit, value in rows:
-        sweeps.setdefault(sweep, []).append((json.loads(settings), unit, value))
+        sweeps.setdefault(sweep, []).append((_settings(store, settings), unit, value))
     pictures = []
     for name, points in sweeps.items():
         axes = {axis for settings, _, _ in points for axis in settings}
@@ -244,7 +255,7 @@ def _sweeps(store: Store) -> list[Picture]:
 
 
 def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdigit()
+    return text.replace(".", "", 1).isdecimal()
 
 
 def _number(value: float | None) -> str:

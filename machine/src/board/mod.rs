@@ -10,6 +10,7 @@ mod control;
 mod cpm;
 mod fads;
 mod ipic;
+mod keyboard;
 mod mcm;
 mod mpc83xx;
 mod mpc86xx;

@@ -2,18 +2,18 @@
 //! local APICs and an I/O APIC, at the addresses that these have on every PC.
 
 use super::apic::{self, Apics, Clocks};
+use super::keyboard::{self, Keyboard};
 use super::pic::{self, PicPair};
 use super::pit::{self, Pit};
-use super::registers::{Kind, Plain, Register};
 use super::rtc::Rtc;
 use super::uart::Uart;
-use super::{Effect, Parts, Window, Wire};
+use super::{Parts, Window, Wire};
 
 const UART: usize = 0;
 const PICS: usize = 1;
 const TIMER: usize = 2;
 const CLOCK: usize = 3;
-const RESET: usize = 4;
+const KEYBOARD: usize = 4;
 const APICS: usize = 5;
 
 const fn window(first: u32, last: u32, device: usize, window: u8) -> Window {
@@ -26,7 +26,7 @@ const fn window(first: u32, last: u32, device: usize, window: u8) -> Window {
 }
 
 /// Windows of I/O ports.
-const PORTS: [Window; 8] = [
+const PORTS: [Window; 9] = [
     window(0x3f8, 0x3ff, UART, 0),
     window(0x20, 0x21, PICS, pic::MASTER),
     window(0xa0, 0xa1, PICS, pic::SLAVE),
@@ -34,17 +34,9 @@ const PORTS: [Window; 8] = [
     window(0x40, 0x43, TIMER, 0),
     window(0x61, 0x61, TIMER, pit::SPEAKER),
     window(0x70, 0x71, CLOCK, 0),
-    window(0x64, 0x64, RESET, 0),
+    window(0x60, 0x60, KEYBOARD, keyboard::DATA),
+    window(0x64, 0x64, KEYBOARD, keyboard::COMMANDS),
 ];
-
-/// The keyboard controller, of which only the line to the processor's reset is there: commands from 0xf0 on pulse
-/// lines, that of bit 0 ends the run. Its status reads as zero: nothing waits.
-const KEYBOARD: Register = Register {
-    offset: 0,
-    size: 1,
-    reset: 0,
-    kind: Kind::Commands(0xf1, 0xf0, Effect::PowerOff(0)),
-};
 
 /// In memory: the local APIC of the processor that asks, and the I/O APIC.
 const WINDOWS: [Window; 2] = [
@@ -52,35 +44,26 @@ const WINDOWS: [Window; 2] = [
     window(0xfec0_0000, 0xfec0_0fff, APICS, apic::IO),
 ];
 
-/// Interrupt requests of the timer, and of the UART at 0x3f8 (COM1 by convention).
-/// The last three are a P6's: the timer is input 2 of the I/O APIC (Intel MultiProcessor Specification 1.4, 3.6.2).
-const WIRES: [Wire; 5] = [
-    Wire {
-        from: TIMER,
-        to: PICS,
-        line: 0,
-    },
-    Wire {
-        from: UART,
-        to: PICS,
-        line: 4,
-    },
-    Wire {
-        from: TIMER,
-        to: APICS,
-        line: 2,
-    },
-    Wire {
-        from: UART,
-        to: APICS,
-        line: 4,
-    },
-    Wire {
-        from: PICS,
-        to: APICS,
-        line: apic::LINT0,
-    },
+const fn wire(from: usize, to: usize, line: u8) -> Wire {
+    Wire { from, to, line }
+}
+
+/// Interrupt requests of the timer, of the UART at 0x3f8 (COM1 by convention), and of keyboard and mouse.
+/// The last five are a P6's: the timer is input 2 of the I/O APIC (Intel MultiProcessor Specification 1.4, 3.6.2).
+const WIRES: [Wire; 9] = [
+    wire(TIMER, PICS, 0),
+    wire(UART, PICS, 4),
+    wire(KEYBOARD, PICS, keyboard::KEYBOARD_LINE),
+    wire(KEYBOARD, PICS, keyboard::MOUSE_LINE),
+    wire(TIMER, APICS, 2),
+    wire(UART, APICS, 4),
+    wire(KEYBOARD, APICS, keyboard::KEYBOARD_LINE),
+    wire(KEYBOARD, APICS, keyboard::MOUSE_LINE),
+    wire(PICS, APICS, apic::LINT0),
 ];
+
+/// Those of an i486.
+const WITHOUT_APICS: usize = 4;
 
 /// How the interrupt controllers are asked for a vector.
 pub(super) const ACKNOWLEDGE: Window = window(0, 0, PICS, pic::ACKNOWLEDGE);
@@ -107,11 +90,11 @@ pub(super) fn parts(pc: &Pc) -> Parts {
             Box::new(PicPair::new()),
             Box::new(Pit::new(clock)),
             Box::new(Rtc::new(clock)),
-            Box::new(Plain::new([KEYBOARD])),
+            Box::new(Keyboard::new()),
         ],
         windows: &[],
         ports: &PORTS,
-        wires: &WIRES[..2],
+        wires: WIRES.split_at(WITHOUT_APICS).0,
         controller: PICS,
         starter: PICS,
         master: None,

@@ -13,8 +13,6 @@ pub(super) enum Kind {
     Clears(u32),
     /// A write with one of these bits makes this request of the machine.
     AsksFor(u32, Effect),
-    /// Reads as zero. A write whose bits of the first mask are as in the second makes this request of the machine.
-    Commands(u32, u32, Effect),
     /// Every write makes this request of the machine.
     Asks(Effect),
 }
@@ -112,10 +110,6 @@ impl Device for Plain {
                 None
             }
             Kind::AsksFor(bits, effect) => (written & bits != 0).then_some(effect),
-            Kind::Commands(bits, command, effect) => {
-                *register = 0;
-                (written & bits == command).then_some(effect)
-            }
             Kind::Asks(effect) => Some(effect),
         })
     }

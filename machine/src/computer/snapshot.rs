@@ -167,7 +167,9 @@ fn pack(name: &str, plain: &[u8]) -> std::io::Result<Vec<u8>> {
 pub fn architecture(bytes: &[u8]) -> Option<&str> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let name = std::str::from_utf8(rest.get(..NAME_BYTES)?).ok()?;
-    Some(name.trim_end_matches('\0'))
+    let name = name.trim_end_matches('\0');
+    let word = name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    word.then_some(name)
 }
 
 /// A machine in the state that [`save`] wrote, and the causes of its code; `file` is the name used in messages. The

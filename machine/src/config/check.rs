@@ -6,9 +6,11 @@ use crate::pipeline::predictor::TARGETS_MOST;
 use crate::powerpc::mmu::replacement::AnyReplacement;
 use crate::powerpc::mmu::walker::AnyWalker;
 
+use super::parts::{Around, check as check_memory};
 use super::shape::{self, Misfit};
 use super::{
-    BoardKind, CacheConfig, Cost, Family, L2Config, L2Place, MachineConfig, Part, Replacement,
+    BoardKind, BusKind, CacheConfig, Cost, Family, L2Config, L2Place, L2Policy, MachineConfig,
+    Part, Replacement,
 };
 
 /// The largest RAM, in bytes.
@@ -585,6 +587,12 @@ fn caches(checker: &mut Checker, config: &MachineConfig) {
         ["cache.data.size", "cache.data.ways", "cache.data.line"],
         &set.data,
     );
+    if set.instruction.blocked.is_some() {
+        checker.fail(
+            "cache.instruction.blocked",
+            "goes with cache.data only: remove it",
+        );
+    }
     if set.instruction.line != set.data.line {
         checker.fail(
             "cache.instruction.line",
@@ -595,7 +603,8 @@ fn caches(checker: &mut Checker, config: &MachineConfig) {
         );
     }
     if let Some(l2) = &set.l2 {
-        l2_cache(checker, l2, ("cache.data.line", set.data.line));
+        let parts = config.memory.kind.is_some();
+        l2_cache(checker, l2, ("cache.data.line", set.data.line), parts);
     }
 }
 
@@ -605,7 +614,13 @@ pub(crate) fn cache(checker: &mut Checker, paths: [&'static str; 3], cache: &Cac
 }
 
 /// `l1_key` names the line of the cache before it, in bytes, in messages.
-pub(crate) fn l2_cache(checker: &mut Checker, l2: &L2Config, (l1_key, l1_line): (&str, u32)) {
+/// `parts`: the file tells the memory's parts.
+pub(crate) fn l2_cache(
+    checker: &mut Checker,
+    l2: &L2Config,
+    (l1_key, l1_line): (&str, u32),
+    parts: bool,
+) {
     let paths = ["cache.l2.size", "cache.l2.ways", "cache.l2.line"];
     let rule = shape::cache(l2.size, l2.ways, l2.line, shape::CACHE_MOST);
     checker.shape(&paths, rule);
@@ -635,6 +650,39 @@ pub(crate) fn l2_cache(checker: &mut Checker, l2: &L2Config, (l1_key, l1_line): 
         ),
         (L2Place::LookAside, None) => {}
     }
+    let beside = [
+        ("cache.l2.policy", l2.policy.is_some()),
+        ("cache.l2.allocate", l2.allocate.is_some()),
+        ("cache.l2.look-up", l2.look_up.is_some()),
+        ("cache.l2.copy-back", l2.copy_back.is_some()),
+    ];
+    for (path, here) in beside {
+        match (here, l2.place == L2Place::LookAside) {
+            (true, false) => checker.fail(
+                path,
+                "goes with cache.l2.place \"look-aside\" only: remove it",
+            ),
+            (true, true) if !parts => checker.fail(path, "needs memory.kind and its other keys"),
+            (false, true) if parts => checker.fail(
+                path,
+                "is missing: cache.l2.place is \"look-aside\" and the file has memory.kind",
+            ),
+            _ => {}
+        }
+    }
+    if let Some(clocks) = l2.look_up {
+        checker.range("cache.l2.look-up", clocks.into(), 0, 100);
+    }
+    if let Some(lines) = l2.copy_back {
+        let most = crate::memory::parts::BUFFER_MOST;
+        checker.range("cache.l2.copy-back", lines.into(), 0, most.into());
+    }
+    if l2.policy == Some(L2Policy::WriteThrough) && l2.copy_back.is_some_and(|lines| lines > 0) {
+        checker.fail(
+            "cache.l2.copy-back",
+            "is for modified lines, which cache.l2.policy \"write-through\" has none of: allowed is 0",
+        );
+    }
 }
 
 fn bus(checker: &mut Checker, config: &MachineConfig) {
@@ -660,10 +708,7 @@ fn bus(checker: &mut Checker, config: &MachineConfig) {
         );
     }
     checker.range("bus.request", bus.request.into(), 0, 1000);
-    checker.range("bus.read-first", bus.read_first.into(), 1, 1000);
-    checker.range("bus.read-next", bus.read_next.into(), 1, 1000);
-    checker.range("bus.write-first", bus.write_first.into(), 1, 1000);
-    checker.range("bus.write-next", bus.write_next.into(), 1, 1000);
+    memory(checker, config);
     checker.range("bus.device", bus.device.into(), 1, 100_000);
     checker.range("bus.turnaround", bus.turnaround.into(), 0, 1000);
     checker.range("bus.return-path", bus.return_path.into(), 0, 1000);
@@ -689,6 +734,27 @@ fn bus(checker: &mut Checker, config: &MachineConfig) {
         (None, false) => {}
     }
     checker.range("bus.timebase-divider", bus.timebase_divider.into(), 1, 1024);
+}
+
+fn memory(checker: &mut Checker, config: &MachineConfig) {
+    let bus = &config.bus;
+    let around = Around {
+        bus: match config.core.kind.core().family {
+            Family::Classic => BusKind::Sixty,
+            Family::Mpc8xx | Family::Ppc405 | Family::Ppc970 => BusKind::Other,
+        },
+        width: bus.width,
+        clock: 2 * config.core.clock / bus.core_per_two_bus().max(1),
+        look_aside: look_aside(config.cache.l2.as_ref()),
+        depth: bus.depth.unwrap_or(1),
+        pattern: bus.pattern(),
+    };
+    check_memory(checker, &config.memory, &around);
+}
+
+/// True if the L2 stands on the processor bus.
+pub(crate) fn look_aside(l2: Option<&L2Config>) -> bool {
+    l2.is_some_and(|l2| l2.place == L2Place::LookAside)
 }
 
 fn pipeline(checker: &mut Checker, config: &MachineConfig) {

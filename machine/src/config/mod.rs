@@ -4,18 +4,25 @@
 //! (`tlb.data.entries`). A [`MachineConfig`] that came out of this module has passed every check.
 
 mod check;
+mod controller;
 mod cores;
 mod error;
 mod inputs;
 mod parse;
+mod parts;
 pub mod shape;
 mod wording;
 
-pub(crate) use check::{Checker, MEMORY_MOST, Problem, cache as check_cache, l2_cache as check_l2};
+pub(crate) use check::{
+    Checker, MEMORY_MOST, Problem, cache as check_cache, l2_cache as check_l2, look_aside,
+};
+pub use controller::{BusKind, Controller};
 pub use cores::{Broadcast, Core, CoreKind, Family, Monitor, Power, Reload};
 pub use error::ConfigError;
 pub use parse::Override;
 pub(crate) use parse::{MachineFile, read, text_of};
+pub(crate) use parts::{Around, check as check_memory, clocks as bus_clocks};
+pub use parts::{MemoryConfig, PageMode, Parts, PartsKind};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -255,6 +262,8 @@ pub struct CacheConfig {
     pub replacement: Replacement,
     /// Which beats an access gets while the line is being filled.
     pub forward: Forward,
+    /// Of a D-cache: while a line is being filled, no other access gets at the cache (603e). Left out, it is not so.
+    pub blocked: Option<bool>,
 }
 
 impl CacheConfig {
@@ -275,7 +284,27 @@ pub enum L2Place {
     LookAside,
 }
 
-/// A unified second-level cache; write-back.
+/// When a look-aside L2 writes to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum L2Policy {
+    /// When a modified line goes out of it.
+    WriteBack,
+    /// With each write.
+    WriteThrough,
+}
+
+/// Which bursts get a place in a look-aside L2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum L2Allocate {
+    /// Reads.
+    Reads,
+    /// Reads and writes.
+    Bursts,
+}
+
+/// A unified second-level cache; write-back, unless it is look-aside and its policy says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct L2Config {
@@ -295,6 +324,15 @@ pub struct L2Config {
     pub next_beat: u32,
     /// Back-side and in-line: from a level-one miss to the bus request when this cache misses too.
     pub miss: Option<u32>,
+    /// Look-aside, as are the next three: whether what is written to it goes to memory at once.
+    pub policy: Option<L2Policy>,
+    /// Which bursts that miss get a place in it.
+    pub allocate: Option<L2Allocate>,
+    /// Bus clocks from the start of a transaction until it is known whether this cache answers: memory is asked no
+    /// earlier.
+    pub look_up: Option<u32>,
+    /// Modified lines that go out of it and can wait for memory.
+    pub copy_back: Option<u32>,
 }
 
 /// The processor bus. Times are in bus clocks; a beat moves `width` bytes.
@@ -307,18 +345,24 @@ pub struct BusConfig {
     pub width: u32,
     /// From a miss to the start of its address tenure on an idle bus.
     pub request: u32,
-    /// From the last beat of a transfer until the next one can begin.
+    /// From the last beat of a transfer until the next one can begin; with a depth of more than 1, dead clocks between
+    /// the data of two transactions.
     pub turnaround: u32,
     /// From a beat of a read on the bus to the core.
     pub return_path: u32,
-    /// Read: from the address to the first beat; also a single-beat read.
-    pub read_first: u32,
+    /// Transactions on the bus at a time; 1 if the key is left out.
+    pub depth: Option<u32>,
+    /// No dead clock between the data of two burst reads (604, data streaming mode).
+    pub streaming: Option<bool>,
+    /// Read: from the address to the first beat; also a single-beat read. This and the next three are there exactly if
+    /// the file does not tell the memory's parts.
+    pub read_first: Option<u32>,
     /// Read: each further beat of a burst.
-    pub read_next: u32,
+    pub read_next: Option<u32>,
     /// Write: from the address to the first beat; also a single-beat write.
-    pub write_first: u32,
+    pub write_first: Option<u32>,
     /// Write: each further beat of a burst.
-    pub write_next: u32,
+    pub write_next: Option<u32>,
     /// An access to a device of the board.
     pub device: u32,
     /// A transaction without data: `tlbie`, `tlbsync`, `sync`, `eieio` and cache instructions, if the core broadcasts
@@ -334,17 +378,20 @@ impl BusConfig {
         (self.core_to_bus * 2.0).round() as u64
     }
 
+    /// The times of memory, and their keys.
+    pub(crate) fn pattern(&self) -> [(&'static str, Option<u32>); 4] {
+        [
+            ("bus.read-first", self.read_first),
+            ("bus.read-next", self.read_next),
+            ("bus.write-first", self.write_first),
+            ("bus.write-next", self.write_next),
+        ]
+    }
+
     /// Core cycles that `bus_clocks` take, rounded up to a whole core cycle.
     pub fn core_cycles(&self, bus_clocks: u64) -> u64 {
         (bus_clocks * self.core_per_two_bus()).div_ceil(2)
     }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct MemoryConfig {
-    /// Bytes of RAM at physical address 0.
-    pub size: u32,
 }
 
 /// Which board: chooses devices, address map and device tree. Any board goes with any core that its kernels run on.

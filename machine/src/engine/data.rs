@@ -190,12 +190,33 @@ impl Processor {
         };
         let (now, account) = (self.hot.cycles, &mut self.account);
         self.hot.cycles += self.memory.load_cached(physical, now, account);
+        self.heed_block();
         Ok(self
             .memory
             .uncore
             .ram
             .read_u64(physical & !7)
             .map_or(0, |double_word| part(double_word, physical, bytes)))
+    }
+
+    /// An access may have begun a fill that blocks the D-cache, or waited for its end: while it is blocked, each access
+    /// takes the slow path, where it waits.
+    #[inline(always)]
+    pub(crate) fn heed_block(&mut self) {
+        if self.memory.timing().data_blocked {
+            self.heed_block_slowly();
+        }
+    }
+
+    #[inline(never)]
+    fn heed_block_slowly(&mut self) {
+        let tags = if self.memory.is_blocked(self.hot.cycles) {
+            self.no_tags.resize(self.memory.data.tags_mut().len(), 0);
+            self.no_tags.as_mut_slice()
+        } else {
+            self.memory.data.tags_mut()
+        };
+        self.hot.data_tags.tags = tags.as_mut_ptr();
     }
 
     /// A load that crosses a double word.
@@ -250,6 +271,7 @@ impl Processor {
         self.hot.cycles += self
             .memory
             .load(physical, attributes, from, &mut self.account);
+        self.heed_block();
         let value = part(double_word, physical, bytes);
         self.note_step(source, (physical, bytes, value), from, false);
         Ok(value)
@@ -272,6 +294,7 @@ impl Processor {
         self.storing(physical);
         let (now, account) = (self.hot.cycles, &mut self.account);
         self.hot.cycles += self.memory.store_cached(physical, now, account);
+        self.heed_block();
         self.memory.uncore.ram.write_part(physical, bytes, value);
         Ok(())
     }
@@ -308,6 +331,7 @@ impl Processor {
         self.hot.cycles += self
             .memory
             .store(physical, attributes, from, &mut self.account);
+        self.heed_block();
         self.memory.uncore.ram.write_part(physical, bytes, value);
         self.note_step(source, (physical, bytes, value), from, true);
         Ok(())

@@ -1,10 +1,13 @@
-//! The 60x bus: when a transfer begins and ends.
+//! The processor bus: when a transaction begins, and when its data is transferred.
 //!
-//! Bus clock edge k is at core cycle floor(k × ratio). A transfer begins `request` clocks after the first edge at or
-//! after its request, or when the bus becomes free, whichever is later. It holds the bus until `turnaround` clocks
-//! after its last beat. A beat of a read reaches the core `return_path` clocks after it was on the bus. Transfers are
-//! served in the order of their requests.
+//! Bus clock edge k is at core cycle floor(k × ratio). A transaction begins `request` clocks after the first edge at
+//! or after its request, or when the bus takes another address, whichever is later. With a `depth` of 1 that is
+//! `turnaround` clocks after the last beat of the transaction before it. With a greater one an address tenure may
+//! begin while the data of up to `depth` less one transactions before it is still to come; data follows data in the
+//! order of the addresses, with `turnaround` dead clocks between. A beat of a read reaches the core `return_path`
+//! clocks after it was on the bus. Transactions are served in the order of their requests.
 
+use super::parts::{Parts, PartsTiming};
 use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
 
@@ -18,26 +21,46 @@ pub struct BusTiming {
     pub ratio_x2: u32,
     /// From a request to the start of its address tenure on an idle bus.
     pub request: u32,
-    /// From the last beat of a transfer until the bus is free.
+    /// Dead clocks between two data tenures; with a `depth` of 1, clocks from the last beat of a transfer until the
+    /// next one can begin.
     pub turnaround: u32,
     /// From a beat of a read on the bus to the core that waits for it.
     pub return_path: u32,
-    /// From the start of a burst read to its first beat.
-    pub read_first: u32,
-    /// Between further beats of a burst read.
-    pub read_next: u32,
-    /// From the start of a burst write to its first beat.
-    pub write_first: u32,
-    /// Between further beats of a burst write.
-    pub write_next: u32,
-    /// A single-beat read, whole.
-    pub single_read: u32,
-    /// A single-beat write, whole.
-    pub single_write: u32,
+    /// Transactions on the bus at a time: 1 to [`DEPTH_MOST`].
+    pub depth: u32,
+    /// No dead clock between the data of two burst reads.
+    pub streaming: bool,
+    /// What memory takes.
+    pub memory: MemoryPace,
     /// A transaction without data, whole.
     pub address_only: u32,
     /// Bytes a beat (8 on the 60x bus).
     pub beat: u32,
+}
+
+/// Transactions on a bus at a time, at most: a P6's.
+pub const DEPTH_MOST: u32 = 8;
+
+/// What memory takes for a transfer, in bus clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MemoryPace {
+    /// The same at all times.
+    Constant(Pattern),
+    /// What its parts and their controller need.
+    Parts(PartsTiming),
+}
+
+/// The clocks of a memory that always takes the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pattern {
+    /// From the start of a read to its first beat.
+    pub read_first: u32,
+    /// Between further beats of a burst read.
+    pub read_next: u32,
+    /// From the start of a write to its first beat.
+    pub write_first: u32,
+    /// Between further beats of a burst write.
+    pub write_next: u32,
 }
 
 /// When the beats of a line reach the core.
@@ -47,6 +70,10 @@ pub struct Delivery {
     first: u64,
     /// Half core cycles between beats.
     step: u64,
+    /// Half core cycles by which the first beat of each group comes later than that.
+    gap: u64,
+    /// Beats of a group: 1 << this.
+    group: u32,
     /// Beats, a power of two.
     beats: u32,
     /// Bytes of a beat: 1 << this.
@@ -61,6 +88,8 @@ impl Delivery {
         Self {
             first: 2 * first,
             step: 2 * u64::from(step),
+            gap: 0,
+            group: 0,
             beats: (bytes >> width.trailing_zeros()).max(1),
             shift: width.trailing_zeros(),
         }
@@ -70,6 +99,8 @@ impl Delivery {
     pub(crate) fn fits(&self) -> bool {
         self.first < crate::config::LATEST
             && self.step <= u64::from(u32::MAX)
+            && self.gap <= u64::from(u32::MAX)
+            && self.group < u32::BITS
             && self.beats.is_power_of_two()
             && self.shift < u32::BITS
     }
@@ -77,7 +108,8 @@ impl Delivery {
     /// Core cycle of beat `number`, from 0 on.
     #[must_use]
     pub fn beat(&self, number: u32) -> u64 {
-        (self.first + u64::from(number) * self.step) / 2
+        let groups = u64::from(number >> self.group);
+        (self.first + u64::from(number) * self.step + groups * self.gap) / 2
     }
 
     /// Core cycle of the first beat.
@@ -104,21 +136,45 @@ impl Delivery {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Bus {
     timing: BusTiming,
-    /// The edge from which the bus is free, in half core cycles: a multiple of the ratio.
+    /// The parts of memory, if it has any.
+    parts: Option<Parts>,
+    /// The edge from which an address tenure can begin, in half core cycles: a multiple of the ratio.
     free_edge: u64,
+    /// The edge of the last beat on the data bus.
+    data_edge: u64,
+    /// The last data tenure was a burst read.
+    was_read: bool,
+    /// The edges at which the last transfers end, the newest first; as many as [`BusTiming::depth`] counts.
+    ends: [u64; DEPTH_MOST as usize],
     /// The core cycle at which the last transfer is over, for reads at the core.
     done: u64,
     /// The core cycle at which each processor's last `tlbie` is over.
     invalidated: [u64; PROCESSORS],
 }
 
+/// The clocks from an address tenure to the next: TS, AACK, ARTRY (Bus Interface for 32-Bit Microprocessors 3-18); the
+/// request phase of a P6's bus takes three, too (recalled).
+const ADDRESS: u32 = 3;
+
+/// The clocks from the start of a write to its first beat, if whoever takes it has a place for it: the address, then
+/// the data (60x bus, i486; a P6's data waits for nothing else).
+const TAKEN: u32 = 2;
+
 impl Bus {
     /// A bus that is free from cycle 0.
     #[must_use]
     pub fn new(timing: BusTiming) -> Self {
+        let parts = match timing.memory {
+            MemoryPace::Constant(_) => None,
+            MemoryPace::Parts(parts) => Some(Parts::new(parts, timing.ratio_x2)),
+        };
         Self {
             timing,
+            parts,
             free_edge: 0,
+            data_edge: 0,
+            was_read: false,
+            ends: [0; DEPTH_MOST as usize],
             done: 0,
             invalidated: [0; PROCESSORS],
         }
@@ -139,13 +195,20 @@ impl Bus {
 
     /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
     /// is used.
-    pub(crate) fn fits(&self, fresh: &Self) -> bool {
+    pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
         let latest = crate::config::LATEST;
+        let ratio = u64::from(self.timing.ratio_x2);
+        let edge = |at: u64| at < latest && at.is_multiple_of(ratio);
+        let parts = match (&self.parts, &fresh.parts) {
+            (Some(parts), Some(fresh)) => parts.fits(fresh, ram),
+            (None, None) => true,
+            _ => false,
+        };
         self.timing == fresh.timing
-            && self.free_edge < latest
-            && self
-                .free_edge
-                .is_multiple_of(u64::from(self.timing.ratio_x2))
+            && parts
+            && edge(self.free_edge)
+            && edge(self.data_edge)
+            && self.ends.iter().all(|&end| edge(end))
             && self.done < latest
     }
 
@@ -155,16 +218,9 @@ impl Bus {
         self.done
     }
 
-    /// A transfer of `clocks` that is asked for at `now`, holds the bus for `hold` clocks more, and is over for
-    /// the core `back` clocks after its last beat; returns the edge at which it begins, in half core cycles.
+    /// An address tenure that is asked for at `now`; returns the edge at which it begins, in half core cycles.
     #[inline(always)]
-    fn transfer(
-        &mut self,
-        now: u64,
-        clocks: u32,
-        (hold, back): (u32, u32),
-        account: &mut Account,
-    ) -> u64 {
+    pub(super) fn begin(&mut self, now: u64, account: &mut Account) -> u64 {
         let ratio = self.timing.ratio_x2;
         // Edge k is at cycle floor(k × ratio / 2), which is not before `now` exactly if
         // k × ratio >= 2 × now. It is counted from where the bus is free, which is near as a rule.
@@ -179,23 +235,156 @@ impl Bus {
         if edge > ready {
             account.add_plain(Plain::BusWait, (edge - ready) / 2);
         }
-        self.free_edge = self.after(edge, clocks + hold);
-        self.done = self.after(edge, clocks + back) / 2;
-        account.add_plain(Plain::BusCycles, (self.free_edge - edge) / 2);
         edge
+    }
+
+    /// The transaction that began at `start` has its last beat at `last`, and is over for the core `back` clocks later.
+    #[inline(always)]
+    pub(super) fn end(
+        &mut self,
+        start: u64,
+        last: u64,
+        (read, back): (bool, u32),
+        account: &mut Account,
+    ) {
+        let held = self.after(last, self.timing.turnaround);
+        if self.timing.depth == 1 {
+            account.add_plain(Plain::BusCycles, (held - start) / 2);
+            self.free_edge = held;
+        } else {
+            let from = start.max(self.after(self.data_edge, self.timing.turnaround));
+            account.add_plain(Plain::BusCycles, held.saturating_sub(from) / 2);
+            let depth = self.timing.depth as usize;
+            self.ends.copy_within(0..depth - 1, 1);
+            self.ends[0] = last;
+            let before = self.after(self.ends[depth - 1], 1);
+            self.free_edge = self.after(start, ADDRESS).max(before);
+        }
+        self.data_edge = last;
+        self.was_read = read;
+        self.done = self.after(last, back) / 2;
+    }
+
+    /// A transaction of `clocks` without data, asked for at `now`. Returns the cycle at which it is done.
+    fn address_tenure(&mut self, now: u64, clocks: u32, account: &mut Account) -> u64 {
+        let start = self.begin(now, account);
+        self.free_edge = self.after(start, clocks);
+        self.done = self.free_edge / 2;
+        account.add_plain(Plain::BusCycles, (self.free_edge - start) / 2);
+        self.done
     }
 
     /// The edge `clocks` after `edge`.
     #[inline(always)]
-    fn after(&self, edge: u64, clocks: u32) -> u64 {
+    pub(super) fn after(&self, edge: u64, clocks: u32) -> u64 {
         edge + u64::from(clocks) * u64::from(self.timing.ratio_x2)
     }
 
-    /// Reads a line of `bytes` whose request is made at `now`.
+    /// The first edge at which the next data tenure can have a beat.
     #[inline(always)]
-    pub fn read_line(&mut self, now: u64, bytes: u32, account: &mut Account) -> Delivery {
-        let t = self.timing;
-        self.read_burst(now, bytes, t.read_first, t.read_next, account)
+    pub(super) fn data_free(&self, burst_read: bool) -> u64 {
+        let dead = if burst_read && self.was_read && self.timing.streaming {
+            0
+        } else {
+            self.timing.turnaround
+        };
+        if self.data_edge == 0 {
+            return 0;
+        }
+        self.after(self.data_edge, 1 + dead)
+    }
+
+    /// Reads the line of `bytes` at `pa`, whose request is made at `now`, from memory.
+    #[inline(always)]
+    pub fn read_line(&mut self, pa: u32, now: u64, bytes: u32, account: &mut Account) -> Delivery {
+        let start = self.begin(now, account);
+        self.read_memory(start, start, pa, bytes, account)
+    }
+
+    /// A burst read that began at `start` and is served by memory, which is asked at the edge `from`.
+    #[inline(always)]
+    pub(super) fn read_memory(
+        &mut self,
+        start: u64,
+        from: u64,
+        pa: u32,
+        bytes: u32,
+        account: &mut Account,
+    ) -> Delivery {
+        let beats = self.beats(bytes);
+        let free = self.data_free(true);
+        let (first, steps, group) = match self.timing.memory {
+            MemoryPace::Constant(t) => {
+                let first = self.after(from, t.read_first).max(free);
+                (first, (t.read_next, 0), 1)
+            }
+            MemoryPace::Parts(t) => (
+                self.access(pa, from, (t.read_delay, free), beats),
+                t.dram.steps(),
+                t.dram.group,
+            ),
+        };
+        let delivery = self.delivery(first, steps, group, bytes);
+        let last = self.after(
+            first,
+            (beats - 1) * steps.0 + ((beats - 1) / group) * steps.1,
+        );
+        self.end(start, last, (true, self.timing.return_path), account);
+        account.add_plain(Plain::BusRead, 1);
+        delivery
+    }
+
+    /// The parts' access of `beats` at `pa`, asked for at the edge `from`, after `delay` clocks of the controller and
+    /// with the first beat at `free` at the earliest; returns the edge of the first beat. What was posted and had time
+    /// to be written before has been written.
+    fn access(&mut self, pa: u32, from: u64, (delay, free): (u32, u64), beats: u32) -> u64 {
+        let ratio = u64::from(self.timing.ratio_x2);
+        let mut from = from;
+        let Some(parts) = &mut self.parts else {
+            return from;
+        };
+        if !parts.overlaps() {
+            from = from.max(self.data_edge);
+        }
+        if let Some(last) = parts.write_posted(from, Some(pa), self.data_edge)
+            && !parts.overlaps()
+        {
+            self.data_edge = self.data_edge.max(last);
+            from = from.max(last);
+        }
+        let free = free.max(if self.data_edge == 0 {
+            0
+        } else {
+            self.data_edge + ratio
+        });
+        parts
+            .dram
+            .access(pa, from + u64::from(delay) * ratio, free, beats)
+    }
+
+    /// When the beats of a line reach the core whose first one is on the bus at `first`.
+    #[inline(always)]
+    pub(super) fn delivery(
+        &self,
+        first: u64,
+        (next, gap): (u32, u32),
+        group: u32,
+        bytes: u32,
+    ) -> Delivery {
+        Delivery {
+            first: self.after(first, self.timing.return_path),
+            step: self.after(0, next),
+            gap: self.after(0, gap),
+            group: group.trailing_zeros(),
+            beats: self.beats(bytes),
+            shift: self.timing.beat.trailing_zeros(),
+        }
+    }
+
+    /// Beats of `bytes`.
+    #[inline(always)]
+    pub(super) fn beats(&self, bytes: u32) -> u32 {
+        (bytes >> self.timing.beat.trailing_zeros()).max(1)
     }
 
     /// Reads a line of `bytes` from something on the bus that has its own beats (a look-aside L2).
@@ -208,58 +397,165 @@ impl Bus {
         next: u32,
         account: &mut Account,
     ) -> Delivery {
-        let (shift, back) = (self.timing.beat.trailing_zeros(), self.timing.return_path);
-        let beats = (bytes >> shift).max(1);
-        let after = (self.timing.turnaround, back);
-        let edge = self.transfer(now, first + (beats - 1) * next, after, account);
+        let start = self.begin(now, account);
+        self.read_beside(start, (first, next), bytes, account)
+    }
+
+    /// A burst read that began at `start` and is served by something beside memory, `first` clocks later and a beat
+    /// every `next` clocks.
+    #[inline(always)]
+    pub(super) fn read_beside(
+        &mut self,
+        start: u64,
+        (first, next): (u32, u32),
+        bytes: u32,
+        account: &mut Account,
+    ) -> Delivery {
+        let first = self.after(start, first).max(self.data_free(true));
+        let last = self.after(first, (self.beats(bytes) - 1) * next);
+        let delivery = self.delivery(first, (next, 0), 1, bytes);
+        self.end(start, last, (true, self.timing.return_path), account);
         account.add_plain(Plain::BusRead, 1);
-        Delivery {
-            first: self.after(edge, first + back),
-            step: u64::from(next) * u64::from(self.timing.ratio_x2),
-            beats,
-            shift,
+        delivery
+    }
+
+    /// Writes the line of `bytes` at `pa` to memory, posted at `now`; returns the cycle of its last beat.
+    #[inline(always)]
+    pub fn write_line(&mut self, pa: u32, now: u64, bytes: u32, account: &mut Account) -> u64 {
+        let start = self.begin(now, account);
+        self.write_memory(start, start, pa, bytes, account)
+    }
+
+    /// A write of `bytes` that began at `start` and goes to memory, which is asked at the edge `from`. Returns the
+    /// cycle of its last beat.
+    #[inline(always)]
+    pub(super) fn write_memory(
+        &mut self,
+        start: u64,
+        from: u64,
+        pa: u32,
+        bytes: u32,
+        account: &mut Account,
+    ) -> u64 {
+        let beats = self.beats(bytes);
+        let free = self.data_free(false);
+        let last = match self.timing.memory {
+            MemoryPace::Constant(t) => {
+                let first = self.after(from, t.write_first).max(free);
+                self.after(first, (beats - 1) * t.write_next)
+            }
+            MemoryPace::Parts(t) if t.write_buffer > 0 => {
+                let room = self.room(from, false);
+                let first = self.after(from, TAKEN).max(free).max(room);
+                let last = self.after(first, beats - 1);
+                self.post(pa, beats, last, false);
+                last
+            }
+            MemoryPace::Parts(t) => {
+                let first = self.access(pa, from, (t.write_delay, free), beats);
+                self.after(first, t.dram.span(beats))
+            }
+        };
+        self.end(start, last, (false, 0), account);
+        account.add_plain(Plain::BusWrite, 1);
+        self.done
+    }
+
+    /// A write of `bytes` that began at `start` and is taken by something beside memory: the first beat after `first`
+    /// clocks, a beat every `next`. Returns the cycle of its last beat.
+    pub(super) fn write_beside(
+        &mut self,
+        start: u64,
+        (first, next): (u32, u32),
+        bytes: u32,
+        account: &mut Account,
+    ) -> u64 {
+        let first = self.after(start, first).max(self.data_free(false));
+        let last = self.after(first, (self.beats(bytes) - 1) * next);
+        self.end(start, last, (false, 0), account);
+        account.add_plain(Plain::BusWrite, 1);
+        self.done
+    }
+
+    /// A line goes out of a look-aside L2 over the data bus, within the transaction that takes its place, and that
+    /// began at `start`: its first beat after `first` clocks, a beat every `next`. It waits in the copy-back buffer, or
+    /// goes to memory at once where there is none. Returns the edge of its last beat.
+    pub(super) fn cast_out(
+        &mut self,
+        pa: u32,
+        start: u64,
+        (first, next): (u32, u32),
+        bytes: u32,
+    ) -> u64 {
+        let beats = self.beats(bytes);
+        let free = self.data_free(false);
+        let first = self.after(start, first).max(free);
+        let last = match self.timing.memory {
+            MemoryPace::Parts(t) if t.copy_back == 0 => {
+                let first = self.access(pa, start, (t.write_delay, first), beats);
+                self.after(first, t.dram.span(beats).max((beats - 1) * next))
+            }
+            _ => {
+                let first = first.max(self.room(start, true));
+                let last = self.after(first, (beats - 1) * next);
+                self.post(pa, beats, last, true);
+                last
+            }
+        };
+        self.data_edge = last;
+        self.was_read = false;
+        last
+    }
+
+    /// The edge from which the write buffer, or the copy-back buffer, has a place, for a transaction at `from`.
+    fn room(&mut self, from: u64, copy_back: bool) -> u64 {
+        let Some(parts) = &mut self.parts else {
+            return 0;
+        };
+        let (room, last) = parts.room(from, copy_back, self.data_edge);
+        if let Some(last) = last
+            && !parts.overlaps()
+        {
+            self.data_edge = self.data_edge.max(last);
+        }
+        room
+    }
+
+    fn post(&mut self, pa: u32, beats: u32, ready: u64, copy_back: bool) {
+        if let Some(parts) = &mut self.parts {
+            parts.post(pa, beats, ready, copy_back);
         }
     }
 
-    /// Writes a line of `bytes`, posted at `now`; returns the cycle of its last beat.
-    #[inline(always)]
-    pub fn write_line(&mut self, now: u64, bytes: u32, account: &mut Account) -> u64 {
-        let t = self.timing;
-        let beats = (bytes >> t.beat.trailing_zeros()).max(1);
-        let further = (beats - 1) * t.write_next;
-        self.transfer(now, t.write_first + further, (t.turnaround, 0), account);
-        account.add_plain(Plain::BusWrite, 1);
-        self.done
-    }
-
-    /// Reads a beat or less; returns the cycle at which the data is there.
-    pub fn read_single(&mut self, now: u64, account: &mut Account) -> u64 {
-        let t = self.timing;
-        self.transfer(now, t.single_read, (t.turnaround, t.return_path), account);
+    /// Reads a beat or less at `pa`; returns the cycle at which the data is there.
+    pub fn read_single(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        let start = self.begin(now, account);
+        let free = self.data_free(false);
+        let first = match self.timing.memory {
+            MemoryPace::Constant(t) => self.after(start, t.read_first).max(free),
+            MemoryPace::Parts(t) => self.access(pa, start, (t.read_delay, free), 1),
+        };
+        self.end(start, first, (false, self.timing.return_path), account);
         account.add_plain(Plain::BusRead, 1);
         self.done
     }
 
-    /// Writes a beat or less; returns the cycle at which it is done.
+    /// Writes a beat or less at `pa`; returns the cycle at which it is done.
     #[inline]
-    pub fn write_single(&mut self, now: u64, account: &mut Account) -> u64 {
-        let t = self.timing;
-        self.transfer(now, t.single_write, (t.turnaround, 0), account);
-        account.add_plain(Plain::BusWrite, 1);
-        self.done
+    pub fn write_single(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        let start = self.begin(now, account);
+        self.write_memory(start, start, pa, 1, account)
     }
 
     /// An address tenure that another processor retries: TS, AACK, ARTRY, the shortest that there is (MPC7400 UM 9-22,
     /// BUS 3-18). Returns the cycle at which it is over.
     pub fn retried(&mut self, now: u64, account: &mut Account) -> u64 {
-        const RETRIED: u32 = 3;
-        self.transfer(now, RETRIED, (0, 0), account);
-        self.done
+        self.address_tenure(now, ADDRESS, account)
     }
 
     /// A transaction without data, posted at `now`; returns the cycle at which it is done.
     pub fn address_only(&mut self, now: u64, account: &mut Account) -> u64 {
-        self.transfer(now, self.timing.address_only, (0, 0), account);
+        self.address_tenure(now, self.timing.address_only, account);
         account.add_plain(Plain::BusAddress, 1);
         self.done
     }

@@ -220,7 +220,7 @@ impl Memory {
         }
         let bytes = self.data.geometry().line;
         let written = if self.private_l2 {
-            self.uncore.bus.write_line(retried, bytes, account)
+            self.uncore.bus.write_line(line, retried, bytes, account)
         } else {
             self.uncore.write_line(line, bytes, retried, cause, account)
         };

@@ -30,6 +30,10 @@ impl Memory {
         {
             return Err(CacheInhibited);
         }
+        if let Some(wait) = self.blocked_for(now) {
+            account.add(Event::MemoryStall, wait);
+            return Ok(wait + self.dcbz(pa, attributes, now + wait, account)?);
+        }
         let line = self.data.geometry().line;
         self.uncore
             .ram

@@ -91,6 +91,9 @@ impl Memory {
     ) -> u64 {
         let arrival = Arrival::new(pa, delivery, self.side(side).0);
         self.install(side, pa, dirty, arrival.complete(), cause, account);
+        if self.timing.data_blocked && matches!(side, Side::Data) {
+            self.blocked = arrival.complete();
+        }
         self.set_out(side, arrival, pa, (forward, dirty), now)
     }
 

@@ -45,6 +45,8 @@ pub struct MemoryTiming {
     pub shared_state: bool,
     /// The D-cache writes every store through to an in-line L2, and gives no line a place for one (970).
     pub stores_through: bool,
+    /// While a line is filled into the D-cache, no other access of the core gets at that (603e UM 3.3).
+    pub data_blocked: bool,
     /// The machine has several processors, which see each other's transactions.
     pub several: bool,
 }
@@ -91,6 +93,8 @@ pub struct Memory {
     pub(super) private_l2: bool,
     pub(super) instruction_arrivals: Arrivals,
     pub(super) data_arrivals: Arrivals,
+    /// The cycle from which accesses get at the D-cache again.
+    pub(super) blocked: u64,
     pub(super) stores: PostedWrites,
     pub(super) write_backs: PostedWrites,
     pub(super) touches: Touches,
@@ -141,6 +145,7 @@ impl Memory {
             timing,
             instruction_arrivals: Arrivals::default(),
             data_arrivals: Arrivals::default(),
+            blocked: 0,
             stores: PostedWrites::default(),
             write_backs: PostedWrites::default(),
             touches: Touches::default(),
@@ -159,6 +164,7 @@ impl Memory {
             && self.data.fits(&fresh.data, ram)
             && self.timing == fresh.timing
             && self.private_l2 == fresh.private_l2
+            && self.blocked < crate::config::LATEST
             && self.stores.fits()
             && self.write_backs.fits()
             && self.touches.fits(ram)
@@ -314,6 +320,9 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
+        if let Some(wait) = self.blocked_for(now) {
+            return wait + self.load_as(pa, attributes, forward, now + wait, cause, account);
+        }
         if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
             account.add_as(Event::DataCacheInhibited, cause, 1);
             self.purge_alias(pa, attributes, now, cause, account);
@@ -344,6 +353,28 @@ impl Memory {
     /// As [`Memory::load`], of memory that the enabled D-cache may hold, and that others see.
     #[inline(always)]
     pub fn load_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        if let Some(wait) = self.blocked_for(now) {
+            account.add(Event::MemoryStall, wait);
+            return wait + self.load_cached_now(pa, now + wait, account);
+        }
+        self.load_cached_now(pa, now, account)
+    }
+
+    /// How long an access at `now` waits until it gets at the D-cache, which is then open. `None`: it is open.
+    #[inline(always)]
+    pub(super) fn blocked_for(&mut self, now: u64) -> Option<u64> {
+        (self.blocked > now).then(|| std::mem::take(&mut self.blocked) - now)
+    }
+
+    /// True if accesses at `now` do not get at the D-cache.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn is_blocked(&self, now: u64) -> bool {
+        self.blocked > now
+    }
+
+    #[inline(always)]
+    fn load_cached_now(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
         match self.data.access_recent(pa, false) {
             Some(tag) if tag & ARRIVING == 0 => 0,
             Some(_) => self.load_arriving(pa, now, account),
@@ -411,6 +442,9 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
+        if let Some(wait) = self.blocked_for(now) {
+            return wait + self.store_as(pa, attributes, now + wait, cause, account);
+        }
         let global = attributes & attribute::COHERENT != 0;
         if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
             account.add_as(Event::DataCacheInhibited, cause, 1);
@@ -487,6 +521,15 @@ impl Memory {
     /// As [`Memory::store`], of memory that the enabled D-cache may hold, that is written back, and that others see.
     #[inline(always)]
     pub fn store_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        if let Some(wait) = self.blocked_for(now) {
+            account.add(Event::MemoryStall, wait);
+            return wait + self.store_cached_now(pa, now + wait, account);
+        }
+        self.store_cached_now(pa, now, account)
+    }
+
+    #[inline(always)]
+    fn store_cached_now(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
         if self.timing.stores_through {
             return self.store_through(pa, now, account);
         }
@@ -590,7 +633,7 @@ impl Memory {
             account.add_as(Event::L2Writeback, cause, 1);
         }
         if in_l1 || in_l2 {
-            let done = self.uncore.bus.write_line(there, line, account);
+            let done = self.uncore.bus.write_line(pa, there, line, account);
             return Some(self.posted_write_back(now, done));
         }
         None
@@ -623,7 +666,7 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         let from = self.seen_if(global, Seen::Read, pa, now, cause, account);
-        self.uncore.bus.read_single(from, account)
+        self.uncore.bus.read_single(pa, from, account)
     }
 
     /// Posts a single-beat write; returns how long the core waits.
@@ -636,7 +679,7 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         let from = self.seen_if(global, Seen::Own, pa, now, cause, account);
-        let done = self.uncore.bus.write_single(from, account);
+        let done = self.uncore.bus.write_single(pa, from, account);
         self.stores
             .post(now, done, self.timing.store_queue as usize)
     }

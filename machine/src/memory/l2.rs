@@ -1,8 +1,9 @@
 //! A second-level cache for instructions and data. Its lines have the size of the L1s' lines.
 //!
-//! It works as the 750's does: every L1 fill and every L1 write-back allocates a line in it, and it holds modified
-//! lines itself. It is not inclusive: a line may leave the L2 and stay in an L1. Only an in-line L2 includes the
-//! D-cache. What an L2 of a processor's own does when it has to be coherent is in [`super::private`].
+//! What a look-aside L2 does is in [`super::look_aside`]. Any other works as the 750's does: every L1 fill and every
+//! L1 write-back allocates a line in it, and it holds modified lines itself. It is not inclusive: a line may leave
+//! the L2 and stay in an L1. Only an in-line L2 includes the D-cache. What an L2 of a processor's own does when it
+//! has to be coherent is in [`super::private`].
 
 use super::bus::{Bus, Delivery};
 use super::cache::{Cache, CacheGeometry, Evicted};
@@ -38,7 +39,20 @@ pub enum L2Timing {
         first: u32,
         /// Bus clocks between further beats on a hit.
         next: u32,
+        /// How its controller runs it; `None`: modified lines come and go without bus time, and a look-up takes none.
+        beside: Option<Beside>,
     },
+}
+
+/// How the controller of a look-aside L2 runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    /// Bus clocks from the start of a transaction until it is known whether the L2 answers: memory is asked no earlier.
+    pub look_up: u32,
+    /// What is written to it is written to memory, too, so that no line of it is modified.
+    pub through: bool,
+    /// A burst write that misses gets a place in it. A burst read always does.
+    pub allocates_writes: bool,
 }
 
 /// The L2: tags, states and timing.
@@ -46,7 +60,7 @@ pub enum L2Timing {
 pub struct L2 {
     /// Tags and states.
     pub cache: Cache,
-    timing: L2Timing,
+    pub(super) timing: L2Timing,
     /// Address of the line filled last, and the cycle when the fill ends. A read of the line waits for that cycle.
     filled: (u32, u64),
 }
@@ -111,6 +125,14 @@ impl L2 {
         cause: Cause,
         account: &mut Account,
     ) -> Delivery {
+        if let L2Timing::LookAside {
+            first,
+            next,
+            beside: Some(beside),
+        } = self.timing
+        {
+            return self.read_beside((first, next, beside), pa, now, bus, cause, account);
+        }
         if let Some(delivery) = self.hit(pa, now, bus, cause, account) {
             return delivery;
         }
@@ -150,7 +172,7 @@ impl L2 {
                     };
                     Delivery::new(now + u64::from(hit), beat, line, bus.timing().beat)
                 }
-                L2Timing::LookAside { first, next } => {
+                L2Timing::LookAside { first, next, .. } => {
                     bus.read_burst(now, line, first, next, account)
                 }
             });
@@ -171,7 +193,7 @@ impl L2 {
         bus: &mut Bus,
         account: &mut Account,
     ) -> Delivery {
-        let delivery = bus.read_line(request, self.cache.geometry().line, account);
+        let delivery = bus.read_line(pa, request, self.cache.geometry().line, account);
         self.filled = (self.cache.line_address(pa), delivery.complete());
         delivery
     }
@@ -186,6 +208,14 @@ impl L2 {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
+        if let L2Timing::LookAside {
+            first,
+            next,
+            beside: Some(beside),
+        } = self.timing
+        {
+            return self.write_beside((first, next, beside), pa, now, bus, cause, account);
+        }
         if self.cache.access(pa, true) {
             now
         } else {
@@ -206,7 +236,7 @@ impl L2 {
         match self.place(pa, dirty, cause, account) {
             Some(out) if out.dirty => {
                 account.add_as(Event::L2Writeback, cause, 1);
-                bus.write_line(now, self.cache.geometry().line, account)
+                bus.write_line(out.pa, now, self.cache.geometry().line, account)
             }
             _ => now,
         }

@@ -93,7 +93,7 @@ impl Uncore {
             (None, None) => true,
             _ => false,
         };
-        if !l2 || state.ram.size() != ram || !state.bus.fits(&self.bus) {
+        if !l2 || state.ram.size() != ram || !state.bus.fits(&self.bus, ram) {
             return false;
         }
         self.ram = state.ram;
@@ -149,7 +149,7 @@ impl Uncore {
     ) -> Delivery {
         match &mut self.l2 {
             Some(l2) if l2.cache.enabled() => l2.read_line(pa, now, &mut self.bus, cause, account),
-            _ => self.bus.read_line(now, bytes, account),
+            _ => self.bus.read_line(pa, now, bytes, account),
         }
     }
 
@@ -165,7 +165,16 @@ impl Uncore {
     ) -> u64 {
         match &mut self.l2 {
             Some(l2) if l2.cache.enabled() => l2.write_line(pa, now, &mut self.bus, cause, account),
-            _ => self.bus.write_line(now, bytes, account),
+            _ => self.bus.write_line(pa, now, bytes, account),
+        }
+    }
+
+    /// Writes a beat or less to cached memory; returns the cycle when it is written.
+    #[inline(always)]
+    pub(super) fn write_single(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        match &mut self.l2 {
+            Some(l2) if l2.cache.enabled() => l2.write_single(pa, now, &mut self.bus, account),
+            _ => self.bus.write_single(pa, now, account),
         }
     }
 }

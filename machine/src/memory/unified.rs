@@ -19,7 +19,7 @@ impl Memory {
     ) -> u64 {
         let stall = if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
             account.add(Event::InstructionCacheInhibited, 1);
-            self.uncore.bus.read_single(now, account) - now
+            self.uncore.bus.read_single(pa, now, account) - now
         } else if !self.data.access(pa, false) {
             let cause = account.cause;
             account.add(Event::InstructionCacheMiss, 1);
@@ -56,7 +56,7 @@ impl Memory {
         if !self.data.access(pa, false) {
             self.data_miss(pa, account.cause, account);
         }
-        let done = self.uncore.bus.write_single(now, account);
+        let done = self.uncore.write_single(pa, now, account);
         let stall = (self.stores).post(now, done, self.timing.store_queue as usize);
         if stall != 0 {
             account.add(Event::MemoryStall, stall);

@@ -19,6 +19,9 @@ const DESCRIPTOR: usize = 12;
 const BLOCK_HEAD: usize = 4;
 /// The bits of the state that hold the same number.
 const NUMBER: u32 = 0x3fff_ffff;
+/// The longest block of the text, and how the first message of a log begins.
+const BLOCK_MOST: usize = 2048;
+const BANNER: &[u8] = b"Linux version ";
 /// Offset of the text's length in a `struct printk_info`, after the message's number and time.
 const LENGTH_AT: usize = 16;
 
@@ -45,7 +48,23 @@ pub fn explain(node: Option<&str>, symbols: &SymbolTable, ram: &[u8]) -> String 
     } else {
         format!("a kernel needs a driver for its {driver} (Linux: {options})")
     };
-    let log = log(symbols, ram);
+    text + &shown(log(symbols, ram))
+}
+
+/// As [`explain`], of a PC, whose Linux may have a screen for its console. Nothing is said of another kernel, which has
+/// no log of this form.
+pub fn explain_pc(ram: &[u8]) -> String {
+    let log = last(unnamed(ram, u32::from_le_bytes));
+    if log.is_empty() {
+        return String::new();
+    }
+    let text = "\nnothing was printed on COM1; a Linux that has virtual terminals prints there only with \
+                console=ttyS0 on its command line (--append console=ttyS0)";
+    text.to_owned() + &shown(log)
+}
+
+fn shown(log: Vec<String>) -> String {
+    let mut text = String::new();
     if !log.is_empty() {
         text += "\nthe last messages in the kernel's memory:";
     }
@@ -56,7 +75,7 @@ pub fn explain(node: Option<&str>, symbols: &SymbolTable, ram: &[u8]) -> String 
     text
 }
 
-/// The last messages of Linux's log, if the image says where that is.
+/// The last messages of Linux's log, if the image says where that is, or its form tells.
 fn log(symbols: &SymbolTable, ram: &[u8]) -> Vec<String> {
     // Each symbol is there by its physical address too, which is the lower one.
     let content = |name| {
@@ -66,13 +85,49 @@ fn log(symbols: &SymbolTable, ram: &[u8]) -> Vec<String> {
     };
     let [text, descriptors, infos] = LINUX_LOG.map(content);
     let Some(text) = text.or_else(|| content(LINUX_OLD_LOG)) else {
-        return Vec::new();
+        return last(unnamed(ram, u32::from_be_bytes));
     };
     let tables = descriptors.zip(infos);
-    let lines = tables.map_or_else(|| runs(text), |(descs, infos)| messages(text, descs, infos));
+    last(tables.map_or_else(|| runs(text), |(descs, infos)| messages(text, descs, infos)))
+}
+
+/// The last of some messages, or those from a panic on.
+fn last(lines: Vec<String>) -> Vec<String> {
     let panic = lines.iter().rposition(|line| line.starts_with(PANIC));
     let first = panic.unwrap_or_else(|| lines.len().saturating_sub(LINES));
     lines.into_iter().skip(first).take(LINES).collect()
+}
+
+/// The lines of the log of a kernel without symbols. Each message lies behind a word with its number, and the first one
+/// is Linux's banner, whose copies elsewhere in memory have no second message behind them.
+fn unnamed(ram: &[u8], word: fn([u8; 4]) -> u32) -> Vec<String> {
+    let number = |at: usize| Some(word(ram.get(at..at + BLOCK_HEAD)?.try_into().ok()?));
+    let banners = (BLOCK_HEAD..ram.len())
+        .step_by(BLOCK_HEAD)
+        .filter(|&at| ram[at..].starts_with(BANNER));
+    for banner in banners {
+        let mut messages = Vec::new();
+        let mut block = banner - BLOCK_HEAD;
+        while let Some(own) = number(block) {
+            let text = block + BLOCK_HEAD;
+            let next = (text..text + BLOCK_MOST)
+                .step_by(BLOCK_HEAD)
+                .find(|&at| number(at) == Some((own + 1) & NUMBER));
+            let rest = &ram[text..next.unwrap_or(text + BLOCK_MOST).min(ram.len())];
+            messages.push(rest.split(|&byte| byte == 0).next().unwrap_or_default());
+            match next {
+                Some(next) => block = next,
+                None => break,
+            }
+        }
+        if messages.len() > 1 {
+            let lines = messages
+                .iter()
+                .flat_map(|text| text.split(|&byte| byte == b'\n'));
+            return lines.map(readable).collect();
+        }
+    }
+    Vec::new()
 }
 
 /// The lines of messages of which each has a descriptor and an info, in the order of their numbers.
@@ -138,4 +193,35 @@ fn readable(line: &[u8]) -> String {
         .iter()
         .map(|&byte| if is_printable(byte) { byte.into() } else { '?' });
     shown.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_found_without_symbols() {
+        let mut ram = vec![0; 64];
+        // A copy of the banner that is no message.
+        ram[16..30].copy_from_slice(BANNER);
+        ram[30] = b'\n';
+        let first = 0x3fff_fffeu32;
+        for (number, text) in [
+            (first, "Linux version 6.1"),
+            (first + 1, "two"),
+            (0, "last\n\x1b"),
+        ] {
+            ram.extend((number & NUMBER).to_le_bytes());
+            ram.extend(text.as_bytes());
+            ram.resize(ram.len().next_multiple_of(BLOCK_HEAD), 0);
+        }
+        let lines = ["Linux version 6.1", "two", "last", "?"];
+        assert_eq!(unnamed(&ram, u32::from_le_bytes), lines);
+        assert!(explain_pc(&ram).ends_with("\n  two\n  last\n  ?"));
+        // One that has not even two messages, another order of bytes, and no log.
+        for none in [&ram[..84], &ram[..64], &[]] {
+            assert_eq!(explain_pc(none), "");
+        }
+        assert!(unnamed(&ram, u32::from_be_bytes).is_empty());
+    }
 }

@@ -500,7 +500,7 @@ fn region(number: u32, phase: &str) -> Value {
 mod tests {
     use super::*;
     use crate::loader::{Symbol, SymbolTable};
-    use crate::observe::tlb_events::{Tables, TlbMiss};
+    use crate::observe::tlb_events::{Layout, Tables, TlbMiss};
 
     #[test]
     fn windows_are_read_or_refused() {

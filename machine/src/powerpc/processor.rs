@@ -55,6 +55,8 @@ pub struct Processor {
     pub(crate) causes: CodeCauses,
     pub(crate) data_shortcuts: Shortcuts,
     pub(crate) fetch_shortcuts: Shortcuts,
+    /// Tags of a cache without lines, while a fill blocks the D-cache.
+    pub(crate) no_tags: Vec<u32>,
     /// Index of the data shortcuts in use: 1 for user mode, plus 2 when data translation is off.
     pub(crate) data_mode: usize,
     /// Index of the fetch shortcuts in use, numbered as `data_mode`.
@@ -165,6 +167,7 @@ impl Processor {
             ),
             data_shortcuts,
             fetch_shortcuts,
+            no_tags: Vec::new(),
             data_mode: 0,
             fetch_mode: 0,
             oracle: false,
@@ -304,6 +307,7 @@ impl Processor {
         self.hot.data_recent = self.mmu.recency(false).recent.as_mut_ptr();
         self.hot.fetch_recent = self.mmu.recency(true).recent.as_mut_ptr();
         self.select_shortcuts();
+        self.heed_block();
         self.hot.set_deadline(0);
     }
 

@@ -142,8 +142,8 @@ impl<C: Hosted> Program<C> {
         config: &C::Config,
         elf: &[u8],
         name: &str,
-        arguments: &[String],
-        environment: &[String],
+        arguments: &[Vec<u8>],
+        environment: &[Vec<u8>],
     ) -> Result<Self, ShimError> {
         let image = C::executable(elf, name)?;
         let refuse = |message: &str| ShimError::Program {

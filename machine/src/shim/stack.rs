@@ -42,18 +42,18 @@ impl<C: Hosted> Program<C> {
         &mut self,
         image: &ElfImage,
         elf: &[u8],
-        arguments: &[String],
-        environment: &[String],
+        arguments: &[Vec<u8>],
+        environment: &[Vec<u8>],
     ) -> Option<u32> {
         self.space.add_area(BOTTOM, TOP);
         // The random bytes of AT_RANDOM: fixed here, so that runs are repeatable.
         let random = self.push(TOP - 16, &[0x5a; 16])?;
         let mut top = random;
-        let mut place = |texts: &[String], program: &mut Program<C>| -> Option<Vec<u32>> {
+        let mut place = |texts: &[Vec<u8>], program: &mut Program<C>| -> Option<Vec<u32>> {
             texts
                 .iter()
                 .map(|text| {
-                    let mut bytes = text.as_bytes().to_vec();
+                    let mut bytes = text.clone();
                     bytes.push(0);
                     top = program.push(top.checked_sub(bytes.len() as u32)?, &bytes)?;
                     Some(top)

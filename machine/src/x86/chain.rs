@@ -449,15 +449,14 @@ impl Processor {
         }
         self.registers.eip = self.block_eip.wrapping_add(head.at.into());
         self.due = self.deadline.saturating_sub(head.slots.into());
+        let wait = self.address_wait(head);
         // SAFETY: the caller's.
         unsafe {
-            let wait = self.wrote & head.after != 0;
-            if self.time >= self.due || wait && (*first).length == FETCH {
+            if self.time + wait >= self.due || wait != 0 && (*first).length == FETCH {
                 self.run_rest(first, false, wait);
                 return ptr::null();
             }
-            // One slot more does no harm: the last instruction begins before the block's last slot.
-            self.time += u64::from(wait);
+            self.time += wait;
             ((*first).chain)(self, first)
         }
     }
@@ -475,10 +474,19 @@ impl Processor {
             self.code_runs(head.extra, self.block_eip);
         }
         self.registers.eip = self.block_eip.wrapping_add(head.at.into());
-        // The first instruction's address waits for what the block before wrote last.
-        let wait = self.wrote & head.after != 0;
+        let wait = self.address_wait(head);
         // SAFETY: the caller's.
         unsafe { self.run_rest(first, false, wait) }
+    }
+
+    /// How many slots the first instruction's address waits for what the block before wrote last.
+    #[inline(always)]
+    fn address_wait(&self, head: &Op) -> u64 {
+        if self.wrote & head.after != 0 {
+            self.wait.into()
+        } else {
+            0
+        }
     }
 
     /// Runs the rest of a block, from `op` on, one instruction after another.
@@ -486,14 +494,14 @@ impl Processor {
     #[inline(never)]
     unsafe fn run_on(&mut self, op: *const Op, check: bool) -> *const Op {
         // SAFETY: the caller's.
-        unsafe { self.run_rest(op, check, false) };
+        unsafe { self.run_rest(op, check, 0) };
         ptr::null()
     }
 
-    /// The same, and returns whether it came to the end. `check`: something may be due before `op`. `wait`: its address
-    /// waits for a register.
+    /// The same, and returns whether it came to the end. `check`: something may be due before `op`. `wait`: for how
+    /// many slots its address waits for a register.
     #[inline(never)]
-    unsafe fn run_rest(&mut self, mut op: *const Op, mut check: bool, mut wait: bool) -> bool {
+    unsafe fn run_rest(&mut self, mut op: *const Op, mut check: bool, mut wait: u64) -> bool {
         loop {
             // SAFETY: the caller's; the end of the block returns.
             let this = unsafe { &*op };
@@ -509,7 +517,7 @@ impl Processor {
                 return false;
             }
             if !fetches {
-                self.time += u64::from(std::mem::take(&mut wait));
+                self.time += std::mem::take(&mut wait);
             }
             self.here = Here(op);
             if let Err(exception) = (this.run)(self, this) {

@@ -8,8 +8,9 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use crate::config::{
-    CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST, MachineFile, MemoryConfig,
-    Override, Problem, TlbConfig, check_cache, check_l2, read, shape, text_of,
+    Around, BusKind, CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST,
+    MachineFile, MemoryConfig, Override, Problem, TlbConfig, check_cache, check_l2, check_memory,
+    look_aside, read, shape, text_of,
 };
 
 /// Which processor.
@@ -140,14 +141,17 @@ pub struct BusConfig {
     pub turnaround: u32,
     /// From a beat of a read on the bus to the core.
     pub return_path: u32,
-    /// Read: to the first beat; also a read of one beat.
-    pub read_first: u32,
+    /// Transactions on the bus at a time; 1 if the key is left out.
+    pub depth: Option<u32>,
+    /// Read: to the first beat; also a read of one beat. This and the next three are there exactly if the file does not
+    /// tell the memory's parts.
+    pub read_first: Option<u32>,
     /// Read: each further beat of a burst.
-    pub read_next: u32,
+    pub read_next: Option<u32>,
     /// Write: to the first beat; also a write of one beat.
-    pub write_first: u32,
+    pub write_first: Option<u32>,
     /// Write: each further beat of a burst.
-    pub write_next: u32,
+    pub write_next: Option<u32>,
     /// An access to a register of a device in memory, such as the local APIC's.
     pub device: u32,
     /// An access to an I/O port.
@@ -157,6 +161,16 @@ pub struct BusConfig {
 }
 
 impl BusConfig {
+    /// The times of memory, and their keys.
+    pub(super) fn pattern(&self) -> [(&'static str, Option<u32>); 4] {
+        [
+            ("bus.read-first", self.read_first),
+            ("bus.read-next", self.read_next),
+            ("bus.write-first", self.write_first),
+            ("bus.write-next", self.write_next),
+        ]
+    }
+
     /// Core clocks in two bus clocks: the ratio as an integer.
     #[must_use]
     pub fn core_per_two_bus(&self) -> u64 {
@@ -232,6 +246,9 @@ pub struct ClockConfig {
     pub load_task: u32,
     /// What the LOCK prefix adds.
     pub lock: u32,
+    /// Of a P6: from a load to an address of the next instruction that needs the loaded register. Left out, there is no
+    /// such wait.
+    pub load: Option<u32>,
     /// WBINVD, without what it writes.
     pub write_back: u32,
     /// An access that is not aligned, in addition.
@@ -345,6 +362,11 @@ impl MachineFile for Config {
         for (path, clocks) in self.clocks.all() {
             checker.range(path, clocks.into(), 0, 10_000);
         }
+        let load = self.clocks.load;
+        if load.is_some() && self.core.kind != Kind::P6 {
+            belongs(&mut checker, "clocks.load", true, self.core.kind, Kind::P6);
+        }
+        checker.range("clocks.load", load.unwrap_or(1).into(), 1, 100);
         checker.range("walk.cycles", self.walk.cycles.into(), 0, 1000);
         checker.range("walk.first-update", self.walk.first_update.into(), 0, 1000);
         checker.range("walk.next-update", self.walk.next_update.into(), 0, 1000);
@@ -497,6 +519,12 @@ fn caches(checker: &mut Checker, config: &Config) {
     ] {
         if let Some(cache) = cache {
             check_cache(checker, paths, cache);
+            if cache.blocked.is_some() {
+                checker.fail(
+                    paths[0],
+                    "has a key `blocked` beside it, which is of the 603's D-cache: remove that",
+                );
+            }
         }
     }
     if let (Some(instruction), Some(data)) = (&set.instruction, &set.data)
@@ -515,7 +543,12 @@ fn caches(checker: &mut Checker, config: &Config) {
             Kind::I486 => "cache.unified.line",
             Kind::P6 => "cache.data.line",
         };
-        check_l2(checker, l2, (key, config.line()));
+        check_l2(
+            checker,
+            l2,
+            (key, config.line()),
+            config.memory.kind.is_some(),
+        );
         let place = match kind {
             Kind::I486 => L2Place::LookAside,
             Kind::P6 => L2Place::InLine,
@@ -556,17 +589,25 @@ fn bus(checker: &mut Checker, config: &Config) {
             ),
         );
     }
-    for (path, clocks, low) in [
-        ("bus.request", bus.request, 0),
-        ("bus.turnaround", bus.turnaround, 0),
-        ("bus.return-path", bus.return_path, 0),
-        ("bus.read-first", bus.read_first, 1),
-        ("bus.read-next", bus.read_next, 1),
-        ("bus.write-first", bus.write_first, 1),
-        ("bus.write-next", bus.write_next, 1),
+    for (path, clocks) in [
+        ("bus.request", bus.request),
+        ("bus.turnaround", bus.turnaround),
+        ("bus.return-path", bus.return_path),
     ] {
-        checker.range(path, clocks.into(), low, 1000);
+        checker.range(path, clocks.into(), 0, 1000);
     }
+    let around = Around {
+        bus: match config.core.kind {
+            Kind::I486 => BusKind::I486,
+            Kind::P6 => BusKind::P6,
+        },
+        width: bus.width,
+        clock: 2 * config.core.clock / bus.core_per_two_bus().max(1),
+        look_aside: look_aside(config.cache.l2.as_ref()),
+        depth: bus.depth.unwrap_or(1),
+        pattern: bus.pattern(),
+    };
+    check_memory(checker, &config.memory, &around);
     checker.range("bus.device", bus.device.into(), 0, 100_000);
     checker.range("bus.port", bus.port.into(), 0, 100_000);
     let kind = config.core.kind;

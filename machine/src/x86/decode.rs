@@ -56,6 +56,8 @@ pub struct Mode {
     pub wide: bool,
     /// What the LOCK prefix adds, in slots.
     pub lock: u16,
+    /// How many slots an address waits for a register that the instruction before wrote: on a P6, that it loaded.
+    pub wait: u16,
 }
 
 /// The instruction that `bytes` begin with; `None` if it goes on behind them. `written`: registers that the instruction
@@ -372,7 +374,22 @@ impl Decoder<'_> {
             if self.op.base != gpr::NONE {
                 waits = 1 << (self.op.base & 7);
             }
-            slots += u16::from(written & waits != 0);
+        } else {
+            let address =
+                !self.register_form && !matches!(self.class, Class::Lea | Class::LeaIndex);
+            for register in [self.op.base, self.op.index] {
+                if address && register != gpr::NONE {
+                    waits |= 1 << (register & 7);
+                }
+            }
+            let loads = matches!(self.class, Class::Load | Class::AluLoad | Class::Pop)
+                || self.class == Class::Extend && !self.register_form;
+            if !loads {
+                self.writes = 0;
+            }
+        }
+        if written & waits != 0 {
+            slots += self.mode.wait;
         }
         self.op.slots = slots;
         self.op.length = self.at as u8;
@@ -485,6 +502,7 @@ mod tests {
                     kind: config.core.kind,
                     wide: number >> 11 & 1 == 0,
                     lock: 1,
+                    wait: 1,
                 };
                 let decoded = decode(&bytes, mode, 0).unwrap();
                 // What runs together with a jump is plain, or reads memory first.

@@ -15,7 +15,7 @@ pub struct Line {
     pub set: usize,
     pub way: u8,
     pub page: u32,
-    pub frame: u32,
+    pub frame: u64,
     /// Bits of [`pte`].
     pub bits: u32,
 }
@@ -30,6 +30,9 @@ pub struct Dump {
     pub cycle: u64,
     pub cr0: u32,
     pub cr3: u32,
+    pub cr4: u32,
+    /// The entries of the first table, with CR4.PAE.
+    pub directories: Option<[u64; 4]>,
     /// Each TLB by name.
     pub tlbs: Vec<(&'static str, Vec<Line>)>,
 }
@@ -43,7 +46,7 @@ impl Dump {
                 set,
                 way: entry.way(),
                 page: entry.tag & !0xfff,
-                frame: entry.frame,
+                frame: entry.physical(),
                 bits: entry.bits,
             });
             (name, lines.collect())
@@ -54,6 +57,8 @@ impl Dump {
             cycle,
             cr0: registers.cr0,
             cr3: registers.cr3,
+            cr4: registers.cr4,
+            directories: registers.wide_entries().then_some(registers.directories),
             tlbs: tlbs.collect(),
         }
     }
@@ -81,8 +86,12 @@ impl Dump {
             "cycle": self.cycle,
             "cr0": self.cr0,
             "cr3": self.cr3,
+            "cr4": self.cr4,
             "tlb": tlbs,
         });
+        if let Some(directories) = self.directories {
+            dump["directories"] = json!(directories);
+        }
         if let Some(number) = self.processor {
             dump["processor"] = json!(number);
         }
@@ -119,9 +128,12 @@ impl fmt::Display for Dump {
         }
         writeln!(
             out,
-            " at cycle {}: cr0 {:08x} cr3 {:08x}",
-            self.cycle, self.cr0, self.cr3
+            " at cycle {}: cr0 {:08x} cr3 {:08x} cr4 {:08x}",
+            self.cycle, self.cr0, self.cr3, self.cr4
         )?;
+        if let Some([a, b, c, d]) = self.directories {
+            writeln!(out, "directories {a:09x} {b:09x} {c:09x} {d:09x}")?;
+        }
         for (name, lines) in &self.tlbs {
             writeln!(out, "TLB, {name}: {} entries", lines.len())?;
             for line in lines {

@@ -2,17 +2,10 @@
 
 use super::config::{Config, Kind};
 use crate::board::Board;
-use crate::config::{Broadcast, CacheConfig, Forward, L2Place, TouchedLine};
-use crate::memory::{BusTiming, CacheGeometry, L2Timing, Memory, MemoryTiming, Ram, Uncore};
-
-fn geometry(cache: &CacheConfig) -> CacheGeometry {
-    CacheGeometry {
-        size: cache.size,
-        ways: cache.ways,
-        line: cache.line,
-        replacement: cache.replacement,
-    }
-}
+use crate::config::{Broadcast, CacheConfig, Forward, TouchedLine};
+use crate::memory::{
+    BusTiming, CacheGeometry, Memory, MemoryTiming, PaceOf, Ram, Uncore, l2_of, pace,
+};
 
 impl Uncore {
     /// What is behind the processors of a machine: zeroed RAM, an empty L2, `board`.
@@ -21,40 +14,24 @@ impl Uncore {
     /// What the machine file asks for and cannot be had.
     pub(super) fn of_x86(machine: &Config, board: Board) -> Result<Self, String> {
         let bus = &machine.bus;
-        let l2 = machine.cache.l2.as_ref().map(|l2| {
-            let shape = CacheGeometry {
-                size: l2.size,
-                ways: l2.ways,
-                line: l2.line,
-                replacement: l2.replacement,
-            };
-            let timing = match l2.place {
-                L2Place::BackSide | L2Place::InLine => L2Timing::InLine {
-                    hit: l2.first_beat,
-                    miss: l2.miss.unwrap_or_default(),
-                    beat: l2.next_beat,
-                },
-                L2Place::LookAside => L2Timing::LookAside {
-                    first: l2.first_beat,
-                    next: l2.next_beat,
-                },
-            };
-            (shape, timing)
-        });
         Self::new(
             Ram::new(machine.memory.size as usize),
-            l2,
+            machine.cache.l2.as_ref().map(l2_of),
             BusTiming {
                 ratio_x2: bus.core_per_two_bus() as u32,
                 request: bus.request,
                 turnaround: bus.turnaround,
                 return_path: bus.return_path,
-                read_first: bus.read_first,
-                read_next: bus.read_next,
-                write_first: bus.write_first,
-                write_next: bus.write_next,
-                single_read: bus.read_first,
-                single_write: bus.write_first,
+                depth: bus.depth.unwrap_or(1),
+                streaming: false,
+                memory: pace(&PaceOf {
+                    memory: &machine.memory,
+                    l2: machine.cache.l2.as_ref(),
+                    pattern: bus.pattern(),
+                    clock: 2 * machine.core.clock / bus.core_per_two_bus().max(1),
+                    width: bus.width,
+                    line: machine.line(),
+                }),
                 address_only: bus.address_only.unwrap_or_default(),
                 beat: bus.width,
             },
@@ -74,11 +51,11 @@ impl Memory {
         let data = set.unified.as_ref().or(set.data.as_ref());
         let data = data.ok_or("the machine file has no cache for data")?;
         let instruction = match &set.instruction {
-            Some(cache) => geometry(cache),
+            Some(cache) => cache.into(),
             None => CacheGeometry {
                 size: data.line,
                 ways: 1,
-                ..geometry(data)
+                ..data.into()
             },
         };
         let forward = |cache: &Option<CacheConfig>| {
@@ -87,7 +64,7 @@ impl Memory {
         Self::new(
             uncore,
             instruction,
-            geometry(data),
+            data.into(),
             MemoryTiming {
                 instruction_forward: forward(&set.instruction),
                 data_forward: data.forward,
@@ -101,6 +78,7 @@ impl Memory {
                 tlb_broadcast: false,
                 shared_state: machine.core.kind == Kind::P6,
                 stores_through: false,
+                data_blocked: false,
                 several: machine.processors > 1,
             },
         )

@@ -32,6 +32,7 @@ mod stop;
 pub mod tlb;
 mod transfer;
 mod turn;
+mod wide_paging;
 pub mod x87;
 
 pub use config::{Config, Kind};

@@ -10,7 +10,8 @@ use super::tlb::{Entry, Tlb};
 use crate::observe::Interruption;
 use crate::observe::tlb_events::{Layout, Step, Tables, TlbLoad, TlbMiss, TlbPage};
 
-/// A page directory and page tables; the number is CR3.
+/// A page directory and page tables. The numbers are CR3, and 1 if entries have 64 bits: then the first table that a walk
+/// reads is the directory, since the processor keeps what points to it.
 struct TwoLevels;
 
 /// Physical address of the entry for `ea` in the directory that CR3 names.
@@ -27,9 +28,15 @@ impl Layout for TwoLevels {
         step.bytes == 4 && (step.pa == directory(cr3, ea) || step.pa & 0xffc == ea >> 10 & 0xffc)
     }
 
-    fn levels(&self, [cr3, ..]: [u64; 4], ea: u32, steps: &[Step]) -> Vec<Option<u32>> {
-        let first = directory(cr3, ea);
-        let level = |step: &Step| Some(if step.pa == first { 1 } else { 2 });
+    fn levels(&self, [cr3, wide, ..]: [u64; 4], ea: u32, steps: &[Step]) -> Vec<Option<u32>> {
+        let first = match (wide, steps.first()) {
+            (0, _) | (_, None) => directory(cr3, ea),
+            (_, Some(step)) => step.pa & !7,
+        };
+        let level = |step: &Step| {
+            let entry = if wide == 0 { step.pa } else { step.pa & !7 };
+            Some(if entry == first { 1 } else { 2 })
+        };
         steps.iter().map(level).collect()
     }
 }
@@ -76,7 +83,12 @@ impl Processor {
             cause: self.account.cause,
             tables: Tables {
                 layout: &TwoLevels,
-                numbers: [self.registers.cr3.into(), 0, 0, 0],
+                numbers: [
+                    self.registers.cr3.into(),
+                    self.registers.wide_entries().into(),
+                    0,
+                    0,
+                ],
             },
         });
     }

@@ -1,4 +1,5 @@
-//! Paging: TLBs, and the walk of page directory and page table (SDM volume 3, chapter 4).
+//! Paging: TLBs, and the walk of page directory and page table (SDM volume 3, chapter 4). That of tables with entries of
+//! 64 bits is in [`super::wide_paging`].
 //!
 //! A walk's reads go through the data cache. It sets the A bits of both entries, and for a store the D bit, before the
 //! TLB has the translation. An access whose entry has everything but D walks again. A TLB entry whose rights forbid the
@@ -11,7 +12,7 @@ use super::exception::Exception;
 use super::processor::Processor;
 use super::registers::{cr0, cr4};
 use super::stop::{Fatal, Stop};
-use super::tlb::{Entry, Need, Tlb, permits, pte};
+use super::tlb::{Entry, Need, Tlb, permits, pte, reached};
 use crate::engine::prefetch;
 use crate::memory::attribute;
 use crate::memory::cache::ARRIVING;
@@ -19,13 +20,19 @@ use crate::observe::{Array, Cause, Event, Plain};
 
 const PAGE_SHIFT: u32 = 12;
 const LARGE_SHIFT: u32 = 22;
+/// With CR4.PAE.
+pub(super) const WIDE_LARGE_SHIFT: u32 = 21;
 const LARGE_MASK: u32 = (1 << LARGE_SHIFT) - 1;
+/// Bits of the entry of a 4 MB page that are zero: a Pentium Pro has neither PSE-36 nor PAT.
+const LARGE_RESERVED: u32 = LARGE_MASK & !0xfff;
 
 /// Bits of a page fault's error code.
-mod fault {
+pub(super) mod fault {
     pub const PROTECTION: u16 = 1;
     pub const WRITE: u16 = 2;
     pub const USER: u16 = 4;
+    /// A reserved bit of an entry is set.
+    pub const RESERVED: u16 = 8;
 }
 
 /// The TLBs of a core.
@@ -52,6 +59,15 @@ impl Mmu {
             data_large: tlbs.data_large.as_ref().map(large),
             instruction_large: tlbs.instruction_large.as_ref().map(large),
         })
+    }
+
+    /// Large pages have 2 MB with `wide` entries, otherwise 4 MB. TLBs of pages of the other size become empty.
+    pub(super) fn set_wide(&mut self, wide: bool) {
+        let shift = if wide { WIDE_LARGE_SHIFT } else { LARGE_SHIFT };
+        let large = [&mut self.data_large, &mut self.instruction_large];
+        for tlb in large.into_iter().flatten() {
+            tlb.set_shift(shift);
+        }
     }
 
     /// Can TLBs like `fresh` be in this state?
@@ -114,11 +130,16 @@ impl Mmu {
         } else {
             "unified"
         };
+        let large = self.data_large.as_ref();
+        let [data, instruction] = match large.map(Tlb::shift) {
+            Some(WIDE_LARGE_SHIFT) => ["data, 2 MB pages", "instruction, 2 MB pages"],
+            _ => ["data, 4 MB pages", "instruction, 4 MB pages"],
+        };
         [
             (name, Some(&self.data)),
             ("instruction", self.instruction.as_ref()),
-            ("data, 4 MB pages", self.data_large.as_ref()),
-            ("instruction, 4 MB pages", self.instruction_large.as_ref()),
+            (data, large),
+            (instruction, self.instruction_large.as_ref()),
         ]
         .into_iter()
         .filter_map(|(name, tlb)| Some((name, tlb?)))
@@ -137,10 +158,11 @@ impl Mmu {
 }
 
 /// What a walk found.
-struct Found {
-    frame: u32,
-    bits: u32,
-    large: bool,
+pub(super) struct Found {
+    /// The page's physical address.
+    pub frame: u64,
+    pub bits: u32,
+    pub large: bool,
 }
 
 impl Processor {
@@ -189,7 +211,7 @@ impl Processor {
             Some(entry) => Some((entry, 0xfff)),
             None => {
                 let large = self.mmu.large_mut(fetch);
-                large.and_then(|tlb| Some((*tlb.look_up(linear)?, LARGE_MASK)))
+                large.and_then(|tlb| Some((*tlb.look_up(linear)?, (1 << tlb.shift()) - 1)))
             }
         };
         match entry {
@@ -203,8 +225,12 @@ impl Processor {
             None => self.count_miss(linear, fetch),
         }
         let found = self.fetch_entry::<FETCH>(linear, need, protects)?;
-        let mask = if found.large { LARGE_MASK } else { 0xfff };
-        Ok((found.frame | linear & mask, found.bits))
+        let mask = if found.large {
+            self.large_mask()
+        } else {
+            0xfff
+        };
+        Ok((reached(found.frame) | linear & mask, found.bits))
     }
 
     /// Translates `linear` for a data access with `need`, which has no entry in any TLB. Its page gets a shortcut, if
@@ -218,12 +244,22 @@ impl Processor {
         let protects = self.registers.cr0 & cr0::WP != 0;
         self.count_miss(linear, false);
         let found = self.fetch_entry::<false>(linear, need, protects)?;
+        let frame = reached(found.frame);
         if found.large {
-            return Ok((found.frame | linear & LARGE_MASK, found.bits));
+            return Ok((frame | linear & self.large_mask(), found.bits));
         }
         let ram = self.ram_size;
         self.mmu.data.make_shortcut(linear, need & 2, ram);
-        Ok((found.frame | linear & 0xfff, found.bits))
+        Ok((frame | linear & 0xfff, found.bits))
+    }
+
+    /// The bits of an address within a large page.
+    fn large_mask(&self) -> u32 {
+        if self.registers.wide_entries() {
+            (1 << WIDE_LARGE_SHIFT) - 1
+        } else {
+            LARGE_MASK
+        }
     }
 
     /// Walks the page table for an access to `linear` with `need`, and loads what it finds.
@@ -293,8 +329,12 @@ impl Processor {
 
     #[inline(always)]
     fn load_entry(&mut self, linear: u32, found: &Found, fetch: bool, protects: bool) {
-        let shift = if found.large { LARGE_SHIFT } else { PAGE_SHIFT };
-        let entry = Entry::new(linear >> shift << shift, found.frame, found.bits, protects);
+        let mask = if found.large {
+            self.large_mask()
+        } else {
+            0xfff
+        };
+        let entry = Entry::new(linear & !mask, found.frame, found.bits, protects);
         let split = self.mmu.instruction.is_some();
         let tlb = if found.large {
             self.mmu.large_mut(fetch)
@@ -321,7 +361,7 @@ impl Processor {
     /// A page fault. It removes what the TLBs have of its page (SDM volume 3A, 4.10.4.1).
     #[cold]
     #[inline(never)]
-    fn page_fault(&mut self, linear: u32, need: Need, present: u16) -> Exception {
+    pub(super) fn page_fault(&mut self, linear: u32, need: Need, present: u16) -> Exception {
         self.drop_translation(linear);
         self.registers.cr2 = linear;
         let write = if need & 1 != 0 { fault::WRITE } else { 0 };
@@ -332,7 +372,11 @@ impl Processor {
     #[inline(always)]
     fn walk<const FETCH: bool>(&mut self, linear: u32, need: Need) -> Result<Found, Exception> {
         self.add_cycles(u64::from(self.config.walk.cycles));
+        if self.registers.wide_entries() {
+            return self.walk_wide(linear, need);
+        }
         let protects = self.registers.cr0 & cr0::WP != 0;
+        let checks = self.registers.cr4 & cr4::PSE != 0;
         let cr3 = self.registers.cr3;
         let directory = cr3 & !0xfff | linear >> 20 & 0xffc;
         let pde = self.walk_read(directory, cr3);
@@ -340,14 +384,17 @@ impl Processor {
             return Err(self.page_fault(linear, need, 0));
         }
         let mut updates = 0;
-        if pde & pte::LARGE != 0 && self.registers.cr4 & cr4::PSE != 0 {
+        if pde & pte::LARGE != 0 && checks {
+            if pde & LARGE_RESERVED != 0 {
+                return Err(self.page_fault(linear, need, fault::PROTECTION | fault::RESERVED));
+            }
             if !permits(pde, need, protects) {
                 return Err(self.page_fault(linear, need, fault::PROTECTION));
             }
             let set = pde | used_bits(need);
             self.update(directory, pde, set, &mut updates);
             return Ok(Found {
-                frame: set & !LARGE_MASK,
+                frame: (set & !LARGE_MASK).into(),
                 bits: self.page_bits(set, set),
                 large: true,
             });
@@ -360,6 +407,10 @@ impl Processor {
         if entry & pte::PRESENT == 0 {
             return Err(self.page_fault(linear, need, 0));
         }
+        // In the last entry this bit chooses a memory type, which a Pentium Pro cannot.
+        if entry & pte::LARGE != 0 && checks {
+            return Err(self.page_fault(linear, need, fault::PROTECTION | fault::RESERVED));
+        }
         if !permits(pde & entry, need, protects) {
             return Err(self.page_fault(linear, need, fault::PROTECTION));
         }
@@ -367,14 +418,14 @@ impl Processor {
         let set = entry | used_bits(need);
         self.update(table, entry, set, &mut updates);
         Ok(Found {
-            frame: set & !0xfff,
+            frame: (set & !0xfff).into(),
             bits: self.page_bits(pde, set),
             large: false,
         })
     }
 
     /// What a TLB entry keeps: rights of both levels, and the rest of the last one.
-    fn page_bits(&self, pde: u32, entry: u32) -> u32 {
+    pub(super) fn page_bits(&self, pde: u32, entry: u32) -> u32 {
         const RIGHTS: u32 = pte::WRITE | pte::USER;
         const REST: u32 = pte::DIRTY | pte::THROUGH | pte::UNCACHED;
         let global = if self.registers.cr4 & cr4::PGE != 0 {
@@ -387,7 +438,7 @@ impl Processor {
 
     /// Reads an entry; `above` is CR3 or the entry that points to its table.
     #[inline(always)]
-    fn walk_read(&mut self, address: u32, above: u32) -> u32 {
+    pub(super) fn walk_read(&mut self, address: u32, above: u32) -> u32 {
         if self.noting {
             let from = self.now();
             let entry = self.walk_read_slowly(address, above);
@@ -427,7 +478,7 @@ impl Processor {
 
     /// Sets bits of an entry, if they are not set yet.
     #[inline(always)]
-    fn update(&mut self, address: u32, old: u32, new: u32, updates: &mut u32) {
+    pub(super) fn update(&mut self, address: u32, old: u32, new: u32, updates: &mut u32) {
         if old != new {
             self.change(address, old, new, updates);
         }
@@ -500,6 +551,9 @@ impl Processor {
         if !self.registers.paging() {
             return Some(linear);
         }
+        if self.registers.wide_entries() {
+            return self.peek_wide(linear);
+        }
         let directory = self.registers.cr3 & !0xfff | linear >> 20 & 0xffc;
         let pde = self.ram_word(directory)?;
         if pde & pte::PRESENT == 0 {
@@ -514,7 +568,7 @@ impl Processor {
 }
 
 /// The bits that an access sets in the last entry.
-fn used_bits(need: Need) -> u32 {
+pub(super) fn used_bits(need: Need) -> u32 {
     if need & 1 != 0 {
         pte::ACCESSED | pte::DIRTY
     } else {

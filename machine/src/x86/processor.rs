@@ -79,6 +79,8 @@ pub struct Processor {
     /// Accesses may be compared with the line used last, instead of a look-up.
     pub(super) caches_on: bool,
     pub(super) writes_back: bool,
+    /// How many slots an address waits for a register that the instruction before wrote ([`Mode::wait`]).
+    pub(super) wait: u16,
     pub(super) ram_size: usize,
     /// Bytes of a cache line.
     pub(super) line: u32,
@@ -176,6 +178,11 @@ impl Processor {
             paging: false,
             caches_on: false,
             writes_back: config.core.kind == Kind::P6,
+            // The load's first slot is counted already.
+            wait: match (config.core.kind, config.clocks.load) {
+                (Kind::I486, _) => 1,
+                (Kind::P6, load) => load.map_or(0, |load| (load * Kind::P6.slots() - 1) as u16),
+            },
             ram_size,
             line,
             forward,
@@ -310,8 +317,9 @@ impl Processor {
     /// Must be called after a change from outside, and after every change of ring, CR0 or mode.
     pub fn modes_changed(&mut self) {
         self.set_ring(self.registers.cpl);
+        self.paging = self.registers.paging();
+        self.mmu.set_wide(self.registers.wide_entries());
         let registers = &self.registers;
-        self.paging = registers.paging();
         let caches = registers.cr0 & cr0::CD == 0;
         if self.memory.data.enabled() != caches {
             self.memory.data.set_enabled(caches);
@@ -363,6 +371,7 @@ impl Processor {
             kind: self.kind,
             wide: self.registers.segment(segment::CS).big(),
             lock: (self.config.clocks.lock * self.kind.slots()) as u16,
+            wait: self.wait,
         }
     }
 

@@ -72,6 +72,8 @@ pub mod cr4 {
     /// RDTSC in ring 0 only.
     pub const TSD: u32 = 1 << 2;
     pub const PSE: u32 = 1 << 4;
+    /// Entries of 64 bits, and physical addresses of 36.
+    pub const PAE: u32 = 1 << 5;
     pub const PGE: u32 = 1 << 7;
 }
 
@@ -200,6 +202,8 @@ pub struct Registers {
     pub cr2: u32,
     pub cr3: u32,
     pub cr4: u32,
+    /// With CR4.PAE: the entries of the table at CR3, each for 1 GB, as they were when CR3 was loaded.
+    pub directories: [u64; 4],
     pub dr: [u32; 8],
     pub cpl: u8,
     /// Where the local APIC is, and that it is on (P6: MSR 0x1b).
@@ -239,6 +243,7 @@ impl Registers {
             cr2: 0,
             cr3: 0,
             cr4: 0,
+            directories: [0; 4],
             dr: [0, 0, 0, 0, 0, 0, 0xffff_0ff0, 0x0000_0400],
             cpl: 0,
             apic_base: 0xfee0_0800,
@@ -290,6 +295,13 @@ impl Registers {
     #[must_use]
     pub fn paging(&self) -> bool {
         self.cr0 & cr0::PG != 0
+    }
+
+    /// Entries of page tables have 64 bits.
+    #[inline(always)]
+    #[must_use]
+    pub fn wide_entries(&self) -> bool {
+        self.cr4 & cr4::PAE != 0
     }
 
     /// What the stack segment leaves of ESP.

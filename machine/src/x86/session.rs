@@ -11,6 +11,7 @@ use crate::loader::{ElfImage, LoadError};
 use crate::observe::Names;
 use crate::observe::causes::causes_by_symbols;
 use crate::observe::sanitizers::SanitizerSet;
+use crate::observe::silence;
 use crate::observe::symbolize::Symbolizer;
 
 /// An x86 machine, the programs loaded into it, and its observers.
@@ -93,6 +94,10 @@ impl Guest for Processor {
 
     fn explain(&self, fatal: &Fatal, place: &dyn Fn(u32) -> String) -> String {
         format!("{fatal}, at {}", place(self.registers.eip))
+    }
+
+    fn unheard(&self, _symbols: &Symbolizer) -> String {
+        silence::explain_pc(self.memory.uncore.ram.bytes())
     }
 }
 

@@ -11,6 +11,8 @@ use super::paging::Mmu;
 use super::predictor::Predictor;
 use super::processor::Processor;
 use super::registers::{Registers, Segment, gpr};
+use super::tlb::pte;
+use super::wide_paging::FIRST_RESERVED;
 use super::x87::Fpu;
 use crate::computer::{EXCEPTIONS_MOST, Saved};
 use crate::config::LATEST;
@@ -70,6 +72,7 @@ impl Saved for Processor {
         if !state.fpu.as_ref().is_some_and(|fpu| fpu.fits()) {
             return Err("floating-point unit");
         }
+        self.mmu.set_wide(state.registers.wide_entries());
         if !state.mmu.fits(&self.mmu) {
             return Err("TLBs");
         }
@@ -103,7 +106,12 @@ fn registers_fit(registers: &Registers) -> bool {
             )
     };
     let none = &registers.gpr[usize::from(gpr::NONE)..];
-    none.iter().all(|&zero| zero == 0) && registers.cpl < 4 && registers.segments.iter().all(whole)
+    let directories = registers.directories.iter();
+    let mut directories = directories.filter(|&entry| entry & u64::from(pte::PRESENT) != 0);
+    directories.all(|entry| entry & FIRST_RESERVED == 0)
+        && none.iter().all(|&zero| zero == 0)
+        && registers.cpl < 4
+        && registers.segments.iter().all(whole)
 }
 
 impl Processor {

@@ -19,7 +19,7 @@ pub mod pte {
     pub const UNCACHED: u32 = 1 << 4;
     pub const ACCESSED: u32 = 1 << 5;
     pub const DIRTY: u32 = 1 << 6;
-    /// In a directory: a page of 4 MB.
+    /// In a directory: a page of 4 MB, or of 2 MB with CR4.PAE.
     pub const LARGE: u32 = 1 << 7;
     pub const GLOBAL: u32 = 1 << 8;
 }
@@ -32,28 +32,39 @@ pub type Need = u8;
 pub struct Entry {
     /// The page's linear address | [`VALID`].
     pub tag: u32,
-    /// The page's physical address.
+    /// The page's physical address, or [`NO_MEMORY`] if it lies above 4 GB.
     pub frame: u32,
-    /// Bits of [`pte`] that both levels allow.
+    /// Bits of [`pte`] that both levels allow; from bit 12 on those of the address of a page above 4 GB.
     pub bits: u32,
     /// Bit n: accesses with need n may use the entry as it is.
     pub allowed: u8,
     way: u8,
+    /// Bits 32 to 35 of the page's physical address.
+    high: u8,
 }
+
+/// What accesses reach by a page above 4 GB: a page where no machine has memory or a device.
+pub const NO_MEMORY: u32 = 0xffff_f000;
 
 /// In a tag: the entry is valid.
 pub const VALID: u32 = 1;
 
 impl Entry {
-    /// An entry for the page at `page`.
+    /// An entry for the page at `page`, whose physical address is `frame`.
     #[must_use]
-    pub fn new(page: u32, frame: u32, bits: u32, protects: bool) -> Self {
+    pub fn new(page: u32, frame: u64, bits: u32, protects: bool) -> Self {
+        let high = (frame >> 32) as u8;
         let mut entry = Entry {
             tag: page | VALID,
-            frame,
-            bits,
+            frame: reached(frame),
+            bits: if high == 0 {
+                bits
+            } else {
+                bits | frame as u32 & !0xfff
+            },
             allowed: 0,
             way: 0,
+            high,
         };
         entry.set_allowed(protects);
         entry
@@ -75,6 +86,15 @@ impl Entry {
         permits(self.bits, need, protects)
     }
 
+    /// The page's physical address.
+    #[must_use]
+    pub fn physical(&self) -> u64 {
+        match self.high {
+            0 => self.frame.into(),
+            high => u64::from(high) << 32 | u64::from(self.bits & !0xfff),
+        }
+    }
+
     /// Its physical way.
     #[must_use]
     pub fn way(&self) -> u8 {
@@ -94,6 +114,13 @@ impl Entry {
             delta: self.frame.wrapping_sub(page),
         }
     }
+}
+
+/// Where accesses to the page at the physical address `frame` go.
+#[inline(always)]
+#[must_use]
+pub fn reached(frame: u64) -> u32 {
+    u32::try_from(frame).unwrap_or(NO_MEMORY)
 }
 
 /// May the page of `entry`, which has `1 << shift` bytes, have a shortcut, with RAM of `ram` bytes?
@@ -237,6 +264,20 @@ impl Tlb {
             shortcuts: no_shortcuts(),
             fetched: NOWHERE,
         }
+    }
+
+    /// Its pages have `1 << shift` bytes from now on. It is empty if they had another size.
+    pub(super) fn set_shift(&mut self, shift: u32) {
+        if self.shift != shift {
+            self.flush(false);
+            self.shift = shift;
+        }
+    }
+
+    /// Bits of an address below the page number.
+    #[must_use]
+    pub fn shift(&self) -> u32 {
+        self.shift
     }
 
     #[inline(always)]

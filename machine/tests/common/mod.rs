@@ -8,8 +8,8 @@ use pagewalk_machine::board::{Board, Console};
 use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::memory::l2::l2cr;
 use pagewalk_machine::memory::{
-    Broadcast, BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryTiming, Ram, Replacement,
-    TouchedLine, Uncore,
+    Broadcast, BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryPace, MemoryTiming,
+    Pattern, Ram, Replacement, TouchedLine, Uncore,
 };
 use pagewalk_machine::mmu::{
     DirectStore, Front6xx, Mmu, MmuGeometry, Reload, Soft6xx, TlbGeometry, WalkTiming,
@@ -50,12 +50,14 @@ pub fn bus() -> BusTiming {
         request: 1,
         turnaround: 1,
         return_path: 0,
-        read_first: 6,
-        read_next: 3,
-        write_first: 3,
-        write_next: 1,
-        single_read: 6,
-        single_write: 3,
+        depth: 1,
+        streaming: false,
+        memory: MemoryPace::Constant(Pattern {
+            read_first: 6,
+            read_next: 3,
+            write_first: 3,
+            write_next: 1,
+        }),
         address_only: 3,
         beat: 8,
     }
@@ -76,6 +78,7 @@ pub fn unit() -> MemoryTiming {
         tlb_broadcast: true,
         shared_state: true,
         stores_through: false,
+        data_blocked: false,
         several: false,
     }
 }

@@ -269,8 +269,12 @@ impl Program {
 
     /// A machine about to run the program.
     pub fn session(&self, machine: &str, settings: &[&str]) -> Session {
+        self.session_of(config(machine, settings))
+    }
+
+    /// The same of a machine that is no file.
+    pub fn session_of(&self, config: MachineConfig) -> Session {
         let elf = std::fs::read(self.elf()).unwrap();
-        let config = config(machine, settings);
         Session::with_kernel(config, &elf, "a.elf", None, "", Console::memory()).unwrap()
     }
 }

@@ -38,6 +38,11 @@ fn program() -> Vec<u8> {
     for _ in 0..45 {
         code.extend([0x89, 0xfe, 0x8b, 0x06]); // mov esi, edi; mov eax, [esi]
     }
+    // A chain of loads, each of which has the address of the next.
+    code.extend([0x89, 0x36]); // mov [esi], esi
+    for _ in 0..45 {
+        code.extend([0x8b, 0x36]); // mov esi, [esi]
+    }
     // The next instruction is inc edx, or, every second time, dec edx.
     code.extend([0x80, 0x35]); // xor byte [next], 8
     let next = CODE + code.len() as u32 + 5;
@@ -92,8 +97,8 @@ fn run(bench: &mut Bench, cycles: Option<u64>, instructions: Option<u64>) -> Sto
     panic!("no end");
 }
 
-fn one(name: &str, oracle: bool) -> Bench {
-    let mut bench = Bench::new(name, &program()).paged(6);
+fn one(name: &str, settings: &[&str], oracle: bool) -> Bench {
+    let mut bench = Bench::with(&config(name, settings), &program()).paged(6);
     // The control device, at its own address.
     bench.put_word(super::bench::DIRECTORY + 0x800, 0x5_2000 | 7);
     bench.put_word(0x5_2000, 0x8000_0013);
@@ -104,8 +109,12 @@ fn one(name: &str, oracle: bool) -> Bench {
 
 #[test]
 fn pieces_of_any_length_make_the_whole() {
-    for name in ["i486dx-50", "p6-200"] {
-        let mut whole = one(name, false);
+    for (name, settings) in [
+        ("i486dx-50", &[][..]),
+        ("p6-200", &[]),
+        ("p6-200", &["clocks.load=3"]),
+    ] {
+        let mut whole = one(name, settings, false);
         assert_eq!(run(&mut whole, None, None), Stop::PowerOff { status: 42 });
         // The changed instruction runs in its new form at once: dec, inc, dec, inc, dec; and 11 times 5.
         assert_eq!(whole.registers().gpr[2], 54, "{name}");
@@ -122,7 +131,7 @@ fn pieces_of_any_length_make_the_whole() {
             (None, Some(57), false),
             (Some(97), Some(31), false),
         ] {
-            let mut cut = one(name, oracle);
+            let mut cut = one(name, settings, oracle);
             let stop = run(&mut cut, cycles, instructions);
             let what = format!("{name}: {cycles:?} {instructions:?} {oracle}");
             assert_eq!(stop, Stop::PowerOff { status: 42 }, "{what}");

@@ -27,7 +27,7 @@ fn call(number: u32, a: u32, b: u32, c: u32) -> Vec<u8> {
 fn run(code: &[u8]) -> (Ending, Vec<u8>) {
     let config = config("i486dx-50", &[]);
     let elf = executable(BASE, code);
-    let mut program = Program::new(&config, &elf, "prog", &["prog".to_owned()], &[]).unwrap();
+    let mut program = Program::new(&config, &elf, "prog", &[b"prog".to_vec()], &[]).unwrap();
     program.capture();
     let ending = program.run(Limits {
         instructions: 10_000,

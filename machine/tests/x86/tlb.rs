@@ -61,7 +61,7 @@ proptest! {
                     let global = page % 3 == 0;
                     let way = held.unwrap_or_else(|| {
                         let bits = pte::WRITE | pte::USER | if global { pte::GLOBAL } else { 0 };
-                        tlb.load(Entry::new(page << 12, page << 12, bits, false));
+                        tlb.load(Entry::new(page << 12, (page << 12).into(), bits, false));
                         set.victim()
                     });
                     set.pages[way] = Some((page, global));

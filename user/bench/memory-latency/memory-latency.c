@@ -1,6 +1,6 @@
 /* memory-latency: follows a ring of pointers that run backwards in steps of `stride` through `size` bytes, as LmBench's
- * lat_mem_rd: each load waits for the one before it. A ring of few links is followed round and round. Without size= it measures a range of sizes, from within the
- * first-level cache to beyond every cache and TLB. */
+ * lat_mem_rd: each load waits for the one before it. A ring of few links is followed round and round. Without
+ * size= it measures a range of sizes, from within the first-level cache to beyond every cache and TLB. */
 #include <stdint.h>
 #include <stdio.h>
 

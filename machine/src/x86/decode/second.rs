@@ -29,7 +29,8 @@ impl Decoder<'_> {
                 self.set(ways!(system::empty_caches), Class::System);
                 self.ends = true;
             }
-            0x1f if p6 => {
+            // NOPs for later instructions that only hint; ENDBR32 is one.
+            0x18..=0x1f if p6 => {
                 self.modrm()?;
                 self.set(ways!(move_data::nothing), Class::Nop);
             }

@@ -122,23 +122,36 @@ impl Processor {
                 Ok(())
             }
             3 => {
-                const FLAGS: u32 = 0x18;
-                self.registers.cr3 = value & (!0xfff | FLAGS);
+                // An i486 keeps the address of a page and two flags, a P6 that of 32 bytes.
+                let kept = match self.kind {
+                    Kind::I486 => !0xfe7,
+                    Kind::P6 => !0x7,
+                };
+                let value = value & kept;
+                if self.registers.paging() && self.registers.wide_entries() {
+                    self.registers.directories = self.read_directories(value)?;
+                }
+                self.registers.cr3 = value;
                 self.account.add_plain(Plain::TlbLoad, 1);
                 self.flush_tlbs(true);
                 self.note_space();
                 Ok(())
             }
             4 if self.kind == Kind::P6 => {
-                const ALL: u32 = cr4::PSE | cr4::PGE | cr4::TSD;
-                if value & !ALL != 0 {
+                const PAGING: u32 = cr4::PSE | cr4::PAE | cr4::PGE;
+                if value & !(PAGING | cr4::TSD) != 0 {
                     return Err(Exception::GENERAL);
                 }
                 let changed = value ^ self.registers.cr4;
+                let reads = changed & PAGING != 0 && value & cr4::PAE != 0;
+                if reads && self.registers.paging() {
+                    self.registers.directories = self.read_directories(self.registers.cr3)?;
+                }
                 self.registers.cr4 = value;
-                if changed & (cr4::PSE | cr4::PGE) != 0 {
+                if changed & PAGING != 0 {
                     self.flush_tlbs(false);
                 }
+                self.mmu.set_wide(value & cr4::PAE != 0);
                 Ok(())
             }
             _ => Err(Exception::INVALID_OPCODE),
@@ -163,8 +176,12 @@ impl Processor {
         if impossible {
             return Err(Exception::GENERAL);
         }
-        self.settle();
         let changed = value ^ self.registers.cr0;
+        let reads = changed & (cr0::PG | cr0::CD | cr0::NW) != 0 && value & cr0::PG != 0;
+        if reads && self.registers.wide_entries() {
+            self.registers.directories = self.read_directories(self.registers.cr3)?;
+        }
+        self.settle();
         self.registers.cr0 = value;
         if changed & (cr0::PG | cr0::PE) != 0 {
             self.flush_tlbs(false);
@@ -334,8 +351,8 @@ fn port(p: &Processor, op: &Op) -> u16 {
     }
 }
 
-/// What CPUID says of a P6: FPU, 4 MB pages, TSC, MSRs, CMPXCHG8B, APIC, global pages, CMOV (SDM volume 2, CPUID).
-const FEATURES: u32 = 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 13 | 1 << 15;
+/// What CPUID says of a P6: FPU, 4 MB pages, TSC, MSRs, PAE, CMPXCHG8B, APIC, global pages, CMOV (SDM volume 2, CPUID).
+const FEATURES: u32 = 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 13 | 1 << 15;
 
 /// Descriptors of its TLBs and caches: 32 and 64 entries of 4 KB pages, 2 and 8 of large ones, 8 KB, 8 KB, 256 KB
 /// (SDM99).

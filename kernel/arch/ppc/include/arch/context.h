@@ -19,4 +19,13 @@ static inline bool mm_context_live(const struct mm_context *context) { return co
 /* The context's number, for messages. */
 static inline u32 mm_context_id(const struct mm_context *context) { return context->number; }
 
+/* A program's address space has nothing else that is the architecture's. */
+static inline int mm_context_copy(struct mm_context *to, const struct mm_context *from)
+{
+	(void)to;
+	(void)from;
+	return 0;
+}
+static inline void mm_context_end(struct mm_context *context) { (void)context; }
+
 #endif

@@ -26,6 +26,7 @@ bool messages_direct(void);             /* all is so */
 void message_init(struct task *task);   /* it is new */
 /* Forgets all pairs: a task ends, a sender queues for one, or its permissions, priority or turn change. */
 void message_forget(void);
+void message_check_turns(void);         /* at a tick: forgets them if the turn of a task in one of them is over */
 /* Before current waits for a message from `from` (NULL: anyone), when its own has ended the wait of `next`. */
 void message_wait_begin(struct task *next, struct task *from);
 /* The task runs on: no message passes to it at the gate. */

@@ -12,6 +12,7 @@ struct task;
 
 static inline void message_allow(u32 what, bool on) { (void)what, (void)on; }
 static inline void message_forget(void) { }
+static inline void message_check_turns(void) { }
 static inline void message_wait_begin(struct task *next, struct task *from) { (void)next, (void)from; }
 static inline void message_wait_over(struct task *task) { (void)task; }
 static inline void messages_account(void) { }

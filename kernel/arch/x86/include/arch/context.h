@@ -7,13 +7,20 @@
 #define CONTEXT_NUMBERS 1u
 #define CONTEXTS_LEAST  1u
 
+struct local_table;
+
+/* Its address stands for it. */
 struct mm_context {
-	char none[1];           /* its address stands for it */
+	struct local_table *segments;   /* what modify_ldt has made; NULL: nothing */
 };
 
 /* Whether it is of the address space whose root is in CR3; with several processors, true: it may be another one's. */
 bool mm_context_live(const struct mm_context *context);
 /* For messages. */
 static inline u32 mm_context_id(const struct mm_context *context) { return (u32)context; }
+
+/* ldt.c: for fork, and when an address space ends. 0 or -ENOMEM. */
+int mm_context_copy(struct mm_context *to, const struct mm_context *from);
+void mm_context_end(struct mm_context *context);
 
 #endif

@@ -32,6 +32,8 @@ struct cpu_state {
 	struct root_entry *aperture_entry;      /* the entry of the active root in use */
 	bool window_used;               /* since CR3 was loaded last, but for messages at the gate */
 
+	const u64 *segments;            /* the table that LDTR names; NULL: none */
+
 	u32 level_accesses;             /* apic.c: of its local APIC, for policy interrupt.level=apic */
 };
 

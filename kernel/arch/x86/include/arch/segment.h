@@ -9,7 +9,8 @@
 #define SEGMENT_TSS 5           /* entry of the table */
 #define SEGMENT_TLS 6           /* the first of three for threads, as on Linux (x86 asm/segment.h) */
 #define SEGMENTS_TLS 3
-#define SEGMENTS  (SEGMENT_TLS + SEGMENTS_TLS)
+#define SEGMENT_LDT (SEGMENT_TLS + SEGMENTS_TLS)        /* of the table that modify_ldt makes */
+#define SEGMENTS  (SEGMENT_LDT + 1)
 
 #define EFLAGS_FIXED 0x00000002 /* always 1 */
 #define EFLAGS_TF    0x00000100

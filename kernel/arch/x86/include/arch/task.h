@@ -47,7 +47,7 @@ struct arch_task {
 	};
 	u32 root;               /* CR3 of its address space, once that has been active; 0: none */
 	u32 accepts;            /* it waits at the gate for a message of this task (message.h); 0: it does not */
-	u32 segments;           /* names the content of tls[]; 0: it has no segments of its own */
+	u32 segments;           /* names the content of tls[] and of LDTR; 0: it has no segments of its own */
 	u64 tls[SEGMENTS_TLS];  /* descriptors for threads; 0: none */
 	_Alignas(4) u8 fp[FLOAT_STATE_SIZE];
 	bool steps_for_tracer;  /* EFLAGS.TF is set for its tracer alone (step.c) */

@@ -16,5 +16,6 @@ struct user_desc {
 #define USER_DESC_PAGES       0x10u   /* the limit counts pages */
 #define USER_DESC_ABSENT      0x20u
 #define USER_DESC_USEABLE     0x40u
+#define USER_DESC_ALL         0x7fu
 
 #endif

@@ -1,0 +1,230 @@
+//! Memory controllers: what each of them can do, as far as it bears on time. The clocks that they take are keys of the
+//! machine file.
+
+use super::Checker;
+use super::parts::{Around, Parts, PartsKind};
+use serde::{Deserialize, Serialize};
+
+/// A memory controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Controller {
+    /// Motorola MPC105, bridge and memory controller.
+    Mpc105,
+    /// Motorola MPC106, bridge and memory controller.
+    Mpc106,
+    /// IBM 27-82650 and 27-82660, bridge and memory controller.
+    #[serde(rename = "82660")]
+    Ibm82660,
+    /// Apple's memory controller of the Power Macintosh 7500 to 9600.
+    Hammerhead,
+    /// Motorola's pair of memory controllers with ECC.
+    Falcon,
+    /// Intel 440FX.
+    #[serde(rename = "440fx")]
+    Intel440fx,
+    /// Intel 82450KX and 82450GX.
+    #[serde(rename = "450kx")]
+    Intel450kx,
+    /// The chip set of a board with an i486.
+    I486,
+}
+
+/// Which bus a core has, and so which controllers it can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BusKind {
+    /// The bus of the 603, 604 and 750.
+    Sixty,
+    I486,
+    P6,
+    /// Another one, with the controller on the processor's chip or unknown.
+    Other,
+}
+
+impl BusKind {
+    fn name(self) -> &'static str {
+        match self {
+            BusKind::Sixty => "the 60x bus",
+            BusKind::I486 => "the i486's bus",
+            BusKind::P6 => "the P6's bus",
+            BusKind::Other => "another bus",
+        }
+    }
+}
+
+/// What a controller can do.
+struct Facts {
+    name: &'static str,
+    bus: BusKind,
+    kinds: &'static [PartsKind],
+    /// Transactions on the bus at a time, at most.
+    depth: u32,
+    /// A look-aside L2 can stand beside it.
+    look_aside: bool,
+    /// It may strobe the parts while the data bus is busy.
+    overlap: bool,
+    /// Writes that it can take before the parts do.
+    write_buffer: u32,
+}
+
+use PartsKind::{Edo, Fpm, Sdram};
+
+impl Controller {
+    fn facts(self) -> Facts {
+        match self {
+            // MPC105 User's Manual 4-19: the data bus is the memory's too, and is not granted while the memory has it.
+            // Page mode DRAM or, recalled, EDO; the depth, the L2 and the missing write buffer are recalled.
+            Controller::Mpc105 => Facts {
+                name: "mpc105",
+                bus: BusKind::Sixty,
+                kinds: &[Fpm, Edo],
+                depth: 2,
+                look_aside: true,
+                overlap: false,
+                write_buffer: 0,
+            },
+            // MPC106 User's Manual 4-18: one level of pipelining; 5-43: HIT is sampled before memory is started; 8-3:
+            // writes of the processor go through a buffer with ECC only. 6-26, 6-43: DRAM, EDO, SDRAM.
+            Controller::Mpc106 => Facts {
+                name: "mpc106",
+                bus: BusKind::Sixty,
+                kinds: &[Fpm, Edo, Sdram],
+                depth: 2,
+                look_aside: true,
+                overlap: false,
+                write_buffer: 1,
+            },
+            // IBM's 604 SMP reference design: page mode parity DRAM of 70 ns, EDO timings as a possibility. The rest is
+            // recalled.
+            Controller::Ibm82660 => Facts {
+                name: "82660",
+                bus: BusKind::Sixty,
+                kinds: &[Fpm, Edo],
+                depth: 2,
+                look_aside: true,
+                overlap: true,
+                write_buffer: 4,
+            },
+            // A text that quotes Apple's developer notes of the 7500, 8500 and 9500: FPM of 70 ns, interleaved, read
+            // into a buffer; the L2 is on the processor's bus. The depth and the write buffer are recalled.
+            Controller::Hammerhead => Facts {
+                name: "hammerhead",
+                bus: BusKind::Sixty,
+                kinds: &[Fpm],
+                depth: 2,
+                look_aside: true,
+                overlap: true,
+                write_buffer: 4,
+            },
+            // MVME3600 manual p.3-12: an address is acknowledged at once or with the last beat before it. MTX manual
+            // p.3-6: the next access begins earlier if its address is there already.
+            Controller::Falcon => Facts {
+                name: "falcon",
+                bus: BusKind::Sixty,
+                kinds: &[Fpm, Edo],
+                depth: 2,
+                look_aside: true,
+                overlap: true,
+                write_buffer: 1,
+            },
+            // Memory kinds: documented; the in-order queue and the write buffer are recalled.
+            Controller::Intel440fx => Facts {
+                name: "440fx",
+                bus: BusKind::P6,
+                kinds: &[Fpm, Edo],
+                depth: 8,
+                look_aside: false,
+                overlap: true,
+                write_buffer: 8,
+            },
+            // 82451KX data sheet, p.128: memory of one, two or four words; p.6: an in-order queue of 1 or 8, of
+            // which the memory controller takes 4; FPM only. The write buffer is recalled.
+            Controller::Intel450kx => Facts {
+                name: "450kx",
+                bus: BusKind::P6,
+                kinds: &[Fpm],
+                depth: 8,
+                look_aside: false,
+                overlap: true,
+                write_buffer: 8,
+            },
+            // The i486's bus has one transaction at a time. The write buffer is recalled.
+            Controller::I486 => Facts {
+                name: "i486",
+                bus: BusKind::I486,
+                kinds: &[Fpm],
+                depth: 1,
+                look_aside: true,
+                overlap: false,
+                write_buffer: 4,
+            },
+        }
+    }
+
+    /// The name in machine files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Refuses what this controller cannot do.
+    pub(super) fn check(self, checker: &mut Checker, parts: &Parts, around: &Around) {
+        let facts = self.facts();
+        let name = facts.name;
+        if facts.bus != around.bus {
+            checker.fail(
+                "memory.controller",
+                format!(
+                    "is \"{name}\", which is for {}: the core has {}",
+                    facts.bus.name(),
+                    around.bus.name()
+                ),
+            );
+        }
+        if !facts.kinds.contains(&parts.kind) {
+            let kinds: Vec<_> = facts.kinds.iter().map(|kind| kind.name()).collect();
+            checker.fail(
+                "memory.kind",
+                format!(
+                    "is \"{}\": memory.controller \"{name}\" has {}",
+                    parts.kind.name(),
+                    kinds.join(" or ")
+                ),
+            );
+        }
+        if around.depth > facts.depth {
+            checker.fail(
+                "bus.depth",
+                format!(
+                    "is {}: memory.controller \"{name}\" allows {} at most",
+                    around.depth, facts.depth
+                ),
+            );
+        }
+        if around.look_aside && !facts.look_aside {
+            checker.fail(
+                "cache.l2.place",
+                format!(
+                    "is \"look-aside\": memory.controller \"{name}\" has no L2 beside it on the bus"
+                ),
+            );
+        }
+        if parts.overlap && !facts.overlap {
+            checker.fail(
+                "memory.overlap",
+                format!(
+                    "is true: the data bus of memory.controller \"{name}\" is the memory's too, so that allowed is false"
+                ),
+            );
+        }
+        if parts.write_buffer > facts.write_buffer {
+            checker.fail(
+                "memory.write-buffer",
+                format!(
+                    "is {}: memory.controller \"{name}\" has {} at most",
+                    parts.write_buffer, facts.write_buffer
+                ),
+            );
+        }
+    }
+}

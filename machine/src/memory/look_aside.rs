@@ -1,0 +1,132 @@
+//! An L2 on the processor bus beside memory, as its controller runs it.
+//!
+//! It sees each burst, and each single-beat write to cached memory. A burst read that it holds is served by it, and
+//! memory is not asked; memory is asked only when the look-up is over. What goes in and out of it takes the data bus at
+//! the pace of its RAMs: the line that the L1 casts out, and the modified line whose place another gets. The latter
+//! waits for memory in the copy-back buffer (MPC106 User's Manual 8-3).
+//!
+//! A single-beat read, which no L1 keeps, goes to memory.
+
+use super::bus::{Bus, Delivery};
+use super::l2::{Beside, L2, L2Timing};
+use crate::observe::{Account, Array, Cause, Event};
+
+/// Clocks of the address, which are counted in the time to the first beat of a hit. A line that goes out of the L2 does
+/// not need them again.
+const ADDRESSED: u32 = 1;
+
+/// Clocks to the first beat, clocks between beats, and how the controller runs it.
+type Pace = (u32, u32, Beside);
+
+impl L2 {
+    /// Reads a line for an L1 that missed at cycle `now`.
+    pub(super) fn read_beside(
+        &mut self,
+        (first, next, beside): Pace,
+        pa: u32,
+        now: u64,
+        bus: &mut Bus,
+        cause: Cause,
+        account: &mut Account,
+    ) -> Delivery {
+        let line = self.cache.geometry().line;
+        let start = bus.begin(now, account);
+        account.add_as(Event::L2Access, cause, 1);
+        if self.cache.access(pa, false) {
+            return bus.read_beside(start, (first, next), line, account);
+        }
+        account.add_as(Event::L2Miss, cause, 1);
+        (account.pollution).line_missed(&mut account.counters, Array::L2, pa, cause);
+        self.make_place(
+            (first, next, beside),
+            (pa, false),
+            start,
+            bus,
+            cause,
+            account,
+        );
+        let asked = bus.after(start, beside.look_up);
+        bus.read_memory(start, asked, pa, line, account)
+    }
+
+    /// Gives the line of `pa` a place; a modified line that had it goes out over the data bus.
+    fn make_place(
+        &mut self,
+        (first, next, beside): Pace,
+        (pa, dirty): (u32, bool),
+        start: u64,
+        bus: &mut Bus,
+        cause: Cause,
+        account: &mut Account,
+    ) {
+        if let Some(out) = self.place(pa, dirty, cause, account)
+            && out.dirty
+        {
+            account.add_as(Event::L2Writeback, cause, 1);
+            let clocks = beside.look_up + first.saturating_sub(ADDRESSED);
+            bus.cast_out(out.pa, start, (clocks, next), self.cache.geometry().line);
+        }
+    }
+
+    /// Writes a modified line that an L1 evicted at `now`; returns the cycle when it has been taken.
+    pub(super) fn write_beside(
+        &mut self,
+        (first, next, beside): Pace,
+        pa: u32,
+        now: u64,
+        bus: &mut Bus,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        let line = self.cache.geometry().line;
+        let start = bus.begin(now, account);
+        let dirty = !beside.through;
+        let mut kept = self.cache.access(pa, dirty);
+        if !kept && beside.allocates_writes {
+            self.make_place(
+                (first, next, beside),
+                (pa, dirty),
+                start,
+                bus,
+                cause,
+                account,
+            );
+            kept = true;
+        }
+        if kept && !beside.through {
+            // The place is known when the look-up is over.
+            let first = first.max(beside.look_up);
+            return bus.write_beside(start, (first, next), line, account);
+        }
+        let asked = bus.after(start, beside.look_up);
+        bus.write_memory(start, asked, pa, line, account)
+    }
+
+    /// A single-beat write to cached memory, at `now`; returns the cycle when it has been taken.
+    pub(super) fn write_single(
+        &mut self,
+        pa: u32,
+        now: u64,
+        bus: &mut Bus,
+        account: &mut Account,
+    ) -> u64 {
+        let L2Timing::LookAside {
+            first,
+            beside: Some(beside),
+            ..
+        } = self.timing
+        else {
+            return bus.write_single(pa, now, account);
+        };
+        let start = bus.begin(now, account);
+        if self.cache.access(pa, !beside.through) && !beside.through {
+            let first = first.max(beside.look_up);
+            return bus.write_beside(start, (first, 0), 1, account);
+        }
+        let asked = bus.after(start, beside.look_up);
+        bus.write_memory(start, asked, pa, 1, account)
+    }
+}
+
+#[cfg(test)]
+mod tests;
