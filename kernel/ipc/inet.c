@@ -185,6 +185,7 @@ void inet_forget_name(struct inet_socket *inet)
 		inet_unbind(inet);
 	if (!inet->address_given)
 		inet->name.address = INADDR_ANY;
+	inet->bound_anew = false;
 	inet->peer = (struct endpoint){ 0, 0 };
 }
 
@@ -210,7 +211,12 @@ long inet_bind(struct socket *socket, const struct address *address)
 		return -EADDRNOTAVAIL;
 	if (e.port && e.port < PORT_PRIVILEGED && !capable())
 		return -EACCES;
-	if (inet->name.port || inet->phase != UNCONNECTED || socket->listening)
+	if (inet->phase != UNCONNECTED && tcp_state(socket) == TCP_CLOSE && !inet->port_given &&
+	    !inet->bound_anew) {
+		inet_unbind(inet);	/* an ended connection keeps no port that the kernel chose */
+		inet->name.port = 0;
+	}
+	if (inet->name.port || tcp_state(socket) != TCP_CLOSE)
 		return -EINVAL;
 	if (!e.port && inet_option(inet, LATE_PORT))
 		inet->name.address = e.address;
@@ -220,6 +226,7 @@ long inet_bind(struct socket *socket, const struct address *address)
 		return error;
 	inet->address_given = e.address != INADDR_ANY;
 	inet->port_given = e.port != 0;
+	inet->bound_anew = inet->phase != UNCONNECTED;
 	return 0;
 }
 

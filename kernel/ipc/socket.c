@@ -27,8 +27,8 @@ static long socket_read(struct file *file, struct iter *it, u64 *position)
 	long n;
 
 	(void)position;
-	if (!it->left && socket->type == SOCK_STREAM)
-		return 0;
+	if (!it->left)
+		return 0;	/* as Linux, whatever is queued */
 	n = socket->ops->receive(socket, &m);
 	if (m.rights)
 		rights_free(m.rights);
@@ -83,6 +83,8 @@ static long socket_ioctl(struct file *file, unsigned command, uintptr_t argument
 	case SIOCOUTQNSD:
 		return queued_bytes(socket, command, (s32 *)argument);
 	case SIOCATMARK:
+		if (socket->family == AF_INET && socket->type != SOCK_STREAM)
+			return -ENOTTY;
 		return put_user((s32)stream_at_mark(socket), (s32 *)argument);
 	}
 	return interface_ioctl(socket, command, (void *)argument);

@@ -426,23 +426,26 @@ static long stream_take(const struct socket *socket, struct side *from, struct m
 	return n;
 }
 
+/* A call for no bytes waits until there are some, too. */
 long stream_receive(struct socket *socket, struct message *message)
 {
 	struct side *from = &socket->connection->side[socket->end];
 	u64 deadline = socket_deadline(socket->settings.receive_timeout);
-	long enough = (long)message->data->left, done = 0, n;
+	long enough = MAX((long)message->data->left, 1), done = 0, n;
 
 	if (message->address)
 		message->address->len = 0;
 	if (!(message->flags & MSG_WAITALL))
 		enough = MIN(enough, (long)socket->settings.low_water);
-	while (message->data->left) {
+	for (;;) {
 		n = SOCKET_WAIT(&from->readable, side_receivable(socket, from), message->nonblock || done >= enough,
 				deadline);
 		if (n)
 			return done ? done : n;
 		if (!ring_used(&from->ring))
 			return done ? done : from->fin ? 0 : socket_error(socket);
+		if (!message->data->left)
+			return done;
 		if (done && at_mark(from))
 			return done;
 		n = mutex_lock_killable(&from->taking);
@@ -460,7 +463,6 @@ long stream_receive(struct socket *socket, struct message *message)
 		if (done >= enough)
 			return done;
 	}
-	return done;
 }
 
 long stream_receive_urgent(struct socket *socket, struct message *message)

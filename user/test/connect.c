@@ -543,13 +543,59 @@ static void datagram_ends(void)
 	CHECK_ERROR(send(ends[0], "x", 1, 0), EPIPE);
 }
 
+/* A connection that has ended gives back a port that the kernel chose: the socket can be bound. */
+static void bound_anew(void)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int holder = tcp_listener(-1), fd = tcp_socket(SOCK_NONBLOCK);
+
+	CHECK_ERROR(call(fd), EINPROGRESS);
+	CHECK_EQUAL(ready_within(fd, 2000), POLLIN | POLLOUT | POLLERR | POLLHUP | POLLRDHUP);
+	MUST(bind(fd, (struct sockaddr *)&any, sizeof(any)));
+	CHECK_ERROR(bind(fd, (struct sockaddr *)&any, sizeof(any)), EINVAL);
+	CHECK_ERROR(call(fd), ECONNREFUSED);
+	MUST(close(holder));
+	make_tcp_pair();
+	CHECK_ERROR(bind(end[0], (struct sockaddr *)&any, sizeof(any)), EINVAL);
+	hard_end(end[1]);
+	CHECK_EQUAL(ready_within(end[0], 2000), POLLIN | POLLOUT | POLLERR | POLLHUP | POLLRDHUP);
+	MUST(bind(end[0], (struct sockaddr *)&any, sizeof(any)));
+	CHECK_ERROR(call(end[0]), EISCONN);
+}
+
+/* read() of no bytes takes nothing and waits for nothing; recv() of no bytes from a stream waits for data. */
+static void no_bytes(void)
+{
+	static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET };
+	int pair[2], udp = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	char byte;
+
+	CHECK_EQUAL(read(udp, &byte, 0), 0);
+	for (int i = 0; i < 3; i++) {
+		MUST(socketpair(AF_UNIX, types[i], 0, pair));
+		CHECK_EQUAL(read(pair[0], &byte, 0), 0);
+		CHECK_ERROR(recv(pair[0], &byte, 0, MSG_DONTWAIT), EAGAIN);
+		CHECK_EQUAL(send(pair[1], "x", 1, 0), 1);
+		CHECK_EQUAL(read(pair[0], &byte, 0), 0);
+		CHECK_EQUAL(recv(pair[0], &byte, 1, MSG_DONTWAIT), 1);
+	}
+	make_tcp_pair();
+	CHECK_ERROR(recv(end[0], &byte, 0, MSG_DONTWAIT), EAGAIN);
+	CHECK_EQUAL(send(end[1], "x", 1, 0), 1);
+	CHECK_EQUAL(ready_within(end[0], 2000) & POLLIN, POLLIN);
+	CHECK_EQUAL(recv(end[0], &byte, 0, 0), 0);
+	CHECK_EQUAL(recv(end[0], &byte, 1, 0), 1);
+	MUST(shutdown(end[1], SHUT_WR));
+	CHECK_EQUAL(recv(end[0], &byte, 0, 0), 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(in_progress), CASE(refused), CASE(refused_while_waiting), CASE(full_queue), CASE(queue_goes),
 	CASE(waiting_call),
 	CASE(reset), CASE(reset_after_end), CASE(reset_unaccepted), CASE(accept_reset), CASE(send_after_close),
 	CASE(shut_listener), CASE(shut_directions), CASE(shut_both), CASE(disconnected), CASE(disconnected_reader),
 	CASE(edges), CASE(edge_of_listener), CASE(shut_before), CASE(unix_streams), CASE(unix_packets),
-	CASE(unix_shut_listener), CASE(datagram_ends),
+	CASE(unix_shut_listener), CASE(datagram_ends), CASE(bound_anew), CASE(no_bytes),
 };
 
 TEST_MAIN("connect", cases)

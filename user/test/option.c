@@ -384,6 +384,7 @@ static void small_ones(void)
 	CHECK_EQUAL(left, 0);
 	CHECK_ERROR(ioctl(listener, FIONREAD, &left), EINVAL);
 	CHECK_ERROR(shutdown(fd, SHUT_RD), ENOTCONN);
+	CHECK_ERROR(ioctl(fd, SIOCATMARK, &left), ENOTTY);
 }
 
 static const struct test_case cases[] = {
