@@ -301,7 +301,8 @@ unsigned socket_listener_poll(const struct socket *socket)
 		ready |= POLLIN | POLLRDNORM | POLLRDHUP;
 	if (socket->shut == (SHUT_RD | SHUT_WR))
 		ready |= POLLHUP;
-	return socket->error ? ready | POLLERR : ready;
+	/* TCP tells of connections only. */
+	return socket->error && socket->family != AF_INET ? ready | POLLERR : ready;
 }
 
 /* Whether an accept need not wait: the listener has a connection, or has been shut down. */

@@ -543,6 +543,17 @@ static void datagram_ends(void)
 	CHECK_ERROR(send(ends[0], "x", 1, 0), EPIPE);
 }
 
+/* A listener's poll tells of connections only, not of an error from before. */
+static void error_of_listener(void)
+{
+	make_tcp_pair();
+	MUST(leave(end[0]));
+	CHECK_EQUAL(ready(end[0]), POLLOUT | POLLERR | POLLHUP);
+	MUST(listen(end[0], 1));
+	CHECK_EQUAL(ready(end[0]), 0);
+	CHECK_EQUAL(error_of(end[0]), ECONNRESET);
+}
+
 /* A connection that has ended gives back a port that the kernel chose: the socket can be bound. */
 static void bound_anew(void)
 {
@@ -595,7 +606,7 @@ static const struct test_case cases[] = {
 	CASE(reset), CASE(reset_after_end), CASE(reset_unaccepted), CASE(accept_reset), CASE(send_after_close),
 	CASE(shut_listener), CASE(shut_directions), CASE(shut_both), CASE(disconnected), CASE(disconnected_reader),
 	CASE(edges), CASE(edge_of_listener), CASE(shut_before), CASE(unix_streams), CASE(unix_packets),
-	CASE(unix_shut_listener), CASE(datagram_ends), CASE(bound_anew), CASE(no_bytes),
+	CASE(unix_shut_listener), CASE(datagram_ends), CASE(error_of_listener), CASE(bound_anew), CASE(no_bytes),
 };
 
 TEST_MAIN("connect", cases)
