@@ -181,7 +181,7 @@ void inet_unbind(struct inet_socket *inet)
 
 void inet_forget_name(struct inet_socket *inet)
 {
-	if (!inet->port_given)
+	if (!inet->port_given && !inet->bound_anew)
 		inet_unbind(inet);
 	if (!inet->address_given)
 		inet->name.address = INADDR_ANY;

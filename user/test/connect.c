@@ -559,12 +559,19 @@ static void bound_anew(void)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int holder = tcp_listener(-1), fd = tcp_socket(SOCK_NONBLOCK);
+	socklen_t size = sizeof(any);
 
 	CHECK_ERROR(call(fd), EINPROGRESS);
 	CHECK_EQUAL(ready_within(fd, 2000), POLLIN | POLLOUT | POLLERR | POLLHUP | POLLRDHUP);
 	MUST(bind(fd, (struct sockaddr *)&any, sizeof(any)));
 	CHECK_ERROR(bind(fd, (struct sockaddr *)&any, sizeof(any)), EINVAL);
+	MUST(getsockname(fd, (struct sockaddr *)&any, &size));
 	CHECK_ERROR(call(fd), ECONNREFUSED);
+	CHECK_ERROR(bind(fd, (struct sockaddr *)&any, sizeof(any)), EINVAL);
+	MUST(listen(fd, 1));
+	there = any;
+	MUST(close(caller()));
+	any.sin_port = 0;
 	MUST(close(holder));
 	make_tcp_pair();
 	CHECK_ERROR(bind(end[0], (struct sockaddr *)&any, sizeof(any)), EINVAL);
