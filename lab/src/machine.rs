@@ -84,8 +84,8 @@ fn counted<'py>(py: Python<'py>, counters: Vec<(String, u64)>) -> PyResult<Bound
     Ok(dictionary)
 }
 
-/// Kind, status, and a description of a stop. An exception stops only a program without a kernel, which the binding does
-/// not run.
+/// Kind, status, and a description of a stop. An exception stops only a program without a kernel, which the binding
+/// does not run.
 fn described<C: Guest>(session: &Run<C>, stop: &StopOf<C>) -> (&'static str, u32, String) {
     let (kind, status) = match stop.kind() {
         ("exception", _) => ("fatal", None),

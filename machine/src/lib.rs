@@ -1,7 +1,7 @@
 //! Machines that account for every cycle, TLB entry, hash-table slot and cache line.
 //!
-//! `powerpc`, `x86`, `memory` and `pipeline` say what the hardware does; `engine` makes it fast and is checked against the
-//! plain form; `observe` counts; `board` holds the devices; `computer` puts it all together and runs it.
+//! `powerpc`, `x86`, `memory` and `pipeline` say what the hardware does; `engine` makes it fast and is checked against
+//! the plain form; `observe` counts; `board` holds the devices; `computer` puts it all together and runs it.
 
 pub mod board;
 pub mod computer;

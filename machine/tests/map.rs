@@ -113,8 +113,8 @@ fn the_map_is_true() {
     }
 }
 
-/// Architecture and speed are separate: the engine uses an instruction set through its own trait. It names the processor
-/// that its handlers get, and that one's MMU.
+/// Architecture and speed are separate: the engine uses an instruction set through its own trait. It names the
+/// processor that its handlers get, and that one's MMU.
 #[test]
 fn the_engine_knows_no_instruction_set() {
     let mut files = Vec::new();

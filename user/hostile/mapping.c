@@ -49,8 +49,8 @@ static int no_room(void)
 }
 
 /*
- * When mmap cannot make a mapping at a fixed address, the old mapping there stays. mremap unmaps its target first, as on
- * Linux, and the mapping that it was to move stays.
+ * When mmap cannot make a mapping at a fixed address, the old mapping there stays. mremap unmaps its target first, as
+ * on Linux, and the mapping that it was to move stays.
  */
 static void a_failing_call_leaves_what_was_there(void)
 {

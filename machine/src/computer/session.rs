@@ -362,8 +362,8 @@ impl<C: Guest> Session<C> {
         warnings
     }
 
-    /// Why the machine stopped, as text for a person, with the warnings. A fatal stop comes with the program counter, its
-    /// symbol and the registers.
+    /// Why the machine stopped, as text for a person, with the warnings. A fatal stop comes with the program counter,
+    /// its symbol and the registers.
     #[must_use]
     pub fn explain(&self, stop: &StopOf<C>) -> String {
         let mut text = self.explain_stop(stop);

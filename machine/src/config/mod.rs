@@ -129,8 +129,8 @@ pub struct TlbConfig {
     pub entries: u32,
     /// Entries of a set: those that one page can be in. Of an 8xx, whose TLBs are fully associative, all of them.
     pub ways: u32,
-    /// How the entry to replace is chosen: a name of [`crate::powerpc::mmu::replacement`]. The cores' own, if the key is left
-    /// out, is LRU.
+    /// How the entry to replace is chosen: a name of [`crate::powerpc::mmu::replacement`]. The cores' own, if the key
+    /// is left out, is LRU.
     #[serde(default)]
     pub replacement: Option<String>,
 }

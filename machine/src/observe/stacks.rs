@@ -7,8 +7,8 @@
 //! - It goes on in its middle: it was left with this stack pointer before, and gets back the stack that it had then.
 //! - It began in another way: it was jumped to, and takes the place of the function before.
 //!
-//! Where none of this gives a stack (a profile has just begun, or a program), the back chain does: what the architecture
-//! finds in memory.
+//! Where none of this gives a stack (a profile has just begun, or a program), the back chain does: what the
+//! architecture finds in memory.
 
 use rustc_hash::FxHashMap;
 

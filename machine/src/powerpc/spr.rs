@@ -1,6 +1,6 @@
 //! Special-purpose registers: which ones a core has, and what reading and writing each of them does. [`super::spr_8xx`]
-//! holds those that only the 8xx has, and [`crate::powerpc::mmu::mpc8xx`] those of its MMU; [`super::spr_405`] the 405's,
-//! [`super::spr_970`] the 970's.
+//! holds those that only the 8xx has, and [`crate::powerpc::mmu::mpc8xx`] those of its MMU; [`super::spr_405`] the
+//! 405's, [`super::spr_970`] the 970's.
 
 use super::exception::{Exception, privileged};
 use super::registers::Registers;

@@ -10,8 +10,8 @@ use super::tlb::{Entry, Tlb};
 use crate::observe::Interruption;
 use crate::observe::tlb_events::{Layout, Step, Tables, TlbLoad, TlbMiss, TlbPage};
 
-/// A page directory and page tables. The numbers are CR3, and 1 if entries have 64 bits: then the first table that a walk
-/// reads is the directory, since the processor keeps what points to it.
+/// A page directory and page tables. The numbers are CR3, and 1 if entries have 64 bits: then the first table that a
+/// walk reads is the directory, since the processor keeps what points to it.
 struct TwoLevels;
 
 /// Physical address of the entry for `ea` in the directory that CR3 names.

@@ -1,5 +1,5 @@
-//! Paging: TLBs, and the walk of page directory and page table (SDM volume 3, chapter 4). That of tables with entries of
-//! 64 bits is in [`super::wide_paging`].
+//! Paging: TLBs, and the walk of page directory and page table (SDM volume 3, chapter 4). That of tables with entries
+//! of 64 bits is in [`super::wide_paging`].
 //!
 //! A walk's reads go through the data cache. It sets the A bits of both entries, and for a store the D bit, before the
 //! TLB has the translation. An access whose entry has everything but D walks again. A TLB entry whose rights forbid the

@@ -1,5 +1,5 @@
-//! An x86 processor that runs a program without a kernel: pages are mapped by page tables in the machine's RAM, which its
-//! MMU walks; and which calls it knows (Linux/i386).
+//! An x86 processor that runs a program without a kernel: pages are mapped by page tables in the machine's RAM, which
+//! its MMU walks; and which calls it knows (Linux/i386).
 
 use super::processor::Processor;
 use super::registers::{Segment, Table, cr0, eflags, segment};

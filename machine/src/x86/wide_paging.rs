@@ -1,4 +1,5 @@
-//! Paging with CR4.PAE: tables of three levels with entries of 64 bits, and physical addresses of 36 (SDM volume 3, 4.4).
+//! Paging with CR4.PAE: tables of three levels with entries of 64 bits, and physical addresses of 36 (SDM volume 3,
+//! 4.4).
 //!
 //! The first table has four entries, which the processor reads when CR3 is loaded and keeps. So a walk reads two
 //! entries, as it does without PAE, and takes as long. RAM ends far below 4 GB: a page or a table above it is one where
