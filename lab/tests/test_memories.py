@@ -98,7 +98,8 @@ def test_nothing_to_vary_is_an_empty_page(experiment: Experiment, tmp_path: Path
 
 def test_a_hardware_cost_is_measured_with_the_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = experiments.find("osdi99-constants")[0]
-    row = next(row for row in whole.rows if row.name == "hash-table search, worst case")
+    # A machine whose memory takes a constant time.
+    row = next(row for row in whole.rows if row.after.machine == "ppc604-133" and "worst case" in row.name)
     asked: list[str] = []
 
     def constants(machine: object) -> dict[str, object]:

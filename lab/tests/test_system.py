@@ -103,7 +103,6 @@ def test_the_exit_status_is_the_programs(environment: dict[str, str], programs: 
         (["exec", "-p", "tlb.cutoff=many", "--", "{programs}/greet"], "choices: off, <pages>"),
         (["exec", "--set", "tlb.data.entry=32", "--", "{programs}/greet"], "nearest: `entries`"),
         (["exec", "--set", "tlb.data.entries=33", "--", "{programs}/greet"], "powers of two"),
-        (["exec", "--", "{programs}/greet", "two words"], "without spaces"),
         (["run", "osdi99-tabel2"], "did you mean 'osdi99-table2'?"),
         (["boot", "{programs}/native"], "native"),
         (["exec", "--save", "x.snap", "--", "{programs}/greet"], "--save FILE and --at CYCLE belong together"),
@@ -166,7 +165,8 @@ def test_what_is_typed_before_the_kernel_is_ready_is_read(
 def test_ram_is_used_up_to_what_the_kernel_maps(environment: dict[str, str], programs: Path, megabytes: int) -> None:
     done = run(environment, "exec", "--set", f"memory.size={megabytes << 20}", "--", programs / "ram")
     used = min(megabytes, 512)
-    assert 0.9 * used < int(done.stdout.split()[-1]) / 1024 < used
+    # The kernel's image takes up to an eighth of the least.
+    assert 0.875 * used < int(done.stdout.split()[-1]) / 1024 < used
 
 
 def test_a_limit_ends_a_run(environment: dict[str, str], programs: Path) -> None:
@@ -589,11 +589,11 @@ def test_a_reload_is_charged_to_reload_and_to_nothing_else(environment: dict[str
     cycles 3 and 6, mtspr has the entry in cycle 8 and the system unit until 10, mfspr and mtcrf follow it there, tlbld
     begins in 11 and takes three, and rfi waits for it.
     """
-    misses = 'count("exception.dtlb-load-miss")', 'count("exception.dtlb-store-miss")'
+    loads, stores, fetches = (f'count("exception.{kind}-miss")' for kind in ("dtlb-load", "dtlb-store", "itlb"))
     figures = {
-        f'count("instructions.cause.reload") - 15 * {misses[0]} - 16 * {misses[1]}': 0,
-        'count("exception.itlb-miss") + count("exception.dsi") + count("exception.isi")': 0,
-        f'(count("cycles.cause.reload") - count("stall.memory.cause.reload")) / ({misses[0]} + {misses[1]})': 46,
+        f'count("instructions.cause.reload") - 15 * ({loads} + {fetches}) - 16 * {stores}': 0,
+        'count("exception.dsi") + count("exception.isi")': 0,
+        f'(count("cycles.cause.reload") - count("stall.memory.cause.reload")) / ({loads} + {stores} + {fetches})': 46,
     }
     words = ["processes=2", "pages=512", "passes=8"]
     policy = ["-p", "reload=asm", "-p", "htab=bypass", "-p", "kernel.map=bat"]

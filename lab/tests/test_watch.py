@@ -239,6 +239,10 @@ def test_on_linux_a_program_begins_when_init_is_ready() -> None:
         def listen(self, *words: object) -> None:
             """Takes anything."""
 
+        def most_cycles(self, instructions: int) -> int:
+            """No limit of its own."""
+            return instructions
+
         def run(self, _cycles: int, _limit: int) -> tuple[str, int, str]:
             self.at += 1
             return ("batch", 0, "") if self.at < len(self.console) else ("power-off", 0, "power-off 0")

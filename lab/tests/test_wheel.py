@@ -17,6 +17,7 @@ import pytest
 
 from pagewalk import __version__, guest, native, programs
 from pagewalk.architectures import POWERPC
+from pagewalk.errors import BadInput
 from pagewalk.guest import Program
 from pagewalk.paths import home
 from pagewalk.workshop import Workshop
@@ -174,13 +175,17 @@ def test_a_copy_for_another_platform_says_so(installed: Installed, tmp_path: Pat
     assert "Traceback" not in done.stderr
 
 
-def test_a_program_is_found_by_its_name_unless_a_file_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_is_found_by_its_name_or_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGEWALK_HOME", str(home().root))
-    assert programs.find(Path("null-call")) == home().build / "user" / "bench" / "null-call"
+    assert programs.find("null-call") == home().build / "user" / "bench" / "null-call"
     monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match="No such file"):
+        programs.find(Path("null-call"))
     (tmp_path / "null-call").write_bytes(b"mine")
+    with pytest.raises(BadInput, match="a file in this folder and a built program"):
+        programs.find("null-call")
     assert programs.find(Path("null-call")) == Path("null-call")
-    assert programs.find(Path("x" * 300)) == Path("x" * 300)
+    assert programs.find("x" * 300) == Path("x" * 300)
     assert {"hello", "null-call", "tlb-stress"} <= set(programs.names())
 
 
