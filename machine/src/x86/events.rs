@@ -197,7 +197,12 @@ impl Processor {
     fn is_stuck(&mut self) -> bool {
         let completed = self.completed();
         let (count, last) = self.in_a_row;
-        let count = if last == completed { count + 1 } else { 0 };
+        // A machine that is run on after this stop stays within what its snapshot may hold.
+        let count = if last == completed {
+            EXCEPTIONS_MOST.min(count) + 1
+        } else {
+            0
+        };
         self.in_a_row = (count, completed);
         count > EXCEPTIONS_MOST
     }

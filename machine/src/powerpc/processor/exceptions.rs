@@ -71,7 +71,8 @@ impl Processor {
             self.in_a_row = 0;
             return None;
         }
-        self.in_a_row += 1;
+        // A machine that is run on after this stop stays within what its snapshot may hold.
+        self.in_a_row = EXCEPTIONS_MOST.min(self.in_a_row) + 1;
         if self.in_a_row > EXCEPTIONS_MOST {
             return Some(Stop::Fatal(Fatal::Stuck { vector, pc }));
         }
