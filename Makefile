@@ -270,7 +270,7 @@ PAGEWALK_MUTATIONS ?= 1000
 soak-files: ready x86 $(STAMPS)/bootstrap-test
 	$(call heading,Files with mistakes from seed $(PAGEWALK_SEED))
 	cd lab && PAGEWALK_SEED=$(PAGEWALK_SEED) PAGEWALK_MUTATIONS=$(PAGEWALK_MUTATIONS) \
-		../.venv/bin/python -m pytest --timeout 0 tests/test_mutated_files.py
+		../.venv/bin/python -m pytest --timeout 0 tests/test_mutated_files.py tests/test_damaged_results.py
 
 # The fuzzer runs without the fetch sanitizer: where a random signal handler lies, its process has just written. Large
 # caches are simulated faster. "make soak-fuzz" is this part alone.

@@ -341,7 +341,8 @@ class Store:
         """The file's schema; None if it is no file of results."""
         if "meta" not in self._tables():
             return None
-        return int(self.query("SELECT schema FROM meta")[0][0])
+        rows = self.query("SELECT schema FROM meta")
+        return rows[0][0] if rows and isinstance(rows[0][0], int) else None
 
     def _check_schema(self) -> None:
         found = self._schema()

@@ -249,7 +249,7 @@ pub fn tolerant(case: &Case, ours: &End, theirs: &End) -> (End, End) {
         let distance = order(x).abs_diff(order(y));
         if x != y && distance <= other_pi(case, y).saturating_add(NEAR) {
             b.registers[i] = x;
-            // Beside the least normal number one result is tiny, with the flag and the tag of that, and the other is not.
+            // Beside the least normal number one result is tiny, with its flag and tag, and the other is not.
             if (x.0 & 0x7fff == 0) != (y.0 & 0x7fff == 0) {
                 b.status = b.status & !UNDERFLOW | a.status & UNDERFLOW;
             }
