@@ -23,8 +23,8 @@ static long use_buffer(struct pipe *pipe, struct iter *it)
  */
 static long by_page(struct pipe *pipe, struct iter *it)
 {
-	u32 rest = PAGE_SIZE - (pipe->ring.head & (PAGE_SIZE - 1));
-	long n = ring_write(&pipe->ring, it, rest);
+	size_t rest = PAGE_SIZE - (pipe->ring.head & (PAGE_SIZE - 1));
+	long n = ring_write(&pipe->ring, it, MIN(rest, it->left));
 
 	if (n > 0) {
 		pipe_transfers++;
