@@ -132,7 +132,7 @@ def test_a_packaged_program_runs_as_in_the_checkout(installed: Installed) -> Non
     done = installed.run("pagewalk", "exec", "-m", "ppc603-133", "--json", "--", "hello")
     assert done.returncode == 0, done.stderr
     ours = guest.job(
-        Workshop(native.NativeRunner()), "ppc603-133", Program(Path("hello"), ()), overrides={}, settings={}
+        Workshop(native.NativeRunner()), "ppc603-133", Program("hello", ()), overrides={}, settings={}
     )
     assert json.loads(done.stdout)["run"] == ours.key(native.NativeRunner().version)
     assert installed.files() == before
