@@ -278,12 +278,12 @@ static long stream_put(const struct socket *socket, struct side *side, struct me
 
 /*
  * A send to an end that takes no data. The first one after the peer's orderly close goes out, as on a network, and is
- * answered by a reset, which the next call reports.
+ * answered by a reset, which the next call reports. Another thread may have disconnected the socket from `connection`,
+ * of which it was `end`.
  */
-static long send_to_deaf(struct socket *socket, struct message *message)
+static long send_to_deaf(struct socket *socket, struct connection *connection, u32 end, struct message *message)
 {
-	struct connection *connection = socket->connection;
-	struct side *to = &connection->side[!socket->end];
+	struct side *to = &connection->side[!end];
 	long error;
 
 	if (to->shut) {
@@ -292,19 +292,21 @@ static long send_to_deaf(struct socket *socket, struct message *message)
 	}
 	if (to->owner)
 		to->owner->error = ECONNRESET;
-	stream_reset(connection, socket->end);
+	stream_reset(connection, end);
 	return (long)message->data->left;
 }
 
 long stream_send(struct socket *socket, struct message *message)
 {
-	struct side *to = &socket->connection->side[!socket->end];
+	struct connection *connection = socket->connection;
+	u32 end = socket->end;
+	struct side *to = &connection->side[!end];
 	u64 deadline = socket_deadline(socket->settings.send_timeout);
 	long done = 0, n;
 
 	for (;;) {
 		if (to->deaf)
-			return done ? done : send_to_deaf(socket, message);
+			return done ? done : send_to_deaf(socket, connection, end, message);
 		if (ring_room(&to->ring) && message->data->left) {
 			/*
 			 * As in a pipe: a reader that waits or keeps up runs after each page, the last one too, while
