@@ -131,9 +131,7 @@ def test_a_packaged_program_runs_as_in_the_checkout(installed: Installed) -> Non
     before = installed.files()
     done = installed.run("pagewalk", "exec", "-m", "ppc603-133", "--json", "--", "hello")
     assert done.returncode == 0, done.stderr
-    ours = guest.job(
-        Workshop(native.NativeRunner()), "ppc603-133", Program("hello", ()), overrides={}, settings={}
-    )
+    ours = guest.job(Workshop(native.NativeRunner()), "ppc603-133", Program("hello", ()), overrides={}, settings={})
     assert json.loads(done.stdout)["run"] == ours.key(native.NativeRunner().version)
     assert installed.files() == before
     assert (installed.folder / "home/.local/share/pagewalk/pagewalk.duckdb").is_file()
