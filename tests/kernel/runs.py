@@ -81,7 +81,7 @@ def boot(
             stderr=subprocess.STDOUT,
             check=False,
         )  # fmt: skip
-        figures = json.loads(Path(counters.name).read_bytes()) if counted else {}
+        figures = json.loads(Path(counters.name).read_bytes()) if counted and done.returncode == 0 else {}
     return Boot(done.returncode, done.stdout.decode(errors="replace"), figures)
 
 
