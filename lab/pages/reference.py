@@ -14,7 +14,7 @@ from typer.cli import get_docs_for_click
 from typer.main import get_command
 
 from pagewalk import claims, experiments, machines, policies
-from pagewalk.cli.app import app
+from pagewalk.cli.app import whole
 from pagewalk.paths import home
 
 STYLE = """.md-typeset table:not([class]) td code { white-space: nowrap; }
@@ -38,7 +38,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 def command() -> str:
     """Every command with its options, as `--help` has them."""
-    top = get_command(app)
+    top = get_command(whole())
     return get_docs_for_click(obj=top, ctx=typer.Context(top, info_name="pagewalk"), name="pagewalk")
 
 

@@ -2,15 +2,19 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
+import typer
 from rich.console import Console
+from typer.main import get_command
 from typer.testing import CliRunner
 
-from pagewalk.cli.app import app
+from pagewalk.cli.app import PARTS, whole
 from pagewalk.cli.sheet import Sheet, Shown
 
 COMMAND = [sys.executable, "-c", "from pagewalk.entry import main; main()"]
@@ -20,21 +24,58 @@ def pagewalk(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
 
 
-COMMANDS = (
-    *("run", "exec", "ab", "boot", "resume", "profile", "trace", "see", "dump", "gdb", "compare", "report", "results"),
-    *("sweep", "watch", "machines", "policies", "programs", "experiments", "claims", "subjects"),
+COMMANDS = tuple(name for commands in PARTS.values() for name in commands)
+LIGHT = """
+import sys
+before = set(sys.modules)
+sys.argv = ["pagewalk", *sys.argv[1:]]
+from pagewalk.entry import main
+try:
+    main()
+finally:
+    print(*({"duckdb", "elftools", "pagewalk.cli.guest"} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def _commands(app: typer.Typer) -> dict[str, Any]:
+    group: Any = get_command(app)
+    return dict(group.commands)
+
+
+def test_the_help_lists_every_command_as_it_names_itself() -> None:
+    listed = {command.name: command for command in _commands(whole()).values()}
+    sentences = {name: text for commands in PARTS.values() for name, text in commands.items()}
+    own = {name: " ".join((command.help or "").split("\n\n")[0].split()) for name, command in listed.items()}
+    assert sentences == own
+
+
+@pytest.mark.parametrize("module", PARTS)
+def test_a_module_registers_the_commands_that_are_looked_up_in_it(module: str) -> None:
+    assert set(_commands(whole(module))) == set(PARTS[module])
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"], [], ["nothing"]])
+def test_a_line_without_a_command_imports_none(words: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", LIGHT, *words], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "word", "import_none"), [("pagewalk mach", "machines", True), ("pagewalk exec --kern", "--kernel", False)]
 )
-
-
-def test_the_list_of_commands_is_whole() -> None:
-    listing = CliRunner().invoke(app, ["--help"]).stdout
-    assert all(f" {name} " in listing for name in COMMANDS)
+def test_a_shell_completes_names_and_options(line: str, word: str, import_none: bool) -> None:
+    asked = {"_PAGEWALK_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    done = subprocess.run(
+        [sys.executable, "-c", LIGHT], capture_output=True, text=True, check=False, env={**os.environ, **asked}
+    )
+    assert word in done.stdout.split(), done.stderr
+    assert (done.stderr.splitlines()[-1] == "") == import_none
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_an_example(name: str) -> None:
-    subcommand = ["list"] if name == "claims" else []
-    done = CliRunner().invoke(app, [name, *subcommand, "--help"])
+    subcommand = {"claims": ["list"], "tune": ["vsid"]}.get(name, [])
+    done = CliRunner().invoke(whole(), [name, *subcommand, "--help"])
     assert done.exit_code == 0
     assert " ".join(["pagewalk", name, *subcommand]) in " ".join(done.stdout.split())
 
@@ -74,7 +115,7 @@ def test_a_wrong_option_is_a_usage_error() -> None:
 
 @pytest.mark.parametrize("option", [["dump", "--region"], ["dump", "--at"], ["exec", "--limit"], ["exec", "--at"]])
 def test_numbers_beyond_the_machine_are_usage_errors(option: Sequence[str]) -> None:
-    done = CliRunner().invoke(app, [*option, str(2**64), "--", "hello"])
+    done = CliRunner().invoke(whole(), [*option, str(2**64), "--", "hello"])
     assert done.exit_code == 2
     assert "less than or equal to" in done.stderr
 

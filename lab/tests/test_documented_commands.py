@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from pagewalk.cli.app import app
+from pagewalk.cli.app import whole
 from pagewalk.paths import home
 
 _BLOCK = re.compile(r"^ *```(?:sh|text)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
-COMMAND: Any = get_command(app)
+COMMAND: Any = get_command(whole())
 
 
 def pages() -> list[Path]:

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from pagewalk.cli import laboratory
-from pagewalk.cli.app import app
+from pagewalk.cli.app import whole
 from pagewalk.cli.laboratory import Bars, Pace, duration, ticked
 from pagewalk.cli.next_steps import NEXT
 from pagewalk.cli.sheet import commands
@@ -69,6 +69,6 @@ OWN = {"run", "exec", "ab", "watch"}
 
 
 def test_no_command_is_a_dead_end() -> None:
-    listed = dict(commands(app))
+    listed = dict(commands(whole()))
     assert set(NEXT) | OWN >= set(listed)
     assert set(NEXT) <= set(listed)

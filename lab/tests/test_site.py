@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from pagewalk import __version__, claims, experiments, machines, policies
-from pagewalk.cli.app import app
+from pagewalk.cli.app import whole
 from pagewalk.paths import home
 
 pytestmark = pytest.mark.built
@@ -88,7 +88,7 @@ def text(site: Path, page: str) -> str:
 
 
 def test_the_reference_has_everything(site: Path) -> None:
-    commands = [info.name or getattr(info.callback, "__name__", "") for info in app.registered_commands]
+    commands = [info.name or getattr(info.callback, "__name__", "") for info in whole().registered_commands]
     shown = text(site, "command.html")
     assert [name for name in commands if f"pagewalk {name}" not in shown] == []
     shown = text(site, "machine-keys.html")

@@ -1,26 +1,87 @@
-"""The command's entry: every subcommand is registered here, and every error ends here."""
+"""The command's entry: it imports the parts that a command line needs, and every error ends here."""
 
 from __future__ import annotations
 
+import os
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from pagewalk import __version__
-from pagewalk.cli import ab, debugging, guest, listings, observe, results, run, subjects, tune, watch
+import pagewalk
 from pagewalk.cli.next_steps import NEXT
 from pagewalk.cli.output import complain, err, next_step, say
 from pagewalk.cli.sheet import add_forms, chosen
 from pagewalk.errors import BadInput, ExitStatus, PagewalkError, WrongOption
 
-app = typer.Typer(
-    name="pagewalk",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="""
+PARTS: dict[str, dict[str, str]] = {
+    "run": {
+        "run": "Reproduce a published table: the paper's figures beside ours, with a verdict for every row.",
+        "memories": "Measure experiments with all that the machines' files leave open, and say which verdicts an "
+        "input decides.",
+    },
+    "ab": {"ab": "Run one program under several policies or machine keys, and show what moved."},
+    "guest": {
+        "exec": "Run a static Linux program for PPC32 or an i386 on our kernel, and say what it cost.",
+        "boot": "Boot any kernel on a machine, with its console on standard output. With a program, init runs it, "
+        "and the exit status is the program's.",
+        "resume": "Go on from a snapshot to the end of its run: the same cycles and counters as without the stop.",
+    },
+    "debugging": {
+        "dump": "Show TLBs, hash table, BATs, segments and caches at an instant, of each processor.",
+        "gdb": "Debug the kernel or a program with GDB; waits for GDB on a local port.",
+    },
+    "observe": {
+        "profile": "Show which functions and call stacks of kernel and program take the cycles. Exact, not sampled.",
+        "trace": "Record a run for the Perfetto viewer: functions, exceptions, misses, switches.",
+        "see": "Write a page that shows how a run translated addresses.",
+    },
+    "results": {
+        "compare": "Set two results side by side: tables row by row, or runs counter by counter.",
+        "report": "Write one self-contained HTML page of all results: tables, published figures, plots.",
+        "results": "List the stored runs, or query the results file in SQL.",
+        "sweep": "Measure one benchmark over every combination of machine keys and policies.",
+    },
+    "listings": {
+        "machines": "List the simulated machines.",
+        "policies": "List the policies of a machine's kernel, their choices and what each does.",
+        "programs": "List the programs that are built already for a machine: `exec`, `profile` and `sweep` take them "
+        "by name.",
+        "experiments": "List the experiments: each reproduces a published table or section.",
+        "claims": "The published figures: list them, explain one, count what is reproduced.",
+    },
+    "subjects": {"subjects": "Kernels of other people, such as Linux: list them, build them."},
+    "tune": {"tune": "Find the best value of a policy that takes a number."},
+    "watch": {"watch": "Watch TLBs, hash table, cost categories and functions while a program runs."},
+}
+"""What each module registers: its commands, with the sentence that `pagewalk --help` shows. So the help and the
+completion of a command's name import none of them."""
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"pagewalk {pagewalk.__version__}")
+        raise typer.Exit
+
+
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Options before the subcommand."""
+    del version
+
+
+def _empty() -> typer.Typer:
+    app = typer.Typer(
+        name="pagewalk",
+        no_args_is_help=True,
+        rich_markup_mode="markdown",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="""
 A laboratory for address translation: boots a small kernel on a simulated PowerPC or i386 that accounts for
 every cycle, TLB entry, hash-table slot and cache line.
 
@@ -29,26 +90,43 @@ every cycle, TLB entry, hash-table slot and cache line.
 - `pagewalk ab -p tlb.cutoff=off,20 -- ./hello` runs it under two choices and shows what moved
 - `pagewalk claims explain osdi99.table2.604-185` explains a published figure and where it is printed
 """,
-)
-for part in (run, ab, guest, debugging, observe, results, listings, subjects, tune, watch):
-    part.register(app)
-add_forms(app)
+    )
+    app.callback()(_common)
+    return app
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        print(f"pagewalk {__version__}")
-        raise typer.Exit
+def whole(*modules: str) -> typer.Typer:
+    """The command with the subcommands of these modules; of all, if none is named."""
+    app = _empty()
+    for module in modules or PARTS:
+        import_module(f"pagewalk.cli.{module}").register(app)
+    add_forms(app)
+    return app
 
 
-@app.callback()
-def common(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and end.")
-    ] = False,
-) -> None:
-    """Options before the subcommand."""
-    del version
+def _names() -> typer.Typer:
+    """The command with the names of all subcommands, and none that does anything."""
+    app = _empty()
+    for commands in PARTS.values():
+        for name, sentence in commands.items():
+            app.command(name, help=sentence)(lambda: None)
+    return app
+
+
+def _words() -> list[str]:
+    """The words after `pagewalk`, on the command line or, if a shell asks how to go on, on the line so far."""
+    if "_PAGEWALK_COMPLETE" not in os.environ:
+        return sys.argv[1:]
+    line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
+    # The last word is being typed.
+    return (line + "|").split()[1:-1]
+
+
+def _wanted() -> typer.Typer:
+    """The command as far as the command line needs it."""
+    first = next(iter(_words()), "")
+    module = next((module for module, commands in PARTS.items() if first in commands), None)
+    return whole(module) if module else _names()
 
 
 def _wants_json(words: list[str]) -> bool:
@@ -76,7 +154,7 @@ def command() -> int:
     """Runs the command line; returns the exit status. Every error of ours ends here, but not a broken pipe."""
     chosen.reset()
     try:
-        ended = app(standalone_mode=False)
+        ended = _wanted()(standalone_mode=False)
         if not ended and not _wants_json(sys.argv[1:]):
             next_step(*NEXT.get(_name(sys.argv[1:]), ()))
     except typer.TyperException as error:

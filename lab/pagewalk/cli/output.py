@@ -9,7 +9,6 @@ from datetime import date, datetime
 from typing import Annotated, Any
 
 import typer
-from pydantic import TypeAdapter
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
@@ -58,8 +57,6 @@ err = _Console(stderr=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
-_JSON: TypeAdapter[Any] = TypeAdapter(Any)
-
 
 def _fallback(value: object) -> Any:
     """Converts a value that JSON cannot hold."""
@@ -75,7 +72,9 @@ def print_json(value: object) -> None:
 
     Data classes and models become objects, dates ISO 8601 text, bytes text with replacement characters.
     """
-    plain = _JSON.dump_python(value, mode="python", fallback=_fallback)
+    from pydantic import TypeAdapter  # noqa: PLC0415 - slow to import, and most commands print tables
+
+    plain = TypeAdapter(Any).dump_python(value, mode="python", fallback=_fallback)
     json.dump(plain, sys.stdout, indent=2, ensure_ascii=False, default=_fallback)
     sys.stdout.write("\n")
 

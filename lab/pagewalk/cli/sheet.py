@@ -185,7 +185,8 @@ def commands(app: typer.Typer, above: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def add_forms(app: typer.Typer) -> None:
-    """Gives every command that prints tables the options that choose their form."""
+    """Gives every command that prints tables, and has them not yet, the options that choose their form."""
     for name, entry in commands(app):
-        if name not in _NO_TABLES and "as_json" in inspect.signature(entry.callback).parameters:
+        taken = inspect.signature(entry.callback).parameters
+        if name not in _NO_TABLES and "as_json" in taken and "csv" not in taken:
             entry.callback = _prints_tables(entry.callback)
