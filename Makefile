@@ -230,6 +230,7 @@ docs: ready x86 compilers linux-kernels $(STAMPS)/bootstrap-test
 	$(PAGEWALK) run workloads
 	$(PAGEWALK) claims page workloads -o docs/workloads.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png
+	cd lab && ../$(PYTHON) pages/notebook.py
 
 # The reference pages come from the code and the kernel image. mkdocs tells of its next version unless it is told not to.
 site: ready $(STAMPS)/bootstrap-test

@@ -11,12 +11,13 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from pagewalk import ab, claims, experiments, guest, machines, native, policies, summary, sweep, systems
-from pagewalk.errors import RunFailed
-from pagewalk.execute import Lab
+from pagewalk.errors import BadInput, RunFailed
+from pagewalk.execute import Cell, Lab
 from pagewalk.figures import Figure, Measured
 from pagewalk.guest import Program
 from pagewalk.inputs import AS_IN_FILE, Variant, variants
@@ -26,6 +27,9 @@ from pagewalk.runner import Job
 from pagewalk.simulate import Events, Quiet, Work
 from pagewalk.store import Store, StoredRun
 from pagewalk.sweep import Sweep, Value
+
+if TYPE_CHECKING:
+    from pagewalk.report.plots import Drawing, Drawn
 
 Axis = Value | Sequence[Value]
 """The values of one axis of a sweep: a word such as `off,5..40..5`, one number, or a list."""
@@ -114,6 +118,43 @@ class Benchmark(Result):
         return self.measured.compute(figure)
 
 
+TABLE: dict[str, pl.DataType | type[pl.DataType]] = {
+    **dict.fromkeys(("experiment", "row_name", "machine", "unit"), pl.String),
+    "claims": pl.List(pl.String),
+    **dict.fromkeys(("before", "after", "ratio", "low", "high"), pl.Float64),
+    "placements": pl.UInt32,
+    **{f"published_{name}{end}": pl.Float64 for name in ("before", "after", "ratio") for end in ("", "_low", "_high")},
+    "verdict": pl.String,
+    "reason": pl.String,
+    "before_run": pl.String,
+    "after_run": pl.String,
+    "pairs": pl.List(pl.List(pl.Float64)),
+}
+"""The columns of `Laboratory.run`, the same for every experiment."""
+
+
+def _published(cell: Cell) -> dict[str, float | None]:
+    """The published figures as numbers: the ends of their ranges, and the geometric middle."""
+    found: dict[str, float | None] = {}
+    of = cell.row.published
+    for name, printed in (("before", of.before), ("after", of.after), ("ratio", of.ratio)):
+        ends = (None, None, None) if printed is None else (printed.middle, printed.low, printed.high)
+        found |= {f"published_{name}{end}": value for end, value in zip(("", "_low", "_high"), ends, strict=True)}
+    return found
+
+
+def _drawn(row: Mapping[str, Any]) -> Drawn:
+    """A row of a table's frame as a plot needs it."""
+    from pagewalk.report.plots import Drawn  # noqa: PLC0415 - slow to import
+
+    ends = [
+        None if row[f"published_{name}"] is None else (row[f"published_{name}_low"], row[f"published_{name}_high"])
+        for name in ("after", "ratio")
+    ]
+    measured = [row[name] for name in ("after", "ratio", "low", "high")]
+    return Drawn(row["row_name"], row["machine"], row["verdict"], *measured, *ends)
+
+
 def _texts(settings: Mapping[str, Value] | None) -> dict[str, str]:
     return {name: sweep.text_of(value) for name, value in (settings or {}).items()}
 
@@ -197,14 +238,38 @@ class Laboratory:
     def run(self, name: str, *, seeds: int = 1) -> pl.DataFrame:
         """An experiment's table; for a paper's name all of its tables, one below the other.
 
-        One row for each row of the table, with the columns of `cells` in docs/results.md. Runs that are in the
-        results are not simulated again. `seeds` is the number of placements that each row is measured with.
+        One row for each row of the table, with the columns of `TABLE`: those of `cells` in docs/results.md, and the
+        published figures as numbers, with the ends of their ranges. Figures are in `unit`, ratios have none. Runs that
+        are in the results are not simulated again. `seeds` is the number of placements that each row is measured with.
         """
-        cells = []
-        for experiment in experiments.find(name):
-            for cell in self._lab.experiment(experiment, self.events, seeds):
-                cells.append({"experiment": experiment.name, **cell.record()})
-        return pl.DataFrame(cells, infer_schema_length=None)
+        cells = [
+            {"experiment": experiment.name, **cell.record(), **_published(cell)}
+            for experiment in experiments.find(name)
+            for cell in self._lab.experiment(experiment, self.events, seeds)
+        ]
+        return pl.DataFrame(cells, schema=TABLE)
+
+    def plot(self, frame: pl.DataFrame) -> Drawing:
+        """Draws a frame of `run` or of `sweep`; a notebook shows the plot, and its `save` writes SVG, PDF or PNG.
+
+        BadInput if the frame has no figure, or is a sweep of which neither one nor two axes vary.
+        """
+        from pagewalk.report import plots  # noqa: PLC0415 - slow to import
+
+        if set(TABLE) <= set(frame.columns):
+            return plots.of_rows(_drawn(row) for row in frame.iter_rows(named=True))
+        if "value" not in frame.columns:
+            raise BadInput("this frame is neither a table nor a sweep", hint="draw what run or sweep gives")
+        axes = [name for name in frame.columns if name != "value"]
+        points = [
+            ({name: str(row[name]) for name in axes}, row["value"])
+            for row in frame.iter_rows(named=True)
+            if row["value"] is not None
+        ]
+        draw = plots.of_sweep(points, "value")
+        if draw is None:
+            raise BadInput("a plot has one axis that varies, or two", hint="filter the frame")
+        return plots.Drawing(draw())
 
     def execute(
         self,

@@ -239,6 +239,11 @@ def _tables(store: Store, found: Sequence[Experiment]) -> dict[str, list[CellRec
     return {entry.name: [] if entry.images else memories.judged(store, entry.name) for entry in found}
 
 
+def measured_cells(store: Store, document: str) -> list[CellRecord]:
+    """The rows of the latest tables of all of the document's experiments."""
+    return [cell for table in _tables(store, _experiments_of(document)).values() for cell in table]
+
+
 def count(store: Store, document: str, without: Sequence[str] = ()) -> Counts:
     """The counts of a paper, from the latest tables.
 
@@ -250,7 +255,7 @@ def count(store: Store, document: str, without: Sequence[str] = ()) -> Counts:
         return not any(fnmatchcase(machine, pattern) for pattern in without)
 
     found = _experiments_of(document)
-    cells = [cell for table in _tables(store, found).values() for cell in table]
+    cells = measured_cells(store, document)
     machines: dict[str, set[str]] = {}
     for row in (row for experiment in found for row in experiment.rows):
         for claim in row.published.claims:

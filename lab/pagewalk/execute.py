@@ -13,6 +13,7 @@ from pagewalk.figures import Measured
 from pagewalk.images import Image
 from pagewalk.place import Cluster, Local, Place
 from pagewalk.placement import AS_BUILT, Placement
+from pagewalk.published_range import Range
 from pagewalk.runner import Job, Runner, RunResult
 from pagewalk.simulate import Events, Finished, Simulation, Work
 from pagewalk.store import Store, StoredRun
@@ -63,6 +64,11 @@ class Cell:
     def place(self) -> tuple[str, str]:
         """The row's name and machine, which tell it from the table's others."""
         return self.row.name, self.row.after.machine
+
+    @property
+    def published(self) -> tuple[Range | None, Range | None]:
+        """The published figure after, and the published ratio."""
+        return self.row.published.after, self.row.published.ratio
 
     def record(self) -> dict[str, Any]:
         """The cell as the store's table `cells` keeps it."""

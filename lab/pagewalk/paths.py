@@ -112,3 +112,13 @@ def home() -> Home:
         "no pagewalk checkout found around the working directory, and this package holds no data",
         hint="change into a checkout, set PAGEWALK_HOME, or install the wheel that `make wheel` builds",
     )
+
+
+def check_writable(file: Path) -> None:
+    """Refuses a file that cannot be written, before what it is to hold is made; BadInput says why."""
+    if file.is_dir():
+        raise BadInput(f"{file} is a folder", hint="name a file in it")
+    if not file.parent.is_dir():
+        raise BadInput(f"{file.parent} is no folder", hint="make it, or name another file")
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise BadInput(f"{file} cannot be written", hint="name another file")

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import ab, flame_difference, robustness, sweep
+from pagewalk import ab, flame_difference, robustness, summary, sweep
 from pagewalk.ab import Moved, Plan, Side
 from pagewalk.cli import ab_inputs, options
 from pagewalk.cli.guest import Command, write_text
@@ -21,7 +21,7 @@ from pagewalk.cli.sheet import Shown
 from pagewalk.cli.sheet import chosen as form
 from pagewalk.errors import BadInput, WrongOption
 from pagewalk.execute import Lab
-from pagewalk.guest import Program, guest_file
+from pagewalk.guest import Program, guest_file, program_counters
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 
 _NAME = re.compile(r"[\w.-]{1,64}")
@@ -165,6 +165,7 @@ def compare_choices(
     flame: Annotated[
         Path | None, typer.Option(help="Write a flame graph of the difference: FILE.json (speedscope) or FILE.folded.")
     ] = None,
+    plot: options.Plot = None,
     top: Annotated[int, typer.Option(min=0, help="Functions to list.")] = _SHORT,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
@@ -225,12 +226,13 @@ def compare_choices(
     robust = robustness.across(sides, len(chosen), tried) if tried else []
     sides = [*([] if kept is None else [kept]), *sides[: len(chosen)]]
     found = [ab.compare(sides[0], side) for side in sides[1:]]
-    written = [] if flame is None else _flames(flame, sides)
+    title = shlex.join([program.title, *program.arguments])
+    written = [*([] if flame is None else _flames(flame, sides)), *([] if plot is None else _draw(title, sides, plot))]
     if as_json:
         records = [_record(sides[0], side, moved) for side, moved in zip(sides[1:], found, strict=True)]
         print_json(ab_inputs.with_inputs(records, robust))
         return
-    say(out, f"{shlex.join([program.title, *program.arguments])} on {machine}")
+    say(out, f"{title} on {machine}")
     for side, moved in zip(sides[1:], found, strict=True):
         print_difference(sides[0], side, moved, top)
     for compared in robust:
@@ -239,6 +241,20 @@ def compare_choices(
     for path in written:
         say(err, f"wrote {path}")
     _advise(sides, seeds, save_baseline, flame)
+
+
+def _draw(title: str, sides: Sequence[Side], path: Path) -> list[Path]:
+    """Draws the program's cycles by cause: a bar for each combination, of the placement in the middle."""
+    from pagewalk.report import charts, plots  # noqa: PLC0415 - slow to import
+
+    bars = []
+    for side in sides:
+        rows = [summary.by_cause(program_counters(run.result.regions, run.result.counters)) for run in side.runs]
+        causes = [{cause: float(cycles) for cause, cycles, *_ in row} for row in rows]
+        middle = sorted(causes, key=lambda found: sum(found.values()))[(len(causes) - 1) // 2]
+        bars.append(charts.Bar(title, side.label, middle))
+    plots.Drawing(charts.cycles_by_cause(bars)).save(path)
+    return [path]
 
 
 def _notes(sides: Sequence[Side], found: Sequence[Sequence[Moved]], top: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import BadInput, unknown
 from pagewalk.paths import home
 from pagewalk.published_range import digits
+from pagewalk.records import CellRecord
 from pagewalk.store import Store
 from pagewalk.verdict import in_order
 
@@ -196,6 +198,13 @@ def explain_claim(
     out.print(table("", ["", ""], ([name, text] for name, text in lines if text)))
 
 
+def _draw(cells: Sequence[CellRecord], path: Path) -> None:
+    from pagewalk.report import plots  # noqa: PLC0415 - the plots are slow to import
+
+    plots.of_claims(cells).save(path)
+    say(err, f"wrote {path}")
+
+
 @claims_app.command("count")
 def count_claims(
     document: Annotated[str | None, typer.Argument(help="Only this paper, as in osdi99.")] = None,
@@ -208,6 +217,7 @@ def count_claims(
             autocompletion=options.complete_machine,
         ),
     ] = None,
+    plot: options.Plot = None,
     as_json: Json = False,
 ) -> None:
     """Count the claims, and the published figures, by the class of their verdicts.
@@ -215,7 +225,10 @@ def count_claims(
     A claim may hold several figures. It is reproduced in part if some of its rows are reproduced and others are not.
     The second table takes the stronger class of our kernel and of the papers' own kernels, where these were measured.
 
-    Examples: `pagewalk claims count osdi99`, `pagewalk claims count --without 'ppc970*'`
+    With --plot, a line for each published change: how much of it our kernel shows.
+
+    Examples: `pagewalk claims count osdi99`, `pagewalk claims count --without 'ppc970*'`,
+    `pagewalk claims count osdi99 --plot osdi99.svg`
     """
     known = machines.names()
     for pattern in without or ():
@@ -224,6 +237,8 @@ def count_claims(
     papers = [document] if document else list(dict.fromkeys(c.document.id for c in claims.all_claims().values()))
     with Store(home().results, read_only=True, notify=partial(say, err)) as store, store.reading():
         counts = {paper: claims_markdown.count(store, paper, without or ()) for paper in papers}
+        if plot is not None:
+            _draw([cell for paper in papers for cell in claims_markdown.measured_cells(store, paper)], plot)
     if as_json:
         print_json(
             {

@@ -74,6 +74,21 @@ def option(name: str) -> Iterator[None]:
         raise WrongOption(message, hint=error.hint) from None
 
 
+def _drawable(path: Path | None) -> Path | None:
+    if path is not None:
+        from pagewalk.report import plots  # noqa: PLC0415 - the plots are slow to import
+
+        with option("--plot"):
+            plots.check(path)
+    return path
+
+
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", help="Also draw it: FILE.svg, FILE.pdf or FILE.png.", callback=_drawable, metavar="FILE"),
+]
+
+
 def _known_machine(name: str) -> str:
     # A file that cannot be used is bad input, not a wrong name.
     if not name.endswith(".toml"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from pagewalk.cli.output import Json, err, exact, number, out, print_json, say, 
 from pagewalk.errors import BadInput, ExitStatus
 from pagewalk.figures import Figure
 from pagewalk.guest import PROGRAM_REGION
-from pagewalk.paths import home
+from pagewalk.paths import check_writable, home
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
 from pagewalk.sweep import Sweep
@@ -142,6 +142,9 @@ def make_report(
 
     Examples: `pagewalk report -o report.html`, `pagewalk report --picture report.png`
     """
+    for file in (output, picture):
+        if file is not None:
+            check_writable(file)
     from pagewalk import report  # noqa: PLC0415 - the plots are slow to import
     from pagewalk.report import browser  # noqa: PLC0415
 
@@ -207,6 +210,7 @@ def do_sweep(
     file: Annotated[
         list[str] | None, typer.Option("--with", help="A built program that the benchmark starts, as in hello.")
     ] = None,
+    plot: options.Plot = None,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
     as_json: Json = False,
@@ -217,6 +221,7 @@ def do_sweep(
     are in the results already are not simulated again.
 
     Examples: `pagewalk sweep mmap-latency -p tlb.cutoff=off,1,5..60..5`,
+    `pagewalk sweep mmap-latency size=128k -p tlb.cutoff=5..40..5 --plot cutoff.pdf`,
     `pagewalk sweep context-switch processes=8 size=16k --row context-switch-8p-16k --set tlb.data.entries=32..256..*2`
     """
     with options.option("--figure"):
@@ -253,9 +258,21 @@ def do_sweep(
                 ([*p.settings.values(), p.reason if p.value is None else exact(p.value)] for p in points),
             )
         )
+    if plot is not None:
+        _draw(points, figure, plot)
     if any(point.value is None for point in points):
         err.print("some points gave no figure")
         raise typer.Exit(int(ExitStatus.FATAL))
+
+
+def _draw(points: Sequence[sweep.Point], figure: str, path: Path) -> None:
+    from pagewalk.report import plots  # noqa: PLC0415 - the plots are slow to import
+
+    draw = plots.of_sweep([(p.settings, p.value) for p in points if p.value is not None], figure)
+    if draw is None:
+        raise BadInput("--plot: a plot has one axis that varies, or two", hint="give a key or policy several values")
+    plots.Drawing(draw()).save(path)
+    say(err, f"wrote {path}")
 
 
 def register(app: typer.Typer) -> None:

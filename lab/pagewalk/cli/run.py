@@ -22,6 +22,7 @@ from pagewalk.cli.sheet import chosen as form
 from pagewalk.errors import BadInput, ExitStatus, WrongOption, nearest
 from pagewalk.execute import Cell
 from pagewalk.experiments import Experiment, Row
+from pagewalk.paths import check_writable
 from pagewalk.store import Store
 from pagewalk.verdict import Tone, by_class, tone, unmeasured
 
@@ -163,6 +164,7 @@ def run(
     record: Annotated[
         bool, typer.Option("--record", help="Keep tables of your images for pages, in experiments/measured.")
     ] = False,
+    plot: options.Plot = None,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
     as_json: Json = False,
@@ -178,7 +180,7 @@ def run(
     Some experiments run the papers' own kernels, of which you must have images: they say which.
 
     Examples: `pagewalk run osdi99-table2`, `pagewalk run osdi99 --seeds 7`, `pagewalk run -k mmap`,
-    `pagewalk run osdi99 --failed`, `pagewalk run mine.toml -j 1`,
+    `pagewalk run osdi99-table2 --plot table2.pdf`, `pagewalk run osdi99 --failed`, `pagewalk run mine.toml -j 1`,
     `pagewalk run lkml05-own --image v2.4=vmlinux-2.4 --image v2.6=vmlinux-2.6`
     """
     if not names and pattern is None and not failed:
@@ -206,6 +208,11 @@ def run(
         out.print(_flat(done))
     else:
         _advise(done, seeds)
+    if plot is not None:
+        from pagewalk.report import plots  # noqa: PLC0415 - the plots are slow to import
+
+        plots.of_cells(cell for _, cells in done for cell in cells).save(plot)
+        say(err, f"wrote {plot}")
     if any(cell.verdict == "no figure" for _, cells in done for cell in cells):
         raise typer.Exit(int(ExitStatus.FATAL))
 
@@ -236,6 +243,7 @@ def compare_memories(
     extremes: Annotated[
         bool, typer.Option("--extremes", help="Only all fastest and all slowest values, and no value alone.")
     ] = False,
+    plot: options.Plot = None,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
 ) -> None:
@@ -247,8 +255,16 @@ def compare_memories(
     Example: `pagewalk memories osdi99-table2 osdi99-table3 -o docs/memories.md`
     """
     found = [experiment for name in names for experiment in experiments.find(name)]
+    if output is not None:
+        check_writable(output)
     with laboratory(jobs, cluster) as lab, events(as_json=False) as listener:
-        page = memories.page(memories.compare(lab, found, listener, extremes=extremes))
+        varied = memories.compare(lab, found, listener, extremes=extremes)
+    page = memories.page(varied)
+    if plot is not None:
+        from pagewalk.report import plots  # noqa: PLC0415 - the plots are slow to import
+
+        plots.of_memories(varied).save(plot)
+        say(err, f"wrote {plot}")
     if output is None:
         print(page, end="")
         return

@@ -10,6 +10,8 @@ import altair as alt
 import polars as pl
 import vl_convert
 
+from pagewalk.verdict import PART, tone
+
 # Colours that colour-blind readers can tell apart (Okabe and Ito, 2008), and greys.
 CAUSES = {
     "user": "#56b4e9", "kernel": "#0072b2", "walk": "#e69f00", "reload": "#d55e00", "flush": "#cc79a7",
@@ -21,7 +23,11 @@ CAUSES = {
 Spec = dict[str, Any]
 
 
-def _spec(chart: alt.Chart | alt.LayerChart | alt.HConcatChart) -> Spec:
+def _data(values: Sequence[Mapping[str, object]]) -> alt.InlineData:
+    return alt.InlineData(values=list(values))
+
+
+def _spec(chart: alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart) -> Spec:
     # A browser's font may be wider than the one used for the layout: leave room.
     padded = chart.properties(padding={"left": 60, "right": 60, "top": 5, "bottom": 5})
     configured = padded.configure_view(stroke=None).configure_axis(labelFontSize=11, titleFontSize=11)
@@ -32,6 +38,113 @@ def _spec(chart: alt.Chart | alt.LayerChart | alt.HConcatChart) -> Spec:
 def svg(spec: Spec) -> str:
     """The plot as SVG text without anything that a page would have to load."""
     return str(vl_convert.vegalite_to_svg(spec))
+
+
+_TONES = {"good": "#009e73", "part": "#56b4e9", "open": "#999999", "bad": "#d55e00"}
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One row of a table: the ratio that is published, or its least and greatest, and the measured one with the spread
+    over the placements. A ratio of 1 is no effect.
+    """
+
+    row: str
+    machine: str
+    verdict: str
+    published: tuple[float, float] | None
+    measured: float
+    low: float
+    high: float
+
+
+def effects(rows: Sequence[Effect]) -> Spec:
+    """A line for each row: the published ratio as a ring, or a bar between its ends; ours as a dot in the verdict's
+    colour, with the spread over the placements.
+    """
+    machines = {row.machine for row in rows}
+    labels = [row.row if len(machines) == 1 else f"{row.row}, {row.machine}" for row in rows]
+    y = alt.Y("row:N", title=None, sort=list(dict.fromkeys(labels)), axis=alt.Axis(labelLimit=0, grid=True))
+    x = alt.X("ratio:Q", title="before / after", scale=alt.Scale(type="log", nice=False, padding=12))
+    published = [
+        {"row": label, "ratio": (row.published[0] * row.published[1]) ** 0.5, "low": row.published[0],
+         "high": row.published[1]}
+        for label, row in zip(labels, rows, strict=True)
+        if row.published is not None
+    ]  # fmt: skip
+    ours = [
+        {"row": label, "ratio": row.measured, "low": row.low, "high": row.high, "verdict": row.verdict}
+        for label, row in zip(labels, rows, strict=True)
+    ]
+    kinds = list(dict.fromkeys(row.verdict for row in rows))
+    tip = ["row:N", alt.Tooltip("ratio:Q", format=".3~r")]
+    # A row of which nothing is published has no ring; a chart without data has no scale.
+    layers = [alt.Chart(_data([{"ratio": 1}])).mark_rule(strokeDash=[4, 3], color="#666666").encode(x=x)]
+    if published:
+        of_them = alt.Chart(_data(published))
+        layers += [
+            of_them.mark_rule(size=9, color="#dddddd").encode(x=alt.X("low:Q"), x2="high:Q", y=y),
+            of_them.mark_point(size=90, color="black", strokeWidth=1.5).encode(x=x, y=y, tooltip=tip),
+        ]
+    of_ours = alt.Chart(_data(ours), width=420, height=alt.Step(20))
+    colour = alt.Color(
+        "verdict:N",
+        sort=kinds,
+        scale=alt.Scale(domain=kinds, range=[_TONES[tone(kind)] for kind in kinds]),
+        legend=alt.Legend(orient="top", title="ring: published; dot: measured", columns=2, labelLimit=0),
+    )
+    layers += [
+        of_ours.mark_rule(size=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour),
+        of_ours.mark_point(filled=True, size=55, opacity=1).encode(x=x, y=y, color=colour, tooltip=[*tip, "verdict:N"]),
+    ]
+    return _spec(alt.layer(*layers))
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of a published change one row shows: 1 is all of it, 0 none, below 0 the opposite. Logarithms of ratios
+    are divided; `low` and `high` are those of the placements.
+    """
+
+    row: str
+    verdict: str
+    measured: float
+    low: float
+    high: float
+
+
+def shares(rows: Sequence[Share]) -> Spec:
+    """A line for each row: the measured effect over the published one, in the verdict's colour. The band is what counts
+    as the published ratio.
+    """
+    labels = [row.row for row in rows]
+    values = [
+        {"row": row.row, "share": row.measured, "low": row.low, "high": row.high, "verdict": row.verdict}
+        for row in rows
+    ]
+    ends = [end for row in rows for end in (row.low, row.high)]
+    scale = alt.Scale(type="symlog", constant=0.5, domain=[min(-0.5, *ends), max(2, *ends)], nice=False)
+    axis = alt.Axis(values=[-10, -3, -1, 0, 0.5, 1, 2, 5, 10, 30], format="~r")
+    x = alt.X("share:Q", title="measured effect / published effect", scale=scale, axis=axis)
+    y = alt.Y("row:N", title=None, sort=labels, axis=alt.Axis(labelLimit=0, grid=True))
+    kinds = list(dict.fromkeys(row.verdict for row in rows))
+    colour = alt.Color(
+        "verdict:N",
+        sort=kinds,
+        scale=alt.Scale(domain=kinds, range=[_TONES[tone(kind)] for kind in kinds]),
+        legend=alt.Legend(orient="top", title=None, columns=2, labelLimit=0),
+    )
+    window = alt.Chart(_data([{"low": 1 - PART, "high": 1 + PART}]))
+    marks = alt.Chart(_data([{"share": 0}, {"share": 1}]))
+    of_them = alt.Chart(_data(values), width=420, height=alt.Step(14))
+    tip = ["row:N", "verdict:N", alt.Tooltip("share:Q", format=".3~r")]
+    layers = [
+        window.mark_rect(color="#e5f5e9").encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        marks.mark_rule(strokeDash=[4, 3], color="#666666").encode(x=x),
+        of_them.mark_rule(size=2).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, color=colour),
+        of_them.mark_point(filled=True, size=40, opacity=1).encode(x=x, y=y, color=colour, tooltip=tip),
+    ]
+    return _spec(alt.layer(*layers))
 
 
 def _zoom() -> alt.Parameter:
@@ -86,7 +199,7 @@ def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> Spec
             for label, (bar, whole) in zip(labels, shown, strict=True)
         ]
     )
-    y = alt.Y("bar:N", title=None, sort=labels, axis=alt.Axis(labelLimit=340))
+    y = alt.Y("bar:N", title=None, sort=labels, axis=alt.Axis(labelLimit=0))
     stacked = (
         alt.Chart(pieces, width=480, height=alt.Step(15))
         .mark_bar()
@@ -148,7 +261,7 @@ def curve(points: Sequence[tuple[float, float]], axis: str, unit: str, words: Se
     data = pl.DataFrame([{"x": x, "y": y} for x, y in sorted(points)])
     line = (
         alt.Chart(data, width=560, height=260)
-        .mark_line(point=True, clip=True, color="#0072b2")
+        .mark_line(point=True, clip=True, color="#0072b2", interpolate="step-after")
         .encode(
             x=alt.X(
                 "x:Q",

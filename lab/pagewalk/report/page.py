@@ -15,7 +15,7 @@ from pagewalk.errors import BadInput
 from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.figures import Measured, pollution, total
 from pagewalk.records import CellRecord
-from pagewalk.report import charts, embed
+from pagewalk.report import charts, embed, plots
 from pagewalk.report.charts import Bar, Spec
 from pagewalk.store import Store, StoredRun
 from pagewalk.verdict import by_class, tone, unmeasured
@@ -233,29 +233,13 @@ def _sweeps(store: Store) -> list[Picture]:
         sweeps.setdefault(sweep, []).append((_settings(store, settings), unit, value))
     pictures = []
     for name, points in sweeps.items():
-        axes = {axis for settings, _, _ in points for axis in settings}
-        varying = [axis for axis in axes if len({settings.get(axis) for settings, _, _ in points}) > 1]
-        unit = points[0][1]
-        if len(varying) == 2:
-            across, down = varying
-            cells = [(settings[across], settings[down], value) for settings, _, value in points]
-            pictures.append(Picture(name, partial(charts.grid, cells, (across, down), unit)))
-        elif len(varying) == 1:
-            (axis,) = varying
-            values = [(settings[axis], value) for settings, _, value in points]
-            numeric = [(float(text), value) for text, value in values if _is_number(text)]
-            words = [(text, value) for text, value in values if not _is_number(text)]
-            pictures.append(Picture(name, partial(charts.curve, numeric, axis, unit, words)))
-        elif varying:
-            undrawn = (
-                f"{name}: {len(varying)} axes vary, but a plot has two at most; the table `points` holds the figures"
-            )
+        drawn = plots.of_sweep([(settings, value) for settings, _, value in points], points[0][1])
+        if drawn is not None:
+            pictures.append(Picture(name, drawn))
+        elif len({axis for settings, _, _ in points for axis in settings}) > 2:
+            undrawn = f"{name}: a plot has two axes that vary at most; the table `points` holds the figures"
             pictures.append(Picture(undrawn))
     return pictures
-
-
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdecimal()
 
 
 def _number(value: float | None) -> str:

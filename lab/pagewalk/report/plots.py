@@ -1,0 +1,180 @@
+"""Plots as files: what `--plot` writes, and what a notebook shows of a frame."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import vl_convert
+
+from pagewalk import memories
+from pagewalk.errors import BadInput
+from pagewalk.execute import Cell
+from pagewalk.memories import Varied
+from pagewalk.paths import check_writable
+from pagewalk.records import CellRecord
+from pagewalk.report import charts
+from pagewalk.report.charts import Effect, Share, Spec
+from pagewalk.verdict import NO_CHANGE
+
+_DOTS_PER_INCH = 200
+_WRITERS: Mapping[str, Callable[[Spec], bytes]] = {
+    ".svg": lambda spec: charts.svg(spec).encode(),
+    ".pdf": lambda spec: bytes(vl_convert.vegalite_to_pdf(spec)),
+    ".png": lambda spec: bytes(vl_convert.vegalite_to_png(spec, ppi=_DOTS_PER_INCH)),
+}
+
+
+def check(path: Path) -> None:
+    """Refuses a file that no plot can be written to, before anything is measured; BadInput says why."""
+    if path.suffix not in _WRITERS:
+        raise BadInput(f"{path}: a plot is an .svg, .pdf or .png file", hint=f"name it {path.name}.svg")
+    check_writable(path)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A plot: a notebook shows it, `save` writes it to a file. `spec` is its specification for Vega-Lite."""
+
+    spec: Spec
+
+    def _repr_svg_(self) -> str:
+        return charts.svg(self.spec)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the plot as SVG, PDF or PNG, as the name's end says; BadInput if it cannot be written."""
+        file = Path(path)
+        check(file)
+        try:
+            file.write_bytes(_WRITERS[file.suffix](self.spec))
+        except OSError as error:
+            raise BadInput(f"{file}: {error.strerror}") from None
+
+
+Ends = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One row of a table as a plot needs it: figures in one unit, the published ones as their least and greatest."""
+
+    row: str
+    machine: str
+    verdict: str
+    after: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    published_after: Ends | None
+    published_ratio: Ends | None
+
+    @property
+    def effect(self) -> Effect | None:
+        """The row by its ratio, or by its figure over the published one; None if neither was measured."""
+        if self.ratio is not None:
+            ends = (self.low or self.ratio, self.high or self.ratio)
+            return Effect(self.row, self.machine, self.verdict, self.published_ratio, self.ratio, *ends)
+        if not self.after or self.after < 0 or self.published_after is None or self.published_after[0] <= 0:
+            return None
+        least, most = self.published_after
+        middle = math.sqrt(least * most)
+        low, high = (self.low or self.after, self.high or self.after)
+        name = f"{self.row} (measured / published)"
+        ends = (least / middle, most / middle)
+        return Effect(name, self.machine, self.verdict, ends, self.after / middle, low / middle, high / middle)
+
+
+def of_rows(rows: Iterable[Drawn]) -> Drawing:
+    """The rows of tables: what a ratio is published as, and what it is here. BadInput if no row was measured."""
+    effects = [effect for row in rows if (effect := row.effect) is not None]
+    if not effects:
+        raise BadInput("no row has a figure to draw")
+    return Drawing(charts.effects(effects))
+
+
+def of_cells(cells: Iterable[Cell]) -> Drawing:
+    """The rows of measured tables, as `of_rows`."""
+    return of_rows(
+        Drawn(
+            cell.row.name,
+            cell.row.after.machine,
+            cell.verdict,
+            *(cell.after, cell.ratio, cell.low, cell.high),
+            *(None if found is None else (found.low, found.high) for found in cell.published),
+        )
+        for cell in cells
+    )
+
+
+def of_memories(rows: Iterable[Varied]) -> Drawing:
+    """The rows of experiments with the spread over the inputs of their machines, as `of_rows`."""
+    return of_rows(
+        Drawn(
+            varied.own.row.name,
+            varied.own.row.after.machine,
+            memories.DECIDES if varied.deciding else varied.own.verdict,
+            *(varied.own.after, varied.own.ratio),
+            *(varied.ends() or (None, None)),
+            *(None if found is None else (found.low, found.high) for found in varied.own.published),
+        )
+        for varied in rows
+    )
+
+
+def of_claims(cells: Iterable[CellRecord]) -> Drawing:
+    """The rows that measure a published change: how much of it each shows. BadInput if there is none."""
+    shares = [share for cell in cells if (share := _share(cell)) is not None]
+    if not shares:
+        raise BadInput("no published change was measured", hint="pagewalk run osdi99 measures a paper's")
+    return Drawing(charts.shares(shares))
+
+
+def _share(cell: CellRecord) -> Share | None:
+    published = _numbers(cell.published_ratio)
+    if not cell.claims or cell.ratio is None or published is None or published[0] <= 0:
+        return None
+    effect = math.log(published[0] * published[1]) / 2
+    if abs(effect) < math.log(NO_CHANGE):
+        return None
+    low, middle, high = (math.log(end or cell.ratio) / effect for end in (cell.low, cell.ratio, cell.high))
+    row = f"{cell.claims[0]}: {cell.row_name}, {cell.machine}"
+    return Share(row, cell.verdict, middle, min(low, high), max(low, high))
+
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def _numbers(text: str | None) -> tuple[float, float] | None:
+    """The ends of a published figure or range as it is printed; None where there is none, or only a saving."""
+    if text is None or text.startswith("saves"):
+        return None
+    found = [float(word) for word in _NUMBER.findall(text.replace(",", ""))]
+    return (min(found), max(found)) if found else None
+
+
+def of_sweep(points: Sequence[tuple[Mapping[str, str], float]], unit: str) -> Callable[[], Spec] | None:
+    """What draws a curve if one axis varies, a heat map if two do; None if a plot cannot show the axes.
+
+    Each point has its axes' values as they are written, and the figure in `unit`.
+    """
+    axes = dict.fromkeys(axis for settings, _ in points for axis in settings)
+    varying = [axis for axis in axes if len({settings.get(axis) for settings, _ in points}) > 1]
+    if len(varying) == 2:
+        across, down = varying
+        cells = [(settings[across], settings[down], value) for settings, value in points]
+        return partial(charts.grid, cells, (across, down), unit)
+    if len(varying) != 1:
+        return None
+    (axis,) = varying
+    values = [(settings[axis], value) for settings, value in points]
+    numeric = [(float(text), value) for text, value in values if _is_number(text)]
+    words = [(text, value) for text, value in values if not _is_number(text)]
+    return partial(charts.curve, numeric, axis, unit, words)
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()

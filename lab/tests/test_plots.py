@@ -1,0 +1,63 @@
+"""Plots as files, of what the commands measure and of frames."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pagewalk.errors import BadInput
+from pagewalk.report import plots
+from pagewalk.report.plots import Drawn
+
+PIPE = Drawn("pipe", "m", "not reproduced", 2.0, 1.01, 1.0, 1.02, (1.5, 1.5), (1.2, 1.3))
+LATENCY = Drawn("latency", "m", "figure reproduced", 3.0, None, None, None, (2.0, 8.0), None)
+STARTS = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
+
+
+@pytest.mark.parametrize("end", STARTS)
+def test_a_plot_is_written_in_the_form_that_the_name_says(tmp_path: Path, end: str) -> None:
+    plots.of_rows([PIPE, LATENCY]).save(tmp_path / f"p{end}")
+    assert (tmp_path / f"p{end}").read_bytes().startswith(STARTS[end])
+
+
+def test_a_row_is_drawn_by_its_ratio_or_by_its_figure_over_the_published_one() -> None:
+    pipe, latency = PIPE.effect, LATENCY.effect
+    assert pipe is not None
+    assert latency is not None
+    assert (pipe.measured, pipe.published) == (1.01, (1.2, 1.3))
+    assert (latency.measured, latency.published) == (0.75, (0.5, 2.0))
+
+
+def test_names_of_rows_are_never_cut() -> None:
+    long = Drawn("a row with a name " * 8, "m", "better", 1.0, 1.5, None, None, None, None)
+    assert long.row.strip() in plots.of_rows([long])._repr_svg_()
+
+
+def test_rows_without_figures_are_no_plot() -> None:
+    with pytest.raises(BadInput, match="no row has a figure"):
+        plots.of_rows([Drawn("x", "m", "no figure", None, None, None, None, None, None)])
+
+
+@pytest.mark.parametrize(("name", "words"), [("x.gif", "svg"), ("no/x.svg", "no folder"), ("d.svg", "is a folder")])
+def test_a_file_that_cannot_hold_a_plot_is_refused_at_once(tmp_path: Path, name: str, words: str) -> None:
+    (tmp_path / "d.svg").mkdir()
+    with pytest.raises(BadInput, match=words):
+        plots.check(tmp_path / name)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to any folder")
+def test_a_folder_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(BadInput, match="cannot be written"):
+        plots.check(tmp_path / "x.svg")
+
+
+def test_a_sweep_is_a_curve_over_one_axis_and_a_map_over_two() -> None:
+    curve = plots.of_sweep([({"a": "1"}, 2.0), ({"a": "5"}, 3.0), ({"a": "off"}, 4.0)], "us")
+    assert curve is not None
+    assert "step-after" in str(curve())
+    assert plots.of_sweep([({"a": x, "b": y}, 1.0) for x in "12" for y in "34"], "us") is not None
+    assert plots.of_sweep([({"a": "1"}, 1.0)], "us") is None
+    assert plots.of_sweep([({"a": x, "b": y, "c": z}, 1.0) for x in "12" for y in "34" for z in "56"], "us") is None
