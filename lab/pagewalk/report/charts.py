@@ -91,7 +91,7 @@ def effects(rows: Sequence[Effect]) -> Spec:
         "verdict:N",
         sort=kinds,
         scale=alt.Scale(domain=kinds, range=[_TONES[tone(kind)] for kind in kinds]),
-        legend=alt.Legend(orient="top", title="ring: published; dot: measured", columns=2, labelLimit=0),
+        legend=alt.Legend(orient="top", title="ring: published; dot: measured", titleLimit=0, columns=2, labelLimit=0),
     )
     layers += [
         of_ours.mark_rule(size=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour),

@@ -98,7 +98,9 @@ class _Gatherer:
             row = printed.get((cell.row_name, cell.machine))
             if row is None:
                 continue
-            name = f"{cell.row_name}, {cell.machine}"
+            name = (
+                cell.row_name if len({cell.machine for cell in self.cells}) == 1 else f"{cell.row_name}, {cell.machine}"
+            )
             for side, key in ((row.before, cell.before_run), (row.after, cell.after_run)):
                 run = self.run(key)
                 seen = records.measured(run, row.row) if run else None
@@ -183,8 +185,19 @@ class _Gatherer:
                 return Picture(caption, partial(charts.occupancy, maps))
         return None
 
+    def effects(self) -> Picture | None:
+        drawn = plots.effects_of(self.cells)
+        caption = "Published and measured. A ring is the published ratio, a dot ours in the colour of its verdict"
+        return Picture(caption, partial(charts.effects, drawn)) if drawn else None
+
     def pictures(self) -> list[Picture]:
-        drawn = [self.occupancy(), self.cycles(), self.misses(), *(self.pollution(array) for array in _POLLUTED)]
+        drawn = [
+            self.effects(),
+            self.occupancy(),
+            self.cycles(),
+            self.misses(),
+            *(self.pollution(array) for array in _POLLUTED),
+        ]
         return [*self.curves(), *(picture for picture in drawn if picture is not None)]
 
 

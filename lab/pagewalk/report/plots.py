@@ -110,6 +110,22 @@ def of_cells(cells: Iterable[Cell]) -> Drawing:
     )
 
 
+def effects_of(cells: Iterable[CellRecord]) -> list[Effect]:
+    """The rows of a kept table that were measured, and of which something is published."""
+    drawn = (
+        Drawn(
+            cell.row_name,
+            cell.machine,
+            cell.verdict,
+            *(cell.after, cell.ratio, cell.low, cell.high),
+            *(_numbers(cell.published_after), _numbers(cell.published_ratio)),
+        )
+        for cell in cells
+        if cell.claims
+    )
+    return [effect for row in drawn if (effect := row.effect) is not None]
+
+
 def of_memories(rows: Iterable[Varied]) -> Drawing:
     """The rows of experiments with the spread over the inputs of their machines, as `of_rows`."""
     return of_rows(
