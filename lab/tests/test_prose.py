@@ -50,9 +50,9 @@ RULES = (
     "changes the row by 1 % at least",
     # docs/lmbench.md, docs/speed.md: aims and settings.
     "The aim is twice PSIM's speed",
-    # docs/kernel.md: the test's settings.
+    # docs/kernel-interrupts.md: the test's settings.
     "the decrementer every 20 us",
-    # docs/kernel.md: the lengths of turns (kernel/proc/sched.c), and what a test holds.
+    # docs/kernel-interrupts.md: the lengths of turns (kernel/proc/sched.c), and what a test holds.
     "a task has one turn in a round: 100 ms at nice 0",
     "So a sleep of 1 ms beside programs of its nice",
     # docs/files.md: Linux's delayed acknowledgement, which its documentation gives.

@@ -25,7 +25,7 @@ const struct core cores[] = {
 	{ 0x0009, true, false, MSR_SE, false, true, start_bats, "604e", &hash32_backend, HWCAP_FPU },
 	{ 0x000a, true, false, MSR_SE, false, true, start_bats, "604ev", &hash32_backend, HWCAP_FPU },
 	{ 0x0008, true, true, MSR_SE, true, true, start_bats, "750", &hash32_backend, HWCAP_FPU },
-	/* Registers have 64 bits, but a program keeps 32 of them (docs/kernel.md): AT_HWCAP has no bit for it. */
+	/* Registers have 64 bits, but a program keeps 32 of them (docs/kernel-processors.md): AT_HWCAP has no bit for it. */
 	{ 0x0039, false, false, MSR_SE, false, false, start_970, "970", &hash64_backend, HWCAP_FPU },
 	{ 0x003c, false, false, MSR_SE, false, false, start_970, "970FX", &hash64_backend, HWCAP_FPU },
 	{ 0x4011, false, false, MSR_DE, false, false, start_405, "405", &soft405_backend,
