@@ -24,4 +24,7 @@ void sem_exit(struct task *);
 /* CLONE_SYSVSEM: lets the child share current's adjustments; 0 or -ENOMEM. */
 int sem_share_undos(struct task *child);
 
+/* A task has closed its files: this may start a search for sockets that only files in their own queues refer to. */
+void rights_task_ends(void);
+
 #endif

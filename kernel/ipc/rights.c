@@ -19,8 +19,12 @@
 #include <window.h>
 
 #define LOCK_BYTES 64u		/* what a file lock takes */
-/* Messages with files, or sockets that close, between two searches for files that nobody can receive. */
-#define COLLECT_EACH 64u
+/*
+ * So many sockets in flight may a search look at for each message with files, for each closed socket and for each task
+ * that ends. With more in flight, only one of several starts a search, so that the sockets of strangers cost it little.
+ */
+#define LOOKS_FOR_CALL 16u
+#define LOOKS_FOR_EXIT 256u
 
 static struct deferred deferred_collection;
 static bool collect_deferred;	/* `deferred_collection` is left for the end of some task's call */
@@ -28,6 +32,8 @@ static void collect_later(void);
 
 /* Sockets in flight, by flight.link. */
 static struct list_head flying_sockets = LIST_HEAD_INIT(flying_sockets);
+static u32 flying_count;
+static u32 looks_due;	/* looks at sockets that were earned since the last search */
 
 static struct socket *unix_socket_of(const struct file *file)
 {
@@ -80,8 +86,10 @@ static void flight_begin(struct file *file)
 
 	if (!socket)
 		return;
-	if (socket->flight.count++ == 0)
+	if (socket->flight.count++ == 0) {
 		list_add_tail(&socket->flight.link, &flying_sockets);
+		flying_count++;
+	}
 	if (flight_search.looking)
 		keep_socket(socket);
 }
@@ -97,10 +105,12 @@ static void flight_end(struct file *file)
 {
 	struct socket *socket = unix_socket_of(file);
 
-	if (socket && --socket->flight.count == 0)
+	if (socket && --socket->flight.count == 0) {
 		list_del(&socket->flight.link);
-	else if (socket && file->refs - 1 == socket->flight.count)
+		flying_count--;
+	} else if (socket && file->refs - 1 == socket->flight.count) {
 		collect_later();
+	}
 	file_put(file);
 }
 
@@ -223,8 +233,10 @@ static void collect_unreachable(void)
 {
 	struct list_head found = LIST_HEAD_INIT(found);
 
+	/* What moves during a search that already runs is left for a later one: `looks_due` stays. */
 	if (list_empty(&flying_sockets) || flight_search.running)
 		return;
+	looks_due = 0;
 	flight_search.running = true;
 	find_unreachable(&found);
 	while (!list_empty(&found)) {
@@ -273,12 +285,24 @@ static void collect_later(void)
 	defer(&deferred_collection, collect_now);
 }
 
-void rights_collect_sometimes(void)
+static bool search_is_due(u32 looks)
 {
-	static u32 asked;
+	if (list_empty(&flying_sockets))
+		return false;
+	looks_due += looks;
+	return looks_due >= flying_count;
+}
 
-	if (!list_empty(&flying_sockets) && ++asked % COLLECT_EACH == 0)
+void rights_socket_closed(void)
+{
+	if (search_is_due(LOOKS_FOR_CALL))
 		collect_later();
+}
+
+void rights_task_ends(void)
+{
+	if (search_is_due(LOOKS_FOR_EXIT))
+		collect_unreachable();
 }
 
 static struct rights *rights_new(u32 room)
@@ -314,7 +338,6 @@ static bool too_many(const struct account *account)
 
 long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room)
 {
-	static u32 sent;
 	struct rights *r = *rights;
 
 	if (!r)
@@ -323,10 +346,8 @@ long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room)
 		return -ENOMEM;
 	if (count > r->room - r->count)
 		return -EINVAL;
-	if (++sent == COLLECT_EACH || too_many(r->account)) {
-		sent = 0;
+	if (search_is_due(LOOKS_FOR_CALL) || too_many(r->account))
 		collect_unreachable();
-	}
 	if (too_many(r->account))
 		return -ETOOMANYREFS;
 	for (u32 i = 0; i < count; i++) {

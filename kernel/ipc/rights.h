@@ -41,9 +41,9 @@ void rights_taken(struct rights *);
 /* A connection leaves the queue of a listener. */
 void rights_accepted(struct socket *embryo);
 /*
- * A socket was closed. Now and then empties, at the end of the call, the queues of sockets that only files in their own
- * queues refer to, which frees them.
+ * A socket was closed. This may start a search, at the end of the call, for sockets that only files in their own queues
+ * refer to. The search empties their queues, which frees them.
  */
-void rights_collect_sometimes(void);
+void rights_socket_closed(void);
 
 #endif

@@ -215,7 +215,7 @@ void unix_release(struct socket *socket)
 	}
 	datagram_free(&endpoint->queue);
 	kfree(endpoint);
-	rights_collect_sometimes();
+	rights_socket_closed();
 }
 
 static void each_own_rights(const struct socket *socket, void (*show)(struct rights *, void *), void *argument)

@@ -238,6 +238,7 @@ void task_exit(s32 status)
 	task->fs = NULL;
 	if (process->thread_count == 1 && process != init_process)
 		give_away_early(process);
+	rights_task_ends();
 	deferred_run();
 	sigpending_flush(&task->pending);
 	arch_fpu_drop(task);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,35 @@ static void reachable_circle(void)
 		for (int i = 0; i < 3; i++)
 			close(got[i]);
 	}
+}
+
+/* Leaves two sockets in each other's queues, with the end of a pipe in one, and ends. */
+static int leave_circle(void *argument)
+{
+	const int *pipe_end = argument;
+
+	for (size_t t = 0; t < SOCKET_TYPES; t++) {
+		int ends[2];
+
+		socket_pair(socket_types[t], ends);
+		CHECK_EQUAL(send_files(ends[0], &ends[1], 1), 1);
+		CHECK_EQUAL(send_files(ends[1], (int[]){ ends[0], *pipe_end }, 2), 1);
+	}
+	return 0;
+}
+
+/* The end of the last process that had the sockets of a circle ends the circle, without another call on sockets. */
+static void circle_of_ended_process(void)
+{
+	int ends[2];
+	struct pollfd reader = { .events = POLLIN };
+
+	MUST(pipe(ends));
+	CHECK_EQUAL(test_in_child(leave_circle, &ends[1]), 0);
+	close(ends[1]);
+	reader.fd = ends[0];
+	CHECK_EQUAL(poll(&reader, 1, 5000), 1);
+	CHECK_EQUAL(reader.revents, POLLHUP);
 }
 
 /* An unaccepted connection may hold the very socket that would accept it. */
@@ -366,6 +396,7 @@ static const struct test_case cases[] = {
 	CASE(own_queue),
 	CASE(circles),
 	CASE(reachable_circle),
+	CASE(circle_of_ended_process),
 	CASE(listener_in_its_own_connection),
 	CASE(several_pieces),
 	CASE(header_refused),
