@@ -113,7 +113,7 @@ static bool pty_accepts(const struct pty *pty)
 	return tty->head - tty->tail < RING || tty->committed == tty->tail;
 }
 
-/* Others run, and a signal ends a write early, after each so many bytes. */
+/* After this many bytes of a write, other tasks may run and a signal may end it. */
 #define TYPED_TOGETHER 32u
 
 static long ptmx_write(struct file *file, struct iter *it, u64 *position)

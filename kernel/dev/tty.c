@@ -195,7 +195,7 @@ static size_t output_room(const struct tty *tty)
 	return tty->pty ? pty_room(tty->pty) / EXPANSION : TRANSFER_MAX;
 }
 
-/* Others run, and a signal ends a write early, after each so many bytes. */
+/* After this many bytes of a write, other tasks may run and a signal may end it. */
 #define WRITTEN_TOGETHER 2048
 
 static bool tty_writable(const struct tty *tty)

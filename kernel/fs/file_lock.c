@@ -319,7 +319,7 @@ static bool would_deadlock(const void *owner, const void *holder)
 	return false;
 }
 
-/* Sleeps until some lock has gone since `seen`; `holder` has one that is in the way. */
+/* Sleeps until any lock is released after `seen`. `holder` owns a conflicting lock. */
 static long wait_for_release(const struct lock *wanted, const void *holder, u32 seen)
 {
 	struct blocked b = { .owner = wanted->owner, .holder = holder, .link = LIST_HEAD_INIT(b.link) };

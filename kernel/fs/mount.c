@@ -48,7 +48,7 @@ int filesystem_mount(struct filesystem *fs, struct dentry *dentry)
 		return -ENOTDIR;
 	if (dentry->inode->fs && dentry->inode->fs->root == dentry && !dentry->linked)
 		return -EBUSY;
-	/* A working directory that has been covered: the mount on it would be lost. */
+	/* Something is mounted here, and the caller stands in the covered directory: another mount would be lost. */
 	if (dentry->mounted)
 		return -EBUSY;
 	fs->covers = dentry_get(dentry);

@@ -20,7 +20,7 @@ struct async_owner async_owner(const struct file *);	/* id 0: the owner has ende
 /* Sets which signal is sent (0: SIGIO): 0, -EINVAL, -ENOMEM. */
 int async_set_signal(struct file *, int fd, u32 sig);
 int async_signal(const struct file *);
-/* The file's poll operation reports other queues now. */
+/* The file has other wait queues: moves its waiters to them. */
 void async_requeue(struct file *);
 /* Frees file->async, when the file is freed. */
 void async_forget(struct file *);

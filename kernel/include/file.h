@@ -223,7 +223,7 @@ void locks_release_table(struct files *);
 void locks_release_file(struct file *);
 /* Removes the file from every epoll that watches it (ipc/epoll.c). */
 void epoll_forget(struct file *);
-/* The file's poll operation reports other queues now, because it has been connected: its epolls wait in these. */
+/* After connect() the file has other wait queues: moves its epoll waiters to them. */
 void epoll_requeue(struct file *);
 u32 epoll_items_most(void);	/* of one user */
 

@@ -78,7 +78,7 @@ bool signal_ignored_or_blocked(int sig);
 int signal_mask_swap(const u32 *user_mask, u32 size);
 void signal_mask_restore(long result);
 
-/* siginfo in user memory: -EFAULT; -E2BIG: a code that is not known, with more than the kernel keeps. */
+/* Copies siginfo. -EFAULT; -E2BIG: si_code is unknown, and bytes are set beyond those that the kernel keeps. */
 int siginfo_from_user(struct siginfo *info, const struct siginfo *user);
 int siginfo_to_user(struct siginfo *user, const struct siginfo *info);
 int sigset_from_user(sigset *set, const u32 *user);

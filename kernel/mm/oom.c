@@ -29,7 +29,7 @@ static u32 nameless_bytes(const struct vma *vma)
 	return inode->page_count * PAGE_SIZE / (vma->file ? vma->file->refs : inode->refs);
 }
 
-/* Pages that the address space's end would free. A page of a nameless file that is mapped too counts once. */
+/* Pages that the address space's end would free. A nameless file's page that is also mapped is counted once. */
 static u32 pages_of_space(struct mm *mm)
 {
 	u64 nameless = 0;

@@ -31,7 +31,7 @@ struct shootdown_form {
 	void (*answer)(void);
 	/* The short handler answers interrupts, by flush_words; answer() is for a processor that looks without one. */
 	bool in_assembly;
-	/* NULL, or what is done when another form is chosen. */
+	/* Called when another form is chosen, or NULL. */
 	void (*leave)(void);
 };
 extern const struct shootdown_form shootdown_broadcast, shootdown_queue, shootdown_short, shootdown_lazy,

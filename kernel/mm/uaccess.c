@@ -134,7 +134,7 @@ static u32 string_room(const char *user, size_t n)
 	return (uaddr_t)user < USER_END ? MIN((u32)n, USER_END - (uaddr_t)user) : 0;
 }
 
-/* Turns the architecture's result for a string into the one that the callers document. */
+/* Turns the architecture's result for a string into the result that its callers document. */
 static long string_result(long length, u32 room, size_t n)
 {
 	if (length < 0 || (length == (long)room && room < n))

@@ -427,7 +427,7 @@ void cpus_release(void)
 	mmu->flush_all();
 }
 
-/* Others have set what is to be done before they interrupt. */
+/* The processor that interrupts has set the request before. */
 static void call_look(void)
 {
 	cpus_answer();

@@ -25,7 +25,7 @@ const struct core cores[] = {
 	{ 0x0009, true, false, MSR_SE, false, true, start_bats, "604e", &hash32_backend, HWCAP_FPU },
 	{ 0x000a, true, false, MSR_SE, false, true, start_bats, "604ev", &hash32_backend, HWCAP_FPU },
 	{ 0x0008, true, true, MSR_SE, true, true, start_bats, "750", &hash32_backend, HWCAP_FPU },
-	/* Registers have 64 bits, but a program keeps 32 of them (docs/kernel-processors.md): AT_HWCAP has no bit for it. */
+	/* A program keeps 32 bits of a register (docs/kernel-processors.md): AT_HWCAP has no bit for 64. */
 	{ 0x0039, false, false, MSR_SE, false, false, start_970, "970", &hash64_backend, HWCAP_FPU },
 	{ 0x003c, false, false, MSR_SE, false, false, start_970, "970FX", &hash64_backend, HWCAP_FPU },
 	{ 0x4011, false, false, MSR_DE, false, false, start_405, "405", &soft405_backend,
@@ -117,7 +117,7 @@ static void icache_invalidate_called(void *argument)
 	icache_invalidate();
 }
 
-/* A 750 keeps its icbi to itself: the others invalidate everything. */
+/* A 750 does not broadcast icbi: the other processors invalidate their whole instruction cache. */
 CAUSE(coherence) void icache_sync_everywhere(void *address, size_t size)
 {
 	icache_sync(address, size);

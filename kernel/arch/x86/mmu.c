@@ -60,7 +60,7 @@ CAUSE(switch) static void activate_and_report(struct mm *mm)
 	report_step(mm);
 }
 
-/* Others see that this processor uses the address space before it loads anything of it: each load of CR3 is a flush. */
+/* Other processors see that this one uses the address space before it loads a translation: a load of CR3 is a flush. */
 CAUSE(switch) static void activate_on_several(struct mm *mm)
 {
 	shootdown_entered();

@@ -75,7 +75,7 @@ static void wait_ns(u64 ns)
 		arch_pause();
 }
 
-/* Of the processor that begins. Either it arrives, or the one that waits for it gives it up. */
+/* State of the processor that starts: it arrives, or the processor that waits for it gives it up. */
 enum { BEGINS, ARRIVED, GIVEN_UP };
 static u32 start_state;
 

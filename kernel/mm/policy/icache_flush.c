@@ -128,7 +128,7 @@ CAUSE(fault) static void flush_once(const struct vma *vma, struct frame *frame)
 CAUSE(fault) bool fetch_permit(struct mm *mm, uaddr_t address)
 {
 	const struct vma *vma = mm_find(mm, address);
-	/* Its own: a space that shares the table may have loaded the entry without the permission. */
+	/* First mm gets its own table: another space that shares it may have cached the entry as it was. */
 	struct pte *entry = vma && vma->start <= address ? pagetable_make(mm, address) : NULL;
 	pte_t pte = entry ? pte_get(entry) : PTE_NONE;
 	struct frame *frame = pte_present(pte) ? pte_frame(pte) : NULL;

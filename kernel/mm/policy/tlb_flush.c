@@ -32,7 +32,7 @@ CAUSE(flush) static void whole_searching(struct mm *mm)
 		flush_range_searching(mm, vma->start, vma->end);
 }
 
-/* The address space has ended: others may run meanwhile. */
+/* The address space has ended: other tasks may run during the flush. */
 static void last_searching(struct mm *mm)
 {
 	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
@@ -54,7 +54,7 @@ CAUSE(flush) static void whole_lazy(struct mm *mm)
 		context_renew(mm);
 }
 
-/* The context is never used again, so what is cached with it are zombies. */
+/* The context is never used again: entries that carry it are zombies. */
 static void last_lazy(struct mm *mm)
 {
 	context_forget(mm);

@@ -203,7 +203,7 @@ static inline void table_unlock(void)
 	*(volatile u32 *)&hash_lock.taken = 0;
 }
 
-/* The others need the table to reach their stacks and print. */
+/* The other processors need the table to reach their stacks and print. */
 void hash_lock_leave(void)
 {
 	arch_memory_barrier();

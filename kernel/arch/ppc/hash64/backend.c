@@ -162,7 +162,7 @@ static void kernel_context(void)
 	irq_restore(msr);
 }
 
-/* Pages of 16 MB, whose entries nothing replaces, or 4 KB for RAM. */
+/* Maps RAM by bolted entries of 16 MB, or by pages of 4 KB. */
 static void map_ram(bool large)
 {
 	if (large)

@@ -61,7 +61,7 @@ END(\name)
 	hash64_note_slot hash64_placed_data_withheld, SPR_DAR
 	hash64_note_slot hash64_placed_instruction_withheld, SPR_SRR0
 
-/* To C. r10 = CR; the others as low_undo_vector leaves them. */
+/* To C. r10 = CR; the other registers are as low_undo_vector leaves them. */
 FUNCTION(hash64_data_fault)
 	save_volatile_rest
 	mfspr	r10, SPR_DAR

@@ -69,7 +69,7 @@ FUNCTION(return_full_unlocking)
 	b	return_full_end
 END(return_full_unlocking)
 
-/* In place of return_lean. With work, all registers are saved first. */
+/* In place of return_lean. If the task has work pending, saves all registers first. */
 FUNCTION(return_lean_unlocking)
 	lwz	r3, FRAME_MSR(r1)
 	andi.	r3, r3, MSR_PR

@@ -68,7 +68,7 @@ FUNCTION(\name)
 	mfspr	r10, SPR_SPRG0
 	mfspr	r11, SPR_SPRG1
 	rfi
-	/* Another interrupt: to C, with everything as the vector found it, and the vector for openpic_handle(). */
+	/* Not a flush: restores all registers, keeps the vector for openpic_handle(), and goes to C. */
 9:	mtmsr	r11
 	isync
 	lwz	r12, CPU_FLUSH_SAVED + 8(r10)

@@ -239,8 +239,8 @@ end_image \name
 	vector_c image_miss405_instruction_c_large, MISS_INSTRUCTION, SPR_SRR0, soft405_enter_large
 
 /*
- * Counting misses before the handlers' own images (count.S has other processors'): by MSR[PR], and those of kernel
- * addresses. It uses no compare, because it does not save the condition register.
+ * Runs before a handler's image and counts its miss: in user or kernel mode (MSR[PR]), and of a kernel address. count.S
+ * does so for other processors. It uses no compare, because it does not save the condition register.
  */
 .macro count405 name, address, counts
 image \name

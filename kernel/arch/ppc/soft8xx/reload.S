@@ -169,8 +169,8 @@ image image_emulation
 end_image image_emulation
 
 /*
- * Counting misses before the handlers' own images (count.S has other processors'): by MSR[PR], and those of kernel
- * addresses. It uses no compare, because it cannot save the condition register.
+ * Runs before a handler's image and counts its miss: in user or kernel mode (MSR[PR]), and of a kernel address. count.S
+ * does so for other processors. It uses no compare, because it cannot save the condition register.
  */
 .macro count8 name, address, counts
 image \name

@@ -31,9 +31,9 @@
 .endm
 
 /*
- * The instruction that a 64-bit processor needs in the place of the one before it, at 77 (hash64/head.S writes it
- * there before anything of the kernel runs). Exceptions begin there with addresses of 64 bits, and registers have
- * upper halves of any value.
+ * Records that a 64-bit processor needs this instruction instead of the instruction at label 77. hash64/head.S writes
+ * the recorded instructions before the rest of the kernel runs. On such a processor exceptions begin with addresses
+ * of 64 bits, and the upper halves of registers have any value.
  */
 .macro form64 instruction:vararg
 	.pushsection .forms64, "a"

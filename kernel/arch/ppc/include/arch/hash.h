@@ -52,7 +52,7 @@ void hash_clear_several(void);
 void hash_flush_kernel_several(vaddr_t address);
 void hash_tlb_flush_page(vaddr_t address);
 void hash_wait_walkers(void);
-/* The lock itself; C has it to make faults for the checker (inject.c). */
+/* The table's lock. C takes it and keeps it only to make faults for the checker to find (inject.c). */
 extern struct spinlock hash_lock;
 void hash_lock_keep(void);
 void hash_lock_leave(void);             /* in a panic */
