@@ -229,7 +229,7 @@ static unsigned pipe_poll(struct file *file, struct poll_table *table)
 		poll_wait(table, &pipe->readable);
 		if (ring_used(&pipe->ring))
 			ready |= POLLIN | POLLRDNORM;
-		/* No hang-up for a FIFO's reader before the first writer since its open. */
+		/* No hang-up for a reader that opened a FIFO without a writer, before the first one. */
 		if (!pipe->writers && (u32)file->position != pipe->writer_opens)
 			ready |= POLLHUP;
 	}
@@ -305,9 +305,11 @@ static int wait_for_other_side(struct file *file, struct pipe *pipe)
 	return *there ? 0 : (int)wait_event(&pipe->opened, *count != before);
 }
 
+/* Opens a FIFO, or a pipe again by /proc/self/fd: then it waits for nobody. */
 static int fifo_open(struct file *file)
 {
 	struct pipe *pipe = file->inode->data;
+	bool named = file->inode->fs != NULL, nonblock = file->flags & O_NONBLOCK;
 	int result = 0;
 
 	if (!pipe) {
@@ -317,16 +319,14 @@ static int fifo_open(struct file *file)
 		file->inode->data = pipe;
 	}
 	file->data = pipe;
-	if (!FILE_READS(file) && file->flags & O_NONBLOCK && !pipe->readers) {
+	if (named && nonblock && !FILE_READS(file) && !pipe->readers) {
 		result = -ENXIO;
 	} else {
-		file->position = pipe->writer_opens;
+		file->position = named && nonblock && !pipe->writers ? pipe->writer_opens : ~0ull;
 		count_open(file, pipe);
 		wake_up(&pipe->opened);
-		if (!(file->flags & O_NONBLOCK) && !(FILE_READS(file) && FILE_WRITES(file)))
+		if (named && !nonblock && !(FILE_READS(file) && FILE_WRITES(file)))
 			result = wait_for_other_side(file, pipe);
-		if (!result && !(file->flags & O_NONBLOCK))
-			file->position = ~0ull;
 		if (result)
 			count_close(file, pipe);
 	}

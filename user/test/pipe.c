@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -198,9 +199,60 @@ static void many_pipes(void)
 	}
 }
 
+static int open_again(int fd, int flags)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, flags);
+}
+
+/* Unlike a FIFO, a pipe is opened again without waiting for the other side. */
+static void opened_again(void)
+{
+	struct pollfd poll_again;
+	char buffer[16];
+	int again;
+
+	MUST(pipe(ends));
+	CHECK_EQUAL(write(ends[1], "abc", 3), 3);
+	MUST(close(ends[1]));
+	again = (int)MUST(open_again(ends[0], O_RDONLY));
+	CHECK_EQUAL(read(again, buffer, sizeof(buffer)), 3);
+	CHECK_EQUAL(read(ends[0], buffer, sizeof(buffer)), 0);
+	MUST(close(again));
+	poll_again = (struct pollfd){ .fd = (int)MUST(open_again(ends[0], O_RDONLY | O_NONBLOCK)), .events = POLLIN };
+	CHECK_EQUAL(poll(&poll_again, 1, 0), 1);
+	CHECK_EQUAL(poll_again.revents, POLLHUP);
+
+	MUST(pipe(ends));
+	MUST(close(ends[0]));
+	MUST(open_again(ends[1], O_WRONLY));
+	poll_again = (struct pollfd){ .fd = (int)MUST(open_again(ends[1], O_WRONLY | O_NONBLOCK)), .events = POLLOUT };
+	CHECK_EQUAL(poll(&poll_again, 1, 0), 1);
+	CHECK_EQUAL(poll_again.revents, POLLOUT | POLLERR);
+}
+
+/* A reader that finds a writer hears of its end, also if it opens the FIFO without waiting. */
+static void end_of_writer(void)
+{
+	const char *path = test_path("ends");
+	struct pollfd reader = { .events = POLLIN };
+	int both;
+
+	MUST(mkfifo(path, 0600));
+	both = (int)MUST(open(path, O_RDWR));
+	reader.fd = (int)MUST(open(path, O_RDONLY | O_NONBLOCK));
+	CHECK_EQUAL(poll(&reader, 1, 0), 0);
+	MUST(close(both));
+	CHECK_EQUAL(poll(&reader, 1, 0), 1);
+	CHECK_EQUAL(reader.revents, POLLHUP);
+}
+
 static const struct test_case cases[] = {
 	CASE(order_is_kept), CASE(much_data), CASE(end_of_file), CASE(broken), CASE(without_waiting),
-	CASE(atoms_stay_whole), CASE(fifo), CASE(bytes_waiting), CASE(many_pipes),
+	CASE(atoms_stay_whole), CASE(fifo), CASE(opened_again), CASE(end_of_writer), CASE(bytes_waiting),
+	CASE(many_pipes),
 };
 
 TEST_MAIN("pipe", cases)
