@@ -1,5 +1,5 @@
 /*
- * Internet sockets within this machine: TCP and UDP between local addresses. There is no network device and there are
+ * Internet sockets within this machine: TCP, UDP and UDP-Lite between local addresses. There is no network device and
  * no packets: a connection is a pair of byte streams, and a UDP datagram goes directly to the receiver's queue. This
  * file has addresses and ports.
  */
@@ -24,17 +24,23 @@
  * port.
  */
 #define BUCKETS 256u
-static struct list_head port_buckets[2][BUCKETS];
-static u32 used_ports[2][(PORT_LAST - PORT_FIRST + 32) / 32];	/* bit n: port PORT_FIRST + n has a socket */
+enum transport { TCP, UDP, UDP_LITE, TRANSPORTS };
+static struct list_head port_buckets[TRANSPORTS][BUCKETS];
+static u32 used_ports[TRANSPORTS][(PORT_LAST - PORT_FIRST + 32) / 32];	/* bit n: port PORT_FIRST + n has a socket */
 
-struct socket *inet_new(bool tcp)
+static enum transport transport_of(u16 protocol)
+{
+	return protocol == IPPROTO_TCP ? TCP : protocol == IPPROTO_UDP ? UDP : UDP_LITE;
+}
+
+struct socket *inet_new(u16 protocol)
 {
 	struct inet_socket *inet = kzalloc(sizeof(*inet));
 	struct socket *socket = NULL;
+	bool tcp = protocol == IPPROTO_TCP;
 
 	if (inet)
-		socket = socket_new(AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, tcp ? IPPROTO_TCP : IPPROTO_UDP,
-				    tcp ? &tcp_ops : &udp_ops);
+		socket = socket_new(AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, protocol, tcp ? &tcp_ops : &udp_ops);
 	if (!socket) {
 		kfree(inet);
 		return NULL;
@@ -54,9 +60,11 @@ long inet_create(int type, int protocol, struct socket **out)
 {
 	if (type != SOCK_STREAM && type != SOCK_DGRAM)
 		return type == 3 ? -EPERM : -ESOCKTNOSUPPORT;	/* raw sockets would need a network */
-	if (protocol && protocol != (type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP))
+	if (!protocol)
+		protocol = type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
+	if (type == SOCK_STREAM ? protocol != IPPROTO_TCP : protocol != IPPROTO_UDP && protocol != IPPROTO_UDPLITE)
 		return -EPROTONOSUPPORT;
-	*out = inet_new(type == SOCK_STREAM);
+	*out = inet_new((u16)protocol);
 	return *out ? 0 : -ENOMEM;
 }
 
@@ -96,7 +104,7 @@ static bool share_option(const struct inet_socket *a, const struct inet_socket *
 
 static bool inet_clash(const struct inet_socket *a, const struct inet_socket *b)
 {
-	if (a->socket->type != b->socket->type || a->name.port != b->name.port)
+	if (a->socket->protocol != b->socket->protocol || a->name.port != b->name.port)
 		return false;
 	if (a->name.address != INADDR_ANY && b->name.address != INADDR_ANY && a->name.address != b->name.address)
 		return false;
@@ -105,9 +113,9 @@ static bool inet_clash(const struct inet_socket *a, const struct inet_socket *b)
 	return !share_option(a, b, SO_REUSEADDR) || a->socket->listening || b->socket->listening;
 }
 
-static struct list_head *inet_bucket(u16 type, u16 port)
+static struct list_head *inet_bucket(u16 protocol, u16 port)
 {
-	struct list_head *head = &port_buckets[type == SOCK_DGRAM][port % BUCKETS];
+	struct list_head *head = &port_buckets[transport_of(protocol)][port % BUCKETS];
 
 	if (!head->next)
 		list_init(head);
@@ -120,7 +128,7 @@ static bool inet_port_taken(const struct inet_socket *wanted, bool clashing)
 	const struct inet_socket *inet;
 	u32 looked_at = 0;
 
-	list_for_each_entry(inet, inet_bucket(wanted->socket->type, wanted->name.port), link) {
+	list_for_each_entry(inet, inet_bucket(wanted->socket->protocol, wanted->name.port), link) {
 		interrupt_window_at(++looked_at);
 		if (inet != wanted && inet->name.port == wanted->name.port && (!clashing || inet_clash(inet, wanted)))
 			return true;
@@ -134,12 +142,13 @@ static void mark_port(const struct inet_socket *inet, bool in_use)
 
 	if (n > PORT_LAST - PORT_FIRST)
 		return;
-	word = &used_ports[inet->socket->type == SOCK_DGRAM][n / 32];
+	word = &used_ports[transport_of(inet->socket->protocol)][n / 32];
 	*word = in_use ? *word | 1u << n % 32 : *word & ~(1u << n % 32);
 }
 
-static u16 free_port(u16 type)
+static u16 free_port(u16 protocol)
 {
+	const u32 *used = used_ports[transport_of(protocol)];
 	static u32 next;
 
 	for (u32 tries = 0; tries <= PORT_LAST - PORT_FIRST; tries++) {
@@ -147,7 +156,7 @@ static u16 free_port(u16 type)
 
 		interrupt_window_at(tries);
 		next = n == PORT_LAST - PORT_FIRST ? 0 : n + 1;
-		if (!(used_ports[type == SOCK_DGRAM][n / 32] >> n % 32 & 1))
+		if (!(used[n / 32] >> n % 32 & 1))
 			return (u16)(PORT_FIRST + n);
 	}
 	return 0;
@@ -159,12 +168,12 @@ static int inet_take_port(struct inet_socket *inet, u32 address, u16 port)
 	u32 before = inet->name.address;
 
 	inet->name.address = address;
-	inet->name.port = port ? port : free_port(inet->socket->type);
+	inet->name.port = port ? port : free_port(inet->socket->protocol);
 	if (!inet->name.port || inet_port_taken(inet, true)) {
 		inet->name = (struct endpoint){ before, 0 };
 		return -EADDRINUSE;
 	}
-	list_add(&inet->link, inet_bucket(inet->socket->type, inet->name.port));
+	list_add(&inet->link, inet_bucket(inet->socket->protocol, inet->name.port));
 	mark_port(inet, true);
 	return 0;
 }
@@ -242,12 +251,13 @@ long inet_name(struct socket *socket, struct address *address, enum socket_name 
 }
 
 /* How well a socket's binding and peer fit: 0: not at all. */
-static u32 binding_fit(const struct inet_socket *inet, u16 type, const struct endpoint *to, const struct endpoint *from)
+static u32 binding_fit(const struct inet_socket *inet, u16 protocol, const struct endpoint *to,
+		       const struct endpoint *from)
 {
-	bool connected = inet->peer.port && type == SOCK_DGRAM;
+	bool connected = inet->peer.port && protocol != IPPROTO_TCP;
 
-	if (inet->socket->type != type || inet->name.port != to->port ||
-	    (type == SOCK_STREAM && !inet->socket->listening))
+	if (inet->socket->protocol != protocol || inet->name.port != to->port ||
+	    (protocol == IPPROTO_TCP && !inet->socket->listening))
 		return 0;
 	if (inet->name.address != INADDR_ANY && inet->name.address != to->address)
 		return 0;
@@ -267,14 +277,14 @@ static u32 sender_hash(const struct endpoint *from)
 	return hash ^ hash >> 15;
 }
 
-struct inet_socket *inet_receiver(u16 type, const struct endpoint *to, const struct endpoint *from)
+struct inet_socket *inet_receiver(u16 protocol, const struct endpoint *to, const struct endpoint *from)
 {
 	struct inet_socket *inet, *found = NULL;
-	struct list_head *bucket = inet_bucket(type, to->port);
+	struct list_head *bucket = inet_bucket(protocol, to->port);
 	u32 best = 0, sharers = 0, turn, looked_at = 0;
 
 	list_for_each_entry(inet, bucket, link) {
-		u32 fits = binding_fit(inet, type, to, from);
+		u32 fits = binding_fit(inet, protocol, to, from);
 
 		interrupt_window_at(++looked_at);
 		if (fits > best) {
@@ -289,7 +299,7 @@ struct inet_socket *inet_receiver(u16 type, const struct endpoint *to, const str
 	turn = sender_hash(from) % sharers;
 	list_for_each_entry(inet, bucket, link) {
 		interrupt_window_at(++looked_at);
-		if (binding_fit(inet, type, to, from) == best && socket_option(inet->socket, SO_REUSEPORT) &&
+		if (binding_fit(inet, protocol, to, from) == best && socket_option(inet->socket, SO_REUSEPORT) &&
 		    turn-- == 0)
 			return inet;
 	}

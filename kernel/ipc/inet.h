@@ -12,12 +12,14 @@ struct endpoint {
 	u16 port;	/* 0: none */
 };
 
-/* Options of IP and TCP that have a number as value, in the order of the table in inet_option.c. */
+/* Options of IP, TCP and UDP-Lite that have a number as value, in the order of the table in inet_option.c. */
 enum inet_slot {
 	TOS, TTL, WANT_PKTINFO, WANT_TTL, WANT_TOS, WANT_ERRORS, FREEBIND, LATE_PORT, MTU_DISCOVER,
 	NODELAY, CORK, QUICKACK, MAXSEG, KEEPIDLE, KEEPINTVL, KEEPCNT, SYNCNT, LINGER2, USER_TIMEOUT, NOTSENT_LOWAT,
+	SEND_COVERAGE, RECEIVE_COVERAGE,
 	INET_SLOTS,
 };
+#define COVERAGE_UNSET (-1)
 
 /* How far connect has come with a TCP socket, as calls see it: Linux's states of a socket. */
 enum tcp_phase { UNCONNECTED, CONNECTING, CONNECTED, DISCONNECTING };
@@ -34,7 +36,7 @@ struct inet_socket {
 	enum tcp_phase phase;
 	struct list_head waiting;	/* TCP: in the list of a listener that has no place for it */
 	struct list_head callers;	/* TCP, listening: the sockets that wait for a place, by `waiting` */
-	struct datagram_queue queue;	/* UDP */
+	struct datagram_queue queue;	/* UDP, UDP-Lite */
 	struct datagram_queue errors;	/* UDP with IP_RECVERR: datagrams that nobody received */
 };
 
@@ -44,7 +46,7 @@ static inline struct inet_socket *inet_of(const struct socket *socket)
 }
 
 /* ipc/inet.c */
-struct socket *inet_new(bool tcp);	/* NULL: no memory */
+struct socket *inet_new(u16 protocol);	/* NULL: no memory */
 int inet_parse(const struct address *, struct endpoint *);
 void inet_format(const struct endpoint *, struct address *);
 /* The destination of a connect or a send: -EINVAL, -EAFNOSUPPORT, -EACCES, -ENETUNREACH. */
@@ -61,7 +63,7 @@ long inet_name(struct socket *, struct address *, enum socket_name);
  * The socket that gets what comes for `to` from `from`: the one with the closest binding. Among equals that share the
  * port by SO_REUSEPORT, the sender's address decides.
  */
-struct inet_socket *inet_receiver(u16 type, const struct endpoint *to, const struct endpoint *from);
+struct inet_socket *inet_receiver(u16 protocol, const struct endpoint *to, const struct endpoint *from);
 u32 inet_pages_held(const struct socket *);
 void inet_release(struct socket *);
 

@@ -1,6 +1,6 @@
 /*
- * Options of IP and TCP (ip(7), tcp(7)). An option is here if its effect is, or if it can have none without packets:
- * then it is checked, stored and reported as on Linux. All others are unknown (ENOPROTOOPT).
+ * Options of IP, TCP and UDP-Lite (ip(7), tcp(7), udplite(7)). An option is here if its effect is, or if it can have
+ * none without packets: then it is checked, stored and reported as on Linux. All others are unknown (ENOPROTOOPT).
  */
 #include "inet.h"
 
@@ -21,6 +21,8 @@
 #define TOS_CONGESTION 3	/* bits that TCP uses itself */
 #define FIN_TIMEOUT 60		/* s */
 #define FIN_TIMEOUT_MOST 120
+#define COVERAGE_LEAST 8		/* bytes of a header of UDP */
+#define COVERAGE_MOST 65535
 #define ANY_NUMBER (-0x7fffffff - 1), 0x7fffffff
 #define CONGESTION_NAME 16	/* bytes */
 #define RTO_INITIAL 1000000	/* us */
@@ -53,6 +55,8 @@ static const struct inet_row {
 	[LINGER2] = { IPPROTO_TCP, TCP_LINGER2, false, ANY_NUMBER, FIN_TIMEOUT },
 	[USER_TIMEOUT] = { IPPROTO_TCP, TCP_USER_TIMEOUT, false, 0, 0x7fffffff, 0 },
 	[NOTSENT_LOWAT] = { IPPROTO_TCP, TCP_NOTSENT_LOWAT, false, ANY_NUMBER, 0 },
+	[SEND_COVERAGE] = { IPPROTO_UDPLITE, UDPLITE_SEND_CSCOV, false, ANY_NUMBER, COVERAGE_UNSET },
+	[RECEIVE_COVERAGE] = { IPPROTO_UDPLITE, UDPLITE_RECV_CSCOV, false, ANY_NUMBER, COVERAGE_UNSET },
 };
 
 s32 inet_option(const struct inet_socket *inet, enum inet_slot slot)
@@ -83,6 +87,11 @@ static long ip_number(s32 *value, const void *user, u32 size)
 	return 0;
 }
 
+static bool is_coverage(enum inet_slot slot)
+{
+	return slot == SEND_COVERAGE || slot == RECEIVE_COVERAGE;
+}
+
 static long store_option(struct inet_socket *inet, enum inet_slot slot, s32 value)
 {
 	const struct inet_row *row = &option_rows[slot];
@@ -99,6 +108,8 @@ static long store_option(struct inet_socket *inet, enum inet_slot slot, s32 valu
 		value &= 0xff;
 	else if (slot == LINGER2)
 		value = value < 0 ? -1 : value == 0 ? FIN_TIMEOUT : MIN(value, FIN_TIMEOUT_MOST);
+	else if (is_coverage(slot) && value)
+		value = MAX(COVERAGE_LEAST, MIN(value, COVERAGE_MOST));
 	inet->option[slot] = value - row->initial;
 	if (slot == WANT_ERRORS && !value)
 		datagram_drop_all(&inet->errors);
@@ -121,7 +132,7 @@ static long set_congestion(struct inet_socket *inet, const void *user, u32 size)
 
 static bool has_level(const struct socket *socket, int level)
 {
-	return level == IPPROTO_IP || (level == IPPROTO_TCP && socket->type == SOCK_STREAM);
+	return level == IPPROTO_IP || (level == socket->protocol && level != IPPROTO_UDP);
 }
 
 long inet_set_option(struct socket *socket, int level, int option, const void *user, u32 size)
@@ -208,5 +219,7 @@ long inet_get_option(struct socket *socket, int level, int option, union option_
 	if (slot < 0)
 		return slot;
 	v->number = slot == MAXSEG ? segment_size(socket) : inet_option(inet, (enum inet_slot)slot);
+	if (is_coverage((enum inet_slot)slot))
+		v->number = MAX(v->number, 0);
 	return sizeof(v->number);
 }

@@ -43,7 +43,7 @@ u8 tcp_state(const struct socket *socket)
 static long tcp_establish(struct socket *socket, struct socket *listener)
 {
 	struct inet_socket *inet = inet_of(socket), *server = inet_of(listener), *other;
-	struct socket *embryo = inet_new(true);
+	struct socket *embryo = inet_new(IPPROTO_TCP);
 	struct connection *connection = embryo ? connection_new() : NULL;
 
 	if (!connection) {
@@ -76,7 +76,7 @@ static void tcp_refuse(struct socket *socket)
 static long tcp_ask(struct socket *socket)
 {
 	struct inet_socket *inet = inet_of(socket);
-	struct inet_socket *listener = inet_receiver(SOCK_STREAM, &inet->peer, &inet->name);
+	struct inet_socket *listener = inet_receiver(IPPROTO_TCP, &inet->peer, &inet->name);
 
 	if (!listener) {
 		tcp_refuse(socket);

@@ -1,4 +1,4 @@
-/* UDP within this machine: a datagram goes directly to the receiver's queue. */
+/* UDP and UDP-Lite within this machine: a datagram goes directly to the receiver's queue. */
 #include "inet.h"
 
 #include <abi/socket.h>
@@ -9,6 +9,7 @@
 #include <task.h>
 
 #define TTL_MOST 255
+#define HEADER_BYTES 8
 
 static long udp_connect(struct socket *socket, const struct address *address, bool nonblock)
 {
@@ -131,6 +132,18 @@ static void not_received(struct inet_socket *inet, struct datagram *datagram, st
 	wake_up(&inet->queue.readable);
 }
 
+/*
+ * Whether a datagram of UDP-Lite has a checksum over as much as its receiver asks for. There is no checksum, but Linux
+ * drops a datagram also for the coverage that its sender states.
+ */
+static bool covers_enough(const struct inet_socket *from, const struct inet_socket *to, long size)
+{
+	s32 covered = inet_option(from, SEND_COVERAGE), wanted = inet_option(to, RECEIVE_COVERAGE);
+	bool whole = covered <= 0 || covered >= size + HEADER_BYTES;
+
+	return whole || wanted == COVERAGE_UNSET || (wanted && covered >= wanted);
+}
+
 /* If the receiver's queue is full, the datagram is lost, as UDP permits. */
 static long udp_send(struct socket *socket, struct message *message)
 {
@@ -167,11 +180,11 @@ static long udp_send(struct socket *socket, struct message *message)
 	if (IS_ERR(datagram))
 		return PTR_ERR(datagram);
 	size = (long)datagram_size(datagram);
-	to = inet_receiver(SOCK_DGRAM, &where, &from);
+	to = inet_receiver(socket->protocol, &where, &from);
 	fill_packet(inet, &message->packet, where.address);
 	if (!to)
 		not_received(inet, datagram, message, &where);
-	else if (datagram_room(&to->queue))
+	else if (covers_enough(inet, to, size) && datagram_room(&to->queue))
 		datagram_append(&to->queue, datagram, message);
 	else
 		datagram_discard(datagram);

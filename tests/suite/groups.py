@@ -45,6 +45,7 @@ _KERNEL_ONLY = (
     "trace",
     "system",
     "tcp_state",
+    "udp_lite",
     "core",
     "ipc",
     "ipc_memory",

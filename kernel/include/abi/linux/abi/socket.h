@@ -60,6 +60,7 @@ struct mmsghdr {
 
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
+#define IPPROTO_UDPLITE 136
 /* Ports and addresses have the network's order of bytes, the highest first: converts to or from the machine's. */
 static inline u16 network16(u16 n) { return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? n : (u16)__builtin_bswap16(n); }
 static inline u32 network32(u32 n) { return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? n : __builtin_bswap32(n); }
@@ -93,6 +94,8 @@ enum {
 	TCP_NODELAY = 1, TCP_MAXSEG, TCP_CORK, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT, TCP_SYNCNT, TCP_LINGER2,
 	TCP_INFO = 11, TCP_QUICKACK = 12, TCP_CONGESTION = 13, TCP_USER_TIMEOUT = 18, TCP_NOTSENT_LOWAT = 25,
 };
+
+enum { UDPLITE_SEND_CSCOV = 10, UDPLITE_RECV_CSCOV = 11 };
 
 /* The oldest form of struct tcp_info. */
 struct tcp_info {
