@@ -37,6 +37,14 @@ heading = @printf '\n== %s\n' "$(1)"
 .PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-shootdown soak-policies docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
+# The build scripts of other people's programs split paths at spaces.
+unspaced := x86 programs compilers test test-rust test-lab test-cross test-x86 linux docs soak soak-cases soak-calls soak-files soak-shootdown
+ifneq ($(word 2,$(CURDIR)),)
+ifneq ($(filter $(unspaced),$(MAKECMDGOALS)),)
+$(error make $(filter $(unspaced),$(MAKECMDGOALS)): the folder "$(CURDIR)" has a space in its path, at which the build scripts of other people's programs split it: move the checkout. "make" and "make run" work here)
+endif
+endif
+
 all: $(STAMPS)/machine ready
 
 ready: $(STAMPS)/lab kernel user build/constants.elf
@@ -74,7 +82,7 @@ $(STAMPS)/lab: $(STAMPS)/bootstrap-run $(rust_sources) lab/pyproject.toml
 
 kernel: $(STAMPS)/bootstrap-run
 	$(call heading,The kernel)
-	$(MAKE) -C kernel BUILD=$(CURDIR)/build/kernel
+	$(MAKE) -C kernel
 
 user: $(STAMPS)/bootstrap-run
 	$(call heading,The user programs)
@@ -111,8 +119,8 @@ WHEEL_KERNELS := $(foreach folder,. $(addprefix seed-,1 2 3 4 5 6),$(addprefix b
 WHEEL_PROGRAMS := $(addprefix build/user/,hello init init-linux bench old)
 wheel: ready
 	$(call heading,One wheel with the machine$(comma) the kernel$(comma) the programs and the experiments)
-	$(MAKE) -s -C kernel BUILD=$(CURDIR)/build/kernel $(abspath $(WHEEL_KERNELS))
-	$(MAKE) -s -C user BUILD=$(CURDIR)/build/user old-seeds
+	$(MAKE) -s -C kernel $(addprefix ../,$(WHEEL_KERNELS))
+	$(MAKE) -s -C user old-seeds
 	rm -rf $(DATA) build/wheel && mkdir -p $(DATA)
 	cp -r --parents machines experiments subjects LICENSE build/constants.elf $(WHEEL_KERNELS) $(WHEEL_PROGRAMS) $(DATA)
 	cp --parents user/*.list user/bench/README.md $(DATA)
@@ -151,14 +159,14 @@ test-rust: lint-rust kernel user programs $(STAMPS)/bootstrap-test
 	$(call heading,The machine's tests)
 	PROPTEST_RNG_SEED=$(RANDOM_SEED) cargo test --profile tests -p pagewalk-machine
 
-test-lab: ready x86 wheel programs $(STAMPS)/bootstrap-test
+test-lab: $(STAMPS)/machine ready x86 wheel programs $(STAMPS)/bootstrap-test
 	$(call heading,The lab's tests)
 	cd lab && ../.venv/bin/python -m pytest
 
 # What takes many boots: pairs of policies' choices, every allocation failing once, what a boot costs.
 test-kernel: $(STAMPS)/machine ready $(STAMPS)/bootstrap-test
 	$(call heading,The kernel under its policies and without memory)
-	$(MAKE) -C kernel test BUILD=$(CURDIR)/build/kernel
+	$(MAKE) -C kernel test
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel
 
 # Every program on our kernel and on Linux under qemu-ppc, with the same visible behaviour. `make soak` has the other

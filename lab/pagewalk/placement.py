@@ -108,12 +108,18 @@ class Placement:
 AS_BUILT = Placement(seed=0, frames=0, heap=0, stack=0)
 
 
+def _from(folder: Path, path: Path) -> str:
+    """The path as seen from the folder: make splits names at a space, which the checkout's own path may have."""
+    return os.path.relpath(path, folder)
+
+
 def _made(image: Path, what: str, part: str, *words: str) -> Path:
     """The file that `make` in that folder of the checkout makes; a wheel has it or not."""
     if home().packaged:
         return home().built(image, what)
+    folder = home().root / part
     made = subprocess.run(
-        [*_MAKE, "-C", str(home().root / part), *words, str(image)],
+        [*_MAKE, "-C", str(folder), *words, _from(folder, image)],
         env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))},
         capture_output=True,
         text=True,
@@ -129,7 +135,7 @@ def linked(folder: Path, name: str, placement: Placement, architecture: Architec
     if placement.seed == 0:
         return folder / name
     image = folder / f"seed-{placement.seed}" / name
-    words = (*architecture.make_words, f"BUILD={folder}")
+    words = (*architecture.make_words, f"BUILD={_from(home().root / 'kernel', folder)}")
     return _made(image, f"the kernel of seed {placement.seed}", "kernel", *words)
 
 
@@ -138,4 +144,6 @@ def linked_program(folder: Path, name: str, placement: Placement) -> Path:
     if placement.seed == 0:
         return folder / name
     program = folder / f"seed-{placement.seed}" / name
-    return _made(program, f"{name} of seed {placement.seed}", "user", f"BUILD={folder.parent}")
+    return _made(
+        program, f"{name} of seed {placement.seed}", "user", f"BUILD={_from(home().root / 'user', folder.parent)}"
+    )

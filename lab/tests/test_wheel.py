@@ -192,13 +192,15 @@ def test_a_program_is_found_by_its_name_or_its_path(tmp_path: Path, monkeypatch:
     [("user", ("bench/null-call",)), ("kernel", ("syscall/table.o", "arch/ppc/entry.o", "mm/fault.o"))],
 )
 def test_the_build_does_not_depend_on_the_folder(part: str, made: tuple[str, ...], tmp_path: Path) -> None:
-    """A run's key has the hashes of kernel and programs, so that they must not contain the checkout's path."""
+    """A run's key has the hashes of kernel and programs, so that they must not contain the checkout's path. Here it has
+    a space, at which make would split it.
+    """
+    checkout = tmp_path / "a checkout"
     for folder in ("user", "kernel"):
-        shutil.copytree(home().root / folder, tmp_path / folder)
-    build = tmp_path / "made" / part
-    targets = [str(build / name) for name in made]
+        shutil.copytree(home().root / folder, checkout / folder)
+    build = checkout / "build" / part
     subprocess.run(
-        ["make", "--silent", "-C", str(tmp_path / part), f"BUILD={build}", *targets],
+        ["make", "--silent", "-C", str(checkout / part), *(f"../build/{part}/{name}" for name in made)],
         env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))},
         check=True,
         capture_output=True,
