@@ -21,7 +21,8 @@ int fdt_check(const void *fdt)
 	if (h->magic != FDT_MAGIC || h->last_compatible > 17 || h->version < 17)
 		return -EINVAL;
 	if (h->total_size > FDT_SIZE_MAX || h->structure > h->total_size || h->strings > h->total_size ||
-	    h->structure_size > h->total_size - h->structure || h->strings_size > h->total_size - h->strings)
+	    h->structure_size > h->total_size - h->structure || h->strings_size > h->total_size - h->strings ||
+	    h->structure % sizeof(u32) != 0)
 		return -EINVAL;
 	return 0;
 }

@@ -22,6 +22,7 @@ from kernel import (
     names,
     policies,
     port,
+    trees,
 )
 
 SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -38,6 +39,7 @@ SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "names": lambda _: names.check(),
     "policies": lambda chosen: policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows),
     "port": lambda _: port.check(),
+    "trees": lambda _: trees.check(),
 }
 """Each returns the number of failures."""
 
