@@ -58,8 +58,12 @@ struct socket *inet_new(u16 protocol)
 
 long inet_create(int type, int protocol, struct socket **out)
 {
+	if ((u32)protocol >= IPPROTO_MAX)
+		return -EINVAL;
+	if (type == SOCK_RAW)
+		return protocol && !capable() ? -EPERM : -EPROTONOSUPPORT;	/* raw sockets would need a network */
 	if (type != SOCK_STREAM && type != SOCK_DGRAM)
-		return type == 3 ? -EPERM : -ESOCKTNOSUPPORT;	/* raw sockets would need a network */
+		return -ESOCKTNOSUPPORT;
 	if (!protocol)
 		protocol = type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
 	if (type == SOCK_STREAM ? protocol != IPPROTO_TCP : protocol != IPPROTO_UDP && protocol != IPPROTO_UDPLITE)
@@ -254,16 +258,16 @@ long inet_name(struct socket *socket, struct address *address, enum socket_name 
 static u32 binding_fit(const struct inet_socket *inet, u16 protocol, const struct endpoint *to,
 		       const struct endpoint *from)
 {
-	bool connected = inet->peer.port && protocol != IPPROTO_TCP;
+	bool connected = inet->peer.address && protocol != IPPROTO_TCP;
 
 	if (inet->socket->protocol != protocol || inet->name.port != to->port ||
 	    (protocol == IPPROTO_TCP && !inet->socket->listening))
 		return 0;
 	if (inet->name.address != INADDR_ANY && inet->name.address != to->address)
 		return 0;
-	if (connected && (inet->peer.port != from->port || inet->peer.address != from->address))
+	if (connected && ((inet->peer.port && inet->peer.port != from->port) || inet->peer.address != from->address))
 		return 0;
-	return 1 + (inet->name.address != INADDR_ANY) + 2 * connected;
+	return 1 + (inet->name.address != INADDR_ANY) + connected + (connected && inet->peer.port);
 }
 
 /* FNV-1a of the sender's address. */

@@ -27,7 +27,7 @@ enum tcp_phase { UNCONNECTED, CONNECTING, CONNECTED, DISCONNECTING };
 struct inet_socket {
 	struct list_head link;		/* bound */
 	struct socket *socket;
-	struct endpoint name, peer;
+	struct endpoint name, peer;	/* a UDP socket is connected if the peer has an address, even to port 0 */
 	bool address_given, port_given;	/* bind chose them, so that the end of a connection leaves them */
 	bool bound_anew;		/* since its connection ended: the next disconnect leaves the port */
 	u32 uid;			/* of its creator */

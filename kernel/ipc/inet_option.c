@@ -196,7 +196,7 @@ static long give_congestion(const struct inet_socket *inet, union option_value *
 
 static long give_mtu(const struct socket *socket, union option_value *v)
 {
-	bool connected = socket->type == SOCK_STREAM ? socket->connection != NULL : inet_of(socket)->peer.port != 0;
+	bool connected = socket->type == SOCK_STREAM ? socket->connection != NULL : inet_of(socket)->peer.address != 0;
 
 	v->number = MTU_MOST;
 	return connected ? (long)sizeof(v->number) : -ENOTCONN;
@@ -207,8 +207,10 @@ long inet_get_option(struct socket *socket, int level, int option, union option_
 	struct inet_socket *inet = inet_of(socket);
 	int slot;
 
+	/* Linux has options of these two levels on UDP sockets. */
 	if (!has_level(socket, level))
-		return -EOPNOTSUPP;
+		return socket->type == SOCK_DGRAM && (level == IPPROTO_UDP || level == IPPROTO_UDPLITE) ?
+		       -ENOPROTOOPT : -EOPNOTSUPP;
 	if (level == IPPROTO_IP && option == IP_MTU)
 		return give_mtu(socket, v);
 	if (level == IPPROTO_TCP && option == TCP_INFO)

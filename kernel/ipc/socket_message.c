@@ -161,9 +161,12 @@ static long send_message(struct file *file, struct socket *socket, struct messag
 
 static long receive_message(struct file *file, struct socket *socket, struct message *message)
 {
-	if (message->flags & MSG_OOB)
-		return socket->type == SOCK_STREAM ? stream_receive_urgent(socket, message) :
-		       socket->family == AF_INET   ? -EINVAL : -EOPNOTSUPP;
+	/* A UDP socket ignores the flag. */
+	if (message->flags & MSG_OOB && socket->type == SOCK_STREAM)
+		return socket->family == AF_INET && socket->listening ? -ENOTCONN :
+		       stream_receive_urgent(socket, message);
+	if (message->flags & MSG_OOB && socket->family != AF_INET)
+		return -EOPNOTSUPP;
 	if (message->flags & MSG_ERRQUEUE && socket->family == AF_INET)
 		return socket->type == SOCK_DGRAM ? udp_receive_error(socket, message) : -EAGAIN;
 	message->nonblock = file->flags & O_NONBLOCK || message->flags & MSG_DONTWAIT;

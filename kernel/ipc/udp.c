@@ -119,7 +119,7 @@ static void not_received(struct inet_socket *inet, struct datagram *datagram, st
 {
 	struct address address;
 
-	if (inet->peer.port || inet_option(inet, WANT_ERRORS))
+	if (inet->peer.address || inet_option(inet, WANT_ERRORS))
 		inet->socket->error = ECONNREFUSED;
 	if (!inet_option(inet, WANT_ERRORS) || !datagram_room(&inet->errors)) {
 		datagram_discard(datagram);
@@ -153,7 +153,8 @@ static long udp_send(struct socket *socket, struct message *message)
 	struct datagram *datagram;
 	long error, size;
 
-	if (message->data->left > DATAGRAM_MAX)
+	/* What no length of UDP can say is refused first, as on Linux. */
+	if (message->data->left > 0xffff)
 		return -EMSGSIZE;
 	if (message->address && message->address->len) {
 		error = inet_destination(message->address, &where);
@@ -163,8 +164,12 @@ static long udp_send(struct socket *socket, struct message *message)
 	error = inet_bind_any(inet);	/* before other checks, as on Linux */
 	if (error)
 		return error;
-	if (!where.port)
-		return message->address && message->address->len ? -EINVAL : -EDESTADDRREQ;
+	if (message->address && message->address->len && !where.port)
+		return -EINVAL;
+	if (!where.address)
+		return -EDESTADDRREQ;
+	if (message->data->left > DATAGRAM_MAX)
+		return -EMSGSIZE;
 	error = socket_error(socket);
 	if (error)
 		return error;
@@ -222,7 +227,7 @@ static long udp_shutdown(struct socket *socket, unsigned how)
 
 	socket->shut |= how;
 	wake_up(&inet->queue.readable);
-	return inet->peer.port ? 0 : -ENOTCONN;
+	return inet->peer.address ? 0 : -ENOTCONN;
 }
 
 static void udp_fit(struct socket *socket)

@@ -15,56 +15,11 @@
 #include <unistd.h>
 
 #include "common/check.h"
-
-static int number(int fd, int level, int option)
-{
-	int value = -1;
-	socklen_t size = sizeof(value);
-
-	MUST(getsockopt(fd, level, option, &value, &size));
-	CHECK_EQUAL(size, sizeof(value));
-	return value;
-}
-
-static int set(int fd, int level, int option, int value)
-{
-	return setsockopt(fd, level, option, &value, sizeof(value));
-}
+#include "common/inet.h"
 
 static int open_socket(int type)
 {
 	return (int)MUST(socket(AF_INET, type, 0));
-}
-
-static struct sockaddr_in loopback(int port)
-{
-	return (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons((unsigned short)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-}
-
-static int bind_to(int fd, int port)
-{
-	struct sockaddr_in a = loopback(port);
-
-	return bind(fd, (struct sockaddr *)&a, sizeof(a));
-}
-
-static int port_of(int fd)
-{
-	struct sockaddr_in a;
-	socklen_t size = sizeof(a);
-
-	MUST(getsockname(fd, (struct sockaddr *)&a, &size));
-	return ntohs(a.sin_port);
-}
-
-static int connect_to(int fd, int port)
-{
-	struct sockaddr_in a = loopback(port);
-
-	return connect(fd, (struct sockaddr *)&a, sizeof(a));
 }
 
 static void read_back(void)
@@ -87,9 +42,9 @@ static void read_back(void)
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int fd = open_socket(SOCK_STREAM);
 
-		CHECK_EQUAL(number(fd, rows[i].level, rows[i].option), rows[i].initial);
-		MUST(set(fd, rows[i].level, rows[i].option, rows[i].value));
-		CHECK_EQUAL(number(fd, rows[i].level, rows[i].option), rows[i].back);
+		CHECK_EQUAL(option_number(fd, rows[i].level, rows[i].option), rows[i].initial);
+		MUST(set_option(fd, rows[i].level, rows[i].option, rows[i].value));
+		CHECK_EQUAL(option_number(fd, rows[i].level, rows[i].option), rows[i].back);
 		MUST(close(fd));
 	}
 }
@@ -110,9 +65,9 @@ static void wrong_values(void)
 	socklen_t size = sizeof(value);
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		CHECK_ERROR(set(fd, rows[i].level, rows[i].option, rows[i].value), rows[i].error);
+		CHECK_ERROR(set_option(fd, rows[i].level, rows[i].option, rows[i].value), rows[i].error);
 	CHECK_ERROR(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, 3), EINVAL);
-	CHECK_ERROR(set(udp, IPPROTO_TCP, TCP_NODELAY, 1), ENOPROTOOPT);
+	CHECK_ERROR(set_option(udp, IPPROTO_TCP, TCP_NODELAY, 1), ENOPROTOOPT);
 	CHECK_EQUAL(getsockopt(fd, IPPROTO_TCP, 99, &value, &size), -1);
 }
 
@@ -123,17 +78,17 @@ static void inherited(void)
 	struct linger linger = { 1, 3 }, back = { 0 };
 	socklen_t size = sizeof(back);
 
-	MUST(set(listener, SOL_SOCKET, SO_KEEPALIVE, 1));
-	MUST(set(listener, IPPROTO_TCP, TCP_NODELAY, 1));
-	MUST(set(listener, IPPROTO_TCP, TCP_KEEPIDLE, 11));
+	MUST(set_option(listener, SOL_SOCKET, SO_KEEPALIVE, 1));
+	MUST(set_option(listener, IPPROTO_TCP, TCP_NODELAY, 1));
+	MUST(set_option(listener, IPPROTO_TCP, TCP_KEEPIDLE, 11));
 	MUST(setsockopt(listener, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
 	MUST(bind_to(listener, 0));
 	MUST(listen(listener, 1));
 	MUST(connect_to(fd, port_of(listener)));
 	peer = (int)MUST(accept(listener, NULL, NULL));
-	CHECK_EQUAL(number(peer, SOL_SOCKET, SO_KEEPALIVE), 1);
-	CHECK_EQUAL(number(peer, IPPROTO_TCP, TCP_NODELAY), 1);
-	CHECK_EQUAL(number(peer, IPPROTO_TCP, TCP_KEEPIDLE), 11);
+	CHECK_EQUAL(option_number(peer, SOL_SOCKET, SO_KEEPALIVE), 1);
+	CHECK_EQUAL(option_number(peer, IPPROTO_TCP, TCP_NODELAY), 1);
+	CHECK_EQUAL(option_number(peer, IPPROTO_TCP, TCP_KEEPIDLE), 11);
 	MUST(getsockopt(peer, SOL_SOCKET, SO_LINGER, &back, &size));
 	CHECK_EQUAL(back.l_linger, 3);
 }
@@ -143,7 +98,7 @@ static int sharer(int type, int port, int share)
 	int fd = open_socket(type);
 
 	if (share)
-		MUST(set(fd, SOL_SOCKET, SO_REUSEPORT, 1));
+		MUST(set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1));
 	return bind_to(fd, port) ? -1 : fd;
 }
 
@@ -222,7 +177,7 @@ static void low_water(int tcp)
 	} else {
 		MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, end));
 	}
-	MUST(set(end[0], SOL_SOCKET, SO_RCVLOWAT, 4));
+	MUST(set_option(end[0], SOL_SOCKET, SO_RCVLOWAT, 4));
 	MUST(setsockopt(end[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)));
 	CHECK_EQUAL(send(end[1], "ab", 2, 0), 2);
 	CHECK_EQUAL(readable(end[0]), tcp ? 0 : POLLIN);
@@ -262,7 +217,7 @@ static void buffers(void)
 	for (int small = 0; small < 2; small++) {
 		MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, end));
 		if (small)
-			MUST(set(end[0], SOL_SOCKET, SO_SNDBUF, 4096));
+			MUST(set_option(end[0], SOL_SOCKET, SO_SNDBUF, 4096));
 		for (long n; (n = send(end[0], block, 1024, 0)) > 0;)
 			put[small] += n;
 		CHECK_EQUAL(errno, EAGAIN);
@@ -284,11 +239,11 @@ static void packet_info(void)
 	struct in_pktinfo where = { 0 };
 	unsigned char tos = 0;
 
-	MUST(set(fd, IPPROTO_IP, IP_PKTINFO, 1));
-	MUST(set(fd, IPPROTO_IP, IP_RECVTTL, 1));
-	MUST(set(fd, IPPROTO_IP, IP_RECVTOS, 1));
-	MUST(set(from, IPPROTO_IP, IP_TTL, 44));
-	MUST(set(from, IPPROTO_IP, IP_TOS, 16));
+	MUST(set_option(fd, IPPROTO_IP, IP_PKTINFO, 1));
+	MUST(set_option(fd, IPPROTO_IP, IP_RECVTTL, 1));
+	MUST(set_option(fd, IPPROTO_IP, IP_RECVTOS, 1));
+	MUST(set_option(from, IPPROTO_IP, IP_TTL, 44));
+	MUST(set_option(from, IPPROTO_IP, IP_TOS, 16));
 	MUST(bind(fd, (struct sockaddr *)&any, sizeof(any)));
 	to = loopback(port_of(fd));
 	to.sin_addr.s_addr = htonl(0x7f000102);
@@ -322,7 +277,7 @@ static void errors(void)
 	MUST(bind_to(gone, 0));
 	to = loopback(port_of(gone));
 	MUST(close(gone));
-	MUST(set(fd, IPPROTO_IP, IP_RECVERR, 1));
+	MUST(set_option(fd, IPPROTO_IP, IP_RECVERR, 1));
 	CHECK_ERROR(recvmsg(fd, &message, MSG_ERRQUEUE), EAGAIN);
 	CHECK_EQUAL(sendto(fd, "lost", 4, 0, (struct sockaddr *)&to, sizeof(to)), 4);
 	CHECK(readable(fd) & POLLERR);
@@ -375,7 +330,7 @@ static void small_ones(void)
 	int listener = open_socket(SOCK_STREAM), tcp = open_socket(SOCK_STREAM);
 	struct sockaddr_in to = loopback(9);
 
-	CHECK_EQUAL(number(raw, SOL_SOCKET, SO_TYPE), SOCK_DGRAM);
+	CHECK_EQUAL(option_number(raw, SOL_SOCKET, SO_TYPE), SOCK_DGRAM);
 	CHECK_ERROR(sendto(fd, much, sizeof(much), 0, (struct sockaddr *)&to, sizeof(to)), EMSGSIZE);
 	MUST(bind_to(listener, 0));
 	MUST(listen(listener, 1));

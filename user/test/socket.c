@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/inet.h"
 
 static void pair(void)
 {
@@ -157,24 +158,13 @@ static void pass_descriptor(void)
 	CHECK_EQUAL(read(pipe_ends[0], &byte, 1), 0);
 }
 
-static struct sockaddr_in loopback(int port)
-{
-	struct sockaddr_in address;
-
-	memset(&address, 0, sizeof(address));
-	address.sin_family = AF_INET;
-	address.sin_port = htons((uint16_t)port);
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	return address;
-}
-
 /* Binds to a port that the kernel chooses; returns the port. */
 static int bind_somewhere(int fd)
 {
-	struct sockaddr_in address = loopback(0);
+	struct sockaddr_in address;
 	socklen_t length = sizeof(address);
 
-	MUST(bind(fd, (struct sockaddr *)&address, length));
+	MUST(bind_to(fd, 0));
 	MUST(getsockname(fd, (struct sockaddr *)&address, &length));
 	CHECK_EQUAL(address.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
 	CHECK(address.sin_port != 0);
@@ -245,6 +235,56 @@ static void udp(void)
 	CHECK_EQUAL(sendto(server, "reply", 5, 0, (struct sockaddr *)&from, length), 5);
 	CHECK_EQUAL(recv(client, buffer, sizeof(buffer), 0), 5);
 	CHECK(memcmp(buffer, "reply", 5) == 0);
+}
+
+/* A UDP socket that is connected to port 0 is connected, though its peer has no name. */
+static void udp_port_zero(void)
+{
+	int fd = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	struct sockaddr_in name;
+	socklen_t size = sizeof(name);
+
+	CHECK_ERROR(send(fd, "x", 1, MSG_NOSIGNAL), EDESTADDRREQ);
+	CHECK_ERROR(shutdown(fd, SHUT_WR), ENOTCONN);
+	fd = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	MUST(connect_to(fd, 0));
+	CHECK_ERROR(getpeername(fd, (struct sockaddr *)&name, &size), ENOTCONN);
+	CHECK_EQUAL(send(fd, "x", 1, 0), 1);
+	CHECK_ERROR(send(fd, "x", 1, 0), ECONNREFUSED);
+	MUST(shutdown(fd, SHUT_WR));
+	CHECK_ERROR(send(fd, "x", 1, MSG_NOSIGNAL), EPIPE);
+	name = loopback(0);
+	CHECK_ERROR(sendto(fd, "x", 1, MSG_NOSIGNAL, (struct sockaddr *)&name, sizeof(name)), EINVAL);
+}
+
+/* A long datagram, and urgent data, which UDP has not. */
+static void udp_arguments(void)
+{
+	static char data[65508];
+	int fd = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	struct sockaddr_in own = loopback(bind_somewhere(fd));
+	char byte;
+
+	CHECK_ERROR(sendto(fd, data, sizeof(data), 0, NULL, 0), EDESTADDRREQ);
+	CHECK_ERROR(sendto(fd, data, sizeof(data), 0, (struct sockaddr *)&own, sizeof(own)), EMSGSIZE);
+	CHECK_ERROR(recv(fd, &byte, 1, MSG_OOB | MSG_DONTWAIT), EAGAIN);
+	CHECK_EQUAL(sendto(fd, "ab", 2, 0, (struct sockaddr *)&own, sizeof(own)), 2);
+	CHECK_EQUAL(recv(fd, &byte, 1, MSG_OOB), 1);
+}
+
+static void protocols(void)
+{
+	static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		CHECK_ERROR(socket(AF_INET, types[i], -1), EINVAL);
+		CHECK_ERROR(socket(AF_INET, types[i], 1000), EINVAL);
+	}
+	CHECK_ERROR(socket(AF_INET, SOCK_STREAM, IPPROTO_UDP), EPROTONOSUPPORT);
+	CHECK_ERROR(socket(AF_INET, SOCK_DGRAM, IPPROTO_TCP), EPROTONOSUPPORT);
+	CHECK_ERROR(socket(AF_INET, SOCK_STREAM, 136), EPROTONOSUPPORT);	/* UDP-Lite */
+	CHECK_ERROR(socket(AF_INET, SOCK_RAW, 0), EPROTONOSUPPORT);
+	CHECK_ERROR(socket(AF_INET, SOCK_RDM, 0), ESOCKTNOSUPPORT);
 }
 
 static void arguments(void)
@@ -352,7 +392,8 @@ static void packet_pair(void)
 
 static const struct test_case cases[] = {
 	CASE(pair), CASE(datagram_pair), CASE(packets), CASE(packet_pair), CASE(unix_stream), CASE(unix_datagram),
-	CASE(pass_descriptor), CASE(tcp), CASE(tcp_refused), CASE(udp), CASE(arguments), CASE(much_data),
+	CASE(pass_descriptor), CASE(tcp), CASE(tcp_refused), CASE(udp), CASE(udp_port_zero),
+	CASE(udp_arguments), CASE(protocols), CASE(arguments), CASE(much_data),
 };
 
 TEST_MAIN("socket", cases)

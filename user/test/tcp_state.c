@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/inet.h"
 
 #ifndef IP_BIND_ADDRESS_NO_PORT
 #define IP_BIND_ADDRESS_NO_PORT 24
@@ -17,37 +18,6 @@
 static int open_socket(int flags)
 {
 	return (int)MUST(socket(AF_INET, SOCK_STREAM | flags, 0));
-}
-
-static struct sockaddr_in loopback(int port)
-{
-	return (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons((unsigned short)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-}
-
-static int bind_to(int fd, int port)
-{
-	struct sockaddr_in a = loopback(port);
-
-	return bind(fd, (struct sockaddr *)&a, sizeof(a));
-}
-
-static int port_of(int fd)
-{
-	struct sockaddr_in a;
-	socklen_t size = sizeof(a);
-
-	MUST(getsockname(fd, (struct sockaddr *)&a, &size));
-	return ntohs(a.sin_port);
-}
-
-static int connect_to(int fd, int port)
-{
-	struct sockaddr_in a = loopback(port);
-
-	return connect(fd, (struct sockaddr *)&a, sizeof(a));
 }
 
 static int state(int fd)

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "common/check.h"
+#include "common/inet.h"
 
 enum { SEND_COVERAGE = 10, RECEIVE_COVERAGE = 11, LEAST = 8 };
 
@@ -18,39 +19,12 @@ static int open_socket(int protocol)
 	return (int)MUST(socket(AF_INET, SOCK_DGRAM, protocol));
 }
 
-static int bind_to(int fd, int port)
-{
-	struct sockaddr_in a = {
-		.sin_family = AF_INET, .sin_port = htons((unsigned short)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	socklen_t size = sizeof(a);
-
-	if (bind(fd, (struct sockaddr *)&a, size))
-		return -1;
-	MUST(getsockname(fd, (struct sockaddr *)&a, &size));
-	return ntohs(a.sin_port);
-}
-
 static int connected_to(int port, int protocol)
 {
-	struct sockaddr_in a = {
-		.sin_family = AF_INET, .sin_port = htons((unsigned short)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
 	int fd = open_socket(protocol);
 
-	MUST(connect(fd, (struct sockaddr *)&a, sizeof(a)));
+	MUST(connect_to(fd, port));
 	return fd;
-}
-
-static int number(int fd, int level, int option)
-{
-	int value = -1;
-	socklen_t size = sizeof(value);
-
-	MUST(getsockopt(fd, level, option, &value, &size));
-	return value;
 }
 
 static int set(int fd, int option, int value)
@@ -62,12 +36,14 @@ static int set(int fd, int option, int value)
 static void own_ports(void)
 {
 	int lite = open_socket(IPPROTO_UDPLITE), second = open_socket(IPPROTO_UDPLITE), udp = open_socket(0);
-	int port = (int)MUST(bind_to(lite, 0)), from;
+	int port, from;
 	char bytes[8];
 
-	CHECK_EQUAL(number(lite, SOL_SOCKET, SO_PROTOCOL), IPPROTO_UDPLITE);
-	CHECK_EQUAL(number(lite, SOL_SOCKET, SO_TYPE), SOCK_DGRAM);
-	CHECK_EQUAL(bind_to(udp, port), port);
+	CHECK_EQUAL(option_number(lite, SOL_SOCKET, SO_PROTOCOL), IPPROTO_UDPLITE);
+	CHECK_EQUAL(option_number(lite, SOL_SOCKET, SO_TYPE), SOCK_DGRAM);
+	MUST(bind_to(lite, 0));
+	port = port_of(lite);
+	MUST(bind_to(udp, port));
 	CHECK_ERROR(bind_to(second, port), EADDRINUSE);
 	from = connected_to(port, IPPROTO_UDPLITE);
 	CHECK_EQUAL(send(from, "lite", 4, 0), 4);
@@ -84,10 +60,10 @@ static void coverage_reads_back(void)
 	int lite = open_socket(IPPROTO_UDPLITE), udp = open_socket(0);
 
 	for (int option = SEND_COVERAGE; option <= RECEIVE_COVERAGE; option++) {
-		CHECK_EQUAL(number(lite, IPPROTO_UDPLITE, option), 0);
+		CHECK_EQUAL(option_number(lite, IPPROTO_UDPLITE, option), 0);
 		for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 			MUST(set(lite, option, rows[i].value));
-			CHECK_EQUAL(number(lite, IPPROTO_UDPLITE, option), rows[i].back);
+			CHECK_EQUAL(option_number(lite, IPPROTO_UDPLITE, option), rows[i].back);
 		}
 		CHECK_ERROR(set(udp, option, 20), ENOPROTOOPT);
 	}
@@ -101,9 +77,11 @@ static void coverage_wanted(void)
 		{ 12, 0, false }, { 12, 13, false }, { 12, 12, true }, { 14, 65535, true }, { 0, 20, true },
 		{ 13, 20, false },
 	};
-	int lite = open_socket(IPPROTO_UDPLITE), from = connected_to((int)MUST(bind_to(lite, 0)), IPPROTO_UDPLITE);
+	int lite = open_socket(IPPROTO_UDPLITE), from;
 	char bytes[8];
 
+	MUST(bind_to(lite, 0));
+	from = connected_to(port_of(lite), IPPROTO_UDPLITE);
 	MUST(set(from, SEND_COVERAGE, 12));
 	CHECK_EQUAL(send(from, "sixsix", 6, 0), 6);
 	CHECK_EQUAL(recv(lite, bytes, sizeof(bytes), MSG_DONTWAIT), 6);

@@ -272,6 +272,20 @@ static void not_on_messages(void)
 	CHECK_EQUAL(send(ends[0], "", 0, MSG_OOB), 0);
 }
 
+/* A listener is not connected; a socket that never was has no urgent byte. */
+static void listeners(void)
+{
+	int fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+	char byte;
+
+	CHECK_ERROR(recv(fd, &byte, 1, MSG_OOB), EINVAL);
+	MUST(listen(fd, 1));
+	CHECK_ERROR(recv(fd, &byte, 1, MSG_OOB), ENOTCONN);
+	MUST(shutdown(fd, SHUT_RD));
+	CHECK_ERROR(recv(fd, &byte, 1, MSG_OOB), EINVAL);
+	CHECK_ERROR(recv(fd, &byte, 1, 0), ENOTCONN);
+}
+
 static const struct test_case cases[] = {
 	CASE(out_of_line),
 	CASE(left_out),
@@ -281,6 +295,7 @@ static const struct test_case cases[] = {
 	CASE(at_the_end),
 	CASE(signals),
 	CASE(not_on_messages),
+	CASE(listeners),
 };
 
 TEST_MAIN("urgent", cases)

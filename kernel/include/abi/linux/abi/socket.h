@@ -61,6 +61,7 @@ struct mmsghdr {
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define IPPROTO_UDPLITE 136
+#define IPPROTO_MAX 263
 /* Ports and addresses have the network's order of bytes, the highest first: converts to or from the machine's. */
 static inline u16 network16(u16 n) { return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? n : (u16)__builtin_bswap16(n); }
 static inline u32 network32(u32 n) { return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? n : __builtin_bswap32(n); }
