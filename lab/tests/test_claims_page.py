@@ -7,6 +7,7 @@ from scripted import benchmark
 
 from pagewalk import claims, claims_page, experiments, markdown, measured
 from pagewalk.errors import BadInput
+from pagewalk.paths import home
 from pagewalk.runner import Job, ResolvedMachine
 from pagewalk.store import Store
 
@@ -233,3 +234,8 @@ def test_a_claim_that_the_papers_own_kernel_shows_is_counted_beside_ours(tmp_pat
 
 def test_a_figure_that_rounds_to_a_thousand_has_no_exponent() -> None:
     assert [markdown.number(value) for value in (998.6, 999.7, 1000.4)] == ["999", "1,000", "1,000"]
+
+
+def test_the_page_of_linux_begins_with_the_text_that_it_is_made_of() -> None:
+    text = (home().root / "subjects" / "linux-6.1" / "about.md").read_text(encoding="utf-8")
+    assert (home().root / "docs" / "linux.md").read_text(encoding="utf-8").startswith(text)
