@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import struct
 import subprocess
@@ -392,9 +393,9 @@ def test_gdb_stops_in_the_kernel(environment: dict[str, str], programs: Path) ->
         arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as told:
         assert told.stderr is not None
-        announced = re.search(r"gdb-multiarch (\S+) -ex 'target remote :(\d+)'", told.stderr.readline())
+        announced = re.search(r"gdb-multiarch (.+) -ex 'target remote :(\d+)'", told.stderr.readline())
         assert announced is not None
-        kernel, port = announced.groups()
+        (kernel,), port = shlex.split(announced[1]), announced[2]
         commands = [f"target remote :{port}", "break start_init", "continue", "bt 1", "info registers pc", "detach"]
         looked = subprocess.run(
             ["gdb-multiarch", "-nx", "-batch", kernel, *(word for line in commands for word in ("-ex", line))],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -184,7 +185,7 @@ def test_gdb_of_a_snapshot_names_the_kernel_of_its_architecture(environment: dic
         assert served.stderr is not None
         waiting = served.stderr.readline()
         served.kill()
-    assert f"gdb-multiarch {X86.kernel} -ex" in waiting
+    assert f"gdb-multiarch {shlex.quote(str(X86.kernel))} -ex" in waiting
 
 
 @pytest.mark.built
@@ -194,9 +195,9 @@ def test_gdb_debugs_a_program_on_an_x86(environment: dict[str, str]) -> None:
     with subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True) as served:
         assert served.stderr is not None
         waiting = served.stderr.readline()
-        found = re.search(r"gdb-multiarch (\S+) -ex 'target remote :(\d+)'", waiting)
+        found = re.search(r"gdb-multiarch (.+) -ex 'target remote :(\d+)'", waiting)
         assert found, waiting
-        assert found[1] == str(X86.kernel)
+        assert shlex.split(found[1]) == [str(X86.kernel)]
         script = [f"target remote 127.0.0.1:{found[2]}", "break main", "continue", "print $cpl", "delete", "continue"]
         words = [word for line in script for word in ("-ex", line)]
         gdb = ["gdb-multiarch", "-nx", "-batch", str(X86.user / "hello"), *words]

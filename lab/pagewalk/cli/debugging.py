@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import sys
 from typing import Annotated, Any
@@ -120,7 +121,7 @@ def gdb(
     """
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
 
-    kernel_file = architectures.named(loaded.architecture).kernel
+    kernel_file = shlex.quote(str(architectures.named(loaded.architecture).kernel))
 
     def announce(found: int) -> None:
         say(err, f"waiting for GDB: gdb-multiarch {kernel_file} -ex 'target remote :{found}'")
