@@ -54,7 +54,6 @@ def _run() -> int:
         )
     from pagewalk.cli.app import command  # noqa: PLC0415 - slow to import
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     status = command()
     signal.signal(signal.SIGINT, _leave)
     sys.stdout.flush()

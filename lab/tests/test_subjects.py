@@ -86,6 +86,8 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package = tmp_path / "package"
     (package / "usr" / "src").mkdir(parents=True)
     (package / "DEBIAN").mkdir()
+    # Whatever the umask is: dpkg-deb refuses another mode.
+    (package / "DEBIAN").chmod(0o755)
     (package / "DEBIAN" / "control").write_text(
         "Package: toy-source\nVersion: 1-1\nArchitecture: all\nMaintainer: x <x@x>\nDescription: x\n"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib import import_module
 from typing import Annotated
@@ -154,7 +155,10 @@ def command() -> int:
     """Runs the command line; returns the exit status. Every error of ours ends here, but not a broken pipe."""
     chosen.reset()
     try:
-        ended = _wanted()(standalone_mode=False)
+        wanted = _wanted()
+        # An import that an exception interrupts is half done, and some libraries then say so at length.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        ended = wanted(standalone_mode=False)
         if not ended and not _wants_json(sys.argv[1:]):
             next_step(*NEXT.get(_name(sys.argv[1:]), ()))
     except typer.TyperException as error:
