@@ -15,7 +15,7 @@ use support::{Program, config};
 
 const MACHINE: &str = "ppc604-185";
 const ONES: &str = "board.empty-bus=ones";
-const IO: u32 = 0x8000_0000;
+const IO: u64 = 0x8000_0000;
 
 /// The board with core cycles as its time: 1.19318 million cycles make a second, so a cycle is a tick of the timer.
 struct Bench {
@@ -40,11 +40,11 @@ impl Bench {
         }
     }
 
-    fn get(&mut self, port: u32) -> u8 {
+    fn get(&mut self, port: u64) -> u8 {
         self.board.read(IO + port, 1, self.at()).unwrap() as u8
     }
 
-    fn put(&mut self, port: u32, value: u8) -> Option<Effect> {
+    fn put(&mut self, port: u64, value: u8) -> Option<Effect> {
         let now = self.at();
         self.board.write(IO + port, 1, value.into(), now).unwrap()
     }

@@ -4,6 +4,7 @@
 //! devices, address map, interrupt wiring and device tree, and the effect of an access that no device answers. The
 //! control device (docs/interfaces.md, section 2) is the simulator's own, at the same addresses on every board.
 
+mod address;
 mod apic;
 mod console;
 mod control;
@@ -29,6 +30,7 @@ mod tree;
 mod uart;
 mod uic;
 
+pub use address::{PHYSICAL_BITS, Physical};
 pub use console::Console;
 pub use control::{Effect, Half, TlbView};
 pub(crate) use mpc8xx::IMMR as MPC8XX_IMMR;
@@ -56,7 +58,7 @@ pub struct Instant {
 /// No device answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusError {
-    pub physical: u32,
+    pub physical: Physical,
     pub size: u32,
     pub write: bool,
     pub reason: &'static str,
@@ -83,10 +85,12 @@ impl std::fmt::Display for BusError {
 
 /// Bytes of ROM; a shorter image is padded with ones, as erased flash reads.
 pub const ROM_SIZE: usize = 1 << 20;
-pub(crate) const ROM_BASE: u32 = 0xfff0_0000;
+pub(crate) const ROM_BASE: Physical = 0xfff0_0000;
 
-const CONTROL_KERNEL: u32 = 0x8000_0f00;
-const CONTROL_USER: u32 = 0x8000_1000;
+/// The control device of the boards of PowerPC and x86. Its kernel half ends a page, and its user half is the next one.
+const CONTROL: u32 = 0x8000_0000;
+const CONTROL_KERNEL: u32 = 0xf00;
+const CONTROL_USER: u32 = 0x1000;
 
 /// The place in a device that an access reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,9 +221,9 @@ type Number = usize;
 /// A range of addresses that a device answers.
 #[derive(Clone, Copy, Debug)]
 struct Window {
-    first: u32,
+    first: Physical,
     /// Inclusive.
-    last: u32,
+    last: Physical,
     device: Number,
     /// The number that the device gives this window.
     window: u8,
@@ -229,8 +233,8 @@ impl Window {
     /// The only window of a device: `size` bytes from `first` on.
     const fn at(first: u32, size: u32, device: Number) -> Self {
         Self {
-            first,
-            last: first + (size - 1),
+            first: first as Physical,
+            last: (first + (size - 1)) as Physical,
             device,
             window: 0,
         }
@@ -248,9 +252,9 @@ struct Wire {
 /// Addresses that a node of the device tree names.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    first: u32,
+    first: Physical,
     /// Inclusive.
-    last: u32,
+    last: Physical,
     path: &'static str,
 }
 
@@ -258,15 +262,15 @@ impl Node {
     /// The node for `size` bytes from `first` on.
     const fn at(first: u32, size: u32, path: &'static str) -> Self {
         Self {
-            first,
-            last: first + (size - 1),
+            first: first as Physical,
+            last: (first + (size - 1)) as Physical,
             path,
         }
     }
 }
 
 /// The parts of a board.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Parts {
     devices: Vec<Box<dyn Device>>,
     windows: &'static [Window],
@@ -285,7 +289,14 @@ struct Parts {
     /// An access that nothing answers ends the run; if this is false, it raises a machine check.
     strict: bool,
     /// Addresses where, if nothing answers, a read gives ones and a write does nothing.
-    ones: std::ops::Range<u32>,
+    ones: std::ops::Range<Physical>,
+}
+
+impl Parts {
+    /// A bare board has none.
+    fn controller(&self) -> Option<&dyn Device> {
+        self.devices.get(self.controller).map(|device| &**device)
+    }
 }
 
 impl BoardKind {
@@ -306,6 +317,7 @@ impl BoardKind {
 pub struct Board {
     parts: Parts,
     control: Option<Control>,
+    control_at: Physical,
     rom: Option<Vec<u8>>,
     console: Console,
     /// A processor that stays in reset whatever software writes.
@@ -336,6 +348,7 @@ impl Board {
         Board {
             parts: config.board.kind.parts(config),
             control: (config.board.control).then(|| Control::new(config.core.clock)),
+            control_at: CONTROL.into(),
             rom: None,
             console,
             dead_processor: config.board.dead_processor,
@@ -348,6 +361,21 @@ impl Board {
         Board {
             parts: pc::parts(pc),
             control: (pc.control).then(|| Control::new(pc.clock)),
+            control_at: CONTROL.into(),
+            rom: None,
+            console,
+            dead_processor: None,
+        }
+    }
+
+    /// A board without any device but the control device, which has its kernel half in the page at `control_at` and its
+    /// user half in the next one. `clock`: the core's, in Hz.
+    #[must_use]
+    pub fn bare(control_at: Physical, clock: u64, console: Console) -> Self {
+        Board {
+            parts: Parts::default(),
+            control: Some(Control::new(clock)),
+            control_at,
             rom: None,
             console,
             dead_processor: None,
@@ -355,7 +383,7 @@ impl Board {
     }
 
     fn port(&self, port: u16) -> Option<Window> {
-        let port = u32::from(port);
+        let port = Physical::from(port);
         let mut ports = self.parts.ports.iter();
         ports
             .find(|window| (window.first..=window.last).contains(&port))
@@ -445,17 +473,11 @@ impl Board {
         }
     }
 
-    fn answers(&self, physical: u32) -> Answers {
-        if self.control.is_some() {
-            match physical {
-                CONTROL_KERNEL..=0x8000_0fff => {
-                    return Answers::Control(Half::Kernel, physical - CONTROL_KERNEL);
-                }
-                CONTROL_USER..=0x8000_1fff => {
-                    return Answers::Control(Half::User, physical - CONTROL_USER);
-                }
-                _ => {}
-            }
+    fn answers(&self, physical: Physical) -> Answers {
+        if self.control.is_some()
+            && let Some((half, offset)) = self.control_offset(physical)
+        {
+            return Answers::Control(half, offset);
         }
         if physical >= ROM_BASE && self.rom.is_some() {
             return Answers::Rom((physical - ROM_BASE) as usize);
@@ -469,11 +491,21 @@ impl Board {
 
     /// True for the control device, whose accesses cost nothing, so that observing a run does not change it.
     #[must_use]
-    pub fn is_free(&self, physical: u32) -> bool {
-        matches!(physical, CONTROL_KERNEL..=0x8000_1fff)
+    pub fn is_free(&self, physical: Physical) -> bool {
+        self.control_offset(physical).is_some()
     }
 
-    fn error(&self, physical: u32, size: u32, write: bool, reason: &'static str) -> BusError {
+    /// The register of the control device at this address.
+    fn control_offset(&self, physical: Physical) -> Option<(Half, u32)> {
+        let offset = u32::try_from(physical.checked_sub(self.control_at)?).ok()?;
+        match offset {
+            CONTROL_KERNEL..=0xfff => Some((Half::Kernel, offset - CONTROL_KERNEL)),
+            CONTROL_USER..=0x1fff => Some((Half::User, offset - CONTROL_USER)),
+            _ => None,
+        }
+    }
+
+    fn error(&self, physical: Physical, size: u32, write: bool, reason: &'static str) -> BusError {
         let mut nodes = self.parts.nodes.iter();
         let node = nodes.find(|node| (node.first..=node.last).contains(&physical));
         BusError {
@@ -490,12 +522,17 @@ impl Board {
     ///
     /// # Errors
     /// When no device answers at this address with this size.
-    pub fn read(&mut self, physical: u32, size: u32, now: Instant) -> Result<u64, BusError> {
+    pub fn read(&mut self, physical: Physical, size: u32, now: Instant) -> Result<u64, BusError> {
         self.read_from(physical, size, now)
             .map_err(|reason| self.error(physical, size, false, reason))
     }
 
-    fn read_from(&mut self, physical: u32, size: u32, now: Instant) -> Result<u64, &'static str> {
+    fn read_from(
+        &mut self,
+        physical: Physical,
+        size: u32,
+        now: Instant,
+    ) -> Result<u64, &'static str> {
         match self.answers(physical) {
             Answers::Control(half, offset) => match &mut self.control {
                 Some(control) => control.read(half, offset, size, now).map(u64::from),
@@ -521,7 +558,7 @@ impl Board {
     /// When no device answers at this address with this size.
     pub fn write(
         &mut self,
-        physical: u32,
+        physical: Physical,
         size: u32,
         value: u64,
         now: Instant,
@@ -532,7 +569,7 @@ impl Board {
 
     fn write_to(
         &mut self,
-        physical: u32,
+        physical: Physical,
         size: u32,
         value: u64,
         now: Instant,
@@ -557,7 +594,7 @@ impl Board {
     fn at(
         &self,
         window: Window,
-        physical: u32,
+        physical: Physical,
         size: u32,
         now: Instant,
     ) -> Result<At, &'static str> {
@@ -566,7 +603,7 @@ impl Board {
         }
         Ok(At {
             window: window.window,
-            offset: physical - window.first,
+            offset: (physical - window.first) as u32,
             size,
             now,
         })
@@ -602,27 +639,28 @@ impl Board {
     }
 
     /// A byte as a debugger reads it: of the ROM only, without side effects.
-    pub fn peek(&self, physical: u32) -> Option<u8> {
+    pub fn peek(&self, physical: Physical) -> Option<u8> {
         let rom = self.rom.as_ref()?;
         rom.get(physical.checked_sub(ROM_BASE)? as usize).copied()
     }
 
     /// A processor's external interrupt input.
     pub fn interrupt(&self, processor: u8) -> bool {
-        self.parts.devices[self.parts.controller].interrupts(processor)
+        (self.parts.controller()).is_some_and(|device| device.interrupts(processor))
     }
 
     /// A processor's critical interrupt input. Only a 405 has one.
     #[must_use]
     pub fn critical(&self, processor: u8) -> bool {
-        self.parts.devices[self.parts.controller].critical(processor)
+        (self.parts.controller()).is_some_and(|device| device.critical(processor))
     }
 
     /// Is this processor held in reset? It starts when that ends.
     #[must_use]
     pub fn holds(&self, processor: u8) -> bool {
+        let starter = self.parts.devices.get(self.parts.starter);
         self.dead_processor == Some(processor)
-            || self.parts.devices[self.parts.starter].holds(processor)
+            || starter.is_some_and(|device| device.holds(processor))
     }
 
     /// The core cycle, after `now`, at which [`Board::poll`] must be called, if it must at all.
@@ -654,7 +692,7 @@ impl Board {
         let done = self.parts.devices[master].transfer(now, ram, &mut self.console);
         self.spread(master);
         let reason = "a buffer of the communications processor is there, and no memory";
-        done.map_err(|address| self.error(address, 1, false, reason))
+        done.map_err(|address| self.error(address.into(), 1, false, reason))
     }
 
     pub fn console(&self) -> &Console {

@@ -7,7 +7,7 @@ use super::pic::{self, PicPair};
 use super::pit::{self, Pit};
 use super::rtc::Rtc;
 use super::uart::Uart;
-use super::{Parts, Window, Wire};
+use super::{Parts, Physical, Window, Wire};
 
 const UART: usize = 0;
 const PICS: usize = 1;
@@ -16,7 +16,7 @@ const CLOCK: usize = 3;
 const KEYBOARD: usize = 4;
 const APICS: usize = 5;
 
-const fn window(first: u32, last: u32, device: usize, window: u8) -> Window {
+const fn window(first: Physical, last: Physical, device: usize, window: u8) -> Window {
     Window {
         first,
         last,
@@ -100,7 +100,7 @@ pub(super) fn parts(pc: &Pc) -> Parts {
         master: None,
         nodes: &[],
         strict: false,
-        ones: 0..u32::MAX,
+        ones: 0..u32::MAX.into(),
     };
     if let Some(bus) = pc.apic_clock {
         parts.devices.push(Box::new(Apics::new(

@@ -13,7 +13,7 @@ use super::pit::Pit;
 use super::registers::{Kind, Plain, Register};
 use super::rtc::Rtc;
 use super::uart::Uart;
-use super::{Effect, Node, Parts, Target, Tree, Window, Wire};
+use super::{Effect, Node, Parts, Physical, Target, Tree, Window, Wire};
 use crate::config::{EmptyBus, InterruptController, MachineConfig};
 
 const UART: usize = 0;
@@ -24,7 +24,7 @@ const MEMORY: usize = 4;
 const RESET: usize = 5;
 const OPENPIC: usize = 6;
 
-const fn window(first: u32, last: u32, device: usize, window: u8) -> Window {
+const fn window(first: Physical, last: Physical, device: usize, window: u8) -> Window {
     Window {
         first,
         last,
@@ -49,24 +49,16 @@ const WINDOWS: [Window; 10] = [
     window(0x8000_0070, 0x8000_0071, CLOCK, 0),
     window(0x8000_0074, 0x8000_0077, MEMORY, 0),
     window(0x8000_0092, 0x8000_0092, RESET, 0),
-    window(OPENPIC_BASE, OPENPIC_BASE + OPENPIC_SIZE - 1, OPENPIC, 0),
+    Window::at(OPENPIC_BASE, OPENPIC_SIZE, OPENPIC),
 ];
 
 const NODES: [Node; 2] = [
-    Node {
-        first: 0x8000_0000,
-        last: 0x8000_ffff,
-        path: "/isa",
-    },
-    Node {
-        first: OPENPIC_BASE,
-        last: OPENPIC_BASE + OPENPIC_SIZE - 1,
-        path: "/interrupt-controller@fc000000",
-    },
+    Node::at(0x8000_0000, 0x1_0000, "/isa"),
+    Node::at(OPENPIC_BASE, OPENPIC_SIZE, "/interrupt-controller@fc000000"),
 ];
 
 /// Buses: ISA ports and PCI configuration from 0x80000000, PCI memory from 0xc0000000 to the system ROM.
-const BUSES: std::ops::Range<u32> = 0x8000_0000..0xff00_0000;
+const BUSES: std::ops::Range<Physical> = 0x8000_0000..0xff00_0000;
 
 /// Port 0x92: setting its bit 0 resets the processor, which ends the run.
 const PORT_92: Register = Register {

@@ -2,7 +2,7 @@
 
 use vm_fdt::FdtWriter;
 
-use super::{CONTROL_KERNEL, CONTROL_USER, mpc8xx, mpc83xx, mpc86xx, ppc405gp, prep};
+use super::{CONTROL, CONTROL_KERNEL, CONTROL_USER, mpc8xx, mpc83xx, mpc86xx, ppc405gp, prep};
 use crate::config::{BoardKind, MachineConfig};
 
 /// Which computer the tree describes.
@@ -95,9 +95,10 @@ pub(super) fn control_node(
     if !config.board.control {
         return Ok(());
     }
-    let control = fdt.begin_node(&format!("pagewalk@{CONTROL_KERNEL:x}"))?;
+    let kernel = CONTROL + CONTROL_KERNEL;
+    let control = fdt.begin_node(&format!("pagewalk@{kernel:x}"))?;
     fdt.property_string("compatible", "pagewalk,control")?;
-    let halves = [CONTROL_KERNEL, 0x100, CONTROL_USER, 0x1000];
+    let halves = [kernel, 0x100, CONTROL + CONTROL_USER, 0x1000];
     fdt.property_array_u32("reg", &halves)?;
     fdt.end_node(control)
 }

@@ -364,7 +364,7 @@ impl Processor {
     /// simulator's own and costs nothing.
     fn read_device(&mut self, physical: u32, bytes: u32) -> Result<u64, Exception> {
         let now = self.instant();
-        let value = self.memory.uncore.board.read(physical, bytes, now);
+        let value = self.memory.uncore.board.read(physical.into(), bytes, now);
         self.charge_device(physical);
         self.look_at_board();
         value.map_err(|error| self.unanswered(error))
@@ -372,10 +372,11 @@ impl Processor {
 
     fn write_device(&mut self, physical: u32, bytes: u32, value: u64) -> Result<(), Exception> {
         let now = self.instant();
-        let effect = self.memory.uncore.write_device(physical, bytes, value, now);
+        let uncore = &mut self.memory.uncore;
+        let effect = uncore.write_device(physical.into(), bytes, value, now);
         self.charge_device(physical);
         self.look_at_board();
-        if self.several && !self.memory.uncore.board.is_free(physical) {
+        if self.several && !self.memory.uncore.board.is_free(physical.into()) {
             self.end_turn();
         }
         match effect {

@@ -512,7 +512,7 @@ impl Processor {
         self.memory
             .uncore
             .board
-            .read(physical, 4, now)
+            .read(physical.into(), 4, now)
             .map(|word| word as u32)
             .map_err(|error| self.unanswered(error))
     }

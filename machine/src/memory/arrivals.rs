@@ -4,6 +4,7 @@
 //! here instead of finding the line by its tag word. The first access after the whole line has arrived clears the
 //! mark, so a mark may outlast the entry here.
 
+use super::RamAddress;
 use super::bus::Delivery;
 use super::cache::Cache;
 use super::posted::POSTED_MAX;
@@ -49,7 +50,7 @@ impl Arrival {
 
     /// The cycle from which an access to `pa`, in this line, is served.
     #[must_use]
-    pub fn ready(&self, pa: u32, forward: Forward) -> u64 {
+    pub fn ready(&self, pa: RamAddress, forward: Forward) -> u64 {
         let beat = self.delivery.beat_of(self.critical, pa);
         match forward {
             Forward::Critical if beat == 0 => self.delivery.critical(),

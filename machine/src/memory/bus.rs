@@ -7,6 +7,7 @@
 //! order of the addresses, with `turnaround` dead clocks between. A beat of a read reaches the core `return_path`
 //! clocks after it was on the bus. Transactions are served in the order of their requests.
 
+use super::RamAddress;
 use super::parts::{Parts, PartsTiming};
 use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
@@ -127,7 +128,7 @@ impl Delivery {
     /// The beat that holds `pa`, when that of `critical` comes first and the others follow in order, round
     /// within the line.
     #[must_use]
-    pub fn beat_of(&self, critical: u32, pa: u32) -> u32 {
+    pub fn beat_of(&self, critical: u32, pa: RamAddress) -> u32 {
         (pa >> self.shift).wrapping_sub(critical >> self.shift) & (self.beats - 1)
     }
 }
@@ -296,7 +297,13 @@ impl Bus {
 
     /// Reads the line of `bytes` at `pa`, whose request is made at `now`, from memory.
     #[inline(always)]
-    pub fn read_line(&mut self, pa: u32, now: u64, bytes: u32, account: &mut Account) -> Delivery {
+    pub fn read_line(
+        &mut self,
+        pa: RamAddress,
+        now: u64,
+        bytes: u32,
+        account: &mut Account,
+    ) -> Delivery {
         let start = self.begin(now, account);
         self.read_memory(start, start, pa, bytes, account)
     }
@@ -307,7 +314,7 @@ impl Bus {
         &mut self,
         start: u64,
         from: u64,
-        pa: u32,
+        pa: RamAddress,
         bytes: u32,
         account: &mut Account,
     ) -> Delivery {
@@ -337,7 +344,7 @@ impl Bus {
     /// The parts' access of `beats` at `pa`, asked for at the edge `from`, after `delay` clocks of the controller and
     /// with the first beat at `free` at the earliest; returns the edge of the first beat. What was posted and had time
     /// to be written before has been written.
-    fn access(&mut self, pa: u32, from: u64, (delay, free): (u32, u64), beats: u32) -> u64 {
+    fn access(&mut self, pa: RamAddress, from: u64, (delay, free): (u32, u64), beats: u32) -> u64 {
         let ratio = u64::from(self.timing.ratio_x2);
         let mut from = from;
         let Some(parts) = &mut self.parts else {
@@ -421,7 +428,13 @@ impl Bus {
 
     /// Writes the line of `bytes` at `pa` to memory, posted at `now`; returns the cycle of its last beat.
     #[inline(always)]
-    pub fn write_line(&mut self, pa: u32, now: u64, bytes: u32, account: &mut Account) -> u64 {
+    pub fn write_line(
+        &mut self,
+        pa: RamAddress,
+        now: u64,
+        bytes: u32,
+        account: &mut Account,
+    ) -> u64 {
         let start = self.begin(now, account);
         self.write_memory(start, start, pa, bytes, account)
     }
@@ -433,7 +446,7 @@ impl Bus {
         &mut self,
         start: u64,
         from: u64,
-        pa: u32,
+        pa: RamAddress,
         bytes: u32,
         account: &mut Account,
     ) -> u64 {
@@ -482,7 +495,7 @@ impl Bus {
     /// goes to memory at once where there is none. Returns the edge of its last beat.
     pub(super) fn cast_out(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         start: u64,
         (first, next): (u32, u32),
         bytes: u32,
@@ -521,14 +534,14 @@ impl Bus {
         room
     }
 
-    fn post(&mut self, pa: u32, beats: u32, ready: u64, copy_back: bool) {
+    fn post(&mut self, pa: RamAddress, beats: u32, ready: u64, copy_back: bool) {
         if let Some(parts) = &mut self.parts {
             parts.post(pa, beats, ready, copy_back);
         }
     }
 
     /// Reads a beat or less at `pa`; returns the cycle at which the data is there.
-    pub fn read_single(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    pub fn read_single(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         let start = self.begin(now, account);
         let free = self.data_free(false);
         let first = match self.timing.memory {
@@ -542,7 +555,7 @@ impl Bus {
 
     /// Writes a beat or less at `pa`; returns the cycle at which it is done.
     #[inline]
-    pub fn write_single(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    pub fn write_single(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         let start = self.begin(now, account);
         self.write_memory(start, start, pa, 1, account)
     }

@@ -4,6 +4,7 @@
 //! changes nothing: neither for LRU nor for the PLRU tree, whose bits already point away from the way
 //! touched last. A faster lookup may therefore compare with element 0 alone and skip everything else.
 
+use super::RamAddress;
 pub use crate::config::Replacement;
 use crate::config::shape::{self, Misfit};
 use serde::{Deserialize, Serialize};
@@ -55,7 +56,7 @@ const EITHER: u32 = DIRTY | ARRIVING | WATCHED;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evicted {
     /// Its physical address.
-    pub pa: u32,
+    pub pa: RamAddress,
     /// It was newer than memory.
     pub dirty: bool,
 }
@@ -134,7 +135,7 @@ impl Cache {
     /// Address of the line that holds `pa`.
     #[inline]
     #[must_use]
-    pub fn line_address(&self, pa: u32) -> u32 {
+    pub fn line_address(&self, pa: RamAddress) -> u32 {
         pa & !(self.geometry.line - 1)
     }
 
@@ -163,14 +164,14 @@ impl Cache {
     }
 
     #[inline]
-    fn first(&self, pa: u32) -> usize {
+    fn first(&self, pa: RamAddress) -> usize {
         (pa.rotate_right(self.set_rotation) & self.set_mask) as usize
     }
 
     /// The tag word of the most recently used line of `pa`'s set.
     #[inline]
     #[must_use]
-    pub fn mru(&self, pa: u32) -> u32 {
+    pub fn mru(&self, pa: RamAddress) -> u32 {
         self.tags[self.first(pa)]
     }
 
@@ -184,7 +185,7 @@ impl Cache {
     /// Index in `tags` of the line that holds `pa`, if the cache holds it; recency is not touched.
     #[inline]
     #[must_use]
-    pub fn find(&self, pa: u32) -> Option<usize> {
+    pub fn find(&self, pa: RamAddress) -> Option<usize> {
         let first = self.first(pa);
         let wanted = self.line_address(pa) | VALID;
         let set = &self.tags[first..first + self.geometry.ways as usize];
@@ -195,32 +196,32 @@ impl Cache {
 
     /// Makes an engine look up the line of `pa` at each use, until it leaves the cache. Does nothing if the cache
     /// does not hold it.
-    pub fn watch(&mut self, pa: u32) {
+    pub fn watch(&mut self, pa: RamAddress) {
         if let Some(index) = self.find(pa) {
             self.tags[index] |= WATCHED;
         }
     }
 
     /// Marks the line of `pa`, which has just got its place, as not complete yet.
-    pub fn mark_arriving(&mut self, pa: u32) {
+    pub fn mark_arriving(&mut self, pa: RamAddress) {
         let first = self.first(pa);
         self.tags[first] |= ARRIVING;
     }
 
     /// Clears that mark of the line of `pa`, which an access has just found.
-    pub fn mark_arrived(&mut self, pa: u32) {
+    pub fn mark_arrived(&mut self, pa: RamAddress) {
         let first = self.first(pa);
         self.tags[first] &= !ARRIVING;
     }
 
     /// Marks the line of `pa`, which has just got its place, as one that others have too.
-    pub fn mark_shared(&mut self, pa: u32) {
+    pub fn mark_shared(&mut self, pa: RamAddress) {
         let first = self.first(pa);
         self.tags[first] |= SHARED;
     }
 
     /// Clears that mark of the line of `pa`, which an access has just found.
-    pub fn mark_own(&mut self, pa: u32) {
+    pub fn mark_own(&mut self, pa: RamAddress) {
         let first = self.first(pa);
         self.tags[first] &= !SHARED;
     }
@@ -228,12 +229,12 @@ impl Cache {
     /// True if the line of `pa`, which an access has just found, is one that others have too.
     #[inline]
     #[must_use]
-    pub fn shared(&self, pa: u32) -> bool {
+    pub fn shared(&self, pa: RamAddress) -> bool {
         self.mru(pa) & SHARED != 0
     }
 
     #[inline]
-    fn snoop(&mut self, pa: u32, state: impl Fn(u32) -> u32) -> Had {
+    fn snoop(&mut self, pa: RamAddress, state: impl Fn(u32) -> u32) -> Had {
         let Some(index) = self.find(pa) else {
             return Had::Not;
         };
@@ -244,51 +245,51 @@ impl Cache {
 
     /// How it holds the line of `pa`, which [`SHARED`] belongs to.
     #[must_use]
-    pub fn held(&self, pa: u32) -> Had {
+    pub fn held(&self, pa: RamAddress) -> Had {
         let index = self.find(pa);
         index.map_or(Had::Not, |index| Had::of(self.tags[index]))
     }
 
     /// No other processor has the line of `pa`, if it is here.
-    pub fn own(&mut self, pa: u32) {
+    pub fn own(&mut self, pa: RamAddress) {
         if let Some(index) = self.find(pa) {
             self.tags[index] &= !SHARED;
         }
     }
 
     /// Another processor reads the line: it is shared from now on.
-    pub fn share(&mut self, pa: u32) -> Had {
+    pub fn share(&mut self, pa: RamAddress) -> Had {
         self.snoop(pa, |tag| tag & !DIRTY | SHARED)
     }
 
     /// Another processor has memory updated: the line stays.
-    pub fn held_clean(&mut self, pa: u32) -> Had {
+    pub fn held_clean(&mut self, pa: RamAddress) -> Had {
         self.snoop(pa, |tag| tag & !DIRTY)
     }
 
     /// Another processor takes the line.
-    pub fn give_up(&mut self, pa: u32) -> Had {
+    pub fn give_up(&mut self, pa: RamAddress) -> Had {
         self.snoop(pa, |_| 0)
     }
 
     /// True if the line of `pa`, which an access has just found, has that mark of a line on its way.
     #[inline]
     #[must_use]
-    pub fn arriving(&self, pa: u32) -> bool {
+    pub fn arriving(&self, pa: RamAddress) -> bool {
         self.mru(pa) & ARRIVING != 0
     }
 
     /// Must every use of the line of `pa`, which an access has just found, be seen?
     #[inline]
     #[must_use]
-    pub fn marked(&self, pa: u32) -> bool {
+    pub fn marked(&self, pa: RamAddress) -> bool {
         self.mru(pa) & (ARRIVING | WATCHED) != 0
     }
 
     /// True if the cache holds `pa`'s line modified.
     #[inline]
     #[must_use]
-    pub fn is_dirty(&self, pa: u32) -> bool {
+    pub fn is_dirty(&self, pa: RamAddress) -> bool {
         self.find(pa)
             .is_some_and(|index| self.tags[index] & DIRTY != 0)
     }
@@ -353,13 +354,13 @@ impl Cache {
 
     /// Looks `pa` up as an access: a hit becomes most recently used, and dirty if `dirty`.
     #[inline]
-    pub fn access(&mut self, pa: u32, dirty: bool) -> bool {
+    pub fn access(&mut self, pa: RamAddress, dirty: bool) -> bool {
         self.access_recent(pa, dirty).is_some() || self.access_older(pa, dirty)
     }
 
     /// [`Cache::access`] to the most recently used line of its set; returns the tag word if that is it.
     #[inline(always)]
-    pub fn access_recent(&mut self, pa: u32, dirty: bool) -> Option<u32> {
+    pub fn access_recent(&mut self, pa: RamAddress, dirty: bool) -> Option<u32> {
         let first = self.first(pa);
         let wanted = self.line_address(pa) | VALID;
         let recent = &mut self.tags[first];
@@ -373,7 +374,7 @@ impl Cache {
     /// The tag word of the most recently used line of `pa`'s set, if that is `pa`'s.
     #[inline(always)]
     #[must_use]
-    pub fn mru_hit(&self, pa: u32) -> Option<u32> {
+    pub fn mru_hit(&self, pa: RamAddress) -> Option<u32> {
         // Without a panic there is no call in a caller that otherwise makes none.
         let tag = *self.tags.get(self.first(pa))?;
         (tag & !EITHER == self.line_address(pa) | VALID).then_some(tag)
@@ -381,13 +382,13 @@ impl Cache {
 
     /// The tag words of the set of `pa`, for the host to bring.
     #[must_use]
-    pub fn set_of(&self, pa: u32) -> Option<&u32> {
+    pub fn set_of(&self, pa: RamAddress) -> Option<&u32> {
         self.tags.get(self.first(pa))
     }
 
     /// [`Cache::access`] to the lines that are not the most recently used one of their set.
     #[inline(always)]
-    pub fn access_older(&mut self, pa: u32, dirty: bool) -> bool {
+    pub fn access_older(&mut self, pa: RamAddress, dirty: bool) -> bool {
         let first = self.first(pa);
         let wanted = self.line_address(pa) | VALID;
         let modified = if dirty { DIRTY } else { 0 };
@@ -419,7 +420,7 @@ impl Cache {
     /// Fills `pa`'s line (which must not be held) and makes it most recently used. Returns the valid line that it
     /// replaced, if there was one.
     #[inline(always)]
-    pub fn fill(&mut self, pa: u32, dirty: bool) -> Option<Evicted> {
+    pub fn fill(&mut self, pa: RamAddress, dirty: bool) -> Option<Evicted> {
         match self.geometry.ways {
             2 => self.fill_in::<2>(pa, dirty),
             4 => self.fill_in::<4>(pa, dirty),
@@ -429,7 +430,7 @@ impl Cache {
     }
 
     #[inline(never)]
-    fn fill_in<const WAYS: usize>(&mut self, pa: u32, dirty: bool) -> Option<Evicted> {
+    fn fill_in<const WAYS: usize>(&mut self, pa: RamAddress, dirty: bool) -> Option<Evicted> {
         let ways = self.ways::<WAYS>();
         let first = self.first(pa);
         let set = &mut self.tags[first..first + ways];
@@ -465,7 +466,7 @@ impl Cache {
     }
 
     /// Marks `pa`'s line clean. Returns true if it was held modified.
-    pub fn clean(&mut self, pa: u32) -> bool {
+    pub fn clean(&mut self, pa: RamAddress) -> bool {
         let Some(index) = self.find(pa) else {
             return false;
         };
@@ -475,7 +476,7 @@ impl Cache {
     }
 
     /// Invalidates `pa`'s line. Returns true if it was held modified.
-    pub fn invalidate(&mut self, pa: u32) -> bool {
+    pub fn invalidate(&mut self, pa: RamAddress) -> bool {
         let Some(index) = self.find(pa) else {
             return false;
         };
@@ -485,7 +486,7 @@ impl Cache {
     }
 
     /// Invalidates every line of `pa`'s set (the 603's `icbi`).
-    pub fn invalidate_set(&mut self, pa: u32) {
+    pub fn invalidate_set(&mut self, pa: RamAddress) {
         let first = self.first(pa);
         self.tags[first..first + self.geometry.ways as usize].fill(0);
     }

@@ -21,6 +21,7 @@
 //!   when the read begins: two cores that reserve the same line would end each other's reservation without end. So that
 //!   atomicity holds, the reader gets the line as shared, and its store is seen.
 
+use super::RamAddress;
 use serde::{Deserialize, Serialize};
 
 use super::cache::{Cache, Had};
@@ -160,7 +161,7 @@ impl Memory {
     pub(super) fn seen(
         &mut self,
         what: Seen,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         cause: Cause,
         account: &mut Account,
@@ -175,7 +176,7 @@ impl Memory {
     fn snooped(
         &mut self,
         what: Seen,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         cause: Cause,
         account: &mut Account,
@@ -228,7 +229,7 @@ impl Memory {
     }
 
     /// True if another processor has the line of `pa`.
-    pub(super) fn elsewhere(&self, pa: u32) -> bool {
+    pub(super) fn elsewhere(&self, pa: RamAddress) -> bool {
         let line = self.data.line_address(pa);
         self.uncore.peers.iter().any(|peer| peer.has(line))
     }
@@ -237,7 +238,7 @@ impl Memory {
     /// an entry of the store queue. Returns the stall.
     pub(super) fn upgrade(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         cause: Cause,
         account: &mut Account,
@@ -249,7 +250,13 @@ impl Memory {
     }
 
     /// The line of `pa`, which is shared, is taken from the others; returns the cycle when that is done.
-    pub(super) fn kill(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
+    pub(super) fn kill(
+        &mut self,
+        pa: RamAddress,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
         if self.private_l2
             && let Some(l2) = &mut self.uncore.l2
         {

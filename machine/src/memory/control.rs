@@ -1,5 +1,6 @@
 //! The instructions by which programs control the caches.
 
+use super::RamAddress;
 use super::arrivals::Arrival;
 use super::attribute;
 use super::broadcast::{Broadcast, Transaction};
@@ -19,7 +20,7 @@ impl Memory {
     /// alignment exception.
     pub fn dcbz(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         attributes: u8,
         now: u64,
         account: &mut Account,
@@ -97,20 +98,26 @@ impl Memory {
     }
 
     /// `dcbst`: a modified line is written to memory and stays. The write is posted; returns the stall.
-    pub fn dcbst(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn dcbst(
+        &mut self,
+        pa: RamAddress,
+        attributes: u8,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
         self.flushed(pa, attributes, now, false, account)
     }
 
     /// `dcbf`: the line leaves the caches, written to memory if modified. The write is posted; returns the
     /// stall.
-    pub fn dcbf(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn dcbf(&mut self, pa: RamAddress, attributes: u8, now: u64, account: &mut Account) -> u64 {
         self.flushed(pa, attributes, now, true, account)
     }
 
     /// The others see a line that is written back. Where nothing is written back, the instruction is broadcast.
     fn flushed(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         attributes: u8,
         now: u64,
         invalidate: bool,
@@ -133,7 +140,7 @@ impl Memory {
     }
 
     /// `dcbi`: the line leaves the caches unwritten; returns the stall.
-    pub fn dcbi(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn dcbi(&mut self, pa: RamAddress, attributes: u8, now: u64, account: &mut Account) -> u64 {
         self.touches.take(self.data.line_address(pa));
         self.data.invalidate(pa);
         if let Some(l2) = &mut self.uncore.l2 {
@@ -148,7 +155,7 @@ impl Memory {
     }
 
     /// `icbi`: the line (603: its whole set) leaves its place in the I-cache; returns the stall.
-    pub fn icbi(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn icbi(&mut self, pa: RamAddress, attributes: u8, now: u64, account: &mut Account) -> u64 {
         if self.timing.icbi_whole_set {
             self.instruction.invalidate_set(pa);
         } else {
@@ -165,7 +172,7 @@ impl Memory {
     /// `dcbt`, `dcbtst`: asks for the line; nothing where W, I or G is set or the cache is off or locked
     /// (603 UM 3.7.2). The core waits only while every touch buffer has a line on its way; returns the
     /// stall. The caller counts the access.
-    pub fn dcbt(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn dcbt(&mut self, pa: RamAddress, attributes: u8, now: u64, account: &mut Account) -> u64 {
         let (line, buffers) = (
             self.data.line_address(pa),
             self.timing.touch_buffers as usize,
@@ -219,7 +226,7 @@ impl Memory {
     #[inline(always)]
     pub(super) fn touched(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         store: bool,
         forward: Forward,
         now: u64,
@@ -235,7 +242,7 @@ impl Memory {
     #[cold]
     fn look_in_touches(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         store: bool,
         forward: Forward,
         now: u64,

@@ -5,6 +5,7 @@
 //! access, in the open-page mode when an access needs another of its rows. A refresh holds all banks and closes their
 //! rows. Edges are bus clock edges in half core cycles, as in [`super::bus`].
 
+use super::RamAddress;
 use serde::{Deserialize, Serialize};
 
 /// The parts, in bus clocks: each time of a data sheet is rounded up to a whole one.
@@ -124,7 +125,7 @@ impl Dram {
 
     /// An access to `beats` at `pa`, strobed at `from` at the earliest, whose first beat cannot come before the edge
     /// `free`. Returns the edge of the first beat.
-    pub fn access(&mut self, pa: u32, from: u64, free: u64, beats: u32) -> u64 {
+    pub fn access(&mut self, pa: RamAddress, from: u64, free: u64, beats: u32) -> u64 {
         let t = self.timing;
         let mut strobe = from.max(self.busy);
         if strobe >= self.refresh {

@@ -2,6 +2,7 @@
 //! write-backs.
 
 use super::Forward;
+use super::RamAddress;
 use super::arrivals::{Arrival, Arrivals};
 use super::bus::Delivery;
 use super::cache::Cache;
@@ -16,7 +17,7 @@ impl Memory {
     pub(super) fn fill(
         &mut self,
         (side, dirty, global): (Side, bool, bool),
-        pa: u32,
+        pa: RamAddress,
         forward: Forward,
         now: u64,
         cause: Cause,
@@ -35,7 +36,7 @@ impl Memory {
     pub(super) fn fill_seen(
         &mut self,
         (side, dirty): (Side, bool),
-        pa: u32,
+        pa: RamAddress,
         forward: Forward,
         now: u64,
         cause: Cause,
@@ -65,7 +66,7 @@ impl Memory {
         &mut self,
         from: u64,
         (side, dirty, forward): (Side, bool, Forward),
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         cause: Cause,
         account: &mut Account,
@@ -84,7 +85,7 @@ impl Memory {
         &mut self,
         delivery: Delivery,
         (side, dirty, forward): (Side, bool, Forward),
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         cause: Cause,
         account: &mut Account,
@@ -104,7 +105,7 @@ impl Memory {
         &mut self,
         side: Side,
         arrival: Arrival,
-        pa: u32,
+        pa: RamAddress,
         (forward, posted): (Forward, bool),
         now: u64,
     ) -> u64 {
@@ -119,13 +120,13 @@ impl Memory {
 
     /// The cycle at which a posted store at `now` to `pa` is served, whose line an L1 has just found marked.
     #[inline(always)]
-    pub(super) fn served(&mut self, side: Side, pa: u32, forward: Forward, now: u64) -> u64 {
+    pub(super) fn served(&mut self, side: Side, pa: RamAddress, forward: Forward, now: u64) -> u64 {
         self.find_arriving(side, pa, (forward, true), now)
     }
 
     /// As [`Memory::served`], of an access that the core waits for.
     #[inline(always)]
-    pub(super) fn waited(&mut self, side: Side, pa: u32, forward: Forward, now: u64) -> u64 {
+    pub(super) fn waited(&mut self, side: Side, pa: RamAddress, forward: Forward, now: u64) -> u64 {
         self.find_arriving(side, pa, (forward, false), now)
     }
 
@@ -133,7 +134,7 @@ impl Memory {
     pub(super) fn find_arriving(
         &mut self,
         side: Side,
-        pa: u32,
+        pa: RamAddress,
         (forward, posted): (Forward, bool),
         now: u64,
     ) -> u64 {
@@ -150,7 +151,7 @@ impl Memory {
     }
 
     /// The cycle at which the whole line of `pa` is there, if it is on its way to the D-cache.
-    pub(super) fn whole(&self, pa: u32, now: u64) -> u64 {
+    pub(super) fn whole(&self, pa: RamAddress, now: u64) -> u64 {
         let arrival = self.data_arrivals.find(self.data.line_address(pa), now);
         arrival.map_or(now, Arrival::complete)
     }
@@ -167,7 +168,7 @@ impl Memory {
     #[inline(always)]
     pub(super) fn request(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         cause: Cause,
         account: &mut Account,
@@ -182,7 +183,7 @@ impl Memory {
     pub(super) fn install(
         &mut self,
         side: Side,
-        pa: u32,
+        pa: RamAddress,
         dirty: bool,
         now: u64,
         cause: Cause,
@@ -209,7 +210,7 @@ impl Memory {
     #[inline(never)]
     pub(super) fn write_back(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         cause: Cause,
         account: &mut Account,
@@ -230,7 +231,7 @@ impl Memory {
     }
 
     /// Pushes a modified L1 line to the next level and keeps it clean.
-    pub(super) fn push(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) {
+    pub(super) fn push(&mut self, pa: RamAddress, now: u64, cause: Cause, account: &mut Account) {
         if self.data.clean(pa) {
             self.write_back(pa, now, cause, account);
         }

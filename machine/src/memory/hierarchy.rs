@@ -6,6 +6,7 @@
 //! buffers are in use, for a touch while all touch buffers are. A line has its place in an L1 from its request on. An
 //! access that finds it incomplete waits for its beat, or for the whole line, as the core forwards them.
 
+use super::RamAddress;
 use super::arrivals::Arrivals;
 use super::attribute;
 use super::broadcast::Broadcast;
@@ -135,6 +136,9 @@ impl Memory {
         if instruction.line != data.line || uncore.l2.as_ref().is_some_and(other) {
             return Err("all caches must have the same line size".to_string());
         }
+        for cache in [&instruction, &data] {
+            uncore.ram.suits(cache)?;
+        }
         Ok(Self {
             private_l2: uncore.l2_is_private(timing.several),
             uncore: Held::new(uncore),
@@ -218,7 +222,13 @@ impl Memory {
 
     /// An instruction fetch of the line in the place `pa` (or, past the cache, of the double word there); returns the
     /// stall. The caller counts the access.
-    pub fn fetch(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn fetch(
+        &mut self,
+        pa: RamAddress,
+        attributes: u8,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
         if attributes & attribute::INHIBITED != 0 || !self.instruction.enabled() {
             account.add(Event::InstructionCacheInhibited, 1);
             let global = attributes & attribute::COHERENT != 0;
@@ -265,7 +275,7 @@ impl Memory {
 
     /// [`Memory::fetch`] of the most recently used line of its set in the I-cache, which is marked as not complete.
     #[inline(always)]
-    pub fn fetch_arriving(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    pub fn fetch_arriving(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         let forward = self.timing.instruction_forward;
         let stall = self.waited(Side::Instruction, pa, forward, now) - now;
         account.add(Event::MemoryStall, stall);
@@ -285,7 +295,7 @@ impl Memory {
 
     /// A load of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
     /// the access and reads the data.
-    pub fn load(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn load(&mut self, pa: RamAddress, attributes: u8, now: u64, account: &mut Account) -> u64 {
         let (cause, forward) = (account.cause, self.timing.data_forward);
         let stall = self.load_as(pa, attributes, forward, now, cause, account);
         account.add(Event::MemoryStall, stall);
@@ -295,7 +305,7 @@ impl Memory {
     /// A walker's read of a PTE, which waits for `forward`; returns the stall.
     pub fn walk_read(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         attributes: u8,
         forward: Forward,
         now: u64,
@@ -306,14 +316,20 @@ impl Memory {
     }
 
     /// A walker's write of a PTE's byte; returns the stall.
-    pub fn walk_write(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn walk_write(
+        &mut self,
+        pa: RamAddress,
+        attributes: u8,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
         account.add_as(Event::DataCacheAccess, Cause::Walk, 1);
         self.store_as(pa, attributes, now, Cause::Walk, account)
     }
 
     fn load_as(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         attributes: u8,
         forward: Forward,
         now: u64,
@@ -352,7 +368,7 @@ impl Memory {
 
     /// As [`Memory::load`], of memory that the enabled D-cache may hold, and that others see.
     #[inline(always)]
-    pub fn load_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    pub fn load_cached(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         if let Some(wait) = self.blocked_for(now) {
             account.add(Event::MemoryStall, wait);
             return wait + self.load_cached_now(pa, now + wait, account);
@@ -374,7 +390,7 @@ impl Memory {
     }
 
     #[inline(always)]
-    fn load_cached_now(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    fn load_cached_now(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         match self.data.access_recent(pa, false) {
             Some(tag) if tag & ARRIVING == 0 => 0,
             Some(_) => self.load_arriving(pa, now, account),
@@ -384,7 +400,7 @@ impl Memory {
 
     /// A load from a line that the D-cache has found still on its way; returns the stall.
     #[inline(never)]
-    fn load_arriving(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    fn load_arriving(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         let stall = self.waited(Side::Data, pa, self.timing.data_forward, now) - now;
         account.add(Event::MemoryStall, stall);
         stall
@@ -392,7 +408,7 @@ impl Memory {
 
     /// [`Memory::load_cached`] where the line is not its set's most recently used one.
     #[inline(never)]
-    fn load_older(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    fn load_older(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         if !self.data.access_older(pa, false) {
             let (cause, forward) = (account.cause, self.timing.data_forward);
             let stall = self.read_missed(pa, true, forward, now, cause, account);
@@ -408,7 +424,7 @@ impl Memory {
     #[inline(always)]
     fn read_missed(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         global: bool,
         forward: Forward,
         now: u64,
@@ -428,7 +444,13 @@ impl Memory {
 
     /// A store of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
     /// the access and writes the data.
-    pub fn store(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn store(
+        &mut self,
+        pa: RamAddress,
+        attributes: u8,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
         let stall = self.store_as(pa, attributes, now, account.cause, account);
         account.add(Event::MemoryStall, stall);
         stall
@@ -436,7 +458,7 @@ impl Memory {
 
     fn store_as(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         attributes: u8,
         now: u64,
         cause: Cause,
@@ -475,7 +497,13 @@ impl Memory {
 
     /// A write-back store to a line that the D-cache has found shared; returns the stall.
     #[inline(never)]
-    fn write_shared(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
+    fn write_shared(
+        &mut self,
+        pa: RamAddress,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
         let taken = self.upgrade(pa, now, cause, account);
         if !self.data.arriving(pa) {
             return taken;
@@ -485,7 +513,7 @@ impl Memory {
 
     /// A write-back store to a line that the D-cache has found still on its way; returns the stall.
     #[inline(always)]
-    fn write_arriving(&mut self, pa: u32, now: u64) -> u64 {
+    fn write_arriving(&mut self, pa: RamAddress, now: u64) -> u64 {
         let done = self.served(Side::Data, pa, self.timing.data_forward, now);
         if done == now {
             return 0;
@@ -497,7 +525,7 @@ impl Memory {
     /// A write-back store whose [`Cache::access`] to the enabled D-cache has found nothing; returns the stall.
     fn write_missed(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         global: bool,
         now: u64,
         cause: Cause,
@@ -520,7 +548,7 @@ impl Memory {
 
     /// As [`Memory::store`], of memory that the enabled D-cache may hold, that is written back, and that others see.
     #[inline(always)]
-    pub fn store_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    pub fn store_cached(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         if let Some(wait) = self.blocked_for(now) {
             account.add(Event::MemoryStall, wait);
             return wait + self.store_cached_now(pa, now + wait, account);
@@ -529,7 +557,7 @@ impl Memory {
     }
 
     #[inline(always)]
-    fn store_cached_now(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    fn store_cached_now(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         if self.timing.stores_through {
             return self.store_through(pa, now, account);
         }
@@ -542,7 +570,7 @@ impl Memory {
 
     /// A store to a line that the D-cache has found on its way, or shared, as `tag` says; returns the stall.
     #[inline(never)]
-    fn store_marked(&mut self, pa: u32, tag: u32, now: u64, account: &mut Account) -> u64 {
+    fn store_marked(&mut self, pa: RamAddress, tag: u32, now: u64, account: &mut Account) -> u64 {
         let stall = if tag & SHARED == 0 {
             self.write_arriving(pa, now)
         } else {
@@ -556,7 +584,7 @@ impl Memory {
 
     /// [`Memory::store_cached`] where the line is not its set's most recently used one.
     #[inline(never)]
-    fn store_older(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    fn store_older(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         if !self.data.access_older(pa, true) {
             let stall = self.write_missed(pa, true, now, account.cause, account);
             account.add(Event::MemoryStall, stall);
@@ -575,7 +603,7 @@ impl Memory {
         self.uncore.bus.done_at().max(lines).saturating_sub(now)
     }
 
-    pub(super) fn data_miss(&mut self, pa: u32, cause: Cause, account: &mut Account) {
+    pub(super) fn data_miss(&mut self, pa: RamAddress, cause: Cause, account: &mut Account) {
         account.add_as(Event::DataCacheMiss, cause, 1);
         account
             .pollution
@@ -585,7 +613,7 @@ impl Memory {
     /// An inhibited access to a line that is cached all the same: pushed if modified, then invalid.
     fn purge_alias(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         attributes: u8,
         now: u64,
         cause: Cause,
@@ -603,7 +631,7 @@ impl Memory {
     /// nothing if there is nothing to write.
     pub(super) fn flush_line(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         invalidate: bool,
         cause: Cause,
@@ -644,7 +672,7 @@ impl Memory {
         &mut self,
         global: bool,
         seen: Seen,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         cause: Cause,
         account: &mut Account,
@@ -659,7 +687,7 @@ impl Memory {
     /// Reads a beat; returns the cycle at which the data is there.
     fn read_single(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         global: bool,
         now: u64,
         cause: Cause,
@@ -672,7 +700,7 @@ impl Memory {
     /// Posts a single-beat write; returns how long the core waits.
     fn post_single(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         global: bool,
         now: u64,
         cause: Cause,

@@ -5,6 +5,7 @@
 //! the L2 and stay in an L1. Only an in-line L2 includes the D-cache. What an L2 of a processor's own does when it
 //! has to be coherent is in [`super::private`].
 
+use super::RamAddress;
 use super::bus::{Bus, Delivery};
 use super::cache::{Cache, CacheGeometry, Evicted};
 use crate::observe::{Account, Array, Cause, Event};
@@ -119,7 +120,7 @@ impl L2 {
     #[inline(never)]
     pub fn read_line(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         bus: &mut Bus,
         cause: Cause,
@@ -153,7 +154,7 @@ impl L2 {
     #[inline(always)]
     pub(super) fn hit(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         bus: &mut Bus,
         cause: Cause,
@@ -188,7 +189,7 @@ impl L2 {
     #[inline(always)]
     pub(super) fn fetch(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         request: u64,
         bus: &mut Bus,
         account: &mut Account,
@@ -202,7 +203,7 @@ impl L2 {
     /// are written.
     pub fn write_line(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         bus: &mut Bus,
         cause: Cause,
@@ -226,7 +227,7 @@ impl L2 {
     #[inline(always)]
     fn allocate(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         dirty: bool,
         now: u64,
         bus: &mut Bus,
@@ -246,7 +247,7 @@ impl L2 {
     #[inline(always)]
     pub(super) fn place(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         dirty: bool,
         cause: Cause,
         account: &mut Account,

@@ -7,6 +7,7 @@
 //!
 //! A single-beat read, which no L1 keeps, goes to memory.
 
+use super::RamAddress;
 use super::bus::{Bus, Delivery};
 use super::l2::{Beside, L2, L2Timing};
 use crate::observe::{Account, Array, Cause, Event};
@@ -23,7 +24,7 @@ impl L2 {
     pub(super) fn read_beside(
         &mut self,
         (first, next, beside): Pace,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         bus: &mut Bus,
         cause: Cause,
@@ -72,7 +73,7 @@ impl L2 {
     pub(super) fn write_beside(
         &mut self,
         (first, next, beside): Pace,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         bus: &mut Bus,
         cause: Cause,
@@ -105,7 +106,7 @@ impl L2 {
     /// A single-beat write to cached memory, at `now`; returns the cycle when it has been taken.
     pub(super) fn write_single(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         bus: &mut Bus,
         account: &mut Account,

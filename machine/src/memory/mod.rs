@@ -6,6 +6,7 @@
 //!
 //! Costs are stall cycles: core cycles that an access takes beyond its issue slot on an L1 hit.
 
+mod address;
 mod arrivals;
 mod broadcast;
 mod build;
@@ -28,6 +29,8 @@ pub mod touch;
 mod uncore;
 mod unified;
 
+pub use crate::board::{PHYSICAL_BITS, Physical};
+pub use address::RamAddress;
 pub use broadcast::{Broadcast, Transaction};
 pub(crate) use build::{PaceOf, l2 as l2_of, pace, places};
 pub use bus::{Bus, BusTiming, Delivery, MemoryPace, Pattern};

@@ -4,6 +4,7 @@
 //! look-aside L2 (the copy-back buffer). What waits is written in order, each when the parts are free; a read goes
 //! first if it comes before that. A read of a line that waits comes after its write.
 
+use super::RamAddress;
 use super::dram::{Dram, DramTiming};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -33,7 +34,7 @@ pub struct PartsTiming {
 /// A write that waits for the parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Posted {
-    pa: u32,
+    pa: RamAddress,
     beats: u32,
     /// The edge at which all of it has been taken.
     ready: u64,
@@ -127,7 +128,7 @@ impl Parts {
         if self.waiting.is_empty() {
             return None;
         }
-        let line = |pa: u32| pa & !(self.timing.line - 1);
+        let line = |pa: RamAddress| pa & !(self.timing.line - 1);
         let same = |posted: &Posted| pa.is_some_and(|pa| line(posted.pa) == line(pa));
         let mut must = self
             .waiting
@@ -177,7 +178,7 @@ impl Parts {
     }
 
     /// A buffer takes a write whose last beat is at the edge `ready`.
-    pub(super) fn post(&mut self, pa: u32, beats: u32, ready: u64, copy_back: bool) {
+    pub(super) fn post(&mut self, pa: RamAddress, beats: u32, ready: u64, copy_back: bool) {
         self.waiting.push_back(Posted {
             pa,
             beats,

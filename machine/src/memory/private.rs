@@ -15,6 +15,7 @@
 //! Not as hardware: the others see all that is read into the L2, whatever WIMG\[M\] says. What an instruction fetch
 //! with MSR\[IR\] = 0 reads, for which it is clear, a load can find here, and `lwarx` too.
 
+use super::RamAddress;
 use super::bus::Delivery;
 use super::cache::{Evicted, Had};
 use super::coherence::Seen;
@@ -38,7 +39,7 @@ impl Memory {
     }
 
     /// How the processor's own L2 holds the line of `pa`.
-    pub(super) fn second(&self, pa: u32) -> Had {
+    pub(super) fn second(&self, pa: RamAddress) -> Had {
         match &self.uncore.l2 {
             Some(l2) if self.private_l2 => l2.cache.held(pa),
             _ => Had::Not,
@@ -49,7 +50,7 @@ impl Memory {
     /// has it. Returns when it comes, and whether it is shared.
     pub(super) fn request_private(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         (own, seen): (bool, bool),
         now: u64,
         cause: Cause,
@@ -126,7 +127,7 @@ impl Memory {
     /// The D-cache writes a modified line to the L2; returns the cycle when it is written.
     pub(super) fn cast_out(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         cause: Cause,
         account: &mut Account,
@@ -146,7 +147,7 @@ impl Memory {
 
     /// [`Memory::store_cached`] of a D-cache that writes through.
     #[inline(never)]
-    pub(super) fn store_through(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    pub(super) fn store_through(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         let stall = self.store_to_l2(pa, now, account.cause, account);
         account.add(Event::MemoryStall, stall);
         stall
@@ -157,7 +158,7 @@ impl Memory {
     /// stall.
     pub(super) fn store_to_l2(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         now: u64,
         cause: Cause,
         account: &mut Account,
@@ -179,7 +180,13 @@ impl Memory {
     }
 
     /// `dcbz` of a D-cache that writes through: the L2 gets the line, modified and without a read.
-    pub(super) fn zero_in_l2(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) {
+    pub(super) fn zero_in_l2(
+        &mut self,
+        pa: RamAddress,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) {
         self.data.access(pa, false);
         if self.second(pa) == Had::Not {
             account.add_as(Event::DataCacheEstablish, cause, 1);
@@ -188,12 +195,18 @@ impl Memory {
     }
 
     /// True if an in-line L2 holds the line of `pa`, and no other processor has it: a kill goes no further.
-    pub(super) fn owned_by_in_line_l2(&self, pa: u32) -> bool {
+    pub(super) fn owned_by_in_line_l2(&self, pa: RamAddress) -> bool {
         self.second(pa) >= Had::Exclusive && self.uncore.l2.as_ref().is_some_and(L2::is_inclusive)
     }
 
     /// `dcbz` has given the line of `pa` a place in the D-cache: an in-line L2 gives it one too.
-    pub(super) fn include(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) {
+    pub(super) fn include(
+        &mut self,
+        pa: RamAddress,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) {
         let Some(l2) = &mut self.uncore.l2 else {
             return;
         };

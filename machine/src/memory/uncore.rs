@@ -1,5 +1,6 @@
 //! The uncore: RAM, the L2, the bus and the board, which all processors share.
 
+use super::{Physical, RamAddress};
 use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,9 @@ impl Uncore {
         if bus.ratio_x2 < 2 {
             return Err("the core's clock is slower than the bus's".to_string());
         }
+        if let Some((shape, _)) = &l2 {
+            ram.suits(shape)?;
+        }
         let l2 = l2.map(|(shape, timing)| L2::new(shape, timing));
         Ok(Self {
             ram,
@@ -93,7 +97,7 @@ impl Uncore {
             (None, None) => true,
             _ => false,
         };
-        if !l2 || state.ram.size() != ram || !state.bus.fits(&self.bus, ram) {
+        if !l2 || !state.ram.is_like(&self.ram) || !state.bus.fits(&self.bus, ram) {
             return false;
         }
         self.ram = state.ram;
@@ -108,7 +112,7 @@ impl Uncore {
     /// When no device answers, or a device was told to access memory that is not there.
     pub(crate) fn write_device(
         &mut self,
-        physical: u32,
+        physical: Physical,
         bytes: u32,
         value: u64,
         now: Instant,
@@ -141,7 +145,7 @@ impl Uncore {
     #[inline(always)]
     pub(super) fn read_line(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         bytes: u32,
         now: u64,
         cause: Cause,
@@ -157,7 +161,7 @@ impl Uncore {
     #[inline(always)]
     pub(super) fn write_line(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         bytes: u32,
         now: u64,
         cause: Cause,
@@ -171,7 +175,7 @@ impl Uncore {
 
     /// Writes a beat or less to cached memory; returns the cycle when it is written.
     #[inline(always)]
-    pub(super) fn write_single(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    pub(super) fn write_single(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         match &mut self.l2 {
             Some(l2) if l2.cache.enabled() => l2.write_single(pa, now, &mut self.bus, account),
             _ => self.bus.write_single(pa, now, account),

@@ -2,6 +2,7 @@
 //! the D-cache.
 
 use super::Forward;
+use super::RamAddress;
 use super::attribute;
 use super::hierarchy::{Memory, Side};
 use crate::observe::{Account, Array, Event};
@@ -11,7 +12,7 @@ impl Memory {
     /// access.
     pub(crate) fn fetch_unified(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         attributes: u8,
         forward: Forward,
         now: u64,
@@ -39,7 +40,7 @@ impl Memory {
     /// access.
     pub(crate) fn store_to_memory(
         &mut self,
-        pa: u32,
+        pa: RamAddress,
         attributes: u8,
         now: u64,
         account: &mut Account,
@@ -52,7 +53,7 @@ impl Memory {
 
     /// [`Memory::store_to_memory`] of memory that the enabled cache may hold.
     #[inline(always)]
-    pub(crate) fn store_unified(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    pub(crate) fn store_unified(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         if !self.data.access(pa, false) {
             self.data_miss(pa, account.cause, account);
         }

@@ -382,7 +382,7 @@ impl Processor {
             .uncore
             .ram
             .read_u8(physical)
-            .or_else(|| self.memory.uncore.board.peek(physical))
+            .or_else(|| self.memory.uncore.board.peek(physical.into()))
     }
 
     /// Writes the byte at an effective address; returns false where there is no RAM. Code in the line is decoded again,

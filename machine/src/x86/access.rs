@@ -628,11 +628,11 @@ impl Processor {
     /// The word at a physical address, if it is in RAM.
     #[must_use]
     pub fn ram_word(&self, pa: u32) -> Option<u32> {
-        self.memory.uncore.ram.read_u32(pa).map(u32::swap_bytes)
+        self.memory.uncore.ram.get(pa).map(u32::from_le_bytes)
     }
 
     pub(super) fn set_ram_word(&mut self, pa: u32, value: u32) {
-        self.memory.uncore.ram.write_u32(pa, value.swap_bytes());
+        self.memory.uncore.ram.put(pa, value.to_le_bytes());
     }
 
     /// `bytes` of RAM at `pa` are about to change: code there is decoded anew.
@@ -670,7 +670,7 @@ impl Processor {
     pub(super) fn read_device(&mut self, pa: u32, bytes: u32) -> Result<u32, Exception> {
         self.charge_device(pa);
         let now = self.instant();
-        let read = self.memory.uncore.board.read(pa, bytes, now);
+        let read = self.memory.uncore.board.read(pa.into(), bytes, now);
         self.due_at_once();
         Ok(read.map_or(u32::MAX, |value| value as u32))
     }
@@ -680,7 +680,7 @@ impl Processor {
     pub(super) fn write_device(&mut self, pa: u32, bytes: u32, value: u32) {
         self.charge_device(pa);
         let now = self.instant();
-        let effect = (self.memory.uncore).write_device(pa, bytes, value.into(), now);
+        let effect = (self.memory.uncore).write_device(pa.into(), bytes, value.into(), now);
         self.device_was_written(effect.ok().flatten());
     }
 
@@ -696,7 +696,7 @@ impl Processor {
     }
 
     pub(super) fn charge_device(&mut self, pa: u32) {
-        if !self.memory.uncore.board.is_free(pa) {
+        if !self.memory.uncore.board.is_free(pa.into()) {
             let clocks = u64::from(self.config.bus.device);
             self.add_cycles(self.config.bus.core_cycles(clocks));
         }

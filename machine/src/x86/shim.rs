@@ -186,8 +186,8 @@ impl Hosted for Processor {
 fn set_descriptor(processor: &mut Processor, number: u32, (low, high): (u32, u32)) {
     let ram = &mut processor.memory.uncore.ram;
     let at = DESCRIPTORS_FRAME + 8 * number;
-    ram.write_u32(at, low.swap_bytes());
-    ram.write_u32(at + 4, high.swap_bytes());
+    ram.put(at, low.to_le_bytes());
+    ram.put(at + 4, high.to_le_bytes());
 }
 
 /// Enters the page table at `table` for the addresses around `page`.
@@ -195,7 +195,7 @@ fn enter_table(processor: &mut Processor, page: u32, table: u32) {
     const ALL: u32 = pte::PRESENT | pte::WRITE | pte::USER;
     let slot = DIRECTORY + 4 * (page >> 22);
     let ram = &mut processor.memory.uncore.ram;
-    ram.write_u32(slot, (table | ALL).swap_bytes());
+    ram.put(slot, (table | ALL).to_le_bytes());
 }
 
 /// Enters a page in its table. False if it has none.
@@ -204,7 +204,7 @@ fn enter_page(processor: &mut Processor, page: u32, entry: u32) -> bool {
         return false;
     };
     let ram = &mut processor.memory.uncore.ram;
-    ram.write_u32(place, entry.swap_bytes())
+    ram.put(place, entry.to_le_bytes())
 }
 
 /// Physical address of a page's entry, if there is a table for it.

@@ -1,5 +1,6 @@
 //! The states of lines in several D-caches against a small model.
 
+use crate::memory::RamAddress;
 use proptest::prelude::*;
 
 use super::fixture::{Machine, PROCESSORS, account};
@@ -41,7 +42,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 /// How a processor's D-cache holds a line.
-fn state(machine: &mut Machine, number: usize, pa: u32) -> State {
+fn state(machine: &mut Machine, number: usize, pa: RamAddress) -> State {
     let memory = machine.select(number);
     let Some(index) = memory.data.find(pa) else {
         return Invalid;

@@ -2,6 +2,7 @@
 //! data sheet forbids.
 
 use super::*;
+use crate::memory::RamAddress;
 use proptest::prelude::*;
 
 /// What has happened to a bank.
@@ -51,7 +52,7 @@ impl Model {
         }
     }
 
-    fn access(&mut self, pa: u32, from: u64, beats: u32) -> u64 {
+    fn access(&mut self, pa: RamAddress, from: u64, beats: u32) -> u64 {
         let t = self.timing;
         let mut at = from.max(self.last);
         // A refresh comes before an access that does not precede it.

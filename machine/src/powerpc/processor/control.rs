@@ -173,7 +173,7 @@ impl Processor {
 
     /// Charges an access to the board: a bus transfer, or nothing for the control device.
     pub(crate) fn charge_device(&mut self, physical: u32) {
-        if !self.memory.uncore.board.is_free(physical) {
+        if !self.memory.uncore.board.is_free(physical.into()) {
             self.hot.cycles += self
                 .config
                 .bus

@@ -123,7 +123,8 @@ impl Processor {
 
     /// The exception of an access that no device answers. On some boards the run ends instead.
     pub(crate) fn unanswered(&mut self, error: BusError) -> Exception {
-        let physical = error.physical;
+        // The accesses of a PowerPC have 32 bits here.
+        let physical = error.physical as u32;
         if error.fatal {
             self.unanswered = Some(error);
         }
