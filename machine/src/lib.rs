@@ -18,4 +18,5 @@ pub mod powerpc;
 pub mod shim;
 pub mod x86;
 
+pub use engine::blocks;
 pub use powerpc::{machine, mmu, processor, session};

@@ -30,6 +30,7 @@
 //! the data of the fast path ([`Hot`]); the rest of the machine does not know how instructions are run.
 
 mod architecture;
+pub mod blocks;
 pub mod data;
 pub mod fetch;
 pub mod line;

@@ -1,4 +1,4 @@
-//! Decoded code: straight runs of instructions, kept by physical address until a store changes them.
+//! Decoded code of x86: how blocks are built, of which [`crate::engine::blocks`] keeps those that have run.
 //!
 //! A block is a row of ops: its head, its instructions, each behind the fetches of lines that it needs, and, unless its
 //! last instruction's chain ends it, its end. The head has
@@ -17,6 +17,8 @@ use super::chain::Chain;
 use super::config::Kind;
 use super::decode::{FlagsUse, Mode, decode};
 use super::op::{END, FETCH, HEAD, Op, WithJump};
+use crate::engine::blocks::Part;
+pub use crate::engine::blocks::{Link, linked};
 use crate::engine::fetch::CodeCauses;
 
 /// Instructions of a block at most.
@@ -33,219 +35,50 @@ pub fn fits(eip: u32, limit: u32) -> bool {
     u64::from(eip) + u64::from(BYTES_MOST) - 1 <= u64::from(limit)
 }
 
-/// Places for blocks.
-const PLACES: usize = 1 << 19;
-
-/// Ops of all blocks at most. When they are used up, all blocks are dropped.
-const OPS: usize = 1 << 19;
-
-/// Targets of jumps that go to different places.
-const TARGETS: usize = 1 << 10;
-
-/// A store looks for code in pieces of this size: bits of a word for each page.
-const PIECE_SHIFT: u32 = 6;
-
 /// Of a head whose block is no longer valid: no address of RAM.
 const DEAD: u32 = u32::MAX;
 
 /// All blocks.
-pub struct Blocks {
-    /// What [`key`] gives of a block, and from [`HEAD_SHIFT`] on the place of its head among the ops.
-    slots: Box<[u64]>,
-    /// The ops of all blocks, one block after another. An op that has been entered stays as it is until
-    /// [`Blocks::enter`] begins anew.
-    ops: Vec<Op>,
-    /// Where jumps that go to different places went: by EIP, the place of the block's head among the ops, or of another
-    /// op.
-    targets: Box<[u32; TARGETS]>,
-    /// For each page of RAM: the pieces that hold decoded code.
-    pieces: Box<[u64]>,
-    /// The pieces that an I-cache may hold.
-    fetched: Box<[u64]>,
-    /// Both together: what a store looks at.
-    either: Box<[u64]>,
-}
+pub type Blocks = crate::engine::blocks::Blocks<Op>;
 
-const VALID: u64 = 1 << 33;
-const HEAD_SHIFT: u32 = 34;
-const KEY: u64 = (1 << HEAD_SHIFT) - 1;
+impl Part for Op {
+    const BYTES_MOST: u32 = BYTES_MOST;
 
-fn key(pa: u32, wide: bool) -> u64 {
-    VALID | u64::from(wide) << 32 | u64::from(pa)
-}
-
-fn place(pa: u32) -> usize {
-    (pa ^ pa >> 19) as usize % PLACES
-}
-
-impl Blocks {
-    /// No blocks, for a machine with so much RAM.
-    #[must_use]
-    pub fn new(ram: usize) -> Self {
-        Blocks {
-            slots: vec![0; PLACES].into_boxed_slice(),
-            ops: Vec::with_capacity(OPS),
-            targets: Box::new([0; TARGETS]),
-            pieces: vec![0; ram >> 12].into_boxed_slice(),
-            fetched: vec![0; ram >> 12].into_boxed_slice(),
-            either: vec![0; ram >> 12].into_boxed_slice(),
-        }
-    }
-
-    /// The head of the block at `pa`, or null. Its ops are good until the next call of [`Blocks::enter`].
+    /// A head whose block is no longer valid has no address of RAM.
     #[inline(always)]
-    #[must_use]
-    pub fn find(&self, pa: u32, wide: bool) -> *const Op {
-        let slot = self.slots[place(pa)];
-        match self.ops.get((slot >> HEAD_SHIFT) as usize) {
-            Some(head) if slot & KEY == key(pa, wide) => head,
-            _ => std::ptr::null(),
-        }
+    fn heads(&self, pa: u32, wide: bool) -> bool {
+        self.length == HEAD && self.begins_at(pa, wide)
     }
 
-    /// [`Blocks::find`] for a jump to `eip`. The host can go on with what it finds before it knows `pa`.
     #[inline(always)]
-    #[must_use]
-    pub fn target(&mut self, eip: u32, pa: u32, wide: bool) -> *const Op {
-        let place = self.targets[eip as usize % TARGETS] as usize;
-        match self.ops.get(place) {
-            // A head whose block is no longer valid has no address of RAM.
-            Some(head)
-                if head.immediate == pa && (head.length, head.rm) == (HEAD, u8::from(wide)) =>
-            {
-                head
-            }
-            _ => self.target_anew(eip, pa, wide),
-        }
+    fn begins_at(&self, pa: u32, wide: bool) -> bool {
+        self.immediate == pa && self.rm == u8::from(wide)
     }
 
-    #[inline(never)]
-    fn target_anew(&mut self, eip: u32, pa: u32, wide: bool) -> *const Op {
-        let head = self.find(pa, wide);
-        if !head.is_null() {
-            let place = self.slots[place(pa)] >> HEAD_SHIFT;
-            self.targets[eip as usize % TARGETS] = place as u32;
-        }
-        head
+    fn bytes(&self) -> u32 {
+        self.at.into()
     }
 
-    /// Enters a new block, and returns its head.
-    pub fn enter(&mut self, pa: u32, wide: bool, block: &[Op]) -> *const Op {
-        if self.ops.len() + block.len() > OPS {
-            self.slots.fill(0);
-            self.pieces.fill(0);
-            self.either.copy_from_slice(&self.fetched);
-            self.ops.clear();
-        }
-        let head = self.ops.len();
-        self.ops.extend_from_slice(block);
-        self.drop_block(place(pa));
-        self.slots[place(pa)] = key(pa, wide) | (head as u64) << HEAD_SHIFT;
-        let length = block.first().map_or(1, |head| u32::from(head.at));
-        let (first, last) = (pa & 0xfff, (pa & 0xfff) + length - 1);
-        for piece in first >> PIECE_SHIFT..=last >> PIECE_SHIFT {
-            let page = (pa >> 12) as usize;
-            mark(&mut self.pieces, page, piece);
-            mark(&mut self.either, page, piece);
-        }
-        &raw const self.ops[head]
+    fn drop_block(&mut self) {
+        self.immediate = DEAD;
     }
 
-    /// The block in this place is no longer found, nor do links lead to it.
-    fn drop_block(&mut self, place: usize) {
-        let slot = std::mem::take(&mut self.slots[place]);
-        if slot & VALID != 0
-            && let Some(head) = self.ops.get_mut((slot >> HEAD_SHIFT) as usize)
-        {
-            head.immediate = DEAD;
-        }
-    }
-
-    /// The line at `pa` goes into an I-cache.
     #[inline(always)]
-    pub fn mark_fetched(&mut self, pa: u32) {
-        let (page, piece) = ((pa >> 12) as usize, (pa & 0xfff) >> PIECE_SHIFT);
-        mark(&mut self.fetched, page, piece);
-        mark(&mut self.either, page, piece);
-    }
-
-    /// For each page of RAM: the pieces that an I-cache may hold.
-    #[must_use]
-    pub fn fetched(&self) -> &[u64] {
-        &self.fetched
-    }
-
-    /// Puts back what [`Blocks::fetched`] gave. False if it is of another RAM.
-    #[must_use]
-    pub fn set_fetched(&mut self, fetched: &[u64]) -> bool {
-        if fetched.len() != self.fetched.len() {
-            return false;
+    fn away(&self, link: Link) -> i32 {
+        match link {
+            Link::Taken => self.displacement.cast_signed(),
+            Link::Straight => i32::from_ne_bytes([self.base, self.index, self.scale, self.segment]),
         }
-        self.fetched.copy_from_slice(fetched);
-        for (either, (pieces, fetched)) in
-            (self.either.iter_mut()).zip(self.pieces.iter().zip(fetched))
-        {
-            *either = pieces | fetched;
-        }
-        true
     }
 
-    /// True if these bytes of RAM may be decoded code, or in an I-cache.
-    #[inline(always)]
-    #[must_use]
-    pub fn holds(&self, pa: u32, bytes: u32) -> bool {
-        let either = self.either.get((pa >> 12) as usize);
-        either.is_some_and(|&either| marked(either, pa, bytes))
-    }
-
-    /// True if these bytes of RAM may be in an I-cache.
-    #[must_use]
-    pub fn may_be_cached(&self, pa: u32, bytes: u32) -> bool {
-        let fetched = self.fetched.get((pa >> 12) as usize);
-        fetched.is_some_and(|&fetched| marked(fetched, pa, bytes))
-    }
-
-    /// These bytes of RAM change: blocks in their pieces are dropped.
-    pub fn forget(&mut self, pa: u32, bytes: u32) {
-        let pieces = self.pieces.get((pa >> 12) as usize);
-        if !pieces.is_some_and(|&pieces| marked(pieces, pa, bytes)) {
-            return;
-        }
-        let page = pa & !0xfff;
-        let first = (pa & 0xfff) >> PIECE_SHIFT;
-        let last = ((pa & 0xfff) + bytes - 1).min(0xfff) >> PIECE_SHIFT;
-        let begin = (first << PIECE_SHIFT).saturating_sub(BYTES_MOST);
-        let end = (last + 1) << PIECE_SHIFT;
-        for offset in begin..end {
-            let pa = page | offset;
-            if self.slots[place(pa)] & KEY & !(1 << 32) == key(pa, false) {
-                self.drop_block(place(pa));
+    fn set_away(&mut self, link: Link, away: i32) {
+        match link {
+            Link::Taken => self.displacement = away.cast_unsigned(),
+            Link::Straight => {
+                [self.base, self.index, self.scale, self.segment] = away.to_ne_bytes();
             }
         }
-        let page = (pa >> 12) as usize;
-        let all = (self.pieces.get_mut(page)).zip(self.either.get_mut(page));
-        if let (Some((pieces, either)), Some(fetched)) = (all, self.fetched.get(page)) {
-            for piece in first..=last {
-                *pieces &= !(1 << piece);
-            }
-            *either = *pieces | fetched;
-        }
     }
-}
-
-/// Marks a piece of a page.
-#[inline(always)]
-fn mark(pieces: &mut [u64], page: usize, piece: u32) {
-    if let Some(pieces) = pieces.get_mut(page) {
-        *pieces |= 1 << piece;
-    }
-}
-
-/// Is one of the pieces of these bytes, which are in one page, marked?
-#[inline(always)]
-fn marked(pieces: u64, pa: u32, bytes: u32) -> bool {
-    let (first, last) = (pa & 0xfff, (pa & 0xfff) + bytes - 1);
-    (pieces >> (first >> PIECE_SHIFT) | pieces >> (last >> PIECE_SHIFT & 63)) & 1 != 0
 }
 
 /// How a block is built.
@@ -256,57 +89,6 @@ pub struct Plan<'a> {
     pub causes: &'a CodeCauses,
     /// Instructions at most.
     pub most: u8,
-}
-
-/// Which way a block is left.
-#[derive(Clone, Copy)]
-pub enum Link {
-    Taken,
-    Straight,
-}
-
-/// The head of the block that this link of the one at `head` leads to, or null if that is not the one at `pa`.
-///
-/// # Safety
-/// `head` must be the head of one of a processor's [`Blocks`].
-#[inline(always)]
-#[must_use]
-pub unsafe fn linked(head: *const Op, link: Link, pa: u32, wide: bool) -> *const Op {
-    // SAFETY: a link leads to a head, even if that is dead. One that has not been made leads to the head that has it.
-    unsafe {
-        let this = &*head;
-        let away = match link {
-            Link::Taken => this.displacement,
-            Link::Straight => u32::from_ne_bytes([this.base, this.index, this.scale, this.segment]),
-        };
-        let next = head.wrapping_byte_offset(away.cast_signed() as isize);
-        if (*next).immediate == pa && (*next).rm == u8::from(wide) {
-            next
-        } else {
-            std::ptr::null()
-        }
-    }
-}
-
-impl Blocks {
-    /// Lets this link of the block at `head` lead to the one at `next`.
-    ///
-    /// # Safety
-    /// Both must be heads of these blocks.
-    pub unsafe fn link(&mut self, head: *const Op, link: Link, next: *const Op) {
-        let ops = self.ops.as_mut_ptr();
-        // SAFETY: the caller's. There are less than 2 GB of ops.
-        unsafe {
-            let away = (next.byte_offset_from(head) as i32).cast_unsigned();
-            let head = &mut *ops.add(head.offset_from_unsigned(ops));
-            match link {
-                Link::Taken => head.displacement = away,
-                Link::Straight => {
-                    [head.base, head.index, head.scale, head.segment] = away.to_ne_bytes();
-                }
-            }
-        }
-    }
 }
 
 /// The block at `pa`. `code` is RAM from there to the end of the page. `None`: the first instruction goes on in another

@@ -1,0 +1,277 @@
+//! Decoded code of instructions of any length: blocks, straight runs of them, kept by RAM address until a store changes
+//! them. The instruction set is a [`Part`]: several can be in one program.
+//!
+//! A block is a row of parts. The first one is its head, which says where the block begins, and has links to the heads
+//! of the blocks that follow it, as distances in bytes.
+
+use crate::memory::RamAddress;
+
+/// One of the parts of a block: its head, an instruction, or what else the instruction set puts between them.
+pub trait Part: Copy {
+    /// Bytes of a block at most.
+    const BYTES_MOST: u32;
+
+    /// Is it the head of the block at `pa` in this mode, and is that block valid?
+    fn heads(&self, pa: RamAddress, mode: bool) -> bool;
+
+    /// The same of what is known to be a head, valid or not.
+    fn begins_at(&self, pa: RamAddress, mode: bool) -> bool;
+
+    /// Of a head: the bytes of its block.
+    fn bytes(&self) -> u32;
+
+    /// Of a head: its block is no longer valid, and begins nowhere from now on.
+    fn drop_block(&mut self);
+
+    /// Of a head: how far away the head is that this link leads to. A link that has not been made leads to itself.
+    fn away(&self, link: Link) -> i32;
+
+    /// Of a head: makes a link.
+    fn set_away(&mut self, link: Link, away: i32);
+}
+
+/// Which way a block is left.
+#[derive(Clone, Copy)]
+pub enum Link {
+    Taken,
+    Straight,
+}
+
+/// Places for blocks.
+const PLACES: usize = 1 << 19;
+
+/// Parts of all blocks at most. When they are used up, all blocks are dropped.
+const PARTS: usize = 1 << 19;
+
+/// Targets of jumps that go to different places.
+const TARGETS: usize = 1 << 10;
+
+/// A store looks for code in pieces of this size: bits of a word for each page.
+const PIECE_SHIFT: u32 = 6;
+
+/// All blocks.
+pub struct Blocks<P> {
+    /// What [`key`] gives of a block, and from [`HEAD_SHIFT`] on the place of its head among the parts.
+    slots: Box<[u64]>,
+    /// The parts of all blocks, one block after another. A part that has been entered stays as it is until
+    /// [`Blocks::enter`] begins anew.
+    parts: Vec<P>,
+    /// Where jumps that go to different places went: by target, the place of the block's head among the parts, or of
+    /// another part.
+    targets: Box<[u32; TARGETS]>,
+    /// For each page of RAM: the pieces that hold decoded code.
+    pieces: Box<[u64]>,
+    /// The pieces that an I-cache may hold.
+    fetched: Box<[u64]>,
+    /// Both together: what a store looks at.
+    either: Box<[u64]>,
+}
+
+const VALID: u64 = 1 << 33;
+const MODE: u32 = 32;
+const HEAD_SHIFT: u32 = 34;
+const KEY: u64 = (1 << HEAD_SHIFT) - 1;
+
+fn key(pa: RamAddress, mode: bool) -> u64 {
+    VALID | u64::from(mode) << MODE | u64::from(pa)
+}
+
+fn place(pa: RamAddress) -> usize {
+    (pa ^ pa >> 19) as usize % PLACES
+}
+
+impl<P: Part> Blocks<P> {
+    /// No blocks, for a machine with so much RAM.
+    #[must_use]
+    pub fn new(ram: usize) -> Self {
+        Blocks {
+            slots: vec![0; PLACES].into_boxed_slice(),
+            parts: Vec::with_capacity(PARTS),
+            targets: Box::new([0; TARGETS]),
+            pieces: vec![0; ram >> 12].into_boxed_slice(),
+            fetched: vec![0; ram >> 12].into_boxed_slice(),
+            either: vec![0; ram >> 12].into_boxed_slice(),
+        }
+    }
+
+    /// The head of the block at `pa`, or null. Its parts are good until the next call of [`Blocks::enter`].
+    #[inline(always)]
+    #[must_use]
+    pub fn find(&self, pa: RamAddress, mode: bool) -> *const P {
+        let slot = self.slots[place(pa)];
+        match self.parts.get((slot >> HEAD_SHIFT) as usize) {
+            Some(head) if slot & KEY == key(pa, mode) => head,
+            _ => std::ptr::null(),
+        }
+    }
+
+    /// [`Blocks::find`] for a jump to `target`. The host can go on with what it finds before it knows `pa`.
+    #[inline(always)]
+    #[must_use]
+    pub fn target(&mut self, target: u32, pa: RamAddress, mode: bool) -> *const P {
+        let place = self.targets[target as usize % TARGETS] as usize;
+        match self.parts.get(place) {
+            Some(head) if head.heads(pa, mode) => head,
+            _ => self.target_anew(target, pa, mode),
+        }
+    }
+
+    #[inline(never)]
+    fn target_anew(&mut self, target: u32, pa: RamAddress, mode: bool) -> *const P {
+        let head = self.find(pa, mode);
+        if !head.is_null() {
+            let place = self.slots[place(pa)] >> HEAD_SHIFT;
+            self.targets[target as usize % TARGETS] = place as u32;
+        }
+        head
+    }
+
+    /// Enters a new block, and returns its head.
+    pub fn enter(&mut self, pa: RamAddress, mode: bool, block: &[P]) -> *const P {
+        if self.parts.len() + block.len() > PARTS {
+            self.slots.fill(0);
+            self.pieces.fill(0);
+            self.either.copy_from_slice(&self.fetched);
+            self.parts.clear();
+        }
+        let head = self.parts.len();
+        self.parts.extend_from_slice(block);
+        self.drop_place(place(pa));
+        self.slots[place(pa)] = key(pa, mode) | (head as u64) << HEAD_SHIFT;
+        let length = block.first().map_or(1, P::bytes);
+        let (first, last) = (pa & 0xfff, (pa & 0xfff) + length - 1);
+        for piece in first >> PIECE_SHIFT..=last >> PIECE_SHIFT {
+            let page = (pa >> 12) as usize;
+            mark(&mut self.pieces, page, piece);
+            mark(&mut self.either, page, piece);
+        }
+        &raw const self.parts[head]
+    }
+
+    /// The block in this place is no longer found, nor do links lead to it.
+    fn drop_place(&mut self, place: usize) {
+        let slot = std::mem::take(&mut self.slots[place]);
+        if slot & VALID != 0
+            && let Some(head) = self.parts.get_mut((slot >> HEAD_SHIFT) as usize)
+        {
+            head.drop_block();
+        }
+    }
+
+    /// The line at `pa` goes into an I-cache.
+    #[inline(always)]
+    pub fn mark_fetched(&mut self, pa: RamAddress) {
+        let (page, piece) = ((pa >> 12) as usize, (pa & 0xfff) >> PIECE_SHIFT);
+        mark(&mut self.fetched, page, piece);
+        mark(&mut self.either, page, piece);
+    }
+
+    /// For each page of RAM: the pieces that an I-cache may hold.
+    #[must_use]
+    pub fn fetched(&self) -> &[u64] {
+        &self.fetched
+    }
+
+    /// Puts back what [`Blocks::fetched`] gave. False if it is of another RAM.
+    #[must_use]
+    pub fn set_fetched(&mut self, fetched: &[u64]) -> bool {
+        if fetched.len() != self.fetched.len() {
+            return false;
+        }
+        self.fetched.copy_from_slice(fetched);
+        for (either, (pieces, fetched)) in
+            (self.either.iter_mut()).zip(self.pieces.iter().zip(fetched))
+        {
+            *either = pieces | fetched;
+        }
+        true
+    }
+
+    /// True if these bytes of RAM may be decoded code, or in an I-cache.
+    #[inline(always)]
+    #[must_use]
+    pub fn holds(&self, pa: RamAddress, bytes: u32) -> bool {
+        let either = self.either.get((pa >> 12) as usize);
+        either.is_some_and(|&either| marked(either, pa, bytes))
+    }
+
+    /// True if these bytes of RAM may be in an I-cache.
+    #[must_use]
+    pub fn may_be_cached(&self, pa: RamAddress, bytes: u32) -> bool {
+        let fetched = self.fetched.get((pa >> 12) as usize);
+        fetched.is_some_and(|&fetched| marked(fetched, pa, bytes))
+    }
+
+    /// These bytes of RAM change: blocks in their pieces are dropped.
+    pub fn forget(&mut self, pa: RamAddress, bytes: u32) {
+        let pieces = self.pieces.get((pa >> 12) as usize);
+        if !pieces.is_some_and(|&pieces| marked(pieces, pa, bytes)) {
+            return;
+        }
+        let page = pa & !0xfff;
+        let first = (pa & 0xfff) >> PIECE_SHIFT;
+        let last = ((pa & 0xfff) + bytes - 1).min(0xfff) >> PIECE_SHIFT;
+        let begin = (first << PIECE_SHIFT).saturating_sub(P::BYTES_MOST);
+        let end = (last + 1) << PIECE_SHIFT;
+        for offset in begin..end {
+            let pa = page | offset;
+            if self.slots[place(pa)] & KEY & !(1 << MODE) == key(pa, false) {
+                self.drop_place(place(pa));
+            }
+        }
+        let page = (pa >> 12) as usize;
+        let all = (self.pieces.get_mut(page)).zip(self.either.get_mut(page));
+        if let (Some((pieces, either)), Some(fetched)) = (all, self.fetched.get(page)) {
+            for piece in first..=last {
+                *pieces &= !(1 << piece);
+            }
+            *either = *pieces | fetched;
+        }
+    }
+
+    /// Lets this link of the block at `head` lead to the one at `next`.
+    ///
+    /// # Safety
+    /// Both must be heads of these blocks.
+    pub unsafe fn link(&mut self, head: *const P, link: Link, next: *const P) {
+        let parts = self.parts.as_mut_ptr();
+        // SAFETY: the caller's. There are less than 2 GB of parts.
+        unsafe {
+            let away = next.byte_offset_from(head) as i32;
+            (*parts.add(head.offset_from_unsigned(parts))).set_away(link, away);
+        }
+    }
+}
+
+/// The head of the block that this link of the one at `head` leads to, or null if that is not the one at `pa`.
+///
+/// # Safety
+/// `head` must be the head of one of a processor's [`Blocks`].
+#[inline(always)]
+#[must_use]
+pub unsafe fn linked<P: Part>(head: *const P, link: Link, pa: RamAddress, mode: bool) -> *const P {
+    // SAFETY: a link leads to a head, even if that is dead. One that has not been made leads to the head that has it.
+    unsafe {
+        let next = head.wrapping_byte_offset((*head).away(link) as isize);
+        if (*next).begins_at(pa, mode) {
+            next
+        } else {
+            std::ptr::null()
+        }
+    }
+}
+
+/// Marks a piece of a page.
+#[inline(always)]
+fn mark(pieces: &mut [u64], page: usize, piece: u32) {
+    if let Some(pieces) = pieces.get_mut(page) {
+        *pieces |= 1 << piece;
+    }
+}
+
+/// Is one of the pieces of these bytes, which are in one page, marked?
+#[inline(always)]
+fn marked(pieces: u64, pa: RamAddress, bytes: u32) -> bool {
+    let (first, last) = (pa & 0xfff, (pa & 0xfff) + bytes - 1);
+    (pieces >> (first >> PIECE_SHIFT) | pieces >> (last >> PIECE_SHIFT & 63)) & 1 != 0
+}
