@@ -3,29 +3,26 @@
 /// Addresses whose accesses stop the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watchpoint {
-    pub address: u32,
-    pub length: u32,
+    pub address: u64,
+    pub length: u64,
     pub reads: bool,
     pub writes: bool,
 }
 
 impl Watchpoint {
-    fn covers(&self, address: u32, bytes: u32) -> bool {
-        let (start, end) = (
-            u64::from(self.address),
-            u64::from(self.address) + u64::from(self.length),
-        );
-        u64::from(address) < end && u64::from(address) + u64::from(bytes) > start
+    fn covers(&self, address: u64, bytes: u32) -> bool {
+        let end = self.address.saturating_add(self.length);
+        address < end && address.saturating_add(bytes.into()) > self.address
     }
 }
 
 /// A processor's breakpoints and watchpoints.
 #[derive(Clone, Debug, Default)]
 pub struct Breakpoints {
-    code: Vec<u32>,
+    code: Vec<u64>,
     data: Vec<Watchpoint>,
     /// The breakpoint where the machine stopped; the next run may pass it.
-    passing: Option<u32>,
+    passing: Option<u64>,
 }
 
 impl Breakpoints {
@@ -37,7 +34,8 @@ impl Breakpoints {
     }
 
     /// True if the machine must stop before the instruction at `pc`: not a second time at the same place.
-    pub(crate) fn stops_at(&mut self, pc: u32) -> bool {
+    pub fn stops_at(&mut self, pc: impl Into<u64>) -> bool {
+        let pc = pc.into();
         let stops = self.code.contains(&pc) && self.passing != Some(pc);
         if stops {
             self.passing = Some(pc);
@@ -46,28 +44,32 @@ impl Breakpoints {
     }
 
     /// An instruction has run.
-    pub(crate) fn passed(&mut self) {
+    pub fn passed(&mut self) {
         self.passing = None;
     }
 
     /// True if the access is watched.
-    pub(crate) fn watches(&self, address: u32, bytes: u32, write: bool) -> bool {
+    #[must_use]
+    pub fn watches(&self, address: impl Into<u64>, bytes: u32, write: bool) -> bool {
+        let address = address.into();
         let mut all = self.data.iter();
         all.any(|w| (if write { w.writes } else { w.reads }) && w.covers(address, bytes))
     }
 
     /// True if some access to these bytes is watched.
-    pub(crate) fn watches_some(&self, address: u32, bytes: u32) -> bool {
+    #[must_use]
+    pub fn watches_some(&self, address: impl Into<u64>, bytes: u32) -> bool {
+        let address = address.into();
         self.data.iter().any(|w| w.covers(address, bytes))
     }
 
     /// Stops before the instruction at `address`.
-    pub fn add(&mut self, address: u32) {
+    pub fn add(&mut self, address: u64) {
         self.code.push(address);
     }
 
     /// True if there was one.
-    pub fn remove(&mut self, address: u32) -> bool {
+    pub fn remove(&mut self, address: u64) -> bool {
         let found = self.code.iter().position(|&other| other == address);
         found.map(|n| self.code.swap_remove(n)).is_some()
     }

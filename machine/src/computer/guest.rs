@@ -27,7 +27,7 @@ pub trait Guest: Cpu {
     fn sanitizers(set: SanitizerSet) -> Result<SanitizerSet, String>;
 
     /// The address of the next instruction.
-    fn next_instruction(&self) -> u32;
+    fn next_instruction(&self) -> u64;
 
     /// A user's code runs.
     fn is_user(&self) -> bool;
@@ -39,7 +39,7 @@ pub trait Guest: Cpu {
     fn exception_name(exception: &Self::Exception) -> &'static str;
 
     /// Why the guest cannot go on; `place` describes an address.
-    fn explain(&self, fatal: &Self::Fatal, place: &dyn Fn(u32) -> String) -> String;
+    fn explain(&self, fatal: &Self::Fatal, place: &dyn Fn(u64) -> String) -> String;
 
     /// What a kernel that has printed nothing wrote into its own log, in words; empty if there is nothing to say.
     /// `symbols` are the kernel's.

@@ -51,11 +51,7 @@ impl<C: Saved> Session<C> {
     /// When the bytes are no snapshot of such a machine, or a damaged one.
     pub fn restore(bytes: &[u8], name: &str, console: Console) -> Result<Self, SessionError> {
         let (machine, causes) = snapshot::restore(bytes, name, console)?;
-        Ok(Session {
-            machine,
-            causes,
-            notes: Vec::new(),
-        })
+        Ok(Session::of(machine, causes, Vec::new()))
     }
 
     /// Saves the machine's state, to be restored later. A restored machine continues with the same cycles and counters.
@@ -68,6 +64,16 @@ impl<C: Saved> Session<C> {
 }
 
 impl<C: Guest> Session<C> {
+    /// A session of this machine, in whose boot image code has these causes.
+    #[must_use]
+    pub fn of(machine: Computer<C>, causes: Vec<CauseRange>, notes: Vec<String>) -> Self {
+        Session {
+            machine,
+            causes,
+            notes,
+        }
+    }
+
     /// Makes the functions of a program known to profile, trace and messages, for every program that runs under this
     /// file name.
     ///
@@ -410,9 +416,10 @@ impl<C: Guest> Session<C> {
         }
     }
 
-    fn place(&self, address: u32) -> String {
+    /// Observers know the low 32 bits of an address.
+    fn place(&self, address: u64) -> String {
         let user = self.machine.processor().is_user();
-        let symbol = self.observers().symbols.describe(address, user);
+        let symbol = self.observers().symbols.describe(address as u32, user);
         format!("{address:#010x} <{symbol}>")
     }
 

@@ -45,9 +45,9 @@ pub enum Stop<E, F> {
     /// A listener's batch is full: the run stops here until it is taken.
     Batch,
     /// The next instruction is at a breakpoint.
-    Breakpoint { address: u32 },
+    Breakpoint { address: u64 },
     /// A watched address was accessed; the access is done and the instruction complete.
-    Watchpoint { address: u32, write: bool },
+    Watchpoint { address: u64, write: bool },
     /// A program that runs without a kernel raised this; the program counter is what a handler would find.
     Exception(E),
     /// The guest cannot continue.

@@ -8,10 +8,13 @@ use crate::computer::Cpu;
 pub type File<C> = <<C as Debugged>::Arch as Arch>::Registers;
 /// One of them.
 pub type Id<C> = <<C as Debugged>::Arch as Arch>::RegId;
+/// Its addresses.
+pub type Address<C> = <<C as Debugged>::Arch as Arch>::Usize;
 
 /// A processor under GDB's control.
 pub trait Debugged: Cpu {
-    type Arch: Arch<Usize = u32, BreakpointKind = usize>;
+    /// Its registers, and its addresses: of 32 or 64 bits.
+    type Arch: Arch<Usize: Into<u64> + TryFrom<u64>, BreakpointKind = usize>;
 
     /// It can stop at accesses to an address.
     const WATCHES: bool;
@@ -34,8 +37,8 @@ pub trait Debugged: Cpu {
     fn set_register(file: &mut File<Self>, id: Id<Self>, bytes: &[u8]) -> bool;
 
     /// Reads a byte by the processor's translation, without side effects; None if it is not there.
-    fn read_byte(&self, address: u32) -> Option<u8>;
+    fn read_byte(&self, address: u64) -> Option<u8>;
 
     /// Writes a byte by the processor's translation; false if there is no memory.
-    fn write_byte(&mut self, address: u32, byte: u8) -> bool;
+    fn write_byte(&mut self, address: u64, byte: u8) -> bool;
 }

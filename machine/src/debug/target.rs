@@ -26,7 +26,7 @@ use gdbstub::target::ext::target_description_xml_override::{
 use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOps};
 use gdbstub::target::{Target, TargetError, TargetResult};
 
-use super::guest::{Debugged, File, Id};
+use super::guest::{Address, Debugged, File, Id};
 use crate::computer::{Breakpoints as Marks, Computer, Limits, Stop, StopOf, Watchpoint};
 
 /// Cycles between two checks of the connection while the guest runs: a limit of instructions would change the run.
@@ -123,7 +123,7 @@ pub fn serve<C: Debugged>(
 
 impl<C: Debugged> Debuggee<'_, C> {
     /// Runs a slice, or one instruction. `None`: nothing happened that GDB must hear of.
-    fn run(&mut self) -> Option<MultiThreadStopReason<u32>> {
+    fn run(&mut self) -> Option<MultiThreadStopReason<Address<C>>> {
         if let Some(stop) = self.ended.clone() {
             return Some(self.reason(&stop));
         }
@@ -191,20 +191,24 @@ impl<C: Debugged> Debuggee<'_, C> {
         }
     }
 
-    fn reason(&self, stop: &StopOf<C>) -> MultiThreadStopReason<u32> {
+    fn reason(&self, stop: &StopOf<C>) -> MultiThreadStopReason<Address<C>> {
         let tid = self.current();
         match stop {
             Stop::PowerOff { status } => MultiThreadStopReason::Exited(*status as u8),
             Stop::Limit | Stop::Batch => MultiThreadStopReason::Terminated(Signal::SIGXCPU),
             Stop::Breakpoint { .. } => MultiThreadStopReason::SwBreak(tid),
-            Stop::Watchpoint { address, write } => MultiThreadStopReason::Watch {
-                tid,
-                kind: if *write {
-                    WatchKind::Write
-                } else {
-                    WatchKind::Read
+            Stop::Watchpoint { address, write } => match Address::<C>::try_from(*address) {
+                Ok(addr) => MultiThreadStopReason::Watch {
+                    tid,
+                    kind: if *write {
+                        WatchKind::Write
+                    } else {
+                        WatchKind::Read
+                    },
+                    addr,
                 },
-                addr: *address,
+                // No guest accesses an address that is none of its own.
+                Err(_) => MultiThreadStopReason::SwBreak(tid),
             },
             Stop::Exception(_) | Stop::Fatal(_) => MultiThreadStopReason::SignalWithThread {
                 tid,
@@ -238,7 +242,7 @@ fn thread(number: usize) -> Tid {
     Tid::MIN.saturating_add(number)
 }
 
-fn done_step(number: usize) -> MultiThreadStopReason<u32> {
+fn done_step<A>(number: usize) -> MultiThreadStopReason<A> {
     MultiThreadStopReason::SignalWithThread {
         tid: thread(number),
         signal: Signal::SIGTRAP,
@@ -250,7 +254,7 @@ struct Loop<'a, C>(std::marker::PhantomData<&'a C>);
 impl<'a, C: Debugged> BlockingEventLoop for Loop<'a, C> {
     type Target = Debuggee<'a, C>;
     type Connection = TcpStream;
-    type StopReason = MultiThreadStopReason<u32>;
+    type StopReason = MultiThreadStopReason<Address<C>>;
 
     fn wait_for_stop_reason(
         target: &mut Self::Target,
@@ -339,22 +343,29 @@ impl<C: Debugged> MultiThreadBase for Debuggee<'_, C> {
         Some(self)
     }
 
-    fn read_addrs(&mut self, start: u32, data: &mut [u8], tid: Tid) -> TargetResult<usize, Self> {
+    fn read_addrs(
+        &mut self,
+        start: Address<C>,
+        data: &mut [u8],
+        tid: Tid,
+    ) -> TargetResult<usize, Self> {
         let number = self.at(tid)?;
         let read = |processor: &mut C| {
-            let bytes = (start..=u32::MAX).zip(data).map_while(|(address, place)| {
-                *place = processor.read_byte(address)?;
-                Some(())
-            });
+            let bytes = (start.into()..=u64::MAX)
+                .zip(data)
+                .map_while(|(address, place)| {
+                    *place = processor.read_byte(address)?;
+                    Some(())
+                });
             bytes.count()
         };
         Ok(self.machine.at(number, read))
     }
 
-    fn write_addrs(&mut self, start: u32, data: &[u8], tid: Tid) -> TargetResult<(), Self> {
+    fn write_addrs(&mut self, start: Address<C>, data: &[u8], tid: Tid) -> TargetResult<(), Self> {
         let number = self.at(tid)?;
         let write = |processor: &mut C| {
-            let mut bytes = (start..=u32::MAX).zip(data);
+            let mut bytes = (start.into()..=u64::MAX).zip(data);
             bytes.all(|(address, &byte)| processor.write_byte(address, byte))
         };
         if self.machine.at(number, write) {
@@ -478,28 +489,28 @@ impl<C: Debugged> Breakpoints for Debuggee<'_, C> {
 }
 
 impl<C: Debugged> SwBreakpoint for Debuggee<'_, C> {
-    fn add_sw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        self.machine.breakpoints(|all| all.add(address));
+    fn add_sw_breakpoint(&mut self, address: Address<C>, _: usize) -> TargetResult<bool, Self> {
+        self.machine.breakpoints(|all| all.add(address.into()));
         Ok(true)
     }
 
-    fn remove_sw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        Ok(self.machine.breakpoints(|all| all.remove(address)))
+    fn remove_sw_breakpoint(&mut self, address: Address<C>, _: usize) -> TargetResult<bool, Self> {
+        Ok(self.machine.breakpoints(|all| all.remove(address.into())))
     }
 }
 
 impl<C: Debugged> HwBreakpoint for Debuggee<'_, C> {
-    fn add_hw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        self.machine.breakpoints(|all| all.add(address));
+    fn add_hw_breakpoint(&mut self, address: Address<C>, _: usize) -> TargetResult<bool, Self> {
+        self.machine.breakpoints(|all| all.add(address.into()));
         Ok(true)
     }
 
-    fn remove_hw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        Ok(self.machine.breakpoints(|all| all.remove(address)))
+    fn remove_hw_breakpoint(&mut self, address: Address<C>, _: usize) -> TargetResult<bool, Self> {
+        Ok(self.machine.breakpoints(|all| all.remove(address.into())))
     }
 }
 
-fn watchpoint(address: u32, length: u32, kind: WatchKind) -> Watchpoint {
+fn watchpoint(address: u64, length: u64, kind: WatchKind) -> Watchpoint {
     Watchpoint {
         address,
         length,
@@ -511,22 +522,22 @@ fn watchpoint(address: u32, length: u32, kind: WatchKind) -> Watchpoint {
 impl<C: Debugged> HwWatchpoint for Debuggee<'_, C> {
     fn add_hw_watchpoint(
         &mut self,
-        address: u32,
-        length: u32,
+        address: Address<C>,
+        length: Address<C>,
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
-        let watched = watchpoint(address, length, kind);
+        let watched = watchpoint(address.into(), length.into(), kind);
         self.machine.breakpoints(|all| all.watch(watched));
         Ok(true)
     }
 
     fn remove_hw_watchpoint(
         &mut self,
-        address: u32,
-        length: u32,
+        address: Address<C>,
+        length: Address<C>,
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
-        let watched = watchpoint(address, length, kind);
+        let watched = watchpoint(address.into(), length.into(), kind);
         Ok(self.machine.breakpoints(|all| all.watch_no_more(&watched)))
     }
 }

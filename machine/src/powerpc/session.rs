@@ -133,8 +133,8 @@ impl Guest for Processor {
         Ok(set)
     }
 
-    fn next_instruction(&self) -> u32 {
-        self.registers.pc
+    fn next_instruction(&self) -> u64 {
+        self.registers.pc.into()
     }
 
     fn is_user(&self) -> bool {
@@ -172,36 +172,36 @@ impl Guest for Processor {
         exception.vector().name()
     }
 
-    fn explain(&self, fatal: &Fatal, place: &dyn Fn(u32) -> String) -> String {
+    fn explain(&self, fatal: &Fatal, place: &dyn Fn(u64) -> String) -> String {
         match fatal {
             Fatal::NoHandler { vector, pc } => format!(
                 "exception {} (vector {:#06x}), with SRR0 at {}, has no handler: there is no instruction that could run at {pc:#010x}",
                 vector.name(),
                 vector.offset(),
-                place(self.registers.srr0),
+                place(self.registers.srr0.into()),
             ),
             Fatal::Stuck { vector, pc } => format!(
                 "no instruction completes: {EXCEPTIONS_MOST} exceptions came in a row, and another {} exception at {}",
                 vector.name(),
-                place(*pc)
+                place((*pc).into())
             ),
             Fatal::Checkstop { pc, physical } => format!(
                 "checkstop at {}: no device answers physical address {physical:#010x}, and MSR[ME] is clear",
-                place(*pc)
+                place((*pc).into())
             ),
             Fatal::LittleEndian { pc } => {
                 format!(
                     "little-endian mode was entered at {}; this machine runs big-endian only",
-                    place(*pc)
+                    place((*pc).into())
                 )
             }
             Fatal::Asleep { pc } => format!(
                 "asleep before {}: the processor saves power (MSR[POW]), and no interrupt can wake it",
-                place(*pc)
+                place((*pc).into())
             ),
-            Fatal::Unanswered { pc, error } => format!("{error} at {}", place(*pc)),
+            Fatal::Unanswered { pc, error } => format!("{error} at {}", place((*pc).into())),
             Fatal::Sanitizer { pc, report } => {
-                format!("sanitizer at {}: {report}", place(*pc))
+                format!("sanitizer at {}: {report}", place((*pc).into()))
             }
         }
     }

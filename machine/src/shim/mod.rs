@@ -233,7 +233,7 @@ impl<C: Hosted> Program<C> {
         let name = C::exception_name(exception);
         let pc = processor.next_instruction();
         // Only the program is loaded, so its symbols take the place of the kernel's.
-        let symbol = processor.observers().symbols.describe(pc, false);
+        let symbol = processor.observers().symbols.describe(pc as u32, false);
         Some(Ending::Killed(format!(
             "{name} exception{place} at {pc:#010x} <{symbol}>"
         )))

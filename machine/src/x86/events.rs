@@ -81,7 +81,8 @@ impl Processor {
         if !self.breakpoints.is_empty() {
             let begins = self.repeating.is_none();
             if begins && self.breakpoints.stops_at(eip) {
-                return Some(Pause::Stopped(Stop::Breakpoint { address: eip }));
+                let address = eip.into();
+                return Some(Pause::Stopped(Stop::Breakpoint { address }));
             }
             self.breakpoints.passed();
             self.single = true;

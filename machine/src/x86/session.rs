@@ -47,11 +47,7 @@ impl computer::Session<Processor> {
         if let Some(archive) = initramfs {
             observers.symbols.add_archive(archive);
         }
-        Ok(Session {
-            machine,
-            causes: image.causes,
-            notes: Vec::new(),
-        })
+        Ok(Session::of(machine, image.causes, Vec::new()))
     }
 }
 
@@ -76,8 +72,8 @@ impl Guest for Processor {
         })
     }
 
-    fn next_instruction(&self) -> u32 {
-        self.registers.eip
+    fn next_instruction(&self) -> u64 {
+        self.registers.eip.into()
     }
 
     fn is_user(&self) -> bool {
@@ -92,8 +88,8 @@ impl Guest for Processor {
         exception::name(raised.vector)
     }
 
-    fn explain(&self, fatal: &Fatal, place: &dyn Fn(u32) -> String) -> String {
-        format!("{fatal}, at {}", place(self.registers.eip))
+    fn explain(&self, fatal: &Fatal, place: &dyn Fn(u64) -> String) -> String {
+        format!("{fatal}, at {}", place(self.registers.eip.into()))
     }
 
     fn unheard(&self, _symbols: &Symbolizer) -> String {

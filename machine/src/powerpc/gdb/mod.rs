@@ -50,11 +50,11 @@ impl Debugged for Processor {
         true
     }
 
-    fn read_byte(&self, address: u32) -> Option<u8> {
-        self.peek(address)
+    fn read_byte(&self, address: u64) -> Option<u8> {
+        self.peek(address.try_into().ok()?)
     }
 
-    fn write_byte(&mut self, address: u32, byte: u8) -> bool {
-        self.poke(address, byte)
+    fn write_byte(&mut self, address: u64, byte: u8) -> bool {
+        u32::try_from(address).is_ok_and(|address| self.poke(address, byte))
     }
 }

@@ -31,7 +31,8 @@ impl Processor {
     /// Stops the machine if the access is watched.
     pub(crate) fn watch(&mut self, ea: u32, bytes: u32, write: bool) {
         if self.breakpoints.watches(ea, bytes, write) {
-            self.halt(Stop::Watchpoint { address: ea, write });
+            let address = ea.into();
+            self.halt(Stop::Watchpoint { address, write });
         }
     }
 

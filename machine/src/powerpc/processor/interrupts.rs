@@ -51,7 +51,8 @@ impl Processor {
         self.hot.set_deadline(self.next_deadline());
         let pc = self.registers.pc;
         if self.breakpoints.stops_at(pc) {
-            return Some(Pause::Stopped(Stop::Breakpoint { address: pc }));
+            let address = pc.into();
+            return Some(Pause::Stopped(Stop::Breakpoint { address }));
         }
         None
     }
