@@ -87,10 +87,10 @@ pub trait Cpu: Sized {
     fn settle(&mut self);
 
     /// Must be called after a change from outside to registers, translations, memory, observers or breakpoints.
-    fn state_changed(&mut self);
+    fn state_changed(&mut self) {}
 
     /// Must be called after a change of what observes the run.
-    fn observers_changed(&mut self);
+    fn observers_changed(&mut self) {}
 
     /// Turns always-probe mode on or off: no shortcut is taken. Cycles and counters must not change.
     fn set_oracle(&mut self, on: bool);
@@ -101,7 +101,7 @@ pub trait Cpu: Sized {
     fn breakpoints_mut(&mut self) -> &mut Breakpoints;
 
     /// Makes ready to run, after whatever was done to it from outside.
-    fn make_ready(&mut self);
+    fn make_ready(&mut self) {}
 
     /// Runs until something stops the machine, a limit is reached, or the turn is over.
     fn turn(&mut self, limits: Limits) -> Pause<StopOf<Self>>;
@@ -110,13 +110,19 @@ pub trait Cpu: Sized {
     fn goes_on(&self) -> u64;
 
     /// True if it waits for an interrupt.
-    fn sleeps(&self) -> bool;
+    fn sleeps(&self) -> bool {
+        false
+    }
 
     /// Its external interrupt input has been raised by cycle `now`.
-    fn rouse(&mut self, now: u64);
+    fn rouse(&mut self, now: u64) {
+        let _ = now;
+    }
 
     /// Has slept until `cycle`, if it sleeps.
-    fn sleep_until(&mut self, cycle: u64);
+    fn sleep_until(&mut self, cycle: u64) {
+        let _ = cycle;
+    }
 
     /// Its turn begins, and lasts until cycle `end`. A processor that sleeps has done so until it wakes, at `latest`
     /// until that cycle.
@@ -135,7 +141,9 @@ pub trait Cpu: Sized {
     fn hand_over(&mut self, next: &mut Self);
 
     /// Does what another processor has broadcast. `held`: this one is held in reset.
-    fn told(&mut self, notice: Notice, held: bool);
+    fn told(&mut self, notice: Notice, held: bool) {
+        let _ = (notice, held);
+    }
 
     /// Leaves the reset in which the board has held it, at cycle `now`. It holds the uncore.
     fn start(&mut self, now: u64);
@@ -152,3 +160,39 @@ pub trait Cpu: Sized {
         self.observers_mut().region(effect, counters, now);
     }
 }
+
+/// The parts of a processor that [`Cpu`] asks for, of one that has them in fields with these names.
+#[macro_export]
+macro_rules! cpu_parts {
+    () => {
+        fn config(&self) -> &Self::Config {
+            &self.config
+        }
+
+        fn memory(&self) -> &$crate::memory::Memory {
+            &self.memory
+        }
+
+        fn memory_mut(&mut self) -> &mut $crate::memory::Memory {
+            &mut self.memory
+        }
+
+        fn account(&self) -> &$crate::observe::Account {
+            &self.account
+        }
+
+        fn account_mut(&mut self) -> &mut $crate::observe::Account {
+            &mut self.account
+        }
+
+        fn observers(&self) -> &$crate::observe::Observers<Self::Dump> {
+            &self.observers
+        }
+
+        fn observers_mut(&mut self) -> &mut $crate::observe::Observers<Self::Dump> {
+            &mut self.observers
+        }
+    };
+}
+
+pub use cpu_parts;

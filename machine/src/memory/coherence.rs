@@ -276,12 +276,7 @@ impl Memory {
 
     /// Exchanges what others reach of processor `number` with its entry in the uncore: when its turn begins, and when
     /// it ends.
-    pub(crate) fn exchange(
-        &mut self,
-        number: u8,
-        reservation: &mut Option<u32>,
-        account: &mut Account,
-    ) {
+    pub fn exchange(&mut self, number: u8, reservation: &mut Option<u32>, account: &mut Account) {
         self.number = number;
         let Uncore { l2, peers, .. } = &mut *self.uncore;
         let Some(peer) = peers.get_mut(usize::from(number)) else {

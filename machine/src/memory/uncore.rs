@@ -110,7 +110,7 @@ impl Uncore {
     ///
     /// # Errors
     /// When no device answers, or a device was told to access memory that is not there.
-    pub(crate) fn write_device(
+    pub fn write_device(
         &mut self,
         physical: Physical,
         bytes: u32,

@@ -10,7 +10,6 @@ use crate::board::{Board, Console, Instant, Pc};
 use crate::computer::{Breakpoints, Cpu, Limits, Pause, Shape};
 use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
-use crate::observe::{Account, Observers};
 
 impl Cpu for Processor {
     type Config = Config;
@@ -50,33 +49,7 @@ impl Cpu for Processor {
         Processor::new(number, config.clone(), memory, causes)
     }
 
-    fn config(&self) -> &Config {
-        &self.config
-    }
-
-    fn memory(&self) -> &Memory {
-        &self.memory
-    }
-
-    fn memory_mut(&mut self) -> &mut Memory {
-        &mut self.memory
-    }
-
-    fn account(&self) -> &Account {
-        &self.account
-    }
-
-    fn account_mut(&mut self) -> &mut Account {
-        &mut self.account
-    }
-
-    fn observers(&self) -> &Observers<Dump> {
-        &self.observers
-    }
-
-    fn observers_mut(&mut self) -> &mut Observers<Dump> {
-        &mut self.observers
-    }
+    crate::computer::cpu_parts!();
 
     fn instant(&self) -> Instant {
         Processor::instant(self)
@@ -89,8 +62,6 @@ impl Cpu for Processor {
     fn state_changed(&mut self) {
         self.modes_changed();
     }
-
-    fn observers_changed(&mut self) {}
 
     fn set_oracle(&mut self, on: bool) {
         Processor::set_oracle(self, on);

@@ -6,7 +6,7 @@ use crate::computer::{Breakpoints, Cpu, Limits, Pause, Shape};
 use crate::config::MachineConfig;
 use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
-use crate::observe::{Account, Observers, Plain};
+use crate::observe::Plain;
 use crate::powerpc::dump::StateDump;
 use crate::powerpc::mmu::{Invalidation, Mmu};
 use crate::powerpc::{Exception, Registers, msr};
@@ -42,33 +42,7 @@ impl Cpu for Processor {
         Processor::new(number, config.clone(), memory, causes)
     }
 
-    fn config(&self) -> &MachineConfig {
-        &self.config
-    }
-
-    fn memory(&self) -> &Memory {
-        &self.memory
-    }
-
-    fn memory_mut(&mut self) -> &mut Memory {
-        &mut self.memory
-    }
-
-    fn account(&self) -> &Account {
-        &self.account
-    }
-
-    fn account_mut(&mut self) -> &mut Account {
-        &mut self.account
-    }
-
-    fn observers(&self) -> &Observers<StateDump> {
-        &self.observers
-    }
-
-    fn observers_mut(&mut self) -> &mut Observers<StateDump> {
-        &mut self.observers
-    }
+    crate::computer::cpu_parts!();
 
     fn instant(&self) -> Instant {
         Processor::instant(self)

@@ -1,0 +1,368 @@
+//! What a computer, a session, a snapshot and GDB ask of the toy.
+
+use std::fmt;
+
+use gdbstub::arch::{Arch, RegId, Registers};
+use pagewalk_machine::board::{Board, Console, Instant};
+use pagewalk_machine::computer::{Breakpoints, Cpu, Guest, Limits, Pause, Saved, Shape, Stop};
+use pagewalk_machine::debug::Debugged;
+use pagewalk_machine::loader::{CauseRange, ElfImage, LoadError};
+use pagewalk_machine::memory::{
+    Broadcast, BusTiming, CacheGeometry, Forward, Memory, MemoryPace, MemoryTiming, Pattern,
+    Physical, Ram, Replacement, TouchedLine, Uncore,
+};
+use pagewalk_machine::observe::sanitizers::SanitizerSet;
+use pagewalk_machine::observe::symbolize::Symbolizer;
+use pagewalk_machine::observe::{Names, Shown};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::processor::{State, Toy, Trap};
+
+/// RAM at 2 GB, more of it at 1 TB, and the control device at 32 TB.
+pub const RAM: Physical = 0x8000_0000;
+pub const MORE: Physical = 1 << 40;
+pub const CONTROL: Physical = 1 << 45;
+const CLOCK: u64 = 100_000_000;
+pub const FORWARD: Forward = Forward::Beats;
+
+/// A machine file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Config {
+    pub processors: u8,
+}
+
+/// The state of translation.
+#[derive(Clone, Debug)]
+pub struct Dump(pub Vec<(u64, u64)>);
+
+impl fmt::Display for Dump {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .iter()
+            .try_for_each(|(page, pte)| writeln!(out, "{page:#x} {pte:#x}"))
+    }
+}
+
+impl Shown for Dump {
+    fn to_json(&self) -> Value {
+        json!(self.0)
+    }
+}
+
+impl Cpu for Toy {
+    type Config = Config;
+    type Exception = Trap;
+    type Fatal = Trap;
+    type Dump = Dump;
+
+    fn shape(config: &Config) -> Shape {
+        Shape {
+            processors: config.processors,
+            lead: 100,
+            clock: CLOCK,
+        }
+    }
+
+    fn uncore(_: &Config, console: Console) -> Result<Uncore, String> {
+        let pattern = Pattern {
+            read_first: 5,
+            read_next: 1,
+            write_first: 3,
+            write_next: 1,
+        };
+        let bus = BusTiming {
+            ratio_x2: 4,
+            request: 1,
+            turnaround: 1,
+            return_path: 0,
+            depth: 1,
+            streaming: false,
+            memory: MemoryPace::Constant(pattern),
+            address_only: 2,
+            beat: 8,
+        };
+        let ram = Ram::in_pieces(&[(RAM, 2 << 20), (MORE, 1 << 20)])?;
+        Uncore::new(ram, None, bus, Board::bare(CONTROL, CLOCK, console))
+    }
+
+    fn caches(config: &Config, uncore: Uncore) -> Result<Memory, String> {
+        let replacement = Replacement::Lru;
+        let cache = CacheGeometry {
+            size: 4096,
+            ways: 2,
+            line: 32,
+            replacement,
+        };
+        let timing = MemoryTiming {
+            instruction_forward: FORWARD,
+            data_forward: FORWARD,
+            store_queue: 2,
+            write_back_buffers: 1,
+            touch_buffers: 0,
+            touched_line: TouchedLine::Cache,
+            icbi_whole_set: false,
+            broadcast: Broadcast::Never,
+            tlb_broadcast: false,
+            shared_state: true,
+            stores_through: false,
+            data_blocked: false,
+            several: config.processors > 1,
+        };
+        Memory::new(uncore, cache, cache, timing)
+    }
+
+    fn with_memory(
+        number: u8,
+        config: &Config,
+        memory: Memory,
+        _: &[CauseRange],
+    ) -> Result<Self, String> {
+        Ok(Toy::new(number, *config, memory))
+    }
+
+    pagewalk_machine::computer::cpu_parts!();
+
+    fn instant(&self) -> Instant {
+        Toy::instant(self)
+    }
+
+    fn settle(&mut self) {
+        Toy::settle(self);
+    }
+
+    fn set_oracle(&mut self, on: bool) {
+        self.oracle = on;
+    }
+
+    fn set_hosted(&mut self, on: bool) {
+        self.hosted = on;
+    }
+
+    fn breakpoints_mut(&mut self) -> &mut Breakpoints {
+        &mut self.breakpoints
+    }
+
+    fn turn(&mut self, limits: Limits) -> Pause<Stop<Trap, Trap>> {
+        self.limits = limits;
+        loop {
+            let now = Toy::instant(self);
+            if let Some(stop) = self.stop.take() {
+                return Pause::Stopped(stop);
+            }
+            if now.cycles >= limits.cycles || now.instructions >= limits.instructions {
+                return Pause::Stopped(Stop::Limit);
+            }
+            if self.observers.batch_is_full() {
+                return Pause::Stopped(Stop::Batch);
+            }
+            if now.cycles >= self.turn_end {
+                return Pause::TurnOver;
+            }
+            let address = self.state.pc;
+            if self.breakpoints.stops_at(address) {
+                return Pause::Stopped(Stop::Breakpoint { address });
+            }
+            self.breakpoints.passed();
+            self.run_next();
+        }
+    }
+
+    fn goes_on(&self) -> u64 {
+        self.state.cycles
+    }
+
+    fn begin_turn(&mut self, end: u64, _: u64) {
+        self.turn_end = end;
+    }
+
+    fn turn_state(&self) -> (u64, Option<u64>) {
+        (self.turn_end, None)
+    }
+
+    fn set_turn_state(&mut self, (end, _): (u64, Option<u64>)) {
+        self.turn_end = end;
+    }
+
+    fn park(&mut self) {
+        self.memory
+            .exchange(self.number, &mut None, &mut self.account);
+    }
+
+    fn hand_over(&mut self, next: &mut Self) {
+        std::mem::swap(&mut self.memory.uncore, &mut next.memory.uncore);
+        std::mem::swap(&mut self.observers, &mut next.observers);
+        std::mem::swap(&mut self.blocks, &mut next.blocks);
+    }
+
+    fn start(&mut self, now: u64) {
+        self.settle();
+        self.state.cycles = now;
+        self.state.settled.0 = now;
+    }
+
+    fn asleep(&self) -> Trap {
+        Trap::Illegal
+    }
+
+    fn state(&self, _: u32, _: bool, _: bool) -> Dump {
+        let tlb = self.state.tlb.iter();
+        Dump(
+            tlb.map(|entry| (entry.page << entry.shift, entry.pte))
+                .collect(),
+        )
+    }
+}
+
+impl Guest for Toy {
+    const NAME: &'static str = "toy";
+    const NAMES: Names = Names::GENERAL;
+
+    fn executable(elf: &[u8], name: &str) -> Result<ElfImage, LoadError> {
+        ElfImage::parse(elf, name)
+    }
+
+    fn sanitizers(_: SanitizerSet) -> Result<SanitizerSet, String> {
+        Err("a toy has no sanitizer".to_owned())
+    }
+
+    fn next_instruction(&self) -> u64 {
+        self.state.pc
+    }
+
+    fn is_user(&self) -> bool {
+        self.state.user
+    }
+
+    fn registers(&self, _: &Symbolizer) -> String {
+        format!("{:x?}", self.state.x)
+    }
+
+    fn exception_name(_: &Trap) -> &'static str {
+        "trap"
+    }
+
+    fn explain(&self, trap: &Trap, place: &dyn Fn(u64) -> String) -> String {
+        format!("{trap:?} at {}", place(self.state.pc))
+    }
+}
+
+impl Saved for Toy {
+    type State = State;
+    type Shared = Vec<u64>;
+
+    fn problem(config: &Config) -> Option<String> {
+        (config.processors == 0).then(|| "a computer has a processor".to_owned())
+    }
+
+    fn saved(&mut self) -> State {
+        self.settle();
+        self.state.clone()
+    }
+
+    fn put_back(&mut self, state: State) -> Result<(), &'static str> {
+        let (user, fetched) = (state.user, state.fetched);
+        self.state = state;
+        self.modes_changed();
+        self.state.fetched = fetched;
+        (user == self.account.user).then_some(()).ok_or("mode")
+    }
+
+    fn shared(&self) -> Vec<u64> {
+        self.blocks.fetched().to_vec()
+    }
+
+    fn set_shared(&mut self, fetched: Vec<u64>) -> bool {
+        self.blocks.set_fetched(&fetched)
+    }
+}
+
+#[derive(Debug)]
+pub enum Wide {}
+
+impl Arch for Wide {
+    type Usize = u64;
+    type Registers = File;
+    type BreakpointKind = usize;
+    type RegId = Id;
+}
+
+/// x0 to x15, and the program counter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct File([u64; 17]);
+
+#[derive(Clone, Copy, Debug)]
+pub struct Id(usize);
+
+impl RegId for Id {
+    fn from_raw_id(id: usize) -> Option<(Self, Option<std::num::NonZeroUsize>)> {
+        (id < 17).then_some((Id(id), std::num::NonZeroUsize::new(8)))
+    }
+}
+
+impl Registers for File {
+    type ProgramCounter = u64;
+
+    fn pc(&self) -> u64 {
+        self.0[16]
+    }
+
+    fn gdb_serialize(&self, mut write_byte: impl FnMut(Option<u8>)) {
+        let bytes = self.0.iter().flat_map(|register| register.to_le_bytes());
+        bytes.for_each(|byte| write_byte(Some(byte)));
+    }
+
+    fn gdb_deserialize(&mut self, bytes: &[u8]) -> Result<(), ()> {
+        for (register, bytes) in self.0.iter_mut().zip(bytes.chunks(8)) {
+            *register = u64::from_le_bytes(bytes.try_into().map_err(|_| ())?);
+        }
+        Ok(())
+    }
+}
+
+impl Debugged for Toy {
+    type Arch = Wide;
+    const WATCHES: bool = false;
+    const HELD: &'static str = "";
+    const SLEEPS: &'static str = "";
+
+    fn description() -> String {
+        "<target version=\"1.0\"></target>".to_owned()
+    }
+
+    fn file(&mut self) -> File {
+        let mut file = File::default();
+        file.0[..16].copy_from_slice(&self.state.x);
+        file.0[16] = self.state.pc;
+        file
+    }
+
+    fn set_file(&mut self, file: &File) {
+        self.state.x.copy_from_slice(&file.0[..16]);
+        self.state.pc = file.0[16];
+    }
+
+    fn register(file: &File, id: Id) -> Vec<u8> {
+        file.0[id.0].to_le_bytes().to_vec()
+    }
+
+    fn set_register(file: &mut File, id: Id, bytes: &[u8]) -> bool {
+        let value = bytes.try_into().map(u64::from_le_bytes);
+        value.is_ok_and(|value| {
+            file.0[id.0] = value;
+            true
+        })
+    }
+
+    fn read_byte(&self, address: u64) -> Option<u8> {
+        self.memory.uncore.ram.read_u8(self.peek(address)?)
+    }
+
+    fn write_byte(&mut self, address: u64, byte: u8) -> bool {
+        let Some(at) = self.peek(address) else {
+            return false;
+        };
+        self.blocks.forget(at, 1);
+        self.memory.uncore.ram.write_u8(at, byte)
+    }
+}

@@ -1,0 +1,583 @@
+//! The toy's processor: translation by a tree of three levels, fetches, accesses, traps.
+
+use pagewalk_machine::blocks::Blocks;
+use pagewalk_machine::board::{Effect, Instant};
+use pagewalk_machine::computer::{Breakpoints, Limits, Stop};
+use pagewalk_machine::memory::{Memory, Physical, RamAddress, attribute};
+use pagewalk_machine::observe::tlb_events::{Layout, Space, Step, Tables, TlbMiss, TlbPage};
+use pagewalk_machine::observe::{Account, Cause, Event, Interruption, Observers, Plain};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::computer::{Config, Dump};
+use super::instructions::{Op, Values, code, run};
+
+/// Why an instruction does not end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trap {
+    Illegal = 2,
+    Misaligned = 4,
+    NoMemory = 5,
+    Call = 8,
+    PageFault = 12,
+}
+
+/// Numbers of the control registers.
+pub mod control {
+    pub const ROOT: usize = 0;
+    pub const VECTOR: usize = 1;
+    pub const PC: usize = 2;
+    pub const CAUSE: usize = 3;
+    pub const ADDRESS: usize = 4;
+    pub const USER: usize = 5;
+    pub const NUMBER: usize = 6;
+    pub const ALL: usize = 7;
+}
+
+/// Bits of a page-table entry.
+pub mod pte {
+    pub const VALID: u64 = 1;
+    pub const READ: u64 = 2;
+    pub const WRITE: u64 = 4;
+    pub const EXECUTE: u64 = 8;
+    pub const USER: u64 = 16;
+}
+
+/// A page: its first address shifted by its size, and its entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    pub page: u64,
+    pub shift: u32,
+    pub pte: u64,
+}
+
+const TLB_ENTRIES: usize = 8;
+const LINE: u64 = 32;
+/// No line has this address.
+const NOWHERE: u64 = 1;
+
+/// What a snapshot holds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct State {
+    pub x: [u64; 16],
+    pub pc: u64,
+    pub user: bool,
+    pub control: [u64; control::ALL],
+    /// The first one is the next victim.
+    pub tlb: Vec<Entry>,
+    pub cycles: u64,
+    pub instructions: u64,
+    pub settled: (u64, u64),
+    /// The line that was fetched last, and where it is in RAM.
+    pub fetched: (u64, RamAddress),
+}
+
+pub struct Toy {
+    pub number: u8,
+    pub config: Config,
+    pub state: State,
+    pub memory: Memory,
+    pub account: Account,
+    pub observers: Observers<Dump>,
+    pub blocks: Box<Blocks<Op>>,
+    pub breakpoints: Breakpoints,
+    pub limits: Limits,
+    pub stop: Option<Stop<Trap, Trap>>,
+    pub turn_end: u64,
+    pub oracle: bool,
+    pub hosted: bool,
+    /// What runs may have changed in memory.
+    stale: bool,
+}
+
+/// A tree of three levels, to show the steps of a walk. The first number is the root's address.
+struct Tree;
+
+impl Layout for Tree {
+    fn describe(&self, [root, ..]: [u64; 4], _: u32, shown: &mut Value) {
+        shown["root"] = json!(format!("{root:#x}"));
+    }
+
+    fn may_read(&self, _: [u64; 4], _: u32, step: &Step) -> bool {
+        step.bytes == 8
+    }
+
+    fn levels(&self, _: [u64; 4], _: u32, steps: &[Step]) -> Vec<Option<u32>> {
+        (1..).take(steps.len()).map(Some).collect()
+    }
+}
+
+impl Toy {
+    pub fn new(number: u8, config: Config, memory: Memory) -> Toy {
+        let ram = memory.uncore.ram.size();
+        let mut control = [0; control::ALL];
+        control[control::NUMBER] = number.into();
+        let mut toy = Toy {
+            number,
+            account: Account::new(ram, LINE as usize),
+            blocks: Box::new(Blocks::new(ram)),
+            config,
+            state: State {
+                x: [0; 16],
+                pc: super::computer::RAM,
+                user: false,
+                control,
+                tlb: Vec::new(),
+                cycles: 0,
+                instructions: 0,
+                settled: (0, 0),
+                fetched: (NOWHERE, 0),
+            },
+            memory,
+            observers: Observers::default(),
+            breakpoints: Breakpoints::default(),
+            limits: Limits::NONE,
+            stop: None,
+            turn_end: u64::MAX,
+            oracle: false,
+            hosted: false,
+            stale: false,
+        };
+        toy.memory.instruction.set_enabled(true);
+        toy.memory.data.set_enabled(true);
+        toy.modes_changed();
+        toy
+    }
+
+    /// Who is charged may be another, and what was fetched may be another's.
+    pub fn modes_changed(&mut self) {
+        self.settle();
+        self.account.user = self.state.user;
+        self.account.cause = if self.state.user {
+            Cause::User
+        } else {
+            Cause::Kernel
+        };
+        self.state.fetched = (NOWHERE, 0);
+    }
+
+    pub fn settle(&mut self) {
+        let State {
+            cycles,
+            instructions,
+            settled,
+            ..
+        } = &mut self.state;
+        self.account.add(Event::Cycles, *cycles - settled.0);
+        self.account
+            .add(Event::Instructions, *instructions - settled.1);
+        *settled = (*cycles, *instructions);
+    }
+
+    pub fn instant(&self) -> Instant {
+        Instant {
+            processor: self.number,
+            cycles: self.state.cycles,
+            instructions: self.state.instructions,
+        }
+    }
+
+    /// Runs the next block, or with an oracle, or for a debugger, the next instruction.
+    pub fn run_next(&mut self) {
+        let before = (self.state.pc as u32, self.account.user, self.account.cause);
+        let (cycles, instructions) = (self.state.cycles, self.state.instructions);
+        if let Err(trap) = self.run_block() {
+            self.trap(trap);
+        }
+        if self.observers.watch_time() {
+            let (now, ran) = (self.state.cycles, self.state.instructions - instructions);
+            self.observers.ran(before, cycles, now, ran, &self.account);
+        }
+    }
+
+    fn run_block(&mut self) -> Result<(), Trap> {
+        self.stale = false;
+        let pa = self.fetch(self.state.pc)?;
+        let left = self
+            .limits
+            .instructions
+            .saturating_sub(self.state.instructions);
+        if self.oracle || left < 16 || !self.breakpoints.is_empty() {
+            let op = self.decode_apart(pa)?;
+            return self.step(&op);
+        }
+        let mut head = self.blocks.find(pa, false);
+        if head.is_null() {
+            let page = pa as usize..(pa as usize | 0xfff) + 1;
+            let block = Op::block(pa, &self.memory.uncore.ram.bytes()[page]);
+            if block.is_empty() {
+                let op = self.decode_apart(pa)?;
+                return self.step(&op);
+            }
+            head = self.blocks.enter(pa, false, &block);
+        }
+        for n in 1.. {
+            // SAFETY: `head` is of a block of these blocks, into which none is entered meanwhile, and its last
+            // instruction says so.
+            let op = unsafe { *head.add(n) };
+            self.step(&op)?;
+            if op.last || self.stale || self.state.cycles >= self.turn_end.min(self.limits.cycles) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The instruction at `pa`, which may go on in another page.
+    fn decode_apart(&mut self, pa: RamAddress) -> Result<Op, Trap> {
+        let page = pa as usize..(pa as usize | 0xfff) + 1;
+        let mut bytes = self.memory.uncore.ram.bytes()[page].to_vec();
+        if Op::decode(&bytes).is_none() {
+            let next = self.fetch((self.state.pc | 0xfff) + 1)?;
+            bytes.extend(
+                self.memory
+                    .uncore
+                    .ram
+                    .get::<2>(next)
+                    .ok_or(Trap::NoMemory)?,
+            );
+        }
+        Op::decode(&bytes).ok_or(Trap::Illegal)
+    }
+
+    /// Runs one instruction, whose lines are fetched if they are others than the last one.
+    fn step(&mut self, op: &Op) -> Result<(), Trap> {
+        let pc = self.state.pc;
+        self.fetch(pc)?;
+        self.fetch(pc.wrapping_add(u64::from(op.length) - 1))?;
+        self.state.cycles += 1;
+        self.state.pc = pc.wrapping_add(op.length.into());
+        if let Err(trap) = run(self, pc, op) {
+            self.state.pc = pc;
+            return Err(trap);
+        }
+        self.state.instructions += 1;
+        Ok(())
+    }
+
+    /// Where the instruction at `va` is in RAM.
+    fn fetch(&mut self, va: u64) -> Result<RamAddress, Trap> {
+        let (line, at) = self.state.fetched;
+        if va & !(LINE - 1) == line {
+            return Ok(at | (va & (LINE - 1)) as u32);
+        }
+        let physical = self.translate(va, pte::EXECUTE)?;
+        let at = self
+            .memory
+            .uncore
+            .ram
+            .at(physical, 2)
+            .ok_or(Trap::NoMemory)?;
+        self.account.add(Event::InstructionCacheAccess, 1);
+        self.blocks.mark_fetched(at);
+        let now = self.state.cycles;
+        self.state.cycles += self
+            .memory
+            .fetch(at, attribute::COHERENT, now, &mut self.account);
+        self.state.fetched = (va & !(LINE - 1), at & !(LINE as u32 - 1));
+        Ok(at)
+    }
+
+    fn translate(&mut self, va: u64, right: u64) -> Result<Physical, Trap> {
+        let root = self.state.control[control::ROOT];
+        if root == 0 {
+            return Ok(va);
+        }
+        self.state.control[control::ADDRESS] = va;
+        let fetch = right == pte::EXECUTE;
+        let (access, miss) = if fetch {
+            (Event::InstructionTlbAccess, Event::InstructionTlbMiss)
+        } else {
+            (Event::DataTlbAccess, Event::DataTlbMiss)
+        };
+        self.account.add(access, 1);
+        let found = self
+            .state
+            .tlb
+            .iter()
+            .find(|entry| entry.page == va >> entry.shift)
+            .copied();
+        let entry = match found {
+            Some(entry) => entry,
+            None => {
+                self.account.add(miss, 1);
+                let entry = self.walk(root, va, fetch)?;
+                if self.state.tlb.len() == TLB_ENTRIES {
+                    self.state.tlb.remove(0);
+                    self.account.add_plain(Plain::DataTlbEvicted, 1);
+                }
+                self.state.tlb.push(entry);
+                entry
+            }
+        };
+        if entry.pte & right == 0 || (entry.pte & pte::USER != 0) != self.state.user {
+            return Err(Trap::PageFault);
+        }
+        let inside = (1 << entry.shift) - 1;
+        Ok(entry.pte >> 10 << 12 & !inside | va & inside)
+    }
+
+    /// Reads the tables: memory accesses like any others.
+    fn walk(&mut self, root: u64, va: u64, fetch: bool) -> Result<Entry, Trap> {
+        let from = self.state.cycles;
+        if let Some(note) = &mut self.account.tlb.walk {
+            let page = |entry: &Entry| TlbPage {
+                address: (entry.page << entry.shift) as u32,
+                space: Some(Space::Asid(0)),
+            };
+            note.begin(self.state.tlb.iter().map(|entry| Some(page(entry))));
+        }
+        let found = self.walk_tree(root, va);
+        let walk = self.state.cycles - from;
+        self.account.add_plain(Plain::WalkCycles, walk);
+        self.account.tlb.miss = Some(TlbMiss {
+            fetch,
+            ea: va as u32,
+            set: 0,
+            walk: Some(walk),
+            user: self.state.user,
+            cause: self.account.cause,
+            tables: Tables {
+                layout: &Tree,
+                numbers: [root, 0, 0, 0],
+            },
+        });
+        self.observers
+            .tlb(&mut self.account.tlb, self.state.pc as u32, from);
+        found.ok_or(Trap::PageFault)
+    }
+
+    /// Where `va` is in RAM, for a debugger: without side effects.
+    pub fn peek(&self, va: u64) -> Option<RamAddress> {
+        let (mut table, ram) = (self.state.control[control::ROOT], &self.memory.uncore.ram);
+        if table == 0 {
+            return ram.at(va, 1);
+        }
+        for shift in [30, 21, 12] {
+            let at = ram.at(table + (va >> shift & 511) * 8, 8)?;
+            let pte = ram.get(at).map(u64::from_le_bytes)?;
+            if pte & (pte::READ | pte::EXECUTE) != 0 {
+                let inside = (1 << shift) - 1;
+                return ram.at(pte >> 10 << 12 & !inside | va & inside, 1);
+            }
+            table = pte >> 10 << 12;
+        }
+        None
+    }
+
+    fn walk_tree(&mut self, root: u64, va: u64) -> Option<Entry> {
+        if va.cast_signed() << 25 >> 25 != va.cast_signed() {
+            return None;
+        }
+        let mut table = root;
+        for level in [2, 1, 0] {
+            let shift = 12 + 9 * level;
+            let at = self
+                .memory
+                .uncore
+                .ram
+                .at(table + (va >> shift & 511) * 8, 8)?;
+            let (from, forward) = (self.state.cycles, super::computer::FORWARD);
+            let account = &mut self.account;
+            let took = self
+                .memory
+                .walk_read(at, attribute::COHERENT, forward, from, account);
+            self.state.cycles += took;
+            let pte = self.memory.uncore.ram.get(at).map(u64::from_le_bytes)?;
+            if let Some(note) = &mut self.account.tlb.walk {
+                note.step(Step {
+                    cycle: from,
+                    took,
+                    pa: at,
+                    bytes: 8,
+                    value: pte,
+                    store: false,
+                });
+            }
+            if pte & pte::VALID == 0 {
+                return None;
+            }
+            if pte & (pte::READ | pte::WRITE | pte::EXECUTE) != 0 {
+                return Some(Entry {
+                    page: va >> shift,
+                    shift,
+                    pte,
+                });
+            }
+            table = pte >> 10 << 12;
+        }
+        None
+    }
+
+    /// An aligned access; `store` is what is written.
+    fn access(&mut self, va: u64, bytes: u32, store: Option<u64>) -> Result<u64, Trap> {
+        if va % u64::from(bytes) != 0 {
+            return Err(Trap::Misaligned);
+        }
+        let right = if store.is_some() {
+            pte::WRITE
+        } else {
+            pte::READ
+        };
+        let physical = self.translate(va, right)?;
+        self.account.add(Event::DataCacheAccess, 1);
+        let Some(at) = self.memory.uncore.ram.at(physical, bytes) else {
+            return self.device(physical, bytes, store);
+        };
+        let (now, account, memory) = (self.state.cycles, &mut self.account, &mut self.memory);
+        let Some(value) = store else {
+            self.state.cycles += memory.load(at, attribute::COHERENT, now, account);
+            return (memory.uncore.ram.get(at).map(u64::from_le_bytes)).ok_or(Trap::NoMemory);
+        };
+        self.state.cycles += memory.store(at, attribute::COHERENT, now, account);
+        if self.blocks.holds(at, bytes) {
+            self.blocks.forget(at, bytes);
+            self.stale = true;
+            // Whether or not a block was decoded of it: the I-cache sees the store.
+            if self.blocks.may_be_cached(at, bytes) {
+                self.memory.instruction.invalidate(at);
+                self.state.fetched = (NOWHERE, 0);
+            }
+        }
+        let ram = &mut self.memory.uncore.ram;
+        match bytes {
+            8 => ram.put(at, value.to_le_bytes()),
+            _ => ram.put(at, (value as u32).to_le_bytes()),
+        };
+        Ok(0)
+    }
+
+    fn device(&mut self, at: Physical, bytes: u32, store: Option<u64>) -> Result<u64, Trap> {
+        let now = self.instant();
+        let uncore = &mut self.memory.uncore;
+        let Some(value) = store else {
+            return uncore
+                .board
+                .read(at, bytes, now)
+                .map_err(|_| Trap::NoMemory);
+        };
+        let effect = uncore
+            .write_device(at, bytes, value, now)
+            .map_err(|_| Trap::NoMemory)?;
+        self.stale = true;
+        if self.config.processors > 1 {
+            // The others see at once what the device does.
+            self.turn_end = 0;
+        }
+        match effect {
+            Some(Effect::PowerOff(status)) => self.stop = Some(Stop::PowerOff { status }),
+            Some(effect) => {
+                self.settle();
+                let (counters, ram) = (&self.account.counters, &self.memory.uncore.ram);
+                self.observers.effect(effect, now.cycles, counters, ram);
+            }
+            None => {}
+        }
+        Ok(0)
+    }
+
+    fn trap(&mut self, trap: Trap) {
+        self.account.counters.exception[trap as usize] += 1;
+        if self.hosted {
+            self.stop = Some(Stop::Exception(trap));
+            return;
+        }
+        if self.state.control[control::VECTOR] == 0 {
+            self.stop = Some(Stop::Fatal(trap));
+            return;
+        }
+        let which = Interruption {
+            name: "trap",
+            counter: "trap",
+        };
+        let at = (self.state.pc as u32, self.account.user, self.account.cause);
+        self.observers.exception(which, at, self.state.cycles);
+        // A call has run.
+        let ran = u64::from(trap == Trap::Call);
+        self.state.instructions += ran;
+        let control = &mut self.state.control;
+        control[control::PC] = self.state.pc + 2 * ran;
+        control[control::CAUSE] = trap as u64;
+        control[control::USER] = self.state.user.into();
+        self.state.pc = control[control::VECTOR];
+        self.state.user = false;
+        self.modes_changed();
+    }
+}
+
+/// The interpreter: a value is a number.
+impl Values for Toy {
+    type Value = u64;
+    type Stop = Trap;
+
+    fn constant(&mut self, number: u64) -> u64 {
+        number
+    }
+
+    fn register(&mut self, number: u8) -> u64 {
+        self.state.x[usize::from(number)]
+    }
+
+    fn set_register(&mut self, number: u8, value: u64) {
+        if number != 0 {
+            self.state.x[usize::from(number)] = value;
+        }
+    }
+
+    fn add(&mut self, a: u64, b: u64) -> u64 {
+        a.wrapping_add(b)
+    }
+
+    fn subtract(&mut self, a: u64, b: u64) -> u64 {
+        a.wrapping_sub(b)
+    }
+
+    fn or(&mut self, a: u64, b: u64) -> u64 {
+        a | b
+    }
+
+    fn shift_left(&mut self, a: u64, by: u32) -> u64 {
+        a << by
+    }
+
+    fn load(&mut self, at: u64, bytes: u32) -> Result<u64, Trap> {
+        self.access(at, bytes, None)
+    }
+
+    fn store(&mut self, at: u64, bytes: u32, value: u64) -> Result<(), Trap> {
+        self.access(at, bytes, Some(value)).map(|_| ())
+    }
+
+    fn jump(&mut self, to: u64) {
+        self.state.pc = to;
+    }
+
+    fn jump_unless_equal(&mut self, a: u64, b: u64, to: u64) {
+        if a != b {
+            self.state.pc = to;
+        }
+    }
+
+    fn system(&mut self, op: &Op) -> Result<(), Trap> {
+        let control = usize::from(op.immediate.cast_unsigned());
+        match op.code {
+            code::TRAP => return Err(Trap::Call),
+            _ if self.state.user => return Err(Trap::Illegal),
+            code::RETURN => {
+                self.state.pc = self.state.control[control::PC];
+                self.state.user = self.state.control[control::USER] != 0;
+            }
+            code::FENCE => self.state.tlb.clear(),
+            code::READ_CONTROL if control < control::ALL => {
+                self.set_register(op.rd, self.state.control[control]);
+                return Ok(());
+            }
+            code::WRITE_CONTROL if control < control::NUMBER => {
+                self.state.control[control] = self.register(op.rs);
+            }
+            _ => return Err(Trap::Illegal),
+        }
+        self.modes_changed();
+        Ok(())
+    }
+}
