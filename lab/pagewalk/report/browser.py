@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from pagewalk.errors import BadInput
@@ -16,22 +18,20 @@ def run(page: Path, *arguments: str, fragment: str = "") -> str:
     browser = shutil.which("chromium")
     if browser is None:
         raise BadInput("Chromium is not installed", hint="./bootstrap test installs it")
-    done = subprocess.run(
-        # The page is our own file, so it needs no sandbox; Chromium's does not work as root.
-        [
-            browser,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            *arguments,
-            page.resolve().as_uri() + (f"#{fragment}" if fragment else ""),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_SECONDS,
-    )
+    # The page is our own file, so it needs no sandbox; Chromium's does not work as root.
+    command = [
+        browser,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        *arguments,
+        page.resolve().as_uri() + (f"#{fragment}" if fragment else ""),
+    ]
+    # A home that is empty: Chromium does not start where the user's cannot be written.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        environment = {**os.environ, "HOME": home, "XDG_CONFIG_HOME": home, "XDG_CACHE_HOME": home}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS, env=environment)
     if done.returncode != 0:
         raise BadInput(
             f"{browser} failed on {page}", hint=done.stderr.strip().splitlines()[-1] if done.stderr else None
