@@ -54,6 +54,8 @@ struct vma {
 	u32 first_page;                 /* the page number at start: in the file, or (VM_DEVICE) physical */
 };
 
+#define AREAS_MAX 65536u        /* of one address space */
+
 struct mm {
 	struct list_head all;           /* every address space */
 	u32 refs;

@@ -174,6 +174,8 @@ extern u32 task_count, tasks_begun;     /* processes and threads: those there ar
 struct task *task_find(s32 pid);        /* NULL: there is none */
 
 bool capable(void);                     /* current is the superuser */
+/* Sets the further groups of current, and keeps them in order; at most NGROUPS_MAX. */
+void groups_replace(const u32 *groups, u32 count);
 bool in_group(u32 gid);                 /* gid is current's fsgid or a supplementary group */
 bool may_trace(const struct task *task); /* current may inspect and change the task: same user, or privileged */
 

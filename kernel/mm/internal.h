@@ -6,7 +6,6 @@
 #include <mm.h>
 #include <pagetable.h>
 
-#define AREAS_MAX 65536u        /* of one address space */
 #define AREAS_WALKED 32u        /* up to so many, room is found by looking at each */
 #define STACK_GAP (256u * PAGE_SIZE)    /* kept free below a growing stack */
 #define MMAP_TOP  (USER_STACK_TOP - 0x08000000u)        /* areas are placed downwards from here */

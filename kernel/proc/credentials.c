@@ -252,6 +252,20 @@ long sys_getgroups(int count, u32 *groups)
 	return (long)cred->group_count;
 }
 
+void groups_replace(const u32 *groups, u32 count)
+{
+	struct credentials *cred = &current->cred;
+
+	for (u32 i = 0; i < count; i++) {
+		u32 place = i;
+
+		for (; place && cred->groups[place - 1] > groups[i]; place--)
+			cred->groups[place] = cred->groups[place - 1];
+		cred->groups[place] = groups[i];
+	}
+	cred->group_count = count;
+}
+
 long sys_setgroups(int count, const u32 *groups)
 {
 	u32 list[NGROUPS_MAX];
@@ -262,9 +276,7 @@ long sys_setgroups(int count, const u32 *groups)
 		return -EINVAL;
 	if (copy_from_user(list, groups, (u32)count * sizeof(u32)))
 		return -EFAULT;
-	for (int i = 0; i < count; i++)
-		current->cred.groups[i] = list[i];
-	current->cred.group_count = (u32)count;
+	groups_replace(list, (u32)count);
 	return 0;
 }
 

@@ -43,6 +43,7 @@ LIMIT(inotify_max_queued_events, INOTIFY_EVENTS_MAX)
 LIMIT(inotify_max_user_watches, INOTIFY_WATCHES_MAX)
 LIMIT(inotify_max_user_instances, INOTIFY_INSTANCES_MAX)
 LIMIT(epoll_max_user_watches, epoll_items_most())
+LIMIT(max_map_count, AREAS_MAX)
 LIMIT(core_somaxconn, SOCKET_BACKLOG_MAX)
 
 /* Semaphores: in a set, in all, operations of one call, sets. */
@@ -97,6 +98,7 @@ void proc_sys_init(void)
 		{ "sys/fs/inotify/max_user_watches", show_inotify_max_user_watches },
 		{ "sys/fs/inotify/max_user_instances", show_inotify_max_user_instances },
 		{ "sys/fs/epoll/max_user_watches", show_epoll_max_user_watches },
+		{ "sys/vm/max_map_count", show_max_map_count },
 		{ "sys/vm/overcommit_memory", show_zero },
 		{ "sys/net/core/somaxconn", show_core_somaxconn },
 	};

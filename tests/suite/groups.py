@@ -51,6 +51,7 @@ _KERNEL_ONLY = (
     "ipc_memory",
     "limit",
     "wide",
+    "x86_ids",
     "x86_trace",
 )
 

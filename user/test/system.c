@@ -101,6 +101,7 @@ static void limits_hold(void)
 		    limit_told("/proc/sys/fs/pipe-max-size"));
 	CHECK_EQUAL(limit_told("/proc/sys/kernel/cap_last_cap"), 40);
 	CHECK(limit_told("/proc/sys/kernel/pty/nr") < limit_told("/proc/sys/kernel/pty/max"));
+	CHECK_EQUAL(limit_told("/proc/sys/vm/max_map_count"), 65536);
 }
 
 static void too_large_a_mapping(void)
