@@ -52,9 +52,6 @@ RULES = (
     "The aim is twice PSIM's speed",
     # docs/kernel-interrupts.md: the test's settings.
     "the decrementer every 20 us",
-    # docs/kernel-interrupts.md: the lengths of turns (kernel/proc/sched.c), and what a test holds.
-    "a task has one turn in a round: 100 ms at nice 0",
-    "So a sleep of 1 ms beside programs of its nice",
     # docs/files.md: Linux's delayed acknowledgement, which its documentation gives.
     "by edges gets one event |",
     # docs/programs.md: how long each stressor runs.
