@@ -411,7 +411,7 @@ impl Toy {
 
     /// An aligned access; `store` is what is written.
     fn access(&mut self, va: u64, bytes: u32, store: Option<u64>) -> Result<u64, Trap> {
-        if va % u64::from(bytes) != 0 {
+        if !va.is_multiple_of(u64::from(bytes)) {
             return Err(Trap::Misaligned);
         }
         let right = if store.is_some() {
