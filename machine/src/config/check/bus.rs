@@ -1,0 +1,77 @@
+//! Checks the bus and the memory behind it.
+
+use super::Checker;
+use crate::config::parts::{Around, check as check_memory};
+use crate::config::{BusKind, Family, L2Config, L2Place, MachineConfig};
+
+pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
+    let bus = &config.bus;
+    let halves = bus.core_to_bus * 2.0;
+    if !(1.0..=20.0).contains(&bus.core_to_bus) || halves.fract() != 0.0 {
+        checker.fail(
+            "bus.core-to-bus",
+            format!(
+                "is {}: allowed are multiples of 0.5 from 1 to 20",
+                bus.core_to_bus
+            ),
+        );
+    }
+    checker.power_of_two("bus.width", bus.width, 4, 32);
+    if bus.width > config.cache.data.line {
+        checker.fail(
+            "bus.width",
+            format!(
+                "is {}: a beat is not wider than cache.data.line, which is {}",
+                bus.width, config.cache.data.line
+            ),
+        );
+    }
+    checker.range("bus.request", bus.request.into(), 0, 1000);
+    memory(checker, config);
+    checker.range("bus.device", bus.device.into(), 1, 100_000);
+    checker.range("bus.turnaround", bus.turnaround.into(), 0, 1000);
+    checker.range("bus.return-path", bus.return_path.into(), 0, 1000);
+    let kind = config.core.kind;
+    match (bus.address_only, kind.broadcasts()) {
+        (Some(clocks), true) => {
+            checker.range("bus.address-only", clocks.into(), 1, 1000);
+        }
+        (None, true) => checker.fail(
+            "core.kind",
+            format!(
+                "is \"{}\", which broadcasts what its caches and TLBs do: add bus.address-only",
+                kind.name()
+            ),
+        ),
+        (Some(_), false) => checker.fail(
+            "bus.address-only",
+            format!(
+                "does not go with core.kind \"{}\", which broadcasts nothing: remove it",
+                kind.name()
+            ),
+        ),
+        (None, false) => {}
+    }
+    checker.range("bus.timebase-divider", bus.timebase_divider.into(), 1, 1024);
+}
+
+fn memory(checker: &mut Checker, config: &MachineConfig) {
+    let bus = &config.bus;
+    let around = Around {
+        bus: match config.core.kind.core().family {
+            Family::Classic => BusKind::Sixty,
+            Family::Mpc8xx | Family::Ppc405 | Family::Ppc970 => BusKind::Other,
+        },
+        width: bus.width,
+        clock: 2 * config.core.clock / bus.core_per_two_bus().max(1),
+        look_aside: look_aside(config.cache.l2.as_ref()),
+        depth: bus.depth.unwrap_or(1),
+        pattern: bus.pattern(),
+    };
+    check_memory(checker, &config.memory, &around);
+}
+
+/// True if the L2 stands on the processor bus.
+pub(crate) fn look_aside(l2: Option<&L2Config>) -> bool {
+    l2.is_some_and(|l2| l2.place == L2Place::LookAside)
+}

@@ -1,0 +1,158 @@
+//! Checks the core, its table walk, the board that it stands on, and several processors.
+
+use crate::powerpc::mmu::walker::AnyWalker;
+
+use super::{Checker, MEMORY_MOST, families};
+use crate::config::{BoardKind, Family, L2Config, L2Place, MachineConfig};
+
+pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
+    checker.range("core.clock", config.core.clock, 1_000_000, 4_000_000_000);
+    processors(checker, config);
+    let kind = config.core.kind;
+    match (&config.walk, kind.hash_walk()) {
+        (None, true) => checker.fail(
+            "core.kind",
+            format!("is \"{}\", which walks the hash table in hardware: add [walk] with start, access, finish, whole-line, cached", kind.name()),
+        ),
+        (Some(_), false) => checker.fail(
+            "walk",
+            format!("does not go with core.kind \"{}\", whose TLBs software reloads: remove [walk]", kind.name()),
+        ),
+        (Some(walk), true) => {
+            checker.range("walk.start", walk.start.into(), 0, 1000);
+            checker.range("walk.access", walk.access.into(), 0, 1000);
+            checker.range("walk.finish", walk.finish.into(), 0, 1000);
+            if let Err(problem) = AnyWalker::from_config(&walk.walker, &walk.options) {
+                checker.fail("walk.walker", problem);
+            }
+        }
+        (None, false) => {}
+    }
+    if kind.software_reload() {
+        // SRR1[WAY] is one bit and names a way of either TLB.
+        for (path, tlb) in [
+            ("tlb.instruction.ways", &config.tlb.instruction),
+            ("tlb.data.ways", &config.tlb.data),
+        ] {
+            if tlb.ways > 2 {
+                checker.fail(path, format!("is {}: core.kind \"{}\" names a way by the single bit SRR1[WAY]; allowed are 1 and 2", tlb.ways, kind.name()));
+            }
+        }
+    }
+    match kind.core().family {
+        Family::Mpc8xx => families::mpc8xx(checker, config),
+        Family::Ppc405 => families::ppc405(checker, config),
+        Family::Ppc970 => families::ppc970(checker, config),
+        Family::Classic => {}
+    }
+    let unified = matches!(kind.core().family, Family::Ppc405 | Family::Ppc970);
+    if !unified && config.tlb.unified.is_some() {
+        checker.fail(
+            "tlb.unified",
+            format!(
+                "does not go with core.kind \"{}\": only a 405 or 970 has one; remove [tlb.unified]",
+                kind.name()
+            ),
+        );
+    }
+    if kind.core().family != Family::Ppc405 && config.board.kind == BoardKind::Ppc405gp {
+        checker.fail(
+            "board.kind",
+            format!(
+                "is \"ppc405gp\", the board of a 405: core.kind is \"{}\"; allowed is \"prep\" among others",
+                kind.name()
+            ),
+        );
+    }
+    if !kind.core().is_8xx() && config.board.kind == BoardKind::Fads {
+        checker.fail(
+            "board.kind",
+            format!(
+                "is \"fads\", the board of an 8xx: core.kind is \"{}\"; allowed is \"prep\" among others",
+                kind.name()
+            ),
+        );
+    }
+    if config.memory.size < 1 << 20
+        || config.memory.size > MEMORY_MOST
+        || !config.memory.size.is_multiple_of(4096)
+    {
+        checker.fail(
+            "memory.size",
+            format!(
+                "is {}: allowed are multiples of 4096 from 1 MiB to 1 GiB",
+                config.memory.size
+            ),
+        );
+    }
+    checker.range(
+        "board.uart-clock",
+        config.board.uart_clock.into(),
+        1,
+        100_000_000,
+    );
+}
+
+/// Rules of several processors, and of one that does not start: there must be such a processor.
+fn processors(checker: &mut Checker, config: &MachineConfig) {
+    several(checker, config);
+    let Some(dead) = config.board.dead_processor else {
+        return;
+    };
+    if config.processors <= 1 {
+        checker.fail(
+            "board.dead-processor",
+            format!(
+                "is {dead}, and processors is {}: processor 0 must start, so it needs several",
+                config.processors
+            ),
+        );
+    } else {
+        let last = u64::from(config.processors) - 1;
+        checker.range("board.dead-processor", dead.into(), 1, last);
+    }
+}
+
+/// They need interrupts between them, a start, and caches that see each other.
+fn several(checker: &mut Checker, config: &MachineConfig) {
+    checker.range("lead", config.lead.into(), 1, 1_000_000);
+    let kind = config.core.kind;
+    if config.tlb.broadcast == Some(true) && !kind.broadcasts_translations() {
+        checker.fail(
+            "tlb.broadcast",
+            format!(
+                "is true: tlbie of core.kind \"{}\" reaches its own TLBs only; allowed is false",
+                kind.name()
+            ),
+        );
+    }
+    if !checker.range("processors", config.processors.into(), 1, 8) || config.processors == 1 {
+        return;
+    }
+    let number = config.processors;
+    if !kind.core().is_classic() {
+        checker.fail(
+            "processors",
+            format!(
+                "is {number}: core.kind \"{}\" does not snoop; allowed is 1",
+                kind.name()
+            ),
+        );
+    } else if !config.board.joins_processors() {
+        checker.fail(
+            "processors",
+            format!("is {number}: several need board.kind \"mpc86xx\", or board.interrupt-controller \"openpic\" on \"prep\""),
+        );
+    }
+    let back_side = |l2: &L2Config| l2.place == L2Place::BackSide;
+    if config.cache.l2.as_ref().is_some_and(back_side) && !kind.core().registers.l2_and_thermal {
+        checker.fail(
+            "cache.l2.place",
+            format!(
+                "is \"back-side\", and processors is {number}: core.kind \"{}\" has no register that enables it; \
+                 allowed are \"in-line\" (each its own) and \"look-aside\" (one for all)",
+                kind.name()
+            ),
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! Checks sizes and combinations in a machine file: only what hardware could have is allowed.
+
+mod bus;
+mod caches;
+mod core;
+mod families;
+mod pipeline;
+mod tlbs;
+
+use std::fmt;
+
+use super::MachineConfig;
+use super::shape::{self, Misfit};
+
+pub(crate) use bus::look_aside;
+pub(crate) use caches::{cache, l2_cache};
+
+/// The largest RAM, in bytes.
+pub(crate) const MEMORY_MOST: u32 = 1 << 30;
+
+/// A value that is out of range or does not fit another.
+pub(crate) struct Problem {
+    /// Dotted path of the key.
+    pub path: &'static str,
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "`{}` {}", self.path, self.message)
+    }
+}
+
+pub(crate) struct Checker {
+    pub problems: Vec<Problem>,
+}
+
+impl Checker {
+    pub fn fail(&mut self, path: &'static str, message: impl Into<String>) {
+        self.problems.push(Problem {
+            path,
+            message: message.into(),
+        });
+    }
+
+    pub fn power_of_two(&mut self, path: &'static str, value: u32, low: u32, high: u32) {
+        if let Err(misfit) = shape::power_of_two(path, value, &(low..=high)) {
+            self.fail(path, misfit.message);
+        }
+    }
+
+    /// A cache or TLB whose keys are `paths`.
+    pub fn shape(&mut self, paths: &[&'static str], rule: Result<(), Misfit>) {
+        if let Err(misfit) = rule {
+            let path = paths.iter().find(|path| path.ends_with(misfit.key));
+            self.fail(path.unwrap_or(&paths[0]), misfit.message);
+        }
+    }
+
+    pub fn range(&mut self, path: &'static str, value: u64, low: u64, high: u64) -> bool {
+        let good = (low..=high).contains(&value);
+        if !good {
+            self.fail(path, format!("is {value}: allowed are {low} to {high}"));
+        }
+        good
+    }
+}
+
+pub(super) fn problems(config: &MachineConfig) -> Vec<Problem> {
+    let mut checker = Checker {
+        problems: Vec::new(),
+    };
+    core::check(&mut checker, config);
+    tlbs::check(&mut checker, config);
+    caches::check(&mut checker, config);
+    bus::check(&mut checker, config);
+    pipeline::check(&mut checker, config);
+    version(&mut checker, config);
+    checker.problems
+}
+
+fn version(checker: &mut Checker, config: &MachineConfig) {
+    let kind = config.core.kind;
+    if !kind.versions().contains(&((config.core.pvr >> 16) as u16)) {
+        checker.fail(
+            "core.pvr",
+            format!(
+                "is {:#010x}: its upper half is none of core.kind \"{}\"",
+                config.core.pvr,
+                kind.name()
+            ),
+        );
+    }
+}

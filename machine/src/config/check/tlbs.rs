@@ -1,0 +1,62 @@
+//! Checks sizes and replacement of the TLBs.
+
+use crate::powerpc::mmu::replacement::AnyReplacement;
+
+use super::Checker;
+use crate::config::{Family, MachineConfig, shape};
+
+pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
+    let tlb = &config.tlb;
+    for (paths, tlb) in [
+        (
+            ["tlb.instruction.entries", "tlb.instruction.ways"],
+            &tlb.instruction,
+        ),
+        (["tlb.data.entries", "tlb.data.ways"], &tlb.data),
+    ] {
+        let rule = if config.core.kind.core().is_970() {
+            shape::erat(tlb.entries, tlb.ways)
+        } else {
+            shape::tlb(tlb.entries, tlb.ways)
+        };
+        checker.shape(&paths, rule);
+    }
+    if let Some(second) = &tlb.l2 {
+        let paths = ["tlb.l2.entries", "tlb.l2.ways"];
+        checker.shape(&paths, shape::tlb(second.entries, second.ways));
+        checker.range("tlb.l2.hit", second.hit.into(), 0, 1000);
+        checker.range("tlb.l2.miss", second.miss.into(), 0, 1000);
+    }
+    let second = tlb
+        .l2
+        .as_ref()
+        .and_then(|second| second.replacement.as_deref());
+    for (path, name) in [
+        (
+            "tlb.instruction.replacement",
+            tlb.instruction.replacement.as_deref(),
+        ),
+        ("tlb.data.replacement", tlb.data.replacement.as_deref()),
+        ("tlb.l2.replacement", second),
+    ] {
+        let Some(name) = name else { continue };
+        if let Err(problem) = AnyReplacement::named(name, 1, 1) {
+            checker.fail(path, problem);
+        } else if config.core.kind.core().is_8xx() {
+            checker.fail(
+                path,
+                "does not go with core.kind \"8xx\", where software chooses the entry by Mx_CTR: remove it",
+            );
+        } else if config.core.kind.core().family == Family::Ppc405 {
+            checker.fail(
+                path,
+                "does not go with core.kind \"405\", whose shadow TLBs are replaced round robin: remove it",
+            );
+        } else if config.core.kind.core().is_970() {
+            checker.fail(
+                path,
+                "does not go with core.kind \"970\", whose ERATs are replaced round robin: remove it",
+            );
+        }
+    }
+}
