@@ -12,7 +12,7 @@ use super::parts::{Parts, PartsTiming};
 use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
 
-/// The most processors that a machine has (config/check.rs).
+/// The most processors that a machine has (config/check/core.rs).
 const PROCESSORS: usize = 8;
 
 /// Bus timing in bus clocks; the sources are beside the values in the machine files.

@@ -74,6 +74,24 @@ fn end(image: &[u8; IMAGE], operand: &[u8; IMAGE], eflags: u32, ax: u16) -> End 
 }
 
 impl Case {
+    /// The instruction D9 `modrm` of the two registers on top of the stack; six are empty.
+    pub fn of(modrm: u8, control: u16, registers: [(u16, u64); 2]) -> Case {
+        let mut image = [0; IMAGE];
+        image[..2].copy_from_slice(&control.to_le_bytes());
+        image[8..10].copy_from_slice(&0xfff0_u16.to_le_bytes());
+        for (field, (head, significand)) in image[28..].chunks_exact_mut(10).zip(registers) {
+            field[..8].copy_from_slice(&significand.to_le_bytes());
+            field[8..].copy_from_slice(&head.to_le_bytes());
+        }
+        Case {
+            opcode: 1,
+            modrm,
+            image,
+            operand: [0; IMAGE],
+            eflags: 0,
+        }
+    }
+
     /// The instruction, whatever its register.
     pub fn group(&self) -> (u8, u8) {
         let one_of_eight = self.modrm >= 0xc0 && self.opcode != 1;

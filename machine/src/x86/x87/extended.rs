@@ -119,6 +119,16 @@ impl Extended {
         .normalized()
     }
 
+    /// The same number with an exponent field of 1, if its integer bit is set beside a field of 0.
+    #[must_use]
+    pub(super) fn canonical(self) -> Extended {
+        let lifted = self.head & LARGEST == 0 && self.significand & INTEGER != 0;
+        Extended {
+            head: self.head | u16::from(lifted),
+            ..self
+        }
+    }
+
     /// A value that fits without rounding, or does not fit and wraps as the hardware's bias adjustment does.
     pub(super) fn packed(negative: bool, exponent: i32, significand: u64) -> Extended {
         let field = if significand & INTEGER == 0 {

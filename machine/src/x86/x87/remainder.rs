@@ -56,8 +56,8 @@ pub(super) fn partial_remainder(
         return Partial::of_zero(Computed::plain(a, flags));
     }
     if b.class() == Class::Infinity {
-        let same = round(a.exact(), control, BITS);
-        return Partial::of_zero(same.with(flags));
+        // The dividend, and no computed result: a denormal one is no underflow.
+        return Partial::of_zero(Computed::plain(a.canonical(), flags));
     }
     let (x, y) = (a.exact(), b.exact());
     let (dividend, divisor) = (x.significand >> BITS, y.significand >> BITS);
@@ -131,6 +131,10 @@ pub(super) fn scale(a: Extended, b: Extended, control: Control) -> Computed {
     }
     if matches!(a.class(), Class::Infinity | Class::Zero) {
         return Computed::plain(a, flags);
+    }
+    if b.class() == Class::Zero {
+        // Nothing is computed, as of a remainder by infinity.
+        return Computed::plain(a.canonical(), flags);
     }
     /// More than any exponent can take.
     const MOST: i32 = 0x1_0000;
