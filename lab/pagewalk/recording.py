@@ -172,48 +172,20 @@ def instants(recording: Recording, count: int) -> list[int]:
     return sorted(even | edges)
 
 
-def _kind(space: int, kernel: set[int], user: set[int]) -> str:
-    return "kernel" if space in kernel else "running" if space in user else "other"
-
-
 def slim(state: State) -> State:
-    """The part of a state dump that the page shows; whose an entry is: the kernel's, the running process's, another's.
+    """The part of a state dump that the page shows.
 
-    A TLB entry is [set, way, VSID, ASID or PID, page, physical, whose]. Of the TLBs of a 405 and a 970 only the unified
-    one is shown, not the small ones that are filled from it.
+    A TLB entry is set, way, VSID, ASID or PID, page, physical, whose: see `snapshot.Entry`.
     """
-    kernel, user = snapshot.kernel_vsids(state), snapshot.user_vsids(state)
-
-    def by_vsid(rows: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
-        return [
-            [row["set"], row["way"], row["vsid"], row["page_index"], row["physical"], _kind(row["vsid"], kernel, user)]
-            for row in rows
-        ]
-
-    def by_address(rows: Iterable[Mapping[str, Any]], tag: str, running: int) -> list[list[Any]]:
-        found = []
-        for row in rows:
-            own = snapshot.is_kernel(row["effective"])
-            whose = "kernel" if own else "running" if row[tag] == running else "other"
-            found.append([0, row["number"], row[tag], row["effective"], row["physical"], whose])
-        return found
-
-    if unified := state.get("unified_tlb"):
-        tlbs = {"unified": by_address(unified["entries"], "tid", unified["pid"])}
-    elif state.get("wide"):
-        tlbs = {"unified": by_vsid(snapshot.wide_tlb(state))}
-    else:
-        tlbs = {
-            side: by_vsid(state[f"{side}_tlb"]) + by_address(state[f"{side}_entries"], "asid", state["casid"])
-            for side in ("instruction", "data")
-        }
+    tlbs = snapshot.tlbs(state)
     number = state.get("processor")
     found: State = {
         "cycle": state["cycle"],
-        "tlb": {snapshot.tlb_name(side, number): rows for side, rows in tlbs.items()},
+        "tlb": {snapshot.tlb_name(side, number): [list(row) for row in rows] for side, rows in tlbs.items()},
     }
-    table = state["hash_table"]
+    table = state.get("hash_table")
     if table is not None:
+        kernel, user = snapshot.kernel_vsids(state), snapshot.user_vsids(state)
         found["hash"] = {
             "occupancy": "".join(map(str, table["occupancy"])),
             "used": table["used"],
@@ -225,7 +197,7 @@ def slim(state: State) -> State:
 def _owners(table: Mapping[str, Any], kernel: set[int], user: set[int]) -> dict[str, int]:
     owners = {"kernel": 0, "running": 0, "other": 0}
     for row in table["entries"]:
-        owners[_kind(row["vsid"], kernel, user)] += 1
+        owners[snapshot.whose(row["vsid"], kernel, user)] += 1
     return owners
 
 
@@ -233,7 +205,7 @@ def slim_of_all(states: Sequence[State]) -> State:
     """As `slim`, of several processors: the TLBs of each. In the hash table, what any of them runs is running."""
     each = [slim(state) for state in states]
     found = each[0] | {"tlb": {name: rows for state in each for name, rows in state["tlb"].items()}}
-    if (table := states[0]["hash_table"]) is not None:
+    if (table := states[0].get("hash_table")) is not None:
         kernel = {vsid for state in states for vsid in snapshot.kernel_vsids(state)}
         user = {vsid for state in states for vsid in snapshot.user_vsids(state)}
         found["hash"] = found["hash"] | {"owners": _owners(table, kernel, user)}

@@ -27,6 +27,7 @@ _LINE = 64
 """How many TLB sets, or shares of the hash table, a line of text shows."""
 _FILL = " ▁▂▃▄▅▆▇█"
 _ENDS = {"power-off", "fatal"}
+_LETTERS = {"kernel": "k", "running": "u", "other": "o"}
 
 
 @dataclass(frozen=True)
@@ -192,49 +193,28 @@ def describe(event: Event) -> str:
     return f"switch from address space {event.previous} to {event.context}; {event.program or 'kernel'} ran before"
 
 
-def _owner(vsid: int, kernel: set[int], user: set[int]) -> str:
-    return "k" if vsid in kernel else "u" if vsid in user else "o"
-
-
 def tlb_lines(state: Mapping[str, Any], config: str) -> dict[str, list[str]]:
     """Each TLB, by name, one character for each entry and one line for each way, or more if it has many sets.
 
-    `k` is an entry of the kernel, `u` of the address space that runs, `o` of another one; a dot is an empty entry.
+    `k` is an entry of the kernel, `u` of the address space that runs, `o` of another one; a dot is an empty entry. The
+    entries of a fully associative TLB are one line.
     """
     shapes = tomllib.loads(config)["tlb"]
-    if state["casid"] is not None:
-        return {
-            side: _entries(state[f"{side}_entries"], shapes[side]["entries"], state["casid"])
-            for side in ("instruction", "data")
-        }
-    kernel, user = snapshot.kernel_vsids(state), snapshot.user_vsids(state)
-    if state.get("wide") is not None:
-        tlbs = {"unified": snapshot.wide_tlb(state)}
-    else:
-        tlbs = {side: state[f"{side}_tlb"] for side in ("instruction", "data")}
     found = {}
-    for side, rows in tlbs.items():
-        ways = int(shapes[side]["ways"])
-        sets = int(shapes[side]["entries"]) // ways
+    for name, entries in snapshot.tlbs(state).items():
+        ways, sets = snapshot.places(shapes[name])
         slots = [["·"] * sets for _ in range(ways)]
-        for row in rows:
-            slots[row["way"]][row["set"]] = _owner(row["vsid"], kernel, user)
-        found[side] = ["".join(line[at : at + _LINE]) for line in slots for at in range(0, sets, _LINE)]
+        for entry in entries:
+            slots[entry.way][entry.set] = _LETTERS[entry.whose]
+        lines = ["".join(line) for line in slots]
+        lines = ["".join(lines)] if sets == 1 else lines
+        found[name] = [line[at : at + _LINE] for line in lines for at in range(0, len(line), _LINE)]
     return found
-
-
-def _entries(rows: Sequence[Mapping[str, Any]], entries: int, running: int) -> list[str]:
-    """An 8xx's TLB: `s` is shared by all address spaces, `u` of the one that runs, `o` of another."""
-    slots = ["·"] * entries
-    for row in rows:
-        if row["valid"]:
-            slots[row["number"]] = "s" if row["shared"] else "u" if row["asid"] == running else "o"
-    return ["".join(slots)]
 
 
 def hash_lines(state: Mapping[str, Any]) -> list[str]:
     """The hash table: a number and a line of how full each share of its groups is; nothing if there is none."""
-    table = state["hash_table"]
+    table = state.get("hash_table")
     if table is None:
         return []
     occupancy = table["occupancy"]

@@ -4,31 +4,27 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from powerpc import machine_names
 from test_hostile_command import pagewalk
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from pagewalk import guest, native, snapshot, watching
+from pagewalk import guest, machines, native, recording, snapshot, watching
 from pagewalk._machine import Machine
 from pagewalk.cli.watch_app import WatchApp
 from pagewalk.guest import Program
-from pagewalk.paths import home
 from pagewalk.runner import NO_LIMIT, Job, Progress
 from pagewalk.watching import Watching
 from pagewalk.workshop import Workshop
 
 pytestmark = pytest.mark.built
-HELLO = home().build / "user" / "hello"
 
 
 def job(machine: str = "ppc604-133") -> Job:
-    program = Program(Path(HELLO), ())
+    program = Program("hello", ())
     return guest.job(Workshop(native.NativeRunner()), machine, program, overrides={}, settings={})
 
 
@@ -57,7 +53,7 @@ def test_watching_changes_no_count() -> None:
     assert watched.view().ended == watched.ended
 
 
-@pytest.mark.parametrize("machine", ["ppc603-133", "ppc604-133", "ppc750-400", "mpc855t-48"])
+@pytest.mark.parametrize("machine", ["ppc603-133", "ppc604-133", "ppc750-400", "mpc855t-48", "i486dx-50", "p6-200x2"])
 def test_a_look_at_a_run_changes_no_count(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "_SLICE", 10_000)
     made = job(machine)
@@ -97,12 +93,19 @@ def test_a_switch_names_both_address_spaces() -> None:
     assert "switch from address space" in watched.event or watched.ended is not None
 
 
-@pytest.mark.parametrize("machine", machine_names())
+def sides_of(machine: str) -> set[str]:
+    if machine.startswith(("ppc970", "ppc405", "i486")):
+        return {"unified"}
+    large = {"instruction-large", "data-large"} if machine.startswith("p6") else set[str]()
+    return {"instruction", "data"} | large
+
+
+@pytest.mark.parametrize("machine", machines.names())
 def test_every_machine_has_lines_for_its_tlbs(machine: str) -> None:
     made = job(machine)
     watched = Watching(native.load(made), made)
     view = watched.view()
-    sides = {"unified"} if machine.startswith("ppc970") else {"instruction", "data"}
+    sides = sides_of(machine)
     whose = "processor 0, " if watched.machine.processors > 1 else ""
     assert set(view.tlbs) == {whose + side for side in sides}
     assert all(0 < len(line) <= 64 for lines in view.tlbs.values() for line in lines)
@@ -186,33 +189,52 @@ def test_the_screen_runs_to_the_end_and_pauses() -> None:
 
 
 def test_a_pipe_is_told_that_a_terminal_is_needed() -> None:
-    done = pagewalk("watch", "--", str(HELLO))
+    done = pagewalk("watch", "--", "hello")
     assert done.returncode == 126
     assert b"needs a terminal" in done.stderr
     for words, says in ((["-p", "tlb.cutof=1"], b"tlb.cutoff"), (["-m", "ppc604-18"], b"ppc604-185"), ([], b"PROG")):
-        refused = pagewalk("watch", *words, *(["--", str(HELLO)] if words else []))
+        refused = pagewalk("watch", *words, *(["--", "hello"] if words else []))
         assert refused.returncode == 2
         assert says in refused.stderr
 
 
-def test_an_8xx_shows_shared_entries_and_those_of_other_spaces() -> None:
+def test_an_8xx_shows_the_kernels_entries_and_those_of_other_spaces() -> None:
+    def entry(number: int, address: int, asid: int, *, valid: bool = True) -> dict[str, Any]:
+        return {"number": number, "valid": valid, "effective": address, "physical": 0, "asid": asid}
+
+    data = [entry(0, 0xC0000000, 0), entry(2, 0x1000, 3), entry(3, 0x1000, 4), entry(4, 0x2000, 4, valid=False)]
     view_state = {
-        "casid": 3,
-        "instruction_entries": [],
-        "data_entries": [
-            {"number": 0, "valid": True, "shared": True, "asid": 0},
-            {"number": 2, "valid": True, "shared": False, "asid": 3},
-            {"number": 3, "valid": True, "shared": False, "asid": 4},
-            {"number": 4, "valid": False, "shared": False, "asid": 4},
-        ],
-    }
+        "casid": 3, "segments": [], "instruction_tlb": [], "data_tlb": [],
+        "instruction_entries": [], "data_entries": data,
+    }  # fmt: skip
     config = "[tlb.instruction]\nentries = 2\nways = 2\n[tlb.data]\nentries = 5\nways = 5\n"
-    assert watching.tlb_lines(view_state, config) == {"instruction": ["··"], "data": ["s·uo·"]}
+    assert watching.tlb_lines(view_state, config) == {"instruction": ["··"], "data": ["k·uo·"]}
+
+
+def test_an_x86_shows_the_tlbs_of_both_page_sizes() -> None:
+    def entry(set_: int, way: int, page: int) -> dict[str, int]:
+        return {"set": set_, "way": way, "page": page, "frame": 0x1000}
+
+    state = {
+        "cr3": 0x1000,
+        "tlb": {"data": [entry(1, 0, 0x0804_9000), entry(0, 1, 0xC000_0000)], "data, 4 MB pages": []},
+    }
+    config = "[tlb.data]\nentries = 4\nways = 2\n[tlb.data-large]\nentries = 2\nways = 2\n"
+    assert watching.tlb_lines(state, config) == {"data": ["·u", "k·"], "data-large": ["··"]}
+    assert watching.hash_lines(state) == []
+    assert snapshot.counts(state) == {"tlb.used": 2, "tlb.kernel": 1}
+    assert recording.slim({"cycle": 3, **state}) == {
+        "cycle": 3,
+        "tlb": {
+            "data": [[1, 0, None, 0x0804_9000, 0x1000, "running"], [0, 1, None, 0xC000_0000, 0x1000, "kernel"]],
+            "data-large": [],
+        },
+    }
 
 
 def test_a_970_shows_the_tlb_behind_its_erats() -> None:
     def entry(way: int, number: int, vsid: int) -> dict[str, int]:
-        return {"set": number, "way": way, "vsid": vsid, "page_index": 0}
+        return {"set": number, "way": way, "vsid": vsid, "page_index": 0, "physical": 0}
 
     slb = [{"effective": segment << 28, "vsid": vsid} for segment, vsid in [(0, 0x10), (12, 0x1000040), (15, 0xF)]]
     tlb = [entry(0, 1, 0x10), entry(1, 0, 0x1000040), entry(1, 1, 0xF), entry(0, 0, 0x20)]

@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 from conftest import SOURCE
 
-from pagewalk import architectures, images, kernel_image, machines, paths, policies, programs
+from pagewalk import architectures, guest, images, kernel_image, machines, native, paths, policies, programs
 from pagewalk.architectures import POWERPC, X86
 from pagewalk.errors import BadInput, NotBuilt
 from pagewalk.initramfs import Initramfs
 from pagewalk.paths import Home, home
 from pagewalk.placement import Placement, linked
+from pagewalk.watching import Watching
+from pagewalk.workshop import Workshop
 
 COMMAND = [sys.executable, "-c", "from pagewalk.entry import main; main()"]
 
@@ -147,32 +149,70 @@ def test_a_program_runs_on_an_x86(environment: dict[str, str], machine: str) -> 
 
 
 @pytest.mark.built
-@pytest.mark.parametrize("command", ["trace", "see", "watch", "dump"])
-def test_what_an_x86_machine_lacks_is_said(environment: dict[str, str], tmp_path: Path, command: str) -> None:
-    """At once: nothing is asked about the program, which there is not."""
-    output = () if command in {"watch", "dump"} else ("-o", str(tmp_path / "out.json"))
-    done = run(environment, command, "-m", "i486dx-50", *output, "--", "no-such-program")
-    assert done.returncode == 126
-    first, hint = done.stderr.splitlines()
-    assert first.startswith("pagewalk: an x86 machine has no ")
-    assert hint.endswith("gdb and dump --json work on every machine")
+@pytest.mark.parametrize("machine", ["i486dx-50", "p6-200", "p6-200x2"])
+def test_a_run_of_an_x86_is_seen(environment: dict[str, str], tmp_path: Path, machine: str) -> None:
+    page = tmp_path / "see.html"
+    done = run(environment, "see", "-m", machine, "-o", str(page), "--misses", "60", "--json", "--", "hello")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["shown"] == 60
+    embedded = page.read_text().partition('<script type="application/json" id="data">')[2].partition("</script>")[0]
+    data = json.loads(embedded)
+    assert data["kind"] == "radix"
+    sides = {name.rpartition(", ")[2] for name in data["tlb"]}
+    assert sides == ({"unified"} if machine == "i486dx-50" else
+                     {"instruction", "data", "instruction-large", "data-large"})  # fmt: skip
+    assert all(set(instant["tlb"]) == set(data["tlb"]) for instant in data["instants"])
+    owners = {row[5] for instant in data["instants"] for rows in instant["tlb"].values() for row in rows}
+    assert owners == {"kernel", "running"}
+    assert data["flushes"]
+    assert {step["table"] for miss in data["misses"] for step in miss["walk"]} == {"level 1", "level 2"}
+    loaded = [miss for miss in data["misses"] if "way" in miss]
+    assert any("victim" in miss for miss in loaded)
+    assert all(miss["cycles"] > 0 and len(miss["ways"]) in {2, 4} for miss in data["misses"])
 
 
 @pytest.mark.built
-@pytest.mark.parametrize("option", [(), ("--registers",)])
-def test_the_state_of_an_x86_machine_is_shown_as_json_only(
-    environment: dict[str, str], option: tuple[str, ...]
-) -> None:
-    done = run(environment, "dump", "-m", "i486dx-50", *option, "--", "hello")
-    assert done.returncode == 126
-    assert "Traceback" not in done.stderr
-    assert done.stderr.startswith("pagewalk: an x86 machine has no state" if not option else "pagewalk: only an MPC8xx")
-    if option:
-        shown = run(environment, "dump", "-m", "i486dx-50", "--json", "--", "hello")
-        assert json.loads(shown.stdout)["cycle"] > 0
-    else:
-        shown = run(environment, "dump", "-m", "p6-200x2", "--json", "--", "hello")
-        assert [state["processor"] for state in json.loads(shown.stdout)] == [0, 1]
+def test_a_trace_of_an_x86_is_written(environment: dict[str, str], tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    done = run(environment, "trace", "-m", "p6-200", "-o", str(trace), "--", "hello")
+    assert done.returncode == 0, done.stderr
+    events = json.loads(trace.read_text())["traceEvents"]
+    named = {event["name"] for event in events}
+    assert {"tlb.data.miss", "tlb.instruction.miss", "#PF", "region 65536"} <= named
+    refused = run(environment, "trace", "-m", "p6-200", "-o", str(trace), "--window", "7", "--", "hello")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("pagewalk: --window: ")
+
+
+@pytest.mark.built
+def test_a_program_on_an_x86_is_watched_step_by_step() -> None:
+    program = guest.Program(X86.built(X86.user / "hello", "the user programs"), ())
+    job = guest.job(Workshop(native.NativeRunner()), "p6-200", program, overrides={}, settings={})
+    watched, plain = Watching(native.load(job), job), native.load(job)
+    watched.skip_boot("/bin/hello")
+    for kind, word in (("miss", "TLB miss at"), ("exception", "exception"), ("switch", "switch from")):
+        watched.step(kind)  # type: ignore[arg-type]
+        assert word in watched.event
+    view = watched.view()
+    assert "k" in "".join(view.tlbs["processor 0, data" if watched.machine.processors > 1 else "data"])
+    assert view.hash_table == []
+    while watched.ended is None:
+        watched.run()
+    native.go(plain, job.limit, lambda _: True)
+    assert watched.machine.counters() == plain.counters()
+
+
+@pytest.mark.built
+def test_the_state_of_an_x86_machine_is_shown(environment: dict[str, str]) -> None:
+    done = run(environment, "dump", "-m", "i486dx-50", "--at", "1000000", "--", "hello")
+    assert done.returncode == 0, done.stderr
+    assert "CR3" in done.stdout
+    assert "TLB: unified" in done.stdout
+    refused = run(environment, "dump", "-m", "i486dx-50", "--registers", "--", "hello")
+    assert refused.returncode == 126
+    assert refused.stderr.startswith("pagewalk: only an MPC8xx")
+    shown = run(environment, "dump", "-m", "p6-200x2", "--json", "--", "hello")
+    assert [state["processor"] for state in json.loads(shown.stdout)] == [0, 1]
 
 
 @pytest.mark.built

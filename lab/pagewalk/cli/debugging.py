@@ -79,8 +79,6 @@ def dump(
     Examples: `pagewalk dump --at 5000000 --json -- ./hello`,
     `pagewalk dump -m mpc855t-48 --region 2 --registers -- tlb-footprint`
     """
-    if snapshot_file is None and not as_json and not registers:
-        options.only_power_pc(machine, "state in words, only as JSON")
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
     options.check_processor(processor, loaded.processors)
     if region is not None:

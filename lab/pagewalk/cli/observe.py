@@ -10,13 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-from pagewalk import _machine, guest, native, profiles, recording, snapshot, watching
+from pagewalk import _machine, architectures, guest, native, profiles, recording, snapshot, watching
 from pagewalk.cli import options
 from pagewalk.cli.guest import Command, MaybeCommand, Output, Watched, job_of, loaded_machine, watch, write_text
 from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import BadInput, Interrupted, RunFailed, WrongOption
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 
+_Shape = tuple[str, dict[str, dict[str, int]]]
 _FOLDED = (".folded", ".txt")
 """The suffixes of files with folded stacks."""
 _POINTS = 48
@@ -180,8 +181,6 @@ def trace(
     Examples: `pagewalk trace --window 2000000..2500000 -o hello.pftrace -- ./hello`,
     `pagewalk trace --translation -o misses.json -- ./hello`
     """
-    if snapshot_file is None:
-        options.only_power_pc(machine, "trace")
     _writable(output)
     if boot and window is not None:
         raise WrongOption("--boot and --window both say where the record begins", hint="leave out one of them")
@@ -220,20 +219,23 @@ def _from_program(loaded: _machine.Machine, program: Path, limit: int) -> str:
     return f"{loaded.cycles}.."
 
 
-def _shape(config: dict[str, Any], numbers: Sequence[int | None]) -> tuple[str, dict[str, dict[str, int]]]:
+_SEEN = {"instruction", "data", "instruction-large", "data-large"}
+"""The TLBs that the page shows of a machine without a unified one."""
+
+
+def _shape(loaded: _machine.Machine, config: dict[str, Any], numbers: Sequence[int | None]) -> _Shape:
     """How the machine's TLBs are reloaded, and the shapes of those that the page shows: of these processors, or of the
     only one, which has no number."""
+    shown = {"unified"} & set(config["tlb"]) or _SEEN
+    tlb = {}
+    for number in numbers:
+        for side, shape in config["tlb"].items():
+            if side in shown:
+                ways, sets = snapshot.places(shape)
+                tlb[snapshot.tlb_name(side, number)] = {"sets": sets, "ways": ways}
+    if architectures.named(loaded.architecture) is architectures.X86:
+        return "radix", tlb
     in_software = config["core"]["kind"] in {"8xx", "405"}
-    shown = {"unified"} & set(config["tlb"]) or {"instruction", "data"}
-    tlb = {
-        snapshot.tlb_name(side, number): {
-            "sets": 1 if in_software else shape["entries"] // shape["ways"],
-            "ways": shape["entries"] if in_software else shape["ways"],
-        }
-        for number in numbers
-        for side, shape in config["tlb"].items()
-        if side in shown
-    }
     return "tree" if in_software else "hash" if "walk" in config else "soft6xx", tlb
 
 
@@ -270,7 +272,6 @@ def see(
 
     Examples: `pagewalk see -- ./hello`, `pagewalk see -m ppc603-133 -o 603.html -- ./hello`
     """
-    options.only_power_pc(machine, "record of its translations")
     from pagewalk.report import see as page  # noqa: PLC0415 - only here, and the plots are slow to import
 
     job = job_of(machine, command, file, sets, policy, limit, kernel)
@@ -285,7 +286,7 @@ def see(
 
     recording.look(recorded, again, go, _POINTS, processor)
     several = range(loaded.processors) if processor is None else [processor]
-    kind, tlb = _shape(tomllib.loads(job.machine.config), [None] if loaded.processors == 1 else several)
+    kind, tlb = _shape(loaded, tomllib.loads(job.machine.config), [None] if loaded.processors == 1 else several)
     title = " ".join([Path(command[0]).name, *command[1:]])
     followed = None if loaded.processors == 1 else processor
     subject = page.Subject(title, Path(command[0]).name, job.machine.name, kind, job.machine.clock, tlb, followed)

@@ -229,17 +229,6 @@ def check_processor(number: int | None, count: int) -> None:
         raise WrongOption(f"--processor: there is no processor {number}", hint=f"the machine has {has}")
 
 
-ON_EVERY_MACHINE = "exec, ab, sweep, profile, gdb and dump --json work on every machine"
-
-
-def only_power_pc(machine: str, what: str) -> None:
-    """Raises if the machine is of an architecture without such an observer: known before anything is built or run."""
-    with option("--machine"):
-        found = machines.find(machine)
-    if found.architecture is not architectures.POWERPC:
-        raise BadInput(f"an x86 machine has no {what}", hint=ON_EVERY_MACHINE)
-
-
 def check_machine(workshop: Workshop, name: str, keys: Sequence[Mapping[str, str]] = ()) -> None:
     """Raises unless there is a machine of that name or file, which takes each of these sets of keys."""
     with option("--machine"):

@@ -7,7 +7,6 @@ from typing import Any
 
 from pagewalk import snapshot
 from pagewalk.cli.output import out, table
-from pagewalk.errors import BadInput
 
 
 def _flags(row: Mapping[str, Any], names: Iterable[tuple[str, str]]) -> str:
@@ -68,10 +67,27 @@ def _print_wide(wide: Mapping[str, Any]) -> None:
     )
 
 
+def _print_x86(state: Mapping[str, Any], whose: str) -> None:
+    """Control registers and TLBs of an x86."""
+    registers = [[name.upper(), f"{state[name]:08x}"] for name in ("cr0", "cr3", "cr4")]
+    registers += [[f"PDPTE {n}", f"{entry:09x}"] for n, entry in enumerate(state.get("directories", ()))]
+    out.print(table(f"control registers{whose}", ["", ">value"], registers))
+    for name, rows in state["tlb"].items():
+        if rows:
+            out.print(
+                table(
+                    f"TLB: {name}{whose}",
+                    [">set", "way", "page", "physical", "rights"],
+                    (
+                        [str(row["set"]), str(row["way"]), f"{row['page']:08x}", f"{row['frame']:08x}", row["rights"]]
+                        for row in rows
+                    ),
+                )
+            )
+
+
 def print_state(state: Mapping[str, Any]) -> None:
     """Counts, TLBs and what goes with them. Of several processors each table says whose it is."""
-    if "segments" not in state:
-        raise BadInput("the state of an x86 machine is shown as JSON only", hint="add --json")
     number = state.get("processor")
     whose = "" if number is None else f" of processor {number}"
     counts = snapshot.counts(state)
@@ -83,6 +99,9 @@ def print_state(state: Mapping[str, Any]) -> None:
     else:
         title = f"Processor {number} at cycle {cycle:,}"
     out.print(table(title, ["", ">count"], ([name, f"{n:,}"] for name, n in counts.items())))
+    if snapshot.is_x86(state):
+        _print_x86(state, whose)
+        return
     for name in ("instruction_tlb", "data_tlb", "l2_tlb"):
         rows = state[name]
         if rows:

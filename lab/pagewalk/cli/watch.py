@@ -36,7 +36,6 @@ def watch(
 
     Examples: `pagewalk watch -- hello`, `pagewalk watch --paused -m ppc603-133 -p tlb.cutoff=20 -- ./prog`
     """
-    options.only_power_pc(machine, "view of its TLBs")
     workshop = Workshop(native.NativeRunner())
     overrides = options.overrides(sets)
     options.check_machine(workshop, machine, [overrides])

@@ -29,6 +29,7 @@ _LEAST_SHARE = 0.002
 _INTRO = {
     "hash": "the processor itself searches the page tables in memory, which takes time.",
     "soft6xx": "on this processor the kernel must search the page tables in memory, which takes time.",
+    "radix": "the processor itself walks the page tables in memory, which takes time.",
     "tree": "on this processor the kernel must walk the page tables in memory, which takes time.",
 }
 _WORDS = [
@@ -39,16 +40,19 @@ _WORDS = [
      "different VSIDs for the same address."),
     ("hash table, group (PTEG), slot", "The page table of these processors: groups of eight slots, each with the "
      "translation (PTE) of one page. A hash of VSID and page tells the two groups that may have it."),
-    ("flush", "Removing translations from TLB and hash table when a mapping ends or changes."),
+    ("flush", "Removing translations from TLBs and hash table when a mapping ends or changes."),
     ("cost category", "What a cycle is charged to: user code, page clearing, flushes and so on."),
 ]  # fmt: skip
+_WORDS_OF_HASHES = ("segment, VSID", "hash table, group (PTEG), slot")
+"""What is explained only where the page tables are a hash table."""
 
 
 @dataclass(frozen=True)
 class Subject:
     """What ran, and on which machine.
 
-    `kind` says how TLBs are reloaded: `hash`, `soft6xx`, or `tree` (page-table trees in software). `tlb` is each TLB's
+    `kind` says how TLBs are reloaded: `hash` or `radix` (a tree) by hardware, `soft6xx` or `tree` by
+    software. `tlb` is each TLB's
     sets and ways. `processor` is the one of several that the page follows, if it follows one.
     """
 
@@ -248,9 +252,12 @@ def render(data: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shown = {**data, "intro": _INTRO[data["kind"]], "words": _WORDS}
+    hashed = data["kind"] in ("hash", "soft6xx")
+    words = [(word, meaning) for word, meaning in _WORDS if hashed or word not in _WORDS_OF_HASHES]
+    shown = {**data, "intro": _INTRO[data["kind"]], "words": words}
     return environment.get_template("page.html").render(
         data=shown,
+        held="TLB and hash table" if hashed else "TLB",
         json=embed.data(data),
         style=Markup((folder / "page.css").read_text(encoding="utf-8")),
         vega=embed.vega(),

@@ -8,11 +8,19 @@ const cyclesOf = (count) => grouped(count) + (count === 1 ? " cycle" : " cycles"
 const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 const mono = (text) => `<span class="mono">${escaped(text)}</span>`;
 
+// The hardware walks the page tables: of a hash table, or of a tree.
+const byHardware = (data) => data.kind === "hash" || data.kind === "radix";
+// The page tables are a tree, which no segment register and no hash leads to.
+const hasTree = (miss) => "level_one" in miss || "cr3" in miss;
+// The number of an address's bits that choose an entry at each level.
+const levelBits = (miss) => (miss.entry_bytes === 8 ? [11, 9] : [10, 10]);
+const tlbOf = (miss, data) => ("unified" in data.tlb ? "TLB" : `${miss.side} TLB`);
+
 function outcomeOf(miss, data) {
   const match = (miss.walk || []).filter((step) => step.found === "match").pop();
   if (match) return `found in the ${match.table} group`;
   if (!("way" in miss)) return "not found";
-  if (data.kind !== "hash") return "loaded by software";
+  if (!byHardware(data)) return "loaded by software";
   return miss.walk && !miss.walk.length ? "found in the second-level TLB" : "found";
 }
 
@@ -36,9 +44,10 @@ function timeOf(step) {
 
 function pageOf(entry) {
   if (!entry) return "empty";
-  if (entry.page && number(entry.page) >>> 28 >= 12) return `kernel page ${entry.page}, ${entry.space}`;
+  const space = entry.space === "untagged" ? "" : `, ${entry.space}`;
+  if (entry.page && number(entry.page) >>> 28 >= 12) return `kernel page ${entry.page}${space}`;
   const where = entry.page ? "page " + entry.page : "page " + entry.page_in_segment + " of its segment";
-  return where + (entry.program ? ` of ${entry.program}` : "") + `, ${entry.space}`;
+  return where + (entry.program ? ` of ${entry.program}` : "") + space;
 }
 
 // The steps before memory is read.
@@ -47,11 +56,12 @@ function lookups(miss, data) {
   const where = "processor" in miss ? ` on processor ${miss.processor}` : "";
   const who = `${escaped(miss.program)}, in ${mono(miss.function)} (${miss.mode} mode)${where},`;
   const steps = [];
-  const tree = "level_one" in miss;
+  const tree = hasTree(miss);
+  const [first, second] = levelBits(miss);
   steps.push({
     part: "address", title: "The address",
     text: `${who} ${verb} ${mono(miss.address)}. The processor splits the address: ` + (tree
-      ? "the first 10 bits and the next 10 bits are places in two levels of page tables, the last 12 bits are the byte within the page."
+      ? `the first ${first} bits and the next ${second} bits are places in two levels of page tables, the last 12 bits are the byte within the page.`
       : "the first 4 bits choose a segment, the next 16 bits are the page within the segment, the last 12 bits are the byte within the page."),
   });
   if (!tree) {
@@ -65,11 +75,20 @@ function lookups(miss, data) {
   const held = free === ways ? "All are empty" : free ? `${ways - free} have other pages, ${free} are empty` : "All have other pages";
   steps.push({
     part: "tlb", title: "Look into the TLB",
-    text: (tree
+    text: ("level_one" in miss
       ? `The ${miss.side} TLB compares all of its ${ways} entries at once. `
-      : `The last bits of the page number choose set ${miss.set} of the ${miss.side} TLB, which has ${ways} entries (ways). `)
+      : `The last bits of the page number choose set ${miss.set} of the ${tlbOf(miss, data)}, which has ${ways} entries (ways). `)
       + `${held}: this is a <b>TLB miss</b>. The page tables in memory must be read.`,
   });
+  if (data.kind === "radix") {
+    steps.push({
+      part: "tables", title: "The processor walks",
+      text: `CR3 holds ${mono(miss.cr3)}: ${miss.entry_bytes === 8
+        ? "a table of four entries, which the processor has read when CR3 was loaded. The first 2 bits of the address choose one of them, the next 9 bits an entry of the table that it names."
+        : "the address of the page directory. The first 10 bits of the address choose an entry of it."}`,
+    });
+    return steps;
+  }
   if (tree) {
     steps.push({
       part: "tables", title: "Exception: software must help",
@@ -114,15 +133,19 @@ function access(step, miss, data) {
   }
   if (step.table) {
     const level = step.table === "level 1" ? 1 : 2;
-    const index = level === 1 ? number(miss.address) >>> 22 : (number(miss.address) >>> 12) & 0x3ff;
+    const [, second] = levelBits(miss);
+    const index = level === 1 ? (number(miss.address) >>> (12 + second)) & ((1 << second) - 1) : (number(miss.address) >>> 12) & ((1 << second) - 1);
     made.part = "level" + level;
+    if (step.store) {
+      return { ...made, title: `Set a bit of the level-${level} entry`, text: `The entry at ${mono(step.address)} is marked: the page has been used (accessed), or written to (dirty). The kernel reads these bits later.` };
+    }
     made.title = `Read the page tables: level ${level}`;
     made.text = `Word ${index} of the level-${level} table, at ${mono(step.address)}, holds ${value}: ` + (number(step.value) === 0
       ? "nothing is mapped here."
       : level === 1 ? "the address of the level-2 table (and some bits)." : "the physical page and its permissions.");
     return made;
   }
-  const who = data.kind === "hash" ? "walker" : "handler";
+  const who = byHardware(data) ? "walker" : "handler";
   made.part = "memory";
   made.title = step.store ? `The ${who} writes` : `The ${who} reads`;
   made.text = `${step.store ? "It writes" : "It reads"} ${value} ${step.store ? "to" : "from"} ${mono(step.address)}` + (who === "handler" ? ": data of its own, such as saved registers." : ", another table of its own.");
@@ -133,7 +156,7 @@ function access(step, miss, data) {
 function accesses(miss, data) {
   const made = [];
   for (const read of miss.walk || []) {
-    const step = { ...access(read, miss, data), source: read, software: data.kind !== "hash", count: 1 };
+    const step = { ...access(read, miss, data), source: read, software: !byHardware(data), count: 1 };
     const last = made[made.length - 1];
     if (step.software && step.part === "memory" && last && last.part === "memory") {
       last.count += 1;
@@ -152,7 +175,7 @@ function stepsOf(miss, data) {
     steps.push({ part: "memory", title: "The walk", text: "The steps of this walk were not recorded: the recording had reached its limit." });
   }
   steps.push(...accesses(miss, data));
-  const software = data.kind !== "hash";
+  const software = !byHardware(data);
   if (!software && miss.walk && !miss.walk.length) {
     steps.push({ part: "memory", title: "Ask the second-level TLB", text: "This machine has a second, larger TLB. It has the page, so that the page tables need not be read." });
   }
@@ -168,6 +191,8 @@ function stepsOf(miss, data) {
       part: "load", title: software ? "No entry was loaded" : "Not found: page fault",
       text: software
         ? "The handler loaded no entry for this page: the page is not mapped, so that a page fault follows, or another miss came first."
+        : data.kind === "radix"
+        ? `The tables have no entry that allows the access${"cycles" in miss ? ", which took " + cyclesOf(miss.cycles) + " to find out" : ""}: the processor raises a page fault. The kernel maps the page, or ends the program.`
         : `None of the 16 slots has the page${"cycles" in miss ? ", which took " + cyclesOf(miss.cycles) + " to find out" : ""}. The processor raises an exception. The kernel looks into its own page tables: if the page is mapped, it puts an entry into the hash table; else it is a page fault. Then the access is repeated.`,
     });
   }

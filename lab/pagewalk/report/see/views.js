@@ -15,15 +15,18 @@ function box(title, value, part, now, done) {
 
 function addressRow(miss, now, done) {
   const ea = number(miss.address);
-  const cells = "level_one" in miss
-    ? [["level 1 (10 bits)", hex(ea >>> 22, 3)], ["level 2 (10 bits)", hex((ea >>> 12) & 0x3ff, 3)]]
+  const [first, second] = levelBits(miss);
+  const cells = hasTree(miss)
+    ? [[`level 1 (${first} bits)`, hex(ea >>> (32 - first), 3)], [`level 2 (${second} bits)`, hex((ea >>> 12) & ((1 << second) - 1), 3)]]
     : [["segment (4 bits)", hex(ea >>> 28, 1)], ["page (16 bits)", hex((ea >>> 12) & 0xffff, 4)]];
   cells.push(["byte (12 bits)", hex(ea & 0xfff, 3)]);
   let row = box("address", escaped(miss.address), "address", now, done) + '<span class="arrow">=</span>';
   row += cells.map(([title, value]) => box(title, value, "address", now, done)).join("");
-  if (!("level_one" in miss)) {
+  if (!hasTree(miss)) {
     row += '<span class="arrow">→</span>' + box(`VSID in segment register ${miss.segment}`, escaped(miss.vsid), "segment", now, done);
     row += '<span class="arrow">→</span>' + box("hash", escaped(miss.hash), "hash", now, done);
+  } else if ("cr3" in miss) {
+    row += '<span class="arrow">→</span>' + box("CR3", escaped(miss.cr3), "tables", now, done);
   } else {
     row += '<span class="arrow">→</span>' + box("level-1 entry at", escaped(miss.level_one), "tables", now, done);
   }
@@ -39,7 +42,7 @@ function waysRow(miss, now, done) {
     const text = fresh ? `<b>${escaped(miss.address.slice(0, -3))}…: loaded</b>` : way ? escaped(pageOf(way)) : "empty";
     return `<div class="box${fresh ? " now-part" : ""}"><small>${"level_one" in miss ? "entry" : "way"} ${n}</small>${text}</div>`;
   });
-  const name = "level_one" in miss ? `the ${miss.side} TLB` : `set ${miss.set} of the ${miss.side} TLB`;
+  const name = "level_one" in miss ? `the ${miss.side} TLB` : `set ${miss.set} of the ${tlbOf(miss, data)}`;
   return `<div class="group${seen}"><small>${name}</small><div class="ways${ways.length > 8 ? " many" : ""}">${cells.join("")}</div></div>`;
 }
 
@@ -60,7 +63,7 @@ function groupRow(miss, which, done) {
   const cells = slots.map((slot, n) =>
     `<div class="slot ${slot.state}${n === active ? " now-part" : ""}"><b>slot ${n}${slot.time ? ": " + slot.time : ""}</b>${slot.html}</div>`);
   const address = miss[which];
-  return `<div class="group${done.has("hash") ? "" : " later"}"><small>${which} group, at ${escaped(address)}; the number beside a slot is ${data.kind === "hash" ? "its cycles" : "the cycle at which it was read"}</small><div class="slots">${cells.join("")}</div></div>`;
+  return `<div class="group${done.has("hash") ? "" : " later"}"><small>${which} group, at ${escaped(address)}; the number beside a slot is ${byHardware(data) ? "its cycles" : "the cycle at which it was read"}</small><div class="slots">${cells.join("")}</div></div>`;
 }
 
 function levelsRow() {
@@ -94,7 +97,7 @@ function cycleBar(miss) {
   const step = steps[view.step];
   const where = step.at === undefined ? "" : `, this step from ${grouped(step.at)} to ${grouped(step.end || step.at + step.took)}`;
   return `<h3>Cycles of this miss</h3><div class="bar">${bar}</div><div class="scale"><span>0</span><span>cycles${where}</span><span>${grouped(total)}</span></div>
-<div class="legend"><span style="--c:var(--kernel)">memory accesses</span><span style="--c:var(--now)">this step</span><span style="--c:var(--panel)">${data.kind === "hash" ? "the walker's own time" : "exception and handler"}</span></div>`;
+<div class="legend"><span style="--c:var(--kernel)">memory accesses</span><span style="--c:var(--now)">this step</span><span style="--c:var(--panel)">${byHardware(data) ? "the walker's own time" : "exception and handler"}</span></div>`;
 }
 
 function selection() {
@@ -115,7 +118,7 @@ function showMiss() {
   const list = steps.map((step, n) =>
     `<li class="${n === view.step ? "now" : n < view.step ? "done" : ""}" data-step="${n}"><span>${step.title}</span><span>${step.took === undefined ? "" : step.software ? "at " + step.at : step.took}</span></li>`);
   const hashed = data.kind === "hash" || steps.some((step) => step.part === "primary" || step.part === "secondary");
-  at("miss-view").innerHTML = `<div class="layout"><div><p class="quiet">Steps, with the ${data.kind === "hash" ? "cycles of each access" : "cycle of each access"} of memory:</p><ol class="steps">${list.join("")}</ol></div><div>
+  at("miss-view").innerHTML = `<div class="layout"><div><p class="quiet">Steps, with the ${byHardware(data) ? "cycles of each access" : "cycle of each access"} of memory:</p><ol class="steps">${list.join("")}</ol></div><div>
 <div class="say" id="say" aria-live="polite"><h3>${view.step + 1} of ${steps.length}: ${step.title}</h3>${step.text} <span class="quiet">${timeOf(step)}</span></div>
 ${addressRow(miss, step.part, done)}${waysRow(miss, step.part, done)}
 ${hashed ? groupRow(miss, "primary", done) + groupRow(miss, "secondary", done) : ""}${levelsRow()}${cycleBar(miss)}</div></div>`;
@@ -155,7 +158,7 @@ function tlbGrid(side, state, other) {
     for (let way = 0; way < shape.ways; way++) {
       const row = held.get(`${set}.${way}`);
       const gone = row && later && !later.has(key(row)) ? " gone" : "";
-      const page = !row ? "" : data.kind === "tree" ? `page ${hex(row[3], 8)}, address space ${row[2]}` : `VSID ${hex(row[2], 6)}, page ${hex(row[3], 4)}`;
+      const page = !row ? "" : row[2] === null ? `page ${hex(row[3], 8)}` : data.kind === "tree" ? `page ${hex(row[3], 8)}, address space ${row[2]}` : `VSID ${hex(row[2], 6)}, page ${hex(row[3], 4)}`;
       const title = row ? `${page} is at ${hex(row[4], 8)} (${row[5]})` : "empty";
       cells += `<div class="cell ${row ? row[5] : ""}${gone}" title="set ${set}, way ${way}: ${title}"></div>`;
     }
