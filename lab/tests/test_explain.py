@@ -56,10 +56,10 @@ def test_who_evicts_tlb_entries_is_told_where_misses_rise() -> None:
 
 
 def test_a_row_with_one_side_says_what_the_published_figure_would_be_here() -> None:
-    load = row("lmbench96-memory", "load, first-level cache", "ppc604-43p")
+    load = row("lmbench96-memory", "load, first-level cache", "ppc604-133")
     words = explain.reason(load, "not reproduced", None, measured({"cycles.cause.user": 25, "instructions": 11}))
     assert words == "cycles each: user 2.5; each: instructions 1.1; published: 0.8 cycles at 133 MHz"
-    copy = row("lmbench96-memory", "copy", "ppc604-43p")
+    copy = row("lmbench96-memory", "copy", "ppc604-133")
     counters = {"cycles": 10_000, "cycles.cause.user": 10_000}
     words = explain.reason(copy, "not reproduced", None, measured(counters, iterations=1, size=4000))
     assert words.endswith("cycles for 32 bytes at 133 MHz: 80, published 193"), "a megabyte of LmBench is 2^20 bytes"

@@ -12,14 +12,14 @@ from pagewalk.runner import Job, RunResult
 from pagewalk.simulate import Quiet
 from pagewalk.store import Store
 
-INPUTS = {"bus.read-first": ("5", "6", "12"), "exception.entry": ("6", "20")}
+INPUTS = {"memory.read-delay": ("5", "6", "12"), "exception.entry": ("6", "20")}
 
 
 @pytest.fixture
 def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
     """A row on a machine that leaves two keys open."""
     found = machines.find
-    values = {"bus.read-first": "6", "exception.entry": "20"}
+    values = {"memory.read-delay": "6", "exception.entry": "20"}
 
     def with_inputs(name: str) -> Machine:
         return dataclasses.replace(found(name), values=values, inputs=INPUTS)
@@ -32,12 +32,19 @@ def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
 
 def script(job: Job) -> RunResult:
     """The flush costs nothing with the slow memory, so that the policy gains nothing there."""
-    slow = "read-first = 12" in job.machine.config
+    slow = "read-delay = 12" in job.machine.config
     dear = "tlb.cutoff=off" in job.command_line and not slow
     return benchmark("mmap-latency", {"flush": 500_000 if dear else 2000, "kernel": 4000})
 
 
-SIX = ["as in the file", "all fastest", "all slowest", "bus.read-first=5", "bus.read-first=12", "exception.entry=6"]
+SIX = [
+    "as in the file",
+    "all fastest",
+    "all slowest",
+    "memory.read-delay=5",
+    "memory.read-delay=12",
+    "exception.entry=6",
+]
 
 
 def test_a_row_runs_with_every_value_on_both_sides(experiment: Experiment, tmp_path: Path) -> None:
@@ -48,14 +55,14 @@ def test_a_row_runs_with_every_value_on_both_sides(experiment: Experiment, tmp_p
     assert list(varied.cells) == SIX
     # All slowest is what the slow memory is alone, because the other key's file has its slowest value.
     assert len(runner.ran) == 2 * (len(SIX) - 1)
-    assert varied.deciding == ["all slowest", "bus.read-first=12"]
+    assert varied.deciding == ["all slowest", "memory.read-delay=12"]
     assert varied.ends(alone=True) == varied.ends() == pytest.approx((1.0, 84.0))
     page = memories.page([varied])
     assert "in 1 of the 1 rows; in 1 of these an input decides it." in page
     assert "with 1 placement of code and data" in page
     shown = "| mmap latency | ppc604-185 | 82.8 | 84 ratio reproduced | 84 ratio reproduced | 1 not reproduced |"
-    assert f"{shown} 1 to 84 | all slowest, bus.read-first=12 |" in page
-    assert "| ppc604-185 | `bus.read-first` | 6 | 5, 6, 12 |" in page
+    assert f"{shown} 1 to 84 | all slowest, memory.read-delay=12 |" in page
+    assert "| ppc604-185 | `memory.read-delay` | 6 | 5, 6, 12 |" in page
 
 
 def test_the_extremes_alone_are_fewer_runs(experiment: Experiment, tmp_path: Path) -> None:
@@ -68,14 +75,14 @@ def test_the_extremes_alone_are_fewer_runs(experiment: Experiment, tmp_path: Pat
 
 def test_what_the_experiment_sets_is_not_varied(experiment: Experiment, tmp_path: Path) -> None:
     (row,) = experiment.rows
-    keys = {"bus.read-first": "9"}
+    keys = {"memory.read-delay": "9"}
     fixed = dataclasses.replace(row, after=dataclasses.replace(row.after, keys=keys), before=None)
     runner = ScriptedRunner(script)
     with Store(tmp_path / "results.duckdb") as store:
         found = dataclasses.replace(experiment, rows=(fixed,))
         (varied,) = memories.compare(BenchLab(runner, store), [found], Quiet())
     assert list(varied.cells) == ["as in the file", "all fastest", "all slowest", "exception.entry=6"]
-    assert all("read-first = 9" in job.machine.config for job in runner.ran)
+    assert all("read-delay = 9" in job.machine.config for job in runner.ran)
 
 
 def test_only_rows_with_a_claim_are_varied_and_only_verdicts_counted(tmp_path: Path) -> None:
@@ -98,7 +105,6 @@ def test_nothing_to_vary_is_an_empty_page(experiment: Experiment, tmp_path: Path
 
 def test_a_hardware_cost_is_measured_with_the_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = experiments.find("osdi99-constants")[0]
-    # A machine whose memory takes a constant time.
     row = next(row for row in whole.rows if row.after.machine == "ppc604-133" and "worst case" in row.name)
     asked: list[str] = []
 
@@ -107,12 +113,12 @@ def test_a_hardware_cost_is_measured_with_the_inputs(tmp_path: Path, monkeypatch
         return {}
 
     monkeypatch.setattr("pagewalk.native.constants", constants)
-    variants = {row.after.machine: Variant("slow", {"bus.read-first": "12"})}
+    variants = {row.after.machine: Variant("slow", {"memory.read-delay": "12"})}
     with Store(tmp_path / "results.duckdb") as store:
         lab = BenchLab(ScriptedRunner(script), store)
         lab.measure(dataclasses.replace(whole, rows=(memories._with(row, variants),)), Quiet())
     assert len(asked) == 1
-    assert "read-first = 12" in asked[0]
+    assert "read-delay = 12" in asked[0]
 
 
 def test_the_page_of_the_claims_says_what_an_input_decides(experiment: Experiment, tmp_path: Path) -> None:
@@ -132,7 +138,7 @@ def test_the_page_of_the_claims_says_what_an_input_decides(experiment: Experimen
     assert after.verdict == memories.DECIDES
     assert after.inputs.startswith("1 to ")
     assert after.reason.startswith(
-        "ratio reproduced with the files' inputs; not reproduced with all slowest, bus.read-first=12; "
+        "ratio reproduced with the files' inputs; not reproduced with all slowest, memory.read-delay=12; "
     )
     assert counts["decided by an input"] == 1
     assert "| spread | inputs | verdict |" in shown

@@ -94,11 +94,14 @@ HARDWARE = (
     "Power Macintosh 9500/132 |",
     "IBM RS/6000 43P, 7248-133 |",
     "LmBench's Linux/i686 |",
-    "an i486's board with a 485Turbocache |",
+    "an i486's board with a 485Turbocache;",
+    "a Motorola PReP board of 1995",
+    "Motorola PReP boards of 1996",
+    "a Motorola PReP board of 1996",
+    "a Pentium Pro (recalled) |",
+    "four of them: the 440FX has two at most",
     "On the boards of 66 MHz they are inputs",
     "prints of another board at 66 MHz",
-    "which no source says of any board with a 604 of 133 MHz",
-    "parts of 60 ns (secondary: macinfo.de",
     "the paper names an i486 of 50 MHz",
 )
 KNOWN = (*RULES, *PUBLISHED, *HARDWARE)

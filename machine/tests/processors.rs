@@ -211,7 +211,7 @@ fn combinations_that_no_machine_has_are_refused() {
             "allowed are \"in-line\" (each its own) and \"look-aside\" (one for all)",
         ),
         (
-            "ppc604-133-l2",
+            "ppc604-132",
             &["cache.l2.place=in-line"][..],
             "is \"in-line\": add cache.l2.miss",
         ),

@@ -152,7 +152,7 @@ fn a_dump_shows_all_processors_and_names_them() {
             assert_eq!(own, [0x2_0000 + 0x1000 * number], "{machine}");
         }
         let l2 = |dump: &StateDump| dump.l2_cache.len();
-        assert_eq!(l2(&last[0]) > 0, machine.ends_with("l2"), "{machine}");
+        assert!(l2(&last[0]) > 0, "{machine}");
     }
 }
 

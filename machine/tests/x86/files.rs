@@ -91,7 +91,6 @@ fn what_is_no_value_of_a_key_is_named() {
 fn each_machine_file_is_whole() {
     for (name, processors) in [
         ("i486dx-50", 1),
-        ("i486dx-50-fpm", 1),
         ("p6-167", 1),
         ("p6-200", 1),
         ("p6-200x2", 2),
