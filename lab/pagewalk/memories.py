@@ -19,7 +19,7 @@ from pagewalk.markdown import line
 from pagewalk.records import CellRecord
 from pagewalk.simulate import Events
 from pagewalk.store import Store
-from pagewalk.verdict import class_of, is_verdict
+from pagewalk.verdict import Kind, class_of, is_verdict
 
 DECIDES = "an input decides"
 """The verdict on a row whose class is another with other inputs."""
@@ -127,6 +127,51 @@ def compare(lab: Lab, found: Iterable[Experiment], events: Events, *, extremes: 
     return varied
 
 
+def tried(store: Store, found: Iterable[Experiment]) -> list[Varied]:
+    """Every row with a claim as it was when it was last tried with the inputs, without measuring anything.
+
+    Experiments, and rows, that were not tried are left out.
+    """
+    varied = []
+    for experiment in found:
+        kept = {(cell.row_name, cell.machine): cell for cell in records.cells(store, experiment.name)}
+        latest = _latest(store, experiment.name)
+        for row in experiment.rows:
+            place = row.name, row.after.machine
+            cells = {
+                one.variant: Cell(row, one.before, one.after, one.ratio, one.verdict, "", None, "")
+                for one in latest.get(place, ())
+            }
+            if row.published.claims and AS_IN_FILE in cells:
+                varied.append(Varied(experiment.name, cells, kept.get(place)))
+    return varied
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """What a row is with one variant of its machine."""
+
+    variant: str
+    before: float | None
+    after: float | None
+    ratio: float | None
+    verdict: Kind
+
+
+def _latest(store: Store, experiment: str) -> dict[tuple[str, str], list[_Tried]]:
+    """What the rows of an experiment were with each variant when they were last tried, by name and machine."""
+    found: dict[tuple[str, str], list[_Tried]] = {}
+    made: dict[tuple[str, str], datetime] = {}
+    for row, machine, when, *values in store.query(
+        "SELECT row_name, machine, made, variant, before, after, ratio, verdict FROM inputs WHERE experiment = ? "
+        "ORDER BY made DESC, number",
+        [experiment],
+    ):
+        if made.setdefault((row, machine), when) == when:
+            found.setdefault((row, machine), []).append(_Tried(*values))
+    return found
+
+
 @dataclass(frozen=True)
 class Spread:
     """What a row of a kept table is with other inputs: the ends of its ratio or figure, and verdicts by variant."""
@@ -143,20 +188,11 @@ class Spread:
 
 def spreads(store: Store, experiment: str) -> dict[tuple[str, str], Spread]:
     """What the rows of an experiment were with other inputs when they were last tried, by name and machine."""
-    found: dict[tuple[str, str], list[tuple[str, float | None, float | None, str]]] = {}
-    made: dict[tuple[str, str], datetime] = {}
-    for row, machine, when, *values in store.query(
-        "SELECT row_name, machine, made, variant, after, ratio, verdict FROM inputs WHERE experiment = ? "
-        "ORDER BY made DESC, number",
-        [experiment],
-    ):
-        if made.setdefault((row, machine), when) == when:
-            found.setdefault((row, machine), []).append((values[0], values[1], values[2], values[3]))
     spread = {}
-    for place, tried in found.items():
-        compared = [after if ratio is None else ratio for _, after, ratio, _ in tried]
+    for place, latest in _latest(store, experiment).items():
+        compared = [one.after if one.ratio is None else one.ratio for one in latest]
         known = [value for value in compared if value is not None]
-        verdicts = {variant: verdict for variant, _, _, verdict in tried}
+        verdicts: dict[str, str] = {one.variant: one.verdict for one in latest}
         if AS_IN_FILE in verdicts:
             spread[place] = Spread(min(known, default=None), max(known, default=None), verdicts)
     return spread
@@ -240,6 +276,11 @@ def page(varied: Sequence[Varied]) -> str:
     counted = [entry for entry in varied if entry.judged]
     decided = sum(bool(entry.deciding) for entry in counted)
     placements = records.how_many(cell.placements for entry in varied for cell in entry.cells.values())
+    alone = any(_alone(entry) for entry in varied)
+    extremes = any(FASTEST in entry.cells and not _alone(entry) for entry in varied)
+    how = "all fastest, all slowest, and each alone" if alone else "all fastest, and all slowest"
+    if alone and extremes:
+        how += ". Rows whose runs are long have all fastest and all slowest only"
     lines = [
         "# Verdicts and the inputs of the machines",
         "",
@@ -247,8 +288,8 @@ def page(varied: Sequence[Varied]) -> str:
         "",
         "No paper says what memory its machines had, and no manual gives every time of a processor. Such keys of the "
         "machine files are inputs; each file says in its table `[inputs]` within what bounds. Each row that has a "
-        f"claim is measured here with these values, with {placements} of code and data: all fastest, all slowest, and "
-        "each alone. A cell has our ratio, or our figure where there is no ratio, and the verdict. An input decides a "
+        f"claim is measured here with these values, with {placements} of code and data: {how}. "
+        "A cell has our ratio, or our figure where there is no ratio, and the verdict. An input decides a "
         "row if the verdict with it is counted under another class; then the claim's page says so. The last column has "
         "the spread over all placements in the experiment's own table, with the inputs as in the files. Where it is as "
         "wide as the columns are apart, the placement matters as much as the inputs.",

@@ -73,6 +73,17 @@ def test_the_extremes_alone_are_fewer_runs(experiment: Experiment, tmp_path: Pat
     assert len(runner.ran) == 6
 
 
+def test_what_was_tried_is_kept_without_measuring(experiment: Experiment, tmp_path: Path) -> None:
+    with Store(tmp_path / "results.duckdb") as store:
+        assert memories.tried(store, [experiment]) == []
+        measured = memories.compare(BenchLab(ScriptedRunner(script), store), [experiment], Quiet())
+        memories.compare(BenchLab(ScriptedRunner(script), store), [experiment], Quiet(), extremes=True)
+        (kept,) = memories.tried(store, [experiment])
+        assert list(kept.cells) == SIX[:3], "the latest alone counts"
+        memories.compare(BenchLab(ScriptedRunner(script), store), [experiment], Quiet())
+        assert memories.page(memories.tried(store, [experiment])) == memories.page(measured)
+
+
 def test_what_the_experiment_sets_is_not_varied(experiment: Experiment, tmp_path: Path) -> None:
     (row,) = experiment.rows
     keys = {"memory.read-delay": "9"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,7 @@ from pagewalk.cli.sheet import chosen as form
 from pagewalk.errors import BadInput, ExitStatus, WrongOption, nearest
 from pagewalk.execute import Cell
 from pagewalk.experiments import Experiment, Row
-from pagewalk.paths import check_writable
+from pagewalk.paths import check_writable, home
 from pagewalk.store import Store
 from pagewalk.verdict import Tone, by_class, tone, unmeasured
 
@@ -243,6 +244,9 @@ def compare_memories(
     extremes: Annotated[
         bool, typer.Option("--extremes", help="Only all fastest and all slowest values, and no value alone.")
     ] = False,
+    kept: Annotated[
+        bool, typer.Option("--kept", help="Measure nothing: what was tried last, of the experiments that were tried.")
+    ] = False,
     plot: options.Plot = None,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
@@ -250,15 +254,25 @@ def compare_memories(
     """Measure experiments with all that the machines' files leave open, and say which verdicts an input decides.
 
     The page goes to the file, or is printed. The experiments' own tables are not changed; the spread over the inputs
-    is kept beside them, and the pages of the claims show it.
+    is kept beside them, and the pages of the claims show it. Experiments can be measured one after another, those
+    with long runs with `--extremes`; a page of all of them is made with `--kept`.
 
     Example: `pagewalk memories osdi99-table2 osdi99-table3 -o docs/memories.md`
     """
     found = [experiment for name in names for experiment in experiments.find(name)]
     if output is not None:
         check_writable(output)
-    with laboratory(jobs, cluster) as lab, events(as_json=False) as listener:
-        varied = memories.compare(lab, found, listener, extremes=extremes)
+    if kept:
+        with Store(home().results, read_only=True, notify=partial(say, err)) as store, store.reading():
+            varied = memories.tried(store, found)
+        if not varied:
+            raise BadInput(
+                f"no row of {' '.join(names)} was tried with the inputs",
+                hint=f"pagewalk memories {' '.join(names)} --extremes",
+            )
+    else:
+        with laboratory(jobs, cluster) as lab, events(as_json=False) as listener:
+            varied = memories.compare(lab, found, listener, extremes=extremes)
     page = memories.page(varied)
     if plot is not None:
         from pagewalk.report import plots  # noqa: PLC0415 - the plots are slow to import
