@@ -9,13 +9,17 @@
 #include <task.h>
 #include <window.h>
 
-/* Inode numbers: registered nodes from 1; those of a process above 2^20, 2^18 each. */
-#define PID_INO(pid) (((u64)(pid) + 4) << 18)
+/*
+ * Inode numbers: registered nodes from 1, then 2^17 for each process. They have 32 bits: old calls of 32-bit programs
+ * refuse larger ones. So descriptors whose numbers differ by 2^15 have the same.
+ */
+#define PID_INO(pid) ((u64)(pid) << 17)
 #define INO_TASKS 0x800u
 #define INO_FDS 0x801u
 #define INO_INFOS 0x802u
-#define INO_FD 0x10000u
-#define INO_INFO 0x20000u
+#define INO_FD 0x8000u
+#define INO_INFO 0x10000u
+#define INO_FDS_APART 0x8000u
 
 /* A decimal number without leading zeros, or -1. */
 static s32 decimal_number(const char *name, size_t len)
@@ -143,13 +147,14 @@ static struct dentry *lookup_fd(struct dentry *dir, const struct proc_item *of, 
 	if (!files || item.fd < 0 || (u32)item.fd >= files->size || !files->slot[item.fd])
 		return ERR_PTR(-ENOENT);
 	if (item.kind == PROC_INFO)
-		return proc_dentry(dir, name, len, &item, S_IFREG | 0400, PID_INO(of->pid) + INO_INFO + (u32)item.fd);
+		return proc_dentry(dir, name, len, &item, S_IFREG | 0400,
+				   PID_INO(of->pid) + INO_INFO + (u32)item.fd % INO_FDS_APART);
 	file = files->slot[item.fd];
 	if (FILE_READS(file))
 		mode |= 0500;
 	if (FILE_WRITES(file))
 		mode |= 0300;
-	return proc_dentry(dir, name, len, &item, mode, PID_INO(of->pid) + INO_FD + (u32)item.fd);
+	return proc_dentry(dir, name, len, &item, mode, PID_INO(of->pid) + INO_FD + (u32)item.fd % INO_FDS_APART);
 }
 
 struct dentry *proc_lookup(struct dentry *dir, const char *name, size_t len)
@@ -305,7 +310,8 @@ static void list_fds(struct listing *listing, const struct proc_item *item, cons
 		if (!files->slot[fd])
 			continue;
 		snprintf(name, sizeof(name), "%u", fd);
-		if (!proc_dir_give(listing, name, first + fd, links ? DT_LNK : DT_REG, FIRST + (u64)fd + 1))
+		if (!proc_dir_give(listing, name, first + fd % INO_FDS_APART, links ? DT_LNK : DT_REG,
+				   FIRST + (u64)fd + 1))
 			return;
 	}
 }

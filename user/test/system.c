@@ -136,6 +136,18 @@ static void msync_tells_of_stores(void)
 	CHECK(status.st_mtim.tv_sec > 1000);
 }
 
+/* Old calls refuse an inode's number of more than 32 bits. */
+static void numbers_of_inodes_are_short(void)
+{
+	unsigned long long each = 0xffffffffull / (limit_told("/proc/sys/kernel/pid_max") - 1);
+	struct stat status;
+
+	MUST(stat("/proc/self/", &status));
+	CHECK(status.st_ino / (unsigned)getpid() <= each);
+	MUST(stat("/proc/self/fdinfo/2", &status));
+	CHECK(status.st_ino <= (unsigned long long)getpid() * each + 0x1ffff);
+}
+
 static void queued_signals_are_limited(void)
 {
 	struct rlimit few = { 5, 5 };
@@ -587,7 +599,8 @@ static void mounts_refuse(void)
 
 static const struct test_case cases[] = {
 	CASE(room_behind_names),
-	CASE(descriptors_told), CASE(limits_hold), CASE(too_large_a_mapping), CASE(msync_tells_of_stores),
+	CASE(descriptors_told), CASE(limits_hold), CASE(numbers_of_inodes_are_short),
+	CASE(too_large_a_mapping), CASE(msync_tells_of_stores),
 	CASE(queued_signals_are_limited), CASE(queued_signals_are_limited_by_user), CASE(places_are_no_files),
 	CASE(scheduling_attributes), CASE(interrupts_told), CASE(counts_of_the_system), CASE(ticks_shared_out),
 	CASE(barriers), CASE(orphans_come_to_a_subreaper),
