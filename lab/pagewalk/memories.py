@@ -130,7 +130,7 @@ def compare(lab: Lab, found: Iterable[Experiment], events: Events, *, extremes: 
 def tried(store: Store, found: Iterable[Experiment]) -> list[Varied]:
     """Every row with a claim as it was when it was last tried with the inputs, without measuring anything.
 
-    Experiments, and rows, that were not tried are left out.
+    Experiments, and rows, that were not tried, or could not be run, are left out.
     """
     varied = []
     for experiment in found:
@@ -142,7 +142,8 @@ def tried(store: Store, found: Iterable[Experiment]) -> list[Varied]:
                 one.variant: Cell(row, one.before, one.after, one.ratio, one.verdict, "", None, "")
                 for one in latest.get(place, ())
             }
-            if row.published.claims and AS_IN_FILE in cells:
+            ran = AS_IN_FILE in cells and any(cell.verdict != "no figure" for cell in cells.values())
+            if row.published.claims and ran:
                 varied.append(Varied(experiment.name, cells, kept.get(place)))
     return varied
 
