@@ -11,9 +11,8 @@ impl Processor {
     /// Loads the `T` at `ea`.
     #[inline(always)]
     pub(crate) fn load_data<T: Datum>(&mut self, ea: u32) -> Result<T, Exception> {
-        match self.direct::<T>(ea, false) {
-            // SAFETY: `direct` gives the address of `T::BYTES` bytes of RAM.
-            Some(host) => Ok(unsafe { T::read(host) }),
+        match self.load_at_once(ea) {
+            Some(value) => Ok(value),
             None => self.load_slowly(ea, T::BYTES).map(T::from_raw),
         }
     }
@@ -21,14 +20,24 @@ impl Processor {
     /// Stores `value` at `ea`.
     #[inline(always)]
     pub(crate) fn store_data<T: Datum>(&mut self, ea: u32, value: T) -> Result<(), Exception> {
-        match self.direct::<T>(ea, true) {
-            // SAFETY: `direct` gives the address of `T::BYTES` bytes of RAM.
-            Some(host) => {
-                unsafe { value.write(host) };
-                Ok(())
-            }
+        match self.store_at_once(ea, value) {
+            Some(()) => Ok(()),
             None => self.store_slowly(ea, T::BYTES, value.raw()),
         }
+    }
+
+    /// Loads the `T` at `ea`, if that changes nothing but the TLB's way used last.
+    #[inline(always)]
+    pub(crate) fn load_at_once<T: Datum>(&self, ea: u32) -> Option<T> {
+        // SAFETY: `direct` gives the address of `T::BYTES` bytes of RAM.
+        (self.direct::<T>(ea, false)).map(|host| unsafe { T::read(host) })
+    }
+
+    /// Stores `value` at `ea`, if that changes nothing but RAM, the TLB's way used last and the line's modified bit.
+    #[inline(always)]
+    pub(crate) fn store_at_once<T: Datum>(&mut self, ea: u32, value: T) -> Option<()> {
+        // SAFETY: `direct` gives the address of `T::BYTES` bytes of RAM.
+        (self.direct::<T>(ea, true)).map(|host| unsafe { value.write(host) })
     }
 
     /// The host address of the `T` at `ea`, if the access changes nothing else than RAM, the TLB's way used last and

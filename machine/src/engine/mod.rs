@@ -129,9 +129,10 @@ impl Hot {
 #[repr(C)]
 pub struct CacheProbe {
     pub tags: *mut u32,
+    /// An address rotated to the right by this has the place of its set in `tags` under the mask.
+    set_rotation: u32,
+    set_mask: u32,
     pub line_shift: u32,
-    pub set_mask: u32,
-    pub ways: u32,
     /// Bits of an address within a line.
     pub offset_mask: u32,
 }
@@ -140,9 +141,9 @@ impl CacheProbe {
     /// A probe without a cache; it must get one before use.
     pub const NONE: CacheProbe = CacheProbe {
         tags: std::ptr::null_mut(),
-        line_shift: 0,
+        set_rotation: 0,
         set_mask: 0,
-        ways: 0,
+        line_shift: 0,
         offset_mask: 0,
     };
 
@@ -152,13 +153,14 @@ impl CacheProbe {
     /// When the cache's tags do not match its geometry.
     pub fn of(cache: &mut crate::memory::Cache) -> CacheProbe {
         let geometry = cache.geometry();
+        let (set_rotation, set_mask) = cache.places();
         let tags = cache.tags_mut();
         assert_eq!(tags.len(), (geometry.sets() * geometry.ways) as usize);
         CacheProbe {
             tags: tags.as_mut_ptr(),
+            set_rotation,
+            set_mask,
             line_shift: geometry.line.trailing_zeros(),
-            set_mask: geometry.sets() - 1,
-            ways: geometry.ways,
             offset_mask: geometry.line - 1,
         }
     }
@@ -166,7 +168,7 @@ impl CacheProbe {
     /// Index in `tags` of the most recently used line of `physical`'s set.
     #[inline(always)]
     pub fn place(&self, physical: u32) -> u32 {
-        (physical >> self.line_shift & self.set_mask) * self.ways
+        physical.rotate_right(self.set_rotation) & self.set_mask
     }
 
     /// The tag word of the most recently used line of `physical`'s set.
@@ -175,7 +177,7 @@ impl CacheProbe {
     /// The cache that the probe was made of must still be where it was.
     #[inline(always)]
     pub unsafe fn most_recent(&self, physical: u32) -> u32 {
-        // SAFETY: there are (set_mask + 1) * ways tags.
+        // SAFETY: the mask has the place of the last set at most.
         unsafe { *self.tags.add(self.place(physical) as usize) }
     }
 }

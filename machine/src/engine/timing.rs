@@ -83,7 +83,7 @@ struct Numbered {
 pub struct Timings {
     states: Vec<Numbered>,
     numbers: FxHashMap<Pending, State>,
-    table: Box<[Known]>,
+    table: Box<[Known; 1 << TABLE]>,
 }
 
 impl Default for Timings {
@@ -91,11 +91,19 @@ impl Default for Timings {
         let mut timings = Timings {
             states: Vec::new(),
             numbers: FxHashMap::default(),
-            table: vec![Known::NONE; 1 << TABLE].into_boxed_slice(),
+            table: empty_table(),
         };
         timings.number(Pending::default());
         timings
     }
+}
+
+/// A table of blocks whose cost is not known, made on the heap: its length is in its type, so that no look-up is
+/// checked.
+fn empty_table() -> Box<[Known; 1 << TABLE]> {
+    let table = vec![Known::NONE; 1 << TABLE].into_boxed_slice();
+    let table: Result<Box<[Known; 1 << TABLE]>, _> = table.try_into();
+    table.unwrap_or_else(|_| unreachable!("it has just been made of that length"))
 }
 
 impl Timings {
@@ -126,7 +134,7 @@ impl Timings {
     /// The state that follows `state` if nothing is dispatched for `cycles`, not 0. `None` if it is not remembered.
     #[inline(always)]
     fn remembered(&self, state: State, cycles: u64) -> Option<State> {
-        let from = &self.states[usize::from(state)];
+        let from = self.states.get(usize::from(state))?;
         if cycles >= from.longest {
             return Some(DRAINED);
         }

@@ -163,6 +163,12 @@ impl Cache {
         self.locked = locked;
     }
 
+    /// An address rotated to the right by the first number has the place of its set in [`Cache::tags_mut`] under the
+    /// second as a mask.
+    pub(crate) fn places(&self) -> (u32, u32) {
+        (self.set_rotation, self.set_mask)
+    }
+
     #[inline]
     fn first(&self, pa: RamAddress) -> usize {
         (pa.rotate_right(self.set_rotation) & self.set_mask) as usize

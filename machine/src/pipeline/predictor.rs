@@ -10,6 +10,9 @@ pub(crate) const TARGETS_MOST: u32 = 64;
 /// No branch has this address.
 const NO_BRANCH: u32 = 1;
 
+/// The counter of a branch that has always been taken.
+const SUREST: u8 = 3;
+
 /// Finds an entry of the target cache by the low bits of its branch's address, without a search. A hit here is always
 /// right; a miss says nothing.
 #[derive(Clone, Debug)]
@@ -23,6 +26,11 @@ impl Default for Known {
 
 impl Known {
     const SLOTS: usize = 256;
+
+    #[inline(always)]
+    fn get(&self, pc: u32) -> (u32, u32) {
+        self.0[(pc >> 2) as usize % Known::SLOTS]
+    }
 
     #[inline(always)]
     fn slot(&mut self, pc: u32) -> &mut (u32, u32) {
@@ -96,6 +104,43 @@ impl Predictor {
             && self.branches.max(self.mispredicted) < crate::config::LATEST
     }
 
+    /// True if a conditional branch at `pc` will be predicted rightly, and its history cannot become surer. Such a
+    /// branch costs nothing, and only [`Predictor::branches`] counts it, if it is not taken or its target is
+    /// [`at_once`](Predictor::target_at_once).
+    #[inline(always)]
+    pub fn is_sure(
+        &self,
+        pc: u32,
+        taken: bool,
+        statically_taken: bool,
+        doubt: impl FnOnce() -> u8,
+    ) -> bool {
+        match self.history.get(self.counter(pc)) {
+            Some(&counter) => counter == if taken { SUREST } else { 0 },
+            None => statically_taken == taken || doubt() == 0,
+        }
+    }
+
+    /// True if a branch at `pc`, which is taken and always goes to the same place, costs nothing for its target.
+    #[inline(always)]
+    pub fn target_at_once(&self, pc: u32) -> bool {
+        self.taken == 0 && (self.known.get(pc).0 == pc || self.targets.is_empty())
+    }
+
+    /// The same of a branch through LR or CTR that goes to `target`: it went there the last time.
+    #[inline(always)]
+    pub fn register_at_once(&self, pc: u32, target: u32) -> bool {
+        let (branch, entry) = self.known.get(pc);
+        let same = || self.registers.get(entry as usize) == Some(&target);
+        self.taken == 0 && (branch == pc && same() || self.targets.is_empty())
+    }
+
+    /// The place of the counter of a branch at `pc` in the history; past its end if it is empty.
+    #[inline(always)]
+    fn counter(&self, pc: u32) -> usize {
+        (pc >> 2) as usize & self.history.len().wrapping_sub(1)
+    }
+
     /// Core cycles of an unconditional branch at `pc`.
     #[inline]
     pub fn unconditional(&mut self, pc: u32) -> u64 {
@@ -158,18 +203,18 @@ impl Predictor {
     #[inline]
     fn mispredicts(&mut self, pc: u32, taken: bool, statically_taken: bool, doubt: u8) -> bool {
         self.branches += 1;
-        let predicted = if self.history.is_empty() {
-            statically_taken
-        } else {
-            let index = (pc >> 2) as usize & (self.history.len() - 1);
-            let counter = &mut self.history[index];
-            let predicted = *counter >= 2;
-            *counter = if taken {
-                (*counter + 1).min(3)
-            } else {
-                counter.saturating_sub(1)
-            };
-            predicted
+        let place = self.counter(pc);
+        let predicted = match self.history.get_mut(place) {
+            None => statically_taken,
+            Some(counter) => {
+                let predicted = *counter >= 2;
+                *counter = if taken {
+                    (*counter + 1).min(SUREST)
+                } else {
+                    counter.saturating_sub(1)
+                };
+                predicted
+            }
         };
         let wrong = predicted != taken && doubt != 0;
         self.mispredicted += u64::from(wrong);

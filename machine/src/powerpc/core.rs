@@ -47,11 +47,13 @@ pub trait Core {
     /// Stores if the reservation is still valid, and clears it. True if the store was done.
     fn store_conditional<T: Datum>(&mut self, ea: u32, value: T) -> Result<bool, Exception>;
 
-    /// The accesses from here on have this upper half of their address. Only a core of 64 bits has one.
-    fn go_far(&mut self, far: u32);
-
-    /// They have none again. After a failed access the exception takes the upper half.
-    fn come_back(&mut self, failed: bool);
+    /// Runs `f`, whose accesses have this upper half of their address, which is not 0. Only a core of 64 bits has one.
+    /// After a failed access the exception takes it.
+    fn far<T>(
+        &mut self,
+        far: u32,
+        f: impl FnOnce(&mut Self) -> Result<T, Exception>,
+    ) -> Result<T, Exception>;
 
     fn cache_operation(&mut self, operation: CacheOperation, ea: u32) -> Result<(), Exception>;
 }

@@ -1,5 +1,7 @@
 //! From a decoded instruction to the code that runs it.
 
+use super::at_once::AtOnce;
+use super::core::Core;
 use super::instruction::{Instruction, Opcode, Operands};
 use super::registers::Register;
 use super::system::{self, Flow};
@@ -123,14 +125,44 @@ macro_rules! checked {
     }};
 }
 
+/// A load or store.
+macro_rules! access {
+    ($f:expr) => {{
+        unsafe fn run<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
+            // SAFETY: `op` is running.
+            unsafe {
+                match $f(&mut AtOnce(m), &(*op).operands) {
+                    Ok(()) => go_on(m, op),
+                    Err(_) => slowly::<W>(m, op),
+                }
+            }
+        }
+        /// Apart, so that `run` makes no call but the last.
+        #[inline(never)]
+        unsafe fn slowly<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
+            // SAFETY: `op` is running.
+            unsafe {
+                match $f(m, &(*op).operands) {
+                    Ok(()) => go_on(m, op),
+                    Err(e) => raise(m, op, e),
+                }
+            }
+        }
+        run::<W> as Handler
+    }};
+}
+
 /// A load or store of floating-point registers.
 macro_rules! float_access {
-    ($f:expr) => {
-        checked!(|m: &mut Processor, i: &Operands| {
-            exception::float_available(&m.registers)?;
-            $f(m, i)
-        })
-    };
+    ($f:path) => {{
+        use $f as f;
+        #[inline(always)]
+        fn available<W: Word, C: Core>(c: &mut C, i: &Operands) -> Result<(), Exception> {
+            exception::float_available(c.registers())?;
+            f::<W, C>(c, i)
+        }
+        access!(available::<W, _>)
+    }};
 }
 
 /// Floating-point arithmetic; may raise an exception that FPSCR and MSR enable.
@@ -194,13 +226,14 @@ macro_rules! ending {
 /// Continues at the op that is `offset` bytes of code from `op`, in the same line.
 #[inline(always)]
 unsafe fn near(m: &mut Processor, op: *const Op, offset: u32) -> *const Op {
-    // SAFETY: decoding has checked that the target is in the line of `op`.
+    // SAFETY: decoding has checked that the target, a multiple of 4 bytes away, is in the line of `op`.
     unsafe {
         if m.hot.cycles >= m.hot.deadline {
             let target = m.address(op).wrapping_add(offset);
             return m.enter_elsewhere(target);
         }
-        m.begin(op.offset((offset.cast_signed() / 4) as isize))
+        const OP: isize = size_of::<Op>() as isize / 4;
+        m.begin(op.byte_offset(offset.cast_signed() as isize * OP))
     }
 }
 
@@ -209,20 +242,41 @@ unsafe fn b<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
     let (address, i) = unsafe { (m.address(op), &(*op).operands) };
     branch::link::<W>(&mut m.registers, i, address);
-    let wait = m.predictor.unconditional(address);
-    m.wait(wait);
     // SAFETY: as above.
-    unsafe { m.follow(op, branch::target(i, address)) }
+    unsafe {
+        if !m.predictor.target_at_once(address) {
+            return b_slowly::<false>(m, op);
+        }
+        m.predictor.branches += 1;
+        m.follow(op, branch::target(i, address))
+    }
 }
 
 /// `b` within its line.
 unsafe fn b_near(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
     unsafe {
-        let address = m.address(op);
+        if !m.predictor.target_at_once(m.address(op)) {
+            return b_slowly::<true>(m, op);
+        }
+        m.predictor.branches += 1;
+        near(m, op, (*op).operands.imm)
+    }
+}
+
+/// The end of `b` and `bl` where the target cache does not hold the target, or a taken branch costs something.
+#[inline(never)]
+unsafe fn b_slowly<const NEAR: bool>(m: &mut Processor, op: *const Op) -> *const Op {
+    // SAFETY: as in `conditional`.
+    unsafe {
+        let (address, i) = (m.address(op), &(*op).operands);
         let wait = m.predictor.unconditional(address);
         m.wait(wait);
-        near(m, op, (*op).operands.imm)
+        if NEAR {
+            near(m, op, i.imm)
+        } else {
+            m.follow(op, branch::target(i, address))
+        }
     }
 }
 
@@ -232,18 +286,85 @@ fn static_prediction(i: &Operands) -> bool {
     (i.imm.cast_signed() < 0) != branch::y_bit(i)
 }
 
-/// Adds the cycles of the `bc` at `address`, by its prediction and outcome.
+/// Cycles that the branch which is running waits for its condition.
 ///
 /// # Safety
 /// The branch must be running.
 #[inline(always)]
-unsafe fn predict(m: &mut Processor, address: u32, taken: bool, statically_taken: bool) {
+unsafe fn doubt(m: &Processor) -> u8 {
     // SAFETY: `begin` has left where the block began that the branch ends.
-    let doubt = unsafe { (*m.hot.block).doubt };
-    let wait = m
-        .predictor
-        .conditional(address, taken, statically_taken, doubt);
-    m.wait(wait);
+    unsafe { (*m.hot.block).doubt }
+}
+
+/// Where a `bc` goes.
+mod to {
+    /// In its line.
+    pub const LINE: u8 = 0;
+    /// At a distance. Operands b and c may be other than those of a `bc`, as [`super::on`] says.
+    pub const RELATIVE: u8 = 1;
+    /// As its operands say.
+    pub const ANY: u8 = 2;
+}
+
+/// Goes on behind a `bc` whose condition has been tested.
+///
+/// # Safety
+/// `op` must be running; with [`to::LINE`] its target must be in the same line.
+#[inline(always)]
+unsafe fn resolve<const TO: u8>(m: &mut Processor, op: *const Op, taken: bool) -> *const Op {
+    // SAFETY: the caller's. After the last instruction of a line there is the op that ends it.
+    unsafe {
+        let (address, i) = (m.address(op), &(*op).operands);
+        let sure = (m.predictor).is_sure(address, taken, static_prediction(i), || doubt(m));
+        if !sure || taken && !m.predictor.target_at_once(address) {
+            return resolve_slowly::<TO>(m, op, taken);
+        }
+        m.predictor.branches += 1;
+        if taken {
+            go_to_target::<TO>(m, op)
+        } else {
+            near(m, op, 4)
+        }
+    }
+}
+
+/// As [`resolve`], of a branch that costs something or trains the predictor.
+///
+/// # Safety
+/// As [`resolve`].
+#[inline(never)]
+unsafe fn resolve_slowly<const TO: u8>(m: &mut Processor, op: *const Op, taken: bool) -> *const Op {
+    // SAFETY: the caller's.
+    unsafe {
+        let (address, doubt) = (m.address(op), doubt(m));
+        let statically_taken = static_prediction(&(*op).operands);
+        let wait = m
+            .predictor
+            .conditional(address, taken, statically_taken, doubt);
+        m.wait(wait);
+        if taken {
+            go_to_target::<TO>(m, op)
+        } else {
+            near(m, op, 4)
+        }
+    }
+}
+
+/// Goes on at the target of a `bc`.
+///
+/// # Safety
+/// As [`resolve`].
+#[inline(always)]
+unsafe fn go_to_target<const TO: u8>(m: &mut Processor, op: *const Op) -> *const Op {
+    // SAFETY: the caller's.
+    unsafe {
+        let (address, i) = (m.address(op), &(*op).operands);
+        match TO {
+            to::LINE => near(m, op, i.imm),
+            to::RELATIVE => m.follow(op, address.wrapping_add(i.imm)),
+            _ => m.follow(op, branch::target(i, address)),
+        }
+    }
 }
 
 /// `bc` and its simplified mnemonics.
@@ -256,14 +377,10 @@ unsafe fn conditional<W: Word, const NEAR: bool>(m: &mut Processor, op: *const O
         let address = m.address(op);
         let taken = branch::taken::<W>(&mut m.registers, i);
         branch::link::<W>(&mut m.registers, i, address);
-        predict(m, address, taken, static_prediction(i));
-        if !taken {
-            return near(m, op, 4);
-        }
         if NEAR {
-            near(m, op, i.imm)
+            resolve::<{ to::LINE }>(m, op, taken)
         } else {
-            m.follow(op, branch::target(i, address))
+            resolve::<{ to::ANY }>(m, op, taken)
         }
     }
 }
@@ -293,15 +410,10 @@ unsafe fn simple<W: Word, const ON: u8, const NEAR: bool>(
             let field = m.registers.cr.field(i.b.number());
             (field & i.c.number() != 0) == (ON == on::TRUE)
         };
-        let address = m.address(op);
-        predict(m, address, taken, static_prediction(i));
-        if !taken {
-            return near(m, op, 4);
-        }
         if NEAR {
-            near(m, op, i.imm)
+            resolve::<{ to::LINE }>(m, op, taken)
         } else {
-            m.follow(op, address.wrapping_add(i.imm))
+            resolve::<{ to::RELATIVE }>(m, op, taken)
         }
     }
 }
@@ -342,25 +454,58 @@ unsafe fn to_register<W: Word, const COUNT: bool>(m: &mut Processor, op: *const 
         let taken = branch::taken::<W>(&mut m.registers, i);
         let r = &m.registers;
         let whole = if COUNT { W::count(r) } else { W::link(r) }.address(r);
-        let target = whole.low() & !3;
+        let whole = whole.whole();
         branch::link::<W>(&mut m.registers, i, address);
+        let sure = branch::always(i)
+            || (m.predictor).is_sure(address, taken, branch::y_bit(i), || doubt(m));
+        if !sure || taken && !m.predictor.register_at_once(address, whole as u32 & !3) {
+            return to_register_slowly::<W>(m, op, taken, whole);
+        }
+        m.predictor.branches += 1;
+        go_to_register::<W>(m, op, taken, whole)
+    }
+}
+
+/// The end of `bclr` and `bcctr` that cost something or train the predictor. The register holds `whole`.
+#[inline(never)]
+unsafe fn to_register_slowly<W: Word>(
+    m: &mut Processor,
+    op: *const Op,
+    taken: bool,
+    whole: u64,
+) -> *const Op {
+    // SAFETY: `op` is running.
+    unsafe {
+        let (address, i) = (m.address(op), &(*op).operands);
+        let target = whole as u32 & !3;
         let wait = if branch::always(i) {
             m.predictor.to_register(address, target)
         } else {
-            let (statically_taken, doubt) = (branch::y_bit(i), (*m.hot.block).doubt);
+            let (statically_taken, doubt) = (branch::y_bit(i), doubt(m));
             m.predictor
                 .conditional_to_register(address, taken, statically_taken, doubt, target)
         };
         m.wait(wait);
-        if taken {
-            if W::WIDE {
-                m.go_to((whole.whole() >> 32) as u32);
-            }
-            m.enter(target)
-        } else {
-            near(m, op, 4)
-        }
+        go_to_register::<W>(m, op, taken, whole)
     }
+}
+
+/// Goes on where the register of `bclr` or `bcctr`, which holds `whole`, points to, if it is `taken`.
+#[inline(always)]
+unsafe fn go_to_register<W: Word>(
+    m: &mut Processor,
+    op: *const Op,
+    taken: bool,
+    whole: u64,
+) -> *const Op {
+    if !taken {
+        // SAFETY: `op` is running; after the last instruction of a line there is the op that ends it.
+        return unsafe { near(m, op, 4) };
+    }
+    if W::WIDE {
+        m.go_to((whole >> 32) as u32);
+    }
+    m.enter(whole as u32 & !3)
 }
 
 /// The code for `instruction`, which stands at `index` in a line of `words`, and its operands as that code expects
@@ -427,39 +572,39 @@ pub fn handler<W: Word>(
         Opcode::Sraw => record!(i, rotate::sraw),
         Opcode::Srawi => record!(i, rotate::srawi),
 
-        Opcode::Lbz => checked!(load_store::lbz::<W, _>),
-        Opcode::Lbzu => checked!(load_store::lbzu::<W, _>),
-        Opcode::Lbzx => checked!(load_store::lbzx::<W, _>),
-        Opcode::Lbzux => checked!(load_store::lbzux::<W, _>),
-        Opcode::Lhz => checked!(load_store::lhz::<W, _>),
-        Opcode::Lhzu => checked!(load_store::lhzu::<W, _>),
-        Opcode::Lhzx => checked!(load_store::lhzx::<W, _>),
-        Opcode::Lhzux => checked!(load_store::lhzux::<W, _>),
-        Opcode::Lha => checked!(load_store::lha::<W, _>),
-        Opcode::Lhau => checked!(load_store::lhau::<W, _>),
-        Opcode::Lhax => checked!(load_store::lhax::<W, _>),
-        Opcode::Lhaux => checked!(load_store::lhaux::<W, _>),
-        Opcode::Lwz => checked!(load_store::lwz::<W, _>),
-        Opcode::Lwzu => checked!(load_store::lwzu::<W, _>),
-        Opcode::Lwzx => checked!(load_store::lwzx::<W, _>),
-        Opcode::Lwzux => checked!(load_store::lwzux::<W, _>),
-        Opcode::Lhbrx => checked!(load_store::lhbrx::<W, _>),
-        Opcode::Lwbrx => checked!(load_store::lwbrx::<W, _>),
+        Opcode::Lbz => access!(load_store::lbz::<W, _>),
+        Opcode::Lbzu => access!(load_store::lbzu::<W, _>),
+        Opcode::Lbzx => access!(load_store::lbzx::<W, _>),
+        Opcode::Lbzux => access!(load_store::lbzux::<W, _>),
+        Opcode::Lhz => access!(load_store::lhz::<W, _>),
+        Opcode::Lhzu => access!(load_store::lhzu::<W, _>),
+        Opcode::Lhzx => access!(load_store::lhzx::<W, _>),
+        Opcode::Lhzux => access!(load_store::lhzux::<W, _>),
+        Opcode::Lha => access!(load_store::lha::<W, _>),
+        Opcode::Lhau => access!(load_store::lhau::<W, _>),
+        Opcode::Lhax => access!(load_store::lhax::<W, _>),
+        Opcode::Lhaux => access!(load_store::lhaux::<W, _>),
+        Opcode::Lwz => access!(load_store::lwz::<W, _>),
+        Opcode::Lwzu => access!(load_store::lwzu::<W, _>),
+        Opcode::Lwzx => access!(load_store::lwzx::<W, _>),
+        Opcode::Lwzux => access!(load_store::lwzux::<W, _>),
+        Opcode::Lhbrx => access!(load_store::lhbrx::<W, _>),
+        Opcode::Lwbrx => access!(load_store::lwbrx::<W, _>),
         Opcode::Lwarx => checked!(load_store::lwarx::<W, _>),
-        Opcode::Stb => checked!(load_store::stb::<W, _>),
-        Opcode::Stbu => checked!(load_store::stbu::<W, _>),
-        Opcode::Stbx => checked!(load_store::stbx::<W, _>),
-        Opcode::Stbux => checked!(load_store::stbux::<W, _>),
-        Opcode::Sth => checked!(load_store::sth::<W, _>),
-        Opcode::Sthu => checked!(load_store::sthu::<W, _>),
-        Opcode::Sthx => checked!(load_store::sthx::<W, _>),
-        Opcode::Sthux => checked!(load_store::sthux::<W, _>),
-        Opcode::Stw => checked!(load_store::stw::<W, _>),
-        Opcode::Stwu => checked!(load_store::stwu::<W, _>),
-        Opcode::Stwx => checked!(load_store::stwx::<W, _>),
-        Opcode::Stwux => checked!(load_store::stwux::<W, _>),
-        Opcode::Sthbrx => checked!(load_store::sthbrx::<W, _>),
-        Opcode::Stwbrx => checked!(load_store::stwbrx::<W, _>),
+        Opcode::Stb => access!(load_store::stb::<W, _>),
+        Opcode::Stbu => access!(load_store::stbu::<W, _>),
+        Opcode::Stbx => access!(load_store::stbx::<W, _>),
+        Opcode::Stbux => access!(load_store::stbux::<W, _>),
+        Opcode::Sth => access!(load_store::sth::<W, _>),
+        Opcode::Sthu => access!(load_store::sthu::<W, _>),
+        Opcode::Sthx => access!(load_store::sthx::<W, _>),
+        Opcode::Sthux => access!(load_store::sthux::<W, _>),
+        Opcode::Stw => access!(load_store::stw::<W, _>),
+        Opcode::Stwu => access!(load_store::stwu::<W, _>),
+        Opcode::Stwx => access!(load_store::stwx::<W, _>),
+        Opcode::Stwux => access!(load_store::stwux::<W, _>),
+        Opcode::Sthbrx => access!(load_store::sthbrx::<W, _>),
+        Opcode::Stwbrx => access!(load_store::stwbrx::<W, _>),
         Opcode::Stwcx => checked!(load_store::stwcx::<W, _>),
         Opcode::Lmw => ending!(load_store::lmw::<W, _>),
         Opcode::Stmw => ending!(load_store::stmw::<W, _>),
@@ -468,23 +613,23 @@ pub fn handler<W: Word>(
         Opcode::Stswi => ending!(load_store::stswi::<W, _>),
         Opcode::Stswx => ending!(load_store::stswx::<W, _>),
 
-        Opcode::Lfs => float_access!(load_store::lfs::<W, _>),
-        Opcode::Lfsu => float_access!(load_store::lfsu::<W, _>),
-        Opcode::Lfsx => float_access!(load_store::lfsx::<W, _>),
-        Opcode::Lfsux => float_access!(load_store::lfsux::<W, _>),
-        Opcode::Lfd => float_access!(load_store::lfd::<W, _>),
-        Opcode::Lfdu => float_access!(load_store::lfdu::<W, _>),
-        Opcode::Lfdx => float_access!(load_store::lfdx::<W, _>),
-        Opcode::Lfdux => float_access!(load_store::lfdux::<W, _>),
-        Opcode::Stfs => float_access!(load_store::stfs::<W, _>),
-        Opcode::Stfsu => float_access!(load_store::stfsu::<W, _>),
-        Opcode::Stfsx => float_access!(load_store::stfsx::<W, _>),
-        Opcode::Stfsux => float_access!(load_store::stfsux::<W, _>),
-        Opcode::Stfd => float_access!(load_store::stfd::<W, _>),
-        Opcode::Stfdu => float_access!(load_store::stfdu::<W, _>),
-        Opcode::Stfdx => float_access!(load_store::stfdx::<W, _>),
-        Opcode::Stfdux => float_access!(load_store::stfdux::<W, _>),
-        Opcode::Stfiwx => float_access!(load_store::stfiwx::<W, _>),
+        Opcode::Lfs => float_access!(load_store::lfs),
+        Opcode::Lfsu => float_access!(load_store::lfsu),
+        Opcode::Lfsx => float_access!(load_store::lfsx),
+        Opcode::Lfsux => float_access!(load_store::lfsux),
+        Opcode::Lfd => float_access!(load_store::lfd),
+        Opcode::Lfdu => float_access!(load_store::lfdu),
+        Opcode::Lfdx => float_access!(load_store::lfdx),
+        Opcode::Lfdux => float_access!(load_store::lfdux),
+        Opcode::Stfs => float_access!(load_store::stfs),
+        Opcode::Stfsu => float_access!(load_store::stfsu),
+        Opcode::Stfsx => float_access!(load_store::stfsx),
+        Opcode::Stfsux => float_access!(load_store::stfsux),
+        Opcode::Stfd => float_access!(load_store::stfd),
+        Opcode::Stfdu => float_access!(load_store::stfdu),
+        Opcode::Stfdx => float_access!(load_store::stfdx),
+        Opcode::Stfdux => float_access!(load_store::stfdux),
+        Opcode::Stfiwx => float_access!(load_store::stfiwx),
 
         Opcode::B if stays && !operands.link() => b_near,
         Opcode::B => b::<W>,
@@ -575,18 +720,18 @@ pub fn handler<W: Word>(
         Opcode::Rldcr => own_record!(i, doubleword::rldcr),
         Opcode::Tdi => checked!(system_970::tdi),
         Opcode::Td => checked!(system_970::td),
-        Opcode::Ld => checked!(load_store::ld::<W, _>),
-        Opcode::Ldu => checked!(load_store::ldu::<W, _>),
-        Opcode::Lwa => checked!(load_store::lwa::<W, _>),
-        Opcode::Std => checked!(load_store::std::<W, _>),
-        Opcode::Stdu => checked!(load_store::stdu::<W, _>),
-        Opcode::Ldx => checked!(load_store::ldx::<W, _>),
-        Opcode::Ldux => checked!(load_store::ldux::<W, _>),
-        Opcode::Lwax => checked!(load_store::lwax::<W, _>),
-        Opcode::Lwaux => checked!(load_store::lwaux::<W, _>),
+        Opcode::Ld => access!(load_store::ld::<W, _>),
+        Opcode::Ldu => access!(load_store::ldu::<W, _>),
+        Opcode::Lwa => access!(load_store::lwa::<W, _>),
+        Opcode::Std => access!(load_store::std::<W, _>),
+        Opcode::Stdu => access!(load_store::stdu::<W, _>),
+        Opcode::Ldx => access!(load_store::ldx::<W, _>),
+        Opcode::Ldux => access!(load_store::ldux::<W, _>),
+        Opcode::Lwax => access!(load_store::lwax::<W, _>),
+        Opcode::Lwaux => access!(load_store::lwaux::<W, _>),
         Opcode::Ldarx => checked!(load_store::ldarx),
-        Opcode::Stdx => checked!(load_store::stdx::<W, _>),
-        Opcode::Stdux => checked!(load_store::stdux::<W, _>),
+        Opcode::Stdx => access!(load_store::stdx::<W, _>),
+        Opcode::Stdux => access!(load_store::stdux::<W, _>),
         Opcode::Stdcx => checked!(load_store::stdcx),
         Opcode::Rfid => system!(system_970::rfid),
         Opcode::Mtmsrd => system!(system_970::mtmsrd),

@@ -4,6 +4,7 @@
 //! `engine` makes it fast; `pipeline` counts its time.
 
 mod architecture;
+mod at_once;
 pub mod branch;
 mod calls;
 pub mod condition;

@@ -61,16 +61,18 @@ impl Core for Processor {
         Ok(reserved)
     }
 
-    fn go_far(&mut self, far: u32) {
+    fn far<T>(
+        &mut self,
+        far: u32,
+        f: impl FnOnce(&mut Self) -> Result<T, Exception>,
+    ) -> Result<T, Exception> {
         self.set_far(far);
-    }
-
-    fn come_back(&mut self, failed: bool) {
-        let far = self.registers.wide.far;
+        let result = f(self);
         self.set_far(0);
-        if failed {
+        if result.is_err() {
             self.registers.wide.far = far;
         }
+        result
     }
 
     fn cache_operation(&mut self, operation: CacheOperation, ea: u32) -> Result<(), Exception> {

@@ -330,9 +330,6 @@ impl Word for u64 {
         if far == 0 {
             return f(c, ea);
         }
-        c.go_far(far);
-        let result = f(c, ea);
-        c.come_back(result.is_err());
-        result
+        c.far(far, |c| f(c, ea))
     }
 }
