@@ -207,6 +207,22 @@ impl Processor {
     unsafe fn begin_anew(&mut self, op: *const Op) -> *const Op {
         // SAFETY: the caller's.
         unsafe {
+            if self.time_block_by_table(op) {
+                self.account(op)
+            } else {
+                self.begin_slowly(op)
+            }
+        }
+    }
+
+    /// `begin` for an op of whose cost in this state of the pipeline nothing is known.
+    ///
+    /// # Safety
+    /// As [`Processor::begin`].
+    #[inline(never)]
+    unsafe fn begin_slowly(&mut self, op: *const Op) -> *const Op {
+        // SAFETY: the caller's.
+        unsafe {
             self.time_block(op);
             self.account(op)
         }
@@ -251,7 +267,7 @@ impl Processor {
     #[inline(always)]
     pub(crate) unsafe fn address(&self, op: *const Op) -> u32 {
         // SAFETY: the caller's.
-        let index = unsafe { (*op).index };
+        let index = unsafe { (*op).timing.index };
         self.hot.line.wrapping_add(u32::from(index) * 4)
     }
 

@@ -92,10 +92,6 @@ pub struct Op {
     pub operands: Operands,
     /// The cost from here to the end of the block.
     pub timing: BlockTiming,
-    /// Cycles that the branch at the end of the block waits for its condition, if the block is entered here.
-    pub doubt: u8,
-    /// Position in the line.
-    pub index: u8,
     /// [`Line::decoded`] of the line.
     decoded: u16,
     /// Instructions from here to the end of the block.
@@ -334,7 +330,11 @@ impl Lines {
     /// `op` must point into this store.
     unsafe fn line(op: *const Op) -> *const Line {
         // SAFETY: the caller's; a line's ops follow its header.
-        unsafe { op.sub(usize::from((*op).index)).cast::<Line>().sub(1) }
+        unsafe {
+            op.sub(usize::from((*op).timing.index))
+                .cast::<Line>()
+                .sub(1)
+        }
     }
 
     /// A number of 48 bits that no other op has, nor one that stood in this place before: not 0.
@@ -353,7 +353,7 @@ impl Lines {
         // SAFETY: every op that runs lies in a line of this store, whose raw words follow its ops.
         unsafe {
             let raw = Self::line(op).cast::<u8>().add(self.shape.raw);
-            let word = raw.cast::<[u8; 4]>().add(usize::from((*op).index));
+            let word = raw.cast::<[u8; 4]>().add(usize::from((*op).timing.index));
             u32::from_be_bytes(word.read())
         }
     }
@@ -377,7 +377,7 @@ impl Lines {
             if self.header(number).physical != 0 {
                 for index in 0..=self.shape.words {
                     // SAFETY: `op` gives a place in this store; what it holds is an op or zero.
-                    unsafe { (*self.op(number, index)).timing = BlockTiming::NONE };
+                    unsafe { (*self.op(number, index)).timing = BlockTiming::none(index as u8) };
                 }
             }
         }
@@ -409,11 +409,9 @@ impl Lines {
         let end = Op {
             run: next_line,
             operands: Operands::default(),
-            timing: BlockTiming::NONE,
-            doubt: 0,
+            timing: BlockTiming::none(all.len() as u8),
             instructions: 0,
             accesses: 0,
-            index: all.len() as u8,
             decoded,
             link: Link::NONE,
         };
@@ -429,11 +427,9 @@ impl Lines {
             let op = Op {
                 run: op.run,
                 operands: op.operands,
-                timing: BlockTiming::NONE,
-                doubt: 0,
+                timing: BlockTiming::none(index as u8),
                 instructions,
                 accesses,
-                index: index as u8,
                 decoded,
                 link: Link::NONE,
             };

@@ -41,15 +41,23 @@ pub struct BlockTiming {
     pub after: State,
     /// Its issue cycles.
     pub cycles: u16,
+    /// Cycles that the branch at its end waits for its condition, as far as a byte can tell them.
+    pub doubt: u8,
+    /// The position of its first op in the line. It stands here so that one copy of 8 bytes sets all.
+    pub index: u8,
 }
 
 impl BlockTiming {
-    /// Not known for any state.
-    pub const NONE: BlockTiming = BlockTiming {
-        before: NO_STATE,
-        after: NO_STATE,
-        cycles: 0,
-    };
+    /// Not known for any state, of the op at `index`.
+    pub const fn none(index: u8) -> BlockTiming {
+        BlockTiming {
+            before: NO_STATE,
+            after: NO_STATE,
+            cycles: 0,
+            doubt: 0,
+            index,
+        }
+    }
 }
 
 /// An entry of the table.
@@ -58,15 +66,12 @@ struct Known {
     /// Of the block's first op, and its length.
     key: u64,
     timing: BlockTiming,
-    /// Cycles that the branch at its end waits for its condition, as far as a byte can tell them.
-    doubt: u8,
 }
 
 impl Known {
     const NONE: Known = Known {
         key: 0,
-        timing: BlockTiming::NONE,
-        doubt: 0,
+        timing: BlockTiming::none(0),
     };
 }
 
@@ -220,12 +225,11 @@ impl Lines {
             before: state,
             after: self.timings.number(time.left),
             cycles: time.cycles,
-        };
-        Known {
-            key,
-            timing,
             doubt: time.doubt.min(u8::MAX.into()) as u8,
-        }
+            // SAFETY: the caller's.
+            index: unsafe { (*op).timing.index },
+        };
+        Known { key, timing }
     }
 }
 
@@ -245,9 +249,26 @@ impl Processor {
             } else {
                 self.lines.time(&self.schedule, op, length, state)
             };
-            let keeps = &mut *op.cast_mut();
-            keeps.timing = known.timing;
-            keeps.doubt = known.doubt;
+            (*op.cast_mut()).timing = known.timing;
+        }
+    }
+
+    /// As [`Processor::time_block`], if the table has the cost, and the oracle is off. False: it has not.
+    ///
+    /// # Safety
+    /// As [`Processor::time_block`].
+    #[inline(always)]
+    pub(super) unsafe fn time_block_by_table(&mut self, op: *const Op) -> bool {
+        // SAFETY: the caller's.
+        unsafe {
+            let state = self.hot.pipeline;
+            let key = self.lines.timing_key(op, (*op).instructions);
+            let known = self.lines.timings.entry(key, state);
+            let found = known.key == key && known.timing.before == state && !self.oracle;
+            if found {
+                (*op.cast_mut()).timing = known.timing;
+            }
+            found
         }
     }
 
@@ -260,7 +281,7 @@ impl Processor {
         // SAFETY: `begin` has left where the block began, which stands in the line of `op`.
         unsafe {
             let begun = self.hot.block;
-            let (length, whole) = ((*op).index - (*begun).index, (*begun).timing);
+            let (length, whole) = ((*op).timing.index - (*begun).timing.index, (*begun).timing);
             let before = self.lines.time(&self.schedule, begun, length, whole.before);
             self.hot.cycles -= u64::from(whole.cycles - before.timing.cycles);
             self.hot.pipeline = before.timing.after;

@@ -293,7 +293,7 @@ fn static_prediction(i: &Operands) -> bool {
 #[inline(always)]
 unsafe fn doubt(m: &Processor) -> u8 {
     // SAFETY: `begin` has left where the block began that the branch ends.
-    unsafe { (*m.hot.block).doubt }
+    unsafe { (*m.hot.block).timing.doubt }
 }
 
 /// Where a `bc` goes.
