@@ -3,7 +3,7 @@
 use super::architecture::{Architecture, Exception};
 use super::shortcut::{self, FAR, NO_PAGE, Shortcut};
 use crate::memory::cache::{DIRTY, SHARED, VALID};
-use crate::memory::{Datum, attribute};
+use crate::memory::{Datum, LINE_MODES, LineShortcuts, NewLine, attribute};
 use crate::powerpc::mmu::{Access, Reached, Reaches, Source, Translation};
 use crate::powerpc::processor::Processor;
 
@@ -40,20 +40,32 @@ impl Processor {
         (self.direct::<T>(ea, true)).map(|host| unsafe { value.write(host) })
     }
 
-    /// The host address of the `T` at `ea`, if the access changes nothing else than RAM, the TLB's way used last and
-    /// the line's modified bit. The last two are set here.
+    /// The host address of the `T` at `ea`, if the line there has a shortcut: the access changes nothing else than RAM
+    /// and the TLB's way used last, which is set here.
     #[inline(always)]
     fn direct<T: Datum>(&self, ea: u32, store: bool) -> Option<*mut u8> {
+        // SAFETY: `choose_lines` points this at shortcuts of this processor's D-cache, or at none; `refresh` drops
+        // those that are not of its RAM and its TLB.
+        unsafe { LineShortcuts::of(self.hot.lines, ea).host(ea, T::BYTES, store) }
+    }
+
+    /// The physical address of the `bytes` at `ea`, if the page there has a shortcut, and the access changes nothing
+    /// else than RAM, the TLB's way used last and the line's modified bit. The last two are set here, and the line gets
+    /// a shortcut.
+    #[inline(always)]
+    fn direct_in_page(&mut self, ea: u32, bytes: u32, store: bool) -> Option<u32> {
         let hot = &self.hot;
         // SAFETY: the mask is the table's length less one. `refresh` points both at this processor's.
-        let known = unsafe { &*hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask)) };
+        let known = unsafe { &mut *hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask)) };
         let page = if store { known.store } else { known.load };
         // One comparison for page and alignment: an unaligned address has low bits that no page has.
-        if ea & (0xffff_f000 | (T::BYTES - 1)) != page {
+        if ea & (0xffff_f000 | (bytes - 1)) != page {
             return None;
         }
         // SAFETY: `refresh` points this at the data TLB's table, which has every class.
-        unsafe { *hot.data_recent.add(usize::from(known.used.set)) = known.used.way };
+        let recent = unsafe { hot.data_recent.add(usize::from(known.used.set)) };
+        // SAFETY: as above.
+        unsafe { *recent = known.used.way };
         let physical = ea.wrapping_add(known.delta);
         let probe = &hot.data_tags;
         let line = physical & !probe.offset_mask;
@@ -74,8 +86,25 @@ impl Processor {
             if store {
                 *tag = modified;
             }
-            Some(hot.ram.add(physical as usize))
+            let new = NewLine {
+                ea,
+                host: hot.ram.add(physical as usize),
+                store: known.store == known.load && *tag == modified,
+                recent,
+                way: known.used.way,
+            };
+            let lines = self.memory.data.shortcuts();
+            known.lines |= lines.parts(ea);
+            lines.set(self.data_mode, &new);
         }
+        Some(physical)
+    }
+
+    /// The fast path uses the shortcuts of lines of the current mode, or none while the D-cache is blocked.
+    pub(crate) fn choose_lines(&mut self) {
+        let blocked = self.memory.timing().data_blocked && self.memory.is_blocked(self.hot.cycles);
+        let mode = if blocked { LINE_MODES } else { self.data_mode };
+        self.hot.lines = self.memory.data.shortcuts().table(mode);
     }
 
     /// Translates a data access, and gives its page a shortcut if that is exact.
@@ -114,10 +143,12 @@ impl Processor {
         let page = ea & !0xfff;
         let used = self.mmu.used(false, page, translation.source);
         if self.data_mode == FAR {
-            self.data_shortcuts.translated_far(used);
+            let lines = self.memory.data.shortcuts();
+            self.data_shortcuts.translated_far(used, lines);
             return;
         }
-        let used = self.data_shortcuts.translated(page, used);
+        let lines = self.memory.data.shortcuts();
+        let used = self.data_shortcuts.translated(page, used, lines);
         let whole = translation.source != Source::Subpage;
         let cached = translation.attributes & attribute::INHIBITED == 0
             && self.memory.data.enabled()
@@ -151,40 +182,47 @@ impl Processor {
             store,
             delta,
             used,
+            lines: 0,
         };
-        self.data_shortcuts.set(self.data_mode, shortcut);
+        let lines = self.memory.data.shortcuts();
+        self.data_shortcuts.set(self.data_mode, shortcut, lines);
     }
 
     /// The page frame was freed: later accesses to it through a TLB entry take the slow path, where sanitizers check
     /// them.
     pub(crate) fn drop_frame(&mut self, frame: u32) {
         for reach in self.mmu.reaching(frame, false) {
-            self.data_shortcuts.drop_reach(reach);
+            let lines = self.memory.data.shortcuts();
+            self.data_shortcuts.drop_reach(reach, lines);
         }
         for reach in self.mmu.reaching(frame, true) {
-            self.fetch_shortcuts.drop_reach(reach);
+            let lines = self.memory.instruction.shortcuts();
+            self.fetch_shortcuts.drop_reach(reach, lines);
             self.hot.page = NO_PAGE;
         }
     }
 
     /// The translations of these addresses may have changed.
     pub(crate) fn forget(&mut self, reaches: Reaches) {
-        self.data_shortcuts.forget(reaches.data);
+        let lines = self.memory.data.shortcuts();
+        self.data_shortcuts.forget(reaches.data, lines);
         if reaches.instruction != Reached::Nothing {
-            self.fetch_shortcuts.forget(reaches.instruction);
+            let lines = self.memory.instruction.shortcuts();
+            self.fetch_shortcuts.forget(reaches.instruction, lines);
             self.hot.page = NO_PAGE;
         }
     }
 
     /// Drops every shortcut of fetches.
     pub(crate) fn drop_fetch_shortcuts(&mut self) {
-        self.fetch_shortcuts.drop_all();
+        let lines = self.memory.instruction.shortcuts();
+        self.fetch_shortcuts.drop_all(lines);
         self.hot.page = NO_PAGE;
     }
 
     /// Drops every shortcut, of data accesses and of fetches: translations or caches have changed.
     pub(crate) fn drop_shortcuts(&mut self) {
-        self.data_shortcuts.drop_all();
+        self.data_shortcuts.drop_all(self.memory.data.shortcuts());
         self.drop_fetch_shortcuts();
     }
 
@@ -194,12 +232,18 @@ impl Processor {
         if (ea & 7) + bytes > 8 {
             return self.load_pieces(ea, bytes);
         }
-        let Some(physical) = self.known(ea, false) else {
-            return self.load_translated(ea, bytes);
+        let physical = match self.direct_in_page(ea, bytes, false) {
+            Some(physical) => physical,
+            None => match self.known(ea, false) {
+                None => return self.load_translated(ea, bytes),
+                Some(physical) => {
+                    let (now, account) = (self.hot.cycles, &mut self.account);
+                    self.hot.cycles += self.memory.load_cached(physical, now, account);
+                    self.heed_block();
+                    physical
+                }
+            },
         };
-        let (now, account) = (self.hot.cycles, &mut self.account);
-        self.hot.cycles += self.memory.load_cached(physical, now, account);
-        self.heed_block();
         Ok(self
             .memory
             .uncore
@@ -226,6 +270,7 @@ impl Processor {
             self.memory.data.tags_mut()
         };
         self.hot.data_tags.tags = tags.as_mut_ptr();
+        self.choose_lines();
     }
 
     /// A load that crosses a double word.
@@ -296,6 +341,10 @@ impl Processor {
     ) -> Result<(), Exception> {
         if (ea & 7) + bytes > 8 {
             return self.store_pieces(ea, bytes, value);
+        }
+        if let Some(physical) = self.direct_in_page(ea, bytes, true) {
+            self.memory.uncore.ram.write_part(physical, bytes, value);
+            return Ok(());
         }
         let Some(physical) = self.known(ea, true) else {
             return self.store_translated(ea, bytes, value);

@@ -396,7 +396,8 @@ impl Processor {
         let sound = self.sanitize_translation(ea, true, &translation);
         let (page, source) = (ea & !0xfff, translation.source);
         let used = self.mmu.used(true, page, source);
-        let used = self.fetch_shortcuts.translated(page, used);
+        let lines = self.memory.instruction.shortcuts();
+        let used = self.fetch_shortcuts.translated(page, used, lines);
         let whole = source != Source::Subpage;
         if cached && seen && in_ram && sound && whole && !self.oracle && !self.breaks_in(ea, 0xfff)
         {
@@ -407,8 +408,9 @@ impl Processor {
                 store: NO_PAGE,
                 delta: self.hot.page_delta,
                 used,
+                lines: 0,
             };
-            self.fetch_shortcuts.set(self.fetch_mode, shortcut);
+            self.fetch_shortcuts.set(self.fetch_mode, shortcut, lines);
         }
         Ok(Fetch {
             physical,
@@ -452,7 +454,8 @@ impl Processor {
                 other != place && cache.find(other).is_some()
             });
             if self.observers.filled(place, &mut self.memory) {
-                self.data_shortcuts.drop_stores(line);
+                let lines = self.memory.data.shortcuts();
+                self.data_shortcuts.drop_stores(line, lines);
             }
         }
         true

@@ -9,8 +9,9 @@
 //! - once a line entered: that the page is the one fetched from last, and that the line is the most
 //!   recently used one of its I-cache set. An op that goes on elsewhere in its page is *linked* to the
 //!   op there: these checks are then all that entering takes;
-//! - each load and store: that the page has a shortcut ([`shortcut`]), and that the line is the most
-//!   recently used one of its D-cache set.
+//! - each load and store: that its line has a shortcut ([`crate::memory::LineShortcut`]), which it gets at the first
+//!   access that finds a shortcut of the page ([`shortcut`]) and the line as the most recently used one of its D-cache
+//!   set.
 //!
 //! These shortcuts are exact. An access to the most recently used line changes no state. In a TLB set of two ways the
 //! way used last is the whole state, and a shortcut writes it. If a check fails, the slow path through `mmu` and
@@ -39,6 +40,7 @@ pub mod prefetch;
 pub mod shortcut;
 pub mod timing;
 
+use crate::memory::LineShortcut;
 use crate::powerpc::processor::Processor;
 pub use architecture::{Architecture, Decoded, Decoder};
 use line::Op;
@@ -106,6 +108,8 @@ pub struct Hot {
     pub may_modify: u32,
     /// Shortcuts of data accesses in the current mode.
     pub shortcuts: *mut Shortcut,
+    /// Shortcuts to lines of the D-cache in the current mode.
+    pub lines: *const LineShortcut,
     /// Number of shortcuts of a mode, less one.
     pub shortcut_mask: u32,
     /// The data TLB's way used last of each class, for shortcuts to write.

@@ -1,5 +1,6 @@
 //! Shortcuts around whatever the MMU would look up, for pages that were translated before.
 
+use crate::memory::LineShortcuts;
 use crate::powerpc::mmu::{Reach, Reached, Recency, Used};
 
 /// A page whose accesses of one kind need no look-up in the MMU. It is valid as long as its TLB entry,
@@ -16,6 +17,8 @@ pub struct Shortcut {
     /// Where to note that its TLB entry was used ([`Recency`]). If no TLB entry translates the page, this is the index
     /// after the last set.
     pub used: Used,
+    /// Parts of the page whose lines may have shortcuts ([`LineShortcuts::parts`]).
+    pub lines: u64,
 }
 
 /// No effective page: its low bits are not zero.
@@ -31,6 +34,7 @@ impl Shortcut {
             way: 0,
             large: 0,
         },
+        lines: 0,
     };
 }
 
@@ -47,10 +51,12 @@ pub const MODES: usize = 5;
 /// Accesses to addresses of more than 32 bits, whose pages have no shortcuts.
 pub const FAR: usize = 4;
 
+const _: () = assert!(FAR == crate::memory::LINE_MODES);
+
 /// The modes with translation come first: how many there are.
 pub const TRANSLATED_MODES: usize = 2;
 
-/// The shortcuts of fetches, or of data accesses.
+/// The shortcuts of fetches, or of data accesses. When one goes, those of the page's lines in the D-cache go, too.
 #[derive(Debug)]
 pub struct Shortcuts {
     tables: [Box<[Shortcut]>; MODES],
@@ -103,15 +109,16 @@ impl Shortcuts {
     }
 
     /// Stores `shortcut` for its page, `load`.
-    pub fn set(&mut self, mode: usize, shortcut: Shortcut) {
+    pub fn set(&mut self, mode: usize, shortcut: Shortcut, lines: &LineShortcuts) {
         let index = self.index(shortcut.load);
-        self.tables[mode][index] = shortcut;
+        let old = std::mem::replace(&mut self.tables[mode][index], shortcut);
+        lines.drop_parts(mode, old.lines);
         self.empty = false;
     }
 
     /// `page` has been translated, and `used` is now its set's most recently used entry. Drops the shortcuts of the
     /// page that the entry held before. Returns the place that a shortcut of `page` has to note.
-    pub fn translated(&mut self, page: u32, used: Option<Used>) -> Used {
+    pub fn translated(&mut self, page: u32, used: Option<Used>, lines: &LineShortcuts) -> Used {
         let Some(used) = used else {
             return Used {
                 set: self.sets as u16,
@@ -121,72 +128,79 @@ impl Shortcuts {
         };
         let page = page & u32::MAX << (12 + u32::from(used.large)) | u32::from(used.large);
         let way = u32::from(used.way) & (self.ways - 1);
-        self.hold(u32::from(used.set) * self.ways + way, page);
+        self.hold(u32::from(used.set) * self.ways + way, page, lines);
         used
     }
 
     /// As [`Shortcuts::translated`], of a page that has no shortcuts.
-    pub fn translated_far(&mut self, used: Option<Used>) {
+    pub fn translated_far(&mut self, used: Option<Used>, lines: &LineShortcuts) {
         if let Some(used) = used {
             let way = u32::from(used.way) & (self.ways - 1);
-            self.hold(u32::from(used.set) * self.ways + way, NO_PAGE);
+            self.hold(u32::from(used.set) * self.ways + way, NO_PAGE, lines);
         }
     }
 
-    fn hold(&mut self, place: u32, page: u32) {
+    fn hold(&mut self, place: u32, page: u32, lines: &LineShortcuts) {
         let old = std::mem::replace(&mut self.held[place as usize], page);
         if old == page || old == NO_PAGE {
             return;
         }
         match old & 0xfff {
-            0 => self.drop_page(old),
-            large => self.drop_reach(Reach::Page {
-                ea: old & !0xfff,
-                bytes: 4096 << large,
-            }),
+            0 => self.drop_page(old, lines),
+            large => self.drop_reach(
+                Reach::Page {
+                    ea: old & !0xfff,
+                    bytes: 4096 << large,
+                },
+                lines,
+            ),
         }
     }
 
-    fn drop_page(&mut self, page: u32) {
+    fn drop_page(&mut self, page: u32, lines: &LineShortcuts) {
         let index = self.index(page);
-        for table in &mut self.tables {
+        for (mode, table) in self.tables.iter_mut().enumerate() {
             if table[index].load == page {
-                table[index] = Shortcut::NONE;
+                let old = std::mem::replace(&mut table[index], Shortcut::NONE);
+                lines.drop_parts(mode, old.lines);
             }
         }
     }
 
     /// The translation of these addresses may have changed.
-    pub fn forget(&mut self, reached: Reached) {
+    pub fn forget(&mut self, reached: Reached, lines: &LineShortcuts) {
         match reached {
             Reached::Nothing => {}
             Reached::These(reaches) => {
                 for reach in reaches.into_iter().flatten() {
-                    self.drop_reach(reach);
+                    self.drop_reach(reach, lines);
                 }
             }
-            Reached::Everything => self.drop_all(),
+            Reached::Everything => self.drop_all(lines),
         }
     }
 
     /// The translation of `reach` may have changed.
-    pub fn drop_reach(&mut self, reach: Reach) {
+    pub fn drop_reach(&mut self, reach: Reach, lines: &LineShortcuts) {
         match reach {
             Reach::Set(ea) => {
                 let set = ea >> 12 & (self.sets - 1);
                 for way in 0..self.ways {
-                    self.hold(set * self.ways + way, NO_PAGE);
+                    self.hold(set * self.ways + way, NO_PAGE, lines);
                 }
             }
             Reach::Page { ea, bytes } if bytes >> 12 <= self.mask() => {
                 for page in 0..bytes >> 12 {
-                    self.drop_page(ea + (page << 12));
+                    self.drop_page(ea + (page << 12), lines);
                 }
             }
             Reach::Page { ea, bytes } => {
-                for shortcut in self.tables.iter_mut().flatten() {
-                    if shortcut.load & !(bytes - 1) == ea {
-                        *shortcut = Shortcut::NONE;
+                for (mode, table) in self.tables.iter_mut().enumerate() {
+                    for shortcut in table {
+                        if shortcut.load & !(bytes - 1) == ea {
+                            lines.drop_parts(mode, shortcut.lines);
+                            *shortcut = Shortcut::NONE;
+                        }
                     }
                 }
             }
@@ -194,7 +208,8 @@ impl Shortcuts {
     }
 
     /// Drops the shortcuts for stores to the physical page at `pa`.
-    pub fn drop_stores(&mut self, pa: u32) {
+    pub fn drop_stores(&mut self, pa: u32, lines: &LineShortcuts) {
+        lines.drop_all();
         for shortcut in self.tables.iter_mut().flatten() {
             let physical = shortcut.store.wrapping_add(shortcut.delta);
             if shortcut.store != NO_PAGE && physical == pa & !0xfff {
@@ -204,8 +219,9 @@ impl Shortcuts {
     }
 
     /// Translations have changed.
-    pub fn drop_all(&mut self) {
+    pub fn drop_all(&mut self, lines: &LineShortcuts) {
         if !self.empty {
+            lines.drop_all();
             for table in &mut self.tables {
                 table.fill(Shortcut::NONE);
             }

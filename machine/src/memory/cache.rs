@@ -5,6 +5,7 @@
 //! touched last. A faster lookup may therefore compare with element 0 alone and skip everything else.
 
 use super::RamAddress;
+use super::line_shortcuts::LineShortcuts;
 pub use crate::config::Replacement;
 use crate::config::shape::{self, Misfit};
 use serde::{Deserialize, Serialize};
@@ -100,6 +101,9 @@ pub struct Cache {
     set_mask: u32,
     enabled: bool,
     locked: bool,
+    /// Shortcuts to the most recently used lines.
+    #[serde(skip)]
+    shortcuts: LineShortcuts,
 }
 
 impl Cache {
@@ -123,6 +127,7 @@ impl Cache {
             set_mask: (geometry.sets() - 1) * geometry.ways,
             enabled: false,
             locked: false,
+            shortcuts: LineShortcuts::default(),
         })
     }
 
@@ -161,6 +166,18 @@ impl Cache {
     /// Locks or unlocks: a locked cache serves hits and fills nothing.
     pub fn set_locked(&mut self, locked: bool) {
         self.locked = locked;
+    }
+
+    /// The shortcuts to its lines. There are none until [`Cache::make_shortcuts`].
+    #[inline(always)]
+    pub(crate) fn shortcuts(&self) -> &LineShortcuts {
+        &self.shortcuts
+    }
+
+    /// Makes room for shortcuts to its lines, and drops all that there are.
+    pub(crate) fn make_shortcuts(&mut self) {
+        let way = self.geometry.size / self.geometry.ways;
+        self.shortcuts.make(self.geometry.line, way);
     }
 
     /// An address rotated to the right by the first number has the place of its set in [`Cache::tags_mut`] under the
@@ -205,6 +222,7 @@ impl Cache {
     pub fn watch(&mut self, pa: RamAddress) {
         if let Some(index) = self.find(pa) {
             self.tags[index] |= WATCHED;
+            self.shortcuts.drop_set(pa);
         }
     }
 
@@ -212,6 +230,7 @@ impl Cache {
     pub fn mark_arriving(&mut self, pa: RamAddress) {
         let first = self.first(pa);
         self.tags[first] |= ARRIVING;
+        self.shortcuts.drop_set(pa);
     }
 
     /// Clears that mark of the line of `pa`, which an access has just found.
@@ -224,6 +243,7 @@ impl Cache {
     pub fn mark_shared(&mut self, pa: RamAddress) {
         let first = self.first(pa);
         self.tags[first] |= SHARED;
+        self.shortcuts.drop_set(pa);
     }
 
     /// Clears that mark of the line of `pa`, which an access has just found.
@@ -246,6 +266,7 @@ impl Cache {
         };
         let old = std::mem::replace(&mut self.tags[index], 0);
         self.tags[index] = state(old);
+        self.shortcuts.drop_set(pa);
         Had::of(old)
     }
 
@@ -316,6 +337,7 @@ impl Cache {
     fn touch<const WAYS: usize>(&mut self, first: usize, element: usize) {
         let ways = self.ways::<WAYS>();
         let tags = &mut self.tags[first..first + ways];
+        self.shortcuts.drop_set(tags[element]);
         match self.geometry.replacement {
             Replacement::Lru => to_front(&mut tags[..=element]),
             Replacement::PseudoLru => {
@@ -446,6 +468,7 @@ impl Cache {
         if full && self.geometry.replacement == Replacement::Lru {
             old = std::mem::replace(&mut set[ways - 1], line);
             to_front(set);
+            self.shortcuts.drop_set(pa);
         } else {
             let element = if full {
                 self.pointed_at::<WAYS>(first)
@@ -478,6 +501,7 @@ impl Cache {
         };
         let was = self.tags[index] & DIRTY != 0;
         self.tags[index] &= !DIRTY;
+        self.shortcuts.drop_set(pa);
         was
     }
 
@@ -488,6 +512,7 @@ impl Cache {
         };
         let was = self.tags[index] & DIRTY != 0;
         self.tags[index] = 0;
+        self.shortcuts.drop_set(pa);
         was
     }
 
@@ -495,11 +520,13 @@ impl Cache {
     pub fn invalidate_set(&mut self, pa: RamAddress) {
         let first = self.first(pa);
         self.tags[first..first + self.geometry.ways as usize].fill(0);
+        self.shortcuts.drop_set(pa);
     }
 
     /// Flash invalidate (HID0\[ICFI\], HID0\[DCFI\]): every line goes, modified or not.
     pub fn invalidate_all(&mut self) {
         self.tags.fill(0);
+        self.shortcuts.drop_all();
         self.trees.fill(0);
         let ways = self.geometry.ways as usize;
         for (n, way) in self.ways.iter_mut().enumerate() {

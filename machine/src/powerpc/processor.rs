@@ -139,6 +139,7 @@ impl Processor {
                 ram: std::ptr::null_mut(),
                 may_modify: DIRTY,
                 shortcuts: std::ptr::null_mut(),
+                lines: std::ptr::null(),
                 shortcut_mask: data_shortcuts.mask(),
                 data_recent: std::ptr::null_mut(),
                 fetch_recent: std::ptr::null_mut(),
@@ -294,6 +295,7 @@ impl Processor {
         }
         self.hot.instruction_tags = CacheProbe::of(&mut self.memory.instruction);
         self.hot.data_tags = CacheProbe::of(&mut self.memory.data);
+        self.memory.data.make_shortcuts();
         let (index, base, stride) = self.lines.parts();
         self.hot.line_index = index;
         self.hot.line_base = base;
@@ -330,6 +332,7 @@ impl Processor {
             FAR
         };
         self.hot.shortcuts = self.data_shortcuts.table(self.data_mode);
+        self.choose_lines();
     }
 
     /// Must be called after a change from outside to registers, translations or memory.
