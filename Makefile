@@ -34,7 +34,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-shootdown soak-policies docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-shootdown soak-policies docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
 # The build scripts of other people's programs split paths at spaces.
@@ -283,7 +283,7 @@ soak-files: ready x86 $(STAMPS)/bootstrap-test
 
 # The fuzzer runs without the fetch sanitizer: where a random signal handler lies, its process has just written. Large
 # caches are simulated faster. "make soak-fuzz" is this part alone.
-soak: soak-instructions soak-cases soak-files $(STAMPS)/machine ready programs
+soak: soak-instructions soak-cases soak-miri soak-files $(STAMPS)/machine ready programs
 	$(call heading,Programs on every kind of processor$(comma) invariants checked)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on --sanitize all \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400 --qemu 603e --qemu 604 --qemu 750
@@ -302,6 +302,16 @@ soak-calls: ready x86
 	$(call heading,Thousands of generated calls on Linux and on our kernel)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux --calls 500
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m linux --calls 500
+
+# The tests of the engine and of the memory that it points to, under Miri, which reports undefined behaviour.
+soak-miri:
+	$(call heading,The engine under Miri)
+	if cargo +nightly miri --version >/dev/null 2>&1; then \
+		MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p pagewalk-machine --lib -- \
+			engine:: memory::fixed memory::line_shortcuts; \
+	else \
+		echo "Miri is not installed, so nothing was tested: rustup toolchain install nightly --component miri"; \
+	fi
 
 soak-fuzz: $(STAMPS)/machine ready
 	$(call heading,Ten million random system calls and attacks)

@@ -3,7 +3,7 @@
 use super::architecture::{Architecture, Exception};
 use super::shortcut::{self, FAR, NO_PAGE, Shortcut};
 use crate::memory::cache::{DIRTY, SHARED, VALID};
-use crate::memory::{Datum, LINE_MODES, LineShortcuts, NewLine, attribute};
+use crate::memory::{Datum, Fixed, LINE_MODES, LineShortcuts, NewLine, attribute};
 use crate::powerpc::mmu::{Access, Reached, Reaches, Source, Translation};
 use crate::powerpc::processor::Processor;
 
@@ -100,10 +100,10 @@ impl Processor {
         Some(physical)
     }
 
-    /// The fast path uses the shortcuts of lines of the current mode, or none while the D-cache is blocked.
+    /// The fast path uses the shortcuts of lines of the current mode, or none while it does not see the D-cache's tags.
     pub(crate) fn choose_lines(&mut self) {
-        let blocked = self.memory.timing().data_blocked && self.memory.is_blocked(self.hot.cycles);
-        let mode = if blocked { LINE_MODES } else { self.data_mode };
+        let seen = self.hot.data_tags.tags == self.memory.data.tags().pointer();
+        let mode = if seen { self.data_mode } else { LINE_MODES };
         self.hot.lines = self.memory.data.shortcuts().table(mode);
     }
 
@@ -263,13 +263,15 @@ impl Processor {
 
     #[inline(never)]
     fn heed_block_slowly(&mut self) {
-        let tags = if self.memory.is_blocked(self.hot.cycles) {
-            self.no_tags.resize(self.memory.data.tags_mut().len(), 0);
-            self.no_tags.as_mut_slice()
+        let tags = self.memory.data.tags();
+        self.hot.data_tags.tags = if self.memory.is_blocked(self.hot.cycles) {
+            if self.no_tags.len() != tags.len() {
+                self.no_tags = Fixed::from(vec![0; tags.len()]);
+            }
+            self.no_tags.pointer()
         } else {
-            self.memory.data.tags_mut()
+            tags.pointer()
         };
-        self.hot.data_tags.tags = tags.as_mut_ptr();
         self.choose_lines();
     }
 

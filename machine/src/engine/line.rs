@@ -9,6 +9,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use super::Handler;
 use super::architecture::{Decoded, Decoder, Operands, Set};
 use super::timing::{BlockTiming, Timings};
+use crate::memory::Fixed;
 use crate::pipeline::MicroOp;
 use crate::powerpc::processor::Processor;
 
@@ -161,7 +162,7 @@ pub struct Lines {
     /// The instruction set that words are decoded with.
     set: Set,
     /// For each line of RAM the number of its decoded form plus one, or 0.
-    index: Box<[u32]>,
+    index: Fixed<u32>,
     /// Numbers of unused forms.
     free: Vec<u32>,
     /// The costs of their blocks.
@@ -195,7 +196,7 @@ impl Lines {
             capacity,
             line_shift: line_bytes.trailing_zeros(),
             set,
-            index: vec![0; ram_bytes.div_ceil(line_bytes)].into_boxed_slice(),
+            index: Fixed::from(vec![0; ram_bytes.div_ceil(line_bytes)]),
             free: (0..capacity as u32).rev().collect(),
             timings: Timings::default(),
         }
@@ -244,7 +245,7 @@ impl Lines {
 
     /// The pointers that the fast path uses: index by physical line, base, and stride.
     pub fn parts(&self) -> (*const u32, *const u8, usize) {
-        (self.index.as_ptr(), self.base, self.shape.stride)
+        (self.index.pointer(), self.base, self.shape.stride)
     }
 
     /// Decodes `bytes` as the line at `physical`. `resident` tells whether the I-cache holds a line; the forms of
@@ -440,6 +441,9 @@ impl Lines {
 }
 
 /// The op that ends a line: on to the next one.
+///
+/// # Safety
+/// `op` must be running.
 unsafe fn next_line(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
     unsafe { m.follow(op, m.address(op)) }

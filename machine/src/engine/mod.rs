@@ -155,13 +155,13 @@ impl CacheProbe {
     ///
     /// # Panics
     /// When the cache's tags do not match its geometry.
-    pub fn of(cache: &mut crate::memory::Cache) -> CacheProbe {
+    pub fn of(cache: &crate::memory::Cache) -> CacheProbe {
         let geometry = cache.geometry();
         let (set_rotation, set_mask) = cache.places();
-        let tags = cache.tags_mut();
+        let tags = cache.tags();
         assert_eq!(tags.len(), (geometry.sets() * geometry.ways) as usize);
         CacheProbe {
-            tags: tags.as_mut_ptr(),
+            tags: tags.pointer(),
             set_rotation,
             set_mask,
             line_shift: geometry.line.trailing_zeros(),

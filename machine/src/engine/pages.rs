@@ -3,7 +3,7 @@
 /// Asks the host for its large pages here, so that its own TLB misses less. Whether it grants them changes nothing but
 /// speed.
 pub fn large(bytes: &mut [u8]) {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     {
         use rustix::mm::{Advice, madvise};
         let page = rustix::param::page_size();
@@ -20,6 +20,6 @@ pub fn large(bytes: &mut [u8]) {
             )
         };
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = bytes;
 }

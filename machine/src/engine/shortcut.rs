@@ -1,6 +1,6 @@
 //! Shortcuts around whatever the MMU would look up, for pages that were translated before.
 
-use crate::memory::LineShortcuts;
+use crate::memory::{Fixed, LineShortcuts};
 use crate::powerpc::mmu::{Reach, Reached, Recency, Used};
 
 /// A page whose accesses of one kind need no look-up in the MMU. It is valid as long as its TLB entry,
@@ -59,7 +59,7 @@ pub const TRANSLATED_MODES: usize = 2;
 /// The shortcuts of fetches, or of data accesses. When one goes, those of the page's lines in the D-cache go, too.
 #[derive(Debug)]
 pub struct Shortcuts {
-    tables: [Box<[Shortcut]>; MODES],
+    tables: [Fixed<Shortcut>; MODES],
     empty: bool,
     /// The page of each TLB entry that may have shortcuts: `ways` for each set. The low bits are the logarithm of the
     /// number of 4 KB pages in it.
@@ -67,12 +67,14 @@ pub struct Shortcuts {
     sets: u32,
     /// Entries of a set that may have shortcuts at a time, a power of two ([`Recency::ways`]).
     ways: u32,
+    /// Notes for a TLB that keeps no order of use.
+    unread: Fixed<u8>,
 }
 
 impl Shortcuts {
     /// No shortcuts yet; `length`, a power of two, is how many a mode has at most.
     pub fn new(length: usize, tlb: &Recency<'_>) -> Shortcuts {
-        let table = || vec![Shortcut::NONE; length].into_boxed_slice();
+        let table = || Fixed::from(vec![Shortcut::NONE; length]);
         let (sets, ways) = (tlb.sets, tlb.ways);
         Shortcuts {
             tables: std::array::from_fn(|_| table()),
@@ -80,13 +82,20 @@ impl Shortcuts {
             held: vec![NO_PAGE; (sets * ways) as usize].into_boxed_slice(),
             sets,
             ways,
+            unread: Fixed::from(vec![0; sets as usize + 1]),
         }
     }
 
     /// True if these shortcuts are for a TLB of this size, whose table of ways used last has one more element than it
     /// has sets.
     pub fn are_for(&self, tlb: &Recency<'_>) -> bool {
-        (self.sets, self.ways) == (tlb.sets, tlb.ways) && tlb.recent.len() == self.sets as usize + 1
+        let notes = |recent: &Fixed<u8>| recent.len() == self.unread.len();
+        (self.sets, self.ways) == (tlb.sets, tlb.ways) && tlb.recent.is_none_or(notes)
+    }
+
+    /// Where to note the way used last of each class.
+    pub fn recent(&self, tlb: &Recency<'_>) -> *mut u8 {
+        tlb.recent.unwrap_or(&self.unread).pointer()
     }
 
     /// Shortcuts of a mode, less one: for [`place`].
@@ -95,8 +104,8 @@ impl Shortcuts {
     }
 
     /// The shortcuts of `mode`, for the fast path.
-    pub fn table(&mut self, mode: usize) -> *mut Shortcut {
-        self.tables[mode].as_mut_ptr()
+    pub fn table(&self, mode: usize) -> *mut Shortcut {
+        self.tables[mode].pointer()
     }
 
     fn index(&self, ea: u32) -> usize {
@@ -196,7 +205,7 @@ impl Shortcuts {
             }
             Reach::Page { ea, bytes } => {
                 for (mode, table) in self.tables.iter_mut().enumerate() {
-                    for shortcut in table {
+                    for shortcut in table.iter_mut() {
                         if shortcut.load & !(bytes - 1) == ea {
                             lines.drop_parts(mode, shortcut.lines);
                             *shortcut = Shortcut::NONE;
@@ -210,7 +219,7 @@ impl Shortcuts {
     /// Drops the shortcuts for stores to the physical page at `pa`.
     pub fn drop_stores(&mut self, pa: u32, lines: &LineShortcuts) {
         lines.drop_all();
-        for shortcut in self.tables.iter_mut().flatten() {
+        for shortcut in self.tables.iter_mut().flat_map(|table| table.iter_mut()) {
             let physical = shortcut.store.wrapping_add(shortcut.delta);
             if shortcut.store != NO_PAGE && physical == pa & !0xfff {
                 shortcut.store = NO_PAGE;

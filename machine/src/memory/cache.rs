@@ -5,6 +5,7 @@
 //! touched last. A faster lookup may therefore compare with element 0 alone and skip everything else.
 
 use super::RamAddress;
+use super::fixed::Fixed;
 use super::line_shortcuts::LineShortcuts;
 pub use crate::config::Replacement;
 use crate::config::shape::{self, Misfit};
@@ -87,7 +88,7 @@ impl Had {
 pub struct Cache {
     geometry: CacheGeometry,
     /// Set after set, most recently used first: line address | [`VALID`] and what [`EITHER`] has.
-    tags: Box<[u32]>,
+    tags: Fixed<u32>,
     /// PLRU: physical way of each element of `tags`. For LRU it would make no difference and stays
     /// the element's number.
     ways: Box<[u8]>,
@@ -117,7 +118,7 @@ impl Cache {
         let ways = geometry.ways as usize;
         Ok(Self {
             geometry,
-            tags: vec![0; sets * ways].into_boxed_slice(),
+            tags: Fixed::from(vec![0; sets * ways]),
             ways: (0..sets * ways).map(|n| (n % ways) as u8).collect(),
             trees: vec![0; sets].into_boxed_slice(),
             paths: (0..ways).map(|way| tree_path(way, ways)).collect(),
@@ -180,7 +181,7 @@ impl Cache {
         self.shortcuts.make(self.geometry.line, way);
     }
 
-    /// An address rotated to the right by the first number has the place of its set in [`Cache::tags_mut`] under the
+    /// An address rotated to the right by the first number has the place of its set in [`Cache::tags`] under the
     /// second as a mask.
     pub(crate) fn places(&self) -> (u32, u32) {
         (self.set_rotation, self.set_mask)
@@ -198,11 +199,11 @@ impl Cache {
         self.tags[self.first(pa)]
     }
 
-    /// All tag words (set after set, MRU first), for an engine that indexes them directly:
+    /// All tag words (set after set, MRU first), for an engine that keeps a pointer to them and indexes them directly:
     /// `tags[pa / line % sets * ways]`. All that it may write is [`DIRTY`] of such a
     /// line, as [`Cache::access`] would. A line that is watched, or still on its way, has a tag word of its own.
-    pub fn tags_mut(&mut self) -> &mut [u32] {
-        &mut self.tags
+    pub fn tags(&self) -> &Fixed<u32> {
+        &self.tags
     }
 
     /// Index in `tags` of the line that holds `pa`, if the cache holds it; recency is not touched.

@@ -1,5 +1,6 @@
 //! RAM: bytes, in one or several pieces of the physical addresses. Words are read and written in either byte order.
 
+use super::fixed::Fixed;
 use serde::{Deserialize, Serialize};
 
 use super::{CacheGeometry, PHYSICAL_BITS, Physical, RamAddress};
@@ -12,7 +13,7 @@ pub const PIECE: u32 = 1 << 20;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Ram {
     /// Of all pieces, one after another.
-    bytes: Vec<u8>,
+    bytes: Fixed<u8>,
     /// In the order of their addresses.
     pieces: Vec<Piece>,
 }
@@ -39,7 +40,7 @@ impl Ram {
     #[must_use]
     pub fn new(size: usize) -> Self {
         Self {
-            bytes: vec![0; size],
+            bytes: Fixed::from(vec![0; size]),
             pieces: vec![Piece {
                 start: 0,
                 first: 0,
@@ -55,7 +56,7 @@ impl Ram {
     /// when two overlap or stand in the wrong order, or when all together have more bytes than 32 bits can number.
     pub fn in_pieces(pieces: &[(Physical, u32)]) -> Result<Self, String> {
         let mut ram = Self {
-            bytes: Vec::new(),
+            bytes: Fixed::default(),
             pieces: Vec::new(),
         };
         let (mut first, mut end) = (0_u32, 0);
@@ -81,7 +82,7 @@ impl Ram {
             first = (first.checked_add(size))
                 .ok_or_else(|| "all pieces of RAM together have less than 4 GB".to_string())?;
         }
-        ram.bytes = vec![0; first as usize];
+        ram.bytes = Fixed::from(vec![0; first as usize]);
         Ok(ram)
     }
 
@@ -155,6 +156,13 @@ impl Ram {
     #[must_use]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
+    }
+
+    /// Where the byte at RAM address 0 is. It stays there.
+    #[inline]
+    #[must_use]
+    pub fn pointer(&self) -> *mut u8 {
+        self.bytes.pointer()
     }
 
     /// The `N` bytes at `pa` (any alignment), or `None` outside RAM. A word is made of them in the guest's byte order.

@@ -28,6 +28,9 @@ unsafe fn go_on(m: &mut Processor, op: *const Op) -> *const Op {
 }
 
 /// The instruction at `op` raised `e`: its handler is next.
+///
+/// # Safety
+/// `op` must be running.
 #[cold]
 #[inline(never)]
 unsafe fn raise(m: &mut Processor, op: *const Op, e: Exception) -> *const Op {
@@ -38,6 +41,8 @@ unsafe fn raise(m: &mut Processor, op: *const Op, e: Exception) -> *const Op {
 /// An instruction that touches registers only.
 macro_rules! plain {
     ($f:expr) => {{
+        /// # Safety
+        /// `op` must be running.
         unsafe fn run<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
             // SAFETY: `op` is running.
             unsafe {
@@ -112,6 +117,8 @@ macro_rules! by_width {
 /// An instruction that may raise an exception.
 macro_rules! checked {
     ($f:expr) => {{
+        /// # Safety
+        /// `op` must be running.
         unsafe fn run<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
             // SAFETY: `op` is running.
             unsafe {
@@ -128,6 +135,8 @@ macro_rules! checked {
 /// A load or store.
 macro_rules! access {
     ($f:expr) => {{
+        /// # Safety
+        /// `op` must be running.
         unsafe fn run<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
             // SAFETY: `op` is running.
             unsafe {
@@ -138,6 +147,9 @@ macro_rules! access {
             }
         }
         /// Apart, so that `run` makes no call but the last.
+        ///
+        /// # Safety
+        /// `op` must be running.
         #[inline(never)]
         unsafe fn slowly<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
             // SAFETY: `op` is running.
@@ -192,6 +204,8 @@ macro_rules! float {
 /// An instruction that ends its block, because the next ones must see its changes.
 macro_rules! system {
     ($f:expr) => {{
+        /// # Safety
+        /// `op` must be running.
         unsafe fn run<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
             // SAFETY: `op` is running.
             unsafe { run_system(m, op, $f) }
@@ -202,6 +216,8 @@ macro_rules! system {
 
 type System = fn(&mut Processor, &Operands) -> Result<Flow, Exception>;
 
+/// # Safety
+/// `op` must be running.
 unsafe fn run_system(m: &mut Processor, op: *const Op, f: System) -> *const Op {
     // SAFETY: the caller's: `op` is running.
     let address = unsafe { m.address(op) };
@@ -224,6 +240,9 @@ macro_rules! ending {
 }
 
 /// Continues at the op that is `offset` bytes of code from `op`, in the same line.
+///
+/// # Safety
+/// `op` must be running, and its line have that place.
 #[inline(always)]
 unsafe fn near(m: &mut Processor, op: *const Op, offset: u32) -> *const Op {
     // SAFETY: decoding has checked that the target, a multiple of 4 bytes away, is in the line of `op`.
@@ -238,6 +257,9 @@ unsafe fn near(m: &mut Processor, op: *const Op, offset: u32) -> *const Op {
 }
 
 /// `b` and `bl`.
+///
+/// # Safety
+/// `op` must be running.
 unsafe fn b<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
     let (address, i) = unsafe { (m.address(op), &(*op).operands) };
@@ -253,6 +275,9 @@ unsafe fn b<W: Word>(m: &mut Processor, op: *const Op) -> *const Op {
 }
 
 /// `b` within its line.
+///
+/// # Safety
+/// `op` must be running, and its target be in the same line.
 unsafe fn b_near(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
     unsafe {
@@ -265,6 +290,9 @@ unsafe fn b_near(m: &mut Processor, op: *const Op) -> *const Op {
 }
 
 /// The end of `b` and `bl` where the target cache does not hold the target, or a taken branch costs something.
+///
+/// # Safety
+/// As [`b`] or, with NEAR, [`b_near`].
 #[inline(never)]
 unsafe fn b_slowly<const NEAR: bool>(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: as in `conditional`.
@@ -368,6 +396,9 @@ unsafe fn go_to_target<const TO: u8>(m: &mut Processor, op: *const Op) -> *const
 }
 
 /// `bc` and its simplified mnemonics.
+///
+/// # Safety
+/// `op` must be running; with NEAR its target must be in the same line.
 #[inline(always)]
 unsafe fn conditional<W: Word, const NEAR: bool>(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running; with NEAR its target is in the same line. After the last
@@ -396,6 +427,9 @@ mod on {
 }
 
 /// As [`conditional`], of a relative `bc` without LK that tests either a bit or CTR.
+///
+/// # Safety
+/// As [`conditional`].
 #[inline(always)]
 unsafe fn simple<W: Word, const ON: u8, const NEAR: bool>(
     m: &mut Processor,
@@ -445,6 +479,9 @@ fn conditional_branch<W: Word>(operands: &mut Operands, stays: bool) -> Handler 
 }
 
 /// `bclr` and `bcctr`.
+///
+/// # Safety
+/// `op` must be running.
 #[inline(always)]
 unsafe fn to_register<W: Word, const COUNT: bool>(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running; after the last instruction of a line there is the op that ends it.
@@ -467,6 +504,9 @@ unsafe fn to_register<W: Word, const COUNT: bool>(m: &mut Processor, op: *const 
 }
 
 /// The end of `bclr` and `bcctr` that cost something or train the predictor. The register holds `whole`.
+///
+/// # Safety
+/// `op` must be running.
 #[inline(never)]
 unsafe fn to_register_slowly<W: Word>(
     m: &mut Processor,
@@ -491,6 +531,9 @@ unsafe fn to_register_slowly<W: Word>(
 }
 
 /// Goes on where the register of `bclr` or `bcctr`, which holds `whole`, points to, if it is `taken`.
+///
+/// # Safety
+/// `op` must be running.
 #[inline(always)]
 unsafe fn go_to_register<W: Word>(
     m: &mut Processor,

@@ -22,8 +22,8 @@ use crate::engine::shortcut::{FAR, NO_PAGE, Shortcuts};
 use crate::engine::timing::DRAINED;
 use crate::engine::{CacheProbe, Exit, Hot};
 use crate::loader::CauseRange;
-use crate::memory::Memory;
 use crate::memory::cache::DIRTY;
+use crate::memory::{Fixed, Memory};
 use crate::observe::{Account, Cause, Observers};
 use crate::pipeline::{Predictor, Schedule};
 use crate::powerpc::dump::StateDump;
@@ -56,7 +56,7 @@ pub struct Processor {
     pub(crate) data_shortcuts: Shortcuts,
     pub(crate) fetch_shortcuts: Shortcuts,
     /// Tags of a cache without lines, while a fill blocks the D-cache.
-    pub(crate) no_tags: Vec<u32>,
+    pub(crate) no_tags: Fixed<u32>,
     /// Index of the data shortcuts in use: 1 for user mode, plus 2 when data translation is off.
     pub(crate) data_mode: usize,
     /// Index of the fetch shortcuts in use, numbered as `data_mode`.
@@ -109,7 +109,7 @@ impl Processor {
         memory: Memory,
         causes: &[CauseRange],
     ) -> Result<Processor, String> {
-        let mut mmu = Mmu::from_config(&config)?;
+        let mmu = Mmu::from_config(&config)?;
         let line = config.cache.instruction.line as usize;
         let ram = memory.uncore.ram.size();
         let places = memory.places.size(ram);
@@ -168,7 +168,7 @@ impl Processor {
             ),
             data_shortcuts,
             fetch_shortcuts,
-            no_tags: Vec::new(),
+            no_tags: Fixed::default(),
             data_mode: 0,
             fetch_mode: 0,
             oracle: false,
@@ -293,21 +293,21 @@ impl Processor {
         for physical in unknown {
             self.memory.instruction.invalidate(physical);
         }
-        self.hot.instruction_tags = CacheProbe::of(&mut self.memory.instruction);
-        self.hot.data_tags = CacheProbe::of(&mut self.memory.data);
+        self.hot.instruction_tags = CacheProbe::of(&self.memory.instruction);
+        self.hot.data_tags = CacheProbe::of(&self.memory.data);
         self.memory.data.make_shortcuts();
         let (index, base, stride) = self.lines.parts();
         self.hot.line_index = index;
         self.hot.line_base = base;
         self.hot.line_stride = stride;
-        self.hot.ram = self.memory.uncore.ram.bytes_mut().as_mut_ptr();
+        self.hot.ram = self.memory.uncore.ram.pointer();
         self.hot.may_modify = if self.observers.watch_stores() || self.memory.stores_through() {
             0
         } else {
             DIRTY
         };
-        self.hot.data_recent = self.mmu.recency(false).recent.as_mut_ptr();
-        self.hot.fetch_recent = self.mmu.recency(true).recent.as_mut_ptr();
+        self.hot.data_recent = self.data_shortcuts.recent(&self.mmu.recency(false));
+        self.hot.fetch_recent = self.fetch_shortcuts.recent(&self.mmu.recency(true));
         self.select_shortcuts();
         self.heed_block();
         self.hot.set_deadline(0);

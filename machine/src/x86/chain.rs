@@ -52,6 +52,8 @@ fn no_instruction(_: &mut Processor, _: &Op) -> Result<(), Exception> {
     Ok(())
 }
 
+/// # Safety
+/// Nothing is required: it reads nothing.
 unsafe fn no_chain(_: &mut Processor, _: *const Op) -> *const Op {
     ptr::null()
 }
@@ -121,6 +123,8 @@ fn with_jump<Q: Operation, F: Operation>(condition: u8) -> Option<Chain> {
     })
 }
 
+/// # Safety
+/// As [`Chain`].
 unsafe fn chained<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
     p.here = Here(op);
     // SAFETY: the caller's.
@@ -134,6 +138,9 @@ unsafe fn chained<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
 }
 
 /// For operations that end a block.
+///
+/// # Safety
+/// As [`Chain`].
 unsafe fn chained_to_end<F: Operation, const INDIRECT: bool>(
     p: &mut Processor,
     op: *const Op,
@@ -150,6 +157,9 @@ unsafe fn chained_to_end<F: Operation, const INDIRECT: bool>(
 }
 
 /// For conditional jumps.
+///
+/// # Safety
+/// As [`Chain`].
 unsafe fn chained_jump_if<W: Width, const CONDITION: u8>(
     p: &mut Processor,
     op: *const Op,
@@ -159,6 +169,9 @@ unsafe fn chained_jump_if<W: Width, const CONDITION: u8>(
 }
 
 /// A conditional jump. It neither looks at the time, nor does anything but the end of a block follow it.
+///
+/// # Safety
+/// As [`Chain`].
 #[inline(always)]
 unsafe fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: the caller's.
@@ -190,6 +203,9 @@ unsafe fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, op: *const O
 }
 
 /// The same in its usual form.
+///
+/// # Safety
+/// As [`Chain`].
 #[inline(never)]
 unsafe fn jump_if_slowly<W: Width, const CONDITION: u8>(
     p: &mut Processor,
@@ -206,6 +222,9 @@ unsafe fn jump_if_slowly<W: Width, const CONDITION: u8>(
 }
 
 /// For an operation and the conditional jump behind it. `Q` looks at no time and takes none.
+///
+/// # Safety
+/// As [`Chain`].
 unsafe fn chained_with_jump<Q: Operation, F: Operation, const CONDITION: u8>(
     p: &mut Processor,
     op: *const Op,
@@ -220,6 +239,9 @@ unsafe fn chained_with_jump<Q: Operation, F: Operation, const CONDITION: u8>(
 }
 
 /// For operations whose source is memory.
+///
+/// # Safety
+/// As [`Chain`].
 unsafe fn chained_at_once<Q: Operation, F: Operation>(
     p: &mut Processor,
     op: *const Op,
@@ -234,6 +256,9 @@ unsafe fn chained_at_once<Q: Operation, F: Operation>(
 }
 
 /// [`chained`] apart from what runs at once.
+///
+/// # Safety
+/// As [`Chain`].
 #[inline(never)]
 unsafe fn slowly<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: the caller's.
@@ -241,7 +266,12 @@ unsafe fn slowly<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
 }
 
 /// For JMP to a target in memory.
+///
+/// # Safety
+/// As [`Chain`].
 pub(super) unsafe fn jump_to_memory(p: &mut Processor, op: *const Op) -> *const Op {
+    /// # Safety
+    /// As [`Chain`].
     #[inline(never)]
     unsafe fn slowly(p: &mut Processor, op: *const Op) -> *const Op {
         p.here = Here(op);
@@ -266,7 +296,12 @@ pub(super) unsafe fn jump_to_memory(p: &mut Processor, op: *const Op) -> *const 
 }
 
 /// For RET.
+///
+/// # Safety
+/// As [`Chain`].
 pub(super) unsafe fn back(p: &mut Processor, op: *const Op) -> *const Op {
+    /// # Safety
+    /// As [`Chain`].
     #[inline(never)]
     unsafe fn slowly(p: &mut Processor, op: *const Op) -> *const Op {
         p.here = Here(op);
@@ -291,7 +326,12 @@ pub(super) unsafe fn back(p: &mut Processor, op: *const Op) -> *const Op {
 }
 
 /// For POP to a register.
+///
+/// # Safety
+/// As [`Chain`].
 pub(super) unsafe fn pop(p: &mut Processor, op: *const Op) -> *const Op {
+    /// # Safety
+    /// As [`Chain`].
     #[inline(never)]
     unsafe fn slowly(p: &mut Processor, op: *const Op) -> *const Op {
         // SAFETY: the caller's.
@@ -316,6 +356,9 @@ pub(super) unsafe fn pop(p: &mut Processor, op: *const Op) -> *const Op {
 }
 
 /// For operations that neither raise an exception nor take longer than they say, nor look at the time.
+///
+/// # Safety
+/// As [`Chain`].
 unsafe fn chained_plainly<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: the caller's.
     unsafe {
@@ -331,6 +374,9 @@ unsafe fn chained_plainly<F: Operation>(p: &mut Processor, op: *const Op) -> *co
 
 /// The same for those whose flags nothing reads: `blocks::build` has seen that another instruction of the line makes
 /// them anew before the chain can be left.
+///
+/// # Safety
+/// As [`Chain`].
 unsafe fn chained_quietly<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
     let flags = p.registers.flags;
     // SAFETY: the caller's.
@@ -349,6 +395,9 @@ unsafe fn chained_quietly<F: Operation>(p: &mut Processor, op: *const Op) -> *co
 }
 
 /// Runs what follows `op`.
+///
+/// # Safety
+/// As [`Chain`].
 #[inline(always)]
 unsafe fn go_on(p: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: the caller's: `op` is not the end of its block.
@@ -359,6 +408,9 @@ unsafe fn go_on(p: &mut Processor, op: *const Op) -> *const Op {
 }
 
 /// A fetch of the line that the next instruction needs. `SPLIT`: the core has a TLB and a cache for fetches alone.
+///
+/// # Safety
+/// As [`Chain`].
 pub(super) unsafe fn fetch<const SPLIT: bool>(p: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: the caller's.
     unsafe {
@@ -370,6 +422,8 @@ pub(super) unsafe fn fetch<const SPLIT: bool>(p: &mut Processor, op: *const Op) 
     }
 }
 
+/// # Safety
+/// As [`Chain`].
 #[inline(never)]
 unsafe fn fetch_slowly(p: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: the caller's.
@@ -390,6 +444,9 @@ pub(super) fn fetch_line(p: &mut Processor, op: &Op) -> Result<(), Exception> {
 }
 
 /// The end of a block that no jump ends.
+///
+/// # Safety
+/// As [`Chain`].
 pub(super) unsafe fn end_of_block(p: &mut Processor, _: *const Op) -> *const Op {
     // SAFETY: the caller's.
     unsafe { end(p, Way::Any) }
@@ -409,6 +466,9 @@ enum Way {
 }
 
 /// The end of the block that runs.
+///
+/// # Safety
+/// A block must be running.
 #[inline(always)]
 unsafe fn end(p: &mut Processor, way: Way) -> *const Op {
     let head = p.head;
@@ -439,6 +499,9 @@ impl Processor {
     }
 
     /// Runs the block at `head`, which has been entered. Returns the next one's.
+    ///
+    /// # Safety
+    /// `head` must be the head of a block.
     #[inline(always)]
     unsafe fn run_block(&mut self, head: *const Op) -> *const Op {
         self.head = Here(head);
@@ -490,6 +553,9 @@ impl Processor {
     }
 
     /// Runs the rest of a block, from `op` on, one instruction after another.
+    ///
+    /// # Safety
+    /// As [`Chain`].
     #[cold]
     #[inline(never)]
     unsafe fn run_on(&mut self, op: *const Op, check: bool) -> *const Op {
@@ -500,6 +566,9 @@ impl Processor {
 
     /// The same, and returns whether it came to the end. `check`: something may be due before `op`. `wait`: for how
     /// many slots its address waits for a register.
+    ///
+    /// # Safety
+    /// As [`Chain`].
     #[inline(never)]
     unsafe fn run_rest(&mut self, mut op: *const Op, mut check: bool, mut wait: u64) -> bool {
         loop {
@@ -536,6 +605,8 @@ impl Processor {
         true
     }
 
+    /// # Safety
+    /// As [`Chain`].
     #[cold]
     #[inline(never)]
     unsafe fn break_off(&mut self, op: *const Op, exception: Exception) -> *const Op {

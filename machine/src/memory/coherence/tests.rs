@@ -47,7 +47,7 @@ fn state(machine: &mut Machine, number: usize, pa: RamAddress) -> State {
     let Some(index) = memory.data.find(pa) else {
         return Invalid;
     };
-    match memory.data.tags_mut()[index] {
+    match memory.data.tags()[index] {
         tag if tag & (DIRTY | SHARED) == DIRTY | SHARED => panic!("modified and shared"),
         tag if tag & DIRTY != 0 => Modified,
         tag if tag & SHARED != 0 => Shared,

@@ -458,12 +458,12 @@ impl Front6xx {
         }
     }
 
-    pub(super) fn recency(&mut self, fetch: bool) -> Recency<'_> {
-        let tlb = self.side_mut(fetch).0;
+    pub(super) fn recency(&self, fetch: bool) -> Recency<'_> {
+        let tlb = self.side(fetch);
         Recency {
             sets: tlb.geometry().sets(),
             ways: tlb.free_ways(),
-            recent: tlb.recent_mut(),
+            recent: Some(tlb.order()),
         }
     }
 
@@ -542,7 +542,7 @@ macro_rules! unit_of_front {
             self.front.translate_hint(ea, access, msr)
         }
 
-        fn recency(&mut self, fetch: bool) -> Recency<'_> {
+        fn recency(&self, fetch: bool) -> Recency<'_> {
             self.front.recency(fetch)
         }
 

@@ -618,12 +618,12 @@ impl Unit for Hash64 {
     }
 
     /// No order of use is kept.
-    fn recency(&mut self, fetch: bool) -> Recency<'_> {
-        let erat = self.erat_mut(fetch);
+    fn recency(&self, fetch: bool) -> Recency<'_> {
+        let erat = self.erat(fetch);
         Recency {
             sets: erat.geometry().sets(),
             ways: erat.geometry().ways,
-            recent: erat.unused(),
+            recent: None,
         }
     }
 

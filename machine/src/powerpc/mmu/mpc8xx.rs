@@ -136,9 +136,6 @@ pub struct Side {
     rpn: u32,
     /// Mx_CAM, Mx_RAM0, Mx_RAM1.
     shown: [u32; 3],
-    /// The byte that [`Recency::recent`] needs. Nothing reads it.
-    #[serde(skip)]
-    unused: u8,
 }
 
 impl Side {
@@ -151,7 +148,6 @@ impl Side {
             twc: 0,
             rpn: 0,
             shown: [0; 3],
-            unused: 0,
         }
     }
 
@@ -540,11 +536,11 @@ impl Unit for Mpc8xx {
     }
 
     /// A counter selects the entry to replace, so no order of use is kept.
-    fn recency(&mut self, fetch: bool) -> Recency<'_> {
+    fn recency(&self, _: bool) -> Recency<'_> {
         Recency {
             sets: 0,
             ways: 1,
-            recent: std::slice::from_mut(&mut self.side_mut(fetch).unused),
+            recent: None,
         }
     }
 

@@ -265,9 +265,6 @@ struct ShadowTlb {
     next: usize,
     /// Core cycles of a refill.
     refill: u32,
-    /// What [`Recency::recent`] needs. Nothing reads it.
-    #[serde(skip)]
-    unused: [u8; 2],
 }
 
 impl ShadowTlb {
@@ -276,7 +273,6 @@ impl ShadowTlb {
             entries: vec![None; entries as usize],
             next: 0,
             refill,
-            unused: [0; 2],
         }
     }
 
@@ -669,12 +665,12 @@ impl Unit for Ppc405 {
     }
 
     /// One set, in which an engine may remember a page of each entry. No order of use is kept.
-    fn recency(&mut self, fetch: bool) -> Recency<'_> {
-        let shadow = self.shadow_mut(fetch);
+    fn recency(&self, fetch: bool) -> Recency<'_> {
+        let shadow = self.shadow(fetch);
         Recency {
             sets: 1,
             ways: shadow.entries.len() as u32,
-            recent: &mut shadow.unused,
+            recent: None,
         }
     }
 

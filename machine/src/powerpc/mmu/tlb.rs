@@ -8,6 +8,7 @@
 use super::replacement::AnyReplacement;
 use super::segment;
 use crate::config::shape::{self, Misfit};
+use crate::memory::Fixed;
 use crate::memory::cache::{is_order, to_front};
 use serde::{Deserialize, Serialize};
 
@@ -156,7 +157,7 @@ pub struct Tlb {
     /// Set after set, most recently used first.
     entries: Box<[TlbEntry]>,
     /// Way of each set's most recently used entry, and one more byte, which belongs to no set.
-    recent: Box<[u8]>,
+    recent: Fixed<u8>,
     set_mask: u32,
     replacement: AnyReplacement,
 }
@@ -171,7 +172,7 @@ impl Tlb {
         let mut tlb = Self {
             geometry,
             entries: vec![TlbEntry::default(); geometry.entries as usize].into_boxed_slice(),
-            recent: vec![0; geometry.sets() as usize + 1].into_boxed_slice(),
+            recent: Fixed::from(vec![0; geometry.sets() as usize + 1]),
             set_mask: geometry.sets() - 1,
             replacement: AnyReplacement::default(),
         };
@@ -198,11 +199,12 @@ impl Tlb {
     /// For an engine that knows which entry an access hits: writing that entry's way at the set's index has the same
     /// effect as [`Tlb::access`]. If [`Tlb::free_ways`] is 1, this holds only for the most recently used entry, whose
     /// way is there already. The index after the last set is for accesses that no entry translates.
-    pub fn recent_mut(&mut self) -> &mut [u8] {
-        &mut self.recent
+    #[must_use]
+    pub fn order(&self) -> &Fixed<u8> {
+        &self.recent
     }
 
-    /// Ways of which an engine may write in any order to [`Tlb::recent_mut`]; else 1.
+    /// Ways of which an engine may write in any order to [`Tlb::order`]; else 1.
     #[must_use]
     pub fn free_ways(&self) -> u32 {
         self.replacement.free_ways(self.geometry.ways)

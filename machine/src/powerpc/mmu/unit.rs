@@ -1,7 +1,7 @@
 //! The interface of every kind of MMU to the rest of the machine.
 
 use super::{Access, Fault, Invalidation, Reach, Reaches, Source, Translation};
-use crate::memory::Memory;
+use crate::memory::{Fixed, Memory};
 use crate::observe::{Account, Cause};
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +37,8 @@ pub struct Recency<'a> {
     pub sets: u32,
     /// How many ways of a set may be noted in this way, in any order.
     pub ways: u32,
-    /// One byte for each set, and one more.
-    pub recent: &'a mut [u8],
+    /// One byte for each set, and one more. `None`: the TLB keeps no order of use.
+    pub recent: Option<&'a Fixed<u8>>,
 }
 
 /// SDR1, and which form of hash table it names.
@@ -99,7 +99,7 @@ pub trait Unit {
     fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches;
 
     /// How the TLB of fetches or of data keeps the order of use.
-    fn recency(&mut self, fetch: bool) -> Recency<'_>;
+    fn recency(&self, fetch: bool) -> Recency<'_>;
 
     /// The place of the entry that has just translated `page`, if its TLB keeps an order of use.
     fn used(&self, fetch: bool, page: u32, source: Source) -> Option<Used>;

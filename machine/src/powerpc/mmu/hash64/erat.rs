@@ -44,9 +44,6 @@ pub struct Erat {
     entries: Vec<Option<EratEntry>>,
     /// The way of each set that is filled next.
     next: Vec<u8>,
-    /// What [`crate::powerpc::mmu::Recency`] needs. Nothing reads it.
-    #[serde(skip)]
-    unused: Vec<u8>,
 }
 
 impl Erat {
@@ -56,7 +53,6 @@ impl Erat {
             geometry,
             entries: vec![None; geometry.entries as usize],
             next: vec![0; sets],
-            unused: vec![0; sets + 1],
         }
     }
 
@@ -87,13 +83,6 @@ impl Erat {
     #[must_use]
     pub fn entries(&self) -> &[Option<EratEntry>] {
         &self.entries
-    }
-
-    pub(super) fn unused(&mut self) -> &mut [u8] {
-        let sets = self.geometry.sets() as usize;
-        // A snapshot leaves it out.
-        self.unused.resize(sets + 1, 0);
-        &mut self.unused
     }
 
     /// The number of `ea`'s set.
