@@ -19,12 +19,12 @@ fn board() -> Board {
 }
 
 fn get(board: &mut Board, address: u32) -> u8 {
-    board.read(address, 1, Instant::default()).unwrap() as u8
+    board.read(address.into(), 1, Instant::default()).unwrap() as u8
 }
 
 fn put(board: &mut Board, address: u32, value: u8) {
     assert_eq!(
-        board.write(address, 1, value.into(), Instant::default()),
+        board.write(address.into(), 1, value.into(), Instant::default()),
         Ok(None)
     );
 }
@@ -299,7 +299,7 @@ fn nothing_answers_elsewhere() {
         );
     }
     assert!(
-        board.read(UART, 4, Instant::default()).is_err(),
+        board.read(UART.into(), 4, Instant::default()).is_err(),
         "devices are a byte wide"
     );
 }

@@ -56,14 +56,14 @@ impl Bench {
     }
 
     fn get(&mut self, address: u32, size: u32) -> u32 {
-        let value = self.board.read(address, size, Instant::default());
+        let value = self.board.read(address.into(), size, Instant::default());
         value.unwrap_or_else(|error| panic!("{error}")) as u32
     }
 
     fn put(&mut self, address: u32, size: u32, value: u32) -> Option<Effect> {
         let effect = self
             .board
-            .write(address, size, value.into(), Instant::default());
+            .write(address.into(), size, value.into(), Instant::default());
         self.board
             .transfer(self.now, &mut self.ram)
             .unwrap_or_else(|error| panic!("{error}"));
@@ -256,7 +256,7 @@ fn descriptors_cannot_stop_the_machine_or_grow_without_limit() {
         ] {
             let written = bench
                 .board
-                .write(address, 2, value.into(), Instant::default());
+                .write(address.into(), 2, value.into(), Instant::default());
             assert_eq!(written, Ok(None));
             let _ = bench.board.transfer(bench.now, &mut bench.ram);
         }

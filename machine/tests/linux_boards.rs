@@ -31,12 +31,12 @@ fn board((machine, kind): (&str, &str)) -> Board {
 }
 
 fn get(board: &mut Board, address: u32, size: u32) -> u32 {
-    let value = board.read(address, size, Instant::default());
+    let value = board.read(address.into(), size, Instant::default());
     value.unwrap_or_else(|error| panic!("{error}")) as u32
 }
 
 fn put(board: &mut Board, address: u32, size: u32, value: u32) -> Option<Effect> {
-    let effect = board.write(address, size, value.into(), Instant::default());
+    let effect = board.write(address.into(), size, value.into(), Instant::default());
     effect.unwrap_or_else(|error| panic!("{error}"))
 }
 

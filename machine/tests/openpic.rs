@@ -19,18 +19,18 @@ fn config() -> MachineConfig {
 }
 
 fn get(board: &mut Board, offset: u32) -> u32 {
-    let value = board.read(BASE + offset, 4, Instant::default()).unwrap();
+    let value = board.read((BASE + offset).into(), 4, Instant::default()).unwrap();
     (value as u32).swap_bytes()
 }
 
 fn put(board: &mut Board, offset: u32, value: u32) {
     let value = value.swap_bytes().into();
-    let effect = board.write(BASE + offset, 4, value, Instant::default());
+    let effect = board.write((BASE + offset).into(), 4, value, Instant::default());
     assert_eq!(effect, Ok(None));
 }
 
 fn port(board: &mut Board, address: u32, value: u8) {
-    let effect = board.write(address, 1, value.into(), Instant::default());
+    let effect = board.write(address.into(), 1, value.into(), Instant::default());
     assert_eq!(effect, Ok(None));
 }
 
@@ -53,7 +53,7 @@ fn the_8259_pair_is_the_first_source() {
     assert_eq!(get(&mut board, 0xa0), 0x42);
     assert!(!board.interrupt(0), "in service");
     port(&mut board, MASTER, 0x0c);
-    let answer = board.read(MASTER, 1, Instant::default());
+    let answer = board.read(MASTER.into(), 1, Instant::default());
     assert_eq!(answer, Ok(0x84), "the 8259 is polled");
     port(&mut board, MASTER, 0x20);
     put(&mut board, 0xb0, 0);
@@ -76,14 +76,14 @@ fn an_access_to_no_register_is_answered_by_nobody() {
         (BASE + 0x1000, 8),
         (BASE + 0x2_1080, 4),
     ] {
-        let error = board.read(address, size, Instant::default()).unwrap_err();
+        let error = board.read(address.into(), size, Instant::default()).unwrap_err();
         assert_eq!(error.node, Some("/interrupt-controller@fc000000"));
-        assert!(board.write(address, size, 0, Instant::default()).is_err());
+        assert!(board.write(address.into(), size, 0, Instant::default()).is_err());
     }
-    assert!(board.read(BASE + 0x4_0000, 4, Instant::default()).is_err());
+    assert!(board.read((BASE + 0x4_0000).into(), 4, Instant::default()).is_err());
     let plain = MachineConfig::from_file(&machine_file("ppc604-185"), &[]).unwrap();
     let mut plain = Board::new(&plain, Console::memory());
-    assert!(plain.read(BASE + 0x1000, 4, Instant::default()).is_err());
+    assert!(plain.read((BASE + 0x1000).into(), 4, Instant::default()).is_err());
 }
 
 /// Cells of a property whose value is `cells`.
