@@ -179,20 +179,6 @@ impl LineShortcuts {
         unsafe { &*table.byte_add(offset * SCALE) }
     }
 
-    /// Where the byte at `pa` is in the host's memory, if there is a shortcut for a load of `bytes` there. That is for
-    /// an engine whose shortcuts are all of mode 0, and of physical addresses: it looks at translations first.
-    #[inline(always)]
-    #[must_use]
-    pub fn at(&self, pa: u32, bytes: u32) -> Option<*const u8> {
-        if self.tables.is_null() {
-            return None;
-        }
-        // SAFETY: `tables` is allocated.
-        let shortcut = unsafe { Self::of((&raw const (*self.tables).modes[0]).cast(), pa) };
-        let found = shortcut.load == pa & (!(PIECE as u32 - 1) | (bytes - 1));
-        found.then(|| shortcut.origin.wrapping_add(pa as usize).cast_const())
-    }
-
     /// Stores the shortcuts of a line in `mode`.
     pub fn set(&self, mode: usize, new: &NewLine) {
         if self.tables.is_null() || mode >= LINE_MODES {

@@ -195,6 +195,13 @@ impl Held {
         Held(Some(Box::new(uncore)))
     }
 
+    /// The uncore, if it is here.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn get(&self) -> Option<&Uncore> {
+        self.0.as_deref()
+    }
+
     /// Gives the uncore up.
     #[must_use]
     pub(crate) fn release(self) -> Option<Uncore> {

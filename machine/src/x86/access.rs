@@ -8,8 +8,8 @@ use super::registers::{access, cr0, eflags, segment};
 use super::tlb::{Need, Reuse, Shortcut, pte};
 use crate::board::Effect;
 use crate::engine::prefetch;
+use crate::memory::attribute;
 use crate::memory::cache::{ARRIVING, SHARED};
-use crate::memory::{NewLine, attribute};
 
 /// The size of an operand.
 pub trait Width: Copy {
@@ -172,50 +172,13 @@ impl Processor {
         let pa = linear.wrapping_add(shortcut.delta);
         if u64::from(offset) + u64::from(W::BYTES) > segment.read_end
             || shortcut.load != Shortcut::wanted(linear, W::BYTES, self.mark)
+            || !self.recent_line(pa, ARRIVING)
         {
             return None;
         }
-        let value = self.load_in_line::<W>(pa)?;
+        let value = read(self.memory.uncore.get()?.ram.bytes(), pa, W::BYTES)?;
         self.accesses += 1;
         Some(value)
-    }
-
-    /// Reads `W` at `pa`, a multiple of its size, if the line there has a shortcut: the cache used it last.
-    #[inline(always)]
-    fn load_in_line<W: Width>(&self, pa: u32) -> Option<u32> {
-        let host = self.memory.data.shortcuts().at(pa, W::BYTES)?;
-        // SAFETY: `load_line` makes shortcuts of whole lines of RAM, and `make_ready` drops those of another RAM.
-        Some(unsafe {
-            match W::BYTES {
-                1 => host.read().into(),
-                2 => u16::from_le(host.cast::<u16>().read_unaligned()).into(),
-                _ => u32::from_le(host.cast::<u32>().read_unaligned()),
-            }
-        })
-    }
-
-    /// Reads `bytes` of RAM at `pa`, which the enabled cache may hold. The line gets a shortcut if the cache used it
-    /// last.
-    #[inline(never)]
-    fn load_line(&mut self, pa: u32, bytes: u32) -> u32 {
-        // The host waits for its own memory while the caches are asked.
-        let value = self.ram_read(pa, bytes);
-        if self.recent_line(pa, ARRIVING) {
-            let ram = &self.memory.uncore.ram;
-            let line = NewLine {
-                ea: pa,
-                host: ram.pointer().wrapping_add(pa as usize),
-                store: false,
-                recent: std::ptr::null_mut(),
-                way: 0,
-            };
-            if ram.contains(pa & !(self.line - 1), self.line as usize) {
-                self.memory.data.shortcuts().set(0, &line);
-            }
-        } else {
-            self.charge_load_cached(pa);
-        }
-        value
     }
 
     /// The value at the top of the stack, under the same condition.
@@ -234,10 +197,12 @@ impl Processor {
         }
         let pa = linear.wrapping_add(shortcut.delta);
         self.accesses += 1;
-        Ok(match self.load_in_line::<W>(pa) {
-            Some(value) => value,
-            None => self.load_line(pa, W::BYTES),
-        })
+        // The host waits for its own memory while the caches are asked.
+        let value = self.ram_read(pa, W::BYTES);
+        if !self.recent_line(pa, ARRIVING) {
+            self.charge_load_cached(pa);
+        }
+        Ok(value)
     }
 
     /// The same for a page without a shortcut, which it gets.

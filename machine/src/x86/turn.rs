@@ -77,7 +77,6 @@ impl Cpu for Processor {
 
     /// From now on a sanitizer sees every translation, if there is one.
     fn make_ready(&mut self) {
-        self.memory.data.make_shortcuts();
         self.choose_noting();
         let sanitized = self.observers.sanitizers.is_some();
         if self.sanitized != sanitized {
