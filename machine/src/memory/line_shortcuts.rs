@@ -277,12 +277,13 @@ impl LineShortcuts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Fixed;
 
     /// Shortcuts of a cache with 32-byte lines and ways of `way` bytes, and what the host and the TLB have.
-    fn shortcuts(way: u32) -> (LineShortcuts, Vec<u8>, Vec<u8>) {
+    fn shortcuts(way: u32) -> (LineShortcuts, Fixed<u8>, Fixed<u8>) {
         let mut shortcuts = LineShortcuts::default();
         shortcuts.make(32, way);
-        (shortcuts, vec![0; 32], vec![9])
+        (shortcuts, vec![0; 32].into(), vec![9].into())
     }
 
     fn at(shortcuts: &LineShortcuts, mode: usize, ea: u32, bytes: u32, store: bool) -> bool {
@@ -290,20 +291,20 @@ mod tests {
         unsafe { LineShortcuts::of(shortcuts.table(mode), ea).host(ea, bytes, store) }.is_some()
     }
 
-    fn line(ea: u32, store: bool, host: &mut [u8], recent: &mut [u8]) -> NewLine {
+    fn line(ea: u32, store: bool, host: &Fixed<u8>, recent: &Fixed<u8>) -> NewLine {
         NewLine {
             ea,
-            host: host.as_mut_ptr().wrapping_add(ea as usize & 31),
+            host: host.pointer().wrapping_add(ea as usize & 31),
             store,
-            recent: recent.as_mut_ptr(),
+            recent: recent.pointer(),
             way: 1,
         }
     }
 
     #[test]
     fn a_line_is_found_in_its_mode_by_aligned_accesses() {
-        let (shortcuts, mut host, mut recent) = shortcuts(4096);
-        let new = line(0x1234_5668, false, &mut host, &mut recent);
+        let (shortcuts, host, recent) = shortcuts(4096);
+        let new = line(0x1234_5668, false, &host, &recent);
         shortcuts.set(1, &new);
         assert!(at(&shortcuts, 1, 0x1234_5660, 8, false));
         assert!(at(&shortcuts, 1, 0x1234_567f, 1, false));
@@ -318,15 +319,15 @@ mod tests {
             LineShortcuts::of(shortcuts.table(1), 0x1234_5664).host(0x1234_5664, 4, false)
         };
         assert_eq!(place, Some(new.host.wrapping_sub(4)));
-        assert_eq!(recent, [1]);
+        assert_eq!(*recent, [1]);
     }
 
     #[test]
     fn a_set_drops_its_lines_in_every_mode() {
         for (way, other, shared) in [(4096, 0x660 + 2048, false), (2048, 0x660 + 2048, true)] {
-            let (shortcuts, mut host, mut recent) = shortcuts(way);
+            let (shortcuts, host, recent) = shortcuts(way);
             for mode in 0..LINE_MODES {
-                shortcuts.set(mode, &line(0x1000 + other, true, &mut host, &mut recent));
+                shortcuts.set(mode, &line(0x1000 + other, true, &host, &recent));
             }
             shortcuts.drop_set(0x7_0660);
             for mode in 0..LINE_MODES {
@@ -334,17 +335,17 @@ mod tests {
             }
         }
         // A way of 16 KB has four sets with the same offset in a page.
-        let (shortcuts, mut host, mut recent) = shortcuts(16384);
-        shortcuts.set(0, &line(0x1660, true, &mut host, &mut recent));
+        let (shortcuts, host, recent) = shortcuts(16384);
+        shortcuts.set(0, &line(0x1660, true, &host, &recent));
         shortcuts.drop_set(0x3660);
         assert!(!at(&shortcuts, 0, 0x1660, 4, false));
     }
 
     #[test]
     fn a_page_drops_its_lines_by_parts() {
-        let (shortcuts, mut host, mut recent) = shortcuts(4096);
-        shortcuts.set(0, &line(0x1660, true, &mut host, &mut recent));
-        shortcuts.set(0, &line(0x1fe0, true, &mut host, &mut recent));
+        let (shortcuts, host, recent) = shortcuts(4096);
+        shortcuts.set(0, &line(0x1660, true, &host, &recent));
+        shortcuts.set(0, &line(0x1fe0, true, &host, &recent));
         shortcuts.drop_parts(0, shortcuts.parts(0x1fe0));
         assert!(at(&shortcuts, 0, 0x1660, 4, true) && !at(&shortcuts, 0, 0x1fe0, 4, false));
         shortcuts.drop_all();
