@@ -114,7 +114,9 @@ fn unnamed(ram: &[u8], word: fn([u8; 4]) -> u32) -> Vec<String> {
                 .step_by(BLOCK_HEAD)
                 .find(|&at| number(at) == Some((own + 1) & NUMBER));
             let rest = &ram[text..next.unwrap_or(text + BLOCK_MOST).min(ram.len())];
-            messages.push(rest.split(|&byte| byte == 0).next().unwrap_or_default());
+            messages.push(stored(
+                rest.split(|&byte| byte == 0).next().unwrap_or_default(),
+            ));
             match next {
                 Some(next) => block = next,
                 None => break,
@@ -128,6 +130,18 @@ fn unnamed(ram: &[u8], word: fn([u8; 4]) -> u32) -> Vec<String> {
         }
     }
     Vec::new()
+}
+
+/// A message whose length is not known. Linux 6.1 puts it down between the two bytes of its level and a newline, and
+/// then moves it over the level. So its last two bytes stay behind it, and the newline.
+fn stored(text: &[u8]) -> &[u8] {
+    let Some(line) = text.strip_suffix(b"\n") else {
+        return text;
+    };
+    match line {
+        [rest @ .., a, b, c, d] if (a, b) == (c, d) => &line[..rest.len() + 2],
+        _ => line,
+    }
 }
 
 /// The lines of messages of which each has a descriptor and an info, in the order of their numbers.
@@ -202,22 +216,32 @@ mod tests {
     #[test]
     fn a_log_is_found_without_symbols() {
         let mut ram = vec![0; 64];
-        // A copy of the banner that is no message.
+        // A copy of the banner that is no message: the word before it is text.
+        ram[12..16].copy_from_slice(b"text");
         ram[16..30].copy_from_slice(BANNER);
         ram[30] = b'\n';
         let first = 0x3fff_fffeu32;
         for (number, text) in [
             (first, "Linux version 6.1"),
             (first + 1, "two"),
-            (0, "last\n\x1b"),
+            (0, "three, moved over its levelel\n"),
+            (1, "four, without a level\n"),
+            (2, "last\n\x1b"),
         ] {
             ram.extend((number & NUMBER).to_le_bytes());
             ram.extend(text.as_bytes());
             ram.resize(ram.len().next_multiple_of(BLOCK_HEAD), 0);
         }
-        let lines = ["Linux version 6.1", "two", "last", "?"];
+        let lines = [
+            "Linux version 6.1",
+            "two",
+            "three, moved over its level",
+            "four, without a level",
+            "last",
+            "?",
+        ];
         assert_eq!(unnamed(&ram, u32::from_le_bytes), lines);
-        assert!(explain_pc(&ram).ends_with("\n  two\n  last\n  ?"));
+        assert!(explain_pc(&ram).ends_with("a level\n  last\n  ?"));
         // One that has not even two messages, another order of bytes, and no log.
         for none in [&ram[..84], &ram[..64], &[]] {
             assert_eq!(explain_pc(none), "");
