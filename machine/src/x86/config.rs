@@ -602,7 +602,7 @@ fn bus(checker: &mut Checker, config: &Config) {
             Kind::P6 => BusKind::P6,
         },
         width: bus.width,
-        clock: 2 * config.core.clock / bus.core_per_two_bus().max(1),
+        clock: config.core.clock.saturating_mul(2) / bus.core_per_two_bus().max(1),
         look_aside: look_aside(config.cache.l2.as_ref()),
         depth: bus.depth.unwrap_or(1),
         pattern: bus.pattern(),

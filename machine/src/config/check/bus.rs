@@ -63,7 +63,7 @@ fn memory(checker: &mut Checker, config: &MachineConfig) {
             Family::Mpc8xx | Family::Ppc405 | Family::Ppc970 => BusKind::Other,
         },
         width: bus.width,
-        clock: 2 * config.core.clock / bus.core_per_two_bus().max(1),
+        clock: config.core.clock.saturating_mul(2) / bus.core_per_two_bus().max(1),
         look_aside: look_aside(config.cache.l2.as_ref()),
         depth: bus.depth.unwrap_or(1),
         pattern: bus.pattern(),
