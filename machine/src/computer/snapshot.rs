@@ -2,7 +2,7 @@
 //! exactly what the saved one counted.
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::io::{Read as _, Write as _};
 

@@ -2,6 +2,9 @@
 //!
 //! Decoded blocks are not in a snapshot: they are made anew, which costs no cycle.
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
 use super::Config;

@@ -7,20 +7,23 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
-use crate::computer::{Limits, Stop};
+use crate::computer::{Limits, Session, Stop};
 use crate::config::MachineConfig;
 use crate::config::Override;
 use crate::loader::{Boot, Chunk};
 use crate::memory::Ram;
 use crate::observe::sanitizers::SanitizerSet;
 use crate::powerpc::processor::Processor;
-use crate::powerpc::session::Session;
 
-const MACHINES: [(&str, &[&str]); 6] = [
+const MACHINES: [(&str, &[&str]); 10] = [
     ("ppc603-133", &[]),
     ("ppc604-133", &[]),
     ("ppc750-400", &[]),
     ("mpc855t-48", &[]),
+    ("ppc405-200", &[]),
+    ("ppc970-1600", &[]),
+    ("ppc604-185x2", &[]),
+    ("ppc750-400x2", &[]),
     (
         "ppc604-133",
         &[
@@ -47,6 +50,12 @@ fn words(machine: &str) -> Vec<u32> {
     let on = if machine == "mpc855t-48" {
         // lis r3, 0x0200; mtspr IC_CST, r3; mtspr DC_CST, r3
         [0x3c60_0200, 0x7c70_8ba6, 0x7c78_8ba6]
+    } else if machine == "ppc405-200" {
+        // lis r3, 0x8000; mtspr ICCR, r3; mtspr DCCR, r3
+        [0x3c60_8000, 0x7c7b_fba6, 0x7c7a_fba6]
+    } else if machine == "ppc970-1600" {
+        // They are always on: nop.
+        [0x6000_0000; 3]
     } else {
         // lis r3, 0; ori r3, r3, 0xc000; mtspr HID0, r3
         [0x3c60_0000, 0x6063_c000, 0x7c70_fba6]
@@ -85,7 +94,7 @@ fn good((machine, parts): (&str, &[&str])) -> (Value, Ram) {
         entry: 0x2000,
         ..Boot::default()
     };
-    let mut session = Session::new(config, &boot, Console::memory()).expect("it fits");
+    let mut session = Session::<Processor>::new(config, &boot, Console::memory()).expect("it fits");
     let all = SanitizerSet {
         translation: true,
         fetch: true,
@@ -93,13 +102,25 @@ fn good((machine, parts): (&str, &[&str])) -> (Value, Ram) {
     };
     session.sanitize(all).expect("it has all");
     assert_eq!(session.run(until(9000)), Stop::Limit);
+    tree_of(session)
+}
+
+/// The session's snapshot as a tree of values, without its RAM, and the RAM.
+pub(crate) fn tree_of<C: Saved>(mut session: Session<C>) -> (Value, Ram) {
     let bytes = session.save().expect("it can be saved");
-    let mut snapshot = unpack::<Processor>(&bytes, "s").expect("it can be read");
+    let mut snapshot = unpack::<C>(&bytes, "s").expect("it can be read");
     let ram = std::mem::take(&mut snapshot.uncore.ram);
     (serde_json::to_value(&snapshot).expect("a tree"), ram)
 }
 
-fn until(cycles: u64) -> Limits {
+/// The file of such a tree. What has another shape cannot be written down as a snapshot in the first place.
+pub(crate) fn sealed<C: Saved>(tree: Value, ram: Ram) -> Option<Vec<u8>> {
+    let mut snapshot = serde_json::from_value::<Snapshot<C>>(tree).ok()?;
+    snapshot.uncore.ram = ram;
+    Some(file_of::<C>(&snapshot).expect("memory"))
+}
+
+pub(crate) fn until(cycles: u64) -> Limits {
     Limits {
         cycles,
         ..Limits::NONE
@@ -147,53 +168,82 @@ fn change(tree: &mut Value, path: &[usize], how: u64) {
     }
 }
 
+/// Where a tree is changed, and how.
+pub(crate) type Changes = Vec<(Vec<usize>, u64)>;
+
+pub(crate) fn changes() -> impl Strategy<Value = Changes> {
+    prop::collection::vec(
+        (prop::collection::vec(any::<usize>(), 12), any::<u64>()),
+        1..3,
+    )
+}
+
+/// Changes a good snapshot, and its RAM's size to `bytes`: it is refused or runs.
+pub(crate) fn is_refused_or_runs<C: Saved>(
+    (tree, whole): &(Value, Ram),
+    changes: &Changes,
+    bytes: Option<usize>,
+) -> Result<(), TestCaseError> {
+    let mut tree = tree.clone();
+    for (path, how) in changes {
+        change(&mut tree, path, *how);
+    }
+    let ram = bytes.map_or_else(|| whole.clone(), Ram::new);
+    let Some(file) = sealed::<C>(tree, ram) else {
+        return Ok(());
+    };
+    match Session::<C>::restore(&file, "s", Console::memory()) {
+        Err(error) => prop_assert!(error.to_string().starts_with("s: "), "{error}"),
+        Ok(mut session) => {
+            let now = session.machine().instant().cycles;
+            let stop = session.run(until(now + 20_000));
+            prop_assert!(!session.explain(&stop).is_empty());
+            prop_assert!(!session.dump(0)[0].to_string().is_empty());
+            prop_assert!(session.save().is_ok());
+        }
+    }
+    Ok(())
+}
+
+/// A snapshot of `tree` as it is can be used.
+pub(crate) fn is_taken<C: Saved>((tree, ram): (Value, Ram)) {
+    let file = sealed::<C>(tree, ram).expect("the same shape");
+    let restored = Session::<C>::restore(&file, "s", Console::memory());
+    assert!(restored.is_ok(), "{:?}", restored.err());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn made_up_snapshots_are_refused_or_run(
         machine in 0..MACHINES.len(),
-        changes in prop::collection::vec((prop::collection::vec(any::<usize>(), 12), any::<u64>()), 1..3),
+        changes in changes(),
         ram in prop::option::weighted(0.05, 0..0x20_0000_usize),
     ) {
         static GOOD: LazyLock<Vec<(Value, Ram)>> =
             LazyLock::new(|| MACHINES.into_iter().map(good).collect());
-        let (tree, whole) = &GOOD[machine];
-        let mut tree = tree.clone();
-        for (path, how) in &changes {
-            change(&mut tree, path, *how);
-        }
-        // What has another shape cannot be written down as a snapshot in the first place.
-        let Ok(mut snapshot) = serde_json::from_value::<Snapshot<Processor>>(tree) else { return Ok(()) };
-        snapshot.uncore.ram = ram.map_or_else(|| whole.clone(), Ram::new);
-        let plain = postcard::to_stdvec(&snapshot).expect("plain values");
-        let sealed = pack(Processor::NAME, &plain).expect("memory");
-        match Session::restore(&sealed, "s", Console::memory()) {
-            Err(error) => prop_assert!(error.to_string().starts_with("s: "), "{error}"),
-            Ok(mut session) => {
-                let now = session.machine().instant().cycles;
-                let stop = session.run(until(now + 20_000));
-                prop_assert!(!session.explain(&stop).is_empty());
-                prop_assert!(!session.dump(0)[0].to_string().is_empty());
-                prop_assert!(session.save().is_ok());
-            }
-        }
+        is_refused_or_runs::<Processor>(&GOOD[machine], &changes, ram)?;
     }
 }
 
 #[test]
 fn what_was_not_changed_is_taken() {
     for machine in MACHINES {
-        let (tree, ram) = good(machine);
-        let mut snapshot: Snapshot<Processor> =
-            serde_json::from_value(tree).expect("the same shape");
-        snapshot.uncore.ram = ram;
-        let sealed = pack(
-            Processor::NAME,
-            &postcard::to_stdvec(&snapshot).expect("plain values"),
-        )
-        .expect("memory");
-        let restored = Session::restore(&sealed, "s", Console::memory());
-        assert!(restored.is_ok(), "{machine:?}: {:?}", restored.err());
+        is_taken::<Processor>(good(machine));
     }
+}
+
+/// A snapshot whose configuration has such a clock is refused, and nothing overflows.
+pub(crate) fn is_refused_with_clock<C: Saved>((mut tree, ram): (Value, Ram), clock: u64) {
+    *tree.pointer_mut("/config/core/clock").expect("it has one") = clock.into();
+    let file = sealed::<C>(tree, ram).expect("the same shape");
+    let restored = Session::<C>::restore(&file, "s", Console::memory());
+    let error = restored.err().expect("no such clock").to_string();
+    assert!(error.contains("core.clock"), "{error}");
+}
+
+#[test]
+fn a_clock_beyond_all_is_refused() {
+    is_refused_with_clock::<Processor>(good(MACHINES[0]), u64::MAX);
 }
