@@ -108,7 +108,7 @@ fn the_least_operands_of_remainders_and_scaling_give_what_the_host_gives() {
                 // All masks but those of underflow and of the denormal operand; precision and rounding.
                 let masks = 0x6d | (control & 1) << 1 | (control & 2) << 3;
                 let precision = [0, 2, 3][usize::from(control >> 2) % 3] << 8;
-                let case = Case::of(modrm, masks | precision | control / 12 << 10, [a, b]);
+                let case = Case::of(modrm, masks | precision | (control / 12) << 10, [a, b]);
                 differences.extend(difference(&case, &host::ours(&case), &host::theirs(&case)));
             }
         }
