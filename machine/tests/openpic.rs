@@ -19,7 +19,9 @@ fn config() -> MachineConfig {
 }
 
 fn get(board: &mut Board, offset: u32) -> u32 {
-    let value = board.read((BASE + offset).into(), 4, Instant::default()).unwrap();
+    let value = board
+        .read((BASE + offset).into(), 4, Instant::default())
+        .unwrap();
     (value as u32).swap_bytes()
 }
 
@@ -76,14 +78,28 @@ fn an_access_to_no_register_is_answered_by_nobody() {
         (BASE + 0x1000, 8),
         (BASE + 0x2_1080, 4),
     ] {
-        let error = board.read(address.into(), size, Instant::default()).unwrap_err();
+        let error = board
+            .read(address.into(), size, Instant::default())
+            .unwrap_err();
         assert_eq!(error.node, Some("/interrupt-controller@fc000000"));
-        assert!(board.write(address.into(), size, 0, Instant::default()).is_err());
+        assert!(
+            board
+                .write(address.into(), size, 0, Instant::default())
+                .is_err()
+        );
     }
-    assert!(board.read((BASE + 0x4_0000).into(), 4, Instant::default()).is_err());
+    assert!(
+        board
+            .read((BASE + 0x4_0000).into(), 4, Instant::default())
+            .is_err()
+    );
     let plain = MachineConfig::from_file(&machine_file("ppc604-185"), &[]).unwrap();
     let mut plain = Board::new(&plain, Console::memory());
-    assert!(plain.read((BASE + 0x1000).into(), 4, Instant::default()).is_err());
+    assert!(
+        plain
+            .read((BASE + 0x1000).into(), 4, Instant::default())
+            .is_err()
+    );
 }
 
 /// Cells of a property whose value is `cells`.
