@@ -166,7 +166,7 @@ fn parts_and_controllers_that_do_not_fit_are_refused() {
             .contains("`bus.read-first` does not go with memory.kind"),
         "{message}"
     );
-    let whole = text("ppc604-133", PARTS, "").replace("[bus]\n", "[bus]\ndepth = 3\n");
+    let whole = text("ppc604-133", PARTS, "").replace("\ndepth = 2", "\ndepth = 3");
     let message = MachineConfig::from_toml(&whole, "m.toml", &[]).unwrap_err();
     let said = "`bus.depth` is 3: memory.controller \"mpc106\" allows 2 at most";
     assert!(message.to_string().contains(said), "{message}");
