@@ -365,7 +365,7 @@ fn every_key_moves_the_clock() {
                 "memory.width=16",
                 "memory.overlap=false",
                 "bus.return-path=0",
-                "bus.turnaround=4",
+                "bus.turnaround=40",
                 "branch.entries=1",
                 "branch.mispredict=20",
                 "cache.store-queue=0",
@@ -416,13 +416,10 @@ fn every_key_moves_the_clock() {
             "clocks.misaligned=21",
         ];
         let plain = workload(kind, None);
-        for key in keys.iter().chain(&common) {
-            assert_ne!(
-                workload(kind, Some(key)),
-                plain,
-                "{kind}: {key} moves nothing"
-            );
-        }
+        let still: Vec<_> = (keys.iter().chain(&common))
+            .filter(|key| workload(kind, Some(key)) == plain)
+            .collect();
+        assert!(still.is_empty(), "{kind}: {still:?} move nothing");
         let ticks = ["core.clock=40000000", "clocks.acknowledge=99"];
         let plain = interrupted(kind, &[]);
         for key in ticks {
