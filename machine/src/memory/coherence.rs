@@ -284,6 +284,8 @@ impl Memory {
         };
         peer.heard.enter(account);
         std::mem::swap(&mut self.data, &mut peer.data);
+        // A translation that another processor changed meanwhile.
+        self.data.shortcuts().catch_up(peer.data.shortcuts());
         if self.private_l2 {
             std::mem::swap(l2, &mut peer.l2);
         }

@@ -12,6 +12,7 @@
 //! their shortcuts: the line that was used last of them has them, and a change of any of these sets drops them.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::cell::Cell;
 use std::ptr;
 
 /// A shortcut. Its place among those of its mode is that of the piece in its page.
@@ -96,6 +97,8 @@ pub struct LineShortcuts {
     line: usize,
     /// Bytes of a way, or 4096 if it is larger: so far apart are the offsets of the lines of a set.
     span: usize,
+    /// Shortcuts were to be dropped, and there are none here ([`LineShortcuts::catch_up`]).
+    missed: Cell<bool>,
 }
 
 // SAFETY: `tables` is this structure's own allocation.
@@ -113,6 +116,7 @@ impl Default for LineShortcuts {
             tables: ptr::null_mut(),
             line: PIECE,
             span: PAGE,
+            missed: Cell::new(false),
         }
     }
 }
@@ -219,6 +223,14 @@ impl LineShortcuts {
         }
     }
 
+    /// These are the shortcuts of a cache that was elsewhere, while `absent` stood in its place: they miss what was to be
+    /// dropped there.
+    pub fn catch_up(&self, absent: &LineShortcuts) {
+        if absent.missed.replace(false) {
+            self.drop_all();
+        }
+    }
+
     #[inline(never)]
     fn drop_line(&self, offset: usize) {
         let first = offset / PIECE;
@@ -232,7 +244,11 @@ impl LineShortcuts {
     /// Drops the shortcuts of `mode` in these parts of pages: one bit for each [`LineShortcuts::PART`] bytes.
     #[inline]
     pub fn drop_parts(&self, mode: usize, mut parts: u64) {
-        if self.tables.is_null() || mode >= LINE_MODES {
+        if self.tables.is_null() {
+            self.missed.set(true);
+            return;
+        }
+        if mode >= LINE_MODES {
             return;
         }
         while parts != 0 {
