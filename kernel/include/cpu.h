@@ -36,6 +36,7 @@ struct cpu {
 	struct list_head urgent;        /* real-time tasks by falling run_priority, then tasks that have slept */
 
 	u32 round;                      /* how often `expired` became `active` */
+	struct list_head last;          /* SCHED_IDLE: tasks that run when no other is ready, and now and then */
 
 	/* proc/time.c */
 	u64 next_tick;                  /* ns since boot */

@@ -84,7 +84,7 @@ struct task {
 	struct mm *mm;                  /* NULL: the idle task, or an ended one */
 	struct cpu *cpu;                /* that it runs on, or waits for, or ran on last */
 	struct list_head run_link;      /* in a run queue, or empty */
-	s32 rank;                       /* twice its nice, and RANK_COMPUTES */
+	s32 rank;                       /* twice its nice (SCHED_IDLE: NICE_IDLE), and RANK_COMPUTES */
 	u32 run_priority;               /* effective: rt_priority or an inherited one; 0: by turns */
 	u32 turn_end;                   /* low word of run_ticks at which its turn is over */
 	u64 run_ticks;                  /* timebase ticks; while it runs up to cpu->run_since */

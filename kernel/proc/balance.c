@@ -24,7 +24,8 @@ static bool cpu_allowed(const struct task *task, const struct cpu *cpu)
 
 static bool queues_empty(const struct cpu *cpu)
 {
-	return list_empty(cpu->active) && list_empty(cpu->expired) && list_empty(&cpu->urgent);
+	return list_empty(cpu->active) && list_empty(cpu->expired) && list_empty(&cpu->urgent) &&
+	       list_empty(&cpu->last);
 }
 
 static bool is_idle(const struct cpu *cpu)
@@ -172,7 +173,8 @@ static u32 count_queue(const struct list_head *queue)
 
 static u32 count_ready(const struct cpu *cpu)
 {
-	return count_queue(cpu->active) + count_queue(cpu->expired) + count_queue(&cpu->urgent);
+	return count_queue(cpu->active) + count_queue(cpu->expired) + count_queue(&cpu->urgent) +
+	       count_queue(&cpu->last);
 }
 
 /* Takes one waiting task of a processor on which more than `least` wait; false: there is none. */
@@ -200,6 +202,8 @@ static bool pull_task(struct cpu *cpu, u32 least)
 	task = task_movable(busiest->expired, cpu);
 	if (!task)
 		task = task_movable(busiest->active, cpu);
+	if (!task)
+		task = task_movable(&busiest->last, cpu);
 	if (!task)
 		return false;
 	list_del(&task->run_link);

@@ -52,6 +52,7 @@ void sched_requeue(struct task *task);                  /* called when its prior
 void sched_enqueue(struct task *task, bool first);      /* in the queues of its processor */
 void sched_enqueue_woken(struct task *task, bool before);
 void sched_enqueue_current(void);
+bool sched_begin_round(struct cpu *cpu);                /* `active` is empty; false: nobody is ready */
 bool sched_preempts(const struct task *task, const struct task *running);
 bool sched_goes_before(const struct task *task, const struct task *running);
 bool sched_real_time_waits(void);                       /* a task that is more urgent than current by its priority */

@@ -8,6 +8,10 @@
  * run until the next tick at most. A turn is measured in time, not in ticks, so that a task cannot gain by
  * sleeping at each tick, and no task begins two turns in one round.
  *
+ * Tasks of SCHED_IDLE wait in `last` until no other is ready. One of them gets a tick in 32 rounds, about what its
+ * weight is on Linux, so that what it holds becomes free however busy the others are. There is no limit for the
+ * real-time priorities, which only a privileged program gives: a task that has one and never sleeps keeps the processor.
+ *
  * It runs with interrupts off, as does the whole kernel except for the idle task and interrupt windows.
  */
 #include <arch/message.h>
@@ -28,6 +32,8 @@
 #include "internal.h"
 #include "switching.h"
 
+#define IDLE_ROUNDS    32u      /* a task of SCHED_IDLE gets a turn in one of so many rounds */
+
 #define LATE_NS        1000000u /* only kernel code keeps interrupts off for so long */
 
 static struct task boot_idle = { .cpu = &cpus[0], .affinity = ~0u };
@@ -40,21 +46,30 @@ struct cpu cpus[CPUS] = { [0] = {
 	.expired = &cpus[0].turns[1],
 	.turns = { LIST_HEAD_INIT(cpus[0].turns[0]), LIST_HEAD_INIT(cpus[0].turns[1]) },
 	.urgent = LIST_HEAD_INIT(cpus[0].urgent),
+	.last = LIST_HEAD_INIT(cpus[0].last),
 	.online = true,
 } };
 u32 cpu_count = 1;
 
 static struct list_head idle_hooks = LIST_HEAD_INIT(idle_hooks);
 
-/* A turn: 100 ms at nice 0, 200 ms at -20, 10 ms (one tick) at 19. */
+/* A turn: 100 ms at nice 0, 200 ms at -20, 10 ms (one tick) at 19 and for SCHED_IDLE. */
 s32 sched_slice(const struct task *task)
 {
+	if (task->policy == SCHED_IDLE)
+		return 1;
 	return task_is_real_time(task) ? 10 : MAX(1, (20 - task->nice) / 2);
 }
 
 static s32 whole_turn(const struct task *task)
 {
 	return sched_slice(task) * (s32)time_tick_length;
+}
+
+/* Twice its nice; SCHED_IDLE is behind all of them. */
+static s32 plain_rank(const struct task *task)
+{
+	return 2 * (task->policy == SCHED_IDLE ? NICE_IDLE : task->nice);
 }
 
 /* A task gets a turn in a round. Time that it has used too much is taken off, as far as half a turn stays. */
@@ -102,7 +117,9 @@ CAUSE(switch) static inline void enqueue_by_turn(struct task *task, bool first)
 
 	if (turn_left(task) <= 0)
 		first = turn_in_round(task) && first;
-	if (task->round == cpu->round + 1)
+	if (unlikely(task_runs_last(task)))
+		list_add_tail(&task->run_link, &cpu->last);
+	else if (task->round == cpu->round + 1)
 		list_add_tail(&task->run_link, cpu->expired);
 	else if (first)
 		list_add(&task->run_link, cpu->active);
@@ -124,6 +141,8 @@ CAUSE(switch) void sched_enqueue_woken(struct task *task, bool before)
 {
 	if (task_is_real_time(task))
 		enqueue_by_priority(task, false);
+	else if (task_runs_last(task))
+		enqueue_by_turn(task, false);
 	else if (turn_left(task) <= 0 && !turn_in_round(task))
 		list_add_tail(&task->run_link, task->cpu->expired);
 	else if (before)
@@ -141,6 +160,25 @@ CAUSE(switch) void sched_enqueue_current(void)
 		enqueue_by_turn(current, true);
 }
 
+NOINLINE CAUSE(switch) bool sched_begin_round(struct cpu *cpu)
+{
+	struct list_head *empty = cpu->active;
+	struct task *last;
+
+	if (!list_empty(cpu->expired)) {
+		cpu->active = cpu->expired;
+		cpu->expired = empty;
+		if (++cpu->round % IDLE_ROUNDS || list_empty(&cpu->last))
+			return true;
+	} else if (list_empty(&cpu->last)) {
+		return false;
+	}
+	last = list_first_entry(&cpu->last, struct task, run_link);
+	list_del(&last->run_link);
+	list_add_tail(&last->run_link, cpu->active);
+	return true;
+}
+
 CAUSE(switch) static inline __attribute__((always_inline)) struct task *sched_pick(void)
 {
 	struct cpu *cpu = this_cpu();
@@ -149,15 +187,8 @@ CAUSE(switch) static inline __attribute__((always_inline)) struct task *sched_pi
 	if (!list_empty(&cpu->urgent)) {
 		task = list_first_entry(&cpu->urgent, struct task, run_link);
 	} else {
-		if (list_empty(cpu->active)) {
-			struct list_head *other = cpu->active;
-
-			if (list_empty(cpu->expired))
-				return cpu->idle;
-			cpu->active = cpu->expired;
-			cpu->expired = other;
-			cpu->round++;
-		}
+		if (list_empty(cpu->active) && !sched_begin_round(cpu))
+			return cpu->idle;
 		task = list_first_entry(cpu->active, struct task, run_link);
 	}
 	list_del(&task->run_link);
@@ -228,7 +259,7 @@ void sched_share_turn(struct task *task)
 {
 	s32 left = whole_turn(task);
 
-	task->rank = 2 * task->nice;
+	task->rank = plain_rank(task);
 	task->round = this_cpu()->round;
 	if (current != this_cpu()->idle && !task_is_real_time(task) && !task_is_real_time(current)) {
 		charge_current();
@@ -267,7 +298,7 @@ CAUSE(switch) void sched_requeue(struct task *task)
 	s32 whole = whole_turn(task);
 
 	message_forget();
-	task->rank = 2 * task->nice;
+	task->rank = plain_rank(task);
 	task->turn_end = (u32)task->run_ticks + (u32)MAX(MIN(turn_left(task), whole), -whole);
 	if (!list_empty(&task->run_link)) {
 		list_del(&task->run_link);
@@ -425,10 +456,11 @@ static void turn_tick(struct task *task)
 	if (turn_left(task) <= 0) {
 		message_forget();
 		task->work |= WORK_RESCHED;
-	} else if (!list_empty(queue) && first != task && !task_is_real_time(task) && first->nice <= task->nice) {
+	} else if (!list_empty(queue) && first != task && !task_is_real_time(task) && 
+		   (first->rank & ~RANK_COMPUTES) <= task->rank) {
 		task->work |= WORK_RESCHED;
 	}
-	task->rank = 2 * task->nice + (task->switches_seen == task->voluntary_switches ? RANK_COMPUTES : 0);
+	task->rank = plain_rank(task) + (task->switches_seen == task->voluntary_switches ? RANK_COMPUTES : 0);
 	task->switches_seen = task->voluntary_switches;
 }
 
@@ -510,7 +542,8 @@ static bool anyone_runnable(void)
 {
 	const struct cpu *cpu = this_cpu();
 
-	return !list_empty(cpu->active) || !list_empty(cpu->expired) || !list_empty(&cpu->urgent);
+	return !list_empty(cpu->active) || !list_empty(cpu->expired) || !list_empty(&cpu->urgent) ||
+	       !list_empty(&cpu->last);
 }
 
 /* One round of the hooks; true if any of them did something. */

@@ -457,6 +457,7 @@ struct cpu *smp_add(u32 number)
 	cpu->expired = &cpu->turns[1];
 	list_init(&cpu->turns[0]);
 	list_init(&cpu->turns[1]);
+	list_init(&cpu->last);
 	list_init(&cpu->urgent);
 	cpu->number = number;
 	return cpu;

@@ -30,6 +30,12 @@ static inline bool task_goes_before(const struct task *task, const struct task *
 	return task->nice < running->nice && running->nice != NICE_IDLE;
 }
 
+/* Whether it is of SCHED_IDLE. */
+static inline bool task_runs_last(const struct task *task)
+{
+	return task->rank >= 2 * NICE_IDLE;
+}
+
 /* The next task does the noted work. */
 CAUSE(switch) static inline void pass_on(u32 work, struct task *next)
 {

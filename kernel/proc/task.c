@@ -297,7 +297,7 @@ void idle_init(struct task *idle)
 {
 	idle->state = TASK_RUNNING;
 	idle->nice = NICE_IDLE;
-	idle->rank = 2 * NICE_IDLE;
+	idle->rank = 2 * (NICE_IDLE + 1);      /* every task runs before it, SCHED_IDLE too */
 	idle->cpu->run_since = arch_timebase_low();
 	sigpending_init(&idle->pending);
 	strlcpy(idle->name, "idle", sizeof(idle->name));

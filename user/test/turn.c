@@ -291,6 +291,46 @@ static void nice_is_less(void)
 	end(loop);
 }
 
+static int compute_when_idle(void *unused)
+{
+	int place = 1;
+
+	(void)unused;
+	MUST(sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){ 0 }));
+	return compute(&place);
+}
+
+/* SCHED_IDLE gets what others leave; beside one that computes, a tick in some seconds. */
+static void idle_is_last(void)
+{
+	pid_t loop, other;
+	long long before, latest = 0;
+
+	share_memory();
+	use_one_processor();
+	other = test_child(compute_when_idle, NULL);
+	sleep_for(50 * MS);
+	for (int i = 0; i < 10; i++) {
+		before = test_now();
+		sleep_for(MS);
+		if (test_now() - before > latest)
+			latest = test_now() - before;
+	}
+	CHECK(latest < 3 * MS);
+	loop = start_computing(0);
+	sleep_for(200 * MS);
+	CHECK(share_of(1, 0, 1000 * MS) < 3);
+	before = used[1];
+	sleep_for(4000 * MS);
+	CHECK(used[1] > before);
+	CHECK(used[1] - before < 120 * MS);
+	end(loop);
+	before = used[1];
+	sleep_for(100 * MS);
+	CHECK(used[1] - before > 50 * MS);
+	end(other);
+}
+
 static int compute_in_turns(void *policy)
 {
 	struct sched_param parameter = { .sched_priority = 5 };
@@ -332,6 +372,7 @@ static const struct test_case cases[] = {
 	CASE(nothing_is_gained_by_children),
 	CASE(nothing_is_gained_by_nice),
 	CASE(nice_is_less),
+	CASE(idle_is_last),
 	CASE(real_time_is_as_it_was),
 };
 

@@ -43,16 +43,11 @@ FORM struct task *pick_form(bool lazy)
 {
 	struct cpu *cpu = this_cpu();
 	struct task *task = first_ready(&cpu->urgent, lazy);
-	struct list_head *queue = cpu->active;
 
 	if (!task)
-		task = first_ready(queue, lazy);
-	if (!task && !list_empty(cpu->expired)) {
-		cpu->active = cpu->expired;
-		cpu->expired = queue;
-		cpu->round++;
 		task = first_ready(cpu->active, lazy);
-	}
+	while (!task && sched_begin_round(cpu))
+		task = first_ready(cpu->active, lazy);
 	return task ? task : cpu->idle;
 }
 
