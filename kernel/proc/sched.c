@@ -10,7 +10,7 @@
  *
  * Tasks of SCHED_IDLE wait in `last` until no other is ready. One of them gets a tick in 32 rounds, about what its
  * weight is on Linux, so that what it holds becomes free however busy the others are. There is no limit for the
- * real-time priorities, which only a privileged program gives: a task that has one and never sleeps keeps the processor.
+ * real-time priorities, which only a privileged program gives: such a task that never sleeps keeps the processor.
  *
  * It runs with interrupts off, as does the whole kernel except for the idle task and interrupt windows.
  */

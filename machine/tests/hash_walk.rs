@@ -320,8 +320,8 @@ proptest! {
 }
 
 /// Cycles of a search that reads all sixteen PTEs, the last of which matches, on a machine of the repository without an
-/// L2, and with memory that gives the first beat of a read after `first` clocks and another each `next`; with the table's
-/// lines in no cache, or in the L1.
+/// L2, and with memory that gives the first beat of a read after `first` clocks and another each `next`; with the
+/// table's lines in no cache, or in the L1.
 fn worst_search(machine: &str, (first, next): (u32, u32), cold: bool) -> u64 {
     let file = format!("{}/../machines/{machine}.toml", env!("CARGO_MANIFEST_DIR"));
     let mut config = MachineConfig::from_file(file.as_ref(), &[]).expect("a machine file");

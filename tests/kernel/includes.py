@@ -105,7 +105,9 @@ def check() -> int:
         f"{file} no longer includes {header}: remove it from ALLOWED" for file, header in ALLOWED.keys() - set(wrong)
     ]
     page = (ROOT / "docs" / "kernel-checks.md").read_text(encoding="utf-8")
-    problems += [f"docs/kernel-checks.md does not name {file}" for file in {f for f, _ in ALLOWED} if f"`{file}`" not in page]
+    problems += [
+        f"docs/kernel-checks.md does not name {file}" for file in {f for f, _ in ALLOWED} if f"`{file}`" not in page
+    ]
     if against({"lib/example.c": "#include <mm.h>\n"})[0] != [("lib/example.c", "mm.h")]:
         problems.append("the check misses an include that breaks the order")
     for problem in problems:

@@ -223,8 +223,8 @@ impl LineShortcuts {
         }
     }
 
-    /// These are the shortcuts of a cache that was elsewhere, while `absent` stood in its place: they miss what was to be
-    /// dropped there.
+    /// These are the shortcuts of a cache that was elsewhere, while `absent` stood in its place: they missed what was
+    /// to be dropped there.
     pub fn catch_up(&self, absent: &LineShortcuts) {
         if absent.missed.replace(false) {
             self.drop_all();
