@@ -406,7 +406,7 @@ static long sem_set_all(struct set *set, const u16 *user)
 	if (!values)
 		return -ENOMEM;
 	for (u32 i = 0; !result && i < count; i += PIECE) {
-		interrupt_window();
+		preemption_point();
 		if (copy_from_user(values + i, user + i, MIN(PIECE, count - i) * sizeof(*values)))
 			result = -EFAULT;
 	}
@@ -415,6 +415,8 @@ static long sem_set_all(struct set *set, const u16 *user)
 		if (values[i] > VALUE_MAX)
 			result = -ERANGE;
 	}
+	/* Nothing has changed yet, so others may run, and the set may go. */
+	preemption_point();
 	if (!result) {
 		set = sem_find_set(id);
 		result = set && set->count == count ? 0 : -EIDRM;
