@@ -6,16 +6,7 @@ use crate::config::{BusKind, Family, L2Config, L2Place, MachineConfig};
 
 pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
     let bus = &config.bus;
-    let halves = bus.core_to_bus * 2.0;
-    if !(1.0..=20.0).contains(&bus.core_to_bus) || halves.fract() != 0.0 {
-        checker.fail(
-            "bus.core-to-bus",
-            format!(
-                "is {}: allowed are multiples of 0.5 from 1 to 20",
-                bus.core_to_bus
-            ),
-        );
-    }
+    checker.core_to_bus(bus.core_to_bus);
     checker.power_of_two("bus.width", bus.width, 4, 32);
     if bus.width > config.cache.data.line {
         checker.fail(

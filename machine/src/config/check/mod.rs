@@ -49,6 +49,16 @@ impl Checker {
         }
     }
 
+    /// Core clocks in a bus clock, `bus.core-to-bus`.
+    pub fn core_to_bus(&mut self, ratio: f64) {
+        if !(1.0..=20.0).contains(&ratio) || (ratio * 2.0).fract() != 0.0 {
+            self.fail(
+                "bus.core-to-bus",
+                format!("is {ratio}: allowed are multiples of 0.5 from 1 to 20"),
+            );
+        }
+    }
+
     /// A cache or TLB whose keys are `paths`.
     pub fn shape(&mut self, paths: &[&'static str], rule: Result<(), Misfit>) {
         if let Err(misfit) = rule {
