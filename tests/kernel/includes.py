@@ -1,8 +1,9 @@
-"""Checks every #include line of the kernel against the layers of docs/kernel-checks.md."""
+"""Checks every #include line of the kernel against the layers of docs/kernel-checks.md, and that make follows them."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 
 from suite.places import ROOT
 
@@ -93,6 +94,24 @@ def against(sources: dict[str, str]) -> tuple[list[tuple[str, str]], list[str]]:
     return wrong, unowned
 
 
+# A folder of make, a header, and an object of those that must be compiled again when the header changes.
+FOLLOWED = (("kernel", "include/task.h", "proc/task.c"), ("user", "test/common/rights.h", "test/preempt_file.c"))
+
+
+def unfollowed() -> list[str]:
+    """The changed headers that make does not follow, by either path of the folder of a build that is there."""
+    missed = []
+    for folder, header, source in FOLLOWED:
+        built = ROOT / "build" / folder
+        # Make splits a path at a space.
+        paths = [path for path in (f"../build/{folder}", str(built)) if built.is_dir() and " " not in path]
+        for path in paths:
+            plan = ["make", "-n", "-C", str(ROOT / folder), f"BUILD={path}", "-W", header]
+            if f"CC {source}" not in subprocess.run(plan, capture_output=True, text=True, check=True).stdout:
+                missed.append(f"make -C {folder} BUILD={path} compiles {source} not again after a change of {header}")
+    return missed
+
+
 def check() -> int:
     """Prints the forbidden includes and returns their number."""
     files = [f for f in KERNEL.rglob("*") if f.suffix in (".c", ".h", ".S")]
@@ -110,6 +129,7 @@ def check() -> int:
     ]
     if against({"lib/example.c": "#include <mm.h>\n"})[0] != [("lib/example.c", "mm.h")]:
         problems.append("the check misses an include that breaks the order")
+    problems += unfollowed()
     for problem in problems:
         print(f"includes: {problem}")
     print(f"includes: {len(files)} files, {len(wrong)} includes that break the order, {len(problems)} problems")
