@@ -144,8 +144,8 @@ _LISTS = (
 
 def counters() -> str:
     """Every counter of the machine, with its meaning."""
-    source = (home().root / "machine" / "src" / "observe" / "counters.rs").read_text(encoding="utf-8")
-    text = f"# Counters\n\n{GENERATED.format('`machine/src/observe/counters.rs`')}\n"
+    source = (home().root / "machine" / "src" / "account" / "counters.rs").read_text(encoding="utf-8")
+    text = f"# Counters\n\n{GENERATED.format('`machine/src/account/counters.rs`')}\n"
     for name, title, words in _LISTS:
         found = re.search(rf"    {name}, [A-Z]+ \{{\n(.*?)^    \}}", source, re.MULTILINE | re.DOTALL)
         assert found, f"counters.rs has no list {name}"

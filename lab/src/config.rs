@@ -1,7 +1,7 @@
 //! Machine files.
 
+use pagewalk_machine::account::Counters;
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::observe::Counters;
 use pagewalk_machine::{powerpc, x86};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;

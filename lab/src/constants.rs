@@ -1,10 +1,14 @@
 //! The hardware constants that a bare-metal program measures.
 
 use pagewalk_machine::config::MachineConfig;
-use pagewalk_machine::constants;
 use pyo3::prelude::*;
 
 use crate::config::ConfigurationError;
+
+/// The measurement, which the command `pagewalk-machine constants` prints as a table.
+#[path = "../../machine/src/constants.rs"]
+#[allow(dead_code, reason = "the table is the command's")]
+mod measurement;
 
 /// What the program measures on the machine, as (name, figure, words on how it comes about); ValueError says why
 /// nothing was measured.
@@ -16,7 +20,7 @@ pub fn measure_constants(
 ) -> PyResult<Vec<(String, u64, String)>> {
     let config = MachineConfig::from_toml(config, "machine", &[])
         .map_err(|error| ConfigurationError::new_err(error.to_string()))?;
-    let figures = constants::measure(config, program, name)
+    let figures = measurement::measure(config, program, name)
         .map_err(|error| ConfigurationError::new_err(error.to_string()))?;
     Ok(figures
         .into_iter()

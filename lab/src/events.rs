@@ -1,9 +1,9 @@
 //! Events of a listener as Python objects, and its filter.
 
+use pagewalk_machine::account::Cause;
 use pagewalk_machine::computer::{Guest, Session};
-use pagewalk_machine::mmu::Space;
-use pagewalk_machine::observe::Cause;
 use pagewalk_machine::observe::listener::{BATCH_MOST, Filter, Heard, Kind, What};
+use pagewalk_machine::powerpc::mmu::Space;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

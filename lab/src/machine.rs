@@ -9,7 +9,7 @@ use pagewalk_machine::debug::{self, Debugged, Ended};
 use pagewalk_machine::loader::{Given, Protocol};
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
-use pagewalk_machine::session::Session as PowerPc;
+use pagewalk_machine::powerpc::session::Session as PowerPc;
 use pagewalk_machine::x86;
 use pagewalk_machine::x86::session::Session as X86;
 use pyo3::exceptions::{PyOSError, PyValueError};

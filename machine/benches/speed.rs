@@ -25,9 +25,9 @@ use std::time::Duration;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::session::Session;
 use pagewalk_machine::powerpc::shim::Program;
-use pagewalk_machine::session::Session;
 use pagewalk_machine::shim::Ending;
 use pagewalk_machine::x86;
 

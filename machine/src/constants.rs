@@ -7,11 +7,11 @@
 
 use std::fmt;
 
-use crate::board::Console;
-use crate::config::{L2Place, MachineConfig};
-use crate::loader::{Boot, ElfImage};
-use crate::powerpc::machine::{Limits, Stop};
-use crate::powerpc::session::{Session, SessionError};
+use pagewalk_machine::board::Console;
+use pagewalk_machine::config::{L2Place, MachineConfig};
+use pagewalk_machine::loader::{Boot, ElfImage};
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::session::{Session, SessionError};
 
 /// Whether a measured figure is a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 //! when something given on the command line cannot be used.
 
 mod arguments;
+mod constants;
 
 use std::fs::File;
 use std::path::Path;
@@ -16,8 +17,9 @@ use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::debug::{self, Debugged, Ended};
 use pagewalk_machine::loader::{Boot, ElfImage, Given, read_file};
 use pagewalk_machine::observe::Shown;
+use pagewalk_machine::powerpc::session;
 use pagewalk_machine::shim::{self, Ending, Hosted};
-use pagewalk_machine::{constants, powerpc, session, x86};
+use pagewalk_machine::{powerpc, x86};
 
 use arguments::{Arguments, Command, Constants, Program, Run, words};
 

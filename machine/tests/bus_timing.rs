@@ -3,11 +3,11 @@
 mod common;
 
 use common::{account, bus, memory, plain_memory, unit};
+use pagewalk_machine::account::{Account, Event, Plain};
 use pagewalk_machine::memory::hierarchy::hid0::ABE;
 use pagewalk_machine::memory::{
     Broadcast, Bus, BusTiming, Forward, TouchedLine, Transaction, attribute,
 };
-use pagewalk_machine::observe::{Account, Event, Plain};
 use proptest::prelude::*;
 
 const CACHED: u8 = attribute::COHERENT;

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{account, bus, l1, memory, plain_memory, unit};
+use pagewalk_machine::account::{Account, Array, Cause, Event, Plain};
 use pagewalk_machine::memory::cache::{DIRTY, VALID};
 use pagewalk_machine::memory::{Cache, CacheGeometry, L2Timing, Memory, Replacement, attribute};
-use pagewalk_machine::observe::{Account, Array, Cause, Event, Plain};
 use proptest::prelude::*;
 
 const CACHED: u8 = attribute::COHERENT;

@@ -4,8 +4,8 @@ mod support;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::loader::Given;
-use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::session::Session;
 use support::{Program, config};
 
 /// Lines of 32 bytes: what lies between two labels fills whole ones, apart from `odd`.

@@ -4,8 +4,8 @@
 mod support;
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::session::Session;
 use support::Program;
 
 const CORES: [&str; 3] = ["ppc603-133", "ppc604-133", "ppc750-400"];

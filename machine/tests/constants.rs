@@ -4,7 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::constants::{self, ConstantsError, Figure, Nature};
+
+#[path = "../src/constants.rs"]
+#[allow(dead_code, reason = "the command prints the table")]
+mod constants;
+
+use constants::{ConstantsError, Figure, Nature};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -3,8 +3,8 @@
 
 mod support;
 
-use pagewalk_machine::machine::Limits;
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::Limits;
+use pagewalk_machine::powerpc::session::Session;
 use support::Program;
 
 /// Puts `{space}` into the MMU twice: the kernel's own, then another; then runs a program there, and one in a third.

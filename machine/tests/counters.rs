@@ -1,6 +1,6 @@
 //! The list of counters: names, splits, differences.
 
-use pagewalk_machine::observe::{Account, Cause, Counters, Event, Plain};
+use pagewalk_machine::account::{Account, Cause, Counters, Event, Plain};
 use pagewalk_machine::powerpc::{NAMES, Vector};
 use std::collections::BTreeSet;
 

@@ -5,9 +5,9 @@ mod support;
 
 use pagewalk_machine::board::{Board, Console, Effect, Instant};
 use pagewalk_machine::loader::{Given, Protocol};
-use pagewalk_machine::machine::{Fatal, Limits, Stop};
+use pagewalk_machine::powerpc::machine::{Fatal, Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::session::Session;
 use support::{Program, config};
 
 const MACHINE: &str = "mpc855t-48";

@@ -18,9 +18,9 @@ mod walks_8xx;
 #[path = "fast_paths/walks_970.rs"]
 mod walks_970;
 
-use pagewalk_machine::machine::{Fatal, Limits, Stop};
+use pagewalk_machine::powerpc::machine::{Fatal, Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::session::Session;
 use programs::{GUESTS, Guest, Needs};
 use proptest::prelude::*;
 use support::{Program, config};

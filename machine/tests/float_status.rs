@@ -9,7 +9,7 @@ mod support;
 use num_bigint::{BigInt, Sign};
 use pagewalk_machine::board::Console;
 use pagewalk_machine::loader::Boot;
-use pagewalk_machine::machine::{Limits, Machine, Stop};
+use pagewalk_machine::powerpc::machine::{Limits, Machine, Stop};
 use pagewalk_machine::powerpc::msr;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};

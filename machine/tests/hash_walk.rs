@@ -6,13 +6,15 @@ use common::{
     Parts as _, RAM, SUPERVISOR, TABLE, USER, account, bus, hash_mmu, l1, memory, mmu,
     plain_memory, put_pte, unit, walker,
 };
+use pagewalk_machine::account::{Account, Array, Cause, Event, Plain};
 use pagewalk_machine::board::{Board, Console};
 use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::memory::{
     BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryPace, Pattern, Uncore,
 };
-use pagewalk_machine::mmu::{Access, FaultKind, Invalidation, Mmu, Reload, WalkTiming, hash};
-use pagewalk_machine::observe::{Account, Array, Cause, Event, Plain};
+use pagewalk_machine::powerpc::mmu::{
+    Access, FaultKind, Invalidation, Mmu, Reload, WalkTiming, hash,
+};
 use proptest::prelude::*;
 
 const VSID: u32 = 0x12_3456;

@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::session::Session;
 use proptest::prelude::*;
 use support::{Program, config, machine_file};
 use words::{SMALL, among, word};
@@ -246,8 +246,8 @@ fn an_image_that_asks_for_more_than_any_memory_is_refused() {
     );
 }
 
-/// [`Processor::memory`](pagewalk_machine::processor::Processor::memory) is anybody's: a line that the I-cache is told
-/// to hold has no decoded form.
+/// [`Processor::memory`](pagewalk_machine::powerpc::processor::Processor::memory) is anybody's: a line that the
+/// I-cache is told to hold has no decoded form.
 #[test]
 fn lines_put_into_the_instruction_cache_from_outside_are_fetched() {
     let config = config("ppc604-133", &[SMALL]);

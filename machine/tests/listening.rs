@@ -8,10 +8,10 @@ mod kernel;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::observe::Cause;
+use pagewalk_machine::account::Cause;
 use pagewalk_machine::observe::listener::{Filter, Heard, Kind, What};
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::session::Session;
 use proptest::prelude::*;
 
 static KERNEL: LazyLock<kernel::Kernel> = LazyLock::new(kernel::build);

@@ -8,7 +8,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::x86;
 use programs::source;
 use support::{Program, machine_file};

@@ -3,7 +3,7 @@
 mod support;
 
 use pagewalk_machine::config::MachineConfig;
-use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::x86;
 use support::Program;
 

@@ -6,7 +6,7 @@ mod support;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use support::Program;
 
 /// A sequence, and what it costs on each of [`MACHINES`]: cycles for one repetition; None where no source says.

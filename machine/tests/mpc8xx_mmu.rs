@@ -3,12 +3,12 @@
 mod common;
 
 use common::{SUPERVISOR, USER, account, cases};
+use pagewalk_machine::account::{Account, Array, Cause, Event, Plain};
 use pagewalk_machine::memory::attribute;
-use pagewalk_machine::mmu::mpc8xx::number as n;
-use pagewalk_machine::mmu::{
+use pagewalk_machine::powerpc::mmu::mpc8xx::number as n;
+use pagewalk_machine::powerpc::mmu::{
     Access, FaultKind, Invalidation, Mpc8xx, Mpc8xxFault, Reached, Source, Unit as _,
 };
-use pagewalk_machine::observe::{Account, Array, Cause, Event, Plain};
 use proptest::prelude::*;
 
 /// Level-one descriptors of the sizes: V and PS.

@@ -4,12 +4,12 @@
 mod kernel;
 mod support;
 
+use pagewalk_machine::account::counters::slot;
+use pagewalk_machine::account::{Cause, Event, Plain};
 use pagewalk_machine::board::Console;
-use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::observe::counters::slot;
 use pagewalk_machine::observe::trace::Window;
-use pagewalk_machine::observe::{Cause, Event, Plain};
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::session::Session;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use support::Program;

@@ -5,7 +5,7 @@ mod support;
 use pagewalk_machine::board::{Board, Console, Instant};
 use pagewalk_machine::config::{MachineConfig, Override};
 use pagewalk_machine::loader::{Target, device_tree};
-use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use support::{Program, machine_file};
 
 const OPENPIC: &str = "board.interrupt-controller=openpic";
@@ -209,7 +209,7 @@ fn a_timer_and_an_own_interrupt_come_when_they_are_due() {
 
 #[test]
 fn a_snapshot_between_two_interrupts_goes_on_the_same() {
-    let finish = |session: &mut pagewalk_machine::session::Session| {
+    let finish = |session: &mut pagewalk_machine::powerpc::session::Session| {
         session.run(Limits {
             cycles: 1_000_000,
             ..Limits::NONE
@@ -224,6 +224,7 @@ fn a_snapshot_between_two_interrupts_goes_on_the_same() {
     });
     let saved = session.save().unwrap();
     let mut restored =
-        pagewalk_machine::session::Session::restore(&saved, "saved", Console::memory()).unwrap();
+        pagewalk_machine::powerpc::session::Session::restore(&saved, "saved", Console::memory())
+            .unwrap();
     assert_eq!(finish(&mut session), finish(&mut restored));
 }

@@ -6,8 +6,8 @@ mod support;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::session::Session;
 use support::machine_file;
 
 fn boot(machine: &str, settings: &[&str], words: &str) -> Session {

@@ -2,8 +2,8 @@
 
 mod support;
 
-use pagewalk_machine::machine::Limits;
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::Limits;
+use pagewalk_machine::powerpc::session::Session;
 use support::Program;
 
 /// Where the programs store their results.

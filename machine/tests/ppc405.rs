@@ -4,10 +4,10 @@
 mod support;
 
 use pagewalk_machine::loader::{Target, device_tree};
-use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::dump::StateDump;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::session::Session;
 use support::Program;
 
 const MACHINE: &str = "ppc405-200";

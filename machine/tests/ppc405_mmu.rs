@@ -3,10 +3,12 @@
 mod common;
 
 use common::{SUPERVISOR, USER, account, cases};
+use pagewalk_machine::account::Account;
 use pagewalk_machine::memory::attribute;
-use pagewalk_machine::mmu::ppc405::RealMode;
-use pagewalk_machine::mmu::{Access, FaultKind, Invalidation, Ppc405, Ppc405Fault, Unit as _};
-use pagewalk_machine::observe::Account;
+use pagewalk_machine::powerpc::mmu::ppc405::RealMode;
+use pagewalk_machine::powerpc::mmu::{
+    Access, FaultKind, Invalidation, Ppc405, Ppc405Fault, Unit as _,
+};
 use proptest::prelude::*;
 
 const ESR_STORE: u32 = 0x0080_0000;

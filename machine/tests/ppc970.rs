@@ -2,9 +2,9 @@
 
 mod support;
 
-use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::session::Session;
 use support::Program;
 
 const MACHINE: &str = "ppc970-1600";

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use common::{SUPERVISOR, TABLE, USER, account, cases, plain_memory};
 use pagewalk_machine::memory::{Forward, Memory};
-use pagewalk_machine::mmu::hash64::{Page, Refills, table};
-use pagewalk_machine::mmu::{
+use pagewalk_machine::powerpc::mmu::hash64::{Page, Refills, table};
+use pagewalk_machine::powerpc::mmu::{
     Access, FaultKind, Hash64, Invalidation, TlbGeometry, Unit as _, WalkTiming,
 };
 use proptest::prelude::*;

@@ -3,12 +3,12 @@
 mod support;
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::mmu::HashBase;
-use pagewalk_machine::mmu::hash64::{Page, table};
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::powerpc::dump::{HashTable, StateDump};
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::mmu::HashBase;
+use pagewalk_machine::powerpc::mmu::hash64::{Page, table};
+use pagewalk_machine::powerpc::session::Session;
 use support::Program;
 
 const MACHINE: &str = "ppc970-1600";

@@ -8,9 +8,9 @@ use std::process::Command;
 
 use pagewalk_machine::board::{Board, Console, Effect, Instant};
 use pagewalk_machine::loader::{Boot, ElfImage, Given, Protocol};
-use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::session::Session;
 use support::{Program, config};
 
 const MACHINE: &str = "ppc604-185";

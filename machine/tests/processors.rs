@@ -17,8 +17,8 @@ mod time;
 mod tlbie;
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::session::Session;
 use support::{Program, machine_file};
 
 const OPENPIC: &str = "board.interrupt-controller=openpic";

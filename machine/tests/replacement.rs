@@ -3,9 +3,9 @@
 mod common;
 
 use common::Parts as _;
+use pagewalk_machine::config::REPLACEMENTS as NAMES;
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::mmu::replacement::NAMES;
-use pagewalk_machine::mmu::{Mmu, Tlb, TlbEntry, TlbGeometry, tlb};
+use pagewalk_machine::powerpc::mmu::{Mmu, Tlb, TlbEntry, TlbGeometry, tlb};
 use proptest::prelude::*;
 
 /// One set as a plain model sees it: the page in each way, and what the policies need to know.

@@ -3,9 +3,9 @@
 mod support;
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::machine::{Fatal, Limits, Stop};
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::{Fatal, Limits, Stop};
+use pagewalk_machine::powerpc::session::Session;
 use support::Program;
 
 const LIMITS: Limits = Limits {

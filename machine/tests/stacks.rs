@@ -4,10 +4,10 @@
 mod kernel;
 mod support;
 
-use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::observe::Event;
+use pagewalk_machine::account::Event;
 use pagewalk_machine::observe::profile::StackRow;
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::session::Session;
 use std::collections::BTreeMap;
 use support::Program;
 

@@ -2,12 +2,12 @@
 //! the hash table behave, on this machine and on QEMU's 40p. The texts must be the same, but for what is
 //! listed in [`known`].
 
+use pagewalk_machine::account::Counters;
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::loader::Boot;
-use pagewalk_machine::machine::{Limits, Machine, Stop};
-use pagewalk_machine::observe::Counters;
 use pagewalk_machine::powerpc::NAMES;
+use pagewalk_machine::powerpc::machine::{Limits, Machine, Stop};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

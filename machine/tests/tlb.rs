@@ -3,11 +3,11 @@
 mod common;
 
 use common::{Parts as _, SUPERVISOR, account, hash_mmu, plain_memory, put_pte, soft_mmu};
+use pagewalk_machine::account::{Account, Event};
 use pagewalk_machine::memory::Memory;
-use pagewalk_machine::mmu::{
+use pagewalk_machine::powerpc::mmu::{
     Access, EntryView, FaultKind, Invalidation, Mmu, Tlb, TlbEntry, TlbGeometry, tlb,
 };
-use pagewalk_machine::observe::{Account, Event};
 use proptest::prelude::*;
 
 /// A TLB as a list of (page, vsid, time of last use) for each set.

@@ -5,11 +5,11 @@ mod common;
 use common::{
     Parts as _, SUPERVISOR, USER, account, hash_mmu, mmu, plain_memory, put_pte, soft_mmu, walker,
 };
+use pagewalk_machine::account::Event;
 use pagewalk_machine::memory::attribute;
-use pagewalk_machine::mmu::{
+use pagewalk_machine::powerpc::mmu::{
     Access, DirectStore, FaultKind, Mmu, MmuGeometry, Reload, Source, TlbGeometry,
 };
-use pagewalk_machine::observe::Event;
 use pagewalk_machine::powerpc::{Exception, msr};
 use proptest::prelude::*;
 

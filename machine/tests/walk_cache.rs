@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Parts as _, SUPERVISOR, TABLE, account, cases, plain_memory, put_pte};
+use pagewalk_machine::account::{Account, Event, Plain};
 use pagewalk_machine::config::{MachineConfig, Override};
 use pagewalk_machine::memory::Memory;
-use pagewalk_machine::mmu::{Access, Invalidation, Mmu};
-use pagewalk_machine::observe::{Account, Event, Plain};
+use pagewalk_machine::powerpc::mmu::{Access, Invalidation, Mmu};
 use proptest::prelude::*;
 
 const VSID: u32 = 0x12_3456;

@@ -4,10 +4,10 @@
 mod kernel;
 mod support;
 
-use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::account::{Event, Plain};
 use pagewalk_machine::observe::trace::Window;
-use pagewalk_machine::observe::{Event, Plain};
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::session::Session;
 use serde_json::{Value, json};
 use support::Program;
 

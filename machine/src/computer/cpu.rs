@@ -7,10 +7,11 @@ use serde::de::DeserializeOwned;
 
 use super::breakpoints::Breakpoints;
 use super::stop::{Limits, Pause, Stop};
+use crate::account::Account;
 use crate::board::{Console, Effect, Instant};
 use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
-use crate::observe::{Account, Observers, Shown};
+use crate::observe::{Observers, Shown};
 
 /// What a machine file says of the whole computer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +156,7 @@ pub trait Cpu: Sized {
     fn state(&self, label: u32, caches: bool, several: bool) -> Self::Dump;
 
     /// A region of interest begins or ends. `counters` are those of all processors.
-    fn region(&mut self, effect: Effect, counters: &crate::observe::Counters) {
+    fn region(&mut self, effect: Effect, counters: &crate::account::Counters) {
         let now = self.instant().cycles;
         self.observers_mut().region(effect, counters, now);
     }
@@ -177,11 +178,11 @@ macro_rules! cpu_parts {
             &mut self.memory
         }
 
-        fn account(&self) -> &$crate::observe::Account {
+        fn account(&self) -> &$crate::account::Account {
             &self.account
         }
 
-        fn account_mut(&mut self) -> &mut $crate::observe::Account {
+        fn account_mut(&mut self) -> &mut $crate::account::Account {
             &mut self.account
         }
 

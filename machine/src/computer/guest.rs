@@ -1,8 +1,8 @@
 //! What a session asks of a processor beside [`Cpu`]: names and words for people.
 
 use super::cpu::Cpu;
+use crate::account::Names;
 use crate::loader::{ElfImage, LoadError};
-use crate::observe::Names;
 use crate::observe::sanitizers::SanitizerSet;
 use crate::observe::symbolize::Symbolizer;
 

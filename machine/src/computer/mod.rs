@@ -3,6 +3,7 @@
 pub mod breakpoints;
 pub mod cpu;
 pub mod guest;
+mod pages;
 pub mod session;
 pub mod snapshot;
 pub mod stop;
@@ -16,11 +17,10 @@ pub use snapshot::{Saved, SnapshotError};
 pub use stop::{EXCEPTIONS_MOST, Limits, Pause, Stop};
 pub(crate) use turns::TurnsState;
 
+use crate::account::Counters;
 use crate::board::{Console, Instant};
-use crate::engine::pages;
 use crate::loader::CauseRange;
 use crate::memory::{Held, Uncore};
-use crate::observe::Counters;
 use crate::observe::sanitizers::{SanitizerSet, Sanitizers};
 
 /// A simulated computer.

@@ -8,6 +8,8 @@ use super::guest::Guest;
 use super::snapshot::{self, Saved, SnapshotError};
 use super::stop::{Limits, Stop};
 use super::{Computer, StopOf};
+use crate::account::Counters;
+use crate::account::tlb_events::TlbNote;
 use crate::board::Console;
 use crate::config::ConfigError;
 use crate::loader::{CauseRange, LoadError};
@@ -16,9 +18,8 @@ use crate::observe::profile::{Profile, ProfileRow, StackRow};
 use crate::observe::regions::Region;
 use crate::observe::sanitizers::SanitizerSet;
 use crate::observe::symbolize::Symbolizer;
-use crate::observe::tlb_events::TlbNote;
 use crate::observe::trace::{Trace, Window};
-use crate::observe::{Counters, LastPass, Observers};
+use crate::observe::{LastPass, Observers};
 
 /// Why a session could not begin or could not go on.
 #[derive(Debug, thiserror::Error)]

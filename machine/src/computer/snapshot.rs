@@ -10,11 +10,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{Computer, Guest, TurnsState};
+use crate::account::Account;
 use crate::board::Console;
 use crate::loader::CauseRange;
 use crate::memory::l2::L2;
 use crate::memory::{Memory, UncoreState};
-use crate::observe::Account;
 use crate::observe::regions::Regions;
 use crate::observe::sanitizers::Sanitizers;
 use crate::observe::symbolize::Symbolizer;

@@ -8,6 +8,7 @@ mod controller;
 mod cores;
 mod error;
 mod inputs;
+mod names;
 mod parse;
 mod parts;
 pub mod shape;
@@ -19,6 +20,7 @@ pub(crate) use check::{
 pub use controller::{BusKind, Controller};
 pub use cores::{Broadcast, Core, CoreKind, Family, Monitor, Power, Reload};
 pub use error::ConfigError;
+pub use names::{Options, REPLACEMENTS, TARGETS_MOST, UNIFIED_405, walk_options};
 pub use parse::Override;
 pub(crate) use parse::{MachineFile, read, text_of};
 pub(crate) use parts::{Around, check as check_memory, clocks as bus_clocks};
@@ -129,7 +131,7 @@ pub struct TlbConfig {
     pub entries: u32,
     /// Entries of a set: those that one page can be in. Of an 8xx, whose TLBs are fully associative, all of them.
     pub ways: u32,
-    /// How the entry to replace is chosen: a name of [`crate::powerpc::mmu::replacement`]. The cores' own, if the key
+    /// How the entry to replace is chosen: a name of [`REPLACEMENTS`]. The cores' own, if the key
     /// is left out, is LRU.
     #[serde(default)]
     pub replacement: Option<String>,

@@ -29,6 +29,22 @@ pub const CACHE_MOST: u32 = 1 << 26;
 /// Bytes of a level-one cache at most: its lines are kept decoded.
 pub const L1_MOST: u32 = 1 << 20;
 
+/// Bytes of the smallest page, whose synonyms an I-cache tells apart.
+pub const PAGE: u32 = 4096;
+
+/// An I-cache whose ways have so many bytes is indexed by effective addresses, before RAM of so many bytes: the bits of
+/// an address in RAM, and the bits of the index that come from the effective address. `None` if the places of its lines
+/// are more than 32 bits can number.
+#[must_use]
+pub fn place_bits(way: u32, ram: u32) -> Option<(u32, u32)> {
+    let index = way.max(PAGE) - PAGE;
+    if index == 0 {
+        return Some((0, 0));
+    }
+    let bits = ram.checked_next_power_of_two()?.max(PAGE).trailing_zeros();
+    (bits + index.count_ones() <= u32::BITS).then_some((bits, index))
+}
+
 const WAYS: RangeInclusive<u32> = 1..=64;
 const LINE: RangeInclusive<u32> = 16..=128;
 const ENTRIES: RangeInclusive<u32> = 1..=4096;

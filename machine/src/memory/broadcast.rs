@@ -1,8 +1,8 @@
 //! Transactions without data, by which a core tells the other devices on the bus what it does.
 
 use super::hierarchy::Memory;
+use crate::account::{Account, Plain};
 pub use crate::config::Broadcast;
-use crate::observe::{Account, Plain};
 
 /// A transaction without data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

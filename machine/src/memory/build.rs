@@ -173,7 +173,7 @@ impl Memory {
 }
 
 /// Where the I-cache of a machine holds the lines of RAM. `None` if there are too many places.
-pub(crate) fn places(machine: &MachineConfig) -> Option<Places> {
+fn places(machine: &MachineConfig) -> Option<Places> {
     if machine.core.kind.core().effective_index {
         let shape = (&machine.cache.instruction).into();
         Places::indexed_by_effective(shape, machine.memory.size)

@@ -9,7 +9,7 @@
 
 use super::RamAddress;
 use super::parts::{Parts, PartsTiming};
-use crate::observe::{Account, Plain};
+use crate::account::{Account, Plain};
 use serde::{Deserialize, Serialize};
 
 /// The most processors that a machine has (config/check/core.rs).

@@ -29,7 +29,7 @@ use super::hierarchy::Memory;
 use super::l2::L2;
 use super::touch::Touches;
 use super::uncore::Uncore;
-use crate::observe::{Account, Array, Cause, Plain};
+use crate::account::{Account, Array, Cause, Plain};
 
 #[cfg(test)]
 mod fixture;

@@ -9,7 +9,7 @@ use super::coherence::{Notice, Seen};
 use super::hierarchy::{CacheInhibited, Memory, Side};
 use super::touch::Touched;
 use super::{Forward, TouchedLine};
-use crate::observe::{Account, Event};
+use crate::account::{Account, Event};
 
 impl Memory {
     /// `dcbz`: the line at `pa` becomes zero and modified without a read; returns the stall. The

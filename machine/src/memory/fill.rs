@@ -8,7 +8,7 @@ use super::bus::Delivery;
 use super::cache::Cache;
 use super::coherence::Seen;
 use super::hierarchy::{Memory, Side};
-use crate::observe::{Account, Array, Cause, Event};
+use crate::account::{Account, Array, Cause, Event};
 
 impl Memory {
     /// Reads a line into an L1 for an access to `pa`, which is a place if the access is a fetch; returns the cycle at

@@ -18,7 +18,7 @@ use super::posted::{POSTED_MAX, PostedWrites};
 use super::touch::Touches;
 use super::uncore::{Held, Uncore};
 use super::{Forward, TouchedLine};
-use crate::observe::{Account, Array, Cause, Event};
+use crate::account::{Account, Array, Cause, Event};
 use serde::{Deserialize, Serialize};
 
 /// What the core's memory unit does, beside the shapes of the caches.

@@ -8,7 +8,7 @@
 use super::RamAddress;
 use super::bus::{Bus, Delivery};
 use super::cache::{Cache, CacheGeometry, Evicted};
-use crate::observe::{Account, Array, Cause, Event};
+use crate::account::{Account, Array, Cause, Event};
 use serde::{Deserialize, Serialize};
 
 /// Where the L2 is connected, and its latencies.

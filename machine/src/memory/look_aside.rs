@@ -10,7 +10,7 @@
 use super::RamAddress;
 use super::bus::{Bus, Delivery};
 use super::l2::{Beside, L2, L2Timing};
-use crate::observe::{Account, Array, Cause, Event};
+use crate::account::{Account, Array, Cause, Event};
 
 /// Clocks of the address, which are counted in the time to the first beat of a hit. A line that goes out of the L2 does
 /// not need them again.

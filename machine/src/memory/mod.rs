@@ -2,7 +2,7 @@
 //!
 //! The caches keep tags and states; RAM always holds the newest data. What a program computes therefore
 //! does not depend on a cache, except where the architecture makes it so on purpose (`dcbz`), and a
-//! line that hardware would read stale is counted instead ([`crate::observe::Event::InstructionCacheStale`]).
+//! line that hardware would read stale is counted instead ([`crate::account::Event::InstructionCacheStale`]).
 //!
 //! Costs are stall cycles: core cycles that an access takes beyond its issue slot on an L1 hit.
 
@@ -34,7 +34,7 @@ mod unified;
 pub use crate::board::{PHYSICAL_BITS, Physical};
 pub use address::RamAddress;
 pub use broadcast::{Broadcast, Transaction};
-pub(crate) use build::{PaceOf, l2 as l2_of, pace, places};
+pub(crate) use build::{PaceOf, l2 as l2_of, pace};
 pub use bus::{Bus, BusTiming, Delivery, MemoryPace, Pattern};
 pub use cache::{Cache, CacheGeometry};
 pub use coherence::{Notice, Peer};

@@ -9,9 +9,6 @@ use super::dram::{Dram, DramTiming};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Lines that a write buffer and a copy-back buffer have at most, each.
-pub const BUFFER_MOST: u32 = 8;
-
 /// The parts and their controller; clocks are bus clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartsTiming {

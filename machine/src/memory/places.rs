@@ -8,9 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::CacheGeometry;
-
-/// Bytes of the smallest page whose synonyms are told apart.
-const PAGE: u32 = 4096;
+use crate::config::shape::{PAGE, place_bits};
 
 /// The places of lines in an I-cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,15 +33,15 @@ impl Places {
     /// more than 32 bits can number.
     #[must_use]
     pub fn indexed_by_effective(cache: CacheGeometry, ram: u32) -> Option<Places> {
-        let index = (cache.size / cache.ways).max(PAGE) - PAGE;
-        if index == 0 {
-            return Some(Self::PHYSICAL);
-        }
-        let bits = ram.checked_next_power_of_two()?.max(PAGE).trailing_zeros();
-        (bits + index.count_ones() <= u32::BITS).then_some(Places {
-            index,
-            shift: bits - PAGE.trailing_zeros(),
-            ram: (1 << bits) - 1,
+        let (bits, index) = place_bits(cache.size / cache.ways, ram)?;
+        Some(if index == 0 {
+            Self::PHYSICAL
+        } else {
+            Places {
+                index,
+                shift: bits - PAGE.trailing_zeros(),
+                ram: u32::MAX >> (u32::BITS - bits),
+            }
         })
     }
 

@@ -22,7 +22,7 @@ use super::coherence::Seen;
 use super::hierarchy::Memory;
 use super::l2::L2;
 use super::uncore::Uncore;
-use crate::observe::{Account, Array, Cause, Event, Plain};
+use crate::account::{Account, Array, Cause, Event, Plain};
 
 impl Uncore {
     /// True if the L2 is the processor's own and has to be coherent with others.

@@ -2,7 +2,7 @@
 //! touch buffer if it has one.
 
 use super::arrivals::Arrival;
-use crate::observe::Cause;
+use crate::account::Cause;
 use serde::{Deserialize, Serialize};
 
 /// A line that was touched.

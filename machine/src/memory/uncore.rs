@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::l2::{L2, l2cr};
 use super::{Bus, BusTiming, CacheGeometry, Delivery, L2Timing, Memory, Notice, Peer, Ram};
+use crate::account::{Account, Cause};
 use crate::board::{Board, BoardState, BusError, Effect, Instant};
-use crate::observe::{Account, Cause};
 
 /// Everything behind the processors.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use super::Forward;
 use super::RamAddress;
 use super::attribute;
 use super::hierarchy::{Memory, Side};
-use crate::observe::{Account, Array, Event};
+use crate::account::{Account, Array, Event};
 
 impl Memory {
     /// An instruction fetch of the line at `pa` from the unified cache; returns the stall. The caller counts the

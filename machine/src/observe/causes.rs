@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Cause;
+use crate::account::Cause;
 use crate::loader::{CauseRange, ElfImage, LoadError, Symbol};
 
 /// The largest size of such a file, in bytes.

@@ -5,10 +5,12 @@
 
 use std::ops::RangeInclusive;
 
-use super::counters::{CAUSES, named};
+use super::Interruption;
+use super::owners::{Owner, Owners};
 use super::symbolize::Symbolizer;
-use super::tlb_events::{Owner, Owners, TlbLoad, TlbMiss, TlbNote, TlbPage};
-use super::{Cause, Interruption};
+use crate::account::Cause;
+use crate::account::counters::{CAUSES, named};
+use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbNote, TlbPage};
 
 named! {
     /// What a listener can be told of.

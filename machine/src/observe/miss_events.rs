@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::owners::{Owner, Owners};
 use super::symbolize::{Function, Symbolizer};
-use super::tlb_events::{
-    self, Owner, Owners, Space, Step, Tables, TlbLoad, TlbMiss, TlbPage, WalkNote,
-};
 use super::trace::MISS_MARKS;
-use super::{Cause, Event};
+use crate::account::tlb_events::{self, Space, Step, Tables, TlbLoad, TlbMiss, TlbPage, WalkNote};
+use crate::account::{Cause, Event};
 
 /// A miss as a trace keeps it.
 #[derive(Clone, Debug)]

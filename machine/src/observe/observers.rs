@@ -3,15 +3,16 @@
 
 use std::collections::HashMap;
 
+use super::Interruption;
 use super::listener::Listener;
 use super::pass::LastPass;
 use super::profile::Profile;
 use super::regions::{REGIONS_MOST, Regions};
 use super::sanitizers::Sanitizers;
 use super::symbolize::{CONTEXTS_MOST, PROGRAMS_MOST, Symbolizer};
-use super::tlb_events::{Step, TlbNote};
 use super::trace::Trace;
-use super::{Account, Cause, Counters, Interruption};
+use crate::account::tlb_events::{Step, TlbNote};
+use crate::account::{Account, Cause, Counters};
 use crate::board::Effect;
 use crate::memory::{Memory, Ram};
 

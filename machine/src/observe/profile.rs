@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::Cause;
 use super::stacks::{Calls, Frame, Stack, Stacks};
 use super::symbolize::{Function, Symbolizer};
+use crate::account::Cause;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Counters;
+use crate::account::Counters;
 
 /// One region of interest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +87,7 @@ impl Regions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::Plain;
+    use crate::account::Plain;
 
     fn at(walks: u64) -> Counters {
         let mut counters = Counters::default();

@@ -6,10 +6,12 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 
+use super::Interruption;
 use super::miss_events::{MissEvent, WalkEvent};
+use super::owners::{Owner, Owners};
 use super::symbolize::{Function, Symbolizer};
-use super::tlb_events::{Owner, Owners, Step, TlbLoad, TlbNote};
-use super::{Cause, Counters, Event, Interruption};
+use crate::account::tlb_events::{Step, TlbLoad, TlbNote};
+use crate::account::{Cause, Counters, Event};
 
 /// The most events that are kept. After them the trace is marked as truncated.
 pub const EVENTS_MOST: usize = 2_000_000;
@@ -499,8 +501,8 @@ fn region(number: u32, phase: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::account::tlb_events::{Layout, Tables, TlbMiss};
     use crate::loader::{Symbol, SymbolTable};
-    use crate::observe::tlb_events::{Layout, Tables, TlbMiss};
 
     #[test]
     fn windows_are_read_or_refused() {

@@ -4,9 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::MachineConfig;
 
-/// Entries of a target cache at most: it is searched entry by entry.
-pub(crate) const TARGETS_MOST: u32 = 64;
-
 /// No branch has this address.
 const NO_BRANCH: u32 = 1;
 

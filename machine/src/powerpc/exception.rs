@@ -2,8 +2,9 @@
 
 use super::registers::{Registers, Wide, msr};
 use super::spr_405;
+use crate::account::Names;
 use crate::config::Family;
-use crate::observe::{Interruption, Names};
+use crate::observe::Interruption;
 use crate::powerpc::mmu::{Access, FaultKind, Mpc8xxFault, Ppc405Fault};
 
 macro_rules! vectors {

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::Vector;
 use super::registers::msr;
 use super::spr::number as n;
+use crate::account::Event;
 use crate::config::Monitor;
-use crate::observe::Event;
 use crate::powerpc::processor::Processor;
 
 /// Bits of MMCR0 (604 UM p.368; their names there).
@@ -267,7 +267,7 @@ impl PerformanceMonitor {
 
 impl Processor {
     fn performance_totals(&self) -> Totals {
-        use crate::observe::Plain::{
+        use crate::account::Plain::{
             HashSearch, InstructionSearches, InstructionWalkCycles, WalkCycles,
         };
         let mut totals = Totals::default();

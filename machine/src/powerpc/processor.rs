@@ -13,6 +13,7 @@ mod turn;
 pub use state::CoreState;
 pub use stop::{Fatal, Stop};
 
+use crate::account::{Account, Cause};
 use crate::board::{BusError, Instant};
 use crate::computer::{Breakpoints, Limits, Pause};
 use crate::config::{Family, MachineConfig};
@@ -24,7 +25,7 @@ use crate::engine::{CacheProbe, Exit, Hot};
 use crate::loader::CauseRange;
 use crate::memory::cache::DIRTY;
 use crate::memory::{Fixed, Memory};
-use crate::observe::{Account, Cause, Observers};
+use crate::observe::Observers;
 use crate::pipeline::{Predictor, Schedule};
 use crate::powerpc::dump::StateDump;
 use crate::powerpc::instruction_set::InstructionSet;

@@ -4,8 +4,8 @@
 //! use std::path::Path;
 //! use pagewalk_machine::board::Console;
 //! use pagewalk_machine::config::{MachineConfig, Override};
-//! use pagewalk_machine::machine::Limits;
-//! use pagewalk_machine::session::Session;
+//! use pagewalk_machine::computer::Limits;
+//! use pagewalk_machine::powerpc::session::Session;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let smaller = Override::parse("tlb.data.entries=32")?;
@@ -23,14 +23,15 @@
 //! # }
 //! ```
 
+use crate::account::Names;
 use crate::board::Console;
 use crate::computer::{self, Cpu as _, EXCEPTIONS_MOST, Guest};
 use crate::config::{BoardKind, MachineConfig};
 use crate::loader::{Boot, ElfImage, Given, LoadError};
 use crate::observe::causes::causes_by_symbols;
 use crate::observe::sanitizers::SanitizerSet;
+use crate::observe::silence;
 use crate::observe::symbolize::Symbolizer;
-use crate::observe::{Names, silence};
 use crate::powerpc::machine::{Fatal, Machine};
 use crate::powerpc::processor::Processor;
 use crate::powerpc::{Exception, NAMES, Vector, msr};

@@ -2,10 +2,11 @@
 
 use super::registers::Register;
 use super::{Exception, msr};
+use crate::config::UNIFIED_405 as ENTRIES;
 use crate::powerpc::mmu::hash64::{Page, table};
 use crate::powerpc::mmu::mpc8xx::number;
 use crate::powerpc::mmu::mpc8xx::tlb::{epn, rpn, twc};
-use crate::powerpc::mmu::ppc405::{ENTRIES, high, low};
+use crate::powerpc::mmu::ppc405::{high, low};
 use crate::powerpc::mmu::{Invalidation, Kind, hash};
 use crate::powerpc::processor::Processor;
 use crate::shim::areas::PAGE;

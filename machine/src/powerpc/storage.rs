@@ -4,8 +4,8 @@ use super::core::{CacheOperation, Core};
 use super::spr_970::hid5;
 use super::system::not_implemented;
 use super::{Exception, Registers};
+use crate::account::Plain;
 use crate::memory::{CacheInhibited, Datum};
-use crate::observe::Plain;
 use crate::powerpc::mmu::{Access, Translation};
 use crate::powerpc::processor::Processor;
 

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::processor::Processor;
 use super::stop::Stop;
+use crate::account::{Cause, Event, Plain};
 use crate::board::Effect;
 use crate::computer::Cpu as _;
 use crate::engine::line::NO_CAUSE;
-use crate::observe::{Cause, Event, Plain};
 
 /// No head has this as its cause.
 const EVERY_BLOCK: u32 = u32::MAX;

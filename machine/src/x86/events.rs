@@ -5,8 +5,8 @@ use super::processor::Processor;
 use super::registers::eflags;
 use super::stop::{Fatal, Raised, Stop};
 use super::transfer::Reason;
+use crate::account::Plain;
 use crate::computer::{EXCEPTIONS_MOST, Limits, Pause};
-use crate::observe::Plain;
 
 /// Blocks that begin with fewer instructions left than these are run one by one: a block has no more.
 const NEAR_LIMIT: u64 = super::blocks::INSTRUCTIONS_MOST as u64 + 1;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::observe::Names;
+use crate::account::Names;
 
 /// An exception that an instruction raises. The address of a page fault is in CR2 by then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

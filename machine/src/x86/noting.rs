@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::exception;
 use super::processor::Processor;
 use super::tlb::{Entry, Tlb};
+use crate::account::tlb_events::{Layout, Step, Tables, TlbLoad, TlbMiss, TlbPage};
 use crate::observe::Interruption;
-use crate::observe::tlb_events::{Layout, Step, Tables, TlbLoad, TlbMiss, TlbPage};
 
 /// A page directory and page tables. The numbers are CR3, and 1 if entries have 64 bits: then the first table that a
 /// walk reads is the directory, since the processor keeps what points to it.

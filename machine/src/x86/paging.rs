@@ -13,10 +13,10 @@ use super::processor::Processor;
 use super::registers::{cr0, cr4};
 use super::stop::{Fatal, Stop};
 use super::tlb::{Entry, Need, Tlb, permits, pte, reached};
+use crate::account::{Array, Cause, Event, Plain};
 use crate::engine::prefetch;
 use crate::memory::attribute;
 use crate::memory::cache::ARRIVING;
-use crate::observe::{Array, Cause, Event, Plain};
 
 const PAGE_SHIFT: u32 = 12;
 const LARGE_SHIFT: u32 = 22;

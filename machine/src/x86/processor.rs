@@ -13,13 +13,14 @@ use super::registers::{Registers, Segment, cr0, eflags, segment};
 use super::stop::Stop;
 use super::tlb::{Need, Shortcut};
 use super::x87::Fpu;
+use crate::account::{Account, Cause};
 use crate::board::Instant;
 use crate::computer::{Breakpoints, Limits};
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::NO_CAUSE;
 use crate::loader::CauseRange;
 use crate::memory::{Forward, Memory};
-use crate::observe::{Account, Cause, Observers};
+use crate::observe::Observers;
 
 /// No line: the next instruction is fetched in any case.
 pub(super) const NOWHERE: u32 = 1;

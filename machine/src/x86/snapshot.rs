@@ -17,9 +17,9 @@ use super::registers::{Registers, Segment, gpr};
 use super::tlb::pte;
 use super::wide_paging::FIRST_RESERVED;
 use super::x87::Fpu;
+use crate::account::Cause;
 use crate::computer::{EXCEPTIONS_MOST, Saved};
 use crate::config::LATEST;
-use crate::observe::Cause;
 
 /// A processor's state beside its caches and its account.
 #[derive(Serialize, Deserialize)]

@@ -4,6 +4,7 @@
 
 use std::sync::LazyLock;
 
+use pagewalk_machine::account::{Account, Cause};
 use pagewalk_machine::board::{Board, Console};
 use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::memory::l2::l2cr;
@@ -11,10 +12,9 @@ use pagewalk_machine::memory::{
     Broadcast, BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryPace, MemoryTiming,
     Pattern, Ram, Replacement, TouchedLine, Uncore,
 };
-use pagewalk_machine::mmu::{
+use pagewalk_machine::powerpc::mmu::{
     DirectStore, Front6xx, Mmu, MmuGeometry, Reload, Soft6xx, TlbGeometry, WalkTiming,
 };
-use pagewalk_machine::observe::{Account, Cause};
 use pagewalk_machine::powerpc::msr;
 use proptest::test_runner::{Config, RngSeed};
 

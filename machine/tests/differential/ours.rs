@@ -5,9 +5,9 @@ use std::path::Path;
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::loader::Boot;
-use pagewalk_machine::machine::{Limits, Machine as Computer, Stop};
-use pagewalk_machine::mmu::ppc405::RealMode;
 use pagewalk_machine::powerpc::instruction::decode;
+use pagewalk_machine::powerpc::machine::{Limits, Machine as Computer, Stop};
+use pagewalk_machine::powerpc::mmu::ppc405::RealMode;
 use pagewalk_machine::powerpc::{Exception, Registers, msr};
 
 use super::generate::{CODE, Core, DATA, DATA_SIZE, Sequence};

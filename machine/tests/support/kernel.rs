@@ -7,7 +7,7 @@ use std::process::Command;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::MachineConfig;
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::session::Session;
 
 /// What a session boots.
 pub struct Kernel {

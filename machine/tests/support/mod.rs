@@ -7,8 +7,8 @@ use std::process::Command;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::session::Session;
 
 /// Macros that every program has: `load` (a 32-bit constant), `poke` (a word to a fixed address,
 /// through r30 and r31), `power_off`, and `paging`, which maps RAM and devices by BATs and one page by

@@ -4,7 +4,7 @@
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::loader::{Boot, Chunk};
-use pagewalk_machine::session::Session;
+use pagewalk_machine::powerpc::session::Session;
 use proptest::prelude::*;
 
 use super::support::config;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use gdbstub::arch::{Arch, RegId, Registers};
+use pagewalk_machine::account::Names;
 use pagewalk_machine::board::{Board, Console, Instant};
 use pagewalk_machine::computer::{Breakpoints, Cpu, Guest, Limits, Pause, Saved, Shape, Stop};
 use pagewalk_machine::debug::Debugged;
@@ -11,9 +12,9 @@ use pagewalk_machine::memory::{
     Broadcast, BusTiming, CacheGeometry, Forward, Memory, MemoryPace, MemoryTiming, Pattern,
     Physical, Ram, Replacement, TouchedLine, Uncore,
 };
+use pagewalk_machine::observe::Shown;
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::symbolize::Symbolizer;
-use pagewalk_machine::observe::{Names, Shown};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

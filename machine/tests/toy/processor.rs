@@ -1,11 +1,12 @@
 //! The toy's processor: translation by a tree of three levels, fetches, accesses, traps.
 
+use pagewalk_machine::account::tlb_events::{Layout, Space, Step, Tables, TlbMiss, TlbPage};
+use pagewalk_machine::account::{Account, Cause, Event, Plain};
 use pagewalk_machine::blocks::Blocks;
 use pagewalk_machine::board::{Effect, Instant};
 use pagewalk_machine::computer::{Breakpoints, Limits, Stop};
 use pagewalk_machine::memory::{Memory, Physical, RamAddress, attribute};
-use pagewalk_machine::observe::tlb_events::{Layout, Space, Step, Tables, TlbMiss, TlbPage};
-use pagewalk_machine::observe::{Account, Cause, Event, Interruption, Observers, Plain};
+use pagewalk_machine::observe::{Interruption, Observers};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

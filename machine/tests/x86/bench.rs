@@ -2,7 +2,7 @@
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::Override;
-use pagewalk_machine::machine::Limits;
+use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::x86::registers::{Registers, Segment, Table, cr0, eflags, segment};
 use pagewalk_machine::x86::{Config, Machine, Processor, Stop};
 

@@ -270,7 +270,7 @@ fn wide_code(settings: &[&str]) -> String {
 /// The counters of a kernel whose timer interrupts.
 fn interrupted(kind: &str, settings: &[&str]) -> String {
     let mut session = snapshot::one_with(kind, settings);
-    let stop = session.run(pagewalk_machine::machine::Limits::NONE);
+    let stop = session.run(pagewalk_machine::powerpc::machine::Limits::NONE);
     snapshot::outcome(&session, &stop).0
 }
 

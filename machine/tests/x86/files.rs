@@ -240,7 +240,7 @@ fn kernels_that_cannot_be_loaded_are_refused() {
 
 #[test]
 fn a_kernel_finds_what_multiboot_hands_over() {
-    use pagewalk_machine::machine::Limits;
+    use pagewalk_machine::powerpc::machine::Limits;
     // hlt
     let text = [header(3), vec![0xf4]].concat();
     let mut kernel = executable(0x10_0000, &text);

@@ -2,7 +2,7 @@
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::Override;
-use pagewalk_machine::machine::Limits;
+use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::x86::registers::{Segment, Table, cr0};
 use pagewalk_machine::x86::session::Session;
 use pagewalk_machine::x86::{Config, Fatal, Stop};

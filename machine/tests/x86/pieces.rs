@@ -1,7 +1,7 @@
 //! A run in pieces is the same run: wherever a limit cuts it, no state is lost and nothing is paid twice.
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::machine::Limits;
+use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::x86::Stop;
 use pagewalk_machine::x86::session::Session;
 

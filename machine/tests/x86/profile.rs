@@ -1,7 +1,7 @@
 //! What observers see of a kernel: causes, regions, profile, dumps.
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::machine::Limits;
+use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::x86::Stop;
 use pagewalk_machine::x86::session::Session;
 

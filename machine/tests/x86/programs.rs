@@ -1,6 +1,6 @@
 //! Programs without a kernel.
 
-use pagewalk_machine::machine::Limits;
+use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::shim::Ending;
 use pagewalk_machine::x86::shim::Program;
 

@@ -1,7 +1,7 @@
 //! Snapshots: a run that is saved and restored again and again counts what it counts without.
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::machine::Limits;
+use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::x86::Stop;
 use pagewalk_machine::x86::session::Session;
 
@@ -198,7 +198,8 @@ fn snapshots_of_other_machines_and_damaged_ones_are_refused() {
         let restored = Session::restore(bytes, "s.snap", Console::memory());
         restored.err().expect("refused").to_string()
     };
-    let x86 = pagewalk_machine::session::Session::restore(&saved, "s.snap", Console::memory());
+    let x86 =
+        pagewalk_machine::powerpc::session::Session::restore(&saved, "s.snap", Console::memory());
     let message = x86.err().expect("refused").to_string();
     assert_eq!(
         message,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use pagewalk_machine::machine::Limits;
+use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::x86::{Config, Fatal, Stop};
 
 use super::bench::config;

@@ -1,8 +1,8 @@
 //! What a trace and a listener are told on an x86 machine: misses with the steps of their walks and with victims, and
 //! exceptions. A PowerPC's are in `tests/walks.rs` and `tests/listening.rs`.
 
+use pagewalk_machine::account::tlb_events::TlbNote;
 use pagewalk_machine::observe::listener::{Filter, Listener, What};
-use pagewalk_machine::observe::tlb_events::TlbNote;
 use pagewalk_machine::observe::trace::{Trace, Window};
 use pagewalk_machine::x86::{Fatal, Stop};
 use serde_json::{Value, json};

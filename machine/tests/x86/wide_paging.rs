@@ -316,7 +316,7 @@ proptest! {
             registers.eip = CODE;
             processor.modes_changed();
             session.set_oracle(oracle);
-            let stop = session.run(pagewalk_machine::machine::Limits {
+            let stop = session.run(pagewalk_machine::powerpc::machine::Limits {
                 cycles: 100_000,
                 instructions: 5000,
             });

@@ -1,7 +1,7 @@
 //! The same sequences by our processors.
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::machine::Limits;
+use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::x86::registers::{Segment, cr0, eflags, segment};
 use pagewalk_machine::x86::{Config, Machine, Raised, Stop};
 

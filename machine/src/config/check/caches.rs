@@ -114,8 +114,12 @@ pub(crate) fn l2_cache(
         checker.range("cache.l2.look-up", clocks.into(), 0, 100);
     }
     if let Some(lines) = l2.copy_back {
-        let most = crate::memory::parts::BUFFER_MOST;
-        checker.range("cache.l2.copy-back", lines.into(), 0, most.into());
+        checker.range(
+            "cache.l2.copy-back",
+            lines.into(),
+            0,
+            crate::config::names::BUFFER_MOST.into(),
+        );
     }
     if l2.policy == Some(L2Policy::WriteThrough) && l2.copy_back.is_some_and(|lines| lines > 0) {
         checker.fail(

@@ -1,6 +1,6 @@
 //! Checks the core, its table walk, the board that it stands on, and several processors.
 
-use crate::powerpc::mmu::walker::AnyWalker;
+use crate::config::walk_options;
 
 use super::{Checker, MEMORY_MOST, families};
 use crate::config::{BoardKind, Family, L2Config, L2Place, MachineConfig};
@@ -22,7 +22,7 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
             checker.range("walk.start", walk.start.into(), 0, 1000);
             checker.range("walk.access", walk.access.into(), 0, 1000);
             checker.range("walk.finish", walk.finish.into(), 0, 1000);
-            if let Err(problem) = AnyWalker::from_config(&walk.walker, &walk.options) {
+            if let Err(problem) = walk_options(&walk.walker, &walk.options) {
                 checker.fail("walk.walker", problem);
             }
         }

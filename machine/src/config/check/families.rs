@@ -82,7 +82,7 @@ pub(super) fn ppc405(checker: &mut Checker, config: &MachineConfig) {
                     "does not go with core.kind \"405\", whose unified TLB is fully associative: remove it",
                 );
             }
-            if unified.entries != crate::powerpc::mmu::ppc405::ENTRIES {
+            if unified.entries != crate::config::UNIFIED_405 {
                 checker.fail(
                     "tlb.unified.entries",
                     format!("is {}: core.kind \"405\" has 64", unified.entries),
@@ -149,7 +149,8 @@ pub(super) fn ppc405(checker: &mut Checker, config: &MachineConfig) {
         );
     }
     let has_sets = instruction.ways.is_power_of_two() && instruction.size.is_power_of_two();
-    if has_sets && crate::memory::places(config).is_none() {
+    let numbered = || shape::place_bits(instruction.size / instruction.ways, config.memory.size);
+    if has_sets && numbered().is_none() {
         checker.fail(
             "cache.instruction.size",
             format!(

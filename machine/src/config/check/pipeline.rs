@@ -1,6 +1,6 @@
 //! Checks the pipeline, its latencies, branches and exceptions.
 
-use crate::pipeline::predictor::TARGETS_MOST;
+use crate::config::TARGETS_MOST;
 
 use super::Checker;
 use crate::config::{Cost, Family, MachineConfig, Part};

@@ -1,6 +1,6 @@
 //! Checks sizes and replacement of the TLBs.
 
-use crate::powerpc::mmu::replacement::AnyReplacement;
+use crate::config::REPLACEMENTS;
 
 use super::Checker;
 use crate::config::{Family, MachineConfig, shape};
@@ -40,8 +40,9 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
         ("tlb.l2.replacement", second),
     ] {
         let Some(name) = name else { continue };
-        if let Err(problem) = AnyReplacement::named(name, 1, 1) {
-            checker.fail(path, problem);
+        if !REPLACEMENTS.contains(&name) {
+            let allowed = REPLACEMENTS.join(", ");
+            checker.fail(path, format!("is \"{name}\": allowed are {allowed}"));
         } else if config.core.kind.core().is_8xx() {
             checker.fail(
                 path,

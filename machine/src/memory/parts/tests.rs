@@ -1,8 +1,8 @@
 //! Transfers to and from parts with a write buffer, clock by clock.
 
 use super::*;
+use crate::account::Account;
 use crate::memory::{Bus, BusTiming, MemoryPace};
-use crate::observe::Account;
 
 /// 70 ns FPM behind a controller of three clocks, on a bus of 66 MHz at 1:1.
 pub fn timing(write_buffer: u32, overlap: bool) -> BusTiming {

@@ -6,9 +6,9 @@ use super::{
     Reaches, Recency, SecondLevel, Segments, Source, Space, Tlb, TlbEntry, Translation, Used, hash,
     segment, tlb,
 };
+use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbPage};
+use crate::account::{Account, Array, Cause, Event, Plain};
 use crate::memory::{Memory, attribute};
-use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
-use crate::observe::{Account, Array, Cause, Event, Plain};
 use crate::powerpc::mmu::places::Places;
 use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};

@@ -6,8 +6,8 @@ use super::{
     Access, EntryView, Fault, Front6xx, HashBase, Holder, Invalidation, Reach, Reaches, Recency,
     Source, Space, TlbEntry, Translation, Unit, Used, hash,
 };
+use crate::account::{Account, Cause, Plain};
 use crate::memory::Memory;
-use crate::observe::{Account, Cause, Plain};
 use serde::{Deserialize, Serialize};
 
 /// The MMU of 604 and 750.

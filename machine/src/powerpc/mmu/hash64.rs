@@ -35,9 +35,9 @@ use super::{
     Access, EntryView, Fault, HashBase, Holder, Invalidation, Reach, Reaches, Recency, Source,
     Space, TlbGeometry, Translation, Unit, Used, segment,
 };
+use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbPage};
+use crate::account::{Account, Array, Cause, Event, Plain};
 use crate::memory::{Memory, attribute};
-use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
-use crate::observe::{Account, Array, Cause, Event, Plain};
 use crate::powerpc::mmu::places::Places;
 use crate::powerpc::msr;
 use crate::powerpc::spr_970::hid4;

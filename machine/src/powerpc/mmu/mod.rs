@@ -7,8 +7,8 @@
 //! - [`ppc405`]: one TLB that software loads, and two small ones that hardware refills from it.
 //!
 //! The rest of the machine uses an MMU through [`Unit`], whatever its kind. [`front6xx`] is the common part of the
-//! first two. [`walker`] is the interface for other page tables and walk caches, [`replacement`] for the choice of the
-//! entry that a new one replaces. [`second_level`] is a TLB behind both TLBs.
+//! first two. [`walker`] is the interface for other page tables and walk caches, [`crate::tlb::replacement`] for the
+//! choice of the entry that a new one replaces. [`second_level`] is a TLB behind both TLBs.
 //!
 //! Sources: PowerPC Programming Environments, chapter 7; 604 UM chapter 5; 603e UM chapter 5; those of [`hash64`],
 //! [`mpc8xx`] and [`ppc405`] stand there.
@@ -24,7 +24,6 @@ pub mod mpc8xx;
 mod places;
 pub mod ppc405;
 pub mod reach;
-pub mod replacement;
 pub mod second_level;
 pub mod segment;
 pub mod soft6xx;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::hash64::{Page, table};
 use super::{hash, segment};
-use crate::observe::tlb_events::{Layout, Step, Tables};
+use crate::account::tlb_events::{Layout, Step, Tables};
 
 /// Where the page tables can have a page, as the MMU's registers say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,15 +15,13 @@ use super::{
     Access, EntryView, Fault, HashBase, Holder, Invalidation, Reach, Reaches, Recency, Source,
     Space, Translation, Unit, Used,
 };
+use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbPage};
+use crate::account::{Account, Array, Cause, Event, Plain};
+use crate::config::UNIFIED_405 as ENTRIES;
 use crate::memory::{Memory, attribute};
-use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
-use crate::observe::{Account, Array, Cause, Event, Plain};
 use crate::powerpc::mmu::places::Places;
 use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
-
-/// Entries of the UTLB.
-pub const ENTRIES: u32 = 64;
 
 /// Bits of TLBHI, the word of an entry that WS = 0 names (Linux asm/mmu-40x.h).
 pub mod high {

@@ -7,7 +7,7 @@
 
 use super::front6xx::Page;
 use super::{Invalidation, Tlb, TlbEntry, TlbGeometry};
-use crate::observe::{Account, Plain};
+use crate::account::{Account, Plain};
 use serde::{Deserialize, Serialize};
 
 /// Core cycles of a look-up.

@@ -6,8 +6,8 @@ use super::{
     Access, EntryView, Fault, Front6xx, HashBase, Holder, Invalidation, Reach, Reaches, Recency,
     Source, Space, TlbEntry, Translation, Unit, Used, hash, segment, tlb,
 };
+use crate::account::{Account, Cause, Plain};
 use crate::memory::Memory;
-use crate::observe::{Account, Cause, Plain};
 use serde::{Deserialize, Serialize};
 
 /// SRR1 bits at a TLB miss; bits 0-3 are CR0 and the low half is MSR, both put there by the core.

@@ -1,15 +1,16 @@
-//! A set-associative TLB. Its sets are LRU, unless a machine file names another policy ([`super::replacement`]).
+//! A set-associative TLB. Its sets are LRU, unless a machine file names another policy ([`crate::tlb::replacement`]).
 //!
 //! Each set is stored most recently used first; each entry holds the number of its physical way. A second table holds
 //! the way used last in each set. For two ways that is the whole LRU state, so an engine that knows the entry only
 //! writes its way there, without a look-up. Entries are tagged by VSID, so a change of a segment register leaves them
 //! in place.
 
-use super::replacement::AnyReplacement;
 use super::segment;
 use crate::config::shape::{self, Misfit};
 use crate::memory::Fixed;
 use crate::memory::cache::{is_order, to_front};
+use crate::tlb::Slot;
+use crate::tlb::replacement::AnyReplacement;
 use serde::{Deserialize, Serialize};
 
 /// Shape of a TLB.
@@ -69,6 +70,16 @@ pub struct TlbEntry {
     /// As a PTE's word 1: RPN, C, WIMG, PP.
     pte: u32,
     way: u8,
+}
+
+impl Slot for TlbEntry {
+    fn valid(&self) -> bool {
+        TlbEntry::valid(self)
+    }
+
+    fn way(&self) -> u8 {
+        self.way
+    }
 }
 
 impl TlbEntry {
@@ -180,7 +191,7 @@ impl Tlb {
         Ok(tlb)
     }
 
-    /// Sets how an entry to replace is chosen, by a name of [`super::replacement`].
+    /// Sets how an entry to replace is chosen, by a name of [`crate::tlb::replacement`].
     ///
     /// # Errors
     /// There is no such name.

@@ -1,11 +1,11 @@
 //! The interface of every kind of MMU to the rest of the machine.
 
 use super::{Access, Fault, Invalidation, Reach, Reaches, Source, Translation};
+use crate::account::{Account, Cause};
 use crate::memory::{Fixed, Memory};
-use crate::observe::{Account, Cause};
 use serde::{Deserialize, Serialize};
 
-pub use crate::observe::tlb_events::Space;
+pub use crate::account::tlb_events::Space;
 
 /// An entry of an address space, for a message.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,16 +1,16 @@
 //! The interface for the part that reloads a TLB in hardware: a page table, a second-level TLB, a walk cache.
 //!
 //! Such a part is one file in `walker/` and one line in the list below. A machine file names it by `walk.walker`, and
-//! gives it numbers in `[walk.options]`. docs/extend.md has a worked example.
+//! gives it numbers in `[walk.options]`; `config/names.rs` knows these. docs/extend.md has a worked example.
 
 use super::Invalidation;
 use super::front6xx::Page;
 use super::hash::PTEG_SLOTS;
+use crate::account::tlb_events::Step;
+use crate::account::{Account, Plain};
+use crate::config::{Options, walk_options};
 use crate::memory::{Forward, Memory, Ram, attribute};
-use crate::observe::tlb_events::Step;
-use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The costs of a walk in addition to its memory accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,35 +175,9 @@ pub trait Walker {
     fn invalidate(&mut self, _what: Invalidation) {}
 }
 
-/// The keys of `[walk.options]` in a machine file.
-pub type Options = BTreeMap<String, u32>;
-
-/// The values of a walker's options, which are `known` by name with their defaults.
-///
-/// # Errors
-/// An option is given that is not known.
-fn values<const N: usize>(options: &Options, known: [(&str, u32); N]) -> Result<[u32; N], String> {
-    if let Some(name) = options
-        .keys()
-        .find(|name| known.iter().all(|known| known.0 != **name))
-    {
-        let names = known.map(|known| known.0).join(", ");
-        return Err(match N {
-            0 => format!("has no option \"{name}\""),
-            _ => format!("has no option \"{name}\": allowed is {names}"),
-        });
-    }
-    Ok(known.map(|(name, default)| options.get(name).copied().unwrap_or(default)))
-}
-
-/// Is the option, called `name`, a power of two from `low` to `high`?
-fn power_of_two(name: &str, value: u32, low: u32, high: u32) -> Result<(), String> {
-    if value.is_power_of_two() && (low..=high).contains(&value) {
-        return Ok(());
-    }
-    Err(format!(
-        "has {value} {name}: allowed are powers of two from {low} to {high}"
-    ))
+/// The options that [`walk_options`] has found.
+fn known<const N: usize>(options: &[u32]) -> [u32; N] {
+    std::array::from_fn(|n| options.get(n).copied().unwrap_or_default())
 }
 
 /// The walkers, and how a machine file names them.
@@ -215,18 +189,16 @@ macro_rules! walkers {
         #[derive(Debug, Clone, Serialize, Deserialize)]
         pub enum AnyWalker { $(#[doc = $text] $part($module::$part),)* }
 
-        /// Every walker's name in machine files.
-        pub const NAMES: &[&str] = &[$($text,)*];
-
         impl AnyWalker {
             /// The walker with this name.
             ///
             /// # Errors
             /// There is no such name, or the walker does not have these options.
             pub fn from_config(name: &str, options: &Options) -> Result<Self, String> {
+                let values = walk_options(name, options)?;
                 match name {
-                    $($text => $module::$part::new(options).map(Self::$part),)*
-                    _ => Err(format!("is \"{name}\": allowed are {}", NAMES.join(", "))),
+                    $($text => Ok(Self::$part($module::$part::new(&values))),)*
+                    _ => Err(format!("has no walker \"{name}\"")),
                 }
             }
 

@@ -1,9 +1,9 @@
 //! Power saving: a processor that waits for an interrupt does nothing until one can come.
 
 use super::{Fatal, Processor, Stop};
+use crate::account::Plain;
 use crate::computer::Pause;
 use crate::config::Power;
-use crate::observe::Plain;
 use crate::powerpc::msr;
 
 /// HID0 bits that select the mode that MSR\[POW\] enters (603e UM 2.1.2.1, 750 UM 2.1.2.2).

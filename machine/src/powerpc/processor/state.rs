@@ -163,7 +163,7 @@ impl Processor {
         self.uncached_next = state.uncached_next;
         self.dynamic_cause = match state.dynamic_cause {
             0 => None,
-            number => crate::observe::Cause::from_number(number),
+            number => crate::account::Cause::from_number(number),
         };
         self.code_cause = state.code_cause;
         self.settled = state.settled;

@@ -1,12 +1,12 @@
 //! What a computer asks of a PowerPC: above all what it does when its turn begins and ends, and between two turns.
 
 use super::{Fatal, Processor, Stop};
+use crate::account::Plain;
 use crate::board::{Board, Console, Instant};
 use crate::computer::{Breakpoints, Cpu, Limits, Pause, Shape};
 use crate::config::MachineConfig;
 use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
-use crate::observe::Plain;
 use crate::powerpc::dump::StateDump;
 use crate::powerpc::mmu::{Invalidation, Mmu};
 use crate::powerpc::{Exception, Registers, msr};

@@ -1,7 +1,7 @@
 //! Instructions of the system: tables, ports, halt, identification.
 
 use super::{Done, Source, Target};
-use crate::observe::Plain;
+use crate::account::Plain;
 use crate::x86::access::{Double, Width, Word};
 use crate::x86::config::Kind;
 use crate::x86::exception::Exception;

@@ -1,8 +1,8 @@
 //! The hashed page table of 64-bit cores: groups of 128 bytes, of eight PTEs with two double words each (PowerPC
 //! Architecture book III, version 2.01; Linux 2.6 asm-ppc64/mmu.h).
 
+use crate::account::Plain;
 use crate::memory::Ram;
-use crate::observe::Plain;
 use crate::powerpc::mmu::walker::{NoEntry, Port};
 
 /// Bits of a PTE's first double word.

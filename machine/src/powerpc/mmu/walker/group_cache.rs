@@ -8,12 +8,12 @@
 //! now. No processor of the family has such a cache.
 
 use super::hashed::{Hashed, matching};
-use super::{Found, NoEntry, Options, Port, Walker, power_of_two, values};
+use super::{Found, NoEntry, Port, Walker};
 use crate::memory::Ram;
 use crate::powerpc::mmu::Invalidation;
 use crate::powerpc::mmu::front6xx::Page;
 use crate::powerpc::mmu::hash::{self, PTEG_BYTES, PTEG_SLOTS, V};
-use crate::observe::Plain;
+use crate::account::Plain;
 use serde::{Deserialize, Serialize};
 
 /// A cache of groups, direct-mapped, in front of the search.
@@ -35,27 +35,17 @@ struct Group {
     ptes: [u64; PTEG_SLOTS as usize],
 }
 
-/// Groups at most: `tlbie` empties all of them.
-const MOST: u32 = 1024;
-/// Cycles of a hit at most.
-const SLOWEST: u32 = 1000;
 
 impl GroupCache {
-    /// An empty cache. Its options are `groups`, a power of two, and `hit`, the core cycles of a match.
-    ///
-    /// # Errors
-    /// Another option is given, or a value that cannot be had.
-    pub fn new(options: &Options) -> Result<Self, String> {
-        let [groups, hit] = values(options, [("groups", 64), ("hit", 2)])?;
-        power_of_two("groups", groups, 1, MOST)?;
-        if hit > SLOWEST {
-            return Err(format!("has a hit of {hit} cycles: allowed are 0 to {SLOWEST}"));
-        }
-        Ok(Self {
+    /// An empty cache of so many groups, whose hits take so many cycles.
+    #[must_use]
+    pub fn new(options: &[u32]) -> Self {
+        let [groups, hit] = super::known(options);
+        Self {
             groups: vec![Group::default(); groups as usize].into_boxed_slice(),
             hit,
             search: Hashed,
-        })
+        }
     }
 
     /// True if this state is possible for a cache with the same configuration as `fresh`.

@@ -6,11 +6,11 @@
 //! D-cache (HID0\[DLOCK\]): then a walk's misses are single-beat reads that fill no line.
 //! [`super::WalkTiming::cached`] = false models a walker with its own path to the bus.
 
-use super::{Found, NoEntry, Options, Port, Walker, values};
+use super::{Found, NoEntry, Port, Walker};
 use crate::memory::Ram;
 use crate::powerpc::mmu::front6xx::Page;
 use crate::powerpc::mmu::hash::{self, C, PTEG_SLOTS};
-use crate::observe::Plain;
+use crate::account::Plain;
 use serde::{Deserialize, Serialize};
 
 /// The search as the architecture has it.
@@ -18,13 +18,11 @@ use serde::{Deserialize, Serialize};
 pub struct Hashed;
 
 impl Hashed {
-    /// The search; it has no options.
-    ///
-    /// # Errors
-    /// An option is given.
-    pub fn new(options: &Options) -> Result<Self, String> {
-        let [] = values(options, [])?;
-        Ok(Self)
+    /// A search without options.
+    #[must_use]
+    pub fn new(options: &[u32]) -> Self {
+        let [] = super::known(options);
+        Self
     }
 }
 

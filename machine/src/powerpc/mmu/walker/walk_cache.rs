@@ -8,11 +8,11 @@
 //! cache: `tlbie` need not reach it. No processor of the family has one; it is an example of docs/extend.md.
 
 use super::hashed::{Hashed, compare};
-use super::{Found, NoEntry, Options, Port, Walker, power_of_two, values};
+use super::{Found, NoEntry, Port, Walker};
 use crate::memory::Ram;
 use crate::powerpc::mmu::front6xx::Page;
 use crate::powerpc::mmu::hash::{self, PTEG_SLOTS};
-use crate::observe::Plain;
+use crate::account::Plain;
 use serde::{Deserialize, Serialize};
 
 /// A cache of slots, direct-mapped, in front of the search.
@@ -31,21 +31,16 @@ struct Entry {
     slot: u32,
 }
 
-/// Entries at most.
-const MOST: u32 = 1 << 16;
 
 impl WalkCache {
-    /// An empty cache. Its one option is `entries`, a power of two.
-    ///
-    /// # Errors
-    /// Another option is given, or a size that cannot be had.
-    pub fn new(options: &Options) -> Result<Self, String> {
-        let [entries] = values(options, [("entries", 256)])?;
-        power_of_two("entries", entries, 1, MOST)?;
-        Ok(Self {
+    /// An empty cache of so many entries.
+    #[must_use]
+    pub fn new(options: &[u32]) -> Self {
+        let [entries] = super::known(options);
+        Self {
             entries: vec![Entry::default(); entries as usize].into_boxed_slice(),
             search: Hashed,
-        })
+        }
     }
 
     /// True if this state is possible for a cache with the same configuration as `fresh`.

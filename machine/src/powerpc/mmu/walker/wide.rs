@@ -2,7 +2,7 @@
 //! architecture's. No processor of the family has one.
 
 use super::hashed::{Hashed, matching};
-use super::{Found, NoEntry, Options, Port, Walker, power_of_two, values};
+use super::{Found, NoEntry, Port, Walker};
 use crate::memory::Ram;
 use crate::powerpc::mmu::front6xx::Page;
 use crate::powerpc::mmu::hash::{self, PTEG_SLOTS};
@@ -17,17 +17,14 @@ pub struct Wide {
 }
 
 impl Wide {
-    /// Its one option is `ptes`, how many PTEs it reads together. The walk waits for the whole lines that they lie in.
-    ///
-    /// # Errors
-    /// Another option is given, or a number that does not divide a group.
-    pub fn new(options: &Options) -> Result<Self, String> {
-        let [ptes] = values(options, [("ptes", 4)])?;
-        power_of_two("ptes", ptes, 2, PTEG_SLOTS)?;
-        Ok(Self {
+    /// A search of so many PTEs at a time.
+    #[must_use]
+    pub fn new(options: &[u32]) -> Self {
+        let [ptes] = super::known(options);
+        Self {
             ptes,
             search: Hashed,
-        })
+        }
     }
 
     /// True if this state is possible for a walker with the same configuration as `fresh`.

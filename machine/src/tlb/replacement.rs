@@ -1,11 +1,13 @@
 //! The interface for the part that chooses which entry of a TLB's set a new one replaces.
 //!
-//! A policy is one file in `replacement/` and one line in the list below. A machine file names it by
-//! `tlb.instruction.replacement`, `tlb.data.replacement` and `tlb.l2.replacement`. docs/extend.md has a worked example.
+//! A policy is one file in `replacement/`, one line in the list below, and its name in [`REPLACEMENTS`]. A machine file
+//! names it by `tlb.instruction.replacement`, `tlb.data.replacement` and `tlb.l2.replacement`. docs/extend.md has a
+//! worked example.
 //!
 //! A set with invalid entries is filled there first, whatever the policy.
 
-use super::TlbEntry;
+use super::Slot;
+use crate::config::REPLACEMENTS;
 use serde::{Deserialize, Serialize};
 
 /// A replacement policy, with its state of all sets of one TLB.
@@ -14,7 +16,7 @@ pub trait Replacement {
     fn new(sets: u32, ways: u32) -> Self;
 
     /// For how many ways of a set an engine may report only the last use, whatever uses came before. 1: only for the
-    /// entry that was used last; to use it again must change nothing. See [`super::Recency`].
+    /// entry that was used last; to use it again must change nothing.
     fn free_ways(&self, ways: u32) -> u32;
 
     /// An access hits the entry in `way`, or it was loaded.
@@ -25,14 +27,14 @@ pub trait Replacement {
 
     /// The way to fill in a set whose last entries are invalid. The order of entries is that of their uses, which is
     /// not exact for most policies: see [`Replacement::victim`].
-    fn free(&self, entries: &[TlbEntry]) -> u8 {
+    fn free<S: Slot>(&self, entries: &[S]) -> u8 {
         let invalid = entries.iter().filter(|entry| !entry.valid());
-        invalid.map(TlbEntry::way).min().unwrap_or(0)
+        invalid.map(Slot::way).min().unwrap_or(0)
     }
 
     /// The way to replace in a full set. The first of `entries` was used last. The order of the others is not exact if
     /// [`Replacement::free_ways`] exceeds 2: such a policy must not depend on it.
-    fn victim(&mut self, set: usize, entries: &[TlbEntry]) -> u8;
+    fn victim<S: Slot>(&mut self, set: usize, entries: &[S]) -> u8;
 
     /// True if a policy made with `fresh` can be in this state. Snapshots are checked by this before use.
     fn fits(&self, fresh: &Self) -> bool;
@@ -47,9 +49,6 @@ macro_rules! policies {
         #[derive(Debug, Clone, Serialize, Deserialize)]
         pub enum AnyReplacement { $(#[doc = $text] $part($module::$part),)* }
 
-        /// Every policy's name in machine files.
-        pub const NAMES: &[&str] = &[$($text,)*];
-
         impl AnyReplacement {
             /// The policy with this name, for an empty TLB.
             ///
@@ -58,20 +57,20 @@ macro_rules! policies {
             pub fn named(name: &str, sets: u32, ways: u32) -> Result<Self, String> {
                 match name {
                     $($text => Ok(Self::$part(Replacement::new(sets, ways))),)*
-                    _ => Err(format!("is \"{name}\": allowed are {}", NAMES.join(", "))),
+                    _ => Err(format!("is \"{name}\": allowed are {}", REPLACEMENTS.join(", "))),
                 }
             }
 
-            pub(super) fn free_ways(&self, ways: u32) -> u32 {
+            pub(crate) fn free_ways(&self, ways: u32) -> u32 {
                 match self { $(Self::$part(policy) => policy.free_ways(ways),)* }
             }
 
             #[inline(always)]
-            pub(super) fn used(&mut self, set: usize, way: u8) {
+            pub(crate) fn used(&mut self, set: usize, way: u8) {
                 match self { $(Self::$part(policy) => policy.used(set, way),)* }
             }
 
-            pub(super) fn loaded(&mut self, set: usize, way: u8) {
+            pub(crate) fn loaded(&mut self, set: usize, way: u8) {
                 match self {
                     $(Self::$part(policy) => {
                         policy.loaded(set, way);
@@ -80,15 +79,15 @@ macro_rules! policies {
                 }
             }
 
-            pub(super) fn free(&self, entries: &[TlbEntry]) -> u8 {
+            pub(crate) fn free<S: Slot>(&self, entries: &[S]) -> u8 {
                 match self { $(Self::$part(policy) => policy.free(entries),)* }
             }
 
-            pub(super) fn victim(&mut self, set: usize, entries: &[TlbEntry]) -> u8 {
+            pub(crate) fn victim<S: Slot>(&mut self, set: usize, entries: &[S]) -> u8 {
                 match self { $(Self::$part(policy) => policy.victim(set, entries),)* }
             }
 
-            pub(super) fn fits(&self, fresh: &Self) -> bool {
+            pub(crate) fn fits(&self, fresh: &Self) -> bool {
                 match (self, fresh) {
                     $((Self::$part(policy), Self::$part(fresh)) => policy.fits(fresh),)*
                     _ => false,
@@ -109,5 +108,18 @@ policies! {
 impl Default for AnyReplacement {
     fn default() -> Self {
         Self::Lru(lru::Lru)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_machine_files_is_a_policy() {
+        for name in REPLACEMENTS {
+            assert!(AnyReplacement::named(name, 4, 4).is_ok(), "{name}");
+        }
+        assert!(AnyReplacement::named("clock", 4, 4).is_err());
     }
 }

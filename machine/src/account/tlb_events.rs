@@ -4,12 +4,9 @@
 //! the note on after each access and each instruction that loads an entry. Without a trace nothing reads it, and
 //! the steps of a walk are not noted at all.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::Cause;
-use super::symbolize::Symbolizer;
 
 /// The name of an address space in TLB entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,41 +176,5 @@ impl TlbNote {
             walk: Some(Box::default()),
             ..Self::default()
         }
-    }
-}
-
-/// Who loaded an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Owner {
-    /// The address of its page, with the segment.
-    pub address: u32,
-    /// The context that ran.
-    pub context: u32,
-    /// The program that ran, as a number of the symbolizer.
-    pub program: u32,
-}
-
-/// Who loaded the entries that the TLBs hold now. It has one element for each place in a TLB.
-#[derive(Clone, Debug, Default)]
-pub struct Owners(HashMap<(bool, u32, u32), (TlbPage, Owner)>);
-
-impl Owners {
-    /// An entry was loaded in the context that `symbols` is in. Returns the owner of the entry that it replaced, if
-    /// that was loaded since the trace began.
-    pub fn loaded(&mut self, load: &TlbLoad, symbols: &Symbolizer) -> Option<Owner> {
-        let owner = Owner {
-            address: load.ea & 0xf000_0000 | load.page.address,
-            context: symbols.context(),
-            program: symbols.program(),
-        };
-        let place = (load.fetch, load.set, load.way);
-        let (page, old) = self.0.insert(place, (load.page, owner))?;
-        (Some(page) == load.victim).then_some(old)
-    }
-
-    /// The owner of `page` in a way of a set, if it was loaded since the trace began.
-    pub fn of(&self, (fetch, set, way): (bool, u32, u32), page: TlbPage) -> Option<Owner> {
-        let (known, owner) = self.0.get(&(fetch, set, way))?;
-        (*known == page).then_some(*owner)
     }
 }

@@ -1,7 +1,7 @@
 //! Least recently used: what the TLBs of 603, 604 and 750 do.
 
 use super::Replacement;
-use crate::powerpc::mmu::TlbEntry;
+use crate::tlb::Slot;
 use serde::{Deserialize, Serialize};
 
 /// The TLB keeps each set in the order of use, so that this policy has no state.
@@ -18,13 +18,13 @@ impl Replacement for Lru {
         if ways <= 2 { ways } else { 1 }
     }
 
-    fn free(&self, entries: &[TlbEntry]) -> u8 {
-        entries.last().map_or(0, TlbEntry::way)
+    fn free<S: Slot>(&self, entries: &[S]) -> u8 {
+        entries.last().map_or(0, Slot::way)
     }
 
     #[inline]
-    fn victim(&mut self, _set: usize, entries: &[TlbEntry]) -> u8 {
-        entries.last().map_or(0, TlbEntry::way)
+    fn victim<S: Slot>(&mut self, _set: usize, entries: &[S]) -> u8 {
+        entries.last().map_or(0, Slot::way)
     }
 
     fn fits(&self, _fresh: &Self) -> bool {

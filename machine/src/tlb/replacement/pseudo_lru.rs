@@ -3,7 +3,7 @@
 
 use super::Replacement;
 use crate::memory::cache::tree_path;
-use crate::powerpc::mmu::TlbEntry;
+use crate::tlb::Slot;
 use serde::{Deserialize, Serialize};
 
 /// The trees of all sets. Bit 1 is the root; the bits 2n and 2n + 1 are below bit n.
@@ -32,7 +32,7 @@ impl Replacement for PseudoLru {
         *tree = *tree & !path | away;
     }
 
-    fn victim(&mut self, set: usize, _entries: &[TlbEntry]) -> u8 {
+    fn victim<S: Slot>(&mut self, set: usize, _entries: &[S]) -> u8 {
         let tree = self.trees[set];
         let mut node = 1;
         while node < self.ways {

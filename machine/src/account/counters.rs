@@ -27,7 +27,7 @@ macro_rules! named {
         pub const $count: usize = [$($text,)*].len();
     };
 }
-pub(super) use named;
+pub(crate) use named;
 
 named! {
     /// Why something happened. The numbers are those of the control device's CAUSE register; the names are those of

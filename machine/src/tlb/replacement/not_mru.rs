@@ -2,7 +2,7 @@
 
 use super::Replacement;
 use super::random::Register;
-use crate::powerpc::mmu::TlbEntry;
+use crate::tlb::Slot;
 use serde::{Deserialize, Serialize};
 
 /// Only the way used last matters, which the TLB knows.
@@ -18,8 +18,8 @@ impl Replacement for NotMru {
         ways
     }
 
-    fn victim(&mut self, _set: usize, entries: &[TlbEntry]) -> u8 {
-        let recent = entries.first().map_or(0, TlbEntry::way);
+    fn victim<S: Slot>(&mut self, _set: usize, entries: &[S]) -> u8 {
+        let recent = entries.first().map_or(0, Slot::way);
         // Ways from `recent` on move up by one: the draw is among the others.
         let drawn = self.0.draw(entries.len() - 1) as u8;
         let way = drawn + u8::from(drawn >= recent);

@@ -2,7 +2,7 @@
 
 use super::Replacement;
 use crate::memory::cache::{is_order, to_front};
-use crate::powerpc::mmu::TlbEntry;
+use crate::tlb::Slot;
 use serde::{Deserialize, Serialize};
 
 /// The ways of each set, loaded last first.
@@ -36,7 +36,7 @@ impl Replacement for Fifo {
         }
     }
 
-    fn victim(&mut self, set: usize, _entries: &[TlbEntry]) -> u8 {
+    fn victim<S: Slot>(&mut self, set: usize, _entries: &[S]) -> u8 {
         self.set(set).last().copied().unwrap_or(0)
     }
 

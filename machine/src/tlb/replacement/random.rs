@@ -1,7 +1,7 @@
 //! Pseudo-random: a linear feedback shift register, as cores have it, chooses among all ways of the set.
 
 use super::Replacement;
-use crate::powerpc::mmu::TlbEntry;
+use crate::tlb::Slot;
 use serde::{Deserialize, Serialize};
 
 /// A register for the whole TLB. It moves on with each choice, so that the same run gives the same choices.
@@ -38,7 +38,7 @@ impl Replacement for Random {
         ways
     }
 
-    fn victim(&mut self, _set: usize, entries: &[TlbEntry]) -> u8 {
+    fn victim<S: Slot>(&mut self, _set: usize, entries: &[S]) -> u8 {
         self.0.draw(entries.len()) as u8
     }
 
