@@ -1,6 +1,6 @@
 //! Control transfers between segments and rings: interrupts, exceptions, IRET, far jumps, calls and returns (SDM volume
-//! 3, chapters 5 and 6). Task switches and virtual-8086 mode are not modelled: a task gate, IRET with NT, and IRET to
-//! virtual-8086 mode raise #GP.
+//! 3, chapters 5 and 6). Task switches and virtual-8086 mode are not modelled: a task gate, IRET with NT, and the system's
+//! IRET to virtual-8086 mode raise #GP.
 
 use super::access::{Double, Width, Word};
 use super::exception::Exception;
@@ -561,7 +561,9 @@ impl Processor {
                 p.drop_stack(3 * W::BYTES);
                 return Ok(());
             }
-            if p.registers.system & eflags::NT != 0 || W::BYTES == 4 && flags & eflags::VM != 0 {
+            let is_systems = p.registers.cpl == 0;
+            let enters_8086 = W::BYTES == 4 && is_systems && flags & eflags::VM != 0;
+            if p.registers.system & eflags::NT != 0 || enters_8086 {
                 return Err(Exception::GENERAL);
             }
             let outer = p.return_to::<W>(selector, offset, 3 * W::BYTES, 0)?;

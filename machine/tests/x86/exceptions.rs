@@ -72,6 +72,26 @@ fn iret_returns_to_the_program() {
     assert_eq!(bench.stacked(3), STACK, "the program's stack is as it was");
 }
 
+/// Only the system enters virtual-8086 mode: a program's IRET leaves EFLAGS.VM as it is (Intel manual, volume 2, IRET).
+#[test]
+fn the_virtual_8086_flag_of_a_programs_iret_is_ignored() {
+    let mut code = vec![0x68]; // push the flags
+    code.extend((eflags::VM | eflags::CF | eflags::ONE).to_le_bytes());
+    code.extend([0x0e, 0x68]); // push cs; push the address of the int
+    code.extend((CODE + 12).to_le_bytes());
+    code.extend([0xcf, 0xcd, 0x80]); // iret; int 0x80
+    for name in ["i486dx-50", "p6-200"] {
+        let mut bench = Bench::new(name, &code).user().gate(0x80, 3).gate(13, 0);
+        assert_eq!(bench.run_to_handler(), 0x80, "{name}");
+        assert_eq!(bench.stacked(0), CODE + 14);
+        assert_eq!(bench.stacked(2), eflags::CF | eflags::ONE);
+        assert_eq!(bench.stacked(3), STACK);
+        // The system's own would enter that mode, which is not modelled.
+        let mut bench = Bench::new(name, &code).gate(13, 0);
+        assert_eq!(bench.run_to_handler(), 13, "{name}");
+    }
+}
+
 #[test]
 fn each_core_refuses_what_it_lacks() {
     let lacking: [&[u8]; 5] = [
