@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, FiniteFloat, PlainValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, PlainValidator, ValidationError
 
 from pagewalk.errors import BadInput, nearest, unknown
 from pagewalk.published_range import Printed
@@ -60,7 +60,9 @@ class Claim(_Model):
     where the document prints none. Several numbers are either a range or one figure for each of
     the comma-separated `columns`. `ratio` is baseline / value for times and counts and
     value / baseline for bandwidths, as the document or its figures give it. `recalled` figures come from memory of the
-    document; no copy at hand confirms them.
+    document; no copy at hand confirms them. `steps` is how coarse the document's words are ("over 60 %": steps of
+    0.05): a bound leaves half a step of room. `of_some`: the document says it of some of the figures that its rows
+    measure.
     """
 
     id: str
@@ -77,6 +79,8 @@ class Claim(_Model):
     baseline: Figures = ()
     ratio: FiniteFloat | None = None
     recalled: bool = False
+    steps: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    of_some: bool = False
     note: str = ""
 
     @property

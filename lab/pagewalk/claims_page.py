@@ -216,9 +216,16 @@ def _planned(claim: Claim, found: Sequence[Experiment]) -> list[str]:
     return [experiment.name for experiment in _holding(claim, found) if not experiment.images]
 
 
+Verdict = tuple[tuple[str, ...], str]
+"""The claims that a row measures together, and its verdict."""
+
+
 @dataclass(frozen=True)
 class Counts:
     """How many claims, and how many published figures, each class of verdicts has.
+
+    Claims that the same rows measure together are one measurement, and count once: a comparison of two published rows
+    is one claim, however many figures were printed of it.
 
     `claims` and `figures` are of our kernel alone. In `shown` a claim has the stronger class of our kernel and of the
     papers' own kernels.
@@ -274,14 +281,16 @@ def _count(
     listed: Sequence[Claim],
     cells: Sequence[CellRecord],
     found: Sequence[Experiment],
-    own: Mapping[str, Sequence[str]],
+    own: Sequence[Verdict],
 ) -> Counts:
-    ours = classes_of_claims((cell.claims, cell.verdict) for cell in cells)
-    theirs = classes_of_claims(((claim,), verdict) for claim, verdicts in own.items() for verdict in verdicts)
-    alone = {
-        claim.id: unmeasured(recalled=claim.recalled, planned=bool(_planned(claim, found)))
+    of_some = {(claim.id,) for claim in listed if claim.of_some}
+    ours = classes_of_claims((((cell.claims,), cell.verdict) for cell in cells if cell.claims), of_some)
+    theirs = classes_of_claims((((claims,), verdict) for claims, verdict in own if claims), of_some)
+    measured_here = {claim for together in ours for claim in together}
+    alone: dict[tuple[str, ...], str] = {
+        (claim.id,): unmeasured(recalled=claim.recalled, planned=bool(_planned(claim, found)))
         for claim in listed
-        if claim.id not in ours
+        if claim.id not in measured_here
     }
     ours |= alone
     return Counts(
@@ -299,7 +308,7 @@ def _summary(
     listed: Sequence[Claim],
     tables: Mapping[str, Sequence[CellRecord]],
     found: Sequence[Experiment],
-    own: Mapping[str, Sequence[str]],
+    own: Sequence[Verdict],
 ) -> list[str]:
     """How many claims and figures each class has, and with how many placements they were measured."""
     counts = _count(listed, [cell for table in tables.values() for cell in table], found, own)
@@ -359,17 +368,10 @@ def _placements(tables: Mapping[str, Sequence[CellRecord]], whose: str = "") -> 
     )
 
 
-def _on_own_kernels(
-    found: Sequence[Experiment], counted: Callable[[str], bool] = lambda _: True
-) -> dict[str, list[str]]:
-    """The verdicts on claims of what was measured on the papers' own kernels, on the machines that are `counted`."""
-    verdicts: dict[str, list[str]] = {}
-    for experiment in found:
-        table = measured.read(experiment) if experiment.images else None
-        for row in table.rows if table else []:
-            for claim in row.claims if counted(row.machine) else ():
-                verdicts.setdefault(claim, []).append(row.verdict)
-    return verdicts
+def _on_own_kernels(found: Sequence[Experiment], counted: Callable[[str], bool] = lambda _: True) -> list[Verdict]:
+    """What was measured on the papers' own kernels, on the machines that are `counted`: claims and verdict of rows."""
+    tables = [table for entry in found if entry.images and (table := measured.read(entry))]
+    return [(row.claims, row.verdict) for table in tables for row in table.rows if counted(row.machine)]
 
 
 def _tally(verdicts: Sequence[str]) -> str:
@@ -405,7 +407,7 @@ def _claims(
     for claim in listed:
         what = _what(claim) + (f" ({claim.note})" if claim.note else "")
         result = _state(claim, cells, elsewhere, everything)
-        beside = [_tally(own.get(claim.id, []))] if own else []
+        beside = [_tally([verdict for together, verdict in own if claim.id in together])] if own else []
         fields = [f"`{claim.id}`", claim.section, what, _published(claim), *beside, result]
         lines.append(line(fields))
     return [*lines, ""]

@@ -17,7 +17,7 @@ from pagewalk.published_range import Range
 from pagewalk.runner import Job, Runner, RunResult
 from pagewalk.simulate import Events, Finished, Simulation, Work
 from pagewalk.store import Store, StoredRun
-from pagewalk.verdict import Kind, judge, judge_spread
+from pagewalk.verdict import Kind, at_edge, controlled, judge, judge_spread
 from pagewalk.workshop import Workshop
 
 _CONSOLE_TAIL = 12
@@ -312,13 +312,16 @@ class Lab(Workshop):
         pairs = tuple((pair[0] if len(pair) > 1 else None, pair[-1]) for pair in figures)
         spread = judge_spread(row, pairs)
         chosen, pair, of_sides = measured[spread.middle], figures[spread.middle], keys[spread.middle]
+        kind = controlled(spread.kind, acted=all(sides[0].counters != sides[-1].counters for sides in measured))
         return Cell(
             row=row,
             before=pair[0] if len(pair) > 1 else None,
             after=pair[-1],
             ratio=spread.ratio,
-            verdict=spread.kind,
-            reason=explain.reason(row, spread.kind, chosen[0] if len(chosen) > 1 else None, chosen[-1]),
+            verdict=kind,
+            reason=explain.reason(
+                row, kind, chosen[0] if len(chosen) > 1 else None, chosen[-1], edge=at_edge(row, pairs)
+            ),
             before_run=of_sides[0] if len(of_sides) > 1 else None,
             after_run=of_sides[-1],
             low=spread.low,

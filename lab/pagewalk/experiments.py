@@ -27,7 +27,7 @@ from pagewalk.published_range import Range, ratio_range
 from pagewalk.runner import NO_LIMIT, BootProtocol
 
 Better = Literal["lower", "higher", "neither"]
-Bound = Literal["equal", "at least", "at most"]
+Bound = Literal["equal", "at least", "at most", "nearly none"]
 
 CONTEXT_SWITCHES = ((2, 0), (2, 16), (8, 0), (8, 16), (16, 16))
 """Processes and KB of each: what every row of the program `context-switch` is measured with."""
@@ -371,6 +371,8 @@ class _Builder:
         if claim.unit == PART_SAVED and after is not None:
             ratio = after.rounded_out().saved_as_ratio
             before = after = None
+        if ratio is not None and row.bound != "equal" and claim.steps is not None:
+            ratio = Range(ratio.low - claim.steps / 2, ratio.high + claim.steps / 2, ratio.shown)
         return Published(claims=tuple(held), before=before, after=after, ratio=ratio)
 
     def side(self, row: _RowEntry, machine: _MachineEntry, which: Literal["before", "after"]) -> Side | None:

@@ -13,7 +13,7 @@ from pagewalk.verdict import Kind, remark
 
 _MOVERS = 3
 _LEAST_SHARE = 0.01
-_UNSHOWN: tuple[Kind, ...] = ("not reproduced", "worse")
+_UNSHOWN: tuple[Kind, ...] = ("not reproduced", "overshoots", "worse")
 """Verdicts that ask for a reason beyond cycles."""
 _CYCLES = "cycles.cause."
 
@@ -201,13 +201,17 @@ def _deeper(row: Row, before: Measured, after: Measured) -> list[str]:
     return words
 
 
-def reason(row: Row, kind: Kind, before: Measured | None, after: Measured) -> str:
+EDGE = "within 1 % of the edge of its class"
+
+
+def reason(row: Row, kind: Kind, before: Measured | None, after: Measured, *, edge: bool = False) -> str:
     """Which cost categories changed, and what else if the row asks for it.
 
-    If the ratio was not reproduced, also how much the policy could have changed.
+    If the ratio was not reproduced, also how much the policy could have changed. `edge`: figures by 1 % higher or lower
+    would have a verdict of another class.
     """
     remarked = remark(row, kind)
-    words = [remarked] if remarked else []
+    words = [*([EDGE] if edge else []), *([remarked] if remarked else [])]
     if before is None:
         return "; ".join([*words, *_alone(row, kind, after)])
     ours, theirs = cycles_by_cause(after), cycles_by_cause(before)
@@ -221,7 +225,7 @@ def reason(row: Row, kind: Kind, before: Measured | None, after: Measured) -> st
         words.append(f"each: {', '.join(told)}")
     if kind in _UNSHOWN:
         words += _deeper(row, before, after)
-    if kind in ("not reproduced", "direction reproduced"):
+    if kind in ("not reproduced", "direction reproduced", "overshoots"):
         about = policies.descriptions()
         causes = sorted({cause for name in changed_policies(row) for cause in about[name].causes})
         if causes:

@@ -23,7 +23,7 @@ from pagewalk.figures import Measured
 from pagewalk.paths import home, read_file
 from pagewalk.records import CellRecord, TableRow
 from pagewalk.store import Store
-from pagewalk.verdict import judge_spread
+from pagewalk.verdict import at_edge, controlled, judge_spread
 
 _COUNTERS = re.compile(
     r"(cycles|instructions)(\.cause\.\w+|\.user|\.kernel)?|(tlb|cache)\.(instruction|data)\.miss(\.cause\.\w+|\.user|\.kernel)?"
@@ -106,12 +106,16 @@ def _figures(row: Row, kept: MeasuredRow) -> Sequence[tuple[float | None, float 
 
 
 def _judged(row: Row, kept: MeasuredRow) -> MeasuredRow:
-    """The row with the verdict and the reason that its figures have by the rules of today."""
-    verdict = judge_spread(row, _figures(row, kept)).kind
+    """The row with the claims, the verdict and the reason that its figures have by the rules of today."""
+    kept = replace(kept, claims=tuple(claim.id for claim in row.published.claims))
+    figures = _figures(row, kept)
+    verdict = judge_spread(row, figures).kind
     sides = [Measured(0, side.iterations, 0, side.counters, {}) for side in kept.sides]
     if not sides:
         return replace(kept, verdict=verdict)
-    reason = explain.reason(row, verdict, sides[0] if len(sides) > 1 else None, sides[-1])
+    verdict = controlled(verdict, acted=sides[0].counters != sides[-1].counters)
+    edge = at_edge(row, figures)
+    reason = explain.reason(row, verdict, sides[0] if len(sides) > 1 else None, sides[-1], edge=edge)
     return replace(kept, verdict=verdict, reason=reason)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar, cast
 
@@ -20,7 +20,9 @@ Kind = Literal[
     "ratio reproduced",
     "figure reproduced",
     "direction reproduced",
+    "overshoots",
     "no change, as published",
+    "not exercised",
     "not reproduced",
     "published only",
     "answered",
@@ -35,6 +37,7 @@ Kind = Literal[
 ]
 
 _K = TypeVar("_K", bound=str)
+_C = TypeVar("_C", bound=Hashable)
 
 Tone = Literal["good", "part", "open", "bad"]
 
@@ -43,6 +46,8 @@ _TONES: dict[str, Tone] = {
     "figure reproduced": "good",
     "better": "good",
     "direction reproduced": "part",
+    "overshoots": "open",
+    "not exercised": "open",
     "no change, as published": "open",
     "published only": "open",
     "answered": "open",
@@ -58,6 +63,8 @@ _CLASSES = {
     "figure reproduced": "reproduced",
     "direction reproduced": "direction",
     "no change, as published": "no change as published",
+    "overshoots": "overshoots",
+    "not exercised": "not exercised",
     "not reproduced": "not reproduced",
     "an input": "input",
     "an input decides": "decided by an input",
@@ -67,7 +74,7 @@ _CLASSES = {
 }
 """The class that a verdict on a claim is counted under. Verdicts on rows without a claim are counted by themselves."""
 
-_VERDICTS = ("reproduced", "direction", "no change as published", "not reproduced")
+_VERDICTS = ("reproduced", "direction", "no change as published", "overshoots", "not exercised", "not reproduced")
 """The classes of a figure on which there is a verdict: the others cannot be reproduced, or were not measured."""
 
 
@@ -84,6 +91,8 @@ def class_of(kind: str) -> str:
 _STRENGTH: tuple[str, ...] = (
     "no figure",
     "not reproduced",
+    "not exercised",
+    "overshoots",
     "an input decides",
     "no difference",
     "direction reproduced",
@@ -125,7 +134,9 @@ _ORDER = (
     "direction",
     "no change as published",
     IN_PART,
+    "overshoots",
     "decided by an input",
+    "not exercised",
     "not reproduced",
     "input",
     "recalled",
@@ -136,6 +147,8 @@ _ORDER = (
 _UNJUDGED = ("input", "recalled", "open")
 """Classes of claims that no kernel can show."""
 _SHOWN = ("reproduced", "direction", "no change as published")
+_UNSHOWN = ("overshoots", "not exercised", "not reproduced", "no figure")
+"""Classes of verdicts that show nothing of a claim."""
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -148,22 +161,26 @@ def _ordered(counts: Counter[str]) -> list[tuple[str, int]]:
     return [(name, counts[name]) for name in in_order(counts)]
 
 
-def class_of_claim(kinds: Iterable[str]) -> str:
-    """The class of a claim, from the verdicts of all rows that measure it: that of the weakest, or `IN_PART`."""
+def class_of_claim(kinds: Iterable[str], *, of_some: bool = False) -> str:
+    """The class of a claim, from the verdicts of all rows that measure it: that of the weakest, or `IN_PART`.
+
+    `of_some`: the document says it of some of the figures, so that the strongest counts.
+    """
     found = list(kinds)
-    kind = weakest(found)
-    if kind in ("no figure", "not reproduced") and any(_CLASSES.get(other) in _SHOWN for other in found):
+    if of_some:
+        kind = max(found, key=_strength)
+    elif class_of(kind := weakest(found)) in _UNSHOWN and any(class_of(other) in _SHOWN for other in found):
         return IN_PART
-    return _CLASSES.get(kind, kind)
+    return class_of(kind)
 
 
-def classes_of_claims(judged: Iterable[tuple[Iterable[str], str]]) -> dict[str, str]:
-    """The class of each claim; each verdict comes with the claims of its row."""
-    found: dict[str, list[str]] = {}
+def classes_of_claims(judged: Iterable[tuple[Iterable[_C], str]], of_some: Container[_C] = ()) -> dict[_C, str]:
+    """The class of each claim; each verdict comes with the claims of its row, `of_some` as `class_of_claim` has it."""
+    found: dict[_C, list[str]] = {}
     for claims, kind in judged:
         for claim in claims:
             found.setdefault(claim, []).append(kind)
-    return {claim: class_of_claim(kinds) for claim, kinds in found.items()}
+    return {claim: class_of_claim(kinds, of_some=claim in of_some) for claim, kinds in found.items()}
 
 
 def count_classes(classes: Iterable[str]) -> list[tuple[str, int]]:
@@ -178,12 +195,15 @@ def stronger(ours: str, own: str | None) -> str:
     """
     if own is None or ours in _UNJUDGED:
         return ours
-    rank = (*_SHOWN, IN_PART, "decided by an input", "not reproduced", *_UNJUDGED, "published only", "not run")
+    shown = (*_SHOWN, IN_PART, "overshoots", "decided by an input", "not exercised", "not reproduced")
+    rank = (*shown, *_UNJUDGED, "published only", "not run")
     return min(ours, own, key=lambda name: rank.index(name) if name in rank else len(rank))
 
 
 PART = 0.25
 """The share of the published effect by which our ratio may be off, and the least share that is a direction."""
+MOST_EFFECT = 2.0
+"""How many times the published effect ours may be, as a direction; beyond it the row overshoots."""
 FIGURE_TOLERANCE = math.log(1.10)
 """How far a figure that stands alone may be off. A bound has no such tolerance."""
 UNCHANGED = math.log(1.05)
@@ -294,9 +314,11 @@ def judge_null(ratios: Sequence[float], published: Range) -> Kind:
 
 def judge_ratio(ratio: float, published: Range, bound: Bound = "equal", *, named: bool = False) -> Kind:
     """The verdict on a ratio: the published one, or on its side of a bound; `named`: the document names the change."""
+    if bound == "nearly none":
+        return "no change, as published" if abs(math.log(ratio)) <= UNCHANGED else "not reproduced"
     if bound != "equal":
-        beyond = (ratio - published.middle) * (1 if bound == "at least" else -1)
-        return "ratio reproduced" if beyond >= 0 else "not reproduced"
+        beyond = ratio >= published.low if bound == "at least" else ratio <= published.high
+        return "ratio reproduced" if beyond else "not reproduced"
     effect, ours = math.log(published.middle), math.log(ratio)
     if is_null(published) and not named:
         return judge_null([ratio], published)
@@ -305,7 +327,8 @@ def judge_ratio(ratio: float, published: Range, bound: Bound = "equal", *, named
     low, high = _accepted(published)
     if tells_effect(published) and not too_wide(published) and low <= ours <= high:
         return "ratio reproduced"
-    return "direction reproduced"
+    most = math.log(published.high) if effect > 0 or published.low <= 0 else -math.log(published.low)
+    return "overshoots" if abs(ours) > max(MOST_EFFECT * most, UNCHANGED) else "direction reproduced"
 
 
 def judge_figure(figure: float, published: Range, bound: Bound) -> Kind:
@@ -316,6 +339,7 @@ def judge_figure(figure: float, published: Range, bound: Bound) -> Kind:
         "equal": _within(figure, published.rounded_out(), FIGURE_TOLERANCE),
         "at least": figure >= published.low,
         "at most": figure <= published.high,
+        "nearly none": figure == 0,
     }[bound]
     return "figure reproduced" if inside else "not reproduced"
 
@@ -344,6 +368,8 @@ def judge_saving(saved: float, ratio: float, published: Range | None) -> Kind:
         return "direction reproduced" if _direction(ratio) > 0 else "not reproduced"
     if saved > 0 and judge_figure(saved, published, "equal") == "figure reproduced":
         return "figure reproduced"
+    if saved > MOST_EFFECT * published.high:
+        return "overshoots"
     return "direction reproduced" if saved >= PART * published.middle else "not reproduced"
 
 
@@ -371,8 +397,9 @@ def _part(before: float, after: float, better: Better) -> float:
 
 def _direction_of(ours: float, published: float) -> Kind:
     """The verdict on parts that are gained: the published direction, by a part of the published one at least."""
-    same = ours * published > 0 and abs(ours) >= PART * abs(published)
-    return "direction reproduced" if same else "not reproduced"
+    if ours * published <= 0 or abs(ours) < PART * abs(published):
+        return "not reproduced"
+    return "overshoots" if abs(ours) > MOST_EFFECT * abs(published) else "direction reproduced"
 
 
 def _is_small(before: float, after: float, was: Range, became: Range) -> bool:
@@ -446,11 +473,15 @@ def unmeasured(*, recalled: bool, planned: bool) -> str:
     return "recalled" if recalled else "not run" if planned else "published only"
 
 
+def _strength(kind: str) -> int:
+    return _STRENGTH.index(kind) if kind in _STRENGTH else len(_STRENGTH)
+
+
 def weakest(kinds: Sequence[_K]) -> _K:
     """The verdict that all of these bear out."""
     if {"better", "worse"} <= set(kinds):
         return cast("_K", "no difference")
-    return min(kinds, key=lambda kind: _STRENGTH.index(kind) if kind in _STRENGTH else len(_STRENGTH))
+    return min(kinds, key=_strength)
 
 
 def _over_placements(row: Row, judged: Sequence[Judgement]) -> Kind:
@@ -475,13 +506,44 @@ def judge_spread(row: Row, figures: Sequence[tuple[float | None, float | None]])
     return Spread(kind, judged[middle].ratio, middle, known[0][0], known[-1][0])
 
 
+def controlled(kind: Kind, *, acted: bool) -> Kind:
+    """The verdict on a row whose two sides ran: no change proves nothing if the policy did nothing in the very run.
+
+    `acted`: some counter differs between the sides. The machine counts every cycle, so a policy that acts shows in one.
+    """
+    return "not exercised" if kind == "no change, as published" and not acted else kind
+
+
+def at_edge(row: Row, figures: Sequence[tuple[float | None, float | None]]) -> bool:
+    """Whether figures by 1 % higher or lower would have a verdict of another class.
+
+    A null is left out: its tolerance is 1 % itself.
+    """
+    own = class_of(judge_spread(row, figures).kind)
+    if own not in ("reproduced", "direction", "overshoots", "not reproduced") or claims_none(row.published):
+        return False
+    moved = (
+        [(before, None if after is None else after * factor) for before, after in figures]
+        for factor in (NO_CHANGE, 1 / NO_CHANGE)
+    )
+    return any(class_of(judge_spread(row, pairs).kind) != own for pairs in moved)
+
+
+_REMARKS: dict[str, str] = {
+    "recalled": "the published figures are recalled, and no copy at hand confirms them: there is no verdict on them",
+    "overshoots": "the effect is more than twice the published one",
+    "not exercised": "no counter differs between the two sides: the policy did nothing in this run",
+}
+"""What a verdict says for itself, whatever the row is."""
+
+
 def remark(row: Row, kind: Kind) -> str | None:
     """Why a better verdict was not to be had from the published figures, or could not be given."""
     published = row.published
     if kind == "an input":
         return row.input
-    if kind == "recalled":
-        return "the published figures are recalled, and no copy at hand confirms them: there is no verdict on them"
+    if kind in _REMARKS:
+        return _REMARKS[kind]
     wide = next((entry for entry in (published.saving, published.ratio) if entry is not None and too_wide(entry)), None)
     if wide is not None or kind == "published only":
         return "the published range is wider than threefold: no figure"

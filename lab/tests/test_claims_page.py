@@ -101,6 +101,13 @@ def test_claims_and_figures_are_counted(tmp_path: Path) -> None:
         assert f"| {name} | {whole} | {shown} | {figures} |" in page
 
 
+def test_claims_that_one_comparison_measures_count_once(tmp_path: Path) -> None:
+    pair = {"claims": ["osdi99.table1.603-180-htab", "osdi99.table1.603-180-nohtab"]}
+    with Store(tmp_path / "results.duckdb") as store:
+        store.add_cells("osdi99-table1", [cell("process start", 8.0, "direction reproduced") | pair])
+        assert dict(claims_page.count(store, "osdi99").claims)["direction"] == 1
+
+
 def test_rows_of_machines_can_be_left_out_of_the_counts(tmp_path: Path) -> None:
     here, there = {"claims": ["osdi99.table2.604-185"]}, {"claims": ["osdi99.pace.604-185"]}
     with Store(tmp_path / "results.duckdb") as store:

@@ -40,6 +40,10 @@ QUANTITY = re.compile(
 
 # Beginnings and parts of lines that may hold one, by reason.
 RULES = (
+    "by more than twice the effect and more than 5 %",
+    'in steps, as in "over 60 %"',
+    "`nearly none` leaves 5 %",
+    "if our figures were 1 % higher or lower",
     # docs/experiments.md: how a verdict is made.
     "widened by a quarter of the effect",
     "within 10 % of the published range",

@@ -8,10 +8,12 @@ from pagewalk.experiments import Row
 from pagewalk.published_range import Range, ratio_range
 from pagewalk.verdict import (
     Judgement,
+    at_edge,
     by_class,
     claims_none,
     class_of_claim,
     classes_of_claims,
+    controlled,
     count_classes,
     improvement,
     is_null,
@@ -137,9 +139,10 @@ def test_the_verdict_on_every_published_ratio_can_fail(row: Row) -> None:
         return judge(row, before, after).kind
 
     if row.bound != "equal":
-        worse = {"at least": 1 / 1.02, "at most": 1.02}[row.bound]
-        assert judge_ratio(published.middle, published, row.bound) == "ratio reproduced"
-        assert judge_ratio(worse * published.middle, published, row.bound) == "not reproduced"
+        beyond = {"at least": published.low / 1.02, "at most": published.high * 1.02, "nearly none": 1.06}[row.bound]
+        shown = "no change, as published" if row.bound == "nearly none" else "ratio reproduced"
+        assert judge_ratio(published.middle, published, row.bound) == shown
+        assert judge_ratio(beyond, published, row.bound) == "not reproduced"
     elif claims_none(row.published):
         changed = math.exp(1.1 * null_tolerance(published))
         assert verdict(1) == "no change, as published"
@@ -179,7 +182,8 @@ def test_a_figure_is_judged(figure: float, bound: str, verdict: str) -> None:
     [
         (600.0, 500.0, "figure reproduced"),
         (600.0, 540.0, "direction reproduced"),
-        (600.0, 300.0, "direction reproduced"),
+        (600.0, 420.0, "direction reproduced"),
+        (600.0, 300.0, "overshoots"),
         (600.0, 580.0, "not reproduced"),
         (600.0, 600.0, "not reproduced"),
         (500.0, 600.0, "not reproduced"),
@@ -378,3 +382,77 @@ def test_the_stronger_of_two_kernels_shows_a_claim(ours: str, own: str | None, s
 def test_a_row_on_two_claims_counts_for_both() -> None:
     rows = [(["before", "after"], "ratio reproduced"), (["after"], "not reproduced"), (["other"], "published only")]
     assert count_classes(classes_of_claims(rows).values()) == [("reproduced", 1), ("in part", 1), ("published only", 1)]
+
+
+@pytest.mark.parametrize(
+    ("ours", "published", "verdict"),
+    [
+        (1.38, 1.18, "direction reproduced"),
+        (1.40, 1.18, "overshoots"),
+        (1 / 1.40, 1 / 1.18, "overshoots"),
+        (1.049, 1.01, "direction reproduced"),
+        (1.06, 1.01, "overshoots"),
+        (1.0 / 1.40, 1.18, "not reproduced"),
+    ],
+)
+def test_an_effect_of_more_than_twice_the_published_one_is_no_reproduction(
+    ours: float, published: float, verdict: str
+) -> None:
+    assert judge_ratio(ours, Range.exactly(published)) == verdict
+
+
+def test_what_overshoots_in_one_placement_or_row_does_so_as_a_whole() -> None:
+    assert weakest(["overshoots", "ratio reproduced"]) == "overshoots"
+    assert weakest(["overshoots", "not reproduced"]) == "not reproduced"
+    assert class_of_claim(["overshoots", "overshoots"]) == "overshoots"
+    assert class_of_claim(["overshoots", "ratio reproduced"]) == "in part"
+    assert stronger("overshoots", "direction") == "direction"
+    assert stronger("not reproduced", "overshoots") == "overshoots"
+
+
+def test_a_published_range_has_its_ceiling_at_its_far_end() -> None:
+    rounded_range = Range(1.1, 1.5, "1.1-1.5")
+    assert judge_ratio(2.2, rounded_range) == "direction reproduced"
+    assert judge_ratio(2.3, rounded_range) == "overshoots"
+
+
+def test_no_change_proves_nothing_if_the_policy_did_nothing() -> None:
+    assert controlled("no change, as published", acted=True) == "no change, as published"
+    assert controlled("no change, as published", acted=False) == "not exercised"
+    assert controlled("not reproduced", acted=False) == "not reproduced"
+    assert class_of_claim(["not exercised", "not exercised"]) == "not exercised"
+    row = experiments.find("osdi99-bat")[0].rows[0]
+    told = remark(row, "not exercised")
+    assert told is not None
+    assert "no counter differs" in told
+
+
+def test_a_bound_leaves_the_room_that_its_words_leave() -> None:
+    over_60 = next(row for row in experiments.find("ols03-copy")[0].rows if row.bound == "at least")
+    assert over_60.published.ratio is not None
+    verdicts = [judge_ratio(ratio, over_60.published.ratio, over_60.bound) for ratio in (1.587, 1.57)]
+    assert verdicts == ["ratio reproduced", "not reproduced"]
+    gone = Range.exactly(1.0)
+    assert judge_ratio(1.049, gone, "nearly none") == judge_ratio(1 / 1.049, gone, "nearly none")
+    assert judge_ratio(1.049, gone, "nearly none") == "no change, as published"
+    assert judge_ratio(1.06, gone, "nearly none") == judge_ratio(1 / 1.06, gone, "nearly none") == "not reproduced"
+
+
+def test_what_a_document_says_of_some_figures_holds_if_one_of_them_shows_it() -> None:
+    assert class_of_claim(["ratio reproduced", "not reproduced"], of_some=True) == "reproduced"
+    assert class_of_claim(["not reproduced", "overshoots"], of_some=True) == "overshoots"
+    rows = [(["some"], "ratio reproduced"), (["some"], "not reproduced"), (["all"], "not reproduced")]
+    assert classes_of_claims(rows, {"some"}) == {"some": "reproduced", "all": "not reproduced"}
+
+
+def test_a_verdict_says_that_it_is_at_the_edge_of_its_class() -> None:
+    row = next(row for row in experiments.find("osdi99-table2")[0].rows if "mmap" in row.name)
+    published = row.published.ratio
+    assert published is not None
+    edge = math.exp(math.log(published.low) - math.log(3) / 2)
+    assert at_edge(row, [(edge * 1.005, 1.0)])
+    assert at_edge(row, [(edge / 1.005, 1.0)])
+    assert not at_edge(row, [(edge * 1.2, 1.0)])
+    assert at_edge(row, [(edge * 1.005, 1.0), (edge * 1.2, 1.0)]), "the weakest placement decides"
+    null = next(row for row in experiments.find("osdi99-bat")[0].rows if "I/O" in row.name)
+    assert not at_edge(null, [(1.0095, 1.0)]), "the tolerance of a null is 1 % itself"
