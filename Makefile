@@ -38,7 +38,7 @@ heading = @printf '\n== %s\n' "$(1)"
 	test-cross test-x86 test-linux linux linux-kernels
 
 # The build scripts of other people's programs split paths at spaces.
-unspaced := x86 programs compilers test test-rust test-lab test-cross test-x86 linux docs soak soak-cases soak-calls soak-files soak-shootdown
+unspaced := x86 wheel programs compilers test test-rust test-lab test-cross test-x86 linux docs soak soak-cases soak-calls soak-files soak-shootdown
 ifneq ($(word 2,$(CURDIR)),)
 ifneq ($(filter $(unspaced),$(MAKECMDGOALS)),)
 $(error make $(filter $(unspaced),$(MAKECMDGOALS)): the folder "$(CURDIR)" has a space in its path, at which the build scripts of other people's programs split it: move the checkout. "make" and "make run" work here)
@@ -116,13 +116,17 @@ compilers: programs
 # The wheel has what runs need, and the kernels of `--seeds 7`. maturin packs what is in lab/pagewalk/data.
 DATA := lab/pagewalk/data
 WHEEL_KERNELS := $(foreach folder,. $(addprefix seed-,1 2 3 4 5 6),$(addprefix build/kernel/$(folder)/,vmlinux vmlinux-unordered))
-WHEEL_PROGRAMS := $(addprefix build/user/,hello init init-linux bench old)
-wheel: ready
+WHEEL_PROGRAMS := $(addprefix build/user/,hello init init-linux bench old) $(addprefix build/user-x86/,hello init init-linux bench)
+WHEEL_X86 := $(addprefix build/kernel-x86/,vmlinux vmlinux-unordered)
+# Without debugging sections: they are no part of a run's key.
+wheel: ready x86
 	$(call heading,One wheel with the machine$(comma) the kernel$(comma) the programs and the experiments)
 	$(MAKE) -s -C kernel $(addprefix ../,$(WHEEL_KERNELS))
 	$(MAKE) -s -C user old-seeds
 	rm -rf $(DATA) build/wheel && mkdir -p $(DATA)
-	cp -r --parents machines experiments subjects LICENSE build/constants.elf $(WHEEL_KERNELS) $(WHEEL_PROGRAMS) $(DATA)
+	cp -r --parents machines experiments subjects LICENSE build/constants.elf $(WHEEL_KERNELS) $(WHEEL_X86) $(WHEEL_PROGRAMS) $(DATA)
+	powerpc-linux-gnu-strip --strip-debug $(addprefix $(DATA)/,$(WHEEL_KERNELS))
+	strip --strip-debug $(addprefix $(DATA)/,$(WHEEL_X86))
 	cp --parents user/*.list user/bench/README.md $(DATA)
 	cd lab && ../.venv/bin/maturin build --quiet --release --out ../build/wheel
 	rm -rf $(DATA)

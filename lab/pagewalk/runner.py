@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 from pagewalk.architectures import Architecture, of_core
+from pagewalk.image_hash import image_hash
 from pagewalk.machines import Machine
 
 StopKind = Literal["power-off", "limit", "fatal"]
@@ -77,8 +78,8 @@ class Job:
 
     @cached_property
     def kernel_hash(self) -> str:
-        """SHA-256 of the kernel image."""
-        return hashlib.sha256(self.kernel).hexdigest()
+        """SHA-256 of the kernel image, without what only a debugger reads."""
+        return image_hash(self.kernel)
 
     @cached_property
     def initrd_hash(self) -> str:

@@ -99,6 +99,10 @@ def test_one_wheel_serves_every_python_from_the_least(wheel: Path) -> None:
     assert "-cp311-abi3-" in wheel.name
 
 
+def test_it_is_small(wheel: Path) -> None:
+    assert wheel.stat().st_size < 30 << 20
+
+
 def test_it_names_every_package_that_it_imports(wheel: Path) -> None:
     """The other tests find packages of the tests' environment, which pip would not install."""
     with zipfile.ZipFile(wheel) as archive:
@@ -135,6 +139,13 @@ def test_a_packaged_program_runs_as_in_the_checkout(installed: Installed) -> Non
     assert json.loads(done.stdout)["run"] == ours.key(native.NativeRunner().version)
     assert installed.files() == before
     assert (installed.folder / "home/.local/share/pagewalk/pagewalk.duckdb").is_file()
+
+
+def test_a_packaged_program_for_an_x86_runs_as_in_the_checkout(installed: Installed) -> None:
+    done = installed.run("pagewalk", "exec", "-m", "p6-200", "--json", "--", "hello")
+    assert done.returncode == 0, done.stderr
+    ours = guest.job(Workshop(native.NativeRunner()), "p6-200", Program("hello", ()), overrides={}, settings={})
+    assert json.loads(done.stdout)["run"] == ours.key(native.NativeRunner().version)
 
 
 def test_an_experiment_runs_with_a_packaged_placement(installed: Installed) -> None:
