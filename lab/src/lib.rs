@@ -4,6 +4,7 @@ mod config;
 mod constants;
 mod events;
 mod machine;
+mod replay;
 
 use pyo3::prelude::*;
 
@@ -19,6 +20,8 @@ mod _machine {
     use super::events::Event;
     #[pymodule_export]
     use super::machine::Machine;
+    #[pymodule_export]
+    use super::replay::Replay;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -16,6 +16,7 @@ pub mod memory;
 pub mod observe;
 pub mod pipeline;
 pub mod powerpc;
+pub mod replay;
 pub mod shim;
 pub mod tlb;
 pub mod x86;

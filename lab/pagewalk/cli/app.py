@@ -38,6 +38,10 @@ PARTS: dict[str, dict[str, str]] = {
         "trace": "Record a run for the Perfetto viewer: functions, exceptions, misses, switches.",
         "see": "Write a page that shows how a run translated addresses.",
     },
+    "replay": {
+        "replay": "Replay a memory trace of ChampSim, DynamoRIO or Valgrind through a machine's TLBs, walkers and "
+        "caches.",
+    },
     "results": {
         "compare": "Set two results side by side: tables row by row, or runs counter by counter.",
         "report": "Write one self-contained HTML page of all results: tables, published figures, plots.",

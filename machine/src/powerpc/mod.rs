@@ -25,6 +25,7 @@ pub mod multiply;
 pub mod performance;
 pub mod processor;
 pub mod registers;
+mod replay;
 pub mod rotate;
 pub mod session;
 pub mod shim;

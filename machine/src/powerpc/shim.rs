@@ -5,11 +5,10 @@ use super::{Exception, msr};
 use crate::config::UNIFIED_405 as ENTRIES;
 use crate::powerpc::mmu::hash64::{Page, table};
 use crate::powerpc::mmu::mpc8xx::number;
-use crate::powerpc::mmu::mpc8xx::tlb::{epn, rpn, twc};
+use crate::powerpc::mmu::mpc8xx::tlb::{PageSize, epn, rpn, twc};
 use crate::powerpc::mmu::ppc405::{high, low};
 use crate::powerpc::mmu::{Invalidation, Kind, hash};
 use crate::powerpc::processor::Processor;
-use crate::shim::areas::PAGE;
 use crate::shim::stack::auxiliary;
 use crate::shim::{self, Asked, Call, Hosted, StatusLayout};
 
@@ -87,6 +86,11 @@ impl Hosted for Processor {
             }
         }
         (Pages::default(), 2 * table)
+    }
+
+    /// Software loads the entry, with the size, when an access misses it.
+    fn map_large(&mut self, _: &mut Space, _: u32, _: u32, size: u32) -> bool {
+        page_sizes(self).contains(&size)
     }
 
     fn unmap(&mut self, page: u32) {
@@ -221,8 +225,8 @@ impl Processor {
     }
 }
 
-/// A 604's or 750's access to `address` found no PTE.
-fn fault(processor: &mut Processor, space: &mut Space, address: u32) -> bool {
+/// A 604's or 750's access to `address` finds no PTE.
+pub(super) fn fault(processor: &mut Processor, space: &mut Space, address: u32) -> bool {
     let Some(frame) = space.frame(processor, address) else {
         return false;
     };
@@ -244,8 +248,8 @@ fn fault(processor: &mut Processor, space: &mut Space, address: u32) -> bool {
         && ram.write_u32(pte, hash::word0(segment, address, second))
 }
 
-/// A 970's access to `address` found no PTE.
-fn fault_wide(processor: &mut Processor, space: &mut Space, address: u32) -> bool {
+/// A 970's access to `address` finds no PTE.
+pub(super) fn fault_wide(processor: &mut Processor, space: &mut Space, address: u32) -> bool {
     let Some(frame) = space.frame(processor, address) else {
         return false;
     };
@@ -297,6 +301,8 @@ fn reload(processor: &mut Processor, space: &mut Space, srr1: u32, instruction: 
 /// An 8xx's miss.
 fn load(processor: &mut Processor, space: &mut Space, instruction: bool) -> bool {
     const SUBPAGES: u32 = 0xf0;
+    /// Mx_TWC\[PS\] of a page of 512 KB.
+    const HALF_MEGABYTE: u32 = 1 << 2;
     const ALL_MAY_WRITE: u32 = 0x800;
     const REGISTERS: [[u32; 3]; 2] = [
         [number::MD_EPN, number::MD_TWC, number::MD_RPN],
@@ -307,11 +313,17 @@ fn load(processor: &mut Processor, space: &mut Space, instruction: bool) -> bool
     let Some(address) = unit.and_then(|unit| unit.read(missed)) else {
         return false;
     };
-    let Some(frame) = space.frame(processor, address & epn::PAGE) else {
+    let page = address & epn::PAGE & !(space.size(address) - 1);
+    let Some(frame) = space.frame(processor, page) else {
         return false;
     };
-    let word = frame | ALL_MAY_WRITE | rpn::CHANGED | SUBPAGES | rpn::VALID;
-    for (register, value) in [(level_one, twc::VALID), (level_two, word)] {
+    let (size_one, size_two) = match space.size(page) {
+        size if size == PageSize::K16.bytes() => (0, rpn::SMALL_16K),
+        size if size == PageSize::K512.bytes() => (HALF_MEGABYTE, 0),
+        _ => (0, 0),
+    };
+    let word = frame | ALL_MAY_WRITE | rpn::CHANGED | SUBPAGES | rpn::VALID | size_two;
+    for (register, value) in [(level_one, twc::VALID | size_one), (level_two, word)] {
         if let Some(unit) = processor.mmu.mpc8xx_mut() {
             let reaches = unit.write(register, value, &mut processor.account);
             processor.forget(reaches);
@@ -322,18 +334,31 @@ fn load(processor: &mut Processor, space: &mut Space, instruction: bool) -> bool
 
 /// A 405's miss. The entries are replaced in turn.
 fn load_unified(processor: &mut Processor, space: &mut Space, address: u32) -> bool {
-    const PAGE_4K: u32 = 0x80;
-    let Some(frame) = space.frame(processor, address) else {
+    let size = space.size(address);
+    let page = address & !(size - 1);
+    let Some(frame) = space.frame(processor, page) else {
         return false;
     };
     let number = space.pages.next_entry;
     space.pages.next_entry = (number + 1) % ENTRIES;
     if let Some(unit) = processor.mmu.ppc405_mut() {
         unit.write_low(number, frame | low::EXECUTE | low::WRITE);
-        let high = address & !(PAGE - 1) | PAGE_4K | high::VALID;
+        // The code of 1 KB is 0, and each further one means four times as much.
+        let code = (size.ilog2() - 10) / 2;
+        let high = page | code << 7 | high::VALID;
         unit.write_high(number, high, &mut processor.account);
     }
     true
+}
+
+/// The sizes of pages that the processor can be given here, the smallest first.
+pub(super) fn page_sizes(processor: &Processor) -> &'static [u32] {
+    const K: u32 = 1 << 10;
+    match processor.mmu.kind() {
+        Kind::Mpc8xx(_) => &[4 * K, 16 * K, 512 * K],
+        Kind::Ppc405(_) => &[4 * K, 16 * K, 64 * K, 256 * K, 1024 * K, 4096 * K],
+        Kind::Hash32(_) | Kind::Soft6xx(_) | Kind::Hash64(_) => &[4 * K],
+    }
 }
 
 /// SDR1 and the page of an address of a 970.

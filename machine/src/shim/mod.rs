@@ -89,6 +89,13 @@ pub trait Hosted: Guest {
         true
     }
 
+    /// Maps a page of `size` bytes, more than 4 KB, where that is not done when an access misses it. False: the
+    /// processor has no such page.
+    fn map_large(&mut self, space: &mut Space<Self>, page: u32, frame: u32, size: u32) -> bool {
+        let _ = (space, page, frame, size);
+        false
+    }
+
     /// Removes all that maps `page`.
     fn unmap(&mut self, page: u32);
 

@@ -10,6 +10,8 @@ pub struct Space<C: Hosted> {
     areas: Areas,
     /// Frame of each page that was touched.
     frames: BTreeMap<u32, u32>,
+    /// Bytes of each page of more than 4 KB, by its first address.
+    large: BTreeMap<u32, u32>,
     /// Frames given back.
     free: Vec<u32>,
     /// First frame never given out.
@@ -20,10 +22,11 @@ pub struct Space<C: Hosted> {
 
 impl<C: Hosted> Space<C> {
     /// An empty one, which gives out frames from `first` on.
-    pub(super) fn new(pages: C::Pages, first: u32) -> Self {
+    pub(crate) fn new(pages: C::Pages, first: u32) -> Self {
         Space {
             areas: Areas::default(),
             frames: BTreeMap::new(),
+            large: BTreeMap::new(),
             free: Vec::new(),
             next: first,
             pages,
@@ -67,6 +70,41 @@ impl<C: Hosted> Space<C> {
             self.next += PAGE;
         }
         Some(frame)
+    }
+
+    /// Bytes of the page around `address`, as it is mapped.
+    pub fn size(&self, address: u32) -> u32 {
+        let below = self.large.range(..=address).next_back();
+        match below {
+            Some((&start, &size)) if address - start < size => size,
+            _ => PAGE,
+        }
+    }
+
+    /// How many frames are in use.
+    pub fn touched(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Makes the `size` bytes around `address` one page, whose frames follow one another; none of it has been touched.
+    /// False: RAM is full, or the processor has no such page.
+    pub(crate) fn make_large(&mut self, processor: &mut C, address: u32, size: u32) -> bool {
+        let page = address & !(size - 1);
+        let Some(frame) = self.next.checked_next_multiple_of(size) else {
+            return false;
+        };
+        if frame as usize + size as usize > processor.memory().uncore.ram.size() {
+            return false;
+        }
+        self.free.extend((self.next..frame).step_by(PAGE as usize));
+        self.next = frame + size;
+        if !processor.map_large(self, page, frame, size) {
+            return false;
+        }
+        let pages = (0..size).step_by(PAGE as usize);
+        self.frames.extend(pages.map(|at| (page + at, frame + at)));
+        self.large.insert(page, size);
+        true
     }
 
     /// True if the page of `address` has been touched.

@@ -515,7 +515,7 @@ impl Processor {
 
     /// What the caches do for a read of RAM.
     #[inline(always)]
-    fn charge_load(&mut self, pa: u32, bits: u32) {
+    pub(super) fn charge_load(&mut self, pa: u32, bits: u32) {
         if bits & (pte::THROUGH | pte::UNCACHED) == 0
             && self.caches_on
             && self.recent_line(pa, ARRIVING)
@@ -547,7 +547,7 @@ impl Processor {
 
     /// What the caches do for a write to RAM.
     #[inline(always)]
-    fn charge_store(&mut self, pa: u32, bits: u32) {
+    pub(super) fn charge_store(&mut self, pa: u32, bits: u32) {
         if self.writes_back
             && bits & (pte::THROUGH | pte::UNCACHED) == 0
             && self.caches_on

@@ -24,6 +24,7 @@ pub mod paging;
 mod predictor;
 pub mod processor;
 pub mod registers;
+mod replay;
 mod segmentation;
 pub mod session;
 pub mod shim;

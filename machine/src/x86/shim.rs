@@ -2,7 +2,7 @@
 //! its MMU walks; and which calls it knows (Linux/i386).
 
 use super::processor::Processor;
-use super::registers::{Segment, Table, cr0, eflags, segment};
+use super::registers::{Segment, Table, cr0, cr4, eflags, segment};
 use super::stop::Raised;
 use super::tlb::pte;
 use crate::shim::{self, Asked, Call, Hosted, StatusLayout};
@@ -26,6 +26,9 @@ const DESCRIPTORS: u32 = 0xffff_f000;
 const DESCRIPTORS_LIMIT: u16 = 8 * 16 - 1;
 /// The first frame that programs get.
 const FIRST: u32 = 0x10_0000;
+
+/// Bytes of a page that an entry of the directory maps.
+pub(super) const LARGE_PAGE: u32 = 1 << 22;
 
 /// The first descriptor that set_thread_area gives out, and how many there are.
 const THREAD_FIRST: u32 = 6;
@@ -62,6 +65,17 @@ impl Hosted for Processor {
             enter_table(self, page, table);
         }
         enter_page(self, page, frame | pte::PRESENT | pte::WRITE | pte::USER)
+    }
+
+    /// An entry of the page directory maps 4 MB, if the processor has TLBs for them.
+    fn map_large(&mut self, _: &mut Space, page: u32, frame: u32, size: u32) -> bool {
+        const ALL: u32 = pte::PRESENT | pte::WRITE | pte::USER | pte::LARGE;
+        if size != LARGE_PAGE || self.mmu.data_large.is_none() {
+            return false;
+        }
+        self.registers.cr4 |= cr4::PSE;
+        let ram = &mut self.memory.uncore.ram;
+        ram.put(DIRECTORY + 4 * (page >> 22), (frame | ALL).to_le_bytes())
     }
 
     fn unmap(&mut self, page: u32) {
