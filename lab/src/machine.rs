@@ -8,6 +8,7 @@ use pagewalk_machine::config::{ConfigError, MachineConfig};
 use pagewalk_machine::debug::{self, Debugged, Ended};
 use pagewalk_machine::loader::{Given, Protocol};
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
+use pagewalk_machine::observe::tally::{Query, Row};
 use pagewalk_machine::observe::trace::Window;
 use pagewalk_machine::powerpc::session::Session as PowerPc;
 use pagewalk_machine::x86;
@@ -75,6 +76,9 @@ impl Machine {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// The group, its count, the sum and the histogram of what was measured.
+type TallyRow = (Vec<String>, u64, u64, Vec<(u64, u64, u64)>);
 
 fn counted<'py>(py: Python<'py>, counters: Vec<(String, u64)>) -> PyResult<Bound<'py, PyDict>> {
     let dictionary = PyDict::new(py);
@@ -254,6 +258,38 @@ impl Machine {
     /// Takes the events that came since the last call, in order.
     fn heard(&self) -> Vec<Event> {
         both!(self.session(), session => events::heard(session))
+    }
+
+    /// Counts, from now on, what the queries ask for; with a region, only inside of that. Gives for each query the names
+    /// of its groups' parts, and of what it measures. ValueError says what is wrong.
+    #[pyo3(signature = (queries, region = None))]
+    fn tally(
+        &self,
+        queries: Vec<String>,
+        region: Option<u32>,
+    ) -> PyResult<Vec<(Vec<&'static str>, Option<&'static str>)>> {
+        let parsed: Result<Vec<Query>, String> = queries
+            .iter()
+            .map(|text| text.parse().map_err(|why| format!("\"{text}\": {why}")))
+            .collect();
+        let parsed = parsed.map_err(refused)?;
+        let names = parsed.iter().map(|query| (query.keys(), query.measured()));
+        let names = names.collect();
+        both!(self.session(), session => session.tally(parsed, region)).map_err(refused)?;
+        Ok(names)
+    }
+
+    /// What the queries of `tally` have counted: for each its rows, and how many events belong to groups beyond the
+    /// limit. A row is the group, a count, the sum of what was measured, and its histogram: smallest and largest size,
+    /// and how many were in between.
+    /// ValueError if a query names a program that has not run.
+    fn tallied(&self) -> PyResult<Vec<(Vec<TallyRow>, u64)>> {
+        let tallied = both!(self.session(), session => session.tallied()).map_err(refused)?;
+        let row = |row: Row| (row.group, row.count, row.sum, row.histogram);
+        Ok(tallied
+            .into_iter()
+            .map(|(rows, others)| (rows.into_iter().map(row).collect(), others))
+            .collect())
     }
 
     /// Runs until the guest stops, or until that many cycles or instructions since reset.

@@ -42,6 +42,9 @@ PARTS: dict[str, dict[str, str]] = {
         "replay": "Replay a memory trace of ChampSim, DynamoRIO or Valgrind through a machine's TLBs, walkers and "
         "caches.",
     },
+    "tally": {
+        "observe": "Count TLB misses, evictions, exceptions or switches in groups, by a query in one line.",
+    },
     "results": {
         "compare": "Set two results side by side: tables row by row, or runs counter by counter.",
         "report": "Write one self-contained HTML page of all results: tables, published figures, plots.",

@@ -33,6 +33,7 @@ NEXT: Mapping[str, tuple[str, ...]] = {
         "--json for all of the state",
     ),
     "gdb": ("pagewalk profile -- PROG for the cycles of each function",),
+    "observe": ("pagewalk profile -- PROG for the cycles of each function", "docs/observers.md for a Python function"),
     "replay": ("-m MACHINE for another machine", "--pages 4M for larger pages"),
     "compare": ("pagewalk results lists the runs", "pagewalk ab -p POLICY=A,B -- PROG runs and compares"),
     "report": ("open the page in a browser", "pagewalk run osdi99-table2 adds a table to it"),

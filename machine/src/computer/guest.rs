@@ -11,6 +11,9 @@ pub trait Guest: Cpu {
     /// The name of its architecture: at most 8 letters.
     const NAME: &'static str;
 
+    /// A profile follows its calls.
+    const FOLLOWS_CALLS: bool = false;
+
     /// How its counters are called.
     const NAMES: Names;
 

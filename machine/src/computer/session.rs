@@ -9,6 +9,7 @@ use super::snapshot::{self, Saved, SnapshotError};
 use super::stop::{Limits, Stop};
 use super::{Computer, StopOf};
 use crate::account::Counters;
+use crate::account::counters::EXCEPTIONS;
 use crate::account::tlb_events::TlbNote;
 use crate::board::Console;
 use crate::config::ConfigError;
@@ -18,6 +19,7 @@ use crate::observe::profile::{Profile, ProfileRow, StackRow};
 use crate::observe::regions::Region;
 use crate::observe::sanitizers::SanitizerSet;
 use crate::observe::symbolize::Symbolizer;
+use crate::observe::tally::{self, Field, Query, Row, Tally};
 use crate::observe::trace::{Trace, Window};
 use crate::observe::{LastPass, Observers};
 
@@ -132,6 +134,90 @@ impl<C: Guest> Session<C> {
         let several = self.machine.processors().len();
         let number = self.machine.instant().processor;
         self.observers_mut().listener = Some(Listener::new(filter, batch, several, number));
+    }
+
+    /// Counts, from now on, what these queries ask for; with a region, only inside of that. It takes the place of a
+    /// listener, and, where a query needs call stacks, of a profile.
+    ///
+    /// # Errors
+    /// When a query names a function or an exception that there is not.
+    pub fn tally(&mut self, queries: Vec<Query>, region: Option<u32>) -> Result<(), String> {
+        for query in &queries {
+            self.check_names(query)?;
+        }
+        if queries.iter().any(Query::needs_stacks) {
+            self.record_profile(region);
+        }
+        self.machine.each(|processor| {
+            let note = &mut processor.account_mut().tlb;
+            (note.miss, note.load) = (None, None);
+        });
+        let several = self.machine.processors().len();
+        let number = self.machine.instant().processor;
+        let tallies = queries.into_iter().map(|query| Tally::new(query, region));
+        let listener = Listener::counting(tallies.collect(), several, number);
+        self.observers_mut().listener = Some(listener);
+        Ok(())
+    }
+
+    fn check_names(&self, query: &Query) -> Result<(), String> {
+        for word in query.words(Field::Function) {
+            let symbols = &self.machine.processor().observers().symbols;
+            match symbols.nearest_function(word) {
+                Some(known) if known != word => {
+                    return Err(format!(
+                        "neither the kernel nor a program has a function \"{word}\": the nearest is {known}"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        let all = 0..EXCEPTIONS;
+        let known: Vec<String> = all.filter_map(C::NAMES.exception).collect();
+        for word in query.words(Field::Vector) {
+            let name = format!("exception.{word}");
+            if !known.contains(&name) {
+                let known = known
+                    .iter()
+                    .map(|name| name.trim_start_matches("exception."));
+                let known: Vec<_> = known.collect();
+                return Err(format!(
+                    "there is no exception \"{word}\": there are {}",
+                    known.join(", ")
+                ));
+            }
+        }
+        if query.needs_stacks() && !C::FOLLOWS_CALLS {
+            return Err(format!(
+                "call stacks are not followed on {} machines",
+                C::NAME
+            ));
+        }
+        Ok(())
+    }
+
+    /// What the queries of [`Session::tally`] have counted: their rows, and how many events belong to groups beyond the
+    /// limit.
+    ///
+    /// # Errors
+    /// When a query names a program that has not run.
+    pub fn tallied(&self) -> Result<Vec<(Vec<Row>, u64)>, String> {
+        let observers = self.machine.processor().observers();
+        let (symbols, profile) = (&observers.symbols, observers.profile.as_ref());
+        let mut results = Vec::new();
+        for tally in observers.tallies() {
+            for word in tally.query().words(Field::Program) {
+                if !symbols.programs().any(|path| tally::is_called(path, word)) {
+                    let known: Vec<_> = symbols.programs().collect();
+                    return Err(format!(
+                        "no program \"{word}\" has run: those that have are {}",
+                        known.join(", ")
+                    ));
+                }
+            }
+            results.push((tally.rows(symbols, profile), tally.others()));
+        }
+        Ok(results)
     }
 
     /// Ends what [`Session::listen`] began.

@@ -47,6 +47,11 @@ impl SymbolTable {
         Self::new(self.symbols.into_iter().chain(missing).collect())
     }
 
+    /// The names of all symbols.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.symbols.iter().map(|symbol| &symbol.name[..])
+    }
+
     /// Are the symbols in order of address?
     pub(crate) fn is_ordered(&self) -> bool {
         self.symbols.is_sorted_by(|a, b| a.address < b.address)

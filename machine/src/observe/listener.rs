@@ -7,7 +7,9 @@ use std::ops::RangeInclusive;
 
 use super::Interruption;
 use super::owners::{Owner, Owners};
+use super::stacks::Stack;
 use super::symbolize::Symbolizer;
+use super::tally::Tally;
 use crate::account::Cause;
 use crate::account::counters::{CAUSES, named};
 use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbNote, TlbPage};
@@ -95,6 +97,9 @@ pub struct Heard {
     pub cause: Cause,
 }
 
+/// Who names what runs, and the call stack of the running code.
+pub(super) type Names<'a> = (&'a Symbolizer, Stack);
+
 /// Events of a batch at most.
 pub const BATCH_MOST: usize = 1 << 16;
 
@@ -117,6 +122,8 @@ pub struct Listener {
     tracks: Vec<Track>,
     /// The processor that runs.
     processor: u8,
+    /// Queries that count events here, whatever the filter says.
+    pub(super) tallies: Vec<Tally>,
 }
 
 impl Listener {
@@ -130,6 +137,20 @@ impl Listener {
             pending: Vec::new(),
             tracks: vec![Track::default(); processors],
             processor,
+            tallies: Vec::new(),
+        }
+    }
+
+    /// A listener who takes no events, and has them counted.
+    #[must_use]
+    pub fn counting(tallies: Vec<Tally>, processors: usize, processor: u8) -> Self {
+        let nothing = Filter {
+            kinds: [false; KINDS],
+            ..Filter::default()
+        };
+        Self {
+            tallies,
+            ..Self::new(nothing, BATCH_MOST, processors, processor)
         }
     }
 
@@ -174,14 +195,24 @@ impl Listener {
         self.seen.is_multiple_of(self.filter.every.max(1))
     }
 
-    fn tell(&mut self, heard: Heard, kind: Kind, addresses: [Option<u32>; 2]) {
+    fn tell(
+        &mut self,
+        heard: Heard,
+        kind: Kind,
+        addresses: [Option<u32>; 2],
+        (symbols, stack): Names<'_>,
+    ) {
+        for tally in &mut self.tallies {
+            tally.hear(&heard, kind, symbols, stack);
+        }
         if self.hears(&heard, kind, addresses) {
             self.pending.push(heard);
         }
     }
 
     /// What the MMU has noted of an access or a load that began at `cycle`.
-    pub(super) fn tlb(&mut self, note: &TlbNote, symbols: &Symbolizer, pc: u32, cycle: u64) {
+    pub(super) fn tlb(&mut self, note: &TlbNote, names: Names<'_>, pc: u32, cycle: u64) {
+        let (symbols, _) = names;
         let processor = self.processor;
         let event = |what, (user, cause)| heard(processor, what, symbols, (pc, user, cause), cycle);
         if let Some(miss) = note.miss {
@@ -191,6 +222,7 @@ impl Listener {
                 event(What::Miss(miss), by),
                 Kind::Miss,
                 [Some(miss.ea), None],
+                names,
             );
         }
         if let Some(load) = note.load {
@@ -204,7 +236,12 @@ impl Listener {
                     victim,
                     owner,
                 };
-                self.tell(event(what, by), Kind::Eviction, [Some(load.ea), lost]);
+                self.tell(
+                    event(what, by),
+                    Kind::Eviction,
+                    [Some(load.ea), lost],
+                    names,
+                );
             }
         }
     }
@@ -213,13 +250,13 @@ impl Listener {
     pub(super) fn exception(
         &mut self,
         which: Interruption,
-        symbols: &Symbolizer,
+        names: Names<'_>,
         (pc, user, cause): (u32, bool, Cause),
         cycle: u64,
     ) {
         let what = What::Exception(which);
-        let heard = heard(self.processor, what, symbols, (pc, user, cause), cycle);
-        self.tell(heard, Kind::Exception, [Some(pc), None]);
+        let heard = heard(self.processor, what, names.0, (pc, user, cause), cycle);
+        self.tell(heard, Kind::Exception, [Some(pc), None], names);
     }
 
     /// The address space `context` runs from now on.
@@ -234,7 +271,7 @@ impl Listener {
             context,
             ..heard(self.processor, what, symbols, by, cycle)
         };
-        self.tell(heard, Kind::Switch, [None, None]);
+        self.tell(heard, Kind::Switch, [None, None], (symbols, 0));
     }
 }
 

@@ -15,6 +15,7 @@ mod shown;
 pub mod silence;
 pub mod stacks;
 pub mod symbolize;
+pub mod tally;
 pub mod trace;
 
 pub use observers::Observers;

@@ -10,6 +10,7 @@ use super::profile::Profile;
 use super::regions::{REGIONS_MOST, Regions};
 use super::sanitizers::Sanitizers;
 use super::symbolize::{CONTEXTS_MOST, PROGRAMS_MOST, Symbolizer};
+use super::tally::Tally;
 use super::trace::Trace;
 use crate::account::tlb_events::{Step, TlbNote};
 use crate::account::{Account, Cause, Counters};
@@ -112,6 +113,11 @@ impl<D> Observers<D> {
     }
 
     fn profile_region(&mut self, number: u32, begins: bool) {
+        let tallies = self
+            .listener
+            .iter_mut()
+            .flat_map(|listener| &mut listener.tallies);
+        tallies.for_each(|tally| tally.region(number, begins));
         if let Some(profile) = &mut self.profile {
             profile.region(number, begins);
         }
@@ -142,8 +148,15 @@ impl<D> Observers<D> {
             trace.exception(which, pc, cycle);
         }
         if let Some(listener) = &mut self.listener {
-            listener.exception(which, &self.symbols, (pc, user, cause), cycle);
+            let stack = self.profile.as_ref().map_or(0, Profile::stack);
+            let names = (&self.symbols, stack);
+            listener.exception(which, names, (pc, user, cause), cycle);
         }
+    }
+
+    /// The queries that count events.
+    pub fn tallies(&self) -> impl Iterator<Item = &Tally> {
+        self.listener.iter().flat_map(|listener| &listener.tallies)
     }
 
     /// The run must stop: a listener's batch is full.
@@ -158,7 +171,8 @@ impl<D> Observers<D> {
     #[inline]
     pub fn tlb(&mut self, note: &mut TlbNote, pc: u32, cycle: u64) {
         if let Some(listener) = &mut self.listener {
-            listener.tlb(note, &self.symbols, pc, cycle);
+            let stack = self.profile.as_ref().map_or(0, Profile::stack);
+            listener.tlb(note, (&self.symbols, stack), pc, cycle);
             if self.trace.is_none() {
                 (note.miss, note.load) = (None, None);
             }

@@ -220,22 +220,10 @@ impl Profile {
         whole.close();
         let mut named: BTreeMap<(&str, Vec<String>, &str), Sums> = BTreeMap::new();
         for (key, sums) in &whole.sums {
-            let mut frames = whole.stacks.frames(key.stack);
-            if frames.last().map(|last| (last.function, last.user))
-                != Some((key.function, key.user))
-            {
-                frames.push(Frame {
-                    function: key.function,
-                    user: key.user,
-                });
-            }
-            let names = frames.into_iter().map(|frame| {
-                let name = symbols.function_name(frame.function);
-                let mark = if frame.user { "" } else { "_[k]" };
-                format!("{name}{mark}")
-            });
+            let (function, user) = (key.function, key.user);
+            let names = whole.names(symbols, key.stack, Frame { function, user });
             let program = symbols.program_name(key.program);
-            let row = named.entry((program, names.collect(), key.cause.name()));
+            let row = named.entry((program, names, key.cause.name()));
             let row = row.or_default();
             row.cycles += sums.cycles;
             row.instructions += sums.instructions;
@@ -250,6 +238,25 @@ impl Profile {
                 instructions: sums.instructions,
             })
             .collect()
+    }
+
+    /// The functions of a stack, the outermost first, and `frame`, which is the last of them. Those of the kernel end
+    /// in `_[k]`.
+    pub(super) fn names(&self, symbols: &Symbolizer, stack: Stack, frame: Frame) -> Vec<String> {
+        let mut frames = self.stacks.frames(stack);
+        if frames.last() != Some(&frame) {
+            frames.push(frame);
+        }
+        let name = |frame: Frame| {
+            let mark = if frame.user { "" } else { "_[k]" };
+            format!("{}{mark}", symbols.function_name(frame.function))
+        };
+        frames.into_iter().map(name).collect()
+    }
+
+    /// The stack of the running code.
+    pub(super) fn stack(&self) -> Stack {
+        self.stacks.now()
     }
 
     /// Folded stacks, one line `program;function;...;function cycles` each: what flame-graph tools read. Functions of

@@ -232,6 +232,11 @@ impl Symbolizer {
         self.programs.get(program as usize).map_or("?", |name| name)
     }
 
+    /// Paths of all programs that have run; `kernel` is one of them.
+    pub fn programs(&self) -> impl Iterator<Item = &str> {
+        self.programs.iter().map(|path| &path[..])
+    }
+
     /// The function that `pc` lies in, in user or kernel mode of the current address space.
     #[must_use]
     pub fn locate(&self, pc: u32, user: bool) -> Located {
@@ -265,6 +270,13 @@ impl Symbolizer {
             .map_or("(no symbol)", |symbol| &symbol.name)
     }
 
+    /// The known function with this name, or the one whose name is the nearest; `None` if there are no symbols.
+    #[must_use]
+    pub fn nearest_function(&self, name: &str) -> Option<&str> {
+        let names = self.tables.iter().flat_map(SymbolTable::names);
+        names.min_by_key(|known| (distance(name, known), *known))
+    }
+
     /// `name+0x1c` for messages.
     #[must_use]
     pub fn describe(&self, pc: u32, user: bool) -> String {
@@ -286,6 +298,20 @@ impl Symbolizer {
         let path = &self.programs[*program as usize];
         self.by_name.get(base_name(path)).copied()
     }
+}
+
+/// How many letters of two names differ.
+fn distance(one: &str, two: &str) -> usize {
+    let mut row: Vec<usize> = (0..=two.len()).collect();
+    for (n, a) in one.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], n + 1);
+        for (m, b) in two.bytes().enumerate() {
+            let changed = diagonal + usize::from(a != b);
+            diagonal = row[m + 1];
+            row[m + 1] = changed.min(diagonal + 1).min(row[m] + 1);
+        }
+    }
+    row[two.len()]
 }
 
 fn base_name(path: &str) -> &str {
