@@ -119,7 +119,7 @@ long sys_prctl(int option, uaddr_t arg2, uaddr_t arg3, uaddr_t arg4, uaddr_t arg
 	case PR_GET_ENDIAN:
 		return put_user(0u, (u32 *)arg2);       /* big-endian */
 	case PR_GET_TIMERSLACK:
-		return 1;                               /* ns: timers are exact */
+		return TIMER_SLACK_NS;
 	case PR_SET_TIMERSLACK:
 		return 0;
 	case PR_SET_CHILD_SUBREAPER:

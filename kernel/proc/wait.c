@@ -9,6 +9,7 @@
 #include <window.h>
 
 #include "internal.h"
+#include "switching.h"
 
 void waitq_init(struct waitq *wq)
 {
@@ -174,16 +175,27 @@ static inline long sleep_as(enum task_state state, const bool *woken)
 	return !*woken && sleep_interrupted(state) ? -ERESTARTSYS : 0;
 }
 
+/*
+ * When a sleep ends that would be over at once, or nearly: later, as on Linux. A program that repeats waits of a
+ * microsecond would otherwise never sleep, and use up its turn beside the task that it waits for.
+ */
+static u64 later_by_slack(u64 deadline, u64 now)
+{
+	return deadline < now + TIMER_SLACK_NS && !task_is_real_time(current) ? deadline + TIMER_SLACK_NS : deadline;
+}
+
 /* If both the deadline and a signal come during the sleep, returns -ETIMEDOUT. */
 static long sleep_till(enum task_state state, const bool *woken, u64 deadline)
 {
+	u64 now = time_now_ns();
 	long result;
 
 	if (*woken)
 		return 0;
 	if (sleep_interrupted(state))
 		return -ERESTARTSYS;
-	if (deadline <= time_now_ns())
+	deadline = later_by_slack(deadline, now);
+	if (deadline <= now)
 		return -ETIMEDOUT;
 	current->timed_out = false;
 	timer_set(&current->sleep_timer, deadline);

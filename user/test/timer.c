@@ -1,9 +1,13 @@
 /* Clocks, sleeping and timers. The tests measure no durations; they check only that time advances in order. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/times.h>
 #include <sys/wait.h>
@@ -59,6 +63,30 @@ static void sleeping(void)
 	nap.tv_nsec = 0;
 	nap.tv_sec = -1;
 	CHECK_ERROR(nanosleep(&nap, NULL), EINVAL);
+}
+
+/*
+ * A wait of a nanosecond takes 50 us, as on Linux. Threads that wait so for one that computes, as Python's do for its
+ * lock, would otherwise not sleep at all, but use up their turns beside it.
+ */
+static void short_sleeps(void)
+{
+	struct timespec nap = { 0, 1 };
+	long long before = nanoseconds(CLOCK_MONOTONIC);
+	int word = 0;
+
+	for (int i = 0; i < 100; i++)
+		MUST(nanosleep(&nap, NULL));
+	CHECK(nanoseconds(CLOCK_MONOTONIC) - before >= 100 * 50000);
+	before = nanoseconds(CLOCK_MONOTONIC);
+	for (int i = 0; i < 100; i++)
+		CHECK_ERROR(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &nap, NULL, 0), ETIMEDOUT);
+	CHECK(nanoseconds(CLOCK_MONOTONIC) - before >= 100 * 50000);
+	before = nanoseconds(CLOCK_MONOTONIC);
+	for (int i = 0; i < 100; i++)
+		CHECK_EQUAL(ppoll(NULL, 0, &nap, NULL), 0);
+	CHECK(nanoseconds(CLOCK_MONOTONIC) - before >= 100 * 50000);
+	CHECK_EQUAL(prctl(PR_GET_TIMERSLACK), 50000);
 }
 
 static void absolute_sleep(void)
@@ -226,7 +254,8 @@ static void ticks_touch_no_page(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(clocks_go_forward), CASE(sleeping), CASE(absolute_sleep), CASE(interval_timer), CASE(alarms),
+	CASE(clocks_go_forward), CASE(sleeping), CASE(short_sleeps), CASE(absolute_sleep), CASE(interval_timer),
+	CASE(alarms),
 	CASE(interrupted_sleep_tells_the_rest), CASE(virtual_timer), CASE(posix_timer), CASE(time_of_day),
 	CASE(process_times), CASE(timer_of_own_processor_time), CASE(ticks_touch_no_page),
 };
