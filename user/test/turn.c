@@ -218,7 +218,7 @@ static void check_share(int (*function)(void *), void *argument, long long ns)
 	sleep_for(200 * MS);
 	share = share_of(1, 0, ns);
 	/* Halves, but for a turn that began before or ended after the measurement. */
-	if (share >= 60)
+	if (share >= 60 && test_is_timed())
 		CHECK_EQUAL(share, 50);
 	end(other);
 	end(loop);
@@ -316,7 +316,7 @@ static void idle_is_last(void)
 		if (test_now() - before > latest)
 			latest = test_now() - before;
 	}
-	CHECK(latest < 3 * MS);
+	CHECK(!test_is_timed() || latest < 3 * MS);
 	loop = start_computing(0);
 	sleep_for(200 * MS);
 	CHECK(share_of(1, 0, 1000 * MS) < 3);
@@ -358,7 +358,8 @@ static void real_time_is_as_it_was(void)
 	/* Each wake-up of this process preempts the first child, which stays the first of its priority. */
 	for (int i = 0; i < 10; i++) {
 		sleep_for(20 * MS);
-		CHECK_EQUAL(used[0], 0);
+		if (test_is_timed())
+			CHECK_EQUAL(used[0], 0);
 	}
 	for (int i = 0; i < 2; i++)
 		CHECK_EQUAL(test_wait(children[i]), 0);
