@@ -1,6 +1,6 @@
 //! Control transfers between segments and rings: interrupts, exceptions, IRET, far jumps, calls and returns (SDM volume
-//! 3, chapters 5 and 6). Task switches and virtual-8086 mode are not modelled: a task gate, IRET with NT, and the system's
-//! IRET to virtual-8086 mode raise #GP.
+//! 3, chapters 5 and 6). Task switches and virtual-8086 mode are not modelled: a task gate, IRET with NT, and the
+//! system's IRET to virtual-8086 mode raise #GP.
 
 use super::access::{Double, Width, Word};
 use super::exception::Exception;
