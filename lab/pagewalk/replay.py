@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from pagewalk import _machine
+from pagewalk import _machine, access_trace
 from pagewalk.errors import BadInput, Interrupted
 from pagewalk.runner import NO_LIMIT, ResolvedMachine
 
@@ -115,16 +115,22 @@ def replay(
     skip: int = 0,
     warmup: int = 0,
     count: int = NO_LIMIT,
+    side: Path | None = None,
     watch: Callable[[int], bool] = lambda _: True,
 ) -> Replayed:
     """Replays the trace in a file, or on standard input for `-`.
 
     `pages` are rules such as `4M` or `0x400000-0x800000=4M`. Addresses from `shared_from` on belong to all address
     spaces. The first `skip` instructions are left out, the next `warmup` are not counted, and `count` are counted at
-    most. `watch` is called with the number of bytes read, after each megabyte; Interrupted if it returns False.
+    most. `side` is the side file of a trace of ours: its switches and invalidations are done, and `shared_from` is its.
+    `watch` is called with the number of bytes read, after each megabyte; Interrupted if it returns False.
     BadInput says what is wrong with the trace, or what the machine has no place for.
     """
     name = "standard input" if str(path) == "-" else str(path)
+    events: list[access_trace.Event] = []
+    if side is not None:
+        found, events = access_trace.read_side(side)
+        shared_from = found if shared_from is None else shared_from
     with _refusals(name):
         pieces = _pieces(path)
         first = next(pieces, b"")
@@ -132,7 +138,7 @@ def replay(
             raise BadInput(f"{name}: is empty")
         format = format or _format(path, first)
         try:
-            run = _machine.Replay(machine.config, format, list(pages), shared_from, skip, warmup, count)
+            run = _machine.Replay(machine.config, format, list(pages), shared_from, skip, warmup, count, events)
         except _machine.ConfigurationError as error:
             raise BadInput(str(error)) from None
         except ValueError as error:

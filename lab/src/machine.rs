@@ -260,8 +260,8 @@ impl Machine {
         both!(self.session(), session => events::heard(session))
     }
 
-    /// Counts, from now on, what the queries ask for; with a region, only inside of that. Gives for each query the names
-    /// of its groups' parts, and of what it measures. ValueError says what is wrong.
+    /// Counts, from now on, what the queries ask for; with a region, only inside of that. Gives for each query the
+    /// names of its groups' parts, and of what it measures. ValueError says what is wrong.
     #[pyo3(signature = (queries, region = None))]
     fn tally(
         &self,
@@ -290,6 +290,29 @@ impl Machine {
             .into_iter()
             .map(|(rows, others)| (rows.into_iter().map(row).collect(), others))
             .collect())
+    }
+
+    /// Writes down, from now on, every instruction and its accesses in a format, `champsim` or `drmemtrace`: `count`
+    /// instructions at most. `run` stops when a batch is full (`batch`). ValueError says what is wrong.
+    fn record_accesses(&self, format: &str, count: u64) -> PyResult<()> {
+        let format = format.parse().map_err(|why: String| refused(why))?;
+        both!(self.session(), session => session.record_accesses(format, count)).map_err(refused)
+    }
+
+    /// How many instructions were written.
+    fn recorded(&self) -> u64 {
+        both!(self.session(), session => session.recorded())
+    }
+
+    /// Takes the bytes since the last call, and a line of JSON for each thing that the format has no place for.
+    /// `ended`: nothing follows.
+    fn take_accesses<'py>(
+        &self,
+        py: Python<'py>,
+        ended: bool,
+    ) -> (Bound<'py, PyBytes>, Vec<String>) {
+        let (bytes, lines) = both!(self.session(), session => session.take_accesses(ended));
+        (PyBytes::new(py, &bytes), lines)
     }
 
     /// Runs until the guest stops, or until that many cycles or instructions since reset.

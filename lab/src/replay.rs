@@ -3,7 +3,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pagewalk_machine::config::{ConfigError, MachineConfig};
-use pagewalk_machine::replay::{Format, PageRule, PageRules, Part, Reader, Record, Replay as Run};
+use pagewalk_machine::replay::{
+    Format, PageRule, PageRules, Part, Reader, Record, Replay as Run, SideEvent,
+};
 use pagewalk_machine::{powerpc, x86};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -47,8 +49,13 @@ impl Replay {
     /// A machine from the text of a machine file with all keys, for a trace in `format`. `pages` are rules such as
     /// `4M` or `0x400000-0x800000=4M`; addresses from `shared_from` on belong to all address spaces. Of the
     /// instructions, `skip` are left out, then `warmup` are replayed and not counted, then `count` are counted at
-    /// most. ValueError says what is wrong.
+    /// most. `events` are those of a side file: before which instruction, `switch`, `invalidate` or `flush`, and its
+    /// number. ValueError says what is wrong.
     #[new]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the Python package gives them their names"
+    )]
     fn new(
         config: &str,
         format: &str,
@@ -57,6 +64,7 @@ impl Replay {
         skip: u64,
         warmup: u64,
         count: u64,
+        events: Vec<(u64, String, u64)>,
     ) -> PyResult<Self> {
         let format: Format = format.parse().map_err(|why: String| refused(why))?;
         let rules: Result<Vec<PageRule>, String> = pages.iter().map(|rule| rule.parse()).collect();
@@ -66,14 +74,23 @@ impl Replay {
             warmup,
             count,
         };
+        let events = events.into_iter().map(|(at, kind, value)| {
+            let event = match &kind[..] {
+                "switch" => SideEvent::Switch(value as u32),
+                "invalidate" => SideEvent::Invalidate(value),
+                _ => SideEvent::Flush,
+            };
+            (at, event)
+        });
         let wrong = |error: ConfigError| ConfigurationError::new_err(error.to_string());
-        let machine = if x86::Config::is_of(config) {
+        let mut machine = if x86::Config::is_of(config) {
             let config = x86::Config::from_toml(config, "machine", &[]).map_err(wrong)?;
             Machine::X86(Box::new(Run::new(&config, rules, part).map_err(refused)?))
         } else {
             let config = MachineConfig::from_toml(config, "machine", &[]).map_err(wrong)?;
             Machine::PowerPc(Box::new(Run::new(&config, rules, part).map_err(refused)?))
         };
+        both!(&mut machine, run => run.set_events(events.collect()));
         let reader = Reader::new(format);
         Ok(Replay {
             state: Mutex::new(State { machine, reader }),
@@ -91,16 +108,6 @@ impl Replay {
             })
         })
         .map_err(refused)
-    }
-
-    /// What a side file tells between two pieces: an invalidation of an address, or of everything.
-    #[pyo3(signature = (space = 0, address = None))]
-    fn invalidate(&self, space: u32, address: Option<u64>) -> PyResult<()> {
-        let record = match address {
-            Some(address) => Record::Invalidate { space, address },
-            None => Record::Flush,
-        };
-        both!(&mut self.state().machine, run => run.take(&record)).map_err(refused)
     }
 
     /// The trace has ended; ValueError if it was cut, or if nothing of it counts. `whole`: all of it was fed.

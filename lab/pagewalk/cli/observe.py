@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pagewalk import _machine, architectures, guest, native, profiles, recording, snapshot, watching
+from pagewalk import _machine, access_trace, architectures, guest, native, profiles, recording, snapshot, watching
 from pagewalk.cli import options
 from pagewalk.cli.guest import Command, MaybeCommand, Output, Watched, job_of, loaded_machine, watch, write_text
 from pagewalk.cli.output import Json, err, out, print_json, say, table
-from pagewalk.errors import BadInput, Interrupted, RunFailed, WrongOption
+from pagewalk.errors import BadInput, Interrupted, RunFailed, WrongOption, unknown
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 
 _Shape = tuple[str, dict[str, dict[str, int]]]
@@ -71,6 +71,17 @@ def _difference(files: tuple[Path, Path], top: int, *, as_json: bool) -> None:
             ),
         )
     )
+
+
+def _complete_format(start: str) -> list[str]:
+    return [name for name in access_trace.FORMATS if name.startswith(start)]
+
+
+def _known_format(name: str | None) -> str | None:
+    if name is not None and name not in access_trace.FORMATS:
+        with options.option("--format"):
+            raise unknown("format", name, access_trace.FORMATS)
+    return name
 
 
 def profile(
@@ -169,6 +180,18 @@ def trace(
     translation: Annotated[
         bool, typer.Option("--translation", help="Only TLB misses, flushes, switches and regions.")
     ] = False,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="Write every instruction and its accesses for other tools instead: champsim or drmemtrace.",
+            autocompletion=_complete_format,
+            callback=_known_format,
+        ),
+    ] = None,
+    count: Annotated[
+        int, typer.Option(min=1, max=options.MOST, help="With --format: write so many instructions at most.")
+    ] = 10_000_000,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
@@ -178,10 +201,24 @@ def trace(
     A TLB miss has its address, set, way, victim and its owner, duration, and the steps of its walk. The file is in
     Perfetto's binary format; if its name ends in .json, in the JSON format that scripts can read.
 
+    With `--format`, the file has every instruction of program and kernel and its accesses, as ChampSim or DynamoRIO
+    read them, packed if its name ends in .xz, .gz or .bz2. What the format has no place for goes to OUTPUT.side.jsonl.
+
     Examples: `pagewalk trace --window 2000000..2500000 -o hello.pftrace -- ./hello`,
-    `pagewalk trace --translation -o misses.json -- ./hello`
+    `pagewalk trace --translation -o misses.json -- ./hello`,
+    `pagewalk trace --format champsim -o hello.champsimtrace.xz -- ./hello`
     """
     _writable(output)
+    if format is not None:
+        if translation:
+            raise WrongOption("--translation and --format do not go together", hint="leave out one of them")
+        loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
+        about = {"machine": machine, "program": " ".join(command or [str(snapshot_file)])}
+        start = 0 if boot or not command else None
+        _write_accesses(
+            loaded, output, format, about, _part(loaded, window, start, command, limit), count, limit, as_json
+        )
+        return
     if boot and window is not None:
         raise WrongOption("--boot and --window both say where the record begins", hint="leave out one of them")
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
@@ -209,6 +246,44 @@ def trace(
         )
         say(err, f"{events:,} events in {output}: {reader}")
     watched.check()
+
+
+def _part(
+    loaded: _machine.Machine, window: str | None, start: int | None, command: list[str] | None, limit: int
+) -> int:
+    """Runs the machine to where accesses are recorded from; gives the cycle at which that ends."""
+    if window is None:
+        if start is None and command:
+            _from_program(loaded, Path(command[0]), limit)
+        return options.MOST
+    first, dots, last = window.partition("..")
+    if not dots or not all(word == "" or word.isdecimal() for word in (first, last)):
+        raise WrongOption(f"--window: {window!r} is no window", hint="write a..b, a.. or ..b")
+    if first:
+        loaded.run(int(first), limit)
+    return int(last) if last else options.MOST
+
+
+def _write_accesses(
+    loaded: _machine.Machine,
+    output: Path,
+    format: str,
+    about: dict[str, str],
+    until: int,
+    count: int,
+    limit: int,
+    as_json: bool,
+) -> None:
+    kind, _, words = access_trace.write(loaded, output, format, count=count, until=until, limit=limit, about=about)
+    written, side = loaded.recorded(), access_trace.side_of(output)
+    if as_json:
+        print_json({"output": output, "side": side, "instructions": written, "stop": kind})
+    else:
+        say(err, f"{written:,} instructions in {output}; what its format has no place for is in {side}")
+        if written >= count:
+            say(err, "--count N writes more of them")
+    if kind == "fatal":
+        raise RunFailed(words)
 
 
 def _from_program(loaded: _machine.Machine, program: Path, limit: int) -> str:

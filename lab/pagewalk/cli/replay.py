@@ -82,6 +82,10 @@ def replay(
     shared_from: Annotated[
         str | None, typer.Option(help="Addresses from here on are the same in all address spaces.", metavar="ADDRESS")
     ] = None,
+    side: Annotated[
+        Path | None,
+        typer.Option(help="The side file that `trace --format` wrote: switches and invalidations.", metavar="FILE"),
+    ] = None,
     skip: Annotated[int, typer.Option(min=0, max=options.MOST, help="Leave out so many instructions.")] = 0,
     warmup: Annotated[
         int, typer.Option(min=0, max=options.MOST, help="Then replay so many without counting them.")
@@ -109,6 +113,7 @@ def replay(
         skip=skip,
         warmup=warmup,
         count=limit,
+        side=side,
     )
     if as_json:
         print_json(

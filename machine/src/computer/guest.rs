@@ -14,6 +14,9 @@ pub trait Guest: Cpu {
     /// A profile follows its calls.
     const FOLLOWS_CALLS: bool = false;
 
+    /// A recorder is told of each instruction.
+    const RECORDS: bool = false;
+
     /// How its counters are called.
     const NAMES: Names;
 

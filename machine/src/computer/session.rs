@@ -16,6 +16,7 @@ use crate::config::ConfigError;
 use crate::loader::{CauseRange, LoadError};
 use crate::observe::listener::{Filter, Heard, Listener};
 use crate::observe::profile::{Profile, ProfileRow, StackRow};
+use crate::observe::recorder::{Format, Recorder};
 use crate::observe::regions::Region;
 use crate::observe::sanitizers::SanitizerSet;
 use crate::observe::symbolize::Symbolizer;
@@ -218,6 +219,45 @@ impl<C: Guest> Session<C> {
             results.push((tally.rows(symbols, profile), tally.others()));
         }
         Ok(results)
+    }
+
+    /// Writes down, from now on, every instruction and its accesses, `most` instructions at most. [`Session::run`]
+    /// stops when a batch is full. No shortcut is taken from now on.
+    ///
+    /// # Errors
+    /// When the machine has several processors, or its architecture tells no recorder.
+    pub fn record_accesses(&mut self, format: Format, most: u64) -> Result<(), String> {
+        if !C::RECORDS {
+            return Err(format!(
+                "the accesses of {} machines are not recorded",
+                C::NAME
+            ));
+        }
+        if self.machine.processors().len() > 1 {
+            return Err("the accesses of several processors are not recorded".to_owned());
+        }
+        let line = self.machine.processor().memory().data.geometry().line;
+        self.set_oracle(true);
+        self.observers_mut().recorder = Some(Box::new(Recorder::new(format, most, line)));
+        self.machine.processor_mut().observers_changed();
+        Ok(())
+    }
+
+    /// How many instructions were written.
+    #[must_use]
+    pub fn recorded(&self) -> u64 {
+        let recorder = &self.machine.processor().observers().recorder;
+        recorder.as_ref().map_or(0, |recorder| recorder.written())
+    }
+
+    /// Takes what was written since the last call, and a line for each thing that the format has no place for. `ended`:
+    /// nothing follows.
+    pub fn take_accesses(&mut self, ended: bool) -> (Vec<u8>, Vec<String>) {
+        let observers = self.observers_mut();
+        let recorder = observers.recorder.as_mut();
+        recorder.map_or_else(Default::default, |recorder| {
+            recorder.take(&observers.symbols, ended)
+        })
     }
 
     /// Ends what [`Session::listen`] began.

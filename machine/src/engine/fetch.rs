@@ -490,6 +490,7 @@ impl Processor {
             }
         };
         self.go_on_for(self.hot.cycles - begun);
+        self.before_single(ea, word);
         let cause = self.causes.of(physical);
         let op = self.lines.single(word, cause);
         self.hot.line = ea;

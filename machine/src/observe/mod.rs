@@ -9,6 +9,7 @@ pub mod observers;
 mod owners;
 mod pass;
 pub mod profile;
+pub mod recorder;
 pub mod regions;
 pub mod sanitizers;
 mod shown;

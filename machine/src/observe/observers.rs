@@ -7,6 +7,7 @@ use super::Interruption;
 use super::listener::Listener;
 use super::pass::LastPass;
 use super::profile::Profile;
+use super::recorder::Recorder;
 use super::regions::{REGIONS_MOST, Regions};
 use super::sanitizers::Sanitizers;
 use super::symbolize::{CONTEXTS_MOST, PROGRAMS_MOST, Symbolizer};
@@ -31,6 +32,7 @@ pub struct Observers<D> {
     pub profile: Option<Profile>,
     pub trace: Option<Trace>,
     pub listener: Option<Listener>,
+    pub recorder: Option<Box<Recorder>>,
     pub sanitizers: Option<Sanitizers>,
     /// Dumps that the guest asked for.
     pub dumps: Vec<D>,
@@ -50,6 +52,7 @@ impl<D> Default for Observers<D> {
             profile: None,
             trace: None,
             listener: None,
+            recorder: None,
             sanitizers: None,
             dumps: Vec::new(),
             dumps_refused: 0,
@@ -147,6 +150,9 @@ impl<D> Observers<D> {
         if let Some(trace) = &mut self.trace {
             trace.exception(which, pc, cycle);
         }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.interrupts(which.counter, pc);
+        }
         if let Some(listener) = &mut self.listener {
             let stack = self.profile.as_ref().map_or(0, Profile::stack);
             let names = (&self.symbols, stack);
@@ -159,11 +165,15 @@ impl<D> Observers<D> {
         self.listener.iter().flat_map(|listener| &listener.tallies)
     }
 
-    /// The run must stop: a listener's batch is full.
+    /// The run must stop: a listener's or a recorder's batch is full.
     #[inline]
     #[must_use]
     pub fn batch_is_full(&self) -> bool {
         self.listener.as_ref().is_some_and(Listener::is_full)
+            || self
+                .recorder
+                .as_ref()
+                .is_some_and(|recorder| recorder.is_full())
     }
 
     /// Passes what the MMU has noted of an access, or of the load of an entry, to listener and trace. It began at

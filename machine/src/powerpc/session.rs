@@ -125,6 +125,7 @@ impl computer::Session<Processor> {
 impl Guest for Processor {
     const NAME: &'static str = "PowerPC";
     const FOLLOWS_CALLS: bool = true;
+    const RECORDS: bool = true;
     const NAMES: Names = NAMES;
 
     fn executable(elf: &[u8], name: &str) -> Result<ElfImage, LoadError> {

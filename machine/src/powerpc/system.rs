@@ -214,6 +214,12 @@ fn invalidate(m: &mut Processor, what: Invalidation) -> Outcome {
     privileged(&m.registers)?;
     let reaches = m.mmu.invalidate(what, &mut m.account);
     m.forget(reaches);
+    if let Some(recorder) = &mut m.observers.recorder {
+        recorder.invalidates(match what {
+            Invalidation::Address(ea) | Invalidation::Large(ea) => Some(ea),
+            Invalidation::All => None,
+        });
+    }
     Ok(Flow::Next)
 }
 

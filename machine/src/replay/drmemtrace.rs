@@ -68,8 +68,8 @@ impl Drmemtrace {
         let space = self.space;
         if !self.begun && kind != k::HEADER {
             return Err(format!(
-                "the first entry has type {kind} and not {}, a header: this is no drmemtrace of a program with addresses \
-                 of 64 bits, or it was not post-processed",
+                "the first entry has type {kind} and not {}, a header: this is no drmemtrace of a program with \
+                 addresses of 64 bits, or it was not post-processed",
                 k::HEADER
             ));
         }

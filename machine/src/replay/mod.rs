@@ -140,6 +140,22 @@ pub struct Replay<C: Replayed> {
     totals: Totals,
     warm: Option<(Vec<(String, u64)>, Totals)>,
     line: u32,
+    /// What a side file tells, in order, and how much of it is done.
+    events: Vec<(u64, SideEvent)>,
+    done: usize,
+    /// Instructions of the trace, the skipped ones too.
+    begun: u64,
+    /// The address space that a side file tells.
+    told: Option<u32>,
+}
+
+/// What a side file tells: before the instruction with a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SideEvent {
+    /// An address space runs.
+    Switch(u32),
+    Invalidate(u64),
+    Flush,
 }
 
 impl<C: Replayed> Replay<C> {
@@ -174,7 +190,35 @@ impl<C: Replayed> Replay<C> {
             totals: Totals::default(),
             warm: None,
             line,
+            events: Vec::new(),
+            done: 0,
+            begun: 0,
+            told: None,
         })
+    }
+
+    /// What a side file tells, in order.
+    pub fn set_events(&mut self, events: Vec<(u64, SideEvent)>) {
+        self.events = events;
+    }
+
+    /// Does what the side file tells before the next instruction.
+    fn follow_side(&mut self) -> Result<(), String> {
+        while let Some(&(at, event)) = self.events.get(self.done)
+            && at <= self.begun
+        {
+            self.done += 1;
+            let space = self.told.unwrap_or(0);
+            match event {
+                SideEvent::Switch(space) => self.told = Some(space),
+                SideEvent::Invalidate(address) => {
+                    self.take(&Record::Invalidate { space, address })?;
+                }
+                SideEvent::Flush => self.take(&Record::Flush)?,
+            }
+        }
+        self.begun += 1;
+        Ok(())
     }
 
     /// Has all been counted that was asked for?
@@ -205,6 +249,7 @@ impl<C: Replayed> Replay<C> {
     /// What the machine has no place for, in words.
     pub fn take(&mut self, record: &Record) -> Result<(), String> {
         if matches!(record, Record::Fetch { .. } | Record::Repeat) {
+            self.follow_side()?;
             let before = self.part.skip.saturating_add(self.part.warmup);
             if self.seen == before && self.warm.is_none() {
                 self.warm = Some((self.machine_counters(), self.totals));
@@ -266,6 +311,7 @@ impl<C: Replayed> Replay<C> {
 
     /// An access that may reach into further cache lines.
     fn whole(&mut self, access: Access, space: u32, address: u64, size: u32) -> Result<(), String> {
+        let space = self.told.unwrap_or(space);
         if self.context != Some(space) {
             let switched = self.context.replace(space).is_some();
             self.totals.switches += u64::from(switched);

@@ -3,18 +3,36 @@
 use super::stop::NEAR_LIMIT;
 use super::{Processor, Stop};
 use crate::engine::{Architecture, Exit};
+use crate::observe::recorder::Branch;
 use crate::powerpc::msr;
 
 impl Processor {
     /// True if instructions must be run one by one.
     pub(crate) fn single_steps(&self) -> bool {
         let near_limit = self.limits.instructions.wrapping_sub(self.hot.instructions) < NEAR_LIMIT;
-        self.registers.msr & (msr::SE | msr::BE) != 0 || !self.breakpoints.is_empty() || near_limit
+        let recorded = self.observers.recorder.is_some();
+        let traced = self.registers.msr & (msr::SE | msr::BE) != 0;
+        traced || !self.breakpoints.is_empty() || recorded || near_limit
+    }
+
+    /// The instruction `word` at `ea` is about to be run alone.
+    pub(crate) fn before_single(&mut self, ea: u32, word: u32) {
+        if let Some(recorder) = &mut self.observers.recorder {
+            let state = self.registers.msr;
+            let mode = (state & msr::PR != 0, state & msr::IR == 0);
+            let instruction = (ea, 4, branch(word));
+            let symbols = &self.observers.symbols;
+            recorder.begins(instruction, mode, symbols, self.hot.instructions);
+        }
     }
 
     /// The instruction `word` at `ea` has been run alone; `traced` is [`Architecture::traced`] before it.
     pub(crate) fn after_single(&mut self, ea: u32, word: u32, traced: u32) {
         self.breakpoints.passed();
+        let (next, completed) = (self.pc(), self.hot.instructions);
+        if let Some(recorder) = &mut self.observers.recorder {
+            recorder.ends(next, completed);
+        }
         let completed = self
             .last_exception
             .is_none_or(|(_, count)| count != self.hot.instructions);
@@ -30,6 +48,9 @@ impl Processor {
 
     /// Stops the machine if the access is watched.
     pub(crate) fn watch(&mut self, ea: u32, bytes: u32, write: bool) {
+        if let Some(recorder) = &mut self.observers.recorder {
+            recorder.accesses(ea, bytes, write, self.registers.msr & msr::DR == 0);
+        }
         if self.breakpoints.watches(ea, bytes, write) {
             let address = ea.into();
             self.halt(Stop::Watchpoint { address, write });
@@ -40,5 +61,20 @@ impl Processor {
     pub(crate) fn watched(&self, page: u32) -> bool {
         let broken = self.registers.dabr & 3 != 0 && self.registers.dabr & !0xfff == page;
         broken || self.breakpoints.watches_some(page, 4096)
+    }
+}
+
+/// How an instruction goes on (PEM 4.2.4).
+fn branch(word: u32) -> Branch {
+    let link = word & 1 != 0;
+    match (word >> 26, word >> 1 & 0x3ff) {
+        (18, _) if link => Branch::Call,
+        (18, _) => Branch::Jump,
+        (16, _) => Branch::Conditional,
+        (19, 16) if !link => Branch::Return,
+        (19, 16 | 528) if link => Branch::IndirectCall,
+        // bcctr, rfi, rfid
+        (19, 528 | 50 | 18) => Branch::Indirect,
+        _ => Branch::None,
     }
 }

@@ -1,0 +1,125 @@
+"""Every instruction of a run and its accesses, in a format that other tools read, with a side file for the rest.
+
+docs/replay.md describes both.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import IO, cast
+
+from pagewalk import _machine
+from pagewalk.errors import BadInput, Interrupted
+from pagewalk.paths import read_file
+from pagewalk.runner import NO_LIMIT
+
+FORMATS = ("champsim", "drmemtrace")
+"""The formats that are written."""
+SHARED_FROM = 0xC000_0000
+"""Where the kernel's addresses begin, which all address spaces share: of our kernel and of Linux alike."""
+_SIDE_MOST = 1 << 28
+"""The size in bytes of the largest side file that is read."""
+_SLICE = 20_000_000
+"""Cycles between two calls of `watch`."""
+
+Event = tuple[int, str, int]
+"""What a side file tells: before which instruction, what (`switch`, `invalidate`, `flush`), and its number."""
+
+
+def side_of(path: Path) -> Path:
+    """The side file of a trace."""
+    return path.with_name(f"{path.name}.side.jsonl")
+
+
+@contextmanager
+def _packed(path: Path) -> Iterator[IO[bytes]]:
+    """The file to write, packed as its last suffix says."""
+    packers: Mapping[str, Callable[[IO[bytes]], IO[bytes]]] = {
+        ".xz": partial(lzma.LZMAFile, mode="w", preset=1),
+        ".gz": lambda file: cast("IO[bytes]", gzip.GzipFile("", "wb", 6, file, 0)),
+        ".bz2": partial(bz2.BZ2File, mode="w"),
+    }
+    with path.open("wb") as file:
+        if (packer := packers.get(path.suffix)) is None:
+            yield file
+            return
+        with packer(file) as stream:
+            yield stream
+
+
+def write(
+    machine: _machine.Machine,
+    path: Path,
+    format: str,
+    *,
+    count: int,
+    until: int,
+    limit: int,
+    about: Mapping[str, str],
+    watch: Callable[[], bool] = lambda: True,
+) -> tuple[str, int, str]:
+    """Runs the machine on and writes `count` instructions at most, up to the cycle `until`; gives how the run stopped.
+
+    `about` goes to the first line of the side file. BadInput says what cannot be written; Interrupted if `watch`
+    returns False.
+    """
+    try:
+        machine.record_accesses(format, count)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    try:
+        with _packed(path) as stream, side_of(path).open("w", encoding="utf-8") as side:
+            side.write(json.dumps({**about, "format": format, "shared-from": SHARED_FROM}) + "\n")
+            while True:
+                stop = machine.run(min(machine.cycles + _SLICE, until), limit)
+                ended = machine.cycles >= until or machine.instructions >= limit or stop[0] not in ("batch", "limit")
+                ended = ended or machine.recorded() >= count
+                data, lines = machine.take_accesses(ended)
+                stream.write(data)
+                side.writelines(f"{line}\n" for line in lines)
+                if ended:
+                    return stop
+                if not watch():
+                    raise Interrupted(f"interrupted while {path} was written: it is not whole")
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted while {path} was written: it is not whole") from None
+    except OSError as error:
+        raise BadInput(f"{error.filename or path}: {error.strerror}") from None
+
+
+def read_side(path: Path) -> tuple[int | None, list[Event]]:
+    """Where shared addresses begin, and the events of a side file, in order; BadInput says what is wrong with it."""
+    shared: int | None = None
+    events: list[Event] = []
+    for number, line in enumerate(read_file(path, _SIDE_MOST).splitlines(), start=1):
+        try:
+            said = json.loads(line)
+            if number == 1:
+                shared = _number(said["shared-from"])
+                continue
+            at = _number(said["at"])
+            if events and at < events[-1][0]:
+                raise ValueError
+            for kind in ("switch", "invalidate", "flush"):
+                if kind in said:
+                    events.append((at, kind, _number(said[kind])))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise BadInput(
+                f"{path}: line {number} is none of a side file", hint="docs/replay.md describes it"
+            ) from None
+    if shared is None:
+        raise BadInput(f"{path}: is empty")
+    return shared, events
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or not 0 <= value <= NO_LIMIT:
+        raise TypeError
+    return int(value)
