@@ -12,7 +12,7 @@ from typing import Annotated, cast
 
 import typer
 
-from pagewalk import _machine, guest, images, native, subjects, summary, systems
+from pagewalk import _machine, guest, images, native, stats, subjects, summary, systems
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import Ticker
 from pagewalk.cli.output import Json, complain, err, next_step, print_json, say, table
@@ -381,6 +381,7 @@ def execute(
     ] = False,
     save: options.Save = None,
     at: options.SaveAt = None,
+    stats_file: options.Stats = None,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     boot_limit: options.BootLimit = BOOT_LIMIT,
     as_json: Json = False,
@@ -417,6 +418,9 @@ def execute(
     key = None if store is None or watched.refused else _keep(store, watched, job, time.monotonic() - begin)
     status = watched.status
     _say_why_illegal(job, status)
+    if stats_file is not None:
+        counters = guest.program_counters(watched.machine.regions(), watched.machine.counters())
+        stats.write(stats_file, counters, watched.machine.clock)
     if as_json:
         print_json(
             {

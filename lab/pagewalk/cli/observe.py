@@ -158,6 +158,11 @@ def _write_trace(path: Path, machine: _machine.Machine, name: str) -> None:
         if path.suffix == ".json":
             write_text(path, machine.trace())
             return
+        if path.suffix == ".parquet":
+            from pagewalk import walk_table  # noqa: PLC0415 - only here, and slow to import
+
+            walk_table.write(machine, path)
+            return
         with path.open("wb") as stream:
             perfetto_trace.write(machine, stream, name)
     except KeyboardInterrupt:
@@ -199,13 +204,14 @@ def trace(
 
     The record begins with the program; `--boot` records boot, too, and `--window` any part of the run.
     A TLB miss has its address, set, way, victim and its owner, duration, and the steps of its walk. The file is in
-    Perfetto's binary format; if its name ends in .json, in the JSON format that scripts can read.
+    Perfetto's binary format; if its name ends in .json, in the JSON format that scripts can read; if it ends in
+    .parquet, it is a table of the TLB misses with the steps of their walks.
 
     With `--format`, the file has every instruction of program and kernel and its accesses, as ChampSim or DynamoRIO
     read them, packed if its name ends in .xz, .gz or .bz2. What the format has no place for goes to OUTPUT.side.jsonl.
 
     Examples: `pagewalk trace --window 2000000..2500000 -o hello.pftrace -- ./hello`,
-    `pagewalk trace --translation -o misses.json -- ./hello`,
+    `pagewalk trace --translation -o misses.json -- ./hello`, `pagewalk trace -o walks.parquet -- ./hello`,
     `pagewalk trace --format champsim -o hello.champsimtrace.xz -- ./hello`
     """
     _writable(output)
@@ -225,7 +231,7 @@ def trace(
     if window is None:
         window = ".." if boot or not command else _from_program(loaded, Path(command[0]), limit)
     try:
-        if translation:
+        if translation or output.suffix == ".parquet":
             loaded.record_translation(window)
         else:
             loaded.record_trace(window)
@@ -242,6 +248,8 @@ def trace(
         reader = (
             "it is for scripts; ui.perfetto.dev opens it, too"
             if output.suffix == ".json"
+            else "the misses among them are its rows"
+            if output.suffix == ".parquet"
             else "open it in ui.perfetto.dev"
         )
         say(err, f"{events:,} events in {output}: {reader}")

@@ -13,7 +13,7 @@ import typer
 
 from pagewalk import architectures, claims, experiments, machines, policies, subjects, sweep
 from pagewalk.errors import BadInput, PagewalkError, WrongOption, unknown
-from pagewalk.paths import home
+from pagewalk.paths import check_writable, home
 from pagewalk.runner import BootProtocol
 from pagewalk.workshop import Workshop
 
@@ -184,6 +184,22 @@ Sanitize = Annotated[
         help="Stop at errors that a correct kernel never makes: translation, fetch, vsid, or all; comma-separated."
     ),
 ]
+
+
+def _written(path: Path | None) -> Path | None:
+    if path is not None:
+        with option("--stats"):
+            check_writable(path)
+    return path
+
+
+Stats = Annotated[
+    Path | None,
+    typer.Option(
+        "--stats", help="Also write the counters as gem5 does: stats.txt, or a tree in FILE.json.", callback=_written,
+        metavar="FILE",
+    ),
+]  # fmt: skip
 Cluster = Annotated[
     str | None, typer.Option(help="A Dask scheduler's address, as in tcp://10.0.0.1:8786.", callback=_address)
 ]

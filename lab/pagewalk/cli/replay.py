@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pagewalk import replay as traces
-from pagewalk import summary
+from pagewalk import stats, summary
 from pagewalk.cli import options
 from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import WrongOption, unknown
@@ -91,6 +91,7 @@ def replay(
         int, typer.Option(min=0, max=options.MOST, help="Then replay so many without counting them.")
     ] = 0,
     limit: Annotated[int, typer.Option(min=1, max=options.MOST, help="Count so many at most.")] = options.MOST,
+    stats_file: options.Stats = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Replay a memory trace of ChampSim, DynamoRIO or Valgrind through a machine's TLBs, walkers and caches.
@@ -115,6 +116,8 @@ def replay(
         count=limit,
         side=side,
     )
+    if stats_file is not None:
+        stats.write(stats_file, replayed.counters, replayed.clock)
     if as_json:
         print_json(
             {
