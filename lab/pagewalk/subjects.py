@@ -259,6 +259,10 @@ def find(name: str) -> list[Kernel]:
 
 def choose(name: str, machine: Needs) -> Kernel:
     """The kernel of that name which fits the machine; BadInput says which machines would."""
+    known = all_kernels()
+    fitting = {word for kernel in known if kernel.platform.fits(machine) for word in (kernel.subject, kernel.name)}
+    if fitting and not any(name in (kernel.subject, kernel.name) for kernel in known):
+        raise unknown("subject", name, fitting, listing="pagewalk subjects")
     kernels = find(name)
     for kernel in kernels:
         if kernel.platform.fits(machine):

@@ -30,11 +30,16 @@ Command = Annotated[
         help="The program, a static executable for the machine's architecture (a path with a slash in it, or the name "
         "of a built program or of a file here), and its arguments, of any bytes.",
         metavar="PROG [ARG]...",
+        autocompletion=options.complete_command,
     ),
 ]
 MaybeCommand = Annotated[
     list[str] | None,
-    typer.Argument(help="The program and its arguments; none with --from.", metavar="[PROG [ARG]...]"),
+    typer.Argument(
+        help="The program and its arguments; none with --from.",
+        metavar="[PROG [ARG]...]",
+        autocompletion=options.complete_command,
+    ),
 ]
 _TYPED_MOST = 16 << 20
 """How many bytes are typed on a guest's console."""

@@ -11,7 +11,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from pagewalk import architectures, claims, experiments, machines, policies, subjects, sweep
+from pagewalk import architectures, claims, experiments, machines, policies, programs, subjects, sweep
 from pagewalk.errors import BadInput, PagewalkError, WrongOption, unknown
 from pagewalk.paths import check_writable, home
 from pagewalk.runner import BootProtocol
@@ -39,6 +39,21 @@ def complete_program(start: str) -> list[str]:
     return sorted(path.name for path in folder.glob(f"{start}*") if path.is_file())
 
 
+def complete_command(start: str) -> list[str]:
+    """Programs that are built already, and files, for the shell."""
+    found = []
+    for architecture in architectures.ALL:
+        with suppress(PagewalkError):
+            found += [name for name in programs.names(architecture) if name.startswith(start)]
+    folder, _, last = start.rpartition("/")
+    place = Path(f"{folder}/" if "/" in start else ".")
+    with suppress(OSError):
+        files = [path for path in place.iterdir() if last and path.name.startswith(last)]
+        head = start.removesuffix(last)
+        found += [f"{head}{path.name}{'/' if path.is_dir() else ''}" for path in files if "/" in start]
+    return sorted(dict.fromkeys(found))
+
+
 def complete_key(start: str) -> list[str]:
     """Keys of the machine files for the shell."""
     keys = {key for name in machines.names() for key in machines.keys(name)}
@@ -53,7 +68,9 @@ def complete_policy(start: str) -> list[str]:
             known |= policies.all_policies(architecture)
     name, equals, _ = start.partition("=")
     if equals and name in known:
-        return [f"{name}={choice}" for choice in known[name].choices if f"{name}={choice}".startswith(start)]
+        # A choice such as <pages> stands for a number, and a shell would take its bracket for a redirection.
+        choices = [f"{name}={choice.partition('<')[0]}" for choice in known[name].choices]
+        return [word for word in choices if word.startswith(start) and word != f"{name}="]
     return [f"{name}=" for name in known if name.startswith(start)]
 
 

@@ -16,13 +16,16 @@ from pagewalk import experiments, records, sweep
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import events, laboratory
 from pagewalk.cli.output import Json, err, exact, number, out, print_json, say, table
-from pagewalk.errors import BadInput, ExitStatus
+from pagewalk.errors import BadInput, ExitStatus, WrongOption
 from pagewalk.figures import Figure
 from pagewalk.guest import PROGRAM_REGION
 from pagewalk.paths import check_writable, home
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
 from pagewalk.sweep import Sweep
+
+_NEWEST = 30
+"""How many runs a table lists."""
 
 
 @contextmanager
@@ -163,26 +166,43 @@ def make_report(
 
 def results(
     sql: Annotated[str | None, typer.Argument(help="A query; without one, the stored runs are listed.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", min=1, help="List so many of the newest runs: 30, or all with --json."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the stored runs, or query the results file in SQL.
 
     Tables: runs, counters, samples, dumps, cells, points (docs/results.md).
 
-    Examples: `pagewalk results`,
+    Examples: `pagewalk results`, `pagewalk results --limit 5`,
     `pagewalk results "SELECT name, sum(value) FROM counters WHERE name LIKE 'tlb.%' GROUP BY name"`
     """
     listing = (
-        "SELECT substr(key, 1, 12) AS run, machine, command_line, stop, status, "
+        "SELECT substr(key, 1, 12) AS run, strftime(kept.made, '%Y-%m-%d %H:%M') AS made, machine, "
+        "regexp_extract(command_line, '(?:^|.* )-- (?:/bin/)?(.*)$', 1) AS program, "
+        "regexp_replace(command_line, '(^| )-- .*$', '') AS settings, stop, status, "
         "(SELECT value FROM counters WHERE run = key AND region = 0 AND name = 'cycles') AS cycles "
-        "FROM runs ORDER BY made"
+        f"FROM (SELECT * FROM runs ORDER BY made DESC, key LIMIT {_listed(limit, as_json)}) AS kept "
+        "ORDER BY kept.made, key"
     )
+    if sql is not None and limit is not None:
+        raise WrongOption("--limit is for the list of runs", hint="write LIMIT in the query")
     with Store(home().results, read_only=True, notify=partial(say, err)) as store:
         columns, found = store.ask(sql or listing)
+        stored = 0 if sql else store.ask("SELECT count(*) FROM runs")[1][0][0]
     if as_json:
         print_json([dict(zip(columns, map(_plain, row), strict=True)) for row in found])
     else:
         out.print(table("", columns, ([str(value) for value in row] for row in found)))
+        if len(found) < stored:
+            say(err, f"{stored - len(found):,} older runs are not listed: --limit N lists more")
+
+
+def _listed(limit: int | None, as_json: bool) -> int:
+    """How many runs are listed."""
+    return limit or (options.MOST // 2 if as_json else _NEWEST)
 
 
 def _plain(value: object) -> object:
