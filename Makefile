@@ -239,6 +239,8 @@ docs: ready x86 compilers linux-kernels $(STAMPS)/bootstrap-test
 	$(PAGEWALK) claims page pagewalk -o docs/beyond.md
 	$(PAGEWALK) claims page linux -o docs/linux.md
 	$(PAGEWALK) claims page lmbench96 -o docs/validation.md
+	$(PAGEWALK) claims page all -o docs/claims.md
+	$(PAGEWALK) claims count --plot docs/claims.svg
 	$(PAGEWALK) run workloads
 	$(PAGEWALK) claims page workloads -o docs/workloads.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png

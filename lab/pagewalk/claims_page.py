@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from pagewalk import architectures, claims, experiments, linux_page, measured, memories, own_page, records
+from pagewalk import (
+    architectures,
+    claims,
+    experiments,
+    linux_page,
+    measured,
+    measurements,
+    memories,
+    own_page,
+    records,
+)
 from pagewalk.claims import Claim
 from pagewalk.errors import unknown
 from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.markdown import line, number
+from pagewalk.measurements import Measurement
 from pagewalk.published_range import digits
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
-from pagewalk.verdict import by_class, classes_of_claims, count_classes, in_order, stronger, unmeasured
+from pagewalk.verdict import by_class, count_classes, in_order
 
 
 def _top(title: str, about: str, document: str) -> list[str]:
@@ -60,6 +71,9 @@ _OWN = {
 """The `document` of experiments that reproduce no paper, and how their page begins."""
 
 
+ALL = "all"
+"""The page of all documents (`claims_overview`)."""
+
 _LINUX = "linux"
 """The `document` of experiments with Linux of today."""
 
@@ -74,7 +88,8 @@ def _figures(numbers: Sequence[float]) -> str:
     return ", ".join(map(digits, numbers))
 
 
-def _published(claim: Claim) -> str:
+def published(claim: Claim) -> str:
+    """What the document prints of a claim, as a table shows it."""
     parts = []
     if claim.baseline:
         parts.append(f"{_figures(claim.baseline)} → {_figures(claim.value)}")
@@ -186,7 +201,7 @@ def _section(experiment: Experiment, cells: Sequence[CellRecord], most: int) -> 
         inputs = any(cell.inputs for cell in cells)
         lines += [_head(inputs=inputs), *(_row(cell, most, inputs=inputs) for cell in cells), ""]
     lines += [
-        f"{entry.label}: published {_published(entry.claim)} ({entry.claim.unit}). Not measured here: {entry.why}."
+        f"{entry.label}: published {published(entry.claim)} ({entry.claim.unit}). Not measured here: {entry.why}."
         for entry in experiment.elsewhere
     ]
     return [*lines, ""] if experiment.elsewhere else lines
@@ -200,24 +215,10 @@ def _state(
         return _tally([cell.verdict for cell in held])
     if claim.id in elsewhere:
         return f"not measured: {elsewhere[claim.id].why}"
-    if planned := _planned(claim, found):
+    if planned := measurements.planned(claim, found):
         return f"not run: `pagewalk run {planned[0]}`"
-    own = [experiment.name for experiment in _holding(claim, found) if experiment.images]
+    own = [experiment.name for experiment in measurements.holding(claim, found) if experiment.images]
     return f"not of our kernel: {own[0]}" if own else "not measured: no experiment reproduces it"
-
-
-def _holding(claim: Claim, found: Sequence[Experiment]) -> list[Experiment]:
-    """The experiments that have rows for the claim."""
-    return [experiment for experiment in found if any(claim in row.published.claims for row in experiment.rows)]
-
-
-def _planned(claim: Claim, found: Sequence[Experiment]) -> list[str]:
-    """The experiments of our kernel that have rows for the claim."""
-    return [experiment.name for experiment in _holding(claim, found) if not experiment.images]
-
-
-Verdict = tuple[tuple[str, ...], str]
-"""The claims that a row measures together, and its verdict."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,8 @@ class Counts:
     placements: int
 
 
-def _experiments_of(document: str) -> list[Experiment]:
+def experiments_of(document: str) -> list[Experiment]:
+    """The experiments of a document, by name."""
     return [entry for name in experiments.names() for entry in experiments.find(name) if entry.document == document]
 
 
@@ -246,9 +248,33 @@ def _tables(store: Store, found: Sequence[Experiment]) -> dict[str, list[CellRec
     return {entry.name: [] if entry.images else memories.judged(store, entry.name) for entry in found}
 
 
-def measured_cells(store: Store, document: str) -> list[CellRecord]:
-    """The rows of the latest tables of all of the document's experiments."""
-    return [cell for table in _tables(store, _experiments_of(document)).values() for cell in table]
+def measured_rows(store: Store, document: str) -> list[tuple[Experiment, CellRecord]]:
+    """The rows of the latest tables of all of the document's experiments, on our kernel."""
+    found = experiments_of(document)
+    return _rows_of(_tables(store, found), found)
+
+
+def _rows_of(
+    tables: Mapping[str, Sequence[CellRecord]], found: Sequence[Experiment]
+) -> list[tuple[Experiment, CellRecord]]:
+    return [(entry, cell) for entry in found for cell in tables[entry.name]]
+
+
+def own_rows(document: str) -> list[tuple[Experiment, measured.MeasuredRow]]:
+    """The rows that were measured on the paper's own kernels."""
+    return _own_rows(experiments_of(document))
+
+
+def _own_rows(found: Sequence[Experiment]) -> list[tuple[Experiment, measured.MeasuredRow]]:
+    tables = [(entry, measured.read(entry)) for entry in found if entry.images]
+    return [(entry, row) for entry, table in tables if table for row in table.rows]
+
+
+def measurements_of(store: Store, document: str) -> list[Measurement]:
+    """The measurements of a paper, in the order of its claims."""
+    return measurements.of(
+        claims.of_document(document), measured_rows(store, document), own_rows(document), experiments_of(document)
+    )
 
 
 def count(store: Store, document: str, without: Sequence[str] = ()) -> Counts:
@@ -261,8 +287,7 @@ def count(store: Store, document: str, without: Sequence[str] = ()) -> Counts:
     def counted(machine: str) -> bool:
         return not any(fnmatchcase(machine, pattern) for pattern in without)
 
-    found = _experiments_of(document)
-    cells = measured_cells(store, document)
+    found = experiments_of(document)
     machines: dict[str, set[str]] = {}
     for row in (row for experiment in found for row in experiment.rows):
         for claim in row.published.claims:
@@ -272,35 +297,21 @@ def count(store: Store, document: str, without: Sequence[str] = ()) -> Counts:
         for claim in claims.of_document(document)
         if claim.id not in machines or any(map(counted, machines[claim.id]))
     ]
-    names = {claim.id for claim in listed}
-    kept = [cell for cell in cells if counted(cell.machine) and names.issuperset(cell.claims)]
-    return _count(listed, kept, found, _on_own_kernels(found, counted))
+    ours = [(entry, cell) for entry, cell in measured_rows(store, document) if counted(cell.machine)]
+    own = [(entry, row) for entry, row in _own_rows(found) if counted(row.machine)]
+    return _count(measurements.of(listed, ours, own, found))
 
 
-def _count(
-    listed: Sequence[Claim],
-    cells: Sequence[CellRecord],
-    found: Sequence[Experiment],
-    own: Sequence[Verdict],
-) -> Counts:
-    of_some = {(claim.id,) for claim in listed if claim.of_some}
-    ours = classes_of_claims((((cell.claims,), cell.verdict) for cell in cells if cell.claims), of_some)
-    theirs = classes_of_claims((((claims,), verdict) for claims, verdict in own if claims), of_some)
-    measured_here = {claim for together in ours for claim in together}
-    alone: dict[tuple[str, ...], str] = {
-        (claim.id,): unmeasured(recalled=claim.recalled, planned=bool(_planned(claim, found)))
-        for claim in listed
-        if claim.id not in measured_here
-    }
-    ours |= alone
+def _count(entries: Sequence[Measurement]) -> Counts:
+    rows = [row for entry in entries for _, row in entry.ours]
     return Counts(
-        count_classes(ours.values()),
-        count_classes(stronger(name, theirs.get(claim)) for claim, name in ours.items()),
+        count_classes(entry.alone for entry in entries),
+        count_classes(entry.shown for entry in entries),
         by_class([
-            *((cell.figure, cell.verdict) for cell in cells if cell.claims),
-            *((None, name) for name in alone.values()),
+            *((records.figure(vars(row)), row.verdict) for row in rows),
+            *((None, entry.alone) for entry in entries if not entry.ours),
         ]),
-        min((cell.placements for cell in cells if cell.after_run), default=1),
+        min((row.placements for row in rows if row.verdict != "no figure"), default=1),
     )  # fmt: skip
 
 
@@ -308,10 +319,10 @@ def _summary(
     listed: Sequence[Claim],
     tables: Mapping[str, Sequence[CellRecord]],
     found: Sequence[Experiment],
-    own: Sequence[Verdict],
+    own: Sequence[tuple[Experiment, measured.MeasuredRow]],
 ) -> list[str]:
     """How many claims and figures each class has, and with how many placements they were measured."""
-    counts = _count(listed, [cell for table in tables.values() for cell in table], found, own)
+    counts = _count(measurements.of(listed, _rows_of(tables, found), own, found))
     figures, whole, shown = dict(counts.figures), dict(counts.claims), dict(counts.shown)
     beside = " claims, our kernel or the paper's own |" if own else ""
     lines = [f"| class | claims |{beside} published figures |", "| --- " * (4 if own else 3) + "|"]
@@ -368,12 +379,6 @@ def _placements(tables: Mapping[str, Sequence[CellRecord]], whose: str = "") -> 
     )
 
 
-def _on_own_kernels(found: Sequence[Experiment], counted: Callable[[str], bool] = lambda _: True) -> list[Verdict]:
-    """What was measured on the papers' own kernels, on the machines that are `counted`: claims and verdict of rows."""
-    tables = [table for entry in found if entry.images and (table := measured.read(entry))]
-    return [(row.claims, row.verdict) for table in tables for row in table.rows if counted(row.machine)]
-
-
 def _tally(verdicts: Sequence[str]) -> str:
     """The verdicts with their numbers, as in `2 x not reproduced, ratio reproduced`."""
     counts = Counter(verdicts)
@@ -388,7 +393,7 @@ def _claims(
 ) -> list[str]:
     cells = [cell for table in tables.values() for cell in table]
     document = listed[0].document
-    own = _on_own_kernels(found)
+    own = _own_rows(found)
     # Our kernel's results are those that the page counts; the papers' own kernels stand beside them.
     everything, found = found, [experiment for experiment in found if not experiment.images]
     lines = [
@@ -407,8 +412,8 @@ def _claims(
     for claim in listed:
         what = _what(claim) + (f" ({claim.note})" if claim.note else "")
         result = _state(claim, cells, elsewhere, everything)
-        beside = [_tally([verdict for together, verdict in own if claim.id in together])] if own else []
-        fields = [f"`{claim.id}`", claim.section, what, _published(claim), *beside, result]
+        beside = [_tally([row.verdict for _, row in own if claim.id in row.claims])] if own else []
+        fields = [f"`{claim.id}`", claim.section, what, published(claim), *beside, result]
         lines.append(line(fields))
     return [*lines, ""]
 
@@ -476,14 +481,14 @@ def documents() -> dict[str, str]:
     """What there is a page of: the names that `build` takes, with the pages' titles."""
     papers = {claim.document.id: claim.document.title for claim in claims.all_claims().values()}
     own = {name: head[0].removeprefix("# ") for name, head in _OWN.items()}
-    return papers | own | {_LINUX: "Linux beside our kernel"}
+    return papers | own | {_LINUX: "Linux beside our kernel", ALL: "All claims on one page"}
 
 
 def build(store: Store, document: str) -> str:
     """The page of a paper, or of our own experiments, as Markdown; BadInput if there is no such page."""
     if document not in (known := documents()):
         raise unknown("document", document, known, listing="pagewalk claims page")
-    found = _experiments_of(document)
+    found = experiments_of(document)
     tables = _tables(store, found)
     most = _most_placements(cell for table in tables.values() for cell in table)
     if document in _OWN:

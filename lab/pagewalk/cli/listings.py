@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import claims, experiments, machines, policies, programs
+from pagewalk import claims, claims_overview, experiments, machines, policies, programs
 from pagewalk import claims_page as claims_markdown
 from pagewalk.claims import Claim
 from pagewalk.cli import options
@@ -18,7 +18,6 @@ from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import BadInput, unknown
 from pagewalk.paths import home
 from pagewalk.published_range import digits
-from pagewalk.records import CellRecord
 from pagewalk.store import Store
 from pagewalk.verdict import in_order
 
@@ -198,10 +197,11 @@ def explain_claim(
     out.print(table("", ["", ""], ([name, text] for name, text in lines if text)))
 
 
-def _draw(cells: Sequence[CellRecord], path: Path) -> None:
+def _draw(store: Store, papers: Sequence[str], path: Path) -> None:
     from pagewalk.report import plots  # noqa: PLC0415 - the plots are slow to import
 
-    plots.of_claims(cells).save(path)
+    ours = [cell for paper in papers for _, cell in claims_markdown.measured_rows(store, paper)]
+    plots.of_claims(ours, [row for paper in papers for _, row in claims_markdown.own_rows(paper)]).save(path)
     say(err, f"wrote {path}")
 
 
@@ -225,7 +225,7 @@ def count_claims(
     A claim may hold several figures. It is reproduced in part if some of its rows are reproduced and others are not.
     The second table takes the stronger class of our kernel and of the papers' own kernels, where these were measured.
 
-    With --plot, a line for each published change: how much of it our kernel shows.
+    With --plot, a line for each published change: how much of it our kernel shows, and the paper's own kernel.
 
     Examples: `pagewalk claims count osdi99`, `pagewalk claims count --without 'ppc970*'`,
     `pagewalk claims count osdi99 --plot osdi99.svg`
@@ -238,7 +238,7 @@ def count_claims(
     with Store(home().results, read_only=True, notify=partial(say, err)) as store, store.reading():
         counts = {paper: claims_markdown.count(store, paper, without or ()) for paper in papers}
         if plot is not None:
-            _draw([cell for paper in papers for cell in claims_markdown.measured_cells(store, paper)], plot)
+            _draw(store, papers, plot)
     if as_json:
         print_json(
             {
@@ -272,7 +272,7 @@ def count_claims(
 @claims_app.command("page")
 def claims_page(
     document: Annotated[
-        str | None, typer.Argument(help="The page: a paper, as in osdi99, or pagewalk for our own experiments.")
+        str | None, typer.Argument(help="The page: a paper, as in osdi99; all; or pagewalk for our own experiments.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write instead.")] = None,
     as_json: Json = False,
@@ -289,7 +289,8 @@ def claims_page(
             out.print(table("Pages", ["document", "title"], ([name, title] for name, title in known.items())))
         return
     with Store(home().results, read_only=True, notify=partial(say, err)) as store, store.reading():
-        page = claims_markdown.build(store, document)
+        whole = document == claims_markdown.ALL
+        page = claims_overview.build(store) if whole else claims_markdown.build(store, document)
     if output is not None:
         try:
             output.write_text(page, encoding="utf-8")

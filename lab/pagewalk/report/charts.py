@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 import vl_convert
 
-from pagewalk.verdict import PART, tone
+from pagewalk.verdict import MOST_EFFECT, PART, tone
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito, 2008), and greys.
 CAUSES = {
@@ -100,13 +100,18 @@ def effects(rows: Sequence[Effect]) -> Spec:
     return _spec(alt.layer(*layers))
 
 
+Kernel = Literal["our kernel", "the paper's own"]
+_KERNELS: tuple[Kernel, ...] = ("our kernel", "the paper's own")
+
+
 @dataclass(frozen=True)
 class Share:
     """How much of a published change one row shows: 1 is all of it, 0 none, below 0 the opposite. Logarithms of ratios
-    are divided; `low` and `high` are those of the placements.
+    are divided; `low` and `high` are those of the placements. `kernel` is ours, or the paper's own.
     """
 
     row: str
+    kernel: Kernel
     verdict: str
     measured: float
     low: float
@@ -114,14 +119,15 @@ class Share:
 
 
 def shares(rows: Sequence[Share]) -> Spec:
-    """A line for each row: the measured effect over the published one, in the verdict's colour. The band is what counts
-    as the published ratio.
+    """A line for each figure: the measured effect over the published one, in the verdict's colour, a mark for each
+    kernel. The dark band is what counts as the published ratio, the light one what counts as its direction.
     """
-    labels = [row.row for row in rows]
+    labels = list(dict.fromkeys(row.row for row in rows))
     values = [
-        {"row": row.row, "share": row.measured, "low": row.low, "high": row.high, "verdict": row.verdict}
+        {"row": row.row, "kernel": row.kernel, "share": row.measured, "low": row.low, "high": row.high,
+         "verdict": row.verdict}
         for row in rows
-    ]
+    ]  # fmt: skip
     ends = [end for row in rows for end in (row.low, row.high)]
     scale = alt.Scale(type="symlog", constant=0.5, domain=[min(-0.5, *ends), max(2, *ends)], nice=False)
     axis = alt.Axis(values=[-10, -3, -1, 0, 0.5, 1, 2, 5, 10, 30], format="~r")
@@ -134,15 +140,23 @@ def shares(rows: Sequence[Share]) -> Spec:
         scale=alt.Scale(domain=kinds, range=[_TONES[tone(kind)] for kind in kinds]),
         legend=alt.Legend(orient="top", title=None, columns=2, labelLimit=0),
     )
+    shape = alt.Shape(
+        "kernel:N",
+        sort=list(_KERNELS),
+        scale=alt.Scale(domain=list(_KERNELS), range=["circle", "diamond"]),
+        legend=alt.Legend(orient="top", title=None),
+    )
+    direction = alt.Chart(_data([{"low": PART, "high": MOST_EFFECT}]))
     window = alt.Chart(_data([{"low": 1 - PART, "high": 1 + PART}]))
     marks = alt.Chart(_data([{"share": 0}, {"share": 1}]))
     of_them = alt.Chart(_data(values), width=420, height=alt.Step(14))
-    tip = ["row:N", "verdict:N", alt.Tooltip("share:Q", format=".3~r")]
+    tip = ["row:N", "kernel:N", "verdict:N", alt.Tooltip("share:Q", format=".3~r")]
     layers = [
-        window.mark_rect(color="#e5f5e9").encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        direction.mark_rect(color="#eef7f0").encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        window.mark_rect(color="#cfead6").encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
         marks.mark_rule(strokeDash=[4, 3], color="#666666").encode(x=x),
         of_them.mark_rule(size=2).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, color=colour),
-        of_them.mark_point(filled=True, size=40, opacity=1).encode(x=x, y=y, color=colour, tooltip=tip),
+        of_them.mark_point(filled=True, size=45, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tip),
     ]
     return _spec(alt.layer(*layers))
 

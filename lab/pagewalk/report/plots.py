@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import vl_convert
 
-from pagewalk import memories
+from pagewalk import memories, records
 from pagewalk.errors import BadInput
 from pagewalk.execute import Cell
 from pagewalk.memories import Varied
 from pagewalk.paths import check_writable
-from pagewalk.records import CellRecord
+from pagewalk.records import CellRecord, TableRow
 from pagewalk.report import charts
-from pagewalk.report.charts import Effect, Share, Spec
+from pagewalk.report.charts import Effect, Kernel, Share, Spec
 from pagewalk.verdict import NO_CHANGE
 
 _DOTS_PER_INCH = 200
@@ -141,15 +141,21 @@ def of_memories(rows: Iterable[Varied]) -> Drawing:
     )
 
 
-def of_claims(cells: Iterable[CellRecord]) -> Drawing:
-    """The rows that measure a published change: how much of it each shows. BadInput if there is none."""
-    shares = [share for cell in cells if (share := _share(cell)) is not None]
+def of_claims(cells: Iterable[TableRow], own: Iterable[TableRow] = ()) -> Drawing:
+    """The rows that measure a published change: how much of it each shows, on our kernel and on the papers' `own`.
+
+    Rows on one published figure share a line. BadInput if there is none.
+    """
+    lines: dict[Hashable, str] = {}
+    marks: list[tuple[TableRow, Kernel]] = [(cell, "our kernel") for cell in cells]
+    marks += [(row, "the paper's own") for row in own]
+    shares = [share for cell, kernel in marks if (share := _share(cell, kernel, lines)) is not None]
     if not shares:
         raise BadInput("no published change was measured", hint="pagewalk run osdi99 measures a paper's")
     return Drawing(charts.shares(shares))
 
 
-def _share(cell: CellRecord) -> Share | None:
+def _share(cell: TableRow, kernel: Kernel, lines: dict[Hashable, str]) -> Share | None:
     published = _numbers(cell.published_ratio)
     if not cell.claims or cell.ratio is None or published is None or published[0] <= 0:
         return None
@@ -157,8 +163,8 @@ def _share(cell: CellRecord) -> Share | None:
     if abs(effect) < math.log(NO_CHANGE):
         return None
     low, middle, high = (math.log(end or cell.ratio) / effect for end in (cell.low, cell.ratio, cell.high))
-    row = f"{cell.claims[0]}: {cell.row_name}, {cell.machine}"
-    return Share(row, cell.verdict, middle, min(low, high), max(low, high))
+    row = lines.setdefault(records.figure(vars(cell)), f"{cell.claims[-1]}: {cell.row_name}, {cell.machine}")
+    return Share(row, kernel, cell.verdict, middle, min(low, high), max(low, high))
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

@@ -1,0 +1,126 @@
+"""The page of all documents: each claim in a line, with what was published, what was measured, and the verdict.
+
+A line stands for one measurement: claims that the same rows measure together are one. Where a claim has several rows,
+the line shows the row that decides its class.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from pagewalk import claims, claims_page, records
+from pagewalk.experiments import Experiment
+from pagewalk.markdown import head, line, number
+from pagewalk.measurements import Measurement, Rows
+from pagewalk.records import CellRecord, TableRow
+from pagewalk.store import Store
+from pagewalk.verdict import class_of, in_order, weakest
+
+_COLUMNS = ("claim", "published", "our kernel", "over inputs", "the paper's own kernel", "class", "why")
+_MACHINES = "lmbench96"
+_MOST_WORDS = 160
+"""The most characters of a reason: the document's page has all of it."""
+
+
+def _deciding(rows: Rows) -> tuple[Experiment, TableRow]:
+    """The row with the weakest verdict."""
+    kind = weakest([row.verdict for _, row in rows])
+    return next((entry for entry in rows if entry[1].verdict == kind), rows[0])
+
+
+def _strongest(rows: Rows, shown: str) -> tuple[Experiment, TableRow]:
+    """A row of the class that is shown; the deciding one if no row has it."""
+    return next((entry for entry in rows if class_of(entry[1].verdict) == shown), _deciding(rows))
+
+
+def _measured(row: TableRow) -> str:
+    """The ratio, or the figure where there is none, with the spread over the placements."""
+    spread = records.spread(row.low, row.high, row.placements)
+    value = number(row.after) if row.ratio is None else number(row.ratio)
+    unit = f" {row.unit}" if row.ratio is None and value else ""
+    return f"{value}{unit}{f' ({spread})' if spread else ''}"
+
+
+def _published(row: TableRow | None, entry: Measurement) -> str:
+    if row is None:
+        return "; ".join(dict.fromkeys(filter(None, (claims_page.published(claim) for claim in entry.claims))))
+    return row.published_ratio or row.published_after or ""
+
+
+def anchor(title: str) -> str:
+    """The fragment by which a heading of this text is found, on the site and where the checkout is read."""
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower())
+
+
+def _words(entry: Measurement, document: str, experiment: Experiment | None) -> str:
+    said = "; ".join(dict.fromkeys(claim.metric or claim.unit for claim in entry.claims))
+    where = f"{document}.md" if experiment is None else f"{document}.md#{anchor(experiment.title)}"
+    return f"[{said}]({where})"
+
+
+def _why(row: TableRow | None) -> str:
+    if row is None:
+        return ""
+    told = row.reason if len(row.reason) <= _MOST_WORDS else row.reason[:_MOST_WORDS].rpartition(";")[0]
+    return told or f"{row.reason[:_MOST_WORDS].rpartition(' ')[0]} …"
+
+
+def _line(entry: Measurement, document: str) -> str:
+    shown = entry.shown
+    ours = _strongest(entry.ours, shown) if entry.ours else None
+    own = _strongest(entry.own, shown) if entry.own else None
+    deciding = ours or own
+    row = deciding[1] if deciding else None
+    inputs = ours[1].inputs if ours and isinstance(ours[1], CellRecord) else ""
+    rows = "" if len(entry.ours) < 2 else f" in {len(entry.ours)} rows"
+    return line([
+        _words(entry, document, deciding[0] if deciding else None),
+        _published(row, entry),
+        f"{_measured(ours[1])}{rows}" if ours else "",
+        inputs,
+        _measured(own[1]) if own else "",
+        shown,
+        _why(row),
+    ])  # fmt: skip
+
+
+def counts(of: Mapping[str, Sequence[Measurement]]) -> dict[str, dict[str, int]]:
+    """How many measurements of each document each class has: by class, then by document."""
+    classes = {document: [entry.shown for entry in found] for document, found in of.items()}
+    names = in_order({name for found in classes.values() for name in found})
+    return {name: {document: found.count(name) for document, found in classes.items()} for name in names}
+
+
+def papers() -> list[str]:
+    """The ids of the documents whose claims are about kernels; LmBench's figures judge the machines."""
+    return [
+        name for name in dict.fromkeys(claim.document.id for claim in claims.all_claims().values()) if name != _MACHINES
+    ]
+
+
+def build(store: Store) -> str:
+    """The page, as Markdown."""
+    documents = papers()
+    of = {document: claims_page.measurements_of(store, document) for document in documents}
+    titles = {claim.document.id: claim.document for claim in claims.all_claims().values()}
+    lines = [
+        "# All claims on one page",
+        "",
+        "Each line is one measurement that a document printed: published, on our kernel, on the paper's own kernel, "
+        "and the class of its verdict. The class is the stronger of the two kernels'. "
+        "[Experiments](experiments.md) has the rules. The link of a claim leads to all of its rows and counters.",
+        "",
+        "Generated from results by `pagewalk claims page all`.",
+        "",
+        "![Each published change, and how much of it was measured](claims.svg)",
+        "",
+        *head(["class", *(f"[{document}]({document}.md)" for document in documents), "all"]),
+    ]
+    for name, by_document in counts(of).items():
+        lines.append(line([name, *map(str, by_document.values()), str(sum(by_document.values()))]))
+    for document in documents:
+        about = titles[document]
+        lines += ["", f"## {about.title}, {about.venue} {about.year}", "", *head(_COLUMNS)]
+        lines += [_line(entry, document) for entry in of[document]]
+    return "\n".join(lines) + "\n"
