@@ -23,10 +23,12 @@ from pagewalk.guest import Program
 from pagewalk.inputs import AS_IN_FILE, Variant, variants
 from pagewalk.observe import Event, Observer
 from pagewalk.paths import home
+from pagewalk.replay import Replayed, replay
 from pagewalk.runner import Job
 from pagewalk.simulate import Events, Quiet, Work
 from pagewalk.store import Store, StoredRun
 from pagewalk.sweep import Sweep, Value
+from pagewalk.tally import Tally
 
 if TYPE_CHECKING:
     from pagewalk.report.plots import Drawing, Drawn
@@ -313,6 +315,58 @@ class Laboratory:
         result = runner.run(job, lambda _: True, observer)
         return Result(StoredRun(job.key(runner.version), machine, job.machine.clock, job.command_line, result))
 
+    def count(
+        self,
+        query: str,
+        program: str | Path,
+        *arguments: str,
+        machine: str = DEFAULT_MACHINE,
+        policies: Mapping[str, Value] | None = None,
+        sets: Mapping[str, Value] | None = None,
+        files: Sequence[str] = (),
+        kernel: str | None = None,
+        boot: bool = False,
+    ) -> pl.DataFrame:
+        """Runs a program as `execute` does, and counts its events by a query (docs/observers.md).
+
+        One row for each group, the largest first: what the query groups by (String), `events` (UInt64), and of a query
+        with a histogram `sum` (UInt64) and `histogram`, a list of parts: `low`, `high`, `count`. With `boot` the whole
+        run counts. The machine evaluates the query; it is always simulated, and not kept in the results. BadInput says
+        what is wrong with the query.
+        """
+        what = Program(program, arguments, tuple(guest.guest_file(text) for text in files))
+        job = guest.job(self._lab, machine, what, overrides=_texts(sets), settings=_texts(policies), kernel=kernel)
+        loaded = native.load(job)
+        tally = Tally(loaded, [query], None if boot else guest.PROGRAM_REGION)
+        native.go(loaded, job.limit, lambda _: True, boot_limit=job.boot_limit)
+        (counted,) = tally.counted()
+        parts = pl.List(pl.Struct(dict.fromkeys(("low", "high", "count"), pl.UInt64)))
+        measured: dict[str, Any] = {"sum": pl.UInt64, "histogram": parts} if counted.measured else {}
+        rows = [
+            {
+                **dict(zip(counted.keys, group.key, strict=True)),
+                "events": group.count,
+                "sum": group.sum,
+                "histogram": [vars(part) for part in group.histogram],
+            }
+            for group in counted.groups
+        ]
+        return pl.DataFrame(rows, schema={**dict.fromkeys(counted.keys, pl.String), "events": pl.UInt64, **measured})
+
+    def replay(
+        self,
+        trace: str | Path,
+        *,
+        machine: str = DEFAULT_MACHINE,
+        sets: Mapping[str, Value] | None = None,
+        **options: Any,
+    ) -> Replayed:
+        """Replays a trace of another tool on a machine (docs/replay.md); `options` are those of `replay.replay`.
+
+        BadInput says what is wrong with the trace, or what the machine has no place for.
+        """
+        return replay(Path(trace), self._lab.machine(machine, _texts(sets)), **options)
+
     def bench(
         self,
         program: str,
@@ -418,4 +472,4 @@ class Laboratory:
         return self._lab.run([Work(label, job)], self.events)[job.key(self._lab.runner.version)]
 
 
-__all__ = ["Benchmark", "Event", "Laboratory", "Observer", "Result"]
+__all__ = ["Benchmark", "Event", "Laboratory", "Observer", "Replayed", "Result"]

@@ -162,7 +162,7 @@ def test_ctrl_c_ends_a_run() -> None:
 def test_the_page_works(tmp_path: Path) -> None:
     text = (home().root / "docs" / "observers.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     environment = {**os.environ, "PAGEWALK_HOME": str(home().root), "PAGEWALK_RESULTS": str(tmp_path / "r.duckdb")}
     printed = [
         subprocess.run(
@@ -177,13 +177,14 @@ def test_the_page_works(tmp_path: Path) -> None:
     ]
     for done in printed:
         assert done.returncode == 0, done.stdout + done.stderr
+    assert "function" in printed[1].stdout
     assert re.search(r"process \d+ missed 0x[0-9a-f]{8} in set \d+", printed[0].stdout)
-    found = re.search(r"set \d+: (\d+) evictions among (\d+) pages", printed[1].stdout)
-    assert found, printed[1].stdout
+    found = re.search(r"set \d+: (\d+) evictions among (\d+) pages", printed[2].stdout)
+    assert found, printed[2].stdout
     worst, pages = map(int, found.groups())
     assert pages > 2
     assert worst > 100
-    close, wide, apart, enough = (int(count) for count in re.findall(r": (\d+)", printed[1].stdout)[-4:])
+    close, wide, apart, enough = (int(count) for count in re.findall(r": (\d+)", printed[2].stdout)[-4:])
     assert wide * 10 < close
     assert apart * 2 > close
     assert enough * 10 < close

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pagewalk import guest, native
+from pagewalk.api import Laboratory
+from pagewalk.errors import BadInput
 from pagewalk.guest import Program
 from pagewalk.paths import home
 from pagewalk.runner import NO_LIMIT, Job
@@ -124,3 +127,17 @@ def test_stacks_are_followed_on_one_architecture(capfd: Any) -> None:
     done = run("-e", "miss by stack", "-m", "p6-200", "--", "hello")
     assert done.returncode == 2
     assert "not followed on x86" in done.stderr
+
+
+def test_python_gets_a_frame(tmp_path: Path) -> None:
+    program = home().root / "build/user/hello"
+    with Laboratory(tmp_path / "results.duckdb") as lab:
+        frame = lab.count("miss by side, cause", program)
+        assert frame.columns == ["side", "cause", "events"]
+        whole = lab.count("miss", program)
+        assert frame["events"].sum() == whole["events"].item()
+        sizes = lab.count("miss(data) histogram cycles", program)
+        assert sum(part["count"] for part in sizes["histogram"].item()) == sizes["events"].item()
+        assert lab.count("switch where context == 4000000", program).is_empty()
+        with pytest.raises(BadInput, match="no kind of event"):
+            lab.count("nothing", program)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -11,44 +10,14 @@ from pagewalk import guest
 from pagewalk.cli import options
 from pagewalk.cli.guest import MaybeCommand, loaded_machine, watch
 from pagewalk.cli.output import Json, err, out, print_json, say, table
-from pagewalk.errors import WrongOption
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
+from pagewalk.tally import Counted, Group, Tally
 
 _BAR = 40
 """Letters of a histogram's longest bar."""
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A part of a histogram: its smallest and largest size, and how many events there were."""
-
-    low: int
-    high: int
-    count: int
-
-
-@dataclass(frozen=True)
-class _Group:
-    """A group of events; `sum` and `histogram` are those of what was measured."""
-
-    key: list[str]
-    count: int
-    sum: int
-    histogram: list[_Part]
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """What a query has counted. `others` are events of groups beyond the limit."""
-
-    query: str
-    keys: list[str]
-    measured: str | None
-    groups: list[_Group]
-    others: int
-
-
-def _print_histogram(counted: _Counted, group: _Group) -> None:
+def _print_histogram(counted: Counted, group: Group) -> None:
     name = ", ".join(group.key)
     known = sum(part.count for part in group.histogram)
     mean = f", {group.sum / known:,.1f} on average" if known else ""
@@ -64,7 +33,7 @@ def _print_histogram(counted: _Counted, group: _Group) -> None:
         say(err, f"{group.count - known:,} of the events have no {counted.measured}, because software loads the entry")
 
 
-def _print(counted: _Counted, top: int) -> None:
+def _print(counted: Counted, top: int) -> None:
     whole = sum(group.count for group in counted.groups) + counted.others
     if not whole:
         say(err, f"{counted.query}: no event")
@@ -111,23 +80,11 @@ def observe(
     `pagewalk observe -e 'miss histogram cycles' -e 'eviction by stack' -- ./hello`
     """
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
-    try:
-        names = loaded.tally(queries, None if boot or snapshot_file else guest.PROGRAM_REGION)
-    except ValueError as error:
-        raise WrongOption(f"--query: {error}", hint="docs/observers.md has the events and fields") from None
+    with options.option("--query"):
+        tally = Tally(loaded, queries, None if boot or snapshot_file else guest.PROGRAM_REGION)
     watched = watch(loaded, limit, quiet=as_json)
-    try:
-        tallied = loaded.tallied()
-    except ValueError as error:
-        raise WrongOption(f"--query: {error}") from None
-    counted = [
-        _Counted(
-            query, keys, measured,
-            [_Group(key, count, size, [_Part(*part) for part in parts]) for key, count, size, parts in rows],
-            others,
-        )
-        for query, (keys, measured), (rows, others) in zip(queries, names, tallied, strict=True)
-    ]  # fmt: skip
+    with options.option("--query"):
+        counted = tally.counted()
     if as_json:
         print_json(
             [
