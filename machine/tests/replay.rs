@@ -6,6 +6,7 @@ use std::path::Path;
 use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::replay::{Format, PageRules, Part, Reader, Record, Replay, Replayed, Totals};
 use pagewalk_machine::{powerpc, x86};
+use proptest::prelude::*;
 
 fn machine_file(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../machines/{name}.toml"))
@@ -529,4 +530,80 @@ fn a_reader_stops_when_no_more_is_wanted() {
         Ok(seen < 3)
     });
     assert_eq!((more, seen), (Ok(false), 3));
+}
+
+#[test]
+fn a_long_message_of_valgrind_is_left_out() {
+    let text = format!("==1== Command: {}\n S 10,4\n", "x".repeat(5000));
+    let expected = [Record::Store {
+        space: 0,
+        address: 0x10,
+        size: 4,
+    }];
+    assert_eq!(read(Format::Lackey, text.as_bytes()).unwrap(), expected);
+}
+
+/// Something like a trace in this format, with mistakes.
+fn damaged() -> impl Strategy<Value = (Format, Vec<u8>)> {
+    let entries = prop::collection::vec((0_u16..52, any::<u16>(), any::<u64>()), 0..40);
+    let entries = entries.prop_map(|entries| {
+        let all = entries
+            .into_iter()
+            .flat_map(|(kind, size, address)| entry(kind, size, address));
+        (
+            Format::Drmemtrace,
+            [entry(25, 0, 4), all.collect()].concat(),
+        )
+    });
+    let addresses = prop::collection::vec(any::<(u64, u64, u64)>(), 0..40);
+    let cloud = any::<Option<u16>>();
+    let records = (addresses, cloud).prop_map(|(addresses, cloud)| {
+        let all = addresses
+            .into_iter()
+            .flat_map(|(ip, load, store)| champsim(cloud, ip, &[load], &[store]));
+        let format = if cloud.is_some() {
+            Format::CloudSuite
+        } else {
+            Format::ChampSim
+        };
+        (format, all.collect())
+    });
+    let lines = prop::collection::vec("[ISLM =] [ISLM=] ?[0-9a-f]{0,18},?[0-9]{0,6}\n", 0..40);
+    let lines = lines.prop_map(|lines| (Format::Lackey, lines.concat().into_bytes()));
+    let plain = prop::collection::vec(any::<u8>(), 0..2000);
+    let any_format = prop::sample::select(Format::ALL.map(|(_, format)| format).to_vec());
+    let changed = any::<(u16, u8)>();
+    let trace = prop_oneof![entries, records, lines, (any_format, plain)];
+    (trace, changed).prop_map(|((format, mut bytes), (place, byte))| {
+        if let Some(old) = bytes.get_mut(usize::from(place)) {
+            *old = byte;
+        }
+        (format, bytes)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_damaged_trace_ends_with_a_sentence((format, bytes) in damaged(), piece in 1_usize..600) {
+        let config = x86("i486dx-50");
+        let mut replay =
+            Replay::<x86::Processor>::new(&config, PageRules::default(), Part::default()).unwrap();
+        let mut reader = Reader::new(format);
+        let mut said = Ok(true);
+        for piece in bytes.chunks(piece) {
+            let mut take = |record: &Record| replay.take(record).map(|()| true);
+            said = reader.feed(piece, &mut take);
+            if said.is_err() {
+                break;
+            }
+        }
+        let said = said.and_then(|_| reader.finish()).and_then(|()| replay.finish());
+        if let Err(why) = said {
+            let odd = why.is_empty() || why.contains('\x1b');
+            prop_assert!(!odd, "{why}");
+        }
+        prop_assert!(replay.totals().loads <= bytes.len() as u64);
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::Record;
 
-/// The longest line. Valgrind's own messages, which begin with `==`, may be longer than a record's.
+/// The longest line, except for Valgrind's own messages, which begin with `==`.
 const LINE_MOST: usize = 400;
 /// The largest access that an instruction of x86 makes is a save of its whole state.
 const BYTES_MOST: u32 = 1 << 14;
@@ -11,6 +11,8 @@ const BYTES_MOST: u32 = 1 << 14;
 #[derive(Default)]
 pub struct Lackey {
     line: u64,
+    /// The rest of a message of Valgrind's, up to the end of its line, is left out.
+    message: bool,
 }
 
 impl Lackey {
@@ -20,12 +22,20 @@ impl Lackey {
             .take(LINE_MOST + 1)
             .position(|&byte| byte == b'\n');
         let Some(end) = end else {
+            if self.message || bytes.len() > LINE_MOST && bytes.starts_with(b"==") {
+                // It shows the command, which has any length.
+                self.message = true;
+                return Ok(bytes.len().min(LINE_MOST));
+            }
             if bytes.len() > LINE_MOST {
                 return Err(format!("line {} is too long", self.line + 1));
             }
             return Ok(0);
         };
         self.line += 1;
+        if std::mem::take(&mut self.message) {
+            return Ok(end + 1);
+        }
         let line = &bytes[..end];
         if line.is_empty()
             || line.starts_with(b"==")
