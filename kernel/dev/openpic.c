@@ -86,21 +86,6 @@ void openpic_stop_cpu(u32 number)
 	openpic_put(PROCESSOR_INIT, openpic_get(PROCESSOR_INIT) | 1u << number);
 }
 
-/* kernel_leave() lets it go. */
-static void i8259_dispatch_locked(void)
-{
-	if (!kernel_lock_held())
-		kernel_lock();
-	i8259_dispatch();
-}
-
-static void (*devices_dispatch)(void) = i8259_dispatch;
-
-void openpic_bind_several(void)
-{
-	devices_dispatch = i8259_dispatch_locked;
-}
-
 /*
  * Ends an interrupt between processors before its handler runs, so that one that is sent during the handler is taken
  * afterwards.
@@ -111,7 +96,8 @@ void openpic_handle(u32 vector)
 		openpic_put(OPENPIC_END, 0);
 		ipi_handle(vector - OPENPIC_VECTOR_IPI);
 	} else if (vector == VECTOR_CASCADE) {
-		devices_dispatch();
+		kernel_lock_again();    /* kernel_leave() lets it go */
+		i8259_dispatch();
 		openpic_put(OPENPIC_END, 0);
 	} else {
 		irq_spurious();         /* must not be ended */

@@ -138,7 +138,7 @@ long iter_read(struct iter *it, void *to, size_t n)
  */
 static bool copy_apart(struct iter *it, size_t n)
 {
-	if (!arch_outside_bound() || n < APART_LEAST)
+	if (!outside_bound() || n < APART_LEAST)
 		return false;
 	if (it->unwindowed >= PAGE_SIZE) {
 		it->unwindowed = 0;

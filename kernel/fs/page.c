@@ -94,7 +94,7 @@ static int page_tree_grow(struct page_tree *tree, u32 page)
 /* Fills an empty slot: whoever finds it there outside of the kernel lock also sees what it leads to. */
 static void slot_fill(void **slot, void *with)
 {
-	if (arch_outside_bound())
+	if (outside_bound())
 		arch_memory_barrier();
 	*slot = with;
 }

@@ -49,18 +49,16 @@ void arch_fpu_save(struct task *task);
 void arch_fpu_drop(struct task *task);
 
 /*
- * From now on, calls of a function (REPLACED) go to another one of the same type. What only several processors need is
- * bound so, at boot, and costs one processor nothing.
+ * From now on, calls of a function (REPLACED) go to another one of the same type. Backends bind so what the
+ * architecture has one form of, and the few policies that a test or a table would cost more.
  */
 void arch_replace(const void *function, const void *by);
-/* From now on arch_outside_bound() (arch/cpu.h) is true. */
-void arch_bind_outside(void);
 
 /*
- * Starts the other processors, one after the other; each calls smp_main(). True if there is any. Those that have not
- * started after some time are reported.
+ * Several processors. Starts the others, one after the other; each calls smp_main(). Those that have not started after
+ * some time are reported.
  */
-bool arch_start_others(void);
+void arch_start_others(void);
 /*
  * arch_lead() saves the registers by which this processor maps memory. arch_follow() loads them on another one, and
  * empties its TLB and instruction cache.

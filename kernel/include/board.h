@@ -26,7 +26,6 @@ void i8259_dispatch(void);		/* handles the pending input, if there is one */
 void openpic_init(uintptr_t registers, unsigned cascade);
 void openpic_start_cpu(u32 number);	/* lets another processor begin, at its reset vector; the other holds it */
 void openpic_stop_cpu(u32 number);
-void openpic_bind_several(void);	/* interrupts of devices take the kernel lock from now on */
 void openpic_init_cpu(void);		/* each processor for itself: it takes interrupts from now on */
 void openpic_handle(u32 vector);	/* an interrupt that the caller has acknowledged by itself */
 

@@ -14,10 +14,11 @@ extern u32 context_limit;               /* contexts in a generation: boot word c
 
 /* Whether mm has a context of this generation, so that entries of it may be cached. */
 static inline bool context_live(const struct mm *mm) { return mm_context_live(&mm->context); }
-/* Gives mm a new context; entries of its old one match nothing from now on. */
+/*
+ * Gives mm a new context; entries of its old one match nothing from now on. Other processors that use mm have loaded it
+ * when this returns.
+ */
 void context_renew(struct mm *mm);
-/* The form for several processors: the others that use mm load its new context before this returns. */
-void context_renew_everywhere(struct mm *mm);
 /* Takes mm's context away. */
 void context_forget(struct mm *mm);
 /*

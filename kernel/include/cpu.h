@@ -17,8 +17,7 @@ struct mm;
 struct regs;
 struct timer;
 
-#define CPUS 8u         /* the most that a board has */
-
+#define BOARD_CPUS 8u   /* the most that a board has */
 #define IRQS 16u        /* external interrupts of devices: the most that a board has */
 #define IPI_KINDS 4u    /* of interrupts between processors: the most that an interrupt controller has */
 
@@ -60,7 +59,7 @@ struct cpu {
 	/* stat/tick.c: 1/100 s */
 	u64 ticks_user, ticks_system;
 
-	/* proc/smp.c, proc/balance.c: only with several processors */
+	/* several/smp.c, several/balance.c: only with several processors */
 	bool online;                    /* has reached the kernel's C code */
 	bool dozing;                    /* the idle task has let go of the kernel lock and waits for an interrupt */
 	bool stale;                     /* must empty its TLB before it runs a program (policy shootdown) */
@@ -76,7 +75,7 @@ struct cpu {
 	u32 outside;                    /* it runs code outside of the kernel lock (outside.h) */
 	u64 faults_outside;             /* faults that it has served outside */
 
-	/* mm/policy/shootdown_*.c: what the others want it to flush */
+	/* several/policy/shootdown_*.c: what the others want it to flush */
 	struct {
 		struct spinlock lock;
 		u32 count;              /* of jobs */
@@ -93,8 +92,8 @@ struct cpu {
 };
 
 extern struct cpu cpus[CPUS];
-extern u32 cpu_count;                   /* processors that run; they are the first of cpus[] */
-static inline struct cpu *this_cpu(void) { return current->cpu; }
+/* With one processor the compiler knows which it is. */
+static inline struct cpu *this_cpu(void) { return SEVERAL ? current->cpu : cpus; }
 /* A processor's number for programs. */
 static inline u32 cpu_index(const struct cpu *cpu) { return (u32)(cpu - cpus); }
 

@@ -9,6 +9,23 @@
 
 struct mm;
 
+/* The operation that changes translations. Whoever flushes a range sets it in the address space. */
+enum shootdown_reason {
+	SHOOTDOWN_COPY,                 /* a write to a page that several share, or that becomes writable */
+	SHOOTDOWN_MUNMAP,
+	SHOOTDOWN_MADVISE,
+	SHOOTDOWN_MPROTECT,
+	SHOOTDOWN_MREMAP,
+	SHOOTDOWN_FORK,
+	SHOOTDOWN_EXIT,
+	SHOOTDOWN_TRUNCATE,
+	SHOOTDOWN_RECLAIM,              /* the idle task gives it another context (policy idle.reclaim) */
+	SHOOTDOWN_PIPE,                 /* buffers of the kernel's own (policy kernel.buffers): of a pipe, */
+	SHOOTDOWN_EXEC,                 /* of execve's arguments */
+	SHOOTDOWN_REUSE,                /* pages or frames of a flush that nobody has waited for are used again */
+	SHOOTDOWN_REASONS
+};
+
 struct flush_operations {
 	void (*page)(struct mm *mm, uaddr_t address);
 	void (*range)(struct mm *mm, uaddr_t start, uaddr_t end);       /* page-aligned, end not included */

@@ -9,6 +9,7 @@
 #include <arch/cpu.h>
 #include <arch/layout.h>
 #include <list.h>
+#include <outside.h>
 #include <types.h>
 
 #define PAGE_SHIFT 12
@@ -62,7 +63,7 @@ struct frame *frame_alloc_zeroed_now(enum frame_use use);       /* clears the fr
 /* Counts of owners change by a reservation where other processors may change them at the same time (outside.h). */
 static inline struct frame *frame_get(struct frame *frame)
 {
-	if (arch_outside_bound())
+	if (outside_bound())
 		arch_add(&frame->refs, 1);
 	else
 		frame->refs++;
@@ -71,7 +72,7 @@ static inline struct frame *frame_get(struct frame *frame)
 void frame_free(struct frame *frame);           /* frees a block without references */
 static inline void frame_put(struct frame *frame)       /* the last reference frees the block */
 {
-	if ((arch_outside_bound() ? arch_add(&frame->refs, ~0u) : frame->refs--) <= 1)
+	if ((outside_bound() ? arch_add(&frame->refs, ~0u) : frame->refs--) <= 1)
 		frame_free(frame);
 }
 
@@ -85,7 +86,7 @@ struct frame *frame_set_aside(void);            /* a free frame, for frame_list_
 void frame_return(struct frame *frame);         /* back to the allocator */
 void frame_list_cleared(struct frame *frame);   /* with interrupts on or off */
 struct frame *frame_alloc_cleared(enum frame_use use);  /* from the list, else cleared now */
-bool frames_return_cleared(void);               /* returns the whole list to the allocator; false: it was empty */
+void frames_return_cleared(void);               /* returns the whole list to the allocator */
 extern u64 frames_cleared_used;
 /* Counts a frame taken from the list as allocated. NULL: failalloc lets this allocation fail. */
 struct frame *frame_account(struct frame *frame, enum frame_use use);
@@ -129,7 +130,5 @@ void frames_init(const struct frame_range *reserved, unsigned ranges);
  * it.
  */
 void frames_release(paddr_t start, paddr_t end);
-/* Boot: from now on the allocator is used outside of the kernel lock too, under a lock of its own. */
-void frames_bind_outside(void);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef KERNEL_BUFFER_H
 #define KERNEL_BUFFER_H
 
-#include <shootdown.h>
+#include <flush.h>
 #include <types.h>
 
 struct frame;

@@ -80,10 +80,8 @@ struct mm {
 	uaddr_t code_start, code_end, data_start, data_end;
 	uaddr_t stack_start, arguments_start, arguments_end, environment_start, environment_end;
 	u32 auxv[48], auxv_count;
-	u32 ran_on;                     /* processors whose TLBs may have translations of it, */
-	u32 stale_on;                   /* and those that must flush before they load it again (shootdown.h) */
-	enum shootdown_reason flush_reason;     /* why its cached translations are flushed now (shootdown.h) */
-	struct mm_flushes flushes;      /* policy shootdown=generation */
+	enum shootdown_reason flush_reason;     /* why its cached translations are flushed now (flush.h) */
+	struct mm_flushes flushes;      /* several processors (shootdown.h) */
 	struct file *executable;        /* holds a reference, and denies writing (inode_deny_write) */
 	struct deferred ending;         /* nobody uses it any more */
 };

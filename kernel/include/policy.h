@@ -34,7 +34,10 @@ struct policy {
 	const char *name;
 	const char *const *choices;     /* ends with NULL */
 	enum policy_when when;
-	/* 0; -EINVAL: the value is out of range; -ENODEV: this choice has no meaning on this processor. */
+	/*
+	 * 0; -EINVAL: the value is out of range; -ENODEV: this choice has no meaning on this processor; -EOPNOTSUPP: it
+	 * is for one processor, or for several, and this is the other image.
+	 */
 	int (*apply)(const struct policy_setting *to);
 	const char *counter_name;       /* the counter that proves that the policy acted */
 	const u64 *counter;

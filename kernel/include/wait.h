@@ -12,6 +12,7 @@
 #include <arch/task.h>
 #include <deferred.h>
 #include <list.h>
+#include <outside.h>
 #include <time.h>
 #include <types.h>
 
@@ -155,7 +156,7 @@ void mutex_left(struct mutex *mutex);
 /* 0, or -ERESTARTSYS: a fatal signal came first. */
 static inline long mutex_lock_killable(struct mutex *mutex)
 {
-	if (arch_outside_bound())
+	if (outside_bound())
 		return mutex_lock_counted(mutex);
 	if (mutex->owner)
 		return mutex_wait_killable(mutex);
@@ -164,7 +165,7 @@ static inline long mutex_lock_killable(struct mutex *mutex)
 }
 static inline void mutex_unlock(struct mutex *mutex)
 {
-	if (arch_outside_bound())
+	if (outside_bound())
 		mutex_left(mutex);
 	mutex->owner = NULL;
 	if (waitq_active(&mutex->wq))

@@ -9,16 +9,34 @@
 #include <cpu.h>
 #include <frame.h>
 #include <lib.h>
+#include <outside.h>
 
 #include "internal.h"
 
 u64 frames_cleared_used;
 
-REPLACED void frame_list_cleared(struct frame *frame)
+static void list_locked(struct frame *frame)
+{
+	u32 state = irq_save();
+	struct cpu *cpu = this_cpu();
+
+	frames_lock_take();
+	frame->refs = cpu->first_cleared;
+	cpu->first_cleared = frame_number(frame);
+	cpu->cleared_count++;
+	frames_lock_give();
+	irq_restore(state);
+}
+
+void frame_list_cleared(struct frame *frame)
 {
 	struct cpu *cpu = this_cpu();
 	u32 number = frame_number(frame), next = cpu->first_cleared;
 
+	if (outside_bound()) {
+		list_locked(frame);
+		return;
+	}
 	do {
 		frame->refs = next;
 	} while (!__atomic_compare_exchange_n(&cpu->first_cleared, &next, number, false, __ATOMIC_RELAXED,
@@ -39,43 +57,7 @@ static struct frame *cleared_pop(struct cpu *cpu)
 	return frame;
 }
 
-REPLACED struct frame *frame_alloc_cleared(enum frame_use use)
-{
-	struct frame *frame = cleared_pop(this_cpu());
-
-	if (!frame)
-		return frame_alloc_zeroed_now(use);
-	frames_cleared_used++;
-	return frame_account(frame, use);
-}
-
-REPLACED bool frames_return_cleared(void)
-{
-	struct frame *frame;
-	bool any = false;
-
-	for_each_cpu(cpu)
-		while ((frame = cleared_pop(cpu))) {
-			frame_return(frame);
-			any = true;
-		}
-	return any;
-}
-
-static void list_cleared_locked(struct frame *frame)
-{
-	u32 state = irq_save();
-	struct cpu *cpu = this_cpu();
-
-	frames_lock_take();
-	frame->refs = cpu->first_cleared;
-	cpu->first_cleared = frame_number(frame);
-	cpu->cleared_count++;
-	frames_lock_give();
-	irq_restore(state);
-}
-
-static struct frame *alloc_cleared_locked(enum frame_use use)
+struct frame *frame_alloc_cleared(enum frame_use use)
 {
 	struct frame *frame;
 	bool listed;
@@ -91,10 +73,9 @@ static struct frame *alloc_cleared_locked(enum frame_use use)
 	return listed ? frame : frame_alloc_zeroed_now(use);
 }
 
-static bool return_cleared_locked(void)
+void frames_return_cleared(void)
 {
 	struct frame *frame;
-	bool any = false;
 
 	for_each_cpu(cpu)
 		do {
@@ -103,14 +84,5 @@ static bool return_cleared_locked(void)
 			frames_lock_give();
 			if (frame)
 				frame_return(frame);
-			any |= frame != NULL;
 		} while (frame);
-	return any;
-}
-
-void frames_cleared_bind_outside(void)
-{
-	arch_replace((const void *)frame_list_cleared, (const void *)list_cleared_locked);
-	arch_replace((const void *)frame_alloc_cleared, (const void *)alloc_cleared_locked);
-	arch_replace((const void *)frames_return_cleared, (const void *)return_cleared_locked);
 }

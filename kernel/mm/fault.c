@@ -288,7 +288,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) bool fault_outside(str
 
 	if (!outside_enter())
 		return false;
-	if (mm->refs == 1 && !cpus_using(mm) && (plain || (!tables_shared && !mm->flushes.unseen))) {
+	if (mm->refs == 1 && !cpus_using(mm) && (plain || (!tables_shared && !shootdown_unseen(mm)))) {
 		if (!plain && fault_around && access != MM_WRITE)
 			fault_around(mm, ALIGN_DOWN(address, PAGE_SIZE), true);
 		error = fault_once(mm, address, access, true);

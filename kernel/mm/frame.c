@@ -5,6 +5,7 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <outside.h>
 #include <shootdown.h>
 #include <smp.h>
 #include <task.h>
@@ -120,91 +121,11 @@ static inline void note_shortage(unsigned order)
 		current->work |= WORK_MEMORY;
 }
 
-REPLACED struct frame *frame_alloc_order(enum frame_use use, unsigned order)
-{
-	struct frame *frame = NULL;
-
-	if (!frame_refused(order)) {
-		frame = frame_take(order);
-		if (!frame && frames_return_cleared())
-			frame = frame_take(order);
-		if (!frame && frames_return_held())
-			frame = frame_take(order);
-		if (!frame)
-			note_shortage(order);
-	}
-	if (!frame) {
-		frame_counts.failures++;
-		return NULL;
-	}
-	return give_out(frame, use);
-}
-
-REPLACED struct frame *frame_set_aside(void)
-{
-	u32 state = irq_save();
-	struct frame *frame = frame_take(0);
-
-	irq_restore(state);
-	if (frame)
-		list_init(&frame->link);        /* an unlisted block is merged with no buddy */
-	return frame;
-}
-
-REPLACED void frame_return(struct frame *frame)
-{
-	u32 state = irq_save();
-
-	frame_release(frame);
-	irq_restore(state);
-}
-
-struct frame *frame_account(struct frame *frame, enum frame_use use)
-{
-	if (frame_refused(0)) {
-		frame_counts.failures++;
-		frame_release(frame);
-		return NULL;
-	}
-	return give_out(frame, use);
-}
-
-struct frame *frame_alloc(enum frame_use use)
-{
-	return frame_alloc_order(use, 0);
-}
-
-struct frame *(*frame_alloc_zeroed)(enum frame_use use) = frame_alloc_zeroed_now;
-
-struct frame *frame_alloc_zeroed_now(enum frame_use use)
-{
-	struct frame *frame = frame_alloc(use);
-
-	if (frame)
-		frame_clear(frame);
-	return frame;
-}
-
-static inline __attribute__((always_inline)) void account_free(struct frame *frame)
-{
-	ASSERT(frame->refs == 0 && frame->use > FRAME_RESERVED);
-	frame_counts.frees++;
-	for (u32 i = 0; i < 1u << frame->order; i++)
-		freed_hook(frame_number(frame) + i);
-	frame_change_use(frame, FRAME_FREE);
-}
-
-REPLACED void frame_free(struct frame *frame)
-{
-	account_free(frame);
-	frame_release(frame);
-}
-
 /*
- * Several processors with code outside of the kernel lock (outside.h): free lists, counts and the lists of cleared
- * frames have a lock. A frame that is allocated belongs to its owners, whose number changes without it.
+ * With code outside of the kernel lock (outside.h), free lists, counts and the lists of cleared frames have a lock. A
+ * frame that is allocated belongs to its owners, whose number changes without it.
  */
-static struct spinlock frames_lock = { .name = "frames" };
+struct spinlock frames_lock = { .name = "frames" };
 
 /*
  * Each processor keeps the frames that it freed last, since their lines are in its cache: in another's they would cost
@@ -248,98 +169,120 @@ static bool spares_return(void)
 
 static struct frame *take_spare_or_listed(unsigned order)
 {
-	struct frame *frame = order ? NULL : spare_take(this_cpu());
+	struct frame *frame = outside_bound() && !order ? spare_take(this_cpu()) : NULL;
 
 	if (!frame)
 		frame = frame_take(order);
-	if (!frame && spares_return())
+	if (!frame && outside_bound() && spares_return())
 		frame = frame_take(order);
 	return frame;
 }
 
-static struct frame *alloc_order_locked(enum frame_use use, unsigned order)
+/* After no free block was found: others are there that were cleared ahead, or held. */
+static struct frame *take_returned(unsigned order)
 {
 	struct frame *frame;
-	bool refused;
 
-	spin_lock(&frames_lock);
-	refused = frame_refused(order);
-	frame = refused ? NULL : take_spare_or_listed(order);
-	if (!frame && !refused) {
-		spin_unlock(&frames_lock);
-		frames_return_cleared();
-		frames_return_held();
-		spin_lock(&frames_lock);
+	frames_lock_give();
+	frames_return_cleared();
+	frames_return_held();
+	frames_lock_take();
+	frame = take_spare_or_listed(order);
+	/* Others change current->work with the kernel lock. A fault that fails without it comes again with it. */
+	if (!frame && kernel_lock_held())
+		note_shortage(order);
+	return frame;
+}
+
+struct frame *frame_alloc_order(enum frame_use use, unsigned order)
+{
+	struct frame *frame = NULL;
+
+	frames_lock_take();
+	if (!frame_refused(order)) {
 		frame = take_spare_or_listed(order);
-		/*
-		 * Others change current->work with the kernel lock. A fault that fails without it comes again with it.
-		 */
-		if (!frame && kernel_lock_held())
-			note_shortage(order);
+		if (!frame)
+			frame = take_returned(order);
 	}
 	if (frame)
 		give_out(frame, use);
 	else
 		frame_counts.failures++;
-	spin_unlock(&frames_lock);
+	frames_lock_give();
 	return frame;
 }
 
-static void free_locked(struct frame *frame)
-{
-	struct cpu *cpu = this_cpu();
-
-	spin_lock(&frames_lock);
-	account_free(frame);
-	if (frame->order == 0 && cpu->spare_count < SPARES_MOST)
-		spare_add(cpu, frame);
-	else
-		frame_release(frame);
-	spin_unlock(&frames_lock);
-}
-
-/* The idle task calls these two with interrupts on. */
-static struct frame *set_aside_locked(void)
+/* The idle task calls this and the next with interrupts on. */
+struct frame *frame_set_aside(void)
 {
 	u32 state = irq_save();
 	struct frame *frame;
 
-	spin_lock(&frames_lock);
+	frames_lock_take();
 	frame = frame_take(0);          /* not a spare one, which whoever freed it takes first */
 	if (frame)
-		list_init(&frame->link);
-	spin_unlock(&frames_lock);
+		list_init(&frame->link);        /* an unlisted block is merged with no buddy */
+	frames_lock_give();
 	irq_restore(state);
 	return frame;
 }
 
-static void return_locked(struct frame *frame)
+void frame_return(struct frame *frame)
 {
 	u32 state = irq_save();
 
-	spin_lock(&frames_lock);
+	frames_lock_take();
 	frame_release(frame);
-	spin_unlock(&frames_lock);
+	frames_lock_give();
 	irq_restore(state);
 }
 
-void frames_lock_take(void)
+struct frame *frame_account(struct frame *frame, enum frame_use use)
 {
-	spin_lock(&frames_lock);
+	if (frame_refused(0)) {
+		frame_counts.failures++;
+		frame_release(frame);
+		return NULL;
+	}
+	return give_out(frame, use);
 }
 
-void frames_lock_give(void)
+struct frame *frame_alloc(enum frame_use use)
 {
-	spin_unlock(&frames_lock);
+	return frame_alloc_order(use, 0);
 }
 
-void frames_bind_outside(void)
+struct frame *(*frame_alloc_zeroed)(enum frame_use use) = frame_alloc_zeroed_now;
+
+struct frame *frame_alloc_zeroed_now(enum frame_use use)
 {
-	arch_replace((const void *)frame_alloc_order, (const void *)alloc_order_locked);
-	arch_replace((const void *)frame_free, (const void *)free_locked);
-	arch_replace((const void *)frame_set_aside, (const void *)set_aside_locked);
-	arch_replace((const void *)frame_return, (const void *)return_locked);
-	frames_cleared_bind_outside();
+	struct frame *frame = frame_alloc(use);
+
+	if (frame)
+		frame_clear(frame);
+	return frame;
+}
+
+static inline __attribute__((always_inline)) void account_free(struct frame *frame)
+{
+	ASSERT(frame->refs == 0 && frame->use > FRAME_RESERVED);
+	frame_counts.frees++;
+	for (u32 i = 0; i < 1u << frame->order; i++)
+		freed_hook(frame_number(frame) + i);
+	frame_change_use(frame, FRAME_FREE);
+}
+
+void frame_free(struct frame *frame)
+{
+	struct cpu *cpu = this_cpu();
+
+	frames_lock_take();
+	account_free(frame);
+	if (outside_bound() && frame->order == 0 && cpu->spare_count < SPARES_MOST)
+		spare_add(cpu, frame);
+	else
+		frame_release(frame);
+	frames_lock_give();
 }
 
 NOINLINE CAUSE(clear) void frame_clear(struct frame *frame)

@@ -4,7 +4,9 @@
 
 #include <lib.h>
 #include <mm.h>
+#include <outside.h>
 #include <pagetable.h>
+#include <smp.h>
 
 #define AREAS_WALKED 32u        /* up to so many, room is found by looking at each */
 #define STACK_GAP (256u * PAGE_SIZE)    /* kept free below a growing stack */
@@ -69,11 +71,9 @@ void zap_bind(void (*form)(struct vma *vma, uaddr_t start, uaddr_t end));
  */
 uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end);
 /* The same as zap_range() without flushing, for a range of which nothing is cached any more. */
-extern void (*zap_unflushed)(struct vma *vma, uaddr_t start, uaddr_t end);
+void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end);
 /* Flushes what zap_range() would flush in all, if that is the whole address space. False: nothing is flushed. */
 bool zap_flush_whole(struct vma *vma, uaddr_t start, uaddr_t end);
-/* Whether it holds the frames of pages that other processors may still use (shootdown.h). */
-void zap_bind_hold(bool on);
 /* Frees page tables between start and end that no area needs any more. */
 void tables_trim(struct mm *mm, uaddr_t start, uaddr_t end);
 
@@ -84,12 +84,18 @@ static inline void mm_resident_less(struct mm *mm, u32 pages)
 	mm->resident_pages -= pages;
 }
 
-/*
- * frame.c: several processors with code outside of the kernel lock. cleared.c takes the allocator's lock for its lists.
- */
-void frames_lock_take(void);
-void frames_lock_give(void);
-void frames_cleared_bind_outside(void);
+/* frame.c: the allocator's lock, which cleared.c takes for its lists too. */
+extern struct spinlock frames_lock;
+static inline void frames_lock_take(void)
+{
+	if (outside_bound())
+		spin_lock(&frames_lock);
+}
+static inline void frames_lock_give(void)
+{
+	if (outside_bound())
+		spin_unlock(&frames_lock);
+}
 
 /* shared_tables.c */
 /*
@@ -111,8 +117,9 @@ void faults_bind(void);
 /* Policy fault.around: maps the pages around that of a fault, before the fault is served. NULL: off. */
 extern void (*fault_around)(struct mm *mm, uaddr_t address, bool outside);
 
-/* shootdown.c */
-void shootdown_proc_init(void);
+/* policy/kernel_buffers.c */
+struct text;
+void kernel_buffers_show(struct text *text);
 
 /* fault.c */
 extern struct frame *zero_frame;

@@ -404,7 +404,7 @@ static uaddr_t area_protect(struct vma *vma, u32 rights)
 {
 	u32 before = vma->flags;
 	/* One flush before all parts, as in zap_until_due(). */
-	bool flushed = !several_processors && vma->end - vma->start > PART_SIZE &&
+	bool flushed = !SEVERAL && vma->end - vma->start > PART_SIZE &&
 		       flush_range_whole(vma->mm, vma->start, vma->end);
 	uaddr_t stop;
 

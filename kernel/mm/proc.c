@@ -86,6 +86,7 @@ void mm_proc_init(void)
 	proc_file("check", check_show, check_store);
 	proc_file("failalloc", show_failalloc, store_failalloc);
 	proc_file("mmu/flushes", show_flushes, reset_flushes);
+	proc_file("mmu/kernel_buffers", kernel_buffers_show, NULL);
 	shootdown_proc_init();
 	arch_proc_init();
 }

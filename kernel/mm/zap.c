@@ -8,20 +8,6 @@
 
 #include "zap.h"
 
-static u32 hide_one(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
-{
-	(void)mm;
-	(void)address;
-	(void)argument;
-	pagetable_set(entry, pte_hide(pte_get(entry)));
-	return 0;
-}
-
-void range_hide(struct mm *mm, uaddr_t start, uaddr_t end)
-{
-	zap_walk(mm, start, end, hide_one, NULL);
-}
-
 /* As zap_entry(), where other processors may still use the translation. */
 static u32 zap_held(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
 {
@@ -36,37 +22,12 @@ static u32 zap_held(struct mm *mm, uaddr_t address, struct pte *entry, void *arg
 	return frame != NULL;
 }
 
-static void frame_give_up(struct mm *mm, struct frame *frame)
+void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end)
 {
-	(void)mm;
-	frame_put(frame);
-}
-
-static void frame_give_up_or_hold(struct mm *mm, struct frame *frame)
-{
-	if (mm->flushes.unseen)
-		frame_hold(frame);
+	if (shootdown_unseen(vma->mm))
+		zap_walk(vma->mm, start, end, zap_held, NULL);
 	else
-		frame_put(frame);
-}
-
-static void zap_now(struct vma *vma, uaddr_t start, uaddr_t end)
-{
-	zap_walk(vma->mm, start, end, zap_entry, NULL);
-}
-
-static void zap_or_hold(struct vma *vma, uaddr_t start, uaddr_t end)
-{
-	zap_walk(vma->mm, start, end, vma->mm->flushes.unseen ? zap_held : zap_entry, NULL);
-}
-
-void (*zap_unflushed)(struct vma *vma, uaddr_t start, uaddr_t end) = zap_now;
-void (*frame_unmapped)(struct mm *mm, struct frame *frame) = frame_give_up;
-
-void zap_bind_hold(bool on)
-{
-	frame_unmapped = on ? frame_give_up_or_hold : frame_give_up;
-	zap_unflushed = on ? zap_or_hold : zap_now;
+		zap_walk(vma->mm, start, end, zap_entry, NULL);
 }
 
 uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end)
@@ -83,7 +44,7 @@ uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end)
 	 * its part is cleared, since nobody runs meanwhile. Whoever runs after the return may load what remains, which
 	 * the next call flushes. With several processors, entries must be cleared before the flush.
 	 */
-	flushed = !several_processors && zap_flush_whole(vma, start, end);
+	flushed = !SEVERAL && zap_flush_whole(vma, start, end);
 	for (; start < end; start = stop) {
 		stop = part_end(vma->mm, start, end);
 		if (flushed)

@@ -11,8 +11,14 @@
 /* Clears a valid entry; returns the number of frames that it held. */
 typedef u32 zap_one(struct mm *mm, uaddr_t address, struct pte *entry, void *argument);
 
-/* Gives up the reference of an entry that is cleared and flushed. Bound by shootdown_bind_deferred(). */
-extern void (*frame_unmapped)(struct mm *mm, struct frame *frame);
+/* Gives up the reference of an entry that is cleared and flushed. */
+static inline void frame_unmapped(struct mm *mm, struct frame *frame)
+{
+	if (shootdown_unseen(mm))
+		frame_hold(frame);
+	else
+		frame_put(frame);
+}
 
 static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
 {

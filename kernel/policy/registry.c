@@ -87,7 +87,10 @@ void policy_apply_all(void)
 
 			show_value(p, value, sizeof(value));
 			fatal(EXIT_COMMAND_LINE, "command line: \"%s=%s\": %s", p->name, value,
-			      error == -ENODEV ? "has no meaning on this processor" : "out of range");
+			      error == -ENODEV ? "has no meaning on this processor" :
+			      error != -EOPNOTSUPP ? "out of range" :
+			      SEVERAL ? "has no meaning on this processor beside others: it is for one processor" :
+			      "has no meaning on this processor alone: it is for several processors");
 		}
 	}
 }
@@ -120,7 +123,7 @@ int policy_set(const char *name, const char *value)
 	cpus_release();
 	check_everything("change of policy");
 	irq_restore(state);
-	return error;
+	return error == -EOPNOTSUPP ? -ENODEV : error;
 }
 
 void policy_show(struct text *text)

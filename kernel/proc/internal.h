@@ -44,7 +44,7 @@ void sched_give_back(struct task *parent);
 static inline void sched_interrupt(struct task *task, u32 work)
 {
 	task->work |= work;
-	if (task != current && task == task->cpu->running)
+	if (SEVERAL && task != current && task == task->cpu->running)
 		ipi_send(1u << task->cpu->number, IPI_LOOK);
 }
 void sched_share_turn(struct task *task);
@@ -56,23 +56,12 @@ bool sched_begin_round(struct cpu *cpu);                /* `active` is empty; fa
 bool sched_preempts(const struct task *task, const struct task *running);
 bool sched_goes_before(const struct task *task, const struct task *running);
 bool sched_real_time_waits(void);                       /* a task that is more urgent than current by its priority */
-bool sched_hand_over(struct task *next);                /* schedule_to() without a look at the processor */
-void sched_bind_several(void);                          /* wakes tasks on any processor from now on */
 extern void (*idle_wait)(void);
 
 /* task.c: the parts of an idle task that do not depend on its processor. */
 void idle_init(struct task *idle);
 
-/* balance.c: task_wake(), task_continue(), sched_start() and schedule_to() among several processors. */
-void task_wake_among(struct task *task);
-void task_continue_among(struct task *task);
-void sched_start_among(struct task *task);
-bool schedule_to_among(struct task *next);
-void sched_send_away(void);                             /* idle: the task that sched_move() left */
 void sched_to_idle(void);                               /* switches to the idle task, though others may be ready */
-void sched_move(void);                                  /* for WORK_MOVE: current goes to another processor */
-void idle_wait_unlocked(void);
-void balance_tick(void);
 
 s32 sched_slice(const struct task *task);               /* ticks of a full turn */
 
@@ -220,8 +209,5 @@ struct clone_request {
 };
 
 bool clock_known(s32 clock);            /* clock_gettime knows it */
-
-/* smp.c: kernel_leave() of kernel.lock=big, which that of fine uses too. */
-void kernel_leave_big(struct regs *regs);
 
 #endif

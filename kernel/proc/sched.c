@@ -49,7 +49,6 @@ struct cpu cpus[CPUS] = { [0] = {
 	.last = LIST_HEAD_INIT(cpus[0].last),
 	.online = true,
 } };
-u32 cpu_count = 1;
 
 static struct list_head idle_hooks = LIST_HEAD_INIT(idle_hooks);
 
@@ -205,43 +204,6 @@ bool sched_goes_before(const struct task *task, const struct task *running)
 	return task_goes_before(task, running);
 }
 
-NOINLINE CAUSE(switch) static void make_other_runnable(struct task *task)
-{
-	if (task_preempts(task, current))
-		current->work |= WORK_RESCHED;
-	sched_enqueue_woken(task, task_goes_before(task, current));
-}
-
-NOINLINE CAUSE(switch) static void make_runnable(struct task *task)
-{
-	task->state = TASK_RUNNING;
-	message_wait_over(task);
-	/* The usual case: two tasks of the same nice that wake each other. */
-	if (unlikely(task->run_priority | current->run_priority | ((task->rank ^ current->rank) & ~RANK_COMPUTES) ||
-		     turn_left(task) <= 0)) {
-		make_other_runnable(task);
-		return;
-	}
-	if (current->rank & RANK_COMPUTES)
-		current->work |= WORK_RESCHED;
-	list_add_tail(&task->run_link, &task->cpu->urgent);
-}
-
-/* The versions for several processors are in balance.c. */
-REPLACED CAUSE(switch) void task_wake(struct task *task)
-{
-	if (task->state != TASK_INTERRUPTIBLE && task->state != TASK_KILLABLE &&
-	    task->state != TASK_UNINTERRUPTIBLE)
-		return;
-	make_runnable(task);
-}
-
-REPLACED void task_continue(struct task *task)
-{
-	if (task->state == TASK_STOPPED || task->state == TASK_TRACED)
-		make_runnable(task);
-}
-
 /* Charges current for the time since the last switch or tick. */
 static void charge_current(void)
 {
@@ -268,12 +230,6 @@ void sched_share_turn(struct task *task)
 		current->turn_end -= (u32)left;
 	}
 	task->turn_end = (u32)task->run_ticks + (u32)left;
-}
-
-REPLACED void sched_start(struct task *task)
-{
-	sched_share_turn(task);
-	make_runnable(task);
 }
 
 /*
@@ -325,35 +281,6 @@ CAUSE(switch) void sched_to_idle(void)
 	switch_to(current, idle);
 }
 
-CAUSE(switch) static inline bool hand_over(struct task *next)
-{
-	if (current->work || next->state != TASK_INTERRUPTIBLE || turn_left(next) <= 0 ||
-	    (!list_empty(&this_cpu()->urgent) &&
-	     list_first_entry(&this_cpu()->urgent, struct task, run_link)->run_priority > next->run_priority))
-		return false;
-	switch_directly(next);
-	return true;
-}
-
-REPLACED CAUSE(switch) bool schedule_to(struct task *next)
-{
-	return hand_over(next);
-}
-
-CAUSE(switch) bool sched_hand_over(struct task *next)
-{
-	return hand_over(next);
-}
-
-/* What several processors do at a tick, and between two pieces of the idle task's work; nothing with one. */
-REPLACED static void tick_among(void)
-{
-}
-
-REPLACED static void idle_pass(void)
-{
-}
-
 REPLACED void sched_limit_wait(u64 deadline)
 {
 	timer_set(&current->sleep_timer, deadline);
@@ -362,18 +289,6 @@ REPLACED void sched_limit_wait(u64 deadline)
 REPLACED void sched_limit_end(void)
 {
 	timer_cancel(&current->sleep_timer);
-}
-
-void sched_bind_several(void)
-{
-	arch_replace((const void *)tick_among, (const void *)balance_tick);
-	arch_replace((const void *)idle_pass, (const void *)kernel_lock_pass);
-	arch_replace((const void *)task_wake, (const void *)task_wake_among);
-	arch_replace((const void *)task_continue, (const void *)task_continue_among);
-	arch_replace((const void *)sched_start, (const void *)sched_start_among);
-	arch_replace((const void *)schedule_to, (const void *)schedule_to_among);
-	arch_replace((const void *)preemption_point, (const void *)preemption_point_unlocked);
-	idle_wait = idle_wait_unlocked;
 }
 
 REPLACED CAUSE(switch) void sched_end(void)
@@ -391,7 +306,7 @@ void interrupt_window(void)
 bool preemption_due(void)
 {
 	interrupt_window();
-	return current->work & (WORK_NOTED | WORK_RESCHED) || (several_processors && kernel_lock_wanted());
+	return current->work & (WORK_NOTED | WORK_RESCHED) || kernel_lock_wanted();
 }
 
 const struct list_head *list_next_meanwhile(const struct list_head *head, const struct list_head *at, u32 passed)
@@ -406,13 +321,15 @@ const struct list_head *list_next_meanwhile(const struct list_head *head, const 
 	return at;
 }
 
-REPLACED void preemption_point(void)
+void preemption_point(void)
 {
 	interrupt_window();
 	if (current->work & WORK_NOTED)
 		noted_run();
 	if (current->work & WORK_RESCHED)
 		schedule();
+	else
+		kernel_lock_pass();
 }
 
 bool sched_real_time_waits(void)
@@ -475,7 +392,7 @@ void sched_tick(struct regs *regs, u64 late_ns)
 	stat_tick(regs, user);
 	if (idle)
 		return;
-	tick_among();
+	balance_tick();
 	if (user)
 		task->user_ticks++;
 	else
@@ -556,14 +473,12 @@ static bool idle_work(void)
 		irq_enable();
 		worked |= idle_run(hook->work);
 		irq_disable();
-		idle_pass();
+		kernel_lock_pass();
 		if (anyone_runnable())
 			return true;
 	}
 	return worked;
 }
-
-void (*idle_wait)(void) = arch_idle;
 
 void idle_loop(void)
 {

@@ -86,6 +86,17 @@ CAUSE(switch) static inline __attribute__((always_inline)) void switch_directly(
 	switch_to(current, next);
 }
 
+/* schedule_to(), once `next` is a task of this processor. */
+CAUSE(switch) static inline __attribute__((always_inline)) bool hand_over(struct task *next)
+{
+	if (current->work || next->state != TASK_INTERRUPTIBLE || turn_left(next) <= 0 ||
+	    (!list_empty(&this_cpu()->urgent) &&
+	     list_first_entry(&this_cpu()->urgent, struct task, run_link)->run_priority > next->run_priority))
+		return false;
+	switch_directly(next);
+	return true;
+}
+
 /* The end of each form of sched_end(). */
 CAUSE(switch) static inline __attribute__((always_inline, noreturn)) void switch_last(struct task *next)
 {

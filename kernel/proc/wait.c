@@ -120,7 +120,7 @@ void noted_run(void)
 		} else if (current->run_priority &&
 			   time_ticks_to_ns(arch_timebase_low() - begin) > REAL_TIME_MOST_NS) {
 			return;
-		} else if (several_processors) {
+		} else {
 			kernel_lock_pass();
 		}
 	}

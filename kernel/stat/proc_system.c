@@ -175,7 +175,6 @@ void procfs_init(void)
 	proc_file("filesystems", filesystems_show, NULL);
 	proc_file("interrupts", irq_show, NULL);
 	proc_file("latency", latency_show, latency_store);
-	proc_file("locks/contention", locks_show, NULL);
 	proc_file("loadavg", loadavg_show, NULL);
 	proc_file("meminfo", mm_show_meminfo, NULL);
 	proc_link("mounts", "self/mounts");

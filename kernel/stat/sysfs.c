@@ -54,7 +54,7 @@ PACKAGE(7)
 static const struct package {
 	void (*number)(struct text *);
 	void (*mask)(struct text *);
-} packages[CPUS] = {
+} packages[BOARD_CPUS] = {
 	{ show_number_0, show_mask_0 }, { show_number_1, show_mask_1 }, { show_number_2, show_mask_2 },
 	{ show_number_3, show_mask_3 }, { show_number_4, show_mask_4 }, { show_number_5, show_mask_5 },
 	{ show_number_6, show_mask_6 }, { show_number_7, show_mask_7 },

@@ -1,14 +1,14 @@
 # The table of system calls: prototypes for everyone, and the dispatch table.
 SYSCALL_GENERATE := python3 syscall/generate.py syscall/syscalls.tbl --abi $(ABI)
-GENERATED += $(BUILD)/include/syscall_prototypes.h
-OBJECTS += $(BUILD)/syscall/table.o
-$(BUILD)/include/asm_offsets.h: | $(BUILD)/include/syscall_prototypes.h
+GENERATED += $(OWN)/include/syscall_prototypes.h
+OBJECTS += $(OWN)/syscall/table.o
+$(OWN)/include/asm_offsets.h: | $(OWN)/include/syscall_prototypes.h
 
-$(BUILD)/include/syscall_prototypes.h $(BUILD)/syscall/table.c &: syscall/syscalls.tbl syscall/generate.py syscall/syscall.mk
-	$(SYSCALL_GENERATE) --prototypes $(BUILD)/include/syscall_prototypes.h --table $(BUILD)/syscall/table.c
+$(OWN)/include/syscall_prototypes.h $(OWN)/syscall/table.c &: syscall/syscalls.tbl syscall/generate.py syscall/syscall.mk
+	$(SYSCALL_GENERATE) --prototypes $(OWN)/include/syscall_prototypes.h --table $(OWN)/syscall/table.c
 
-$(BUILD)/syscall/table.o: $(BUILD)/syscall/table.c Makefile arch/$(ARCH)/arch.mk | $(GENERATED)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(OWN)/syscall/table.o: $(OWN)/syscall/table.c Makefile arch/$(ARCH)/arch.mk | $(GENERATED)
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The page of the manual and the fuzzer's specification.
 $(BUILD)/syscalls.md $(BUILD)/syscalls.json &: syscall/syscalls.tbl syscall/generate.py syscall/syscall.mk

@@ -9,14 +9,11 @@
 #include <errno.h>
 #include <flush.h>
 #include <frame.h>
-#include <irq.h>
 #include <kernel_buffer.h>
 #include <lib.h>
 #include <mm.h>
 #include <mmu.h>
-#include <outside.h>
 #include <pagetable.h>
-#include <shootdown.h>
 #include <smp.h>
 #include <task.h>
 #include <uaccess.h>
@@ -123,141 +120,7 @@ static void keep_elsewhere(const struct target *t)
 	buffer_leave(false);
 }
 
-static struct spinlock one_lock = { .name = "one" }, two_lock = { .name = "two" };
-
-static void take_two(const struct target *t)
-{
-	(void)t;
-	spin_lock(&one_lock);
-	spin_lock(&two_lock);
-}
-
-static void take_twice(const struct target *t)
-{
-	(void)t;
-	spin_lock(&one_lock);
-	spin_lock(&one_lock);
-}
-
-/* Other processors that allocate or free a frame wait for this lock then. */
-static void take_after_frames(const struct target *t)
-{
-	struct spinlock *frames_lock = spinlock_find("frames");
-
-	(void)t;
-	if (!frames_lock)
-		return;
-	spin_lock(frames_lock);
-	spin_lock(&one_lock);
-}
-
-/* System calls hold the kernel lock. */
-static void take_kernel_twice(const struct target *t)
-{
-	(void)t;
-	kernel_lock();
-}
-
-static void take_kernel_last(const struct target *t)
-{
-	(void)t;
-	kernel_unlock();
-	spin_lock(&one_lock);
-	kernel_lock();
-}
-
-static void take_kernel_outside(const struct target *t)
-{
-	(void)t;
-	kernel_unlock();
-	if (outside_enter())
-		kernel_lock();
-}
-
-static void close_last(const struct target *t)
-{
-	(void)t;
-	spin_lock(&one_lock);
-	outside_close();
-}
-
-static void take_mutex(struct mutex *mutex, enum mutex_kind kind)
-{
-	mutex_init(mutex, kind);
-	(void)mutex_lock_killable(mutex);
-}
-
-static void take_earlier_mutex(const struct target *t)
-{
-	struct mutex earlier, later;
-
-	(void)t;
-	take_mutex(&later, MUTEX_INODE);
-	take_mutex(&earlier, MUTEX_POSITION);
-}
-
-static void take_like_mutex(const struct target *t)
-{
-	struct mutex first, second;
-
-	(void)t;
-	take_mutex(&first, MUTEX_INODE);
-	take_mutex(&second, MUTEX_INODE);
-}
-
-static void take_mutex_last(const struct target *t)
-{
-	struct mutex mutex;
-
-	(void)t;
-	spin_lock(&one_lock);
-	take_mutex(&mutex, MUTEX_INODE);
-}
-
-static u32 panics_ready;        /* processors that are about to panic */
-
-static void panic_with_others(void)
-{
-	arch_add(&panics_ready, 1);
-	while (*(volatile u32 *)&panics_ready < cpu_count)
-		arch_pause();
-	panic("check: processor %u panics", cpu_index(this_cpu()));
-}
-
-/* All processors panic at once. Each takes the interrupt when it leaves the kernel, so this one lets the lock go. */
-static void panic_together(const struct target *t)
-{
-	(void)t;
-	ipi_register(IPI_KINDS - 1, "panic", panic_with_others);
-	kernel_unlock();
-	ipi_send(cpus_others(), IPI_KINDS - 1);
-	panic_with_others();
-}
-
-/* The processors that are called panic, and the caller waits for them. */
-static void panic_called(void *argument)
-{
-	(void)argument;
-	panic("check: processor %u panics", cpu_index(this_cpu()));
-}
-
-static void panic_in_call(const struct target *t)
-{
-	(void)t;
-	cpus_call(cpus_others(), panic_called, NULL);
-}
-
-/*
- * The others are no longer asked to flush. Where tlbie does not reach them, they keep what was unmapped: the machine's
- * sanitizer must report who uses it, because the frame is freed as if all had answered.
- */
-static void ask_nobody(const struct target *t)
-{
-	(void)t;
-	shootdown_ask_nobody();
-}
-
-/* The backend makes the faults of other names. */
+/* The faults of other names are made by several processors (smp.h), or by the backend. */
 static const struct {
 	const char *name;
 	void (*make)(const struct target *t);
@@ -266,19 +129,6 @@ static const struct {
 	{ "freed", free_frame },   { "room", change_room },     { "stack", overflow_stack },
 	{ "buffer", keep_buffer },
 	{ "buffer-elsewhere", keep_elsewhere },
-	{ "lock-two", take_two },
-	{ "lock-twice", take_twice },
-	{ "lock-frames", take_after_frames },
-	{ "lock-kernel-twice", take_kernel_twice },
-	{ "lock-kernel-last", take_kernel_last },
-	{ "lock-kernel-outside", take_kernel_outside },
-	{ "lock-close-last", close_last },
-	{ "lock-mutex", take_earlier_mutex },
-	{ "lock-mutex-twice", take_like_mutex },
-	{ "lock-mutex-last", take_mutex_last },
-	{ "shootdown", ask_nobody },
-	{ "panic-together", panic_together },
-	{ "panic-in-call", panic_in_call },
 };
 
 static int find_target(vaddr_t address, struct target *out)
@@ -322,5 +172,7 @@ int check_store(const char *words, size_t size)
 		fault_kinds[i].make(&target);
 		return 0;
 	}
+	if (several_fault(line))
+		return 0;
 	return mmu->make_fault(line, target.mm, target.address);
 }

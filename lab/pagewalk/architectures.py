@@ -40,8 +40,12 @@ class Architecture:
 
     @property
     def kernel(self) -> Path:
-        """Our kernel's image."""
-        return home().build / f"kernel{self.folder}" / "vmlinux"
+        """Our kernel's image for one processor."""
+        return self.image(1)
+
+    def image(self, processors: int) -> Path:
+        """Our kernel's image for so many processors."""
+        return home().build / f"kernel{self.folder}" / ("vmlinux" if processors == 1 else "vmlinux-smp")
 
     @property
     def user(self) -> Path:

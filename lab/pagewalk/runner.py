@@ -46,6 +46,11 @@ class ResolvedMachine:
         """The kind of its core."""
         return str(tomllib.loads(self.config)["core"]["kind"])
 
+    @cached_property
+    def processors(self) -> int:
+        """How many processors it has."""
+        return int(tomllib.loads(self.config).get("processors", 1))
+
     @property
     def architecture(self) -> Architecture:
         """Its architecture, which decides what kernel and programs it runs."""

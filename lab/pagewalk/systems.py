@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from pagewalk.workshop import Workshop
 
 OWN = "vmlinux"
-"""The name of the kernel that the build has made."""
+"""The name of the kernel that the build has made for one processor; the next, of that for several."""
+OWN_OF_SEVERAL = "vmlinux-smp"
 
 _LINE_MOST = 2047
 """Bytes of a command line, of our kernel (kernel/command_line.c) and of Linux (asm/setup.h)."""
@@ -225,10 +226,16 @@ class System:
         )
 
 
+def image_name(name: str, processors: int) -> str:
+    """The image of our kernel for so many processors, by the name of that for one."""
+    return name.replace(OWN, OWN_OF_SEVERAL, 1) if processors > 1 else name
+
+
 def own(
     workshop: Workshop, machine: str, overrides: Mapping[str, str], name: str = OWN, placement: Placement = AS_BUILT
 ) -> System:
-    """Our kernel for the machine, as the build has made it under that name; BadInput on a board without drivers."""
+    """Our kernel for the machine and its number of processors, as the build has made it under that name; BadInput on a
+    board without drivers."""
     resolved = workshop.machine(machine, overrides)
     board, ours = tomllib.loads(resolved.config)["board"]["kind"], resolved.architecture.board
     if board != ours:
@@ -236,7 +243,8 @@ def own(
             f"{machine}: {_BOARD} is {board!r}, and our kernel has drivers for {ours!r} alone",
             hint="leave the board as it is, or run a Linux built for it with --kernel",
         )
-    return System(resolved, workshop.kernel_named(resolved.architecture, name, placement), "kernel")
+    chosen = image_name(name, resolved.processors)
+    return System(resolved, workshop.kernel_named(resolved.architecture, chosen, placement), "kernel")
 
 
 def named(

@@ -24,6 +24,7 @@ HEADERS = {
     "arch": "message_pairs",
     "ipc": "ipc pipe rendezvous",
     "proc": "uname",
+    "image": "",
     "dev": "tty",
     "stat": "",
     "test": "",
@@ -32,7 +33,10 @@ HEADERS = {
 ORDER = list(HEADERS)
 OWNER = {f"{name}.h": part for part, names in HEADERS.items() for name in names.split()}
 # The part of a folder's files, if it has another name than the folder.
-FOLDERS = {"lib": "base", "genarch": "arch", "policy": "arch", "syscall": "call"}
+FOLDERS = {"one": "image", "several": "image", "lib": "base", "genarch": "arch", "policy": "arch", "syscall": "call"}
+
+# The folders of an image: forms of mm and proc, whose inner headers they may include.
+IMAGES = ("one", "several")
 
 # Allowed includes that break the order or name another folder's inner header, with the reason for each.
 ALLOWED = {
@@ -40,6 +44,7 @@ ALLOWED = {
     ("include/context.h", "mm.h"): "an address space carries its context",
     ("arch/ppc/include/arch/vsid.h", "cpu.h"): "shared by the files of arch/ppc, and read by the checker's faults",
     ("arch/ppc/include/arch/vsid.h", "mm.h"): "the same",
+    ("arch/ppc/several/include/arch/hash_table_lock.h", "task.h"): "the lock's word names the task that holds it",
     ("fs/fcntl.c", "pipe.h"): "fcntl sets a pipe's size",
     ("fs/copy.c", "pipe.h"): "splice moves data of pipes",
     ("fs/ramfs.c", "ipc.h"): "a FIFO has a name in the file system",
@@ -62,6 +67,8 @@ def part_of(file: str) -> str | None:
         return "abi" if rest.startswith("abi/") else OWNER.get(rest)
     if first == "arch" and "/include/" in file:
         return "machine"
+    if first in IMAGES and rest.startswith("include/"):
+        return OWNER.get(rest.removeprefix("include/"))
     return FOLDERS.get(first, first)
 
 
@@ -75,6 +82,8 @@ def target_of(file: str, mark: str, header: str) -> tuple[str, bool] | None:
     if not path.is_relative_to(KERNEL) or not path.exists():
         return None
     folder = str(path.relative_to(KERNEL)).partition("/")[0]
+    if file.partition("/")[0] in IMAGES and folder in ("mm", "proc"):
+        return folder, False
     return None if folder == file.partition("/")[0] else (FOLDERS.get(folder, folder), True)
 
 

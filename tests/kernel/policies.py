@@ -17,10 +17,10 @@ from pagewalk.initramfs import Initramfs
 from suite.catalog import all_groups
 from suite.groups import user_tests
 from suite.model import Case, Group, Outcome, read_transcript
-from suite.places import BUILD, wanted
+from suite.places import BUILD, kernel_for, machine_file, processors_of
 
 from kernel.covering import MACHINE, Choices, covering
-from kernel.runs import REFUSED_WORD, RUNNER, SANITIZED, VMLINUX, Boot, boot, machine_file, side_by_side
+from kernel.runs import REFUSED_WORD, RUNNER, SANITIZED, Boot, boot, side_by_side
 
 # The value used for a choice with a number, such as "scatter:<multiplier>".
 NUMBERS = {"pages": "20", "window": "16", "multiplier": "897", "neighbours": "8"}
@@ -70,7 +70,7 @@ class Row:
 
 def declared() -> Choices:
     """Every policy of the built kernel with its choices, the default first."""
-    image = wanted(VMLINUX, "run make kernel").read_bytes()
+    image = kernel_for(1).read_bytes()
     return {
         policy.name: [_number(choice) for choice in sorted(policy.choices, key=lambda choice: choice != policy.default)]
         for policy in kernel_image.policies(image)
@@ -235,7 +235,7 @@ def _boot(machine: str, initramfs: Path, words: str) -> Boot:
 
 def _digest(machine: str, initramfs: Path, words: str) -> str:
     """A name for a run, made from everything that determines it."""
-    files = (RUNNER, VMLINUX, machine_file(machine), initramfs)
+    files = (RUNNER, kernel_for(processors_of(machine)), machine_file(machine), initramfs)
     parts = [*(file.read_bytes() for file in files), *(part.encode() for part in (*SANITIZED, words))]
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from suite.places import ROOT
 
 KERNEL = ROOT / "kernel"
+IMAGES = ("one", "several")
 FOLDERS = ("mm", "proc", "ipc", "fs", "dev", "lib", "stat", "syscall", "policy", "genarch", "test")
 COMPILER = (
     *("gcc", "-m32", "-std=gnu11", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"),
@@ -31,6 +32,12 @@ def _sources() -> list[Path]:
     """The C files directly in kernel/, and all C files below the folders."""
     found = [path for folder in FOLDERS for path in sorted((KERNEL / folder).rglob("*.c"))]
     return [*sorted(KERNEL.glob("*.c")), *found]
+
+
+def _cases(generated: Path) -> list[tuple[Path, str]]:
+    """Each source with each image that it is compiled for."""
+    common = [*_sources(), _generate(generated)]
+    return [(path, image) for image in IMAGES for path in [*common, *sorted((KERNEL / image).rglob("*.c"))]]
 
 
 def _second_abi(table: str) -> str:
@@ -56,13 +63,17 @@ def _generate(folder: Path) -> Path:
     return dispatch
 
 
-def _faults(source: Path, generated: Path) -> list[str]:
+def _faults(source: Path, image: str, generated: Path) -> list[str]:
     """The compiler's messages for a file, and a message for each line that contains assembly."""
     name = source.relative_to(KERNEL) if source.is_relative_to(KERNEL) else source
     lines = source.read_text(encoding="utf-8").splitlines()
     found = [f"{name}:{n}: assembly" for n, line in enumerate(lines, 1) if _ASSEMBLY.search(line)]
     done = subprocess.run(
-        (*COMPILER, f"-I{generated}", str(name)), cwd=KERNEL, capture_output=True, text=True, check=False
+        (*COMPILER, f"-I{image}/include", f"-I{generated}", str(name)),
+        cwd=KERNEL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         found.append(done.stderr.rstrip() or f"{name}: {COMPILER[0]} ends with status {done.returncode}")
@@ -73,8 +84,8 @@ def check() -> int:
     """Returns the number of files that do not compile against the stub."""
     with tempfile.TemporaryDirectory() as made, ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
         generated = Path(made)
-        sources = [*_sources(), _generate(generated)]
-        failed = [faults for faults in pool.map(lambda source: _faults(source, generated), sources) if faults]
+        sources = _cases(generated)
+        failed = [faults for faults in pool.map(lambda case: _faults(case[0], case[1], generated), sources) if faults]
     for faults in failed:
         print("\n".join(faults))
     print(f"port: {len(sources) - len(failed)} of {len(sources)} files compile for another architecture and ABI")

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pagewalk.initramfs import Initramfs
-from suite.places import KERNEL, ROOT, USER, wanted
+from suite.places import ROOT, USER, kernel_for, machine_file, processors_of, wanted
 
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 
 RUNNER = ROOT / "target" / "release" / "pagewalk-machine"
-VMLINUX = KERNEL
 SANITIZED = ("--sanitize", "all")
 
 # The kernel's and the runner's exit statuses that tests tell apart (docs/interfaces.md, sections 5 and 9).
@@ -35,11 +34,6 @@ class Boot:
     status: int
     console: str
     counters: dict[str, Any]
-
-
-def machine_file(machine: str) -> Path:
-    """The file of the machine of this name."""
-    return ROOT / "machines" / f"{machine}.toml"
 
 
 def packed(programs: dict[str, str]) -> bytes:
@@ -63,11 +57,12 @@ def boot(
     counted: bool = False,
     instructions: int = 4_000_000_000,
     memory: int | None = None,
+    kernel: Path | None = None,
 ) -> Boot:
     """Boots once with these words on the kernel's command line. `instructions` is a limit; `memory` is in MB (None: as
-    in the machine file)."""
+    in the machine file). `kernel`: another image than the machine's."""
     runner = wanted(RUNNER, "run cargo build --release")
-    kernel = wanted(VMLINUX, "run make kernel")
+    kernel = kernel or kernel_for(processors_of(machine))
     with tempfile.NamedTemporaryFile(suffix=".json") as counters:
         done = subprocess.run(
             [

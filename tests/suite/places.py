@@ -6,6 +6,7 @@ The environment's PAGEWALK_ARCH chooses the architecture whose kernel and progra
 from __future__ import annotations
 
 import os
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,7 +57,8 @@ def chosen() -> Arch:
 
 
 ARCH = chosen()
-KERNEL = BUILD / f"kernel{ARCH.suffix}" / "vmlinux"
+KERNELS = BUILD / f"kernel{ARCH.suffix}"
+KERNEL = KERNELS / "vmlinux"
 USER = BUILD / f"user{ARCH.suffix}"
 PROGRAMS = BUILD / f"programs{ARCH.suffix}"
 
@@ -66,6 +68,22 @@ def wanted(path: Path, how: str) -> Path:
     if not path.exists():
         raise Missing(f"{path} is missing: {how}")
     return path
+
+
+def kernel_for(processors: int) -> Path:
+    """The kernel image for a machine with so many processors."""
+    return wanted(KERNELS / "vmlinux-smp" if processors > 1 else KERNEL, "run make kernel")
+
+
+def machine_file(machine: str) -> Path:
+    """The file of the machine of this name."""
+    return ROOT / "machines" / f"{machine}.toml"
+
+
+def processors_of(machine: str) -> int:
+    """How many processors the machine of this name has."""
+    processors: int = tomllib.loads(machine_file(machine).read_text(encoding="utf-8")).get("processors", 1)
+    return processors
 
 
 def program(libc: str, name: str, script: str = "build") -> Path:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pagewalk.subjects import IMAGE, Kernel, choose, needs
 
 from suite.model import Case, Group, Outcome, Transcript, read_transcript
-from suite.places import ARCH, KERNEL, ROOT, USER, Missing, wanted
+from suite.places import ARCH, ROOT, USER, Missing, kernel_for, machine_file, processors_of, wanted
 
 # How often a system that stops half-way through a group is booted again for the remaining cases.
 _STOPS_MOST = 6
@@ -41,19 +40,17 @@ class MachineTarget:
     @property
     def kernel(self) -> Path:
         """The kernel image."""
-        return wanted(KERNEL, "run make kernel")
+        return kernel_for(processors_of(self.machine))
 
     def boot(self, initramfs: Path, arguments: str) -> str:
         runner = wanted(ROOT / "target" / "release" / "pagewalk-machine", "run cargo build --release")
         append = f"{self.options} {arguments}".strip()
-        file = ROOT / "machines" / f"{self.machine}.toml"
-        processors = tomllib.loads(file.read_text(encoding="utf-8")).get("processors", 1)
         return _console(
             [
-                str(runner), "run", "--machine", str(file),
+                str(runner), "run", "--machine", str(machine_file(self.machine)),
                 "--set", f"memory.size={self.memory << 20}",
                 "--kernel", str(self.kernel), "--initrd", str(initramfs), f"--append={append}",
-                "--max-instructions", str(self.limit * processors), *self.flags,
+                "--max-instructions", str(self.limit * processors_of(self.machine)), *self.flags,
             ],
             _SECONDS_MOST,
         )  # fmt: skip
@@ -125,11 +122,11 @@ class QemuTarget:
         return "pc" if ARCH.suffix else "40p"
 
     def boot(self, initramfs: Path, arguments: str) -> str:
-        kernel = wanted(KERNEL, "run make kernel")
         script = ROOT / "kernel" / "arch" / BOARDS[self.board]
         append = f"{self.options} {arguments}".strip()
         several = re.fullmatch(r"(.+)x(\d+)", self.cpu)
         cpu, count = several.groups() if several else (self.cpu, "")
+        kernel = kernel_for(int(count or 1))
         return _console(
             [
                 str(script),

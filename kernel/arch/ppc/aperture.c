@@ -23,7 +23,7 @@
 bool aperture_possible(void)
 {
 	/* Other threads, on other processors, would see through the aperture too. */
-	return backend->segments && !several_processors;
+	return backend->segments && !SEVERAL;
 }
 
 CAUSE(copy) uaddr_t aperture_begin(struct mm *mm, uaddr_t address, uaddr_t own)

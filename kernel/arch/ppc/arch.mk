@@ -3,7 +3,6 @@ CROSS ?= powerpc-linux-gnu-
 CC := $(CROSS)gcc
 ABI := ppc32
 MACHINE := -ffixed-r2 -mcpu=powerpc -mno-altivec -msoft-float -mregnames -mno-sdata -mbig-endian
-ARCH_DIRECTORIES := arch/ppc/smp
 LIBRARIES := -lgcc
 EXTRA := $(BUILD)/rom.bin
 

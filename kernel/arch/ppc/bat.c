@@ -14,7 +14,7 @@
 #define BAT_RW 2u
 
 /* M, where other processors' caches must see accesses. */
-static u32 bat_wimg(void) { return several_processors ? PTE_COHERENT : 0; }
+static u32 bat_wimg(void) { return SEVERAL ? PTE_COHERENT : 0; }
 
 #define BLOCK_MIN 0x00020000u
 #define OPENPIC_MOST    0x00080000u

@@ -36,23 +36,7 @@ static void tell_machine(struct mm *mm)
 		control_vsid_issued(context_vsid(mm, segment << 28));
 }
 
-/* Several processors: nobody's TLB has anything of a new context. */
-static void forget_flushes(struct mm *mm)
-{
-	mm->ran_on = mm->stale_on = 0;
-	for_each_cpu(cpu)
-		if (cpu->mm == mm)
-			mm->ran_on |= 1u << cpu->number;
-}
-
 static void (*context_given)(struct mm *mm) = tell_nobody;
-
-static void forget_and_tell(struct mm *mm)
-{
-	forget_flushes(mm);
-	if (control_features & CONTROL_FEATURE_CONTEXT)
-		tell_machine(mm);
-}
 
 static void begin_generation(void)
 {
@@ -69,6 +53,7 @@ static void give_number(struct mm *mm)
 	mm->context.generation = context_current;
 	mm->context.segment_base = context_segment_base(mm->context.number);
 	(*vsid_form.given)++;
+	shootdown_forget(mm);
 	context_given(mm);
 }
 
@@ -151,12 +136,7 @@ CAUSE(flush) static inline void number_renew(struct mm *mm)
 		backend->load_context(mm);
 }
 
-REPLACED CAUSE(flush) void context_renew(struct mm *mm)
-{
-	number_renew(mm);
-}
-
-CAUSE(flush) void context_renew_everywhere(struct mm *mm)
+CAUSE(flush) void context_renew(struct mm *mm)
 {
 	number_renew(mm);
 	shootdown_context(mm);
@@ -178,8 +158,6 @@ void context_start(void)
 {
 	if (control_features & CONTROL_FEATURE_CONTEXT)
 		context_given = tell_machine;
-	if (several_processors)
-		context_given = forget_and_tell;
 	backend->kernel_context();
 	mmu->activate(this_cpu()->mm);
 }

@@ -81,7 +81,7 @@ u32 arch_timebase_hz(void)
 	return arch_cpu.timebase_hz;
 }
 
-void arch_timer_set(u32 ticks)
+REPLACED void arch_timer_set(u32 ticks)
 {
 	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_DEC), "r"(MIN(ticks, 0x7fffffffu)));
 }
@@ -106,22 +106,23 @@ CAUSE(coherence) static inline void icache_sync(void *address, size_t size)
 	__asm__ volatile("sync; isync" : : : "memory");
 }
 
-REPLACED CAUSE(coherence) void arch_icache_sync(void *address, size_t size)
-{
-	icache_sync(address, size);
-}
-
 static void icache_invalidate_called(void *argument)
 {
 	(void)argument;
 	icache_invalidate();
 }
 
-/* A 750 does not broadcast icbi: the other processors invalidate their whole instruction cache. */
-CAUSE(coherence) void icache_sync_everywhere(void *address, size_t size)
+/* A 750 broadcasts neither tlbie nor icbi: the other processors invalidate their whole instruction cache. */
+static inline void icache_invalidate_others(void)
+{
+	if (SEVERAL && !arch_tlb_broadcasts())
+		cpus_call(cpus_others(), icache_invalidate_called, NULL);
+}
+
+REPLACED CAUSE(coherence) void arch_icache_sync(void *address, size_t size)
 {
 	icache_sync(address, size);
-	cpus_call(cpus_others(), icache_invalidate_called, NULL);
+	icache_invalidate_others();
 }
 
 void icache_invalidate(void)

@@ -8,6 +8,7 @@
  * overwrite SRR0. Everywhere else the kernel may miss, also where page-table entries map it (policy kernel.map).
  */
 #include <arch/asm.h>
+#include <arch/entry_forms.h>
 
 /* clrldi r3, r3, 32 and clrldi r10, r10, 32 */
 #define CLEAR_UPPER_R3  0x78630020
@@ -35,9 +36,7 @@ FUNCTION(enter_full)
 	li	r10, MSR_KERNEL
 	mtlr	r6
 	addi	r3, r1, FRAME_REGS
-	.globl	enter_full_handler
-enter_full_handler:                     /* smp/entry.S: several processors */
-	mtsrr0	r12
+	handler_to_srr0
 	mtsrr1	r10
 	exception_return
 END(enter_full)
@@ -63,15 +62,14 @@ enter_with_task:
 	li	r10, MSR_KERNEL
 	mtlr	r6
 	addi	r3, r1, FRAME_REGS
-	.globl	enter_handler
-enter_handler:
-	mtsrr0	r12
+	handler_to_srr0
 	mtsrr1	r10
 	exception_return
 END(enter)
 
 	/* The exits must be in one page: 1024 bytes contain them. */
 	.balign	1024
+exits:
 /*
  * Exit after the lean form of `enter`: r13 to r31 still have the interrupted code's values, and are saved to the frame
  * only if signals or a switch may read it.
@@ -83,11 +81,10 @@ FUNCTION(return_lean)
 	lwz	r3, TASK_WORK(r2)
 	cmpwi	r3, 0
 	bne	complete_frame
+1:	leave_kernel
 .globl return_lean_last                 /* policy return.flush diverts these places, just before translation goes off */
 return_lean_last:
-	.globl	return_lean_end
-return_lean_end:
-1:	li	r0, MSR_ME | MSR_IR
+	li	r0, MSR_ME | MSR_IR
 	mtmsr	r0
 	isync
 	to_phys	r1, r1
@@ -112,6 +109,7 @@ FUNCTION(\name)
 2:	cmpwi	r9, 0
 	lwz	r9, FRAME_MSR(r1)
 	bne	syscall_exit_work
+	leave_kernel_short
 .globl \name\()_last
 \name\()_last:
 	leave_syscall \clear
@@ -142,19 +140,10 @@ complete_frame:
 	addi	r4, r4, 1
 	stw	r4, lean_frames_completed + 4@l(r3)
 FUNCTION(return_full)
-	lwz	r3, FRAME_MSR(r1)
-	andi.	r3, r3, MSR_PR
-	beq	1f
-	lwz	r3, TASK_WORK(r2)
-	cmpwi	r3, 0
-	beq	1f
-	addi	r3, r1, FRAME_REGS
-	bl	return_to_user
+	finish_full return_full_last
 .globl return_full_last
 return_full_last:
-	.globl	return_full_end
-return_full_end:
-1:	li	r0, MSR_ME | MSR_IR
+	li	r0, MSR_ME | MSR_IR
 	mtmsr	r0
 	isync
 	to_phys	r1, r1
@@ -191,6 +180,9 @@ return_short:
 	lwz	r12, GPR(12)(r1)
 	lwz	r1, GPR(1)(r1)
 	exception_return
+	.if	. - exits > 1024
+	.error	"the exits do not fit their page"
+	.endif
 END(return_full)
 
 /* The first instructions of a new task: calls the function r14 with argument r15, then enters user mode. */

@@ -4,6 +4,7 @@
 #include <arch/image.h>
 #include <arch/message.h>
 #include <lib.h>
+#include <smp.h>
 #include <syscall.h>
 
 static const u32 nop_instruction = 0x60000000, blr_instruction = 0x4e800020;
@@ -13,8 +14,6 @@ DECLARE_IMAGE(image_syscall_traced);
 DECLARE_IMAGE(image_syscall_lean);
 DECLARE_IMAGE(image_syscall_lean_preload);
 DECLARE_IMAGE(image_syscall_messages);
-DECLARE_IMAGE(image_external);
-DECLARE_IMAGE(image_external_preload);
 DECLARE_IMAGE(image_decrementer);
 DECLARE_IMAGE(image_decrementer_preload);
 
@@ -23,7 +22,6 @@ extern const u32 syscall_whole[], syscall_words[], syscall_message[];
 long sys_unknown(void);
 
 u32 lean_table[LEAN_CALLS];
-u32 lean_table_locked[LEAN_CALLS];      /* several processors: where syscall_locked goes on */
 u64 lean_frames_completed;
 
 static void fill_table(void)
@@ -33,17 +31,6 @@ static void fill_table(void)
 		lean_table[i] = i >= SYSCALL_COUNT ? (u32)sys_unknown :
 				syscall_needs_full_regs[i] ? (u32)syscall_whole :
 				syscall_returns_words[i] ? (u32)syscall_words : (u32)syscall_table[i];
-}
-
-static bool entry_locked;       /* several processors */
-extern const u32 syscall_locked[];
-
-void entry_bind_locked(void)
-{
-	entry_locked = true;
-	memcpy(lean_table_locked, lean_table, sizeof(lean_table));
-	for (u32 i = 0; i < LEAN_CALLS; i++)
-		lean_table[i] = (u32)syscall_locked;
 }
 
 static bool lean_entry, frame_preloading, calls_traced, messages_at_gate;
@@ -69,7 +56,7 @@ void entry_bind_messages(bool on)
 
 static void bind_syscall(void)
 {
-	message_allow(MESSAGE_LEAN, lean_entry && !frame_preloading && !calls_traced && !entry_locked);
+	message_allow(MESSAGE_LEAN, lean_entry && !frame_preloading && !calls_traced && !SEVERAL);
 	install_syscall();
 }
 
@@ -77,8 +64,7 @@ void entry_preload(bool on)
 {
 	frame_preloading = on;
 	bind_syscall();
-	if (!entry_locked)
-		image_install(0x500, on ? &image_external_preload : &image_external);
+	external_bind(on);
 	image_install(0x900, on ? &image_decrementer_preload : &image_decrementer);
 }
 

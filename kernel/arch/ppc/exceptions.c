@@ -1,5 +1,6 @@
 /* The C handlers of the exceptions, called after the vectors' images saved the registers. */
 #include <arch.h>
+#include <arch/entry.h>
 #include <arch/image.h>
 #include <arch/mmu.h>
 #include <cpu.h>
@@ -25,7 +26,6 @@ extern const struct recovery recoveries_start[], recoveries_end[];
 
 DECLARE_IMAGE(image_reset);
 DECLARE_IMAGE(image_machine_check);
-DECLARE_IMAGE(image_external);
 DECLARE_IMAGE(image_alignment);
 DECLARE_IMAGE(image_program);
 DECLARE_IMAGE(image_fpu);
@@ -39,7 +39,6 @@ void exceptions_init(void)
 	static const struct { u32 vector; const struct image *image; } table[] = {
 		{ 0x100, &image_reset },
 		{ 0x200, &image_machine_check },
-		{ 0x500, &image_external },
 		{ 0x600, &image_alignment },
 		{ 0x700, &image_program },
 		{ 0x800, &image_fpu },
@@ -51,6 +50,7 @@ void exceptions_init(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		image_install(table[i].vector, table[i].image);
+	external_bind(false);
 }
 
 static bool user_access_recover(struct regs *regs)
@@ -109,10 +109,15 @@ static inline u32 data_access(u32 dsisr)
 }
 
 /* On an error, reads address and access from regs again, so that the usual path saves only the pointer regs. */
-REPLACED CAUSE(fault) void exception_data_fault(struct regs *regs)
+CAUSE(fault) void exception_data_fault(struct regs *regs)
 {
-	int error = regs->dsisr & DSISR_NEVER ? -ENXIO : fault_error(regs, regs->dar, data_access(regs->dsisr));
+	bool never = regs->dsisr & DSISR_NEVER;
+	int error;
 
+	/* Address 0 is never served, but takes the lock. */
+	if (fault_served_outside(regs, never ? 0 : regs->dar, data_access(regs->dsisr)))
+		return;
+	error = never ? -ENXIO : fault_error(regs, regs->dar, data_access(regs->dsisr));
 	if (error)
 		not_served(regs, regs->dar, data_access(regs->dsisr), error);
 }
@@ -142,8 +147,11 @@ CAUSE(fault) void exception_data_miss(struct regs *regs, uaddr_t address, u32 ds
 
 REPLACED CAUSE(fault) void exception_instruction_fault(struct regs *regs)
 {
-	int error = fault_error(regs, regs->nip, MM_EXECUTE);
+	int error;
 
+	if (fault_served_outside(regs, regs->nip, MM_EXECUTE))
+		return;
+	error = fault_error(regs, regs->nip, MM_EXECUTE);
 	if (error)
 		not_served(regs, regs->nip, MM_EXECUTE, error);
 }
@@ -167,37 +175,6 @@ void exceptions_bind_withheld(void)
 	arch_replace((const void *)exception_instruction_fault, (const void *)instruction_fault_withheld);
 }
 
-CAUSE(fault) static void data_fault_outside(struct regs *regs)
-{
-	bool never = regs->dsisr & DSISR_NEVER;
-	u32 access = data_access(regs->dsisr);
-	int error;
-
-	/* Address 0 is never served, but takes the lock. */
-	if (fault_served_outside(regs, never ? 0 : regs->dar, access))
-		return;
-	error = never ? -ENXIO : fault_error(regs, regs->dar, access);
-	if (error)
-		not_served(regs, regs->dar, access, error);
-}
-
-CAUSE(fault) static void instruction_fault_outside(struct regs *regs)
-{
-	int error;
-
-	if (fault_served_outside(regs, regs->nip, MM_EXECUTE))
-		return;
-	error = fault_error(regs, regs->nip, MM_EXECUTE);
-	if (error)
-		not_served(regs, regs->nip, MM_EXECUTE, error);
-}
-
-void exceptions_bind_outside(void)
-{
-	arch_replace((const void *)exception_data_fault, (const void *)data_fault_outside);
-	arch_replace((const void *)exception_instruction_fault, (const void *)instruction_fault_outside);
-}
-
 void exception_unexpected(struct regs *regs)
 {
 	panic_regs(regs, "unexpected exception 0x%x", regs->trap);
@@ -215,7 +192,7 @@ void exception_machine_check(struct regs *regs)
 	signal_fault(SIGBUS, BUS_ADRERR, regs->nip);
 }
 
-void exception_external(struct regs *regs)
+REPLACED void exception_external(struct regs *regs)
 {
 	(void)regs;
 	irq_dispatch();

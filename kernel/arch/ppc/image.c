@@ -45,16 +45,6 @@ void arch_replace(const void *function, const void *by)
 	code_divert((u32 *)function, by, 0);
 }
 
-/* Pairs of a place and its branch's target (arch/cpu.h). */
-extern const u32 *const outside_places[], *const outside_places_end[];
-
-void arch_bind_outside(void)
-{
-	exceptions_bind_outside();
-	for (const u32 *const *place = outside_places; place < outside_places_end; place += 2)
-		code_divert((u32 *)place[0], place[1], 0);
-}
-
 /* Notes that [vector, vector + size) is taken; it must not reach into another vector's code, nor that into this. */
 static void vector_take(u32 vector, u32 size)
 {

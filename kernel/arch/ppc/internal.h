@@ -27,19 +27,14 @@ void bats_save(void);
 void bats_load(void);
 void bat_set_code(u32 upper, u32 lower);
 
-/*
- * cpu.c. icache_invalidate() empties this processor's instruction cache. icache_sync_everywhere() takes the place of
- * arch_icache_sync() where icbi does not reach the others.
- */
+/* cpu.c: empties this processor's instruction cache. */
 void icache_invalidate(void);
-void icache_sync_everywhere(void *address, size_t size);
 
 /* setup.c */
 void start_c(const void *fdt);
 
 /* exceptions.c, called from the vectors' images */
 void exceptions_init(void);
-void exceptions_bind_outside(void);        /* faults without the kernel lock, where they can be served so */
 void exceptions_bind_withheld(void);       /* fetches that a reload refuses because of fetch_withheld */
 /* Was the fault a fetch that was withheld? If so, it is permitted from now on. */
 bool fetch_granted(const struct regs *regs);
@@ -85,6 +80,7 @@ void arch_idle_init(struct task *idle);
 
 /* setup.c: processors that the device tree names. */
 extern u32 processors_described;
-extern bool tlb_broadcasts;             /* tlbie reaches the other processors */
+/* one/, several/: whether this image fits the board; if it does not, a sentence says so. */
+void processors_look(const void *fdt, bool openpic);
 
 #endif

@@ -30,7 +30,7 @@ static void count_down(u32 cycles)
 
 int arch_sample(u32 cycles)
 {
-	if (cycles && (!cpu_core->monitor || several_processors))
+	if (cycles && (!cpu_core->monitor || SEVERAL))
 		return -EOPNOTSUPP;
 	if (cycles) {
 		image_install(0xf00, &image_monitor);

@@ -4,12 +4,10 @@
 #include <arch/core.h>
 #include <arch/entry.h>
 #include <arch/message.h>
+#include <arch/offsets_several.h>
 #include <board.h>
 #include <cpu.h>
-#include <irq.h>
 #include <mm.h>
-#include <shootdown.h>
-#include <smp.h>
 #include <syscall.h>
 #include <task.h>
 
@@ -45,24 +43,8 @@ void offsets(void)
 	VALUE(CORE_SIZE, sizeof(struct core));
 	OFFSET(CPU_IDLE, struct cpu, idle);
 	OFFSET(CPU_SOFT_PREPARED, struct cpu, arch.soft_prepared);
-	OFFSET(CPU_FLUSH_SAVED, struct cpu, arch.flush.saved);
-	OFFSET(CPU_FLUSH_WAIT, struct cpu, arch.flush.wait);
-	OFFSET(CPU_FLUSH_BIT, struct cpu, arch.flush.bit);
-	OFFSET(CPU_FLUSH_VECTOR, struct cpu, arch.flush.vector);
-	OFFSET(CPU_IPIS_FLUSH, struct cpu, ipis[IPI_FLUSH]);
-	OFFSET(FLUSH_UNANSWERED, struct flush_words, unanswered);
-	OFFSET(FLUSH_START, struct flush_words, start);
-	OFFSET(FLUSH_END, struct flush_words, end);
-	VALUE(OPENPIC_REGISTERS, OPENPIC_VIRTUAL + OPENPIC_ACKNOWLEDGE);
-	VALUE(OPENPIC_FINISH, OPENPIC_END - OPENPIC_ACKNOWLEDGE);
-	VALUE(OPENPIC_VECTOR_FLUSH, OPENPIC_VECTOR_IPI + IPI_FLUSH);
 	OFFSET(TASK_WORK, struct task, work);
 	OFFSET(TASK_CPU, struct task, cpu);
-	OFFSET(LOCK_SERVING, struct kernel_lock, serving);
-	OFFSET(LOCK_HOLDER, struct kernel_lock, holder);
-	OFFSET(LOCK_TIMES, struct spinlock, times);
-	OFFSET(LOCK_CONTENDED, struct spinlock, contended);
-	OFFSET(LOCK_WAITED, struct spinlock, waited);
 	OFFSET(TASK_ARCH, struct task, arch);
 	OFFSET(ARCH_KSP, struct arch_task, ksp);
 	OFFSET(ARCH_STACK_TOP, struct arch_task, stack_top);
@@ -96,4 +78,5 @@ void offsets(void)
 	_Static_assert(TASK_RUNNING == 0 && RENDEZVOUS_NONE == 0, "and one for these");
 	OFFSET(ARCH_SCRATCH, struct arch_task, scratch);
 	OFFSET(ARCH_USPRG, struct arch_task, usprg);
+	OFFSETS_SEVERAL;
 }

@@ -44,22 +44,16 @@ static void read_cpu(const void *fdt)
 
 u32 processors_described = 1;
 
-/* Several of them need a backend that has a lock for what all share, and interrupts between them. */
 static void count_processors(const void *fdt)
 {
 	char node[] = "/cpus/cpu@1";
-	u32 length, broadcasts = 0;
+	u32 length;
 
-	while (processors_described < CPUS && fdt_property(fdt, node, "reg", &length)) {
+	while (processors_described < BOARD_CPUS && fdt_property(fdt, node, "reg", &length)) {
 		processors_described++;
 		node[sizeof(node) - 2]++;
 	}
-	fdt_u32(fdt, "/cpus/cpu", "tlb-broadcast", &broadcasts);
-	tlb_broadcasts = broadcasts;
-	several_processors = processors_described > 1 && openpic_pa && backend->several;
-	if (processors_described > 1 && !several_processors)
-		printk("pagewalk: uses one of %u processors: %s\n", processors_described,
-		       backend->several ? "the board has no OpenPIC" : "this kind does not work with others");
+	processors_look(fdt, openpic_pa != 0);
 }
 
 static void find_openpic(const void *fdt)

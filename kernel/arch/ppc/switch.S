@@ -1,5 +1,6 @@
 /* The context switch, and the floating-point registers. */
 #include <arch/asm.h>
+#include <arch/entry_forms.h>
 
 #define SWITCH_FRAME 96                 /* header, r13 to r31, CR */
 #define SWITCH_CR    84
@@ -49,6 +50,7 @@ END(switch_preload)
  */
 	.balign	32
 FUNCTION(switch_to)
+	leave_fpu
 	mflr	r0
 	stwu	r1, -SWITCH_FRAME(r1)
 	mfcr	r6

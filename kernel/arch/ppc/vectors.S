@@ -1,5 +1,6 @@
 /* The images of the exception vectors that no policy changes, and the plain forms of the others. */
 #include <arch/asm.h>
+#include <arch/entry_forms.h>
 
 .macro plain_vector trap, handler, preload=0
 	save_volatile \preload
@@ -18,22 +19,6 @@ end_image image_reset
 image image_machine_check
 	whole_vector 0x200, exception_machine_check
 end_image image_machine_check
-
-image image_external
-	plain_vector 0x500, exception_external
-end_image image_external
-
-image image_external_preload
-	plain_vector 0x500, exception_external, 1
-end_image image_external_preload
-
-/* Several processors: its handler takes the kernel lock only for a device. */
-image image_external_unlocked
-	save_volatile
-	li	r10, 0x500
-	load_address r12, exception_external_unlocked
-	ba	PHYS(enter_unlocked)
-end_image image_external_unlocked
 
 image image_alignment
 	save_volatile
@@ -97,14 +82,10 @@ end_image image_syscall_traced
 	stw	r12, FRAME_LINK(r11)
 	stw	r0, GPR(0)(r11)
 	stw	r3, FRAME_ORIG_GPR3(r11)
-	cmplwi	r0, LEAN_CALLS
-	slwi	r12, r0, 2
+	lean_compare
 	mfspr	r10, SPR_SRR1
-	addis	r12, r12, PHYS(lean_table)@ha
-	bge	1f
-	stw	r9, FRAME_NIP(r11)
-	lwz	r9, PHYS(lean_table)@l(r12)
-2:	stw	r4, GPR(4)(r11)
+	lean_target
+	stw	r4, GPR(4)(r11)
 	stw	r10, FRAME_MSR(r11)
 	load_address r12, return_syscall_cleared
 	li	r10, MSR_KERNEL
@@ -116,9 +97,7 @@ end_image image_syscall_traced
 	mtsrr0	r9
 	mtsrr1	r10
 	exception_return
-1:	stw	r9, FRAME_NIP(r11)
-	load_address r9, syscall_whole
-	b	2b
+	lean_beyond
 .endm
 
 image image_syscall_lean

@@ -22,7 +22,7 @@ static bool window_noted;       /* policy ipc.window */
 
 bool aperture_possible(void)
 {
-	return !several_processors;     /* another one may have the same root */
+	return !SEVERAL;     /* another one may have the same root */
 }
 
 CAUSE(copy) uaddr_t aperture_begin(struct mm *mm, uaddr_t address, uaddr_t own)

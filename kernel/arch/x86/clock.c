@@ -103,7 +103,7 @@ u32 arch_timebase_hz(void)
 	return arch_cpu.timebase_hz;
 }
 
-REPLACED void arch_timer_set(u32 ticks)
+void i8254_timer_set(u32 ticks)
 {
 	u32 count = ticks;
 

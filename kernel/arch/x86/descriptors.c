@@ -5,7 +5,6 @@
 #include <lib.h>
 #include <smp.h>
 
-#include "apic.h"
 #include "internal.h"
 
 #define GATE_INTERRUPT 0x8e00u          /* present; disables interrupts */
@@ -28,7 +27,7 @@ u64 segment_make(u32 base, u32 limit, u32 access, u32 flags)
 	return (u64)high << 32 | low;
 }
 
-static void gate_set(u32 vector, const char *entry, bool for_programs)
+void gate_set(u32 vector, const char *entry, bool for_programs)
 {
 	u32 address = (u32)entry;
 	u32 high = (address & 0xffff0000) | GATE_INTERRUPT | (for_programs ? GATE_PROGRAMS : 0);
@@ -54,20 +53,12 @@ static void bind_all(void)
 {
 	const char *exceptions = entry_checked ? exception_vectors_checked : exception_vectors_loaded;
 	const char *interrupts = entry_checked ? interrupt_vectors_checked : interrupt_vectors_loaded;
-	const char *of_apic = entry_checked ? apic_vectors_checked : apic_vectors_loaded;
-	static const u8 apic_numbers[] = {
-		VECTOR_TIMER, VECTOR_IPI, VECTOR_IPI + 1, VECTOR_IPI + 2, VECTOR_IPI + 3, VECTOR_SPURIOUS,
-	};
 
 	for (u32 n = 0; n < 32; n++)
 		gate_set(n, exceptions + 16 * n, n == VECTOR_BREAKPOINT || n == VECTOR_OVERFLOW);
 	for (u32 n = 0; n < 16; n++)
 		gate_set(ARCH_IRQ_VECTOR + n, interrupts + 16 * n, false);
-	for (u32 n = 0; n < ARRAY_SIZE(apic_numbers); n++)
-		gate_set(apic_numbers[n], of_apic + 16 * n, false);
-	gate_set(VECTOR_FLUSH + FLUSH_ALL, flush_all, false);
-	gate_set(VECTOR_FLUSH + FLUSH_PAGE, flush_page, false);
-	gate_set(VECTOR_FLUSH + FLUSH_RANGE, flush_range, false);
+	apic_gates_set(entry_checked);
 	calls_bind();
 }
 

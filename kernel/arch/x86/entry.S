@@ -8,6 +8,7 @@
  * segment already (Liedtke 1993, 5.5.3).
  */
 #include <arch/asm.h>
+#include <arch/entry_forms.h>
 
 	.section .text.cause.entry, "ax"
 
@@ -75,14 +76,6 @@ interrupt_vectors_\form:
 	.endr
 .endm
 
-/* A call that goes to the handler's locked form where there are several processors (several.c). */
-.macro handle handler
-9:	call	\handler
-	.pushsection .locked, "a"
-	.long	9b, \handler\()_locked
-	.popsection
-.endm
-
 .macro entry name, handler, form
 	.balign	16
 	.globl	\name\()_\form
@@ -119,10 +112,8 @@ FUNCTION(syscall_lean_\form)
 	.ifc	\form, loaded
 	movl	(%esp), %ebx
 	.endif
-	.globl	syscall_lean_number_\form, syscall_lean_numbered_\form
-syscall_lean_number_\form:
+	lock_for_call
 	cmpl	$CALL_COUNT, %eax
-syscall_lean_numbered_\form:
 	jae	1f
 	pushl	%ebp
 	pushl	%edi
@@ -148,16 +139,8 @@ END(syscall_lean_\form)
 .macro exit form
 	.balign	16
 FUNCTION(return_\form)
-	testb	$3, REGS_CS(%esp)
-	jz	1f
-	movl	%esp, %eax
-	andl	$-KERNEL_STACK_SIZE, %eax
-	movl	STACK_TASK(%eax), %eax
-	cmpl	$0, TASK_WORK(%eax)
-	jne	4f
-	.globl	return_registers_\form
-return_registers_\form:
-1:	popl	%ebx
+	finish
+	popl	%ebx
 	popl	%ecx
 	popl	%edx
 	popl	%esi
@@ -184,9 +167,7 @@ return_es_\form:
 	.globl	return_iret_\form\()_loading
 return_iret_\form\()_loading:
 	iret
-4:	movl	%esp, %eax
-	call	return_to_user
-	jmp	1b
+	finish_work
 END(return_\form)
 .endm
 

@@ -75,6 +75,8 @@ CAUSE(fault) void exception_page_fault(struct regs *regs)
 	u32 access = fault_access(regs);
 	int error = -EFAULT;
 
+	if (fault_served_outside(regs, address, access))
+		return;
 	if (!regs_user(regs))
 		stack_check(regs);
 	if (current->mm)
@@ -83,25 +85,6 @@ CAUSE(fault) void exception_page_fault(struct regs *regs)
 		not_served(regs, address, access, error);
 	else
 		current->minor_faults++;
-}
-
-/* With several processors. */
-REPLACED CAUSE(fault) void exception_page_fault_locked(struct regs *regs)
-{
-	kernel_enter(regs);
-	exception_page_fault(regs);
-}
-
-CAUSE(fault) static void page_fault_outside(struct regs *regs)
-{
-	kernel_enter(regs);
-	if (!fault_served_outside(regs, cr2_read(), fault_access(regs)))
-		exception_page_fault(regs);
-}
-
-void faults_bind_outside(void)
-{
-	arch_replace((const void *)exception_page_fault_locked, (const void *)page_fault_outside);
 }
 
 void exception_interrupt(struct regs *regs)
@@ -155,8 +138,7 @@ static bool exit_recover(struct regs *regs)
 	if (regs->eip != (u32)return_iret_loaded_loading && regs->eip != (u32)return_iret_checked_loading &&
 	    regs->eip != (u32)return_iret_checked)
 		return false;
-	if (several_processors && !kernel_lock_held())
-		kernel_lock();          /* the exit has let it go already */
+	kernel_lock_again();            /* the exit has let it go already */
 	/*
 	 * The program's other registers are restored already: they are in the fault's frame, which lies over its own.
 	 */

@@ -15,15 +15,10 @@ extern code exception_vectors_checked, interrupt_vectors_checked, syscall_full_c
 extern code syscall_traced_loaded, syscall_traced_checked;
 extern code return_ds_loaded, return_es_loaded, return_ds_checked, return_es_checked;
 extern code return_iret_loaded_loading, return_iret_checked_loading, return_iret_checked, task_first_entry;
-extern code syscall_lean_number_loaded, syscall_lean_number_checked, return_loaded, return_checked;
+extern code return_loaded, return_checked;
 void return_with(struct regs *regs) __attribute__((noreturn));
 /* gate.S */
 extern code message_entry;
-/* several_entry.S */
-extern code apic_vectors_loaded, apic_vectors_checked, flush_all, flush_page, flush_range;
-extern code syscall_lean_locked_loaded, syscall_lean_locked_checked, return_unlocking_loaded, return_unlocking_checked;
-/* start_other.S */
-extern code start_other_page, start_other_page_end;
 /* switch.S */
 void switch_stack(u32 *from, u32 to);
 void switch_stack_away(struct task *previous, u32 to) __attribute__((noreturn));
@@ -34,16 +29,10 @@ void exception_interrupt(struct regs *regs);
 void exception_syscall(struct regs *regs);
 void exception_syscall_traced(struct regs *regs);
 void exception_other(struct regs *regs);
-/* several.c: the same with several processors, with the kernel lock */
-void exception_page_fault_locked(struct regs *regs);
-void exception_interrupt_locked(struct regs *regs);
-void exception_syscall_locked(struct regs *regs);
-void exception_syscall_traced_locked(struct regs *regs);
-void exception_other_locked(struct regs *regs);
-void faults_bind_outside(void);
 
 /* descriptors.c */
 void descriptors_load(void);
+void gate_set(u32 vector, const char *entry, bool for_programs);
 /* The forms of entry: by policies `entry` and `segments`, and while calls are traced. */
 void entry_bind_lean(bool lean);
 void entry_bind_checked(bool checked);
@@ -75,30 +64,20 @@ void cpu_identify(void);
 /* mp_table.c: by the numbers of their local APICs, that of the processor that boots first */
 extern struct described_processors {
 	u32 count;
-	u8 apic[CPUS];
+	u8 apic[BOARD_CPUS];
 } processors;
 void processors_find(void);
 
-/* several.c */
-void several_look(void);        /* whether there are several processors */
-void start_another_c(void);
-extern u32 start_cr0, start_cr3, start_cr4, start_stack;
-
-/* apic.c */
-void apic_init(void);           /* the first processor's, and the timer of all */
-void apic_init_cpu(void);
-void apic_init_others(void);    /* they wait for a start-up message */
-void apic_stop_cpu(u32 number);
-void apic_start_cpu(u32 number, paddr_t page);
-
-/* Binds what only several processors need. */
-void mmu_bind_several(void);
-void task_bind_several(void);
-void apic_levels_account(void); /* sums the counter of policy interrupt.level */
-void apic_bind_several(void);
+/* one/, several/: whether this image fits the machine; if it does not, a sentence says so. */
+void processors_look(void);
+/* The first processor's local APIC, and the timer of all; the gates of its vectors; its counts. Nothing with one. */
+void apic_init(void);
+void apic_gates_set(bool checked);
+void apic_account(void);
 
 /* clock.c */
 void clock_init(void);                  /* the counters of the 8254; of cycles, if there is one */
+void i8254_timer_set(u32 ticks);
 
 /* task.c */
 void arch_idle_init(struct task *idle);
@@ -108,9 +87,6 @@ void fp_initialise(struct task *task);   /* its registers, which the FPU does no
 u32 step_flags(const struct task *task, u32 eflags);    /* its program's, without a flag that is only its tracer's */
 void step_forget(struct task *task);    /* EFLAGS.TF is the program's from now on */
 void step_done(struct regs *regs);      /* the trap after a step */
-/* replace.c */
-void code_divert(const char *place, const char *to);
-void code_bind_locked(void);
 /* tls.c: at a switch */
 void tls_switch(struct task *previous, struct task *next);
 void tls_clear(struct task *task);

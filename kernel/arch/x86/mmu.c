@@ -30,27 +30,26 @@ CAUSE(flush) void tlb_empty(void)
 	cr3_write(cr3_read());
 }
 
-REPLACED bool mm_context_live(const struct mm_context *context)
+/* With several processors, another one may have it loaded. */
+bool mm_context_live(const struct mm_context *context)
 {
-	return this_cpu()->mm && context == &this_cpu()->mm->context;
-}
-
-static bool live_somewhere(const struct mm_context *context)
-{
-	(void)context;
-	return true;
+	return SEVERAL || (this_cpu()->mm && context == &this_cpu()->mm->context);
 }
 
 static void (*report_step)(struct mm *mm);      /* NULL: nobody asks for switches */
 
+/* Other processors see that this one uses the address space before it loads a translation: a load of CR3 is a flush. */
 CAUSE(switch) static void i386_activate(struct mm *mm)
 {
 	struct cpu *cpu = this_cpu();
 
+	shootdown_entered();
 	cpu->mm = mm;
 	cpu->arch.window_used = false;
-	if (mm)
+	if (mm) {
 		cpu->running->arch.root = kva_pa(mm->root);
+		shootdown_enter(mm);
+	}
 	cr3_write(kva_pa(mm ? mm->root : kernel_root));
 }
 
@@ -60,44 +59,10 @@ CAUSE(switch) static void activate_and_report(struct mm *mm)
 	report_step(mm);
 }
 
-/* Other processors see that this one uses the address space before it loads a translation: a load of CR3 is a flush. */
-CAUSE(switch) static void activate_on_several(struct mm *mm)
-{
-	shootdown_entered();
-	this_cpu()->mm = mm;
-	if (mm)
-		shootdown_enter(mm);
-	cr3_write(kva_pa(mm ? mm->root : kernel_root));
-}
-
-CAUSE(switch) static void activate_on_several_and_report(struct mm *mm)
-{
-	activate_on_several(mm);
-	report_step(mm);
-}
-
-static bool several_bound;
-
-static void activate_bind(void)
-{
-	if (several_bound)
-		mmu->activate = report_step ? activate_on_several_and_report : activate_on_several;
-	else
-		mmu->activate = report_step ? activate_and_report : i386_activate;
-}
-
 void activate_set_report(void (*step)(struct mm *mm))
 {
 	report_step = step;
-	activate_bind();
-}
-
-void mmu_bind_several(void)
-{
-	several_bound = true;
-	activate_bind();
-	arch_replace((const void *)mm_context_live, (const void *)live_somewhere);
-	arch_replace((const void *)context_renew, (const void *)context_renew_everywhere);
+	mmu->activate = step ? activate_and_report : i386_activate;
 }
 
 CAUSE(flush) static void i386_page_flush(struct mm *mm, vaddr_t address)
@@ -174,12 +139,7 @@ CAUSE(flush) static inline __attribute__((always_inline)) void renew_here(struct
 		cr3_write(kva_pa(mm->root));
 }
 
-REPLACED CAUSE(flush) void context_renew(struct mm *mm)
-{
-	renew_here(mm);
-}
-
-CAUSE(flush) void context_renew_everywhere(struct mm *mm)
+CAUSE(flush) void context_renew(struct mm *mm)
 {
 	renew_here(mm);
 	shootdown_context(mm);
@@ -199,34 +159,6 @@ CAUSE(flush) void context_restart(void)
 	context_generations++;
 	tlb_empty();
 	mmu->activate(this_cpu()->mm);
-}
-
-/* Several processors. */
-CAUSE(flush) void arch_tlb_flush_page(uaddr_t address)
-{
-	page_invalidate(address);
-}
-
-/* Programs' pages are never global. */
-CAUSE(flush) void arch_tlb_flush_all(void)
-{
-	cr3_write(cr3_read());
-}
-
-bool arch_tlb_broadcasts(void)
-{
-	return false;
-}
-
-void arch_load_context(void)
-{
-	if (this_cpu()->mm)
-		cr3_write(kva_pa(this_cpu()->mm->root));
-}
-
-CAUSE(flush) void arch_forget_translations(void)
-{
-	tlb_empty();
 }
 
 int arch_fetch_withhold(bool on)

@@ -82,7 +82,7 @@ static void note_processor(const struct processor *entry)
 		return;
 	if (entry->flags & BOOTED)
 		processors.apic[0] = entry->apic;
-	else if (processors.count < CPUS)
+	else if (processors.count < BOARD_CPUS)
 		processors.apic[processors.count++] = entry->apic;
 }
 

@@ -1,10 +1,9 @@
 /* Offsets for assembly files. The build compiles this file to assembly and extracts the lines that begin with "->". */
 #include <arch/message.h>
+#include <arch/offsets_several.h>
 #include <arch.h>
 #include <cpu.h>
 #include <mm.h>
-#include <irq.h>
-#include <shootdown.h>
 #include <syscall.h>
 #include <task.h>
 
@@ -58,11 +57,5 @@ void offsets(void)
 	_Static_assert(TASK_INTERRUPTIBLE == MESSAGE_FROM_ANYONE && RENDEZVOUS_RECEIVING == MESSAGE_FROM_ANYONE,
 		       "gate.S has one register for these");
 	_Static_assert(TASK_RUNNING == 0 && RENDEZVOUS_NONE == 0, "and one for these");
-	OFFSET(CPU_IPIS_FLUSH, struct cpu, ipis[IPI_FLUSH]);
-	OFFSET(CPU_FLUSH_BIT, struct cpu, arch.flush_bit);
-	OFFSET(CPU_FLUSHES_SENT, struct cpu, arch.flushes_sent);
-	OFFSET(FLUSH_UNANSWERED, struct flush_words, unanswered);
-	OFFSET(FLUSH_START, struct flush_words, start);
-	OFFSET(FLUSH_END, struct flush_words, end);
-	VALUE(APIC_VIRTUAL, APIC_VIRTUAL);
+	OFFSETS_SEVERAL;
 }

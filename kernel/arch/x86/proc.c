@@ -24,5 +24,5 @@ void arch_proc_init(void)
 void arch_policies_account(void)
 {
 	messages_account();
-	apic_levels_account();
+	apic_account();
 }

@@ -14,8 +14,8 @@
 #include <task.h>
 #include <time.h>
 
-#include "apic.h"
 #include "internal.h"
+#include "several/apic.h"
 #include "multiboot.h"
 
 #define UART_PORT  0x3f8u
@@ -64,7 +64,8 @@ void arch_init_early(const void *given)
 	cpu_identify();
 	control_init(true);
 	clock_init();
-	several_look();
+	processors_find();
+	processors_look();
 	mmu->memory_most = cpu_features & CPU_PSE ? LARGE_MOST * TABLE_SPAN : BOOT_TABLES * TABLE_SPAN;
 	this_cpu()->arch.fpu_refuses = false;
 	arch_fpu_drop(this_cpu()->idle);
@@ -95,8 +96,7 @@ void arch_init_interrupts(void)
 {
 	i8259_init(0, (uintptr_t)&this_cpu()->arch.vector);
 	irq_init(&i8259_controller);
-	if (several_processors)
-		apic_init();
+	apic_init();
 	irq_register(TIMER_IRQ, "timer", timer_arrived);
 	arch_timer_set(1);
 }

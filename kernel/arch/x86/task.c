@@ -136,7 +136,7 @@ CAUSE(switch) void arch_fpu_save(struct task *task)
 	fpu_refuse(cpu, refused);
 }
 
-CAUSE(switch) void arch_fpu_drop(struct task *task)
+NOINLINE CAUSE(switch) void arch_fpu_drop(struct task *task)
 {
 	struct cpu_state *cpu = &this_cpu()->arch;
 
@@ -155,44 +155,29 @@ CAUSE(switch) static inline __attribute__((always_inline)) void prepare_next(str
 	tls_switch(previous, next);
 }
 
-REPLACED CAUSE(switch) void switch_to(struct task *previous, struct task *next)
+/* With several processors the task may go on elsewhere, so that this one's FPU keeps nothing of it. */
+CAUSE(switch) static inline void fpu_leave(struct cpu_state *cpu, struct task *previous)
 {
+	if (!SEVERAL || cpu->fpu_owner != previous)
+		return;
+	fpu_refuse(cpu, false);
+	fpu_store(previous->arch.fp);
+	cpu->fpu_owner = NULL;
+}
+
+CAUSE(switch) void switch_to(struct task *previous, struct task *next)
+{
+	fpu_leave(&next->cpu->arch, previous);
 	prepare_next(previous, next);
 	switch_stack(&previous->arch.esp, next->arch.esp);
 }
 
-REPLACED CAUSE(switch) void switch_away(struct task *previous, struct task *next)
+CAUSE(switch) void switch_away(struct task *previous, struct task *next)
 {
-	prepare_next(previous, next);
-	switch_stack_away(previous, next->arch.esp);
-}
-
-/* Several processors: the task may go on elsewhere, or be freed by another one. */
-CAUSE(switch) static void switch_to_several(struct task *previous, struct task *next)
-{
-	struct cpu_state *cpu = &next->cpu->arch;
-
-	if (cpu->fpu_owner == previous) {
-		fpu_refuse(cpu, false);
-		fpu_store(previous->arch.fp);
-		cpu->fpu_owner = NULL;
-	}
-	prepare_next(previous, next);
-	switch_stack(&previous->arch.esp, next->arch.esp);
-}
-
-CAUSE(switch) static void switch_away_several(struct task *previous, struct task *next)
-{
-	if (next->cpu->arch.fpu_owner == previous)
+	if (SEVERAL && next->cpu->arch.fpu_owner == previous)
 		next->cpu->arch.fpu_owner = NULL;
 	prepare_next(previous, next);
 	switch_stack_away(previous, next->arch.esp);
-}
-
-void task_bind_several(void)
-{
-	arch_replace((const void *)switch_to, (const void *)switch_to_several);
-	arch_replace((const void *)switch_away, (const void *)switch_away_several);
 }
 
 /* No instruction prefetches. */

@@ -171,7 +171,7 @@ static int icache_flush_apply(const struct policy_setting *to)
 	withheld = to->choice == EXEC;
 	fetch_ready = forms[to->choice];
 	insert_ready = inserting[to->choice];
-	fetch_asks_others = arch_tlb_broadcasts() ? 0 : insert_ready ? VM_PROT : VM_EXEC;
+	fetch_asks_others = !SEVERAL || arch_tlb_broadcasts() ? 0 : insert_ready ? VM_PROT : VM_EXEC;
 	if (insert_plainly)
 		page_installed_bind(insert_plainly);
 	return 0;

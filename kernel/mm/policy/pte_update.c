@@ -34,45 +34,62 @@ NOINLINE CAUSE(flush) static void page_gone(struct mm *mm, uaddr_t address)
 }
 
 /*
- * Flushes first. No program runs before the entries are cleared that could use or reload one (interrupt handlers touch
- * no user memory), and a frame is freed only when no translation reaches it.
+ * Flushes first. No program of this processor runs before the entries are cleared that could use or reload one
+ * (interrupt handlers touch no user memory), and a frame is freed only when no translation reaches it. Another
+ * processor could use or load a translation between its flush and the change of the tree, so with several, entries
+ * become invalid before the flush, but keep their frames until it is done.
  */
 static void zap_by_range(struct vma *vma, uaddr_t start, uaddr_t end)
 {
+	range_hide(vma->mm, start, end);
 	flush->range(vma->mm, start, end);
 	zap_unflushed(vma, start, end);
 }
 
+/* Clears a range of which no page is flushed alone: nothing of it is cached, or all of the address space is flushed. */
+static bool zapped_whole(struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	if (SEVERAL && context_live(vma->mm) && (end - start) >> PAGE_SHIFT > flush_cutoff) {
+		zap_by_range(vma, start, end);
+		return true;
+	}
+	if (!flush_range_whole(vma->mm, start, end))
+		return false;
+	zap_unflushed(vma, start, end);
+	return true;
+}
+
 static u32 one_at_once(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
 {
+	struct frame *frame = pte_frame(pte_get(entry));
+
+	(void)argument;
+	if (SEVERAL)
+		pagetable_set(entry, pte_hide(pte_get(entry)));
 	page_gone(mm, address);
-	return zap_entry(mm, address, entry, argument);
+	shootdown(mm, address, address + PAGE_SIZE);
+	pagetable_clear(entry);
+	if (frame)
+		frame_unmapped(mm, frame);
+	return frame != NULL;
 }
 
 static void zap_immediately(struct vma *vma, uaddr_t start, uaddr_t end)
 {
-	if (flush_range_whole(vma->mm, start, end))
-		zap_unflushed(vma, start, end);
-	else
+	if (!zapped_whole(vma, start, end))
 		zap_walk(vma->mm, start, end, one_at_once, NULL);
-}
-
-/* Flushes the other processors; gives up the frames. */
-static void (*batch_end)(struct mm *mm, const struct batch *batch);
-
-static void batch_end_here(struct mm *mm, const struct batch *batch)
-{
-	(void)mm;
-	for (u32 i = 0; i < batch->count; i++)
-		if (batch->page[i].frame)
-			frame_put(batch->page[i].frame);
 }
 
 static void batch_flush(struct mm *mm, struct batch *batch)
 {
+	if (!batch->count)
+		return;
 	for (u32 i = 0; i < batch->count; i++)
 		page_gone(mm, batch->page[i].address);
-	batch_end(mm, batch);
+	shootdown(mm, batch->page[0].address, batch->page[batch->count - 1].address + PAGE_SIZE);
+	for (u32 i = 0; i < batch->count; i++)
+		if (batch->page[i].frame)
+			frame_unmapped(mm, batch->page[i].frame);
 	batch->count = 0;
 }
 
@@ -94,76 +111,20 @@ static void zap_in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	struct batch batch;
 
-	if (flush_range_whole(vma->mm, start, end)) {
-		zap_unflushed(vma, start, end);
+	if (zapped_whole(vma, start, end))
 		return;
-	}
 	batch.count = 0;
 	zap_walk(vma->mm, start, end, one_listed, &batch);
 	batch_flush(vma->mm, &batch);
 }
 
-/*
- * Several processors: another one could use or load a translation between its flush and the change of the tree. So
- * entries change first: of a range, they become invalid, but keep their frames until the flush.
- */
-static void zap_by_range_several(struct vma *vma, uaddr_t start, uaddr_t end)
-{
-	range_hide(vma->mm, start, end);
-	flush->range(vma->mm, start, end);
-	zap_unflushed(vma, start, end);
-}
-
-static u32 one_at_once_several(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
-{
-	struct frame *frame = pte_frame(pte_get(entry));
-
-	(void)argument;
-	pagetable_set(entry, pte_hide(pte_get(entry)));
-	page_gone(mm, address);
-	shootdown(mm, address, address + PAGE_SIZE);
-	pagetable_clear(entry);
-	if (frame)
-		frame_unmapped(mm, frame);
-	return frame != NULL;
-}
-
-static void zap_immediately_several(struct vma *vma, uaddr_t start, uaddr_t end)
-{
-	if (!context_live(vma->mm))
-		zap_unflushed(vma, start, end);
-	else if ((end - start) >> PAGE_SHIFT > flush_cutoff)
-		zap_by_range_several(vma, start, end);
-	else
-		zap_walk(vma->mm, start, end, one_at_once_several, NULL);
-}
-
-static void batch_end_everywhere(struct mm *mm, const struct batch *batch)
-{
-	if (!batch->count)
-		return;
-	shootdown(mm, batch->page[0].address, batch->page[batch->count - 1].address + PAGE_SIZE);
-	for (u32 i = 0; i < batch->count; i++)
-		if (batch->page[i].frame)
-			frame_unmapped(mm, batch->page[i].frame);
-}
-
-static void zap_in_batches_several(struct vma *vma, uaddr_t start, uaddr_t end)
-{
-	if (context_live(vma->mm) && (end - start) >> PAGE_SHIFT > flush_cutoff)
-		zap_by_range_several(vma, start, end);
-	else
-		zap_in_batches(vma, start, end);
-}
-
 static int pte_update_apply(const struct policy_setting *to)
 {
-	typedef void zap_form(struct vma *vma, uaddr_t start, uaddr_t end);
-	static zap_form *const forms[] = { zap_by_range, zap_immediately, zap_in_batches };
-	static zap_form *const several[] = { zap_by_range_several, zap_immediately_several, zap_in_batches_several };
+	static void (*const forms[])(struct vma *vma, uaddr_t start, uaddr_t end) = {
+		zap_by_range, zap_immediately, zap_in_batches,
+	};
 
-	batch_end = several_processors ? batch_end_everywhere : batch_end_here;
-	zap_bind(several_processors ? several[to->choice] : forms[to->choice]);
+	zap_bind(forms[to->choice]);
 	return 0;
 }
 

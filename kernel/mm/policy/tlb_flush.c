@@ -13,7 +13,6 @@
 #include <mm.h>
 #include <policy.h>
 #include <shootdown.h>
-#include <smp.h>
 #include <window.h>
 
 #include "../internal.h"
@@ -35,6 +34,7 @@ CAUSE(flush) static void whole_searching(struct mm *mm)
 /* The address space has ended: other tasks may run during the flush. */
 static void last_searching(struct mm *mm)
 {
+	shootdown_leave(mm);
 	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
 		uaddr_t stop;
 
@@ -57,18 +57,15 @@ CAUSE(flush) static void whole_lazy(struct mm *mm)
 /* The context is never used again: entries that carry it are zombies. */
 static void last_lazy(struct mm *mm)
 {
+	shootdown_leave(mm);
 	context_forget(mm);
 }
 
-static void hide_nothing(struct mm *mm, uaddr_t start, uaddr_t end)
-{
-	(void)mm;
-	(void)start;
-	(void)end;
-}
-
-/* Several processors. Others may load a translation again until the tree has changed, so callers change it first. */
-CAUSE(flush) static void page_several(struct mm *mm, uaddr_t address)
+/*
+ * With several processors, others may load a translation again until the tree has changed, so callers change it first;
+ * with one, shootdown() and range_hide() are nothing.
+ */
+CAUSE(flush) static void flush_page(struct mm *mm, uaddr_t address)
 {
 	flush_one_page(mm, address);
 	mm->flush_reason = SHOOTDOWN_COPY;
@@ -76,7 +73,7 @@ CAUSE(flush) static void page_several(struct mm *mm, uaddr_t address)
 		shootdown(mm, address, address + PAGE_SIZE);
 }
 
-CAUSE(flush) static void range_several(struct mm *mm, uaddr_t start, uaddr_t end)
+CAUSE(flush) static void flush_range(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	if (flush_range_whole(mm, start, end))
 		return;
@@ -84,38 +81,21 @@ CAUSE(flush) static void range_several(struct mm *mm, uaddr_t start, uaddr_t end
 	shootdown(mm, start, end);
 }
 
-CAUSE(flush) static void whole_several(struct mm *mm)
+CAUSE(flush) static void flush_whole(struct mm *mm)
 {
 	whole_searching(mm);
 	if (context_live(mm))
 		shootdown(mm, 0, USER_END);
 }
 
-static void last_searching_several(struct mm *mm)
-{
-	shootdown_leave(mm);
-	last_searching(mm);
-}
-
-static void last_lazy_several(struct mm *mm)
-{
-	shootdown_leave(mm);
-	last_lazy(mm);
-}
-
-static const struct flush_operations forms_one[] = {
-	{ flush_one_page, flush_range_searching, whole_searching, last_searching, hide_nothing, false },
-	{ flush_one_page, flush_range_searching, whole_lazy, last_lazy, hide_nothing, true },
-};
-
-static const struct flush_operations forms_several[] = {
-	{ page_several, range_several, whole_several, last_searching_several, range_hide, false },
-	{ page_several, range_several, whole_lazy, last_lazy_several, range_hide, true },
+static const struct flush_operations flush_forms[] = {
+	{ flush_page, flush_range, flush_whole, last_searching, range_hide, false },
+	{ flush_page, flush_range, whole_lazy, last_lazy, range_hide, true },
 };
 
 static int tlb_flush_apply(const struct policy_setting *to)
 {
-	flush = several_processors ? &forms_several[to->choice] : &forms_one[to->choice];
+	flush = &flush_forms[to->choice];
 	return 0;
 }
 

@@ -165,8 +165,8 @@ static int ready_queue_apply(const struct policy_setting *to)
 
 	if (to->choice == QUEUE_WAITING)
 		return 0;
-	if (several_processors)
-		return -ENODEV;
+	if (SEVERAL)
+		return -EOPNOTSUPP;
 	message_allow(MESSAGE_BY_QUEUE, to->choice == QUEUE_LAZY);
 	for (u32 i = 0; i < ARRAY_SIZE(replaced); i++)
 		arch_replace(replaced[i], forms[i]);

@@ -119,7 +119,7 @@ def gdb(
     """
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
 
-    kernel_file = shlex.quote(str(architectures.named(loaded.architecture).kernel))
+    kernel_file = shlex.quote(str(architectures.named(loaded.architecture).image(loaded.processors)))
 
     def announce(found: int) -> None:
         say(err, f"waiting for GDB: gdb-multiarch {kernel_file} -ex 'target remote :{found}'")

@@ -11,8 +11,10 @@ use pagewalk_machine::powerpc::session::Session;
 
 /// What a session boots.
 pub struct Kernel {
-    /// ELF image.
+    /// ELF image for one processor.
     pub image: Vec<u8>,
+    /// The one for several.
+    pub image_of_several: Vec<u8>,
     /// init, hello and tlb-stress.
     pub initramfs: Vec<u8>,
     build: PathBuf,
@@ -27,9 +29,14 @@ impl Kernel {
     /// A machine about to boot it with these words on its command line.
     pub fn session(&self, config: MachineConfig, words: &str) -> Session {
         let archive = Some(&self.initramfs[..]);
+        let image = if config.processors > 1 {
+            &self.image_of_several
+        } else {
+            &self.image
+        };
         Session::with_kernel(
             config,
-            &self.image,
+            image,
             "vmlinux",
             archive,
             words,
@@ -44,7 +51,8 @@ pub fn build() -> Kernel {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let root = root.canonicalize().expect("the source tree");
     let (kernel, user) = (root.join("build/kernel"), root.join("build/user"));
-    make(&root.join("kernel"), &kernel, &[kernel.join("vmlinux")]);
+    let images = [kernel.join("vmlinux"), kernel.join("vmlinux-smp")];
+    make(&root.join("kernel"), &kernel, &images);
     let programs = [
         ("init", user.join("init")),
         ("bin/hello", user.join("hello")),
@@ -68,7 +76,8 @@ pub fn build() -> Kernel {
             .map(|(path, file)| Member::file(path, read(file))),
     );
     Kernel {
-        image: read(&kernel.join("vmlinux")),
+        image: read(&images[0]),
+        image_of_several: read(&images[1]),
         initramfs: pack(&members),
         build: root.join("build"),
     }

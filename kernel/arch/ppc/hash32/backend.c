@@ -1,6 +1,7 @@
 /* The backend of the 604 and 750: hardware searches the hash table, software fills it. */
 #include <arch.h>
 #include <arch/hash.h>
+#include <arch/hash_table_lock.h>
 #include <arch/image.h>
 #include <arch/mmu.h>
 #include <arch/pte.h>
@@ -14,7 +15,6 @@
 #include <smp.h>
 
 #include "../internal.h"
-#include "several.h"
 
 /*
  * The plain reload, with translation on and the registers saved. Misses of kernel addresses do not come here (reload.S
@@ -96,7 +96,7 @@ void hash_preload_bind(void)
 {
 	page_installed_bind(preload_form == HASH_PRELOAD_OFF ? not_preloaded :
 			    preload_form == HASH_PRELOAD_AROUND ? neighbours_preloaded :
-			    pagetable_notes || several_processors ? preloaded_placed : hash_preloaded);
+			    pagetable_notes || SEVERAL ? preloaded_placed : hash_preloaded);
 }
 
 void hash_preload(enum hash_preload what, u32 pages)
@@ -108,16 +108,20 @@ void hash_preload(enum hash_preload what, u32 pages)
 
 CAUSE(flush) static void hash32_page_flush(struct mm *mm, vaddr_t address)
 {
+	table_lock();
 	/* The TLB is reloaded only from the table. */
 	if (hash_remove(mm, context_vsid(mm, address), address))
-		tlb_invalidate_page(address);
+		tlb_invalidate_locked(address);
+	table_unlock();
 }
 
 /* An entry of the tree may have a note, but nobody relies on that of a kernel page. */
 CAUSE(flush) static void hash32_kernel_page_flush(vaddr_t address)
 {
+	table_lock();
 	hash_remove_searching(NULL, segment_vsid(address), address);
-	tlb_invalidate_page(address);
+	tlb_invalidate_locked(address);
+	table_unlock();
 }
 
 static void hash32_flush_all(void)
@@ -179,5 +183,4 @@ const struct ppc_backend hash32_backend = {
 	.kernel_context = segments_kernel_context,
 	.load_context = segments_load_context,
 	.reload = hash32_images,
-	.several = &hash32_several,
 };

@@ -8,9 +8,6 @@
 
 /* insert.h: the instruction at the end of each insertion, and the code that counts. */
 extern u32 hash_counted_kernel[], hash_counted_data[], hash_counted_instruction[];
-extern u32 hash_counted_kernel_several[], hash_counted_data_several[], hash_counted_instruction_several[];
-extern const u32 hash_counted_kernel_several_on[], hash_counted_data_several_on[];
-extern const u32 hash_counted_instruction_several_on[];
 extern const u32 hash_counted_kernel_on[], hash_counted_data_on[], hash_counted_instruction_on[];
 
 #define SYNC 0x7c0004acu
@@ -22,9 +19,6 @@ int hash_count(bool on)
 		if (!hash_group_misses)
 			return -ENOMEM;
 	}
-	code_divert(hash_counted_kernel_several, on ? hash_counted_kernel_several_on : NULL, SYNC);
-	code_divert(hash_counted_data_several, on ? hash_counted_data_several_on : NULL, SYNC);
-	code_divert(hash_counted_instruction_several, on ? hash_counted_instruction_several_on : NULL, SYNC);
 	code_divert(hash_counted_kernel, on ? hash_counted_kernel_on : NULL, SYNC);
 	code_divert(hash_counted_data, on ? hash_counted_data_on : NULL, SYNC);
 	code_divert(hash_counted_instruction, on ? hash_counted_instruction_on : NULL, SYNC);

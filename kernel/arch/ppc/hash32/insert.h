@@ -2,6 +2,8 @@
 #ifndef HASH32_INSERT_H
 #define HASH32_INSERT_H
 
+#include <arch/hash_lock.h>
+
 /*
  * Reads the tree's entry for an address. Translation is off. In: r3 = address, `need` = bits that the entry must have,
  * which it destroys. Out: r6 = entry. Goes to `fail` if the tree lacks the page or the permission.
@@ -21,13 +23,10 @@
 /*
  * Inserts an entry into the hash table. Translation is off. In: r3 = address, r6 = entry. Uses r0, r3 to r9.
  *
- * several: other processors fill the table too, and the caller has its lock. The page is coherent, and may be in the
- * table already, because another processor missed it at the same time.
- *
  * hash_count() patches the last instruction, at `counted`, to a branch to hash_count_insertion's code; hash_note()
  * patches the one at `placed`, to a branch to hash_note_slot's code.
  */
-.macro hash_insert_real counted, placed, several=0
+.macro hash_insert_real counted, placed
 	mfsrin	r7, r3
 	rlwinm	r8, r3, 20, 16, 31      /* page index */
 	rlwinm	r9, r7, 0, 13, 31       /* VSID, low 19 bits */
@@ -46,23 +45,7 @@
 	or	r5, r8, r9              /* primary group */
 	rlwinm	r6, r6, 0, 23, 19       /* without the software bits */
 	rlwinm	r6, r6, 0, 30, 28
-	.if	\several
-	ori	r6, r6, PTE_COHERENT
-	addi	r3, r5, -8
-	.rept	HPTES_PER_GROUP
-	lwzu	r0, 8(r3)
-	cmplw	r0, r7
-	beq	7f
-	.endr
-	xor	r8, r5, r4
-	ori	r9, r7, HPTE_SECONDARY
-	addi	r3, r8, -8
-	.rept	HPTES_PER_GROUP
-	lwzu	r0, 8(r3)
-	cmplw	r0, r9
-	beq	7f
-	.endr
-	.endif
+	hash_look_first 7f
 	/* Use an empty slot of the primary group, */
 	addi	r3, r5, -8
 	.rept	HPTES_PER_GROUP

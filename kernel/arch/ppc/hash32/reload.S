@@ -20,13 +20,17 @@ FUNCTION(hash_reload_kernel)
 	mfxer	r5
 	stw	r0, FRAME_CTR(r11)
 	stw	r5, FRAME_XER(r11)
+	hash_lock_take
 	li	r4, PTE_VALID
 	tree_look r4, 9f
 	hash_insert_real hash_counted_kernel, hash_placed_kernel
+	hash_lock_give
 	mr	r1, r11
 	lmw	r13, GPR(13)(r11)
 	ba	PHYS(return_short)
-9:	cmpwi	r10, 0x300
+9:	hash_lock_give
+	lwz	r10, FRAME_TRAP(r11)
+	cmpwi	r10, 0x300
 	bne	1f
 	load_address r12, exception_dsi
 	b	enter_full
@@ -74,30 +78,31 @@ end_image \name
 	.section .text.cause.reload, "ax"
 /* CR0 and CR1 = the first byte of DSISR. */
 FUNCTION(hash_reload_data)
-	save_for_look
+	miss_begin
 	mfspr	r3, SPR_DAR
 	li	r4, PTE_VALID
 	bf	DSISR_STORE_BIT, 1f
 	li	r4, PTE_VALID | PTE_CHANGED
 1:	tree_look r4, 9f
-	save_for_insert
+	miss_insert
 	hash_insert_real hash_counted_data, hash_placed_data
+	hash_lock_give
 	restore_scratch
 	rfi
-9:	data_miss_after_look
+9:	data_miss_failed
 END(hash_reload_data)
 
 FUNCTION(hash_reload_instruction)
-	save_for_look
+	miss_begin
 	mfspr	r3, SPR_SRR0
 	li	r4, PTE_VALID
 	tree_look r4, 9f
-	save_for_insert
+	miss_insert
 	hash_insert_real hash_counted_instruction, hash_placed_instruction
+	hash_lock_give
 	restore_scratch
 	rfi
-9:	restore_from_look
-	instruction_fault
+9:	instruction_miss_failed
 END(hash_reload_instruction)
 
 	hash_count_insertion hash_counted_kernel

@@ -1,5 +1,6 @@
 /* The hash table in C (604 manual, 5.5): search, insertion, removal. */
 #include <arch/hash.h>
+#include <arch/hash_table_lock.h>
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <arch.h>
@@ -58,10 +59,12 @@ void hash_shrink(u32 size)
 	sdr1_set((sdr1 & 0xffff0000) | (size / 0x10000 - 1));
 }
 
-REPLACED void hash_clear(void)
+void hash_clear(void)
 {
+	table_lock();
 	if (hash_table)
 		memset(hash_table, 0, hash_groups * HPTES_PER_GROUP * sizeof(struct hpte));
+	table_unlock();
 }
 
 void hash_reach(u32 base)
@@ -130,8 +133,7 @@ static inline struct hpte *empty_slot(struct hpte *entry)
 	return NULL;
 }
 
-CAUSE(reload) static inline struct hpte *table_insert(u32 vsid, vaddr_t address, u32 pte, bool several,
-							u64 *count)
+CAUSE(reload) static inline struct hpte *table_insert(u32 vsid, vaddr_t address, u32 pte, u64 *count)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
 	struct hpte *entry = empty_slot(table_group(hash));
@@ -151,7 +153,7 @@ CAUSE(reload) static inline struct hpte *table_insert(u32 vsid, vaddr_t address,
 	(*count)++;
 	entry->word1 = pte;
 	/* This processor's own searches see both words after the sync; those of others see the first one first. */
-	if (several)
+	if (SEVERAL)
 		__asm__ volatile("eieio" : : : "memory");
 	else
 		__asm__ volatile("" : : : "memory");
@@ -160,119 +162,38 @@ CAUSE(reload) static inline struct hpte *table_insert(u32 vsid, vaddr_t address,
 	return entry;
 }
 
-REPLACED CAUSE(reload) struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte)
-{
-	return table_insert(vsid, address, pte & PTE_HARDWARE, false, &hash_inserts);
-}
-
-u64 hash_preloads;
-
-REPLACED CAUSE(reload) struct hpte *hash_insert_preload(u32 vsid, vaddr_t address, u32 pte)
-{
-	return table_insert(vsid, address, pte & PTE_HARDWARE, false, &hash_preloads);
-}
-
-CAUSE(reload) void hash_preloaded(struct mm *mm, vaddr_t address, u32 pte)
-{
-	if (mm == this_cpu()->mm && pte & PTE_VALID)
-		table_insert(segment_vsid(address), address, pte & PTE_HARDWARE, false, &hash_preloads);
-}
-
-/* Its word is the holder's SPRG3. lock.h has the lock for assembly, which counts too, but checks no order. */
-struct spinlock hash_lock = { .name = "hash", .last = true };
-
-static inline void table_lock(void)
-{
-	u32 holder = kva_pa(&current->arch);
-
-	if (unlikely(boot.check))
-		lock_check(&hash_lock);
-	if (!arch_exchange_if(&hash_lock.taken, 0, holder))
-		lock_wait(&hash_lock, holder);
-	arch_acquired();
-	hash_lock.times++;
-	if (unlikely(boot.check))
-		lock_note_held(&hash_lock);
-}
-
-static inline void table_unlock(void)
-{
-	if (unlikely(boot.check))
-		lock_note_left(&hash_lock);
-	arch_memory_barrier();
-	*(volatile u32 *)&hash_lock.taken = 0;
-}
-
-/* The other processors need the table to reach their stacks and print. */
-void hash_lock_leave(void)
-{
-	arch_memory_barrier();
-	if (hash_lock.taken == kva_pa(&current->arch))
-		*(volatile u32 *)&hash_lock.taken = 0;
-}
-
-void hash_lock_keep(void)
-{
-	table_lock();
-}
-
-/* Another processor may have inserted the page since the caller looked into the tree, or the tree may have changed. */
+/*
+ * Under the table's lock. Another processor may have inserted the page since the caller looked into the tree, or the
+ * tree may have changed: NULL.
+ */
 CAUSE(reload) static inline struct hpte *table_insert_locked(u32 vsid, vaddr_t address, u32 pte, u64 *count)
 {
 	const struct root_entry *root = address < KERNEL_BASE && this_cpu()->mm ? this_cpu()->mm->root : kernel_root;
 	struct hpte *entry = NULL;
 
 	table_lock();
-	if (pte_copy(pagetable_read(root, address)) == pte_copy(pte) && !table_search(vsid, address))
-		entry = table_insert(vsid, address, (pte & PTE_HARDWARE) | PTE_COHERENT, true, count);
+	if (!SEVERAL || (pte_copy(pagetable_read(root, address)) == pte_copy(pte) && !table_search(vsid, address)))
+		entry = table_insert(vsid, address, (pte & PTE_HARDWARE) | PTE_OF_ALL, count);
 	table_unlock();
 	return entry;
 }
 
-CAUSE(reload) struct hpte *hash_insert_several(u32 vsid, vaddr_t address, u32 pte)
+CAUSE(reload) struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte)
 {
 	return table_insert_locked(vsid, address, pte, &hash_inserts);
 }
 
-CAUSE(reload) struct hpte *hash_insert_preload_several(u32 vsid, vaddr_t address, u32 pte)
+u64 hash_preloads;
+
+CAUSE(reload) struct hpte *hash_insert_preload(u32 vsid, vaddr_t address, u32 pte)
 {
 	return table_insert_locked(vsid, address, pte, &hash_preloads);
 }
 
-CAUSE(flush) void hash_flush_several(struct mm *mm, vaddr_t address)
+CAUSE(reload) void hash_preloaded(struct mm *mm, vaddr_t address, u32 pte)
 {
-	table_lock();
-	if (hash_remove(mm, context_vsid(mm, address), address))
-		__asm__ volatile("tlbie %0; eieio; tlbsync; sync" : : "r"(address) : "memory");
-	table_unlock();
-}
-
-CAUSE(flush) void hash_flush_kernel_several(vaddr_t address)
-{
-	table_lock();
-	hash_remove_searching(NULL, segment_vsid(address), address);
-	__asm__ volatile("tlbie %0; eieio; tlbsync; sync" : : "r"(address) : "memory");
-	table_unlock();
-}
-
-void hash_clear_several(void)
-{
-	table_lock();
-	memset(hash_table, 0, hash_groups * HPTES_PER_GROUP * sizeof(struct hpte));
-	table_unlock();
-}
-
-void hash_tlb_flush_page(vaddr_t address)
-{
-	table_lock();
-	__asm__ volatile("tlbie %0; eieio; tlbsync; sync" : : "r"(address) : "memory");
-	table_unlock();
-}
-
-void hash_wait_walkers(void)
-{
-	table_lock();
-	table_unlock();
+	if (mm == this_cpu()->mm && pte & PTE_VALID)
+		table_insert(segment_vsid(address), address, pte & PTE_HARDWARE, &hash_preloads);
 }
 
 CAUSE(flush) bool hash_remove_searching(struct mm *mm, u32 vsid, vaddr_t address)

@@ -20,7 +20,7 @@ static int cache_broadcast_apply(const struct policy_setting *to)
 	u32 hid0;
 	bool on = to->choice == 0;
 
-	if (!cpu_core->broadcasts || several_processors)
+	if (!cpu_core->broadcasts || SEVERAL)
 		return on ? -ENODEV : 0;
 	__asm__ volatile("mfspr %0, %1" : "=r"(hid0) : "i"(SPR_HID0));
 	hid0 = on ? hid0 | HID0_ABE : hid0 & ~HID0_ABE;

@@ -60,8 +60,8 @@ CAUSE(flush) static bool free_numbers_find(u32 *start, u32 *end)
 
 static int context_reuse_apply(const struct policy_setting *to)
 {
-	if (to->choice && (!backend->hash || several_processors))
-		return -ENODEV;
+	if (to->choice && (!backend->hash || SEVERAL))
+		return SEVERAL ? -EOPNOTSUPP : -ENODEV;
 	context_find_free = to->choice ? free_numbers_find : context_find_none;
 	return 0;
 }

@@ -15,8 +15,8 @@
 static int hpte_slot_apply(const struct policy_setting *to)
 {
 	/* Handlers of other processors would write notes into entries that change. */
-	if (to->choice && (!backend->hash || several_processors))
-		return -ENODEV;
+	if (to->choice && (!backend->hash || SEVERAL))
+		return SEVERAL ? -EOPNOTSUPP : -ENODEV;
 	/* A note is valid for one address space, so no table may be shared. */
 	if (to->choice && tables_unshare_everywhere())
 		return -ENOMEM;

@@ -34,8 +34,8 @@ static int return_flush_apply(const struct policy_setting *to)
 	};
 	static bool diverted;
 	bool flushes = to->choice == 0;
-	/* With several processors other code returns to programs (smp/entry.S). */
-	int error = !flushes ? 0 : several_processors ? -ENODEV : caches_flush_prepare();
+	/* With several processors other code returns to programs (several/entry.S). */
+	int error = !flushes ? 0 : SEVERAL ? -EOPNOTSUPP : caches_flush_prepare();
 
 	if (error || flushes == diverted)
 		return error;

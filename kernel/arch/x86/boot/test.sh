@@ -31,7 +31,9 @@ for processor in 486 pentium pentium2; do
 	case_of bad_number $processor 64 "a number" failalloc=many
 	case_of little_memory $processor 66 "too few" -m 2
 done
-case_of several_processors pentium2 65 "pagewalk: 4 processors" -n 4 check=on
-case_of short_shootdowns pentium2 65 "pagewalk: 4 processors" -n 4 shootdown=short check=on
-case_of large_pages pentium2 65 "pagewalk: 4 processors" -n 4 kernel.map=large+global kernel.lock=fine
+case_of other_image pentium2 67 "boot vmlinux" -k "$kernel-smp"
+case_of other_image pentium2 65 "vmlinux-smp uses all" -n 4
+case_of several_processors pentium2 65 "pagewalk: 4 processors" -n 4 -k "$kernel-smp" check=on
+case_of short_shootdowns pentium2 65 "pagewalk: 4 processors" -n 4 -k "$kernel-smp" shootdown=short check=on
+case_of large_pages pentium2 65 "pagewalk: 4 processors" -n 4 -k "$kernel-smp" kernel.map=large+global kernel.lock=fine
 exit $failed

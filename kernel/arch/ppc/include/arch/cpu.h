@@ -106,18 +106,6 @@ static inline void arch_acquired(void)
 	__asm__ volatile("isync" : : : "memory");
 }
 
-/*
- * Whether code may run outside of the kernel lock (outside.h). False costs a nop, which arch_bind_outside() makes a
- * branch at boot.
- */
-static inline __attribute__((always_inline)) bool arch_outside_bound(void)
-{
-	__asm__ goto("1: nop; .pushsection .outside, \"a\"; .long 1b, %l[bound]; .popsection" : : : : bound);
-	return false;
-bound:
-	return true;
-}
-
 /* Prefetches the cache line for reading. Unlike __builtin_prefetch(), it stays where it is among the calls. */
 static inline void arch_touch(const void *at)
 {

@@ -21,7 +21,7 @@ struct cpu_state {
 	/* Aligned so that one address register reaches all of them (soft6xx/reload.S). */
 	_Alignas(128) struct soft_prepared soft_prepared[SOFT_PREPARED];
 
-	/* smp/entry.S: the handler of flush requests, in one cache line. */
+	/* several/external_flush.h: the handler of flush requests, in one cache line. */
 	_Alignas(32) struct {
 		u32 saved[4];           /* CR, r9, r12, r8 of whom it interrupts */
 		u32 wait;               /* r9, while it waits for the hash table's lock */

@@ -9,8 +9,8 @@
 extern u64 lean_frames_completed;       /* lean entries that saved all registers later, for a signal or switch */
 
 void entry_bind(bool lean);
-/* From now on calls take the kernel lock: several processors. */
-void entry_bind_locked(void);
+/* Installs the vector of external interrupts; with one processor it may prefetch the lines of its frame. */
+void external_bind(bool preload);
 /* Whether short messages pass at the gate (gate.S). Only while the entry is lean. */
 void entry_bind_messages(bool on);
 /* Whether entries prefetch the lines of their frame, and switches those of the next task. */

@@ -36,26 +36,11 @@ const struct hpte *hash_find(u32 vsid, vaddr_t address);
 u32 hash_copies(u32 vsid, vaddr_t address);
 /*
  * Inserts the tree's entry: into an empty slot, primary or secondary, else over the next one of the primary group in
- * turn. The caller passes the slot that it returns to hash_placed(), unless notes are known to be off.
+ * turn. The caller passes the slot that it returns to hash_placed(), unless notes are known to be off. NULL: another
+ * processor had inserted the entry, or the tree had changed.
  */
 struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte);
-/*
- * The forms for several processors, under the table's lock: hash_insert(), which returns NULL where it inserted
- * nothing, and the flush of a page. Waits until no handler is in the tree that began before.
- */
-struct hpte *hash_insert_several(u32 vsid, vaddr_t address, u32 pte);
-struct hpte *hash_insert_preload_several(u32 vsid, vaddr_t address, u32 pte);
 struct mm;
-void hash_flush_several(struct mm *mm, vaddr_t address);
-void hash_clear_several(void);
-/* The same for a page of the kernel's own. */
-void hash_flush_kernel_several(vaddr_t address);
-void hash_tlb_flush_page(vaddr_t address);
-void hash_wait_walkers(void);
-/* The table's lock. C takes it and keeps it only to make faults for the checker to find (inject.c). */
-extern struct spinlock hash_lock;
-void hash_lock_keep(void);
-void hash_lock_leave(void);             /* in a panic */
 /*
  * Removes the entry of a page that is about to leave the tree, or has changed in it. False: no TLB can have it. Policy
  * hpte.slot binds it: hash_remove_searching searches both groups; hash_remove_noted reads the tree's note.

@@ -9,23 +9,6 @@
 
 struct mm;
 
-/* What a backend does differently with several processors. */
-struct ppc_several {
-	/* At boot: binds the forms that lock what all share. */
-	void (*bind)(void);
-	/* On a processor that begins: loads the backend's registers. Segments and TLB come later. */
-	void (*begin)(void);
-	/*
-	 * Flushes a page from the TLB of each processor, on a core that broadcasts tlbie: one processor may do so at a
-	 * time.
-	 */
-	void (*tlb_flush_page)(vaddr_t address);
-	/* On such a core: vector 0x500 with shootdown=short and lazy (smp/external_flush.h). */
-	const struct image *external_flush;
-	/* A panic: lets the lock go that the reload handlers take, if this processor has it. */
-	void (*leave_lock)(void);
-};
-
 struct hash_occupancy;
 
 /* A hash table, searched by hardware or software: what policies and /proc do with it (arch/hash.h says more). */
@@ -64,7 +47,6 @@ struct ppc_backend {
 	void (*map_large)(bool on);
 	/* fetch_withheld has changed, before the reload's images follow it. NULL: no fetch can be refused. */
 	void (*withhold_fetch)(void);
-	const struct ppc_several *several;      /* NULL: one processor only */
 	/* QEMU's form of this processor, if it differs. */
 	const struct ppc_backend *(*on_qemu)(void);
 };
@@ -102,7 +84,10 @@ const struct ppc_backend *cpu_identify(void);
 /* Block address translation registers of RAM and I/O (arch/ppc/bat.c); 0 bytes: none. */
 void bat_map_ram(u32 bytes);
 void bat_map_io(bool on);
-/* The OpenPIC's block stays mapped whatever bat_map_io() is told: a handler uses it that may not miss (smp/entry.S). */
+/*
+ * The OpenPIC's block stays mapped whatever bat_map_io() is told: a handler uses it that may not miss
+ * (several/external_flush.h).
+ */
 void bat_keep_openpic(bool keep);
 
 /* Register files of /proc/mmu: bats; segments; for a backend with a hash table, these and the table's. */

@@ -32,8 +32,6 @@ u32 io_read32_le(const void *address);
 void io_write32_le(void *address, u32 value);
 void arch_memory_barrier(void);
 
-bool arch_outside_bound(void);
-
 void arch_touch(const void *at);
 void arch_lines_clear(vaddr_t start, vaddr_t end, u32 line);
 

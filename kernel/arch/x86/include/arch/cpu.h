@@ -103,19 +103,6 @@ static inline void arch_acquired(void)
 	__asm__ volatile("" : : : "memory");
 }
 
-/*
- * Whether code may run outside of the kernel lock (outside.h). False costs a comparison of eax with a constant, which
- * arch_bind_outside() makes a jump at boot.
- */
-static inline __attribute__((always_inline)) bool arch_outside_bound(void)
-{
-	__asm__ goto("1: .byte 0x3d; .long 0; .pushsection .outside, \"a\"; .long 1b, %l[bound]; .popsection"
-		     : : : "cc" : bound);
-	return false;
-bound:
-	return true;
-}
-
 /* No instruction prefetches a line for reading. */
 static inline void arch_touch(const void *at) { (void)at; }
 

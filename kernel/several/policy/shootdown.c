@@ -1,0 +1,53 @@
+/*
+ * shootdown: how the other processors flush translations that one has changed. Each form is a file beside this one.
+ *
+ * queue: jobs, a page each, in a queue of each processor; all that run the address space are interrupted, and answer
+ * when their queue is empty.
+ * short: one request for all, a page, a range or everything, that a handler in assembly serves without a frame.
+ * lazy: as short, but processors that idle are not interrupted: they flush before they run a program again.
+ * generation: each address space numbers its flushes, and nobody waits for those of unmapped pages.
+ * broadcast: the hardware's flush of a page reaches all.
+ *
+ * shootdown.cutoff: a range of more pages than this is flushed as everything.
+ */
+#include <arch.h>
+#include <errno.h>
+#include <policy.h>
+#include <smp.h>
+
+#include "../../mm/internal.h"
+#include "../shootdown.h"
+
+extern const struct shootdown_form *shootdown_form;
+extern u32 shootdown_cutoff;
+extern u64 shootdowns;
+extern u32 shootdown_unreached;     /* the processors that a flush of a page by another one does not reach */
+
+static int shootdown_apply(const struct policy_setting *to)
+{
+	static const struct shootdown_form *const forms[] = {
+		&shootdown_queue, &shootdown_short, &shootdown_lazy, &shootdown_generation, &shootdown_broadcast,
+	};
+
+	if (forms[to->choice] == &shootdown_broadcast && !arch_tlb_broadcasts())
+		return -ENODEV;
+	if (shootdown_form->leave)
+		shootdown_form->leave();
+	shootdown_form = forms[to->choice];
+	shootdown_bind_deferred(shootdown_form == &shootdown_generation);
+	shootdown_unreached = arch_tlb_broadcasts() ? 0 : ~0u;
+	arch_flush_short(shootdown_form->in_assembly);
+	return 0;
+}
+
+POLICY(shootdown, "shootdown", CHOICES("queue", "short", "lazy", "generation", "broadcast"), POLICY_ANY,
+       shootdown_apply, "shootdowns", &shootdowns);
+
+static int shootdown_cutoff_apply(const struct policy_setting *to)
+{
+	shootdown_cutoff = to->choice == 0 ? 32 : to->choice == 1 ? ~0u : to->value;
+	return 0;
+}
+
+POLICY(shootdown_cutoff, "shootdown.cutoff", CHOICES("32", "off", "<pages>"), POLICY_ANY, shootdown_cutoff_apply,
+       "shootdowns", &shootdowns);

@@ -1,0 +1,66 @@
+/* What a form of policy `shootdown` does (policy/shootdown_*.c). */
+#ifndef MM_SHOOTDOWN_H
+#define MM_SHOOTDOWN_H
+
+#include <mm.h>
+#include <shootdown.h>
+#include <types.h>
+
+/* Of one address space: pages [start, end), or, above the cutoff, all. mm is NULL for pages of the kernel's own. */
+struct flush_request {
+	struct mm *mm;
+	uaddr_t start, end;
+	bool all;
+	enum shootdown_reason why;
+};
+
+/* What a shootdown is for. */
+enum shootdown_kind { SHOOTDOWN_PAGE, SHOOTDOWN_RANGE, SHOOTDOWN_ALL, SHOOTDOWN_CONTEXT, SHOOTDOWN_END,
+	SHOOTDOWN_KINDS };
+
+struct shootdown_form {
+	const char *name;
+	/*
+	 * Of these processors, which run the address space, those that must be asked; the others catch up by
+	 * themselves.
+	 */
+	u32 (*asked)(u32 targets);
+	/* Asks these processors, and returns when all have flushed; with generation also before. */
+	void (*flush)(u32 targets, const struct flush_request *request);
+	/* At each of them: does what it is asked, if anything. */
+	void (*answer)(void);
+	/* The short handler answers interrupts, by flush_words; answer() is for a processor that looks without one. */
+	bool in_assembly;
+	/* Called when another form is chosen, or NULL. */
+	void (*leave)(void);
+};
+extern const struct shootdown_form shootdown_broadcast, shootdown_queue, shootdown_short, shootdown_lazy,
+	shootdown_generation;
+
+/* shootdown_generation.c: whether every processor has made the flushes up to this one; makes all processors do so. */
+bool generation_passed(u32 number);
+void generation_settle(void);
+u32 generation_newest(void);
+/* held.c */
+void frames_held_look(void);            /* gives up those that are safe */
+struct text;
+void frames_held_show(struct text *text);
+extern u32 shootdowns_deferred;
+
+/*
+ * Whether unmapping returns before other processors have flushed: then they look later, and frames are held until then.
+ */
+void shootdown_bind_deferred(bool on);
+/* Counts a shootdown that began at timebase `since`. */
+void shootdown_count(enum shootdown_reason why, enum shootdown_kind kind, u32 pages, u32 since);
+/* Has these processors run a function, and waits until they have. */
+void shootdown_call(u32 targets, void (*function)(void *argument), void *argument);
+/* Interrupts these processors to flush. */
+void shootdown_send(u32 targets);
+/* Every one of the set; and of it, those that do not doze. The others empty their TLB before they run a program. */
+u32 shootdown_all(u32 targets);
+u32 shootdown_awake(u32 targets);
+/* Flushes a request from this processor's TLB. */
+void shootdown_do(const struct flush_request *request);
+
+#endif
