@@ -53,6 +53,8 @@ void arch_fpu_drop(struct task *task);
  * architecture has one form of, and the few policies that a test or a table would cost more.
  */
 void arch_replace(const void *function, const void *by);
+/* policy/replace.c, called by arch_replace(): panics if the function has another replacement. */
+void replacement_note(const void *function, const void *by);
 
 /*
  * Several processors. Starts the others, one after the other; each calls smp_main(). Those that have not started after

@@ -23,6 +23,7 @@ from kernel import (
     names,
     policies,
     port,
+    replaced,
     trees,
 )
 
@@ -41,6 +42,7 @@ SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "names": lambda _: names.check(),
     "policies": lambda chosen: policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows),
     "port": lambda _: port.check(),
+    "replaced": lambda _: replaced.check(),
     "trees": lambda _: trees.check(),
 }
 """Each returns the number of failures."""

@@ -42,6 +42,7 @@ void code_divert(u32 *at, const u32 *to, u32 plain)
 
 void arch_replace(const void *function, const void *by)
 {
+	replacement_note(function, by);
 	code_divert((u32 *)function, by, 0);
 }
 

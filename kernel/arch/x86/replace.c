@@ -16,4 +16,5 @@ void arch_replace(const void *function, const void *by)
 	at[0] = JUMP;
 	memcpy(at + 1, &distance, sizeof(distance));
 	irq_restore(flags);
+	replacement_note(function, by);
 }
