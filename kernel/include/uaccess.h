@@ -55,10 +55,7 @@ static inline bool user_range_ok(const void *user, size_t n)
  */
 int user_cmpxchg(u32 *user, u32 expected, u32 wanted, u32 *seen);
 
-/* Makes code that was written to user memory (a signal trampoline) visible to instruction fetch: 0 or -EFAULT. */
-int user_icache_sync(const void *user, size_t n);
-
-/* The same for another address space (exec's new stack, /proc/<pid>/cmdline). */
+/* The same as copy_to_user() and copy_from_user() for another address space (exec's new stack, /proc/<pid>/cmdline). */
 struct mm;
 int mm_copy_to(struct mm *mm, uaddr_t address, const void *from, size_t n);
 int mm_copy_from(struct mm *mm, void *to, uaddr_t address, size_t n);

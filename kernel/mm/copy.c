@@ -39,22 +39,3 @@ int mm_copy_from(struct mm *mm, void *to, uaddr_t address, size_t n)
 {
 	return mm_copy(mm, address, to, n, false);
 }
-
-int user_icache_sync(const void *user, size_t n)
-{
-	uaddr_t address = (uaddr_t)user;
-
-	while (n) {
-		u32 offset = address % PAGE_SIZE;
-		u32 part = MIN((u32)n, PAGE_SIZE - offset);
-		struct frame *frame;
-
-		if (mm_frame(current->mm, address, MM_READ, &frame))
-			return -EFAULT;
-		arch_icache_sync((u8 *)frame_kva(frame) + offset, part);
-		frame_put(frame);
-		address += part;
-		n -= part;
-	}
-	return 0;
-}

@@ -84,11 +84,6 @@ void arch_show_cpu(struct text *text)
 	text_puts(text, "\n");
 }
 
-bool arch_single_steps(void)
-{
-	return true;
-}
-
 /* Fetches see what was stored, by any address. */
 REPLACED void arch_icache_sync(void *address, size_t size)
 {

@@ -57,7 +57,7 @@ static inline void regs_no_call(struct regs *regs) { regs->trap = 0; }
 static inline bool regs_word_calls(u32 word) { return word >> 16 == 0x80cd; }
 static inline uaddr_t regs_pc_before(const struct regs *regs) { return regs->eip - sizeof(u32); }
 
-/* Sets or clears an exception after each instruction of the program, if arch_single_steps() (step.c). */
+/* Sets or clears an exception after each instruction of the program (step.c). */
 void regs_set_stepping(struct regs *regs, bool on);
 
 #endif
