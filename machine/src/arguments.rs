@@ -10,12 +10,12 @@ use pagewalk_machine::config::{ConfigError, MachineConfig, Override};
 use pagewalk_machine::loader::{Protocol, Target};
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
-use pagewalk_machine::x86;
+use pagewalk_machine::{riscv, x86};
 
 #[derive(Parser)]
 #[command(
     version,
-    about = "PowerPC and x86 machines that account for every cycle, TLB entry, hash-table slot and cache line"
+    about = "PowerPC, x86 and RISC-V machines that account for every cycle, TLB entry, hash-table slot and cache line"
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -68,6 +68,16 @@ impl OnMachine {
     /// True if the file is that of an x86 machine.
     pub fn is_x86(&self) -> Result<bool, ConfigError> {
         x86::Config::is_of_file(&self.machine)
+    }
+
+    /// True if the file is that of a RISC-V machine.
+    pub fn is_riscv(&self) -> Result<bool, ConfigError> {
+        riscv::Config::is_of_file(&self.machine)
+    }
+
+    /// The RISC-V machine as its file and the settings describe it.
+    pub fn riscv_config(&self) -> Result<riscv::Config, ConfigError> {
+        riscv::Config::from_file(&self.machine, &self.set)
     }
 
     /// The x86 machine as its file and the settings describe it.
@@ -143,6 +153,9 @@ pub struct Run {
     /// 2.1 to 2.6 for PReP machines). By default the image decides if it shows what it reads, otherwise the board.
     #[arg(long, value_name = "PROTOCOL", requires = "kernel")]
     pub protocol: Option<Protocol>,
+    /// Firmware of a RISC-V machine, which starts the kernel in supervisor mode: fw_dynamic.bin of OpenSBI.
+    #[arg(long, value_name = "FILE", requires = "kernel")]
+    pub firmware: Option<PathBuf>,
     /// initramfs, an uncompressed cpio archive; or another initrd that the kernel can read.
     #[arg(long, value_name = "FILE", requires = "kernel")]
     pub initrd: Option<PathBuf>,

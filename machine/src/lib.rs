@@ -1,6 +1,6 @@
 //! Machines that account for every cycle, TLB entry, hash-table slot and cache line.
 //!
-//! `powerpc`, `x86`, `memory` and `pipeline` say what the hardware does; `engine` makes it fast and is checked against
+//! `powerpc`, `x86`, `riscv`, `memory` and `pipeline` say what the hardware does; `engine` makes it fast and is checked against
 //! the plain form; `account` counts and `observe` watches; `board` holds the devices; `computer` puts it all together
 //! and runs it.
 
@@ -17,6 +17,7 @@ pub mod observe;
 pub mod pipeline;
 pub mod powerpc;
 pub mod replay;
+pub mod riscv;
 pub mod shim;
 pub mod tlb;
 pub mod x86;

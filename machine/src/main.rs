@@ -19,7 +19,7 @@ use pagewalk_machine::loader::{Boot, ElfImage, Given, read_file};
 use pagewalk_machine::observe::Shown;
 use pagewalk_machine::powerpc::session;
 use pagewalk_machine::shim::{self, Ending, Hosted};
-use pagewalk_machine::{powerpc, x86};
+use pagewalk_machine::{powerpc, riscv, x86};
 
 use arguments::{Arguments, Command, Constants, Program, Run, words};
 
@@ -57,8 +57,15 @@ fn main() -> ExitCode {
 
 fn execute(run: &Run) -> Result<u8, Failure> {
     if run.on.is_x86()? {
-        refuse_others(run)?;
+        refuse_others(run, "an x86")?;
         return to_the_end(run, load_x86(run, &run.on.x86_config()?)?);
+    }
+    if run.on.is_riscv()? {
+        refuse_others(run, "a RISC-V")?;
+        return to_the_end(run, load_riscv(run, &run.on.riscv_config()?)?);
+    }
+    if run.firmware.is_some() {
+        return Err("--firmware goes with a RISC-V machine only".into());
     }
     let config = run.on.config()?;
     if let Some(path) = &run.dump_dtb {
@@ -67,15 +74,17 @@ fn execute(run: &Run) -> Result<u8, Failure> {
     to_the_end(run, load(run, config)?)
 }
 
-/// What the command line can ask of a PowerPC machine only.
-fn refuse_others(run: &Run) -> Result<(), Failure> {
+/// What the command line cannot ask of `whose` machine.
+fn refuse_others(run: &Run, whose: &str) -> Result<(), Failure> {
     let asked = [
         ("--rom", run.rom.is_some()),
         ("--dump-dtb", run.dump_dtb.is_some()),
         ("--protocol", run.protocol.is_some()),
+        ("--firmware", run.firmware.is_some() && run.on.is_x86()?),
+        ("--causes", run.causes.is_some() && run.on.is_riscv()?),
     ];
     match asked.iter().find(|(_, asked)| *asked) {
-        Some((name, _)) => Err(format!("{name} does not go with an x86 machine").into()),
+        Some((name, _)) => Err(format!("{name} does not go with {whose} machine").into()),
         None => Ok(()),
     }
 }
@@ -241,6 +250,34 @@ fn load_x86(run: &Run, config: &x86::Config) -> Result<x86::session::Session, Fa
         causes,
         initramfs.as_deref(),
         &run.append,
+        console,
+    )?)
+}
+
+fn load_riscv(run: &Run, config: &riscv::Config) -> Result<riscv::session::Session, Failure> {
+    if let Some(session) = restore(run, config)? {
+        return Ok(session);
+    }
+    let Some(path) = &run.kernel else {
+        return Err("nothing to run: give --kernel or --restore".into());
+    };
+    let (kernel, name) = (read_file(path)?, path.display().to_string());
+    let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
+    let firmware = run.firmware.as_deref().map(read_file).transpose()?;
+    let file = run
+        .firmware
+        .as_deref()
+        .map(|path| path.display().to_string());
+    let given = riscv::session::Given {
+        firmware: firmware.as_deref().zip(file.as_deref()),
+        initramfs: initramfs.as_deref(),
+        arguments: &run.append,
+    };
+    let console = console(run)?;
+    Ok(riscv::session::Session::with_riscv_kernel(
+        config,
+        (&kernel, &name),
+        &given,
         console,
     )?)
 }

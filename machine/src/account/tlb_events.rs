@@ -14,7 +14,7 @@ pub enum Space {
     /// A virtual segment identifier.
     Vsid(u32),
     /// An address space identifier.
-    Asid(u8),
+    Asid(u16),
 }
 
 impl std::fmt::Display for Space {

@@ -6,6 +6,7 @@
 
 mod address;
 mod apic;
+mod clint;
 mod console;
 mod control;
 mod cpm;
@@ -21,6 +22,7 @@ mod openpic;
 mod pc;
 mod pic;
 mod pit;
+mod plic;
 mod ppc405gp;
 mod prep;
 mod registers;
@@ -29,6 +31,7 @@ mod siu;
 mod tree;
 mod uart;
 mod uic;
+mod virt;
 
 pub use address::{PHYSICAL_BITS, Physical};
 pub use console::Console;
@@ -38,6 +41,8 @@ pub(crate) use nvram::SIZE as NVRAM_SIZE;
 pub use pc::Pc;
 pub use tree::Target;
 pub(crate) use tree::{Tree, clocks};
+pub(crate) use virt::{CONSOLE as VIRT_CONSOLE, nodes as virt_nodes, processor_handle};
+pub use virt::{RAM as VIRT_RAM, Virt};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -140,6 +145,14 @@ trait Device: std::fmt::Debug + Send {
     fn interrupts(&self, processor: u8) -> bool {
         processor == 0 && self.interrupt()
     }
+
+    /// All interrupt inputs of a RISC-V processor at cycle `now`, as bits of mip, of what drives them.
+    fn lines(&self, _processor: u8, _now: u64) -> u64 {
+        0
+    }
+
+    /// A RISC-V processor sleeps until one of these bits of mip is set.
+    fn wait_for(&mut self, _processor: u8, _lines: u64) {}
 
     /// Level of the critical interrupt input of a processor, of a 405's interrupt controller.
     fn critical(&self, _processor: u8) -> bool {
@@ -362,6 +375,19 @@ impl Board {
             parts: pc::parts(pc),
             control: (pc.control).then(|| Control::new(pc.clock)),
             control_at: CONTROL.into(),
+            rom: None,
+            console,
+            dead_processor: None,
+        }
+    }
+
+    /// Board `virt` of RISC-V machines after power-on.
+    #[must_use]
+    pub fn virt(virt: &Virt, console: Console) -> Self {
+        Board {
+            parts: virt::parts(virt),
+            control: (virt.control).then(|| Control::new(virt.clock)),
+            control_at: virt::CONTROL,
             rom: None,
             console,
             dead_processor: None,
@@ -647,6 +673,19 @@ impl Board {
     /// A processor's external interrupt input.
     pub fn interrupt(&self, processor: u8) -> bool {
         (self.parts.controller()).is_some_and(|device| device.interrupts(processor))
+    }
+
+    /// All interrupt inputs of a RISC-V processor at cycle `now`, as bits of mip.
+    #[must_use]
+    pub fn lines(&self, processor: u8, now: Instant) -> u64 {
+        (self.parts.controller()).map_or(0, |device| device.lines(processor, now.cycles))
+    }
+
+    /// A RISC-V processor sleeps until one of these bits of mip is set.
+    pub fn wait_for(&mut self, processor: u8, lines: u64) {
+        if let Some(device) = self.parts.devices.get_mut(self.parts.controller) {
+            device.wait_for(processor, lines);
+        }
     }
 
     /// A processor's critical interrupt input. Only a 405 has one.

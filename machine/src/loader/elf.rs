@@ -1,13 +1,11 @@
-//! Static ELF executables: for 32-bit big-endian PowerPC, and for the i386.
+//! Static ELF executables: for 32-bit big-endian PowerPC, for the i386, and for RISC-V of 64 bits.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use object::elf;
-use object::read::elf::{ElfFile32, FileHeader as _, ProgramHeader as _};
-use object::{
-    BigEndian, Endian, LittleEndian, Object as _, ObjectSymbol as _, SymbolKind, SymbolSection,
-};
+use object::read::elf::{ElfFile, ElfFile32, ElfFile64, FileHeader, ProgramHeader as _};
+use object::{BigEndian, LittleEndian, Object as _, ObjectSymbol as _, SymbolKind, SymbolSection};
 
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +68,7 @@ impl ElfImage {
         if image.section_by_name(".kernel:vmlinux.strip").is_some() {
             return Err(bad(WRAPPED.to_owned()));
         }
-        Self::take_apart(&image, bytes, file, bad)
+        Self::take_apart(&image, bytes, file, bad, true)
     }
 
     /// The same for an i386.
@@ -89,15 +87,43 @@ impl ElfImage {
         if machine != elf::EM_386 {
             return Err(bad(format!("is for ELF machine {machine}, not i386 (3)")));
         }
-        Self::take_apart(&image, bytes, file, bad)
+        Self::take_apart(&image, bytes, file, bad, true)
     }
 
-    fn take_apart<E: Endian>(
-        image: &ElfFile32<'_, E>,
+    /// The same for RISC-V of 64 bits. All addresses are given by their lower 32 bits: RAM, and programs, lie below 4
+    /// GB, and kernels in the uppermost 4 GB.
+    ///
+    /// # Errors
+    /// When the bytes are not a whole static executable for it, or a cause's symbols do not pair.
+    pub fn parse_riscv(bytes: &[u8], file: &str) -> Result<Self, LoadError> {
+        let bad = |message: String| LoadError::NotForRiscv {
+            file: file.to_owned(),
+            message,
+        };
+        check_identity_riscv(bytes).map_err(bad)?;
+        let image =
+            ElfFile64::<LittleEndian>::parse(bytes).map_err(|error| bad(error.to_string()))?;
+        let machine = image.elf_header().e_machine(LittleEndian);
+        if machine != elf::EM_RISCV {
+            return Err(bad(format!(
+                "is for ELF machine {machine}, not RISC-V (243)"
+            )));
+        }
+        Self::take_apart(&image, bytes, file, bad, false)
+    }
+
+    /// `old`: linkers of the architecture have written virtual addresses for physical ones.
+    fn take_apart<F: FileHeader>(
+        image: &ElfFile<'_, F>,
         bytes: &[u8],
         file: &str,
         bad: impl Fn(String) -> LoadError + Copy,
+        old: bool,
     ) -> Result<Self, LoadError> {
+        let low = |address: F::Word| -> u32 {
+            let address: u64 = address.into();
+            address as u32
+        };
         let endian = image.endian();
         let header = image.elf_header();
         let kind = header.e_type(endian);
@@ -110,14 +136,16 @@ impl ElfImage {
             if program_header.p_type(endian) == elf::PT_INTERP {
                 return Err(bad("is dynamically linked".to_owned()));
             }
-            let size = program_header.p_memsz(endian);
+            let memory: u64 = program_header.p_memsz(endian).into();
+            let size = u32::try_from(memory)
+                .map_err(|_| bad("a segment has an impossible size".to_owned()))?;
             if program_header.p_type(endian) != elf::PT_LOAD || size == 0 {
                 continue;
             }
             let data = program_header
                 .data(endian, bytes)
                 .map_err(|()| bad("a segment reaches past the end of the file".to_owned()))?;
-            let physical = program_header.p_paddr(endian);
+            let physical = low(program_header.p_paddr(endian));
             if data.len() > size as usize || physical.checked_add(size - 1).is_none() {
                 return Err(bad("a segment has an impossible size".to_owned()));
             }
@@ -129,7 +157,7 @@ impl ElfImage {
             }
             segments.push(Segment {
                 physical,
-                virtual_address: program_header.p_vaddr(endian),
+                virtual_address: low(program_header.p_vaddr(endian)),
                 data: data.to_vec(),
                 size,
             });
@@ -137,10 +165,12 @@ impl ElfImage {
         if segments.is_empty() {
             return Err(bad("has nothing to load".to_owned()));
         }
-        if linux::is_wrapped(&segments) {
+        if old && linux::is_wrapped(&segments) {
             return Err(bad(WRAPPED.to_owned()));
         }
-        move_to_physical(&mut segments);
+        if old {
+            move_to_physical(&mut segments);
+        }
         let named = named_symbols(image);
         let physical = |address: u32| in_segments(&segments, address);
         let causes = cause_ranges(&named, physical, file)?;
@@ -170,7 +200,7 @@ impl ElfImage {
         let symbols = SymbolTable::new(functions).within(end);
         Ok(ElfImage {
             file: file.to_owned(),
-            entry: header.e_entry(endian),
+            entry: low(header.e_entry(endian)),
             segments,
             symbols,
             labels,
@@ -299,6 +329,19 @@ fn check_identity_i386(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
+fn check_identity_riscv(bytes: &[u8]) -> Result<(), String> {
+    match bytes {
+        [0x7f, b'E', b'L', b'F', class, data, ..] => match (*class, *data) {
+            (elf::ELFCLASS64, elf::ELFDATA2LSB) => Ok(()),
+            (elf::ELFCLASS32, _) => Err("is a 32-bit ELF file".to_owned()),
+            (_, elf::ELFDATA2MSB) => Err("is a big-endian ELF file".to_owned()),
+            _ => Err("has a damaged ELF header".to_owned()),
+        },
+        [0x1f, 0x8b, ..] => Err("is compressed: unpack it first, with gunzip".to_owned()),
+        _ => Err("is not an ELF file".to_owned()),
+    }
+}
+
 fn check_identity(bytes: &[u8]) -> Result<(), String> {
     match bytes {
         [0x7f, b'E', b'L', b'F', class, data, ..] => match (*class, *data) {
@@ -334,7 +377,7 @@ fn check_identity(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-fn named_symbols<E: Endian>(image: &ElfFile32<'_, E>) -> Vec<Symbol> {
+fn named_symbols<F: FileHeader>(image: &ElfFile<'_, F>) -> Vec<Symbol> {
     image
         .symbols()
         .filter(|symbol| {
@@ -354,7 +397,7 @@ fn named_symbols<E: Endian>(image: &ElfFile32<'_, E>) -> Vec<Symbol> {
                 return None;
             }
             Some(Symbol {
-                address: u32::try_from(symbol.address()).ok()?,
+                address: symbol.address() as u32,
                 size: u32::try_from(symbol.size()).ok()?,
                 name: name.to_owned(),
             })

@@ -11,6 +11,8 @@ pub enum LoadError {
     NotExecutable { file: String, message: String },
     #[error("{file}: {message}; allowed is a static ELF executable for the i386")]
     NotForI386 { file: String, message: String },
+    #[error("{file}: {message}; allowed is a static ELF executable for RISC-V of 64 bits")]
+    NotForRiscv { file: String, message: String },
     #[error("{file}: {message}")]
     DoesNotFit { file: String, message: String },
     #[error("{file}: section cause `{name}`: {message}")]

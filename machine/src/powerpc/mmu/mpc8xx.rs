@@ -561,7 +561,7 @@ impl Unit for Mpc8xx {
         let entry = side.tlb.entry(side.tlb.find(ea, self.casid, true)?)?;
         let access = if fetch { Access::Fetch } else { Access::Load };
         let reads = entry.page_valid() && side.permits(entry, ea, access, true);
-        reads.then(|| Space::Asid(entry.asid()))
+        reads.then(|| Space::Asid(entry.asid().into()))
     }
 
     fn holder(&self, asid: u32) -> Option<Holder> {
@@ -572,7 +572,7 @@ impl Unit for Mpc8xx {
                 let (number, entry) = entries
                     .find(|(_, entry)| !entry.shared() && u32::from(entry.asid()) == asid)?;
                 Some(Holder {
-                    space: Space::Asid(entry.asid()),
+                    space: Space::Asid(entry.asid().into()),
                     place: format!(
                         "the {name} TLB holds it: entry {number}, page {:#010x}",
                         entry.page()
@@ -605,7 +605,7 @@ impl Unit for Mpc8xx {
 fn page(entry: &Entry) -> TlbPage {
     TlbPage {
         address: entry.page(),
-        space: (!entry.shared()).then(|| Space::Asid(entry.asid())),
+        space: (!entry.shared()).then(|| Space::Asid(entry.asid().into())),
     }
 }
 

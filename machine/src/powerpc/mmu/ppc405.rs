@@ -704,7 +704,7 @@ impl Unit for Ppc405 {
         permission
             .refuses(access)
             .is_none()
-            .then_some(Space::Asid(entry.tid))
+            .then_some(Space::Asid(entry.tid.into()))
     }
 
     fn holder(&self, space: u32) -> Option<Holder> {
@@ -712,7 +712,7 @@ impl Unit for Ppc405 {
         let (number, entry) = entries
             .find(|(_, entry)| entry.valid() && entry.tid != 0 && u32::from(entry.tid) == space)?;
         Some(Holder {
-            space: Space::Asid(entry.tid),
+            space: Space::Asid(entry.tid.into()),
             place: format!(
                 "the unified TLB holds it: entry {number}, page {:#010x}",
                 entry.page()
@@ -742,6 +742,6 @@ impl Unit for Ppc405 {
 fn page(entry: &Entry) -> TlbPage {
     TlbPage {
         address: entry.page(),
-        space: (entry.tid != 0).then_some(Space::Asid(entry.tid)),
+        space: (entry.tid != 0).then_some(Space::Asid(entry.tid.into())),
     }
 }

@@ -1,0 +1,223 @@
+//! Accesses to memory: translation, caches, devices, reservations.
+
+use super::config::Misaligned;
+use super::mmu::access_fault;
+use super::pmp::right;
+use super::processor::Processor;
+use super::trap::{Raised, cause};
+use crate::memory::cache::ARRIVING;
+use crate::memory::{RamAddress, attribute};
+
+impl Processor {
+    /// Reads `BYTES` at a virtual address.
+    #[inline(always)]
+    pub(super) fn load<const BYTES: u64>(&mut self, va: u64) -> Result<u64, Raised> {
+        if va & (BYTES - 1) != 0 {
+            return self.load_misaligned(va, BYTES);
+        }
+        let pa = self.translate(va, right::READ, BYTES)?;
+        let Some(at) = self.ram_address(pa, BYTES) else {
+            return self.read_device(va, pa, BYTES as u32);
+        };
+        self.charge_load(at);
+        Ok(self.ram_read(at, BYTES as u32))
+    }
+
+    /// Writes `BYTES` at a virtual address.
+    #[inline(always)]
+    pub(super) fn store<const BYTES: u64>(&mut self, va: u64, value: u64) -> Result<(), Raised> {
+        if va & (BYTES - 1) != 0 {
+            return self.store_misaligned(va, BYTES, value);
+        }
+        let pa = self.translate(va, right::WRITE, BYTES)?;
+        let Some(at) = self.ram_address(pa, BYTES) else {
+            return self.write_device(va, pa, BYTES as u32, value);
+        };
+        self.charge_store(at);
+        self.ram_write(at, BYTES as u32, value);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn charge_load(&mut self, at: RamAddress) {
+        self.accesses += 1;
+        let recent = self.memory.data.mru_hit(at);
+        if !self.oracle && recent.is_some_and(|tag| tag & ARRIVING == 0) {
+            return;
+        }
+        let now = self.cycles;
+        let stall = self
+            .memory
+            .load(at, attribute::COHERENT, now, &mut self.account);
+        self.stall(stall);
+    }
+
+    #[inline(always)]
+    fn charge_store(&mut self, at: RamAddress) {
+        self.accesses += 1;
+        let now = self.cycles;
+        let stall = self
+            .memory
+            .store(at, attribute::COHERENT, now, &mut self.account);
+        self.stall(stall);
+    }
+
+    #[inline(always)]
+    fn stall(&mut self, cycles: u64) {
+        if cycles != 0 {
+            self.cycles += cycles;
+            self.used = 0;
+        }
+    }
+
+    #[inline(always)]
+    fn ram_read(&self, at: RamAddress, bytes: u32) -> u64 {
+        let ram = &self.memory.uncore.ram;
+        match bytes {
+            1 => ram.get(at).map_or(0, |[byte]: [u8; 1]| byte.into()),
+            2 => ram.get(at).map_or(0, u16::from_le_bytes).into(),
+            4 => ram.get(at).map_or(0, u32::from_le_bytes).into(),
+            _ => ram.get(at).map_or(0, u64::from_le_bytes),
+        }
+    }
+
+    #[inline(always)]
+    fn ram_write(&mut self, at: RamAddress, bytes: u32, value: u64) {
+        self.code_written(at, bytes);
+        let ram = &mut self.memory.uncore.ram;
+        match bytes {
+            1 => ram.put(at, (value as u8).to_le_bytes()),
+            2 => ram.put(at, (value as u16).to_le_bytes()),
+            4 => ram.put(at, (value as u32).to_le_bytes()),
+            _ => ram.put(at, value.to_le_bytes()),
+        };
+    }
+
+    /// Raises an exception unless the hardware does what is not aligned.
+    fn misaligned(&mut self, va: u64, cause: u8) -> Result<(), Raised> {
+        if self.config.core.misaligned == Misaligned::Trap {
+            return self.raise(cause, va);
+        }
+        self.advance(self.config.clocks.misaligned);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn load_misaligned(&mut self, va: u64, bytes: u64) -> Result<u64, Raised> {
+        self.misaligned(va, cause::LOAD_MISALIGNED)?;
+        let mut value = 0;
+        for n in 0..bytes {
+            value |= self.load::<1>(va.wrapping_add(n))? << (8 * n);
+        }
+        Ok(value)
+    }
+
+    #[inline(never)]
+    fn store_misaligned(&mut self, va: u64, bytes: u64, value: u64) -> Result<(), Raised> {
+        self.misaligned(va, cause::STORE_MISALIGNED)?;
+        // Nothing is written if a part of it may not be.
+        let last = va.wrapping_add(bytes - 1);
+        self.translate(last, right::WRITE, 1)?;
+        for n in 0..bytes {
+            self.store::<1>(va.wrapping_add(n), value >> (8 * n))?;
+        }
+        Ok(())
+    }
+
+    /// The cost of an access to a device; the control device costs nothing, so that observing a run does not change it.
+    fn charge_device(&mut self, pa: u64) {
+        self.accesses += 1;
+        if !self.memory.uncore.board.is_free(pa) {
+            self.advance(self.config.bus.device);
+        }
+    }
+
+    #[inline(never)]
+    fn read_device(&mut self, va: u64, pa: u64, bytes: u32) -> Result<u64, Raised> {
+        self.charge_device(pa);
+        self.settle();
+        let now = self.instant();
+        match self.memory.uncore.board.read(pa, bytes, now) {
+            Ok(value) => {
+                // A read can change what the device asks for.
+                self.due = 0;
+                Ok(value)
+            }
+            Err(_) => self.raise(access_fault(right::READ), va),
+        }
+    }
+
+    #[inline(never)]
+    fn write_device(&mut self, va: u64, pa: u64, bytes: u32, value: u64) -> Result<(), Raised> {
+        self.charge_device(pa);
+        let now = self.instant();
+        let effect = match self.memory.uncore.write_device(pa, bytes, value, now) {
+            Ok(effect) => effect,
+            Err(_) => return self.raise(access_fault(right::WRITE), va),
+        };
+        if let Some(effect) = effect {
+            self.carry_out(effect);
+        }
+        self.due = 0;
+        if self.several {
+            // The others see at once what the device does.
+            self.turn_end = 0;
+        }
+        Ok(())
+    }
+
+    /// The place of an atomic operation, which must be aligned and in RAM.
+    fn place<const BYTES: u64>(&mut self, va: u64, right: u8) -> Result<RamAddress, Raised> {
+        if va & (BYTES - 1) != 0 {
+            let load = right == right::READ;
+            let cause = if load {
+                cause::LOAD_MISALIGNED
+            } else {
+                cause::STORE_MISALIGNED
+            };
+            return self.raise(cause, va);
+        }
+        let pa = self.translate(va, right, BYTES)?;
+        match self.ram_address(pa, BYTES) {
+            Some(at) => Ok(at),
+            None => self.raise(access_fault(right), va),
+        }
+    }
+
+    /// Reads and writes at once; returns what was there.
+    pub(super) fn modify<const BYTES: u64>(
+        &mut self,
+        va: u64,
+        change: impl FnOnce(u64) -> u64,
+    ) -> Result<u64, Raised> {
+        let at = self.place::<BYTES>(va, right::WRITE)?;
+        self.charge_store(at);
+        let old = self.ram_read(at, BYTES as u32);
+        self.ram_write(at, BYTES as u32, change(old));
+        Ok(old)
+    }
+
+    /// lr: a load that reserves its line.
+    pub(super) fn load_reserved<const BYTES: u64>(&mut self, va: u64) -> Result<u64, Raised> {
+        let at = self.place::<BYTES>(va, right::READ)?;
+        self.charge_load(at);
+        self.reservation = Some(self.memory.data.line_address(at));
+        Ok(self.ram_read(at, BYTES as u32))
+    }
+
+    /// sc: stores if the line is still reserved. True if it has.
+    pub(super) fn store_conditional<const BYTES: u64>(
+        &mut self,
+        va: u64,
+        value: u64,
+    ) -> Result<bool, Raised> {
+        let at = self.place::<BYTES>(va, right::WRITE)?;
+        let line = self.memory.data.line_address(at);
+        if self.reservation.take() != Some(line) {
+            return Ok(false);
+        }
+        self.charge_store(at);
+        self.ram_write(at, BYTES as u32, value);
+        Ok(true)
+    }
+}

@@ -1,0 +1,216 @@
+//! What a computer and a session ask of a RISC-V processor.
+
+use super::config::Config;
+use super::csr::privilege;
+use super::dump::Dump;
+use super::processor::{Processor, Stop};
+use super::trap::{self, COUNTERS, Fatal, Trap};
+use crate::account::Names;
+use crate::board::{Board, Console, Instant, Virt};
+use crate::computer::{Breakpoints, Cpu, Guest, Limits, Pause, Shape};
+use crate::loader::{CauseRange, ElfImage, LoadError};
+use crate::memory::{Memory, Uncore};
+use crate::observe::sanitizers::SanitizerSet;
+use crate::observe::symbolize::Symbolizer;
+
+impl Config {
+    /// What the board must know.
+    pub(super) fn virt(&self) -> Virt {
+        Virt {
+            processors: self.processors,
+            clock: self.core.clock,
+            timebase: self.core.timebase,
+            control: self.board.control,
+        }
+    }
+}
+
+impl Cpu for Processor {
+    type Config = Config;
+    type Exception = Trap;
+    type Fatal = Fatal;
+    type Dump = Dump;
+
+    fn shape(config: &Config) -> Shape {
+        Shape {
+            processors: config.processors,
+            lead: config.lead,
+            clock: config.core.clock,
+        }
+    }
+
+    fn uncore(config: &Config, console: Console) -> Result<Uncore, String> {
+        Uncore::of_riscv(config, Board::virt(&config.virt(), console))
+    }
+
+    fn caches(config: &Config, uncore: Uncore) -> Result<Memory, String> {
+        Memory::of_riscv(config, uncore)
+    }
+
+    fn with_memory(
+        number: u8,
+        config: &Config,
+        memory: Memory,
+        _causes: &[CauseRange],
+    ) -> Result<Self, String> {
+        Processor::new(number, config.clone(), memory)
+    }
+
+    crate::computer::cpu_parts!();
+
+    fn instant(&self) -> Instant {
+        Processor::instant(self)
+    }
+
+    fn settle(&mut self) {
+        Processor::settle(self);
+    }
+
+    fn state_changed(&mut self) {
+        self.modes_changed();
+        self.mmu.drop_shortcuts();
+    }
+
+    fn set_oracle(&mut self, on: bool) {
+        self.oracle = on;
+        self.mmu.drop_shortcuts();
+    }
+
+    fn set_hosted(&mut self, on: bool) {
+        self.hosted = on;
+    }
+
+    fn breakpoints_mut(&mut self) -> &mut Breakpoints {
+        &mut self.breakpoints
+    }
+
+    fn turn(&mut self, limits: Limits) -> Pause<Stop> {
+        self.run_turn(limits)
+    }
+
+    fn goes_on(&self) -> u64 {
+        self.wake.unwrap_or(self.cycles)
+    }
+
+    fn sleeps(&self) -> bool {
+        self.wake.is_some()
+    }
+
+    fn rouse(&mut self, now: u64) {
+        let at = now.max(self.cycles);
+        if let Some(wake) = &mut self.wake {
+            *wake = (*wake).min(at);
+        }
+    }
+
+    fn sleep_until(&mut self, cycle: u64) {
+        if self.sleeps() && cycle > self.cycles {
+            self.pass(cycle);
+        }
+    }
+
+    fn begin_turn(&mut self, end: u64, latest: u64) {
+        self.turn_end = end;
+        if let Some(wake) = self.wake.take() {
+            self.pass(wake.min(latest).max(self.cycles));
+        }
+        self.due = 0;
+    }
+
+    fn turn_state(&self) -> (u64, Option<u64>) {
+        (self.turn_end, self.wake)
+    }
+
+    fn set_turn_state(&mut self, (end, wake): (u64, Option<u64>)) {
+        self.turn_end = end;
+        self.wake = wake;
+    }
+
+    fn park(&mut self) {
+        let (number, reservation) = (self.number, &mut self.reservation);
+        self.memory.exchange(number, reservation, &mut self.account);
+    }
+
+    fn hand_over(&mut self, next: &mut Self) {
+        std::mem::swap(&mut self.memory.uncore, &mut next.memory.uncore);
+        std::mem::swap(&mut self.observers, &mut next.observers);
+        std::mem::swap(&mut self.blocks, &mut next.blocks);
+    }
+
+    fn start(&mut self, now: u64) {
+        self.start_clock(now.max(self.cycles));
+        self.due = 0;
+    }
+
+    fn asleep(&self) -> Fatal {
+        Fatal::Asleep { pc: self.pc }
+    }
+
+    fn state(&self, label: u32, _caches: bool, several: bool) -> Dump {
+        Dump {
+            processor: several.then_some(self.number),
+            ..Dump::take(label, self.cycles, self.csr.satp, &self.mmu)
+        }
+    }
+}
+
+/// The names that programs' conventions give x0 to x31.
+pub(super) const NAMES: [&str; 32] = [
+    "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4",
+    "a5", "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4",
+    "t5", "t6",
+];
+
+impl Guest for Processor {
+    const NAME: &'static str = "riscv";
+    const NAMES: Names = COUNTERS;
+
+    fn executable(elf: &[u8], name: &str) -> Result<ElfImage, LoadError> {
+        ElfImage::parse_riscv(elf, name)
+    }
+
+    fn sanitizers(set: SanitizerSet) -> Result<SanitizerSet, String> {
+        if set.any() {
+            return Err("a RISC-V machine has no sanitizer".to_owned());
+        }
+        Ok(set)
+    }
+
+    fn next_instruction(&self) -> u64 {
+        self.pc
+    }
+
+    fn is_user(&self) -> bool {
+        self.privilege == privilege::USER
+    }
+
+    fn registers(&self, _symbols: &Symbolizer) -> String {
+        let csr = &self.csr;
+        let mode = match self.privilege {
+            privilege::USER => "user",
+            privilege::SUPERVISOR => "supervisor",
+            _ => "machine",
+        };
+        let mut text = format!(
+            "pc {:016x} {mode} mode mstatus {:x} satp {:x}\n",
+            self.pc, csr.mstatus, csr.satp
+        );
+        text += &format!(
+            "mcause {:x} mepc {:x} mtval {:x} scause {:x} sepc {:x} stval {:x}\n",
+            csr.mcause, csr.mepc, csr.mtval, csr.scause, csr.sepc, csr.stval
+        );
+        for (n, name) in NAMES.iter().enumerate() {
+            let end = if n % 4 == 3 { "\n" } else { " " };
+            text += &format!("{name:4} {:016x}{end}", self.registers[n]);
+        }
+        text
+    }
+
+    fn exception_name(trap: &Trap) -> &'static str {
+        trap::name(trap.cause)
+    }
+
+    fn explain(&self, fatal: &Fatal, place: &dyn Fn(u64) -> String) -> String {
+        format!("{fatal}, at {}", place(self.pc))
+    }
+}

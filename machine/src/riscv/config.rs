@@ -1,0 +1,574 @@
+//! The machine file of a RISC-V machine.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use toml::de::DeTable;
+
+use super::op::{CLASSES, Class};
+use crate::config::{
+    Around, BusKind, CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST,
+    MachineFile, MemoryConfig, Override, Problem, TlbConfig, check_cache, check_l2, check_memory,
+    read, text_of,
+};
+
+/// Which instruction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// RV64IMAFDC with Zicsr, Zifencei and Zicntr; machine, supervisor and user mode.
+    Rv64gc,
+}
+
+/// What an access does that is not aligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Misaligned {
+    /// It raises an exception, and firmware does it byte by byte.
+    Trap,
+    /// The core does it.
+    Hardware,
+}
+
+/// Who sets the A and D bits of page-table entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Update {
+    /// The access raises a page fault (Svade).
+    Software,
+    /// The walk (Svadu).
+    Hardware,
+}
+
+/// A whole machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// The line that a listing of machines prints.
+    pub description: String,
+    /// Processors, all alike.
+    #[serde(default = "one_processor")]
+    pub processors: u8,
+    /// Core cycles by which a processor may run ahead of the slowest one, plus one block of instructions.
+    #[serde(default = "default_lead")]
+    pub lead: u32,
+    pub core: CoreConfig,
+    pub tlb: Tlbs,
+    pub walk: WalkConfig,
+    pub cache: Caches,
+    pub bus: BusConfig,
+    pub memory: MemoryConfig,
+    pub board: BoardConfig,
+    pub clocks: ClockConfig,
+    pub latency: LatencyConfig,
+    pub branch: BranchConfig,
+}
+
+fn one_processor() -> u8 {
+    1
+}
+
+/// As of a PowerPC machine.
+fn default_lead() -> u32 {
+    100
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CoreConfig {
+    pub kind: Kind,
+    /// The core's name in the device tree.
+    pub model: String,
+    /// Core clock in Hz.
+    pub clock: u64,
+    /// Ticks of mtime in a second.
+    pub timebase: u64,
+    /// Instructions that are issued in a cycle at most: 1, or 2 by a pipe A (memory, integers) and a pipe B (integers,
+    /// branches, products, numbers with a point).
+    pub issue: u32,
+    pub misaligned: Misaligned,
+    /// Page tables of four levels are there, too.
+    pub sv48: bool,
+    pub mvendorid: u64,
+    pub marchid: u64,
+    pub mimpid: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tlbs {
+    /// Bits of satp that number an address space.
+    pub asid_bits: u32,
+    pub instruction: TlbConfig,
+    pub data: TlbConfig,
+    pub l2: Option<SecondTlb>,
+}
+
+/// A TLB behind the two others. Times in core cycles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SecondTlb {
+    pub entries: u32,
+    pub ways: u32,
+    pub replacement: Option<String>,
+    /// It holds superpages, too.
+    pub superpages: bool,
+    /// From the miss of a first-level TLB to the access, if this one has the entry.
+    pub hit: u32,
+    /// From that miss to the start of the walk, if it has not.
+    pub miss: u32,
+}
+
+impl SecondTlb {
+    pub(super) fn shape(&self) -> TlbConfig {
+        TlbConfig {
+            entries: self.entries,
+            ways: self.ways,
+            replacement: self.replacement.clone(),
+        }
+    }
+}
+
+/// The walk of the page table, in core cycles. Reads that miss the cache pay the fill on top.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WalkConfig {
+    /// From the miss to the first read.
+    pub begin: u32,
+    /// Each entry that is read.
+    pub level: u32,
+    /// Entries that point to tables which the walker remembers; 0: none.
+    pub cache: u32,
+    pub update: Update,
+    /// With `update = "hardware"`: setting a bit, on top of the write.
+    #[serde(default)]
+    pub set: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Caches {
+    /// How many writes can wait for the bus while the core goes on.
+    pub store_queue: u32,
+    pub instruction: CacheConfig,
+    pub data: CacheConfig,
+    pub l2: Option<L2Config>,
+}
+
+/// The bus before memory. Times are in bus clocks; a beat moves `width` bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BusConfig {
+    /// Core clocks in one bus clock: a multiple of a half.
+    pub core_to_bus: f64,
+    /// Bytes in a beat.
+    pub width: u32,
+    /// From a miss to the start of its bus cycle on an idle bus.
+    pub request: u32,
+    /// From the last beat of a transfer until the next one can begin.
+    pub turnaround: u32,
+    /// From a beat of a read on the bus to the core.
+    pub return_path: u32,
+    /// Read: to the first beat.
+    pub read_first: Option<u32>,
+    /// Read: each further beat of a burst.
+    pub read_next: Option<u32>,
+    /// Write: to the first beat.
+    pub write_first: Option<u32>,
+    /// Write: each further beat of a burst.
+    pub write_next: Option<u32>,
+    /// A transaction without data.
+    pub address_only: u32,
+    /// An access to a device's register, in core cycles.
+    pub device: u32,
+}
+
+impl BusConfig {
+    pub(super) fn pattern(&self) -> [(&'static str, Option<u32>); 4] {
+        [
+            ("bus.read-first", self.read_first),
+            ("bus.read-next", self.read_next),
+            ("bus.write-first", self.write_first),
+            ("bus.write-next", self.write_next),
+        ]
+    }
+
+    /// Core clocks in two bus clocks: the ratio as an integer.
+    #[must_use]
+    pub fn core_per_two_bus(&self) -> u64 {
+        (self.core_to_bus * 2.0).round() as u64
+    }
+}
+
+/// Which board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BoardKind {
+    /// QEMU's board `virt`: CLINT, PLIC, a 16550, a device that powers off.
+    Virt,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BoardConfig {
+    pub kind: BoardKind,
+    /// The control device is fitted.
+    pub control: bool,
+}
+
+/// What the system's instructions cost when all accesses hit, in core cycles beside their issue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ClockConfig {
+    /// The way into a trap.
+    pub trap: u32,
+    /// mret and sret.
+    #[serde(rename = "return")]
+    pub return_: u32,
+    /// A CSR instruction.
+    pub csr: u32,
+    /// sfence.vma of an address.
+    pub fence_page: u32,
+    /// sfence.vma of all addresses.
+    pub fence_all: u32,
+    /// fence.i.
+    pub fence_i: u32,
+    /// An access that is not aligned, with `core.misaligned = "hardware"`.
+    #[serde(default)]
+    pub misaligned: u32,
+}
+
+/// Core cycles from the issue of an instruction to that of one which needs its result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LatencyConfig {
+    pub load: u32,
+    pub multiply: u32,
+    pub divide: u32,
+    pub divide_word: u32,
+    pub float: u32,
+    pub float_divide_single: u32,
+    pub float_divide_double: u32,
+    pub atomic: u32,
+}
+
+/// Branch prediction; the penalty in core cycles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BranchConfig {
+    /// Two-bit counters: a power of two.
+    pub entries: u32,
+    /// Indirect jumps whose target is remembered: a power of two.
+    pub targets: u32,
+    /// A wrong prediction.
+    pub mispredict: u32,
+}
+
+/// What an instruction of a class costs, and which pipes it can have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    pub latency: u16,
+    /// [`PIPE_A`] and [`PIPE_B`]; none for an instruction that is issued alone.
+    pub pipes: u8,
+    /// What the first instruction of a cycle leaves used.
+    pub first: u8,
+}
+
+pub const PIPE_A: u8 = 1;
+pub const PIPE_B: u8 = 2;
+/// No further instruction is issued in this cycle.
+pub const FULL: u8 = 4;
+
+impl Config {
+    /// True if `text` is the file of a RISC-V machine, as far as it can be read: by its core, or by its board.
+    #[must_use]
+    pub fn is_of(text: &str) -> bool {
+        let Ok(table) = DeTable::parse(text) else {
+            return false;
+        };
+        let kind = |section| {
+            let section = table.get_ref().get(section)?;
+            section.get_ref().get("kind")?.get_ref().as_str()
+        };
+        kind("board") == Some("virt") || kind("core") == Some("rv64gc")
+    }
+
+    /// [`Config::is_of`] of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn is_of_file(path: &Path) -> Result<bool, ConfigError> {
+        Ok(Self::is_of(&text_of(path)?))
+    }
+
+    /// Reads a machine file and applies `overrides` in order.
+    ///
+    /// # Errors
+    /// Names file, line, key and what is allowed, or the override at fault.
+    pub fn from_file(path: &Path, overrides: &[Override]) -> Result<Self, ConfigError> {
+        Self::from_toml(&text_of(path)?, &path.display().to_string(), overrides)
+    }
+
+    /// As [`Config::from_file`], from text; `file` is the name used in messages.
+    ///
+    /// # Errors
+    /// As [`Config::from_file`].
+    pub fn from_toml(text: &str, file: &str, overrides: &[Override]) -> Result<Self, ConfigError> {
+        read(text, file, overrides)
+    }
+
+    /// What is wrong with the machine, if anything is.
+    pub(super) fn problem(&self) -> Option<String> {
+        let first = self.problems().into_iter().next();
+        first.map(|problem| problem.to_string())
+    }
+
+    /// Ticks of mtime by this cycle.
+    #[must_use]
+    pub fn ticks(&self, cycles: u64) -> u64 {
+        let ticks = u128::from(cycles) * u128::from(self.core.timebase);
+        (ticks / u128::from(self.core.clock)) as u64
+    }
+
+    /// What the classes of instructions cost, in their order.
+    pub(super) fn costs(&self) -> [Cost; CLASSES] {
+        const EITHER: u8 = PIPE_A | PIPE_B;
+        let latency = &self.latency;
+        let mut all = [Cost::default(); CLASSES];
+        for (class, cycles, pipes) in [
+            (Class::Integer, 1, EITHER),
+            (Class::Load, latency.load, PIPE_A),
+            (Class::Store, 1, PIPE_A),
+            (Class::Branch, 1, PIPE_B),
+            (Class::Multiply, latency.multiply, PIPE_B),
+            (Class::Divide, latency.divide, PIPE_B),
+            (Class::DivideWord, latency.divide_word, PIPE_B),
+            (Class::Float, latency.float, PIPE_B),
+            (
+                Class::FloatDivideSingle,
+                latency.float_divide_single,
+                PIPE_B,
+            ),
+            (
+                Class::FloatDivideDouble,
+                latency.float_divide_double,
+                PIPE_B,
+            ),
+            (Class::Atomic, latency.atomic, PIPE_A),
+            (Class::System, 1, 0),
+            (Class::Fence, 1, 0),
+        ] {
+            let alone = self.core.issue == 1 || pipes == 0;
+            all[class as usize] = Cost {
+                latency: cycles as u16,
+                pipes: if alone { 0 } else { pipes },
+                first: if alone { FULL } else { pipes },
+            };
+        }
+        all
+    }
+}
+
+impl MachineFile for Config {
+    fn problems(&self) -> Vec<Problem> {
+        let mut checker = Checker {
+            problems: Vec::new(),
+        };
+        core(&mut checker, self);
+        tlbs(&mut checker, self);
+        caches(&mut checker, self);
+        bus(&mut checker, self);
+        let (clocks, latency) = (&self.clocks, &self.latency);
+        for (path, value, low) in [
+            ("clocks.trap", clocks.trap, 0),
+            ("clocks.return", clocks.return_, 0),
+            ("clocks.csr", clocks.csr, 0),
+            ("clocks.fence-page", clocks.fence_page, 0),
+            ("clocks.fence-all", clocks.fence_all, 0),
+            ("clocks.fence-i", clocks.fence_i, 0),
+            ("clocks.misaligned", clocks.misaligned, 0),
+            ("latency.load", latency.load, 1),
+            ("latency.multiply", latency.multiply, 1),
+            ("latency.divide", latency.divide, 1),
+            ("latency.divide-word", latency.divide_word, 1),
+            ("latency.float", latency.float, 1),
+            (
+                "latency.float-divide-single",
+                latency.float_divide_single,
+                1,
+            ),
+            (
+                "latency.float-divide-double",
+                latency.float_divide_double,
+                1,
+            ),
+            ("latency.atomic", latency.atomic, 1),
+            ("walk.begin", self.walk.begin, 0),
+            ("walk.level", self.walk.level, 0),
+            ("walk.set", self.walk.set, 0),
+            ("branch.mispredict", self.branch.mispredict, 0),
+        ] {
+            checker.range(path, value.into(), low, 10_000);
+        }
+        checker.range("walk.cache", self.walk.cache.into(), 0, 64);
+        checker.power_of_two("branch.entries", self.branch.entries, 1, 65536);
+        checker.power_of_two("branch.targets", self.branch.targets, 1, 65536);
+        checker.problems
+    }
+}
+
+fn core(checker: &mut Checker, config: &Config) {
+    let core = &config.core;
+    checker.range("core.clock", core.clock, 1_000_000, 10_000_000_000);
+    checker.range("core.timebase", core.timebase, 1000, core.clock);
+    checker.range("core.issue", core.issue.into(), 1, 2);
+    checker.range("processors", config.processors.into(), 1, 8);
+    checker.range("lead", config.lead.into(), 1, 100_000);
+    let plain = |c: char| c.is_ascii_alphanumeric() || ",.-_".contains(c);
+    if core.model.is_empty() || core.model.len() > 64 || !core.model.chars().all(plain) {
+        checker.fail(
+            "core.model",
+            "has to be 1 to 64 letters, digits and \",.-_\", as device trees name a core",
+        );
+    }
+    let size = config.memory.size;
+    checker.range("memory.size", size.into(), 4 << 20, MEMORY_MOST.into());
+    if !size.is_multiple_of(2 << 20) {
+        checker.fail(
+            "memory.size",
+            format!("is {size}: allowed are multiples of 2 MB"),
+        );
+    }
+}
+
+/// Replacement policies that need no order of uses beside their own state.
+const POLICIES: [&str; 3] = ["pseudo-lru", "fifo", "random"];
+
+fn tlbs(checker: &mut Checker, config: &Config) {
+    let tlb = &config.tlb;
+    checker.range("tlb.asid-bits", tlb.asid_bits.into(), 0, 16);
+    let second = tlb.l2.as_ref().map(SecondTlb::shape);
+    for (keys, tlb) in [
+        (
+            [
+                "tlb.instruction.entries",
+                "tlb.instruction.ways",
+                "tlb.instruction.replacement",
+            ],
+            Some(&tlb.instruction),
+        ),
+        (
+            ["tlb.data.entries", "tlb.data.ways", "tlb.data.replacement"],
+            Some(&tlb.data),
+        ),
+        (
+            ["tlb.l2.entries", "tlb.l2.ways", "tlb.l2.replacement"],
+            second.as_ref(),
+        ),
+    ] {
+        let Some(tlb) = tlb else { continue };
+        let entries = checker.range(keys[0], tlb.entries.into(), 1, 65536);
+        if checker.range(keys[1], tlb.ways.into(), 1, 64) && entries {
+            let sets = tlb.entries / tlb.ways;
+            if !tlb.entries.is_multiple_of(tlb.ways) || !sets.is_power_of_two() {
+                checker.fail(
+                    keys[1],
+                    format!(
+                        "is {}: the entries, which are {}, divided by it have to be a power of two",
+                        tlb.ways, tlb.entries
+                    ),
+                );
+            }
+        }
+        if let Some(name) = tlb.replacement.as_deref()
+            && !POLICIES.contains(&name)
+        {
+            checker.fail(
+                keys[2],
+                format!("is \"{name}\": allowed are {}", POLICIES.join(", ")),
+            );
+        }
+    }
+    if let Some(l2) = &tlb.l2 {
+        checker.range("tlb.l2.hit", l2.hit.into(), 0, 1000);
+        checker.range("tlb.l2.miss", l2.miss.into(), 0, 1000);
+    }
+}
+
+fn caches(checker: &mut Checker, config: &Config) {
+    let set = &config.cache;
+    checker.range("cache.store-queue", set.store_queue.into(), 0, 16);
+    let keys = [
+        [
+            "cache.instruction.size",
+            "cache.instruction.ways",
+            "cache.instruction.line",
+        ],
+        ["cache.data.size", "cache.data.ways", "cache.data.line"],
+    ];
+    for (keys, cache) in keys.into_iter().zip([&set.instruction, &set.data]) {
+        check_cache(checker, keys, cache);
+        if cache.blocked.is_some() {
+            checker.fail(
+                keys[0],
+                "has a key `blocked` beside it, which is of the 603's D-cache: remove that",
+            );
+        }
+    }
+    if set.instruction.line != set.data.line {
+        checker.fail(
+            "cache.instruction.line",
+            format!(
+                "is {}: allowed is cache.data.line, which is {}",
+                set.instruction.line, set.data.line
+            ),
+        );
+    }
+    if let Some(l2) = &set.l2 {
+        check_l2(
+            checker,
+            l2,
+            ("cache.data.line", set.data.line),
+            config.memory.kind.is_some(),
+        );
+        if l2.place != L2Place::InLine {
+            checker.fail(
+                "cache.l2.place",
+                "of core.kind \"rv64gc\" can only be \"in-line\"",
+            );
+        }
+    }
+}
+
+fn bus(checker: &mut Checker, config: &Config) {
+    let bus = &config.bus;
+    checker.core_to_bus(bus.core_to_bus);
+    checker.power_of_two("bus.width", bus.width, 4, 64);
+    if bus.width > config.cache.data.line {
+        checker.fail(
+            "bus.width",
+            format!(
+                "is {}: a beat is not wider than a line, which has {}",
+                bus.width, config.cache.data.line
+            ),
+        );
+    }
+    for (path, clocks) in [
+        ("bus.request", bus.request),
+        ("bus.turnaround", bus.turnaround),
+        ("bus.return-path", bus.return_path),
+        ("bus.address-only", bus.address_only),
+    ] {
+        checker.range(path, clocks.into(), 0, 1000);
+    }
+    checker.range("bus.device", bus.device.into(), 0, 100_000);
+    let around = Around {
+        bus: BusKind::Other,
+        width: bus.width,
+        clock: config.core.clock.saturating_mul(2) / bus.core_per_two_bus().max(1),
+        look_aside: false,
+        depth: 1,
+        pattern: bus.pattern(),
+    };
+    check_memory(checker, &config.memory, &around);
+}

@@ -1,0 +1,349 @@
+//! Control and status registers (RISC-V Privileged Architecture 20211203, chapters 2 to 4).
+
+use serde::{Deserialize, Serialize};
+
+use super::pmp::Pmp;
+use super::processor::Processor;
+use super::trap::interrupt;
+
+/// Privilege modes.
+pub mod privilege {
+    pub const USER: u8 = 0;
+    pub const SUPERVISOR: u8 = 1;
+    pub const MACHINE: u8 = 3;
+}
+
+/// Bits of mstatus.
+pub mod mstatus {
+    pub const SIE: u64 = 1 << 1;
+    pub const MIE: u64 = 1 << 3;
+    pub const SPIE: u64 = 1 << 5;
+    pub const MPIE: u64 = 1 << 7;
+    pub const SPP: u64 = 1 << 8;
+    pub const MPP: u64 = 3 << 11;
+    pub const FS: u64 = 3 << 13;
+    pub const MPRV: u64 = 1 << 17;
+    pub const SUM: u64 = 1 << 18;
+    pub const MXR: u64 = 1 << 19;
+    pub const TVM: u64 = 1 << 20;
+    pub const TW: u64 = 1 << 21;
+    pub const TSR: u64 = 1 << 22;
+    /// UXL and SXL: 64 bits.
+    pub const XL: u64 = 2 << 32 | 2 << 34;
+    pub const SD: u64 = 1 << 63;
+    /// What can be written.
+    pub const WRITABLE: u64 =
+        SIE | MIE | SPIE | MPIE | SPP | MPP | FS | MPRV | SUM | MXR | TVM | TW | TSR;
+    /// What sstatus shows, beside UXL and SD.
+    pub const SUPERVISOR: u64 = SIE | SPIE | SPP | FS | SUM | MXR;
+}
+
+/// satp.
+pub mod satp {
+    pub const BARE: u64 = 0;
+    pub const SV39: u64 = 8;
+    pub const SV48: u64 = 9;
+    pub const PPN: u64 = (1 << 44) - 1;
+    pub const ASID_SHIFT: u32 = 44;
+    pub const MODE_SHIFT: u32 = 60;
+}
+
+/// misa: RV64IMAFDC, with S and U.
+pub const MISA: u64 = 2 << 62 | 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 8 | 1 << 12 | 1 << 18 | 1 << 20;
+
+/// Exceptions that can be delegated: all but calls from machine mode.
+const DELEGABLE: u64 = 0xb3ff;
+/// Counters that a lower mode may be allowed to read: cycle, time, instret, and 29 more, which are zero.
+const COUNTERS: u64 = 0xffff_ffff;
+
+/// The registers that are not computed from something else.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Csr {
+    pub mstatus: u64,
+    pub medeleg: u64,
+    pub mideleg: u64,
+    pub mie: u64,
+    /// Bits of mip that software has set.
+    pub software: u64,
+    pub mtvec: u64,
+    pub mscratch: u64,
+    pub mepc: u64,
+    pub mcause: u64,
+    pub mtval: u64,
+    pub mcounteren: u64,
+    pub menvcfg: u64,
+    pub stvec: u64,
+    pub sscratch: u64,
+    pub sepc: u64,
+    pub scause: u64,
+    pub stval: u64,
+    pub scounteren: u64,
+    pub senvcfg: u64,
+    pub satp: u64,
+    pub fcsr: u64,
+    /// mcycle and minstret, less what the processor has counted.
+    pub cycle_offset: u64,
+    pub instret_offset: u64,
+    pub pmp: Pmp,
+}
+
+impl Csr {
+    /// After reset.
+    pub fn new() -> Csr {
+        Csr {
+            mstatus: mstatus::XL,
+            medeleg: 0,
+            mideleg: 0,
+            mie: 0,
+            software: 0,
+            mtvec: 0,
+            mscratch: 0,
+            mepc: 0,
+            mcause: 0,
+            mtval: 0,
+            mcounteren: 0,
+            menvcfg: 0,
+            stvec: 0,
+            sscratch: 0,
+            sepc: 0,
+            scause: 0,
+            stval: 0,
+            scounteren: 0,
+            senvcfg: 0,
+            satp: 0,
+            fcsr: 0,
+            cycle_offset: 0,
+            instret_offset: 0,
+            pmp: Pmp::default(),
+        }
+    }
+
+    /// The rounding mode of fcsr.
+    pub fn frm(&self) -> u8 {
+        (self.fcsr >> 5 & 7) as u8
+    }
+
+    /// Flags of an operation.
+    #[inline(always)]
+    pub fn raise_flags(&mut self, flags: u8) {
+        if flags != 0 {
+            self.fcsr |= u64::from(flags);
+            self.mstatus |= mstatus::FS;
+        }
+    }
+
+    fn status(&self) -> u64 {
+        let dirty = self.mstatus & mstatus::FS == mstatus::FS;
+        self.mstatus | if dirty { mstatus::SD } else { 0 }
+    }
+
+    /// Which translation satp asks for.
+    pub fn mode(&self) -> u64 {
+        self.satp >> satp::MODE_SHIFT
+    }
+
+    /// Can a processor have these?
+    pub fn fits(&self) -> bool {
+        self.mstatus & !(mstatus::WRITABLE | mstatus::XL) == 0
+            && self.mstatus & mstatus::XL == mstatus::XL
+            && self.mstatus & mstatus::MPP != 2 << 11
+            && matches!(self.mode(), satp::BARE | satp::SV39 | satp::SV48)
+            && self.fcsr >> 8 == 0
+            && self.mie & !interrupt::ALL == 0
+            && self.software & !interrupt::SUPERVISOR == 0
+            && (self.mepc | self.sepc) & 1 == 0
+    }
+}
+
+impl Processor {
+    /// Reads a CSR. `None`: there is none, or it may not be read here.
+    pub(super) fn read_csr(&mut self, number: u16) -> Option<u64> {
+        if self.privilege < (number >> 8 & 3) as u8 {
+            return None;
+        }
+        let csr = &self.csr;
+        Some(match number {
+            0x001..=0x003 if csr.mstatus & mstatus::FS == 0 => return None,
+            0x001 => csr.fcsr & 31,
+            0x002 => csr.fcsr >> 5,
+            0x003 => csr.fcsr,
+            0xc00..=0xc1f => return self.counter(number),
+            0x100 => csr.status() & (mstatus::SUPERVISOR | mstatus::SD | 3 << 32),
+            0x104 => csr.mie & csr.mideleg,
+            0x105 => csr.stvec,
+            0x106 => csr.scounteren,
+            0x10a => csr.senvcfg,
+            0x140 => csr.sscratch,
+            0x141 => csr.sepc,
+            0x142 => csr.scause,
+            0x143 => csr.stval,
+            0x144 => self.mip() & csr.mideleg,
+            0x180 if self.is_trapped(mstatus::TVM) => return None,
+            0x180 => csr.satp,
+            0xf11 => self.config.core.mvendorid,
+            0xf12 => self.config.core.marchid,
+            0xf13 => self.config.core.mimpid,
+            0xf14 => self.number.into(),
+            0xf15 => 0,
+            0x300 => csr.status(),
+            0x301 => MISA,
+            0x302 => csr.medeleg,
+            0x303 => csr.mideleg,
+            0x304 => csr.mie,
+            0x305 => csr.mtvec,
+            0x306 => csr.mcounteren,
+            0x30a => csr.menvcfg,
+            // mcountinhibit and the events of counters that always are zero.
+            0x320 | 0x323..=0x33f => 0,
+            0x340 => csr.mscratch,
+            0x341 => csr.mepc,
+            0x342 => csr.mcause,
+            0x343 => csr.mtval,
+            0x344 => self.mip(),
+            0x3a0..=0x3ae if number & 1 == 0 => csr.pmp.configuration(number),
+            0x3b0..=0x3ef => csr.pmp.address(number),
+            // The trigger module has no trigger.
+            0x7a0..=0x7a3 => 0,
+            0xb00 => self.cycles.wrapping_add(csr.cycle_offset),
+            0xb02 => self.instructions.wrapping_add(csr.instret_offset),
+            0xb03..=0xb1f => 0,
+            _ => return None,
+        })
+    }
+
+    /// A counter as lower modes read it.
+    fn counter(&self, number: u16) -> Option<u64> {
+        let (csr, bit) = (&self.csr, number & 31);
+        let allowed = |enables: u64| enables >> bit & 1 != 0;
+        if self.privilege < privilege::MACHINE && !allowed(csr.mcounteren)
+            || self.privilege < privilege::SUPERVISOR && !allowed(csr.scounteren)
+        {
+            return None;
+        }
+        Some(match bit {
+            0 => self.cycles.wrapping_add(csr.cycle_offset),
+            1 => self.config.ticks(self.cycles),
+            2 => self.instructions.wrapping_add(csr.instret_offset),
+            _ => 0,
+        })
+    }
+
+    /// In supervisor mode this bit of mstatus makes the instruction illegal.
+    pub(super) fn is_trapped(&self, bit: u64) -> bool {
+        self.privilege == privilege::SUPERVISOR && self.csr.mstatus & bit != 0
+    }
+
+    /// What a change of single bits starts from: of mip only what software has set.
+    pub(super) fn csr_bits(&self, number: u16, read: u64) -> u64 {
+        match number {
+            0x144 => self.csr.software & self.csr.mideleg,
+            0x344 => self.csr.software,
+            _ => read,
+        }
+    }
+
+    /// Writes a CSR that may be read here. False: it cannot be written.
+    pub(super) fn write_csr(&mut self, number: u16, value: u64) -> bool {
+        if number >> 10 == 3 {
+            return false;
+        }
+        let csr = &mut self.csr;
+        match number {
+            0x001..=0x003 => {
+                csr.fcsr = match number {
+                    0x001 => csr.fcsr & !31 | value & 31,
+                    0x002 => csr.fcsr & 31 | (value & 7) << 5,
+                    _ => value & 0xff,
+                };
+                csr.mstatus |= mstatus::FS;
+            }
+            0x100 => self.write_status(value, mstatus::SUPERVISOR),
+            0x104 => self.write_mie(value, self.csr.mideleg),
+            0x105 => csr.stvec = value & !2,
+            0x106 => csr.scounteren = value & COUNTERS,
+            0x10a => csr.senvcfg = value & 1,
+            0x140 => csr.sscratch = value,
+            0x141 => csr.sepc = value & !1,
+            0x142 => csr.scause = value,
+            0x143 => csr.stval = value,
+            0x144 => {
+                let mask = csr.mideleg & interrupt::SUPERVISOR_SOFTWARE;
+                self.write_mip(value, mask);
+            }
+            0x180 => self.write_satp(value),
+            0x300 => self.write_status(value, mstatus::WRITABLE),
+            0x302 => csr.medeleg = value & DELEGABLE,
+            0x303 => {
+                csr.mideleg = value & interrupt::SUPERVISOR;
+                self.due = 0;
+            }
+            0x304 => self.write_mie(value, interrupt::ALL),
+            0x305 => csr.mtvec = value & !2,
+            0x306 => csr.mcounteren = value & COUNTERS,
+            0x30a => csr.menvcfg = value & 1,
+            0x340 => csr.mscratch = value,
+            0x341 => csr.mepc = value & !1,
+            0x342 => csr.mcause = value,
+            0x343 => csr.mtval = value,
+            0x344 => self.write_mip(value, interrupt::SUPERVISOR),
+            0x3a0..=0x3ae => {
+                csr.pmp.set_configuration(number, value);
+                self.protection_changed();
+            }
+            0x3b0..=0x3ef => {
+                csr.pmp.set_address(number, value);
+                self.protection_changed();
+            }
+            0xb00 => csr.cycle_offset = value.wrapping_sub(self.cycles),
+            // The count of the instruction that writes it comes on top.
+            0xb02 => csr.instret_offset = value.wrapping_sub(self.instructions + 1),
+            // misa, mcountinhibit, counters and triggers are what they are.
+            _ => {}
+        }
+        true
+    }
+
+    fn write_status(&mut self, value: u64, mask: u64) {
+        let old = self.csr.mstatus;
+        let mut new = old & !mask | value & mask;
+        // There is no mode 2.
+        if new & mstatus::MPP == 2 << 11 {
+            new = new & !mstatus::MPP | old & mstatus::MPP;
+        }
+        self.csr.mstatus = new;
+        const TRANSLATE: u64 = mstatus::MPRV | mstatus::SUM | mstatus::MXR | mstatus::MPP;
+        if (old ^ new) & TRANSLATE != 0 {
+            self.choose_translation();
+        }
+        self.due = 0;
+    }
+
+    fn write_mie(&mut self, value: u64, mask: u64) {
+        let mask = mask & interrupt::ALL;
+        self.csr.mie = self.csr.mie & !mask | value & mask;
+        self.due = 0;
+    }
+
+    fn write_mip(&mut self, value: u64, mask: u64) {
+        self.csr.software = self.csr.software & !mask | value & mask;
+        self.due = 0;
+    }
+
+    /// An unknown mode has no effect at all; of an address space's number only the bits that there are.
+    fn write_satp(&mut self, value: u64) {
+        let mode = value >> satp::MODE_SHIFT;
+        if !(mode == satp::BARE
+            || mode == satp::SV39
+            || mode == satp::SV48 && self.config.core.sv48)
+        {
+            return;
+        }
+        let asids = (1 << self.config.tlb.asid_bits) - 1_u64;
+        let asid = value >> satp::ASID_SHIFT & asids;
+        let new = mode << satp::MODE_SHIFT | asid << satp::ASID_SHIFT | value & satp::PPN;
+        if new != self.csr.satp {
+            self.csr.satp = new;
+            self.space_changed();
+        }
+    }
+}

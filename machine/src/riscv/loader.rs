@@ -1,0 +1,330 @@
+//! What a RISC-V machine begins with: a kernel or a program for the bare machine, firmware, device tree, initramfs.
+
+use std::ops::Range;
+
+use vm_fdt::{Error, FdtWriter};
+
+use super::Machine;
+use super::config::Config;
+use super::csr::privilege;
+use super::op::register;
+use crate::board::{VIRT_CONSOLE, VIRT_RAM, processor_handle, virt_nodes};
+use crate::loader::{ElfImage, LoadError};
+
+/// Where a Linux is loaded, from the beginning of RAM on (Linux Documentation/riscv/boot-image-header.rst; OpenSBI
+/// docs/firmware/fw_dynamic.md).
+const KERNEL: u64 = 0x20_0000;
+/// The magic number at 0x38 of a Linux Image.
+const IMAGE_MAGIC: &[u8; 4] = b"RSC\x05";
+/// Firmware adds to the device tree in its place.
+const TREE_PLACE: u64 = 0x2_0000;
+/// Behind that: what fw_dynamic is told.
+const INFORMATION: u64 = 0x1000;
+/// The upper end of what the first page tables of a kernel reach.
+const REACH: u64 = 512 << 20;
+
+/// What is loaded beside the kernel.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Given<'a> {
+    /// OpenSBI's fw_dynamic.bin, and its name in messages.
+    pub firmware: Option<(&'a [u8], &'a str)>,
+    pub initramfs: Option<&'a [u8]>,
+    /// The command line.
+    pub arguments: &'a str,
+}
+
+/// A kernel, or a program for the bare machine.
+enum Kernel {
+    /// At its physical addresses, from which it begins at this one.
+    Program(ElfImage, u64),
+    /// A Linux, as bytes from [`KERNEL`] on, and how many it needs.
+    Linux(Vec<u8>, u64),
+}
+
+fn refuse(file: &str, message: impl Into<String>) -> LoadError {
+    LoadError::DoesNotFit {
+        file: file.to_owned(),
+        message: message.into(),
+    }
+}
+
+fn quad(bytes: &[u8], at: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at + 8)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+/// Takes a kernel apart.
+fn kernel(bytes: &[u8], name: &str, image: Option<&ElfImage>) -> Result<Kernel, LoadError> {
+    let Some(image) = image else {
+        let size = quad(bytes, 16).unwrap_or(0).max(bytes.len() as u64);
+        return match quad(bytes, 8) {
+            Some(KERNEL) => Ok(Kernel::Linux(bytes.to_vec(), size)),
+            _ => Err(refuse(
+                name,
+                "is a Linux that is loaded at another place than 2 MB behind the beginning of RAM",
+            )),
+        };
+    };
+    // The entry's upper half is not in the image.
+    let entry = quad(bytes, 24).unwrap_or(0);
+    if entry < 1 << 32 {
+        return Ok(Kernel::Program(image.clone(), entry));
+    }
+    let start = image
+        .segments
+        .iter()
+        .map(|segment| segment.virtual_address)
+        .min()
+        .unwrap_or(0);
+    let mut memory = Vec::new();
+    let mut size = 0;
+    for segment in &image.segments {
+        let at = (segment.virtual_address - start) as usize;
+        memory.resize(memory.len().max(at + segment.data.len()), 0);
+        memory[at..at + segment.data.len()].copy_from_slice(&segment.data);
+        size = size.max(at as u64 + u64::from(segment.size));
+    }
+    if u64::from(image.entry.wrapping_sub(start)) != 0 {
+        return Err(refuse(
+            name,
+            "is no Linux: it does not begin at its lowest address",
+        ));
+    }
+    Ok(Kernel::Linux(memory, size))
+}
+
+/// True if these are the bytes of a Linux Image.
+pub fn is_image(bytes: &[u8]) -> bool {
+    bytes.get(0x38..0x3c) == Some(IMAGE_MAGIC)
+}
+
+/// Puts everything in its place, and every processor at its first instruction.
+///
+/// # Errors
+/// What does not fit RAM, or does not go together.
+pub fn load(
+    machine: &mut Machine,
+    (bytes, name): (&[u8], &str),
+    image: Option<&ElfImage>,
+    given: &Given<'_>,
+) -> Result<(), LoadError> {
+    let config = machine.config().clone();
+    let ram = u64::from(config.memory.size);
+    let kernel = kernel(bytes, name, image)?;
+    if matches!(kernel, Kernel::Linux(..)) && given.firmware.is_none() {
+        return Err(refuse(
+            name,
+            "is a Linux, which calls firmware: give --firmware with fw_dynamic.bin of OpenSBI",
+        ));
+    }
+    let mut place = Place { machine, name };
+    let (entry, end) = match &kernel {
+        Kernel::Program(image, entry) => {
+            let mut end = 0;
+            for segment in &image.segments {
+                let Some(at) = u64::from(segment.physical).checked_sub(VIRT_RAM) else {
+                    return Err(refuse(
+                        name,
+                        format!(
+                            "has a segment at {:#x}: RAM begins at {VIRT_RAM:#x}",
+                            segment.physical
+                        ),
+                    ));
+                };
+                place.put(at, &segment.data, segment.size.into())?;
+                end = at + u64::from(segment.size);
+            }
+            (*entry, end)
+        }
+        Kernel::Linux(memory, size) => {
+            place.put(KERNEL, memory, *size)?;
+            (VIRT_RAM + KERNEL, KERNEL + size)
+        }
+    };
+    if let Some((firmware, file)) = given.firmware {
+        if firmware.len() as u64 > KERNEL || firmware.starts_with(b"\x7fELF") {
+            return Err(refuse(
+                file,
+                "is no firmware: allowed is fw_dynamic.bin of OpenSBI, of 2 MB at most",
+            ));
+        }
+        if end <= firmware.len() as u64
+            || matches!(&kernel, Kernel::Program(_, at) if at - VIRT_RAM < KERNEL)
+        {
+            return Err(refuse(
+                name,
+                "lies where the firmware goes: run it without --firmware",
+            ));
+        }
+        place.put(0, firmware, firmware.len() as u64)?;
+    }
+    let tree_at = (ram.min(REACH) - TREE_PLACE - INFORMATION) & !0x1f_ffff;
+    let initramfs = match given.initramfs {
+        None => None,
+        Some(archive) => {
+            let size = archive.len() as u64;
+            let at = tree_at
+                .checked_sub(size)
+                .map(|at| at & !0xfff)
+                .filter(|&at| at >= end);
+            let at =
+                at.ok_or_else(|| refuse(name, "and its initramfs do not fit RAM (memory.size)"))?;
+            place.put(at, archive, size)?;
+            Some(VIRT_RAM + at..VIRT_RAM + at + size)
+        }
+    };
+    if end > tree_at {
+        return Err(refuse(
+            name,
+            "does not fit RAM together with its device tree (memory.size)",
+        ));
+    }
+    let tree = tree(&config, given.arguments, initramfs).map_err(|error| LoadError::BadTree {
+        message: match error {
+            Error::InvalidString => "the command line holds a NUL byte".to_owned(),
+            other => other.to_string(),
+        },
+    })?;
+    place.put(tree_at, &tree, tree.len() as u64)?;
+    let information = tree_at + TREE_PLACE;
+    // struct fw_dynamic_info: magic "OSBI", version, where to go on, in which mode, options, the first processor.
+    let fields = [
+        0x4942_534f,
+        2,
+        entry,
+        u64::from(privilege::SUPERVISOR),
+        0,
+        0,
+    ];
+    let fields: Vec<u8> = fields
+        .iter()
+        .flat_map(|field| field.to_le_bytes())
+        .collect();
+    place.put(information, &fields, fields.len() as u64)?;
+    let begin = if given.firmware.is_some() {
+        VIRT_RAM
+    } else {
+        entry
+    };
+    machine.each(|processor| {
+        processor.pc = begin;
+        for (n, value) in [
+            processor.number.into(),
+            VIRT_RAM + tree_at,
+            VIRT_RAM + information,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            processor.registers[usize::from(A0) + n] = value;
+        }
+        processor.modes_changed();
+    });
+    Ok(())
+}
+
+/// The first register for arguments.
+const A0: u8 = 10;
+const _: () = assert!(A0 < register::FLOAT);
+
+/// Where bytes go.
+struct Place<'a> {
+    machine: &'a mut Machine,
+    name: &'a str,
+}
+
+impl Place<'_> {
+    /// `at`: from the beginning of RAM on.
+    fn put(&mut self, at: u64, bytes: &[u8], size: u64) -> Result<(), LoadError> {
+        let ram = self.machine.uncore_mut().ram.bytes_mut();
+        let fits = at
+            .checked_add(size)
+            .is_some_and(|end| end <= ram.len() as u64);
+        if !fits {
+            let (first, end) = (VIRT_RAM + at, VIRT_RAM + at + size);
+            let top = VIRT_RAM + ram.len() as u64;
+            return Err(refuse(
+                self.name,
+                format!(
+                    "needs {first:#x}..{end:#x}, and RAM is {VIRT_RAM:#x}..{top:#x} (memory.size)"
+                ),
+            ));
+        }
+        let at = at as usize;
+        ram[at..at + bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// The device tree.
+///
+/// # Errors
+/// When `arguments` holds a NUL byte.
+pub fn tree(
+    config: &Config,
+    arguments: &str,
+    initramfs: Option<Range<u64>>,
+) -> Result<Vec<u8>, Error> {
+    let mut fdt = FdtWriter::new()?;
+    let root = fdt.begin_node("")?;
+    fdt.property_u32("#address-cells", 2)?;
+    fdt.property_u32("#size-cells", 2)?;
+    fdt.property_string("compatible", "riscv-virtio")?;
+    fdt.property_string("model", "riscv-virtio,qemu")?;
+    let chosen = fdt.begin_node("chosen")?;
+    fdt.property_string("bootargs", arguments)?;
+    fdt.property_string("stdout-path", VIRT_CONSOLE)?;
+    if let Some(range) = initramfs {
+        fdt.property_u64("linux,initrd-start", range.start)?;
+        fdt.property_u64("linux,initrd-end", range.end)?;
+    }
+    fdt.end_node(chosen)?;
+    let memory = fdt.begin_node(&format!("memory@{VIRT_RAM:x}"))?;
+    fdt.property_string("device_type", "memory")?;
+    fdt.property_array_u64("reg", &[VIRT_RAM, config.memory.size.into()])?;
+    fdt.end_node(memory)?;
+    processors(&mut fdt, config)?;
+    virt_nodes(&mut fdt, &config.virt())?;
+    fdt.end_node(root)?;
+    fdt.finish()
+}
+
+fn processors(fdt: &mut FdtWriter, config: &Config) -> Result<(), Error> {
+    let cpus = fdt.begin_node("cpus")?;
+    fdt.property_u32("#address-cells", 1)?;
+    fdt.property_u32("#size-cells", 0)?;
+    let timebase = u32::try_from(config.core.timebase).unwrap_or(u32::MAX);
+    fdt.property_u32("timebase-frequency", timebase)?;
+    for number in 0..config.processors {
+        let cpu = fdt.begin_node(&format!("cpu@{number:x}"))?;
+        fdt.property_string("device_type", "cpu")?;
+        fdt.property_u32("reg", number.into())?;
+        fdt.property_string("status", "okay")?;
+        let names = [&config.core.model, "riscv"].map(str::to_owned);
+        fdt.property_string_list("compatible", names.to_vec())?;
+        fdt.property_string("riscv,isa", "rv64imafdc")?;
+        let mmu = if config.core.sv48 {
+            "riscv,sv48"
+        } else {
+            "riscv,sv39"
+        };
+        fdt.property_string("mmu-type", mmu)?;
+        for (name, cache) in [("i", &config.cache.instruction), ("d", &config.cache.data)] {
+            fdt.property_u32(&format!("{name}-cache-size"), cache.size)?;
+            fdt.property_u32(&format!("{name}-cache-sets"), cache.sets())?;
+            fdt.property_u32(&format!("{name}-cache-block-size"), cache.line)?;
+        }
+        for (name, tlb) in [("i", &config.tlb.instruction), ("d", &config.tlb.data)] {
+            fdt.property_u32(&format!("{name}-tlb-size"), tlb.entries)?;
+            fdt.property_u32(&format!("{name}-tlb-sets"), tlb.entries / tlb.ways)?;
+        }
+        let controller = fdt.begin_node("interrupt-controller")?;
+        fdt.property_u32("#interrupt-cells", 1)?;
+        fdt.property_null("interrupt-controller")?;
+        fdt.property_string("compatible", "riscv,cpu-intc")?;
+        fdt.property_phandle(processor_handle(number))?;
+        fdt.end_node(controller)?;
+        fdt.end_node(cpu)?;
+    }
+    fdt.end_node(cpus)
+}

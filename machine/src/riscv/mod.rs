@@ -1,0 +1,32 @@
+//! RISC-V of 64 bits: instructions, privileged architecture, translation, and the processor that runs them.
+
+mod access;
+mod accounting;
+mod compressed;
+mod computer;
+pub mod config;
+pub mod csr;
+pub mod decode;
+pub mod dump;
+mod events;
+mod execute;
+pub mod float;
+mod gdb;
+mod loader;
+mod memory;
+pub mod mmu;
+pub mod op;
+pub mod pmp;
+mod predictor;
+pub mod processor;
+pub mod session;
+mod snapshot;
+pub mod tlb;
+pub mod trap;
+
+pub use config::Config;
+pub use processor::{Processor, Stop};
+pub use trap::{Fatal, Trap};
+
+/// A simulated computer of RISC-V processors.
+pub type Machine = crate::computer::Computer<Processor>;

@@ -1,0 +1,426 @@
+//! One processor: its parts, how it issues instructions, and its run loop.
+
+use super::config::{Config, Cost, FULL, PIPE_A, PIPE_B};
+use super::csr::{Csr, mstatus, privilege};
+use super::dump::Dump;
+use super::mmu::{Mmu, Translation};
+use super::op::{CLASSES, Kind, Op, register};
+use super::pmp::right;
+use super::predictor::Predictor;
+use super::trap::{Fatal, Raised, Trap, cause};
+use crate::account::{Account, Cause, Plain};
+use crate::board::{Instant, VIRT_RAM};
+use crate::computer::{self, Breakpoints, Limits, Pause};
+use crate::engine::blocks::Blocks;
+use crate::memory::cache::ARRIVING;
+use crate::memory::{Memory, RamAddress, attribute};
+use crate::observe::Observers;
+
+/// No line: the next instruction is fetched in any case.
+pub(super) const NOWHERE: (u64, RamAddress) = (1, 0);
+
+/// Why a run ended.
+pub type Stop = computer::Stop<Trap, Fatal>;
+
+/// A simulated processor, with its access to the uncore.
+pub struct Processor {
+    /// Its number in the machine: mhartid.
+    pub(super) number: u8,
+    pub(super) config: Config,
+    /// x0 to x31, f0 to f31, and more: see [`register`].
+    pub(super) registers: [u64; register::ALL],
+    /// The instruction that runs, or the next one.
+    pub pc: u64,
+    /// Where the processor goes on behind the instruction that runs.
+    pub(super) next: u64,
+    pub(super) privilege: u8,
+    pub(super) csr: Csr,
+    pub(super) mmu: Mmu,
+    pub memory: Memory,
+    /// The counters, as of the last call of [`Processor::settle`].
+    pub account: Account,
+    pub(super) observers: Observers<Dump>,
+    pub(super) blocks: Box<Blocks<Op>>,
+    pub(super) breakpoints: Breakpoints,
+    pub(super) predictor: Predictor,
+    /// By class of instruction.
+    pub(super) costs: [Cost; CLASSES],
+
+    /// The cycle in which the last instruction was issued.
+    pub(super) cycles: u64,
+    /// The pipes that the only instruction of this cycle can use; 0 without one, [`FULL`] if there is no place for
+    /// another.
+    pub(super) used: u8,
+    /// The cycle from which a register's value can be used.
+    pub(super) ready: [u64; register::ALL],
+    pub(super) instructions: u64,
+    /// Something else than the next instruction is due from this cycle on.
+    pub(super) due: u64,
+
+    pub(super) fetches_by: Translation,
+    pub(super) data_by: Translation,
+    /// No region of PMP binds machine mode.
+    pub(super) machine_free: bool,
+    /// The virtual address of the line that was fetched last, and where it is in RAM; or [`NOWHERE`].
+    pub(super) fetched: (u64, RamAddress),
+    /// What a reservation holds: the line's address.
+    pub(super) reservation: Option<RamAddress>,
+    /// The exception that the running instruction has raised.
+    pub(super) raised: Trap,
+    /// Exceptions in a row since an instruction completed, and how many had completed by the last one.
+    pub(super) in_a_row: (u32, u64),
+    /// Waits for an interrupt.
+    pub(super) waiting: bool,
+    /// The processor sleeps until this cycle, unless another wakes it.
+    pub(super) wake: Option<u64>,
+    /// Blocks may have changed.
+    pub(super) stale: bool,
+
+    pub(super) oracle: bool,
+    pub(super) hosted: bool,
+    pub(super) stop: Option<Stop>,
+    pub(super) limits: Limits,
+    pub(super) turn_end: u64,
+    /// The cycle at which a device of the board does something by itself, when this was looked up last.
+    pub(super) polled_at: u64,
+    pub(super) several: bool,
+    pub(super) dynamic_cause: Option<Cause>,
+    pub(super) ram_size: u64,
+    pub(super) line: u64,
+
+    /// Look-ups, accesses, branches: not yet in the account.
+    pub(super) instruction_look_ups: u64,
+    pub(super) data_look_ups: u64,
+    pub(super) accesses: u64,
+    pub(super) line_fetches: u64,
+    pub(super) branches: u64,
+    pub(super) mispredicted: u64,
+    pub(super) settled: super::accounting::Settled,
+}
+
+impl Processor {
+    /// A processor in its state after reset, in machine mode at the beginning of RAM.
+    ///
+    /// # Errors
+    /// When the models cannot build what the machine file asks for.
+    pub fn new(number: u8, config: Config, memory: Memory) -> Result<Processor, String> {
+        let ram = memory.uncore.ram.size();
+        let line = config.cache.data.line;
+        let branch = &config.branch;
+        let mut processor = Processor {
+            number,
+            registers: [0; register::ALL],
+            pc: VIRT_RAM,
+            next: VIRT_RAM,
+            privilege: privilege::MACHINE,
+            csr: Csr::new(),
+            mmu: Mmu::new(&config)?,
+            account: Account::new(ram, line as usize),
+            observers: Observers::default(),
+            blocks: Box::new(Blocks::new(ram)),
+            breakpoints: Breakpoints::default(),
+            predictor: Predictor::new(branch.entries, branch.targets),
+            costs: config.costs(),
+            cycles: 0,
+            used: 0,
+            ready: [0; register::ALL],
+            instructions: 0,
+            due: 0,
+            fetches_by: Translation::Bare(true),
+            data_by: Translation::Bare(true),
+            machine_free: true,
+            fetched: NOWHERE,
+            reservation: None,
+            raised: Trap::default(),
+            in_a_row: (0, u64::MAX),
+            waiting: false,
+            wake: None,
+            stale: false,
+            oracle: false,
+            hosted: false,
+            stop: None,
+            limits: Limits::NONE,
+            turn_end: u64::MAX,
+            polled_at: u64::MAX,
+            several: config.processors > 1,
+            dynamic_cause: None,
+            ram_size: ram as u64,
+            line: line.into(),
+            instruction_look_ups: 0,
+            data_look_ups: 0,
+            accesses: 0,
+            line_fetches: 0,
+            branches: 0,
+            mispredicted: 0,
+            settled: super::accounting::Settled::default(),
+            memory,
+            config,
+        };
+        processor.memory.instruction.set_enabled(true);
+        processor.memory.data.set_enabled(true);
+        processor.modes_changed();
+        Ok(processor)
+    }
+
+    /// A register's value.
+    #[inline(always)]
+    pub(super) fn x(&self, number: u8) -> u64 {
+        self.registers[usize::from(number) % register::ALL]
+    }
+
+    /// Writes a register; x0 is [`register::SINK`].
+    #[inline(always)]
+    pub(super) fn set(&mut self, number: u8, value: u64) {
+        self.registers[usize::from(number) % register::ALL] = value;
+    }
+
+    /// Writes a register of numbers.
+    #[inline(always)]
+    pub(super) fn set_float(&mut self, number: u8, value: u64) {
+        self.csr.mstatus |= mstatus::FS;
+        self.set(number, value);
+    }
+
+    /// Raises an exception unless the unit of numbers is on.
+    #[inline(always)]
+    pub(super) fn float_on(&mut self, op: &Op) -> Result<(), Raised> {
+        if self.csr.mstatus & mstatus::FS == 0 {
+            return self.raise(cause::ILLEGAL, op.word.into());
+        }
+        Ok(())
+    }
+
+    /// Cycles and completed instructions since reset.
+    #[must_use]
+    pub fn instant(&self) -> Instant {
+        Instant {
+            processor: self.number,
+            cycles: self.cycles,
+            instructions: self.instructions,
+        }
+    }
+
+    /// The core does nothing else for so many cycles.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, cycles: u32) {
+        if cycles != 0 {
+            self.cycles += u64::from(cycles);
+            self.used = 0;
+        }
+    }
+
+    /// Where a physical address is in RAM, if all of `bytes` are there.
+    #[inline(always)]
+    pub(super) fn ram_address(&self, physical: u64, bytes: u64) -> Option<RamAddress> {
+        let at = physical.wrapping_sub(VIRT_RAM);
+        (at <= self.ram_size.wrapping_sub(bytes)).then_some(at as RamAddress)
+    }
+
+    /// Issues an instruction: when its operands are there and a pipe is free.
+    #[inline(always)]
+    fn issue(&mut self, op: &Op) {
+        let ready = |number: u8| self.ready[usize::from(number) % register::ALL];
+        let from = ready(op.rs1).max(ready(op.rs2)).max(ready(op.rs3));
+        let cost = self.costs[op.class as usize];
+        if from > self.cycles {
+            self.cycles = from;
+            self.used = cost.first;
+        } else if self.used == 0 {
+            self.used = cost.first;
+        } else if cost.pipes != 0 && self.used | cost.pipes == PIPE_A | PIPE_B {
+            // Two that do not both need the same pipe.
+            self.used = FULL;
+        } else {
+            self.cycles += 1;
+            self.used = cost.first;
+        }
+        let done = self.cycles + u64::from(cost.latency);
+        self.ready[usize::from(op.rd) % register::ALL] = done;
+        if op.rs3 == register::DIVIDER {
+            self.ready[usize::from(register::DIVIDER)] = done;
+        }
+    }
+
+    /// A conditional branch was taken or not.
+    #[inline(always)]
+    pub(super) fn branched(&mut self, taken: bool) {
+        self.branches += 1;
+        if !self.predictor.predicts(self.pc, taken) {
+            self.mispredict();
+        }
+    }
+
+    /// An indirect jump to [`Processor::next`]: a return, a call whose return address is `back`, or neither.
+    pub(super) fn jumped(&mut self, returns: bool, back: Option<u64>) {
+        self.branches += 1;
+        let target = self.next;
+        let right = if returns {
+            self.predictor.returns_to(target)
+        } else {
+            self.predictor.goes_to(self.pc, target)
+        };
+        if let Some(back) = back {
+            self.predictor.call(back);
+        }
+        if !right {
+            self.mispredict();
+        }
+    }
+
+    fn mispredict(&mut self) {
+        self.mispredicted += 1;
+        self.advance(self.config.branch.mispredict);
+    }
+
+    /// Must be called after a change from outside, and after every change of privilege.
+    pub fn modes_changed(&mut self) {
+        self.choose_translation();
+        self.fetched = NOWHERE;
+        self.due = 0;
+        self.choose_cause();
+    }
+
+    /// Runs until something stops the machine, a limit is reached, or the turn is over.
+    pub(super) fn run_turn(&mut self, limits: Limits) -> Pause<Stop> {
+        self.limits = limits;
+        self.due = 0;
+        self.begin_watch();
+        loop {
+            if self.cycles >= self.due || self.instructions >= limits.instructions {
+                if let Some(pause) = self.events() {
+                    self.close_watch();
+                    return pause;
+                }
+            }
+            if self.observers.watch_time() {
+                self.tell_observers();
+            }
+            if self.run_block().is_err() {
+                self.take_exception();
+            }
+            if !self.breakpoints.is_empty() || self.observers.batch_is_full() {
+                self.due = 0;
+            }
+        }
+    }
+
+    /// Runs the block at the program counter, or as much of it as nothing else is due.
+    fn run_block(&mut self) -> Result<(), Raised> {
+        self.stale = false;
+        let pa = self.fetch(self.pc)?;
+        if self.oracle || !self.breakpoints.is_empty() {
+            let op = self.decode_apart(pa)?;
+            return self.step(&op);
+        }
+        let mut head = self.blocks.find(pa, false);
+        if head.is_null() {
+            let page = pa as usize..(pa as usize | 0xfff) + 1;
+            let code = self.memory.uncore.ram.bytes().get(page);
+            let block = Op::block(pa, code.unwrap_or_default());
+            if block.is_empty() {
+                let op = self.decode_apart(pa)?;
+                return self.step(&op);
+            }
+            head = self.blocks.enter(pa, false, &block);
+        }
+        for n in 1.. {
+            // SAFETY: `head` is of a block of these blocks, into which none is entered meanwhile, and its last
+            // instruction says so.
+            let op = unsafe { *head.add(n) };
+            self.step(&op)?;
+            if op.kind == Kind::Last
+                || self.stale
+                || self.cycles >= self.due
+                || self.instructions >= self.limits.instructions
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The instruction at `pa`, decoded anew; it may go on in another page.
+    fn decode_apart(&mut self, pa: RamAddress) -> Result<Op, Raised> {
+        let half = |p: &Processor, at| p.memory.uncore.ram.get(at).map_or(0, u16::from_le_bytes);
+        let low = half(self, pa);
+        if Op::length_of(low) == 2 {
+            return Ok(super::decode::decode(low.into()));
+        }
+        let second = if pa & 0xfff == 0xffe {
+            self.fetch(self.pc.wrapping_add(2))?
+        } else {
+            pa + 2
+        };
+        let high = half(self, second);
+        Ok(super::decode::decode(
+            u32::from(high) << 16 | u32::from(low),
+        ))
+    }
+
+    /// Runs one instruction, whose lines are fetched if they are others than the last one.
+    #[inline(always)]
+    fn step(&mut self, op: &Op) -> Result<(), Raised> {
+        let pc = self.pc;
+        if (pc ^ self.fetched.0) & !(self.line - 1) != 0 || self.fetched.0 & 1 != 0 {
+            self.fetch(pc)?;
+        }
+        if op.length == 4 && (pc & (self.line - 1)) + 4 > self.line {
+            self.fetch(pc.wrapping_add(2))?;
+        }
+        self.issue(op);
+        self.next = pc.wrapping_add(op.length.into());
+        (op.run)(self, op)?;
+        self.pc = self.next;
+        self.instructions += 1;
+        Ok(())
+    }
+
+    /// Where the instruction at `va` is in RAM. Its line is fetched if it is another than the last one.
+    #[inline(always)]
+    fn fetch(&mut self, va: u64) -> Result<RamAddress, Raised> {
+        let (line, at) = self.fetched;
+        if (va ^ line) & !(self.line - 1) == 0 && line & 1 == 0 {
+            return Ok(at | (va & (self.line - 1)) as u32);
+        }
+        self.fetch_line(va)
+    }
+
+    #[inline(never)]
+    fn fetch_line(&mut self, va: u64) -> Result<RamAddress, Raised> {
+        let physical = self.translate(va, right::EXECUTE, 2)?;
+        let Some(at) = self.ram_address(physical, 2) else {
+            return self.raise(cause::FETCH_ACCESS, va);
+        };
+        self.line_fetches += 1;
+        let recent = self.memory.instruction.mru_hit(at);
+        if self.oracle || recent.is_none_or(|tag| tag & ARRIVING != 0) {
+            let now = self.cycles;
+            let account = &mut self.account;
+            let stall = self.memory.fetch(at, attribute::COHERENT, now, account);
+            if stall != 0 {
+                self.cycles += stall;
+                self.used = 0;
+            }
+        }
+        let line = self.line - 1;
+        self.fetched = (va & !line, at & !(line as u32));
+        Ok(at)
+    }
+
+    /// Code may have been written.
+    #[inline(always)]
+    pub(super) fn code_written(&mut self, at: RamAddress, bytes: u32) {
+        if self.blocks.holds(at, bytes) {
+            self.blocks.forget(at, bytes);
+            self.stale = true;
+        }
+    }
+
+    /// Counts time in which nothing ran.
+    pub(super) fn pass(&mut self, until: u64) {
+        let slept = until.saturating_sub(self.cycles);
+        self.cycles += slept;
+        self.used = 0;
+        self.account.add_plain(Plain::IdleCycles, slept);
+    }
+}

@@ -1,0 +1,89 @@
+//! The machine from outside.
+
+use pagewalk_machine::board::Console;
+use pagewalk_machine::computer::{Limits, Stop};
+use pagewalk_machine::riscv::session::{Given, Session};
+
+use super::support::{config, elf, session};
+
+/// li t0, 0x100000; li t1, 0x5555; sw t1, (t0): powers off.
+const POWER_OFF: [u32; 4] = [0x0010_02b7, 0x0000_5337, 0x5553_0313, 0x0062_a023];
+
+/// A loop that stores and loads, then [`POWER_OFF`].
+fn program() -> Vec<u32> {
+    let mut code = vec![
+        0x0000_0517, // auipc a0, 0
+        0x0800_0593, // li a1, 128
+        0x10b5_3023, // 1: sd a1, 256(a0)
+        0x1005_3603, // ld a2, 256(a0)
+        0x02c6_0633, // mul a2, a2, a2
+        0xfff5_8593, // addi a1, a1, -1
+        0xfe05_98e3, // bnez a1, 1b
+    ];
+    code.extend(POWER_OFF);
+    code
+}
+
+#[test]
+fn it_powers_off_and_the_oracle_counts_the_same() {
+    let config = config("u74-1500", &[]);
+    let counters = [false, true].map(|oracle| {
+        let mut session = session(&config, &elf(&program()), "program");
+        session.set_oracle(oracle);
+        assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+        session.counters()
+    });
+    assert_eq!(counters[0], counters[1]);
+    let count = |name: &str| {
+        counters[0]
+            .iter()
+            .find(|(other, _)| other == name)
+            .unwrap()
+            .1
+    };
+    assert_eq!(count("instructions"), 2 + 5 * 128 + 4);
+    assert!(count("cycles") > count("instructions") / 2);
+}
+
+#[test]
+fn a_snapshot_goes_on_as_the_machine_would_have() {
+    let config = config("u74-1500", &[]);
+    let mut first = session(&config, &elf(&program()), "program");
+    let limits = Limits {
+        instructions: 100,
+        ..Limits::NONE
+    };
+    assert_eq!(first.run(limits), Stop::Limit);
+    let bytes = first.save().unwrap();
+    let mut second = Session::restore(&bytes, "snapshot", Console::memory()).unwrap();
+    for session in [&mut first, &mut second] {
+        assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+    }
+    assert_eq!(first.counters(), second.counters());
+}
+
+#[test]
+fn wrong_input_gets_a_sentence() {
+    let config = config("u74-1500", &[]);
+    let refused = |bytes: &[u8], given: &Given<'_>| {
+        let session = Session::with_riscv_kernel(&config, (bytes, "k"), given, Console::memory());
+        session
+            .err()
+            .map(|error| error.to_string())
+            .expect("it is refused")
+    };
+    let none = Given::default();
+    assert!(refused(b"\x7fELF\x01\x02", &none).contains("32-bit"));
+    assert!(refused(b"\x1f\x8b", &none).contains("gunzip"));
+    let mut low = elf(&program());
+    low[0x78 - 40..0x78 - 24].copy_from_slice(&[0; 16]);
+    assert!(
+        refused(&low, &none).contains("RAM begins at"),
+        "{}",
+        refused(&low, &none)
+    );
+    let mut image = vec![0; 64];
+    image[8..16].copy_from_slice(&0x20_0000_u64.to_le_bytes());
+    image[0x38..0x3c].copy_from_slice(b"RSC\x05");
+    assert!(refused(&image, &none).contains("--firmware"));
+}
