@@ -109,6 +109,8 @@ def _cross(architecture: Architecture) -> str:
     """What the names of the compiler and its tools begin with: a PC's own compiler also compiles for the i386."""
     if architecture == "powerpc":
         return "powerpc-linux-gnu-"
+    if architecture == "riscv":
+        return "riscv64-linux-gnu-"
     return "" if platform.machine() in ("x86_64", "i686") else "i686-linux-gnu-"
 
 

@@ -24,7 +24,7 @@ IMAGE = "vmlinux"
 RECORD = "build.json"
 
 
-Architecture = Literal["powerpc", "i386"]
+Architecture = Literal["powerpc", "i386", "riscv"]
 
 
 class _Model(BaseModel):
@@ -190,7 +190,8 @@ class Kernel:
     @property
     def causes(self) -> str:
         """Which of its functions belong to which cause: the text of the architecture's file; empty if there is none."""
-        path = self.folder / ("causes.toml" if self.platform.architecture == "powerpc" else "causes-i386.toml")
+        names = {"powerpc": "causes.toml", "i386": "causes-i386.toml", "riscv": "causes-riscv.toml"}
+        path = self.folder / names[self.platform.architecture]
         return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 

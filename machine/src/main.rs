@@ -131,6 +131,8 @@ fn to_the_end<C: Saved + Debugged>(run: &Run, mut session: Session<C>) -> Result
 fn run_program(arguments: &Program) -> Result<u8, Failure> {
     if arguments.on.is_x86()? {
         run_hosted::<x86::Processor>(arguments, &arguments.on.x86_config()?)
+    } else if arguments.on.is_riscv()? {
+        run_hosted::<riscv::Processor>(arguments, &arguments.on.riscv_config()?)
     } else {
         run_hosted::<powerpc::Processor>(arguments, &arguments.on.config()?)
     }

@@ -20,6 +20,7 @@ pub mod pmp;
 mod predictor;
 pub mod processor;
 pub mod session;
+pub mod shim;
 mod snapshot;
 pub mod tlb;
 pub mod trap;

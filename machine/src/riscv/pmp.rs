@@ -79,7 +79,7 @@ impl Pmp {
             }
             2 => Some((address, address + 4)),
             _ => {
-                let ones = self.addresses[number].trailing_ones().min(53);
+                let ones = self.addresses[number].trailing_ones().min(54);
                 let start = (self.addresses[number] & !((1 << ones) - 1)) << 2;
                 Some((start, start.saturating_add(8 << ones)))
             }

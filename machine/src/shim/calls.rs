@@ -55,16 +55,23 @@ pub enum Call {
     /// getuid and its kind.
     User,
     Access,
+    /// faccessat: a directory before the path.
+    AccessAt,
     Brk,
     Ioctl,
     TimeOfDay,
     ReadLink,
+    /// readlinkat.
+    ReadLinkAt,
     /// mmap with its arguments in memory, and the offset in bytes.
     OldMap,
     Map,
     Unmap,
     Name,
+    /// _llseek.
     Seek,
+    /// lseek of 64 bits.
+    SeekHere,
     ReadVector,
     WriteVector,
     /// What only reports success: mprotect, madvise, rt_sigaction, rt_sigprocmask, set_robust_list, futex's wake.
@@ -75,6 +82,8 @@ pub enum Call {
     LimitOf,
     Status,
     StatusOfFile,
+    /// newfstatat.
+    StatusAt,
     ThreadArea,
     Clock,
     Clock64,
@@ -128,10 +137,15 @@ impl<C: Hosted> Program<C> {
                 .path(a[0])
                 .and_then(|path| files::status(&path))
                 .map(|_| 0),
+            Call::AccessAt => self
+                .path_at(a[0], a[1])
+                .and_then(|path| files::status(&path))
+                .map(|_| 0),
             Call::Brk => Ok(self.set_brk(a[0])),
             Call::Ioctl => Err(errno::ENOTTY),
             Call::TimeOfDay => self.time_of_day(a[0]),
             Call::ReadLink => self.path(a[0]).and(Err(errno::ENOENT)),
+            Call::ReadLinkAt => self.path(a[1]).and(Err(errno::ENOENT)),
             Call::OldMap => {
                 let arguments = self.fetch(a[0], 24)?;
                 self.map(&Self::words(&arguments))
@@ -140,6 +154,11 @@ impl<C: Hosted> Program<C> {
             Call::Unmap => self.unmap(a[0], a[1]),
             Call::Name => self.uname(a[0]),
             Call::Seek => self.seek(a),
+            Call::SeekHere => {
+                let offset = i64::from(a[1].cast_signed());
+                let at = self.files.seek(a[0], offset, a[2])?;
+                u32::try_from(at).map_err(|_| errno::EINVAL)
+            }
             Call::ReadVector => self.vector(a, false),
             Call::WriteVector => self.vector(a, true),
             Call::Nothing => DONE,
@@ -154,6 +173,16 @@ impl<C: Hosted> Program<C> {
             Call::StatusOfFile => {
                 let status = self.files.status(a[0]);
                 status.and_then(|status| self.put_status(a[1], &status))
+            }
+            Call::StatusAt => {
+                const EMPTY_PATH: u32 = 0x1000;
+                let path = self.path(a[1])?;
+                let status = if path.is_empty() && a[3] & EMPTY_PATH != 0 {
+                    self.files.status(a[0])?
+                } else {
+                    files::status(&self.path_at(a[0], a[1])?)?
+                };
+                self.put_status(a[2], &status)
             }
             Call::ThreadArea => self.thread_area(a[0]),
             Call::Clock => self.clock(a[1], false),
@@ -212,6 +241,16 @@ impl<C: Hosted> Program<C> {
         Err(errno::ENAMETOOLONG)
     }
 
+    /// The text at `address`, a path that needs no directory.
+    fn path_at(&mut self, directory: u32, address: u32) -> Result<String, u32> {
+        let path = self.path(address)?;
+        if directory == AT_FDCWD || path.starts_with('/') {
+            Ok(path)
+        } else {
+            Err(errno::ENOSYS)
+        }
+    }
+
     fn open(&mut self, path: u32, flags: u32) -> Result<u32, u32> {
         let path = self.path(path)?;
         self.files.open(&path, flags)
@@ -233,8 +272,15 @@ impl<C: Hosted> Program<C> {
     fn vector(&mut self, a: &[u32; 6], write: bool) -> Result<u32, u32> {
         let mut done = 0;
         for n in 0..a[2].min(1024) {
-            let entry = self.fetch(a[1].wrapping_add(8 * n), 8)?;
-            let [address, length] = Self::words(&entry);
+            let (address, length) = if C::WIDE {
+                let entry = self.fetch(a[1].wrapping_add(16 * n), 16)?;
+                let [first, second, third, fourth] = Self::words(&entry);
+                if C::BIG_ENDIAN { (second, fourth) } else { (first, third) }
+            } else {
+                let entry = self.fetch(a[1].wrapping_add(8 * n), 8)?;
+                let [address, length] = Self::words(&entry);
+                (address, length)
+            };
             let part = if write {
                 self.write(a[0], address, length)?
             } else {
@@ -350,8 +396,8 @@ impl<C: Hosted> Program<C> {
 
     fn time_of_day(&mut self, address: u32) -> Result<u32, u32> {
         let now = self.nanoseconds();
-        let micros = (now % 1_000_000_000 / 1000) as u32;
-        self.put_words(address, &[(now / 1_000_000_000) as u32, micros])
+        let micros = now % 1_000_000_000 / 1000;
+        self.put_numbers(address, C::WIDE, &[now / 1_000_000_000, micros])
     }
 
     /// struct timespec, with 32 or 64 bits a field.

@@ -1,4 +1,5 @@
-//! Runs a static Linux program of 32 bits in user mode without a kernel: the host stands in for one.
+//! Runs a static Linux program in user mode without a kernel: the host stands in for one. A program of 64 bits has its
+//! memory below 4 GB, too.
 //!
 //! Translation, caches and time of the user's code are the machine's: pages are mapped by the tables or by the software
 //! reload that any kernel would use. A kernel's work costs nothing: a system call, a page fault and a reload of the TLB
@@ -72,6 +73,8 @@ pub enum Asked {
 pub trait Hosted: Guest {
     /// Words in memory begin with their most significant byte.
     const BIG_ENDIAN: bool;
+    /// Words and pointers have 64 bits.
+    const WIDE: bool = false;
     /// The machine in uname's answer.
     const MACHINE: &'static str;
     /// struct stat64.
@@ -256,6 +259,15 @@ impl<C: Hosted> Program<C> {
             }
         };
         words.iter().flat_map(bytes).collect()
+    }
+
+    /// The image's own words, or pairs of them where words have 64 bits.
+    fn long_words(words: &[u32]) -> Vec<u8> {
+        if !C::WIDE {
+            return Self::bytes(words);
+        }
+        let pairs = words.iter().flat_map(|&word| if C::BIG_ENDIAN { [0, word] } else { [word, 0] });
+        Self::bytes(&pairs.collect::<Vec<u32>>())
     }
 
     fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {

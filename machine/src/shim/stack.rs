@@ -1,8 +1,9 @@
-//! The initial stack of a program (System V ABI for PowerPC and for the i386, chapter 3; Linux's auxiliary vector).
+//! The initial stack of a program (System V ABI for PowerPC and for the i386, chapter 3; of RISC-V psABI 1.0; Linux's
+//! auxiliary vector).
 
 use object::Endianness;
-use object::elf::{FileHeader32, PT_LOAD};
-use object::read::elf::{FileHeader as _, ProgramHeader as _};
+use object::elf::{FileHeader32, FileHeader64, PT_LOAD};
+use object::read::elf::{FileHeader, ProgramHeader as _};
 
 use super::areas::PAGE;
 use super::{Hosted, Program};
@@ -70,8 +71,9 @@ impl<C: Hosted> Program<C> {
         for (name, value) in self.vector_of(image, elf, random) {
             words.extend([name, value]);
         }
-        let pointer = top.checked_sub(4 * words.len() as u32)? & !15;
-        self.push(pointer, &Self::bytes(&words))
+        let bytes = Self::long_words(&words);
+        let pointer = top.checked_sub(bytes.len() as u32)? & !15;
+        self.push(pointer, &bytes)
     }
 
     fn push(&mut self, address: u32, bytes: &[u8]) -> Option<u32> {
@@ -82,7 +84,12 @@ impl<C: Hosted> Program<C> {
 
     fn vector_of(&self, image: &ElfImage, elf: &[u8], random: u32) -> Vec<(u32, u32)> {
         use auxiliary as a;
-        let (headers, size, count) = program_headers(elf).unwrap_or_default();
+        let headers = if C::WIDE {
+            program_headers::<FileHeader64<Endianness>>(elf)
+        } else {
+            program_headers::<FileHeader32<Endianness>>(elf)
+        };
+        let (headers, size, count) = headers.unwrap_or_default();
         let mut all = self.machine.processor().auxiliary();
         all.extend([
             (a::PAGESZ, PAGE),
@@ -104,19 +111,20 @@ impl<C: Hosted> Program<C> {
 }
 
 /// Address, entry size and number of the program headers, if a segment holds them.
-fn program_headers(elf: &[u8]) -> Option<(u32, u32, u32)> {
-    let header = FileHeader32::<Endianness>::parse(elf).ok()?;
+fn program_headers<H: FileHeader<Endian = Endianness>>(elf: &[u8]) -> Option<(u32, u32, u32)> {
+    let header = H::parse(elf).ok()?;
     let order = header.endian().ok()?;
-    let offset = header.e_phoff(order);
+    let offset: u64 = header.e_phoff(order).into();
     let headers = header.program_headers(order, elf).ok()?;
     let segment = headers.iter().find(|segment| {
-        let start = segment.p_offset(order);
-        segment.p_type(order) == PT_LOAD
-            && (start..start.saturating_add(segment.p_filesz(order))).contains(&offset)
+        let start: u64 = segment.p_offset(order).into();
+        let size: u64 = segment.p_filesz(order).into();
+        segment.p_type(order) == PT_LOAD && (start..start.saturating_add(size)).contains(&offset)
     })?;
-    let start = segment.p_vaddr(order);
+    let start: u64 = segment.p_vaddr(order).into();
+    let before: u64 = segment.p_offset(order).into();
     Some((
-        start.wrapping_add(offset - segment.p_offset(order)),
+        start.wrapping_add(offset - before) as u32,
         header.e_phentsize(order).into(),
         headers.len() as u32,
     ))
