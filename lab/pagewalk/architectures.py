@@ -1,7 +1,7 @@
 """The architectures of the machines, and what the build makes for each: a kernel image and user programs.
 
 PowerPC's are in `build/kernel` and `build/user`; those of an x86 are in `build/kernel-x86` and `build/user-x86`, which
-`make x86` makes.
+`make x86` makes. RISC-V machines run other people's kernels only.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ class Architecture:
     """An architecture: `order` and `machine`, for which `elf` is the name, are what an ELF header says of its
     executables.
 
-    `folder` ends the names of the build's folders, `make_words` are what its makefiles take, `target` makes all, and
-    `programs` makes other people's programs. `board` is the one that our kernel has drivers for.
+    `bits` is the size of an address. `folder` ends the names of the build's folders, `make_words` are what its
+    makefiles take, `target` makes all, and `programs` makes other people's programs. `board` is the one that our
+    kernel has drivers for; empty if our kernel does not run on it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Architecture:
     target: str
     programs: str
     compile_hint: str
+    bits: int = 32
 
     @property
     def words(self) -> str:
@@ -82,16 +84,35 @@ X86 = Architecture(
     compile_hint="compile it with: build/programs-x86/musl-sysroot/bin/musl-gcc -static -O2 -o prog prog.c "
     "(`make x86` makes this compiler driver)",
 )
+RISCV = Architecture(
+    name="RISC-V",
+    order="little",
+    machine=243,
+    elf="EM_RISCV",
+    board="",
+    folder="-riscv",
+    make_words=(),
+    target="make",
+    programs="make programs",
+    compile_hint="compile it with: riscv64-linux-gnu-gcc -static -O2 -o prog prog.c",
+    bits=64,
+)
 ALL = (POWERPC, X86)
+"""Those that our kernel runs on."""
+KNOWN = (*ALL, RISCV)
+"""Those of all machines."""
 
 _X86_CORES = ("i486", "p6")
+_RISCV_CORES = ("rv64gc",)
 
 
 def named(name: str) -> Architecture:
     """The architecture of that name; KeyError if there is none."""
-    return {architecture.name: architecture for architecture in ALL}[name]
+    return {architecture.name: architecture for architecture in KNOWN}[name]
 
 
 def of_core(kind: str) -> Architecture:
     """The architecture of a machine by its core's kind (`core.kind`), which the machine itself checks."""
+    if kind in _RISCV_CORES:
+        return RISCV
     return X86 if kind in _X86_CORES else POWERPC

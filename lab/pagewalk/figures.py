@@ -53,13 +53,13 @@ def pollution(counters: Mapping[str, int], array: str) -> dict[tuple[str, str], 
 @cache
 def _names_of(architecture: str) -> frozenset[str]:
     """Every counter of a machine of that architecture."""
-    return frozenset(_machine.counter_names("x86" if architecture == "x86" else "PowerPC"))
+    return frozenset(_machine.counter_names(architecture))
 
 
 @cache
 def known_counters() -> frozenset[str]:
     """The names of all counters of all machines."""
-    return frozenset().union(*(_names_of(architecture.name) for architecture in architectures.ALL))
+    return frozenset().union(*(_names_of(architecture.name) for architecture in architectures.KNOWN))
 
 
 @cache

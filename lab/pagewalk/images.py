@@ -153,11 +153,14 @@ def read(path: Path, configuration: Path | None = None) -> Image:
             raise BadInput(f"{path} is compressed ({name})", hint=_NAME_VMLINUX)
     elf, _ = _parsed(str(path), data)
     order = "little" if elf.little_endian else "big"
-    known = (one for one in architectures.ALL if (elf.elfclass, order, elf["e_machine"]) == (32, one.order, one.elf))
+    found_of = (elf.elfclass, order, elf["e_machine"])
+    known = (one for one in architectures.KNOWN if found_of == (one.bits, one.order, one.elf))
     architecture = next(known, None)
     if architecture is None:
         found = f"a {elf.elfclass}-bit {order}-endian file for {elf.get_machine_arch()}"
-        raise BadInput(f"{path} is no kernel for a big-endian 32-bit PowerPC or a 32-bit x86: it is {found}")
+        raise BadInput(
+            f"{path} is no kernel for a big-endian 32-bit PowerPC, a 32-bit x86 or a 64-bit RISC-V: it is {found}"
+        )
     if elf["e_type"] != "ET_EXEC":
         raise BadInput(f"{path} is an ELF file that is not linked to run at fixed addresses", hint=_NAME_VMLINUX)
     text = read_file(configuration, _CONFIG_MOST).decode("utf-8", "replace") if configuration else _embedded(data)

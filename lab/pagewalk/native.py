@@ -37,6 +37,7 @@ def load(job: Job) -> _machine.Machine:
             job.command_line,
             job.causes or None,
             **chosen,
+            firmware=job.firmware or None,
         )
     except UnicodeEncodeError as error:
         raise BadInput(f"{error.object!r}: not UTF-8") from None

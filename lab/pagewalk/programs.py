@@ -21,7 +21,9 @@ _CLASS_32 = 1
 _DATA_BIG = 2
 _TYPE_EXECUTABLE = 2
 _SEGMENT_INTERPRETER = 3
-_MACHINES = {3: "i386", 8: "MIPS", 20: "PowerPC", 21: "64-bit PowerPC", 40: "Arm", 62: "x86-64", 183: "AArch64"}
+_MACHINES = {
+    3: "i386", 8: "MIPS", 20: "PowerPC", 21: "64-bit PowerPC", 40: "Arm", 62: "x86-64", 183: "AArch64", 243: "RISC-V",
+}  # fmt: skip
 
 Root = Literal["cpio", "ext2"]
 """What the root file system is: an initial RAM file system, or a RAM disk with our programs for Linux from 2.1 on."""
@@ -39,10 +41,12 @@ def check_executable(path: Path, data: bytes, architecture: Architecture = POWER
     name = _MACHINES.get(machine, f"machine number {machine}")
     if order != architecture.order:
         raise BadInput(f"{path} is {order}-endian ({name}); the machine is {architecture.words}", hint=hint)
-    if data[4] != _CLASS_32 or machine != architecture.machine:
-        bits = 32 if data[4] == _CLASS_32 else 64
+    bits = 32 if data[4] == _CLASS_32 else 64
+    if bits != architecture.bits or machine != architecture.machine:
         raise BadInput(
-            f"{path} is for {name}, {bits} bits; the kernel runs programs of 32-bit {architecture.name}", hint=hint
+            f"{path} is for {name}, {bits} bits; the kernel runs programs of {architecture.bits}-bit "
+            f"{architecture.name}",
+            hint=hint,
         )
     table, size, count = (
         int.from_bytes(data[28:32], order),

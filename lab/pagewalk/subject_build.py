@@ -119,9 +119,10 @@ def _check_tools(architectures: Iterable[Architecture]) -> None:
     tools = _TOOLS | compilers
     missing = {package: tool for tool, package in tools.items() if shutil.which(tool) is None}
     if missing:
+        part = "test" if "riscv" in architectures else "run"
         raise NotBuilt(
             f"building Linux needs {', '.join(missing.values())}",
-            hint=f"`./bootstrap run` installs what is missing: {' '.join(missing)}",
+            hint=f"`./bootstrap {part}` installs what is missing: {' '.join(missing)}",
         )
 
 

@@ -237,6 +237,11 @@ def own(
     """Our kernel for the machine and its number of processors, as the build has made it under that name; BadInput on a
     board without drivers."""
     resolved = workshop.machine(machine, overrides)
+    if not resolved.architecture.board:
+        raise BadInput(
+            f"{machine} is a RISC-V machine, and our kernel does not run on it",
+            hint="`pagewalk boot KERNEL --firmware FILE --initrd FILE` runs a Linux; docs/riscv.md",
+        )
     board, ours = tomllib.loads(resolved.config)["board"]["kind"], resolved.architecture.board
     if board != ours:
         raise BadInput(

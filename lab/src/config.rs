@@ -2,18 +2,18 @@
 
 use pagewalk_machine::account::Counters;
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::{powerpc, x86};
+use pagewalk_machine::{powerpc, riscv, x86};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The names of all counters of a machine of that architecture, `PowerPC` or `x86`, in their order.
+/// The names of all counters of a machine of that architecture, `PowerPC`, `x86` or `RISC-V`, in their order.
 #[pyfunction]
 pub fn counter_names(architecture: &str) -> Vec<String> {
-    let names = if architecture == "x86" {
-        &x86::exception::COUNTERS
-    } else {
-        &powerpc::NAMES
+    let names = match architecture {
+        "x86" => &x86::exception::COUNTERS,
+        "RISC-V" => &riscv::trap::COUNTERS,
+        _ => &powerpc::NAMES,
     };
     let all = Counters::default().named(names).into_iter();
     all.map(|(name, _)| name).collect()
@@ -38,6 +38,12 @@ pub fn resolve(text: &str, file: &str, overrides: Vec<String>) -> PyResult<(Stri
     if x86::Config::is_of(text) {
         let config =
             x86::Config::from_toml(text, file, &overrides).map_err(|error| fail(&error))?;
+        let whole = toml::to_string(&config).map_err(|error| fail(&error))?;
+        return Ok((whole, config.core.clock));
+    }
+    if riscv::Config::is_of(text) {
+        let config =
+            riscv::Config::from_toml(text, file, &overrides).map_err(|error| fail(&error))?;
         let whole = toml::to_string(&config).map_err(|error| fail(&error))?;
         return Ok((whole, config.core.clock));
     }

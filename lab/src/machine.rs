@@ -7,10 +7,13 @@ use pagewalk_machine::computer::{Guest, Limits, Session as Run, Stop, StopOf, sn
 use pagewalk_machine::config::{ConfigError, MachineConfig};
 use pagewalk_machine::debug::{self, Debugged, Ended};
 use pagewalk_machine::loader::{Given, Protocol};
+use pagewalk_machine::observe::Shown as _;
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::tally::{Query, Row};
 use pagewalk_machine::observe::trace::Window;
 use pagewalk_machine::powerpc::session::Session as PowerPc;
+use pagewalk_machine::riscv;
+use pagewalk_machine::riscv::session::Session as RiscV;
 use pagewalk_machine::x86;
 use pagewalk_machine::x86::session::Session as X86;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -24,18 +27,20 @@ fn refused(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// A run of a machine of either architecture.
+/// A run of a machine of any architecture.
 enum Session {
     PowerPc(Box<PowerPc>),
     X86(Box<X86>),
+    RiscV(Box<RiscV>),
 }
 
-/// The same of both.
-macro_rules! both {
+/// The same of all.
+macro_rules! any {
     ($session:expr, $name:ident => $value:expr) => {
         match &mut *$session {
             Session::PowerPc($name) => $value,
             Session::X86($name) => $value,
+            Session::RiscV($name) => $value,
         }
     };
 }
@@ -43,7 +48,7 @@ macro_rules! both {
 impl Session {
     /// The number of a processor, by default of the one whose turn it is; ValueError if there is none.
     fn chosen(&mut self, processor: Option<usize>) -> PyResult<usize> {
-        let (turn, count) = both!(self, session => {
+        let (turn, count) = any!(self, session => {
             let machine = session.machine();
             let now = machine.processor().instant();
             (now.processor.into(), machine.processors().len())
@@ -125,9 +130,13 @@ impl Machine {
     /// A machine from the text of a machine file with all keys, with a kernel, its command line and its initial
     /// RAM file system loaded; ValueError says what is wrong. `causes` is the text of a file that tells the causes of
     /// the kernel's code by names of its functions. `protocol` names what the kernel is handed: `device-tree`,
-    /// `board-information` or `residual-data`.
+    /// `board-information` or `residual-data`. `firmware` starts the kernel of a RISC-V machine.
     #[new]
-    #[pyo3(signature = (config, kernel, name, initrd, command_line, causes=None, protocol=None))]
+    #[pyo3(signature = (config, kernel, name, initrd, command_line, causes=None, protocol=None, firmware=None))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the Python package gives them their names"
+    )]
     fn new(
         config: &str,
         kernel: &[u8],
@@ -136,8 +145,28 @@ impl Machine {
         command_line: &str,
         causes: Option<&str>,
         protocol: Option<&str>,
+        firmware: Option<&[u8]>,
     ) -> PyResult<Self> {
         let wrong = |error: ConfigError| ConfigurationError::new_err(error.to_string());
+        if riscv::Config::is_of(config) {
+            if protocol.is_some() {
+                return Err(refused("protocol: a RISC-V kernel is handed a device tree"));
+            }
+            let config = riscv::Config::from_toml(config, "machine", &[]).map_err(wrong)?;
+            let given = riscv::session::Given {
+                firmware: firmware.map(|bytes| (bytes, "the firmware")),
+                initramfs: initrd,
+                arguments: command_line,
+            };
+            let console = Console::memory();
+            let session = RiscV::with_riscv_kernel(&config, (kernel, name), &given, console);
+            return Ok(Machine {
+                session: Mutex::new(Session::RiscV(Box::new(session.map_err(refused)?))),
+            });
+        }
+        if firmware.is_some() {
+            return Err(refused("firmware: only a RISC-V machine is given one"));
+        }
         if x86::Config::is_of(config) {
             if protocol.is_some() {
                 return Err(refused(
@@ -174,7 +203,7 @@ impl Machine {
     /// Notes of the loader for the user: what it chose by the kernel's image, and what the kernel may lack.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        both!(self.session(), session => session.notes().to_vec())
+        any!(self.session(), session => session.notes().to_vec())
     }
 
     /// The machine that `save` wrote; ValueError says why they are no snapshot. `name` stands for them in messages.
@@ -182,13 +211,20 @@ impl Machine {
     fn restore(py: Python<'_>, snapshot: &[u8], name: &str) -> PyResult<Self> {
         let session = py.detach(|| {
             let console = Console::memory();
-            if snapshot::architecture(snapshot) == Some("x86") {
-                let session = X86::restore(snapshot, name, console).map_err(refused)?;
-                Ok::<_, PyErr>(Session::X86(Box::new(session)))
-            } else {
-                let session = PowerPc::restore(snapshot, name, console).map_err(refused)?;
-                Ok(Session::PowerPc(Box::new(session)))
-            }
+            Ok::<_, PyErr>(match snapshot::architecture(snapshot) {
+                Some("x86") => {
+                    let session = X86::restore(snapshot, name, console).map_err(refused)?;
+                    Session::X86(Box::new(session))
+                }
+                Some("RISC-V") => {
+                    let session = RiscV::restore(snapshot, name, console).map_err(refused)?;
+                    Session::RiscV(Box::new(session))
+                }
+                _ => {
+                    let session = PowerPc::restore(snapshot, name, console).map_err(refused)?;
+                    Session::PowerPc(Box::new(session))
+                }
+            })
         })?;
         Ok(Machine {
             session: Mutex::new(session),
@@ -198,7 +234,7 @@ impl Machine {
     /// The whole state now, for `restore`: from there on cycles and counters go on the same.
     fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let saved = py.detach(|| {
-            let saved = both!(self.session(), session => session.save());
+            let saved = any!(self.session(), session => session.save());
             saved.map_err(refused)
         })?;
         Ok(PyBytes::new(py, &saved))
@@ -207,13 +243,13 @@ impl Machine {
     /// Charges every cycle from now on to its function; with a region, every cycle inside it.
     #[pyo3(signature = (region=None))]
     fn record_profile(&self, region: Option<u32>) {
-        both!(self.session(), session => session.record_profile(region));
+        any!(self.session(), session => session.record_profile(region));
     }
 
     /// Records the events of a window of cycles, written `a..b`, `a..` or `..b`.
     fn record_trace(&self, window: &str) -> PyResult<()> {
         let window: Window = window.parse().map_err(|error: String| refused(error))?;
-        both!(self.session(), session => session.record_trace(window));
+        any!(self.session(), session => session.record_trace(window));
         Ok(())
     }
 
@@ -221,14 +257,14 @@ impl Machine {
     /// flushes, switches of address spaces, regions.
     fn record_translation(&self, window: &str) -> PyResult<()> {
         let window: Window = window.parse().map_err(|error: String| refused(error))?;
-        both!(self.session(), session => session.record_translation(window));
+        any!(self.session(), session => session.record_translation(window));
         Ok(())
     }
 
     /// Switches sanitizers on: `all`, or a list of `translation`, `fetch`, `vsid`.
     fn sanitize(&self, set: &str) -> PyResult<()> {
         let set: SanitizerSet = set.parse().map_err(|error: String| refused(error))?;
-        both!(self.session(), session => session.sanitize(set)).map_err(refused)
+        any!(self.session(), session => session.sanitize(set)).map_err(refused)
     }
 
     /// Collects, from now on, the events that satisfy all of these, for `heard`: kinds and causes by name (none: all),
@@ -251,13 +287,13 @@ impl Machine {
     ) -> PyResult<()> {
         let filter = events::filter(&kinds, addresses, context, &causes, user, every)?;
         let batch = events::batch(batch)?;
-        both!(self.session(), session => session.listen(filter, batch));
+        any!(self.session(), session => session.listen(filter, batch));
         Ok(())
     }
 
     /// Takes the events that came since the last call, in order.
     fn heard(&self) -> Vec<Event> {
-        both!(self.session(), session => events::heard(session))
+        any!(self.session(), session => events::heard(session))
     }
 
     /// Counts, from now on, what the queries ask for; with a region, only inside of that. Gives for each query the
@@ -275,7 +311,7 @@ impl Machine {
         let parsed = parsed.map_err(refused)?;
         let names = parsed.iter().map(|query| (query.keys(), query.measured()));
         let names = names.collect();
-        both!(self.session(), session => session.tally(parsed, region)).map_err(refused)?;
+        any!(self.session(), session => session.tally(parsed, region)).map_err(refused)?;
         Ok(names)
     }
 
@@ -284,7 +320,7 @@ impl Machine {
     /// and how many were in between.
     /// ValueError if a query names a program that has not run.
     fn tallied(&self) -> PyResult<Vec<(Vec<TallyRow>, u64)>> {
-        let tallied = both!(self.session(), session => session.tallied()).map_err(refused)?;
+        let tallied = any!(self.session(), session => session.tallied()).map_err(refused)?;
         let row = |row: Row| (row.group, row.count, row.sum, row.histogram);
         Ok(tallied
             .into_iter()
@@ -296,12 +332,12 @@ impl Machine {
     /// instructions at most. `run` stops when a batch is full (`batch`). ValueError says what is wrong.
     fn record_accesses(&self, format: &str, count: u64) -> PyResult<()> {
         let format = format.parse().map_err(|why: String| refused(why))?;
-        both!(self.session(), session => session.record_accesses(format, count)).map_err(refused)
+        any!(self.session(), session => session.record_accesses(format, count)).map_err(refused)
     }
 
     /// How many instructions were written.
     fn recorded(&self) -> u64 {
-        both!(self.session(), session => session.recorded())
+        any!(self.session(), session => session.recorded())
     }
 
     /// Takes the bytes since the last call, and a line of JSON for each thing that the format has no place for.
@@ -311,7 +347,7 @@ impl Machine {
         py: Python<'py>,
         ended: bool,
     ) -> (Bound<'py, PyBytes>, Vec<String>) {
-        let (bytes, lines) = both!(self.session(), session => session.take_accesses(ended));
+        let (bytes, lines) = any!(self.session(), session => session.take_accesses(ended));
         (PyBytes::new(py, &bytes), lines)
     }
 
@@ -325,7 +361,7 @@ impl Machine {
                 cycles,
                 instructions,
             };
-            both!(self.session(), session => {
+            any!(self.session(), session => {
                 let stop = session.run(limits);
                 described(session, &stop)
             })
@@ -351,7 +387,7 @@ impl Machine {
             let tell = |port| {
                 announced = Python::attach(|py| announce.call1(py, (port,)).map(drop));
             };
-            let told = both!(session, session => debugged(session, port, limits, tell));
+            let told = any!(session, session => debugged(session, port, limits, tell));
             let told = told?;
             announced?;
             Ok(told)
@@ -360,32 +396,32 @@ impl Machine {
 
     /// Input for the serial line.
     fn type_in(&self, bytes: &[u8]) {
-        both!(self.session(), session => session.type_in(bytes));
+        any!(self.session(), session => session.type_in(bytes));
     }
 
     /// What the guest printed on the serial line, from that byte on.
     #[pyo3(signature = (start = 0))]
     fn printed<'py>(&self, py: Python<'py>, start: usize) -> Bound<'py, PyBytes> {
-        both!(self.session(), session => {
+        any!(self.session(), session => {
             PyBytes::new(py, session.printed().get(start..).unwrap_or_default())
         })
     }
 
-    /// The name of the architecture, as in the lab: `PowerPC` or `x86`.
+    /// The name of the architecture, as in the lab: `PowerPC`, `x86` or `RISC-V`.
     #[getter]
     fn architecture(&self) -> &'static str {
-        both!(self.session(), session => name(session))
+        any!(self.session(), session => name(session))
     }
 
     /// The core clock in Hz.
     #[getter]
     fn clock(&self) -> u64 {
-        both!(self.session(), session => session.machine().shape().clock)
+        any!(self.session(), session => session.machine().shape().clock)
     }
 
     /// The cycles after which a run with this limit of instructions ends too, since a guest may sleep without end.
     fn most_cycles(&self, instructions: u64) -> u64 {
-        both!(self.session(), session => {
+        any!(self.session(), session => {
             Limits::most_cycles(instructions, session.machine().shape().clock)
         })
     }
@@ -393,23 +429,23 @@ impl Machine {
     /// Core cycles since reset.
     #[getter]
     fn cycles(&self) -> u64 {
-        both!(self.session(), session => session.machine().instant().cycles)
+        any!(self.session(), session => session.machine().instant().cycles)
     }
 
     /// Completed instructions since reset.
     #[getter]
     fn instructions(&self) -> u64 {
-        both!(self.session(), session => session.machine().instant().instructions)
+        any!(self.session(), session => session.machine().instant().instructions)
     }
 
     /// Every counter by its name.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        counted(py, both!(self.session(), session => session.counters()))
+        counted(py, any!(self.session(), session => session.counters()))
     }
 
     /// As `counters`, of each processor.
     fn counters_of_each<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let each = both!(self.session(), session => session.counters_of_each());
+        let each = any!(self.session(), session => session.counters_of_each());
         each.into_iter()
             .map(|counters| counted(py, counters))
             .collect()
@@ -418,7 +454,7 @@ impl Machine {
     /// The counters of every region of interest that was left, by its number.
     fn regions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let regions = PyDict::new(py);
-        both!(self.session(), session => {
+        any!(self.session(), session => {
             for (number, region) in session.regions() {
                 regions.set_item(number, counted(py, session.named(&region.counters))?)?;
             }
@@ -429,7 +465,7 @@ impl Machine {
     /// How many processors there are.
     #[getter]
     fn processors(&self) -> usize {
-        both!(self.session(), session => session.machine().processors().len())
+        any!(self.session(), session => session.machine().processors().len())
     }
 
     /// The state of translation and caches now, as JSON: of the processor with this number, or of the one whose turn it
@@ -438,7 +474,7 @@ impl Machine {
     fn dump(&self, label: u32, processor: Option<usize>) -> PyResult<String> {
         let mut session = self.session();
         let number = session.chosen(processor)?;
-        Ok(both!(session, session => session.dump(label)[number].to_json().to_string()))
+        Ok(any!(session, session => session.dump(label)[number].to_json().to_string()))
     }
 
     /// The same without the caches' lines.
@@ -446,23 +482,23 @@ impl Machine {
     fn dump_translation(&self, label: u32, processor: Option<usize>) -> PyResult<String> {
         let mut session = self.session();
         let number = session.chosen(processor)?;
-        Ok(both!(session, session => session.dump_translation(label)[number].to_json().to_string()))
+        Ok(any!(session, session => session.dump_translation(label)[number].to_json().to_string()))
     }
 
     /// Switches the machine's shortcuts off, or on again.
     fn set_oracle(&self, on: bool) {
-        both!(self.session(), session => session.set_oracle(on));
+        any!(self.session(), session => session.set_oracle(on));
     }
 
     /// Keeps the state of each processor, without the caches' lines, where the guest begins and ends this region.
     fn dump_at_region(&self, number: u32) {
-        both!(self.session(), session => session.dump_at_region(number));
+        any!(self.session(), session => session.dump_at_region(number));
     }
 
     /// The states of the last whole pass through that region, each as JSON: where it began, of each processor in order,
     /// then where it ended.
     fn region_states(&self) -> Vec<String> {
-        both!(self.session(), session => {
+        any!(self.session(), session => {
             let states = session.region_states().iter();
             states.map(|state| state.to_json().to_string()).collect()
         })
@@ -470,7 +506,7 @@ impl Machine {
 
     /// The dumps that the guest asked for, each as JSON; of several processors, one of each in order.
     fn dumps(&self) -> Vec<String> {
-        both!(self.session(), session => {
+        any!(self.session(), session => {
             let dumps = session.dumps().iter();
             dumps.map(|dump| dump.to_json().to_string()).collect()
         })
@@ -478,7 +514,7 @@ impl Machine {
 
     /// The profile: program, mode, cause, function, cycles, instructions; the most cycles first.
     fn profile(&self) -> Vec<(String, String, String, String, u64, u64)> {
-        both!(self.session(), session => session.profile())
+        any!(self.session(), session => session.profile())
             .into_iter()
             .map(|row| {
                 (
@@ -496,7 +532,7 @@ impl Machine {
     /// The profile by call stacks: program, functions from the outermost (those of the kernel end in `_[k]`), cause,
     /// cycles, instructions.
     fn profile_stacks(&self) -> Vec<(String, Vec<String>, String, u64, u64)> {
-        both!(self.session(), session => session.profile_stacks())
+        any!(self.session(), session => session.profile_stacks())
             .into_iter()
             .map(|row| {
                 (
@@ -512,30 +548,30 @@ impl Machine {
 
     /// The profile as folded stacks, the input of flame-graph programs.
     fn profile_folded(&self) -> String {
-        both!(self.session(), session => session.profile_folded())
+        any!(self.session(), session => session.profile_folded())
     }
 
     /// The recorded window in the JSON form that Perfetto reads.
     fn trace(&self) -> String {
-        both!(self.session(), session => session.trace().to_string())
+        any!(self.session(), session => session.trace().to_string())
     }
 
     /// How many events were recorded.
     fn trace_len(&self) -> usize {
-        both!(self.session(), session => session.trace_len())
+        any!(self.session(), session => session.trace_len())
     }
 
     /// So many recorded events from number `start` on, as a JSON list. They are those of `trace`, without the names of
     /// tracks.
     fn trace_events(&self, start: usize, count: usize) -> String {
         let range = start..start.saturating_add(count);
-        let events = both!(self.session(), session => session.trace_events(range));
+        let events = any!(self.session(), session => session.trace_events(range));
         let texts: Vec<String> = events.iter().map(ToString::to_string).collect();
         format!("[{}]", texts.join(","))
     }
 
     /// What the trace had to leave out because of its limits, in words.
     fn trace_limits(&self) -> Vec<String> {
-        both!(self.session(), session => session.trace_limits())
+        any!(self.session(), session => session.trace_limits())
     }
 }

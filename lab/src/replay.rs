@@ -6,7 +6,7 @@ use pagewalk_machine::config::{ConfigError, MachineConfig};
 use pagewalk_machine::replay::{
     Format, PageRule, PageRules, Part, Reader, Record, Replay as Run, SideEvent,
 };
-use pagewalk_machine::{powerpc, x86};
+use pagewalk_machine::{powerpc, riscv, x86};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -83,6 +83,11 @@ impl Replay {
             (at, event)
         });
         let wrong = |error: ConfigError| ConfigurationError::new_err(error.to_string());
+        if riscv::Config::is_of(config) {
+            return Err(refused(
+                "RISC-V machines replay no traces: name another one",
+            ));
+        }
         let mut machine = if x86::Config::is_of(config) {
             let config = x86::Config::from_toml(config, "machine", &[]).map_err(wrong)?;
             Machine::X86(Box::new(Run::new(&config, rules, part).map_err(refused)?))

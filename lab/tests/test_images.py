@@ -218,7 +218,9 @@ def test_sysctl_is_for_a_setting_with_an_image_of_ones_own(experiment: Path) -> 
 
 
 def test_a_program_of_this_computer_is_no_kernel() -> None:
-    with pytest.raises(BadInput, match="a big-endian 32-bit PowerPC or a 32-bit x86: it is a 64-bit little"):
+    with pytest.raises(
+        BadInput, match="a big-endian 32-bit PowerPC, a 32-bit x86 or a 64-bit RISC-V: it is a 64-bit little"
+    ):
         images.read(Path(sys.executable).resolve())
 
 

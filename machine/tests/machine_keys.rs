@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use pagewalk_machine::config::{MachineConfig, Override};
 use pagewalk_machine::powerpc::machine::{Limits, Stop};
-use pagewalk_machine::x86;
+use pagewalk_machine::{riscv, x86};
 use programs::source;
 use support::{Program, machine_file};
 use toml::Value;
@@ -459,6 +459,7 @@ fn every_key_of_every_machine_file_counts() {
             )
         })
         .filter(|name| !x86::Config::is_of_file(&machine_file(name)).unwrap())
+        .filter(|name| !riscv::Config::is_of_file(&machine_file(name)).unwrap())
         .collect();
     machines.sort();
     let mut dead = Vec::new();

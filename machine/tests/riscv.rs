@@ -1,9 +1,13 @@
-//! RISC-V machines: other people's tests of the instruction set and of the privileged architecture, the oracle,
-//! snapshots, and what a person may get wrong.
+//! RISC-V machines: random instructions against QEMU, other people's tests of the instruction set and of the privileged
+//! architecture, TLBs against a model, the oracle, snapshots, and what a person may get wrong.
 
 #[path = "riscv/conformance.rs"]
 mod conformance;
+#[path = "riscv/differential.rs"]
+mod differential;
 #[path = "riscv/machine.rs"]
 mod machine;
 #[path = "riscv/support.rs"]
 mod support;
+#[path = "riscv/tlb.rs"]
+mod tlb;

@@ -251,11 +251,13 @@ def _bare_job(
     append: str,
     limit: int,
     protocol: str | None,
+    firmware: Path | None = None,
 ) -> Job:
     """The run of a kernel with an initial RAM file system and a command line of the person's own."""
     workshop = Workshop(native.NativeRunner())
     overrides = options.overrides(sets)
     files = read_file(initrd) if initrd else b""
+    below = read_file(firmware) if firmware else b""
     if not subjects.is_subject(kernel):
         image = images.read(Path(kernel))
         resolved = systems.on_board(workshop, machine, overrides, image)
@@ -268,6 +270,7 @@ def _bare_job(
             limit=limit,
             kernel_name=kernel,
             protocol=cast("BootProtocol | None", protocol),
+            firmware=below,
         )
     if protocol is not None:
         raise WrongOption(f"--protocol: {kernel} is started by a device tree", hint="it is for a kernel image")
@@ -278,7 +281,7 @@ def _bare_job(
     system = systems.named(workshop, machine, overrides, kernel)
     # The initial RAM file system may hold another init than ours.
     job = system.job(files, " ".join([*system.words, append]).strip(), limit=limit)
-    return replace(job, boot_limit=NO_LIMIT)
+    return replace(job, boot_limit=NO_LIMIT, firmware=below)
 
 
 def loaded_machine(
@@ -462,7 +465,7 @@ def boot(
     kernel: Annotated[
         str,
         typer.Argument(
-            help="A subject (linux-6.1-bare), or a kernel image: a static ELF file for PowerPC or x86.",
+            help="A subject (linux-6.1-bare), or a kernel image: a static ELF file for PowerPC, x86 or RISC-V.",
             autocompletion=options.complete_subject,
         ),
     ],
@@ -474,6 +477,10 @@ def boot(
     initrd: Annotated[
         Path | None,
         typer.Option(help="An initial RAM file system, or a RAM disk's image, of your own, without a program."),
+    ] = None,
+    firmware: Annotated[
+        Path | None,
+        typer.Option(help="Firmware of a RISC-V machine, which starts the kernel: fw_dynamic.bin of OpenSBI."),
     ] = None,
     append: Annotated[str, typer.Option(help="The kernel's command line; with a program, further words of it.")] = "",
     typed: options.Typed = None,
@@ -493,6 +500,8 @@ def boot(
     to_save = _save(save, at)
     if command and initrd:
         raise BadInput("a program comes with an initial RAM file system", hint="leave out --initrd")
+    if command and firmware:
+        raise BadInput("init is not built for RISC-V", hint="give --initrd with an init of your own, without a program")
     if command:
         job = job_of(
             machine,
@@ -508,7 +517,7 @@ def boot(
             boot_limit=boot_limit,
         )
     else:
-        job = _bare_job(machine, kernel, sets, initrd, append, limit, protocol)
+        job = _bare_job(machine, kernel, sets, initrd, append, limit, protocol, firmware)
     watched = watch(_loaded(job), limit, quiet=as_json, typed=typed, save=to_save, boot_limit=job.boot_limit)
     watched.rooted = job.initrd != b""
     _say_why_illegal(job, watched.status)

@@ -316,7 +316,7 @@ def _shape(loaded: _machine.Machine, config: dict[str, Any], numbers: Sequence[i
             if side in shown:
                 ways, sets = snapshot.places(shape)
                 tlb[snapshot.tlb_name(side, number)] = {"sets": sets, "ways": ways}
-    if architectures.named(loaded.architecture) is architectures.X86:
+    if architectures.named(loaded.architecture) is not architectures.POWERPC:
         return "radix", tlb
     in_software = config["core"]["kind"] in {"8xx", "405"}
     return "tree" if in_software else "hash" if "walk" in config else "soft6xx", tlb

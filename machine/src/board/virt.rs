@@ -1,5 +1,5 @@
-//! Board `virt`: the devices and addresses of QEMU's board of this name for RISC-V (hw/riscv/virt.c), as far as they are
-//! here: CLINT, PLIC, a 16550, and a device that powers off. RAM begins at 2 GB.
+//! Board `virt`: devices and addresses of QEMU's board of this name for RISC-V (hw/riscv/virt.c), as far as they are here:
+//! CLINT, PLIC, a 16550, and a device that powers off. RAM begins at 2 GB.
 
 use serde::{Deserialize, Serialize};
 use vm_fdt::FdtWriter;
@@ -86,7 +86,7 @@ pub(super) fn parts(virt: &Virt) -> Parts {
             Box::new(Clint::new(virt.processors, virt.clock, virt.timebase)),
             Box::new(Plic::new(virt.processors)),
             Box::new(Uart::new()),
-            Box::new(Finisher::default()),
+            Box::new(Finisher),
         ],
         windows: &WINDOWS,
         wires: &WIRES,
@@ -97,7 +97,7 @@ pub(super) fn parts(virt: &Virt) -> Parts {
 }
 
 /// SiFive's test device: a write ends the run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Finisher;
 
 const FAIL: u64 = 0x3333;

@@ -111,10 +111,14 @@ impl ElfImage {
         }
         let loads = (image.elf_program_headers().iter())
             .filter(|header| header.p_type(LittleEndian) == elf::PT_LOAD);
-        let halves: Vec<u64> = loads.map(|header| header.p_vaddr(LittleEndian) >> 32).collect();
+        let halves: Vec<u64> = loads
+            .map(|header| header.p_vaddr(LittleEndian) >> 32)
+            .collect();
         let all = |half: u64| halves.iter().all(|&other| other == half);
         if !all(0) && !all(0xffff_ffff) {
-            return Err(bad("has addresses above 4 GB that are not a kernel's".to_owned()));
+            return Err(bad(
+                "has addresses above 4 GB that are not a kernel's".to_owned()
+            ));
         }
         Self::take_apart(&image, bytes, file, bad, false)
     }

@@ -162,7 +162,7 @@ pub(super) const NAMES: [&str; 32] = [
 ];
 
 impl Guest for Processor {
-    const NAME: &'static str = "riscv";
+    const NAME: &'static str = "RISC-V";
     const NAMES: Names = COUNTERS;
 
     fn executable(elf: &[u8], name: &str) -> Result<ElfImage, LoadError> {

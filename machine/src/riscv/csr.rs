@@ -87,9 +87,9 @@ pub struct Csr {
     pub pmp: Pmp,
 }
 
-impl Csr {
+impl Default for Csr {
     /// After reset.
-    pub fn new() -> Csr {
+    fn default() -> Csr {
         Csr {
             mstatus: mstatus::XL,
             medeleg: 0,
@@ -117,7 +117,9 @@ impl Csr {
             pmp: Pmp::default(),
         }
     }
+}
 
+impl Csr {
     /// The rounding mode of fcsr.
     pub fn frm(&self) -> u8 {
         (self.fcsr >> 5 & 7) as u8

@@ -1,4 +1,4 @@
-//! Physical memory protection (RISC-V Privileged Architecture 20211203, 3.7): 16 regions, with a granularity of 4 bytes.
+//! Physical memory protection (RISC-V Privileged Architecture 20211203, 3.7): 16 regions, whose granularity is 4 bytes.
 
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +61,8 @@ impl Pmp {
             .configurations
             .get(region)
             .is_none_or(|&byte| byte & LOCKED != 0);
-        if !locked && !(next & LOCKED != 0 && next >> 3 & 3 == 1) {
+        let bound = next & LOCKED != 0 && next >> 3 & 3 == 1;
+        if !locked && !bound {
             self.addresses[region] = value & ADDRESS;
         }
     }

@@ -113,7 +113,7 @@ impl Processor {
             pc: VIRT_RAM,
             next: VIRT_RAM,
             privilege: privilege::MACHINE,
-            csr: Csr::new(),
+            csr: Csr::default(),
             mmu: Mmu::new(&config)?,
             account: Account::new(ram, line as usize),
             observers: Observers::default(),
@@ -286,11 +286,10 @@ impl Processor {
         self.due = 0;
         self.begin_watch();
         loop {
-            if self.cycles >= self.due || self.instructions >= limits.instructions {
-                if let Some(pause) = self.events() {
-                    self.close_watch();
-                    return pause;
-                }
+            let due = self.cycles >= self.due || self.instructions >= limits.instructions;
+            if due && let Some(pause) = self.events() {
+                self.close_watch();
+                return pause;
             }
             if self.observers.watch_time() {
                 self.tell_observers();

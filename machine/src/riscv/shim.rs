@@ -44,7 +44,10 @@ impl Hosted for Processor {
     fn pages(&mut self) -> ((), u32) {
         for gigabyte in 0..4 {
             let table = entry(TABLES + 0x1000 * gigabyte, 0);
-            self.memory.uncore.ram.put(ROOT + 8 * gigabyte, table.to_le_bytes());
+            self.memory
+                .uncore
+                .ram
+                .put(ROOT + 8 * gigabyte, table.to_le_bytes());
         }
         ((), FIRST)
     }
@@ -55,14 +58,20 @@ impl Hosted for Processor {
             let Some(table) = space.fresh(self) else {
                 return false;
             };
-            self.memory.uncore.ram.put(slot, entry(table, 0).to_le_bytes());
+            self.memory
+                .uncore
+                .ram
+                .put(slot, entry(table, 0).to_le_bytes());
         }
         let Some(place) = self.leaf_of(page) else {
             return false;
         };
         const ALL: u64 =
             pte::READ | pte::WRITE | pte::EXECUTE | pte::USER | pte::ACCESSED | pte::DIRTY;
-        self.memory.uncore.ram.put(place, entry(frame, ALL).to_le_bytes())
+        self.memory
+            .uncore
+            .ram
+            .put(place, entry(frame, ALL).to_le_bytes())
     }
 
     fn unmap(&mut self, page: u32) {

@@ -284,8 +284,8 @@ impl Tlb {
         }
     }
 
-    /// Enters a translation. One of the same page is replaced; otherwise a place is chosen. `evicted` counts a page that
-    /// had to go.
+    /// Enters a translation. One of the same page is replaced; otherwise a place is chosen. `evicted` counts a page
+    /// that had to go.
     pub fn enter(&mut self, new: Entry, account: &mut Account, evicted: Plain) {
         let ways = self.ways as usize;
         let set = if self.sets() == 1 {

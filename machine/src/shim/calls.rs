@@ -275,7 +275,11 @@ impl<C: Hosted> Program<C> {
             let (address, length) = if C::WIDE {
                 let entry = self.fetch(a[1].wrapping_add(16 * n), 16)?;
                 let [first, second, third, fourth] = Self::words(&entry);
-                if C::BIG_ENDIAN { (second, fourth) } else { (first, third) }
+                if C::BIG_ENDIAN {
+                    (second, fourth)
+                } else {
+                    (first, third)
+                }
             } else {
                 let entry = self.fetch(a[1].wrapping_add(8 * n), 8)?;
                 let [address, length] = Self::words(&entry);

@@ -266,7 +266,9 @@ impl<C: Hosted> Program<C> {
         if !C::WIDE {
             return Self::bytes(words);
         }
-        let pairs = words.iter().flat_map(|&word| if C::BIG_ENDIAN { [0, word] } else { [word, 0] });
+        let pairs = words
+            .iter()
+            .flat_map(|&word| if C::BIG_ENDIAN { [0, word] } else { [word, 0] });
         Self::bytes(&pairs.collect::<Vec<u32>>())
     }
 

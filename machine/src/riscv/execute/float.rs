@@ -119,8 +119,10 @@ conversions! {
     fcvt_l_d |p, op, mode, flags| DOUBLE.to_integer(p.x(op.rs1), 64, true, mode, &mut flags) => set;
     fcvt_lu_s |p, op, mode, flags| SINGLE.to_integer(read(p, SINGLE, op.rs1), 64, false, mode, &mut flags) => set;
     fcvt_lu_d |p, op, mode, flags| DOUBLE.to_integer(p.x(op.rs1), 64, false, mode, &mut flags) => set;
-    fcvt_s_w |p, op, mode, flags| SINGLE.of_integer(i128::from(p.x(op.rs1) as i32), mode, &mut flags) | BOX => set_float;
-    fcvt_s_wu |p, op, mode, flags| SINGLE.of_integer(i128::from(p.x(op.rs1) as u32), mode, &mut flags) | BOX => set_float;
+    fcvt_s_w |p, op, mode, flags|
+        SINGLE.of_integer(i128::from(p.x(op.rs1) as i32), mode, &mut flags) | BOX => set_float;
+    fcvt_s_wu |p, op, mode, flags|
+        SINGLE.of_integer(i128::from(p.x(op.rs1) as u32), mode, &mut flags) | BOX => set_float;
     fcvt_s_l |p, op, mode, flags|
         SINGLE.of_integer(i128::from(p.x(op.rs1).cast_signed()), mode, &mut flags) | BOX => set_float;
     fcvt_s_lu |p, op, mode, flags| SINGLE.of_integer(i128::from(p.x(op.rs1)), mode, &mut flags) | BOX => set_float;
