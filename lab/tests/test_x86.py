@@ -286,8 +286,9 @@ def test_the_page_of_policies_has_those_of_the_x86_kernel() -> None:
 
 
 @pytest.mark.built
-def test_a_seed_links_the_x86_kernel_in_another_order() -> None:
-    plain = X86.kernel
-    moved = linked(plain.parent, "vmlinux", Placement.of_seed(1), X86)
+@pytest.mark.parametrize("processors", [1, 2])
+def test_a_seed_links_the_x86_kernel_in_another_order(processors: int) -> None:
+    plain = X86.image(processors)
+    moved = linked(plain.parent, plain.name, Placement.of_seed(1), X86)
     assert moved.read_bytes() != plain.read_bytes()
     assert images.read(moved).architecture is X86
