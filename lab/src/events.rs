@@ -91,9 +91,10 @@ impl Event {
                 event.way = Some(load.way);
                 event.victim = Some(owner.map_or(victim.address, |owner| owner.address));
                 event.victim_context = owner.map(|owner| owner.context);
-                event.victim_space = victim.space.map(|space| match space {
-                    Space::Vsid(vsid) => vsid,
-                    Space::Asid(asid) => asid.into(),
+                event.victim_space = victim.space.and_then(|space| match space {
+                    Space::Vsid(vsid) => Some(vsid),
+                    Space::Asid(asid) => Some(asid.into()),
+                    Space::Untagged => None,
                 });
             }
             What::Exception(which) => {

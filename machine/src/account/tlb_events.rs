@@ -15,6 +15,8 @@ pub enum Space {
     Vsid(u32),
     /// An address space identifier.
     Asid(u16),
+    /// The entry has no tag: it is dropped when the space is left.
+    Untagged,
 }
 
 impl std::fmt::Display for Space {
@@ -22,6 +24,7 @@ impl std::fmt::Display for Space {
         match self {
             Self::Vsid(vsid) => write!(f, "VSID {vsid:06x}"),
             Self::Asid(asid) => write!(f, "ASID {asid:x}"),
+            Self::Untagged => f.write_str("untagged"),
         }
     }
 }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::exception;
 use super::processor::Processor;
-use super::tlb::{Entry, Tlb};
-use crate::account::tlb_events::{Layout, Step, Tables, TlbLoad, TlbMiss, TlbPage};
+use super::tlb::{Entry, Tlb, pte};
+use crate::account::tlb_events::{Layout, Space, Step, Tables, TlbLoad, TlbMiss, TlbPage};
 use crate::observe::Interruption;
 
 /// A page directory and page tables. The numbers are CR3, and 1 if entries have 64 bits: then the first table that a
@@ -20,8 +20,9 @@ fn directory(cr3: u64, ea: u32) -> u32 {
 }
 
 impl Layout for TwoLevels {
-    fn describe(&self, [cr3, ..]: [u64; 4], _: u32, shown: &mut Value) {
+    fn describe(&self, [cr3, wide, ..]: [u64; 4], _: u32, shown: &mut Value) {
         shown["cr3"] = json!(format!("{cr3:#010x}"));
+        shown["entry_bytes"] = json!(if wide == 0 { 4 } else { 8 });
     }
 
     fn may_read(&self, [cr3, ..]: [u64; 4], ea: u32, step: &Step) -> bool {
@@ -44,7 +45,7 @@ impl Layout for TwoLevels {
 fn page(entry: &Entry) -> TlbPage {
     TlbPage {
         address: entry.tag & !0xfff,
-        space: None,
+        space: (entry.bits & pte::GLOBAL == 0).then_some(Space::Untagged),
     }
 }
 

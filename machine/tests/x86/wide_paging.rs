@@ -330,3 +330,40 @@ proptest! {
         prop_assert_eq!(&ends[0], &ends[1]);
     }
 }
+
+/// A trace tells the size of a table's entries, by which a report cuts the address, and which pages all spaces share.
+#[test]
+fn a_trace_tells_the_size_of_entries_and_which_pages_are_shared() {
+    use pagewalk_machine::account::tlb_events::TlbNote;
+    use pagewalk_machine::observe::trace::{Trace, Window};
+
+    // Both pages are in one set.
+    let code = [load(DATA), load(DATA + 0x1_0000)].concat();
+    for (mut bench, bytes) in [
+        (wide(&code), 8),
+        (Bench::new("p6-200", &code).paged(6), 4),
+        (Bench::new("p6-200", &code).paged(0x106), 4),
+    ] {
+        let global = bench.word(TABLE) & 0x100 != 0;
+        bench.registers().cr4 |= cr4::PGE;
+        let processor = bench.processor();
+        processor.account.tlb = TlbNote::of_walks();
+        processor.observers.trace = Some(Trace::new(Window::default()));
+        assert_eq!(bench.run(2), Stop::Limit);
+        let observers = &bench.machine.processor().observers;
+        let trace = observers.trace.as_ref().unwrap();
+        let all: Vec<serde_json::Value> =
+            (trace.events(&observers.symbols, 1_000_000, 0..trace.len()))
+                .map(|event| event["args"].clone())
+                .filter(|args| args["cr3"].is_string())
+                .collect();
+        assert!(!all.is_empty());
+        assert!(
+            all.iter().all(|args| args["entry_bytes"] == bytes),
+            "{all:?}"
+        );
+        let space = if global { "shared" } else { "untagged" };
+        let mut ways = all.iter().flat_map(|args| args["ways"].as_array().unwrap());
+        assert!(ways.any(|way| way["space"] == space), "{all:?}");
+    }
+}
