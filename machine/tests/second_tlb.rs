@@ -186,7 +186,7 @@ fn a_loop_over_the_first_levels_classes_empties_it() {
     }
     let held = |mmu: &mut Mmu| {
         let second = mmu.six().second.as_ref().expect("a second level");
-        second.tlb().valid_entries().count()
+        second.tlb.valid_entries().count()
     };
     assert_eq!(held(&mut mmu), 48);
     for class in 0..8 {

@@ -22,6 +22,8 @@ mod linked;
 mod opcodes;
 #[path = "x86/paging.rs"]
 mod paging;
+#[path = "x86/parts.rs"]
+mod parts;
 #[path = "x86/pieces.rs"]
 mod pieces;
 #[path = "x86/profile.rs"]

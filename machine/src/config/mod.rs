@@ -16,11 +16,14 @@ mod wording;
 
 pub(crate) use check::{
     Checker, MEMORY_MOST, Problem, cache as check_cache, l2_cache as check_l2, look_aside,
+    replacement as check_replacement, second_tlb as check_second_tlb, walker as check_walker,
 };
 pub use controller::{BusKind, Controller};
 pub use cores::{Broadcast, Core, CoreKind, Family, Monitor, Power, Reload};
 pub use error::ConfigError;
-pub use names::{Options, REPLACEMENTS, TARGETS_MOST, UNIFIED_405, walk_options};
+pub use names::{
+    Options, REPLACEMENTS, TARGETS_MOST, UNIFIED_405, WALKERS, WALKERS_X86, Walkers, walk_options,
+};
 pub use parse::Override;
 pub(crate) use parse::{MachineFile, read, text_of};
 pub(crate) use parts::{Around, check as check_memory, clocks as bus_clocks};
@@ -132,12 +135,12 @@ pub struct TlbConfig {
     /// Entries of a set: those that one page can be in. Of an 8xx, whose TLBs are fully associative, all of them.
     pub ways: u32,
     /// How the entry to replace is chosen: a name of [`REPLACEMENTS`]. The cores' own, if the key
-    /// is left out, is LRU.
+    /// is left out, is LRU, of x86 pseudo-LRU.
     #[serde(default)]
     pub replacement: Option<String>,
 }
 
-/// A second-level TLB. No core of the family has one, so that every value is an input. Times in core cycles.
+/// A second-level TLB. No core of these families has one, so that every value is an input. Times in core cycles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SecondTlbConfig {

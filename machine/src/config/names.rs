@@ -15,8 +15,11 @@ pub const UNIFIED_405: u32 = 64;
 /// The keys of `[walk.options]` in a machine file.
 pub type Options = BTreeMap<String, u32>;
 
+/// Walkers of an architecture by name, with their options.
+pub type Walkers = &'static [(&'static str, &'static [WalkOption])];
+
 /// An option of a walker: its default, and the values that it can have.
-struct WalkOption {
+pub struct WalkOption {
     name: &'static str,
     default: u32,
     low: u32,
@@ -34,33 +37,37 @@ const fn size(name: &'static str, default: u32, low: u32, high: u32) -> WalkOpti
     }
 }
 
-/// Walkers, and their options. `powerpc::mmu::walker` has each of them.
-const WALKERS: &[(&str, &[WalkOption])] = &[
+const fn hit(default: u32) -> WalkOption {
+    WalkOption {
+        name: "hit",
+        default,
+        low: 0,
+        high: 1000,
+        power_of_two: false,
+    }
+}
+
+/// Walkers of x86. `x86::walk_cache` is the second.
+pub const WALKERS_X86: Walkers = &[
+    ("tables", &[]),
+    ("walk-cache", &[size("entries", 16, 1, 1024), hit(8)]),
+];
+
+/// Walkers of the hash table. `powerpc::mmu::walker` has each of them.
+pub const WALKERS: Walkers = &[
     ("hash", &[]),
     ("wide", &[size("ptes", 4, 2, 8)]),
     ("walk-cache", &[size("entries", 256, 1, 1 << 16)]),
-    (
-        "group-cache",
-        &[
-            size("groups", 64, 1, 1024),
-            WalkOption {
-                name: "hit",
-                default: 2,
-                low: 0,
-                high: 1000,
-                power_of_two: false,
-            },
-        ],
-    ),
+    ("group-cache", &[size("groups", 64, 1, 1024), hit(2)]),
 ];
 
-/// The values of the options of the walker `name`, in their order.
+/// The values of the options of the walker `name`, one of `walkers`, in their order.
 ///
 /// # Errors
 /// There is no such walker, or it does not have these options or values.
-pub fn walk_options(name: &str, options: &Options) -> Result<Vec<u32>, String> {
-    let Some((_, known)) = WALKERS.iter().find(|walker| walker.0 == name) else {
-        let names: Vec<&str> = WALKERS.iter().map(|walker| walker.0).collect();
+pub fn walk_options(walkers: Walkers, name: &str, options: &Options) -> Result<Vec<u32>, String> {
+    let Some((_, known)) = walkers.iter().find(|walker| walker.0 == name) else {
+        let names: Vec<&str> = walkers.iter().map(|walker| walker.0).collect();
         return Err(format!("is \"{name}\": allowed are {}", names.join(", ")));
     };
     let mut keys = options.keys();

@@ -236,7 +236,7 @@ impl StateDump {
             data_tlb: front.map_or_else(Vec::new, |front| tlb(&front.dtlb)),
             l2_tlb: front
                 .and_then(|front| front.second.as_ref())
-                .map_or_else(Vec::new, |second| tlb(second.tlb())),
+                .map_or_else(Vec::new, |second| tlb(&second.tlb)),
             casid: unit.map(Mpc8xx::casid),
             instruction_entries: unit.map_or_else(Vec::new, |unit| entries(&unit.instruction.tlb)),
             data_entries: unit.map_or_else(Vec::new, |unit| entries(&unit.data.tlb)),

@@ -1,6 +1,8 @@
 //! Parts that the TLBs of any architecture are made of.
 
+pub mod remembered;
 pub mod replacement;
+pub mod second_level;
 
 /// An entry of a TLB's set, as a part sees it.
 pub trait Slot {

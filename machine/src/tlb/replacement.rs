@@ -1,7 +1,7 @@
 //! The interface for the part that chooses which entry of a TLB's set a new one replaces.
 //!
 //! A policy is one file in `replacement/`, one line in the list below, and its name in [`REPLACEMENTS`]. A machine file
-//! names it by `tlb.instruction.replacement`, `tlb.data.replacement` and `tlb.l2.replacement`. docs/extend.md has a
+//! names it by the key `replacement` of a TLB. docs/extend.md has a
 //! worked example.
 //!
 //! A set with invalid entries is filled there first, whatever the policy.

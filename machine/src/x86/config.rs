@@ -9,7 +9,8 @@ use toml::de::DeTable;
 
 use crate::config::{
     Around, BusKind, CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST,
-    MachineFile, MemoryConfig, Override, Problem, TlbConfig, check_cache, check_l2, check_memory,
+    MachineFile, MemoryConfig, Options, Override, Problem, SecondTlbConfig, TlbConfig, WALKERS_X86,
+    check_cache, check_l2, check_memory, check_replacement, check_second_tlb, check_walker,
     look_aside, read, shape, text_of,
 };
 
@@ -99,6 +100,9 @@ pub struct Tlbs {
     pub instruction_large: Option<TlbConfig>,
     /// Of 4 MB pages.
     pub data_large: Option<TlbConfig>,
+    /// A TLB of 4 KB pages behind those of code and of data.
+    #[serde(default)]
+    pub l2: Option<SecondTlbConfig>,
 }
 
 /// The walk of page directory and page table, in core cycles. Reads that miss the cache pay the fill on top.
@@ -111,6 +115,16 @@ pub struct WalkConfig {
     pub first_update: u32,
     /// Each further entry.
     pub next_update: u32,
+    /// What walks: a name of [`WALKERS_X86`].
+    #[serde(default = "tables")]
+    pub walker: String,
+    /// Options of the walker, all numbers.
+    #[serde(default)]
+    pub options: Options,
+}
+
+fn tables() -> String {
+    "tables".to_owned()
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -370,6 +384,8 @@ impl MachineFile for Config {
         checker.range("walk.cycles", self.walk.cycles.into(), 0, 1000);
         checker.range("walk.first-update", self.walk.first_update.into(), 0, 1000);
         checker.range("walk.next-update", self.walk.next_update.into(), 0, 1000);
+        let walk = &self.walk;
+        check_walker(&mut checker, WALKERS_X86, &walk.walker, &walk.options);
         checker.problems
     }
 }
@@ -428,51 +444,38 @@ fn core(checker: &mut Checker, config: &Config) {
 
 fn tlbs(checker: &mut Checker, config: &Config) {
     let (tlb, kind) = (&config.tlb, config.core.kind);
-    let all: [(&'static str, [&'static str; 2], &Option<TlbConfig>, Kind); 5] = [
-        (
-            "tlb.unified",
-            ["tlb.unified.entries", "tlb.unified.ways"],
-            &tlb.unified,
-            Kind::I486,
-        ),
-        (
-            "tlb.instruction",
-            ["tlb.instruction.entries", "tlb.instruction.ways"],
-            &tlb.instruction,
-            Kind::P6,
-        ),
-        (
-            "tlb.data",
-            ["tlb.data.entries", "tlb.data.ways"],
-            &tlb.data,
-            Kind::P6,
-        ),
-        (
-            "tlb.instruction-large",
+    macro_rules! keys {
+        ($path:literal) => {
             [
-                "tlb.instruction-large.entries",
-                "tlb.instruction-large.ways",
-            ],
+                $path,
+                concat!($path, ".entries"),
+                concat!($path, ".ways"),
+                concat!($path, ".replacement"),
+            ]
+        };
+    }
+    for ([path, entries, ways, replacement], tlb, owner) in [
+        (keys!("tlb.unified"), &tlb.unified, Kind::I486),
+        (keys!("tlb.instruction"), &tlb.instruction, Kind::P6),
+        (keys!("tlb.data"), &tlb.data, Kind::P6),
+        (
+            keys!("tlb.instruction-large"),
             &tlb.instruction_large,
             Kind::P6,
         ),
-        (
-            "tlb.data-large",
-            ["tlb.data-large.entries", "tlb.data-large.ways"],
-            &tlb.data_large,
-            Kind::P6,
-        ),
-    ];
-    for (path, keys, tlb, owner) in all {
+        (keys!("tlb.data-large"), &tlb.data_large, Kind::P6),
+    ] {
         belongs(checker, path, tlb.is_some(), kind, owner);
-        if let Some(tlb) = tlb {
-            checker.shape(&keys, shape::tlb(tlb.entries, tlb.ways));
-            if tlb.replacement.is_some() {
-                checker.fail(
-                    path,
-                    "has a key `replacement`: these TLBs are pseudo-LRU, remove it",
-                );
-            }
+        let Some(tlb) = tlb else { continue };
+        checker.shape(&[entries, ways], shape::tlb(tlb.entries, tlb.ways));
+        if let Some(name) = &tlb.replacement {
+            check_replacement(checker, replacement, name);
+        }
+    }
+    if let Some(second) = &tlb.l2 {
+        check_second_tlb(checker, second);
+        if let Some(name) = &second.replacement {
+            check_replacement(checker, "tlb.l2.replacement", name);
         }
     }
 }

@@ -33,6 +33,7 @@ mod stop;
 pub mod tlb;
 mod transfer;
 mod turn;
+mod walk_cache;
 mod wide_paging;
 pub mod x87;
 

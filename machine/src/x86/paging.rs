@@ -13,10 +13,13 @@ use super::processor::Processor;
 use super::registers::{cr0, cr4};
 use super::stop::{Fatal, Stop};
 use super::tlb::{Entry, Need, Tlb, permits, pte, reached};
+use super::walk_cache::WalkCache;
 use crate::account::{Array, Cause, Event, Plain};
+use crate::config::TlbConfig;
 use crate::engine::prefetch;
 use crate::memory::attribute;
 use crate::memory::cache::ARRIVING;
+use crate::tlb::second_level::SecondLevel;
 
 const PAGE_SHIFT: u32 = 12;
 const LARGE_SHIFT: u32 = 22;
@@ -43,21 +46,39 @@ pub struct Mmu {
     pub instruction: Option<Tlb>,
     pub data_large: Option<Tlb>,
     pub instruction_large: Option<Tlb>,
+    /// Of pages of 4 KB: the TLB behind those of code and of data.
+    pub second: Option<SecondLevel<Tlb>>,
+    pub(super) walk_cache: Option<WalkCache>,
 }
 
 impl Mmu {
-    /// Empty TLBs, as a machine file describes them. `None`: it has none for data.
-    #[must_use]
-    pub fn new(config: &Config) -> Option<Self> {
+    /// Empty TLBs, as a machine file describes them.
+    ///
+    /// # Errors
+    /// It has none for data, or names a part that there is not.
+    pub fn new(config: &Config) -> Result<Self, String> {
         let tlbs = &config.tlb;
-        let data = tlbs.unified.as_ref().or(tlbs.data.as_ref())?;
-        let small = |tlb: &_| Tlb::new(tlb, PAGE_SHIFT);
-        let large = |tlb: &_| Tlb::new(tlb, LARGE_SHIFT);
-        Some(Mmu {
-            data: small(data),
-            instruction: tlbs.instruction.as_ref().map(small),
-            data_large: tlbs.data_large.as_ref().map(large),
-            instruction_large: tlbs.instruction_large.as_ref().map(large),
+        let data = tlbs.unified.as_ref().or(tlbs.data.as_ref());
+        let data = data.ok_or("the machine file has no TLB")?;
+        let small =
+            |tlb: &Option<_>| (tlb.as_ref().map(|tlb| Tlb::new(tlb, PAGE_SHIFT))).transpose();
+        let large =
+            |tlb: &Option<_>| (tlb.as_ref().map(|tlb| Tlb::new(tlb, LARGE_SHIFT))).transpose();
+        let second = (tlbs.l2.as_ref()).map(|second| {
+            let shape = TlbConfig {
+                entries: second.entries,
+                ways: second.ways,
+                replacement: second.replacement.clone(),
+            };
+            Ok::<_, String>(SecondLevel::new(Tlb::new(&shape, PAGE_SHIFT)?, second))
+        });
+        Ok(Mmu {
+            data: Tlb::new(data, PAGE_SHIFT)?,
+            instruction: small(&tlbs.instruction)?,
+            data_large: large(&tlbs.data_large)?,
+            instruction_large: large(&tlbs.instruction_large)?,
+            second: second.transpose()?,
+            walk_cache: WalkCache::from_config(&config.walk)?,
         })
     }
 
@@ -68,13 +89,27 @@ impl Mmu {
         for tlb in large.into_iter().flatten() {
             tlb.set_shift(shift);
         }
+        if let Some(cache) = &mut self.walk_cache {
+            cache.set_shift(shift);
+        }
     }
 
     /// Can TLBs like `fresh` be in this state?
     pub(super) fn fits(&self, fresh: &Mmu) -> bool {
         let own: Vec<_> = self.all().collect();
         let theirs: Vec<_> = fresh.all().collect();
-        own.len() == theirs.len()
+        let second = match (&self.second, &fresh.second) {
+            (Some(second), Some(fresh)) => second.times_fit(fresh),
+            _ => true,
+        };
+        let walks = match (&self.walk_cache, &fresh.walk_cache) {
+            (Some(cache), Some(fresh)) => cache.fits(fresh),
+            (None, None) => true,
+            _ => false,
+        };
+        second
+            && walks
+            && own.len() == theirs.len()
             && own
                 .iter()
                 .zip(&theirs)
@@ -140,6 +175,10 @@ impl Mmu {
             ("instruction", self.instruction.as_ref()),
             (data, large),
             (instruction, self.instruction_large.as_ref()),
+            (
+                "second level",
+                self.second.as_ref().map(|second| &second.tlb),
+            ),
         ]
         .into_iter()
         .filter_map(|(name, tlb)| Some((name, tlb?)))
@@ -151,6 +190,7 @@ impl Mmu {
             self.instruction.as_mut(),
             self.data_large.as_mut(),
             self.instruction_large.as_mut(),
+            self.second.as_mut().map(|second| &mut second.tlb),
         ]
         .into_iter()
         .flatten()
@@ -222,7 +262,12 @@ impl Processor {
                 return Err(self.page_fault(linear, need, fault::PROTECTION));
             }
             Some(_) => {}
-            None => self.count_miss(linear, fetch),
+            None => {
+                self.count_miss(linear, fetch);
+                if let Some(found) = self.look_behind(linear, need, fetch)? {
+                    return Ok(found);
+                }
+            }
         }
         let found = self.fetch_entry::<FETCH>(linear, need, protects)?;
         let mask = if found.large {
@@ -243,6 +288,9 @@ impl Processor {
     ) -> Result<(u32, u32), Exception> {
         let protects = self.registers.cr0 & cr0::WP != 0;
         self.count_miss(linear, false);
+        if let Some(found) = self.look_behind(linear, need, false)? {
+            return Ok(found);
+        }
         let found = self.fetch_entry::<false>(linear, need, protects)?;
         let frame = reached(found.frame);
         if found.large {
@@ -251,6 +299,50 @@ impl Processor {
         let ram = self.ram_size;
         self.mmu.data.make_shortcut(linear, need & 2, ram);
         Ok((frame | linear & 0xfff, found.bits))
+    }
+
+    /// Looks `linear`, which the first level does not have, up in the second one, if there is one. Without an entry
+    /// that allows the access, a walk follows.
+    #[inline(always)]
+    fn look_behind(
+        &mut self,
+        linear: u32,
+        need: Need,
+        fetch: bool,
+    ) -> Result<Option<(u32, u32)>, Exception> {
+        if self.mmu.second.is_none() {
+            return Ok(None);
+        }
+        self.look_up_second(linear, need, fetch)
+    }
+
+    #[inline(never)]
+    fn look_up_second(
+        &mut self,
+        linear: u32,
+        need: Need,
+        fetch: bool,
+    ) -> Result<Option<(u32, u32)>, Exception> {
+        let from = self.now();
+        let Some(second) = &mut self.mmu.second else {
+            return Ok(None);
+        };
+        let (found, cycles) = second.look_up(linear, &mut self.account);
+        self.add_cycles(cycles);
+        let Some(entry) = found else {
+            return Ok(None);
+        };
+        self.load_first(linear, entry, fetch, false);
+        if self.noting {
+            self.tell_walk(linear, fetch, from, cycles);
+        }
+        if entry.allowed >> need & 1 != 0 {
+            return Ok(Some((entry.frame | linear & 0xfff, entry.bits)));
+        }
+        if !entry.permits(need, self.registers.cr0 & cr0::WP != 0) {
+            return Err(self.page_fault(linear, need, fault::PROTECTION));
+        }
+        Ok(None)
     }
 
     /// The bits of an address within a large page.
@@ -335,15 +427,26 @@ impl Processor {
             0xfff
         };
         let entry = Entry::new(linear & !mask, found.frame, found.bits, protects);
+        if let Some(second) = &mut self.mmu.second
+            && !found.large
+        {
+            second.keep(entry, &mut self.account);
+        }
+        self.load_first(linear, entry, fetch, found.large);
+    }
+
+    /// Loads `entry` of the page of `linear` into a TLB of the first level.
+    #[inline(always)]
+    fn load_first(&mut self, linear: u32, entry: Entry, fetch: bool, large: bool) {
         let split = self.mmu.instruction.is_some();
-        let tlb = if found.large {
+        let tlb = if large {
             self.mmu.large_mut(fetch)
         } else {
             Some(self.mmu.small_mut(fetch))
         };
         let out = tlb.and_then(|tlb| tlb.load(entry));
         if self.noting {
-            self.note_load(linear, fetch, found.large, out);
+            self.note_load(linear, fetch, large, out);
         }
         let Some(out) = out else {
             return;
@@ -371,15 +474,18 @@ impl Processor {
 
     #[inline(always)]
     fn walk<const FETCH: bool>(&mut self, linear: u32, need: Need) -> Result<Found, Exception> {
-        self.add_cycles(u64::from(self.config.walk.cycles));
+        let known = self.known_directory(linear);
         if self.registers.wide_entries() {
-            return self.walk_wide(linear, need);
+            return self.walk_wide(linear, need, known);
         }
         let protects = self.registers.cr0 & cr0::WP != 0;
         let checks = self.registers.cr4 & cr4::PSE != 0;
         let cr3 = self.registers.cr3;
         let directory = cr3 & !0xfff | linear >> 20 & 0xffc;
-        let pde = self.walk_read(directory, cr3);
+        let pde = match known {
+            Some(pde) => pde as u32,
+            None => self.walk_read(directory, cr3),
+        };
         if pde & pte::PRESENT == 0 {
             return Err(self.page_fault(linear, need, 0));
         }
@@ -415,6 +521,7 @@ impl Processor {
             return Err(self.page_fault(linear, need, fault::PROTECTION));
         }
         self.update(directory, pde, pde | pte::ACCESSED, &mut updates);
+        self.keep_directory(linear, (pde | pte::ACCESSED).into());
         let set = entry | used_bits(need);
         self.update(table, entry, set, &mut updates);
         Ok(Found {
@@ -422,6 +529,30 @@ impl Processor {
             bits: self.page_bits(pde, set),
             large: false,
         })
+    }
+
+    /// A walk begins, which takes its fixed time. Returns the entry of the directory, if the walk cache has it.
+    #[inline(always)]
+    fn known_directory(&mut self, linear: u32) -> Option<u64> {
+        let Some(cache) = &mut self.mmu.walk_cache else {
+            self.add_cycles(self.config.walk.cycles.into());
+            return None;
+        };
+        let known = cache.look_up(linear, &mut self.account);
+        let cycles = match known {
+            Some(_) => cache.hit(),
+            None => self.config.walk.cycles,
+        };
+        self.add_cycles(cycles.into());
+        known
+    }
+
+    /// A walk has used this entry of the directory, which points to a table and has its A bit.
+    #[inline(always)]
+    pub(super) fn keep_directory(&mut self, linear: u32, entry: u64) {
+        if let Some(cache) = &mut self.mmu.walk_cache {
+            cache.keep(linear, entry, &mut self.account);
+        }
     }
 
     /// What a TLB entry keeps: rights of both levels, and the rest of the last one.
@@ -518,6 +649,9 @@ impl Processor {
     /// INVLPG.
     pub(super) fn invalidate_page(&mut self, linear: u32) {
         self.drop_translation(linear);
+        if let Some(cache) = &mut self.mmu.walk_cache {
+            cache.clear();
+        }
         self.account.add_plain(Plain::TlbInvalidate, 1);
     }
 
@@ -526,12 +660,20 @@ impl Processor {
         for tlb in self.mmu.all_mut() {
             tlb.invalidate(linear);
         }
+        if let Some(cache) = &mut self.mmu.walk_cache {
+            cache.forget(linear);
+        }
         self.fetched = super::processor::NOWHERE;
     }
 
     /// Empties the TLBs: after a write of CR3 without global entries, otherwise with them.
     pub(super) fn flush_tlbs(&mut self, keep_global: bool) {
         let keep = keep_global && self.registers.cr4 & cr4::PGE != 0;
+        let second = self.mmu.second.as_mut();
+        second.map(|second| second.tlb.flush(keep));
+        if let Some(cache) = &mut self.mmu.walk_cache {
+            cache.clear();
+        }
         let gone: u64 = self.mmu.all_mut().map(|tlb| tlb.flush(keep)).sum();
         self.account.add_plain(Plain::TlbTaken, gone);
         self.fetched = super::processor::NOWHERE;

@@ -139,7 +139,7 @@ impl Processor {
         memory: Memory,
         causes: &[CauseRange],
     ) -> Result<Processor, String> {
-        let mmu = Mmu::new(&config).ok_or("the machine file has no TLB")?;
+        let mmu = Mmu::new(&config)?;
         let ram_size = memory.uncore.ram.size();
         let line = config.line();
         let data = config.cache.unified.as_ref().or(config.cache.data.as_ref());

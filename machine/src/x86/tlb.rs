@@ -1,12 +1,17 @@
-//! A set-associative TLB with pseudo-LRU (486 hardware manual 3-17; of a P6 recalled).
+//! A set-associative TLB. Its sets are pseudo-LRU (486 hardware manual 3-17; of a P6 recalled), unless a machine file
+//! names another policy ([`crate::tlb::replacement`]).
 //!
-//! Each set is stored most recently used first, and each entry holds the number of its physical way. To use the entry
-//! that was used last again changes nothing, so that a look-up which compares with that one alone is exact.
+//! Each set begins with its entry that was used last; with LRU the others follow in the order of use. Each
+//! entry holds the number of its physical way. To use the entry that was used last again changes nothing, so that a
+//! look-up which compares with that one alone is exact.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::TlbConfig;
-use crate::memory::cache::tree_path;
+use crate::memory::cache::to_front;
+use crate::tlb::Slot;
+use crate::tlb::replacement::AnyReplacement;
+use crate::tlb::second_level::Level;
 
 /// Bits of a page-table entry (SDM 4.3).
 pub mod pte {
@@ -41,6 +46,16 @@ pub struct Entry {
     way: u8,
     /// Bits 32 to 35 of the page's physical address.
     high: u8,
+}
+
+impl Slot for Entry {
+    fn valid(&self) -> bool {
+        self.tag & VALID != 0
+    }
+
+    fn way(&self) -> u8 {
+        self.way
+    }
 }
 
 /// What accesses reach by a page above 4 GB: a page where no machine has memory or a device.
@@ -141,14 +156,6 @@ pub enum Reuse {
     Other,
 }
 
-/// The invalid entry with the lowest way of a set that has one.
-#[cold]
-fn free(set: &[Entry]) -> usize {
-    let invalid = (set.iter().enumerate()).filter(|(_, old)| old.tag & VALID == 0);
-    let lowest = invalid.min_by_key(|(_, old)| old.way);
-    lowest.map_or(0, |(place, _)| place)
-}
-
 /// Do the rights in `bits`, of both levels together, allow an access? `protects`: CR0.WP.
 #[must_use]
 pub fn permits(bits: u32, need: Need, protects: bool) -> bool {
@@ -217,22 +224,12 @@ fn nowhere() -> u32 {
     NOWHERE
 }
 
-/// [`tree_path`] of four ways.
-const PATHS_OF_4: [(u64, u64); 4] = [
-    tree_path(0, 4),
-    tree_path(1, 4),
-    tree_path(2, 4),
-    tree_path(3, 4),
-];
-
 /// Entries, and what is needed to replace them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tlb {
-    /// Set after set, most recently used first.
+    /// Set after set.
     entries: Box<[Entry]>,
-    /// Tree bits of each set: bit 1 is the root, bits 2n and 2n + 1 are below bit n. Each points to the half that was
-    /// not used last.
-    trees: Box<[u64]>,
+    replacement: AnyReplacement,
     ways: usize,
     set_mask: u32,
     /// Bits of an address below the page number.
@@ -248,22 +245,25 @@ pub struct Tlb {
 
 impl Tlb {
     /// An empty TLB for pages of `1 << shift` bytes.
-    #[must_use]
-    pub fn new(config: &TlbConfig, shift: u32) -> Self {
+    ///
+    /// # Errors
+    /// There is no such replacement policy.
+    pub fn new(config: &TlbConfig, shift: u32) -> Result<Self, String> {
+        let policy = config.replacement.as_deref().unwrap_or("pseudo-lru");
         let ways = config.ways as usize;
         let entries = (0..config.entries as usize).map(|n| Entry {
             way: (n % ways) as u8,
             ..Entry::default()
         });
-        Tlb {
+        Ok(Tlb {
             entries: entries.collect(),
-            trees: vec![0; config.sets() as usize].into_boxed_slice(),
+            replacement: AnyReplacement::named(policy, config.sets(), config.ways)?,
             ways,
             set_mask: config.sets() - 1,
             shift,
             shortcuts: no_shortcuts(),
             fetched: NOWHERE,
-        }
+        })
     }
 
     /// Its pages have `1 << shift` bytes from now on. It is empty if they had another size.
@@ -324,7 +324,7 @@ impl Tlb {
         let shortcut = entry.shortcut(need & 2);
         let shortcut_place = self.shortcut_place(linear);
         if place != 0 {
-            self.entries.swap(4 * set, 4 * set + place);
+            self.bring_first(4 * set, place);
             self.used(set, entry.way, 4);
             if self.fetched == shortcut_place as u32 {
                 self.fetched = NOWHERE;
@@ -337,12 +337,20 @@ impl Tlb {
     /// The way of a set, of so many, has been used.
     #[inline(always)]
     fn used(&mut self, set: usize, way: u8, ways: usize) {
-        let (path, away) = match ways {
-            4 => PATHS_OF_4[usize::from(way % 4)],
-            _ => tree_path(way.into(), ways),
-        };
-        let tree = &mut self.trees[set];
-        *tree = *tree & !path | away;
+        match &mut self.replacement {
+            AnyReplacement::PseudoLru(policy) => policy.use_way(set, way, ways),
+            policy => policy.used(set, way),
+        }
+    }
+
+    /// Puts item `place` of the set that begins at `first` there.
+    #[inline(always)]
+    fn bring_first(&mut self, first: usize, place: usize) {
+        if let AnyReplacement::Lru(_) = self.replacement {
+            to_front(&mut self.entries[first..=first + place]);
+        } else {
+            self.entries.swap(first, first + place);
+        }
     }
 
     /// Drops all shortcuts.
@@ -380,16 +388,8 @@ impl Tlb {
     /// Can a TLB like `fresh` be in this state? Each set must hold every way once, and no page twice.
     #[must_use]
     pub(super) fn fits(&self, fresh: &Tlb) -> bool {
-        let shape = |tlb: &Tlb| {
-            (
-                tlb.entries.len(),
-                tlb.trees.len(),
-                tlb.ways,
-                tlb.set_mask,
-                tlb.shift,
-            )
-        };
-        if shape(self) != shape(fresh) {
+        let shape = |tlb: &Tlb| (tlb.entries.len(), tlb.ways, tlb.set_mask, tlb.shift);
+        if shape(self) != shape(fresh) || !self.replacement.fits(&fresh.replacement) {
             return false;
         }
         let sets = self.entries.chunks_exact(self.ways).enumerate();
@@ -463,12 +463,12 @@ impl Tlb {
     fn use_again(&mut self, linear: u32, place: usize) {
         let set = self.set(linear);
         let first = set * self.ways;
-        self.entries.swap(first, first + place);
+        self.bring_first(first, place);
         self.used(set, self.entries[first].way, self.ways);
         self.drop_shortcut(linear);
     }
 
-    /// Loads an entry, in place of one for the same page, else in an invalid one, else where the tree points. Returns
+    /// Loads an entry, in place of one for the same page, else in an invalid one, else where the policy says. Returns
     /// the valid entry of another page that it replaced.
     #[inline(always)]
     pub fn load(&mut self, entry: Entry) -> Option<Entry> {
@@ -493,23 +493,26 @@ impl Tlb {
         let full = held.iter().fold(VALID, |all, old| all & old.tag) != 0;
         let place = match same {
             Some(place) => place,
-            None if full => {
-                let (mut node, tree) = (1, self.trees[set]);
-                while node < ways {
-                    node = node * 2 + (tree >> node & 1) as usize;
-                }
-                let way = (node - ways) as u8;
+            None => {
+                let way = match &mut self.replacement {
+                    policy if !full => policy.free(held),
+                    AnyReplacement::PseudoLru(policy) => policy.lead(set, ways),
+                    policy => policy.victim(set, held),
+                };
                 held.iter().position(|old| old.way == way).unwrap_or(0)
             }
-            None => free(held),
         };
         let old = held[place];
-        held[place] = held[0];
-        held[0] = Entry {
+        held[place] = Entry {
             way: old.way,
             ..entry
         };
-        self.used(set, old.way, ways);
+        self.bring_first(first, place);
+        match &mut self.replacement {
+            AnyReplacement::PseudoLru(policy) => policy.use_way(set, old.way, ways),
+            policy if same.is_none() => policy.loaded(set, old.way),
+            policy => policy.used(set, old.way),
+        }
         self.drop_shortcut(entry.tag);
         (old.tag & VALID != 0 && old.tag != entry.tag).then_some(old)
     }
@@ -558,5 +561,18 @@ impl Tlb {
         let all = self.entries.iter().enumerate();
         all.map(|(n, entry)| (n / self.ways, entry))
             .filter(|(_, entry)| entry.tag & VALID != 0)
+    }
+}
+
+impl Level for Tlb {
+    type Key = u32;
+    type Entry = Entry;
+
+    fn look_up(&mut self, linear: u32) -> Option<Entry> {
+        Tlb::look_up(self, linear).copied()
+    }
+
+    fn keep(&mut self, entry: Entry) -> bool {
+        self.load(entry).is_some()
     }
 }

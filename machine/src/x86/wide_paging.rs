@@ -58,9 +58,14 @@ impl Processor {
         Ok(all)
     }
 
-    /// The walk, whose fixed time has been charged.
+    /// The walk, whose fixed time has been charged. `known`: the entry of the directory, from the walk cache.
     #[inline(never)]
-    pub(super) fn walk_wide(&mut self, linear: u32, need: Need) -> Result<Found, Exception> {
+    pub(super) fn walk_wide(
+        &mut self,
+        linear: u32,
+        need: Need,
+        known: Option<u64>,
+    ) -> Result<Found, Exception> {
         const INVALID: u16 = fault::PROTECTION | fault::RESERVED;
         let protects = self.registers.cr0 & cr0::WP != 0;
         let pointer = self.registers.directories[(linear >> 30) as usize];
@@ -68,7 +73,10 @@ impl Processor {
             return Err(self.page_fault(linear, need, 0));
         }
         let directory = in_directory(pointer, linear);
-        let pde = self.read_wide(directory, pointer as u32);
+        let pde = match known {
+            Some(pde) => pde,
+            None => self.read_wide(directory, pointer as u32),
+        };
         if !present(pde) {
             return Err(self.page_fault(linear, need, 0));
         }
@@ -104,6 +112,7 @@ impl Processor {
         }
         let old = pde as u32;
         self.update(directory as u32, old, old | pte::ACCESSED, &mut updates);
+        self.keep_directory(linear, pde | u64::from(pte::ACCESSED));
         let set = entry as u32 | used_bits(need);
         self.update(table as u32, entry as u32, set, &mut updates);
         Ok(Found {

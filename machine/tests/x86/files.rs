@@ -44,7 +44,29 @@ fn impossible_machines_are_refused_by_name() {
         ),
         ("p6-200", "cache.instruction.line=16", "cache.data.line"),
         ("p6-200", "branch.entries=100", "powers of two"),
-        ("p6-200", "tlb.data.replacement=lru", "pseudo-LRU"),
+        (
+            "p6-200",
+            "tlb.data-large.replacement=clock",
+            "`tlb.data-large.replacement` is \"clock\": allowed are lru",
+        ),
+        (
+            "i486dx-50",
+            "tlb.l2.replacement=plru",
+            "`tlb.l2.replacement` is \"plru\"",
+        ),
+        ("i486dx-50", "tlb.l2.ways=3", "`tlb.l2.ways` is 3"),
+        ("p6-200", "tlb.l2.hit=1001", "`tlb.l2.hit`"),
+        (
+            "p6-200",
+            "walk.walker=hash",
+            "`walk.walker` is \"hash\": allowed are tables, walk-cache",
+        ),
+        (
+            "p6-200",
+            "walk.options.entries=4",
+            "has no option \"entries\"",
+        ),
+        ("p6-200", "walk.start=1", "unknown key `start`"),
         ("p6-200", "bus.width=64", "bus.width"),
     ] {
         let text = refusal(name, setting);

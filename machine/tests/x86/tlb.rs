@@ -46,7 +46,7 @@ proptest! {
     #[test]
     fn entries_come_and_go_as_in_the_model(actions in proptest::collection::vec(action(), 1..600)) {
         let shape = TlbConfig { entries: 32, ways: 4, replacement: None };
-        let mut tlb = Tlb::new(&shape, 12);
+        let mut tlb = Tlb::new(&shape, 12).unwrap();
         let mut model = vec![Set::default(); 8];
         for action in actions {
             match action {

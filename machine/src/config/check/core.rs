@@ -1,6 +1,6 @@
 //! Checks the core, its table walk, the board that it stands on, and several processors.
 
-use crate::config::walk_options;
+use crate::config::{Options, WALKERS, Walkers, walk_options};
 
 use super::{Checker, MEMORY_MOST, families};
 use crate::config::{BoardKind, Family, L2Config, L2Place, MachineConfig};
@@ -22,9 +22,7 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
             checker.range("walk.start", walk.start.into(), 0, 1000);
             checker.range("walk.access", walk.access.into(), 0, 1000);
             checker.range("walk.finish", walk.finish.into(), 0, 1000);
-            if let Err(problem) = walk_options(&walk.walker, &walk.options) {
-                checker.fail("walk.walker", problem);
-            }
+            walker(checker, WALKERS, &walk.walker, &walk.options);
         }
         (None, false) => {}
     }
@@ -154,5 +152,12 @@ fn several(checker: &mut Checker, config: &MachineConfig) {
                 kind.name()
             ),
         );
+    }
+}
+
+/// Checks the name of a walker, and its options.
+pub(crate) fn walker(checker: &mut Checker, walkers: Walkers, name: &str, options: &Options) {
+    if let Err(problem) = walk_options(walkers, name, options) {
+        checker.fail("walk.walker", problem);
     }
 }

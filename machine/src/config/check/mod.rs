@@ -12,8 +12,10 @@ use std::fmt;
 use super::MachineConfig;
 use super::shape::{self, Misfit};
 
+pub(crate) use self::core::walker;
 pub(crate) use bus::look_aside;
 pub(crate) use caches::{cache, l2_cache};
+pub(crate) use tlbs::{replacement, second_tlb};
 
 /// The largest RAM, in bytes.
 pub(crate) const MEMORY_MOST: u32 = 1 << 30;

@@ -3,7 +3,7 @@
 use crate::config::REPLACEMENTS;
 
 use super::Checker;
-use crate::config::{Family, MachineConfig, shape};
+use crate::config::{Family, MachineConfig, SecondTlbConfig, shape};
 
 pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
     let tlb = &config.tlb;
@@ -22,15 +22,9 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
         checker.shape(&paths, rule);
     }
     if let Some(second) = &tlb.l2 {
-        let paths = ["tlb.l2.entries", "tlb.l2.ways"];
-        checker.shape(&paths, shape::tlb(second.entries, second.ways));
-        checker.range("tlb.l2.hit", second.hit.into(), 0, 1000);
-        checker.range("tlb.l2.miss", second.miss.into(), 0, 1000);
+        second_tlb(checker, second);
     }
-    let second = tlb
-        .l2
-        .as_ref()
-        .and_then(|second| second.replacement.as_deref());
+    let second = (tlb.l2.as_ref()).and_then(|second| second.replacement.as_deref());
     for (path, name) in [
         (
             "tlb.instruction.replacement",
@@ -40,10 +34,10 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
         ("tlb.l2.replacement", second),
     ] {
         let Some(name) = name else { continue };
-        if !REPLACEMENTS.contains(&name) {
-            let allowed = REPLACEMENTS.join(", ");
-            checker.fail(path, format!("is \"{name}\": allowed are {allowed}"));
-        } else if config.core.kind.core().is_8xx() {
+        if !replacement(checker, path, name) {
+            continue;
+        }
+        if config.core.kind.core().is_8xx() {
             checker.fail(
                 path,
                 "does not go with core.kind \"8xx\", where software chooses the entry by Mx_CTR: remove it",
@@ -60,4 +54,22 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
             );
         }
     }
+}
+
+/// Checks sizes and times of a second-level TLB.
+pub(crate) fn second_tlb(checker: &mut Checker, second: &SecondTlbConfig) {
+    let paths = ["tlb.l2.entries", "tlb.l2.ways"];
+    checker.shape(&paths, shape::tlb(second.entries, second.ways));
+    checker.range("tlb.l2.hit", second.hit.into(), 0, 1000);
+    checker.range("tlb.l2.miss", second.miss.into(), 0, 1000);
+}
+
+/// Checks the name of a replacement policy. True if there is such a policy.
+pub(crate) fn replacement(checker: &mut Checker, path: &'static str, name: &str) -> bool {
+    let known = REPLACEMENTS.contains(&name);
+    if !known {
+        let allowed = REPLACEMENTS.join(", ");
+        checker.fail(path, format!("is \"{name}\": allowed are {allowed}"));
+    }
+    known
 }

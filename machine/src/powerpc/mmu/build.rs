@@ -1,11 +1,11 @@
 //! The MMU that a machine file describes.
 
 use super::hash64::Refills;
-use super::second_level::{LookupTiming, SecondLevel};
 use super::walker::AnyWalker;
-use super::{DirectStore, Front6xx, Kind, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
+use super::{DirectStore, Front6xx, Kind, Mmu, MmuGeometry, Reload, Tlb, TlbGeometry, WalkTiming};
 use crate::config::{self, Family, MachineConfig, TlbConfig, TlbPair};
 use crate::memory::Forward;
+use crate::tlb::second_level::SecondLevel;
 
 fn geometry(tlb: &TlbConfig) -> TlbGeometry {
     TlbGeometry {
@@ -29,13 +29,11 @@ fn swap_parts(front: &mut Front6xx, tlbs: &TlbPair) -> Result<(), String> {
             entries: second.entries,
             ways: second.ways,
         };
-        let timing = LookupTiming {
-            hit: second.hit,
-            miss: second.miss,
-        };
-        let first = [front.itlb.geometry(), front.dtlb.geometry()];
-        let name = second.replacement.as_deref();
-        front.second = Some(SecondLevel::new(shape, name, timing, first)?);
+        let mut tlb = Tlb::new(shape)?;
+        if let Some(name) = &second.replacement {
+            tlb.set_replacement(name)?;
+        }
+        front.second = Some(SecondLevel::new(tlb, second));
     }
     Ok(())
 }

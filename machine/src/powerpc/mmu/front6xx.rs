@@ -3,14 +3,15 @@
 
 use super::{
     Access, BatHit, Bats, DirectStore, EntryView, Fault, Holder, Invalidation, MmuGeometry, Reach,
-    Reaches, Recency, SecondLevel, Segments, Source, Space, Tlb, TlbEntry, Translation, Used, hash,
-    segment, tlb,
+    Reaches, Recency, Segments, Source, Space, Tlb, TlbEntry, Translation, Used, hash,
+    second_level, segment, tlb,
 };
 use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::account::{Account, Array, Cause, Event, Plain};
 use crate::memory::{Memory, attribute};
 use crate::powerpc::mmu::places::Places;
 use crate::powerpc::msr;
+use crate::tlb::second_level::SecondLevel;
 use serde::{Deserialize, Serialize};
 
 /// BATs, segment registers, SDR1, TLBs.
@@ -29,7 +30,7 @@ pub struct Front6xx {
     /// Data TLB.
     pub dtlb: Tlb,
     /// The TLB behind both.
-    pub second: Option<SecondLevel>,
+    pub second: Option<SecondLevel<Tlb>>,
     direct_store: DirectStore,
     /// Cause of the access that missed last. An entry that the reload evicts is charged to it, not to the handler.
     pub(super) miss_cause: Cause,
@@ -152,7 +153,9 @@ impl Front6xx {
             && self.itlb.fits(&fresh.itlb)
             && self.dtlb.fits(&fresh.dtlb)
             && match (&self.second, &fresh.second) {
-                (Some(second), Some(fresh)) => second.fits(fresh),
+                (Some(second), Some(fresh)) => {
+                    second.times_fit(fresh) && second.tlb.fits(&fresh.tlb)
+                }
                 (None, None) => true,
                 _ => false,
             }
@@ -261,8 +264,9 @@ impl Front6xx {
         now: &mut Now<'_>,
     ) -> Result<(TlbEntry, u64), Fault> {
         let second = self.second.as_mut();
-        let (found, cycles) =
-            second.map_or((None, 0), |second| second.look_up(sought, now.account));
+        let (found, cycles) = second.map_or((None, 0), |second| {
+            second.look_up(sought.tag(), now.account)
+        });
         let Some(entry) = found else {
             now.cycle += cycles;
             return match refill.reload(self, sought, access, now) {
@@ -290,11 +294,19 @@ impl Front6xx {
         }
     }
 
+    /// `tlbie` and `tlbia` for the second level.
+    pub(super) fn invalidate_second(&mut self, what: Invalidation) {
+        let classes = [&self.itlb, &self.dtlb].map(|tlb| tlb.geometry().sets());
+        if let Some(second) = &mut self.second {
+            second_level::invalidate(second, classes[0].min(classes[1]), what);
+        }
+    }
+
     /// Sets the C bit of the data TLB's entry with this tag, on both levels.
     pub(super) fn set_changed(&mut self, tag: u64) {
         self.dtlb.set_changed(tag);
         if let Some(second) = &mut self.second {
-            second.set_changed(tag);
+            second.tlb.set_changed(tag);
         }
     }
 
@@ -413,7 +425,7 @@ impl Front6xx {
             Place::DirectStore => None,
             Place::Page(sought) => {
                 let held = self.side(access.is_fetch()).find(sought.tag());
-                let second = self.second.as_ref().map(SecondLevel::tlb);
+                let second = self.second.as_ref().map(|second| &second.tlb);
                 let rpn = match held.or_else(|| second?.find(sought.tag())) {
                     Some(entry) => entry.rpn(),
                     None => behind(&sought)? & 0xffff_f000,
@@ -437,9 +449,7 @@ impl Front6xx {
     /// `tlbie` invalidates the whole set of an address in both TLBs, whatever the tags (604 UM 5.4.3.2); `tlbia` all
     /// sets.
     pub(super) fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches {
-        if let Some(second) = &mut self.second {
-            second.invalidate(what);
-        }
+        self.invalidate_second(what);
         match what {
             Invalidation::Address(ea) | Invalidation::Large(ea) => {
                 account.add_plain(Plain::TlbInvalidate, 1);
@@ -495,7 +505,7 @@ impl Front6xx {
         let second = self
             .second
             .iter()
-            .map(|second| ("second-level", second.tlb()));
+            .map(|second| ("second-level", &second.tlb));
         [("instruction", &self.itlb), ("data", &self.dtlb)]
             .into_iter()
             .chain(second)

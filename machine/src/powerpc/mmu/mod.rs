@@ -8,7 +8,7 @@
 //!
 //! The rest of the machine uses an MMU through [`Unit`], whatever its kind. [`front6xx`] is the common part of the
 //! first two. [`walker`] is the interface for other page tables and walk caches, [`crate::tlb::replacement`] for the
-//! choice of the entry that a new one replaces. [`second_level`] is a TLB behind both TLBs.
+//! choice of the entry that a new one replaces. A TLB behind both TLBs is a [`crate::tlb::second_level`].
 //!
 //! Sources: PowerPC Programming Environments, chapter 7; 604 UM chapter 5; 603e UM chapter 5; those of [`hash64`],
 //! [`mpc8xx`] and [`ppc405`] stand there.
@@ -24,7 +24,7 @@ pub mod mpc8xx;
 mod places;
 pub mod ppc405;
 pub mod reach;
-pub mod second_level;
+mod second_level;
 pub mod segment;
 pub mod soft6xx;
 pub mod tlb;
@@ -39,7 +39,6 @@ pub use hash64::Hash64;
 pub use mpc8xx::{Mpc8xx, Mpc8xxFault};
 pub use ppc405::{Ppc405, Ppc405Fault};
 pub use reach::{Invalidation, Reach, Reached, Reaches};
-pub use second_level::SecondLevel;
 pub use segment::Segments;
 pub use soft6xx::{MissRegisters, Soft6xx, SoftwareMiss};
 pub use tlb::{Tlb, TlbEntry, TlbGeometry};

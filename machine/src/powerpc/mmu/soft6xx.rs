@@ -161,9 +161,9 @@ impl Soft6xx {
             .note_load((fetch, ea), entry, old, evictor, account);
         if entry.valid() {
             self.front.keep(entry, account);
-        } else if let Some(second) = &mut self.front.second {
+        } else {
             // Software may have removed a translation in this way.
-            second.invalidate(Invalidation::Address(ea));
+            self.front.invalidate_second(Invalidation::Address(ea));
         }
         let mut reaches = Reaches::NOTHING;
         reaches.add(fetch, Reach::Set(ea));

@@ -8,7 +8,7 @@ use super::front6xx::Page;
 use super::hash::PTEG_SLOTS;
 use crate::account::tlb_events::Step;
 use crate::account::{Account, Plain};
-use crate::config::{Options, walk_options};
+use crate::config::{Options, WALKERS, walk_options};
 use crate::memory::{Forward, Memory, Ram, attribute};
 use serde::{Deserialize, Serialize};
 
@@ -195,7 +195,7 @@ macro_rules! walkers {
             /// # Errors
             /// There is no such name, or the walker does not have these options.
             pub fn from_config(name: &str, options: &Options) -> Result<Self, String> {
-                let values = walk_options(name, options)?;
+                let values = walk_options(WALKERS, name, options)?;
                 match name {
                     $($text => Ok(Self::$part($module::$part::new(&values))),)*
                     _ => Err(format!("has no walker \"{name}\"")),

@@ -19,7 +19,8 @@ impl Replacement for Lru {
     }
 
     fn free<S: Slot>(&self, entries: &[S]) -> u8 {
-        entries.last().map_or(0, Slot::way)
+        let free = entries.iter().rfind(|entry| !entry.valid());
+        free.map_or(0, Slot::way)
     }
 
     #[inline]

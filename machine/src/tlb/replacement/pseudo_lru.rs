@@ -13,6 +13,37 @@ pub struct PseudoLru {
     ways: u32,
 }
 
+/// [`tree_path`] of four ways.
+const PATHS_OF_4: [(u64, u64); 4] = [
+    tree_path(0, 4),
+    tree_path(1, 4),
+    tree_path(2, 4),
+    tree_path(3, 4),
+];
+
+impl PseudoLru {
+    /// [`Replacement::used`] of a set with so many ways.
+    #[inline(always)]
+    pub(crate) fn use_way(&mut self, set: usize, way: u8, ways: usize) {
+        let (path, away) = match ways {
+            4 => PATHS_OF_4[usize::from(way % 4)],
+            _ => tree_path(way.into(), ways),
+        };
+        let tree = &mut self.trees[set];
+        *tree = *tree & !path | away;
+    }
+
+    /// [`Replacement::victim`] of a set with so many ways: a loop over a known number unrolls.
+    #[inline(always)]
+    pub(crate) fn lead(&self, set: usize, ways: usize) -> u8 {
+        let (mut node, tree) = (1, self.trees[set]);
+        while node < ways {
+            node = node * 2 + (tree >> node & 1) as usize;
+        }
+        (node - ways) as u8
+    }
+}
+
 impl Replacement for PseudoLru {
     fn new(sets: u32, ways: u32) -> Self {
         let trees = vec![0; sets as usize].into_boxed_slice();
@@ -27,18 +58,11 @@ impl Replacement for PseudoLru {
     /// Not inlined, so that a TLB's look-up stays short for the other policies.
     #[inline(never)]
     fn used(&mut self, set: usize, way: u8) {
-        let (path, away) = tree_path(way.into(), self.ways as usize);
-        let tree = &mut self.trees[set];
-        *tree = *tree & !path | away;
+        self.use_way(set, way, self.ways as usize);
     }
 
     fn victim<S: Slot>(&mut self, set: usize, _entries: &[S]) -> u8 {
-        let tree = self.trees[set];
-        let mut node = 1;
-        while node < self.ways {
-            node = node * 2 + (tree >> node & 1) as u32;
-        }
-        (node - self.ways) as u8
+        self.lead(set, self.ways as usize)
     }
 
     fn fits(&self, fresh: &Self) -> bool {

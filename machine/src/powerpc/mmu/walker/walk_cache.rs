@@ -13,24 +13,16 @@ use crate::memory::Ram;
 use crate::powerpc::mmu::front6xx::Page;
 use crate::powerpc::mmu::hash::{self, PTEG_SLOTS};
 use crate::account::Plain;
+use crate::tlb::remembered::Remembered;
 use serde::{Deserialize, Serialize};
 
 /// A cache of slots, direct-mapped, in front of the search.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WalkCache {
-    entries: Box<[Entry]>,
+    /// Of each page 0 to 7 in the primary PTEG, 8 to 15 in the secondary one.
+    slots: Remembered<u32>,
     search: Hashed,
 }
-
-/// The slot of one page.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct Entry {
-    /// As a TLB entry's; 0: the entry is empty.
-    tag: u64,
-    /// 0 to 7 in the primary PTEG, 8 to 15 in the secondary one.
-    slot: u32,
-}
-
 
 impl WalkCache {
     /// An empty cache of so many entries.
@@ -38,30 +30,28 @@ impl WalkCache {
     pub fn new(options: &[u32]) -> Self {
         let [entries] = super::known(options);
         Self {
-            entries: vec![Entry::default(); entries as usize].into_boxed_slice(),
+            slots: Remembered::new(entries),
             search: Hashed,
         }
     }
 
     /// True if this state is possible for a cache with the same configuration as `fresh`.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
-        self.entries.len() == fresh.entries.len()
+        self.slots.fits(&fresh.slots)
     }
+}
 
-    /// The entry for `page`. The VSID takes part in the index, because all programs use the same addresses.
-    fn entry(&mut self, page: &Page) -> Option<&mut Entry> {
-        let hash = hash::hash(page.segment, page.ea) as usize;
-        let index = hash.checked_rem(self.entries.len())?;
-        self.entries.get_mut(index)
-    }
+/// The index of `page`. The VSID takes part in it, because all programs use the same addresses.
+fn index(page: &Page) -> usize {
+    hash::hash(page.segment, page.ea) as usize
 }
 
 impl Walker for WalkCache {
     fn search(&mut self, page: &Page, bits: u32, port: &mut Port<'_>) -> Result<Found, NoEntry> {
         port.account.add_plain(Plain::WalkCacheAccess, 1);
         let tag = page.tag();
-        let known = self.entry(page).filter(|entry| entry.tag == tag);
-        if let Some(slot) = known.map(|entry| entry.slot % (2 * PTEG_SLOTS)) {
+        if let Some(slot) = self.slots.look_up(index(page), tag) {
+            let slot = slot % (2 * PTEG_SLOTS);
             let (primary, secondary) = hash::groups(page.sdr1, page.segment, page.ea);
             let second = slot >= PTEG_SLOTS;
             let group = if second { secondary } else { primary };
@@ -75,12 +65,7 @@ impl Walker for WalkCache {
         let (primary, _) = hash::groups(page.sdr1, page.segment, page.ea);
         let in_primary = found.pa & !(hash::PTEG_BYTES - 1) == primary;
         let slot = found.pa % hash::PTEG_BYTES / 8 + if in_primary { 0 } else { PTEG_SLOTS };
-        if let Some(entry) = self.entry(page) {
-            let old = std::mem::replace(entry, Entry { tag, slot });
-            if old.tag != 0 && old.tag != tag {
-                port.account.add_plain(Plain::WalkCacheEvicted, 1);
-            }
-        }
+        self.slots.keep(index(page), tag, slot, port.account);
         Ok(found)
     }
 
