@@ -57,6 +57,9 @@ pub struct OnMachine {
     /// Takes no shortcuts: every access looks up TLB and caches.
     #[arg(long)]
     pub oracle: bool,
+    /// Compiles no hot code to this computer's: the interpreter runs everything. Results are the same.
+    #[arg(long)]
+    pub no_compiler: bool,
 }
 
 impl OnMachine {

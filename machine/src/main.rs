@@ -107,6 +107,9 @@ fn to_the_end<C: Saved + Debugged>(run: &Run, mut session: Session<C>) -> Result
         session.sanitize(set)?;
     }
     session.set_oracle(run.on.oracle);
+    if run.on.no_compiler {
+        session.set_compiler(None);
+    }
     let limits = run.on.limits(session.machine().shape().clock);
     let stop = go(run, &mut session, limits)?;
     write_results(run, &mut session, &stop)?;
@@ -145,8 +148,14 @@ fn run_hosted<C: Hosted>(arguments: &Program, config: &C::Config) -> Result<u8, 
     let (command, environment) = (words(&arguments.command), words(&arguments.env));
     let mut program = shim::Program::<C>::new(config, &elf, &name, &command, &environment)?;
     program.machine_mut().set_oracle(on.oracle);
+    if on.no_compiler {
+        program.machine_mut().set_compiler(None);
+    }
     eprintln!("pagewalk-machine: warning: {name} opens this computer's files with your rights");
     let ending = program.run(on.limits(C::shape(config).clock));
+    if let Some(why) = program.machine().compiler_refused() {
+        eprintln!("pagewalk-machine: warning: {why}");
+    }
     if let Some(path) = &on.counters {
         let counters = program.machine().named_counters().into_iter();
         let counters: serde_json::Map<_, _> =

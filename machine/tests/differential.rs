@@ -102,6 +102,48 @@ fn a_stack_register_in_the_driver_does_it_no_harm() {
     }
 }
 
+/// Code of the host does what the interpreter does, in the same cycles.
+fn compare_compiled(
+    interpreter: &mut ours::Machine,
+    compiling: &mut ours::Machine,
+    all: &[Sequence],
+) -> Option<String> {
+    all.iter().enumerate().find_map(|(n, sequence)| {
+        let (interpreted, compiled) = (interpreter.run(sequence), compiling.run(sequence));
+        let mut differences = interpreted.differences(&compiled);
+        if interpreter.counts() != compiling.counts() {
+            let counts = (interpreter.counts(), compiling.counts());
+            differences.push(format!("cycles and instructions: {counts:?}"));
+        }
+        (!differences.is_empty()).then(|| {
+            let differences = differences.join("\n");
+            let sequence = sequence.describe();
+            format!("sequence {n}: interpreted, compiled\n{differences}\n{sequence}")
+        })
+    })
+}
+
+/// Each instruction alone, in blocks of a few, and in long sequences, with random operands.
+#[test]
+fn random_sequences_end_the_same_when_compiled() {
+    for core in [Core::Ppc604, Core::Ppc405] {
+        let mut interpreter = ours::Machine::new(core);
+        let mut compiling = ours::Machine::compiling(core);
+        for batch in 0..number("PAGEWALK_SEQUENCES", SEQUENCES).div_ceil(BATCH) {
+            let seed = number("PAGEWALK_SEED", FIRST_SEED) + batch;
+            let mut generator = Generator::new(seed, core);
+            let all: Vec<_> = (0..BATCH)
+                .map(|n| generator.sequence(1 + (n % 24) as u32))
+                .collect();
+            let report = compare_compiled(&mut interpreter, &mut compiling, &all);
+            assert_eq!(report, None, "PAGEWALK_SEED={seed}, {core:?}");
+        }
+        let compiled = compiling.compiled();
+        let expected = cfg!(all(target_arch = "x86_64", target_os = "linux"));
+        assert!(!expected || compiled > 1000, "{core:?}: {compiled} blocks");
+    }
+}
+
 fn random_sequences(core: Core) {
     let sequences = number("PAGEWALK_SEQUENCES", SEQUENCES);
     let first = number("PAGEWALK_SEED", FIRST_SEED);

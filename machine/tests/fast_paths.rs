@@ -1,5 +1,6 @@
-//! The engine's fast paths against the always-probe oracle: cycles, instructions, every counter and the output are
-//! the same for every program. And two equal runs have equal results.
+//! The engine's fast paths, interpreted and compiled to the host's code at once, against the always-probe oracle:
+//! cycles, instructions, every counter and the output are the same for every program. And two equal runs have equal
+//! results.
 
 mod support;
 
@@ -41,8 +42,17 @@ const LIMITS: Limits = Limits {
     ..Limits::NONE
 };
 
+/// Compiles all code at once, unless `oracle` is set.
 fn run(mut session: Session, oracle: bool) -> Outcome {
     session.set_oracle(oracle);
+    session.set_compiler(Some(1));
+    let stop = session.run(LIMITS);
+    outcome(&session, stop)
+}
+
+/// As [`run`], without a compiler.
+fn interpret(mut session: Session) -> Outcome {
+    session.set_compiler(None);
     let stop = session.run(LIMITS);
     outcome(&session, stop)
 }
@@ -50,6 +60,7 @@ fn run(mut session: Session, oracle: bool) -> Outcome {
 /// As [`run`], with every sanitizer on: each report and the cycle it came at. The run goes on after it.
 fn run_sanitized(mut session: Session, oracle: bool) -> (Outcome, Vec<(u64, String)>) {
     session.set_oracle(oracle);
+    session.set_compiler(Some(1));
     session.sanitize("all".parse().unwrap()).unwrap();
     let mut reports = Vec::new();
     loop {
@@ -67,6 +78,7 @@ fn run_sanitized(mut session: Session, oracle: bool) -> (Outcome, Vec<(u64, Stri
 /// As [`run`], in parts: each ends `slice` after the last one, which is of cycles or of instructions.
 fn run_in_parts(mut session: Session, oracle: bool, slices: &[Limits]) -> Outcome {
     session.set_oracle(oracle);
+    session.set_compiler(Some(1));
     for slice in slices.iter().cycle() {
         let now = session.machine().instant();
         let stop = session.run(Limits {
@@ -134,6 +146,7 @@ fn bare_metal_programs_count_the_same_without_fast_paths() {
             assert_eq!(fast.stop, Stop::PowerOff { status: 0 }, "{what}");
             let plain = run(program.session(machine, &[]), true);
             assert_same(&what, &fast, &plain);
+            assert_same(&what, &interpret(program.session(machine, &[])), &plain);
             let (sanitized, reports) = run_sanitized(program.session(machine, &[]), false);
             assert_eq!(reports, [], "{what}");
             assert_same(&what, &fast, &sanitized);
@@ -160,6 +173,11 @@ fn other_geometries_count_the_same_without_fast_paths() {
             let fast = run(program.session("ppc604-133", shape), false);
             let plain = run(program.session("ppc604-133", shape), true);
             assert_same(&what, &fast, &plain);
+            assert_same(
+                &what,
+                &interpret(program.session("ppc604-133", shape)),
+                &plain,
+            );
         }
     }
 }
@@ -200,6 +218,7 @@ proptest! {
             let fast = run(program.session(machine, shape), false);
             prop_assert_eq!(&fast.stop, &Stop::PowerOff { status: 0 }, "{}", what);
             assert_same(&what, &fast, &run(program.session(machine, shape), true));
+            assert_same(&what, &fast, &interpret(program.session(machine, shape)));
             // Stale pages and stale code abound: every report is the same, and none changes the run.
             let (sanitized, reports) = run_sanitized(program.session(machine, shape), false);
             assert_same(&what, &fast, &sanitized);
@@ -229,6 +248,7 @@ proptest! {
             let fast = run(program.session(MACHINE, shape), false);
             prop_assert_eq!(&fast.stop, &Stop::PowerOff { status: 0 }, "{}", what);
             assert_same(&what, &fast, &run(program.session(MACHINE, shape), true));
+            assert_same(&what, &fast, &interpret(program.session(MACHINE, shape)));
             let (sanitized, reports) = run_sanitized(program.session(MACHINE, shape), false);
             assert_same(&what, &fast, &sanitized);
             let (plain, expected) = run_sanitized(program.session(MACHINE, shape), true);
@@ -257,6 +277,7 @@ proptest! {
             let fast = run(program.session(MACHINE, shape), false);
             prop_assert_eq!(&fast.stop, &Stop::PowerOff { status: 0 }, "{}", what);
             assert_same(&what, &fast, &run(program.session(MACHINE, shape), true));
+            assert_same(&what, &fast, &interpret(program.session(MACHINE, shape)));
             let (sanitized, reports) = run_sanitized(program.session(MACHINE, shape), false);
             assert_same(&what, &fast, &sanitized);
             let (plain, expected) = run_sanitized(program.session(MACHINE, shape), true);
@@ -288,6 +309,7 @@ proptest! {
             let fast = run(program.session(MACHINE, shape), false);
             prop_assert_eq!(&fast.stop, &Stop::PowerOff { status: 0 }, "{}", what);
             assert_same(&what, &fast, &run(program.session(MACHINE, shape), true));
+            assert_same(&what, &fast, &interpret(program.session(MACHINE, shape)));
             let (sanitized, reports) = run_sanitized(program.session(MACHINE, shape), false);
             assert_same(&what, &fast, &sanitized);
             let (plain, expected) = run_sanitized(program.session(MACHINE, shape), true);
@@ -348,6 +370,7 @@ proptest! {
             let run = |oracle: bool| {
                 let mut session = program.session(machine, shape);
                 session.set_oracle(oracle);
+                session.set_compiler(Some(1));
                 let stop = session.run(until);
                 (outcome(&session, stop), session.counters_of_each())
             };

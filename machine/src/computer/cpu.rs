@@ -96,6 +96,15 @@ pub trait Cpu: Sized {
     /// Turns always-probe mode on or off: no shortcut is taken. Cycles and counters must not change.
     fn set_oracle(&mut self, on: bool);
 
+    /// Compiles code to the host's as soon as it was seen so often: 1 is at once, `None` never. What a program does and
+    /// what is counted does not depend on it. A processor without a compiler ignores it.
+    fn set_compiler(&mut self, _seen: Option<u32>) {}
+
+    /// Why code is not compiled that should be, if the host does not allow it.
+    fn compiler_refused(&self) -> Option<&str> {
+        None
+    }
+
     /// With `on`, an exception stops the machine, and the caller of the run handles it.
     fn set_hosted(&mut self, on: bool);
 

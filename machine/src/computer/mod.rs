@@ -171,6 +171,19 @@ impl<C: Cpu> Computer<C> {
         processor.observers_changed();
     }
 
+    /// Sets which code is compiled to the host's: see [`Cpu::set_compiler`].
+    pub fn set_compiler(&mut self, seen: Option<u32>) {
+        for processor in &mut self.processors {
+            processor.set_compiler(seen);
+        }
+    }
+
+    /// Why code is not compiled that should be, if the host does not allow it.
+    #[must_use]
+    pub fn compiler_refused(&self) -> Option<&str> {
+        self.processors.iter().find_map(Cpu::compiler_refused)
+    }
+
     /// Turns always-probe mode on or off: see [`Cpu::set_oracle`].
     pub fn set_oracle(&mut self, on: bool) {
         for processor in &mut self.processors {

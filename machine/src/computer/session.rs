@@ -281,6 +281,12 @@ impl<C: Guest> Session<C> {
         Ok(())
     }
 
+    /// Compiles code to the host's as soon as it was seen so often: 1 is at once, `None` never. Results do not depend
+    /// on it.
+    pub fn set_compiler(&mut self, seen: Option<u32>) {
+        self.machine.set_compiler(seen);
+    }
+
     /// With the oracle every access looks up TLB and caches. This is slow; the fast paths are checked against it.
     pub fn set_oracle(&mut self, on: bool) {
         self.machine.set_oracle(on);
@@ -482,7 +488,8 @@ impl<C: Guest> Session<C> {
         report
     }
 
-    /// Requests of the guest that were refused, and output that was dropped, to keep memory use within its limit.
+    /// Requests of the guest that were refused, and output that was dropped, to keep memory use within its limit; and
+    /// that hot code was not compiled, if the host forbids it.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.observers().warnings();
@@ -492,6 +499,7 @@ impl<C: Guest> Session<C> {
                 "{dropped} bytes of the console's output were dropped"
             ));
         }
+        warnings.extend(self.machine.compiler_refused().map(str::to_owned));
         warnings
     }
 

@@ -110,6 +110,8 @@ pub struct Line {
     pub physical: u32,
     /// Number of the code's own cause, or [`NO_CAUSE`].
     pub cause: u8,
+    /// Code of the host has been compiled from it.
+    compiled: bool,
     /// How often a line has been decoded in this place. Data about an earlier line in it has a lower number.
     decoded: u16,
 }
@@ -166,7 +168,10 @@ pub struct Lines {
     /// Numbers of unused forms.
     free: Vec<u32>,
     /// The costs of their blocks.
-    pub(super) timings: Timings,
+    pub(crate) timings: Timings,
+    /// Numbers of forms whose compiled code is stale; and whether all compiled code is.
+    stale: Vec<u32>,
+    all_stale: bool,
 }
 
 // SAFETY: `base` is this structure's own allocation.
@@ -176,6 +181,13 @@ impl Drop for Lines {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with the same layout.
         unsafe { dealloc(self.base, Self::layout(self.shape, self.capacity)) }
+    }
+}
+
+impl Op {
+    /// [`Line::decoded`] of its line.
+    pub(crate) fn decoded(&self) -> u16 {
+        self.decoded
     }
 }
 
@@ -199,6 +211,8 @@ impl Lines {
             index: Fixed::from(vec![0; ram_bytes.div_ceil(line_bytes)]),
             free: (0..capacity as u32).rev().collect(),
             timings: Timings::default(),
+            stale: Vec::new(),
+            all_stale: false,
         }
     }
 
@@ -305,6 +319,7 @@ impl Lines {
             } else {
                 self.index[(physical >> self.line_shift) as usize] = 0;
                 self.header(number).physical = 0;
+                self.make_stale(number);
                 self.free.push(number as u32);
             }
         }
@@ -343,7 +358,7 @@ impl Lines {
     /// # Safety
     /// `op` must point into this store.
     #[inline(always)]
-    pub(super) unsafe fn key(&self, op: *const Op) -> u64 {
+    pub(crate) unsafe fn key(&self, op: *const Op) -> u64 {
         // SAFETY: the caller's.
         let (place, decoded) = unsafe { (distance(self.base, op), (*op).decoded) };
         u64::from(place) | u64::from(decoded) << 32
@@ -373,6 +388,7 @@ impl Lines {
 
     /// Drops the costs of all blocks, and the numbers of the pipeline's states.
     pub fn forget_timings(&mut self) {
+        self.all_stale = true;
         self.timings = Timings::default();
         for number in 0..self.capacity + SINGLES {
             if self.header(number).physical != 0 {
@@ -399,12 +415,67 @@ impl Lines {
         }
     }
 
+    /// What has been compiled of a line is stale.
+    fn make_stale(&mut self, number: usize) {
+        if std::mem::take(&mut self.header(number).compiled) {
+            self.stale.push(number as u32);
+        }
+    }
+
+    /// True if there is stale compiled code.
+    #[inline(always)]
+    pub(crate) fn has_stale(&self) -> bool {
+        self.all_stale || !self.stale.is_empty()
+    }
+
+    /// True if all compiled code is stale; and the numbers of the lines whose compiled code is.
+    pub(crate) fn take_stale(&mut self) -> (bool, Vec<u32>) {
+        let all = std::mem::take(&mut self.all_stale);
+        (all, std::mem::take(&mut self.stale))
+    }
+
+    /// The line of `op`: its number, its tag word in the I-cache, and its cause. `None` if the instruction was decoded
+    /// on its own.
+    ///
+    /// # Safety
+    /// `op` must point into this store.
+    pub(crate) unsafe fn place_of(&self, op: *const Op) -> Option<(u32, u32, u8)> {
+        // SAFETY: the caller's.
+        let (number, line) = unsafe {
+            let line = Self::line(op);
+            let away = line.byte_offset_from(self.base) as usize;
+            (away / self.shape.stride, &*line)
+        };
+        (number < self.capacity).then_some((number as u32, line.physical, line.cause))
+    }
+
+    /// Code has been compiled from the line of `op`.
+    ///
+    /// # Safety
+    /// `op` must point into this store, and nothing else refer to its line.
+    pub(crate) unsafe fn mark_compiled(&mut self, op: *const Op) {
+        // SAFETY: the caller's.
+        unsafe { (*Self::line(op).cast_mut()).compiled = true };
+    }
+
+    /// What words are decoded with.
+    pub(crate) fn set(&self) -> Set {
+        self.set
+    }
+
+    /// Instructions in a line.
+    pub(crate) fn words(&self) -> usize {
+        self.shape.words
+    }
+
     fn write(&mut self, number: usize, all: &[Decoded<Operands>]) {
+        self.make_stale(number);
         let header = self.header(number);
         header.decoded = header.decoded.wrapping_add(1);
         let decoded = header.decoded;
         if decoded == 0 {
             self.timings.forget_blocks();
+            self.all_stale = true;
         }
         // The op after the last instruction begins the next line and costs nothing itself.
         let end = Op {

@@ -26,8 +26,8 @@
 //! stores. A store that makes a line modified takes the slow path. A line that was written while the I-cache held it
 //! is watched there, so that its tag word never compares equal.
 //!
-//! A compiler for hot code would be one more [`Handler`]: it would run an op and the following ones, account for blocks
-//! by [`Processor::begin`] with its checks, and return the next op. Outside this folder, `processor` and `powerpc` use
+//! Compiled code (`powerpc/compiler`) is one more [`Handler`]: it runs an op, whose block has begun, and the following ones,
+//! with the same account and the same checks, and returns the next op. Outside this folder, `processor` and `powerpc` use
 //! the data of the fast path ([`Hot`]); the rest of the machine does not know how instructions are run.
 
 mod architecture;

@@ -132,7 +132,7 @@ impl Timings {
         number
     }
 
-    fn has_room_for(&self, states: usize) -> bool {
+    pub(crate) fn has_room_for(&self, states: usize) -> bool {
         self.states.len() + states <= STATES
     }
 
@@ -155,6 +155,17 @@ impl Timings {
             *waited = after;
         }
         after
+    }
+
+    /// The state that follows `state` if nothing is dispatched for `cycles`. There must be room for its number.
+    pub(crate) fn after_wait(&mut self, state: State, cycles: u64) -> State {
+        if cycles == 0 || state == DRAINED {
+            return state;
+        }
+        match self.remembered(state, cycles) {
+            Some(after) => after,
+            None => self.after(state, cycles),
+        }
     }
 
     /// Drops the costs of all blocks.

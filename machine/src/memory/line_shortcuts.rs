@@ -35,6 +35,17 @@ const PIECE: usize = 16;
 
 const PAGE: usize = 4096;
 
+/// Where compiled code finds a shortcut's parts.
+impl LineShortcut {
+    /// The place of a shortcut in its table, in bytes, for each byte of the offset of its piece in the page.
+    pub const SCALE: usize = size_of::<LineShortcut>() / PIECE;
+    pub const LOAD: usize = std::mem::offset_of!(LineShortcut, load);
+    pub const STORE: usize = std::mem::offset_of!(LineShortcut, store);
+    pub const ORIGIN: usize = std::mem::offset_of!(LineShortcut, origin);
+    pub const RECENT: usize = std::mem::offset_of!(LineShortcut, recent);
+    pub const WAY: usize = std::mem::offset_of!(LineShortcut, way);
+}
+
 impl LineShortcut {
     /// No address of a piece, and no address in one that is a multiple of the size of an access.
     const NOWHERE: u32 = 12;
@@ -177,10 +188,9 @@ impl LineShortcuts {
     /// `table` must be of a cache that has its shortcuts still.
     #[inline(always)]
     pub unsafe fn of<'a>(table: *const LineShortcut, ea: u32) -> &'a LineShortcut {
-        const SCALE: usize = size_of::<LineShortcut>() / PIECE;
         let offset = ea as usize & (PAGE - PIECE);
         // SAFETY: a table has a shortcut for each piece of a page. Nothing is written to it while an access uses it.
-        unsafe { &*table.byte_add(offset * SCALE) }
+        unsafe { &*table.byte_add(offset * LineShortcut::SCALE) }
     }
 
     /// Stores the shortcuts of a line in `mode`.

@@ -68,7 +68,21 @@ pub struct Predictor {
     pub mispredicted: u64,
 }
 
+/// Where the predictor keeps what it knows of a branch.
+pub(crate) struct Places {
+    /// The branch's counter, if there is a history.
+    pub history: Option<*const u8>,
+    /// Holds the branch's address if its target is at hand without a search; if there is a target cache.
+    pub known: Option<*const u32>,
+    /// Then: the place of its last target in `registers`.
+    pub entry: Option<*const u32>,
+    pub registers: *const u32,
+}
+
 impl Predictor {
+    /// The counter of a branch that has always been taken.
+    pub(crate) const SUREST: u8 = SUREST;
+
     pub fn new(machine: &MachineConfig) -> Self {
         let config = &machine.branch;
         Predictor {
@@ -132,6 +146,33 @@ impl Predictor {
         self.taken == 0 && (branch == pc && same() || self.targets.is_empty())
     }
 
+    /// Where compiled code finds what this knows of a branch at `pc`.
+    pub(crate) fn places(&self, pc: u32) -> Places {
+        let history = self.history.get(self.counter(pc));
+        let known = &self.known.0[(pc >> 2) as usize % Known::SLOTS];
+        let kept = !self.targets.is_empty();
+        Places {
+            history: history.map(|counter| &raw const *counter),
+            known: kept.then_some(&raw const known.0),
+            entry: kept.then_some(&raw const known.1),
+            registers: self.registers.as_ptr(),
+        }
+    }
+
+    /// Where its tables are: code that was compiled with other ones must not run.
+    pub(crate) fn tables(&self) -> [usize; 3] {
+        [
+            self.history.as_ptr() as usize,
+            self.known.0.as_ptr() as usize,
+            self.registers.as_ptr() as usize,
+        ]
+    }
+
+    /// The costs of a branch that is taken, whose target is or is not at hand.
+    pub(crate) fn taken_costs(&self) -> (u64, u64) {
+        (self.taken.into(), self.taken_target_miss.into())
+    }
+
     /// The place of the counter of a branch at `pc` in the history; past its end if it is empty.
     #[inline(always)]
     fn counter(&self, pc: u32) -> usize {
@@ -192,7 +233,7 @@ impl Predictor {
 
     /// A wrong prediction is detected when the condition is known. The machine file's penalty is for a compare
     /// dispatched with the branch; if that compare itself waits, the wait is added.
-    fn misprediction(&self, doubt: u8) -> u64 {
+    pub(crate) fn misprediction(&self, doubt: u8) -> u64 {
         u64::from(self.mispredict) + u64::from(u16::from(doubt).saturating_sub(self.compare))
     }
 

@@ -65,6 +65,23 @@ pub fn tests_condition(i: &Operands) -> bool {
     i.t.number() & bo::ANY_CONDITION == 0
 }
 
+/// It decrements CTR: is it taken if CTR is 0 then, or if it is not?
+pub fn counts(i: &Operands) -> Option<bool> {
+    let options = i.t.number();
+    (options & bo::KEEP_COUNT == 0).then_some(options & bo::IF_ZERO != 0)
+}
+
+/// The value that the tested condition must have.
+pub fn wanted(i: &Operands) -> bool {
+    i.t.number() & bo::IF_TRUE != 0
+}
+
+/// The static prediction of a `bc`: backward taken, forward not; reversed by y.
+#[inline(always)]
+pub fn static_prediction(i: &Operands) -> bool {
+    (i.imm.cast_signed() < 0) != y_bit(i)
+}
+
 /// BI: the bit of the condition register that is tested.
 #[inline(always)]
 pub fn condition_bit(i: &Operands) -> u8 {

@@ -41,6 +41,31 @@ unsafe fn raise(m: &mut Processor, op: *const Op, e: Exception) -> *const Op {
     unsafe { m.raise(op, e) }
 }
 
+/// What an instruction does, without going on to the next one.
+pub type Alone = fn(&mut Processor, &Operands) -> Result<(), Exception>;
+
+/// The code of an instruction.
+#[derive(Clone, Copy)]
+pub struct Code {
+    /// Runs it and the ones after it.
+    pub run: Handler,
+    /// Runs it alone; of an instruction that ends a block there is no such form.
+    pub alone: Option<Alone>,
+}
+
+impl Code {
+    fn alone(run: Handler, alone: Alone) -> Code {
+        Code {
+            run,
+            alone: Some(alone),
+        }
+    }
+
+    fn ending(run: Handler) -> Code {
+        Code { run, alone: None }
+    }
+}
+
 type System = fn(&mut Processor, &Operands) -> Result<Flow, Exception>;
 
 /// # Safety
@@ -128,12 +153,6 @@ unsafe fn b_slowly<const NEAR: bool>(m: &mut Processor, op: *const Op) -> *const
     }
 }
 
-/// The static prediction of a `bc`: backward taken, forward not; reversed by y.
-#[inline(always)]
-fn static_prediction(i: &Operands) -> bool {
-    (i.imm.cast_signed() < 0) != branch::y_bit(i)
-}
-
 /// Cycles that the branch which is running waits for its condition.
 ///
 /// # Safety
@@ -163,7 +182,7 @@ unsafe fn resolve<const TO: u8>(m: &mut Processor, op: *const Op, taken: bool) -
     // SAFETY: the caller's. After the last instruction of a line there is the op that ends it.
     unsafe {
         let (address, i) = (m.address(op), &(*op).operands);
-        let sure = (m.predictor).is_sure(address, taken, static_prediction(i), || doubt(m));
+        let sure = (m.predictor).is_sure(address, taken, branch::static_prediction(i), || doubt(m));
         if !sure || taken && !m.predictor.target_at_once(address) {
             return resolve_slowly::<TO>(m, op, taken);
         }
@@ -185,7 +204,7 @@ unsafe fn resolve_slowly<const TO: u8>(m: &mut Processor, op: *const Op, taken: 
     // SAFETY: the caller's.
     unsafe {
         let (address, doubt) = (m.address(op), doubt(m));
-        let statically_taken = static_prediction(&(*op).operands);
+        let statically_taken = branch::static_prediction(&(*op).operands);
         let wait = m
             .predictor
             .conditional(address, taken, statically_taken, doubt);
@@ -382,12 +401,12 @@ pub fn handler<W: Word>(
     index: usize,
     words: usize,
     near_allowed: bool,
-) -> (Handler, Operands) {
+) -> (Code, Operands) {
     let i = instruction;
     let mut operands = i.operands;
     let target = index as i64 * 4 + i64::from(operands.imm.cast_signed());
     let stays = near_allowed && !operands.absolute() && (0..words as i64 * 4).contains(&target);
-    let run = match i.opcode {
+    let code = match i.opcode {
         Opcode::Addi | Opcode::Addis => plain!(integer::addi::<W>),
         Opcode::Addic => plain!(integer::addic::<W, false>),
         Opcode::AddicRecord => plain!(integer::addic::<W, true>),
@@ -494,11 +513,11 @@ pub fn handler<W: Word>(
         Opcode::Stfdux => float_access!(load_store::stfdux),
         Opcode::Stfiwx => float_access!(load_store::stfiwx),
 
-        Opcode::B if stays && !operands.link() => b_near,
-        Opcode::B => b::<W>,
-        Opcode::Bc => conditional_branch::<W>(&mut operands, stays),
-        Opcode::Bclr => to_register::<W, false>,
-        Opcode::Bcctr => to_register::<W, true>,
+        Opcode::B if stays && !operands.link() => Code::ending(b_near),
+        Opcode::B => Code::ending(b::<W>),
+        Opcode::Bc => Code::ending(conditional_branch::<W>(&mut operands, stays)),
+        Opcode::Bclr => Code::ending(to_register::<W, false>),
+        Opcode::Bcctr => Code::ending(to_register::<W, true>),
 
         Opcode::Crand => plain!(condition::crand),
         Opcode::Cror => plain!(condition::cror),
@@ -660,5 +679,5 @@ pub fn handler<W: Word>(
 
         Opcode::Illegal => system!(system::illegal),
     };
-    (run, operands)
+    (code, operands)
 }

@@ -118,10 +118,10 @@ impl Decoder for InstructionSet {
         } else {
             dispatch::handler::<u32>
         };
-        let (run, operands) = handler(&instruction, index, words, whole);
+        let (code, operands) = handler(&instruction, index, words, whole);
         let used = instruction.opcode.uses();
         Decoded {
-            run,
+            run: code.run,
             operands,
             ends: used & uses::END != 0,
             accesses: used & (uses::LOAD | uses::STORE) != 0,

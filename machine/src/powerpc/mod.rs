@@ -7,6 +7,7 @@ mod architecture;
 mod at_once;
 pub mod branch;
 mod calls;
+pub mod compiler;
 pub mod condition;
 pub mod core;
 pub(crate) mod dispatch;
@@ -37,6 +38,8 @@ mod storage;
 pub mod system;
 pub mod system_405;
 pub mod system_970;
+#[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
+pub(crate) mod templates;
 pub mod timers;
 pub mod timing;
 pub mod word;

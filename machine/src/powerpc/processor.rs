@@ -27,6 +27,7 @@ use crate::memory::cache::DIRTY;
 use crate::memory::{Fixed, Memory};
 use crate::observe::Observers;
 use crate::pipeline::{Predictor, Schedule};
+use crate::powerpc::compiler::Compiler;
 use crate::powerpc::dump::StateDump;
 use crate::powerpc::instruction_set::InstructionSet;
 use crate::powerpc::mmu::Mmu;
@@ -53,6 +54,8 @@ pub struct Processor {
     pub(crate) config: MachineConfig,
     pub(crate) schedule: Schedule,
     pub(crate) lines: Lines,
+    /// What is compiled of the code.
+    pub compiler: Compiler,
     pub(crate) causes: CodeCauses,
     pub(crate) data_shortcuts: Shortcuts,
     pub(crate) fetch_shortcuts: Shortcuts,
@@ -158,6 +161,7 @@ impl Processor {
                 cache_lines,
                 InstructionSet::of(config.core.kind),
             ),
+            compiler: Compiler::new(config.processors, config.lead),
             causes: CodeCauses::new(
                 causes
                     .iter()
@@ -257,7 +261,10 @@ impl Processor {
             let mut op = self.enter_slowly(self.registers.pc);
             while !op.is_null() {
                 // SAFETY: `enter_slowly` and the ops themselves return pointers to ops in this processor's own lines.
-                op = unsafe { ((*op).run)(self, op) };
+                unsafe {
+                    self.look_for_hot_code(op);
+                    op = ((*op).run)(self, op);
+                }
             }
             match self.hot.exit {
                 Exit::Deadline | Exit::Stopped => {}
@@ -309,6 +316,8 @@ impl Processor {
         };
         self.hot.data_recent = self.data_shortcuts.recent(&self.mmu.recency(false));
         self.hot.fetch_recent = self.fetch_shortcuts.recent(&self.mmu.recency(true));
+        self.compiler
+            .check(self.hot.instruction_tags.tags, self.predictor.tables());
         self.select_shortcuts();
         self.heed_block();
         self.hot.set_deadline(0);

@@ -77,6 +77,9 @@ pub struct ConditionRegister {
 }
 
 impl ConditionRegister {
+    /// Where the fields, a byte each, are in it.
+    pub(crate) const PLACE: usize = std::mem::offset_of!(ConditionRegister, field);
+
     pub fn field(&self, n: u8) -> u8 {
         self.field[usize::from(n & 7)]
     }

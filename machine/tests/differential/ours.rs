@@ -30,6 +30,7 @@ impl Machine {
         let mut computer =
             Computer::new(config, &Boot::default(), Console::memory()).expect("it can be built");
         computer.set_hosted(true);
+        computer.set_compiler(None);
         if core == Core::Ppc405 {
             let unit = computer.processor_mut().mmu.ppc405_mut();
             let unit = unit.expect("a 405 has the unit of a 405");
@@ -40,6 +41,24 @@ impl Machine {
             computer.processor_mut().memory.write_hid0(0xc000);
         }
         Machine { computer, core }
+    }
+
+    /// The same machine, which compiles all code to the host's at once.
+    pub fn compiling(core: Core) -> Self {
+        let mut machine = Machine::new(core);
+        machine.computer.set_compiler(Some(1));
+        machine
+    }
+
+    /// Cycles and instructions so far.
+    pub fn counts(&self) -> (u64, u64) {
+        let now = self.computer.instant();
+        (now.cycles, now.instructions)
+    }
+
+    /// Blocks that were compiled.
+    pub fn compiled(&self) -> u64 {
+        self.computer.processor().compiler.made()
     }
 
     /// Puts a sequence and what it begins with into the machine.

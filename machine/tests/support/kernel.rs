@@ -34,15 +34,8 @@ impl Kernel {
         } else {
             &self.image
         };
-        Session::with_kernel(
-            config,
-            image,
-            "vmlinux",
-            archive,
-            words,
-            Console::memory(),
-        )
-        .expect("the kernel fits")
+        Session::with_kernel(config, image, "vmlinux", archive, words, Console::memory())
+            .expect("the kernel fits")
     }
 }
 

@@ -1,5 +1,5 @@
 //! The forms of handlers: what each kind of instruction has around its semantics. A form uses the names that are in
-//! scope where a handler is chosen.
+//! scope where a handler is chosen, and gives a [`Code`](super::Code).
 
 /// An instruction that touches registers only.
 macro_rules! plain {
@@ -13,7 +13,10 @@ macro_rules! plain {
                 go_on(m, op)
             }
         }
-        run::<W> as Handler
+        Code::alone(run::<W>, |m, i| {
+            $f(&mut m.registers, i);
+            Ok(())
+        })
     }};
 }
 
@@ -91,7 +94,7 @@ macro_rules! checked {
                 }
             }
         }
-        run::<W> as Handler
+        Code::alone(run::<W>, |m, i| $f(m, i))
     }};
 }
 
@@ -123,7 +126,7 @@ macro_rules! access {
                 }
             }
         }
-        run::<W> as Handler
+        Code::alone(run::<W>, |m, i| $f(m, i))
     }};
 }
 
@@ -173,7 +176,7 @@ macro_rules! system {
             // SAFETY: `op` is running.
             unsafe { run_system(m, op, $f) }
         }
-        run::<W> as Handler
+        Code::ending(run::<W>)
     }};
 }
 

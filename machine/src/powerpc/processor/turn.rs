@@ -64,6 +64,14 @@ impl Cpu for Processor {
         Processor::set_oracle(self, on);
     }
 
+    fn set_compiler(&mut self, seen: Option<u32>) {
+        self.compiler.set(seen);
+    }
+
+    fn compiler_refused(&self) -> Option<&str> {
+        self.compiler.refused()
+    }
+
     fn set_hosted(&mut self, on: bool) {
         Processor::set_hosted(self, on);
     }

@@ -1,0 +1,301 @@
+//! What compiled code calls: the interpreter's own functions, with exact state.
+
+use super::block::{Kind, Site, Target, To, Version};
+use crate::engine::line::Op;
+use crate::powerpc::processor::Processor;
+
+/// The data that compiled code shares with Rust.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Shared {
+    /// Instructions, branches and accesses since they were last added to the processor's counts: see [`packed`].
+    pub counts: u64,
+    /// A block entered at or after this cycle leaves compiled code: the deadline, or earlier, so that the counts fit.
+    pub until: u64,
+    /// Where the interpreter goes on.
+    pub next: *const Op,
+    /// The look-up of jumps to registers ([`super::block::Target`]).
+    pub targets: *const Target,
+}
+
+impl Shared {
+    pub const NEW: Shared = Shared {
+        counts: 0,
+        until: 0,
+        next: std::ptr::null(),
+        targets: std::ptr::null(),
+    };
+}
+
+/// Bits of each of the lower two counts.
+const BITS: u32 = 20;
+
+/// Cycles after which the counts are added. In each of them are much fewer than 2^4 instructions.
+const UNTIL_ADDED: u64 = 1 << (BITS - 4);
+
+/// Instructions, branches and accesses as one number.
+pub fn packed(instructions: u8, branches: bool, accesses: u8) -> u64 {
+    u64::from(instructions) | u64::from(branches) << BITS | u64::from(accesses) << (2 * BITS)
+}
+
+/// The state becomes as if the interpreter ran a block of `version`, whose branch has not been reached.
+///
+/// # Safety
+/// The version must be valid.
+unsafe fn prepare(m: &mut Processor, version: &Version) {
+    m.hot.block = version.op;
+    // SAFETY: the caller's; nothing else refers to the op.
+    unsafe { (*version.op.cast_mut()).timing = version.timing };
+    m.hot.pipeline = version.timing.after;
+    m.hot.line = version.line;
+    const MASK: u64 = (1 << BITS) - 1;
+    let counts = std::mem::take(&mut m.compiler.shared.counts);
+    m.hot.instructions += counts & MASK;
+    m.compiler.pays.calls += 1;
+    m.predictor.branches += counts >> BITS & MASK;
+    m.predictor.branches -= u64::from(version.branch);
+    m.hot.accesses += counts >> (2 * BITS);
+}
+
+/// Compiled code goes on in a block of `version`, whose branch has not been reached.
+fn resume(m: &mut Processor, version: &Version) {
+    m.compiler.shared.counts = packed(0, version.branch, 0);
+    let hot = &m.hot;
+    m.compiler.shared.until = if version.is_in(hot, m.fetch_mode) {
+        hot.deadline.min(hot.cycles + UNTIL_ADDED)
+    } else {
+        0
+    };
+}
+
+/// Runs `op`, whose block has just begun, by compiled code of `version`.
+///
+/// # Safety
+/// `op` must be running, and the version be valid and of this block and state.
+pub(super) unsafe fn enter(m: &mut Processor, version: u32) -> *const Op {
+    let Some(code) = &m.compiler.code else {
+        unreachable!("there is a version");
+    };
+    let version = *code.version(version);
+    let enter = code.thunks.enter;
+    resume(m, &version);
+    // SAFETY: `Thunks::write` has written this function.
+    unsafe {
+        let enter: extern "sysv64" fn(*mut Processor, usize) -> *const Op =
+            std::mem::transmute(enter);
+        enter(&raw mut *m, version.body)
+    }
+}
+
+/// The address of compiled code that goes on at `op`, or of that which leaves. A jump of the site may lead there.
+///
+/// # Safety
+/// `op` must be null or its block have just begun.
+unsafe fn on(m: &mut Processor, op: *const Op, site: *const Site) -> usize {
+    let cleared = m.compiler.code.as_ref().map(|code| code.cleared());
+    // SAFETY: compiled code has passed it.
+    let from = unsafe { *site };
+    let version = if op.is_null() {
+        None
+    } else {
+        // SAFETY: the caller's.
+        unsafe { m.compiled(op, true) }
+    };
+    let Some(code) = &mut m.compiler.code else {
+        unreachable!("compiled code runs");
+    };
+    match version {
+        Some(number) => {
+            if cleared == Some(code.cleared()) {
+                code.link(&from, number);
+            }
+            let version = *code.version(number);
+            resume(m, &version);
+            version.body
+        }
+        None => {
+            m.compiler.shared.next = op;
+            code.thunks.leave
+        }
+    }
+}
+
+/// A site and its version.
+///
+/// # Safety
+/// `site` must be a site, and nothing be compiled or dropped while they are used.
+unsafe fn at<'a>(m: &Processor, site: *const Site) -> (&'a Site, &'a Version) {
+    let Some(code) = &m.compiler.code else {
+        unreachable!("compiled code runs");
+    };
+    // SAFETY: the caller's.
+    unsafe {
+        let site = &*site;
+        let version: *const Version = code.version(site.version);
+        (site, &*version)
+    }
+}
+
+/// See [`super::thunks::Thunks::go`].
+///
+/// # Safety
+/// Compiled code passes the processor that entered it, which nothing else uses meanwhile, and a site of its own.
+pub(super) unsafe extern "sysv64" fn go(m: *mut Processor, site: *const Site) -> usize {
+    // SAFETY: compiled code passes the processor that entered it, which nothing else uses meanwhile, and a site of its
+    // own. An edge's ops are in a line of its version, which is valid while it runs.
+    unsafe {
+        let m = &mut *m;
+        let (&Site { kind, ea, .. }, version) = at(m, site);
+        let Kind::Edge { to, state, .. } = kind else {
+            unreachable!("a jump");
+        };
+        prepare(m, version);
+        m.predictor.branches += u64::from(version.branch);
+        m.hot.pipeline = state;
+        let next = match to {
+            To::Follow(op) => m.follow(op, ea),
+            To::Near(_) if m.hot.cycles >= m.hot.deadline => m.enter_elsewhere(ea),
+            To::Near(op) => {
+                m.begin(op);
+                if (*op).instructions == 0 {
+                    m.follow(op, ea)
+                } else {
+                    op
+                }
+            }
+        };
+        on(m, next, site)
+    }
+}
+
+/// See [`super::thunks::Thunks::go_to_register`].
+///
+/// # Safety
+/// Compiled code passes the processor that entered it, which nothing else uses meanwhile, and a site of its own.
+pub(super) unsafe extern "sysv64" fn go_to_register(
+    m: *mut Processor,
+    site: *const Site,
+    target: u32,
+) -> usize {
+    // SAFETY: as in `go`.
+    unsafe {
+        let m = &mut *m;
+        let (&Site { kind, .. }, version) = at(m, site);
+        let Kind::Register { state } = kind else {
+            unreachable!("a jump to a register");
+        };
+        prepare(m, version);
+        m.predictor.branches += u64::from(version.branch);
+        m.hot.pipeline = state;
+        let next = m.enter(target);
+        on(m, next, site)
+    }
+}
+
+/// See [`super::thunks::Thunks::stay`].
+///
+/// # Safety
+/// Compiled code passes the processor that entered it, which nothing else uses meanwhile, and a site of its own.
+pub(super) unsafe extern "sysv64" fn stay(m: *mut Processor, site: *const Site) {
+    // SAFETY: as in `go`.
+    unsafe {
+        let m = &mut *m;
+        let (&Site { kind, .. }, version) = at(m, site);
+        let Kind::Stay { op } = kind else {
+            unreachable!("an instruction");
+        };
+        prepare(m, version);
+        m.compiler.shared.next = op;
+    }
+}
+
+/// See [`super::thunks::Thunks::alone`]. Not 0: leave.
+///
+/// # Safety
+/// Compiled code passes the processor that entered it, which nothing else uses meanwhile, and a site of its own.
+pub(super) unsafe extern "sysv64" fn alone(m: *mut Processor, site: *const Site) -> u64 {
+    // SAFETY: as in `go`.
+    unsafe {
+        let m = &mut *m;
+        let (&Site { kind, .. }, version) = at(m, site);
+        let Kind::Alone { op, run } = kind else {
+            unreachable!("an instruction");
+        };
+        prepare(m, version);
+        match run(m, &(*op).operands) {
+            Ok(()) => {
+                resume(m, version);
+                0
+            }
+            Err(exception) => {
+                m.compiler.shared.next = m.raise(op, exception);
+                1
+            }
+        }
+    }
+}
+
+/// See [`super::thunks::Thunks::predict`].
+///
+/// # Safety
+/// Compiled code passes the processor that entered it, which nothing else uses meanwhile, and a site of its own.
+pub(super) unsafe extern "sysv64" fn predict(
+    m: *mut Processor,
+    site: *const Site,
+    taken: u32,
+) -> u64 {
+    // SAFETY: as in `go`.
+    unsafe {
+        let m = &mut *m;
+        let (&Site { kind, ea: pc, .. }, version) = at(m, site);
+        let Kind::Predict { conditional } = kind else {
+            unreachable!("a branch");
+        };
+        prepare(m, version);
+        let wait = match conditional {
+            Some(statically) => {
+                let doubt = version.timing.doubt;
+                (m.predictor).conditional(pc, taken != 0, statically, doubt)
+            }
+            None => m.predictor.unconditional(pc),
+        };
+        predicted(m, version, wait)
+    }
+}
+
+/// See [`super::thunks::Thunks::predict_register`].
+///
+/// # Safety
+/// Compiled code passes the processor that entered it, which nothing else uses meanwhile, and a site of its own.
+pub(super) unsafe extern "sysv64" fn predict_register(
+    m: *mut Processor,
+    site: *const Site,
+    target: u32,
+) -> u64 {
+    // SAFETY: as in `go`.
+    unsafe {
+        let m = &mut *m;
+        let (&Site { kind, ea: pc, .. }, version) = at(m, site);
+        let Kind::Predict { conditional } = kind else {
+            unreachable!("a branch");
+        };
+        prepare(m, version);
+        let wait = match conditional {
+            Some(statically) => {
+                let doubt = version.timing.doubt;
+                (m.predictor).conditional_to_register(pc, true, statically, doubt, target)
+            }
+            None => m.predictor.to_register(pc, target),
+        };
+        predicted(m, version, wait)
+    }
+}
+
+/// The branch at the end of `version` has been counted, and costs `wait`.
+fn predicted(m: &mut Processor, version: &Version, wait: u64) -> u64 {
+    // It is among the counts of compiled code again.
+    m.predictor.branches -= 1;
+    resume(m, version);
+    m.hot.cycles += wait;
+    wait
+}

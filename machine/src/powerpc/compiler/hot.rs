@@ -1,0 +1,311 @@
+//! Which code is hot, and where the run loop enters compiled code.
+
+use std::mem::offset_of;
+
+use rustc_hash::FxHashMap;
+
+use super::block::{Code, NEVER};
+use super::calls::{self, Shared};
+use crate::engine::Handler;
+use crate::engine::line::Op;
+use crate::powerpc::processor::Processor;
+
+/// The run loop looks at one block of so many.
+const PERIOD: u32 = 61;
+
+/// A block seen so often by the run loop is compiled.
+const SEEN: u32 = 3;
+
+/// A block that compiled code goes on to so many times as often is compiled.
+const GONE_TO: u32 = 32;
+
+/// Versions at most, of all blocks; and where all code is compiled at once.
+const MOST: usize = 1 << 16;
+const FEW: usize = 400;
+
+/// The least [`lead`](crate::config::MachineConfig::lead) of several processors with which hot code is compiled.
+const LEAD: u32 = 2000;
+
+/// See [`Compiler::short`].
+const SHORT: u64 = 150;
+
+/// A block that is not to be compiled, or has been: it has a version, or there was a reason against one.
+const COLD: u32 = u32::MAX;
+
+/// Blocks that are counted at most.
+const HEATED: usize = 1 << 16;
+
+/// Versions of a block at most.
+pub(super) const VERSIONS: u8 = 12;
+
+/// Does compiled code pay? To call the interpreter's functions from it takes longer than to run a few instructions by
+/// the interpreter.
+#[derive(Debug, Default)]
+pub struct Pays {
+    /// Calls since they were last compared with the instructions.
+    pub calls: u64,
+    /// The processor's instructions then.
+    since: u64,
+    /// Compiled code is not entered before the processor has run so many.
+    pause: u64,
+}
+
+impl Pays {
+    /// Calls after which they are compared.
+    const CALLS: u64 = 1 << 12;
+
+    /// The fewest instructions for each call.
+    const LEAST: u64 = 12;
+
+    /// Instructions until compiled code is tried again.
+    const PAUSE: u64 = 1 << 24;
+
+    /// False if compiled code does not pay now, after so many instructions.
+    #[inline(always)]
+    pub fn now(&mut self, instructions: u64) -> bool {
+        if self.calls >= Self::CALLS {
+            self.compare(instructions);
+        }
+        instructions >= self.pause
+    }
+
+    #[cold]
+    fn compare(&mut self, instructions: u64) {
+        if instructions.saturating_sub(self.since) < self.calls * Self::LEAST {
+            self.pause = instructions + Self::PAUSE;
+            self.since = self.pause;
+        } else {
+            self.since = instructions;
+        }
+        self.calls = 0;
+    }
+}
+
+/// The compiler of one processor.
+pub struct Compiler {
+    pub(super) shared: Shared,
+    /// A block seen so often is compiled.
+    seen: Option<u32>,
+    /// Blocks until the run loop looks at one.
+    left: u32,
+    /// Versions at most.
+    pub(super) most: usize,
+    /// Compiled code is not entered when there are only so many cycles until the deadline.
+    short: u64,
+    pub(super) code: Option<Box<Code>>,
+    pub(super) pays: Pays,
+    /// Why there cannot be any.
+    pub(super) refused: Option<String>,
+    /// The handlers of ops that have [`run_compiled`], by the op's address and how often its line had been decoded.
+    pub(super) originals: FxHashMap<(usize, u16), Handler>,
+    /// How often a block was seen.
+    pub(super) heat: FxHashMap<u64, u32>,
+    /// See [`Compiler::check`].
+    tables: (usize, [usize; 3]),
+}
+
+impl Default for Compiler {
+    fn default() -> Self {
+        Compiler {
+            shared: Shared::NEW,
+            seen: Some(SEEN),
+            left: PERIOD,
+            most: MOST,
+            short: SHORT,
+            code: None,
+            pays: Pays::default(),
+            refused: None,
+            originals: FxHashMap::default(),
+            heat: FxHashMap::default(),
+            tables: Default::default(),
+        }
+    }
+}
+
+impl Compiler {
+    /// Nothing is compiled yet. Of several processors whose turns are short, nothing will be, unless it is asked for.
+    pub(crate) fn new(processors: u8, lead: u32) -> Self {
+        Compiler {
+            seen: (processors == 1 || lead >= LEAD).then_some(SEEN),
+            ..Compiler::default()
+        }
+    }
+
+    /// Where the data is that compiled code uses.
+    pub(super) const SHARED: usize = offset_of!(Compiler, shared);
+
+    /// Compiles blocks that were seen so often from now on.
+    pub fn set(&mut self, seen: Option<u32>) {
+        self.seen = seen;
+        // Where all code is compiled, all that is to be checked happens often.
+        (self.short, self.most) = match seen {
+            Some(1) => (0, FEW),
+            _ => (SHORT, MOST),
+        };
+        self.left = 1;
+        self.forget();
+    }
+
+    /// Blocks that were compiled so far, each version of them.
+    #[must_use]
+    pub fn made(&self) -> u64 {
+        self.code.as_ref().map_or(0, |code| code.made())
+    }
+
+    /// Why hot code is not compiled, if the host does not allow it.
+    #[must_use]
+    pub fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
+    }
+
+    /// The I-cache's tags and the predictor's tables are here. Code that was compiled for others is dropped.
+    pub(crate) fn check(&mut self, tags: *const u32, predictor: [usize; 3]) {
+        let tables = (tags as usize, predictor);
+        if self.tables != tables {
+            self.tables = tables;
+            self.forget();
+        }
+    }
+
+    /// Drops all compiled code.
+    fn forget(&mut self) {
+        if let Some(code) = &mut self.code {
+            code.clear();
+        }
+        self.heat.clear();
+    }
+}
+
+/// A block with versions.
+///
+/// # Safety
+/// As [`Handler`].
+pub(super) unsafe fn run_compiled(m: &mut Processor, op: *const Op) -> *const Op {
+    // SAFETY: the caller's.
+    unsafe {
+        // An op in the middle of another block is run without having been begun. To go in and out again takes longer
+        // than a few blocks.
+        if m.hot.block == op
+            && m.hot.cycles + m.compiler.short < m.hot.deadline
+            && let Some(version) = m.compiled(op, false)
+        {
+            return calls::enter(m, version);
+        }
+        let original = (m.compiler.originals).get(&(op as usize, (*op).decoded()));
+        // Where compiled code has just been given up, the op has its handler again.
+        let run = original.copied().unwrap_or((*op).run);
+        run(m, op)
+    }
+}
+
+impl Processor {
+    /// The run loop is about to run `op`.
+    ///
+    /// # Safety
+    /// `op` must point into the decoded lines of this processor.
+    #[inline(always)]
+    pub(crate) unsafe fn look_for_hot_code(&mut self, op: *const Op) {
+        self.compiler.left -= 1;
+        if self.compiler.left == 0 {
+            // SAFETY: the caller's.
+            unsafe { self.look_at(op) }
+        }
+    }
+
+    /// # Safety
+    /// As [`Processor::look_for_hot_code`].
+    #[inline(never)]
+    unsafe fn look_at(&mut self, op: *const Op) {
+        self.compiler.left = match self.compiler.seen {
+            None => u32::MAX,
+            Some(1) => 1,
+            Some(_) => PERIOD,
+        };
+        if self.compiler.seen.is_some() && self.hot.block == op {
+            // SAFETY: the caller's. The block at `op` has just begun.
+            unsafe { self.compiled(op, false) };
+        }
+    }
+
+    /// The version that can run `op`, whose block has just begun. If there is none, and the block was often seen, it is
+    /// compiled. `from_compiled`: compiled code goes there.
+    ///
+    /// # Safety
+    /// `op` must point into the decoded lines of this processor.
+    pub(super) unsafe fn compiled(&mut self, op: *const Op, from_compiled: bool) -> Option<u32> {
+        self.drop_stale();
+        if self.compiler.seen != Some(1) && !self.compiler.pays.now(self.hot.instructions) {
+            self.give_up();
+            return None;
+        }
+        // SAFETY: the caller's.
+        let (block, state) = unsafe { (self.lines.key(op), (*op).timing.before) };
+        let key = block | u64::from(state) << 48;
+        if let Some(number) = self.compiler.code.as_mut().and_then(|code| code.find(key)) {
+            let Some(code) = &self.compiler.code else {
+                unreachable!("it has a version");
+            };
+            if number == NEVER {
+                return None;
+            }
+            // SAFETY: the caller's.
+            let can = unsafe { code.version(number).can_run(&self.hot, self.fetch_mode, op) };
+            return can.then_some(number);
+        }
+        let seen = match self.compiler.seen? {
+            1 => 1,
+            seen if from_compiled => seen * GONE_TO,
+            seen => seen,
+        };
+        if self.compiler.heat.len() >= HEATED {
+            self.compiler.heat.clear();
+        }
+        let heat = self.compiler.heat.entry(key).or_insert(0);
+        if *heat == COLD {
+            if let Some(code) = &mut self.compiler.code {
+                code.never(key);
+            }
+            return None;
+        }
+        *heat += 1;
+        if *heat < seen {
+            return None;
+        }
+        *heat = COLD;
+        // SAFETY: the caller's.
+        unsafe { self.compile(op, key) }
+    }
+
+    /// Gives every op its handler again, and drops all compiled code.
+    fn give_up(&mut self) {
+        if self.compiler.originals.is_empty() {
+            return;
+        }
+        for ((op, decoded), run) in self.compiler.originals.drain() {
+            let op = op as *mut Op;
+            // SAFETY: places of ops stay where they are, and hold an op once they have held one; nothing else refers to
+            // it. Where a line has been decoded anew, its ops have other handlers.
+            unsafe {
+                if (*op).decoded() == decoded {
+                    (*op).run = run;
+                }
+            }
+        }
+        self.compiler.forget();
+    }
+
+    /// Drops the versions of lines that have been decoded anew.
+    fn drop_stale(&mut self) {
+        if !self.lines.has_stale() {
+            return;
+        }
+        let (all, lines) = self.lines.take_stale();
+        if all {
+            self.compiler.forget();
+        } else if let Some(code) = &mut self.compiler.code {
+            for line in lines {
+                code.drop_line(line);
+            }
+        }
+    }
+}
