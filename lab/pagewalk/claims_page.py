@@ -6,7 +6,6 @@ claims.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from pagewalk import (
 from pagewalk.claims import Claim
 from pagewalk.errors import unknown
 from pagewalk.experiments import Elsewhere, Experiment
+from pagewalk.image_hash import image_hash
 from pagewalk.markdown import line, number
 from pagewalk.measurements import Measurement
 from pagewalk.published_range import digits
@@ -419,9 +419,9 @@ def _claims(
 
 
 def _built() -> set[str]:
-    """The SHA-256 of every image of our kernel that is built: of all its orders of functions."""
+    """The hash of every image of our kernel that is built: of all its orders of functions."""
     return {
-        hashlib.sha256(path.read_bytes()).hexdigest()
+        image_hash(path.read_bytes())
         for architecture in architectures.ALL
         for place in ("", "seed-*/")
         for path in architecture.kernel.parent.glob(f"{place}vmlinux*")

@@ -1,10 +1,12 @@
-"""The hash of a kernel image, for the key of a run: what only a source-level debugger reads is no part of it."""
+"""The hash of a kernel image, for the key of a run: what only a source-level debugger reads is no part of ours."""
 
 from __future__ import annotations
 
 import hashlib
 import struct
 from collections.abc import Iterator
+
+from pagewalk.kernel_image import SECTION
 
 _MAGIC = b"\x7fELF\x01"
 """How an ELF file of 32 bits begins."""
@@ -16,15 +18,15 @@ _OF_SECTIONS_AND_FILES = (3, 4)
 
 
 def image_hash(image: bytes) -> str:
-    """SHA-256 of the entry, loaded segments and symbols of an ELF file of 32 bits; of all bytes of another file.
+    """SHA-256 of the entry, loaded segments and symbols of an image of our kernel; of all bytes of another file.
 
-    So an image has the same hash with and without debugging information.
+    So our kernel has the same hash with and without debugging information, and another has that of `sha256sum`.
     """
     digest = hashlib.sha256()
     try:
         for part in _parts(image):
             digest.update(part)
-    except (struct.error, IndexError):
+    except (struct.error, IndexError, ValueError):
         return hashlib.sha256(image).hexdigest()
     return digest.hexdigest()
 
@@ -34,7 +36,12 @@ def _parts(image: bytes) -> Iterator[bytes]:
         raise IndexError
     order = "<" if image[5] == 1 else ">"
     entry, segments, sections = struct.unpack_from(f"{order}3I", image, 24)
-    segment_size, segment_count, section_size, section_count = struct.unpack_from(f"{order}4H", image, 42)
+    segment_size, segment_count, section_size, section_count, names = struct.unpack_from(f"{order}5H", image, 42)
+    headers = [
+        struct.unpack_from(f"{order}10I", image, sections + number * section_size) for number in range(section_count)
+    ]
+    if SECTION.encode() not in [_text(image, headers[names][4] + header[0]) for header in headers]:
+        raise IndexError
     # A segment may hold the file's own header, which tells where the sections are.
     loaded = image[:32] + bytes(4) + image[36:46] + bytes(6) + image[52:]
     yield struct.pack(">I", entry)
@@ -44,12 +51,13 @@ def _parts(image: bytes) -> Iterator[bytes]:
         if kind == _LOAD:
             yield repr((*header[2:], size)).encode()
             yield loaded[offset : offset + size]
-    headers = [
-        struct.unpack_from(f"{order}10I", image, sections + number * section_size) for number in range(section_count)
-    ]
     for header in headers:
         if header[1] == _SYMBOLS:
             yield repr(sorted(_symbols(image, order, header, headers[header[6]]))).encode()
+
+
+def _text(image: bytes, start: int) -> bytes:
+    return image[start : image.index(b"\0", start)]
 
 
 def _symbols(
@@ -59,5 +67,4 @@ def _symbols(
     data = image[table[4] : table[4] + table[5]]
     for name, value, size, info, _, _ in struct.iter_unpack(f"{order}3I2BH", data):
         if info & 0xF not in _OF_SECTIONS_AND_FILES:
-            start = names[4] + name
-            yield image[start : image.index(b"\0", start)], value, size, info
+            yield _text(image, names[4] + name), value, size, info

@@ -16,7 +16,8 @@ def images(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """An image with debugging information, and the same without."""
     folder = tmp_path_factory.mktemp("image")
     (folder / "a.c").write_text(
-        "int shown = 0x5ca1ab1e; static int hidden; int _start(void) { return hidden + shown; }\n"
+        '__attribute__((section(".policies"))) int shown = 0x5ca1ab1e;\n'
+        "static int hidden; int _start(void) { return hidden + shown; }\n"
     )
     bits = [] if request.param else ["-m32"]
     for name, options in (("with", ["-g"]), ("without", ["-g", "-Wl,--strip-debug"])):
@@ -57,3 +58,8 @@ def test_another_file_counts_with_all_its_bytes(images: tuple[bytes, bytes], tmp
     for data in (b"", b"kernel", whole[:40], whole[:2000], whole[:-100]):
         assert image_hash(data) == hashlib.sha256(data).hexdigest()
     assert image_hash(b"kernel") != image_hash(b"kernel ")
+
+
+def test_another_kernel_has_the_hash_of_its_file(images: tuple[bytes, bytes]) -> None:
+    for data in (image.replace(b".policies", b".politics") for image in images):
+        assert image_hash(data) == hashlib.sha256(data).hexdigest()
