@@ -1,8 +1,8 @@
 //! Machines that account for every cycle, TLB entry, hash-table slot and cache line.
 //!
 //! `powerpc`, `x86`, `riscv`, `memory` and `pipeline` say what the hardware does; `engine` makes it fast and is checked
-//! against the plain form; `account` counts and `observe` watches; `board` holds the devices; `computer` puts it all together
-//! and runs it.
+//! against the plain form; `account` counts and `observe` watches; `board` holds the devices; `computer` puts it all
+//! together and runs it.
 
 #![cfg_attr(
     not(all(feature = "compiler", target_arch = "x86_64", target_os = "linux")),

@@ -73,8 +73,8 @@ def observe(
 ) -> None:  # fmt: skip
     """Count TLB misses, evictions, exceptions or switches in groups, by a query in one line.
 
-    A query is EVENT [by FIELD, ...] [where FIELD == VALUE and ...] [histogram FIELD]. Counters stay the same. Only the
-    program's own time counts, from its start to its end; `--boot` counts the whole run.
+    A query is `EVENT [by FIELD, ...] [where FIELD == VALUE and ...] [histogram FIELD]`. Counters stay the same. Only
+    the program's own time counts, from its start to its end; `--boot` counts the whole run.
 
     Examples: `pagewalk observe -e 'miss(data) by function where cause == kernel' -- ./hello`,
     `pagewalk observe -e 'miss histogram cycles' -e 'eviction by stack' -- ./hello`

@@ -1,4 +1,5 @@
-//! Board `virt`: devices and addresses of QEMU's board of this name for RISC-V (hw/riscv/virt.c), as far as they are here:
+//! Board `virt`: devices and addresses of QEMU's board of this name for RISC-V (hw/riscv/virt.c), as far as they are
+//! here:
 //! CLINT, PLIC, a 16550, and a device that powers off. RAM begins at 2 GB.
 
 use serde::{Deserialize, Serialize};

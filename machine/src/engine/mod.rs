@@ -26,9 +26,9 @@
 //! stores. A store that makes a line modified takes the slow path. A line that was written while the I-cache held it
 //! is watched there, so that its tag word never compares equal.
 //!
-//! Compiled code (`powerpc/compiler`) is one more [`Handler`]: it runs an op, whose block has begun, and the following ones,
-//! with the same account and the same checks, and returns the next op. Outside this folder, `processor` and `powerpc` use
-//! the data of the fast path ([`Hot`]); the rest of the machine does not know how instructions are run.
+//! Compiled code (`powerpc/compiler`) is one more [`Handler`]: it runs an op, whose block has begun, and the following
+//! ones, with the same account and the same checks, and returns the next op. Outside this folder, `processor` and
+//! `powerpc` use the data of the fast path ([`Hot`]); the rest of the machine does not know how instructions are run.
 
 mod architecture;
 pub mod blocks;

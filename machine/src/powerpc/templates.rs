@@ -1,5 +1,6 @@
 //! Templates of instructions for the compiler: the same semantics as in [`super::integer`], [`super::rotate`] and
-//! [`super::load_store`], for cores with 32 bits. An instruction without a template is run by the interpreter's function.
+//! [`super::load_store`], for cores with 32 bits. An instruction without a template is run by the interpreter's
+//! function.
 
 #![allow(
     clippy::useless_conversion,
