@@ -17,6 +17,8 @@ void yield(void);
 bool schedule_to(struct task *next);
 /* Processors of cpus[] that a task may run on; at least one of them runs. */
 void sched_set_affinity(struct task *task, u32 cpus);
+/* Lets a task that is to end run before others, whatever nice or policy it has: they wait for what it holds. */
+void sched_hurry(struct task *task);
 void task_wake(struct task *task);      /* makes a sleeping task runnable */
 /*
  * Enters current among those that are woken when their time limit has passed; takes it out after the wait. Only for

@@ -117,8 +117,10 @@ static inline bool frame_refused(unsigned order)
 
 static inline void note_shortage(unsigned order)
 {
-	if (order <= OOM_ORDER_MOST && frames_short() && current->mm)
+	if (order <= OOM_ORDER_MOST && frames_short() && current->mm) {
 		current->work |= WORK_MEMORY;
+		current->free_at_failure = frames_free();
+	}
 }
 
 /*

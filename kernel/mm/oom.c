@@ -121,6 +121,7 @@ static bool is_ending(const struct process *process)
 
 /*
  * The process to kill; NULL: none is left but init and those that have been killed. One that ends already comes first.
+ * Those that have been killed and have not ended count with the others of their user, so that these come next.
  */
 static struct process *choose_victim(u32 *pages)
 {
@@ -133,9 +134,9 @@ static struct process *choose_victim(u32 *pages)
 		struct candidate *candidate;
 		u32 held;
 
-		if (process->pid == INIT_PID || process->zombie || process->oom_killed)
+		if (process->pid == INIT_PID || process->zombie)
 			continue;
-		if (is_ending(process))
+		if (is_ending(process) && !process->oom_killed)
 			return process;
 		interrupt_window();
 		held = pages_freed_by(process);
@@ -144,14 +145,14 @@ static struct process *choose_victim(u32 *pages)
 			candidate->pages += held;
 		else
 			candidate = &list[0];
-		if (held > candidate->largest_pages) {
+		if (held > candidate->largest_pages && !process->oom_killed) {
 			candidate->largest = process;
 			candidate->largest_pages = held;
 		}
 	}
 	list[0].pages = list[0].largest_pages;
 	for (u32 i = 1; i < count; i++)
-		if (list[i].pages > list[best].pages)
+		if (list[i].largest && (!list[best].largest || list[i].pages > list[best].pages))
 			best = i;
 	*pages = list[best].largest_pages;
 	return list[best].largest;
@@ -169,14 +170,52 @@ static void let_run(void)
 	preemption_point();
 }
 
+/* A new victim: those who want memory wait for its threads. */
+static void hurry_victim(struct process *victim)
+{
+	struct task *task;
+	u32 looked_at = 0;
+
+	list_for_each_entry(task, &victim->threads, group_link) {
+		interrupt_window_at(++looked_at);
+		sched_hurry(task);
+	}
+}
+
+/*
+ * Whether the victim's end goes on, though it takes long: a thread has run since the last call, or one runs or waits
+ * for a processor now.
+ */
+static bool still_ends(const struct process *victim)
+{
+	static u64 last_ns;
+	u64 ns = process_run_ns(victim);
+	const struct task *task;
+	u32 looked_at = 0;
+
+	if (ns != last_ns) {
+		last_ns = ns;
+		return true;
+	}
+	list_for_each_entry(task, &victim->threads, group_link) {
+		interrupt_window_at(++looked_at);
+		if (task->state == TASK_RUNNING)
+			return true;
+	}
+	return false;
+}
+
 bool oom_kill(void)
 {
 	static s32 last;                /* pid of the last victim: many ask before it has ended */
-	static u64 until;               /* when another one is chosen, if this one has not ended */
+	static u64 until;               /* when another one is chosen, if the end of this one has stopped */
 	struct process *victim = process_find(last);
+	bool ended = !victim || victim->zombie || !victim->oom_killed;
 	u32 pages = 0;
 
-	if (!victim || victim->zombie || !victim->oom_killed || time_now_ns() > until) {
+	if (!ended && time_now_ns() > until && still_ends(victim))
+		until = time_now_ns() + NSEC_PER_SEC;
+	if (ended || time_now_ns() > until) {
 		victim = choose_victim(&pages);
 		if (!victim)
 			return false;
@@ -186,6 +225,7 @@ bool oom_kill(void)
 		victim->oom_killed = true;
 		last = victim->pid;
 		until = time_now_ns() + NSEC_PER_SEC;
+		hurry_victim(victim);
 	}
 	/* Also one that ends: it may have stopped for its tracer at PTRACE_EVENT_EXIT. */
 	if (!is_killed(victim))
@@ -199,7 +239,10 @@ bool oom_kill(void)
 void call_without_memory(struct regs *regs)
 {
 	current->work &= ~WORK_MEMORY;
-	if (regs_error(regs) != ENOMEM || !oom_kill())
+	if (regs_error(regs) != ENOMEM)
+		return;
+	/* Others may have run since the allocation failed, and a victim may have ended: the call then finds memory. */
+	if (frames_free() <= current->free_at_failure && !oom_kill())
 		return;
 	/* signal_deliver() repeats the call. */
 	regs_set_error(regs, ERESTARTNOINTR);

@@ -263,6 +263,15 @@ CAUSE(switch) void sched_requeue(struct task *task)
 	sched_interrupt(task->cpu->running, WORK_RESCHED);
 }
 
+void sched_hurry(struct task *task)
+{
+	if (task_is_real_time(task))
+		return;
+	task->policy = SCHED_NORMAL;
+	task->nice = -20;
+	sched_requeue(task);
+}
+
 REPLACED CAUSE(switch) void schedule(void)
 {
 	if (current->state == TASK_RUNNING && current != this_cpu()->idle)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
@@ -549,6 +550,43 @@ static void a_busy_victim_ends(void)
 	others_get_memory(victim_in(block_signals));
 }
 
+#define LOOPS 4
+
+/* Takes one turn in 32 rounds of those that compute (SCHED_IDLE). */
+static void run_last(void)
+{
+	struct sched_param none = { 0 };
+
+	MUST(sched_setscheduler(0, SCHED_IDLE, &none));
+	for (;;)
+		;
+}
+
+static int compute(void *unused)
+{
+	(void)unused;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		;
+	return 0;
+}
+
+/* Others wait until it has ended, and none of them is killed meanwhile. */
+static void a_victim_among_busy_processes_ends(void)
+{
+	pid_t loops[LOOPS], victim = victim_in(run_last);
+
+	for (int i = 0; i < LOOPS; i++)
+		loops[i] = test_child(compute, NULL);
+	start_others();
+	CHECK_EQUAL(test_wait(victim), 1000 + SIGKILL);
+	for (int i = 0; i < LOOPS; i++) {
+		MUST(kill(loops[i], SIGKILL));
+		CHECK_EQUAL(test_wait(loops[i]), 1000 + SIGKILL);
+	}
+	end_others();
+}
+
 static void a_stopped_victim_ends(void)
 {
 	others_get_memory(victim_in(stop));
@@ -632,6 +670,7 @@ static const struct test_case cases[] = {
 	CASE(forks_end),
 	CASE(objects_and_memory),
 	CASE(a_busy_victim_ends),
+	CASE(a_victim_among_busy_processes_ends),
 	CASE(a_stopped_victim_ends),
 	CASE(a_victim_in_vfork_ends),
 	CASE(a_victim_stopped_in_exit_ends),
