@@ -112,6 +112,8 @@ struct task {
 
 	struct timer sleep_timer;
 	bool timed_out;
+	u32 timer_slack;                /* ns that a short timed sleep lasts longer, but for a real-time task (prctl) */
+	u32 default_slack;              /* ns: what prctl sets it back to */
 
 	struct credentials cred;
 	sigset blocked, saved_blocked;

@@ -82,7 +82,7 @@ void wake_up_one(struct waitq *wq);                   /* the waiter that has wai
  */
 long sleep_for_signal(const bool *woken);
 long sleep_for_signal_until(const bool *woken, u64 deadline);
-#define TIMER_SLACK_NS 50000u   /* the shortest timed sleep, but for a real-time task's */
+#define TIMER_SLACK_NS 50000u   /* the first process's timer_slack */
 
 static inline long sleep_interruptible(const bool *woken, u64 deadline)
 {

@@ -119,8 +119,9 @@ long sys_prctl(int option, uaddr_t arg2, uaddr_t arg3, uaddr_t arg4, uaddr_t arg
 	case PR_GET_ENDIAN:
 		return put_user(0u, (u32 *)arg2);       /* big-endian */
 	case PR_GET_TIMERSLACK:
-		return TIMER_SLACK_NS;
+		return (long)MIN(current->timer_slack, 0x7fffffffu);
 	case PR_SET_TIMERSLACK:
+		current->timer_slack = arg2 ? arg2 : current->default_slack;
 		return 0;
 	case PR_SET_CHILD_SUBREAPER:
 		subreapers += (arg2 != 0) - (u32)current->process->subreaper;

@@ -370,6 +370,7 @@ void start_init(const char *path, const char *const *arguments)
 			fatal(EXIT_COMMAND_LINE, "command line: more than %d arguments for %s", INIT_ARGUMENTS_MAX, path);
 		init.argv[i + 1] = arguments[i];
 	}
+	task->timer_slack = task->default_slack = TIMER_SLACK_NS;
 	trampoline_init();
 	memcpy(process->rlimit, initial_limits, sizeof(initial_limits));
 	process->parent = &idle_process;

@@ -181,7 +181,9 @@ static inline long sleep_as(enum task_state state, const bool *woken)
  */
 static u64 later_by_slack(u64 deadline, u64 now)
 {
-	return deadline < now + TIMER_SLACK_NS && !task_is_real_time(current) ? deadline + TIMER_SLACK_NS : deadline;
+	u32 slack = current->timer_slack;
+
+	return deadline < now + slack && !task_is_real_time(current) ? deadline + slack : deadline;
 }
 
 /* If both the deadline and a signal come during the sleep, returns -ETIMEDOUT. */

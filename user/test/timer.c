@@ -89,6 +89,52 @@ static void short_sleeps(void)
 	CHECK_EQUAL(prctl(PR_GET_TIMERSLACK), 50000);
 }
 
+static int own_slack(void *unused)
+{
+	(void)unused;
+	CHECK_EQUAL(prctl(PR_GET_TIMERSLACK), 7000);
+	MUST(prctl(PR_SET_TIMERSLACK, 9000, 0, 0, 0));
+	CHECK_EQUAL(prctl(PR_GET_TIMERSLACK), 9000);
+	/* Back to what its creator had. */
+	MUST(prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0));
+	CHECK_EQUAL(prctl(PR_GET_TIMERSLACK), 7000);
+	return 0;
+}
+
+static long long sleep_takes(long ns)
+{
+	const struct timespec nap = { 0, ns };
+	long long before = nanoseconds(CLOCK_MONOTONIC);
+
+	MUST(nanosleep(&nap, NULL));
+	return nanoseconds(CLOCK_MONOTONIC) - before;
+}
+
+/* Each thread has a slack, which new threads and processes take over. */
+static void slack(void)
+{
+	long long shortest = 50000;
+
+	MUST(prctl(PR_SET_TIMERSLACK, 7000, 0, 0, 0));
+	CHECK_EQUAL(test_in_child(own_slack, NULL), 0);
+	CHECK_EQUAL(prctl(PR_GET_TIMERSLACK), 7000);
+	MUST(prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0));
+	for (int i = 0; i < 20; i++) {
+		long long took = sleep_takes(1);
+
+		if (took < shortest)
+			shortest = took;
+	}
+	/* Linux may end a sleep early within its slack, and only our kernel's time does not depend on the host. */
+	if (test_is_timed()) {
+		CHECK(shortest < 50000);
+		MUST(prctl(PR_SET_TIMERSLACK, 20000000, 0, 0, 0));
+		CHECK(sleep_takes(1000000) >= 20000000);
+	}
+	MUST(prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0));
+	CHECK_EQUAL(prctl(PR_GET_TIMERSLACK), 50000);
+}
+
 static void absolute_sleep(void)
 {
 	struct timespec until;
@@ -254,8 +300,8 @@ static void ticks_touch_no_page(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(clocks_go_forward), CASE(sleeping), CASE(short_sleeps), CASE(absolute_sleep), CASE(interval_timer),
-	CASE(alarms),
+	CASE(clocks_go_forward), CASE(sleeping), CASE(short_sleeps), CASE(slack), CASE(absolute_sleep),
+	CASE(interval_timer), CASE(alarms),
 	CASE(interrupted_sleep_tells_the_rest), CASE(virtual_timer), CASE(posix_timer), CASE(time_of_day),
 	CASE(process_times), CASE(timer_of_own_processor_time), CASE(ticks_touch_no_page),
 };
