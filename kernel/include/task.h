@@ -40,11 +40,16 @@ enum task_state {
 #define WORK_DEFERRED 16u       /* deferred_run() (deferred.h) */
 #define WORK_MEMORY  32u        /* an allocation failed for want of memory (call_without_memory()) */
 
+/* The further groups of a task, in order. Tasks that come from one another share them. */
+struct groups {
+	u32 refs, count;
+	u32 id[];
+};
+
 struct credentials {
 	u32 uid, euid, suid, fsuid;
 	u32 gid, egid, sgid, fsgid;
-	u32 group_count;
-	u32 groups[NGROUPS_MAX];
+	struct groups *groups;          /* NULL: none */
 };
 
 /* A sleep that a signal interrupted and restart_syscall continues. */
@@ -177,8 +182,13 @@ extern u32 task_count, tasks_begun;     /* processes and threads: those there ar
 struct task *task_find(s32 pid);        /* NULL: there is none */
 
 bool capable(void);                     /* current is the superuser */
-/* Sets the further groups of current, and keeps them in order; at most NGROUPS_MAX. */
-void groups_replace(const u32 *groups, u32 count);
+static inline u32 group_count(const struct credentials *cred) { return cred->groups ? cred->groups->count : 0; }
+struct groups *groups_new(u32 count);   /* NULL: count is 0, or no memory */
+struct groups *groups_get(struct groups *groups);       /* NULL is harmless, also below */
+void groups_put(struct groups *groups);
+size_t groups_size(const struct groups *groups);        /* bytes */
+/* Sets the further groups of current, which takes them over and puts them in order. */
+void groups_replace(struct groups *groups);
 bool in_group(u32 gid);                 /* gid is current's fsgid or a supplementary group */
 bool may_trace(const struct task *task); /* current may inspect and change the task: same user, or privileged */
 

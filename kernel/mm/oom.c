@@ -58,8 +58,8 @@ static u32 pages_of_other_spaces(const struct task *task)
 }
 
 /*
- * Pages that the process's end would free: its own, its tables, its stacks, and those that its threads' messages and
- * calls and its descriptors hold.
+ * Pages that the process's end would free: its own, its tables, its stacks, and those that its threads' messages,
+ * calls and lists of groups and its descriptors hold.
  */
 static u32 pages_freed_by(const struct process *process)
 {
@@ -78,6 +78,8 @@ static u32 pages_freed_by(const struct process *process)
 		}
 		pages += pages_of_other_spaces(task);
 		bytes += task->rendezvous.held_room + task->call_bytes;
+		if (task->cred.groups)
+			bytes += groups_size(task->cred.groups) / task->cred.groups->refs;
 		/* Threads may have tables of their own. */
 		if (task->files && task->files->weighed != round) {
 			task->files->weighed = round;

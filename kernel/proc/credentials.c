@@ -2,10 +2,12 @@
 #include <arch/message.h>
 #include <abi/system.h>
 #include <errno.h>
+#include <kmalloc.h>
 #include <process.h>
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -36,9 +38,18 @@ bool may_trace(const struct task *task)
 
 static bool in_set(u32 gid)
 {
-	for (u32 i = 0; i < current->cred.group_count; i++) {
-		if (current->cred.groups[i] == gid)
+	const struct groups *groups = current->cred.groups;
+	u32 low = 0, high = group_count(&current->cred);
+
+	while (low < high) {
+		u32 middle = (low + high) / 2;
+
+		if (groups->id[middle] == gid)
 			return true;
+		if (groups->id[middle] < gid)
+			low = middle + 1;
+		else
+			high = middle;
 	}
 	return false;
 }
@@ -237,46 +248,106 @@ long sys_getresgid(u32 *gid, u32 *egid, u32 *sgid)
 	return put_three(cred->gid, cred->egid, cred->sgid, gid, egid, sgid);
 }
 
-long sys_getgroups(int count, u32 *groups)
+long sys_getgroups(int count, u32 *user)
 {
-	const struct credentials *cred = &current->cred;
+	const struct groups *groups = current->cred.groups;
+	u32 have = group_count(&current->cred);
 
 	if (count < 0)
 		return -EINVAL;
-	if (!count)
-		return (long)cred->group_count;
-	if ((u32)count < cred->group_count)
+	if (!count || !have)
+		return (long)have;
+	if ((u32)count < have)
 		return -EINVAL;
-	if (copy_to_user(groups, cred->groups, cred->group_count * sizeof(u32)))
-		return -EFAULT;
-	return (long)cred->group_count;
+	return copy_to_user(user, groups->id, have * sizeof(u32)) ? -EFAULT : (long)have;
 }
 
-void groups_replace(const u32 *groups, u32 count)
+size_t groups_size(const struct groups *groups)
 {
-	struct credentials *cred = &current->cred;
+	return groups ? sizeof(*groups) + groups->count * sizeof(groups->id[0]) : 0;
+}
 
-	for (u32 i = 0; i < count; i++) {
-		u32 place = i;
+struct groups *groups_new(u32 count)
+{
+	struct groups *groups = count ? kmalloc(sizeof(*groups) + count * sizeof(groups->id[0])) : NULL;
 
-		for (; place && cred->groups[place - 1] > groups[i]; place--)
-			cred->groups[place] = cred->groups[place - 1];
-		cred->groups[place] = groups[i];
+	if (groups) {
+		groups->refs = 1;
+		groups->count = count;
 	}
-	cred->group_count = count;
+	return groups;
 }
 
-long sys_setgroups(int count, const u32 *groups)
+struct groups *groups_get(struct groups *groups)
 {
-	u32 list[NGROUPS_MAX];
+	if (groups)
+		groups->refs++;
+	return groups;
+}
+
+void groups_put(struct groups *groups)
+{
+	if (groups && !--groups->refs)
+		kfree(groups);
+}
+
+/* Moves the number at `at` down, until no number below it in the heap of `count` numbers is larger. */
+static void heap_sink(u32 *heap, u32 at, u32 count)
+{
+	u32 moved = heap[at];
+
+	for (u32 below; (below = 2 * at + 1) < count; at = below) {
+		if (below + 1 < count && heap[below + 1] > heap[below])
+			below++;
+		if (heap[below] <= moved)
+			break;
+		heap[at] = heap[below];
+	}
+	heap[at] = moved;
+}
+
+static void heap_sort(u32 *list, u32 count)
+{
+	for (u32 at = count / 2; at--;) {
+		interrupt_window_at(at);
+		heap_sink(list, at, count);
+	}
+	for (u32 last = count; last-- > 1;) {
+		u32 largest = list[0];
+
+		interrupt_window_at(last);
+		list[0] = list[last];
+		list[last] = largest;
+		heap_sink(list, 0, last);
+	}
+}
+
+void groups_replace(struct groups *groups)
+{
+	struct groups *old = current->cred.groups;
+
+	if (groups)
+		heap_sort(groups->id, groups->count);
+	current->cred.groups = groups;
+	groups_put(old);
+}
+
+long sys_setgroups(int count, const u32 *user)
+{
+	struct groups *groups;
 
 	if (!capable())
 		return -EPERM;
 	if (count < 0 || count > NGROUPS_MAX)
 		return -EINVAL;
-	if (copy_from_user(list, groups, (u32)count * sizeof(u32)))
+	groups = groups_new((u32)count);
+	if (count && !groups)
+		return -ENOMEM;
+	if (count && copy_from_user(groups->id, user, (u32)count * sizeof(groups->id[0]))) {
+		groups_put(groups);
 		return -EFAULT;
-	groups_replace(list, (u32)count);
+	}
+	groups_replace(groups);
 	return 0;
 }
 

@@ -117,6 +117,7 @@ static void task_inherit(struct task *child, const struct clone_request *request
 
 	memcpy(child->name, parent->name, sizeof(child->name));
 	child->cred = parent->cred;
+	groups_get(child->cred.groups);
 	child->timer_slack = child->default_slack = parent->timer_slack;
 	child->nice = parent->nice;
 	child->policy = parent->policy;

@@ -208,6 +208,7 @@ void task_free(struct task *task)
 	sigpending_flush(&task->pending);
 	if (task->kernel_stack)
 		task_release_stack(task);
+	groups_put(task->cred.groups);
 	kfree(task);
 }
 

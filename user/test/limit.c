@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -352,6 +353,59 @@ static void arguments_and_environment_together(void)
 	CHECK_EQUAL(test_in_child(executes_with_many, (void *)10000), 0);
 }
 
+#define GROUPS_MOST 65536
+
+/* Of a user in many groups: the last of them gives access, children share the list, and a longer one is refused. */
+static int use_groups(void *path)
+{
+	static gid_t back[GROUPS_MOST];
+	char text[64];
+
+	CHECK_ERROR(getgroups(GROUPS_MOST - 1, back), EINVAL);
+	CHECK_EQUAL(getgroups(0, NULL), GROUPS_MOST);
+	CHECK_EQUAL(getgroups(GROUPS_MOST, back), GROUPS_MOST);
+	for (int i = 0; i < GROUPS_MOST; i++)
+		CHECK_EQUAL(back[i], 100000 + i);
+	MUST(setresgid(USER, USER, USER));
+	MUST(setresuid(USER, USER, USER));
+	CHECK_EQUAL(MUST(open(path, O_RDONLY)), 3);
+	CHECK_ERROR(setgroups(0, NULL), EPERM);
+	CHECK(test_read_file("/proc/sys/kernel/ngroups_max", text, sizeof(text)) > 0);
+	CHECK_EQUAL(strtol(text, NULL, 10), GROUPS_MOST);
+	return 0;
+}
+
+static int take_groups(void *path)
+{
+	static gid_t list[GROUPS_MOST + 1];
+
+	/* From the largest to the smallest: the kernel puts them in order. */
+	for (int i = 0; i < GROUPS_MOST; i++)
+		list[i] = (gid_t)(100000 + GROUPS_MOST - 1 - i);
+	MUST(setgroups(GROUPS_MOST, list));
+	CHECK_ERROR(setgroups(GROUPS_MOST + 1, list), EINVAL);
+	CHECK_ERROR(setgroups(-1, list), EINVAL);
+	CHECK_ERROR(setgroups(3, (gid_t *)16), EFAULT);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQUAL(test_in_child(use_groups, path), 0);
+	MUST(setgroups(2, list));
+	CHECK_EQUAL(getgroups(0, NULL), 2);
+	MUST(setgroups(0, NULL));
+	CHECK_EQUAL(getgroups(0, NULL), 0);
+	return 0;
+}
+
+static void many_groups(void)
+{
+	const char *path = test_path("of a group");
+	int fd = (int)MUST(open(path, O_CREAT | O_RDWR, 0040));
+
+	MUST(fchown(fd, 0, 100000 + GROUPS_MOST - 1));
+	close(fd);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQUAL(test_in_child(take_groups, (void *)path), 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(exec_after_a_change_of_user),
 	CASE(each_way_to_change),
@@ -362,6 +416,7 @@ static const struct test_case cases[] = {
 	CASE(attributes_of_a_file),
 	CASE(memory_for_a_real_time_process),
 	CASE(arguments_and_environment_together),
+	CASE(many_groups),
 };
 
 TEST_MAIN("limit", cases)

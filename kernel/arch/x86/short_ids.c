@@ -6,6 +6,7 @@
 #include <uaccess.h>
 
 #define SHORT_NONE 0xffffu	/* as -1 in 32 bits: none, or unchanged */
+#define SHORT_PART     32u	/* groups that are copied at a time */
 #define SHORT_OVERFLOW 65534u	/* given for a number that does not fit */
 
 static u32 widen_id(u32 id)
@@ -99,34 +100,46 @@ long sys_getresgid16(u16 *gid, u16 *egid, u16 *sgid)
 	return put_three_ids(cred->gid, cred->egid, cred->sgid, gid, egid, sgid);
 }
 
-long sys_getgroups16(int count, u16 *groups)
+long sys_getgroups16(int count, u16 *user)
 {
-	const struct credentials *cred = &current->cred;
-	u16 list[NGROUPS_MAX];
+	const struct groups *groups = current->cred.groups;
+	u32 have = group_count(&current->cred);
+	u16 part[SHORT_PART];
 
-	if (count < 0 || (count && (u32)count < cred->group_count))
+	if (count < 0 || (count && (u32)count < have))
 		return -EINVAL;
-	for (u32 i = 0; i < cred->group_count; i++)
-		list[i] = shorten_id(cred->groups[i]);
-	if (count && copy_to_user(groups, list, cred->group_count * sizeof(list[0])))
-		return -EFAULT;
-	return (long)cred->group_count;
+	for (u32 at = 0, n; count && at < have; at += n) {
+		n = MIN(have - at, SHORT_PART);
+		for (u32 i = 0; i < n; i++)
+			part[i] = shorten_id(groups->id[at + i]);
+		if (copy_to_user(user + at, part, n * sizeof(part[0])))
+			return -EFAULT;
+	}
+	return (long)have;
 }
 
-long sys_setgroups16(int count, const u16 *groups)
+long sys_setgroups16(int count, const u16 *user)
 {
-	u16 list[NGROUPS_MAX];
-	u32 wide_list[NGROUPS_MAX];
+	struct groups *groups;
+	u16 part[SHORT_PART];
 
 	if (!capable())
 		return -EPERM;
 	if (count < 0 || count > NGROUPS_MAX)
 		return -EINVAL;
-	if (copy_from_user(list, groups, (u32)count * sizeof(list[0])))
-		return -EFAULT;
-	for (int i = 0; i < count; i++)
-		wide_list[i] = list[i];
-	groups_replace(wide_list, (u32)count);
+	groups = groups_new((u32)count);
+	if (count && !groups)
+		return -ENOMEM;
+	for (u32 at = 0, n; at < (u32)count; at += n) {
+		n = MIN((u32)count - at, SHORT_PART);
+		if (copy_from_user(part, user + at, n * sizeof(part[0]))) {
+			groups_put(groups);
+			return -EFAULT;
+		}
+		for (u32 i = 0; i < n; i++)
+			groups->id[at + i] = part[i];
+	}
+	groups_replace(groups);
 	return 0;
 }
 

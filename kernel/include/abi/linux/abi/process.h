@@ -5,7 +5,7 @@
 #include <abi/time.h>
 #include <types.h>
 
-#define NGROUPS_MAX 32
+#define NGROUPS_MAX 65536
 
 /* setrlimit's resources; RLIM_INFINITY is all ones. */
 enum {
