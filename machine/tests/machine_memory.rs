@@ -64,6 +64,14 @@ fn text(name: &str, memory: &str, l2: &str) -> String {
     format!("{kept}\n[memory]{memory}\n{l2}")
 }
 
+/// A cache behind the L1s.
+fn level(name: &str, place: &str, more: &str) -> String {
+    format!(
+        "[cache.{name}]\nplace = \"{place}\"\nsize = 262144\nways = 1\nline = 32\nreplacement = \"lru\"\n\
+         first-beat = 6\nnext-beat = 1\n{more}"
+    )
+}
+
 fn refusal(name: &str, memory: &str, l2: &str) -> String {
     let text = text(name, memory, l2);
     let error = if x86::Config::is_of(&text) {
@@ -153,6 +161,56 @@ fn parts_and_controllers_that_do_not_fit_are_refused() {
             &L2.replace("write-back", "write-through"),
             "`cache.l2.copy-back` is for modified lines",
         ),
+        (
+            "ppc604-133",
+            PARTS.to_owned(),
+            &level("l3", "in-line", "miss = 5\n"),
+            "`cache.l3` stands behind an L2: add [cache.l2]",
+        ),
+        (
+            "ppc604-133",
+            PARTS.to_owned(),
+            &format!("{L2}{}", level("l3", "in-line", "miss = 5\n")),
+            "`cache.l3` does not go with cache.l2.place \"look-aside\"",
+        ),
+        (
+            "ppc604-185x2",
+            PARTS.to_owned(),
+            &["l2", "l3"]
+                .map(|name| level(name, "in-line", "miss = 5\n"))
+                .concat(),
+            "`cache.l3.place` of a machine with 2 processors can only be \"look-aside\"",
+        ),
+        (
+            "ppc604-133",
+            PARTS.to_owned(),
+            &format!(
+                "{}{}",
+                level("l2", "in-line", "miss = 5\n"),
+                level("l3", "in-line", "")
+            ),
+            "`cache.l3.place` is \"in-line\": add cache.l3.miss",
+        ),
+        (
+            "ppc604-133",
+            PARTS.to_owned(),
+            &format!(
+                "{}{}",
+                level("l2", "in-line", "miss = 5\n"),
+                level("l3", "look-aside", "")
+            ),
+            "`cache.l3.policy` is missing: cache.l3.place is \"look-aside\"",
+        ),
+        (
+            "p6-200",
+            with("mpc106", "440fx"),
+            &format!(
+                "{}{}",
+                level("l2", "in-line", "miss = 5\n"),
+                L2.replace("l2", "l3")
+            ),
+            "`cache.l3.place` is \"look-aside\": memory.controller \"440fx\" has no cache beside it",
+        ),
     ] {
         let message = refusal(name, &memory, l2);
         assert!(message.contains(said), "{message}\ninstead of\n{said}");
@@ -218,6 +276,34 @@ fn programs_run_on_parts() {
     }
     assert!(all[0] < all[1] && all[1] < all[2], "{all:?}");
     assert!(all[3] < all[1], "{all:?}");
+}
+
+/// One processor's three levels, the third in each place: the oracle agrees, and what the third holds comes sooner than
+/// from memory.
+#[test]
+fn programs_run_on_three_levels() {
+    let program = Program::on("ppc604-133", SOURCE);
+    // 16 KB, less than the program uses.
+    let second = level("l2", "in-line", "miss = 5\n").replace("262144", "16384");
+    let mut all = Vec::new();
+    for third in [
+        String::new(),
+        level("l3", "in-line", "miss = 9\n"),
+        level("l3", "back-side", "miss = 9\n"),
+        L2.replace("l2", "l3"),
+    ] {
+        let text = text("ppc604-133", PARTS, &format!("{second}{third}"));
+        let config = MachineConfig::from_toml(&text, "m.toml", &[]).unwrap();
+        let runs = [false, true].map(|oracle| {
+            let mut session = program.session_of(config.clone());
+            session.set_oracle(oracle);
+            assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+            (session.machine().processor().cycles(), session.counters())
+        });
+        assert_eq!(runs[0], runs[1]);
+        all.push(runs[0].0);
+    }
+    assert!(all[1..].iter().all(|&cycles| cycles < all[0]), "{all:?}");
 }
 
 /// A fill that blocks the D-cache makes accesses wait that would have hit, and the oracle agrees.

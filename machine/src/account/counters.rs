@@ -179,6 +179,12 @@ named! {
         L2Taken = "cache.l2.taken",
         /// Modified lines that only that L2 held, written to memory because another processor asked for them.
         L2Push = "cache.l2.push",
+        /// Line reads that reached the L3.
+        L3Access = "cache.l3.access",
+        /// Line reads that the L3 did not hold.
+        L3Miss = "cache.l3.miss",
+        /// Modified lines written out of the L3.
+        L3Writeback = "cache.l3.writeback",
         /// Lines that left the D-cache because an in-line L2 evicted them.
         BackInvalidated = "cache.data.back-invalidated",
         /// `tlbie` of other processors.

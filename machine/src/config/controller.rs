@@ -201,11 +201,13 @@ impl Controller {
                 ),
             );
         }
-        if around.look_aside && !facts.look_aside {
+        if let Some(place) = around.look_aside
+            && !facts.look_aside
+        {
             checker.fail(
-                "cache.l2.place",
+                place,
                 format!(
-                    "is \"look-aside\": memory.controller \"{name}\" has no L2 beside it on the bus"
+                    "is \"look-aside\": memory.controller \"{name}\" has no cache beside it on the bus"
                 ),
             );
         }

@@ -15,7 +15,7 @@ pub mod shape;
 mod wording;
 
 pub(crate) use check::{
-    Checker, MEMORY_MOST, Problem, cache as check_cache, l2_cache as check_l2, look_aside,
+    Before, Checker, MEMORY_MOST, Problem, cache as check_cache, levels as check_levels, look_aside,
     replacement as check_replacement, second_tlb as check_second_tlb, walker as check_walker,
 };
 pub use controller::{BusKind, Controller};
@@ -218,6 +218,8 @@ pub struct CacheSet {
     pub instruction: CacheConfig,
     pub data: CacheConfig,
     pub l2: Option<L2Config>,
+    /// Behind an L2 of the processor's own. A look-aside L3 is shared by all processors.
+    pub l3: Option<L2Config>,
 }
 
 /// Where a line that `dcbt` fetched goes when it arrives.
@@ -309,7 +311,7 @@ pub enum L2Allocate {
     Bursts,
 }
 
-/// A unified second-level cache; write-back, unless it is look-aside and its policy says otherwise.
+/// A unified second-level or third-level cache; write-back, unless it is look-aside and its policy says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct L2Config {

@@ -184,8 +184,8 @@ pub(crate) struct Around {
     pub width: u32,
     /// Hz of the bus clock.
     pub clock: u64,
-    /// The machine has a look-aside L2.
-    pub look_aside: bool,
+    /// The key of the place of a look-aside cache, if the machine has one.
+    pub look_aside: Option<&'static str>,
     /// Transactions on the bus at a time.
     pub depth: u32,
     /// The bus's own times of memory, and their keys.

@@ -21,7 +21,7 @@ impl From<&CacheConfig> for CacheGeometry {
     }
 }
 
-/// Shape and times of a machine file's L2.
+/// Shape and times of a machine file's L2, or L3.
 pub(crate) fn l2(l2: &L2Config) -> (CacheGeometry, L2Timing) {
     let shape = CacheGeometry {
         size: l2.size,
@@ -57,7 +57,8 @@ pub(crate) fn l2(l2: &L2Config) -> (CacheGeometry, L2Timing) {
 /// The keys of a machine file that say how long memory takes.
 pub(crate) struct PaceOf<'a> {
     pub memory: &'a MemoryConfig,
-    pub l2: Option<&'a L2Config>,
+    /// L2 and L3. One of them at most stands beside memory.
+    pub levels: [Option<&'a L2Config>; 2],
     /// The bus's times of memory: `read-first`, `read-next`, `write-first`, `write-next`.
     pub pattern: [(&'static str, Option<u32>); 4],
     /// Hz of the bus clock.
@@ -84,7 +85,9 @@ pub(crate) fn pace(of: &PaceOf<'_>) -> MemoryPace {
         read_delay: parts.read_delay,
         write_delay: parts.write_delay,
         write_buffer: parts.write_buffer,
-        copy_back: of.l2.and_then(|l2| l2.copy_back).unwrap_or_default(),
+        copy_back: (of.levels.into_iter().flatten())
+            .find_map(|level| level.copy_back)
+            .unwrap_or_default(),
         overlap: parts.overlap,
         line: of.line,
     })
@@ -116,7 +119,7 @@ impl Uncore {
         let bus = &machine.bus;
         Self::new(
             Ram::new(machine.memory.size as usize),
-            machine.cache.l2.as_ref().map(l2),
+            [&machine.cache.l2, &machine.cache.l3].map(|level| level.as_ref().map(l2)),
             BusTiming {
                 ratio_x2: bus.core_per_two_bus() as u32,
                 request: bus.request,
@@ -126,7 +129,7 @@ impl Uncore {
                 streaming: bus.streaming.unwrap_or(false),
                 memory: pace(&PaceOf {
                     memory: &machine.memory,
-                    l2: machine.cache.l2.as_ref(),
+                    levels: [machine.cache.l2.as_ref(), machine.cache.l3.as_ref()],
                     pattern: bus.pattern(),
                     clock: 2 * machine.core.clock / bus.core_per_two_bus().max(1),
                     width: bus.width,
@@ -163,6 +166,8 @@ impl Memory {
                 tlb_broadcast: machine.tlb.broadcast.unwrap_or(true),
                 shared_state: machine.core.kind.core().shared_state,
                 stores_through: machine.core.kind.core().stores_through,
+                fills_wait: false,
+                loads_ahead: false,
                 data_blocked: machine.cache.data.blocked == Some(true),
                 several: machine.processors > 1,
             },

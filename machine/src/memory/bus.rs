@@ -8,6 +8,7 @@
 //! clocks after it was on the bus. Transactions are served in the order of their requests.
 
 use super::RamAddress;
+use super::l2::L2;
 use super::parts::{Parts, PartsTiming};
 use crate::account::{Account, Plain};
 use serde::{Deserialize, Serialize};
@@ -139,6 +140,8 @@ pub struct Bus {
     timing: BusTiming,
     /// The parts of memory, if it has any.
     parts: Option<Parts>,
+    /// The L3, if there is one. Lines go through it.
+    third: Option<Box<L2>>,
     /// The edge from which an address tenure can begin, in half core cycles: a multiple of the ratio.
     free_edge: u64,
     /// The edge of the last beat on the data bus.
@@ -172,6 +175,7 @@ impl Bus {
         Self {
             timing,
             parts,
+            third: None,
             free_edge: 0,
             data_edge: 0,
             was_read: false,
@@ -179,6 +183,17 @@ impl Bus {
             done: 0,
             invalidated: [0; PROCESSORS],
         }
+    }
+
+    /// Puts an L3 between those on the bus and memory.
+    pub(super) fn stand_before_memory(&mut self, l3: L2) {
+        self.third = Some(Box::new(l3));
+    }
+
+    /// The L3, if there is one.
+    #[must_use]
+    pub fn third(&self) -> Option<&L2> {
+        self.third.as_deref()
     }
 
     /// Its timing.
@@ -205,8 +220,14 @@ impl Bus {
             (None, None) => true,
             _ => false,
         };
+        let third = match (&self.third, &fresh.third) {
+            (Some(third), Some(fresh)) => third.fits(fresh, ram),
+            (None, None) => true,
+            _ => false,
+        };
         self.timing == fresh.timing
             && parts
+            && third
             && edge(self.free_edge)
             && edge(self.data_edge)
             && self.ends.iter().all(|&end| edge(end))
@@ -295,7 +316,7 @@ impl Bus {
         self.after(self.data_edge, 1 + dead)
     }
 
-    /// Reads the line of `bytes` at `pa`, whose request is made at `now`, from memory.
+    /// Reads the line of `bytes` at `pa`, whose request is made at `now`, from the L3 or from memory.
     #[inline(always)]
     pub fn read_line(
         &mut self,
@@ -304,6 +325,11 @@ impl Bus {
         bytes: u32,
         account: &mut Account,
     ) -> Delivery {
+        if let Some(mut third) = self.third.take() {
+            let delivery = third.read_line(pa, now, self, account.cause, account);
+            self.third = Some(third);
+            return delivery;
+        }
         let start = self.begin(now, account);
         self.read_memory(start, start, pa, bytes, account)
     }
@@ -426,7 +452,7 @@ impl Bus {
         delivery
     }
 
-    /// Writes the line of `bytes` at `pa` to memory, posted at `now`; returns the cycle of its last beat.
+    /// Writes the line of `bytes` at `pa` to the L3 or to memory, posted at `now`; returns the cycle of its last beat.
     #[inline(always)]
     pub fn write_line(
         &mut self,
@@ -435,6 +461,11 @@ impl Bus {
         bytes: u32,
         account: &mut Account,
     ) -> u64 {
+        if let Some(mut third) = self.third.take() {
+            let done = third.write_line(pa, now, self, account.cause, account);
+            self.third = Some(third);
+            return done;
+        }
         let start = self.begin(now, account);
         self.write_memory(start, start, pa, bytes, account)
     }

@@ -91,11 +91,13 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         let arrival = Arrival::new(pa, delivery, self.side(side).0);
-        self.install(side, pa, dirty, arrival.complete(), cause, account);
+        let wait = self.install(side, pa, dirty, arrival.complete(), cause, account);
+        // The line comes only when its victim has a write-back buffer to go to.
+        let wait = if self.timing.fills_wait { wait } else { 0 };
         if self.timing.data_blocked && matches!(side, Side::Data) {
             self.blocked = arrival.complete();
         }
-        self.set_out(side, arrival, pa, (forward, dirty), now)
+        self.set_out(side, arrival, pa, (forward, dirty), now) + wait
     }
 
     /// A line that has just been given its place in an L1 is on its way; returns the cycle at which an
@@ -110,7 +112,11 @@ impl Memory {
         now: u64,
     ) -> u64 {
         let served = arrival.ready(pa, forward).max(now);
-        let next = if posted { now } else { served };
+        let next = if posted || self.timing.loads_ahead {
+            now
+        } else {
+            served
+        };
         if next < arrival.complete() {
             let (cache, arrivals) = self.side(side);
             arrivals.add(arrival, cache, now);
@@ -138,6 +144,7 @@ impl Memory {
         (forward, posted): (Forward, bool),
         now: u64,
     ) -> u64 {
+        let posted = posted || self.timing.loads_ahead;
         let (cache, arrivals) = self.side(side);
         let Some(arrival) = arrivals.find(cache.line_address(pa), now) else {
             cache.mark_arrived(pa);
@@ -178,7 +185,7 @@ impl Memory {
     }
 
     /// Enters a line into an L1 and writes the victim back from cycle `now` on. Returns how long the write-back waits
-    /// for a buffer; a fill can ignore it, because its read comes after the waiting writes.
+    /// for a buffer.
     #[inline(always)]
     pub(super) fn install(
         &mut self,
@@ -237,3 +244,6 @@ impl Memory {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,6 +48,11 @@ pub struct MemoryTiming {
     pub stores_through: bool,
     /// While a line is filled into the D-cache, no other access of the core gets at that (603e UM 3.3).
     pub data_blocked: bool,
+    /// A fill waits for the write-back buffer that its victim needs. It does where memory is made of parts; with memory
+    /// of constant time such waits are left out.
+    pub fills_wait: bool,
+    /// The core goes on while a load waits, and waits later (x86/window.rs).
+    pub loads_ahead: bool,
     /// The machine has several processors, which see each other's transactions.
     pub several: bool,
 }
@@ -300,6 +305,18 @@ impl Memory {
         let stall = self.load_as(pa, attributes, forward, now, cause, account);
         account.add(Event::MemoryStall, stall);
         stall
+    }
+
+    /// As [`Memory::load`] for a core that does not wait: returns how long the data takes, which is no stall yet.
+    pub fn load_ahead(
+        &mut self,
+        pa: RamAddress,
+        attributes: u8,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
+        let (cause, forward) = (account.cause, self.timing.data_forward);
+        self.load_as(pa, attributes, forward, now, cause, account)
     }
 
     /// A walker's read of a PTE, which waits for `forward`; returns the stall.

@@ -1,4 +1,8 @@
-//! A second-level cache for instructions and data. Its lines have the size of the L1s' lines.
+//! A second-level or third-level cache for instructions and data. Its lines have the size of the L1s' lines.
+//!
+//! An L3 works as an L2 of the same place does, behind an L2: what goes from there to memory, or comes from there,
+//! passes it ([`Bus::stand_before_memory`]). A look-aside L3 is shared by all processors. An L3 includes no other
+//! level.
 //!
 //! What a look-aside L2 does is in [`super::look_aside`]. Any other works as the 750's does: every L1 fill and every
 //! L1 write-back allocates a line in it, and it holds modified lines itself. It is not inclusive: a line may leave
@@ -8,7 +12,7 @@
 use super::RamAddress;
 use super::bus::{Bus, Delivery};
 use super::cache::{Cache, CacheGeometry, Evicted};
-use crate::account::{Account, Array, Cause, Event};
+use crate::account::{Account, Array, Cause, Event, Plain};
 use serde::{Deserialize, Serialize};
 
 /// Where the L2 is connected, and its latencies.
@@ -56,12 +60,22 @@ pub struct Beside {
     pub allocates_writes: bool,
 }
 
-/// The L2: tags, states and timing.
+/// Which of the caches behind the L1s it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Level {
+    /// The L2.
+    Second,
+    /// The L3.
+    Third,
+}
+
+/// The L2, or the L3: tags, states and timing.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct L2 {
     /// Tags and states.
     pub cache: Cache,
     pub(super) timing: L2Timing,
+    level: Level,
     /// Address of the line filled last, and the cycle when the fill ends. A read of the line waits for that cycle.
     filled: (u32, u64),
 }
@@ -98,14 +112,57 @@ impl L2 {
         Ok(Self {
             cache,
             timing,
+            level: Level::Second,
             filled: (0, 0),
         })
+    }
+
+    /// Makes an empty L3, which is on from the beginning.
+    ///
+    /// # Errors
+    /// As [`L2::new`].
+    pub fn third(geometry: CacheGeometry, timing: L2Timing) -> Result<Self, String> {
+        let mut l3 = Self::new(geometry, timing)?;
+        l3.cache.set_enabled(true);
+        l3.level = Level::Third;
+        Ok(l3)
+    }
+
+    /// Counts a look-up.
+    #[inline(always)]
+    pub(super) fn looked_up(&self, cause: Cause, account: &mut Account) {
+        match self.level {
+            Level::Second => account.add_as(Event::L2Access, cause, 1),
+            Level::Third => account.add_plain(Plain::L3Access, 1),
+        }
+    }
+
+    /// Counts a look-up that found nothing.
+    #[inline(always)]
+    pub(super) fn missed(&self, pa: RamAddress, cause: Cause, account: &mut Account) {
+        match self.level {
+            Level::Second => {
+                account.add_as(Event::L2Miss, cause, 1);
+                (account.pollution).line_missed(&mut account.counters, Array::L2, pa, cause);
+            }
+            Level::Third => account.add_plain(Plain::L3Miss, 1),
+        }
+    }
+
+    /// Counts a modified line that goes out.
+    #[inline(always)]
+    pub(super) fn wrote_out(&self, cause: Cause, account: &mut Account) {
+        match self.level {
+            Level::Second => account.add_as(Event::L2Writeback, cause, 1),
+            Level::Third => account.add_plain(Plain::L3Writeback, 1),
+        }
     }
 
     /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
     /// is used.
     pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
         self.timing == fresh.timing
+            && self.level == fresh.level
             && self.cache.fits(&fresh.cache, ram)
             && self.filled.1 < crate::config::LATEST
     }
@@ -161,7 +218,7 @@ impl L2 {
         account: &mut Account,
     ) -> Option<Delivery> {
         let line = self.cache.geometry().line;
-        account.add_as(Event::L2Access, cause, 1);
+        self.looked_up(cause, account);
         if self.cache.access(pa, false) {
             return Some(match self.timing {
                 L2Timing::Backside { hit, beat, .. } | L2Timing::InLine { hit, beat, .. } => {
@@ -178,10 +235,7 @@ impl L2 {
                 }
             });
         }
-        account.add_as(Event::L2Miss, cause, 1);
-        account
-            .pollution
-            .line_missed(&mut account.counters, Array::L2, pa, cause);
+        self.missed(pa, cause, account);
         None
     }
 
@@ -236,7 +290,7 @@ impl L2 {
     ) -> u64 {
         match self.place(pa, dirty, cause, account) {
             Some(out) if out.dirty => {
-                account.add_as(Event::L2Writeback, cause, 1);
+                self.wrote_out(cause, account);
                 bus.write_line(out.pa, now, self.cache.geometry().line, account)
             }
             _ => now,
@@ -253,7 +307,12 @@ impl L2 {
         account: &mut Account,
     ) -> Option<Evicted> {
         let out = self.cache.fill(pa, dirty)?;
-        account.pollution.line_evicted(Array::L2, out.pa, cause);
+        if self.level == Level::Second {
+            account.pollution.line_evicted(Array::L2, out.pa, cause);
+        }
         Some(out)
     }
 }
+
+#[cfg(test)]
+mod tests;

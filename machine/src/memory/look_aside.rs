@@ -10,7 +10,7 @@
 use super::RamAddress;
 use super::bus::{Bus, Delivery};
 use super::l2::{Beside, L2, L2Timing};
-use crate::account::{Account, Array, Cause, Event};
+use crate::account::{Account, Cause};
 
 /// Clocks of the address, which are counted in the time to the first beat of a hit. A line that goes out of the L2 does
 /// not need them again.
@@ -32,12 +32,11 @@ impl L2 {
     ) -> Delivery {
         let line = self.cache.geometry().line;
         let start = bus.begin(now, account);
-        account.add_as(Event::L2Access, cause, 1);
+        self.looked_up(cause, account);
         if self.cache.access(pa, false) {
             return bus.read_beside(start, (first, next), line, account);
         }
-        account.add_as(Event::L2Miss, cause, 1);
-        (account.pollution).line_missed(&mut account.counters, Array::L2, pa, cause);
+        self.missed(pa, cause, account);
         self.make_place(
             (first, next, beside),
             (pa, false),
@@ -63,7 +62,7 @@ impl L2 {
         if let Some(out) = self.place(pa, dirty, cause, account)
             && out.dirty
         {
-            account.add_as(Event::L2Writeback, cause, 1);
+            self.wrote_out(cause, account);
             let clocks = beside.look_up + first.saturating_sub(ADDRESSED);
             bus.cast_out(out.pa, start, (clocks, next), self.cache.geometry().line);
         }

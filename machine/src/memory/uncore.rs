@@ -40,27 +40,33 @@ pub(crate) struct UncoreState {
 }
 
 impl Uncore {
-    /// Makes an uncore in its state after reset: with an empty L2 and an idle bus.
+    /// Makes an uncore in its state after reset: with an empty L2, an empty L3, and an idle bus. `levels`: the L2 and
+    /// the L3, if there are any.
     ///
     /// # Errors
-    /// When the L2's shape or the bus's timing is not valid.
+    /// When a cache's shape or the bus's timing is not valid.
     pub fn new(
         ram: Ram,
-        l2: Option<(CacheGeometry, L2Timing)>,
+        levels: [Option<(CacheGeometry, L2Timing)>; 2],
         bus: BusTiming,
         board: Board,
     ) -> Result<Self, String> {
         if bus.ratio_x2 < 2 {
             return Err("the core's clock is slower than the bus's".to_string());
         }
-        if let Some((shape, _)) = &l2 {
+        for (shape, _) in levels.iter().flatten() {
             ram.suits(shape)?;
         }
+        let [l2, l3] = levels;
         let l2 = l2.map(|(shape, timing)| L2::new(shape, timing));
+        let mut bus = Bus::new(bus);
+        if let Some((shape, timing)) = l3 {
+            bus.stand_before_memory(L2::third(shape, timing)?);
+        }
         Ok(Self {
             ram,
             l2: l2.transpose()?,
-            bus: Bus::new(bus),
+            bus,
             board,
             peers: Vec::new(),
             notices: Vec::new(),

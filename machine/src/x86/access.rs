@@ -532,6 +532,9 @@ impl Processor {
     /// The same for memory that the enabled cache may hold.
     #[inline(never)]
     fn charge_load_cached(&mut self, pa: u32) {
+        if self.runs_ahead() {
+            return self.load_ahead(pa);
+        }
         let now = self.now();
         let stall = self.memory.load_cached(pa, now, &mut self.account);
         self.add_cycles(stall);
@@ -539,6 +542,12 @@ impl Processor {
 
     #[inline(never)]
     fn charge_load_slowly(&mut self, pa: u32, bits: u32) {
+        if self.runs_ahead() {
+            if bits & (pte::THROUGH | pte::UNCACHED) == 0 && self.memory.data.enabled() {
+                return self.load_ahead(pa);
+            }
+            self.close_window();
+        }
         let now = self.now();
         let attributes = self.attributes(bits);
         let stall = self.memory.load(pa, attributes, now, &mut self.account);
@@ -696,6 +705,7 @@ impl Processor {
     }
 
     pub(super) fn charge_device(&mut self, pa: u32) {
+        self.close_window();
         if !self.memory.uncore.board.is_free(pa.into()) {
             let clocks = u64::from(self.config.bus.device);
             self.add_cycles(self.config.bus.core_cycles(clocks));

@@ -586,6 +586,14 @@ impl Processor {
                 return false;
             }
             if !fetches {
+                if self.window.is_open() {
+                    let loaded = if this.number == 0 {
+                        self.wrote
+                    } else {
+                        this.after
+                    };
+                    self.look_at_window(this, before, loaded);
+                }
                 self.time += std::mem::take(&mut wait);
             }
             self.here = Here(op);
@@ -623,6 +631,15 @@ impl Processor {
         self.time += u64::from(head.slots);
         self.instructions += u64::from(head.number);
         self.wrote = head.reg;
+    }
+
+    /// The rest of the block that runs goes on one instruction after another, and the next block does.
+    pub(super) fn run_on_carefully(&mut self) {
+        self.due = 0;
+        // Behind its last instruction no chain looks at `due`.
+        if self.here.op().number + 1 >= self.head.op().number {
+            self.deadline = 0;
+        }
     }
 
     /// Something else than the next block is due: at the next instruction this comes first.

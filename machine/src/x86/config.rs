@@ -8,9 +8,9 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use crate::config::{
-    Around, BusKind, CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST,
+    Around, Before, BusKind, CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST,
     MachineFile, MemoryConfig, Options, Override, Problem, SecondTlbConfig, TlbConfig, WALKERS_X86,
-    check_cache, check_l2, check_memory, check_replacement, check_second_tlb, check_walker,
+    check_cache, check_levels, check_memory, check_replacement, check_second_tlb, check_walker,
     look_aside, read, shape, text_of,
 };
 
@@ -67,6 +67,8 @@ pub struct Config {
     pub clocks: ClockConfig,
     /// Present exactly on a P6.
     pub branch: Option<BranchConfig>,
+    /// Of a P6: what runs while loads wait. Left out, nothing does.
+    pub window: Option<WindowConfig>,
 }
 
 fn one_processor() -> u8 {
@@ -139,6 +141,8 @@ pub struct Caches {
     /// Of a P6.
     pub data: Option<CacheConfig>,
     pub l2: Option<L2Config>,
+    /// Behind the L2 of a P6; all processors share it.
+    pub l3: Option<L2Config>,
 }
 
 /// The processor bus. Times are in bus clocks; a beat moves `width` bytes.
@@ -308,6 +312,17 @@ pub struct BranchConfig {
     pub mispredict: u32,
 }
 
+/// What a P6 does while loads wait for their lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WindowConfig {
+    /// Micro-operations that can wait behind a load: a P6's reorder buffer has 40 (Intel, "A Tour of the P6
+    /// Microarchitecture", 1995).
+    pub entries: u32,
+    /// Lines under way for loads at a time: a P6 has four fill buffers (recalled).
+    pub misses: u32,
+}
+
 impl Config {
     /// True if `text` is the file of an x86 machine, as far as it can be read: by its core, or by its board, so that a
     /// core without a name or with a wrong one is told of with the names of these.
@@ -381,6 +396,11 @@ impl MachineFile for Config {
             belongs(&mut checker, "clocks.load", true, self.core.kind, Kind::P6);
         }
         checker.range("clocks.load", load.unwrap_or(1).into(), 1, 100);
+        if let Some(window) = self.window {
+            belongs(&mut checker, "window", true, self.core.kind, Kind::P6);
+            checker.range("window.entries", window.entries.into(), 1, 256);
+            checker.range("window.misses", window.misses.into(), 1, 16);
+        }
         checker.range("walk.cycles", self.walk.cycles.into(), 0, 1000);
         checker.range("walk.first-update", self.walk.first_update.into(), 0, 1000);
         checker.range("walk.next-update", self.walk.next_update.into(), 0, 1000);
@@ -541,17 +561,17 @@ fn caches(checker: &mut Checker, config: &Config) {
             ),
         );
     }
+    let key = match kind {
+        Kind::I486 => "cache.unified.line",
+        Kind::P6 => "cache.data.line",
+    };
+    let before = Before {
+        line: (key, config.line()),
+        parts: config.memory.kind.is_some(),
+        processors: config.processors,
+    };
+    check_levels(checker, [set.l2.as_ref(), set.l3.as_ref()], &before);
     if let Some(l2) = &set.l2 {
-        let key = match kind {
-            Kind::I486 => "cache.unified.line",
-            Kind::P6 => "cache.data.line",
-        };
-        check_l2(
-            checker,
-            l2,
-            (key, config.line()),
-            config.memory.kind.is_some(),
-        );
         let place = match kind {
             Kind::I486 => L2Place::LookAside,
             Kind::P6 => L2Place::InLine,
@@ -597,7 +617,7 @@ fn bus(checker: &mut Checker, config: &Config) {
         },
         width: bus.width,
         clock: config.core.clock.saturating_mul(2) / bus.core_per_two_bus().max(1),
-        look_aside: look_aside(config.cache.l2.as_ref()),
+        look_aside: look_aside([config.cache.l2.as_ref(), config.cache.l3.as_ref()]),
         depth: bus.depth.unwrap_or(1),
         pattern: bus.pattern(),
     };

@@ -123,7 +123,7 @@ impl Processor {
             self.interrupt(NMI);
         } else if self.interruptible() {
             self.settle();
-            self.add_cycles(self.config.clocks.acknowledge.into());
+            self.add_clocks(self.config.clocks.acknowledge.into());
             let now = self.instant();
             let vector = self.memory.uncore.board.acknowledge(self.number, now);
             self.interrupt(vector);
@@ -131,6 +131,7 @@ impl Processor {
     }
 
     fn interrupt(&mut self, vector: u8) {
+        self.close_window();
         self.halted = false;
         if let Err(exception) = self.deliver(vector, None, Reason::External) {
             self.raise_after(exception, vec![vector]);
@@ -139,6 +140,7 @@ impl Processor {
 
     /// HLT.
     pub(super) fn sleep(&mut self) {
+        self.close_window();
         self.halted = true;
         self.due_at_once();
     }
@@ -181,6 +183,7 @@ impl Processor {
 
     /// Raises an exception whose handler returns to EIP.
     pub(super) fn raise_here(&mut self, exception: Exception) {
+        self.close_window();
         if self.hosted {
             self.halt_for_host(exception.vector(), exception.code());
             return;
@@ -239,6 +242,7 @@ impl Processor {
 
     /// A program that runs without a kernel has raised an exception, or asks for a system call.
     pub(super) fn halt_for_host(&mut self, vector: u8, code: Option<u16>) {
+        self.close_window();
         self.account.counters.exception[usize::from(vector)] += 1;
         self.breaks_off();
         self.stop = Some(Stop::Exception(Raised { vector, code }));

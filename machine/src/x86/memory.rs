@@ -16,7 +16,7 @@ impl Uncore {
         let bus = &machine.bus;
         Self::new(
             Ram::new(machine.memory.size as usize),
-            machine.cache.l2.as_ref().map(l2_of),
+            [&machine.cache.l2, &machine.cache.l3].map(|level| level.as_ref().map(l2_of)),
             BusTiming {
                 ratio_x2: bus.core_per_two_bus() as u32,
                 request: bus.request,
@@ -26,7 +26,7 @@ impl Uncore {
                 streaming: false,
                 memory: pace(&PaceOf {
                     memory: &machine.memory,
-                    l2: machine.cache.l2.as_ref(),
+                    levels: [machine.cache.l2.as_ref(), machine.cache.l3.as_ref()],
                     pattern: bus.pattern(),
                     clock: 2 * machine.core.clock / bus.core_per_two_bus().max(1),
                     width: bus.width,
@@ -79,6 +79,8 @@ impl Memory {
                 shared_state: machine.core.kind == Kind::P6,
                 stores_through: false,
                 data_blocked: false,
+                fills_wait: false,
+                loads_ahead: machine.window.is_some(),
                 several: machine.processors > 1,
             },
         )

@@ -35,6 +35,7 @@ mod transfer;
 mod turn;
 mod walk_cache;
 mod wide_paging;
+mod window;
 pub mod x87;
 
 pub use config::{Config, Kind};

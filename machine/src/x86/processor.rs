@@ -12,6 +12,7 @@ use super::predictor::Predictor;
 use super::registers::{Registers, Segment, cr0, eflags, segment};
 use super::stop::Stop;
 use super::tlb::{Need, Shortcut};
+use super::window::Window;
 use super::x87::Fpu;
 use crate::account::{Account, Cause};
 use crate::board::Instant;
@@ -122,6 +123,7 @@ pub struct Processor {
     pub(super) breakpoints: Breakpoints,
     pub(super) dynamic_cause: Option<Cause>,
     pub(super) code_cause: u8,
+    pub(super) window: Window,
     /// The same as [`Op::extra`] of a block's head has it, or a value that no head has: then each block that is entered
     /// tells the observers.
     pub(super) head_cause: u32,
@@ -209,6 +211,7 @@ impl Processor {
             breakpoints: Breakpoints::default(),
             dynamic_cause: None,
             code_cause: NO_CAUSE,
+            window: Window::default(),
             head_cause: NO_CAUSE.into(),
             settled: super::accounting::Settled::default(),
             memory,
@@ -296,7 +299,15 @@ impl Processor {
 
     #[inline(always)]
     pub(super) fn add_cycles(&mut self, cycles: u64) {
-        self.time += cycles * u64::from(self.kind.slots());
+        let slots = cycles * u64::from(self.kind.slots());
+        self.time += slots;
+        self.window_held(slots);
+    }
+
+    /// The same of what begins when all loads have their data.
+    pub(super) fn add_clocks(&mut self, cycles: u64) {
+        self.close_window();
+        self.add_cycles(cycles);
     }
 
     /// Cycles and completed instructions since reset.
@@ -413,6 +424,11 @@ impl Processor {
         let mut head = self.blocks.find(pa, wide);
         if head.is_null() {
             head = self.decode_block(pa, wide);
+        }
+        if self.window.is_open() && !head.is_null() {
+            // SAFETY: this is the head of a whole block.
+            unsafe { self.run_carefully(head) };
+            return;
         }
         self.run_blocks(head);
     }
@@ -761,6 +777,7 @@ impl Processor {
 
     fn mispredict(&mut self) {
         self.mispredicted += 1;
+        self.close_window();
         let penalty = self.config.branch.as_ref().map_or(0, |b| b.mispredict);
         self.add_cycles(penalty.into());
     }

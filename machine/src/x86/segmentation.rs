@@ -139,7 +139,7 @@ impl Processor {
         if !self.registers.protected() {
             let old = *self.registers.segment(number);
             const REAL_MODE: u64 = 3;
-            self.add_cycles(REAL_MODE);
+            self.add_clocks(REAL_MODE);
             // Limit and rights stay, as firmware may have widened them.
             let base = u32::from(selector) << 4;
             self.set_segment(
@@ -152,7 +152,7 @@ impl Processor {
             );
             return Ok(());
         }
-        self.add_cycles(self.config.clocks.load_segment.into());
+        self.add_clocks(self.config.clocks.load_segment.into());
         if number == segment::SS {
             let cpl = self.registers.cpl;
             let segment = self.stack_segment(selector, cpl, Exception::general)?;

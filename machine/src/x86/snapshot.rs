@@ -16,6 +16,7 @@ use super::processor::Processor;
 use super::registers::{Registers, Segment, gpr};
 use super::tlb::pte;
 use super::wide_paging::FIRST_RESERVED;
+use super::window::Window;
 use super::x87::Fpu;
 use crate::account::Cause;
 use crate::computer::{EXCEPTIONS_MOST, Saved};
@@ -48,6 +49,7 @@ pub(super) struct CoreState {
     dynamic_cause: u32,
     code_cause: u8,
     settled: Settled,
+    window: Window,
 }
 
 impl Saved for Processor {
@@ -136,6 +138,7 @@ impl Processor {
             dynamic_cause: self.dynamic_cause.map_or(0, |cause| cause as u32),
             code_cause: self.code_cause,
             settled: self.settled,
+            window: self.window.clone(),
         }
     }
 
@@ -147,7 +150,8 @@ impl Processor {
         let fits = counts.iter().all(|&count| count < LATEST)
             && state.in_a_row.0 <= EXCEPTIONS_MOST + 1
             && state.predictor.fits(&self.predictor)
-            && state.settled.fits(cycles, state.instructions);
+            && state.settled.fits(cycles, state.instructions)
+            && state.window.fits(self.config.window.as_ref());
         if !fits {
             return false;
         }
@@ -164,6 +168,7 @@ impl Processor {
         };
         self.code_cause = state.code_cause;
         self.settled = state.settled;
+        self.window = state.window;
         self.modes_changed();
         // That line must be fetched again after a change of modes, and not after a snapshot.
         self.fetched = state.fetched;

@@ -120,7 +120,7 @@ impl Processor {
         self.push::<Word>(flags & 0xffff)?;
         self.push::<Word>(cs.into())?;
         self.push::<Word>(eip & 0xffff)?;
-        self.add_cycles(self.config.clocks.interrupt_same.into());
+        self.add_clocks(self.config.clocks.interrupt_same.into());
         (self.registers).set_eflags(0, eflags::IF | eflags::TF | eflags::AC);
         self.set_segment(segment::CS, Segment::real((entry >> 16) as u16));
         self.registers.eip = entry & 0xffff;
@@ -192,7 +192,7 @@ impl Processor {
         } else {
             clocks.interrupt_same
         };
-        self.add_cycles(cost.into());
+        self.add_clocks(cost.into());
         let ring = if inner {
             target.dpl()
         } else {
@@ -331,7 +331,7 @@ impl Processor {
 
     /// JMP to another segment
     pub(super) fn far_jump(&mut self, selector: u16, offset: u32) -> Result<(), Exception> {
-        self.add_cycles(self.config.clocks.far_jump.into());
+        self.add_clocks(self.config.clocks.far_jump.into());
         if !self.registers.protected() {
             return self.transfer(|p| p.enter_real(selector, offset));
         }
@@ -399,7 +399,7 @@ impl Processor {
             self.registers.eip,
         );
         if !self.registers.protected() {
-            self.add_cycles(self.config.clocks.far_call.into());
+            self.add_clocks(self.config.clocks.far_call.into());
             return self.transfer(|p| {
                 p.push::<W>(back.0)?;
                 p.push::<W>(back.1 & W::MASK)?;
@@ -413,7 +413,7 @@ impl Processor {
             let fault = Exception::general(index(selector));
             let descriptor = p.descriptor_or(selector, fault)?;
             let Some(kind) = descriptor.system() else {
-                p.add_cycles(p.config.clocks.far_call.into());
+                p.add_clocks(p.config.clocks.far_call.into());
                 p.check_direct(selector, &descriptor)?;
                 p.push::<W>(back.0)?;
                 p.push::<W>(back.1 & W::MASK)?;
@@ -428,7 +428,7 @@ impl Processor {
             } else {
                 clocks.gate_same
             };
-            p.add_cycles(cost.into());
+            p.add_clocks(cost.into());
             if inner {
                 p.call_inner(wide, descriptor.high & 31, code.dpl())?;
             }
@@ -530,7 +530,7 @@ impl Processor {
             let offset = p.peek_stack::<W>(0)?;
             let selector = p.peek_stack::<W>(W::BYTES)? as u16;
             if !p.registers.protected() {
-                p.add_cycles(p.config.clocks.far_return_same.into());
+                p.add_clocks(p.config.clocks.far_return_same.into());
                 p.enter_real(selector, offset)?;
                 p.drop_stack(2 * W::BYTES + operands);
                 return Ok(());
@@ -542,7 +542,7 @@ impl Processor {
             } else {
                 clocks.far_return_same
             };
-            p.add_cycles(cost.into());
+            p.add_clocks(cost.into());
             Ok(())
         })
     }
@@ -556,7 +556,7 @@ impl Processor {
             let selector = p.peek_stack::<W>(W::BYTES)? as u16;
             flags = p.peek_stack::<W>(2 * W::BYTES)?;
             if !p.registers.protected() {
-                p.add_cycles(p.config.clocks.return_same.into());
+                p.add_clocks(p.config.clocks.return_same.into());
                 p.enter_real(selector, offset)?;
                 p.drop_stack(3 * W::BYTES);
                 return Ok(());
@@ -573,7 +573,7 @@ impl Processor {
             } else {
                 clocks.return_same
             };
-            p.add_cycles(cost.into());
+            p.add_clocks(cost.into());
             Ok(())
         })?;
         self.registers.set_eflags(flags, mask & W::MASK);

@@ -79,6 +79,8 @@ pub fn unit() -> MemoryTiming {
         shared_state: true,
         stores_through: false,
         data_blocked: false,
+        fills_wait: false,
+        loads_ahead: false,
         several: false,
     }
 }
@@ -90,7 +92,7 @@ pub fn memory(l2: Option<(CacheGeometry, L2Timing)>, bus: BusTiming, unit: Memor
         MachineConfig::from_file(file.as_ref(), &[]).expect("a machine file")
     });
     let board = Board::new(&CONFIG, Console::memory());
-    let uncore = Uncore::new(Ram::new(RAM), l2, bus, board).expect("valid shapes");
+    let uncore = Uncore::new(Ram::new(RAM), [l2, None], bus, board).expect("valid shapes");
     let mut memory = Memory::new(uncore, l1(), l1(), unit).expect("valid shapes");
     memory.write_hid0(CACHES_ON);
     memory.uncore.write_l2cr(l2cr::L2E);

@@ -12,14 +12,20 @@ const SMALL: [&str; 3] = [
 const IN_LINE: &str = "cache.l2={ place = \"in-line\", size = 4096, ways = 2, line = 32, replacement = \"lru\", \
                        first-beat = 9, next-beat = 3, miss = 7 }";
 
-/// In-line L2s of processors with MESI and MEI, and the back-side L2s of 750s.
-fn machines() -> [(&'static str, Vec<&'static str>, &'static str); 3] {
+/// An L3 that all processors share, larger than their L2s.
+const SHARED_L3: &str = "cache.l3={ place = \"look-aside\", size = 16384, ways = 2, line = 32, replacement = \"lru\", \
+                         first-beat = 3, next-beat = 1, policy = \"write-back\", allocate = \"bursts\", look-up = 2, \
+                         copy-back = 1 }";
+
+/// In-line L2s of processors with MESI and MEI, the back-side L2s of 750s, and in-line L2s before a shared L3.
+fn machines() -> [(&'static str, Vec<&'static str>, &'static str); 4] {
     // L2CR[L2E] of a processor that was released; HID0[ABE], so that dcbf and dcbi reach the other.
     let enable = "  load 3, 0x80000000\n  mtspr 1017, 3\n  load 3, 0xc008\n  mtspr 1008, 3\n";
     [
         ("ppc604-200x4-l2", SMALL.to_vec(), ""),
         ("ppc603-133", vec![SMALL[0], IN_LINE], ""),
         ("ppc750-400", SMALL.to_vec(), enable),
+        ("ppc604-200x4-l2", [&SMALL[..], &[SHARED_L3]].concat(), ""),
     ]
 }
 
@@ -108,6 +114,34 @@ fn they_count_the_same_without_fast_paths() {
             let fast = run(false);
             assert_eq!(fast, run(true), "{machine}: the oracle");
             assert_eq!(fast, run(false), "{machine}: the same run twice");
+        }
+    }
+}
+
+/// What misses the L2s goes to the L3, and what it answers comes sooner than from memory.
+#[test]
+fn processors_share_an_l3() {
+    for processors in [1, 2] {
+        let program = churning("", processors);
+        let end = |settings: &[&str]| {
+            let mut session = session(&program, "ppc604-200x4-l2", processors, settings);
+            finish(&mut session);
+            let cycles: u64 = (0..processors as usize)
+                .map(|number| counter(&session, number, "cycles"))
+                .sum();
+            (session, cycles)
+        };
+        let (without, slow) = end(&SMALL);
+        let (with, fast) = end(&[&SMALL[..], &[SHARED_L3]].concat());
+        assert!(fast < slow, "{processors}: {fast} {slow}");
+        for number in 0..processors as usize {
+            let none = ["cache.l3.access", "cache.l3.miss", "cache.l3.writeback"];
+            assert!(none.iter().all(|name| counter(&without, number, name) == 0));
+            let count = |name| counter(&with, number, name);
+            let (access, miss) = (count("cache.l3.access"), count("cache.l3.miss"));
+            assert!(miss > 0 && access - miss > 100, "{access} {miss}");
+            assert!(access >= count("cache.l2.miss"), "{access}");
+            assert!(count("cache.l3.writeback") > 0);
         }
     }
 }

@@ -17,6 +17,9 @@ pub const TSS: u32 = 0x4_2000;
 pub const DIRECTORY: u32 = 0x5_0000;
 pub const TABLE: u32 = 0x5_1000;
 
+/// A setting of a P6: later instructions run while loads wait.
+pub const WINDOW: &str = "window={ entries = 40, misses = 4 }";
+
 /// Selectors.
 pub const CODE0: u16 = 0x08;
 pub const DATA0: u16 = 0x10;

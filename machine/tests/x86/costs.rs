@@ -479,3 +479,99 @@ fn every_key_moves_the_clock() {
         }
     }
 }
+
+/// Cycles of `code`, which loads from the lines at DATA on, on a P6 whose memory holds none of them in a cache. ESI and
+/// EDI point to DATA, where each line begins with the address of the next.
+fn cold_loads(settings: &[&str], code: &[u8], instructions: u64) -> u64 {
+    let mut bench = Bench::with(&config("p6-167", settings), code);
+    for line in 0..64 {
+        bench.put_word(DATA + 32 * line, DATA + 32 * line + 32);
+    }
+    let mut last = 0;
+    for _ in 0..2 {
+        // The second pass has its code in the I-cache and its data nowhere.
+        bench.processor().memory.data.invalidate_all();
+        if let Some(l2) = &mut bench.processor().memory.uncore.l2 {
+            l2.cache.invalidate_all();
+        }
+        bench.registers().eip = CODE;
+        bench.registers().gpr = [0; 16];
+        bench.registers().gpr[6] = DATA;
+        bench.registers().gpr[7] = DATA;
+        bench.processor().modes_changed();
+        let before = bench.machine.instant().cycles;
+        bench.run(instructions);
+        last = bench.machine.instant().cycles - before;
+    }
+    last
+}
+
+/// Independent loads' lines are under way at the same time, as many as the window, the core and the bus allow.
+#[test]
+fn independent_misses_overlap_and_dependent_ones_do_not() {
+    // add eax, [esi + 32 n]; and a use of ESI as an address at the end, which nothing waits for.
+    let apart: Vec<u8> = (0..4).flat_map(|n| [0x03, 0x46, 32 * n]).collect();
+    // mov esi, [esi]
+    let chain = [0x8b, 0x36].repeat(4);
+    // The same loads with 48 additions between them, more than wait in the window.
+    let far: Vec<u8> = (0..4)
+        .flat_map(|n| [&[0x03, 0x46, 32 * n][..], &[0x01, 0xd8].repeat(48)].concat())
+        .collect();
+    // The last instruction waits for all loads: mov ecx, cr0.
+    let ends = |code: &[u8]| [code, &[0x0f, 0x20, 0xc1]].concat();
+    let time = |settings: &[&str], code: &[u8]| {
+        let instructions = match code.len() {
+            12 => 5,
+            8 => 5,
+            _ => 4 * 49 + 1,
+        };
+        cold_loads(settings, &ends(code), instructions)
+    };
+    let (one, two, four) = (
+        "window={ entries = 40, misses = 1 }",
+        "window={ entries = 40, misses = 2 }",
+        super::bench::WINDOW,
+    );
+    // Without a window, and with one line at a time, loads come one after another.
+    let alone = time(&[], &apart);
+    let line = (alone - cold_loads(&[], &ends(&apart[..3]), 2)) / 3;
+    assert!(line > 20, "{alone} {line}");
+    let single = time(&[one, "bus.depth=8"], &apart);
+    assert!(single.abs_diff(alone) < 12, "{single} {alone}");
+    // On a bus with one transaction at a time, what is around the transactions overlaps.
+    let shallow = time(&[four, "bus.depth=1"], &apart);
+    let deep = time(&[four, "bus.depth=8"], &apart);
+    let pair = time(&[two, "bus.depth=8"], &apart);
+    assert!(deep <= pair && pair < alone, "{deep} {pair} {alone}");
+    let single_shallow = time(&["bus.depth=1"], &apart);
+    assert!(
+        deep <= shallow && shallow <= single_shallow,
+        "{deep} {shallow} {single_shallow}"
+    );
+    // Each needs the address that the one before loads.
+    let chained = time(&[four, "bus.depth=8"], &chain);
+    assert!(chained.abs_diff(alone) < 12, "{chained} {alone}");
+    // The window is full before the next load.
+    let apart_far = time(&[four, "bus.depth=8"], &far);
+    assert!(apart_far > 4 * line, "{apart_far} {line}");
+}
+
+/// What a load does not need runs meanwhile, up to the entries of the window.
+#[test]
+fn later_instructions_run_under_a_miss() {
+    let time = |settings: &[&str], additions: usize| {
+        // add eax, [esi]; add ebx, ecx ...; mov ecx, cr0
+        let code = [
+            &[0x03, 0x06][..],
+            &[0x01, 0xcb].repeat(additions),
+            &[0x0f, 0x20, 0xc1],
+        ]
+        .concat();
+        cold_loads(settings, &code, 2 + additions as u64)
+    };
+    let saved = |additions| time(&[], additions) - time(&[super::bench::WINDOW], additions);
+    // 30 additions take 10 cycles, all of them under the miss. 40 wait behind the load; what is left comes after it.
+    assert_eq!(saved(0), 0);
+    assert_eq!(saved(30), 10);
+    assert!((13..=14).contains(&saved(70)), "{}", saved(70));
+}

@@ -8,7 +8,7 @@ use pagewalk_machine::x86::session::Session;
 use pagewalk_machine::x86::{Config, Fatal, Stop};
 use proptest::prelude::*;
 
-use super::bench::{Bench, CODE, CODE0, DATA0, GDT, IDT, STACK, config, handler};
+use super::bench::{Bench, CODE, CODE0, DATA0, GDT, IDT, STACK, WINDOW, config, handler};
 use super::files::{executable, header};
 
 /// A machine whose kernel is `code` at 1 MB.
@@ -238,7 +238,12 @@ proptest! {
         tables in tables(),
         code in proptest::collection::vec(any::<u8>(), 16..256),
     ) {
-        let config = config(if p6 { "p6-200" } else { "i486dx-50" }, &[]);
+        let (name, settings) = match (p6, code[0] & 1) {
+            (false, _) => ("i486dx-50", &[][..]),
+            (true, 0) => ("p6-200", &[][..]),
+            (true, _) => ("p6-167", &[WINDOW, "bus.depth=8"][..]),
+        };
+        let config = config(name, settings);
         let mut fast = session(&config, &[0xf4]);
         let mut plain = session(&config, &[0xf4]);
         set_up(&mut fast, &tables, &code, p6);

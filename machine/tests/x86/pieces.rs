@@ -5,7 +5,7 @@ use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::x86::Stop;
 use pagewalk_machine::x86::session::Session;
 
-use super::bench::{Bench, CODE, DATA, STACK, config};
+use super::bench::{Bench, CODE, DATA, STACK, WINDOW, config};
 use super::{several, snapshot};
 
 const POWER_OFF: u32 = 0x8000_0f08;
@@ -113,6 +113,8 @@ fn pieces_of_any_length_make_the_whole() {
         ("i486dx-50", &[][..]),
         ("p6-200", &[]),
         ("p6-200", &["clocks.load=3"]),
+        ("p6-200", &[WINDOW, "clocks.load=3"]),
+        ("p6-167", &[WINDOW, "bus.depth=8"]),
     ] {
         let mut whole = one(name, settings, false);
         assert_eq!(run(&mut whole, None, None), Stop::PowerOff { status: 42 });
@@ -142,8 +144,8 @@ fn pieces_of_any_length_make_the_whole() {
 
 #[test]
 fn pieces_of_several_processors_make_the_whole() {
-    for processors in [2, 4] {
-        let make = || several::bench(processors, &[]);
+    for (processors, settings) in [(2, &[][..]), (4, &[]), (2, &[WINDOW])] {
+        let make = || several::bench(processors, settings);
         let mut whole = make();
         assert_eq!(run(&mut whole, None, None), Stop::PowerOff { status: 42 });
         let wanted = outcome(&whole);

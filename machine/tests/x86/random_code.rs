@@ -3,7 +3,7 @@
 use pagewalk_machine::x86::Stop;
 use proptest::prelude::*;
 
-use super::bench::{Bench, CODE, DATA};
+use super::bench::{Bench, CODE, DATA, WINDOW, config};
 
 /// Bytes that begin common instructions, so that not every run ends at once.
 const COMMON: &[u8] = &[
@@ -37,8 +37,12 @@ pub fn outcome(bench: &mut Bench, oracle: bool, instructions: u64) -> (Stop, Str
 }
 
 fn bench(kind: usize, mode: u8, code: &[u8], gpr: [u32; 8]) -> Bench {
-    let name = ["i486dx-50", "p6-200"][kind];
-    let mut bench = Bench::new(name, code);
+    let (name, settings) = [
+        ("i486dx-50", &[][..]),
+        ("p6-200", &[]),
+        ("p6-167", &[WINDOW, "bus.depth=8"]),
+    ][kind];
+    let mut bench = Bench::with(&config(name, settings), code);
     if mode & 1 != 0 {
         bench = bench.paged(if mode & 4 != 0 { 6 } else { 0x66 });
     }
@@ -74,7 +78,7 @@ proptest! {
 
     #[test]
     fn the_oracle_agrees(
-        kind in 0usize..2,
+        kind in 0usize..3,
         mode in 0u8..8,
         code in bytes(),
         gpr: [u32; 8],
@@ -91,7 +95,7 @@ proptest! {
     /// A run in parts is the same run, whatever the code does to itself.
     #[test]
     fn parts_make_the_whole(
-        kind in 0usize..2,
+        kind in 0usize..3,
         mode in 0u8..8,
         code in bytes(),
         gpr: [u32; 8],

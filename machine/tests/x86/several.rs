@@ -4,7 +4,7 @@ use pagewalk_machine::config::Override;
 use pagewalk_machine::x86::Stop;
 use pagewalk_machine::x86::config::Config;
 
-use super::bench::{Bench, CODE, config};
+use super::bench::{Bench, CODE, WINDOW, config};
 
 const APIC: u32 = 0xfee0_0000;
 const ENABLE: u32 = APIC + 0xf0;
@@ -97,15 +97,17 @@ fn lines_go_from_one_processor_to_the_other() {
 
 #[test]
 fn the_same_run_is_the_same_and_the_oracle_agrees() {
-    let outcome = |oracle: bool| {
-        let mut bench = bench(4, &[]);
+    let outcome = |oracle: bool, settings: &[&str]| {
+        let mut bench = bench(4, settings);
         bench.machine.set_oracle(oracle);
         let stop = bench.run(1_000_000);
         (stop, bench.machine.instant(), bench.machine.counters())
     };
-    let plain = outcome(false);
-    assert_eq!(plain, outcome(false));
-    assert_eq!(plain, outcome(true));
+    for settings in [&[][..], &[WINDOW]] {
+        let plain = outcome(false, settings);
+        assert_eq!(plain, outcome(false, settings));
+        assert_eq!(plain, outcome(true, settings));
+    }
 }
 
 #[test]

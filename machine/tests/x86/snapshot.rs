@@ -5,7 +5,7 @@ use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::x86::Stop;
 use pagewalk_machine::x86::session::Session;
 
-use super::bench::{DIRECTORY, IDT, TABLE, config};
+use super::bench::{DIRECTORY, IDT, TABLE, WINDOW, config};
 use super::files::{executable, header};
 use super::several;
 
@@ -147,11 +147,17 @@ pub fn outcome(session: &Session, stop: &Stop) -> (String, Vec<u64>, u64) {
 
 #[test]
 fn a_run_in_pieces_that_are_saved_and_restored_is_the_same_run() {
-    for name in ["i486dx-50", "p6-200", "p6-200x2", "p6-200x4"] {
+    for (name, settings) in [
+        ("i486dx-50", &[][..]),
+        ("p6-200", &[]),
+        ("p6-167", &[WINDOW, "bus.depth=8"]),
+        ("p6-200x2", &[]),
+        ("p6-200x4", &[]),
+    ] {
         let make = || match name {
             "p6-200x2" => several(name, 1),
             "p6-200x4" => several(name, 3),
-            _ => one(name),
+            _ => one_with(name, settings),
         };
         let mut whole = make();
         let stop = whole.run(WHOLE);

@@ -15,7 +15,7 @@ use crate::memory::Ram;
 use crate::observe::sanitizers::SanitizerSet;
 use crate::powerpc::processor::Processor;
 
-const MACHINES: [(&str, &[&str]); 10] = [
+const MACHINES: [(&str, &[&str]); 12] = [
     ("ppc603-133", &[]),
     ("ppc604-133", &[]),
     ("ppc750-400", &[]),
@@ -41,6 +41,18 @@ const MACHINES: [(&str, &[&str]); 10] = [
             "tlb.data.ways=4",
             "tlb.data.replacement=pseudo-lru",
             "walk.walker=wide",
+        ],
+    ),
+    // Memory of parts, and a look-aside L2.
+    ("ppc604-132", &[]),
+    // Three levels.
+    (
+        "ppc604-133",
+        &[
+            "cache.l2={ place = \"in-line\", size = 4096, ways = 2, line = 32, replacement = \"lru\", first-beat = 9, \
+             next-beat = 3, miss = 7 }",
+            "cache.l3={ place = \"look-aside\", size = 16384, ways = 2, line = 32, replacement = \"lru\", \
+             first-beat = 3, next-beat = 1 }",
         ],
     ),
 ];

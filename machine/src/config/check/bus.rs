@@ -1,8 +1,9 @@
 //! Checks the bus and the memory behind it.
 
 use super::Checker;
+use super::levels::look_aside;
 use crate::config::parts::{Around, check as check_memory};
-use crate::config::{BusKind, Family, L2Config, L2Place, MachineConfig};
+use crate::config::{BusKind, Family, MachineConfig};
 
 pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
     let bus = &config.bus;
@@ -55,14 +56,9 @@ fn memory(checker: &mut Checker, config: &MachineConfig) {
         },
         width: bus.width,
         clock: config.core.clock.saturating_mul(2) / bus.core_per_two_bus().max(1),
-        look_aside: look_aside(config.cache.l2.as_ref()),
+        look_aside: look_aside([config.cache.l2.as_ref(), config.cache.l3.as_ref()]),
         depth: bus.depth.unwrap_or(1),
         pattern: bus.pattern(),
     };
     check_memory(checker, &config.memory, &around);
-}
-
-/// True if the L2 stands on the processor bus.
-pub(crate) fn look_aside(l2: Option<&L2Config>) -> bool {
-    l2.is_some_and(|l2| l2.place == L2Place::LookAside)
 }

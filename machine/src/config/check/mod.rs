@@ -4,6 +4,7 @@ mod bus;
 mod caches;
 mod core;
 mod families;
+mod levels;
 mod pipeline;
 mod tlbs;
 
@@ -13,8 +14,8 @@ use super::MachineConfig;
 use super::shape::{self, Misfit};
 
 pub(crate) use self::core::walker;
-pub(crate) use bus::look_aside;
-pub(crate) use caches::{cache, l2_cache};
+pub(crate) use caches::cache;
+pub(crate) use levels::{Before, check as levels, look_aside};
 pub(crate) use tlbs::{replacement, second_tlb};
 
 /// The largest RAM, in bytes.

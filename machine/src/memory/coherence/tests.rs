@@ -7,8 +7,45 @@ use super::fixture::{Machine, PROCESSORS, account};
 use crate::config::MachineConfig;
 use crate::memory::attribute;
 use crate::memory::cache::{DIRTY, SHARED};
+use crate::observe::Plain;
 
 const LINES: usize = 4;
+
+/// A line that another processor holds modified comes by three tenures: the address that is retried, the write to
+/// memory, the read. Memory's parts take the write as any other, and the read waits for their precharge.
+#[test]
+fn a_push_takes_its_tenures_on_parts() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../machines/ppc604-185x2.toml");
+    let config = MachineConfig::from_file(file.as_ref(), &[]).expect("a machine file");
+    let mut machine = Machine::new(&config, false);
+    // A bus of one core cycle a clock: see `parts::tests`.
+    let pace = crate::memory::parts::tests::timing(0, false);
+    machine.all[0].uncore.bus = crate::memory::Bus::new(pace);
+    let (pa, coherent) = (0x4000, attribute::COHERENT);
+    let mut access = |number: usize, now: u64, store: bool| {
+        machine.select(number);
+        let (memory, account) = (&mut machine.all[number], &mut machine.account);
+        if store {
+            memory.store(pa, coherent, now, account);
+        } else {
+            let stall = memory.load(pa, coherent, now, account);
+            let count = |event| account.counters.plain(event);
+            let counts = [Plain::BusRetried, Plain::BusRead, Plain::BusWrite].map(count);
+            return (stall, counts);
+        }
+        (0, [0; 3])
+    };
+    // Modified in the D-cache of the first: one read of its line.
+    access(0, 0, true);
+    // Asked for at 100: the address at 101 is retried by 104. The write: address at 105, row strobe at 107, beats at
+    // 112, 115, 118, 121. The read: asked for at 121, address at 122; its row strobe could come at 125, the end of
+    // precharge. The first beat is there at 130, and what the core forwards decides when it goes on.
+    let (stall, counts) = access(1, 100, false);
+    assert_eq!(counts, [1, 2, 1]);
+    assert!((30..=39).contains(&stall), "{stall}");
+    // Shared by both now: no tenure.
+    assert_eq!(access(0, 200, false), (0, [1, 2, 1]));
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

@@ -4,6 +4,7 @@ use super::*;
 use crate::config::Replacement;
 use crate::memory::CacheGeometry;
 use crate::memory::parts::tests::{account, timing};
+use crate::observe::Event;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

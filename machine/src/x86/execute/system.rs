@@ -82,7 +82,7 @@ impl Processor {
         // OUT waits until buffered writes are on the bus (486 hardware manual 3-10).
         let now = self.now();
         let wait = self.memory.drain(now);
-        self.add_cycles(wait);
+        self.add_clocks(wait);
         self.charge_port();
         let now = self.instant();
         let effect = (self.memory.uncore.board).port_write(port, bytes, value, now);
@@ -91,12 +91,12 @@ impl Processor {
 
     fn charge_port(&mut self) {
         let clocks = u64::from(self.config.bus.port);
-        self.add_cycles(self.config.bus.core_cycles(clocks));
+        self.add_clocks(self.config.bus.core_cycles(clocks));
     }
 
     pub(in crate::x86) fn read_control(&mut self, number: u8) -> Result<u32, Exception> {
         self.privileged()?;
-        self.add_cycles(self.config.clocks.read_cr.into());
+        self.add_clocks(self.config.clocks.read_cr.into());
         match number {
             0 => Ok(self.registers.cr0),
             2 => Ok(self.registers.cr2),
@@ -114,7 +114,7 @@ impl Processor {
         } else {
             clocks.write_cr
         };
-        self.add_cycles(cost.into());
+        self.add_clocks(cost.into());
         match number {
             0 => self.write_cr0(value),
             2 => {
@@ -211,7 +211,7 @@ pub(in crate::x86) fn table<W: Width>(p: &mut Processor, op: &Op) -> Done {
         p.store::<Word>(linear, own.limit.into())?;
         return p.store::<Double>(linear.wrapping_add(2), own.base);
     }
-    p.add_cycles(p.config.clocks.load_table.into());
+    p.add_clocks(p.config.clocks.load_table.into());
     let linear = p.linear_read(op.segment, offset, 6)?;
     let limit = p.load::<Word>(linear)? as u16;
     let mut base = p.load::<Double>(linear.wrapping_add(2))?;
@@ -240,7 +240,7 @@ pub(in crate::x86) fn load_system_segment<S: Source>(p: &mut Processor, op: &Op)
     } else {
         clocks.load_task
     };
-    p.add_cycles(cost.into());
+    p.add_clocks(cost.into());
     if op.extra == 2 {
         p.load_local_table(selector)
     } else {
@@ -296,6 +296,7 @@ pub(in crate::x86) fn load_status<S: Source>(p: &mut Processor, op: &Op) -> Done
 /// CLTS
 pub(in crate::x86) fn clear_task(p: &mut Processor, _: &Op) -> Done {
     p.privileged()?;
+    p.close_window();
     p.registers.cr0 &= !cr0::TS;
     Ok(())
 }
@@ -303,7 +304,7 @@ pub(in crate::x86) fn clear_task(p: &mut Processor, _: &Op) -> Done {
 /// INVLPG
 pub(in crate::x86) fn invalidate_page(p: &mut Processor, op: &Op) -> Done {
     p.privileged()?;
-    p.add_cycles(p.config.clocks.invalidate_page.into());
+    p.add_clocks(p.config.clocks.invalidate_page.into());
     let offset = p.offset(op);
     let linear = p.registers.segment(op.segment).base.wrapping_add(offset);
     p.invalidate_page(linear);
@@ -313,7 +314,7 @@ pub(in crate::x86) fn invalidate_page(p: &mut Processor, op: &Op) -> Done {
 /// INVD, WBINVD: RAM always holds the newest data, so that nothing is lost
 pub(in crate::x86) fn empty_caches(p: &mut Processor, _: &Op) -> Done {
     p.privileged()?;
-    p.add_cycles(p.config.clocks.write_back.into());
+    p.add_clocks(p.config.clocks.write_back.into());
     p.empty_caches();
     Ok(())
 }
@@ -360,6 +361,7 @@ const DESCRIPTORS: [u32; 4] = [0x0302_0101, 0, 0, 0x0604_0a42];
 
 /// CPUID
 pub(in crate::x86) fn identify(p: &mut Processor, _: &Op) -> Done {
+    p.close_window();
     let number = p.instant().processor;
     let [eax, ebx, ecx, edx] = match p.registers.gpr[0] {
         0 => [2, 0x756e_6547, 0x6c65_746e, 0x4965_6e69],
@@ -402,6 +404,7 @@ mod msr {
 /// RDMSR, WRMSR: `extra` is the opcode's second byte
 pub(in crate::x86) fn model_register(p: &mut Processor, op: &Op) -> Done {
     p.privileged()?;
+    p.close_window();
     let number = p.registers.gpr[1];
     if op.extra == 0x32 {
         let value = match number {
