@@ -166,7 +166,7 @@ impl Memory {
                 tlb_broadcast: machine.tlb.broadcast.unwrap_or(true),
                 shared_state: machine.core.kind.core().shared_state,
                 stores_through: machine.core.kind.core().stores_through,
-                fills_wait: false,
+                fills_wait: machine.memory.kind.is_some(),
                 loads_ahead: false,
                 data_blocked: machine.cache.data.blocked == Some(true),
                 several: machine.processors > 1,

@@ -291,9 +291,15 @@ impl Bus {
     fn address_tenure(&mut self, now: u64, clocks: u32, account: &mut Account) -> u64 {
         let start = self.begin(now, account);
         self.free_edge = self.after(start, clocks);
-        self.done = self.free_edge / 2;
+        let over = self.free_edge / 2;
+        // Data of the transactions before it may still be to come.
+        self.done = if self.timing.depth == 1 {
+            over
+        } else {
+            self.done.max(over)
+        };
         account.add_plain(Plain::BusCycles, (self.free_edge - start) / 2);
-        self.done
+        over
     }
 
     /// The edge `clocks` after `edge`.
@@ -599,9 +605,9 @@ impl Bus {
 
     /// A transaction without data, posted at `now`; returns the cycle at which it is done.
     pub fn address_only(&mut self, now: u64, account: &mut Account) -> u64 {
-        self.address_tenure(now, self.timing.address_only, account);
+        let over = self.address_tenure(now, self.timing.address_only, account);
         account.add_plain(Plain::BusAddress, 1);
-        self.done
+        over
     }
 
     /// A broadcast `tlbie` or `tlbsync` of processor `number`. A processor whose own `tlbie` still

@@ -79,7 +79,7 @@ impl Memory {
                 shared_state: machine.core.kind == Kind::P6,
                 stores_through: false,
                 data_blocked: false,
-                fills_wait: false,
+                fills_wait: machine.memory.kind.is_some(),
                 loads_ahead: machine.window.is_some(),
                 several: machine.processors > 1,
             },
