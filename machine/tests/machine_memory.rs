@@ -204,6 +204,12 @@ fn parts_and_controllers_that_do_not_fit_are_refused() {
         (
             "p6-200",
             with("mpc106", "440fx"),
+            L2,
+            "`cache.l2.place` of core.kind \"p6\" can only be \"in-line\"",
+        ),
+        (
+            "p6-200",
+            with("mpc106", "440fx"),
             &format!(
                 "{}{}",
                 level("l2", "in-line", "miss = 5\n"),
@@ -224,6 +230,10 @@ fn parts_and_controllers_that_do_not_fit_are_refused() {
             .contains("`bus.read-first` does not go with memory.kind"),
         "{message}"
     );
+    let whole = text("ppc603-133", PARTS, "").replace("[bus]\n", "[bus]\nstreaming = true\n");
+    let message = MachineConfig::from_toml(&whole, "m.toml", &[]).unwrap_err();
+    let said = "`bus.streaming` is true: core.kind \"603e\" has no data streaming mode";
+    assert!(message.to_string().contains(said), "{message}");
     let whole = text("ppc604-133", PARTS, "").replace("\ndepth = 2", "\ndepth = 3");
     let message = MachineConfig::from_toml(&whole, "m.toml", &[]).unwrap_err();
     let said = "`bus.depth` is 3: memory.controller \"mpc106\" allows 2 at most";

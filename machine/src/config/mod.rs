@@ -15,8 +15,9 @@ pub mod shape;
 mod wording;
 
 pub(crate) use check::{
-    Before, Checker, MEMORY_MOST, Problem, cache as check_cache, levels as check_levels, look_aside,
-    replacement as check_replacement, second_tlb as check_second_tlb, walker as check_walker,
+    Before, Checker, MEMORY_MOST, Problem, cache as check_cache, levels as check_levels,
+    look_aside, replacement as check_replacement, second_tlb as check_second_tlb,
+    walker as check_walker,
 };
 pub use controller::{BusKind, Controller};
 pub use cores::{Broadcast, Core, CoreKind, Family, Monitor, Power, Reload};

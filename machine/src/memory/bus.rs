@@ -487,8 +487,22 @@ impl Bus {
         bytes: u32,
         account: &mut Account,
     ) -> u64 {
+        self.write_both((start, (0, 0)), from, pa, bytes, account)
+    }
+
+    /// [`Bus::write_memory`] of what something beside memory takes too, at its own pace: the first beat `first` clocks
+    /// after the start at the earliest, a beat every `next` clocks at most.
+    #[inline(always)]
+    pub(super) fn write_both(
+        &mut self,
+        (start, (first, next)): (u64, (u32, u32)),
+        from: u64,
+        pa: RamAddress,
+        bytes: u32,
+        account: &mut Account,
+    ) -> u64 {
         let beats = self.beats(bytes);
-        let free = self.data_free(false);
+        let free = self.data_free(false).max(self.after(start, first));
         let last = match self.timing.memory {
             MemoryPace::Constant(t) => {
                 let first = self.after(from, t.write_first).max(free);
@@ -497,13 +511,13 @@ impl Bus {
             MemoryPace::Parts(t) if t.write_buffer > 0 => {
                 let room = self.room(from, false);
                 let first = self.after(from, TAKEN).max(free).max(room);
-                let last = self.after(first, beats - 1);
+                let last = self.after(first, (beats - 1) * next.max(1));
                 self.post(pa, beats, last, false);
                 last
             }
             MemoryPace::Parts(t) => {
                 let first = self.access(pa, from, (t.write_delay, free), beats);
-                self.after(first, t.dram.span(beats))
+                self.after(first, t.dram.span(beats).max((beats - 1) * next))
             }
         };
         self.end(start, last, (false, 0), account);

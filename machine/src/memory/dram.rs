@@ -1,9 +1,9 @@
 //! DRAM: rows, banks, precharge and refresh.
 //!
 //! A bank opens a row by its row strobe; the first beat comes `access` later, further beats of the row every
-//! `page_cycle`. Then the bank precharges before it opens another row. In the closed-page mode it precharges after each
-//! access, in the open-page mode when an access needs another of its rows. A refresh holds all banks and closes their
-//! rows. Edges are bus clock edges in half core cycles, as in [`super::bus`].
+//! `page_cycle`, those of a later access too. Then the bank precharges before it opens another row. In the closed-page
+//! mode it precharges after each access, in the open-page mode when an access needs another of its rows. A refresh holds
+//! all banks and closes their rows. Edges are bus clock edges in half core cycles, as in [`super::bus`].
 
 use super::RamAddress;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,12 @@ impl DramTiming {
         }
     }
 
+    /// Clocks from the first of `beats` to the first beat that a further column can have.
+    #[must_use]
+    pub fn columns(&self, beats: u32) -> u32 {
+        beats.div_ceil(self.group) * self.page_cycle.max(self.group)
+    }
+
     /// Clocks from the first of `beats` to the last.
     #[must_use]
     pub fn span(&self, beats: u32) -> u32 {
@@ -63,6 +69,8 @@ struct Bank {
     row: u32,
     /// If a row is open, the edge from which it may be closed; else the one from which another may be opened.
     ready: u64,
+    /// The edge from which a further column of the open row may have its first beat.
+    column: u64,
 }
 
 /// The banks, and when they can do what.
@@ -85,6 +93,7 @@ impl Dram {
         let bank = Bank {
             row: NO_ROW,
             ready: 0,
+            column: 0,
         };
         Self {
             timing,
@@ -116,7 +125,10 @@ impl Dram {
             == (fresh.timing, fresh.ratio, fresh.banks.len())
             && edge(self.busy)
             && edge(self.refresh)
-            && self.banks.iter().all(|bank| edge(bank.ready))
+            && self
+                .banks
+                .iter()
+                .all(|bank| edge(bank.ready) && edge(bank.column))
     }
 
     fn after(&self, edge: u64, clocks: u32) -> u64 {
@@ -135,7 +147,7 @@ impl Dram {
         let index = (row & (t.banks - 1)) as usize;
         let bank = self.banks[index];
         let (opened, first) = if bank.row == row {
-            (None, self.after(strobe, t.column_access))
+            (None, self.after(strobe, t.column_access).max(bank.column))
         } else {
             let ready = strobe.max(bank.ready);
             let open = if bank.row == NO_ROW {
@@ -153,11 +165,17 @@ impl Dram {
         });
         let close = close.max(last);
         self.banks[index] = if t.open_page {
-            Bank { row, ready: close }
+            let column = self.after(first, t.columns(beats));
+            Bank {
+                row,
+                ready: close,
+                column,
+            }
         } else {
             Bank {
                 row: NO_ROW,
                 ready: self.after(close, t.precharge),
+                column: 0,
             }
         };
         self.busy = last;
@@ -184,6 +202,7 @@ impl Dram {
             *bank = Bank {
                 row: NO_ROW,
                 ready: end,
+                column: 0,
             };
         }
         strobe.max(end)

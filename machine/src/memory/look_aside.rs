@@ -93,13 +93,17 @@ impl L2 {
             );
             kept = true;
         }
-        if kept && !beside.through {
-            // The place is known when the look-up is over.
-            let first = first.max(beside.look_up);
-            return bus.write_beside(start, (first, next), line, account);
-        }
         let asked = bus.after(start, beside.look_up);
-        bus.write_memory(start, asked, pa, line, account)
+        if !kept {
+            return bus.write_memory(start, asked, pa, line, account);
+        }
+        // The place is known when the look-up is over.
+        let pace = (first.max(beside.look_up), next);
+        if beside.through {
+            bus.write_both((start, pace), asked, pa, line, account)
+        } else {
+            bus.write_beside(start, pace, line, account)
+        }
     }
 
     /// A single-beat write to cached memory, at `now`; returns the cycle when it has been taken.
@@ -119,12 +123,16 @@ impl L2 {
             return bus.write_single(pa, now, account);
         };
         let start = bus.begin(now, account);
-        if self.cache.access(pa, !beside.through) && !beside.through {
-            let first = first.max(beside.look_up);
-            return bus.write_beside(start, (first, 0), 1, account);
-        }
         let asked = bus.after(start, beside.look_up);
-        bus.write_memory(start, asked, pa, 1, account)
+        if !self.cache.access(pa, !beside.through) {
+            return bus.write_memory(start, asked, pa, 1, account);
+        }
+        let pace = (first.max(beside.look_up), 0);
+        if beside.through {
+            bus.write_both((start, pace), asked, pa, 1, account)
+        } else {
+            bus.write_beside(start, pace, 1, account)
+        }
     }
 }
 

@@ -7,9 +7,9 @@ use toml::de::DeTable;
 
 use super::op::{CLASSES, Class};
 use crate::config::{
-    Around, BusKind, CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST,
-    MachineFile, MemoryConfig, Override, Problem, TlbConfig, check_cache, check_l2, check_memory,
-    read, text_of,
+    Around, Before, BusKind, CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST,
+    MachineFile, MemoryConfig, Override, Problem, TlbConfig, check_cache, check_levels,
+    check_memory, read, text_of,
 };
 
 /// Which instruction set.
@@ -524,19 +524,19 @@ fn caches(checker: &mut Checker, config: &Config) {
             ),
         );
     }
-    if let Some(l2) = &set.l2 {
-        check_l2(
-            checker,
-            l2,
-            ("cache.data.line", set.data.line),
-            config.memory.kind.is_some(),
+    let before = Before {
+        line: ("cache.data.line", set.data.line),
+        parts: config.memory.kind.is_some(),
+        processors: config.processors,
+    };
+    check_levels(checker, [set.l2.as_ref(), None], &before);
+    if let Some(l2) = &set.l2
+        && l2.place != L2Place::InLine
+    {
+        checker.fail(
+            "cache.l2.place",
+            "of core.kind \"rv64gc\" can only be \"in-line\"",
         );
-        if l2.place != L2Place::InLine {
-            checker.fail(
-                "cache.l2.place",
-                "of core.kind \"rv64gc\" can only be \"in-line\"",
-            );
-        }
     }
 }
 
@@ -566,7 +566,7 @@ fn bus(checker: &mut Checker, config: &Config) {
         bus: BusKind::Other,
         width: bus.width,
         clock: config.core.clock.saturating_mul(2) / bus.core_per_two_bus().max(1),
-        look_aside: false,
+        look_aside: None,
         depth: 1,
         pattern: bus.pattern(),
     };

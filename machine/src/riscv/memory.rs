@@ -14,7 +14,7 @@ impl Uncore {
         let bus = &machine.bus;
         Self::new(
             Ram::in_pieces(&[(VIRT_RAM, machine.memory.size)])?,
-            machine.cache.l2.as_ref().map(l2_of),
+            [machine.cache.l2.as_ref().map(l2_of), None],
             BusTiming {
                 ratio_x2: bus.core_per_two_bus() as u32,
                 request: bus.request,
@@ -24,7 +24,7 @@ impl Uncore {
                 streaming: false,
                 memory: pace(&PaceOf {
                     memory: &machine.memory,
-                    l2: machine.cache.l2.as_ref(),
+                    levels: [machine.cache.l2.as_ref(), None],
                     pattern: bus.pattern(),
                     clock: 2 * machine.core.clock / bus.core_per_two_bus().max(1),
                     width: bus.width,
@@ -63,6 +63,8 @@ impl Memory {
                 shared_state: true,
                 stores_through: false,
                 data_blocked: false,
+                fills_wait: machine.memory.kind.is_some(),
+                loads_ahead: false,
                 several: machine.processors > 1,
             },
         )

@@ -26,9 +26,9 @@ use super::config::WindowConfig;
 use super::op::Op;
 use super::processor::Processor;
 use super::registers::gpr;
+use crate::account::Event;
 use crate::config::LATEST;
 use crate::memory::attribute;
-use crate::observe::Event;
 
 /// A load whose data is not there yet. Times are in slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

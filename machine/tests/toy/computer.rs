@@ -84,7 +84,7 @@ impl Cpu for Toy {
             beat: 8,
         };
         let ram = Ram::in_pieces(&[(RAM, 2 << 20), (MORE, 1 << 20)])?;
-        Uncore::new(ram, None, bus, Board::bare(CONTROL, CLOCK, console))
+        Uncore::new(ram, [None, None], bus, Board::bare(CONTROL, CLOCK, console))
     }
 
     fn caches(config: &Config, uncore: Uncore) -> Result<Memory, String> {
@@ -108,6 +108,8 @@ impl Cpu for Toy {
             shared_state: true,
             stores_through: false,
             data_blocked: false,
+            fills_wait: false,
+            loads_ahead: false,
             several: config.processors > 1,
         };
         Memory::new(uncore, cache, cache, timing)

@@ -34,6 +34,25 @@ pub fn config(name: &str, settings: &[&str]) -> Config {
     Config::from_file(file.as_ref(), &all).unwrap()
 }
 
+/// [`config`] of a machine file without its `[window]`: a load that misses stops what follows.
+pub fn config_without_window(name: &str, settings: &[&str]) -> Config {
+    let file = format!("{}/../machines/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(file).unwrap();
+    let of_window = ["[window]", "entries = 40 ", "misses = 4 ", "window."];
+    let lines = text
+        .lines()
+        .filter(|line| !of_window.iter().any(|start| line.starts_with(start)));
+    let text: Vec<&str> = lines.collect();
+    let mut all = vec![Override::parse("memory.size=0x200000").unwrap()];
+    all.extend(settings.iter().map(|text| Override::parse(text).unwrap()));
+    let config = Config::from_toml(&text.join("\n"), "m.toml", &all).unwrap();
+    assert_eq!(
+        config.window.is_some(),
+        settings.iter().any(|text| text.starts_with("window="))
+    );
+    config
+}
+
 pub struct Bench {
     pub machine: Machine,
 }

@@ -4,7 +4,7 @@ use pagewalk_machine::config::Override;
 use pagewalk_machine::x86::Config;
 use pagewalk_machine::x86::registers::eflags;
 
-use super::bench::{Bench, CODE, DATA, DIRECTORY, config};
+use super::bench::{Bench, CODE, DATA, DIRECTORY, config, config_without_window};
 use super::{several, snapshot};
 
 /// Clocks of the second pass of `code` on an i486: everything is in the cache.
@@ -121,7 +121,7 @@ fn an_address_waits_for_its_register() {
 /// A program of ring 0 and ring 3 that uses everything that a machine file gives a cost or a size.
 fn workload(kind: &str, setting: Option<&str>) -> u64 {
     let settings: Vec<&str> = setting.into_iter().collect();
-    let config = config(kind, &settings);
+    let config = config_without_window(kind, &settings);
     let p6 = kind == "p6-200";
     let mut code = Vec::new();
     // Memory: a walk over 64 KB twice, with writes; then 0x3f000 on.
@@ -464,9 +464,19 @@ fn every_key_moves_the_clock() {
                 assert_ne!(outcome(&[key]), plain, "{key} moves nothing");
             }
         }
+        let window = ["window.entries=1", "window.misses=1"];
+        if p6 {
+            // Loads of two lines, and an end that waits for both: mov ecx, cr0.
+            let code = [0x03, 0x46, 0, 0x03, 0x46, 32, 0x0f, 0x20, 0xc1];
+            let time = |settings: &[&str]| cold(&self::config("p6-167", settings), &code, 3);
+            let plain = time(&[]);
+            for key in window {
+                assert_ne!(time(&[key]), plain, "{key} moves nothing");
+            }
+        }
         let mut moved: Vec<&str> = keys.iter().chain(&common).chain(&ticks).copied().collect();
         if p6 {
-            moved.extend(code.iter().chain(&messages));
+            moved.extend(code.iter().chain(&messages).chain(&window));
         }
         for key in keys_of(kind) {
             let named = moved
@@ -483,7 +493,15 @@ fn every_key_moves_the_clock() {
 /// Cycles of `code`, which loads from the lines at DATA on, on a P6 whose memory holds none of them in a cache. ESI and
 /// EDI point to DATA, where each line begins with the address of the next.
 fn cold_loads(settings: &[&str], code: &[u8], instructions: u64) -> u64 {
-    let mut bench = Bench::with(&config("p6-167", settings), code);
+    cold(
+        &config_without_window("p6-167", settings),
+        code,
+        instructions,
+    )
+}
+
+fn cold(config: &Config, code: &[u8], instructions: u64) -> u64 {
+    let mut bench = Bench::with(config, code);
     for line in 0..64 {
         bench.put_word(DATA + 32 * line, DATA + 32 * line + 32);
     }

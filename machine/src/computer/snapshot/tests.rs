@@ -52,7 +52,7 @@ const MACHINES: [(&str, &[&str]); 12] = [
             "cache.l2={ place = \"in-line\", size = 4096, ways = 2, line = 32, replacement = \"lru\", first-beat = 9, \
              next-beat = 3, miss = 7 }",
             "cache.l3={ place = \"look-aside\", size = 16384, ways = 2, line = 32, replacement = \"lru\", \
-             first-beat = 3, next-beat = 1 }",
+             first-beat = 3, next-beat = 1, policy = \"write-back\", allocate = \"bursts\", look-up = 2, copy-back = 1 }",
         ],
     ),
 ];

@@ -3,7 +3,7 @@
 use super::Checker;
 use super::levels::look_aside;
 use crate::config::parts::{Around, check as check_memory};
-use crate::config::{BusKind, Family, MachineConfig};
+use crate::config::{BusKind, CoreKind, Family, MachineConfig};
 
 pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
     let bus = &config.bus;
@@ -43,6 +43,15 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
             ),
         ),
         (None, false) => {}
+    }
+    if bus.streaming == Some(true) && !matches!(kind, CoreKind::Ppc604 | CoreKind::Ppc604e) {
+        checker.fail(
+            "bus.streaming",
+            format!(
+                "is true: core.kind \"{}\" has no data streaming mode, as a 604 has: remove it",
+                kind.name()
+            ),
+        );
     }
     checker.range("bus.timebase-divider", bus.timebase_divider.into(), 1, 1024);
 }

@@ -4,10 +4,10 @@ use crate::memory::RamAddress;
 use proptest::prelude::*;
 
 use super::fixture::{Machine, PROCESSORS, account};
+use crate::account::Plain;
 use crate::config::MachineConfig;
 use crate::memory::attribute;
 use crate::memory::cache::{DIRTY, SHARED};
-use crate::observe::Plain;
 
 const LINES: usize = 4;
 

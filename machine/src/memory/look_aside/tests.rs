@@ -1,10 +1,10 @@
 //! A look-aside L2 against a plain model of its lines, and its transfers clock by clock.
 
 use super::*;
+use crate::account::Event;
 use crate::config::Replacement;
 use crate::memory::CacheGeometry;
 use crate::memory::parts::tests::{account, timing};
-use crate::observe::Event;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -165,5 +165,23 @@ fn a_write_through_l2_writes_to_memory() {
         (l2(1024, 1, beside), Bus::new(timing(0, false)), account());
     // Address at 1, look-up until 3, row strobe at 5, last beat at 5 + 5 + 9.
     assert_eq!(l2.write_line(0, 0, &mut bus, Cause::User, &mut account), 19);
+    assert!(!l2.cache.is_dirty(0));
+}
+
+#[test]
+fn what_a_write_through_l2_holds_is_written_at_the_pace_of_both() {
+    let beside = Beside {
+        through: true,
+        allocates_writes: false,
+        ..BACK
+    };
+    let mut bus = Bus::new(timing(1, false));
+    let (mut l2, mut account) = (l2(1024, 1, beside), account());
+    // A line that it does not hold: address at 1, look-up until 3, the write buffer takes a beat a clock from 5 on.
+    assert_eq!(l2.write_line(0, 0, &mut bus, Cause::User, &mut account), 8);
+    l2.read_line(0, 100, &mut bus, Cause::User, &mut account);
+    // One that it holds: its RAMs take a beat every two clocks.
+    let done = l2.write_line(0, 200, &mut bus, Cause::User, &mut account);
+    assert_eq!(done, 201 + 2 + 2 + 6);
     assert!(!l2.cache.is_dirty(0));
 }
