@@ -2,8 +2,8 @@
 //!
 //! A bank opens a row by its row strobe; the first beat comes `access` later, further beats of the row every
 //! `page_cycle`, those of a later access too. Then the bank precharges before it opens another row. In the closed-page
-//! mode it precharges after each access, in the open-page mode when an access needs another of its rows. A refresh holds
-//! all banks and closes their rows. Edges are bus clock edges in half core cycles, as in [`super::bus`].
+//! mode it precharges after each access, in the open-page mode when an access needs another of its rows. A refresh
+//! holds all banks and closes their rows. Edges are bus clock edges in half core cycles, as in [`super::bus`].
 
 use super::RamAddress;
 use serde::{Deserialize, Serialize};
