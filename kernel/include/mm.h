@@ -163,6 +163,7 @@ bool mm_fault_outside(struct mm *mm, uaddr_t address, enum mm_access access);
  * back, and has the call repeated. A call that fails so has changed nothing.
  */
 void call_without_memory(struct regs *regs);
+extern u32 oom_ended;                   /* processes that were killed for their memory and have ended */
 /* The frame behind an address, faulted in, with a reference. */
 int mm_frame(struct mm *mm, uaddr_t address, enum mm_access access, struct frame **out);
 /*

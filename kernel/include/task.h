@@ -136,7 +136,7 @@ struct task {
 	struct task *pi_owner;          /* owner of the PI futex that it waits for, or NULL */
 	bool left_futexes;              /* it is ending and has handed over its PI futexes */
 	void *sem_undo;                 /* ipc/sem.c */
-	u32 free_at_failure;            /* frames that were free when WORK_MEMORY was set */
+	u32 oom_ended_at_failure;       /* oom_ended when WORK_MEMORY was set */
 	u32 call_bytes;                 /* memory held by its call while it sleeps: call_alloc(), unsent messages */
 	struct rendezvous rendezvous;   /* state of synchronous messages */
 	u32 death_signal;               /* prctl(PR_SET_PDEATHSIG) */

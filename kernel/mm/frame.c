@@ -119,7 +119,7 @@ static inline void note_shortage(unsigned order)
 {
 	if (order <= OOM_ORDER_MOST && frames_short() && current->mm) {
 		current->work |= WORK_MEMORY;
-		current->free_at_failure = frames_free();
+		current->oom_ended_at_failure = oom_ended;
 	}
 }
 

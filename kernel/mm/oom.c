@@ -16,6 +16,8 @@
 
 #define INIT_PID 1
 
+u32 oom_ended;
+
 /*
  * Bytes of a file without a name, such as a shared anonymous mapping's, that the area keeps, mapped or not. The areas
  * of one file share them equally.
@@ -243,8 +245,8 @@ void call_without_memory(struct regs *regs)
 	current->work &= ~WORK_MEMORY;
 	if (regs_error(regs) != ENOMEM)
 		return;
-	/* Others may have run since the allocation failed, and a victim may have ended: the call then finds memory. */
-	if (frames_free() <= current->free_at_failure && !oom_kill())
+	/* Others may have run since the allocation failed. If a victim has ended meanwhile, the call tries again first. */
+	if (current->oom_ended_at_failure == oom_ended && !oom_kill())
 		return;
 	/* signal_deliver() repeats the call. */
 	regs_set_error(regs, ERESTARTNOINTR);

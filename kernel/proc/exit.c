@@ -188,6 +188,7 @@ static void become_zombie(struct process *process)
 	give_away_children(process);
 	if (connects_group(process))
 		signal_if_newly_orphaned(process->pgid, process);
+	oom_ended += process->oom_killed;
 	process->zombie = true;
 	pid_handle_zombie(process);
 	process_ended(process);
