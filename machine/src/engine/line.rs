@@ -184,13 +184,6 @@ impl Drop for Lines {
     }
 }
 
-impl Op {
-    /// [`Line::decoded`] of its line.
-    pub(crate) fn decoded(&self) -> u16 {
-        self.decoded
-    }
-}
-
 impl Lines {
     /// No lines yet. The I-cache has `cache_lines`.
     pub fn new(ram_bytes: usize, line_bytes: usize, cache_lines: usize, set: Set) -> Lines {

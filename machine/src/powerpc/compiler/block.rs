@@ -44,7 +44,7 @@ pub struct Version {
     /// Effective address of the line.
     pub line: u32,
     /// Effective address of the block.
-    ea: u32,
+    pub(super) ea: u32,
     /// The I-cache's tag word of the line, and where it is.
     tag: u32,
     tag_at: *const u32,
@@ -316,7 +316,10 @@ impl Code {
                 delta,
                 slot: Some((slot, stub)),
                 ..
-            } if (next.ea, next.timing.before, next.delta) == (ea, state, delta) => {
+            } if (next.ea, next.timing.before, next.delta) == (ea, state, delta)
+                // A jump that is linked comes here, too, when a check of it failed.
+                && self.memory.leads(slot) != next.begin =>
+            {
                 self.memory.lead(slot, next.begin);
                 self.incoming.entry(to).or_default().push((slot, stub));
             }
@@ -452,11 +455,8 @@ impl Processor {
         // SAFETY: the caller's; nothing else refers to the op.
         unsafe {
             self.lines.mark_compiled(op);
-            let original = (op as usize, (*op).decoded());
-            if let std::collections::hash_map::Entry::Vacant(vacant) =
-                self.compiler.originals.entry(original)
-            {
-                vacant.insert((*op).run);
+            if !super::hot::is_compiled(op) {
+                self.compiler.originals.insert(op as usize, (*op).run);
                 (*op.cast_mut()).run = run_compiled;
             }
         }
@@ -660,7 +660,14 @@ impl Block<'_> {
         const CTR: i32 = register!(ctr);
         match branch.goal {
             Goal::Link => dynasm!(b.e.ops; .arch x64; mov ecx, [rbx + LR]; and ecx, -4),
-            Goal::Count => dynasm!(b.e.ops; .arch x64; mov ecx, [rbx + CTR]; and ecx, -4),
+            Goal::Count => {
+                dynasm!(b.e.ops; .arch x64; mov ecx, [rbx + CTR]);
+                if branch.count.is_some() {
+                    // An invalid form, in which the counter is the target after it has been decremented.
+                    dynasm!(b.e.ops; .arch x64; sub ecx, 1);
+                }
+                dynasm!(b.e.ops; .arch x64; and ecx, -4);
+            }
             Goal::Address { .. } => {}
         }
         if branch.link {

@@ -149,15 +149,20 @@ pub(super) unsafe extern "sysv64" fn go(m: *mut Processor, site: *const Site) ->
         let Kind::Edge { to, state, .. } = kind else {
             unreachable!("a jump");
         };
+        // The code may have turned to the other page already; an op's link stays in the op's page.
+        let elsewhere = (ea ^ version.ea) & !0xfff != 0;
         prepare(m, version);
         m.predictor.branches += u64::from(version.branch);
         m.hot.pipeline = state;
         let next = match to {
+            To::Follow(_) if elsewhere => m.enter(ea),
             To::Follow(op) => m.follow(op, ea),
             To::Near(_) if m.hot.cycles >= m.hot.deadline => m.enter_elsewhere(ea),
             To::Near(op) => {
                 m.begin(op);
-                if (*op).instructions == 0 {
+                if (*op).instructions == 0 && elsewhere {
+                    m.enter(ea)
+                } else if (*op).instructions == 0 {
                     m.follow(op, ea)
                 } else {
                     op

@@ -96,8 +96,9 @@ pub struct Compiler {
     pub(super) pays: Pays,
     /// Why there cannot be any.
     pub(super) refused: Option<String>,
-    /// The handlers of ops that have [`run_compiled`], by the op's address and how often its line had been decoded.
-    pub(super) originals: FxHashMap<(usize, u16), Handler>,
+    /// The handlers of ops that have [`run_compiled`], by the op's address. An op whose line has been decoded anew has
+    /// another handler; what stands here of it means nothing then.
+    pub(super) originals: FxHashMap<usize, Handler>,
     /// How often a block was seen.
     pub(super) heat: FxHashMap<u64, u32>,
     /// See [`Compiler::check`].
@@ -176,6 +177,15 @@ impl Compiler {
     }
 }
 
+/// Whether an op begins a block with versions.
+///
+/// # Safety
+/// `op` must point to an op.
+pub(super) unsafe fn is_compiled(op: *const Op) -> bool {
+    // SAFETY: the caller's.
+    unsafe { std::ptr::fn_addr_eq((*op).run, run_compiled as Handler) }
+}
+
 /// A block with versions.
 ///
 /// # Safety
@@ -191,7 +201,7 @@ pub(super) unsafe fn run_compiled(m: &mut Processor, op: *const Op) -> *const Op
         {
             return calls::enter(m, version);
         }
-        let original = (m.compiler.originals).get(&(op as usize, (*op).decoded()));
+        let original = m.compiler.originals.get(&(op as usize));
         // Where compiled code has just been given up, the op has its handler again.
         let run = original.copied().unwrap_or((*op).run);
         run(m, op)
@@ -281,12 +291,12 @@ impl Processor {
         if self.compiler.originals.is_empty() {
             return;
         }
-        for ((op, decoded), run) in self.compiler.originals.drain() {
+        for (op, run) in self.compiler.originals.drain() {
             let op = op as *mut Op;
             // SAFETY: places of ops stay where they are, and hold an op once they have held one; nothing else refers to
-            // it. Where a line has been decoded anew, its ops have other handlers.
+            // it. A line that has been decoded anew has other handlers until its ops are compiled, and noted, again.
             unsafe {
-                if (*op).decoded() == decoded {
+                if is_compiled(op) {
                     (*op).run = run;
                 }
             }

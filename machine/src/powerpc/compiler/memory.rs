@@ -129,6 +129,13 @@ impl CodeMemory {
         self.base as usize + slot.0 as usize * size_of::<usize>()
     }
 
+    /// Where a jump through `slot` goes.
+    pub fn leads(&self, slot: Slot) -> usize {
+        assert!((slot.0 as usize) < self.slots, "a slot in use");
+        // SAFETY: a slot in use lies in the mapping.
+        unsafe { *(self.place(slot) as *const usize) }
+    }
+
     /// A jump through `slot` goes to `code` from now on.
     pub fn lead(&mut self, slot: Slot, code: usize) {
         assert!((slot.0 as usize) < self.slots, "a slot in use");
