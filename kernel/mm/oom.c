@@ -245,7 +245,7 @@ void call_without_memory(struct regs *regs)
 	current->work &= ~WORK_MEMORY;
 	if (regs_error(regs) != ENOMEM)
 		return;
-	/* Others may have run since the allocation failed. If a victim has ended meanwhile, the call tries again first. */
+	/* Other tasks may have run since. If a victim has ended meanwhile, the call tries again first. */
 	if (current->oom_ended_at_failure == oom_ended && !oom_kill())
 		return;
 	/* signal_deliver() repeats the call. */
