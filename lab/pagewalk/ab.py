@@ -22,7 +22,7 @@ from pagewalk.placement import Placement
 from pagewalk.profiles import KERNEL
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 from pagewalk.simulate import Events, Work
-from pagewalk.store import StoredRun
+from pagewalk.stored_runs import StoredRun
 
 _DEFAULT = "default"
 """Among named sets of policies: the kernel's own defaults."""

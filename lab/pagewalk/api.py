@@ -26,7 +26,8 @@ from pagewalk.paths import home
 from pagewalk.replay import Replayed, replay
 from pagewalk.runner import Job
 from pagewalk.simulate import Events, Quiet, Work
-from pagewalk.store import Store, StoredRun
+from pagewalk.store import Store
+from pagewalk.stored_runs import StoredRun
 from pagewalk.sweep import Sweep, Value
 from pagewalk.tally import Tally
 

@@ -16,7 +16,8 @@ from pagewalk.placement import AS_BUILT, Placement
 from pagewalk.published_range import Range
 from pagewalk.runner import Job, Runner, RunResult
 from pagewalk.simulate import Events, Finished, Simulation, Work
-from pagewalk.store import Store, StoredRun
+from pagewalk.store import Store
+from pagewalk.stored_runs import StoredRun
 from pagewalk.verdict import Kind, at_edge, controlled, judge, judge_spread
 from pagewalk.workshop import Workshop
 

@@ -10,7 +10,8 @@ from typing import Any
 from pagewalk import claims, rows
 from pagewalk.errors import PagewalkError
 from pagewalk.figures import Measured
-from pagewalk.store import Store, StoredRun
+from pagewalk.store import Store
+from pagewalk.stored_runs import StoredRun
 
 Pairs = tuple[tuple[float | None, float | None], ...]
 """Before and after of each placement; a row with one side has no before."""

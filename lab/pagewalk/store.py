@@ -15,17 +15,16 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from pagewalk import interrupts
+from pagewalk import interrupts, query, schema, stored_runs
 from pagewalk.errors import BadInput, StoreError, unknown
-from pagewalk.runner import Job, RunResult, Sample, Stop
+from pagewalk.runner import Job, RunResult
+from pagewalk.stored_runs import WHOLE_RUN, StoredRun
 
-SCHEMA = 6
 _LOCK_SECONDS = 600.0
 """How long to wait for a program that has the file open, in seconds. Our own commands have it open for milliseconds."""
 _PATIENCE_SECONDS = 2.0
@@ -36,113 +35,14 @@ _LOCKED = "Could not set lock on file"
 """What DuckDB says of a file that another process has open."""
 _LEAST_FREE = 16 << 20
 """Bytes that must be free on the disk before anything is written."""
-_ASKED = {
-    "enable_external_access": "false",
-    "lock_configuration": "true",
-    "memory_limit": "1GB",
-    "temp_directory": "",
-}
-"""How the file is open for a person's query: no other file is read or written, and memory is limited."""
 _BATCH = 256
 """How many runs are read at a time."""
-_ROWS_MOST = 1_000_000
-"""How many rows a person's query may give."""
-_ROWS_AT_A_TIME = 100
-_BYTES_MOST = 256 << 20
-"""How many bytes of text a person's query may give."""
-
-_TABLES = """
-CREATE TABLE meta (schema INTEGER NOT NULL);
-CREATE TABLE runs (
-    key VARCHAR PRIMARY KEY, made TIMESTAMP NOT NULL, version VARCHAR NOT NULL, machine VARCHAR NOT NULL,
-    clock UBIGINT NOT NULL, config VARCHAR NOT NULL, kernel VARCHAR NOT NULL, initrd VARCHAR NOT NULL,
-    command_line VARCHAR NOT NULL, stop VARCHAR NOT NULL, status INTEGER NOT NULL, reason VARCHAR NOT NULL,
-    console BLOB NOT NULL, host_seconds DOUBLE NOT NULL);
-CREATE TABLE counters (
-    run VARCHAR NOT NULL, region INTEGER NOT NULL, name VARCHAR NOT NULL, value UBIGINT NOT NULL,
-    PRIMARY KEY (run, region, name));
-CREATE TABLE samples (
-    run VARCHAR NOT NULL, cycle UBIGINT NOT NULL, name VARCHAR NOT NULL, value UBIGINT NOT NULL,
-    PRIMARY KEY (run, cycle, name));
-CREATE TABLE dumps (
-    run VARCHAR NOT NULL, number INTEGER NOT NULL, state VARCHAR NOT NULL, PRIMARY KEY (run, number));
-CREATE TABLE points (
-    sweep VARCHAR NOT NULL, made TIMESTAMP NOT NULL, number INTEGER NOT NULL, settings VARCHAR NOT NULL,
-    unit VARCHAR NOT NULL, value DOUBLE, run VARCHAR NOT NULL, reason VARCHAR NOT NULL,
-    PRIMARY KEY (sweep, made, number));
-CREATE TABLE cells (
-    experiment VARCHAR NOT NULL, made TIMESTAMP NOT NULL, number INTEGER NOT NULL, row_name VARCHAR NOT NULL,
-    machine VARCHAR NOT NULL, unit VARCHAR NOT NULL, claims VARCHAR[] NOT NULL,
-    before_run VARCHAR, after_run VARCHAR NOT NULL, before DOUBLE, after DOUBLE, ratio DOUBLE,
-    published_before VARCHAR, published_after VARCHAR, published_ratio VARCHAR,
-    verdict VARCHAR NOT NULL, reason VARCHAR NOT NULL,
-    low DOUBLE, high DOUBLE, placements INTEGER DEFAULT 1, pairs DOUBLE[][],
-    PRIMARY KEY (experiment, made, number));
-"""
-_SINCE_2_TABLES = """
-CREATE TABLE profiles (run VARCHAR PRIMARY KEY, folded VARCHAR NOT NULL);
-CREATE TABLE baselines (
-    name VARCHAR NOT NULL, made TIMESTAMP NOT NULL, number INTEGER NOT NULL, label VARCHAR NOT NULL,
-    run VARCHAR NOT NULL, PRIMARY KEY (name, made, number));
-"""
-_SINCE_3_TABLES = """
-CREATE TABLE images (sha256 VARCHAR PRIMARY KEY, banner VARCHAR NOT NULL, configuration VARCHAR NOT NULL);
-"""
-_SINCE_1 = """
-ALTER TABLE cells ADD COLUMN low DOUBLE;
-ALTER TABLE cells ADD COLUMN high DOUBLE;
-ALTER TABLE cells ADD COLUMN placements INTEGER DEFAULT 1;
-"""
-_SINCE_4 = """
-ALTER TABLE cells ADD COLUMN pairs DOUBLE[][];
-"""
-_SINCE_5_TABLES = """
-CREATE TABLE inputs (
-    experiment VARCHAR NOT NULL, made TIMESTAMP NOT NULL, number INTEGER NOT NULL, row_name VARCHAR NOT NULL,
-    machine VARCHAR NOT NULL, variant VARCHAR NOT NULL, before DOUBLE, after DOUBLE, ratio DOUBLE,
-    verdict VARCHAR NOT NULL, PRIMARY KEY (experiment, made, number));
-"""
-_UPGRADES = {
-    1: _SINCE_1 + _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_4 + _SINCE_5_TABLES,
-    2: _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_4 + _SINCE_5_TABLES,
-    3: _SINCE_3_TABLES + _SINCE_4 + _SINCE_5_TABLES,
-    4: _SINCE_4 + _SINCE_5_TABLES,
-    5: _SINCE_5_TABLES,
-}
-"""By the number of an earlier schema: the statements that bring its file up to this one."""
 
 
 def _holder(message: str) -> str:
     """The process that DuckDB names as the holder of a lock, as words to append."""
     found = re.search(r"PID (\d+)", message)
     return f" (process {found[1]})" if found else ""
-
-
-_ROWS = {
-    "runs": (
-        "?::VARCHAR[]", "now()::TIMESTAMP", "?::VARCHAR[]", "?::VARCHAR[]", "?::UBIGINT[]", "?::VARCHAR[]",
-        "?::VARCHAR[]", "?::VARCHAR[]", "?::VARCHAR[]", "?::VARCHAR[]", "?::INTEGER[]", "?::VARCHAR[]", "?::BLOB[]",
-        "?::DOUBLE[]",
-    ),
-    "counters": ("?::VARCHAR[]", "?::INTEGER[]", "?::VARCHAR[]", "?::UBIGINT[]"),
-    "samples": ("?::VARCHAR[]", "?::UBIGINT[]", "?::VARCHAR[]", "?::UBIGINT[]"),
-    "dumps": ("?::VARCHAR[]", "?::INTEGER[]", "?::VARCHAR[]"),
-    "profiles": ("?::VARCHAR[]", "?::VARCHAR[]"),
-}  # fmt: skip
-"""The tables of a run, and of each the columns that it is given."""
-WHOLE_RUN = 0
-"""The region number under which the table `counters` has the whole run's."""
-
-
-@dataclass(frozen=True)
-class StoredRun:
-    """A run as the store keeps it. `clock` is the core clock in Hz; counters that are 0 are missing."""
-
-    key: str
-    machine: str
-    clock: int
-    command_line: str
-    result: RunResult
 
 
 class InUse(StoreError):
@@ -189,7 +89,7 @@ class Store:
         _check_kind(path)
         self._aside = path.with_name(f"{path.name}.aside")
         with self._explained():
-            if not read_only or not path.exists() or self._schema() in _UPGRADES:
+            if not read_only or not path.exists() or self._schema() in schema.UPGRADES:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._check_room()
                 with self._session(write=True):
@@ -295,15 +195,15 @@ class Store:
 
     def _prepare(self) -> None:
         if self._tables():
-            if (found := self._schema()) in _UPGRADES:
+            if (found := self._schema()) in schema.UPGRADES:
                 with self._transaction() as connection:
-                    connection.execute(_UPGRADES[found])
-                    connection.execute("UPDATE meta SET schema = ?", [SCHEMA])
+                    connection.execute(schema.UPGRADES[found])
+                    connection.execute("UPDATE meta SET schema = ?", [schema.SCHEMA])
             self._check_schema()
             return
         with self._transaction() as connection:
-            connection.execute(_TABLES + _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_5_TABLES)
-            connection.execute("INSERT INTO meta VALUES (?)", [SCHEMA])
+            connection.execute(schema.CREATION)
+            connection.execute("INSERT INTO meta VALUES (?)", [schema.SCHEMA])
 
     def _join(self) -> None:
         """Takes in the runs that were kept aside while another program had the file open."""
@@ -348,9 +248,9 @@ class Store:
         found = self._schema()
         if found is None:
             raise StoreError(f"{self.path} is a database, but not one of results", hint="name another file")
-        if found != SCHEMA:
+        if found != schema.SCHEMA:
             raise StoreError(
-                f"{self.path} was written by another version (schema {found}, this one is {SCHEMA})",
+                f"{self.path} was written by another version (schema {found}, this one is {schema.SCHEMA})",
                 hint="move it away: a new one is made, and runs are simulated again",
             )
 
@@ -396,7 +296,7 @@ class Store:
             )
             for (key,) in found.fetchall():
                 del by_key[key]
-            tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _ROWS}
+            tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in stored_runs.COLUMNS}
             for key, (job, result) in by_key.items():
                 stop = result.stop
                 tables["runs"].append((
@@ -412,7 +312,9 @@ class Store:
                 tables["profiles"] += [(key, result.profile)] if result.profile else []
             for table, rows in tables.items():
                 if rows:
-                    values = ", ".join(value if "?" not in value else f"unnest({value})" for value in _ROWS[table])
+                    values = ", ".join(
+                        value if "?" not in value else f"unnest({value})" for value in stored_runs.COLUMNS[table]
+                    )
                     columns = [list(column) for column in zip(*rows, strict=True)]
                     connection.execute(f"INSERT INTO {table} SELECT {values}", columns)
 
@@ -431,7 +333,7 @@ class Store:
         while batch := list(itertools.islice(wanted, _BATCH)):
             yield from (self._beside[key] for key in batch if key in self._beside)
             with self._explained(), self._session() as connection:
-                found = list(_read(connection, [key for key in batch if key not in self._beside]))
+                found = list(stored_runs.read(connection, [key for key in batch if key not in self._beside]))
             yield from found
 
     def expected_instructions(self, machine: str, command_line: str) -> int | None:
@@ -539,20 +441,8 @@ class Store:
 
         The query sees a copy of the file. So it changes nothing, and no run waits for a long query.
         """
-        try:
-            sql.encode()
-        except UnicodeEncodeError:
-            raise BadInput("the query is not UTF-8") from None
         with self._copied() as path:
-            try:
-                with duckdb.connect(str(path), read_only=True, config=dict(_ASKED)) as connection:
-                    return _answer(connection, sql)
-            except duckdb.InterruptException:
-                raise KeyboardInterrupt from None
-            except (duckdb.Error, RuntimeError) as error:
-                if isinstance(error, RuntimeError) and "interrupted" in str(error).lower():
-                    raise KeyboardInterrupt from None
-                raise BadInput(f"the query: {error}", hint="docs/results.md describes the tables") from None
+            return query.answer(path, sql)
 
     @contextmanager
     def _copied(self) -> Iterator[Path]:
@@ -562,63 +452,3 @@ class Store:
             with self._session(), self._explained():
                 shutil.copyfile(self.path, copy)
             yield copy
-
-
-def _read(connection: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> Iterator[StoredRun]:
-    """The runs with these keys, each table read once."""
-
-    def rows(columns: str, table: str, key: str = "run", order: str = "") -> list[tuple[Any, ...]]:
-        chosen = f"SELECT {columns} FROM {table} WHERE {key} IN (SELECT unnest(?::VARCHAR[])) {order}"
-        return connection.execute(chosen, [list(keys)]).fetchall()
-
-    regions: dict[str, dict[int, dict[str, int]]] = {}
-    for run, region, name, value in rows("run, region, name, value", "counters"):
-        regions.setdefault(run, {}).setdefault(region, {})[name] = value
-    samples: dict[str, dict[int, dict[str, int]]] = {}
-    for run, cycle, name, value in rows("run, cycle, name, value", "samples", order="ORDER BY cycle, name"):
-        samples.setdefault(run, {}).setdefault(cycle, {})[name] = value
-    dumps: dict[str, list[str]] = {}
-    for run, state in rows("run, state", "dumps", order="ORDER BY number"):
-        dumps.setdefault(run, []).append(state)
-    profiles = dict(rows("run, folded", "profiles"))
-    columns = "key, machine, clock, command_line, stop, status, reason, console, host_seconds"
-    for key, machine, clock, line, stop, status, reason, console, seconds in rows(columns, "runs", "key"):
-        counted = regions.get(key, {})
-        yield StoredRun(
-            key=key,
-            machine=machine,
-            clock=clock,
-            command_line=line,
-            result=RunResult(
-                stop=Stop(stop, status, reason),
-                console=bytes(console),
-                counters=counted.pop(WHOLE_RUN, {}),
-                regions=counted,
-                host_seconds=seconds,
-                samples=tuple(Sample(cycle, counts) for cycle, counts in samples.get(key, {}).items()),
-                dumps=tuple(dumps.get(key, ())),
-                profile=profiles.get(key, ""),
-            ),
-        )
-
-
-def _answer(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """The column names and rows of the one query in `sql`; BadInput if it is none, or gives too much."""
-    statements = connection.extract_statements(sql)
-    if [statement.type for statement in statements] not in (
-        [duckdb.StatementType.SELECT],
-        [duckdb.StatementType.EXPLAIN],
-    ):
-        raise BadInput("only one query is answered, no other statement", hint="as in: SELECT * FROM runs")
-    cursor = connection.execute(statements[0])
-    rows: list[tuple[Any, ...]] = []
-    size = 0
-    while some := cursor.fetchmany(_ROWS_AT_A_TIME):
-        rows += some
-        size += sum(len(cell) for row in some for cell in row if isinstance(cell, str | bytes))
-        if len(rows) > _ROWS_MOST or size > _BYTES_MOST:
-            raise BadInput(
-                f"the query gives more than {_ROWS_MOST:,} rows or {_BYTES_MOST >> 20} MB of text",
-                hint="add LIMIT, or ask for sums",
-            )
-    return [column[0] for column in cursor.description or ()], rows

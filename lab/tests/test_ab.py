@@ -18,7 +18,8 @@ from pagewalk.guest import PROGRAM_REGION, Program
 from pagewalk.paths import home
 from pagewalk.runner import Job, RunResult, Stop
 from pagewalk.simulate import Quiet
-from pagewalk.store import Store, StoredRun
+from pagewalk.store import Store
+from pagewalk.stored_runs import StoredRun
 
 HELLO = home().build / "user" / "hello"
 

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 from scripted import benchmark
 
+from pagewalk import schema
 from pagewalk import store as results
 from pagewalk.errors import BadInput, StoreError
 from pagewalk.runner import Job, ResolvedMachine, Sample
@@ -107,7 +108,7 @@ def test_a_wrong_query_is_said_to_be_wrong_and_changes_nothing(tmp_path: Path, q
         with Store(path, read_only=read_only) as store:
             with pytest.raises(BadInput, match=words):
                 store.ask(query.replace("{folder}", str(tmp_path)))
-            assert store.ask("SELECT schema FROM meta")[1] == [(results.SCHEMA,)]
+            assert store.ask("SELECT schema FROM meta")[1] == [(schema.SCHEMA,)]
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -139,7 +140,7 @@ def test_a_file_of_the_first_schema_is_brought_up_to_date(tmp_path: Path, read_o
             "UPDATE meta SET schema = 1"
         )
     with Store(path, read_only=read_only) as store:
-        assert store.query("SELECT schema FROM meta") == [(results.SCHEMA,)]
+        assert store.query("SELECT schema FROM meta") == [(schema.SCHEMA,)]
         assert store.query("SELECT low, high, placements, pairs FROM cells") == []
 
 

@@ -17,7 +17,8 @@ from pagewalk.figures import Measured, pollution, total
 from pagewalk.records import CellRecord
 from pagewalk.report import charts, embed, plots
 from pagewalk.report.charts import Bar, Spec
-from pagewalk.store import Store, StoredRun
+from pagewalk.store import Store
+from pagewalk.stored_runs import StoredRun
 from pagewalk.verdict import by_class, tone, unmeasured
 
 _MISSES = {
