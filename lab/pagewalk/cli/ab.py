@@ -14,9 +14,8 @@ import typer
 from pagewalk import ab, flame_difference, robustness, summary, sweep
 from pagewalk.ab import Moved, Plan, Side
 from pagewalk.cli import ab_inputs, options
-from pagewalk.cli.guest import Command, write_text
 from pagewalk.cli.laboratory import events, laboratory
-from pagewalk.cli.output import Json, err, exact, next_step, number, out, print_json, say, table
+from pagewalk.cli.output import Json, err, exact, next_step, number, out, print_json, say, table, write_text
 from pagewalk.cli.sheet import Shown
 from pagewalk.cli.sheet import chosen as form
 from pagewalk.errors import BadInput, WrongOption
@@ -128,7 +127,7 @@ def _flames(flame: Path, sides: Sequence[Side]) -> list[Path]:
 
 
 def compare_choices(
-    command: Command,
+    command: options.Command,
     machine: options.Machine = options.DEFAULT_MACHINE,
     policy: Annotated[
         list[str] | None,

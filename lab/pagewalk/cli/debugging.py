@@ -12,8 +12,9 @@ import typer
 
 from pagewalk import architectures, tlb_registers
 from pagewalk.cli import options
-from pagewalk.cli.guest import MaybeCommand, Watched, job_of, loaded_machine, watch
+from pagewalk.cli.jobs import job_of, loaded_machine
 from pagewalk.cli.output import Json, err, print_json, say
+from pagewalk.cli.simulation import Watched, watch
 from pagewalk.cli.state import print_state
 from pagewalk.errors import BadInput
 from pagewalk.runner import DEFAULT_INSTRUCTIONS, NO_LIMIT
@@ -45,7 +46,7 @@ def _print_registers(states: list[dict[str, Any]], functions: tlb_registers.Func
 
 
 def dump(
-    command: MaybeCommand = None,
+    command: options.MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     kernel: options.Kernel = None,
     policy: options.Policies = None,
@@ -99,7 +100,7 @@ def dump(
 
 
 def gdb(
-    command: MaybeCommand = None,
+    command: options.MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     kernel: options.Kernel = None,
     policy: options.Policies = None,

@@ -3,194 +3,22 @@
 from __future__ import annotations
 
 import signal
-import sys
 import time
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
-from pagewalk import _machine, guest, images, native, stats, subjects, summary, systems
+from pagewalk import _machine, guest, native, stats, systems
 from pagewalk.cli import options
-from pagewalk.cli.laboratory import Ticker
-from pagewalk.cli.output import Json, complain, err, next_step, print_json, say, table
-from pagewalk.cli.sheet import chosen as form_chosen
-from pagewalk.errors import BadInput, ExitStatus, Interrupted, PagewalkError, RunFailed, RunLimit, WrongOption
-from pagewalk.guest import Program
-from pagewalk.paths import home, read_file
-from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS, NO_LIMIT, BootProtocol, Job, Progress, RunResult, Stop
+from pagewalk.cli.jobs import bare_job, job_of
+from pagewalk.cli.output import Json, complain, err, next_step, print_json, say
+from pagewalk.cli.simulation import Save, Watched, print_summary, watch
+from pagewalk.errors import BadInput, PagewalkError, WrongOption
+from pagewalk.paths import home
+from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS, Job, RunResult
 from pagewalk.store import Store
-from pagewalk.workshop import Workshop
-
-Command = Annotated[
-    list[str],
-    typer.Argument(
-        help="The program, a static executable for the machine's architecture (a path with a slash in it, or the name "
-        "of a built program or of a file here), and its arguments, of any bytes.",
-        metavar="PROG [ARG]...",
-        autocompletion=options.complete_command,
-    ),
-]
-MaybeCommand = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="The program and its arguments; none with --from.",
-        metavar="[PROG [ARG]...]",
-        autocompletion=options.complete_command,
-    ),
-]
-_TYPED_MOST = 16 << 20
-"""How many bytes are typed on a guest's console."""
-Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
-
-
-@dataclass
-class Watched:
-    """A machine that has run to its end, and how it ended."""
-
-    machine: _machine.Machine
-    stop: Stop
-    rooted: bool = True
-    """Whether the kernel was given an initial RAM file system."""
-
-    @property
-    def _panic(self) -> str | None:
-        """Why Linux panicked, if it did."""
-        return systems.panic(self.machine.printed(), rooted=self.rooted) if self.stop.kind == "power-off" else None
-
-    @property
-    def status(self) -> int:
-        """The exit status that the command ends with."""
-        if self.stop.kind == "power-off" and self._panic is None:
-            return guest.exit_status(self.stop.status, self.machine.printed())
-        return int(ExitStatus.LIMIT if self.stop.kind == "limit" else ExitStatus.FATAL)
-
-    @property
-    def refused(self) -> bool:
-        """Our kernel did not begin with the program, and has said why."""
-        return self.stop.kind == "power-off" and self.stop.status in guest.NOT_BEGUN
-
-    def check(self) -> None:
-        """Raises unless the guest powered off by itself."""
-        if self.stop.kind == "limit":
-            raise RunLimit(self.stop.reason)
-        if self.stop.kind == "fatal":
-            raise RunFailed(self.stop.reason)
-        if (panic := self._panic) is not None:
-            raise RunFailed(f"Linux panicked: {panic}")
-
-
-def _typed(path: Path) -> bytes:
-    """What is typed on the guest's console: the beginning of a file, which may be a device without an end."""
-    try:
-        if str(path) == "-":
-            found = sys.stdin.buffer.read(_TYPED_MOST + 1)
-        else:
-            with path.open("rb") as stream:
-                found = stream.read(_TYPED_MOST + 1)
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
-    if len(found) > _TYPED_MOST:
-        say(err, f"{path}: only the first {_TYPED_MOST >> 20} MB are typed")
-    return found[:_TYPED_MOST]
-
-
-def _write_console(machine: _machine.Machine, shown: int) -> int:
-    fresh = machine.printed(shown)
-    sys.stdout.buffer.write(fresh)
-    sys.stdout.buffer.flush()
-    return shown + len(fresh)
-
-
-@dataclass(frozen=True)
-class Save:
-    """A snapshot to write: the file, and the cycle at which to write it."""
-
-    path: Path
-    cycle: int
-
-    def write(self, machine: _machine.Machine) -> None:
-        """Writes it, if the machine has come to that cycle."""
-        if machine.cycles < self.cycle:
-            raise BadInput(
-                f"{self.path}: not written: the run ended after {machine.cycles:,} cycles, before cycle {self.cycle:,}"
-            )
-        try:
-            self.path.write_bytes(machine.save())
-        except OSError as error:
-            raise BadInput(f"{self.path}: {error.strerror}") from None
-
-
-def _save(path: Path | None, cycle: int | None) -> Save | None:
-    if path is None and cycle is None:
-        return None
-    if path is None or cycle is None:
-        raise WrongOption("--save FILE and --at CYCLE belong together", hint="give both, or neither")
-    return Save(path, cycle)
-
-
-def watch(
-    machine: _machine.Machine,
-    limit: int,
-    *,
-    quiet: bool = False,
-    on_linux: bool = False,
-    typed: Path | None = None,
-    save: Save | None = None,
-    until: int = NO_LIMIT,
-    boot_limit: int = NO_LIMIT,
-    expected: int | None = None,
-) -> Watched:
-    """Runs a machine to its end, to `limit` instructions or to the cycle `until`, both counted from reset.
-
-    Linux's init must be ready within `boot_limit` instructions.
-
-    What the guest prints appears as it does, unless `quiet`; `on_linux`, only what comes after init is ready, or all of
-    it at the end if init never was. `typed` is a file with what is typed on the guest's console, `-` for standard
-    input. `expected`: about how many instructions the run takes, where that is known.
-    """
-    quiet = quiet or form_chosen.form != "table"
-    shown = len(machine.printed())
-    waiting = on_linux
-    if typed is not None:
-        machine.type_in(_typed(typed))
-    ticker = Ticker(expected)
-
-    def show(*, ended: bool = False) -> None:
-        nonlocal shown, waiting
-        if quiet:
-            return
-        if waiting:
-            printed = machine.printed()
-            before = len(printed) - len(systems.output(printed))
-            waiting = before == 0 and not ended
-            shown = max(shown, before)
-        if not waiting:
-            shown = _write_console(machine, shown)
-
-    def look(progress: Progress) -> bool:
-        ticker.clear()
-        show()
-        if not quiet:
-            ticker.show(progress)
-        return True
-
-    try:
-        stop = native.go(
-            machine, limit, look, until=until if save is None else min(save.cycle, until), boot_limit=boot_limit
-        )
-        if save is not None:
-            show(ended=True)
-            save.write(machine)
-            stop = native.go(machine, limit, look, until=until, boot_limit=boot_limit)
-    except KeyboardInterrupt:
-        raise Interrupted(f"interrupted after {machine.instructions:,} instructions") from None
-    finally:
-        ticker.clear()
-    show(ended=True)
-    return Watched(machine, stop)
 
 
 def _sanitize(machine: _machine.Machine, names: str | None) -> None:
@@ -201,110 +29,12 @@ def _sanitize(machine: _machine.Machine, names: str | None) -> None:
             raise WrongOption(f"--sanitize: {error}") from None
 
 
-def _program(command: list[str], files: list[str] | None) -> Program:
-    with options.option("--file"):
-        further = tuple(guest.guest_file(text) for text in files or [])
-    return Program(command[0], tuple(command[1:]), further)
-
-
-def job_of(
-    machine: str,
-    command: list[str],
-    files: list[str] | None,
-    sets: list[str] | None,
-    chosen: list[str] | None,
-    limit: int,
-    kernel: str | None,
-    *,
-    protocol: str | None = None,
-    append: str = "",
-    quiet: bool = True,
-    boot_limit: int = BOOT_LIMIT,
-) -> Job:
-    """The run of a program, from the command's options."""
-    if protocol is not None and kernel is None:
-        raise WrongOption("--protocol: our kernel is started by a device tree", hint="it is for --kernel IMAGE")
-    workshop = Workshop(native.NativeRunner())
-    overrides = options.overrides(sets)
-    if kernel is None:
-        options.check_machine(workshop, machine, [overrides])
-    return guest.job(
-        workshop,
-        machine,
-        _program(command, files),
-        overrides=overrides,
-        settings=options.settings(chosen, machine),
-        limit=limit,
-        boot_limit=boot_limit,
-        kernel=kernel,
-        protocol=cast("BootProtocol | None", protocol),
-        boot={name: value for name, _, value in (word.partition("=") for word in append.split())},
-        quiet=quiet,
-    )
-
-
-def _bare_job(
-    machine: str,
-    kernel: str,
-    sets: list[str] | None,
-    initrd: Path | None,
-    append: str,
-    limit: int,
-    protocol: str | None,
-    firmware: Path | None = None,
-) -> Job:
-    """The run of a kernel with an initial RAM file system and a command line of the person's own."""
-    workshop = Workshop(native.NativeRunner())
-    overrides = options.overrides(sets)
-    files = read_file(initrd) if initrd else b""
-    below = read_file(firmware) if firmware else b""
-    if not subjects.is_subject(kernel):
-        image = images.read(Path(kernel))
-        resolved = systems.on_board(workshop, machine, overrides, image)
-        images.check(image, resolved.architecture)
-        return Job(
-            resolved,
-            image.data,
-            files,
-            systems.bare_line(image, append),
-            limit=limit,
-            kernel_name=kernel,
-            protocol=cast("BootProtocol | None", protocol),
-            firmware=below,
-        )
-    if protocol is not None:
-        raise WrongOption(f"--protocol: {kernel} is started by a device tree", hint="it is for a kernel image")
-    if initrd is None:
-        raise BadInput(
-            f"{kernel} needs a program or an initial RAM file system", hint="write `-- PROG [ARG]...`, or --initrd"
-        )
-    system = systems.named(workshop, machine, overrides, kernel)
-    # The initial RAM file system may hold another init than ours.
-    job = system.job(files, " ".join([*system.words, append]).strip(), limit=limit)
-    return replace(job, boot_limit=NO_LIMIT, firmware=below)
-
-
-def loaded_machine(
-    snapshot_file: Path | None,
-    machine: str,
-    command: list[str] | None,
-    files: list[str] | None,
-    sets: list[str] | None,
-    chosen: list[str] | None,
-    limit: int,
-    kernel: str | None,
-) -> _machine.Machine:
-    """A machine with a program before its first instruction, or one that goes on from a snapshot."""
-    if snapshot_file is None:
-        if not command:
-            raise BadInput("no program was given", hint="write `-- PROG [ARG]...`, or --from SNAPSHOT")
-        return native.load(job_of(machine, command, files, sets, chosen, limit, kernel))
-    if command or files or sets or chosen or kernel or machine != options.DEFAULT_MACHINE:
-        raise BadInput(
-            "--from goes on with the snapshot's own machine and program",
-            hint="leave out the program, --machine, --kernel, --set, --policy and --file",
-        )
-    return native.restore(snapshot_file)
+def _save(path: Path | None, cycle: int | None) -> Save | None:
+    if path is None and cycle is None:
+        return None
+    if path is None or cycle is None:
+        raise WrongOption("--save FILE and --at CYCLE belong together", hint="give both, or neither")
+    return Save(path, cycle)
 
 
 def _say_why_illegal(job: Job, status: int) -> None:
@@ -315,33 +45,6 @@ def _say_why_illegal(job: Job, status: int) -> None:
             f"{job.kernel_name} does not emulate floating-point instructions, which this core lacks: "
             "it needs CONFIG_MATH_EMULATION",
         )
-
-
-def print_summary(watched: Watched, title: str) -> None:
-    """What the run cost, on standard error, so that a pipe gets the program's output alone."""
-    if watched.refused:
-        say(err, "the kernel did not begin with the program, so there are no costs of it")
-        return
-    counters = guest.program_counters(watched.machine.regions(), watched.machine.counters())
-    err.print(
-        table(
-            title,
-            ["what", ">count", "detail"],
-            ([line.name, f"{line.count:,}", line.share] for line in summary.overview(counters, watched.machine.clock)),
-        )
-    )
-    causes = summary.by_cause(counters)
-    err.print(
-        table(
-            "by cause",
-            ["cause", ">cycles", ">share", ">TLB misses", ">I-cache misses", ">D-cache misses"],
-            (
-                # The cycles of walks and write-backs are charged to the category that caused them.
-                [row[0], *([f"{row[1]:,}", share] if row[1] else ["", ""]), *(f"{count:,}" for count in row[2:])]
-                for row, share in zip(causes, summary.shares(causes), strict=True)
-            ),
-        )
-    )
 
 
 def _keep(store: Store, watched: Watched, job: Job, seconds: float) -> str:
@@ -374,7 +77,7 @@ def _of_each(machine: _machine.Machine) -> dict[str, list[dict[str, int]]]:
 
 
 def execute(
-    command: Command,
+    command: options.Command,
     machine: options.Machine = options.DEFAULT_MACHINE,
     kernel: options.Kernel = None,
     policy: options.Policies = None,
@@ -469,7 +172,7 @@ def boot(
             autocompletion=options.complete_subject,
         ),
     ],
-    command: MaybeCommand = None,
+    command: options.MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     sets: options.Sets = None,
     protocol: options.ProtocolName = None,
@@ -517,7 +220,7 @@ def boot(
             boot_limit=boot_limit,
         )
     else:
-        job = _bare_job(machine, kernel, sets, initrd, append, limit, protocol, firmware)
+        job = bare_job(machine, kernel, sets, initrd, append, limit, protocol, firmware)
     watched = watch(_loaded(job), limit, quiet=as_json, typed=typed, save=to_save, boot_limit=job.boot_limit)
     watched.rooted = job.initrd != b""
     _say_why_illegal(job, watched.status)
@@ -568,14 +271,6 @@ def resume(
         print_summary(watched, str(file))
         watched.check()
     raise typer.Exit(watched.status)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Writes a file; BadInput says why it cannot be written."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
 
 
 def register(app: typer.Typer) -> None:

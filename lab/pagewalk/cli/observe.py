@@ -12,8 +12,9 @@ import typer
 
 from pagewalk import _machine, access_trace, architectures, guest, native, profiles, recording, snapshot, watching
 from pagewalk.cli import options
-from pagewalk.cli.guest import Command, MaybeCommand, Output, Watched, job_of, loaded_machine, watch, write_text
-from pagewalk.cli.output import Json, err, out, print_json, say, table
+from pagewalk.cli.jobs import job_of, loaded_machine
+from pagewalk.cli.output import Json, err, out, print_json, say, table, write_text
+from pagewalk.cli.simulation import Watched, watch
 from pagewalk.errors import BadInput, Interrupted, RunFailed, WrongOption, unknown
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 
@@ -85,7 +86,7 @@ def _known_format(name: str | None) -> str | None:
 
 
 def profile(
-    command: MaybeCommand = None,
+    command: options.MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     kernel: options.Kernel = None,
     policy: options.Policies = None,
@@ -172,8 +173,8 @@ def _write_trace(path: Path, machine: _machine.Machine, name: str) -> None:
 
 
 def trace(
-    output: Output,
-    command: MaybeCommand = None,
+    output: options.Output,
+    command: options.MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     kernel: options.Kernel = None,
     policy: options.Policies = None,
@@ -332,7 +333,7 @@ def _record(
 
 
 def see(
-    command: Command,
+    command: options.Command,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("see.html"),
     machine: options.Machine = options.DEFAULT_MACHINE,
     kernel: options.Kernel = None,

@@ -125,6 +125,24 @@ def _address(text: str | None) -> str | None:
 
 DEFAULT_MACHINE = "ppc604-185"
 
+Command = Annotated[
+    list[str],
+    typer.Argument(
+        help="The program, a static executable for the machine's architecture (a path with a slash in it, or the name "
+        "of a built program or of a file here), and its arguments, of any bytes.",
+        metavar="PROG [ARG]...",
+        autocompletion=complete_command,
+    ),
+]
+MaybeCommand = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="The program and its arguments; none with --from.",
+        metavar="[PROG [ARG]...]",
+        autocompletion=complete_command,
+    ),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
 Machine = Annotated[
     str,
     typer.Option(

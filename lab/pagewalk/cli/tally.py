@@ -8,8 +8,9 @@ import typer
 
 from pagewalk import guest
 from pagewalk.cli import options
-from pagewalk.cli.guest import MaybeCommand, loaded_machine, watch
+from pagewalk.cli.jobs import loaded_machine
 from pagewalk.cli.output import Json, err, out, print_json, say, table
+from pagewalk.cli.simulation import watch
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 from pagewalk.tally import Counted, Group, Tally
 
@@ -59,7 +60,7 @@ def observe(
             metavar="QUERY",
         ),
     ],
-    command: MaybeCommand = None,
+    command: options.MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     kernel: options.Kernel = None,
     policy: options.Policies = None,

@@ -9,7 +9,6 @@ import typer
 
 from pagewalk import guest, native
 from pagewalk.cli import options
-from pagewalk.cli.guest import Command
 from pagewalk.cli.output import next_step
 from pagewalk.errors import BadInput, NotBuilt
 from pagewalk.guest import Program
@@ -19,7 +18,7 @@ from pagewalk.workshop import Workshop
 
 
 def watch(
-    command: Command,
+    command: options.Command,
     machine: options.Machine = options.DEFAULT_MACHINE,
     kernel: options.Kernel = None,
     policy: options.Policies = None,
