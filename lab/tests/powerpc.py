@@ -1,8 +1,9 @@
-"""The machines that the lab's kernel runs on."""
+"""The PowerPC machines of the checkout."""
 
 from pagewalk import machines
+from pagewalk.architectures import POWERPC
 
 
 def machine_names() -> list[str]:
-    """All of the checkout but those of an x86 processor."""
-    return [name for name in machines.names() if machines.find(name).core not in ("i486", "p6")]
+    """Their names, in order."""
+    return [name for name in machines.names() if machines.find(name).architecture is POWERPC]
