@@ -5,164 +5,37 @@ One TOML file per published table or section in `experiments/`; docs/experiments
 
 from __future__ import annotations
 
-import itertools
-import math
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from pagewalk import claims
 from pagewalk.claims import Claim
-from pagewalk.errors import BadInput, PagewalkError, nearest, unknown
+from pagewalk.errors import BadInput, PagewalkError, unknown
+from pagewalk.experiment_file import (
+    NOTHING,
+    Better,
+    Bound,
+    File,
+    MachineEntry,
+    RowEntry,
+    Setting,
+    Wanted,
+    entries,
+    given,
+    problems,
+)
 from pagewalk.figures import Figure
 from pagewalk.paths import home
-from pagewalk.policies import NAMED
-from pagewalk.programs import Root
 from pagewalk.published_range import Range, ratio_range
-from pagewalk.runner import NO_LIMIT, BootProtocol
-
-Better = Literal["lower", "higher", "neither"]
-Bound = Literal["equal", "at least", "at most", "nearly none"]
-
-CONTEXT_SWITCHES = ((2, 0), (2, 16), (8, 0), (8, 16), (16, 16))
-"""Processes and KB of each: what every row of the program `context-switch` is measured with."""
-PRINTED_SWITCH = (2, 0)
-"""The setting that a published context switch is compared with, if the row does not say how many processes: the first
-that LmBench prints. The others are shown beside it (docs/experiments.md, "Context switches")."""
-
-
-NOTHING = "nothing"
-"""The word of a row that has no setting before, or no published figure."""
 
 PART_SAVED = "fraction saved"
 """The unit of a claim that tells what part of the figure before is saved."""
-
-MOST_SWEPT = 1000
-"""The most rows that one row of a file may stand for."""
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Setting(_Model):
-    """One side of a comparison: policies by name, or a named set of them, other words of the kernel's command line,
-    keys of the machine, the program's arguments after the row's own, the kernel image, and the words a table heads its
-    column with. `subject` is the kernel of other people that takes the place of ours; `image` is the role of one that
-    the person who runs the experiment names, and `sysctl` is what its init writes to files of /proc/sys, after what the
-    image's own says."""
-
-    label: str
-    policies: dict[str, str] = {}
-    boot: dict[str, str] = {}
-    keys: dict[str, str] = {}
-    arguments: list[str] = []
-    kernel: str = "vmlinux"
-    named: str | None = None
-    subject: str | None = None
-    image: str | None = None
-    sysctl: dict[str, str] = {}
-
-    @property
-    def chosen(self) -> dict[str, str]:
-        """The policies, after those of the named set."""
-        return {NAMED: self.named, **self.policies} if self.named else self.policies
-
-
-class Wanted(_Model):
-    """A kernel image that a person must have to run the experiment: which kernel it is, how its `version` begins, and
-    what its configuration must say. Then how it is run: its board and the protocol that starts it, words of the command
-    line, what its root file system is, how many MB are free on a RAM disk, and what init writes to files of /proc/sys.
-    `facts` are options whose values the result keeps besides.
-    """
-
-    kernel: str
-    version: str
-    options: dict[str, str] = {}
-    facts: list[str] = []
-    board: str
-    protocol: BootProtocol
-    words: list[str] = []
-    root: Root = "ext2"
-    room: Annotated[int, Field(ge=1, le=56)] = 8
-    sysctl: dict[str, str] = {}
-
-    @property
-    def recorded(self) -> list[str]:
-        """The options whose values a result keeps."""
-        return [*self.options, *self.facts]
-
-
-class _MachineEntry(_Model):
-    """A machine to run on, with the claims that its columns are compared with."""
-
-    name: str
-    claim: str | None = None
-    baseline_claim: str | None = None
-    baseline_machine: str | None = None
-    before: str | None = None
-    after: str | None = None
-
-
-class _RowEntry(_Model):
-    name: str
-    program: str = ""
-    constant: str | None = None
-    arguments: list[str] = []
-    keys: dict[str, str] = {}
-    sweep: dict[str, Annotated[list[str | int], Field(min_length=1)]] = {}
-    files: list[str] = []
-    image: str | None = None
-    sample: Annotated[int, Field(ge=0, le=NO_LIMIT)] = 0
-    row: str | None = None
-    curve: str | None = None
-    figure: str = "us"
-    unit: str
-    better: Better
-    bound: Bound = "equal"
-    saves: bool = False
-    complement: bool = False
-    input: str | None = None
-    claim: str | None = None
-    floor: float | None = None
-    item: int | None = None
-    machines: list[str] | None = None
-    before: str | None = None
-    after: str | None = None
-    counterpart: str | None = None
-    every_setting: bool = False
-
-
-class _ElsewhereEntry(_Model):
-    label: str
-    claim: str
-    why: str
-
-
-class _File(_Model):
-    title: str
-    document: str
-    section: str
-    about: str
-    settings: dict[str, Setting]
-    images: dict[str, Wanted] = {}
-    machine: Annotated[list[_MachineEntry], Field(min_length=1)]
-    row: Annotated[list[_RowEntry], Field(min_length=1)]
-    elsewhere: list[_ElsewhereEntry] = []
-
-
-_MODELS: dict[str, type[_Model]] = {
-    "settings": Setting,
-    "images": Wanted,
-    "machine": _MachineEntry,
-    "row": _RowEntry,
-    "elsewhere": _ElsewhereEntry,
-}
 
 
 @dataclass(frozen=True)
@@ -293,45 +166,14 @@ class Experiment:
         return tuple(dict.fromkeys(side.machine for row in self.rows for side in row.sides))
 
 
-def given(arguments: Iterable[str]) -> dict[str, str]:
-    """A program's arguments by name."""
-    return {name: value for name, _, value in (argument.partition("=") for argument in arguments)}
-
-
 def _is_number(text: str) -> bool:
     return text.replace(".", "", 1).isdigit()
-
-
-def _problems(error: ValidationError) -> str:
-    lines = []
-    for problem in error.errors():
-        place = ".".join(str(part) for part in problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            key = str(problem["loc"][-1])
-            close = nearest(key, (_MODELS[str(problem["loc"][0])] if len(problem["loc"]) > 1 else _File).model_fields)
-            lines.append(f"{place}: unknown key" + (f", did you mean {close!r}?" if close else ""))
-        else:
-            lines.append(f"{place}: {problem['msg'].lower()}")
-    return "; ".join(lines)
-
-
-def _filled(value: Any, point: Mapping[str, str]) -> Any:
-    """The value with the `{name}` in its words replaced by the point's values."""
-    if isinstance(value, str):
-        for name, text in point.items():
-            value = value.replace(f"{{{name}}}", text)
-        return value
-    if isinstance(value, list):
-        return [_filled(entry, point) for entry in value]
-    if isinstance(value, dict):
-        return {name: _filled(entry, point) for name, entry in value.items()}
-    return value
 
 
 class _Builder:
     """Turns a checked file into rows, looking up every name that it mentions."""
 
-    def __init__(self, name: str, file: _File) -> None:
+    def __init__(self, name: str, file: File) -> None:
         self.name = name
         self.file = file
         self.machines = {entry.name: entry for entry in file.machine}
@@ -341,7 +183,7 @@ class _Builder:
             raise unknown("setting", name, self.file.settings)
         return self.file.settings[name]
 
-    def published(self, row: _RowEntry, machine: _MachineEntry) -> Published:
+    def published(self, row: RowEntry, machine: MachineEntry) -> Published:
         claim_id = row.claim or machine.claim
         if claim_id is None and row.floor is not None:
             return Published(claims=(), before=None, after=Range.exactly(row.floor), ratio=None)
@@ -375,7 +217,7 @@ class _Builder:
             ratio = Range(ratio.low - claim.steps / 2, ratio.high + claim.steps / 2, ratio.shown)
         return Published(claims=tuple(held), before=before, after=after, ratio=ratio)
 
-    def side(self, row: _RowEntry, machine: _MachineEntry, which: Literal["before", "after"]) -> Side | None:
+    def side(self, row: RowEntry, machine: MachineEntry, which: Literal["before", "after"]) -> Side | None:
         named = getattr(row, which) or getattr(machine, which)
         if named == NOTHING or (named is None and which not in self.file.settings):
             return None
@@ -390,12 +232,12 @@ class _Builder:
             return Side(name, setting, {**row.keys, **setting.keys})
         return Side(name, setting, {"board.kind": wanted.board, **row.keys, **setting.keys}, wanted)
 
-    def named(self, row: _RowEntry, machine: _MachineEntry) -> str:
+    def named(self, row: RowEntry, machine: MachineEntry) -> str:
         """The row's name; on a machine that is compared with several others, with the other machine."""
         several = sum(entry.name == machine.name for entry in self.file.machine) > 1
         return f"{row.name}, beside {machine.baseline_machine}" if several and machine.baseline_machine else row.name
 
-    def row(self, row: _RowEntry, machine: _MachineEntry) -> Row:
+    def row(self, row: RowEntry, machine: MachineEntry) -> Row:
         after = self.side(row, machine, "after")
         if after is None:
             raise BadInput(f"row {row.name!r}: no setting named after")
@@ -425,14 +267,14 @@ class _Builder:
             curve=self.curve(row),
         )
 
-    def curve(self, row: _RowEntry) -> str | None:
+    def curve(self, row: RowEntry) -> str | None:
         if row.curve is not None and not _is_number(given(row.arguments).get(row.curve, "")):
             raise BadInput(
                 f"row {row.name!r}: its curve is over {row.curve}, but no argument gives {row.curve} a number"
             )
         return row.curve
 
-    def counterpart(self, row: _RowEntry) -> tuple[str, str] | None:
+    def counterpart(self, row: RowEntry) -> tuple[str, str] | None:
         if row.counterpart is None:
             return None
         experiment, slash, name = row.counterpart.partition("/")
@@ -440,53 +282,10 @@ class _Builder:
             raise BadInput(f"row {row.name!r}: write counterpart as EXPERIMENT/ROW")
         return experiment, name
 
-    def swept(self) -> Iterator[_RowEntry]:
-        """The rows of the file; one with a sweep stands for a row for each combination of its values."""
-        for row in self.file.row:
-            if math.prod(map(len, row.sweep.values())) > MOST_SWEPT:
-                raise BadInput(f"row {row.name!r}: its sweep has more than {MOST_SWEPT} combinations")
-            text = row.model_dump(exclude={"sweep"}, exclude_unset=True)
-            for name in row.sweep:
-                if f"{{{name}}}" not in repr(text):
-                    raise BadInput(
-                        f"row {row.name!r}: sweep {name!r} is used nowhere: write {{{name}}} where it belongs"
-                    )
-            for values in itertools.product(*row.sweep.values()):
-                point = {name: str(value) for name, value in zip(row.sweep, values, strict=True)}
-                yield _RowEntry.model_validate(_filled(text, point)) if point else row
-
-    def entries(self) -> Iterator[_RowEntry]:
-        """The rows of swept(). A `context-switch` row without a size becomes one for each of CONTEXT_SWITCHES.
-
-        If the row says how many processes, it becomes those with as many. One of them has the row's claim: of two
-        processes, or of as many as the row says, without data. With every_setting all of them have it.
-        """
-        for row in self.swept():
-            arguments = given(row.arguments)
-            if row.program != "context-switch" or "size" in arguments:
-                yield row
-                continue
-            for processes, size in CONTEXT_SWITCHES:
-                if arguments.get("processes", str(processes)) == str(processes):
-                    setting = f", {processes}p/{size}k"
-                    printed = row.every_setting or (
-                        size == 0 and ("processes" in arguments or (processes, size) == PRINTED_SWITCH)
-                    )
-                    yield row.model_copy(
-                        update={
-                            "claim": row.claim if printed else NOTHING,
-                            "bound": row.bound if printed else "equal",
-                            "name": f"{row.name}{setting}",
-                            "counterpart": row.counterpart and f"{row.counterpart}{setting}",
-                            "arguments": [f"processes={processes}", f"size={size}k" if size else "size=0"],
-                            "row": f"context-switch-{processes}p-{size}k",
-                        }
-                    )
-
     def rows(self) -> list[Row]:
         rows = []
         for machine in self.file.machine:
-            for row in self.entries():
+            for row in entries(self.file.row):
                 for name in row.machines or []:
                     if name not in self.machines:
                         raise unknown("machine of this experiment", name, self.machines)
@@ -518,9 +317,9 @@ def load(path: Path) -> Experiment:
     """The experiment in that file; BadInput names the file, the key and what is allowed."""
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        return _Builder(path.stem, _File.model_validate(raw)).build()
+        return _Builder(path.stem, File.model_validate(raw)).build()
     except ValidationError as error:
-        raise BadInput(f"{path}: {_problems(error)}") from None
+        raise BadInput(f"{path}: {problems(error)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: {error}") from None
     except OSError as error:

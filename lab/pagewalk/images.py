@@ -27,7 +27,7 @@ from pagewalk.errors import BadInput, unknown
 from pagewalk.paths import read_file
 
 if TYPE_CHECKING:
-    from pagewalk.experiments import Wanted
+    from pagewalk.experiment_file import Wanted
 
 _BANNER = re.compile(rb"Linux version (\d+(?:\.\d+)+)([^\s\0]*)([^\0\n]*)")
 _BUILDER = re.compile(r" \([^()\s]*@[^()\s]*\)")

@@ -18,7 +18,8 @@ from pydantic.dataclasses import dataclass
 
 from pagewalk import explain, records
 from pagewalk.errors import BadInput
-from pagewalk.experiments import Experiment, Row, Setting
+from pagewalk.experiment_file import Setting
+from pagewalk.experiments import Experiment, Row
 from pagewalk.figures import Measured
 from pagewalk.paths import home, read_file
 from pagewalk.records import CellRecord, TableRow

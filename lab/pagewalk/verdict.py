@@ -13,7 +13,8 @@ from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar, cast
 
-from pagewalk.experiments import Better, Bound, Published, Row
+from pagewalk.experiment_file import Better, Bound
+from pagewalk.experiments import Published, Row
 from pagewalk.published_range import Range
 
 Kind = Literal[

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pagewalk import claims, experiments, programs
+from pagewalk import claims, experiment_file, experiments, programs
 from pagewalk.errors import NotBuilt
 from pagewalk.paths import Home, home
 
@@ -68,7 +68,7 @@ def test_every_claim_on_a_compile_stands_at_the_same_compile() -> None:
     ]
     assert rows
     for row in rows:
-        given = experiments.given(row.arguments)
+        given = experiment_file.given(row.arguments)
         wanted = dict(_WORKLOAD)
         if {claim.id for claim in row.published.claims} & set(_OWN):
             wanted["warmup"] = "6"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from scripted import EXPERIMENT
 
-from pagewalk import claims, experiments, policies
+from pagewalk import claims, experiment_file, experiments, policies
 from pagewalk.errors import BadInput
 from pagewalk.published_range import Printed, Range, ratio_range
 
@@ -63,7 +63,7 @@ def test_a_context_switch_has_its_claim_at_the_setting_that_lmbench_prints() -> 
 
     assert set(claimed("osdi99-table3")) == {"2p/0k"}
     assert set(claimed("osdi99-flush")) == {"8p/0k"}
-    assert len(set(claimed("osdi99-bat"))) == len(experiments.CONTEXT_SWITCHES)
+    assert len(set(claimed("osdi99-bat"))) == len(experiment_file.CONTEXT_SWITCHES)
 
 
 def test_a_row_beside_several_machines_names_the_other(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from pagewalk import images
 from pagewalk.cli import options
 from pagewalk.cli.output import err, say
 from pagewalk.errors import BadInput, WrongOption
-from pagewalk.experiments import Experiment, Row, Wanted
+from pagewalk.experiment_file import Wanted
+from pagewalk.experiments import Experiment, Row
 from pagewalk.images import Image
 
 Images = Annotated[
