@@ -175,6 +175,15 @@ def test_a_limit_ends_a_run(environment: dict[str, str], programs: Path) -> None
     assert done.returncode == 124
     # What to try next is said last.
     assert 0 < done.stderr.index("pagewalk: ") < done.stderr.index("next: ")
+    # With the program's arguments, as a shell must have them.
+    assert "pagewalk profile -- " in done.stderr
+    assert f"-- {shlex.quote(str(programs / 'greet'))} x" in " ".join(done.stderr.split())
+
+
+def test_a_sweep_without_axes_has_a_title(environment: dict[str, str]) -> None:
+    done = run(environment, "sweep", "null-call")
+    assert done.returncode == 0, done.stderr
+    assert "null-call on ppc604-185: us\n" in done.stdout.replace(" \n", "\n")
 
 
 def test_a_guest_that_completes_no_instruction_ends(environment: dict[str, str], tmp_path: Path) -> None:

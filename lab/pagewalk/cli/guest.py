@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import time
 from functools import partial
@@ -155,11 +156,12 @@ def execute(
             complain(error, as_json=False)
             status = int(error.status)
         if key is not None:
+            words = shlex.join(command)
             next_step(
                 f"pagewalk compare {key[:12]} RUN",
                 # A kernel of other people has no policies.
-                *([f"pagewalk ab -p POLICY=A,B -- {command[0]}"] if kernel is None else []),
-                f"pagewalk profile {'' if kernel is None else f'--kernel {kernel} -m {machine} '}-- {command[0]}",
+                *([f"pagewalk ab -p POLICY=A,B -- {words}"] if kernel is None else []),
+                f"pagewalk profile {'' if kernel is None else f'--kernel {kernel} -m {machine} '}-- {words}",
             )
     raise typer.Exit(status)
 

@@ -264,7 +264,8 @@ def do_sweep(
         options.check_machine(lab, machine, options.combinations(keys))
         with events(as_json=as_json) as listener:
             points = sweep.measure(lab, plan, listener)
-        name = f"{' '.join([plan.row, *plan.arguments])} on {machine}: {figure} over {', '.join(points[0].settings)}"
+        over = f" over {', '.join(points[0].settings)}" if points[0].settings else ""
+        name = f"{' '.join([plan.row, *plan.arguments])} on {machine}: {figure}{over}"
         lab.store.add_points(name, figure, [(json.dumps(dict(p.settings)), p.value, p.run, p.reason) for p in points])
     if as_json:
         print_json(points)
