@@ -244,7 +244,7 @@ fn tlb_misses_of_a_kernel_name_the_page_that_had_to_go() {
         );
         session.record_trace(Window::default());
         let until = Limits {
-            cycles: 6_000_000,
+            cycles: 8_000_000,
             ..Limits::NONE
         };
         assert_eq!(session.run(until), Stop::Limit, "{machine}");
