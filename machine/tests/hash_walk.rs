@@ -368,8 +368,8 @@ fn worst_search(machine: &str, (first, next): (u32, u32), cold: bool) -> u64 {
 fn worst_searches_of_the_604_take_what_its_figures_add_up_to() {
     // Warm: start 2, sixteen accesses of 3, finish 2. Cold: four lines, from the first edge on. The 604 waits for
     // the critical double word, then for the whole line, and needs three more accesses and an edge until it asks
-    // for the next; the 604e waits for each beat, and is done with a line 3 cycles after the last. A beat is used a clock
-    // of the bus after it came.
+    // for the next; the 604e waits for each beat, and is done with a line 3 cycles after the last. A beat is used
+    // a clock of the bus after it came.
     for (machine, memory, edge, line) in [
         ("ppc604-133", (6, 3), 0, 34 + 3 * 3 + 1),
         ("ppc604-185", (6, 3), 1, 51 + 3),
