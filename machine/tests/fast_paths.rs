@@ -4,6 +4,8 @@
 
 mod support;
 
+#[path = "fast_paths/compiled.rs"]
+mod compiled;
 #[path = "fast_paths/devices.rs"]
 mod devices;
 #[path = "support/kernel.rs"]

@@ -21,6 +21,12 @@ impl Compiler {
         0
     }
 
+    /// No jump is noted.
+    #[must_use]
+    pub fn links(&self) -> usize {
+        0
+    }
+
     /// Nothing was to be compiled, so nothing was refused.
     #[must_use]
     pub fn refused(&self) -> Option<&str> {

@@ -1,7 +1,8 @@
 //! What compiled code calls: the interpreter's own functions, with exact state.
 
-use super::block::{Kind, Site, Target, To, Version};
+use super::code::{Kind, Site, Target, To, Version};
 use crate::engine::line::Op;
+use crate::pipeline::Predictor;
 use crate::powerpc::processor::Processor;
 
 /// The data that compiled code shares with Rust.
@@ -14,7 +15,7 @@ pub struct Shared {
     pub until: u64,
     /// Where the interpreter goes on.
     pub next: *const Op,
-    /// The look-up of jumps to registers ([`super::block::Target`]).
+    /// The look-up of jumps to registers ([`super::code::Target`]).
     pub targets: *const Target,
 }
 
@@ -251,20 +252,10 @@ pub(super) unsafe extern "sysv64" fn predict(
 ) -> u64 {
     // SAFETY: as in `go`.
     unsafe {
-        let m = &mut *m;
-        let (&Site { kind, ea: pc, .. }, version) = at(m, site);
-        let Kind::Predict { conditional } = kind else {
-            unreachable!("a branch");
-        };
-        prepare(m, version);
-        let wait = match conditional {
-            Some(statically) => {
-                let doubt = version.timing.doubt;
-                (m.predictor).conditional(pc, taken != 0, statically, doubt)
-            }
-            None => m.predictor.unconditional(pc),
-        };
-        predicted(m, version, wait)
+        predicted(m, site, |predictor, pc, conditional| match conditional {
+            Some((statically, doubt)) => predictor.conditional(pc, taken != 0, statically, doubt),
+            None => predictor.unconditional(pc),
+        })
     }
 }
 
@@ -279,28 +270,39 @@ pub(super) unsafe extern "sysv64" fn predict_register(
 ) -> u64 {
     // SAFETY: as in `go`.
     unsafe {
+        predicted(m, site, |predictor, pc, conditional| match conditional {
+            Some((statically, doubt)) => {
+                predictor.conditional_to_register(pc, true, statically, doubt, target)
+            }
+            None => predictor.to_register(pc, target),
+        })
+    }
+}
+
+/// Lets `predict` say what the branch at the end of a version costs, which it counts. It gets the branch's address and,
+/// of a conditional one, the static prediction and the doubt.
+///
+/// # Safety
+/// As [`go`].
+unsafe fn predicted(
+    m: *mut Processor,
+    site: *const Site,
+    predict: impl FnOnce(&mut Predictor, u32, Option<(bool, u8)>) -> u64,
+) -> u64 {
+    // SAFETY: the caller's.
+    unsafe {
         let m = &mut *m;
         let (&Site { kind, ea: pc, .. }, version) = at(m, site);
         let Kind::Predict { conditional } = kind else {
             unreachable!("a branch");
         };
         prepare(m, version);
-        let wait = match conditional {
-            Some(statically) => {
-                let doubt = version.timing.doubt;
-                (m.predictor).conditional_to_register(pc, true, statically, doubt, target)
-            }
-            None => m.predictor.to_register(pc, target),
-        };
-        predicted(m, version, wait)
+        let conditional = conditional.map(|statically| (statically, version.timing.doubt));
+        let wait = predict(&mut m.predictor, pc, conditional);
+        // It is among the counts of compiled code again.
+        m.predictor.branches -= 1;
+        resume(m, version);
+        m.hot.cycles += wait;
+        wait
     }
-}
-
-/// The branch at the end of `version` has been counted, and costs `wait`.
-fn predicted(m: &mut Processor, version: &Version, wait: u64) -> u64 {
-    // It is among the counts of compiled code again.
-    m.predictor.branches -= 1;
-    resume(m, version);
-    m.hot.cycles += wait;
-    wait
 }

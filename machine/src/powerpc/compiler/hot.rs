@@ -4,8 +4,8 @@ use std::mem::offset_of;
 
 use rustc_hash::FxHashMap;
 
-use super::block::{Code, NEVER};
 use super::calls::{self, Shared};
+use super::code::{Code, NEVER};
 use crate::engine::Handler;
 use crate::engine::line::Op;
 use crate::powerpc::processor::Processor;
@@ -151,6 +151,12 @@ impl Compiler {
     #[must_use]
     pub fn made(&self) -> u64 {
         self.code.as_ref().map_or(0, |code| code.made())
+    }
+
+    /// Jumps between blocks that are noted now, to be taken back with what they lead to.
+    #[must_use]
+    pub fn links(&self) -> usize {
+        self.code.as_ref().map_or(0, |code| code.links())
     }
 
     /// Why hot code is not compiled, if the host does not allow it.

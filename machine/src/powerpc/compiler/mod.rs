@@ -1,6 +1,6 @@
 //! A compiler for hot code: blocks become code of the host.
 //!
-//! A block is compiled for the state of the pipeline that it is entered in: a [`block::Version`]. Its cost, the state
+//! A block is compiled for the state of the pipeline that it is entered in: a [`code::Version`]. Its cost, the state
 //! that it leaves, and the costs of each way on are then constants, so that exact accounting takes two additions a
 //! block. Compiled code makes the checks that the interpreter makes ([`crate::engine`]): the deadline for each block,
 //! the I-cache's tag for each line entered, the predictor's tables for each branch, a line shortcut for each access.
@@ -27,6 +27,8 @@
 mod block;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 mod calls;
+#[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
+mod code;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 mod emit;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]

@@ -1,0 +1,199 @@
+//! Programs that only compiled code can get wrong, each under every way to run it.
+
+use pagewalk_machine::powerpc::machine::Stop;
+use pagewalk_machine::powerpc::session::Session;
+
+use super::support::Program;
+use super::{LIMITS, assert_same, interpret, outcome, run};
+
+/// A jump to the counter, in the invalid form that counts: the target is the counter that has been decremented.
+const COUNTED_JUMP: &str = "
+_start:
+  caches_on
+  li 29, 0
+  li 27, 2000
+1: load 4, 2f + 4
+  mtctr 4
+  .long 0x4e000420
+  power_off 1
+2: addi 29, 29, 1
+  addi 29, 29, 2
+  subi 27, 27, 1
+  cmpwi 27, 0
+  bne 1b
+  power_off 0
+";
+
+/// A page whose code ends in a jump to the next page, which lies in one frame and then in another. The frames are in
+/// different sets of an I-cache whose ways are larger than a page. The jump is made in several states of the pipeline.
+const MOVED_PAGE: &str = "
+_start:
+  caches_on
+  li 29, 0
+  poke 0x00300ff8, 0x60000000
+  poke 0x00300ffc, 0x48000004
+  load 10, 0x00300fe0
+  dcbst 0, 10
+  poke 0x00302000, 0x3bbd0001
+  poke 0x00302004, 0x4e800020
+  load 10, 0x00302000
+  dcbst 0, 10
+  poke 0x00305000, 0x3bbd0002
+  poke 0x00305004, 0x4e800020
+  load 10, 0x00305000
+  dcbst 0, 10
+  sync
+  poke 0x00204880, 0x80009180
+  poke 0x00204884, 0x00302192
+  paging
+  load 20, 0x40000ff8
+  load 21, 0x40001000
+  load 22, 0x00204884
+  load 23, 0x00302192
+  load 24, 0x00305192
+  load 8, 123456
+  li 9, 7
+  li 27, 60
+1: li 26, 40
+2: mtctr 20
+  bctrl
+  subi 26, 26, 1
+  cmpwi 26, 0
+  bne 2b
+  xor 23, 23, 24
+  xor 24, 24, 23
+  xor 23, 23, 24
+  stw 23, 0(22)
+  sync
+  tlbie 21
+  tlbsync
+  sync
+  isync
+  mtctr 20
+  divwu 7, 8, 9
+  bctrl
+  mtctr 20
+  divwu 7, 8, 9
+  mullw 6, 7, 9
+  bctrl
+  mtctr 20
+  bctrl
+  subi 27, 27, 1
+  cmpwi 27, 0
+  bne 1b
+  power_off 0
+";
+
+/// A routine whose first instruction is written anew 65,536 times: so often that how often it was decoded is the number
+/// again that it had when it was compiled. Then loads miss so often that compiled code is given up.
+const WRITTEN_ANEW: &str = "
+_start:
+  caches_on
+  li 29, 0
+  load 4, 200000
+  mtctr 4
+1: bl routine
+  bdnz 1b
+  load 10, routine
+  load 11, 0x38630000
+  load 27, 65536
+2: addi 11, 11, 1
+  rlwinm 11, 11, 0, 18, 16
+  stw 11, 0(10)
+  dcbst 0, 10
+  sync
+  icbi 0, 10
+  isync
+  bl routine
+  .rept 120
+  addi 12, 12, 1
+  .endr
+  subi 27, 27, 1
+  cmpwi 27, 0
+  bne 2b
+  load 13, 0x00100000
+  load 4, 400000
+  mtctr 4
+  li 14, 0
+3: lwzx 6, 13, 14
+  addi 14, 14, 4128
+  rlwinm 14, 14, 0, 11, 26
+  bdnz 3b
+  li 3, 0
+  load 4, 1000
+  mtctr 4
+4: bl routine
+  bdnz 4b
+  add 29, 29, 3
+  power_off 0
+.balign 32
+routine:
+  b 5f
+  nop
+5: blr
+";
+
+/// A loop of two pieces of code, long enough that the checks of its jumps fail many times, as each does when the sums
+/// of compiled code are added to the account.
+const TAKING_TURNS: &str = "
+_start:
+  caches_on
+  li 29, 0
+  load 4, 1500000
+  mtctr 4
+1: addi 29, 29, 1
+  b 2f
+.balign 64
+2: addi 29, 29, 2
+  bdnz 1b
+  power_off 0
+";
+
+/// Compiles what is hot, as a user's run does.
+fn run_hot(mut session: Session) -> super::Outcome {
+    let stop = session.run(LIMITS);
+    outcome(&session, stop)
+}
+
+fn assert_all_same(source: &str, machines: &[&str]) {
+    let program = Program::new(source);
+    for machine in machines {
+        let session = || program.session(machine, &[]);
+        let plain = run(session(), true);
+        assert_eq!(plain.stop, Stop::PowerOff { status: 0 }, "{machine}");
+        assert_same(machine, &interpret(session()), &plain);
+        assert_same(machine, &run(session(), false), &plain);
+        assert_same(machine, &run_hot(session()), &plain);
+    }
+}
+
+#[test]
+fn a_jump_to_the_counter_that_counts_goes_where_the_interpreter_does() {
+    assert_all_same(
+        COUNTED_JUMP,
+        &["ppc603-133", "ppc604-133", "ppc604-185", "ppc750-400"],
+    );
+}
+
+#[test]
+fn a_jump_to_another_page_follows_its_translation() {
+    assert_all_same(MOVED_PAGE, &["ppc604-133", "ppc604-185", "ppc750-400"]);
+}
+
+#[test]
+fn code_written_65536_times_runs_as_it_was_written() {
+    assert_all_same(WRITTEN_ANEW, &["ppc604-133"]);
+}
+
+#[test]
+fn jumps_are_noted_once_however_often_their_checks_fail() {
+    let program = Program::new(TAKING_TURNS);
+    let mut session = program.session("ppc604-133", &[]);
+    let stop = session.run(LIMITS);
+    assert_eq!(stop, Stop::PowerOff { status: 0 });
+    let compiler = &session.machine().processor().compiler;
+    let (links, made) = (compiler.links(), compiler.made());
+    assert!(links as u64 <= 8 * made, "{links} links, {made} versions");
+    let plain = run(program.session("ppc604-133", &[]), true);
+    assert_same("hot", &outcome(&session, stop), &plain);
+}
