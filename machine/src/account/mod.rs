@@ -4,10 +4,12 @@
 
 pub mod counters;
 pub mod pollution;
+mod settled;
 pub mod tlb_events;
 
 pub use counters::{Cause, Counters, Event, Names, Plain};
 pub use pollution::{Array, Pollution};
+pub(crate) use settled::Settled;
 use tlb_events::TlbNote;
 
 use serde::{Deserialize, Serialize};

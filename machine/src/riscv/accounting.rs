@@ -1,33 +1,10 @@
 //! Who is charged, and what the control device asks for.
 
-use serde::{Deserialize, Serialize};
-
 use super::csr::privilege;
 use super::processor::{Processor, Stop};
 use crate::account::{Cause, Event, Plain};
 use crate::board::Effect;
 use crate::computer::Cpu as _;
-
-/// The totals that have been entered in the account already.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Settled {
-    cycles: u64,
-    instructions: u64,
-    /// The same for the observers.
-    watched_cycles: u64,
-    watched_instructions: u64,
-    /// Address of the first code that they have not been told of.
-    watched_pc: u64,
-}
-
-impl Settled {
-    /// Can these be the totals of a processor that has just settled?
-    pub(super) fn fits(&self, cycles: u64, instructions: u64) -> bool {
-        (self.cycles, self.instructions) == (cycles, instructions)
-            && self.watched_cycles <= cycles
-            && self.watched_instructions <= instructions
-    }
-}
 
 impl Processor {
     /// Enters in the account the cycles and events since the last call.

@@ -95,7 +95,7 @@ pub struct Processor {
     pub(super) line_fetches: u64,
     pub(super) branches: u64,
     pub(super) mispredicted: u64,
-    pub(super) settled: super::accounting::Settled,
+    pub(super) settled: crate::account::Settled,
 }
 
 impl Processor {
@@ -152,7 +152,7 @@ impl Processor {
             line_fetches: 0,
             branches: 0,
             mispredicted: 0,
-            settled: super::accounting::Settled::default(),
+            settled: crate::account::Settled::default(),
             memory,
             config,
         };

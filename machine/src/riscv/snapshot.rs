@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::Config;
-use super::accounting::Settled;
 use super::config::FULL;
 use super::csr::{Csr, privilege};
 use super::mmu::Mmu;
@@ -11,6 +10,7 @@ use super::op::register;
 use super::predictor::Predictor;
 use super::processor::Processor;
 use crate::account::Cause;
+use crate::account::Settled;
 use crate::computer::{EXCEPTIONS_MOST, Saved};
 use crate::config::LATEST;
 use crate::memory::RamAddress;

@@ -1,7 +1,5 @@
 //! Attribution: the current cause, and the counts that blocks add up; what the control device asks for.
 
-use serde::{Deserialize, Serialize};
-
 use super::processor::Processor;
 use super::stop::Stop;
 use crate::account::{Cause, Event, Plain};
@@ -11,27 +9,6 @@ use crate::engine::line::NO_CAUSE;
 
 /// No head has this as its cause.
 const EVERY_BLOCK: u32 = u32::MAX;
-
-/// The totals that have been entered in the account already.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Settled {
-    cycles: u64,
-    instructions: u64,
-    /// As `cycles` and `instructions`, for the observers.
-    watched_cycles: u64,
-    watched_instructions: u64,
-    /// Address of the first code that they have not been told of.
-    watched_eip: u32,
-}
-
-impl Settled {
-    /// Can these be the totals of a processor that has just settled?
-    pub(super) fn fits(&self, cycles: u64, instructions: u64) -> bool {
-        (self.cycles, self.instructions) == (cycles, instructions)
-            && self.watched_cycles <= cycles
-            && self.watched_instructions <= instructions
-    }
-}
 
 impl Processor {
     /// Enters in the account the cycles and events since the last call.
@@ -101,7 +78,11 @@ impl Processor {
     fn tell_observers(&mut self, next: u32) {
         let settled = self.settled;
         let (until, instructions) = (self.now(), self.completed());
-        let code = (settled.watched_eip, self.account.user, self.account.cause);
+        let code = (
+            settled.watched_pc as u32,
+            self.account.user,
+            self.account.cause,
+        );
         if (until, instructions) > (settled.watched_cycles, settled.watched_instructions) {
             self.observers.ran(
                 code,
@@ -113,14 +94,14 @@ impl Processor {
         }
         self.settled.watched_cycles = until;
         self.settled.watched_instructions = instructions;
-        self.settled.watched_eip = next;
+        self.settled.watched_pc = next.into();
     }
 
     /// Observers are told of everything from now on.
     pub(super) fn begin_watch(&mut self) {
         self.settled.watched_cycles = self.now();
         self.settled.watched_instructions = self.completed();
-        self.settled.watched_eip = self.registers.eip;
+        self.settled.watched_pc = self.registers.eip.into();
         self.watch_blocks();
     }
 

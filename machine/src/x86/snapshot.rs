@@ -8,7 +8,6 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use super::Config;
-use super::accounting::Settled;
 use super::decode::Repeating;
 use super::paging::Mmu;
 use super::predictor::Predictor;
@@ -19,6 +18,7 @@ use super::wide_paging::FIRST_RESERVED;
 use super::window::Window;
 use super::x87::Fpu;
 use crate::account::Cause;
+use crate::account::Settled;
 use crate::computer::{EXCEPTIONS_MOST, Saved};
 use crate::config::LATEST;
 
