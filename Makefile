@@ -303,7 +303,7 @@ soak: soak-instructions soak-cases soak-miri soak-files $(STAMPS)/machine ready 
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel --whole
 	$(MAKE) soak-calls soak-fuzz
 
-# Five hundred cases of each group of calls (user/calltable) on Linux and on our kernel, for both architectures.
+# Five hundred cases of each group of calls (tests/calltable) on Linux and on our kernel, for both architectures.
 soak-calls: ready x86
 	$(call heading,Thousands of generated calls on Linux and on our kernel)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux --calls 500

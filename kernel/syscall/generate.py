@@ -315,7 +315,7 @@ def fuzz(abi: Abi, calls: list[Call]) -> str:
 
 
 def fuzz_table(_: Abi, calls: list[Call]) -> str:
-    """The calls as C, for user/fuzz: number, name and the kind of each argument."""
+    """The calls as C, for tests/fuzz: number, name and the kind of each argument."""
     lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */", '#include "fuzz.h"', ""]
     lines.append("const struct fuzz_call fuzz_calls[] = {")
     for c in (c for c in calls if c.unfuzzed is None):

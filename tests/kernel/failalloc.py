@@ -1,4 +1,4 @@
-"""Makes every allocation of the kernel fail once: while a program runs (user/failalloc), and while init starts."""
+"""Makes every allocation of the kernel fail once: while a program runs (tests/failalloc), and while init starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repeats a run of the fuzzer (user/fuzz) from its seed: the same calls must come in the same order and take the same
+"""Repeats a run of the fuzzer (tests/fuzz) from its seed: the same calls must come in the same order and take the same
 cycles. A shorter run must be the beginning of a longer one, so that a failing case can be shortened.
 """
 

@@ -104,7 +104,10 @@ def against(sources: dict[str, str]) -> tuple[list[tuple[str, str]], list[str]]:
 
 
 # A folder of make, a header, and an object of those that must be compiled again when the header changes.
-FOLLOWED = (("kernel", "include/task.h", "proc/task.c"), ("user", "test/common/rights.h", "test/preempt_file.c"))
+FOLLOWED = (
+    ("kernel", "include/task.h", "proc/task.c"),
+    ("user", "../tests/user/common/rights.h", "tests/user/preempt_file.c"),
+)
 
 
 def unfollowed() -> list[str]:

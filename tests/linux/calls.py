@@ -1,4 +1,4 @@
-"""The same generated calls on Linux and on our kernel (user/calltable), on the same machine, line by line.
+"""The same generated calls on Linux and on our kernel (tests/calltable), on the same machine, line by line.
 
 Each case prints a line with its memory or files, its calls, what they returned, and what memory holds then. A line that
 differs must be one that calls.toml knows, with the reason.

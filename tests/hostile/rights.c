@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/attack.h"
-#include "test/common/rights.h"
+#include "user/common/rights.h"
 
 /* Nests sockets beyond the limit of files in flight; each level counts as two files. */
 static void nested_to_the_limit(void)

@@ -1,11 +1,11 @@
 /*
- * Functions that the attacks share. Each program of user/hostile is one class of attack on the kernel, run by a user
- * without privilege; its cases have the form of user/test (test/common/check.h). Afterwards the system must be intact.
+ * Functions that the attacks share. Each program of tests/hostile is one class of attack on the kernel, run by a user
+ * without privilege; its cases have the form of tests/user (user/common/check.h). Afterwards the system must be intact.
  */
 #ifndef PAGEWALK_HOSTILE_ATTACK_H
 #define PAGEWALK_HOSTILE_ATTACK_H
 
-#include "test/common/check.h"
+#include "user/common/check.h"
 
 #define ATTACKER 31337
 

@@ -1,4 +1,4 @@
-/* Fills the processor's registers with one pattern, for user/test/registers.c. */
+/* Fills the processor's registers with one pattern, for registers.c. */
 #ifndef PAGEWALK_USER_MACHINE_FILL_H
 #define PAGEWALK_USER_MACHINE_FILL_H
 
