@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from pagewalk import experiments
 from pagewalk.cli.app import whole
 from pagewalk.paths import home
 
@@ -49,6 +50,18 @@ def check(line: str) -> None:
 def test_every_command_is_known(page: Path) -> None:
     for line in commands(page):
         check(line)
+
+
+def test_every_experiment_that_a_page_tells_to_run_exists() -> None:
+    """A name, or how the names of several begin; docs/extend.md makes the experiment that it names."""
+    lost = [
+        f"{page.name}: {name}"
+        for page in sorted((home().root / "docs").rglob("*.md"))
+        if page.stem != "extend"
+        for name in re.findall(r"pagewalk run ([a-z]\w*(?:-\w+)*)", page.read_text(encoding="utf-8"))
+        if not any(known.startswith(name) for known in experiments.names())
+    ]
+    assert lost == []
 
 
 def test_the_pages_have_commands() -> None:

@@ -54,6 +54,7 @@ RULES = (
     "changes the row by 1 % at least",
     # docs/lmbench.md, docs/speed.md: aims and settings.
     "The aim is twice PSIM's speed",
+    "i486 is a tenth of qemu-i386's speed for the geometric mean",
     # docs/kernel-interrupts.md: the test's settings.
     "the decrementer every 20 us",
     # docs/files.md: Linux's delayed acknowledgement, which its documentation gives.
