@@ -4,6 +4,7 @@
 #include <check.h>
 #include <command_line.h>
 #include <context.h>
+#include <filesystem.h>
 #include <frame.h>
 #include <fs.h>
 #include <ipc.h>
@@ -19,8 +20,6 @@
 #include <smp.h>
 #include <time.h>
 #include <tty.h>
-
-struct boot boot = { .init = "/init" };
 
 static void make_root(void)
 {
@@ -57,9 +56,12 @@ void kernel_main(const void *given)
 	proc_init();
 	smp_init();
 	fs_init();
+	procfs_init();
+	sysfs_init();
+	devfs_init();
+	pipe_init();
 	tty_init();
 	mm_proc_init();
-	mqueue_proc_init();
 	make_root();
 	arch_init_console();
 	if (boot.failalloc)

@@ -1,6 +1,7 @@
 /* /dev: a RAM file system, filled at boot with the existing devices. Numbers: Linux, admin-guide/devices. */
 #include "devices.h"
 
+#include "pty.h"
 #include "tty_internal.h"
 
 #include <control.h>
@@ -35,7 +36,7 @@ static const struct {
 	{ "stderr", "/proc/self/fd/2" },
 };
 
-const struct file_ops *device_ops(u32 mode, u32 rdev)
+static const struct file_ops *device_ops(u32 mode, u32 rdev)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(device_files); i++)
 		if (device_files[i].dev == rdev && S_ISBLK(device_files[i].mode) == S_ISBLK(mode))
@@ -65,7 +66,7 @@ static int devfs_populate(struct dentry *root)
 	return error;
 }
 
-struct filesystem *devfs_new(const char *source)
+static struct filesystem *devfs_new(const char *source)
 {
 	struct filesystem *fs = ramfs_new("devtmpfs", source);
 
@@ -75,4 +76,13 @@ struct filesystem *devfs_new(const char *source)
 		return NULL;
 	}
 	return fs;
+}
+
+void devfs_init(void)
+{
+	static const struct special_kind device_kind = { .ops = device_ops };
+
+	special_kinds[S_IFCHR / S_IFIFO] = special_kinds[S_IFBLK / S_IFIFO] = &device_kind;
+	filesystem_register("devtmpfs", devfs_new);
+	filesystem_register("devpts", devpts_new);
 }

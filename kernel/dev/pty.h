@@ -30,4 +30,6 @@ extern const struct file_ops pts_ops;
 
 struct inode *pts_inode(struct pty *);	/* NULL: no memory */
 
+struct filesystem *devpts_new(const char *source);
+
 #endif

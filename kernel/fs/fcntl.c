@@ -9,7 +9,6 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <file_lock.h>
-#include <pipe.h>
 #include <syscall.h>
 #include <uaccess.h>
 
@@ -167,9 +166,8 @@ static long fcntl_control(int fd, struct file *file, int command, uaddr_t argume
 	case F_GETSIG:
 		return async_signal(file);
 	case F_SETPIPE_SZ:
-		return pipe_set_size(file, argument);
 	case F_GETPIPE_SZ:
-		return pipe_size(file);
+		return file->ops->fcntl ? file->ops->fcntl(file, command, argument) : -EBADF;
 	case F_ADD_SEALS:
 		return seals_add(file, argument);
 	case F_GET_SEALS:

@@ -137,23 +137,23 @@ static int filesystem_unmount(struct filesystem *fs)
 	return 0;
 }
 
-static const struct {
+#define TYPES_MOST 8u
+static struct {
 	const char *type;
 	struct filesystem *(*make)(const char *source);
-	bool nodev;
-} filesystem_types[] = {
-	{ "tmpfs", tmpfs_new, true },
-	{ "ramfs", tmpfs_new, true },
-	{ "rootfs", tmpfs_new, true },
-	{ "proc", procfs_new, true },
-	{ "sysfs", sysfs_new, true },
-	{ "devtmpfs", devfs_new, true },
-	{ "devpts", devpts_new, true },
-};
+} filesystem_types[TYPES_MOST];
+static u32 type_count;
+
+void filesystem_register(const char *type, struct filesystem *(*make)(const char *source))
+{
+	ASSERT(type_count < TYPES_MOST);
+	filesystem_types[type_count].type = type;
+	filesystem_types[type_count++].make = make;
+}
 
 static struct filesystem *make_filesystem(const char *type, const char *source)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(filesystem_types); i++)
+	for (u32 i = 0; i < type_count; i++)
 		if (!strcmp(filesystem_types[i].type, type)) {
 			struct filesystem *fs = filesystem_types[i].make(source);
 
@@ -343,18 +343,19 @@ void mountinfo_show(struct text *text)
 
 void filesystems_show(struct text *text)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(filesystem_types); i++)
-		text_printf(text, "%s\t%s\n", filesystem_types[i].nodev ? "nodev" : "", filesystem_types[i].type);
+	for (u32 i = 0; i < type_count; i++)
+		text_printf(text, "nodev\t%s\n", filesystem_types[i].type);
 }
 
 void fs_init(void)
 {
+	filesystem_register("tmpfs", tmpfs_new);
+	filesystem_register("ramfs", tmpfs_new);
+	filesystem_register("rootfs", tmpfs_new);
 	root_filesystem = ramfs_new("rootfs", "rootfs");
 	if (!root_filesystem)
 		fatal(EXIT_MEMORY, "root file system: no memory");
 	list_add_tail(&root_filesystem->link, &filesystems);
-	procfs_init();
-	sysfs_init();
 }
 
 static struct filesystem *mount_standard(struct filesystem *below, const char *type, const char *name)

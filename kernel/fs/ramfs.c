@@ -4,7 +4,6 @@
 #include <err.h>
 #include <file.h>
 #include <frame.h>
-#include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <process.h>
@@ -13,6 +12,8 @@
 #include <window.h>
 
 #define PASSED_MOST 512u	/* names, until other tasks run */
+
+const struct special_kind *special_kinds[S_IFMT / S_IFIFO + 1];
 
 static const struct inode_ops ramfs_ops;
 
@@ -27,10 +28,8 @@ static struct inode *ramfs_make(struct inode *dir, u32 mode, u32 rdev)
 		inode->fops = &ramfs_file_ops;
 	else if (S_ISDIR(mode))
 		inode->fops = &ramfs_dir_ops;
-	else if (S_ISFIFO(mode))
-		inode->fops = &fifo_ops;
-	else if (S_ISCHR(mode) || S_ISBLK(mode))
-		inode->fops = device_ops(mode, rdev);
+	else if (special_kind(mode))
+		inode->fops = special_kind(mode)->ops(mode, rdev);
 	return inode;
 }
 
@@ -58,8 +57,8 @@ static void ramfs_free(struct inode *inode)
 {
 	if (S_ISLNK(inode->mode))
 		kfree(inode->data);
-	else if (S_ISFIFO(inode->mode))
-		fifo_inode_gone(inode);
+	else if (special_kind(inode->mode) && special_kind(inode->mode)->gone)
+		special_kind(inode->mode)->gone(inode);
 }
 
 static int ramfs_truncate(struct inode *inode, u64 size)

@@ -13,9 +13,9 @@ struct account {
 	u32 files_in_flight;	/* sent over Unix sockets and not received (ipc/rights.c) */
 	u32 queue_bytes;	/* the sum of the limits of the user's POSIX message queues (ipc/mqueue.c) */
 	u32 locks;		/* file locks (fs/file_lock.c) */
-	u32 epolls, epoll_items;	/* ipc/epoll.c */
+	u32 epolls, epoll_items;	/* fs/epoll.c */
 	u32 inotifies, inotify_watches;	/* fs/inotify.c */
-	u32 signals;		/* real-time signals queued to the user's processes (proc/signal.c) */
+	u32 signals;		/* real-time signals queued to the user's processes (task/signal.c) */
 };
 
 /* The user's account, created if need be; NULL: no memory. It exists while one of its counts is not 0. */

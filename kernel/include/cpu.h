@@ -22,7 +22,7 @@ struct timer;
 #define IPI_KINDS 4u    /* of interrupts between processors: the most that an interrupt controller has */
 
 struct cpu {
-	/* proc/sched.c: what a switch reads and writes, in two cache lines. */
+	/* task/sched.c: what a switch reads and writes, in two cache lines. */
 	struct task *running;           /* this processor's `current`, for other processors */
 	struct task *idle;              /* runs when no other task is ready */
 	struct mm *mm;                  /* the MMU's address space; kernel tasks keep it. NULL: none */
@@ -37,7 +37,7 @@ struct cpu {
 	u32 round;                      /* how often `expired` became `active` */
 	struct list_head last;          /* SCHED_IDLE: tasks that run when no other is ready, and now and then */
 
-	/* proc/time.c */
+	/* task/time.c */
 	u64 next_tick;                  /* ns since boot */
 	u64 programmed;                 /* when the timer will interrupt */
 	struct rb_root timers;          /* by expiry; equal ones in the order of timer_set() */
@@ -54,7 +54,7 @@ struct cpu {
 
 	/* dev/irq.c: how often each came */
 	u32 irqs[IRQS], ipis[IPI_KINDS], spurious_irqs;
-	u32 timer_irqs, machine_checks;         /* proc/time.c, arch */
+	u32 timer_irqs, machine_checks;         /* task/time.c, arch */
 
 	/* stat/tick.c: 1/100 s */
 	u64 ticks_user, ticks_system;

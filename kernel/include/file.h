@@ -98,6 +98,7 @@ struct file_ops {
 	long (*write)(struct file *, struct iter *, u64 *position);
 	unsigned (*poll)(struct file *, struct poll_table *);	/* NULL: always ready */
 	long (*ioctl)(struct file *, unsigned command, uintptr_t argument);	/* NULL: ENOTTY */
+	long (*fcntl)(struct file *, u32 command, u32 argument);	/* what only this kind has; NULL: EBADF */
 	int (*mmap)(struct file *, struct file_map *);		/* NULL: ENODEV */
 	int (*getdents)(struct file *, struct dir_sink *);
 	s64 (*seek)(struct file *, s64 offset, int whence);	/* NULL: ESPIPE */
@@ -121,8 +122,8 @@ struct file {
 		struct deferred closing;	/* the last reference is gone */
 	};
 	void *data;		/* of the operations' owner */
-	struct async *async;	/* who gets a signal at readiness (ipc/async.c); NULL: nobody */
-	struct list_head watches;	/* epoll items on this file (ipc/epoll.c) */
+	struct async *async;	/* who gets a signal at readiness (fs/async.c); NULL: nobody */
+	struct list_head watches;	/* epoll items on this file (fs/epoll.c) */
 };
 
 #define FILE_READS(f) (((f)->flags & O_ACCMODE) != O_WRONLY)
@@ -151,6 +152,15 @@ static inline void file_put(struct file *f)	/* f may be NULL */
 long file_read_kernel(struct file *, void *buffer, size_t size, u64 offset);
 /* Maps a file: checks its access mode (EACCES), then calls its mmap operation. */
 int file_mmap(struct file *, struct file_map *);
+
+/*
+ * Copies between files through one page of kernel memory. `from` is the input's position, `to` the output's; both
+ * advance by the bytes written.
+ */
+long file_copy_through(struct file *, u64 *from, struct file *out, u64 *to, size_t count);
+/* For an offset that a caller may give or leave out (NULL). The second is false if its memory cannot be written. */
+int offset_from_user(const s64 *user, u64 *at);
+bool offset_to_user(s64 *user, u64 at);
 
 /* What current->files points to: shared by CLONE_FILES. */
 #define FILES_MAX (1u << 16)	/* descriptors, whatever RLIMIT_NOFILE says */
@@ -221,7 +231,7 @@ void locks_release_descriptor(struct files *, struct inode *);
 void locks_release_table(struct files *);
 /* The locks of a file whose last reference is gone. Other tasks may run meanwhile. */
 void locks_release_file(struct file *);
-/* Removes the file from every epoll that watches it (ipc/epoll.c). */
+/* Removes the file from every epoll that watches it (fs/epoll.c). */
 void epoll_forget(struct file *);
 /* After connect() the file has other wait queues: moves its epoll waiters to them. */
 void epoll_requeue(struct file *);

@@ -15,11 +15,11 @@ struct filesystem *filesystem_new(const char *type, const char *source, u32 magi
 void filesystem_free(struct filesystem *);
 void filesystem_drop(struct filesystem *);	/* frees it with its contents; nothing of it may be in use */
 struct filesystem *tmpfs_new(const char *source);
-struct filesystem *procfs_new(const char *source);	/* stat/procfs.c */
-struct filesystem *sysfs_new(const char *source);	/* stat/sysfs.c */
+/* Makes a type known to mount(2). make() returns NULL without memory. */
+void filesystem_register(const char *type, struct filesystem *(*make)(const char *source));
+/* Called once each: they register /sys and /dev. */
 void sysfs_init(void);
-struct filesystem *devfs_new(const char *source);	/* dev/devfs.c */
-struct filesystem *devpts_new(const char *source);	/* dev/devpts.c */
+void devfs_init(void);
 void mounts_show(struct text *);
 void mountinfo_show(struct text *);
 void filesystems_show(struct text *);
@@ -74,12 +74,19 @@ u32 page_drop_from(struct page_tree *, u32 first, u32 most);  /* frees pages; re
 /* Allocates the nodes for the pages from `first` to before `end`: all or none. Inserting these then needs no memory. */
 int page_prepare(struct page_tree *, u32 first, u32 end);
 
-/*
- * Device numbers: converts the ABI's form to and from the kernel's (fs/create.c); finds the operations of a device
- * (dev/).
- */
+/* FIFOs and devices: what their folders give to an inode of any file system, by the type of the inode. */
+struct special_kind {
+	const struct file_ops *(*ops)(u32 mode, u32 rdev);	/* NULL: no such device (ENXIO) */
+	void (*gone)(struct inode *);				/* when the inode is freed; NULL: nothing to do */
+};
+extern const struct special_kind *special_kinds[S_IFMT / S_IFIFO + 1];
+static inline const struct special_kind *special_kind(u32 mode)
+{
+	return special_kinds[(mode & S_IFMT) / S_IFIFO];
+}
+
+/* Device numbers: converts the ABI's form to and from the kernel's (fs/create.c). */
 u32 device_from_user(u32 device);
 u32 device_to_user(u32 device);
-const struct file_ops *device_ops(u32 mode, u32 rdev);	/* NULL: no such device (ENXIO) */
 
 #endif

@@ -8,16 +8,16 @@ struct file;
 struct inode;
 struct task;
 
-extern const struct file_ops fifo_ops;
-void fifo_inode_gone(struct inode *);
+void pipe_init(void);
 
-/*
- * POSIX message queues. The first function cancels the notifications of a process that ends, the second registers the
- * limits in /proc/sys.
- */
+/* Most message queues, and what one holds by default: messages, and bytes of a message. */
+#define MQUEUES_MAX 256u
+#define MQUEUE_COUNT_DEFAULT 10u
+#define MQUEUE_SIZE_DEFAULT 8192u
+
+/* Cancels the notifications of POSIX message queues of a process that ends. */
 struct process;
 void mqueue_process_exit(const struct process *);
-void mqueue_proc_init(void);
 
 /* System V semaphores: applies the adjustments (SEM_UNDO) of a process that exits. */
 void sem_exit(struct task *);

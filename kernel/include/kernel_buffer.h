@@ -23,6 +23,10 @@ struct kernel_buffers {
 };
 extern const struct kernel_buffers *kernel_buffers;     /* bound by policy kernel.buffers */
 
+/* /proc/mmu/kernel_buffers. */
+struct text;
+void kernel_buffers_show(struct text *text);
+
 /* The address of a buffer's page in the mapping of all RAM. */
 char *buffer_linear(char *address);
 

@@ -15,7 +15,7 @@ extern u64 latency_sample;
 /* Records a new longest wait, with the registers of the code that the interrupt interrupted. */
 void latency_note(const struct regs *, u64 ns);
 
-/* /proc/latency (stat/latency.c). */
+/* /proc/latency (task/latency.c). */
 void latency_show(struct text *);
 int latency_store(const char *, size_t);
 

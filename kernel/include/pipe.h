@@ -1,4 +1,4 @@
-/* Pipes: what fcntl, splice and the policies call. */
+/* Pipes: what splice and the policies call. */
 #ifndef PIPE_H
 #define PIPE_H
 
@@ -7,9 +7,6 @@
 struct file;
 struct iter;
 struct pipe;
-
-long pipe_size(struct file *);		/* bytes; -EBADF: not a pipe */
-long pipe_set_size(struct file *, u32 bytes);
 
 /* For splice and its relatives; the file is a pipe's end (file_is_pipe). */
 bool file_is_pipe(const struct file *);

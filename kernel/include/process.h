@@ -91,7 +91,16 @@ extern u32 process_count;               /* zombies included */
 struct process *process_find(s32 pid);  /* NULL: there is none */
 bool pgrp_in_session(s32 pgid, s32 sid);
 const struct process *pgrp_member(s32 pgid);    /* any, zombies too; NULL: there is no such group */
+/* Whether its parent is in another group of the same session, and so keeps its group from being orphaned. */
+static inline bool connects_group(const struct process *process)
+{
+	const struct process *parent = process->parent;
+
+	return parent->pgid != process->pgid && parent->sid == process->sid;
+}
 bool pgrp_orphaned(s32 pgid);
+/* The same when one process, which may be NULL, is not counted. */
+bool pgrp_orphaned_without(s32 pgid, const struct process *without);
 
 /* At boot: makes the calling context the idle task (pid 0). start_init() starts the first process, once files work. */
 void proc_init(void);

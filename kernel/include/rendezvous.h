@@ -47,7 +47,11 @@ struct rendezvous {
 	u32 held_room;
 };
 
-void rendezvous_init(struct task *task);
+static inline void rendezvous_init(struct rendezvous *r)
+{
+	list_init(&r->senders);
+	list_init(&r->link);
+}
 /* current ends: threads that wait for it get ESRCH. */
 void rendezvous_exit(void);
 

@@ -5,6 +5,7 @@
 #include <types.h>
 
 struct regs;
+struct text;
 
 /*
  * Counts a tick that was due while a program ran (user), or the kernel: for /proc/stat. What it interrupted counts for
@@ -17,5 +18,9 @@ void stat_tick(const struct regs *, bool user);
  * the processor waited for an interrupt there.
  */
 void stat_sample(vaddr_t address, bool idle, u32 lost);
+
+/* /proc/profile. */
+void profile_show(struct text *);
+int profile_store(const char *, size_t);
 
 #endif

@@ -35,7 +35,7 @@ extern const u8 syscall_returns_words[];         /* it returns values in its arg
 extern u32 syscall_unknown_count;
 extern u32 syscall_unknown_last;
 
-/* Stops current, whose calls are traced, before or after a call (proc/trace.c). */
+/* Stops current, whose calls are traced, before or after a call (task/trace.c). */
 void trace_stop_at_call(void);
 
 /* The C dispatch of the plain entry: runs the call in regs and stores the result, or the error and its mark. */

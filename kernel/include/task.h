@@ -63,7 +63,7 @@ struct restart {
 	bool is_private;
 };
 
-/* The tracing state of a task (proc/trace.c). */
+/* The tracing state of a task (task/trace.c). */
 struct trace {
 	struct process *tracer;         /* NULL: nobody traces it */
 	struct list_head link;          /* in tracer->traced */

@@ -134,7 +134,7 @@ void sleep_uninterruptible(const bool *woken);
  * Mutual exclusion across sleeps; not recursive. Unlocking wakes the task that has waited longest, but does not hand
  * the mutex over: a task that locks it before the woken one runs gets it first.
  *
- * With kernel.lock=fine, the holder of one copies without the kernel lock (fs/iter.c), and the mutexes of a kind are
+ * With kernel.lock=fine, the holder of one copies without the kernel lock (mm/iter.c), and the mutexes of a kind are
  * counted together. A task that holds one asks only for those of a later kind; check=on panics at another order.
  */
 enum mutex_kind {

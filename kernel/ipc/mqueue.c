@@ -12,7 +12,6 @@
 #include <list.h>
 #include <poll.h>
 #include <process.h>
-#include <procfs.h>
 #include <signal.h>
 #include <syscall.h>
 #include <task.h>
@@ -26,10 +25,7 @@
 #define OVERHEAD 80u	/* bytes counted for each message besides its own */
 
 /* Linux's defaults (mq_overview(7)); the superuser may exceed them up to the *_HARD limits. */
-#define QUEUES_MAX 256u
-#define COUNT_DEFAULT 10u
 #define COUNT_HARD 65536u
-#define SIZE_DEFAULT 8192u
 #define SIZE_HARD 16777216u
 #define PRIORITIES 32768u
 
@@ -172,7 +168,8 @@ void mqueue_process_exit(const struct process *process)
 
 static int check_attributes(const struct mq_attr *a)
 {
-	u32 count_limit = capable() ? COUNT_HARD : COUNT_DEFAULT, size_limit = capable() ? SIZE_HARD : SIZE_DEFAULT;
+	u32 count_limit = capable() ? COUNT_HARD : MQUEUE_COUNT_DEFAULT;
+	u32 size_limit = capable() ? SIZE_HARD : MQUEUE_SIZE_DEFAULT;
 
 	if (a->count_max <= 0 || a->size_max <= 0)
 		return -EINVAL;
@@ -187,7 +184,7 @@ static int mqueue_create(const char *name, u32 mode, const struct mq_attr *a, st
 
 	if (error)
 		return error;
-	if (queue_count >= QUEUES_MAX && !capable())
+	if (queue_count >= MQUEUES_MAX && !capable())
 		return -ENOSPC;
 	account = mqueue_charge((u32)a->count_max, (u32)a->size_max);
 	if (IS_ERR(account))
@@ -253,7 +250,7 @@ static void unlink_queue(struct mqueue *queue)
 
 long sys_mq_open(const char *user_name, u32 flags, u32 mode, const struct mq_attr *user)
 {
-	struct mq_attr a = { .count_max = COUNT_DEFAULT, .size_max = SIZE_DEFAULT };
+	struct mq_attr a = { .count_max = MQUEUE_COUNT_DEFAULT, .size_max = MQUEUE_SIZE_DEFAULT };
 	struct mqueue *queue;
 	struct file *file;
 	bool created;
@@ -535,26 +532,4 @@ long sys_mq_getsetattr(int fd, const struct mq_attr *new, struct mq_attr *old)
 		file->flags = (file->flags & ~(u32)O_NONBLOCK) | (u32)wanted.flags;
 	file_put(file);
 	return result;
-}
-
-static void queues_max_show(struct text *text)
-{
-	text_printf(text, "%u\n", QUEUES_MAX);
-}
-
-static void count_max_show(struct text *text)
-{
-	text_printf(text, "%u\n", COUNT_DEFAULT);
-}
-
-static void size_max_show(struct text *text)
-{
-	text_printf(text, "%u\n", SIZE_DEFAULT);
-}
-
-void mqueue_proc_init(void)
-{
-	proc_file("sys/fs/mqueue/queues_max", queues_max_show, NULL);
-	proc_file("sys/fs/mqueue/msg_max", count_max_show, NULL);
-	proc_file("sys/fs/mqueue/msgsize_max", size_max_show, NULL);
 }

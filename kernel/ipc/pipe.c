@@ -4,6 +4,7 @@
 #include <abi/ioctl.h>
 #include <anon.h>
 #include <err.h>
+#include <filesystem.h>
 #include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -291,9 +292,23 @@ static u32 pipe_pages_held(const struct file *file)
 	return ring_pages(&pipe->ring) / MAX(pipe->readers + pipe->writers, 1u);
 }
 
+/* F_GETPIPE_SZ and F_SETPIPE_SZ. */
+static long pipe_fcntl(struct file *file, u32 command, u32 bytes)
+{
+	struct pipe *pipe = file->data;
+	long result = (long)pipe->ring.size;
+
+	if (command == F_SETPIPE_SZ) {
+		result = ring_resize(&pipe->ring, bytes);
+		if (result > 0)
+			wake_up(&pipe->writable);
+	}
+	return result;
+}
+
 static const struct file_ops pipe_ops = {
 	.read = pipe_read, .write = pipe_write, .poll = pipe_poll, .ioctl = pipe_ioctl, .release = pipe_release,
-	.pages_held = pipe_pages_held, .signals = true,
+	.pages_held = pipe_pages_held, .fcntl = pipe_fcntl, .signals = true,
 };
 
 static int wait_for_other_side(struct file *file, struct pipe *pipe)
@@ -337,14 +352,28 @@ static int fifo_open(struct file *file)
 	return result;
 }
 
-const struct file_ops fifo_ops = {
+static const struct file_ops fifo_ops = {
 	.open = fifo_open, .read = pipe_read, .write = pipe_write, .poll = pipe_poll, .ioctl = pipe_ioctl,
-	.release = pipe_release, .pages_held = pipe_pages_held, .signals = true,
+	.release = pipe_release, .pages_held = pipe_pages_held, .fcntl = pipe_fcntl, .signals = true,
 };
 
-void fifo_inode_gone(struct inode *inode)
+static const struct file_ops *fifo_kind_ops(u32 mode, u32 rdev)
+{
+	(void)mode;
+	(void)rdev;
+	return &fifo_ops;
+}
+
+static void fifo_inode_gone(struct inode *inode)
 {
 	pipe_free(inode->data);
+}
+
+void pipe_init(void)
+{
+	static const struct special_kind fifo_kind = { .ops = fifo_kind_ops, .gone = fifo_inode_gone };
+
+	special_kinds[S_IFIFO / S_IFIFO] = &fifo_kind;
 }
 
 /* One end of a new pipe. */
@@ -408,26 +437,6 @@ long sys_pipe(s32 *user)
 static struct pipe *pipe_of(const struct file *file)
 {
 	return file->ops == &pipe_ops || file->ops == &fifo_ops ? file->data : NULL;
-}
-
-long pipe_size(struct file *file)
-{
-	const struct pipe *pipe = pipe_of(file);
-
-	return pipe ? (long)pipe->ring.size : -EBADF;
-}
-
-long pipe_set_size(struct file *file, u32 bytes)
-{
-	struct pipe *pipe = pipe_of(file);
-	long result;
-
-	if (!pipe)
-		return -EBADF;
-	result = ring_resize(&pipe->ring, bytes);
-	if (result > 0)
-		wake_up(&pipe->writable);
-	return result;
 }
 
 bool file_is_pipe(const struct file *file)

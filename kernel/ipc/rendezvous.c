@@ -20,12 +20,6 @@
 
 #define LOOK_AGAIN 1                    /* no partner ended the wait: check again */
 
-void rendezvous_init(struct task *task)
-{
-	list_init(&task->rendezvous.senders);
-	list_init(&task->rendezvous.link);
-}
-
 static bool awaits_sender(const struct task *receiver, const struct task *sender)
 {
 	const struct rendezvous *theirs = &receiver->rendezvous;

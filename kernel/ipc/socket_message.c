@@ -1,7 +1,7 @@
 /* Sending and receiving: send, sendto, sendmsg and their counterparts. */
 #include "socket_calls.h"
 #include "stream.h"
-#include "timeout.h"
+#include <timeout.h>
 
 #include <abi/socket.h>
 #include <arch.h>

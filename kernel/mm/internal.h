@@ -117,10 +117,6 @@ void faults_bind(void);
 /* Policy fault.around: maps the pages around that of a fault, before the fault is served. NULL: off. */
 extern void (*fault_around)(struct mm *mm, uaddr_t address, bool outside);
 
-/* policy/kernel_buffers.c */
-struct text;
-void kernel_buffers_show(struct text *text);
-
 /* fault.c */
 extern struct frame *zero_frame;
 /* The entry that maps a frame in an area. writable: the entry may allow writing now, if the area does. */

@@ -5,8 +5,8 @@
 #include <sched.h>
 #include <task.h>
 
-#include "../proc/internal.h"
-#include "../proc/switching.h"
+#include "../task/internal.h"
+#include "../task/switching.h"
 
 void (*idle_wait)(void) = arch_idle;
 

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <uaccess.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 static struct clock_state {
 	s32 offset, frequency, error_most, error_estimate, status, constant, tick, tai;

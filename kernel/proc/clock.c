@@ -7,7 +7,7 @@
 #include <time.h>
 #include <uaccess.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 static int cpu_clock(s32 clock, u64 *ns)
 {

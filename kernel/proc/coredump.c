@@ -16,7 +16,7 @@
 #include <uaccess.h>
 #include <window.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 /* An area, and the number of its bytes that are written to the file. */
 struct part {

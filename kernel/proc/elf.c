@@ -14,7 +14,7 @@
 #include <mm.h>
 #include <uaccess.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 #define HEADERS_MAX   32u       /* program headers; static programs have about ten */
 

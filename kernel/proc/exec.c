@@ -20,7 +20,7 @@
 #include <window.h>
 
 #include "exec.h"
-#include "internal.h"
+#include "../task/internal.h"
 
 #define SCRIPT_LINE 256u
 

@@ -5,7 +5,7 @@
 #include <task.h>
 #include <types.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 #define SCRIPT_DEPTH_MAX 4
 

@@ -17,8 +17,8 @@
 #include <tty.h>
 #include <window.h>
 
-#include "internal.h"
-#include "usage.h"
+#include "../task/internal.h"
+#include "../task/usage.h"
 
 /* Ends every other thread of current's process, when it next checks its signals. */
 void process_kill_threads(struct process *process)
@@ -71,35 +71,9 @@ static bool has_stopped(s32 pgid)
 	return false;
 }
 
-static bool connects_group(const struct process *process)
-{
-	const struct process *parent = process->parent;
-
-	return parent->pgid != process->pgid && parent->sid == process->sid;
-}
-
-/* POSIX: a group is orphaned when no member has a parent in another group of the same session. */
-static bool orphaned_without(s32 pgid, const struct process *without)
-{
-	struct process *process;
-	u32 looked_at = 0;
-
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window_at(++looked_at);
-		if (process->pgid == pgid && process != without && !process->zombie && connects_group(process))
-			return false;
-	}
-	return true;
-}
-
-bool pgrp_orphaned(s32 pgid)
-{
-	return orphaned_without(pgid, NULL);
-}
-
 static void signal_if_newly_orphaned(s32 pgid, const struct process *ending)
 {
-	if (orphaned_without(pgid, ending) && has_stopped(pgid)) {
+	if (pgrp_orphaned_without(pgid, ending) && has_stopped(pgid)) {
 		signal_pgrp(pgid, SIGHUP, NULL);
 		signal_pgrp(pgid, SIGCONT, NULL);
 	}

@@ -16,7 +16,7 @@
 #include <uaccess.h>
 #include <window.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 /* Namespaces and other flags are not supported. */
 #define CLONE_KNOWN                                                                             \
@@ -159,27 +159,6 @@ static void process_inherit(struct process *process, const struct clone_request 
 	memcpy(process->rlimit, parent->rlimit, sizeof(process->rlimit));
 	if (parent->rlimit[RLIMIT_CPU].soft != RLIM_INFINITY)
 		process->cpu_limits = true;
-}
-
-/* Threads and zombies of a user, and those that are being made, which RLIMIT_NPROC limits. */
-static u32 tasks_of_user(u32 uid)
-{
-	struct process *process;
-	u32 count = pid_claims_of_user(uid), looked_at = 0;
-
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window_at(++looked_at);
-		if (process->leader->cred.uid == uid)
-			count += MAX(process->thread_count, 1u);
-	}
-	return count;
-}
-
-bool tasks_over_limit(u32 more)
-{
-	u32 uid = current->cred.uid;
-
-	return uid && tasks_of_user(uid) + more > rlimit(RLIMIT_NPROC);
 }
 
 /* The start of the child on its own kernel stack; it then enters user mode. */

@@ -11,7 +11,7 @@
 #include <window.h>
 
 #include "futex.h"
-#include "internal.h"
+#include "../task/internal.h"
 
 #define ROBUST_LIST_LIMIT 2048  /* a longer list must be a loop */
 #define OWNER_DIED_ATTEMPTS 100

@@ -11,7 +11,7 @@
 #include <window.h>
 
 #include "futex.h"
-#include "internal.h"
+#include "../task/internal.h"
 
 /* Interrupt windows in walks over a bucket or over an owner's waiters are safe: interrupt handlers change neither. */
 static struct list_head pi_buckets[FUTEX_BUCKETS];

@@ -13,7 +13,7 @@
 #include <window.h>
 
 #include "futex.h"
-#include "internal.h"
+#include "../task/internal.h"
 
 long futex_wait_requeue_pi(u32 *word, bool is_private, u32 expected, u64 deadline, u32 *word2)
 {

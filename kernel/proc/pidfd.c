@@ -13,13 +13,7 @@
 #include <task.h>
 #include <text.h>
 
-#include "internal.h"
-
-void pid_handle_put(struct pid_handle *handle)
-{
-	if (!--handle->refs)
-		kfree(handle);
-}
+#include "../task/internal.h"
 
 static void pidfd_release(struct file *file)
 {
@@ -49,31 +43,6 @@ struct pid_handle *pidfd_handle(const struct file *file)
 	return file && file->ops == &pidfd_ops ? file->data : NULL;
 }
 
-void pid_handle_attach(struct pid_handle *handle, struct process *process)
-{
-	handle->process = process;
-	process->handle = handle;
-	handle->refs++;
-}
-
-void pid_handle_zombie(struct process *process)
-{
-	if (process->handle)
-		wake_up(&process->handle->ended);
-}
-
-void pid_handle_reaped(struct process *process)
-{
-	struct pid_handle *handle = process->handle;
-
-	if (!handle)
-		return;
-	process->handle = NULL;
-	handle->process = NULL;
-	wake_up(&handle->ended);
-	pid_handle_put(handle);
-}
-
 struct file *pidfd_file(struct pid_handle *handle, u32 flags)
 {
 	struct file *file = file_anonymous("anon_inode:[pidfd]", 0600, O_RDWR | flags, &pidfd_ops, handle);
@@ -81,18 +50,6 @@ struct file *pidfd_file(struct pid_handle *handle, u32 flags)
 	if (!IS_ERR(file))
 		handle->refs++;
 	return file;
-}
-
-/* Creates a handle with one reference, the caller's. */
-struct pid_handle *pid_handle_new(void)
-{
-	struct pid_handle *handle = kzalloc(sizeof(*handle));
-
-	if (!handle)
-		return NULL;
-	handle->refs = 1;
-	waitq_init(&handle->ended);
-	return handle;
 }
 
 long sys_pidfd_open(s32 pid, u32 flags)

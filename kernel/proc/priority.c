@@ -11,7 +11,7 @@
 #include <uaccess.h>
 #include <window.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 #define RT_PRIORITY_MAX 99
 

@@ -13,7 +13,7 @@
 #include <task.h>
 #include <uaccess.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 #define FP_SIZE   (FP_WORDS * sizeof(u64))
 #define REGSET_SIZE (GENERAL_WORDS * sizeof(u32))

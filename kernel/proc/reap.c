@@ -9,8 +9,8 @@
 #include <uaccess.h>
 #include <window.h>
 
-#include "internal.h"
-#include "usage.h"
+#include "../task/internal.h"
+#include "../task/usage.h"
 
 /* The request of a wait, and its result. */
 struct wait_request {
@@ -23,73 +23,6 @@ struct wait_request {
 	int code;               /* CLD_* */
 	struct usage usage;
 };
-
-static int exit_code(s32 status)
-{
-	return !(status & 0x7f) ? CLD_EXITED : status & 0x80 ? CLD_DUMPED : CLD_KILLED;
-}
-
-/* si_status: the exit code or the signal. */
-static s32 status_without_code(int code, s32 status)
-{
-	if (code == CLD_EXITED)
-		return (status >> 8) & 0xff;
-	if (code == CLD_STOPPED)
-		return (status >> 8) & 0xff;
-	if (code == CLD_TRAPPED)
-		return status >> 8;
-	return code == CLD_CONTINUED ? SIGCONT : status & 0x7f;
-}
-
-/*
- * Sends SIGCHLD and wakes a waiting parent. A parent that ignores SIGCHLD never sees the zombie; a tracer sees it
- * first.
- */
-void notify_parent(struct process *process, int code, s32 status)
-{
-	bool ended = code == CLD_EXITED, hidden = ended && trace_hides_zombie(process);
-	struct process *parent = hidden ? process->leader->trace.tracer : process->parent;
-	const struct action *action = NULL;
-	struct siginfo info = { .signo = process->exit_signal };
-	struct usage usage;
-
-	if (parent->leader && parent->thread_count)
-		action = &list_first_entry(&parent->threads, struct task, group_link)
-				  ->sighand->action[SIGCHLD - 1];
-	if (ended)
-		code = exit_code(status);
-	if (hidden || !ended)
-		info.signo = SIGCHLD;
-	process_usage(process, &usage);
-	info.code = code;
-	info.child.pid = process->pid;
-	info.child.uid = process->leader->cred.uid;
-	info.child.status = status_without_code(code, status);
-	info.child.utime = (s32)(usage.user_ns / NSEC_PER_TICK);
-	info.child.stime = (s32)(usage.system_ns / NSEC_PER_TICK);
-
-	if (action && ended && !hidden && process->exit_signal == SIGCHLD &&
-	    (action->handler == SIG_IGN || (action->flags & SA_NOCLDWAIT)))
-		process->auto_reap = true;
-	if (action && info.signo && !(action->handler == SIG_IGN && info.signo == SIGCHLD) &&
-	    (ended || !(action->flags & SA_NOCLDSTOP)))
-		signal_process(parent, info.signo, &info);
-	wake_up_noted(&parent->child_note);
-}
-
-void process_ended(struct process *process)
-{
-	notify_parent(process, CLD_EXITED, process->exit_status);
-	/* Wake the parent now, so that it runs next; otherwise the task that runs after this one would wake it. */
-	wake_note_run(&process->parent->child_note);
-	/*
-	 * Free a zombie that init adopted from a parent that ignored it. One whose last thread, current, is just ending
-	 * is freed when that thread no longer runs.
-	 */
-	if (process->auto_reap && process->zombie && process != current->process &&
-	    process->leader->state == TASK_DEAD && !process->leader->kernel_stack)
-		process_release(process);
-}
 
 static bool child_matches(const struct process *child, const struct wait_request *request)
 {
@@ -109,7 +42,7 @@ static bool reap_collect(struct process *child, struct wait_request *request)
 
 	if (child->zombie && !child->auto_reap && !trace_hides_zombie(child) && (request->options & WEXITED)) {
 		request->status = child->exit_status;
-		request->code = exit_code(child->exit_status);
+		request->code = child_exit_code(child->exit_status);
 	} else if (child->stopped && child->stop_unreported && (request->options & WSTOPPED)) {
 		request->status = STATUS_STOPPED(child->stop_signal);
 		request->code = CLD_STOPPED;
@@ -148,10 +81,10 @@ static bool collect_traced(struct task *task, struct wait_request *request)
 	request->usage = (struct usage){ 0 };
 	if (!process && ends) {
 		request->status = task->trace.status;
-		request->code = exit_code(request->status);
+		request->code = child_exit_code(request->status);
 	} else if (process && process->zombie && task == process->leader && trace_hides_zombie(process) && ends) {
 		request->status = process->exit_status;
-		request->code = exit_code(request->status);
+		request->code = child_exit_code(request->status);
 		process_usage(process, &request->usage);
 	} else if (task->state == TASK_TRACED && task->trace.unreported) {
 		request->status = task->trace.status;
@@ -297,7 +230,7 @@ long sys_waitid(int which, s32 id, struct siginfo *user_info, u32 options, struc
 		info.code = request.code;
 		info.child.pid = request.pid;
 		info.child.uid = request.uid;
-		info.child.status = status_without_code(request.code, request.status);
+		info.child.status = child_status(request.code, request.status);
 	}
 	if (user_info && siginfo_to_user(user_info, &info))
 		return -EFAULT;

@@ -12,59 +12,11 @@
 #include <uaccess.h>
 #include <window.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 static bool signal_valid(int sig)
 {
 	return sig >= 1 && sig <= NSIG;
-}
-
-/* In user memory the word of the low signals comes first; each word is big-endian. */
-int sigset_from_user(sigset *set, const u32 *user)
-{
-	u32 words[2];
-
-	if (copy_from_user(words, user, sizeof(words)))
-		return -EFAULT;
-	*set = ((sigset)words[1] << 32) | words[0];
-	return 0;
-}
-
-int sigset_to_user(u32 *user, sigset set)
-{
-	u32 words[2] = { (u32)set, (u32)(set >> 32) };
-
-	return copy_to_user(user, words, sizeof(words));
-}
-
-#define INFO_REST (SIGINFO_SIZE - sizeof(struct siginfo))
-
-int siginfo_from_user(struct siginfo *info, const struct siginfo *user)
-{
-	u32 rest[INFO_REST / sizeof(u32)], any = 0;
-
-	if (copy_from_user(info, user, sizeof(*info)) || copy_from_user(rest, user + 1, sizeof(rest)))
-		return -EFAULT;
-	for (u32 i = 0; i < ARRAY_SIZE(rest); i++)
-		any |= rest[i];
-	return any && info->code < SI_DETHREAD && info->code != SI_ASYNCNL ? -E2BIG : 0;
-}
-
-int siginfo_to_user(struct siginfo *user, const struct siginfo *info)
-{
-	return copy_to_user(user, info, sizeof(*info)) || clear_user(user + 1, INFO_REST) ? -EFAULT : 0;
-}
-
-int signal_check_permission(const struct process *target, int sig)
-{
-	const struct credentials *mine = &current->cred, *theirs = &target->leader->cred;
-
-	if (capable() || mine->euid == theirs->suid || mine->euid == theirs->uid ||
-	    mine->uid == theirs->suid || mine->uid == theirs->uid)
-		return 0;
-	if (sig == SIGCONT && target->sid == current->process->sid)
-		return 0;
-	return -EPERM;
 }
 
 static struct siginfo info_of_sender(int sig, int code)
@@ -445,32 +397,6 @@ long sys_pause(void)
 	while (!signal_pending())
 		sleep_interruptible(&never, TIME_NEVER);
 	return -ERESTARTNOHAND;
-}
-
-int signal_mask_swap(const u32 *user_mask, u32 size)
-{
-	sigset mask;
-
-	if (!user_mask)
-		return 0;
-	if (size != SIGSET_SIZE)
-		return -EINVAL;
-	if (sigset_from_user(&mask, user_mask))
-		return -EFAULT;
-	current->saved_blocked = current->blocked;
-	current->restore_blocked = true;
-	signal_set_blocked(mask);
-	return 0;
-}
-
-void signal_mask_restore(long result)
-{
-	if (!current->restore_blocked)
-		return;
-	if (result < 0 && signal_pending())
-		return;         /* signal_deliver() restores it once the handler's frame is pushed */
-	current->restore_blocked = false;
-	signal_set_blocked(current->saved_blocked);
 }
 
 /* Waits for one of a set of (normally blocked) signals; returns its number. */

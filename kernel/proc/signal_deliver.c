@@ -9,7 +9,7 @@
 #include <task.h>
 #include <window.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 /* The ERESTART* result of an interrupted call, or 0. */
 static u32 restart_reason(const struct regs *regs)
@@ -49,36 +49,6 @@ static void restart_with_handler(struct regs *regs, const struct action *action)
 		regs_call_again(regs);
 	else
 		regs_set_error(regs, EINTR);
-}
-
-/*
- * Called when current stops, or ends while the process is to stop. When all other threads have stopped too, apart from
- * those that are ending, the process has stopped, and the parent is told, unless the parent traces the thread and so
- * learns it anyway.
- */
-void signal_thread_stops(struct process *process)
-{
-	const struct task *task;
-	bool any_stops = !current->ending;
-	u32 looked_at = 0;
-
-	list_for_each_entry(task, &process->threads, group_link) {
-		interrupt_window_at(++looked_at);
-		if (task == current || task->ending)
-			continue;
-		if (task->state != TASK_STOPPED && task->state != TASK_TRACED)
-			return;
-		any_stops = true;
-	}
-	if (!any_stops)
-		return;
-	if (process->stopped)
-		return;
-	process->stopped = true;
-	process->continue_unreported = false;
-	process->stop_unreported = process->leader->trace.tracer != process->parent;
-	if (process->stop_unreported)
-		notify_parent(process, CLD_STOPPED, process->stop_signal << 8);
 }
 
 /* Stops this thread until SIGCONT or SIGKILL. */

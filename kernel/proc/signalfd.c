@@ -12,7 +12,7 @@
 #include <text.h>
 #include <wait.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 #define UNBLOCKABLE (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
 

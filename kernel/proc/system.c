@@ -12,7 +12,7 @@
 #include <uname.h>
 #include <window.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 enum { UTS_NODE = 1, UTS_DOMAIN = 5 };
 

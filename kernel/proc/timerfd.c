@@ -11,7 +11,7 @@
 #include <time.h>
 #include <wait.h>
 
-#include "internal.h"
+#include "../task/internal.h"
 
 struct timerfd {
 	struct list_head link;          /* in `dated_timers`, if its expiry is a date */
@@ -103,7 +103,7 @@ static const struct file_ops timerfd_ops = {
 };
 
 /* CLOCK_REALTIME was set forward by delta ns. */
-void timerfds_clock_set(s64 delta)
+static void dated_timers_clock_set(s64 delta)
 {
 	struct timerfd *timerfd;
 
@@ -167,8 +167,10 @@ static void timerfd_set_timer(struct timerfd *timerfd, u32 flags, const struct t
 		timerfd->expires = time_deadline(setting->value);
 	else
 		timerfd->expires = date ? time_since_boot(setting->value) : setting->value;
-	if (date)
+	if (date) {
+		timerfds_clock_set = dated_timers_clock_set;
 		list_add(&timerfd->link, &dated_timers);
+	}
 	timer_set(&timerfd->timer, timerfd->expires);
 }
 

@@ -12,8 +12,8 @@
 #include <smp.h>
 #include <task.h>
 
-#include "../proc/internal.h"
-#include "../proc/switching.h"
+#include "../task/internal.h"
+#include "../task/switching.h"
 
 #define BALANCE_TICKS 10u       /* a busy processor looks for a longer queue so often */
 #define COUNTED_MOST 64u        /* waiting tasks that a count looks at */

@@ -11,7 +11,7 @@
 #include <smp.h>
 #include <text.h>
 
-#include "../proc/internal.h"
+#include "../task/internal.h"
 
 /* How often outside_close() was called and not yet undone: changed by the holder of the kernel lock. */
 static volatile u32 outside_closed;

@@ -18,7 +18,7 @@
 #include <text.h>
 #include <window.h>
 
-#include "../proc/internal.h"
+#include "../task/internal.h"
 
 u32 cpu_count = 1;
 

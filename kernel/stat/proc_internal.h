@@ -58,6 +58,7 @@ struct dentry *proc_lookup(struct dentry *dir, const char *name, size_t len);
 struct dentry *proc_dentry(struct dentry *dir, const char *name, size_t len, const struct proc_item *item, u32 mode,
 			   u64 ino);
 struct dentry *proc_lookup_node(struct dentry *dir, const struct proc_node *parent, const char *name, size_t len);
+struct filesystem *procfs_new(const char *source);
 void proc_sys_init(void);	/* stat/proc_sys.c: registers the files of /proc/sys */
 extern const struct file_ops proc_dir_ops, proc_text_ops;
 

@@ -9,6 +9,7 @@
 #include <arch.h>
 #include <file.h>
 #include <inotify.h>
+#include <ipc.h>
 #include <lib.h>
 #include <mm.h>
 #include <process.h>
@@ -44,6 +45,9 @@ LIMIT(inotify_max_user_watches, INOTIFY_WATCHES_MAX)
 LIMIT(inotify_max_user_instances, INOTIFY_INSTANCES_MAX)
 LIMIT(epoll_max_user_watches, epoll_items_most())
 LIMIT(max_map_count, AREAS_MAX)
+LIMIT(mqueues_max, MQUEUES_MAX)
+LIMIT(mqueue_count, MQUEUE_COUNT_DEFAULT)
+LIMIT(mqueue_size, MQUEUE_SIZE_DEFAULT)
 LIMIT(core_somaxconn, SOCKET_BACKLOG_MAX)
 
 /* Semaphores: in a set, in all, operations of one call, sets. */
@@ -98,6 +102,9 @@ void proc_sys_init(void)
 		{ "sys/fs/inotify/max_user_watches", show_inotify_max_user_watches },
 		{ "sys/fs/inotify/max_user_instances", show_inotify_max_user_instances },
 		{ "sys/fs/epoll/max_user_watches", show_epoll_max_user_watches },
+		{ "sys/fs/mqueue/queues_max", show_mqueues_max },
+		{ "sys/fs/mqueue/msg_max", show_mqueue_count },
+		{ "sys/fs/mqueue/msgsize_max", show_mqueue_size },
 		{ "sys/vm/max_map_count", show_max_map_count },
 		{ "sys/vm/overcommit_memory", show_zero },
 		{ "sys/net/core/somaxconn", show_core_somaxconn },

@@ -1,7 +1,6 @@
 /* The files of /proc about the whole system. Formats: proc(5). */
 #include "proc_internal.h"
 
-#include "tick.h"
 
 #include <arch/message.h>
 #include <arch.h>
@@ -17,6 +16,7 @@
 #include <procfs.h>
 #include <sched.h>
 #include <smp.h>
+#include <stat_tick.h>
 #include <syscall.h>
 #include <task.h>
 #include <text.h>
@@ -169,6 +169,7 @@ static void syscalls_show(struct text *text)
 
 void procfs_init(void)
 {
+	filesystem_register("proc", procfs_new);
 	proc_file("cmdline", system_cmdline_show, NULL);
 	proc_file("cpuinfo", cpuinfo_show, NULL);
 	proc_file("devices", devices_show, NULL);

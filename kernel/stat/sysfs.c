@@ -74,8 +74,14 @@ static void topology_file(u32 number, const char *name, const char *ending, void
 	proc_file_below(&sys_root_node, path, show, NULL);
 }
 
+static struct filesystem *sysfs_new(const char *source)
+{
+	return proc_filesystem_new("sysfs", source, SYSFS_MAGIC, &sys_root_node);
+}
+
 void sysfs_init(void)
 {
+	filesystem_register("sysfs", sysfs_new);
 	proc_file_below(&sys_root_node, CPU_DIRECTORY "online", all_list, NULL);
 	proc_file_below(&sys_root_node, CPU_DIRECTORY "possible", all_list, NULL);
 	proc_file_below(&sys_root_node, CPU_DIRECTORY "present", all_list, NULL);
@@ -92,9 +98,4 @@ void sysfs_init(void)
 		topology_file(index, "physical_package_id", "", packages[index].number);
 		topology_file(index, "core_id", "", show_zero);
 	}
-}
-
-struct filesystem *sysfs_new(const char *source)
-{
-	return proc_filesystem_new("sysfs", source, SYSFS_MAGIC, &sys_root_node);
 }

@@ -21,22 +21,22 @@ KERNEL = Path(__file__).resolve().parents[1]
 
 # Functions through which the kernel comes to call itself: how often one may be on the stack, and why no more.
 RECURSIVE = {
-    "ipc/epoll.c:levels_below": (5, "epolls nest at most five levels deep"),
-    "ipc/epoll.c:levels_above": (5, "epolls nest at most five levels deep"),
-    "ipc/epoll.c:count_paths": (5, "epolls nest at most five levels deep"),
-    "ipc/epoll.c:paths_fit": (5, "epolls nest at most five levels deep"),
-    "ipc/epoll.c:epoll_poll": (5, "epolls nest at most five levels deep"),
-    "ipc/epoll.c:epoll_wake": (5, "epolls nest at most five levels deep"),
+    "fs/epoll.c:levels_below": (5, "epolls nest at most five levels deep"),
+    "fs/epoll.c:levels_above": (5, "epolls nest at most five levels deep"),
+    "fs/epoll.c:count_paths": (5, "epolls nest at most five levels deep"),
+    "fs/epoll.c:paths_fit": (5, "epolls nest at most five levels deep"),
+    "fs/epoll.c:epoll_poll": (5, "epolls nest at most five levels deep"),
+    "fs/epoll.c:epoll_wake": (5, "epolls nest at most five levels deep"),
     "ipc/rights.c:close_dropped": (1, "the outermost call closes what the nested ones leave on the list"),
     "socket_release": (2, "a socket that waits to be accepted has no queue of its own"),
     "fs/page.c:page_tree_prune": (4, "a tree of pages has four levels: six bits of a page number each"),
     "fs/page.c:next_below": (4, "a tree of pages has four levels: six bits of a page number each"),
     "mm/area.c:survey_stale": (16, "a path of a balanced tree of areas"),
     "mm/map.c:vma_attach": (2, "attaching to what was just made"),
-    "proc/signal.c:cancel_opposites": (2, "the parent is told by SIGCHLD, which neither stops nor continues"),
+    "task/signal.c:cancel_opposites": (2, "the parent is told by SIGCHLD, which neither stops nor continues"),
     "task_free": (2, "a task's stack is released only once"),
     "process_release": (2, "only a process's last task releases the process"),
-    "ipc/async.c:async_wake": (1, "sending a signal makes no file ready that announces readiness by a signal"),
+    "fs/async.c:async_wake": (1, "sending a signal makes no file ready that announces readiness by a signal"),
 }
 
 

@@ -10,6 +10,7 @@ from suite.places import Missing
 
 from kernel import (
     boot,
+    calls,
     causes,
     checker,
     columns,
@@ -29,6 +30,7 @@ from kernel import (
 
 SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "boot": lambda chosen: boot.check(update=chosen.update),
+    "calls": lambda _: calls.check(),
     "causes": lambda _: causes.check(),
     "checker": lambda _: checker.check(),
     "columns": lambda _: columns.check(),

@@ -19,7 +19,7 @@ HEADERS = {
     "flush shootdown smp outside kernel_buffer",
     "task": "task process sched deferred window wait time cpu signal latency stat_tick",
     "call": "syscall syscall_prototypes policy",
-    "fs": "fs filesystem file file_lock inotify async poll anon procfs",
+    "fs": "fs filesystem file file_lock inotify async poll timeout anon procfs",
     "mm": "mm",
     "arch": "message_pairs",
     "ipc": "ipc pipe rendezvous",
@@ -32,11 +32,22 @@ HEADERS = {
 }
 ORDER = list(HEADERS)
 OWNER = {f"{name}.h": part for part, names in HEADERS.items() for name in names.split()}
-# The part of a folder's files, if it has another name than the folder.
-FOLDERS = {"one": "image", "several": "image", "lib": "base", "genarch": "arch", "policy": "arch", "syscall": "call"}
+# The part of a folder's files, or of a file, if it has another name than the folder.
+FOLDERS = {
+    "one": "image",
+    "several": "image",
+    "lib": "base",
+    "genarch": "arch",
+    "policy": "arch",
+    "syscall": "call",
+    "task": "proc",
+    "lib/boot.c": "machine",
+    "lib/log.c": "machine",
+    "lib/text.c": "call",
+}
 
-# The folders of an image: forms of mm and proc, whose inner headers they may include.
-IMAGES = ("one", "several")
+# The folders that may include the inner headers of others: the images have forms of mm and task, proc builds on task.
+INNER = {"one": ("mm", "task"), "several": ("mm", "task"), "proc": ("task",)}
 
 # Allowed includes that break the order or name another folder's inner header, with the reason for each.
 ALLOWED = {
@@ -45,9 +56,7 @@ ALLOWED = {
     ("arch/ppc/include/arch/vsid.h", "cpu.h"): "shared by the files of arch/ppc, and read by the checker's faults",
     ("arch/ppc/include/arch/vsid.h", "mm.h"): "the same",
     ("arch/ppc/several/include/arch/hash_table_lock.h", "task.h"): "the lock's word names the task that holds it",
-    ("fs/fcntl.c", "pipe.h"): "fcntl sets a pipe's size",
-    ("fs/copy.c", "pipe.h"): "splice moves data of pipes",
-    ("fs/ramfs.c", "ipc.h"): "a FIFO has a name in the file system",
+    ("fs/mmap.c", "mm.h"): "mmap takes a descriptor",
     ("fs/open.c", "tty.h"): "opening a terminal may make it the controlling one",
     ("fs/memfd.c", "mm.h"): "a seal forbids mappings",
     ("stat/proc_sys.c", "../dev/pty.h"): "/proc/sys shows the limits of every part",
@@ -67,9 +76,9 @@ def part_of(file: str) -> str | None:
         return "abi" if rest.startswith("abi/") else OWNER.get(rest)
     if first == "arch" and "/include/" in file:
         return "machine"
-    if first in IMAGES and rest.startswith("include/"):
+    if first in ("one", "several") and rest.startswith("include/"):
         return OWNER.get(rest.removeprefix("include/"))
-    return FOLDERS.get(first, first)
+    return FOLDERS.get(file, FOLDERS.get(first, first))
 
 
 def target_of(file: str, mark: str, header: str) -> tuple[str, bool] | None:
@@ -82,8 +91,8 @@ def target_of(file: str, mark: str, header: str) -> tuple[str, bool] | None:
     if not path.is_relative_to(KERNEL) or not path.exists():
         return None
     folder = str(path.relative_to(KERNEL)).partition("/")[0]
-    if file.partition("/")[0] in IMAGES and folder in ("mm", "proc"):
-        return folder, False
+    if folder in INNER.get(file.partition("/")[0], ()):
+        return FOLDERS.get(folder, folder), False
     return None if folder == file.partition("/")[0] else (FOLDERS.get(folder, folder), True)
 
 
@@ -105,7 +114,7 @@ def against(sources: dict[str, str]) -> tuple[list[tuple[str, str]], list[str]]:
 
 # A folder of make, a header, and an object of those that must be compiled again when the header changes.
 FOLLOWED = (
-    ("kernel", "include/task.h", "proc/task.c"),
+    ("kernel", "include/task.h", "task/task.c"),
     ("user", "../tests/user/common/rights.h", "tests/user/preempt_file.c"),
 )
 

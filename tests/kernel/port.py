@@ -19,7 +19,7 @@ from suite.places import ROOT
 
 KERNEL = ROOT / "kernel"
 IMAGES = ("one", "several")
-FOLDERS = ("mm", "proc", "ipc", "fs", "dev", "lib", "stat", "syscall", "policy", "genarch", "test")
+FOLDERS = ("task", "mm", "proc", "ipc", "fs", "dev", "lib", "stat", "syscall", "policy", "genarch", "test")
 COMPILER = (
     *("gcc", "-m32", "-std=gnu11", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"),
     # Linux's structures have 64-bit numbers at multiples of 8 bytes; the host's own ABI does not align them.

@@ -5,7 +5,7 @@
  * holder of the kernel lock changes, and changes what is its own: an address space that nobody else uses. It may take
  * one of the locks below the kernel lock at a time, never the kernel lock itself, and does not sleep.
  *
- * Long copies between a program and a page of a file, a pipe or a stream (fs/iter.c) let the kernel lock go too, but
+ * Long copies between a program and a page of a file, a pipe or a stream (mm/iter.c) let the kernel lock go too, but
  * are not counted as outside, and outside_close() does not wait for them: the frame has a reference meanwhile, and the
  * mutex of the inode, or of the end of the pipe or stream, is held. A fault in such a copy is outside, as a program's.
  *

@@ -4,7 +4,7 @@
  * The kernel lock is held by the processor that runs the kernel. Entry from a program takes it, and so does an
  * interrupt of an idle processor; the return to the program and a wait of the idle task let it go. It stays with the
  * processor across a switch of tasks. Without it run only: reload handlers in assembly, interrupts between processors,
- * the entry and exit themselves, and with kernel.lock=fine what outside.h and fs/iter.c say. With one processor nobody
+ * the entry and exit themselves, and with kernel.lock=fine what outside.h and mm/iter.c say. With one processor nobody
  * takes it (one/include/smp.h).
  *
  * Order: the kernel lock, then one of the locks below it, then the hash table's. A processor that holds one of these

@@ -36,6 +36,25 @@ bool pgrp_in_session(s32 pgid, s32 sid)
 	return false;
 }
 
+/* POSIX: a group is orphaned when no member has a parent in another group of the same session. */
+bool pgrp_orphaned_without(s32 pgid, const struct process *without)
+{
+	struct process *process;
+	u32 looked_at = 0;
+
+	list_for_each_entry(process, &process_list, all) {
+		interrupt_window_at(++looked_at);
+		if (process->pgid == pgid && process != without && !process->zombie && connects_group(process))
+			return false;
+	}
+	return true;
+}
+
+bool pgrp_orphaned(s32 pgid)
+{
+	return pgrp_orphaned_without(pgid, NULL);
+}
+
 const struct process *pgrp_member(s32 pgid)
 {
 	const struct process *process;

@@ -1,4 +1,4 @@
-/* The kernel's messages, kept for syslog(2) whether or not the console shows them. */
+/* syslog(2): reads the kernel's messages. */
 #include <arch.h>
 #include <err.h>
 #include <lib.h>
@@ -8,43 +8,24 @@
 #include <uaccess.h>
 #include <wait.h>
 
-#define LOG_SIZE 16384u		/* bytes kept; a power of two */
-
 enum {
 	SYSLOG_CLOSE, SYSLOG_OPEN, SYSLOG_READ, SYSLOG_READ_ALL, SYSLOG_READ_CLEAR, SYSLOG_CLEAR, SYSLOG_CONSOLE_OFF,
 	SYSLOG_CONSOLE_ON, SYSLOG_CONSOLE_LEVEL, SYSLOG_SIZE_UNREAD, SYSLOG_SIZE_BUFFER,
 };
 
-static char log_text[LOG_SIZE];
-static u32 bytes_written, bytes_taken, bytes_cleared;	/* counts of bytes; positions are modulo LOG_SIZE */
+static u32 bytes_taken, bytes_cleared;	/* positions as log_written */
 static struct waitq log_readers = WAITQ_INIT(log_readers);
 static struct wake_note readers_note = { .work.link = LIST_HEAD_INIT(readers_note.work.link), .wq = &log_readers };
 
-void log_write(const char *from, size_t size)
+static void wake_readers(void)
 {
-	for (size_t i = 0; i < size; i++)
-		log_text[bytes_written++ % LOG_SIZE] = from[i];
 	wake_up_noted(&readers_note);
-}
-
-void printk(const char *format, ...)
-{
-	char line[256];
-	va_list args;
-	int length;
-
-	va_start(args, format);
-	length = vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	log_write(line, MIN((size_t)length, sizeof(line) - 1));
-	if (!boot.quiet)
-		console_printf("%s", line);
 }
 
 /* The position of the oldest byte from `start` on that is not overwritten. */
 static u32 log_oldest(u32 start)
 {
-	return bytes_written - start > LOG_SIZE ? bytes_written - LOG_SIZE : start;
+	return log_written - start > LOG_SIZE ? log_written - LOG_SIZE : start;
 }
 
 static long log_give(char *user, u32 from, u32 size)
@@ -58,12 +39,14 @@ static long log_give(char *user, u32 from, u32 size)
 /* Waits for bytes that no read has taken, and takes them. */
 static long log_take(char *user, u32 size)
 {
-	long n = wait_event(&log_readers, bytes_written != bytes_taken);
+	long n;
 
+	log_news = wake_readers;
+	n = wait_event(&log_readers, log_written != bytes_taken);
 	if (n)
 		return n;
 	bytes_taken = log_oldest(bytes_taken);
-	n = log_give(user, bytes_taken, MIN(size, bytes_written - bytes_taken));
+	n = log_give(user, bytes_taken, MIN(size, log_written - bytes_taken));
 	if (n > 0)
 		bytes_taken += (u32)n;
 	return n;
@@ -72,9 +55,9 @@ static long log_take(char *user, u32 size)
 /* Copies the last `size` bytes since the log was cleared. */
 static long give_last(char *user, u32 size)
 {
-	u32 there = bytes_written - log_oldest(bytes_cleared), n = MIN(size, there);
+	u32 there = log_written - log_oldest(bytes_cleared), n = MIN(size, there);
 
-	return log_give(user, bytes_written - n, n);
+	return log_give(user, log_written - n, n);
 }
 
 /* Whether the request sets the console's level. It is accepted without effect: there are no levels. */
@@ -104,13 +87,13 @@ long sys_syslog(int type, char *user, int size)
 	case SYSLOG_READ_CLEAR:
 		n = give_last(user, (u32)size);
 		if (type == SYSLOG_READ_CLEAR && n >= 0)
-			bytes_cleared = bytes_written;
+			bytes_cleared = log_written;
 		return n;
 	case SYSLOG_CLEAR:
-		bytes_cleared = bytes_written;
+		bytes_cleared = log_written;
 		return 0;
 	case SYSLOG_SIZE_UNREAD:
-		return (long)(bytes_written - log_oldest(bytes_taken));
+		return (long)(log_written - log_oldest(bytes_taken));
 	case SYSLOG_SIZE_BUFFER:
 		return (long)LOG_SIZE;
 	}

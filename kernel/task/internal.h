@@ -58,6 +58,8 @@ bool sched_goes_before(const struct task *task, const struct task *running);
 bool sched_real_time_waits(void);                       /* a task that is more urgent than current by its priority */
 extern void (*idle_wait)(void);
 
+/* task.c: the process of the idle tasks, and the parent of the first process: no signals, no user memory. */
+extern struct process idle_process;
 /* task.c: the parts of an idle task that do not depend on its processor. */
 void idle_init(struct task *idle);
 
@@ -93,8 +95,13 @@ void signal_wake_all(struct process *process);          /* makes every thread ch
 void signal_not_wanted(sigset signals);                 /* current stops waiting for them: tells another thread */
 void signal_leave(void);                                /* current ends: it takes no more signals to its process */
 
-/* signal_deliver.c */
+/* parent.c */
 void signal_thread_stops(struct process *process);
+int child_exit_code(s32 status);                         /* CLD_* of a status in wait4's form */
+s32 child_status(int code, s32 status);                 /* si_status of the same */
+void process_ended(struct process *process);            /* notifies its parent or tracer; may free it */
+/* SIGCHLD and wake-up for the parent; status is si_status. */
+void notify_parent(struct process *process, int code, s32 status);
 
 /* credentials.c */
 bool is_same_user(const struct task *task);             /* current's real IDs are all of the task's */
@@ -102,9 +109,6 @@ bool is_same_user(const struct task *task);             /* current's real IDs ar
 /* exit.c */
 extern u32 subreapers;                                  /* processes that are subreapers */
 void process_kill_threads(struct process *process);     /* all but current */
-/* reap.c: SIGCHLD and wake-up for the parent; status is si_status. */
-void notify_parent(struct process *process, int code, s32 status);
-void process_ended(struct process *process);            /* notifies its parent or tracer; may free it */
 
 /* futex.c */
 void futex_task_exit(struct task *task);                /* robust list, then clear_child_tid */
@@ -136,13 +140,13 @@ void posix_timers_tick(struct process *process, u64 run_ns);
 void posix_timers_clock_set(s64 delta);
 void posix_timer_taken(struct sigqueued *queued);
 
-/* timerfd.c: as posix_timers_clock_set. */
-void timerfds_clock_set(s64 delta);
+/* time.c: the same for timers of descriptors (proc/timerfd.c); NULL: there are none. */
+extern void (*timerfds_clock_set)(s64 delta);
 
 /* sleep.c: CLOCK_REALTIME was set; wakes sleepers with a date as deadline. */
 void sleep_clock_set(void);
 
-/* pidfd.c: a handle outlives its process, for descriptors that name it. */
+/* pid_handle.c: a handle outlives its process, for descriptors that name it. */
 struct pid_handle {
 	u32 refs;                       /* files, and the process until it is reaped */
 	struct process *process;        /* NULL: not published yet, or reaped */
@@ -153,6 +157,7 @@ void pid_handle_put(struct pid_handle *handle);
 void pid_handle_attach(struct pid_handle *handle, struct process *process);
 void pid_handle_zombie(struct process *process);
 void pid_handle_reaped(struct process *process);
+/* pidfd.c */
 struct file *pidfd_file(struct pid_handle *handle, u32 flags);  /* ERR_PTR(-ENOMEM) */
 struct pid_handle *pidfd_handle(const struct file *f);  /* NULL: the file is not a pidfd */
 

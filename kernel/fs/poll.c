@@ -12,7 +12,7 @@
 #include <uaccess.h>
 #include <window.h>
 
-#include "timeout.h"
+#include <timeout.h>
 
 #define INLINE_COUNT 16u
 

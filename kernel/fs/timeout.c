@@ -1,5 +1,5 @@
 /* Timeouts in user memory. */
-#include "timeout.h"
+#include <timeout.h>
 
 #include <err.h>
 #include <lib.h>

@@ -51,6 +51,8 @@ u32 time_real_seconds(void)
 	return (u32)(time_real_ns() / NSEC_PER_SEC);
 }
 
+void (*timerfds_clock_set)(s64 delta);
+
 void time_set_real_ns(u64 now)
 {
 	u64 boot_date = now - time_now_ns();
@@ -58,7 +60,8 @@ void time_set_real_ns(u64 now)
 
 	boot_date_ns = boot_date;
 	posix_timers_clock_set(delta);
-	timerfds_clock_set(delta);
+	if (timerfds_clock_set)
+		timerfds_clock_set(delta);
 	sleep_clock_set();
 }
 

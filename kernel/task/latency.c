@@ -4,7 +4,7 @@
  * was due. A number of ns written to the file resets it and sets the longest interval between timer interrupts (0: as
  * the timers need): then no stretch is longer than the time shown plus that interval.
  */
-#include "proc_internal.h"
+#include <text.h>
 
 #include <arch.h>
 #include <err.h>

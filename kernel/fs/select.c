@@ -11,7 +11,7 @@
 #include <uaccess.h>
 #include <window.h>
 
-#include "timeout.h"
+#include <timeout.h>
 
 #define IN_SET (POLLIN | POLLRDNORM | POLLRDBAND | POLLHUP | POLLERR)
 #define OUT_SET (POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR)

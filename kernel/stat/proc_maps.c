@@ -5,11 +5,10 @@
 #include <fs.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <mm.h>
 #include <signal.h>
 #include <text.h>
 #include <window.h>
-
-#include "internal.h"
 
 static void show_name(struct mm *mm, const struct vma *vma, struct text *text)
 {

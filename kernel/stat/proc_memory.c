@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <flush.h>
 #include <frame.h>
+#include <kernel_buffer.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
 #include <policy.h>
 #include <procfs.h>
 #include <text.h>
-
-#include "internal.h"
 
 /*
  * The ranges that were flushed, page by page or by a new context: their number, their pages, the largest, and how many

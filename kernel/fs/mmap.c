@@ -7,7 +7,6 @@
 #include <syscall.h>
 #include <task.h>
 
-#include "internal.h"
 
 static long map_user(uaddr_t address, u32 length, int protection, u32 flags, int fd, u32 page)
 {

@@ -4,8 +4,6 @@
  * one every so many cycles (arch_sample). The kernel runs with interrupts off, so a tick finds only the places where it
  * lets them in; a sample by cycles finds all code. 0 stops, "clear" resets the counts.
  */
-#include "proc_internal.h"
-
 #include <arch.h>
 #include <cpu.h>
 #include <err.h>
@@ -13,8 +11,7 @@
 #include <lib.h>
 #include <stat_tick.h>
 #include <task.h>
-
-#include "tick.h"
+#include <text.h>
 
 #define BYTES_SHIFT 4u
 /*
