@@ -13,7 +13,8 @@
 #   make test-x86  the kernel for x86, on QEMU's PC, and Linux on the x86 machines
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
 #   make compilers  builds GCC, binutils, bash and coreutils to run on the machine, for the experiments that measure a compile
-#   make docs    runs every experiment with seven placements and makes the pages that show their results
+#   make docs    runs every experiment with seven placements and makes the pages that show their results; goes on where it
+#                was interrupted. make docs-cost says what is left to run
 #   make wheel   packs the lab, the kernel, the programs, the machines and the experiments into build/wheel/*.whl, which
 #                pip installs on another computer without a compiler
 #   make site    builds the documentation as a site, site/index.html, which needs no network
@@ -34,7 +35,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-shootdown soak-policies docs clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-shootdown soak-policies docs docs-cost clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
 # The build scripts of other people's programs split paths at spaces.
@@ -220,31 +221,33 @@ linux: linux-kernels programs
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --kernel $(LINUX)-bare --machine ppc405-200 --group user
 
 # Results that the documentation shows -----------------------------------------
-# How many placements each row is measured with: with 7, two hours on two cores. `make docs SEEDS=1` takes a seventh.
+# All pages, from one build and the same results. Each finished run is kept in results/ at once: interrupt `make docs` when
+# you like, and the same command goes on from there. `make docs-cost` says how many runs are left, and how long they took
+# the last time. SEEDS is how many placements each row is measured with; `make docs SEEDS=1` takes a seventh of the time.
 SEEDS ?= 7
+DOCUMENTS := osdi99 ols03 lkml05 sosp93 undeadly07 lmbench96
+MEASURED := $(DOCUMENTS) beyond paths smp linux
 docs: ready x86 compilers linux-kernels $(STAMPS)/bootstrap-test
 	# The build that undeadly07 measures on several P6 needs busybox and TinyCC for x86, too.
 	PROGRAMS_ARCH=x86 tests/programs/build.sh musl busybox lua tcc
-	$(call heading,Every experiment$(comma) the pages made from them$(comma) and the picture of the README)
+	$(call heading,1 of 5: what is to be measured)
+	$(PAGEWALK) run --plan --seeds $(SEEDS) $(MEASURED)
+	$(call heading,2 of 5: every experiment with $(SEEDS) placements)
 	# A row without a figure is part of the result, and the page says why.
-	$(PAGEWALK) run --seeds $(SEEDS) osdi99 ols03 lkml05 sosp93 undeadly07 beyond paths smp lmbench96 linux || [ $$? = 125 ]
-	# Before the pages, which show the spread over the inputs.
-	$(PAGEWALK) memories osdi99 ols03 lkml05 sosp93 undeadly07 lmbench96 -o docs/memories.md
-	$(PAGEWALK) claims page osdi99 -o docs/osdi99.md
-	$(PAGEWALK) claims page ols03 -o docs/ols03.md
-	$(PAGEWALK) claims page lkml05 -o docs/lkml05.md
-	$(PAGEWALK) claims page sosp93 -o docs/sosp93.md
-	$(PAGEWALK) claims page undeadly07 -o docs/undeadly07.md
-	$(PAGEWALK) claims page smp -o docs/smp.md
-	$(PAGEWALK) claims page pagewalk -o docs/beyond.md
-	$(PAGEWALK) claims page linux -o docs/linux.md
-	$(PAGEWALK) claims page lmbench96 -o docs/validation.md
-	$(PAGEWALK) claims page all -o docs/claims.md
-	$(PAGEWALK) claims count --plot docs/claims.svg
-	$(PAGEWALK) run workloads
-	$(PAGEWALK) claims page workloads -o docs/workloads.md
+	$(PAGEWALK) run --seeds $(SEEDS) $(MEASURED) || [ $$? = 125 ]
+	$(call heading,3 of 5: the compiles of GCC and those with few free frames)
+	$(PAGEWALK) run workloads || [ $$? = 125 ]
+	$(call heading,4 of 5: every claim with the machines' inputs at their ends)
+	$(PAGEWALK) memories $(DOCUMENTS) -o docs/memories.md
+	$(call heading,5 of 5: the pages$(comma) the pictures and the results that are kept with them)
+	$(PAGEWALK) claims pages docs --readme README.md
+	$(PAGEWALK) results --keep experiments/measured
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png
 	cd lab && ../$(PYTHON) pages/notebook.py
+
+docs-cost: ready
+	$(PAGEWALK) run --plan --seeds $(SEEDS) $(MEASURED)
+	$(PAGEWALK) run --plan workloads
 
 # The reference pages come from the code and the kernel image. mkdocs tells of its next version unless it is told not to.
 site: ready $(STAMPS)/bootstrap-test

@@ -15,14 +15,25 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pagewalk import ab, claims, experiments, guest, machines, native, policies, summary, sweep, systems
+from pagewalk import (
+    ab,
+    claims,
+    experiments,
+    guest,
+    machines,
+    native,
+    policies,
+    results_file,
+    summary,
+    sweep,
+    systems,
+)
 from pagewalk.errors import BadInput, RunFailed
 from pagewalk.execute import Cell, Lab
 from pagewalk.figures import Figure, Measured
 from pagewalk.guest import Program
 from pagewalk.inputs import AS_IN_FILE, Variant, variants
 from pagewalk.observe import Event, Observer
-from pagewalk.paths import home
 from pagewalk.replay import Replayed, replay
 from pagewalk.runner import Job
 from pagewalk.simulate import Events, Quiet, Work
@@ -187,7 +198,7 @@ class Laboratory:
     """
 
     def __init__(self, results: Path | None = None, *, jobs: int | None = None, cluster: str | None = None) -> None:
-        self._store = Store(results or home().results)
+        self._store = Store(results) if results else results_file.opened()
         self._lab = Lab(native.NativeRunner(), self._store, workers=jobs, cluster=cluster)
         self.events: Events = Quiet()
 

@@ -39,13 +39,19 @@ class _Model(BaseModel):
 
 
 class Document(_Model):
-    """A published document: where a claim was printed."""
+    """A published document: where a claim was printed.
+
+    `about` is what its page begins with: what the document did, and how it is measured here. `seen` names the rows
+    whose figures come closest to the printed ones, as EXPERIMENT/ROW/MACHINE.
+    """
 
     id: str
     title: str
     authors: str
     venue: str
     year: int
+    about: str = ""
+    seen: Annotated[tuple[str, ...], BeforeValidator(tuple)] = ()
 
     @property
     def citation(self) -> str:

@@ -18,7 +18,7 @@ from pagewalk.store import Store
 from pagewalk.verdict import class_of, in_order, weakest
 
 _COLUMNS = ("claim", "published", "our kernel", "over inputs", "the paper's own kernel", "class", "why")
-_MACHINES = "lmbench96"
+MACHINES = "lmbench96"
 _MOST_WORDS = 160
 """The most characters of a reason: the document's page has all of it."""
 
@@ -95,7 +95,7 @@ def counts(of: Mapping[str, Sequence[Measurement]]) -> dict[str, dict[str, int]]
 def papers() -> list[str]:
     """The ids of the documents whose claims are about kernels; LmBench's figures judge the machines."""
     return [
-        name for name in dict.fromkeys(claim.document.id for claim in claims.all_claims().values()) if name != _MACHINES
+        name for name in dict.fromkeys(claim.document.id for claim in claims.all_claims().values()) if name != MACHINES
     ]
 
 
@@ -111,7 +111,7 @@ def build(store: Store) -> str:
         "and the class of its verdict. The class is the stronger of the two kernels'. "
         "[Experiments](experiments.md) has the rules. The link of a claim leads to all of its rows and counters.",
         "",
-        "Generated from results by `pagewalk claims page all`.",
+        records.generated(store, "pagewalk claims page all"),
         "",
         "![Each published change, and how much of it was measured](claims.svg)",
         "",

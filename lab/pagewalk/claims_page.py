@@ -20,6 +20,7 @@ from pagewalk import (
     measurements,
     memories,
     own_page,
+    page_head,
     records,
 )
 from pagewalk.claims import Claim
@@ -33,42 +34,39 @@ from pagewalk.records import CellRecord
 from pagewalk.store import Store
 from pagewalk.verdict import by_class, count_classes, in_order
 
+_OWN = {
+    "pagewalk": (
+        "Beyond the papers",
+        "Policies that no paper has measured, each compared with its plain form. Then the kernel's shortest paths, "
+        "each compared with an estimate of the least that the hardware allows.",
+    ),
+    "smp": (
+        "Several processors",
+        "What it costs to change a translation that other processors hold, by each form of TLB shootdown "
+        "([policies.md](policies.md)); what the hardware's broadcast is worth; how much slower one process runs on a "
+        "kernel that several processors share.",
+    ),
+    "workloads": (
+        "Workloads of the papers' size",
+        "The papers compiled with GCC, which is far larger than TinyCC. Their claims stand at it "
+        "([experiments.md](experiments.md#compiles)). Here both compile under each optimisation, and one with few free "
+        "frames. `make compilers` builds GCC, binutils, bash and GNU coreutils from Debian's source packages.",
+    ),
+}
+"""The `document` of experiments that reproduce no paper: the title of their page, and what it is about."""
 
-def _top(title: str, about: str, document: str) -> list[str]:
+
+def _top(store: Store, document: str) -> list[str]:
+    title, about = _OWN[document]
     return [
         f"# {title}",
         "",
         about,
         "",
-        f"Generated from results by `pagewalk claims page {document}`. A row is better or worse if it changes by 1 % "
+        f"{records.generated(store, f'pagewalk claims page {document}')} A row is better or worse if it changes by 1 % "
         "or more, with every placement that it was measured with.",
         "",
     ]
-
-
-_OWN = {
-    "pagewalk": _top(
-        "Beyond the papers",
-        "Policies that no paper has measured, each compared with its plain form. Then the kernel's shortest paths, "
-        "each compared with an estimate of the least that the hardware allows.",
-        "pagewalk",
-    ),
-    "smp": _top(
-        "Several processors",
-        "What it costs to change a translation that other processors hold, by each form of TLB shootdown "
-        "([policies.md](policies.md)); what the hardware's broadcast is worth; how much slower one process runs on a "
-        "kernel that several processors share.",
-        "smp",
-    ),
-    "workloads": _top(
-        "Workloads of the papers' size",
-        "The papers compiled with GCC, which is far larger than TinyCC. Their claims stand at it "
-        "([experiments.md](experiments.md#compiles)). Here both compile under each optimisation, and one with few free "
-        "frames. `make compilers` builds GCC, binutils, bash and GNU coreutils from Debian's source packages.",
-        "workloads",
-    ),
-}
-"""The `document` of experiments that reproduce no paper, and how their page begins."""
 
 
 ALL = "all"
@@ -386,6 +384,7 @@ def _tally(verdicts: Sequence[str]) -> str:
 
 
 def _claims(
+    store: Store,
     listed: Sequence[Claim],
     tables: Mapping[str, Sequence[CellRecord]],
     elsewhere: Mapping[str, Elsewhere],
@@ -396,12 +395,11 @@ def _claims(
     own = _own_rows(found)
     # Our kernel's results are those that the page counts; the papers' own kernels stand beside them.
     everything, found = found, [experiment for experiment in found if not experiment.images]
+    entries = measurements.of(listed, _rows_of(tables, everything), own, everything)
     lines = [
-        f"# {document.title}",
-        "",
-        f"{document.citation}",
-        "",
-        f"Generated from results by `pagewalk claims page {document.id}`. Verdicts: [experiments.md](experiments.md).",
+        *page_head.lines(document, entries, cells, own),
+        f"{records.generated(store, f'pagewalk claims page {document.id}')} "
+        "Verdicts: [experiments.md](experiments.md).",
         "",
         *_summary(listed, tables, everything, own),
         f"## All {len(listed)} claims",
@@ -480,7 +478,7 @@ def _of_several_machines(store: Store, tables: Mapping[str, Sequence[CellRecord]
 def documents() -> dict[str, str]:
     """What there is a page of: the names that `build` takes, with the pages' titles."""
     papers = {claim.document.id: claim.document.title for claim in claims.all_claims().values()}
-    own = {name: head[0].removeprefix("# ") for name, head in _OWN.items()}
+    own = {name: title for name, (title, _) in _OWN.items()}
     return papers | own | {_LINUX: "Linux beside our kernel", ALL: "All claims on one page"}
 
 
@@ -492,13 +490,14 @@ def build(store: Store, document: str) -> str:
     tables = _tables(store, found)
     most = _most_placements(cell for table in tables.values() for cell in table)
     if document in _OWN:
-        lines = [*_OWN[document], _placements(tables), ""]
+        lines = [*_top(store, document), _placements(tables), ""]
     elif document == _LINUX:
-        lines = [*linux_page.rows(store), _placements(tables), ""]
+        made = records.generated(store, f"pagewalk claims page {document}")
+        lines = [*linux_page.rows(store), f"{made} {_placements(tables)}", ""]
         found = [entry for entry in found if entry.name not in (linux_page.BARE, linux_page.DEFAULT)]
     else:
         elsewhere = {other.claim.id: other for entry in found for other in entry.elsewhere}
-        lines = _claims(claims.of_document(document), tables, elsewhere, found)
+        lines = _claims(store, claims.of_document(document), tables, elsewhere, found)
     lines += [*_of_other_builds(store, found, tables), *_of_several_machines(store, tables)]
     for entry in found:
         if entry.images:

@@ -96,6 +96,23 @@ class Cell:
         }
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What measuring an experiment takes: its runs, and of those not in the results yet the seconds of one core.
+
+    `unknown` of the missing runs have no earlier run of their command line, and no part in `seconds`. `refused` rows
+    cannot be run.
+    """
+
+    experiment: str
+    rows: int
+    refused: int
+    runs: int
+    missing: int
+    seconds: float
+    unknown: int
+
+
 def succeeded(run: StoredRun, what: str) -> RunResult:
     """The run's result if the guest ended with status 0; else the error that says what it did."""
     stop = run.result.stop
@@ -250,6 +267,25 @@ class Lab(Workshop):
         if all(place in known for place in whole):
             self.store.add_cells(experiment.name, [known[place] for place in whole])
         return cells
+
+    def cost(self, experiment: Experiment, seeds: int, took: Mapping[tuple[str, str], float]) -> Cost:
+        """What measuring it takes; nothing is run. `took`: seconds of earlier runs (`Store.durations`)."""
+        placements = [Placement.of_seed(seed) for seed in range(seeds)]
+        planned = [self._plan(row, placements) for row in experiment.rows]
+        works = [entry for found in planned if isinstance(found, list) for pair in found for entry in pair]
+        jobs = {entry.job.key(self.runner.version): entry.job for entry in works}
+        known = self.store.known(jobs)
+        missing = [job for key, job in jobs.items() if key not in known]
+        seconds = [took.get((job.machine.name, job.command_line)) for job in missing]
+        return Cost(
+            experiment.name,
+            len(planned),
+            sum(not isinstance(found, list) for found in planned),
+            len(jobs),
+            len(missing),
+            sum(filter(None, seconds)),
+            sum(found is None for found in seconds),
+        )
 
     def measure(self, experiment: Experiment, events: Events, seeds: int = 1) -> list[Cell]:
         """The experiment's table: every run that it needs, and a verdict for every row.

@@ -29,6 +29,11 @@ class Home:
         return self.root / "experiments"
 
     @property
+    def measured(self) -> Path:
+        """Results that come with the checkout or the wheel."""
+        return self.experiments / "measured"
+
+    @property
     def build(self) -> Path:
         """What the Makefile has built; nothing may be written here if this is a wheel's data."""
         return self.root / "build"

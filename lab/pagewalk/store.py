@@ -217,6 +217,46 @@ class Store:
                 connection.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM aside.{table}")
         self._aside.unlink()
 
+    def keep(self, folder: Path) -> list[Path]:
+        """Writes the latest table of each experiment, with the runs of its rows, as Parquet; returns the files.
+
+        BadInput if they cannot be written.
+        """
+        written = []
+        with self._session() as connection:
+            for table, chosen in schema.LATEST.items():
+                path = folder / f"{table}.parquet"
+                name = str(path).replace("'", "''")
+                try:
+                    connection.execute(f"COPY ({chosen}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)")
+                except duckdb.IOException as error:
+                    raise BadInput(f"{path}: {str(error).splitlines()[0]}") from None
+                written.append(path)
+        return written
+
+    def join(self, folder: Path) -> None:
+        """Takes in what `keep` has written to the folder, as far as it is not in the file; nothing if there is none.
+
+        StoreError if the files are damaged.
+        """
+        names = {table: str(folder / f"{table}.parquet").replace("'", "''") for table in schema.LATEST}
+        if not (folder / "cells.parquet").is_file():
+            return
+        missing = (
+            f"SELECT count(*) FROM read_parquet('{names['cells']}') AS kept ANTI JOIN cells "
+            "ON (kept.experiment, kept.made, kept.number) = (cells.experiment, cells.made, cells.number)"
+        )
+        try:
+            with self._session() as connection:
+                if connection.execute(missing).fetchall() == [(0,)]:
+                    return
+            with self._transaction() as connection:
+                for table, name in names.items():
+                    connection.execute(f"INSERT OR IGNORE INTO {table} BY NAME SELECT * FROM read_parquet('{name}')")
+        except (duckdb.Error, StoreError) as error:
+            cause = str(error.__cause__ or error).splitlines()[0]
+            raise StoreError(f"{folder}: the results that are kept there cannot be read: {cause}") from error
+
     def damaged(self, what: str) -> StoreError:
         """The error of a file that holds something which no version has written there."""
         return StoreError(
@@ -344,6 +384,14 @@ class Store:
             [WHOLE_RUN, machine, command_line],
         )
         return int(found[0][0]) if found else None
+
+    def durations(self) -> dict[tuple[str, str], float]:
+        """How many seconds the latest run took on this computer, by machine and command line."""
+        found = self.query(
+            "SELECT machine, command_line, arg_max(host_seconds, made) FROM runs WHERE stop = 'power-off' "
+            "GROUP BY machine, command_line"
+        )
+        return {(machine, line): seconds for machine, line, seconds in found}
 
     def find(self, prefix: str) -> StoredRun:
         """The one run whose key starts with `prefix`; BadInput when there is none or several."""

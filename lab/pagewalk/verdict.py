@@ -148,6 +148,8 @@ _ORDER = (
 _UNJUDGED = ("input", "recalled", "open")
 """Classes of claims that no kernel can show."""
 _SHOWN = ("reproduced", "direction", "no change as published")
+JUDGED = (*_SHOWN, IN_PART, "overshoots", "decided by an input", "not exercised", "not reproduced")
+"""Classes of claims that were measured and compared."""
 _UNSHOWN = ("overshoots", "not exercised", "not reproduced", "no figure")
 """Classes of verdicts that show nothing of a claim."""
 
@@ -196,8 +198,7 @@ def stronger(ours: str, own: str | None) -> str:
     """
     if own is None or ours in _UNJUDGED:
         return ours
-    shown = (*_SHOWN, IN_PART, "overshoots", "decided by an input", "not exercised", "not reproduced")
-    rank = (*shown, *_UNJUDGED, "published only", "not run")
+    rank = (*JUDGED, *_UNJUDGED, "published only", "not run")
     return min(ours, own, key=lambda name: rank.index(name) if name in rank else len(rank))
 
 

@@ -57,7 +57,7 @@ def test_a_row_runs_with_every_value_on_both_sides(experiment: Experiment, tmp_p
     assert len(runner.ran) == 2 * (len(SIX) - 1)
     assert varied.deciding == ["all slowest", "memory.read-delay=12"]
     assert varied.ends(alone=True) == varied.ends() == pytest.approx((1.0, 84.0))
-    page = memories.page([varied])
+    page = memories.page(store, [varied])
     assert "in 1 of the 1 rows; in 1 of these an input decides it." in page
     assert "with 1 placement of code and data" in page
     shown = "| mmap latency | ppc604-185 | 82.8 | 84 ratio reproduced | 84 ratio reproduced | 1 not reproduced |"
@@ -81,7 +81,7 @@ def test_what_was_tried_is_kept_without_measuring(experiment: Experiment, tmp_pa
         (kept,) = memories.tried(store, [experiment])
         assert list(kept.cells) == SIX[:3], "the latest alone counts"
         memories.compare(BenchLab(ScriptedRunner(script), store), [experiment], Quiet())
-        assert memories.page(memories.tried(store, [experiment])) == memories.page(measured)
+        assert memories.page(store, memories.tried(store, [experiment])) == memories.page(store, measured)
 
 
 def test_what_the_experiment_sets_is_not_varied(experiment: Experiment, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_only_rows_with_a_claim_are_varied_and_only_verdicts_counted(tmp_path: P
         runner = ScriptedRunner(lambda job: benchmark("null-call", {"kernel": 4000}))
         varied = memories.compare(BenchLab(runner, store), [found], Quiet(), extremes=True)
     assert {entry.own.row.name for entry in varied} == {"null call"}
-    assert "in 0 of the" in memories.page(varied), "recalled figures have no verdict"
+    assert "in 0 of the" in memories.page(store, varied), "recalled figures have no verdict"
 
 
 def test_nothing_to_vary_is_an_empty_page(experiment: Experiment, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_the_page_of_the_claims_says_what_an_input_decides(experiment: Experimen
         store.add_cells(name, [cell.record() | {"low": 60.0, "high": 90.0, "placements": 7}])
         (before,) = memories.judged(store, name)
         assert (before.verdict, before.inputs) == ("ratio reproduced", "")
-        page = memories.page(memories.compare(lab, [mine], Quiet()))
+        page = memories.page(store, memories.compare(lab, [mine], Quiet()))
         assert "| 60 to 90 (7 placements) ratio reproduced |" in page
         (after,) = memories.judged(store, name)
         shown = claims_page.build(store, "osdi99")

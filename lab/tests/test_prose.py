@@ -14,6 +14,7 @@ from pagewalk.paths import home
 
 # Made by `make docs` and `make bench`.
 GENERATED = {
+    "claims",
     "linux",
     "osdi99",
     "ols03",

@@ -11,13 +11,12 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import _machine, guest, native, stats, systems
+from pagewalk import _machine, guest, native, results_file, stats, systems
 from pagewalk.cli import options
 from pagewalk.cli.jobs import bare_job, job_of
 from pagewalk.cli.output import Json, complain, err, next_step, print_json, say
 from pagewalk.cli.simulation import Save, Watched, print_summary, watch
 from pagewalk.errors import BadInput, PagewalkError, WrongOption
-from pagewalk.paths import home
 from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS, Job, RunResult
 from pagewalk.store import Store
 
@@ -116,7 +115,7 @@ def execute(
     loaded.set_oracle(oracle)
     # Typed input is not part of a run's key, nor is how it was watched. A results file that cannot be used is told
     # before the run.
-    store = None if typed or sanitize or oracle else Store(home().results, notify=partial(say, err))
+    store = None if typed or sanitize or oracle else results_file.opened(notify=partial(say, err))
     watched = watch(
         loaded,
         limit,

@@ -18,15 +18,13 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from pagewalk import native
+from pagewalk import native, results_file
 from pagewalk import runner as runs
 from pagewalk.cli.output import err, say
 from pagewalk.errors import Interrupted
 from pagewalk.execute import Lab
 from pagewalk.images import Image
-from pagewalk.paths import home
 from pagewalk.simulate import Events, Quiet
-from pagewalk.store import Store
 
 _EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal for a bar."""
@@ -185,7 +183,7 @@ def laboratory(
     jobs: int | None = None, cluster: str | None = None, images: Mapping[str, Image] | None = None
 ) -> Iterator[Lab]:
     """The local machine and the results file. `images` are a person's own kernels by their roles."""
-    with Store(home().results, notify=partial(say, err)) as store:
+    with results_file.opened(notify=partial(say, err)) as store:
         try:
             yield Lab(native.NativeRunner(), store, workers=jobs, cluster=cluster, images=images)
         except KeyboardInterrupt:

@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import claims, claims_overview, experiments, machines, policies, programs
+from pagewalk import claims, claims_overview, experiments, machines, policies, programs, results_file
 from pagewalk import claims_page as claims_markdown
 from pagewalk.claims import Claim
 from pagewalk.cli import options
 from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import BadInput, unknown
-from pagewalk.paths import home
+from pagewalk.paths import check_writable, home
 from pagewalk.published_range import digits
 from pagewalk.store import Store
 from pagewalk.verdict import in_order
@@ -235,7 +235,7 @@ def count_claims(
         if not any(fnmatchcase(name, pattern) for name in known):
             raise unknown("machine", pattern, known)
     papers = [document] if document else list(dict.fromkeys(c.document.id for c in claims.all_claims().values()))
-    with Store(home().results, read_only=True, notify=partial(say, err)) as store, store.reading():
+    with results_file.opened(read_only=True, notify=partial(say, err)) as store, store.reading():
         counts = {paper: claims_markdown.count(store, paper, without or ()) for paper in papers}
         if plot is not None:
             _draw(store, papers, plot)
@@ -288,7 +288,7 @@ def claims_page(
         else:
             out.print(table("Pages", ["document", "title"], ([name, title] for name, title in known.items())))
         return
-    with Store(home().results, read_only=True, notify=partial(say, err)) as store, store.reading():
+    with results_file.opened(read_only=True, notify=partial(say, err)) as store, store.reading():
         whole = document == claims_markdown.ALL
         page = claims_overview.build(store) if whole else claims_markdown.build(store, document)
     if output is not None:
@@ -300,6 +300,29 @@ def claims_page(
         print_json({"document": document, "page": page})
     elif output is None:
         print(page, end="")
+
+
+@claims_app.command("pages")
+def claims_pages(
+    folder: Annotated[Path, typer.Argument(help="The folder that gets the pages and pictures, as in docs.")],
+    readme: Annotated[
+        Path | None, typer.Option("--readme", help="Also renew the line with the counts in this file.")
+    ] = None,
+) -> None:
+    """Write every page that is made from results, and the pictures in them, all from the same results.
+
+    Example: `pagewalk claims pages docs --readme README.md`
+    """
+    from pagewalk import pages  # noqa: PLC0415 - the plots are slow to import
+
+    if not folder.is_dir():
+        raise BadInput(f"{folder} is no folder", hint="make it first")
+    with results_file.opened(read_only=True, notify=partial(say, err)) as store, store.reading():
+        if readme is not None:
+            check_writable(readme)
+            pages.count_in(readme, store)
+        written = pages.write(store, folder)
+    say(out, f"wrote {len(written)} files in {folder}")
 
 
 def register(app: typer.Typer) -> None:

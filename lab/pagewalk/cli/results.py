@@ -12,14 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
-from pagewalk import experiments, records, sweep
+from pagewalk import experiments, records, results_file, sweep
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import events, laboratory
 from pagewalk.cli.output import Json, err, exact, number, out, print_json, say, table
 from pagewalk.errors import BadInput, ExitStatus, WrongOption
 from pagewalk.figures import Figure
 from pagewalk.guest import PROGRAM_REGION
-from pagewalk.paths import check_writable, home
+from pagewalk.paths import check_writable
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
 from pagewalk.sweep import Sweep
@@ -30,7 +30,7 @@ _NEWEST = 30
 
 @contextmanager
 def _store() -> Iterator[Store]:
-    with Store(home().results, read_only=True, notify=partial(say, err)) as opened, opened.reading():
+    with results_file.opened(read_only=True, notify=partial(say, err)) as opened, opened.reading():
         yield opened
 
 
@@ -151,7 +151,7 @@ def make_report(
     from pagewalk import report  # noqa: PLC0415 - the plots are slow to import
     from pagewalk.report import browser  # noqa: PLC0415
 
-    page = report.build(Store(home().results, read_only=True, notify=partial(say, err)))
+    page = report.build(results_file.opened(read_only=True, notify=partial(say, err)))
     try:
         output.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -170,11 +170,20 @@ def results(
         int | None,
         typer.Option("--limit", "-n", min=1, help="List so many of the newest runs: 30, or all with --json."),
     ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            help="Write the latest table of each experiment, and its runs, as Parquet files to this folder.",
+            metavar="FOLDER",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the stored runs, or query the results file in SQL.
 
-    Tables: runs, counters, samples, dumps, cells, points (docs/results.md).
+    Tables: runs, counters, samples, dumps, cells, points (docs/results.md). What `--keep experiments/measured` writes
+    comes with the checkout and the wheel: a new results file begins with it.
 
     Examples: `pagewalk results`, `pagewalk results --limit 5`,
     `pagewalk results "SELECT name, sum(value) FROM counters WHERE name LIKE 'tlb.%' GROUP BY name"`
@@ -187,9 +196,18 @@ def results(
         f"FROM (SELECT * FROM runs ORDER BY made DESC, key LIMIT {_listed(limit, as_json)}) AS kept "
         "ORDER BY kept.made, key"
     )
+    if keep is not None:
+        if sql is not None or limit is not None:
+            raise WrongOption("--keep writes tables, and answers no query", hint="give it alone")
+        if not keep.is_dir():
+            raise BadInput(f"{keep} is no folder", hint="make it first")
+        with results_file.opened(read_only=True, notify=partial(say, err)) as store:
+            for path in store.keep(keep):
+                say(err, f"wrote {path}")
+        return
     if sql is not None and limit is not None:
         raise WrongOption("--limit is for the list of runs", hint="write LIMIT in the query")
-    with Store(home().results, read_only=True, notify=partial(say, err)) as store:
+    with results_file.opened(read_only=True, notify=partial(say, err)) as store:
         columns, found = store.ask(sql or listing)
         stored = 0 if sql else store.ask("SELECT count(*) FROM runs")[1][0][0]
     if as_json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -14,16 +15,16 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
-from pagewalk import experiments, measured, memories, records
+from pagewalk import experiments, measured, memories, records, results_file
 from pagewalk.cli import options, own_images
-from pagewalk.cli.laboratory import events, laboratory
+from pagewalk.cli.laboratory import duration, events, laboratory
 from pagewalk.cli.output import Json, err, next_step, number, out, print_json, say, table
 from pagewalk.cli.sheet import Sheet, Shown
 from pagewalk.cli.sheet import chosen as form
 from pagewalk.errors import BadInput, ExitStatus, WrongOption, nearest
-from pagewalk.execute import Cell
+from pagewalk.execute import Cell, Cost, Lab
 from pagewalk.experiments import Experiment, Row
-from pagewalk.paths import check_writable, home
+from pagewalk.paths import check_writable
 from pagewalk.store import Store
 from pagewalk.verdict import Tone, by_class, tone, unmeasured
 
@@ -165,6 +166,9 @@ def run(
     record: Annotated[
         bool, typer.Option("--record", help="Keep tables of your images for pages, in experiments/measured.")
     ] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Run nothing: say how many runs there are, and how long they will take.")
+    ] = False,
     plot: options.Plot = None,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
@@ -182,7 +186,7 @@ def run(
 
     Examples: `pagewalk run osdi99-table2`, `pagewalk run osdi99 --seeds 7`, `pagewalk run -k mmap`,
     `pagewalk run osdi99-table2 --plot table2.pdf`, `pagewalk run osdi99 --failed`, `pagewalk run mine.toml -j 1`,
-    `pagewalk run lkml05-own --image v2.4=vmlinux-2.4 --image v2.6=vmlinux-2.6`
+    `pagewalk run osdi99 --seeds 7 --plan`, `pagewalk run lkml05-own --image v2.4=vmlinux-2.4 --image v2.6=vmlinux-2.6`
     """
     if not names and pattern is None and not failed:
         raise WrongOption("no experiment was named", hint="pagewalk run osdi99-table2, or -k PATTERN, or --failed")
@@ -190,10 +194,17 @@ def run(
     named = own_images.chosen(found, image, image_config)
     done: list[tuple[Experiment, list[Cell]]] = []
     with laboratory(jobs, cluster, named) as lab:
-        for experiment, selected in select(lab.store, found, pattern, failed=failed):
-            rows = own_images.runnable(experiment, selected, named, asked=experiment.name in (names or []))
-            if rows is not None and not rows:
-                continue
+        chosen = [
+            (experiment, own_images.runnable(experiment, selected, named, asked=experiment.name in (names or [])))
+            for experiment, selected in select(lab.store, found, pattern, failed=failed)
+        ]
+        chosen = [(experiment, rows) for experiment, rows in chosen if rows is None or rows]
+        if plan:
+            _print_costs(lab, chosen, seeds, as_json=as_json)
+            return
+        for number, (experiment, rows) in enumerate(chosen, 1):
+            if len(chosen) > 1 and not as_json:
+                say(err, f"experiment {number} of {len(chosen)}: {experiment.name}")
             with events(as_json=as_json) as listener:
                 cells = lab.experiment(experiment, listener, seeds, rows)
             done.append((experiment, cells))
@@ -216,6 +227,37 @@ def run(
         say(err, f"wrote {plot}")
     if any(cell.verdict == "no figure" for _, cells in done for cell in cells):
         raise typer.Exit(int(ExitStatus.FATAL))
+
+
+def _print_costs(
+    lab: Lab, chosen: Sequence[tuple[Experiment, Sequence[Row] | None]], seeds: int, *, as_json: bool
+) -> None:
+    """What each experiment takes, from how long its runs took the last time."""
+    took = lab.store.durations()
+    costs = [
+        lab.cost(experiment if rows is None else replace(experiment, rows=tuple(rows)), seeds, took)
+        for experiment, rows in chosen
+    ]
+    if as_json:
+        print_json(costs)
+        return
+    whole = Cost("all", *(sum(getattr(cost, field.name) for cost in costs) for field in fields(Cost)[1:]))
+    columns = ["experiment", ">rows", ">cannot be run", ">runs", ">to simulate", ">of one core", ">of unknown length"]
+    out.print(
+        table(
+            f"Runs with {seeds} placement{'s' if seeds > 1 else ''}",
+            columns,
+            (
+                [
+                    cost.experiment,
+                    *(f"{count:,}" for count in (cost.rows, cost.refused, cost.runs, cost.missing)),
+                    duration(cost.seconds) if cost.seconds else "",
+                    f"{cost.unknown:,}",
+                ]
+                for cost in (*costs, whole)
+            ),
+        )
+    )
 
 
 def _advise(done: Sequence[tuple[Experiment, Sequence[Cell]]], seeds: int) -> None:
@@ -263,8 +305,9 @@ def compare_memories(
     if output is not None:
         check_writable(output)
     if kept:
-        with Store(home().results, read_only=True, notify=partial(say, err)) as store, store.reading():
+        with results_file.opened(read_only=True, notify=partial(say, err)) as store, store.reading():
             varied = memories.tried(store, found)
+            page = memories.page(store, varied)
         if not varied:
             raise BadInput(
                 f"no row of {' '.join(names)} was tried with the inputs",
@@ -273,7 +316,7 @@ def compare_memories(
     else:
         with laboratory(jobs, cluster) as lab, events(as_json=False) as listener:
             varied = memories.compare(lab, found, listener, extremes=extremes)
-    page = memories.page(varied)
+            page = memories.page(lab.store, varied)
     if plot is not None:
         from pagewalk.report import plots  # noqa: PLC0415 - the plots are slow to import
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import vl_convert
 
-from pagewalk import memories, records
+from pagewalk import effects, memories, records
 from pagewalk.errors import BadInput
 from pagewalk.execute import Cell
 from pagewalk.memories import Varied
@@ -19,7 +18,6 @@ from pagewalk.paths import check_writable
 from pagewalk.records import CellRecord, TableRow
 from pagewalk.report import charts
 from pagewalk.report.charts import Effect, Kernel, Share, Spec
-from pagewalk.verdict import NO_CHANGE
 
 _DOTS_PER_INCH = 200
 _WRITERS: Mapping[str, Callable[[Spec], bytes]] = {
@@ -118,7 +116,7 @@ def effects_of(cells: Iterable[CellRecord]) -> list[Effect]:
             cell.machine,
             cell.verdict,
             *(cell.after, cell.ratio, cell.low, cell.high),
-            *(_numbers(cell.published_after), _numbers(cell.published_ratio)),
+            *(effects.numbers(cell.published_after), effects.numbers(cell.published_ratio)),
         )
         for cell in cells
         if cell.claims
@@ -156,26 +154,11 @@ def of_claims(cells: Iterable[TableRow], own: Iterable[TableRow] = ()) -> Drawin
 
 
 def _share(cell: TableRow, kernel: Kernel, lines: dict[Hashable, str]) -> Share | None:
-    published = _numbers(cell.published_ratio)
-    if not cell.claims or cell.ratio is None or published is None or published[0] <= 0:
+    found = effects.shown(cell)
+    if found is None:
         return None
-    effect = math.log(published[0] * published[1]) / 2
-    if abs(effect) < math.log(NO_CHANGE):
-        return None
-    low, middle, high = (math.log(end or cell.ratio) / effect for end in (cell.low, cell.ratio, cell.high))
     row = lines.setdefault(records.figure(vars(cell)), f"{cell.claims[-1]}: {cell.row_name}, {cell.machine}")
-    return Share(row, kernel, cell.verdict, middle, min(low, high), max(low, high))
-
-
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-
-
-def _numbers(text: str | None) -> tuple[float, float] | None:
-    """The ends of a published figure or range as it is printed; None where there is none, or only a saving."""
-    if text is None or text.startswith("saves"):
-        return None
-    found = [float(word) for word in _NUMBER.findall(text.replace(",", ""))]
-    return (min(found), max(found)) if found else None
+    return Share(row, kernel, cell.verdict, found.share, found.low, found.high)
 
 
 def of_sweep(points: Sequence[tuple[Mapping[str, str], float]], unit: str) -> Callable[[], Spec] | None:
