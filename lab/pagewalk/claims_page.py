@@ -258,14 +258,25 @@ def _rows_of(
     return [(entry, cell) for entry in found for cell in tables[entry.name]]
 
 
-def own_rows(document: str) -> list[tuple[Experiment, measured.MeasuredRow]]:
-    """The rows that were measured on the paper's own kernels."""
-    return _own_rows(experiments_of(document))
+OwnRows = list[tuple[Experiment, measured.MeasuredRow]]
 
 
-def _own_rows(found: Sequence[Experiment]) -> list[tuple[Experiment, measured.MeasuredRow]]:
+def own_rows(document: str) -> OwnRows:
+    """The rows on the paper's own kernels that count: both kernels are the claim's own before and after."""
+    return _counting(_own_rows(experiments_of(document)))
+
+
+def _own_rows(found: Sequence[Experiment]) -> OwnRows:
     tables = [(entry, measured.read(entry)) for entry in found if entry.images]
     return [(entry, row) for entry, table in tables if table for row in table.rows]
+
+
+def _counting(own: OwnRows) -> OwnRows:
+    """Without rows whose kernels differ in more than the claim's technique."""
+    composite = {
+        (entry.name, row.name, row.after.machine) for entry, _ in own for row in entry.rows if row.composite is not None
+    }
+    return [(entry, row) for entry, row in own if (entry.name, row.row_name, row.machine) not in composite]
 
 
 def measurements_of(store: Store, document: str) -> list[Measurement]:
@@ -296,7 +307,7 @@ def count(store: Store, document: str, without: Sequence[str] = ()) -> Counts:
         if claim.id not in machines or any(map(counted, machines[claim.id]))
     ]
     ours = [(entry, cell) for entry, cell in measured_rows(store, document) if counted(cell.machine)]
-    own = [(entry, row) for entry, row in _own_rows(found) if counted(row.machine)]
+    own = [(entry, row) for entry, row in _counting(_own_rows(found)) if counted(row.machine)]
     return _count(measurements.of(listed, ours, own, found))
 
 
@@ -395,13 +406,13 @@ def _claims(
     own = _own_rows(found)
     # Our kernel's results are those that the page counts; the papers' own kernels stand beside them.
     everything, found = found, [experiment for experiment in found if not experiment.images]
-    entries = measurements.of(listed, _rows_of(tables, everything), own, everything)
+    entries = measurements.of(listed, _rows_of(tables, everything), _counting(own), everything)
     lines = [
         *page_head.lines(document, entries, cells, own),
         f"{records.generated(store, f'pagewalk claims page {document.id}')} "
         "Verdicts: [experiments.md](experiments.md).",
         "",
-        *_summary(listed, tables, everything, own),
+        *_summary(listed, tables, everything, _counting(own)),
         f"## All {len(listed)} claims",
         "",
         f"| claim | section | what | published |{_OWN_COLUMN if own else ''} result |",

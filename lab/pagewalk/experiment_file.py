@@ -122,6 +122,7 @@ class RowEntry(_Model):
     before: str | None = None
     after: str | None = None
     counterpart: str | None = None
+    composite: str | None = None
     every_setting: bool = False
 
 

@@ -92,8 +92,9 @@ class Row:
     """One row of an experiment's table on one machine.
 
     `initramfs` names the list of guest files that the file's key `image` gives (`user/initramfs-<image>.list`).
-    `counterpart` is our kernel's row beside one of other kernels: the names of an experiment and of its row. `curve` is
-    the argument over which the report draws the row's figure together with those of its like.
+    `counterpart` is our kernel's row beside one of other kernels: the names of an experiment and of its row. `composite`
+    says what its two kernels differ in beside the claim's technique: such a row counts for no claim. `curve` is the
+    argument over which the report draws the row's figure together with those of its like.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Row:
     after: Side
     published: Published
     counterpart: tuple[str, str] | None = None
+    composite: str | None = None
     curve: str | None = None
 
     @property
@@ -264,6 +266,7 @@ class _Builder:
             after=after,
             published=self.published(row, machine),
             counterpart=self.counterpart(row),
+            composite=row.composite,
             curve=self.curve(row),
         )
 

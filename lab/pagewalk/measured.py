@@ -117,6 +117,8 @@ def _judged(row: Row, kept: MeasuredRow) -> MeasuredRow:
     verdict = controlled(verdict, acted=sides[0].counters != sides[-1].counters)
     edge = at_edge(row, figures)
     reason = explain.reason(row, verdict, sides[0] if len(sides) > 1 else None, sides[-1], edge=edge)
+    if row.composite is not None:
+        reason = f"counts for no claim: {row.composite}; {reason}"
     return replace(kept, verdict=verdict, reason=reason)
 
 

@@ -59,6 +59,12 @@ def of(listed: Sequence[Claim], ours: Rows, own: Rows, found: Sequence[Experimen
             if row.claims and order.keys() >= set(row.claims):
                 rows.setdefault(row.claims, ([], []))[side].append((experiment, row))
     held = {name for key in rows for name in key}
+    for row in (row for experiment in found for row in experiment.rows):
+        # What rows measure together is one measurement before they have run, too.
+        key = tuple(claim.id for claim in row.published.claims)
+        if len(key) > 1 and order.keys() >= set(key) and held.isdisjoint(key):
+            rows[key] = ([], [])
+            held.update(key)
     for claim in listed:
         if claim.id not in held:
             rows[claim.id,] = ([], [])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import itertools
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -235,12 +236,14 @@ class Store:
         return written
 
     def join(self, folder: Path) -> None:
-        """Takes in what `keep` has written to the folder, as far as it is not in the file; nothing if there is none.
+        """Takes in what `keep` has written to the folder, as far as it is not in the file.
+
+        Nothing if there is none, or if the file may only be read.
 
         StoreError if the files are damaged.
         """
         names = {table: str(folder / f"{table}.parquet").replace("'", "''") for table in schema.LATEST}
-        if not (folder / "cells.parquet").is_file():
+        if not (folder / "cells.parquet").is_file() or not os.access(self.path, os.W_OK):
             return
         missing = (
             f"SELECT count(*) FROM read_parquet('{names['cells']}') AS kept ANTI JOIN cells "
