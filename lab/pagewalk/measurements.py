@@ -59,9 +59,9 @@ def of(listed: Sequence[Claim], ours: Rows, own: Rows, found: Sequence[Experimen
             if row.claims and order.keys() >= set(row.claims):
                 rows.setdefault(row.claims, ([], []))[side].append((experiment, row))
     held = {name for key in rows for name in key}
-    for row in (row for experiment in found for row in experiment.rows):
+    for wanted in (wanted for experiment in found for wanted in experiment.rows):
         # What rows measure together is one measurement before they have run, too.
-        key = tuple(claim.id for claim in row.published.claims)
+        key = tuple(claim.id for claim in wanted.published.claims)
         if len(key) > 1 and order.keys() >= set(key) and held.isdisjoint(key):
             rows[key] = ([], [])
             held.update(key)
