@@ -93,8 +93,8 @@ class Row:
 
     `initramfs` names the list of guest files that the file's key `image` gives (`user/initramfs-<image>.list`).
     `counterpart` is our kernel's row beside one of other kernels: the names of an experiment and of its row.
-    `composite` says what its two kernels differ in beside the claim's technique: such a row counts for no claim. `curve`
-    is the argument over which the report draws the row's figure together with those of its like.
+    `composite` says what its two kernels differ in beside the claim's technique: such a row counts for no claim.
+    `curve` is the argument over which the report draws the row's figure together with those of its like.
     """
 
     name: str
