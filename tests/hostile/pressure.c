@@ -37,16 +37,21 @@ static char *map_memory(size_t size, int flags)
 	return at;
 }
 
+static size_t free_now(void)
+{
+	struct sysinfo info;
+
+	MUST(sysinfo(&info));
+	return (size_t)info.freeram * info.mem_unit;
+}
+
 /* This many 32nds of the memory that was free when the case began. */
 static size_t part(int share)
 {
 	static size_t free_bytes;
-	struct sysinfo info;
 
-	if (!free_bytes) {
-		MUST(sysinfo(&info));
-		free_bytes = (size_t)info.freeram * info.mem_unit;
-	}
+	if (!free_bytes)
+		free_bytes = free_now();
 	return free_bytes / 32 / PAGE * PAGE * (size_t)share;
 }
 
@@ -508,19 +513,28 @@ static void others_get_memory(pid_t victim)
 	end_others();
 }
 
-static pid_t victim_in(void (*state)(void))
+/* A victim that is in its state when this function returns. */
+static pid_t start_victim(int (*become)(void *), void *argument)
 {
 	pid_t victim;
 	char byte;
 
 	MUST(pipe(ready));
 	part(1);
-	victim = (pid_t)MUST(fork());
-	if (!victim)
-		_exit(become_victim(state));
+	victim = test_child(become, argument);
 	close(ready[1]);
 	MUST(read(ready[0], &byte, 1));
 	return victim;
+}
+
+static int enter_state(void *state)
+{
+	return become_victim(*(void (**)(void))state);
+}
+
+static pid_t victim_in(void (*state)(void))
+{
+	return start_victim(enter_state, &state);
 }
 
 static void block_signals(void)
@@ -655,6 +669,64 @@ static void a_victim_that_dumps_ends(void)
 	end_others();
 }
 
+/* Leaves this many bytes of all memory free. */
+static int hold_all_but(void *left)
+{
+	char *at = map_memory(part(32), MAP_PRIVATE);
+
+	for (size_t i = 0; i < part(32) && free_now() > *(size_t *)left; i += PAGE)
+		at[i] = 1;
+	MUST(write(ready[1], "", 1));
+	wait_for_ever();
+	return 0;
+}
+
+/*
+ * fork() takes what is free for its tables, fails, and gives them back: then more is free than when it failed. It is
+ * repeated only if a process is killed for it. (With fork.tables=share it needs no tables.)
+ */
+static void a_call_that_gives_back_gets_memory(void)
+{
+	size_t left = MEGABYTE / 2;
+	pid_t victim, child;
+
+	hold_tables(NULL);
+	victim = start_victim(hold_all_but, &left);
+	child = (pid_t)MUST(fork());
+	if (!child)
+		_exit(0);
+	CHECK_EQUAL(test_wait(child), 0);
+	kill(victim, SIGKILL);
+	CHECK_EQUAL(test_wait(victim), 1000 + SIGKILL);
+}
+
+#define VECTOR (64 * PAGE)
+
+/*
+ * mincore() wants memory for its answer, for which a process is killed, and then fails with ENOMEM because a page is
+ * not mapped. That error is no want of memory: nobody else is killed for it. Most of memory is a file's, so that the
+ * victim is small and has ended long before the call fails.
+ */
+static void an_error_without_want_kills_nobody(void)
+{
+	size_t size = 64 * PAGE, left = 8 * PAGE;
+	pid_t other = test_child(hold, &size), victim;
+	unsigned char *vector = (unsigned char *)map_memory(VECTOR, MAP_PRIVATE);
+	char *looked_at = mmap(NULL, (size_t)VECTOR * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int file = (int)MUST(open(test_path("file"), O_WRONLY | O_CREAT, 0600));
+
+	CHECK(looked_at != MAP_FAILED);
+	MUST(munmap(looked_at + (size_t)(VECTOR - 1) * PAGE, PAGE));
+	while (write(file, data, sizeof(data)) == sizeof(data))
+		;
+	victim = start_victim(hold_all_but, &left);
+	CHECK_ERROR(mincore(looked_at, (size_t)VECTOR * PAGE, vector), ENOMEM);
+	CHECK_EQUAL(test_wait(victim), 1000 + SIGKILL);
+	MUST(kill(other, SIGTERM));
+	CHECK_EQUAL(test_wait(other), 1000 + SIGTERM);
+	unlink(test_path("file"));
+}
+
 static const struct test_case cases[] = {
 	CASE(areas_count),
 	CASE(tables_count),
@@ -676,6 +748,8 @@ static const struct test_case cases[] = {
 	CASE(a_victim_stopped_in_exit_ends),
 	CASE(a_traced_victim_ends),
 	CASE(a_victim_that_dumps_ends),
+	CASE(a_call_that_gives_back_gets_memory),
+	CASE(an_error_without_want_kills_nobody),
 };
 
 ATTACK_MAIN("pressure", cases)
