@@ -177,7 +177,6 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_valgrind_itself(tmp_path: Path) -> None:
     trace = tmp_path / "true.lackey"
     subprocess.run(
