@@ -38,11 +38,28 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class Statement(_Model):
+    """Something that a document says and that no row measures, with the reason."""
+
+    what: str
+    why: str
+    section: str = ""
+
+
+class Technique(_Model):
+    """A technique that a document lists, and what is here of it."""
+
+    section: str
+    what: str
+    here: str
+
+
 class Document(_Model):
     """A published document: where a claim was printed.
 
     `about` is what its page begins with: what the document did, and how it is measured here. `seen` names the rows
-    whose figures come closest to the printed ones, as EXPERIMENT/ROW/MACHINE.
+    whose figures come closest to the printed ones, as EXPERIMENT/ROW/MACHINE. `unmeasured` is what it says besides its
+    claims, and `techniques` lists its techniques.
     """
 
     id: str
@@ -52,6 +69,8 @@ class Document(_Model):
     year: int
     about: str = ""
     seen: Annotated[tuple[str, ...], BeforeValidator(tuple)] = ()
+    unmeasured: Annotated[tuple[Statement, ...], BeforeValidator(tuple)] = ()
+    techniques: Annotated[tuple[Technique, ...], BeforeValidator(tuple)] = ()
 
     @property
     def citation(self) -> str:
@@ -129,7 +148,13 @@ def _claim(document: Document, raw: Mapping[str, Any]) -> Claim:
 def parse(text: str) -> tuple[Document, list[Claim]]:
     """The document and claims of one published file; BadInput names what is wrong with it."""
     raw = tomllib.loads(text, parse_float=Printed)
-    document = Document.model_validate(raw["document"])
+    try:
+        document = Document.model_validate({
+            **raw["document"], "unmeasured": raw.get("unmeasured", []), "techniques": raw.get("technique", []),
+        })  # fmt: skip
+    except ValidationError as error:
+        problem, hint = _problem(error)
+        raise BadInput(f"document {raw['document'].get('id', '')}: {problem}", hint=hint) from None
     return document, [_claim(document, entry) for entry in raw["claim"]]
 
 

@@ -424,7 +424,7 @@ def _claims(
         beside = [_tally([row.verdict for _, row in own if claim.id in row.claims])] if own else []
         fields = [f"`{claim.id}`", claim.section, what, published(claim), *beside, result]
         lines.append(line(fields))
-    return [*lines, ""]
+    return [*lines, "", *page_head.rest(document)]
 
 
 def _built() -> set[str]:

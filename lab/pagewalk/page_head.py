@@ -1,4 +1,8 @@
-"""How the page of a document begins: three sentences, the picture of its claims, and the figures that come closest."""
+"""The parts of a document's page that are not measured rows.
+
+It begins with three sentences, the picture of its claims, and the figures that come closest; it tells what it leaves
+out.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pagewalk import effects
 from pagewalk.claims import Document
 from pagewalk.experiments import Experiment
-from pagewalk.markdown import number
+from pagewalk.markdown import head, line, number
 from pagewalk.measurements import Measurement
 from pagewalk.records import TableRow
 from pagewalk.verdict import JUDGED, in_order
@@ -49,6 +53,20 @@ def _seen(document: Document, own: Iterable[tuple[Experiment, TableRow]]) -> lis
         )
         told.append(f"{row.row_name} on {row.machine} {ours} {row.unit} (published {theirs})")
     return [f"On the paper's own kernels: {'; '.join(told)}.", ""] if told else []
+
+
+def rest(document: Document) -> list[str]:
+    """The tables of a document's techniques, and of what it says that no row measures."""
+    made: list[str] = []
+    if document.techniques:
+        made += [f"## The {len(document.techniques)} techniques", ""]
+        made += [*head(["section", "technique", "here"])]
+        made += [*(line([one.section, one.what, one.here]) for one in document.techniques), ""]
+    if document.unmeasured:
+        made += ["## What else the document says", ""]
+        made += [*head(["section", "what", "why no row measures it"])]
+        made += [*(line([one.section, one.what, one.why]) for one in document.unmeasured), ""]
+    return made
 
 
 def lines(

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from test_claims_page import cell
 
-from pagewalk import claims, claims_overview, claims_page, page_head, pages
+from pagewalk import claims, claims_overview, claims_page, experiments, page_head, pages
 from pagewalk.errors import BadInput
 from pagewalk.paths import home
 from pagewalk.store import Store
@@ -209,3 +209,29 @@ def test_what_comes_closest_on_the_papers_own_kernels_is_said(store: Store) -> N
         document = claims.of_document(paper)[0].document
         own = {f"{entry.name}/{row.row_name}/{row.machine}" for entry, row in claims_page.own_rows(paper)}
         assert set(document.seen) <= own
+
+
+@pytest.mark.parametrize("paper", claims_overview.papers())
+def test_what_no_row_measures_says_why(store: Store, paper: str) -> None:
+    document = claims.of_document(paper)[0].document
+    page = claims_page.build(store, paper)
+    _, _, rows = next(found for found in tables(page) if found[0] == "What else the document says")
+    assert [row[1] for row in rows] == [statement.what for statement in document.unmeasured]
+    assert all(len(row) == 3 and row[2] for row in rows)
+    named = {name for row in rows for name in re.findall(rf"\b{paper}\.[\w.-]*\w", row[2])}
+    assert named <= {claim.id for claim in claims.of_document(paper)}
+    known = set(experiments.names())
+    assert {name for row in rows for name in re.findall(rf"\b{paper}-[\w-]+", row[2])} <= known
+
+
+def test_every_technique_of_l3_says_what_is_here(store: Store) -> None:
+    document = claims.of_document("sosp93")[0].document
+    page = claims_page.build(store, "sosp93")
+    _, _, rows = next(found for found in tables(page) if found[0].endswith(" techniques"))
+    assert len(rows) == len(document.techniques) == 18
+    told = {name for row in rows for name in re.findall(r"sosp93\.[\w.-]*\w", row[2])}
+    assert told <= {claim.id for claim in claims.of_document("sosp93")}
+    assert {claim.id for claim in claims.of_document("sosp93") if claim.id.startswith("sosp93.technique.")} - told <= {
+        "sosp93.technique.virtual-queues",
+        "sosp93.technique.tlb-misses.count",
+    }
