@@ -190,6 +190,8 @@ def _of_worse(cells: Sequence[CellRecord]) -> list[str]:
 def _section(experiment: Experiment, cells: Sequence[CellRecord], most: int) -> list[str]:
     section = "" if experiment.document in (*_OWN, _LINUX) else f"Section {experiment.section}. "
     lines = [f"## {experiment.title}", "", f"{section}{experiment.about.strip()}", ""]
+    if experiment.base:
+        lines += [f"Before: {experiment.base}.", ""]
     placements = [cell.placements for cell in cells if cell.after_run]
     made = f" (measured with {records.how_many(placements)})" if placements else ""
     lines += [f"`pagewalk run {experiment.name}`{made}", ""]

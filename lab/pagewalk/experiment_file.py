@@ -139,6 +139,7 @@ class File(_Model):
     document: str
     section: str
     about: str
+    base: str | None = None
     settings: dict[str, Setting]
     images: dict[str, Wanted] = {}
     machine: Annotated[list[MachineEntry], Field(min_length=1)]

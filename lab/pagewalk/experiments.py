@@ -144,7 +144,10 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A published table or section as something to run. `images` are the kernels that a person must have for it."""
+    """A published table or section as something to run. `images` are the kernels that a person must have for it.
+
+    `base` is the version of the kernel of the time whose forms the before side has.
+    """
 
     name: str
     title: str
@@ -154,6 +157,7 @@ class Experiment:
     rows: tuple[Row, ...]
     elsewhere: tuple[Elsewhere, ...]
     images: Mapping[str, Wanted] = field(default_factory=dict)
+    base: str | None = None
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -308,6 +312,7 @@ class _Builder:
             document=self.file.document,
             section=self.file.section,
             about=self.file.about,
+            base=self.file.base,
             rows=tuple(self.rows()),
             elsewhere=tuple(
                 Elsewhere(entry.label, claims.claim(entry.claim), entry.why) for entry in self.file.elsewhere

@@ -23,7 +23,8 @@ def name(document: str) -> str:
     return _NAMES.get(document, document)
 
 
-def _texts(store: Store) -> Iterator[tuple[str, str]]:
+def texts(store: Store) -> Iterator[tuple[str, str]]:
+    """Each page with the name of its file."""
     for document in claims_page.documents():
         whole = document == claims_page.ALL
         yield f"{name(document)}.md", claims_overview.build(store) if whole else claims_page.build(store, document)
@@ -64,7 +65,7 @@ def write(store: Store, folder: Path) -> list[str]:
     """Writes every page and picture into the folder; returns the names of the files. BadInput if one cannot be."""
     written = []
     try:
-        for file, text in _texts(store):
+        for file, text in texts(store):
             (folder / file).write_text(text, encoding="utf-8")
             written.append(file)
         for file, drawing in _pictures(store):

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from test_claims_page import cell
 
-from pagewalk import claims, claims_overview, claims_page, experiments, page_head, pages
+from pagewalk import claims, claims_overview, claims_page, experiments, measured, page_head, pages
 from pagewalk.errors import BadInput
 from pagewalk.paths import home
 from pagewalk.store import Store
@@ -123,11 +123,11 @@ def test_the_site_the_index_and_the_readme_name_the_page_of_all_claims() -> None
     assert "](docs/claims.svg)" in readme
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     claim = {"claims": ["osdi99.table2.604-185"], "published_ratio": "79", "low": 40.0, "high": 52.0, "placements": 7}
     tried = {"row_name": "mmap latency", "machine": "ppc604-185", "before": 12.0, "after": 0.25, "ratio": 48.0}
-    with Store(tmp_path / "results.duckdb") as made:
+    with Store(tmp_path_factory.mktemp("pages") / "results.duckdb") as made:
         row = cell("mmap latency", 0.25, "ratio reproduced") | claim | {"machine": "ppc604-185"}
         made.add_cells("osdi99-table2", [row, cell("pipe latency", 12.0, "not reproduced") | {"claims": []}])
         for variant in ("as in the file", "all slowest"):
@@ -137,6 +137,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
             [tried | {"variant": name, "verdict": "ratio reproduced"} for name in ("as in the file", "all slowest")],
         )
         yield made
+
+
+@pytest.fixture(scope="module")
+def built(store: Store) -> dict[str, str]:
+    """Every page, and the README's line."""
+    with store.reading():
+        return {**dict(pages.texts(store)), "README.md": pages.readme_line(store)}
 
 
 def test_all_pages_are_written_from_the_same_results(store: Store, tmp_path: Path) -> None:
@@ -169,11 +176,9 @@ def test_all_pages_are_written_from_the_same_results(store: Store, tmp_path: Pat
     ],
 )
 def test_a_figure_that_stands_in_two_values_is_found(
-    store: Store, tmp_path: Path, page: str, change: tuple[str, str], words: str
+    built: dict[str, str], page: str, change: tuple[str, str], words: str
 ) -> None:
-    with store.reading():
-        pages.write(store, tmp_path)
-    texts = {name: (tmp_path / name).read_text() for name in NAMES} | {"README.md": pages.readme_line(store)}
+    texts = dict(built)
     assert contradictions(texts, texts["README.md"]) == []
     assert change[0] in texts[page]
     texts[page] = re.sub(rf"{re.escape(change[0])}(?:\d+ \| )?", change[1], texts[page], count=1)
@@ -191,8 +196,8 @@ def sentences(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("paper", [*claims_overview.papers(), claims_overview.MACHINES])
-def test_a_page_begins_with_three_sentences_and_the_picture(store: Store, paper: str) -> None:
-    lines = claims_page.build(store, paper).splitlines()
+def test_a_page_begins_with_three_sentences_and_the_picture(built: dict[str, str], paper: str) -> None:
+    lines = built[f"{pages.name(paper)}.md"].splitlines()
     assert lines[0] == f"# {claims.of_document(paper)[0].document.title}"
     begin = sentences(lines[2])
     assert len(begin) == 3, begin
@@ -202,19 +207,21 @@ def test_a_page_begins_with_three_sentences_and_the_picture(store: Store, paper:
         assert lines[4].endswith(f"({paper}.svg)")
 
 
-def test_what_comes_closest_on_the_papers_own_kernels_is_said(store: Store) -> None:
-    page = claims_page.build(store, "lkml05")
+def test_what_comes_closest_on_the_papers_own_kernels_is_said(built: dict[str, str]) -> None:
+    page = built["lkml05.md"]
     assert "I-TLB misses on mpc855t-48 10,650 → 157,152 count (published 2,179 → 142,369)" in page
     for paper in claims_overview.papers():
         document = claims.of_document(paper)[0].document
-        own = {f"{entry.name}/{row.row_name}/{row.machine}" for entry, row in claims_page.own_rows(paper)}
+        kept = [(entry.name, measured.read(entry)) for entry in claims_page.experiments_of(paper) if entry.images]
+        own = {f"{name}/{row.row_name}/{row.machine}" for name, table in kept if table for row in table.rows}
         assert set(document.seen) <= own
+        assert document.seen == () or "On the paper's own kernels: " in built[f"{paper}.md"]
 
 
 @pytest.mark.parametrize("paper", claims_overview.papers())
-def test_what_no_row_measures_says_why(store: Store, paper: str) -> None:
+def test_what_no_row_measures_says_why(built: dict[str, str], paper: str) -> None:
     document = claims.of_document(paper)[0].document
-    page = claims_page.build(store, paper)
+    page = built[f"{paper}.md"]
     _, _, rows = next(found for found in tables(page) if found[0] == "What else the document says")
     assert [row[1] for row in rows] == [statement.what for statement in document.unmeasured]
     assert all(len(row) == 3 and row[2] for row in rows)
@@ -224,9 +231,14 @@ def test_what_no_row_measures_says_why(store: Store, paper: str) -> None:
     assert {name for row in rows for name in re.findall(rf"\b{paper}-[\w-]+", row[2])} <= known
 
 
-def test_every_technique_of_l3_says_what_is_here(store: Store) -> None:
+def test_a_table_says_which_kernel_its_before_side_is(built: dict[str, str]) -> None:
+    page = built["osdi99.md"]
+    assert "\nBefore: Linux/PPC 2.1.130 without its test of 20 pages.\n" in page
+
+
+def test_every_technique_of_l3_says_what_is_here(built: dict[str, str]) -> None:
     document = claims.of_document("sosp93")[0].document
-    page = claims_page.build(store, "sosp93")
+    page = built["sosp93.md"]
     _, _, rows = next(found for found in tables(page) if found[0].endswith(" techniques"))
     assert len(rows) == len(document.techniques) == 18
     told = {name for row in rows for name in re.findall(r"sosp93\.[\w.-]*\w", row[2])}
