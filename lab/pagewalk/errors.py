@@ -6,7 +6,7 @@ The statuses 124 to 126 are those of the plain machine runner (docs/interfaces.m
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from enum import IntEnum
 
 
@@ -76,12 +76,25 @@ class Interrupted(PagewalkError):
     status = ExitStatus.INTERRUPTED
 
 
+_CLOSE = 0.5
+"""How alike a known name is, from 0 to 1, that is suggested for an unknown one."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that begins with `name`, else the closest; None when nothing is close."""
+    """The known name that begins with `name`, else the closest, of equals the first; None when nothing is close."""
     names = sorted(known)
     longer = [candidate for candidate in names if name and candidate.lower().startswith(name.lower())]
-    matches = longer or get_close_matches(name.lower(), names, n=1, cutoff=0.5)
-    return matches[0] if matches else None
+    if longer:
+        return longer[0]
+    matcher = SequenceMatcher()
+    matcher.set_seq2(name.lower())
+
+    def likeness(candidate: str) -> float:
+        matcher.set_seq1(candidate)
+        return matcher.ratio()
+
+    best = max(names, key=likeness, default=None)
+    return best if best is not None and likeness(best) >= _CLOSE else None
 
 
 def unknown(kind: str, name: str, known: Iterable[str], *, listing: str | None = None) -> BadInput:

@@ -6,12 +6,15 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pagewalk import systems
 from pagewalk.errors import BadInput, RunFailed, RunLimit
-from pagewalk.execute import Lab
 from pagewalk.figures import Figure
 from pagewalk.simulate import Events, Work
+
+if TYPE_CHECKING:
+    from pagewalk.execute import Lab
 
 MOST_POINTS = 100_000
 

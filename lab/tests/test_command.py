@@ -61,6 +61,15 @@ def test_a_line_without_a_command_imports_none(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    "module",
+    ["debugging", "jobs", "observe", "options", "own_images", "progress", "replay", "simulation", "subjects", "tally"],
+)
+def test_what_keeps_no_result_does_without_the_database(module: str) -> None:
+    words = f"import sys, pagewalk.cli.{module}; sys.exit('duckdb' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", words], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
     ("line", "word", "import_none"), [("pagewalk mach", "machines", True), ("pagewalk exec --kern", "--kernel", False)]
 )
 def test_a_shell_completes_names_and_options(line: str, word: str, import_none: bool) -> None:

@@ -6,10 +6,10 @@ import re
 import pytest
 from rich.console import Console
 
-from pagewalk.cli import laboratory
+from pagewalk.cli import progress
 from pagewalk.cli.app import whole
-from pagewalk.cli.laboratory import Bars, Pace, duration, ticked
 from pagewalk.cli.next_steps import NEXT
+from pagewalk.cli.progress import Bars, Pace, duration, ticked
 from pagewalk.cli.sheet import commands
 from pagewalk.runner import Progress
 
@@ -49,7 +49,7 @@ def test_in_a_pipe_few_runs_have_a_line_each_and_many_do_not(capfd: pytest.Captu
 
 def test_a_bar_of_80_columns_has_the_rate_and_the_whole_label(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Console(file=io.StringIO(), force_terminal=True, width=80)
-    monkeypatch.setattr(laboratory, "err", terminal)
+    monkeypatch.setattr(progress, "err", terminal)
     label = "osdi99-table3 context-switch-8p-32k, ppc604-185, vsid=pid,897 and tlb.cutoff=20, placement 17"
     with Bars() as bars:
         bars.planned(12000, 0)
@@ -64,7 +64,7 @@ def test_a_bar_of_80_columns_has_the_rate_and_the_whole_label(monkeypatch: pytes
     assert [word for word in label.split() if not any(word in line for line in lines)] == []
 
 
-OWN = {"run", "exec", "ab", "watch"}
+OWN = {"run", "exec", "ab", "watch", "sweep"}
 """Commands whose next step depends on what they found."""
 
 

@@ -14,8 +14,9 @@ import typer
 from pagewalk import ab, flame_difference, robustness, summary, sweep
 from pagewalk.ab import Moved, Plan, Side
 from pagewalk.cli import ab_inputs, options
-from pagewalk.cli.laboratory import events, laboratory
+from pagewalk.cli.laboratory import laboratory
 from pagewalk.cli.output import Json, err, exact, next_step, number, out, print_json, say, table, write_text
+from pagewalk.cli.progress import events
 from pagewalk.cli.sheet import Shown
 from pagewalk.cli.sheet import chosen as form
 from pagewalk.errors import BadInput, WrongOption

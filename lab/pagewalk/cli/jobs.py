@@ -88,6 +88,7 @@ def bare_job(
         )
     if protocol is not None:
         raise WrongOption(f"--protocol: {kernel} is started by a device tree", hint="it is for a kernel image")
+    subjects.find(kernel)
     if initrd is None:
         raise BadInput(
             f"{kernel} needs a program or an initial RAM file system", hint="write `-- PROG [ARG]...`, or --initrd"

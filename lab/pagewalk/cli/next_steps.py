@@ -13,6 +13,7 @@ NEXT: Mapping[str, tuple[str, ...]] = {
     "claims explain": ("pagewalk run EXPERIMENT measures it", "pagewalk claims list for the others"),
     "claims count": ("pagewalk claims explain <id> for one claim", "pagewalk run <experiment> to measure again"),
     "claims page": ("pagewalk report for all results as one page",),
+    "claims pages": ("pagewalk results --keep FOLDER keeps the results that they show",),
     "subjects": ("pagewalk subjects build linux-6.1-bare",),
     "subjects build": ("pagewalk exec --kernel linux-6.1-bare -- hello",),
     "boot": ("pagewalk exec -- PROG for what a program cost", "pagewalk gdb -- PROG to debug it"),
@@ -38,7 +39,6 @@ NEXT: Mapping[str, tuple[str, ...]] = {
     "compare": ("pagewalk results lists the runs", "pagewalk ab -p POLICY=A,B -- PROG runs and compares"),
     "report": ("open the page in a browser", "pagewalk run osdi99-table2 adds a table to it"),
     "results": ("pagewalk compare RUN RUN", 'pagewalk results "SELECT * FROM cells"'),
-    "sweep": ("pagewalk report draws it", "--csv for a spreadsheet"),
     "tune vsid": ("pagewalk ab -p vsid=pid,VSID -- PROG tries one of them on your program",),
     "memories": ("pagewalk report",),
 }

@@ -14,8 +14,9 @@ import typer
 
 from pagewalk import experiments, records, results_file, sweep
 from pagewalk.cli import options
-from pagewalk.cli.laboratory import events, laboratory
-from pagewalk.cli.output import Json, err, exact, number, out, print_json, say, table
+from pagewalk.cli.laboratory import laboratory
+from pagewalk.cli.output import Json, err, exact, next_step, number, out, print_json, say, table
+from pagewalk.cli.progress import events
 from pagewalk.errors import BadInput, ExitStatus, WrongOption
 from pagewalk.figures import Figure
 from pagewalk.guest import PROGRAM_REGION
@@ -299,6 +300,10 @@ def do_sweep(
         )
     if plot is not None:
         _draw(points, figure, plot)
+    elif len(points) == 1:
+        next_step(f"-p tlb.cutoff=off,5..60..5, or --set KEY=A,B: one of {program}'s points for each value")
+    else:
+        next_step("--plot FILE.svg draws it", "--csv for a spreadsheet")
     if any(point.value is None for point in points):
         err.print("some points gave no figure")
         raise typer.Exit(int(ExitStatus.FATAL))

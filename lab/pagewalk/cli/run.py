@@ -17,8 +17,9 @@ from rich.text import Text
 
 from pagewalk import experiments, measured, memories, records, results_file
 from pagewalk.cli import options, own_images
-from pagewalk.cli.laboratory import duration, events, laboratory
+from pagewalk.cli.laboratory import laboratory
 from pagewalk.cli.output import Json, err, next_step, number, out, print_json, say, table
+from pagewalk.cli.progress import duration, events
 from pagewalk.cli.sheet import Sheet, Shown
 from pagewalk.cli.sheet import chosen as form
 from pagewalk.errors import BadInput, ExitStatus, WrongOption, nearest

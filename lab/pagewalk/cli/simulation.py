@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pagewalk import _machine, guest, native, summary, systems
-from pagewalk.cli.laboratory import Ticker
 from pagewalk.cli.output import err, say, table
+from pagewalk.cli.progress import Ticker
 from pagewalk.cli.sheet import chosen as form_chosen
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit
 from pagewalk.runner import NO_LIMIT, Progress, Stop

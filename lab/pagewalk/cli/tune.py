@@ -8,8 +8,9 @@ import typer
 
 from pagewalk import sweep, tune
 from pagewalk.cli import options
-from pagewalk.cli.laboratory import events, laboratory
+from pagewalk.cli.laboratory import laboratory
 from pagewalk.cli.output import Json, err, number, out, print_json, table
+from pagewalk.cli.progress import events
 from pagewalk.errors import ExitStatus
 from pagewalk.figures import Figure
 from pagewalk.sweep import Sweep
