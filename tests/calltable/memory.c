@@ -156,6 +156,10 @@ static void one_madvise(void)
 	long advice = ONE_OF(0, 1, 2, 3, 4, 4, 4, 8, 9, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22, 22, 23, 23, 24, 24, 5,
 			     6, 7, 26, 99);
 
+	/* What drops pages, or keeps them from a child, goes on beyond holes, and would take the program's stack. */
+	if (size > 1000 * PAGE && (uintptr_t)at < (uintptr_t)at + size &&
+	    (advice == 4 || advice == 8 || advice == 10 || advice == 18 || advice == 24))
+		size = 3 * PAGE;
 	say("madvise(");
 	say_address(at);
 	say_size(size);
