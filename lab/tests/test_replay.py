@@ -196,4 +196,5 @@ def test_the_example_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     block = text.split("```python\n")[1].split("```")[0]
     written(tmp_path, "true.lackey", LACKEY.encode())
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PAGEWALK_RESULTS", str(tmp_path / "results.duckdb"))
     exec(compile(block, "replay.md", "exec"), {})
