@@ -179,6 +179,8 @@ test-kernel: $(STAMPS)/machine ready $(STAMPS)/bootstrap-test
 test-cross: $(STAMPS)/machine ready programs
 	$(call heading,Programs on our kernel and on Linux)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc604-133
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc604-133 --options check=sleep --group user \
+		$(addprefix --case ,copy cow exec fork memory mmap policy thread_memory)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc970-1600 --group user \
 		$(addprefix --case ,copy cow exec fetch fork ipc_memory mapping mmap pipe policy signal wide)
 

@@ -105,7 +105,8 @@ void command_line_early(void)
 			if (strcmp(value, "uart") != 0)
 				refuse_word(word, "uart");
 		} else if ((value = value_of(word, "check"))) {
-			boot.check = on_off(word, value);
+			boot.check_sleeps = strcmp(value, "sleep") == 0;
+			boot.check = boot.check_sleeps || on_off(word, value);
 		} else if ((value = value_of(word, "failalloc"))) {
 			boot.failalloc = number_of(word, value);
 		} else if ((value = value_of(word, "contexts"))) {
@@ -122,7 +123,7 @@ void command_line_early(void)
 
 			strlcpy(name, word, MIN(sizeof(name), equals ? (size_t)(equals - word) + 1 : sizeof(name)));
 			if (!equals || !policy_choices(name, name, 0))
-				refuse_word(word, "no such word; known are init=<path> console=uart check=on|off "
+				refuse_word(word, "no such word; known are init=<path> console=uart check=on|off|sleep "
 					    "failalloc=<n> contexts=<n> ramdisk_size=<n> seed=<n> quiet, the policies (/proc/policy), and -- before "
 					    "init's arguments");
 		}

@@ -44,6 +44,8 @@ void kernel_main(const void *given)
 	pagetable_init();
 	mm_init();
 	check_init();
+	if (boot.check_sleeps)
+		check_areas_sleep();
 	arch_init_translation();
 	command_line_policies();
 	policy_apply_all();

@@ -264,7 +264,7 @@ static int unpack_entry(const struct entry *entry, struct seen **links)
 	shared = S_ISREG(mode) && entry->field[NLINK] > 1 ? find_seen(*links, entry) : NULL;
 	if (!shared)
 		return unpack_new(dir, name, len, entry, links);
-	if (dentry_link(dir, name, len, shared->inode, NULL))
+	if (dir->inode->ops->link(dir, name, len, shared->inode, NULL))
 		return bad_entry(entry->offset, "no memory for a name");
 	shared->inode->nlink++;
 	error = write_data(shared->inode, entry);

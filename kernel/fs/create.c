@@ -67,7 +67,7 @@ int inode_make(struct dentry *dir, const char *name, size_t len, u32 mode, u32 r
 		if (S_ISDIR(mode))
 			inode->mode |= S_ISGID;
 	}
-	error = dentry_link(dir, name, len, inode, out);
+	error = dir->inode->ops->link(dir, name, len, inode, out);
 	inode_put(inode);
 	if (!error) {
 		inode_touch(dir->inode, true);
@@ -105,7 +105,7 @@ int make_link_text(struct dentry *dir, const char *name, size_t len, const char 
 	error = ramfs_set_link_text(dentry->inode, text, strlen(text));
 	if (error) {
 		dentry->inode->nlink = 0;
-		dentry_unlink(dentry);
+		dir->inode->ops->unlink(dentry);
 	}
 	if (!error && out)
 		*out = dentry;
@@ -253,7 +253,7 @@ static int link_inode(struct dentry *from, struct walk *walk)
 		return -ENOENT;
 	if (frames_short())
 		return -ENOSPC;
-	error = dentry_link(walk->dir, walk->last, walk->len, inode, NULL);
+	error = walk->dir->inode->ops->link(walk->dir, walk->last, walk->len, inode, NULL);
 	if (error)
 		return error;
 	inode->nlink++;
@@ -319,7 +319,7 @@ static void drop_name(struct dentry *dir, struct dentry *victim)
 	note_name(dir->inode, IN_DELETE, victim->name, victim->len, S_ISDIR(inode->mode));
 	if (inotify_watches && !S_ISDIR(inode->mode))
 		inotify_name(inode, IN_ATTRIB, 0, NULL, 0, false);
-	dentry_unlink(victim);
+	dir->inode->ops->unlink(victim);
 }
 
 void inode_unmake(struct dentry *dentry)
@@ -441,7 +441,7 @@ static int rename_exchange(struct dentry *a, struct walk *from_walk, struct dent
 		return -EBUSY;
 	if (dentry_within(to_walk->dir, a) || dentry_within(from_walk->dir, b))
 		return -EINVAL;
-	dentry_exchange(a, b);
+	a->parent->inode->ops->exchange(a, b);
 	directory_moved(a, from_walk->dir, to_walk->dir);
 	directory_moved(b, to_walk->dir, from_walk->dir);
 	b->inode->ctime = file_time_now();
@@ -483,7 +483,7 @@ static int rename_found(struct dentry *from, struct walk *from_walk, struct dent
 		if (error)
 			return error;
 	}
-	error = dentry_move(from, new_dir, to_walk->last, to_walk->len);
+	error = new_dir->inode->ops->rename(from, new_dir, to_walk->last, to_walk->len);
 	if (error)
 		return error;
 	if (target)

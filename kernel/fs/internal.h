@@ -12,6 +12,11 @@ struct iter;
 /* Finds the first page at `*page` or beyond and sets `*page` to it; false: there is none. */
 bool page_next(const struct page_tree *, u32 *page);
 
+/* Operations of areas that map a file (mm.h). */
+struct vma;
+struct frame *object_fault(const struct vma *, u32 page);
+struct frame *object_present(const struct vma *, u32 page);
+
 /* fs/dentry.c: names in a directory. */
 int dentry_link(struct dentry *dir, const char *name, size_t len, struct inode *inode, struct dentry **out);
 void dentry_unlink(struct dentry *);

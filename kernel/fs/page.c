@@ -5,6 +5,7 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <mm.h>
 #include <outside.h>
 #include <window.h>
 
@@ -274,13 +275,16 @@ int inode_page(struct inode *inode, u32 page, unsigned how, struct frame **out)
 	return 0;
 }
 
-struct frame *inode_fault_present(struct inode *inode, u32 page)
+struct frame *object_present(const struct vma *vma, u32 page)
 {
+	struct inode *inode = vma->inode;
+
 	return (u64)page << PAGE_SHIFT < inode->size ? tree_find(&inode->pages, page) : NULL;
 }
 
-struct frame *inode_fault(struct inode *inode, u32 page)
+struct frame *object_fault(const struct vma *vma, u32 page)
 {
+	struct inode *inode = vma->inode;
 	struct frame *frame;
 
 	/* The first comparison, of 32 bits, decides for all pages but a file's last. */

@@ -76,6 +76,10 @@ static int ramfs_truncate(struct inode *inode, u64 size)
 
 static const struct inode_ops ramfs_ops = {
 	.make = ramfs_make,
+	.link = dentry_link,
+	.unlink = dentry_unlink,
+	.rename = dentry_move,
+	.exchange = dentry_exchange,
 	.readlink = ramfs_readlink,
 	.truncate = ramfs_truncate,
 	.free = ramfs_free,

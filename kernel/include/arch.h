@@ -161,7 +161,7 @@ struct boot {
 	const char *command_line;
 	const char *init;               /* init=, default "/init" */
 	const char *const *init_arguments;      /* the words after --; the last entry is NULL */
-	bool quiet, check;
+	bool quiet, check, check_sleeps;
 	u32 failalloc;                  /* the allocation that fails; 0: none */
 };
 extern struct boot boot;

@@ -74,7 +74,7 @@ void user_vector_free(struct user_vector *);
 
 /* The result of a file's mmap operation. */
 enum map_kind {
-	MAP_KIND_INODE,		/* pages of file->inode, by inode_fault */
+	MAP_KIND_INODE,		/* pages of file->inode */
 	MAP_KIND_ZERO,		/* anonymous memory (/dev/zero) */
 	MAP_KIND_DEVICE,	/* physical pages from device_address, cache-inhibited and guarded */
 };

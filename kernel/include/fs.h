@@ -60,8 +60,16 @@ struct inode_ops {
 	 * with one reference, or a negative errno as ERR_PTR.
 	 */
 	struct dentry *(*lookup)(struct dentry *dir, const char *name, size_t len);
-	/* Creates an inode for a name in dir, with one reference; NULL operation: names cannot be created here. */
+	/*
+	 * Creates an inode for a name in dir, with one reference; NULL operation: names cannot be changed here.
+	 * The four operations after it change names in directories. Dentries are a cache of these names: a file system
+	 * on a disk changes the directory there, then calls dentry_link() or its relatives. In memory, these are all.
+	 */
 	struct inode *(*make)(struct inode *dir, u32 mode, u32 rdev);
+	int (*link)(struct dentry *dir, const char *name, size_t len, struct inode *, struct dentry **out);
+	void (*unlink)(struct dentry *);
+	int (*rename)(struct dentry *, struct dentry *dir, const char *name, size_t len);
+	void (*exchange)(struct dentry *, struct dentry *);
 	/* Symbolic links: copies the text, not NUL-terminated; returns its length. */
 	long (*readlink)(struct inode *, char *buffer, size_t size);
 	/* Links that lead to an object rather than to a name (/proc/self/fd/n): a referenced dentry. */
@@ -206,18 +214,11 @@ void inode_end_write(struct inode *);
 
 /*
  * Page cache: the frame of page n of a regular file, with one reference for the caller. It does not look at the file's
- * size; inode_fault() does.
+ * size; a fault in a mapping does.
  */
 #define PAGE_FIND 0u		/* only if present; *out is NULL for a hole */
 #define PAGE_FILL 1u		/* a hole gets a zeroed frame */
 int inode_page(struct inode *, u32 page, unsigned how, struct frame **out);
-/*
- * For mm: the same frame, with PAGE_FILL, but without a reference: its cache line is only just being fetched.
- * ERR_PTR(-ENXIO) (SIGBUS) for a page that starts at or after the end.
- */
-struct frame *inode_fault(struct inode *, u32 page);
-/* The same outside of the kernel lock (outside.h): only if it is present and not behind the end; else NULL. */
-struct frame *inode_fault_present(struct inode *, u32 page);
 /* Creates an unnamed regular file for shared anonymous memory; one reference. NULL: no memory. */
 struct inode *inode_anonymous(u64 size);
 

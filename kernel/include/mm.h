@@ -17,6 +17,7 @@
 
 struct file;
 struct inode;
+struct pte;
 struct regs;
 struct root_entry;
 struct task;
@@ -32,13 +33,16 @@ struct text;
 #define VM_MAY_EXEC  0x040u
 #define VM_SHARED    0x080u
 #define VM_GROWSDOWN 0x100u
-#define VM_DEVICE    0x200u     /* physical pages from first_page on, no frames */
 #define VM_STACK     0x400u     /* the initial stack: /proc/<pid>/maps says [stack] */
 #define VM_HEAP      0x800u     /* the heap, which brk moves */
 #define VM_DONTFORK  0x1000u    /* madvise */
 #define VM_WIPEONFORK 0x2000u
 #define VM_LOCKED    0x4000u    /* mlock; not inherited by fork */
 #define VM_DONTDUMP  0x8000u    /* madvise */
+/* What it maps, and so which operations it has; neither: memory without an object. */
+#define VM_DEVICE    0x10000u   /* physical pages from first_page on, no frames */
+#define VM_OBJECT    0x20000u   /* the pages of an inode from first_page on */
+#define VM_KIND      (VM_DEVICE | VM_OBJECT)
 
 /* An area: the pages of [start, end), with the same permissions and the same object. */
 struct vma {
@@ -53,6 +57,46 @@ struct vma {
 	struct inode *inode;            /* the object that is mapped; NULL: none */
 	u32 first_page;                 /* the page number at start: in the file, or (VM_DEVICE) physical */
 };
+
+/*
+ * What the owner of mapped pages does for an area. Only areas with a VM_KIND have operations. An operation may sleep,
+ * unless it says otherwise: areas may change meanwhile.
+ */
+struct area_operations {
+	/* Devices: enters the page of an address in the tree. Does not sleep. NULL: the area has frames, by fault(). */
+	int (*install)(const struct vma *vma, struct pte *entry, uaddr_t address);
+	/*
+	 * The frame of a page for a fault, without a reference: its cache line is only just being fetched. ERR_PTR:
+	 * -ENXIO (SIGBUS); -ENOMEM; -EAGAIN after it has slept: the fault is served again from its beginning.
+	 */
+	struct frame *(*fault)(const struct vma *vma, u32 page);
+	/* The same if the page is in memory, else NULL. Does not sleep, and needs no kernel lock (outside.h). */
+	struct frame *(*present)(const struct vma *vma, u32 page);
+	/*
+	 * A program writes the page of a shared area for the first time since it was mapped. Does not sleep. NULL:
+	 * the owner need not know which pages are dirty, so that they are writable from their first fault on.
+	 */
+	void (*written)(const struct vma *vma, u32 page);
+	int (*remove)(const struct vma *vma, u64 from, u64 to);         /* frees pages of a shared area: bytes */
+	void (*synchronise)(const struct vma *vma);                     /* msync */
+	char *(*name)(const struct vma *vma, char *buffer, size_t size); /* NULL: it has none */
+	void (*copied)(struct vma *copy);                               /* by fork, or a split: takes references */
+	void (*release)(struct vma *vma);
+};
+extern const struct area_operations *area_kinds[VM_KIND / VM_DEVICE];   /* fs/area.c */
+static inline const struct area_operations *area_of(const struct vma *vma)
+{
+	return area_kinds[vma->flags / VM_DEVICE];
+}
+
+/* What files do for areas that do not map one yet, and for the program that runs (fs/area.c). */
+struct mm_files {
+	/* Attaches what a new area maps: a file from a page on; NULL: shared memory without a file. */
+	int (*attach)(struct vma *vma, struct file *file, u32 page);
+	struct file *(*program_held)(struct file *file);        /* another reference, which denies writing too */
+	void (*program_released)(struct file *file);
+};
+extern const struct mm_files mm_files;
 
 #define AREAS_MAX 65536u        /* of one address space */
 
@@ -91,6 +135,9 @@ static inline u32 mm_resident_peak(const struct mm *mm)
 {
 	return mm->resident_pages > mm->resident_peak ? mm->resident_pages : mm->resident_peak;
 }
+
+/* The install operation of areas of devices. */
+int device_page_install(const struct vma *vma, struct pte *entry, uaddr_t address);
 
 /* For core files. */
 bool vma_has_own_pages(const struct vma *vma);          /* pages that no file has: they were written */

@@ -3,13 +3,15 @@
 #define PROCESS_H
 
 #include <abi/process.h>
+#include <errno.h>
 #include <list.h>
 #include <signal.h>
+#include <task.h>
 #include <time.h>
 #include <types.h>
 #include <wait.h>
 
-struct task;
+
 
 #define PID_MAX        32768
 #define CORE_NAME      "core"           /* name of a core file, in the working directory */
@@ -117,5 +119,18 @@ u32 rlimit(u32 resource);               /* soft limit of current's process */
 /* Includes threads that have ended; times in ns. */
 void process_usage(const struct process *process, struct usage *usage);
 u64 process_run_ns(const struct process *process);
+
+/* Whether current may send sig to a process: 0 or -EPERM. */
+static inline int signal_check_permission(const struct process *target, int sig)
+{
+	const struct credentials *mine = &current->cred, *theirs = &target->leader->cred;
+
+	if (capable() || mine->euid == theirs->suid || mine->euid == theirs->uid ||
+	    mine->uid == theirs->suid || mine->uid == theirs->uid)
+		return 0;
+	if (sig == SIGCONT && target->sid == current->process->sid)
+		return 0;
+	return -EPERM;
+}
 
 #endif

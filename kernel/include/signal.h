@@ -5,6 +5,7 @@
 #include <abi/signal.h>
 #include <list.h>
 #include <types.h>
+#include <uaccess.h>
 #include <wait.h>
 
 /* Signal n is bit n-1. In user memory: two words, low signals first. */
@@ -59,8 +60,6 @@ bool signal_queue_is_full(const struct process *process, int sig);
  */
 void signal_fault(int sig, int code, uaddr_t addr);
 
-/* Whether current may send sig to a process: 0 or -EPERM. */
-int signal_check_permission(const struct process *target, int sig);
 
 /* SIGKILL to the whole process, for the out-of-memory killer. */
 void signal_kill(struct process *process);
@@ -81,8 +80,23 @@ void signal_mask_restore(long result);
 /* Copies siginfo. -EFAULT; -E2BIG: si_code is unknown, and bytes are set beyond those that the kernel keeps. */
 int siginfo_from_user(struct siginfo *info, const struct siginfo *user);
 int siginfo_to_user(struct siginfo *user, const struct siginfo *info);
-int sigset_from_user(sigset *set, const u32 *user);
-int sigset_to_user(u32 *user, sigset set);
+/* In user memory the word of the low signals comes first; each word is big-endian. */
+static inline int sigset_from_user(sigset *set, const u32 *user)
+{
+	u32 words[2];
+
+	if (copy_from_user(words, user, sizeof(words)))
+		return -EFAULT;
+	*set = ((sigset)words[1] << 32) | words[0];
+	return 0;
+}
+
+static inline int sigset_to_user(u32 *user, sigset set)
+{
+	u32 words[2] = { (u32)set, (u32)(set >> 32) };
+
+	return copy_to_user(user, words, sizeof(words));
+}
 
 /* Called before returning to user mode with WORK_SIGNAL set. */
 void signal_deliver(struct regs *regs);

@@ -4,7 +4,6 @@
 #include <check.h>
 #include <err.h>
 #include <errno.h>
-#include <fs.h>
 #include <lib.h>
 #include <signal.h>
 #include <uaccess.h>
@@ -37,18 +36,15 @@ static uaddr_t discard_part(struct vma *vma, uaddr_t start, uaddr_t end, const s
 static uaddr_t remove_part(const struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	const u32 shared = VM_SHARED | VM_MAY_WRITE;
-	struct inode *inode;
 	u64 from;
-	long error;
+	int error;
 
-	if (vma->flags & VM_LOCKED || !vma->inode)
+	if (vma->flags & VM_LOCKED || !(vma->flags & VM_OBJECT))
 		return (uaddr_t)-EINVAL;
 	if ((vma->flags & shared) != shared)
 		return (uaddr_t)-EACCES;
 	from = (u64)vma_page(vma, start) << PAGE_SHIFT;
-	inode = inode_get(vma->inode);
-	error = inode_punch_alone(inode, from, from + (end - start));
-	inode_put(inode);
+	error = area_of(vma)->remove(vma, from, from + (end - start));
 	return error ? (uaddr_t)error : end;
 }
 
@@ -164,6 +160,7 @@ int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice)
  */
 int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags)
 {
+	const u32 shared_file = VM_OBJECT | VM_SHARED | VM_WRITE;
 	uaddr_t end = address + ALIGN_UP(size, PAGE_SIZE);
 	struct vma *vma;
 	u32 areas = 0;
@@ -181,8 +178,8 @@ int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags)
 			break;
 		if (flags & MS_INVALIDATE && vma->flags & VM_LOCKED)
 			return -EBUSY;
-		if (flags & (MS_ASYNC | MS_SYNC) && vma->inode && vma->flags & VM_SHARED && vma->flags & VM_WRITE)
-			inode_touch(vma->inode, true);
+		if (flags & (MS_ASYNC | MS_SYNC) && (vma->flags & shared_file) == shared_file)
+			area_of(vma)->synchronise(vma);
 		address = vma->end;
 	}
 	return hole;
@@ -192,17 +189,12 @@ int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags)
 static int page_is_resident(struct mm *mm, uaddr_t address)
 {
 	struct vma *vma = mm_find(mm, address);
-	struct frame *frame = NULL;
 
 	if (!vma || vma->start > address)
 		return -ENOMEM;
 	if (!pte_none(pagetable_read(mm->root, address)))
 		return 1;
-	if (!vma->inode || inode_page(vma->inode, vma_page(vma, address), PAGE_FIND,
-				      &frame) || !frame)
-		return 0;
-	frame_put(frame);
-	return 1;
+	return vma->flags & VM_OBJECT && area_of(vma)->present(vma, vma_page(vma, address));
 }
 
 /* In order: what lies before a hole, or before a byte of the vector that cannot be written, is written. */

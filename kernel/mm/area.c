@@ -1,7 +1,6 @@
 /* Areas: creating, ordering, splitting and joining them, and finding room for new ones. */
 #include <arch.h>
 #include <errno.h>
-#include <file.h>
 #include <fs.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -37,18 +36,18 @@ struct vma *vma_copy(const struct vma *vma)
 
 	if (!copy)
 		return NULL;
-	copy->file = vma->file ? file_get(vma->file) : NULL;
-	copy->inode = vma->inode ? inode_get(vma->inode) : NULL;
+	copy->file = vma->file;
+	copy->inode = vma->inode;
 	copy->first_page = vma->first_page;
+	if (copy->flags & VM_KIND)
+		area_of(copy)->copied(copy);
 	return copy;
 }
 
 void vma_free(struct vma *vma)
 {
-	if (vma->inode)
-		inode_put(vma->inode);
-	if (vma->file)
-		file_put(vma->file);
+	if (vma->flags & VM_KIND)
+		area_of(vma)->release(vma);
 	kfree(vma);
 }
 

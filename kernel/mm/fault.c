@@ -5,7 +5,6 @@
 #include <check.h>
 #include <err.h>
 #include <errno.h>
-#include <file.h>
 #include <flush.h>
 #include <fs.h>
 #include <lib.h>
@@ -46,12 +45,23 @@ NOINLINE CAUSE(fault) static struct frame *own_frame(const struct frame *of_file
 	return frame;
 }
 
+/* Tells the owner of a shared page that it is dirty. */
+static inline void area_note_written(const struct vma *vma, uaddr_t address)
+{
+	void (*written)(const struct vma *vma, u32 page) = area_of(vma)->written;
+
+	if (written)
+		written(vma, vma_page(vma, address));
+}
+
 /* A write to a read-only page: the only owner of a frame makes it writable, others get a copy. */
 CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t address)
 {
 	struct frame *old = pa_frame(pte_pa(pte_get(entry))), *copy;
 
 	if (vma->flags & VM_SHARED || (old->refs == 1 && old->use == FRAME_ANONYMOUS)) {
+		if (vma->flags & VM_SHARED)
+			area_note_written(vma, address);
 		pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(old), true), page_made_writable);
 		return 0;
 	}
@@ -143,7 +153,6 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 									 enum mm_access access, bool outside)
 {
 	struct vma *vma = outside ? area_for_outside(mm, address) : area_for(mm, address);
-	const u32 shared_writable = VM_SHARED | VM_WRITE;
 	const u32 write = access & MM_WRITE;
 	struct frame *frame;
 	struct pte *entry;
@@ -162,22 +171,21 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 	now = pte_get(entry);
 	if (!pte_none(now))
 		return write && !pte_writable(now) ? fault_write(vma, entry, address) : 0;
-	if (vma->flags & VM_DEVICE) {
-		now = vma_pte(vma, vma_page(vma, address) << PAGE_SHIFT, true);
-		pagetable_install(entry, now);
-		page_installed(mm, address, now);
-		return 0;
-	}
 	frame = write ? NULL : zero_frame;
-	if (vma->inode) {
-		frame = outside ? inode_fault_present(vma->inode, vma_page(vma, address)) :
-				  inode_fault(vma->inode, vma_page(vma, address));
+	if (vma->flags & VM_KIND) {
+		const struct area_operations *owner = area_of(vma);
+
+		if (owner->install)
+			return owner->install(vma, entry, address);
+		frame = (outside ? owner->present : owner->fault)(vma, vma_page(vma, address));
 		if (outside && !frame)
 			return -EAGAIN;
 		if (IS_ERR(frame))
 			return (int)PTR_ERR(frame);
 	}
-	if (write && !(vma->flags & VM_SHARED)) {
+	if (write && vma->flags & VM_SHARED) {
+		area_note_written(vma, address);
+	} else if (write) {
 		frame = own_frame(frame);
 		if (!frame)
 			return -ENOMEM;
@@ -185,21 +193,30 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 	if (vma->flags & VM_EXEC)
 		fetch_ready(vma, frame);
 	page_install(mm, entry, address, frame,
-		     write || (vma->flags & shared_writable) == shared_writable ? PTE_READ_WRITE : PTE_READ,
+		     write || area_writable_at_once(vma) ? PTE_READ_WRITE : PTE_READ,
 		     access != MM_EXECUTE);
 	return 0;
 }
 
+CAUSE(fault) int device_page_install(const struct vma *vma, struct pte *entry, uaddr_t address)
+{
+	pte_t pte = vma_pte(vma, vma_page(vma, address) << PAGE_SHIFT, true);
+
+	pagetable_install(entry, pte);
+	page_installed(vma->mm, address, pte);
+	return 0;
+}
+
 /*
- * oom_kill() may sleep and areas may change meanwhile, so the whole fault is repeated. An allocation may fail although
- * frames are free: by failalloc, or because another task freed some meanwhile. It may also fail again: a frame that the
- * idle task has begun to clear counts as free.
+ * oom_kill() and the owner of a page may sleep, and areas may change meanwhile, so the whole fault is repeated. An
+ * allocation may fail although frames are free: by failalloc, or because another task freed some meanwhile. It may also
+ * fail again: a frame that the idle task has begun to clear counts as free.
  */
-NOINLINE CAUSE(fault) static int fault_without_memory(struct mm *mm, uaddr_t address, enum mm_access access)
+NOINLINE CAUSE(fault) static int fault_repeated(struct mm *mm, uaddr_t address, enum mm_access access)
 {
 	int error = frames_free() ? fault_once(mm, address, access, false) : -ENOMEM;
 
-	while (error == -ENOMEM && oom_kill())
+	while (error == -EAGAIN || (error == -ENOMEM && oom_kill()))
 		error = fault_once(mm, address, access, false);
 	return error;
 }
@@ -218,9 +235,9 @@ CAUSE(fault) static inline __attribute__((always_inline)) bool fault_read(struct
 	if (!vma || (vma->flags & (VM_READ | VM_DEVICE | VM_EXEC)) != VM_READ ||
 	    (vma->flags & shared_writable) == shared_writable)
 		return false;
-	/* The file first: inode_fault() touches struct frame, whose cache line arrives while the tree is looked at. */
-	if (vma->inode) {
-		frame = inode_fault(vma->inode, vma_page(vma, address));
+	/* The file first: its operation touches struct frame, whose cache line arrives while the tree is looked at. */
+	if (vma->flags & VM_OBJECT) {
+		frame = area_of(vma)->fault(vma, vma_page(vma, address));
 		if (IS_ERR(frame))
 			return false;
 	}
@@ -235,7 +252,7 @@ NOINLINE CAUSE(fault) static int fault_any(struct mm *mm, uaddr_t address, enum 
 {
 	int error = fault_once(mm, address, access, false);
 
-	return error == -ENOMEM ? fault_without_memory(mm, address, access) : error;
+	return error == -ENOMEM || error == -EAGAIN ? fault_repeated(mm, address, access) : error;
 }
 
 /*

@@ -78,9 +78,8 @@ struct frame *mm_frame_present(struct mm *mm, uaddr_t address)
 		frame = pte_frame(pte);
 		return !frame || frame == zero_frame ? NULL : frame_get(frame);
 	}
-	if (!vma->inode || inode_page(vma->inode, vma_page(vma, address), PAGE_FIND, &frame))
-		return NULL;
-	return frame;
+	frame = vma->flags & VM_OBJECT ? area_of(vma)->present(vma, vma_page(vma, address)) : NULL;
+	return frame ? frame_get(frame) : NULL;
 }
 
 static struct list_head all_notes = LIST_HEAD_INIT(all_notes);

@@ -26,6 +26,13 @@ static inline struct vma *area_last(const struct mm *mm, uaddr_t address)
 
 	return last && last->start <= address && address < last->end ? last : NULL;
 }
+/* Whether pages of a shared area are writable from their first fault on: nobody need know who writes them. */
+static inline bool area_writable_at_once(const struct vma *vma)
+{
+	const u32 shared_writable = VM_SHARED | VM_WRITE;
+
+	return (vma->flags & shared_writable) == shared_writable && !area_of(vma)->written;
+}
 struct vma *vma_new(struct mm *mm, uaddr_t start, uaddr_t end, u32 flags);
 struct vma *vma_copy(const struct vma *vma);    /* in no tree yet; takes references. NULL: no memory */
 void vma_link(struct vma *vma);                 /* adds it to its mm and its inode's mappings */

@@ -2,7 +2,6 @@
 #include <arch.h>
 #include <check.h>
 #include <errno.h>
-#include <file.h>
 #include <flush.h>
 #include <fs.h>
 #include <lib.h>
@@ -35,52 +34,6 @@ static u32 area_flags(u32 prot, u32 flags)
 	if (flags & MAP_LOCKED)
 		vm |= VM_LOCKED;
 	return vm;
-}
-
-/* Attaches what the area maps: a file, a device, or shared anonymous memory. 0 or a negative errno. */
-static int vma_attach(struct vma *vma, struct file *file, u32 page)
-{
-	u32 size = vma->end - vma->start;
-	struct file_map map;
-	int error;
-
-	if (!file) {
-		if (vma->flags & VM_SHARED) {
-			vma->inode = inode_anonymous(size);
-			if (!vma->inode)
-				return -ENOMEM;
-		}
-		return 0;
-	}
-	map = (struct file_map){
-		.offset = (u64)page << PAGE_SHIFT,
-		.size = size,
-		.shared = vma->flags & VM_SHARED,
-		.write = vma->flags & VM_WRITE,
-		.execute = vma->flags & VM_EXEC,
-	};
-	error = file_mmap(file, &map);
-	if (error)
-		return error;
-	if (map.never_executed)
-		vma->flags &= ~VM_MAY_EXEC;
-	if (vma->flags & VM_SHARED && (!FILE_WRITES(file) || map.never_written))
-		vma->flags &= ~VM_MAY_WRITE;
-	switch (map.kind) {
-	case MAP_KIND_INODE:
-		vma->file = file_get(file);
-		vma->inode = inode_get(file->inode);
-		vma->first_page = page;
-		return 0;
-	case MAP_KIND_DEVICE:
-		vma->file = file_get(file);
-		vma->flags |= VM_DEVICE;
-		vma->first_page = map.device_address >> PAGE_SHIFT;
-		return 0;
-	case MAP_KIND_ZERO:
-		return vma_attach(vma, NULL, 0);
-	}
-	return -ENODEV;
 }
 
 bool mm_may_write_inode(const struct inode *inode)
@@ -270,11 +223,12 @@ static int area_replace(struct vma *vma)
 static uaddr_t map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, struct file *file, u32 page)
 {
 	struct vma *vma = vma_new(mm, address, address + size, vm_flags);
-	int error;
+	int error = 0;
 
 	if (!vma)
 		return (uaddr_t)-ENOMEM;
-	error = vma_attach(vma, file, page);
+	if (file || vm_flags & VM_SHARED)
+		error = mm_files.attach(vma, file, page);
 	if (!error)
 		error = area_replace(vma);
 	if (error) {
@@ -379,7 +333,7 @@ static void change_entries(struct vma *vma, uaddr_t address, uaddr_t end)
 			interrupt_window_at(address >> PAGE_SHIFT);
 		pte = pte_get(entry);
 		if (!pte_none(pte)) {
-			bool own = !pte_frame(pte) || vma->flags & VM_SHARED || pte_writable(pte);
+			bool own = !pte_frame(pte) || area_writable_at_once(vma) || pte_writable(pte);
 
 			pagetable_set(entry, vma_pte(vma, pte_pa(pte), own));
 			if (vma->flags & VM_EXEC && pte_frame(pte))

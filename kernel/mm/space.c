@@ -86,10 +86,8 @@ static void mm_end(struct deferred *ending)
 	list_del(&mm->all);
 	pagetable_root_free(mm->root);
 	mm_context_end(&mm->context);
-	if (mm->executable) {
-		inode_allow_write(mm->executable->inode);
-		file_put(mm->executable);
-	}
+	if (mm->executable)
+		mm_files.program_released(mm->executable);
 	current->ending_mm = NULL;
 	kfree(mm);
 }
@@ -261,9 +259,8 @@ struct mm *mm_fork(struct mm *parent)
 	child->environment_end = parent->environment_end;
 	memcpy(child->auxv, parent->auxv, sizeof(child->auxv));
 	child->auxv_count = parent->auxv_count;
-	/* The parent denies writing already, so nobody has the file open for it, and this cannot fail. */
-	if (parent->executable && inode_deny_write(parent->executable->inode) == 0)
-		child->executable = file_get(parent->executable);
+	if (parent->executable)
+		child->executable = mm_files.program_held(parent->executable);
 
 	error = mm_context_copy(&child->context, &parent->context);
 	for (struct vma *vma = mm_first(parent); vma && !error; vma = mm_next(vma)) {

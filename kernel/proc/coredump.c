@@ -143,9 +143,8 @@ static bool add_files(struct text *notes)
 		const char *name;
 
 		next = vma->end;
-		name = vma->file ? dentry_path(vma->file->dentry, buffer, PATH_MAX) : NULL;
-
-		if (!name || IS_ERR(name) || *name != '/')
+		name = vma->flags & VM_KIND ? area_of(vma)->name(vma, buffer, PATH_MAX) : NULL;
+		if (!name || *name != '/')
 			continue;
 		text_write(&words, (const char *)place, sizeof(place));
 		text_write(&names, name, strlen(name) + 1);

@@ -17,11 +17,8 @@ static void show_name(struct mm *mm, const struct vma *vma, struct text *text)
 
 	if (vma->file) {
 		buffer = kmalloc(PATH_MAX);
-		if (buffer) {
-			name = dentry_path(vma->file->dentry, buffer, PATH_MAX);
-			if (IS_ERR(name))
-				name = NULL;
-		}
+		if (buffer)
+			name = area_of(vma)->name(vma, buffer, PATH_MAX);
 	} else if (vma->flags & VM_STACK) {
 		name = "[stack]";
 	} else if (vma->flags & VM_HEAP && vma->start < mm->brk) {

@@ -1,4 +1,4 @@
-/* Masks and siginfo in user memory, the temporary mask of a call, and who may send a signal to whom. */
+/* Siginfo in user memory, and the temporary mask of a call. */
 #include <abi/signal.h>
 #include <arch.h>
 #include <errno.h>
@@ -8,24 +8,6 @@
 #include <uaccess.h>
 
 #include "internal.h"
-
-/* In user memory the word of the low signals comes first; each word is big-endian. */
-int sigset_from_user(sigset *set, const u32 *user)
-{
-	u32 words[2];
-
-	if (copy_from_user(words, user, sizeof(words)))
-		return -EFAULT;
-	*set = ((sigset)words[1] << 32) | words[0];
-	return 0;
-}
-
-int sigset_to_user(u32 *user, sigset set)
-{
-	u32 words[2] = { (u32)set, (u32)(set >> 32) };
-
-	return copy_to_user(user, words, sizeof(words));
-}
 
 #define INFO_REST (SIGINFO_SIZE - sizeof(struct siginfo))
 
@@ -43,18 +25,6 @@ int siginfo_from_user(struct siginfo *info, const struct siginfo *user)
 int siginfo_to_user(struct siginfo *user, const struct siginfo *info)
 {
 	return copy_to_user(user, info, sizeof(*info)) || clear_user(user + 1, INFO_REST) ? -EFAULT : 0;
-}
-
-int signal_check_permission(const struct process *target, int sig)
-{
-	const struct credentials *mine = &current->cred, *theirs = &target->leader->cred;
-
-	if (capable() || mine->euid == theirs->suid || mine->euid == theirs->uid ||
-	    mine->uid == theirs->suid || mine->uid == theirs->uid)
-		return 0;
-	if (sig == SIGCONT && target->sid == current->process->sid)
-		return 0;
-	return -EPERM;
 }
 
 int signal_mask_swap(const u32 *user_mask, u32 size)

@@ -32,10 +32,10 @@ RECURSIVE = {
     "fs/page.c:page_tree_prune": (4, "a tree of pages has four levels: six bits of a page number each"),
     "fs/page.c:next_below": (4, "a tree of pages has four levels: six bits of a page number each"),
     "mm/area.c:survey_stale": (16, "a path of a balanced tree of areas"),
-    "mm/map.c:vma_attach": (2, "attaching to what was just made"),
     "task/signal.c:cancel_opposites": (2, "the parent is told by SIGCHLD, which neither stops nor continues"),
     "task_free": (2, "a task's stack is released only once"),
     "process_release": (2, "only a process's last task releases the process"),
+    "test/areas.c:fault_after_sleep": (1, "it calls the operation that it has replaced"),
     "fs/async.c:async_wake": (1, "sending a signal makes no file ready that announces readiness by a signal"),
 }
 

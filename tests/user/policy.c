@@ -427,11 +427,40 @@ static void sockets_hand_over(void)
 	MUST(close(ends[1]));
 }
 
+/*
+ * check=sleep: the owner of a shared file's pages sleeps in faults, and is told of the first write to each page, not of
+ * later ones, nor of those that private mappings make.
+ */
+static void first_writes_are_told(void)
+{
+	const int shared = MAP_SHARED | MAP_ANONYMOUS, both = PROT_READ | PROT_WRITE;
+	volatile char *where = mmap(NULL, PAGES * PAGE, both, shared, -1, 0);
+	unsigned long long before = proc_count("/proc/check", "written "), slept = proc_count("/proc/check", "slept ");
+	char text[256];
+
+	test_read_file("/proc/check", text, sizeof(text));
+	CHECK(where != MAP_FAILED);
+	for (unsigned int i = 0; i < PAGES; i++)
+		CHECK_EQUAL(where[i * PAGE], 0);
+	if (!strstr(text, "check sleep"))
+		return;
+	CHECK(proc_count("/proc/check", "slept ") > slept);
+	CHECK_EQUAL(proc_count("/proc/check", "written "), before);
+	for (unsigned int i = 0; i < 2 * PAGES; i++)
+		where[i % PAGES * PAGE + i / PAGES] = 1;
+	CHECK_EQUAL(proc_count("/proc/check", "written "), before + PAGES);
+	MUST(mprotect((void *)where, PAGES * PAGE, PROT_READ));
+	MUST(mprotect((void *)where, PAGES * PAGE, both));
+	where[0] = 2;
+	touch_pages();
+	MUST(munmap((void *)where, PAGES * PAGE));
+}
+
 static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(shootdown_changes_under_way),
 	CASE(bad_words_are_refused), CASE(counters_move), CASE(old_forms_act), CASE(hash_size_is_as_chosen),
 	CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay), CASE(what_is_refused_changes_nothing),
-	CASE(sockets_hand_over),
+	CASE(sockets_hand_over), CASE(first_writes_are_told),
 };
 
 TEST_MAIN("policy", cases)

@@ -26,7 +26,7 @@ static u64 mapped_around;
 CAUSE(fault) static void map_neighbour(const struct vma *vma, struct pte *entry, uaddr_t address,
 				       enum pte_access access)
 {
-	struct frame *frame = inode_fault_present(vma->inode, vma_page(vma, address));
+	struct frame *frame = area_of(vma)->present(vma, vma_page(vma, address));
 	pte_t pte;
 
 	if (!frame)
@@ -47,13 +47,12 @@ CAUSE(fault) static void map_neighbour(const struct vma *vma, struct pte *entry,
  */
 CAUSE(fault) static void map_neighbours(struct mm *mm, uaddr_t address, bool outside)
 {
-	const u32 shared_writable = VM_SHARED | VM_WRITE;
 	const struct vma *vma = mm_find(mm, address);
 	const struct root_entry *slot = pagetable_slot(mm->root, address);
 	struct pte *entry;
 	uaddr_t at, end;
 
-	if (!vma || vma->start > address || !vma->inode || (vma->flags & (VM_READ | VM_DEVICE)) != VM_READ ||
+	if (!vma || vma->start > address || (vma->flags & (VM_READ | VM_KIND)) != (VM_READ | VM_OBJECT) ||
 	    (outside && vma->flags & fetch_asks_others) || slot_empty(slot) || slot_frame(slot)->refs > 1)
 		return;
 	entry = &slot_table(slot)[pagetable_index(address)];
@@ -65,8 +64,7 @@ CAUSE(fault) static void map_neighbours(struct mm *mm, uaddr_t address, bool out
 	/* A window lies in one table. */
 	for (entry -= (address - at) >> PAGE_SHIFT; at < end; at += PAGE_SIZE, entry++)
 		if (at != address && pte_none(pte_get(entry)))
-			map_neighbour(vma, entry, at, (vma->flags & shared_writable) == shared_writable ?
-							      PTE_READ_WRITE : PTE_READ);
+			map_neighbour(vma, entry, at, area_writable_at_once(vma) ? PTE_READ_WRITE : PTE_READ);
 }
 
 static int fault_around_apply(const struct policy_setting *to)
