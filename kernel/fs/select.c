@@ -228,9 +228,10 @@ long sys_select(int n, u32 *read, u32 *write, u32 *except, struct timeval32 *tim
 	u32 a[5];
 
 	if ((u32)n >= SELECT_BLOCK) {
-		if (copy_from_user(a, (const void *)n, sizeof(a)))
+		if (copy_from_user(a, (const void *)(uaddr_t)(u32)n, sizeof(a)))
 			return -EFAULT;
-		return sys__newselect((int)a[0], (u32 *)a[1], (u32 *)a[2], (u32 *)a[3], (struct timeval32 *)a[4]);
+		return sys__newselect((int)a[0], (u32 *)(uaddr_t)a[1], (u32 *)(uaddr_t)a[2], (u32 *)(uaddr_t)a[3],
+				      (struct timeval32 *)(uaddr_t)a[4]);
 	}
 	return sys__newselect(n, read, write, except, timeout);
 }
@@ -244,7 +245,7 @@ static long select_masked(int n, u32 *const user[SETS], struct timeout *timeout,
 	if (mask && copy_from_user(pair, mask, sizeof(pair)))
 		return -EFAULT;
 	if (pair[0]) {
-		result = signal_mask_swap((const u32 *)pair[0], pair[1]);
+		result = signal_mask_swap((const u32 *)(uaddr_t)pair[0], pair[1]);
 		if (result)
 			return result;
 	}

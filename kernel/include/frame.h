@@ -35,10 +35,11 @@ struct frame {
 	u8 order;                       /* of the block that starts here */
 	u8 use;                         /* enum frame_use */
 	u16 private;                    /* for the owner's use */
+	u8 unused[2 * sizeof(void *) - 8];
 };
 
 /* A power of two, so that converting between frames and numbers is a shift. */
-_Static_assert(sizeof(struct frame) == 16, "the size of struct frame");
+_Static_assert((sizeof(struct frame) & (sizeof(struct frame) - 1)) == 0, "the size of struct frame");
 
 extern struct frame *frames;            /* index: physical frame number */
 extern u32 frame_count;                 /* frames of RAM */

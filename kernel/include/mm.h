@@ -51,7 +51,7 @@ struct vma {
 	struct mm *mm;
 	uaddr_t start, end;
 	uaddr_t first, last;            /* bounds of the node's subtree */
-	u32 room;                       /* the largest gap in the subtree, unless the node is stale */
+	uaddr_t room;                       /* the largest gap in the subtree, unless the node is stale */
 	u32 flags;
 	struct file *file;              /* NULL: anonymous. Holds a reference */
 	struct inode *inode;            /* the object that is mapped; NULL: none */
@@ -111,9 +111,9 @@ struct mm {
 	u32 area_count;
 	struct list_head removals;      /* calls that remove areas in parts (map.c) */
 	uaddr_t brk_start, brk;             /* heap; brk_start is page-aligned */
-	u32 stack_limit;                /* bytes that a growing stack may take; RLIMIT_STACK at exec */
-	u32 address_limit;              /* most bytes of all areas (RLIMIT_AS); ~0: no limit */
-	u32 data_limit;                 /* bytes of heap; RLIMIT_DATA */
+	uaddr_t stack_limit;                /* bytes that a growing stack may take; RLIMIT_STACK at exec */
+	uaddr_t address_limit;              /* most bytes of all areas (RLIMIT_AS); ~0: no limit */
+	uaddr_t data_limit;                 /* bytes of heap; RLIMIT_DATA */
 	bool lock_future;               /* mlockall: new areas are locked */
 	bool dumpable;                  /* may leave a core file, and be traced by others than the superuser */
 	u32 total_pages;                /* in areas */
@@ -182,20 +182,20 @@ bool areas_surveyed_right(struct mm *mm);               /* for the invariant che
  * page is the offset in pages. Returns the address or a negative errno (IS_ERR_VALUE).
  */
 #define IS_ERR_VALUE(x) ((uaddr_t)(x) >= (uaddr_t)-4095)
-uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, struct file *file, u32 page);
-int mm_unmap(struct mm *mm, uaddr_t address, u32 size);
-int mm_unmap_in_parts(struct mm *mm, uaddr_t address, u32 size);       /* other threads may run between two parts */
-int mm_protect(struct mm *mm, uaddr_t address, u32 size, u32 prot);
-uaddr_t mm_remap(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 flags, uaddr_t new_address);
-int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags);
-int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice);
+uaddr_t mm_map(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot, u32 flags, struct file *file, u32 page);
+int mm_unmap(struct mm *mm, uaddr_t address, uaddr_t size);
+int mm_unmap_in_parts(struct mm *mm, uaddr_t address, uaddr_t size);       /* other threads may run between two parts */
+int mm_protect(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot);
+uaddr_t mm_remap(struct mm *mm, uaddr_t old, uaddr_t old_size, uaddr_t new_size, u32 flags, uaddr_t new_address);
+int mm_sync(struct mm *mm, uaddr_t address, uaddr_t size, u32 flags);
+int mm_advise(struct mm *mm, uaddr_t address, uaddr_t size, u32 advice);
 u32 mm_locked_pages(struct mm *mm);
-int mm_incore(struct mm *mm, uaddr_t address, u32 size, u8 *user_vector);
+int mm_incore(struct mm *mm, uaddr_t address, uaddr_t size, u8 *user_vector);
 /* Sets the break; returns the new one, or the old one on failure. mm_brk_init is for exec. */
 uaddr_t mm_brk(struct mm *mm, uaddr_t address);
 void mm_brk_init(struct mm *mm, uaddr_t start);
 /* For exec: creates the initial stack area of `size` bytes below top, growing down. */
-int mm_stack_init(struct mm *mm, uaddr_t top, u32 size);
+int mm_stack_init(struct mm *mm, uaddr_t top, uaddr_t size);
 
 /* Faults in one page as if user code had touched it: 0, -EFAULT (SIGSEGV), -ENXIO (SIGBUS), -ENOMEM. */
 enum mm_access { MM_READ = VM_READ, MM_WRITE = VM_WRITE, MM_EXECUTE = VM_EXEC };

@@ -10,16 +10,13 @@
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
-typedef uint64_t u64;
+typedef unsigned long long u64;         /* printed by %llu, whatever uint64_t is */
 typedef int8_t s8;
 typedef int16_t s16;
 typedef int32_t s32;
-typedef int64_t s64;
-typedef int32_t ssize_t;
+typedef long long s64;
+typedef ptrdiff_t ssize_t;
 
-/* Addresses, as wide as a pointer: of a program, of any space that the processor translates, and physical. */
-typedef u32 uaddr_t;
-typedef u32 vaddr_t;
-typedef u32 paddr_t;
+#include <arch/types.h>
 
 #endif

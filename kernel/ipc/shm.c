@@ -142,7 +142,8 @@ static struct file *open_attachment(struct segment *segment, u32 flags)
 long shm_attach(int id, uaddr_t address, u32 flags, uaddr_t *at)
 {
 	struct segment *segment = sysv_find(&shared_segments, id);
-	u32 protection = PROT_READ, map = MAP_SHARED, result;
+	u32 protection = PROT_READ, map = MAP_SHARED;
+	uaddr_t result;
 	struct file *file;
 
 	if (!segment)
@@ -251,7 +252,8 @@ static long remove_segment(struct segment *segment)
 static long give_limits(uaddr_t user)
 {
 	struct shminfo info = {
-		.size_max = USER_END, .size_min = 1, .segments_max = SYSV_SLOTS_MAX, .per_process_max = SYSV_SLOTS_MAX,
+		.size_max = (u32)MIN((u64)USER_END, 0xffffffffull),
+		.size_min = 1, .segments_max = SYSV_SLOTS_MAX, .per_process_max = SYSV_SLOTS_MAX,
 		.pages_max = USER_END >> PAGE_SHIFT,
 	};
 

@@ -56,7 +56,7 @@ static long read_control(const struct socket *socket, const struct msghdr *h, st
 	control = kmalloc(h->control_len);
 	if (!control)
 		return -ENOMEM;
-	if (copy_from_user(control, (const void *)h->control, h->control_len))
+	if (copy_from_user(control, (const void *)(uaddr_t)h->control, h->control_len))
 		result = -EFAULT;
 	while (!result && at + sizeof(struct cmsghdr) <= h->control_len) {
 		const struct cmsghdr *c = (const struct cmsghdr *)(control + at);
@@ -235,7 +235,7 @@ static long load_vector(struct user_vector *vector, const struct msghdr *h, stru
 {
 	if (h->vector_len > IOV_MAX)
 		return -EMSGSIZE;
-	return user_vector_load(vector, (const struct iovec *)h->vector, h->vector_len, it);
+	return user_vector_load(vector, (const struct iovec *)(uaddr_t)h->vector, h->vector_len, it);
 }
 
 static long sendmsg_on(struct file *file, struct socket *socket, const struct msghdr *h, u32 flags)
@@ -248,7 +248,7 @@ static long sendmsg_on(struct file *file, struct socket *socket, const struct ms
 	long result = 0;
 
 	if (h->name && h->name_len)
-		result = address_from_user(&a, (const void *)h->name, h->name_len);
+		result = address_from_user(&a, (const void *)(uaddr_t)h->name, h->name_len);
 	if (result)
 		return result;
 	result = load_vector(&vector, h, &it);
@@ -285,7 +285,7 @@ static long recvmsg_on(struct file *file, struct socket *socket, struct msghdr *
 	user_vector_free(&vector);
 	if (result >= 0) {
 		h->flags = m.out_flags | write_control(socket, h, &m);
-		if (h->name && copy_to_user((void *)h->name, a.bytes, MIN(h->name_len, a.len)))
+		if (h->name && copy_to_user((void *)(uaddr_t)h->name, a.bytes, MIN(h->name_len, a.len)))
 			result = -EFAULT;
 		h->name_len = h->name ? a.len : h->name_len;
 	}

@@ -17,42 +17,44 @@ long sys_socketcall(int call, const u32 *user)
 	case CALL_SOCKET:
 		return sys_socket((int)a[0], (int)a[1], (int)a[2]);
 	case CALL_BIND:
-		return sys_bind((int)a[0], (const void *)a[1], a[2]);
+		return sys_bind((int)a[0], (const void *)(uaddr_t)a[1], a[2]);
 	case CALL_CONNECT:
-		return sys_connect((int)a[0], (const void *)a[1], a[2]);
+		return sys_connect((int)a[0], (const void *)(uaddr_t)a[1], a[2]);
 	case CALL_LISTEN:
 		return sys_listen((int)a[0], (int)a[1]);
 	case CALL_ACCEPT:
-		return sys_accept((int)a[0], (void *)a[1], (u32 *)a[2]);
+		return sys_accept((int)a[0], (void *)(uaddr_t)a[1], (u32 *)(uaddr_t)a[2]);
 	case CALL_GETSOCKNAME:
-		return sys_getsockname((int)a[0], (void *)a[1], (u32 *)a[2]);
+		return sys_getsockname((int)a[0], (void *)(uaddr_t)a[1], (u32 *)(uaddr_t)a[2]);
 	case CALL_GETPEERNAME:
-		return sys_getpeername((int)a[0], (void *)a[1], (u32 *)a[2]);
+		return sys_getpeername((int)a[0], (void *)(uaddr_t)a[1], (u32 *)(uaddr_t)a[2]);
 	case CALL_SOCKETPAIR:
-		return sys_socketpair((int)a[0], (int)a[1], (int)a[2], (s32 *)a[3]);
+		return sys_socketpair((int)a[0], (int)a[1], (int)a[2], (s32 *)(uaddr_t)a[3]);
 	case CALL_SEND:
-		return sys_send((int)a[0], (const void *)a[1], a[2], a[3]);
+		return sys_send((int)a[0], (const void *)(uaddr_t)a[1], a[2], a[3]);
 	case CALL_RECV:
-		return sys_recv((int)a[0], (void *)a[1], a[2], a[3]);
+		return sys_recv((int)a[0], (void *)(uaddr_t)a[1], a[2], a[3]);
 	case CALL_SENDTO:
-		return sys_sendto((int)a[0], (const void *)a[1], a[2], a[3], (const void *)a[4], a[5]);
+		return sys_sendto((int)a[0], (const void *)(uaddr_t)a[1], a[2], a[3], (const void *)(uaddr_t)a[4],
+				  a[5]);
 	case CALL_RECVFROM:
-		return sys_recvfrom((int)a[0], (void *)a[1], a[2], a[3], (void *)a[4], (u32 *)a[5]);
+		return sys_recvfrom((int)a[0], (void *)(uaddr_t)a[1], a[2], a[3], (void *)(uaddr_t)a[4],
+				    (u32 *)(uaddr_t)a[5]);
 	case CALL_SHUTDOWN:
 		return sys_shutdown((int)a[0], (int)a[1]);
 	case CALL_SETSOCKOPT:
-		return sys_setsockopt((int)a[0], (int)a[1], (int)a[2], (const void *)a[3], a[4]);
+		return sys_setsockopt((int)a[0], (int)a[1], (int)a[2], (const void *)(uaddr_t)a[3], a[4]);
 	case CALL_GETSOCKOPT:
-		return sys_getsockopt((int)a[0], (int)a[1], (int)a[2], (void *)a[3], (u32 *)a[4]);
+		return sys_getsockopt((int)a[0], (int)a[1], (int)a[2], (void *)(uaddr_t)a[3], (u32 *)(uaddr_t)a[4]);
 	case CALL_SENDMSG:
-		return sys_sendmsg((int)a[0], (const void *)a[1], a[2]);
+		return sys_sendmsg((int)a[0], (const void *)(uaddr_t)a[1], a[2]);
 	case CALL_RECVMSG:
-		return sys_recvmsg((int)a[0], (void *)a[1], a[2]);
+		return sys_recvmsg((int)a[0], (void *)(uaddr_t)a[1], a[2]);
 	case CALL_RECVMMSG:
-		return sys_recvmmsg((int)a[0], (void *)a[1], a[2], a[3], (void *)a[4]);
+		return sys_recvmmsg((int)a[0], (void *)(uaddr_t)a[1], a[2], a[3], (void *)(uaddr_t)a[4]);
 	case CALL_SENDMMSG:
-		return sys_sendmmsg((int)a[0], (void *)a[1], a[2], a[3]);
+		return sys_sendmmsg((int)a[0], (void *)(uaddr_t)a[1], a[2], a[3]);
 	default:
-		return sys_accept4((int)a[0], (void *)a[1], (u32 *)a[2], a[3]);
+		return sys_accept4((int)a[0], (void *)(uaddr_t)a[1], (u32 *)(uaddr_t)a[2], a[3]);
 	}
 }

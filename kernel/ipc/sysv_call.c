@@ -32,7 +32,7 @@ static long message_receive(u32 version, int id, size_t room, u32 flags, uaddr_t
 		if (copy_from_user(pair, (const void *)pointer, sizeof(pair)))
 			return -EFAULT;
 	}
-	return sys_msgrcv(id, (void *)pair[0], room, (s32)pair[1], flags);
+	return sys_msgrcv(id, (void *)(uaddr_t)pair[0], room, (s32)pair[1], flags);
 }
 
 /* Attaches a segment and stores its address where the call's third argument points. */

@@ -136,7 +136,7 @@ static bool advice_known(u32 advice)
 	       (advice >= MADV_DONTDUMP && advice <= MADV_DONTNEED_LOCKED);
 }
 
-int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice)
+int mm_advise(struct mm *mm, uaddr_t address, uaddr_t size, u32 advice)
 {
 	uaddr_t end = address + ALIGN_UP(size, PAGE_SIZE);
 	u32 set, clear;
@@ -158,7 +158,7 @@ int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice)
  * Mappings show the page cache itself, so there is nothing to write. The kernel does not notice a store through a
  * mapping: msync sets the file's times whether or not there was one, as POSIX.1 allows (mmap).
  */
-int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags)
+int mm_sync(struct mm *mm, uaddr_t address, uaddr_t size, u32 flags)
 {
 	const u32 shared_file = VM_OBJECT | VM_SHARED | VM_WRITE;
 	uaddr_t end = address + ALIGN_UP(size, PAGE_SIZE);
@@ -198,7 +198,7 @@ static int page_is_resident(struct mm *mm, uaddr_t address)
 }
 
 /* In order: what lies before a hole, or before a byte of the vector that cannot be written, is written. */
-int mm_incore(struct mm *mm, uaddr_t address, u32 size, u8 *user_vector)
+int mm_incore(struct mm *mm, uaddr_t address, uaddr_t size, u8 *user_vector)
 {
 	uaddr_t end = address + ALIGN_UP(size, PAGE_SIZE);
 

@@ -236,7 +236,7 @@ uaddr_t areas_cover_to(struct mm *mm, uaddr_t start, uaddr_t end)
 bool range_free(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *vma = mm_find(mm, start);
-	u32 below = vma && vma->flags & VM_GROWSDOWN ? STACK_GAP : 0;
+	uaddr_t below = vma && vma->flags & VM_GROWSDOWN ? STACK_GAP : 0;
 
 	return !vma || vma->start - MIN(below, vma->start) >= end;
 }
@@ -244,7 +244,7 @@ bool range_free(struct mm *mm, uaddr_t start, uaddr_t end)
 /* The end of the free room below an area: its start, or STACK_GAP below the start of a stack; at most MMAP_TOP. */
 static uaddr_t lower_bound(const struct vma *vma)
 {
-	u32 below = vma->flags & VM_GROWSDOWN ? STACK_GAP : 0;
+	uaddr_t below = vma->flags & VM_GROWSDOWN ? STACK_GAP : 0;
 
 	return MIN(vma->start - MIN(below, vma->start), MMAP_TOP);
 }
@@ -254,7 +254,7 @@ static uaddr_t upper_bound(const struct vma *vma)
 	return MIN(vma->end, MMAP_TOP);
 }
 
-static u32 gap_between(uaddr_t end, uaddr_t start)
+static uaddr_t gap_between(uaddr_t end, uaddr_t start)
 {
 	return start > end ? start - end : 0;
 }
@@ -267,7 +267,7 @@ static bool area_survey(struct vma *vma)
 {
 	const struct vma *left = area_at(vma->node.left), *right = area_at(vma->node.right);
 	uaddr_t first = lower_bound(vma), last = upper_bound(vma);
-	u32 room = 0;
+	uaddr_t room = 0;
 	bool news;
 
 	if (left) {
@@ -311,7 +311,7 @@ bool areas_surveyed_right(struct mm *mm)
 }
 
 /* The end of the highest gap of size bytes, or else of the room below all areas; looks at each area. */
-static uaddr_t room_by_walk(const struct mm *mm, u32 size)
+static uaddr_t room_by_walk(const struct mm *mm, uaddr_t size)
 {
 	uaddr_t top = MMAP_TOP;
 
@@ -322,7 +322,7 @@ static uaddr_t room_by_walk(const struct mm *mm, u32 size)
 }
 
 /* The same, by the largest gap of each subtree. */
-static uaddr_t room_by_survey(struct mm *mm, u32 size)
+static uaddr_t room_by_survey(struct mm *mm, uaddr_t size)
 {
 	const struct vma *vma, *right;
 	uaddr_t top = MMAP_TOP;
@@ -346,7 +346,7 @@ static uaddr_t room_by_survey(struct mm *mm, u32 size)
 	return top;
 }
 
-uaddr_t area_place(struct mm *mm, uaddr_t hint, u32 size)
+uaddr_t area_place(struct mm *mm, uaddr_t hint, uaddr_t size)
 {
 	uaddr_t top;
 

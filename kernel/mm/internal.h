@@ -54,7 +54,7 @@ struct vma *area_after(struct vma *vma, u32 passed);
 uaddr_t areas_cover_to(struct mm *mm, uaddr_t start, uaddr_t end);
 bool range_free(struct mm *mm, uaddr_t start, uaddr_t end);
 /* An address for size bytes, near the hint if that is free; 0: none. */
-uaddr_t area_place(struct mm *mm, uaddr_t hint, u32 size);
+uaddr_t area_place(struct mm *mm, uaddr_t hint, uaddr_t size);
 
 /*
  * The end of the part of [start, end) after which a long loop over pages lets others run: as many pages as take less
@@ -152,6 +152,6 @@ bool removal_forbids_growth(const struct mm *mm, uaddr_t from, uaddr_t to);
 u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end);    /* pages of a range that lie in areas */
 /* Faults in the pages of a range; those that cannot be are left out. */
 void area_populate(struct mm *mm, uaddr_t start, uaddr_t end);
-bool range_ok(uaddr_t address, u32 size);   /* page-aligned start, end within user space, size not 0 */
+bool range_ok(uaddr_t address, uaddr_t size);   /* page-aligned start, end within user space, size not 0 */
 
 #endif

@@ -16,7 +16,7 @@
 	(u32)(MAP_SHARED_VALIDATE | MAP_FIXED | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_DENYWRITE | MAP_EXECUTABLE | \
 	      MAP_LOCKED | MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | MAP_STACK)
 
-bool range_ok(uaddr_t address, u32 size)
+bool range_ok(uaddr_t address, uaddr_t size)
 {
 	return address % PAGE_SIZE == 0 && size && address < USER_END && size <= USER_END - address;
 }
@@ -144,7 +144,7 @@ static bool removal_goes_on(struct mm *mm, struct removal *r, int *error)
 	return r->at < r->end;
 }
 
-int mm_unmap_in_parts(struct mm *mm, uaddr_t address, u32 size)
+int mm_unmap_in_parts(struct mm *mm, uaddr_t address, uaddr_t size)
 {
 	struct removal r = { .start = address, .at = address };
 	int error;
@@ -161,7 +161,7 @@ int mm_unmap_in_parts(struct mm *mm, uaddr_t address, u32 size)
 }
 
 /* Other threads see all of the range go at once. */
-int mm_unmap(struct mm *mm, uaddr_t address, u32 size)
+int mm_unmap(struct mm *mm, uaddr_t address, uaddr_t size)
 {
 	uaddr_t end;
 	struct vma *vma;
@@ -220,7 +220,7 @@ static int area_replace(struct vma *vma)
 }
 
 /* Removes an old mapping only once the new area is ready, so that a call that fails changes nothing. */
-static uaddr_t map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, struct file *file, u32 page)
+static uaddr_t map_new(struct mm *mm, uaddr_t address, uaddr_t size, u32 vm_flags, struct file *file, u32 page)
 {
 	struct vma *vma = vma_new(mm, address, address + size, vm_flags);
 	int error = 0;
@@ -263,7 +263,7 @@ static int check_type(u32 type, u32 flags, const struct file *file)
 	return 0;
 }
 
-uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, struct file *file, u32 page)
+uaddr_t mm_map(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot, u32 flags, struct file *file, u32 page)
 {
 	u32 replaced = 0;
 	uaddr_t result;
@@ -421,7 +421,7 @@ static int growing_range(struct mm *mm, uaddr_t *address, uaddr_t end, u32 prot)
  * In parts: other threads may run between two, and see only some of the range with its new rights. What lies before a
  * hole, or before an area that may not have the rights, keeps the new ones, as on Linux.
  */
-int mm_protect(struct mm *mm, uaddr_t address, u32 size, u32 prot)
+int mm_protect(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot)
 {
 	const u32 grows = PROT_GROWSDOWN | PROT_GROWSUP;
 	u32 rights = prot & VM_PROT;
@@ -505,7 +505,7 @@ uaddr_t mm_brk(struct mm *mm, uaddr_t address)
 	return address;
 }
 
-int mm_stack_init(struct mm *mm, uaddr_t top, u32 size)
+int mm_stack_init(struct mm *mm, uaddr_t top, uaddr_t size)
 {
 	struct vma *vma;
 

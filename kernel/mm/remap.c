@@ -10,7 +10,7 @@
 #include "internal.h"
 
 /* Creates the tables that move_entries() needs. After -ENOMEM some of them exist. */
-static int make_tables(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
+static int make_tables(struct mm *mm, uaddr_t from, uaddr_t to, uaddr_t size)
 {
 	uaddr_t stop;
 
@@ -42,7 +42,7 @@ static void unmake_tables(struct mm *mm, uaddr_t start, uaddr_t end)
 }
 
 /* Moves the entries of [from, from + size) to the same offsets from `to`, whose tables exist. */
-static void move_entries(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
+static void move_entries(struct mm *mm, uaddr_t from, uaddr_t to, uaddr_t size)
 {
 	flush->hide(mm, from, from + size);
 	flush->range(mm, from, from + size);
@@ -64,7 +64,7 @@ static void move_entries(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 }
 
 /* Removes the area of a range that has been moved. */
-static void moved_remove(struct mm *mm, uaddr_t from, u32 size)
+static void moved_remove(struct mm *mm, uaddr_t from, uaddr_t size)
 {
 	struct vma *vma = mm_find(mm, from);
 
@@ -77,7 +77,7 @@ static void moved_remove(struct mm *mm, uaddr_t from, u32 size)
  * Moves the pages of the area at `from` to a copy of it at `to`, where nothing is mapped. new_size is at least size.
  * keep: the old area stays, without its pages.
  */
-static uaddr_t remap_move(struct mm *mm, uaddr_t from, u32 size, uaddr_t to, u32 new_size, bool keep)
+static uaddr_t remap_move(struct mm *mm, uaddr_t from, uaddr_t size, uaddr_t to, uaddr_t new_size, bool keep)
 {
 	struct vma *vma, *twin;
 
@@ -113,7 +113,7 @@ static uaddr_t remap_move(struct mm *mm, uaddr_t from, u32 size, uaddr_t to, u32
 }
 
 /* The area at `old`, if it may have new_size bytes instead of old_size; else an error. */
-static struct vma *area_to_resize(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 flags)
+static struct vma *area_to_resize(struct mm *mm, uaddr_t old, uaddr_t old_size, uaddr_t new_size, u32 flags)
 {
 	struct vma *vma = mm_find(mm, old);
 	u32 pages = (new_size - old_size) >> PAGE_SHIFT;
@@ -140,7 +140,7 @@ static struct vma *area_to_resize(struct mm *mm, uaddr_t old, u32 old_size, u32 
 }
 
 /* The part that was added to locked memory is faulted in. */
-static uaddr_t remap_done(struct mm *mm, uaddr_t at, u32 old_size, u32 new_size)
+static uaddr_t remap_done(struct mm *mm, uaddr_t at, uaddr_t old_size, uaddr_t new_size)
 {
 	const struct vma *vma;
 
@@ -154,7 +154,7 @@ static uaddr_t remap_done(struct mm *mm, uaddr_t at, u32 old_size, u32 new_size)
 }
 
 /* With MREMAP_FIXED or MREMAP_DONTUNMAP. What was unmapped stays unmapped if a later step fails, as on Linux. */
-static uaddr_t remap_to(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 flags, uaddr_t new_address)
+static uaddr_t remap_to(struct mm *mm, uaddr_t old, uaddr_t old_size, uaddr_t new_size, u32 flags, uaddr_t new_address)
 {
 	bool fixed = flags & MREMAP_FIXED, keep = !old_size || flags & MREMAP_DONTUNMAP;
 	const struct vma *vma;
@@ -188,7 +188,7 @@ static uaddr_t remap_to(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, 
 }
 
 /* Grows the area in place, if it ends where the range ends and nothing follows. */
-static bool grown_in_place(struct mm *mm, struct vma *vma, uaddr_t old, u32 old_size, u32 new_size)
+static bool grown_in_place(struct mm *mm, struct vma *vma, uaddr_t old, uaddr_t old_size, uaddr_t new_size)
 {
 	const struct vma *next = mm_next(vma);
 
@@ -202,10 +202,10 @@ static bool grown_in_place(struct mm *mm, struct vma *vma, uaddr_t old, u32 old_
 	return true;
 }
 
-uaddr_t mm_remap(struct mm *mm, uaddr_t old, u32 old_length, u32 new_length, u32 flags, uaddr_t new_address)
+uaddr_t mm_remap(struct mm *mm, uaddr_t old, uaddr_t old_length, uaddr_t new_length, u32 flags, uaddr_t new_address)
 {
 	/* A length within the last page of memory becomes 0. */
-	u32 old_size = ALIGN_UP(old_length, PAGE_SIZE), new_size = ALIGN_UP(new_length, PAGE_SIZE);
+	uaddr_t old_size = ALIGN_UP(old_length, PAGE_SIZE), new_size = ALIGN_UP(new_length, PAGE_SIZE);
 	struct vma *vma;
 	int error;
 

@@ -70,14 +70,15 @@ static int check_segments(struct program *program, u64 file_size, const char **r
 	program->low = USER_END;
 	for (u32 i = 0; i < program->count; i++) {
 		const struct program_header *header = &program->segment[i];
+		uaddr_t size = header->memory_size;
 
-		if (header->type != PT_LOAD || !header->memory_size)
+		if (header->type != PT_LOAD || !size)
 			continue;
 		if (header->file_size > header->memory_size)
 			return elf_refuse(reason, "segment with more bytes in the file than in memory");
 		if ((header->address ^ header->offset) & (PAGE_SIZE - 1))
 			return elf_refuse(reason, "segment whose address and file offset differ within a page");
-		if (header->memory_size > USER_STACK_TOP || header->address > USER_STACK_TOP - header->memory_size)
+		if (size > USER_STACK_TOP || header->address > USER_STACK_TOP - size)
 			return elf_refuse(reason, "segment outside of user space");
 		if ((u64)header->offset + header->file_size > file_size)
 			return elf_refuse(reason, "segment beyond the end of the file");
@@ -179,8 +180,9 @@ static int map_program(struct mm *mm, struct file *file, struct program *program
 		return elf_refuse(reason, "too large");
 	for (u32 i = 0; i < program->count; i++) {
 		const struct program_header *header = &program->segment[i];
+		uaddr_t size = header->memory_size;
 
-		if (header->type != PT_LOAD || !header->memory_size)
+		if (header->type != PT_LOAD || !size)
 			continue;
 		error = map_segment(mm, file, program, header);
 		if (error)

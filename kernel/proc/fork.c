@@ -365,10 +365,10 @@ long sys_clone3(const struct clone_args *user, size_t size)
 	return clone_task(&(struct clone_request){
 		.flags = (u32)args.flags,
 		.exit_signal = (u32)args.exit_signal,
-		.stack = (u32)(args.stack + args.stack_size),
+		.stack = (uaddr_t)(args.stack + args.stack_size),
 		.tls = (u32)args.tls,
-		.parent_tid = (s32 *)(u32)args.parent_tid,
-		.child_tid = (s32 *)(u32)args.child_tid,
-		.pidfd = (s32 *)(u32)args.pidfd,
+		.parent_tid = (s32 *)(uaddr_t)args.parent_tid,
+		.child_tid = (s32 *)(uaddr_t)args.child_tid,
+		.pidfd = (s32 *)(uaddr_t)args.pidfd,
 	});
 }

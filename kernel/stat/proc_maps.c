@@ -34,7 +34,7 @@ static void show_area(struct mm *mm, const struct vma *vma, struct text *text)
 {
 	const struct inode *inode = vma->file ? vma->file->inode : NULL;
 
-	text_printf(text, "%08x-%08x %c%c%c%c %08x %02x:%02x %llu ", vma->start, vma->end,
+	text_printf(text, ADDRESS_HEX "-" ADDRESS_HEX " %c%c%c%c %08x %02x:%02x %llu ", vma->start, vma->end,
 		    vma->flags & VM_READ ? 'r' : '-', vma->flags & VM_WRITE ? 'w' : '-',
 		    vma->flags & VM_EXEC ? 'x' : '-', vma->flags & VM_SHARED ? 's' : 'p',
 		    inode ? vma->first_page << PAGE_SHIFT : 0, inode ? MAJOR(inode_dev(inode)) : 0,

@@ -113,7 +113,9 @@ static void stat_show(struct text *out, struct task *task)
 	 * startcode endcode startstack kstkesp kstkeip signal blocked sigignore sigcatch wchan nswap cnswap exit_signal
 	 * processor rt_priority policy delays guest cguest start_data end_data start_brk arg and env bounds exit_code
 	 */
-	text_printf(out, "%u %u %u 0 0 %u %u %u %u 0 0 0 %d 0 %u %u 0 0 0 %u %u %u %u %u %u %u %d\n", mm ? mm->code_start : 0,
+	text_printf(out, ADDRESS_NUMBER " " ADDRESS_NUMBER " " ADDRESS_NUMBER " 0 0 %u %u %u %u 0 0 0 %d 0 %u %u 0 0 0 "
+		    ADDRESS_NUMBER " " ADDRESS_NUMBER " " ADDRESS_NUMBER " " ADDRESS_NUMBER " " ADDRESS_NUMBER " "
+		    ADDRESS_NUMBER " " ADDRESS_NUMBER " %d\n", mm ? mm->code_start : 0,
 		    mm ? mm->code_end : 0, mm ? mm->stack_start : 0, (u32)(task->pending.set & 0x7fffffff),
 		    (u32)(task->blocked & 0x7fffffff), (u32)(ignored & 0x7fffffff), (u32)(caught & 0x7fffffff),
 		    process->exit_signal,
@@ -163,7 +165,7 @@ static void status_show(struct text *out, struct task *task)
 			    "VmData:\t%8u kB\nVmPTE:\t%8u kB\n",
 			    pages_to_kilobytes(mm->total_pages), pages_to_kilobytes(mm->total_pages),
 			    pages_to_kilobytes(mm_locked_pages(task->mm)), pages_to_kilobytes(mm_resident_peak(mm)),
-			    pages_to_kilobytes(mm->resident_pages), (mm->brk - mm->brk_start) / 1024,
+			    pages_to_kilobytes(mm->resident_pages), (u32)((mm->brk - mm->brk_start) / 1024),
 			    pages_to_kilobytes(mm->table_pages));
 	text_printf(out, "Threads:\t%u\nSigQ:\t%u/%u\n", process->thread_count, signals_queued(c->uid),
 		    process->rlimit[RLIMIT_SIGPENDING].soft);

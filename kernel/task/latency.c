@@ -37,8 +37,8 @@ void latency_show(struct text *text)
 {
 	text_printf(text, "longest %llu\nsample %llu\n", latency_longest, latency_sample);
 	if (latency_longest)
-		text_printf(text, "until %08x %s %s\n", longest_place.address, longest_place.user ? "user" : "kernel",
-			    longest_place.name);
+		text_printf(text, "until " ADDRESS_HEX " %s %s\n", longest_place.address,
+			    longest_place.user ? "user" : "kernel", longest_place.name);
 }
 
 int latency_store(const char *words, size_t size)

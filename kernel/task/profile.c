@@ -107,7 +107,8 @@ void profile_show(struct text *text)
 			text_printf(text, "cause.%s %u\n", cause_names[cause], cause_sum(cause));
 	for (u32 i = 0; i < profile_slots(); i++)
 		if (profile_counts[i])
-			text_printf(text, "%08x %u\n", (vaddr_t)kernel_start + (i << BYTES_SHIFT), profile_counts[i]);
+			text_printf(text, ADDRESS_HEX " %u\n", (vaddr_t)kernel_start + (i << BYTES_SHIFT),
+				    profile_counts[i]);
 }
 
 /* Samples at each tick (1), every so many cycles, or not at all (0). */

@@ -508,7 +508,7 @@ void signal_fault(int sig, int code, uaddr_t addr)
 		current->process->blocked_by_all &= ~SIGBIT(sig);
 	}
 	if (action->handler == SIG_DFL && current->process == init_process)
-		console_printf("init: signal %d at address 0x%08x\n", sig, addr);
+		console_printf("init: signal %d at address 0x" ADDRESS_HEX "\n", sig, addr);
 	add_to_thread(current, sig, queued_new(current->process, sig, &info));
 	signal_recalculate(current);
 }

@@ -59,7 +59,7 @@ void check_init(void)
 static void check_report(const char *what, u32 space, vaddr_t address, u32 pte)
 {
 	if (contradiction_count++ < CONTRADICTIONS_SHOWN)
-		console_printf("check: after %s: %s (context 0x%06x, address 0x%08x, entry 0x%08x)\n", checked_operation, what,
+		console_printf("check: after %s: %s (context 0x%06x, address 0x" ADDRESS_HEX ", entry 0x%08x)\n", checked_operation, what,
 			       space, address, pte);
 }
 

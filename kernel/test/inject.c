@@ -148,7 +148,7 @@ int check_store(const char *words, size_t size)
 {
 	char line[64], *space;
 	struct target target;
-	vaddr_t address;
+	u32 number;
 	int error;
 
 	if (!boot.check)
@@ -161,9 +161,9 @@ int check_store(const char *words, size_t size)
 	if (!space)
 		return -EINVAL;
 	*space = '\0';
-	if (parse_u32(space + 1, &address))
+	if (parse_u32(space + 1, &number))
 		return -EINVAL;
-	error = find_target(address, &target);
+	error = find_target(number, &target);
 	if (error)
 		return error;
 	for (size_t i = 0; i < ARRAY_SIZE(fault_kinds); i++) {

@@ -1,8 +1,9 @@
-"""Checks that the kernel is portable: all C outside of `arch/` compiles against `arch/stub`.
+"""Checks that the kernel is portable: all C outside of `arch/` compiles against `arch/stub`, and against `arch/stub64`.
 
 The stub is empty: it has none of a PowerPC's registers, page-table bits or instructions. The host's compiler compiles
-for a little-endian processor of 32 bits. The stub's ABI, `include/abi/stub`, has other numbers and layouts than
-PowerPC's. This test adds its column to `syscalls.tbl`. Nothing is linked.
+for a little-endian processor of 32 bits, then for one of 64, whose addresses and layout of memory `arch/stub64` has.
+The stub's ABI, `include/abi/stub`, has other numbers and layouts than PowerPC's. This test adds its column to
+`syscalls.tbl`. Nothing is linked.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from suite.places import ROOT
 KERNEL = ROOT / "kernel"
 IMAGES = ("one", "several")
 FOLDERS = ("task", "mm", "proc", "ipc", "fs", "dev", "lib", "stat", "syscall", "policy", "genarch", "test")
+STUBS = (("-m32",), ("-m64", "-Iarch/stub64/include"))
 COMPILER = (
-    *("gcc", "-m32", "-std=gnu11", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"),
+    *("gcc", "-std=gnu11", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"),
     # Linux's structures have 64-bit numbers at multiples of 8 bytes; the host's own ABI does not align them.
     *("-malign-double", "-Iinclude", "-Iarch/stub/include", "-Iinclude/abi/stub", "-Iinclude/abi/linux"),
 )
@@ -34,10 +36,15 @@ def _sources() -> list[Path]:
     return [*sorted(KERNEL.glob("*.c")), *found]
 
 
-def _cases(generated: Path) -> list[tuple[Path, str]]:
-    """Each source with each image that it is compiled for."""
+def _cases(generated: Path) -> list[tuple[Path, str, tuple[str, ...]]]:
+    """Each source with each image and each stub that it is compiled for."""
     common = [*_sources(), _generate(generated)]
-    return [(path, image) for image in IMAGES for path in [*common, *sorted((KERNEL / image).rglob("*.c"))]]
+    return [
+        (path, image, stub)
+        for stub in STUBS
+        for image in IMAGES
+        for path in [*common, *sorted((KERNEL / image).rglob("*.c"))]
+    ]
 
 
 def _second_abi(table: str) -> str:
@@ -63,13 +70,13 @@ def _generate(folder: Path) -> Path:
     return dispatch
 
 
-def _faults(source: Path, image: str, generated: Path) -> list[str]:
+def _faults(source: Path, image: str, stub: tuple[str, ...], generated: Path) -> list[str]:
     """The compiler's messages for a file, and a message for each line that contains assembly."""
     name = source.relative_to(KERNEL) if source.is_relative_to(KERNEL) else source
     lines = source.read_text(encoding="utf-8").splitlines()
     found = [f"{name}:{n}: assembly" for n, line in enumerate(lines, 1) if _ASSEMBLY.search(line)]
     done = subprocess.run(
-        (*COMPILER, f"-I{image}/include", f"-I{generated}", str(name)),
+        (COMPILER[0], *stub, *COMPILER[1:], f"-I{image}/include", f"-I{generated}", str(name)),
         cwd=KERNEL,
         capture_output=True,
         text=True,
@@ -85,8 +92,10 @@ def check() -> int:
     with tempfile.TemporaryDirectory() as made, ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
         generated = Path(made)
         sources = _cases(generated)
-        failed = [faults for faults in pool.map(lambda case: _faults(case[0], case[1], generated), sources) if faults]
+        failed = [
+            faults for faults in pool.map(lambda case: _faults(case[0], case[1], case[2], generated), sources) if faults
+        ]
     for faults in failed:
         print("\n".join(faults))
-    print(f"port: {len(sources) - len(failed)} of {len(sources)} files compile for another architecture and ABI")
+    print(f"port: {len(sources) - len(failed)} of {len(sources)} files compile for two other architectures and an ABI")
     return len(failed)
