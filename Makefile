@@ -226,7 +226,10 @@ linux: linux-kernels programs
 # All pages, from one build and the same results. Each finished run is kept in results/ at once: interrupt `make docs` when
 # you like, and the same command goes on from there. `make docs-cost` says how many runs are left, and how long they took
 # the last time. SEEDS is how many placements each row is measured with; `make docs SEEDS=1` takes a seventh of the time.
+# INPUTS=--extremes measures all inputs fastest and all slowest only, and none alone. `pagewalk claims pages docs` makes the
+# pages from what is there.
 SEEDS ?= 7
+INPUTS ?=
 DOCUMENTS := osdi99 ols03 lkml05 sosp93 undeadly07 lmbench96
 MEASURED := $(DOCUMENTS) beyond paths smp linux
 docs: ready x86 compilers linux-kernels $(STAMPS)/bootstrap-test
@@ -240,7 +243,7 @@ docs: ready x86 compilers linux-kernels $(STAMPS)/bootstrap-test
 	$(call heading,3 of 5: the compiles of GCC and those with few free frames)
 	$(PAGEWALK) run workloads || [ $$? = 125 ]
 	$(call heading,4 of 5: every claim with the machines' inputs at their ends)
-	$(PAGEWALK) memories $(DOCUMENTS) -o docs/memories.md
+	$(PAGEWALK) memories $(INPUTS) $(DOCUMENTS) -o docs/memories.md
 	$(call heading,5 of 5: the pages$(comma) the pictures and the results that are kept with them)
 	$(PAGEWALK) claims pages docs --readme README.md
 	$(PAGEWALK) results --keep experiments/measured

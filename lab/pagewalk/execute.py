@@ -349,7 +349,9 @@ class Lab(Workshop):
         pairs = tuple((pair[0] if len(pair) > 1 else None, pair[-1]) for pair in figures)
         spread = judge_spread(row, pairs)
         chosen, pair, of_sides = measured[spread.middle], figures[spread.middle], keys[spread.middle]
-        kind = controlled(spread.kind, acted=all(sides[0].counters != sides[-1].counters for sides in measured))
+        kind = spread.kind
+        if len(chosen) > 1:
+            kind = controlled(kind, acted=[sides[0].counters != sides[-1].counters for sides in measured])
         return Cell(
             row=row,
             before=pair[0] if len(pair) > 1 else None,

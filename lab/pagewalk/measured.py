@@ -114,7 +114,8 @@ def _judged(row: Row, kept: MeasuredRow) -> MeasuredRow:
     sides = [Measured(0, side.iterations, 0, side.counters, {}) for side in kept.sides]
     if not sides:
         return replace(kept, verdict=verdict)
-    verdict = controlled(verdict, acted=sides[0].counters != sides[-1].counters)
+    if len(sides) > 1:
+        verdict = controlled(verdict, acted=[sides[0].counters != sides[-1].counters])
     edge = at_edge(row, figures)
     reason = explain.reason(row, verdict, sides[0] if len(sides) > 1 else None, sides[-1], edge=edge)
     if row.composite is not None:

@@ -19,7 +19,7 @@ from pagewalk.markdown import line
 from pagewalk.records import CellRecord
 from pagewalk.simulate import Events
 from pagewalk.store import Store
-from pagewalk.verdict import Kind, class_of, is_verdict
+from pagewalk.verdict import REFUTED, Kind, class_of, is_verdict
 
 DECIDES = "an input decides"
 """The verdict on a row whose class is another with other inputs."""
@@ -83,8 +83,12 @@ class Varied:
 
 def deciding(verdicts: Mapping[str, str]) -> list[str]:
     """The variants whose verdict is counted under another class than that with the files' values."""
-    own = class_of(verdicts[AS_IN_FILE])
-    return [name for name, verdict in verdicts.items() if class_of(verdict) != own]
+
+    def told(verdict: str) -> str:
+        return "not reproduced" if verdict == REFUTED else class_of(verdict)
+
+    own = told(verdicts[AS_IN_FILE])
+    return [name for name, verdict in verdicts.items() if told(verdict) != own]
 
 
 def _compared(cell: Cell) -> float | None:

@@ -24,6 +24,7 @@ Kind = Literal[
     "overshoots",
     "no change, as published",
     "not exercised",
+    "refuted by a pair",
     "not reproduced",
     "published only",
     "answered",
@@ -59,13 +60,17 @@ _TONES: dict[str, Tone] = {
     "recalled": "open",
 }
 
-_CLASSES = {
+REFUTED: Literal["refuted by a pair"] = "refuted by a pair"
+"""The verdict where a change is published, and two sides that differ in the technique alone have the same counters."""
+
+_CLASSES: dict[str, str] = {
     "ratio reproduced": "reproduced",
     "figure reproduced": "reproduced",
     "direction reproduced": "direction",
     "no change, as published": "no change as published",
     "overshoots": "overshoots",
     "not exercised": "not exercised",
+    REFUTED: REFUTED,
     "not reproduced": "not reproduced",
     "an input": "input",
     "an input decides": "decided by an input",
@@ -75,7 +80,15 @@ _CLASSES = {
 }
 """The class that a verdict on a claim is counted under. Verdicts on rows without a claim are counted by themselves."""
 
-_VERDICTS = ("reproduced", "direction", "no change as published", "overshoots", "not exercised", "not reproduced")
+_VERDICTS = (
+    "reproduced",
+    "direction",
+    "no change as published",
+    "overshoots",
+    "not exercised",
+    REFUTED,
+    "not reproduced",
+)
 """The classes of a figure on which there is a verdict: the others cannot be reproduced, or were not measured."""
 
 
@@ -92,6 +105,7 @@ def class_of(kind: str) -> str:
 _STRENGTH: tuple[str, ...] = (
     "no figure",
     "not reproduced",
+    REFUTED,
     "not exercised",
     "overshoots",
     "an input decides",
@@ -139,6 +153,7 @@ _ORDER = (
     "decided by an input",
     "not exercised",
     "not reproduced",
+    REFUTED,
     "input",
     "recalled",
     "open",
@@ -148,9 +163,9 @@ _ORDER = (
 _UNJUDGED = ("input", "recalled", "open")
 """Classes of claims that no kernel can show."""
 _SHOWN = ("reproduced", "direction", "no change as published")
-JUDGED = (*_SHOWN, IN_PART, "overshoots", "decided by an input", "not exercised", "not reproduced")
+JUDGED = (*_SHOWN, IN_PART, "overshoots", "decided by an input", "not exercised", "not reproduced", REFUTED)
 """Classes of claims that were measured and compared."""
-_UNSHOWN = ("overshoots", "not exercised", "not reproduced", "no figure")
+_UNSHOWN = ("overshoots", "not exercised", "not reproduced", REFUTED, "no figure")
 """Classes of verdicts that show nothing of a claim."""
 
 
@@ -508,12 +523,15 @@ def judge_spread(row: Row, figures: Sequence[tuple[float | None, float | None]])
     return Spread(kind, judged[middle].ratio, middle, known[0][0], known[-1][0])
 
 
-def controlled(kind: Kind, *, acted: bool) -> Kind:
+def controlled(kind: Kind, *, acted: Sequence[bool]) -> Kind:
     """The verdict on a row whose two sides ran: no change proves nothing if the policy did nothing in the very run.
 
-    `acted`: some counter differs between the sides. The machine counts every cycle, so a policy that acts shows in one.
+    `acted`: for each placement, whether some counter differs between the sides. The machine counts every cycle, so a
+    policy that acts shows in one. Where a change is published and none differs, the technique cannot have made it.
     """
-    return "not exercised" if kind == "no change, as published" and not acted else kind
+    if kind == "no change, as published" and not all(acted):
+        return "not exercised"
+    return REFUTED if kind == "not reproduced" and not any(acted) else kind
 
 
 def at_edge(row: Row, figures: Sequence[tuple[float | None, float | None]]) -> bool:
@@ -535,6 +553,7 @@ _REMARKS: dict[str, str] = {
     "recalled": "the published figures are recalled, and no copy at hand confirms them: there is no verdict on them",
     "overshoots": "the effect is more than twice the published one",
     "not exercised": "no counter differs between the two sides: the policy did nothing in this run",
+    REFUTED: "no counter differs between the two sides, so that the technique cannot have made the published change",
 }
 """What a verdict says for itself, whatever the row is."""
 

@@ -34,7 +34,9 @@ def script(job: Job) -> RunResult:
     """The flush costs nothing with the slow memory, so that the policy gains nothing there."""
     slow = "read-delay = 12" in job.machine.config
     dear = "tlb.cutoff=off" in job.command_line and not slow
-    return benchmark("mmap-latency", {"flush": 500_000 if dear else 2000, "kernel": 4000})
+    # Sides whose counters are all equal would refute the claim.
+    more = 1 if "tlb.cutoff=off" in job.command_line else 0
+    return benchmark("mmap-latency", {"flush": (500_000 if dear else 2000) + more, "kernel": 4000 - more})
 
 
 SIX = [

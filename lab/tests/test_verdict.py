@@ -417,9 +417,8 @@ def test_a_published_range_has_its_ceiling_at_its_far_end() -> None:
 
 
 def test_no_change_proves_nothing_if_the_policy_did_nothing() -> None:
-    assert controlled("no change, as published", acted=True) == "no change, as published"
-    assert controlled("no change, as published", acted=False) == "not exercised"
-    assert controlled("not reproduced", acted=False) == "not reproduced"
+    assert controlled("no change, as published", acted=[True]) == "no change, as published"
+    assert controlled("no change, as published", acted=[False]) == "not exercised"
     assert class_of_claim(["not exercised", "not exercised"]) == "not exercised"
     row = experiments.find("osdi99-bat")[0].rows[0]
     told = remark(row, "not exercised")

@@ -112,10 +112,22 @@ def test_chance_on_both_sides_is_no_change_up_to_five_per_cent() -> None:
 
 
 def test_no_change_needs_a_policy_that_acted() -> None:
-    assert controlled("no change, as published", acted=True) == "no change, as published"
-    assert controlled("no change, as published", acted=False) == "not exercised"
-    assert controlled("not reproduced", acted=False) == "not reproduced"
-    assert controlled("ratio reproduced", acted=False) == "ratio reproduced"
+    assert controlled("no change, as published", acted=[True]) == "no change, as published"
+    assert controlled("no change, as published", acted=[False]) == "not exercised"
+    assert controlled("no change, as published", acted=[True, False]) == "not exercised"
+    assert controlled("ratio reproduced", acted=[False]) == "ratio reproduced"
+
+
+def test_a_published_change_is_refuted_by_sides_with_the_same_counters() -> None:
+    assert controlled("not reproduced", acted=[False, False]) == "refuted by a pair"
+    assert controlled("not reproduced", acted=[False, True]) == "not reproduced", "one placement with a difference"
+    assert controlled("direction reproduced", acted=[False]) == "direction reproduced"
+    assert class_of_claim(["refuted by a pair", "refuted by a pair"]) == "refuted by a pair"
+    assert class_of_claim(["refuted by a pair", "not reproduced"]) == "not reproduced"
+    assert class_of_claim(["refuted by a pair", "direction reproduced"]) == "in part"
+    assert stronger("refuted by a pair", "direction") == "direction"
+    both = {"as in the file": "refuted by a pair", "all slowest": "not reproduced"}
+    assert memories.deciding(both) == [], "both say that the claim is not shown"
 
 
 @pytest.mark.parametrize(
