@@ -68,7 +68,6 @@ static void async_send(const struct async *async, int sig, const struct siginfo 
 {
 	struct process *process;
 	struct task *task;
-	u32 looked_at = 0;
 
 	switch (async->owner.type) {
 	case ASYNC_THREAD:
@@ -82,11 +81,9 @@ static void async_send(const struct async *async, int sig, const struct siginfo 
 			signal_process(process, sig, info);
 		return;
 	case ASYNC_GROUP:
-		list_for_each_entry(process, &process_list, all) {
-			interrupt_window_at(++looked_at);
+		list_for_each_window(process, &process_list, all)
 			if (process->pgid == async->owner.id && !process->zombie && may_signal(async, process))
 				signal_process(process, sig, info);
-		}
 	}
 }
 

@@ -126,10 +126,8 @@ void epoll_forget(struct file *file)
 void epoll_requeue(struct file *file)
 {
 	struct item *item;
-	u32 looked_at = 0;
 
-	list_for_each_entry(item, &file->watches, watch_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(item, &file->watches, watch_link) {
 		leave_queues(item);
 		if (item_poll(item, &item->table))
 			make_ready(item);
@@ -139,13 +137,10 @@ void epoll_requeue(struct file *file)
 static struct item *find_item(const struct epoll *epoll, const struct file *file, int fd)
 {
 	struct item *item;
-	u32 looked_at = 0;
 
-	list_for_each_entry(item, &epoll->items, link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(item, &epoll->items, link)
 		if (item->file == file && item->fd == fd)
 			return item;
-	}
 	return NULL;
 }
 
@@ -166,10 +161,8 @@ static bool has_ready(struct epoll *epoll)
 static bool any_ready(struct epoll *epoll)
 {
 	struct item *item, *next;
-	u32 asked = 0;
 
-	list_for_each_entry_safe(item, next, &epoll->ready, ready_link) {
-		interrupt_window_at(++asked);
+	list_for_each_window_safe(item, next, &epoll->ready, ready_link) {
 		if (item_poll(item, NULL))
 			return true;
 		list_del(&item->ready_link);
@@ -335,7 +328,6 @@ static const u16 paths_most[LEVELS_MAX] = { 1, 500, 100, 50, 10 };
 static void count_paths(struct epoll *epoll, u32 round)
 {
 	const struct item *item;
-	u32 looked_at = 0;
 
 	if (epoll->counted == round)
 		return;
@@ -343,8 +335,7 @@ static void count_paths(struct epoll *epoll, u32 round)
 	memset(epoll->paths, 0, sizeof(epoll->paths));
 	if (list_empty(&epoll->file->watches))
 		epoll->paths[0] = 1;
-	list_for_each_entry(item, &epoll->file->watches, watch_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(item, &epoll->file->watches, watch_link) {
 		count_paths(item->epoll, round);
 		for (u32 i = 1; i < LEVELS_MAX; i++) {
 			u32 sum = (u32)epoll->paths[i] + item->epoll->paths[i - 1];
@@ -366,7 +357,6 @@ static bool few_paths(const struct epoll *epoll)
 static bool paths_fit(struct epoll *epoll, u32 this_round)
 {
 	const struct item *item;
-	u32 looked_at = 0;
 
 	if (epoll->seen == this_round)
 		return true;
@@ -374,8 +364,7 @@ static bool paths_fit(struct epoll *epoll, u32 this_round)
 	count_paths(epoll, this_round);
 	if (!few_paths(epoll))
 		return false;
-	list_for_each_entry(item, &epoll->items, link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(item, &epoll->items, link) {
 		if (!watches_epoll(item))
 			break;
 		if (!paths_fit(item->file->data, this_round))

@@ -115,10 +115,8 @@ static void drop_watch(struct watch *watch)
 static void watch_tell(struct inode *inode, u32 mask, u32 cookie, const char *name, size_t len, u32 is_dir)
 {
 	struct watch *watch, *next;
-	u32 looked_at = 0;
 
-	list_for_each_entry_safe(watch, next, &inode->watches, inode_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window_safe(watch, next, &inode->watches, inode_link) {
 		if (!(watch->mask & mask))
 			continue;
 		event_queue(watch->owner, watch->number, mask | is_dir, cookie, name, len);
@@ -157,10 +155,8 @@ void inotify_move(struct inode *from, const char *name, size_t len, struct dentr
 void inotify_gone(struct inode *inode)
 {
 	struct watch *watch, *next;
-	u32 told = 0;
 
-	list_for_each_entry_safe(watch, next, &inode->watches, inode_link) {
-		interrupt_window_at(++told);
+	list_for_each_window_safe(watch, next, &inode->watches, inode_link) {
 		if (watch->mask & IN_DELETE_SELF)
 			event_queue(watch->owner, watch->number, IN_DELETE_SELF, 0, NULL, 0);
 		event_queue(watch->owner, watch->number, IN_IGNORED, 0, NULL, 0);
@@ -308,13 +304,10 @@ long sys_inotify_init(void)
 static struct watch *find_watch(const struct inotify *inotify, const struct inode *inode)
 {
 	struct watch *watch;
-	u32 looked_at = 0;
 
-	list_for_each_entry(watch, &inotify->watches, link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(watch, &inotify->watches, link)
 		if (watch->inode == inode)
 			return watch;
-	}
 	return NULL;
 }
 
@@ -387,13 +380,11 @@ long sys_inotify_rm_watch(int fd, s32 number)
 	struct watch *watch;
 	struct inotify *inotify;
 	long result = -EINVAL;
-	u32 looked_at = 0;
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	inotify = file->data;
-	list_for_each_entry(watch, &inotify->watches, link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(watch, &inotify->watches, link) {
 		if (watch->number == number) {
 			event_queue(inotify, number, IN_IGNORED, 0, NULL, 0);
 			drop_watch(watch);

@@ -2,6 +2,7 @@
 #ifndef WINDOW_H
 #define WINDOW_H
 
+#include <list.h>
 #include <types.h>
 
 /*
@@ -27,5 +28,19 @@ static inline void interrupt_window_at(u32 step)
 	if (step % WINDOW_STEPS == 0)
 		interrupt_window();
 }
+
+/*
+ * list_for_each_entry() and list_for_each_entry_safe() for lists that may be long: opens windows. Interrupt handlers do
+ * not change the lists of tasks, files and areas.
+ */
+#define list_for_each_window(e, head, member)                                                                \
+	for (u32 steps_ = (e = list_first_entry(head, __typeof__(*e), member), 0);                            \
+	     &e->member != (head) && (interrupt_window_at(++steps_), true);                                   \
+	     e = list_entry(e->member.next, __typeof__(*e), member))
+#define list_for_each_window_safe(e, n, head, member)                                                        \
+	for (u32 steps_ = (e = list_first_entry(head, __typeof__(*e), member),                                \
+			   n = list_entry(e->member.next, __typeof__(*e), member), 0);                        \
+	     &e->member != (head) && (interrupt_window_at(++steps_), true);                                   \
+	     e = n, n = list_entry(n->member.next, __typeof__(*n), member))
 
 #endif

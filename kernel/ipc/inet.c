@@ -130,13 +130,10 @@ static struct list_head *inet_bucket(u16 protocol, u16 port)
 static bool inet_port_taken(const struct inet_socket *wanted, bool clashing)
 {
 	const struct inet_socket *inet;
-	u32 looked_at = 0;
 
-	list_for_each_entry(inet, inet_bucket(wanted->socket->protocol, wanted->name.port), link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(inet, inet_bucket(wanted->socket->protocol, wanted->name.port), link)
 		if (inet != wanted && inet->name.port == wanted->name.port && (!clashing || inet_clash(inet, wanted)))
 			return true;
-	}
 	return false;
 }
 

@@ -328,13 +328,10 @@ static void mqueue_insert(struct mqueue *queue, struct queued *queued)
 {
 	struct queued *other;
 	bool alone = !queue->count && !queue->receivers;
-	u32 looked_at = 0;
 
-	list_for_each_entry(other, &queue->messages, link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(other, &queue->messages, link)
 		if (other->priority < queued->priority)
 			break;
-	}
 	list_add_tail(&queued->link, &other->link);
 	queue->count++;
 	queue->bytes += queued->size;

@@ -146,10 +146,8 @@ long sys_msgsnd(int id, const void *user, size_t size, u32 flags)
 static struct queued *message_pick(const struct queue *queue, s32 type, bool except)
 {
 	struct queued *queued, *best = NULL;
-	u32 looked_at = 0;
 
-	list_for_each_entry(queued, &queue->messages, link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(queued, &queue->messages, link) {
 		if (type == 0 || (type > 0 && (queued->type == type) != except))
 			return queued;
 		if (type < 0 && queued->type <= (type == (s32)0x80000000 ? 0x7fffffff : -type) &&

@@ -70,13 +70,10 @@ long netlink_create(int type, int protocol, struct socket **out)
 static bool netlink_port_taken(const struct netlink_socket *wanted, u32 port)
 {
 	const struct netlink_socket *netlink;
-	u32 looked_at = 0;
 
-	list_for_each_entry(netlink, netlink_bucket(port), link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(netlink, netlink_bucket(port), link)
 		if (netlink != wanted && netlink->port == port && netlink->socket->protocol == wanted->socket->protocol)
 			return true;
-	}
 	return false;
 }
 

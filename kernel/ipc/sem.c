@@ -61,10 +61,8 @@ static struct set *sem_find_set(int id)
 static void drop_undos(struct set *set)
 {
 	struct undo *undo, *next;
-	u32 dropped = 0;
 
-	list_for_each_entry_safe(undo, next, &set->undos, of_set) {
-		interrupt_window_at(++dropped);
+	list_for_each_window_safe(undo, next, &set->undos, of_set) {
 		list_del(&undo->of_set);
 		list_del(&undo->of_task);
 		kfree(undo);
@@ -183,13 +181,10 @@ static struct undo *find_undo(struct undo_list *list, const struct set *set)
 {
 	struct undo *undo;
 
-	u32 looked_at = 0;
 
-	list_for_each_entry(undo, &list->undos, of_task) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(undo, &list->undos, of_task)
 		if (undo->set == set)
 			return undo;
-	}
 	return NULL;
 }
 
@@ -385,12 +380,9 @@ void sem_exit(struct task *task)
 static void forget_undos(struct set *set, u32 number)
 {
 	struct undo *undo;
-	u32 looked_at = 0;
 
-	list_for_each_entry(undo, &set->undos, of_set) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(undo, &set->undos, of_set)
 		undo->adjust[number] = 0;
-	}
 }
 
 #define PIECE 2048u	/* values that are copied between two windows */

@@ -40,12 +40,10 @@ static struct sysv_table shared_segments = { .max = SYSV_SLOTS_MAX };
 static u32 count_attachments(const struct segment *segment)
 {
 	const struct attachment *a;
-	u32 n = 0, looked_at = 0;
+	u32 n = 0;
 
-	list_for_each_entry(a, &segment->attachments, link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(a, &segment->attachments, link)
 		n += a->file->refs;
-	}
 	return n;
 }
 

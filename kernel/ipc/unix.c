@@ -227,13 +227,10 @@ static void each_own_rights(const struct socket *socket, void (*show)(struct rig
 void unix_each_rights(struct socket *socket, void (*show)(struct rights *, void *), void *argument)
 {
 	struct socket *embryo;
-	u32 shown = 0;
 
 	each_own_rights(socket, show, argument);
-	list_for_each_entry(embryo, &socket->pending, pending_link) {
-		interrupt_window_at(++shown);
+	list_for_each_window(embryo, &socket->pending, pending_link)
 		each_own_rights(embryo, show, argument);
-	}
 }
 
 static u32 own_pages(const struct socket *socket)

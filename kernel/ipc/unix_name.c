@@ -52,10 +52,8 @@ static struct list_head *name_bucket(const struct address *address)
 static struct unix_socket *find_abstract(const struct address *address, u16 type)
 {
 	struct unix_socket *endpoint;
-	u32 looked_at = 0;
 
-	list_for_each_entry(endpoint, name_bucket(address), link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(endpoint, name_bucket(address), link) {
 		if (endpoint->socket->type == type && endpoint->name.len == address->len &&
 		    !memcmp(endpoint->name.bytes, address->bytes, address->len))
 			return endpoint;

@@ -39,13 +39,10 @@ static u32 area_flags(u32 prot, u32 flags)
 bool mm_may_write_inode(const struct inode *inode)
 {
 	const struct vma *vma;
-	u32 areas = 0;
 
-	list_for_each_entry(vma, &inode->mappings, mapping) {
-		interrupt_window_at(++areas);
+	list_for_each_window(vma, &inode->mappings, mapping)
 		if (vma->flags & VM_SHARED && vma->flags & VM_MAY_WRITE)
 			return true;
-	}
 	return false;
 }
 

@@ -178,12 +178,9 @@ static void let_run(void)
 static void hurry_victim(struct process *victim)
 {
 	struct task *task;
-	u32 looked_at = 0;
 
-	list_for_each_entry(task, &victim->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &victim->threads, group_link)
 		sched_hurry(task);
-	}
 }
 
 /*
@@ -195,17 +192,14 @@ static bool still_ends(const struct process *victim)
 	static u64 last_ns;
 	u64 ns = process_run_ns(victim);
 	const struct task *task;
-	u32 looked_at = 0;
 
 	if (ns != last_ns) {
 		last_ns = ns;
 		return true;
 	}
-	list_for_each_entry(task, &victim->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &victim->threads, group_link)
 		if (task->state == TASK_RUNNING)
 			return true;
-	}
 	return false;
 }
 

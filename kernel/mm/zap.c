@@ -87,10 +87,8 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 {
 	struct vma *vma;
 	uaddr_t start, end;
-	u32 areas = 0;
 
-	list_for_each_entry(vma, &inode->mappings, mapping) {
-		interrupt_window_at(++areas);
+	list_for_each_window(vma, &inode->mappings, mapping) {
 		if (part_of_file(vma, first, last, &start, &end))
 			flush->hide(vma->mm, start, end);
 	}
@@ -100,13 +98,11 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 		if (part_of_file(vma, first, last, &start, &end))
 			flush->range(vma->mm, start, end);
 	}
-	list_for_each_entry(vma, &inode->mappings, mapping) {
-		interrupt_window_at(++areas);
+	list_for_each_window(vma, &inode->mappings, mapping) {
 		if (part_of_file(vma, first, last, &start, &end))
 			zap_unflushed(vma, start, end);
 	}
-	list_for_each_entry(vma, &inode->mappings, mapping) {
-		interrupt_window_at(++areas);
+	list_for_each_window(vma, &inode->mappings, mapping) {
 		if (part_of_file(vma, first, last, &start, &end))
 			check_range(vma->mm, start, end, "truncation");
 	}

@@ -169,12 +169,10 @@ static bool is_traced_by_stranger(void)
 static bool is_steered(void)
 {
 	const struct task *task;
-	u32 own = 0, looked_at = 0;
+	u32 own = 0;
 
-	list_for_each_entry(task, &current->process->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &current->process->threads, group_link)
 		own += task->fs == current->fs;
-	}
 	return is_traced_by_stranger() || current->fs->refs > own;
 }
 
@@ -248,12 +246,10 @@ static int end_other_threads(void)
 static bool shares_files(void)
 {
 	const struct task *task;
-	u32 own = 0, looked_at = 0;
+	u32 own = 0;
 
-	list_for_each_entry(task, &current->process->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &current->process->threads, group_link)
 		own += task->files == current->files;
-	}
 	return current->files->refs > own;
 }
 

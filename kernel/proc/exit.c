@@ -24,13 +24,10 @@
 void process_kill_threads(struct process *process)
 {
 	struct task *task;
-	u32 looked_at = 0;
 
-	list_for_each_entry(task, &process->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &process->threads, group_link)
 		if (task != current)
 			task->killed = true;
-	}
 	signal_wake_all(process);
 }
 
@@ -61,13 +58,10 @@ static void add_usage(struct process *process, const struct task *task)
 static bool has_stopped(s32 pgid)
 {
 	struct process *process;
-	u32 looked_at = 0;
 
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(process, &process_list, all)
 		if (process->pgid == pgid && process->stopped)
 			return true;
-	}
 	return false;
 }
 
@@ -98,18 +92,15 @@ static void give_away(struct process *child, struct process *reaper)
 {
 	bool connected = connects_group(child);
 	struct task *task;
-	u32 looked_at = 0;
 
 	list_del(&child->sibling);
 	child->parent = reaper;
 	list_add_tail(&child->sibling, &reaper->children);
 	/* A reaper waits only for children with SIGCHLD, so set it also for one that had another signal or none. */
 	child->exit_signal = SIGCHLD;
-	list_for_each_entry(task, &child->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &child->threads, group_link)
 		if (task->death_signal)
 			signal_task(task, (int)task->death_signal, NULL);
-	}
 	if (child->zombie)
 		process_ended(child);
 	else if (connected)

@@ -62,7 +62,6 @@ static long futex_wake(u32 *word, bool is_private, u32 count, u32 bitset)
 	struct sleeper *sleeper, *next;
 	struct futex_key key;
 	long woken = 0;
-	u32 looked_at = 0;
 	int error;
 
 	if (!bitset)
@@ -70,8 +69,7 @@ static long futex_wake(u32 *word, bool is_private, u32 count, u32 bitset)
 	error = mm_futex_key(current->mm, (uaddr_t)word, is_private, FUTEX_READ, &key);
 	if (error)
 		return error;
-	list_for_each_entry_safe(sleeper, next, futex_sleepers(&key), link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window_safe(sleeper, next, futex_sleepers(&key), link) {
 		if (!futex_key_same(&sleeper->key, &key) || !(sleeper->bitset & bitset))
 			continue;
 		/* It can only be moved to its mutex. */
@@ -142,7 +140,7 @@ static long futex_requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count
 {
 	struct futex_key key, key2;
 	struct sleeper *sleeper, *next;
-	u32 value, looked_at = 0;
+	u32 value;
 	long done = 0;
 	bool same;
 	int error = mm_futex_key(current->mm, (uaddr_t)word, is_private, FUTEX_READ, &key);
@@ -159,8 +157,7 @@ static long futex_requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count
 			return -EAGAIN;
 	}
 	/* A sleeper moved within a bucket is met again, with its new key. */
-	list_for_each_entry_safe(sleeper, next, futex_sleepers(&key), link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window_safe(sleeper, next, futex_sleepers(&key), link) {
 		if (!futex_key_same(&sleeper->key, &key))
 			continue;
 		if (sleeper->pi)

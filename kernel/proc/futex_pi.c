@@ -24,10 +24,8 @@ static struct list_head *futex_waiters(const struct futex_key *key)
 static struct pi_waiter *first_in_line(const struct futex_key *key)
 {
 	struct pi_waiter *waiter, *best = NULL;
-	u32 looked_at = 0;
 
-	list_for_each_entry(waiter, futex_waiters(key), link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(waiter, futex_waiters(key), link) {
 		if (futex_key_same(&waiter->key, key) &&
 		    (!best || waiter->task->run_priority > best->task->run_priority))
 			best = waiter;
@@ -87,28 +85,22 @@ void futex_pi_inherit(struct task *task)
 static void hand_over(struct pi_waiter *to)
 {
 	struct pi_waiter *waiter;
-	u32 looked_at = 0;
 
 	leave_line(to);
 	to->owns = true;
-	list_for_each_entry(waiter, futex_waiters(&to->key), link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(waiter, futex_waiters(&to->key), link)
 		if (futex_key_same(&waiter->key, &to->key))
 			pi_wait_for(waiter, to->task);
-	}
 	task_wake(to->task);
 }
 
 static u32 owned_by(const struct pi_waiter *waiter)
 {
 	const struct pi_waiter *other;
-	u32 looked_at = 0;
 
-	list_for_each_entry(other, futex_waiters(&waiter->key), link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(other, futex_waiters(&waiter->key), link)
 		if (other != waiter && futex_key_same(&other->key, &waiter->key))
 			return (u32)waiter->task->pid | FUTEX_WAITERS;
-	}
 	return (u32)waiter->task->pid;
 }
 
@@ -236,13 +228,10 @@ long futex_pi_unlock(u32 *word, bool is_private)
 static bool still_waits(const struct pi_waiter *wanted, const struct task *owner)
 {
 	const struct pi_waiter *waiter;
-	u32 looked_at = 0;
 
-	list_for_each_entry(waiter, &owner->pi_waiters, owner_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(waiter, &owner->pi_waiters, owner_link)
 		if (waiter == wanted)
 			return true;
-	}
 	return false;
 }
 

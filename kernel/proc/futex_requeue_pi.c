@@ -56,13 +56,10 @@ long futex_wait_requeue_pi(u32 *word, bool is_private, u32 expected, u64 deadlin
 static struct sleeper *first_sleeper(const struct futex_key *key)
 {
 	struct sleeper *sleeper;
-	u32 looked_at = 0;
 
-	list_for_each_entry(sleeper, futex_sleepers(key), link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(sleeper, futex_sleepers(key), link)
 		if (futex_key_same(&sleeper->key, key))
 			return sleeper;
-	}
 	return NULL;
 }
 

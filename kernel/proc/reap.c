@@ -111,11 +111,9 @@ static bool look_for_child(struct wait_request *request, long *error)
 {
 	struct process *child, *next;
 	struct task *task, *after;
-	u32 looked_at = 0;
 
 	*error = -ECHILD;
-	list_for_each_entry_safe(child, next, &current->process->children, sibling) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window_safe(child, next, &current->process->children, sibling) {
 		if (!child_matches(child, request))
 			continue;
 		if (reap_collect(child, request)) {
@@ -125,8 +123,7 @@ static bool look_for_child(struct wait_request *request, long *error)
 		if (!(child->zombie && child->auto_reap))
 			*error = 0;
 	}
-	list_for_each_entry_safe(task, after, &current->process->traced, trace.link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window_safe(task, after, &current->process->traced, trace.link) {
 		if (!matches_traced(task, request))
 			continue;
 		*error = 0;

@@ -196,11 +196,9 @@ static void forget_ignored(int sig)
 {
 	struct process *process = current->process;
 	struct task *task;
-	u32 looked_at = 0;
 
 	sigpending_drop(&process->pending, sig);
-	list_for_each_entry(task, &process->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &process->threads, group_link) {
 		sigpending_drop(&task->pending, sig);
 		signal_recalculate(task);
 	}

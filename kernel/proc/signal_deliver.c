@@ -66,7 +66,6 @@ static void act_by_default(const struct siginfo *info)
 	int sig = info->signo;
 	struct process *process = current->process;
 	struct task *task;
-	u32 looked_at = 0;
 
 	switch (signal_default(sig)) {
 	case ACT_IGNORE:
@@ -81,11 +80,9 @@ static void act_by_default(const struct siginfo *info)
 			return;         /* orphaned: nobody could continue it */
 		process->stopping = true;
 		process->stop_signal = sig;
-		list_for_each_entry(task, &process->threads, group_link) {
-			interrupt_window_at(++looked_at);
+		list_for_each_window(task, &process->threads, group_link)
 			if (task->trace.seized)
 				trace_trap(task, TRAP_STOP);
-		}
 		signal_wake_all(process);
 		return;
 	case ACT_TERMINATE:

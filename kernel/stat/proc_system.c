@@ -109,11 +109,9 @@ static s32 youngest_process(void)
 {
 	const struct process *process;
 	u64 start = 0;
-	u32 looked_at = 0;
 	s32 pid = 0;
 
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(process, &process_list, all) {
 		if (process->start_ns >= start) {
 			start = process->start_ns;
 			pid = process->pid;

@@ -23,13 +23,11 @@ static void rlimit_apply(struct process *process, u32 resource)
 	const struct rlimit *limit = &process->rlimit[resource];
 	const struct task *task;
 	struct mm *mm = NULL;
-	u32 looked_at = 0;
 
 	if (resource == RLIMIT_CPU && limit->soft != RLIM_INFINITY)
 		process->cpu_limits = true;
 	/* Look for a thread with an address space: one that is ending, even the leader, has left it. */
-	list_for_each_entry(task, &process->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &process->threads, group_link) {
 		mm = task->mm;
 		if (mm)
 			break;

@@ -69,10 +69,8 @@ void signal_thread_stops(struct process *process)
 {
 	const struct task *task;
 	bool any_stops = !current->ending;
-	u32 looked_at = 0;
 
-	list_for_each_entry(task, &process->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &process->threads, group_link) {
 		if (task == current || task->ending)
 			continue;
 		if (task->state != TASK_STOPPED && task->state != TASK_TRACED)

@@ -35,13 +35,10 @@ struct posix_timer {
 static struct posix_timer *posix_timer_find_any(s32 id)
 {
 	struct posix_timer *timer;
-	u32 looked_at = 0;
 
-	list_for_each_entry(timer, &current->process->posix_timers, link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(timer, &current->process->posix_timers, link)
 		if (timer->id == id)
 			return timer;
-	}
 	return NULL;
 }
 

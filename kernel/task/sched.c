@@ -429,12 +429,9 @@ u64 process_run_ns(const struct process *process)
 {
 	u64 ns = time_ticks_to_ns(process->ended_run_ticks);
 	struct task *task;
-	u32 looked_at = 0;
 
-	list_for_each_entry(task, &process->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &process->threads, group_link)
 		ns += task_run_ns(task);
-	}
 	return ns;
 }
 

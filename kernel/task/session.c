@@ -26,13 +26,10 @@ long sys_getppid(void)
 bool pgrp_in_session(s32 pgid, s32 sid)
 {
 	struct process *process;
-	u32 looked_at = 0;
 
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(process, &process_list, all)
 		if (process->pgid == pgid && process->sid == sid)
 			return true;
-	}
 	return false;
 }
 
@@ -40,13 +37,10 @@ bool pgrp_in_session(s32 pgid, s32 sid)
 bool pgrp_orphaned_without(s32 pgid, const struct process *without)
 {
 	struct process *process;
-	u32 looked_at = 0;
 
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(process, &process_list, all)
 		if (process->pgid == pgid && process != without && !process->zombie && connects_group(process))
 			return false;
-	}
 	return true;
 }
 
@@ -58,13 +52,10 @@ bool pgrp_orphaned(s32 pgid)
 const struct process *pgrp_member(s32 pgid)
 {
 	const struct process *process;
-	u32 looked_at = 0;
 
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(process, &process_list, all)
 		if (process->pgid == pgid)
 			return process;
-	}
 	return NULL;
 }
 
@@ -116,13 +107,10 @@ long sys_getsid(s32 pid)
 long sys_setsid(void)
 {
 	struct process *mine = current->process, *process;
-	u32 looked_at = 0;
 
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(process, &process_list, all)
 		if (process->pgid == mine->pid)
 			return -EPERM;
-	}
 	mine->sid = mine->pgid = mine->pid;
 	mine->group_start_ns = time_now_ns();
 	return mine->pid;

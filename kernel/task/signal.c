@@ -216,10 +216,8 @@ void signal_notice(struct task *task)
 void signal_wake_all(struct process *process)
 {
 	struct task *task;
-	u32 woken = 0;
 
-	list_for_each_entry(task, &process->threads, group_link) {
-		interrupt_window_at(++woken);
+	list_for_each_window(task, &process->threads, group_link) {
 		if (task->state == TASK_STOPPED && (task->killed || !process->stopping))
 			task_continue(task);
 		signal_notice(task);
@@ -230,15 +228,12 @@ void signal_wake_all(struct process *process)
 static struct task *signal_thread(struct process *process, int sig)
 {
 	struct task *task, *first = list_first_entry(&process->threads, struct task, group_link);
-	u32 looked_at = 0;
 
 	if (process->blocked_by_all & SIGBIT(sig))
 		return first;
-	list_for_each_entry(task, &process->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &process->threads, group_link)
 		if (!task->ending && (~task->blocked | task->wanted) & SIGBIT(sig))
 			return task;
-	}
 	process->blocked_by_all |= SIGBIT(sig);
 	return first;
 }
@@ -288,25 +283,19 @@ void signal_leave(void)
 static void cancel_in_threads(struct process *process, sigset opposites)
 {
 	struct task *task;
-	u32 looked_at = 0;
 
-	list_for_each_entry(task, &process->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &process->threads, group_link)
 		remove_ordinary(&task->pending, opposites);
-	}
 	process->thread_signals &= ~opposites;
 }
 
 static void notify_seizers(struct process *process)
 {
 	struct task *task;
-	u32 looked_at = 0;
 
-	list_for_each_entry(task, &process->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &process->threads, group_link)
 		if (task->trace.seized)
 			trace_trap(task, TRAP_NOTIFY);
-	}
 }
 
 /* SIGCONT and the stop signals remove each other from the pending sets, whatever their handlers. */

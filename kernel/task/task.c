@@ -81,12 +81,10 @@ void pid_claim(struct pid_claim *claim)
 u32 pid_claims_of_user(u32 uid)
 {
 	const struct pid_claim *claim;
-	u32 count = 0, looked_at = 0;
+	u32 count = 0;
 
-	list_for_each_entry(claim, &claimed_pids, link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(claim, &claimed_pids, link)
 		count += claim->uid == uid;
-	}
 	return count;
 }
 
@@ -116,10 +114,8 @@ static bool pid_taken(s32 pid)
 {
 	const struct pid_claim *claim;
 	struct process *process;
-	u32 looked_at = 0;
 
-	list_for_each_entry(claim, &claimed_pids, link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(claim, &claimed_pids, link) {
 		if (claim->pid == pid)
 			return true;
 	}
@@ -128,8 +124,7 @@ static bool pid_taken(s32 pid)
 		return true;
 	if (!pids_wrapped)
 		return false;
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(process, &process_list, all) {
 		if (process->pid == pid || process->pgid == pid || process->sid == pid)
 			return true;
 	}
