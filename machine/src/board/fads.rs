@@ -93,13 +93,10 @@ pub(super) fn parts() -> Parts {
             Box::new(Plain::new(words(0, BCSR_SIZE))),
         ],
         windows: &WINDOWS,
-        ports: &[],
         wires: &WIRES,
-        controller: INTERRUPTS,
-        starter: INTERRUPTS,
         master: Some(CPM),
         nodes: &NODES,
         strict: true,
-        ones: 0..0,
+        ..Parts::around(INTERRUPTS)
     }
 }

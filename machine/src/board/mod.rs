@@ -10,6 +10,7 @@ mod clint;
 mod console;
 mod control;
 mod cpm;
+mod device;
 mod fads;
 mod ipic;
 mod keyboard;
@@ -19,6 +20,7 @@ mod mpc86xx;
 mod mpc8xx;
 mod nvram;
 mod openpic;
+mod parts;
 mod pc;
 mod pic;
 mod pit;
@@ -36,6 +38,7 @@ mod virt;
 pub use address::{PHYSICAL_BITS, Physical};
 pub use console::Console;
 pub use control::{Effect, Half, TlbView};
+pub use device::{BusError, Instant};
 pub(crate) use mpc8xx::IMMR as MPC8XX_IMMR;
 pub(crate) use nvram::SIZE as NVRAM_SIZE;
 pub use pc::Pc;
@@ -44,49 +47,12 @@ pub(crate) use tree::{Tree, clocks};
 pub(crate) use virt::{CONSOLE as VIRT_CONSOLE, nodes as virt_nodes, processor_handle};
 pub use virt::{RAM as VIRT_RAM, Virt};
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 use crate::config::{BoardKind, MachineConfig};
 use control::Control;
-
-/// Which processor accesses the board, and when. The control device's clock registers read this.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Instant {
-    /// Number of the processor.
-    pub processor: u8,
-    /// Core cycles since reset.
-    pub cycles: u64,
-    /// Completed instructions since reset.
-    pub instructions: u64,
-}
-
-/// No device answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BusError {
-    pub physical: Physical,
-    pub size: u32,
-    pub write: bool,
-    pub reason: &'static str,
-    /// The device-tree node whose addresses these are, if there is one.
-    pub node: Option<&'static str>,
-    /// The run ends here; otherwise the processor takes a machine check.
-    pub fatal: bool,
-}
-
-impl std::fmt::Display for BusError {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let what = if self.write { "write" } else { "read" };
-        let (size, physical, reason) = (self.size, self.physical, self.reason);
-        write!(
-            out,
-            "{what} of {size} bytes at physical address {physical:#010x}"
-        )?;
-        if let Some(node) = self.node {
-            write!(out, " ({node})")?;
-        }
-        write!(out, ": {reason},")
-    }
-}
+use device::{At, Device, restored, saved};
+use parts::{Node, Number, Parts, Window, Wire};
 
 /// Bytes of ROM; a shorter image is padded with ones, as erased flash reads.
 pub const ROM_SIZE: usize = 1 << 20;
@@ -96,221 +62,6 @@ pub(crate) const ROM_BASE: Physical = 0xfff0_0000;
 const CONTROL: u32 = 0x8000_0000;
 const CONTROL_KERNEL: u32 = 0xf00;
 const CONTROL_USER: u32 = 0x1000;
-
-/// The place in a device that an access reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct At {
-    /// Which of the device's windows.
-    window: u8,
-    /// From the window's beginning.
-    offset: u32,
-    /// Bytes: one of [`Device::widths`].
-    size: u32,
-    now: Instant,
-}
-
-/// A device of a board.
-trait Device: std::fmt::Debug + Send {
-    /// The sizes of access that it takes, in bytes.
-    fn widths(&self) -> &'static [u32];
-
-    /// A read; big-endian in the low bits of the result.
-    ///
-    /// # Errors
-    /// When there is no such register.
-    fn read(&mut self, at: At, console: &mut Console) -> Result<u64, &'static str>;
-
-    /// A write. It may return a request to the machine.
-    ///
-    /// # Errors
-    /// When there is no such register.
-    fn write(
-        &mut self,
-        at: At,
-        value: u64,
-        console: &mut Console,
-    ) -> Result<Option<Effect>, &'static str>;
-
-    /// The level of its interrupt output, if it has one.
-    fn interrupt(&self) -> bool {
-        false
-    }
-
-    /// The level at an interrupt input that its output is wired to. Some devices choose one of several inputs.
-    fn drives(&self, _line: u8) -> bool {
-        self.interrupt()
-    }
-
-    /// Level of the external interrupt input of a processor, of a board's interrupt controller.
-    fn interrupts(&self, processor: u8) -> bool {
-        processor == 0 && self.interrupt()
-    }
-
-    /// All interrupt inputs of a RISC-V processor at cycle `now`, as bits of mip, of what drives them.
-    fn lines(&self, _processor: u8, _now: u64) -> u64 {
-        0
-    }
-
-    /// A RISC-V processor sleeps until one of these bits of mip is set.
-    fn wait_for(&mut self, _processor: u8, _lines: u64) {}
-
-    /// Level of the critical interrupt input of a processor, of a 405's interrupt controller.
-    fn critical(&self, _processor: u8) -> bool {
-        false
-    }
-
-    /// Reads a device control register (405); `None` if it has none of this number.
-    fn read_control_register(&mut self, _number: u32) -> Option<u32> {
-        None
-    }
-
-    /// Writes such a register. False if it has none of this number.
-    fn write_control_register(&mut self, _number: u32, _value: u32) -> bool {
-        false
-    }
-
-    /// Does it hold this processor in reset?
-    fn holds(&self, _processor: u8) -> bool {
-        false
-    }
-
-    /// The page at which a processor that it no longer holds starts in real mode.
-    fn start_page(&self, _processor: u8) -> u8 {
-        0
-    }
-
-    /// A processor takes its external interrupt: the vector. `None`: another controller has it.
-    fn acknowledge(&mut self, _processor: u8) -> Option<u8> {
-        None
-    }
-
-    /// Takes a processor's pending non-maskable interrupt, if there is one.
-    fn take_non_maskable(&mut self, _processor: u8) -> bool {
-        false
-    }
-
-    /// Sets the level of an interrupt input, if the device has inputs.
-    fn set_input(&mut self, _line: u8, _high: bool) {}
-
-    /// The core cycle, after `now`, at which [`Device::poll`] must be called; `None` for a device that changes only
-    /// when it is accessed.
-    fn deadline(&self, _now: u64, _console: &Console) -> Option<u64> {
-        None
-    }
-
-    /// Takes input from outside, and does what is due by cycle `now`.
-    fn poll(&mut self, _now: u64, _console: &mut Console) {}
-
-    /// Reads and writes memory by itself, as far as that is due by cycle `now`. The error is an address at which there
-    /// is no memory.
-    fn transfer(&mut self, _now: u64, _ram: &mut [u8], _console: &mut Console) -> Result<(), u32> {
-        Ok(())
-    }
-
-    /// Its state, for a snapshot.
-    fn save(&self) -> Vec<u8>;
-
-    /// Puts it into a state that [`Device::save`] gave. False if no device can be in that state.
-    fn restore(&mut self, saved: &[u8]) -> bool;
-}
-
-/// [`Device::save`] for a device whose fields are all state.
-fn saved(device: &impl Serialize) -> Vec<u8> {
-    postcard::to_stdvec(device).unwrap_or_default()
-}
-
-/// [`Device::restore`] for such a device; `fits` tells which states are possible.
-fn restored<D: DeserializeOwned>(device: &mut D, saved: &[u8], fits: impl Fn(&D) -> bool) -> bool {
-    let Some(state) = postcard::from_bytes(saved).ok().filter(|state| fits(state)) else {
-        return false;
-    };
-    *device = state;
-    true
-}
-
-/// Number of a device in its board's list.
-type Number = usize;
-
-/// A range of addresses that a device answers.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    first: Physical,
-    /// Inclusive.
-    last: Physical,
-    device: Number,
-    /// The number that the device gives this window.
-    window: u8,
-}
-
-impl Window {
-    /// The only window of a device: `size` bytes from `first` on.
-    const fn at(first: u32, size: u32, device: Number) -> Self {
-        Self {
-            first: first as Physical,
-            last: (first + (size - 1)) as Physical,
-            device,
-            window: 0,
-        }
-    }
-}
-
-/// From a device's interrupt output to an input of another.
-#[derive(Clone, Copy, Debug)]
-struct Wire {
-    from: Number,
-    to: Number,
-    line: u8,
-}
-
-/// Addresses that a node of the device tree names.
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    first: Physical,
-    /// Inclusive.
-    last: Physical,
-    path: &'static str,
-}
-
-impl Node {
-    /// The node for `size` bytes from `first` on.
-    const fn at(first: u32, size: u32, path: &'static str) -> Self {
-        Self {
-            first: first as Physical,
-            last: (first + (size - 1)) as Physical,
-            path,
-        }
-    }
-}
-
-/// The parts of a board.
-#[derive(Debug, Default)]
-struct Parts {
-    devices: Vec<Box<dyn Device>>,
-    windows: &'static [Window],
-    /// I/O ports of a PC, in an address space of their own.
-    ports: &'static [Window],
-    /// In the order in which interrupt levels are passed on.
-    wires: &'static [Wire],
-    /// The device that drives the processors' external interrupt inputs.
-    controller: Number,
-    /// The device that holds processors in reset until they are started.
-    starter: Number,
-    /// The device that reads and writes memory by itself.
-    master: Option<Number>,
-    /// More specific windows come first.
-    nodes: &'static [Node],
-    /// An access that nothing answers ends the run; if this is false, it raises a machine check.
-    strict: bool,
-    /// Addresses where, if nothing answers, a read gives ones and a write does nothing.
-    ones: std::ops::Range<Physical>,
-}
-
-impl Parts {
-    /// A bare board has none.
-    fn controller(&self) -> Option<&dyn Device> {
-        self.devices.get(self.controller).map(|device| &**device)
-    }
-}
 
 impl BoardKind {
     fn parts(self, config: &MachineConfig) -> Parts {

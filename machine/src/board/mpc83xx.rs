@@ -63,14 +63,10 @@ pub(super) fn parts() -> Parts {
             Box::new(Plain::new([SCCR])),
         ],
         windows: &WINDOWS,
-        ports: &[],
         wires: &WIRES,
-        controller: INTERRUPTS,
-        starter: INTERRUPTS,
-        master: None,
         nodes: &NODES,
         strict: true,
-        ones: 0..0,
+        ..Parts::around(INTERRUPTS)
     }
 }
 

@@ -72,14 +72,11 @@ pub(super) fn parts(config: &MachineConfig) -> Parts {
             Box::new(Plain::new([RSTCR])),
         ],
         windows: &WINDOWS,
-        ports: &[],
         wires: &WIRES,
-        controller: INTERRUPTS,
         starter: COHERENCY,
-        master: None,
         nodes: &NODES,
         strict: true,
-        ones: 0..0,
+        ..Parts::around(INTERRUPTS)
     }
 }
 

@@ -101,14 +101,10 @@ pub(super) fn parts() -> Parts {
             Box::new(Uart::new()),
         ],
         windows: &WINDOWS,
-        ports: &[],
         wires: &WIRES,
-        controller: INTERRUPTS,
-        starter: INTERRUPTS,
-        master: None,
         nodes: &NODES,
         strict: true,
-        ones: 0..0,
+        ..Parts::around(INTERRUPTS)
     }
 }
 

@@ -92,15 +92,10 @@ pub(super) fn parts(pc: &Pc) -> Parts {
             Box::new(Rtc::new(clock)),
             Box::new(Keyboard::new()),
         ],
-        windows: &[],
         ports: &PORTS,
         wires: WIRES.split_at(WITHOUT_APICS).0,
-        controller: PICS,
-        starter: PICS,
-        master: None,
-        nodes: &[],
-        strict: false,
         ones: 0..u32::MAX.into(),
+        ..Parts::around(PICS)
     };
     if let Some(bus) = pc.apic_clock {
         parts.devices.push(Box::new(Apics::new(

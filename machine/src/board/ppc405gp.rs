@@ -33,14 +33,10 @@ pub(super) fn parts() -> Parts {
     Parts {
         devices: vec![Box::new(Uic::new()), Box::new(Uart::new())],
         windows: &WINDOWS,
-        ports: &[],
         wires: &WIRES,
-        controller: INTERRUPTS,
-        starter: INTERRUPTS,
-        master: None,
         nodes: &NODES,
         strict: true,
-        ones: 0..0,
+        ..Parts::around(INTERRUPTS)
     }
 }
 

@@ -112,17 +112,13 @@ pub(super) fn parts(config: &MachineConfig) -> Parts {
             Box::new(Plain::new([PORT_92])),
         ],
         windows: &WINDOWS[..WINDOWS.len() - 1],
-        ports: &[],
         wires: &WIRES[..2],
-        controller: PICS,
-        starter: PICS,
-        master: None,
         nodes: &NODES[..1],
-        strict: false,
         ones: match config.board.empty_bus {
             EmptyBus::MachineCheck => 0..0,
             EmptyBus::Ones => BUSES,
         },
+        ..Parts::around(PICS)
     };
     match config.board.interrupt_controller {
         InterruptController::I8259 => plain,

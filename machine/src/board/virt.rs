@@ -91,9 +91,7 @@ pub(super) fn parts(virt: &Virt) -> Parts {
         ],
         windows: &WINDOWS,
         wires: &WIRES,
-        controller: CLINT,
-        starter: CLINT,
-        ..Parts::default()
+        ..Parts::around(CLINT)
     }
 }
 
