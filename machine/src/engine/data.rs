@@ -237,6 +237,7 @@ impl Processor {
             None => match self.known(ea, false) {
                 None => return self.load_translated(ea, bytes),
                 Some(physical) => {
+                    self.memory.expect(physical, &self.account);
                     let (now, account) = (self.hot.cycles, &mut self.account);
                     self.hot.cycles += self.memory.load_cached(physical, now, account);
                     self.heed_block();
@@ -351,6 +352,7 @@ impl Processor {
         let Some(physical) = self.known(ea, true) else {
             return self.store_translated(ea, bytes, value);
         };
+        self.memory.expect(physical, &self.account);
         self.storing(physical);
         let (now, account) = (self.hot.cycles, &mut self.account);
         self.hot.cycles += self.memory.store_cached(physical, now, account);

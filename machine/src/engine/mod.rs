@@ -35,7 +35,6 @@ pub mod blocks;
 pub mod data;
 pub mod fetch;
 pub mod line;
-pub mod prefetch;
 pub mod shortcut;
 pub mod timing;
 

@@ -15,6 +15,7 @@ use super::coherence::Seen;
 use super::l2::L2;
 use super::places::Places;
 use super::posted::{POSTED_MAX, PostedWrites};
+use super::prefetch;
 use super::touch::Touches;
 use super::uncore::{Held, Uncore};
 use super::{Forward, TouchedLine};
@@ -618,6 +619,16 @@ impl Memory {
     pub fn drain(&self, now: u64) -> u64 {
         let lines = (self.data_arrivals.last()).max(self.instruction_arrivals.last());
         self.uncore.bus.done_at().max(lines).saturating_sub(now)
+    }
+
+    /// A data access to `pa` follows. The host brings the word, and what a miss of the caches looks at.
+    #[inline(always)]
+    pub(crate) fn expect(&self, pa: RamAddress, account: &Account) {
+        prefetch::soon(self.uncore.ram.bytes().get(pa as usize));
+        prefetch::soon(account.pollution.of_line(Array::DataCache, pa));
+        prefetch::soon(account.pollution.of_line(Array::L2, pa));
+        let l2 = self.uncore.l2.as_ref();
+        prefetch::soon(l2.and_then(|l2| l2.cache.set_of(pa)));
     }
 
     pub(super) fn data_miss(&mut self, pa: RamAddress, cause: Cause, account: &mut Account) {

@@ -25,6 +25,7 @@ mod look_aside;
 pub mod parts;
 mod places;
 mod posted;
+pub mod prefetch;
 mod private;
 pub mod ram;
 pub mod touch;

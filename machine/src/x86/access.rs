@@ -7,9 +7,9 @@ use super::processor::Processor;
 use super::registers::{access, cr0, eflags, segment};
 use super::tlb::{Need, Reuse, Shortcut, pte};
 use crate::board::Effect;
-use crate::engine::prefetch;
 use crate::memory::attribute;
 use crate::memory::cache::{ARRIVING, SHARED};
+use crate::memory::prefetch;
 
 /// The size of an operand.
 pub trait Width: Copy {

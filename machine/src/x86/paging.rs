@@ -16,7 +16,6 @@ use super::tlb::{Entry, Need, Tlb, permits, pte, reached};
 use super::walk_cache::WalkCache;
 use crate::account::{Array, Cause, Event, Plain};
 use crate::config::TlbConfig;
-use crate::engine::prefetch;
 use crate::memory::attribute;
 use crate::memory::cache::ARRIVING;
 use crate::tlb::second_level::SecondLevel;
@@ -386,12 +385,7 @@ impl Processor {
     #[inline(always)]
     fn expect(&self, linear: u32, entry: u32) {
         let pa = entry & !0xfff | linear & 0xfff;
-        prefetch::soon(self.memory.uncore.ram.bytes().get(pa as usize));
-        let pollution = &self.account.pollution;
-        prefetch::soon(pollution.of_line(Array::DataCache, pa));
-        prefetch::soon(pollution.of_line(Array::L2, pa));
-        let l2 = self.memory.uncore.l2.as_ref();
-        prefetch::soon(l2.and_then(|l2| l2.cache.set_of(pa)));
+        self.memory.expect(pa, &self.account);
     }
 
     #[inline(always)]

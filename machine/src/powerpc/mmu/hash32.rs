@@ -107,6 +107,8 @@ impl Refill for Search {
             now.account.add_plain(Plain::InstructionWalkCycles, cycles);
         }
         let (found, cycles) = result?;
+        let physical = found.word1 & !0xfff | page.ea & 0xfff;
+        now.memory.expect(physical, now.account);
         let cause = now.account.cause;
         let entry = TlbEntry::new(page.tag(), found.word1);
         let fetch = access.is_fetch();
