@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::breakpoints::Breakpoints;
 use super::stop::{Limits, Pause, Stop};
@@ -22,6 +22,25 @@ pub struct Shape {
     pub lead: u32,
     /// The core's clock in Hz.
     pub clock: u64,
+}
+
+/// When the turn of a processor ends, and when it wakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnTimes {
+    /// The end of the turn in the processor's unit of time.
+    pub end: u64,
+    /// The cycle until which the processor waits for an interrupt, if it does.
+    pub wake: Option<u64>,
+}
+
+impl Default for TurnTimes {
+    /// A turn without an end.
+    fn default() -> Self {
+        TurnTimes {
+            end: u64::MAX,
+            wake: None,
+        }
+    }
 }
 
 /// Why a run of this processor ended.
@@ -81,6 +100,9 @@ pub trait Cpu: Sized {
 
     fn observers_mut(&mut self) -> &mut Observers<Self::Dump>;
 
+    /// The observers, and the account and memory that they look at.
+    fn observed(&mut self) -> (&mut Observers<Self::Dump>, &Account, &Memory);
+
     /// Cycles and completed instructions since reset.
     fn instant(&self) -> Instant;
 
@@ -116,32 +138,68 @@ pub trait Cpu: Sized {
     /// Runs until something stops the machine, a limit is reached, or the turn is over.
     fn turn(&mut self, limits: Limits) -> Pause<StopOf<Self>>;
 
+    fn times(&self) -> &TurnTimes;
+
+    fn times_mut(&mut self) -> &mut TurnTimes;
+
+    /// `cycle` in the processor's unit of time.
+    fn in_units(&self, cycle: u64) -> u64 {
+        cycle
+    }
+
+    /// An external interrupt wakes it.
+    fn hears_interrupts(&self) -> bool {
+        true
+    }
+
+    /// The processor looks at the end of its turn, at interrupts and at events before its next block.
+    fn look_around(&mut self) {}
+
+    /// The clock goes on to `cycle` while the processor waits.
+    fn pass(&mut self, cycle: u64);
+
     /// The cycle at which the processor goes on: its clock, or when it wakes.
-    fn goes_on(&self) -> u64;
+    fn goes_on(&self) -> u64 {
+        self.times().wake.unwrap_or_else(|| self.instant().cycles)
+    }
 
     /// True if it waits for an interrupt.
     fn sleeps(&self) -> bool {
-        false
+        self.times().wake.is_some()
     }
 
     /// Its external interrupt input has been raised by cycle `now`.
     fn rouse(&mut self, now: u64) {
-        let _ = now;
+        let at = now.max(self.instant().cycles);
+        if self.hears_interrupts()
+            && let Some(wake) = &mut self.times_mut().wake
+        {
+            *wake = (*wake).min(at);
+        }
     }
 
     /// Has slept until `cycle`, if it sleeps.
     fn sleep_until(&mut self, cycle: u64) {
-        let _ = cycle;
+        if self.sleeps() && cycle > self.instant().cycles {
+            self.pass(cycle);
+        }
     }
 
     /// Its turn begins, and lasts until cycle `end`. A processor that sleeps has done so until it wakes, at `latest`
     /// until that cycle.
-    fn begin_turn(&mut self, end: u64, latest: u64);
+    fn begin_turn(&mut self, end: u64, latest: u64) {
+        self.times_mut().end = self.in_units(end);
+        if let Some(wake) = self.times_mut().wake.take() {
+            self.pass(wake.min(latest).max(self.instant().cycles));
+        }
+        self.look_around();
+    }
 
-    /// The end of its turn in its own unit of time, and when it wakes: for a snapshot.
-    fn turn_state(&self) -> (u64, Option<u64>);
-
-    fn set_turn_state(&mut self, state: (u64, Option<u64>));
+    /// Ends its turn at the next block: others must see at once what it does.
+    fn end_turn(&mut self) {
+        self.times_mut().end = 0;
+        self.look_around();
+    }
 
     /// Puts what others reach of a processor that does not run into the uncore, or takes it out again. The processor
     /// holds the uncore.
@@ -163,6 +221,38 @@ pub trait Cpu: Sized {
 
     /// The state of translation, and of the caches with `caches`. `several`: it says of which processor it is.
     fn state(&self, label: u32, caches: bool, several: bool) -> Self::Dump;
+
+    /// Tells the observers of a write to the control device. What concerns all processors of several waits for the end
+    /// of this turn.
+    fn observe(&mut self, effect: Effect) {
+        let everyone = matches!(
+            effect,
+            Effect::RegionBegin(_) | Effect::RegionEnd(_) | Effect::Dump(_)
+        );
+        if everyone && Self::shape(self.config()).processors > 1 {
+            self.memory_mut().uncore.effects.push(effect);
+            self.end_turn();
+            return;
+        }
+        match effect {
+            Effect::Dump(label) => {
+                if self.observers_mut().admits_dumps(1) {
+                    let state = self.state(label, true, false);
+                    self.observers_mut().dumps.push(state);
+                }
+            }
+            Effect::RegionBegin(number) | Effect::RegionEnd(number)
+                if self.observers().wants_states(effect) =>
+            {
+                let state = self.state(number, false, false);
+                self.observers_mut().keep_states(effect, vec![state]);
+            }
+            _ => {}
+        }
+        let now = self.instant().cycles;
+        let (observers, account, memory) = self.observed();
+        observers.effect(effect, now, &account.counters, &memory.uncore.ram);
+    }
 
     /// A region of interest begins or ends. `counters` are those of all processors.
     fn region(&mut self, effect: Effect, counters: &crate::account::Counters) {
@@ -195,12 +285,30 @@ macro_rules! cpu_parts {
             &mut self.account
         }
 
+        fn times(&self) -> &$crate::computer::TurnTimes {
+            &self.times
+        }
+
+        fn times_mut(&mut self) -> &mut $crate::computer::TurnTimes {
+            &mut self.times
+        }
+
         fn observers(&self) -> &$crate::observe::Observers<Self::Dump> {
             &self.observers
         }
 
         fn observers_mut(&mut self) -> &mut $crate::observe::Observers<Self::Dump> {
             &mut self.observers
+        }
+
+        fn observed(
+            &mut self,
+        ) -> (
+            &mut $crate::observe::Observers<Self::Dump>,
+            &$crate::account::Account,
+            &$crate::memory::Memory,
+        ) {
+            (&mut self.observers, &self.account, &self.memory)
         }
     };
 }

@@ -10,7 +10,7 @@ pub mod stop;
 mod turns;
 
 pub use breakpoints::{Breakpoints, Watchpoint};
-pub use cpu::{Cpu, Shape, StopOf, cpu_parts};
+pub use cpu::{Cpu, Shape, StopOf, TurnTimes, cpu_parts};
 pub use guest::Guest;
 pub use session::{Session, SessionError};
 pub use snapshot::{Saved, SnapshotError};

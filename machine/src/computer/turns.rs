@@ -14,7 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Computer, Cpu, Limits, Pause, Stop, StopOf};
+use super::{Computer, Cpu, Limits, Pause, Stop, StopOf, TurnTimes};
 use crate::board::Effect;
 
 /// Whose turn it is, and who is held, in a snapshot.
@@ -24,7 +24,7 @@ pub(crate) struct TurnsState {
     turn_over: bool,
     held: Vec<bool>,
     contexts: Vec<u32>,
-    turns: Vec<(u64, Option<u64>)>,
+    turns: Vec<TurnTimes>,
 }
 
 impl<C: Cpu> Computer<C> {
@@ -221,7 +221,11 @@ impl<C: Cpu> Computer<C> {
             turn_over: self.turn_over,
             held: self.held.clone(),
             contexts: self.contexts.clone(),
-            turns: self.processors.iter().map(C::turn_state).collect(),
+            turns: self
+                .processors
+                .iter()
+                .map(|processor| *processor.times())
+                .collect(),
         }
     }
 
@@ -241,7 +245,7 @@ impl<C: Cpu> Computer<C> {
         self.held.clone_from(&state.held);
         for (processor, &turn) in self.processors.iter_mut().zip(&state.turns) {
             if count > 1 {
-                processor.set_turn_state(turn);
+                *processor.times_mut() = turn;
             }
         }
         true

@@ -15,7 +15,7 @@ pub use stop::{Fatal, Stop};
 
 use crate::account::{Account, Cause};
 use crate::board::{BusError, Instant};
-use crate::computer::{Breakpoints, Limits, Pause};
+use crate::computer::{Breakpoints, Limits, Pause, TurnTimes};
 use crate::config::{Family, MachineConfig};
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::Lines;
@@ -87,10 +87,7 @@ pub struct Processor {
     unanswered: Option<BusError>,
     /// The machine has several processors, which take turns.
     pub(crate) several: bool,
-    /// The turn is over at the first block entered at or after this cycle.
-    turn_end: u64,
-    /// The processor saves power until this cycle, unless another wakes it.
-    wake: Option<u64>,
+    times: TurnTimes,
 }
 
 // SAFETY: the raw pointers of `hot` point into this processor's own heap blocks, and are set anew
@@ -189,8 +186,7 @@ impl Processor {
             hosted: false,
             unanswered: None,
             several: config.processors > 1,
-            turn_end: u64::MAX,
-            wake: None,
+            times: TurnTimes::default(),
             mmu,
             memory,
             config,

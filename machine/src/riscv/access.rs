@@ -5,6 +5,7 @@ use super::mmu::access_fault;
 use super::pmp::right;
 use super::processor::Processor;
 use super::trap::{Raised, cause};
+use crate::computer::Cpu as _;
 use crate::memory::cache::ARRIVING;
 use crate::memory::{RamAddress, attribute};
 
@@ -160,8 +161,7 @@ impl Processor {
         }
         self.due = 0;
         if self.several {
-            // The others see at once what the device does.
-            self.turn_end = 0;
+            self.end_turn();
         }
         Ok(())
     }

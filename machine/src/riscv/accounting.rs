@@ -101,27 +101,8 @@ impl Processor {
                 };
                 self.choose_cause();
             }
-            Effect::RegionBegin(_) | Effect::RegionEnd(_) | Effect::Dump(_) if self.several => {
-                self.memory.uncore.effects.push(effect);
-                self.turn_end = 0;
-            }
-            Effect::Dump(label) => {
-                if self.observers.admits_dumps(1) {
-                    let state = self.state(label, true, false);
-                    self.observers.dumps.push(state);
-                }
-            }
-            _ => {
-                if let Effect::RegionBegin(number) | Effect::RegionEnd(number) = effect
-                    && self.observers.wants_states(effect)
-                {
-                    let state = self.state(number, false, false);
-                    self.observers.keep_states(effect, vec![state]);
-                }
-                let (now, ram) = (self.cycles, &self.memory.uncore.ram);
-                self.observers
-                    .effect(effect, now, &self.account.counters, ram);
-            }
+            _ => {}
         }
+        self.observe(effect);
     }
 }

@@ -88,42 +88,12 @@ impl Cpu for Processor {
         self.run_turn(limits)
     }
 
-    fn goes_on(&self) -> u64 {
-        self.wake.unwrap_or(self.cycles)
-    }
-
-    fn sleeps(&self) -> bool {
-        self.wake.is_some()
-    }
-
-    fn rouse(&mut self, now: u64) {
-        let at = now.max(self.cycles);
-        if let Some(wake) = &mut self.wake {
-            *wake = (*wake).min(at);
-        }
-    }
-
-    fn sleep_until(&mut self, cycle: u64) {
-        if self.sleeps() && cycle > self.cycles {
-            self.pass(cycle);
-        }
-    }
-
-    fn begin_turn(&mut self, end: u64, latest: u64) {
-        self.turn_end = end;
-        if let Some(wake) = self.wake.take() {
-            self.pass(wake.min(latest).max(self.cycles));
-        }
+    fn look_around(&mut self) {
         self.due = 0;
     }
 
-    fn turn_state(&self) -> (u64, Option<u64>) {
-        (self.turn_end, self.wake)
-    }
-
-    fn set_turn_state(&mut self, (end, wake): (u64, Option<u64>)) {
-        self.turn_end = end;
-        self.wake = wake;
+    fn pass(&mut self, cycle: u64) {
+        Processor::pass(self, cycle);
     }
 
     fn park(&mut self) {

@@ -16,7 +16,7 @@ impl Processor {
         if self.observers.batch_is_full() {
             return Some(Pause::Stopped(Stop::Batch));
         }
-        if self.cycles >= self.turn_end {
+        if self.cycles >= self.times.end {
             return Some(Pause::TurnOver);
         }
         self.poll();
@@ -31,7 +31,7 @@ impl Processor {
         self.take_interrupt();
         let next = self.next_poll().unwrap_or(u64::MAX);
         self.polled_at = next;
-        self.due = next.min(self.limits.cycles).min(self.turn_end);
+        self.due = next.min(self.limits.cycles).min(self.times.end);
         if !self.breakpoints.is_empty() {
             let address = self.pc;
             if self.breakpoints.stops_at(address) {
@@ -69,7 +69,7 @@ impl Processor {
             let next = self.next_poll();
             if self.several {
                 self.memory.uncore.board.wait_for(self.number, self.csr.mie);
-                self.wake = Some(next.map_or(u64::MAX, |next| next.max(self.cycles + 1)));
+                self.times.wake = Some(next.map_or(u64::MAX, |next| next.max(self.cycles + 1)));
                 return Some(Pause::TurnOver);
             }
             let Some(next) = next else {

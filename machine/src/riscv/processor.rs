@@ -10,7 +10,7 @@ use super::predictor::Predictor;
 use super::trap::{Fatal, Raised, Trap, cause};
 use crate::account::{Account, Cause, Plain};
 use crate::board::{Instant, VIRT_RAM};
-use crate::computer::{self, Breakpoints, Limits, Pause};
+use crate::computer::{self, Breakpoints, Limits, Pause, TurnTimes};
 use crate::engine::blocks::Blocks;
 use crate::memory::cache::ARRIVING;
 use crate::memory::{Memory, RamAddress, attribute};
@@ -71,8 +71,6 @@ pub struct Processor {
     pub(super) in_a_row: (u32, u64),
     /// Waits for an interrupt.
     pub(super) waiting: bool,
-    /// The processor sleeps until this cycle, unless another wakes it.
-    pub(super) wake: Option<u64>,
     /// Blocks may have changed.
     pub(super) stale: bool,
 
@@ -80,7 +78,7 @@ pub struct Processor {
     pub(super) hosted: bool,
     pub(super) stop: Option<Stop>,
     pub(super) limits: Limits,
-    pub(super) turn_end: u64,
+    pub(super) times: TurnTimes,
     /// The cycle at which a device of the board does something by itself, when this was looked up last.
     pub(super) polled_at: u64,
     pub(super) several: bool,
@@ -134,13 +132,12 @@ impl Processor {
             raised: Trap::default(),
             in_a_row: (0, u64::MAX),
             waiting: false,
-            wake: None,
             stale: false,
             oracle: false,
             hosted: false,
             stop: None,
             limits: Limits::NONE,
-            turn_end: u64::MAX,
+            times: TurnTimes::default(),
             polled_at: u64::MAX,
             several: config.processors > 1,
             dynamic_cause: None,

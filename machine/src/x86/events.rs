@@ -53,7 +53,7 @@ impl Processor {
         if self.observers.batch_is_full() {
             return Some(Pause::Stopped(Stop::Batch));
         }
-        if self.time >= self.turn_end {
+        if self.time >= self.times.end {
             return Some(Pause::TurnOver);
         }
         self.poll();
@@ -108,7 +108,7 @@ impl Processor {
         let next = self.next_poll().unwrap_or(u64::MAX);
         self.polled_at = next;
         let next = next.min(self.limits.cycles);
-        self.slots_at(next).min(self.turn_end)
+        self.slots_at(next).min(self.times.end)
     }
 
     fn interruptible(&self) -> bool {
@@ -158,7 +158,7 @@ impl Processor {
             }
             let next = self.next_poll();
             if self.several {
-                self.wake = Some(next.map_or(u64::MAX, |next| next.max(now + 1)));
+                self.times.wake = Some(next.map_or(u64::MAX, |next| next.max(now + 1)));
                 return Some(Pause::TurnOver);
             }
             let awake = self.registers.system & eflags::IF != 0;

@@ -17,7 +17,7 @@ use super::window::Window;
 use super::x87::Fpu;
 use crate::account::{Account, Cause};
 use crate::board::Instant;
-use crate::computer::{Breakpoints, Limits};
+use crate::computer::{Breakpoints, Limits, TurnTimes};
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::NO_CAUSE;
 use crate::loader::CauseRange;
@@ -115,12 +115,10 @@ pub struct Processor {
     /// So many instructions, and the blocks become single instructions.
     pub(super) alarm: u64,
     pub(super) several: bool,
-    /// The turn is over at the first block entered at or after this time, in slots.
-    pub(super) turn_end: u64,
+    /// In slots.
+    pub(super) times: TurnTimes,
     /// The cycle at which a device of the board does something by itself, when this was looked up last.
     pub(super) polled_at: u64,
-    /// The processor sleeps until this cycle, unless another wakes it.
-    pub(super) wake: Option<u64>,
     pub(super) breakpoints: Breakpoints,
     pub(super) dynamic_cause: Option<Cause>,
     pub(super) code_cause: u8,
@@ -206,9 +204,8 @@ impl Processor {
             limits: Limits::NONE,
             alarm: u64::MAX,
             several: config.processors > 1,
-            turn_end: u64::MAX,
+            times: TurnTimes::default(),
             polled_at: u64::MAX,
-            wake: None,
             breakpoints: Breakpoints::default(),
             dynamic_cause: None,
             code_cause: NO_CAUSE,
@@ -247,7 +244,7 @@ impl Processor {
         self.registers = Registers::real_mode(u16::from(page) << 8, self.config.core.signature);
         self.flush_tlbs(false);
         self.halted = false;
-        self.wake = None;
+        self.times.wake = None;
         self.inhibited = false;
         self.modes_changed();
     }

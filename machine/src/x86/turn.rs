@@ -89,44 +89,20 @@ impl Cpu for Processor {
         self.run_turn(limits)
     }
 
-    fn goes_on(&self) -> u64 {
-        self.wake.unwrap_or_else(|| self.now())
+    fn in_units(&self, cycle: u64) -> u64 {
+        self.slots_at(cycle)
     }
 
-    fn sleeps(&self) -> bool {
-        self.wake.is_some()
+    fn hears_interrupts(&self) -> bool {
+        self.registers.system & eflags::IF != 0
     }
 
-    fn rouse(&mut self, now: u64) {
-        let at = now.max(self.now());
-        if self.registers.system & eflags::IF != 0
-            && let Some(wake) = &mut self.wake
-        {
-            *wake = (*wake).min(at);
-        }
-    }
-
-    fn sleep_until(&mut self, cycle: u64) {
-        if self.sleeps() && cycle > self.now() {
-            self.pass(cycle);
-        }
-    }
-
-    fn begin_turn(&mut self, end: u64, latest: u64) {
-        self.turn_end = self.slots_at(end);
-        if let Some(wake) = self.wake.take() {
-            self.pass(wake.min(latest).max(self.now()));
-        }
+    fn look_around(&mut self) {
         self.due_at_once();
     }
 
-    fn turn_state(&self) -> (u64, Option<u64>) {
-        (self.turn_end, self.wake)
-    }
-
-    fn set_turn_state(&mut self, (end, wake): (u64, Option<u64>)) {
-        self.turn_end = end;
-        self.wake = wake;
+    fn pass(&mut self, cycle: u64) {
+        Processor::pass(self, cycle);
     }
 
     fn park(&mut self) {
@@ -165,13 +141,5 @@ impl Cpu for Processor {
             processor: several.then_some(self.number),
             ..Dump::take(label, self.now(), &self.registers, &self.mmu)
         }
-    }
-}
-
-impl Processor {
-    /// Ends its turn at the next block: others must see at once what it does.
-    pub(super) fn end_turn(&mut self) {
-        self.turn_end = 0;
-        self.due_at_once();
     }
 }

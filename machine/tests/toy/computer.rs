@@ -159,7 +159,7 @@ impl Cpu for Toy {
             if self.observers.batch_is_full() {
                 return Pause::Stopped(Stop::Batch);
             }
-            if now.cycles >= self.turn_end {
+            if now.cycles >= self.times.end {
                 return Pause::TurnOver;
             }
             let address = self.state.pc;
@@ -171,20 +171,8 @@ impl Cpu for Toy {
         }
     }
 
-    fn goes_on(&self) -> u64 {
-        self.state.cycles
-    }
-
-    fn begin_turn(&mut self, end: u64, _: u64) {
-        self.turn_end = end;
-    }
-
-    fn turn_state(&self) -> (u64, Option<u64>) {
-        (self.turn_end, None)
-    }
-
-    fn set_turn_state(&mut self, (end, _): (u64, Option<u64>)) {
-        self.turn_end = end;
+    fn pass(&mut self, cycle: u64) {
+        self.state.cycles = cycle;
     }
 
     fn park(&mut self) {

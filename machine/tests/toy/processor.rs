@@ -4,7 +4,7 @@ use pagewalk_machine::account::tlb_events::{Layout, Space, Step, Tables, TlbMiss
 use pagewalk_machine::account::{Account, Cause, Event, Plain};
 use pagewalk_machine::blocks::Blocks;
 use pagewalk_machine::board::{Effect, Instant};
-use pagewalk_machine::computer::{Breakpoints, Limits, Stop};
+use pagewalk_machine::computer::{Breakpoints, Limits, Stop, TurnTimes};
 use pagewalk_machine::memory::{Memory, Physical, RamAddress, attribute};
 use pagewalk_machine::observe::{Interruption, Observers};
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ pub struct Toy {
     pub breakpoints: Breakpoints,
     pub limits: Limits,
     pub stop: Option<Stop<Trap, Trap>>,
-    pub turn_end: u64,
+    pub times: TurnTimes,
     pub oracle: bool,
     pub hosted: bool,
     /// What runs may have changed in memory.
@@ -134,7 +134,7 @@ impl Toy {
             breakpoints: Breakpoints::default(),
             limits: Limits::NONE,
             stop: None,
-            turn_end: u64::MAX,
+            times: TurnTimes::default(),
             oracle: false,
             hosted: false,
             stale: false,
@@ -217,7 +217,8 @@ impl Toy {
             // instruction says so.
             let op = unsafe { *head.add(n) };
             self.step(&op)?;
-            if op.last || self.stale || self.state.cycles >= self.turn_end.min(self.limits.cycles) {
+            if op.last || self.stale || self.state.cycles >= self.times.end.min(self.limits.cycles)
+            {
                 break;
             }
         }
@@ -463,7 +464,7 @@ impl Toy {
         self.stale = true;
         if self.config.processors > 1 {
             // The others see at once what the device does.
-            self.turn_end = 0;
+            self.times.end = 0;
         }
         match effect {
             Some(Effect::PowerOff(status)) => self.stop = Some(Stop::PowerOff { status }),

@@ -22,25 +22,7 @@ impl Processor {
             }
             _ => {}
         }
-        if let Effect::RegionBegin(number) | Effect::RegionEnd(number) = effect
-            && self.observers.wants_states(effect)
-            && !self.several
-        {
-            let state = self.state(number, false, false);
-            self.observers.keep_states(effect, vec![state]);
-        }
-        if self.several && self.concerns_others(effect) {
-            return;
-        }
-        if let Effect::Dump(label) = effect
-            && self.observers.admits_dumps(1)
-        {
-            let state = self.state(label, true, false);
-            self.observers.dumps.push(state);
-        }
-        let ram = &self.memory.uncore.ram;
-        self.observers
-            .effect(effect, self.hot.cycles, &self.account.counters, ram);
+        self.observe(effect);
         if let Effect::VsidIssued(vsid) = effect
             && (self.observers.sanitizers.as_ref()).is_some_and(|all| all.set.vsid)
             && let Some(report) = self.holder_of(vsid)
@@ -51,6 +33,10 @@ impl Processor {
         if let Effect::FrameFreed(frame) = effect
             && self.observers.sanitizers.is_some()
         {
+            if self.several {
+                self.memory.notify(Notice::FrameFreed(frame));
+                self.end_turn();
+            }
             self.drop_frame(frame);
         }
     }
@@ -71,25 +57,6 @@ impl Processor {
         let registers = &self.registers;
         if self.config.board.is_foreign() && registers.msr & msr::PR != 0 {
             self.observers.begins(registers.pc);
-        }
-    }
-
-    /// Tells the machine of what concerns other processors, which happens at the end of this turn. True if that is all.
-    fn concerns_others(&mut self, effect: Effect) -> bool {
-        match effect {
-            Effect::RegionBegin(_) | Effect::RegionEnd(_) | Effect::Dump(_) => {
-                self.memory.uncore.effects.push(effect);
-                self.end_turn();
-                true
-            }
-            Effect::FrameFreed(frame) => {
-                if self.observers.sanitizers.is_some() {
-                    self.memory.notify(Notice::FrameFreed(frame));
-                    self.end_turn();
-                }
-                false
-            }
-            _ => false,
         }
     }
 

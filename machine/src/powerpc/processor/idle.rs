@@ -58,7 +58,7 @@ impl Processor {
             }
             let next = self.next_wake(mode);
             if self.several {
-                self.wake = Some(next.map_or(u64::MAX, |next| next.max(now + 1)));
+                self.times.wake = Some(next.map_or(u64::MAX, |next| next.max(now + 1)));
                 return Some(Pause::TurnOver);
             }
             let Some(next) = next else {

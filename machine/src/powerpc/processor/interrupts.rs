@@ -18,7 +18,7 @@ impl Processor {
         if self.observers.batch_is_full() {
             return Some(Pause::Stopped(Stop::Batch));
         }
-        if now >= self.turn_end {
+        if now >= self.times.end {
             return Some(Pause::TurnOver);
         }
         self.take_notice();
@@ -115,7 +115,7 @@ impl Processor {
     fn next_deadline(&self) -> u64 {
         let now = self.hot.cycles;
         let mut next = self.limits.cycles.min(self.timers.next_expiry());
-        next = next.min(self.turn_end);
+        next = next.min(self.times.end);
         if self.limits.instructions != u64::MAX {
             // A block runs at most as many instructions in a cycle as are dispatched and folded. So no block that
             // begins before this cycle is near the limit.

@@ -90,43 +90,16 @@ impl Cpu for Processor {
         self.run_turn(limits)
     }
 
-    fn goes_on(&self) -> u64 {
-        self.wake.unwrap_or(self.hot.cycles)
+    fn hears_interrupts(&self) -> bool {
+        self.registers.msr & msr::EE != 0
     }
 
-    fn sleeps(&self) -> bool {
-        self.wake.is_some()
-    }
-
-    fn rouse(&mut self, now: u64) {
-        if self.registers.msr & msr::EE != 0
-            && let Some(wake) = &mut self.wake
-        {
-            *wake = (*wake).min(now.max(self.hot.cycles));
-        }
-    }
-
-    fn sleep_until(&mut self, cycle: u64) {
-        if self.sleeps() && cycle > self.hot.cycles {
-            self.pass(cycle);
-        }
-    }
-
-    fn begin_turn(&mut self, end: u64, latest: u64) {
-        self.turn_end = end;
-        if let Some(wake) = self.wake.take() {
-            self.pass(wake.min(latest).max(self.hot.cycles));
-        }
+    fn look_around(&mut self) {
         self.hot.set_deadline(0);
     }
 
-    fn turn_state(&self) -> (u64, Option<u64>) {
-        (self.turn_end, self.wake)
-    }
-
-    fn set_turn_state(&mut self, (end, wake): (u64, Option<u64>)) {
-        self.turn_end = end;
-        self.wake = wake;
+    fn pass(&mut self, cycle: u64) {
+        Processor::pass(self, cycle);
     }
 
     fn park(&mut self) {
@@ -184,7 +157,7 @@ impl Cpu for Processor {
         self.memory.write_hid0(FLASH_INVALIDATE);
         self.memory.write_hid0(0);
         self.memory.reset_l2();
-        self.wake = None;
+        self.times.wake = None;
         self.refresh();
         self.state_changed();
     }
@@ -210,9 +183,8 @@ impl Cpu for Processor {
 }
 
 impl Processor {
-    /// Ends its turn at the next block: others must see at once what it does.
+    /// [`Cpu::end_turn`], for `engine`, which does not know the computer.
     pub(crate) fn end_turn(&mut self) {
-        self.turn_end = 0;
-        self.hot.set_deadline(0);
+        Cpu::end_turn(self);
     }
 }
