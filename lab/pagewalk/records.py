@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from pagewalk import claims, rows
+from pagewalk import experiments as experiments_here
 from pagewalk.errors import PagewalkError
 from pagewalk.figures import Measured
 from pagewalk.store import Store
@@ -131,14 +132,18 @@ def experiments(store: Store) -> list[str]:
 
 
 def stamp(store: Store) -> str | None:
-    """Names the latest tables of a results file: pages that were made from the same ones have the same stamp.
+    """Names the latest tables of the project's experiments: pages that were made from the same have the same stamp.
 
     None if the file has no table.
     """
     found = [
         row
         for table in ("cells", "inputs")
-        for row in store.query(f"SELECT experiment, max(made) FROM {table} GROUP BY experiment ORDER BY experiment")
+        for row in store.query(
+            f"SELECT experiment, max(made) FROM {table} WHERE experiment IN (SELECT unnest(?::VARCHAR[])) "
+            "GROUP BY experiment ORDER BY experiment",
+            [experiments_here.names()],
+        )
     ]
     return hashlib.sha256(repr(found).encode()).hexdigest()[:8] if found else None
 

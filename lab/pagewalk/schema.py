@@ -65,16 +65,17 @@ UPGRADES = {
 CREATION = _TABLES + _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_5_TABLES
 """The statements that make the tables of a new file."""
 
-_OF_TABLES = """(SELECT unnest([before_run, after_run]) FROM cells AS one
-WHERE made = (SELECT max(made) FROM cells AS other WHERE other.experiment = one.experiment))"""
+_NAMED = "experiment IN (SELECT unnest($1::VARCHAR[]))"
+_OF_TABLES = f"""(SELECT unnest([before_run, after_run]) FROM cells AS one
+WHERE {_NAMED} AND made = (SELECT max(made) FROM cells AS other WHERE other.experiment = one.experiment))"""
 LATEST = {
     "cells": "SELECT * FROM cells AS one "
-    "WHERE made = (SELECT max(made) FROM cells AS other WHERE other.experiment = one.experiment) "
+    f"WHERE {_NAMED} AND made = (SELECT max(made) FROM cells AS other WHERE other.experiment = one.experiment) "
     "ORDER BY experiment, number",
-    "inputs": "SELECT * FROM inputs AS one WHERE made = (SELECT max(made) FROM inputs AS other "
+    "inputs": f"SELECT * FROM inputs AS one WHERE {_NAMED} AND made = (SELECT max(made) FROM inputs AS other "
     "WHERE (other.experiment, other.row_name, other.machine) = (one.experiment, one.row_name, one.machine)) "
     "ORDER BY experiment, made, number",
     "runs": f"SELECT * FROM runs WHERE key IN {_OF_TABLES} ORDER BY machine, command_line, key",
     "counters": f"SELECT * FROM counters WHERE run IN {_OF_TABLES} ORDER BY name, region, run",
 }
-"""By table: the query for the latest table of each experiment, with the runs that its rows name."""
+"""By table: the query for the latest tables of the experiments of a list, with the runs that their rows name."""

@@ -218,8 +218,8 @@ class Store:
                 connection.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM aside.{table}")
         self._aside.unlink()
 
-    def keep(self, folder: Path) -> list[Path]:
-        """Writes the latest table of each experiment, with the runs of its rows, as Parquet; returns the files.
+    def keep(self, folder: Path, experiments: Sequence[str]) -> list[Path]:
+        """Writes the latest tables of these experiments, with the runs of their rows, as Parquet; returns the files.
 
         BadInput if they cannot be written.
         """
@@ -229,7 +229,9 @@ class Store:
                 path = folder / f"{table}.parquet"
                 name = str(path).replace("'", "''")
                 try:
-                    connection.execute(f"COPY ({chosen}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)")
+                    connection.execute(
+                        f"COPY ({chosen}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)", [list(experiments)]
+                    )
                 except duckdb.IOException as error:
                     raise BadInput(f"{path}: {str(error).splitlines()[0]}") from None
                 written.append(path)

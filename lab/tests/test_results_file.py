@@ -37,8 +37,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
         lab.experiment(experiment, Quiet())
         lab.experiment(experiment, Quiet())
         store.add_inputs(experiment.name, [TRIED | {"variant": "as in the file", "verdict": "ratio reproduced"}])
+        store.add_cells("another", [cell("mmap latency", 8.0, "ratio reproduced")])
         store.add("alone", "v", Job(MACHINE, b"kernel", b"", ""), benchmark("row", {"flush": 7}))
-        files = store.keep(folder)
+        files = store.keep(folder, [experiment.name])
     assert {path.name for path in files} == {f"{name}.parquet" for name in ("cells", "inputs", "runs", "counters")}
     made = Home(tmp_path)
     monkeypatch.delenv("PAGEWALK_RESULTS", raising=False)
@@ -57,8 +58,21 @@ def test_a_new_results_file_begins_with_what_was_kept(checkout: Home) -> None:
         assert found.counters["cycles"] == 6000
         assert store.query("SELECT count(*) FROM runs") == [(2,)], "runs of no table are not kept"
         assert store.query("SELECT variant FROM inputs") == [("as in the file",)]
-        other = Store(checkout.root / "other.duckdb")
-        assert records.stamp(store) == records.stamp(other)
+        assert records.stamp(store) is None, "it is no experiment of the project"
+
+
+def test_a_set_of_tables_has_the_same_stamp_wherever_it_is(tmp_path: Path) -> None:
+    stamps = []
+    with Store(tmp_path / "one.duckdb") as store:
+        for verdict in ("not reproduced", "ratio reproduced"):
+            store.add_cells("osdi99-table2", [cell("mmap latency", 8.0, verdict)])
+            stamps.append(records.stamp(store))
+        store.add_cells("mine", [cell("mmap latency", 8.0, "better")])
+        store.keep(tmp_path, experiments.names())
+        with Store(tmp_path / "other.duckdb") as other:
+            other.join(tmp_path)
+            assert stamps[0] != stamps[1] == records.stamp(store) == records.stamp(other)
+            assert records.experiments(other) == ["osdi99-table2"]
 
 
 def test_it_is_taken_in_once_and_beside_a_persons_own(checkout: Home) -> None:
@@ -94,4 +108,4 @@ def test_damaged_kept_results_are_named(checkout: Home, table: str) -> None:
 
 def test_a_folder_that_cannot_be_written_is_refused(checkout: Home) -> None:
     with results_file.opened() as store, pytest.raises(BadInput, match=r"cells\.parquet"):
-        store.keep(checkout.root / "missing")
+        store.keep(checkout.root / "missing", ["mine"])

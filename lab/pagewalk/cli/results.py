@@ -203,7 +203,7 @@ def results(
         if not keep.is_dir():
             raise BadInput(f"{keep} is no folder", hint="make it first")
         with results_file.opened(read_only=True, notify=partial(say, err)) as store:
-            for path in store.keep(keep):
+            for path in store.keep(keep, experiments.names()):
                 say(err, f"wrote {path}")
         return
     if sql is not None and limit is not None:
