@@ -256,13 +256,22 @@ static int calls_parent(void *unused)
 	return 1;
 }
 
-/* A tracer that stops a caller before it runs with its answer sees the call that it made. */
+/*
+ * A tracer that stops a caller before it runs with its answer sees the call that it made. Both have one processor:
+ * with two, the caller goes on at once.
+ */
 static void a_tracer_reads_the_call_of_the_answered(void)
 {
-	pid_t caller = test_child(calls_parent, NULL);
 	uint32_t word[2] = { 0 };
 	long from = IPC_ANYONE;
+	pid_t caller;
+	cpu_set_t one;
 	int status;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	MUST(sched_setaffinity(0, sizeof(one), &one));
+	caller = test_child(calls_parent, NULL);
 
 	for (unsigned i = 0; i < ROUNDS; i++)
 		from = ipc_invoke_pair(IPC_REPLY_WAIT, from, IPC_FOREVER, word);
