@@ -11,14 +11,13 @@
 #include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
-#include <policy.h>
 #include <smp.h>
 #include <task.h>
 
 #include "internal.h"
 
-static u64 windows_clean;       /* mappings without an emptied TLB */
-static bool window_noted;       /* policy ipc.window */
+u64 windows_clean;              /* mappings without an emptied TLB */
+bool window_noted;              /* policy ipc.window */
 
 bool aperture_possible(void)
 {
@@ -54,16 +53,3 @@ CAUSE(copy) void aperture_end(void)
 	if (!window_noted)
 		cr3_write(cr3_read());
 }
-
-/*
- * ipc.window: when the TLB is emptied for a mapping of another space (Liedtke 1993, 5.2.4).
- *
- * flush: at its begin and at its end. noted: at its begin, if there was another since the last switch of address space.
- */
-static int ipc_window_apply(const struct policy_setting *to)
-{
-	window_noted = to->choice == 1;
-	return 0;
-}
-
-POLICY(ipc_window, "ipc.window", CHOICES("flush", "noted"), POLICY_QUIESCED, ipc_window_apply, "clean", &windows_clean);

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <irq.h>
 #include <lib.h>
-#include <policy.h>
 #include <time.h>
 
 #include "internal.h"
@@ -67,7 +66,7 @@ CAUSE(switch) static u32 cycles_low(void)
 }
 
 u32 (*arch_timebase_low)(void) = ticks_low;
-static u64 clock_switches;      /* times taken without the counter */
+u64 clock_switches;             /* times taken without the counter */
 
 CAUSE(switch) static u32 ticks_last_counted(void)
 {
@@ -75,23 +74,15 @@ CAUSE(switch) static u32 ticks_last_counted(void)
 	return (u32)ticks_now;
 }
 
-/*
- * switch.time: what a switch of tasks, and the times of tasks, take as the time.
- *
- * read: the 8254's counter, whose three accesses take longer than the rest of a switch on an i486. last: what was read
- * last, at the latest at the last tick, as kernels of the time did, which counted a task's time in ticks. A processor
- * with a counter of cycles reads that.
- */
-static int switch_time_apply(const struct policy_setting *to)
+/* Policy switch.time. -ENODEV: this processor counts cycles. */
+int clock_take_last(bool last)
 {
 	if (cycles_hz)
-		return to->choice ? -ENODEV : 0;
-	arch_timebase_low = to->choice ? ticks_last_counted : ticks_low;
-	message_allow(MESSAGE_LAST_TIME, to->choice == 1);
+		return last ? -ENODEV : 0;
+	arch_timebase_low = last ? ticks_last_counted : ticks_low;
+	message_allow(MESSAGE_LAST_TIME, last);
 	return 0;
 }
-
-POLICY(switch_time, "switch.time", CHOICES("read", "last"), POLICY_ANY, switch_time_apply, "times", &clock_switches);
 
 CAUSE(switch) u64 arch_timebase(void)
 {

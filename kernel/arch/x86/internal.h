@@ -151,4 +151,9 @@ static inline struct task *task_of_regs(const struct regs *regs)
 void start_c(u32 magic, u32 info) __attribute__((noreturn));
 extern char boot_stack[];
 
+/* Policies switch.time (clock.c) and ipc.window (aperture.c). */
+int clock_take_last(bool last);
+extern u64 clock_switches, windows_clean;
+extern bool window_noted;
+
 #endif

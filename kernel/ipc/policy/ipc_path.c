@@ -4,6 +4,7 @@
  * general: one path for every message. fast: a message of words to a waiting receiver takes a shorter path. That path
  * first checks that the case is simple, and gives the same result as the general one. An architecture may have a
  * shorter one still, in front of all C code (arch/message.h).
+ * Forms: ipc/rendezvous_fast.c, gate.S, message.c, include/message_pairs.h.
  */
 #include <arch/message.h>
 #include <policy.h>

@@ -3,6 +3,7 @@
  *
  * copy: into the pipe's buffer until it is full; then the reader copies. page: one page into the buffer, then the
  * reader runs while the page is in the cache. direct: into the reader's own memory, without the buffer.
+ * Forms: ipc/pipe_transfer.c, ipc/pipe.c.
  */
 #include <pipe.h>
 #include <policy.h>

@@ -4,6 +4,7 @@
  * page: one page into the socket's buffer, then the reader runs while the page is in the cache. buffer: all that fits,
  * then the reader copies. That gains where the data cache does not hold a page and its copies (MPC8xx), and where the
  * next cache serves the reader as fast as switches would (750).
+ * Forms: ipc/stream.c.
  */
 #include <frame.h>
 #include <policy.h>

@@ -6,6 +6,7 @@
  * program's data, which both write to at once, so that sharing would only delay the copy; tables with areas that the
  * child does not get; and all tables while entries hold the backend's notes (pagetable_notes), each of which belongs to
  * one address space.
+ * Forms: mm/shared_tables.c, genarch/pagetable.c.
  */
 #include <mm.h>
 #include <pagetable.h>

@@ -1,4 +1,7 @@
-/* tlb.cutoff: a range flush of more pages than this gives the address space a new context instead. */
+/*
+ * tlb.cutoff: a range flush of more pages than this gives the address space a new context instead.
+ * Forms: genarch/flush.c.
+ */
 #include <flush.h>
 #include <policy.h>
 

@@ -3,6 +3,7 @@
  *
  * big: all of it (smp.h). fine: all but faults that touch only what is the task's own, or is not changed meanwhile
  * (outside.h); the allocator of frames has a lock of its own.
+ * Forms: several/outside.c, several/smp.c.
  */
 #include <outside.h>
 #include <policy.h>

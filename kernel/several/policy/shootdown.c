@@ -7,8 +7,7 @@
  * lazy: as short, but processors that idle are not interrupted: they flush before they run a program again.
  * generation: each address space numbers its flushes, and nobody waits for those of unmapped pages.
  * broadcast: the hardware's flush of a page reaches all.
- *
- * shootdown.cutoff: a range of more pages than this is flushed as everything.
+ * Forms: several/shootdown.c, shootdown_queue.c, shootdown_short.c, shootdown_generation.c, shootdown_broadcast.c.
  */
 #include <arch.h>
 #include <errno.h>
@@ -19,7 +18,6 @@
 #include "../shootdown.h"
 
 extern const struct shootdown_form *shootdown_form;
-extern u32 shootdown_cutoff;
 extern u64 shootdowns;
 extern u32 shootdown_unreached;     /* the processors that a flush of a page by another one does not reach */
 
@@ -42,12 +40,3 @@ static int shootdown_apply(const struct policy_setting *to)
 
 POLICY(shootdown, "shootdown", CHOICES("queue", "short", "lazy", "generation", "broadcast"), POLICY_ANY,
        shootdown_apply, "shootdowns", &shootdowns);
-
-static int shootdown_cutoff_apply(const struct policy_setting *to)
-{
-	shootdown_cutoff = to->choice == 0 ? 32 : to->choice == 1 ? ~0u : to->value;
-	return 0;
-}
-
-POLICY(shootdown_cutoff, "shootdown.cutoff", CHOICES("32", "off", "<pages>"), POLICY_ANY, shootdown_cutoff_apply,
-       "shootdowns", &shootdowns);

@@ -6,6 +6,7 @@
  * this in 2003 (arch/ppc/kernel/cpu_setup_6xx.S, setup_750_7400_hid0), so that to make a page ready for instruction
  * fetch took a tenure for each line: the original of the paper of that year. off: only lines that are written back. A
  * single processor whose devices do not snoop needs no more, and Linux 2.1 had no more. One processor only.
+ * Forms: caches.h, cpu.c.
  */
 #include <arch/core.h>
 #include <arch/reg.h>

@@ -8,6 +8,7 @@
  * It needs DAR to hold dcbz's address after a fault, which is so on this machine. doubleword: on a 970, every block by
  * its registers of 64 bits, without a cache instruction, also those within the kernel (hash64/copy.S). doubleword6: the
  * same, but whole pages by six lines together. `lines` and `ahead` have no form for its lines of 128 bytes.
+ * Forms: arch/ppc/copy.S, hash64/copy.S, copy_count.c.
  */
 #include <arch.h>
 #include <arch/copy.h>

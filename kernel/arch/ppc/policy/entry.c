@@ -3,6 +3,7 @@
  *
  * full: every register; C dispatches system calls. lean: only the registers that C does not preserve; a system call
  * goes from its vector directly to its function, and the other registers are saved when a signal or fork needs them.
+ * Forms: entry.S, vectors.S, entry_bind.c, dispatch.c.
  */
 #include <arch/entry.h>
 #include <policy.h>

@@ -4,6 +4,7 @@
  * search: it searches both groups, at most sixteen entries. noted: an insertion notes its slot in the tree's entry
  * (PTE_HASHED, PTE_SLOT). A flush of a page that was never inserted then reads nothing of the table, and any other
  * reads one or two entries. An insertion costs a store to the tree more.
+ * Forms: hash32/note.c, hash32/insert.h.
  */
 #include <arch/hash.h>
 #include <arch/mmu.h>

@@ -3,6 +3,7 @@
  *
  * emulate: in a hash table filled from the tree, as the 604's hardware does. bypass: directly in the tree; these
  * reloads are counted while /proc/tlbmiss counts.
+ * Forms: soft6xx/backend.c, soft6xx/reload.S.
  */
 #include <arch/mmu.h>
 #include <arch/reload.h>

@@ -6,6 +6,7 @@
  * include the hardware search of the 604 and 750, nor the assembly handlers, which run with translation off: both are
  * cacheable by architecture (docs/memory.md), and load lines that an inhibited access then evicts again. Only reload=c
  * on a 603 avoids this mixture, which a real processor forbids.
+ * Forms: genarch/pagetable.c, bat.c.
  */
 #include <arch.h>
 #include <arch/hash.h>

@@ -5,6 +5,7 @@
  * instruction TLB. base: in both TLBs. ram: for data up to 24 MB of RAM, and I/O. Reserved entries serve no other
  * page: a TLB with pinned ones has four fewer for 4 KB pages. A 405 has one TLB for both, and entries of 16 MB, so that
  * text and base are the same there. Other processors have kernel.map instead, and here off only.
+ * Forms: soft8xx/pin.c, soft405/tlb.c.
  */
 #include <arch/mmu.h>
 #include <errno.h>

@@ -4,6 +4,7 @@
  * off: a switch and an entry take their misses one by one. on: dcbt prefetches the lines of the next task's stack
  * while the scheduler still does its accounts, and an exception prefetches the lines of its frame. switch: the former
  * only. Prefetches are 32 bytes apart, so a processor with shorter lines has off only.
+ * Forms: switch.S, entry.S, entry_bind.c.
  */
 #include <arch.h>
 #include <arch/entry.h>

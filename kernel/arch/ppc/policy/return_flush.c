@@ -4,6 +4,7 @@
  * caches: data and instruction cache (cache_flush.S), so that a program never fetches what the kernel has just changed
  * in the data cache only. Linux/PPC did so until 1.3.99 (arch/ppc/kernel/head.S, RETURN_FROM_INT); 2.0.4 has it
  * commented out. none: pages are made visible to fetch where they change.
+ * Forms: cache_flush.S, entry.S.
  */
 #include <arch/caches.h>
 #include <arch/image.h>

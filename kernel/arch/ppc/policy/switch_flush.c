@@ -5,6 +5,7 @@
  * (arch/ppc/kernel/head.S, _switch). tlb: the TLB only, as 1.3.99 did, and as an i486 does, whose TLB has no number of
  * the address space (Liedtke 1993, 5.5.2). none: VSIDs tell address spaces apart, so nothing has to go; so it is in
  * Linux/PPC 2.1.16.
+ * Forms: activate.c, cache_flush.S.
  */
 #include <arch/caches.h>
 #include <arch/mmu.h>

@@ -4,6 +4,7 @@
  * pid: 16 * number + segment, like numbering by process: neighbouring processes, and equal addresses in them, fall
  * into few groups of the hash table. scatter:<multiplier>: the number times an odd constant, segments 0x111 apart, so
  * that their low four bits still differ and no two contexts share a VSID.
+ * Forms: arch/vsid.h, context.c.
  */
 #include <arch/mmu.h>
 #include <arch/vsid.h>

@@ -3,6 +3,7 @@
  *
  * full: all is saved, and C calls the function of the table. lean: assembly does, with the arguments from their
  * registers.
+ * Forms: entry.S, descriptors.c.
  */
 #include <policy.h>
 

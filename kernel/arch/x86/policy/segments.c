@@ -3,6 +3,7 @@
  *
  * load: each entry loads the kernel's segment, each exit the program's, nine cycles a register on an i486. check: both
  * compare with the one segment that nearly all programs use, which the kernel uses too, and load if it is another.
+ * Forms: entry.S, descriptors.c.
  */
 #include <policy.h>
 

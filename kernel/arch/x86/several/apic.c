@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <irq.h>
 #include <lib.h>
-#include <policy.h>
 #include <shootdown.h>
 #include <smp.h>
 #include <time.h>
@@ -104,7 +103,7 @@ static u32 begin_plainly(void)
  * Accesses of local APICs by what policy interrupt.level=apic does. A wait for a message to arrive counts as one.
  * Each processor counts its own.
  */
-static u64 level_accesses;
+u64 level_accesses;
 
 void apic_account(void)
 {
@@ -168,22 +167,12 @@ static const struct level_form *level_form = &level_forms[0];
 u32 (*arch_level_raise)(u32 level) = raise_nothing;
 void (*arch_level_set)(u32 level) = set_nothing;
 
-/*
- * interrupt.level: where a processor keeps its interrupt level while it asks others for a flush or answers them.
- *
- * flag: nowhere. Interrupts are off in the whole kernel. apic: in the task priority of its local APIC too, as OpenBSD's
- * kernel for an i386 did (lapic.c, apicvec.s, mutex.S of 2007), which also waited for the arrival of each message.
- */
-static int interrupt_level_apply(const struct policy_setting *to)
+void level_bind(u32 choice)
 {
-	level_form = &level_forms[to->choice];
+	level_form = &level_forms[choice];
 	arch_level_raise = level_form->raise;
 	arch_level_set = level_form->set;
-	return 0;
 }
-
-POLICY(interrupt_level, "interrupt.level", CHOICES("flag", "apic"), POLICY_BOOT, interrupt_level_apply, "accesses",
-       &level_accesses);
 
 /* Which of the short handlers: shootdown_short.c has stored what all are asked to flush. */
 static u32 flush_kind(void)

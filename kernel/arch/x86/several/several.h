@@ -26,4 +26,8 @@ void apic_stop_cpu(u32 number);
 void apic_start_cpu(u32 number, paddr_t page);
 void apic_bind_several(void);
 
+/* Policy interrupt.level (apic.c). */
+void level_bind(u32 choice);
+extern u64 level_accesses;
+
 #endif
