@@ -211,5 +211,5 @@ void async_forget(struct file *file)
 {
 	switch_off(file->async);
 	kfree(file->async);
-	file->async = NULL;	/* others run before the file's end, and may send it urgent data */
+	file->async = NULL;	/* other tasks run before the file ends, and may send it urgent data */
 }

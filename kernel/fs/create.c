@@ -230,7 +230,7 @@ long sys_symlink(const char *text, const char *path)
 	return sys_symlinkat(text, AT_FDCWD, path);
 }
 
-/* Others may have removed the file's last name during the path walks: such a file gets no new name. */
+/* Other tasks may have removed the file's last name during the path walks: such a file gets no new name. */
 static int link_inode(struct dentry *from, struct walk *walk)
 {
 	struct inode *inode = from->inode;

@@ -58,7 +58,7 @@ void dentry_put(struct dentry *dentry)
 	inode_put(dentry->inode);
 	kfree(dentry->name);
 	kfree(dentry);
-	/* Many removed directories may end one after the other: others run between them. */
+	/* Many removed directories may end one after the other: other tasks run between two of them. */
 	if (parent != dentry && parent->refs == 1)
 		defer(&parent->ending, dentry_end);
 	else if (parent != dentry)

@@ -40,10 +40,10 @@ struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
 	return inode;
 }
 
-/* Pages that are freed before others may run. */
+/* How many pages are freed before other tasks may run. */
 #define PART_PAGES 256u
 
-/* Frees the inode's pages from `first` on; their mappings have been removed before. Others run meanwhile. */
+/* Frees the inode's pages from `first` on; their mappings have been removed before. Other tasks run meanwhile. */
 static void inode_drop_pages(struct inode *inode, u32 first)
 {
 	u32 dropped;

@@ -222,7 +222,7 @@ static void inotify_release(struct file *file)
 {
 	struct inotify *inotify = file->data;
 
-	/* Others run between two, and may remove the files of all watches that are left. */
+	/* Other tasks run between two steps, and may remove the files of all further watches. */
 	while (!list_empty(&inotify->watches)) {
 		drop_watch(list_first_entry(&inotify->watches, struct watch, link));
 		preemption_point();

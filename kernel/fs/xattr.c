@@ -101,7 +101,7 @@ static struct xattr **xattr_find(struct inode *inode, const char *name)
 	return at;
 }
 
-/* Whether the inode may have the attribute, beside its others or in the place of `old`. */
+/* Whether the inode may have the attribute, in addition to its attributes or instead of `old`. */
 static bool xattr_fits(const struct inode *inode, const struct xattr *fresh, const struct xattr *old)
 {
 	size_t bytes = fresh->size;

@@ -76,7 +76,7 @@ void arch_tlb_flush_page(uaddr_t address);
 void arch_tlb_flush_all(void);
 /* Fetches from a program's page need its permission (pte_make_fetchable), or not. -ENODEV: no such permission. */
 int arch_fetch_withhold(bool on);
-bool arch_tlb_broadcasts(void);         /* a flush of a page reaches the others' TLBs, too */
+bool arch_tlb_broadcasts(void);         /* a flush of a page reaches all processors' TLBs */
 /* A handler in assembly, without a frame, answers the interrupts of IPI_FLUSH by flush_words (shootdown.h). */
 void arch_flush_short(bool on);
 /* Loads the context of this processor's address space, if it has one. */

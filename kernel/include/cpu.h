@@ -75,7 +75,7 @@ struct cpu {
 	u32 outside;                    /* it runs code outside of the kernel lock (outside.h) */
 	u64 faults_outside;             /* faults that it has served outside */
 
-	/* several/policy/shootdown_*.c: what the others want it to flush */
+	/* several/policy/shootdown_*.c: what other processors want it to flush */
 	struct {
 		struct spinlock lock;
 		u32 count;              /* of jobs */

@@ -227,6 +227,6 @@ long inode_read(struct inode *, void *buffer, size_t size, u64 offset);
 
 /* Implemented by mm: removes the mappings of pages [first, last] of the file from every address space. */
 void mm_unmap_inode(struct inode *, u32 first, u32 last);
-void mm_unmap_inode_from(struct inode *, u32 page);  /* from that page on; others run between two parts */
+void mm_unmap_inode_from(struct inode *, u32 page);  /* from that page on; other tasks run between two parts */
 
 #endif

@@ -17,7 +17,7 @@
 #include <task.h>
 
 static u32 conditions_met = MESSAGE_AT_BOOT;
-static struct task *noted_tasks[8];   /* those in a pair */
+static struct task *noted_tasks[8];   /* tasks that are in a pair */
 static u32 noted_count;
 
 void message_init(struct task *task)

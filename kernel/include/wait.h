@@ -73,7 +73,7 @@ void wake_up_noted(struct wake_note *note);
 /* Leaves other long work of a handler in the same way, unless it is left already. */
 void note_work(struct deferred *work, void (*run)(struct deferred *));
 void wake_note_run(struct wake_note *note);            /* wakes the queue's waiters now, if the queue was noted */
-void noted_run(void);                                 /* for WORK_NOTED: others may run meanwhile */
+void noted_run(void);                                 /* for WORK_NOTED: other tasks may run meanwhile */
 bool noted_left(void);                                /* there is noted work */
 void wake_up_one(struct waitq *wq);                   /* the waiter that has waited longest */
 
@@ -146,7 +146,7 @@ struct mutex {
 	struct task *owner;
 	struct waitq wq;
 	enum mutex_kind kind;
-	struct mutex *above;            /* check=on: the one that its owner locked before */
+	struct mutex *above;            /* check=on: the mutex that its owner locked before this one */
 };
 
 void mutex_init(struct mutex *mutex, enum mutex_kind kind);

@@ -12,7 +12,7 @@
  */
 void interrupt_window(void);
 void preemption_point(void);
-/* Opens a window; true: others wait to run. For callers that must prepare before preemption_point(). */
+/* Opens a window; true: other tasks wait to run. For callers that must prepare before preemption_point(). */
 bool preemption_due(void);
 /*
  * The next step of a loop over a list that other tasks may change: lets them run if they wait. `at` is the element just

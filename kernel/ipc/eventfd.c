@@ -33,7 +33,7 @@ static long eventfd_read(struct file *file, struct iter *it, u64 *position)
 			return n;
 	}
 	value = eventfd->semaphore ? 1 : eventfd->count;
-	/* Subtract before the copy, which may sleep while others read. */
+	/* Subtract before the copy, which may sleep while other tasks read. */
 	eventfd->count -= value;
 	n = iter_write(it, &value, sizeof(value));
 	if (n != (long)sizeof(value)) {

@@ -489,7 +489,7 @@ long pipe_lock_data(struct file *file, bool wait)
 			return n;
 		if (ring_used(&pipe->ring))
 			return (long)ring_used(&pipe->ring);
-		mutex_unlock(&pipe->reading);	/* others have read all of it meanwhile */
+		mutex_unlock(&pipe->reading);	/* other readers have taken all data meanwhile */
 	}
 }
 

@@ -255,7 +255,7 @@ static long wait_to_send(struct task *task, u64 deadline, bool call)
 	return rendezvous_wait(NULL, deadline);
 }
 
-/* 0 or -EPERM. A thread that waits for current accepts its message; for others, current must be allowed to signal. */
+/* 0 or -EPERM. A thread that waits for current accepts its message; any other must be one that current may signal. */
 static long may_send(const struct task *task)
 {
 	return awaits_sender(task, current) && task->rendezvous.partner ? 0 : signal_check_permission(task->process, 0);

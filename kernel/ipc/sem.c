@@ -353,7 +353,7 @@ void sem_exit(struct task *task)
 	task->sem_undo = NULL;
 	if (!list || --list->refs)
 		return;
-	/* Others run between two, and may remove the sets of those that are left. */
+	/* Other tasks run between two steps, and may remove the sets of adjustments that are left. */
 	while (!list_empty(&list->undos)) {
 		struct undo *undo = list_first_entry(&list->undos, struct undo, of_task);
 		struct set *set = undo->set;
@@ -407,7 +407,7 @@ static long sem_set_all(struct set *set, const u16 *user)
 		if (values[i] > VALUE_MAX)
 			result = -ERANGE;
 	}
-	/* Nothing has changed yet, so others may run, and the set may go. */
+	/* Nothing has changed yet, so other tasks may run, and one may remove the set. */
 	preemption_point();
 	if (!result) {
 		set = sem_find_set(id);

@@ -160,7 +160,7 @@ static inline bool socket_option(const struct socket *s, unsigned option)
 struct socket *socket_of(const struct file *);	/* NULL: the file is no socket */
 struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socket_ops *);
 void socket_release(struct socket *);
-void socket_requeue(struct socket *);		/* it has got or lost a peer: its poll now reports other queues */
+void socket_requeue(struct socket *);		/* after it got or lost a peer: its poll reports other queues */
 long socket_error(struct socket *);		/* takes the pending error: a negative errno, or 0 */
 struct ucred current_ucred(void);
 /*

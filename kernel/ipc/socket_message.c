@@ -102,7 +102,7 @@ void control_put(struct control *out, s32 level, s32 type, const void *data, u32
 		control_advance(out, header.len);
 }
 
-/* Installs received files as descriptors: those alone that the receiver is told of. */
+/* Installs received files as descriptors, but only as many as the receiver is told of. */
 static void write_rights(struct control *out, const struct rights *rights, bool cloexec)
 {
 	struct cmsghdr c = { .level = SOL_SOCKET, .type = SCM_RIGHTS };

@@ -15,7 +15,7 @@
 
 #define BUFFER_MIN 4096u
 #define BUFFER_MAX 425984u	/* what getsockopt shows at most: twice Linux's net.core.wmem_max */
-#define PRIORITY_MOST 6		/* of those that need no privilege */
+#define PRIORITY_MOST 6		/* that needs no privilege */
 
 struct old_timeval { s32 sec, usec; };
 struct new_timeval { s64 sec, usec; };

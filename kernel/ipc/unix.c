@@ -169,7 +169,7 @@ static long unix_stream_receive(struct socket *socket, struct message *message)
 	return socket->connection ? stream_receive(socket, message) : -EINVAL;
 }
 
-/* Linux's sockets of this kind are ready for urgent writes whenever they are for others. */
+/* Linux's sockets of this kind are ready for urgent writes whenever they are ready for writes. */
 static unsigned unix_stream_poll(struct socket *socket, struct poll_table *table)
 {
 	unsigned ready = stream_poll(socket, table);

@@ -16,7 +16,7 @@ struct discard {
 	bool anonymous_only, locked_too;
 };
 
-/* Drops the pages of a part of an area, until others wait. Returns the end of what it dropped, or an error. */
+/* Drops pages of an area until other tasks wait to run. Returns the end of what it dropped, or an error. */
 static uaddr_t discard_part(struct vma *vma, uaddr_t start, uaddr_t end, const struct discard *how)
 {
 	struct mm *mm = vma->mm;
@@ -48,7 +48,7 @@ static uaddr_t remove_part(const struct vma *vma, uaddr_t start, uaddr_t end)
 	return error ? (uaddr_t)error : end;
 }
 
-/* Faults pages in. Others run between two pages. */
+/* Faults pages in. Other tasks run between two pages. */
 static uaddr_t populate_part(struct vma *vma, uaddr_t start, uaddr_t end, bool write)
 {
 	struct mm *mm = vma->mm;

@@ -54,7 +54,7 @@ static inline void area_note_written(const struct vma *vma, uaddr_t address)
 		written(vma, vma_page(vma, address));
 }
 
-/* A write to a read-only page: the only owner of a frame makes it writable, others get a copy. */
+/* A write to a read-only page: the only owner of a frame makes it writable; one of several owners gets a copy. */
 CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t address)
 {
 	struct frame *old = pa_frame(pte_pa(pte_get(entry))), *copy;

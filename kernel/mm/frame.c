@@ -180,7 +180,7 @@ static struct frame *take_spare_or_listed(unsigned order)
 	return frame;
 }
 
-/* After no free block was found: others are there that were cleared ahead, or held. */
+/* No free block was found: frees the frames that were cleared ahead or are held, and looks again. */
 static struct frame *take_returned(unsigned order)
 {
 	struct frame *frame;
@@ -190,7 +190,7 @@ static struct frame *take_returned(unsigned order)
 	frames_return_held();
 	frames_lock_take();
 	frame = take_spare_or_listed(order);
-	/* Others change current->work with the kernel lock. A fault that fails without it comes again with it. */
+	/* Other processors change current->work with the kernel lock. A fault that fails here is repeated with it. */
 	if (!frame && kernel_lock_held())
 		note_shortage(order);
 	return frame;

@@ -50,7 +50,7 @@ int areas_cut(struct mm *mm, uaddr_t start, uaddr_t end);
 int areas_mark(struct mm *mm, uaddr_t start, uaddr_t end, u32 set, u32 clear);
 /* The next step of a loop over areas that has visited `passed`. Other tasks may run first, and change areas. */
 struct vma *area_after(struct vma *vma, u32 passed);
-/* The end of the part of [start, end) that areas cover without a hole. Others may run meanwhile. */
+/* The end of the part of [start, end) that areas cover without a hole. Other tasks may run meanwhile. */
 uaddr_t areas_cover_to(struct mm *mm, uaddr_t start, uaddr_t end);
 bool range_free(struct mm *mm, uaddr_t start, uaddr_t end);
 /* An address for size bytes, near the hint if that is free; 0: none. */
@@ -150,7 +150,7 @@ bool removal_keeps_apart(const struct mm *mm, uaddr_t address);
 /* Whether an area may not grow down from `from` to `to`. */
 bool removal_forbids_growth(const struct mm *mm, uaddr_t from, uaddr_t to);
 u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end);    /* pages of a range that lie in areas */
-/* Faults in the pages of a range; those that cannot be are left out. */
+/* Faults in the pages of a range, and leaves out pages that cannot be faulted in. */
 void area_populate(struct mm *mm, uaddr_t start, uaddr_t end);
 bool range_ok(uaddr_t address, uaddr_t size);   /* page-aligned start, end within user space, size not 0 */
 

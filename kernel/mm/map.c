@@ -74,7 +74,7 @@ static void areas_remove(struct mm *mm, uaddr_t start, uaddr_t end)
 	}
 }
 
-/* Removes whole areas until others wait. Returns the end of what it removed. */
+/* Removes whole areas until other tasks wait to run. Returns the end of what it removed. */
 static uaddr_t areas_remove_until_due(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *vma;
@@ -340,7 +340,7 @@ static void change_entries(struct vma *vma, uaddr_t address, uaddr_t end)
 	}
 }
 
-/* If others wait to run, cuts off the rest of an area, which keeps its old flags. False: the area stays in one. */
+/* If other tasks wait to run, cuts off the rest of an area, which keeps its old flags. False: the area stays in one. */
 static bool rest_cut_off(struct vma *vma, uaddr_t at, u32 flags)
 {
 	/* Areas of these kinds would not join again. */
@@ -350,7 +350,7 @@ static bool rest_cut_off(struct vma *vma, uaddr_t at, u32 flags)
 	return true;
 }
 
-/* Gives new rights to an area, or to a part of it if others wait to run. Returns the end of what has them now. */
+/* Gives new rights to an area, or to a part of it if other tasks wait. Returns the end of what has them now. */
 static uaddr_t area_protect(struct vma *vma, u32 rights)
 {
 	u32 before = vma->flags;
@@ -376,7 +376,7 @@ static bool may_protect(const struct vma *vma, u32 rights)
 	return !(rights & ~(vma->flags >> 4 & VM_PROT));
 }
 
-/* Protects [*at, end) until others wait to run, a page is not mapped, or may not have the rights. Moves *at. */
+/* Protects [*at, end) until other tasks wait, a page is not mapped, or may not have the rights. Moves *at. */
 static int protect_until_due(struct mm *mm, uaddr_t *at, uaddr_t end, u32 rights)
 {
 	while (*at < end) {

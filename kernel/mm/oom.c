@@ -45,7 +45,7 @@ static u32 pages_of_space(struct mm *mm)
 	       mm->area_count * (u32)sizeof(struct vma) / PAGE_SIZE;
 }
 
-/* Pages of address spaces that only the task has: one that it builds, one that it frees, and those that follow. */
+/* Pages of address spaces that no other task uses: the one that the task builds, and all that it is freeing. */
 static u32 pages_of_other_spaces(const struct task *task)
 {
 	u32 pages = task->next_mm ? pages_of_space(task->next_mm) : 0;
@@ -174,7 +174,7 @@ static void let_run(void)
 	preemption_point();
 }
 
-/* A new victim: those who want memory wait for its threads. */
+/* A new victim: tasks that need memory wait until its threads have ended. */
 static void hurry_victim(struct process *victim)
 {
 	struct task *task;

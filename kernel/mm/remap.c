@@ -24,7 +24,7 @@ static int make_tables(struct mm *mm, uaddr_t from, uaddr_t to, uaddr_t size)
 	return 0;
 }
 
-/* Frees the tables of [start, end) that no area needs: those that make_tables() created. */
+/* Frees the tables of [start, end) that no area needs: make_tables() has created them. */
 static void unmake_tables(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	u32 areas = 0;

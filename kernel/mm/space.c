@@ -47,7 +47,7 @@ struct mm *mm_create(void)
 	return mm;
 }
 
-/* Others may change the entries of pages of files meanwhile, but not the areas. */
+/* Other tasks may change the entries of pages of files meanwhile, but not the areas. */
 static void zap_in_parts(struct vma *vma)
 {
 	uaddr_t stop;
@@ -60,7 +60,7 @@ static void zap_in_parts(struct vma *vma)
 	}
 }
 
-/* Nobody uses the address space any more, so others may run between two parts. */
+/* Nobody uses the address space any more, so other tasks may run between two parts. */
 static void mm_end(struct deferred *ending)
 {
 	struct mm *mm = container_of(ending, struct mm, ending);
@@ -95,7 +95,7 @@ static void mm_end(struct deferred *ending)
 void mm_put(struct mm *mm)
 {
 	ASSERT(mm->refs > 0);
-	/* Whoever remains as its only user must first see what others did to it (outside.h). */
+	/* The last task that uses it must first see what other processors changed in it (outside.h). */
 	if (mm->refs > 1)
 		outside_settle();
 	if (--mm->refs == 0)
@@ -179,7 +179,7 @@ static bool may_pause(const struct forking *f)
 	return f->parent->refs == 1 && !(fork_shares && pagetable_find(f->child->root, f->at));
 }
 
-/* Lets others run if they wait, after a flush: no cached entry may permit a write to what is read-only now. */
+/* Lets waiting tasks run, after a flush: no cached entry may permit a write to what is read-only now. */
 static void fork_pause(struct forking *f)
 {
 	if (!may_pause(f) || !preemption_due())

@@ -117,7 +117,7 @@ long sys_clock_settime64(s32 clock, const struct timespec64 *user)
 	return clock_set(clock, error, ns);
 }
 
-/* Coarse clocks have the resolution of a tick; the others follow the timebase and report 1 ns, as Linux does. */
+/* Coarse clocks have the resolution of a tick; all other clocks follow the timebase and report 1 ns, as Linux does. */
 static int clock_resolution(s32 clock, u64 *ns)
 {
 	u64 ignored;

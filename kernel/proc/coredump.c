@@ -163,7 +163,7 @@ static bool add_files(struct text *notes)
 	return done;
 }
 
-/* Writes the notes of each thread. The one that took the signal comes first, as debuggers expect. */
+/* Writes the notes of each thread. The thread that took the signal comes first, as debuggers expect. */
 static bool make_notes(struct core *core, const struct siginfo *info)
 {
 	struct text *notes = &core->notes;
@@ -206,7 +206,7 @@ static bool begins_elf_file(const struct vma *vma)
 	return begins;
 }
 
-/* The number of bytes of an area to write: those that are not in a file. */
+/* How many bytes of an area to write: what no file holds. */
 static u32 size_to_dump(const struct vma *vma)
 {
 	u32 whole = vma->end - vma->start;

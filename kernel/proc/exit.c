@@ -173,7 +173,7 @@ static void wait_for_core(struct process *process)
 	if (all_wait_for_core(process))
 		wake_up(&process->exec_wait);
 	wait_event_uninterruptible(&process->dump_wait, !process->dumper);
-	/* All waiting threads end one after another, without a return to a program: let others run between two. */
+	/* All waiting threads end one after another, without a return to a program: let other tasks run between two. */
 	preemption_point();
 }
 

@@ -135,7 +135,7 @@ static long futex_wait_call(u32 *word, bool is_private, u32 expected, u32 bitset
 	return -ERESTART_RESTARTBLOCK;
 }
 
-/* Wakes some sleepers of word and moves others to word2. With `expected`, only if word still has that value. */
+/* Wakes some sleepers of word and moves more of them to word2. With `expected`, only if word still has that value. */
 static long futex_requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 move_count, const u32 *expected)
 {
 	struct futex_key key, key2;

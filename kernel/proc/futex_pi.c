@@ -53,7 +53,7 @@ void pi_leave(struct pi_waiter *waiter)
 	futex_pi_inherit(waiter->owner);
 }
 
-/* Whether the owner waits for the task, perhaps through others. No task waits in a cycle, so the walk ends. */
+/* Whether the owner waits for the task, perhaps by a chain of owners. No task waits in a cycle, so the walk ends. */
 static bool waits_for(const struct task *owner, const struct task *task)
 {
 	u32 passed = 0;

@@ -72,7 +72,7 @@ static bool matches_traced(const struct task *task, const struct wait_request *r
 	return request->which != P_PGID || (task->process && task->process->pgid == request->id);
 }
 
-/* The same for a task that the caller traces and that has stopped or ended. Its own parent learns of the end later. */
+/* The same for a task that the caller traces and that has stopped or ended. Its parent learns of the end later. */
 static bool collect_traced(struct task *task, struct wait_request *request)
 {
 	bool take = !(request->options & WNOWAIT), ends = request->options & WEXITED;

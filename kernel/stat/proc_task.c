@@ -88,7 +88,7 @@ static void stat_show(struct text *out, struct task *task)
 {
 	struct process *process = task->process;
 	const struct mm *mm = task->mm;
-	bool may_see = may_trace(task);	/* addresses; others see zeros */
+	bool may_see = may_trace(task);	/* addresses; who may not sees zeros */
 	struct usage usage;
 	sigset ignored, caught;
 

@@ -296,7 +296,7 @@ static int proc_open(struct file *file)
 	return task && !may_trace(task) ? -EACCES : 0;
 }
 
-/* Copies text page by page, between which others run. */
+/* Copies text page by page. Other tasks run between two pages. */
 static long give_text(struct iter *it, const char *from, size_t size)
 {
 	size_t done = 0;

@@ -63,7 +63,7 @@ extern struct process idle_process;
 /* task.c: the parts of an idle task that do not depend on its processor. */
 void idle_init(struct task *idle);
 
-void sched_to_idle(void);                               /* switches to the idle task, though others may be ready */
+void sched_to_idle(void);                               /* switches to the idle task, though tasks may be ready */
 
 s32 sched_slice(const struct task *task);               /* ticks of a full turn */
 

@@ -164,7 +164,7 @@ void posix_timer_taken(struct sigqueued *queued)
 	queued->info.timer.overrun = timer->overrun;
 }
 
-/* Each expiry is work of its own, so that others run between two. */
+/* Each expiry is a separate piece of work, so that other tasks run between two expiries. */
 void posix_timers_tick(struct process *process, u64 run_ns)
 {
 	struct posix_timer *timer;

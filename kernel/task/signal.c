@@ -15,7 +15,7 @@
 
 #define STOP_SIGNALS (SIGBIT(SIGSTOP) | SIGBIT(SIGTSTP) | SIGBIT(SIGTTIN) | SIGBIT(SIGTTOU))
 #define UNBLOCKABLE  (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
-/* Taken before others, because they report on the instruction that the program just executed. */
+/* Taken before other signals, because they report on the instruction that the program just executed. */
 #define SYNCHRONOUS                                                                              \
 	(SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGILL) | SIGBIT(SIGTRAP) | SIGBIT(SIGFPE) | \
 	 SIGBIT(SIGSYS))
@@ -238,7 +238,7 @@ static struct task *signal_thread(struct process *process, int sig)
 	return first;
 }
 
-/* Current no longer takes these signals to the process: tells another thread of those that are pending. */
+/* Current no longer takes these signals to the process: tells another thread which of them are pending. */
 static void tell_another(struct process *process, sigset signals)
 {
 	for (sigset left = process->pending.set & signals & ~process->blocked_by_all; left; left &= left - 1) {
@@ -546,7 +546,7 @@ int signal_dequeue(sigset wanted, struct siginfo *info)
 {
 	struct sigpending *sources[] = { &current->pending, &current->process->pending };
 
-	/* Take SIGKILL before all others: if a stop signal came first, the killed process would stop and not end. */
+	/* Take SIGKILL first: after a stop signal, the killed process would stop and not end. */
 	if (signal_all_pending(current) & wanted & SIGBIT(SIGKILL))
 		wanted = SIGBIT(SIGKILL);
 	for (u32 i = 0; i < ARRAY_SIZE(sources); i++) {

@@ -88,7 +88,7 @@ u32 pid_claims_of_user(u32 uid)
 	return count;
 }
 
-/* Threads and zombies of a user, and those that are being made, which RLIMIT_NPROC limits. */
+/* Counts what RLIMIT_NPROC limits: a user's threads and zombies, and the threads that clone is making. */
 static u32 tasks_of_user(u32 uid)
 {
 	struct process *process;

@@ -24,7 +24,7 @@ static u32 ticks_per_ns;        /* 0.32 fixed point: ns -> timebase tick */
 u32 time_tick_length;
 static u64 boot_date_ns = BOOT_DATE_SECONDS * NSEC_PER_SEC;
 
-/* The most timers that one interrupt fires; the others are due right after it. */
+/* The most timers that one interrupt fires; further due timers fire in the next interrupt, right after it. */
 #define FIRED_MOST 32u
 
 /* Converts timebase ticks to ns, exact to one part in 2^32. */

@@ -177,7 +177,7 @@ static int three(void)
 	return 3;
 }
 
-/* Selectors that a program could not load, and places behind the registers. */
+/* Selectors that a program could not load, and offsets beyond the register area. */
 static void selectors(void)
 {
 	static const unsigned words[] = { CS, SS, DS, ES, FS, GS };

@@ -1,4 +1,4 @@
-/* The auxiliary vector (uapi linux/auxvec.h; the sizes of cache lines: powerpc asm/auxvec.h, numbers of their own). */
+/* The auxiliary vector (uapi linux/auxvec.h; cache-line entries have PowerPC's numbers: powerpc asm/auxvec.h). */
 #ifndef ABI_AUXV_BASE_H
 #define ABI_AUXV_BASE_H
 
