@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pagewalk import explain, native, records, rows, systems
+from pagewalk import placement as placement_of
 from pagewalk.errors import BadInput, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
@@ -276,7 +277,7 @@ class Lab(Workshop):
         jobs = {entry.job.key(self.runner.version): entry.job for entry in works}
         known = self.store.known(jobs)
         missing = [job for key, job in jobs.items() if key not in known]
-        seconds = [took.get((job.machine.name, job.command_line)) for job in missing]
+        seconds = [took.get((job.machine.name, placement_of.without(job.command_line))) for job in missing]
         return Cost(
             experiment.name,
             len(planned),

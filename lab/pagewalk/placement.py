@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import struct
 import subprocess
 from dataclasses import dataclass, replace
@@ -40,6 +41,9 @@ _EXECUTABLES = {b"\x7fELF\x01\x01": "<", b"\x7fELF\x01\x02": ">"}
 _TYPE_EXECUTABLE = 2
 _SEGMENT_LOAD = 1
 _FLAG_WRITE = 2
+
+
+_STACK_WORD = re.compile(r" stack=\d+(?= |$)")
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,11 @@ class Placement:
         moved = bytearray(data)
         struct.pack_into(f"{order}I", moved, last + 20, memory + self.heap * _PAGE)
         return bytes(moved)
+
+
+def without(command_line: str) -> str:
+    """The command line without the words of a placement: what all placements of a run have in common."""
+    return _STACK_WORD.sub("", command_line)
 
 
 AS_BUILT = Placement(seed=0, frames=0, heap=0, stack=0)

@@ -21,7 +21,7 @@ from typing import Any
 
 import duckdb
 
-from pagewalk import interrupts, query, schema, stored_runs
+from pagewalk import interrupts, placement, query, schema, stored_runs
 from pagewalk.errors import BadInput, StoreError, unknown
 from pagewalk.runner import Job, RunResult
 from pagewalk.stored_runs import WHOLE_RUN, StoredRun
@@ -391,12 +391,11 @@ class Store:
         return int(found[0][0]) if found else None
 
     def durations(self) -> dict[tuple[str, str], float]:
-        """How many seconds the latest run took on this computer, by machine and command line."""
+        """How many seconds the latest run took, by machine and command line without what a placement adds to it."""
         found = self.query(
-            "SELECT machine, command_line, arg_max(host_seconds, made) FROM runs WHERE stop = 'power-off' "
-            "GROUP BY machine, command_line"
+            "SELECT machine, command_line, host_seconds FROM runs WHERE stop = 'power-off' ORDER BY made"
         )
-        return {(machine, line): seconds for machine, line, seconds in found}
+        return {(machine, placement.without(line)): seconds for machine, line, seconds in found}
 
     def find(self, prefix: str) -> StoredRun:
         """The one run whose key starts with `prefix`; BadInput when there is none or several."""
