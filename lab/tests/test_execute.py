@@ -67,7 +67,7 @@ def test_a_table_is_measured_and_judged(experiment: Experiment, store: Store) ->
     assert mmap.verdict == "ratio reproduced"
     assert mmap.reason.startswith("cycles each: flush 500,000 -> 2,000")
     assert pipe.ratio == 1.0
-    assert pipe.verdict == "not reproduced", "22 to 21 is a small change, but ours does not change at all"
+    assert pipe.verdict == "refuted by a pair", "22 to 21 is a small change, but ours does not change at all"
 
 
 def test_seeds_measure_a_row_with_several_placements(experiment: Experiment, store: Store) -> None:
