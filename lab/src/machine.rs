@@ -267,6 +267,24 @@ impl Machine {
         any!(self.session(), session => session.sanitize(set)).map_err(refused)
     }
 
+    /// Whether the first finding of the sanitizer `translation` ends the run, as it does by default. To be called
+    /// behind `sanitize`.
+    fn set_sanitizer_stops(&self, stops: bool) {
+        any!(self.session(), session => session.set_sanitizer_stops(stops));
+    }
+
+    /// What the sanitizer `translation` has counted, its findings as JSON text, and what it had to leave out, in words.
+    fn findings(&self) -> (Vec<(&'static str, u64)>, Vec<String>, Option<String>) {
+        any!(self.session(), session => {
+            let (findings, left_out) = session.findings();
+            (
+                session.sanitizer_counts(),
+                findings.iter().map(ToString::to_string).collect(),
+                left_out,
+            )
+        })
+    }
+
     /// Collects, from now on, the events that satisfy all of these, for `heard`: kinds and causes by name (none: all),
     /// the first and last address, an address space, MSR\[PR\]; of them each `every`-th. `run` stops when `batch` of
     /// them have come. ValueError says what is wrong.

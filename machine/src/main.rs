@@ -113,6 +113,9 @@ fn to_the_end<C: Saved + Debugged>(run: &Run, mut session: Session<C>) -> Result
     let limits = run.on.limits(session.machine().shape().clock);
     let stop = go(run, &mut session, limits)?;
     write_results(run, &mut session, &stop)?;
+    if let Some(summary) = session.sanitizer_summary() {
+        eprintln!("pagewalk-machine: {summary}");
+    }
     Ok(match stop {
         Stop::PowerOff { status } => {
             for warning in session.warnings() {

@@ -7,6 +7,8 @@ mod conformance;
 mod differential;
 #[path = "riscv/machine.rs"]
 mod machine;
+#[path = "riscv/sanitizer.rs"]
+mod sanitizer;
 #[path = "riscv/support.rs"]
 mod support;
 #[path = "riscv/tlb.rs"]

@@ -23,6 +23,7 @@ from kernel import (
     includes,
     missing,
     names,
+    planted,
     policies,
     port,
     replaced,
@@ -44,6 +45,7 @@ SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "includes": lambda _: includes.check(),
     "missing": lambda _: missing.check(),
     "names": lambda _: names.check(),
+    "planted": lambda _: planted.check(),
     "policies": lambda chosen: policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows),
     "port": lambda _: port.check(),
     "replaced": lambda _: replaced.check(),
@@ -51,7 +53,7 @@ SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
 }
 """Each returns the number of failures."""
 
-ON_REQUEST = frozenset({"combinations"})
+ON_REQUEST = frozenset({"combinations", "planted"})
 """Those that run only if they are named."""
 
 

@@ -29,6 +29,9 @@ PARTS: dict[str, dict[str, str]] = {
         "and the exit status is the program's.",
         "resume": "Go on from a snapshot to the end of its run: the same cycles and counters as without the stop.",
     },
+    "check": {
+        "check": "Run a kernel, and report each stale translation that it lets a processor use.",
+    },
     "debugging": {
         "dump": "Show TLBs, hash table, BATs, segments and caches at an instant, of each processor.",
         "gdb": "Debug the kernel or a program with GDB; waits for GDB on a local port.",

@@ -19,6 +19,7 @@ use crate::observe::profile::{Profile, ProfileRow, StackRow};
 use crate::observe::recorder::{Format, Recorder};
 use crate::observe::regions::Region;
 use crate::observe::sanitizers::SanitizerSet;
+use crate::observe::stale::{Finding, Stale};
 use crate::observe::symbolize::Symbolizer;
 use crate::observe::tally::{self, Field, Query, Row, Tally};
 use crate::observe::trace::{Trace, Window};
@@ -279,6 +280,45 @@ impl<C: Guest> Session<C> {
     pub fn sanitize(&mut self, set: SanitizerSet) -> Result<(), String> {
         self.machine.sanitize(C::sanitizers(set)?);
         Ok(())
+    }
+
+    /// With `stops` the first finding of the translation sanitizer ends the run, as it does by default; otherwise the
+    /// run goes on, and [`Session::findings`] has all. To be called behind [`Session::sanitize`].
+    pub fn set_sanitizer_stops(&mut self, stops: bool) {
+        self.machine.each(C::make_ready);
+        let sanitizers = &mut self.observers_mut().sanitizers;
+        if let Some(stale) = sanitizers.as_mut().and_then(|all| all.stale.as_mut()) {
+            stale.stops = stops;
+        }
+    }
+
+    fn stale(&self) -> Option<&Stale> {
+        self.observers().sanitizers.as_ref()?.stale.as_deref()
+    }
+
+    /// What the translation sanitizer has counted: its numbers by name; none without it.
+    #[must_use]
+    pub fn sanitizer_counts(&self) -> Vec<(&'static str, u64)> {
+        self.stale()
+            .map_or_else(Vec::new, |stale| stale.counts().named().to_vec())
+    }
+
+    /// The findings of the translation sanitizer, and what it had to leave out.
+    #[must_use]
+    pub fn findings(&self) -> (Vec<Value>, Option<String>) {
+        let stale = self.stale();
+        let findings = stale.map_or_else(Vec::new, |stale| {
+            stale.findings().iter().map(Finding::json).collect()
+        });
+        (findings, stale.and_then(Stale::limits))
+    }
+
+    /// What the translation sanitizer has seen, in one line.
+    #[must_use]
+    pub fn sanitizer_summary(&self) -> Option<String> {
+        let counts = self.stale()?.counts().named();
+        let shown = counts.map(|(name, count)| format!("{count} {name}"));
+        Some(format!("sanitizer: {}", shown.join(", ")))
     }
 
     /// Compiles code to the host's as soon as it was seen so often: 1 is at once, `None` never. Results do not depend

@@ -63,7 +63,9 @@ pub struct Blocks<P> {
     pieces: Box<[u64]>,
     /// The pieces that an I-cache may hold.
     fetched: Box<[u64]>,
-    /// Both together: what a store looks at.
+    /// The pieces whose stores an observer must see; empty without one.
+    watched: Box<[u64]>,
+    /// All together: what a store looks at.
     either: Box<[u64]>,
 }
 
@@ -90,6 +92,7 @@ impl<P: Part> Blocks<P> {
             targets: Box::new([0; TARGETS]),
             pieces: vec![0; ram >> 12].into_boxed_slice(),
             fetched: vec![0; ram >> 12].into_boxed_slice(),
+            watched: Box::default(),
             either: vec![0; ram >> 12].into_boxed_slice(),
         }
     }
@@ -132,6 +135,9 @@ impl<P: Part> Blocks<P> {
             self.slots.fill(0);
             self.pieces.fill(0);
             self.either.copy_from_slice(&self.fetched);
+            for (either, watched) in self.either.iter_mut().zip(&self.watched) {
+                *either |= watched;
+            }
             self.parts.clear();
         }
         let head = self.parts.len();
@@ -184,7 +190,36 @@ impl<P: Part> Blocks<P> {
         {
             *either = pieces | fetched;
         }
+        for (either, watched) in self.either.iter_mut().zip(&self.watched) {
+            *either |= watched;
+        }
         true
+    }
+
+    /// Stores to the piece at `pa` are for an observer to see.
+    pub fn watch(&mut self, pa: RamAddress) {
+        if self.watched.is_empty() {
+            self.watched = vec![0; self.either.len()].into_boxed_slice();
+        }
+        let (page, piece) = ((pa >> 12) as usize, (pa & 0xfff) >> PIECE_SHIFT);
+        mark(&mut self.watched, page, piece);
+        mark(&mut self.either, page, piece);
+    }
+
+    /// Ends what [`Blocks::watch`] began.
+    pub fn unwatch(&mut self, pa: RamAddress) {
+        let (page, piece) = ((pa >> 12) as usize, (pa & 0xfff) >> PIECE_SHIFT);
+        if let Some(watched) = self.watched.get_mut(page) {
+            *watched &= !(1 << piece);
+            self.either[page] = self.pieces[page] | self.fetched[page] | *watched;
+        }
+    }
+
+    /// Must an observer see a store to these bytes?
+    #[must_use]
+    pub fn is_watched(&self, pa: RamAddress, bytes: u32) -> bool {
+        let watched = self.watched.get((pa >> 12) as usize);
+        watched.is_some_and(|&watched| marked(watched, pa, bytes))
     }
 
     /// True if these bytes of RAM may be decoded code, or in an I-cache.
@@ -225,7 +260,7 @@ impl<P: Part> Blocks<P> {
             for piece in first..=last {
                 *pieces &= !(1 << piece);
             }
-            *either = *pieces | fetched;
+            *either = *pieces | fetched | self.watched.get(page).unwrap_or(&0);
         }
     }
 

@@ -15,6 +15,7 @@ pub mod sanitizers;
 mod shown;
 pub mod silence;
 pub mod stacks;
+pub mod stale;
 pub mod symbolize;
 pub mod tally;
 pub mod trace;

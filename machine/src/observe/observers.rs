@@ -10,6 +10,7 @@ use super::profile::Profile;
 use super::recorder::Recorder;
 use super::regions::{REGIONS_MOST, Regions};
 use super::sanitizers::Sanitizers;
+use super::stale::{Finding, Truth, Use, Verdict, Who};
 use super::symbolize::{CONTEXTS_MOST, PROGRAMS_MOST, Symbolizer};
 use super::tally::Tally;
 use super::trace::Trace;
@@ -82,10 +83,7 @@ impl<D> Observers<D> {
     /// does not change what the guest does.
     #[must_use]
     pub fn features(&self) -> u32 {
-        let sanitizers = self
-            .sanitizers
-            .as_ref()
-            .map_or(0, |sanitizers| sanitizers.set.features());
+        let sanitizers = self.sanitizers.as_ref().map_or(0, Sanitizers::features);
         sanitizers | 4 | 8
     }
 
@@ -211,6 +209,26 @@ impl<D> Observers<D> {
         space: impl FnOnce() -> Option<String>,
     ) -> Option<String> {
         self.sanitizers.as_ref()?.translated(ea, frame, space)
+    }
+
+    /// An access of `who` has used a suspect entry. Returns what that means, and a report that ends the run.
+    pub(crate) fn judge(
+        &mut self,
+        access: Use,
+        who: Who,
+        truth: &Truth,
+        ram: &Ram,
+    ) -> (Verdict, Option<String>) {
+        let sanitizers = self.sanitizers.as_mut();
+        let Some(stale) = sanitizers.and_then(|all| all.stale.as_deref_mut()) else {
+            return (Verdict::Good, None);
+        };
+        let verdict = stale.judge(access, who, truth, ram);
+        for finding in stale.findings_mut() {
+            finding.name(&self.symbols);
+        }
+        let report = stale.findings().last().map(Finding::text);
+        (verdict, report.filter(|_| verdict == Verdict::Stop))
     }
 
     /// A store, or `dcbz`, is about to write at `pa`; to be called before the D-cache looks. `icbi`, or

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::stale::Stale;
 use crate::memory::Memory;
 use code::Code;
 
@@ -69,6 +70,10 @@ pub struct Sanitizers {
     pub set: SanitizerSet,
     freed: Freed,
     code: Option<Code>,
+    /// The translation sanitizer of the processors that have one for any kernel. A snapshot does not have it: it begins
+    /// anew, with the entries that are there.
+    #[serde(skip)]
+    pub stale: Option<Box<Stale>>,
 }
 
 /// Page frames that no user translation may reach: a bit for each.
@@ -104,7 +109,16 @@ impl Sanitizers {
             set,
             freed: Freed::default(),
             code: set.fetch.then(|| Code::new(memory)),
+            stale: None,
         }
+    }
+
+    /// Bits of the control device's FEATURES register. The translation sanitizer of any kernel asks for nothing.
+    #[must_use]
+    pub fn features(&self) -> u32 {
+        let mut asked = self.set;
+        asked.translation &= self.stale.is_none();
+        asked.features()
     }
 
     /// True if the sanitizers of a machine with this memory can be in this state. A snapshot is checked by this

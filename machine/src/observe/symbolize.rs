@@ -287,6 +287,14 @@ impl Symbolizer {
         }
     }
 
+    /// The lowest address of a function of the kernel.
+    #[must_use]
+    pub(crate) fn lowest_kernel(&self) -> u32 {
+        self.tables[0]
+            .get(0)
+            .map_or(u32::MAX, |symbol| symbol.address)
+    }
+
     /// The kernel's symbols.
     #[must_use]
     pub fn kernel(&self) -> &SymbolTable {

@@ -84,11 +84,18 @@ impl Cpu for Processor {
         &mut self.breakpoints
     }
 
+    fn make_ready(&mut self) {
+        self.choose_sanitizer();
+    }
+
     fn turn(&mut self, limits: Limits) -> Pause<Stop> {
         self.run_turn(limits)
     }
 
     fn look_around(&mut self) {
+        if self.sanitized {
+            self.heed_stores();
+        }
         self.due = 0;
     }
 
@@ -140,10 +147,14 @@ impl Guest for Processor {
     }
 
     fn sanitizers(set: SanitizerSet) -> Result<SanitizerSet, String> {
-        if set.any() {
-            return Err("a RISC-V machine has no sanitizer".to_owned());
+        let all = set.translation && set.fetch && set.vsid;
+        if !all && (set.fetch || set.vsid) {
+            return Err("a RISC-V machine has one sanitizer: translation".to_owned());
         }
-        Ok(set)
+        Ok(SanitizerSet {
+            translation: set.translation,
+            ..SanitizerSet::default()
+        })
     }
 
     fn next_instruction(&self) -> u64 {

@@ -13,6 +13,7 @@ use super::trap::{Raised, cause};
 use crate::account::tlb_events::{Layout, Space, Step, Tables, TlbMiss, TlbPage};
 use crate::account::{Event, Plain};
 use crate::memory::{RamAddress, attribute};
+use crate::observe::stale::{Key, Origin, Side};
 
 /// The TLBs of a processor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -58,6 +59,45 @@ impl Mmu {
         first
             .into_iter()
             .chain(self.second.iter().map(|tlb| ("l2", tlb)))
+    }
+
+    /// Every TLB with the sanitizer's name for it.
+    pub(super) fn sides(&self) -> impl Iterator<Item = (Side, &Tlb)> {
+        let first = [
+            (Side::Instruction, &self.instruction),
+            (Side::Data, &self.data),
+        ];
+        let second = self.second.iter().map(|tlb| (Side::Second, tlb));
+        first.into_iter().chain(second)
+    }
+
+    fn named(&mut self, side: Side) -> Option<&mut Tlb> {
+        match side {
+            Side::Data => Some(&mut self.data),
+            Side::Instruction => Some(&mut self.instruction),
+            Side::Second => self.second.as_mut(),
+        }
+    }
+
+    /// The next use of this entry is for the sanitizer to see.
+    pub(super) fn suspect(&mut self, key: Key) {
+        if let Some(tlb) = self.named(key.side) {
+            tlb.suspect(key.page, key.shift, key.space as u16);
+        }
+    }
+
+    /// The entry, and whether it was suspect; it is an ordinary one from now on.
+    pub(super) fn take_suspect(&mut self, va: u64, asid: u16, side: Side) -> Option<(Entry, bool)> {
+        self.named(side)?.take_suspect(va, asid)
+    }
+
+    /// No entry is suspect.
+    pub(super) fn trust_all(&mut self) {
+        for side in Side::ALL {
+            if let Some(tlb) = self.named(side) {
+                tlb.trust_all();
+            }
+        }
     }
 
     /// Whatever was found without a search is looked up again.
@@ -157,6 +197,9 @@ impl Processor {
         self.mmu.drop_shortcuts();
         self.choose_translation();
         self.fetched = super::processor::NOWHERE;
+        if self.sanitized {
+            self.note_root();
+        }
         self.close_watch();
         self.observers.space_runs(self.csr.satp as u32, self.cycles);
     }
@@ -195,6 +238,19 @@ impl Processor {
 
     #[inline(never)]
     fn translate_slowly(&mut self, va: u64, right: u8, mode: Mode) -> Result<u64, Raised> {
+        if !self.sanitized {
+            return self.look_up_or_fill(va, right, mode);
+        }
+        let suspect = self.take_suspect(va, right == right::EXECUTE);
+        let pa = self.look_up_or_fill(va, right, mode)?;
+        if let Some(suspect) = suspect {
+            self.judge_use(va, right, suspect);
+        }
+        Ok(pa)
+    }
+
+    #[inline(always)]
+    fn look_up_or_fill(&mut self, va: u64, right: u8, mode: Mode) -> Result<u64, Raised> {
         let asid = self.asid();
         let fetch = right == right::EXECUTE;
         let tlb = if fetch {
@@ -259,6 +315,9 @@ impl Processor {
             self.advance(took);
             if let Some(entry) = found {
                 self.enter_first(entry, fetch);
+                if self.sanitized {
+                    self.note_copy(&entry, fetch);
+                }
                 return Ok(entry);
             }
             self.account.add_plain(Plain::SecondTlbMiss, 1);
@@ -306,6 +365,10 @@ impl Processor {
                 second.enter(*entry, &mut self.account, Plain::SecondTlbEvicted);
             }
             self.enter_first(*entry, fetch);
+            if self.sanitized {
+                let second = self.mmu.second.is_some() && (entry.shift == 12 || large);
+                self.note_fill(entry, fetch, second);
+            }
         }
         self.account.tlb.miss = Some(TlbMiss {
             fetch,
@@ -324,7 +387,7 @@ impl Processor {
         found
     }
 
-    fn levels(&self) -> u32 {
+    pub(super) fn levels(&self) -> u32 {
         if self.csr.mode() == satp::SV48 { 4 } else { 3 }
     }
 
@@ -335,6 +398,7 @@ impl Processor {
             return Err(Miss::Page);
         }
         self.advance(self.config.walk.begin);
+        self.walked = Origin::new(self.csr.satp & satp::PPN);
         let mut table = (self.csr.satp & satp::PPN) << 12;
         for level in (0..levels).rev() {
             let shift = 12 + 9 * level;
@@ -343,11 +407,15 @@ impl Processor {
                 self.account.add_plain(Plain::WalkCacheAccess, 1);
                 if let Some(next) = self.mmu.walk_cache.look_up(at) {
                     table = next;
+                    if let Some(place) = self.ram_address(at, 8) {
+                        self.walked.push(place, next >> 12 << 10 | pte::VALID);
+                    }
                     continue;
                 }
                 self.account.add_plain(Plain::WalkCacheMiss, 1);
             }
             let (place, value) = self.read_entry(at)?;
+            self.walked.push(place, value);
             if value & pte::VALID == 0
                 || value & (pte::READ | pte::WRITE) == pte::WRITE
                 || value & pte::RESERVED != 0
@@ -427,6 +495,7 @@ impl Processor {
             rights: 0,
             asid: self.asid(),
             way: 0,
+            suspect: false,
         };
         let by = if right == right::EXECUTE {
             self.fetches_by
@@ -470,7 +539,8 @@ impl Processor {
             self.account.add_plain(Plain::HashChanged, 1);
         }
         self.memory.uncore.ram.put(place, value.to_le_bytes());
-        self.code_written(place, 8);
+        self.walked.replace_leaf(value);
+        self.drop_code(place, 8);
         self.note_step(from, took, place, value, true);
     }
 
@@ -492,6 +562,9 @@ impl Processor {
         let mut removed = mmu.instruction.fence(va, asid) + mmu.data.fence(va, asid);
         if let Some(second) = &mut mmu.second {
             removed += second.fence(va, asid);
+        }
+        if self.sanitized {
+            self.note_fence(va, asid);
         }
         self.account.add_plain(Plain::TlbTaken, removed);
         self.fetched = super::processor::NOWHERE;

@@ -22,6 +22,7 @@ pub mod processor;
 pub mod session;
 pub mod shim;
 mod snapshot;
+mod stale;
 pub mod tlb;
 pub mod trap;
 

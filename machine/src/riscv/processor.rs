@@ -15,6 +15,7 @@ use crate::engine::blocks::Blocks;
 use crate::memory::cache::ARRIVING;
 use crate::memory::{Memory, RamAddress, attribute};
 use crate::observe::Observers;
+use crate::observe::stale::Origin;
 
 /// No line: the next instruction is fetched in any case.
 pub(super) const NOWHERE: (u64, RamAddress) = (1, 0);
@@ -75,6 +76,11 @@ pub struct Processor {
     pub(super) stale: bool,
 
     pub(super) oracle: bool,
+    /// The translation sanitizer is on.
+    pub(super) sanitized: bool,
+    /// The words of the last walk, and whether the last access loaded an entry: for the sanitizer.
+    pub(super) walked: Origin,
+    pub(super) refilled: bool,
     pub(super) hosted: bool,
     pub(super) stop: Option<Stop>,
     pub(super) limits: Limits,
@@ -134,6 +140,9 @@ impl Processor {
             waiting: false,
             stale: false,
             oracle: false,
+            sanitized: false,
+            walked: Origin::default(),
+            refilled: false,
             hosted: false,
             stop: None,
             limits: Limits::NONE,
@@ -403,9 +412,19 @@ impl Processor {
         Ok(at)
     }
 
-    /// Code may have been written.
+    /// These bytes are about to be written. There may be code, or a table that the sanitizer watches.
     #[inline(always)]
     pub(super) fn code_written(&mut self, at: RamAddress, bytes: u32) {
+        if self.blocks.holds(at, bytes) {
+            if self.sanitized && self.blocks.is_watched(at, bytes) {
+                self.watched_store(at, bytes);
+            }
+            self.drop_code(at, bytes);
+        }
+    }
+
+    /// Code there is decoded anew.
+    pub(super) fn drop_code(&mut self, at: RamAddress, bytes: u32) {
         if self.blocks.holds(at, bytes) {
             self.blocks.forget(at, bytes);
             self.stale = true;

@@ -39,6 +39,9 @@ pub struct Entry {
     pub rights: u8,
     pub asid: u16,
     pub way: u8,
+    /// The sanitizer must see the next use.
+    #[serde(skip)]
+    pub suspect: bool,
 }
 
 impl Slot for Entry {
@@ -247,6 +250,9 @@ impl Tlb {
             return;
         };
         let entry = self.entries[set * self.ways as usize + way];
+        if entry.suspect {
+            return;
+        }
         let dirty = u64::from(entry.bits) & pte::DIRTY != 0;
         let may = |right: u8| {
             entry.rights & right != 0
@@ -270,6 +276,30 @@ impl Tlb {
     pub fn drop_shortcuts(&mut self) {
         self.shortcuts.clear();
         self.shortcuts.resize(SHORTCUTS, NO_SHORTCUT);
+    }
+
+    /// The next use of this entry, if it is there, does not go by a shortcut.
+    pub fn suspect(&mut self, page: u64, shift: u8, asid: u16) {
+        let same = |entry: &Entry| entry.valid() && entry.page == page && entry.shift == shift;
+        for entry in &mut self.entries {
+            entry.suspect |= same(entry) && (entry.asid == asid || entry.is_global());
+        }
+        self.drop_shortcuts();
+    }
+
+    /// The entry of `va`, and whether it was suspect; it is an ordinary one from now on. Not a use.
+    pub fn take_suspect(&mut self, va: u64, asid: u16) -> Option<(Entry, bool)> {
+        let (set, way) = self.find(va, asid)?;
+        let entry = &mut self.entries[set * self.ways as usize + way];
+        let suspect = std::mem::take(&mut entry.suspect);
+        Some((*entry, suspect))
+    }
+
+    /// No entry is suspect.
+    pub fn trust_all(&mut self) {
+        for entry in &mut self.entries {
+            entry.suspect = false;
+        }
     }
 
     fn drop_shortcut(&mut self, entry: Entry) {

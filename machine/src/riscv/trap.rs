@@ -124,6 +124,8 @@ pub enum Fatal {
     Stuck { pc: u64, cause: u8 },
     /// WFI, and no interrupt can come.
     Asleep { pc: u64 },
+    /// A sanitizer has found an error.
+    Sanitizer { report: String },
 }
 
 impl fmt::Display for Fatal {
@@ -134,6 +136,7 @@ impl fmt::Display for Fatal {
                 "no instruction completes: {EXCEPTIONS_MOST} exceptions came in a row, and another {} exception",
                 name(*cause)
             ),
+            Fatal::Sanitizer { report } => write!(out, "sanitizer: {report}"),
             Fatal::Asleep { pc } => {
                 write!(
                     out,
@@ -245,6 +248,9 @@ impl Processor {
         self.next = self.csr.mepc;
         self.advance(self.config.clocks.return_);
         self.modes_changed();
+        if self.sanitized && to == privilege::USER {
+            self.note_return();
+        }
     }
 
     /// sret.
@@ -257,6 +263,9 @@ impl Processor {
         self.next = self.csr.sepc;
         self.advance(self.config.clocks.return_);
         self.modes_changed();
+        if self.sanitized && self.privilege == privilege::USER {
+            self.note_return();
+        }
     }
 
     /// The interrupts that ask now.

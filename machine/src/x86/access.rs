@@ -230,7 +230,7 @@ impl Processor {
         }
         match self.mmu.data.reuse(linear, need, self.ram_size) {
             Reuse::Away(delta) => Ok(Some((linear.wrapping_add(delta), 0))),
-            Reuse::Absent if self.mmu.data_large.is_none() => {
+            Reuse::Absent if self.mmu.data_large.is_none() && !self.sanitized => {
                 self.translate_absent(linear, need).map(Some)
             }
             _ => Ok(None),
@@ -655,6 +655,18 @@ impl Processor {
 
     #[inline(never)]
     fn written_to_code(&mut self, pa: u32, bytes: u32) {
+        if self.sanitized && self.blocks.is_watched(pa, bytes) {
+            self.watched_store(pa, bytes);
+        }
+        self.code_written(pa, bytes);
+    }
+
+    /// The same of a walk, whose stores are no changes of the tables.
+    #[inline(never)]
+    pub(super) fn code_written(&mut self, pa: u32, bytes: u32) {
+        if !self.blocks.holds(pa, bytes) {
+            return;
+        }
         self.blocks.forget(pa, bytes);
         // The block that runs may be among them.
         self.due_at_once();

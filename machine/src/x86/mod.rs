@@ -29,6 +29,7 @@ mod segmentation;
 pub mod session;
 pub mod shim;
 mod snapshot;
+mod stale;
 mod stop;
 pub mod tlb;
 mod transfer;

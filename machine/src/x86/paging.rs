@@ -11,13 +11,13 @@ use super::config::{Config, Kind};
 use super::exception::Exception;
 use super::processor::Processor;
 use super::registers::{cr0, cr4};
-use super::stop::{Fatal, Stop};
 use super::tlb::{Entry, Need, Tlb, permits, pte, reached};
 use super::walk_cache::WalkCache;
 use crate::account::{Array, Cause, Event, Plain};
 use crate::config::TlbConfig;
 use crate::memory::attribute;
 use crate::memory::cache::ARRIVING;
+use crate::observe::stale::{Flush, Key, Side};
 use crate::tlb::second_level::SecondLevel;
 
 const PAGE_SHIFT: u32 = 12;
@@ -183,6 +183,47 @@ impl Mmu {
         .filter_map(|(name, tlb)| Some((name, tlb?)))
     }
 
+    /// Every TLB with the sanitizer's name for it.
+    pub(super) fn sides(&self) -> impl Iterator<Item = (Side, &Tlb)> {
+        let data = [Some(&self.data), self.data_large.as_ref()];
+        let code = [self.instruction.as_ref(), self.instruction_large.as_ref()];
+        let second = self.second.as_ref().map(|second| &second.tlb);
+        let named = |side| move |tlb| (side, tlb);
+        (data.into_iter().flatten().map(named(Side::Data)))
+            .chain(code.into_iter().flatten().map(named(Side::Instruction)))
+            .chain(second.into_iter().map(named(Side::Second)))
+    }
+
+    fn named(&mut self, key: Key) -> Option<&mut Tlb> {
+        match (key.side, key.shift > 12) {
+            (Side::Data, false) => Some(&mut self.data),
+            (Side::Data, true) => self.data_large.as_mut(),
+            (Side::Instruction, false) => self.instruction.as_mut(),
+            (Side::Instruction, true) => self.instruction_large.as_mut(),
+            (Side::Second, _) => self.second.as_mut().map(|second| &mut second.tlb),
+        }
+    }
+
+    /// The next use of this entry is for the sanitizer to see.
+    pub(super) fn suspect(&mut self, key: Key) {
+        if let Some(tlb) = self.named(key) {
+            tlb.suspect(key.page as u32);
+        }
+    }
+
+    /// The entry, and whether it was suspect; it is an ordinary one from now on.
+    pub(super) fn take_suspect(&mut self, key: Key, protects: bool) -> Option<(Entry, bool)> {
+        self.named(key)?.take_suspect(key.page as u32, protects)
+    }
+
+    /// No entry is suspect.
+    pub(super) fn trust_all(&mut self, protects: bool) {
+        for tlb in self.all_mut() {
+            tlb.drop_shortcuts();
+            tlb.trust_all(protects);
+        }
+    }
+
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Tlb> {
         [
             Some(&mut self.data),
@@ -213,28 +254,15 @@ impl Processor {
         linear: u32,
         need: Need,
     ) -> Result<(u32, u32), Exception> {
+        if !self.sanitized {
+            return self.look_up_or_walk::<FETCH>(linear, need);
+        }
+        let suspect = self.take_suspect(linear, FETCH);
         let found = self.look_up_or_walk::<FETCH>(linear, need)?;
-        if self.sanitized {
-            self.check_frame(linear, found);
+        if let Some(suspect) = suspect {
+            self.judge_use(linear, need, FETCH, suspect);
         }
         Ok(found)
-    }
-
-    /// Reports a page that lets user programs reach a freed frame: a TLB has kept it, or a table. The kernel's own
-    /// mapping of RAM is exempt.
-    #[cold]
-    fn check_frame(&mut self, linear: u32, (pa, bits): (u32, u32)) {
-        if bits & pte::USER == 0 {
-            return;
-        }
-        let cr3 = self.registers.cr3;
-        let space = || Some(format!("CR3 {cr3:#010x}"));
-        let frame = pa >> PAGE_SHIFT;
-        let Some(report) = self.observers.translated(linear, frame, space) else {
-            return;
-        };
-        (self.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
-        self.due_at_once();
     }
 
     #[inline(always)]
@@ -332,6 +360,9 @@ impl Processor {
             return Ok(None);
         };
         self.load_first(linear, entry, fetch, false);
+        if self.sanitized {
+            self.note_copy(linear, fetch);
+        }
         if self.noting {
             self.tell_walk(linear, fetch, from, cycles);
         }
@@ -373,6 +404,9 @@ impl Processor {
         }
         if let Ok(found) = &found {
             self.load_entry(linear, found, fetch, protects);
+            if self.sanitized {
+                self.note_fill(linear, fetch, found);
+            }
         }
         if self.noting {
             self.tell_walk(linear, fetch, from, cycles);
@@ -469,6 +503,7 @@ impl Processor {
     #[inline(always)]
     fn walk<const FETCH: bool>(&mut self, linear: u32, need: Need) -> Result<Found, Exception> {
         let known = self.known_directory(linear);
+        self.known = known;
         if self.registers.wide_entries() {
             return self.walk_wide(linear, need, known);
         }
@@ -626,7 +661,7 @@ impl Processor {
         let now = self.now();
         let stall = (self.memory).walk_write(address, through, now, &mut self.account);
         self.add_cycles(stall);
-        self.written(address, 4);
+        self.code_written(address, 4);
         self.set_ram_word(address, new);
         if self.noting {
             self.note_step(address, new, from, true);
@@ -645,6 +680,9 @@ impl Processor {
         self.drop_translation(linear);
         if let Some(cache) = &mut self.mmu.walk_cache {
             cache.clear();
+        }
+        if self.sanitized {
+            self.note_flush(Flush::Page(linear.into(), None));
         }
         self.account.add_plain(Plain::TlbInvalidate, 1);
     }
@@ -669,6 +707,9 @@ impl Processor {
             cache.clear();
         }
         let gone: u64 = self.mmu.all_mut().map(|tlb| tlb.flush(keep)).sum();
+        if self.sanitized {
+            self.note_flush(if keep { Flush::NotGlobal } else { Flush::All });
+        }
         self.account.add_plain(Plain::TlbTaken, gone);
         self.fetched = super::processor::NOWHERE;
     }

@@ -90,9 +90,13 @@ pub struct Processor {
     pub(super) forward: Forward,
     /// Always-probe mode: no shortcuts are taken.
     pub(super) oracle: bool,
-    /// Every translation and every line is looked up: for the oracle, or for a sanitizer.
+    /// Every translation and every line is looked up, for the oracle.
     pub(super) probes: bool,
+    /// The translation sanitizer is on.
     pub(super) sanitized: bool,
+    /// What the last walk had from the walk cache, and whether the last access loaded an entry: for the sanitizer.
+    pub(super) known: Option<u64>,
+    pub(super) refilled: bool,
     /// Trace or listener are told of misses and exceptions.
     pub(super) noting: bool,
     /// The registers that the last block's last instruction wrote, for an address that follows at once.
@@ -191,6 +195,8 @@ impl Processor {
             oracle: false,
             probes: false,
             sanitized: false,
+            known: None,
+            refilled: false,
             noting: false,
             wrote: 0,
             repeating: None,
@@ -262,9 +268,8 @@ impl Processor {
         self.look_up_all();
     }
 
-    /// Shows every translation to the sanitizer from now on, if there is one.
-    pub(super) fn look_up_all(&mut self) {
-        self.probes = self.oracle || self.sanitized;
+    fn look_up_all(&mut self) {
+        self.probes = self.oracle;
         self.caches_on = self.registers.cr0 & cr0::CD == 0 && !self.probes;
         self.mmu.drop_shortcuts();
     }

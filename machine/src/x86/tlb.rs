@@ -61,6 +61,9 @@ impl Slot for Entry {
 /// What accesses reach by a page above 4 GB: a page where no machine has memory or a device.
 pub const NO_MEMORY: u32 = 0xffff_f000;
 
+/// In [`Entry::allowed`], alone: the sanitizer must see the next use.
+const SUSPECT: u8 = 1 << 7;
+
 /// In a tag: the entry is valid.
 pub const VALID: u32 = 1;
 
@@ -549,6 +552,40 @@ impl Tlb {
     /// CR0.WP has changed.
     pub fn protect(&mut self, protects: bool) {
         self.drop_shortcuts();
+        for entry in &mut self.entries {
+            if entry.tag & VALID != 0 && entry.allowed != SUSPECT {
+                entry.set_allowed(protects);
+            }
+        }
+    }
+
+    fn entry_of(&mut self, linear: u32) -> Option<&mut Entry> {
+        let (set, tag) = (self.set(linear), self.tag(linear));
+        let first = set * self.ways;
+        let held = &mut self.entries[first..first + self.ways];
+        held.iter_mut().find(|entry| entry.tag == tag)
+    }
+
+    /// The next use of the entry of `linear`, if there is one, does not go by a shortcut.
+    pub(super) fn suspect(&mut self, linear: u32) {
+        if let Some(entry) = self.entry_of(linear) {
+            entry.allowed = SUSPECT;
+        }
+        self.drop_shortcut(linear);
+    }
+
+    /// The entry of `linear`, and whether it was suspect; it is an ordinary one from now on. Counts as no use.
+    pub(super) fn take_suspect(&mut self, linear: u32, protects: bool) -> Option<(Entry, bool)> {
+        let entry = self.entry_of(linear)?;
+        let suspect = entry.allowed == SUSPECT;
+        if suspect {
+            entry.set_allowed(protects);
+        }
+        Some((*entry, suspect))
+    }
+
+    /// No entry is suspect.
+    pub(super) fn trust_all(&mut self, protects: bool) {
         for entry in &mut self.entries {
             if entry.tag & VALID != 0 {
                 entry.set_allowed(protects);

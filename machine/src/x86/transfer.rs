@@ -69,6 +69,9 @@ impl Processor {
                         self.settle();
                     }
                     self.modes_changed();
+                    if self.sanitized && self.registers.cpl == 3 {
+                        self.note_return();
+                    }
                 }
                 self.fetched = super::processor::NOWHERE;
                 Ok(())

@@ -75,14 +75,9 @@ impl Cpu for Processor {
         &mut self.breakpoints
     }
 
-    /// From now on a sanitizer sees every translation, if there is one.
     fn make_ready(&mut self) {
         self.choose_noting();
-        let sanitized = self.observers.sanitizers.is_some();
-        if self.sanitized != sanitized {
-            self.sanitized = sanitized;
-            self.look_up_all();
-        }
+        self.choose_sanitizer();
     }
 
     fn turn(&mut self, limits: Limits) -> Pause<Stop> {
@@ -98,6 +93,9 @@ impl Cpu for Processor {
     }
 
     fn look_around(&mut self) {
+        if self.sanitized {
+            self.heed_stores();
+        }
         self.due_at_once();
     }
 

@@ -32,6 +32,7 @@ fn entry(page: u8, asid: u16) -> Entry {
         rights: right::ALL,
         asid,
         way: 0,
+        suspect: false,
     }
 }
 

@@ -1,0 +1,63 @@
+"""`pagewalk check`: what it prints, its JUnit report and its exit status."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+from xml.etree import ElementTree
+
+import pytest
+
+from pagewalk.cli.check import FOUND, Checked, summary
+from pagewalk.cli.simulation import Watched
+
+COUNTS = {"fills": 2341, "suspects": 24, "windows": 1, "undetermined": 0, "stale": 0}
+FINDING = {"kind": "late", "times": 3, "text": 'stale translation (late): a read of "<0x1000>"\n  access  here'}
+
+
+@dataclass
+class Machine:
+    """What a machine that has run tells."""
+
+    findings_json: list[str] = field(default_factory=list)
+
+    def printed(self) -> bytes:
+        return b"hello\n"
+
+
+def checked(findings: list[dict[str, Any]], kind: str = "power-off", reason: str = "power-off 0") -> Checked:
+    watched = SimpleNamespace(stop=SimpleNamespace(kind=kind, reason=reason, status=0), status=125, machine=Machine())
+    return Checked("ours on i486dx-50", cast("Watched", watched), COUNTS, findings, None)
+
+
+def test_counts_are_one_line() -> None:
+    assert summary(COUNTS) == "2,341 fills, 24 suspects, 1 windows, 0 undetermined, 0 stale"
+
+
+def test_a_silent_run_passes() -> None:
+    run = checked([])
+    assert run.status == 0
+    case = ElementTree.fromstring(run.junit())[0]
+    assert case.attrib == {"classname": "translation", "name": "ours on i486dx-50"}
+    assert len(case) == 0
+
+
+@pytest.mark.parametrize("kind", ["power-off", "fatal"])
+def test_a_finding_fails(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run = checked([FINDING], kind, "fatal: sanitizer: stale translation (late)")
+    assert run.status == FOUND
+    assert run.ended is None
+    suite = ElementTree.fromstring(run.junit())
+    assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
+    failure = suite[0][0]
+    assert failure.get("type") == "late"
+    assert failure.text == FINDING["text"]
+    run.print()
+    assert "found 3 times" in capsys.readouterr().out
+    assert run.json()["findings"] == [FINDING]
+
+
+def test_a_run_that_does_not_end_is_an_error() -> None:
+    run = checked([], "limit", "limit: reached")
+    assert run.status == 125
+    suite = ElementTree.fromstring(run.junit())
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "1")

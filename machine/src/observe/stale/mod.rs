@@ -1,0 +1,578 @@
+//! The translation sanitizer: finds each stale translation that an access of any kernel uses (docs/check.md).
+//!
+//! It knows of each entry of a TLB the words of memory that the entry was made of (its *origin*). A store to such a
+//! word makes the entry *suspect*. The next access that uses a suspect entry asks what the processor would load now, if
+//! the entry were absent (the *truth*). An architecture says what the origin and the truth are, in one file; everything
+//! else is here. An entry that is not suspect costs nothing: accesses use it by the same shortcuts as without the
+//! sanitizer.
+//!
+//! Several processors run in turns, so that a store of one of them is told to another at the begin of the other's turn,
+//! before the other can use an entry.
+
+mod fast;
+mod finding;
+mod words;
+
+use std::collections::VecDeque;
+
+use fast::Map;
+pub use finding::{Finding, Kind};
+pub use words::{CALLS_MOST, Change, Who};
+use words::{Frames, Words};
+
+use crate::memory::Ram;
+
+/// Findings that are kept.
+pub const FINDINGS_MOST: usize = 64;
+/// Flushes that are remembered.
+const FLUSHES_MOST: usize = 4096;
+/// Entries of one processor that are remembered.
+const FILLS_MOST: usize = 1 << 16;
+/// Threads that are remembered.
+const THREADS_MOST: usize = 1 << 16;
+
+/// What names an entry in the TLBs of one processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// The first address of its page.
+    pub page: u64,
+    /// The page has `1 << shift` bytes.
+    pub shift: u8,
+    /// Its number of an address space, where the TLB has one.
+    pub space: u32,
+    /// Which TLB: data, instructions, second level.
+    pub side: Side,
+}
+
+/// The TLBs of a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Side {
+    Data,
+    Instruction,
+    Second,
+}
+
+impl Side {
+    pub const ALL: [Side; 3] = [Side::Data, Side::Instruction, Side::Second];
+
+    #[must_use]
+    pub fn of(fetch: bool) -> Side {
+        if fetch { Side::Instruction } else { Side::Data }
+    }
+}
+
+/// A word of a page table, with what it held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    pub at: u32,
+    pub value: u64,
+}
+
+/// Words of an origin at most.
+pub const LEVELS_MOST: usize = 4;
+
+/// The words that an entry was made of, in the order of the walk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    words: [Option<Word>; LEVELS_MOST],
+    /// The register that names the first table.
+    pub root: u64,
+}
+
+impl Origin {
+    #[must_use]
+    pub fn new(root: u64) -> Origin {
+        Origin {
+            root,
+            ..Origin::default()
+        }
+    }
+
+    pub fn push(&mut self, at: u32, value: u64) {
+        if let Some(place) = self.words.iter_mut().find(|word| word.is_none()) {
+            *place = Some(Word { at, value });
+        }
+    }
+
+    /// The walk has changed the last word.
+    pub fn replace_leaf(&mut self, value: u64) {
+        if let Some(word) = self.words.iter_mut().rev().flatten().next() {
+            word.value = value;
+        }
+    }
+
+    pub fn words(&self) -> impl Iterator<Item = Word> {
+        self.words.iter().flatten().copied()
+    }
+
+    /// The word from which the page's address came.
+    #[must_use]
+    pub fn leaf(&self) -> Option<Word> {
+        self.words().last()
+    }
+}
+
+/// How an entry came into a TLB.
+#[derive(Clone, Debug)]
+struct Fill {
+    /// When, in the order of all events of the run.
+    time: u64,
+    /// Stores to its words count from then on.
+    since: u64,
+    who: Who,
+    origin: Origin,
+    /// The page's physical address.
+    frame: u64,
+    /// A flush of all but global entries keeps it.
+    global: bool,
+    /// It was counted as a suspect, and as one in the window.
+    counted: bool,
+    in_window: bool,
+    reported: bool,
+}
+
+/// What an instruction or another processor's request removed from a TLB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flush {
+    /// Everything.
+    All,
+    /// Everything but global entries.
+    NotGlobal,
+    /// The page of an address; of one address space, where the TLB has numbers.
+    Page(u64, Option<u32>),
+    /// An address space.
+    Space(u32),
+}
+
+/// A flush that was made.
+#[derive(Clone, Debug)]
+struct Flushed {
+    time: u64,
+    who: Who,
+    what: Flush,
+}
+
+/// What an access used.
+#[derive(Clone, Copy, Debug)]
+pub struct Use {
+    pub key: Key,
+    pub address: u64,
+    /// The page's physical address in the entry.
+    pub frame: u64,
+    pub access: &'static str,
+}
+
+/// What the processor would load now.
+#[derive(Clone, Copy, Debug)]
+pub enum Truth {
+    /// The access may go to the same place. `whole`: the entry allows nothing that the tables do not.
+    Same { origin: Origin, whole: bool },
+    /// It may not, for this reason.
+    Other {
+        /// The register that names the first table.
+        root: u64,
+        /// What the entry does that the tables do not.
+        now: &'static str,
+        /// Where the page is now, if it is somewhere else.
+        frame: Option<u64>,
+        /// The tables no longer lead to the entry's page frame.
+        gone: bool,
+    },
+    /// That cannot be told.
+    Unknown,
+}
+
+/// What the use of a suspect entry means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The entry is good from now on.
+    Good,
+    /// This access is good or not to be reported; the next one is looked at again.
+    Look,
+    /// A finding that ends the run.
+    Stop,
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub fills: u64,
+    pub suspects: u64,
+    pub windows: u64,
+    pub undetermined: u64,
+    pub stale: u64,
+}
+
+impl Counts {
+    /// Each with its name.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u64); 5] {
+        [
+            ("fills", self.fills),
+            ("suspects", self.suspects),
+            ("windows", self.windows),
+            ("undetermined", self.undetermined),
+            ("stale", self.stale),
+        ]
+    }
+}
+
+/// Does a word of the origin, which was `before` when the entry was loaded, still give the entry if it holds `now`? The
+/// number is that of the word in the origin.
+pub type Gives = fn(origin: &Origin, number: usize, now: u64) -> bool;
+
+/// What an architecture says of its page tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// A word of a table has `1 << grain` bytes.
+    pub grain: u32,
+    pub gives: Gives,
+    /// What the words of an origin are called.
+    pub levels: &'static [&'static str],
+}
+
+/// The state of the sanitizer, for all processors.
+#[derive(Clone, Debug)]
+pub struct Stale {
+    gives: Gives,
+    levels: &'static [&'static str],
+    /// Ends the run at the first finding.
+    pub stops: bool,
+    time: u64,
+    /// By processor.
+    fills: Vec<Map<Key, Fill>>,
+    /// By processor: entries that others have made suspect.
+    told: Vec<Vec<Key>>,
+    words: Words,
+    frames: Frames,
+    flushes: VecDeque<Flushed>,
+    /// When each thread returned to user mode.
+    returned: Map<u64, u64>,
+    counts: Counts,
+    findings: Vec<Finding>,
+    /// Addresses that the processor must show stores to from now on.
+    to_watch: Vec<u32>,
+}
+
+impl Stale {
+    /// A sanitizer that knows of nothing yet.
+    #[must_use]
+    pub fn new(rules: Rules) -> Stale {
+        Stale {
+            gives: rules.gives,
+            levels: rules.levels,
+            stops: true,
+            time: 0,
+            fills: Vec::new(),
+            told: Vec::new(),
+            words: Words::new(rules.grain),
+            frames: Frames::default(),
+            flushes: VecDeque::new(),
+            returned: Map::default(),
+            counts: Counts::default(),
+            findings: Vec::new(),
+            to_watch: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// What had to be left out, in words.
+    #[must_use]
+    pub fn limits(&self) -> Option<String> {
+        let refused = self.words.refused();
+        (refused != 0).then(|| {
+            format!(
+                "{refused} words of page tables were not watched: {} are the most",
+                words::WORDS_MOST
+            )
+        })
+    }
+
+    fn now(&mut self) -> u64 {
+        self.time += 1;
+        self.time
+    }
+
+    fn of(&mut self, processor: u8) -> &mut Map<Key, Fill> {
+        let number = usize::from(processor);
+        if self.fills.len() <= number {
+            self.fills.resize_with(number + 1, Map::default);
+            self.told.resize_with(number + 1, Vec::new);
+        }
+        &mut self.fills[number]
+    }
+
+    /// An entry was loaded from these words.
+    pub fn filled(&mut self, key: Key, who: Who, origin: Origin, frame: u64, global: bool) {
+        let (time, processor) = (self.now(), who.processor);
+        self.counts.fills += 1;
+        for word in origin.words() {
+            self.words
+                .depends(word.at, (processor, key), &mut self.to_watch);
+            self.frames.walked(word.at, time);
+        }
+        let fills = self.of(processor);
+        if fills.len() >= FILLS_MOST {
+            fills.clear();
+        }
+        fills.insert(
+            key,
+            Fill {
+                time,
+                since: time,
+                who,
+                origin,
+                frame,
+                global,
+                counted: false,
+                in_window: false,
+                reported: false,
+            },
+        );
+    }
+
+    /// A TLB got its entry from another one of the same processor.
+    pub fn copied(&mut self, processor: u8, from: Key, to: Key) {
+        let Some(fill) = self.of(processor).get(&from).cloned() else {
+            return;
+        };
+        for word in fill.origin.words() {
+            self.words
+                .depends(word.at, (processor, to), &mut self.to_watch);
+        }
+        self.of(processor).insert(to, fill);
+    }
+
+    /// A processor has removed entries.
+    pub fn flushed(&mut self, who: Who, what: Flush) {
+        let (time, processor) = (self.now(), who.processor);
+        match what {
+            Flush::All => self.of(processor).clear(),
+            Flush::NotGlobal => self.of(processor).retain(|_, fill| fill.global),
+            Flush::Space(space) => self
+                .of(processor)
+                .retain(|key, fill| fill.global || key.space != space),
+            Flush::Page(..) => {}
+        }
+        if self.flushes.len() == FLUSHES_MOST {
+            self.flushes.pop_front();
+        }
+        self.flushes.push_back(Flushed { time, who, what });
+    }
+
+    /// These bytes are about to be written, by an instruction of `who`; `user`: in user mode. Returns the entries of
+    /// the processor that become suspect.
+    pub fn storing(
+        &mut self,
+        (pa, bytes): (u32, u32),
+        ram: &Ram,
+        user: bool,
+        who: impl FnOnce() -> Who,
+    ) -> Vec<Key> {
+        let time = self.now();
+        self.frames.stored(pa, bytes, time, user);
+        if !self.words.holds(pa, bytes) {
+            return Vec::new();
+        }
+        let who = who();
+        let processor = who.processor;
+        let mut own = Vec::new();
+        for (holder, key) in self.words.storing(pa, bytes, ram, time, who) {
+            let Some(fill) = self.of(holder).get(&key) else {
+                continue;
+            };
+            if key.shift == 12
+                && let Ok(frame) = u32::try_from(fill.frame)
+            {
+                self.frames.watch(frame, &mut self.to_watch);
+            }
+            if holder == processor {
+                own.push(key);
+            } else {
+                self.told[usize::from(holder)].push(key);
+            }
+        }
+        own
+    }
+
+    /// A device has written a whole page.
+    pub fn transferred(&mut self, pa: u32) {
+        let time = self.now();
+        self.frames.transferred(pa, time);
+    }
+
+    /// The entries of a processor that others have made suspect since its last call.
+    pub fn take_told(&mut self, processor: u8) -> Vec<Key> {
+        match self.told.get_mut(usize::from(processor)) {
+            Some(told) if !told.is_empty() => std::mem::take(told),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Addresses that stores must be shown of, from now on.
+    pub fn take_watched(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.to_watch)
+    }
+
+    /// Stores to the 64 bytes at `pa` need not be shown any more.
+    #[must_use]
+    pub fn is_done_with(&self, pa: u32) -> bool {
+        !self.words.any_in_piece(pa) && !self.frames.waits_for(pa)
+    }
+
+    /// The thread goes on in user mode.
+    pub fn returned(&mut self, thread: u64) {
+        let time = self.now();
+        if self.returned.len() >= THREADS_MOST && !self.returned.contains_key(&thread) {
+            self.returned.clear();
+        }
+        self.returned.insert(thread, time);
+    }
+
+    /// The entry that was loaded last comes from an older value of its words, which a walk cache had kept.
+    pub fn filled_from_older(&mut self, processor: u8, key: Key) {
+        if let Some(fill) = self.of(processor).get_mut(&key) {
+            fill.since = 0;
+        }
+    }
+
+    /// Entries of an address space of a processor that were loaded from another table than this one.
+    #[must_use]
+    pub fn of_other_root(&self, processor: u8, space: u32, root: u64) -> Vec<Key> {
+        let fills = self.fills.get(usize::from(processor));
+        let others = fills
+            .into_iter()
+            .flatten()
+            .filter(|(key, fill)| !fill.global && key.space == space && fill.origin.root != root);
+        others.map(|(key, _)| *key).collect()
+    }
+
+    /// What an entry was made of.
+    #[must_use]
+    pub fn origin(&self, processor: u8, key: Key) -> Option<Origin> {
+        let fills = self.fills.get(usize::from(processor))?;
+        Some(fills.get(&key)?.origin)
+    }
+
+    /// The findings, to name what they tell of.
+    pub fn findings_mut(&mut self) -> &mut [Finding] {
+        &mut self.findings
+    }
+
+    /// An access has used a suspect entry.
+    pub fn judge(&mut self, access: Use, who: Who, truth: &Truth, ram: &Ram) -> Verdict {
+        let processor = who.processor;
+        let Some(mut fill) = self.of(processor).remove(&access.key) else {
+            return Verdict::Good;
+        };
+        if !fill.counted {
+            fill.counted = true;
+            self.counts.suspects += 1;
+        }
+        let verdict = match *truth {
+            Truth::Same { whole: false, .. } => Verdict::Look,
+            Truth::Same { origin, .. } => {
+                fill.origin = origin;
+                fill.since = self.time;
+                for word in origin.words() {
+                    self.words
+                        .depends(word.at, (processor, access.key), &mut self.to_watch);
+                }
+                Verdict::Good
+            }
+            Truth::Unknown => {
+                self.counts.undetermined += 1;
+                Verdict::Look
+            }
+            Truth::Other { .. } if fill.reported => Verdict::Look,
+            Truth::Other {
+                root,
+                now,
+                frame,
+                gone,
+            } => {
+                let change = self.blame(&fill, ram);
+                match self.kind(&fill, change.as_ref(), (root, gone)) {
+                    None if change.is_none() => {
+                        self.counts.undetermined += 1;
+                        Verdict::Look
+                    }
+                    None => {
+                        if !fill.in_window {
+                            fill.in_window = true;
+                            self.counts.windows += 1;
+                        }
+                        Verdict::Look
+                    }
+                    Some(kind) => {
+                        fill.reported = true;
+                        self.counts.stale += 1;
+                        let finding =
+                            self.describe(kind, &access, who, &fill, change, (now, frame));
+                        self.report(finding)
+                    }
+                }
+            }
+        };
+        self.of(processor).insert(access.key, fill);
+        verdict
+    }
+
+    fn report(&mut self, finding: Finding) -> Verdict {
+        let full = self.findings.len() >= FINDINGS_MOST;
+        let mut known = self.findings.iter_mut();
+        match known.find(|known| known.is_like(&finding)) {
+            Some(known) => known.times += 1,
+            None if full => {}
+            None => self.findings.push(finding),
+        }
+        if self.stops {
+            Verdict::Stop
+        } else {
+            Verdict::Look
+        }
+    }
+
+    /// The change that made the entry wrong: of each word of its origin the last one after which the word no longer
+    /// gives the entry; of several words the earliest.
+    fn blame(&self, fill: &Fill, ram: &Ram) -> Option<Change> {
+        let words = fill.origin.words().enumerate();
+        let each = words.filter_map(|(number, word)| {
+            let gives = |value| (self.gives)(&fill.origin, number, value);
+            self.words.last_loss(word.at, fill.since, ram, gives)
+        });
+        each.min_by_key(|change| change.time)
+    }
+
+    /// How a use of the entry is classed: `None` is within the window.
+    fn kind(
+        &self,
+        fill: &Fill,
+        change: Option<&Change>,
+        (root, gone): (u64, bool),
+    ) -> Option<Kind> {
+        let change = match change {
+            Some(change) => change,
+            // Without a store to the entry's words, another root was chosen, which is done at once.
+            None if fill.origin.root != root => return Some(Kind::Context),
+            None => return None,
+        };
+        let returned = self.returned.get(&change.who.thread);
+        if returned.is_some_and(|&time| time > change.time) {
+            return Some(Kind::Late);
+        }
+        // A frame to which the page still belongs gets no other use.
+        let frame = u32::try_from(fill.frame).ok().filter(|_| gone)?;
+        let reused = self.frames.reused(frame);
+        (reused.is_some_and(|time| time > change.time)).then_some(Kind::Reuse)
+    }
+}

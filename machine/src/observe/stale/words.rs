@@ -1,0 +1,249 @@
+//! The words of page tables that entries were made of, what was stored there, and page frames that entries still reach.
+
+use super::Key;
+use super::fast::{Map, Set};
+use crate::memory::Ram;
+
+/// Words that are watched.
+pub const WORDS_MOST: usize = 1 << 20;
+/// Stores to one word that are remembered.
+const CHANGES_MOST: usize = 8;
+/// Frames that are watched.
+const FRAMES_MOST: usize = 1 << 14;
+/// Return addresses that are kept of a stack.
+pub const CALLS_MOST: usize = 8;
+/// Stores are shown by pieces of `1 << PIECE` bytes.
+const PIECE: u32 = 6;
+
+/// Who did something, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Who {
+    pub processor: u8,
+    pub cycle: u64,
+    pub pc: u64,
+    pub user: bool,
+    /// What names the thread's kernel stack.
+    pub thread: u64,
+    /// The number of the program in [`crate::observe::symbolize::Symbolizer`].
+    pub program: u32,
+    /// Where the callers go on, the innermost first.
+    pub calls: Vec<u64>,
+}
+
+/// A store to a word of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub time: u64,
+    pub who: Who,
+    pub at: u32,
+    pub old: u64,
+    pub new: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Watched {
+    /// The entries that the word is an origin of, and which are not suspect because of it.
+    entries: Set<(u8, Key)>,
+    /// In order; `new` is filled in by the next change.
+    changes: Vec<Change>,
+}
+
+/// All words.
+#[derive(Clone, Debug)]
+pub struct Words {
+    grain: u32,
+    watched: Map<u32, Watched>,
+    refused: u64,
+}
+
+impl Words {
+    pub fn new(grain: u32) -> Words {
+        Words {
+            grain,
+            watched: Map::default(),
+            refused: 0,
+        }
+    }
+
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    fn first(&self, pa: u32) -> u32 {
+        pa >> self.grain << self.grain
+    }
+
+    fn covered(&self, pa: u32, bytes: u32) -> impl Iterator<Item = u32> + use<> {
+        let last = pa.saturating_add(bytes.saturating_sub(1));
+        (self.first(pa)..=last).step_by(1 << self.grain)
+    }
+
+    fn read(&self, ram: &Ram, at: u32) -> u64 {
+        match self.grain {
+            2 => ram.get(at).map_or(0, u32::from_le_bytes).into(),
+            _ => ram.get(at).map_or(0, u64::from_le_bytes),
+        }
+    }
+
+    /// An entry was made of the word at `at`.
+    pub fn depends(&mut self, at: u32, entry: (u8, Key), to_watch: &mut Vec<u32>) {
+        let at = self.first(at);
+        if self.watched.len() >= WORDS_MOST && !self.watched.contains_key(&at) {
+            self.refused += 1;
+            return;
+        }
+        let word = self.watched.entry(at).or_default();
+        if word.entries.is_empty() {
+            to_watch.push(at);
+        }
+        word.entries.insert(entry);
+    }
+
+    /// Is one of these bytes in a word that is watched?
+    pub fn holds(&self, pa: u32, bytes: u32) -> bool {
+        self.covered(pa, bytes)
+            .any(|at| self.watched.contains_key(&at))
+    }
+
+    pub fn any_in_piece(&self, pa: u32) -> bool {
+        let first = pa >> PIECE << PIECE;
+        self.holds(first, 1 << PIECE)
+    }
+
+    /// A store to these bytes. Returns the entries that become suspect.
+    pub fn storing(
+        &mut self,
+        pa: u32,
+        bytes: u32,
+        ram: &Ram,
+        time: u64,
+        who: Who,
+    ) -> Vec<(u8, Key)> {
+        let mut suspect = Vec::new();
+        for at in self.covered(pa, bytes) {
+            let value = self.read(ram, at);
+            let Some(word) = self.watched.get_mut(&at) else {
+                continue;
+            };
+            suspect.extend(word.entries.drain());
+            if let Some(last) = word.changes.last_mut() {
+                last.new = value;
+            }
+            if word.changes.len() == CHANGES_MOST {
+                word.changes.remove(0);
+            }
+            word.changes.push(Change {
+                time,
+                who: who.clone(),
+                at,
+                old: value,
+                new: 0,
+            });
+        }
+        // The order of a set is not that of the machine.
+        suspect.sort_unstable();
+        suspect
+    }
+
+    /// The last store since `since` before which the word gave an entry, and after which it did not.
+    pub fn last_loss(
+        &self,
+        at: u32,
+        since: u64,
+        ram: &Ram,
+        gives: impl Fn(u64) -> bool,
+    ) -> Option<Change> {
+        let at = self.first(at);
+        let word = self.watched.get(&at)?;
+        let mut found = None;
+        let last = word.changes.len().saturating_sub(1);
+        for (n, change) in word.changes.iter().enumerate() {
+            let new = if n == last {
+                self.read(ram, at)
+            } else {
+                change.new
+            };
+            if change.time <= since {
+                continue;
+            }
+            if gives(new) {
+                found = None;
+            } else if gives(change.old) {
+                found = Some(Change {
+                    new,
+                    ..change.clone()
+                });
+            }
+        }
+        found
+    }
+}
+
+/// A page frame that an entry reaches although a word of its origin was stored to.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    /// Pieces that were written since.
+    written: u64,
+    by_kernel: u64,
+    /// When all were, or a walk read a table there.
+    reused: Option<u64>,
+}
+
+/// All such frames, by number.
+#[derive(Clone, Debug, Default)]
+pub struct Frames(Map<u32, Frame>);
+
+impl Frames {
+    /// From now on it counts what is written to the frame at `frame`.
+    pub fn watch(&mut self, frame: u32, to_watch: &mut Vec<u32>) {
+        if self.0.len() >= FRAMES_MOST {
+            self.0.clear();
+        }
+        let fresh = Frame {
+            written: 0,
+            by_kernel: 0,
+            reused: None,
+        };
+        self.0.insert(frame >> 12, fresh);
+        to_watch.extend((frame & !0xfff..=frame | 0xfff).step_by(1 << PIECE));
+    }
+
+    /// A store. A frame was overwritten whole if all of its pieces were, three quarters of them by the kernel: a
+    /// program may write to the rest between.
+    pub fn stored(&mut self, pa: u32, bytes: u32, time: u64, user: bool) {
+        if let Some(frame) = self.0.get_mut(&(pa >> 12)) {
+            let piece = |pa: u32| (pa & 0xfff) >> PIECE;
+            let last = (pa & 0xfff).saturating_add(bytes.max(1) - 1).min(0xfff);
+            for n in piece(pa)..=piece(last) {
+                frame.written |= 1 << n;
+                frame.by_kernel |= u64::from(!user) << n;
+            }
+            if frame.written == u64::MAX && frame.by_kernel.count_ones() >= 48 {
+                frame.reused.get_or_insert(time);
+            }
+        }
+    }
+
+    pub fn transferred(&mut self, pa: u32, time: u64) {
+        if let Some(frame) = self.0.get_mut(&(pa >> 12)) {
+            frame.reused.get_or_insert(time);
+        }
+    }
+
+    /// A walk has read a word at `at`.
+    pub fn walked(&mut self, at: u32, time: u64) {
+        self.transferred(at, time);
+    }
+
+    /// Is the piece of `pa` one that has not been written yet?
+    pub fn waits_for(&self, pa: u32) -> bool {
+        self.0.get(&(pa >> 12)).is_some_and(|frame| {
+            frame.reused.is_none() && frame.written >> ((pa & 0xfff) >> PIECE) & 1 == 0
+        })
+    }
+
+    /// When the frame got another use.
+    pub fn reused(&self, frame: u32) -> Option<u64> {
+        self.0.get(&(frame >> 12))?.reused
+    }
+}

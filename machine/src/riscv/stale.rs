@@ -1,0 +1,387 @@
+//! What the translation sanitizer ([`crate::observe::stale`]) must know of a RISC-V processor.
+//!
+//! - An entry is made of one word for each level of the table (Privileged Architecture 20211203, 4.3 to 4.5), which
+//!   are watched as 8 bytes. What a walk cache gave counts as the word that it was when the cache read it.
+//! - A set of A and D bits by a walk is no change. An entry without A is loaded by no walk, and nobody looks at A
+//!   again.
+//! - An entry may allow less than the table: the access raises a page fault, which software may answer by a fence.
+//! - These cores keep no invalid entries, so that a page that becomes valid needs no fence.
+//! - A store by an entry whose D bit the table has lost is a lost write.
+//! - A write of satp removes nothing. An entry of the address space that satp names is compared with the table that
+//!   satp names. Global entries belong to all address spaces.
+//! - A thread is named by `tp` in the kernel, which Linux keeps in `sscratch` while a program runs. A kernel that has
+//!   the processor's number in `tp` (below one page) has one thread for each processor.
+
+use super::csr::{privilege, satp};
+use super::mmu::Translation;
+use super::pmp::right;
+use super::processor::Processor;
+use super::tlb::{Entry, pte};
+use super::trap::Fatal;
+use crate::computer::Stop;
+use crate::observe::stale::{
+    CALLS_MOST, Flush, Key, Origin, Rules, Side, Stale, Truth, Use, Verdict, Who,
+};
+
+const RULES: Rules = Rules {
+    grain: 3,
+    gives,
+    levels: &["level 1", "level 2", "level 3", "level 4"],
+};
+
+const RIGHTS: u64 = pte::READ | pte::WRITE | pte::EXECUTE | pte::USER;
+
+/// Does the word of this number, of which the origin was made, give the same with the value `now`?
+fn gives(origin: &Origin, number: usize, now: u64) -> bool {
+    const SAME: u64 = satp::PPN << 10 | pte::VALID;
+    let Some(word) = origin.words().nth(number) else {
+        return true;
+    };
+    let leaf = word.value & (pte::READ | pte::EXECUTE) != 0;
+    if (word.value ^ now) & SAME != 0 {
+        return false;
+    }
+    if leaf {
+        word.value & !now & (RIGHTS | pte::DIRTY) == 0
+            // The right of a user is not one more: it keeps the kernel out.
+            && (word.value ^ now) & pte::USER == 0
+    } else {
+        now & (pte::READ | pte::EXECUTE) == 0
+    }
+}
+
+impl Processor {
+    fn sanitizer(&mut self) -> Option<&mut Stale> {
+        self.observers.sanitizers.as_mut()?.stale.as_deref_mut()
+    }
+
+    /// Begins or ends the translation sanitizer, as the observers have it.
+    pub(super) fn choose_sanitizer(&mut self) {
+        let sanitizers = self.observers.sanitizers.as_mut();
+        let mut on = false;
+        if let Some(all) = sanitizers.filter(|all| all.set.translation) {
+            all.stale.get_or_insert_with(|| Box::new(Stale::new(RULES)));
+            on = true;
+        }
+        if on != self.sanitized {
+            self.sanitized = on;
+            self.mmu.drop_shortcuts();
+            self.look_at_entries();
+        }
+    }
+
+    /// The TLBs' entries may be of a time without the sanitizer: those that agree with the table are good.
+    fn look_at_entries(&mut self) {
+        self.mmu.trust_all();
+        if !self.sanitized {
+            return;
+        }
+        let (who, asid) = (self.who(), self.asid());
+        let all: Vec<(Side, Entry)> = (self.mmu.sides())
+            .flat_map(|(side, tlb)| tlb.valid().map(move |(_, entry)| (side, entry)))
+            .collect();
+        for (side, entry) in all.into_iter().filter(|(_, entry)| entry.asid == asid) {
+            let key = key(&entry, side);
+            let (found, origin) = self.follow(entry.page);
+            let global = u64::from(entry.bits) & pte::GLOBAL != 0;
+            if let Some(stale) = self.sanitizer() {
+                stale.filled(key, who.clone(), origin, entry.frame, global);
+            }
+            let lost = |value: u64| u64::from(entry.bits) & !value & (RIGHTS | pte::DIRTY) != 0;
+            if found.is_none_or(|(pa, value)| pa != entry.frame || lost(value)) {
+                self.mmu.suspect(key);
+            }
+        }
+        self.watch_words();
+    }
+
+    fn who(&self) -> Who {
+        Who {
+            processor: self.number,
+            cycle: self.cycles,
+            pc: self.pc,
+            user: self.privilege == privilege::USER,
+            thread: self.thread(self.x(4)),
+            program: self.observers.symbols.program(),
+            calls: Vec::new(),
+        }
+    }
+
+    fn thread(&self, pointer: u64) -> u64 {
+        if pointer < 0x1000 {
+            self.number.into()
+        } else {
+            pointer
+        }
+    }
+
+    /// Where the kernel's callers go on: `ra`, then by the frames that `s0` leads to.
+    fn calls(&self) -> Vec<u64> {
+        const DEEP: u64 = 16384;
+        let known = |pc: u64| {
+            let symbols = &self.observers.symbols;
+            symbols.locate(pc as u32, false).function.is_known()
+        };
+        let word = |va: u64| {
+            let at = self.ram_address(self.peek(va)?, 8)?;
+            self.memory.uncore.ram.get(at).map(u64::from_le_bytes)
+        };
+        let (sp, mut frame) = (self.x(2), self.x(8));
+        let mut calls = Vec::new();
+        if known(self.x(1)) {
+            calls.push(self.x(1));
+        }
+        while calls.len() < CALLS_MOST && frame > sp && frame - sp < DEEP && frame & 7 == 0 {
+            let Some(back) = word(frame - 8).filter(|&pc| known(pc)) else {
+                break;
+            };
+            if calls.last() != Some(&back) {
+                calls.push(back);
+            }
+            match word(frame - 16) {
+                Some(next) if next > frame => frame = next,
+                _ => break,
+            }
+        }
+        calls
+    }
+
+    /// The page frame, and the last word, that the table has for `va`, and all words of the walk; counts nothing.
+    fn follow(&self, va: u64) -> (Option<(u64, u64)>, Origin) {
+        let mut origin = Origin::new(self.csr.satp & satp::PPN);
+        let levels = self.levels();
+        let mut table = (self.csr.satp & satp::PPN) << 12;
+        for level in (0..levels).rev() {
+            let shift = 12 + 9 * level;
+            let Some(at) = self.ram_address(table + (va >> shift & 511) * 8, 8) else {
+                return (None, origin);
+            };
+            let value = self.memory.uncore.ram.get(at).map_or(0, u64::from_le_bytes);
+            origin.push(at, value);
+            if value & pte::VALID == 0 {
+                return (None, origin);
+            }
+            table = (value >> 10 & satp::PPN) << 12;
+            if value & (pte::READ | pte::EXECUTE) != 0 {
+                let inside = (1_u64 << shift) - 1;
+                return (
+                    Some((table & !inside | va & inside & !0xfff, value)),
+                    origin,
+                );
+            }
+        }
+        (None, origin)
+    }
+
+    /// A walk has loaded an entry, from the words that were noted.
+    #[cold]
+    pub(super) fn note_fill(&mut self, entry: &Entry, fetch: bool, second: bool) {
+        self.refilled = true;
+        let (origin, who) = (self.walked, self.who());
+        let key = key(entry, Side::of(fetch));
+        let global = u64::from(entry.bits) & pte::GLOBAL != 0;
+        let ram = &self.memory.uncore.ram;
+        let differs = origin.words().enumerate().any(|(n, word)| {
+            let now = ram.get(word.at).map_or(0, u64::from_le_bytes);
+            !gives(&origin, n, now)
+        });
+        let number = self.number;
+        if let Some(stale) = self.sanitizer() {
+            if second {
+                let side = Side::Second;
+                stale.filled(
+                    Key { side, ..key },
+                    who.clone(),
+                    origin,
+                    entry.frame,
+                    global,
+                );
+            }
+            stale.filled(key, who, origin, entry.frame, global);
+            if differs {
+                stale.filled_from_older(number, key);
+            }
+        }
+        if differs {
+            self.mmu.suspect(key);
+        }
+        self.watch_words();
+    }
+
+    /// The second-level TLB has given its entry to the first level.
+    #[cold]
+    pub(super) fn note_copy(&mut self, entry: &Entry, fetch: bool) {
+        let (from, to) = (key(entry, Side::Second), key(entry, Side::of(fetch)));
+        let number = self.number;
+        if let Some(stale) = self.sanitizer() {
+            stale.copied(number, from, to);
+        }
+    }
+
+    fn watch_words(&mut self) {
+        let watched = self.sanitizer().map(Stale::take_watched);
+        for at in watched.unwrap_or_default() {
+            self.blocks.watch(at);
+        }
+    }
+
+    /// The running instruction is about to write to a piece that the sanitizer watches.
+    #[cold]
+    pub(super) fn watched_store(&mut self, at: u32, bytes: u32) {
+        let mut sanitizers = self.observers.sanitizers.take();
+        let stale = sanitizers.as_mut().and_then(|all| all.stale.as_deref_mut());
+        let mut own = Vec::new();
+        if let Some(stale) = stale {
+            let who = || Who {
+                calls: self.calls(),
+                ..self.who()
+            };
+            let user = self.privilege == privilege::USER;
+            own = stale.storing((at, bytes), &self.memory.uncore.ram, user, who);
+            if stale.is_done_with(at) {
+                self.blocks.unwatch(at);
+            }
+        }
+        self.observers.sanitizers = sanitizers;
+        for key in own {
+            self.mmu.suspect(key);
+        }
+        self.watch_words();
+    }
+
+    /// Its turn begins: others may have stored to words that its entries were made of.
+    pub(super) fn heed_stores(&mut self) {
+        let number = self.number;
+        let told = self.sanitizer().map(|stale| stale.take_told(number));
+        for key in told.unwrap_or_default() {
+            self.mmu.suspect(key);
+        }
+    }
+
+    #[cold]
+    pub(super) fn note_fence(&mut self, va: Option<u64>, asid: Option<u16>) {
+        let who = self.who();
+        let what = match (va, asid) {
+            (None, None) => Flush::All,
+            (None, Some(asid)) => Flush::Space(asid.into()),
+            (Some(va), asid) => Flush::Page(va, asid.map(u32::from)),
+        };
+        if let Some(stale) = self.sanitizer() {
+            stale.flushed(who, what);
+        }
+    }
+
+    /// satp was written: entries of its address space may be of another table.
+    #[cold]
+    pub(super) fn note_root(&mut self) {
+        let (number, root, asid) = (self.number, self.csr.satp & satp::PPN, self.asid());
+        let others = self
+            .sanitizer()
+            .map(|stale| stale.of_other_root(number, asid.into(), root));
+        for key in others.unwrap_or_default() {
+            self.mmu.suspect(key);
+        }
+    }
+
+    /// The kernel goes to user mode.
+    #[cold]
+    pub(super) fn note_return(&mut self) {
+        let (scratch, own) = (self.thread(self.csr.sscratch), self.number.into());
+        if let Some(stale) = self.sanitizer() {
+            stale.returned(scratch);
+            stale.returned(own);
+        }
+    }
+
+    /// The suspect entry that an access to `va` is about to use, which is an ordinary one from now on.
+    #[cold]
+    pub(super) fn take_suspect(&mut self, va: u64, fetch: bool) -> Option<(Key, Entry)> {
+        self.refilled = false;
+        let asid = self.asid();
+        for side in [Side::of(fetch), Side::Second] {
+            if let Some((entry, suspect)) = self.mmu.take_suspect(va, asid, side) {
+                return suspect.then(|| (key(&entry, side), entry));
+            }
+        }
+        None
+    }
+
+    /// An access to `va` has used what was a suspect entry.
+    #[cold]
+    pub(super) fn judge_use(&mut self, va: u64, access: u8, (key, entry): (Key, Entry)) {
+        if self.refilled {
+            return;
+        }
+        let (fetch, write) = (access == right::EXECUTE, access == right::WRITE);
+        let by = if fetch { self.fetches_by } else { self.data_by };
+        let Translation::By(mode) = by else {
+            return;
+        };
+        let (found, origin) = self.follow(va);
+        let inside = (1_u64 << entry.shift) - 1;
+        let used = entry.frame | va & inside & !0xfff;
+        let gone = found.is_none_or(|(pa, _)| pa != used);
+        let other = |now, frame| Truth::Other {
+            root: origin.root,
+            now,
+            frame,
+            gone,
+        };
+        let allows = |value: u64| {
+            let bits = value as u8;
+            Entry { bits, ..entry }.allows(access, mode)
+        };
+        let truth = match found {
+            None => other("reaches a page that is no longer valid", None),
+            Some((pa, _)) if pa != used => {
+                other("leads to another page frame than the table", Some(pa))
+            }
+            Some((_, value)) if !allows(value) => {
+                other("has rights that the table no longer gives", None)
+            }
+            Some((_, value)) if write && value & pte::DIRTY == 0 => other(
+                "is dirty where the table no longer is, so that the write will be lost",
+                None,
+            ),
+            Some((_, value)) => {
+                let lost = u64::from(entry.bits) & !value & (RIGHTS | pte::DIRTY);
+                let leaf_shift = 12 + 9 * (self.levels() - origin.words().count() as u32);
+                Truth::Same {
+                    origin,
+                    // A table may give the other pages of a large one something else.
+                    whole: lost == 0 && u32::from(entry.shift) <= leaf_shift,
+                }
+            }
+        };
+        let what = Use {
+            key,
+            address: va,
+            frame: entry.frame,
+            access: match (fetch, write) {
+                (true, _) => "a fetch from",
+                (_, true) => "a write to",
+                _ => "a read of",
+            },
+        };
+        let who = self.who();
+        let ram = &self.memory.uncore.ram;
+        let (verdict, report) = self.observers.judge(what, who, &truth, ram);
+        if verdict != Verdict::Good {
+            self.mmu.suspect(key);
+        }
+        self.watch_words();
+        if let Some(report) = report {
+            (self.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
+            self.due = 0;
+        }
+    }
+}
+
+fn key(entry: &Entry, side: Side) -> Key {
+    Key {
+        page: entry.page,
+        shift: entry.shift,
+        space: entry.asid.into(),
+        side,
+    }
+}

@@ -1,0 +1,129 @@
+"""Errors in our kernel's flushes, put in one at a time: the translation sanitizer must find each, and name the place of
+the change. Each is a substitution of one line in a copy of the kernel's source.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.places import ROOT
+
+BUILD = ROOT / "build" / "planted"
+PROGRAMS = ROOT / "build" / "user-x86" / "test"
+SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A substitution, and what finds it."""
+
+    name: str
+    file: str
+    line: str
+    instead: str
+    program: str
+    """A test of the kernel's, or `uses` and a word for it."""
+    changed: tuple[str, ...]
+    """Functions of which one must be named as the place of the change, or be among its callers."""
+    machine: str = "p6-200"
+
+
+ERRORS = (
+    Planted("mprotect", "mm/map.c", "\t\tif (!flushed)", "\t\tif (flushed)", "uses protect", ("mm_protect",)),
+    Planted(
+        "short-range",
+        "genarch/flush.c",
+        "\tfor (; start < stop; start += PAGE_SIZE) {",
+        "\tfor (; start + PAGE_SIZE < stop; start += PAGE_SIZE) {",
+        "uses last",
+        ("mm_protect", "mm_fork"),
+    ),
+    Planted(
+        "wrong-page",
+        "genarch/flush.c",
+        "\t\tmmu->page_flush(mm, start);",
+        "\t\tmmu->page_flush(mm, start + PAGE_SIZE);",
+        "uses protect",
+        ("mm_protect",),
+    ),
+    Planted(
+        "no-request",
+        "several/shootdown.c",
+        "\tusing = shootdown_form->asked(using);",
+        "\tusing = 0;",
+        "thread_memory",
+        ("zap", "mm_", "pagetable", "pte_"),
+        machine="p6-200x2",
+    ),
+)
+
+
+def _built(error: Planted) -> Path:
+    """The kernel with the error in it."""
+    folder = BUILD / error.name
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "kernel", folder / "kernel")
+    source = folder / "kernel" / error.file
+    text = source.read_text()
+    if text.count(error.line + "\n") != 1:
+        raise ValueError(f"{error.file} has not once the line {error.line!r}")
+    source.write_text(text.replace(error.line + "\n", error.instead + "\n"))
+    processors = "several" if "x" in error.machine.split("-")[-1] else "one"
+    words = ["make", "-s", "-C", str(folder / "kernel"), "ARCH=x86", f"PROCESSORS={processors}", "BUILD=../built"]
+    subprocess.run([*words, "-j2"], check=True, capture_output=True, timeout=SECONDS)
+    return folder / "built" / ("vmlinux-smp" if processors == "several" else "vmlinux")
+
+
+def _program(error: Planted) -> list[str]:
+    """The command in the guest: a test of the kernel's, or the program of this folder that uses pages after a call."""
+    name, *words = error.program.split()
+    if not words:
+        return [str(PROGRAMS / name)]
+    source, program = ROOT / "tests/planted/uses.c", BUILD / name
+    options = "-m32 -O1 -static -nostdlib -fno-pic -no-pie -fno-stack-protector -fno-asynchronous-unwind-tables"
+    command = ["gcc", *options.split(), "-Wall", "-Wextra", "-Werror", "-o", str(program), str(source)]
+    subprocess.run(command, check=True, timeout=SECONDS)
+    return [str(program), *words]
+
+
+def _found(error: Planted, kernel: Path) -> str | None:
+    """What is wrong with the report; None if nothing is."""
+    words = [str(ROOT / ".venv/bin/pagewalk"), "check", "ours", "--image", str(kernel), "-m", error.machine, "--json"]
+    done = subprocess.run(
+        [*words, "--", *_program(error)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env=dict(os.environ, COLUMNS="200"),
+    )
+    try:
+        told = json.loads(done.stdout)
+    except ValueError:
+        return f"no JSON: {done.stderr[-500:]}"
+    if not told["findings"]:
+        return f"nothing was found: {told['counts']}"
+    finding = told["findings"][0]
+    change = finding["change"] or {"function": "", "calls": []}
+    places = " ".join([change["function"], *change["calls"]])
+    if not any(function in places for function in error.changed):
+        return f"another place was named: {places}\n{finding['text']}"
+    print(f"planted: {error.name}: {finding['text'].splitlines()[0]}")
+    return None
+
+
+def check() -> int:
+    """The number of errors that were not found, or not named."""
+    failed = 0
+    for error in ERRORS:
+        problem = _found(error, _built(error))
+        if problem is not None:
+            failed += 1
+            print(f"planted: {error.name}: {problem}")
+    print(f"planted: {len(ERRORS) - failed} of {len(ERRORS)} errors found")
+    return failed
