@@ -235,11 +235,9 @@ pub trait Cpu: Sized {
             return;
         }
         match effect {
-            Effect::Dump(label) => {
-                if self.observers_mut().admits_dumps(1) {
-                    let state = self.state(label, true, false);
-                    self.observers_mut().dumps.push(state);
-                }
+            Effect::Dump(label) if self.observers_mut().admits_dumps(1) => {
+                let state = self.state(label, true, false);
+                self.observers_mut().dumps.push(state);
             }
             Effect::RegionBegin(number) | Effect::RegionEnd(number)
                 if self.observers().wants_states(effect) =>
