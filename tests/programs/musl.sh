@@ -23,7 +23,8 @@ if [ "${PROGRAMS_ARCH:-ppc}" = x86 ]; then
 	ln -s "$multiarch/asm" "$sysroot/include/asm"
 	# The compiler's own library: the host's has no form for an i486.
 	for source in "$root/kernel/arch/x86/library.c" "$here/x86-library.c"; do
-		"${cross}gcc" $machine_flags -std=gnu11 -O2 -ffreestanding -I"$root/kernel/include" -c \
+		"${cross}gcc" $machine_flags -std=gnu11 -O2 -ffreestanding -c \
+			-I"$root/kernel/include" -I"$root/kernel/arch/x86/include" \
 			-o "$tree/$(basename "$source" .c).o" "$source" || fail "musl: the compiler's library does not compile"
 	done
 	"${cross}ar" rcs "$sysroot/lib/libgcc.a" "$tree/library.o" "$tree/x86-library.o"
