@@ -1,6 +1,9 @@
 """`pagewalk check`: what it prints, its JUnit report and its exit status."""
 
+import subprocess
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 from xml.etree import ElementTree
@@ -11,6 +14,7 @@ from pagewalk.cli.check import FOUND, Checked, summary
 from pagewalk.cli.simulation import Watched
 
 COUNTS = {"fills": 2341, "suspects": 24, "windows": 1, "undetermined": 0, "stale": 0}
+COMMAND = [sys.executable, "-c", "from pagewalk.entry import main; main()"]
 FINDING = {"kind": "late", "times": 3, "text": 'stale translation (late): a read of "<0x1000>"\n  access  here'}
 
 
@@ -61,3 +65,23 @@ def test_a_run_that_does_not_end_is_an_error() -> None:
     assert run.status == 125
     suite = ElementTree.fromstring(run.junit())
     assert (suite.get("failures"), suite.get("errors")) == ("0", "1")
+
+
+def refused(*words: str) -> str:
+    """What the command prints on standard error when it refuses."""
+    done = subprocess.run([*COMMAND, "check", *words], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode not in (0, FOUND)
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_run(tmp_path: Path) -> None:
+    told = refused("ours", "--junit", str(tmp_path / "none" / "x.xml"), "--", "hello")
+    assert "No such file or directory" in told
+    assert "fills" not in told
+
+
+def test_a_power_pc_is_refused_by_its_name() -> None:
+    told = refused("ours", "-m", "ppc603-133", "--", "hello")
+    assert "ppc603-133 is a PowerPC" in told
+    assert "-m p6-200" in told

@@ -6,7 +6,7 @@ import json
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 import typer
@@ -22,6 +22,9 @@ from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS
 
 OURS = "ours"
 """The name of our own kernel as a kernel to check."""
+
+DEFAULT_MACHINE = "p6-200"
+"""The default machine of other commands is a PowerPC, which this sanitizer is not for."""
 
 FOUND = 1
 """The exit status of a run with findings."""
@@ -110,27 +113,38 @@ class Checked:
             say(err, self.ended)
 
 
-def _machine_of(machine: _machine.Machine, *, goes_on: bool) -> _machine.Machine:
+def _watched_from_now_on(machine: _machine.Machine, name: str, *, goes_on: bool) -> _machine.Machine:
     try:
         machine.sanitize("translation")
     except ValueError as error:
         raise BadInput(str(error)) from None
     machine.set_sanitizer_stops(not goes_on)
     if not machine.findings()[0]:
-        raise BadInput("the translation sanitizer for any kernel is for x86 and RISC-V machines")
+        raise BadInput(
+            f"this sanitizer is for x86 and RISC-V machines, and {name} is a PowerPC",
+            hint=f"choose a machine such as -m {DEFAULT_MACHINE}; on a PowerPC use `exec --sanitize translation`",
+        )
     return machine
+
+
+def _opened(path: Path) -> TextIO:
+    """The file of a report, opened before the run, so that a run is not in vain."""
+    try:
+        return path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
 
 
 def check(
     kernel: Annotated[
         str,
         typer.Argument(
-            help="`ours`, a subject (linux-6.1), or a kernel image: a static ELF file.",
+            help="`ours`, a subject (linux-6.1-i486), or a kernel image: a static ELF file.",
             autocompletion=options.complete_subject,
         ),
     ],
     command: options.MaybeCommand = None,
-    machine: options.Machine = options.DEFAULT_MACHINE,
+    machine: options.Machine = DEFAULT_MACHINE,
     sets: options.Sets = None,
     policy: options.Policies = None,
     protocol: options.ProtocolName = None,
@@ -160,8 +174,8 @@ def check(
     The exit status is 0 if there is none and the run ended by itself, 1 if there are findings, and otherwise that of
     `boot`. A program's own status does not count: it is in the JSON.
 
-    Examples: `pagewalk check linux-6.1 -m p6-200x2 -- ./stress`, `pagewalk check ours -m i486dx-50 -- hello`,
-    `pagewalk check vmlinux -m ppc603-133 --initrd root.cpio --junit check.xml`
+    Examples: `pagewalk check linux-6.1-i686-smp -m p6-200x2 -- ./stress`, `pagewalk check ours -- hello`,
+    `pagewalk check vmlinux -m i486dx-50 --initrd root.cpio --junit check.xml`
     """
     if command and (initrd or firmware):
         raise BadInput("a program comes with an initial RAM file system", hint="leave out --initrd and --firmware")
@@ -178,19 +192,21 @@ def check(
         if kernel != OURS:
             raise BadInput("--image is for our kernel", hint="name the image instead of the kernel")
         job = replace(job, kernel=read_file(image))
-    loaded = _machine_of(native.load(job), goes_on=goes_on)
+    report = None if junit_file is None else _opened(junit_file)
+    loaded = _watched_from_now_on(native.load(job), machine, goes_on=goes_on)
     on_linux = bool(command) and kernel != OURS
     watched = watch(loaded, limit, quiet=as_json, on_linux=on_linux, boot_limit=job.boot_limit)
     checked = Checked.of(f"{kernel} on {machine}", watched)
-    if junit_file is not None:
-        try:
-            junit_file.write_text(checked.junit())
-        except OSError as error:
-            raise BadInput(f"{junit_file}: {error.strerror}") from None
     if as_json:
         print_json(checked.json())
     else:
         checked.print()
+    if report is not None:
+        try:
+            with report:
+                report.write(checked.junit())
+        except OSError as error:
+            raise BadInput(f"{junit_file}: {error.strerror}") from None
     raise typer.Exit(checked.status)
 
 
