@@ -110,7 +110,7 @@ def test_the_command_prints_tables_and_json() -> None:
         ("mis(data)", "no kind of event"),
         ("miss by functon", "no field of miss"),
         ("miss where cause == kernal", "no cause"),
-        ("miss where function == zap_nwo", "the nearest is zap_now"),
+        ("miss where function == exception_soft_mis", "the nearest is exception_soft_miss"),
         ("exception where vector == sistem-call", "there is no exception"),
         ("miss where program == /bin/helo", "has run"),
         ("miss '", "quotation mark"),

@@ -200,14 +200,14 @@ def test_a_program_is_found_by_its_name_or_its_path(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize(
     ("part", "made"),
-    [("user", ("bench/null-call",)), ("kernel", ("syscall/table.o", "arch/ppc/entry.o", "mm/fault.o"))],
+    [("user", ("bench/null-call",)), ("kernel", ("one/syscall/table.o", "one/arch/ppc/entry.o", "one/mm/fault.o"))],
 )
 def test_the_build_does_not_depend_on_the_folder(part: str, made: tuple[str, ...], tmp_path: Path) -> None:
     """A run's key has the hashes of kernel and programs, so that they must not contain the checkout's path. Here it has
     a space, at which make would split it.
     """
     checkout = tmp_path / "a checkout"
-    for folder in ("user", "kernel"):
+    for folder in ("user", "kernel", "tests"):
         shutil.copytree(home().root / folder, checkout / folder)
     build = checkout / "build" / part
     subprocess.run(
