@@ -144,7 +144,10 @@ static int leave_circle(void *argument)
 	return 0;
 }
 
-/* The end of the last process that had the sockets of a circle ends the circle, without another call on sockets. */
+/*
+ * The end of the last process that had the sockets of a circle ends the circle. A Linux of 6.18 may put this off until
+ * the next socket is closed.
+ */
 static void circle_of_ended_process(void)
 {
 	int ends[2];
@@ -154,7 +157,8 @@ static void circle_of_ended_process(void)
 	CHECK_EQUAL(test_in_child(leave_circle, &ends[1]), 0);
 	close(ends[1]);
 	reader.fd = ends[0];
-	CHECK_EQUAL(poll(&reader, 1, 5000), 1);
+	for (int tries = 0; tries < 10 && poll(&reader, 1, 500) == 0; tries++)
+		close((int)MUST(socket(AF_UNIX, SOCK_STREAM, 0)));
 	CHECK_EQUAL(reader.revents, POLLHUP);
 }
 
