@@ -93,6 +93,12 @@ def contradictions(texts: dict[str, str], readme: str) -> list[str]:
         for place, text in tried(texts["memories.md"]).items()
         if own.get(place, text) != text
     ]
+    return found + counted_otherwise(overview, readme)
+
+
+def counted_otherwise(overview: list[list[str]], readme: str) -> list[str]:
+    """What the README's line counts otherwise than the page of all claims."""
+    found = []
     whole = sum(int(row[-1]) for row in overview)
     counted = re.search(r"Of (\d+) measurements that the five documents printed: ([^.]*)\.", readme)
     if counted is None or int(counted[1]) != whole:
@@ -105,10 +111,13 @@ def contradictions(texts: dict[str, str], readme: str) -> list[str]:
 def test_the_stored_pages_are_of_the_same_results_and_do_not_contradict() -> None:
     texts = {name: (DOCS / name).read_text(encoding="utf-8") for name in NAMES}
     stamps = {name: found[1] if (found := STAMP.search(text)) else "" for name, text in texts.items()}
-    if not stamps["claims.md"]:
-        pytest.skip("docs/claims.md says that no results were there: `make docs` makes the pages")
-    assert set(stamps.values()) == {stamps["claims.md"]}, stamps
-    assert contradictions(texts, (home().root / "README.md").read_text(encoding="utf-8")) == []
+    readme = (home().root / "README.md").read_text(encoding="utf-8")
+    if stamps["claims.md"]:
+        assert set(stamps.values()) == {stamps["claims.md"]}, stamps
+        assert contradictions(texts, readme) == []
+    else:  # Made from no results of our kernel: the pages of documents are of other results.
+        overview = next(rows for _, columns, rows in tables(texts["claims.md"]) if columns[0] == "class")
+        assert counted_otherwise(overview, readme) == []
 
 
 def test_the_site_the_index_and_the_readme_name_the_page_of_all_claims() -> None:

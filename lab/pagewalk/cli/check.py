@@ -149,14 +149,8 @@ def check(
     policy: options.Policies = None,
     protocol: options.ProtocolName = None,
     file: options.Files = None,
-    initrd: Annotated[
-        Path | None,
-        typer.Option(help="An initial RAM file system, or a RAM disk's image, of your own, without a program."),
-    ] = None,
-    firmware: Annotated[
-        Path | None,
-        typer.Option(help="Firmware of a RISC-V machine, which starts the kernel: fw_dynamic.bin of OpenSBI."),
-    ] = None,
+    initrd: options.Initrd = None,
+    firmware: options.Firmware = None,
     append: Annotated[str, typer.Option(help="The kernel's command line; with a program, further words of it.")] = "",
     image: Annotated[
         Path | None, typer.Option(help="With `ours`: an image of our kernel that you have built from changed sources.")

@@ -198,6 +198,14 @@ Policies = Annotated[
         autocompletion=complete_policy,
     ),
 ]  # fmt: skip
+Initrd = Annotated[
+    Path | None,
+    typer.Option(help="An initial RAM file system, or a RAM disk's image, of your own, without a program."),
+]
+Firmware = Annotated[
+    Path | None,
+    typer.Option(help="Firmware of a RISC-V machine, which starts the kernel: fw_dynamic.bin of OpenSBI."),
+]
 Files = Annotated[
     list[str] | None,
     typer.Option("--file", help="A further file for the guest, HOST or HOST:GUEST; may be given again."),
