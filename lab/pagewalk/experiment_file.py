@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -58,6 +58,11 @@ class Setting(_Model):
         """The policies, after those of the named set."""
         return {NAMED: self.named, **self.policies} if self.named else self.policies
 
+    def leaving_out(self, names: Collection[str]) -> Setting:
+        """The setting without the policies of these names."""
+        kept = {name: value for name, value in self.policies.items() if name not in names}
+        return self if kept == self.policies else self.model_copy(update={"policies": kept})
+
 
 class Wanted(_Model):
     """A kernel image that a person must have to run the experiment: which kernel it is, how its `version` begins, and
@@ -84,7 +89,8 @@ class Wanted(_Model):
 
 
 class MachineEntry(_Model):
-    """A machine to run on, with the claims that its columns are compared with."""
+    """A machine to run on, with the claims that its columns are compared with. `without` names policies that its core
+    does not have: its settings leave them out."""
 
     name: str
     claim: str | None = None
@@ -92,6 +98,7 @@ class MachineEntry(_Model):
     baseline_machine: str | None = None
     before: str | None = None
     after: str | None = None
+    without: list[str] = []
 
 
 class RowEntry(_Model):

@@ -183,6 +183,10 @@ class _Builder:
         self.name = name
         self.file = file
         self.machines = {entry.name: entry for entry in file.machine}
+        for machine in file.machine:
+            for policy in machine.without:
+                if not any(policy in setting.policies for setting in file.settings.values()):
+                    raise BadInput(f"machine {machine.name}: without names {policy!r}, which no setting has")
 
     def setting(self, name: str) -> Setting:
         if name not in self.file.settings:
@@ -228,7 +232,7 @@ class _Builder:
         if named == NOTHING or (named is None and which not in self.file.settings):
             return None
         name = machine.baseline_machine if which == "before" and machine.baseline_machine else machine.name
-        setting = self.setting(named or which)
+        setting = self.setting(named or which).leaving_out(machine.without)
         if setting.image is not None and setting.image not in self.file.images:
             raise unknown("image", setting.image, self.file.images)
         wanted = self.file.images[setting.image] if setting.image is not None else None
