@@ -1,3 +1,4 @@
+/* Flushes of ranges: page by page, or a new context for the whole address space above the cutoff (flush.h). */
 #include <mmu.h>
 #include <context.h>
 #include <flush.h>

@@ -1,3 +1,4 @@
+/* The page-table tree: making, finding and freeing its tables (pagetable.h). */
 #include <arch.h>
 #include <mmu.h>
 #include <errno.h>

@@ -98,7 +98,10 @@ static inline void pagetable_clear(struct pte *entry) { pte_clear(entry); }
 static inline bool pte_has_frame(pte_t pte) { return !pte_none(pte) && pte_pa(pte) >> PAGE_SHIFT < frame_count; }
 static inline struct frame *pte_frame(pte_t pte) { return pte_has_frame(pte) ? pa_frame(pte_pa(pte)) : NULL; }
 
-/* Finds the entry for an address in a table that need not be checked before it changes; NULL: pagetable_make() may. */
+/*
+ * Finds the entry for an address, if no other address space can share its table: the entry may then change at once.
+ * NULL: the table is absent or may be shared, and the caller asks pagetable_make().
+ */
 static inline struct pte *pagetable_own(const struct root_entry *root, vaddr_t address)
 {
 	const struct root_entry *slot = pagetable_slot(root, address);

@@ -28,7 +28,7 @@ static long socket_read(struct file *file, struct iter *it, u64 *position)
 
 	(void)position;
 	if (!it->left)
-		return 0;	/* as Linux, whatever is queued */
+		return 0;	/* a read of no bytes gives 0, whatever is queued, as on Linux */
 	n = socket->ops->receive(socket, &m);
 	if (m.rights)
 		rights_free(m.rights);

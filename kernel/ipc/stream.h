@@ -47,7 +47,7 @@ void stream_shutdown(struct socket *, unsigned how);
 void stream_fit(struct socket *);
 /* TCP: both ends have closed their direction, or a reset ended the connection. */
 bool stream_over(const struct socket *);
-/* Ends the connection at once. The end that is told (NULL: gone) gets the error. */
+/* Ends the connection at once. The socket of end `told` gets the error, if that socket still exists. */
 void stream_reset(struct connection *, unsigned told);
 /* Wakes who waits for a change of one end: its reads, writes and polls. */
 void stream_wake(struct connection *, unsigned end);

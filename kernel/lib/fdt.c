@@ -1,3 +1,4 @@
+/* Reads a flattened device tree (fdt.h). */
 #include <errno.h>
 #include <fdt.h>
 #include <lib.h>

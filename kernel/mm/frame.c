@@ -43,7 +43,10 @@ bool failalloc_hit(void)
 	return ++failalloc_count == failalloc_at;
 }
 
-/* A larger block may be missing because memory is in pieces, which the end of a process need not cure. */
+/*
+ * The largest order whose shortage ends a process. A larger block may be missing because memory is in pieces, and the
+ * end of a process need not join them.
+ */
 #define OOM_ORDER_MOST 1u
 
 static void frame_change_use(struct frame *frame, enum frame_use use)

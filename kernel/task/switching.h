@@ -24,7 +24,10 @@ static inline bool task_preempts(const struct task *task, const struct task *run
 	return (task->rank & ~RANK_COMPUTES) < running->rank;
 }
 
-/* Whether it is more urgent than the running one by nice. Nothing is more urgent than another because that is idle. */
+/*
+ * True if `task` is more urgent than the running task by nice. A running task of SCHED_IDLE makes no other task more
+ * urgent.
+ */
 static inline bool task_goes_before(const struct task *task, const struct task *running)
 {
 	return task->nice < running->nice && running->nice != NICE_IDLE;

@@ -1,3 +1,4 @@
+/* Copies code images to the vectors, and keeps which vectors are in use (arch/image.h). */
 #include <arch.h>
 #include <arch/image.h>
 #include <lib.h>

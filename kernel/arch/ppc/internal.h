@@ -35,7 +35,7 @@ void start_c(const void *fdt);
 
 /* exceptions.c, called from the vectors' images */
 void exceptions_init(void);
-void exceptions_bind_withheld(void);       /* fetches that a reload refuses because of fetch_withheld */
+void exceptions_bind_withheld(void);       /* binds the handler that permits a withheld fetch (fetch_granted()) */
 /* Was the fault a fetch that was withheld? If so, it is permitted from now on. */
 bool fetch_granted(const struct regs *regs);
 void exception_unexpected(struct regs *regs);

@@ -100,8 +100,9 @@ END(\name\()_\form)
 .endm
 
 /*
- * The lean form (policy `entry`): from the table to the call's function. Three arguments change their registers, and
- * three go to the stack: their copies in struct regs are not the function's to change.
+ * The lean form (policy `entry`): from the table to the call's function. Three arguments move to
+ * other registers. Three are pushed as copies, because a function may change its arguments on the stack and must not
+ * change struct regs.
  */
 .macro lean_entry form
 	.balign	16

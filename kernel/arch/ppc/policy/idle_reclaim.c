@@ -109,8 +109,9 @@ static bool reclaim_work(void)
 		return false;
 	control_cause(CONTROL_CAUSE_RECLAIM);
 	/*
-	 * An interrupt may insert a kernel entry where a zombie was just found, which is then lost: the table is only a
-	 * cache. TLB copies of a zombie match nothing either.
+	 * An interrupt may put a kernel entry into the slot of a zombie after the sweep has read that slot. The sweep
+	 * then removes the kernel entry, which is no harm: the table is only a cache. TLB copies of a zombie match
+	 * nothing.
 	 */
 	entries_reclaimed += backend->hash->sweep(sweep_position, PIECE, entry_goes);
 	control_cause(CONTROL_CAUSE_IDLE);

@@ -6,7 +6,7 @@
 
 struct image;
 
-/* Which code reloads: C; assembly, which leaves insertions into the hash table to C; assembly. */
+/* Which code reloads the TLB: C alone; assembly, with C for insertions into the hash table; assembly alone. */
 enum reload_form { RELOAD_C, RELOAD_C_INSERTS, RELOAD_ASSEMBLY };
 
 /* The images of the reload handlers, by vector. */
