@@ -1,7 +1,7 @@
 # pagewalk: everything a person does with a checkout.
 #
 #   make run     installs what is missing, builds, and measures Table 2 of osdi99
-#   make test    runs every test
+#   make test    runs every test but those of the x86 kernel (make test-x86)
 #   make         builds: machine, kernel, programs, lab
 #   make bench   how fast the machine simulates
 #   make constants  what a TLB miss costs on the machines, beside the published figures
