@@ -117,7 +117,7 @@ compilers: programs
 # The wheel has what runs need, and the kernels of `--seeds 7`. maturin packs what is in lab/pagewalk/data.
 DATA := lab/pagewalk/data
 WHEEL_KERNELS := $(foreach folder,. $(addprefix seed-,1 2 3 4 5 6),$(addprefix build/kernel/$(folder)/,vmlinux vmlinux-unordered vmlinux-smp))
-WHEEL_PROGRAMS := $(addprefix build/user/,hello init init-linux bench old) $(addprefix build/user-x86/,hello init init-linux bench)
+WHEEL_PROGRAMS := $(addprefix build/user/,hello init init-linux bench old) $(addprefix build/user-x86/,hello init init-linux bench mach)
 WHEEL_X86 := $(addprefix build/kernel-x86/,vmlinux vmlinux-unordered vmlinux-smp)
 # Without debugging sections: they are no part of a run's key.
 wheel: ready x86

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pagewalk import explain, native, records, rows, systems
+from pagewalk import explain, mach, native, records, rows, systems
 from pagewalk import placement as placement_of
 from pagewalk.errors import BadInput, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
@@ -167,6 +167,18 @@ class Lab(Workshop):
         program = [f"/bin/{row.program}", *row.arguments, *setting.arguments]
         if setting.image is not None:
             job = self._image_job(row, side, setting.image, program, placement)
+        elif setting.subject is not None and mach.is_mach(setting.subject):
+            module, words = mach.program(row.program), [*row.arguments, *setting.arguments]
+            job = mach.job(
+                self,
+                side.machine,
+                side.keys,
+                setting.subject,
+                module,
+                words=words,
+                placement=placement,
+                sample=row.sample,
+            )
         else:
             system = (
                 systems.own(self, side.machine, side.keys, setting.kernel, placement)

@@ -7,22 +7,21 @@ Kernels of one family share a folder of objects, so that the second compiles onl
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
-import platform
 import re
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
+from pagewalk import build_steps, mach_build
+from pagewalk.build_steps import Choice, Listener
 from pagewalk.errors import BadInput, Interrupted, NotBuilt
-from pagewalk.subjects import IMAGE, RECORD, Architecture, Edit, Kernel, Record, Source, cache_folder, finished
+from pagewalk.subjects import IMAGE, Architecture, Edit, Kernel, Source, cache_folder, finished
 
 _TOOLS = {
     "gcc": "gcc",
@@ -37,15 +36,6 @@ _TOOLS = {
 }
 """The programs that a build needs, with Debian's packages of them; besides the compiler."""
 
-_SAME = {
-    "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
-    "KBUILD_BUILD_USER": "pagewalk",
-    "KBUILD_BUILD_HOST": "pagewalk",
-    "KBUILD_BUILD_VERSION": "1",
-    "LC_ALL": "C",
-}
-"""What makes two builds of the same source the same, byte for byte."""
-
 _SOURCE_ROOM = 1_000 << 20
 _KERNEL_ROOM = 150 << 20
 """Bytes on the disk that an unpacked source, and the objects of a kernel, need with some to spare."""
@@ -55,24 +45,6 @@ _OBJECTS = 640
 
 _STEP = re.compile(r"^  (CC|AS) +(\S+\.o)$")
 _NOT_FOUND = ("was not found", "Unable to locate package", "No candidate version")
-
-
-class Listener(Protocol):
-    """Told how a build goes on."""
-
-    def said(self, line: str) -> None:
-        """Something that a person wants to know once."""
-
-    def progress(self, name: str, done: int, total: int, seconds_left: float) -> None:
-        """So many of about so many objects are compiled."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What a person chose: the archive's version of the source instead of the pinned one, and how many jobs to run."""
-
-    newest: bool = False
-    jobs: int = 2
 
 
 @dataclass(frozen=True)
@@ -86,11 +58,13 @@ class _Work:
 
 def build(kernels: Sequence[Kernel], choice: Choice, listener: Listener) -> None:
     """Builds the kernels that are not there. A second builder waits for the first."""
-    if not choice.newest:
+    if choice.source and any(kernel.system != "mach" for kernel in kernels):
+        raise BadInput("--source is for a Mach: a Linux is built from Debian's package")
+    if not choice.newest and not choice.source:
         kernels = [kernel for kernel in kernels if finished(kernel.place(kernel.source.version)) is None]
     if not kernels:
         return
-    _check_tools({kernel.platform.architecture for kernel in kernels})
+    _check_tools({kernel.platform.architecture for kernel in kernels if kernel.system == "linux"})
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)
         with _locked(cache_folder() / "lock", listener) as lock:
@@ -105,17 +79,12 @@ def build(kernels: Sequence[Kernel], choice: Choice, listener: Listener) -> None
         ) from None
 
 
-def _cross(architecture: Architecture) -> str:
-    """What the names of the compiler and its tools begin with: a PC's own compiler also compiles for the i386."""
-    if architecture == "powerpc":
-        return "powerpc-linux-gnu-"
-    if architecture == "riscv":
-        return "riscv64-linux-gnu-"
-    return "" if platform.machine() in ("x86_64", "i686") else "i686-linux-gnu-"
-
-
-def _check_tools(architectures: Iterable[Architecture]) -> None:
-    compilers = {f"{_cross(name)}gcc": f"gcc-{_cross(name)}".rstrip("-") for name in architectures}
+def _check_tools(architectures: Collection[Architecture]) -> None:
+    if not architectures:
+        return
+    compilers = {
+        f"{build_steps.cross(name)}gcc": f"gcc-{build_steps.cross(name)}".rstrip("-") for name in architectures
+    }
     tools = _TOOLS | compilers
     missing = {package: tool for tool, package in tools.items() if shutil.which(tool) is None}
     if missing:
@@ -142,6 +111,9 @@ def _locked(path: Path, listener: Listener) -> Iterator[int]:
 
 
 def _build_one(kernel: Kernel, work: _Work) -> None:
+    if kernel.system == "mach":
+        mach_build.build(kernel, work.choice, work.listener)
+        return
     version = _newest(kernel.source) if work.choice.newest else kernel.source.version
     place = kernel.place(version)
     if finished(place) is not None:
@@ -149,22 +121,13 @@ def _build_one(kernel: Kernel, work: _Work) -> None:
     source = _source(kernel, version, work.listener)
     objects = place.parents[1] / "objects" / kernel.platform.objects
     objects.mkdir(parents=True, exist_ok=True)
-    _room(objects, _KERNEL_ROOM)
+    build_steps.room(objects, _KERNEL_ROOM)
     _edit(source, kernel.variant.edits)
     _configure(kernel, source, objects)
     started = time.monotonic()
     _compile(kernel, source, objects, work)
-    _publish(kernel, version, objects, place)
+    build_steps.publish(kernel, version, objects / IMAGE, objects / ".config", place)
     work.listener.said(f"{kernel.name}: built in {time.monotonic() - started:,.0f} s")
-
-
-def _room(folder: Path, wanted: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < wanted:
-        raise BadInput(
-            f"{folder}: {free >> 20:,} MB are free on this disk, and the build needs about {wanted >> 20:,} MB",
-            hint="XDG_CACHE_HOME names another place for kernels",
-        )
 
 
 # The source -------------------------------------------------------------------
@@ -177,16 +140,16 @@ def _source(kernel: Kernel, version: str, listener: Listener) -> Path:
     if tree.is_dir():
         return tree
     folder.mkdir(parents=True, exist_ok=True)
-    _room(folder, _SOURCE_ROOM)
+    build_steps.room(folder, _SOURCE_ROOM)
     package = _package(kernel.source, version, folder, listener)
     listener.said(f"unpacking {package.name}")
     fresh = folder / "unpacking"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir()
-    _run(["dpkg-deb", "--extract", package.name, fresh.name], folder, f"{package} cannot be unpacked")
+    build_steps.run(["dpkg-deb", "--extract", package.name, fresh.name], folder, f"{package} cannot be unpacked")
     unused = [f"--exclude=*/{pattern}" for pattern in kernel.source.unused]
     (fresh / "source").mkdir()
-    _run(
+    build_steps.run(
         ["tar", "-xJf", kernel.source.archive, "-C", "source", "--strip-components=1", *unused],
         fresh,
         f"{kernel.source.archive} of {package.name} cannot be unpacked",
@@ -201,7 +164,7 @@ def _package(source: Source, version: str, folder: Path, listener: Listener) -> 
     """Debian's package of that version, checked."""
     pinned = version == source.version
     found = sorted(folder.glob("*.deb"))
-    if not (found and (not pinned or _sha256(found[0]) == source.sha256)):
+    if not (found and (not pinned or build_steps.sha256(found[0]) == source.sha256)):
         for old in found:
             old.unlink()
         listener.said(f"fetching Debian's package {source.package} {version}")
@@ -209,7 +172,7 @@ def _package(source: Source, version: str, folder: Path, listener: Listener) -> 
         found = sorted(folder.glob("*.deb"))
     if not found:
         raise NotBuilt(f"apt-get has brought no package {source.package}")
-    if pinned and (sha256 := _sha256(found[0])) != source.sha256:
+    if pinned and (sha256 := build_steps.sha256(found[0])) != source.sha256:
         found[0].unlink()
         raise NotBuilt(
             f"{found[0].name} is not the file that subject.toml names: its SHA-256 is {sha256}",
@@ -239,7 +202,7 @@ def _download(source: Source, version: str, folder: Path) -> None:
             hint="`pagewalk subjects build --newest NAME` takes that version: its cycle counts may differ from those "
             "on record; if the lists of this computer are old, run `apt-get update` as root first",
         )
-    raise NotBuilt(f"cannot fetch {source.package} {version}", hint=_last(done.stderr))
+    raise NotBuilt(f"cannot fetch {source.package} {version}", hint=build_steps.last(done.stderr))
 
 
 def _candidate(source: Source) -> str | None:
@@ -289,44 +252,13 @@ def _edit(tree: Path, edits: Sequence[Edit]) -> None:
             (tree / name).write_text(text, encoding="utf-8")
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 # The kernel -------------------------------------------------------------------
 
 
 def _make(kernel: Kernel, source: Path, objects: Path, *words: str) -> list[str]:
     architecture = kernel.platform.architecture
-    own = [f"ARCH={architecture}", f"CROSS_COMPILE={_cross(architecture)}"]
+    own = [f"ARCH={architecture}", f"CROSS_COMPILE={build_steps.cross(architecture)}"]
     return ["make", "-C", str(source), f"O={objects}", *own, *words]
-
-
-def _environment() -> dict[str, str]:
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("MAKE", "MFLAGS", "KBUILD", "KCONFIG"))
-    }
-    return {**kept, **_SAME}
-
-
-def _run(command: Sequence[str], folder: Path, failed: str) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=_environment())
-    if done.returncode:
-        raise _failure(failed, done.stderr or done.stdout)
-
-
-def _failure(what: str, said: str) -> NotBuilt:
-    if "No space left on device" in said:
-        return NotBuilt(f"{what}: the disk is full", hint="XDG_CACHE_HOME names another place for kernels")
-    return NotBuilt(what, hint=_last(said))
-
-
-def _last(said: str) -> str | None:
-    lines = [line for line in said.splitlines() if line.strip()]
-    return "\n  ".join(lines[-6:]) or None
 
 
 def _configure(kernel: Kernel, source: Path, objects: Path) -> None:
@@ -338,7 +270,7 @@ def _configure(kernel: Kernel, source: Path, objects: Path) -> None:
     wanted.unlink(missing_ok=True)
     fragment = objects / "fragment.config"
     fragment.write_text(kernel.configuration, encoding="utf-8")
-    _run(
+    build_steps.run(
         [*_make(kernel, source, objects), f"KCONFIG_ALLCONFIG={fragment}", "allnoconfig"],
         objects,
         f"{kernel.name} cannot be configured",
@@ -369,7 +301,7 @@ def _compile(kernel: Kernel, source: Path, objects: Path, work: _Work) -> None:
     with log.open("w", encoding="utf-8") as kept:
         make = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            env=_environment(), start_new_session=True, pass_fds=[work.lock],
+            env=build_steps.environment(), start_new_session=True, pass_fds=[work.lock],
         )  # fmt: skip
         try:
             assert make.stdout is not None
@@ -384,7 +316,7 @@ def _compile(kernel: Kernel, source: Path, objects: Path, work: _Work) -> None:
             raise
     if status:
         said = [line for line in log.read_text(encoding="utf-8").splitlines() if not _STEP.match(line)]
-        raise _failure(f"{kernel.name} cannot be built; {log} has all that make said", "\n".join(said[-12:]))
+        raise build_steps.failure(f"{kernel.name} cannot be built; {log} has all that make said", "\n".join(said[-12:]))
     count.write_text(str(sum(1 for _ in objects.rglob("*.o"))))
 
 
@@ -405,24 +337,3 @@ class _Progress:
         total = max(self._total, done)
         each = (time.monotonic() - self._begin) / self._made
         self._told(self._name, done, total, each * (total - done))
-
-
-def _publish(kernel: Kernel, version: str, objects: Path, place: Path) -> None:
-    """Puts the finished kernel where the lab finds it, with a record of what it was made of."""
-    fresh = place.with_name(place.name + ".new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    shutil.copyfile(objects / IMAGE, fresh / IMAGE)
-    shutil.copyfile(objects / ".config", fresh / "config")
-    command = [f"{_cross(kernel.platform.architecture)}gcc", "-dumpfullversion"]
-    compiler = subprocess.run(command, capture_output=True, text=True, check=False)
-    record = Record(
-        kernel=kernel.name,
-        package=kernel.source.package,
-        version=version,
-        compiler=compiler.stdout.strip(),
-        sha256=_sha256(fresh / IMAGE),
-    )
-    (fresh / RECORD).write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    shutil.rmtree(place, ignore_errors=True)
-    fresh.rename(place)

@@ -25,6 +25,7 @@ RECORD = "build.json"
 
 
 Architecture = Literal["powerpc", "i386", "riscv"]
+SystemKind = Literal["linux", "mach"]
 
 
 class _Model(BaseModel):
@@ -32,13 +33,25 @@ class _Model(BaseModel):
 
 
 class Source(_Model):
-    """Debian's binary package that holds the source, and the archive inside it. `unused` is not unpacked."""
+    """Where the source comes from. `unused` is not unpacked.
+
+    A Linux is in an archive inside one of Debian's binary packages. A Mach is the archive itself of a source package.
+    """
 
     package: str
     version: str
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     archive: str
     unused: list[str] = []
+
+
+class Tool(_Model):
+    """Debian's binary package of a program that compiles the source, for the architecture that has it."""
+
+    package: str
+    version: str
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    architecture: str
 
 
 class Boot(_Model):
@@ -96,7 +109,9 @@ class Record(_Model):
 
 class _File(_Model):
     title: str
+    system: SystemKind = "linux"
     source: Source
+    tool: Tool | None = None
     boot: Boot
     platforms: dict[str, Platform]
     variants: dict[str, Variant]
@@ -130,6 +145,8 @@ class Kernel:
     variant: Variant
     platform_name: str
     platform: Platform
+    system: SystemKind = "linux"
+    tool: Tool | None = None
 
     @property
     def subject(self) -> str:
@@ -156,7 +173,9 @@ class Kernel:
     def key(self) -> str:
         """Stands for everything beside the source's version and the compiler that decides what is built."""
         edits = [edit.model_dump() for edit in self.variant.edits]
-        return hashlib.sha256(json.dumps([self.configuration, edits]).encode()).hexdigest()[:12]
+        own = [path.read_text(encoding="utf-8") for path in sorted(self.folder.glob("*.c"))]
+        parts = [self.configuration, edits, *([own] if own else [])]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
     def place(self, version: str) -> Path:
         """The folder of the finished kernel, made of that version of the source."""
@@ -216,11 +235,12 @@ def load(path: Path) -> list[Kernel]:
         file = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         return [
             Kernel(
-                path.parent.name, path.parent, file.source, file.boot, name, variant, platform, file.platforms[platform]
+                path.parent.name, path.parent, file.source, file.boot, name, variant, platform,
+                file.platforms[platform], file.system, file.tool,
             )
             for name, variant in file.variants.items()
             for platform in variant.platforms
-        ]
+        ]  # fmt: skip
     except ValidationError as error:
         problem = error.errors()[0]
         raise BadInput(f"{path}: {'.'.join(map(str, problem['loc']))}: {problem['msg'].lower()}") from None

@@ -263,6 +263,12 @@ def named(
     others = {key: value for key, value in overrides.items() if key != _BOARD}
     resolved = workshop.machine(machine, others)
     found = subjects.choose(kernel, subjects.needs(resolved.name, resolved.config, overrides.get(_BOARD)))
+    if found.system == "mach":
+        raise BadInput(
+            f"{kernel} has no file system, and runs no program of ours but those of user/mach",
+            hint=f"`pagewalk boot {kernel} -m {machine} --initrd build/user-x86/mach/ipc` boots it; `pagewalk run "
+            "sosp93-mach` measures it",
+        )
     board = {_BOARD: found.platform.board}
     # Only the board `prep` has a choice of controllers, which its file may have made.
     if tomllib.loads(resolved.config)["board"].get(_CONTROLLER, _PLAIN) != _PLAIN:

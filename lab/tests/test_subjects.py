@@ -10,10 +10,10 @@ from typing import cast
 
 import pytest
 
-from pagewalk import _machine, guest, machines, native, policies, subject_build, subjects, systems
+from pagewalk import _machine, build_steps, guest, machines, native, policies, subject_build, subjects, systems
+from pagewalk.build_steps import Choice
 from pagewalk.errors import BadInput, NotBuilt, PagewalkError
 from pagewalk.runner import Job
-from pagewalk.subject_build import Choice
 from pagewalk.subjects import Needs
 
 NAME = "toy-1-bare-mpc83xx"
@@ -108,7 +108,7 @@ esac
         tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{bin_folder}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    write_table(tmp_path, subject_build._sha256(tmp_path / "toy.deb"), "1-1", monkeypatch)
+    write_table(tmp_path, build_steps.sha256(tmp_path / "toy.deb"), "1-1", monkeypatch)
     return tmp_path
 
 
@@ -383,7 +383,7 @@ def test_a_panic_is_found() -> None:
 
 
 def test_every_fragment_is_there() -> None:
-    for kernel in subjects.all_kernels():
+    for kernel in (kernel for kernel in subjects.all_kernels() if kernel.system == "linux"):
         assert "CONFIG_EXPERT=y\n" in kernel.configuration
         assert kernel.causes or kernel.platform.architecture == "riscv"
 

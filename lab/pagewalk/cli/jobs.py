@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from pagewalk import _machine, guest, images, native, subjects, systems
+from pagewalk import _machine, guest, images, mach, native, subjects, systems
 from pagewalk.cli import options
 from pagewalk.errors import BadInput, WrongOption
 from pagewalk.guest import Program
@@ -93,6 +93,8 @@ def bare_job(
         raise BadInput(
             f"{kernel} needs a program or an initial RAM file system", hint="write `-- PROG [ARG]...`, or --initrd"
         )
+    if mach.is_mach(kernel):
+        return mach.job(workshop, machine, overrides, kernel, files, words=append.split(), limit=limit)
     system = systems.named(workshop, machine, overrides, kernel)
     # The initial RAM file system may hold another init than ours.
     job = system.job(files, " ".join([*system.words, append]).strip(), limit=limit)

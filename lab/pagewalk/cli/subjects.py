@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pagewalk import machines, native, subject_build, subjects
+from pagewalk.build_steps import Choice
 from pagewalk.cli import options
 from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import BadInput
@@ -118,17 +120,21 @@ def build(
     newest: Annotated[
         bool, typer.Option("--newest", help="Take the version that Debian's archive has now, not the pinned one.")
     ] = False,
+    source: Annotated[
+        Path | None,
+        typer.Option("--source", help="Of a Mach: take the source in this folder, not Debian's source package."),
+    ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Compilers at a time.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Build kernels from Debian's source package, once: a finished one is kept for all checkouts.
+    """Build kernels from Debian's packages, once: a finished one is kept for all checkouts.
 
     An interrupted build goes on where it stopped. The package is fetched by apt-get, and checked.
 
     Example: `pagewalk subjects build linux-6.1-bare`
     """
     wanted = list({kernel.name: kernel for name in names for kernel in subjects.find(name)}.values())
-    choice = subject_build.Choice(newest=newest, jobs=jobs or len(os.sched_getaffinity(0)))
+    choice = Choice(newest, jobs or len(os.sched_getaffinity(0)), source)
     with _Told(quiet=as_json) as told:
         subject_build.build(wanted, choice, told)
     records = {kernel.name: kernel.record() for kernel in wanted}
