@@ -20,6 +20,11 @@ static long map_user(uaddr_t address, u32 length, int protection, u32 flags, int
 			return -EBADF;
 		}
 	}
+	/* There are no huge pages, of a file or without one. */
+	if (flags & MAP_HUGETLB) {
+		file_put(file);
+		return -EINVAL;
+	}
 	result = (long)mm_map(current->mm, address, length, (u32)protection, flags, file, page);
 	if (file)
 		file_put(file);

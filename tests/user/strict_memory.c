@@ -266,10 +266,23 @@ static void memory_that_ends(void)
 	MUST(close(null));
 }
 
+/* MAP_SHARED_VALIDATE knows the sizes of huge pages, but no file here has any. */
+static void huge_pages(void)
+{
+	int fd = (int)MUST(open(test_path("file"), O_RDONLY | O_CREAT, 0600));
+
+	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_SHARED_VALIDATE | 21 << 26, fd, 0) != MAP_FAILED);
+	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_SHARED_VALIDATE | 1 << 19, fd, 0) == MAP_FAILED && errno == EOPNOTSUPP);
+	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_SHARED | MAP_HUGETLB, fd, 0) == MAP_FAILED && errno == EINVAL);
+#ifdef MAP_32BIT
+	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_SHARED_VALIDATE | MAP_32BIT, fd, 0) != MAP_FAILED);
+#endif
+}
+
 static const struct test_case cases[] = {
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
 	CASE(vfork_shares_memory), CASE(sleep_faults), CASE(kept_from_child), CASE(highest_place_with_room),
-	CASE(memory_that_ends),
+	CASE(memory_that_ends), CASE(huge_pages),
 };
 
 TEST_MAIN("strict_memory", cases)

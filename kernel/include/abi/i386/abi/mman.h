@@ -5,6 +5,7 @@
 #include <abi/mman_base.h>
 
 #define MAP_NORESERVE       0x4000
+#define MAP_32BIT           0x40
 #define MAP_LOCKED          0x2000
 
 #define MCL_CURRENT 1u

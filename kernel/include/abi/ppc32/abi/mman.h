@@ -5,6 +5,7 @@
 #include <abi/mman_base.h>
 
 #define MAP_NORESERVE       0x40
+#define MAP_32BIT           0	/* no such flag */
 #define MAP_LOCKED          0x80
 
 #define MCL_CURRENT 0x2000u
