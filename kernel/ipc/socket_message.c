@@ -247,8 +247,11 @@ static long sendmsg_on(struct file *file, struct socket *socket, const struct ms
 	struct ucred cred;
 	long result = 0;
 
+	/* As on Linux a longer name is cut, and a length without a name is none. */
+	if (h->name && (s32)h->name_len < 0)
+		return -EINVAL;
 	if (h->name && h->name_len)
-		result = address_from_user(&a, (const void *)(uaddr_t)h->name, h->name_len);
+		result = address_from_user(&a, (const void *)(uaddr_t)h->name, MIN(h->name_len, ADDRESS_MAX));
 	if (result)
 		return result;
 	result = load_vector(&vector, h, &it);
@@ -276,7 +279,7 @@ static long recvmsg_on(struct file *file, struct socket *socket, struct msghdr *
 	struct message m = { .data = &it, .flags = flags, .address = &a };
 	long result;
 
-	if ((s32)h->name_len < 0)
+	if (h->name && (s32)h->name_len < 0)
 		return -EINVAL;
 	result = load_vector(&vector, h, &it);
 	if (result)

@@ -16,6 +16,7 @@
 #define BUFFER_MIN 4096u
 #define BUFFER_MAX 425984u	/* what getsockopt shows at most: twice Linux's net.core.wmem_max */
 #define PRIORITY_MOST 6		/* that needs no privilege */
+#define DEVICE_NAME 16		/* bytes of a device's name, with its end */
 
 struct old_timeval { s32 sec, usec; };
 struct new_timeval { s64 sec, usec; };
@@ -90,7 +91,10 @@ static long set_buffer(struct socket *socket, int option, s32 value)
 
 	if (force && !capable())
 		return -EPERM;
-	socket->settings.buffer[receive] = MAX(BUFFER_MIN, MIN((u32)MAX(value, 0), BUFFER_MAX / 2) * 2);
+	/* As on Linux a negative size is a large one, but for the superuser's form. */
+	if (force)
+		value = MAX(value, 0);
+	socket->settings.buffer[receive] = MAX(BUFFER_MIN, MIN((u32)value, BUFFER_MAX / 2) * 2);
 	if (socket->ops->fit)
 		socket->ops->fit(socket);
 	return 0;
@@ -106,12 +110,30 @@ static long set_switch(struct socket_settings *settings, int option, bool on)
 	return 0;
 }
 
+/* SO_BINDTODEVICE: all traffic is the loopback's, so the binding only makes the socket a closer fit for what comes. */
+static long set_device(struct socket_settings *settings, const void *user, u32 size)
+{
+	char name[DEVICE_NAME] = { 0 };
+	bool bound = settings->options >> SO_BINDTODEVICE & 1;
+
+	if (copy_from_user(name, user, MIN(size, (u32)sizeof(name) - 1)))
+		return -EFAULT;
+	if (name[0] && strcmp(name, "lo"))
+		return -ENODEV;
+	if (bound && !capable())
+		return -EPERM;
+	return set_switch(settings, SO_BINDTODEVICE, name[0] != 0);
+}
+
 static long set_socket_option(struct socket *socket, int option, const void *user, u32 size)
 {
 	struct socket_settings *settings = &socket->settings;
 	s32 value;
-	long error = option_number(&value, user, size);
+	long error;
 
+	if (option == SO_BINDTODEVICE)
+		return set_device(settings, user, size);
+	error = option_number(&value, user, size);
 	if (error)
 		return error;
 	switch (option) {
@@ -257,6 +279,9 @@ static long get_socket_option(struct socket *socket, int option, union option_va
 	case SO_PEERCRED:
 		v->cred = socket->peer;
 		return sizeof(v->cred);
+	case SO_BINDTODEVICE:
+		memcpy(v->bytes, "lo", sizeof("lo"));
+		return socket_option(socket, SO_BINDTODEVICE) ? (long)sizeof("lo") : 0;
 	default:
 		return -ENOPROTOOPT;
 	}
@@ -297,6 +322,8 @@ long sys_getsockopt(int fd, int level, int option, void *user, u32 *user_size)
 	} else {
 		size = level == SOL_SOCKET ? get_socket_option(socket, option, &v) :
 			get_protocol_option(socket, level, option, &v);
+		if (level == SOL_SOCKET && option == SO_BINDTODEVICE && size && room < DEVICE_NAME)
+			size = -EINVAL;
 		if (size >= 0) {
 			shorten_number(&v, level, room, &size);
 			room = MIN(room, (u32)size);

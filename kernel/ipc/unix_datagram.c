@@ -117,6 +117,8 @@ static long datagram_receiver(struct socket *socket, const struct message *m, st
 	bool has_destination = (m->address && m->address->len) || endpoint->peer || endpoint->peer_gone;
 	long error;
 
+	if (has_destination && m->data->left > DATAGRAM_MAX)
+		return -EMSGSIZE;	/* before other errors, as on Linux */
 	error = has_destination ? socket_error(socket) : 0;
 	if (error)
 		return error;
@@ -248,12 +250,13 @@ static long packet_receiver(struct socket *socket, const struct message *message
 {
 	long error = socket_error(socket);
 
-	(void)message;
 	*to = unix_of(socket)->peer;
 	if (error)
 		return error;
 	if (!unix_connected(socket))
 		return -ENOTCONN;
+	if (message->data->left > DATAGRAM_MAX)
+		return -EMSGSIZE;
 	/* No SIGPIPE: that is for streams. */
 	return socket->shut & SHUT_WR || !*to || (*to)->socket->shut & SHUT_RD ? -EPIPE : 0;
 }

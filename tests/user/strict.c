@@ -495,6 +495,21 @@ static void a_failed_connect_keeps_the_port(void)
 	CHECK_EQUAL((intptr_t)error, 0);
 }
 
+/* A datagram that no socket takes is refused before its memory is read. */
+static void unread(void)
+{
+	size_t much = 1 << 20;
+	char *block = mmap(NULL, much, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int ends[2];
+
+	CHECK(block != MAP_FAILED);
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
+	CHECK_ERROR(send(ends[0], block, much, 0), EMSGSIZE);
+	CHECK_ERROR(send(ends[0], block, 1, 0), EFAULT);
+	MUST(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends));
+	CHECK_ERROR(send(ends[0], block, much, 0), EMSGSIZE);
+}
+
 static const struct test_case cases[] = {
 	CASE(a_failed_connect_keeps_the_port),
 	CASE(registers_after_a_call), CASE(floating_point_exceptions), CASE(silent_orphans_are_buried),
@@ -502,7 +517,7 @@ static const struct test_case cases[] = {
 	CASE(raw_timers), CASE(queued_by_a_threads_number), CASE(several_messages),
 	CASE(offsets_beyond_all_files), CASE(kernel_log), CASE(tables_of_its_own),
 	CASE(running_program_is_not_written), CASE(privileged_attributes), CASE(descriptor_of_the_child),
-	CASE(locked_settings), CASE(limits_after_the_leader),
+	CASE(locked_settings), CASE(limits_after_the_leader), CASE(unread),
 };
 
 TEST_MAIN("strict", cases)
