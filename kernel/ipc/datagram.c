@@ -83,26 +83,42 @@ bool datagram_room(const struct datagram_queue *queue)
 	return queue->count < COUNT_MAX && queue->bytes < queue->limit;
 }
 
-struct datagram *datagram_new(const struct message *message, const struct address *from)
+/* `before`: bytes that the caller puts at the data's start. */
+static struct datagram *read_datagram(u32 before, const struct message *message, const struct address *from)
 {
 	size_t size = message->data->left;
 	struct datagram *datagram;
 
-	if (size > DATAGRAM_MAX)
+	if (size > DATAGRAM_MAX - before)
 		return ERR_PTR(-EMSGSIZE);
-	datagram = kmalloc(sizeof(*datagram) + size);
+	datagram = kmalloc(sizeof(*datagram) + before + size);
 	if (!datagram)
 		return ERR_PTR(-ENOBUFS);
-	if (iter_read(message->data, datagram->data, size) != (long)size) {
+	if (iter_read(message->data, datagram->data + before, size) != (long)size) {
 		kfree(datagram);
 		return ERR_PTR(-EFAULT);
 	}
 	datagram->from.len = 0;
 	if (from)
 		datagram->from = *from;
-	datagram->size = (u32)size;
+	datagram->size = before + (u32)size;
 	datagram->users = 1;
 	datagram->rights = NULL;
+	return datagram;
+}
+
+struct datagram *datagram_new(const struct message *message, const struct address *from)
+{
+	return read_datagram(0, message, from);
+}
+
+struct datagram *datagram_extend(struct datagram *old, const struct message *message, const struct address *from)
+{
+	struct datagram *datagram = read_datagram(old ? old->size : 0, message, from);
+
+	if (old && !IS_ERR(datagram))
+		memcpy(datagram->data, old->data, old->size);
+	kfree(old);
 	return datagram;
 }
 

@@ -24,6 +24,8 @@ bool datagram_room(const struct datagram_queue *);
  * sleep, and the receiver may disappear meanwhile: look the receiver up again, then append the datagram or discard it.
  */
 struct datagram *datagram_new(const struct message *, const struct address *from);
+/* The same with the data of an earlier datagram before it (NULL: none), which is freed, also on an error. */
+struct datagram *datagram_extend(struct datagram *, const struct message *, const struct address *from);
 void datagram_append(struct datagram_queue *, struct datagram *, struct message *);	/* takes the message's rights */
 void datagram_discard(struct datagram *);
 u32 datagram_size(const struct datagram *);

@@ -106,15 +106,18 @@ static bool share_option(const struct inet_socket *a, const struct inet_socket *
 	return socket_option(a->socket, option) && socket_option(b->socket, option);
 }
 
-static bool inet_clash(const struct inet_socket *a, const struct inet_socket *b)
+/* Sockets with SO_REUSEADDR share a port until one of them listens: then no other can bind it or listen. */
+static bool inet_clash(const struct inet_socket *other, const struct inet_socket *wanted)
 {
-	if (a->socket->protocol != b->socket->protocol || a->name.port != b->name.port)
+	u32 theirs = other->name.address, ours = wanted->name.address;
+
+	if (other->socket->protocol != wanted->socket->protocol || other->name.port != wanted->name.port)
 		return false;
-	if (a->name.address != INADDR_ANY && b->name.address != INADDR_ANY && a->name.address != b->name.address)
+	if (theirs != INADDR_ANY && ours != INADDR_ANY && theirs != ours)
 		return false;
-	if (share_option(a, b, SO_REUSEPORT) && a->uid == b->uid)
+	if (share_option(other, wanted, SO_REUSEPORT) && other->uid == wanted->uid)
 		return false;
-	return !share_option(a, b, SO_REUSEADDR) || a->socket->listening || b->socket->listening;
+	return !share_option(other, wanted, SO_REUSEADDR) || other->socket->listening;
 }
 
 static struct list_head *inet_bucket(u16 protocol, u16 port)
@@ -264,7 +267,8 @@ static u32 binding_fit(const struct inet_socket *inet, u16 protocol, const struc
 		return 0;
 	if (connected && ((inet->peer.port && inet->peer.port != from->port) || inet->peer.address != from->address))
 		return 0;
-	return 1 + (inet->name.address != INADDR_ANY) + connected + (connected && inet->peer.port);
+	return 1 + (inet->name.address != INADDR_ANY) + connected + (connected && inet->peer.port) +
+	       socket_option(inet->socket, SO_BINDTODEVICE);
 }
 
 /* FNV-1a of the sender's address. */
@@ -308,14 +312,15 @@ struct inet_socket *inet_receiver(u16 protocol, const struct endpoint *to, const
 }
 
 /* The destination of a connect or a send; the address "any" means this machine. */
-int inet_destination(const struct address *address, struct endpoint *to)
+int inet_destination(const struct socket *socket, const struct address *address, struct endpoint *to)
 {
+	bool may_broadcast = socket->type == SOCK_STREAM || socket_option(socket, SO_BROADCAST);
 	int error = inet_parse(address, to);
 
 	if (error)
 		return error;
-	if (to->address == BROADCAST)
-		return -EACCES;		/* TCP never, UDP with SO_BROADCAST: but there is no network to send it to */
+	if (to->address == BROADCAST && !may_broadcast)
+		return -EACCES;
 	if (!inet_is_local(to->address))
 		return -ENETUNREACH;
 	if (to->address == INADDR_ANY)
@@ -327,9 +332,12 @@ void inet_release(struct socket *socket)
 {
 	struct inet_socket *inet = inet_of(socket);
 
+	if (socket->type == SOCK_STREAM)
+		tcp_linger(socket);
 	inet_unbind(inet);
 	if (socket->type == SOCK_STREAM)
 		tcp_leave(socket);
+	udp_drop_outgoing(inet);
 	datagram_free(&inet->queue);
 	datagram_free(&inet->errors);
 	kfree(inet);

@@ -15,7 +15,7 @@ struct endpoint {
 /* Options of IP, TCP and UDP-Lite that have a number as value, in the order of the table in inet_option.c. */
 enum inet_slot {
 	TOS, TTL, WANT_PKTINFO, WANT_TTL, WANT_TOS, WANT_ERRORS, FREEBIND, LATE_PORT, MTU_DISCOVER,
-	NODELAY, CORK, QUICKACK, MAXSEG, KEEPIDLE, KEEPINTVL, KEEPCNT, SYNCNT, LINGER2, USER_TIMEOUT, NOTSENT_LOWAT,
+	NODELAY, CORK, QUICKACK, MAXSEG, KEEPIDLE, KEEPINTVL, KEEPCNT, SYNCNT, LINGER2,
 	SEND_COVERAGE, RECEIVE_COVERAGE,
 	INET_SLOTS,
 };
@@ -35,9 +35,11 @@ struct inet_socket {
 	bool reno;			/* TCP_CONGESTION */
 	enum tcp_phase phase;
 	struct list_head waiting;	/* TCP: in the list of a listener that has no place for it */
+	struct patience *patience;	/* how long it waits there; NULL: it never did */
 	struct list_head callers;	/* TCP, listening: the sockets that wait for a place, by `waiting` */
 	struct datagram_queue queue;	/* UDP, UDP-Lite */
 	struct datagram_queue errors;	/* UDP with IP_RECVERR: datagrams that nobody received */
+	struct outgoing *outgoing;	/* UDP: a datagram that waits for more (MSG_MORE), or NULL */
 };
 
 static inline struct inet_socket *inet_of(const struct socket *socket)
@@ -50,7 +52,7 @@ struct socket *inet_new(u16 protocol);	/* NULL: no memory */
 int inet_parse(const struct address *, struct endpoint *);
 void inet_format(const struct endpoint *, struct address *);
 /* The destination of a connect or a send: -EINVAL, -EAFNOSUPPORT, -EACCES, -ENETUNREACH. */
-int inet_destination(const struct address *, struct endpoint *to);
+int inet_destination(const struct socket *, const struct address *, struct endpoint *to);
 bool inet_is_local(u32 address);
 long inet_bind(struct socket *, const struct address *);
 int inet_bind_any(struct inet_socket *);	/* gives it a port unless it has one */
@@ -67,15 +69,22 @@ struct inet_socket *inet_receiver(u16 protocol, const struct endpoint *to, const
 u32 inet_pages_held(const struct socket *);
 void inet_release(struct socket *);
 
+/* ipc/tcp_hold.c */
+void tcp_push(struct socket *);		/* what the socket holds back goes out */
+
 /* ipc/inet_option.c */
+u32 tcp_segment_size(const struct socket *);
 s32 inet_option(const struct inet_socket *, enum inet_slot);
 long inet_set_option(struct socket *, int level, int option, const void *user, u32 size);
 long inet_get_option(struct socket *, int level, int option, union option_value *);
 
 /* ipc/tcp.c, ipc/udp.c */
 extern const struct socket_ops tcp_ops, udp_ops;
+void udp_drop_outgoing(struct inet_socket *);
 enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_FIN_WAIT2 = 5, TCP_CLOSE = 7, TCP_CLOSE_WAIT = 8, TCP_LISTEN = 10 };
 u8 tcp_state(const struct socket *);	/* as TCP_INFO names it */
+/* SO_LINGER: before the socket is freed, waits until its peer has what was sent. */
+void tcp_linger(struct socket *);
 void tcp_leave(struct socket *);	/* the socket is freed */
 /* Lets connects that wait for a place into the listener's queue. */
 void tcp_admit(struct socket *listener);

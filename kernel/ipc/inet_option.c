@@ -53,8 +53,6 @@ static const struct inet_row {
 	[KEEPCNT] = { IPPROTO_TCP, TCP_KEEPCNT, false, 1, 127, 9 },
 	[SYNCNT] = { IPPROTO_TCP, TCP_SYNCNT, false, 1, 127, 6 },
 	[LINGER2] = { IPPROTO_TCP, TCP_LINGER2, false, ANY_NUMBER, FIN_TIMEOUT },
-	[USER_TIMEOUT] = { IPPROTO_TCP, TCP_USER_TIMEOUT, false, 0, 0x7fffffff, 0 },
-	[NOTSENT_LOWAT] = { IPPROTO_TCP, TCP_NOTSENT_LOWAT, false, ANY_NUMBER, 0 },
 	[SEND_COVERAGE] = { IPPROTO_UDPLITE, UDPLITE_SEND_CSCOV, false, ANY_NUMBER, COVERAGE_UNSET },
 	[RECEIVE_COVERAGE] = { IPPROTO_UDPLITE, UDPLITE_RECV_CSCOV, false, ANY_NUMBER, COVERAGE_UNSET },
 };
@@ -111,6 +109,10 @@ static long store_option(struct inet_socket *inet, enum inet_slot slot, s32 valu
 	else if (is_coverage(slot) && value)
 		value = MAX(COVERAGE_LEAST, MIN(value, COVERAGE_MOST));
 	inet->option[slot] = value - row->initial;
+	if (slot == CORK)
+		inet->socket->corked = value;
+	if ((slot == CORK && !value) || (slot == NODELAY && value))
+		tcp_push(inet->socket);
 	if (slot == WANT_ERRORS && !value)
 		datagram_drop_all(&inet->errors);
 	return 0;
@@ -166,6 +168,11 @@ static s32 segment_size(const struct socket *socket)
 	if (state == TCP_CLOSE || state == TCP_LISTEN || state == TCP_SYN_SENT)
 		return SEGMENT_UNCONNECTED;
 	return asked ? asked - SEGMENT_OPTION : SEGMENT_LOOPBACK;
+}
+
+u32 tcp_segment_size(const struct socket *socket)
+{
+	return (u32)segment_size(socket);
 }
 
 /* What is true without packets; the rest is 0. */

@@ -56,7 +56,7 @@ static unsigned socket_poll(struct file *file, struct poll_table *table)
 	return socket->ops->poll(socket, table);
 }
 
-/* FIONREAD, and bytes that the other end has not taken. There are no packets: what was sent has arrived. */
+/* FIONREAD; bytes that a Unix socket's peer has not read; bytes that TCP has not sent. What was sent has arrived. */
 static long queued_bytes(struct socket *socket, unsigned command, s32 *user)
 {
 	bool tcp = socket->family == AF_INET && socket->type == SOCK_STREAM;
@@ -68,8 +68,8 @@ static long queued_bytes(struct socket *socket, unsigned command, s32 *user)
 		return -ENOTTY;
 	if (command == FIONREAD)
 		bytes = socket->ops->readable_bytes(socket);
-	else if (command == TIOCOUTQ)
-		bytes = stream_unread(socket);
+	else
+		bytes = tcp ? stream_unsent(socket) : stream_unread(socket);
 	return put_user((s32)bytes, user);
 }
 
@@ -366,6 +366,8 @@ int address_to_user(const struct address *address, void *user, u32 *user_len)
 
 static long socket_create(int family, int type, int protocol, struct socket **out)
 {
+	if ((u32)family < AF_MAX && type >= SOCK_MAX)
+		return -EINVAL;
 	switch (family) {
 	case AF_UNIX:
 		return unix_create(type, protocol, out);
@@ -396,6 +398,8 @@ long sys_socketpair(int family, int type, int protocol, s32 *user)
 	long result;
 
 	if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
+		return -EINVAL;
+	if ((u32)family < AF_MAX && (type & SOCK_TYPE_MASK) >= SOCK_MAX)
 		return -EINVAL;
 	if (family == AF_INET)
 		return -EOPNOTSUPP;

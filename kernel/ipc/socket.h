@@ -139,6 +139,7 @@ struct socket {
 	u32 poll_water;		/* bytes that make a stream readable */
 	struct ucred peer;	/* SO_PEERCRED */
 	bool listening;
+	bool corked;		/* TCP_CORK */
 	bool asking;		/* TCP: its connect waits for a place in a listener's queue */
 	bool aborted;		/* released before accept took it: its peer gets an error */
 	u32 backlog;

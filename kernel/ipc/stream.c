@@ -13,6 +13,7 @@
 #include <window.h>
 
 #define ROOM_TO_POLL 4096u	/* bytes free before poll calls a stream writable */
+#define SENDER_SHARE 4096u	/* of a ring's bytes: what would wait at the sender, beyond the receiver's window */
 
 u32 stream_piece = PAGE_SIZE;
 u64 streamed_whole;
@@ -65,8 +66,9 @@ u32 stream_pages_held(const struct socket *socket)
 	if (!connection)
 		return 0;
 	/* Count the sent data for this end until the other end has closed. */
-	pages = side_pages(&connection->side[!socket->end]);
-	return connection->refs == 1 ? pages + side_pages(&connection->side[socket->end]) : pages;
+	pages = side_pages(&connection->side[far_end(connection, socket->end)]);
+	return connection->refs == 1 && !connection->alone ?
+	       pages + side_pages(&connection->side[socket->end]) : pages;
 }
 
 void stream_each_rights(const struct socket *socket, void (*show)(struct rights *, void *), void *argument)
@@ -82,7 +84,7 @@ void stream_each_rights(const struct socket *socket, void (*show)(struct rights 
 void stream_wake(struct connection *connection, unsigned end)
 {
 	wake_up(&connection->side[end].readable);
-	wake_up(&connection->side[!end].writable);
+	wake_up(&connection->side[far_end(connection, end)].writable);
 }
 
 /* Polls of a socket that was disconnected may still wait in the queues. */
@@ -98,6 +100,7 @@ void connection_put(struct connection *connection)
 		return;
 	for (unsigned end = 0; end < 2; end++) {
 		drop_rights(&connection->side[end]);
+		tcp_hold_free(&connection->side[end]);
 		ring_free(&connection->side[end].ring);
 		detach_queues(&connection->side[end]);
 	}
@@ -107,14 +110,16 @@ void connection_put(struct connection *connection)
 static void close_direction(struct side *to)
 {
 	to->ended = to->shut = to->deaf = true;
+	tcp_show(to);
 }
 
 void stream_reset(struct connection *connection, unsigned told)
 {
 	struct side *side = &connection->side[told];
+	bool sends_on = !connection->side[far_end(connection, told)].shut;
 
 	if (side->owner)
-		side->owner->error = side->fin && !connection->side[!told].shut ? EPIPE : ECONNRESET;
+		side->owner->error = side->fin && sends_on ? EPIPE : ECONNRESET;
 	close_direction(&connection->side[0]);
 	close_direction(&connection->side[1]);
 	stream_wake(connection, 0);
@@ -123,7 +128,7 @@ void stream_reset(struct connection *connection, unsigned told)
 
 static bool connection_over(const struct connection *connection)
 {
-	return connection->side[0].shut && connection->side[1].shut;
+	return connection->side[0].shut && connection->side[far_end(connection, 0)].shut;
 }
 
 bool stream_over(const struct socket *socket)
@@ -137,7 +142,7 @@ bool stream_over(const struct socket *socket)
  */
 static void tell_peer(struct connection *connection, unsigned end, u16 family, bool lost)
 {
-	struct side *mine = &connection->side[end], *other = &connection->side[!end];
+	struct side *mine = &connection->side[end], *other = &connection->side[far_end(connection, end)];
 
 	if (family == AF_UNIX) {
 		if (lost && other->owner)
@@ -145,7 +150,7 @@ static void tell_peer(struct connection *connection, unsigned end, u16 family, b
 		close_direction(mine);
 		close_direction(other);
 	} else if (lost && !connection_over(connection)) {
-		stream_reset(connection, !end);
+		stream_reset(connection, far_end(connection, end));
 	} else {
 		other->fin |= !other->shut;
 		close_direction(other);
@@ -162,13 +167,13 @@ void stream_leave(struct socket *socket, bool abort)
 	if (!connection)
 		return;
 	mine = &connection->side[socket->end];
-	told = socket->family == AF_INET && connection->side[!socket->end].shut;
-	tell_peer(connection, socket->end, socket->family, abort || ring_used(&mine->ring));
+	told = socket->family == AF_INET && connection->side[far_end(connection, socket->end)].shut;
+	tell_peer(connection, socket->end, socket->family, abort || side_shown(mine));
 	mine->owner = NULL;
 	drop_rights(mine);
 	ring_free(&mine->ring);
 	if (!told)
-		stream_wake(connection, !socket->end);
+		stream_wake(connection, far_end(connection, socket->end));
 	socket->connection = NULL;
 	connection_put(connection);
 }
@@ -187,11 +192,11 @@ static void fit_direction(const struct socket *from, struct side *to)
 void stream_fit(struct socket *socket)
 {
 	struct connection *connection = socket->connection;
-	const struct socket *peer = connection ? connection->side[!socket->end].owner : NULL;
+	const struct socket *peer = connection ? connection->side[far_end(connection, socket->end)].owner : NULL;
 
 	if (!peer)
 		return;
-	fit_direction(socket, &connection->side[!socket->end]);
+	fit_direction(socket, &connection->side[far_end(connection, socket->end)]);
 	fit_direction(peer, &connection->side[socket->end]);
 }
 
@@ -204,6 +209,17 @@ void connection_join(struct connection *connection, struct socket *first, struct
 	second->end = 1;
 	stream_fit(first);
 	socket_requeue(first);
+}
+
+void connection_join_self(struct connection *connection, struct socket *socket)
+{
+	connection->alone = true;
+	connection->refs = 1;
+	socket->connection = connection;
+	connection->side[0].owner = socket;
+	socket->end = 0;
+	stream_fit(socket);
+	socket_requeue(socket);
 }
 
 static bool side_sendable(const struct side *side)
@@ -283,7 +299,7 @@ static long stream_put(const struct socket *socket, struct side *side, struct me
  */
 static long send_to_deaf(struct socket *socket, struct connection *connection, u32 end, struct message *message)
 {
-	struct side *to = &connection->side[!end];
+	struct side *to = &connection->side[far_end(connection, end)];
 	long error;
 
 	if (to->shut) {
@@ -296,12 +312,20 @@ static long send_to_deaf(struct socket *socket, struct connection *connection, u
 	return (long)message->data->left;
 }
 
+/* Whether a send's last bytes wait for more (TCP_CORK, MSG_MORE). An urgent byte does not. */
+static bool holds_back(const struct socket *socket, const struct message *message)
+{
+	return socket->family == AF_INET && (socket->corked || message->flags & MSG_MORE) &&
+	       !(message->flags & MSG_OOB);
+}
+
 long stream_send(struct socket *socket, struct message *message)
 {
 	struct connection *connection = socket->connection;
 	u32 end = socket->end;
-	struct side *to = &connection->side[!end];
+	struct side *to = &connection->side[far_end(connection, end)];
 	u64 deadline = socket_deadline(socket->settings.send_timeout);
+	bool hold = holds_back(socket, message);
 	long done = 0, n;
 
 	for (;;) {
@@ -313,8 +337,12 @@ long stream_send(struct socket *socket, struct message *message)
 			 * the page is in the cache; with stream.transfer=buffer it does not.
 			 */
 			bool keeps_up = waitq_active(&to->readable) || !ring_used(&to->ring);
-			bool hand_over = !message->nonblock && message->data->left >= stream_piece && keeps_up;
+			bool hand_over = !message->nonblock && message->data->left >= stream_piece && keeps_up && !hold;
 
+			if (hold && tcp_hold(to))
+				return done ? done : -ENOBUFS;
+			if (!hold && to->hold)
+				tcp_show(to);
 			n = stream_put(socket, to, message,
 				hand_over ? PAGE_SIZE - (to->ring.head & (PAGE_SIZE - 1)) : message->data->left);
 			if (n < 0)
@@ -323,7 +351,8 @@ long stream_send(struct socket *socket, struct message *message)
 				continue;
 			done += n;
 			streamed_whole += n > (long)PAGE_SIZE;
-			wake_up(&to->readable);
+			if (!hold || tcp_hold_part(to, socket))
+				wake_up(&to->readable);
 			if (hand_over && !signal_pending()) {
 				yield();
 				if (message->data->left)
@@ -336,6 +365,10 @@ long stream_send(struct socket *socket, struct message *message)
 		}
 		if (!message->data->left)
 			return done;
+		if (hold) {
+			tcp_show(to);
+			wake_up(&to->readable);
+		}
 		n = SOCKET_WAIT(&to->writable, side_sendable(to), message->nonblock, deadline);
 		if (n)
 			return done ? done : n;
@@ -352,6 +385,8 @@ static size_t run_length(const struct side *from, size_t wanted)
 {
 	const struct rights *rights;
 
+	if (from->hold)
+		wanted = MIN(wanted, (size_t)side_shown(from));
 	if (from->urgent != NO_MARK && from->taken < from->mark)
 		wanted = (size_t)MIN((u64)wanted, from->mark - from->taken);
 	list_for_each_entry(rights, &from->rights, link)
@@ -400,7 +435,7 @@ static void leave_out(struct side *from)
 
 static bool side_receivable(const struct socket *socket, const struct side *from)
 {
-	return ring_used(&from->ring) || from->ended || socket->error;
+	return side_shown(from) || from->ended || socket->error;
 }
 
 /* Reads the next run: returns the bytes copied; 0: look again. The mark and rights move with the bytes. */
@@ -444,7 +479,7 @@ long stream_receive(struct socket *socket, struct message *message)
 				deadline);
 		if (n)
 			return done ? done : n;
-		if (!ring_used(&from->ring))
+		if (!side_shown(from))
 			return done ? done : from->fin ? 0 : socket_error(socket);
 		if (!message->data->left)
 			return done;
@@ -452,7 +487,7 @@ long stream_receive(struct socket *socket, struct message *message)
 			return done;
 		n = mutex_lock_killable(&from->taking);
 		if (!n) {
-			n = ring_used(&from->ring) ? stream_take(socket, from, message, !done) : 0;
+			n = side_shown(from) ? stream_take(socket, from, message, !done) : 0;
 			mutex_unlock(&from->taking);
 		}
 		if (n < 0)
@@ -498,7 +533,7 @@ bool stream_at_mark(const struct socket *socket)
 /* How many bytes a read would return. An urgent byte alone is reported by POLLPRI, on a Unix socket by both. */
 static u32 bytes_to_read(const struct socket *socket, const struct side *mine)
 {
-	u32 used = ring_used(&mine->ring);
+	u32 used = side_shown(mine);
 
 	if (mine->urgent == NO_MARK || !left_out(socket, mine))
 		return used;
@@ -508,7 +543,8 @@ static u32 bytes_to_read(const struct socket *socket, const struct side *mine)
 static unsigned connection_poll(struct socket *socket, struct poll_table *table)
 {
 	struct connection *connection = socket->connection;
-	struct side *mine = &connection->side[socket->end], *other = &connection->side[!socket->end];
+	struct side *mine = &connection->side[socket->end];
+	struct side *other = &connection->side[far_end(connection, socket->end)];
 	unsigned ready = 0;
 
 	poll_wait(table, &mine->readable);
@@ -550,16 +586,28 @@ unsigned stream_poll(struct socket *socket, struct poll_table *table)
 static void inet_shutdown(struct socket *socket, unsigned how)
 {
 	struct connection *connection = socket->connection;
-	struct side *mine = &connection->side[socket->end], *other = &connection->side[!socket->end];
+	struct side *mine = &connection->side[socket->end];
+	struct side *other = &connection->side[far_end(connection, socket->end)];
 
 	mine->ended |= (how & SHUT_RD) != 0;
 	if (how & SHUT_WR && !other->shut) {
 		other->fin = true;
 		close_direction(other);
-		stream_wake(connection, !socket->end);
+		stream_wake(connection, far_end(connection, socket->end));
 	}
 	mine->deaf |= mine->ended && other->shut;
 	stream_wake(connection, socket->end);
+}
+
+void stream_shut_before(struct socket *socket, unsigned how)
+{
+	struct connection *connection = socket->connection;
+	struct side *other = &connection->side[far_end(connection, socket->end)];
+
+	if (how & SHUT_RD)
+		connection->side[socket->end].ended = true;
+	if (how & SHUT_WR)
+		other->shut = other->deaf = true;
 }
 
 static void unix_shutdown(struct socket *socket, unsigned how)
@@ -596,10 +644,30 @@ u32 stream_bytes(struct socket *socket)
 
 	if (mine && socket->family == AF_INET && mine->urgent != NO_MARK && !socket_option(socket, SO_OOBINLINE))
 		return (u32)(mine->mark - mine->taken);
-	return mine ? ring_used(&mine->ring) : 0;
+	return mine ? side_shown(mine) : 0;
+}
+
+static const struct side *far_side(const struct socket *socket)
+{
+	const struct connection *connection = socket->connection;
+
+	return connection ? &connection->side[far_end(connection, socket->end)] : NULL;
 }
 
 u32 stream_unread(const struct socket *socket)
 {
-	return socket->connection ? ring_used(&socket->connection->side[!socket->end].ring) : 0;
+	const struct side *other = far_side(socket);
+
+	return other ? ring_used(&other->ring) : 0;
+}
+
+u32 stream_unsent(const struct socket *socket)
+{
+	const struct side *other = far_side(socket);
+	u32 used = other ? ring_used(&other->ring) : 0, window;
+
+	if (!used || !other->owner)
+		return 0;
+	window = other->ring.size - MIN(SENDER_SHARE, other->ring.size / 2);
+	return MAX(used - side_shown(other), used > window ? used - window : 0);
 }

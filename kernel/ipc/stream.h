@@ -2,6 +2,8 @@
 #ifndef STREAM_H
 #define STREAM_H
 
+#include <lib.h>
+
 #include "ring.h"
 #include "socket.h"
 
@@ -20,19 +22,55 @@ struct side {
 	enum { NO_MARK, URGENT, URGENT_READ } urgent;
 	u64 mark;		/* its position */
 	struct socket *owner;	/* this end; NULL: gone */
+	struct hold *hold;	/* TCP: bytes that the other end holds back; NULL: it never did */
 	struct waitq readable;	/* this end waits for data */
 	struct waitq writable;	/* the other end waits for room */
 	struct mutex putting, taking;	/* held while bytes are copied, which may sleep */
 };
 
+/*
+ * Bytes at the end of a ring that the sender holds back (TCP_CORK, MSG_MORE): less than a segment, and for at most
+ * 200 ms (ipc/tcp_hold.c).
+ */
+struct hold {
+	bool on;
+	u64 from;		/* the position of the first byte that is held back */
+	struct timer timer;
+	struct wake_note note;	/* of the side's `readable` */
+};
+
 struct connection {
 	u32 refs;
+	bool alone;		/* TCP: a socket is connected to itself. Both ends are side[0] */
 	struct side side[2];
 };
+
+static inline unsigned far_end(const struct connection *connection, unsigned end)
+{
+	return connection->alone ? end : !end;
+}
+
+/* Queued bytes that the receiver sees. */
+static inline u32 side_shown(const struct side *side)
+{
+	u32 used = ring_used(&side->ring);
+
+	if (!side->hold || !side->hold->on)
+		return used;
+	return side->hold->from > side->taken ? (u32)MIN((u64)used, side->hold->from - side->taken) : 0;
+}
 
 struct connection *connection_new(void);	/* two references; NULL: no memory */
 void connection_put(struct connection *);
 void connection_join(struct connection *, struct socket *first, struct socket *second);
+void connection_join_self(struct connection *, struct socket *);
+
+/* ipc/tcp_hold.c: from now on what is sent to this side is held back: -ENOBUFS. */
+long tcp_hold(struct side *);
+/* A send that is held back has added to the ring: whole segments of it go out. True: the receiver may see more. */
+bool tcp_hold_part(struct side *, const struct socket *sender);
+void tcp_show(struct side *);		/* what is held back goes out; who waits for it is woken by the caller */
+void tcp_hold_free(struct side *);
 
 /* The operations of connected sockets. */
 long stream_send(struct socket *, struct message *);
@@ -43,6 +81,8 @@ bool stream_at_mark(const struct socket *);			/* the next byte is the urgent one
 unsigned stream_poll(struct socket *, struct poll_table *);
 /* Shuts down one end as its family does. The socket is connected. */
 void stream_shutdown(struct socket *, unsigned how);
+/* TCP: a shutdown before the connect holds; it has told the peer nothing. */
+void stream_shut_before(struct socket *, unsigned how);
 /* Gives the connection's buffers the sizes of SO_SNDBUF and SO_RCVBUF. One that holds more keeps its size. */
 void stream_fit(struct socket *);
 /* TCP: both ends have closed their direction, or a reset ended the connection. */
@@ -55,7 +95,9 @@ u32 stream_bytes(struct socket *);
 u32 stream_pages_held(const struct socket *);
 void stream_each_rights(const struct socket *, void (*show)(struct rights *, void *), void *argument);
 void stream_low_water_changed(struct socket *);	/* poll_water has changed: who waits may go on */
-u32 stream_unread(const struct socket *);	/* bytes sent that the other end has not read (SIOCOUTQ) */
+u32 stream_unread(const struct socket *);	/* bytes sent that the other end has not read */
+/* TCP: bytes of these that have not left this end: it holds them back, or the receiver's window is full. */
+u32 stream_unsent(const struct socket *);
 /* The socket loses its connection. `abort`: a TCP peer gets a reset, a Unix peer ECONNRESET. */
 void stream_leave(struct socket *, bool abort);
 

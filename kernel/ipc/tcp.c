@@ -8,20 +8,35 @@
 
 #include <abi/socket.h>
 #include <err.h>
+#include <kmalloc.h>
 #include <lib.h>
 #include <signal.h>
 #include <task.h>
 #include <window.h>
+
+#define RETRY_MOST 120u		/* s between two requests for a connection */
 
 static bool has_place(const struct socket *listener)
 {
 	return listener->pending_count < listener->backlog;
 }
 
+/* The limit of a connect that waits for a place. */
+struct patience {
+	struct inet_socket *inet;
+	struct timer timer;
+	struct deferred work;
+	u64 until;		/* ns since boot */
+};
+
 static void stop_asking(struct inet_socket *inet)
 {
 	list_del(&inet->waiting);
 	inet->socket->asking = false;
+	if (inet->patience) {
+		timer_cancel(&inet->patience->timer);
+		list_del(&inet->patience->work.link);
+	}
 }
 
 u8 tcp_state(const struct socket *socket)
@@ -35,7 +50,7 @@ u8 tcp_state(const struct socket *socket)
 	if (!socket->connection || stream_over(socket))
 		return TCP_CLOSE;
 	mine = &socket->connection->side[socket->end];
-	other = &socket->connection->side[!socket->end];
+	other = &socket->connection->side[far_end(socket->connection, socket->end)];
 	return mine->shut ? TCP_CLOSE_WAIT : other->shut ? TCP_FIN_WAIT2 : TCP_ESTABLISHED;
 }
 
@@ -54,6 +69,7 @@ static long tcp_establish(struct socket *socket, struct socket *listener)
 	other = inet_of(embryo);
 	embryo->settings = listener->settings;
 	embryo->poll_water = listener->poll_water;
+	embryo->corked = listener->corked;
 	memcpy(other->option, server->option, sizeof(other->option));
 	other->reno = server->reno;
 	other->phase = CONNECTED;
@@ -64,29 +80,90 @@ static long tcp_establish(struct socket *socket, struct socket *listener)
 	return 0;
 }
 
-static void tcp_refuse(struct socket *socket)
+/* Both ends are this socket. */
+static long tcp_establish_self(struct socket *socket)
 {
-	socket->error = ECONNREFUSED;
+	struct connection *connection = connection_new();
+
+	if (!connection)
+		return -ENOMEM;
+	connection_join_self(connection, socket);
+	return 0;
+}
+
+/* The connect fails with a positive errno. */
+static void tcp_refuse(struct socket *socket, s32 error)
+{
+	socket->error = error;
 	socket->shut = SHUT_RD | SHUT_WR;
 	if (!inet_of(socket)->port_given)
 		inet_unbind(inet_of(socket));
 }
 
+static void patience_ends(struct deferred *work)
+{
+	struct socket *socket = container_of(work, struct patience, work)->inet->socket;
+
+	stop_asking(inet_of(socket));
+	tcp_refuse(socket, ETIMEDOUT);
+	socket_changed(socket);
+}
+
+static void patience_expires(struct timer *timer)
+{
+	note_work(&container_of(timer, struct patience, timer)->work, patience_ends);
+}
+
+/*
+ * How long a connect waits for a place. On a network it sends its request again after 1 s, and then each time after
+ * twice as long, up to 120 s; TCP_SYNCNT says how often.
+ */
+static u64 patience_ns(const struct inet_socket *inet)
+{
+	u64 seconds = 1, wait = 1;
+
+	for (s32 sent = 0; sent < inet_option(inet, SYNCNT); sent++) {
+		wait = MIN(2 * wait, RETRY_MOST);
+		seconds += wait;
+	}
+	return seconds * NSEC_PER_SEC;
+}
+
+/* The socket begins to wait for a place, or waits on: -ENOMEM. */
+static long tcp_wait(struct inet_socket *inet, struct inet_socket *listener)
+{
+	struct patience *patience = inet->patience;
+
+	if (!patience) {
+		patience = kzalloc(sizeof(*patience));
+		if (!patience)
+			return -ENOMEM;
+		patience->inet = inet;
+		timer_init(&patience->timer, patience_expires);
+		list_init(&patience->work.link);
+		inet->patience = patience;
+	}
+	if (!patience->until)
+		patience->until = time_deadline(patience_ns(inet));
+	timer_set(&patience->timer, patience->until);
+	list_add_tail(&inet->waiting, &listener->callers);
+	inet->socket->asking = true;
+	return 0;
+}
+
 /* Asks the listener at the socket's peer for a connection: made, refused, or the socket waits; -ENOMEM. */
 static long tcp_ask(struct socket *socket)
 {
-	struct inet_socket *inet = inet_of(socket);
-	struct inet_socket *listener = inet_receiver(IPPROTO_TCP, &inet->peer, &inet->name);
+	struct inet_socket *inet = inet_of(socket), *listener;
 
+	if (inet->peer.address == inet->name.address && inet->peer.port == inet->name.port)
+		return tcp_establish_self(socket);
+	listener = inet_receiver(IPPROTO_TCP, &inet->peer, &inet->name);
 	if (!listener) {
-		tcp_refuse(socket);
+		tcp_refuse(socket, ECONNREFUSED);
 		return 0;
 	}
-	if (has_place(listener->socket))
-		return tcp_establish(socket, listener->socket);
-	list_add_tail(&inet->waiting, &listener->callers);
-	socket->asking = true;
-	return 0;
+	return has_place(listener->socket) ? tcp_establish(socket, listener->socket) : tcp_wait(inet, listener);
 }
 
 /* A place may be free, or be none any more: the first caller asks again. False: it waits on. */
@@ -96,7 +173,7 @@ static bool ask_again(struct inet_socket *caller)
 
 	stop_asking(caller);
 	if (tcp_ask(socket))
-		tcp_refuse(socket);	/* no memory */
+		tcp_refuse(socket, ECONNREFUSED);	/* no memory */
 	if (socket->asking)
 		return false;
 	socket_changed(socket);
@@ -154,11 +231,40 @@ static void tcp_disconnect(struct socket *socket)
 	socket_changed(socket);
 }
 
+static bool all_delivered(const struct socket *socket)
+{
+	return !stream_unsent(socket) || stream_over(socket);
+}
+
+void tcp_linger(struct socket *socket)
+{
+	const struct socket_settings *settings = &socket->settings;
+	struct connection *connection = socket->connection;
+	struct side *mine, *other;
+
+	if (!connection || !settings->linger || !settings->linger_seconds || socket->aborted || current->ending)
+		return;
+	mine = &connection->side[socket->end];
+	other = &connection->side[far_end(connection, socket->end)];
+	if (side_shown(mine) || stream_over(socket))
+		return;		/* unread data resets the connection */
+	socket->file = NULL;	/* it is closed already */
+	stream_shutdown(socket, SHUT_RD | SHUT_WR);
+	(void)wait_event_until(&other->writable, all_delivered(socket),
+			       time_deadline(settings->linger_seconds * NSEC_PER_SEC));
+}
+
 void tcp_leave(struct socket *socket)
 {
-	stop_asking(inet_of(socket));
+	struct inet_socket *inet = inet_of(socket);
+	const struct socket_settings *settings = &socket->settings;
+	/* TCP_LINGER2 below 0: an end that its peer has not answered is not kept. */
+	bool forgets = inet_option(inet, LINGER2) < 0 && tcp_state(socket) == TCP_FIN_WAIT2;
+
+	stop_asking(inet);
+	kfree(inet->patience);
 	stop_listening(socket);
-	stream_leave(socket, socket->aborted || (socket->settings.linger && !socket->settings.linger_seconds));
+	stream_leave(socket, socket->aborted || forgets || (settings->linger && !settings->linger_seconds));
 }
 
 static long tcp_listen(struct socket *socket, u32 backlog)
@@ -200,7 +306,7 @@ static long tcp_begin(struct socket *socket, const struct address *address)
 	struct inet_socket *inet = inet_of(socket);
 	struct endpoint to;
 	u32 shut = socket->shut;
-	long error = inet_destination(address, &to);
+	long error = inet_destination(socket, address, &to);
 
 	if (!error)
 		error = inet_bind_any(inet);
@@ -210,17 +316,16 @@ static long tcp_begin(struct socket *socket, const struct address *address)
 		inet->name.address = INADDR_LOOPBACK;
 	inet->peer = to;
 	socket->error = 0;
+	if (inet->patience)
+		inet->patience->until = 0;
 	error = tcp_ask(socket);
 	if (error) {
 		inet_forget_name(inet);
 		return error;
 	}
 	inet->phase = CONNECTING;
-	/* A shutdown before the connect holds; it has told the peer nothing. */
-	if (socket->connection && shut & SHUT_RD)
-		socket->connection->side[socket->end].ended = true;
-	if (socket->connection && shut & SHUT_WR)
-		socket->connection->side[!socket->end].shut = socket->connection->side[!socket->end].deaf = true;
+	if (socket->connection)
+		stream_shut_before(socket, shut);
 	socket_changed(socket);
 	return 0;
 }

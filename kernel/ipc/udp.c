@@ -4,6 +4,7 @@
 #include <abi/socket.h>
 #include <abi/socket_option.h>
 #include <err.h>
+#include <kmalloc.h>
 #include <lib.h>
 #include <signal.h>
 #include <task.h>
@@ -22,7 +23,7 @@ static long udp_connect(struct socket *socket, const struct address *address, bo
 		inet_forget_name(inet);
 		return 0;
 	}
-	error = inet_destination(address, &to);
+	error = inet_destination(socket, address, &to);
 	if (!error)
 		error = inet_bind_any(inet);
 	if (error)
@@ -144,29 +145,32 @@ static bool covers_enough(const struct inet_socket *from, const struct inet_sock
 	return whole || wanted == COVERAGE_UNSET || (wanted && covered >= wanted);
 }
 
-/* If the receiver's queue is full, the datagram is lost, as UDP permits. */
-static long udp_send(struct socket *socket, struct message *message)
-{
-	struct inet_socket *inet = inet_of(socket), *to;
-	struct endpoint where = inet->peer, from;
-	struct address sender;
+/* A datagram on its way out. With MSG_MORE it stays at the socket, and the next send adds to it. */
+struct outgoing {
+	struct endpoint from, to;
+	struct packet packet;		/* what the sender gave */
 	struct datagram *datagram;
-	long error, size;
+};
 
-	/* What no length of UDP can say is refused first, as on Linux. */
-	if (message->data->left > 0xffff)
-		return -EMSGSIZE;
-	if (message->address && message->address->len) {
-		error = inet_destination(message->address, &where);
+/* Where a datagram goes and comes from: 0 or a negative errno. */
+static long find_route(struct socket *socket, const struct message *message, struct outgoing *out)
+{
+	struct inet_socket *inet = inet_of(socket);
+	bool addressed = message->address && message->address->len;
+	long error;
+
+	out->to = inet->peer;
+	if (addressed) {
+		error = inet_destination(socket, message->address, &out->to);
 		if (error)
 			return error;
 	}
 	error = inet_bind_any(inet);	/* before other checks, as on Linux */
 	if (error)
 		return error;
-	if (message->address && message->address->len && !where.port)
+	if (addressed && !out->to.port)
 		return -EINVAL;
-	if (!where.address)
+	if (!out->to.address)
 		return -EDESTADDRREQ;
 	if (message->data->left > DATAGRAM_MAX)
 		return -EMSGSIZE;
@@ -175,25 +179,83 @@ static long udp_send(struct socket *socket, struct message *message)
 		return error;
 	if (socket->shut & SHUT_WR)
 		return -EPIPE;
-	from = inet->name;
+	out->from = inet->name;
 	if (message->packet.address)
-		from.address = message->packet.address;
-	if (from.address == INADDR_ANY)
-		from.address = INADDR_LOOPBACK;
-	inet_format(&from, &sender);
-	datagram = datagram_new(message, &sender);
-	if (IS_ERR(datagram))
-		return PTR_ERR(datagram);
-	size = (long)datagram_size(datagram);
-	to = inet_receiver(socket->protocol, &where, &from);
-	fill_packet(inet, &message->packet, where.address);
+		out->from.address = message->packet.address;
+	if (out->from.address == INADDR_ANY)
+		out->from.address = INADDR_LOOPBACK;
+	out->packet = message->packet;
+	return 0;
+}
+
+/* If the receiver's queue is full, the datagram is lost, as UDP permits. */
+static void deliver_datagram(struct inet_socket *inet, struct message *message, const struct outgoing *out)
+{
+	struct inet_socket *to = inet_receiver(inet->socket->protocol, &out->to, &out->from);
+	long size = (long)datagram_size(out->datagram);
+
+	message->packet = out->packet;
+	fill_packet(inet, &message->packet, out->to.address);
 	if (!to)
-		not_received(inet, datagram, message, &where);
+		not_received(inet, out->datagram, message, &out->to);
 	else if (covers_enough(inet, to, size) && datagram_room(&to->queue))
-		datagram_append(&to->queue, datagram, message);
+		datagram_append(&to->queue, out->datagram, message);
 	else
-		datagram_discard(datagram);
-	return size;
+		datagram_discard(out->datagram);
+}
+
+/* MSG_MORE: the datagram waits for more. */
+static long keep_outgoing(struct inet_socket *inet, const struct outgoing *out)
+{
+	struct outgoing *kept = inet->outgoing ? NULL : kmalloc(sizeof(*kept));	/* another thread's: that one stays */
+
+	if (!kept) {
+		datagram_discard(out->datagram);
+		return -ENOBUFS;
+	}
+	*kept = *out;
+	inet->outgoing = kept;
+	return 0;
+}
+
+void udp_drop_outgoing(struct inet_socket *inet)
+{
+	if (!inet->outgoing)
+		return;
+	datagram_discard(inet->outgoing->datagram);
+	kfree(inet->outgoing);
+	inet->outgoing = NULL;
+}
+
+static long udp_send(struct socket *socket, struct message *message)
+{
+	struct inet_socket *inet = inet_of(socket);
+	struct outgoing out = { .datagram = NULL };
+	long size = (long)message->data->left, error = 0;
+	struct address sender;
+
+	/* What no length of UDP can say is refused first, as on Linux. */
+	if (size > 0xffff)
+		return -EMSGSIZE;
+	if (inet->outgoing) {
+		/* The copy may sleep: the datagram belongs to this call meanwhile. */
+		out = *inet->outgoing;
+		kfree(inet->outgoing);
+		inet->outgoing = NULL;
+	} else {
+		error = find_route(socket, message, &out);
+	}
+	if (error)
+		return error;
+	inet_format(&out.from, &sender);
+	out.datagram = datagram_extend(out.datagram, message, &sender);
+	if (IS_ERR(out.datagram))
+		return PTR_ERR(out.datagram);
+	if (message->flags & MSG_MORE)
+		error = keep_outgoing(inet, &out);
+	else
+		deliver_datagram(inet, message, &out);
+	return error ? error : size;
 }
 
 static long udp_receive(struct socket *socket, struct message *message)

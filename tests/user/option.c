@@ -36,7 +36,6 @@ static void read_back(void)
 		{ IPPROTO_TCP, TCP_KEEPINTVL, 75, 6, 6 }, { IPPROTO_TCP, TCP_KEEPCNT, 9, 5, 5 },
 		{ IPPROTO_TCP, TCP_SYNCNT, 6, 3, 3 }, { IPPROTO_TCP, TCP_LINGER2, 60, -5, -1 },
 		{ IPPROTO_TCP, TCP_LINGER2, 60, 1000, 120 }, { IPPROTO_TCP, TCP_QUICKACK, 1, 0, 0 },
-		{ IPPROTO_TCP, TCP_USER_TIMEOUT, 0, 1234, 1234 },
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -56,7 +55,7 @@ static void wrong_values(void)
 		{ IPPROTO_IP, IP_MTU_DISCOVER, 6, EINVAL },
 		{ IPPROTO_TCP, TCP_MAXSEG, 87, EINVAL }, { IPPROTO_TCP, TCP_MAXSEG, 32768, EINVAL },
 		{ IPPROTO_TCP, TCP_KEEPIDLE, 0, EINVAL }, { IPPROTO_TCP, TCP_KEEPCNT, 128, EINVAL },
-		{ IPPROTO_TCP, TCP_SYNCNT, 128, EINVAL }, { IPPROTO_TCP, TCP_USER_TIMEOUT, -1, EINVAL },
+		{ IPPROTO_TCP, TCP_SYNCNT, 128, EINVAL },
 		{ SOL_SOCKET, SO_TYPE, 1, ENOPROTOOPT }, { SOL_SOCKET, SO_ERROR, 1, ENOPROTOOPT },
 		{ SOL_SOCKET, SO_SNDLOWAT, 1, ENOPROTOOPT }, { SOL_SOCKET, SO_ACCEPTCONN, 1, ENOPROTOOPT },
 		{ IPPROTO_TCP, 99, 1, ENOPROTOOPT },
@@ -225,6 +224,46 @@ static void buffers(void)
 		MUST(close(end[1]));
 	}
 	CHECK(put[1] * 4 <= put[0]);
+	/* A size below 0 is a large one. */
+	for (int option = 0; option < 2; option++) {
+		int fd = open_socket(SOCK_STREAM), name = option ? SO_RCVBUF : SO_SNDBUF;
+
+		MUST(set_option(fd, SOL_SOCKET, name, 1));
+		CHECK(option_number(fd, SOL_SOCKET, name) < 10000);
+		MUST(set_option(fd, SOL_SOCKET, name, -5));
+		CHECK(option_number(fd, SOL_SOCKET, name) >= 400000);
+	}
+}
+
+static int set_device(int fd, const char *name, socklen_t size)
+{
+	return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, size);
+}
+
+/* A socket may be bound to the loopback device. */
+static void device(void)
+{
+	int fd = open_socket(SOCK_DGRAM), from = open_socket(SOCK_DGRAM), pair[2];
+	struct sockaddr_in to;
+	char byte;
+
+	MUST(set_device(fd, "lo", 3));
+	MUST(bind_to(fd, 0));
+	to = loopback(port_of(fd));
+	CHECK_EQUAL(sendto(from, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)), 1);
+	CHECK_EQUAL(recv(fd, &byte, 1, 0), 1);
+	CHECK_ERROR(set_device(fd, "none", 5), ENODEV);
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	MUST(set_device(pair[0], "lo", 3));
+}
+
+/* TCP says at once that there is no broadcast; UDP, that it was not asked for. */
+static void broadcast(void)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = 0xffffffff };
+
+	CHECK_ERROR(connect(open_socket(SOCK_STREAM), (struct sockaddr *)&to, sizeof(to)), ENETUNREACH);
+	CHECK_ERROR(sendto(open_socket(SOCK_DGRAM), "x", 1, 0, (struct sockaddr *)&to, sizeof(to)), EACCES);
 }
 
 /* A receiver that asks is told where a datagram was sent to, and with which lifetime and kind of service. */
@@ -345,7 +384,7 @@ static void small_ones(void)
 static const struct test_case cases[] = {
 	CASE(read_back), CASE(wrong_values), CASE(inherited), CASE(shared_port), CASE(shared_udp_port),
 	CASE(low_water_tcp), CASE(low_water_unix), CASE(buffers), CASE(packet_info), CASE(errors),
-	CASE(interfaces), CASE(interface_list), CASE(small_ones),
+	CASE(interfaces), CASE(interface_list), CASE(small_ones), CASE(device), CASE(broadcast),
 };
 
 TEST_MAIN("option", cases)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -390,10 +391,37 @@ static void packet_pair(void)
 	CHECK_ERROR(send(ends[1], "x", 1, MSG_NOSIGNAL), EPIPE);
 }
 
+/* A type that there cannot be; a name that is longer than any; a datagram that no socket takes. */
+static void out_of_range(void)
+{
+	int ends[2];
+	size_t much = 1 << 20;
+	char name[200] = { 0 }, *block = mmap(NULL, much, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec vector = { name, 4 };
+	struct msghdr message = { .msg_name = name, .msg_namelen = sizeof(name), .msg_iov = &vector, .msg_iovlen = 1 };
+	struct sockaddr_un nowhere = { .sun_family = AF_UNIX, .sun_path = "/nowhere" };
+
+	CHECK_ERROR(socket(AF_INET, 11, 0), EINVAL);
+	CHECK_ERROR(socket(AF_UNIX, 15, 0), EINVAL);
+	CHECK_ERROR(socket(AF_INET, 7, 0), ESOCKTNOSUPPORT);
+	CHECK_ERROR(socket(46, 15, 0), EAFNOSUPPORT);
+	CHECK_ERROR(socketpair(AF_UNIX, 11, 0, ends), EINVAL);
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	CHECK_ERROR(sendmsg(ends[0], &message, 0), EISCONN);
+	message.msg_name = NULL;
+	CHECK_EQUAL(sendmsg(ends[0], &message, 0), 4);
+	CHECK(block != MAP_FAILED);
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
+	CHECK_ERROR(send(ends[0], block, much, 0), EMSGSIZE);
+	CHECK_ERROR(sendto(ends[0], block, much, 0, (struct sockaddr *)&nowhere, sizeof(nowhere)), EMSGSIZE);
+	MUST(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends));
+	CHECK_ERROR(send(ends[0], block, much, 0), EMSGSIZE);
+}
+
 static const struct test_case cases[] = {
 	CASE(pair), CASE(datagram_pair), CASE(packets), CASE(packet_pair), CASE(unix_stream), CASE(unix_datagram),
 	CASE(pass_descriptor), CASE(tcp), CASE(tcp_refused), CASE(udp), CASE(udp_port_zero),
-	CASE(udp_arguments), CASE(protocols), CASE(arguments), CASE(much_data),
+	CASE(udp_arguments), CASE(protocols), CASE(arguments), CASE(much_data), CASE(out_of_range),
 };
 
 TEST_MAIN("socket", cases)

@@ -1,16 +1,20 @@
-/* What TCP_INFO says of a socket, and options that QEMU does not pass on: so they are tested on the kernel only. */
+/* What TCP_INFO says of a socket, and what QEMU does not pass on: so it is tested on the kernel only. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/check.h"
 #include "common/inet.h"
 
+#ifndef SIOCOUTQNSD
+#define SIOCOUTQNSD 0x894b
+#endif
 #ifndef IP_BIND_ADDRESS_NO_PORT
 #define IP_BIND_ADDRESS_NO_PORT 24
 #endif
@@ -86,6 +90,62 @@ static void late_port(void)
 	CHECK(port_of(fd) != 0);
 }
 
-static const struct test_case cases[] = { CASE(info), CASE(states), CASE(late_port) };
+/* SIOCOUTQNSD counts what the sender holds back. */
+static void unsent(void)
+{
+	int listener = open_socket(0), fd = open_socket(0), left = -1, on = 1;
+
+	MUST(bind_to(listener, 0));
+	MUST(listen(listener, 1));
+	MUST(connect_to(fd, port_of(listener)));
+	MUST(setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)));
+	CHECK_EQUAL(send(fd, "abcd", 4, 0), 4);
+	MUST(ioctl(fd, SIOCOUTQNSD, &left));
+	CHECK_EQUAL(left, 4);
+	on = 0;
+	MUST(setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)));
+	MUST(ioctl(fd, SIOCOUTQNSD, &left));
+	CHECK_EQUAL(left, 0);
+}
+
+/* Linux knows these options of TCP. Here they could not have their effect. */
+static void unknown(void)
+{
+	static const int options[] = { TCP_USER_TIMEOUT, TCP_DEFER_ACCEPT, TCP_FASTOPEN, 25 /* TCP_NOTSENT_LOWAT */ };
+	int fd = open_socket(0), value = 1000;
+	socklen_t size = sizeof(value);
+
+	for (int i = 0; i < 4; i++) {
+		CHECK_ERROR(setsockopt(fd, IPPROTO_TCP, options[i], &value, sizeof(value)), ENOPROTOOPT);
+		CHECK_ERROR(getsockopt(fd, IPPROTO_TCP, options[i], &value, &size), ENOPROTOOPT);
+	}
+}
+
+static void device_name(void)
+{
+	char name[16] = "";
+	socklen_t size = sizeof(name);
+	int fd = open_socket(0);
+
+	MUST(getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, &size));
+	CHECK_EQUAL(size, 0);
+	MUST(setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 2));
+	size = sizeof(name) - 1;
+	CHECK_ERROR(getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, &size), EINVAL);
+	size = sizeof(name);
+	MUST(getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, &size));
+	CHECK_EQUAL(size, 3);
+	MUST(setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "", 0));
+	MUST(setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 2));
+	CHECK(strcmp(name, "lo") == 0);
+	/* Once bound, only the superuser may bind it anew. */
+	MUST(setresuid(1000, 1000, 1000));
+	CHECK_ERROR(setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "", 0), EPERM);
+	MUST(setsockopt(open_socket(0), SOL_SOCKET, SO_BINDTODEVICE, "lo", 2));
+}
+
+static const struct test_case cases[] = {
+	CASE(info), CASE(states), CASE(late_port), CASE(unsent), CASE(unknown), CASE(device_name),
+};
 
 TEST_MAIN("tcp_state", cases)
