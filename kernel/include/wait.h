@@ -134,8 +134,9 @@ void sleep_uninterruptible(const bool *woken);
  * Mutual exclusion across sleeps; not recursive. Unlocking wakes the task that has waited longest, but does not hand
  * the mutex over: a task that locks it before the woken one runs gets it first.
  *
- * With kernel.lock=fine, a task that holds a mutex copies without the kernel lock (mm/iter.c), and the mutexes of a kind
- * are counted together. A task that holds a mutex locks only mutexes of a later kind; check=on panics at another order.
+ * With kernel.lock=fine, a task that holds a mutex copies without the kernel lock (mm/iter.c), and the mutexes of a
+ * kind are counted together. A task that holds a mutex locks only mutexes of a later kind; check=on panics at another
+ * order.
  */
 enum mutex_kind {
 	MUTEX_POSITION, MUTEX_PIPE_READ, MUTEX_PIPE_WRITE, MUTEX_STREAM_TAKE, MUTEX_STREAM_PUT, MUTEX_INODE,

@@ -20,7 +20,7 @@
 #define HPTE64_BOLTED    0x010  /* software: no insertion replaces it */
 #define HPTE64_API       0xf80  /* EA[4-8]; VSID above */
 #define HPTE64_SIZE      16
-#define HPTE64_NO_FETCH  0x004  /* in the second doubleword; the other bits of its low word are those of a tree's entry */
+#define HPTE64_NO_FETCH  0x004  /* in the second doubleword, whose low word is otherwise a tree's entry */
 
 /* The segment lookaside buffer: the doubleword with the VSID, and the one that names the segment and the slot. */
 #define SLB_KEY_USER 0x400      /* Kp */
