@@ -219,7 +219,7 @@ long option_number(s32 *value, const void *user, u32 size);	/* -EINVAL, -EFAULT 
 /* ipc/socket_message.c: writes one piece; MSG_CTRUNC: there was no room for all of it. */
 void control_put(struct control *, s32 level, s32 type, const void *data, u32 size);
 /* ipc/udp.c */
-long udp_read_control(struct message *, s32 type, const void *data, u32 size);	/* -EINVAL, -ENODEV */
+long udp_read_control(struct message *, s32 type, const void *data, u32 size);	/* -EINVAL, -ENODEV, -ENETUNREACH */
 void udp_write_control(const struct socket *, struct control *, const struct message *);
 long udp_receive_error(struct socket *, struct message *);	/* -EAGAIN: there is none */
 /* ipc/interface.c: requests about network devices (netdevice(7)). */

@@ -47,7 +47,7 @@ long udp_read_control(struct message *message, s32 type, const void *data, u32 s
 		if (info.interface && info.interface != LOOPBACK_INDEX)
 			return -ENODEV;
 		packet->address = network32(info.local);
-		return packet->address && !inet_is_local(packet->address) ? -EINVAL : 0;
+		return packet->address && !inet_is_local(packet->address) ? -ENETUNREACH : 0;
 	}
 	if (size == 1 && type == IP_TOS)
 		value = *(const u8 *)data;

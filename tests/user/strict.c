@@ -510,6 +510,28 @@ static void unread(void)
 	CHECK_ERROR(send(ends[0], block, much, 0), EMSGSIZE);
 }
 
+/* A datagram's source must be an address of this machine. */
+static void foreign_source(void)
+{
+	int fd = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	struct in_pktinfo from = { .ipi_spec_dst.s_addr = htonl(0x0a010203) };
+	char control[CMSG_SPACE(sizeof(from))] __attribute__((aligned(8))) = { 0 };
+	struct iovec vector = { control, 1 };
+	struct msghdr message = { .msg_name = &to, .msg_namelen = sizeof(to), .msg_iov = &vector, .msg_iovlen = 1,
+				  .msg_control = control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+
+	*c = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(from)), .cmsg_level = IPPROTO_IP, .cmsg_type = IP_PKTINFO };
+	memcpy(CMSG_DATA(c), &from, sizeof(from));
+	CHECK_ERROR(sendmsg(fd, &message, 0), ENETUNREACH);
+	from.ipi_spec_dst.s_addr = htonl(0x7f000009);
+	memcpy(CMSG_DATA(c), &from, sizeof(from));
+	CHECK_EQUAL(sendmsg(fd, &message, 0), 1);
+}
+
 static const struct test_case cases[] = {
 	CASE(a_failed_connect_keeps_the_port),
 	CASE(registers_after_a_call), CASE(floating_point_exceptions), CASE(silent_orphans_are_buried),
@@ -518,6 +540,7 @@ static const struct test_case cases[] = {
 	CASE(offsets_beyond_all_files), CASE(kernel_log), CASE(tables_of_its_own),
 	CASE(running_program_is_not_written), CASE(privileged_attributes), CASE(descriptor_of_the_child),
 	CASE(locked_settings), CASE(limits_after_the_leader), CASE(unread),
+	CASE(foreign_source),
 };
 
 TEST_MAIN("strict", cases)
