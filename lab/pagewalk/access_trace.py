@@ -10,7 +10,8 @@ import gzip
 import json
 import lzma
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, cast
@@ -31,6 +32,23 @@ _SLICE = 20_000_000
 
 Event = tuple[int, str, int]
 """What a side file tells: before which instruction, what (`switch`, `invalidate`, `flush`), and its number."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """What a side file tells: where shared addresses begin, the events in order, and pages of other sizes than 4 KB."""
+
+    shared_from: int | None
+    events: list[Event]
+    large: list[tuple[int, int]]
+
+
+def files_of(path: Path, format: str, processors: int) -> list[Path]:
+    """The files of a trace: ChampSim reads one for each processor, whose number stands before the suffixes."""
+    if format != "champsim" or processors == 1:
+        return [path]
+    stem, dot, suffixes = path.name.partition(".")
+    return [path.with_name(f"{stem}.cpu{number}{dot}{suffixes}") for number in range(processors)]
 
 
 def side_of(path: Path) -> Path:
@@ -65,7 +83,8 @@ def write(
     about: Mapping[str, str],
     watch: Callable[[], bool] = lambda: True,
 ) -> tuple[str, int, str]:
-    """Runs the machine on and writes `count` instructions at most, up to the cycle `until`; gives how the run stopped.
+    """Runs the machine on and writes `count` instructions at most, up to the cycle `until`, to the files of `files_of`;
+    gives how the run stopped.
 
     `about` goes to the first line of the side file. BadInput says what cannot be written; Interrupted if `watch`
     returns False.
@@ -75,15 +94,20 @@ def write(
     except ValueError as error:
         raise BadInput(str(error)) from None
     try:
-        with _packed(path) as stream, side_of(path).open("w", encoding="utf-8") as side:
-            side.write(json.dumps({**about, "format": format, "shared-from": SHARED_FROM}) + "\n")
+        with ExitStack() as opened:
+            files = []
+            for file in files_of(path, format, machine.processors):
+                stream = opened.enter_context(_packed(file))
+                side = opened.enter_context(side_of(file).open("w", encoding="utf-8"))
+                side.write(json.dumps({**about, "format": format, "shared-from": SHARED_FROM}) + "\n")
+                files.append((stream, side))
             while True:
                 stop = machine.run(min(machine.cycles + _SLICE, until), limit)
                 ended = machine.cycles >= until or machine.instructions >= limit or stop[0] not in ("batch", "limit")
                 ended = ended or machine.recorded() >= count
-                data, lines = machine.take_accesses(ended)
-                stream.write(data)
-                side.writelines(f"{line}\n" for line in lines)
+                for (stream, side), (data, lines) in zip(files, machine.take_accesses(ended), strict=True):
+                    stream.write(data)
+                    side.writelines(f"{line}\n" for line in lines)
                 if ended:
                     return stop
                 if not watch():
@@ -94,10 +118,11 @@ def write(
         raise BadInput(f"{error.filename or path}: {error.strerror}") from None
 
 
-def read_side(path: Path) -> tuple[int | None, list[Event]]:
-    """Where shared addresses begin, and the events of a side file, in order; BadInput says what is wrong with it."""
+def read_side(path: Path) -> Side:
+    """What a side file tells; BadInput says what is wrong with it."""
     shared: int | None = None
     events: list[Event] = []
+    large: list[tuple[int, int]] = []
     for number, line in enumerate(read_file(path, _SIDE_MOST).splitlines(), start=1):
         try:
             said = json.loads(line)
@@ -110,13 +135,22 @@ def read_side(path: Path) -> tuple[int | None, list[Event]]:
             for kind in ("switch", "invalidate", "flush"):
                 if kind in said:
                     events.append((at, kind, _number(said[kind])))
+            if "page" in said:
+                large.append(_page(said["page"], said["bytes"]))
         except (ValueError, KeyError, TypeError, RecursionError):
             raise BadInput(
                 f"{path}: line {number} is none of a side file", hint="docs/replay.md describes it"
             ) from None
     if shared is None:
         raise BadInput(f"{path}: is empty")
-    return shared, events
+    return Side(shared, events, large)
+
+
+def _page(address: object, size: object) -> tuple[int, int]:
+    first, count = _number(address), _number(size)
+    if not 0 < count < 1 << 32 or count & (count - 1) or first % count:
+        raise ValueError
+    return first, count
 
 
 def _number(value: object) -> int:

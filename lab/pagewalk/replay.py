@@ -122,15 +122,16 @@ def replay(
 
     `pages` are rules such as `4M` or `0x400000-0x800000=4M`. Addresses from `shared_from` on belong to all address
     spaces. The first `skip` instructions are left out, the next `warmup` are not counted, and `count` are counted at
-    most. `side` is the side file of a trace of ours: its switches and invalidations are done, and `shared_from` is its.
+    most. `side` is the side file of a trace of ours: its switches and invalidations are done, `shared_from` is its, and
+    its large pages are, if the machine has their sizes and no rule of `pages` says otherwise.
     `watch` is called with the number of bytes read, after each megabyte; Interrupted if it returns False.
     BadInput says what is wrong with the trace, or what the machine has no place for.
     """
     name = "standard input" if str(path) == "-" else str(path)
-    events: list[access_trace.Event] = []
+    told = access_trace.Side(shared_from, [], [])
     if side is not None:
-        found, events = access_trace.read_side(side)
-        shared_from = found if shared_from is None else shared_from
+        told = access_trace.read_side(side)
+        shared_from = told.shared_from if shared_from is None else shared_from
     with _refusals(name):
         pieces = _pieces(path)
         first = next(pieces, b"")
@@ -138,7 +139,9 @@ def replay(
             raise BadInput(f"{name}: is empty")
         format = format or _format(path, first)
         try:
-            run = _machine.Replay(machine.config, format, list(pages), shared_from, skip, warmup, count, events)
+            run = _machine.Replay(
+                *(machine.config, format, list(pages), shared_from, skip, warmup, count, told.events, told.large)
+            )
         except _machine.ConfigurationError as error:
             raise BadInput(str(error)) from None
         except ValueError as error:

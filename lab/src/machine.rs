@@ -358,15 +358,18 @@ impl Machine {
         any!(self.session(), session => session.recorded())
     }
 
-    /// Takes the bytes since the last call, and a line of JSON for each thing that the format has no place for.
-    /// `ended`: nothing follows.
+    /// Takes the bytes since the last call, and a line of JSON for each thing that the format has no place for: of each
+    /// file, of which ChampSim has one for each processor. `ended`: nothing follows.
     fn take_accesses<'py>(
         &self,
         py: Python<'py>,
         ended: bool,
-    ) -> (Bound<'py, PyBytes>, Vec<String>) {
-        let (bytes, lines) = any!(self.session(), session => session.take_accesses(ended));
-        (PyBytes::new(py, &bytes), lines)
+    ) -> Vec<(Bound<'py, PyBytes>, Vec<String>)> {
+        let taken = any!(self.session(), session => session.take_accesses(ended));
+        let files = taken.into_iter();
+        files
+            .map(|(bytes, lines)| (PyBytes::new(py, &bytes), lines))
+            .collect()
     }
 
     /// Runs until the guest stops, or until that many cycles or instructions since reset.

@@ -50,7 +50,7 @@ impl Replay {
     /// `4M` or `0x400000-0x800000=4M`; addresses from `shared_from` on belong to all address spaces. Of the
     /// instructions, `skip` are left out, then `warmup` are replayed and not counted, then `count` are counted at
     /// most. `events` are those of a side file: before which instruction, `switch`, `invalidate` or `flush`, and its
-    /// number. ValueError says what is wrong.
+    /// number; `large` its pages of other sizes than 4 KB, address and bytes. ValueError says what is wrong.
     #[new]
     #[expect(
         clippy::too_many_arguments,
@@ -65,10 +65,11 @@ impl Replay {
         warmup: u64,
         count: u64,
         events: Vec<(u64, String, u64)>,
+        large: Vec<(u64, u32)>,
     ) -> PyResult<Self> {
         let format: Format = format.parse().map_err(|why: String| refused(why))?;
         let rules: Result<Vec<PageRule>, String> = pages.iter().map(|rule| rule.parse()).collect();
-        let rules = PageRules::new(rules.map_err(refused)?, shared_from);
+        let rules = PageRules::new(rules.map_err(refused)?, shared_from).with_told(large);
         let part = Part {
             skip,
             warmup,

@@ -210,6 +210,7 @@ def trace(
 
     With `--format`, the file has every instruction of program and kernel and its accesses, as ChampSim or DynamoRIO
     read them, packed if its name ends in .xz, .gz or .bz2. What the format has no place for goes to OUTPUT.side.jsonl.
+    ChampSim reads a file for each processor: of several, each file's name has .cpu0, .cpu1 before its suffixes.
 
     Examples: `pagewalk trace --window 2000000..2500000 -o hello.pftrace -- ./hello`,
     `pagewalk trace --translation -o misses.json -- ./hello`, `pagewalk trace -o walks.parquet -- ./hello`,
@@ -284,11 +285,13 @@ def _write_accesses(
     as_json: bool,
 ) -> None:
     kind, _, words = access_trace.write(loaded, output, format, count=count, until=until, limit=limit, about=about)
-    written, side = loaded.recorded(), access_trace.side_of(output)
+    written, files = loaded.recorded(), access_trace.files_of(output, format, loaded.processors)
+    sides = [access_trace.side_of(file) for file in files]
     if as_json:
-        print_json({"output": output, "side": side, "instructions": written, "stop": kind})
+        print_json({"outputs": files, "sides": sides, "instructions": written, "stop": kind})
     else:
-        say(err, f"{written:,} instructions in {output}; what its format has no place for is in {side}")
+        names, beside = (", ".join(map(str, paths)) for paths in (files, sides))
+        say(err, f"{written:,} instructions in {names}; what its format has no place for is in {beside}")
         if written >= count:
             say(err, "--count N writes more of them")
     if kind == "fatal":

@@ -226,7 +226,7 @@ impl<C: Guest> Session<C> {
     /// stops when a batch is full. No shortcut is taken from now on.
     ///
     /// # Errors
-    /// When the machine has several processors, or its architecture tells no recorder.
+    /// When the machine's architecture tells no recorder.
     pub fn record_accesses(&mut self, format: Format, most: u64) -> Result<(), String> {
         if !C::RECORDS {
             return Err(format!(
@@ -234,13 +234,13 @@ impl<C: Guest> Session<C> {
                 C::NAME
             ));
         }
-        if self.machine.processors().len() > 1 {
-            return Err("the accesses of several processors are not recorded".to_owned());
-        }
+        let several = self.machine.processors().len();
         let line = self.machine.processor().memory().data.geometry().line;
         self.set_oracle(true);
-        self.observers_mut().recorder = Some(Box::new(Recorder::new(format, most, line)));
-        self.machine.processor_mut().observers_changed();
+        let mut recorder = Recorder::new(format, most, line, several);
+        recorder.select(self.machine.instant().processor);
+        self.observers_mut().recorder = Some(Box::new(recorder));
+        self.machine.each(C::observers_changed);
         Ok(())
     }
 
@@ -251,9 +251,9 @@ impl<C: Guest> Session<C> {
         recorder.as_ref().map_or(0, |recorder| recorder.written())
     }
 
-    /// Takes what was written since the last call, and a line for each thing that the format has no place for. `ended`:
-    /// nothing follows.
-    pub fn take_accesses(&mut self, ended: bool) -> (Vec<u8>, Vec<String>) {
+    /// Takes what was written since the last call, and a line for each thing that the format has no place for: of each
+    /// file, of which ChampSim has one for each processor. `ended`: nothing follows.
+    pub fn take_accesses(&mut self, ended: bool) -> Vec<(Vec<u8>, Vec<String>)> {
         let observers = self.observers_mut();
         let recorder = observers.recorder.as_mut();
         recorder.map_or_else(Default::default, |recorder| {

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Computer, Cpu, Limits, Pause, Stop, StopOf, TurnTimes};
 use crate::board::Effect;
+use crate::memory::Notice;
 
 /// Whose turn it is, and who is held, in a snapshot.
 #[derive(Serialize, Deserialize)]
@@ -179,8 +180,24 @@ impl<C: Cpu> Computer<C> {
             for (_, (processor, &held)) in all.filter(|&(number, _)| number != current) {
                 processor.told(notice, held);
             }
+            if let Notice::Translation(address, _) = notice {
+                self.record_broadcast(address);
+            }
         }
         self.carry_out();
+    }
+
+    /// The others have dropped the translation of `address`, which the current one has broadcast.
+    fn record_broadcast(&mut self, address: u32) {
+        let current = self.current;
+        let numbers = (0..)
+            .zip(self.held.clone())
+            .filter(|&(number, held)| usize::from(number) != current && !held);
+        if let Some(recorder) = &mut self.processor_mut().observers_mut().recorder {
+            for (number, _) in numbers {
+                recorder.told(number, address);
+            }
+        }
     }
 
     /// Carries out what this turn has asked for that concerns all processors.

@@ -346,6 +346,9 @@ impl<D> Observers<D> {
         if let Some(listener) = &mut self.listener {
             listener.select(processor);
         }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.select(processor);
+        }
         before
     }
 

@@ -1,6 +1,8 @@
 //! Writes down every instruction that completes, and its accesses, in a format of other tools; and what such a format
 //! has no place for.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::symbolize::Symbolizer;
@@ -41,15 +43,27 @@ pub enum Branch {
     Return,
 }
 
+/// An instruction, as an architecture tells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Instruction {
+    /// Its linear, or effective, address.
+    pub pc: u32,
+    /// Its length in bytes.
+    pub size: u32,
+    pub branch: Branch,
+    /// It does the same for many elements, and an exception may break it off between two of them. Then it begins again.
+    pub repeats: bool,
+}
+
 /// The instruction that runs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Open {
     pc: u32,
     /// The address after it, as the processor has it.
     after: u32,
-    /// Its length in bytes.
     size: u32,
     branch: Branch,
+    repeats: bool,
     user: bool,
     context: u32,
     /// Completed instructions before it.
@@ -59,36 +73,83 @@ struct Open {
 /// What a format has no place for.
 #[derive(Clone, Debug)]
 enum Note {
-    Switch { context: u32, program: u32 },
-    Invalidate { address: u32 },
-    Flush,
-    Exception { name: &'static str, pc: u32 },
+    Switch {
+        context: u32,
+        program: u32,
+    },
+    Invalidate {
+        address: u32,
+    },
+    /// All translations, or all but those of global pages.
+    Flush {
+        keeps_global: bool,
+    },
+    Exception {
+        name: &'static str,
+        pc: u32,
+    },
+    /// A page of another size than 4 KB is accessed for the first time.
+    Page {
+        address: u32,
+        bytes: u32,
+    },
+    /// Accesses of an instruction were left out.
+    Lost {
+        count: u64,
+    },
+}
+
+/// What one processor does.
+#[derive(Clone, Debug, Default)]
+struct Lane {
+    open: Option<Open>,
+    /// Address, bytes and kind of each access of the open instruction.
+    accesses: Vec<(u32, u32, bool)>,
+    /// Accesses of the open instruction beyond [`ACCESSES_MOST`].
+    lost: u64,
+    /// The last instruction was a user's.
+    user: Option<bool>,
+    /// Where an exception has interrupted what ran.
+    interrupted: Option<u32>,
+    /// Address spaces and addresses of the large pages that were noted.
+    large: HashSet<(u32, u32)>,
+}
+
+/// What is written to one file.
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    bytes: Vec<u8>,
+    notes: Vec<(u64, u8, Note)>,
+    /// Instructions that were written.
+    written: u64,
+    /// The processor and the address space of the last instruction.
+    last: Option<(u8, u32)>,
 }
 
 /// Bytes at which a batch is full.
 const BATCH: usize = 1 << 20;
 
 /// A recorder, and what was written since the last batch was taken.
+///
+/// ChampSim reads a file for each processor. DynamoRIO's format has all in one, as it has threads.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     format: Format,
-    /// The most instructions.
+    /// The most instructions, of all processors.
     most: u64,
-    /// Instructions that were written.
+    /// Instructions that were written, of all processors.
     written: u64,
-    bytes: Vec<u8>,
-    notes: Vec<(u64, Note)>,
-    open: Option<Open>,
-    /// Address, bytes and kind of each access of the open instruction.
-    accesses: Vec<(u32, u32, bool)>,
-    /// The address space and the mode of the last instruction.
-    last: Option<(u32, bool)>,
-    /// Where an exception has interrupted what ran.
-    interrupted: Option<u32>,
+    /// The processor that runs.
+    processor: u8,
+    lanes: Vec<Lane>,
+    streams: Vec<Stream>,
 }
 
-/// Accesses of one instruction at most.
-const ACCESSES_MOST: usize = 256;
+/// Accesses of one instruction at most. A string instruction has two for each element.
+const ACCESSES_MOST: usize = 1 << 20;
+
+/// Large pages of one processor that are noted at most.
+const LARGE_MOST: usize = 1 << 16;
 
 /// Where the kernel has RAM in its address space.
 const KERNEL: u32 = 0xc000_0000;
@@ -122,6 +183,7 @@ mod entry {
     /// Kinds of markers, which stand where other entries have a size.
     pub const KERNEL_EVENT: u16 = 0;
     pub const KERNEL_RETURN: u16 = 1;
+    pub const PROCESSOR: u16 = 3;
     pub const FILE_TYPE: u16 = 9;
     pub const LINE_SIZE: u16 = 10;
     pub const FORMAT_VERSION: u16 = 12;
@@ -142,19 +204,20 @@ mod register {
 }
 
 impl Recorder {
-    /// Writes `most` instructions at most. `line` is the size of a cache line.
+    /// Writes `most` instructions at most, of so many processors. `line` is the size of a cache line.
     #[must_use]
-    pub fn new(format: Format, most: u64, line: u32) -> Self {
+    pub fn new(format: Format, most: u64, line: u32, processors: usize) -> Self {
+        let streams = match format {
+            Format::ChampSim => processors,
+            Format::Drmemtrace => 1,
+        };
         let mut recorder = Recorder {
             format,
             most,
             written: 0,
-            bytes: Vec::new(),
-            notes: Vec::new(),
-            open: None,
-            accesses: Vec::new(),
-            last: None,
-            interrupted: None,
+            processor: 0,
+            lanes: vec![Lane::default(); processors],
+            streams: vec![Stream::default(); streams],
         };
         if format == Format::Drmemtrace {
             recorder.entry(entry::HEADER, 0, entry::VERSION);
@@ -166,10 +229,32 @@ impl Recorder {
         recorder
     }
 
+    /// This processor runs from now on.
+    pub(crate) fn select(&mut self, processor: u8) {
+        self.processor = processor;
+    }
+
+    fn lane(&mut self) -> &mut Lane {
+        &mut self.lanes[usize::from(self.processor)]
+    }
+
+    fn stream_of(&mut self, processor: u8) -> &mut Stream {
+        let number = match self.format {
+            Format::ChampSim => usize::from(processor),
+            Format::Drmemtrace => 0,
+        };
+        &mut self.streams[number]
+    }
+
+    fn stream(&mut self) -> &mut Stream {
+        self.stream_of(self.processor)
+    }
+
     /// The run must stop: a batch is full, or all was written.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.bytes.len() >= BATCH || self.is_over()
+        let full = |stream: &Stream| stream.bytes.len() >= BATCH;
+        self.streams.iter().any(full) || self.is_over()
     }
 
     /// All was written that was asked for.
@@ -178,114 +263,183 @@ impl Recorder {
         self.written >= self.most
     }
 
-    /// Instructions that were written.
+    /// Instructions that were written, of all processors.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Takes the bytes since the last call, and a line for each thing that they have no place for. `ended`: nothing
-    /// follows.
-    pub fn take(&mut self, symbols: &Symbolizer, ended: bool) -> (Vec<u8>, Vec<String>) {
+    /// Takes the bytes since the last call, and a line for each thing that they have no place for: of each file.
+    /// `ended`: nothing follows.
+    pub fn take(&mut self, symbols: &Symbolizer, ended: bool) -> Vec<(Vec<u8>, Vec<String>)> {
         if ended && self.format == Format::Drmemtrace {
-            if let Some((context, _)) = self.last {
-                self.entry(entry::THREAD_EXIT, 0, u64::from(context) + 1);
+            if let Some((processor, context)) = self.streams[0].last {
+                self.entry(entry::THREAD_EXIT, 0, thread(processor, context));
             }
             self.entry(entry::FOOTER, 0, 0);
         }
-        let notes = std::mem::take(&mut self.notes);
-        let lines = notes.iter().map(|(at, note)| note.line(*at, symbols));
-        let lines = lines.collect();
-        (std::mem::take(&mut self.bytes), lines)
+        let several = self.lanes.len() > 1;
+        let take = |stream: &mut Stream| {
+            let notes = std::mem::take(&mut stream.notes);
+            let line = |(at, processor, note): &(u64, u8, Note)| {
+                note.line(*at, several.then_some(*processor), symbols)
+            };
+            (
+                std::mem::take(&mut stream.bytes),
+                notes.iter().map(line).collect(),
+            )
+        };
+        self.streams.iter_mut().map(take).collect()
     }
 
     /// An instruction begins to run, in user mode or not, fetched without translation or not; `completed` were before
     /// it.
     pub(crate) fn begins(
         &mut self,
-        (pc, size, branch): (u32, u32, Branch),
+        what: Instruction,
         (user, real): (bool, bool),
         symbols: &Symbolizer,
         completed: u64,
     ) {
-        self.accesses.clear();
-        self.open = (!self.is_over()).then(|| Open {
-            pc: shown(pc, real),
-            after: pc.wrapping_add(size),
-            size,
-            branch,
+        let (over, context, processor) = (self.is_over(), symbols.context(), self.processor);
+        let lane = self.lane();
+        lane.accesses.clear();
+        lane.lost = 0;
+        lane.open = (!over).then(|| Open {
+            pc: shown(what.pc, real),
+            after: what.pc.wrapping_add(what.size),
+            size: what.size,
+            branch: what.branch,
+            repeats: what.repeats,
             user,
-            context: symbols.context(),
+            context,
             completed,
         });
-        if self.open.is_some()
-            && self
-                .last
-                .is_none_or(|(context, _)| context != symbols.context())
-        {
-            let (context, program) = (symbols.context(), symbols.program());
+        let last = self.stream().last;
+        if !over && last != Some((processor, context)) {
+            let program = symbols.program();
             self.note(Note::Switch { context, program });
         }
     }
 
     /// It accesses memory; `real`: without translation.
     pub(crate) fn accesses(&mut self, ea: u32, bytes: u32, store: bool, real: bool) {
-        if self.open.is_some() && self.accesses.len() < ACCESSES_MOST {
-            self.accesses.push((shown(ea, real), bytes, store));
+        let lane = self.lane();
+        if lane.open.is_none() {
+            return;
+        }
+        if lane.accesses.len() < ACCESSES_MOST {
+            lane.accesses.push((shown(ea, real), bytes, store));
+        } else {
+            lane.lost += 1;
+        }
+    }
+
+    /// The open instruction uses the page at `address`, which is larger than 4 KB.
+    pub(crate) fn uses_large(&mut self, address: u32, bytes: u32) {
+        let lane = self.lane();
+        let Some(open) = lane.open else { return };
+        if lane.large.len() < LARGE_MOST && lane.large.insert((open.context, address)) {
+            self.note(Note::Page { address, bytes });
         }
     }
 
     /// It has run; if it has completed, it is written. `next` runs next.
     pub(crate) fn ends(&mut self, next: u32, completed: u64) {
-        let Some(open) = self.open.take() else { return };
+        let Some(open) = self.lane().open.take() else {
+            return;
+        };
         if completed == open.completed {
             return;
         }
         let taken = open.branch != Branch::None && next != open.after;
-        match self.format {
-            Format::ChampSim => self.write_champsim(&open, taken),
-            Format::Drmemtrace => self.write_drmemtrace(&open),
-        }
-        self.last = Some((open.context, open.user));
-        self.written += 1;
+        self.write(&open, taken);
     }
 
-    /// Software drops the translation of an address, or all of them.
-    pub(crate) fn invalidates(&mut self, address: Option<u32>) {
-        self.note(match address {
-            Some(address) => Note::Invalidate { address },
-            None => Note::Flush,
-        });
+    /// An exception comes before the next instruction, or in the middle of an instruction that repeats, whose accesses
+    /// so far are written. What the open instruction accesses from now on is its own only if software raised the
+    /// exception.
+    pub(crate) fn breaks_off(&mut self) {
+        let lane = self.lane();
+        if let Some(open) = lane.open.take_if(|open| open.repeats)
+            && !lane.accesses.is_empty()
+        {
+            self.write(&open, false);
+        }
+    }
+
+    /// Software drops the translation of an address.
+    pub(crate) fn invalidates(&mut self, address: u32) {
+        self.note(Note::Invalidate { address });
+    }
+
+    /// Software drops all translations, or all but those of global pages.
+    pub(crate) fn flushes(&mut self, keeps_global: bool) {
+        self.note(Note::Flush { keeps_global });
+    }
+
+    /// `processor` drops the translation of an address, because another one has broadcast that.
+    pub(crate) fn told(&mut self, processor: u8, address: u32) {
+        self.note_of(processor, Note::Invalidate { address });
     }
 
     /// An exception interrupts the code at `pc`.
     pub(crate) fn interrupts(&mut self, name: &'static str, pc: u32) {
         self.note(Note::Exception { name, pc });
-        self.interrupted = Some(pc);
+        self.lane().interrupted = Some(pc);
     }
 
     fn note(&mut self, note: Note) {
+        self.note_of(self.processor, note);
+    }
+
+    fn note_of(&mut self, processor: u8, note: Note) {
         if !self.is_over() {
-            self.notes.push((self.written, note));
+            let stream = self.stream_of(processor);
+            stream.notes.push((stream.written, processor, note));
         }
     }
 
     fn entry(&mut self, kind: u16, size: u16, value: u64) {
-        self.bytes.extend(kind.to_le_bytes());
-        self.bytes.extend(size.to_le_bytes());
-        self.bytes.extend(value.to_le_bytes());
+        let bytes = &mut self.stream().bytes;
+        bytes.extend(kind.to_le_bytes());
+        bytes.extend(size.to_le_bytes());
+        bytes.extend(value.to_le_bytes());
+    }
+
+    fn write(&mut self, open: &Open, taken: bool) {
+        let lost = std::mem::take(&mut self.lane().lost);
+        if lost != 0 {
+            self.note(Note::Lost { count: lost });
+        }
+        match self.format {
+            Format::ChampSim => self.write_champsim(open, taken),
+            Format::Drmemtrace => self.write_drmemtrace(open),
+        }
+        let processor = self.processor;
+        self.lane().user = Some(open.user);
+        let stream = self.stream();
+        stream.last = Some((processor, open.context));
+        stream.written += 1;
+        self.written += 1;
     }
 
     fn write_drmemtrace(&mut self, open: &Open) {
-        if self.last.is_none_or(|(context, _)| context != open.context) {
+        let here = (self.processor, open.context);
+        if self.stream().last != Some(here) {
+            self.entry(entry::THREAD, 0, thread(here.0, here.1));
             // No process has the number 0.
-            let process = u64::from(open.context) + 1;
-            self.entry(entry::THREAD, 0, process);
-            self.entry(entry::PROCESS, 0, process);
+            self.entry(entry::PROCESS, 0, u64::from(open.context) + 1);
+            if self.lanes.len() > 1 {
+                self.entry(entry::MARKER, entry::PROCESSOR, here.0.into());
+            }
         }
-        if let Some(pc) = self.interrupted.take() {
+        let lane = self.lane();
+        let (interrupted, was_user) = (lane.interrupted.take(), lane.user);
+        let accesses = std::mem::take(&mut lane.accesses);
+        if let Some(pc) = interrupted {
             self.entry(entry::MARKER, entry::KERNEL_EVENT, pc.into());
-        } else if self.last.is_some_and(|(_, user)| open.user && !user) {
+        } else if was_user == Some(false) && open.user {
             self.entry(entry::MARKER, entry::KERNEL_RETURN, open.pc.into());
         }
         let kind = match open.branch {
@@ -298,10 +452,12 @@ impl Recorder {
             Branch::Return => entry::RETURN,
         };
         self.entry(kind, open.size as u16, open.pc.into());
-        for (ea, bytes, store) in std::mem::take(&mut self.accesses) {
+        for &(ea, bytes, store) in &accesses {
             let kind = if store { entry::WRITE } else { entry::READ };
             self.entry(kind, bytes as u16, ea.into());
         }
+        // The room is used again.
+        self.lane().accesses = accesses;
     }
 
     fn write_champsim(&mut self, open: &Open, taken: bool) {
@@ -325,8 +481,9 @@ impl Recorder {
             registers.iter().copied().chain(zeros).collect::<Vec<u8>>()
         };
         // Accesses that a record has no room for go to further records of the same instruction.
+        let lane = self.lane();
         let of = |store: bool| {
-            let accesses = self.accesses.iter().filter(move |access| access.2 == store);
+            let accesses = lane.accesses.iter().filter(move |access| access.2 == store);
             accesses.map(|&(ea, ..)| ea).collect::<Vec<u32>>()
         };
         let (loads, stores) = (of(false), of(true));
@@ -335,40 +492,56 @@ impl Recorder {
             .div_ceil(LOADS)
             .max(stores.len().div_ceil(STORES))
             .max(1);
+        let bytes = &mut self.stream().bytes;
         for record in 0..records {
             let last = record + 1 == records;
             let branch = last && open.branch != Branch::None;
-            self.bytes.extend(u64::from(open.pc).to_le_bytes());
-            self.bytes
-                .extend([u8::from(branch), u8::from(branch && taken)]);
+            bytes.extend(u64::from(open.pc).to_le_bytes());
+            bytes.extend([u8::from(branch), u8::from(branch && taken)]);
             let (written, read) = if branch {
                 (written, read)
             } else {
                 (&[][..], &[][..])
             };
-            self.bytes.extend(padded(written, 2));
-            self.bytes.extend(padded(read, 4));
+            bytes.extend(padded(written, 2));
+            bytes.extend(padded(read, 4));
             for (addresses, room) in [(&stores, STORES), (&loads, LOADS)] {
                 for n in record * room..(record + 1) * room {
                     let address = addresses.get(n).copied().unwrap_or(0);
-                    self.bytes.extend(u64::from(address).to_le_bytes());
+                    bytes.extend(u64::from(address).to_le_bytes());
                 }
             }
         }
     }
 }
 
+/// The thread of an address space on a processor: no thread has the number 0.
+fn thread(processor: u8, context: u32) -> u64 {
+    u64::from(processor) << 32 | (u64::from(context) + 1)
+}
+
 impl Note {
-    /// A line of the side file: what happened before the instruction with the number `at`.
-    fn line(&self, at: u64, symbols: &Symbolizer) -> String {
-        let value: Value = match self {
+    /// A line of the side file: what happened on `processor`, if there are several, before the instruction with the
+    /// number `at`.
+    fn line(&self, at: u64, processor: Option<u8>, symbols: &Symbolizer) -> String {
+        let mut value: Value = match self {
             Note::Switch { context, program } => {
                 json!({"at": at, "switch": context, "program": symbols.program_name(*program)})
             }
             Note::Invalidate { address } => json!({"at": at, "invalidate": address}),
-            Note::Flush => json!({"at": at, "flush": true}),
+            Note::Flush {
+                keeps_global: false,
+            } => json!({"at": at, "flush": true}),
+            Note::Flush { keeps_global: true } => {
+                json!({"at": at, "flush": true, "keeps": "global"})
+            }
             Note::Exception { name, pc } => json!({"at": at, "exception": name, "pc": pc}),
+            Note::Page { address, bytes } => json!({"at": at, "page": address, "bytes": bytes}),
+            Note::Lost { count } => json!({"at": at, "lost": count}),
         };
+        if let Some(processor) = processor {
+            value["processor"] = json!(processor);
+        }
         value.to_string()
     }
 }

@@ -215,10 +215,10 @@ fn invalidate(m: &mut Processor, what: Invalidation) -> Outcome {
     let reaches = m.mmu.invalidate(what, &mut m.account);
     m.forget(reaches);
     if let Some(recorder) = &mut m.observers.recorder {
-        recorder.invalidates(match what {
-            Invalidation::Address(ea) | Invalidation::Large(ea) => Some(ea),
-            Invalidation::All => None,
-        });
+        match what {
+            Invalidation::Address(ea) | Invalidation::Large(ea) => recorder.invalidates(ea),
+            Invalidation::All => recorder.flushes(false),
+        }
     }
     Ok(Flow::Next)
 }

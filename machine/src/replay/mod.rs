@@ -163,14 +163,16 @@ impl<C: Replayed> Replay<C> {
     ///
     /// # Errors
     /// When the machine cannot be built, has several processors, or has no page of a size that the rules name.
-    pub fn new(config: &C::Config, rules: PageRules, part: Part) -> Result<Self, String> {
+    pub fn new(config: &C::Config, mut rules: PageRules, part: Part) -> Result<Self, String> {
         let mut machine = Computer::<C>::build(config, Console::memory(), &[])?;
         if machine.processors().len() > 1 {
             return Err("a trace is replayed on a machine of one processor".to_owned());
         }
         machine.set_hosted(true);
         let processor = machine.processor_mut();
-        rules.check(&processor.page_sizes())?;
+        let sizes = processor.page_sizes();
+        rules.check(&sizes)?;
+        rules.keep(&sizes);
         let (pages, first) = processor.pages();
         let mut space = Space::new(pages, first);
         space.add_area(0, areas::END);

@@ -1,5 +1,6 @@
 //! How large the pages of a trace are.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use crate::shim::areas::PAGE;
@@ -72,6 +73,8 @@ impl FromStr for PageRule {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageRules {
     rules: Vec<PageRule>,
+    /// Pages that a side file tells, by their last addresses: where no rule says otherwise.
+    told: BTreeMap<u64, (u64, u32)>,
     shared_from: Option<u64>,
 }
 
@@ -79,7 +82,28 @@ impl PageRules {
     /// Pages by `rules`; addresses from `shared_from` on belong to all address spaces.
     #[must_use]
     pub fn new(rules: Vec<PageRule>, shared_from: Option<u64>) -> Self {
-        PageRules { rules, shared_from }
+        PageRules {
+            rules,
+            told: BTreeMap::new(),
+            shared_from,
+        }
+    }
+
+    /// The same with pages of other sizes than 4 KB that a side file tells: address and bytes of each. Those that the
+    /// machine does not have are pages of 4 KB.
+    #[must_use]
+    pub fn with_told(mut self, pages: impl IntoIterator<Item = (u64, u32)>) -> Self {
+        let last = |address: u64, bytes: u32| address.saturating_add(u64::from(bytes) - 1);
+        let pages = pages.into_iter().filter(|&(_, bytes)| bytes != 0);
+        self.told = pages
+            .map(|(address, bytes)| (last(address, bytes), (address, bytes)))
+            .collect();
+        self
+    }
+
+    /// Forgets what a side file tells of pages that a machine with these sizes does not have.
+    pub(super) fn keep(&mut self, sizes: &[u32]) {
+        self.told.retain(|_, (_, size)| sizes.contains(size));
     }
 
     pub(super) fn shared_from(&self) -> u64 {
@@ -104,7 +128,14 @@ impl PageRules {
             Some((first, end)) => (first..end).contains(&address),
             None => true,
         });
-        rule.map_or(PAGE, |rule| rule.size)
+        let told = || {
+            let (_, &(first, size)) = self.told.range(address..).next()?;
+            (first <= address).then_some(size)
+        };
+        match rule {
+            Some(rule) => rule.size,
+            None => told().unwrap_or(PAGE),
+        }
     }
 }
 
@@ -130,6 +161,17 @@ mod tests {
         assert_eq!(PageRules::default().size(9), PAGE);
         let refused = rules.check(&[PAGE, 16 << 10, 4 << 20]).unwrap_err();
         assert!(refused.contains("no pages of 64 KB"), "{refused}");
+    }
+
+    #[test]
+    fn pages_of_a_side_file_count_where_no_rule_says_otherwise() {
+        let told = [(0x40_0000, 4 << 20), (0x80_0000, 1 << 16)];
+        let mut rules = PageRules::new(vec!["0x600000-0x700000=64K".parse().unwrap()], None);
+        rules = rules.with_told(told);
+        rules.keep(&[PAGE, 4 << 20]);
+        let sizes =
+            [0x3f_ffff, 0x40_0000, 0x60_0000, 0x7f_ffff, 0x80_0000].map(|at| rules.size(at));
+        assert_eq!(sizes, [PAGE, 4 << 20, 64 << 10, 4 << 20, PAGE]);
     }
 
     #[test]

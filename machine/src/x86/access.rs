@@ -243,11 +243,16 @@ impl Processor {
     }
 
     fn load_as(&mut self, linear: u32, bytes: u32, user: Need) -> Result<u32, Exception> {
-        if linear & (bytes - 1) != 0 {
-            return self.load_unaligned(linear, bytes, user);
+        let value = if linear & (bytes - 1) != 0 {
+            self.load_unaligned(linear, bytes, user)?
+        } else {
+            let (pa, bits) = self.translate(linear, user)?;
+            self.load_from(pa, bits, bytes)?
+        };
+        if self.noting {
+            self.record_access(linear, bytes, false);
         }
-        let (pa, bits) = self.translate(linear, user)?;
-        self.load_from(pa, bits, bytes)
+        Ok(value)
     }
 
     /// Reads `bytes` at a physical address, which is a multiple of that, of a page with these bits.
@@ -306,10 +311,14 @@ impl Processor {
         user: Need,
     ) -> Result<(), Exception> {
         if linear & (bytes - 1) != 0 {
-            return self.store_unaligned(linear, bytes, value, user);
+            self.store_unaligned(linear, bytes, value, user)?;
+        } else {
+            let (pa, bits) = self.translate(linear, user | 1)?;
+            self.store_to(pa, bits, bytes, value);
         }
-        let (pa, bits) = self.translate(linear, user | 1)?;
-        self.store_to(pa, bits, bytes, value);
+        if self.noting {
+            self.record_access(linear, bytes, true);
+        }
         Ok(())
     }
 
@@ -411,6 +420,9 @@ impl Processor {
                 second: None,
                 split: 0x1000,
             });
+        }
+        if self.noting {
+            self.record_change(linear, W::BYTES);
         }
         if linear & (W::BYTES - 1) != 0 {
             self.unaligned(linear, W::BYTES, user)?;

@@ -23,6 +23,7 @@ mod op;
 pub mod paging;
 mod predictor;
 pub mod processor;
+mod recording;
 pub mod registers;
 mod replay;
 mod segmentation;

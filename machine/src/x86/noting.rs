@@ -1,6 +1,7 @@
-//! What trace and listener are told: TLB misses with the steps of their walks, entries that are loaded, exceptions.
+//! What trace, listener and recorder are told: TLB misses with the steps of their walks, entries that are loaded,
+//! exceptions.
 //!
-//! Nothing is noted while neither of them is there.
+//! Nothing is noted while none of them is there.
 
 use serde_json::{Value, json};
 
@@ -64,7 +65,10 @@ impl Tlb {
 impl Processor {
     /// Misses, loads and exceptions are noted from now on, if somebody is told of them.
     pub(super) fn choose_noting(&mut self) {
-        self.noting = self.observers.trace.is_some() || self.observers.listener.is_some();
+        let observers = &self.observers;
+        self.noting = observers.trace.is_some()
+            || observers.listener.is_some()
+            || observers.recorder.is_some();
     }
 
     /// No TLB has the page of `linear`.
@@ -148,6 +152,9 @@ impl Processor {
     #[cold]
     pub(super) fn note_exception(&mut self, vector: u8) {
         self.close_watch();
+        if let Some(recorder) = &mut self.observers.recorder {
+            recorder.breaks_off();
+        }
         let which = Interruption {
             name: exception::name(vector),
             counter: exception::counter_name(vector).trim_start_matches("exception."),

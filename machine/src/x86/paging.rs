@@ -684,6 +684,9 @@ impl Processor {
         if self.sanitized {
             self.note_flush(Flush::Page(linear.into(), None));
         }
+        if let Some(recorder) = &mut self.observers.recorder {
+            recorder.invalidates(linear);
+        }
         self.account.add_plain(Plain::TlbInvalidate, 1);
     }
 
@@ -709,6 +712,9 @@ impl Processor {
         let gone: u64 = self.mmu.all_mut().map(|tlb| tlb.flush(keep)).sum();
         if self.sanitized {
             self.note_flush(if keep { Flush::NotGlobal } else { Flush::All });
+        }
+        if let Some(recorder) = &mut self.observers.recorder {
+            recorder.flushes(keep);
         }
         self.account.add_plain(Plain::TlbTaken, gone);
         self.fetched = super::processor::NOWHERE;

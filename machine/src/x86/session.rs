@@ -54,6 +54,7 @@ impl computer::Session<Processor> {
 impl Guest for Processor {
     const NAME: &'static str = "x86";
     const NAMES: Names = COUNTERS;
+    const RECORDS: bool = true;
 
     fn executable(elf: &[u8], name: &str) -> Result<ElfImage, LoadError> {
         ElfImage::parse_i386(elf, name)

@@ -3,7 +3,7 @@
 use super::stop::NEAR_LIMIT;
 use super::{Processor, Stop};
 use crate::engine::{Architecture, Exit};
-use crate::observe::recorder::Branch;
+use crate::observe::recorder::{Branch, Instruction};
 use crate::powerpc::msr;
 
 impl Processor {
@@ -20,7 +20,12 @@ impl Processor {
         if let Some(recorder) = &mut self.observers.recorder {
             let state = self.registers.msr;
             let mode = (state & msr::PR != 0, state & msr::IR == 0);
-            let instruction = (ea, 4, branch(word));
+            let instruction = Instruction {
+                pc: ea,
+                size: 4,
+                branch: branch(word),
+                repeats: false,
+            };
             let symbols = &self.observers.symbols;
             recorder.begins(instruction, mode, symbols, self.hot.instructions);
         }

@@ -182,6 +182,7 @@ impl Element for Inputs {
         let place = p.place(linear, W::BYTES, p.user | 1)?;
         let value = p.read_port(port, W::BYTES);
         p.store_at(place, W::BYTES, value);
+        p.record_access(linear, W::BYTES, true);
         advance::<W>(p, op, gpr::EDI);
         Ok(())
     }

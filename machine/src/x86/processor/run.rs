@@ -266,8 +266,15 @@ impl Processor {
         let single = std::mem::take(&mut self.single);
         let traced = self.registers.system & eflags::TF != 0;
         self.software = false;
+        if self.noting {
+            self.record_begin(block[0].at);
+        }
         // SAFETY: this is a whole block.
-        if unsafe { self.run_carefully(block.as_ptr()) } {
+        let ran = unsafe { self.run_carefully(block.as_ptr()) };
+        if self.noting {
+            self.record_end();
+        }
+        if ran {
             self.one_ran(single, traced);
         }
     }
@@ -299,11 +306,15 @@ impl Processor {
         let traced = self.registers.system & eflags::TF != 0;
         self.block_eip = self.registers.eip;
         self.registers.eip = self.block_eip.wrapping_add(op.length.into());
-        match (op.run)(self, &op) {
-            Ok(()) => {
-                self.instructions += 1;
-                self.one_ran(single, traced);
-            }
+        let done = (op.run)(self, &op);
+        if done.is_ok() {
+            self.instructions += 1;
+        }
+        if self.noting {
+            self.record_end();
+        }
+        match done {
+            Ok(()) => self.one_ran(single, traced),
             Err(exception) => self.interrupted(&op, 0, exception),
         }
         true
