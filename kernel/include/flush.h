@@ -23,6 +23,7 @@ enum shootdown_reason {
 	SHOOTDOWN_PIPE,                 /* buffers of the kernel's own (policy kernel.buffers): of a pipe, */
 	SHOOTDOWN_EXEC,                 /* of execve's arguments */
 	SHOOTDOWN_REUSE,                /* pages or frames of a flush that nobody has waited for are used again */
+	SHOOTDOWN_MAP,                  /* a page of such a buffer is mapped */
 	SHOOTDOWN_REASONS
 };
 

@@ -54,8 +54,11 @@ extern struct mmu_backend mmu[1];        /* the processor's backend, copied here
  * icache.flush=twice, =every and =page come before that.
  */
 extern void (*page_installed)(struct mm *mm, vaddr_t address, pte_t pte);
-/* The same for a page that the tree had, and that a write has made writable. */
+/* The same for an entry that the tree had: a write has put a copy of the page there, or has made it writable. */
+extern void (*page_copied)(struct mm *mm, vaddr_t address, pte_t pte);
 extern void (*page_made_writable)(struct mm *mm, vaddr_t address, pte_t pte);
 void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte));
+/* Has a function called after page_installed(); NULL: none. */
+void page_installed_tell(void (*whom)(struct mm *mm, vaddr_t address));
 
 #endif

@@ -23,7 +23,7 @@ pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable)
 	return pte_make(pa, vma->flags & VM_PROT ? access : PTE_NO_ACCESS, vma->flags & VM_DEVICE);
 }
 
-/* Replaces a valid entry, which may be cached. replaced: page_installed, or page_made_writable for the same page. */
+/* Replaces a valid entry, which may be cached. replaced: page_copied, or page_made_writable for the same page. */
 CAUSE(fault) static void pte_replace(struct mm *mm, struct pte *entry, uaddr_t address, pte_t pte,
 				     void (*replaced)(struct mm *mm, vaddr_t address, pte_t pte))
 {
@@ -72,7 +72,7 @@ CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t 
 		frame_copy(copy, old);
 	if (vma->flags & VM_EXEC)
 		fetch_ready(vma, copy);
-	pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(copy), true), page_installed);
+	pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(copy), true), page_copied);
 	frame_put(old);
 	return 0;
 }

@@ -24,10 +24,11 @@ u64 shootdowns;
 static const char *const kind_names[SHOOTDOWN_KINDS] = { "page", "range", "all", "context", "end" };
 static const char *const reason_names[SHOOTDOWN_REASONS] = {
 	"copy", "munmap", "madvise", "mprotect", "mremap", "fork", "exit", "truncate", "reclaim", "pipe",
-	"exec", "reuse",
+	"exec", "reuse", "map",
 };
 static const struct shootdown_form *const all_forms[] = {
 	&shootdown_queue, &shootdown_short, &shootdown_lazy, &shootdown_generation, &shootdown_broadcast,
+	&shootdown_queue_own, &shootdown_short_all,
 };
 struct count {
 	u32 times, ipis;
@@ -71,6 +72,12 @@ u32 shootdown_all(u32 targets)
 	return targets;
 }
 
+u32 shootdown_asked(u32 targets, const struct flush_request *request)
+{
+	(void)request;
+	return shootdown_form->asked(targets);
+}
+
 u32 shootdown_awake(u32 targets)
 {
 	for_each_cpu(cpu)
@@ -112,7 +119,7 @@ void shootdown(struct mm *mm, uaddr_t start, uaddr_t end)
 	struct flush_request request = { mm, start, end, pages > shootdown_cutoff, mm->flush_reason };
 
 	mm->flushes.stale_on |= mm->flushes.ran_on & ~using & ~(1u << this_cpu()->number) & shootdown_unreached;
-	using = shootdown_form->asked(using);
+	using = shootdown_form->asked_of_pages(using, &request);
 	if (!using)
 		return;
 	shootdown_form->flush(using, &request);
@@ -134,6 +141,12 @@ void shootdown_kernel(vaddr_t start, vaddr_t end, enum shootdown_reason why)
 	shootdown_form->flush(others, &request);
 	shootdown_count(why, pages == 1 ? SHOOTDOWN_PAGE : SHOOTDOWN_RANGE, pages, since);
 	shootdowns_kernel++;
+}
+
+void shootdown_kernel_mapped(vaddr_t page)
+{
+	if (shootdown_form->at_map)
+		shootdown_kernel(page, page + PAGE_SIZE, SHOOTDOWN_MAP);
 }
 
 void shootdown_ask_nobody(void)
@@ -282,7 +295,8 @@ static void show_shootdowns(struct text *text)
 	text_puts(text, "for            times      pages       ipis    waited_ns\n");
 	for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
 		show_row(text, kind_names[kind], &found[kind]);
-	text_printf(text, "put_off %u\ndeferred %u\nkernel %u\n", put_off, shootdowns_deferred, shootdowns_kernel);
+	text_printf(text, "put_off %u\ndeferred %u\nkernel %u\nown %llu\n", put_off, shootdowns_deferred,
+		    shootdowns_kernel, shootdowns_own());
 	frames_held_show(text);
 }
 

@@ -25,6 +25,11 @@ struct shootdown_form {
 	 * themselves.
 	 */
 	u32 (*asked)(u32 targets);
+	/*
+	 * The same for pages of an address space. Here a form does what it does with its own processor, and may ask
+	 * more processors than those that run the address space.
+	 */
+	u32 (*asked_of_pages)(u32 targets, const struct flush_request *request);
 	/* Asks these processors, and returns when all have flushed; with generation also before. */
 	void (*flush)(u32 targets, const struct flush_request *request);
 	/* At each of them: does what it is asked, if anything. */
@@ -33,14 +38,20 @@ struct shootdown_form {
 	bool in_assembly;
 	/* Called when another form is chosen, or NULL. */
 	void (*leave)(void);
+	/* After the first entry of a page has come into an address space's tree; NULL: nothing is done. */
+	void (*first)(struct mm *mm, vaddr_t address);
+	/* A page of the kernel's own that is mapped is shot down as one that is unmapped. */
+	bool at_map;
 };
 extern const struct shootdown_form shootdown_broadcast, shootdown_queue, shootdown_short, shootdown_lazy,
-	shootdown_generation;
+	shootdown_generation, shootdown_queue_own, shootdown_short_all;
 
 /* shootdown_generation.c: whether every processor has made the flushes up to this one; makes all processors do so. */
 bool generation_passed(u32 number);
 void generation_settle(void);
 u32 generation_newest(void);
+/* shootdown_queue_own.c: pages that have been jobs of their own processor alone. */
+u64 shootdowns_own(void);
 /* held.c */
 void frames_held_look(void);            /* gives up those that are safe */
 struct text;
@@ -59,6 +70,7 @@ void shootdown_call(u32 targets, void (*function)(void *argument), void *argumen
 void shootdown_send(u32 targets);
 /* Every one of the set; and of it, those that do not doze. The others empty their TLB before they run a program. */
 u32 shootdown_all(u32 targets);
+u32 shootdown_asked(u32 targets, const struct flush_request *request);
 u32 shootdown_awake(u32 targets);
 /* Flushes a request from this processor's TLB. */
 void shootdown_do(const struct flush_request *request);

@@ -139,6 +139,39 @@ def test_a_shootdown_accesses_local_apics_as_openbsds_did(
 
 
 @pytest.mark.built
+def test_a_queue_has_jobs_of_its_own_processor_too(environment: dict[str, str]) -> None:
+    """Each page that a program touches first is one: 7 accesses to queue it, and 7 to run the queue."""
+    program = ("shootdown", "pages=4", "threads=1", "iterations=20")
+    own, accesses = {}, {}
+    for form in ("queue", "queue+own"):
+        policies = ("-p", f"shootdown={form}", "-p", "interrupt.level=apic")
+        for path in ("/proc/mmu/shootdowns", "/proc/policy"):
+            done = run(environment, "exec", "-m", "p6-200x2", *policies, "--json", "--", *program, f"counts={path}")
+            assert done.returncode == 0, done.stderr
+            values = dict(re.findall(r"@value name=(\S+) value=(\d+)", json.loads(done.stdout)["output"]))
+            if "own" in values:
+                own[form] = int(values["own"])
+            else:
+                accesses[form] = int(values["interrupt.level.accesses"])
+    assert own["queue"] == 0
+    assert own["queue+own"] >= 4 * 20
+    assert accesses["queue+own"] - accesses["queue"] == (7 + 7) * own["queue+own"]
+
+
+@pytest.mark.built
+def test_a_large_range_asks_a_processor_that_never_ran_the_program(environment: dict[str, str]) -> None:
+    asked = {}
+    for form in ("short", "short+all"):
+        program = ("mmap-latency", "iterations=20", "counts=/proc/mmu/shootdowns")
+        done = run(environment, "exec", "-m", "p6-200x2", "-p", f"shootdown={form}", "--json", "--", *program)
+        assert done.returncode == 0, done.stderr
+        values = dict(re.findall(r"@value name=(\S+) value=(\d+)", json.loads(done.stdout)["output"]))
+        asked[form] = int(values["all.ipis"])
+    assert asked["short"] == 0
+    assert asked["short+all"] >= 20
+
+
+@pytest.mark.built
 @pytest.mark.parametrize("machine", ["i486dx-50", "p6-200"])
 def test_a_program_runs_on_an_x86(environment: dict[str, str], machine: str) -> None:
     done = run(environment, "exec", "-m", machine, "-p", "segments=check", "--json", "--", "hello")

@@ -54,7 +54,7 @@ ERRORS = (
     Planted(
         "no-request",
         "several/shootdown.c",
-        "\tusing = shootdown_form->asked(using);",
+        "\tusing = shootdown_form->asked_of_pages(using, &request);",
         "\tusing = 0;",
         "thread_memory",
         ("zap", "mm_", "pagetable", "pte_"),

@@ -33,9 +33,11 @@
 static u64 flushes_changed;
 static void (*insert_plainly)(struct mm *mm, vaddr_t address, pte_t pte);
 static void (*insert_ready)(struct mm *mm, vaddr_t address, pte_t pte);         /* NULL: plainly */
+static void (*first_told)(struct mm *mm, vaddr_t address);                      /* NULL: nobody is told */
 u32 fetch_asks_others;
 
 void (*page_installed)(struct mm *mm, vaddr_t address, pte_t pte);
+void (*page_copied)(struct mm *mm, vaddr_t address, pte_t pte);
 void (*page_made_writable)(struct mm *mm, vaddr_t address, pte_t pte);
 
 CAUSE(fault) static void flushed_and_inserted(struct mm *mm, vaddr_t address, pte_t pte)
@@ -92,11 +94,25 @@ CAUSE(fault) static void noted_and_inserted(struct mm *mm, vaddr_t address, pte_
 	insert_plainly(mm, address, pte);
 }
 
+CAUSE(fault) static void inserted_and_told(struct mm *mm, vaddr_t address, pte_t pte)
+{
+	page_copied(mm, address, pte);
+	first_told(mm, address);
+}
+
 void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte))
 {
 	insert_plainly = to;
-	page_installed = insert_ready ? insert_ready : insert_plainly;
-	page_made_writable = insert_ready == flushed_twice_and_inserted ? insert_plainly : page_installed;
+	page_copied = insert_ready ? insert_ready : insert_plainly;
+	page_made_writable = insert_ready == flushed_twice_and_inserted ? insert_plainly : page_copied;
+	page_installed = first_told ? inserted_and_told : page_copied;
+}
+
+void page_installed_tell(void (*whom)(struct mm *mm, vaddr_t address))
+{
+	first_told = whom;
+	if (insert_plainly)
+		page_installed_bind(insert_plainly);
 }
 
 /* twice, every, page: nothing to do here, for the page is flushed once it has been entered in the tree. exec: later. */

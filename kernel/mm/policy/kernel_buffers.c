@@ -79,6 +79,7 @@ static char *page_map(vaddr_t *place, u32 page, struct frame *frame)
 	address = *place + page * PAGE_SIZE;
 	pagetable_install(pagetable_find(kernel_root, address), pte_make_kernel(frame_pa(frame), false));
 	mapped_now++;
+	shootdown_kernel_mapped(address);
 	return (char *)address;
 }
 

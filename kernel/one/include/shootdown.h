@@ -28,6 +28,7 @@ static inline void shootdown_kernel(vaddr_t start, vaddr_t end, enum shootdown_r
 	(void)end;
 	(void)why;
 }
+static inline void shootdown_kernel_mapped(vaddr_t page) { (void)page; }
 static inline void shootdown_reuse(struct mm *mm, uaddr_t start, uaddr_t end) { shootdown(mm, start, end); }
 #define shootdown_unseen(mm) ((void)(mm), false)
 static inline void frame_hold(struct frame *frame) { (void)frame; }

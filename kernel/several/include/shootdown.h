@@ -51,6 +51,8 @@ extern bool shootdown_deferred;         /* shootdown=generation: unmapping does 
 void shootdown(struct mm *mm, uaddr_t start, uaddr_t end);
 /* The same for pages of the kernel's own: every processor uses them. */
 void shootdown_kernel(vaddr_t start, vaddr_t end, enum shootdown_reason why);
+/* A page of the kernel's own has been mapped where none was. */
+void shootdown_kernel_mapped(vaddr_t page);
 /* A fault for the checker: the others are no longer asked, as if tlbie reached them. */
 void shootdown_ask_nobody(void);
 /*

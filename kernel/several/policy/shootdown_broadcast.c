@@ -15,5 +15,10 @@ static void broadcast_answer(void)
 {
 }
 
-const struct shootdown_form shootdown_broadcast = { "broadcast", shootdown_all, broadcast_flush, broadcast_answer,
-	false, NULL };
+const struct shootdown_form shootdown_broadcast = {
+	.name = "broadcast",
+	.asked = shootdown_all,
+	.asked_of_pages = shootdown_asked,
+	.flush = broadcast_flush,
+	.answer = broadcast_answer,
+};

@@ -157,5 +157,10 @@ static void generation_leave(void)
 }
 
 const struct shootdown_form shootdown_generation = {
-	"generation", shootdown_awake, generation_flush, generation_answer, false, generation_leave,
+	.name = "generation",
+	.asked = shootdown_awake,
+	.asked_of_pages = shootdown_asked,
+	.flush = generation_flush,
+	.answer = generation_answer,
+	.leave = generation_leave,
 };

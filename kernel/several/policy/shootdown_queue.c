@@ -6,8 +6,9 @@
  * full queue becomes "everything". It empties its own queue, interrupts the targets, and waits until each has cleared
  * its bit. A target takes its queue's lock, does the jobs one by one, gives each back, and clears its bit.
  *
- * Two things differ from the original. The initiator has flushed its own TLB before, so that it only gives the jobs of
- * its own queue back. And pages that were not accessed are not skipped, because the tree does not say which were.
+ * Three things differ from the original. The initiator has flushed its own TLB before, so that it only gives the jobs
+ * of its own queue back. Pages that were not accessed are not skipped, because the tree does not say which were. And a
+ * change that no other processor has to know of puts no job into any queue; with queue+own it does.
  */
 #include <arch.h>
 #include <cpu.h>
@@ -15,21 +16,11 @@
 #include <smp.h>
 
 #include "../shootdown.h"
-
-#define JOBS_MOST 16u
-
-struct flush_job {
-	struct flush_job *next;
-	struct mm *mm;                  /* NULL: the kernel's own page */
-	uaddr_t page;
-};
+#include "shootdown_queue.h"
 
 static u32 queue_unanswered;            /* targets that have not flushed yet */
 
-/* The jobs that no queue holds. There are enough to fill every queue. */
-static struct spinlock jobs_lock = { .name = "jobs", .last = true };
-static struct flush_job queue_jobs[CPUS * JOBS_MOST], *jobs_returned;
-static u32 jobs_used;                   /* of the array, at least once */
+struct queue_jobs queue_jobs = { .lock = { .name = "jobs", .last = true } };
 
 /* Of the locks. */
 static const char *const queue_names[] = {
@@ -37,71 +28,9 @@ static const char *const queue_names[] = {
 };
 _Static_assert(ARRAY_SIZE(queue_names) == CPUS, "a name for each processor");
 
-/* The original's mutexes raise the level while they are held. */
-static u32 lock_at_level(struct spinlock *lock)
+void queue_name(struct cpu *cpu)
 {
-	u32 level = arch_level_raise(ARCH_LEVEL_IPI);
-
-	spin_lock(lock);
-	return level;
-}
-
-static void unlock_at_level(struct spinlock *lock, u32 level)
-{
-	spin_unlock(lock);
-	arch_level_set(level);
-}
-
-static struct flush_job *job_take(void)
-{
-	u32 level = lock_at_level(&jobs_lock);
-	struct flush_job *job = jobs_returned;
-
-	if (job)
-		jobs_returned = job->next;
-	else
-		job = &queue_jobs[jobs_used++];
-	unlock_at_level(&jobs_lock, level);
-	return job;
-}
-
-static void job_return(struct flush_job *job)
-{
-	u32 level = lock_at_level(&jobs_lock);
-
-	job->next = jobs_returned;
-	jobs_returned = job;
-	unlock_at_level(&jobs_lock, level);
-}
-
-/* With the queue's lock. */
-static void queue_empty(struct cpu *cpu)
-{
-	while (cpu->flushes.jobs) {
-		struct flush_job *job = cpu->flushes.jobs;
-
-		cpu->flushes.jobs = job->next;
-		job_return(job);
-	}
-	cpu->flushes.count = 0;
-}
-
-static void queue_put(struct cpu *cpu, struct mm *mm, uaddr_t page)
-{
-	u32 level = lock_at_level(&cpu->flushes.lock);
-
-	if (cpu->flushes.count == JOBS_MOST) {
-		cpu->flushes.all = true;
-		queue_empty(cpu);
-	}
-	if (!cpu->flushes.all) {
-		struct flush_job *job = job_take();
-
-		*job = (struct flush_job){ cpu->flushes.jobs, mm, page };
-		cpu->flushes.jobs = job;
-		cpu->flushes.count++;
-	}
-	unlock_at_level(&cpu->flushes.lock, level);
+	cpu->flushes.lock.name = queue_names[cpu_index(cpu)];
 }
 
 /* False: a further page would change nothing, because each of the queues is "everything". */
@@ -119,13 +48,13 @@ static bool queue_put_page(u32 targets, struct mm *mm, uaddr_t page)
 	return has_room;
 }
 
-static void queue_flush(u32 targets, const struct flush_request *request)
+void queue_flush(u32 targets, const struct flush_request *request)
 {
 	struct cpu *own = this_cpu();
 	u32 level, lock_level;
 
 	for_each_cpu(cpu) {
-		cpu->flushes.lock.name = queue_names[cpu_index(cpu)];
+		queue_name(cpu);
 		if (request->all && targets & 1u << cpu->number)
 			cpu->flushes.all = true;
 	}
@@ -149,7 +78,7 @@ static void queue_flush(u32 targets, const struct flush_request *request)
 	arch_acquired();
 }
 
-static void queue_answer(void)
+void queue_answer(void)
 {
 	struct cpu *cpu = this_cpu();
 	u32 bit = 1u << cpu->number, level;
@@ -169,4 +98,10 @@ static void queue_answer(void)
 	unlock_at_level(&cpu->flushes.lock, level);
 }
 
-const struct shootdown_form shootdown_queue = { "queue", shootdown_all, queue_flush, queue_answer, false, NULL };
+const struct shootdown_form shootdown_queue = {
+	.name = "queue",
+	.asked = shootdown_all,
+	.asked_of_pages = shootdown_asked,
+	.flush = queue_flush,
+	.answer = queue_answer,
+};

@@ -10,7 +10,8 @@
  * external interrupts, the handler asks the controller which one it is, and hands others on. The original counts
  * targets. Here they are the bits of a word, so that a processor that waits for the kernel lock sees without an
  * interrupt that it is one of them. lazy differs in one thing: dozing processors are not interrupted, and empty their
- * TLB when they wake.
+ * TLB when they wake. short+all does what the original did with a range above the cutoff: every processor is asked,
+ * whatever it runs (pmap_tlb_shoottlb() of pmap.c, after pmap_remove() or pmap_write_protect() of more than 32 pages).
  */
 #include <arch.h>
 #include <cpu.h>
@@ -52,5 +53,32 @@ static void short_answer(void)
 	arch_add((u32 *)&flush_words.unanswered, -bit);
 }
 
-const struct shootdown_form shootdown_short = { "short", shootdown_all, short_flush, short_answer, true, NULL };
-const struct shootdown_form shootdown_lazy = { "lazy", shootdown_awake, short_flush, short_answer, true, NULL };
+static u32 asked_all(u32 targets, const struct flush_request *request)
+{
+	return request->all ? cpus_others() : targets;
+}
+
+const struct shootdown_form shootdown_short = {
+	.name = "short",
+	.asked = shootdown_all,
+	.asked_of_pages = shootdown_asked,
+	.flush = short_flush,
+	.answer = short_answer,
+	.in_assembly = true,
+};
+const struct shootdown_form shootdown_lazy = {
+	.name = "lazy",
+	.asked = shootdown_awake,
+	.asked_of_pages = shootdown_asked,
+	.flush = short_flush,
+	.answer = short_answer,
+	.in_assembly = true,
+};
+const struct shootdown_form shootdown_short_all = {
+	.name = "short+all",
+	.asked = shootdown_all,
+	.asked_of_pages = asked_all,
+	.flush = short_flush,
+	.answer = short_answer,
+	.in_assembly = true,
+};

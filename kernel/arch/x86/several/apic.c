@@ -116,11 +116,9 @@ static u32 priority_raise(u32 level)
 {
 	u32 before = apic_get(TASK_PRIORITY);
 
-	this_cpu()->arch.level_accesses++;
-	if (before < level) {
+	if (before < level)
 		apic_put(TASK_PRIORITY, level);
-		this_cpu()->arch.level_accesses++;
-	}
+	this_cpu()->arch.level_accesses += before < level ? 2 : 1;
 	return before;
 }
 
