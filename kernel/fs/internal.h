@@ -54,7 +54,8 @@ long inode_write_kernel(struct inode *, const void *, size_t size, u64 offset);
 s64 inode_next(const struct inode *, u64 offset, bool data);
 
 /* fs/ramfs.c */
-extern const struct file_ops ramfs_file_ops, ramfs_dir_ops;
+extern struct file_ops ramfs_file_ops;          /* policy file.wait changes its read operation */
+extern const struct file_ops ramfs_dir_ops;
 int ramfs_set_link_text(struct inode *, const char *text, size_t len);
 
 /* fs/access.c */

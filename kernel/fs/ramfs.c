@@ -276,7 +276,7 @@ static u32 ramfs_pages_held(const struct file *file)
 	return file->inode->nlink ? 0 : file->inode->page_count;
 }
 
-const struct file_ops ramfs_file_ops = {
+struct file_ops ramfs_file_ops = {
 	.pages_held = ramfs_pages_held,
 	.read = ramfs_read,
 	.write = ramfs_write,

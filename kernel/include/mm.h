@@ -115,6 +115,7 @@ struct mm {
 	uaddr_t address_limit;              /* most bytes of all areas (RLIMIT_AS); ~0: no limit */
 	uaddr_t data_limit;                 /* bytes of heap; RLIMIT_DATA */
 	bool lock_future;               /* mlockall: new areas are locked */
+	bool unflushed;                 /* it has ended, and each page is flushed when it leaves the tree */
 	bool dumpable;                  /* may leave a core file, and be traced by its user, not only the superuser */
 	u32 total_pages;                /* in areas */
 	u32 resident_pages;             /* mapped frames */

@@ -68,10 +68,25 @@ static inline uaddr_t part_end(const struct mm *mm, uaddr_t start, uaddr_t end)
 	return stop - start > PART_SIZE && pagetable_find(mm->root, start) ? start + PART_SIZE : stop;
 }
 
+/* policy/idle_clear.c: frames that a processor's list holds at most; the constant is enough to start a few programs. */
+#define IDLE_CLEAR_MOST 256u
+extern u32 idle_clear_most;
+
 /* zap.c */
 /* Removes the pages of [start, end) of one area: flushes translations, releases frames. Bound by pte.update. */
 extern void (*zap_range)(struct vma *vma, uaddr_t start, uaddr_t end);
 void zap_bind(void (*form)(struct vma *vma, uaddr_t start, uaddr_t end));
+/*
+ * policy/pte_update.c. With tlb.flush=search and no cutoff: whether the end of an address space and a fork flush each
+ * page with the change of its entry, and not by a scan of all areas.
+ */
+extern bool flush_at_update;
+bool flushes_at_update(void);
+/* As zap_range(), of an address space that has ended and that nobody has flushed (mm.unflushed). */
+extern void (*zap_ended)(struct vma *vma, uaddr_t start, uaddr_t end);
+/* Flushes a page whose entry a fork has made read-only; fork_protected_all() after the last one. */
+void fork_protected(struct mm *mm, uaddr_t address);
+void fork_protected_all(struct mm *mm);
 /*
  * The same, until others wait to run. Returns the end of what it removed. A caller that lets others run
  * looks up the area again.

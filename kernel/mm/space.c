@@ -54,7 +54,10 @@ static void zap_in_parts(struct vma *vma)
 
 	for (uaddr_t at = vma->start; at < vma->end; at = stop) {
 		stop = part_end(vma->mm, at, vma->end);
-		zap_unflushed(vma, at, stop);
+		if (vma->mm->unflushed)
+			zap_ended(vma, at, stop);
+		else
+			zap_unflushed(vma, at, stop);
 		if (stop < vma->end)
 			preemption_point();
 	}
@@ -111,7 +114,8 @@ struct mm *mm_ending(struct deferred *work)
  * Copies the entries of one area in [start, end), which one table covers, to the child. Both share the frames;
  * writable private pages become read-only in both.
  */
-static int copy_table(struct mm *child, struct vma *vma, uaddr_t start, uaddr_t end)
+static inline __attribute__((always_inline)) int copy_entries(struct mm *child, struct vma *vma, uaddr_t start,
+							      uaddr_t end, bool at_update)
 {
 	bool protect = !(vma->flags & VM_SHARED);
 	struct pte *from = pagetable_find(vma->mm->root, start);
@@ -132,6 +136,8 @@ static int copy_table(struct mm *child, struct vma *vma, uaddr_t start, uaddr_t 
 			if (protect && pte_writable(pte)) {
 				pte = pte_write_protect(pte);
 				pagetable_set(from, pte);
+				if (at_update)
+					fork_protected(vma->mm, start);
 			}
 			frame_get(frame);
 			child->resident_pages++;
@@ -141,12 +147,24 @@ static int copy_table(struct mm *child, struct vma *vma, uaddr_t start, uaddr_t 
 	return 0;
 }
 
+static int copy_table(struct mm *child, struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	return copy_entries(child, vma, start, end, false);
+}
+
+/* With pte.update=immediate or batch: the parent's page is flushed when it becomes read-only. */
+NOINLINE static int copy_table_flushed(struct mm *child, struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	return copy_entries(child, vma, start, end, true);
+}
+
 /* A fork: how far it has come in the parent. */
 struct forking {
 	struct mm *parent, *child;
 	uaddr_t at;             /* what lies below is copied */
 	uaddr_t flushed;        /* what lies below is flushed since it became read-only */
 	u32 pages;              /* how many have tables and are not flushed */
+	bool at_update;         /* each page is flushed when it becomes read-only */
 };
 
 /* At most so many pages are left to the last flush, which lets nobody run. */
@@ -161,9 +179,13 @@ static void flush_copied(struct forking *f)
 		flush->whole(f->parent);
 		return;
 	}
-	for (struct vma *vma = mm_find(f->parent, f->flushed); vma && vma->start < f->at; vma = mm_next(vma)) {
-		interrupt_window_at(++areas);
-		flush->range(f->parent, MAX(vma->start, f->flushed), MIN(vma->end, f->at));
+	if (f->at_update) {
+		fork_protected_all(f->parent);
+	} else {
+		for (struct vma *vma = mm_find(f->parent, f->flushed); vma && vma->start < f->at; vma = mm_next(vma)) {
+			interrupt_window_at(++areas);
+			flush->range(f->parent, MAX(vma->start, f->flushed), MIN(vma->end, f->at));
+		}
 	}
 	f->flushed = f->at;
 	f->pages = 0;
@@ -200,7 +222,7 @@ static int copy_pages(struct forking *f, struct vma *vma)
 				flush_copied(f);
 			f->pages += (stop - start) >> PAGE_SHIFT;
 			if (!table_share(f->parent, f->child, start))
-				error = copy_table(f->child, vma, start, stop);
+				error = (f->at_update ? copy_table_flushed : copy_table)(f->child, vma, start, stop);
 		}
 		f->at = stop;
 		if (stop < vma->end)
@@ -236,7 +258,7 @@ static void leave_all_tables(struct mm *child)
 struct mm *mm_fork(struct mm *parent)
 {
 	struct mm *child = mm_create();
-	struct forking f = { .parent = parent, .child = child };
+	struct forking f = { .parent = parent, .child = child, .at_update = flush_at_update && flushes_at_update() };
 	int error = 0;
 
 	if (!child)
@@ -275,7 +297,7 @@ struct mm *mm_fork(struct mm *parent)
 	 * includes areas that were not reached, since a table that is shared holds their pages, too.
 	 */
 	parent->flush_reason = SHOOTDOWN_FORK;
-	if (f.flushed && !error)
+	if (f.at_update || (f.flushed && !error))
 		flush_copied(&f);
 	else
 		flush->whole(parent);

@@ -23,7 +23,7 @@ from kernel.covering import MACHINE, Choices, covering
 from kernel.runs import REFUSED_WORD, RUNNER, SANITIZED, Boot, boot, side_by_side
 
 # The value used for a choice with a number, such as "scatter:<multiplier>".
-NUMBERS = {"pages": "20", "window": "16", "multiplier": "897", "neighbours": "8"}
+NUMBERS = {"frames": "32", "microseconds": "100", "pages": "20", "window": "16", "multiplier": "897", "neighbours": "8"}
 
 QUICK_MACHINES = ("ppc603-133", "ppc604-133", "mpc855t-48")
 MACHINES = (*QUICK_MACHINES, "ppc750-400", "ppc405-200", "ppc970-1600")

@@ -1,6 +1,7 @@
 /* /proc/policy and /proc/tlbmiss, which only our kernel has. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "code.h"
@@ -173,7 +175,7 @@ static void *spin(void *argument)
  */
 static void shootdown_changes_under_way(void)
 {
-	static const char *const forms[] = { "queue", "short", "lazy", "broadcast" };
+	static const char *const forms[] = { "queue", "short", "lazy", "broadcast", "queue+own", "short+all" };
 	static char text[8192];
 	char words[64], before[32];
 	pthread_t thread;
@@ -191,7 +193,7 @@ static void shootdown_changes_under_way(void)
 		CHECK(at != MAP_FAILED);
 		*at = 1;
 		MUST(munmap(at, PAGE));
-		snprintf(words, sizeof(words), "shootdown=%s", forms[i % 4]);
+		snprintf(words, sizeof(words), "shootdown=%s", forms[i % 6]);
 		policy_set(words);
 		CHECK_EQUAL(policy_set("shootdown=generation"), 0);
 	}
@@ -275,6 +277,69 @@ static void counters_move(void)
 	CHECK_EQUAL(policy_set("reload=c"), 0);
 }
 
+static void fork_and_wait(void)
+{
+	pid_t child = fork();
+
+	MUST(child);
+	if (child == 0)
+		_exit(0);
+	CHECK_EQUAL(test_wait(child), 0);
+}
+
+/*
+ * A fork and the end of the child flush each page with the change of its entry. Not with a new context for the whole
+ * address space, and not for pages that a fork does not copy.
+ */
+static void updates_flush_at_a_fork(void)
+{
+	static char text[8192];
+	unsigned long long before;
+
+	test_read_file("/proc/policy", text, sizeof(text));
+	if (!strstr(text, "tlb.flush search") || !strstr(text, "tlb.cutoff off") || !strstr(text, "fork.tables copy") ||
+	    !strstr(text, "pte.update range"))
+		return;
+	before = policy_count("pages_at_update=");
+	fork_and_wait();
+	CHECK_EQUAL(policy_count("pages_at_update="), before);
+	CHECK_EQUAL(policy_set("pte.update=batch"), 0);
+	fork_and_wait();
+	CHECK(policy_count("pages_at_update=") > before);
+	CHECK_EQUAL(policy_set("pte.update=range"), 0);
+}
+
+static unsigned long long now_us(void)
+{
+	struct timespec now;
+
+	MUST(clock_gettime(CLOCK_MONOTONIC, &now));
+	return (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000;
+}
+
+/* The first read through an open file waits, and no other. */
+static void files_wait(void)
+{
+	unsigned long long before = policy_count("waits="), since;
+	char byte;
+	int fd;
+
+	CHECK_EQUAL(policy_set("file.wait=3000"), 0);
+	fd = open("/proc/self/exe", O_RDONLY);
+	MUST(fd);
+	since = now_us();
+	CHECK_EQUAL(read(fd, &byte, 1), 1);
+	CHECK(now_us() - since >= 3000);
+	CHECK_EQUAL(read(fd, &byte, 1), 1);
+	CHECK_EQUAL(policy_count("waits="), before + 1);
+	CHECK_EQUAL(policy_set("file.wait=none"), 0);
+	CHECK_EQUAL(policy_set("file.wait=0"), -EINVAL);
+	MUST(lseek(fd, 0, SEEK_SET));
+	CHECK_EQUAL(read(fd, &byte, 1), 1);
+	CHECK_EQUAL(policy_count("waits="), before + 1);
+	MUST(close(fd));
+}
+
 /* A smaller hash table is chosen at boot only. */
 static void hash_size_is_as_chosen(void)
 {
@@ -314,6 +379,8 @@ static void old_forms_act(void)
 		{ "copy.count=on", "counted=", "copy.count=off" },
 		{ "copy=doubleword", "long_copies=", "copy=words" },
 		{ "copy=doubleword6", "long_copies=", "copy=words" },
+		{ "pte.update=immediate", "pages_at_update=", "pte.update=range" },
+		{ "pte.update=batch", "pages_at_update=", "pte.update=range" },
 		{ "reload=c-insert", "asm_reloads=", "reload=c" },
 	};
 	unsigned int most = sizeof(forms) / sizeof(forms[0]) - (kernel_pages_miss() ? 1 : 0);
@@ -458,7 +525,8 @@ static void first_writes_are_told(void)
 
 static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(shootdown_changes_under_way),
-	CASE(bad_words_are_refused), CASE(counters_move), CASE(old_forms_act), CASE(hash_size_is_as_chosen),
+	CASE(bad_words_are_refused), CASE(counters_move), CASE(old_forms_act), CASE(updates_flush_at_a_fork),
+	CASE(files_wait), CASE(hash_size_is_as_chosen),
 	CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay), CASE(what_is_refused_changes_nothing),
 	CASE(sockets_hand_over), CASE(first_writes_are_told),
 };

@@ -14,10 +14,12 @@
 #include <policy.h>
 #include <sched.h>
 
-#define LIST_MOST 256u          /* enough to start a few programs */
+#include "../internal.h"
+
 #define FREE_LEAST 64u          /* frames that the allocator keeps */
 #define PIECE 512u              /* bytes that one call clears */
 
+u32 idle_clear_most = IDLE_CLEAR_MOST;
 static u64 frames_cleared;      /* frames that the idle task has cleared */
 
 static struct {
@@ -44,7 +46,7 @@ static bool idle_clear_work(void)
 	struct cpu *cpu = this_cpu();
 
 	if (!cpu->clearing) {
-		if (cpu->cleared_count >= LIST_MOST || frames_free() < FREE_LEAST + cpu->cleared_count)
+		if (cpu->cleared_count >= idle_clear_most || frames_free() < FREE_LEAST + cpu->cleared_count)
 			return false;
 		cpu->clearing = frame_set_aside();
 		if (!cpu->clearing)

@@ -1,9 +1,11 @@
 /*
- * pte.update: when unmapping a range flushes the cached translations of its pages (Mackerras 2003, section 4).
+ * pte.update: when a change of many entries flushes the cached translations of their pages (Mackerras 2003, section 4).
  *
- * range: before the first entry of the tree is cleared, for every page of the range, mapped or not. immediate: with
- * each entry, as it is cleared. batch: entries are cleared and listed; then the listed pages are flushed, and only
- * after that are their frames freed. The end of an address space is left to tlb.flush.
+ * range: for every page of the range, mapped or not: by unmapping before the first entry of the tree is cleared, at the
+ * end of an address space (exit, exec) and after a fork by a scan of all areas. immediate: with each entry, as it is
+ * cleared or becomes read-only. batch: entries are changed and listed; then the listed pages are flushed, and only
+ * after that are their frames freed. With tlb.flush=lazy or a cutoff nothing is left to do at an end or a fork, and
+ * with fork.tables=share a fork scans. mprotect and mremap always flush by ranges.
  */
 #include <context.h>
 #include <flush.h>
@@ -118,6 +120,58 @@ static void zap_in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
 	batch_flush(vma->mm, &batch);
 }
 
+static struct batch fork_batch;     /* of a fork, which lets nobody run before it has flushed them */
+static void (*fork_flush)(struct mm *mm, uaddr_t address);
+
+bool flush_at_update;
+
+bool flushes_at_update(void)
+{
+	return flush_cutoff == ~0u && !flush->whole_is_short && !fork_shares && !tables_shared;
+}
+
+static void ended_immediately(struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	zap_walk(vma->mm, start, end, one_at_once, NULL);
+}
+
+static void ended_in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	struct batch batch;
+
+	batch.count = 0;
+	zap_walk(vma->mm, start, end, one_listed, &batch);
+	batch_flush(vma->mm, &batch);
+}
+
+void (*zap_ended)(struct vma *vma, uaddr_t start, uaddr_t end) = ended_immediately;
+
+static void forked_at_once(struct mm *mm, uaddr_t address)
+{
+	page_gone(mm, address);
+	shootdown(mm, address, address + PAGE_SIZE);
+}
+
+static void forked_listed(struct mm *mm, uaddr_t address)
+{
+	if (fork_batch.count == BATCH)
+		batch_flush(mm, &fork_batch);
+	fork_batch.page[fork_batch.count].address = address;
+	fork_batch.page[fork_batch.count++].frame = NULL;
+}
+
+void fork_protected(struct mm *mm, uaddr_t address)
+{
+	mm->flush_reason = SHOOTDOWN_FORK;
+	if (context_live(mm))
+		fork_flush(mm, address);
+}
+
+void fork_protected_all(struct mm *mm)
+{
+	batch_flush(mm, &fork_batch);
+}
+
 static int pte_update_apply(const struct policy_setting *to)
 {
 	static void (*const forms[])(struct vma *vma, uaddr_t start, uaddr_t end) = {
@@ -125,6 +179,11 @@ static int pte_update_apply(const struct policy_setting *to)
 	};
 
 	zap_bind(forms[to->choice]);
+	flush_at_update = to->choice != 0;
+	if (flush_at_update) {
+		fork_flush = to->choice == 1 ? forked_at_once : forked_listed;
+		zap_ended = to->choice == 1 ? ended_immediately : ended_in_batches;
+	}
 	return 0;
 }
 

@@ -35,6 +35,10 @@ CAUSE(flush) static void whole_searching(struct mm *mm)
 static void last_searching(struct mm *mm)
 {
 	shootdown_leave(mm);
+	if (flush_at_update && flushes_at_update()) {
+		mm->unflushed = true;
+		return;
+	}
 	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
 		uaddr_t stop;
 

@@ -47,6 +47,19 @@ CAUSE(flush) bool hash_remove_noted(struct mm *mm, u32 vsid, vaddr_t address)
 	return true;
 }
 
+/* hpte.slot=flagged: the note only says that the page was inserted. */
+CAUSE(flush) static bool remove_flagged(struct mm *mm, u32 vsid, vaddr_t address)
+{
+	struct pte *entry = pagetable_find(mm->root, address);
+
+	if (!entry || !(pte_note(entry) & PTE_HASHED))
+		return false;
+	hash_notes_used++;
+	hash_remove_searching(mm, vsid, address);
+	pte_set_note(entry, 0);
+	return true;
+}
+
 bool hash_noted(const struct pte *at, const struct hpte *entry)
 {
 	u32 slot = ((u32)entry / sizeof(*entry)) % HPTES_PER_GROUP;
@@ -54,12 +67,19 @@ bool hash_noted(const struct pte *at, const struct hpte *entry)
 	return !pagetable_notes || pte_note(at) == (slot << SLOT_SHIFT | PTE_HASHED);
 }
 
-void hash_note(bool on)
+void hash_note(enum hash_note what)
 {
+	static bool (*const forms[])(struct mm *mm, u32 vsid, vaddr_t address) = {
+		[HASH_NOTE_OFF] = hash_remove_searching,
+		[HASH_NOTE_SLOT] = hash_remove_noted,
+		[HASH_NOTE_FLAG] = remove_flagged,
+	};
+	bool on = what != HASH_NOTE_OFF;
+
 	code_divert(hash_placed_data, on ? hash_placed_data_on : NULL, EIEIO);
 	code_divert(hash_placed_instruction, on ? hash_placed_instruction_on : NULL, EIEIO);
 	pagetable_notes = on;
 	hash_placed = on ? placed_noted : placed_nowhere;
-	hash_remove = on ? hash_remove_noted : hash_remove_searching;
+	hash_remove = forms[what];
 	hash_preload_bind();
 }

@@ -85,15 +85,35 @@ CAUSE(flush) static bool remove_noted(struct mm *mm, u32 vsid, vaddr_t address)
 	return true;
 }
 
+/* hpte.slot=flagged: the note only says that the page was inserted. */
+CAUSE(flush) static bool remove_flagged(struct mm *mm, u32 vsid, vaddr_t address)
+{
+	struct pte *entry = pagetable_find(mm->root, address);
+
+	if (!entry || !(pte_note(entry) & PTE_HASHED))
+		return false;
+	hash_notes_used++;
+	hash64_remove_searching(mm, vsid, address);
+	pte_set_note(entry, 0);
+	return true;
+}
+
 bool hash64_noted(const struct pte *at, const struct hpte64 *entry)
 {
 	return !pagetable_notes || pte_note(at) == note_of_slot(entry);
 }
 
-void hash64_note(bool on)
+void hash64_note(enum hash_note what)
 {
+	static bool (*const forms[])(struct mm *mm, u32 vsid, vaddr_t address) = {
+		[HASH_NOTE_OFF] = hash64_remove_searching,
+		[HASH_NOTE_SLOT] = remove_noted,
+		[HASH_NOTE_FLAG] = remove_flagged,
+	};
+	bool on = what != HASH_NOTE_OFF;
+
 	places_divert(placed_places, ARRAY_SIZE(placed_places), on, EIEIO);
 	pagetable_notes = on;
 	hash64_placed = on ? placed_noted : placed_nowhere;
-	hash64_remove = on ? remove_noted : hash64_remove_searching;
+	hash64_remove = forms[what];
 }

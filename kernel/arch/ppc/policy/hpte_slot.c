@@ -3,7 +3,9 @@
  *
  * search: it searches both groups, at most sixteen entries. noted: an insertion notes its slot in the tree's entry
  * (PTE_HASHED, PTE_SLOT). A flush of a page that was never inserted then reads nothing of the table, and any other
- * reads one or two entries. An insertion costs a store to the tree more.
+ * reads one or two entries. An insertion costs a store to the tree more. flagged: the same note, of which a flush uses
+ * the flag alone: it searches both groups for a page that was inserted, as Linux/PPC did from 2.4 on with its flag
+ * _PAGE_HASHPTE (arch/ppc/mm/hashtable.S, flush_hash_pages).
  * Forms: hash32/note.c, hash32/insert.h.
  */
 #include <arch/hash.h>
@@ -22,9 +24,9 @@ static int hpte_slot_apply(const struct policy_setting *to)
 	if (to->choice && tables_unshare_everywhere())
 		return -ENOMEM;
 	if (backend->hash)
-		backend->hash->note(to->choice == 1);
+		backend->hash->note((enum hash_note)to->choice);
 	return 0;
 }
 
-POLICY(hpte_slot, "hpte.slot", CHOICES("search", "noted"), POLICY_QUIESCED, hpte_slot_apply, "notes_used",
+POLICY(hpte_slot, "hpte.slot", CHOICES("search", "noted", "flagged"), POLICY_QUIESCED, hpte_slot_apply, "notes_used",
        &hash_notes_used);

@@ -2,6 +2,7 @@
 #ifndef ARCH_HASH64_H
 #define ARCH_HASH64_H
 
+#include <arch/hash.h>
 #include <arch/reg970.h>
 #include <check.h>
 #include <types.h>
@@ -20,7 +21,7 @@ void hash64_init(void);
 void hash64_clear(void);
 void hash64_shrink(u32 size);
 int hash64_count(bool on);
-void hash64_note(bool on);
+void hash64_note(enum hash_note what);
 /* Clears the entries of contexts whose number goes; returns how many. */
 u32 hash64_sweep(u32 first, u32 count, bool (*goes)(u32 number));
 struct hash_occupancy;

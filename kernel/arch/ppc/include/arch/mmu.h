@@ -16,7 +16,7 @@ struct ppc_hash {
 	u32 least, entry_size;          /* bytes of the smallest table, and of an entry */
 	void (*shrink)(u32 size);
 	int (*count)(bool on);
-	void (*note)(bool on);
+	void (*note)(enum hash_note what);
 	void (*preload)(enum hash_preload what, u32 pages);
 	/* Clears those of `count` entries whose context's number goes; the kernel's stay. Returns how many. */
 	u32 (*sweep)(u32 first, u32 count, bool (*goes)(u32 number));
