@@ -89,7 +89,7 @@ static void note_pair(struct task *from, struct task *to)
 
 bool messages_direct(void)
 {
-	return conditions_met == MESSAGE_ALL;
+	return conditions_met == MESSAGE_NEEDED;
 }
 
 void message_allow(u32 what, bool on)

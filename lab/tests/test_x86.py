@@ -139,6 +139,28 @@ def test_a_shootdown_accesses_local_apics_as_openbsds_did(
 
 
 @pytest.mark.built
+@pytest.mark.parametrize(
+    ("path", "queue", "passes"),
+    [("fast-apart", "lazy", True), ("fast-load", "lazy", True), ("fast-queue", "full", True),
+     ("fast-queue", "lazy", False), ("fast", "full", False)],
+)  # fmt: skip
+def test_messages_pass_at_the_gate_without_one_technique(
+    environment: dict[str, str], path: str, queue: str, passes: bool
+) -> None:
+    """And not at the gate where the ready queue is not the form's: then each message takes many more instructions."""
+    choices = {"entry": "lean", "switch.time": "last", "segments": "check", "ipc.switch": "direct"}
+    choices |= {"ipc.path": path, "ready.queue": queue}
+    policies = [word for name, choice in choices.items() for word in ("-p", f"{name}={choice}")]
+    counts = []
+    for iterations in (100, 600):
+        program = ("ipc", f"iterations={iterations}", "warmup=5")
+        done = run(environment, "exec", "-m", "i486dx-50", *policies, "--json", "--", *program)
+        assert done.returncode == 0, done.stderr
+        counts.append(json.loads(done.stdout)["counters"]["instructions"])
+    assert ((counts[1] - counts[0]) / 500 < 200) == passes
+
+
+@pytest.mark.built
 def test_a_queue_has_jobs_of_its_own_processor_too(environment: dict[str, str]) -> None:
     """Each page that a program touches first is one: 7 accesses to queue it, and 7 to run the queue."""
     program = ("shootdown", "pages=4", "threads=1", "iterations=20")

@@ -37,6 +37,13 @@ void gate_set(u32 vector, const char *entry, bool for_programs)
 
 static bool entry_lean, entry_checked, calls_traced;
 
+static const char *const message_entries[] = {
+	[MESSAGE_FORM_FAST] = message_entry,
+	[MESSAGE_FORM_APART] = message_entry_apart,
+	[MESSAGE_FORM_LOAD] = message_entry_loading,
+	[MESSAGE_FORM_QUEUE] = message_entry_queueing,
+};
+
 void calls_bind(void)
 {
 	const char *loaded = calls_traced ? syscall_traced_loaded :
@@ -45,7 +52,7 @@ void calls_bind(void)
 			      entry_lean ? syscall_lean_checked : syscall_full_checked;
 
 	if (messages_direct() && entry_lean && entry_checked && !calls_traced)
-		checked = message_entry;
+		checked = message_entries[message_form];
 	gate_set(TRAP_SYSCALL, entry_checked ? checked : loaded, true);
 }
 

@@ -19,6 +19,8 @@ extern code return_loaded, return_checked;
 void return_with(struct regs *regs) __attribute__((noreturn));
 /* gate.S */
 extern code message_entry;
+/* gate_without.S */
+extern code message_entry_apart, message_entry_loading, message_entry_queueing;
 /* switch.S */
 void switch_stack(u32 *from, u32 to);
 void switch_stack_away(struct task *previous, u32 to) __attribute__((noreturn));

@@ -13,6 +13,14 @@
 
 #include "internal.h"
 
+enum message_form message_form;
+
+int message_choose(u32 form)
+{
+	message_form = (enum message_form)form;
+	return 0;
+}
+
 static struct message_block *block_of(const struct task *task)
 {
 	return (struct message_block *)task->arch.stack_top;

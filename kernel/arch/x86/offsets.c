@@ -39,6 +39,10 @@ void offsets(void)
 	VALUE(ANYONE, MESSAGE_FROM_ANYONE);
 	VALUE(CALL_MESSAGE_CALL, SYSCALL_IPC_CALL);
 	VALUE(CALL_MESSAGE_REPLY_WAIT, SYSCALL_IPC_REPLY_WAIT);
+	OFFSET(TASK_RUN_LINK, struct task, run_link);
+	OFFSET(CPU_ACTIVE, struct cpu, active);
+	OFFSET(LIST_NEXT, struct list_head, next);
+	OFFSET(LIST_PREV, struct list_head, prev);
 	OFFSET(TASK_STATE, struct task, state);
 	OFFSET(TASK_MM, struct task, mm);
 	OFFSET(TASK_PID, struct task, pid);

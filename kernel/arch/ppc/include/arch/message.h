@@ -17,6 +17,8 @@ struct task;
 #define MESSAGE_PRELOAD   64u   /* a switch prefetches nothing */
 #define MESSAGE_ALL       127u
 #define MESSAGE_AT_BOOT   (MESSAGE_BY_QUEUE | MESSAGE_RETURN | MESSAGE_PRELOAD)
+#define MESSAGE_NEEDED MESSAGE_ALL
+int message_choose(u32 form);          /* 0: the only form of the path; -ENODEV: another */
 void message_allow(u32 what, bool on);
 bool messages_direct(void);             /* all is so */
 

@@ -23,6 +23,13 @@ struct message_block {
 #define MESSAGE_LAST_TIME 8u    /* switch.time=last: what a thread runs is charged at ticks */
 #define MESSAGE_ALL       15u
 #define MESSAGE_AT_BOOT   MESSAGE_BY_QUEUE
+/* The forms of the path at the gate: with all techniques, and in another page, there without one (gate_without.S). */
+enum message_form { MESSAGE_FORM_FAST, MESSAGE_FORM_APART, MESSAGE_FORM_LOAD, MESSAGE_FORM_QUEUE };
+extern enum message_form message_form;
+/* The form without lazy scheduling is for the ready queue that the others exclude. */
+#define MESSAGE_NEEDED (message_form == MESSAGE_FORM_QUEUE ? MESSAGE_ALL & ~MESSAGE_BY_QUEUE : MESSAGE_ALL)
+/* Chooses the form, 0: with all techniques; -ENODEV: the architecture has no other. */
+int message_choose(u32 form);
 void message_allow(u32 what, bool on);
 bool messages_direct(void);             /* all is so */
 
