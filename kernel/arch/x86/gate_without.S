@@ -1,7 +1,7 @@
 /*
  * Short messages at the gate (gate.S) without one technique each, to measure what the technique saves of the shortest
- * path (policy ipc.path). Their code lies in another page than the tables that a message touches, which costs a TLB miss
- * that gate.S does not have (hot_gate.lds). So one form has all techniques and lies here, to be compared with.
+ * path (policy ipc.path). Their code lies in another page than the tables that a message touches, which costs a TLB
+ * miss that gate.S does not have (hot_gate.lds). So one form has all techniques and lies here, to be compared with.
  */
 #include <arch/asm.h>
 

@@ -24,4 +24,5 @@ static int ipc_path_apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(ipc_path, "ipc.path", CHOICES("general", "fast", "fast-apart", "fast-load", "fast-queue"), POLICY_ANY, ipc_path_apply, "fast", &rendezvous_fast);
+POLICY(ipc_path, "ipc.path", CHOICES("general", "fast", "fast-apart", "fast-load", "fast-queue"), POLICY_ANY,
+       ipc_path_apply, "fast", &rendezvous_fast);
