@@ -9,10 +9,11 @@
 
 const struct flush_operations *flush;
 u32 flush_cutoff = ~0u;
-u64 flush_pages, flush_cutoffs;
+bool flush_absent;
+u64 flush_pages, flush_pages_absent, flush_cutoffs;
 u32 flush_sizes[FLUSH_SIZES];
 
-CAUSE(flush) static void flush_pages_of_table(struct mm *mm, uaddr_t start, uaddr_t stop)
+CAUSE(flush) static void flush_each(struct mm *mm, uaddr_t start, uaddr_t stop)
 {
 	for (; start < stop; start += PAGE_SIZE) {
 		interrupt_window_at(start >> PAGE_SHIFT);
@@ -46,8 +47,12 @@ CAUSE(flush) void flush_range_found(struct mm *mm, uaddr_t start, uaddr_t end)
 		uaddr_t stop = MIN(pagetable_next(start), end);
 
 		/* A table that does not exist cannot have cached entries. */
-		if (pagetable_find(mm->root, start))
-			flush_pages_of_table(mm, start, stop);
+		if (pagetable_find(mm->root, start)) {
+			flush_each(mm, start, stop);
+		} else if (flush_absent) {
+			flush_each(mm, start, stop);
+			flush_pages_absent += (stop - start) >> PAGE_SHIFT;
+		}
 		start = stop;
 	}
 }

@@ -42,7 +42,9 @@ struct flush_operations {
 
 extern const struct flush_operations *flush;    /* bound by tlb.flush */
 extern u32 flush_cutoff;                        /* pages: a longer range renews the context. ~0: never */
+extern bool flush_absent;                       /* bound by range.flush: pages without a page table are flushed too */
 extern u64 flush_pages;                         /* pages flushed one by one */
+extern u64 flush_pages_absent;                  /* those of them that had no page table */
 extern u64 flush_cutoffs;                       /* ranges that the cutoff turned into a new context */
 /* Counts of flushed ranges by size in pages; the last one includes all larger sizes. */
 #define FLUSH_SIZES 1025u
@@ -53,7 +55,10 @@ extern u32 flush_sizes[FLUSH_SIZES];
  * address space got a new context.
  */
 bool flush_range_whole(struct mm *mm, uaddr_t start, uaddr_t end);
-/* Flushes page by page, where there is a page table: the plain range flush, which several operations use. */
+/*
+ * Flushes page by page, where there is a page table or policy range.flush=every: the plain range flush, which several
+ * operations use.
+ */
 void flush_range_searching(struct mm *mm, uaddr_t start, uaddr_t end);
 /* Its second part: what flush_range_whole() has left to do. */
 void flush_range_found(struct mm *mm, uaddr_t start, uaddr_t end);

@@ -58,14 +58,14 @@ uaddr_t area_place(struct mm *mm, uaddr_t hint, uaddr_t size);
 
 /*
  * The end of the part of [start, end) after which a long loop over pages lets others run: as many pages as take less
- * than a millisecond, or all that an absent table would have.
+ * than a millisecond, or all that an absent table would have, if no page of that is flushed.
  */
 #define PART_SIZE (256u * PAGE_SIZE)
 static inline uaddr_t part_end(const struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	uaddr_t stop = MIN(pagetable_next(start), end);
 
-	return stop - start > PART_SIZE && pagetable_find(mm->root, start) ? start + PART_SIZE : stop;
+	return stop - start > PART_SIZE && (flush_absent || pagetable_find(mm->root, start)) ? start + PART_SIZE : stop;
 }
 
 /* policy/idle_clear.c: frames that a processor's list holds at most; the constant is enough to start a few programs. */

@@ -64,6 +64,7 @@ ORIGINALS = {
     "cache.broadcast": ("on", "off"),
     "icache.flush": ("twice", "mapping"),
     "ready.queue": ("full", "waiting"),
+    "range.flush": ("every", "tables"),
     "return.flush": ("caches", "none"),
     "switch.flush": ("tlb+caches", "none"),
     "unmap.flush": ("twice", "once"),

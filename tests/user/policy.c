@@ -371,6 +371,7 @@ static void old_forms_act(void)
 		{ "switch.flush=tlb+caches", " flushed=", "switch.flush=none" },
 		{ "switch.flush=tlb", " flushed=", "switch.flush=none" },
 		{ "unmap.flush=twice", "repeated=", "unmap.flush=once" },
+		{ "range.flush=every", "pages_absent=", "range.flush=tables" },
 		{ "icache.flush=twice", "flushes_changed=", "icache.flush=mapping" },
 		{ "icache.flush=every", "flushes_changed=", "icache.flush=mapping" },
 		{ "icache.flush=exec", "flushes_changed=", "icache.flush=mapping" },

@@ -18,6 +18,8 @@
 enum { REGION_BEGIN = 0x00 / 4, REGION_END = 0x04 / 4, MAGIC = 0x18 / 4 };
 #define CONTROL_MAGIC 0x50574c4bu
 #define CONTROL_ADDRESS 0x80001000ll
+/* Below programs, and far from where the kernel places mappings: what a benchmark maps shares no page table with it. */
+#define CONTROL_PLACE   ((void *)0x07f00000)
 #define REGIONS_MOST 256
 
 unsigned long bench_iterations, bench_warmup;
@@ -41,7 +43,7 @@ static void open_control(void)
 
 	if (fd < 0)
 		return;
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, memory ? CONTROL_ADDRESS : 0);
+	page = mmap(CONTROL_PLACE, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, memory ? CONTROL_ADDRESS : 0);
 	close(fd);
 	if (page == MAP_FAILED)
 		bench_die(path);
