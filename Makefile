@@ -116,6 +116,8 @@ compilers: programs
 # Packing -----------------------------------------------------------------------
 # The wheel has what runs need, and the kernels of `--seeds 7`. maturin packs what is in lab/pagewalk/data.
 DATA := lab/pagewalk/data
+PACKED := build/packed
+WHEEL_PROFILE ?= --release
 WHEEL_KERNELS := $(foreach folder,. $(addprefix seed-,1 2 3 4 5 6),$(addprefix build/kernel/$(folder)/,vmlinux vmlinux-unordered vmlinux-smp))
 WHEEL_PROGRAMS := $(addprefix build/user/,hello init init-linux bench old) $(addprefix build/user-x86/,hello init init-linux bench mach)
 WHEEL_X86 := $(addprefix build/kernel-x86/,vmlinux vmlinux-unordered vmlinux-smp)
@@ -124,13 +126,16 @@ wheel: ready x86
 	$(call heading,One wheel with the machine$(comma) the kernel$(comma) the programs and the experiments)
 	$(MAKE) -s -C kernel $(addprefix ../,$(WHEEL_KERNELS))
 	$(MAKE) -s -C user old-seeds
-	rm -rf $(DATA) build/wheel && mkdir -p $(DATA)
-	cp -r --parents machines experiments subjects LICENSE build/constants.elf $(WHEEL_KERNELS) $(WHEEL_X86) $(WHEEL_PROGRAMS) $(DATA)
-	powerpc-linux-gnu-strip --strip-debug $(addprefix $(DATA)/,$(WHEEL_KERNELS))
-	strip --strip-debug $(addprefix $(DATA)/,$(WHEEL_X86))
-	cp --parents user/*.list user/bench/README.md $(DATA)
-	cd lab && ../.venv/bin/maturin build --quiet --release --out ../build/wheel
-	rm -rf $(DATA)
+	rm -rf $(DATA) $(PACKED) build/wheel && mkdir -p $(DATA) $(PACKED)
+	cp -r --parents machines experiments subjects LICENSE build/constants.elf $(WHEEL_KERNELS) $(WHEEL_X86) $(WHEEL_PROGRAMS) $(PACKED)
+	powerpc-linux-gnu-strip --strip-debug $(addprefix $(PACKED)/,$(WHEEL_KERNELS))
+	strip --strip-debug $(addprefix $(PACKED)/,$(WHEEL_X86))
+	cp --parents user/*.list user/bench/README.md $(PACKED)
+	tar -C $(PACKED) --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -c . | xz -9 -T1 > $(DATA)/data.tar.xz
+	sha256sum $(DATA)/data.tar.xz | cut -c 1-16 > $(DATA)/key
+	$(PYTHON) -c 'from pagewalk.report import embed; print(embed.library(), end="")' > build/vega.js && mv build/vega.js $(DATA)
+	cd lab && ../.venv/bin/maturin build --quiet $(WHEEL_PROFILE) --out ../build/wheel
+	rm -rf $(DATA) $(PACKED)
 	@ls build/wheel/*.whl
 
 # Testing ---------------------------------------------------------------------

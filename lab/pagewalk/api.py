@@ -1,4 +1,4 @@
-"""The laboratory as a Python object: machines, runs and counters as data frames, for notebooks and scripts.
+"""The laboratory as a Python object: machines, runs and counters as tables, for notebooks and scripts.
 
 Every method raises `pagewalk.errors.PagewalkError`, or a subclass, whose message names what is wrong: BadInput for
 a name, file or value, NotBuilt for a part that has not been built, RunFailed and RunLimit for a guest that did not
@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import polars as pl
 
 from pagewalk import (
     ab,
@@ -40,6 +38,7 @@ from pagewalk.simulate import Events, Quiet, Work
 from pagewalk.store import Store
 from pagewalk.stored_runs import StoredRun
 from pagewalk.sweep import Sweep, Value
+from pagewalk.table import Table, typed
 from pagewalk.tally import Tally
 
 if TYPE_CHECKING:
@@ -100,20 +99,20 @@ class Result:
         return self._program.get("elapsed", self._program.get("cycles", 0)) / self.run.clock
 
     @property
-    def counters(self) -> pl.DataFrame:
-        """The program's counters that are not 0, one row each: `name` (String), `value` (UInt64)."""
+    def counters(self) -> Table:
+        """The program's counters that are not 0, one row each: `name`, `value`."""
         return _counters(self._program)
 
-    def region(self, number: int) -> pl.DataFrame:
+    def region(self, number: int) -> Table:
         """As `counters`, of a region of interest; KeyError if the run never left the region."""
         return _counters(self.run.result.regions[number])
 
     @property
-    def causes(self) -> pl.DataFrame:
+    def causes(self) -> Table:
         """One row for each cost category: `cause`, `cycles`, `tlb_misses`, `icache_misses`, `dcache_misses`."""
         columns = ("cause", "cycles", "tlb_misses", "icache_misses", "dcache_misses")
-        rows = summary.by_cause(self._program)
-        return pl.DataFrame([dict(zip(columns, row, strict=True)) for row in rows])
+        types = {name: "VARCHAR" if name == "cause" else "UBIGINT" for name in columns}
+        return Table(types, [tuple(row) for row in summary.by_cause(self._program)])
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,19 +131,19 @@ class Benchmark(Result):
         return self.measured.compute(figure)
 
 
-TABLE: dict[str, pl.DataType | type[pl.DataType]] = {
-    **dict.fromkeys(("experiment", "row_name", "machine", "unit"), pl.String),
-    "claims": pl.List(pl.String),
-    **dict.fromkeys(("before", "after", "ratio", "low", "high"), pl.Float64),
-    "placements": pl.UInt32,
-    **{f"published_{name}{end}": pl.Float64 for name in ("before", "after", "ratio") for end in ("", "_low", "_high")},
-    "verdict": pl.String,
-    "reason": pl.String,
-    "before_run": pl.String,
-    "after_run": pl.String,
-    "pairs": pl.List(pl.List(pl.Float64)),
+TABLE: dict[str, str] = {
+    **dict.fromkeys(("experiment", "row_name", "machine", "unit"), "VARCHAR"),
+    "claims": "VARCHAR[]",
+    **dict.fromkeys(("before", "after", "ratio", "low", "high"), "DOUBLE"),
+    "placements": "UINTEGER",
+    **{f"published_{name}{end}": "DOUBLE" for name in ("before", "after", "ratio") for end in ("", "_low", "_high")},
+    "verdict": "VARCHAR",
+    "reason": "VARCHAR",
+    "before_run": "VARCHAR",
+    "after_run": "VARCHAR",
+    "pairs": "DOUBLE[][]",
 }
-"""The columns of `Laboratory.run`, the same for every experiment."""
+"""The columns of `Laboratory.run` and their types in DuckDB's words, the same for every experiment."""
 
 
 def _published(cell: Cell) -> dict[str, float | None]:
@@ -158,7 +157,7 @@ def _published(cell: Cell) -> dict[str, float | None]:
 
 
 def _drawn(row: Mapping[str, Any]) -> Drawn:
-    """A row of a table's frame as a plot needs it."""
+    """A row of a table as a plot needs it."""
     from pagewalk.report.plots import Drawn  # noqa: PLC0415 - slow to import
 
     ends = [
@@ -173,20 +172,8 @@ def _texts(settings: Mapping[str, Value] | None) -> dict[str, str]:
     return {name: sweep.text_of(value) for name, value in (settings or {}).items()}
 
 
-def _typed(column: pl.Series) -> pl.Series:
-    """The column as numbers if every entry is one, else as it is."""
-    for kind in (pl.Int64, pl.Float64):
-        try:
-            return column.cast(kind)
-        except pl.exceptions.InvalidOperationError:
-            continue
-    return column
-
-
-def _counters(counters: Mapping[str, int]) -> pl.DataFrame:
-    schema = {"name": pl.String, "value": pl.UInt64}
-    found = {name: value for name, value in counters.items() if value}
-    return pl.DataFrame({"name": list(found), "value": list(found.values())}, schema=schema)
+def _counters(counters: Mapping[str, int]) -> Table:
+    return Table({"name": "VARCHAR", "value": "UBIGINT"}, [(name, value) for name, value in counters.items() if value])
 
 
 class Laboratory:
@@ -212,44 +199,37 @@ class Laboratory:
         """Closes the results file; every finished run is in it."""
         self._store.close()
 
-    def machines(self) -> pl.DataFrame:
+    def machines(self) -> Table:
         """One row for each machine: `name`, `core`, `clock` (Hz), `description`."""
-        return pl.DataFrame(
-            [
-                {"name": m.name, "core": m.core, "clock": m.clock, "description": m.description}
-                for m in machines.all_machines()
-            ]
-        )
+        types = {"name": "VARCHAR", "core": "VARCHAR", "clock": "UBIGINT", "description": "VARCHAR"}
+        return Table(types, [(m.name, m.core, m.clock, m.description) for m in machines.all_machines()])
 
-    def policies(self, machine: str = DEFAULT_MACHINE) -> pl.DataFrame:
+    def policies(self, machine: str = DEFAULT_MACHINE) -> Table:
         """One row for each policy of the machine's kernel: `name`, `choices` (a list; the original form first),
         `summary`.
         """
-        return pl.DataFrame(
-            [
-                {"name": p.name, "choices": list(p.choices), "summary": p.about.summary}
-                for p in policies.all_policies(machines.find(machine).architecture).values()
-            ]
-        )
+        known = policies.all_policies(machines.find(machine).architecture).values()
+        types = {"name": "VARCHAR", "choices": "VARCHAR[]", "summary": "VARCHAR"}
+        return Table(types, [(p.name, list(p.choices), p.about.summary) for p in known])
 
-    def claims(self, document: str | None = None) -> pl.DataFrame:
+    def claims(self, document: str | None = None) -> Table:
         """One row for each published figure, of one paper (`"osdi99"`) or of all.
 
         Columns: `id`, `section`, `machine`, `metric`, `unit`, `kind`; `baseline` and `value`, the figures before and
         after (lists, in `unit`); `ratio`, if the paper prints one.
         """
         listed = claims.of_document(document) if document else list(claims.all_claims().values())
-        columns = ("id", "section", "machine", "metric", "unit", "kind")
-        return pl.DataFrame(
+        names = ("id", "section", "machine", "metric", "unit", "kind")
+        types = {**dict.fromkeys(names, "VARCHAR"), "baseline": "DOUBLE[]", "value": "DOUBLE[]", "ratio": "DOUBLE"}
+        return Table(
+            types,
             [
-                {name: getattr(claim, name) for name in columns}
-                | {"baseline": list(claim.baseline), "value": list(claim.value), "ratio": claim.ratio}
+                (*(getattr(claim, name) for name in names), list(claim.baseline), list(claim.value), claim.ratio)
                 for claim in listed
             ],
-            infer_schema_length=None,
         )
 
-    def run(self, name: str, *, seeds: int = 1) -> pl.DataFrame:
+    def run(self, name: str, *, seeds: int = 1) -> Table:
         """An experiment's table; for a paper's name all of its tables, one below the other.
 
         One row for each row of the table, with the columns of `TABLE`: those of `cells` in docs/results.md, and the
@@ -261,28 +241,24 @@ class Laboratory:
             for experiment in experiments.find(name)
             for cell in self._lab.experiment(experiment, self.events, seeds)
         ]
-        return pl.DataFrame(cells, schema=TABLE)
+        return Table.of(TABLE, cells)
 
-    def plot(self, frame: pl.DataFrame) -> Drawing:
-        """Draws a frame of `run` or of `sweep`; a notebook shows the plot, and its `save` writes SVG, PDF or PNG.
+    def plot(self, table: Table) -> Drawing:
+        """Draws a table of `run` or of `sweep`; a notebook shows the plot, and its `save` writes SVG, PDF or PNG.
 
-        BadInput if the frame has no figure, or is a sweep of which neither one nor two axes vary.
+        BadInput if the table has no figure, or is a sweep of which neither one nor two axes vary.
         """
         from pagewalk.report import plots  # noqa: PLC0415 - slow to import
 
-        if set(TABLE) <= set(frame.columns):
-            return plots.of_rows(_drawn(row) for row in frame.iter_rows(named=True))
-        if "value" not in frame.columns:
-            raise BadInput("this frame is neither a table nor a sweep", hint="draw what run or sweep gives")
-        axes = [name for name in frame.columns if name != "value"]
-        points = [
-            ({name: str(row[name]) for name in axes}, row["value"])
-            for row in frame.iter_rows(named=True)
-            if row["value"] is not None
-        ]
+        if set(TABLE) <= set(table.columns):
+            return plots.of_rows(_drawn(row) for row in table)
+        if "value" not in table.columns:
+            raise BadInput("this is neither a table of an experiment nor a sweep", hint="draw what run or sweep gives")
+        axes = [name for name in table.columns if name != "value"]
+        points = [({name: str(row[name]) for name in axes}, row["value"]) for row in table if row["value"] is not None]
         draw = plots.of_sweep(points, "value")
         if draw is None:
-            raise BadInput("a plot has one axis that varies, or two", hint="filter the frame")
+            raise BadInput("a plot has one axis that varies, or two", hint="choose rows of the table")
         return plots.Drawing(draw())
 
     def execute(
@@ -338,11 +314,11 @@ class Laboratory:
         files: Sequence[str] = (),
         kernel: str | None = None,
         boot: bool = False,
-    ) -> pl.DataFrame:
+    ) -> Table:
         """Runs a program as `execute` does, and counts its events by a query (docs/observers.md).
 
-        One row for each group, the largest first: what the query groups by (String), `events` (UInt64), and of a query
-        with a histogram `sum` (UInt64) and `histogram`, a list of parts: `low`, `high`, `count`. With `boot` the whole
+        One row for each group, the largest first: what the query groups by, `events`, and of a query
+        with a histogram `sum` and `histogram`, a list of parts: `low`, `high`, `count`. With `boot` the whole
         run counts. The machine evaluates the query; it is always simulated, and not kept in the results. BadInput says
         what is wrong with the query.
         """
@@ -352,8 +328,8 @@ class Laboratory:
         tally = Tally(loaded, [query], None if boot else guest.PROGRAM_REGION)
         native.go(loaded, job.limit, lambda _: True, boot_limit=job.boot_limit)
         (counted,) = tally.counted()
-        parts = pl.List(pl.Struct(dict.fromkeys(("low", "high", "count"), pl.UInt64)))
-        measured: dict[str, Any] = {"sum": pl.UInt64, "histogram": parts} if counted.measured else {}
+        parts = "STRUCT(low UBIGINT, high UBIGINT, count UBIGINT)[]"
+        measured = {"sum": "UBIGINT", "histogram": parts} if counted.measured else {}
         rows = [
             {
                 **dict(zip(counted.keys, group.key, strict=True)),
@@ -363,7 +339,7 @@ class Laboratory:
             }
             for group in counted.groups
         ]
-        return pl.DataFrame(rows, schema={**dict.fromkeys(counted.keys, pl.String), "events": pl.UInt64, **measured})
+        return Table.of({**dict.fromkeys(counted.keys, "VARCHAR"), "events": "UBIGINT", **measured}, rows)
 
     def replay(
         self,
@@ -408,10 +384,10 @@ class Laboratory:
         machine: str = DEFAULT_MACHINE,
         policies: Mapping[str, Axis] | None = None,
         sets: Mapping[str, Axis] | None = None,
-    ) -> pl.DataFrame:
+    ) -> Table:
         """Runs a benchmark for every combination of the axes' values.
 
-        An axis is written `{"tlb.cutoff": "off,5..40..5"}` or `{"tlb.data.entries": [32, 64]}`. The frame
+        An axis is written `{"tlb.cutoff": "off,5..40..5"}` or `{"tlb.data.entries": [32, 64]}`. The table
         has one row for each combination, one column for each axis (numbers, if every value is one), and `value`: the
         figure in its unit, or null if a run gave none.
         """
@@ -425,8 +401,9 @@ class Laboratory:
             policies={name: sweep.axis(given) for name, given in (policies or {}).items()},
         )
         points = sweep.measure(self._lab, plan, self.events)
-        frame = pl.DataFrame([{**point.settings, "value": point.value} for point in points], infer_schema_length=None)
-        return frame.with_columns(_typed(frame[name]) for name in frame.columns if name != "value")
+        axes = typed(list(points[0].settings), [dict(point.settings) for point in points])
+        rows = [(*row, point.value) for row, point in zip(axes.rows, points, strict=True)]
+        return Table({**axes.types, "value": "DOUBLE"}, rows)
 
     def ab(
         self,
@@ -438,7 +415,7 @@ class Laboratory:
         files: Sequence[str] = (),
         seeds: int = 1,
         inputs: bool = False,
-    ) -> pl.DataFrame:
+    ) -> Table:
         """Runs a program under every combination of the axes' values, and compares each with the first.
 
         One row for each quantity that moved: `first` and `second` (the combinations), `group`, `name`, `before` and
@@ -473,12 +450,21 @@ class Laboratory:
             for number in range(1, len(chosen))
             for moved in ab.compare(found[0], found[number])
         ]
-        return pl.DataFrame(rows, infer_schema_length=None)
+        types = {
+            **dict.fromkeys(("first", "second", "group", "name"), "VARCHAR"),
+            **dict.fromkeys(("before", "after", "change"), "DOUBLE"),
+            "noise": "BOOLEAN",
+            **({"inputs": "VARCHAR"} if inputs else {}),
+        }
+        return Table.of(types, rows)
 
-    def sql(self, query: str) -> pl.DataFrame:
+    def sql(self, query: str) -> Table:
         """The rows that a query gives; it cannot change the file, whose tables docs/results.md describes."""
         columns, rows = self._store.ask(query)
-        return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
+        names = [name for name, _ in columns]
+        if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
+            raise BadInput(f"the query: two columns are named {twice}", hint="name one of them with AS")
+        return Table(dict(columns), rows)
 
     def _run(self, label: str, job: Job) -> StoredRun:
         return self._lab.run([Work(label, job)], self.events)[job.key(self._lab.runner.version)]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import stat
+import tarfile
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -61,7 +65,7 @@ class Home:
 
 
 PACKAGED = Path(__file__).parent / "data"
-"""Where a wheel has its data: `make wheel` puts it there."""
+"""Where a wheel has its data: `make wheel` puts it there, packed, since kernels and programs are much alike."""
 
 
 def user_folder(variable: str, default: str) -> Path:
@@ -90,6 +94,34 @@ def read_file(path: Path, most: int = FILE_MOST) -> bytes:
         raise BadInput(f"{path}: {error.strerror}") from None
 
 
+def _unpacked() -> Path:
+    """The wheel's data, which are unpacked into the person's cache once. Two commands may do so at the same time."""
+    key = (PACKAGED / "key").read_text(encoding="ascii").strip()
+    folder = user_folder("XDG_CACHE_HOME", ".cache") / "wheel" / key
+    if folder.is_dir():
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            tempfile.TemporaryDirectory(dir=folder.parent) as new,
+            tarfile.open(PACKAGED / "data.tar.xz") as archive,
+        ):
+            # Pythons before 3.11.4 have no filter, and later ones ask for one.
+            if hasattr(tarfile, "data_filter"):
+                archive.extraction_filter = staticmethod(tarfile.data_filter)
+            archive.extractall(Path(new) / "data")
+            with suppress(OSError):
+                (Path(new) / "data").rename(folder)
+    except (OSError, EOFError, lzma.LZMAError, tarfile.TarError) as error:
+        raise BadInput(
+            f"{folder}: what the wheel holds cannot be unpacked there: {error}",
+            hint="XDG_CACHE_HOME=FOLDER names another folder, with 60 MB of room",
+        ) from None
+    if not folder.is_dir():
+        raise BadInput(f"{folder} cannot be made", hint="XDG_CACHE_HOME=FOLDER names another folder")
+    return folder
+
+
 def _is_home(path: Path) -> bool:
     return (path / "machines").is_dir() and (path / "experiments").is_dir()
 
@@ -111,8 +143,8 @@ def home() -> Home:
         for folder in (start, *start.parents):
             if _is_home(folder):
                 return Home(folder)
-    if _is_home(PACKAGED):
-        return Home(PACKAGED, packaged=True)
+    if (PACKAGED / "data.tar.xz").is_file():
+        return Home(_unpacked(), packaged=True)
     raise BadInput(
         "no pagewalk checkout found around the working directory, and this package holds no data",
         hint="change into a checkout, set PAGEWALK_HOME, or install the wheel that `make wheel` builds",

@@ -9,6 +9,8 @@ import duckdb
 
 from pagewalk.errors import BadInput
 
+Answer = tuple[list[tuple[str, str]], list[tuple[Any, ...]]]
+"""Each column's name and its type in DuckDB's words, and the rows."""
 _SETTINGS = {
     "enable_external_access": "false",
     "lock_configuration": "true",
@@ -23,8 +25,8 @@ _BYTES_MOST = 256 << 20
 """How many bytes of text a person's query may give."""
 
 
-def answer(path: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """The column names and rows of the query `sql` of the results file `path`; BadInput says what is wrong with it."""
+def answer(path: Path, sql: str) -> Answer:
+    """The columns and rows of the query `sql` of the results file `path`; BadInput says what is wrong with it."""
     try:
         sql.encode()
     except UnicodeEncodeError:
@@ -40,8 +42,8 @@ def answer(path: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         raise BadInput(f"the query: {error}", hint="docs/results.md describes the tables") from None
 
 
-def _fetch(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """The column names and rows of the one query in `sql`; BadInput if it is none, or gives too much."""
+def _fetch(connection: duckdb.DuckDBPyConnection, sql: str) -> Answer:
+    """The columns and rows of the one query in `sql`; BadInput if it is none, or gives too much."""
     statements = connection.extract_statements(sql)
     if [statement.type for statement in statements] not in (
         [duckdb.StatementType.SELECT],
@@ -59,4 +61,4 @@ def _fetch(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], 
                 f"the query gives more than {_ROWS_MOST:,} rows or {_BYTES_MOST >> 20} MB of text",
                 hint="add LIMIT, or ask for sums",
             )
-    return [column[0] for column in cursor.description or ()], rows
+    return [(column[0], str(column[1])) for column in cursor.description or ()], rows

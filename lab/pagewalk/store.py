@@ -23,6 +23,7 @@ import duckdb
 
 from pagewalk import interrupts, placement, query, schema, stored_runs
 from pagewalk.errors import BadInput, StoreError, unknown
+from pagewalk.query import Answer
 from pagewalk.runner import Job, RunResult
 from pagewalk.stored_runs import WHOLE_RUN, StoredRun
 
@@ -488,8 +489,8 @@ class Store:
         with self._explained(), self._session() as connection:
             return connection.execute(sql, list(parameters)).fetchall()
 
-    def ask(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The column names and rows of a person's query; BadInput says what is wrong with it.
+    def ask(self, sql: str) -> Answer:
+        """The columns and rows of a person's query; BadInput says what is wrong with it.
 
         The query sees a copy of the file. So it changes nothing, and no run waits for a long query.
         """

@@ -229,7 +229,7 @@ def test_the_same_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("pagewalk.native.NativeRunner", lambda: ScriptedRunner(answer))
     with Laboratory(tmp_path / "r.duckdb") as lab:
         frame = lab.ab(HELLO, policies={"tlb.cutoff": ["off", 20]}, seeds=2)
-    (cycles,) = frame.filter(frame["name"] == "cycles").to_dicts()
+    (cycles,) = (row for row in frame if row["name"] == "cycles")
     assert (cycles["first"], cycles["second"]) == ("tlb.cutoff=off", "tlb.cutoff=20")
     assert (cycles["before"], cycles["after"], cycles["noise"]) == (100.0, 70.0, False)
     assert cycles["change"] == pytest.approx(-0.3)

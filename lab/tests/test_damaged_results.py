@@ -35,7 +35,7 @@ _KEY = "0" * 64
 @pytest.fixture(autouse=True)
 def nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts are specified, but not drawn, which takes long."""
-    monkeypatch.setattr("pagewalk.report.charts.svg", lambda spec: f"<svg>{len(json.dumps(spec))}</svg>")
+    monkeypatch.setattr("pagewalk.report.svg.draw", lambda spec: f"<svg>{len(json.dumps(spec))}</svg>")
 
 
 @pytest.fixture(scope="module")

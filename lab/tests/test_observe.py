@@ -51,7 +51,7 @@ def test_every_event_comes_once_and_the_run_is_the_same(lab: Laboratory, machine
     observed = _observed(lab, Observer(note), machine=machine)
     plain = lab.execute(_built("bench/tlb-stress"), *_STRESS, machine=machine)
     assert observed.key == plain.key
-    assert observed.counters.equals(plain.counters)
+    assert observed.counters == plain.counters
     counters = observed.run.result.counters
     assert seen["miss"] == counters["tlb.data.miss"] + counters["tlb.instruction.miss"]
     assert seen["eviction"] == counters["tlb.data.evicted"] + counters["tlb.instruction.evicted"]

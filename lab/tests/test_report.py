@@ -14,7 +14,7 @@ from scripted import BenchLab, ScriptedRunner, benchmark
 from pagewalk import experiments, report
 from pagewalk.errors import BadInput
 from pagewalk.experiments import Side
-from pagewalk.report import browser, charts
+from pagewalk.report import browser, charts, svg
 from pagewalk.runner import Job, RunResult
 from pagewalk.simulate import Quiet
 from pagewalk.store import Store
@@ -60,7 +60,7 @@ def page(tmp_path: Path) -> Path:
 
 
 def test_a_curve_begins_at_0_and_marks_whole_numbers() -> None:
-    drawn = charts.svg(charts.curve([(2, 10.0), (5, 20.0)], "tlb.cutoff", "us"))
+    drawn = svg.draw(charts.curve([(2, 10.0), (5, 20.0)], "tlb.cutoff", "us"))
     marks = re.findall(r">([0-9.]+)</text>", drawn)
     assert marks[:6] == ["0", "1", "2", "3", "4", "5"], marks
 
@@ -85,9 +85,7 @@ def test_rows_of_a_curve_are_drawn_over_their_argument(tmp_path: Path) -> None:
         page = report.build(store)
     assert "unix-bandwidth over size on ppc970-1600" in page
     assert len(rows) == len({row.at for row in rows}) > 8
-    drawn = charts.svg(
-        charts.curves({"words": [(64, 1.0), (128, 2.0)], "six": [(64, 2.0), (128, 4.0)]}, "size", "MB/s")
-    )
+    drawn = svg.draw(charts.curves({"words": [(64, 1.0), (128, 2.0)], "six": [(64, 2.0), (128, 4.0)]}, "size", "MB/s"))
     assert ">words</text>" in drawn
     assert ">six</text>" in drawn
 

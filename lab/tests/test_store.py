@@ -45,7 +45,7 @@ def test_plain_sql_works(tmp_path: Path) -> None:
     with Store(tmp_path / "r.duckdb") as store:
         store.add("key", "v", JOB, benchmark("row", {"flush": 7}))
         names, rows = store.ask("SELECT name, value FROM counters WHERE region = 1 ORDER BY name")
-    assert names == ["name", "value"]
+    assert names == [("name", "VARCHAR"), ("value", "UBIGINT")]
     assert rows == [("cycles", 7), ("cycles.cause.flush", 7)]
 
 
@@ -72,7 +72,7 @@ def test_a_reader_does_not_wait_for_an_open_store(tmp_path: Path) -> None:
     path = tmp_path / "r.duckdb"
     with Store(path) as writer, Store(path, read_only=True, notify=pytest.fail) as reader:
         writer.add("key", "v", JOB, benchmark("row", {"flush": 7}))
-        assert reader.ask("SELECT count(*) AS runs FROM runs") == (["runs"], [(1,)])
+        assert reader.ask("SELECT count(*) AS runs FROM runs") == ([("runs", "BIGINT")], [(1,)])
         code = "import sys, duckdb; print(duckdb.connect(sys.argv[1]).execute('SELECT key FROM runs').fetchall())"
         other = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
         assert other.stdout == "[('key',)]\n"

@@ -135,9 +135,9 @@ def test_python_gets_a_frame(tmp_path: Path) -> None:
         frame = lab.count("miss by side, cause", program)
         assert frame.columns == ["side", "cause", "events"]
         whole = lab.count("miss", program)
-        assert frame["events"].sum() == whole["events"].item()
+        assert [sum(frame["events"])] == whole["events"]
         sizes = lab.count("miss(data) histogram cycles", program)
-        assert sum(part["count"] for part in sizes["histogram"].item()) == sizes["events"].item()
-        assert lab.count("switch where context == 4000000", program).is_empty()
+        assert [sum(part["count"] for part in row["histogram"]) for row in sizes] == sizes["events"]
+        assert not lab.count("switch where context == 4000000", program).rows
         with pytest.raises(BadInput, match="no kind of event"):
             lab.count("nothing", program)

@@ -209,7 +209,8 @@ def results(
     if sql is not None and limit is not None:
         raise WrongOption("--limit is for the list of runs", hint="write LIMIT in the query")
     with results_file.opened(read_only=True, notify=partial(say, err)) as store:
-        columns, found = store.ask(sql or listing)
+        described, found = store.ask(sql or listing)
+        columns = [name for name, _ in described]
         stored = 0 if sql else store.ask("SELECT count(*) FROM runs")[1][0][0]
     if as_json:
         print_json([dict(zip(columns, map(_plain, row), strict=True)) for row in found])

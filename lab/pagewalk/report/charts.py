@@ -1,14 +1,10 @@
-"""The report's plots, each as a specification for Vega-Lite and as SVG."""
+"""The report's plots, each as a specification for Vega-Lite: `svg` draws it, and a page makes it live."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-
-import altair as alt
-import polars as pl
-import vl_convert
 
 from pagewalk.verdict import MOST_EFFECT, PART, tone
 
@@ -23,21 +19,29 @@ CAUSES = {
 Spec = dict[str, Any]
 
 
-def _data(values: Sequence[Mapping[str, object]]) -> alt.InlineData:
-    return alt.InlineData(values=list(values))
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+"""What Vega-Lite knows its specifications by."""
 
 
-def _spec(chart: alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart) -> Spec:
+def field(name: str, kind: Literal["Q", "N", "O"], **more: Any) -> Spec:
+    """What a channel shows: a number, a name, or a name in an order."""
+    return {"field": name, "type": {"Q": "quantitative", "N": "nominal", "O": "ordinal"}[kind], **more}
+
+
+def layer(values: Sequence[Mapping[str, object]] | None, mark: str, look: Spec | None = None, **channels: Any) -> Spec:
+    """Marks of one kind, of these rows or of those of the whole plot."""
+    data = {} if values is None else {"data": {"values": list(values)}}
+    return {**data, "mark": {"type": mark, **(look or {})}, "encoding": channels}
+
+
+def _spec(parts: Spec) -> Spec:
     # A browser's font may be wider than the one used for the layout: leave room.
-    padded = chart.properties(padding={"left": 60, "right": 60, "top": 5, "bottom": 5})
-    configured = padded.configure_view(stroke=None).configure_axis(labelFontSize=11, titleFontSize=11)
-    made: Spec = configured.to_dict()
-    return made
-
-
-def svg(spec: Spec) -> str:
-    """The plot as SVG text without anything that a page would have to load."""
-    return str(vl_convert.vegalite_to_svg(spec))
+    return {
+        "$schema": SCHEMA,
+        "config": {"view": {"stroke": None}, "axis": {"labelFontSize": 11, "titleFontSize": 11}},
+        "padding": {"left": 60, "right": 60, "top": 5, "bottom": 5},
+        **parts,
+    }
 
 
 _TONES = {"good": "#009e73", "part": "#56b4e9", "open": "#999999", "bad": "#d55e00"}
@@ -64,8 +68,9 @@ def effects(rows: Sequence[Effect]) -> Spec:
     """
     machines = {row.machine for row in rows}
     labels = [row.row if len(machines) == 1 else f"{row.row}, {row.machine}" for row in rows]
-    y = alt.Y("row:N", title=None, sort=list(dict.fromkeys(labels)), axis=alt.Axis(labelLimit=0, grid=True))
-    x = alt.X("ratio:Q", title="before / after", scale=alt.Scale(type="log", nice=False, padding=12))
+    y = field("row", "N", title=None, sort=list(dict.fromkeys(labels)), axis={"labelLimit": 0, "grid": True})
+    scale = {"type": "log", "nice": False, "padding": 12}
+    x = field("ratio", "Q", title="before / after", scale=scale)
     published = [
         {"row": label, "ratio": (row.published[0] * row.published[1]) ** 0.5, "low": row.published[0],
          "high": row.published[1]}
@@ -77,27 +82,34 @@ def effects(rows: Sequence[Effect]) -> Spec:
         for label, row in zip(labels, rows, strict=True)
     ]
     kinds = list(dict.fromkeys(row.verdict for row in rows))
-    tip = ["row:N", alt.Tooltip("ratio:Q", format=".3~r")]
+    tip = [field("row", "N"), field("ratio", "Q", format=".3~r")]
     # A row of which nothing is published has no ring; a chart without data has no scale.
-    layers = [alt.Chart(_data([{"ratio": 1}])).mark_rule(strokeDash=[4, 3], color="#666666").encode(x=x)]
+    layers = [layer([{"ratio": 1}], "rule", {"strokeDash": [4, 3], "color": "#666666"}, x=x)]
+    low, high = field("low", "Q"), {"field": "high"}
     if published:
-        of_them = alt.Chart(_data(published))
         layers += [
-            of_them.mark_rule(size=9, color="#dddddd").encode(x=alt.X("low:Q"), x2="high:Q", y=y),
-            of_them.mark_point(size=90, color="black", strokeWidth=1.5).encode(x=x, y=y, tooltip=tip),
+            layer(published, "rule", {"size": 9, "color": "#dddddd"}, x=low, x2=high, y=y),
+            layer(published, "point", {"size": 90, "color": "black", "strokeWidth": 1.5}, x=x, y=y, tooltip=tip),
         ]
-    of_ours = alt.Chart(_data(ours), width=420, height=alt.Step(20))
-    colour = alt.Color(
-        "verdict:N",
+    colour = field(
+        "verdict",
+        "N",
         sort=kinds,
-        scale=alt.Scale(domain=kinds, range=[_TONES[tone(kind)] for kind in kinds]),
-        legend=alt.Legend(orient="top", title="ring: published; dot: measured", titleLimit=0, columns=2, labelLimit=0),
+        scale={"domain": kinds, "range": [_TONES[tone(kind)] for kind in kinds]},
+        legend={
+            "orient": "top",
+            "title": "ring: published; dot: measured",
+            "titleLimit": 0,
+            "columns": 2,
+            "labelLimit": 0,
+        },
     )
+    dot = {"filled": True, "size": 55, "opacity": 1}
     layers += [
-        of_ours.mark_rule(size=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour),
-        of_ours.mark_point(filled=True, size=55, opacity=1).encode(x=x, y=y, color=colour, tooltip=[*tip, "verdict:N"]),
+        layer(ours, "rule", {"size": 2}, x=low, x2=high, y=y, color=colour),
+        layer(ours, "point", dot, x=x, y=y, color=colour, tooltip=[*tip, field("verdict", "N")]),
     ]
-    return _spec(alt.layer(*layers))
+    return _spec({"width": 420, "height": {"step": 20}, "layer": layers})
 
 
 Kernel = Literal["our kernel", "the paper's own"]
@@ -129,41 +141,40 @@ def shares(rows: Sequence[Share]) -> Spec:
         for row in rows
     ]  # fmt: skip
     ends = [end for row in rows for end in (row.low, row.high)]
-    scale = alt.Scale(type="symlog", constant=0.5, domain=[min(-0.5, *ends), max(2, *ends)], nice=False)
-    axis = alt.Axis(values=[-10, -3, -1, 0, 0.5, 1, 2, 5, 10, 30], format="~r")
-    x = alt.X("share:Q", title="measured effect / published effect", scale=scale, axis=axis)
-    y = alt.Y("row:N", title=None, sort=labels, axis=alt.Axis(labelLimit=0, grid=True))
+    scale = {"type": "symlog", "constant": 0.5, "domain": [min(-0.5, *ends), max(2, *ends)], "nice": False}
+    axis = {"values": [-10, -3, -1, 0, 0.5, 1, 2, 5, 10, 30], "format": "~r"}
+    x = field("share", "Q", title="measured effect / published effect", scale=scale, axis=axis)
+    y = field("row", "N", title=None, sort=labels, axis={"labelLimit": 0, "grid": True})
     kinds = list(dict.fromkeys(row.verdict for row in rows))
-    colour = alt.Color(
-        "verdict:N",
+    colour = field(
+        "verdict",
+        "N",
         sort=kinds,
-        scale=alt.Scale(domain=kinds, range=[_TONES[tone(kind)] for kind in kinds]),
-        legend=alt.Legend(orient="top", title=None, columns=2, labelLimit=0),
+        scale={"domain": kinds, "range": [_TONES[tone(kind)] for kind in kinds]},
+        legend={"orient": "top", "title": None, "columns": 2, "labelLimit": 0},
     )
-    shape = alt.Shape(
-        "kernel:N",
+    shape = field(
+        "kernel",
+        "N",
         sort=list(_KERNELS),
-        scale=alt.Scale(domain=list(_KERNELS), range=["circle", "diamond"]),
-        legend=alt.Legend(orient="top", title=None),
+        scale={"domain": list(_KERNELS), "range": ["circle", "diamond"]},
+        legend={"orient": "top", "title": None},
     )
-    direction = alt.Chart(_data([{"low": PART, "high": MOST_EFFECT}]))
-    window = alt.Chart(_data([{"low": 1 - PART, "high": 1 + PART}]))
-    marks = alt.Chart(_data([{"share": 0}, {"share": 1}]))
-    of_them = alt.Chart(_data(values), width=420, height=alt.Step(14))
-    tip = ["row:N", "kernel:N", "verdict:N", alt.Tooltip("share:Q", format=".3~r")]
+    low, high = field("low", "Q", scale=scale), {"field": "high"}
+    tip = [field("row", "N"), field("kernel", "N"), field("verdict", "N"), field("share", "Q", format=".3~r")]
+    dot = {"filled": True, "size": 45, "opacity": 1}
     layers = [
-        direction.mark_rect(color="#eef7f0").encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
-        window.mark_rect(color="#cfead6").encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
-        marks.mark_rule(strokeDash=[4, 3], color="#666666").encode(x=x),
-        of_them.mark_rule(size=2).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, color=colour),
-        of_them.mark_point(filled=True, size=45, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tip),
+        layer([{"low": PART, "high": MOST_EFFECT}], "rect", {"color": "#eef7f0"}, x=low, x2=high),
+        layer([{"low": 1 - PART, "high": 1 + PART}], "rect", {"color": "#cfead6"}, x=low, x2=high),
+        layer([{"share": 0}, {"share": 1}], "rule", {"strokeDash": [4, 3], "color": "#666666"}, x=x),
+        layer(values, "rule", {"size": 2}, x=low, x2=high, y=y, color=colour),
+        layer(values, "point", dot, x=x, y=y, color=colour, shape=shape, tooltip=tip),
     ]
-    return _spec(alt.layer(*layers))
+    return _spec({"width": 420, "height": {"step": 14}, "layer": layers})
 
 
-def _zoom() -> alt.Parameter:
-    """Moves and zooms a plot's axes. The wheel alone scrolls the page."""
-    return alt.selection_interval(bind="scales", zoom="wheel![event.ctrlKey]")
+_ZOOM = {"name": "zoom", "select": {"type": "interval", "zoom": "wheel![event.ctrlKey]"}, "bind": "scales"}
+"""Moves and zooms a plot's axes. The wheel alone scrolls the page."""
 
 
 @dataclass(frozen=True)
@@ -193,45 +204,32 @@ def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> Spec
     shown = [(bar, whole) for bar, whole in zip(bars, sums, strict=True) if most[bar.row] > 0]
     present = [name for name in colours if any(bar.parts.get(name, 0.0) > 0 for bar, _ in shown)]
     labels = [f"{bar.row}: {bar.side}" for bar, _ in shown]
-    pieces = pl.DataFrame(
-        [
-            {
-                "bar": label,
-                part: name,
-                "share": bar.parts[name] / most[bar.row],
-                "order": number,
-                "count": bar.parts[name],
-            }
-            for label, (bar, _) in zip(labels, shown, strict=True)
-            for number, name in enumerate(present)
-            if bar.parts.get(name, 0.0) > 0
-        ]
+    pieces = [
+        {"bar": label, part: name, "share": bar.parts[name] / most[bar.row], "order": order, "count": bar.parts[name]}
+        for label, (bar, _) in zip(labels, shown, strict=True)
+        for order, name in enumerate(present)
+        if bar.parts.get(name, 0.0) > 0
+    ]
+    ends = [
+        {"bar": label, "share": whole / most[bar.row], "sum": f"{whole:,.0f}" if whole >= 100 else f"{whole:.3g}"}
+        for label, (bar, whole) in zip(labels, shown, strict=True)
+    ]
+    x = field("share", "Q", title=None, axis={"format": "%"}, scale={"domain": [0, 1]})
+    y = field("bar", "N", title=None, sort=labels, axis={"labelLimit": 0})
+    colour = field(
+        part,
+        "N",
+        sort=present,
+        scale={"domain": present, "range": [colours[name] for name in present]},
+        legend={"orient": "top", "title": None},
     )
-    ends = pl.DataFrame(
-        [
-            {"bar": label, "share": whole / most[bar.row], "sum": f"{whole:,.0f}" if whole >= 100 else f"{whole:.3g}"}
-            for label, (bar, whole) in zip(labels, shown, strict=True)
-        ]
-    )
-    y = alt.Y("bar:N", title=None, sort=labels, axis=alt.Axis(labelLimit=0))
-    stacked = (
-        alt.Chart(pieces, width=480, height=alt.Step(15))
-        .mark_bar()
-        .encode(
-            x=alt.X("share:Q", title=None, axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
-            y=y,
-            color=alt.Color(
-                f"{part}:N",
-                sort=present,
-                scale=alt.Scale(domain=present, range=[colours[name] for name in present]),
-                legend=alt.Legend(orient="top", title=None),
-            ),
-            order="order:Q",
-            tooltip=["bar:N", f"{part}:N", alt.Tooltip("count:Q", format=",.4~r")],
-        )
-    )
-    text = alt.Chart(ends).mark_text(align="left", dx=3, fontSize=10).encode(x="share:Q", y=y, text="sum:N")
-    return _spec(stacked + text)
+    tip = [field("bar", "N"), field(part, "N"), field("count", "Q", format=",.4~r")]
+    text = {"align": "left", "dx": 3, "fontSize": 10}
+    layers = [
+        layer(pieces, "bar", x=x, y=y, color=colour, order=field("order", "Q"), tooltip=tip),
+        layer(ends, "text", text, x=field("share", "Q"), y=y, text=field("sum", "N")),
+    ]
+    return _spec({"width": 480, "height": {"step": 15}, "layer": layers})
 
 
 def cycles_by_cause(bars: Sequence[Bar]) -> Spec:
@@ -246,102 +244,102 @@ def misses(bars: Sequence[Bar]) -> Spec:
 
 def pollution(counts: Mapping[tuple[str, str], int], title: str) -> Spec:
     """Misses by who evicted the entry (rows) and who missed it later (columns)."""
-    data = pl.DataFrame(
-        [{"evictor": evictor, "victim": victim, "misses": count} for (evictor, victim), count in counts.items()]
-    )
+    data = [{"evictor": evictor, "victim": victim, "misses": count} for (evictor, victim), count in counts.items()]
     present = [cause for cause in CAUSES if any(cause in pair for pair in counts)]
-    base = alt.Chart(data, title=title, width=alt.Step(52), height=alt.Step(24)).encode(
-        x=alt.X("victim:N", sort=present, title="missed by", axis=alt.Axis(labelAngle=0, orient="top")),
-        y=alt.Y("evictor:N", sort=present, title="evicted by"),
-        tooltip=[
-            alt.Tooltip("evictor:N", title="evicted by"),
-            alt.Tooltip("victim:N", title="missed by"),
-            alt.Tooltip("misses:Q", format=","),
+    where: Spec = {
+        "x": field("victim", "N", sort=present, title="missed by", axis={"labelAngle": 0, "orient": "top"}),
+        "y": field("evictor", "N", sort=present, title="evicted by"),
+        "tooltip": [
+            field("evictor", "N", title="evicted by"),
+            field("victim", "N", title="missed by"),
+            field("misses", "Q", format=","),
         ],
-    )
-    most = max(counts.values())
-    squares = base.mark_rect().encode(
-        color=alt.Color("misses:Q", scale=alt.Scale(scheme="oranges", type="sqrt"), legend=None)
-    )
-    text = base.mark_text(fontSize=9).encode(
-        text=alt.Text("misses:Q", format=".2~s"),
-        color=alt.condition(alt.datum.misses > most / 2, alt.value("white"), alt.value("black")),
-    )
-    return _spec(squares + text)
+    }
+    shade = field("misses", "Q", scale={"scheme": "oranges", "type": "sqrt"}, legend=None)
+    text = field("misses", "Q", format=".2~s")
+    layers = [
+        layer(None, "rect", color=shade, **where),
+        layer(None, "text", {"fontSize": 9}, text=text, color=_readable("misses", max(counts.values()) / 2), **where),
+    ]
+    size = {"width": {"step": 52}, "height": {"step": 24}}
+    return _spec({"title": title, **size, "data": {"values": data}, "layer": layers})
+
+
+def _readable(name: str, most: float) -> Spec:
+    """The colour of a text on a shade."""
+    return {"condition": {"test": f"datum.{name} > {most}", "value": "white"}, "value": "black"}
 
 
 def curve(points: Sequence[tuple[float, float]], axis: str, unit: str, words: Sequence[tuple[str, float]] = ()) -> Spec:
     """A figure over one numeric axis, both from 0; a value that is a word (`off`) is a dashed line with its name."""
-    data = pl.DataFrame([{"x": x, "y": y} for x, y in sorted(points)])
-    line = (
-        alt.Chart(data, width=560, height=260)
-        .mark_line(point=True, clip=True, color="#0072b2", interpolate="step-after")
-        .encode(
-            x=alt.X(
-                "x:Q",
-                title=axis,
-                scale=alt.Scale(zero=True),
-                # No half pages and entries between whole ones.
-                axis=alt.Axis(tickMinStep=1) if all(x == round(x) for x, _ in points) else alt.Axis(),
-            ),
-            y=alt.Y("y:Q", title=unit, scale=alt.Scale(zero=True)),
-            tooltip=[alt.Tooltip("x:Q", title=axis), alt.Tooltip("y:Q", title=unit, format=",.6~r")],
-        )
-        .add_params(_zoom())
+    # No half pages and entries between whole ones.
+    whole = {"axis": {"tickMinStep": 1}} if all(x == round(x) for x, _ in points) else {}
+    y = field("y", "Q", title=unit, scale={"zero": True})
+    line = layer(
+        [{"x": x, "y": y} for x, y in sorted(points)],
+        "line",
+        {"point": True, "clip": True, "color": "#0072b2", "interpolate": "step-after"},
+        x=field("x", "Q", title=axis, scale={"zero": True}, **whole),
+        y=y,
+        tooltip=[field("x", "Q", title=axis), field("y", "Q", title=unit, format=",.6~r")],
     )
-    if not words:
-        return _spec(line)
-    named = pl.DataFrame([{"y": y, "name": word} for word, y in words])
-    rules = alt.Chart(named).mark_rule(strokeDash=[4, 3]).encode(y="y:Q")
-    names = (
-        alt.Chart(named).mark_text(align="left", baseline="bottom", dx=3).encode(y="y:Q", text="name:N", x=alt.value(0))
-    )
-    return _spec(line + rules + names)
+    named = [{"y": y, "name": word} for word, y in words]
+    text = {"align": "left", "baseline": "bottom", "dx": 3}
+    layers = [{**line, "params": [_ZOOM]}]
+    if named:
+        layers += [
+            layer(named, "rule", {"strokeDash": [4, 3]}, y=field("y", "Q")),
+            layer(named, "text", text, y=field("y", "Q"), x={"value": 0}, text=field("name", "N")),
+        ]
+    return _spec({"width": 560, "height": 260, "layer": layers})
 
 
 def curves(lines: Mapping[str, Sequence[tuple[float, float]]], axis: str, unit: str) -> Spec:
     """A figure over one numeric axis, which is logarithmic, with a line for each name."""
-    data = pl.DataFrame([{"line": name, "x": x, "y": y} for name, points in lines.items() for x, y in sorted(points)])
-    return _spec(
-        alt.Chart(data, width=560, height=260)
-        .mark_line(point=True, clip=True)
-        .encode(
-            x=alt.X("x:Q", title=axis, scale=alt.Scale(type="log", base=2, nice=False)),
-            y=alt.Y("y:Q", title=unit, scale=alt.Scale(zero=True)),
-            color=alt.Color(
-                "line:N",
-                sort=list(lines),
-                scale=alt.Scale(domain=list(lines), range=["#d55e00", "#0072b2"]),
-                legend=alt.Legend(orient="top", title=None),
-            ),
-            tooltip=["line:N", alt.Tooltip("x:Q", title=axis), alt.Tooltip("y:Q", title=unit, format=",.6~r")],
-        )
-        .add_params(_zoom())
+    data = [{"line": name, "x": x, "y": y} for name, points in lines.items() for x, y in sorted(points)]
+    colour = field(
+        "line",
+        "N",
+        sort=list(lines),
+        scale={"domain": list(lines), "range": ["#d55e00", "#0072b2"]},
+        legend={"orient": "top", "title": None},
     )
+    drawn = layer(
+        data,
+        "line",
+        {"point": True, "clip": True},
+        x=field("x", "Q", title=axis, scale={"type": "log", "base": 2, "nice": False}),
+        y=field("y", "Q", title=unit, scale={"zero": True}),
+        color=colour,
+        tooltip=[field("line", "N"), field("x", "Q", title=axis), field("y", "Q", title=unit, format=",.6~r")],
+    )
+    return _spec({"width": 560, "height": 260, **drawn, "params": [_ZOOM]})
 
 
 def grid(points: Sequence[tuple[str, str, float]], axes: tuple[str, str], unit: str) -> Spec:
     """A figure over two axes, as a heat map with the figures written into it."""
-    data = pl.DataFrame([{"x": x, "y": y, "value": value, "text": f"{value:.4g}"} for x, y, value in points])
+    data = [{"x": x, "y": y, "value": value, "text": f"{value:.4g}"} for x, y, value in points]
     across = list(dict.fromkeys(point[0] for point in points))
     down = list(dict.fromkeys(point[1] for point in points))
     # The name of the vertical axis, which stands upright, needs some 7 pixels for each letter.
     height = max(26, -(-7 * len(axes[1]) // len(down)))
-    base = alt.Chart(data, width=alt.Step(64), height=alt.Step(height)).encode(
-        x=alt.X("x:O", sort=across, title=axes[0], axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("y:O", sort=down, title=axes[1]),
-        tooltip=[
-            alt.Tooltip("x:O", title=axes[0]),
-            alt.Tooltip("y:O", title=axes[1]),
-            alt.Tooltip("value:Q", title=unit, format=",.6~r"),
+    where: Spec = {
+        "x": field("x", "O", sort=across, title=axes[0], axis={"labelAngle": 0}),
+        "y": field("y", "O", sort=down, title=axes[1]),
+        "tooltip": [
+            field("x", "O", title=axes[0]),
+            field("y", "O", title=axes[1]),
+            field("value", "Q", title=unit, format=",.6~r"),
         ],
-    )
+    }
     middle = (min(point[2] for point in points) + max(point[2] for point in points)) / 2
-    squares = base.mark_rect().encode(color=alt.Color("value:Q", title=unit, scale=alt.Scale(scheme="oranges")))
-    text = base.mark_text(fontSize=10).encode(
-        text="text:N", color=alt.condition(alt.datum.value > middle, alt.value("white"), alt.value("black"))
-    )
-    return _spec(squares + text)
+    shade = field("value", "Q", title=unit, scale={"scheme": "oranges"})
+    text = {"text": field("text", "N"), "color": _readable("value", middle)}
+    layers = [
+        layer(None, "rect", color=shade, **where),
+        layer(None, "text", {"fontSize": 10}, **text, **where),
+    ]
+    return _spec({"width": {"step": 64}, "height": {"step": height}, "data": {"values": data}, "layer": layers})
 
 
 _HEAT_COLUMNS = 64
@@ -349,25 +347,21 @@ _HEAT_COLUMNS = 64
 
 def occupancy(sides: Sequence[tuple[str, Sequence[int]]]) -> Spec:
     """A heat map of the valid PTEs in each PTEG, one map for each side; groups run line by line."""
-    charts: list[alt.Chart] = []
+    views = []
     for label, groups in sides:
-        data = pl.DataFrame(
-            [
-                {"column": n % _HEAT_COLUMNS, "line": n // _HEAT_COLUMNS, "group": n, "used": used}
-                for n, used in enumerate(groups)
-            ]
-        )
+        data = [
+            {"column": n % _HEAT_COLUMNS, "line": n // _HEAT_COLUMNS, "group": n, "used": used}
+            for n, used in enumerate(groups)
+        ]
         share = sum(groups) / (8 * len(groups)) if groups else 0.0
-        charts.append(
-            alt.Chart(data, title=f"{label}: {share:.0%} of the slots in use", width=330, height=alt.Step(5.2))
-            .mark_rect()
-            .encode(
-                x=alt.X("column:O", axis=None),
-                y=alt.Y("line:O", axis=None),
-                color=alt.Color(
-                    "used:Q", title="PTEs of 8", scale=alt.Scale(domain=[0, 8], scheme="viridis"), legend=alt.Legend()
-                ),
-                tooltip=[alt.Tooltip("group:Q", title="PTEG"), alt.Tooltip("used:Q", title="PTEs of 8")],
-            )
+        squares = layer(
+            data,
+            "rect",
+            x=field("column", "O", axis=None),
+            y=field("line", "O", axis=None),
+            color=field("used", "Q", title="PTEs of 8", scale={"domain": [0, 8], "scheme": "viridis"}),
+            tooltip=[field("group", "Q", title="PTEG"), field("used", "Q", title="PTEs of 8")],
         )
-    return _spec(alt.hconcat(*charts))
+        size = {"width": 330, "height": {"step": 5.2}}
+        views.append({"title": f"{label}: {share:.0%} of the slots in use", **size, **squares})
+    return _spec({"hconcat": views})

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import vl_convert
 from markupsafe import Markup
+
+from pagewalk.errors import NotBuilt
+from pagewalk.paths import PACKAGED
 
 _TAKEN = "window.vegaEmbed = vegaEmbed;"
 """What the page takes from the library."""
@@ -25,4 +27,15 @@ def data(value: Any) -> Markup:
 def vega() -> Markup:
     """The library, which gives the page `window.vegaEmbed`."""
     # In a function of its own: its names are not the page's.
-    return script(f"(function(){{{vl_convert.javascript_bundle(_TAKEN)}}})();")
+    return script(f"(function(){{{library()}}})();")
+
+
+def library() -> str:
+    """The library's text: the wheel has it, and a checkout the package that makes it."""
+    if (kept := PACKAGED / "vega.js").is_file():
+        return kept.read_text(encoding="utf-8")
+    try:
+        import vl_convert  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise NotBuilt("the library of a page's plots is not here", hint="pip install 'pagewalk[pictures]'") from None
+    return str(vl_convert.javascript_bundle(_TAKEN))

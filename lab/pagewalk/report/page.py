@@ -15,7 +15,7 @@ from pagewalk.errors import BadInput
 from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.figures import Measured, pollution, total
 from pagewalk.records import CellRecord
-from pagewalk.report import charts, embed, plots
+from pagewalk.report import charts, embed, plots, svg
 from pagewalk.report.charts import Bar, Spec
 from pagewalk.store import Store
 from pagewalk.stored_runs import StoredRun
@@ -52,7 +52,7 @@ class Picture:
         if self.draw is None:
             return None
         spec = self.draw()
-        return Plot(Markup(charts.svg(spec)), embed.data(spec))
+        return Plot(Markup(svg.draw(spec)), embed.data(spec))
 
 
 @dataclass

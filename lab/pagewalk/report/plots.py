@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-
-import vl_convert
 
 from pagewalk import effects, memories, records
 from pagewalk.errors import BadInput
@@ -16,22 +15,34 @@ from pagewalk.execute import Cell
 from pagewalk.memories import Varied
 from pagewalk.paths import check_writable
 from pagewalk.records import CellRecord, TableRow
-from pagewalk.report import charts
+from pagewalk.report import charts, svg
 from pagewalk.report.charts import Effect, Kernel, Share, Spec
 
 _DOTS_PER_INCH = 200
-_WRITERS: Mapping[str, Callable[[Spec], bytes]] = {
-    ".svg": lambda spec: charts.svg(spec).encode(),
-    ".pdf": lambda spec: bytes(vl_convert.vegalite_to_pdf(spec)),
-    ".png": lambda spec: bytes(vl_convert.vegalite_to_png(spec, ppi=_DOTS_PER_INCH)),
-}
+_SUFFIXES = (".svg", ".pdf", ".png")
 
 
 def check(path: Path) -> None:
     """Refuses a file that no plot can be written to, before anything is measured; BadInput says why."""
-    if path.suffix not in _WRITERS:
+    if path.suffix not in _SUFFIXES:
         raise BadInput(f"{path}: a plot is an .svg, .pdf or .png file", hint=f"name it {path.name}.svg")
+    if path.suffix != ".svg" and find_spec("vl_convert") is None:
+        raise BadInput(
+            f"{path}: a PDF or PNG needs the package vl-convert-python",
+            hint=f"pip install 'pagewalk[pictures]', or write {path.with_suffix('.svg').name}",
+        )
     check_writable(path)
+
+
+def _written(suffix: str, drawn: str) -> bytes:
+    """The plot in the form that a suffix names."""
+    if suffix == ".svg":
+        return drawn.encode()
+    import vl_convert  # noqa: PLC0415 - an extra
+
+    if suffix == ".pdf":
+        return bytes(vl_convert.svg_to_pdf(drawn))
+    return bytes(vl_convert.svg_to_png(drawn, ppi=_DOTS_PER_INCH))
 
 
 @dataclass(frozen=True)
@@ -41,14 +52,14 @@ class Drawing:
     spec: Spec
 
     def _repr_svg_(self) -> str:
-        return charts.svg(self.spec)
+        return svg.draw(self.spec)
 
     def save(self, path: str | Path) -> None:
         """Writes the plot as SVG, PDF or PNG, as the name's end says; BadInput if it cannot be written."""
         file = Path(path)
         check(file)
         try:
-            file.write_bytes(_WRITERS[file.suffix](self.spec))
+            file.write_bytes(_written(file.suffix, svg.draw(self.spec)))
         except OSError as error:
             raise BadInput(f"{file}: {error.strerror}") from None
 

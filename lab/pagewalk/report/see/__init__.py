@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import altair as alt
-import polars as pl
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
 
@@ -17,7 +15,7 @@ from pagewalk import profiles
 from pagewalk.figures import pollution
 from pagewalk.recording import Instant, Recording
 from pagewalk.report import embed
-from pagewalk.report.charts import CAUSES, Spec
+from pagewalk.report.charts import CAUSES, SCHEMA, Spec, field, layer
 
 _POLLUTED = {
     "tlb.instruction": "instruction TLB",
@@ -26,6 +24,8 @@ _POLLUTED = {
     "cache.data": "data cache",
 }
 _LEAST_SHARE = 0.002
+_DARK = ("kernel", "reload", "clear", "fault")
+"""The cost categories on whose colours white letters can be read."""
 _INTRO = {
     "hash": "the processor itself searches the page tables in memory, which takes time.",
     "soft6xx": "on this processor the kernel must search the page tables in memory, which takes time.",
@@ -65,15 +65,14 @@ class Subject:
     processor: int | None = None
 
 
-def _spec(chart: alt.Chart | alt.LayerChart, height: int | Spec = 220) -> Spec:
+def _spec(parts: Spec, height: int | Spec = 220) -> Spec:
     """The chart's specification, as wide as the page has room."""
-    made: Spec = chart.properties(width="container", height=height).to_dict()
-    return made
+    return {"$schema": SCHEMA, "width": "container", "height": height, **parts}
 
 
-def _colour(names: Sequence[str]) -> alt.Color:
-    scale = alt.Scale(domain=list(names), range=[CAUSES[name] for name in names])
-    return alt.Color("cause:N", title=None, sort=list(names), scale=scale)
+def _colour(names: Sequence[str], **more: Any) -> Spec:
+    scale = {"domain": list(names), "range": [CAUSES[name] for name in names]}
+    return field("cause", "N", title=None, sort=list(names), scale=scale, **more)
 
 
 def _causes(counters: Mapping[str, int]) -> dict[str, int]:
@@ -84,26 +83,27 @@ def _causes(counters: Mapping[str, int]) -> dict[str, int]:
 def _by_cause(counters: Mapping[str, int]) -> Spec:
     causes = _causes(counters)
     whole = sum(causes.values()) or 1
-    data = pl.DataFrame(
-        [{"cause": name, "cycles": n, "text": f"{n:,} ({n / whole:.1%})"} for name, n in causes.items()],
-        schema={"cause": pl.String, "cycles": pl.Int64, "text": pl.String},
-    )
+    data = [{"cause": name, "cycles": n, "text": f"{n:,} ({n / whole:.1%})"} for name, n in causes.items()]
     ordered = sorted(causes, key=lambda name: -causes[name])
-    base = alt.Chart(data).encode(
-        x=alt.X("cycles:Q", title="cycles", axis=alt.Axis(format="~s", tickCount=5)),
-        y=alt.Y("cause:N", title=None, scale=alt.Scale(domain=ordered)),
-    )
-    bars = base.mark_bar().encode(color=_colour(list(causes)).legend(None), tooltip=["cause:N", "cycles:Q"])
+    where: Spec = {
+        "x": field("cycles", "Q", title="cycles", axis={"format": "~s", "tickCount": 5}),
+        "y": field("cause", "N", title=None, scale={"domain": ordered}),
+    }
+    tip = [field("cause", "N"), field("cycles", "Q")]
+    bars = layer(None, "bar", **where, color=_colour(list(causes), legend=None), tooltip=tip)
     # Long bars have their number inside, so that it is never cut off at the edge.
     most = max(causes.values(), default=1)
     long = f"datum.cycles > {most / 2}"
-    inside = base.transform_filter(long).mark_text(align="right", dx=-4, color="#1b1f24").encode(text="text:N")
-    outside = base.transform_filter(f"!({long})").mark_text(align="left", dx=4).encode(text="text:N")
-    return _spec(bars + inside + outside, {"step": 22})
+    text = {**where, "text": field("text", "N")}
+    dark = " || ".join(f"datum.cause === '{name}'" for name in _DARK)
+    white = {"condition": {"test": dark, "value": "white"}, "value": "#1b1f24"}
+    inside = layer(None, "text", {"align": "right", "dx": -4}, color=white, **text)
+    outside = layer(None, "text", {"align": "left", "dx": 4}, **text)
+    layers = [bars, {**inside, "transform": [{"filter": long}]}, {**outside, "transform": [{"filter": f"!({long})"}]}]
+    return _spec({"data": {"values": data}, "layer": layers}, {"step": 22})
 
 
-def _time() -> alt.X:
-    return alt.X("ms:Q", title="ms since the program's start")
+_TIME = field("ms", "Q", title="ms since the program's start")
 
 
 def _between(instants: Sequence[Instant], recording: Recording, clock: int) -> list[tuple[float, Instant, Instant]]:
@@ -133,12 +133,11 @@ def _misses_over_time(pairs: Sequence[tuple[float, Instant, Instant]]) -> Spec:
         for mode in ("user", "kernel")
         for key in [f"tlb.{side}.miss.{mode}"]
     ]
-    data = pl.DataFrame(rows, schema={"ms": pl.Float64, "side": pl.String, "misses": pl.Int64})
-    scale = alt.Scale(range=["#56b4e9", "#0072b2", "#e69f00", "#d55e00"])
+    scale = {"range": ["#56b4e9", "#0072b2", "#e69f00", "#d55e00"]}
     sides = ["instruction, user", "instruction, kernel", "data, user", "data, kernel"]
-    chart = alt.Chart(data).mark_area(interpolate="step-before")
-    colour = alt.Color("side:N", title=None, sort=sides, scale=scale)
-    return _spec(chart.encode(x=_time(), y=alt.Y("misses:Q", title="TLB misses"), color=colour))
+    colour = field("side", "N", title=None, sort=sides, scale=scale)
+    y = field("misses", "Q", title="TLB misses")
+    return _spec(layer(rows, "area", {"interpolate": "step-before"}, x=_TIME, y=y, color=colour))
 
 
 def _causes_over_time(pairs: Sequence[tuple[float, Instant, Instant]]) -> Spec:
@@ -150,10 +149,8 @@ def _causes_over_time(pairs: Sequence[tuple[float, Instant, Instant]]) -> Spec:
     ]
     present = [name for name in CAUSES if any(row["cause"] == name and row["cycles"] for row in rows)]
     kept = [row for row in rows if row["cause"] in present]
-    data = pl.DataFrame(kept, schema={"ms": pl.Float64, "cause": pl.String, "cycles": pl.Int64})
-    y = alt.Y("cycles:Q", title="share of the cycles", stack="normalize", axis=alt.Axis(format="%"))
-    chart = alt.Chart(data).mark_area(interpolate="step-before")
-    return _spec(chart.encode(x=_time(), y=y, color=_colour(present)))
+    y = field("cycles", "Q", title="share of the cycles", stack="normalize", axis={"format": "%"})
+    return _spec(layer(kept, "area", {"interpolate": "step-before"}, x=_TIME, y=y, color=_colour(present)))
 
 
 def _entries(instants: Sequence[Instant], recording: Recording, clock: int) -> Spec | None:
@@ -166,10 +163,10 @@ def _entries(instants: Sequence[Instant], recording: Recording, clock: int) -> S
     ]
     if not rows:
         return None
-    scale = alt.Scale(domain=list(names.values()), range=["#0072b2", "#009e73", "#d55e00"])
-    chart = alt.Chart(pl.DataFrame(rows)).mark_area(interpolate="step-after")
-    colour = alt.Color("whose:N", title=None, scale=scale)
-    return _spec(chart.encode(x=_time(), y=alt.Y("entries:Q", title="valid entries"), color=colour))
+    scale = {"domain": list(names.values()), "range": ["#0072b2", "#009e73", "#d55e00"]}
+    colour = field("whose", "N", title=None, scale=scale)
+    y = field("entries", "Q", title="valid entries")
+    return _spec(layer(rows, "area", {"interpolate": "step-after"}, x=_TIME, y=y, color=colour))
 
 
 def _pollution(counters: Mapping[str, int], array: str) -> Spec | None:
@@ -180,18 +177,25 @@ def _pollution(counters: Mapping[str, int], array: str) -> Spec | None:
         return None
     present = [cause for cause in CAUSES if any(cause in pair for pair in kept)]
     rows = [{"evictor": evictor, "victim": victim, "misses": n} for (evictor, victim), n in kept.items()]
-    base = alt.Chart(pl.DataFrame(rows)).encode(
-        x=alt.X("victim:N", sort=present, title="missed by", axis=alt.Axis(labelAngle=-90, orient="top")),
-        y=alt.Y("evictor:N", sort=present, title="evicted by"),
-        tooltip=["evictor:N", "victim:N", "misses:Q"],
-    )
-    scale = alt.Scale(scheme="oranges", type="sqrt")
-    squares = base.mark_rect().encode(color=alt.Color("misses:Q", scale=scale, legend=None))
-    text = base.mark_text(fontSize=10).encode(
-        text=alt.Text("misses:Q", format=".2~s"),
-        color=alt.condition(alt.datum.misses > max(kept.values()) / 2, alt.value("white"), alt.value("black")),
-    )
-    return _spec(squares + text, {"step": 24})
+    where: Spec = {
+        "x": field("victim", "N", sort=present, title="missed by", axis={"labelAngle": -90, "orient": "top"}),
+        "y": field("evictor", "N", sort=present, title="evicted by"),
+        "tooltip": [field("evictor", "N"), field("victim", "N"), field("misses", "Q")],
+    }
+    shade = field("misses", "Q", scale={"scheme": "oranges", "type": "sqrt"}, legend=None)
+    dark = {"test": f"datum.misses > {max(kept.values()) / 2}", "value": "white"}
+    layers = [
+        layer(None, "rect", color=shade, **where),
+        layer(
+            None,
+            "text",
+            {"fontSize": 10},
+            text=field("misses", "Q", format=".2~s"),
+            color={"condition": dark, "value": "black"},
+            **where,
+        ),
+    ]
+    return _spec({"data": {"values": rows}, "layer": layers}, {"step": 24})
 
 
 def _flushes(recording: Recording) -> list[dict[str, Any]]:
