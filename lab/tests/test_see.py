@@ -61,11 +61,15 @@ def state(cycle: int, used: int) -> dict[str, Any]:
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
+    return written(tmp_path, [of_processor(3, miss(2000)), miss(3000, found=False)])
+
+
+def written(tmp_path: Path, misses: list[dict[str, Any]]) -> Path:
     counters = {"cycles.cause.user": 900, "cycles.cause.flush": 100, "pollution.tlb.data.flush.user": 12}
     made = Recording(
         begin=1000,
         end=9000,
-        misses=[of_processor(3, miss(2000)), miss(3000, found=False)],
+        misses=misses,
         missed=7,
         flushes=[Flush(4000, 4500, "flush_all")],
         stacks=[StackRow("/bin/a", ("main", "f", "flush_all_[k]"), "flush", 100, 50)],
@@ -106,6 +110,14 @@ def test_nothing_is_wider_than_the_window(page: Path, width: int) -> None:
     )
     dom = browser.run(frame, "--allow-file-access-from-files", "--virtual-time-budget=8000", "--dump-dom")
     assert f"<title>yes {width}</title>" in dom, dom[:300]
+
+
+def test_it_opens_on_a_miss_of_the_program_itself(tmp_path: Path) -> None:
+    others = miss(2000)
+    others["args"] |= {"program": "/init", "address": "0x10000000"}
+    first = shown(written(tmp_path, [others, miss(3000)]), "")
+    assert "/bin/a, in " in first
+    assert "/init, in " not in first
 
 
 def test_a_miss_is_stepped_through(page: Path) -> None:

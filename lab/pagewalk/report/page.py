@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from markupsafe import Markup
 
 from pagewalk import claims, experiments, explain, memories, records
 from pagewalk.errors import BadInput
-from pagewalk.experiments import Elsewhere, Experiment
+from pagewalk.experiments import Elsewhere, Experiment, Row
 from pagewalk.figures import Measured, pollution, total
 from pagewalk.records import CellRecord
 from pagewalk.report import charts, embed, plots, svg
@@ -73,6 +74,24 @@ class Section:
         """The machines of the table, once each."""
         return list(dict.fromkeys(cell.machine for cell in self.cells))
 
+    @cached_property
+    def notes(self) -> dict[tuple[str, str], list[str]]:
+        """What is said of the published figures, by row and machine: each note once."""
+        said: set[str] = set()
+        found: dict[tuple[str, str], list[str]] = {}
+        for cell in self.cells:
+            notes = dict.fromkeys(note for name in cell.claims if (note := claims.claim(name).note))
+            found[cell.row_name, cell.machine] = [note for note in notes if note not in said]
+            said.update(notes)
+        return found
+
+    def why(self, cell: CellRecord) -> str:
+        """The sentences below a row."""
+        notes = [f"Published figure: {note}" for note in self.notes[cell.row_name, cell.machine]]
+        if any(claims.claim(name).recalled for name in cell.claims):
+            notes.append("Published figures are recalled, not confirmed")
+        return " ".join(f"{said.rstrip('.')}." for said in (cell.reason, *notes) if said)
+
 
 class _Gatherer:
     """Reads one experiment's runs, for the plots of what they show."""
@@ -92,21 +111,30 @@ class _Gatherer:
 
     @cached_property
     def sides(self) -> list[tuple[str, str, Measured]]:
-        """Row with machine, the side's label, and what was measured, for each side of each row."""
+        """Row with machine, the side's label, and what was measured, for each side of each row.
+
+        Rows that show different figures of the same runs are one, with the name of the first.
+        """
         printed = {(row.name, row.after.machine): row for row in self.experiment.rows}
-        found = []
+        several = len({cell.machine for cell in self.cells}) > 1
+        same: dict[tuple[str, str | None, str | None], list[tuple[str, Row, CellRecord]]] = {}
+        # A row of one side alone is among those that have both.
+        both = {cell.after_run: cell.before_run for cell in self.cells if cell.before_run}
         for cell in self.cells:
-            row = printed.get((cell.row_name, cell.machine))
-            if row is None:
-                continue
-            name = (
-                cell.row_name if len({cell.machine for cell in self.cells}) == 1 else f"{cell.row_name}, {cell.machine}"
-            )
+            if (row := printed.get((cell.row_name, cell.machine))) is not None:
+                name = f"{cell.row_name}, {cell.machine}" if several else cell.row_name
+                before = cell.before_run or both.get(cell.after_run)
+                same.setdefault((row.row, before, cell.after_run), []).append((name, row, cell))
+        found = []
+        for rows in same.values():
+            name, row, cell = max(rows, key=lambda entry: entry[2].before_run is not None)
+            more = "1 more row" if len(rows) == 2 else f"{len(rows) - 1} more rows"
+            label = name if len(rows) == 1 else f"{name} (and {more})"
             for side, key in ((row.before, cell.before_run), (row.after, cell.after_run)):
                 run = self.run(key)
                 seen = records.measured(run, row.row) if run else None
                 if side is not None and seen is not None:
-                    found.append((name, side.setting.label, seen))
+                    found.append((label, side.setting.label, seen))
         return found
 
     def curves(self) -> list[Picture]:
@@ -262,6 +290,11 @@ def _number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
+def _printed(text: str | None) -> str:
+    """A figure as its document prints it, with commas as ours have them."""
+    return re.sub(r"(?<![\d.,])\d{4,}(?![\d,])", lambda found: f"{int(found[0]):,}", text or "")
+
+
 def build(store: Store) -> str:
     """The page as HTML; BadInput if there is no result yet. The results file is open only while it is read."""
     with store.reading():
@@ -276,6 +309,7 @@ def build(store: Store) -> str:
         lstrip_blocks=True,
     )
     environment.filters["number"] = _number
+    environment.filters["printed"] = _printed
     environment.filters["tone"] = tone
     environment.globals["spread"] = records.spread
     # The count is of our kernel; kernels that a person named stand beside it.
@@ -295,7 +329,6 @@ def build(store: Store) -> str:
         sections=sections,
         sweeps=sweeps,
         verdicts=verdicts,
-        claims={claim: claims.claim(claim) for claim in held},
         vega=embed.vega(),
         documents={claims.claim(claim).document.citation for claim in held},
     )

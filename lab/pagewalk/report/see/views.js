@@ -344,9 +344,11 @@ function fromFragment() {
   view.miss = Math.min(view.miss, Math.max(data.misses.length - 1, 0));
 }
 
-// If the fragment selects nothing, begin with the longest walk that found its page, of a program if there is one.
+// If the fragment selects nothing, begin with the longest walk that found its page: of the program that the page is about, or of another
+// one, if there is one.
 function interesting() {
-  const worth = (miss) => (miss.mode === "user" ? 1000 : 0) + ("way" in miss ? 500 : 0) + (miss.walk || []).filter((step) => step.table).length;
+  const own = (miss) => (miss.program || "").endsWith(`/${data.file}`);
+  const worth = (miss) => (own(miss) ? 2000 : 0) + (miss.mode === "user" ? 1000 : 0) + ("way" in miss ? 500 : 0) + (miss.walk || []).filter((step) => step.table).length;
   return data.misses.reduce((best, miss, n) => (worth(miss) > worth(data.misses[best]) ? n : best), 0);
 }
 
