@@ -1,0 +1,40 @@
+"""The README's own section, as a reader works through it in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pagewalk.paths import home
+
+pytestmark = [pytest.mark.built]
+
+_LONG = ("run ", "tune ", "watch ")
+"""Commands that take minutes, or a terminal; tests of their own run them."""
+
+
+def test_the_commands_of_your_own_work_in_their_order(tmp_path: Path) -> None:
+    section = (home().root / "README.md").read_text(encoding="utf-8").partition("## Your own\n")[2]
+    blocks = re.findall(r"```(?:sh|text)\n(.*?)```", section, re.DOTALL)
+    x86 = next(line for line in blocks[1].splitlines() if line.startswith("pagewalk exec -m p6"))
+    lines = [*blocks[0].splitlines(), x86]
+    assert len(lines) > 10
+    environment = {
+        **os.environ,
+        "PAGEWALK_HOME": str(home().root),
+        "PAGEWALK_RESULTS": str(tmp_path / "results.duckdb"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    for line in lines:
+        if not line.startswith(tuple(f"pagewalk {word}" for word in _LONG)):
+            done = subprocess.run(
+                ["bash", "-eu", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, line + done.stdout + done.stderr
+    assert (tmp_path / "cutoff.svg").is_file()
+    assert (tmp_path / "see.html").is_file()
