@@ -17,10 +17,19 @@ from pagewalk import claims, experiments, machines, policies
 from pagewalk.cli.app import whole
 from pagewalk.paths import home
 
-STYLE = """.md-typeset table:not([class]) td code { white-space: nowrap; }
+STYLE = """.md-grid { max-width: 70rem; }
+.md-typeset table:not([class]) :is(th, td) { min-width: 0; padding: .5em .3em; }
+.md-typeset table:not([class]) td code { white-space: nowrap; font-size: .78em; padding: 0 .1em; }
+@media print, (max-width: 87.4em) {
+  .md-typeset table:not([class]) { table-layout: auto; }
+  .md-typeset table:not([class]) td code { white-space: normal; }
+  .md-typeset table:not([class]) :is(th, td) { overflow-wrap: anywhere; padding: .4em .3em; }
+}
+@media (max-width: 45em) { .md-typeset table:not([class]) :is(th, td) { padding: .3em .15em; font-size: .5rem; } }
 @media print, (max-width: 45em) { .md-typeset pre > code { white-space: pre-wrap; } }
 """
-"""Keys in tables are not broken; long commands are, on paper and on a phone."""
+"""No table is wider than its page, since a verdict stands in its last column: keys are broken where there is no room.
+Long commands are broken on paper and on a phone."""
 GENERATED = "Made from {} when the site is built."
 
 

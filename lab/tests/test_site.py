@@ -10,10 +10,12 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
+from framed import framed
 
 from pagewalk import __version__, claims, experiments, machines, policies
 from pagewalk.cli.app import whole
 from pagewalk.paths import home
+from pagewalk.report import browser
 
 pytestmark = pytest.mark.built
 
@@ -116,3 +118,16 @@ def test_the_citation_names_this_version() -> None:
     assert citation["license"] == "Apache-2.0"
     assert {"message", "title", "authors"} <= citation.keys()
     assert f"## {__version__}" in (home().root / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [1400, 1250, 400])
+@pytest.mark.parametrize("name", ["osdi99", "smp", "claims"])
+def test_no_table_is_wider_than_its_page(site: Path, name: str, width: int) -> None:
+    over = "[...d.querySelectorAll('.md-typeset__scrollwrap')].filter(e => e.scrollWidth > e.clientWidth).length"
+    frame = framed(
+        site / "frame.html", f"{name}.html", (width, 1000), f"`${{{over}}} ${{d.documentElement.scrollWidth}}`"
+    )
+    dom = browser.run(
+        frame, "--allow-file-access-from-files", "--virtual-time-budget=9000", "--window-size=1600,1100", "--dump-dom"
+    )
+    assert f"<title>0 {width}</title>" in dom, dom[:200]
