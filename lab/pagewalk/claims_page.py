@@ -43,8 +43,8 @@ _OWN = {
     "smp": (
         "Several processors",
         "What it costs to change a translation that other processors hold, by each form of TLB shootdown "
-        "([policies.md](policies.md)); what the hardware's broadcast is worth; how much slower one process runs on a "
-        "kernel that several processors share.",
+        "([policies.md](policies.md)). Then what the hardware's broadcast is worth, and how much slower one process "
+        "runs on a kernel that several processors share.",
     ),
     "workloads": (
         "Workloads of the papers' size",

@@ -83,8 +83,8 @@ def movers(before: Mapping[str, float], after: Mapping[str, float], least: float
 
 
 def changed_policies(row: Row) -> list[str]:
-    """The policies that differ between the row's two sides."""
-    if row.before is None:
+    """The policies that differ between the row's two sides; none if they are different systems."""
+    if row.before is None or row.before.setting.subject != row.after.setting.subject:
         return []
     before, after = row.before.setting.policies, row.after.setting.policies
     return [name for name in {**before, **after} if before.get(name) != after.get(name)]

@@ -52,7 +52,7 @@ def _seen(document: Document, own: Iterable[tuple[Experiment, TableRow]]) -> lis
             if text
         )
         told.append(f"{row.row_name} on {row.machine} {ours} {row.unit} (published {theirs})")
-    return [f"On the paper's own kernels: {'; '.join(told)}.", ""] if told else []
+    return [f"On the paper's own kernels: {'. '.join(told)}.", ""] if told else []
 
 
 def rest(document: Document) -> list[str]:

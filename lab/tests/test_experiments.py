@@ -63,7 +63,7 @@ def test_every_before_of_osdi99_names_the_version_of_its_forms() -> None:
         if experiment.document != "osdi99" or experiment.images:
             continue
         if any(row.before is not None for row in experiment.rows):
-            assert re.match(r"Linux/PPC \d\.\d+(\.\d+)?\b", experiment.base or ""), name
+            assert re.match(r"Linux/PPC \d\.\d+\.\d+\b", experiment.base or ""), name
 
 
 def test_a_claim_of_lazy_flushes_changes_nothing_else() -> None:

@@ -267,3 +267,18 @@ def test_no_sentence_of_a_document_s_page_is_long(paper: str) -> None:
     texts = [entry.about for entry in claims_page.experiments_of(paper)]
     long = [text for about in texts for text in sentences(about) if len(text.split()) > MOST_WORDS]
     assert long == []
+
+
+def paragraphs(page: str) -> list[str]:
+    """The prose of a page: no headings, pictures, tables and code."""
+    whole = re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL)
+    blocks = (block.strip() for block in whole.split("\n\n"))
+    return [block for block in blocks if block and not block.startswith(("#", "|", "![", "`"))]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "linux.md"])
+def test_no_sentence_of_a_built_page_is_long(built: dict[str, str], name: str) -> None:
+    """Names of experiments in a list count as one word: a sentence may have many of them."""
+    found = [text for block in paragraphs(built[name]) for text in sentences(block)]
+    short = [re.sub(r"\b[\w-]+(\.toml)?(, [\w-]*-[\w-]*)+", "name", text) for text in found]
+    assert [text for text in short if len(text.split()) > MOST_WORDS] == []

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from test_claims_page import cell
 
-from pagewalk import claims, claims_page, experiments, memories
+from pagewalk import claims, claims_overview, claims_page, experiments, explain, memories
 from pagewalk.experiments import Row
+from pagewalk.figures import Measured
 from pagewalk.published_range import Range
 from pagewalk.store import Store
 from pagewalk.verdict import (
@@ -17,6 +18,7 @@ from pagewalk.verdict import (
     at_edge,
     class_of_claim,
     controlled,
+    judge,
     judge_figure,
     judge_null,
     judge_ratio,
@@ -217,6 +219,50 @@ def test_a_verdict_within_one_per_cent_of_its_edge_says_so(share: float) -> None
     assert at_edge(row, [(edge / 1.009, 1.0)])
     assert not at_edge(row, [(edge * 1.03, 1.0)])
     assert not at_edge(row, [(edge / 1.03, 1.0)])
+
+
+def test_rows_on_kernels_that_differ_in_more_than_the_technique_count_for_no_claim() -> None:
+    (own,) = experiments.find("osdi99-own")
+    composite = {(row.name, row.after.machine) for row in own.rows if row.composite is not None}
+    counting = {(row.row_name, row.machine) for _, row in claims_page.own_rows("osdi99")}
+    assert composite
+    assert counting
+    assert not composite & counting
+
+
+@pytest.mark.parametrize("shown", [(8.0, 1.0), (1.0, 1.0), (1.0, 8.0)])
+def test_a_workload_whose_size_decides_is_an_input_whatever_it_shows(shown: tuple[float, float]) -> None:
+    rows = [row for name in experiments.names() for found in experiments.find(name) for row in found.rows if row.input]
+    assert rows
+    for row in rows:
+        assert judge(row, *shown).kind == "an input", row.name
+
+
+@pytest.mark.parametrize("kind", ["not reproduced", "overshoots"])
+def test_what_is_not_reproduced_says_why_by_counters(kind: Kind) -> None:
+    """Its reason has cycles by cause, how much of them the policy can change, and what else changed."""
+    (row, *_) = (row for row in experiments.find("osdi99-table2")[0].rows if row.name == "mmap latency")
+    sides = [
+        Measured(1_000_000, 10, 0, {"cycles": cycles, "cycles.cause.flush": cycles // 2, "instructions": cycles}, {})
+        for cycles in (4000, 3000)
+    ]
+    words = explain.reason(row, kind, *sides)
+    assert "cycles each: flush 200 -> 150" in words
+    assert "each: instructions 400 -> 300" in words
+    assert "the policy can change flush: 100.0% of the row's cycles before" in words
+
+
+def test_two_systems_differ_in_no_policy() -> None:
+    for row in experiments.find("sosp93-mach")[0].rows:
+        assert explain.changed_policies(row) == []
+
+
+def test_every_claim_of_a_document_stands_on_the_page_of_all(tmp_path: Any) -> None:
+    """However many figures a claim has, and whether a row measures it or not."""
+    with Store(tmp_path / "results.duckdb") as store:
+        for paper in claims_overview.papers():
+            shown = [claim.id for entry in claims_page.measurements_of(store, paper) for claim in entry.claims]
+            assert sorted(shown) == sorted(claim.id for claim in claims.of_document(paper))
 
 
 def test_an_input_that_moves_the_class_decides() -> None:
