@@ -84,11 +84,11 @@ class Table:
         return self.relation().__arrow_c_stream__(requested_schema)
 
     def polars(self) -> polars.DataFrame:
-        """The table as a data frame of polars, which `pip install 'pagewalk[polars]'` brings; BadInput without it."""
+        """The table as a data frame of polars, which `pip install polars` brings; BadInput without it."""
         try:
             import polars  # noqa: PLC0415 - an extra
         except ImportError:
-            raise BadInput("polars is not installed", hint="pip install 'pagewalk[polars]'") from None
+            raise BadInput("polars is not installed", hint="pip install polars") from None
         return polars.DataFrame(self)
 
     def __repr__(self) -> str:

@@ -50,7 +50,7 @@ def watch(
     try:
         from pagewalk.cli.watch_app import WatchApp  # noqa: PLC0415 - slow to import
     except ImportError:
-        raise NotBuilt("textual is not installed", hint="pip install textual, or `make ready`") from None
+        raise NotBuilt("textual is not installed", hint="pip install textual") from None
     watching = Watching(native.load(job), job, boot)
     if not boot:
         watching.skip_boot(f"/bin/{program.title}")

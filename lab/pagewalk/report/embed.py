@@ -37,5 +37,5 @@ def library() -> str:
     try:
         import vl_convert  # noqa: PLC0415 - an extra
     except ImportError:
-        raise NotBuilt("the library of a page's plots is not here", hint="pip install 'pagewalk[pictures]'") from None
+        raise NotBuilt("the library of a page's plots is not here", hint="pip install vl-convert-python") from None
     return str(vl_convert.javascript_bundle(_TAKEN))

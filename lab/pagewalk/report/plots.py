@@ -29,7 +29,7 @@ def check(path: Path) -> None:
     if path.suffix != ".svg" and find_spec("vl_convert") is None:
         raise BadInput(
             f"{path}: a PDF or PNG needs the package vl-convert-python",
-            hint=f"pip install 'pagewalk[pictures]', or write {path.with_suffix('.svg').name}",
+            hint=f"pip install vl-convert-python, or write {path.with_suffix('.svg').name}",
         )
     check_writable(path)
 
