@@ -115,12 +115,12 @@ def test_a_placement_moves_the_stack_and_the_frames(workshop: Workshop, monkeypa
 def test_both_paths_of_mach_are_compared_with_the_claim() -> None:
     (found,) = experiments.find("sosp93-mach")
     held = [row for row in found.rows if row.published.claims]
-    assert [row.before.setting.arguments for row in held if row.before] == [[], ["limit=1000"]]
+    assert [row.before.setting.arguments for row in held if row.before] == [[], ["limit=10000"]]
     assert all(row.published.ratio is not None and 22 < row.published.ratio.middle < 23 for row in held)
 
 
 @pytest.mark.skipif(subjects.find(MACH)[0].built() is None, reason=f"`pagewalk subjects build {MACH}` was not done")
-@pytest.mark.parametrize("limit", ["0", "1000"])
+@pytest.mark.parametrize("limit", ["0", "10000"])
 def test_two_tasks_exchange_messages_whose_contents_are_checked(workshop: Workshop, limit: str) -> None:
     """Twice as many messages take twice as many cycles: the warm path alone is measured."""
     cycles = []
