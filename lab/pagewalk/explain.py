@@ -101,6 +101,38 @@ def _told(row: Row, before: Measured, after: Measured) -> list[str]:
     return words
 
 
+def _most_changed(before: Mapping[str, float], after: Mapping[str, float]) -> str | None:
+    """The entry of the largest relative change, as words; None: no entry differs."""
+    names = [name for name in {**before, **after} if before.get(name, 0) != after.get(name, 0)]
+    if not names:
+        return None
+    pairs = {name: (before.get(name, 0), after.get(name, 0)) for name in names}
+    name = max(sorted(names), key=lambda name: abs(pairs[name][1] - pairs[name][0]) / max(map(abs, pairs[name])))
+    return f"{name} {_number(pairs[name][0])} -> {_number(pairs[name][1])}"
+
+
+def control(row: Row, before: Measured, after: Measured) -> str | None:
+    """What shows that the policy acts in a row that does not change, as words; None: no counter differs.
+
+    First what the guest counted of the changed policies, then cycles of the categories that they act on, then the
+    counter that changed most.
+    """
+    about = policies.descriptions()
+    names = changed_policies(row)
+    told = [
+        {what: sum(side.values.get(value, 0) for value in values) / side.iterations
+         for name in names for what, values in about[name].values.items()}
+        for side in (before, after)
+    ]  # fmt: skip
+    causes = {cause for name in names for cause in about[name].causes}
+    cycles = [
+        {f"cycles of {cause}": spent for cause, spent in cycles_by_cause(side).items() if cause in causes}
+        for side in (before, after)
+    ]
+    counters = [{name: _each(side, name) for name in {**before.counters, **after.counters}} for side in (before, after)]
+    return _most_changed(*told) or _most_changed(*cycles) or _most_changed(*counters)
+
+
 def _share(cycles: Mapping[str, float], causes: Iterable[str]) -> float:
     whole = sum(cycles.values())
     return sum(cycles.get(cause, 0) for cause in causes) / whole if whole else 0.0
@@ -223,6 +255,8 @@ def reason(row: Row, kind: Kind, before: Measured | None, after: Measured, *, ed
     words.append(f"cycles each: {', '.join(moved)}" if moved else _within_one_per_cent(theirs, ours))
     if told := _told(row, before, after):
         words.append(f"each: {', '.join(told)}")
+    if kind == "no change, as published" and (acted := control(row, before, after)):
+        words.append(f"the control, which shows that the policy acts here: {acted}")
     if kind in _UNSHOWN:
         words += _deeper(row, before, after)
     if kind in ("not reproduced", "direction reproduced", "overshoots"):

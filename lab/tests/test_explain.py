@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from pagewalk import experiments, explain
+from pagewalk import experiments, explain, policies
 from pagewalk.experiments import Row
 from pagewalk.figures import Measured
+from pagewalk.verdict import claims_none
 
 
 def row(experiment: str, name: str, machine: str) -> Row:
@@ -34,6 +35,36 @@ def test_a_row_that_is_not_reproduced_says_which_counts_changed() -> None:
     words = explain.reason(pipe, "not reproduced", measured(before), measured(after))
     assert "; each: instructions 5,000 -> 5,400, D-cache misses 10 -> 30; " in words
     assert "each: instructions" not in explain.reason(pipe, "direction reproduced", measured(before), measured(after))
+
+
+def test_a_row_without_a_change_names_its_control() -> None:
+    """What the guest counted of the policy, else cycles that it acts on, else the counter that changed most."""
+    null = row("ols03-pte", "user time of a compile, in batches", "ppc750-400")
+    same = {"cycles.cause.kernel": 100_000, "instructions": 50_000}
+    shown = "the control, which shows that the policy acts here: "
+
+    def words(before: Mapping[str, int], after: Mapping[str, int], pages: int = 0) -> str:
+        flushed = Measured(1, 10, 0, after, {}, values={"pte.update.pages_at_update": pages})
+        return explain.reason(null, "no change, as published", measured(before), flushed)
+
+    flushed = {"cycles.cause.flush": 2000, **same}
+    assert shown + "pages flushed with their entries 0 -> 30" in words(flushed, {**flushed, "instructions": 1}, 300)
+    assert shown + "cycles of flush 0 -> 200" in words(same, flushed)
+    assert shown + "instructions 5,000 -> 5,001" in words(same, {**same, "instructions": 50_010})
+    assert shown not in words(same, same)
+    assert shown not in explain.reason(null, "not reproduced", measured(same), measured(flushed))
+
+
+def test_every_claim_of_no_change_has_a_policy_that_can_be_seen_to_act() -> None:
+    """So each null of all documents has a control: its sides differ by a policy with categories or counts, or a key."""
+    for name in experiments.names():
+        for entry in (entry for found in experiments.find(name) for entry in found.rows):
+            if not entry.published.claims or not claims_none(entry.published) or entry.before is None:
+                continue
+            about = policies.descriptions()
+            seen = [name for name in explain.changed_policies(entry) if about[name].causes or about[name].values]
+            elsewhere = entry.before.machine != entry.after.machine or entry.before.setting.image
+            assert seen or elsewhere, f"{name}: {entry.name}"
 
 
 def test_misses_that_a_figure_counts_are_told_by_cause() -> None:
