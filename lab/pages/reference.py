@@ -23,9 +23,12 @@ STYLE = """.md-grid { max-width: 70rem; }
 @media print, (max-width: 87.4em) {
   .md-typeset table:not([class]) { table-layout: auto; }
   .md-typeset table:not([class]) td code { white-space: normal; }
-  .md-typeset table:not([class]) :is(th, td) { overflow-wrap: anywhere; padding: .4em .3em; }
+  .md-typeset table:not([class]) :is(th, td) { padding: .4em .3em; }
+  .md-typeset table:not([class]) td { overflow-wrap: anywhere; }
 }
-@media (max-width: 45em) { .md-typeset table:not([class]) :is(th, td) { padding: .3em .15em; font-size: .5rem; } }
+@media screen and (max-width: 45em) {
+  .md-typeset table:not([class]) :is(th, td) { overflow-wrap: anywhere; padding: .3em .15em; font-size: .5rem; }
+}
 @media print, (max-width: 45em) { .md-typeset pre > code { white-space: pre-wrap; } }
 """
 """No table is wider than its page, since a verdict stands in its last column: keys are broken where there is no room.
