@@ -276,9 +276,10 @@ constants: $(STAMPS)/machine build/constants.elf
 	target/release/pagewalk-machine constants --program build/constants.elf \
 		--machine machines/ppc603-*.toml machines/ppc604-*.toml
 
-bench: $(STAMPS)/bootstrap-test
+bench: ready x86 $(STAMPS)/bootstrap-test
 	$(call heading,How fast the machine simulates)
 	cargo bench -p pagewalk-machine --bench speed -- --page $(CURDIR)/docs/bench.md
+	$(PYTHON) lab/pages/speed.py
 
 # Random instruction sequences against qemu-ppc and qemu-i386, and instructions of the x87 unit against this computer's,
 # from a new seed each time. The test names the seed of each batch, and `make soak-instructions PAGEWALK_SEED=<seed>` makes

@@ -18,6 +18,17 @@ _LONG = ("run ", "tune ", "watch ")
 """Commands that take minutes, or a terminal; tests of their own run them."""
 
 
+def test_its_line_of_speed_is_one_that_make_bench_writes() -> None:
+    text = (home().root / "README.md").read_text(encoding="utf-8")
+    words = text.partition("<!-- speed: made by `make bench` -->\n")[2].partition("\n<!-- end of speed -->")[0]
+    assert re.fullmatch(
+        r"A second of one core simulates \d+ to \d+ million instructions of ppc604-185 and \d+ to \d+ million "
+        r"instructions of p6-200, of kernel and program, with every TLB, cache and cycle "
+        r"\(measured on \d{4}-\d\d-\d\d, on a computer with \d+ processors whose load was \d+\)\.",
+        words,
+    ), words
+
+
 def test_the_commands_of_your_own_work_in_their_order(tmp_path: Path) -> None:
     section = (home().root / "README.md").read_text(encoding="utf-8").partition("## Your own\n")[2]
     blocks = re.findall(r"```(?:sh|text)\n(.*?)```", section, re.DOTALL)
