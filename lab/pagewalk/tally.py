@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pagewalk import _machine
-from pagewalk.errors import BadInput
+from pagewalk.errors import BadInput, nearest
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,16 @@ class Counted:
     others: int
 
 
+_LISTED = re.compile(r'.*"([^"]+)"[^"]*: (?:there are|those that have are) (.+)')
+
+
+def _meant(error: str) -> str:
+    """The nearest of the names that a refusal lists; otherwise where they are explained."""
+    found = _LISTED.fullmatch(error)
+    close = nearest(found[1], found[2].split(", ")) if found else None
+    return "docs/observers.md has the events and fields" if close is None else f"did you mean {close!r}?"
+
+
 class Tally:
     """Queries that a machine evaluates from now on; with a region, only inside of that. BadInput says what is wrong."""
 
@@ -48,14 +59,14 @@ class Tally:
         try:
             self._names = machine.tally(self._queries, region)
         except ValueError as error:
-            raise BadInput(str(error), hint="docs/observers.md has the events and fields") from None
+            raise BadInput(str(error), hint=_meant(str(error))) from None
 
     def counted(self) -> list[Counted]:
         """What each query has counted; BadInput if one names a program that has not run."""
         try:
             tallied = self._machine.tallied()
         except ValueError as error:
-            raise BadInput(str(error)) from None
+            raise BadInput(str(error), hint=_meant(str(error))) from None
         return [
             Counted(
                 query,

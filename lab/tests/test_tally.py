@@ -109,10 +109,12 @@ def test_the_command_prints_tables_and_json() -> None:
     [
         ("mis(data)", "no kind of event"),
         ("miss by functon", "no field of miss"),
+        ("miss by functon", "did you mean 'function'?"),
         ("miss where cause == kernal", "no cause"),
         ("miss where function == exception_soft_mis", "the nearest is exception_soft_miss"),
         ("exception where vector == sistem-call", "there is no exception"),
         ("miss where program == /bin/helo", "has run"),
+        ("miss where program == /bin/helo", "did you mean '/bin/hello'?"),
         ("miss '", "quotation mark"),
     ],
 )
