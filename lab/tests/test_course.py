@@ -48,8 +48,8 @@ def test_the_tutorial_works(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").is_file()
 
 
-def test_the_course_has_five_exercises() -> None:
-    assert len(EXERCISES) == 5
+def test_the_course_has_six_exercises() -> None:
+    assert len(EXERCISES) == 6
     contents = (home().root / "docs" / "course" / "README.md").read_text(encoding="utf-8")
     assert [page.name for page in EXERCISES if f"({page.name})" not in contents] == []
 
