@@ -129,8 +129,6 @@ int vma_split(struct vma *vma, uaddr_t address)
 	vma->mm->total_pages -= (vma->end - address) >> PAGE_SHIFT;
 	vma->end = address;
 	rb_stale(&vma->node);
-	/* Only the lower part goes on growing: the upper one now has an area right below it. */
-	upper->flags &= ~VM_GROWSDOWN;
 	vma_link(upper);
 	return 0;
 }

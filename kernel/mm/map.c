@@ -252,8 +252,11 @@ void area_populate(struct mm *mm, uaddr_t start, uaddr_t end)
 /* Whether a mapping of this type may have these flags: 0 or a negative errno. */
 static int check_type(u32 type, u32 flags, const struct file *file)
 {
-	if (type == MAP_SHARED_VALIDATE && file)
-		return flags & ~MAP_KNOWN ? -EOPNOTSUPP : 0;
+	if (type == MAP_SHARED_VALIDATE && file) {
+		if (flags & ~MAP_KNOWN)
+			return -EOPNOTSUPP;
+		type = MAP_SHARED;
+	}
 	/* Page numbers of a file or a device count from the area's start, so such an area cannot grow down. */
 	if ((type != MAP_SHARED && type != MAP_PRIVATE) ||
 	    (flags & MAP_GROWSDOWN && (file || type != MAP_PRIVATE)))

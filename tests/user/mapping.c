@@ -185,11 +185,26 @@ static void memory_ends_while_idle_clears(void)
 	MUST(policy_set("idle.clear=off"));
 }
 
+/* Both parts of a split area that grows down grow down. QEMU refuses the flags. */
+static void split_areas_grow(void)
+{
+	char *stack = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1, 0);
+
+	CHECK(stack != MAP_FAILED);
+	MUST(mprotect(stack, PAGE, PROT_READ | PROT_GROWSDOWN));
+	MUST(mprotect(stack + PAGE, PAGE, PROT_READ | PROT_GROWSDOWN));
+	CHECK_ERROR(mprotect(stack + PAGE, PAGE, PROT_READ | PROT_GROWSUP), EINVAL);
+	MUST(mprotect(stack + PAGE, PAGE, PROT_READ | PROT_WRITE));
+	MUST(munmap(stack, PAGE));
+	*(volatile char *)(stack + PAGE - 4) = 1;
+}
+
 static const struct test_case cases[] = {
 	CASE(old_notes_are_no_entries),
 	CASE(faults_map_around),
 	CASE(long_ranges_are_flushed_once),
 	CASE(memory_ends_while_idle_clears),
+	CASE(split_areas_grow),
 };
 
 TEST_MAIN("mapping", cases)

@@ -339,6 +339,18 @@ static void a_file_run_is_what_was_written_last(void)
 	MUST(unlink(path));
 }
 
+/* An area of a file cannot grow. */
+static void growing_file(void)
+{
+	const char *path = test_path("file");
+	int fd;
+
+	test_write_file(path, "x", 1);
+	fd = (int)MUST(open(path, O_RDWR));
+	for (int type = MAP_SHARED; type <= 3 /* MAP_SHARED_VALIDATE */; type++)
+		CHECK(mmap(NULL, PAGE, PROT_READ, type | MAP_GROWSDOWN, fd, 0) == MAP_FAILED && errno == EINVAL);
+}
+
 static void locked_pages_stay(void)
 {
 	size_t page = 4096;
@@ -356,7 +368,7 @@ static void locked_pages_stay(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(locked_pages_stay),
+	CASE(locked_pages_stay), CASE(growing_file),
 	CASE(anonymous_is_zero), CASE(unmapped_faults), CASE(null_faults), CASE(protection), CASE(fixed_replaces),
 	CASE(arguments), CASE(hint_is_taken), CASE(shared_file), CASE(beyond_the_end), CASE(remap_grows_and_moves),
 	CASE(holes_and_neighbours), CASE(dont_need), CASE(map_and_unmap_often), CASE(more_than_there_is),
