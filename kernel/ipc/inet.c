@@ -19,13 +19,10 @@
 #define PORT_FIRST 32768u	/* the first of the ports that the kernel chooses from */
 #define PORT_LAST 60999u
 
-/*
- * Bound sockets, by transport and port. Accepted connections are not among them, because they share their listener's
- * port.
- */
+/* Bound sockets, by transport and port, and apart the accepted connections, which have their listener's port. */
 #define BUCKETS 256u
 enum transport { TCP, UDP, UDP_LITE, TRANSPORTS };
-static struct list_head port_buckets[TRANSPORTS][BUCKETS];
+static struct list_head port_buckets[TRANSPORTS][BUCKETS], accepted_buckets[BUCKETS];
 static u32 used_ports[TRANSPORTS][(PORT_LAST - PORT_FIRST + 32) / 32];	/* bit n: port PORT_FIRST + n has a socket */
 
 static enum transport transport_of(u16 protocol)
@@ -101,6 +98,17 @@ bool inet_is_local(u32 address)
 	return address == INADDR_ANY || address >> 24 == LOOPBACK >> 24;
 }
 
+static bool is_broadcast(u32 address)
+{
+	return address == BROADCAST || address == BROADCAST_LOOPBACK;
+}
+
+/* An address that several machines have. */
+static bool is_group(u32 address)
+{
+	return is_broadcast(address) || address >> 28 == 0xe;
+}
+
 static bool share_option(const struct inet_socket *a, const struct inet_socket *b, unsigned option)
 {
 	return socket_option(a->socket, option) && socket_option(b->socket, option);
@@ -117,26 +125,67 @@ static bool inet_clash(const struct inet_socket *other, const struct inet_socket
 		return false;
 	if (share_option(other, wanted, SO_REUSEPORT) && other->uid == wanted->uid)
 		return false;
+	if (other->socket->connection && !other->port_given && stream_over(other->socket))
+		return false;
 	return !share_option(other, wanted, SO_REUSEADDR) || other->socket->listening;
 }
 
-static struct list_head *inet_bucket(u16 protocol, u16 port)
+static struct list_head *made_list(struct list_head *head)
 {
-	struct list_head *head = &port_buckets[transport_of(protocol)][port % BUCKETS];
-
 	if (!head->next)
 		list_init(head);
 	return head;
 }
 
-/* Whether another socket has the port. `clashing`: count only sockets with which this one may not share it. */
-static bool inet_port_taken(const struct inet_socket *wanted, bool clashing)
+static struct list_head *inet_bucket(u16 protocol, u16 port)
+{
+	return made_list(&port_buckets[transport_of(protocol)][port % BUCKETS]);
+}
+
+static struct list_head *accepted_bucket(u16 port)
+{
+	return made_list(&accepted_buckets[port % BUCKETS]);
+}
+
+void inet_add_accepted(struct inet_socket *inet)
+{
+	list_add(&inet->link, accepted_bucket(inet->name.port));
+}
+
+/* Whether a socket of the list has the port. `clashing`: count only sockets with which this one may not share it. */
+static bool list_has_port(struct list_head *head, const struct inet_socket *wanted, bool clashing)
 {
 	const struct inet_socket *inet;
 
-	list_for_each_window(inet, inet_bucket(wanted->socket->protocol, wanted->name.port), link)
+	list_for_each_window(inet, head, link)
 		if (inet != wanted && inet->name.port == wanted->name.port && (!clashing || inet_clash(inet, wanted)))
 			return true;
+	return false;
+}
+
+/* The same of any other socket. An accepted connection holds its listener's port until it ends. */
+static bool inet_port_taken(const struct inet_socket *wanted, bool clashing)
+{
+	u16 protocol = wanted->socket->protocol, port = wanted->name.port;
+
+	return list_has_port(inet_bucket(protocol, port), wanted, clashing) ||
+	       (protocol == IPPROTO_TCP && list_has_port(accepted_bucket(port), wanted, clashing));
+}
+
+bool inet_same_connection(const struct inet_socket *wanted)
+{
+	struct list_head *heads[] = {
+		inet_bucket(IPPROTO_TCP, wanted->name.port), accepted_bucket(wanted->name.port),
+	};
+	const struct inet_socket *inet;
+
+	for (int i = 0; i < 2; i++)
+		list_for_each_window(inet, heads[i], link)
+			if (inet != wanted && inet->name.port == wanted->name.port &&
+			    inet->name.address == wanted->name.address && inet->peer.port == wanted->peer.port &&
+			    inet->peer.address == wanted->peer.address && !inet->socket->listening &&
+			    tcp_state(inet->socket) != TCP_CLOSE)
+				return true;
 	return false;
 }
 
@@ -189,6 +238,7 @@ void inet_unbind(struct inet_socket *inet)
 	list_del(&inet->link);
 	if (!inet_port_taken(inet, false))
 		mark_port(inet, false);
+	inet->last_port = inet->socket->type == SOCK_STREAM ? inet->name.port : 0;
 	inet->name.port = 0;
 }
 
@@ -216,11 +266,21 @@ long inet_bind(struct socket *socket, const struct address *address)
 {
 	struct inet_socket *inet = inet_of(socket);
 	struct endpoint e;
-	int error = inet_parse(address, &e);
+	struct address name = *address;
+	int error;
 
+	/* As on Linux. */
+	if (name.len >= sizeof(struct sockaddr_in) && name.family == AF_UNSPEC) {
+		name.family = AF_INET;
+		error = inet_parse(&name, &e);
+		if (!error && e.address != INADDR_ANY)
+			error = -EAFNOSUPPORT;
+	} else {
+		error = inet_parse(&name, &e);
+	}
 	if (error)
 		return error;
-	if (!inet_is_local(e.address) && !inet_option(inet, FREEBIND))
+	if (!inet_is_local(e.address) && !is_group(e.address) && !inet_option(inet, FREEBIND))
 		return -EADDRNOTAVAIL;
 	if (e.port && e.port < PORT_PRIVILEGED && !capable())
 		return -EACCES;
@@ -237,6 +297,7 @@ long inet_bind(struct socket *socket, const struct address *address)
 		error = inet_take_port(inet, e.address, e.port);
 	if (error)
 		return error;
+	inet->last_port = 0;
 	inet->address_given = e.address != INADDR_ANY;
 	inet->port_given = e.port != 0;
 	inet->bound_anew = inet->phase != UNCONNECTED;
@@ -250,7 +311,10 @@ long inet_name(struct socket *socket, struct address *address, enum socket_name 
 
 	if (which == PEER_NAME && (tcp ? !socket->connection || stream_over(socket) : !inet->peer.port))
 		return -ENOTCONN;
-	inet_format(which == OWN_NAME ? &inet->name : &inet->peer, address);
+	if (which == OWN_NAME && !inet->name.port)
+		inet_format(&(struct endpoint){ inet->name.address, inet->last_port }, address);
+	else
+		inet_format(which == OWN_NAME ? &inet->name : &inet->peer, address);
 	return 0;
 }
 
@@ -311,18 +375,25 @@ struct inet_socket *inet_receiver(u16 protocol, const struct endpoint *to, const
 	return found;
 }
 
-/* The destination of a connect or a send; the address "any" means this machine. */
-int inet_destination(const struct socket *socket, const struct address *address, struct endpoint *to)
+u32 inet_source(const struct inet_socket *inet)
+{
+	return is_group(inet->name.address) ? INADDR_ANY : inet->name.address;
+}
+
+/* The address "any" means the source's, or else this machine. */
+int inet_destination(const struct socket *socket, const struct address *address, u32 source, struct endpoint *to)
 {
 	bool may_broadcast = socket->type == SOCK_STREAM || socket_option(socket, SO_BROADCAST);
 	int error = inet_parse(address, to);
 
 	if (error)
 		return error;
-	if (to->address == BROADCAST && !may_broadcast)
+	if (is_broadcast(to->address) && !may_broadcast)
 		return -EACCES;
-	if (!inet_is_local(to->address))
+	if (!inet_is_local(to->address) || (to->address == BROADCAST_LOOPBACK && socket->type == SOCK_STREAM))
 		return -ENETUNREACH;
+	if (to->address == INADDR_ANY)
+		to->address = source ? source : inet_source(inet_of(socket));
 	if (to->address == INADDR_ANY)
 		to->address = LOOPBACK;
 	return 0;

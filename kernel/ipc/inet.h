@@ -6,6 +6,7 @@
 #include "stream.h"
 
 #define BROADCAST 0xffffffffu
+#define BROADCAST_LOOPBACK 0x7fffffffu
 
 struct endpoint {
 	u32 address;
@@ -34,6 +35,8 @@ struct inet_socket {
 	s32 option[INET_SLOTS];		/* less the initial value */
 	bool reno;			/* TCP_CONGESTION */
 	enum tcp_phase phase;
+	s32 segment;			/* TCP_MAXSEG when it was connected: later ones change nothing */
+	u16 last_port;			/* TCP: of an ended connection; the name has it still, but nothing holds it */
 	struct list_head waiting;	/* TCP: in the list of a listener that has no place for it */
 	struct patience *patience;	/* how long it waits there; NULL: it never did */
 	struct list_head callers;	/* TCP, listening: the sockets that wait for a place, by `waiting` */
@@ -51,8 +54,12 @@ static inline struct inet_socket *inet_of(const struct socket *socket)
 struct socket *inet_new(u16 protocol);	/* NULL: no memory */
 int inet_parse(const struct address *, struct endpoint *);
 void inet_format(const struct endpoint *, struct address *);
-/* The destination of a connect or a send: -EINVAL, -EAFNOSUPPORT, -EACCES, -ENETUNREACH. */
-int inet_destination(const struct socket *, const struct address *, struct endpoint *to);
+/*
+ * The destination of a connect or a send: -EINVAL, -EAFNOSUPPORT, -EACCES, -ENETUNREACH. `source`: the address that the
+ * send comes from, if that is not the socket's.
+ */
+int inet_destination(const struct socket *, const struct address *, u32 source, struct endpoint *to);
+u32 inet_source(const struct inet_socket *);	/* the address that its data comes from, or INADDR_ANY */
 bool inet_is_local(u32 address);
 long inet_bind(struct socket *, const struct address *);
 int inet_bind_any(struct inet_socket *);	/* gives it a port unless it has one */
@@ -60,6 +67,8 @@ void inet_unbind(struct inet_socket *);
 /* Leaves the address and the port that bind did not choose. */
 void inet_forget_name(struct inet_socket *);
 bool inet_port_clashes(const struct inet_socket *);
+void inet_add_accepted(struct inet_socket *);	/* it has a name */
+bool inet_same_connection(const struct inet_socket *);	/* TCP: another one has its name and its peer */
 long inet_name(struct socket *, struct address *, enum socket_name);
 /*
  * The socket that gets what comes for `to` from `from`: the one with the closest binding. Among equals that share the

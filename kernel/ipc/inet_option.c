@@ -160,7 +160,7 @@ long inet_set_option(struct socket *socket, int level, int option, const void *u
 
 static s32 segment_size(const struct socket *socket)
 {
-	s32 asked = inet_option(inet_of(socket), MAXSEG);
+	s32 asked = socket->connection ? inet_of(socket)->segment : inet_option(inet_of(socket), MAXSEG);
 	u8 state = tcp_state(socket);
 
 	if (asked && (state == TCP_CLOSE || state == TCP_LISTEN))

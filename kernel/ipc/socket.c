@@ -458,7 +458,7 @@ long sys_listen(int fd, int backlog)
 	return result;
 }
 
-/* If a step fails, the next accept gets the connection, unless the other end has closed and its name is lost. */
+/* Without room for the file, the next accept gets the connection. A name that cannot be given ends it, as on Linux. */
 static long accept_on(struct socket *socket, bool nonblock, struct sockaddr *user, u32 *len, u32 flags)
 {
 	struct socket *new;
@@ -474,14 +474,14 @@ static long accept_on(struct socket *socket, bool nonblock, struct sockaddr *use
 	result = socket->ops->accept(socket, nonblock, &new);
 	if (result)
 		return result;
-	if (user && new->ops->name(new, &a, ACCEPTED_NAME)) {
+	if (user)
+		result = new->ops->name(new, &a, ACCEPTED_NAME) ? -ECONNABORTED : address_to_user(&a, user, len);
+	if (result) {
 		socket_release(new);
-		return -ECONNABORTED;
+		return result > 0 ? -EFAULT : result;
 	}
-	result = user ? address_to_user(&a, user, len) : 0;
 	/* Reserve again: the copy may have slept, and another thread may have taken the number. */
-	if (!result)
-		result = fd_reserve(0);
+	result = fd_reserve(0);
 	if (result >= 0) {
 		file = file_of(new, flags);
 		if (!IS_ERR(file)) {

@@ -54,6 +54,7 @@ struct message {
 	u32 flags;		/* MSG_... of the call */
 	bool nonblock;
 	struct address *address;	/* send: where to (len 0: the peer); receive: where from. NULL: not wanted */
+	bool named;		/* send: sendto gave an address, even if one of no bytes */
 	struct rights *rights;	/* send: taken over on success; receive: the caller's to free */
 	const struct ucred *as;	/* send: the credentials that the program gave (SCM_CREDENTIALS); NULL: none */
 	union {

@@ -150,7 +150,8 @@ static long send_message(struct file *file, struct socket *socket, struct messag
 
 	message->nonblock = file->flags & O_NONBLOCK || message->flags & MSG_DONTWAIT;
 	if (message->flags & MSG_OOB &&
-	    (socket->type != SOCK_STREAM || (socket->family == AF_UNIX && !message->data->left)))
+	    ((socket->type != SOCK_STREAM && socket->type != SOCK_SEQPACKET) ||
+	     (socket->type == SOCK_STREAM && socket->family == AF_UNIX && !message->data->left)))
 		n = -EOPNOTSUPP;
 	else
 		n = socket->ops->send(socket, message);
@@ -165,7 +166,7 @@ static long receive_message(struct file *file, struct socket *socket, struct mes
 	if (message->flags & MSG_OOB && socket->type == SOCK_STREAM)
 		return socket->family == AF_INET && socket->listening ? -ENOTCONN :
 		       stream_receive_urgent(socket, message);
-	if (message->flags & MSG_OOB && socket->family != AF_INET)
+	if (message->flags & MSG_OOB && socket->family != AF_INET && socket->type != SOCK_SEQPACKET)
 		return -EOPNOTSUPP;
 	if (message->flags & MSG_ERRQUEUE && socket->family == AF_INET)
 		return socket->type == SOCK_DGRAM ? udp_receive_error(socket, message) : -EAGAIN;
@@ -179,7 +180,7 @@ long sys_sendto(int fd, const void *buffer, size_t size, u32 flags, const struct
 	struct file *file = socket_from_fd(fd, &socket);
 	struct address a = { .len = 0 };
 	struct iter it;
-	struct message m = { .data = &it, .flags = flags, .address = &a };
+	struct message m = { .data = &it, .flags = flags, .address = &a, .named = user };
 	long result = 0;
 
 	if (IS_ERR(file))
@@ -219,8 +220,11 @@ long sys_recvfrom(int fd, void *buffer, size_t size, u32 flags, struct sockaddr 
 		result = receive_message(file, socket, &m);
 		if (m.rights)
 			rights_free(m.rights);
-		if (result >= 0 && user && address_to_user(&a, user, len))
-			result = -EFAULT;
+		if (result >= 0 && user && address_to_user(&a, user, len)) {
+			u32 room;
+
+			result = get_user(room, len) || (s32)room >= 0 ? -EFAULT : -EINVAL;
+		}
 	}
 	file_put(file);
 	return result;

@@ -315,13 +315,17 @@ long sys_getsockopt(int fd, int level, int option, void *user, u32 *user_size)
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	if (get_user(room, user_size)) {
+	/* That the socket has no such level comes before other errors, as on Linux. */
+	size = level == SOL_SOCKET ? 0 : get_protocol_option(socket, level, option, &v);
+	if (size == -EOPNOTSUPP) {
+		;
+	} else if (get_user(room, user_size)) {
 		size = -EFAULT;
 	} else if ((s32)room < 0) {
 		size = -EINVAL;
 	} else {
-		size = level == SOL_SOCKET ? get_socket_option(socket, option, &v) :
-			get_protocol_option(socket, level, option, &v);
+		if (level == SOL_SOCKET)
+			size = get_socket_option(socket, option, &v);
 		if (level == SOL_SOCKET && option == SO_BINDTODEVICE && size && room < DEVICE_NAME)
 			size = -EINVAL;
 		if (size >= 0) {

@@ -438,6 +438,31 @@ static bool side_receivable(const struct socket *socket, const struct side *from
 	return side_shown(from) || from->ended || socket->error;
 }
 
+static void count_taken(struct side *from, u32 n)
+{
+	from->taken += n;
+	if (from->urgent != NO_MARK && from->taken > from->mark)
+		from->urgent = NO_MARK;
+	wake_up(&from->writable);
+}
+
+/* TCP's MSG_TRUNC: the next run is read, or peeked at, without a copy. */
+static long pass_over(struct side *from, struct message *message, bool peek)
+{
+	u32 n = (u32)MIN(run_length(from, message->data->left), (size_t)ring_used(&from->ring));
+
+	for (size_t left = n, part; left; left -= part) {
+		(void)iter_place(message->data, &part);
+		part = MIN(part, left);
+		iter_advance(message->data, part);
+	}
+	if (!peek) {
+		ring_skip(&from->ring, n);
+		count_taken(from, n);
+	}
+	return n;
+}
+
 /* Reads the next run: returns the bytes copied; 0: look again. The mark and rights move with the bytes. */
 static long stream_take(const struct socket *socket, struct side *from, struct message *message, bool first)
 {
@@ -450,17 +475,21 @@ static long stream_take(const struct socket *socket, struct side *from, struct m
 	}
 	if (first && !message->rights)
 		message->rights = rights_here(from, peek, &message->sender);
+	if (message->flags & MSG_TRUNC && socket->family == AF_INET)
+		return pass_over(from, message, peek);
 	if (peek)
 		return ring_peek(&from->ring, message->data, left_out(socket, from),
 				 run_length(from, message->data->left));
 	n = ring_read(&from->ring, message->data, run_length(from, message->data->left));
-	if (n <= 0)
-		return n;
-	from->taken += (u64)n;
-	if (from->urgent != NO_MARK && from->taken > from->mark)
-		from->urgent = NO_MARK;
-	wake_up(&from->writable);
+	if (n > 0)
+		count_taken(from, (u32)n);
 	return n;
+}
+
+/* A peek at TCP's data waits for as much as a read does, but not beyond an urgent byte. */
+static bool peek_ends(const struct socket *socket, const struct side *from, long enough)
+{
+	return (long)side_shown(from) >= enough || from->urgent != NO_MARK || from->ended || socket->error;
 }
 
 /* A call for no bytes waits until there are some, too. */
@@ -474,6 +503,11 @@ long stream_receive(struct socket *socket, struct message *message)
 		message->address->len = 0;
 	if (!(message->flags & MSG_WAITALL))
 		enough = MIN(enough, (long)socket->settings.low_water);
+	if (message->flags & MSG_PEEK && socket->family == AF_INET) {
+		n = SOCKET_WAIT(&from->readable, peek_ends(socket, from, enough), message->nonblock, deadline);
+		if (n && !side_shown(from))
+			return n;
+	}
 	for (;;) {
 		n = SOCKET_WAIT(&from->readable, side_receivable(socket, from), message->nonblock || done >= enough,
 				deadline);

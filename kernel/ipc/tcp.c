@@ -51,7 +51,15 @@ u8 tcp_state(const struct socket *socket)
 		return TCP_CLOSE;
 	mine = &socket->connection->side[socket->end];
 	other = &socket->connection->side[far_end(socket->connection, socket->end)];
-	return mine->shut ? TCP_CLOSE_WAIT : other->shut ? TCP_FIN_WAIT2 : TCP_ESTABLISHED;
+	/* A shutdown before the connect has told nobody. */
+	return mine->shut && mine->ended ? TCP_CLOSE_WAIT :
+	       other->shut && other->ended ? TCP_FIN_WAIT2 : TCP_ESTABLISHED;
+}
+
+/* The smaller of two sizes; 0: none is given. */
+static s32 agreed_segment(s32 a, s32 b)
+{
+	return !a ? b : !b ? a : MIN(a, b);
 }
 
 /* Makes the connection: -ENOMEM. */
@@ -72,9 +80,12 @@ static long tcp_establish(struct socket *socket, struct socket *listener)
 	embryo->corked = listener->corked;
 	memcpy(other->option, server->option, sizeof(other->option));
 	other->reno = server->reno;
+	other->segment = inet->segment = agreed_segment(inet_option(inet, MAXSEG), inet_option(server, MAXSEG));
 	other->phase = CONNECTED;
 	other->name = inet->peer;
 	other->peer = inet->name;
+	other->uid = server->uid;
+	inet_add_accepted(other);
 	connection_join(connection, socket, embryo);
 	socket_enqueue(listener, embryo);
 	return 0;
@@ -87,6 +98,7 @@ static long tcp_establish_self(struct socket *socket)
 
 	if (!connection)
 		return -ENOMEM;
+	inet_of(socket)->segment = inet_option(inet_of(socket), MAXSEG);
 	connection_join_self(connection, socket);
 	return 0;
 }
@@ -306,7 +318,7 @@ static long tcp_begin(struct socket *socket, const struct address *address)
 	struct inet_socket *inet = inet_of(socket);
 	struct endpoint to;
 	u32 shut = socket->shut;
-	long error = inet_destination(socket, address, &to);
+	long error = inet_destination(socket, address, INADDR_ANY, &to);
 
 	if (!error)
 		error = inet_bind_any(inet);
@@ -315,10 +327,13 @@ static long tcp_begin(struct socket *socket, const struct address *address)
 	if (inet->name.address == INADDR_ANY)
 		inet->name.address = INADDR_LOOPBACK;
 	inet->peer = to;
-	socket->error = 0;
-	if (inet->patience)
-		inet->patience->until = 0;
-	error = tcp_ask(socket);
+	error = inet_same_connection(inet) ? -EADDRNOTAVAIL : 0;
+	if (!error) {
+		socket->error = 0;
+		if (inet->patience)
+			inet->patience->until = 0;
+		error = tcp_ask(socket);
+	}
 	if (error) {
 		inet_forget_name(inet);
 		return error;

@@ -23,7 +23,7 @@ static long udp_connect(struct socket *socket, const struct address *address, bo
 		inet_forget_name(inet);
 		return 0;
 	}
-	error = inet_destination(socket, address, &to);
+	error = inet_destination(socket, address, INADDR_ANY, &to);
 	if (!error)
 		error = inet_bind_any(inet);
 	if (error)
@@ -114,12 +114,18 @@ static void fill_packet(const struct inet_socket *inet, struct packet *packet, u
 
 /*
  * Nobody has the port. The next call reports it, as from an ICMP answer, if the socket is connected or asks for errors.
+ * The answer does not find a socket that is connected to another address.
  */
 static void not_received(struct inet_socket *inet, struct datagram *datagram, struct message *message,
 			 const struct endpoint *to)
 {
 	struct address address;
 
+	if (inet->peer.address && (inet->peer.address != to->address ||
+				   (inet->peer.port && inet->peer.port != to->port))) {
+		datagram_discard(datagram);
+		return;
+	}
 	if (inet->peer.address || inet_option(inet, WANT_ERRORS))
 		inet->socket->error = ECONNREFUSED;
 	if (!inet_option(inet, WANT_ERRORS) || !datagram_room(&inet->errors)) {
@@ -160,8 +166,12 @@ static long find_route(struct socket *socket, const struct message *message, str
 	long error;
 
 	out->to = inet->peer;
+	if (message->named && !addressed)
+		return -EINVAL;
 	if (addressed) {
-		error = inet_destination(socket, message->address, &out->to);
+		if (message->address->len >= sizeof(struct sockaddr_in) && message->address->family == AF_UNSPEC)
+			message->address->family = AF_INET;	/* as on Linux */
+		error = inet_destination(socket, message->address, message->packet.address, &out->to);
 		if (error)
 			return error;
 	}
@@ -179,7 +189,7 @@ static long find_route(struct socket *socket, const struct message *message, str
 		return error;
 	if (socket->shut & SHUT_WR)
 		return -EPIPE;
-	out->from = inet->name;
+	out->from = (struct endpoint){ inet_source(inet), inet->name.port };
 	if (message->packet.address)
 		out->from.address = message->packet.address;
 	if (out->from.address == INADDR_ANY)

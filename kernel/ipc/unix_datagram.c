@@ -173,9 +173,12 @@ static long datagram_send_when_room(struct socket *socket, struct message *m, re
 
 static long unix_datagram_send(struct socket *socket, struct message *message)
 {
+	const struct address *name = &unix_of(socket)->name;
 	long error = unix_name_for_credentials(socket);
 
-	return error ? error : datagram_send_when_room(socket, message, datagram_receiver, &unix_of(socket)->name);
+	if (error)
+		return error;
+	return datagram_send_when_room(socket, message, datagram_receiver, name->len > PATH_OFFSET ? name : NULL);
 }
 
 static long unix_datagram_receive(struct socket *socket, struct message *message)
@@ -255,6 +258,8 @@ static long packet_receiver(struct socket *socket, const struct message *message
 		return error;
 	if (!unix_connected(socket))
 		return -ENOTCONN;
+	if (message->flags & MSG_OOB)
+		return -EOPNOTSUPP;
 	if (message->data->left > DATAGRAM_MAX)
 		return -EMSGSIZE;
 	/* No SIGPIPE: that is for streams. */
@@ -272,7 +277,14 @@ static long packet_receive(struct socket *socket, struct message *message)
 {
 	struct unix_socket *endpoint = unix_of(socket);
 
-	return unix_connected(socket) ? datagram_take(socket, &endpoint->queue, message) : -ENOTCONN;
+	if (!unix_connected(socket))
+		return -ENOTCONN;
+	return message->flags & MSG_OOB ? -EOPNOTSUPP : datagram_take(socket, &endpoint->queue, message);
+}
+
+static u32 packet_bytes(struct socket *socket)
+{
+	return unix_of(socket)->queue.bytes;	/* of all packets, as on Linux */
 }
 
 static unsigned packet_poll(struct socket *socket, struct poll_table *table)
@@ -307,6 +319,6 @@ static long packet_shutdown(struct socket *socket, unsigned how)
 const struct socket_ops unix_packet_ops = {
 	.bind = unix_bind, .connect = packet_connect, .listen = unix_listen, .find_listener = packet_listener,
 	.accept = socket_accept, .name = unix_name, .send = packet_send, .receive = packet_receive, .poll = packet_poll,
-	.shutdown = packet_shutdown, .readable_bytes = unix_datagram_bytes, .pages_held = unix_pages_held,
+	.shutdown = packet_shutdown, .readable_bytes = packet_bytes, .pages_held = unix_pages_held,
 	.release = unix_release,
 };

@@ -90,21 +90,31 @@ static void connect_twice(void)
 	}
 }
 
-/* accept() with a bad address for the name leaves the connection for the next call. */
+/* accept() with a bad address for the name ends the connection. */
 static void accept_fails(void)
 {
 	for (size_t kind = 0; kind < KINDS; kind++) {
 		union name name;
 		socklen_t size, tiny = (socklen_t)-1;
-		int listener = new_listener(kind, &name, &size), client = new_socket(kind);
+		int listener = new_listener(kind, &name, &size);
+		union name unused;
 		char byte;
 
-		MUST(connect(client, &name.any, size));
-		CHECK_EQUAL(send(client, "x", 1, 0), 1);
-		CHECK_ERROR(accept(listener, &name.any, (socklen_t *)8), EFAULT);
-		CHECK_ERROR(accept(listener, &name.any, &tiny), EINVAL);
-		CHECK_EQUAL(recv((int)MUST(accept(listener, NULL, NULL)), &byte, 1, 0), 1);
-		close(client);
+		for (int i = 0; i < 3; i++) {
+			int client = new_socket(kind);
+
+			MUST(connect(client, &name.any, size));
+			CHECK_EQUAL(send(client, "x", 1, 0), 1);
+			if (i == 0)
+				CHECK_ERROR(accept(listener, &unused.any, (socklen_t *)8), EFAULT);
+			else if (i == 1)
+				CHECK_ERROR(accept(listener, &unused.any, &tiny), EINVAL);
+			else
+				CHECK_EQUAL(recv((int)MUST(accept(listener, NULL, NULL)), &byte, 1, 0), 1);
+			if (i < 2)
+				CHECK_ERROR(recv(client, &byte, 1, 0), ECONNRESET);
+			close(client);
+		}
 		close(listener);
 	}
 }
@@ -112,15 +122,16 @@ static void accept_fails(void)
 /* A refused connection uses up no port. */
 static void refused(void)
 {
-	int client = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+	int client = (int)MUST(socket(AF_INET, SOCK_STREAM, 0)), other = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
 	struct sockaddr_in name = { .sin_family = AF_INET, .sin_port = htons(9),
 		.sin_addr = { htonl(INADDR_LOOPBACK) } };
 	socklen_t size = sizeof(name);
 
 	CHECK_ERROR(connect(client, (struct sockaddr *)&name, size), ECONNREFUSED);
 	MUST(getsockname(client, (struct sockaddr *)&name, &size));
-	CHECK_EQUAL(name.sin_port, 0);
+	MUST(bind(other, (struct sockaddr *)&name, sizeof(name)));
 	close(client);
+	close(other);
 }
 
 static void ignore_signal(int number)

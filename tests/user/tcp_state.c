@@ -108,6 +108,35 @@ static void unsent(void)
 	CHECK_EQUAL(left, 0);
 }
 
+/* An accept that cannot give the name ends the connection; QEMU looks at the name first. */
+static void accept_without_room(void)
+{
+	int listener = open_socket(SOCK_NONBLOCK), fd = open_socket(0);
+	socklen_t size = (socklen_t)-1;
+	struct sockaddr_in name;
+	char byte;
+
+	MUST(bind_to(listener, 0));
+	MUST(listen(listener, 1));
+	MUST(connect_to(fd, port_of(listener)));
+	CHECK_ERROR(accept(listener, (struct sockaddr *)&name, &size), EINVAL);
+	CHECK_ERROR(accept(listener, NULL, NULL), EAGAIN);
+	CHECK_EQUAL(recv(fd, &byte, 1, 0), 0);
+}
+
+/* A shutdown before the connect does not end a direction of it. */
+static void shut_before(void)
+{
+	int listener = open_socket(0), fd = open_socket(0);
+
+	MUST(bind_to(listener, 0));
+	MUST(listen(listener, 1));
+	CHECK_ERROR(shutdown(fd, SHUT_WR), ENOTCONN);
+	MUST(connect_to(fd, port_of(listener)));
+	CHECK_EQUAL(state(fd), TCP_ESTABLISHED);
+	CHECK_EQUAL(state((int)MUST(accept(listener, NULL, NULL))), TCP_ESTABLISHED);
+}
+
 /* Linux knows these options of TCP. Here they could not have their effect. */
 static void unknown(void)
 {
@@ -146,6 +175,7 @@ static void device_name(void)
 
 static const struct test_case cases[] = {
 	CASE(info), CASE(states), CASE(late_port), CASE(unsent), CASE(unknown), CASE(device_name),
+	CASE(accept_without_room), CASE(shut_before),
 };
 
 TEST_MAIN("tcp_state", cases)
