@@ -369,6 +369,8 @@ long stream_send(struct socket *socket, struct message *message)
 			tcp_show(to);
 			wake_up(&to->readable);
 		}
+		if (socket->family == AF_INET)
+			tcp_watch(socket);
 		n = SOCKET_WAIT(&to->writable, side_sendable(to), message->nonblock, deadline);
 		if (n)
 			return done ? done : n;

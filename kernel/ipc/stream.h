@@ -29,14 +29,20 @@ struct side {
 };
 
 /*
- * Bytes at the end of a ring that the sender holds back (TCP_CORK, MSG_MORE): less than a segment, and for at most
- * 200 ms (ipc/tcp_hold.c).
+ * Timers of what TCP sends (ipc/tcp_hold.c). Bytes at the end of a ring that the sender holds back (TCP_CORK,
+ * MSG_MORE): less than a segment, and for at most 200 ms. And how long the receiver may leave no room
+ * (TCP_USER_TIMEOUT).
  */
 struct hold {
 	bool on;
 	u64 from;		/* the position of the first byte that is held back */
 	struct timer timer;
 	struct wake_note note;	/* of the side's `readable` */
+	struct timer stall;
+	struct deferred stalled;
+	u64 taken;		/* side->taken when `stall` was set */
+	struct connection *connection;
+	unsigned sender;	/* its end */
 };
 
 struct connection {
@@ -70,6 +76,8 @@ long tcp_hold(struct side *);
 /* A send that is held back has added to the ring: whole segments of it go out. True: the receiver may see more. */
 bool tcp_hold_part(struct side *, const struct socket *sender);
 void tcp_show(struct side *);		/* what is held back goes out; who waits for it is woken by the caller */
+/* A send has met a full ring: with TCP_USER_TIMEOUT the connection ends if nothing is read for so long. */
+void tcp_watch(const struct socket *sender);
 void tcp_hold_free(struct side *);
 
 /* The operations of connected sockets. */

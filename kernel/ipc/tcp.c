@@ -128,17 +128,18 @@ static void patience_expires(struct timer *timer)
 
 /*
  * How long a connect waits for a place. On a network it sends its request again after 1 s, and then each time after
- * twice as long, up to 120 s; TCP_SYNCNT says how often.
+ * twice as long, up to 120 s; TCP_SYNCNT says how often. TCP_USER_TIMEOUT is looked at from the first time on.
  */
 static u64 patience_ns(const struct inet_socket *inet)
 {
-	u64 seconds = 1, wait = 1;
+	u64 seconds = 1, wait = 1, limit = (u64)inet_option(inet, USER_TIMEOUT) * NSEC_PER_MSEC;
 
 	for (s32 sent = 0; sent < inet_option(inet, SYNCNT); sent++) {
 		wait = MIN(2 * wait, RETRY_MOST);
 		seconds += wait;
 	}
-	return seconds * NSEC_PER_SEC;
+	seconds *= NSEC_PER_SEC;
+	return limit ? MIN(MAX(limit, NSEC_PER_SEC), seconds) : seconds;
 }
 
 /* The socket begins to wait for a place, or waits on: -ENOMEM. */

@@ -1,6 +1,7 @@
 /*
  * Bytes that a TCP sender holds back (TCP_CORK, MSG_MORE). On a network they wait until they fill a segment, until the
  * sender asks for no more, or for 200 ms. Here they are in the receiver's ring, and the receiver does not see them yet.
+ * And the limit of a sender whose receiver does not read (TCP_USER_TIMEOUT).
  */
 #include "inet.h"
 
@@ -18,18 +19,66 @@ static void hold_ends(struct timer *timer)
 	wake_up_noted(&hold->note);
 }
 
+static void stall_ends(struct deferred *work)
+{
+	struct hold *hold = container_of(work, struct hold, stalled);
+	struct connection *connection = hold->connection;
+	struct socket *sender = connection->side[hold->sender].owner;
+
+	if (!sender || !stream_unsent(sender))
+		return;
+	if (connection->side[far_end(connection, hold->sender)].taken != hold->taken) {
+		tcp_watch(sender);
+		return;
+	}
+	stream_reset(connection, hold->sender);
+	sender->error = ETIMEDOUT;
+}
+
+static void stall_expires(struct timer *timer)
+{
+	note_work(&container_of(timer, struct hold, stall)->stalled, stall_ends);
+}
+
+/* NULL: no memory. */
+static struct hold *hold_of(struct side *side)
+{
+	struct hold *hold = side->hold ? side->hold : kzalloc(sizeof(*hold));
+
+	if (!hold || hold == side->hold)
+		return hold;
+	timer_init(&hold->timer, hold_ends);
+	wake_note_init(&hold->note, &side->readable);
+	timer_init(&hold->stall, stall_expires);
+	list_init(&hold->stalled.link);
+	return side->hold = hold;
+}
+
+void tcp_watch(const struct socket *sender)
+{
+	u64 limit = (u64)inet_option(inet_of(sender), USER_TIMEOUT) * NSEC_PER_MSEC;
+	struct connection *connection = sender->connection;
+	struct hold *hold;
+	struct side *side;
+
+	if (!limit || !connection)
+		return;
+	side = &connection->side[far_end(connection, sender->end)];
+	hold = hold_of(side);
+	if (!hold || hold->stall.active || !list_empty(&hold->stalled.link))
+		return;
+	hold->taken = side->taken;
+	hold->connection = connection;
+	hold->sender = sender->end;
+	timer_set(&hold->stall, time_deadline(limit));
+}
+
 long tcp_hold(struct side *side)
 {
-	struct hold *hold = side->hold;
+	struct hold *hold = hold_of(side);
 
-	if (!hold) {
-		hold = kzalloc(sizeof(*hold));
-		if (!hold)
-			return -ENOBUFS;
-		timer_init(&hold->timer, hold_ends);
-		wake_note_init(&hold->note, &side->readable);
-		side->hold = hold;
-	}
+	if (!hold)
+		return -ENOBUFS;
 	if (hold->on && hold->from != side->put)
 		return 0;
 	hold->on = true;
@@ -67,6 +116,8 @@ void tcp_hold_free(struct side *side)
 		return;
 	timer_cancel(&side->hold->timer);
 	wake_note_drop(&side->hold->note);
+	timer_cancel(&side->hold->stall);
+	list_del(&side->hold->stalled.link);
 	kfree(side->hold);
 	side->hold = NULL;
 }

@@ -409,10 +409,34 @@ static void gives_up(void)
 	CHECK_EQUAL(option_number(waiting, SOL_SOCKET, SO_ERROR), 0);
 }
 
+/* TCP_USER_TIMEOUT ends a connect to a full listener, and a connection whose receiver does not read. */
+static void user_timeout(void)
+{
+	static char data[1 << 16];
+	int listener = open_listener(0), waiting = open_socket();
+	long long before = test_now();
+
+	MUST(connect_to(open_socket(), port_of(listener)));
+	set(waiting, TCP_USER_TIMEOUT, 1500);
+	CHECK_ERROR(connect_to(waiting, port_of(listener)), ETIMEDOUT);
+	CHECK(test_now() - before >= 1000000000);
+	CHECK(test_now() - before < 5000000000LL || !test_is_timed());
+
+	make_pair();
+	set(end[0], TCP_USER_TIMEOUT, 500);
+	before = test_now();
+	while (send(end[0], data, sizeof(data), MSG_NOSIGNAL) > 0)
+		;
+	CHECK_EQUAL(errno, ETIMEDOUT);
+	CHECK(test_now() - before >= 400000000);
+	CHECK(test_now() - before < 5000000000LL || !test_is_timed());
+	CHECK_ERROR(send(end[0], data, 1, MSG_NOSIGNAL), EPIPE);
+}
+
 static const struct test_case cases[] = {
 	CASE(corked), CASE(cork_without_delay), CASE(more), CASE(hold_ends), CASE(whole_segments), CASE(full_hold),
 	CASE(more_of_a_datagram), CASE(own_peer), CASE(lingers), CASE(end_does_not_linger), CASE(no_half_open),
-	CASE(one_listens), CASE(gives_up),
+	CASE(one_listens), CASE(gives_up), CASE(user_timeout),
 };
 
 TEST_MAIN("tcp_option", cases)

@@ -140,7 +140,7 @@ static void shut_before(void)
 /* Linux knows these options of TCP. Here they could not have their effect. */
 static void unknown(void)
 {
-	static const int options[] = { TCP_USER_TIMEOUT, TCP_DEFER_ACCEPT, TCP_FASTOPEN, 25 /* TCP_NOTSENT_LOWAT */ };
+	static const int options[] = { TCP_WINDOW_CLAMP, TCP_DEFER_ACCEPT, TCP_FASTOPEN, 25 /* TCP_NOTSENT_LOWAT */ };
 	int fd = open_socket(0), value = 1000;
 	socklen_t size = sizeof(value);
 
