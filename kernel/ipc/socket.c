@@ -35,18 +35,26 @@ static long socket_read(struct file *file, struct iter *it, u64 *position)
 	return n;
 }
 
-static long socket_write(struct file *file, struct iter *it, u64 *position)
+static long write_with(struct file *file, struct iter *it, u32 flags)
 {
 	struct socket *socket = file->data;
-	struct message m = { .data = it, .nonblock = file->flags & O_NONBLOCK };
+	struct message m = { .data = it, .nonblock = file->flags & O_NONBLOCK, .flags = flags };
+	long n = socket->ops->send(socket, &m);
 
-	long n;
-
-	(void)position;
-	n = socket->ops->send(socket, &m);
 	if (m.rights)
 		rights_free(m.rights);
 	return n;
+}
+
+static long socket_write(struct file *file, struct iter *it, u64 *position)
+{
+	(void)position;
+	return write_with(file, it, 0);
+}
+
+long socket_write_more(struct file *file, struct iter *it)
+{
+	return write_with(file, it, MSG_MORE);
 }
 
 static unsigned socket_poll(struct file *file, struct poll_table *table)

@@ -9,12 +9,15 @@
 #include <uaccess.h>
 #include <window.h>
 
+#include "socket.h"
+
 static bool splice_waits(const struct file *pipe, u32 flags)
 {
 	return !(flags & SPLICE_F_NONBLOCK || pipe->flags & O_NONBLOCK);
 }
 
-static long splice_pages(struct file *pipe, struct frame *frame, struct file *out, u64 *to, size_t count)
+/* `more`: the output is a socket, and more data will come. */
+static long splice_pages(struct file *pipe, struct frame *frame, struct file *out, u64 *to, size_t count, bool more)
 {
 	size_t done = 0;
 	long n = 1;
@@ -27,7 +30,7 @@ static long splice_pages(struct file *pipe, struct frame *frame, struct file *ou
 		if (n <= 0)
 			break;
 		iter_init(&it, frame_kva(frame), (size_t)n, true);
-		n = out->ops->write(out, &it, to);
+		n = more ? socket_write_more(out, &it) : out->ops->write(out, &it, to);
 		if (n <= 0)
 			break;
 		pipe_skip(pipe, (u32)n);
@@ -44,7 +47,7 @@ static long splice_out(struct file *pipe, struct file *out, u64 *to, size_t coun
 	long n = frame ? pipe_lock_data(pipe, splice_waits(pipe, flags)) : -ENOMEM;
 
 	if (n > 0) {
-		n = splice_pages(pipe, frame, out, to, count);
+		n = splice_pages(pipe, frame, out, to, count, flags & SPLICE_F_MORE && socket_of(out));
 		pipe_unlock_data(pipe);
 	}
 	if (frame)

@@ -120,6 +120,8 @@ void stream_reset(struct connection *connection, unsigned told)
 
 	if (side->owner)
 		side->owner->error = side->fin && sends_on ? EPIPE : ECONNRESET;
+	tcp_drop_held(&connection->side[0]);
+	tcp_drop_held(&connection->side[1]);
 	close_direction(&connection->side[0]);
 	close_direction(&connection->side[1]);
 	stream_wake(connection, 0);
@@ -351,8 +353,11 @@ long stream_send(struct socket *socket, struct message *message)
 				continue;
 			done += n;
 			streamed_whole += n > (long)PAGE_SIZE;
-			if (!hold || tcp_hold_part(to, socket))
+			if (!hold || tcp_hold_part(to, socket)) {
 				wake_up(&to->readable);
+				if (connection->side[end].hold)
+					tcp_hold_answered(&connection->side[end], to->owner);
+			}
 			if (hand_over && !signal_pending()) {
 				yield();
 				if (message->data->left)
@@ -629,6 +634,7 @@ static void inet_shutdown(struct socket *socket, unsigned how)
 	if (how & SHUT_WR && !other->shut) {
 		other->fin = true;
 		close_direction(other);
+		tcp_hold_answered(mine, other->owner);
 		stream_wake(connection, far_end(connection, socket->end));
 	}
 	mine->deaf |= mine->ended && other->shut;

@@ -35,6 +35,7 @@ struct side {
  */
 struct hold {
 	bool on;
+	bool lost;		/* a reset came first: the bytes never go out */
 	u64 from;		/* the position of the first byte that is held back */
 	struct timer timer;
 	struct wake_note note;	/* of the side's `readable` */
@@ -78,6 +79,9 @@ bool tcp_hold_part(struct side *, const struct socket *sender);
 void tcp_show(struct side *);		/* what is held back goes out; who waits for it is woken by the caller */
 /* A send has met a full ring: with TCP_USER_TIMEOUT the connection ends if nothing is read for so long. */
 void tcp_watch(const struct socket *sender);
+void tcp_drop_held(struct side *);	/* a reset: what is held back never goes out */
+/* A segment has come to `sender`, which holds back what this side does not see: only TCP_CORK goes on. */
+void tcp_hold_answered(struct side *, const struct socket *sender);
 void tcp_hold_free(struct side *);
 
 /* The operations of connected sockets. */

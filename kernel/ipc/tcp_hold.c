@@ -104,10 +104,26 @@ bool tcp_hold_part(struct side *side, const struct socket *sender)
 
 void tcp_show(struct side *side)
 {
-	if (!side->hold || !side->hold->on)
+	if (!side->hold || !side->hold->on || side->hold->lost)
 		return;
 	side->hold->on = false;
 	timer_cancel(&side->hold->timer);
+}
+
+void tcp_drop_held(struct side *side)
+{
+	if (!side->hold || !side->hold->on)
+		return;
+	side->hold->lost = true;
+	timer_cancel(&side->hold->timer);
+}
+
+void tcp_hold_answered(struct side *side, const struct socket *sender)
+{
+	if (!side->hold || !side->hold->on || (sender && sender->corked))
+		return;
+	tcp_show(side);
+	wake_up(&side->readable);
 }
 
 void tcp_hold_free(struct side *side)

@@ -138,6 +138,65 @@ static void more(void)
 	check_last(2);
 }
 
+/* What MSG_MORE holds back goes out when the peer sends a segment; what TCP_CORK holds back does not. */
+static void more_until_an_answer(void)
+{
+	make_pair();
+	CHECK_EQUAL(send(end[0], "ab", 2, MSG_MORE), 2);
+	CHECK_EQUAL(send(end[1], "x", 1, 0), 1);
+	CHECK_EQUAL(ready_within(end[1], 100), POLLIN);
+	check_arrived(2);
+	set(end[0], TCP_CORK, 1);
+	CHECK_EQUAL(send(end[0], "cd", 2, 0), 2);
+	CHECK_EQUAL(send(end[1], "x", 1, 0), 1);
+	check_held();
+	make_pair();
+	CHECK_EQUAL(send(end[0], "ab", 2, MSG_MORE), 2);
+	MUST(shutdown(end[1], SHUT_WR));
+	CHECK_EQUAL(ready_within(end[1], 100), POLLIN);
+	check_arrived(2);
+}
+
+/* A reset comes instead of what is held back. */
+static void held_until_a_reset(void)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	struct linger linger = { 1, 0 };
+	char byte;
+
+	for (int way = 0; way < 3 && test_is_timed(); way++) {
+		make_pair();
+		if (way == 0) {
+			CHECK_EQUAL(send(end[1], "x", 1, 0), 1);
+			CHECK_EQUAL(ready_within(end[0], 1000), POLLIN);
+		}
+		CHECK_EQUAL(send(end[0], "a", 1, 0), 1);
+		set(end[0], TCP_CORK, 1);
+		CHECK_EQUAL(send(end[0], "bc", 2, 0), 2);
+		if (way == 1)
+			MUST(setsockopt(end[0], SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
+		if (way == 2)
+			MUST(connect(end[0], &none, sizeof(none)));
+		MUST(close(end[0]));
+		CHECK_EQUAL(recv(end[1], &byte, 1, 0), 1);
+		CHECK_ERROR(recv(end[1], &byte, 1, 0), ECONNRESET);
+		CHECK_EQUAL(recv(end[1], &byte, 1, 0), 0);
+	}
+}
+
+static void spliced_more(void)
+{
+	int pipe_end[2];
+
+	make_pair();
+	MUST(pipe(pipe_end));
+	CHECK_EQUAL(write(pipe_end[1], "abc", 3), 3);
+	CHECK_EQUAL(splice(pipe_end[0], NULL, end[0], NULL, 3, SPLICE_F_MORE), 3);
+	check_held();
+	CHECK_EQUAL(send(end[0], "d", 1, 0), 1);
+	check_arrived(4);
+}
+
 /* What is held back goes out after 200 ms: a blocked read and a poll see it. */
 static void hold_ends(void)
 {
@@ -434,7 +493,8 @@ static void user_timeout(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(corked), CASE(cork_without_delay), CASE(more), CASE(hold_ends), CASE(whole_segments), CASE(full_hold),
+	CASE(corked), CASE(cork_without_delay), CASE(more), CASE(more_until_an_answer), CASE(held_until_a_reset),
+	CASE(spliced_more), CASE(hold_ends), CASE(whole_segments), CASE(full_hold),
 	CASE(more_of_a_datagram), CASE(own_peer), CASE(lingers), CASE(end_does_not_linger), CASE(no_half_open),
 	CASE(one_listens), CASE(gives_up), CASE(user_timeout),
 };

@@ -80,7 +80,8 @@ struct iovec {
 #define RWF_SYNC 4u
 
 #define SPLICE_F_NONBLOCK 2u
-#define SPLICE_F_ALL 15u	/* MOVE, MORE and GIFT are hints */
+#define SPLICE_F_MORE 4u
+#define SPLICE_F_ALL 15u	/* MOVE and GIFT are hints */
 
 #define F_SEAL_SEAL 1u
 #define F_SEAL_SHRINK 2u
