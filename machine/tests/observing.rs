@@ -2,6 +2,8 @@
 
 #[path = "support/kernel.rs"]
 mod kernel;
+#[path = "observing/stale.rs"]
+mod stale;
 mod support;
 
 use pagewalk_machine::account::counters::slot;

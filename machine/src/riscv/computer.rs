@@ -7,7 +7,7 @@ use super::processor::{Processor, Stop};
 use super::trap::{self, COUNTERS, Fatal, Trap};
 use crate::account::Names;
 use crate::board::{Board, Console, Instant, Virt};
-use crate::computer::{Breakpoints, Cpu, Guest, Limits, Pause, Shape};
+use crate::computer::{Breakpoints, Cpu, Guest, Limits, Pause, Sanitized, Shape};
 use crate::loader::{CauseRange, ElfImage, LoadError};
 use crate::memory::{Memory, Uncore};
 use crate::observe::sanitizers::SanitizerSet;

@@ -61,8 +61,16 @@ impl Mmu {
             .chain(self.second.iter().map(|tlb| ("l2", tlb)))
     }
 
+    /// Every valid entry with the sanitizer's name for it.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (Key, Entry)> {
+        self.sides().flat_map(|(side, tlb)| {
+            let named = move |(_, entry)| (super::stale::key(&entry, side), entry);
+            tlb.valid().map(named)
+        })
+    }
+
     /// Every TLB with the sanitizer's name for it.
-    pub(super) fn sides(&self) -> impl Iterator<Item = (Side, &Tlb)> {
+    fn sides(&self) -> impl Iterator<Item = (Side, &Tlb)> {
         let first = [
             (Side::Instruction, &self.instruction),
             (Side::Data, &self.data),
@@ -316,7 +324,7 @@ impl Processor {
             if let Some(entry) = found {
                 self.enter_first(entry, fetch);
                 if self.sanitized {
-                    self.note_copy(&entry, fetch);
+                    self.note_second(&entry, fetch);
                 }
                 return Ok(entry);
             }

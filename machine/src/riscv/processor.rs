@@ -10,7 +10,7 @@ use super::predictor::Predictor;
 use super::trap::{Fatal, Raised, Trap, cause};
 use crate::account::{Account, Cause, Plain};
 use crate::board::{Instant, VIRT_RAM};
-use crate::computer::{self, Breakpoints, Limits, Pause, TurnTimes};
+use crate::computer::{self, Breakpoints, Limits, Pause, Sanitized, TurnTimes};
 use crate::engine::blocks::Blocks;
 use crate::memory::cache::ARRIVING;
 use crate::memory::{Memory, RamAddress, attribute};

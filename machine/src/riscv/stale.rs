@@ -18,15 +18,15 @@ use super::pmp::right;
 use super::processor::Processor;
 use super::tlb::{Entry, pte};
 use super::trap::Fatal;
-use crate::computer::Stop;
-use crate::observe::stale::{
-    CALLS_MOST, Flush, Key, Origin, Rules, Side, Stale, Truth, Use, Verdict, Who,
-};
+use crate::computer::{Sanitized, Stop};
+use crate::observe::stale::{CALLS_MOST, Flush, Key, Origin, Rules, Side, Truth, Use, Who};
 
 const RULES: Rules = Rules {
     grain: 3,
+    big_endian: false,
     gives,
     levels: &["level 1", "level 2", "level 3", "level 4"],
+    global: "a write of satp, and a fence of one address space, keep it; a fence of all address spaces removes it",
 };
 
 const RIGHTS: u64 = pte::READ | pte::WRITE | pte::EXECUTE | pte::USER;
@@ -50,49 +50,19 @@ fn gives(origin: &Origin, number: usize, now: u64) -> bool {
     }
 }
 
-impl Processor {
-    fn sanitizer(&mut self) -> Option<&mut Stale> {
-        self.observers.sanitizers.as_mut()?.stale.as_deref_mut()
+impl Sanitized for Processor {
+    const RULES: Rules = RULES;
+
+    fn sanitized(&mut self) -> &mut bool {
+        &mut self.sanitized
     }
 
-    /// Begins or ends the translation sanitizer, as the observers have it.
-    pub(super) fn choose_sanitizer(&mut self) {
-        let sanitizers = self.observers.sanitizers.as_mut();
-        let mut on = false;
-        if let Some(all) = sanitizers.filter(|all| all.set.translation) {
-            all.stale.get_or_insert_with(|| Box::new(Stale::new(RULES)));
-            on = true;
-        }
-        if on != self.sanitized {
-            self.sanitized = on;
-            self.mmu.drop_shortcuts();
-            self.look_at_entries();
-        }
+    fn number(&self) -> u8 {
+        self.number
     }
 
-    /// The TLBs' entries may be of a time without the sanitizer: those that agree with the table are good.
-    fn look_at_entries(&mut self) {
-        self.mmu.trust_all();
-        if !self.sanitized {
-            return;
-        }
-        let (who, asid) = (self.who(), self.asid());
-        let all: Vec<(Side, Entry)> = (self.mmu.sides())
-            .flat_map(|(side, tlb)| tlb.valid().map(move |(_, entry)| (side, entry)))
-            .collect();
-        for (side, entry) in all.into_iter().filter(|(_, entry)| entry.asid == asid) {
-            let key = key(&entry, side);
-            let (found, origin) = self.follow(entry.page);
-            let global = u64::from(entry.bits) & pte::GLOBAL != 0;
-            if let Some(stale) = self.sanitizer() {
-                stale.filled(key, who.clone(), origin, entry.frame, global);
-            }
-            let lost = |value: u64| u64::from(entry.bits) & !value & (RIGHTS | pte::DIRTY) != 0;
-            if found.is_none_or(|(pa, value)| pa != entry.frame || lost(value)) {
-                self.mmu.suspect(key);
-            }
-        }
-        self.watch_words();
+    fn in_user_mode(&self) -> bool {
+        self.privilege == privilege::USER
     }
 
     fn who(&self) -> Who {
@@ -100,22 +70,14 @@ impl Processor {
             processor: self.number,
             cycle: self.cycles,
             pc: self.pc,
-            user: self.privilege == privilege::USER,
+            user: self.in_user_mode(),
             thread: self.thread(self.x(4)),
             program: self.observers.symbols.program(),
             calls: Vec::new(),
         }
     }
 
-    fn thread(&self, pointer: u64) -> u64 {
-        if pointer < 0x1000 {
-            self.number.into()
-        } else {
-            pointer
-        }
-    }
-
-    /// Where the kernel's callers go on: `ra`, then by the frames that `s0` leads to.
+    /// `ra`, then by the frames that `s0` leads to.
     fn calls(&self) -> Vec<u64> {
         const DEEP: u64 = 16384;
         let known = |pc: u64| {
@@ -144,6 +106,57 @@ impl Processor {
             }
         }
         calls
+    }
+
+    fn suspect(&mut self, key: Key) {
+        self.mmu.suspect(key);
+    }
+
+    fn live(&self) -> Vec<Key> {
+        self.mmu.keys().map(|(key, _)| key).collect()
+    }
+
+    /// Those that agree with the table are good.
+    fn look_at_entries(&mut self) {
+        self.mmu.drop_shortcuts();
+        self.mmu.trust_all();
+        if !self.sanitized {
+            return;
+        }
+        let asid = self.asid();
+        let all: Vec<(Key, Entry)> = self.mmu.keys().collect();
+        for (key, entry) in all.into_iter().filter(|(_, entry)| entry.asid == asid) {
+            let (found, origin) = self.follow(entry.page);
+            let global = u64::from(entry.bits) & pte::GLOBAL != 0;
+            self.note_entry(key, origin, (entry.frame, global), false, false);
+            let lost = |value: u64| u64::from(entry.bits) & !value & (RIGHTS | pte::DIRTY) != 0;
+            if found.is_none_or(|(pa, value)| pa != entry.frame || lost(value)) {
+                self.mmu.suspect(key);
+            }
+        }
+    }
+
+    fn watch_piece(&mut self, at: u32) {
+        self.blocks.watch(at);
+    }
+
+    fn unwatch_piece(&mut self, at: u32) {
+        self.blocks.unwatch(at);
+    }
+
+    fn stop_with(&mut self, report: String) {
+        (self.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
+        self.due = 0;
+    }
+}
+
+impl Processor {
+    fn thread(&self, pointer: u64) -> u64 {
+        if pointer < 0x1000 {
+            self.number.into()
+        } else {
+            pointer
+        }
     }
 
     /// The page frame, and the last word, that the table has for `va`, and all words of the walk; counts nothing.
@@ -177,98 +190,31 @@ impl Processor {
     #[cold]
     pub(super) fn note_fill(&mut self, entry: &Entry, fetch: bool, second: bool) {
         self.refilled = true;
-        let (origin, who) = (self.walked, self.who());
-        let key = key(entry, Side::of(fetch));
+        let origin = self.walked;
         let global = u64::from(entry.bits) & pte::GLOBAL != 0;
         let ram = &self.memory.uncore.ram;
-        let differs = origin.words().enumerate().any(|(n, word)| {
+        let older = origin.words().enumerate().any(|(n, word)| {
             let now = ram.get(word.at).map_or(0, u64::from_le_bytes);
             !gives(&origin, n, now)
         });
-        let number = self.number;
-        if let Some(stale) = self.sanitizer() {
-            if second {
-                let side = Side::Second;
-                stale.filled(
-                    Key { side, ..key },
-                    who.clone(),
-                    origin,
-                    entry.frame,
-                    global,
-                );
-            }
-            stale.filled(key, who, origin, entry.frame, global);
-            if differs {
-                stale.filled_from_older(number, key);
-            }
-        }
-        if differs {
-            self.mmu.suspect(key);
-        }
-        self.watch_words();
+        let key = key(entry, Side::of(fetch));
+        self.note_entry(key, origin, (entry.frame, global), second, older);
     }
 
     /// The second-level TLB has given its entry to the first level.
     #[cold]
-    pub(super) fn note_copy(&mut self, entry: &Entry, fetch: bool) {
-        let (from, to) = (key(entry, Side::Second), key(entry, Side::of(fetch)));
-        let number = self.number;
-        if let Some(stale) = self.sanitizer() {
-            stale.copied(number, from, to);
-        }
-    }
-
-    fn watch_words(&mut self) {
-        let watched = self.sanitizer().map(Stale::take_watched);
-        for at in watched.unwrap_or_default() {
-            self.blocks.watch(at);
-        }
-    }
-
-    /// The running instruction is about to write to a piece that the sanitizer watches.
-    #[cold]
-    pub(super) fn watched_store(&mut self, at: u32, bytes: u32) {
-        let mut sanitizers = self.observers.sanitizers.take();
-        let stale = sanitizers.as_mut().and_then(|all| all.stale.as_deref_mut());
-        let mut own = Vec::new();
-        if let Some(stale) = stale {
-            let who = || Who {
-                calls: self.calls(),
-                ..self.who()
-            };
-            let user = self.privilege == privilege::USER;
-            own = stale.storing((at, bytes), &self.memory.uncore.ram, user, who);
-            if stale.is_done_with(at) {
-                self.blocks.unwatch(at);
-            }
-        }
-        self.observers.sanitizers = sanitizers;
-        for key in own {
-            self.mmu.suspect(key);
-        }
-        self.watch_words();
-    }
-
-    /// Its turn begins: others may have stored to words that its entries were made of.
-    pub(super) fn heed_stores(&mut self) {
-        let number = self.number;
-        let told = self.sanitizer().map(|stale| stale.take_told(number));
-        for key in told.unwrap_or_default() {
-            self.mmu.suspect(key);
-        }
+    pub(super) fn note_second(&mut self, entry: &Entry, fetch: bool) {
+        self.note_copy(key(entry, Side::of(fetch)));
     }
 
     #[cold]
     pub(super) fn note_fence(&mut self, va: Option<u64>, asid: Option<u16>) {
-        let who = self.who();
         let what = match (va, asid) {
             (None, None) => Flush::All,
             (None, Some(asid)) => Flush::Space(asid.into()),
             (Some(va), asid) => Flush::Page(va, asid.map(u32::from)),
         };
-        if let Some(stale) = self.sanitizer() {
-            stale.flushed(who, what);
-        }
+        self.note_flush(what);
     }
 
     /// satp was written: entries of its address space may be of another table.
@@ -276,7 +222,7 @@ impl Processor {
     pub(super) fn note_root(&mut self) {
         let (number, root, asid) = (self.number, self.csr.satp & satp::PPN, self.asid());
         let others = self
-            .sanitizer()
+            .stale()
             .map(|stale| stale.of_other_root(number, asid.into(), root));
         for key in others.unwrap_or_default() {
             self.mmu.suspect(key);
@@ -287,7 +233,7 @@ impl Processor {
     #[cold]
     pub(super) fn note_return(&mut self) {
         let (scratch, own) = (self.thread(self.csr.sscratch), self.number.into());
-        if let Some(stale) = self.sanitizer() {
+        if let Some(stale) = self.stale() {
             stale.returned(scratch);
             stale.returned(own);
         }
@@ -363,21 +309,12 @@ impl Processor {
                 _ => "a read of",
             },
         };
-        let who = self.who();
-        let ram = &self.memory.uncore.ram;
-        let (verdict, report) = self.observers.judge(what, who, &truth, ram);
-        if verdict != Verdict::Good {
-            self.mmu.suspect(key);
-        }
-        self.watch_words();
-        if let Some(report) = report {
-            (self.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
-            self.due = 0;
-        }
+        self.conclude(what, self.who(), &truth, Side::of(fetch));
     }
 }
 
-fn key(entry: &Entry, side: Side) -> Key {
+/// The sanitizer's name for an entry.
+pub(super) fn key(entry: &Entry, side: Side) -> Key {
     Key {
         page: entry.page,
         shift: entry.shift,

@@ -8,6 +8,7 @@ use super::registers::{access, cr0, eflags, segment};
 use super::tlb::{Need, Reuse, Shortcut, pte};
 use crate::board::Effect;
 use crate::computer::Cpu as _;
+use crate::computer::Sanitized;
 use crate::memory::attribute;
 use crate::memory::cache::{ARRIVING, SHARED};
 use crate::memory::prefetch;

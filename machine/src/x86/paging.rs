@@ -14,6 +14,7 @@ use super::registers::{cr0, cr4};
 use super::tlb::{Entry, Need, Tlb, permits, pte, reached};
 use super::walk_cache::WalkCache;
 use crate::account::{Array, Cause, Event, Plain};
+use crate::computer::Sanitized;
 use crate::config::TlbConfig;
 use crate::memory::attribute;
 use crate::memory::cache::ARRIVING;
@@ -183,8 +184,24 @@ impl Mmu {
         .filter_map(|(name, tlb)| Some((name, tlb?)))
     }
 
+    /// Every valid entry with the sanitizer's name for it.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (Key, &Entry)> {
+        self.sides().flat_map(|(side, tlb)| {
+            let shift = tlb.shift();
+            tlb.valid().map(move |(_, entry)| {
+                let key = Key {
+                    page: (entry.tag >> shift << shift).into(),
+                    shift: shift as u8,
+                    space: 0,
+                    side,
+                };
+                (key, entry)
+            })
+        })
+    }
+
     /// Every TLB with the sanitizer's name for it.
-    pub(super) fn sides(&self) -> impl Iterator<Item = (Side, &Tlb)> {
+    fn sides(&self) -> impl Iterator<Item = (Side, &Tlb)> {
         let data = [Some(&self.data), self.data_large.as_ref()];
         let code = [self.instruction.as_ref(), self.instruction_large.as_ref()];
         let second = self.second.as_ref().map(|second| &second.tlb);
@@ -361,7 +378,7 @@ impl Processor {
         };
         self.load_first(linear, entry, fetch, false);
         if self.sanitized {
-            self.note_copy(linear, fetch);
+            self.note_second(linear, fetch);
         }
         if self.noting {
             self.tell_walk(linear, fetch, from, cycles);

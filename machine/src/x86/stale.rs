@@ -17,13 +17,15 @@ use super::processor::Processor;
 use super::registers::{cr0, cr4};
 use super::stop::{Fatal, Stop};
 use super::tlb::{Entry, Need, permits, pte};
-use crate::observe::stale::CALLS_MOST;
-use crate::observe::stale::{Flush, Key, Origin, Rules, Side, Stale, Truth, Use, Verdict, Who};
+use crate::computer::Sanitized;
+use crate::observe::stale::{CALLS_MOST, Key, Origin, Rules, Side, Truth, Use, Who};
 
-pub(super) const RULES: Rules = Rules {
+const RULES: Rules = Rules {
     grain: 2,
+    big_endian: false,
     gives,
     levels: &["directory", "table"],
+    global: "a write of CR3 keeps it; INVLPG of its page, or a write of CR4 that changes PGE, removes it",
 };
 
 /// Bits of a word that must be as they were, and those that must not have gone.
@@ -56,96 +58,34 @@ enum Walked {
     Nothing,
 }
 
-impl Processor {
-    fn stale(&mut self) -> Option<&mut Stale> {
-        self.observers.sanitizers.as_mut()?.stale.as_deref_mut()
+impl Sanitized for Processor {
+    const RULES: Rules = RULES;
+
+    fn sanitized(&mut self) -> &mut bool {
+        &mut self.sanitized
     }
 
-    /// Begins or ends the translation sanitizer, as the observers have it.
-    pub(super) fn choose_sanitizer(&mut self) {
-        let sanitizers = self.observers.sanitizers.as_mut();
-        let mut on = false;
-        if let Some(all) = sanitizers.filter(|all| all.set.translation) {
-            all.stale.get_or_insert_with(|| Box::new(Stale::new(RULES)));
-            on = true;
-        }
-        if on != self.sanitized {
-            self.sanitized = on;
-            self.look_at_entries();
-        }
+    fn number(&self) -> u8 {
+        self.number
     }
 
-    /// The TLBs' entries may be of a time without the sanitizer: those that agree with the tables are good.
-    fn look_at_entries(&mut self) {
-        let protects = self.registers.cr0 & cr0::WP != 0;
-        let all: Vec<(Side, u8, Entry)> = (self.mmu.sides())
-            .flat_map(|(side, tlb)| {
-                let shift = tlb.shift() as u8;
-                tlb.valid().map(move |(_, entry)| (side, shift, *entry))
-            })
-            .collect();
-        self.mmu.trust_all(protects);
-        if !self.sanitized {
-            return;
-        }
-        let who = self.who();
-        for (side, shift, entry) in all {
-            let page = entry.tag >> shift << shift;
-            let key = Key {
-                page: page.into(),
-                shift,
-                space: 0,
-                side,
-            };
-            let (walked, origin) = self.look_at_tables(page);
-            let global = entry.bits & pte::GLOBAL != 0;
-            if let Some(stale) = self.stale() {
-                stale.filled(key, who.clone(), origin, entry.physical(), global);
-            }
-            let agrees = matches!(walked, Walked::Page(pa, bits)
-                if pa == entry.frame && entry.bits & !bits & (pte::WRITE | pte::USER | pte::DIRTY) == 0);
-            if !agrees {
-                self.mmu.suspect(key);
-            }
-        }
-        self.watch_words();
+    fn in_user_mode(&self) -> bool {
+        self.registers.cpl == 3
     }
 
-    /// Who runs now.
     fn who(&self) -> Who {
-        let pc = self.pc();
-        let user = self.registers.cpl == 3;
         Who {
             processor: self.number,
             cycle: self.now(),
-            pc: pc.into(),
-            user,
+            pc: self.pc().into(),
+            user: self.in_user_mode(),
             thread: self.thread(),
             program: self.observers.symbols.program(),
             calls: Vec::new(),
         }
     }
 
-    /// EIP of the instruction that runs.
-    fn pc(&self) -> u32 {
-        self.block_eip.wrapping_add(self.here.op().at.into())
-    }
-
-    fn word_at(&self, linear: u32) -> Option<u32> {
-        self.ram_word(self.peek_translation(linear)?)
-    }
-
-    /// What names the thread that runs.
-    fn thread(&self) -> u64 {
-        let task = self.registers.tr.base;
-        let word = |offset: u32| self.word_at(task.wrapping_add(offset)).unwrap_or(0);
-        match word(12) {
-            0 => word(4).into(),
-            stack => stack.into(),
-        }
-    }
-
-    /// Where the kernel's callers go on: by the frames that EBP leads to, or else, of a kernel without frames, whatever
+    /// By the frames that EBP leads to, or else, of a kernel without frames, whatever
     /// on the stack points behind a call.
     fn calls(&self) -> Vec<u64> {
         const DEEP: u32 = 8192;
@@ -192,6 +132,70 @@ impl Processor {
             }
         }
         calls
+    }
+
+    fn suspect(&mut self, key: Key) {
+        self.mmu.suspect(key);
+    }
+
+    fn live(&self) -> Vec<Key> {
+        self.mmu.keys().map(|(key, _)| key).collect()
+    }
+
+    /// Those that agree with the tables are good.
+    fn look_at_entries(&mut self) {
+        let protects = self.registers.cr0 & cr0::WP != 0;
+        self.mmu.trust_all(protects);
+        if !self.sanitized {
+            return;
+        }
+        let all: Vec<(Key, Entry)> = (self.mmu.keys())
+            .map(|(key, entry)| (key, *entry))
+            .collect();
+        for (key, entry) in all {
+            let (walked, origin) = self.look_at_tables(key.page as u32);
+            let global = entry.bits & pte::GLOBAL != 0;
+            self.note_entry(key, origin, (entry.physical(), global), false, false);
+            let agrees = matches!(walked, Walked::Page(pa, bits)
+                if pa == entry.frame && entry.bits & !bits & (pte::WRITE | pte::USER | pte::DIRTY) == 0);
+            if !agrees {
+                self.mmu.suspect(key);
+            }
+        }
+    }
+
+    fn watch_piece(&mut self, at: u32) {
+        self.blocks.watch(at);
+    }
+
+    fn unwatch_piece(&mut self, at: u32) {
+        self.blocks.unwatch(at);
+    }
+
+    fn stop_with(&mut self, report: String) {
+        (self.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
+        self.due_at_once();
+    }
+}
+
+impl Processor {
+    /// EIP of the instruction that runs.
+    fn pc(&self) -> u32 {
+        self.block_eip.wrapping_add(self.here.op().at.into())
+    }
+
+    fn word_at(&self, linear: u32) -> Option<u32> {
+        self.ram_word(self.peek_translation(linear)?)
+    }
+
+    /// What names the thread that runs.
+    fn thread(&self) -> u64 {
+        let task = self.registers.tr.base;
+        let word = |offset: u32| self.word_at(task.wrapping_add(offset)).unwrap_or(0);
+        match word(12) {
+            0 => word(4).into(),
+            stack => stack.into(),
+        }
     }
 
     fn side(&self, fetch: bool) -> Side {
@@ -272,95 +276,22 @@ impl Processor {
         self.refilled = true;
         let known = self.known.take();
         let (_, origin) = self.follow(linear, known);
-        let who = self.who();
-        let side = self.side(fetch);
-        let key = self.key(linear, found.large, side);
+        let key = self.key(linear, found.large, self.side(fetch));
         let global = found.bits & pte::GLOBAL != 0;
         // What the walk cache has may differ from the directory.
-        let differs = known.is_some_and(|known| {
+        let older = known.is_some_and(|known| {
             let first = origin.words().next();
             let now = first.and_then(|word| self.ram_word(word.at));
             now.is_none_or(|now| !gives(&origin, 0, now.into())) && known != 0
         });
         let second = self.mmu.second.is_some() && !found.large;
-        let (frame, number) = (found.frame, self.number);
-        if let Some(stale) = self.stale() {
-            if second {
-                let side = Side::Second;
-                stale.filled(Key { side, ..key }, who.clone(), origin, frame, global);
-            }
-            stale.filled(key, who, origin, frame, global);
-            if differs {
-                stale.filled_from_older(number, key);
-            }
-        }
-        if differs {
-            self.mmu.suspect(key);
-        }
-        self.watch_words();
+        self.note_entry(key, origin, (found.frame, global), second, older);
     }
 
     /// The second-level TLB has given its entry for `linear` to the first level.
     #[cold]
-    pub(super) fn note_copy(&mut self, linear: u32, fetch: bool) {
-        let to = self.key(linear, false, self.side(fetch));
-        let from = Key {
-            side: Side::Second,
-            ..to
-        };
-        let number = self.number;
-        if let Some(stale) = self.stale() {
-            stale.copied(number, from, to);
-        }
-    }
-
-    /// Stores to what the sanitizer asks for are shown to it from now on.
-    fn watch_words(&mut self) {
-        let watched = self.stale().map(Stale::take_watched).unwrap_or_default();
-        for at in watched {
-            self.blocks.watch(at);
-        }
-    }
-
-    /// The running instruction is about to write to a piece that the sanitizer watches.
-    #[cold]
-    pub(super) fn watched_store(&mut self, pa: u32, bytes: u32) {
-        let mut sanitizers = self.observers.sanitizers.take();
-        let stale = sanitizers.as_mut().and_then(|all| all.stale.as_deref_mut());
-        let mut own = Vec::new();
-        if let Some(stale) = stale {
-            let who = || Who {
-                calls: self.calls(),
-                ..self.who()
-            };
-            let user = self.registers.cpl == 3;
-            own = stale.storing((pa, bytes), &self.memory.uncore.ram, user, who);
-            if stale.is_done_with(pa) {
-                self.blocks.unwatch(pa);
-            }
-        }
-        self.observers.sanitizers = sanitizers;
-        for key in own {
-            self.mmu.suspect(key);
-        }
-        self.watch_words();
-    }
-
-    /// Its turn begins: others may have stored to words that its entries were made of.
-    pub(super) fn heed_stores(&mut self) {
-        let number = self.number;
-        let told = self.stale().map(|stale| stale.take_told(number));
-        for key in told.unwrap_or_default() {
-            self.mmu.suspect(key);
-        }
-    }
-
-    #[cold]
-    pub(super) fn note_flush(&mut self, what: Flush) {
-        let who = self.who();
-        if let Some(stale) = self.stale() {
-            stale.flushed(who, what);
-        }
+    pub(super) fn note_second(&mut self, linear: u32, fetch: bool) {
+        self.note_copy(self.key(linear, false, self.side(fetch)));
     }
 
     /// The kernel goes to ring 3.
@@ -461,16 +392,7 @@ impl Processor {
             pc: if fetch { linear } else { self.pc() }.into(),
             ..self.who()
         };
-        let ram = &self.memory.uncore.ram;
-        let (verdict, report) = self.observers.judge(access, who, &truth, ram);
-        if verdict != Verdict::Good {
-            self.mmu.suspect(key);
-        }
-        self.watch_words();
-        if let Some(report) = report {
-            (self.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
-            self.due_at_once();
-        }
+        self.conclude(access, who, &truth, self.side(fetch));
     }
 
     /// Is the last word, of which the entry was made, still good?

@@ -7,7 +7,7 @@ use super::processor::{NOWHERE, Processor};
 use super::registers::eflags;
 use super::stop::{Fatal, Raised, Stop};
 use crate::board::{Board, Console, Instant, Pc};
-use crate::computer::{Breakpoints, Cpu, Limits, Pause, Shape};
+use crate::computer::{Breakpoints, Cpu, Limits, Pause, Sanitized, Shape};
 use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
 

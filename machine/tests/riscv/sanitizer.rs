@@ -3,6 +3,9 @@
 use pagewalk_machine::computer::{Limits, Stop};
 use pagewalk_machine::riscv::trap::Fatal;
 
+use pagewalk_machine::riscv::session::Session;
+use serde_json::json;
+
 use super::support::{config, elf, session};
 
 /// Registers.
@@ -138,6 +141,11 @@ fn program(case: &Case) -> Vec<u32> {
 type Counters = Vec<(String, u64)>;
 
 fn run(name: &str, case: &Case, sanitizes: bool) -> (Option<String>, Counters) {
+    let (report, session) = run_session(name, case, sanitizes);
+    (report, session.counters())
+}
+
+fn run_session(name: &str, case: &Case, sanitizes: bool) -> (Option<String>, Session) {
     let settings = ["memory.size=0x800000"];
     let code = program(case);
     let mut session = session(&config(name, &settings), &elf(&code), "sanitizer");
@@ -153,7 +161,7 @@ fn run(name: &str, case: &Case, sanitizes: bool) -> (Option<String>, Counters) {
         Stop::Fatal(Fatal::Asleep { .. }) => None,
         stop => panic!("{name}: {}", session.explain(&stop)),
     };
-    (report, session.counters())
+    (report, session)
 }
 
 const CORES: [&str; 2] = ["u74-1500", "c906-1000"];
@@ -272,4 +280,43 @@ fn another_table_for_the_same_address_space_is_reported() {
         user: Vec::new(),
     };
     is_silent(&case);
+}
+
+/// Takes a global page away, and fences one address space.
+fn global() -> Case {
+    const GLOBAL: u32 = 0x20;
+    let mut kernel = put(WORD, leaf(FRAME) | GLOBAL);
+    kernel.push(SFENCE);
+    kernel.extend(reads());
+    kernel.extend(put(WORD, 0));
+    kernel.push(addi(T0, 0, 5));
+    kernel.push(SFENCE | T0 << 20);
+    Case {
+        kernel,
+        user: reads(),
+    }
+}
+
+#[test]
+fn a_fence_of_an_address_space_keeps_global_entries() {
+    let words = [
+        "(global)",
+        "address space 0x5: it keeps global entries",
+        "a fence of all address spaces removes it",
+    ];
+    is_reported(&global(), &words);
+}
+
+#[test]
+fn a_program_learns_all_of_an_entry() {
+    let (_, session) = run_session("u74-1500", &global(), true);
+    let (findings, _) = session.findings();
+    let entry = &findings[0]["entry"];
+    assert_eq!(entry["global"], json!(true));
+    assert_eq!(entry["tlb"], json!("data"));
+    assert_eq!(entry["space"], json!(0));
+    assert_eq!(entry["root"], json!(format!("{:#x}", TABLES >> 12)));
+    assert_eq!(entry["frame"], json!(format!("{FRAME:#x}")));
+    assert_eq!(findings[0]["access"]["processor"], json!(0));
+    assert_eq!(findings[0]["frame_now"], json!(null));
 }

@@ -321,12 +321,64 @@ fn a_global_entry_is_good_while_its_last_word_is() {
     let touched = kernel.clone().write(0x5_3000, GOOD | 0x100);
     let (report, _) = checked(prepare(touched, Code::default().read(GLOBAL)));
     assert_eq!(report, None);
+    let unflushed = kernel.clone().write(0x5_3000, 0);
+    let (report, _) = checked(prepare(unflushed, Code::default().read(GLOBAL)));
+    let report = report.unwrap();
+    assert!(report.contains("(global)"), "{report}");
+    assert!(report.contains("a write of CR3 keeps it"), "{report}");
     let (report, _) = checked(prepare(
         kernel.write(0x5_3000, 0).flush_all(),
         Code::default().read(GLOBAL),
     ));
     let report = report.unwrap();
     assert!(report.contains("it keeps global entries"), "{report}");
+}
+
+const SECOND: &str = "tlb.l2={ entries = 256, ways = 4, hit = 5, miss = 2 }";
+
+/// A kernel with a second-level TLB that does `kernel`, and a program that reads the page.
+fn with_second(settings: &[&str], kernel: Code) -> Bench {
+    let config = super::bench::config("p6-200", settings);
+    let mut bench = Bench::with(&config, &kernel.ends_in_user_mode().0)
+        .paged(6)
+        .gate(END, 3)
+        .gate(14, 0);
+    let user = Code::default().read(DATA).bytes(&[0xcd, END as u8]);
+    bench.put(USER, &user.0);
+    bench.put_word(WORD, GOOD);
+    for page in 0..512 {
+        bench.put_word(OTHER + 4 * page, page << 12 | 0x67);
+    }
+    bench
+}
+
+/// Reads pages that take the places of the page's entry in the first level.
+fn evicts(code: Code) -> Code {
+    (1..=8).fold(code, |code, n| code.read(DATA + n * 0x1_0000))
+}
+
+#[test]
+fn a_copy_of_an_entry_that_was_right_within_the_window_is_judged_again() {
+    let kernel = evicts(uses()).write(WORD, 0).read(DATA);
+    let (report, _) = checked(with_second(&[SECOND], kernel.clone()));
+    let report = report.unwrap();
+    assert!(report.contains("(late): a read of 0x00020000"), "{report}");
+    let (report, _) = checked(with_second(&[SECOND], kernel.flush(DATA)));
+    assert_eq!(report, None);
+}
+
+#[test]
+fn an_entry_that_a_walk_cache_made_is_suspect_in_both_levels() {
+    let kernel = Code::default()
+        .read(ALIAS)
+        .write(OTHER + 4 * PAGE, 0)
+        .write(DIRECTORY, OTHER | 7)
+        .read(DATA);
+    let settings = [SECOND, "walk.walker='walk-cache'"];
+    let (report, _) = checked(with_second(&settings, evicts(kernel)));
+    let report = report.unwrap();
+    assert!(report.contains("(late): a read of 0x00020000"), "{report}");
+    assert!(report.contains("second-level TLB"), "{report}");
 }
 
 #[test]

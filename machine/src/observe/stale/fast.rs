@@ -1,6 +1,6 @@
 //! Maps whose keys are numbers of the machine: nobody chooses them to collide, so that a cheap hash is enough.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Multiplies and rotates.
@@ -36,4 +36,3 @@ impl Hasher for Mix {
 }
 
 pub type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
-pub type Set<K> = HashSet<K, BuildHasherDefault<Mix>>;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::words::{CALLS_MOST, Change, Who};
-use super::{Fill, Flush, Flushed, Origin, Side, Stale, Use};
+use super::{Fill, Flush, Flushed, Origin, Rules, Side, Stale, Use};
 use crate::observe::symbolize::Symbolizer;
 
 /// Flushes that a finding shows.
@@ -106,7 +106,8 @@ pub struct Finding {
     used: Use,
     filled: Place,
     origin: Origin,
-    levels: &'static [&'static str],
+    global: bool,
+    rules: Rules,
     now: &'static str,
     /// Where the page is now.
     frame: Option<u64>,
@@ -115,25 +116,6 @@ pub struct Finding {
     /// Flushes since the change beyond these.
     more: usize,
     named: bool,
-}
-
-fn covers(what: Flush, fill: &Fill, used: &Use) -> Result<(), &'static str> {
-    match what {
-        Flush::NotGlobal if fill.global => Err("it keeps global entries"),
-        Flush::All | Flush::NotGlobal => Ok(()),
-        Flush::Page(address, space) => {
-            if (address ^ used.key.page) >> used.key.shift != 0 {
-                Err("another page")
-            } else if space.is_some_and(|space| space != used.key.space) {
-                Err("another address space")
-            } else {
-                Ok(())
-            }
-        }
-        Flush::Space(space) if space != used.key.space => Err("another address space"),
-        Flush::Space(_) if fill.global => Err("it keeps global entries"),
-        Flush::Space(_) => Ok(()),
-    }
 }
 
 fn shown(what: Flush) -> String {
@@ -167,7 +149,8 @@ impl Stale {
             used: *used,
             filled: Place::of(fill.who.clone()),
             origin: fill.origin,
-            levels: self.levels,
+            global: fill.global,
+            rules: self.rules,
             now,
             frame,
             change: change.map(|change| {
@@ -189,10 +172,11 @@ impl Stale {
         fill: &Fill,
         since: u64,
     ) -> (Vec<(Place, String)>, usize) {
-        let why = |flushed: &Flushed| match covers(flushed.what, fill, used) {
-            Ok(()) if flushed.who.processor != processor => "another processor's TLB",
-            Ok(()) => "the entry was loaded behind it",
-            Err(why) => why,
+        let keeps = |flushed: &Flushed| flushed.what.keeps(&used.key, fill);
+        let why = |flushed: &Flushed| match keeps(flushed) {
+            None if flushed.who.processor != processor => "another processor's TLB",
+            None => "the entry was loaded behind it",
+            Some(why) => why,
         };
         let line = |flushed: &Flushed, why: &str| {
             let place = Place::of(flushed.who.clone());
@@ -202,7 +186,7 @@ impl Stale {
             .filter(|flushed| flushed.time > since)
             .collect();
         since_then.sort_by_key(|flushed| {
-            let near = covers(flushed.what, fill, used).is_ok();
+            let near = keeps(flushed).is_none();
             (!near, flushed.who.processor != processor, flushed.time)
         });
         let more = since_then.len().saturating_sub(SHOWN_MOST);
@@ -211,9 +195,7 @@ impl Stale {
             .map(|flushed| line(flushed, why(flushed)))
             .collect();
         let before = self.flushes.iter().rev().find(|flushed| {
-            flushed.time < since
-                && flushed.time > fill.time
-                && covers(flushed.what, fill, used).is_ok()
+            flushed.time < since && flushed.time > fill.time && keeps(flushed).is_none()
         });
         if lines.len() < SHOWN_MOST
             && let Some(before) = before
@@ -257,7 +239,23 @@ impl Finding {
     }
 
     fn level(&self, number: usize) -> &'static str {
-        self.levels.get(number).copied().unwrap_or("word")
+        self.rules.levels.get(number).copied().unwrap_or("word")
+    }
+
+    /// What is special of the entry, in brackets.
+    fn traits(&self) -> String {
+        let global = self.global.then_some("global");
+        let tlb = match self.used.key.side {
+            Side::Data => None,
+            Side::Instruction => Some("instructions"),
+            Side::Second => Some("second-level TLB"),
+        };
+        let traits: Vec<&str> = global.into_iter().chain(tlb).collect();
+        if traits.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", traits.join(", "))
+        }
     }
 
     /// About ten lines.
@@ -276,11 +274,7 @@ impl Finding {
                 used.key.page,
                 1_u64 << (used.key.shift - 10),
                 used.frame,
-                if used.key.side == Side::Instruction {
-                    " (instructions)"
-                } else {
-                    ""
-                },
+                self.traits(),
                 self.filled.text()
             ),
         ];
@@ -324,6 +318,9 @@ impl Finding {
             (false, 0) => {}
             (false, more) => lines.push(format!("  flush   {more} more since the change")),
         }
+        if self.global {
+            lines.push(format!("  global  {}", self.rules.global));
+        }
         lines.join("\n")
     }
 
@@ -360,15 +357,22 @@ impl Finding {
         entry["bytes"] = json!(1_u64 << self.used.key.shift);
         entry["frame"] = json!(format!("{:#x}", self.used.frame));
         entry["words"] = words.into();
+        entry["root"] = json!(format!("{:#x}", self.origin.root));
+        entry["space"] = json!(self.used.key.space);
+        entry["tlb"] = json!(self.used.key.side.name());
+        entry["global"] = json!(self.global);
+        let frame = self.frame.map(|frame| format!("{frame:#x}"));
         json!({
             "kind": self.kind.name(),
             "times": self.times,
             "why": self.now,
+            "frame_now": frame,
             "access": access,
             "entry": entry,
             "change": change,
             "flushes": flushes.collect::<Vec<_>>(),
             "flushes_more": self.more,
+            "global_entries": self.global.then_some(self.rules.global),
             "text": self.text(),
         })
     }

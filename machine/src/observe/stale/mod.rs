@@ -10,15 +10,19 @@
 //! before the other can use an entry.
 
 mod fast;
+mod fills;
 mod finding;
 mod words;
 
 use std::collections::VecDeque;
 
 use fast::Map;
+pub use fills::FILLS_MOST;
+use fills::{Fill, Fills};
 pub use finding::{Finding, Kind};
+pub use words::WORDS_MOST;
 pub use words::{CALLS_MOST, Change, Who};
-use words::{Frames, Words};
+use words::{FRAMES_MOST, Frames, Words};
 
 use crate::memory::Ram;
 
@@ -26,10 +30,8 @@ use crate::memory::Ram;
 pub const FINDINGS_MOST: usize = 64;
 /// Flushes that are remembered.
 const FLUSHES_MOST: usize = 4096;
-/// Entries of one processor that are remembered.
-const FILLS_MOST: usize = 1 << 16;
 /// Threads that are remembered.
-const THREADS_MOST: usize = 1 << 16;
+pub const THREADS_MOST: usize = 1 << 16;
 
 /// What names an entry in the TLBs of one processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,6 +60,15 @@ impl Side {
     #[must_use]
     pub fn of(fetch: bool) -> Side {
         if fetch { Side::Instruction } else { Side::Data }
+    }
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Data => "data",
+            Side::Instruction => "instruction",
+            Side::Second => "second level",
+        }
     }
 }
 
@@ -110,25 +121,6 @@ impl Origin {
     pub fn leaf(&self) -> Option<Word> {
         self.words().last()
     }
-}
-
-/// How an entry came into a TLB.
-#[derive(Clone, Debug)]
-struct Fill {
-    /// When, in the order of all events of the run.
-    time: u64,
-    /// Stores to its words count from then on.
-    since: u64,
-    who: Who,
-    origin: Origin,
-    /// The page's physical address.
-    frame: u64,
-    /// A flush of all but global entries keeps it.
-    global: bool,
-    /// It was counted as a suspect, and as one in the window.
-    counted: bool,
-    in_window: bool,
-    reported: bool,
 }
 
 /// What an instruction or another processor's request removed from a TLB.
@@ -226,21 +218,31 @@ pub type Gives = fn(origin: &Origin, number: usize, now: u64) -> bool;
 pub struct Rules {
     /// A word of a table has `1 << grain` bytes.
     pub grain: u32,
+    pub big_endian: bool,
     pub gives: Gives,
     /// What the words of an origin are called.
     pub levels: &'static [&'static str],
+    /// Which flushes keep a global entry, and which remove it.
+    pub global: &'static str,
+}
+
+/// What was forgotten because there was too much of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Forgotten {
+    threads: u64,
+    flushes: u64,
+    findings: u64,
 }
 
 /// The state of the sanitizer, for all processors.
 #[derive(Clone, Debug)]
 pub struct Stale {
-    gives: Gives,
-    levels: &'static [&'static str],
+    rules: Rules,
     /// Ends the run at the first finding.
     pub stops: bool,
     time: u64,
     /// By processor.
-    fills: Vec<Map<Key, Fill>>,
+    fills: Vec<Fills>,
     /// By processor: entries that others have made suspect.
     told: Vec<Vec<Key>>,
     words: Words,
@@ -250,6 +252,7 @@ pub struct Stale {
     returned: Map<u64, u64>,
     counts: Counts,
     findings: Vec<Finding>,
+    forgotten: Forgotten,
     /// Addresses that the processor must show stores to from now on.
     to_watch: Vec<u32>,
 }
@@ -259,18 +262,18 @@ impl Stale {
     #[must_use]
     pub fn new(rules: Rules) -> Stale {
         Stale {
-            gives: rules.gives,
-            levels: rules.levels,
+            rules,
             stops: true,
             time: 0,
             fills: Vec::new(),
             told: Vec::new(),
-            words: Words::new(rules.grain),
+            words: Words::new(rules.grain, rules.big_endian),
             frames: Frames::default(),
             flushes: VecDeque::new(),
             returned: Map::default(),
             counts: Counts::default(),
             findings: Vec::new(),
+            forgotten: Forgotten::default(),
             to_watch: Vec::new(),
         }
     }
@@ -288,13 +291,57 @@ impl Stale {
     /// What had to be left out, in words.
     #[must_use]
     pub fn limits(&self) -> Option<String> {
-        let refused = self.words.refused();
-        (refused != 0).then(|| {
-            format!(
-                "{refused} words of page tables were not watched: {} are the most",
-                words::WORDS_MOST
-            )
-        })
+        let entries: u64 = self.fills.iter().map(Fills::forgotten).sum();
+        let Forgotten {
+            threads,
+            flushes,
+            findings,
+        } = self.forgotten;
+        let blind = "the run may have missed stale translations";
+        let limits = [
+            (
+                self.words.refused(),
+                "words of page tables were not watched",
+                WORDS_MOST,
+                blind,
+            ),
+            (entries, "entries were forgotten", FILLS_MOST, blind),
+            (
+                threads,
+                "threads were forgotten",
+                THREADS_MOST,
+                "the run may have taken stale translations for those of a window",
+            ),
+            (
+                self.frames.forgotten(),
+                "page frames were forgotten",
+                FRAMES_MOST,
+                "the run may have missed a reuse",
+            ),
+            (
+                flushes,
+                "flushes were forgotten",
+                FLUSHES_MOST,
+                "lists of flushes may be incomplete",
+            ),
+            (
+                findings,
+                "findings were left out",
+                FINDINGS_MOST,
+                "each is of another pair of places",
+            ),
+        ];
+        let told = limits.iter().filter(|(count, ..)| *count != 0);
+        let told: Vec<String> = told
+            .map(|(count, what, most, so)| format!("{count} {what}, {most} are the most: {so}"))
+            .collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+
+    /// How many words of page tables it watches now.
+    #[must_use]
+    pub fn watched_words(&self) -> usize {
+        self.words.count()
     }
 
     fn now(&mut self) -> u64 {
@@ -302,13 +349,18 @@ impl Stale {
         self.time
     }
 
-    fn of(&mut self, processor: u8) -> &mut Map<Key, Fill> {
+    /// The entries of a processor, and what they depend on.
+    fn of(&mut self, processor: u8) -> (&mut Fills, &mut Words, &mut Vec<u32>) {
         let number = usize::from(processor);
-        if self.fills.len() <= number {
-            self.fills.resize_with(number + 1, Map::default);
-            self.told.resize_with(number + 1, Vec::new);
+        while self.fills.len() <= number {
+            self.fills.push(Fills::new(self.fills.len() as u8));
+            self.told.push(Vec::new());
         }
-        &mut self.fills[number]
+        (&mut self.fills[number], &mut self.words, &mut self.to_watch)
+    }
+
+    fn fill(&self, processor: u8, key: &Key) -> Option<&Fill> {
+        self.fills.get(usize::from(processor))?.get(key)
     }
 
     /// An entry was loaded from these words.
@@ -316,55 +368,42 @@ impl Stale {
         let (time, processor) = (self.now(), who.processor);
         self.counts.fills += 1;
         for word in origin.words() {
-            self.words
-                .depends(word.at, (processor, key), &mut self.to_watch);
             self.frames.walked(word.at, time);
         }
-        let fills = self.of(processor);
-        if fills.len() >= FILLS_MOST {
-            fills.clear();
-        }
-        fills.insert(
-            key,
-            Fill {
-                time,
-                since: time,
-                who,
-                origin,
-                frame,
-                global,
-                counted: false,
-                in_window: false,
-                reported: false,
-            },
-        );
+        let fill = Fill::new(time, who, origin, frame, global);
+        let (fills, words, to_watch) = self.of(processor);
+        fills.insert(key, fill, words, to_watch);
     }
 
     /// A TLB got its entry from another one of the same processor.
     pub fn copied(&mut self, processor: u8, from: Key, to: Key) {
-        let Some(fill) = self.of(processor).get(&from).cloned() else {
-            return;
-        };
-        for word in fill.origin.words() {
-            self.words
-                .depends(word.at, (processor, to), &mut self.to_watch);
+        if let Some(fill) = self.fill(processor, &from).cloned() {
+            let (fills, words, to_watch) = self.of(processor);
+            fills.insert(to, fill, words, to_watch);
         }
-        self.of(processor).insert(to, fill);
+    }
+
+    /// Are so many entries of the processor remembered that it must say which of them are still there?
+    #[must_use]
+    pub fn wants_sweep(&self, processor: u8) -> bool {
+        let fills = self.fills.get(usize::from(processor));
+        fills.is_some_and(Fills::wants_sweep)
+    }
+
+    /// The TLBs of the processor hold these entries and no others.
+    pub fn sweep(&mut self, processor: u8, live: Vec<Key>) {
+        let (fills, words, _) = self.of(processor);
+        fills.sweep(live, words);
     }
 
     /// A processor has removed entries.
     pub fn flushed(&mut self, who: Who, what: Flush) {
         let (time, processor) = (self.now(), who.processor);
-        match what {
-            Flush::All => self.of(processor).clear(),
-            Flush::NotGlobal => self.of(processor).retain(|_, fill| fill.global),
-            Flush::Space(space) => self
-                .of(processor)
-                .retain(|key, fill| fill.global || key.space != space),
-            Flush::Page(..) => {}
-        }
+        let (fills, words, _) = self.of(processor);
+        fills.flushed(what, words);
         if self.flushes.len() == FLUSHES_MOST {
             self.flushes.pop_front();
+            self.forgotten.flushes += 1;
         }
         self.flushes.push_back(Flushed { time, who, what });
     }
@@ -387,7 +426,7 @@ impl Stale {
         let processor = who.processor;
         let mut own = Vec::new();
         for (holder, key) in self.words.storing(pa, bytes, ram, time, who) {
-            let Some(fill) = self.of(holder).get(&key) else {
+            let Some(fill) = self.fill(holder, &key) else {
                 continue;
             };
             if key.shift == 12
@@ -433,6 +472,7 @@ impl Stale {
     pub fn returned(&mut self, thread: u64) {
         let time = self.now();
         if self.returned.len() >= THREADS_MOST && !self.returned.contains_key(&thread) {
+            self.forgotten.threads += self.returned.len() as u64;
             self.returned.clear();
         }
         self.returned.insert(thread, time);
@@ -440,7 +480,7 @@ impl Stale {
 
     /// The entry that was loaded last comes from an older value of its words, which a walk cache had kept.
     pub fn filled_from_older(&mut self, processor: u8, key: Key) {
-        if let Some(fill) = self.of(processor).get_mut(&key) {
+        if let Some(fill) = self.of(processor).0.get_mut(&key) {
             fill.since = 0;
         }
     }
@@ -449,18 +489,18 @@ impl Stale {
     #[must_use]
     pub fn of_other_root(&self, processor: u8, space: u32, root: u64) -> Vec<Key> {
         let fills = self.fills.get(usize::from(processor));
-        let others = fills
-            .into_iter()
-            .flatten()
+        let all = fills.into_iter().flat_map(Fills::iter);
+        let others = all
             .filter(|(key, fill)| !fill.global && key.space == space && fill.origin.root != root);
-        others.map(|(key, _)| *key).collect()
+        let mut keys: Vec<Key> = others.map(|(key, _)| *key).collect();
+        keys.sort_unstable();
+        keys
     }
 
     /// What an entry was made of.
     #[must_use]
     pub fn origin(&self, processor: u8, key: Key) -> Option<Origin> {
-        let fills = self.fills.get(usize::from(processor))?;
-        Some(fills.get(&key)?.origin)
+        Some(self.fill(processor, &key)?.origin)
     }
 
     /// The findings, to name what they tell of.
@@ -471,7 +511,7 @@ impl Stale {
     /// An access has used a suspect entry.
     pub fn judge(&mut self, access: Use, who: Who, truth: &Truth, ram: &Ram) -> Verdict {
         let processor = who.processor;
-        let Some(mut fill) = self.of(processor).remove(&access.key) else {
+        let Some(mut fill) = self.fill(processor, &access.key).cloned() else {
             return Verdict::Good;
         };
         if !fill.counted {
@@ -483,11 +523,9 @@ impl Stale {
             Truth::Same { origin, .. } => {
                 fill.origin = origin;
                 fill.since = self.time;
-                for word in origin.words() {
-                    self.words
-                        .depends(word.at, (processor, access.key), &mut self.to_watch);
-                }
-                Verdict::Good
+                let (fills, words, to_watch) = self.of(processor);
+                fills.insert(access.key, fill, words, to_watch);
+                return Verdict::Good;
             }
             Truth::Unknown => {
                 self.counts.undetermined += 1;
@@ -523,7 +561,9 @@ impl Stale {
                 }
             }
         };
-        self.of(processor).insert(access.key, fill);
+        if let Some(held) = self.of(processor).0.get_mut(&access.key) {
+            *held = fill;
+        }
         verdict
     }
 
@@ -532,7 +572,7 @@ impl Stale {
         let mut known = self.findings.iter_mut();
         match known.find(|known| known.is_like(&finding)) {
             Some(known) => known.times += 1,
-            None if full => {}
+            None if full => self.forgotten.findings += 1,
             None => self.findings.push(finding),
         }
         if self.stops {
@@ -547,7 +587,7 @@ impl Stale {
     fn blame(&self, fill: &Fill, ram: &Ram) -> Option<Change> {
         let words = fill.origin.words().enumerate();
         let each = words.filter_map(|(number, word)| {
-            let gives = |value| (self.gives)(&fill.origin, number, value);
+            let gives = |value| (self.rules.gives)(&fill.origin, number, value);
             self.words.last_loss(word.at, fill.since, ram, gives)
         });
         each.min_by_key(|change| change.time)

@@ -1,7 +1,7 @@
 //! The words of page tables that entries were made of, what was stored there, and page frames that entries still reach.
 
 use super::Key;
-use super::fast::{Map, Set};
+use super::fast::Map;
 use crate::memory::Ram;
 
 /// Words that are watched.
@@ -9,7 +9,7 @@ pub const WORDS_MOST: usize = 1 << 20;
 /// Stores to one word that are remembered.
 const CHANGES_MOST: usize = 8;
 /// Frames that are watched.
-const FRAMES_MOST: usize = 1 << 14;
+pub const FRAMES_MOST: usize = 1 << 14;
 /// Return addresses that are kept of a stack.
 pub const CALLS_MOST: usize = 8;
 /// Stores are shown by pieces of `1 << PIECE` bytes.
@@ -42,8 +42,8 @@ pub struct Change {
 
 #[derive(Clone, Debug, Default)]
 struct Watched {
-    /// The entries that the word is an origin of, and which are not suspect because of it.
-    entries: Set<(u8, Key)>,
+    /// The entries that the word is an origin of, and whether they are suspect because of it.
+    entries: Map<(u8, Key), bool>,
     /// In order; `new` is filled in by the next change.
     changes: Vec<Change>,
 }
@@ -52,14 +52,16 @@ struct Watched {
 #[derive(Clone, Debug)]
 pub struct Words {
     grain: u32,
+    big_endian: bool,
     watched: Map<u32, Watched>,
     refused: u64,
 }
 
 impl Words {
-    pub fn new(grain: u32) -> Words {
+    pub fn new(grain: u32, big_endian: bool) -> Words {
         Words {
             grain,
+            big_endian,
             watched: Map::default(),
             refused: 0,
         }
@@ -79,8 +81,9 @@ impl Words {
     }
 
     fn read(&self, ram: &Ram, at: u32) -> u64 {
-        match self.grain {
-            2 => ram.get(at).map_or(0, u32::from_le_bytes).into(),
+        match (self.grain, self.big_endian) {
+            (2, false) => ram.get(at).map_or(0, u32::from_le_bytes).into(),
+            (2, true) => ram.get(at).map_or(0, u32::from_be_bytes).into(),
             _ => ram.get(at).map_or(0, u64::from_le_bytes),
         }
     }
@@ -96,7 +99,23 @@ impl Words {
         if word.entries.is_empty() {
             to_watch.push(at);
         }
-        word.entries.insert(entry);
+        word.entries.insert(entry, false);
+    }
+
+    /// The entry has gone, or has another origin. A word without entries is watched no longer.
+    pub fn leave(&mut self, at: u32, entry: (u8, Key)) {
+        let at = self.first(at);
+        if let Some(word) = self.watched.get_mut(&at) {
+            word.entries.remove(&entry);
+            if word.entries.is_empty() {
+                self.watched.remove(&at);
+            }
+        }
+    }
+
+    /// How many words are watched.
+    pub fn count(&self) -> usize {
+        self.watched.len()
     }
 
     /// Is one of these bytes in a word that is watched?
@@ -125,7 +144,11 @@ impl Words {
             let Some(word) = self.watched.get_mut(&at) else {
                 continue;
             };
-            suspect.extend(word.entries.drain());
+            for (entry, told) in &mut word.entries {
+                if !std::mem::replace(told, true) {
+                    suspect.push(*entry);
+                }
+            }
             if let Some(last) = word.changes.last_mut() {
                 last.new = value;
             }
@@ -140,7 +163,7 @@ impl Words {
                 new: 0,
             });
         }
-        // The order of a set is not that of the machine.
+        // The order of a map is not that of the machine.
         suspect.sort_unstable();
         suspect
     }
@@ -191,27 +214,36 @@ struct Frame {
 
 /// All such frames, by number.
 #[derive(Clone, Debug, Default)]
-pub struct Frames(Map<u32, Frame>);
+pub struct Frames {
+    all: Map<u32, Frame>,
+    forgotten: u64,
+}
 
 impl Frames {
+    /// Frames of which it no longer knows whether they got another use.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
     /// From now on it counts what is written to the frame at `frame`.
     pub fn watch(&mut self, frame: u32, to_watch: &mut Vec<u32>) {
-        if self.0.len() >= FRAMES_MOST {
-            self.0.clear();
+        if self.all.len() >= FRAMES_MOST {
+            self.forgotten += self.all.len() as u64;
+            self.all.clear();
         }
         let fresh = Frame {
             written: 0,
             by_kernel: 0,
             reused: None,
         };
-        self.0.insert(frame >> 12, fresh);
+        self.all.insert(frame >> 12, fresh);
         to_watch.extend((frame & !0xfff..=frame | 0xfff).step_by(1 << PIECE));
     }
 
     /// A store. A frame was overwritten whole if all of its pieces were, three quarters of them by the kernel: a
     /// program may write to the rest between.
     pub fn stored(&mut self, pa: u32, bytes: u32, time: u64, user: bool) {
-        if let Some(frame) = self.0.get_mut(&(pa >> 12)) {
+        if let Some(frame) = self.all.get_mut(&(pa >> 12)) {
             let piece = |pa: u32| (pa & 0xfff) >> PIECE;
             let last = (pa & 0xfff).saturating_add(bytes.max(1) - 1).min(0xfff);
             for n in piece(pa)..=piece(last) {
@@ -225,7 +257,7 @@ impl Frames {
     }
 
     pub fn transferred(&mut self, pa: u32, time: u64) {
-        if let Some(frame) = self.0.get_mut(&(pa >> 12)) {
+        if let Some(frame) = self.all.get_mut(&(pa >> 12)) {
             frame.reused.get_or_insert(time);
         }
     }
@@ -237,13 +269,13 @@ impl Frames {
 
     /// Is the piece of `pa` one that has not been written yet?
     pub fn waits_for(&self, pa: u32) -> bool {
-        self.0.get(&(pa >> 12)).is_some_and(|frame| {
+        self.all.get(&(pa >> 12)).is_some_and(|frame| {
             frame.reused.is_none() && frame.written >> ((pa & 0xfff) >> PIECE) & 1 == 0
         })
     }
 
     /// When the frame got another use.
     pub fn reused(&self, frame: u32) -> Option<u64> {
-        self.0.get(&(frame >> 12))?.reused
+        self.all.get(&(frame >> 12))?.reused
     }
 }

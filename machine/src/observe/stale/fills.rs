@@ -1,0 +1,191 @@
+//! What is known of each entry in the TLBs of one processor.
+
+use super::fast::Map;
+use super::words::Words;
+use super::{Flush, Key, Origin, Who};
+
+/// Entries of one processor that are remembered.
+pub const FILLS_MOST: usize = 1 << 16;
+/// So many, and it asks which of them are still in the TLBs.
+const SWEEP_FROM: usize = 1 << 12;
+
+/// How an entry came into a TLB.
+#[derive(Clone, Debug)]
+pub struct Fill {
+    /// When, in the order of all events of the run.
+    pub time: u64,
+    /// Stores to its words count from then on.
+    pub since: u64,
+    pub who: Who,
+    pub origin: Origin,
+    /// The page's physical address.
+    pub frame: u64,
+    /// A flush of all but global entries keeps it.
+    pub global: bool,
+    /// It was counted as a suspect, and as one in the window.
+    pub counted: bool,
+    pub in_window: bool,
+    pub reported: bool,
+}
+
+impl Fill {
+    pub fn new(time: u64, who: Who, origin: Origin, frame: u64, global: bool) -> Fill {
+        Fill {
+            time,
+            since: time,
+            who,
+            origin,
+            frame,
+            global,
+            counted: false,
+            in_window: false,
+            reported: false,
+        }
+    }
+}
+
+/// The entries of one processor.
+#[derive(Clone, Debug)]
+pub struct Fills {
+    processor: u8,
+    /// By the first address of the page.
+    pages: Map<u64, Vec<(Key, Fill)>>,
+    count: usize,
+    /// Sizes of pages, as bits.
+    shifts: u64,
+    sweep_at: usize,
+    forgotten: u64,
+}
+
+impl Fills {
+    pub fn new(processor: u8) -> Fills {
+        Fills {
+            processor,
+            pages: Map::default(),
+            count: 0,
+            shifts: 0,
+            sweep_at: SWEEP_FROM,
+            forgotten: 0,
+        }
+    }
+
+    /// Entries that it had no room for.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    pub fn get(&self, key: &Key) -> Option<&Fill> {
+        let page = self.pages.get(&key.page)?.iter();
+        page.into_iter()
+            .find_map(|(held, fill)| (held == key).then_some(fill))
+    }
+
+    pub fn get_mut(&mut self, key: &Key) -> Option<&mut Fill> {
+        let page = self.pages.get_mut(&key.page)?.iter_mut();
+        page.into_iter()
+            .find_map(|(held, fill)| (held == key).then_some(fill))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &(Key, Fill)> {
+        self.pages.values().flatten()
+    }
+
+    /// An entry came into a TLB, in place of one of the same page.
+    pub fn insert(&mut self, key: Key, fill: Fill, words: &mut Words, to_watch: &mut Vec<u32>) {
+        self.remove(&key, words);
+        if self.count >= FILLS_MOST {
+            self.forgotten += self.count as u64;
+            self.retain(words, |_, _| false);
+        }
+        for word in fill.origin.words() {
+            words.depends(word.at, (self.processor, key), to_watch);
+        }
+        self.shifts |= 1 << key.shift;
+        self.count += 1;
+        self.pages.entry(key.page).or_default().push((key, fill));
+    }
+
+    pub fn remove(&mut self, key: &Key, words: &mut Words) {
+        self.retain_of_page(key.page, words, |held, _| held != key);
+    }
+
+    fn retain_of_page(&mut self, page: u64, words: &mut Words, keep: impl Fn(&Key, &Fill) -> bool) {
+        let Some(held) = self.pages.get_mut(&page) else {
+            return;
+        };
+        let before = held.len();
+        held.retain(|(key, fill)| kept(self.processor, words, (key, fill), &keep));
+        self.count -= before - held.len();
+        if held.is_empty() {
+            self.pages.remove(&page);
+        }
+    }
+
+    fn retain(&mut self, words: &mut Words, keep: impl Fn(&Key, &Fill) -> bool) {
+        let mut count = 0;
+        self.pages.retain(|_, held| {
+            held.retain(|(key, fill)| kept(self.processor, words, (key, fill), &keep));
+            count += held.len();
+            !held.is_empty()
+        });
+        self.count = count;
+    }
+
+    /// Entries were removed.
+    pub fn flushed(&mut self, what: Flush, words: &mut Words) {
+        if let Flush::Page(address, _) = what {
+            let shifts = self.shifts;
+            for shift in (0..64).filter(|shift| shifts >> shift & 1 != 0) {
+                let page = address >> shift << shift;
+                self.retain_of_page(page, words, |key, fill| what.keeps(key, fill).is_some());
+            }
+        } else {
+            self.retain(words, |key, fill| what.keeps(key, fill).is_some());
+        }
+    }
+
+    /// Are there so many that entries may have left the TLBs for others long ago?
+    pub fn wants_sweep(&self) -> bool {
+        self.count >= self.sweep_at
+    }
+
+    /// Forgets the entries that are in no TLB. `live`: those that are.
+    pub fn sweep(&mut self, mut live: Vec<Key>, words: &mut Words) {
+        live.sort_unstable();
+        self.retain(words, |key, _| live.binary_search(key).is_ok());
+        self.sweep_at = SWEEP_FROM.max(2 * self.count);
+    }
+}
+
+fn kept(
+    processor: u8,
+    words: &mut Words,
+    (key, fill): (&Key, &Fill),
+    keep: impl Fn(&Key, &Fill) -> bool,
+) -> bool {
+    let keeps = keep(key, fill);
+    if !keeps {
+        for word in fill.origin.words() {
+            words.leave(word.at, (processor, *key));
+        }
+    }
+    keeps
+}
+
+impl Flush {
+    /// Why it keeps this entry of its processor; `None` if it removes it.
+    pub fn keeps(self, key: &Key, fill: &Fill) -> Option<&'static str> {
+        const GLOBAL: Option<&str> = Some("it keeps global entries");
+        match self {
+            Flush::NotGlobal | Flush::Space(_) | Flush::Page(_, Some(_)) if fill.global => GLOBAL,
+            Flush::All | Flush::NotGlobal => None,
+            Flush::Page(address, _) if (address ^ key.page) >> key.shift != 0 => {
+                Some("another page")
+            }
+            Flush::Page(_, Some(space)) | Flush::Space(space) if space != key.space => {
+                Some("another address space")
+            }
+            Flush::Page(..) | Flush::Space(_) => None,
+        }
+    }
+}
