@@ -19,8 +19,10 @@ from pagewalk.paths import home
 
 STYLE = """.md-grid { max-width: 70rem; }
 .md-typeset table:not([class]) :is(th, td) { min-width: 0; padding: .5em .3em; }
+.md-typeset table:not([class]) td:nth-last-child(-n+4) { min-width: 5em; overflow-wrap: anywhere; }
 .md-typeset table:not([class]) td code { white-space: nowrap; font-size: .78em; padding: 0 .1em; }
 @media print, (max-width: 87.4em) {
+  .md-typeset table:not([class]) td:nth-last-child(-n+4) { min-width: 0; }
   .md-typeset table:not([class]) { table-layout: auto; }
   .md-typeset table:not([class]) td code { white-space: normal; }
   .md-typeset table:not([class]) :is(th, td) { padding: .4em .3em; }
@@ -31,7 +33,8 @@ STYLE = """.md-grid { max-width: 70rem; }
 }
 @media print, (max-width: 45em) { .md-typeset pre > code { white-space: pre-wrap; } }
 """
-"""No table is wider than its page, since a verdict stands in its last column: keys are broken where there is no room.
+"""No table is wider than its page, since a verdict stands in its last column: keys are broken where there is no room,
+and the names of counters in its last columns are.
 Long commands are broken on paper and on a phone."""
 GENERATED = "Made from {} when the site is built."
 
