@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
-from pagewalk import _machine
+from pagewalk import _machine, writing
 from pagewalk.errors import BadInput, Interrupted
 from pagewalk.paths import read_file
 from pagewalk.runner import NO_LIMIT
@@ -64,7 +64,7 @@ def _packed(path: Path) -> Iterator[IO[bytes]]:
         ".gz": lambda file: cast("IO[bytes]", gzip.GzipFile("", "wb", 6, file, 0)),
         ".bz2": partial(bz2.BZ2File, mode="w"),
     }
-    with path.open("wb") as file:
+    with writing.replacing(path) as fresh, fresh.open("wb") as file:
         if (packer := packers.get(path.suffix)) is None:
             yield file
             return
@@ -98,7 +98,8 @@ def write(
             files = []
             for file in files_of(path, format, machine.processors):
                 stream = opened.enter_context(_packed(file))
-                side = opened.enter_context(side_of(file).open("w", encoding="utf-8"))
+                beside = opened.enter_context(writing.replacing(side_of(file)))
+                side = opened.enter_context(beside.open("w", encoding="utf-8"))
                 side.write(json.dumps({**about, "format": format, "shared-from": SHARED_FROM}) + "\n")
                 files.append((stream, side))
             while True:
@@ -111,9 +112,9 @@ def write(
                 if ended:
                     return stop
                 if not watch():
-                    raise Interrupted(f"interrupted while {path} was written: it is not whole")
+                    raise Interrupted(f"interrupted while {path} was written: it is left as it was")
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted while {path} was written: it is not whole") from None
+        raise Interrupted(f"interrupted while {path} was written: it is left as it was") from None
     except OSError as error:
         raise BadInput(f"{error.filename or path}: {error.strerror}") from None
 

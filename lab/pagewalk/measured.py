@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
-from pagewalk import explain, records
+from pagewalk import explain, records, writing
 from pagewalk.errors import BadInput
 from pagewalk.experiment_file import Setting
 from pagewalk.experiments import Experiment, Row
@@ -186,7 +186,7 @@ def write(store: Store, experiment: Experiment) -> Path:
     path = place(experiment.name)
     try:
         path.parent.mkdir(exist_ok=True)
-        path.write_text(table.model_dump_json(indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None
+    writing.write(path, table.model_dump_json(indent=1) + "\n")
     return path

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pagewalk import claims_overview, claims_page, memories, page_head
+from pagewalk import claims_overview, claims_page, memories, page_head, writing
 from pagewalk.errors import BadInput
 from pagewalk.report import plots
 from pagewalk.report.plots import Drawing
@@ -58,19 +58,16 @@ def count_in(readme: Path, store: Store) -> None:
     renewed, places = _COUNTED.subn(lambda _: readme_line(store), text)
     if places != 1:
         raise BadInput(f"{readme}: no line for the counts of claims")
-    readme.write_text(renewed, encoding="utf-8")
+    writing.write(readme, renewed)
 
 
 def write(store: Store, folder: Path) -> list[str]:
     """Writes every page and picture into the folder; returns the names of the files. BadInput if one cannot be."""
     written = []
-    try:
-        for file, text in texts(store):
-            (folder / file).write_text(text, encoding="utf-8")
-            written.append(file)
-        for file, drawing in _pictures(store):
-            drawing.save(folder / file)
-            written.append(file)
-    except OSError as error:
-        raise BadInput(f"{folder}: {error.strerror}") from None
+    for file, text in texts(store):
+        writing.write(folder / file, text)
+        written.append(file)
+    for file, drawing in _pictures(store):
+        drawing.save(folder / file)
+        written.append(file)
     return written

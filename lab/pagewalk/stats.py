@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pagewalk.errors import BadInput
+from pagewalk import writing
 
 _TICKS = 10**12
 """Ticks in a second: gem5's are picoseconds."""
@@ -87,7 +87,4 @@ def tree(counters: Mapping[str, int], clock: int) -> dict[str, Any]:
 def write(path: Path, counters: Mapping[str, int], clock: int) -> None:
     """Writes `stats.txt`, or the tree if the file's name ends in .json; BadInput says why it cannot be written."""
     made = json.dumps(tree(counters, clock), indent=2) + "\n" if path.suffix == ".json" else text(counters, clock)
-    try:
-        path.write_text(made, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
+    writing.write(path, made)

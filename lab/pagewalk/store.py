@@ -21,7 +21,7 @@ from typing import Any
 
 import duckdb
 
-from pagewalk import interrupts, placement, query, schema, stored_runs
+from pagewalk import interrupts, placement, query, schema, stored_runs, writing
 from pagewalk.errors import BadInput, StoreError, unknown
 from pagewalk.query import Answer
 from pagewalk.runner import Job, RunResult
@@ -228,13 +228,14 @@ class Store:
         with self._session() as connection:
             for table, chosen in schema.LATEST.items():
                 path = folder / f"{table}.parquet"
-                name = str(path).replace("'", "''")
                 try:
-                    connection.execute(
-                        f"COPY ({chosen}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)", [list(experiments)]
-                    )
+                    with writing.replacing(path) as fresh:
+                        name = str(fresh).replace("'", "''")
+                        connection.execute(
+                            f"COPY ({chosen}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)", [list(experiments)]
+                        )
                 except duckdb.IOException as error:
-                    raise BadInput(f"{path}: {str(error).splitlines()[0]}") from None
+                    raise BadInput(f"{path}: {str(error).splitlines()[0].replace(name, str(path))}") from None
                 written.append(path)
         return written
 

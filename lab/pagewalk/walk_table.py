@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from pagewalk import _machine
+from pagewalk import _machine, writing
 from pagewalk.errors import BadInput
 from pagewalk.recording import events
 
@@ -85,8 +85,11 @@ def write(machine: _machine.Machine, path: Path) -> int:
                         file.write(json.dumps(_row(event)) + "\n")
                         count += 1
             source = f"read_json({_literal(str(lines))}, format='newline_delimited', columns={{{columns}}})"
-            with duckdb.connect() as engine:
-                engine.execute(f"COPY (FROM {source}) TO {_literal(str(path.absolute()))} (FORMAT parquet)")
-    except (duckdb.Error, OSError) as error:
-        raise BadInput(f"{path}: {error}") from None
+            with writing.replacing(path) as fresh, duckdb.connect() as engine:
+                try:
+                    engine.execute(f"COPY (FROM {source}) TO {_literal(str(fresh.absolute()))} (FORMAT parquet)")
+                except duckdb.Error as error:
+                    raise BadInput(f"{path}: {str(error).replace(str(fresh.absolute()), str(path))}") from None
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
     return count

@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import ab, flame_difference, robustness, summary, sweep
+from pagewalk import ab, flame_difference, robustness, summary, sweep, writing
 from pagewalk.ab import Moved, Plan, Side
 from pagewalk.cli import ab_inputs, options
 from pagewalk.cli.laboratory import laboratory
-from pagewalk.cli.output import Json, err, exact, next_step, number, out, print_json, say, table, write_text
+from pagewalk.cli.output import Json, err, exact, next_step, number, out, print_json, say, table
 from pagewalk.cli.progress import events
 from pagewalk.cli.sheet import Shown
 from pagewalk.cli.sheet import chosen as form
@@ -123,7 +123,7 @@ def _flames(flame: Path, sides: Sequence[Side]) -> list[Path]:
     several = len(others) > 1
     paths = [flame.with_stem(f"{flame.stem}-{n}") if several else flame for n in range(1, len(others) + 1)]
     for path, side in zip(paths, others, strict=True):
-        write_text(path, write(first, side))
+        writing.write(path, write(first, side))
     return paths
 
 

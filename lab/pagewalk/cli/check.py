@@ -6,18 +6,18 @@ import json
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 from xml.sax.saxutils import escape, quoteattr
 
 import typer
 
-from pagewalk import _machine, native
+from pagewalk import _machine, native, writing
 from pagewalk.cli import options
 from pagewalk.cli.jobs import bare_job, job_of
 from pagewalk.cli.output import Json, err, print_json, say
 from pagewalk.cli.simulation import Watched, watch
 from pagewalk.errors import BadInput, ExitStatus
-from pagewalk.paths import read_file
+from pagewalk.paths import check_writable, read_file
 from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS
 
 OURS = "ours"
@@ -127,14 +127,6 @@ def _watched_from_now_on(machine: _machine.Machine, name: str, *, goes_on: bool)
     return machine
 
 
-def _opened(path: Path) -> TextIO:
-    """The file of a report, opened before the run, so that a run is not in vain."""
-    try:
-        return path.open("w", encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
-
-
 def check(
     kernel: Annotated[
         str,
@@ -186,7 +178,8 @@ def check(
         if kernel != OURS:
             raise BadInput("--image is for our kernel", hint="name the image instead of the kernel")
         job = replace(job, kernel=read_file(image))
-    report = None if junit_file is None else _opened(junit_file)
+    if junit_file is not None:
+        check_writable(junit_file)
     loaded = _watched_from_now_on(native.load(job), machine, goes_on=goes_on)
     on_linux = bool(command) and kernel != OURS
     watched = watch(loaded, limit, quiet=as_json, on_linux=on_linux, boot_limit=job.boot_limit)
@@ -195,12 +188,8 @@ def check(
         print_json(checked.json())
     else:
         checked.print()
-    if report is not None:
-        try:
-            with report:
-                report.write(checked.junit())
-        except OSError as error:
-            raise BadInput(f"{junit_file}: {error.strerror}") from None
+    if junit_file is not None:
+        writing.write(junit_file, checked.junit())
     raise typer.Exit(checked.status)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import claims, claims_overview, experiments, machines, policies, programs, results_file
+from pagewalk import claims, claims_overview, experiments, machines, policies, programs, results_file, writing
 from pagewalk import claims_page as claims_markdown
 from pagewalk.claims import Claim
 from pagewalk.cli import options
@@ -292,10 +292,7 @@ def claims_page(
         whole = document == claims_markdown.ALL
         page = claims_overview.build(store) if whole else claims_markdown.build(store, document)
     if output is not None:
-        try:
-            output.write_text(page, encoding="utf-8")
-        except OSError as error:
-            raise BadInput(f"{output}: {error.strerror}") from None
+        writing.write(output, page)
     if as_json:
         print_json({"document": document, "page": page})
     elif output is None:

@@ -10,12 +10,23 @@ from typing import Annotated, Any
 
 import typer
 
-from pagewalk import _machine, access_trace, architectures, guest, native, profiles, recording, snapshot, watching
+from pagewalk import (
+    _machine,
+    access_trace,
+    architectures,
+    guest,
+    native,
+    profiles,
+    recording,
+    snapshot,
+    watching,
+    writing,
+)
 from pagewalk.cli import options
 from pagewalk.cli.jobs import job_of, loaded_machine
-from pagewalk.cli.output import Json, err, out, print_json, say, table, write_text
+from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.cli.simulation import Watched, watch
-from pagewalk.errors import BadInput, Interrupted, RunFailed, WrongOption, unknown
+from pagewalk.errors import Interrupted, RunFailed, WrongOption, unknown
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 
 _Shape = tuple[str, dict[str, dict[str, int]]]
@@ -134,7 +145,7 @@ def profile(
     name = " ".join(command or [str(snapshot_file)])
     if flame is not None:
         text = watched.machine.profile_folded() if flame.suffix in _FOLDED else profiles.write_speedscope(rows, name)
-        write_text(flame, text)
+        writing.write(flame, text)
     if as_json and stacks:
         print_json(rows)
     elif as_json:
@@ -157,19 +168,17 @@ def _write_trace(path: Path, machine: _machine.Machine, name: str) -> None:
 
     try:
         if path.suffix == ".json":
-            write_text(path, machine.trace())
+            writing.write(path, machine.trace())
             return
         if path.suffix == ".parquet":
             from pagewalk import walk_table  # noqa: PLC0415 - only here, and slow to import
 
             walk_table.write(machine, path)
             return
-        with path.open("wb") as stream:
+        with writing.replacing(path) as fresh, fresh.open("wb") as stream:
             perfetto_trace.write(machine, stream, name)
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted while {path} was written: it is not whole") from None
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
+        raise Interrupted(f"interrupted while {path} was written: it is left as it was") from None
 
 
 def trace(
@@ -381,7 +390,7 @@ def see(
         counters = guest.program_counters(watched.machine.regions(), watched.machine.counters())
     else:
         counters = recorded.counted()
-    write_text(output, page.render(page.page_data(subject, recorded, counters, _POINTS)))
+    writing.write(output, page.render(page.page_data(subject, recorded, counters, _POINTS)))
     if as_json:
         shown = len(recorded.misses)
         print_json({"output": output, "misses": recorded.missed, "shown": shown, "stop": watched.stop})

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +13,7 @@ from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
 from pagewalk.cli.sheet import Sheet, Shown, chosen
-from pagewalk.errors import BadInput, PagewalkError
+from pagewalk.errors import PagewalkError
 
 _UNLIMITED = 10_000
 
@@ -123,11 +122,3 @@ def complain(error: PagewalkError, *, as_json: bool) -> None:
     err.print(Text.assemble(("pagewalk:", "bold red"), f" {error.message}"), soft_wrap=True)
     if error.hint:
         say(err, f"  {error.hint}")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Writes a file; BadInput says why it cannot be written."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None

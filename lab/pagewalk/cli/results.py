@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pagewalk import experiments, records, results_file, sweep
+from pagewalk import experiments, records, results_file, sweep, writing
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import laboratory
 from pagewalk.cli.output import Json, err, exact, next_step, number, out, print_json, say, table
@@ -153,10 +153,7 @@ def make_report(
     from pagewalk.report import browser  # noqa: PLC0415
 
     page = report.build(results_file.opened(read_only=True, notify=partial(say, err)))
-    try:
-        output.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{output}: {error.strerror}") from None
+    writing.write(output, page)
     if picture is not None:
         browser.photograph(output, picture)
     if as_json:

@@ -15,7 +15,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
-from pagewalk import experiments, measured, memories, records, results_file
+from pagewalk import experiments, measured, memories, records, results_file, writing
 from pagewalk.cli import options, own_images
 from pagewalk.cli.laboratory import laboratory
 from pagewalk.cli.output import Json, err, next_step, number, out, print_json, say, table
@@ -326,10 +326,7 @@ def compare_memories(
     if output is None:
         print(page, end="")
         return
-    try:
-        output.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{output}: {error.strerror}") from None
+    writing.write(output, page)
     say(out, f"wrote {output}")
 
 

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from pagewalk import _machine, guest, native, summary, systems
+from pagewalk import _machine, guest, native, summary, systems, writing
 from pagewalk.cli.output import err, say, table
 from pagewalk.cli.progress import Ticker
 from pagewalk.cli.sheet import chosen as form_chosen
@@ -88,10 +88,7 @@ class Save:
             raise BadInput(
                 f"{self.path}: not written: the run ended after {machine.cycles:,} cycles, before cycle {self.cycle:,}"
             )
-        try:
-            self.path.write_bytes(machine.save())
-        except OSError as error:
-            raise BadInput(f"{self.path}: {error.strerror}") from None
+        writing.write(self.path, machine.save())
 
 
 def watch(

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from pagewalk import writing
 from pagewalk.errors import BadInput
 
 _SECONDS = 600
@@ -41,4 +42,8 @@ def run(page: Path, *arguments: str, fragment: str = "") -> str:
 
 def photograph(page: Path, picture: Path, *, width: int = 1080, height: int = 1500) -> None:
     """Writes the page's first `height` pixels as PNG."""
-    run(page, f"--window-size={width},{height}", f"--screenshot={picture.resolve()}")
+    with writing.replacing(picture) as file:
+        run(page, f"--window-size={width},{height}", f"--screenshot={file.resolve()}")
+        # Chromium says nothing of a picture that it cannot write.
+        if file.is_file() and file.stat().st_size == 0:
+            raise BadInput(f"{picture}: Chromium could not write it")

@@ -9,7 +9,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from pagewalk import effects, memories, records
+from pagewalk import effects, memories, records, writing
 from pagewalk.errors import BadInput
 from pagewalk.execute import Cell
 from pagewalk.memories import Varied
@@ -58,10 +58,7 @@ class Drawing:
         """Writes the plot as SVG, PDF or PNG, as the name's end says; BadInput if it cannot be written."""
         file = Path(path)
         check(file)
-        try:
-            file.write_bytes(_written(file.suffix, svg.draw(self.spec)))
-        except OSError as error:
-            raise BadInput(f"{file}: {error.strerror}") from None
+        writing.write(file, _written(file.suffix, svg.draw(self.spec)))
 
 
 Ends = tuple[float, float]
