@@ -68,6 +68,21 @@ def _check_kind(path: Path) -> None:
         raise StoreError(f"{path}: {why}", hint="name another results file by PAGEWALK_RESULTS")
 
 
+def _unwritable(folder: Path) -> str | None:
+    """Why no file can be made in the folder; None if one can."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return None
+    except OSError as error:
+        return error.strerror
+
+
+def _may_be_made(path: Path) -> bool:
+    """Whether a new results file has a place there: a folder that may be written, with room, or a place for one."""
+    place = next(folder for folder in path.absolute().parents if folder.exists())
+    return not place.is_dir() or (not _unwritable(place) and shutil.disk_usage(place).free >= _LEAST_FREE)
+
+
 def _nobody(_: str) -> None:
     pass
 
@@ -76,8 +91,9 @@ class Store:
     """A results file; use as a context manager.
 
     The file is opened for each operation and closed after it, so that others may read and write it while one command
-    simulates. With `read_only` it is never opened for writing, except to make a file that does not exist. `notify` is
-    called with a sentence if another program has the file open and must be waited for.
+    simulates. With `read_only` it is never opened for writing, except to make a file that does not exist; where none
+    can be made, the store has no results. `notify` is called with a sentence if another program has the file open and
+    must be waited for, and if there is no file.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False, notify: Callable[[str], None] = _nobody) -> None:
@@ -89,10 +105,16 @@ class Store:
         self._patience = _LOCK_SECONDS
         self._beside: dict[str, StoredRun] = {}
         _check_kind(path)
+        if read_only and not path.exists() and not _may_be_made(path):
+            notify(f"there are no results yet: {path} does not exist")
+            self._empty = tempfile.TemporaryDirectory(prefix="pagewalk-")
+            self.path = path = Path(self._empty.name) / "results.duckdb"
         self._aside = path.with_name(f"{path.name}.aside")
         with self._explained():
             if not read_only or not path.exists() or self._schema() in schema.UPGRADES:
                 path.parent.mkdir(parents=True, exist_ok=True)
+                if not path.exists() and (why := _unwritable(path.parent)):
+                    raise self._denied(why)
                 self._check_room()
                 with self._session(write=True):
                     self._prepare()
@@ -150,13 +172,16 @@ class Store:
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise self._full() from error
-            raise StoreError(f"{self.path}: {error.strerror}") from error
+            raise self._denied(error.strerror) from error
 
     def _full(self) -> StoreError:
         return StoreError(
             f"the disk that holds {self.path} is full; results finished before this are kept",
             hint="make room, or name another file by PAGEWALK_RESULTS, and run the same command again",
         )
+
+    def _denied(self, why: str | None) -> StoreError:
+        return StoreError(f"{self.path}: {why}", hint="name another results file by PAGEWALK_RESULTS")
 
     def _explanation(self, message: str) -> StoreError:
         first = message.splitlines()[0]
@@ -166,14 +191,24 @@ class Store:
             return InUse(
                 f"{self.path} is in use by another program{_holder(message)}", hint="wait for it to end, or end it"
             )
+        for why in map(os.strerror, (errno.EROFS, errno.EACCES, errno.EPERM)):
+            if why in message:
+                return self._denied(why)
         return StoreError(
             f"{self.path} cannot be used as a results file: {first}",
             hint="move it away: a new one is made, and runs are simulated again",
         )
 
     def _check_room(self) -> None:
-        if shutil.disk_usage(self.path.parent).free < _LEAST_FREE:
+        free = shutil.disk_usage(self.path.parent).free
+        if free >= _LEAST_FREE:
+            return
+        if self.path.exists():
             raise self._full()
+        raise StoreError(
+            f"{self.path} cannot be made: its disk has {free >> 20} MB free, and {_LEAST_FREE >> 20} MB are needed",
+            hint="make room, or name another file by PAGEWALK_RESULTS",
+        )
 
     def _open(self, *, write: bool) -> duckdb.DuckDBPyConnection:
         """Opens the file; waits while another program has it open, because DuckDB locks whole files.

@@ -208,3 +208,48 @@ def test_an_unwritable_place_is_said_to_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="file"):
         Store(tmp_path / "file" / "r.duckdb")
+
+
+def in_a_small_disk(folder: Path, script: str, megabytes: int = 2) -> str:
+    """What a shell says of a small file system at `folder`; `$pagewalk` is the command, `$disk` the folder."""
+    folder.mkdir()
+    command = f"{sys.executable} -c 'from pagewalk.entry import main; main()'"
+    mount = f'mount -t tmpfs -o size={megabytes}m none "$disk"'
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f"{mount}\n{script}"],
+        env=os.environ | {"pagewalk": command, "disk": str(folder), "PAGEWALK_RESULTS": str(folder / "r.duckdb")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_query_needs_no_room(tmp_path: Path) -> None:
+    """There is no result yet, and the file that would say so cannot be made."""
+    query = 'eval "$pagewalk results \'SELECT count(*) AS n FROM runs\' --csv"; ls -A "$disk"\n'
+    said = in_a_small_disk(tmp_path / "disk", f'{query} mount -o remount,ro "$disk"\n {query}')
+    assert said.count("n\n0\n") == 2, said
+    assert said.count("there are no results yet") == 2, said
+    assert "full" not in said
+    assert "r.duckdb\n" not in said.replace("r.duckdb:", "")
+
+
+def test_a_file_that_cannot_be_made_is_not_said_to_be_there(tmp_path: Path) -> None:
+    run = 'eval "$pagewalk exec -- hello"; echo status $?\n'
+    said = in_a_small_disk(tmp_path / "disk", f'{run} mount -o remount,ro "$disk"\n {run}')
+    small, read_only = said.split("pagewalk: ")[1:]
+    assert said.count("status 123") == 2, said
+    assert "16 MB are needed" in small
+    assert "are kept" not in small
+    assert "Read-only file system" in read_only
+    assert "move it away" not in read_only
+
+
+def test_a_file_that_may_only_be_read_is_not_said_to_be_damaged(tmp_path: Path) -> None:
+    Store(tmp_path / "r.duckdb").close()
+    script = f'cp {tmp_path}/r.duckdb "$disk"; mount -o remount,ro "$disk"; eval "$pagewalk exec -- hello"'
+    said = in_a_small_disk(tmp_path / "disk", script, 48)
+    assert "r.duckdb: Read-only file system" in said
+    assert "move it away" not in said
