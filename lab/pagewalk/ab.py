@@ -115,8 +115,13 @@ class Moved:
 
     @property
     def change(self) -> float | None:
-        """The median of the shares; None if there are none."""
-        return statistics.median(self.shares) if self.shares else None
+        """How far the median moved, as a share of the first side's; None if that is 0.
+
+        It lies between the least and the greatest share. A difference that is no noise has the same sign with every
+        placement, so the medians move that way, too.
+        """
+        one, other = self.medians
+        return (other - one) / one if one else None
 
     @property
     def noise(self) -> bool | None:

@@ -419,10 +419,10 @@ class Laboratory:
         """Runs a program under every combination of the axes' values, and compares each with the first.
 
         One row for each quantity that moved: `first` and `second` (the combinations), `group`, `name`, `before` and
-        `after` (medians over `seeds` placements), `change` (a share of `before`), and `noise`: whether the change is no
-        larger than its spread over the placements, null with one placement. With `inputs` everything is also run with
-        the values of the machine's table [inputs], and the column `inputs` says which: an answer that is the same in
-        all of its rows does not rest on a value that no source gives.
+        `after` (medians over `seeds` placements), `change` (from `before` to `after`, as a share of `before`), and
+        `noise`: whether the difference is no larger than its spread over the placements, null with one placement. With
+        `inputs` everything is also run with the values of the machine's table [inputs], and the column `inputs` says
+        which: an answer that is the same in all of its rows does not rest on a value that no source gives.
         """
         what = Program(program, arguments, tuple(guest.guest_file(text) for text in files))
         chosen = ab.choices(

@@ -37,7 +37,7 @@ class Tried:
 
     @property
     def change(self) -> float:
-        """How far the cycles moved, as a share of the first: the median over the placements."""
+        """How far the median of the cycles moved, as a share of the first median."""
         return self._moved.change or 0.0
 
     @property

@@ -61,7 +61,17 @@ def test_a_difference_within_its_spread_over_the_placements_is_noise() -> None:
     gone = by_name(ab.compare(runs("a", 10, 100, 1000), runs("b", 1, 1, 1)))["cycles"]
     assert gone.shares == pytest.approx([-0.999, -0.99, -0.9])
     assert gone.change == pytest.approx(-0.99)
-    assert by_name(ab.compare(runs("a", 1000, 1), runs("b", 1, 1)))["misses"].change is None
+    # The change is that of the medians, which stand beside it; the shares of the placements may have another median.
+    crossed = by_name(ab.compare(runs("a", 100, 110, 120), runs("b", 112, 108, 118)))["cycles"]
+    assert crossed.medians == (110, 112)
+    assert crossed.change is not None
+    assert crossed.change == pytest.approx(2 / 110)
+    assert crossed.noise is True
+    assert crossed.shares[0] < crossed.change < crossed.shares[-1]
+    assert by_name(ab.compare(runs("a", 1000, 1000), runs("b", 1, 1)))["misses"].change is None
+    half = by_name(ab.compare(runs("a", 1000, 0), runs("b", 500, 500)))["misses"]
+    assert half.shares == []
+    assert half.change == pytest.approx(0.0)
     with pytest.raises(BadInput, match="placements"):
         ab.compare(runs("a", 1, 2), runs("b", 1))
 
