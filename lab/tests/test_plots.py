@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from pagewalk import verdict
 from pagewalk.errors import BadInput
-from pagewalk.report import plots
+from pagewalk.report import charts, plots, svg
 from pagewalk.report.plots import Drawn
 
 PIPE = Drawn("pipe", "m", "not reproduced", 2.0, 1.01, 1.0, 1.02, (1.5, 1.5), (1.2, 1.3))
@@ -28,6 +32,44 @@ def test_a_row_is_drawn_by_its_ratio_or_by_its_figure_over_the_published_one() -
     assert latency is not None
     assert (pipe.measured, pipe.published) == (1.01, (1.2, 1.3))
     assert (latency.measured, latency.published) == (0.75, (0.5, 2.0))
+
+
+def test_a_figure_over_the_published_one_has_an_axis_that_says_so() -> None:
+    drawn = plots.of_rows([PIPE, LATENCY])._repr_svg_()
+    assert drawn.count(f">{charts.CHANGE}<") == 1
+    assert drawn.count(">measured / published<") == 1
+    assert "before / after" not in plots.of_rows([LATENCY])._repr_svg_()
+    assert ">measured / published<" not in plots.of_rows([PIPE])._repr_svg_()
+
+
+def _seen(drawn: str) -> list[str]:
+    """The mark and the colour in front of each verdict of a legend."""
+    found = re.findall(r"<(circle|path)[^>]*fill=\"(#[0-9a-f]{6})\"[^>]*/><text[^>]*>([^<]*)<", drawn)
+    return [f"{mark} {colour}" for mark, colour, words in found if words in get_args(verdict.Kind)]
+
+
+def test_each_verdict_has_a_colour_or_a_mark_of_its_own() -> None:
+    kinds = get_args(verdict.Kind)
+    seen = _seen(plots.of_rows([replace(PIPE, row=kind, verdict=kind) for kind in kinds])._repr_svg_())
+    assert len(seen) == len(set(seen)) == len(kinds)
+    # Beside the paper's own kernel marks tell the kernels apart, so each verdict on a claim has a colour.
+    claimed = [kind for kind in kinds if kind not in ("better", "worse", "measured", "no difference", "no figure")]
+    seen = _seen(svg.draw(charts.shares([charts.Share(kind, "our kernel", kind, 1, 1, 1) for kind in claimed])))
+    assert len(seen) == len(set(seen)) == len(claimed)
+
+
+def test_a_spread_ends_within_the_axis() -> None:
+    drawn = svg.draw(charts.shares([charts.Share("a", "our kernel", "overshoots", 10, -4, 14)]))
+    spread = re.search(r'<line x1="([\d.]+)" [^>]*x2="([\d.]+)" [^>]*stroke="#[^>]*stroke-width="2"', drawn)
+    assert spread is not None
+    low, high = map(float, spread.groups())
+    assert 5 < low < high < 415
+
+
+def test_stacked_bars_have_a_unit_and_their_axis_a_title() -> None:
+    drawn = svg.draw(charts.cycles_by_cause([charts.Bar("r", "before", {"user": 1234}), charts.Bar("r", "after", {})]))
+    assert ">1,234 cycles<" in drawn
+    assert ">cycles, as a share of the longest bar<" in drawn
 
 
 def test_names_of_rows_are_never_cut() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pagewalk.verdict import MOST_EFFECT, PART, tone
+from pagewalk.verdict import MOST_EFFECT, PART, Kind
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito, 2008), and greys.
 CAUSES = {
@@ -44,7 +44,41 @@ def _spec(parts: Spec) -> Spec:
     }
 
 
-_TONES = {"good": "#009e73", "part": "#56b4e9", "open": "#999999", "bad": "#d55e00"}
+_LOOKS: dict[Kind, tuple[str, str]] = {
+    "ratio reproduced": ("#009e73", "circle"),
+    "figure reproduced": ("#004d38", "circle"),
+    "direction reproduced": ("#56b4e9", "circle"),
+    "no change, as published": ("#0072b2", "circle"),
+    "overshoots": ("#e69f00", "circle"),
+    "an input decides": ("#cc79a7", "circle"),
+    "an input": ("#6a2c8a", "circle"),
+    "recalled": ("#b8b8b8", "circle"),
+    "not exercised": ("#707070", "circle"),
+    "not reproduced": ("#d55e00", "circle"),
+    "refuted by a pair": ("#000000", "circle"),
+    "published only": ("#7a4a3a", "circle"),
+    "answered": ("#f0e442", "circle"),
+    "better": ("#009e73", "square"),
+    "worse": ("#d55e00", "square"),
+    "measured": ("#0072b2", "square"),
+    "no difference": ("#b8b8b8", "square"),
+    "no figure": ("#000000", "square"),
+}
+"""The colour of each verdict, and its mark, a square where nothing is published. No two verdicts have both alike."""
+
+
+def _by_verdict(kinds: Sequence[str], part: Literal[0, 1], legend: Spec) -> Spec:
+    """The channel that shows verdicts by their colours (0) or their marks (1)."""
+    looks = {str(kind): look for kind, look in _LOOKS.items()}
+    # Results that another version stored may have a verdict that this version does not know.
+    shown = [looks.get(kind, ("#000000", "diamond"))[part] for kind in kinds]
+    return field("verdict", "N", sort=list(kinds), scale={"domain": list(kinds), "range": shown}, legend=legend)
+
+
+Measure = Literal["before / after, or after / before where higher is better", "measured / published"]
+"""What a row's ratio is of. It is the title of the axis."""
+CHANGE: Measure = "before / after, or after / before where higher is better"
+FIGURE: Measure = "measured / published"
 
 
 @dataclass(frozen=True)
@@ -60,17 +94,28 @@ class Effect:
     measured: float
     low: float
     high: float
+    measure: Measure = CHANGE
 
 
 def effects(rows: Sequence[Effect]) -> Spec:
     """A line for each row: the published ratio as a ring, or a bar between its ends; ours as a dot in the verdict's
-    colour, with the spread over the placements.
+    colour, with the spread over the placements. Rows with a figure alone, over the published figure, have a panel and
+    an axis to themselves.
     """
+    of = {measure: [row for row in rows if row.measure == measure] for measure in (CHANGE, FIGURE)}
+    panels = [_panel(found, measure) for measure, found in of.items() if found]
+    if len(panels) == 1:
+        return _spec(panels[0])
+    apart = dict.fromkeys(("color", "shape"), "independent")
+    return _spec({"vconcat": panels, "resolve": {"scale": apart, "legend": apart}})
+
+
+def _panel(rows: Sequence[Effect], measure: Measure) -> Spec:
     machines = {row.machine for row in rows}
     labels = [row.row if len(machines) == 1 else f"{row.row}, {row.machine}" for row in rows]
     y = field("row", "N", title=None, sort=list(dict.fromkeys(labels)), axis={"labelLimit": 0, "grid": True})
     scale = {"type": "log", "nice": False, "padding": 12}
-    x = field("ratio", "Q", title="before / after", scale=scale)
+    x = field("ratio", "Q", title=measure, scale=scale)
     published = [
         {"row": label, "ratio": (row.published[0] * row.published[1]) ** 0.5, "low": row.published[0],
          "high": row.published[1]}
@@ -91,25 +136,15 @@ def effects(rows: Sequence[Effect]) -> Spec:
             layer(published, "rule", {"size": 9, "color": "#dddddd"}, x=low, x2=high, y=y),
             layer(published, "point", {"size": 90, "color": "black", "strokeWidth": 1.5}, x=x, y=y, tooltip=tip),
         ]
-    colour = field(
-        "verdict",
-        "N",
-        sort=kinds,
-        scale={"domain": kinds, "range": [_TONES[tone(kind)] for kind in kinds]},
-        legend={
-            "orient": "top",
-            "title": "ring: published; dot: measured",
-            "titleLimit": 0,
-            "columns": 2,
-            "labelLimit": 0,
-        },
-    )
+    title = {"title": "ring: published; filled mark: measured", "titleLimit": 0}
+    legend = {"orient": "top", **title, "columns": 2, "labelLimit": 0}
+    colour, shape = _by_verdict(kinds, 0, legend), _by_verdict(kinds, 1, legend)
     dot = {"filled": True, "size": 55, "opacity": 1}
     layers += [
         layer(ours, "rule", {"size": 2}, x=low, x2=high, y=y, color=colour),
-        layer(ours, "point", dot, x=x, y=y, color=colour, tooltip=[*tip, field("verdict", "N")]),
+        layer(ours, "point", dot, x=x, y=y, color=colour, shape=shape, tooltip=[*tip, field("verdict", "N")]),
     ]
-    return _spec({"width": 420, "height": {"step": 20}, "layer": layers})
+    return {"width": 420, "height": {"step": 20}, "layer": layers}
 
 
 Kernel = Literal["our kernel", "the paper's own"]
@@ -130,6 +165,10 @@ class Share:
     high: float
 
 
+_ROOM = 1.15
+"""How far the axis of shares goes beyond the furthest mark, so that the end of its spread is seen."""
+
+
 def shares(rows: Sequence[Share]) -> Spec:
     """A line for each figure: the measured effect over the published one, in the verdict's colour, a mark for each
     kernel. The dark band is what counts as the published ratio, the light one what counts as its direction.
@@ -141,18 +180,13 @@ def shares(rows: Sequence[Share]) -> Spec:
         for row in rows
     ]  # fmt: skip
     ends = [end for row in rows for end in (row.low, row.high)]
-    scale = {"type": "symlog", "constant": 0.5, "domain": [min(-0.5, *ends), max(2, *ends)], "nice": False}
-    axis = {"values": [-10, -3, -1, 0, 0.5, 1, 2, 5, 10, 30], "format": "~r"}
+    domain = [_ROOM * min(-0.5, *ends), _ROOM * max(2, *ends)]
+    scale = {"type": "symlog", "constant": 0.5, "domain": domain, "nice": False}
+    axis = {"values": [-30, -10, -3, -1, 0, 0.5, 1, 2, 5, 10, 20, 50], "format": "~r"}
     x = field("share", "Q", title="measured effect / published effect", scale=scale, axis=axis)
     y = field("row", "N", title=None, sort=labels, axis={"labelLimit": 0, "grid": True})
     kinds = list(dict.fromkeys(row.verdict for row in rows))
-    colour = field(
-        "verdict",
-        "N",
-        sort=kinds,
-        scale={"domain": kinds, "range": [_TONES[tone(kind)] for kind in kinds]},
-        legend={"orient": "top", "title": None, "columns": 2, "labelLimit": 0},
-    )
+    colour = _by_verdict(kinds, 0, {"orient": "top", "title": None, "columns": 2, "labelLimit": 0})
     shape = field(
         "kernel",
         "N",
@@ -194,8 +228,8 @@ _MISSES = {
 }
 
 
-def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> Spec:
-    """Stacked bars. The longer bar of a row is 100 %; the sum of each bar stands at its end."""
+def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str, unit: str) -> Spec:
+    """Stacked bars. The longest bar of a row is 100 %; the sum of each bar stands at its end, with its unit."""
     # A benchmark that subtracts an empty loop may leave a part below 0; it is drawn with no length.
     sums = [sum(max(part, 0.0) for part in bar.parts.values()) for bar in bars]
     most: dict[str, float] = {}
@@ -211,10 +245,15 @@ def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> Spec
         if bar.parts.get(name, 0.0) > 0
     ]
     ends = [
-        {"bar": label, "share": whole / most[bar.row], "sum": f"{whole:,.0f}" if whole >= 100 else f"{whole:.3g}"}
+        {
+            "bar": label,
+            "share": whole / most[bar.row],
+            "sum": f"{whole:,.0f} {unit}" if whole >= 100 else f"{whole:.3g} {unit}",
+        }
         for label, (bar, whole) in zip(labels, shown, strict=True)
     ]
-    x = field("share", "Q", title=None, axis={"format": "%"}, scale={"domain": [0, 1]})
+    title = f"{unit}, as a share of the longest bar" + (" of the same row" if len(most) > 1 else "")
+    x = field("share", "Q", title=title, axis={"format": "%"}, scale={"domain": [0, 1]})
     y = field("bar", "N", title=None, sort=labels, axis={"labelLimit": 0})
     colour = field(
         part,
@@ -223,7 +262,7 @@ def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> Spec
         scale={"domain": present, "range": [colours[name] for name in present]},
         legend={"orient": "top", "title": None},
     )
-    tip = [field("bar", "N"), field(part, "N"), field("count", "Q", format=",.4~r")]
+    tip = [field("bar", "N"), field(part, "N"), field("count", "Q", title=unit, format=",.4~r")]
     text = {"align": "left", "dx": 3, "fontSize": 10}
     layers = [
         layer(pieces, "bar", x=x, y=y, color=colour, order=field("order", "Q"), tooltip=tip),
@@ -234,12 +273,12 @@ def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> Spec
 
 def cycles_by_cause(bars: Sequence[Bar]) -> Spec:
     """Cycles of one iteration by cost category."""
-    return _stacked(bars, CAUSES, "cause")
+    return _stacked(bars, CAUSES, "cause", "cycles")
 
 
 def misses(bars: Sequence[Bar]) -> Spec:
     """TLB misses of one iteration: instruction or data, user or kernel."""
-    return _stacked(bars, _MISSES, "miss")
+    return _stacked(bars, _MISSES, "miss", "misses")
 
 
 def pollution(counts: Mapping[tuple[str, str], int], title: str) -> Spec:

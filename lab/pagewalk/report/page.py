@@ -216,7 +216,9 @@ class _Gatherer:
 
     def effects(self) -> Picture | None:
         drawn = plots.effects_of(self.cells)
-        caption = "Published and measured. A ring is the published ratio, a dot ours in the colour of its verdict"
+        caption = (
+            "Published and measured. A ring is the published ratio, a filled mark ours in the colour of its verdict"
+        )
         return Picture(caption, partial(charts.effects, drawn)) if drawn else None
 
     def pictures(self) -> list[Picture]:

@@ -89,9 +89,9 @@ class Drawn:
         least, most = self.published_after
         middle = math.sqrt(least * most)
         low, high = (self.low or self.after, self.high or self.after)
-        name = f"{self.row} (measured / published)"
         ends = (least / middle, most / middle)
-        return Effect(name, self.machine, self.verdict, ends, self.after / middle, low / middle, high / middle)
+        measured = (self.after / middle, low / middle, high / middle)
+        return Effect(self.row, self.machine, self.verdict, ends, *measured, charts.FIGURE)
 
 
 def of_rows(rows: Iterable[Drawn]) -> Drawing:

@@ -381,11 +381,11 @@ class View:
             x, y = self._place(layer, "x", row), self._place(layer, "y", row)
             if x is None or y is None:
                 continue
-            shape = layer.encoding.get("shape", {})
-            diamond = "field" in shape and _chosen(shape, row) == "diamond"
+            part = layer.encoding.get("shape", {})
+            shape = str(_chosen(part, row)) if "field" in part else "circle"
             filled = bool(layer.mark.get("filled"))
             size, colour = layer.mark.get("size", 30), self._colour(layer, row)
-            self._parts.append(_point((x, y), size, colour, filled=filled, diamond=diamond))
+            self._parts.append(_point((x, y), size, colour, filled=filled, shape=shape))
 
     def _texts(self, layer: Layer) -> None:
         anchor = {"left": "start", "right": "end"}.get(layer.mark.get("align", ""), "middle")
@@ -446,15 +446,17 @@ class View:
     def _legends(self) -> list[tuple[str, float]]:
         """The legends above the plot: elements, and the height of each."""
         found: dict[str, tuple[str, float]] = {}
+        # Where colours and shapes show the same field, one legend has both.
+        shapes = {layer.field("shape"): layer.encoding["shape"] for layer in self._layers if layer.field("shape")}
         for layer in self._layers:
             for channel in ("color", "shape"):
                 part = layer.encoding.get(channel, {})
                 legend = part.get("legend", {})
                 if "field" in part and part.get("type") == "nominal" and legend is not None:
-                    found.setdefault(part["field"], self._legend(part, channel))
+                    found.setdefault(part["field"], self._legend(part, channel, shapes.get(part["field"])))
         return list(found.values())
 
-    def _legend(self, part: Mapping[str, Any], channel: str) -> tuple[str, float]:
+    def _legend(self, part: Mapping[str, Any], channel: str, marks: Mapping[str, Any] | None) -> tuple[str, float]:
         names = part["scale"]["domain"]
         legend = part.get("legend", {})
         columns = legend.get("columns") or max(1, len(names))
@@ -466,9 +468,9 @@ class View:
             at = 17.0
         for number_, name in enumerate(names):
             x, y = number_ % columns * cell, at + number_ // columns * 16
-            value = part["scale"]["range"][number_]
-            colour, diamond = (value, False) if channel == "color" else (_DARK, value == "diamond")
-            parts.append(_point((x + 5, y + 8), 70, colour, diamond=diamond))
+            colour = part["scale"]["range"][number_] if channel == "color" else _DARK
+            shape = marks["scale"]["range"][number_] if marks else "circle"
+            parts.append(_point((x + 5, y + 8), 70, colour, shape=shape))
             parts.append(_text(x + 15, y + 8 + _SIZE / 3, name, "start"))
         return "".join(parts), at + -(-len(names) // columns) * 16 + 4
 
@@ -544,11 +546,14 @@ def _box(x: float, y: float, width: float, height: float, colour: str) -> str:
     return f'<rect x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}" fill="{colour}"/>'
 
 
-def _point(at: Point, area: float, colour: str, *, filled: bool = True, diamond: bool = False) -> str:
+def _point(at: Point, area: float, colour: str, *, filled: bool = True, shape: str = "circle") -> str:
     x, y = at
     radius = math.sqrt(area / math.pi)
     paint = f'fill="{colour}"' if filled else f'fill="none" stroke="{colour}" stroke-width="1.5"'
-    if diamond:
+    if shape == "square":
+        side = math.sqrt(area)
+        return f'<path d="M{x - side / 2:.2f},{y - side / 2:.2f}h{side:.2f}v{side:.2f}h{-side:.2f}z" {paint}/>'
+    if shape == "diamond":
         r = radius * 1.25
         return f'<path d="M{x:.2f},{y - r:.2f}l{r:.2f},{r:.2f}l{-r:.2f},{r:.2f}l{-r:.2f},{-r:.2f}z" {paint}/>'
     return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{radius:.2f}" {paint}/>'
@@ -566,10 +571,12 @@ def draw(spec: Spec) -> str:
     """The plot as SVG text, which loads nothing."""
     data = spec.get("data", {}).get("values", ())
     parts, width, height = [], 0.0, 0.0
-    for view in spec.get("hconcat", [spec]):
+    below = "vconcat" in spec
+    for view in spec.get("vconcat") or spec.get("hconcat", [spec]):
         body, wide, high = View(view, data).draw()
-        parts.append(f'<g transform="translate({width:.1f},0)">{body}</g>')
-        width, height = width + wide, max(height, high)
+        x, y = (0.0, height) if below else (width, 0.0)
+        parts.append(f'<g transform="translate({x:.1f},{y:.1f})">{body}</g>')
+        width, height = max(width, x + wide), max(height, y + high)
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     name = f" aria-label={quoteattr(str(spec['description']))}" if spec.get("description") else ""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif"{name}>'
