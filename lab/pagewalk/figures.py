@@ -37,6 +37,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
 _NAMES = ("us", "ms", "mb_s", "iterations", "bytes")
 _OF_COUNTERS = ("count", "each", "run")
 _OF_CAUSES = ("evictions", "victims")
+_OF_GUEST = ("value", "mean", "most")
 _FUNCTIONS = ("count", "each", "run", "value", "mean", "most", "evictions", "victims")
 
 
@@ -129,6 +130,11 @@ class Measured:
                 return self._sampled(argument, function)
             case _:
                 found = [value for name, value in self.values.items() if fnmatchcase(name, argument)]
+                if not found and not self.values:
+                    raise BadInput(
+                        f"the guest printed no value, and so none of the name {argument!r}",
+                        hint=f"every row has {', '.join(_NAMES)}, and each(...) of a counter",
+                    )
                 if not found:
                     raise unknown("value printed by the guest", argument, self.values)
                 return sum(found)
@@ -173,6 +179,11 @@ class Figure:
 
     text: str
     tree: ast.expr
+
+    @property
+    def needs_guest(self) -> bool:
+        """Whether it names what only a run tells to be there: a value that the guest prints, or a count of samples."""
+        return any(function in _OF_GUEST for function, _ in _calls(self.tree))
 
     def check(self, architecture: Architecture) -> None:
         """Raises BadInput if it names a counter that no machine of the architecture has, which would be 0."""

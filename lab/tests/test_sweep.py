@@ -1,6 +1,8 @@
 import os
 import signal
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,24 @@ def test_every_combination_is_measured_once(tmp_path: Path) -> None:
         )
         assert sweep.measure(lab, PLAN, Quiet()) == points
         assert len(runner.ran) == 6
+
+
+def printing(values: dict[str, float], job: Job) -> RunResult:
+    """The run of `script`, whose guest also prints these values."""
+    found = script(job)
+    lines = "".join(f"@value name={name} value={value}\n" for name, value in values.items())
+    return replace(found, console=found.console + lines.encode())
+
+
+def test_a_value_that_the_guest_does_not_print_ends_the_sweep_at_its_first_point(tmp_path: Path) -> None:
+    wrong = replace(PLAN, figure=Figure.parse('value("latenc")'))
+    cases: list[tuple[dict[str, float], str]] = [({"latency": 1.0}, "did you mean 'latency'"), ({}, "us, ms, mb_s")]
+    for values, hint in cases:
+        runner = ScriptedRunner(partial(printing, values))
+        with Store(tmp_path / f"{len(values)}.duckdb") as store, pytest.raises(BadInput, match="latenc") as error:
+            sweep.measure(BenchLab(runner, store), wrong, Quiet())
+        assert len(runner.ran) == 1
+        assert hint in str(error.value.hint)
 
 
 def test_a_machine_key_that_does_not_exist_is_refused(tmp_path: Path) -> None:
