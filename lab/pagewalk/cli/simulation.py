@@ -9,10 +9,12 @@ from pathlib import Path
 from pagewalk import _machine, guest, native, summary, systems, writing
 from pagewalk.cli.output import err, say, table
 from pagewalk.cli.progress import Ticker
+from pagewalk.cli.sheet import Shown
 from pagewalk.cli.sheet import chosen as form_chosen
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit
 from pagewalk.runner import NO_LIMIT, Progress, Stop
 
+_WALK = "walk"
 _TYPED_MOST = 16 << 20
 """How many bytes are typed on a guest's console."""
 
@@ -167,14 +169,24 @@ def print_summary(watched: Watched, title: str) -> None:
         )
     )
     causes = summary.by_cause(counters)
+    walked = counters.get("walk.cycles", 0)
     err.print(
         table(
             "by cause",
             ["cause", ">cycles", ">share", ">TLB misses", ">I-cache misses", ">D-cache misses"],
             (
                 # The cycles of walks and write-backs are charged to the category that caused them.
-                [row[0], *([f"{row[1]:,}", share] if row[1] else ["", ""]), *(f"{count:,}" for count in row[2:])]
+                [row[0], *_cycles(row, share, walked), *(f"{count:,}" for count in row[2:])]
                 for row, share in zip(causes, summary.shares(causes), strict=True)
             ),
         )
     )
+    if walked and any(row[0] == _WALK and not row[1] for row in causes):
+        say(err, f"({walked:,}): cycles of table walks, which are charged to the causes whose accesses missed")
+
+
+def _cycles(row: tuple[str, int, int, int, int], share: str, walked: int) -> list[str | Shown]:
+    """A cause's cycles and their share. The cycles of walks are in brackets: the rows of other causes have them."""
+    if row[1]:
+        return [f"{row[1]:,}", share]
+    return [Shown(None, f"({walked:,})" if row[0] == _WALK and walked else ""), ""]
