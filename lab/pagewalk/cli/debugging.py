@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import signal
 import sys
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from pagewalk import architectures, tlb_registers
-from pagewalk.cli import options
+from pagewalk.cli import next_steps, options
 from pagewalk.cli.jobs import job_of, loaded_machine
 from pagewalk.cli.output import Json, err, print_json, say
 from pagewalk.cli.simulation import Watched, watch
@@ -120,7 +119,7 @@ def gdb(
     """
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
 
-    kernel_file = shlex.quote(str(architectures.named(loaded.architecture).image(loaded.processors)))
+    kernel_file = next_steps.quoted([str(architectures.named(loaded.architecture).image(loaded.processors))])
 
     def announce(found: int) -> None:
         say(err, f"waiting for GDB: gdb-multiarch {kernel_file} -ex 'target remote :{found}'")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import time
 from functools import partial
@@ -12,7 +11,7 @@ from typing import Annotated
 import typer
 
 from pagewalk import _machine, guest, native, results_file, stats, systems
-from pagewalk.cli import options
+from pagewalk.cli import next_steps, options
 from pagewalk.cli.jobs import bare_job, job_of
 from pagewalk.cli.output import Json, complain, err, next_step, print_json, say
 from pagewalk.cli.simulation import Save, Watched, print_summary, watch
@@ -155,7 +154,7 @@ def execute(
             complain(error, as_json=False)
             status = int(error.status)
         if key is not None:
-            words = shlex.join(command)
+            words = next_steps.quoted(command)
             next_step(
                 f"pagewalk compare {key[:12]} RUN",
                 # A kernel of other people has no policies.

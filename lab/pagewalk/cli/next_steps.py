@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import shlex
+from collections.abc import Iterable, Mapping
 
 NEXT: Mapping[str, tuple[str, ...]] = {
     "machines": ("pagewalk exec -m ppc604-133 -- hello",),
@@ -44,3 +46,21 @@ NEXT: Mapping[str, tuple[str, ...]] = {
     "memories": ("pagewalk report",),
 }
 """By the command's words. Each step is a command line, an option of the same command, or what to do."""
+
+
+def quoted(words: Iterable[str]) -> str:
+    """The words as a shell reads them, all of it printable: a byte or character that is not becomes $'\\...'."""
+    return " ".join(map(_quoted, words))
+
+
+def _quoted(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + "".join(_escaped(letter) for letter in word) + "'"
+
+
+def _escaped(letter: str) -> str:
+    if letter in "\\'":
+        return f"\\{letter}"
+    # Three digits, so that a digit which follows is none of the number.
+    return letter if letter.isprintable() else "".join(f"\\{byte:03o}" for byte in os.fsencode(letter))
