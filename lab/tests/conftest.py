@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
 
 from pagewalk import kernel_image, policies
+
+# pytest loads GNU readline, which puts COLUMNS into the environment that programs inherit: tables would be narrow.
+os.unsetenv("COLUMNS")
 
 SOURCE = """
 struct policy { const char *name; const char *const *choices; int when; void *apply;

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
@@ -19,7 +21,8 @@ _UNLIMITED = 10_000
 
 
 class _Console(Console):
-    """A console as wide as the terminal; in a pipe, in a file or with `--wide` tables take the width that they need.
+    """A console as wide as the terminal, or as COLUMNS says; with `--wide`, and in a pipe or a file without COLUMNS,
+    tables take the width that they need.
 
     A table that is wanted as CSV or Markdown goes to standard output, whichever console prints it.
     """
@@ -31,12 +34,17 @@ class _Console(Console):
     def options(self) -> ConsoleOptions:
         """See Console."""
         options = super().options
-        return options if self.is_terminal and not chosen.wide else options.update(width=_UNLIMITED)
+        return options if self._limited else options.update(width=_UNLIMITED)
+
+    @property
+    def _limited(self) -> bool:
+        """Whether something has a width to keep to."""
+        return not chosen.wide and (self.is_terminal or os.environ.get("COLUMNS", "0").strip("0").isdecimal())
 
     @property
     def width(self) -> int:
         """Columns."""
-        return super().width if self.is_terminal and not chosen.wide else _UNLIMITED
+        return super().width if self._limited else _UNLIMITED
 
     @width.setter
     def width(self, width: int) -> None:
