@@ -71,6 +71,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal's encoding lacks is shown by its code, not refused.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
+    for name in ("COLUMNS", "LINES"):
+        if not os.environ.get(name, "0").isdecimal():
+            del os.environ[name]  # Rich takes ² for a number, and fails.
     if unwritable:
         sys.exit(_fail("standard output is closed"))
     status = _CANNOT_GO_ON
