@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import os
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from pagewalk.cli.app import PARTS, whole
+from pagewalk.cli.next_steps import quoted
+from pagewalk.cli.output import digits
 from pagewalk.cli.sheet import Sheet, Shown
 
 COMMAND = [sys.executable, "-c", "from pagewalk.entry import main; main()"]
@@ -152,3 +155,28 @@ def test_no_cell_is_cut_whatever_the_width(width: int) -> None:
     printed = console.file.getvalue()
     assert max(map(len, printed.splitlines())) <= width
     assert all(word in printed for word in words)
+
+
+def test_a_table_in_a_pipe_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    widest = max(map(len, pagewalk("machines").stdout.splitlines()))
+    for columns, least, most in (("80", 40, 80), ("0", widest, widest), ("x", widest, widest), ("²", widest, widest)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert least <= max(map(len, pagewalk("machines").stdout.splitlines())) <= most
+    assert widest > 80
+
+
+def test_a_column_of_figures_has_one_number_of_digits() -> None:
+    shown = [cell.text for cell in digits([9.805946, 44.3, 1554.072, 0.25, 123456.7, 0.0, None])]
+    assert shown == ["9.8059", "44.300", "1,554.1", "0.25000", "123,457", "0.0000", "-"]
+    assert [cell.text for cell in digits([4201.0, 12.0])] == ["4,201", "12"]
+    assert digits([9.805946])[0].value == 9.805946
+    assert [cell.text for cell in digits([math.inf, math.nan])] == ["inf", "nan"]
+
+
+def test_a_hint_can_be_copied_whatever_the_words_hold() -> None:
+    words = [b"a b", b"\xff\xfe", b"tab\there", b"\x011", b"", b"it's\n\\", "\u00e9\u2028".encode(), b"plain"]
+    line = quoted(map(os.fsdecode, words))
+    assert line.isprintable()
+    done = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True)
+    assert done.stdout.split(b"\0")[:-1] == words

@@ -119,7 +119,24 @@ def exact(value: float | None) -> str:
     """A figure in full: whole numbers with all digits, others to a millionth of themselves."""
     if value is None:
         return "-"
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.7g}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.7g}"
+
+
+_DIGITS = 5
+
+
+def digits(values: Iterable[float | None]) -> list[Shown]:
+    """A column of figures: all in full if all are whole, else each in five digits, and none rounded above the point."""
+    column = list(values)
+    whole = all(value is None or float(value).is_integer() for value in column)
+
+    def text(value: float | None) -> str:
+        if value is None or whole or not math.isfinite(value):
+            return exact(value)
+        places = _DIGITS - 1 - (math.floor(math.log10(abs(value))) if value else 0)
+        return f"{value:,.{min(max(places, 0), 12)}f}"
+
+    return [Shown(value, text(value)) for value in column]
 
 
 def complain(error: PagewalkError, *, as_json: bool) -> None:

@@ -15,7 +15,7 @@ import typer
 from pagewalk import experiments, records, results_file, sweep, writing
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import laboratory
-from pagewalk.cli.output import Json, err, exact, next_step, number, out, print_json, say, table
+from pagewalk.cli.output import Json, digits, err, next_step, number, out, print_json, say, table
 from pagewalk.cli.progress import events
 from pagewalk.errors import BadInput, ExitStatus, WrongOption
 from pagewalk.figures import Figure
@@ -293,7 +293,10 @@ def do_sweep(
             table(
                 "",
                 [*names, f">{figure}"],
-                ([*p.settings.values(), p.reason if p.value is None else exact(p.value)] for p in points),
+                (
+                    [*p.settings.values(), p.reason if p.value is None else shown]
+                    for p, shown in zip(points, digits(p.value for p in points), strict=True)
+                ),
             )
         )
     if plot is not None:
