@@ -293,8 +293,9 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
         "Verdicts: [experiments.md](experiments.md).",
         "",
         "No paper says what memory its machines had, and no manual gives every time of a processor. Such keys of the "
-        "machine files are inputs; each file says in its table `[inputs]` within what bounds. Each row that has a "
-        f"claim is measured here with these values, with {placements} of code and data: {how}. "
+        "machine files are inputs; each file says in its table `[inputs]` within what bounds. Each row here has a "
+        f"claim and is measured with these values, with {placements} of code and data: {how}. A row may lie outside "
+        "of both ends, where an input helps one kind of access and hinders another. "
         "A cell has our ratio, or our figure where there is no ratio, and the verdict. An input decides a "
         "row if the verdict with it is counted under another class; then the claim's page says so. The last column has "
         "the spread over all placements in the experiment's own table, with the inputs as in the files. Where it is as "
