@@ -27,6 +27,7 @@ POLICY(reload, "reload", CHOICES("c", "asm"), 1, 0, 1);
 POLICY(map, "kernel.map", CHOICES("pte", "bat"), 2, 0, 0);
 POLICY(transfer, "pipe.transfer", CHOICES("copy", "page", "direct"), 0, "transfers", 0);
 POLICY(unmap, "unmap.flush", CHOICES("twice", "once"), 1, "repeated", 1);
+POLICY(range, "range.flush", CHOICES("every", "tables"), 1, 0, 1);
 POLICY(icache, "icache.flush", CHOICES("every", "page", "mapping"), 0, "flushed", 2);
 POLICY(shootdown, "shootdown", CHOICES("queue", "short"), 0, "shootdowns", 0);
 void _start(void) { }

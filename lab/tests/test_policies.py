@@ -10,8 +10,8 @@ from pagewalk.errors import BadInput
 def test_a_kernel_image_names_its_policies(small_kernel: bytes) -> None:
     found = {policy.name: policy for policy in kernel_image.policies(small_kernel)}
     assert list(found) == [
-        "icache.flush", "kernel.map", "pipe.transfer", "reload", "shootdown", "tlb.cutoff", "tlb.flush", "unmap.flush",
-        "vsid",
+        "icache.flush", "kernel.map", "pipe.transfer", "range.flush", "reload", "shootdown", "tlb.cutoff", "tlb.flush",
+        "unmap.flush", "vsid",
     ]  # fmt: skip
     assert found["vsid"].choices == ("pid", "scatter:<multiplier>")
     assert (found["vsid"].when, found["vsid"].counter) == ("boot", "issued")
