@@ -13,7 +13,6 @@ Answer = tuple[list[tuple[str, str]], list[tuple[Any, ...]]]
 """Each column's name and its type in DuckDB's words, and the rows."""
 _SETTINGS = {
     "enable_external_access": "false",
-    "lock_configuration": "true",
     "memory_limit": "1GB",
     "temp_directory": "",
 }
@@ -25,6 +24,12 @@ _BYTES_MOST = 256 << 20
 """How many bytes of text a person's query may give."""
 
 
+def quiet(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """The connection, without DuckDB's bar of progress, which would come into a command's standard output."""
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
 def answer(path: Path, sql: str) -> Answer:
     """The columns and rows of the query `sql` of the results file `path`; BadInput says what is wrong with it."""
     try:
@@ -32,7 +37,8 @@ def answer(path: Path, sql: str) -> Answer:
     except UnicodeEncodeError:
         raise BadInput("the query is not UTF-8") from None
     try:
-        with duckdb.connect(str(path), read_only=True, config=dict(_SETTINGS)) as connection:
+        with quiet(duckdb.connect(str(path), read_only=True, config=dict(_SETTINGS))) as connection:
+            connection.execute("SET lock_configuration = true")
             return _fetch(connection, sql)
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None

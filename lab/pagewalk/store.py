@@ -220,7 +220,7 @@ class Store:
         said = False
         while True:
             try:
-                return duckdb.connect(str(self.path), read_only=not write)
+                return query.quiet(duckdb.connect(str(self.path), read_only=not write))
             except duckdb.IOException as error:
                 waited = time.monotonic() - begin
                 if _LOCKED not in str(error) or waited >= self._patience or interrupts.asked():

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from pagewalk import _machine, writing
+from pagewalk import _machine, query, writing
 from pagewalk.errors import BadInput
 from pagewalk.recording import events
 
@@ -85,7 +85,7 @@ def write(machine: _machine.Machine, path: Path) -> int:
                         file.write(json.dumps(_row(event)) + "\n")
                         count += 1
             source = f"read_json({_literal(str(lines))}, format='newline_delimited', columns={{{columns}}})"
-            with writing.replacing(path) as fresh, duckdb.connect() as engine:
+            with writing.replacing(path) as fresh, query.quiet(duckdb.connect()) as engine:
                 try:
                     engine.execute(f"COPY (FROM {source}) TO {_literal(str(fresh.absolute()))} (FORMAT parquet)")
                 except duckdb.Error as error:

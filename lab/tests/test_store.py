@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from scripted import benchmark
 
-from pagewalk import schema
+from pagewalk import query, schema
 from pagewalk import store as results
 from pagewalk.errors import BadInput, StoreError
 from pagewalk.runner import Job, ResolvedMachine, Sample
@@ -253,3 +253,10 @@ def test_a_file_that_may_only_be_read_is_not_said_to_be_damaged(tmp_path: Path) 
     said = in_a_small_disk(tmp_path / "disk", script, 48)
     assert "r.duckdb: Read-only file system" in said
     assert "move it away" not in said
+
+
+def test_no_bar_of_progress_comes_into_the_output(tmp_path: Path) -> None:
+    asked = "SELECT current_setting('enable_progress_bar') AS bar"
+    store = Store(tmp_path / "results.duckdb")
+    assert store.query(asked) == [(False,)]
+    assert query.answer(store.path, asked)[1] == [(False,)]

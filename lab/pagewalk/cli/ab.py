@@ -57,7 +57,10 @@ def _baseline(lab: Lab, name: str) -> Side:
 
 
 def _count(value: float) -> Shown:
-    return Shown(value, exact(value) if value == round(value) else number(value))
+    """A median: whole, or a half between two numbers."""
+    return Shown(
+        value, exact(value) if value == round(value) else f"{value:,.1f}" if abs(value) >= 1 else number(value)
+    )
 
 
 def _change(moved: Moved) -> Shown:
@@ -244,14 +247,16 @@ def compare_choices(
 
 
 def _draw(title: str, sides: Sequence[Side], path: Path) -> list[Path]:
-    """Draws the program's cycles by cause: a bar for each combination, of the placement in the middle."""
+    """Draws the program's cycles by cause: a bar for each combination, of the median placement or the two beside it."""
     from pagewalk.report import charts, plots  # noqa: PLC0415 - slow to import
 
     bars = []
     for side in sides:
         rows = [summary.by_cause(program_counters(run.result.regions, run.result.counters)) for run in side.runs]
         causes = [{cause: float(cycles) for cause, cycles, *_ in row} for row in rows]
-        middle = sorted(causes, key=lambda found: sum(found.values()))[(len(causes) - 1) // 2]
+        causes.sort(key=lambda found: sum(found.values()))
+        one, other = causes[(len(causes) - 1) // 2], causes[len(causes) // 2]
+        middle = {cause: (one.get(cause, 0) + other.get(cause, 0)) / 2 for cause in {**one, **other}}
         bars.append(charts.Bar(title, side.label, middle))
     plots.Drawing(charts.cycles_by_cause(bars)).save(path)
     return [path]
