@@ -72,8 +72,12 @@ def test_every_claim_on_a_compile_stands_at_the_same_compile() -> None:
         wanted = dict(_WORKLOAD)
         if {claim.id for claim in row.published.claims} & set(_OWN):
             wanted["warmup"] = "6"
+        if "file.wait" in row.after.setting.policies:  # it waits in the place of the program
+            del wanted["wait"]
         assert row.initramfs == "gcc", row.name
-        assert {name: value for name, value in given.items() if name not in ("start", "report")} == wanted, row.name
+        assert {name: value for name, value in given.items() if name not in ("start", "report", "counts")} == wanted, (
+            row.name
+        )
     compiled = {
         claim.id
         for document in documents

@@ -307,7 +307,7 @@ def test_a_verdict_is_one_that_every_placement_bears_out() -> None:
     assert (spread.kind, spread.ratio, spread.middle) == ("direction reproduced", 70.0, 2)
     assert (spread.low, spread.high) == (30.0, 80.0)
     assert judge_spread(mmap, [(8000.0, 100.0), (100.0, 100.0)]).kind == "not reproduced"
-    switch = experiments.find("osdi99-table2")[0].rows[1]
+    switch = next(row for row in experiments.find("osdi99-table2")[0].rows if row.name.startswith("context switch"))
     assert judge_spread(switch, [(6.0, 6.0), (6.0, 6.1)]).kind == "no change, as published"
     assert judge_spread(switch, [(6.0, 6.0), (6.0, 5.0)]).kind == "not reproduced"
     fork = experiments.find("beyond-fork")[0].rows[0]
