@@ -186,7 +186,7 @@ fn other_geometries_count_the_same_without_fast_paths() {
 
 proptest! {
     // A case assembles a program and runs it twenty times.
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn random_walks_count_the_same_without_fast_paths(
@@ -232,7 +232,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn random_walks_of_the_8xx_count_the_same_without_fast_paths(
@@ -261,7 +261,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn random_walks_of_the_405_count_the_same_without_fast_paths(
@@ -290,7 +290,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn random_walks_of_the_970_count_the_same_without_fast_paths(
@@ -322,7 +322,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     /// Fast paths and oracle begin at the same instruction to go one by one to a limit. A limit of cycles changes
     /// nothing.
@@ -356,7 +356,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     /// What devices answer follows the time, and their timers interrupt.
     #[test]
