@@ -25,8 +25,12 @@ _BYTES_MOST = 256 << 20
 
 
 def quiet(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
-    """The connection, without DuckDB's bar of progress, which would come into a command's standard output."""
-    connection.execute("SET enable_progress_bar = false")
+    """The connection, without DuckDB's bar of progress, which would come into a command's standard output.
+
+    In a notebook without ipywidgets DuckDB has no bar, and refuses every change of the setting.
+    """
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(True,)]:
+        connection.execute("SET enable_progress_bar = false")
     return connection
 
 
