@@ -1,37 +1,47 @@
 """What the inputs of the machines decide: verdicts with everything that a machine's file leaves open.
 
 No paper says what memory its machines had. So many keys of the machine files are inputs, and the files' tables
-`[inputs]` say within what bounds. Here every row that has a claim runs with these values too: all fastest, all
-slowest, and each alone, on both sides of the row. What they give is kept beside the experiment's table.
+`[inputs]` say within what bounds. Here every row that has a claim runs with these values too, on both sides of the
+row: all fastest and all slowest, their corners, and each alone where that tells more. What they give is kept beside the
+experiment's table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeAlias
 
 from pagewalk import inputs, machines, records
 from pagewalk.execute import Cell, Lab
 from pagewalk.experiments import Experiment, Row, Side
-from pagewalk.inputs import AS_IN_FILE, FASTEST, SLOWEST, Variant
+from pagewalk.inputs import AS_IN_FILE, FASTEST, SLOWEST, Variant, end_of, told
+from pagewalk.machines import Machine
 from pagewalk.markdown import line
 from pagewalk.records import CellRecord
 from pagewalk.simulate import Events
 from pagewalk.store import Store
-from pagewalk.verdict import REFUTED, Kind, class_of, is_verdict
+from pagewalk.verdict import REFUTED, Kind, at_edge, class_of, is_verdict
 
 DECIDES = "an input decides"
 """The verdict on a row whose class is another with other inputs."""
 
 
-def _variants(row: Row, *, extremes: bool) -> dict[str, dict[str, Variant]]:
+LONG = 300_000_000
+"""Cycles from which a run counts as long: its row has no corner, no input alone, and one placement."""
+EDGE_PLACEMENTS = 3
+"""Placements of a row whose verdict with the files' inputs is within 1 % of an edge of its class."""
+
+_Choice: TypeAlias = Callable[[Machine, Collection[str]], list[Variant]]
+
+
+def _variants(row: Row, choice: _Choice) -> dict[str, dict[str, Variant]]:
     """The variants of a row by name, each with that of every machine of its sides."""
     found: dict[str, dict[str, Variant]] = {}
     for side in row.sides:
-        for variant in inputs.variants(machines.find(side.machine), side.keys):
-            if not extremes or variant.name in (AS_IN_FILE, FASTEST, SLOWEST):
-                found.setdefault(variant.name, {})[side.machine] = variant
+        for variant in choice(machines.find(side.machine), side.keys):
+            found.setdefault(variant.name, {})[side.machine] = variant
     return found
 
 
@@ -76,7 +86,7 @@ class Varied:
         found = [
             value
             for name, cell in self.cells.items()
-            if not (alone and name in (FASTEST, SLOWEST)) and (value := _compared(cell)) is not None
+            if not (alone and end_of(name)) and (value := _compared(cell)) is not None
         ]
         return (min(found), max(found)) if found else None
 
@@ -84,42 +94,97 @@ class Varied:
 def deciding(verdicts: Mapping[str, str]) -> list[str]:
     """The variants whose verdict is counted under another class than that with the files' values."""
 
-    def told(verdict: str) -> str:
+    def counted(verdict: str) -> str:
         return "not reproduced" if verdict == REFUTED else class_of(verdict)
 
-    own = told(verdicts[AS_IN_FILE])
-    return [name for name, verdict in verdicts.items() if told(verdict) != own]
+    own = counted(verdicts[AS_IN_FILE])
+    return [name for name, verdict in verdicts.items() if counted(verdict) != own]
 
 
 def _compared(cell: Cell) -> float | None:
     return cell.after if cell.ratio is None else cell.ratio
 
 
-def compare(lab: Lab, found: Iterable[Experiment], events: Events, *, extremes: bool = False) -> list[Varied]:
-    """Every row with a claim with every variant, or with both extremes alone; both are kept in the results.
+@dataclass
+class _Planned:
+    """A row that is being measured: its cells by the names of the variants, and with how many placements."""
 
-    Rows of kernels that a person must have are left out.
+    experiment: Experiment
+    row: Row
+    placements: int = 1
+    cells: dict[str, Cell] = field(default_factory=dict)
+
+    def is_long(self, store: Store) -> bool:
+        """Whether a run of the row with the files' inputs is long."""
+        cell = self.cells[AS_IN_FILE]
+        runs = [store.get(key) for key in (cell.before_run, cell.after_run) if key]
+        return any(run is not None and run.result.counters.get("cycles", 0) > LONG for run in runs)
+
+    @property
+    def at_edge(self) -> bool:
+        pairs = self.cells[AS_IN_FILE].pairs
+        return bool(pairs) and at_edge(self.row, pairs)
+
+    @property
+    def alone_tells(self) -> bool:
+        """Whether each input alone tells more: an input decides the row, or the row has one side and judges times."""
+        return self.row.before is None or bool(deciding({name: cell.verdict for name, cell in self.cells.items()}))
+
+
+def _measure(lab: Lab, planned: Sequence[_Planned], choice: _Choice, events: Events) -> None:
+    """Measures each row with the variants that `choice` gives of its machines."""
+    for placements in sorted({entry.placements for entry in planned}):
+        work = [
+            (entry, name, _with(entry.row, of_machine))
+            for entry in planned
+            if entry.placements == placements
+            for name, of_machine in _variants(entry.row, choice).items()
+        ]
+        if not work:
+            continue
+        # One table with all of them: the runs are planned together, and progress shows how many there are.
+        rows = tuple(row for _, _, row in work)
+        for (entry, name, _), cell in zip(
+            work, lab.measure(replace(planned[0].experiment, rows=rows), events, placements), strict=True
+        ):
+            entry.cells[name] = replace(cell, row=entry.row)
+
+
+def compare(lab: Lab, found: Iterable[Experiment], events: Events, *, extremes: bool = False) -> list[Varied]:
+    """Every row with a claim with the variants of its machines, which are kept in the results.
+
+    `extremes`: with the files' inputs, all fastest and all slowest alone. Else also with the corners, and with each
+    input alone if one decides the row, or if it has one side; a row whose runs are long has neither. A row at an edge
+    of its class has more placements. Rows of kernels that a person must have are left out.
     """
     planned = [
-        (experiment, row, _variants(row, extremes=extremes))
+        _Planned(experiment, row)
         for experiment in found
         for row in experiment.rows
         if row.published.claims and not row.images
     ]
     if not planned:
         return []
-    rows = [_with(row, of_machine) for _, row, variants in planned for of_machine in variants.values()]
-    # One table with all of them: the runs are planned together, and progress shows how many there are.
-    cells = iter(lab.measure(replace(planned[0][0], rows=tuple(rows)), events))
+    _measure(lab, planned, lambda machine, fixed: inputs.ends(machine, fixed)[:1], events)
+    short = [] if extremes else [entry for entry in planned if not entry.is_long(lab.store)]
+    for entry in short:
+        entry.placements = EDGE_PLACEMENTS if entry.at_edge else 1
+    _measure(lab, planned, inputs.ends, events)
+    _measure(lab, short, inputs.corners, events)
+    _measure(lab, [entry for entry in short if entry.alone_tells], inputs.alone, events)
     kept = {
         (experiment.name, cell.row_name, cell.machine): cell
-        for experiment in {experiment.name: experiment for experiment, _, _ in planned}.values()
+        for experiment in {entry.experiment.name: entry.experiment for entry in planned}.values()
         for cell in records.cells(lab.store, experiment.name)
     }
-    varied = []
-    for experiment, row, variants in planned:
-        own = {name: replace(next(cells), row=row) for name in variants}
-        varied.append(Varied(experiment.name, own, kept.get((experiment.name, row.name, row.after.machine))))
+    varied = [
+        Varied(
+            entry.experiment.name,
+            entry.cells,
+            kept.get((entry.experiment.name, entry.row.name, entry.row.after.machine)),
+        )
+        for entry in planned
+    ]
     for name in dict.fromkeys(entry.experiment for entry in varied):
         lab.store.add_inputs(name, [
             {
@@ -219,10 +284,12 @@ def _judged(cell: CellRecord, spread: Spread | None) -> CellRecord:
     others = deciding(spread.verdicts)
     if not others or not is_verdict(cell.verdict):
         return cell
-    told: dict[str, list[str]] = {}
+    by_verdict: dict[str, list[str]] = {}
     for name in others:
-        told.setdefault(spread.verdicts[name], []).append(name)
-    words = "; ".join(f"{verdict} with {', '.join(names)}" for verdict, names in told.items())
+        by_verdict.setdefault(spread.verdicts[name], []).append(name)
+    words = "; ".join(
+        f"{verdict} with {', '.join(told(names, spread.verdicts))}" for verdict, names in by_verdict.items()
+    )
     return replace(cell, verdict=DECIDES, reason=f"{cell.verdict} with the files' inputs; {words}; {cell.reason}")
 
 
@@ -242,9 +309,28 @@ def _kept(cell: CellRecord | None) -> str:
     return f"{made} {cell.verdict}"
 
 
+def _end(name: str) -> Callable[[Varied], str]:
+    """The column of an end: what the row is at all corners of it."""
+
+    def text(entry: Varied) -> str:
+        cells = [cell for variant, cell in entry.cells.items() if end_of(variant) == name]
+        if len(cells) < 2:
+            return _cell(next(iter(cells), None))
+        compared = [value for cell in cells if (value := _compared(cell)) is not None]
+        verdicts = dict.fromkeys(cell.verdict for cell in cells)
+        shown = records.spread(min(compared), max(compared), len(compared)) if compared else ""
+        return f"{shown} {', '.join(verdicts)}".strip()
+
+    return text
+
+
+def _has_alone(entry: Varied) -> bool:
+    return any(name != AS_IN_FILE and not end_of(name) for name in entry.cells)
+
+
 def _alone(entry: Varied) -> str:
     ends = entry.ends(alone=True)
-    return "" if ends is None or len(entry.cells) <= len((AS_IN_FILE, FASTEST, SLOWEST)) else records.spread(*ends, 2)
+    return "" if ends is None or not _has_alone(entry) else records.spread(*ends, 2)
 
 
 _COLUMNS: tuple[tuple[str, Callable[[Varied], str]], ...] = (
@@ -252,10 +338,10 @@ _COLUMNS: tuple[tuple[str, Callable[[Varied], str]], ...] = (
     ("machine", lambda entry: entry.own.row.after.machine),
     ("published", lambda entry: _published(entry.own.row)),
     ("as in the files", lambda entry: _cell(entry.own)),
-    (FASTEST, lambda entry: _cell(entry.cells.get(FASTEST))),
-    (SLOWEST, lambda entry: _cell(entry.cells.get(SLOWEST))),
+    (FASTEST, _end(FASTEST)),
+    (SLOWEST, _end(SLOWEST)),
     ("one input at a time", _alone),
-    ("decided by", lambda entry: ", ".join(entry.deciding)),
+    ("decided by", lambda entry: ", ".join(told(entry.deciding, entry.cells))),
     ("other placements", lambda entry: _kept(entry.kept)),
 )
 
@@ -280,12 +366,19 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
     names = list(dict.fromkeys(entry.experiment for entry in varied))
     counted = [entry for entry in varied if entry.judged]
     decided = sum(bool(entry.deciding) for entry in counted)
-    placements = records.how_many(cell.placements for entry in varied for cell in entry.cells.values())
-    alone = any(_alone(entry) for entry in varied)
-    extremes = any(FASTEST in entry.cells and not _alone(entry) for entry in varied)
-    how = "all fastest, all slowest, and each alone" if alone else "all fastest, and all slowest"
-    if alone and extremes:
-        how += ". Rows whose runs are long have all fastest and all slowest only"
+    corners = any(end_of(name) and name not in (FASTEST, SLOWEST) for entry in varied for name in entry.cells)
+    how = "all fastest, and all slowest"
+    if corners or any(_has_alone(entry) for entry in varied):
+        how += (
+            f". Four keys have no faster end, because a value helps one kind of access and hinders another: "
+            f"{', '.join(f'`{key}`' for key in inputs.CROSSED)}. Both ends are crossed with each of their "
+            "combinations, and the columns of the ends have the spread over these corners. Each input alone follows "
+            "where it tells more: if an input decides the row, or if the row has one side and so judges the machine's "
+            f"times. A row has more than one placement, {EDGE_PLACEMENTS}, if its verdict with the files' inputs is "
+            "within 1 % of an edge of its class. A row with a run of more than "
+            f"{LONG // 1_000_000} million cycles has neither corners nor inputs alone, and one placement; the claims' "
+            "pages say which rows are at an edge"
+        )
     lines = [
         "# Verdicts and the inputs of the machines",
         "",
@@ -294,8 +387,8 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
         "",
         "No paper says what memory its machines had, and no manual gives every time of a processor. Such keys of the "
         "machine files are inputs; each file says in its table `[inputs]` within what bounds. Each row here has a "
-        f"claim and is measured with these values, with {placements} of code and data: {how}. A row may lie outside "
-        "of both ends, where an input helps one kind of access and hinders another. "
+        f"claim and is measured with these values, with one placement of code and data: {how}. Nothing proves that no "
+        "other choice lies outside of what was tried. "
         "A cell has our ratio, or our figure where there is no ratio, and the verdict. An input decides a "
         "row if the verdict with it is counted under another class; then the claim's page says so. The last column has "
         "the spread over all placements in the experiment's own table, with the inputs as in the files. Where it is as "

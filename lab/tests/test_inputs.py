@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,68 @@ def test_what_a_person_sets_is_not_varied() -> None:
     assert names == ["as in the file", "all fastest", "all slowest", "bus.read-next=2", "bus.read-next=6"]
     assert [variant.name for variant in inputs.variants(machine, ["bus"])] == ["as in the file"]
     assert len(inputs.variants(machine, ["bus.read-first.x"])) == 5
+
+
+def test_keys_without_a_faster_end_are_crossed_with_both_ends() -> None:
+    values = {"memory.page-mode": "closed", "memory.write-buffer": "1", "bus.read-first": "6"}
+    held = {"memory.page-mode": ("open", "closed"), "memory.write-buffer": ("1", "0"), "bus.read-first": ("5", "12")}
+    machine = Machine("m", Path("m.toml"), "", "604", 1, values, held)
+    assert [variant.keys for variant in inputs.ends(machine)] == [
+        {}, {"bus.read-first": "5"}, {"bus.read-first": "12"},
+    ]  # fmt: skip
+    found = inputs.corners(machine)
+    assert [variant.name for variant in found[:3]] == [
+        "all fastest with memory.page-mode=open",
+        "all fastest with memory.page-mode=open and memory.write-buffer=0",
+        "all fastest with memory.write-buffer=0",
+    ]
+    assert found[4].keys == {"bus.read-first": "12", "memory.page-mode": "open", "memory.write-buffer": "0"}
+    names = [variant.name for variant in inputs.variants(machine)]
+    assert names[-4:] == ["memory.page-mode=open", "memory.write-buffer=0", "bus.read-first=5", "bus.read-first=12"]
+    assert inputs.corners(machine, ["memory"]) == []
+    slowest = [name for name in names if inputs.end_of(name) == "all slowest"]
+    assert inputs.told(slowest, names) == ["all slowest at all 4 corners"]
+    assert inputs.told([slowest[1], names[-1]], names) == [
+        "all slowest with memory.page-mode=open",
+        "bus.read-first=12",
+    ]
+    assert inputs.told(names[-4:], names) == ["memory.page-mode=open and 3 more"]
+
+
+UNBOUNDED = {
+    "processors": "it says which computer is simulated",
+    "core.signature": "an identity: no time depends on it",
+    "core.mvendorid": "an identity: no time depends on it",
+    "core.marchid": "an identity: no time depends on it",
+    "core.mimpid": "an identity: no time depends on it",
+    "board.apic-clock": "the kernel measures it: no access becomes faster or slower by it",
+    "memory.size": "no time depends on it",
+    "memory.controller": "it only says what other keys may be; docs/boards.md says why it was taken",
+    "memory.overlap": "of the i486: its controller has no other value",
+    "cache.data.replacement": "of the P6: with two ways pseudo-LRU is LRU",
+    "cache.l2.replacement": "of the i486: with two ways pseudo-LRU is LRU",
+    "cache.l2.place": "of the U74 with four harts: a shared one is not modelled",
+    "bus.return-path": "of the 750: it is set so that two documented walk times come out",
+    "exception.leave": "of the 603: with exception.tlb-miss-entry it makes a documented sum",
+    "exception.tlb-miss-entry": "of the 603: with exception.leave it makes a documented sum",
+}
+"""Keys that may be inputs, or recalled of an x86 core, without a range, and why."""
+
+
+def test_every_input_has_a_range_or_a_reason() -> None:
+    needed = set()
+    for name in machines.names():
+        machine, table = machines.find(name), ""
+        for text in machine.path.read_text().split("\n[inputs]")[0].splitlines():
+            if found := re.match(r"\[([\w.-]+)\]", text):
+                table = found[1] + "."
+            elif found := re.match(r"([\w-]+) = .*?  # (.*)", text):
+                key = table + found[1]
+                open_key = "an input" in found[2] or (name[0] in "ip" and name[1] != "p" and "recalled" in found[2][:8])
+                if open_key and key not in machine.inputs:
+                    assert key in UNBOUNDED, f"{name}: {key} is an input without a range in [inputs]"
+                    needed.add(key)
+    assert needed == set(UNBOUNDED)
 
 
 def test_a_file_is_read_with_its_inputs(tmp_path: Path) -> None:

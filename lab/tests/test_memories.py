@@ -61,10 +61,63 @@ def test_a_row_runs_with_every_value_on_both_sides(experiment: Experiment, tmp_p
     assert varied.ends(alone=True) == varied.ends() == pytest.approx((1.0, 84.0))
     page = memories.page(store, [varied])
     assert "in 1 of the 1 rows; in 1 of these an input decides it." in page
-    assert "with 1 placement of code and data" in page
+    assert "with one placement of code and data" in page
     shown = "| mmap latency | ppc604-185 | 82.8 | 84 ratio reproduced | 84 ratio reproduced | 1 not reproduced |"
     assert f"{shown} 1 to 84 | all slowest, memory.read-delay=12 |" in page
     assert "| ppc604-185 | `memory.read-delay` | 6 | 5, 6, 12 |" in page
+
+
+def test_a_row_runs_at_every_corner_and_alone_only_where_that_tells_more(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = machines.find
+    crossed = {"memory.page-mode": ("open", "closed"), "exception.entry": ("6", "20")}
+
+    def with_inputs(name: str) -> Machine:
+        values = {"memory.page-mode": "closed", "exception.entry": "20"}
+        return dataclasses.replace(found(name), values=values, inputs=crossed)
+
+    monkeypatch.setattr(machines, "find", with_inputs)
+
+    def helps_closed_rows(job: Job) -> RunResult:
+        config = job.machine.config
+        dear = "tlb.cutoff=off" in job.command_line and not ('"open"' in config and "entry = 6" in config)
+        more = 1 if "tlb.cutoff=off" in job.command_line else 0
+        return benchmark("mmap-latency", {"flush": (500_000 if dear else 2000) + more, "kernel": 4000 - more})
+
+    corners = ["all fastest with memory.page-mode=open", "all slowest with memory.page-mode=open"]
+    with Store(tmp_path / "results.duckdb") as store:
+        lab = BenchLab(ScriptedRunner(helps_closed_rows), store)
+        (varied,) = memories.compare(lab, [experiment], Quiet())
+        page = memories.page(store, [varied])
+    with Store(tmp_path / "others.duckdb") as store:
+        (same,) = memories.compare(BenchLab(ScriptedRunner(script), store), [experiment], Quiet())
+    assert list(varied.cells) == [*SIX[:3], *corners, "memory.page-mode=open", "exception.entry=6"]
+    assert varied.deciding == corners[:1], "neither end alone shows it"
+    assert "| 1 to 84 ratio reproduced, not reproduced | 84 ratio reproduced |" in page
+    assert f"| {corners[0]} |" in page
+    assert list(same.cells) == [*SIX[:3], *corners], "nothing decides the row, so that no input runs alone"
+
+
+def test_a_long_row_has_both_ends_only(experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memories, "LONG", 1000)
+
+    def long(job: Job) -> RunResult:
+        result = script(job)
+        return dataclasses.replace(result, counters={**result.counters, "cycles": 1001})
+
+    with Store(tmp_path / "results.duckdb") as store:
+        (varied,) = memories.compare(BenchLab(ScriptedRunner(long), store), [experiment], Quiet())
+    assert list(varied.cells) == SIX[:3]
+
+
+def test_a_row_at_an_edge_has_more_placements(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memories, "at_edge", lambda row, pairs: True)
+    with Store(tmp_path / "results.duckdb") as store:
+        (varied,) = memories.compare(BenchLab(ScriptedRunner(script), store), [experiment], Quiet())
+    assert {cell.placements for cell in varied.cells.values()} == {3}
 
 
 def test_the_extremes_alone_are_fewer_runs(experiment: Experiment, tmp_path: Path) -> None:

@@ -285,7 +285,7 @@ def compare_memories(
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The Markdown file to write.")] = None,
     extremes: Annotated[
-        bool, typer.Option("--extremes", help="Only all fastest and all slowest values, and no value alone.")
+        bool, typer.Option("--extremes", help="Only all fastest and all slowest values, no corner and no value alone.")
     ] = False,
     kept: Annotated[
         bool, typer.Option("--kept", help="Measure nothing: what was tried last, of the experiments that were tried.")
@@ -297,8 +297,9 @@ def compare_memories(
     """Measure experiments with all that the machines' files leave open, and say which verdicts an input decides.
 
     The page goes to the file, or is printed. The experiments' own tables are not changed; the spread over the inputs
-    is kept beside them, and the pages of the claims show it. Experiments can be measured one after another, those
-    with long runs with `--extremes`; a page of all of them is made with `--kept`.
+    is kept beside them, and the pages of the claims show it. Both ends are crossed with the keys that have no faster
+    end, and each value is tried alone where an input decides; rows with long runs have the ends only. Experiments can
+    be measured one after another; a page of all of them is made with `--kept`.
 
     Example: `pagewalk memories osdi99-table2 osdi99-table3 -o docs/memories.md`
     """
