@@ -149,7 +149,7 @@ struct socket {
 	struct list_head pending_link;
 	struct waitq accepting;		/* accept waits here, and poll */
 	struct waitq room;		/* connect waits here for a place in the queue */
-	struct connection *connection;	/* of a connected stream (ipc/stream.c) */
+	struct connection *connection;	/* of a connected stream (ipc/connection.c) */
 	unsigned end;			/* which of its two ends this is */
 	void *data;		/* for the transport's use */
 };
