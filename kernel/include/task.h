@@ -108,6 +108,7 @@ struct task {
 	u32 policy, rt_priority;        /* SCHED_*, 1 .. 99 */
 	s32 nice;                       /* -20 .. 19, or NICE_IDLE */
 	u32 round;                      /* cpu->round that its turn belongs to */
+	s32 whole_turn;                 /* timebase ticks of a turn of its policy, nice and priority */
 	u32 switches_seen;              /* voluntary ones, when a tick last found it running */
 	u16 io_priority;                /* of ioprio_set: only stored, there is no disk */
 	bool reset_on_fork;             /* children get no real-time policy and no negative nice */

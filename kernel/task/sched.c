@@ -60,21 +60,23 @@ s32 sched_slice(const struct task *task)
 	return task_is_real_time(task) ? 10 : MAX(1, (20 - task->nice) / 2);
 }
 
-static s32 whole_turn(const struct task *task)
-{
-	return sched_slice(task) * (s32)time_tick_length;
-}
-
 /* Twice its nice; SCHED_IDLE is behind all of them. */
 static s32 plain_rank(const struct task *task)
 {
 	return 2 * (task->policy == SCHED_IDLE ? NICE_IDLE : task->nice);
 }
 
+/* What follows from its policy, nice and priority. */
+static void note_priority(struct task *task)
+{
+	task->rank = plain_rank(task);
+	task->whole_turn = sched_slice(task) * (s32)time_tick_length;
+}
+
 /* A task gets a turn in a round. Time that it has used too much is taken off, as far as half a turn stays. */
 NOINLINE CAUSE(switch) static void turn_begin(struct task *task, u32 round)
 {
-	s32 whole = whole_turn(task), left = turn_left(task);
+	s32 whole = task->whole_turn, left = turn_left(task);
 
 	left = left > 0 ? whole : MAX(whole + left, whole / 2);
 	task->turn_end = (u32)task->run_ticks + (u32)left;
@@ -110,12 +112,10 @@ NOINLINE CAUSE(switch) static bool turn_in_round(struct task *task)
 	return had_none;
 }
 
-CAUSE(switch) static inline void enqueue_by_turn(struct task *task, bool first)
+CAUSE(switch) static inline void enqueue_with_turn(struct task *task, bool first)
 {
 	struct cpu *cpu = task->cpu;
 
-	if (turn_left(task) <= 0)
-		first = turn_in_round(task) && first;
 	if (unlikely(task_runs_last(task)))
 		list_add_tail(&task->run_link, &cpu->last);
 	else if (task->round == cpu->round + 1)
@@ -126,6 +126,18 @@ CAUSE(switch) static inline void enqueue_by_turn(struct task *task, bool first)
 		list_add_tail(&task->run_link, cpu->active);
 }
 
+NOINLINE CAUSE(switch) static void enqueue_without_turn(struct task *task, bool first)
+{
+	enqueue_with_turn(task, turn_in_round(task) && first);
+}
+
+CAUSE(switch) static inline void enqueue_by_turn(struct task *task, bool first)
+{
+	if (turn_left(task) <= 0)
+		enqueue_without_turn(task, first);
+	else
+		enqueue_with_turn(task, first);
+}
 
 CAUSE(switch) void sched_enqueue(struct task *task, bool first)
 {
@@ -219,9 +231,10 @@ static void charge_current(void)
  */
 void sched_share_turn(struct task *task)
 {
-	s32 left = whole_turn(task);
+	s32 left;
 
-	task->rank = plain_rank(task);
+	note_priority(task);
+	left = task->whole_turn;
 	task->round = this_cpu()->round;
 	if (current != this_cpu()->idle && !task_is_real_time(task) && !task_is_real_time(current)) {
 		charge_current();
@@ -244,17 +257,18 @@ void sched_give_back(struct task *parent)
 	left = turn_left(current);
 	if (left <= 0 || turn_left(parent) <= 0 || task_is_real_time(current) || task_is_real_time(parent))
 		return;
-	left = MIN(left + turn_left(parent), whole_turn(parent));
+	left = MIN(left + turn_left(parent), parent->whole_turn);
 	parent->turn_end = (u32)parent->run_ticks + (u32)left;
 }
 
 /* A change of priority does not start a new turn. */
 CAUSE(switch) void sched_requeue(struct task *task)
 {
-	s32 whole = whole_turn(task);
+	s32 whole;
 
 	message_forget();
-	task->rank = plain_rank(task);
+	note_priority(task);
+	whole = task->whole_turn;
 	task->turn_end = (u32)task->run_ticks + (u32)MAX(MIN(turn_left(task), whole), -whole);
 	if (!list_empty(&task->run_link)) {
 		list_del(&task->run_link);
@@ -351,8 +365,15 @@ bool sched_real_time_waits(void)
 
 void yield(void)
 {
+	u32 left = 0;
+
 	message_forget();
-	current->turn_end = (u32)current->run_ticks;    /* queues behind all ready tasks */
+	/* Queue behind all ready tasks: the rest of the turn is lost, and the next one is of the next round. */
+	if (!task_is_real_time(current)) {
+		left = (u32)current->whole_turn;
+		current->round = this_cpu()->round + 1;
+	}
+	current->turn_end = (u32)current->run_ticks + left;
 	schedule();
 }
 

@@ -331,6 +331,25 @@ static void idle_is_last(void)
 	end(other);
 }
 
+/* Also one that has slept for whole rounds, and so has had no turn in this one. */
+static void a_yield_lets_another_run(void)
+{
+	pid_t child;
+
+	share_memory();
+	use_one_processor();
+	child = start_computing(0);
+	for (int i = 0; i < 5; i++) {
+		long long before;
+
+		sleep_for(250 * MS);
+		before = used[0];
+		sched_yield();
+		CHECK(used[0] > before);
+	}
+	end(child);
+}
+
 static int compute_in_turns(void *policy)
 {
 	struct sched_param parameter = { .sched_priority = 5 };
@@ -374,6 +393,7 @@ static const struct test_case cases[] = {
 	CASE(nothing_is_gained_by_nice),
 	CASE(nice_is_less),
 	CASE(idle_is_last),
+	CASE(a_yield_lets_another_run),
 	CASE(real_time_is_as_it_was),
 };
 
