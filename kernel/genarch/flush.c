@@ -22,6 +22,18 @@ CAUSE(flush) static void flush_each(struct mm *mm, uaddr_t start, uaddr_t stop)
 	}
 }
 
+/* Where entries have notes, a scan of the table: a page whose entry has none was never cached. */
+CAUSE(flush) static void flush_noted(struct mm *mm, uaddr_t start, uaddr_t stop, const struct pte *entry)
+{
+	for (; start < stop; start += PAGE_SIZE, entry++) {
+		interrupt_window_at(start >> PAGE_SHIFT);
+		if (!pte_noted(entry))
+			continue;
+		mmu->page_flush(mm, start);
+		flush_pages++;
+	}
+}
+
 CAUSE(flush) bool flush_range_whole(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	interrupt_window();
@@ -45,9 +57,12 @@ CAUSE(flush) void flush_range_found(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	while (start < end) {
 		uaddr_t stop = MIN(pagetable_next(start), end);
+		const struct pte *entry = pagetable_find(mm->root, start);
 
 		/* A table that does not exist cannot have cached entries. */
-		if (pagetable_find(mm->root, start)) {
+		if (entry && pagetable_notes) {
+			flush_noted(mm, start, stop, entry);
+		} else if (entry) {
 			flush_each(mm, start, stop);
 		} else if (flush_absent) {
 			flush_each(mm, start, stop);

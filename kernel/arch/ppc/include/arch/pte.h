@@ -70,6 +70,7 @@ static inline pte_t pte_shown(pte_t pte) { return (pte & PTE_PP) != PP_KERNEL ? 
 static inline pte_t pte_get(const struct pte *at) { return at->word; }
 static inline pte_t pte_copy(pte_t pte) { return pte & ~(u32)PTE_NOTE; }
 static inline u32 pte_note(const struct pte *at) { return at->word & PTE_NOTE; }
+static inline bool pte_noted(const struct pte *at) { return pte_note(at); }
 static inline void pte_store(struct pte *at, pte_t pte) { at->word = pte | (at->word & PTE_NOTE); }
 /* Whether all entries of a cache line are none. */
 #define PTE_LINE 8u

@@ -76,6 +76,7 @@ static inline pte_t pte_get(const struct pte *at) { return at->entry; }
 #define PTE_LINE 1u
 static inline bool pte_line_none(const struct pte *at) { return pte_none(at->entry); }
 static inline pte_t pte_copy(pte_t pte) { return pte; }
+static inline bool pte_noted(const struct pte *at) { (void)at; return false; }
 static inline void pte_store(struct pte *at, pte_t pte) { at->entry = pte; }
 static inline void pte_store_first(struct pte *at, pte_t pte) { at->entry = pte; }
 static inline void pte_clear(struct pte *at) { at->entry = PTE_NONE; }

@@ -83,6 +83,7 @@ static inline pte_t pte_make_fetchable(pte_t pte) { return pte; }
 
 static inline pte_t pte_get(const struct pte *at) { return *(const volatile u32 *)&at->word; }
 static inline pte_t pte_copy(pte_t pte) { return pte; }
+static inline bool pte_noted(const struct pte *at) { (void)at; return false; }
 static inline void pte_store(struct pte *at, pte_t pte) { *(volatile u32 *)&at->word = pte; }
 static inline void pte_store_first(struct pte *at, pte_t pte) { pte_store(at, pte); }
 static inline void pte_clear(struct pte *at) { pte_store(at, PTE_NONE); }
