@@ -68,11 +68,13 @@ class Wanted(_Model):
     """A kernel image that a person must have to run the experiment: which kernel it is, how its `version` begins, and
     what its configuration must say. Then how it is run: its board and the protocol that starts it, words of the command
     line, what its root file system is, how many MB are free on a RAM disk, and what init writes to files of /proc/sys.
-    `facts` are options whose values the result keeps besides.
+    `facts` are options whose values the result keeps besides. `pair` is the role of an image that must differ in one
+    switch of the source alone: in neither the version nor, as far as it is known, the configuration.
     """
 
     kernel: str
     version: str
+    pair: str | None = None
     options: dict[str, str] = {}
     facts: list[str] = []
     board: str

@@ -310,6 +310,9 @@ class _Builder:
         return rows
 
     def build(self) -> Experiment:
+        for wanted in self.file.images.values():
+            if wanted.pair is not None and wanted.pair not in self.file.images:
+                raise unknown("image", wanted.pair, self.file.images)
         return Experiment(
             name=self.name,
             title=self.file.title,

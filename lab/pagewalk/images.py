@@ -42,6 +42,7 @@ _COMPRESSED = {
 _CONFIG_MARK = b"IKCFG_ST"
 """What precedes the compressed configuration in a kernel with CONFIG_IKCONFIG (Linux, kernel/configs.c)."""
 _CONFIG_MOST = 4 << 20
+_OPTIONS_TOLD = 3
 _OPTION = re.compile(r"^(?:# )?(CONFIG_\w+)(?:=(.*)| is not set)$", re.MULTILINE)
 _CAUSES = Path(__file__).with_name("linux-2-causes.toml")
 _BAD_ELF = (ELFError, UnicodeDecodeError)
@@ -190,6 +191,24 @@ def wrong(image: Image, wanted: Wanted) -> str | None:
         if image.configuration and (found := image.configuration.get(option, "n")) != value:
             return f"{image.path} is configured with {option}={found}, and the experiment wants {option}={value}"
     return None
+
+
+def differ(image: Image, other: Image) -> str | None:
+    """In what the two differ beside a switch of their source; None if in nothing, as far as is known."""
+    if image.version != other.version:
+        return f"{image.path} is Linux {image.version or 'of no known version'}, and {other.path} {other.version}"
+    mine, theirs = image.configuration, other.configuration
+    if not mine or not theirs:
+        return None
+    found = [
+        f"{name}={mine.get(name, 'n')} against {theirs.get(name, 'n')}"
+        for name in sorted({*mine, *theirs})
+        if mine.get(name, "n") != theirs.get(name, "n")
+    ]
+    if not found:
+        return None
+    more = f" and {len(found) - _OPTIONS_TOLD} more" if len(found) > _OPTIONS_TOLD else ""
+    return f"{image.path} and {other.path} differ in {', '.join(found[:_OPTIONS_TOLD])}{more}"
 
 
 def _embedded(data: bytes) -> str:

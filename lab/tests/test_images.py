@@ -294,6 +294,28 @@ def test_an_experiment_wants_symbols(experiment: Path, kernel: Path, tmp_path: P
     assert "has no symbols" in (images.wrong(images.read(stripped), wanted) or "")
 
 
+def test_a_pair_differs_in_nothing_but_its_switch(
+    experiment: Path, kernel: Path, make_kernel: Make, tmp_path: Path
+) -> None:
+    text = EXPERIMENT.replace("2.6", "2.4").replace("[images.new]", '[images.new]\npair = "old"')
+    experiment.write_text(text)
+    mine = experiments.load(experiment)
+    configurations = []
+    for role, options in (("old", CONFIG), ("new", CONFIG.replace('CONFIG_CMDLINE=""', "CONFIG_SMP=y"))):
+        (tmp_path / role).write_text(options)
+        configurations.append(f"{role}={tmp_path / role}")
+    both = [f"old={kernel}", f"new={kernel}"]
+    assert list(own_images.chosen([mine], both, [])) == ["old", "new"]
+    with pytest.raises(BadInput, match=r'must differ in one switch alone.*CONFIG_CMDLINE=n against "", CONFIG_SMP=y'):
+        own_images.chosen([mine], both, configurations)
+    other = make_kernel(BANNER.replace("2.4.99", "2.4.98"))
+    with pytest.raises(BadInput, match=r"is Linux 2\.4\.98, and .* 2\.4\.99"):
+        own_images.chosen([mine], [f"old={kernel}", f"new={other}"], [])
+    experiment.write_text(text.replace('pair = "old"', 'pair = "older"'))
+    with pytest.raises(BadInput, match="'older'"):
+        experiments.load(experiment)
+
+
 def test_an_image_must_suit_every_experiment_that_has_its_role(experiment: Path, kernel: Path) -> None:
     both = [*experiments.find("osdi99-own"), *experiments.find("ols03-own")]
     with pytest.raises(BadInput, match=r"the image for before of osdi99-own: .* wants an early Linux 2.1 for PReP"):

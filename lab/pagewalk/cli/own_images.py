@@ -40,7 +40,20 @@ def chosen(found: Sequence[Experiment], words: list[str] | None, configurations:
                 raise BadInput(f"the image for {role} of {experiment.name}: {problem}")
         if wanted[role].recorded and not image.configuration:
             say(err, f"{role}: its configuration is not known: --image-config {role}=PATH names its .config")
+    _check_pairs(found, named)
     return named
+
+
+def _check_pairs(found: Sequence[Experiment], named: Mapping[str, Image]) -> None:
+    for experiment in found:
+        for role, wanted in experiment.images.items():
+            if wanted.pair is None or role not in named or wanted.pair not in named:
+                continue
+            if problem := images.differ(named[role], named[wanted.pair]):
+                raise BadInput(
+                    f"{role} and {wanted.pair} of {experiment.name} must differ in one switch alone: {problem}",
+                    hint="build both from one source and one .config, with the switch changed",
+                )
 
 
 def _line(role: str, wanted: Wanted) -> str:
