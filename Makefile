@@ -12,7 +12,7 @@
 #   make x86     builds kernel and user programs for the x86 machines
 #   make test-x86  the kernel for x86, on QEMU's PC, and Linux on the x86 machines
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
-#   make compilers  builds GCC, binutils, bash and coreutils to run on the machine, for the experiments that measure a compile
+#   make compilers  builds GCC, binutils, bash, make and coreutils to run on the machine, for the experiments that measure a compile
 #   make docs    runs every experiment with seven placements and makes the pages that show their results; goes on where it
 #                was interrupted. make docs-cost says what is left to run
 #   make wheel   packs the lab, the kernel, the programs, the machines and the experiments into build/wheel/*.whl, which
@@ -104,13 +104,14 @@ programs: $(STAMPS)/bootstrap-test
 	tests/programs/build.sh
 	tests/programs/qemu.sh
 
-# GCC, binutils, bash and coreutils, from Debian's source packages, to run on the machine: for the experiments that measure
+# GCC, binutils, bash, make and coreutils, from Debian's source packages, to run on the machine: for the experiments that measure
 # a compile. It takes ten minutes of one core, so that no test needs it.
 compilers: programs
-	$(call heading,GCC's C compiler$(comma) binutils$(comma) bash and coreutils)
+	$(call heading,GCC's C compiler$(comma) binutils$(comma) bash$(comma) make and coreutils)
 	tests/programs/gcc.sh
 	tests/programs/binutils.sh
 	tests/programs/bash.sh
+	tests/programs/make.sh
 	tests/programs/coreutils.sh
 
 # Packing -----------------------------------------------------------------------
