@@ -53,6 +53,8 @@ RULES = (
     "The 1 % below which nothing changes",
     "by a quarter of the effect or of the saving at least",
     "changes the row by 1 % at least",
+    # docs/experiments.md: what makers' sheets say of disks.
+    "The disk is IBM's 0663-L, a SCSI disk",
     # README.md: the line that `make bench` writes.
     "A second of one core simulates",
     # docs/lmbench.md, docs/speed.md: aims and settings.
