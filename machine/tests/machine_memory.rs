@@ -121,6 +121,24 @@ fn parts_and_controllers_that_do_not_fit_are_refused() {
         ),
         (
             "ppc604-133",
+            with("write-buffer = 0", "write-buffer = 2").replace("mpc106", "82660"),
+            "",
+            "`memory.write-buffer` is 2: memory.controller \"82660\" has 1 at most",
+        ),
+        (
+            "ppc604-133",
+            with("page-cycle = 45", "page-cycle = 131"),
+            "",
+            "`memory.page-cycle` is 131: it is a part of memory.cycle, which is 130",
+        ),
+        (
+            "ppc604-133",
+            PARTS.to_owned(),
+            &L2.replace("look-up = 2", "look-up = 4"),
+            "`cache.l2.look-up` is 4: a hit is known by the clock of its first beat, and cache.l2.first-beat is 3",
+        ),
+        (
+            "ppc604-133",
             with("width = 8", "width = 12"),
             "",
             "`memory.width` is 12: allowed are 1, 2 and 4 times bus.width, which is 8",

@@ -94,8 +94,8 @@ impl Controller {
                 overlap: false,
                 write_buffer: 1,
             },
-            // IBM's 604 SMP reference design: page mode parity DRAM of 70 ns, EDO timings as a possibility. The rest is
-            // recalled.
+            // IBM 604 SMP Reference Design: page mode parity DRAM of 70 ns, EDO timings as a possibility; section CPU
+            // Bus: one level of address pipelining, one level of posted writes. The rest is recalled.
             Controller::Ibm82660 => Facts {
                 name: "82660",
                 bus: BusKind::Sixty,
@@ -103,7 +103,7 @@ impl Controller {
                 depth: 2,
                 look_aside: true,
                 overlap: true,
-                write_buffer: 4,
+                write_buffer: 1,
             },
             // A text that quotes Apple's developer notes of the 7500, 8500 and 9500: FPM of 70 ns, interleaved, read
             // into a buffer; the L2 is on the processor's bus. The depth and the write buffer are recalled.

@@ -245,7 +245,7 @@ fn check_parts(checker: &mut Checker, size: u32, parts: &Parts, around: &Around)
         ("memory.column-access", parts.column_access, 1),
         ("memory.page-cycle", parts.page_cycle, 1),
         ("memory.precharge", parts.precharge, 0),
-        ("memory.cycle", parts.cycle, 0),
+        ("memory.cycle", parts.cycle, 1),
         ("memory.refresh-length", parts.refresh_length, 1),
     ] {
         checker.range(path, nanoseconds.into(), least, 1000);
@@ -275,6 +275,15 @@ fn check_parts(checker: &mut Checker, size: u32, parts: &Parts, around: &Around)
             format!(
                 "is {}: it is a part of memory.access, which is {}",
                 parts.column_access, parts.access
+            ),
+        );
+    }
+    if parts.page_cycle > parts.cycle {
+        checker.fail(
+            "memory.page-cycle",
+            format!(
+                "is {}: it is a part of memory.cycle, which is {}",
+                parts.page_cycle, parts.cycle
             ),
         );
     }

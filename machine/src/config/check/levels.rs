@@ -145,6 +145,15 @@ fn beside(checker: &mut Checker, keys: &Keys, level: &L2Config, parts: bool) {
     }
     if let Some(clocks) = level.look_up {
         checker.range(keys.look_up, clocks.into(), 0, 100);
+        if clocks > level.first_beat {
+            checker.fail(
+                keys.look_up,
+                format!(
+                    "is {clocks}: a hit is known by the clock of its first beat, and {} is {}",
+                    keys.first_beat, level.first_beat
+                ),
+            );
+        }
     }
     if let Some(lines) = level.copy_back {
         let most = crate::config::names::BUFFER_MOST;
