@@ -9,7 +9,7 @@
 //! If the environment variable PSIM names that simulator (`sim/ppc` of gdb's sources), the programs also run under it,
 //! linked without a C library.
 //!
-//! The same programs follow for an i486 beside `qemu-i386`, built by the host's compiler without a C library.
+//! The same programs follow for an i486 and a P6 beside `qemu-i386`, built by the host's compiler without a C library.
 //!
 //! Then machines with several processors run a program without a kernel: how many instructions a second they simulate
 //! in all, beside a machine with one, and what the key `lead` changes. Both run the same number of rounds in all, in
@@ -55,7 +55,13 @@ const LEAST_MEAN: f64 = 1.0 / 7.0;
 /// The same for an i486 beside qemu-i386, of the geometric mean.
 const LEAST_MEAN_X86: f64 = 1.0 / 10.0;
 
-const MACHINE_X86: &str = "i486dx-50";
+/// Machines of the same programs, and what each is aimed at. A P6 keeps instructions running while loads wait, which no
+/// i486 does.
+const MACHINES_X86: [(&str, Option<f64>); 2] =
+    [("i486dx-50", Some(LEAST_MEAN_X86)), ("p6-200", None)];
+
+/// Program, its cycles an instruction if that was measured, and its speed as a fraction of qemu's.
+type Rows = Vec<(&'static str, Option<f64>, f64)>;
 
 /// Functions of the program with much code.
 const FUNCTIONS: u32 = 1600;
@@ -170,12 +176,9 @@ fn compile_i386(bench: &Bench, folder: &Path, rounds: u64) -> PathBuf {
     program
 }
 
-/// Seconds, instructions and cycles on the i486.
-fn here_i386(program: &Path) -> (f64, u64, u64) {
-    let file = format!(
-        "{}/../machines/{MACHINE_X86}.toml",
-        env!("CARGO_MANIFEST_DIR")
-    );
+/// Seconds, instructions and cycles on an x86 machine.
+fn here_i386(machine: &str, program: &Path) -> (f64, u64, u64) {
+    let file = format!("{}/../machines/{machine}.toml", env!("CARGO_MANIFEST_DIR"));
     let config = x86::Config::from_file(file.as_ref(), &[]).expect("the machine file is right");
     let elf = std::fs::read(program).expect("it was just compiled");
     let name = program.display().to_string();
@@ -195,24 +198,21 @@ fn here_i386(program: &Path) -> (f64, u64, u64) {
     (time, counts.0, counts.1)
 }
 
-/// The programs on an i486 beside qemu-i386: name, cycles an instruction, speed as a fraction of qemu-i386's; and the
-/// geometric mean of those that count.
-fn on_i486<'a>(
-    benches: impl Iterator<Item = &'a Bench>,
-    folder: &Path,
-) -> Vec<(&'static str, Option<f64>, f64)> {
-    println!("\nmachine {MACHINE_X86}");
+/// The programs on an x86 machine beside qemu-i386: name, cycles an instruction, speed as a fraction of qemu-i386's;
+/// and the geometric mean of those that count.
+fn on_x86((machine, aim): (&'static str, Option<f64>), benches: &[&Bench], folder: &Path) -> Rows {
+    println!("\nmachine {machine}");
     println!(
         "{:<12} {:>14} {:>8} {:>9} {:>8} {:>12}",
         "program", "instructions", "cycles/i", "qemu-i386", "here", "here/qemu"
     );
     let (mut rows, mut ratios) = (Vec::new(), Vec::new());
-    for bench in benches {
+    for &bench in benches {
         let nothing = compile_i386(bench, folder, 0);
         let program = compile_i386(bench, folder, bench.rounds);
         let longer = compile_i386(bench, folder, bench.rounds * QEMU_FACTOR);
-        let (start_time, start_instructions, start_cycles) = here_i386(&nothing);
-        let (time, instructions, cycles) = here_i386(&program);
+        let (start_time, start_instructions, start_cycles) = here_i386(machine, &nothing);
+        let (time, instructions, cycles) = here_i386(machine, &program);
         let instructions = instructions - start_instructions;
         let mips = instructions as f64 / (time - start_time) / 1e6;
         let qemu =
@@ -235,10 +235,10 @@ fn on_i486<'a>(
     }
     if !ratios.is_empty() {
         let mean = geometric_mean(&ratios);
+        let aim = aim.map_or_else(String::new, |aim| format!(" (aim: 1/{:.0})", 1.0 / aim));
         println!(
-            "geometric mean without columns 1/{:.1} of qemu-i386's speed (aim: 1/{:.0})",
-            1.0 / mean,
-            1.0 / LEAST_MEAN_X86
+            "geometric mean without columns 1/{:.1} of qemu-i386's speed{aim}",
+            1.0 / mean
         );
         rows.push(("geometric mean without columns", None, mean));
     }
@@ -458,16 +458,16 @@ fn compare_with_psim<'a>(
 #[derive(Default)]
 struct Page {
     /// Program, its cycles an instruction if that was measured, and its speed as a fraction of qemu-ppc's.
-    qemu: Vec<(&'static str, Option<f64>, f64)>,
-    /// The same of an i486 and qemu-i386.
-    x86: Vec<(&'static str, Option<f64>, f64)>,
+    qemu: Rows,
+    /// The same of x86 machines and qemu-i386, by machine.
+    x86: Vec<(&'static str, Rows)>,
     /// Program, and its speed as a multiple of PSIM's.
     psim: Vec<(&'static str, f64)>,
     several: Vec<Several>,
 }
 
 /// Begin the other parts of the page.
-const X86_HEADING: &str = "\n## An i486 beside qemu-i386\n\n";
+const X86_HEADING: &str = "\n## An i486 and a P6 beside qemu-i386\n\n";
 const SEVERAL_HEADING: &str = "\n## Several processors\n\n";
 
 impl Page {
@@ -512,14 +512,16 @@ impl Page {
 
     fn part_of_x86(&self) -> String {
         let mut text = format!(
-            "{X86_HEADING}Measured on {}, from machine sources {}. Machine: {MACHINE_X86}.\n\n\
-             | program | cycles an instruction | here/qemu-i386 |\n| --- | --- | --- |\n",
+            "{X86_HEADING}Measured on {}, from machine sources {}.\n\n\
+             | machine | program | cycles an instruction | here/qemu-i386 |\n| --- | --- | --- | --- |\n",
             today(),
             env!("PAGEWALK_VERSION"),
         );
-        for (name, cycles, ratio) in &self.x86 {
-            let cycles = cycles.map_or_else(String::new, |cycles| format!("{cycles:.2}"));
-            text += &format!("| {name} | {cycles} | 1/{:.1} |\n", 1.0 / ratio);
+        for (machine, rows) in &self.x86 {
+            for (name, cycles, ratio) in rows {
+                let cycles = cycles.map_or_else(String::new, |cycles| format!("{cycles:.2}"));
+                text += &format!("| {machine} | {name} | {cycles} | 1/{:.1} |\n", 1.0 / ratio);
+            }
         }
         text
     }
@@ -654,7 +656,12 @@ fn main() {
         let named = |word: &str| chosen.iter().any(|name| name == word);
         chosen.is_empty() || named("x86") || named(bench.name)
     });
-    page.x86 = on_i486(of_x86, folder.path());
+    let of_x86: Vec<&Bench> = of_x86.collect();
+    if !of_x86.is_empty() {
+        page.x86 = MACHINES_X86
+            .map(|machine| (machine.0, on_x86(machine, &of_x86, folder.path())))
+            .into();
+    }
     measured |= !page.x86.is_empty();
     if chosen.is_empty() || chosen.iter().any(|name| name == "processors") {
         page.several = several(folder.path());
