@@ -21,6 +21,7 @@
 #include <window.h>
 
 #define PRIVATE_BITS (EPOLLEXCLUSIVE | EPOLLWAKEUP | EPOLLONESHOT | EPOLLET)
+#define EXCLUSIVE_BITS (POLLIN | POLLOUT | POLLERR | POLLHUP | EPOLLWAKEUP | EPOLLET | EPOLLEXCLUSIVE)
 
 #define LEVELS_MAX 5u	/* of epolls in epolls */
 #define BELOW_MAX 1000u	/* epolls below one that an epoll begins to watch: the check of them lets no other task run */
@@ -91,7 +92,7 @@ static void epoll_add_queue(struct poll_table *table, struct waitq *queue)
 
 static unsigned item_poll(struct item *item, struct poll_table *table)
 {
-	return file_poll(item->file, table) & (item->event.events | POLLERR | POLLHUP) & ~PRIVATE_BITS;
+	return file_poll(item->file, table) & item->event.events & ~PRIVATE_BITS;
 }
 
 static void leave_queues(struct item *item)
@@ -424,7 +425,7 @@ static long epoll_control(struct epoll *epoll, struct file *file, int fd, int op
 	case EPOLL_CTL_MOD:
 		if (!item)
 			return -ENOENT;
-		if ((item->event.events | event->events) & EPOLLEXCLUSIVE)
+		if (item->event.events & EPOLLEXCLUSIVE)
 			return -EINVAL;
 		item->event = *event;
 		if (item_poll(item, NULL))
@@ -432,6 +433,11 @@ static long epoll_control(struct epoll *epoll, struct file *file, int fd, int op
 		return 0;
 	}
 	return -EINVAL;
+}
+
+static bool may_be_exclusive(const struct file *file, int operation, u32 events)
+{
+	return operation == EPOLL_CTL_ADD && file->ops != &epoll_ops && !(events & ~EXCLUSIVE_BITS);
 }
 
 long sys_epoll_ctl(int epfd, int operation, int fd, const struct epoll_event *user)
@@ -450,10 +456,12 @@ long sys_epoll_ctl(int epfd, int operation, int fd, const struct epoll_event *us
 		result = -EPERM;
 	else if (file == f || file->ops != &epoll_ops)
 		result = -EINVAL;
-	else if (operation == EPOLL_CTL_ADD && event.events & EPOLLEXCLUSIVE && f->ops == &epoll_ops)
+	else if (event.events & EPOLLEXCLUSIVE && !may_be_exclusive(f, operation, event.events))
 		result = -EINVAL;
-	else
+	else {
+		event.events |= POLLERR | POLLHUP;
 		result = epoll_control(file->data, f, fd, operation, &event);
+	}
 	file_put(f);
 	file_put(file);
 	return result;

@@ -74,7 +74,7 @@ static unsigned eventfd_poll(struct file *file, struct poll_table *table)
 
 	poll_wait(table, &eventfd->readable);
 	poll_wait(table, &eventfd->writable);
-	return (eventfd->count ? POLLIN | POLLRDNORM : 0) | (eventfd->count < COUNT_MAX ? POLLOUT | POLLWRNORM : 0);
+	return (eventfd->count ? POLLIN : 0) | (eventfd->count < COUNT_MAX ? POLLOUT : 0);
 }
 
 static void eventfd_release(struct file *file)

@@ -100,7 +100,7 @@ static long signalfd_read(struct file *file, struct iter *it, u64 *position)
 static unsigned signalfd_poll(struct file *file, struct poll_table *table)
 {
 	poll_wait(table, &current->sighand->arrived);
-	return signalfd_waiting(file->data) ? POLLIN | POLLRDNORM : 0;
+	return signalfd_waiting(file->data) ? POLLIN : 0;
 }
 
 static void signalfd_release(struct file *file)

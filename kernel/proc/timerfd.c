@@ -85,7 +85,7 @@ static unsigned timerfd_poll(struct file *file, struct poll_table *table)
 	struct timerfd *timerfd = file->data;
 
 	poll_wait(table, &timerfd->readable);
-	return timerfd->expired || timerfd->cancelled ? POLLIN | POLLRDNORM : 0;
+	return timerfd->expired || timerfd->cancelled ? POLLIN : 0;
 }
 
 static void timerfd_release(struct file *file)

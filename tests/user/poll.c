@@ -7,9 +7,12 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/select.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -383,7 +386,61 @@ static void exclusive_is_not_for_epolls(void)
 
 	MUST(pipe(ends));
 	CHECK_ERROR(epoll_ctl(outer, EPOLL_CTL_ADD, inner, &event), EINVAL);
+	/* It comes with an addition, and with few other bits. */
+	CHECK_ERROR(epoll_ctl(outer, EPOLL_CTL_MOD, ends[0], &event), EINVAL);
+	for (int i = 0; i < 3; i++) {
+		static const uint32_t refused[] = { EPOLLRDHUP, EPOLLPRI, EPOLLONESHOT };
+
+		event.events = EPOLLIN | EPOLLEXCLUSIVE | refused[i];
+		CHECK_ERROR(epoll_ctl(outer, EPOLL_CTL_ADD, ends[0], &event), EINVAL);
+	}
+	event.events = EPOLLIN | EPOLLOUT | EPOLLHUP | EPOLLET | EPOLLEXCLUSIVE;
 	MUST(epoll_ctl(outer, EPOLL_CTL_ADD, ends[0], &event));
+	event.events = EPOLLIN;
+	CHECK_ERROR(epoll_ctl(outer, EPOLL_CTL_MOD, ends[0], &event), EINVAL);
+}
+
+/* An event that is wanted once is followed by none, not even by a hang-up. */
+static void once_and_no_more(void)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT }, got;
+	int set = (int)MUST(epoll_create1(0)), ends[2];
+
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	MUST(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event));
+	CHECK_EQUAL(write(ends[1], "x", 1), 1);
+	CHECK_EQUAL(epoll_wait(set, &got, 1, 0), 1);
+	CHECK_EQUAL(got.events, EPOLLIN);
+	MUST(close(ends[1]));
+	CHECK_EQUAL(epoll_wait(set, &got, 1, 0), 0);
+	event.events = 0;
+	MUST(epoll_ctl(set, EPOLL_CTL_MOD, ends[0], &event));
+	CHECK_EQUAL(epoll_wait(set, &got, 1, 0), 1);
+	CHECK_EQUAL(got.events, EPOLLHUP);
+}
+
+/* Events, signals and timers have no ordinary data beside what POLLIN and POLLOUT report. */
+static void plain_readiness(void)
+{
+	const struct itimerspec soon = { .it_value = { 0, 1 } };
+	struct pollfd asked[3];
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	MUST(raise(SIGUSR2));
+	asked[0].fd = (int)MUST(eventfd(1, 0));
+	asked[1].fd = (int)MUST(signalfd(-1, &set, 0));
+	asked[2].fd = (int)MUST(timerfd_create(CLOCK_MONOTONIC, 0));
+	MUST(timerfd_settime(asked[2].fd, 0, &soon, NULL));
+	usleep(1000);
+	for (int i = 0; i < 3; i++)
+		asked[i].events = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
+	CHECK_EQUAL(poll(asked, 3, 0), 3);
+	CHECK_EQUAL(asked[0].revents, POLLIN | POLLOUT);
+	CHECK_EQUAL(asked[1].revents, POLLIN);
+	CHECK_EQUAL(asked[2].revents, POLLIN);
 }
 
 static socklen_t name_of(int socket, struct sockaddr *name)
@@ -544,7 +601,7 @@ static void room_in_an_event(void)
 
 static const struct test_case cases[] = {
 	CASE(room_in_an_event),
-	CASE(exclusive_is_not_for_epolls),
+	CASE(exclusive_is_not_for_epolls), CASE(once_and_no_more), CASE(plain_readiness),
 	CASE(many_ways_up), CASE(a_later_connection), CASE(a_later_receiver),
 	CASE(another_receiver_meanwhile),
 	CASE(signal_for_readiness), CASE(signal_that_ends_another), CASE(signal_at_hang_up), CASE(epolls_in_epolls),
