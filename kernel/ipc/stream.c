@@ -99,6 +99,8 @@ static long send_to_deaf(struct socket *socket, struct connection *connection, u
 		error = socket->family == AF_INET ? socket_error(socket) : 0;
 		return error && error != -EPIPE ? error : socket_broken_pipe(message->flags);
 	}
+	if (!message->data->left)
+		return 0;	/* no packet goes out, and none answers */
 	if (to->owner)
 		to->owner->error = ECONNRESET;
 	stream_reset(connection, end);

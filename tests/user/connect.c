@@ -281,6 +281,9 @@ static void send_after_close(void)
 	MUST(close(end[0]));
 	signal(SIGPIPE, on_pipe);
 	CHECK_EQUAL(ready_within(end[1], 2000), POLLIN | POLLOUT | POLLRDHUP);
+	/* A send of nothing is not answered. */
+	CHECK_EQUAL(send(end[1], "", 0, 0), 0);
+	CHECK_EQUAL(ready(end[1]), POLLIN | POLLOUT | POLLRDHUP);
 	CHECK_EQUAL(send(end[1], "first", 5, 0), 5);
 	CHECK_EQUAL(broken, 0);
 	CHECK_EQUAL(ready_within(end[1], 2000) & POLLERR, POLLERR);
