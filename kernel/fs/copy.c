@@ -63,17 +63,19 @@ long file_copy_through(struct file *file, u64 *from, struct file *out, u64 *to, 
 static long send_between(int out, int in, u64 *offset, size_t count)
 {
 	struct file *file = fd_get(out), *from = fd_get(in);
-	long result = -EBADF;
+	long result;
 
-	if (file && from) {
-		if (!from->ops->seek)
-			result = offset ? -ESPIPE : -EINVAL;
-		else if (file->flags & O_APPEND)
-			result = -EINVAL;
-		else
-			result = file_copy_through(from, offset ? offset : &from->position, file, &file->position,
-					      MIN(count, (size_t)TRANSFER_MAX));
-	}
+	if (!from || !FILE_READS(from))
+		result = -EBADF;
+	else if (offset && !from->ops->seek)
+		result = -ESPIPE;
+	else if (!file || !FILE_WRITES(file))
+		result = -EBADF;
+	else if (!from->ops->seek || file->flags & O_APPEND)
+		result = -EINVAL;
+	else
+		result = file_copy_through(from, offset ? offset : &from->position, file, &file->position,
+					   MIN(count, (size_t)TRANSFER_MAX));
 	file_put(from);
 	file_put(file);
 	return result;

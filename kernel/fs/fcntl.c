@@ -197,9 +197,7 @@ long sys_fcntl(int fd, int command, uaddr_t argument)
 
 static long bytes_to_read(struct file *file, uaddr_t argument)
 {
-	u64 left = file->inode->size > file->position ? file->inode->size - file->position : 0;
-
-	return put_user((s32)left, (s32 *)argument);
+	return put_user((s32)(file->inode->size - file->position), (s32 *)argument);
 }
 
 static long set_flag(struct file *file, int fd, u32 flag, uaddr_t argument)

@@ -117,8 +117,10 @@ static long splice_files(struct file *file, u64 *from, struct file *out, u64 *to
 		return -EBADF;
 	if (!from_pipe && !to_pipe)
 		return -EINVAL;
-	if ((from && (from_pipe || !file->ops->seek)) || (to && (to_pipe || !out->ops->seek)))
+	if ((from && from_pipe) || (to && to_pipe))
 		return -ESPIPE;
+	if ((from && !file->ops->seek) || (to && !out->ops->seek))
+		return -EINVAL;
 	if (!file->ops->read || !out->ops->write || (!to_pipe && out->flags & O_APPEND))
 		return -EINVAL;
 	if (!count)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -106,7 +107,8 @@ static void refusals(void)
 {
 	const char *path = test_path("file");
 	loff_t at = 0;
-	int pipes[2], file, appending;
+	int pipes[2], sockets[2], file, appending;
+	off_t from = 0;
 
 	test_write_file(path, "text", 4);
 	MUST(pipe(pipes));
@@ -119,6 +121,15 @@ static void refusals(void)
 	CHECK_EQUAL(write(pipes[1], "x", 1), 1);
 	CHECK_ERROR(splice(pipes[0], NULL, appending, NULL, 1, 0), EINVAL);
 	CHECK_ERROR(tee(file, pipes[1], 1, 0), EINVAL);
+	/* A place is for files that have places. A pipe has none, which is another error. */
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
+	CHECK_ERROR(splice(sockets[0], &at, pipes[1], NULL, 1, 0), EINVAL);
+	CHECK_ERROR(splice(pipes[0], NULL, sockets[0], &at, 1, 0), EINVAL);
+	CHECK_ERROR(splice(pipes[0], &at, sockets[0], NULL, 1, 0), ESPIPE);
+	/* What an end of a pipe cannot do comes first. */
+	CHECK_ERROR(sendfile(sockets[0], pipes[1], NULL, 1), EBADF);
+	CHECK_ERROR(sendfile(pipes[0], file, NULL, 1), EBADF);
+	CHECK_ERROR(sendfile(pipes[0], pipes[0], &from, 1), ESPIPE);
 	CHECK_ERROR(splice(-1, NULL, pipes[1], NULL, 1, 0), EBADF);
 }
 
