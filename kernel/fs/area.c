@@ -5,12 +5,20 @@
 #include <file.h>
 #include <mm.h>
 
+/* The inode's medium has to know which pages programs write. */
+static void note_medium(struct vma *vma)
+{
+	if (vma->flags & VM_SHARED && vma->inode->ops->write_page)
+		vma->flags |= VM_TOLD;
+}
+
 static int attach_nameless(struct vma *vma)
 {
 	vma->inode = inode_anonymous(vma->end - vma->start);
 	if (!vma->inode)
 		return -ENOMEM;
 	vma->flags |= VM_OBJECT;
+	note_medium(vma);
 	return 0;
 }
 
@@ -40,6 +48,7 @@ static int area_attach(struct vma *vma, struct file *file, u32 page)
 		vma->inode = inode_get(file->inode);
 		vma->flags |= VM_OBJECT;
 		vma->first_page = page;
+		note_medium(vma);
 		return 0;
 	case MAP_KIND_DEVICE:
 		vma->file = file_get(file);
@@ -83,10 +92,22 @@ static int object_remove(const struct vma *vma, u64 from, u64 to)
 	return (int)error;
 }
 
-/* There is no other copy of the pages to write to. Whether a program has written is not known: POSIX.1 allows both. */
-static void object_synchronise(const struct vma *vma)
+static void object_written(const struct vma *vma, u32 page)
 {
-	inode_touch(vma->inode, true);
+	inode_page_written(vma->inode, page);
+}
+
+/* Also sets the file's times: a store through a mapping that is writable from its first fault on leaves no trace. */
+static int object_synchronise(const struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	struct inode *inode = inode_get(vma->inode);
+	u32 first = vma->first_page + (u32)((start - vma->start) >> PAGE_SHIFT);
+	int error;
+
+	inode_touch(inode, true);
+	error = inode_sync(inode, first, first + (u32)((end - start) >> PAGE_SHIFT) - 1);
+	inode_put(inode);
+	return error;
 }
 
 static const struct area_operations no_object, device_area = {
@@ -94,8 +115,8 @@ static const struct area_operations no_object, device_area = {
 };
 
 static const struct area_operations object_area = {
-	.fault = object_fault, .present = object_present, .remove = object_remove, .synchronise = object_synchronise,
-	.name = area_name, .copied = area_copied, .release = area_release,
+	.fault = object_fault, .present = object_present, .written = object_written, .remove = object_remove,
+	.synchronise = object_synchronise, .name = area_name, .copied = area_copied, .release = area_release,
 };
 
 const struct area_operations *area_kinds[VM_KIND / VM_DEVICE] = { &no_object, &device_area, &object_area };

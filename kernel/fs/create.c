@@ -303,11 +303,14 @@ long sys_link(const char *old, const char *path)
 	return sys_linkat(AT_FDCWD, old, AT_FDCWD, path, 0);
 }
 
-/* Removes the name and decrements the link count. */
-static void drop_name(struct dentry *dir, struct dentry *victim)
+/* Removes the name and decrements the link count. The caller holds a reference to the victim. */
+static int drop_name(struct dentry *dir, struct dentry *victim)
 {
 	struct inode *inode = victim->inode;
+	int error = dir->inode->ops->unlink(victim);
 
+	if (error)
+		return error;
 	if (S_ISDIR(inode->mode)) {
 		inode->nlink = 0;
 		dir->inode->nlink--;
@@ -319,7 +322,7 @@ static void drop_name(struct dentry *dir, struct dentry *victim)
 	note_name(dir->inode, IN_DELETE, victim->name, victim->len, S_ISDIR(inode->mode));
 	if (inotify_watches && !S_ISDIR(inode->mode))
 		inotify_name(inode, IN_ATTRIB, 0, NULL, 0, false);
-	dir->inode->ops->unlink(victim);
+	return 0;
 }
 
 void inode_unmake(struct dentry *dentry)
@@ -351,15 +354,15 @@ static int remove_last(struct walk *walk, bool directory)
 	if (!error) {
 		if (directory && !S_ISDIR(victim->inode->mode))
 			error = -ENOTDIR;
-		else if (directory && !list_empty(&victim->children))
-			error = -ENOTEMPTY;
-		else if (!directory && S_ISDIR(victim->inode->mode))
+		else if (directory)
+			error = victim->inode->ops->empty(victim);
+		else if (S_ISDIR(victim->inode->mode))
 			error = -EISDIR;
-		else if (!directory && walk->slash)
+		else if (walk->slash)
 			error = -ENOTDIR;
 	}
 	if (!error)
-		drop_name(walk->dir, victim);
+		error = drop_name(walk->dir, victim);
 	dentry_put(victim);
 	return error;
 }
@@ -420,9 +423,7 @@ static int may_replace(const struct dentry *from, const struct dentry *target)
 		return -ENOTDIR;
 	if (!is_dir && onto_dir)
 		return -EISDIR;
-	if (onto_dir && !list_empty(&target->children))
-		return -ENOTEMPTY;
-	return 0;
+	return onto_dir ? target->inode->ops->empty(target) : 0;
 }
 
 static void directory_moved(const struct dentry *d, struct dentry *from, struct dentry *to)
@@ -436,12 +437,16 @@ static void directory_moved(const struct dentry *d, struct dentry *from, struct 
 /* Exchanges two names: the dentries swap places. This takes no memory, so that it cannot fail half-way. */
 static int rename_exchange(struct dentry *a, struct walk *from_walk, struct dentry *b, struct walk *to_walk)
 {
+	int error;
+
 	/* A mount point, or a name that is in no directory, is not exchanged. */
 	if (b->parent != to_walk->dir || !b->linked)
 		return -EBUSY;
 	if (dentry_within(to_walk->dir, a) || dentry_within(from_walk->dir, b))
 		return -EINVAL;
-	a->parent->inode->ops->exchange(a, b);
+	error = a->parent->inode->ops->exchange(a, b);
+	if (error)
+		return error;
 	directory_moved(a, from_walk->dir, to_walk->dir);
 	directory_moved(b, to_walk->dir, from_walk->dir);
 	b->inode->ctime = file_time_now();
@@ -484,10 +489,10 @@ static int rename_found(struct dentry *from, struct walk *from_walk, struct dent
 			return error;
 	}
 	error = new_dir->inode->ops->rename(from, new_dir, to_walk->last, to_walk->len);
+	if (!error && target)
+		error = drop_name(new_dir, target);
 	if (error)
 		return error;
-	if (target)
-		drop_name(new_dir, target);
 	directory_moved(from, old_dir, new_dir);
 	if (inotify_watches)
 		inotify_move(old_dir->inode, from_walk->last, from_walk->len, from);

@@ -124,10 +124,11 @@ int dentry_link(struct dentry *dir, const char *name, size_t len, struct inode *
 	return 0;
 }
 
-void dentry_unlink(struct dentry *dentry)
+int dentry_unlink(struct dentry *dentry)
 {
 	take_out(dentry);
 	dentry_put(dentry);
+	return 0;
 }
 
 int dentry_move(struct dentry *dentry, struct dentry *dir, const char *name, size_t len)
@@ -151,7 +152,7 @@ int dentry_move(struct dentry *dentry, struct dentry *dir, const char *name, siz
 	return 0;
 }
 
-void dentry_exchange(struct dentry *a, struct dentry *b)
+int dentry_exchange(struct dentry *a, struct dentry *b)
 {
 	struct dentry *parent = a->parent;
 	char *name = a->name;
@@ -168,6 +169,7 @@ void dentry_exchange(struct dentry *a, struct dentry *b)
 	b->len = len;
 	dentry_insert(a);
 	dentry_insert(b);
+	return 0;
 }
 
 bool dentry_within(const struct dentry *dentry, const struct dentry *ancestor)

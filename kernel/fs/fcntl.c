@@ -267,49 +267,6 @@ long sys_flock(int fd, int operation)
 	return result;
 }
 
-/* There is no disk, so nothing is left to write; only the descriptor is checked. */
-static long check_syncable(int fd, bool any)
-{
-	struct file *file = fd_get(fd);
-	long result = 0;
-
-	if (!file)
-		return -EBADF;
-	if (file->flags & O_PATH)
-		result = -EBADF;
-	else if (!any && !S_ISREG(file->inode->mode) && !S_ISDIR(file->inode->mode) && !S_ISBLK(file->inode->mode))
-		result = -EINVAL;
-	file_put(file);
-	return result;
-}
-
-long sys_fsync(int fd)
-{
-	return check_syncable(fd, false);
-}
-
-long sys_fdatasync(int fd)
-{
-	return check_syncable(fd, false);
-}
-
-long sys_sync(void)
-{
-	return 0;
-}
-
-long sys_syncfs(int fd)
-{
-	return check_syncable(fd, true);
-}
-
-long sys_sync_file_range2(int fd, u32 flags, s64 offset, s64 length)
-{
-	if (flags & ~7u || offset < 0 || length < 0)
-		return -EINVAL;
-	return check_syncable(fd, false);
-}
-
 static long file_advise(int fd, int advice)
 {
 	struct file *file = fd_get(fd);

@@ -32,6 +32,7 @@ struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
 	}
 	inode->atime = inode->mtime = inode->ctime = file_time_now();
 	list_init(&inode->mappings);
+	list_init(&inode->dirty);
 	list_init(&inode->watches);
 	mutex_init(&inode->writing, MUTEX_INODE);
 	mutex_init(&inode->locking, MUTEX_FILE_LOCK);
@@ -74,6 +75,7 @@ void inode_put(struct inode *inode)
 		inotify_gone(inode);
 	if (inode->ops && inode->ops->free)
 		inode->ops->free(inode);
+	list_del(&inode->dirty);
 	xattrs_free(inode);
 	/* The file system may go before the pages. */
 	if (inode->fs) {
@@ -119,8 +121,10 @@ int inode_resize(struct inode *inode, u64 size)
 		if (tail) {
 			struct frame *frame = page_find(&inode->pages, (u32)(size >> PAGE_SHIFT));
 
-			if (frame)
+			if (frame) {
 				memset((char *)frame_kva(frame) + tail, 0, PAGE_SIZE - tail);
+				inode_page_written(inode, (u32)(size >> PAGE_SHIFT));
+			}
 		}
 	} else if (size > inode->size) {
 		if (size > FILE_SIZE_MAX)
@@ -147,6 +151,7 @@ void inode_punch(struct inode *inode, u64 from, u64 to)
 		u32 first = from > start ? (u32)(from - start) : 0, last = (u32)MIN((u64)PAGE_SIZE, to - start);
 
 		memset((char *)frame_kva(page_find(&inode->pages, page)) + first, 0, last - first);
+		inode_page_written(inode, page);
 		preemption_point();
 	}
 }
@@ -188,6 +193,7 @@ long inode_write_kernel(struct inode *inode, const void *buffer, size_t size, u6
 			return error;
 		memcpy((char *)frame_kva(frame) + at, (const char *)buffer + done, n);
 		frame_put(frame);
+		inode_page_written(inode, (u32)(offset >> PAGE_SHIFT));
 		done += n;
 		offset += n;
 		if (offset > inode->size)

@@ -19,9 +19,9 @@ struct frame *object_present(const struct vma *, u32 page);
 
 /* fs/dentry.c: names in a directory. */
 int dentry_link(struct dentry *dir, const char *name, size_t len, struct inode *inode, struct dentry **out);
-void dentry_unlink(struct dentry *);
+int dentry_unlink(struct dentry *);
 int dentry_move(struct dentry *, struct dentry *dir, const char *name, size_t len);
-void dentry_exchange(struct dentry *, struct dentry *);	/* two names in directories, not the same one */
+int dentry_exchange(struct dentry *, struct dentry *);	/* two names in directories, not the same one */
 extern u32 dentry_moves;	/* how often names have moved to other places of the tree */
 bool dentry_within(const struct dentry *, const struct dentry *ancestor);
 

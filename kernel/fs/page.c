@@ -248,14 +248,14 @@ int inode_add_page(struct inode *inode, u32 page, struct frame *frame)
 	return 0;
 }
 
-/* Gives a hole a zeroed frame. ERR_PTR on error. */
-NOINLINE static struct frame *page_fill_hole(struct inode *inode, u32 page)
+/* Brings a page that is not in the cache there. ERR_PTR on error. */
+NOINLINE static struct frame *page_bring(struct inode *inode, u32 page)
 {
-	struct frame *frame = frame_alloc_zeroed(FRAME_CACHE);
+	struct frame *frame = inode->ops->read_page(inode, page);
 	int error;
 
-	if (!frame)
-		return ERR_PTR(-ENOMEM);
+	if (IS_ERR(frame))
+		return frame;
 	error = inode_add_page(inode, page, frame);
 	if (!error)
 		return frame;
@@ -267,8 +267,11 @@ int inode_page(struct inode *inode, u32 page, unsigned how, struct frame **out)
 {
 	struct frame *frame = tree_find(&inode->pages, page);
 
-	if (!frame && how == PAGE_FILL)
-		frame = page_fill_hole(inode, page);
+	while (!frame && how == PAGE_FILL) {
+		frame = page_bring(inode, page);
+		if (frame == ERR_PTR(-EAGAIN))
+			frame = tree_find(&inode->pages, page);
+	}
 	if (IS_ERR(frame))
 		return (int)PTR_ERR(frame);
 	*out = frame ? frame_get(frame) : NULL;
@@ -301,5 +304,5 @@ struct frame *object_fault(const struct vma *vma, u32 page)
 	 */
 	if ((inode->fs || inode->lasting) && frames_short())
 		return ERR_PTR(-ENXIO);
-	return page_fill_hole(inode, page);
+	return page_bring(inode, page);
 }

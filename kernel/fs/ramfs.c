@@ -15,8 +15,6 @@
 
 const struct special_kind *special_kinds[S_IFMT / S_IFIFO + 1];
 
-static const struct inode_ops ramfs_ops;
-
 static struct inode *ramfs_make(struct inode *dir, u32 mode, u32 rdev)
 {
 	struct inode *inode = frames_short() ? NULL : inode_new(dir->fs, mode, rdev);
@@ -74,8 +72,25 @@ static int ramfs_truncate(struct inode *inode, u64 size)
 	return error;
 }
 
-static const struct inode_ops ramfs_ops = {
+/* The dentries are all names that there are. */
+static int ramfs_empty(const struct dentry *dir)
+{
+	return list_empty(&dir->children) ? 0 : -ENOTEMPTY;
+}
+
+static struct frame *ramfs_read_page(struct inode *inode, u32 page)
+{
+	struct frame *frame = frame_alloc_zeroed(FRAME_CACHE);
+
+	(void)inode;
+	(void)page;
+	return frame ? frame : ERR_PTR(-ENOMEM);
+}
+
+struct inode_ops ramfs_ops = {
 	.make = ramfs_make,
+	.empty = ramfs_empty,
+	.read_page = ramfs_read_page,
 	.link = dentry_link,
 	.unlink = dentry_unlink,
 	.rename = dentry_move,
@@ -145,10 +160,11 @@ static struct frame *frame_for_write(struct inode *inode, u32 page, bool whole, 
 		*error = -ENOSPC;
 		return NULL;
 	}
-	frame = whole ? frame_alloc(FRAME_CACHE) : frame_alloc_zeroed(FRAME_CACHE);
-	if (!frame)
-		*error = -ENOSPC;
-	return frame;
+	frame = whole ? frame_alloc(FRAME_CACHE) : ramfs_read_page(inode, page);
+	if (frame && !IS_ERR(frame))
+		return frame;
+	*error = -ENOSPC;
+	return NULL;
 }
 
 /*
@@ -214,6 +230,8 @@ static long write_alone(struct file *file, struct iter *it, u64 *position)
 				got = failed;
 		}
 		frame_put(frame);
+		if (got > 0)
+			inode_page_written(inode, page);
 		if (got < 0) {
 			error = got;
 			break;

@@ -25,9 +25,9 @@ void check_run(struct mm *mm, uaddr_t start, uaddr_t end, const char *operation)
 void check_run_tree(struct mm *mm, const char *operation);
 void check_sweep(const char *operation);
 extern u64 check_runs, check_sweeps;
-/* check=sleep: faults in files sleep, and writes to shared pages are counted (test/areas.c). */
+/* check=sleep: files have a medium that sleeps, and counts what is written to it (test/areas.c). */
 void check_areas_sleep(void);
-extern u64 check_slept, check_written;
+extern u64 check_slept, check_written, check_synced;
 
 static inline void check_range(struct mm *mm, uaddr_t start, uaddr_t end, const char *operation)
 {

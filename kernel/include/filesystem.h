@@ -26,6 +26,7 @@ void filesystems_show(struct text *);
 int filesystem_mount(struct filesystem *, struct dentry *on);
 extern struct list_head filesystems;
 extern struct filesystem *root_filesystem;
+extern struct inode_ops ramfs_ops;	/* check=sleep gives it a medium (test/areas.c) */
 struct filesystem *ramfs_new(const char *type, const char *source);
 
 /*

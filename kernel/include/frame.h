@@ -25,7 +25,8 @@ enum frame_use {
 	FRAME_KERNEL,                   /* kmalloc, stacks, anything of the kernel's own */
 	FRAME_PAGE_TABLE,
 	FRAME_ANONYMOUS,                /* memory of programs */
-	FRAME_CACHE,                    /* a page of a file */
+	FRAME_CACHE,                    /* a page of a file, */
+	FRAME_DIRTY,                    /* or one that has changed since it was written to the file's medium */
 	FRAME_USES
 };
 
@@ -70,6 +71,8 @@ static inline struct frame *frame_get(struct frame *frame)
 		frame->refs++;
 	return frame;
 }
+static inline bool frame_of_file(const struct frame *frame) { return frame->use >= FRAME_CACHE; }
+void frame_set_dirty(struct frame *frame, bool dirty);  /* of a file */
 void frame_free(struct frame *frame);           /* frees a block without references */
 static inline void frame_put(struct frame *frame)       /* the last reference frees the block */
 {

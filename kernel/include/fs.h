@@ -62,19 +62,30 @@ struct inode_ops {
 	struct dentry *(*lookup)(struct dentry *dir, const char *name, size_t len);
 	/*
 	 * Creates an inode for a name in dir, with one reference; NULL operation: names cannot be changed here.
-	 * The four operations after it change names in directories. Dentries are a cache of these names: a file system
-	 * on a disk changes the directory there, then calls dentry_link() or its relatives. In memory, these are all.
+	 * The five operations after it read and change names in directories. Dentries are a cache of these names: a
+	 * file system on a disk changes the directory there, then calls dentry_link() or its relatives. In memory the
+	 * cache holds all names, and these calls are all. Each returns 0 or a negative errno, and may sleep.
 	 */
 	struct inode *(*make)(struct inode *dir, u32 mode, u32 rdev);
+	int (*empty)(const struct dentry *dir);	/* -ENOTEMPTY: the directory has names */
 	int (*link)(struct dentry *dir, const char *name, size_t len, struct inode *, struct dentry **out);
-	void (*unlink)(struct dentry *);
+	int (*unlink)(struct dentry *);
 	int (*rename)(struct dentry *, struct dentry *dir, const char *name, size_t len);
-	void (*exchange)(struct dentry *, struct dentry *);
+	int (*exchange)(struct dentry *, struct dentry *);
 	/* Symbolic links: copies the text, not NUL-terminated; returns its length. */
 	long (*readlink)(struct inode *, char *buffer, size_t size);
 	/* Links that lead to an object rather than to a name (/proc/self/fd/n): a referenced dentry. */
 	struct dentry *(*follow)(struct inode *);
 	int (*truncate)(struct inode *, u64 size);
+	/*
+	 * The medium behind the page cache of a regular file. read_page: a frame with the contents of a page that the
+	 * cache lacks; a file system in memory has only holes there. ERR_PTR: -ENOMEM; -EIO; -EAGAIN after it has
+	 * slept: the caller looks in the cache again. write_page writes a dirty page, and may sleep; NULL: the cache is
+	 * the only copy, so that no page is dirty. sync writes the inode itself; NULL: there is nothing to write.
+	 */
+	struct frame *(*read_page)(struct inode *, u32 page);
+	int (*write_page)(struct inode *, u32 page, const struct frame *);
+	int (*sync)(struct inode *);
 	/* Called when the last reference and the last link are gone. */
 	void (*free)(struct inode *);
 };
@@ -107,6 +118,7 @@ struct inode {
 	bool linkable;		/* it has never had a name, and may get one (O_TMPFILE without O_EXCL) */
 	bool lasting;		/* shared memory: of no file system, but its pages outlive their writer */
 	struct list_head mappings;	/* for mm: the areas that map this inode */
+	struct list_head dirty;		/* in dirty_inodes, if a page has been dirty since the last inode_sync() */
 	struct rb_root locks;	/* record and flock locks (fs/file_lock.c) */
 	struct mutex locking;	/* held while a lock is set; not while locks are dropped with their owner */
 	struct list_head watches;	/* fs/inotify.c */
@@ -222,11 +234,23 @@ int inode_page(struct inode *, u32 page, unsigned how, struct frame **out);
 /* Creates an unnamed regular file for shared anonymous memory; one reference. NULL: no memory. */
 struct inode *inode_anonymous(u64 size);
 
+/* Notes that a page of the file, which is in the cache, has been written, if a medium has to know of it (fs/sync.c). */
+void inode_mark_dirty(struct inode *, u32 page);
+static inline void inode_page_written(struct inode *inode, u32 page)
+{
+	if (inode->ops->write_page)
+		inode_mark_dirty(inode, page);
+}
+/* Writes the dirty pages [first, last] of a file, and the inode, to their medium. Other tasks run meanwhile. */
+int inode_sync(struct inode *, u32 first, u32 last);
+
 /* Reads from a regular file into kernel memory; bytes read, short at the end of the file. */
 long inode_read(struct inode *, void *buffer, size_t size, u64 offset);
 
 /* Implemented by mm: removes the mappings of pages [first, last] of the file from every address space. */
 void mm_unmap_inode(struct inode *, u32 first, u32 last);
+/* Takes the right to write a page of the file from its shared mappings, so that the next write is noticed. */
+void mm_clean_inode(struct inode *, u32 page);
 void mm_unmap_inode_from(struct inode *, u32 page);  /* from that page on; other tasks run between two parts */
 
 #endif

@@ -43,6 +43,7 @@ struct text;
 #define VM_DEVICE    0x10000u   /* physical pages from first_page on, no frames */
 #define VM_OBJECT    0x20000u   /* the pages of an inode from first_page on */
 #define VM_KIND      (VM_DEVICE | VM_OBJECT)
+#define VM_TOLD      0x40000u   /* with VM_SHARED: its operation `written` is told which pages are dirty */
 
 /* An area: the pages of [start, end), with the same permissions and the same object. */
 struct vma {
@@ -73,12 +74,12 @@ struct area_operations {
 	/* The same if the page is in memory, else NULL. Does not sleep, and needs no kernel lock (outside.h). */
 	struct frame *(*present)(const struct vma *vma, u32 page);
 	/*
-	 * A program writes the page of a shared area for the first time since it was mapped. Does not sleep. NULL:
-	 * the owner need not know which pages are dirty, so that they are writable from their first fault on.
+	 * VM_TOLD: a program writes the page of a shared area for the first time since it was mapped, or since
+	 * mm_clean_inode(). Does not sleep. Without the flag pages are writable from their first fault on.
 	 */
 	void (*written)(const struct vma *vma, u32 page);
 	int (*remove)(const struct vma *vma, u64 from, u64 to);         /* frees pages of a shared area: bytes */
-	void (*synchronise)(const struct vma *vma);                     /* msync */
+	int (*synchronise)(const struct vma *vma, uaddr_t start, uaddr_t end);  /* msync of a shared area */
 	char *(*name)(const struct vma *vma, char *buffer, size_t size); /* NULL: it has none */
 	void (*copied)(struct vma *copy);                               /* by fork, or a split: takes references */
 	void (*release)(struct vma *vma);
@@ -86,7 +87,7 @@ struct area_operations {
 extern const struct area_operations *area_kinds[VM_KIND / VM_DEVICE];   /* fs/area.c */
 static inline const struct area_operations *area_of(const struct vma *vma)
 {
-	return area_kinds[vma->flags / VM_DEVICE];
+	return area_kinds[(vma->flags & VM_KIND) / VM_DEVICE];
 }
 
 /* What files do for areas that do not map one yet, and for the program that runs (fs/area.c). */

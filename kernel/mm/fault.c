@@ -48,10 +48,8 @@ NOINLINE CAUSE(fault) static struct frame *own_frame(const struct frame *of_file
 /* Tells the owner of a shared page that it is dirty. */
 static inline void area_note_written(const struct vma *vma, uaddr_t address)
 {
-	void (*written)(const struct vma *vma, u32 page) = area_of(vma)->written;
-
-	if (written)
-		written(vma, vma_page(vma, address));
+	if (vma->flags & VM_TOLD)
+		area_of(vma)->written(vma, vma_page(vma, address));
 }
 
 /* A write to a read-only page: the only owner of a frame makes it writable; one of several owners gets a copy. */

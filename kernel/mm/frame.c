@@ -297,6 +297,13 @@ NOINLINE CAUSE(clear) void frame_clear(struct frame *frame)
 	arch_lines_clear(start, start + PAGE_SIZE, arch_cpu.dcache_line);
 }
 
+void frame_set_dirty(struct frame *frame, bool dirty)
+{
+	frames_lock_take();
+	frame_change_use(frame, dirty ? FRAME_DIRTY : FRAME_CACHE);
+	frames_lock_give();
+}
+
 void *(*frame_copy_block)(void *to, const void *from, size_t n) = memcpy;
 
 CAUSE(copy) void frame_copy(struct frame *to, const struct frame *from)

@@ -31,7 +31,7 @@ static inline bool area_writable_at_once(const struct vma *vma)
 {
 	const u32 shared_writable = VM_SHARED | VM_WRITE;
 
-	return (vma->flags & shared_writable) == shared_writable && !area_of(vma)->written;
+	return (vma->flags & (shared_writable | VM_TOLD)) == shared_writable;
 }
 struct vma *vma_new(struct mm *mm, uaddr_t start, uaddr_t end, u32 flags);
 struct vma *vma_copy(const struct vma *vma);    /* in no tree yet; takes references. NULL: no memory */

@@ -69,10 +69,11 @@ void mm_show_meminfo(struct text *text)
 	meminfo_line(text, "MemFree", s.use[FRAME_FREE]);
 	meminfo_line(text, "MemAvailable", s.use[FRAME_FREE]);
 	meminfo_line(text, "Buffers", 0);
-	meminfo_line(text, "Cached", s.use[FRAME_CACHE]);
+	meminfo_line(text, "Cached", s.use[FRAME_CACHE] + s.use[FRAME_DIRTY]);
 	meminfo_line(text, "SwapCached", 0);
+	meminfo_line(text, "Dirty", s.use[FRAME_DIRTY]);
 	meminfo_line(text, "AnonPages", s.use[FRAME_ANONYMOUS]);
-	meminfo_line(text, "Shmem", s.use[FRAME_CACHE]);
+	meminfo_line(text, "Shmem", s.use[FRAME_CACHE] + s.use[FRAME_DIRTY]);
 	meminfo_line(text, "Slab", s.use[FRAME_KERNEL]);
 	meminfo_line(text, "PageTables", s.use[FRAME_PAGE_TABLE]);
 	meminfo_line(text, "SwapTotal", 0);

@@ -44,7 +44,7 @@ static int reset_flushes(const char *words, size_t size)
 static void show_frames(struct text *text)
 {
 	static const char *const names[FRAME_USES] =
-		{ "free", "reserved", "kernel", "page_table", "anonymous", "cache" };
+		{ "free", "reserved", "kernel", "page_table", "anonymous", "cache", "dirty" };
 	struct frame_statistics s;
 
 	frame_statistics(&s);

@@ -358,7 +358,7 @@ void check_run_tree(struct mm *mm, const char *operation)
 
 void check_show(struct text *text)
 {
-	text_printf(text, "check %s\noperations %llu\nsweeps %llu\nslept %llu\nwritten %llu\n",
+	text_printf(text, "check %s\noperations %llu\nsweeps %llu\nslept %llu\nwritten %llu\nsynced %llu\n",
 		    boot.check_sleeps ? "sleep" : boot.check ? "on" : "off", check_runs, check_sweeps, check_slept,
-		    check_written);
+		    check_written, check_synced);
 }

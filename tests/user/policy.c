@@ -495,6 +495,53 @@ static void sockets_hand_over(void)
 	MUST(close(ends[1]));
 }
 
+/* What msync and fsync have written to the medium of files since *last. */
+static unsigned long long pages_synced(unsigned long long *last)
+{
+	unsigned long long before = *last;
+
+	*last = proc_count("/proc/check", "synced ");
+	return *last - before;
+}
+
+/* A page is written once, and again after a change: by a mapping, which is told of its first write only, or a call. */
+static void dirty_pages_are_written_once(void)
+{
+	const char *path = test_path("file");
+	char page[PAGE] = { 1 };
+	int fd = (int)MUST(open(path, O_RDWR | O_CREAT, 0600));
+	unsigned long long synced = 0;
+	volatile char *where, *own;
+
+	for (unsigned int i = 0; i < PAGES; i++)
+		CHECK_EQUAL(write(fd, page, PAGE), PAGE);
+	where = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	own = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	CHECK(where != MAP_FAILED && own != MAP_FAILED);
+	own[0] = 9;
+	pages_synced(&synced);
+	MUST(fsync(fd));
+	CHECK_EQUAL(pages_synced(&synced), PAGES);
+	MUST(fsync(fd));
+	CHECK_EQUAL(pages_synced(&synced), 0);
+	CHECK_EQUAL(own[0], 9);
+	for (char round = 1; round < 4; round++) {
+		where[0] = where[PAGE] = round;
+		where[1] = round;
+		CHECK_EQUAL(pwrite(fd, &round, 1, 2 * PAGE), 1);
+		MUST(msync((void *)where, PAGE, MS_SYNC));
+		CHECK_EQUAL(pages_synced(&synced), 1);
+		MUST(syncfs(fd));
+		CHECK_EQUAL(pages_synced(&synced), 2);
+	}
+	CHECK_EQUAL(own[0], 9);
+	CHECK_EQUAL(own[PAGE], 3);
+	MUST(munmap((void *)own, PAGES * PAGE));
+	MUST(munmap((void *)where, PAGES * PAGE));
+	MUST(close(fd));
+	MUST(unlink(path));
+}
+
 /*
  * check=sleep: the owner of a shared file's pages sleeps in faults, and is told of the first write to each page, not of
  * later ones, nor of those that private mappings make.
@@ -522,6 +569,7 @@ static void first_writes_are_told(void)
 	where[0] = 2;
 	touch_pages();
 	MUST(munmap((void *)where, PAGES * PAGE));
+	dirty_pages_are_written_once();
 }
 
 static const struct test_case cases[] = {

@@ -59,7 +59,7 @@ CAUSE(fault) static void flushed_twice_and_inserted(struct mm *mm, vaddr_t addre
 		insert_plainly(mm, address, pte);
 		return;
 	}
-	if (frame && frame->use == FRAME_CACHE) {
+	if (frame && frame_of_file(frame)) {
 		arch_icache_sync(frame_kva(frame), PAGE_SIZE);
 		flushes_changed++;
 	}
@@ -71,7 +71,7 @@ CAUSE(fault) static u16 note_of(const struct vma *vma, const struct frame *frame
 {
 	if (frame->use == FRAME_ANONYMOUS)
 		return NOTED;
-	if (frame->use == FRAME_CACHE && vma->file && !vma->inode->writers && vma->inode->edition < EDITIONS_MOST)
+	if (frame_of_file(frame) && vma->file && !vma->inode->writers && vma->inode->edition < EDITIONS_MOST)
 		return vma->inode->edition;
 	return 0;
 }
@@ -130,7 +130,7 @@ static void at_mapping(const struct vma *vma, struct frame *frame)
 
 CAUSE(fault) static void flush_once(const struct vma *vma, struct frame *frame)
 {
-	u16 note = frame->use == FRAME_CACHE ? note_of(vma, frame) : 0;
+	u16 note = frame_of_file(frame) ? note_of(vma, frame) : 0;
 
 	if (note && frame->private == note) {
 		flushes_changed++;
@@ -162,7 +162,7 @@ CAUSE(fault) bool fetch_permit(struct mm *mm, uaddr_t address)
 static void ready_all(void)
 {
 	for (u32 n = 0; n < frame_count; n++)
-		if (frames[n].use == FRAME_ANONYMOUS || frames[n].use == FRAME_CACHE)
+		if (frames[n].use == FRAME_ANONYMOUS || frame_of_file(&frames[n]))
 			arch_icache_sync(frame_kva(&frames[n]), PAGE_SIZE);
 }
 
