@@ -15,7 +15,7 @@ u32 dentry_moves;
 
 static u32 name_hash(const struct dentry *dir, const char *name, size_t len)
 {
-	u32 hash = (u32)(uintptr_t)dir >> 5;
+	u32 hash = (uintptr_t)dir >> 5 & 0xffffffffu;
 
 	for (size_t i = 0; i < len; i++)
 		hash = hash * 31 + (u8)name[i];

@@ -16,7 +16,7 @@ u32 flush_sizes[FLUSH_SIZES];
 CAUSE(flush) static void flush_each(struct mm *mm, uaddr_t start, uaddr_t stop)
 {
 	for (; start < stop; start += PAGE_SIZE) {
-		interrupt_window_at(start >> PAGE_SHIFT);
+		interrupt_window_at(page_number(start));
 		mmu->page_flush(mm, start);
 		flush_pages++;
 	}

@@ -8,7 +8,7 @@
 #include <pagetable.h>
 #include <window.h>
 
-#define KERNEL_FIRST (KERNEL_BASE >> ROOT_SHIFT)
+#define KERNEL_FIRST (KERNEL_BASE >> TOP_SHIFT & (PTE_PER_TABLE - 1))
 
 struct root_entry *kernel_root;
 
@@ -45,7 +45,7 @@ NOINLINE static void kernel_table_new(struct root_entry *slot)
 {
 	struct frame *frame = pagetable_table_new();
 
-	if (!frame)
+	if (!slot || !frame)
 		fatal(EXIT_MEMORY, "kernel's page tables: no memory");
 	*slot = root_entry_make(frame_pa(frame), mmu->root_bits_kernel);
 }
@@ -53,14 +53,14 @@ NOINLINE static void kernel_table_new(struct root_entry *slot)
 void pagetable_kernel_tables(vaddr_t start, vaddr_t end)
 {
 	for (; start < end; start += TABLE_SPAN)
-		kernel_table_new(pagetable_slot(kernel_root, start));
+		kernel_table_new(pagetable_slot_make(kernel_root, start));
 }
 
 static void map_kernel(vaddr_t virtual, pte_t pte)
 {
-	struct root_entry *slot = &kernel_root[virtual >> ROOT_SHIFT];
+	struct root_entry *slot = levels_make(kernel_root, virtual);
 
-	if (slot_empty(slot))
+	if (!slot || slot_empty(slot))
 		kernel_table_new(slot);
 	pagetable_install(&slot_table(slot)[pagetable_index(virtual)], pte);
 }
@@ -98,6 +98,7 @@ struct root_entry *pagetable_root_new(void)
 
 void pagetable_root_free(struct root_entry *root)
 {
+	levels_free(root);
 	frame_put(kva_frame(root));
 }
 
@@ -108,7 +109,7 @@ void slot_set(struct root_entry *slot, const struct frame *table)
 
 static int add_table(struct mm *mm, struct root_entry *slot)
 {
-	struct frame *frame = pagetable_table_new();
+	struct frame *frame = slot ? pagetable_table_new() : NULL;
 
 	if (!frame)
 		return -ENOMEM;
@@ -117,19 +118,21 @@ static int add_table(struct mm *mm, struct root_entry *slot)
 	return 0;
 }
 
-NOINLINE static struct pte *entry_in_own_table(struct mm *mm, struct root_entry *slot, vaddr_t address)
+NOINLINE static struct pte *entry_in_own_table(struct mm *mm, vaddr_t address)
 {
-	if (slot_empty(slot) ? add_table(mm, slot) : table_unshare(mm, address))
+	struct root_entry *slot = pagetable_slot_make(mm->root, address);
+
+	if (!slot || slot_empty(slot) ? add_table(mm, slot) : table_unshare(mm, address))
 		return NULL;
 	return &slot_table(slot)[pagetable_index(address)];
 }
 
 CAUSE(fault) struct pte *pagetable_make(struct mm *mm, vaddr_t address)
 {
-	struct root_entry *slot = pagetable_slot(mm->root, address);
+	const struct root_entry *slot = pagetable_slot(mm->root, address);
 
 	if (root_entry_pa(*slot) <= pagetable_uncertain)
-		return entry_in_own_table(mm, slot, address);
+		return entry_in_own_table(mm, address);
 	return &slot_table(slot)[pagetable_index(address)];
 }
 

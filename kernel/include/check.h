@@ -18,7 +18,7 @@ struct text;
 #define CHECK_SWEEP_EVERY 256u
 
 /* Reports a contradiction: the number of the address space's context, the address, and the entry. */
-typedef void check_bad(const char *what, u32 space, vaddr_t address, u32 pte);
+typedef void check_bad(const char *what, u32 space, vaddr_t address, vaddr_t entry);
 
 /* Checks [start, end) of mm, its tree, or everything; panics with the operation's name and the first contradictions. */
 void check_run(struct mm *mm, uaddr_t start, uaddr_t end, const char *operation);

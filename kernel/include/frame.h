@@ -14,7 +14,10 @@
 
 #define PAGE_SHIFT 12
 #define PAGE_SIZE  4096u
-#define PAGE_MASK  (~(PAGE_SIZE - 1))
+#define PAGE_MASK  (~(vaddr_t)(PAGE_SIZE - 1))
+/* Numbers and counts of pages have 32 bits, whatever an address has. */
+static inline u32 page_number(vaddr_t address) { return (u32)(address >> PAGE_SHIFT); }
+static inline u32 page_count(vaddr_t size) { return (u32)(size >> PAGE_SHIFT); }
 
 #define FRAME_ORDER_MAX 10              /* 4 MB */
 
@@ -46,7 +49,7 @@ extern struct frame *frames;            /* index: physical frame number */
 extern u32 frame_count;                 /* frames of RAM */
 
 static inline u32 frame_number(const struct frame *frame) { return (u32)(frame - frames); }
-static inline paddr_t frame_pa(const struct frame *frame) { return frame_number(frame) << PAGE_SHIFT; }
+static inline paddr_t frame_pa(const struct frame *frame) { return (paddr_t)frame_number(frame) << PAGE_SHIFT; }
 static inline void *frame_kva(const struct frame *frame) { return (void *)(KERNEL_BASE + frame_pa(frame)); }
 static inline struct frame *pa_frame(paddr_t pa) { return &frames[pa >> PAGE_SHIFT]; }
 static inline paddr_t kva_pa(const void *kva) { return (vaddr_t)kva - KERNEL_BASE; }

@@ -1,22 +1,21 @@
 /*
- * The page-table tree: two levels of 1024 entries, 4 KB pages. The architecture says what an entry is (arch/pte.h);
- * only the functions of this header write one.
+ * The page-table tree, of 4 KB pages. The architecture says what an entry is (arch/pte.h), and how many levels lead to
+ * a table (arch/levels.h); only the functions of this header write an entry.
  */
 #ifndef PAGETABLE_H
 #define PAGETABLE_H
 
+#include <arch/levels.h>
 #include <arch/pte.h>
 #include <frame.h>
 #include <types.h>
 
 struct mm;
 
-#define PTE_PER_TABLE 1024
-#define ROOT_SHIFT 22
-#define TABLE_SHIFT 12
-#define TABLE_SPAN 0x400000u            /* bytes that one table covers */
+#define PTE_PER_TABLE (1u << TABLE_BITS)
+#define TABLE_SPAN ((vaddr_t)1 << ROOT_SHIFT)   /* bytes that one table covers */
 
-extern struct root_entry *kernel_root;  /* the kernel's tree: entries 768 to 1023, shared by every root */
+extern struct root_entry *kernel_root;  /* the kernel's tree: the entries from KERNEL_BASE on, shared by every root */
 
 /* Where C code maps physical 0 to reach the tables: KERNEL_BASE, or KERNEL_UNCACHED by policy pagetable.cache. */
 extern vaddr_t pagetable_base;
@@ -39,7 +38,12 @@ static inline struct root_entry *pagetable_root(const struct root_entry *root)
 /* The entry of a root for an address. */
 static inline struct root_entry *pagetable_slot(const struct root_entry *root, vaddr_t address)
 {
-	return &pagetable_root(root)[address >> ROOT_SHIFT];
+	return levels_slot(pagetable_root(root), address);
+}
+/* The same, in order to set it. NULL: no memory. */
+static inline struct root_entry *pagetable_slot_make(const struct root_entry *root, vaddr_t address)
+{
+	return levels_make(pagetable_root(root), address);
 }
 static inline bool slot_empty(const struct root_entry *slot) { return root_entry_none(*slot); }
 static inline struct frame *slot_frame(const struct root_entry *slot) { return pa_frame(root_entry_pa(*slot)); }
@@ -66,7 +70,7 @@ void pagetable_root_free(struct root_entry *root);
 
 static inline u32 pagetable_index(vaddr_t address)
 {
-	return address >> TABLE_SHIFT & (PTE_PER_TABLE - 1);
+	return page_number(address) & (PTE_PER_TABLE - 1);
 }
 
 /* Finds the entry for an address; NULL: there is no table. */

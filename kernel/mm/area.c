@@ -62,7 +62,7 @@ void vma_link(struct vma *vma)
 	}
 	rb_insert(&mm->areas, &vma->node, parent, link);
 	mm->area_count++;
-	mm->total_pages += (vma->end - vma->start) >> PAGE_SHIFT;
+	mm->total_pages += page_count(vma->end - vma->start);
 	if (vma->inode)
 		list_add_tail(&vma->mapping, &vma->inode->mappings);
 }
@@ -74,7 +74,7 @@ void vma_unlink(struct vma *vma)
 	rb_erase(&mm->areas, &vma->node);
 	list_del(&vma->mapping);
 	mm->area_count--;
-	mm->total_pages -= (vma->end - vma->start) >> PAGE_SHIFT;
+	mm->total_pages -= page_count(vma->end - vma->start);
 	mm->last = NULL;
 }
 
@@ -120,13 +120,13 @@ static struct vma *area_before(const struct vma *vma)
 int vma_split(struct vma *vma, uaddr_t address)
 {
 	struct vma *upper = vma_copy(vma);
-	u32 pages = (address - vma->start) >> PAGE_SHIFT;
+	u32 pages = page_count(address - vma->start);
 
 	if (!upper)
 		return -ENOMEM;
 	upper->start = address;
 	upper->first_page += pages;
-	vma->mm->total_pages -= (vma->end - address) >> PAGE_SHIFT;
+	vma->mm->total_pages -= page_count(vma->end - address);
 	vma->end = address;
 	rb_stale(&vma->node);
 	vma_link(upper);
@@ -136,7 +136,7 @@ int vma_split(struct vma *vma, uaddr_t address)
 /* b begins where a ends, and everything else about them is equal. */
 static bool can_join(const struct vma *a, const struct vma *b)
 {
-	u32 pages = (a->end - a->start) >> PAGE_SHIFT;
+	u32 pages = page_count(a->end - a->start);
 
 	return a->end == b->start && a->flags == b->flags && a->file == b->file && a->inode == b->inode &&
 	       !(a->flags & (VM_DEVICE | VM_GROWSDOWN | VM_STACK)) &&
@@ -154,7 +154,7 @@ static void areas_join(struct vma *a, struct vma *b)
 		list_del(&a->mapping);
 		list_add_tail(&a->mapping, &a->inode->mappings);
 	}
-	a->mm->total_pages += (end - a->end) >> PAGE_SHIFT;
+	a->mm->total_pages += page_count(end - a->end);
 	a->end = end;
 	rb_stale(&a->node);
 }

@@ -80,7 +80,7 @@ NOINLINE CAUSE(fault) static struct vma *grown_stack(struct vma *vma, uaddr_t st
 {
 	struct mm *mm = vma->mm;
 	struct rb_node *before = rb_prev(&vma->node);
-	u32 pages = (vma->start - start) >> PAGE_SHIFT;
+	u32 pages = page_count(vma->start - start);
 
 	if (!(vma->flags & VM_GROWSDOWN) || vma->end - start > mm->stack_limit || start < STACK_GAP ||
 	    (before && rb_entry(before, struct vma, node)->end > start - STACK_GAP) ||
@@ -198,7 +198,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 
 CAUSE(fault) int device_page_install(const struct vma *vma, struct pte *entry, uaddr_t address)
 {
-	pte_t pte = vma_pte(vma, vma_page(vma, address) << PAGE_SHIFT, true);
+	pte_t pte = vma_pte(vma, (paddr_t)vma_page(vma, address) << PAGE_SHIFT, true);
 
 	pagetable_install(entry, pte);
 	page_installed(vma->mm, address, pte);
@@ -429,7 +429,7 @@ int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, enum futex_acc
 		key->object = mm;
 		key->fs = NULL;
 		key->number = 0;
-		key->page = address >> PAGE_SHIFT;
+		key->page = page_number(address);
 	}
 	return 0;
 }

@@ -56,7 +56,7 @@ bool vma_has_own_pages(const struct vma *vma)
 			address = pagetable_next(address);
 			continue;
 		}
-		interrupt_window_at(address >> PAGE_SHIFT);
+		interrupt_window_at(page_number(address));
 		frame = pte_frame(pte_get(entry));
 		if (frame && frame->use == FRAME_ANONYMOUS)
 			return true;

@@ -319,7 +319,7 @@ void frame_statistics(struct frame_statistics *out)
 /* Gives the physical range [start, end) to the allocator, in the largest blocks that fit. */
 static void add_range(paddr_t start, paddr_t end)
 {
-	u32 number = ALIGN_UP(start, PAGE_SIZE) >> PAGE_SHIFT, last = end >> PAGE_SHIFT;
+	u32 number = page_number(ALIGN_UP(start, PAGE_SIZE)), last = page_number(end);
 
 	while (number < last) {
 		struct frame *frame = &frames[number];

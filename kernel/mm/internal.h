@@ -15,7 +15,7 @@
 /* The page number at an address of an area: in its file, or (VM_DEVICE) of physical addresses. */
 static inline u32 vma_page(const struct vma *vma, uaddr_t address)
 {
-	return vma->first_page + ((address - vma->start) >> PAGE_SHIFT);
+	return vma->first_page + page_count(address - vma->start);
 }
 
 /* area.c */

@@ -52,7 +52,7 @@ static void move_entries(struct mm *mm, uaddr_t from, uaddr_t to, uaddr_t size)
 
 		stop = MIN(pagetable_next(at), from + size);
 		for (; old && at < stop; at += PAGE_SIZE, old++) {
-			interrupt_window_at(at >> PAGE_SHIFT);
+			interrupt_window_at(page_number(at));
 			if (pte_none(pte_get(old)))
 				continue;
 			new = pagetable_make(mm, to + (at - from));
@@ -116,7 +116,7 @@ static uaddr_t remap_move(struct mm *mm, uaddr_t from, uaddr_t size, uaddr_t to,
 static struct vma *area_to_resize(struct mm *mm, uaddr_t old, uaddr_t old_size, uaddr_t new_size, u32 flags)
 {
 	struct vma *vma = mm_find(mm, old);
-	u32 pages = (new_size - old_size) >> PAGE_SHIFT;
+	u32 pages = page_count(new_size - old_size);
 
 	if (!vma || vma->start > old)
 		return ERR_PTR(-EFAULT);
@@ -195,7 +195,7 @@ static bool grown_in_place(struct mm *mm, struct vma *vma, uaddr_t old, uaddr_t 
 	if (!old_size || vma->end != old + old_size || new_size > USER_END - old ||
 	    (next && next->start < old + new_size))
 		return false;
-	mm->total_pages += (old + new_size - vma->end) >> PAGE_SHIFT;
+	mm->total_pages += page_count(old + new_size - vma->end);
 	vma->end = old + new_size;
 	rb_stale(&vma->node);
 	vma_merge(vma);

@@ -65,12 +65,12 @@ static bool protect_entry(const struct vma *vma, struct pte *entry, struct pte *
 
 bool table_share(struct mm *parent, struct mm *child, uaddr_t address)
 {
-	struct root_entry *from = slot_of(parent, address), *to = slot_of(child, address);
+	struct root_entry *from = slot_of(parent, address), *to = pagetable_slot_make(child->root, address);
 	uaddr_t base = base_of(address);
 	struct frame *frame;
 
-	if (slot_empty(from) || !slot_empty(to) || !fork_shares || !fork_shares(parent, base))
-		return slot_same(from, to);
+	if (!to || slot_empty(from) || !slot_empty(to) || !fork_shares || !fork_shares(parent, base))
+		return to && slot_same(from, to);
 	frame = slot_frame(from);
 	if (frame->refs == 1)
 		frame->private = (u16)for_each_entry(parent, base, slot_table(from), slot_table(from), protect_entry);

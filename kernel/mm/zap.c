@@ -71,11 +71,11 @@ void tables_trim(struct mm *mm, uaddr_t start, uaddr_t end)
 /* The part of an area that maps pages [first, last] of its file; false: it maps none of them. */
 static bool part_of_file(const struct vma *vma, u32 first, u32 last, uaddr_t *start, uaddr_t *end)
 {
-	u32 pages = (vma->end - vma->start) >> PAGE_SHIFT;
+	u32 pages = page_count(vma->end - vma->start);
 	u32 from = MAX(first, vma->first_page), to = MIN(last, vma->first_page + pages - 1);
 
-	*start = vma->start + ((from - vma->first_page) << PAGE_SHIFT);
-	*end = vma->start + ((to - vma->first_page + 1) << PAGE_SHIFT);
+	*start = vma->start + ((uaddr_t)(from - vma->first_page) << PAGE_SHIFT);
+	*end = vma->start + ((uaddr_t)(to - vma->first_page + 1) << PAGE_SHIFT);
 	return from <= to;
 }
 
@@ -119,7 +119,7 @@ static u32 next_mapped(const struct inode *inode, u32 *page)
 	bool found = false;
 
 	list_for_each_entry(vma, &inode->mappings, mapping) {
-		u32 last = vma->first_page + ((vma->end - vma->start) >> PAGE_SHIFT) - 1;
+		u32 last = vma->first_page + page_count(vma->end - vma->start) - 1;
 
 		interrupt_window_at(++areas);
 		if (last >= *page && (!found || vma->first_page < next)) {
@@ -142,7 +142,7 @@ static uaddr_t first_mapped(const struct mm *mm, uaddr_t start, uaddr_t end)
 			start = pagetable_next(start);
 			continue;
 		}
-		interrupt_window_at(start >> PAGE_SHIFT);
+		interrupt_window_at(page_number(start));
 		if (!pte_none(pte_get(entry)))
 			return start;
 		/* Most of a large area is empty: go by cache lines. */

@@ -68,7 +68,7 @@ static inline __attribute__((always_inline)) void zap_walk(struct mm *mm, uaddr_
 							   void *argument)
 {
 	while (start < end) {
-		u32 stop = MIN(pagetable_next(start), end);
+		uaddr_t stop = MIN(pagetable_next(start), end);
 		struct pte *entry = pagetable_find(mm->root, start);
 		u32 held = 0;
 

@@ -18,7 +18,7 @@ void replacement_note(const void *function, const void *by)
 	if (i == REPLACED_MOST)
 		panic("replace: more than %u functions", REPLACED_MOST);
 	if (functions_replaced[i].function && functions_replaced[i].by != by)
-		panic("replace: the function at 0x%08x is replaced twice", (u32)(uintptr_t)function);
+		panic("replace: the function at 0x" ADDRESS_HEX " is replaced twice", (vaddr_t)function);
 	functions_replaced[i].function = function;
 	functions_replaced[i].by = by;
 }

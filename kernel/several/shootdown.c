@@ -115,7 +115,7 @@ void shootdown_count(enum shootdown_reason why, enum shootdown_kind kind, u32 pa
 
 void shootdown(struct mm *mm, uaddr_t start, uaddr_t end)
 {
-	u32 using = cpus_using(mm), pages = (end - start) >> PAGE_SHIFT, since = arch_timebase_low();
+	u32 using = cpus_using(mm), pages = page_count(end - start), since = arch_timebase_low();
 	struct flush_request request = { mm, start, end, pages > shootdown_cutoff, mm->flush_reason };
 
 	mm->flushes.stale_on |= mm->flushes.ran_on & ~using & ~(1u << this_cpu()->number) & shootdown_unreached;
@@ -132,7 +132,7 @@ void shootdown(struct mm *mm, uaddr_t start, uaddr_t end)
 /* A range is never cut off: where the kernel's entries are global, as on an i386, flushing everything keeps them. */
 void shootdown_kernel(vaddr_t start, vaddr_t end, enum shootdown_reason why)
 {
-	u32 others = shootdown_form->asked(cpus_others()), pages = (end - start) >> PAGE_SHIFT;
+	u32 others = shootdown_form->asked(cpus_others()), pages = page_count(end - start);
 	u32 since = arch_timebase_low();
 	struct flush_request request = { NULL, start, end, false, why };
 

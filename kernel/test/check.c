@@ -56,11 +56,11 @@ void check_init(void)
 	mappings_found = frame_kva(block);
 }
 
-static void check_report(const char *what, u32 space, vaddr_t address, u32 pte)
+static void check_report(const char *what, u32 space, vaddr_t address, vaddr_t entry)
 {
 	if (contradiction_count++ < CONTRADICTIONS_SHOWN)
-		console_printf("check: after %s: %s (context 0x%06x, address 0x" ADDRESS_HEX ", entry 0x%08x)\n", checked_operation, what,
-			       space, address, pte);
+		console_printf("check: after %s: %s (context 0x%06x, address 0x" ADDRESS_HEX ", entry 0x" ADDRESS_HEX ")\n",
+			       checked_operation, what, space, address, entry);
 }
 
 static void begin_report(const char *operation)
@@ -85,7 +85,7 @@ static bool private_writable(const struct vma *vma, pte_t pte)
 /* shared: other address spaces have the entry's table too. */
 static void check_tree_entry(struct mm *mm, const struct vma *vma, vaddr_t address, pte_t pte, bool shared)
 {
-	u32 number = pte_pa(pte) >> PAGE_SHIFT;
+	u32 number = page_number(pte_pa(pte));
 
 	if (!vma || vma->start > address)
 		check_report("an entry outside of every area", mm_context_id(&mm->context), address, pte_word(pte));
@@ -127,9 +127,9 @@ static void check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct 
 	if (frame->refs == 0 || frame->use != FRAME_PAGE_TABLE)
 		check_report("a page table in a frame that holds none", mm_context_id(&mm->context), start, frame_pa(frame));
 	for (const struct pte *entry = skip_empty(first, last); entry < last; entry = skip_empty(entry + 1, last)) {
-		vaddr_t address = start + ((u32)(entry - first) << PAGE_SHIFT);
+		vaddr_t address = start + ((vaddr_t)(entry - first) << PAGE_SHIFT);
 		pte_t pte = pte_get(entry);
-		u32 number = pte_pa(pte) >> PAGE_SHIFT;
+		u32 number = page_number(pte_pa(pte));
 
 		if (pte_none(pte))
 			continue;
@@ -149,28 +149,22 @@ static void check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct 
 	}
 }
 
-static const struct root_entry *skip_absent(const struct root_entry *slot, const struct root_entry *end)
-{
-	while (slot < end && slot_empty(slot))
-		slot++;
-	return slot;
-}
-
 /* Checks the entries of [start, end), table by table; a sweep counts a shared table once. */
 static struct found check_tree_entries(struct mm *mm, vaddr_t start, vaddr_t end, enum walk walk)
 {
-	const struct root_entry *root = pagetable_root(mm->root), *slot = pagetable_slot(mm->root, start);
-	const struct root_entry *last = pagetable_slot(mm->root, end - 1) + 1;
 	struct found found = { 0, 0 };
+	vaddr_t next;
 
-	for (slot = skip_absent(slot, last); slot < last; slot = skip_absent(slot + 1, last)) {
-		vaddr_t from = (u32)(slot - root) << ROOT_SHIFT;
-		const struct frame *table = slot_frame(slot);
-		bool again = walk == WALK_COUNT && mappings_found[frame_number(table)]++;
+	for (; start < end; start = next) {
+		const struct root_entry *slot = pagetable_slot(mm->root, start);
+		bool again;
 
+		next = MIN(pagetable_next(start), end);
+		if (slot_empty(slot))
+			continue;
+		again = walk == WALK_COUNT && mappings_found[frame_number(slot_frame(slot))]++;
 		found.tables++;
-		check_table(mm, MAX(from, start), MIN(pagetable_next(from), end), table, again ? WALK_ONLY : walk,
-			    &found);
+		check_table(mm, start, next, slot_frame(slot), again ? WALK_ONLY : walk, &found);
 	}
 	return found;
 }
@@ -180,7 +174,7 @@ static void check_areas(struct mm *mm, vaddr_t start, vaddr_t end)
 {
 	struct vma *vma = mm_find(mm, start);
 	struct rb_node *before = vma ? rb_prev(&vma->node) : NULL;
-	u32 last = before ? rb_entry(before, struct vma, node)->end : 0;
+	uaddr_t last = before ? rb_entry(before, struct vma, node)->end : 0;
 
 	for (; vma; vma = mm_next(vma)) {
 		if (vma->start < last || vma->end <= vma->start)
@@ -198,7 +192,7 @@ static void check_accounts(struct mm *mm, struct found found)
 
 	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
 		areas++;
-		pages += (vma->end - vma->start) >> PAGE_SHIFT;
+		pages += page_count(vma->end - vma->start);
 	}
 	if (found.resident != mm->resident_pages)
 		check_report("resident pages miscounted", mm_context_id(&mm->context), found.resident,

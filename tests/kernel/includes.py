@@ -16,7 +16,7 @@ HEADERS = {
     "abi": "types",
     "base": "lib list rbtree err errno text fdt log random panic",
     "machine": "arch board irq mmu context aperture control register_set uaccess check frame kmalloc account pagetable "
-    "flush shootdown smp outside kernel_buffer",
+    "flush shootdown smp outside kernel_buffer two_levels",
     "task": "task process sched deferred window wait time cpu signal latency stat_tick",
     "call": "syscall syscall_prototypes policy",
     "fs": "fs filesystem file file_lock inotify async poll timeout anon procfs",

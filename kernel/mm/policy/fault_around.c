@@ -20,7 +20,7 @@
 
 void (*fault_around)(struct mm *mm, uaddr_t address, bool outside);
 
-static u32 around_bytes;        /* bytes */
+static uaddr_t around_bytes;        /* bytes */
 static u64 mapped_around;
 
 CAUSE(fault) static void map_neighbour(const struct vma *vma, struct pte *entry, uaddr_t address,
@@ -71,7 +71,7 @@ static int fault_around_apply(const struct policy_setting *to)
 {
 	if (to->choice && (to->value < 2 || to->value > MOST_PAGES || to->value & (to->value - 1)))
 		return -EINVAL;
-	around_bytes = to->value << PAGE_SHIFT;
+	around_bytes = (uaddr_t)to->value << PAGE_SHIFT;
 	fault_around = to->choice ? map_neighbours : NULL;
 	faults_bind();
 	return 0;
