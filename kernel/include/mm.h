@@ -167,7 +167,8 @@ extern u32 fetch_asks_others;
 bool fetch_permit(struct mm *mm, uaddr_t address);
 /* Policy fork.tables: whether a child shares the page table that begins at base; NULL: it shares none. */
 extern bool (*fork_shares)(struct mm *parent, uaddr_t base);
-extern u64 tables_shared;                       /* tables that forks have shared */
+extern u32 tables_shared;                       /* tables that several address spaces share now */
+extern u64 table_shares;                        /* how often a fork has shared one */
 int tables_unshare_everywhere(void);            /* gives every address space its own tables; 0 or -ENOMEM */
 /* Every address space. */
 extern struct list_head mm_list;        /* of struct mm, by all */

@@ -12,7 +12,8 @@
 
 #include "internal.h"
 
-u64 tables_shared;
+u32 tables_shared;
+u64 table_shares;
 bool (*fork_shares)(struct mm *parent, uaddr_t base);
 
 static struct root_entry *slot_of(struct mm *mm, uaddr_t address)
@@ -72,13 +73,15 @@ bool table_share(struct mm *parent, struct mm *child, uaddr_t address)
 	if (!to || slot_empty(from) || !slot_empty(to) || !fork_shares || !fork_shares(parent, base))
 		return to && slot_same(from, to);
 	frame = slot_frame(from);
-	if (frame->refs == 1)
+	if (frame->refs == 1) {
 		frame->private = (u16)for_each_entry(parent, base, slot_table(from), slot_table(from), protect_entry);
+		tables_shared++;
+	}
 	frame_get(frame);
 	slot_share(to, from);
 	child->table_pages++;
 	child->resident_pages += frame->private;
-	tables_shared++;
+	table_shares++;
 	pagetable_uncertain = ~(paddr_t)0;
 	faults_bind();
 	return true;
@@ -96,6 +99,14 @@ static bool copy_entry(const struct vma *vma, struct pte *entry, struct pte *to)
 	return frame != NULL;
 }
 
+/* One of the roots that share a table no longer does. */
+static void sharer_left(struct frame *table)
+{
+	if (table->refs == 2)
+		tables_shared--;
+	frame_put(table);
+}
+
 int table_unshare(struct mm *mm, uaddr_t address)
 {
 	struct root_entry *slot = slot_of(mm, address), fresh;
@@ -108,7 +119,7 @@ int table_unshare(struct mm *mm, uaddr_t address)
 		return -ENOMEM;
 	slot_set(&fresh, own);
 	for_each_entry(mm, base_of(address), slot_table(slot), slot_table(&fresh), copy_entry);
-	frame_put(slot_frame(slot));
+	sharer_left(slot_frame(slot));
 	slot_share(slot, &fresh);
 	return 0;
 }
@@ -146,7 +157,7 @@ static void table_leave(struct mm *mm, struct root_entry *slot)
 
 	mm_resident_less(mm, frame->private);
 	mm->table_pages--;
-	frame_put(frame);
+	sharer_left(frame);
 	slot_clear(slot);
 }
 

@@ -53,7 +53,7 @@ static void show_frames(struct text *text)
 		text_printf(text, "%s %u\n", names[i], s.use[i]);
 	text_printf(text, "allocations %llu\nfrees %llu\nfailures %llu\nkmalloc_bytes %u\nkmalloc_objects %u\n",
 		    s.allocations, s.frees, s.failures, (u32)kmalloc_bytes(), kmalloc_objects());
-	text_printf(text, "failalloc_seen %llu\n", failalloc_count);
+	text_printf(text, "tables_shared %u\nfailalloc_seen %llu\n", tables_shared, failalloc_count);
 }
 
 static void show_failalloc(struct text *text)

@@ -287,6 +287,35 @@ static void fork_and_wait(void)
 	CHECK_EQUAL(test_wait(child), 0);
 }
 
+/* Tables count as shared while parent and child have them, and no longer once the child has ended. */
+static void shared_tables_are_counted_now(void)
+{
+	static char text[8192];
+	const char *path = "/proc/frames", *name = "tables_shared ";
+	volatile char *where = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned long long before = proc_count(path, name), shares = policy_count("table_shares=");
+	pid_t child;
+
+	CHECK(where != MAP_FAILED);
+	where[0] = 1;
+	test_read_file("/proc/policy", text, sizeof(text));
+	if (!strstr(text, "fork.tables copy"))
+		return;
+	CHECK_EQUAL(policy_set("fork.tables=share"), 0);
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		pause();
+		_exit(1);
+	}
+	if (policy_count("table_shares=") > shares)
+		CHECK(proc_count(path, name) > before);
+	MUST(kill(child, SIGKILL));
+	test_wait(child);
+	CHECK_EQUAL(proc_count(path, name), before);
+	CHECK_EQUAL(policy_set("fork.tables=copy"), 0);
+	MUST(munmap((void *)where, PAGE));
+}
+
 /*
  * A fork and the end of the child flush each page with the change of its entry. Not with a new context for the whole
  * address space, not for pages that a fork does not copy, and not once a fork has shared a table.
@@ -298,7 +327,7 @@ static void updates_flush_at_a_fork(void)
 
 	test_read_file("/proc/policy", text, sizeof(text));
 	if (!strstr(text, "tlb.flush search") || !strstr(text, "tlb.cutoff off") || !strstr(text, "fork.tables copy") ||
-	    !strstr(text, "pte.update range") || policy_count("tables_shared="))
+	    !strstr(text, "pte.update range") || policy_count("table_shares="))
 		return;
 	before = policy_count("pages_at_update=");
 	fork_and_wait();
@@ -577,7 +606,7 @@ static const struct test_case cases[] = {
 	CASE(bad_words_are_refused), CASE(counters_move), CASE(old_forms_act), CASE(updates_flush_at_a_fork),
 	CASE(files_wait), CASE(hash_size_is_as_chosen),
 	CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay), CASE(what_is_refused_changes_nothing),
-	CASE(sockets_hand_over), CASE(first_writes_are_told),
+	CASE(sockets_hand_over), CASE(shared_tables_are_counted_now), CASE(first_writes_are_told),
 };
 
 TEST_MAIN("policy", cases)

@@ -30,5 +30,5 @@ static int fork_tables_apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(fork_tables, "fork.tables", CHOICES("copy", "share"), POLICY_ANY, fork_tables_apply, "tables_shared",
-       &tables_shared);
+POLICY(fork_tables, "fork.tables", CHOICES("copy", "share"), POLICY_ANY, fork_tables_apply, "table_shares",
+       &table_shares);
