@@ -451,8 +451,7 @@ static int fill_range(struct inode *inode, u32 first, u32 end)
 
 	if (!error && page_prepare(&inode->pages, first, end))
 		error = -ENOSPC;
-	for (u32 page = first; page < end && !error; page++) {
-		interrupt_window_at(page);
+	for_each_window(page, first, page < end && !error) {
 		if (page_find(&inode->pages, page))
 			continue;
 		frame = list_first_entry(&list, struct frame, link);

@@ -44,8 +44,7 @@ struct files *files_dup(struct files *from)
 		return NULL;
 	files->next_free = from->next_free;
 	memcpy(files->cloexec, from->cloexec, from->size / 8);
-	for (u32 i = 0; i < from->size; i++) {
-		interrupt_window_at(i);
+	for_each_window(i, 0, i < from->size) {
 		if (from->slot[i])
 			files->slot[i] = file_get(from->slot[i]);
 	}
@@ -67,8 +66,7 @@ void files_put(struct files *files)
 		locks_release_table(files);
 	if (--files->refs)
 		return;
-	for (u32 i = 0; i < files->size; i++) {
-		interrupt_window_at(i);
+	for_each_window(i, 0, i < files->size) {
 		/* The end of a socket takes longer than a step. */
 		if (files->slot[i]) {
 			close_file(files, files->slot[i]);

@@ -58,8 +58,7 @@ NOINLINE static long fds_wait(struct pollfd *fds, u32 count, u64 deadline)
 		entry->ready = 0;
 	}
 	result = poll_entries(entries, count, deadline);
-	for (u32 i = 0; result >= 0 && i < count; i++) {
-		interrupt_window_at(i);
+	for_each_window(i, 0, result >= 0 && i < count) {
 		fds[i].revents = (s16)entries[i].ready;
 	}
 	poll_entries_put(entries, count);

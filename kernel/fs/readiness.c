@@ -149,8 +149,7 @@ long poll_entries(struct poll_entry *entry, u32 count, u64 deadline)
 
 void poll_entries_put(struct poll_entry *entry, u32 count)
 {
-	for (u32 i = 0; i < count; i++) {
-		interrupt_window_at(i);
+	for_each_window(i, 0, i < count) {
 		file_put(entry[i].file);
 	}
 }

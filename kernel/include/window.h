@@ -29,6 +29,10 @@ static inline void interrupt_window_at(u32 step)
 		interrupt_window();
 }
 
+/* for (u32 i = first; goes_on; i++), where that may be many: opens windows. */
+#define for_each_window(i, first, goes_on)                                                                  \
+	for (u32 i = (first); (goes_on) && (interrupt_window_at(i), true); i++)
+
 /*
  * list_for_each_entry() and list_for_each_entry_safe() for lists that may be long: opens windows. Interrupt handlers do
  * not change the lists of tasks, files and areas.

@@ -350,12 +350,11 @@ struct inet_socket *inet_receiver(u16 protocol, const struct endpoint *to, const
 {
 	struct inet_socket *inet, *found = NULL;
 	struct list_head *bucket = inet_bucket(protocol, to->port);
-	u32 best = 0, sharers = 0, turn, looked_at = 0;
+	u32 best = 0, sharers = 0, turn;
 
-	list_for_each_entry(inet, bucket, link) {
+	list_for_each_window(inet, bucket, link) {
 		u32 fits = binding_fit(inet, protocol, to, from);
 
-		interrupt_window_at(++looked_at);
 		if (fits > best) {
 			best = fits;
 			found = inet;
@@ -366,8 +365,7 @@ struct inet_socket *inet_receiver(u16 protocol, const struct endpoint *to, const
 	if (sharers < 2)
 		return found;
 	turn = sender_hash(from) % sharers;
-	list_for_each_entry(inet, bucket, link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(inet, bucket, link) {
 		if (binding_fit(inet, protocol, to, from) == best && socket_option(inet->socket, SO_REUSEPORT) &&
 		    turn-- == 0)
 			return inet;
@@ -418,12 +416,11 @@ u32 inet_pages_held(const struct socket *socket)
 {
 	const struct inet_socket *inet = inet_of(socket);
 	const struct socket *embryo;
-	u32 pages = stream_pages_held(socket), looked_at = 0;
+	u32 pages = stream_pages_held(socket);
 
 	pages += datagram_pages_held(&inet->queue) + datagram_pages_held(&inet->errors);
 	pages += socket->pending_count * SOCKET_BYTES / PAGE_SIZE;
-	list_for_each_entry(embryo, &socket->pending, pending_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(embryo, &socket->pending, pending_link) {
 		pages += stream_pages_held(embryo);
 	}
 	return pages;

@@ -397,8 +397,7 @@ u32 files_pages_held(const struct files *files)
 	static u32 round;
 	struct weighing w = { .work = LIST_HEAD_INIT(w.work), .round = ++round };
 
-	for (u32 i = 0; i < files->size; i++) {
-		interrupt_window_at(i);
+	for_each_window(i, 0, i < files->size) {
 		if (files->slot[i])
 			weigh_file(&w, files->slot[i]);
 	}

@@ -104,8 +104,7 @@ long sys_semget(s32 key, int count, u32 flags)
 	if (!set)
 		return -ENOMEM;
 	memset(set, 0, sizeof(*set));
-	for (u32 i = 0; i < (u32)count; i++) {
-		interrupt_window_at(i);
+	for_each_window(i, 0, i < (u32)count) {
 		set->sem[i] = (struct sem){ 0 };
 	}
 	set->count = (u32)count;
@@ -126,8 +125,7 @@ static void undo_refresh(struct undo *undo)
 	if (undo->resets == set->resets)
 		return;
 	undo->resets = set->resets;
-	for (u32 i = 0; i < set->count; i++) {
-		interrupt_window_at(i);
+	for_each_window(i, 0, i < set->count) {
 		undo->adjust[i] = 0;
 	}
 }
@@ -359,8 +357,7 @@ void sem_exit(struct task *task)
 		struct set *set = undo->set;
 
 		/* Only semaphores with an adjustment are read: a large set is many times larger than the caches. */
-		for (u32 i = 0; i < set->count && undo->resets == set->resets; i++) {
-			interrupt_window_at(i);
+		for_each_window(i, 0, i < set->count && undo->resets == set->resets) {
 			if (undo->adjust[i]) {
 				s32 value = set->sem[i].value + undo->adjust[i];
 
@@ -402,8 +399,7 @@ static long sem_set_all(struct set *set, const u16 *user)
 		if (copy_from_user(values + i, user + i, MIN(PIECE, count - i) * sizeof(*values)))
 			result = -EFAULT;
 	}
-	for (u32 i = 0; !result && i < count; i++) {
-		interrupt_window_at(i);
+	for_each_window(i, 0, !result && i < count) {
 		if (values[i] > VALUE_MAX)
 			result = -ERANGE;
 	}
@@ -413,8 +409,7 @@ static long sem_set_all(struct set *set, const u16 *user)
 		set = sem_find_set(id);
 		result = set && set->count == count ? 0 : -EIDRM;
 	}
-	for (u32 i = 0; !result && i < count; i++) {
-		interrupt_window_at(i);
+	for_each_window(i, 0, !result && i < count) {
 		set->sem[i].value = values[i];
 		set->sem[i].last_pid = current->tgid;
 	}
@@ -435,8 +430,7 @@ static long sem_get_all(const struct set *set, u16 *user)
 
 	if (!values)
 		return -ENOMEM;
-	for (u32 i = 0; i < count; i++) {
-		interrupt_window_at(i);
+	for_each_window(i, 0, i < count) {
 		values[i] = (u16)set->sem[i].value;
 	}
 	for (u32 i = 0; !result && i < count; i += PIECE) {

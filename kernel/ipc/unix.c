@@ -241,10 +241,9 @@ static u32 own_pages(const struct socket *socket)
 u32 unix_pages_held(const struct socket *socket)
 {
 	const struct socket *embryo;
-	u32 pages = own_pages(socket) + socket->pending_count * SOCKET_BYTES / PAGE_SIZE, looked_at = 0;
+	u32 pages = own_pages(socket) + socket->pending_count * SOCKET_BYTES / PAGE_SIZE;
 
-	list_for_each_entry(embryo, &socket->pending, pending_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(embryo, &socket->pending, pending_link) {
 		pages += own_pages(embryo);
 	}
 	return pages;

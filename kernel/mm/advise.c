@@ -27,7 +27,7 @@ static uaddr_t discard_part(struct vma *vma, uaddr_t start, uaddr_t end, const s
 	if (tables_unshare(mm, start, end))
 		return (uaddr_t)-ENOMEM;
 	mm->flush_reason = SHOOTDOWN_MADVISE;
-	end = zap_until_due(vma, start, end);
+	end = zap_part(vma, start, end);
 	check_range(mm, start, end, "madvise");
 	return end;
 }
@@ -70,9 +70,11 @@ static uaddr_t populate_part(struct vma *vma, uaddr_t start, uaddr_t end, bool w
 	return end;
 }
 
-static uaddr_t advise_part(struct vma *vma, uaddr_t start, uaddr_t end, u32 advice)
+static uaddr_t advise_part(struct vma *vma, uaddr_t start, uaddr_t end, const void *how)
 {
-	switch (advice) {
+	const u32 *advice = how;
+
+	switch (*advice) {
 	case MADV_COLD:
 	case MADV_PAGEOUT:
 		return vma->flags & (VM_DEVICE | VM_LOCKED) ? (uaddr_t)-EINVAL : end;
@@ -91,33 +93,6 @@ static uaddr_t advise_part(struct vma *vma, uaddr_t start, uaddr_t end, u32 advi
 	default:
 		return end;
 	}
-}
-
-/*
- * Advice for each area in turn, until one refuses it. Others may run between two parts, and change the areas. -ENOMEM:
- * part of the range is not mapped; the rest has been advised.
- */
-static int advise_areas(struct mm *mm, uaddr_t address, uaddr_t end, u32 advice)
-{
-	struct vma *vma;
-	int hole = 0;
-
-	while (address < end) {
-		uaddr_t stop;
-
-		vma = mm_find(mm, address);
-		if (!vma || vma->start > address)
-			hole = -ENOMEM;
-		if (!vma || vma->start >= end)
-			break;
-		stop = advise_part(vma, MAX(vma->start, address), MIN(vma->end, end), advice);
-		if (IS_ERR_VALUE(stop))
-			return (int)stop;
-		address = stop;
-		if (address < end)
-			preemption_point();
-	}
-	return hole;
 }
 
 /* The flags that advice sets or clears. False: it changes none. */
@@ -147,42 +122,33 @@ int mm_advise(struct mm *mm, uaddr_t address, uaddr_t size, u32 advice)
 	if (!size)
 		return 0;
 	if (!advice_flags(advice, &set, &clear))
-		return advise_areas(mm, address, end, advice);
+		return areas_walk(mm, address, end, HOLES_ARE_TOLD, advise_part, &advice);
 	error = areas_mark(mm, address, end, set, clear);
 	if (error)
 		return error == -ENOMEM ? -EAGAIN : error;
 	return areas_cover_to(mm, address, end) < end ? -ENOMEM : 0;
 }
 
-/*
- * Mappings show the page cache itself, so there is nothing to write. The kernel does not notice a store through a
- * mapping: msync sets the file's times whether or not there was one, as POSIX.1 allows (mmap).
- */
+static uaddr_t sync_part(struct vma *vma, uaddr_t start, uaddr_t end, const void *how)
+{
+	const u32 shared_file = VM_OBJECT | VM_SHARED | VM_WRITE, *flags = how;
+	int error = 0;
+
+	if (*flags & MS_INVALIDATE && vma->flags & VM_LOCKED)
+		return (uaddr_t)-EBUSY;
+	if (*flags & (MS_ASYNC | MS_SYNC) && (vma->flags & shared_file) == shared_file)
+		error = area_of(vma)->synchronise(vma, start, end);
+	return error ? (uaddr_t)error : end;
+}
+
 int mm_sync(struct mm *mm, uaddr_t address, uaddr_t size, u32 flags)
 {
-	const u32 shared_file = VM_OBJECT | VM_SHARED | VM_WRITE;
 	uaddr_t end = address + ALIGN_UP(size, PAGE_SIZE);
-	struct vma *vma;
-	u32 areas = 0;
-	int hole = 0;
 
 	if (flags & ~(u32)(MS_ASYNC | MS_INVALIDATE | MS_SYNC) || (flags & MS_ASYNC && flags & MS_SYNC) ||
 	    address % PAGE_SIZE)
 		return -EINVAL;
-	if (end < address)
-		return -ENOMEM;
-	for (vma = mm_find(mm, address); address < end; vma = area_after(vma, ++areas)) {
-		if (!vma || vma->start > address)
-			hole = -ENOMEM;
-		if (!vma || vma->start >= end)
-			break;
-		if (flags & MS_INVALIDATE && vma->flags & VM_LOCKED)
-			return -EBUSY;
-		if (flags & (MS_ASYNC | MS_SYNC) && (vma->flags & shared_file) == shared_file)
-			area_of(vma)->synchronise(vma);
-		address = vma->end;
-	}
-	return hole;
+	return end < address ? -ENOMEM : areas_walk(mm, address, end, HOLES_ARE_TOLD, sync_part, &flags);
 }
 
 /* Whether the page is in memory: 1 or 0; -ENOMEM when another thread has unmapped it. */

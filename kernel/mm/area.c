@@ -210,6 +210,26 @@ int areas_mark(struct mm *mm, uaddr_t start, uaddr_t end, u32 set, u32 clear)
 	return 0;
 }
 
+int areas_walk(struct mm *mm, uaddr_t address, uaddr_t end, enum area_holes holes, area_act *act, const void *how)
+{
+	int hole = 0;
+
+	while (address < end) {
+		struct vma *vma = mm_find(mm, address);
+
+		if (!vma || vma->start > address)
+			hole = -ENOMEM;
+		if (!vma || vma->start >= end || (hole && holes == HOLES_END))
+			break;
+		address = act(vma, MAX(vma->start, address), MIN(vma->end, end), how);
+		if (IS_ERR_VALUE(address))
+			return (int)address;
+		if (address < end)
+			preemption_point();
+	}
+	return hole;
+}
+
 struct vma *area_after(struct vma *vma, u32 passed)
 {
 	struct mm *mm = vma->mm;

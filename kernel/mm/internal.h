@@ -18,7 +18,23 @@ static inline u32 vma_page(const struct vma *vma, uaddr_t address)
 	return vma->first_page + page_count(address - vma->start);
 }
 
+/* The areas of an address space that reach into [start, end). Opens windows; nobody else runs meanwhile. */
+#define for_each_area_window(vma, mm, from, to)                                                             \
+	for (u32 areas_ = (vma = mm_find(mm, from), 0);                                                      \
+	     vma && vma->start < (to) && (interrupt_window_at(++areas_), true); vma = mm_next(vma))
+
 /* area.c */
+/*
+ * What a long call does to [start, end) of an area, or to its first part. Returns the end of what is done, or an error.
+ * It may sleep.
+ */
+typedef uaddr_t area_act(struct vma *vma, uaddr_t start, uaddr_t end, const void *how);
+enum area_holes { HOLES_END, HOLES_ARE_TOLD };
+/*
+ * Acts on each area of [address, end) in turn, until one refuses. Other tasks run between two parts, and may change the
+ * areas. -ENOMEM: part of the range is not mapped, at which the walk ends, or which it tells in the end.
+ */
+int areas_walk(struct mm *mm, uaddr_t address, uaddr_t end, enum area_holes holes, area_act *act, const void *how);
 /* The area found last, if it has the address; else NULL. */
 static inline struct vma *area_last(const struct mm *mm, uaddr_t address)
 {
@@ -91,7 +107,7 @@ void fork_protected_all(struct mm *mm);
  * The same, until others wait to run. Returns the end of what it removed. A caller that lets others run
  * looks up the area again.
  */
-uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end);
+uaddr_t zap_part(struct vma *vma, uaddr_t start, uaddr_t end);
 /* The same as zap_range() without flushing, for a range of which nothing is cached any more. */
 void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end);
 /* Flushes what zap_range() would flush in all, if that is the whole address space. False: nothing is flushed. */

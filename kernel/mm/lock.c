@@ -16,13 +16,12 @@
 
 static u32 locked_between(struct mm *mm, uaddr_t start, uaddr_t end)
 {
-	u32 pages = 0, areas = 0;
+	struct vma *vma;
+	u32 pages = 0;
 
-	for (struct vma *vma = mm_find(mm, start); vma && vma->start < end; vma = mm_next(vma)) {
-		interrupt_window_at(++areas);
+	for_each_area_window(vma, mm, start, end)
 		if (vma->flags & VM_LOCKED)
-			pages += (MIN(vma->end, end) - MAX(vma->start, start)) >> PAGE_SHIFT;
-	}
+			pages += page_count(MIN(vma->end, end) - MAX(vma->start, start));
 	return pages;
 }
 
@@ -80,7 +79,7 @@ static int whole_pages(uaddr_t address, u32 length, struct lock_range *range)
 
 static bool may_lock_range(struct mm *mm, const struct lock_range *range)
 {
-	u32 pages = (range->end - range->start) >> PAGE_SHIFT;
+	u32 pages = page_count(range->end - range->start);
 
 	return mm_may_lock(mm, pages - locked_between(mm, range->start, range->end));
 }

@@ -49,12 +49,11 @@ bool mm_may_write_inode(const struct inode *inode)
 
 u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end)
 {
-	u32 pages = 0, areas = 0;
+	struct vma *vma;
+	u32 pages = 0;
 
-	for (struct vma *vma = mm_find(mm, start); vma && vma->start < end; vma = mm_next(vma)) {
-		interrupt_window_at(++areas);
-		pages += (MIN(vma->end, end) - MAX(vma->start, start)) >> PAGE_SHIFT;
-	}
+	for_each_area_window(vma, mm, start, end)
+		pages += page_count(MIN(vma->end, end) - MAX(vma->start, start));
 	return pages;
 }
 
@@ -64,25 +63,18 @@ static void area_drop(struct vma *vma)
 	vma_free(vma);
 }
 
-/* Whole areas, with their pages. */
-static void areas_remove(struct mm *mm, uaddr_t start, uaddr_t end)
+/* Removes whole areas; in_parts: until other tasks wait to run. Returns the end of what it removed. */
+static uaddr_t areas_remove(struct mm *mm, uaddr_t start, uaddr_t end, bool in_parts)
 {
 	struct vma *vma;
 
 	while ((vma = mm_find(mm, start)) && vma->start < end) {
-		zap_range(vma, vma->start, vma->end);
-		area_drop(vma);
-	}
-}
+		uaddr_t stop = vma->end;
 
-/* Removes whole areas until other tasks wait to run. Returns the end of what it removed. */
-static uaddr_t areas_remove_until_due(struct mm *mm, uaddr_t start, uaddr_t end)
-{
-	struct vma *vma;
-
-	while ((vma = mm_find(mm, start)) && vma->start < end) {
-		uaddr_t stop = zap_until_due(vma, vma->start, vma->end);
-
+		if (in_parts)
+			stop = zap_part(vma, vma->start, stop);
+		else
+			zap_range(vma, vma->start, stop);
 		if (stop < vma->end) {
 			u32 page = vma_page(vma, stop);
 
@@ -93,7 +85,7 @@ static uaddr_t areas_remove_until_due(struct mm *mm, uaddr_t start, uaddr_t end)
 			return stop;
 		}
 		area_drop(vma);
-		if (stop < end && preemption_due())
+		if (in_parts && stop < end && preemption_due())
 			return stop;
 	}
 	return end;
@@ -123,7 +115,7 @@ bool removal_forbids_growth(const struct mm *mm, uaddr_t from, uaddr_t to)
  * Removes areas until others wait to run. True: there is more to remove. Else false, with *error 0 or -ENOMEM. Only
  * the first call can fail, and changes nothing then, unless other threads have changed the range meanwhile.
  */
-static bool removal_goes_on(struct mm *mm, struct removal *r, int *error)
+static bool removal_part(struct mm *mm, struct removal *r, int *error)
 {
 	uaddr_t start = r->at;
 	struct vma *vma = mm_find(mm, start);
@@ -136,7 +128,7 @@ static bool removal_goes_on(struct mm *mm, struct removal *r, int *error)
 		return false;
 	}
 	mm->flush_reason = SHOOTDOWN_MUNMAP;
-	r->at = areas_remove_until_due(mm, start, r->end);
+	r->at = areas_remove(mm, start, r->end, true);
 	tables_trim(mm, start, r->at);
 	check_range(mm, start, r->at, "munmap");
 	return r->at < r->end;
@@ -152,7 +144,7 @@ int mm_unmap_in_parts(struct mm *mm, uaddr_t address, uaddr_t size)
 		return -EINVAL;
 	r.end = address + size;
 	list_add(&r.link, &mm->removals);
-	while (removal_goes_on(mm, &r, &error))
+	while (removal_part(mm, &r, &error))
 		preemption_point();
 	list_del(&r.link);
 	return error;
@@ -174,7 +166,7 @@ int mm_unmap(struct mm *mm, uaddr_t address, uaddr_t size)
 	if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
 		return -ENOMEM;
 	mm->flush_reason = SHOOTDOWN_MUNMAP;
-	areas_remove(mm, address, end);
+	areas_remove(mm, address, end, false);
 	tables_trim(mm, address, end);
 	check_range(mm, address, end, "munmap");
 	return 0;
@@ -199,7 +191,7 @@ static int area_replace(struct vma *vma)
 		return error;
 	}
 	list_add(&r.link, &mm->removals);
-	while (removal_goes_on(mm, &r, &error)) {
+	while (removal_part(mm, &r, &error)) {
 		if (linked)
 			vma_unlink(vma);
 		vma->end = r.at;
@@ -298,7 +290,7 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot, u32 flags
 			return (uaddr_t)-ENOMEM;
 	}
 	if (flags & MAP_LOCKED || mm->lock_future) {
-		if (!mm_may_lock(mm, size >> PAGE_SHIFT))
+		if (!mm_may_lock(mm, page_count(size)))
 			return (uaddr_t)-EAGAIN;
 		flags |= MAP_LOCKED;
 	}
@@ -331,7 +323,7 @@ static void change_entries(struct vma *vma, uaddr_t address, uaddr_t end)
 		if (vma->flags & VM_EXEC)
 			interrupt_window();
 		else
-			interrupt_window_at(address >> PAGE_SHIFT);
+			interrupt_window_at(page_number(address));
 		pte = pte_get(entry);
 		if (!pte_none(pte)) {
 			bool own = !pte_frame(pte) || area_writable_at_once(vma) || pte_writable(pte);
@@ -358,7 +350,7 @@ static bool rest_cut_off(struct vma *vma, uaddr_t at, u32 flags)
 static uaddr_t area_protect(struct vma *vma, u32 rights)
 {
 	u32 before = vma->flags;
-	/* One flush before all parts, as in zap_until_due(). */
+	/* One flush before all parts, as in zap_part(). */
 	bool flushed = !SEVERAL && vma->end - vma->start > PART_SIZE &&
 		       flush_range_whole(vma->mm, vma->start, vma->end);
 	uaddr_t stop;
@@ -380,28 +372,21 @@ static bool may_protect(const struct vma *vma, u32 rights)
 	return !(rights & ~(vma->flags >> 4 & VM_PROT));
 }
 
-/* Protects [*at, end) until other tasks wait, a page is not mapped, or may not have the rights. Moves *at. */
-static int protect_until_due(struct mm *mm, uaddr_t *at, uaddr_t end, u32 rights)
+static uaddr_t protect_part(struct vma *vma, uaddr_t start, uaddr_t end, const void *how)
 {
-	while (*at < end) {
-		struct vma *vma = mm_find(mm, *at);
-		uaddr_t stop;
+	const u32 *rights = how;
+	struct mm *mm = vma->mm;
 
-		if (!vma || vma->start > *at)
-			return -ENOMEM;
-		if (!may_protect(vma, rights))
-			return -EACCES;
-		stop = MIN(vma->end, end);
-		if ((vma->flags & VM_PROT) != rights) {
-			if (tables_unshare(mm, *at, stop) || areas_cut(mm, *at, stop))
-				return -ENOMEM;
-			stop = area_protect(mm_find(mm, *at), rights);
-		}
-		*at = stop;
-		if (preemption_due())
-			break;
-	}
-	return 0;
+	if (!may_protect(vma, *rights))
+		return (uaddr_t)-EACCES;
+	if ((vma->flags & VM_PROT) == *rights)
+		return end;
+	if (tables_unshare(mm, start, end) || areas_cut(mm, start, end))
+		return (uaddr_t)-ENOMEM;
+	mm->flush_reason = SHOOTDOWN_MPROTECT;
+	end = area_protect(mm_find(mm, start), *rights);
+	check_range(mm, start, end, "mprotect");
+	return end;
 }
 
 /* The range that mprotect with PROT_GROWSDOWN or PROT_GROWSUP means: *address is moved to an area's start. */
@@ -426,7 +411,7 @@ int mm_protect(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot)
 {
 	const u32 grows = PROT_GROWSDOWN | PROT_GROWSUP;
 	u32 rights = prot & VM_PROT;
-	uaddr_t end, start;
+	uaddr_t end;
 	int error = 0;
 
 	if (address % PAGE_SIZE || (prot & grows) == grows)
@@ -440,14 +425,7 @@ int mm_protect(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot)
 		return -EINVAL;
 	if (prot & grows)
 		error = growing_range(mm, &address, end, prot);
-	for (start = address; !error && address < end; start = address) {
-		mm->flush_reason = SHOOTDOWN_MPROTECT;
-		error = protect_until_due(mm, &address, end, rights);
-		check_range(mm, start, address, "mprotect");
-		if (!error && address < end)
-			preemption_point();
-	}
-	return error;
+	return error ? error : areas_walk(mm, address, end, HOLES_END, protect_part, &rights);
 }
 
 void mm_brk_init(struct mm *mm, uaddr_t start)
@@ -490,7 +468,7 @@ uaddr_t mm_brk(struct mm *mm, uaddr_t address)
 	} else if (new > old) {
 		/* Keep a page free above the heap, so that an overrun faults. */
 		if (!range_free(mm, old, new + PAGE_SIZE) ||
-		    (mm->lock_future && !mm_may_lock(mm, (new - old) >> PAGE_SHIFT)) ||
+		    (mm->lock_future && !mm_may_lock(mm, page_count(new - old))) ||
 		    mm->total_pages + ((new - old) >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
 			return mm->brk;
 		vma = vma_new(mm, old, new, area_flags(PROT_READ | PROT_WRITE,

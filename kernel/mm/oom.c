@@ -34,13 +34,11 @@ static u32 nameless_bytes(const struct vma *vma)
 /* Pages that the address space's end would free. A nameless file's page that is also mapped is counted once. */
 static u32 pages_of_space(struct mm *mm)
 {
+	struct vma *vma;
 	u64 nameless = 0;
-	u32 looked_at = 0;
 
-	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
-		interrupt_window_at(++looked_at);
+	for_each_area_window(vma, mm, 0, USER_END)
 		nameless += nameless_bytes(vma);
-	}
 	return MAX(mm->resident_pages, (u32)(nameless >> PAGE_SHIFT)) + mm->table_pages +
 	       mm->area_count * (u32)sizeof(struct vma) / PAGE_SIZE;
 }
@@ -66,14 +64,13 @@ static u32 pages_of_other_spaces(const struct task *task)
 static u32 pages_freed_by(const struct process *process)
 {
 	static u32 round;
-	u32 pages = process->thread_count * (KERNEL_STACK_SIZE / PAGE_SIZE), looked_at = 0;
+	u32 pages = process->thread_count * (KERNEL_STACK_SIZE / PAGE_SIZE);
 	const struct mm *counted = NULL;
 	const struct task *task;
 	u32 bytes = 0;
 
 	round++;
-	list_for_each_entry(task, &process->threads, group_link) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(task, &process->threads, group_link) {
 		if (task->mm && task->mm != counted) {
 			counted = task->mm;
 			pages += pages_of_space(task->mm);
@@ -100,7 +97,7 @@ struct candidate {
 	u32 uid, pages, largest_pages;
 };
 
-#define CANDIDATES 32           /* the processes of further users count singly, like the superuser's */
+#define CANDIDATES 32           /* after so many users, each process counts by itself, as the superuser's do */
 
 static struct candidate *candidate_of(struct candidate *list, u32 *count, u32 uid)
 {

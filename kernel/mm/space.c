@@ -125,7 +125,7 @@ static inline __attribute__((always_inline)) int copy_entries(struct mm *child, 
 		struct frame *frame;
 		struct pte *to;
 
-		interrupt_window_at(start >> PAGE_SHIFT);
+		interrupt_window_at(page_number(start));
 		if (pte_none(pte))
 			continue;
 		to = pagetable_make(child, start);
@@ -172,7 +172,7 @@ struct forking {
 
 static void flush_copied(struct forking *f)
 {
-	u32 areas = 0;
+	struct vma *vma;
 
 	f->parent->flush_reason = SHOOTDOWN_FORK;
 	if (flush->whole_is_short) {
@@ -182,10 +182,8 @@ static void flush_copied(struct forking *f)
 	if (f->at_update) {
 		fork_protected_all(f->parent);
 	} else {
-		for (struct vma *vma = mm_find(f->parent, f->flushed); vma && vma->start < f->at; vma = mm_next(vma)) {
-			interrupt_window_at(++areas);
+		for_each_area_window(vma, f->parent, f->flushed, f->at)
 			flush->range(f->parent, MAX(vma->start, f->flushed), MIN(vma->end, f->at));
-		}
 	}
 	f->flushed = f->at;
 	f->pages = 0;
@@ -220,7 +218,7 @@ static int copy_pages(struct forking *f, struct vma *vma)
 		if (pagetable_find(f->parent->root, start)) {
 			if (f->pages >= FLUSHED_TOGETHER && may_pause(f) && !flush->whole_is_short)
 				flush_copied(f);
-			f->pages += (stop - start) >> PAGE_SHIFT;
+			f->pages += page_count(stop - start);
 			if (!table_share(f->parent, f->child, start))
 				error = (f->at_update ? copy_table_flushed : copy_table)(f->child, vma, start, stop);
 		}

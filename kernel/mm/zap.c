@@ -30,7 +30,7 @@ void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end)
 		zap_walk(vma->mm, start, end, zap_entry, NULL);
 }
 
-uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end)
+uaddr_t zap_part(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	bool flushed;
 	uaddr_t stop;
@@ -77,6 +77,30 @@ static bool part_of_file(const struct vma *vma, u32 first, u32 last, uaddr_t *st
 	*start = vma->start + ((uaddr_t)(from - vma->first_page) << PAGE_SHIFT);
 	*end = vma->start + ((uaddr_t)(to - vma->first_page + 1) << PAGE_SHIFT);
 	return from <= to;
+}
+
+/* Several address spaces may share an entry, which one of them changes. So each flushes, whoever has changed it. */
+void mm_clean_inode(struct inode *inode, u32 page)
+{
+	struct vma *vma;
+	uaddr_t start, end;
+
+	list_for_each_window(vma, &inode->mappings, mapping) {
+		struct pte *entry;
+
+		if (!(vma->flags & VM_SHARED) || !part_of_file(vma, page, page, &start, &end))
+			continue;
+		entry = pagetable_find(vma->mm->root, start);
+		if (!entry || pte_none(pte_get(entry)))
+			continue;
+		if (pte_writable(pte_get(entry)))
+			pagetable_set(entry, pte_write_protect(pte_get(entry)));
+		vma->mm->flush_reason = SHOOTDOWN_MPROTECT;
+		flush->range(vma->mm, start, end);
+	}
+	list_for_each_window(vma, &inode->mappings, mapping)
+		if (part_of_file(vma, page, page, &start, &end))
+			check_range(vma->mm, start, end, "cleaning");
 }
 
 /*

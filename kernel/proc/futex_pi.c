@@ -67,11 +67,10 @@ static bool waits_for(const struct task *owner, const struct task *task)
 void futex_pi_inherit(struct task *task)
 {
 	for (; task; task = task->pi_owner) {
-		u32 priority = task->rt_priority, looked_at = 0;
+		u32 priority = task->rt_priority;
 		struct pi_waiter *waiter;
 
-		list_for_each_entry(waiter, &task->pi_waiters, owner_link) {
-			interrupt_window_at(++looked_at);
+		list_for_each_window(waiter, &task->pi_waiters, owner_link) {
 			priority = MAX(priority, waiter->task->run_priority);
 		}
 		if (priority == task->run_priority)

@@ -44,7 +44,6 @@ static bool for_each_named(int which, s32 who, void (*visit)(struct task *, void
 {
 	struct process *process;
 	struct task *task;
-	u32 looked_at = 0;
 
 	switch (which) {
 	case PRIO_PROCESS:
@@ -53,15 +52,13 @@ static bool for_each_named(int which, s32 who, void (*visit)(struct task *, void
 			visit(task, argument);
 		return true;
 	case PRIO_PGRP:
-		list_for_each_entry(process, &process_list, all) {
-			interrupt_window_at(++looked_at);
+		list_for_each_window(process, &process_list, all) {
 			if (process->pgid == (who ? who : current->process->pgid))
 				visit(process->leader, argument);
 		}
 		return true;
 	case PRIO_USER:
-		list_for_each_entry(process, &process_list, all) {
-			interrupt_window_at(++looked_at);
+		list_for_each_window(process, &process_list, all) {
 			if (process->leader->cred.uid == (who ? (u32)who : current->cred.uid))
 				visit(process->leader, argument);
 		}
@@ -320,7 +317,7 @@ long sys_sched_setattr(s32 pid, struct sched_attr *user, u32 flags)
 		return error;
 	if (attr.flags & SCHED_FLAG_UTIL_CLAMP)
 		return -EOPNOTSUPP;
-	/* Who keeps the parameters keeps the policy that they belong to. */
+	/* To keep the parameters is to keep the policy, too, which gives them their meaning. */
 	if (attr.flags & SCHED_FLAG_KEEP_PARAMS)
 		new.policy = task->policy;
 	apply_schedule(task, &new);

@@ -92,10 +92,9 @@ u32 pid_claims_of_user(u32 uid)
 static u32 tasks_of_user(u32 uid)
 {
 	struct process *process;
-	u32 count = pid_claims_of_user(uid), looked_at = 0;
+	u32 count = pid_claims_of_user(uid);
 
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window_at(++looked_at);
+	list_for_each_window(process, &process_list, all) {
 		if (process->leader->cred.uid == uid)
 			count += MAX(process->thread_count, 1u);
 	}
