@@ -30,7 +30,7 @@ struct cpu {
 	struct list_head *expired;      /* tasks that have used up their turn */
 	u32 context_switches;
 	u32 run_since;                  /* low word of the timebase at the last switch or tick */
-	u32 number;                     /* of the interrupt controller's */
+	u32 number;                     /* that the interrupt controller gives it */
 	struct list_head turns[2];
 	struct list_head urgent;        /* real-time tasks by falling run_priority, then tasks that have slept */
 

@@ -55,7 +55,7 @@ struct process {
 	bool stop_unreported, continue_unreported;      /* wait4 has not seen it yet */
 	s32 stop_signal;
 	struct sigpending pending;      /* signals to the process */
-	sigset thread_signals;          /* those that single threads may have pending; others none has */
+	sigset thread_signals;          /* only these may be pending for a single thread */
 	sigset blocked_by_all;          /* every thread blocks these and none waits for them; others: unknown */
 	bool seized;                    /* a thread is or was traced by PTRACE_SEIZE */
 	struct rlimit rlimit[RLIMIT_COUNT];

@@ -24,7 +24,7 @@
 void time_init(u32 timebase_hz);
 void time_init_cpu(void);       /* the timer of one more processor */
 
-extern u32 time_tick_length;           /* of the scheduler's ticks, in the timebase's */
+extern u32 time_tick_length;           /* of a tick of the scheduler, in ticks of the timebase */
 u64 time_now_ns(void);                 /* since boot */
 u64 time_ticks_to_ns(u64 ticks);       /* of the timebase */
 u64 time_real_ns(void);                /* since 1970-01-01 UTC */

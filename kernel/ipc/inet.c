@@ -378,7 +378,7 @@ u32 inet_source(const struct inet_socket *inet)
 	return is_group(inet->name.address) ? INADDR_ANY : inet->name.address;
 }
 
-/* The address "any" means the source's, or else this machine. */
+/* The address "any" means the address of the source or, if it has none, this machine. */
 int inet_destination(const struct socket *socket, const struct address *address, u32 source, struct endpoint *to)
 {
 	bool may_broadcast = socket->type == SOCK_STREAM || socket_option(socket, SO_BROADCAST);

@@ -70,7 +70,7 @@ static long deliver_part(struct pipe *pipe, struct iter *it, size_t most)
 	return moved;
 }
 
-/* Copies from the writer's memory directly to the reader's. */
+/* Copies directly from the memory of the writer to the memory of the reader. */
 static long to_reader(struct pipe *pipe, struct iter *it)
 {
 	long done = 0, n;

@@ -28,7 +28,7 @@ CAUSE(copy) static size_t copy_by_aperture(struct mm *mm, uaddr_t theirs, uaddr_
 	return done;
 }
 
-/* Faults in the page that stopped a copy, first on the sender's side. Returns current's error, and the other's. */
+/* Faults in the page that stopped a copy, first on the sender's side. Returns the errors of current and its partner. */
 static long page_in(struct mm *mm, uaddr_t theirs, uaddr_t own, bool to_other, long *other_error)
 {
 	if (!to_other && mm_fault(mm, theirs, MM_READ))

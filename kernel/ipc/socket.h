@@ -75,7 +75,7 @@ struct socket_settings {
 	bool linger;
 };
 
-/* What a socket takes besides the data in its queues: its structures and its transport's. */
+/* The memory that a socket takes besides the data in its queues: its own structures and those of its transport. */
 #define SOCKET_BYTES 1024u
 
 struct socket;
@@ -162,7 +162,7 @@ static inline bool socket_option(const struct socket *s, unsigned option)
 struct socket *socket_of(const struct file *);	/* NULL: the file is no socket */
 struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socket_ops *);
 void socket_release(struct socket *);
-long socket_write_more(struct file *, struct iter *);	/* write, with MSG_MORE; the file is a socket's */
+long socket_write_more(struct file *, struct iter *);	/* write to a socket, with MSG_MORE */
 void socket_requeue(struct socket *);		/* after it got or lost a peer: its poll reports other queues */
 long socket_error(struct socket *);		/* takes the pending error: a negative errno, or 0 */
 struct ucred current_ucred(void);

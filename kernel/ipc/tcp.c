@@ -142,7 +142,7 @@ static u64 patience_ns(const struct inet_socket *inet)
 	return limit ? MIN(MAX(limit, NSEC_PER_SEC), seconds) : seconds;
 }
 
-/* The socket begins to wait for a place, or waits on: -ENOMEM. */
+/* Puts the socket in the list of those that wait for a place, if it is not there yet. 0 or -ENOMEM. */
 static long tcp_wait(struct inet_socket *inet, struct inet_socket *listener)
 {
 	struct patience *patience = inet->patience;

@@ -217,7 +217,8 @@ static void deliver_datagram(struct inet_socket *inet, struct message *message, 
 /* MSG_MORE: the datagram waits for more. */
 static long keep_outgoing(struct inet_socket *inet, const struct outgoing *out)
 {
-	struct outgoing *kept = inet->outgoing ? NULL : kmalloc(sizeof(*kept));	/* another thread's: that one stays */
+	/* A datagram that another thread has put there stays. */
+	struct outgoing *kept = inet->outgoing ? NULL : kmalloc(sizeof(*kept));
 
 	if (!kept) {
 		datagram_discard(out->datagram);

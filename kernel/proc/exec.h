@@ -9,7 +9,7 @@
 
 #define SCRIPT_DEPTH_MAX 4
 
-/* Argument and environment strings, in the caller's memory or (init) in the kernel's. */
+/* Argument and environment strings, in the memory of the caller or, for init, of the kernel. */
 struct strings {
 	bool kernel;
 	const u32 *user;                /* array of addresses, ends with 0; NULL is empty */

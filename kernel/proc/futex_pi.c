@@ -192,7 +192,7 @@ long futex_pi_unlock(u32 *word, bool is_private)
 	long error;
 
 	do {
-		/* Who is no owner learns that before all else. */
+		/* EPERM for a caller that does not own the mutex comes before all other errors. */
 		if (get_user(value, word))
 			return -EFAULT;
 		if ((value & FUTEX_TID_MASK) != (u32)current->pid)

@@ -20,7 +20,7 @@ u32 shootdown_cutoff;
 u32 shootdown_unreached;
 u64 shootdowns;
 
-/* What was asked for, by whom and by which form, and what it cost. */
+/* Counts of requests, by reason, processor and form, and the time that they took. */
 static const char *const kind_names[SHOOTDOWN_KINDS] = { "page", "range", "all", "context", "end" };
 static const char *const reason_names[SHOOTDOWN_REASONS] = {
 	"copy", "munmap", "madvise", "mprotect", "mremap", "fork", "exit", "truncate", "reclaim", "pipe",

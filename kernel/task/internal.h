@@ -208,7 +208,7 @@ void vfork_done(struct task *child);
 struct clone_request {
 	u32 flags;
 	u32 exit_signal;
-	uaddr_t stack;              /* 0: the parent's */
+	uaddr_t stack;              /* 0: the child uses the address of the parent's stack */
 	uaddr_t tls;
 	s32 *parent_tid, *child_tid, *pidfd;
 };

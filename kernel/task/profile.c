@@ -74,7 +74,7 @@ void stat_tick(const struct regs *regs, bool user)
 		profile_tick(regs);
 }
 
-/* All code of the kernel is in its text, so that the address tells a program's. */
+/* All code of the kernel is in its text, so an address outside is a program's code. */
 void stat_sample(vaddr_t address, bool idle, u32 lost)
 {
 	profile_lost += lost;

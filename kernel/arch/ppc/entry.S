@@ -153,7 +153,7 @@ return_full_last:
 return_short:
 	addi	r12, r1, FRAME_MQ
 	li	r11, 0
-	stwcx.	r11, 0, r12             /* end any reservation at an exception */
+	stwcx.	r11, 0, r12             /* ends the program's reservation (lwarx) */
 	lwz	r0, FRAME_CTR(r1)
 	lwz	r3, FRAME_XER(r1)
 	lwz	r4, FRAME_LINK(r1)

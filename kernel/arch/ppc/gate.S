@@ -161,7 +161,7 @@ message_report:
 	stw	r2, CPU_RUNNING(r24)
 	stw	r5, CPU_MM(r24)
 
-	/* The partner goes on as after any call: no register shows a value of the kernel's. */
+	/* The partner goes on as after any call: no register shows the program what the kernel had in it. */
 	lwz	r12, FRAME_NIP(r11)
 	lwz	r9, FRAME_MSR(r11)
 	lwz	r10, FRAME_CCR(r11)

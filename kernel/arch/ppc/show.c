@@ -3,7 +3,7 @@
 #include <lib.h>
 #include <task.h>
 
-/* This processor's own, as the caller of arch_show_regs() has them. */
+/* The registers of this processor, as they are in the caller of arch_show_regs(). */
 static void regs_here(struct regs *regs, vaddr_t caller)
 {
 	*regs = (struct regs) { .nip = caller, .link = caller };

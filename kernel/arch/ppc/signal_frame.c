@@ -18,7 +18,7 @@ _Static_assert(sizeof(struct regs) <= sizeof(((struct machine_context *)0)->greg
 
 #define MSR_FROM_USER (MSR_FE0 | MSR_FE1)       /* the only bits that a program may change */
 
-/* The floating-point registers and FPSCR lie behind each other, here and there. */
+/* FPSCR follows the floating-point registers, both in the frame and in the task. */
 #define FP_SIZE (offsetof(struct machine_context, trampoline) - offsetof(struct machine_context, fpr))
 _Static_assert(offsetof(struct arch_task, fpscr) + sizeof(u64) - offsetof(struct arch_task, fpr) == FP_SIZE,
 	       "one copy moves the registers and FPSCR");

@@ -66,7 +66,7 @@ CAUSE(switch) static u32 cycles_low(void)
 }
 
 u32 (*arch_timebase_low)(void) = ticks_low;
-u64 clock_switches;             /* times taken without the counter */
+u64 clock_switches;             /* how often the time was taken without a read of the counter */
 
 CAUSE(switch) static u32 ticks_last_counted(void)
 {

@@ -136,7 +136,7 @@ FUNCTION(syscall_lean_\form)
 END(syscall_lean_\form)
 .endm
 
-/* Exit: esp = struct regs. A selector of the program's may be invalid meanwhile (exceptions.c). */
+/* Exit: esp = struct regs. If a selector has become invalid, popping it faults (exceptions.c). */
 .macro exit form
 	.balign	16
 FUNCTION(return_\form)

@@ -86,7 +86,7 @@ void arch_idle_init(struct task *idle);
 void fpu_give(struct task *task);
 void fp_initialise(struct task *task);   /* its registers, which the FPU does not hold */
 /* step.c */
-u32 step_flags(const struct task *task, u32 eflags);    /* its program's, without a flag that is only its tracer's */
+u32 step_flags(const struct task *task, u32 eflags);    /* as the program sees them: without its tracer's TF */
 void step_forget(struct task *task);    /* EFLAGS.TF is the program's from now on */
 void step_done(struct regs *regs);      /* the trap after a step */
 /* tls.c: at a switch */
@@ -101,7 +101,7 @@ u32 segments_of_child(struct task *parent);
 
 /* ldt.c */
 void local_table_load(struct cpu_state *cpu, struct task *task);
-bool local_table_refresh(void);         /* the current task's, if the processor has not got it: true */
+bool local_table_refresh(void);         /* loads the table of the current task, if another is loaded: true */
 
 /* mmu.c */
 static inline u32 cr0_read(void)
@@ -137,7 +137,7 @@ static inline void page_invalidate(vaddr_t address)
 }
 void tlb_empty(void);                   /* of this processor, entries of all address spaces included */
 
-/* Who is told of a switch of address space (NULL: nobody). */
+/* Sets the function that is called at each switch of address space; NULL: none. */
 void activate_set_report(void (*step)(struct mm *mm));
 
 /* Whether an address lies in the window of aperture.c. */

@@ -130,7 +130,7 @@ struct mmu_backend mmu[1] = { {
 	.make_fault = i386_make_fault,
 } };
 
-/* What is cached is the active address space's: a new context is an empty TLB, and only if it is that one. */
+/* The TLB caches only the active address space. So a new context is an empty TLB, and needed for that space only. */
 CAUSE(flush) static inline __attribute__((always_inline)) void renew_here(struct mm *mm)
 {
 	contexts_renewed++;

@@ -48,7 +48,7 @@ static bool sets_trap_flag(uaddr_t address)
 	return false;
 }
 
-/* An instruction that loads the flags makes TF the program's, set or not. */
+/* After an instruction that loads the flags, TF is what the program wants, set or not. */
 void step_done(struct regs *regs)
 {
 	struct arch_task *arch = &current->arch;

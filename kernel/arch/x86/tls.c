@@ -130,7 +130,7 @@ CAUSE(switch) static void set_descriptor(struct task *task, u32 slot, u64 descri
 	}
 }
 
-/* The slot of an entry of the table; -1: it is none of a thread's. */
+/* The slot of an entry of the table; -1: the entry is not one of those that threads set. */
 static int slot_of(u32 entry)
 {
 	return entry - SEGMENT_TLS < SEGMENTS_TLS ? (int)(entry - SEGMENT_TLS) : -1;
@@ -206,7 +206,7 @@ int thread_pointer_check(u32 value)
 	return read_descriptor(value, &slot, &descriptor);
 }
 
-/* One that another thread has made invalid since the check leaves the parent's. */
+/* If another thread has made the descriptor invalid since the check, the child keeps the descriptor of its parent. */
 void regs_set_thread_pointer(struct regs *regs, u32 value)
 {
 	u64 descriptor;

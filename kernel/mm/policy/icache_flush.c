@@ -115,7 +115,7 @@ void page_installed_tell(void (*whom)(struct mm *mm, vaddr_t address))
 		page_installed_bind(insert_plainly);
 }
 
-/* twice, every, page: nothing to do here, for the page is flushed once it has been entered in the tree. exec: later. */
+/* With twice, every and page, the page is flushed when its entry is in the tree; with exec, at its first fetch. */
 static void flushed_when_entered(const struct vma *vma, struct frame *frame)
 {
 	(void)vma;

@@ -17,7 +17,7 @@
 
 #include "../shootdown.h"
 
-static u32 newest_flush;        /* number of the last request of all address spaces; 0 is none's */
+static u32 newest_flush;        /* the number of the last request, of whatever address space; 0: there was none */
 u32 shootdowns_deferred;
 
 static bool cpu_is_behind(const struct cpu *cpu)
@@ -54,7 +54,10 @@ static void catch_up(struct cpu *cpu)
 	arch_acquired();
 	request = (struct flush_request){ mm, mm->flushes.start, mm->flushes.end, mm->flushes.all, mm->flush_reason };
 	arch_acquired();
-	/* A request that follows changes the generation first, and the pages then. */
+	/*
+	 * A further request raises the generation before it writes its pages. So a generation that has not changed
+	 * shows that all pages belong to one request.
+	 */
 	if (cpu->flushes.generation + 1 != generation || *(volatile u32 *)&mm->flushes.generation != generation)
 		request.all = true;
 	shootdown_do(&request);

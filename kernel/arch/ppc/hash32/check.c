@@ -52,7 +52,7 @@ static void live_survey(void)
 	live_surveyed = true;
 }
 
-/* The root of the tree that translates a VSID; NULL: nobody's. */
+/* The root of the tree that translates a VSID; NULL: no address space has the VSID. */
 static inline const struct root_entry *root_of(u32 vsid)
 {
 	u32 number = context_number(vsid), segment = vsid & VSID_SEGMENT;

@@ -6,7 +6,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 
-/* insert.h: the instruction at the end of each insertion, and the code that counts. */
+/* In insert.h: where each insertion ends, and the instruction that goes there while insertions are counted. */
 extern u32 hash_counted_kernel[], hash_counted_data[], hash_counted_instruction[];
 extern const u32 hash_counted_kernel_on[], hash_counted_data_on[], hash_counted_instruction_on[];
 

@@ -12,7 +12,7 @@
 
 /* In: r0 = 0. */
 FUNCTION(start_970)
-	/* The instructions that this processor needs in the place of others (asm.h). */
+	/* Replaces the instructions for which this processor needs another form (asm.h). */
 	load_address r4, PHYS(forms64)
 	load_address r5, PHYS(forms64_end)
 1:	lwz	r6, 0(r4)

@@ -31,7 +31,7 @@
  */
 .macro hash64_insert_real counted, placed, withheld=0
 	srwi	r7, r3, 28
-	slbmfev	r7, r7                          /* of the slot with the segment's number */
+	slbmfev	r7, r7                          /* the VSID, from the SLB's slot of this number */
 	rlwinm	r8, r3, 20, 16, 31              /* page index */
 	srdi	r9, r7, 12
 	xor	r8, r8, r9                      /* hash */

@@ -77,7 +77,7 @@ void soft405_check(check_bad *bad)
 			tlb_entry_check(n, e.address, bad);
 }
 
-/* The TLB is fully associative: any entry may be the page's. */
+/* The TLB is fully associative: any entry may map the page. */
 void soft405_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
 {
 	(void)mm;

@@ -65,7 +65,7 @@ END(soft_fault_instruction)
  */
 .macro check_rights store, fault
 	.if	\store == FETCH_WITHHELD
-	rlwinm	r2, r1, 3, 27, 27               /* a program's, as PTE_FETCH */
+	rlwinm	r2, r1, 3, 27, 27               /* whether a program accesses, at PTE_FETCH's place */
 	andc	r2, r2, r1
 	rlwinm	r0, r1, 28, 27, 27              /* PTE_VALID, as PTE_FETCH */
 	andc.	r0, r0, r2

@@ -61,7 +61,7 @@
 	mtspr	SPR_MD_TWC, \b
 	mfspr	\a, SPR_MD_TWC
 	lwz	\a, 0(\a)
-	rlwinm	\c, \a, 3, 27, 27      /* a program's, as PTE_FETCH */
+	rlwinm	\c, \a, 3, 27, 27      /* whether a program accesses, at PTE_FETCH's place */
 	andc	\c, \c, \a
 	rlwinm	\c, \c, 4, 23, 23      /* refused, as PTE_VALID */
 	andc	\a, \a, \c

@@ -121,7 +121,7 @@ void soft8xx_check(check_bad *bad)
 				tlb_entry_check(n, instruction, e.address, bad);
 }
 
-/* The TLBs are fully associative: any entry may be the page's. */
+/* The TLBs are fully associative: any entry may map the page. */
 void soft8xx_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
 {
 	(void)mm;

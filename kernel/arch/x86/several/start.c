@@ -197,7 +197,7 @@ CAUSE(flush) void arch_forget_translations(void)
 	tlb_empty();
 }
 
-/* There is no lock of the architecture's. */
+/* No lock belongs to this architecture alone. */
 bool arch_lock_fault(const char *name)
 {
 	(void)name;

@@ -6,7 +6,7 @@
 
 #define CONTEXT_NUMBERS (1u << 20)      /* 24-bit VSIDs, 16 segments */
 #define CONTEXT_KERNEL  0u
-#define CONTEXTS_LEAST  4u              /* the kernel's, two at once, and one more */
+#define CONTEXTS_LEAST  4u              /* one for the kernel, two that are used at once, and one more */
 
 struct mm_context {
 	u32 number;
@@ -19,7 +19,7 @@ static inline bool mm_context_live(const struct mm_context *context) { return co
 /* The context's number, for messages. */
 static inline u32 mm_context_id(const struct mm_context *context) { return context->number; }
 
-/* A program's address space has nothing else that is the architecture's. */
+/* The architecture keeps nothing else for an address space. */
 static inline int mm_context_copy(struct mm_context *to, const struct mm_context *from)
 {
 	(void)to;

@@ -20,7 +20,7 @@ struct core {
 };
 
 extern const struct core cores[];       /* cpu.c; head.S searches it too */
-extern const struct core *cpu_core;     /* this processor's */
+extern const struct core *cpu_core;     /* of the processor that runs */
 extern u32 cpu_pvr;                     /* its version register */
 
 /* head.S, soft8xx/head.S, soft405/head.S, hash64/head.S: run with translation off. */

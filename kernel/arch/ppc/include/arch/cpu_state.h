@@ -23,7 +23,7 @@ struct cpu_state {
 
 	/* several/external_flush.h: the handler of flush requests, in one cache line. */
 	_Alignas(32) struct {
-		u32 saved[4];           /* CR, r9, r12, r8 of whom it interrupts */
+		u32 saved[4];           /* CR, r9, r12, r8 of the code that it interrupts */
 		u32 wait;               /* r9, while it waits for the hash table's lock */
 		u32 bit;                /* of this processor in flush_words.unanswered */
 		u32 vector;             /* of an interrupt that it hands on */

@@ -33,7 +33,7 @@ struct ppc_backend {
 	bool bats;                      /* block address translation */
 	bool wide;                      /* registers have 64 bits; the kernel and programs keep 32 of them */
 	bool segments;                  /* segment registers, with VSIDs */
-	/* Loads the kernel's own context, or that of mm, which must have one (NULL: none but the kernel's). */
+	/* Loads the context of mm, which must have one. NULL: loads the kernel's context only. */
 	void (*kernel_context)(void);
 	void (*load_context)(const struct mm *mm);
 	/* The images of a form of the reload handlers. */
@@ -90,7 +90,7 @@ void bat_map_io(bool on);
  */
 void bat_keep_openpic(bool keep);
 
-/* Register files of /proc/mmu: bats; segments; for a backend with a hash table, these and the table's. */
+/* Register the files of /proc/mmu: bats; segments; for a backend with a hash table, these and the table. */
 void bat_proc_init(void);
 void segments_proc_init(void);
 void hash_proc_init(void);

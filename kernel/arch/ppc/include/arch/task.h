@@ -24,7 +24,7 @@ struct arch_task {
 	/* gate.S: physical addresses are of other tasks' struct arch_task (message.h) */
 	u32 accepts;            /* it waits at the gate for a message of this task; 0: it does not */
 	u32 peer_pa;            /* the thread that messages pass to without further looks; else its own */
-	s32 peer_number;        /* that thread's; 0: of none */
+	s32 peer_number;        /* the number of the thread at the other end; 0: there is none */
 	u32 passed;             /* messages that it has sent so, since messages_account() */
 	u32 scratch[12];        /* for handlers without a stack */
 	u64 fpr[32];

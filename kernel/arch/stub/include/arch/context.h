@@ -1,4 +1,4 @@
-/* Contexts: this architecture has none, as an i386. What is cached is the active address space's. */
+/* Contexts: this architecture has none, as an i386. The TLB caches only the active address space. */
 #ifndef ARCH_CONTEXT_H
 #define ARCH_CONTEXT_H
 
@@ -14,7 +14,7 @@ struct mm_context {
 static inline bool mm_context_live(const struct mm_context *context) { return context->active; }
 static inline u32 mm_context_id(const struct mm_context *context) { return context->active; }
 
-/* A program's address space has nothing else that is the architecture's. */
+/* The architecture keeps nothing else for an address space. */
 static inline int mm_context_copy(struct mm_context *to, const struct mm_context *from)
 {
 	(void)to;

@@ -1,4 +1,4 @@
-/* Contexts: the TLB has no number of an address space. What it holds is the active address space's, or the kernel's. */
+/* Contexts: the TLB has no number of an address space. It caches the active address space and the kernel. */
 #ifndef ARCH_CONTEXT_H
 #define ARCH_CONTEXT_H
 
@@ -14,7 +14,7 @@ struct mm_context {
 	struct local_table *segments;   /* what modify_ldt has made; NULL: nothing */
 };
 
-/* Whether it is of the address space whose root is in CR3; with several processors, true: it may be another one's. */
+/* Whether its address space's root is in CR3. With several processors always true: another processor may have it. */
 bool mm_context_live(const struct mm_context *context);
 /* For messages. */
 static inline u32 mm_context_id(const struct mm_context *context) { return (u32)context; }

@@ -65,7 +65,7 @@ struct mmsghdr {
 #define IPPROTO_UDP 17
 #define IPPROTO_UDPLITE 136
 #define IPPROTO_MAX 263
-/* Ports and addresses have the network's order of bytes, the highest first: converts to or from the machine's. */
+/* Ports and addresses have the network's order of bytes, the highest first: converts from or to the machine's order. */
 static inline u16 network16(u16 n) { return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? n : (u16)__builtin_bswap16(n); }
 static inline u32 network32(u32 n) { return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? n : __builtin_bswap32(n); }
 
