@@ -1,17 +1,16 @@
 /* /dev: a RAM file system, filled at boot with the existing devices. Numbers: Linux, admin-guide/devices. */
-#include "devices.h"
-
-#include "pty.h"
-#include "tty_internal.h"
-
 #include <control.h>
 #include <err.h>
 #include <filesystem.h>
 #include <lib.h>
 
+#include "devices.h"
+#include "pty.h"
+#include "tty_internal.h"
+
 static const struct device {
 	const char *name;
-	u32 mode, dev;		/* a character device, unless mode says otherwise */
+	u32 mode, dev;          /* a character device, unless mode says otherwise */
 	const struct file_ops *ops;
 } device_files[] = {
 	{ "null", 0666, MKDEV(1, 3), &null_ops },

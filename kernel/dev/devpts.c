@@ -1,9 +1,9 @@
 /* devpts: a directory of the existing pseudo-terminals. Every mount shows the same ones. */
-#include "pty.h"
-
 #include <err.h>
 #include <filesystem.h>
 #include <lib.h>
+
+#include "pty.h"
 
 /* Inode numbers and directory positions start here: 0 and 1 are the dots. */
 #define FIRST 3u

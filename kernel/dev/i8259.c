@@ -3,9 +3,9 @@
 #include <board.h>
 #include <irq.h>
 
-#define MASTER 0x20u	/* ISA ports: command; the next one is data */
+#define MASTER 0x20u    /* ISA ports: command; the next one is data */
 #define SLAVE 0xa0u
-#define CASCADE 2u	/* the slave's input on the master */
+#define CASCADE 2u      /* the slave's input on the master */
 
 #define ICW1_INIT_ICW4 0x11
 #define ICW4_8086 0x01
@@ -29,8 +29,8 @@ void i8259_init(uintptr_t ports, uintptr_t acknowledge)
 	io_ports = (u8 *)ports;
 	acknowledge_byte = (u8 *)acknowledge;
 	io_write8(io_ports + MASTER, ICW1_INIT_ICW4);
-	io_write8(io_ports + MASTER + 1, ARCH_IRQ_VECTOR);	/* ICW2: the first of eight vectors */
-	io_write8(io_ports + MASTER + 1, 1u << CASCADE);	/* ICW3 */
+	io_write8(io_ports + MASTER + 1, ARCH_IRQ_VECTOR);      /* ICW2: the first of eight vectors */
+	io_write8(io_ports + MASTER + 1, 1u << CASCADE);        /* ICW3 */
 	io_write8(io_ports + MASTER + 1, ICW4_8086);
 	io_write8(io_ports + SLAVE, ICW1_INIT_ICW4);
 	io_write8(io_ports + SLAVE + 1, ARCH_IRQ_VECTOR + 8);
@@ -112,7 +112,7 @@ void i8259_dispatch(void)
 		return;
 	}
 	if (!irq_handle((unsigned)irq))
-		i8259_mask((unsigned)irq);	/* no handler: mask the input, or the interrupt repeats for ever */
+		i8259_mask((unsigned)irq);      /* no handler: mask the input, or the interrupt repeats for ever */
 	i8259_end((unsigned)irq);
 }
 

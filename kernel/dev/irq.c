@@ -1,7 +1,6 @@
 /* The handler and the count of each external interrupt. */
-#include <irq.h>
-
 #include <cpu.h>
+#include <irq.h>
 #include <lib.h>
 #include <text.h>
 

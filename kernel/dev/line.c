@@ -3,11 +3,11 @@
  * output (POSIX.1, chapter 11). Input is kept in one ring. In canonical mode, the part from `committed` on is the line
  * being edited; readers see only the part before it.
  */
-#include "tty_internal.h"
-
 #include <board.h>
 #include <signal.h>
 #include <window.h>
+
+#include "tty_internal.h"
 
 /* Shows a character to the user of the terminal. */
 static void show_character(struct tty *tty, u8 c)

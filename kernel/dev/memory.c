@@ -1,12 +1,12 @@
 /* The devices without hardware: null, zero, full, random. */
-#include "devices.h"
-
 #include <err.h>
 #include <frame.h>
 #include <lib.h>
 #include <signal.h>
 #include <task.h>
 #include <window.h>
+
+#include "devices.h"
 
 static long null_read(struct file *file, struct iter *it, u64 *position)
 {

@@ -1,9 +1,9 @@
 /* /dev/pagewalk: maps the user half of the control device, one page (docs/interfaces.md, section 2). */
-#include "devices.h"
-
 #include <control.h>
 #include <err.h>
 #include <frame.h>
+
+#include "devices.h"
 
 static int pagewalk_open(struct file *file)
 {

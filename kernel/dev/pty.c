@@ -3,8 +3,6 @@
  * (dev/devpts.c has the names). Output of programs waits in a ring for the controlling side to read; whatever the
  * controlling side writes is typed input.
  */
-#include "pty.h"
-
 #include <anon.h>
 #include <err.h>
 #include <filesystem.h>
@@ -15,6 +13,8 @@
 #include <task.h>
 #include <uaccess.h>
 #include <window.h>
+
+#include "pty.h"
 
 struct list_head ptys = LIST_HEAD_INIT(ptys);
 u32 pty_count;

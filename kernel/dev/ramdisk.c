@@ -2,8 +2,6 @@
  * RAM disks: /dev/ram0, and by mknod fifteen more (block devices 1, 0 to 15). The first write to a page allocates its
  * frame; BLKFLSBUF frees all frames.
  */
-#include "devices.h"
-
 #include <abi/ioctl.h>
 #include <err.h>
 #include <filesystem.h>
@@ -13,6 +11,8 @@
 #include <task.h>
 #include <uaccess.h>
 #include <window.h>
+
+#include "devices.h"
 
 #define SECTOR 512u
 

@@ -2,8 +2,6 @@
  * Terminals, the UART's and pseudo-terminals: reading, writing, and the session and process group of each (POSIX.1,
  * chapter 11). dev/line.c processes the characters.
  */
-#include "tty_internal.h"
-
 #include <arch.h>
 #include <err.h>
 #include <filesystem.h>
@@ -14,6 +12,8 @@
 #include <task.h>
 #include <uaccess.h>
 #include <window.h>
+
+#include "tty_internal.h"
 
 struct tty console_tty;
 static struct list_head all_terminals = LIST_HEAD_INIT(all_terminals);

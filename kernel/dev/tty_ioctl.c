@@ -1,6 +1,4 @@
 /* Terminal requests, and opening, which can make a terminal the controlling one of a session. */
-#include "tty_internal.h"
-
 #include <arch.h>
 #include <err.h>
 #include <lib.h>
@@ -8,6 +6,8 @@
 #include <signal.h>
 #include <task.h>
 #include <uaccess.h>
+
+#include "tty_internal.h"
 
 static u32 change_unlocked(u32 old, u32 new, u32 locked)
 {
@@ -168,7 +168,7 @@ static long tty_flush(struct tty *tty, u32 which)
 		return result;
 	if (which > 2)
 		return -EINVAL;
-	if (which != 1)		/* TCIFLUSH, TCIOFLUSH; there is no output queue */
+	if (which != 1)         /* TCIFLUSH, TCIOFLUSH; there is no output queue */
 		tty_flush_input(tty);
 	return 0;
 }
@@ -176,14 +176,14 @@ static long tty_flush(struct tty *tty, u32 which)
 static long tty_flow(struct tty *tty, u32 action)
 {
 	switch (action) {
-	case 0:		/* TCOOFF */
+	case 0:         /* TCOOFF */
 		tty->stopped = true;
 		return 0;
-	case 1:		/* TCOON */
+	case 1:         /* TCOON */
 		tty->stopped = false;
 		wake_up(&tty->writable);
 		return 0;
-	case 2:		/* TCIOFF, TCION: no effect, the sender cannot be stopped */
+	case 2:         /* TCIOFF, TCION: no effect, the sender cannot be stopped */
 	case 3:
 		return 0;
 	}
@@ -263,7 +263,7 @@ long tty_request(struct tty *tty, unsigned command, uintptr_t argument)
 	case TIOCGETD:
 		return put_user(0, (s32 *)user);
 	case TIOCMGET:
-		return put_user(0x126, (s32 *)user);	/* DTR, RTS, CTS, DSR */
+		return put_user(0x126, (s32 *)user);    /* DTR, RTS, CTS, DSR */
 	case TIOCEXCL:
 	case TIOCNXCL:
 		return 0;

@@ -4,19 +4,19 @@
 #include <tty.h>
 
 enum {
-	RBR = 0,	/* receive buffer (read), transmit holding (write) */
-	IER = 1,	/* interrupt enable */
-	FCR = 2,	/* FIFO control (write) */
-	LCR = 3,	/* line control */
-	MCR = 4,	/* modem control */
-	LSR = 5,	/* line status */
+	RBR = 0,        /* receive buffer (read), transmit holding (write) */
+	IER = 1,        /* interrupt enable */
+	FCR = 2,        /* FIFO control (write) */
+	LCR = 3,        /* line control */
+	MCR = 4,        /* modem control */
+	LSR = 5,        /* line status */
 };
 
 #define IER_RECEIVE 0x01
 #define FCR_ENABLE_AND_CLEAR 0x07
 #define LCR_8N1 0x03
-#define MCR_DTR_RTS_OUT2 0x0b	/* OUT2 gates the interrupt on ISA boards */
-#define MCR_LOOPBACK 0x10	/* the line is cut off */
+#define MCR_DTR_RTS_OUT2 0x0b   /* OUT2 gates the interrupt on ISA boards */
+#define MCR_LOOPBACK 0x10       /* the line is cut off */
 #define LSR_DATA_READY 0x01
 #define LSR_THR_EMPTY 0x20
 

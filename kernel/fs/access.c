@@ -1,10 +1,10 @@
 /* Permission to access an inode, and the times that an access sets. */
-#include "internal.h"
-
 #include <err.h>
 #include <lib.h>
 #include <task.h>
 #include <time.h>
+
+#include "internal.h"
 
 /* 0 or -EACCES. The superuser may do everything except execute a file that nobody may execute. */
 int inode_permission(const struct inode *inode, unsigned may)

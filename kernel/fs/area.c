@@ -1,9 +1,9 @@
 /* Areas that map a file, a device, or shared memory without a file: their operations (struct area_operations). */
-#include "internal.h"
-
 #include <err.h>
 #include <file.h>
 #include <mm.h>
+
+#include "internal.h"
 
 /* The inode's medium has to know which pages programs write. */
 static void note_medium(struct vma *vma)

@@ -12,7 +12,7 @@
 #include <task.h>
 #include <window.h>
 
-#define QUEUES_MAX 3u	/* the most wait queues that a file's poll operation reports */
+#define QUEUES_MAX 3u   /* the most wait queues that a file's poll operation reports */
 
 struct hook {
 	struct waiter waiter;
@@ -20,12 +20,12 @@ struct hook {
 };
 
 struct async {
-	struct file *file;	/* the file to which this belongs */
-	int fd;			/* descriptor that enabled it, for si_fd */
-	int signal;		/* 0: SIGIO, without siginfo */
+	struct file *file;      /* the file to which this belongs */
+	int fd;                 /* descriptor that enabled it, for si_fd */
+	int signal;             /* 0: SIGIO, without siginfo */
 	struct async_owner owner;
-	u64 owner_start_ns;	/* the number is a later process's or group's if that began at another time */
-	u32 uid, euid;		/* of the process that set the owner */
+	u64 owner_start_ns;     /* the number is a later process's or group's if that began at another time */
+	u32 uid, euid;          /* of the process that set the owner */
 	struct poll_table table;
 	struct hook hook[QUEUES_MAX];
 	u32 hooks;
@@ -211,5 +211,5 @@ void async_forget(struct file *file)
 {
 	switch_off(file->async);
 	kfree(file->async);
-	file->async = NULL;	/* other tasks run before the file ends, and may send it urgent data */
+	file->async = NULL;     /* other tasks run before the file ends, and may send it urgent data */
 }

@@ -1,12 +1,10 @@
 /* Modes, owners, times and sizes: changing them, and asking for permission. */
-#include "internal.h"
-
 #include <abi/fs.h>
 #include <abi/time.h>
 #include <err.h>
 #include <file.h>
-#include <inotify.h>
 #include <frame.h>
+#include <inotify.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <process.h>
@@ -16,6 +14,8 @@
 #include <time.h>
 #include <uaccess.h>
 #include <window.h>
+
+#include "internal.h"
 
 int lookup_user(int dirfd, const char *user_path, u32 flags, struct dentry **out)
 {

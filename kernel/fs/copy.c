@@ -1,6 +1,4 @@
 /* Copying between files: sendfile and copy_file_range. */
-#include "internal.h"
-
 #include <abi/fs.h>
 #include <err.h>
 #include <file.h>
@@ -12,6 +10,8 @@
 #include <task.h>
 #include <uaccess.h>
 #include <window.h>
+
+#include "internal.h"
 
 long file_copy_through(struct file *file, u64 *from, struct file *out, u64 *to, size_t count)
 {

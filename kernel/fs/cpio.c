@@ -3,23 +3,23 @@
  * with its NUL, and the data, each padded to four bytes; the entry TRAILER!!! ends the archive. Hard links share an
  * inode number, and the last of them has the data.
  */
-#include "internal.h"
-
 #include <arch.h>
 #include <err.h>
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 
+#include "internal.h"
+
 #define HEADER_SIZE 110u
-#define PIECE 0x10000u	/* bytes of a file's data after which the archive's frames are freed */
+#define PIECE 0x10000u  /* bytes of a file's data after which the archive's frames are freed */
 
 enum field {
 	INO, MODE, UID, GID, NLINK, MTIME, FILESIZE, MAJOR_DEV, MINOR_DEV, RMAJOR, RMINOR, NAMESIZE, CHECK, FIELDS,
 };
 
 struct entry {
-	u32 offset;		/* offset of the header, for messages */
+	u32 offset;             /* offset of the header, for messages */
 	u32 field[FIELDS];
 	const char *name;
 	const u8 *data;

@@ -1,6 +1,4 @@
 /* Creating, removing and renaming names. */
-#include "internal.h"
-
 #include <abi/fs.h>
 #include <err.h>
 #include <file.h>
@@ -10,6 +8,8 @@
 #include <lib.h>
 #include <syscall.h>
 #include <task.h>
+
+#include "internal.h"
 
 #define LINK_MAX 32000u
 
@@ -58,7 +58,7 @@ int inode_make(struct dentry *dir, const char *name, size_t len, u32 mode, u32 r
 	if (error)
 		return error;
 	if (!dir->linked && dir->parent != dir)
-		return -ENOENT;		/* the directory has been removed */
+		return -ENOENT;         /* the directory has been removed */
 	inode = dir->inode->ops->make(dir->inode, mode, rdev);
 	if (!inode)
 		return -ENOSPC;
@@ -346,7 +346,7 @@ static int remove_last(struct walk *walk, bool directory)
 		return (int)PTR_ERR(victim);
 	error = 0;
 	if (!victim->linked)
-		error = victim->parent == victim ? -EBUSY : -EPERM;	/* a mount point; a name of /proc */
+		error = victim->parent == victim ? -EBUSY : -EPERM;     /* a mount point; a name of /proc */
 	else if (victim->parent != walk->dir)
 		error = -EBUSY;
 	else

@@ -1,12 +1,12 @@
 /* Names: the tree of directories in memory, and the hash table to look them up. */
-#include "internal.h"
-
 #include <err.h>
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <task.h>
 #include <window.h>
+
+#include "internal.h"
 
 #define BUCKETS 1024u
 
@@ -37,7 +37,7 @@ struct dentry *dentry_new(struct dentry *parent, const char *name, size_t len, s
 	dentry->len = (u16)len;
 	dentry->inode = inode_get(inode);
 	dentry->parent = parent ? dentry_get(parent) : dentry;
-	dentry->next_cookie = 3;	/* 1 and 2 are "." and ".." */
+	dentry->next_cookie = 3;        /* 1 and 2 are "." and ".." */
 	list_init(&dentry->children);
 	list_init(&dentry->sibling);
 	return dentry;
@@ -227,7 +227,7 @@ char *dentry_path(struct dentry *dentry, char *buffer, size_t size)
 			dentry = fs->covers;
 			continue;
 		}
-		bool top = dentry->parent == dentry;	/* no directory: the name is the whole text */
+		bool top = dentry->parent == dentry;    /* no directory: the name is the whole text */
 
 		if ((size_t)(at - buffer) < (size_t)dentry->len + 2)
 			return ERR_PTR(-ENAMETOOLONG);

@@ -1,6 +1,4 @@
 /* Reading directories and links; working directory and root. */
-#include "internal.h"
-
 #include <abi/fs.h>
 #include <err.h>
 #include <file.h>
@@ -11,13 +9,15 @@
 #include <task.h>
 #include <uaccess.h>
 
+#include "internal.h"
+
 /* Collects entries in a page. The directory must not change meanwhile, so nothing sleeps until the page is full. */
 struct page_sink {
 	struct dir_sink sink;
 	char *at;
 	size_t left;
-	bool wide;		/* getdents64 */
-	bool full;		/* an entry found no room */
+	bool wide;              /* getdents64 */
+	bool full;              /* an entry found no room */
 };
 
 static bool add_entry(struct dir_sink *sink, const char *name, size_t len, u64 ino, unsigned type, u64 next)

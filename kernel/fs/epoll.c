@@ -23,22 +23,22 @@
 #define PRIVATE_BITS (EPOLLEXCLUSIVE | EPOLLWAKEUP | EPOLLONESHOT | EPOLLET)
 #define EXCLUSIVE_BITS (POLLIN | POLLOUT | POLLERR | POLLHUP | EPOLLWAKEUP | EPOLLET | EPOLLEXCLUSIVE)
 
-#define LEVELS_MAX 5u	/* of epolls in epolls */
-#define BELOW_MAX 1000u	/* epolls below one that an epoll begins to watch: the check of them lets no other task run */
-#define QUEUES_MAX 3u	/* the most wait queues that a file's poll operation reports */
+#define LEVELS_MAX 5u   /* of epolls in epolls */
+#define BELOW_MAX 1000u /* epolls below one that an epoll begins to watch: the check of them lets no other task run */
+#define QUEUES_MAX 3u   /* the most wait queues that a file's poll operation reports */
 
 struct epoll {
 	struct list_head items;
 	struct list_head ready;
 	struct waitq wq;
-	struct file *file;	/* the epoll's own file; not referenced */
-	struct account *account;	/* of the creator, charged for the items */
-	u32 count;		/* items */
+	struct file *file;      /* the epoll's own file; not referenced */
+	struct account *account;        /* of the creator, charged for the items */
+	u32 count;              /* items */
 	u32 removals;
-	u32 deliveries;		/* calls that are taking events: at their end they put back files that stay ready */
-	bool missed;		/* during a delivery another task found no ready file: the delivery's end wakes it */
-	u32 seen, levels;	/* the last round that visited the epoll, and the levels that it found */
-	u32 counted;		/* the last round that counted its paths, and how many of each length it found: */
+	u32 deliveries;         /* calls that are taking events: at their end they put back files that stay ready */
+	bool missed;            /* during a delivery another task found no ready file: the delivery's end wakes it */
+	u32 seen, levels;       /* the last round that visited the epoll, and the levels that it found */
+	u32 counted;            /* the last round that counted its paths, and how many of each length it found: */
 	u16 paths[LEVELS_MAX];
 };
 
@@ -52,11 +52,11 @@ struct hook {
 };
 
 struct item {
-	struct list_head link;		/* epoll->items */
-	struct list_head ready_link;	/* epoll->ready, or empty */
-	struct list_head watch_link;	/* file->watches */
+	struct list_head link;          /* epoll->items */
+	struct list_head ready_link;    /* epoll->ready, or empty */
+	struct list_head watch_link;    /* file->watches */
 	struct epoll *epoll;
-	struct file *file;		/* not referenced: epoll_forget() removes the item with the file */
+	struct file *file;              /* not referenced: epoll_forget() removes the item with the file */
 	int fd;
 	struct epoll_event event;
 	struct poll_table table;

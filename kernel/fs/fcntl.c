@@ -1,16 +1,16 @@
 /* fcntl, ioctl, flock, and the calls that write data to a disk. */
-#include "internal.h"
-
 #include <abi/fcntl.h>
 #include <abi/ioctl.h>
 #include <async.h>
 #include <err.h>
 #include <file.h>
+#include <file_lock.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <file_lock.h>
 #include <syscall.h>
 #include <uaccess.h>
+
+#include "internal.h"
 
 #define SETTABLE (O_APPEND | O_NONBLOCK | O_ASYNC | O_DIRECT | O_NOATIME)
 
@@ -108,7 +108,7 @@ static long set_flags(struct file *file, int fd, u32 flags)
 	int error = 0;
 
 	if (!file->ops->signals)
-		flags &= ~(u32)O_ASYNC;		/* ignored without an error, as on Linux */
+		flags &= ~(u32)O_ASYNC;         /* ignored without an error, as on Linux */
 	if (flags & O_NOATIME && !(file->flags & O_NOATIME) && !may_change(file->inode))
 		return -EPERM;
 	if ((file->flags ^ flags) & O_ASYNC)

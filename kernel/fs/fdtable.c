@@ -1,7 +1,6 @@
 /* Descriptor tables. */
-#include <file.h>
-
 #include <err.h>
+#include <file.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <process.h>
@@ -9,7 +8,7 @@
 #include <uaccess.h>
 #include <window.h>
 
-#define FIRST_SIZE 32u	/* slots; a power of two, as every size */
+#define FIRST_SIZE 32u  /* slots; a power of two, as every size */
 
 static struct files *with_size(u32 size)
 {

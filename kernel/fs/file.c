@@ -1,6 +1,4 @@
 /* Open files: created from a name or without one, shared by descriptors, released with the last of them. */
-#include "internal.h"
-
 #include <anon.h>
 #include <async.h>
 #include <err.h>
@@ -9,6 +7,8 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <poll.h>
+
+#include "internal.h"
 
 static struct file *file_new(struct dentry *dentry, unsigned flags, const struct file_ops *ops)
 {

@@ -1,37 +1,37 @@
 /* Advisory locks: POSIX record locks (by process), open-file-description locks, and flock. */
-#include "internal.h"
-
 #include <account.h>
 #include <arch.h>
 #include <err.h>
 #include <file.h>
+#include <file_lock.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <file_lock.h>
 #include <rbtree.h>
 #include <task.h>
 #include <uaccess.h>
 #include <wait.h>
 #include <window.h>
 
+#include "internal.h"
+
 #define TO_THE_END ((u64)~0ull)
-#define PASSED_MOST 256u	/* locks, until other tasks run */
+#define PASSED_MOST 256u        /* locks, until other tasks run */
 
 /*
  * A lock. The owner of a record lock is the process's descriptor table; of the other kinds, the open file. Ranges
  * include both ends. The locks of one owner and kind do not overlap.
  */
 struct lock {
-	struct rb_node node;	/* inode->locks, by start */
-	struct list_head owned;	/* files->locks; of a process's record lock */
+	struct rb_node node;    /* inode->locks, by start */
+	struct list_head owned; /* files->locks; of a process's record lock */
 	struct inode *inode;
 	const void *owner;
-	struct account *account;	/* of the user that it counts for */
-	s32 pid : 30;		/* for F_GETLK; -1 for a lock of an open file description */
-	bool whole : 1;		/* a lock of flock(2) */
+	struct account *account;        /* of the user that it counts for */
+	s32 pid : 30;           /* for F_GETLK; -1 for a lock of an open file description */
+	bool whole : 1;         /* a lock of flock(2) */
 	bool exclusive : 1;
 	u64 start, end;
-	u64 reach;		/* the greatest end in the node's subtree, unless the node is stale */
+	u64 reach;              /* the greatest end in the node's subtree, unless the node is stale */
 };
 
 static bool owned_by_process(const struct lock *lock)
@@ -386,8 +386,8 @@ struct attempt {
 	struct file *file;
 	const struct lock *wanted;
 	bool unlock;
-	struct lock *fresh, *spare;	/* NULL when used */
-	const void *holder;	/* out: the owner of a lock that is in the way */
+	struct lock *fresh, *spare;     /* NULL when used */
+	const void *holder;     /* out: the owner of a lock that is in the way */
 };
 
 /* `locking` is held. -EAGAIN: another's lock is in the way. */

@@ -1,6 +1,4 @@
 /* Creating and freeing inodes, and their pages. */
-#include "internal.h"
-
 #include <err.h>
 #include <frame.h>
 #include <inotify.h>
@@ -9,6 +7,8 @@
 #include <outside.h>
 #include <task.h>
 #include <window.h>
+
+#include "internal.h"
 
 /* Inodes without a file system, such as those of pipes and sockets, share one number sequence. */
 static u64 next_nameless = 1;

@@ -1,6 +1,4 @@
 /* inotify: watches on inodes, and queues of events that are read from a descriptor. */
-#include "internal.h"
-
 #include <abi/inotify.h>
 #include <abi/ioctl.h>
 #include <account.h>
@@ -12,12 +10,14 @@
 #include <lib.h>
 #include <poll.h>
 #include <signal.h>
-#include <task.h>
 #include <syscall.h>
+#include <task.h>
 #include <text.h>
 #include <uaccess.h>
 #include <wait.h>
 #include <window.h>
+
+#include "internal.h"
 
 #define IN_KNOWN \
 	(IN_ALL_EVENTS | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK | IN_MASK_CREATE | IN_MASK_ADD | IN_ONESHOT)
@@ -25,16 +25,16 @@
 struct inotify {
 	struct list_head watches, events;
 	u32 event_count, event_bytes, watch_count;
-	struct account *account;	/* of the creator */
-	s32 next;		/* number of the next watch */
+	struct account *account;        /* of the creator */
+	s32 next;               /* number of the next watch */
 	struct waitq readable;
 };
 
 struct watch {
-	struct list_head link;		/* owner->watches */
-	struct list_head inode_link;	/* inode->watches */
+	struct list_head link;          /* owner->watches */
+	struct list_head inode_link;    /* inode->watches */
 	struct inotify *owner;
-	struct inode *inode;		/* not referenced: the watch is freed with it */
+	struct inode *inode;            /* not referenced: the watch is freed with it */
 	s32 number;
 	u32 mask;
 };
@@ -42,7 +42,7 @@ struct watch {
 struct event {
 	struct list_head link;
 	struct inotify_event head;
-	char name[];		/* head.length bytes, padded with NULs */
+	char name[];            /* head.length bytes, padded with NULs */
 };
 
 u32 inotify_watches;

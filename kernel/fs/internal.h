@@ -1,7 +1,6 @@
 /* Shared by the files of fs/. */
 #ifndef FS_INTERNAL_H
 #define FS_INTERNAL_H
-
 #include <filesystem.h>
 #include <fs.h>
 
@@ -21,8 +20,8 @@ struct frame *object_present(const struct vma *, u32 page);
 int dentry_link(struct dentry *dir, const char *name, size_t len, struct inode *inode, struct dentry **out);
 int dentry_unlink(struct dentry *);
 int dentry_move(struct dentry *, struct dentry *dir, const char *name, size_t len);
-int dentry_exchange(struct dentry *, struct dentry *);	/* two names in directories, not the same one */
-extern u32 dentry_moves;	/* how often names have moved to other places of the tree */
+int dentry_exchange(struct dentry *, struct dentry *);  /* two names in directories, not the same one */
+extern u32 dentry_moves;        /* how often names have moved to other places of the tree */
 bool dentry_within(const struct dentry *, const struct dentry *ancestor);
 
 /* fs/attribute.c: looks up a call's path by the AT_ flags; referenced. */
@@ -45,7 +44,7 @@ long seals_add(struct file *, u32 seals);
 void xattrs_free(struct inode *);
 
 /* fs/inode.c */
-#define FILE_SIZE_MAX 0xffffffff000ull	/* page numbers have 32 bits */
+#define FILE_SIZE_MAX 0xffffffff000ull  /* page numbers have 32 bits */
 int inode_add_page(struct inode *, u32 page, struct frame *);
 int inode_resize(struct inode *, u64 size);
 void inode_punch(struct inode *, u64 from, u64 to);
@@ -59,8 +58,8 @@ extern const struct file_ops ramfs_dir_ops;
 int ramfs_set_link_text(struct inode *, const char *text, size_t len);
 
 /* fs/access.c */
-bool may_change(const struct inode *);	/* the caller owns it, or is the superuser */
-void inode_drop_privileges(struct inode *);	/* clears set-ID bits when another user writes */
+bool may_change(const struct inode *);  /* the caller owns it, or is the superuser */
+void inode_drop_privileges(struct inode *);     /* clears set-ID bits when another user writes */
 struct file_time file_time_now(void);
 
 /* fs/file_lock.c */

@@ -1,8 +1,6 @@
 /*
  * Files without a name (memfd_create), and seals, which forbid operations on a file for good (fcntl(2), F_ADD_SEALS).
  */
-#include "internal.h"
-
 #include <abi/fs.h>
 #include <anon.h>
 #include <err.h>
@@ -11,6 +9,8 @@
 #include <lib.h>
 #include <mm.h>
 #include <syscall.h>
+
+#include "internal.h"
 
 static bool has_seals(const struct file *file)
 {

@@ -1,6 +1,4 @@
 /* File systems and mounts. */
-#include "internal.h"
-
 #include <abi/fs.h>
 #include <err.h>
 #include <kmalloc.h>
@@ -10,6 +8,8 @@
 #include <text.h>
 #include <uaccess.h>
 #include <window.h>
+
+#include "internal.h"
 
 struct list_head filesystems = LIST_HEAD_INIT(filesystems);
 struct filesystem *root_filesystem;

@@ -1,6 +1,4 @@
 /* open, close and descriptor copies. */
-#include "internal.h"
-
 #include <abi/fs.h>
 #include <arch.h>
 #include <err.h>
@@ -14,6 +12,8 @@
 #include <tty.h>
 #include <uaccess.h>
 #include <window.h>
+
+#include "internal.h"
 
 #define SHORT_PATH 128u
 

@@ -1,6 +1,4 @@
 /* The page cache: the frame of each page of a file. */
-#include "internal.h"
-
 #include <err.h>
 #include <frame.h>
 #include <kmalloc.h>
@@ -8,6 +6,8 @@
 #include <mm.h>
 #include <outside.h>
 #include <window.h>
+
+#include "internal.h"
 
 #define SLOT_BITS 6
 #define SLOTS (1u << SLOT_BITS)

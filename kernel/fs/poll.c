@@ -1,6 +1,4 @@
 /* poll and ppoll. */
-#include "readiness.h"
-
 #include <abi/poll.h>
 #include <err.h>
 #include <lib.h>
@@ -9,10 +7,11 @@
 #include <syscall.h>
 #include <task.h>
 #include <time.h>
+#include <timeout.h>
 #include <uaccess.h>
 #include <window.h>
 
-#include <timeout.h>
+#include "readiness.h"
 
 #define INLINE_COUNT 16u
 

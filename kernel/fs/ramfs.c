@@ -1,6 +1,4 @@
 /* The RAM file system: directories are in the name tree, file contents in the page cache. */
-#include "internal.h"
-
 #include <err.h>
 #include <file.h>
 #include <frame.h>
@@ -11,7 +9,9 @@
 #include <task.h>
 #include <window.h>
 
-#define PASSED_MOST 512u	/* names, until other tasks run */
+#include "internal.h"
+
+#define PASSED_MOST 512u        /* names, until other tasks run */
 
 const struct special_kind *special_kinds[S_IFMT / S_IFIFO + 1];
 

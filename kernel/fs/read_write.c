@@ -1,6 +1,4 @@
 /* read, write and their relatives. */
-#include "internal.h"
-
 #include <abi/fs.h>
 #include <err.h>
 #include <file.h>
@@ -9,6 +7,8 @@
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
+
+#include "internal.h"
 
 static long do_read(struct file *file, struct iter *it, u64 *position)
 {

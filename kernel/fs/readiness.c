@@ -1,6 +1,4 @@
 /* Waiting for several files at once. */
-#include "readiness.h"
-
 #include <arch.h>
 #include <err.h>
 #include <lib.h>
@@ -9,6 +7,8 @@
 #include <task.h>
 #include <wait.h>
 #include <window.h>
+
+#include "readiness.h"
 
 #define FIRST_PLACES 8u
 #define CHUNK_PLACES 64u

@@ -1,16 +1,15 @@
 /* Waiting for several files at once: the common part of poll and select. */
 #ifndef READINESS_H
 #define READINESS_H
-
 #include <errno.h>
 #include <file.h>
 #include <poll.h>
 #include <task.h>
 
 struct poll_entry {
-	struct file *file;	/* NULL: ignored */
-	u16 events;		/* requested */
-	u16 ready;		/* found */
+	struct file *file;      /* NULL: ignored */
+	u16 events;             /* requested */
+	u16 ready;              /* found */
 };
 
 /*

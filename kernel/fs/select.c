@@ -1,6 +1,4 @@
 /* select and pselect6: three sets of bits. Who has to wait does so as poll does: one entry for each descriptor. */
-#include "readiness.h"
-
 #include <abi/poll.h>
 #include <arch.h>
 #include <err.h>
@@ -8,10 +6,11 @@
 #include <signal.h>
 #include <syscall.h>
 #include <task.h>
+#include <timeout.h>
 #include <uaccess.h>
 #include <window.h>
 
-#include <timeout.h>
+#include "readiness.h"
 
 #define IN_SET (POLLIN | POLLRDNORM | POLLRDBAND | POLLHUP | POLLERR)
 #define OUT_SET (POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR)
@@ -20,11 +19,11 @@
 enum { READ, WRITE, EXCEPT, SETS };
 static const u16 set_events[SETS] = { IN_SET, OUT_SET, EXCEPT_SET };
 
-#define FEW_WORDS 8u	/* sets of so many words need no allocation */
+#define FEW_WORDS 8u    /* sets of so many words need no allocation */
 
 /* What the caller asks, and what is ready. A set that was not given is empty. */
 struct sets {
-	u32 words;		/* of each set */
+	u32 words;              /* of each set */
 	u32 *asked[SETS], *ready[SETS];
 	u32 *storage;
 	u32 few[2 * SETS * FEW_WORDS];
@@ -220,7 +219,7 @@ long sys__newselect(int n, u32 *read, u32 *write, u32 *except, struct timeval32 
 	return result;
 }
 
-#define SELECT_BLOCK 4096u	/* a first argument from here on is an address */
+#define SELECT_BLOCK 4096u      /* a first argument from here on is an address */
 
 /* The older call. A first argument that is too large for a count is the address of all five arguments. */
 long sys_select(int n, u32 *read, u32 *write, u32 *except, struct timeval32 *timeout)

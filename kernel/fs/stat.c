@@ -1,6 +1,4 @@
 /* The calls of the stat and statfs families. */
-#include "internal.h"
-
 #include <abi/fs.h>
 #include <abi/stat.h>
 #include <err.h>
@@ -11,6 +9,8 @@
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
+
+#include "internal.h"
 
 int dentry_of_fd(int fd, struct dentry **out)
 {

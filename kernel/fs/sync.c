@@ -1,12 +1,12 @@
 /* Writing the dirty pages of files to the medium of their file system: fsync, sync and msync. */
-#include "internal.h"
-
 #include <err.h>
 #include <file.h>
 #include <frame.h>
 #include <lib.h>
 #include <syscall.h>
 #include <window.h>
+
+#include "internal.h"
 
 /* Files of which a page has been dirty since their last inode_sync(). */
 static struct list_head dirty_inodes = LIST_HEAD_INIT(dirty_inodes);

@@ -1,9 +1,8 @@
 /* Timeouts in user memory. */
-#include <timeout.h>
-
 #include <err.h>
 #include <lib.h>
 #include <time.h>
+#include <timeout.h>
 #include <uaccess.h>
 
 #include "readiness.h"

@@ -1,6 +1,4 @@
 /* Walking a path to the dentry that it names. */
-#include "internal.h"
-
 #include <abi/fs.h>
 #include <err.h>
 #include <file.h>
@@ -8,6 +6,8 @@
 #include <lib.h>
 #include <task.h>
 #include <window.h>
+
+#include "internal.h"
 
 static int start_at(int dirfd, const char *path, struct dentry **out)
 {
@@ -85,7 +85,7 @@ struct dentry *walk_magic(const struct walk *walk, struct dentry *link)
 	if (walk->resolve & (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS))
 		return ERR_PTR(-ELOOP);
 	if (walk->resolve)
-		return ERR_PTR(-EXDEV);		/* the link's target may be anywhere */
+		return ERR_PTR(-EXDEV);         /* the link's target may be anywhere */
 	return link->inode->ops->follow(link->inode);
 }
 
@@ -154,7 +154,7 @@ static int walk_on(struct walk *walk, const char *path, unsigned how)
 		for (path = rest; *path == '/'; path++)
 			;
 		last = !*path;
-		if (len == 0) {		/* only slashes, or the end after "link/" */
+		if (len == 0) {         /* only slashes, or the end after "link/" */
 			walk->len = 0;
 			return 0;
 		}

@@ -2,8 +2,6 @@
  * Extended attributes: named values of a file (xattr(7)). Inodes of RAM file systems can have them, in a list in order
  * of creation. Their names are long enough that each step of a walk opens a window.
  */
-#include "internal.h"
-
 #include <abi/fs.h>
 #include <err.h>
 #include <file.h>
@@ -16,6 +14,8 @@
 #include <uaccess.h>
 #include <window.h>
 
+#include "internal.h"
+
 /*
  * What an inode may have. Linux 5.9 and later set the same limits on user attributes of kernfs. All names together fit
  * into XATTR_LIST_MAX.
@@ -25,7 +25,7 @@
 
 struct xattr {
 	struct xattr *next;
-	char *name;		/* behind the structure */
+	char *name;             /* behind the structure */
 	size_t size;
 	u8 value[];
 };

@@ -1,9 +1,9 @@
 /* Flushes of ranges: page by page, or a new context for the whole address space above the cutoff (flush.h). */
-#include <mmu.h>
 #include <context.h>
 #include <flush.h>
 #include <frame.h>
 #include <lib.h>
+#include <mmu.h>
 #include <pagetable.h>
 #include <window.h>
 

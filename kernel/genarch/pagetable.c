@@ -1,10 +1,10 @@
 /* The page-table tree: making, finding and freeing its tables (pagetable.h). */
 #include <arch.h>
-#include <mmu.h>
 #include <errno.h>
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
+#include <mmu.h>
 #include <pagetable.h>
 #include <window.h>
 

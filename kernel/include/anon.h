@@ -1,7 +1,6 @@
 /* Inodes and files that are in no directory: pipes, sockets, epoll. */
 #ifndef ANON_H
 #define ANON_H
-
 #include <file.h>
 
 /* A file on a new inode of the given mode, whose name reads "<kind>:[<ino>]". ERR_PTR on error. */

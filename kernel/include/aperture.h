@@ -5,7 +5,6 @@
  */
 #ifndef APERTURE_H
 #define APERTURE_H
-
 #include <types.h>
 
 struct mm;

@@ -4,7 +4,6 @@
  */
 #ifndef ARCH_H
 #define ARCH_H
-
 #include <arch/cpu.h>
 #include <arch/layout.h>
 #include <arch/regs.h>

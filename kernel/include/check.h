@@ -8,7 +8,6 @@
  */
 #ifndef CHECK_H
 #define CHECK_H
-
 #include <arch.h>
 #include <lib.h>
 

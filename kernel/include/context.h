@@ -5,7 +5,6 @@
  */
 #ifndef CONTEXT_H
 #define CONTEXT_H
-
 #include <arch/context.h>
 #include <mm.h>
 #include <types.h>

@@ -1,7 +1,6 @@
 /* The control device (docs/interfaces.md, section 2). Without the device, these functions do nothing. */
 #ifndef CONTROL_H
 #define CONTROL_H
-
 #include <types.h>
 
 /* Dynamic causes (docs/interfaces.md, section 3). */

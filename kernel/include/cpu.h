@@ -4,7 +4,6 @@
  */
 #ifndef CPU_H
 #define CPU_H
-
 #include <arch/cpu_state.h>
 #include <list.h>
 #include <rbtree.h>

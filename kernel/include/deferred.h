@@ -5,11 +5,10 @@
  */
 #ifndef DEFERRED_H
 #define DEFERRED_H
-
 #include <list.h>
 
 struct deferred {
-	struct list_head link;	/* in task->deferred, or in the list of noted work (wait.h) */
+	struct list_head link;  /* in task->deferred, or in the list of noted work (wait.h) */
 	void (*run)(struct deferred *);
 };
 

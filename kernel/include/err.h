@@ -1,11 +1,9 @@
 /* Pointers that carry a negative errno: the last 4095 values of the address space. */
 #ifndef ERR_H
 #define ERR_H
-
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#include <errno.h>
 
 static inline void *ERR_PTR(long error)
 {

@@ -1,7 +1,6 @@
 /* Error numbers: the ABI's, and the kernel's own. */
 #ifndef ERRNO_H
 #define ERRNO_H
-
 #include <abi/errno.h>
 
 /* Inside the kernel only: a signal interrupted the call, which may be restarted. */

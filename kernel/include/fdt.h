@@ -1,7 +1,6 @@
 /* A reader of flattened device trees (Devicetree Specification 0.3, chapter 5). */
 #ifndef FDT_H
 #define FDT_H
-
 #include <types.h>
 
 /* 0; -EINVAL: this reader does not understand the blob. */

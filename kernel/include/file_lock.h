@@ -1,7 +1,6 @@
 /* Advisory locks, as fcntl and flock ask for them. */
 #ifndef FILE_LOCK_H
 #define FILE_LOCK_H
-
 #include <abi/fs.h>
 #include <types.h>
 

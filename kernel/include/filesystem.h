@@ -1,7 +1,6 @@
 /* Making file systems, and finding and making names, for other folders (/dev, /proc, sockets, queues). */
 #ifndef FILESYSTEM_H
 #define FILESYSTEM_H
-
 #include <fs.h>
 
 struct file_ops;
@@ -13,7 +12,7 @@ struct text;
 /* File systems (fs/mount.c). */
 struct filesystem *filesystem_new(const char *type, const char *source, u32 magic);
 void filesystem_free(struct filesystem *);
-void filesystem_drop(struct filesystem *);	/* frees it with its contents; nothing of it may be in use */
+void filesystem_drop(struct filesystem *);      /* frees it with its contents; nothing of it may be in use */
 struct filesystem *tmpfs_new(const char *source);
 /* Makes a type known to mount(2). make() returns NULL without memory. */
 void filesystem_register(const char *type, struct filesystem *(*make)(const char *source));
@@ -26,7 +25,7 @@ void filesystems_show(struct text *);
 int filesystem_mount(struct filesystem *, struct dentry *on);
 extern struct list_head filesystems;
 extern struct filesystem *root_filesystem;
-extern struct inode_ops ramfs_ops;	/* check=sleep gives it a medium (test/areas.c) */
+extern struct inode_ops ramfs_ops;      /* check=sleep gives it a medium (test/areas.c) */
 struct filesystem *ramfs_new(const char *type, const char *source);
 
 /*
@@ -34,15 +33,15 @@ struct filesystem *ramfs_new(const char *type, const char *source);
  * into the path or into `owned` (a symbolic link's text), so the path must live as long as the walk.
  */
 struct walk {
-	struct dentry *dir;	/* referenced */
-	const char *last;	/* not NUL-terminated */
-	size_t len;		/* 0: the path was only slashes */
-	bool slash;		/* slashes follow the last component */
-	unsigned links;		/* symbolic links followed so far */
+	struct dentry *dir;     /* referenced */
+	const char *last;       /* not NUL-terminated */
+	size_t len;             /* 0: the path was only slashes */
+	bool slash;             /* slashes follow the last component */
+	unsigned links;         /* symbolic links followed so far */
 	char *owned;
-	u32 resolve;		/* RESOLVE_*: what openat2 forbids */
-	struct dentry *start;	/* the walk must stay below it; referenced; NULL: no limit */
-	u32 moves;		/* dentry_moves when the directory was last known to be below the start */
+	u32 resolve;            /* RESOLVE_*: what openat2 forbids */
+	struct dentry *start;   /* the walk must stay below it; referenced; NULL: no limit */
+	u32 moves;              /* dentry_moves when the directory was last known to be below the start */
 };
 /* Other tasks may run during a walk: at each symbolic link that it follows. */
 int walk_parent(struct walk *, int dirfd, const char *path);
@@ -56,9 +55,9 @@ int walk_follow(struct walk *, struct dentry *link);
 void walk_done(struct walk *);
 
 /* Names (fs/dentry.c, fs/create.c). */
-struct dentry *dentry_parent(struct dentry *);	/* "..": crosses mounts, stops at the caller's root; referenced */
+struct dentry *dentry_parent(struct dentry *);  /* "..": crosses mounts, stops at the caller's root; referenced */
 int inode_make(struct dentry *dir, const char *name, size_t len, u32 mode, u32 rdev, struct dentry **out);
-void inode_unmake(struct dentry *);	/* removes the name again */
+void inode_unmake(struct dentry *);     /* removes the name again */
 int make_directory(struct dentry *dir, const char *name, size_t len, u32 mode, struct dentry **out);
 int make_link_text(struct dentry *dir, const char *name, size_t len, const char *text, struct dentry **out);
 
@@ -77,8 +76,8 @@ int page_prepare(struct page_tree *, u32 first, u32 end);
 
 /* FIFOs and devices: what their folders give to an inode of any file system, by the type of the inode. */
 struct special_kind {
-	const struct file_ops *(*ops)(u32 mode, u32 rdev);	/* NULL: no such device (ENXIO) */
-	void (*gone)(struct inode *);				/* when the inode is freed; NULL: nothing to do */
+	const struct file_ops *(*ops)(u32 mode, u32 rdev);      /* NULL: no such device (ENXIO) */
+	void (*gone)(struct inode *);                           /* when the inode is freed; NULL: nothing to do */
 };
 extern const struct special_kind *special_kinds[S_IFMT / S_IFIFO + 1];
 static inline const struct special_kind *special_kind(u32 mode)

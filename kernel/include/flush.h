@@ -4,7 +4,6 @@
  */
 #ifndef FLUSH_H
 #define FLUSH_H
-
 #include <types.h>
 
 struct mm;

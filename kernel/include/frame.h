@@ -5,7 +5,6 @@
  */
 #ifndef FRAME_H
 #define FRAME_H
-
 #include <arch/cpu.h>
 #include <arch/layout.h>
 #include <list.h>

@@ -1,12 +1,10 @@
 /* Inodes, names and path walk. Open files are in file.h. */
 #ifndef FS_H
 #define FS_H
-
 #include <abi/fs.h>
-#include <types.h>
-
 #include <list.h>
 #include <rbtree.h>
+#include <types.h>
 #include <wait.h>
 
 struct dentry;
@@ -35,17 +33,17 @@ struct file_time {
 /* One mounted file system. */
 struct filesystem {
 	struct list_head link;
-	const char *type;	/* as in /proc/mounts: "tmpfs", "proc", ... */
+	const char *type;       /* as in /proc/mounts: "tmpfs", "proc", ... */
 	char *source;
 	u32 dev;
-	u32 magic;		/* f_type of statfs(2) */
+	u32 magic;              /* f_type of statfs(2) */
 	u64 next_ino;
 	struct dentry *root;
-	struct dentry *covers;	/* the directory it is mounted on; NULL: the root */
+	struct dentry *covers;  /* the directory it is mounted on; NULL: the root */
 	bool read_only;
-	u32 refuses;		/* of MS_NOSUID, MS_NODEV, MS_NOEXEC: raised privileges, devices, programs */
-	bool xattrs;		/* its inodes may have extended attributes */
-	u32 pages;		/* frames that its inodes hold */
+	u32 refuses;            /* of MS_NOSUID, MS_NODEV, MS_NOEXEC: raised privileges, devices, programs */
+	bool xattrs;            /* its inodes may have extended attributes */
+	u32 pages;              /* frames that its inodes hold */
 	u32 inodes;
 };
 
@@ -67,7 +65,7 @@ struct inode_ops {
 	 * cache holds all names, and these calls are all. Each returns 0 or a negative errno, and may sleep.
 	 */
 	struct inode *(*make)(struct inode *dir, u32 mode, u32 rdev);
-	int (*empty)(const struct dentry *dir);	/* -ENOTEMPTY: the directory has names */
+	int (*empty)(const struct dentry *dir); /* -ENOTEMPTY: the directory has names */
 	int (*link)(struct dentry *dir, const char *name, size_t len, struct inode *, struct dentry **out);
 	int (*unlink)(struct dentry *);
 	int (*rename)(struct dentry *, struct dentry *dir, const char *name, size_t len);
@@ -92,8 +90,8 @@ struct inode_ops {
 
 /* A radix tree from page number to frame (fs/page.c). */
 struct page_tree {
-	void *root;		/* with 0 bits the frame of page 0, else a node */
-	u32 bits;		/* of a page's number that the levels of nodes tell apart */
+	void *root;             /* with 0 bits the frame of page 0, else a node */
+	u32 bits;               /* of a page's number that the levels of nodes tell apart */
 };
 
 struct inode {
@@ -103,32 +101,32 @@ struct inode {
 	u32 uid, gid;
 	u32 rdev;
 	u64 ino;
-	u64 size;		/* bytes */
+	u64 size;               /* bytes */
 	struct file_time atime, mtime, ctime;
 	struct filesystem *fs;
 	const struct inode_ops *ops;
-	const struct file_ops *fops;	/* operations of a file opened from this inode */
-	struct page_tree pages;	/* page cache */
+	const struct file_ops *fops;    /* operations of a file opened from this inode */
+	struct page_tree pages; /* page cache */
 	u32 page_count;
-	u32 denied_writes;	/* above 0 while executed: opening to write is ETXTBSY */
-	u32 writers;	/* open files that may write, and truncations */
-	u16 edition;	/* counts changes from 1 (inode_edit); EDITIONS_MOST: no longer counted */
-	u32 seals;	/* fs/memfd.c */
+	u32 denied_writes;      /* above 0 while executed: opening to write is ETXTBSY */
+	u32 writers;    /* open files that may write, and truncations */
+	u16 edition;    /* counts changes from 1 (inode_edit); EDITIONS_MOST: no longer counted */
+	u32 seals;      /* fs/memfd.c */
 	bool sealable;
-	bool linkable;		/* it has never had a name, and may get one (O_TMPFILE without O_EXCL) */
-	bool lasting;		/* shared memory: of no file system, but its pages outlive their writer */
-	struct list_head mappings;	/* for mm: the areas that map this inode */
-	struct list_head dirty;		/* in dirty_inodes, if a page has been dirty since the last inode_sync() */
-	struct rb_root locks;	/* record and flock locks (fs/file_lock.c) */
-	struct mutex locking;	/* held while a lock is set; not while locks are dropped with their owner */
-	struct list_head watches;	/* fs/inotify.c */
-	struct deferred ending;	/* nobody knows of it any more, but it has many pages */
-	struct mutex writing;	/* of a regular file; held during a write */
-	struct xattr *xattrs;	/* fs/xattr.c */
-	void *data;		/* belongs to the file system, pipe, socket or device */
+	bool linkable;          /* it has never had a name, and may get one (O_TMPFILE without O_EXCL) */
+	bool lasting;           /* shared memory: of no file system, but its pages outlive their writer */
+	struct list_head mappings;      /* for mm: the areas that map this inode */
+	struct list_head dirty;         /* in dirty_inodes, if a page has been dirty since the last inode_sync() */
+	struct rb_root locks;   /* record and flock locks (fs/file_lock.c) */
+	struct mutex locking;   /* held while a lock is set; not while locks are dropped with their owner */
+	struct list_head watches;       /* fs/inotify.c */
+	struct deferred ending; /* nobody knows of it any more, but it has many pages */
+	struct mutex writing;   /* of a regular file; held during a write */
+	struct xattr *xattrs;   /* fs/xattr.c */
+	void *data;             /* belongs to the file system, pipe, socket or device */
 };
 
-#define NAMELESS_DEV MKDEV(0, 0xe)	/* the device number of files without a file system, such as pipes */
+#define NAMELESS_DEV MKDEV(0, 0xe)      /* the device number of files without a file system, such as pipes */
 static inline u32 inode_dev(const struct inode *i)
 {
 	return i->fs ? i->fs->dev : NAMELESS_DEV;
@@ -136,20 +134,20 @@ static inline u32 inode_dev(const struct inode *i)
 
 struct dentry {
 	u32 refs;
-	bool linked;		/* reachable by name in its parent */
+	bool linked;            /* reachable by name in its parent */
 	u16 len;
 	u32 hash;
 	char *name;
 	struct inode *inode;
-	struct dentry *parent;	/* referenced; the root of a file system: itself */
+	struct dentry *parent;  /* referenced; the root of a file system: itself */
 	struct dentry *hash_next;
 	struct list_head children;
 	struct list_head sibling;
-	u64 cookie;	/* position in getdents */
-	u64 next_cookie;	/* directories: the next child's cookie, */
-	struct dentry *listed;	/* and the child that getdents gave last; NULL: from the first on */
-	struct filesystem *mounted;	/* the file system mounted here */
-	struct deferred ending;	/* its last reference was that of a child which has ended */
+	u64 cookie;     /* position in getdents */
+	u64 next_cookie;        /* directories: the next child's cookie, */
+	struct dentry *listed;  /* and the child that getdents gave last; NULL: from the first on */
+	struct filesystem *mounted;     /* the file system mounted here */
+	struct deferred ending; /* its last reference was that of a child which has ended */
 };
 
 /* What current->fs points to: shared by CLONE_FS. */
@@ -160,8 +158,8 @@ struct fs_context {
 	struct dentry *root;
 };
 
-struct fs_context *fs_context_new(void);	/* "/" of the root file system, umask 022 */
-struct fs_context *fs_context_dup(const struct fs_context *);	/* NULL: no memory */
+struct fs_context *fs_context_new(void);        /* "/" of the root file system, umask 022 */
+struct fs_context *fs_context_dup(const struct fs_context *);   /* NULL: no memory */
 void fs_context_put(struct fs_context *);
 
 /* Creates the root file system. Called once, when kmalloc works. */
@@ -175,8 +173,8 @@ void fs_mount_standard(void);
 int initramfs_unpack(void);
 
 /* Path walk. A path is a kernel string. The results are referenced. */
-#define WALK_FOLLOW 1u		/* follow a symbolic link in the last component */
-#define WALK_DIRECTORY 2u	/* the last component must be a directory */
+#define WALK_FOLLOW 1u          /* follow a symbolic link in the last component */
+#define WALK_DIRECTORY 2u       /* the last component must be a directory */
 int path_lookup(int dirfd, const char *path, unsigned flags, struct dentry **out);
 /* With limits of openat2, RESOLVE_*. */
 int path_lookup_resolving(int dirfd, const char *path, unsigned flags, u32 resolve, struct dentry **out);
@@ -207,7 +205,7 @@ static inline struct inode *inode_get(struct inode *i)
 void inode_put(struct inode *);
 struct inode *inode_new(struct filesystem *, u32 mode, u32 rdev);
 int inode_permission(const struct inode *, unsigned may);
-void inode_touch(struct inode *, bool modified);	/* atime, or mtime and ctime */
+void inode_touch(struct inode *, bool modified);        /* atime, or mtime and ctime */
 /* Makes [from, to) of a regular file a hole, as fallocate does; from and to are multiples of PAGE_SIZE. */
 long inode_punch_alone(struct inode *, u64 from, u64 to);
 
@@ -228,8 +226,8 @@ void inode_end_write(struct inode *);
  * Page cache: the frame of page n of a regular file, with one reference for the caller. It does not look at the file's
  * size; a fault in a mapping does.
  */
-#define PAGE_FIND 0u		/* only if present; *out is NULL for a hole */
-#define PAGE_FILL 1u		/* a hole gets a zeroed frame */
+#define PAGE_FIND 0u            /* only if present; *out is NULL for a hole */
+#define PAGE_FILL 1u            /* a hole gets a zeroed frame */
 int inode_page(struct inode *, u32 page, unsigned how, struct frame **out);
 /* Creates an unnamed regular file for shared anonymous memory; one reference. NULL: no memory. */
 struct inode *inode_anonymous(u64 size);

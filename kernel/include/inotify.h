@@ -1,15 +1,14 @@
 /* inotify: reports events of files and names to watchers (fs/inotify.c). */
 #ifndef INOTIFY_H
 #define INOTIFY_H
-
 #include <abi/inotify.h>
 #include <fs.h>
 
-#define INOTIFY_EVENTS_MAX 16384u	/* in one queue, as Linux's max_queued_events */
-#define INOTIFY_WATCHES_MAX 8192u	/* of one user */
-#define INOTIFY_INSTANCES_MAX 128u	/* of one user */
+#define INOTIFY_EVENTS_MAX 16384u       /* in one queue, as Linux's max_queued_events */
+#define INOTIFY_WATCHES_MAX 8192u       /* of one user */
+#define INOTIFY_INSTANCES_MAX 128u      /* of one user */
 
-extern u32 inotify_watches;	/* watches in all; with 0, events are not even prepared */
+extern u32 inotify_watches;     /* watches in all; with 0, events are not even prepared */
 
 /* Reports an event of a name in a directory; `is_dir`: it names a directory. cookie joins the two events of a move. */
 void inotify_name(struct inode *dir, u32 mask, u32 cookie, const char *name, size_t len, bool is_dir);

@@ -1,7 +1,6 @@
 /* Pipes, sockets, System V objects and message queues: what other parts call. */
 #ifndef IPC_H
 #define IPC_H
-
 #include <types.h>
 
 struct file;

@@ -1,7 +1,6 @@
 /* External interrupts: of devices, and between processors (dev/irq.c). */
 #ifndef IRQ_H
 #define IRQ_H
-
 #include <types.h>
 
 struct text;

@@ -4,7 +4,6 @@
  */
 #ifndef KERNEL_BUFFER_H
 #define KERNEL_BUFFER_H
-
 #include <flush.h>
 #include <types.h>
 

@@ -1,7 +1,6 @@
 /* Kernel objects of any size up to 4 MB. Aligned to 8 bytes, to 32 from 32 bytes up. Never sleeps. */
 #ifndef KMALLOC_H
 #define KMALLOC_H
-
 #include <types.h>
 
 void *kmalloc(size_t size) __attribute__((malloc, alloc_size(1)));    /* NULL: no memory; size 0: NULL */

@@ -1,7 +1,6 @@
 /* How long interrupts wait. */
 #ifndef LATENCY_H
 #define LATENCY_H
-
 #include <types.h>
 
 struct regs;

@@ -1,7 +1,6 @@
 /* printk, panic, strings, and the small helpers that every part uses. */
 #ifndef LIB_H
 #define LIB_H
-
 #include <stdarg.h>
 #include <types.h>
 

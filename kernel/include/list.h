@@ -1,7 +1,6 @@
 /* Doubly linked circular lists, linked through a member of their elements. */
 #ifndef LIST_H
 #define LIST_H
-
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -10,7 +10,6 @@
  */
 #ifndef MESSAGE_PAIRS_H
 #define MESSAGE_PAIRS_H
-
 #include <cpu.h>
 #include <lib.h>
 #include <process.h>

@@ -4,7 +4,6 @@
  */
 #ifndef MM_H
 #define MM_H
-
 #include <abi/mman.h>
 #include <arch/context.h>
 #include <deferred.h>

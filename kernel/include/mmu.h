@@ -4,7 +4,6 @@
  */
 #ifndef MMU_H
 #define MMU_H
-
 #include <arch/pte.h>
 #include <check.h>
 #include <types.h>

@@ -4,7 +4,6 @@
  */
 #ifndef PAGETABLE_H
 #define PAGETABLE_H
-
 #include <arch/levels.h>
 #include <arch/pte.h>
 #include <frame.h>

@@ -1,7 +1,6 @@
 /* Pipes: what splice and the policies call. */
 #ifndef PIPE_H
 #define PIPE_H
-
 #include <types.h>
 
 struct file;
@@ -13,7 +12,7 @@ bool file_is_pipe(const struct file *);
 bool pipe_same(const struct file *, const struct file *);
 /* Bytes to read, 0 at the end, or -EAGAIN (without wait), -ERESTARTSYS. */
 long pipe_wait_data(struct file *, bool wait);
-u32 pipe_room(const struct file *);	/* bytes */
+u32 pipe_room(const struct file *);     /* bytes */
 /* Bytes of room, or -EPIPE (with SIGPIPE), -EAGAIN, -ERESTARTSYS. */
 long pipe_wait_room(struct file *, bool wait);
 /* The same as pipe_wait_data; if there are bytes, no other reader takes them until pipe_unlock_data(). */
@@ -30,11 +29,11 @@ struct pipe_transfer {
 	 * Copies to the reader: returns the bytes copied; 0: use the buffer, as for other writes; or a negative errno.
 	 */
 	long (*long_write)(struct pipe *, struct iter *);
-	bool sinks;		/* waiting readers announce their buffers */
+	bool sinks;             /* waiting readers announce their buffers */
 };
 
 extern const struct pipe_transfer pipe_copy, pipe_page, pipe_direct;
-extern const struct pipe_transfer *pipe_transfer;	/* bound by policy pipe.transfer */
-extern u64 pipe_transfers;				/* pages or writes copied to a waiting reader */
+extern const struct pipe_transfer *pipe_transfer;       /* bound by policy pipe.transfer */
+extern u64 pipe_transfers;                              /* pages or writes copied to a waiting reader */
 
 #endif

@@ -16,7 +16,6 @@
  */
 #ifndef POLICY_H
 #define POLICY_H
-
 #include <types.h>
 
 enum policy_when {

@@ -1,11 +1,9 @@
 /* Readiness: what poll, select and epoll ask of a file. */
 #ifndef POLL_H
 #define POLL_H
-
 #include <abi/poll.h>
-#include <types.h>
-
 #include <file.h>
+#include <types.h>
 #include <wait.h>
 
 /* Passed to a file's poll operation, which reports each queue that wakes it. NULL: report the state only. */

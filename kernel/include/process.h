@@ -1,7 +1,6 @@
 /* Processes: groups of threads, which wait4, kill and the shell handle as one. */
 #ifndef PROCESS_H
 #define PROCESS_H
-
 #include <abi/process.h>
 #include <errno.h>
 #include <list.h>

@@ -1,7 +1,6 @@
 /* Registering files in /proc, whose text is generated at the first read of an open file. */
 #ifndef PROCFS_H
 #define PROCFS_H
-
 #include <stddef.h>
 
 struct file;

@@ -4,7 +4,6 @@
  */
 #ifndef RBTREE_H
 #define RBTREE_H
-
 #include <list.h>
 #include <types.h>
 

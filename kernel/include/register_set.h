@@ -1,7 +1,6 @@
 /* A task's registers in the form of a debugger; the architecture implements it (register_set.c). */
 #ifndef REGISTER_SET_H
 #define REGISTER_SET_H
-
 #include <abi/elf_machine.h>
 #include <types.h>
 

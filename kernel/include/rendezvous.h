@@ -5,7 +5,6 @@
  */
 #ifndef RENDEZVOUS_H
 #define RENDEZVOUS_H
-
 #include <list.h>
 #include <types.h>
 

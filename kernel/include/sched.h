@@ -1,7 +1,6 @@
 /* The scheduler: who runs next, sleeping and waking, and what the idle task does. */
 #ifndef SCHED_H
 #define SCHED_H
-
 #include <list.h>
 #include <types.h>
 

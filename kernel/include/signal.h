@@ -1,7 +1,6 @@
 /* Signals: the kernel's structures, sending and delivery. Numbers and the ABI's structures are in abi/signal.h. */
 #ifndef SIGNAL_H
 #define SIGNAL_H
-
 #include <abi/signal.h>
 #include <list.h>
 #include <types.h>

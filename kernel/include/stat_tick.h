@@ -1,7 +1,6 @@
 /* The statistics that are taken at each tick of the timer. */
 #ifndef STAT_TICK_H
 #define STAT_TICK_H
-
 #include <types.h>
 
 struct regs;

@@ -10,7 +10,6 @@
  */
 #ifndef SYSCALL_H
 #define SYSCALL_H
-
 #include <errno.h>
 #include <syscall_prototypes.h>
 #include <types.h>

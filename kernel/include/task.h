@@ -1,7 +1,6 @@
 /* Tasks: the threads that the scheduler runs. `current` (arch/task.h) is the running one. */
 #ifndef TASK_H
 #define TASK_H
-
 #include <abi/process.h>
 #include <arch/task.h>
 #include <list.h>

@@ -1,7 +1,6 @@
 /* Text built line by line for the files of /proc, in a buffer that grows. */
 #ifndef TEXT_H
 #define TEXT_H
-
 #include <types.h>
 
 struct text {

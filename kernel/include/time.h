@@ -6,7 +6,6 @@
  */
 #ifndef TIME_H
 #define TIME_H
-
 #include <abi/time.h>
 #include <rbtree.h>
 #include <types.h>

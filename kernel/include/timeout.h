@@ -1,14 +1,13 @@
 /* A timeout in user memory, in any of the ABI's three forms; the remaining time is stored back. */
 #ifndef TIMEOUT_H
 #define TIMEOUT_H
-
 #include <types.h>
 
 enum timeout_form { TIMESPEC32, TIMESPEC64, TIMEVAL32 };
 
 struct timeout {
-	u64 deadline;	/* ns since boot; 0: do not wait; TIME_NEVER */
-	void *user;	/* NULL: none was given */
+	u64 deadline;   /* ns since boot; 0: do not wait; TIME_NEVER */
+	void *user;     /* NULL: none was given */
 	enum timeout_form form;
 };
 

@@ -4,7 +4,6 @@
  */
 #ifndef TWO_LEVELS_H
 #define TWO_LEVELS_H
-
 #include <arch/pte.h>
 
 #define TABLE_BITS 10           /* of an address, that choose an entry of a table */

@@ -1,7 +1,6 @@
 /* Names of the machine's integers. */
 #ifndef TYPES_H
 #define TYPES_H
-
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>

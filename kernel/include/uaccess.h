@@ -4,7 +4,6 @@
  */
 #ifndef UACCESS_H
 #define UACCESS_H
-
 #include <arch/layout.h>
 #include <errno.h>
 #include <types.h>

@@ -7,7 +7,6 @@
  */
 #ifndef WAIT_H
 #define WAIT_H
-
 #include <arch/cpu.h>
 #include <arch/task.h>
 #include <deferred.h>

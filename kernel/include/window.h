@@ -1,7 +1,6 @@
 /* Windows: points in a long call where interrupts and other tasks may run. */
 #ifndef WINDOW_H
 #define WINDOW_H
-
 #include <list.h>
 #include <types.h>
 

@@ -2,15 +2,15 @@
  * A connection of two stream sockets, Unix or TCP: how it begins, how one end or both end it, and what its rings hold.
  * Sends and reads are in stream.c.
  */
-#include "stream.h"
-
 #include <err.h>
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <window.h>
 
-#define SENDER_SHARE 4096u	/* of a ring's bytes: what would wait at the sender, beyond the receiver's window */
+#include "stream.h"
+
+#define SENDER_SHARE 4096u      /* of a ring's bytes: what would wait at the sender, beyond the receiver's window */
 
 static void init_side(struct side *side)
 {
@@ -158,7 +158,7 @@ void stream_leave(struct socket *socket, bool abort)
 {
 	struct connection *connection = socket->connection;
 	struct side *mine;
-	bool told;		/* the peer has had the end of the data */
+	bool told;              /* the peer has had the end of the data */
 
 	if (!connection)
 		return;

@@ -1,6 +1,4 @@
 /* Queues of datagrams. */
-#include "datagram.h"
-
 #include <arch.h>
 #include <err.h>
 #include <kmalloc.h>
@@ -8,7 +6,9 @@
 #include <signal.h>
 #include <window.h>
 
-#define COUNT_MAX 128u	/* datagrams in a receiver's queue */
+#include "datagram.h"
+
+#define COUNT_MAX 128u  /* datagrams in a receiver's queue */
 
 struct datagram {
 	struct list_head link;
@@ -16,7 +16,7 @@ struct datagram {
 	struct rights *rights;
 	struct ucred sender;
 	u32 size;
-	u32 users;	/* references: the queue or the reader, and copies in progress */
+	u32 users;      /* references: the queue or the reader, and copies in progress */
 	u8 data[];
 };
 

@@ -1,7 +1,6 @@
 /* Queues of datagrams: Unix datagram sockets and UDP. */
 #ifndef DATAGRAM_H
 #define DATAGRAM_H
-
 #include "socket.h"
 
 struct datagram;
@@ -9,14 +8,14 @@ struct datagram;
 struct datagram_queue {
 	struct list_head datagrams;
 	u32 count, bytes;
-	u32 limit;		/* bytes after which the queue is full */
+	u32 limit;              /* bytes after which the queue is full */
 	struct waitq readable, writable;
 };
 
-#define DATAGRAM_MAX 65507u	/* bytes of data in one */
+#define DATAGRAM_MAX 65507u     /* bytes of data in one */
 
 void datagram_init(struct datagram_queue *);
-void datagram_free(struct datagram_queue *);	/* wakes and detaches waiters */
+void datagram_free(struct datagram_queue *);    /* wakes and detaches waiters */
 void datagram_drop_all(struct datagram_queue *);
 bool datagram_room(const struct datagram_queue *);
 /*
@@ -26,7 +25,7 @@ bool datagram_room(const struct datagram_queue *);
 struct datagram *datagram_new(const struct message *, const struct address *from);
 /* The same with the data of an earlier datagram before it (NULL: none), which is freed, also on an error. */
 struct datagram *datagram_extend(struct datagram *, const struct message *, const struct address *from);
-void datagram_append(struct datagram_queue *, struct datagram *, struct message *);	/* takes the message's rights */
+void datagram_append(struct datagram_queue *, struct datagram *, struct message *);     /* takes the message's rights */
 void datagram_discard(struct datagram *);
 u32 datagram_size(const struct datagram *);
 void datagram_set_address(struct datagram *, const struct address *);

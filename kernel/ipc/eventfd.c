@@ -14,7 +14,7 @@
 
 struct eventfd {
 	u64 count;
-	bool semaphore;		/* a read takes one, not all */
+	bool semaphore;         /* a read takes one, not all */
 	struct waitq readable, writable;
 };
 

@@ -3,8 +3,6 @@
  * no packets: a connection is a pair of byte streams, and a UDP datagram goes directly to the receiver's queue. This
  * file has addresses and ports.
  */
-#include "inet.h"
-
 #include <abi/socket.h>
 #include <arch.h>
 #include <err.h>
@@ -14,16 +12,18 @@
 #include <task.h>
 #include <window.h>
 
+#include "inet.h"
+
 #define LOOPBACK 0x7f000001u
-#define PORT_PRIVILEGED 1024u	/* lower ones need the superuser */
-#define PORT_FIRST 32768u	/* the first of the ports that the kernel chooses from */
+#define PORT_PRIVILEGED 1024u   /* lower ones need the superuser */
+#define PORT_FIRST 32768u       /* the first of the ports that the kernel chooses from */
 #define PORT_LAST 60999u
 
 /* Bound sockets, by transport and port, and apart the accepted connections, which have their listener's port. */
 #define BUCKETS 256u
 enum transport { TCP, UDP, UDP_LITE, TRANSPORTS };
 static struct list_head port_buckets[TRANSPORTS][BUCKETS], accepted_buckets[BUCKETS];
-static u32 used_ports[TRANSPORTS][(PORT_LAST - PORT_FIRST + 32) / 32];	/* bit n: port PORT_FIRST + n has a socket */
+static u32 used_ports[TRANSPORTS][(PORT_LAST - PORT_FIRST + 32) / 32];  /* bit n: port PORT_FIRST + n has a socket */
 
 static enum transport transport_of(u16 protocol)
 {
@@ -58,7 +58,7 @@ long inet_create(int type, int protocol, struct socket **out)
 	if ((u32)protocol >= IPPROTO_MAX)
 		return -EINVAL;
 	if (type == SOCK_RAW)
-		return protocol && !capable() ? -EPERM : -EPROTONOSUPPORT;	/* raw sockets would need a network */
+		return protocol && !capable() ? -EPERM : -EPROTONOSUPPORT;      /* raw sockets would need a network */
 	if (type != SOCK_STREAM && type != SOCK_DGRAM)
 		return -ESOCKTNOSUPPORT;
 	if (!protocol)
@@ -286,7 +286,7 @@ long inet_bind(struct socket *socket, const struct address *address)
 		return -EACCES;
 	if (inet->phase != UNCONNECTED && tcp_state(socket) == TCP_CLOSE && !inet->port_given &&
 	    !inet->bound_anew) {
-		inet_unbind(inet);	/* an ended connection keeps no port that the kernel chose */
+		inet_unbind(inet);      /* an ended connection keeps no port that the kernel chose */
 		inet->name.port = 0;
 	}
 	if (inet->name.port || tcp_state(socket) != TCP_CLOSE)

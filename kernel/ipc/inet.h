@@ -1,7 +1,6 @@
 /* Shared by the files of Internet sockets: ipc/inet.c (addresses and ports), tcp.c, udp.c, inet_option.c. */
 #ifndef INET_H
 #define INET_H
-
 #include "datagram.h"
 #include "stream.h"
 
@@ -10,7 +9,7 @@
 
 struct endpoint {
 	u32 address;
-	u16 port;	/* 0: none */
+	u16 port;       /* 0: none */
 };
 
 /* Options of IP, TCP and UDP-Lite that have a number as value, in the order of the table in inet_option.c. */
@@ -26,23 +25,23 @@ enum inet_slot {
 enum tcp_phase { UNCONNECTED, CONNECTING, CONNECTED, DISCONNECTING };
 
 struct inet_socket {
-	struct list_head link;		/* bound */
+	struct list_head link;          /* bound */
 	struct socket *socket;
-	struct endpoint name, peer;	/* a UDP socket is connected if the peer has an address, even to port 0 */
-	bool address_given, port_given;	/* bind chose them, so that the end of a connection leaves them */
-	bool bound_anew;		/* after its connection ended: the next disconnect leaves the port */
-	u32 uid;			/* of its creator */
-	s32 option[INET_SLOTS];		/* less the initial value */
-	bool reno;			/* TCP_CONGESTION */
+	struct endpoint name, peer;     /* a UDP socket is connected if the peer has an address, even to port 0 */
+	bool address_given, port_given; /* bind chose them, so that the end of a connection leaves them */
+	bool bound_anew;                /* after its connection ended: the next disconnect leaves the port */
+	u32 uid;                        /* of its creator */
+	s32 option[INET_SLOTS];         /* less the initial value */
+	bool reno;                      /* TCP_CONGESTION */
 	enum tcp_phase phase;
-	s32 segment;			/* TCP_MAXSEG when it was connected: later ones change nothing */
-	u16 last_port;			/* TCP: of an ended connection; the name has it still, but nothing holds it */
-	struct list_head waiting;	/* TCP: in the list of a listener that has no place for it */
-	struct patience *patience;	/* how long it waits there; NULL: it never did */
-	struct list_head callers;	/* TCP, listening: the sockets that wait for a place, by `waiting` */
-	struct datagram_queue queue;	/* UDP, UDP-Lite */
-	struct datagram_queue errors;	/* UDP with IP_RECVERR: datagrams that nobody received */
-	struct outgoing *outgoing;	/* UDP: a datagram that waits for more (MSG_MORE), or NULL */
+	s32 segment;                    /* TCP_MAXSEG when it was connected: later ones change nothing */
+	u16 last_port;                  /* TCP: of an ended connection; the name has it still, but nothing holds it */
+	struct list_head waiting;       /* TCP: in the list of a listener that has no place for it */
+	struct patience *patience;      /* how long it waits there; NULL: it never did */
+	struct list_head callers;       /* TCP, listening: the sockets that wait for a place, by `waiting` */
+	struct datagram_queue queue;    /* UDP, UDP-Lite */
+	struct datagram_queue errors;   /* UDP with IP_RECVERR: datagrams that nobody received */
+	struct outgoing *outgoing;      /* UDP: a datagram that waits for more (MSG_MORE), or NULL */
 };
 
 static inline struct inet_socket *inet_of(const struct socket *socket)
@@ -51,7 +50,7 @@ static inline struct inet_socket *inet_of(const struct socket *socket)
 }
 
 /* ipc/inet.c */
-struct socket *inet_new(u16 protocol);	/* NULL: no memory */
+struct socket *inet_new(u16 protocol);  /* NULL: no memory */
 int inet_parse(const struct address *, struct endpoint *);
 void inet_format(const struct endpoint *, struct address *);
 /*
@@ -59,16 +58,16 @@ void inet_format(const struct endpoint *, struct address *);
  * send comes from, if that is not the socket's.
  */
 int inet_destination(const struct socket *, const struct address *, u32 source, struct endpoint *to);
-u32 inet_source(const struct inet_socket *);	/* the address that its data comes from, or INADDR_ANY */
+u32 inet_source(const struct inet_socket *);    /* the address that its data comes from, or INADDR_ANY */
 bool inet_is_local(u32 address);
 long inet_bind(struct socket *, const struct address *);
-int inet_bind_any(struct inet_socket *);	/* gives it a port unless it has one */
+int inet_bind_any(struct inet_socket *);        /* gives it a port unless it has one */
 void inet_unbind(struct inet_socket *);
 /* Leaves the address and the port that bind did not choose. */
 void inet_forget_name(struct inet_socket *);
 bool inet_port_clashes(const struct inet_socket *);
-void inet_add_accepted(struct inet_socket *);	/* it has a name */
-bool inet_same_connection(const struct inet_socket *);	/* TCP: another one has its name and its peer */
+void inet_add_accepted(struct inet_socket *);   /* it has a name */
+bool inet_same_connection(const struct inet_socket *);  /* TCP: another one has its name and its peer */
 long inet_name(struct socket *, struct address *, enum socket_name);
 /*
  * The socket that gets what comes for `to` from `from`: the one with the closest binding. Among equals that share the
@@ -79,7 +78,7 @@ u32 inet_pages_held(const struct socket *);
 void inet_release(struct socket *);
 
 /* ipc/tcp_hold.c */
-void tcp_push(struct socket *);		/* what the socket holds back goes out */
+void tcp_push(struct socket *);         /* what the socket holds back goes out */
 
 /* ipc/inet_option.c */
 u32 tcp_segment_size(const struct socket *);
@@ -91,10 +90,10 @@ long inet_get_option(struct socket *, int level, int option, union option_value 
 extern const struct socket_ops tcp_ops, udp_ops;
 void udp_drop_outgoing(struct inet_socket *);
 enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_FIN_WAIT2 = 5, TCP_CLOSE = 7, TCP_CLOSE_WAIT = 8, TCP_LISTEN = 10 };
-u8 tcp_state(const struct socket *);	/* as TCP_INFO names it */
+u8 tcp_state(const struct socket *);    /* as TCP_INFO names it */
 /* SO_LINGER: before the socket is freed, waits until its peer has what was sent. */
 void tcp_linger(struct socket *);
-void tcp_leave(struct socket *);	/* the socket is freed */
+void tcp_leave(struct socket *);        /* the socket is freed */
 /* Lets connects that wait for a place into the listener's queue. */
 void tcp_admit(struct socket *listener);
 

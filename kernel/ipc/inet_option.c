@@ -2,30 +2,30 @@
  * Options of IP, TCP and UDP-Lite (ip(7), tcp(7), udplite(7)). An option is here if its effect is, or if it can have
  * none without packets: then it is checked, stored and reported as on Linux. All others are unknown (ENOPROTOOPT).
  */
-#include "inet.h"
-
 #include <abi/socket.h>
 #include <abi/socket_option.h>
 #include <err.h>
 #include <lib.h>
 #include <uaccess.h>
 
-#define MTU_MOST 65535		/* of the device's 65536, what a packet can have */
+#include "inet.h"
+
+#define MTU_MOST 65535          /* of the device's 65536, what a packet can have */
 #define SEGMENT_UNCONNECTED 536
-#define SEGMENT_LOOPBACK 65483	/* the MTU without the headers and the option of timestamps */
+#define SEGMENT_LOOPBACK 65483  /* the MTU without the headers and the option of timestamps */
 #define SEGMENT_LEAST 88
-#define SEGMENT_OPTION 12	/* bytes of the option of timestamps */
+#define SEGMENT_OPTION 12       /* bytes of the option of timestamps */
 #define SEGMENT_MOST 32767
 #define TTL_INITIAL 64
 #define TTL_DEFAULT (-1)
-#define TOS_CONGESTION 3	/* bits that TCP uses itself */
-#define FIN_TIMEOUT 60		/* s */
+#define TOS_CONGESTION 3        /* bits that TCP uses itself */
+#define FIN_TIMEOUT 60          /* s */
 #define FIN_TIMEOUT_MOST 120
-#define COVERAGE_LEAST 8		/* bytes of a header of UDP */
+#define COVERAGE_LEAST 8                /* bytes of a header of UDP */
 #define COVERAGE_MOST 65535
 #define ANY_NUMBER (-0x7fffffff - 1), 0x7fffffff
-#define CONGESTION_NAME 16	/* bytes */
-#define RTO_INITIAL 1000000	/* us */
+#define CONGESTION_NAME 16      /* bytes */
+#define RTO_INITIAL 1000000     /* us */
 #define CONGESTION_WINDOW 10
 #define SEGMENT_GUESS 536
 

@@ -1,6 +1,4 @@
 /* Requests about network devices (netdevice(7)). There is one, the loopback, and nothing of it can be changed. */
-#include "socket.h"
-
 #include <abi/ioctl.h>
 #include <abi/netlink.h>
 #include <err.h>
@@ -8,9 +6,11 @@
 #include <task.h>
 #include <uaccess.h>
 
+#include "socket.h"
+
 #define NAME_SIZE 16u
 #define NETMASK 0xff000000u
-#define FIRST_REQUEST 0x8910u	/* the range of the requests about devices */
+#define FIRST_REQUEST 0x8910u   /* the range of the requests about devices */
 #define LAST_REQUEST 0x89bfu
 
 /* struct ifreq and struct ifconf of a 32-bit program (uapi linux/if.h). */
@@ -26,7 +26,7 @@ struct interface_request {
 };
 
 struct interface_list {
-	s32 size;	/* bytes at `requests` */
+	s32 size;       /* bytes at `requests` */
 	u32 requests;
 };
 

@@ -18,11 +18,11 @@
 #include <text.h>
 #include <time.h>
 #include <uaccess.h>
-#include <window.h>
 #include <wait.h>
+#include <window.h>
 
 
-#define OVERHEAD 80u	/* bytes counted for each message besides its own */
+#define OVERHEAD 80u    /* bytes counted for each message besides its own */
 
 /* Linux's defaults (mq_overview(7)); the superuser may exceed them up to the *_HARD limits. */
 #define COUNT_HARD 65536u
@@ -36,18 +36,18 @@ struct queued {
 };
 
 struct mqueue {
-	struct list_head link;		/* in `named_queues` */
-	u32 refs;			/* the name and the open files */
-	char name[NAME_MAX + 1];	/* empty: unlinked; open files keep the queue */
-	struct inode *inode;		/* owner, mode and times */
+	struct list_head link;          /* in `named_queues` */
+	u32 refs;                       /* the name and the open files */
+	char name[NAME_MAX + 1];        /* empty: unlinked; open files keep the queue */
+	struct inode *inode;            /* owner, mode and times */
 	u32 count, count_max, size_max;
-	u32 bytes;			/* of the messages */
-	struct account *account;	/* of the creator, charged for the queue's limits */
-	struct list_head messages;	/* by falling priority, then by arrival */
+	u32 bytes;                      /* of the messages */
+	struct account *account;        /* of the creator, charged for the queue's limits */
+	struct list_head messages;      /* by falling priority, then by arrival */
 	struct waitq readable, writable;
-	u32 receivers;			/* callers that wait for a message; polls do not count */
-	struct sigevent event;		/* the notification for a message without a waiting reader */
-	struct process *notified;	/* NULL: nobody */
+	u32 receivers;                  /* callers that wait for a message; polls do not count */
+	struct sigevent event;          /* the notification for a message without a waiting reader */
+	struct process *notified;       /* NULL: nobody */
 };
 
 static struct list_head named_queues = LIST_HEAD_INIT(named_queues);

@@ -30,7 +30,7 @@ struct queue {
 	s64 sent, received, changed;
 	s32 last_sender, last_receiver;
 	struct waitq readable, writable;
-	u32 busy;		/* callers sleeping in it */
+	u32 busy;               /* callers sleeping in it */
 	bool removed;
 };
 
@@ -301,7 +301,7 @@ long sys_msgctl(int id, int command, uaddr_t user)
 	case MSG_STAT_ANY:
 		if (command != MSG_STAT_ANY && !sysv_may(&queue->perm, SYSV_READ))
 			return -EACCES;
-		id = by_slot ? (int)queue->perm.id : 0;	/* the queue may be removed during the copy */
+		id = by_slot ? (int)queue->perm.id : 0; /* the queue may be removed during the copy */
 		result = queue_give_status(queue, user);
 		return result ? result : (long)id;
 	case IPC_SET:

@@ -2,8 +2,6 @@
  * Netlink sockets (netlink(7)). They answer requests about network devices. The only device is the loopback, which
  * never changes, so a socket that waits for events of devices gets none.
  */
-#include "datagram.h"
-
 #include <abi/netlink.h>
 #include <arch.h>
 #include <err.h>
@@ -14,13 +12,15 @@
 #include <task.h>
 #include <window.h>
 
-#define REQUEST_MAX 8192u	/* bytes of one send */
-#define ANSWER_MAX 256u		/* of one answer, without the copied request */
+#include "datagram.h"
+
+#define REQUEST_MAX 8192u       /* bytes of one send */
+#define ANSWER_MAX 256u         /* of one answer, without the copied request */
 
 struct netlink_socket {
-	struct list_head link;	/* sockets with ports */
+	struct list_head link;  /* sockets with ports */
 	struct socket *socket;
-	u32 port;		/* 0: none yet */
+	u32 port;               /* 0: none yet */
 	u32 groups;
 	struct datagram_queue queue;
 };
@@ -262,7 +262,7 @@ static void describe_link(struct netlink_socket *netlink, const struct nlmsghdr 
 
 static void describe_address(struct netlink_socket *netlink, const struct nlmsghdr *request)
 {
-	static const u32 lasts[4] = { ~0u, ~0u };	/* preferred and valid for ever */
+	static const u32 lasts[4] = { ~0u, ~0u };       /* preferred and valid for ever */
 	struct answer a;
 	struct ifaddrmsg *address;
 

@@ -1,6 +1,4 @@
 /* Pipes and FIFOs. */
-#include "pipe_transfer.h"
-
 #include <abi/ioctl.h>
 #include <anon.h>
 #include <err.h>
@@ -14,8 +12,10 @@
 #include <task.h>
 #include <uaccess.h>
 
+#include "pipe_transfer.h"
+
 #define PIPE_SIZE 65536u
-#define PIPE_BUF 4096u	/* a write of at most this many bytes is never split */
+#define PIPE_BUF 4096u  /* a write of at most this many bytes is never split */
 
 static struct pipe *pipe_new(void)
 {
@@ -185,7 +185,7 @@ NOINLINE static long write_on(struct file *file, struct iter *it)
 			if (n < 0)
 				return done ? done : n;
 			if (n == 0)
-				continue;	/* another writer took the room */
+				continue;       /* another writer took the room */
 			wake_up(&pipe->readable);
 			done += n;
 			if (!it->left)
@@ -193,7 +193,7 @@ NOINLINE static long write_on(struct file *file, struct iter *it)
 			least = 1;
 		}
 		if (ring_room(&pipe->ring) >= least)
-			continue;	/* the reader has made room; or the copy faulted, and does so again */
+			continue;       /* the reader has made room; or the copy faulted, and does so again */
 		if (!wait)
 			return done ? done : -EAGAIN;
 		n = wait_event(&pipe->writable, ring_room(&pipe->ring) >= least || !pipe->readers);
@@ -215,7 +215,7 @@ static long pipe_write(struct file *file, struct iter *it, u64 *position)
 		return write_on(file, it);
 	done = pipe_put(pipe, it, (u32)n);
 	if (!done)
-		return write_on(file, it);	/* another writer took the room */
+		return write_on(file, it);      /* another writer took the room */
 	if (done > 0)
 		wake_up(&pipe->readable);
 	return done;
@@ -398,7 +398,7 @@ static int pipe_files(u32 flags, struct file *end[2])
 		inode_put(inode);
 		return -ENOMEM;
 	}
-	inode->fops = &fifo_ops;	/* so that opening /proc/self/fd/n opens the pipe again */
+	inode->fops = &fifo_ops;        /* so that opening /proc/self/fd/n opens the pipe again */
 	inode->data = pipe;
 	end[0] = pipe_end(inode, pipe, O_RDONLY | flags);
 	if (IS_ERR(end[0])) {
@@ -424,7 +424,7 @@ long sys_pipe2(s32 *user, u32 flags)
 	if (flags & ~(u32)(O_CLOEXEC | O_NONBLOCK | O_DIRECT))
 		return -EINVAL;
 	if (flags & O_DIRECT)
-		return -EINVAL;		/* packet mode is not supported */
+		return -EINVAL;         /* packet mode is not supported */
 	error = pipe_files(flags & O_NONBLOCK, end);
 	return error ? error : fd_add_pair(end[0], end[1], flags & O_CLOEXEC, user);
 }
@@ -489,7 +489,7 @@ long pipe_lock_data(struct file *file, bool wait)
 			return n;
 		if (ring_used(&pipe->ring))
 			return (long)ring_used(&pipe->ring);
-		mutex_unlock(&pipe->reading);	/* other readers have taken all data meanwhile */
+		mutex_unlock(&pipe->reading);   /* other readers have taken all data meanwhile */
 	}
 }
 

@@ -1,11 +1,11 @@
 /* The forms of a long write to a waiting reader; policy pipe.transfer binds pipe_transfer to one. */
-#include "pipe_transfer.h"
-
 #include <arch.h>
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
 #include <sched.h>
+
+#include "pipe_transfer.h"
 
 u64 pipe_transfers;
 

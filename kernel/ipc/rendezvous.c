@@ -3,8 +3,8 @@
  * sleeps. When a call's request has been received, the caller waits for the answer without having run in between, so
  * that the receiver can answer at once.
  */
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <errno.h>
 #include <kmalloc.h>
 #include <lib.h>

@@ -1,7 +1,6 @@
 /* Shared by the files of synchronous messages. */
 #ifndef IPC_RENDEZVOUS_H
 #define IPC_RENDEZVOUS_H
-
 #include <rendezvous.h>
 
 /* The arguments of a call, and of its return, that hold a message's three words and its size in bytes. */

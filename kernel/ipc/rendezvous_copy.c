@@ -2,6 +2,7 @@
  * Copying a message's memory between address spaces: twice, through a kernel buffer, or once, through an aperture
  * (policy ipc.copy). A message is finished in the form in which it began, even if the policy changes.
  */
+#include <aperture.h>
 #include <arch.h>
 #include <errno.h>
 #include <kmalloc.h>
@@ -9,7 +10,6 @@
 #include <mm.h>
 #include <task.h>
 #include <uaccess.h>
-#include <aperture.h>
 #include <window.h>
 
 #include "rendezvous.h"

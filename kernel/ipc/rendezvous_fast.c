@@ -3,8 +3,8 @@
  * work pending. It checks everything before it changes anything. All other cases take the general path, which would
  * give the same result in this case too.
  */
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <lib.h>
 #include <process.h>
 #include <task.h>

@@ -6,9 +6,6 @@
  * - A socket may be in its own queue, or two sockets in each other's queues. Their reference counts never become 0. So
  *   collect_unreachable() finds the sockets that only queues of such sockets refer to, and frees them.
  */
-#include "rights.h"
-#include "socket.h"
-
 #include <account.h>
 #include <err.h>
 #include <ipc.h>
@@ -18,7 +15,10 @@
 #include <task.h>
 #include <window.h>
 
-#define LOCK_BYTES 64u		/* what a file lock takes */
+#include "rights.h"
+#include "socket.h"
+
+#define LOCK_BYTES 64u          /* what a file lock takes */
 /*
  * So many sockets in flight may a search look at for each message with files, for each closed socket and for each task
  * that ends. With more in flight, only one of several starts a search, so that the sockets of strangers cost it little.
@@ -27,13 +27,13 @@
 #define LOOKS_FOR_EXIT 256u
 
 static struct deferred deferred_collection;
-static bool collect_deferred;	/* `deferred_collection` is left for the end of some task's call */
+static bool collect_deferred;   /* `deferred_collection` is left for the end of some task's call */
 static void collect_later(void);
 
 /* Sockets in flight, by flight.link. */
 static struct list_head flying_sockets = LIST_HEAD_INIT(flying_sockets);
 static u32 flying_count;
-static u32 looks_due;	/* looks at sockets that were earned since the last search */
+static u32 looks_due;   /* looks at sockets that were earned since the last search */
 
 static struct socket *unix_socket_of(const struct file *file)
 {
@@ -54,11 +54,11 @@ static struct socket *unix_socket_of(const struct file *file)
  *   is kept.
  */
 static struct {
-	bool running;			/* a task searches, or empties the queues that it has found */
-	bool looking;			/* it searches: sockets that move meanwhile are kept */
-	u32 round;			/* counts the searches */
-	struct list_head place;		/* in flying_sockets, behind the socket that was looked at last */
-	struct list_head work;		/* sockets to keep whose queues are still to be searched; by flight.work */
+	bool running;                   /* a task searches, or empties the queues that it has found */
+	bool looking;                   /* it searches: sockets that move meanwhile are kept */
+	u32 round;                      /* counts the searches */
+	struct list_head place;         /* in flying_sockets, behind the socket that was looked at last */
+	struct list_head work;          /* sockets to keep whose queues are still to be searched; by flight.work */
 } flight_search = { .work = LIST_HEAD_INIT(flight_search.work) };
 
 /* What a search knows of a socket when it meets it first. */
@@ -363,7 +363,7 @@ long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room)
 }
 
 struct weighing {
-	struct list_head work;	/* sockets whose queues are still to be searched; linked by flight.weigh */
+	struct list_head work;  /* sockets whose queues are still to be searched; linked by flight.weigh */
 	u32 round;
 	u64 bytes;
 };

@@ -1,7 +1,6 @@
 /* Files and credentials that are sent with data over Unix sockets (SCM_RIGHTS and SCM_CREDENTIALS of unix(7)). */
 #ifndef RIGHTS_H
 #define RIGHTS_H
-
 #include <abi/socket.h>
 #include <deferred.h>
 #include <list.h>
@@ -11,17 +10,17 @@ struct account;
 struct file;
 struct socket;
 
-#define RIGHTS_MAX 253u		/* files with one message */
+#define RIGHTS_MAX 253u         /* files with one message */
 
 /* The files and credentials of a message. */
 struct rights {
 	union {
-		struct list_head link;	/* in a stream's receiving side */
-		struct deferred freeing;	/* after rights_free() */
+		struct list_head link;  /* in a stream's receiving side */
+		struct deferred freeing;        /* after rights_free() */
 	};
-	u64 at;			/* the byte of a stream that they belong to */
-	struct ucred cred;	/* who sent it */
-	struct account *account;	/* charged for the files; NULL: no files */
+	u64 at;                 /* the byte of a stream that they belong to */
+	struct ucred cred;      /* who sent it */
+	struct account *account;        /* charged for the files; NULL: no files */
 	u32 count, room;
 	struct file *file[];
 };

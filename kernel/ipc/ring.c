@@ -1,12 +1,12 @@
 /* A queue of bytes in page frames. */
-#include "ring.h"
-
 #include <err.h>
 #include <frame.h>
 #include <kernel_buffer.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <window.h>
+
+#include "ring.h"
 
 void ring_init(struct ring *ring, u32 size)
 {
@@ -219,7 +219,7 @@ void ring_skip(struct ring *ring, u32 n)
 {
 	ring->tail += n;
 	if (ring->tail == ring->head && !ring->busy)
-		ring->head = ring->tail = 0;	/* short messages then keep to the first page */
+		ring->head = ring->tail = 0;    /* short messages then keep to the first page */
 }
 
 long ring_read(struct ring *ring, struct iter *it, size_t n)

@@ -31,9 +31,9 @@ struct set {
 	u32 count;
 	s64 changed, operated;
 	struct waitq wq;
-	struct list_head undos;		/* struct undo */
-	u32 busy;			/* callers that sleep in it */
-	u32 resets;			/* how often SETALL has cleared all adjustments */
+	struct list_head undos;         /* struct undo */
+	u32 busy;                       /* callers that sleep in it */
+	u32 resets;                     /* how often SETALL has cleared all adjustments */
 	bool removed;
 	struct sem sem[];
 };
@@ -42,12 +42,12 @@ struct set {
 struct undo {
 	struct list_head of_set, of_task;
 	struct set *set;
-	u32 resets;			/* the set's `resets` when these began; they are void once it differs */
+	u32 resets;                     /* the set's `resets` when these began; they are void once it differs */
 	s16 adjust[];
 };
 
 struct undo_list {
-	u32 refs;			/* threads that share it (CLONE_SYSVSEM): the last one's end applies it */
+	u32 refs;                       /* threads that share it (CLONE_SYSVSEM): the last one's end applies it */
 	struct list_head undos;
 };
 
@@ -170,7 +170,7 @@ static long sem_try(struct set *set, const struct sembuf *op, u32 count, struct 
 	}
 	if (!stopped)
 		return 0;
-	for (i--; i--;)		/* the operation that stopped changed nothing */
+	for (i--; i--;)         /* the operation that stopped changed nothing */
 		sem_apply(set, &op[i], undo, -1);
 	return stopped;
 }
@@ -382,7 +382,7 @@ static void forget_undos(struct set *set, u32 number)
 		undo->adjust[number] = 0;
 }
 
-#define PIECE 2048u	/* values that are copied between two windows */
+#define PIECE 2048u     /* values that are copied between two windows */
 
 /* A copy may sleep, and the set may be removed meanwhile: look it up again by its number after each copy. */
 static long sem_set_all(struct set *set, const u16 *user)
@@ -559,7 +559,7 @@ long sys_semctl(int id, int number, int command, uaddr_t argument)
 			return -EINVAL;
 		if (command == SEM_STAT && !sysv_may(&set->perm, SYSV_READ))
 			return -EACCES;
-		id = (int)set->perm.id;	/* the copy may sleep, and the set may be removed meanwhile */
+		id = (int)set->perm.id; /* the copy may sleep, and the set may be removed meanwhile */
 		result = sem_give_status(set, argument);
 		return result ? result : (long)id;
 	}

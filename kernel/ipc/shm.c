@@ -21,18 +21,18 @@
 struct segment {
 	struct sysv_perm perm;
 	struct inode *inode;
-	u32 size;			/* bytes, as asked for */
-	struct list_head attachments;	/* struct attachment */
+	u32 size;                       /* bytes, as asked for */
+	struct list_head attachments;   /* struct attachment */
 	s64 attached, detached, changed;
 	s32 creator, last;
-	bool doomed;			/* IPC_RMID: removed when the last attachment ends */
+	bool doomed;                    /* IPC_RMID: removed when the last attachment ends */
 };
 
 /* An attachment's file: each area that maps it holds one reference. */
 struct attachment {
 	struct list_head link;
 	struct segment *segment;
-	struct file *file;		/* not referenced */
+	struct file *file;              /* not referenced */
 };
 
 static struct sysv_table shared_segments = { .max = SYSV_SLOTS_MAX };
@@ -241,7 +241,7 @@ static long shm_set_status(int id, uaddr_t user)
 
 static long remove_segment(struct segment *segment)
 {
-	segment->perm.key = IPC_PRIVATE;	/* nobody finds it by its key any more */
+	segment->perm.key = IPC_PRIVATE;        /* nobody finds it by its key any more */
 	segment->doomed = true;
 	drop_if_unused(segment);
 	return 0;
@@ -304,7 +304,7 @@ long sys_shmctl(int id, int command, uaddr_t user)
 		return sysv_owns(&segment->perm) ? remove_segment(segment) : -EPERM;
 	case SHM_LOCK:
 	case SHM_UNLOCK:
-		return sysv_owns(&segment->perm) ? 0 : -EPERM;	/* nothing is ever swapped out */
+		return sysv_owns(&segment->perm) ? 0 : -EPERM;  /* nothing is ever swapped out */
 	}
 	return -EINVAL;
 }

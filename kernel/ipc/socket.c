@@ -1,7 +1,4 @@
 /* Sockets as files: creation, connection, and the calls that name addresses. */
-#include "rights.h"
-#include "socket.h"
-
 #include <abi/ioctl.h>
 #include <abi/socket.h>
 #include <abi/termios.h>
@@ -17,6 +14,8 @@
 #include <uaccess.h>
 #include <window.h>
 
+#include "rights.h"
+#include "socket.h"
 #include "socket_calls.h"
 #include "stream.h"
 
@@ -28,7 +27,7 @@ static long socket_read(struct file *file, struct iter *it, u64 *position)
 
 	(void)position;
 	if (!it->left)
-		return 0;	/* a read of no bytes gives 0, whatever is queued, as on Linux */
+		return 0;       /* a read of no bytes gives 0, whatever is queued, as on Linux */
 	n = socket->ops->receive(socket, &m);
 	if (m.rights)
 		rights_free(m.rights);
@@ -145,7 +144,7 @@ struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socke
 
 void socket_release(struct socket *socket)
 {
-	socket->listening = false;	/* no more connections come while other tasks run */
+	socket->listening = false;      /* no more connections come while other tasks run */
 	if (!list_empty(&socket->pending))
 		socket_drop_pending(socket);
 	socket->ops->release(socket);
@@ -226,7 +225,7 @@ long socket_broken_pipe(u32 flags)
 
 long socket_listen(struct socket *socket, u32 backlog)
 {
-	socket->backlog = MIN(backlog, SOCKET_BACKLOG_MAX) + 1;	/* a backlog of 0 still lets one wait */
+	socket->backlog = MIN(backlog, SOCKET_BACKLOG_MAX) + 1; /* a backlog of 0 still lets one wait */
 	socket->listening = true;
 	wake_up(&socket->room);
 	return 0;

@@ -1,7 +1,6 @@
 /* Shared by the files that implement the socket calls. */
 #ifndef SOCKET_CALLS_H
 #define SOCKET_CALLS_H
-
 #include "socket.h"
 
 /* The file, referenced, and its socket; ERR_PTR(-EBADF or -ENOTSOCK). */

@@ -1,8 +1,4 @@
 /* Sending and receiving: send, sendto, sendmsg and their counterparts. */
-#include "socket_calls.h"
-#include "stream.h"
-#include <timeout.h>
-
 #include <abi/socket.h>
 #include <arch.h>
 #include <err.h>
@@ -11,7 +7,11 @@
 #include <syscall.h>
 #include <task.h>
 #include <time.h>
+#include <timeout.h>
 #include <uaccess.h>
+
+#include "socket_calls.h"
+#include "stream.h"
 
 #define CONTROL_MAX 4096u
 
@@ -338,7 +338,7 @@ long sys_recvmsg(int fd, struct msghdr *user, u32 flags)
 	return one_message(fd, user, flags, recvmsg_to);
 }
 
-#define MESSAGES_MAX 1024u	/* in one call; more are left for the next */
+#define MESSAGES_MAX 1024u      /* in one call; more are left for the next */
 
 /* The deadline is checked after each message: waiting for one continues beyond it, as on Linux. */
 static long many_messages(int fd, struct mmsghdr *user, u32 count, u32 flags, message_call *call, u64 deadline)

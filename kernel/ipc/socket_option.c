@@ -2,9 +2,6 @@
  * setsockopt and getsockopt, and the options of all sockets (socket(7); numbers: abi/socket_option.h). An option that
  * is not here is unknown (ENOPROTOOPT): none is accepted without its effect.
  */
-#include "socket_calls.h"
-#include "stream.h"
-
 #include <abi/socket.h>
 #include <abi/socket_option.h>
 #include <err.h>
@@ -13,10 +10,13 @@
 #include <task.h>
 #include <uaccess.h>
 
+#include "socket_calls.h"
+#include "stream.h"
+
 #define BUFFER_MIN 4096u
-#define BUFFER_MAX 425984u	/* what getsockopt shows at most: twice Linux's net.core.wmem_max */
-#define PRIORITY_MOST 6		/* that needs no privilege */
-#define DEVICE_NAME 16		/* bytes of a device's name, with its end */
+#define BUFFER_MAX 425984u      /* what getsockopt shows at most: twice Linux's net.core.wmem_max */
+#define PRIORITY_MOST 6         /* that needs no privilege */
+#define DEVICE_NAME 16          /* bytes of a device's name, with its end */
 
 struct old_timeval { s32 sec, usec; };
 struct new_timeval { s64 sec, usec; };

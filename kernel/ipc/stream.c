@@ -1,6 +1,4 @@
 /* The two byte streams of a connection (connection.c): sends, reads and polls. */
-#include "stream.h"
-
 #include <arch.h>
 #include <async.h>
 #include <err.h>
@@ -10,7 +8,9 @@
 #include <signal.h>
 #include <task.h>
 
-#define ROOM_TO_POLL 4096u	/* bytes free before poll calls a stream writable */
+#include "stream.h"
+
+#define ROOM_TO_POLL 4096u      /* bytes free before poll calls a stream writable */
 
 u32 stream_piece = PAGE_SIZE;
 u64 streamed_whole;
@@ -100,7 +100,7 @@ static long send_to_deaf(struct socket *socket, struct connection *connection, u
 		return error && error != -EPIPE ? error : socket_broken_pipe(message->flags);
 	}
 	if (!message->data->left)
-		return 0;	/* no packet goes out, and none answers */
+		return 0;       /* no packet goes out, and none answers */
 	if (to->owner)
 		to->owner->error = ECONNRESET;
 	stream_reset(connection, end);
@@ -159,7 +159,7 @@ long stream_send(struct socket *socket, struct message *message)
 			if (!message->data->left || (hand_over && signal_pending()))
 				return done;
 			if (ring_room(&to->ring))
-				continue;	/* the reader has made room; or the copy faulted, and does so again */
+				continue;       /* the reader has made room; or the copy faulted, and does so again */
 		}
 		if (!message->data->left)
 			return done;
@@ -348,7 +348,7 @@ long stream_receive_urgent(struct socket *socket, struct message *message)
 	if (message->address)
 		message->address->len = 0;
 	mark = from->mark;
-	connection->refs++;	/* the copy may sleep, and another thread disconnect the socket */
+	connection->refs++;     /* the copy may sleep, and another thread disconnect the socket */
 	n = ring_peek(&from->ring, message->data, (size_t)(mark - from->taken),
 		      MIN(message->data->left, (size_t)1));
 	/* Another byte may be urgent now, or none. */

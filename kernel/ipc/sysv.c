@@ -1,10 +1,10 @@
 /* Keys, identifiers and permissions of System V objects. */
-#include "sysv.h"
-
 #include <arch.h>
 #include <err.h>
 #include <lib.h>
 #include <task.h>
+
+#include "sysv.h"
 
 void *sysv_at(const struct sysv_table *table, int slot)
 {

@@ -1,18 +1,17 @@
 /* Shared by System V objects: keys, identifiers, permissions (svipc(7)). */
 #ifndef SYSV_H
 #define SYSV_H
-
 #include <abi/sysv.h>
 #include <abi/sysv_status.h>
 #include <types.h>
 
 #define SYSV_READ 4u
 #define SYSV_WRITE 2u
-#define SYSV_SLOTS_MAX 128u	/* objects of a kind */
-#define SYSV_MESSAGE_MAX 8192u	/* bytes in one message */
-#define SYSV_QUEUE_BYTES 16384u	/* in a message queue, unless msgctl says otherwise */
-#define SYSV_PER_SET_MAX 32000u	/* semaphores in a set */
-#define SYSV_OPERATIONS_MAX 500u	/* in one semop */
+#define SYSV_SLOTS_MAX 128u     /* objects of a kind */
+#define SYSV_MESSAGE_MAX 8192u  /* bytes in one message */
+#define SYSV_QUEUE_BYTES 16384u /* in a message queue, unless msgctl says otherwise */
+#define SYSV_PER_SET_MAX 32000u /* semaphores in a set */
+#define SYSV_OPERATIONS_MAX 500u        /* in one semop */
 
 /* The first member of every object. */
 struct sysv_perm {
@@ -28,15 +27,15 @@ struct sysv_table {
 	struct sysv_perm *slot[SYSV_SLOTS_MAX];
 };
 
-void *sysv_find(const struct sysv_table *, int id);	/* NULL: none */
-void *sysv_at(const struct sysv_table *, int slot);	/* NULL: none */
+void *sysv_find(const struct sysv_table *, int id);     /* NULL: none */
+void *sysv_at(const struct sysv_table *, int slot);     /* NULL: none */
 /* The identifier for a key, checked against the flags; -ENOENT, -EEXIST, -EACCES. */
 long sysv_get(const struct sysv_table *, s32 key, u32 flags, struct sysv_perm **found);
-long sysv_add(struct sysv_table *, struct sysv_perm *, s32 key, u32 flags);	/* identifier, or -ENOSPC */
+long sysv_add(struct sysv_table *, struct sysv_perm *, s32 key, u32 flags);     /* identifier, or -ENOSPC */
 void sysv_remove(struct sysv_table *, struct sysv_perm *);
 bool sysv_may(const struct sysv_perm *, u32 access);
 bool sysv_owns(const struct sysv_perm *);
-long sysv_highest(const struct sysv_table *);	/* highest slot in use, 0 if none */
+long sysv_highest(const struct sysv_table *);   /* highest slot in use, 0 if none */
 void sysv_perm_to_abi(const struct sysv_perm *, struct sysv_perm_abi *);
 void sysv_perm_set(struct sysv_perm *, const struct sysv_perm_abi *);
 

@@ -1,12 +1,11 @@
 /* System V calls that ipc(2) reaches with other arguments than their own system call. */
 #ifndef SYSV_CALLS_H
 #define SYSV_CALLS_H
-
 #include <types.h>
 
 struct sembuf;
 
-long sem_operations(int id, const struct sembuf *user, u32 count, u64 deadline);	/* ns since boot */
+long sem_operations(int id, const struct sembuf *user, u32 count, u64 deadline);        /* ns since boot */
 
 long shm_attach(int id, uaddr_t address, u32 flags, uaddr_t *at);
 

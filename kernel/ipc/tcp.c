@@ -4,8 +4,6 @@
  * program sees of it is what Linux shows: a non-blocking connect reports EINPROGRESS even if it is done, and a later
  * connect or SO_ERROR reports how it ended.
  */
-#include "inet.h"
-
 #include <abi/socket.h>
 #include <err.h>
 #include <kmalloc.h>
@@ -14,7 +12,9 @@
 #include <task.h>
 #include <window.h>
 
-#define RETRY_MOST 120u		/* s between two requests for a connection */
+#include "inet.h"
+
+#define RETRY_MOST 120u         /* s between two requests for a connection */
 
 static bool has_place(const struct socket *listener)
 {
@@ -26,7 +26,7 @@ struct patience {
 	struct inet_socket *inet;
 	struct timer timer;
 	struct deferred work;
-	u64 until;		/* ns since boot */
+	u64 until;              /* ns since boot */
 };
 
 static void stop_asking(struct inet_socket *inet)
@@ -186,7 +186,7 @@ static bool ask_again(struct inet_socket *caller)
 
 	stop_asking(caller);
 	if (tcp_ask(socket))
-		tcp_refuse(socket, ECONNREFUSED);	/* no memory */
+		tcp_refuse(socket, ECONNREFUSED);       /* no memory */
 	if (socket->asking)
 		return false;
 	socket_changed(socket);
@@ -260,8 +260,8 @@ void tcp_linger(struct socket *socket)
 	mine = &connection->side[socket->end];
 	other = &connection->side[far_end(connection, socket->end)];
 	if (side_shown(mine) || stream_over(socket))
-		return;		/* unread data resets the connection */
-	socket->file = NULL;	/* it is closed already */
+		return;         /* unread data resets the connection */
+	socket->file = NULL;    /* it is closed already */
 	stream_shutdown(socket, SHUT_RD | SHUT_WR);
 	(void)wait_event_until(&other->writable, all_delivered(socket),
 			       time_deadline(settings->linger_seconds * NSEC_PER_SEC));
@@ -413,7 +413,7 @@ static long tcp_send(struct socket *socket, struct message *message)
 		return n;
 	if (!connection)
 		return socket_broken_pipe(message->flags);
-	connection->refs++;	/* another thread may disconnect the socket */
+	connection->refs++;     /* another thread may disconnect the socket */
 	n = stream_send(socket, message);
 	connection_put(connection);
 	return n;

@@ -3,11 +3,11 @@
  * sender asks for no more, or for 200 ms. Here they are in the receiver's ring, and the receiver does not see them yet.
  * And the limit of a sender whose receiver does not read (TCP_USER_TIMEOUT).
  */
-#include "inet.h"
-
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
+
+#include "inet.h"
 
 #define HOLD_NS (200 * NSEC_PER_MSEC)
 

@@ -1,6 +1,4 @@
 /* UDP and UDP-Lite within this machine: a datagram goes directly to the receiver's queue. */
-#include "inet.h"
-
 #include <abi/socket.h>
 #include <abi/socket_option.h>
 #include <err.h>
@@ -8,6 +6,8 @@
 #include <lib.h>
 #include <signal.h>
 #include <task.h>
+
+#include "inet.h"
 
 #define TTL_MOST 255
 #define HEADER_BYTES 8
@@ -154,7 +154,7 @@ static bool covers_enough(const struct inet_socket *from, const struct inet_sock
 /* A datagram on its way out. With MSG_MORE it stays at the socket, and the next send adds to it. */
 struct outgoing {
 	struct endpoint from, to;
-	struct packet packet;		/* what the sender gave */
+	struct packet packet;           /* what the sender gave */
 	struct datagram *datagram;
 };
 
@@ -170,12 +170,12 @@ static long find_route(struct socket *socket, const struct message *message, str
 		return -EINVAL;
 	if (addressed) {
 		if (message->address->len >= sizeof(struct sockaddr_in) && message->address->family == AF_UNSPEC)
-			message->address->family = AF_INET;	/* as on Linux */
+			message->address->family = AF_INET;     /* as on Linux */
 		error = inet_destination(socket, message->address, message->packet.address, &out->to);
 		if (error)
 			return error;
 	}
-	error = inet_bind_any(inet);	/* before other checks, as on Linux */
+	error = inet_bind_any(inet);    /* before other checks, as on Linux */
 	if (error)
 		return error;
 	if (addressed && !out->to.port)

@@ -2,9 +2,6 @@
  * Unix sockets: stream, datagram and sequenced packets, by path, by abstract name, or in pairs (unix(7)). This file has
  * what all types share, and streams.
  */
-#include "stream.h"
-#include "unix.h"
-
 #include <abi/socket.h>
 #include <err.h>
 #include <filesystem.h>
@@ -13,6 +10,9 @@
 #include <lib.h>
 #include <task.h>
 #include <window.h>
+
+#include "stream.h"
+#include "unix.h"
 
 static const struct socket_ops unix_stream_ops;
 
@@ -211,7 +211,7 @@ void unix_release(struct socket *socket)
 		}
 		unix_connect(sender, NULL);
 		sender->peer_gone = socket->type != SOCK_SEQPACKET;
-		wake_up(&sender->queue.readable);	/* its next call reports that the peer is gone */
+		wake_up(&sender->queue.readable);       /* its next call reports that the peer is gone */
 	}
 	datagram_free(&endpoint->queue);
 	kfree(endpoint);

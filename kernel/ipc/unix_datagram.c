@@ -2,13 +2,13 @@
  * Unix sockets of datagrams and of sequenced packets. A connection of packets is two sockets with a queue of datagrams
  * each; each is the other's peer.
  */
-#include "unix.h"
-
 #include <abi/socket.h>
 #include <arch.h>
 #include <err.h>
 #include <signal.h>
 #include <task.h>
+
+#include "unix.h"
 
 void unix_connect(struct unix_socket *u, struct unix_socket *to)
 {
@@ -62,7 +62,7 @@ static long datagram_connect(struct socket *socket, const struct address *addres
 	if (!error)
 		error = unix_find(address, SOCK_DGRAM, &to);
 	if (!error && to->peer && to->peer != endpoint)
-		error = -EPERM;		/* the receiver is connected to another socket */
+		error = -EPERM;         /* the receiver is connected to another socket */
 	if (error)
 		return error;
 	datagram_leave_peer(endpoint, to);
@@ -118,7 +118,7 @@ static long datagram_receiver(struct socket *socket, const struct message *m, st
 	long error;
 
 	if (has_destination && m->data->left > DATAGRAM_MAX)
-		return -EMSGSIZE;	/* before other errors, as on Linux */
+		return -EMSGSIZE;       /* before other errors, as on Linux */
 	error = has_destination ? socket_error(socket) : 0;
 	if (error)
 		return error;
@@ -269,7 +269,7 @@ static long packet_receiver(struct socket *socket, const struct message *message
 static long packet_send(struct socket *socket, struct message *message)
 {
 	if (message->address)
-		message->address->len = 0;	/* packets go to the peer; an address is ignored */
+		message->address->len = 0;      /* packets go to the peer; an address is ignored */
 	return datagram_send_when_room(socket, message, packet_receiver, NULL);
 }
 
@@ -284,7 +284,7 @@ static long packet_receive(struct socket *socket, struct message *message)
 
 static u32 packet_bytes(struct socket *socket)
 {
-	return unix_of(socket)->queue.bytes;	/* of all packets, as on Linux */
+	return unix_of(socket)->queue.bytes;    /* of all packets, as on Linux */
 }
 
 static unsigned packet_poll(struct socket *socket, struct poll_table *table)

@@ -1,6 +1,4 @@
 /* Names of Unix sockets: a path, an abstract name, or none (unix(7)). */
-#include "unix.h"
-
 #include <abi/socket.h>
 #include <arch.h>
 #include <err.h>
@@ -9,6 +7,8 @@
 #include <signal.h>
 #include <task.h>
 #include <window.h>
+
+#include "unix.h"
 
 /* Sockets with abstract names. */
 #define BUCKETS 256u
@@ -191,7 +191,7 @@ long unix_bind(struct socket *socket, const struct address *address)
 			return error;
 		path_of(address, path);
 		endpoint->name = *address;
-		endpoint->name.len = PATH_OFFSET + (u32)strlen(path) + 1;	/* with its NUL, as Linux reports it */
+		endpoint->name.len = PATH_OFFSET + (u32)strlen(path) + 1;       /* with its NUL, as Linux reports it */
 	}
 	return 0;
 }

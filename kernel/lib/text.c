@@ -1,10 +1,9 @@
 /* Text that grows. */
-#include <text.h>
-
 #include <cpu.h>
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <text.h>
 #include <window.h>
 
 /* Opens a window after each page but the last. */

@@ -1,13 +1,13 @@
 /* Page faults: demand paging, copy on write, growing stacks. */
 #include <arch.h>
-#include <cpu.h>
-#include <mmu.h>
 #include <check.h>
+#include <cpu.h>
 #include <err.h>
 #include <errno.h>
 #include <flush.h>
 #include <fs.h>
 #include <lib.h>
+#include <mmu.h>
 #include <outside.h>
 #include <smp.h>
 

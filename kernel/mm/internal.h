@@ -1,7 +1,6 @@
 /* What the files of mm/ share. */
 #ifndef MM_INTERNAL_H
 #define MM_INTERNAL_H
-
 #include <lib.h>
 #include <mm.h>
 #include <outside.h>

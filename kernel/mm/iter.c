@@ -1,7 +1,6 @@
 /* Copying between kernel objects and the memory that a call names. */
-#include <file.h>
-
 #include <err.h>
+#include <file.h>
 #include <frame.h>
 #include <lib.h>
 #include <smp.h>

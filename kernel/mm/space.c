@@ -1,6 +1,6 @@
 /* Address spaces: creation, fork, end. */
-#include <context.h>
 #include <check.h>
+#include <context.h>
 #include <cpu.h>
 #include <errno.h>
 #include <file.h>

@@ -1,7 +1,6 @@
 /* Clearing entries of an address space's tree, for zap.c and the policy pte.update. */
 #ifndef MM_ZAP_H
 #define MM_ZAP_H
-
 #include <frame.h>
 #include <lib.h>
 #include <window.h>

@@ -1,6 +1,6 @@
 /* Waking and starting tasks where one processor runs them all (several/balance.c has the same names). */
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <cpu.h>
 #include <sched.h>
 #include <task.h>

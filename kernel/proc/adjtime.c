@@ -122,7 +122,7 @@ static long clock_adjust(struct timex64 *t)
 		timex_keep(t);
 	timex_show(t);
 	if (t->modes & ADJ_ADJTIME)
-		t->offset = 0;	/* the whole offset is applied */
+		t->offset = 0;  /* the whole offset is applied */
 	return clock_state.status & STA_UNSYNC ? TIME_ERROR : TIME_OK;
 }
 

@@ -2,8 +2,8 @@
  * execve. The new address space is built completely before the old one goes. All steps that can return an error to the
  * program come before exec_commit(), after which the old program is lost.
  */
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <check.h>
 #include <control.h>
 #include <err.h>
@@ -19,8 +19,8 @@
 #include <task.h>
 #include <window.h>
 
-#include "exec.h"
 #include "../task/internal.h"
+#include "exec.h"
 
 #define SCRIPT_LINE 256u
 

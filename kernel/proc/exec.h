@@ -1,7 +1,6 @@
 /* Shared by the files of execve: exec.c opens the program and commits to it, exec_stack.c builds its stack. */
 #ifndef EXEC_H
 #define EXEC_H
-
 #include <task.h>
 #include <types.h>
 

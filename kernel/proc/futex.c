@@ -10,8 +10,8 @@
 #include <uaccess.h>
 #include <window.h>
 
-#include "futex.h"
 #include "../task/internal.h"
+#include "futex.h"
 
 #define ROBUST_LIST_LIMIT 2048  /* a longer list must be a loop */
 #define OWNER_DIED_ATTEMPTS 100

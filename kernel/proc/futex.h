@@ -1,7 +1,6 @@
 /* What the files of futexes share. */
 #ifndef PROC_FUTEX_H
 #define PROC_FUTEX_H
-
 #include <list.h>
 #include <mm.h>
 #include <task.h>

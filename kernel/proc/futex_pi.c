@@ -10,8 +10,8 @@
 #include <uaccess.h>
 #include <window.h>
 
-#include "futex.h"
 #include "../task/internal.h"
+#include "futex.h"
 
 /* Interrupt windows in walks over a bucket or over an owner's waiters are safe: interrupt handlers change neither. */
 static struct list_head pi_buckets[FUTEX_BUCKETS];

@@ -12,8 +12,8 @@
 #include <wait.h>
 #include <window.h>
 
-#include "futex.h"
 #include "../task/internal.h"
+#include "futex.h"
 
 long futex_wait_requeue_pi(u32 *word, bool is_private, u32 expected, u64 deadline, u32 *word2)
 {

@@ -1,12 +1,11 @@
 /* Kernel code outside of the kernel lock (outside.h). */
-#include <outside.h>
-
 #include <arch.h>
 #include <check.h>
 #include <cpu.h>
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
+#include <outside.h>
 #include <panic.h>
 #include <smp.h>
 #include <text.h>

@@ -1,6 +1,4 @@
 /* TLB shootdown: whom to ask, and the counts (shootdown.h). */
-#include "shootdown.h"
-
 #include <arch.h>
 #include <context.h>
 #include <cpu.h>
@@ -14,6 +12,7 @@
 
 #include "../mm/internal.h"
 #include "../mm/zap.h"
+#include "shootdown.h"
 
 const struct shootdown_form *shootdown_form = &shootdown_queue;
 u32 shootdown_cutoff;

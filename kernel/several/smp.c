@@ -1,6 +1,4 @@
 /* Several processors: locks, calls from one to others, and starting them (smp.h). */
-#include <smp.h>
-
 #include <arch.h>
 #include <check.h>
 #include <context.h>
@@ -14,6 +12,7 @@
 #include <procfs.h>
 #include <sched.h>
 #include <shootdown.h>
+#include <smp.h>
 #include <task.h>
 #include <text.h>
 #include <window.h>

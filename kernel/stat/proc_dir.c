@@ -1,6 +1,4 @@
 /* The directories of /proc: looking up and listing names. */
-#include "proc_internal.h"
-
 #include <err.h>
 #include <filesystem.h>
 #include <lib.h>
@@ -8,6 +6,8 @@
 #include <procfs.h>
 #include <task.h>
 #include <window.h>
+
+#include "proc_internal.h"
 
 /*
  * Inode numbers: registered nodes from 1, then 2^17 for each process. They have 32 bits: old calls of 32-bit programs
@@ -184,7 +184,7 @@ struct dentry *proc_lookup(struct dentry *dir, const char *name, size_t len)
 
 /* Positions: 0 and 1 are the dots; the others are FIRST + a number (index, process id, descriptor). */
 #define FIRST 2u
-#define FIRST_PID 0x10000u	/* in the root, after the registered names */
+#define FIRST_PID 0x10000u      /* in the root, after the registered names */
 
 struct listing {
 	struct file *file;
@@ -212,7 +212,7 @@ static void list_nodes(struct listing *listing, const struct proc_node *dir)
 	list_for_each_entry(node, &dir->children, link) {
 		if (at++ < listing->file->position)
 			continue;
-		memcpy(name, node->name, node->len);	/* the path "mmu/hash" names two nodes: cut off the rest */
+		memcpy(name, node->name, node->len);    /* the path "mmu/hash" names two nodes: cut off the rest */
 		name[node->len] = 0;
 		if (!proc_dir_give(listing, name, node->ino, node->directory ? DT_DIR : node->target ? DT_LNK : DT_REG,
 				   at))

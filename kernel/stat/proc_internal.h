@@ -1,9 +1,8 @@
 /* Shared by the files of /proc. */
 #ifndef PROC_INTERNAL_H
 #define PROC_INTERNAL_H
-
-#include <fs.h>
 #include <file.h>
+#include <fs.h>
 #include <text.h>
 
 struct process;
@@ -11,7 +10,7 @@ struct task;
 
 /* A registered directory or file. */
 struct proc_node {
-	struct list_head link;		/* parent's children */
+	struct list_head link;          /* parent's children */
 	struct list_head children;
 	const char *name;
 	size_t len;
@@ -19,7 +18,7 @@ struct proc_node {
 	bool directory;
 	void (*show)(struct text *);
 	int (*store)(const char *, size_t);
-	const char *target;		/* a symbolic link's text */
+	const char *target;             /* a symbolic link's text */
 };
 extern struct proc_node proc_root_node;
 
@@ -33,9 +32,9 @@ struct proc_entry {
 	const char *name;
 	u32 mode;
 	void (*show)(struct text *, struct task *);
-	int (*link)(struct task *, struct dentry **out);	/* exe, cwd, root: the target, referenced */
+	int (*link)(struct task *, struct dentry **out);        /* exe, cwd, root: the target, referenced */
 	int (*store)(struct task *, const char *, size_t);
-	bool is_private;	/* who may trace the process may open it, and it shows the memory that it had then */
+	bool is_private;        /* who may trace the process may open it, and it shows the memory that it had then */
 };
 extern const struct proc_entry proc_entries[];
 extern const unsigned proc_entry_count;
@@ -47,19 +46,19 @@ struct proc_item {
 	const struct proc_node *node;
 	const struct proc_entry *entry;
 	s32 pid;
-	u64 start_ns;		/* of the process: distinguishes it from a later one with the same number */
-	u32 mm;			/* of a private file: the number of the address space; 0: none */
-	bool thread;		/* below task/: the thread, not the process */
+	u64 start_ns;           /* of the process: distinguishes it from a later one with the same number */
+	u32 mm;                 /* of a private file: the number of the address space; 0: none */
+	bool thread;            /* below task/: the thread, not the process */
 	int fd;
 };
 
-u32 proc_mm_number(const struct proc_item *);	/* of its process's address space now; 0: it has none */
+u32 proc_mm_number(const struct proc_item *);   /* of its process's address space now; 0: it has none */
 struct dentry *proc_lookup(struct dentry *dir, const char *name, size_t len);
 struct dentry *proc_dentry(struct dentry *dir, const char *name, size_t len, const struct proc_item *item, u32 mode,
 			   u64 ino);
 struct dentry *proc_lookup_node(struct dentry *dir, const struct proc_node *parent, const char *name, size_t len);
 struct filesystem *procfs_new(const char *source);
-void proc_sys_init(void);	/* stat/proc_sys.c: registers the files of /proc/sys */
+void proc_sys_init(void);       /* stat/proc_sys.c: registers the files of /proc/sys */
 extern const struct file_ops proc_dir_ops, proc_text_ops;
 
 #endif

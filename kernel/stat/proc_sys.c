@@ -1,11 +1,4 @@
 /* /proc/sys: names and limits that programs look up. All files are read-only. */
-#include "proc_internal.h"
-
-#include "../dev/pty.h"
-#include "../ipc/ring.h"
-#include "../ipc/socket.h"
-#include "../ipc/sysv.h"
-
 #include <arch.h>
 #include <file.h>
 #include <inotify.h>
@@ -15,6 +8,12 @@
 #include <process.h>
 #include <procfs.h>
 #include <uname.h>
+
+#include "../dev/pty.h"
+#include "../ipc/ring.h"
+#include "../ipc/socket.h"
+#include "../ipc/sysv.h"
+#include "proc_internal.h"
 
 #define NAME(subject, field_number) \
 	static void show_##subject(struct text *t) { text_printf(t, "%s\n", uts.field[field_number]); }

@@ -84,7 +84,7 @@ static void system_stat_show(struct text *text)
 #define LOAD_INTERVAL (5 * NSEC_PER_SEC)
 
 static u32 load_averages[3];
-static const u32 load_decay[3] = { 1884, 2014, 2037 };	/* 2048 / e^(5 s / 1, 5, 15 min) */
+static const u32 load_decay[3] = { 1884, 2014, 2037 };  /* 2048 / e^(5 s / 1, 5, 15 min) */
 static struct timer load_timer;
 static struct deferred load_work;
 

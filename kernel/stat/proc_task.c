@@ -1,6 +1,4 @@
 /* The files of /proc/<pid>. Formats: proc(5). */
-#include "proc_internal.h"
-
 #include <arch.h>
 #include <arch/message.h>
 #include <cpu.h>
@@ -17,6 +15,8 @@
 #include <tty.h>
 #include <uaccess.h>
 #include <window.h>
+
+#include "proc_internal.h"
 
 #define ARGUMENTS_MAX 65536u
 
@@ -88,7 +88,7 @@ static void stat_show(struct text *out, struct task *task)
 {
 	struct process *process = task->process;
 	const struct mm *mm = task->mm;
-	bool may_see = may_trace(task);	/* addresses; who may not sees zeros */
+	bool may_see = may_trace(task); /* addresses; who may not sees zeros */
 	struct usage usage;
 	sigset ignored, caught;
 

@@ -1,6 +1,4 @@
 /* /proc: inodes are created when a name is looked up, text when a file is read. */
-#include "proc_internal.h"
-
 #include <err.h>
 #include <filesystem.h>
 #include <kmalloc.h>
@@ -11,7 +9,9 @@
 #include <task.h>
 #include <window.h>
 
-#define STORE_MAX 4096u	/* bytes of one write to a file of /proc */
+#include "proc_internal.h"
+
+#define STORE_MAX 4096u /* bytes of one write to a file of /proc */
 
 static u32 next_ino = 2;
 
@@ -253,7 +253,7 @@ static int make_text(const struct proc_item *item, struct text *text)
 
 /* The text of an open file. A copy to a program may sleep, so the text is kept until the last copy is done. */
 struct shown {
-	u32 users;	/* the open file, and copies under way */
+	u32 users;      /* the open file, and copies under way */
 	struct text text;
 };
 

@@ -1,10 +1,10 @@
 /* /sys: only the files that list the processors (sysfs-devices-system-cpu). */
-#include "proc_internal.h"
-
 #include <cpu.h>
 #include <filesystem.h>
 #include <kmalloc.h>
 #include <lib.h>
+
+#include "proc_internal.h"
 
 #define CPU_DIRECTORY "devices/system/cpu/"
 

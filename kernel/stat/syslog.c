@@ -13,7 +13,7 @@ enum {
 	SYSLOG_CONSOLE_ON, SYSLOG_CONSOLE_LEVEL, SYSLOG_SIZE_UNREAD, SYSLOG_SIZE_BUFFER,
 };
 
-static u32 bytes_taken, bytes_cleared;	/* positions as log_written */
+static u32 bytes_taken, bytes_cleared;  /* positions as log_written */
 static struct waitq log_readers = WAITQ_INIT(log_readers);
 static struct wake_note readers_note = { .work.link = LIST_HEAD_INIT(readers_note.work.link), .wq = &log_readers };
 

@@ -1,6 +1,6 @@
 /* User and group numbers. */
-#include <arch/message.h>
 #include <abi/system.h>
+#include <arch/message.h>
 #include <errno.h>
 #include <kmalloc.h>
 #include <process.h>

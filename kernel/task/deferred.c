@@ -1,6 +1,6 @@
 /* Work that a call leaves for its end. */
-#include <deferred.h>
 #include <cpu.h>
+#include <deferred.h>
 #include <lib.h>
 #include <task.h>
 #include <window.h>

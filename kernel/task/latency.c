@@ -4,14 +4,13 @@
  * was due. A number of ns written to the file resets it and sets the longest interval between timer interrupts (0: as
  * the timers need): then no stretch is longer than the time shown plus that interval.
  */
-#include <text.h>
-
 #include <arch.h>
 #include <err.h>
 #include <latency.h>
 #include <lib.h>
 #include <procfs.h>
 #include <task.h>
+#include <text.h>
 #include <time.h>
 
 #define SAMPLE_LEAST 1000u      /* ns; the handler itself takes some hundred cycles */

@@ -32,10 +32,10 @@ extern const struct cause_part {
 	u32 cause, start, end;
 } cause_parts[], cause_parts_end[];
 
-static u32 *profile_counts;	/* by 16 bytes of kernel code; NULL until first switched on */
+static u32 *profile_counts;     /* by 16 bytes of kernel code; NULL until first switched on */
 static u32 profile_user, profile_idle, profile_kernel, profile_other, profile_lost;
 static bool profile_ticks;
-static u32 profile_cycles;	/* between two samples; 0: none are taken by cycles */
+static u32 profile_cycles;      /* between two samples; 0: none are taken by cycles */
 
 static u32 profile_slots(void)
 {

@@ -14,13 +14,13 @@
  *
  * It runs with interrupts off, as does the whole kernel except for the idle task and interrupt windows.
  */
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <control.h>
 #include <cpu.h>
 #include <lib.h>
-#include <mmu.h>
 #include <mm.h>
+#include <mmu.h>
 #include <process.h>
 #include <sched.h>
 #include <smp.h>

@@ -61,7 +61,7 @@ static void remove_real_time(struct sigpending *pending, int sig)
 
 		if (queued->info.signo >= SIGRTMIN)
 			interrupt_window();
-		at = at->next;		/* now, since a signal may have come in the window */
+		at = at->next;          /* now, since a signal may have come in the window */
 		if (queued->info.signo == sig)
 			signal_release(queued);
 	}

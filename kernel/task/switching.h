@@ -1,9 +1,8 @@
 /* What every form of the scheduler does around a switch (sched.c, policy ready.queue). */
 #ifndef SWITCHING_H
 #define SWITCHING_H
-
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <mmu.h>
 #include <task.h>
 

@@ -1,7 +1,6 @@
 /* Adding up getrusage's figures, and converting them to the ABI's form. */
 #ifndef PROC_USAGE_H
 #define PROC_USAGE_H
-
 #include <abi/process.h>
 #include <process.h>
 

@@ -4,13 +4,13 @@
  * cached translation in the hash table and (if the control device shows it) in the TLB: the tree has the same.
  */
 #include <arch.h>
-#include <mmu.h>
 #include <check.h>
 #include <context.h>
 #include <cpu.h>
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
+#include <mmu.h>
 #include <outside.h>
 #include <pagetable.h>
 #include <smp.h>

@@ -1,7 +1,6 @@
 /* Interrupts between processors: the boot's sends itself each kind (check=on). */
-#include <irq.h>
-
 #include <cpu.h>
+#include <irq.h>
 #include <lib.h>
 #include <window.h>
 

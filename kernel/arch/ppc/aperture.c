@@ -5,6 +5,7 @@
  * its entries. An address in the aperture differs from the other space's only in the segment number, which no hash and
  * no congruence class uses: nothing needs a flush before or after.
  */
+#include <aperture.h>
 #include <arch.h>
 #include <arch/mmu.h>
 #include <arch/vsid.h>
@@ -13,7 +14,6 @@
 #include <pagetable.h>
 #include <smp.h>
 #include <task.h>
-#include <aperture.h>
 
 /* The segments used: the one that does not contain the caller's own address. */
 #define SEGMENT_LOW  0x00000000u

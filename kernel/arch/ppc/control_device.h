@@ -1,7 +1,6 @@
 /* The control device's kernel half (docs/interfaces.md, section 2), and what of it only a PowerPC has. */
 #ifndef CONTROL_DEVICE_H
 #define CONTROL_DEVICE_H
-
 #include <types.h>
 
 #define CONTROL_PA              0x80000f00u

@@ -1,4 +1,5 @@
 /* The C handlers of the exceptions, called after the vectors' images saved the registers. */
+#include <aperture.h>
 #include <arch.h>
 #include <arch/entry.h>
 #include <arch/image.h>
@@ -14,7 +15,6 @@
 #include <syscall.h>
 #include <task.h>
 #include <time.h>
-#include <aperture.h>
 
 #include "internal.h"
 

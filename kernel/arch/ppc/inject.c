@@ -1,9 +1,9 @@
 /* Faults of hash table and TLB for the invariant checker to find (test/inject.c). */
+#include <arch.h>
 #include <arch/hash.h>
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <arch/vsid.h>
-#include <arch.h>
 #include <errno.h>
 #include <lib.h>
 #include <pagetable.h>

@@ -1,7 +1,6 @@
 /* What the files of arch/ppc share. */
 #ifndef ARCH_PPC_INTERNAL_H
 #define ARCH_PPC_INTERNAL_H
-
 #include <arch.h>
 #include <task.h>
 #include <types.h>

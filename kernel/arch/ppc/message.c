@@ -3,9 +3,9 @@
  * are noted as a pair in their struct arch_task, if all is so that the next message needs few checks. Whatever ends
  * that forgets all pairs.
  */
+#include <arch.h>
 #include <arch/entry.h>
 #include <arch/message.h>
-#include <arch.h>
 #include <cpu.h>
 #include <errno.h>
 #include <lib.h>

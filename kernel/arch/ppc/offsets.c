@@ -1,10 +1,10 @@
 /* Offsets for assembly files. The build compiles this file to assembly and extracts the lines that begin with "->". */
-#include <arch/vsid.h>
 #include <arch.h>
 #include <arch/core.h>
 #include <arch/entry.h>
 #include <arch/message.h>
 #include <arch/offsets_several.h>
+#include <arch/vsid.h>
 #include <board.h>
 #include <cpu.h>
 #include <mm.h>

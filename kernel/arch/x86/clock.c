@@ -2,8 +2,8 @@
  * The timebase and the timer, by the 8254 (Intel 8254 data sheet). Counter 2 counts 65536 ticks again and again and is
  * read; counter 0 counts down once and interrupts. With a counter of cycles, that is the timebase.
  */
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <cpu.h>
 #include <errno.h>
 #include <irq.h>

@@ -1,6 +1,6 @@
 /* The tables of segments and of exceptions (Intel manual, volume 3A, 3.4.5, 6.11, 7.2). */
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <cpu.h>
 #include <lib.h>
 #include <smp.h>

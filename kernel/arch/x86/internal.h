@@ -1,7 +1,6 @@
 /* What the files of arch/x86 share. */
 #ifndef ARCH_X86_INTERNAL_H
 #define ARCH_X86_INTERNAL_H
-
 #include <arch.h>
 #include <arch/pte.h>
 #include <cpu.h>

@@ -3,8 +3,8 @@
  * are noted as a pair in the blocks at the top of their stacks, if all is so that the next message needs few checks.
  * Whatever ends that forgets all pairs.
  */
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <cpu.h>
 #include <lib.h>
 #include <process.h>

@@ -1,7 +1,6 @@
 /* The information of a boot loader (Multiboot specification 0.6.96, section 3.3). */
 #ifndef ARCH_X86_MULTIBOOT_H
 #define ARCH_X86_MULTIBOOT_H
-
 #include <types.h>
 
 #define MULTIBOOT_MAGIC 0x2badb002u

@@ -1,7 +1,7 @@
 /* Offsets for assembly files. The build compiles this file to assembly and extracts the lines that begin with "->". */
+#include <arch.h>
 #include <arch/message.h>
 #include <arch/offsets_several.h>
-#include <arch.h>
 #include <cpu.h>
 #include <mm.h>
 #include <syscall.h>

@@ -1,6 +1,6 @@
 /* The files of /proc about translation. */
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <context.h>
 #include <flush.h>
 #include <mmu.h>

@@ -15,8 +15,8 @@
 #include <time.h>
 
 #include "internal.h"
-#include "several/apic.h"
 #include "multiboot.h"
+#include "several/apic.h"
 
 #define UART_PORT  0x3f8u
 #define UART_IRQ   4u

@@ -5,9 +5,9 @@
 #include <task.h>
 #include <uaccess.h>
 
-#define SHORT_NONE 0xffffu	/* as -1 in 32 bits: none, or unchanged */
-#define SHORT_PART     32u	/* groups that are copied at a time */
-#define SHORT_OVERFLOW 65534u	/* given for a number that does not fit */
+#define SHORT_NONE 0xffffu      /* as -1 in 32 bits: none, or unchanged */
+#define SHORT_PART     32u      /* groups that are copied at a time */
+#define SHORT_OVERFLOW 65534u   /* given for a number that does not fit */
 
 static u32 widen_id(u32 id)
 {

@@ -1,6 +1,6 @@
 /* Tasks: starting, switching, and sharing the floating-point unit. */
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <cpu.h>
 #include <lib.h>
 #include <task.h>

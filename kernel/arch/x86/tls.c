@@ -1,7 +1,7 @@
 /* Segments for threads: set_thread_area, and fs and gs, which the kernel itself does not use. */
 #include <abi/user_desc.h>
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <cpu.h>
 #include <errno.h>
 #include <lib.h>

@@ -11,11 +11,10 @@
  * uvm_km_free() removes them. It did so with stacks, page directories and blocks of files, too; docs/policies.md says
  * why those stay in the linear mapping here.
  */
-#include <kernel_buffer.h>
-
 #include <arch.h>
 #include <check.h>
 #include <errno.h>
+#include <kernel_buffer.h>
 #include <lib.h>
 #include <mmu.h>
 #include <pagetable.h>

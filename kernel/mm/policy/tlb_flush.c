@@ -5,12 +5,12 @@
  * lazy: to flush the whole address space, it gets a new context; the translations of the old one become zombies, which
  * match nothing.
  */
-#include <mmu.h>
 #include <context.h>
 #include <flush.h>
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
+#include <mmu.h>
 #include <policy.h>
 #include <shootdown.h>
 #include <window.h>

@@ -1,7 +1,6 @@
 /* One processor: no code runs outside of the kernel lock, because there is none (several/include/outside.h). */
 #ifndef OUTSIDE_H
 #define OUTSIDE_H
-
 #include <types.h>
 
 struct regs;

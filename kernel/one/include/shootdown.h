@@ -4,7 +4,6 @@
  */
 #ifndef SHOOTDOWN_H
 #define SHOOTDOWN_H
-
 #include <flush.h>
 #include <types.h>
 

@@ -4,7 +4,6 @@
  */
 #ifndef SMP_H
 #define SMP_H
-
 #include <types.h>
 
 struct mm;

@@ -15,7 +15,6 @@
  */
 #ifndef OUTSIDE_H
 #define OUTSIDE_H
-
 #include <types.h>
 
 struct regs;

@@ -11,7 +11,6 @@
  */
 #ifndef SHOOTDOWN_H
 #define SHOOTDOWN_H
-
 #include <flush.h>
 #include <types.h>
 

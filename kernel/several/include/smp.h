@@ -13,7 +13,6 @@
  */
 #ifndef SMP_H
 #define SMP_H
-
 #include <types.h>
 
 struct cpu;

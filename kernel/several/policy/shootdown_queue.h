@@ -1,7 +1,6 @@
 /* The queues of shootdown=queue, for the forms queue and queue+own. Inlined, so that they are as short as OpenBSD's. */
 #ifndef SHOOTDOWN_QUEUE_H
 #define SHOOTDOWN_QUEUE_H
-
 #include <arch.h>
 #include <cpu.h>
 #include <smp.h>

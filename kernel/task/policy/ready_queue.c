@@ -8,8 +8,8 @@
  * Likewise a thread that has waited for a message with a time limit stays among the timers until its limit passes, or
  * until it has another wait. Several processors have only the form waiting.
  */
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <cpu.h>
 #include <errno.h>
 #include <lib.h>

@@ -1,7 +1,6 @@
 /* Insertion into the hash table by code that runs with translation off. */
 #ifndef HASH32_INSERT_H
 #define HASH32_INSERT_H
-
 #include <arch/hash_lock.h>
 
 /*

@@ -1,9 +1,9 @@
 /* The hash table in C (604 manual, 5.5): search, insertion, removal. */
+#include <arch.h>
 #include <arch/hash.h>
 #include <arch/hash_table_lock.h>
 #include <arch/mmu.h>
 #include <arch/pte.h>
-#include <arch.h>
 #include <arch/vsid.h>
 #include <cpu.h>
 #include <frame.h>

@@ -1,7 +1,6 @@
 /* What the files of the 970's backend share. */
 #ifndef HASH64_H
 #define HASH64_H
-
 #include <arch/hash64.h>
 
 /* table.c */

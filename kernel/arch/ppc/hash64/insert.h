@@ -1,7 +1,6 @@
 /* Insertion into the 970's hash table by code that runs with translation off, in 64-bit mode. */
 #ifndef HASH64_INSERT_H
 #define HASH64_INSERT_H
-
 #include <arch/reg970.h>
 
 /* The tree's page table of the address in r3, or goes on at `fail`; r6 points to the root entry, then to the table. */

@@ -5,7 +5,6 @@
  */
 #ifndef HASH64_LOW_H
 #define HASH64_LOW_H
-
 #include <arch/reg970.h>
 
 #define SAVED(n) (LOW_SAVE + 8 * (n))

@@ -11,11 +11,11 @@
 #include <arch.h>
 #include <arch/hash.h>
 #include <arch/mmu.h>
+#include <arch/pte.h>
 #include <errno.h>
 #include <frame.h>
 #include <lib.h>
 #include <pagetable.h>
-#include <arch/pte.h>
 #include <policy.h>
 
 static int pagetable_cache_apply(const struct policy_setting *to)

@@ -1,7 +1,6 @@
 /* The handler of flush requests between processors, in assembly. */
 #ifndef SMP_EXTERNAL_FLUSH_H
 #define SMP_EXTERNAL_FLUSH_H
-
 #include <arch/asm.h>
 
 /*

@@ -1,7 +1,6 @@
 /* What the files of the PPC405's backend share. */
 #ifndef SOFT405_H
 #define SOFT405_H
-
 #include <types.h>
 
 struct regs;

@@ -5,7 +5,6 @@
  */
 #ifndef SOFT405_TLB_H
 #define SOFT405_TLB_H
-
 #include <arch/reg405.h>
 #include <types.h>
 

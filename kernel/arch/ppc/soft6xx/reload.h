@@ -1,7 +1,6 @@
 /* The sets of the 603's reload images, for the processor and for QEMU's. */
 #ifndef SOFT6XX_RELOAD_H
 #define SOFT6XX_RELOAD_H
-
 #include <arch/image.h>
 #include <arch/reload.h>
 

@@ -19,8 +19,6 @@
 
 #include "../internal.h"
 
-#include "../internal.h"
-
 /* registers.S */
 void soft8xx_load_data(u32 epn, u32 twc, u32 rpn);
 void soft8xx_load_instruction(u32 epn, u32 twc, u32 rpn);

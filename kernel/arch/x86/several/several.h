@@ -1,7 +1,6 @@
 /* What the files of arch/x86/several share. */
 #ifndef ARCH_X86_SEVERAL_H
 #define ARCH_X86_SEVERAL_H
-
 #include "../internal.h"
 
 /* entry.S */

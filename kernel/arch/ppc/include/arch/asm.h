@@ -1,7 +1,6 @@
 /* Macros for assembly files. Registers are named rN (-mregnames). */
 #ifndef ARCH_ASM_H
 #define ARCH_ASM_H
-
 #include <arch/pte_bits.h>
 #include <arch/reg.h>
 #include <asm_offsets.h>

@@ -1,7 +1,6 @@
 /* The boot protocol: what the boot loader says of memory, initramfs and command line. Here by a device tree. */
 #ifndef ARCH_BOOT_H
 #define ARCH_BOOT_H
-
 #include <arch.h>
 #include <fdt.h>
 #include <frame.h>

@@ -1,7 +1,6 @@
 /* An address space's context: a number, from which VSIDs (vsid.h) or an MPC8xx's ASID are made. */
 #ifndef ARCH_CONTEXT_H
 #define ARCH_CONTEXT_H
-
 #include <types.h>
 
 #define CONTEXT_NUMBERS (1u << 20)      /* 24-bit VSIDs, 16 segments */

@@ -1,7 +1,6 @@
 /* Block copies (arch/ppc/copy.S), for the policies that choose among them. */
 #ifndef ARCH_COPY_H
 #define ARCH_COPY_H
-
 #include <types.h>
 
 #define COPY_FIRST 0x54a0e13fu  /* srwi. r0, r5, 4: the first instruction of user_copy() and memcpy() */

@@ -1,7 +1,6 @@
 /* The kinds of processor that the kernel runs on, and which one this is. */
 #ifndef ARCH_CORE_H
 #define ARCH_CORE_H
-
 #include <types.h>
 
 struct ppc_backend;

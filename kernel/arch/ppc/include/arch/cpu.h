@@ -1,7 +1,6 @@
 /* Interrupts on and off, accesses to I/O space, cache lines, and the size of a TLB. */
 #ifndef ARCH_CPU_H
 #define ARCH_CPU_H
-
 #include <arch/reg.h>
 #include <types.h>
 

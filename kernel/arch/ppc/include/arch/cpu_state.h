@@ -1,7 +1,6 @@
 /* The part of a processor's state (cpu.h) that only arch/ppc uses. */
 #ifndef ARCH_CPU_STATE_H
 #define ARCH_CPU_STATE_H
-
 #include <arch/pte.h>
 #include <types.h>
 

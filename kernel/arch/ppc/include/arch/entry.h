@@ -1,7 +1,6 @@
 /* The forms of exception entry, bound by policy `entry`. */
 #ifndef ARCH_ENTRY_H
 #define ARCH_ENTRY_H
-
 #include <types.h>
 
 #define LEAN_CALLS 512u         /* call numbers below it use the lean entry; none is larger */

@@ -1,7 +1,6 @@
 /* The hash table, used by the 604 and 750's hardware, and by software on a 603 that emulates them. */
 #ifndef HASH32_HASH_H
 #define HASH32_HASH_H
-
 #include <check.h>
 #include <types.h>
 

@@ -1,7 +1,6 @@
 /* The 970's hash table: groups of eight entries of 16 bytes. */
 #ifndef ARCH_HASH64_H
 #define ARCH_HASH64_H
-
 #include <arch/hash.h>
 #include <arch/reg970.h>
 #include <check.h>

@@ -5,7 +5,6 @@
  */
 #ifndef ARCH_IMAGE_H
 #define ARCH_IMAGE_H
-
 #include <types.h>
 
 #define IMAGE_MOST 256u

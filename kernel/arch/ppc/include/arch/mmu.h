@@ -1,7 +1,6 @@
 /* Backends, BATs, segment registers and TLB instructions of a PowerPC. */
 #ifndef ARCH_MMU_H
 #define ARCH_MMU_H
-
 #include <arch/hash.h>
 #include <arch/reload.h>
 #include <mmu.h>

@@ -1,7 +1,6 @@
 /* The interface to entries of the page-table tree (pte_bits.h has the format). */
 #ifndef ARCH_PTE_H
 #define ARCH_PTE_H
-
 #include <arch/pte_bits.h>
 #include <types.h>
 

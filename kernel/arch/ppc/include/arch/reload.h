@@ -1,7 +1,6 @@
 /* The reload handlers' images, bound to the vectors by the policies reload and htab. */
 #ifndef ARCH_RELOAD_H
 #define ARCH_RELOAD_H
-
 #include <types.h>
 
 struct image;

@@ -1,7 +1,6 @@
 /* The PPC405's TLB, for policies and /proc. */
 #ifndef ARCH_SOFT405_H
 #define ARCH_SOFT405_H
-
 #include <check.h>
 #include <types.h>
 

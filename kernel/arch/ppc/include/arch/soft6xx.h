@@ -1,7 +1,6 @@
 /* The 603's reload, for the policies that bind it. */
 #ifndef ARCH_SOFT6XX_H
 #define ARCH_SOFT6XX_H
-
 #include <types.h>
 
 struct mm;

@@ -1,7 +1,6 @@
 /* The MPC8xx's TLBs, for policies and /proc. */
 #ifndef ARCH_SOFT8XX_H
 #define ARCH_SOFT8XX_H
-
 #include <check.h>
 #include <types.h>
 

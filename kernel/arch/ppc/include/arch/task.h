@@ -1,7 +1,6 @@
 /* The architecture's part of a task. */
 #ifndef ARCH_TASK_H
 #define ARCH_TASK_H
-
 #include <types.h>
 
 struct task;

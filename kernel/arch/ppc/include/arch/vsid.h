@@ -1,7 +1,6 @@
 /* Virtual segment identifiers: the form of contexts in segment registers and hash table. */
 #ifndef ARCH_VSID_H
 #define ARCH_VSID_H
-
 #include <arch/reg.h>
 #include <context.h>
 #include <cpu.h>

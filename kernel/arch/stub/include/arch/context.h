@@ -1,7 +1,6 @@
 /* Contexts: this architecture has none, as an i386. The TLB caches only the active address space. */
 #ifndef ARCH_CONTEXT_H
 #define ARCH_CONTEXT_H
-
 #include <types.h>
 
 #define CONTEXT_NUMBERS 1u

@@ -1,7 +1,6 @@
 /* Messages that pass without the C code of ipc: this architecture has none. */
 #ifndef ARCH_MESSAGE_H
 #define ARCH_MESSAGE_H
-
 #include <types.h>
 
 struct task;

@@ -4,7 +4,6 @@
  */
 #ifndef ARCH_PTE_H
 #define ARCH_PTE_H
-
 #include <types.h>
 
 #define ARCH_KERNEL_OBEYS_READ_ONLY 0

@@ -1,7 +1,6 @@
 /* The registers that an exception saves, and what may be asked of them. */
 #ifndef ARCH_REGS_H
 #define ARCH_REGS_H
-
 #include <types.h>
 
 struct regs {

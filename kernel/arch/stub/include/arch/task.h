@@ -1,7 +1,6 @@
 /* What the processor's part of the kernel keeps of a task. */
 #ifndef ARCH_TASK_H
 #define ARCH_TASK_H
-
 #include <types.h>
 
 struct task;

@@ -1,7 +1,6 @@
 /* The levels of the page-table tree: a root, middle tables and tables, of 512 entries each (two_levels.h). */
 #ifndef ARCH_LEVELS_H
 #define ARCH_LEVELS_H
-
 #include <arch/pte.h>
 
 #define TABLE_BITS 9

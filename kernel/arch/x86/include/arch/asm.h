@@ -1,7 +1,6 @@
 /* Macros for assembly files. */
 #ifndef ARCH_ASM_H
 #define ARCH_ASM_H
-
 #include <arch/segment.h>
 #include <asm_offsets.h>
 

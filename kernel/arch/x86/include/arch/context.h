@@ -1,7 +1,6 @@
 /* Contexts: the TLB has no number of an address space. It caches the active address space and the kernel. */
 #ifndef ARCH_CONTEXT_H
 #define ARCH_CONTEXT_H
-
 #include <types.h>
 
 #define CONTEXT_NUMBERS 1u

@@ -1,7 +1,6 @@
 /* Short messages at the gate of system calls (gate.S), and what the rest of the kernel tells of them. */
 #ifndef ARCH_MESSAGE_H
 #define ARCH_MESSAGE_H
-
 #include <types.h>
 
 struct regs;

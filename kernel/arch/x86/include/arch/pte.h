@@ -5,7 +5,6 @@
  */
 #ifndef ARCH_PTE_H
 #define ARCH_PTE_H
-
 #include <types.h>
 
 typedef u32 pte_t;

@@ -1,7 +1,6 @@
 /* The registers that an exception saves. Code outside the architecture reads and changes them only by regs_*(). */
 #ifndef ARCH_REGS_H
 #define ARCH_REGS_H
-
 #include <arch/segment.h>
 #include <types.h>
 

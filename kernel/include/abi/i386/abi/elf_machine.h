@@ -19,7 +19,6 @@
 #define GENERAL_WORDS 17u
 #define FP_BYTES      108u
 #define FP_WORDS      14u               /* of 64 bits, of which FP_BYTES have a meaning */
-
 #include <types.h>
 
 typedef u16 core_id;

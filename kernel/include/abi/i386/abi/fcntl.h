@@ -1,7 +1,6 @@
 /* Flags of open with the numbers of uapi asm-generic/fcntl.h. */
 #ifndef ABI_FCNTL_H
 #define ABI_FCNTL_H
-
 #include <abi/fcntl_base.h>
 
 #define O_DIRECTORY 0200000

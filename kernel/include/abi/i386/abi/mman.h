@@ -1,7 +1,6 @@
 /* Bits of mmap and mlockall with the numbers of asm-generic/mman.h. */
 #ifndef ABI_MMAN_H
 #define ABI_MMAN_H
-
 #include <abi/mman_base.h>
 
 #define MAP_NORESERVE       0x4000

@@ -1,7 +1,6 @@
 /* ptrace: the size of the registers, and the order of their words (x86 asm/user_32.h). */
 #ifndef ABI_PTRACE_H
 #define ABI_PTRACE_H
-
 #include <abi/elf_machine.h>
 #include <abi/ptrace_base.h>
 

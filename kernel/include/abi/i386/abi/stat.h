@@ -1,7 +1,6 @@
 /* The structures that the stat calls return (uapi x86 asm/stat.h). */
 #ifndef ABI_STAT_H
 #define ABI_STAT_H
-
 #include <types.h>
 
 struct stat32 {

@@ -1,7 +1,6 @@
 /* Settings of terminals and requests with the numbers of uapi asm-generic/termbits.h and ioctls.h. */
 #ifndef ABI_TERMIOS_H
 #define ABI_TERMIOS_H
-
 #include <abi/termios_base.h>
 
 #define NCCS 19
@@ -19,7 +18,7 @@ struct termios {
 /* It has no speeds beside those in cflag. */
 #define TERMIOS_SPEEDS(speed)
 
-struct termio {		/* the old form */
+struct termio {         /* the old form */
 	u16 iflag, oflag, cflag, lflag;
 	u8 line;
 	u8 cc[8];

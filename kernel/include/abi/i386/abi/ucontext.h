@@ -4,7 +4,6 @@
  */
 #ifndef ABI_UCONTEXT_H
 #define ABI_UCONTEXT_H
-
 #include <abi/signal.h>
 #include <types.h>
 

@@ -1,7 +1,6 @@
 /* A segment for threads, as set_thread_area and clone take it (uapi x86 asm/ldt.h). */
 #ifndef ABI_USER_DESC_H
 #define ABI_USER_DESC_H
-
 #include <types.h>
 
 struct user_desc {

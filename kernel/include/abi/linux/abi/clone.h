@@ -1,7 +1,6 @@
 /* clone, clone3 and unshare (uapi linux/sched.h). */
 #ifndef ABI_CLONE_H
 #define ABI_CLONE_H
-
 #include <types.h>
 
 #define CSIGNAL              0x000000ffu

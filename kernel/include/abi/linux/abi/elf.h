@@ -1,7 +1,6 @@
 /* ELF of 32 bits: headers and notes (System V ABI, chapter 4; uapi linux/elf.h). */
 #ifndef ABI_ELF_H
 #define ABI_ELF_H
-
 #include <types.h>
 
 #define ELFCLASS32    1

@@ -4,7 +4,6 @@
  */
 #ifndef ABI_ELF_CORE_H
 #define ABI_ELF_CORE_H
-
 #include <types.h>
 
 struct core_time { s32 sec, usec; };

@@ -1,7 +1,6 @@
 /* open, fcntl and record locks (uapi asm-generic/fcntl.h). abi/fcntl.h has the numbers that differ. */
 #ifndef ABI_FCNTL_BASE_H
 #define ABI_FCNTL_BASE_H
-
 #include <types.h>
 
 #define O_ACCMODE 03
@@ -26,14 +25,14 @@
 #define F_SETFD 2
 #define F_GETFL 3
 #define F_SETFL 4
-#define F_GETLK 5	/* with struct flock32, whose offsets have 32 bits */
+#define F_GETLK 5       /* with struct flock32, whose offsets have 32 bits */
 #define F_SETLK 6
 #define F_SETLKW 7
 #define F_SETOWN 8
 #define F_GETOWN 9
 #define F_SETSIG 10
 #define F_GETSIG 11
-#define F_GETLK64 12	/* with struct flock64 */
+#define F_GETLK64 12    /* with struct flock64 */
 #define F_SETLK64 13
 #define F_SETLKW64 14
 #define F_SETOWN_EX 15

@@ -4,7 +4,6 @@
  */
 #ifndef ABI_FS_H
 #define ABI_FS_H
-
 #include <types.h>
 
 #define PATH_MAX 4096
@@ -81,7 +80,7 @@ struct iovec {
 
 #define SPLICE_F_NONBLOCK 2u
 #define SPLICE_F_MORE 4u
-#define SPLICE_F_ALL 15u	/* MOVE and GIFT are hints */
+#define SPLICE_F_ALL 15u        /* MOVE and GIFT are hints */
 
 #define F_SEAL_SEAL 1u
 #define F_SEAL_SHRINK 2u

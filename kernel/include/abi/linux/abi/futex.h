@@ -1,7 +1,6 @@
 /* Futexes (uapi linux/futex.h). */
 #ifndef ABI_FUTEX_H
 #define ABI_FUTEX_H
-
 #include <types.h>
 
 #define FUTEX_WAIT         0

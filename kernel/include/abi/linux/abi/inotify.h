@@ -1,7 +1,6 @@
 /* inotify (uapi linux/inotify.h). */
 #ifndef ABI_INOTIFY_H
 #define ABI_INOTIFY_H
-
 #include <types.h>
 
 #define IN_ACCESS 0x1u

@@ -23,7 +23,7 @@
 #define MAP_STACK           0x20000
 #define MAP_HUGETLB         0x40000
 #define MAP_FIXED_NOREPLACE 0x100000
-#define MAP_HUGE_SIZES      0x7c000000	/* MAP_HUGE_2MB, MAP_HUGE_1GB: of pages with MAP_HUGETLB */
+#define MAP_HUGE_SIZES      0x7c000000  /* MAP_HUGE_2MB, MAP_HUGE_1GB: of pages with MAP_HUGETLB */
 #define MREMAP_MAYMOVE   1
 #define MREMAP_FIXED     2
 #define MREMAP_DONTUNMAP 4

@@ -1,7 +1,6 @@
 /* Netlink: uapi linux/netlink.h, rtnetlink.h, if_link.h, if_addr.h. */
 #ifndef ABI_NETLINK_H
 #define ABI_NETLINK_H
-
 #include <types.h>
 
 #define NETLINK_ROUTE 0
@@ -21,7 +20,7 @@ struct nlmsghdr {
 #define NLM_F_MULTI 2u
 #define NLM_F_ACK 4u
 #define NLM_F_DUMP 0x300u
-#define NLM_F_CAPPED 0x100u	/* of an answer: without the request's body */
+#define NLM_F_CAPPED 0x100u     /* of an answer: without the request's body */
 #define NLMSG_ERROR 2u
 #define NLMSG_DONE 3u
 #define NLMSG_ALIGN(n) ALIGN_UP(n, 4u)
@@ -54,7 +53,7 @@ enum {
 enum { IFA_ADDRESS = 1, IFA_LOCAL = 2, IFA_LABEL = 3, IFA_CACHEINFO = 6, IFA_FLAGS = 8 };
 
 #define ARPHRD_LOOPBACK 772
-#define IFF_LOOPBACK_UP 0x10049u	/* up, loopback, running, and its lower layer up */
+#define IFF_LOOPBACK_UP 0x10049u        /* up, loopback, running, and its lower layer up */
 #define IFA_F_PERMANENT 0x80u
 #define RT_SCOPE_HOST 254
 

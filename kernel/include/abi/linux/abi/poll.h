@@ -1,7 +1,6 @@
 /* Readiness: poll, select, epoll, eventfd (uapi asm-generic/poll.h, linux/eventpoll.h, linux/eventfd.h). */
 #ifndef ABI_POLL_H
 #define ABI_POLL_H
-
 #include <abi/epoll_event.h>
 #include <types.h>
 

@@ -1,7 +1,6 @@
 /* Limits, usage and waiting (uapi asm-generic/resource.h, linux/resource.h, linux/wait.h, linux/times.h). */
 #ifndef ABI_PROCESS_H
 #define ABI_PROCESS_H
-
 #include <abi/time.h>
 #include <types.h>
 

@@ -1,7 +1,6 @@
 /* Scheduling and barriers (uapi linux/sched.h, linux/sched/types.h, linux/membarrier.h, linux/ioprio.h). */
 #ifndef ABI_SCHED_H
 #define ABI_SCHED_H
-
 #include <types.h>
 
 #define SCHED_NORMAL 0u

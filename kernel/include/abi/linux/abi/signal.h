@@ -3,7 +3,6 @@
  */
 #ifndef ABI_SIGNAL_H
 #define ABI_SIGNAL_H
-
 #include <types.h>
 
 #define SIGHUP    1

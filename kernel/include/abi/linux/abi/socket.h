@@ -1,7 +1,6 @@
 /* Sockets: families, types, flags, messages (uapi linux/socket.h, un.h, in.h, tcp.h, net.h). */
 #ifndef ABI_SOCKET_H
 #define ABI_SOCKET_H
-
 #include <types.h>
 
 #define AF_UNSPEC 0
@@ -58,7 +57,7 @@ struct cmsghdr {
 
 struct mmsghdr {
 	struct msghdr header;
-	u32 size;		/* bytes sent or received */
+	u32 size;               /* bytes sent or received */
 };
 
 #define IPPROTO_TCP 6
@@ -74,7 +73,7 @@ static inline u32 network32(u32 n) { return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN
 
 struct sockaddr_in {
 	u16 family;
-	u16 port;	/* network order */
+	u16 port;       /* network order */
 	u32 address;
 	u8 zero[8];
 };
@@ -86,7 +85,7 @@ enum {
 };
 struct in_pktinfo {
 	s32 interface;
-	u32 local, address;	/* network order */
+	u32 local, address;     /* network order */
 };
 
 /* struct sock_extended_err (uapi linux/errqueue.h, icmp.h). */

@@ -4,7 +4,6 @@
  */
 #ifndef ABI_SYSTEM_H
 #define ABI_SYSTEM_H
-
 #include <types.h>
 
 #define UTS_FIELD 65u

@@ -3,7 +3,6 @@
  */
 #ifndef ABI_SYSV_H
 #define ABI_SYSV_H
-
 #include <types.h>
 
 #define IPC_PRIVATE 0
@@ -14,7 +13,7 @@
 #define IPC_SET 1
 #define IPC_STAT 2
 #define IPC_INFO 3
-#define IPC_64 0x100	/* the form of the status structures; the only one offered */
+#define IPC_64 0x100    /* the form of the status structures; the only one offered */
 
 enum {
 	SEMOP = 1, SEMGET = 2, SEMCTL = 3, SEMTIMEDOP = 4,
@@ -40,7 +39,7 @@ struct seminfo {
 #define SHM_RND 020000u
 #define SHM_REMAP 040000u
 #define SHM_EXEC 0100000u
-#define SHM_DEST 01000u		/* in the mode that IPC_STAT returns: removed with the last attachment */
+#define SHM_DEST 01000u         /* in the mode that IPC_STAT returns: removed with the last attachment */
 
 enum { SHM_LOCK = 11, SHM_UNLOCK, SHM_STAT, SHM_INFO, SHM_STAT_ANY };
 

@@ -1,7 +1,6 @@
 /* Requests of a terminal that all share (uapi asm-generic/ioctls.h, asm-generic/termios.h). */
 #ifndef ABI_TERMIOS_BASE_H
 #define ABI_TERMIOS_BASE_H
-
 #include <abi/ioctl.h>
 
 struct winsize {

@@ -1,7 +1,6 @@
 /* Clocks and times: numbers and structures (uapi linux/time.h, linux/time_types.h, linux/timerfd.h, linux/utime.h). */
 #ifndef ABI_TIME_H
 #define ABI_TIME_H
-
 #include <types.h>
 
 /* clockid_t */

@@ -1,7 +1,6 @@
 /* adjtimex(2): uapi linux/timex.h. */
 #ifndef ABI_TIMEX_H
 #define ABI_TIMEX_H
-
 #include <types.h>
 
 #define ADJ_FREQUENCY         0x0002u

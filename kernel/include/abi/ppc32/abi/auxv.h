@@ -1,7 +1,6 @@
 /* The auxiliary vector (uapi linux/auxvec.h, powerpc asm/auxvec.h, asm/cputable.h). */
 #ifndef ABI_AUXV_H
 #define ABI_AUXV_H
-
 #include <abi/auxv_base.h>
 
 /* AT_HWCAP (powerpc asm/cputable.h). */

@@ -19,7 +19,6 @@
 /* A task's registers as a debugger sees them: the general ones are struct regs, padded with zeros. */
 #define GENERAL_WORDS 48u
 #define FP_WORDS      33u               /* of 64 bits: the last is FPSCR */
-
 #include <types.h>
 
 typedef u32 core_id;

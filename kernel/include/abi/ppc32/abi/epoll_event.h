@@ -1,7 +1,6 @@
 /* What epoll_wait returns (uapi linux/eventpoll.h). A 64-bit number is aligned to 8 bytes. */
 #ifndef ABI_EPOLL_EVENT_H
 #define ABI_EPOLL_EVENT_H
-
 #include <types.h>
 
 struct epoll_event {

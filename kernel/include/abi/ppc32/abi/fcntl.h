@@ -1,7 +1,6 @@
 /* Flags of open with PowerPC's numbers (uapi powerpc asm/fcntl.h). */
 #ifndef ABI_FCNTL_H
 #define ABI_FCNTL_H
-
 #include <abi/fcntl_base.h>
 
 #define O_DIRECTORY 040000

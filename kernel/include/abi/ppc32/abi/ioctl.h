@@ -1,7 +1,6 @@
 /* Requests of ioctl. A number encodes direction, size and kind (uapi powerpc asm/ioctl.h, ioctls.h, linux/fs.h). */
 #ifndef ABI_IOCTL_H
 #define ABI_IOCTL_H
-
 #include <types.h>
 
 /* Direction (3 bits: 1 none, 2 the program reads, 4 it writes), size of the argument (13), kind (8), number (8). */

@@ -1,7 +1,6 @@
 /* ptrace: the word number of each of PowerPC's registers (uapi powerpc asm/ptrace.h). */
 #ifndef ABI_PTRACE_H
 #define ABI_PTRACE_H
-
 #include <abi/elf_machine.h>
 #include <abi/ptrace_base.h>
 

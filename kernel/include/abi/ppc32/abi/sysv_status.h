@@ -1,7 +1,6 @@
 /* Status of System V objects (IPC_STAT, IPC_SET): uapi powerpc asm/ipcbuf.h, sembuf.h, shmbuf.h, msgbuf.h. */
 #ifndef ABI_SYSV_STATUS_H
 #define ABI_SYSV_STATUS_H
-
 #include <types.h>
 
 /* struct ipc64_perm of powerpc. */

@@ -1,7 +1,6 @@
 /* Settings of terminals, and requests with PowerPC's own numbers (uapi powerpc asm/termbits.h, asm/ioctls.h). */
 #ifndef ABI_TERMIOS_H
 #define ABI_TERMIOS_H
-
 #include <abi/termios_base.h>
 
 #define NCCS 19
@@ -20,7 +19,7 @@ struct termios {
 /* Initialises the speeds. */
 #define TERMIOS_SPEEDS(speed) .ispeed = (speed), .ospeed = (speed),
 
-struct termio {		/* the old form */
+struct termio {         /* the old form */
 	u16 iflag, oflag, cflag, lflag;
 	u8 line;
 	u8 cc[10];

@@ -16,7 +16,6 @@
 /* A task's registers as a debugger sees them. */
 #define GENERAL_WORDS 17u
 #define FP_WORDS      13u
-
 #include <types.h>
 
 typedef u32 core_id;

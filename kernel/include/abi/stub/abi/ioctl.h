@@ -1,7 +1,6 @@
 /* Requests of ioctl, with a direction of two bits and a size of fourteen, as in asm-generic/ioctl.h. */
 #ifndef ABI_IOCTL_H
 #define ABI_IOCTL_H
-
 #include <types.h>
 
 /* Direction (1 the program writes, 2 it reads), size of the argument, kind (8), number (8). */

@@ -1,7 +1,6 @@
 /* Options of sockets with the numbers of asm-generic/socket.h. */
 #ifndef ABI_SOCKET_OPTION_H
 #define ABI_SOCKET_OPTION_H
-
 #include <abi/socket_option_base.h>
 
 enum {

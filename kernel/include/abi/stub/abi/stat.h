@@ -1,7 +1,6 @@
 /* The structures that the stat calls return, with the fields in an order of the stub's own. */
 #ifndef ABI_STAT_H
 #define ABI_STAT_H
-
 #include <types.h>
 
 struct stat32 {

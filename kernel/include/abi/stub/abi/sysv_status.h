@@ -1,7 +1,6 @@
 /* Status of System V objects (IPC_STAT, IPC_SET). Each time has its low word first. */
 #ifndef ABI_SYSV_STATUS_H
 #define ABI_SYSV_STATUS_H
-
 #include <types.h>
 
 /* asm-generic/ipcbuf.h */

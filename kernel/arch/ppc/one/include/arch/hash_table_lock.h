@@ -1,7 +1,6 @@
 /* One processor: nobody else fills the hash table (several/include/arch/hash_table_lock.h has the same names). */
 #ifndef ARCH_HASH_TABLE_LOCK_H
 #define ARCH_HASH_TABLE_LOCK_H
-
 #include <arch/mmu.h>
 #include <types.h>
 

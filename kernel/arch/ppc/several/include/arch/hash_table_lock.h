@@ -1,7 +1,6 @@
 /* The hash table's lock, for C (arch/hash_lock.h has it for assembly), and what a flush and an entry are under it. */
 #ifndef ARCH_HASH_TABLE_LOCK_H
 #define ARCH_HASH_TABLE_LOCK_H
-
 #include <arch.h>
 #include <arch/mmu.h>
 #include <arch/pte.h>

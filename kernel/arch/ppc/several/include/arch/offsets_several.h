@@ -1,7 +1,6 @@
 /* What assembly for several processors needs beside the rest of offsets.c. */
 #ifndef ARCH_OFFSETS_SEVERAL_H
 #define ARCH_OFFSETS_SEVERAL_H
-
 #include <irq.h>
 #include <shootdown.h>
 #include <smp.h>

@@ -1,7 +1,6 @@
 /* The seam between several processors of PowerPC and their MMU. */
 #ifndef ARCH_SEVERAL_H
 #define ARCH_SEVERAL_H
-
 #include <types.h>
 
 struct image;
