@@ -53,7 +53,7 @@ static int area_attach(struct vma *vma, struct file *file, u32 page)
 	case MAP_KIND_DEVICE:
 		vma->file = file_get(file);
 		vma->flags |= VM_DEVICE;
-		vma->first_page = map.device_address >> PAGE_SHIFT;
+		vma->first_page = page_number(map.device_address);
 		return 0;
 	case MAP_KIND_ZERO:
 		return vma->flags & VM_SHARED ? attach_nameless(vma) : 0;

@@ -187,7 +187,7 @@ long inode_write_kernel(struct inode *inode, const void *buffer, size_t size, u6
 		u32 at = (u32)offset & (PAGE_SIZE - 1);
 		size_t n = MIN(size - done, (size_t)(PAGE_SIZE - at));
 		struct frame *frame;
-		int error = inode_page(inode, (u32)(offset >> PAGE_SHIFT), PAGE_FILL, &frame);
+		int error = inode_page(inode, (u32)(offset >> PAGE_SHIFT), &frame);
 
 		if (error)
 			return error;

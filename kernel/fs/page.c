@@ -263,18 +263,18 @@ NOINLINE static struct frame *page_bring(struct inode *inode, u32 page)
 	return ERR_PTR(error);
 }
 
-int inode_page(struct inode *inode, u32 page, unsigned how, struct frame **out)
+int inode_page(struct inode *inode, u32 page, struct frame **out)
 {
 	struct frame *frame = tree_find(&inode->pages, page);
 
-	while (!frame && how == PAGE_FILL) {
+	while (!frame) {
 		frame = page_bring(inode, page);
 		if (frame == ERR_PTR(-EAGAIN))
 			frame = tree_find(&inode->pages, page);
 	}
 	if (IS_ERR(frame))
 		return (int)PTR_ERR(frame);
-	*out = frame ? frame_get(frame) : NULL;
+	*out = frame_get(frame);
 	return 0;
 }
 

@@ -223,12 +223,10 @@ int inode_begin_write(struct inode *);
 void inode_end_write(struct inode *);
 
 /*
- * Page cache: the frame of page n of a regular file, with one reference for the caller. It does not look at the file's
- * size; a fault in a mapping does.
+ * Page cache: the frame of page n of a regular file, with one reference for the caller; a hole gets a zeroed frame. It
+ * does not look at the file's size; a fault in a mapping does.
  */
-#define PAGE_FIND 0u            /* only if present; *out is NULL for a hole */
-#define PAGE_FILL 1u            /* a hole gets a zeroed frame */
-int inode_page(struct inode *, u32 page, unsigned how, struct frame **out);
+int inode_page(struct inode *, u32 page, struct frame **out);
 /* Creates an unnamed regular file for shared anonymous memory; one reference. NULL: no memory. */
 struct inode *inode_anonymous(u64 size);
 

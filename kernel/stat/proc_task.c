@@ -180,8 +180,8 @@ static void status_show(struct text *out, struct task *task)
 static void statm_show(struct text *out, struct task *task)
 {
 	const struct mm *mm = task->mm;
-	u32 code = mm ? (mm->code_end - mm->code_start + PAGE_SIZE - 1) / PAGE_SIZE : 0;
-	u32 data = mm ? (mm->brk - mm->brk_start + PAGE_SIZE - 1) / PAGE_SIZE : 0;
+	u32 code = mm ? page_count(mm->code_end - mm->code_start + PAGE_SIZE - 1) : 0;
+	u32 data = mm ? page_count(mm->brk - mm->brk_start + PAGE_SIZE - 1) : 0;
 
 	text_printf(out, "%u %u 0 %u 0 %u 0\n", mm ? mm->total_pages : 0, mm ? mm->resident_pages : 0, code, data);
 }

@@ -259,7 +259,7 @@ void trampoline_init(void)
 	struct dentry *dentry = inode ? dentry_new(NULL, "[signal]", 8, inode) : NULL;
 	struct frame *frame;
 
-	if (!dentry || IS_ERR(dentry) || inode_page(inode, 0, PAGE_FILL, &frame))
+	if (!dentry || IS_ERR(dentry) || inode_page(inode, 0, &frame))
 		fatal(EXIT_MEMORY, "signal trampoline: no memory");
 	memcpy(frame_kva(frame), code, sizeof(code));
 	arch_icache_sync(frame_kva(frame), sizeof(code));

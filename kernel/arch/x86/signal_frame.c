@@ -246,7 +246,7 @@ void trampoline_init(void)
 	struct dentry *dentry = inode ? dentry_new(NULL, "[signal]", 8, inode) : NULL;
 	struct frame *frame;
 
-	if (!dentry || IS_ERR(dentry) || inode_page(inode, 0, PAGE_FILL, &frame))
+	if (!dentry || IS_ERR(dentry) || inode_page(inode, 0, &frame))
 		fatal(EXIT_MEMORY, "signal trampoline: no memory");
 	memcpy((u8 *)frame_kva(frame) + TRAMPOLINE_SIGRETURN % PAGE_SIZE, code_old, sizeof(code_old));
 	memcpy((u8 *)frame_kva(frame) + TRAMPOLINE_RT_SIGRETURN % PAGE_SIZE, code_rt, sizeof(code_rt));

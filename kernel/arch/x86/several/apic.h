@@ -12,7 +12,6 @@
 #define FLUSH_ALL   0
 #define FLUSH_PAGE  1
 #define FLUSH_RANGE 2
-#define FLUSH_KINDS 3
 #define VECTOR_SPURIOUS  0xff   /* its lower four bits must be ones on a P6 */
 
 #define APIC_PHYSICAL 0xfee00000
