@@ -33,9 +33,7 @@ def faults(text: str) -> list[str]:
         if lines != head(lines):
             found.append(f"{text.count(chr(10), 0, match.start()) + 1}: order of #include lines")
     found += [
-        f"{number}: a tab before a comment"
-        for number, line in enumerate(text.split("\n"), 1)
-        if _TABBED.search(line)
+        f"{number}: a tab before a comment" for number, line in enumerate(text.split("\n"), 1) if _TABBED.search(line)
     ]
     return found
 

@@ -1,4 +1,5 @@
 """Checks that the kernel is portable: all C outside of `arch/` compiles against `arch/stub`, and against `arch/stub64`.
+No code but what handles the ABI's numbers of 32 bits shortens an address of 64 bits.
 
 The stub is empty: it has none of a PowerPC's registers, page-table bits or instructions. The host's compiler compiles
 for a little-endian processor of 32 bits, then for one of 64, whose addresses and layout of memory `arch/stub64` has.
@@ -21,12 +22,36 @@ from suite.places import ROOT
 KERNEL = ROOT / "kernel"
 IMAGES = ("one", "several")
 FOLDERS = ("task", "mm", "proc", "ipc", "fs", "dev", "lib", "stat", "syscall", "policy", "genarch", "test")
-STUBS = (("-m32",), ("-m64", "-Iarch/stub64/include"))
+STUBS = (
+    ("-m32",),
+    ("-m64", "-Iarch/stub64/include", "-Wconversion", "-Wno-sign-conversion", "-Wno-error=conversion"),
+)
 COMPILER = (
     *("gcc", "-std=gnu11", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"),
     # Linux's structures have 64-bit numbers at multiples of 8 bytes; the host's own ABI does not align them.
     *("-malign-double", "-Iinclude", "-Iarch/stub/include", "-Iinclude/abi/stub", "-Iinclude/abi/linux"),
 )
+SHORTENED = re.compile(r"^(?:\w+/(?:policy/)?(?:\.\./)+)?([\w/.]+):\d+.*conversion from .[vup]addr_t\b", re.MULTILINE)
+CAST = re.compile(r"\(u32\)\s*\(?\(?(?:uintptr_t|[vup]addr_t)\b")
+
+# Files that shorten addresses because the ABI has 32 bits for them, and what it is that has so many.
+ABI = {
+    "dev/tty_ioctl.c": "the argument of ioctl is a number",
+    "fs/cpio.c": "an archive in memory has less than 4 GB",
+    "fs/fcntl.c": "the argument of fcntl is a number",
+    "include/lib.h": "MIN and MAX of the files here",
+    "include/uaccess.h": "put_user of what the ABI has",
+    "ipc/sysv_call.c": "arguments of System V's calls in one",
+    "proc/coredump.c": "a core file of 32 bits",
+    "proc/elf.c": "a program's headers",
+    "proc/exec_stack.c": "words of a new program's stack",
+    "proc/fork.c": "a stack and a thread pointer in registers of 32 bits",
+    "proc/futex.c": "an argument is a number, or an address",
+    "proc/ptrace.c": "the same",
+    "proc/signal_calls.c": "a handler's address in struct sigaction",
+    "proc/system.c": "an argument of prctl is a number, or an address",
+    "task/signal.c": "an address in struct siginfo",
+}
 _ASSEMBLY = re.compile(r"\b(?:__asm__|asm)\b(?: volatile| goto)?\s*\(")
 
 
@@ -75,6 +100,7 @@ def _faults(source: Path, image: str, stub: tuple[str, ...], generated: Path) ->
     name = source.relative_to(KERNEL) if source.is_relative_to(KERNEL) else source
     lines = source.read_text(encoding="utf-8").splitlines()
     found = [f"{name}:{n}: assembly" for n, line in enumerate(lines, 1) if _ASSEMBLY.search(line)]
+    found += [f"{name}:{n}: an address cast to u32" for n, line in enumerate(lines, 1) if CAST.search(line)]
     done = subprocess.run(
         (COMPILER[0], *stub, *COMPILER[1:], f"-I{image}/include", f"-I{generated}", str(name)),
         cwd=KERNEL,
@@ -82,6 +108,11 @@ def _faults(source: Path, image: str, stub: tuple[str, ...], generated: Path) ->
         text=True,
         check=False,
     )
+    found += [
+        f"{match[1]}: an address is shortened: {match[0]}"
+        for match in SHORTENED.finditer(done.stderr)
+        if match[1] not in ABI and not match[1].startswith(("arch/", "include/abi/"))
+    ]
     if done.returncode:
         found.append(done.stderr.rstrip() or f"{name}: {COMPILER[0]} ends with status {done.returncode}")
     return found
