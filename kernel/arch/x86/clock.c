@@ -108,20 +108,37 @@ void i8254_timer_set(u32 ticks)
 
 #define READS_MOST 1000000u     /* of a counter that stands still */
 
+/* How often the counter of cycles counts in a second, by some 10 ms of the 8254. 0: the 8254 does not count. */
+CAUSE(switch) static u64 cycles_measure_once(void)
+{
+	u64 begin = ticks_read(), from = cycles_read(), ticks;
+	u32 reads = 0;
+
+	do {
+		if (++reads == READS_MOST)
+			return 0;
+		ticks = ticks_read() - begin;
+	} while (ticks < CLOCK_HZ / 100);
+	return (cycles_read() - from) * CLOCK_HZ / ticks;
+}
+
 /*
- * Measures the counter of cycles against the 8254, if the boot loader has not told its frequency. 0: the 8254 does not
- * count.
+ * Measures the counter of cycles against the 8254, if the boot loader has not told its frequency. An emulator's host
+ * may stop the machine in the middle of a measurement: the one of three counts that is neither the least nor the
+ * greatest is taken. 0: the 8254 does not count.
  */
 CAUSE(switch) static u32 cycles_measure(void)
 {
-	u64 from, ticks = ticks_read() + CLOCK_HZ / 100;
-	u32 reads = 0;
+	u64 least = cycles_measure_once(), middle = least, greatest = least;
 
-	from = cycles_read();
-	while (ticks_read() < ticks)
-		if (++reads == READS_MOST)
-			return 0;
-	return (u32)(cycles_read() - from) * 100;
+	for (u32 i = 0; least && i < 2; i++) {
+		u64 hz = cycles_measure_once();
+
+		middle = MAX(MIN(hz, greatest), least);
+		least = MIN(least, hz);
+		greatest = MAX(greatest, hz);
+	}
+	return (u32)MIN(middle, (u64)0xffffffff);
 }
 
 CAUSE(switch) void clock_init(void)
