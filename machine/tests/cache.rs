@@ -80,6 +80,7 @@ impl Model {
                 .min_by_key(|&w| set.last_use[w])
                 .expect("ways"),
             Replacement::PseudoLru => set.plru(0, set.ways.len()),
+            Replacement::Random => unreachable!("no shape has it"),
         });
         let old = set.ways[way].replace(Line {
             address: line,
@@ -154,6 +155,29 @@ fn shape() -> impl Strategy<Value = CacheGeometry> {
                 Replacement::Lru
             },
         })
+}
+
+/// Which lines go when a set of four is filled again and again.
+#[test]
+fn a_random_victim_is_any_way_and_the_same_in_each_run() {
+    let run = || {
+        let mut cache = Cache::new(CacheGeometry {
+            size: 256,
+            ways: 4,
+            line: 64,
+            replacement: Replacement::Random,
+        })
+        .expect("valid");
+        let lines = (0..404_u32).map(|n| n * 64);
+        let gone = lines.filter_map(|pa| cache.fill(pa, false));
+        gone.map(|out| out.pa / 64).collect::<Vec<_>>()
+    };
+    let gone = run();
+    assert_eq!(gone, run());
+    assert_eq!(gone.len(), 400);
+    // The line before is as likely to go as each of the others.
+    let newest = (4..).zip(&gone).filter(|&(n, &line)| line + 1 == n).count();
+    assert!((60..140).contains(&newest), "{newest}");
 }
 
 /// Does the cache, if it is enabled, find the line of `pa` by the tag word of its set's most recent line?

@@ -5,6 +5,8 @@
 mod conformance;
 #[path = "riscv/differential.rs"]
 mod differential;
+#[path = "riscv/extensions.rs"]
+mod extensions;
 #[path = "riscv/machine.rs"]
 mod machine;
 #[path = "riscv/sanitizer.rs"]

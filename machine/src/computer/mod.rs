@@ -74,13 +74,16 @@ impl<C: Cpu> Computer<C> {
             processor.park();
             held = std::mem::take(&mut processor.memory_mut().uncore);
         }
+        // On a board that holds none, all begin at once.
+        let holds = |number| number != 0 && held.board.holds(number);
+        let resets = (0..count).map(holds).collect();
         processors[0].memory_mut().uncore = held;
         Ok(Computer {
             current: 0,
             turn_over: true,
             alone: None,
             contexts: vec![0; processors.len()],
-            held: (0..processors.len()).map(|number| number != 0).collect(),
+            held: resets,
             processors,
         })
     }

@@ -241,6 +241,8 @@ pub enum Replacement {
     Lru,
     /// Pseudo-LRU: a tree of bits, one for each pair (750: 8 ways, 7 bits).
     PseudoLru,
+    /// By numbers that look random, and are the same in each run.
+    Random,
 }
 
 /// Which beats of a line the core gets while the line is being filled. The first beat holds the address that missed;

@@ -349,10 +349,25 @@ impl Cache {
                 let tree = &mut self.trees[first >> ways.trailing_zeros()];
                 *tree = *tree & !bits | away;
             }
+            Replacement::Random => {
+                tags.swap(0, element);
+                self.ways[first..first + ways].swap(0, element);
+            }
         }
     }
 
-    /// The element of the set at `first` whose way the PLRU tree's bits point to.
+    /// The next random number of the set at `first`; it takes the place of the PLRU tree's bits.
+    #[cold]
+    fn scramble(&mut self, first: usize) {
+        let tree = &mut self.trees[first >> self.geometry.ways.trailing_zeros()];
+        let state = tree.rotate_left(32) ^ first as u64;
+        *tree = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407)
+            .rotate_left(32);
+    }
+
+    /// The element of the set at `first` whose way the PLRU tree's bits, or a random number, point to.
     #[inline(always)]
     fn pointed_at<const WAYS: usize>(&self, first: usize) -> usize {
         let ways = self.ways::<WAYS>();
@@ -471,6 +486,9 @@ impl Cache {
             to_front(set);
             self.shortcuts.drop_set(pa);
         } else {
+            if full && self.geometry.replacement == Replacement::Random {
+                self.scramble(first);
+            }
             let element = if full {
                 self.pointed_at::<WAYS>(first)
             } else {

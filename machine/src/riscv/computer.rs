@@ -9,7 +9,7 @@ use crate::account::Names;
 use crate::board::{Board, Console, Instant, Virt};
 use crate::computer::{Breakpoints, Cpu, Guest, Limits, Pause, Sanitized, Shape};
 use crate::loader::{CauseRange, ElfImage, LoadError};
-use crate::memory::{Memory, Uncore};
+use crate::memory::{Memory, Notice, Uncore};
 use crate::observe::sanitizers::SanitizerSet;
 use crate::observe::symbolize::Symbolizer;
 
@@ -112,6 +112,12 @@ impl Cpu for Processor {
         std::mem::swap(&mut self.memory.uncore, &mut next.memory.uncore);
         std::mem::swap(&mut self.observers, &mut next.observers);
         std::mem::swap(&mut self.blocks, &mut next.blocks);
+    }
+
+    fn told(&mut self, notice: Notice, _held: bool) {
+        if let Notice::Fence(va, asid) = notice {
+            self.drop_translations(va, asid);
+        }
     }
 
     fn start(&mut self, now: u64) {

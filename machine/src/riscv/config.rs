@@ -89,9 +89,59 @@ pub struct CoreConfig {
     pub misaligned: Misaligned,
     /// Page tables of four levels are there, too.
     pub sv48: bool,
+    /// Extensions beyond RV64GC, as the ISA string has them: `svinval_svnapot`.
+    #[serde(default)]
+    pub extensions: String,
     pub mvendorid: u64,
     pub marchid: u64,
     pub mimpid: u64,
+}
+
+/// An extension that a machine file can switch on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// Walks set A and D bits where menvcfg.ADUE is set, and nowhere else.
+    Svadu,
+    /// sinval.vma and its two fences.
+    Svinval,
+    /// Pages of 64 KB, of 16 equal entries.
+    Svnapot,
+    /// An entry that becomes valid is seen without a fence. The device tree says so; it is software that relies on it.
+    Svvptc,
+}
+
+const EXTENSIONS: [(&str, Extension); 4] = [
+    ("svadu", Extension::Svadu),
+    ("svinval", Extension::Svinval),
+    ("svnapot", Extension::Svnapot),
+    ("svvptc", Extension::Svvptc),
+];
+
+impl CoreConfig {
+    fn words(&self) -> impl Iterator<Item = &str> {
+        self.extensions.split('_').filter(|word| !word.is_empty())
+    }
+
+    /// Is it switched on?
+    #[must_use]
+    pub fn has(&self, extension: Extension) -> bool {
+        let named = |word| EXTENSIONS.iter().find(|(name, _)| *name == word);
+        self.words()
+            .filter_map(named)
+            .any(|&(_, other)| other == extension)
+    }
+
+    /// What the device tree says of the instruction set: the ISA string, then the extensions one by one.
+    #[must_use]
+    pub fn isa(&self) -> (String, Vec<String>) {
+        const BASE: [&str; 10] = [
+            "i", "m", "a", "f", "d", "c", "zicntr", "zicsr", "zifencei", "zihpm",
+        ];
+        let words = || self.words().map(str::to_owned);
+        let string = ["rv64imafdc".to_owned()].into_iter().chain(words());
+        let all = BASE.into_iter().map(str::to_owned).chain(words());
+        (string.collect::<Vec<_>>().join("_"), all.collect())
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +149,12 @@ pub struct CoreConfig {
 pub struct Tlbs {
     /// Bits of satp that number an address space.
     pub asid_bits: u32,
+    /// An entry of the page table that is not valid is kept until a fence, too.
+    #[serde(default)]
+    pub keeps_invalid: bool,
+    /// sfence.vma reaches the TLBs of all processors.
+    #[serde(default)]
+    pub broadcast: bool,
     pub instruction: TlbConfig,
     pub data: TlbConfig,
     pub l2: Option<SecondTlb>,
@@ -115,6 +171,9 @@ pub struct SecondTlb {
     pub superpages: bool,
     /// From the miss of a first-level TLB to the access, if this one has the entry.
     pub hit: u32,
+    /// It is looked up for one size of pages after another: what each further size takes.
+    #[serde(default)]
+    pub next_size: u32,
     /// From that miss to the start of the walk, if it has not.
     pub miss: u32,
 }
@@ -231,6 +290,8 @@ pub struct ClockConfig {
     pub fence_page: u32,
     /// sfence.vma of all addresses.
     pub fence_all: u32,
+    /// sfence.vma of all addresses of one address space; left out, it is that of all.
+    pub fence_space: Option<u32>,
     /// fence.i.
     pub fence_i: u32,
     /// An access that is not aligned, with `core.misaligned = "hardware"`.
@@ -385,6 +446,11 @@ impl MachineFile for Config {
             ("clocks.csr", clocks.csr, 0),
             ("clocks.fence-page", clocks.fence_page, 0),
             ("clocks.fence-all", clocks.fence_all, 0),
+            (
+                "clocks.fence-space",
+                clocks.fence_space.unwrap_or_default(),
+                0,
+            ),
             ("clocks.fence-i", clocks.fence_i, 0),
             ("clocks.misaligned", clocks.misaligned, 0),
             ("latency.load", latency.load, 1),
@@ -429,6 +495,20 @@ fn core(checker: &mut Checker, config: &Config) {
         checker.fail(
             "core.model",
             "has to be 1 to 64 letters, digits and \",.-_\", as device trees name a core",
+        );
+    }
+    let known = |word| EXTENSIONS.iter().any(|(name, _)| *name == word);
+    if let Some(word) = core.words().find(|word| !known(*word)) {
+        let all: Vec<_> = EXTENSIONS.iter().map(|(name, _)| *name).collect();
+        checker.fail(
+            "core.extensions",
+            format!("names {word:?}: allowed are {}", all.join("_")),
+        );
+    }
+    if core.has(Extension::Svvptc) && config.tlb.keeps_invalid {
+        checker.fail(
+            "core.extensions",
+            "names svvptc, and tlb.keeps-invalid is true: such a core needs a fence for a new page",
         );
     }
     let size = config.memory.size;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::config::Extension;
 use super::pmp::Pmp;
 use super::processor::Processor;
 use super::trap::interrupt;
@@ -46,6 +47,12 @@ pub mod satp {
     pub const PPN: u64 = (1 << 44) - 1;
     pub const ASID_SHIFT: u32 = 44;
     pub const MODE_SHIFT: u32 = 60;
+}
+
+/// menvcfg.
+pub mod menvcfg {
+    /// Walks set A and D bits.
+    pub const ADUE: u64 = 1 << 61;
 }
 
 /// misa: RV64IMAFDC, with S and U.
@@ -282,7 +289,10 @@ impl Processor {
             0x304 => self.write_mie(value, interrupt::ALL),
             0x305 => csr.mtvec = value & !2,
             0x306 => csr.mcounteren = value & COUNTERS,
-            0x30a => csr.menvcfg = value & 1,
+            0x30a => {
+                let has = self.config.core.has(Extension::Svadu);
+                csr.menvcfg = value & if has { menvcfg::ADUE | 1 } else { 1 };
+            }
             0x340 => csr.mscratch = value,
             0x341 => csr.mepc = value & !1,
             0x342 => csr.mcause = value,

@@ -456,6 +456,13 @@ fn system(f: &Fields, rd: u8, raw: u32, length: u8) -> Option<Op> {
             rs2: f.rs2,
             ..make(system::sfence_vma, Class::Fence)
         },
+        (0x0b, ..) => Op {
+            rs1: f.rs1,
+            rs2: f.rs2,
+            ..make(system::sinval_vma, Class::Fence)
+        },
+        (0x0c, 0, 0) => make(system::sfence_w_inval, Class::Fence),
+        (0x0c, 1, 0) => make(system::sfence_inval_ir, Class::Fence),
         _ => return None,
     })
 }

@@ -16,6 +16,8 @@ use crate::loader::{ElfImage, LoadError};
 const KERNEL: u64 = 0x20_0000;
 /// The magic number at 0x38 of a Linux Image.
 const IMAGE_MAGIC: &[u8; 4] = b"RSC\x05";
+/// How files begin that gzip, xz and zstd have packed.
+const PACKED: [&[u8]; 3] = [b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"];
 /// Firmware adds to the device tree in its place.
 const TREE_PLACE: u64 = 0x2_0000;
 /// Behind that: what fw_dynamic is told.
@@ -142,6 +144,9 @@ pub fn load(
         }
     };
     if let Some((firmware, file)) = given.firmware {
+        if PACKED.iter().any(|magic| firmware.starts_with(magic)) {
+            return Err(refuse(file, "is compressed: unpack it first"));
+        }
         if firmware.len() as u64 > KERNEL || firmware.starts_with(b"\x7fELF") {
             return Err(refuse(
                 file,
@@ -302,7 +307,10 @@ fn processors(fdt: &mut FdtWriter, config: &Config) -> Result<(), Error> {
         fdt.property_string("status", "okay")?;
         let names = [&config.core.model, "riscv"].map(str::to_owned);
         fdt.property_string_list("compatible", names.to_vec())?;
-        fdt.property_string("riscv,isa", "rv64imafdc")?;
+        let (isa, extensions) = config.core.isa();
+        fdt.property_string("riscv,isa", &isa)?;
+        fdt.property_string("riscv,isa-base", "rv64i")?;
+        fdt.property_string_list("riscv,isa-extensions", extensions)?;
         let mmu = if config.core.sv48 {
             "riscv,sv48"
         } else {

@@ -4,15 +4,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::config::{Config, Update};
-use super::csr::{privilege, satp};
+use super::config::{Config, Extension, Update};
+use super::csr::{menvcfg, privilege, satp};
 use super::pmp::right;
 use super::processor::Processor;
 use super::tlb::{Entry, Mode, Tlb, WalkCache, pte};
 use super::trap::{Raised, cause};
 use crate::account::tlb_events::{Layout, Space, Step, Tables, TlbMiss, TlbPage};
 use crate::account::{Event, Plain};
-use crate::memory::{RamAddress, attribute};
+use crate::memory::{Notice, RamAddress, attribute};
 use crate::observe::stale::{Key, Origin, Side};
 
 /// The TLBs of a processor.
@@ -283,7 +283,7 @@ impl Processor {
         }
         if right == right::WRITE && u64::from(entry.bits) & pte::DIRTY == 0 {
             // The entry is loaded anew, with the D bit.
-            if self.config.walk.update == Update::Software {
+            if self.software_updates() {
                 return self.raise(cause::STORE_PAGE, va);
             }
             if let Err(miss) = self.walk_for(va, right) {
@@ -313,10 +313,9 @@ impl Processor {
         let asid = self.asid();
         if let (Some(second), Some(config)) = (&mut self.mmu.second, &self.config.tlb.l2) {
             let found = second.look_up(va, asid);
-            let took = if found.is_some() {
-                config.hit
-            } else {
-                config.miss
+            let took = match found {
+                Some(entry) => config.hit + config.next_size * Entry::larger(entry.shift),
+                None => config.miss,
             };
             self.account.add_plain(Plain::SecondTlbAccess, 1);
             self.account.add_plain(Plain::SecondTlbCycles, took.into());
@@ -424,6 +423,9 @@ impl Processor {
             }
             let (place, value) = self.read_entry(at)?;
             self.walked.push(place, value);
+            if value & pte::VALID == 0 && self.config.tlb.keeps_invalid {
+                return Ok(self.entry(va, (12, 0)));
+            }
             if value & pte::VALID == 0
                 || value & (pte::READ | pte::WRITE) == pte::WRITE
                 || value & pte::RESERVED != 0
@@ -483,6 +485,26 @@ impl Processor {
         }
     }
 
+    /// Does software set A and D bits?
+    fn software_updates(&self) -> bool {
+        if self.config.core.has(Extension::Svadu) {
+            return self.csr.menvcfg & menvcfg::ADUE == 0;
+        }
+        self.config.walk.update == Update::Software
+    }
+
+    /// An entry of the running address space for a page of this size, with the bits of `value`.
+    fn entry(&self, va: u64, (shift, value): (u32, u64)) -> Entry {
+        let bits = if value == 0 { pte::NONE } else { value };
+        Entry {
+            page: va >> shift << shift,
+            shift: shift as u8,
+            bits: bits as u8,
+            asid: self.asid(),
+            ..Entry::default()
+        }
+    }
+
     /// The translation that a leaf gives, whose A and D bits are set if the hardware does that.
     fn leaf(
         &mut self,
@@ -490,20 +512,21 @@ impl Processor {
         right: u8,
         (shift, place, mut value): (u32, RamAddress, u64),
     ) -> Result<Entry, Miss> {
-        let frame = (value >> 10 & satp::PPN) << 12;
+        let (mut shift, mut frame) = (shift, (value >> 10 & satp::PPN) << 12);
+        if value & pte::NAPOT != 0 {
+            // Of this form there is one size: 64 KB.
+            if !self.config.core.has(Extension::Svnapot) || shift != 12 || frame >> 12 & 15 != 8 {
+                return Err(Miss::Page);
+            }
+            (shift, frame) = (16, frame & !0xffff);
+        }
         let inside = (1_u64 << shift) - 1;
         if frame & inside != 0 {
             return Err(Miss::Page);
         }
         let mut entry = Entry {
-            page: va & !inside,
             frame,
-            shift: shift as u8,
-            bits: value as u8,
-            rights: 0,
-            asid: self.asid(),
-            way: 0,
-            suspect: false,
+            ..self.entry(va, (shift, value))
         };
         let by = if right == right::EXECUTE {
             self.fetches_by
@@ -516,7 +539,7 @@ impl Processor {
         }
         let wanted = pte::ACCESSED | if right == right::WRITE { pte::DIRTY } else { 0 };
         if value & wanted != wanted {
-            if self.config.walk.update == Update::Software {
+            if self.software_updates() {
                 return Err(Miss::Page);
             }
             value |= wanted;
@@ -555,12 +578,22 @@ impl Processor {
     /// sfence.vma: an address or all, an address space or all.
     pub(super) fn fence_translations(&mut self, va: Option<u64>, asid: Option<u16>) {
         let clocks = &self.config.clocks;
-        let took = if va.is_some() {
-            clocks.fence_page
-        } else {
-            clocks.fence_all
+        let took = match (va, asid) {
+            (Some(_), _) => clocks.fence_page,
+            (None, Some(_)) => clocks.fence_space.unwrap_or(clocks.fence_all),
+            (None, None) => clocks.fence_all,
         };
         self.advance(took);
+        self.drop_translations(va, asid);
+        if self.several && self.config.tlb.broadcast {
+            self.memory.notify(Notice::Fence(va, asid));
+            self.times.end = self.cycles;
+            self.due = 0;
+        }
+    }
+
+    /// Removes what a fence of this processor, or one that another processor broadcasts, reaches.
+    pub(super) fn drop_translations(&mut self, va: Option<u64>, asid: Option<u16>) {
         self.account.add_plain(Plain::TlbInvalidate, 1);
         if va.is_none() {
             self.account.add_plain(Plain::TlbLoad, 1);
@@ -594,6 +627,7 @@ impl Processor {
             }
             let next = (value >> 10 & satp::PPN) << 12;
             if value & (pte::READ | pte::EXECUTE) != 0 {
+                let shift = if value & pte::NAPOT == 0 { shift } else { 16 };
                 let inside = (1_u64 << shift) - 1;
                 return Some(next & !inside | va & inside);
             }

@@ -21,7 +21,11 @@ pub mod pte {
     pub const ACCESSED: u64 = 1 << 6;
     pub const DIRTY: u64 = 1 << 7;
     /// Reserved, as no extension is there that uses them.
-    pub const RESERVED: u64 = 0x3ff << 54;
+    pub const RESERVED: u64 = 0x1ff << 54;
+    /// One of several equal entries, which stand for a larger page (Svnapot).
+    pub const NAPOT: u64 = 1 << 63;
+    /// What a TLB keeps of an entry that is not valid: no right, and not nothing.
+    pub const NONE: u64 = ACCESSED;
 }
 
 /// One translation.
@@ -64,6 +68,12 @@ impl Entry {
         self.valid()
             && (va ^ self.page) >> self.shift == 0
             && (self.asid == asid || self.is_global())
+    }
+
+    /// How many of the other sizes of leaves are smaller than this one.
+    #[must_use]
+    pub fn larger(shift: u8) -> u32 {
+        u32::from(shift).saturating_sub(12) / 9
     }
 
     /// What an access with these rights may do.
@@ -137,6 +147,9 @@ const NO_SHORTCUT: Shortcut = Shortcut {
 
 const SHORTCUTS: usize = 256;
 
+/// Sizes of pages: so many bits of an address are inside of them.
+const SIZES: [u8; 5] = [12, 16, 21, 30, 39];
+
 /// A TLB.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tlb {
@@ -180,8 +193,7 @@ impl Tlb {
             && self.ways == fresh.ways
             && self.replacement.fits(&fresh.replacement)
             && (self.entries.iter().zip(&fresh.entries)).all(|(entry, fresh)| {
-                entry.way == fresh.way
-                    && (!entry.valid() || matches!(entry.shift, 12 | 21 | 30 | 39))
+                entry.way == fresh.way && (!entry.valid() || SIZES.contains(&entry.shift))
             })
     }
 
@@ -196,11 +208,7 @@ impl Tlb {
     /// Where the entry for `va` is, if there is one: its set and its way.
     fn find(&self, va: u64, asid: u16) -> Option<(usize, usize)> {
         let ways = self.ways as usize;
-        let sizes: &[u8] = if self.sets() == 1 {
-            &[0]
-        } else {
-            &[12, 21, 30, 39]
-        };
+        let sizes: &[u8] = if self.sets() == 1 { &[0] } else { &SIZES };
         sizes.iter().find_map(|&shift| {
             if shift != 0 && self.shifts >> shift & 1 == 0 {
                 return None;

@@ -86,4 +86,53 @@ fn wrong_input_gets_a_sentence() {
     image[8..16].copy_from_slice(&0x20_0000_u64.to_le_bytes());
     image[0x38..0x3c].copy_from_slice(b"RSC\x05");
     assert!(refused(&image, &none).contains("--firmware"));
+    let with = |firmware: &'static [u8]| Given {
+        firmware: Some((firmware, "fw")),
+        ..Given::default()
+    };
+    // Firmware that is packed, an ELF file, or too long.
+    assert!(refused(&image, &with(b"\x1f\x8b\x08")).contains("fw: is compressed"));
+    assert!(refused(&image, &with(b"\x7fELF")).contains("fw: is no firmware"));
+    assert!(refused(&image, &with(&[0; 3 << 20])).contains("fw: is no firmware"));
+    // A Linux that is linked for another distance from the beginning of RAM, and one for another board.
+    image[8..16].copy_from_slice(&0x8_0000_u64.to_le_bytes());
+    assert!(refused(&image, &with(b"code")).contains("another place than 2 MB"));
+    let powerpc = b"\x7fELF\x01\x02\x01";
+    assert!(refused(powerpc, &none).contains("allowed is a static ELF executable for RISC-V"));
+}
+
+/// Processors that nobody starts wait, and what they wait for is told once nothing else can happen.
+#[test]
+fn a_processor_that_never_starts_is_told() {
+    // bnez a0, 8; j 12; wfi; j -4; j .
+    let code = [
+        0x0005_1463,
+        0x00c0_006f,
+        0x1050_0073,
+        0xffdf_f06f,
+        POWER_OFF[0],
+    ];
+    let code = [&code[..], &POWER_OFF[1..]].concat();
+    let config = config("u74-1500x4", &[]);
+    let mut first = session(&config, &elf(&code), "program");
+    assert_eq!(first.run(Limits::NONE), Stop::PowerOff { status: 0 });
+    // All four wait.
+    let mut asleep = session(&config, &elf(&[0x1050_0073, 0xffdf_f06f]), "program");
+    match asleep.run(Limits::NONE) {
+        Stop::Fatal(fatal) => assert!(fatal.to_string().contains("waits"), "{fatal}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Exact counts: a change of any of them is a change of the model.
+#[test]
+fn cycles_are_those_on_record() {
+    let cycles = ["u74-1500", "c906-1000", "c910-1850x4"].map(|name| {
+        let config = config(name, &["processors=1"]);
+        let mut session = session(&config, &elf(&program()), "program");
+        assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+        let all = session.counters();
+        all.iter().find(|(name, _)| name == "cycles").unwrap().1
+    });
+    assert_eq!(cycles, [1208, 1130, 1224]);
 }

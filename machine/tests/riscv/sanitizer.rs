@@ -299,9 +299,10 @@ fn global() -> Case {
 
 #[test]
 fn a_fence_of_an_address_space_keeps_global_entries() {
+    // A machine without numbers takes the fence's for 0.
     let words = [
         "(global)",
-        "address space 0x5: it keeps global entries",
+        ": it keeps global entries",
         "a fence of all address spaces removes it",
     ];
     is_reported(&global(), &words);

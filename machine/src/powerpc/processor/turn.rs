@@ -129,6 +129,8 @@ impl Cpu for Processor {
             Notice::Instruction(physical) => {
                 self.memory.instruction.invalidate(physical);
             }
+            // Of RISC-V.
+            Notice::Fence(..) => {}
         }
     }
 

@@ -2,6 +2,7 @@
 //! Architecture, 3.3 and 4.2).
 
 use super::{Done, illegal};
+use crate::riscv::config::Extension;
 use crate::riscv::csr::{mstatus, privilege};
 use crate::riscv::op::Op;
 use crate::riscv::processor::{NOWHERE, Processor};
@@ -85,9 +86,49 @@ pub fn sfence_vma(p: &mut Processor, op: &Op) -> Done {
     if p.privilege < privilege::SUPERVISOR || p.is_trapped(mstatus::TVM) {
         return illegal(p, op);
     }
-    let va = (op.rs1 != 0).then(|| p.x(op.rs1));
-    let asid = (op.rs2 != 0).then(|| p.x(op.rs2) as u16);
+    let (va, asid) = reach(p, op);
     p.fence_translations(va, asid);
+    Ok(())
+}
+
+/// The address and the address space that a fence names (Privileged Architecture, 4.2.1).
+fn reach(p: &Processor, op: &Op) -> (Option<u64>, Option<u16>) {
+    let va = (op.rs1 != 0).then(|| p.x(op.rs1));
+    // Bits of the number that satp does not have are ignored.
+    let bits = (1_u32 << p.config.tlb.asid_bits) - 1;
+    (
+        va,
+        (op.rs2 != 0).then(|| (p.x(op.rs2) as u32 & bits) as u16),
+    )
+}
+
+/// Removes what sfence.vma would; what waits for this is sfence.inval.ir.
+pub fn sinval_vma(p: &mut Processor, op: &Op) -> Done {
+    if p.is_trapped(mstatus::TVM) {
+        return illegal(p, op);
+    }
+    ordered(p, op, 0)?;
+    let (va, asid) = reach(p, op);
+    p.drop_translations(va, asid);
+    Ok(())
+}
+
+/// Orders earlier stores before later sinval.vma: nothing to do.
+pub fn sfence_w_inval(p: &mut Processor, op: &Op) -> Done {
+    ordered(p, op, 0)
+}
+
+/// Orders earlier sinval.vma before later accesses: the pipeline is emptied.
+pub fn sfence_inval_ir(p: &mut Processor, op: &Op) -> Done {
+    let took = p.config.clocks.fence_page;
+    ordered(p, op, took)
+}
+
+fn ordered(p: &mut Processor, op: &Op, took: u32) -> Done {
+    if p.privilege < privilege::SUPERVISOR || !p.config.core.has(Extension::Svinval) {
+        return illegal(p, op);
+    }
+    p.advance(took);
     Ok(())
 }
 

@@ -1,0 +1,273 @@
+//! Extensions and habits of MMUs that a machine file switches on: each beside the machine without it.
+
+use pagewalk_machine::computer::{Limits, Stop};
+use pagewalk_machine::config::Override;
+use pagewalk_machine::riscv::Config;
+
+use super::support::{config, elf, root, session};
+
+const T0: u32 = 5;
+const T1: u32 = 6;
+const T2: u32 = 7;
+/// Counts exceptions.
+const S4: u32 = 20;
+
+const START: u32 = 0x8000_0000;
+/// Tables of gigabytes, of 2 MB and of 4 KB; the virtual page; its frame; words that processors wait for.
+const TABLES: u32 = START + 0x10_0000;
+const PAGE: u32 = 0x4000_0000;
+const FRAME: u32 = START + 0x20_0000;
+const FLAGS: u32 = START + 0x1000;
+/// V, R, W, X, A and D.
+const GOOD: u64 = 0xcf;
+
+const MSTATUS: u32 = 0x300;
+const SFENCE: u32 = 0x1200_0073;
+/// sinval.vma zero, zero.
+const SINVAL: u32 = 0x1600_0073;
+
+/// A value of 64 bits, by its halves.
+fn li(rd: u32, value: u64) -> Vec<u32> {
+    let half = |rd: u32, value: u32| {
+        let low = (value << 20).cast_signed() >> 20;
+        let high = value.wrapping_sub(low as u32);
+        [
+            high & 0xffff_f000 | rd << 7 | 0x37,
+            (low as u32) << 20 | rd << 15 | rd << 7 | 0x13,
+        ]
+    };
+    let (left, right) = (0x0200_1013, 0x0200_5013);
+    let by_32 = |rd: u32, word: u32| word | rd << 15 | rd << 7;
+    let mut code = half(rd, (value >> 32) as u32).to_vec();
+    code.push(by_32(rd, left));
+    code.extend(half(T2, value as u32));
+    let or = T2 << 20 | rd << 15 | 6 << 12 | rd << 7 | 0x33;
+    code.extend([by_32(T2, left), by_32(T2, right), or]);
+    code
+}
+
+fn csrw(csr: u32, value: u64) -> Vec<u32> {
+    let mut code = li(T0, value);
+    code.push(csr << 20 | T0 << 15 | 1 << 12 | 0x73);
+    code
+}
+
+fn put(at: u32, value: u64) -> Vec<u32> {
+    let mut code = li(T0, at.into());
+    code.extend(li(T1, value));
+    code.push(T1 << 20 | T0 << 15 | 3 << 12 | 0x23);
+    code
+}
+
+/// A load in supervisor mode.
+fn load(at: u32) -> Vec<u32> {
+    let mut code = li(T1, at.into());
+    code.extend(csrw(MSTATUS, 1 << 17 | 1 << 11));
+    // ld t1, 0(t1); csrw mstatus, zero
+    code.extend([0x0003_3303, MSTATUS << 20 | 1 << 12 | 0x73]);
+    code
+}
+
+fn leaf(value: u64) -> Vec<u32> {
+    put(TABLES + 0x2000, value)
+}
+
+fn word(frame: u32) -> u64 {
+    u64::from(frame >> 12 << 10) | GOOD
+}
+
+/// Waits until the word there is not zero.
+fn wait(at: u32) -> Vec<u32> {
+    let mut code = li(T0, at.into());
+    // 1: ld t1, 0(t0); beqz t1, 1b
+    code.extend([0x0002_b303, 0xfe03_0ee3]);
+    code
+}
+
+/// What processor 0 does before and after the tables are made, and what processor 1 does; how many exceptions there
+/// were on the one that ends the run.
+fn faults(config: &Config, steps: &[Vec<u32>], second: Option<&[Vec<u32>]>) -> u32 {
+    let root = |table: u32| u64::from(table >> 12 << 10) | 1;
+    let end = || {
+        let mut code = li(T0, 0x10_0000);
+        // slli s4, s4, 16; li t1, 0x3333; or t1, t1, s4; sw t1, (t0); j .
+        code.push(16 << 20 | S4 << 15 | 1 << 12 | S4 << 7 | 0x13);
+        code.extend(li(T1, 0x3333));
+        code.extend([
+            S4 << 20 | T1 << 15 | 6 << 12 | T1 << 7 | 0x33,
+            0x0062_a023,
+            0x6f,
+        ]);
+        code
+    };
+    // The next instruction.
+    let handler = [
+        0x001a_0a13, // addi s4, s4, 1
+        0x3410_22f3, // csrr t0, mepc
+        0x0042_8293, // addi t0, t0, 4
+        0x3412_9073, // csrw mepc, t0
+        0x0000_22b7, // lui t0, 2
+        0x8002_8293, // addi t0, t0, -2048
+        0x3002_a073, // csrs mstatus, t0
+        0x3020_0073, // mret
+    ];
+    let mut common = csrw(0x305, (START + 4).into());
+    common.extend(csrw(0x3b0, u64::MAX >> 10));
+    common.extend(csrw(0x3a0, 0x1f));
+    common.extend(csrw(0x180, 8 << 60 | 1 << 44 | u64::from(TABLES >> 12)));
+    let mut first = [
+        put(TABLES + 8, root(TABLES + 0x1000)),
+        put(TABLES + 0x1000, root(TABLES + 0x2000)),
+    ]
+    .concat();
+    first.extend(steps.concat());
+    let first = [first, if second.is_none() { end() } else { vec![0x6f] }].concat();
+    // Processor 0 goes on; others jump over what it does.
+    let mut code = vec![jump(4 * (handler.len() as u32 + 1))];
+    code.extend(handler);
+    code.extend(common);
+    // beqz a0, 8; j second
+    code.extend([0x0005_0463, jump(4 * first.len() as u32 + 4)]);
+    code.extend(first);
+    code.extend(second.unwrap_or_default().concat());
+    code.extend(end());
+    let mut session = session(config, &elf(&code), "program");
+    let limits = Limits {
+        instructions: 100_000,
+        ..Limits::NONE
+    };
+    match session.run(limits) {
+        Stop::PowerOff { status } => status,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// j, forwards.
+fn jump(bytes: u32) -> u32 {
+    (bytes >> 1 & 0x3ff) << 21 | (bytes >> 11 & 1) << 20 | (bytes >> 12 & 0xff) << 12 | 0x6f
+}
+
+fn u74(settings: &[&str]) -> Config {
+    config("u74-1500", settings)
+}
+
+#[test]
+fn a_fence_ignores_bits_that_no_address_space_has() {
+    // sfence.vma zero, t0
+    let fence = [li(T0, 1), vec![SFENCE | T0 << 20]].concat();
+    let steps = |fence| [leaf(word(FRAME)), load(PAGE), leaf(0), fence, load(PAGE)];
+    assert_eq!(faults(&u74(&[]), &steps(fence.clone()), None), 1);
+    // With them it reaches the address space of this number alone, which has none.
+    let other = [li(T0, 2), vec![SFENCE | T0 << 20]].concat();
+    let wide = u74(&["tlb.asid-bits=16"]);
+    assert_eq!(faults(&wide, &steps(other), None), 0);
+    assert_eq!(faults(&wide, &steps(fence), None), 1);
+}
+
+#[test]
+fn sixteen_equal_entries_are_one_page() {
+    let entry = word(FRAME + 0x8000) | 1 << 63;
+    let mut steps: Vec<_> = (0..16)
+        .map(|n| put(TABLES + 0x2000 + 8 * n, entry))
+        .collect();
+    steps.push(load(PAGE + 0x3000));
+    // The table is no longer looked at for the rest of the page.
+    steps.push(put(TABLES + 0x2000 + 8 * 5, 0));
+    steps.push(load(PAGE + 0x5000));
+    assert_eq!(faults(&u74(&["core.extensions=svnapot"]), &steps, None), 0);
+    assert_eq!(faults(&u74(&[]), &steps, None), 2);
+}
+
+#[test]
+fn an_entry_that_is_not_valid_may_be_kept() {
+    let fence = || vec![SFENCE];
+    let steps = [
+        leaf(0),
+        load(PAGE),
+        leaf(word(FRAME)),
+        load(PAGE),
+        fence(),
+        load(PAGE),
+    ];
+    assert_eq!(faults(&u74(&[]), &steps, None), 1);
+    assert_eq!(faults(&u74(&["tlb.keeps-invalid=true"]), &steps, None), 2);
+}
+
+#[test]
+fn walks_set_bits_where_software_asks_for_it() {
+    let clean = word(FRAME) & !0xc0;
+    let steps = [leaf(clean), load(PAGE)];
+    let asked = [csrw(0x30a, 1 << 61), leaf(clean), load(PAGE)];
+    let with = u74(&["core.extensions=svadu"]);
+    assert_eq!(faults(&with, &steps, None), 1);
+    assert_eq!(faults(&with, &asked, None), 0);
+    assert_eq!(faults(&u74(&[]), &asked, None), 1);
+}
+
+#[test]
+fn fences_in_parts_are_there_with_their_extension() {
+    let steps = [
+        leaf(word(FRAME)),
+        load(PAGE),
+        leaf(0),
+        // sfence.w.inval, sinval.vma, sfence.inval.ir
+        vec![0x1800_0073, SINVAL, 0x1810_0073],
+        load(PAGE),
+    ];
+    assert_eq!(
+        faults(&u74(&["core.extensions=svinval_svnapot"]), &steps, None),
+        1
+    );
+    assert_eq!(faults(&u74(&[]), &steps, None), 3);
+}
+
+#[test]
+fn a_broadcast_fence_reaches_the_other_processors() {
+    let first = [
+        leaf(word(FRAME)),
+        put(FLAGS, 1),
+        wait(FLAGS + 8),
+        leaf(0),
+        vec![SFENCE],
+        put(FLAGS + 16, 1),
+    ];
+    let second = [
+        wait(FLAGS),
+        load(PAGE),
+        put(FLAGS + 8, 1),
+        wait(FLAGS + 16),
+        load(PAGE),
+    ];
+    let with = config("c910-1850x4", &["processors=2"]);
+    let without = config("c910-1850x4", &["processors=2", "tlb.broadcast=false"]);
+    assert_eq!(faults(&with, &first, Some(&second)), 1);
+    assert_eq!(faults(&without, &first, Some(&second)), 0);
+}
+
+#[test]
+fn the_device_tree_names_the_extensions() {
+    let (string, all) = u74(&["core.extensions=svinval_svvptc"]).core.isa();
+    assert_eq!(string, "rv64imafdc_svinval_svvptc");
+    assert!(all.ends_with(&["zihpm", "svinval", "svvptc"].map(str::to_owned)));
+}
+
+#[test]
+fn what_no_core_has_is_refused() {
+    let refused = |settings: &[&str]| {
+        let path = root().join("machines/u74-1500.toml");
+        let settings: Vec<_> = settings
+            .iter()
+            .map(|text| Override::parse(text).unwrap())
+            .collect();
+        Config::from_file(&path, &settings).unwrap_err().to_string()
+    };
+    let unknown = refused(&["core.extensions=svfast"]);
+    assert!(
+        unknown.contains("svfast") && unknown.contains("svinval"),
+        "{unknown}"
+    );
+    let both = refused(&["core.extensions=svvptc", "tlb.keeps-invalid=true"]);
+    assert!(both.contains("tlb.keeps-invalid"), "{both}");
+    let mixed = refused(&["core.kind=p6"]);
+    assert!(mixed.contains("core.kind"), "{mixed}");
+}
