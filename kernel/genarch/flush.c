@@ -26,7 +26,7 @@ CAUSE(flush) static void flush_each(struct mm *mm, uaddr_t start, uaddr_t stop)
 CAUSE(flush) static void flush_noted(struct mm *mm, uaddr_t start, uaddr_t stop, const struct pte *entry)
 {
 	for (; start < stop; start += PAGE_SIZE, entry++) {
-		interrupt_window_at(start >> PAGE_SHIFT);
+		interrupt_window_at(page_number(start));
 		if (!pte_noted(entry))
 			continue;
 		mmu->page_flush(mm, start);

@@ -50,7 +50,7 @@ NOINLINE CAUSE(copy) static long copy_between(struct mm *mm, uaddr_t theirs, uad
 	u32 fruitless = 0;
 
 	while (n) {
-		u32 part = MIN(n, PAGE_SIZE - theirs % PAGE_SIZE), done;
+		u32 part = MIN(n, PAGE_SIZE - (u32)(theirs % PAGE_SIZE)), done;
 
 		if (mm != current->mm)
 			done = copy_by_aperture(mm, theirs, own, part, to_other);

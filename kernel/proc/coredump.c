@@ -113,12 +113,12 @@ static void add_process(struct text *notes)
 		.group = process->pgid,
 		.session = process->sid,
 	};
-	u32 size = MIN(mm->arguments_end - mm->arguments_start, (u32)sizeof(info.arguments) - 1);
+	size_t size = MIN(mm->arguments_end - mm->arguments_start, (u32)sizeof(info.arguments) - 1);
 
 	memcpy(info.name, current->name, sizeof(info.name));
 	if (mm_copy_from(current->mm, info.arguments, mm->arguments_start, size))
 		size = 0;
-	for (u32 i = 0; i < size; i++)
+	for (size_t i = 0; i < size; i++)
 		if (!info.arguments[i])
 			info.arguments[i] = ' ';
 	add_note(notes, NT_PRPSINFO, &info, sizeof(info));

@@ -193,7 +193,7 @@ static void memory_show(struct text *out, struct mm *mm, uaddr_t start, uaddr_t 
 
 	end = MIN(end, start + ARGUMENTS_MAX);
 	while (start < end) {
-		u32 n = MIN(end - start, (u32)sizeof(piece));
+		size_t n = MIN(end - start, (uaddr_t)sizeof(piece));
 
 		if (mm_copy_from(mm, piece, start, n))
 			return;
