@@ -60,7 +60,7 @@ CAUSE(flush) void flush_range_found(struct mm *mm, uaddr_t start, uaddr_t end)
 		const struct pte *entry = pagetable_find(mm->root, start);
 
 		/* A table that does not exist cannot have cached entries. */
-		if (entry && pagetable_notes) {
+		if (entry && pagetable_notes && !pagetable_direct) {
 			flush_noted(mm, start, stop, entry);
 		} else if (entry) {
 			flush_each(mm, start, stop);

@@ -15,6 +15,7 @@ struct root_entry *kernel_root;
 vaddr_t pagetable_base = KERNEL_BASE;
 u64 pagetables_uncached;
 bool pagetable_notes;
+bool pagetable_direct;
 paddr_t pagetable_uncertain;
 
 static void left_by_all(void)

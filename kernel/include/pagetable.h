@@ -28,6 +28,8 @@ extern paddr_t pagetable_uncertain;
 extern void (*pagetable_left)(void);
 /* Entries have notes of the MMU's backend. A note is valid in one address space only, so no table may be shared. */
 extern bool pagetable_notes;
+/* Translations are loaded from the tree itself: an entry without a note may be in a TLB, too. */
+extern bool pagetable_direct;
 
 static inline struct root_entry *pagetable_root(const struct root_entry *root)
 {

@@ -9,6 +9,7 @@
 #include <arch/reload.h>
 #include <arch/soft6xx.h>
 #include <errno.h>
+#include <pagetable.h>
 #include <policy.h>
 
 static int htab_apply(const struct policy_setting *to)
@@ -16,6 +17,7 @@ static int htab_apply(const struct policy_setting *to)
 	if (to->choice && !(backend->software_reload && backend->hash))
 		return -ENODEV;
 	soft_lookup = to->choice ? &soft_lookup_bypass : &soft_lookup_emulate;
+	pagetable_direct = to->choice;
 	reload_rebind();
 	return 0;
 }
