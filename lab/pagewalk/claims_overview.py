@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from pagewalk import claims, claims_page, records
+from pagewalk import claims, claims_page, reasons, records
 from pagewalk.experiments import Experiment
 from pagewalk.markdown import head, line, number
 from pagewalk.measurements import Measurement, Rows
@@ -59,11 +59,12 @@ def _words(entry: Measurement, document: str, experiment: Experiment | None) -> 
     return f"[{said}]({where})"
 
 
-def _why(row: TableRow | None) -> str:
-    if row is None:
+def _why(deciding: tuple[Experiment, TableRow] | None) -> str:
+    if deciding is None:
         return ""
-    told = row.reason if len(row.reason) <= _MOST_WORDS else row.reason[:_MOST_WORDS].rpartition(";")[0]
-    return told or f"{row.reason[:_MOST_WORDS].rpartition(' ')[0]} …"
+    reason = reasons.told(*deciding)
+    told = reason if len(reason) <= _MOST_WORDS else reason[:_MOST_WORDS].rpartition(";")[0]
+    return told or f"{reason[:_MOST_WORDS].rpartition(' ')[0]} …"
 
 
 def _line(entry: Measurement, document: str) -> str:
@@ -81,7 +82,7 @@ def _line(entry: Measurement, document: str) -> str:
         inputs,
         _measured(own[1]) if own else "",
         shown,
-        _why(row),
+        _why(deciding),
     ])  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from pagewalk import (
     memories,
     own_page,
     page_head,
+    reasons,
     records,
 )
 from pagewalk.claims import Claim
@@ -109,7 +110,7 @@ def _spread(cell: CellRecord, most: int) -> str:
     return f"{spread}, {made}" if spread else made
 
 
-def _row(cell: CellRecord, most: int, *, inputs: bool) -> str:
+def _row(experiment: Experiment, cell: CellRecord, most: int, *, inputs: bool) -> str:
     ours = " → ".join(number(value) for value in (cell.before, cell.after) if value is not None)
     fields = [
         cell.row_name,
@@ -122,7 +123,7 @@ def _row(cell: CellRecord, most: int, *, inputs: bool) -> str:
         _spread(cell, most),
         *([cell.inputs] if inputs else []),
         cell.verdict,
-        cell.reason,
+        reasons.told(experiment, cell),
     ]
     return line(fields)
 
@@ -199,7 +200,7 @@ def _section(experiment: Experiment, cells: Sequence[CellRecord], most: int) -> 
         lines += [*_several(cells, before.setting.label, most), *_of_worse(cells), ""]
     else:
         inputs = any(cell.inputs for cell in cells)
-        lines += [_head(inputs=inputs), *(_row(cell, most, inputs=inputs) for cell in cells), ""]
+        lines += [_head(inputs=inputs), *(_row(experiment, cell, most, inputs=inputs) for cell in cells), ""]
     lines += [
         f"{entry.label}: published {published(entry.claim)} ({entry.claim.unit}). Not measured here: {entry.why}."
         for entry in experiment.elsewhere

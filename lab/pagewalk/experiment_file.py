@@ -132,6 +132,7 @@ class RowEntry(_Model):
     after: str | None = None
     counterpart: str | None = None
     composite: str | None = None
+    cause: str | None = None
     every_setting: bool = False
 
 

@@ -94,6 +94,7 @@ class Row:
     `initramfs` names the list of guest files that the file's key `image` gives (`user/initramfs-<image>.list`).
     `counterpart` is our kernel's row beside one of other kernels: the names of an experiment and of its row.
     `composite` says what its two kernels differ in beside the claim's technique: such a row counts for no claim.
+    `cause` is a sentence on why the published effect is not there, if it is not.
     `curve` is the argument over which the report draws the row's figure together with those of its like.
     """
 
@@ -115,6 +116,7 @@ class Row:
     published: Published
     counterpart: tuple[str, str] | None = None
     composite: str | None = None
+    cause: str | None = None
     curve: str | None = None
 
     @property
@@ -158,6 +160,11 @@ class Experiment:
     elsewhere: tuple[Elsewhere, ...]
     images: Mapping[str, Wanted] = field(default_factory=dict)
     base: str | None = None
+
+    @property
+    def causes(self) -> dict[tuple[str, str], str]:
+        """Why rows are not what was published, as its file says it, by row and machine."""
+        return {(row.name, row.after.machine): row.cause for row in self.rows if row.cause}
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -275,6 +282,7 @@ class _Builder:
             published=self.published(row, machine),
             counterpart=self.counterpart(row),
             composite=row.composite,
+            cause=row.cause,
             curve=self.curve(row),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pagewalk import experiments, measured, records
+from pagewalk import experiments, measured, reasons, records
 from pagewalk.errors import BadInput
 from pagewalk.experiments import Experiment, Row
 from pagewalk.markdown import head, line, number
@@ -64,12 +64,12 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _rows(table: Table, ours: Ours) -> list[str]:
+def _rows(experiment: Experiment, table: Table, ours: Ours) -> list[str]:
     lines = head(_COLUMNS)
     for row in table.rows:
         fields = [row.row_name, row.machine, row.unit, records.printed(row), row.published_ratio or ""]
         spread = records.spread(row.low, row.high, row.placements)
-        fields += [_sides(row.before, row.after), number(row.ratio), spread, row.verdict, row.reason]
+        fields += [_sides(row.before, row.after), number(row.ratio), spread, row.verdict, reasons.told(experiment, row)]
         _, cell = ours.get((row.row_name, row.machine), (None, None))
         fields += [_sides(cell.before, cell.after), number(cell.ratio), cell.verdict] if cell else ["", "", ""]
         lines.append(line(fields))
@@ -173,7 +173,7 @@ def section(store: Store, experiment: Experiment) -> list[str]:
         "",
         *_images(table.images, experiment),
         "",
-        *_rows(table, ours),
+        *_rows(experiment, table, ours),
         "",
         *_placements(table),
         *_missing(table, experiment),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from scripted import benchmark
 
-from pagewalk import claims, claims_overview, claims_page, experiments, markdown, measured
+from pagewalk import claims, claims_overview, claims_page, experiments, markdown, measured, reasons
 from pagewalk.errors import BadInput
 from pagewalk.paths import home
 from pagewalk.runner import Job, ResolvedMachine
@@ -138,7 +138,8 @@ def test_the_page_says_with_how_many_placements_each_row_was_measured(tmp_path: 
         store.add_cells("osdi99-table2", rows[:1])
         page = claims_page.build(store, "osdi99")
         assert "Each row of our kernel was measured with 7 placements of code, frames, heaps and stacks. " in page
-        assert re.search(r" Rows of the paper.s own kernels: \d[\w ]* placements in osdi99-own\.\n", page)
+        own = r" Rows of the paper.s own kernels: \d[\w ]* placements in osdi99-own; \d[\w ]* in osdi99-pair\.\n"
+        assert re.search(own, page)
         assert "\n`pagewalk run osdi99-table2` (measured with 7 placements)\n" in page
         store.add_cells("osdi99-table2", rows)
         store.add_cells("osdi99-vsid", [cell("null call", 8.0, "better") | spread | {"placements": 3}])
@@ -274,3 +275,14 @@ def test_the_page_of_all_documents_has_a_line_for_each_measurement(tmp_path: Pat
 )
 def test_a_claim_leads_to_the_heading_of_its_experiment(title: str, fragment: str) -> None:
     assert claims_overview.anchor(title) == fragment
+
+
+def test_a_row_says_why_the_published_effect_is_not_there() -> None:
+    (experiment,) = experiments.find("osdi99-pair")
+    table = measured.read(experiment)
+    assert table is not None
+    told = {(row.row_name, row.machine): reasons.told(experiment, row) for row in table.rows}
+    cause = experiment.causes["Table 2: pipe latency", "ppc604-185"]
+    assert told["Table 2: pipe latency", "ppc604-185"].startswith(f"{cause}; no counter differs")
+    shown = next(row for row in table.rows if row.verdict == "ratio reproduced")
+    assert told[shown.row_name, shown.machine] == shown.reason
