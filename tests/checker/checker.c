@@ -128,25 +128,23 @@ int main(int argc, char **argv)
 	/* Areas of one page each, with gaps that keep them from being joined. */
 	char *pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *page = pages, *other = pages + 2 * PAGE;
-	int rights = PROT_READ | PROT_WRITE;
 
 	if (argc != 3 || pages == MAP_FAILED || munmap(pages + PAGE, PAGE) < 0) {
 		fprintf(stderr, "usage: checker <fault> here|later|busy|reload|threads\n");
 		return 2;
 	}
 	*(volatile char *)page = 1;
-	if (strcmp(argv[1], "tree") == 0) {
-		rights = PROT_READ;
-		mprotect(page, PAGE, rights);
-	}
+	if (strcmp(argv[1], "tree") == 0)
+		mprotect(page, PAGE, PROT_READ);
 	if (strcmp(argv[2], "busy") == 0 || strcmp(argv[2], "reload") == 0)
 		keep_busy(strcmp(argv[2], "reload") == 0);
 	if (strcmp(argv[2], "threads") == 0)
 		unmap_while_read(argv[1], page);
 	else
 		make_fault(argv[1], page);
+	/* Growing into the gap changes neither the page nor its entry. */
 	if (strcmp(argv[2], "later") != 0)
-		mprotect(page, PAGE, rights);
+		mremap(page, PAGE, 2 * PAGE, 0);
 	else
 		for (unsigned i = 0; i < OPERATIONS; i++) {
 			/* Keep using the page through the entry that the TLB already has. */
