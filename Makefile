@@ -10,6 +10,8 @@
 #   make soak-policies  attacks and tests under random combinations of the kernel's policies
 #   make soak-shootdown  the kernel's tests by each form of TLB shootdown on two and four processors
 #   make x86     builds kernel and user programs for the x86 machines
+#   make riscv   builds programs for Linux on the RISC-V machines
+#   make riscv-costs  what loads and fences cost on these machines, without a kernel
 #   make test-x86  the kernel for x86, on QEMU's PC, and Linux on the x86 machines
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
 #   make compilers  builds GCC, binutils, bash, make and coreutils to run on the machine, for the experiments that measure a compile
@@ -35,11 +37,11 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-shootdown soak-policies docs docs-cost clean kernel user x86 programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants riscv-costs soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-shootdown soak-policies docs docs-cost clean kernel user x86 riscv programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
 # The build scripts of other people's programs split paths at spaces.
-unspaced := x86 wheel programs compilers test test-rust test-lab test-cross test-x86 linux docs soak soak-cases soak-calls soak-files soak-shootdown
+unspaced := x86 riscv wheel programs compilers test test-rust test-lab test-cross test-x86 linux docs soak soak-cases soak-calls soak-files soak-shootdown
 ifneq ($(word 2,$(CURDIR)),)
 ifneq ($(filter $(unspaced),$(MAKECMDGOALS)),)
 $(error make $(filter $(unspaced),$(MAKECMDGOALS)): the folder "$(CURDIR)" has a space in its path, at which the build scripts of other people's programs split it: move the checkout. "make" and "make run" work here)
@@ -97,6 +99,11 @@ x86: $(STAMPS)/bootstrap-test
 	flock build/programs/lock env PROGRAMS_ARCH=x86 tests/programs/musl.sh
 	$(MAKE) -C kernel ARCH=x86
 	$(MAKE) -C user ARCH=x86
+
+# Programs for Linux on the RISC-V machines, and the init that starts them.
+riscv: $(STAMPS)/bootstrap-test
+	$(call heading,Programs for Linux on RISC-V)
+	$(MAKE) -C user ARCH=riscv
 
 # Programs of other people, from Debian's source packages: what the compile workload and the suite run.
 programs: $(STAMPS)/bootstrap-test
@@ -276,6 +283,16 @@ constants: $(STAMPS)/machine build/constants.elf
 	$(call heading,What a TLB miss costs$(comma) published and measured)
 	target/release/pagewalk-machine constants --program build/constants.elf \
 		--machine machines/ppc603-*.toml machines/ppc604-*.toml
+
+# Loads that depend on each other, and fences, on the RISC-V machines (docs/riscv-costs.md).
+build/riscv.elf: machine/guest/riscv.c $(STAMPS)/bootstrap-test
+	riscv64-linux-gnu-gcc -march=rv64imac_zicsr -mabi=lp64 -mcmodel=medany -O2 -ffreestanding -fno-builtin \
+		-fno-tree-loop-distribute-patterns -fno-stack-protector -nostdlib -static -no-pie -Wall -Wextra -Werror \
+		-Wl,-Ttext=0x80000000,-N,--build-id=none,--no-warn-rwx-segments,-e,_start -o $@ $<
+
+riscv-costs: ready build/riscv.elf
+	$(call heading,What loads and fences cost on the RISC-V machines: docs/riscv-costs.md)
+	$(PYTHON) lab/pages/riscv_costs.py
 
 bench: ready x86 $(STAMPS)/bootstrap-test
 	$(call heading,How fast the machine simulates)

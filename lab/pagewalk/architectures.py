@@ -1,7 +1,7 @@
 """The architectures of the machines, and what the build makes for each: a kernel image and user programs.
 
 PowerPC's are in `build/kernel` and `build/user`; those of an x86 are in `build/kernel-x86` and `build/user-x86`, which
-`make x86` makes. RISC-V machines run other people's kernels only.
+`make x86` makes. RISC-V machines run other people's kernels only; `make riscv` makes programs for these.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pagewalk.paths import home
+from pagewalk.errors import NotBuilt
+from pagewalk.paths import home, read_file
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Architecture:
 
     `bits` is the size of an address. `folder` ends the names of the build's folders, `make_words` are what its
     makefiles take, `target` makes all, and `programs` makes other people's programs. `board` is the one that our
-    kernel has drivers for; empty if our kernel does not run on it.
+    kernel has drivers for; empty if our kernel does not run on it. A kernel is started by `firmware`, if there is any.
     """
 
     name: str
@@ -34,6 +35,15 @@ class Architecture:
     programs: str
     compile_hint: str
     bits: int = 32
+    firmware: Path | None = None
+
+    def firmware_bytes(self) -> bytes:
+        """The firmware; empty if the architecture has none, NotBuilt if this computer has none."""
+        if self.firmware is None:
+            return b""
+        if not self.firmware.is_file():
+            raise NotBuilt(f"{self.firmware} is not there", hint="`./bootstrap test` installs Debian's package opensbi")
+        return read_file(self.firmware)
 
     @property
     def words(self) -> str:
@@ -91,11 +101,12 @@ RISCV = Architecture(
     elf="EM_RISCV",
     board="",
     folder="-riscv",
-    make_words=(),
-    target="make",
+    make_words=("ARCH=riscv",),
+    target="make riscv",
     programs="make programs",
     compile_hint="compile it with: riscv64-linux-gnu-gcc -static -O2 -o prog prog.c",
     bits=64,
+    firmware=Path("/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_dynamic.bin"),
 )
 ALL = (POWERPC, X86)
 """Those that our kernel runs on."""

@@ -125,7 +125,8 @@ class System:
     `causes` tells which functions of a foreign kernel belong to which cause. `words` begin its command line, and
     `quiet` keeps its messages off the console. `protocol` is the structure that it is handed; with None the image
     decides. `root` is the kind of its root file system. For a RAM disk, `room` is how many bytes are free, `console`
-    has the numbers of the console's device, and `sysctl` is what init writes to files of /proc/sys.
+    has the numbers of the console's device, and `sysctl` is what init writes to files of /proc/sys. `firmware` starts
+    the kernel of a RISC-V machine.
     """
 
     machine: ResolvedMachine
@@ -140,6 +141,7 @@ class System:
     room: int = disk.ROOM
     console: tuple[int, int] = CONSOLE
     sysctl: Mapping[str, str] = field(default_factory=dict[str, str])
+    firmware: bytes = field(default=b"", repr=False)
 
     @property
     def is_linux(self) -> bool:
@@ -223,6 +225,7 @@ class System:
             kernel_name=self.name,
             causes=self.causes,
             protocol=self.protocol,
+            firmware=self.firmware,
         )
 
 
@@ -240,7 +243,7 @@ def own(
     if not resolved.architecture.board:
         raise BadInput(
             f"{machine} is a RISC-V machine, and our kernel does not run on it",
-            hint="`pagewalk boot KERNEL --firmware FILE --initrd FILE` runs a Linux; docs/riscv.md",
+            hint="--kernel linux-6.1-riscv runs the program on Linux; docs/riscv.md",
         )
     board, ours = tomllib.loads(resolved.config)["board"]["kind"], resolved.architecture.board
     if board != ours:
@@ -281,6 +284,7 @@ def named(
         words=tuple(found.boot.words),
         quiet="loglevel=1",
         causes=found.causes,
+        firmware=resolved.architecture.firmware_bytes(),
     )
 
 
@@ -334,6 +338,7 @@ def from_image(
         quiet="loglevel=1",
         causes=kernel.causes() if kernel.is_old else "",
         protocol=protocol,
+        firmware=resolved.architecture.firmware_bytes(),
     )
     if (root or ("ext2" if kernel.is_old else "cpio")) == "cpio":
         return system

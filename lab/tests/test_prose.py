@@ -15,6 +15,7 @@ from pagewalk.paths import home
 # Made by `make docs` and `make bench`.
 GENERATED = {
     "claims",
+    "riscv-costs",
     "moved",
     "linux",
     "osdi99",

@@ -1,4 +1,4 @@
-/* What translation costs on a RISC-V machine, measured without a kernel (docs/riscv-experiments.md):
+/* What translation costs on a RISC-V machine, measured without a kernel (docs/riscv-costs.md):
  *
  *   latency <size> <page> <tenths>     a load that depends on the one before, in tenths of a cycle
  *   pages <n> <cycles>                 sfence.vma of n pages, one by one

@@ -1,13 +1,13 @@
 /* init on Linux, which must mount the file systems that programs expect, and must not end: that would be a panic. */
+#include "board.h"
 #include "syscall.h"
 #include "system.h"
 
-/* The page of the control device's kernel half, and its register POWER_OFF (docs/interfaces.md, section 2). */
-#define KERNEL_HALF 0x80000000ul
+/* The register POWER_OFF of the control device's page for kernels (docs/interfaces.md, section 2). */
 #define POWER_OFF 0xf08
 
 const char control_path[] = "/dev/mem";
-const unsigned long control_offset = 0x80001000ul;
+const unsigned long control_offset = BOARD_CONTROL + 0x1000ul;
 const char *const control_variable = "PAGEWALK_CONTROL=/dev/mem";
 const int has_unknown_words = 1;
 
@@ -77,7 +77,7 @@ void prepare(void)
 int finish(int status)
 {
 	enum { MAGIC_1 = 0xfee1dead, MAGIC_2 = 0x28121969, RESTART = 0x01234567, TCSBRK = 0x2000741d, DRAIN = 1 };
-	volatile unsigned int *control = map_page(control_path, KERNEL_HALF);
+	volatile unsigned int *control = map_page(control_path, BOARD_CONTROL);
 
 	/* Linux sends by interrupts what programs have written to the console. */
 	system_call(__NR_ioctl, 1, TCSBRK, DRAIN, 0);

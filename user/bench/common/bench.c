@@ -11,13 +11,13 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-
+#include "board.h"
 #include "counts.h"
 #include "options.h"
 
 enum { REGION_BEGIN = 0x00 / 4, REGION_END = 0x04 / 4, MAGIC = 0x18 / 4 };
 #define CONTROL_MAGIC 0x50574c4bu
-#define CONTROL_ADDRESS 0x80001000ll
+#define CONTROL_ADDRESS (BOARD_CONTROL + 0x1000ll)
 /* Below programs, and far from where the kernel places mappings: what a benchmark maps shares no page table with it. */
 #define CONTROL_PLACE   ((void *)0x07f00000)
 #define REGIONS_MOST 256
