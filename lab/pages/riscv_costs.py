@@ -115,7 +115,11 @@ def page() -> str:
         "the one before. Frames of the pages of 4 KB are in random order, as in a system that has run for a while. The "
         "machine is `u74-1500`. The published figures are sbc-bench's of a VisionFive 2 (result 4xOY). They do not "
         "tell "
-        "which pages were used. Two points have set inputs of the machine file. All others validate.",
+        "which pages were used. Two points have set inputs of the machine file. One choice was made after a first "
+        "curve had "
+        "been seen: the L2 cache replaces at random, as SiFive's open cache does, and no longer by pseudo-LRU. It "
+        "moves the "
+        "points of 2 MB and 4 MB, which so validate less than the others do.",
         "",
         *_curve(costs[_U74]),
         "A curve says nothing of `u74-1500x4` and `c910-1850x4`, in which each processor has a part of the L2 cache.",
