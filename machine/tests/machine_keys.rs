@@ -40,11 +40,6 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
     (&["970"], "cache.l2.line", "128 bytes on this core"),
     (&["970"], "cache.l2.place", "the core's L2 is in-line"),
     (&["970"], "cache.instruction.replacement", "it has one way"),
-    (
-        &["970"],
-        "cache.data.replacement",
-        "with two ways pseudo-LRU is LRU",
-    ),
     (&["970"], "latency.dcbi.latency", "the core has no dcbi"),
     (&["970"], "latency.dcbi.interval", "the core has no dcbi"),
     (&["8xx"], "cache.data.line", "16 bytes on this core"),
@@ -88,9 +83,9 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
         "the keys of a look-aside cache go with no other place, and a setting takes no key away",
     ),
     (
-        &["ppc750-400", "ppc604-200x4-l2"],
+        &["ppc604-200x4-l2"],
         "cache.l2.replacement",
-        "with one or two ways pseudo-LRU is LRU",
+        "it has one way",
     ),
     (LOOK_ASIDE, "cache.l2.replacement", "it has one way"),
     (
