@@ -81,7 +81,7 @@ def test_a_report_that_cannot_be_written_is_told_before_the_run(tmp_path: Path) 
     assert "fills" not in told
 
 
-def test_a_power_pc_is_refused_by_its_name() -> None:
-    told = refused("ours", "-m", "ppc603-133", "--", "hello")
-    assert "ppc603-133 is a PowerPC" in told
-    assert "-m p6-200" in told
+def test_a_second_level_tlb_of_a_power_pc_is_refused() -> None:
+    keys = [word for key in ("entries=32", "ways=2", "hit=5", "miss=3") for word in ("--set", f"tlb.l2.{key}")]
+    told = refused("ours", "-m", "ppc604-133", *keys, "--", "hello")
+    assert "second-level TLB of ppc604-133" in told

@@ -1,5 +1,7 @@
 //! Each sanitizer reports the error that it looks for, and nothing without it.
 
+#[path = "sanitizers/stale.rs"]
+mod stale;
 mod support;
 
 use pagewalk_machine::board::Console;
@@ -306,6 +308,7 @@ fn features_say_who_listens() {
     for (set, features) in [
         ("fetch", 12),
         ("translation", 13),
+        ("entries", 12),
         ("vsid", 14),
         ("all", 15),
     ] {

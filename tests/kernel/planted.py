@@ -8,13 +8,14 @@ import json
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.places import ROOT
 
 BUILD = ROOT / "build" / "planted"
-PROGRAMS = ROOT / "build" / "user-x86" / "test"
+_MADE: set[Path] = set()
+"""The images that this run has built."""
 SECONDS = 600
 
 
@@ -32,8 +33,13 @@ class Planted:
     """Functions of which one must be named as the place of the change, or be among its callers."""
     machine: str = "p6-200"
 
+    @property
+    def is_x86(self) -> bool:
+        """On an x86, not on a PowerPC."""
+        return self.machine.startswith(("p6", "i486"))
 
-ERRORS = (
+
+ERRORS: tuple[Planted, ...] = (
     Planted("mprotect", "mm/map.c", "\t\tif (!flushed)", "\t\tif (flushed)", "uses protect", ("mm_protect",)),
     Planted(
         "short-range",
@@ -61,11 +67,22 @@ ERRORS = (
         machine="p6-200x2",
     ),
 )
+POWERPC = ("ppc603-133", "mpc855t-48", "ppc405-200", "ppc604-133", "ppc970-1600")
+"""PowerPCs whose TLBs software loads, and with hash tables."""
+ERRORS = (
+    *ERRORS,
+    *(replace(ERRORS[n], machine=on) for on in POWERPC for n in range(3)),
+)
 
 
 def _built(error: Planted) -> Path:
-    """The kernel with the error in it."""
-    folder = BUILD / error.name
+    """The kernel with the error in it. One image runs on all machines of an architecture."""
+    processors = "several" if "x" in error.machine.split("-")[-1] else "one"
+    arch = "x86" if error.is_x86 else "ppc"
+    folder = BUILD / f"{error.name}-{arch}"
+    image = folder / "built" / ("vmlinux-smp" if processors == "several" else "vmlinux")
+    if image in _MADE:
+        return image
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "kernel", folder / "kernel")
     source = folder / "kernel" / error.file
@@ -73,20 +90,21 @@ def _built(error: Planted) -> Path:
     if text.count(error.line + "\n") != 1:
         raise ValueError(f"{error.file} has not once the line {error.line!r}")
     source.write_text(text.replace(error.line + "\n", error.instead + "\n"))
-    processors = "several" if "x" in error.machine.split("-")[-1] else "one"
-    words = ["make", "-s", "-C", str(folder / "kernel"), "ARCH=x86", f"PROCESSORS={processors}", "BUILD=../built"]
+    words = ["make", "-s", "-C", str(folder / "kernel"), f"ARCH={arch}", f"PROCESSORS={processors}", "BUILD=../built"]
     subprocess.run([*words, "-j2"], check=True, capture_output=True, timeout=SECONDS)
-    return folder / "built" / ("vmlinux-smp" if processors == "several" else "vmlinux")
+    _MADE.add(image)
+    return image
 
 
 def _program(error: Planted) -> list[str]:
     """The command in the guest: a test of the kernel's, or the program of this folder that uses pages after a call."""
     name, *words = error.program.split()
     if not words:
-        return [str(PROGRAMS / name)]
+        return [str(ROOT / "build" / ("user-x86" if error.is_x86 else "user") / "test" / name)]
     source, program = ROOT / "tests/planted/uses.c", BUILD / name
-    options = "-m32 -O1 -static -nostdlib -fno-pic -no-pie -fno-stack-protector -fno-asynchronous-unwind-tables"
-    command = ["gcc", *options.split(), "-Wall", "-Wextra", "-Werror", "-o", str(program), str(source)]
+    options = "-O1 -static -nostdlib -fno-pic -no-pie -fno-stack-protector -fno-asynchronous-unwind-tables"
+    compiler = ["gcc", "-m32"] if error.is_x86 else ["powerpc-linux-gnu-gcc"]
+    command = [*compiler, *options.split(), "-Wall", "-Wextra", "-Werror", "-o", str(program), str(source)]
     subprocess.run(command, check=True, timeout=SECONDS)
     return [str(program), *words]
 
@@ -113,7 +131,7 @@ def _found(error: Planted, kernel: Path) -> str | None:
     places = " ".join([change["function"], *change["calls"]])
     if not any(function in places for function in error.changed):
         return f"another place was named: {places}\n{finding['text']}"
-    print(f"planted: {error.name}: {finding['text'].splitlines()[0]}")
+    print(f"planted: {error.name} on {error.machine}: {finding['text'].splitlines()[0]}")
     return None
 
 
@@ -124,6 +142,6 @@ def check() -> int:
         problem = _found(error, _built(error))
         if problem is not None:
             failed += 1
-            print(f"planted: {error.name}: {problem}")
+            print(f"planted: {error.name} on {error.machine}: {problem}")
     print(f"planted: {len(ERRORS) - failed} of {len(ERRORS)} errors found")
     return failed

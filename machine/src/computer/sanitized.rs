@@ -9,6 +9,9 @@ pub trait Sanitized: Cpu {
     /// What the architecture says of its page tables.
     const RULES: Rules;
 
+    /// `translation` begins the sanitizer, and not `entries` alone. On a PowerPC `translation` is an older check.
+    const BY_TRANSLATION: bool = true;
+
     /// Does the sanitizer know the kind of its MMU?
     fn is_covered(&self) -> bool {
         true
@@ -57,7 +60,9 @@ pub trait Sanitized: Cpu {
         let covered = self.is_covered();
         let sanitizers = self.observers_mut().sanitizers.as_mut();
         let mut on = false;
-        if let Some(all) = sanitizers.filter(|all| all.set.translation && covered) {
+        if let Some(all) = sanitizers.filter(|all| {
+            covered && (all.set.entries || Self::BY_TRANSLATION && all.set.translation)
+        }) {
             all.stale
                 .get_or_insert_with(|| Box::new(Stale::new(Self::RULES)));
             on = true;

@@ -122,12 +122,14 @@ impl Processor {
             self.hot.cycles,
             &mut self.account,
         );
+        self.note_load();
         self.observers
             .tlb(&mut self.account.tlb, self.hot.line, self.hot.cycles);
         self.heed_listener();
         let translation = result.map_err(|fault| self.fault(fault, ea))?;
         self.hot.cycles += translation.cycles;
-        let sound = self.sanitize_translation(ea, false, &translation);
+        let sound = self.sanitize_translation(ea, false, &translation)
+            && self.note_use(ea, access, &translation);
         self.make_shortcut(ea, access, &translation, sound);
         Ok(translation)
     }
@@ -166,8 +168,10 @@ impl Processor {
         }
         let back =
             translation.attributes & attribute::WRITE_THROUGH == 0 && !self.memory.write_through();
-        let unseen =
-            access.is_store() && back && !self.observers.holds_code(translation.pa, &self.memory);
+        let unseen = access.is_store()
+            && back
+            && !self.watched_pieces.in_page(translation.pa)
+            && !self.observers.holds_code(translation.pa, &self.memory);
         let delta = translation.pa.wrapping_sub(ea);
         let old = self.data_shortcuts.of(self.data_mode, page);
         let store = if unseen {
@@ -331,6 +335,9 @@ impl Processor {
         self.heed_block();
         let value = part(double_word, physical, bytes);
         self.note_step(source, (physical, bytes, value), from, false);
+        if self.following {
+            self.note_handler_access((physical, bytes, value));
+        }
         Ok(value)
     }
 
@@ -353,7 +360,7 @@ impl Processor {
             return self.store_translated(ea, bytes, value);
         };
         self.memory.expect(physical, &self.account);
-        self.storing(physical);
+        self.storing(physical, bytes);
         let (now, account) = (self.hot.cycles, &mut self.account);
         self.hot.cycles += self.memory.store_cached(physical, now, account);
         self.heed_block();
@@ -388,7 +395,7 @@ impl Processor {
         if !self.memory.uncore.ram.contains(physical, bytes as usize) {
             return self.write_device(physical, bytes, value);
         }
-        self.storing(physical);
+        self.storing(physical, bytes);
         let from = self.hot.cycles;
         self.hot.cycles += self
             .memory
@@ -396,20 +403,27 @@ impl Processor {
         self.heed_block();
         self.memory.uncore.ram.write_part(physical, bytes, value);
         self.note_step(source, (physical, bytes, value), from, true);
+        if self.following {
+            self.note_handler_access((physical, bytes, value));
+        }
         Ok(())
     }
 
     /// A store, or `dcbz`, is about to write at `physical`. If that is in the running line, an observer may watch it
     /// from now on, so the next block is entered the slow way.
     #[inline(always)]
-    pub(crate) fn storing(&mut self, physical: u32) {
-        if self.observers.sanitizers.is_some() {
-            self.show_store(physical);
+    pub(crate) fn storing(&mut self, physical: u32, bytes: u32) {
+        if self.observers.sanitizers.is_some() || self.memory.undo.is_some() {
+            self.show_store(physical, bytes);
         }
     }
 
     #[cold]
-    fn show_store(&mut self, physical: u32) {
+    fn show_store(&mut self, physical: u32, bytes: u32) {
+        self.memory.remember(physical, bytes);
+        if self.sanitized {
+            self.note_store(physical, bytes);
+        }
         self.observers.storing(physical, &mut self.memory);
         if self.observers.watch_stores() {
             self.hot.deadline = 0;

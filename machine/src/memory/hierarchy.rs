@@ -87,6 +87,9 @@ pub struct Memory {
     /// What is behind the caches. A snapshot and a copy leave it out.
     #[serde(skip)]
     pub uncore: Held,
+    /// What double words held before they were written, of a copy whose stores are undone.
+    #[serde(skip)]
+    pub(crate) undo: Option<Vec<(u32, u64)>>,
     /// The processor's number.
     pub(super) number: u8,
     /// L1 instruction cache. Its addresses are those of [`Memory::places`].
@@ -118,6 +121,17 @@ pub(super) enum Side {
 }
 
 impl Memory {
+    /// These bytes are about to be written: what they hold is remembered, if stores are undone.
+    pub(crate) fn remember(&mut self, pa: u32, bytes: u32) {
+        if let Some(undo) = &mut self.undo {
+            for at in (pa & !7..pa.saturating_add(bytes)).step_by(8) {
+                if let Some(value) = self.uncore.ram.read_u64(at) {
+                    undo.push((at, value));
+                }
+            }
+        }
+    }
+
     /// Memory with empty, disabled L1 caches, as after a hard reset.
     ///
     /// # Errors
@@ -146,6 +160,7 @@ impl Memory {
             uncore.ram.suits(cache)?;
         }
         Ok(Self {
+            undo: None,
             private_l2: uncore.l2_is_private(timing.several),
             uncore: Held::new(uncore),
             number: 0,

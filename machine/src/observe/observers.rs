@@ -190,6 +190,12 @@ impl<D> Observers<D> {
         }
     }
 
+    /// Does somebody take what [`Observers::tlb`] passes on?
+    #[must_use]
+    pub fn hears_of_tlbs(&self) -> bool {
+        self.listener.is_some() || self.trace.is_some()
+    }
+
     /// An access of memory in kernel mode, which may be a part of a handler's walk. `real`: translation was off.
     pub fn walked(&mut self, step: Step, real: bool) {
         if let Some(trace) = &mut self.trace {

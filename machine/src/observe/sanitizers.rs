@@ -16,6 +16,10 @@ use code::Code;
 pub struct SanitizerSet {
     /// Use of a translation whose page frame was freed (FRAME_FREED, FRAME_ALLOCATED).
     pub translation: bool,
+    /// Use of a translation that the page table no longer gives, by any kernel, of a PowerPC. Other architectures begin
+    /// that by `translation`. A snapshot does not have it, as it does not have what was found.
+    #[serde(skip)]
+    pub entries: bool,
     /// Fetch of instructions that differ from those written last.
     pub fetch: bool,
     /// A VSID given out while entries with it live (VSID_ISSUED).
@@ -31,7 +35,7 @@ impl SanitizerSet {
 
     #[must_use]
     pub fn any(self) -> bool {
-        self.translation || self.fetch || self.vsid
+        self.translation || self.entries || self.fetch || self.vsid
     }
 }
 
@@ -44,11 +48,13 @@ impl FromStr for SanitizerSet {
         for word in text.split(',') {
             match word.trim() {
                 "translation" => set.translation = true,
+                "entries" => set.entries = true,
                 "fetch" => set.fetch = true,
                 "vsid" => set.vsid = true,
                 "all" => {
                     set = SanitizerSet {
                         translation: true,
+                        entries: set.entries,
                         fetch: true,
                         vsid: true,
                     }

@@ -34,6 +34,7 @@ pub mod spr;
 pub mod spr_405;
 pub mod spr_8xx;
 pub mod spr_970;
+mod stale;
 mod storage;
 pub mod system;
 pub mod system_405;

@@ -15,7 +15,7 @@ pub use stop::{Fatal, Stop};
 
 use crate::account::{Account, Cause};
 use crate::board::{BusError, Instant};
-use crate::computer::{Breakpoints, Limits, Pause, TurnTimes};
+use crate::computer::{Breakpoints, Limits, Pause, Sanitized as _, TurnTimes};
 use crate::config::{Family, MachineConfig};
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::Lines;
@@ -26,6 +26,7 @@ use crate::loader::CauseRange;
 use crate::memory::cache::DIRTY;
 use crate::memory::{Fixed, Memory};
 use crate::observe::Observers;
+use crate::observe::stale::Key;
 use crate::pipeline::{Predictor, Schedule};
 use crate::powerpc::compiler::Compiler;
 use crate::powerpc::dump::StateDump;
@@ -33,9 +34,11 @@ use crate::powerpc::instruction_set::InstructionSet;
 use crate::powerpc::mmu::Mmu;
 use crate::powerpc::performance::PerformanceMonitor;
 use crate::powerpc::registers::Embedded;
+use crate::powerpc::stale::{Copy, Trail, Truths, Watched};
 use crate::powerpc::timers::Timers;
 use crate::powerpc::{Registers, Vector, msr};
 use accounting::Settled;
+use rustc_hash::FxHashSet;
 
 /// A simulated processor, with its access to the uncore.
 pub struct Processor {
@@ -74,7 +77,7 @@ pub struct Processor {
     /// Cost category of the running code, encoded as in a line's header.
     code_cause: u8,
     settled: Settled,
-    stop: Option<Stop>,
+    pub(super) stop: Option<Stop>,
     limits: Limits,
     breakpoints: Breakpoints,
     /// The last vector taken, and the number of instructions completed at that time.
@@ -88,6 +91,28 @@ pub struct Processor {
     /// The machine has several processors, which take turns.
     pub(crate) several: bool,
     times: TurnTimes,
+    /// The translation sanitizer is on.
+    pub(crate) sanitized: bool,
+    /// A handler that may load an entry is followed: its accesses take no shortcuts.
+    pub(crate) following: bool,
+    /// Where it will return to.
+    pub(crate) followed_from: u32,
+    /// What it has loaded and stored.
+    pub(crate) trail: Trail,
+    /// Entries whose next use the sanitizer must see.
+    pub(crate) suspects: FxHashSet<Key>,
+    /// What stores are shown of. The processor that has the uncore has it.
+    pub(crate) watched_pieces: Watched,
+    /// The last of its changes that this processor knows.
+    pub(crate) watched_changes: u64,
+    /// What was found out of suspect entries.
+    pub(crate) truths: Truths,
+    /// In which the guest's handlers are tried.
+    pub(crate) copy: Option<Copy>,
+    /// Of a copy: the stack pointer of the access.
+    pub(crate) copied_stack: Option<u32>,
+    /// Of a copy: an instruction has just returned from an exception.
+    pub(crate) returned: bool,
 }
 
 // SAFETY: the raw pointers of `hot` point into this processor's own heap blocks, and are set anew
@@ -187,6 +212,17 @@ impl Processor {
             unanswered: None,
             several: config.processors > 1,
             times: TurnTimes::default(),
+            sanitized: false,
+            following: false,
+            followed_from: 0,
+            trail: Trail::new(),
+            suspects: FxHashSet::default(),
+            watched_pieces: Watched::default(),
+            watched_changes: 0,
+            truths: Truths::default(),
+            copy: None,
+            copied_stack: None,
+            returned: false,
             mmu,
             memory,
             config,
@@ -224,6 +260,22 @@ impl Processor {
         &self.config
     }
 
+    /// The processor's number in the machine.
+    pub(crate) fn number_of(&self) -> u8 {
+        self.number
+    }
+
+    /// Where a debugger would stop it.
+    pub(crate) fn breakpoints_of_copy(&mut self) -> &mut Breakpoints {
+        &mut self.breakpoints
+    }
+
+    /// A copy begins anew: nothing has happened yet.
+    pub(crate) fn settle_copy(&mut self) {
+        self.settle();
+        (self.last_exception, self.in_a_row) = (None, 0);
+    }
+
     /// Turns always-probe mode on or off. When it is on, every load, every store and every block entered goes through
     /// MMU and caches, and every block goes through the schedule. Only two results are remembered: the numbers of the
     /// pipeline's states, and the state that a wait for a branch leads to. Cycles and counters must not change; the
@@ -242,6 +294,7 @@ impl Processor {
     /// Makes ready to run, after whatever was done to it from outside.
     pub(crate) fn make_ready(&mut self) {
         self.stop = None;
+        self.choose_sanitizer();
         self.refresh();
     }
 
@@ -332,7 +385,7 @@ impl Processor {
     pub(crate) fn select_data_shortcuts(&mut self) {
         let state = self.registers.msr;
         let user = usize::from(state & msr::PR != 0);
-        self.data_mode = if self.registers.wide.far == 0 {
+        self.data_mode = if self.registers.wide.far == 0 && !self.following {
             user + 2 * usize::from(state & msr::DR == 0)
         } else {
             FAR

@@ -114,6 +114,7 @@ pub fn write(m: &mut Processor, number: u32, value: u32) -> bool {
         _ if REGISTERS.contains(&number) => {
             if let Some(unit) = m.mmu.mpc8xx_mut() {
                 let reaches = unit.write(number, value, &mut m.account);
+                m.note_load();
                 m.observers
                     .tlb(&mut m.account.tlb, m.hot.line, m.hot.cycles);
                 m.heed_listener();

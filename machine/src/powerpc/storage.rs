@@ -127,7 +127,7 @@ impl Core for Processor {
                 }
                 let start = physical & !(PART - 1);
                 self.watch(ea & !(PART - 1), PART, true);
-                self.storing(physical);
+                self.storing(start, PART);
                 self.hot.cycles += self
                     .memory
                     .store(physical, attributes, now, &mut self.account);
@@ -136,7 +136,7 @@ impl Core for Processor {
             CacheOperation::Zero | CacheOperation::ZeroLine => {
                 let line = self.memory.data.geometry().line;
                 self.watch(ea & !(line - 1), line, true);
-                self.storing(physical);
+                self.storing(physical & !(line - 1), line);
                 match self
                     .memory
                     .dcbz(physical, attributes, now, &mut self.account)
@@ -175,7 +175,7 @@ impl Processor {
         };
         // A sanitizer ignores a hint. If it would report an ordinary access here, no shortcut may hide that access from
         // it.
-        let report = self.stale(ea, false, &translation);
+        let report = self.freed_report(ea, false, &translation);
         self.make_shortcut(ea, access, &translation, report.is_none());
         if self.memory.uncore.ram.contains(translation.pa, 1) {
             self.hot.cycles += self.memory.dcbt(

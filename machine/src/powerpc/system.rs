@@ -89,6 +89,7 @@ pub(super) fn return_by(m: &mut Processor, leave: fn(&mut Registers)) -> Outcome
     m.close_watch();
     m.settle();
     leave(&mut m.registers);
+    m.note_return();
     m.note_program();
     m.begin_watch();
     m.predictor.context_changed();
@@ -214,6 +215,10 @@ fn invalidate(m: &mut Processor, what: Invalidation) -> Outcome {
     privileged(&m.registers)?;
     let reaches = m.mmu.invalidate(what, &mut m.account);
     m.forget(reaches);
+    m.note_invalidation(match what {
+        Invalidation::Address(ea) | Invalidation::Large(ea) => Some(ea),
+        Invalidation::All => None,
+    });
     if let Some(recorder) = &mut m.observers.recorder {
         match what {
             Invalidation::Address(ea) | Invalidation::Large(ea) => recorder.invalidates(ea),
@@ -255,6 +260,7 @@ fn load_entry(m: &mut Processor, i: &Operands, fetch: bool) -> Outcome {
     let (ea, srr1) = (m.registers.gpr.get(i.b), m.registers.srr1);
     if let Some(unit) = m.mmu.soft6xx_mut() {
         let reaches = unit.load(ea, srr1, fetch, &mut m.account);
+        m.note_load();
         m.observers
             .tlb(&mut m.account.tlb, m.hot.line, m.hot.cycles);
         m.heed_listener();

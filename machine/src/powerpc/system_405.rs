@@ -156,11 +156,15 @@ pub fn tlbre(m: &mut Processor, i: &Operands) -> Outcome {
 pub fn tlbwe(m: &mut Processor, i: &Operands) -> Outcome {
     privileged(&m.registers)?;
     let (number, value) = (m.registers.gpr.get(i.a), m.registers.gpr.get(i.t));
+    if !low_word(i) {
+        m.note_overwritten(number);
+    }
     if let Some(unit) = m.mmu.ppc405_mut() {
         if low_word(i) {
             unit.write_low(number, value);
         } else {
             unit.write_high(number, value, &mut m.account);
+            m.note_load();
             m.observers
                 .tlb(&mut m.account.tlb, m.hot.line, m.hot.cycles);
             m.heed_listener();

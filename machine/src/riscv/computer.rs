@@ -158,7 +158,7 @@ impl Guest for Processor {
             return Err("a RISC-V machine has one sanitizer: translation".to_owned());
         }
         Ok(SanitizerSet {
-            translation: set.translation,
+            translation: set.translation || set.entries,
             ..SanitizerSet::default()
         })
     }

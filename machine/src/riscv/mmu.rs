@@ -84,6 +84,7 @@ impl Mmu {
             Side::Data => Some(&mut self.data),
             Side::Instruction => Some(&mut self.instruction),
             Side::Second => self.second.as_mut(),
+            Side::Hashed => None,
         }
     }
 

@@ -24,7 +24,7 @@ use crate::observe::stale::{CALLS_MOST, Flush, Key, Origin, Rules, Side, Truth, 
 const RULES: Rules = Rules {
     grain: 3,
     big_endian: false,
-    gives,
+    gives: Some(gives),
     levels: &["level 1", "level 2", "level 3", "level 4"],
     global: "a write of satp, and a fence of one address space, keep it; a fence of all address spaces removes it",
 };
@@ -272,6 +272,7 @@ impl Processor {
             now,
             frame,
             gone,
+            change: None,
         };
         let allows = |value: u64| {
             let bits = value as u8;

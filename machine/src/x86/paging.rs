@@ -218,6 +218,7 @@ impl Mmu {
             (Side::Instruction, false) => self.instruction.as_mut(),
             (Side::Instruction, true) => self.instruction_large.as_mut(),
             (Side::Second, _) => self.second.as_mut().map(|second| &mut second.tlb),
+            (Side::Hashed, _) => None,
         }
     }
 

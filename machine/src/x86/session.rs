@@ -68,7 +68,7 @@ impl Guest for Processor {
             return Err("an x86 machine has one sanitizer: translation".to_owned());
         }
         Ok(SanitizerSet {
-            translation: set.translation,
+            translation: set.translation || set.entries,
             ..SanitizerSet::default()
         })
     }

@@ -23,7 +23,7 @@ use crate::observe::stale::{CALLS_MOST, Key, Origin, Rules, Side, Truth, Use, Wh
 const RULES: Rules = Rules {
     grain: 2,
     big_endian: false,
-    gives,
+    gives: Some(gives),
     levels: &["directory", "table"],
     global: "a write of CR3 keeps it; INVLPG of its page, or a write of CR4 that changes PGE, removes it",
 };
@@ -344,6 +344,7 @@ impl Processor {
             now,
             frame: frame.map(u64::from),
             gone,
+            change: None,
         };
         let number = self.number;
         let truth = match walked {

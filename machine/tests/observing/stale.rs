@@ -8,7 +8,7 @@ fn stale() -> Stale {
     Stale::new(Rules {
         grain: 2,
         big_endian: false,
-        gives: |_, _, _| true,
+        gives: Some(|_, _, _| true),
         levels: &["table"],
         global: "",
     })

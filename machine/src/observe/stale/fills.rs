@@ -2,7 +2,7 @@
 
 use super::fast::Map;
 use super::words::Words;
-use super::{Flush, Key, Origin, Who};
+use super::{Flush, Key, Origin, Side, Who};
 
 /// Entries of one processor that are remembered.
 pub const FILLS_MOST: usize = 1 << 16;
@@ -26,6 +26,9 @@ pub struct Fill {
     pub counted: bool,
     pub in_window: bool,
     pub reported: bool,
+    pub undetermined: bool,
+    /// How often nobody could tell what it was made of.
+    pub tries: u8,
 }
 
 impl Fill {
@@ -40,6 +43,8 @@ impl Fill {
             counted: false,
             in_window: false,
             reported: false,
+            undetermined: false,
+            tries: 0,
         }
     }
 }
@@ -176,6 +181,9 @@ impl Flush {
     /// Why it keeps this entry of its processor; `None` if it removes it.
     pub fn keeps(self, key: &Key, fill: &Fill) -> Option<&'static str> {
         const GLOBAL: Option<&str> = Some("it keeps global entries");
+        if key.side == Side::Hashed {
+            return Some("it keeps the hash table");
+        }
         match self {
             Flush::NotGlobal | Flush::Space(_) | Flush::Page(_, Some(_)) if fill.global => GLOBAL,
             Flush::All | Flush::NotGlobal => None,

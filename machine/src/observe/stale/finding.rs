@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::words::{CALLS_MOST, Change, Who};
-use super::{Fill, Flush, Flushed, Origin, Rules, Side, Stale, Use};
+use super::{Fill, Flush, Flushed, Key, Origin, Rules, Side, Stale, Use};
 use crate::observe::symbolize::Symbolizer;
 
 /// Flushes that a finding shows.
@@ -172,9 +172,15 @@ impl Stale {
         fill: &Fill,
         since: u64,
     ) -> (Vec<(Place, String)>, usize) {
+        let twin = Key {
+            side: Side::Hashed,
+            ..used.key
+        };
+        let hashed = self.fill(processor, &twin).is_some();
         let keeps = |flushed: &Flushed| flushed.what.keeps(&used.key, fill);
         let why = |flushed: &Flushed| match keeps(flushed) {
             None if flushed.who.processor != processor => "another processor's TLB",
+            None if hashed => "the hash table kept the entry",
             None => "the entry was loaded behind it",
             Some(why) => why,
         };
@@ -249,6 +255,7 @@ impl Finding {
             Side::Data => None,
             Side::Instruction => Some("instructions"),
             Side::Second => Some("second-level TLB"),
+            Side::Hashed => Some("hash table"),
         };
         let traits: Vec<&str> = global.into_iter().chain(tlb).collect();
         if traits.is_empty() {
@@ -289,11 +296,11 @@ impl Finding {
                 )
             })
             .collect();
-        lines.push(format!(
-            "  from    {}; root {:#010x}",
-            words.join(", "),
-            self.origin.root
-        ));
+        let root = match self.origin.root {
+            0 => String::new(),
+            root => format!("; root {root:#010x}"),
+        };
+        lines.push(format!("  from    {}{root}", words.join(", ")));
         if let Some(frame) = self.frame {
             lines.push(format!("  now     the page is at {frame:#010x}"));
         }

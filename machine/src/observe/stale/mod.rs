@@ -28,6 +28,8 @@ use crate::memory::Ram;
 
 /// Findings that are kept.
 pub const FINDINGS_MOST: usize = 64;
+/// Uses at which it is asked of what an entry was made.
+const TRIES: u8 = 4;
 /// Flushes that are remembered.
 const FLUSHES_MOST: usize = 4096;
 /// Threads that are remembered.
@@ -52,6 +54,8 @@ pub enum Side {
     Data,
     Instruction,
     Second,
+    /// The hash table of a PowerPC, which is a cache of the guest's tables: no flush of a TLB removes its entries.
+    Hashed,
 }
 
 impl Side {
@@ -68,6 +72,7 @@ impl Side {
             Side::Data => "data",
             Side::Instruction => "instruction",
             Side::Second => "second level",
+            Side::Hashed => "hash table",
         }
     }
 }
@@ -109,6 +114,15 @@ impl Origin {
     pub fn replace_leaf(&mut self, value: u64) {
         if let Some(word) = self.words.iter_mut().rev().flatten().next() {
             word.value = value;
+        }
+    }
+
+    /// What the words hold now.
+    pub fn read_again(&mut self, ram: &Ram) {
+        for word in self.words.iter_mut().flatten() {
+            if let Some(value) = ram.read_u32(word.at) {
+                word.value = value.into();
+            }
         }
     }
 
@@ -155,7 +169,7 @@ pub struct Use {
 }
 
 /// What the processor would load now.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Truth {
     /// The access may go to the same place. `whole`: the entry allows nothing that the tables do not.
     Same { origin: Origin, whole: bool },
@@ -169,6 +183,9 @@ pub enum Truth {
         frame: Option<u64>,
         /// The tables no longer lead to the entry's page frame.
         gone: bool,
+        /// The change that made the entry wrong, where the architecture does not know what words mean
+        /// ([`Rules::gives`]).
+        change: Option<Change>,
     },
     /// That cannot be told.
     Unknown,
@@ -192,18 +209,21 @@ pub struct Counts {
     pub suspects: u64,
     pub windows: u64,
     pub undetermined: u64,
+    /// Entries of which nobody knows the words.
+    pub untraced: u64,
     pub stale: u64,
 }
 
 impl Counts {
     /// Each with its name.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, u64); 5] {
+    pub fn named(&self) -> [(&'static str, u64); 6] {
         [
             ("fills", self.fills),
             ("suspects", self.suspects),
             ("windows", self.windows),
             ("undetermined", self.undetermined),
+            ("untraced", self.untraced),
             ("stale", self.stale),
         ]
     }
@@ -219,7 +239,8 @@ pub struct Rules {
     /// A word of a table has `1 << grain` bytes.
     pub grain: u32,
     pub big_endian: bool,
-    pub gives: Gives,
+    /// `None`: the architecture does not know what words mean.
+    pub gives: Option<Gives>,
     /// What the words of an origin are called.
     pub levels: &'static [&'static str],
     /// Which flushes keep a global entry, and which remove it.
@@ -246,6 +267,7 @@ pub struct Stale {
     /// By processor: entries that others have made suspect.
     told: Vec<Vec<Key>>,
     words: Words,
+    stores: u64,
     frames: Frames,
     flushes: VecDeque<Flushed>,
     /// When each thread returned to user mode.
@@ -268,6 +290,7 @@ impl Stale {
             fills: Vec::new(),
             told: Vec::new(),
             words: Words::new(rules.grain, rules.big_endian),
+            stores: 0,
             frames: Frames::default(),
             flushes: VecDeque::new(),
             returned: Map::default(),
@@ -336,6 +359,12 @@ impl Stale {
             .map(|(count, what, most, so)| format!("{count} {what}, {most} are the most: {so}"))
             .collect();
         (!told.is_empty()).then(|| told.join("; "))
+    }
+
+    /// How often words of page tables have been stored to.
+    #[must_use]
+    pub fn stores(&self) -> u64 {
+        self.stores
     }
 
     /// How many words of page tables it watches now.
@@ -422,6 +451,7 @@ impl Stale {
         if !self.words.holds(pa, bytes) {
             return Vec::new();
         }
+        self.stores += 1;
         let who = who();
         let processor = who.processor;
         let mut own = Vec::new();
@@ -497,6 +527,35 @@ impl Stale {
         keys
     }
 
+    /// The stores to the words of an entry since it was loaded, the newest first. `new` is what the word held then.
+    #[must_use]
+    pub fn changes(&self, processor: u8, key: Key, ram: &Ram) -> Vec<Change> {
+        let Some(fill) = self.fill(processor, &key) else {
+            return Vec::new();
+        };
+        let words = fill.origin.words();
+        let mut all: Vec<Change> = words
+            .flat_map(|word| self.words.changes(word.at, fill.since, ram))
+            .collect();
+        all.sort_by_key(|change| std::cmp::Reverse(change.time));
+        all
+    }
+
+    /// The entries of a processor in one of its TLBs.
+    #[must_use]
+    pub fn keys(&self, processor: u8, side: Side) -> Vec<Key> {
+        let fills = self.fills.get(usize::from(processor));
+        let all = fills.into_iter().flat_map(Fills::iter);
+        let keys = all.map(|(key, _)| *key).filter(|key| key.side == side);
+        keys.collect()
+    }
+
+    /// The page frame of an entry, as it was loaded.
+    #[must_use]
+    pub fn frame(&self, processor: u8, key: Key) -> Option<u64> {
+        Some(self.fill(processor, &key)?.frame)
+    }
+
     /// What an entry was made of.
     #[must_use]
     pub fn origin(&self, processor: u8, key: Key) -> Option<Origin> {
@@ -514,21 +573,41 @@ impl Stale {
         let Some(mut fill) = self.fill(processor, &access.key).cloned() else {
             return Verdict::Good;
         };
-        if !fill.counted {
+        if !fill.counted && fill.origin.leaf().is_some() {
             fill.counted = true;
             self.counts.suspects += 1;
         }
-        let verdict = match *truth {
-            Truth::Same { whole: false, .. } => Verdict::Look,
-            Truth::Same { origin, .. } => {
+        let untraced = fill.origin.leaf().is_none();
+        let verdict = match truth.clone() {
+            Truth::Same {
+                whole: false,
+                origin,
+            } if untraced => {
                 fill.origin = origin;
+                fill.since = self.time;
+                let (fills, words, to_watch) = self.of(processor);
+                fills.insert(access.key, fill.clone(), words, to_watch);
+                Verdict::Look
+            }
+            Truth::Same { whole: false, .. } => Verdict::Look,
+            Truth::Same { ref origin, .. } => {
+                fill.origin = *origin;
                 fill.since = self.time;
                 let (fills, words, to_watch) = self.of(processor);
                 fills.insert(access.key, fill, words, to_watch);
                 return Verdict::Good;
             }
+            Truth::Unknown if untraced && fill.tries < TRIES => {
+                fill.tries += 1;
+                Verdict::Look
+            }
+            Truth::Unknown | Truth::Other { .. } if untraced => {
+                // What became of its words cannot be seen.
+                self.counts.untraced += 1;
+                return Verdict::Good;
+            }
             Truth::Unknown => {
-                self.counts.undetermined += 1;
+                self.undetermined(&mut fill);
                 Verdict::Look
             }
             Truth::Other { .. } if fill.reported => Verdict::Look,
@@ -537,11 +616,12 @@ impl Stale {
                 now,
                 frame,
                 gone,
+                change,
             } => {
-                let change = self.blame(&fill, ram);
+                let change = change.or_else(|| self.blame(&fill, ram));
                 match self.kind(&fill, change.as_ref(), (root, gone)) {
                     None if change.is_none() => {
-                        self.counts.undetermined += 1;
+                        self.undetermined(&mut fill);
                         Verdict::Look
                     }
                     None => {
@@ -567,6 +647,13 @@ impl Stale {
         verdict
     }
 
+    fn undetermined(&mut self, fill: &mut Fill) {
+        if !fill.undetermined {
+            fill.undetermined = true;
+            self.counts.undetermined += 1;
+        }
+    }
+
     fn report(&mut self, finding: Finding) -> Verdict {
         let full = self.findings.len() >= FINDINGS_MOST;
         let mut known = self.findings.iter_mut();
@@ -585,9 +672,10 @@ impl Stale {
     /// The change that made the entry wrong: of each word of its origin the last one after which the word no longer
     /// gives the entry; of several words the earliest.
     fn blame(&self, fill: &Fill, ram: &Ram) -> Option<Change> {
+        let rule = self.rules.gives?;
         let words = fill.origin.words().enumerate();
         let each = words.filter_map(|(number, word)| {
-            let gives = |value| (self.rules.gives)(&fill.origin, number, value);
+            let gives = |value| rule(&fill.origin, number, value);
             self.words.last_loss(word.at, fill.since, ram, gives)
         });
         each.min_by_key(|change| change.time)

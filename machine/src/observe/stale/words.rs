@@ -168,6 +168,27 @@ impl Words {
         suspect
     }
 
+    /// The stores to a word after `since`.
+    pub fn changes(&self, at: u32, since: u64, ram: &Ram) -> Vec<Change> {
+        let at = self.first(at);
+        let Some(word) = self.watched.get(&at) else {
+            return Vec::new();
+        };
+        let mut new = self.read(ram, at);
+        let mut found = Vec::new();
+        for change in word.changes.iter().rev() {
+            if change.time <= since {
+                break;
+            }
+            found.push(Change {
+                new,
+                ..change.clone()
+            });
+            new = change.old;
+        }
+        found
+    }
+
     /// The last store since `since` before which the word gave an entry, and after which it did not.
     pub fn last_loss(
         &self,

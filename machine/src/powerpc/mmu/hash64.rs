@@ -167,8 +167,15 @@ impl Hash64 {
         Reaches::EVERYTHING
     }
 
+    /// Removes what may translate `ea`, of either size of page.
+    pub(super) fn drop_page(&mut self, ea: u32) {
+        self.tlb.invalidate_set(ea >> 12);
+        self.tlb.invalidate_set(ea >> 24 & 15);
+        let _ = self.remove(|entry| entry.large || (entry.ea as u32 ^ ea) & 0x0fff_f000 == 0);
+    }
+
     /// The whole of an address.
-    fn whole(&self, ea: u32, fetch: bool) -> u64 {
+    pub(super) fn whole(&self, ea: u32, fetch: bool) -> u64 {
         u64::from(self.windows[usize::from(!fetch)]) << 32 | u64::from(ea)
     }
 

@@ -20,6 +20,7 @@ pub mod front6xx;
 pub mod hash;
 pub mod hash32;
 pub mod hash64;
+pub mod held;
 pub mod mpc8xx;
 mod places;
 pub mod ppc405;

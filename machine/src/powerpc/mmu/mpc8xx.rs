@@ -256,7 +256,7 @@ impl Mpc8xx {
         }
     }
 
-    fn side_mut(&mut self, instruction: bool) -> &mut Side {
+    pub(super) fn side_mut(&mut self, instruction: bool) -> &mut Side {
         if instruction {
             &mut self.instruction
         } else {

@@ -410,6 +410,15 @@ impl Ppc405 {
         self.find(ea).map(|number| number as u32)
     }
 
+    /// Removes what translates `ea` in the current address space.
+    pub(super) fn drop(&mut self, ea: u32) {
+        while let Some(number) = self.find(ea) {
+            self.utlb[number] = Entry::default();
+        }
+        self.instruction.clear();
+        self.data.clear();
+    }
+
     /// `tlbre` of TLBHI: the word, and the TID, which goes to PID.
     pub fn read_high(&mut self, number: u32) -> u32 {
         let entry = self.utlb[(number % ENTRIES) as usize];

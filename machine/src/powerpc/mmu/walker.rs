@@ -140,6 +140,7 @@ impl<'a> Port<'a> {
     pub fn write(&mut self, pa: u32, byte: u8) {
         let (attributes, now) = (self.attributes(), self.began + self.cycles);
         self.cycles += self.memory.walk_write(pa, attributes, now, self.account);
+        self.memory.remember(pa, 1);
         self.memory.uncore.ram.write_u8(pa, byte);
         self.note(pa, 1, byte.into(), now, true);
     }

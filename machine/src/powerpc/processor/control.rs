@@ -102,7 +102,7 @@ impl Processor {
         fetch: bool,
         translation: &Translation,
     ) -> bool {
-        let Some(report) = self.stale(ea, fetch, translation) else {
+        let Some(report) = self.freed_report(ea, fetch, translation) else {
             return true;
         };
         self.report(if fetch { ea } else { self.hot.line }, report);
@@ -111,7 +111,12 @@ impl Processor {
 
     /// What a sanitizer reports of a translation. Only pages are looked at.
     #[inline]
-    pub(crate) fn stale(&self, ea: u32, fetch: bool, translation: &Translation) -> Option<String> {
+    pub(crate) fn freed_report(
+        &self,
+        ea: u32,
+        fetch: bool,
+        translation: &Translation,
+    ) -> Option<String> {
         let paged = matches!(translation.source, Source::Tlb | Source::Subpage);
         let frame = translation.pa >> 12;
         let space = || Some(self.mmu.user_space(ea, fetch)?.to_string());

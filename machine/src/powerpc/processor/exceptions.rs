@@ -47,6 +47,7 @@ impl Processor {
             .exception(which, interrupted, self.hot.cycles);
         self.heed_listener();
         self.last_exception = Some((vector, self.hot.instructions));
+        self.follow_handler(exception.is_failed_reload(), pc);
         self.mode_changed(Flow::Jump) != Flow::Stop
     }
 

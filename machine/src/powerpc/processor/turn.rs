@@ -3,7 +3,7 @@
 use super::{Fatal, Processor, Stop};
 use crate::account::Plain;
 use crate::board::{Board, Console, Instant};
-use crate::computer::{Breakpoints, Cpu, Limits, Pause, Shape};
+use crate::computer::{Breakpoints, Cpu, Limits, Pause, Sanitized as _, Shape};
 use crate::config::MachineConfig;
 use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
@@ -95,6 +95,10 @@ impl Cpu for Processor {
     }
 
     fn look_around(&mut self) {
+        if self.sanitized {
+            self.heed_watched();
+            self.heed_stores();
+        }
         self.hot.set_deadline(0);
     }
 
@@ -112,6 +116,7 @@ impl Cpu for Processor {
         // Swapped, not taken: a new set of observers would cost more than the rest of the move.
         std::mem::swap(&mut self.memory.uncore, &mut next.memory.uncore);
         std::mem::swap(&mut self.observers, &mut next.observers);
+        std::mem::swap(&mut self.watched_pieces, &mut next.watched_pieces);
     }
 
     fn told(&mut self, notice: Notice, held: bool) {
@@ -123,6 +128,7 @@ impl Cpu for Processor {
                     .mmu
                     .invalidate(Invalidation::Address(ea), &mut self.account);
                 self.forget(reaches);
+                self.note_invalidation(Some(ea));
                 self.account.add_plain(Plain::TlbReceived, 1);
             }
             Notice::FrameFreed(frame) => self.drop_frame(frame),

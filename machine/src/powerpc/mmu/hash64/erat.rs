@@ -93,7 +93,7 @@ impl Erat {
 
     /// The entry of `ea`, and its way.
     #[inline]
-    pub(super) fn find(&self, ea: u64) -> Option<(u8, &EratEntry)> {
+    pub(in crate::powerpc::mmu) fn find(&self, ea: u64) -> Option<(u8, &EratEntry)> {
         let ways = self.geometry.ways as usize;
         let page = ea & !0xfff;
         let set = &self.entries[self.set(ea) * ways..][..ways];

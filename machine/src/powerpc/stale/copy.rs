@@ -1,0 +1,236 @@
+//! A copy of the processor, in which the guest's own handler reloads an entry. The copy has caches, an MMU and devices
+//! of its own; it borrows RAM, and what it writes there is undone.
+//!
+//! Whatever a kernel's handler computes of its tables, by whatever layout, is so found out exactly, and the machine
+//! does not notice it.
+
+use super::origin;
+use crate::board::{Board, Console};
+use crate::computer::{Breakpoints, Cpu as _, Limits, Pause};
+use crate::engine::Architecture;
+use crate::memory::{Memory, Uncore};
+use crate::observe::stale::Origin;
+use crate::powerpc::mmu::held::Held;
+use crate::powerpc::mmu::{Access, Translation};
+use crate::powerpc::msr;
+use crate::powerpc::processor::{Processor, Stop};
+use crate::powerpc::registers::Register;
+use crate::powerpc::timers::Timers;
+
+/// Exceptions that one access may raise before it is given up.
+const EXCEPTIONS: u32 = 4;
+/// Instructions of one handler.
+const INSTRUCTIONS: u64 = 20_000;
+/// After so many it is asked whether a program runs.
+const STEP: u64 = 1000;
+/// How often one handler may stop without an instruction.
+const STOPS: u32 = 10;
+/// Bytes that are hidden of a copy of a word that the kernel keeps for the next miss.
+pub const HIDDEN: u32 = 16;
+/// What of the MSR says where an access was made.
+const MODE: u32 = msr::PR | msr::IR | msr::DR;
+
+/// What the guest does if an access finds no entry.
+#[derive(Debug)]
+pub enum Answer {
+    /// It loads an entry.
+    Loaded(Reloaded),
+    /// The program goes on somewhere else.
+    Refused,
+    /// That did not end.
+    Unknown,
+}
+
+/// An entry that the guest has loaded in the copy.
+#[derive(Debug)]
+pub struct Reloaded {
+    pub translation: Translation,
+    pub held: Option<Held>,
+    /// The words it was made of, with what they hold outside of the copy.
+    pub origin: Origin,
+    /// What the copy has left in the last of these words, if that is another value.
+    pub changed: Option<u64>,
+    /// It has written to the page, as it does to one that is new.
+    pub wrote: bool,
+}
+
+/// The copy.
+pub struct Copy(Box<Processor>);
+
+impl Copy {
+    /// One of `processor`'s kind; `None` if none can be made.
+    pub fn of(processor: &Processor) -> Option<Copy> {
+        let config = processor.config();
+        let board = Board::new(config, Console::memory());
+        let uncore = Uncore::from_config(config, board).ok()?;
+        let memory = Memory::from_config(config, uncore).ok()?;
+        let mut copy = Processor::new(0, config.clone(), memory, &[]).ok()?;
+        copy.several = false;
+        copy.compiler.set(None);
+        copy.set_oracle(true);
+        copy.following = true;
+        Some(Copy(Box::new(copy)))
+    }
+
+    /// What the guest does if an access of `processor` to `ea`, by the instruction at `pc`, finds no entry, nor what is
+    /// at `hidden`.
+    pub fn answer(
+        &mut self,
+        processor: &mut Processor,
+        (ea, pc): (u32, u32),
+        access: Access,
+        (entry, hidden): (&Held, Option<u32>),
+    ) -> Answer {
+        let copy = &mut *self.0;
+        std::mem::swap(
+            &mut processor.memory.uncore.ram,
+            &mut copy.memory.uncore.ram,
+        );
+        copy.registers = processor.registers.clone();
+        copy.registers.reservation = None;
+        copy.registers.pc = pc;
+        copy.mmu = processor.mmu.clone();
+        let user = copy.registers.msr & msr::PR != 0;
+        copy.mmu.drop_held(ea, access.is_fetch(), user);
+        copy.begin_copy();
+        copy.memory.instruction.set_enabled(false);
+        copy.memory
+            .data
+            .set_enabled(processor.memory.data.enabled());
+        copy.memory.undo = Some(Vec::new());
+        copy.mmu.hide_in_table(&entry.key, &mut copy.memory);
+        if let Some(at) = hidden {
+            copy.memory.remember(at, HIDDEN);
+            copy.memory.uncore.ram.write_u64(at, 0);
+            copy.memory.uncore.ram.write_u64(at + 8, 0);
+        }
+        copy.trail.clear();
+        copy.state_changed();
+        copy.make_ready();
+        copy.copied_stack = Some(copy.registers.gpr.get(Register::new(1)));
+        let mut answer = copy.reload((ea, pc), access);
+        let undo = copy.memory.undo.take().unwrap_or_default();
+        let mut leaf = None;
+        if let Answer::Loaded(loaded) = &mut answer {
+            let frame = loaded.translation.pa >> 12;
+            loaded.wrote = undo.iter().any(|(at, _)| at >> 12 == frame);
+            loaded.origin.read_again(&copy.memory.uncore.ram);
+            leaf = loaded.origin.leaf();
+        }
+        for (at, value) in undo.into_iter().rev() {
+            copy.memory.uncore.ram.write_u64(at, value);
+        }
+        if let Answer::Loaded(loaded) = &mut answer {
+            loaded.origin.read_again(&copy.memory.uncore.ram);
+            let left = leaf.map(|word| word.value);
+            loaded.changed = left.filter(|_| leaf != loaded.origin.leaf());
+        }
+        copy.memory.uncore.notices.clear();
+        copy.memory.uncore.effects.clear();
+        std::mem::swap(
+            &mut processor.memory.uncore.ram,
+            &mut copy.memory.uncore.ram,
+        );
+        answer
+    }
+}
+
+impl Processor {
+    /// The copy's clock goes on alone, and no timer interrupts a handler.
+    fn begin_copy(&mut self) {
+        self.timers = Timers::new(&self.config);
+        self.timers
+            .set_decrementer(i32::MAX as u32, self.hot.cycles);
+        self.settle_copy();
+        *self.breakpoints_of_copy() = Breakpoints::default();
+        let pc = self.registers.pc;
+        self.breakpoints_of_copy().add(pc.into());
+    }
+
+    fn reload(&mut self, (ea, pc): (u32, u32), access: Access) -> Answer {
+        let mode = self.registers.msr;
+        for _ in 0..=EXCEPTIONS {
+            let (memory, cycles) = (&mut self.memory, self.hot.cycles);
+            let found = self
+                .mmu
+                .translate(ea, access, mode, memory, cycles, &mut self.account);
+            let fault = match found {
+                Ok(translation) => {
+                    let user = mode & msr::PR != 0;
+                    let held = self.mmu.held(ea, access.is_fetch(), user);
+                    let place = self.mmu.table_place();
+                    let origin = held.map(|held| origin(&self.trail, &held, place));
+                    return Answer::Loaded(Reloaded {
+                        translation,
+                        held,
+                        origin: origin.unwrap_or_default(),
+                        changed: None,
+                        wrote: false,
+                    });
+                }
+                Err(fault) => fault,
+            };
+            let exception = self.fault(fault, ea);
+            if !self.take(exception, 0) {
+                return Answer::Unknown;
+            }
+            match self.handled((pc, mode)) {
+                None => {}
+                Some(answer) => return answer,
+            }
+        }
+        Answer::Unknown
+    }
+
+    /// Runs a handler until the access is made again; otherwise returns the answer.
+    fn handled(&mut self, (pc, mode): (u32, u32)) -> Option<Answer> {
+        let last = self.hot.instructions + INSTRUCTIONS;
+        let mut stops = 0;
+        while stops < STOPS {
+            let before = self.hot.instructions;
+            let limits = Limits {
+                instructions: self.hot.instructions + STEP,
+                ..Limits::NONE
+            };
+            let state = &self.registers;
+            if state.pc == pc && (state.msr ^ mode) & MODE == 0 {
+                return None;
+            }
+            if self.hot.instructions >= last {
+                break;
+            }
+            self.make_ready();
+            self.returned = false;
+            self.times_mut().end = u64::MAX;
+            match self.run_turn(limits) {
+                Pause::TurnOver | Pause::Stopped(Stop::Breakpoint { .. } | Stop::Limit) => {
+                    if self.registers.pc != pc && self.has_come_back(mode) {
+                        return Some(Answer::Refused);
+                    }
+                }
+                Pause::Stopped(_) => break,
+            }
+            if self.hot.instructions == before {
+                stops += 1;
+            }
+        }
+        Some(Answer::Unknown)
+    }
+
+    /// A program goes on, or the code of the kernel that made the access.
+    fn has_come_back(&self, mode: u32) -> bool {
+        let stack = self.registers.gpr.get(Register::new(1));
+        self.registers.msr & msr::PR != 0
+            || (self.registers.msr ^ mode) & MODE == 0
+                && self.returned
+                && self.copied_stack == Some(stack)
+    }
+
+    /// An instruction has returned from an exception: a copy looks whether the access is made again.
+    pub(crate) fn note_return_of_copy(&mut self) {
+        if self.memory.undo.is_some() {
+            self.returned = true;
+            self.halt(Stop::Limit);
+        }
+    }
+}
