@@ -322,6 +322,6 @@ fn features_say_who_listens() {
     }
     assert_eq!(
         "translate".parse::<SanitizerSet>().unwrap_err(),
-        "unknown sanitizer `translate`: allowed are translation, fetch, vsid, all"
+        "unknown sanitizer `translate`: allowed are translation, entries, fetch, vsid, all"
     );
 }

@@ -61,7 +61,7 @@ impl FromStr for SanitizerSet {
                 }
                 other => {
                     return Err(format!(
-                        "unknown sanitizer `{other}`: allowed are translation, fetch, vsid, all"
+                        "unknown sanitizer `{other}`: allowed are translation, entries, fetch, vsid, all"
                     ));
                 }
             }
