@@ -4,7 +4,6 @@
 #include <context.h>
 #include <errno.h>
 #include <file.h>
-#include <frame.h>
 #include <lib.h>
 #include <policy.h>
 #include <random.h>

@@ -1,6 +1,5 @@
 /* /dev: a RAM file system, filled at boot with the existing devices. Numbers: Linux, admin-guide/devices. */
 #include <control.h>
-#include <err.h>
 #include <filesystem.h>
 #include <lib.h>
 

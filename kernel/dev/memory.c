@@ -1,8 +1,6 @@
 /* The devices without hardware: null, zero, full, random. */
-#include <err.h>
 #include <frame.h>
 #include <lib.h>
-#include <signal.h>
 #include <task.h>
 #include <window.h>
 

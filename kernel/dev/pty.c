@@ -3,9 +3,6 @@
  * (dev/devpts.c has the names). Output of programs waits in a ring for the controlling side to read; whatever the
  * controlling side writes is typed input.
  */
-#include <anon.h>
-#include <err.h>
-#include <filesystem.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <poll.h>

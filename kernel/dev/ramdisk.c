@@ -3,10 +3,8 @@
  * frame; BLKFLSBUF frees all frames.
  */
 #include <abi/ioctl.h>
-#include <err.h>
 #include <filesystem.h>
 #include <frame.h>
-#include <kmalloc.h>
 #include <lib.h>
 #include <task.h>
 #include <uaccess.h>

@@ -3,14 +3,12 @@
  * chapter 11). dev/line.c processes the characters.
  */
 #include <arch.h>
-#include <err.h>
 #include <filesystem.h>
 #include <lib.h>
 #include <poll.h>
 #include <process.h>
 #include <signal.h>
 #include <task.h>
-#include <uaccess.h>
 #include <window.h>
 
 #include "tty_internal.h"

@@ -1,6 +1,5 @@
 /* Terminal requests, and opening, which can make a terminal the controlling one of a session. */
 #include <arch.h>
-#include <err.h>
 #include <lib.h>
 #include <process.h>
 #include <signal.h>

@@ -1,6 +1,4 @@
 /* Permission to access an inode, and the times that an access sets. */
-#include <err.h>
-#include <lib.h>
 #include <task.h>
 #include <time.h>
 

@@ -3,7 +3,6 @@
  * poll operation reports, as a file in an epoll has.
  */
 #include <async.h>
-#include <err.h>
 #include <file.h>
 #include <kmalloc.h>
 #include <poll.h>

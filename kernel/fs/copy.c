@@ -1,17 +1,13 @@
 /* Copying between files: sendfile and copy_file_range. */
 #include <abi/fs.h>
-#include <err.h>
 #include <file.h>
 #include <frame.h>
 #include <inotify.h>
 #include <lib.h>
-#include <signal.h>
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
 #include <window.h>
-
-#include "internal.h"
 
 long file_copy_through(struct file *file, u64 *from, struct file *out, u64 *to, size_t count)
 {

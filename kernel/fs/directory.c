@@ -9,8 +9,6 @@
 #include <task.h>
 #include <uaccess.h>
 
-#include "internal.h"
-
 /* Collects entries in a page. The directory must not change meanwhile, so nothing sleeps until the page is full. */
 struct page_sink {
 	struct dir_sink sink;

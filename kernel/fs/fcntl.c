@@ -2,11 +2,8 @@
 #include <abi/fcntl.h>
 #include <abi/ioctl.h>
 #include <async.h>
-#include <err.h>
 #include <file.h>
 #include <file_lock.h>
-#include <kmalloc.h>
-#include <lib.h>
 #include <syscall.h>
 #include <uaccess.h>
 

@@ -6,7 +6,6 @@
 #include <inotify.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <poll.h>
 
 #include "internal.h"
 

@@ -1,14 +1,12 @@
 /* Advisory locks: POSIX record locks (by process), open-file-description locks, and flock. */
 #include <account.h>
 #include <arch.h>
-#include <err.h>
 #include <file.h>
 #include <file_lock.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <rbtree.h>
 #include <task.h>
-#include <uaccess.h>
 #include <wait.h>
 #include <window.h>
 

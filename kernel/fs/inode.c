@@ -1,5 +1,4 @@
 /* Creating and freeing inodes, and their pages. */
-#include <err.h>
 #include <frame.h>
 #include <inotify.h>
 #include <kmalloc.h>

@@ -9,15 +9,12 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <poll.h>
-#include <signal.h>
 #include <syscall.h>
 #include <task.h>
 #include <text.h>
 #include <uaccess.h>
 #include <wait.h>
 #include <window.h>
-
-#include "internal.h"
 
 #define IN_KNOWN \
 	(IN_ALL_EVENTS | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK | IN_MASK_CREATE | IN_MASK_ADD | IN_ONESHOT)

@@ -2,11 +2,9 @@
 #include <arch.h>
 #include <errno.h>
 #include <file.h>
-#include <lib.h>
 #include <mm.h>
 #include <syscall.h>
 #include <task.h>
-
 
 static long map_user(uaddr_t address, u32 length, int protection, u32 flags, int fd, u32 page)
 {

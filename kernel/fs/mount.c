@@ -3,10 +3,8 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <procfs.h>
 #include <task.h>
 #include <text.h>
-#include <uaccess.h>
 #include <window.h>
 
 #include "internal.h"

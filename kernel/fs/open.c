@@ -9,7 +9,6 @@
 #include <process.h>
 #include <syscall.h>
 #include <task.h>
-#include <tty.h>
 #include <uaccess.h>
 #include <window.h>
 

@@ -1,6 +1,5 @@
 /* poll and ppoll. */
 #include <abi/poll.h>
-#include <err.h>
 #include <lib.h>
 #include <process.h>
 #include <signal.h>

@@ -1,14 +1,11 @@
 /* read, write and their relatives. */
 #include <abi/fs.h>
-#include <err.h>
 #include <file.h>
 #include <inotify.h>
 #include <lib.h>
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
-
-#include "internal.h"
 
 static long do_read(struct file *file, struct iter *it, u64 *position)
 {

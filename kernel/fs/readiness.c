@@ -1,9 +1,6 @@
 /* Waiting for several files at once. */
 #include <arch.h>
-#include <err.h>
-#include <lib.h>
 #include <sched.h>
-#include <signal.h>
 #include <task.h>
 #include <wait.h>
 #include <window.h>

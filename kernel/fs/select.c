@@ -1,7 +1,6 @@
 /* select and pselect6: three sets of bits. Who has to wait does so as poll does: one entry for each descriptor. */
 #include <abi/poll.h>
 #include <arch.h>
-#include <err.h>
 #include <lib.h>
 #include <signal.h>
 #include <syscall.h>

@@ -2,7 +2,6 @@
 #include <err.h>
 #include <file.h>
 #include <frame.h>
-#include <lib.h>
 #include <syscall.h>
 #include <window.h>
 

@@ -1,6 +1,4 @@
 /* Timeouts in user memory. */
-#include <err.h>
-#include <lib.h>
 #include <time.h>
 #include <timeout.h>
 #include <uaccess.h>

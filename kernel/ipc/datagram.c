@@ -3,7 +3,6 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <signal.h>
 #include <window.h>
 
 #include "datagram.h"

@@ -1,12 +1,10 @@
 /* eventfd: a 64-bit counter that can be waited for. */
 #include <abi/poll.h>
 #include <anon.h>
-#include <err.h>
 #include <file.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <poll.h>
-#include <signal.h>
 #include <syscall.h>
 #include <wait.h>
 

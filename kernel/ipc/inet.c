@@ -5,7 +5,6 @@
  */
 #include <abi/socket.h>
 #include <arch.h>
-#include <err.h>
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>

@@ -3,8 +3,6 @@
  * none without packets: then it is checked, stored and reported as on Linux. All others are unknown (ENOPROTOOPT).
  */
 #include <abi/socket.h>
-#include <abi/socket_option.h>
-#include <err.h>
 #include <lib.h>
 #include <uaccess.h>
 

@@ -1,7 +1,6 @@
 /* Requests about network devices (netdevice(7)). There is one, the loopback, and nothing of it can be changed. */
 #include <abi/ioctl.h>
 #include <abi/netlink.h>
-#include <err.h>
 #include <lib.h>
 #include <task.h>
 #include <uaccess.h>

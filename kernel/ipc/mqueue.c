@@ -15,12 +15,10 @@
 #include <signal.h>
 #include <syscall.h>
 #include <task.h>
-#include <text.h>
 #include <time.h>
 #include <uaccess.h>
 #include <wait.h>
 #include <window.h>
-
 
 #define OVERHEAD 80u    /* bytes counted for each message besides its own */
 

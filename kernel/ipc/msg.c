@@ -2,7 +2,6 @@
 #include <abi/sysv.h>
 #include <abi/sysv_status.h>
 #include <arch.h>
-#include <err.h>
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>

@@ -7,7 +7,6 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <process.h>
 #include <signal.h>
 #include <task.h>
 #include <window.h>

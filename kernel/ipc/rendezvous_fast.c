@@ -5,7 +5,6 @@
  */
 #include <arch.h>
 #include <arch/message.h>
-#include <lib.h>
 #include <process.h>
 #include <task.h>
 

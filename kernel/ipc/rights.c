@@ -7,7 +7,6 @@
  *   collect_unreachable() finds the sockets that only queues of such sockets refer to, and frees them.
  */
 #include <account.h>
-#include <err.h>
 #include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>

@@ -2,7 +2,6 @@
 #include <abi/sysv.h>
 #include <abi/sysv_status.h>
 #include <arch.h>
-#include <err.h>
 #include <frame.h>
 #include <ipc.h>
 #include <kmalloc.h>
@@ -178,7 +177,6 @@ static long sem_try(struct set *set, const struct sembuf *op, u32 count, struct 
 static struct undo *find_undo(struct undo_list *list, const struct set *set)
 {
 	struct undo *undo;
-
 
 	list_for_each_window(undo, &list->undos, of_task)
 		if (undo->set == set)

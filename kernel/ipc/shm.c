@@ -5,7 +5,6 @@
 #include <arch.h>
 #include <err.h>
 #include <file.h>
-#include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>

@@ -1,6 +1,5 @@
 /* socketcall: the older entry to all socket calls, with the arguments in memory. */
 #include <abi/socket.h>
-#include <err.h>
 #include <syscall.h>
 #include <uaccess.h>
 

@@ -1,12 +1,10 @@
 /* splice, tee and vmsplice: they move data into, out of and between pipes. */
 #include <abi/fs.h>
-#include <err.h>
 #include <file.h>
 #include <frame.h>
 #include <lib.h>
 #include <pipe.h>
 #include <syscall.h>
-#include <uaccess.h>
 #include <window.h>
 
 #include "socket.h"

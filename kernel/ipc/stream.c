@@ -1,11 +1,9 @@
 /* The two byte streams of a connection (connection.c): sends, reads and polls. */
 #include <arch.h>
 #include <async.h>
-#include <err.h>
 #include <frame.h>
 #include <lib.h>
 #include <sched.h>
-#include <signal.h>
 #include <task.h>
 
 #include "stream.h"

@@ -1,7 +1,5 @@
 /* Keys, identifiers and permissions of System V objects. */
 #include <arch.h>
-#include <err.h>
-#include <lib.h>
 #include <task.h>
 
 #include "sysv.h"

@@ -1,6 +1,5 @@
 /* The multiplexed ipc(2), which the C libraries of this ABI use. */
 #include <abi/sysv.h>
-#include <err.h>
 #include <syscall.h>
 #include <time.h>
 #include <uaccess.h>

@@ -5,10 +5,8 @@
  * connect or SO_ERROR reports how it ended.
  */
 #include <abi/socket.h>
-#include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <signal.h>
 #include <task.h>
 #include <window.h>
 

@@ -5,7 +5,6 @@
  */
 #include <err.h>
 #include <kmalloc.h>
-#include <lib.h>
 
 #include "inet.h"
 

@@ -1,11 +1,8 @@
 /* UDP and UDP-Lite within this machine: a datagram goes directly to the receiver's queue. */
 #include <abi/socket.h>
-#include <abi/socket_option.h>
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <signal.h>
-#include <task.h>
 
 #include "inet.h"
 

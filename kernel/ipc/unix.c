@@ -3,11 +3,8 @@
  * what all types share, and streams.
  */
 #include <abi/socket.h>
-#include <err.h>
-#include <filesystem.h>
 #include <frame.h>
 #include <kmalloc.h>
-#include <lib.h>
 #include <task.h>
 #include <window.h>
 

@@ -5,8 +5,6 @@
 #include <abi/socket.h>
 #include <arch.h>
 #include <err.h>
-#include <signal.h>
-#include <task.h>
 
 #include "unix.h"
 

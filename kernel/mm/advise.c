@@ -1,8 +1,6 @@
 /* madvise, msync, mincore. */
-#include <abi/mman.h>
 #include <arch.h>
 #include <check.h>
-#include <err.h>
 #include <errno.h>
 #include <lib.h>
 #include <signal.h>

@@ -8,7 +8,6 @@
 #include <arch.h>
 #include <cpu.h>
 #include <frame.h>
-#include <lib.h>
 #include <outside.h>
 
 #include "internal.h"

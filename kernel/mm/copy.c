@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <lib.h>
 #include <mm.h>
-#include <task.h>
 #include <uaccess.h>
 
 /* Copies between kernel memory and any address space, through the kernel's mapping of its frames. */

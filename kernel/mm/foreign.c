@@ -1,12 +1,9 @@
 /* Another process's memory: process_vm_readv and _writev, a debugger's writes, and the pages of a core file. */
 #include <arch.h>
-#include <check.h>
-#include <err.h>
 #include <file.h>
 #include <lib.h>
 #include <syscall.h>
 #include <task.h>
-#include <uaccess.h>
 #include <window.h>
 
 #include "internal.h"

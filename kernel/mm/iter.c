@@ -1,5 +1,4 @@
 /* Copying between kernel objects and the memory that a call names. */
-#include <err.h>
 #include <file.h>
 #include <frame.h>
 #include <lib.h>

@@ -3,14 +3,10 @@
 #include <context.h>
 #include <cpu.h>
 #include <errno.h>
-#include <file.h>
 #include <flush.h>
-#include <fs.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <mmu.h>
-#include <shootdown.h>
-#include <smp.h>
 #include <window.h>
 
 #include "internal.h"

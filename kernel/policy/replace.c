@@ -1,7 +1,6 @@
 /* Which functions arch_replace() has replaced: a second form of the same function would win in silence. */
 #include <arch.h>
 #include <lib.h>
-#include <panic.h>
 
 #define REPLACED_MOST 32u
 

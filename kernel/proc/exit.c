@@ -3,7 +3,6 @@
 #include <arch.h>
 #include <cpu.h>
 #include <deferred.h>
-#include <errno.h>
 #include <file.h>
 #include <fs.h>
 #include <ipc.h>
@@ -11,7 +10,6 @@
 #include <mm.h>
 #include <mmu.h>
 #include <process.h>
-#include <sched.h>
 #include <syscall.h>
 #include <task.h>
 #include <tty.h>

@@ -4,8 +4,6 @@
 #include <file.h>
 #include <fs.h>
 #include <lib.h>
-#include <mm.h>
-#include <panic.h>
 #include <process.h>
 #include <task.h>
 

@@ -7,7 +7,6 @@
 #include <file.h>
 #include <fs.h>
 #include <ipc.h>
-#include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
 #include <process.h>

@@ -1,9 +1,7 @@
 /* futex: sleeping on a word of user memory; robust lists; set_tid_address. */
 #include <abi/futex.h>
 #include <errno.h>
-#include <lib.h>
 #include <mm.h>
-#include <process.h>
 #include <sched.h>
 #include <syscall.h>
 #include <task.h>

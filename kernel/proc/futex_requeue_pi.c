@@ -4,7 +4,6 @@
  */
 #include <abi/futex.h>
 #include <errno.h>
-#include <lib.h>
 #include <mm.h>
 #include <sched.h>
 #include <task.h>

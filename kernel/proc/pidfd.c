@@ -6,7 +6,6 @@
 #include <err.h>
 #include <errno.h>
 #include <file.h>
-#include <kmalloc.h>
 #include <poll.h>
 #include <process.h>
 #include <syscall.h>

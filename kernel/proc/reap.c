@@ -2,7 +2,6 @@
 #include <abi/process.h>
 #include <errno.h>
 #include <file.h>
-#include <lib.h>
 #include <process.h>
 #include <syscall.h>
 #include <task.h>

@@ -4,7 +4,6 @@
 #include <err.h>
 #include <errno.h>
 #include <file.h>
-#include <lib.h>
 #include <process.h>
 #include <procfs.h>
 #include <syscall.h>

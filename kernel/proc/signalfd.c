@@ -4,7 +4,6 @@
 #include <err.h>
 #include <file.h>
 #include <kmalloc.h>
-#include <lib.h>
 #include <poll.h>
 #include <signal.h>
 #include <syscall.h>

@@ -4,9 +4,7 @@
 #include <err.h>
 #include <file.h>
 #include <kmalloc.h>
-#include <lib.h>
 #include <poll.h>
-#include <signal.h>
 #include <syscall.h>
 #include <time.h>
 #include <wait.h>

@@ -4,9 +4,7 @@
  */
 #include <arch.h>
 #include <cpu.h>
-#include <irq.h>
 #include <lib.h>
-#include <mmu.h>
 #include <sched.h>
 #include <shootdown.h>
 #include <smp.h>

@@ -3,7 +3,6 @@
  * translations until they have flushed, so each keeps the reference of its mapping until then. They are few: a full
  * table makes all processors flush at once, and so does an allocation that finds no free frame.
  */
-#include <cpu.h>
 #include <frame.h>
 #include <lib.h>
 #include <smp.h>

@@ -3,12 +3,10 @@
  * once, and a flush that nobody is asked for.
  */
 #include <arch.h>
-#include <check.h>
 #include <cpu.h>
 #include <irq.h>
 #include <lib.h>
 #include <outside.h>
-#include <panic.h>
 #include <shootdown.h>
 #include <smp.h>
 #include <wait.h>

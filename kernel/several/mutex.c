@@ -2,7 +2,6 @@
 #include <arch.h>
 #include <cpu.h>
 #include <lib.h>
-#include <panic.h>
 #include <smp.h>
 #include <task.h>
 #include <text.h>

@@ -1,16 +1,11 @@
 /* Kernel code outside of the kernel lock (outside.h). */
 #include <arch.h>
-#include <check.h>
 #include <cpu.h>
-#include <frame.h>
 #include <lib.h>
 #include <mm.h>
 #include <outside.h>
-#include <panic.h>
 #include <smp.h>
 #include <text.h>
-
-#include "../task/internal.h"
 
 /* How often outside_close() was called and not yet undone: changed by the holder of the kernel lock. */
 static volatile u32 outside_closed;

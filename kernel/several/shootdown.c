@@ -1,6 +1,5 @@
 /* TLB shootdown: whom to ask, and the counts (shootdown.h). */
 #include <arch.h>
-#include <context.h>
 #include <cpu.h>
 #include <irq.h>
 #include <lib.h>

@@ -1,6 +1,5 @@
 /* Several processors: locks, calls from one to others, and starting them (smp.h). */
 #include <arch.h>
-#include <check.h>
 #include <context.h>
 #include <cpu.h>
 #include <irq.h>
@@ -8,14 +7,12 @@
 #include <lib.h>
 #include <mmu.h>
 #include <outside.h>
-#include <panic.h>
 #include <procfs.h>
 #include <sched.h>
 #include <shootdown.h>
 #include <smp.h>
 #include <task.h>
 #include <text.h>
-#include <window.h>
 
 #include "../task/internal.h"
 

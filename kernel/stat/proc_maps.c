@@ -1,6 +1,5 @@
 /* The text of /proc/<pid>/maps and /proc/meminfo. */
 #include <arch.h>
-#include <err.h>
 #include <file.h>
 #include <fs.h>
 #include <kmalloc.h>

@@ -1,21 +1,16 @@
 /* The files of /proc about the whole system. Formats: proc(5). */
 #include "proc_internal.h"
 
-
 #include <arch/message.h>
 #include <arch.h>
 #include <cpu.h>
-#include <err.h>
 #include <filesystem.h>
 #include <irq.h>
-#include <kmalloc.h>
 #include <latency.h>
-#include <lib.h>
 #include <mm.h>
 #include <process.h>
 #include <procfs.h>
 #include <sched.h>
-#include <smp.h>
 #include <stat_tick.h>
 #include <syscall.h>
 #include <task.h>

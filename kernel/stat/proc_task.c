@@ -2,9 +2,7 @@
 #include <arch.h>
 #include <arch/message.h>
 #include <cpu.h>
-#include <err.h>
 #include <filesystem.h>
-#include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
 #include <process.h>

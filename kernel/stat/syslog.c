@@ -1,6 +1,5 @@
 /* syslog(2): reads the kernel's messages. */
 #include <arch.h>
-#include <err.h>
 #include <lib.h>
 #include <log.h>
 #include <syscall.h>

@@ -5,10 +5,8 @@
  * the timers need): then no stretch is longer than the time shown plus that interval.
  */
 #include <arch.h>
-#include <err.h>
 #include <latency.h>
 #include <lib.h>
-#include <procfs.h>
 #include <task.h>
 #include <text.h>
 #include <time.h>

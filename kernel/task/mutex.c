@@ -1,5 +1,4 @@
 /* Mutual exclusion across sleeps. */
-#include <lib.h>
 #include <task.h>
 #include <wait.h>
 

@@ -1,11 +1,9 @@
 /* What a parent is told: that its child has ended, stopped or gone on (SIGCHLD). */
-#include <abi/process.h>
 #include <process.h>
 #include <task.h>
 #include <window.h>
 
 #include "internal.h"
-#include "usage.h"
 
 int child_exit_code(s32 status)
 {

@@ -6,7 +6,6 @@
  */
 #include <arch.h>
 #include <cpu.h>
-#include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <stat_tick.h>

@@ -20,13 +20,11 @@
 #include <cpu.h>
 #include <lib.h>
 #include <mm.h>
-#include <mmu.h>
 #include <process.h>
 #include <sched.h>
 #include <smp.h>
 #include <stat_tick.h>
 #include <task.h>
-#include <uaccess.h>
 #include <window.h>
 
 #include "internal.h"

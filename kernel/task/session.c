@@ -6,8 +6,6 @@
 #include <time.h>
 #include <window.h>
 
-#include "internal.h"
-
 long sys_getpid(void)
 {
 	return current->tgid;

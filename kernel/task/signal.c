@@ -7,7 +7,6 @@
 #include <lib.h>
 #include <process.h>
 #include <sched.h>
-#include <syscall.h>
 #include <task.h>
 #include <window.h>
 
@@ -132,7 +131,6 @@ void signal_recalculate(struct task *task)
 	else
 		task->work &= ~WORK_SIGNAL;
 }
-
 
 bool signal_fatal_pending(void)
 {

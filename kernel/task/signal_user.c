@@ -3,11 +3,8 @@
 #include <arch.h>
 #include <errno.h>
 #include <lib.h>
-#include <process.h>
 #include <task.h>
 #include <uaccess.h>
-
-#include "internal.h"
 
 #define INFO_REST (SIGINFO_SIZE - sizeof(struct siginfo))
 

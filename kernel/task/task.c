@@ -1,13 +1,9 @@
 /* Tasks and processes as objects: creating, finding and freeing them. */
 #include <arch.h>
 #include <cpu.h>
-#include <err.h>
 #include <errno.h>
-#include <file.h>
-#include <fs.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <mm.h>
 #include <panic.h>
 #include <process.h>
 #include <task.h>

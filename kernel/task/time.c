@@ -3,7 +3,6 @@
 #include <cpu.h>
 #include <errno.h>
 #include <latency.h>
-#include <lib.h>
 #include <task.h>
 #include <time.h>
 #include <uaccess.h>

@@ -4,8 +4,6 @@
  */
 #include <abi/clone.h>
 #include <arch.h>
-#include <errno.h>
-#include <lib.h>
 #include <process.h>
 #include <sched.h>
 #include <syscall.h>

@@ -10,7 +10,6 @@
 #include <uaccess.h>
 #include <window.h>
 
-#include "internal.h"
 #include "usage.h"
 
 /* The exact running time, split in the proportion of user and kernel ticks. */

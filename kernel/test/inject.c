@@ -5,7 +5,6 @@
  */
 #include <arch.h>
 #include <check.h>
-#include <cpu.h>
 #include <errno.h>
 #include <flush.h>
 #include <frame.h>

@@ -4,7 +4,6 @@
 #include <arch/vsid.h>
 #include <control.h>
 #include <cpu.h>
-#include <frame.h>
 #include <lib.h>
 #include <pagetable.h>
 #include <shootdown.h>

@@ -5,7 +5,6 @@
 #include <control.h>
 #include <cpu.h>
 #include <lib.h>
-#include <task.h>
 
 #include "control_device.h"
 #include "internal.h"

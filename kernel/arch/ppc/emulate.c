@@ -6,7 +6,6 @@
 #include <arch.h>
 #include <arch/core.h>
 #include <errno.h>
-#include <lib.h>
 #include <uaccess.h>
 
 #include "internal.h"

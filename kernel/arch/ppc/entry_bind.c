@@ -3,7 +3,6 @@
 #include <arch/entry.h>
 #include <arch/image.h>
 #include <arch/message.h>
-#include <lib.h>
 #include <smp.h>
 #include <syscall.h>
 

@@ -1,5 +1,4 @@
 /* The C handlers of the exceptions, called after the vectors' images saved the registers. */
-#include <aperture.h>
 #include <arch.h>
 #include <arch/entry.h>
 #include <arch/image.h>

@@ -4,8 +4,6 @@
 #include <lib.h>
 #include <smp.h>
 
-#include "internal.h"
-
 #define VECTORS_END 0x3000u
 #define VECTORS_MOST 32u
 

@@ -6,14 +6,9 @@
 #include <arch.h>
 #include <arch/entry.h>
 #include <arch/message.h>
-#include <cpu.h>
 #include <errno.h>
-#include <lib.h>
-#include <process.h>
 #include <syscall.h>
 #include <task.h>
-
-#include "internal.h"
 
 static u32 arch_pa(struct task *task)
 {

@@ -8,7 +8,6 @@
 #include <arch/core.h>
 #include <arch/image.h>
 #include <errno.h>
-#include <lib.h>
 #include <smp.h>
 #include <stat_tick.h>
 

@@ -7,8 +7,6 @@
 #include <lib.h>
 #include <mmu.h>
 
-#include "internal.h"
-
 u64 pinned_loaded, reloads_c, reloads_assembly, reloads_bypass;
 u64 misses_instruction[2], misses_data[2], misses_of_kernel_pages;
 static enum reload_form chosen_form;

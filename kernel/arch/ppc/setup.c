@@ -10,7 +10,6 @@
 #include <frame.h>
 #include <irq.h>
 #include <lib.h>
-#include <smp.h>
 #include <task.h>
 
 #include "internal.h"

@@ -6,9 +6,7 @@
 #include <arch/message.h>
 #include <cpu.h>
 #include <errno.h>
-#include <irq.h>
 #include <lib.h>
-#include <time.h>
 
 #include "internal.h"
 

@@ -3,7 +3,6 @@
 #include <control.h>
 #include <cpu.h>
 #include <lib.h>
-#include <task.h>
 
 #include "internal.h"
 

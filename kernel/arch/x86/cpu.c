@@ -1,6 +1,5 @@
 /* Identifying the processor. */
 #include <arch.h>
-#include <board.h>
 #include <lib.h>
 #include <mmu.h>
 #include <sched.h>

@@ -2,7 +2,6 @@
 #include <arch.h>
 #include <arch/message.h>
 #include <cpu.h>
-#include <lib.h>
 #include <smp.h>
 
 #include "internal.h"

@@ -1,5 +1,4 @@
 /* The C handlers of the exceptions, called after entry.S saved the registers. */
-#include <aperture.h>
 #include <arch.h>
 #include <cpu.h>
 #include <errno.h>
@@ -13,7 +12,6 @@
 #include <smp.h>
 #include <syscall.h>
 #include <task.h>
-#include <time.h>
 
 #include "internal.h"
 

@@ -6,8 +6,6 @@
 #include <arch.h>
 #include <arch/message.h>
 #include <cpu.h>
-#include <lib.h>
-#include <process.h>
 #include <syscall.h>
 #include <task.h>
 

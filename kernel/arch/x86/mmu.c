@@ -1,7 +1,6 @@
 /* The processor's own walk of the page-table tree, and its TLB. */
 #include <arch.h>
 #include <context.h>
-#include <control.h>
 #include <cpu.h>
 #include <errno.h>
 #include <lib.h>

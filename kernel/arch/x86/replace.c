@@ -2,8 +2,6 @@
 #include <arch.h>
 #include <lib.h>
 
-#include "internal.h"
-
 #define JUMP 0xe9u              /* jmp, with a distance of 32 bits from the next instruction, as that of call */
 #define JUMP_SIZE 5u
 

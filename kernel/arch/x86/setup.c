@@ -2,7 +2,6 @@
 #include <arch.h>
 #include <arch/boot_tables.h>
 #include <board.h>
-#include <context.h>
 #include <control.h>
 #include <cpu.h>
 #include <frame.h>
@@ -10,7 +9,6 @@
 #include <lib.h>
 #include <mmu.h>
 #include <pagetable.h>
-#include <smp.h>
 #include <task.h>
 #include <time.h>
 

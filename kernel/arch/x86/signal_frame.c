@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <file.h>
 #include <fs.h>
-#include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
 #include <signal.h>

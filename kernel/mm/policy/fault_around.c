@@ -7,7 +7,6 @@
  * itself. The MMU's backend is told of each page that is mapped.
  */
 #include <errno.h>
-#include <fs.h>
 #include <mm.h>
 #include <mmu.h>
 #include <pagetable.h>

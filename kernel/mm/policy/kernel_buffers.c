@@ -19,7 +19,6 @@
 #include <mmu.h>
 #include <pagetable.h>
 #include <policy.h>
-#include <procfs.h>
 #include <text.h>
 
 #include "../internal.h"

@@ -16,9 +16,7 @@
 #include <errno.h>
 #include <mmu.h>
 #include <policy.h>
-#include <smp.h>
 
-#include "../../mm/internal.h"
 #include "../shootdown.h"
 
 extern const struct shootdown_form *shootdown_form;

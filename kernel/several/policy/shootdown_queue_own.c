@@ -15,7 +15,6 @@
 #include <arch.h>
 #include <cpu.h>
 #include <lib.h>
-#include <mmu.h>
 #include <pagetable.h>
 #include <smp.h>
 

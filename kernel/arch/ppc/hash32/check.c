@@ -4,7 +4,6 @@
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <arch/vsid.h>
-#include <frame.h>
 #include <lib.h>
 #include <pagetable.h>
 

@@ -4,7 +4,6 @@
 #include <arch/image.h>
 #include <errno.h>
 #include <kmalloc.h>
-#include <lib.h>
 
 /* In insert.h: where each insertion ends, and the instruction that goes there while insertions are counted. */
 extern u32 hash_counted_kernel[], hash_counted_data[], hash_counted_instruction[];

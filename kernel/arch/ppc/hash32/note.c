@@ -5,7 +5,6 @@
 #include <arch/pte.h>
 #include <arch/vsid.h>
 #include <cpu.h>
-#include <frame.h>
 #include <lib.h>
 #include <pagetable.h>
 

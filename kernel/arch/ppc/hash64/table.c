@@ -11,7 +11,6 @@
 #include <cpu.h>
 #include <frame.h>
 #include <lib.h>
-#include <pagetable.h>
 
 #include "../internal.h"
 #include "hash64.h"

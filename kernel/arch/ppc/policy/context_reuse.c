@@ -10,9 +10,7 @@
 #include <arch.h>
 #include <arch/hash.h>
 #include <arch/mmu.h>
-#include <arch/pte.h>
 #include <arch/vsid.h>
-#include <cpu.h>
 #include <errno.h>
 #include <policy.h>
 #include <smp.h>

@@ -10,7 +10,6 @@
 #include <arch.h>
 #include <arch/caches.h>
 #include <arch/core.h>
-#include <arch/mmu.h>
 #include <errno.h>
 #include <policy.h>
 #include <sched.h>

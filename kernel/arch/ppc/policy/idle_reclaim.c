@@ -10,13 +10,10 @@
 #include <arch.h>
 #include <arch/hash.h>
 #include <arch/mmu.h>
-#include <arch/pte.h>
 #include <arch/vsid.h>
 #include <control.h>
 #include <cpu.h>
 #include <errno.h>
-#include <frame.h>
-#include <lib.h>
 #include <policy.h>
 #include <sched.h>
 #include <smp.h>

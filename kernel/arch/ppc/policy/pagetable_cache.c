@@ -11,10 +11,8 @@
 #include <arch.h>
 #include <arch/hash.h>
 #include <arch/mmu.h>
-#include <arch/pte.h>
 #include <errno.h>
 #include <frame.h>
-#include <lib.h>
 #include <pagetable.h>
 #include <policy.h>
 

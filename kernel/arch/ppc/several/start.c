@@ -5,9 +5,7 @@
 #include <arch/image.h>
 #include <arch/mmu.h>
 #include <arch/several.h>
-#include <arch/vsid.h>
 #include <board.h>
-#include <context.h>
 #include <cpu.h>
 #include <fdt.h>
 #include <irq.h>

@@ -4,9 +4,7 @@
 #include <arch/reg405.h>
 #include <errno.h>
 #include <irq.h>
-#include <mm.h>
 #include <signal.h>
-#include <task.h>
 #include <time.h>
 
 #include "../internal.h"

@@ -8,7 +8,6 @@
 #include <arch/image.h>
 #include <arch/mmu.h>
 #include <arch/soft6xx.h>
-#include <lib.h>
 
 #include "reload.h"
 

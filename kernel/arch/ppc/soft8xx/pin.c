@@ -1,7 +1,6 @@
 /* Pinned entries of 8 MB in the MPC8xx's TLBs (MPC860 manual, 9.3: the last four of each, reserved by RSV4I). */
 #include <arch.h>
 #include <arch/mmu.h>
-#include <arch/pte.h>
 #include <arch/reg8xx.h>
 #include <arch/soft8xx.h>
 #include <lib.h>

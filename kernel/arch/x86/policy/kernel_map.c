@@ -7,7 +7,6 @@
  */
 #include <arch.h>
 #include <errno.h>
-#include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
 #include <policy.h>

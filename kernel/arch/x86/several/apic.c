@@ -11,7 +11,6 @@
 #include <arch.h>
 #include <board.h>
 #include <cpu.h>
-#include <errno.h>
 #include <irq.h>
 #include <lib.h>
 #include <shootdown.h>

@@ -3,9 +3,7 @@
 #include <arch/hash.h>
 #include <arch/hash_table_lock.h>
 #include <arch/image.h>
-#include <arch/mmu.h>
 #include <arch/several.h>
-#include <check.h>
 #include <pagetable.h>
 #include <smp.h>
 #include <time.h>
