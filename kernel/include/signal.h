@@ -27,8 +27,9 @@ struct sighand {
 };
 
 /*
- * Pending signals of a thread or of a whole process. In the queue the ordinary ones come first, each at most once: a
- * timer's signal may remove some of these, but no real-time ones. So a walk may open windows behind them.
+ * Pending signals of a thread or of a whole process. Ordinary signals stand first in the queue, each at most once;
+ * real-time signals follow. An interrupt (a timer's signal) may remove ordinary signals, but no real-time ones, so only
+ * a walk that has reached the real-time ones may open windows.
  */
 struct sigpending {
 	sigset set;
@@ -106,11 +107,22 @@ void signal_set_blocked(sigset blocked);                /* of current; never blo
 
 /*
  * Implemented by the architecture (signal_frame.c). signal_frame_push() pushes a handler's frame on the program's
- * stack: 0, or -EFAULT if the stack is not writable. The others fill and map the page of code by which handlers return.
+ * stack: 0, or -EFAULT if the stack is not writable. arch_trampoline_write() writes the code by which handlers return.
  */
 int signal_frame_push(struct regs *regs, int sig, const struct action *action, const struct siginfo *info,
 		      sigset mask);
+void arch_trampoline_write(u8 *page);
+
+/* The page of that code: fills it, and maps it into a new address space. */
 void trampoline_init(void);
 int trampoline_map(struct mm *mm);
+/*
+ * current's alternate stack; sp is the program's stack pointer. altstack_enter() returns where the frame of a handler
+ * begins: at the end of the alternate stack, or at sp. altstack_to_user() stores it for the handler and switches it off
+ * if it is to be off in handlers; altstack_restore() takes it back.
+ */
+uaddr_t altstack_enter(const struct action *action, uaddr_t sp);
+int altstack_to_user(struct sigaltstack_abi *user, uaddr_t sp);
+void altstack_restore(const struct sigaltstack_abi *stack, uaddr_t sp);
 
 #endif

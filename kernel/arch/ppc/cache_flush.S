@@ -51,8 +51,8 @@ FUNCTION(caches_flush)
 END(caches_flush)
 
 /*
- * void caches_off(void): flushes both, then disables them in HID0. Accesses no memory in between, whose lines would be
- * in the cache again. void caches_on(void).
+ * void caches_off(void): flushes the data and the instruction cache, then disables them in HID0. In between it accesses
+ * no memory, which would bring lines into the cache again. void caches_on(void): enables them.
  */
 FUNCTION(caches_off)
 	flush_caches LINES_2_0_4, r3

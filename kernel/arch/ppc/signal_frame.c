@@ -2,10 +2,7 @@
 #include <abi/auxv.h>
 #include <abi/ucontext.h>
 #include <arch.h>
-#include <err.h>
 #include <errno.h>
-#include <file.h>
-#include <fs.h>
 #include <lib.h>
 #include <mm.h>
 #include <signal.h>
@@ -54,42 +51,22 @@ static int restore_machine(struct regs *regs, const struct machine_context *user
 	return failed ? -EFAULT : 0;
 }
 
-static bool on_altstack(u32 sp)
-{
-	const struct sigaltstack_abi *stack = &current->altstack;
-
-	return stack->size && sp > stack->sp && sp - stack->sp <= stack->size;
-}
-
-static u32 altstack_state(u32 sp)
-{
-	if (!current->altstack.size)
-		return SS_DISABLE;
-	return on_altstack(sp) ? SS_ONSTACK : 0;
-}
-
 static u32 frame_address(const struct regs *regs, const struct action *action, u32 size)
 {
-	u32 sp = regs->gpr[1];
+	u32 sp = altstack_enter(action, regs->gpr[1]);
 
-	if ((action->flags & SA_ONSTACK) && current->altstack.size && !on_altstack(sp))
-		sp = current->altstack.sp + current->altstack.size;
 	return (sp - size) & ~15u;
 }
 
 static int push_rt(struct regs *regs, struct frame_rt *frame, const struct siginfo *info, sigset mask)
 {
 	struct user_context *context = &frame->context;
-	struct sigaltstack_abi stack = current->altstack;
 
-	stack.flags = (s32)(altstack_state(regs->gpr[1]) | ((u32)stack.flags & SS_AUTODISARM));
 	if (siginfo_to_user(&frame->info, info) ||
 	    clear_user(context, offsetof(struct user_context, machine)) ||
-	    copy_to_user(&context->stack, &stack, sizeof(stack)) ||
-	    put_user((u32)&context->machine, &context->regs) || sigset_to_user(context->mask, mask))
+	    put_user((u32)&context->machine, &context->regs) || sigset_to_user(context->mask, mask) ||
+	    altstack_to_user(&context->stack, regs->gpr[1]))
 		return -EFAULT;
-	if ((u32)current->altstack.flags & SS_AUTODISARM)
-		current->altstack = (struct sigaltstack_abi){ .flags = SS_DISABLE };
 	return save_machine(&context->machine, regs);
 }
 
@@ -177,12 +154,7 @@ long sys_rt_sigreturn(void)
 	    restore_machine(regs, (const struct machine_context *)machine))
 		return bad_frame(address);
 	signal_set_blocked(mask);
-	if (!on_altstack(regs->gpr[1])) {
-		stack.flags &= ~SS_ONSTACK;
-		if ((u32)stack.flags & SS_DISABLE)
-			stack = (struct sigaltstack_abi){ .flags = SS_DISABLE };
-		current->altstack = stack;
-	}
+	altstack_restore(&stack, regs->gpr[1]);
 	return 0;
 }
 
@@ -217,63 +189,13 @@ long sys_swapcontext(uaddr_t old_address, uaddr_t new_address, size_t size)
 	return 0;
 }
 
-long sys_sigaltstack(const struct sigaltstack_abi *new, struct sigaltstack_abi *old)
-{
-	u32 sp = task_regs(current)->gpr[1];
-	struct sigaltstack_abi stack, was = current->altstack;
-
-	was.flags = (s32)(altstack_state(sp) | ((u32)was.flags & SS_AUTODISARM));
-	if (new) {
-		if (copy_from_user(&stack, new, sizeof(stack)))
-			return -EFAULT;
-		if (on_altstack(sp))
-			return -EPERM;
-		if (((u32)stack.flags & ~SS_AUTODISARM) > SS_DISABLE)
-			return -EINVAL;
-		if (stack.flags & SS_DISABLE)
-			stack = (struct sigaltstack_abi){ .flags = SS_DISABLE };
-		else if (stack.size < MINSIGSTKSZ)
-			return -ENOMEM;
-		stack.flags &= ~SS_ONSTACK;
-		current->altstack = stack;
-	}
-	if (old && copy_to_user(old, &was, sizeof(was)))
-		return -EFAULT;
-	return 0;
-}
-
-/*
- * Handlers return to one of two instruction pairs in a page that every program has at TRAMPOLINE_ADDRESS (where Linux
- * has its vDSO), so that no stack needs to be executable.
- */
-static struct file *trampoline_file;
-
-void trampoline_init(void)
+void arch_trampoline_write(u8 *page)
 {
 	static const u32 code[] = {
 		[0] = 0x38000000 | SYSCALL_SIGRETURN, REGS_CALL_INSTRUCTION,        /* li r0, n; sc */
 		[8] = 0x38000000 | SYSCALL_RT_SIGRETURN, REGS_CALL_INSTRUCTION,
 	};
-	struct inode *inode = inode_anonymous(PAGE_SIZE);
-	struct dentry *dentry = inode ? dentry_new(NULL, "[signal]", 8, inode) : NULL;
-	struct frame *frame;
 
-	if (!dentry || IS_ERR(dentry) || inode_page(inode, 0, &frame))
-		fatal(EXIT_MEMORY, "signal trampoline: no memory");
-	memcpy(frame_kva(frame), code, sizeof(code));
-	arch_icache_sync(frame_kva(frame), sizeof(code));
-	frame_put(frame);
-	trampoline_file = file_open_dentry(dentry, O_RDONLY);
-	if (IS_ERR(trampoline_file))
-		fatal(EXIT_MEMORY, "signal trampoline: no memory");
-	dentry_put(dentry);
-	inode_put(inode);
-}
-
-int trampoline_map(struct mm *mm)
-{
-	uaddr_t address = mm_map(mm, TRAMPOLINE_ADDRESS, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
-			     trampoline_file, 0);
-
-	return IS_ERR_VALUE(address) ? (int)address : 0;
+	memcpy(page, code, sizeof(code));
+	arch_icache_sync(page, sizeof(code));
 }

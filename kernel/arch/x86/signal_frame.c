@@ -1,10 +1,7 @@
 /* Signal frames: pushing one on a program's stack, and returning from a handler. */
 #include <abi/ucontext.h>
 #include <arch.h>
-#include <err.h>
 #include <errno.h>
-#include <file.h>
-#include <fs.h>
 #include <lib.h>
 #include <mm.h>
 #include <signal.h>
@@ -75,27 +72,11 @@ static int restore_machine(struct regs *regs, const struct signal_context *user)
 	return 0;
 }
 
-static bool on_altstack(u32 sp)
-{
-	const struct sigaltstack_abi *stack = &current->altstack;
-
-	return stack->size && sp > stack->sp && sp - stack->sp <= stack->size;
-}
-
-static u32 altstack_state(u32 sp)
-{
-	if (!current->altstack.size)
-		return SS_DISABLE;
-	return on_altstack(sp) ? SS_ONSTACK : 0;
-}
-
 /* A function begins with esp + 4 at a multiple of 16 (System V ABI, i386). */
 static u32 frame_address(const struct regs *regs, const struct action *action, u32 size)
 {
-	u32 sp = regs->esp;
+	u32 sp = altstack_enter(action, regs->esp);
 
-	if ((action->flags & SA_ONSTACK) && current->altstack.size && !on_altstack(sp))
-		sp = current->altstack.sp + current->altstack.size;
 	return ((sp - size + 4) & ~15u) - 4;
 }
 
@@ -113,18 +94,14 @@ static int push_rt(struct regs *regs, struct frame_rt *frame, int sig, const str
 		   const struct siginfo *info, sigset mask)
 {
 	struct user_context *context = &frame->context;
-	struct sigaltstack_abi stack = current->altstack;
 	const u32 head[4] = {
 		return_address(action, TRAMPOLINE_RT_SIGRETURN), (u32)sig, (u32)&frame->info, (u32)context,
 	};
 
-	stack.flags = (s32)(altstack_state(regs->esp) | ((u32)stack.flags & SS_AUTODISARM));
 	if (copy_to_user(frame, head, sizeof(head)) || siginfo_to_user(&frame->info, info) ||
-	    clear_user(context, sizeof(*context)) || copy_to_user(&context->stack, &stack, sizeof(stack)) ||
-	    sigset_to_user(context->mask, mask) || copy_to_user(frame->code, code_rt, sizeof(code_rt)))
+	    clear_user(context, sizeof(*context)) || sigset_to_user(context->mask, mask) ||
+	    copy_to_user(frame->code, code_rt, sizeof(code_rt)) || altstack_to_user(&context->stack, regs->esp))
 		return -EFAULT;
-	if ((u32)current->altstack.flags & SS_AUTODISARM)
-		current->altstack = (struct sigaltstack_abi){ .flags = SS_DISABLE };
 	return save_machine(&context->machine, &frame->fp, regs, (u32)mask);
 }
 
@@ -199,68 +176,12 @@ long sys_rt_sigreturn(void)
 	    restore_machine(regs, &context->machine))
 		return bad_frame();
 	signal_set_blocked(mask);
-	if (!on_altstack(regs->esp)) {
-		stack.flags &= ~SS_ONSTACK;
-		if ((u32)stack.flags & SS_DISABLE)
-			stack = (struct sigaltstack_abi){ .flags = SS_DISABLE };
-		current->altstack = stack;
-	}
+	altstack_restore(&stack, regs->esp);
 	return 0;
 }
 
-long sys_sigaltstack(const struct sigaltstack_abi *new, struct sigaltstack_abi *old)
+void arch_trampoline_write(u8 *page)
 {
-	u32 sp = task_regs(current)->esp;
-	struct sigaltstack_abi stack, was = current->altstack;
-
-	was.flags = (s32)(altstack_state(sp) | ((u32)was.flags & SS_AUTODISARM));
-	if (new) {
-		if (copy_from_user(&stack, new, sizeof(stack)))
-			return -EFAULT;
-		if (on_altstack(sp))
-			return -EPERM;
-		if (((u32)stack.flags & ~SS_AUTODISARM) > SS_DISABLE)
-			return -EINVAL;
-		if (stack.flags & SS_DISABLE)
-			stack = (struct sigaltstack_abi){ .flags = SS_DISABLE };
-		else if (stack.size < MINSIGSTKSZ)
-			return -ENOMEM;
-		stack.flags &= ~SS_ONSTACK;
-		current->altstack = stack;
-	}
-	if (old && copy_to_user(old, &was, sizeof(was)))
-		return -EFAULT;
-	return 0;
-}
-
-/*
- * Handlers without SA_RESTORER return to code in a page that every program has at TRAMPOLINE_ADDRESS, so that no stack
- * needs to be executable.
- */
-static struct file *trampoline_file;
-
-void trampoline_init(void)
-{
-	struct inode *inode = inode_anonymous(PAGE_SIZE);
-	struct dentry *dentry = inode ? dentry_new(NULL, "[signal]", 8, inode) : NULL;
-	struct frame *frame;
-
-	if (!dentry || IS_ERR(dentry) || inode_page(inode, 0, &frame))
-		fatal(EXIT_MEMORY, "signal trampoline: no memory");
-	memcpy((u8 *)frame_kva(frame) + TRAMPOLINE_SIGRETURN % PAGE_SIZE, code_old, sizeof(code_old));
-	memcpy((u8 *)frame_kva(frame) + TRAMPOLINE_RT_SIGRETURN % PAGE_SIZE, code_rt, sizeof(code_rt));
-	frame_put(frame);
-	trampoline_file = file_open_dentry(dentry, O_RDONLY);
-	if (IS_ERR(trampoline_file))
-		fatal(EXIT_MEMORY, "signal trampoline: no memory");
-	dentry_put(dentry);
-	inode_put(inode);
-}
-
-int trampoline_map(struct mm *mm)
-{
-	uaddr_t address = mm_map(mm, TRAMPOLINE_ADDRESS, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
-			     trampoline_file, 0);
-
-	return IS_ERR_VALUE(address) ? (int)address : 0;
+	memcpy(page + TRAMPOLINE_SIGRETURN % PAGE_SIZE, code_old, sizeof(code_old));
+	memcpy(page + TRAMPOLINE_RT_SIGRETURN % PAGE_SIZE, code_rt, sizeof(code_rt));
 }

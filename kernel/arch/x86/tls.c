@@ -39,7 +39,8 @@ CAUSE(switch) void segments_write(u32 fs, u32 gs)
 	LOAD_SEGMENT("gs", gs);
 }
 
-static u32 contents_named;      /* contents ever made; none of two that differ has the same number */
+/* The last number given to contents of segments. Segments of different contents never have the same number. */
+static u32 contents_named;
 
 /* A new name for what the task's segments are. Names of tasks whose address space has a table of its own have a bit. */
 CAUSE(switch) void segments_rename(struct task *task)

@@ -21,14 +21,17 @@ int message_choose(u32 form);          /* 0: the only form of the path; -ENODEV:
 void message_allow(u32 what, bool on);
 bool messages_direct(void);             /* all is so */
 
-/* Whom a task that waits at the gate accepts a message from (struct arch_task): a physical address of one, or */
+/* arch_task.accepts of a task that waits at the gate: the physical address of the only sender, or this for any. */
 #define MESSAGE_FROM_ANYONE 1u
 
 void message_init(struct task *task);   /* it is new */
 /* Forgets all pairs: a task ends, a sender queues for one, or its permissions, priority or turn change. */
 void message_forget(void);
 void message_check_turns(void);         /* at a tick: forgets them if the turn of a task in one of them is over */
-/* Before current waits for a message from `from` (NULL: anyone), when its own has ended the wait of `next`. */
+/*
+ * Called when current has sent a message that ended the wait of `next`, and before current itself waits for a message
+ * from `from` (NULL: from anyone).
+ */
 void message_wait_begin(struct task *next, struct task *from);
 /* The task runs on: no message passes to it at the gate. */
 #define message_wait_over(task) ((void)((task)->arch.accepts = 0))
