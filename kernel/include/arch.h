@@ -93,6 +93,9 @@ u64 arch_timebase(void);                /* ticks of the timebase */
 u32 arch_timebase_hz(void);
 void arch_timer_set(u32 ticks);         /* interrupt when ticks have passed; at most 0x7fffffff */
 
+/* The last instructions of a run without a control device; status: for an emulator that takes one. */
+__attribute__((noreturn)) void arch_halt(int status);
+
 /* The virtual address of a physical address in the board's I/O space; NULL: outside of it. */
 void *arch_io(paddr_t pa);
 /* Calls function for every page of I/O space, with its virtual address (as from arch_io) and its physical address. */

@@ -6,6 +6,18 @@
 /* Dynamic causes (docs/interfaces.md, section 3). */
 enum control_cause { CONTROL_CAUSE_NONE = 0, CONTROL_CAUSE_IDLE = 10, CONTROL_CAUSE_RECLAIM = 11 };
 
+/* The kernel half: its physical address and its registers. */
+#define CONTROL_PA              0x80000f00u
+#define CONTROL_MAGIC           0x00
+#define CONTROL_FEATURES        0x04
+#define CONTROL_POWER_OFF       0x08
+#define CONTROL_CAUSE           0x0c
+#define CONTROL_FRAME_FREED     0x10
+#define CONTROL_FRAME_ALLOCATED 0x14
+#define CONTROL_CONTEXT         0x1c
+#define CONTROL_COMMAND         0x20
+#define CONTROL_FORK            0x28
+
 /* Physical address of the user half, one page, for /dev/pagewalk. */
 #define CONTROL_USER_PAGE 0x80001000u
 
@@ -19,7 +31,6 @@ void control_context(u32 pid);
 void control_bind(void);
 void control_command(const char *path);
 void control_fork(u32 pid);
-void control_dump(u32 label);
 /* The sanitizers' events. Their sources bind them only if control_features asks for them. */
 extern u32 control_features;
 #define CONTROL_FEATURE_TRANSLATION 1u
@@ -28,7 +39,16 @@ extern u32 control_features;
 #define CONTROL_FEATURE_FORK        8u
 void control_frame_freed(u32 frame);
 void control_frame_allocated(u32 frame);
-/* Called once, when I/O is mapped; in_tree: the device tree names the device. */
+
+/*
+ * For the architecture, which has control_init() and control_bind(). control_init() is called once, when I/O is mapped;
+ * in_tree: the device tree names the device. Where the device is, it calls control_start().
+ */
 void control_init(bool in_tree);
+void control_start(u32 *registers);
+void control_write(u32 offset, u32 value);
+u32 control_read(u32 offset);
+/* For control_bind(). False: the device does not ask for switches. */
+bool control_report_switches(void);
 
 #endif

@@ -60,4 +60,7 @@ void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte));
 /* Has a function called after page_installed(); NULL: none. */
 void page_installed_tell(void (*whom)(struct mm *mm, vaddr_t address));
 
+/* Has step called after each mmu->activate(). NULL: nothing is called. */
+void activate_set_report(void (*step)(struct mm *mm));
+
 #endif

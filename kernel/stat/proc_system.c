@@ -1,8 +1,6 @@
 /* The files of /proc about the whole system. Formats: proc(5). */
-#include "proc_internal.h"
-
-#include <arch/message.h>
 #include <arch.h>
+#include <arch/message.h>
 #include <cpu.h>
 #include <filesystem.h>
 #include <irq.h>
@@ -18,6 +16,8 @@
 #include <time.h>
 #include <uname.h>
 #include <window.h>
+
+#include "proc_internal.h"
 
 #define NSEC_PER_CENTISECOND 10000000ull
 
@@ -37,14 +37,10 @@ static u32 count_running(void)
 {
 	const struct process *process;
 	const struct task *task;
-	u32 n = 0, looked_at = 0;
+	u32 n = 0;
 
-	list_for_each_entry(process, &process_list, all) {
-		list_for_each_entry(task, &process->threads, group_link) {
-			interrupt_window_at(++looked_at);
-			n += task->state == TASK_RUNNING && task->pid;
-		}
-	}
+	for_each_task_window(process, task)
+		n += task->state == TASK_RUNNING && task->pid;
 	return n;
 }
 

@@ -60,7 +60,6 @@ ALLOWED = {
     ("fs/mmap.c", "mm.h"): "mmap takes a descriptor",
     ("fs/area.c", "mm.h"): "areas that map a file have its operations",
     ("fs/page.c", "mm.h"): "the same",
-    ("fs/open.c", "tty.h"): "opening a terminal may make it the controlling one",
     ("fs/memfd.c", "mm.h"): "a seal forbids mappings",
     ("stat/proc_sys.c", "../dev/pty.h"): "/proc/sys shows the limits of every part",
     ("stat/proc_sys.c", "../ipc/ring.h"): "the same",

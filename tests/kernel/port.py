@@ -37,6 +37,7 @@ CAST = re.compile(r"\(u32\)\s*\(?\(?(?:uintptr_t|[vup]addr_t)\b")
 # Files that shorten addresses because the ABI has 32 bits for them, and what it is that has so many.
 ABI = {
     "dev/tty_ioctl.c": "the argument of ioctl is a number",
+    "genarch/control.c": "the control device's registers",
     "fs/cpio.c": "an archive in memory has less than 4 GB",
     "fs/fcntl.c": "the argument of fcntl is a number",
     "include/uaccess.h": "put_user of what the ABI has",

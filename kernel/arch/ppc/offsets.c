@@ -6,6 +6,7 @@
 #include <arch/offsets_several.h>
 #include <arch/vsid.h>
 #include <board.h>
+#include <control.h>
 #include <cpu.h>
 #include <mm.h>
 #include <syscall.h>

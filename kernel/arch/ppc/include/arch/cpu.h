@@ -52,6 +52,12 @@ static inline void io_write8(void *address, u8 value)
 	*(volatile u8 *)address = value;
 	__asm__ volatile("eieio" : : : "memory");
 }
+static inline u32 io_read32(const void *address) { return *(const volatile u32 *)address; }
+static inline void io_write32(void *address, u32 value)
+{
+	*(volatile u32 *)address = value;
+	__asm__ volatile("eieio" : : : "memory");
+}
 
 /* A little-endian register, as devices on the PCI bus have them. */
 static inline u32 io_read32_le(const void *address)

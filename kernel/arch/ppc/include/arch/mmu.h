@@ -96,11 +96,10 @@ void hash_proc_init(void);
 
 /*
  * The steps of mmu->activate(), in this order: the backend's own, or that of several processors; what a policy empties
- * (NULL: nothing); who is told of the switch (NULL: nobody). mmu->activate is the first alone if there is no other.
+ * (NULL: nothing); activate_set_report() (mmu.h). mmu->activate is the first alone if there is no other.
  */
 void activate_set_own(void (*step)(struct mm *mm));
 void activate_set_flush(void (*step)(void));
-void activate_set_report(void (*step)(struct mm *mm));
 
 /* Shared by backends with segment registers; the kernel's registers are 12 to 15. */
 void segments_activate(struct mm *mm);

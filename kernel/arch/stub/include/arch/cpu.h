@@ -27,6 +27,8 @@ void arch_level_set(u32 level);
 
 u8 io_read8(const void *address);
 void io_write8(void *address, u8 value);
+u32 io_read32(const void *address);
+void io_write32(void *address, u32 value);
 u32 io_read32_le(const void *address);
 void io_write32_le(void *address, u32 value);
 void arch_memory_barrier(void);
