@@ -172,7 +172,10 @@ long iter_read_apart(struct iter *it, void *to, size_t n)
 
 long iter_zero(struct iter *it, size_t n)
 {
-	return iter_transfer(it, NULL, n, ZERO);
+	n = MIN(n, it->left);
+	if (!iter_is_short(it, n))
+		return iter_transfer(it, NULL, n, ZERO);
+	return iter_moved(it, clear_user_partial((char *)it->piece->base + it->offset, n));
 }
 
 int user_vector_load(struct user_vector *v, const struct iovec *user, size_t count, struct iter *it)
