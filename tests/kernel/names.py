@@ -3,6 +3,9 @@
 A function `clamp` or a counter `objects` says what it is only to who has found its file. In a trace, a profile or a
 debugger it stands alone. A file's own subject needs one word: `held` in held.c, `accounts` in account.c.
 Static data inside of functions is not looked at: the function's name stands before it.
+
+The linker scripts place functions by their names. A function that got another name would lose its place in silence, so
+each name in them must be a function's.
 """
 
 from __future__ import annotations
@@ -51,8 +54,22 @@ def _static_names(declaration: str) -> list[str]:
     return [found[1] for part in declared.split(",") if (found := _DATA.search(part.strip()))]
 
 
+def _unplaced() -> list[str]:
+    """The names in linker scripts that no function has."""
+    kernel = ROOT / "kernel"
+    sources = " ".join(path.read_text(encoding="utf-8") for path in sorted(kernel.rglob("*.[cS]")))
+    functions = set(re.findall(r"\b(\w+)\(", sources))
+    functions |= set(re.findall(r"^FUNCTION\((\w+)\)", sources, re.MULTILINE))
+    return [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted(kernel.rglob("hot*.lds"))
+        for name in re.findall(r"\(?\.text\.(?!cause\b)(\w+)", path.read_text(encoding="utf-8"))
+        if name not in functions
+    ]
+
+
 def check() -> int:
-    """The number of names of one word; each is printed."""
+    """The number of names of one word and of those in linker scripts that no function has; each is printed."""
     checked = 0
     wrong = []
     for path in sorted((ROOT / "kernel").rglob("*.c")):
@@ -64,4 +81,8 @@ def check() -> int:
     for where in wrong:
         print(where)
     print(f"names: {checked} static names, {len(wrong)} of one word that is not their file's subject")
-    return len(wrong)
+    lost = _unplaced()
+    for where in lost:
+        print(f"{where}: no function has this name")
+    print(f"names: {len(lost)} names in linker scripts that no function has")
+    return len(wrong) + len(lost)
