@@ -415,10 +415,8 @@ static u32 absent_pages(const struct inode *inode, u32 page, u32 end)
 {
 	u32 count = 0;
 
-	for (; page < end && count <= frame_count; page++) {
-		interrupt_window_at(page);
-		count += !page_find(&inode->pages, page);
-	}
+	for_each_window(at, page, at < end && count <= frame_count)
+		count += !page_find(&inode->pages, at);
 	return count;
 }
 
@@ -460,10 +458,8 @@ static int fill_range(struct inode *inode, u32 first, u32 end)
 		ASSERT(!error);
 	}
 	/* Free the frames that were not needed: all of them if the call fails. */
-	while (!list_empty(&list)) {
-		frame = list_first_entry(&list, struct frame, link);
+	list_until_empty_window(frame, &list, link) {
 		list_del(&frame->link);
-		interrupt_window();
 		frame_put(frame);
 	}
 	return error;

@@ -67,14 +67,13 @@ void dentry_put(struct dentry *dentry)
 
 struct dentry *dentry_find(struct dentry *dir, const char *name, size_t len)
 {
-	u32 hash = name_hash(dir, name, len), passed = 0;
+	u32 hash = name_hash(dir, name, len);
+	struct dentry *dentry;
 
-	for (struct dentry *dentry = dentry_table[hash % BUCKETS]; dentry; dentry = dentry->hash_next) {
+	for_each_link_window(dentry, dentry_table[hash % BUCKETS], dentry->hash_next)
 		if (dentry->hash == hash && dentry->parent == dir && dentry->len == len &&
 		    !memcmp(dentry->name, name, len))
 			return dentry;
-		interrupt_window_at(++passed);
-	}
 	return NULL;
 }
 

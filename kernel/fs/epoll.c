@@ -488,15 +488,17 @@ static int epoll_give(struct epoll *epoll, struct epoll_event *user, unsigned ev
 static long epoll_deliver(struct epoll *epoll, struct epoll_event *user, int count)
 {
 	struct list_head again = LIST_HEAD_INIT(again);
+	struct item *item;
 	long given = 0;
 	u32 asked = 0;
 
 	epoll->deliveries++;
 	while (given < count && !list_empty(&epoll->ready)) {
-		struct item *item = list_first_entry(&epoll->ready, struct item, ready_link);
-		unsigned events = item_poll(item, NULL);
+		unsigned events;
 		int error;
 
+		item = list_first_entry(&epoll->ready, struct item, ready_link);
+		events = item_poll(item, NULL);
 		interrupt_window_at(++asked);
 		list_del(&item->ready_link);
 		if (!events)
@@ -518,12 +520,9 @@ static long epoll_deliver(struct epoll *epoll, struct epoll_event *user, int cou
 			list_add_tail(&item->ready_link, &again);
 	}
 	/* Files that stay ready go to the end of the list. */
-	while (!list_empty(&again)) {
-		struct list_head *first = again.next;
-
-		interrupt_window_at(++asked);
-		list_del(first);
-		list_add_tail(first, &epoll->ready);
+	list_until_empty_window(item, &again, ready_link) {
+		list_del(&item->ready_link);
+		list_add_tail(&item->ready_link, &epoll->ready);
 	}
 	epoll->deliveries--;
 	if (epoll->missed && !list_empty(&epoll->ready)) {

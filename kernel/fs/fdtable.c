@@ -166,10 +166,8 @@ static int make_room(struct files *files, u32 size)
 		kfree(cloexec);
 		return -ENOMEM;
 	}
-	for (u32 i = 0; i < files->size; i += FIRST_SIZE) {
-		interrupt_window();
+	for_each_piece_long(i, files->size, FIRST_SIZE)
 		memcpy(slot + i, files->slot + i, FIRST_SIZE * sizeof(*slot));
-	}
 	memcpy(cloexec, files->cloexec, files->size / 8);
 	kfree(files->slot);
 	kfree(files->cloexec);

@@ -106,13 +106,14 @@ static struct dentry *next_in_tree(struct dentry *dentry, const struct dentry *r
 /* Whether there are references to the tree from outside; `own` of the root's references are ignored. */
 static bool tree_in_use(struct dentry *root, u32 own)
 {
-	for (struct dentry *dentry = root; dentry; dentry = next_in_tree(dentry, root)) {
+	struct dentry *dentry;
+
+	for_each_link_long(dentry, root, next_in_tree(dentry, root)) {
 		const struct dentry *child;
 		u32 known = dentry == root ? own : 1;
 
-		interrupt_window();
-		list_for_each_entry(child, &dentry->children, sibling)
-			interrupt_window_at(++known);
+		list_for_each_window(child, &dentry->children, sibling)
+			known++;
 		if (dentry->refs != known || (dentry != root && dentry->mounted))
 			return true;
 	}

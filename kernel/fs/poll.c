@@ -20,11 +20,10 @@ static long fds_ask(struct pollfd *fds, u32 count)
 	const struct files *files = current->files;
 	long ready = 0;
 
-	for (u32 i = 0; i < count; i++) {
+	for_each_window(i, 0, i < count) {
 		struct pollfd *asked = &fds[i];
 		u32 found = 0;
 
-		interrupt_window_at(i);
 		if (asked->fd >= 0) {
 			struct file *file = fd_borrow(files, asked->fd);
 
@@ -47,10 +46,9 @@ NOINLINE static long fds_wait(struct pollfd *fds, u32 count, u64 deadline)
 		if (!entries)
 			return -ENOMEM;
 	}
-	for (u32 i = 0; i < count; i++) {
+	for_each_window(i, 0, i < count) {
 		struct poll_entry *entry = &entries[i];
 
-		interrupt_window_at(i);
 		entry->file = fds[i].fd < 0 ? NULL : fd_get(fds[i].fd);
 		entry->events = (u16)fds[i].events;
 		entry->ready = 0;

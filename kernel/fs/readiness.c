@@ -96,8 +96,7 @@ static long poll_scan(struct poll_entry *entry, u32 count, struct poll_table *ta
 {
 	long ready = 0;
 
-	for (u32 i = 0; i < count; i++, entry++) {
-		interrupt_window_at(i);
+	for_each_window(i, 0, i < count) {
 		if (entry->file) {
 			u32 wanted = entry->events | POLLERR | POLLHUP;
 
@@ -107,6 +106,7 @@ static long poll_scan(struct poll_entry *entry, u32 count, struct poll_table *ta
 			ready++;
 			table = NULL;
 		}
+		entry++;
 	}
 	return ready;
 }

@@ -82,11 +82,10 @@ static long sets_ask(const struct sets *s)
 	const struct files *files = current->files;
 	u32 bits = 0;
 
-	for (u32 w = 0; w < s->words; w++) {
+	for_each_piece_long(w, s->words, 1) {
 		u32 left = asked_in_any(s, w), in = 0, out = 0, except = 0;
 		struct file *const *last = files->slot + w * 32 + 31;
 
-		interrupt_window();
 		if (left && w * 32 >= files->size)
 			return -EBADF;
 		while (left) {
@@ -125,8 +124,7 @@ static u16 select_wanted(const struct sets *sets, u32 fd)
 /* Fills the entries; -EBADF for a descriptor that is not open. */
 static long select_collect(const struct sets *sets, struct poll_entry *entry, u32 *filled)
 {
-	for (u32 w = 0; w < sets->words; w++) {
-		interrupt_window();
+	for_each_piece_long(w, sets->words, 1) {
 		for (u32 left = asked_in_any(sets, w); left; left &= left - 1) {
 			u32 fd = w * 32 + (u32)__builtin_ctz(left);
 
@@ -146,10 +144,9 @@ static long select_spread(const struct sets *s, const struct poll_entry *entry)
 {
 	u32 bits = 0;
 
-	for (u32 w = 0; w < s->words; w++) {
+	for_each_piece_long(w, s->words, 1) {
 		u32 ready[SETS] = { 0 };
 
-		interrupt_window();
 		for (u32 left = asked_in_any(s, w); left; left &= left - 1, entry++)
 			for (int k = 0; k < SETS; k++)
 				if (entry->ready & set_events[k])

@@ -186,10 +186,8 @@ static long xattr_set(struct dentry *dentry, const char *user_name, const void *
 
 static void copy_long(u8 *to, const u8 *from, size_t n)
 {
-	for (size_t done = 0; done < n; done += PAGE_SIZE) {
+	for_each_piece_long(done, n, PAGE_SIZE)
 		memcpy(to + done, from + done, MIN(n - done, (size_t)PAGE_SIZE));
-		interrupt_window();
-	}
 }
 
 static long xattr_get(struct dentry *dentry, const char *user_name, void *value, size_t room)
@@ -233,11 +231,9 @@ static long xattr_list(struct dentry *dentry, char *names, size_t room)
 	char *copy;
 	long result;
 
-	for (xattr = dentry->inode->xattrs; xattr; xattr = xattr->next) {
-		interrupt_window();
+	for_each_link_long(xattr, dentry->inode->xattrs, xattr->next)
 		if (capable() || !has_prefix(xattr->name, "trusted."))
 			size += strlen(xattr->name) + 1;
-	}
 	if (!room || !size)
 		return (long)size;
 	if (size > room)
@@ -246,11 +242,9 @@ static long xattr_list(struct dentry *dentry, char *names, size_t room)
 	if (!copy)
 		return -ENOMEM;
 	size = 0;
-	for (xattr = dentry->inode->xattrs; xattr; xattr = xattr->next) {
-		interrupt_window();
+	for_each_link_long(xattr, dentry->inode->xattrs, xattr->next)
 		if (capable() || !has_prefix(xattr->name, "trusted."))
 			size += strlcpy(copy + size, xattr->name, strlen(xattr->name) + 1) + 1;
-	}
 	result = copy_to_user_long(names, copy, size) ? -EFAULT : (long)size;
 	kfree(copy);
 	return result;

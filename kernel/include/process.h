@@ -132,4 +132,16 @@ static inline int signal_check_permission(const struct process *target, int sig)
 	return -EPERM;
 }
 
+/*
+ * Every thread of every process, in the order of process_list. The windows are counted over all processes. A `break`
+ * ends the walk of one process.
+ */
+#define for_each_task_window(process, task)                                                                  \
+	for (u32 visited_ = (process = list_first_entry(&process_list, __typeof__(*process), all), 0);       \
+	     &process->all != &process_list;                                                                 \
+	     process = list_entry(process->all.next, __typeof__(*process), all))                             \
+		for (task = list_first_entry(&process->threads, __typeof__(*task), group_link);              \
+		     &task->group_link != &process->threads && (interrupt_window_at(++visited_), true);      \
+		     task = list_entry(task->group_link.next, __typeof__(*task), group_link))
+
 #endif

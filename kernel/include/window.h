@@ -46,4 +46,26 @@ static inline void interrupt_window_at(u32 step)
 	     &e->member != (head) && (interrupt_window_at(++steps_), true);                                   \
 	     e = n, n = list_entry(n->member.next, __typeof__(*n), member))
 
+/* Until the list is empty: e is its first element, which the body removes. Opens windows. */
+#define list_until_empty_window(e, head, member)                                                             \
+	for (u32 steps_ = 0; !list_empty(head) && (e = list_first_entry(head, __typeof__(*e), member), true); \
+	     interrupt_window_at(++steps_))
+/* A chain without a list head, or any walk by single steps: `next` is an expression of e. Opens windows. */
+#define for_each_link_window(e, first, next)                                                                 \
+	for (u32 steps_ = (e = (first), 0); e && (interrupt_window_at(++steps_), true); e = (next))
+
+/* The same where one step takes long: a window before each. */
+#define list_for_each_long(e, head, member)                                                                  \
+	for (e = list_first_entry(head, __typeof__(*e), member);                                             \
+	     &e->member != (head) && (interrupt_window(), true);                                             \
+	     e = list_entry(e->member.next, __typeof__(*e), member))
+#define list_for_each_long_safe(e, n, head, member)                                                          \
+	for (e = list_first_entry(head, __typeof__(*e), member),                                             \
+	    n = list_entry(e->member.next, __typeof__(*e), member);                                          \
+	     &e->member != (head) && (interrupt_window(), true);                                             \
+	     e = n, n = list_entry(n->member.next, __typeof__(*n), member))
+#define for_each_link_long(e, first, next) for (e = (first); e && (interrupt_window(), true); e = (next))
+#define for_each_piece_long(i, end, piece)                                                                   \
+	for (u32 i = 0; i < (end) && (interrupt_window(), true); i += (piece))
+
 #endif

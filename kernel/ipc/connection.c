@@ -37,11 +37,11 @@ struct connection *connection_new(void)
 
 static void drop_rights(struct side *side)
 {
-	while (!list_empty(&side->rights)) {
-		struct rights *rights = list_first_entry(&side->rights, struct rights, link);
+	struct rights *rights;
 
+	list_until_empty_window(rights, &side->rights, link) {
 		list_del(&rights->link);
-		interrupt_window_at(side->rights_count--);
+		side->rights_count--;
 		rights_free(rights);
 	}
 }

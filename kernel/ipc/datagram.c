@@ -45,12 +45,9 @@ static void let_go(struct datagram *datagram)
 
 void datagram_drop_all(struct datagram_queue *queue)
 {
-	u32 freed = 0;
+	struct datagram *datagram;
 
-	while (!list_empty(&queue->datagrams)) {
-		struct datagram *datagram = list_first_entry(&queue->datagrams, struct datagram, link);
-
-		interrupt_window_at(++freed);
+	list_until_empty_window(datagram, &queue->datagrams, link) {
 		datagram_unlink(queue, datagram);
 		let_go(datagram);
 	}

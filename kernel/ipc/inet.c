@@ -203,10 +203,9 @@ static u16 free_port(u16 protocol)
 	const u32 *used = used_ports[transport_of(protocol)];
 	static u32 next;
 
-	for (u32 tries = 0; tries <= PORT_LAST - PORT_FIRST; tries++) {
+	for_each_window(tries, 0, tries <= PORT_LAST - PORT_FIRST) {
 		u32 n = next;
 
-		interrupt_window_at(tries);
 		next = n == PORT_LAST - PORT_FIRST ? 0 : n + 1;
 		if (!(used[n / 32] >> n % 32 & 1))
 			return (u16)(PORT_FIRST + n);

@@ -37,12 +37,11 @@ static struct sysv_table message_queues = { .max = SYSV_SLOTS_MAX };
 
 static void free_queue(struct queue *queue)
 {
-	while (!list_empty(&queue->messages)) {
-		struct queued *queued = list_first_entry(&queue->messages, struct queued, link);
+	struct queued *queued;
 
+	list_until_empty_window(queued, &queue->messages, link) {
 		list_del(&queued->link);
 		kfree(queued);
-		interrupt_window_at(queue->count--);
 	}
 	kfree(queue);
 }

@@ -392,7 +392,6 @@ void rendezvous_exit(void)
 	struct rendezvous *mine = &current->rendezvous;
 	struct process *process;
 	struct task *task, *next;
-	u32 looked_at = 0;
 
 	message_forget();
 	mine->ended = true;
@@ -404,13 +403,9 @@ void rendezvous_exit(void)
 	}
 	if (!mine->sought)
 		return;
-	list_for_each_entry(process, &process_list, all) {
-		list_for_each_entry(task, &process->threads, group_link) {
-			interrupt_window_at(++looked_at);
-			if (task->rendezvous.state == RENDEZVOUS_RECEIVING && task->rendezvous.partner == current) {
-				end_wait(task, -ESRCH);
-				task_wake(task);
-			}
+	for_each_task_window(process, task)
+		if (task->rendezvous.state == RENDEZVOUS_RECEIVING && task->rendezvous.partner == current) {
+			end_wait(task, -ESRCH);
+			task_wake(task);
 		}
-	}
 }

@@ -139,10 +139,9 @@ static void close_files(struct deferred *work)
 static void count_inside(struct rights *rights, void *unused)
 {
 	(void)unused;
-	for (u32 i = 0; i < rights->count; i++) {
+	for_each_window(i, 0, i < rights->count) {
 		struct socket *socket = unix_socket_of(rights->file[i]);
 
-		interrupt_window_at(i);
 		if (!socket)
 			continue;
 		meet_socket(socket);
@@ -153,10 +152,9 @@ static void count_inside(struct rights *rights, void *unused)
 static void keep_files(struct rights *rights, void *unused)
 {
 	(void)unused;
-	for (u32 i = 0; i < rights->count; i++) {
+	for_each_window(i, 0, i < rights->count) {
 		struct socket *socket = unix_socket_of(rights->file[i]);
 
-		interrupt_window_at(i);
 		if (socket)
 			keep_socket(socket);
 	}

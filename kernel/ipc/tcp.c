@@ -194,13 +194,11 @@ static bool ask_again(struct inet_socket *caller)
 void tcp_admit(struct socket *listener)
 {
 	struct list_head *callers = &inet_of(listener)->callers;
-	u32 admitted = 0;
+	struct inet_socket *caller;
 
-	while (has_place(listener) && !list_empty(callers)) {
-		interrupt_window_at(++admitted);
-		if (!ask_again(list_first_entry(callers, struct inet_socket, waiting)))
+	list_until_empty_window(caller, callers, waiting)
+		if (!has_place(listener) || !ask_again(caller))
 			return;
-	}
 }
 
 /* The socket listens no more: who waits to be accepted gets a reset, who waits for a place another listener or none. */

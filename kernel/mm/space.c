@@ -243,10 +243,10 @@ static int copy_area(struct forking *f, struct vma *vma)
  */
 static void leave_all_tables(struct mm *child)
 {
-	for (struct vma *vma = mm_first(child); vma; vma = mm_next(vma)) {
-		interrupt_window();
+	struct vma *vma;
+
+	for_each_link_long(vma, mm_first(child), mm_next(vma))
 		tables_leave(vma);
-	}
 }
 
 struct mm *mm_fork(struct mm *parent)

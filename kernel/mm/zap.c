@@ -142,10 +142,10 @@ static u32 next_mapped(const struct inode *inode, u32 *page)
 	u32 next = 0, areas = 0;
 	bool found = false;
 
-	list_for_each_entry(vma, &inode->mappings, mapping) {
+	list_for_each_window(vma, &inode->mappings, mapping) {
 		u32 last = vma->first_page + page_count(vma->end - vma->start) - 1;
 
-		interrupt_window_at(++areas);
+		areas++;
 		if (last >= *page && (!found || vma->first_page < next)) {
 			next = MAX(*page, vma->first_page);
 			found = true;

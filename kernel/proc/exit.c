@@ -121,10 +121,8 @@ static void give_away_children(struct process *process)
 {
 	struct process *child, *next, *reaper = reaper_of(process);
 
-	list_for_each_entry_safe(child, next, &process->children, sibling) {
-		interrupt_window();
+	list_for_each_long_safe(child, next, &process->children, sibling)
 		give_away(child, reaper);
-	}
 }
 
 static void end_of_init(s32 status)

@@ -56,11 +56,10 @@ void pi_leave(struct pi_waiter *waiter)
 /* Whether the owner waits for the task, perhaps by a chain of owners. No task waits in a cycle, so the walk ends. */
 static bool waits_for(const struct task *owner, const struct task *task)
 {
-	u32 passed = 0;
-
-	for (; owner && owner != task; owner = owner->pi_owner)
-		interrupt_window_at(++passed);
-	return owner != NULL;
+	for_each_link_window(owner, owner, owner->pi_owner)
+		if (owner == task)
+			return true;
+	return false;
 }
 
 /* Recomputes the priority of the task, of the owner that it waits for, and so on, until one does not change. */

@@ -50,8 +50,7 @@ static long kill_many(s32 pgid, int sig, const struct siginfo *info)
 	struct process *process;
 	long result = -ESRCH;
 
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window();
+	list_for_each_long(process, &process_list, all) {
 		if (pgid ? process->pgid != pgid :
 			   process == init_process || process == current->process)
 			continue;

@@ -237,12 +237,10 @@ static void list_root(struct listing *listing)
 	for (;;) {
 		s32 from = (s32)(file->position - FIRST_PID), found = 0;
 		const struct process *process;
-		u32 looked_at = 0;
 		char name[12];
 
 		interrupt_window();
-		list_for_each_entry(process, &process_list, all) {
-			interrupt_window_at(++looked_at);
+		list_for_each_window(process, &process_list, all) {
 			if (process->pid > 0 && process->pid >= from && (!found || process->pid < found))
 				found = process->pid;
 		}
@@ -281,14 +279,12 @@ static void list_threads(struct listing *listing, const struct proc_item *item)
 		struct process *process = process_find(item->pid);
 		s32 from = (s32)(listing->file->position - FIRST), found = 0;
 		const struct task *task;
-		u32 looked_at = 0;
 		char name[12];
 
 		if (!process)
 			return;
 		interrupt_window();
-		list_for_each_entry(task, &process->threads, group_link) {
-			interrupt_window_at(++looked_at);
+		list_for_each_window(task, &process->threads, group_link) {
 			if (task->pid >= from && (!found || task->pid < found))
 				found = task->pid;
 		}

@@ -152,10 +152,8 @@ static void status_show(struct text *out, struct task *task)
 		    task->trace.tracer ? task->trace.tracer->pid : 0);
 	text_printf(out, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nFDSize:\t%u\nGroups:\t", c->uid, c->euid, c->suid,
 		    c->fsuid, c->gid, c->egid, c->sgid, c->fsgid, task->files ? task->files->size : 0);
-	for (u32 i = 0; i < group_count(c); i++) {
-		interrupt_window_at(i + 1);
+	for_each_window(i, 0, i < group_count(c))
 		text_printf(out, "%u ", c->groups->id[i]);
-	}
 	text_putc(out, '\n');
 	if (mm)
 		text_printf(out,

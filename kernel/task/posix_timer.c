@@ -169,8 +169,7 @@ void posix_timers_tick(struct process *process, u64 run_ns)
 {
 	struct posix_timer *timer;
 
-	list_for_each_entry(timer, &process->posix_timers, link) {
-		interrupt_window();
+	list_for_each_long(timer, &process->posix_timers, link) {
 		if (timer->armed &&
 		    (timer->clock == CLOCK_PROCESS_CPUTIME_ID ? run_ns : posix_timer_now(timer)) >= timer->expires)
 			note_work(&timer->expiry, expire_noted);
@@ -183,12 +182,10 @@ void posix_timers_clock_set(s64 delta)
 	struct process *process;
 	struct posix_timer *timer;
 
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window();
-		list_for_each_entry(timer, &process->posix_timers, link) {
+	list_for_each_long(process, &process_list, all) {
+		list_for_each_long(timer, &process->posix_timers, link) {
 			s64 expires = (s64)timer->expires - delta;
 
-			interrupt_window();
 			if (timer->absolute && timer->timer.active)
 				posix_timer_arm(timer, expires > 0 ? (u64)expires : 1);
 		}
@@ -309,10 +306,8 @@ void posix_timers_drop(struct process *process)
 {
 	struct posix_timer *timer, *next;
 
-	list_for_each_entry_safe(timer, next, &process->posix_timers, link) {
-		interrupt_window();
+	list_for_each_long_safe(timer, next, &process->posix_timers, link)
 		posix_timer_destroy(timer);
-	}
 }
 
 static struct timer_setting posix_timer_read(const struct posix_timer *timer)

@@ -77,12 +77,10 @@ void sigpending_drop(struct sigpending *pending, int sig)
 
 void sigpending_flush(struct sigpending *pending)
 {
-	u32 released = 0;
+	struct sigqueued *queued;
 
-	while (!list_empty(&pending->queue)) {
-		interrupt_window_at(++released);
-		signal_release(list_first_entry(&pending->queue, struct sigqueued, link));
-	}
+	list_until_empty_window(queued, &pending->queue, link)
+		signal_release(queued);
 	pending->set = 0;
 }
 
@@ -468,8 +466,7 @@ int signal_pgrp(s32 pgid, int sig, const struct siginfo *info)
 	struct process *process;
 	int result = -ESRCH;
 
-	list_for_each_entry(process, &process_list, all) {
-		interrupt_window();
+	list_for_each_long(process, &process_list, all) {
 		if (process->pgid == pgid && !process->zombie) {
 			signal_process(process, sig, info);
 			result = 0;

@@ -43,13 +43,11 @@ void usage_add(struct usage *sum, const struct usage *more)
 void process_usage(const struct process *process, struct usage *usage)
 {
 	struct task *task;
-	u32 looked_at = 0;
 
 	*usage = process->ended;
-	list_for_each_entry(task, &process->threads, group_link) {
+	list_for_each_window(task, &process->threads, group_link) {
 		struct usage one;
 
-		interrupt_window_at(++looked_at);
 		task_usage(task, &one);
 		usage_add(usage, &one);
 	}

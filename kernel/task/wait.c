@@ -35,13 +35,9 @@ void wake_waiters(struct waitq *wq)
 {
 	struct waiter *waiter, *next;
 
-	u32 woken = 0;
-
 	/* The window runs interrupt handlers only, which do not change the queue. */
-	list_for_each_entry_safe(waiter, next, &wq->waiters, link) {
+	list_for_each_window_safe(waiter, next, &wq->waiters, link)
 		wake_waiter(waiter);
-		interrupt_window_at(++woken);
-	}
 }
 
 static struct list_head noted_work = LIST_HEAD_INIT(noted_work);
@@ -128,13 +124,11 @@ void noted_run(void)
 
 void waitq_detach(struct waitq *wq)
 {
-	u32 left = 0;
+	struct waiter *waiter;
 
 	wake_up(wq);
-	while (!list_empty(&wq->waiters)) {
-		list_del(wq->waiters.next);
-		interrupt_window_at(++left);
-	}
+	list_until_empty_window(waiter, &wq->waiters, link)
+		list_del(&waiter->link);
 }
 
 /* Skips waiters that were woken and have not run yet, so that each call wakes another one. */

@@ -60,6 +60,8 @@ static inline void io_write8(void *address, u8 value)
 	else
 		*(volatile u8 *)address = value;
 }
+static inline u32 io_read32(const void *address) { return *(const volatile u32 *)address; }
+static inline void io_write32(void *address, u32 value) { *(volatile u32 *)address = value; }
 static inline u32 io_read32_le(const void *address) { return *(const volatile u32 *)address; }
 static inline void io_write32_le(void *address, u32 value) { *(volatile u32 *)address = value; }
 
