@@ -28,6 +28,7 @@ from kernel import (
     policies,
     port,
     replaced,
+    text,
     trees,
 )
 
@@ -51,6 +52,7 @@ SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "policies": lambda chosen: policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows),
     "port": lambda _: port.check(),
     "replaced": lambda _: replaced.check(),
+    "text": lambda _: text.check(),
     "trees": lambda _: trees.check(),
 }
 """Each returns the number of failures."""

@@ -13,6 +13,15 @@ _LISTED = re.compile(r"replaced\[\] = \{(.*?)\};", re.DOTALL)
 _ASSEMBLY = re.compile(r"^FUNCTION\((\w+)\)", re.MULTILINE)
 
 
+def replaced_in(text: str) -> set[str]:
+    """The functions that a file's calls of arch_replace() replace."""
+    if "arch_replace(" not in text:
+        return set()
+    return set(_CALL.findall(text)) | {
+        name for part in _LISTED.findall(text) for name in re.findall(r"\*\)(\w+)", part)
+    }
+
+
 def wrong(sources: dict[str, str]) -> list[str]:
     """What contradicts the mark in these files."""
     marked: set[str] = set()
@@ -23,9 +32,7 @@ def wrong(sources: dict[str, str]) -> list[str]:
             assembly |= set(_ASSEMBLY.findall(text))
             continue
         marked |= set(_MARKED.findall(text))
-        replaced |= set(_CALL.findall(text))
-        if "arch_replace(" in text:
-            replaced |= {name for part in _LISTED.findall(text) for name in re.findall(r"\*\)(\w+)", part)}
+        replaced |= replaced_in(text)
     return [
         *(f"{name} is replaced and has no mark REPLACED" for name in sorted(replaced - marked - assembly)),
         *(f"{name} has the mark REPLACED, and nothing replaces it" for name in sorted(marked - replaced)),

@@ -36,15 +36,15 @@ class Boot:
     counters: dict[str, Any]
 
 
-def packed(programs: dict[str, str]) -> bytes:
-    """An initramfs with init and these programs of user/. `programs` maps paths to programs' names."""
+def packed(programs: dict[str, str], user: Path = USER) -> bytes:
+    """An initramfs with init and these programs of `user`. `programs` maps paths to programs' names."""
     image = Initramfs()
     for folder in ("bin", "dev", "proc"):
         image.directory(folder)
     image.directory("tmp", 0o1777)
     image.node("dev/console", "c", 5, 1)
     for path, name in {"init": "init", **programs}.items():
-        image.copy(path, wanted(USER / name, "run make -C user"))
+        image.copy(path, wanted(user / name, "run make -C user"))
     return image.pack()
 
 
