@@ -22,10 +22,9 @@ void (*fault_around)(struct mm *mm, uaddr_t address, bool outside);
 static uaddr_t around_bytes;        /* bytes */
 static u64 mapped_around;
 
-CAUSE(fault) static void map_neighbour(const struct vma *vma, struct pte *entry, uaddr_t address,
+CAUSE(fault) static void map_neighbour(const struct vma *vma, struct frame *frame, struct pte *entry, uaddr_t address,
 				       enum pte_access access)
 {
-	struct frame *frame = area_of(vma)->present(vma, vma_page(vma, address));
 	pte_t pte;
 
 	if (!frame)
@@ -48,6 +47,8 @@ CAUSE(fault) static void map_neighbours(struct mm *mm, uaddr_t address, bool out
 {
 	const struct vma *vma = mm_find(mm, address);
 	const struct root_entry *slot = pagetable_slot(mm->root, address);
+	const struct area_operations *area;
+	enum pte_access access;
 	struct pte *entry;
 	uaddr_t at, end;
 
@@ -57,13 +58,15 @@ CAUSE(fault) static void map_neighbours(struct mm *mm, uaddr_t address, bool out
 	entry = &slot_table(slot)[pagetable_index(address)];
 	if (!pte_none(pte_get(entry)))
 		return;
+	area = area_of(vma);
+	access = area_writable_at_once(vma) ? PTE_READ_WRITE : PTE_READ;
 	at = MAX(vma->start, ALIGN_DOWN(address, around_bytes));
 	end = MIN(vma->end, ALIGN_DOWN(address, around_bytes) + around_bytes);
 	shootdown_reuse(mm, at, end);
 	/* A window lies in one table. */
 	for (entry -= (address - at) >> PAGE_SHIFT; at < end; at += PAGE_SIZE, entry++)
 		if (at != address && pte_none(pte_get(entry)))
-			map_neighbour(vma, entry, at, area_writable_at_once(vma) ? PTE_READ_WRITE : PTE_READ);
+			map_neighbour(vma, area->present(vma, vma_page(vma, at)), entry, at, access);
 }
 
 static int fault_around_apply(const struct policy_setting *to)
