@@ -62,6 +62,7 @@ struct item {
 	struct poll_table table;
 	struct hook hook[QUEUES_MAX];
 	u32 hooks;
+	u32 seen;               /* in the first item of a file: the last round that counted its paths */
 };
 
 static void make_ready(struct item *item)
@@ -318,7 +319,10 @@ static int check_nesting(const struct epoll *epoll, const struct file *file)
 	return epoll->seen == newest_round || levels_above(epoll) + below > LEVELS_MAX ? -ELOOP : 0;
 }
 
-/* The most paths of each length that Linux allows. */
+/*
+ * The most paths of each length from a file up to the epolls that are in no other epoll, as on Linux: any number through
+ * one epoll, 500 through two, and so on. From an epoll, one path ends at that epoll.
+ */
 static const u16 paths_most[LEVELS_MAX] = { 1, 500, 100, 50, 10 };
 
 /*
@@ -346,6 +350,27 @@ static void count_paths(struct epoll *epoll, u32 round)
 	}
 }
 
+/* Whether few paths lead up from a file that is no epoll. Many items may watch it: the first one notes the round. */
+static bool file_paths_fit(const struct file *file, u32 round)
+{
+	struct item *first = list_first_entry(&file->watches, struct item, watch_link);
+	const struct item *item;
+	u32 paths[LEVELS_MAX] = { 0 };
+
+	if (first->seen == round)
+		return true;
+	first->seen = round;
+	list_for_each_window(item, &file->watches, watch_link) {
+		count_paths(item->epoll, round);
+		for (u32 i = 1; i < LEVELS_MAX; i++) {
+			paths[i] += item->epoll->paths[i];
+			if (paths[i] > paths_most[i])
+				return false;
+		}
+	}
+	return true;
+}
+
 static bool few_paths(const struct epoll *epoll)
 {
 	for (u32 i = 0; i < LEVELS_MAX; i++)
@@ -354,24 +379,29 @@ static bool few_paths(const struct epoll *epoll)
 	return true;
 }
 
-/* Whether an epoll and all epolls below it have few paths. */
-static bool paths_fit(struct epoll *epoll, u32 this_round)
+/* Whether few paths lead up from an epoll, and from all files below it. */
+static bool paths_fit(struct epoll *epoll, u32 round)
 {
 	const struct item *item;
 
-	if (epoll->seen == this_round)
+	if (epoll->seen == round)
 		return true;
-	epoll->seen = this_round;
-	count_paths(epoll, this_round);
+	epoll->seen = round;
+	count_paths(epoll, round);
 	if (!few_paths(epoll))
 		return false;
-	list_for_each_window(item, &epoll->items, link) {
-		if (!watches_epoll(item))
-			break;
-		if (!paths_fit(item->file->data, this_round))
+	list_for_each_window(item, &epoll->items, link)
+		if (watches_epoll(item) ? !paths_fit(item->file->data, round) : !file_paths_fit(item->file, round))
 			return false;
-	}
 	return true;
+}
+
+/* Whether the paths that an item has just made longer, or more, are few. An epoll that no epoll watches adds none. */
+static bool item_fits(const struct item *item)
+{
+	if (watches_epoll(item))
+		return paths_fit(item->file->data, ++newest_round);
+	return list_empty(&item->epoll->file->watches) || file_paths_fit(item->file, ++newest_round);
 }
 
 static long add_item(struct epoll *epoll, struct file *f, int fd, const struct epoll_event *event)
@@ -400,7 +430,7 @@ static long add_item(struct epoll *epoll, struct file *f, int fd, const struct e
 	else
 		list_add_tail(&item->link, &epoll->items);
 	list_add_tail(&item->watch_link, &f->watches);
-	if (f->ops == &epoll_ops && !paths_fit(f->data, ++newest_round)) {
+	if (!item_fits(item)) {
 		remove_item(item);
 		return -EINVAL;
 	}

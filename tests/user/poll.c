@@ -379,6 +379,36 @@ static void epolls_in_epolls(void)
 	CHECK_EQUAL(epoll_wait(level[4], &got, 1, -1), 1);
 }
 
+/* As many paths lead up from a file as Linux allows: 500 through two epolls, 100 through three. */
+static void paths_from_a_file(void)
+{
+	enum { BELOW = 101 };
+	struct epoll_event event = { .events = EPOLLIN };
+	int below[BELOW], middle = (int)MUST(epoll_create1(0)), top = (int)MUST(epoll_create1(0)), ends[2];
+
+	MUST(pipe(ends));
+	for (int i = 0; i < BELOW; i++) {
+		below[i] = (int)MUST(epoll_create1(0));
+		MUST(epoll_ctl(below[i], EPOLL_CTL_ADD, ends[0], &event));
+		MUST(epoll_ctl(middle, EPOLL_CTL_ADD, below[i], &event));
+	}
+	CHECK_ERROR(epoll_ctl(top, EPOLL_CTL_ADD, middle, &event), EINVAL);
+	MUST(epoll_ctl(middle, EPOLL_CTL_DEL, below[0], NULL));
+	MUST(epoll_ctl(top, EPOLL_CTL_ADD, middle, &event));
+	CHECK_ERROR(epoll_ctl(middle, EPOLL_CTL_ADD, below[0], &event), EINVAL);
+	/* A file that joins an epoll under others has paths, too. */
+	MUST(epoll_ctl(below[0], EPOLL_CTL_DEL, ends[0], NULL));
+	MUST(epoll_ctl(middle, EPOLL_CTL_ADD, below[0], &event));
+	CHECK_ERROR(epoll_ctl(below[0], EPOLL_CTL_ADD, ends[0], &event), EINVAL);
+	MUST(epoll_ctl(below[0], EPOLL_CTL_ADD, ends[1], &event));
+	for (int i = 0; i < BELOW; i++)
+		MUST(close(below[i]));
+	MUST(close(middle));
+	MUST(close(top));
+	MUST(close(ends[0]));
+	MUST(close(ends[1]));
+}
+
 static void exclusive_is_not_for_epolls(void)
 {
 	int outer = (int)MUST(epoll_create1(0)), inner = (int)MUST(epoll_create1(0)), ends[2];
@@ -605,6 +635,7 @@ static const struct test_case cases[] = {
 	CASE(many_ways_up), CASE(a_later_connection), CASE(a_later_receiver),
 	CASE(another_receiver_meanwhile),
 	CASE(signal_for_readiness), CASE(signal_that_ends_another), CASE(signal_at_hang_up), CASE(epolls_in_epolls),
+	CASE(paths_from_a_file),
 	CASE(poll_pipe), CASE(poll_writer_without_reader), CASE(poll_waits), CASE(poll_is_interrupted),
 	CASE(select_sets), CASE(select_wide), CASE(poll_many), CASE(pselect_mask), CASE(epoll_level_and_edge),
 	CASE(epoll_forgets_closed_files),
