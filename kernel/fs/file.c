@@ -16,7 +16,7 @@ static struct file *file_new(struct dentry *dentry, unsigned flags, const struct
 	if (!file)
 		return ERR_PTR(-ENOMEM);
 	file->refs = 1;
-	file->flags = flags & ~(u32)(O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_CLOEXEC);
+	file->flags = flags & ~(u32)(O_CREAT | O_EXCL | O_TRUNC | O_CLOEXEC);
 	file->ops = ops;
 	file->dentry = dentry_get(dentry);
 	file->inode = dentry->inode;
@@ -70,6 +70,8 @@ struct file *file_open_dentry(struct dentry *dentry, unsigned flags)
 			inode_end_write(inode);
 		return file;
 	}
+	/* Only the open of a terminal asks for it. */
+	file->flags &= ~(u32)O_NOCTTY;
 	note_file(dentry, IN_OPEN);
 	return file;
 }

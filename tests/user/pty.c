@@ -207,6 +207,28 @@ static void readiness(void)
 	CHECK(asked[0].revents & POLLHUP);
 }
 
+static int open_as_leader(void *unused)
+{
+	int fd;
+
+	(void)unused;
+	MUST(setsid());
+	fd = terminal();
+	CHECK(!(MUST(fcntl(fd, F_GETFL)) & O_NOCTTY));
+	CHECK_ERROR(open("/dev/tty", O_RDWR), ENXIO);
+	MUST(open(name, O_RDWR));
+	MUST(open("/dev/tty", O_RDWR));
+	return 0;
+}
+
+/* A leader without a terminal gets none by O_NOCTTY. */
+static void not_controlling(void)
+{
+	make();
+	CHECK_EQUAL(test_in_child(open_as_leader, NULL), 0);
+	MUST(close(controller));
+}
+
 /* In the child of forkpty: the terminal is its session's controlling terminal. */
 static void sits_at_the_terminal(void)
 {
@@ -281,7 +303,7 @@ static void peer(void)
 
 static const struct test_case cases[] = {
 	CASE(names), CASE(lines), CASE(settings_of_both_sides), CASE(much_output), CASE(much_input), CASE(readiness),
-	CASE(session), CASE(hung_up), CASE(peer),
+	CASE(session), CASE(not_controlling), CASE(hung_up), CASE(peer),
 };
 
 TEST_MAIN("pty", cases)
