@@ -191,6 +191,7 @@ int mm_protect(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot);
 uaddr_t mm_remap(struct mm *mm, uaddr_t old, uaddr_t old_size, uaddr_t new_size, u32 flags, uaddr_t new_address);
 int mm_sync(struct mm *mm, uaddr_t address, uaddr_t size, u32 flags);
 int mm_advise(struct mm *mm, uaddr_t address, uaddr_t size, u32 advice);
+/* Other tasks run meanwhile, so that areas may change. */
 u32 mm_locked_pages(struct mm *mm);
 int mm_incore(struct mm *mm, uaddr_t address, uaddr_t size, u8 *user_vector);
 /* Sets the break; returns the new one, or the old one on failure. mm_brk_init is for exec. */

@@ -27,14 +27,20 @@ static u32 locked_between(struct mm *mm, uaddr_t start, uaddr_t end)
 
 u32 mm_locked_pages(struct mm *mm)
 {
-	return locked_between(mm, 0, USER_END);
+	u32 areas = 0, pages = 0;
+
+	for (struct vma *vma = mm_find(mm, 0); vma; vma = area_after(vma, ++areas))
+		if (vma->flags & VM_LOCKED)
+			pages += page_count(vma->end - vma->start);
+	return pages;
 }
 
 bool mm_may_lock(struct mm *mm, u32 pages)
 {
 	u32 limit = rlimit(RLIMIT_MEMLOCK);
 
-	return capable() || limit == RLIM_INFINITY || mm_locked_pages(mm) + pages <= limit >> PAGE_SHIFT;
+	return capable() || limit == RLIM_INFINITY ||
+	       locked_between(mm, 0, USER_END) + pages <= limit >> PAGE_SHIFT;
 }
 
 static bool may_lock_anything(void)

@@ -47,6 +47,7 @@ void mm_show_maps(struct mm *mm, struct text *text)
 	uaddr_t next = 0;
 	struct vma *vma;
 
+	text->preemptible = true;
 	while ((vma = mm_find(mm, next)) && !signal_fatal_pending()) {
 		next = vma->end;
 		show_area(mm, vma, text);

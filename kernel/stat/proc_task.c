@@ -137,11 +137,17 @@ static void status_show(struct text *out, struct task *task)
 {
 	const struct process *process = task->process;
 	const struct credentials *c = &task->cred;
-	const struct mm *mm = task->mm;
-	u32 cpus = task->affinity & ((1u << cpu_count) - 1);
-	char letter = state_letter(task);
+	struct mm *mm = task->mm;
+	u32 cpus = task->affinity & ((1u << cpu_count) - 1), locked = 0;
+	char letter;
 	sigset ignored, caught;
 
+	/* Others run meanwhile, and the process may end. */
+	if (mm) {
+		mm_get(mm);
+		locked = mm_locked_pages(mm);
+	}
+	letter = state_letter(task);
 	messages_account();
 	signal_sets(task, &ignored, &caught);
 	text_printf(out,
@@ -160,7 +166,7 @@ static void status_show(struct text *out, struct task *task)
 			    "VmPeak:\t%8u kB\nVmSize:\t%8u kB\nVmLck:\t%8u kB\nVmHWM:\t%8u kB\nVmRSS:\t%8u kB\n"
 			    "VmData:\t%8u kB\nVmPTE:\t%8u kB\n",
 			    pages_to_kilobytes(mm->total_pages), pages_to_kilobytes(mm->total_pages),
-			    pages_to_kilobytes(mm_locked_pages(task->mm)), pages_to_kilobytes(mm_resident_peak(mm)),
+			    pages_to_kilobytes(locked), pages_to_kilobytes(mm_resident_peak(mm)),
 			    pages_to_kilobytes(mm->resident_pages), (u32)((mm->brk - mm->brk_start) / 1024),
 			    pages_to_kilobytes(mm->table_pages));
 	text_printf(out, "Threads:\t%u\nSigQ:\t%u/%u\n", process->thread_count, signals_queued(c->uid),
@@ -171,6 +177,8 @@ static void status_show(struct text *out, struct task *task)
 	text_cpus(out, cpus);
 	text_printf(out, "\nvoluntary_ctxt_switches:\t%u\nnonvoluntary_ctxt_switches:\t%u\n",
 		    task->voluntary_switches, task->involuntary_switches);
+	if (mm)
+		mm_put(mm);
 }
 
 static void statm_show(struct text *out, struct task *task)

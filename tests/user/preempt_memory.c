@@ -201,6 +201,38 @@ static void read_maps(void)
 	MUST(close(fd));
 }
 
+#define AREAS 16000u
+
+/* Areas of a page without memory. */
+static void empty_areas(void)
+{
+	char *memory = mmap(NULL, AREAS * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	CHECK(memory != MAP_FAILED);
+	for (unsigned at = 0; at < AREAS; at += 2)
+		MUST(mprotect(memory + at * PAGE, PAGE, PROT_READ));
+}
+
+static void read_all(const char *name)
+{
+	static char text[64 * 1024];
+	int fd = (int)MUST(open(name, O_RDONLY));
+
+	while (MUST(read(fd, text, sizeof(text))))
+		;
+	MUST(close(fd));
+}
+
+static void read_all_maps(void)
+{
+	read_all("/proc/self/maps");
+}
+
+static void read_status(void)
+{
+	read_all("/proc/self/status");
+}
+
 static void synchronise_small(void)
 {
 	MUST(msync(mapping, SMALL_SIZE, MS_SYNC));
@@ -277,6 +309,8 @@ static const struct test_act acts[] = {
 	{ "small areas: madvise", small_areas, mark_small },
 	{ "small areas: msync", small_areas, synchronise_small },
 	{ "small areas: /proc/self/maps", small_areas, read_maps },
+	{ "empty areas: /proc/self/maps", empty_areas, read_all_maps },
+	{ "empty areas: /proc/self/status", empty_areas, read_status },
 	{ "small areas: a core file", small_areas, leave_core },
 	{ "deep areas: a core file", deep_areas, leave_deep_core },
 	{ "small areas: the end", small_areas, NULL },
