@@ -320,8 +320,8 @@ static int check_nesting(const struct epoll *epoll, const struct file *file)
 }
 
 /*
- * The most paths of each length from a file up to the epolls that are in no other epoll, as on Linux: any number through
- * one epoll, 500 through two, and so on. From an epoll, one path ends at that epoll.
+ * The most paths of each length from a file up to the epolls that are in no other epoll, as on Linux: any number
+ * through one epoll, 500 through two, and so on. From an epoll, one path ends at that epoll.
  */
 static const u16 paths_most[LEVELS_MAX] = { 1, 500, 100, 50, 10 };
 
