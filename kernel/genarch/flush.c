@@ -22,7 +22,7 @@ CAUSE(flush) static void flush_each(struct mm *mm, uaddr_t start, uaddr_t stop)
 	}
 }
 
-/* Where entries have notes, a scan of the table: a page whose entry has none was never cached. */
+/* Scans the table where entries have notes: a page whose entry has no note was never cached. */
 CAUSE(flush) static void flush_noted(struct mm *mm, uaddr_t start, uaddr_t stop, const struct pte *entry)
 {
 	for (; start < stop; start += PAGE_SIZE, entry++) {

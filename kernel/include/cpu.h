@@ -68,7 +68,7 @@ struct cpu {
 	struct task *outgoing;          /* a task that may no longer run here; the idle task sends it away */
 	const struct regs *interrupted; /* by the interrupt that it handles */
 	u32 ready;                      /* tasks that wait in its queues, as it last counted them */
-	/* check=on: the lock below the kernel lock that it took last and holds. */
+	/* check=on: the spinlock that this processor took last and still holds. */
 	const struct spinlock *lock_held;
 	u32 first_spare, spare_count;   /* mm/frame.c: free frames that it freed last, linked as first_cleared */
 	u32 outside;                    /* it runs code outside of the kernel lock (outside.h) */

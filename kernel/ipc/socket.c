@@ -63,7 +63,7 @@ static unsigned socket_poll(struct file *file, struct poll_table *table)
 	return socket->ops->poll(socket, table);
 }
 
-/* FIONREAD; bytes that a Unix socket's peer has not read; bytes that TCP has not sent. What was sent has arrived. */
+/* FIONREAD: bytes to read. The others: bytes that a Unix socket's peer has not read, or that TCP has not sent. */
 static long queued_bytes(struct socket *socket, unsigned command, s32 *user)
 {
 	bool tcp = socket->family == AF_INET && socket->type == SOCK_STREAM;

@@ -224,7 +224,7 @@ struct frame *frame_set_aside(void)
 	struct frame *frame;
 
 	frames_lock_take();
-	frame = frame_take(0);          /* not a spare one, which whoever freed it takes first */
+	frame = frame_take(0);          /* no spare frame: the processor that freed it takes it first */
 	if (frame)
 		list_init(&frame->link);        /* an unlisted block is merged with no buddy */
 	frames_lock_give();

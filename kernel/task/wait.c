@@ -170,7 +170,7 @@ static inline long sleep_as(enum task_state state, const bool *woken)
 }
 
 /*
- * When a sleep ends that would be over at once, or nearly: later, as on Linux. A program that repeats waits of a
+ * A deadline that has passed or is near is moved by the task's slack, as on Linux. A program that repeats waits of a
  * microsecond would otherwise never sleep, and use up its turn beside the task that it waits for.
  */
 static u64 later_by_slack(u64 deadline, u64 now)

@@ -22,9 +22,9 @@ struct arch_task {
 	struct task *task;
 	/* gate.S: physical addresses are of other tasks' struct arch_task (message.h) */
 	u32 accepts;            /* it waits at the gate for a message of this task; 0: it does not */
-	u32 peer_pa;            /* the thread that messages pass to without further looks; else its own */
+	u32 peer_pa;            /* the thread to which messages pass without further checks; its own address: none */
 	s32 peer_number;        /* the number of the thread at the other end; 0: there is none */
-	u32 passed;             /* messages that it has sent so, since messages_account() */
+	u32 passed;             /* messages sent to that thread since messages_account() */
 	u32 scratch[12];        /* for handlers without a stack */
 	u64 fpr[32];
 	u64 fpscr;              /* in the form of mffs: low word */

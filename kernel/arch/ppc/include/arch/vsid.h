@@ -50,7 +50,7 @@ struct context_survey {
 	u32 live[CONTEXT_SURVEY / 32];
 };
 void contexts_survey(struct context_survey *);
-/* No address space had the number. False: one may have had it. */
+/* True: the survey has found no address space with this number. False: one may have had it. */
 bool context_ended(const struct context_survey *, u32 number);
 /* Finds the root of the tree and the segment of a VSID; NULL: none. For the checker and /proc. */
 const struct root_entry *context_find(u32 vsid, u32 *segment);
