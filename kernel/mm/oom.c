@@ -203,7 +203,7 @@ static bool still_ends(const struct process *victim)
 bool oom_kill(void)
 {
 	static s32 last;                /* pid of the last victim: many ask before it has ended */
-	static u64 until;               /* from then on another victim may be chosen, if the last one makes no progress */
+	static u64 until;               /* then another victim may be chosen, if the last one makes no progress */
 	struct process *victim = process_find(last);
 	bool ended = !victim || victim->zombie || !victim->oom_killed;
 	u32 pages = 0;
