@@ -331,7 +331,7 @@ soak: soak-instructions soak-cases soak-miri soak-files $(STAMPS)/machine ready 
 		--machine ppc405-200 --machine ppc970-1600 \
 		--group user --group waits --group hostile --group fuzz
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options "check=on entry=lean ipc.switch=direct ipc.path=fast" \
-		--sanitize translation,vsid --machine ppc603-133 --machine ppc604-133 --machine ppc750-400 \
+		--sanitize translation --machine ppc603-133 --machine ppc604-133 --machine ppc750-400 \
 		--group user --group fuzz --group hostile --case ipc --case ipc_memory --case trace --case seed-1 --case message_state
 	$(call heading,The kernel under every policy$(comma) pairs of policies$(comma) and without memory)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel --whole
@@ -355,10 +355,10 @@ soak-miri:
 
 soak-fuzz: $(STAMPS)/machine ready
 	$(call heading,Ten million random system calls and attacks)
-	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --group fuzz-soak --options check=on --sanitize translation,vsid \
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --group fuzz-soak --options check=on --sanitize translation \
 		--set cache.instruction.size=0x40000 --set cache.data.size=0x40000 \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400
-	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --group fuzz-soak --options check=on --sanitize translation,vsid \
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --group fuzz-soak --options check=on --sanitize translation \
 		--machine ppc405-200 --machine ppc970-1600
 
 # Our own tests, attacks and the fuzzer by each form of shootdown, with kernel.lock=fine, where most runs at the same time,

@@ -7,7 +7,7 @@
 #include <task.h>
 
 static u32 *control_registers;  /* NULL: there is none */
-u32 control_features;
+static u32 control_features;
 
 void control_write(u32 offset, u32 value)
 {
@@ -66,16 +66,6 @@ void control_fork(u32 pid)
 {
 	if (control_features & CONTROL_FEATURE_FORK)
 		control_write(CONTROL_FORK, pid);
-}
-
-void control_frame_freed(u32 frame)
-{
-	control_write(CONTROL_FRAME_FREED, frame);
-}
-
-void control_frame_allocated(u32 frame)
-{
-	control_write(CONTROL_FRAME_ALLOCATED, frame);
 }
 
 void power_off(int status)

@@ -12,8 +12,6 @@ enum control_cause { CONTROL_CAUSE_NONE = 0, CONTROL_CAUSE_IDLE = 10, CONTROL_CA
 #define CONTROL_FEATURES        0x04
 #define CONTROL_POWER_OFF       0x08
 #define CONTROL_CAUSE           0x0c
-#define CONTROL_FRAME_FREED     0x10
-#define CONTROL_FRAME_ALLOCATED 0x14
 #define CONTROL_CONTEXT         0x1c
 #define CONTROL_COMMAND         0x20
 #define CONTROL_FORK            0x28
@@ -31,14 +29,9 @@ void control_context(u32 pid);
 void control_bind(void);
 void control_command(const char *path);
 void control_fork(u32 pid);
-/* The sanitizers' events. Their sources bind them only if control_features asks for them. */
-extern u32 control_features;
-#define CONTROL_FEATURE_TRANSLATION 1u
-#define CONTROL_FEATURE_CONTEXT     2u
-#define CONTROL_FEATURE_PROFILE     4u
-#define CONTROL_FEATURE_FORK        8u
-void control_frame_freed(u32 frame);
-void control_frame_allocated(u32 frame);
+/* Bits of FEATURES: what the device makes use of. */
+#define CONTROL_FEATURE_PROFILE 4u
+#define CONTROL_FEATURE_FORK    8u
 
 /*
  * For the architecture, which has control_init() and control_bind(). control_init() is called once, when I/O is mapped;

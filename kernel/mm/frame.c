@@ -1,6 +1,5 @@
 /* Page frames: a buddy allocator. */
 #include <arch.h>
-#include <control.h>
 #include <cpu.h>
 #include <frame.h>
 #include <kmalloc.h>
@@ -20,14 +19,6 @@ static struct list_head free_blocks[FRAME_ORDER_MAX + 1];
 struct frame_statistics frame_counts;
 static u64 failalloc_at;
 int frame_order_plain = FRAME_ORDER_MAX;
-
-/* The sanitizers' hooks. They do nothing without the control device. */
-static void no_hook(u32 frame)
-{
-	(void)frame;
-}
-static void (*freed_hook)(u32 frame) = no_hook;
-static void (*allocated_hook)(u32 frame) = no_hook;
 
 void failalloc_set(u32 n)
 {
@@ -107,8 +98,6 @@ static struct frame *give_out(struct frame *frame, enum frame_use use)
 	frame_change_use(frame, use);
 	frame->refs = 1;
 	frame->private = 0;
-	for (u32 i = 0; i < 1u << frame->order; i++)
-		allocated_hook(frame_number(frame) + i);
 	return frame;
 }
 
@@ -272,8 +261,6 @@ static inline __attribute__((always_inline)) void account_free(struct frame *fra
 {
 	ASSERT(frame->refs == 0 && frame->use > FRAME_RESERVED);
 	frame_counts.frees++;
-	for (u32 i = 0; i < 1u << frame->order; i++)
-		freed_hook(frame_number(frame) + i);
 	frame_change_use(frame, FRAME_FREE);
 }
 
@@ -382,10 +369,6 @@ void frames_init(const struct frame_range *reserved, unsigned ranges)
 		if (next.start > from)
 			add_range(from, next.start);
 		from = MAX(from, next.end);
-	}
-	if (control_features & CONTROL_FEATURE_TRANSLATION) {
-		freed_hook = control_frame_freed;
-		allocated_hook = control_frame_allocated;
 	}
 }
 

@@ -125,7 +125,7 @@ static void panic_in_call(void)
 
 /*
  * The others are no longer asked to flush. Where tlbie does not reach them, they keep what was unmapped: the machine's
- * sanitizer must report who uses it, because the frame is freed as if all had answered.
+ * sanitizer must report who uses it.
  */
 static void ask_nobody(void)
 {

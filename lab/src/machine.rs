@@ -261,7 +261,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Switches sanitizers on: `all`, or a list of `translation`, `fetch`, `vsid`.
+    /// Switches sanitizers on: `all`, or a list of `translation`, `reuse`, `fetch`.
     fn sanitize(&self, set: &str) -> PyResult<()> {
         let set: SanitizerSet = set.parse().map_err(|error: String| refused(error))?;
         any!(self.session(), session => session.sanitize(set)).map_err(refused)

@@ -320,7 +320,7 @@ WRONG: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("exec", "--file", "/nothere"), "--file", "/nothere"),
     (("exec", "--limit", "0"), "--limit", "greater than or equal to 1"),
     (("exec", "--limit", "1e9"), "--limit", "integer"),
-    (("exec", "--sanitize", "all,xx"), "--sanitize", "vsid"),
+    (("exec", "--sanitize", "all,xx"), "--sanitize", "fetch"),
     (("exec", "--at", "5"), "--save", "both"),
     (("exec", "--limt", "5"), "--limt", "--limit"),
     (("sweep", "mmap-latency", "--figure", "us+"), "--figure", "us+"),

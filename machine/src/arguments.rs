@@ -211,7 +211,7 @@ pub struct Run {
     /// Goes on from a snapshot of the same machine.
     #[arg(long, value_name = "FILE")]
     pub restore: Option<PathBuf>,
-    /// Sanitizers: translation, entries (of a PowerPC, as `check` uses it), fetch, vsid, or all without entries.
+    /// Sanitizers: translation, reuse, fetch, or all.
     #[arg(long, value_name = "LIST")]
     pub sanitize: Option<SanitizerSet>,
     /// Writes the device tree, prints where tree and initramfs go, and runs nothing.

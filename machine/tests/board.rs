@@ -182,7 +182,6 @@ fn trigger_register_keeps_what_can_be_level() {
 #[test]
 fn control_device_reports_and_commands() {
     let mut board = board();
-    board.set_features(5);
     let now = Instant {
         processor: 0,
         cycles: 0x1_2345_6789,
@@ -190,7 +189,7 @@ fn control_device_reports_and_commands() {
     };
     let mut read = |address| board.read(address, 4, now);
     assert_eq!(read(0x8000_0f00), Ok(0x5057_4c4b));
-    assert_eq!(read(0x8000_0f04), Ok(5));
+    assert_eq!(read(0x8000_0f04), Ok(12));
     assert_eq!(read(0x8000_100c), Ok(0), "nothing latched yet");
     assert_eq!(
         (read(0x8000_1008), read(0x8000_100c)),
@@ -202,9 +201,6 @@ fn control_device_reports_and_commands() {
     for (address, effect) in [
         (0x8000_0f08, Effect::PowerOff(9)),
         (0x8000_0f0c, Effect::Cause(9)),
-        (0x8000_0f10, Effect::FrameFreed(9)),
-        (0x8000_0f14, Effect::FrameAllocated(9)),
-        (0x8000_0f18, Effect::VsidIssued(9)),
         (0x8000_0f1c, Effect::Context(9)),
         (0x8000_0f20, Effect::Command(9)),
         (0x8000_0f24, Effect::Dump(9)),

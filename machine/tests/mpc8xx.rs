@@ -397,34 +397,6 @@ fn dumps_views_and_snapshots_show_the_entries() {
     );
 }
 
-/// A frame that was freed, and an address space that is given out while it has entries.
-#[test]
-fn the_sanitizers_find_stale_entries() {
-    for (source, report) in [
-        (
-            "poke 0x80000f10, 0x300\nlwz 3, 0(29)",
-            "stale translation: 0x40000000 (ASID 0) still reaches page frame 0x300",
-        ),
-        (
-            "map 0x50000000, 1, 0x003009f1\npoke 0x80000f18, 0",
-            "ASID 0 issued while the instruction TLB holds it: entry 26, page 0x50000000",
-        ),
-    ] {
-        let text = format!(
-            "_start:\ncaches_on\npaging\nload 29, 0x40000000\nlwz 3, 0(29)\n{source}\npower_off 0"
-        );
-        let mut session = session(&text);
-        session.sanitize("all".parse().unwrap()).unwrap();
-        let stop = session.run(LIMITS);
-        let words = session.explain(&stop);
-        assert!(
-            matches!(stop, Stop::Fatal(Fatal::Sanitizer { .. })) && words.contains(report),
-            "{words}"
-        );
-        session.sanitize(Default::default()).unwrap();
-    }
-}
-
 /// The cost of a DTLB miss beyond that of a hit, with the two descriptors and the handler in caches or in memory
 /// (docs/memory.md). The figures follow from the machine file's bus, pipeline and exception costs.
 #[test]

@@ -22,6 +22,9 @@
 
 #define PAGE 4096u
 
+/* Loops that the machine's sanitizer needs to ask the kernel what a page is, when the kernel is done with it. */
+#define WAIT 20000u
+
 /* More operations than the checker allows between two complete checks. */
 #define OPERATIONS 300u
 
@@ -104,7 +107,7 @@ static void *read_page(void *page)
 	return NULL;
 }
 
-/* Each frame is free between madvise() and the next write. */
+/* Each frame is free between madvise() and the next write, for some time without a system call. */
 static void unmap_while_read(const char *fault, char *page)
 {
 	pthread_t reader;
@@ -120,6 +123,8 @@ static void unmap_while_read(const char *fault, char *page)
 	for (unsigned i = 0; i < OPERATIONS; i++) {
 		*(volatile char *)page = 1;
 		madvise(page, PAGE, MADV_DONTNEED);
+		for (unsigned n = 0; n < WAIT; n++)
+			__asm__ volatile("");
 	}
 }
 

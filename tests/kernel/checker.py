@@ -132,7 +132,7 @@ def _shootdowns(image: Path) -> int:
     )
     failed = 0
     for (machine, setting, fault, wanted), done in zip(SHOOTDOWNS, boots, strict=True):
-        reported = "stale translation: " in done.console
+        reported = "stale translation (" in done.console
         if reported != wanted or (not wanted and f"checker: {fault}: not found threads" not in done.console):
             failed += 1
             print(f"checker: {machine} {setting}: {fault}: exit status {done.status}\n{done.console[-1500:]}")

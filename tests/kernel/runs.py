@@ -19,7 +19,7 @@ Given = TypeVar("Given")
 Found = TypeVar("Found")
 
 RUNNER = ROOT / "target" / "release" / "pagewalk-machine"
-SANITIZED = ("--sanitize", "all")
+SANITIZED = ("--sanitize", "fetch")
 
 # The kernel's and the runner's exit statuses that tests tell apart (docs/interfaces.md, sections 5 and 9).
 REFUSED_WORD = 64

@@ -43,7 +43,7 @@ def main() -> int:
         "--kernel", metavar="SUBJECT", help="Linux instead of our kernel (pagewalk subjects), such as linux-6.1-bare"
     )
     parser.add_argument("--options", default="", help="words for the kernel's command line, such as check=on")
-    parser.add_argument("--sanitize", default="", help="of the machine: translation, entries, fetch, vsid, or all")
+    parser.add_argument("--sanitize", default="", help="of the machine: translation, reuse, fetch, or all")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="changes a key of the machine files"
     )

@@ -2,14 +2,11 @@
 #include <arch.h>
 #include <arch/mmu.h>
 #include <arch/vsid.h>
-#include <control.h>
 #include <cpu.h>
 #include <lib.h>
 #include <pagetable.h>
 #include <shootdown.h>
 #include <smp.h>
-
-#include "control_device.h"
 
 u64 contexts_plain;
 struct vsid_form vsid_form = { .multiplier = 1, .step = 1, .inverse = 1, .given = &contexts_plain };
@@ -22,20 +19,6 @@ u32 context_current = 1;
 static u32 next_number = CONTEXT_KERNEL + 1;
 /* Numbers from next_number up to here are free. 0: none has been given out yet, and context_limit is not final. */
 static u32 numbers_end;
-
-static void tell_nobody(struct mm *mm)
-{
-	(void)mm;
-}
-
-/* Tells the machine's sanitizer of a new context's VSIDs. */
-static void tell_machine(struct mm *mm)
-{
-	for (u32 segment = 0; segment < USER_END >> 28; segment++)
-		control_vsid_issued(context_vsid(mm, segment << 28));
-}
-
-static void (*context_given)(struct mm *mm) = tell_nobody;
 
 static void begin_generation(void)
 {
@@ -53,7 +36,6 @@ static void give_number(struct mm *mm)
 	mm->context.segment_base = context_segment_base(mm->context.number);
 	(*vsid_form.given)++;
 	shootdown_forget(mm);
-	context_given(mm);
 }
 
 /*
@@ -155,8 +137,6 @@ u32 context_next(void)
 
 void context_start(void)
 {
-	if (control_features & CONTROL_FEATURE_CONTEXT)
-		context_given = tell_machine;
 	backend->kernel_context();
 	mmu->activate(this_cpu()->mm);
 }

@@ -47,11 +47,6 @@ bool control_tlb_read(enum control_tlb tlb, u32 number, struct control_tlb_entry
 	return vsid >> 31;
 }
 
-void control_vsid_issued(u32 vsid)
-{
-	control_write(CONTROL_VSID_ISSUED, vsid);
-}
-
 void arch_halt(int status)
 {
 	(void)status;

@@ -3,7 +3,6 @@
 #define CONTROL_DEVICE_H
 #include <types.h>
 
-#define CONTROL_VSID_ISSUED     0x18
 #define CONTROL_TLB_SELECT      0x2c
 #define CONTROL_TLB_VSID        0x30
 #define CONTROL_TLB_PAGE        0x34
@@ -21,8 +20,5 @@ struct control_tlb_entry {
 };
 u32 control_tlb_shape(enum control_tlb tlb, u32 *ways);
 bool control_tlb_read(enum control_tlb tlb, u32 number, struct control_tlb_entry *out);
-
-/* The event of CONTROL_FEATURE_CONTEXT: this VSID is in use from now on. */
-void control_vsid_issued(u32 vsid);
 
 #endif

@@ -19,7 +19,6 @@ void control_init(bool in_tree)
 	if (io_read32((u8 *)registers + CONTROL_MAGIC) != MAGIC)
 		return;
 	control_start(registers);
-	control_features &= ~CONTROL_FEATURE_CONTEXT;
 	arch_cpu.clock_hz = control_read(CONTROL_CLOCK);
 	if (arch_cpu.clock_hz == ~0u)
 		arch_cpu.clock_hz = 0;

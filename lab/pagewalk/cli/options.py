@@ -224,7 +224,7 @@ From = Annotated[
 Sanitize = Annotated[
     str | None,
     typer.Option(
-        help="Stop at what a correct kernel never does: translation, entries, fetch, vsid, or all; comma-separated."
+        help="Stop at what a correct kernel never does: translation, reuse, fetch, or all; comma-separated."
     ),
 ]
 

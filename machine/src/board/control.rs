@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::Instant;
 
 const MAGIC: u32 = 0x5057_4c4b;
+/// CONTEXT and COMMAND, and FORK, are used, whether or not a profile is recorded, so that it does not change what the
+/// guest does.
+const FEATURES: u32 = 4 | 8;
 
 /// Which of the two register blocks an access reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +23,6 @@ pub enum Effect {
     PowerOff(u32),
     /// The dynamic cause from now on (number of docs/interfaces.md, section 3).
     Cause(u32),
-    /// Physical frame number that no translation may reach from now on.
-    FrameFreed(u32),
-    /// Physical frame number that is in use again.
-    FrameAllocated(u32),
-    /// VSID given out afresh.
-    VsidIssued(u32),
     /// The address space that runs from now on.
     Context(u32),
     /// Physical address of the path of the program in the current context.
@@ -59,7 +56,6 @@ pub struct TlbView {
 pub(super) struct Control {
     /// Of the core, in Hz.
     clock: u32,
-    features: u32,
     tlb: TlbView,
     latched_cycles_high: u32,
     latched_instructions_high: u32,
@@ -69,15 +65,10 @@ impl Control {
     pub fn new(clock: u64) -> Self {
         Control {
             clock: clock.try_into().unwrap_or(u32::MAX),
-            features: 0,
             tlb: TlbView::default(),
             latched_cycles_high: 0,
             latched_instructions_high: 0,
         }
-    }
-
-    pub fn set_features(&mut self, features: u32) {
-        self.features = features;
     }
 
     pub fn show_tlb(&mut self, view: TlbView) {
@@ -94,7 +85,7 @@ impl Control {
         word_access(offset, size)?;
         let value = match (half, offset) {
             (Half::Kernel, 0x00) | (Half::User, 0x18) => MAGIC,
-            (Half::Kernel, 0x04) => self.features,
+            (Half::Kernel, 0x04) => FEATURES,
             (Half::Kernel, 0x2c) => self.tlb.shape,
             (Half::Kernel, 0x30) => self.tlb.vsid,
             (Half::Kernel, 0x34) => self.tlb.page,
@@ -127,9 +118,6 @@ impl Control {
         let effect = match (half, offset) {
             (Half::Kernel, 0x08) => Effect::PowerOff(value),
             (Half::Kernel, 0x0c) => Effect::Cause(value),
-            (Half::Kernel, 0x10) => Effect::FrameFreed(value),
-            (Half::Kernel, 0x14) => Effect::FrameAllocated(value),
-            (Half::Kernel, 0x18) => Effect::VsidIssued(value),
             (Half::Kernel, 0x1c) => Effect::Context(value),
             (Half::Kernel, 0x20) => Effect::Command(value),
             (Half::Kernel, 0x24) => Effect::Dump(value),

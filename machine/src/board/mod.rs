@@ -236,13 +236,6 @@ impl Board {
         self.rom.is_some()
     }
 
-    /// Sets the value that the control device's FEATURES register reads (docs/interfaces.md, section 2).
-    pub fn set_features(&mut self, features: u32) {
-        if let Some(control) = &mut self.control {
-            control.set_features(features);
-        }
-    }
-
     /// The TLB entry that the control device's TLB_VSID, TLB_PAGE and TLB_WORD read from now on.
     pub fn show_tlb(&mut self, view: TlbView) {
         if let Some(control) = &mut self.control {

@@ -30,7 +30,7 @@ pub trait Guest: Cpu {
     ///
     /// # Errors
     /// When one is asked for that it has not.
-    fn sanitizers(set: SanitizerSet) -> Result<SanitizerSet, String>;
+    fn sanitizers(&self, set: SanitizerSet) -> Result<SanitizerSet, String>;
 
     /// The address of the next instruction.
     fn next_instruction(&self) -> u64;

@@ -136,8 +136,6 @@ impl<C: Cpu> Computer<C> {
 
     /// Runs until something stops the machine, or a limit is reached.
     pub fn run(&mut self, limits: Limits) -> StopOf<C> {
-        let features = self.processor().observers().features();
-        self.uncore_mut().board.set_features(features);
         if self.processors.len() > 1 {
             return self.run_in_turns(limits);
         }

@@ -9,14 +9,6 @@ pub trait Sanitized: Cpu {
     /// What the architecture says of its page tables.
     const RULES: Rules;
 
-    /// `translation` begins the sanitizer, and not `entries` alone. On a PowerPC `translation` is an older check.
-    const BY_TRANSLATION: bool = true;
-
-    /// Does the sanitizer know the kind of its MMU?
-    fn is_covered(&self) -> bool {
-        true
-    }
-
     /// Is the sanitizer on?
     fn sanitized(&mut self) -> &mut bool;
 
@@ -57,14 +49,12 @@ pub trait Sanitized: Cpu {
 
     /// Begins or ends the sanitizer, as the observers have it.
     fn choose_sanitizer(&mut self) {
-        let covered = self.is_covered();
         let sanitizers = self.observers_mut().sanitizers.as_mut();
         let mut on = false;
-        if let Some(all) = sanitizers.filter(|all| {
-            covered && (all.set.entries || Self::BY_TRANSLATION && all.set.translation)
-        }) {
+        if let Some(all) = sanitizers.filter(|all| all.set.stale()) {
+            let late = all.set.translation;
             all.stale
-                .get_or_insert_with(|| Box::new(Stale::new(Self::RULES)));
+                .get_or_insert_with(|| Box::new(Stale::new(Self::RULES, late)));
             on = true;
         }
         if on != *self.sanitized() {

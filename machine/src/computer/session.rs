@@ -278,7 +278,8 @@ impl<C: Guest> Session<C> {
     /// # Errors
     /// When one is asked for that the machine has not.
     pub fn sanitize(&mut self, set: SanitizerSet) -> Result<(), String> {
-        self.machine.sanitize(C::sanitizers(set)?);
+        let set = self.machine.processor().sanitizers(set)?;
+        self.machine.sanitize(set);
         Ok(())
     }
 

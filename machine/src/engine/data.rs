@@ -128,13 +128,12 @@ impl Processor {
         self.heed_listener();
         let translation = result.map_err(|fault| self.fault(fault, ea))?;
         self.hot.cycles += translation.cycles;
-        let sound = self.sanitize_translation(ea, false, &translation)
-            && self.note_use(ea, access, &translation);
+        let sound = self.note_use(ea, access, &translation);
         self.make_shortcut(ea, access, &translation, sound);
         Ok(translation)
     }
 
-    /// `sound`: no sanitizer reports the translation.
+    /// `sound`: the sanitizer need not see the next use of the translation.
     pub(crate) fn make_shortcut(
         &mut self,
         ea: u32,
@@ -190,20 +189,6 @@ impl Processor {
         };
         let lines = self.memory.data.shortcuts();
         self.data_shortcuts.set(self.data_mode, shortcut, lines);
-    }
-
-    /// The page frame was freed: later accesses to it through a TLB entry take the slow path, where sanitizers check
-    /// them.
-    pub(crate) fn drop_frame(&mut self, frame: u32) {
-        for reach in self.mmu.reaching(frame, false) {
-            let lines = self.memory.data.shortcuts();
-            self.data_shortcuts.drop_reach(reach, lines);
-        }
-        for reach in self.mmu.reaching(frame, true) {
-            let lines = self.memory.instruction.shortcuts();
-            self.fetch_shortcuts.drop_reach(reach, lines);
-            self.hot.page = NO_PAGE;
-        }
     }
 
     /// The translations of these addresses may have changed.

@@ -394,8 +394,7 @@ impl Processor {
         let seen = translation.attributes & attribute::COHERENT != 0
             || !(self.several && self.translates_fetches());
         let in_ram = self.memory.uncore.ram.contains(physical & !0xfff, 4096);
-        let sound = self.sanitize_translation(ea, true, &translation)
-            && self.note_use(ea, Access::Fetch, &translation);
+        let sound = self.note_use(ea, Access::Fetch, &translation);
         let (page, source) = (ea & !0xfff, translation.source);
         let used = self.mmu.used(true, page, source);
         let lines = self.memory.instruction.shortcuts();

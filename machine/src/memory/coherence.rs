@@ -150,8 +150,6 @@ pub enum Notice {
     Translation(u32, Cause),
     /// `icbi` of this physical address.
     Instruction(u32),
-    /// The page frame was freed, and a sanitizer watches for its use.
-    FrameFreed(u32),
     /// `sfence.vma` of an address or of all, and of an address space or of all.
     Fence(Option<u64>, Option<u16>),
 }

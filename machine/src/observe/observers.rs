@@ -79,14 +79,6 @@ impl<D> Observers<D> {
             .is_some_and(|sanitizers| sanitizers.set.fetch)
     }
 
-    /// The control device's FEATURES register. CONTEXT, COMMAND and FORK are always on, so that recording a profile
-    /// does not change what the guest does.
-    #[must_use]
-    pub fn features(&self) -> u32 {
-        let sanitizers = self.sanitizers.as_ref().map_or(0, Sanitizers::features);
-        sanitizers | 4 | 8
-    }
-
     /// Instructions of one function, mode and cause, the first at `pc`, ran from cycle `from` to
     /// `until`. `account` holds the counts as they are at `until`.
     pub fn ran(
@@ -203,20 +195,6 @@ impl<D> Observers<D> {
         }
     }
 
-    /// An access to `ea` was translated to this frame by an entry that pages have. Returns a sanitizer's report, which
-    /// ends the run. `space` names the address space, if user programs can use the entry. A translation that was not
-    /// reported needs no further call until its frame is freed.
-    #[inline]
-    #[must_use]
-    pub fn translated(
-        &self,
-        ea: u32,
-        frame: u32,
-        space: impl FnOnce() -> Option<String>,
-    ) -> Option<String> {
-        self.sanitizers.as_ref()?.translated(ea, frame, space)
-    }
-
     /// An access of `who` has used a suspect entry. Returns what that means, and a report that ends the run.
     pub(crate) fn judge(
         &mut self,
@@ -268,26 +246,13 @@ impl<D> Observers<D> {
     }
 
     /// Carries out a write to the control device at `cycle`, as far as it concerns observers. The processor itself
-    /// carries out POWER_OFF, TLB_SELECT, DUMP and VSID_ISSUED.
+    /// carries out POWER_OFF, TLB_SELECT and DUMP.
     pub fn effect(&mut self, effect: Effect, cycle: u64, counters: &Counters, ram: &Ram) {
         match effect {
-            Effect::PowerOff(_)
-            | Effect::TlbSelect(_)
-            | Effect::Dump(_)
-            | Effect::VsidIssued(_) => {}
+            Effect::PowerOff(_) | Effect::TlbSelect(_) | Effect::Dump(_) => {}
             Effect::Cause(number) => {
                 if let Some(trace) = &mut self.trace {
                     trace.cause(number, cycle);
-                }
-            }
-            Effect::FrameFreed(frame) => {
-                if let Some(sanitizers) = &mut self.sanitizers {
-                    sanitizers.frame_freed(frame);
-                }
-            }
-            Effect::FrameAllocated(frame) => {
-                if let Some(sanitizers) = &mut self.sanitizers {
-                    sanitizers.frame_allocated(frame);
                 }
             }
             Effect::Context(context) => {

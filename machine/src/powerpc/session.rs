@@ -132,7 +132,12 @@ impl Guest for Processor {
         ElfImage::parse(elf, name)
     }
 
-    fn sanitizers(set: SanitizerSet) -> Result<SanitizerSet, String> {
+    fn sanitizers(&self, set: SanitizerSet) -> Result<SanitizerSet, String> {
+        if set.stale() && !self.mmu.is_known() {
+            return Err(
+                "the translation sanitizer does not know the second-level TLB: leave out the keys tlb.l2".to_owned(),
+            );
+        }
         Ok(set)
     }
 

@@ -173,10 +173,9 @@ impl Processor {
         let Some(translation) = self.mmu.translate_hint(ea, access, self.registers.msr) else {
             return;
         };
-        // A sanitizer ignores a hint. If it would report an ordinary access here, no shortcut may hide that access from
-        // it.
-        let report = self.freed_report(ea, false, &translation);
-        self.make_shortcut(ea, access, &translation, report.is_none());
+        // The sanitizer ignores a hint, but no shortcut may hide an ordinary access from it.
+        let sound = !self.is_suspect(ea, access);
+        self.make_shortcut(ea, access, &translation, sound);
         if self.memory.uncore.ram.contains(translation.pa, 1) {
             self.hot.cycles += self.memory.dcbt(
                 translation.pa,

@@ -152,14 +152,13 @@ impl Guest for Processor {
         ElfImage::parse_riscv(elf, name)
     }
 
-    fn sanitizers(set: SanitizerSet) -> Result<SanitizerSet, String> {
-        let all = set.translation && set.fetch && set.vsid;
-        if !all && (set.fetch || set.vsid) {
-            return Err("a RISC-V machine has one sanitizer: translation".to_owned());
+    fn sanitizers(&self, set: SanitizerSet) -> Result<SanitizerSet, String> {
+        if set.fetch && !set.stale() {
+            return Err("a RISC-V machine has the sanitizers translation and reuse".to_owned());
         }
         Ok(SanitizerSet {
-            translation: set.translation || set.entries,
-            ..SanitizerSet::default()
+            fetch: false,
+            ..set
         })
     }
 

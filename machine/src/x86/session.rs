@@ -60,16 +60,14 @@ impl Guest for Processor {
         ElfImage::parse_i386(elf, name)
     }
 
-    /// There is one: the caches see every store to code, and no entry of the TLBs names an address space. All together
-    /// mean that one.
-    fn sanitizers(set: SanitizerSet) -> Result<SanitizerSet, String> {
-        let all = set.translation && set.fetch && set.vsid;
-        if !all && (set.fetch || set.vsid) {
-            return Err("an x86 machine has one sanitizer: translation".to_owned());
+    /// There is one, because the caches see every store to code. Both together mean that one.
+    fn sanitizers(&self, set: SanitizerSet) -> Result<SanitizerSet, String> {
+        if set.fetch && !set.stale() {
+            return Err("an x86 machine has the sanitizers translation and reuse".to_owned());
         }
         Ok(SanitizerSet {
-            translation: set.translation || set.entries,
-            ..SanitizerSet::default()
+            fetch: false,
+            ..set
         })
     }
 

@@ -37,8 +37,6 @@ pub enum Step {
     Hid0(u8, u8),
     /// A BAT written, with what it held.
     Bat,
-    /// FRAME_FREED or FRAME_ALLOCATED of a page's frame, under the first VSID: for the sanitizers.
-    Frame(u8, bool),
     /// What TLB_SELECT shows of a TLB entry: its page goes into r29.
     Look(u8, bool),
     /// Instructions that need one another, of a kind, so often: as many as several lines hold.
@@ -61,7 +59,6 @@ pub fn step() -> impl Strategy<Value = Step> {
         1 => (page(), line()).prop_map(|(page, line)| Step::Real(page, line)),
         1 => (0..5u8, page()).prop_map(|(kind, page)| Step::Hid0(kind, page)),
         1 => Just(Step::Bat),
-        1 => (page(), any::<bool>()).prop_map(|(page, freed)| Step::Frame(page, freed)),
         2 => (any::<u8>(), any::<bool>()).prop_map(|(number, fetch)| Step::Look(number % 128, fetch)),
         4 => (0..CHAINS.len() as u8, 1..24u8).prop_map(|(kind, count)| Step::Chain(kind, count)),
         4 => (0..CHAINS.len() as u8, 1..9u8, any::<bool>())
@@ -166,11 +163,6 @@ impl Step {
                 )
             }
             Step::Bat => writeln!(text, "mfspr 8, 536\nmtspr 536, 8\nisync"),
-            Step::Frame(page, freed) => {
-                let register = if freed { 0x8000_0f10 } else { 0x8000_0f14_u32 };
-                let frame = 0x300 + PAGES[usize::from(page)];
-                writeln!(text, "poke {register}, {frame}")
-            }
             Step::Look(number, fetch) => {
                 let selected = u32::from(number) | u32::from(fetch) << 31;
                 writeln!(

@@ -65,8 +65,6 @@ pub enum Step {
     Clock(u8),
     /// `wrteei 0`, some work, `wrteei 1`.
     Masked(u8),
-    /// FRAME_FREED or FRAME_ALLOCATED of a frame: for the sanitizers.
-    Frame(u8, bool),
     /// What `tlbre` and the control device show of an entry goes into r29.
     Show(u8),
     /// System call.
@@ -96,7 +94,6 @@ pub fn step() -> impl Strategy<Value = Step> {
         2 => (1..3000u16).prop_map(Step::Timer),
         1 => (0..3u8).prop_map(Step::Clock),
         1 => (1..12u8).prop_map(Step::Masked),
-        1 => (0..PAGES.len() as u8, seen()).prop_map(|(page, freed)| Step::Frame(page, freed)),
         1 => (0..64u8).prop_map(Step::Show),
         1 => Just(Step::Call405),
         2 => (0..CHAINS.len() as u8, 1..12u8).prop_map(|(kind, count)| Step::Chain(kind, count)),
@@ -214,11 +211,6 @@ impl Step {
             Step::Masked(count) => {
                 let work = "addi 29, 29, 1\n".repeat(count.into());
                 writeln!(text, "wrteei 0\n{work}wrteei 1")
-            }
-            Step::Frame(page, freed) => {
-                let register = if freed { 0x8000_0f10 } else { 0x8000_0f14_u32 };
-                let frame = 0x300 + PAGES[usize::from(page)];
-                writeln!(text, "poke {register}, {frame}")
             }
             Step::Show(number) => writeln!(
                 text,

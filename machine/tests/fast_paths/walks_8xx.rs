@@ -62,8 +62,6 @@ pub enum Step {
     Real(Place),
     /// A command of IC_CST or DC_CST, accesses, and caches that are on again.
     Command(u8, Place),
-    /// FRAME_FREED or FRAME_ALLOCATED of a frame of the first space: for the sanitizers.
-    Frame(u8, bool),
     /// What the debug registers show of an entry of the data TLB or the instruction TLB goes into r29.
     Show(u8, bool),
     /// The same by the control device.
@@ -93,7 +91,6 @@ pub fn step() -> impl Strategy<Value = Step> {
         1 => (0..3u8, 0..32u8).prop_map(|(side, index)| Step::Index(side, index)),
         1 => place().prop_map(Step::Real),
         1 => (0..COMMANDS.len() as u8, place()).prop_map(|(kind, place)| Step::Command(kind, place)),
-        1 => (0..PAGES.len() as u8, any::<bool>()).prop_map(|(page, freed)| Step::Frame(page, freed)),
         1 => (0..32u8, any::<bool>()).prop_map(|(number, fetch)| Step::Show(number, fetch)),
         1 => (0..40u8, any::<bool>()).prop_map(|(number, fetch)| Step::Look(number, fetch)),
         2 => (0..CHAINS.len() as u8, 1..12u8).prop_map(|(kind, count)| Step::Chain(kind, count)),
@@ -225,11 +222,6 @@ impl Step {
                      lis 8, 0x0300\nmtspr 568, 8\nisync",
                     routine(place)
                 )
-            }
-            Step::Frame(page, freed) => {
-                let register = if freed { 0x8000_0f10 } else { 0x8000_0f14_u32 };
-                let frame = 0x300 + PAGES[usize::from(page)];
-                writeln!(text, "poke {register}, {frame}")
             }
             Step::Show(number, fetch) => {
                 let (control, cam) = if fetch { (784, 816) } else { (792, 824) };

@@ -86,8 +86,6 @@ pub enum Step {
     Clock(u8),
     /// MSR\[EE\] off, some work, MSR\[EE\] on.
     Masked(u8),
-    /// FRAME_FREED or FRAME_ALLOCATED of a frame: for the sanitizers.
-    Frame(u8, bool),
     /// What the SLB and the control device show of an entry goes into r29.
     Show(u8),
     /// System call.
@@ -118,7 +116,6 @@ pub fn step() -> impl Strategy<Value = Step> {
         2 => (1..3000u16).prop_map(Step::Timer),
         1 => (0..2u8).prop_map(Step::Clock),
         1 => (1..12u8).prop_map(Step::Masked),
-        1 => (0..PAGES.len() as u8, seen()).prop_map(|(page, freed)| Step::Frame(page, freed)),
         1 => (0..64u8).prop_map(Step::Show),
         1 => Just(Step::System),
         2 => (0..CHAINS.len() as u8, 1..12u8).prop_map(|(kind, count)| Step::Chain(kind, count)),
@@ -280,11 +277,6 @@ impl Step {
                     text,
                     "load 8, 0x3030\nmtmsr 8\n{work}load 8, 0xb030\nmtmsr 8"
                 )
-            }
-            Step::Frame(page, freed) => {
-                let register = if freed { 0x8000_0f10 } else { 0x8000_0f14_u32 };
-                let frame = 0x300 + PAGES[usize::from(page)];
-                writeln!(text, "poke {register}, {frame}")
             }
             Step::Show(number) => writeln!(
                 text,

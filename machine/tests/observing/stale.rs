@@ -1,17 +1,21 @@
 //! What the translation sanitizer remembers, and what it says when that is too much.
 
+use pagewalk_machine::memory::Ram;
 use pagewalk_machine::observe::stale::{
-    FILLS_MOST, Flush, Key, Origin, Rules, Side, Stale, THREADS_MOST, WORDS_MOST, Who,
+    FILLS_MOST, Flush, Key, Origin, Rules, Side, Stale, THREADS_MOST, Truth, Use, Verdict,
+    WORDS_MOST, Who,
+};
+
+const RULES: Rules = Rules {
+    grain: 2,
+    big_endian: false,
+    gives: Some(|_, _, now| now != 0),
+    levels: &["table"],
+    global: "",
 };
 
 fn stale() -> Stale {
-    Stale::new(Rules {
-        grain: 2,
-        big_endian: false,
-        gives: Some(|_, _, _| true),
-        levels: &["table"],
-        global: "",
-    })
+    Stale::new(RULES, true)
 }
 
 fn fill(stale: &mut Stale, page: u32, words: u32) {
@@ -99,4 +103,42 @@ fn a_run_says_what_it_forgot() {
         said.contains("4 words of page tables were not watched"),
         "{said}"
     );
+}
+
+/// A thread takes a page away, and goes back to user mode without a flush; then the page's frame is read as a table.
+#[test]
+fn reuse_alone_does_not_report_a_flush_that_is_late() {
+    const WORD: u32 = 0x40;
+    const FRAME: u32 = 0x3000;
+    for late in [true, false] {
+        let mut stale = Stale::new(RULES, late);
+        let mut ram = Ram::new(0x10000);
+        ram.bytes_mut()[WORD as usize] = 1;
+        let mut origin = Origin::new(0);
+        origin.push(WORD, 1);
+        stale.filled(key(7), Who::default(), origin, FRAME.into(), false);
+        stale.storing((WORD, 4), &ram, false, Who::default);
+        ram.bytes_mut()[WORD as usize] = 0;
+        stale.returned(0);
+        let used = |stale: &mut Stale| {
+            let access = Use {
+                key: key(7),
+                address: 0x7000,
+                frame: FRAME.into(),
+                access: "a read of",
+            };
+            let gone = Truth::Other {
+                root: 0,
+                now: "has gone",
+                frame: None,
+                gone: true,
+                change: None,
+            };
+            stale.judge(access, Who::default(), &gone, &ram)
+        };
+        assert_eq!(used(&mut stale) == Verdict::Stop, late);
+        stale.transferred(FRAME);
+        assert_eq!(used(&mut stale) == Verdict::Stop, !late);
+        assert_eq!(stale.findings().len(), 1);
+    }
 }

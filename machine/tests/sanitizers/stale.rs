@@ -103,7 +103,7 @@ fn verdict(machine: &str, kernel: &str, user: &str) -> Option<String> {
     let run = |sanitizes: bool| {
         let mut session = program.session(machine, &[]);
         if sanitizes {
-            session.sanitize("entries".parse().unwrap()).unwrap();
+            session.sanitize("translation".parse().unwrap()).unwrap();
         }
         let stop = session.run(LIMITS);
         (session.explain(&stop), session.counters(), stop)

@@ -213,7 +213,7 @@ impl Guest for Toy {
         ElfImage::parse(elf, name)
     }
 
-    fn sanitizers(_: SanitizerSet) -> Result<SanitizerSet, String> {
+    fn sanitizers(&self, _: SanitizerSet) -> Result<SanitizerSet, String> {
         Err("a toy has no sanitizer".to_owned())
     }
 

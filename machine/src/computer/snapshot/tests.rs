@@ -109,9 +109,8 @@ fn good((machine, parts): (&str, &[&str])) -> (Value, Ram) {
     let mut session = Session::<Processor>::new(config, &boot, Console::memory()).expect("it fits");
     let all = SanitizerSet {
         translation: true,
-        entries: false,
         fetch: true,
-        vsid: true,
+        ..SanitizerSet::default()
     };
     session.sanitize(all).expect("it has all");
     assert_eq!(session.run(until(9000)), Stop::Limit);

@@ -27,8 +27,9 @@ pub struct Fill {
     pub in_window: bool,
     pub reported: bool,
     pub undetermined: bool,
-    /// How often nobody could tell what it was made of.
+    /// How often nobody could tell what is so, and the cycle from which it is asked again.
     pub tries: u8,
+    pub again: u64,
 }
 
 impl Fill {
@@ -45,6 +46,7 @@ impl Fill {
             reported: false,
             undetermined: false,
             tries: 0,
+            again: 0,
         }
     }
 }

@@ -28,8 +28,11 @@ use crate::memory::Ram;
 
 /// Findings that are kept.
 pub const FINDINGS_MOST: usize = 64;
-/// Uses at which it is asked of what an entry was made.
-const TRIES: u8 = 4;
+/// How often it is asked what is so of an entry, if nobody could tell: the kernel may wait for a lock.
+const TRIES: u8 = 40;
+/// Cycles between the first two of these tries. Each time it is twice as long, up to `PAUSE << DOUBLINGS`.
+const PAUSE: u64 = 500;
+const DOUBLINGS: u8 = 6;
 /// Flushes that are remembered.
 const FLUSHES_MOST: usize = 4096;
 /// Threads that are remembered.
@@ -261,6 +264,8 @@ pub struct Stale {
     rules: Rules,
     /// Ends the run at the first finding.
     pub stops: bool,
+    /// Reports more than [`Kind::Reuse`].
+    late: bool,
     time: u64,
     /// By processor.
     fills: Vec<Fills>,
@@ -280,12 +285,13 @@ pub struct Stale {
 }
 
 impl Stale {
-    /// A sanitizer that knows of nothing yet.
+    /// A sanitizer that knows of nothing yet. `late`: it reports more than [`Kind::Reuse`].
     #[must_use]
-    pub fn new(rules: Rules) -> Stale {
+    pub fn new(rules: Rules, late: bool) -> Stale {
         Stale {
             rules,
             stops: true,
+            late,
             time: 0,
             fills: Vec::new(),
             told: Vec::new(),
@@ -556,6 +562,13 @@ impl Stale {
         Some(self.fill(processor, &key)?.frame)
     }
 
+    /// Is it too early to ask again what is so of this entry?
+    #[must_use]
+    pub fn waits(&self, processor: u8, key: Key, cycle: u64) -> bool {
+        let fill = self.fill(processor, &key);
+        fill.is_some_and(|fill| cycle < fill.again)
+    }
+
     /// What an entry was made of.
     #[must_use]
     pub fn origin(&self, processor: u8, key: Key) -> Option<Origin> {
@@ -578,6 +591,10 @@ impl Stale {
             self.counts.suspects += 1;
         }
         let untraced = fill.origin.leaf().is_none();
+        if !matches!(truth, Truth::Unknown) {
+            fill.tries = 0;
+            self.counts.undetermined -= u64::from(std::mem::take(&mut fill.undetermined));
+        }
         let verdict = match truth.clone() {
             Truth::Same {
                 whole: false,
@@ -597,8 +614,12 @@ impl Stale {
                 fills.insert(access.key, fill, words, to_watch);
                 return Verdict::Good;
             }
-            Truth::Unknown if untraced && fill.tries < TRIES => {
+            Truth::Unknown if fill.tries < TRIES => {
+                fill.again = who.cycle + (PAUSE << fill.tries.min(DOUBLINGS));
                 fill.tries += 1;
+                if !untraced {
+                    self.undetermined(&mut fill);
+                }
                 Verdict::Look
             }
             Truth::Unknown | Truth::Other { .. } if untraced => {
@@ -608,7 +629,7 @@ impl Stale {
             }
             Truth::Unknown => {
                 self.undetermined(&mut fill);
-                Verdict::Look
+                Verdict::Good
             }
             Truth::Other { .. } if fill.reported => Verdict::Look,
             Truth::Other {
@@ -691,11 +712,11 @@ impl Stale {
         let change = match change {
             Some(change) => change,
             // Without a store to the entry's words, another root was chosen, which is done at once.
-            None if fill.origin.root != root => return Some(Kind::Context),
+            None if fill.origin.root != root => return self.late.then_some(Kind::Context),
             None => return None,
         };
         let returned = self.returned.get(&change.who.thread);
-        if returned.is_some_and(|&time| time > change.time) {
+        if self.late && returned.is_some_and(|&time| time > change.time) {
             return Some(Kind::Late);
         }
         // A frame to which the page still belongs gets no other use.

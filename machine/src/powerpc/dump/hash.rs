@@ -192,49 +192,6 @@ impl HashTable {
         table.used = table.entries.len() as u32;
         Some(table)
     }
-
-    /// The table's first entry with `vsid`.
-    #[must_use]
-    pub fn find(base: HashBase, vsid: u32, memory: &Memory) -> Option<PteRow> {
-        let place = Table::at(base, memory)?;
-        let group_bytes = place.group_bytes() as usize;
-        let (start, bytes) = (place.physical as usize, place.groups as usize * group_bytes);
-        let table = &memory.uncore.ram.bytes()[start..start + bytes];
-        let group = if place.wide {
-            let wanted = first::V | u64::from(vsid) << WIDE_VSID;
-            let kept = first::V | u64::MAX << WIDE_VSID;
-            group_with::<16>(table, |entry| word(entry) & kept == wanted)
-        } else {
-            let wanted = u64::from(hash::V | vsid << 7) << 32;
-            let kept = u64::from(hash::V | segment::VSID << 7) << 32;
-            group_with::<8>(table, |entry| word(entry) & kept == wanted)
-        }?;
-        (0..SLOTS)
-            .filter_map(|slot| place.row(group, slot, memory))
-            .find(|row| row.vsid == u64::from(vsid))
-    }
-}
-
-/// Where the VSID begins in a PTE's first double word.
-const WIDE_VSID: u32 = first::AVPN_SHIFT + 5;
-
-fn word(entry: &[u8]) -> u64 {
-    entry
-        .first_chunk::<8>()
-        .map_or(0, |bytes| u64::from_be_bytes(*bytes))
-}
-
-/// The first group, of PTEs of `BYTES` bytes, with a PTE for which `carries` is true. All slots of a group are looked
-/// at, not one after the other: the compiler makes vectors of it.
-fn group_with<const BYTES: usize>(table: &[u8], carries: impl Fn(&[u8]) -> bool) -> Option<u32> {
-    let group = table
-        .chunks_exact(BYTES * SLOTS as usize)
-        .position(|group| {
-            group
-                .chunks_exact(BYTES)
-                .fold(false, |any, entry| any | carries(entry))
-        })?;
-    Some(group as u32)
 }
 
 impl fmt::Display for HashTable {

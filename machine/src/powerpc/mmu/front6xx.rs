@@ -2,9 +2,9 @@
 //! they are searched. They differ in the handling of a TLB miss ([`Refill`]).
 
 use super::{
-    Access, BatHit, Bats, DirectStore, EntryView, Fault, Holder, Invalidation, MmuGeometry, Reach,
-    Reaches, Recency, Segments, Source, Space, Tlb, TlbEntry, Translation, Used, hash,
-    second_level, segment, tlb,
+    Access, BatHit, Bats, DirectStore, EntryView, Fault, Invalidation, MmuGeometry, Reach, Reaches,
+    Recency, Segments, Source, Space, Tlb, TlbEntry, Translation, Used, hash, second_level,
+    segment, tlb,
 };
 use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::account::{Account, Array, Cause, Event, Plain};
@@ -486,43 +486,6 @@ impl Front6xx {
         })
     }
 
-    pub(super) fn reaching(&self, frame: u32, fetch: bool) -> Vec<Reach> {
-        self.side(fetch)
-            .valid_entries()
-            .filter(|(_, entry)| entry.rpn() >> 12 == frame)
-            .map(|(_, entry)| Reach::Set(entry.page() << 12))
-            .collect()
-    }
-
-    pub(super) fn user_space(&self, ea: u32, fetch: bool) -> Option<Space> {
-        let register = self.segments.get(ea);
-        let entry = self.side(fetch).find(tlb::tag(register, ea))?;
-        let user_key = segment::key(register, true);
-        tlb::permits(entry.pp(), user_key, false).then(|| Space::Vsid(entry.vsid()))
-    }
-
-    pub(super) fn holder(&self, vsid: u32) -> Option<Holder> {
-        let second = self
-            .second
-            .iter()
-            .map(|second| ("second-level", &second.tlb));
-        [("instruction", &self.itlb), ("data", &self.dtlb)]
-            .into_iter()
-            .chain(second)
-            .find_map(|(name, tlb)| {
-                let mut entries = tlb.valid_entries();
-                let (set, entry) = entries.find(|(_, entry)| entry.vsid() == vsid)?;
-                Some(Holder {
-                    space: Space::Vsid(vsid),
-                    place: format!(
-                        "the {name} TLB holds it: set {set} way {}, page {:#06x}",
-                        entry.way(),
-                        entry.page()
-                    ),
-                })
-            })
-    }
-
     pub(super) fn view(&self, fetch: bool, number: u32) -> EntryView {
         let tlb = self.side(fetch);
         let geometry = tlb.geometry();
@@ -558,18 +521,6 @@ macro_rules! unit_of_front {
 
         fn used(&self, fetch: bool, page: u32, source: Source) -> Option<Used> {
             self.front.used(fetch, page, source)
-        }
-
-        fn reaching(&self, frame: u32, fetch: bool) -> Vec<Reach> {
-            self.front.reaching(frame, fetch)
-        }
-
-        fn user_space(&self, ea: u32, fetch: bool) -> Option<Space> {
-            self.front.user_space(ea, fetch)
-        }
-
-        fn holder(&self, space: u32) -> Option<Holder> {
-            self.front.holder(space)
         }
 
         fn hash_table(&self) -> Option<HashBase> {

@@ -3,8 +3,8 @@
 use super::front6xx::{Now, Page, Refill, unit_of_front};
 use super::walker::{AnyWalker, Found, NoEntry, Port, WalkTiming, Walker};
 use super::{
-    Access, EntryView, Fault, Front6xx, HashBase, Holder, Invalidation, Reach, Reaches, Recency,
-    Source, Space, TlbEntry, Translation, Unit, Used, hash,
+    Access, EntryView, Fault, Front6xx, HashBase, Invalidation, Reaches, Recency, Source, TlbEntry,
+    Translation, Unit, Used, hash,
 };
 use crate::account::{Account, Cause, Plain};
 use crate::memory::Memory;

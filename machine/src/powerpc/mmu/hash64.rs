@@ -32,8 +32,8 @@ pub use table::Page;
 
 use super::walker::{NoEntry, Port, WalkTiming};
 use super::{
-    Access, EntryView, Fault, HashBase, Holder, Invalidation, Reach, Reaches, Recency, Source,
-    Space, TlbGeometry, Translation, Unit, Used, segment,
+    Access, EntryView, Fault, HashBase, Invalidation, Reach, Reaches, Recency, Source, Space,
+    TlbGeometry, Translation, Unit, Used, segment,
 };
 use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::account::{Account, Array, Cause, Event, Plain};
@@ -640,48 +640,6 @@ impl Unit for Hash64 {
             set: self.erat(fetch).set(page.into()) as u16,
             way,
             large: 0,
-        })
-    }
-
-    fn reaching(&self, frame: u32, fetch: bool) -> Vec<Reach> {
-        let entries = self.erat(fetch).entries().iter().flatten();
-        entries
-            .filter(|entry| entry.physical >> 12 == frame)
-            .map(|entry| Reach::Page {
-                ea: entry.ea as u32,
-                bytes: 4096,
-            })
-            .collect()
-    }
-
-    fn user_space(&self, ea: u32, fetch: bool) -> Option<Space> {
-        let ea = self.whole(ea, fetch);
-        let (_, entry) = self.erat(fetch).find(ea)?;
-        (entry.permits(true, false)).then_some(Space::Vsid(entry.vsid as u32))
-    }
-
-    fn holder(&self, space: u32) -> Option<Holder> {
-        let in_tlb = self.tlb.valid_entries();
-        let in_tlb = in_tlb
-            .filter(|(_, entry)| entry.vsid == u64::from(space))
-            .map(|(set, entry)| {
-                format!(
-                    "the TLB holds it: set {set} way {}, page {:#06x}",
-                    entry.way(),
-                    entry.page
-                )
-            });
-        let in_erats = [(true, "instruction"), (false, "data")].into_iter();
-        let in_erats = in_erats.flat_map(|(fetch, name)| {
-            let entries = self.erat(fetch).entries().iter().flatten();
-            entries
-                .filter(|entry| entry.vsid == u64::from(space))
-                .map(move |entry| format!("the {name} ERAT holds it: page {:#x}", entry.ea))
-        });
-        let place = in_tlb.chain(in_erats).next()?;
-        Some(Holder {
-            space: Space::Vsid(space),
-            place,
         })
     }
 

@@ -43,7 +43,7 @@ pub use reach::{Invalidation, Reach, Reached, Reaches};
 pub use segment::Segments;
 pub use soft6xx::{MissRegisters, Soft6xx, SoftwareMiss};
 pub use tlb::{Tlb, TlbEntry, TlbGeometry};
-pub use unit::{EntryView, HashBase, Holder, Recency, Space, Unit, Used};
+pub use unit::{EntryView, HashBase, Recency, Space, Unit, Used};
 pub use walker::WalkTiming;
 
 use serde::{Deserialize, Serialize};

@@ -13,8 +13,8 @@
 pub mod tlb;
 
 use super::{
-    Access, EntryView, Fault, HashBase, Holder, Invalidation, Reach, Reaches, Recency, Source,
-    Space, Translation, Unit, Used,
+    Access, EntryView, Fault, HashBase, Invalidation, Reaches, Recency, Source, Space, Translation,
+    Unit, Used,
 };
 use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::account::{Account, Array, Cause, Event, Plain};
@@ -546,39 +546,6 @@ impl Unit for Mpc8xx {
 
     fn used(&self, _: bool, _: u32, _: Source) -> Option<Used> {
         None
-    }
-
-    fn reaching(&self, frame: u32, fetch: bool) -> Vec<Reach> {
-        let entries = self.side(fetch).tlb.valid_entries();
-        entries
-            .filter_map(|(_, entry)| entry.effective(frame << 12))
-            .map(|ea| Reach::Page { ea, bytes: 4096 })
-            .collect()
-    }
-
-    fn user_space(&self, ea: u32, fetch: bool) -> Option<Space> {
-        let side = self.side(fetch);
-        let entry = side.tlb.entry(side.tlb.find(ea, self.casid, true)?)?;
-        let access = if fetch { Access::Fetch } else { Access::Load };
-        let reads = entry.page_valid() && side.permits(entry, ea, access, true);
-        reads.then(|| Space::Asid(entry.asid().into()))
-    }
-
-    fn holder(&self, asid: u32) -> Option<Holder> {
-        [("instruction", true), ("data", false)]
-            .into_iter()
-            .find_map(|(name, fetch)| {
-                let mut entries = self.side(fetch).tlb.valid_entries();
-                let (number, entry) = entries
-                    .find(|(_, entry)| !entry.shared() && u32::from(entry.asid()) == asid)?;
-                Some(Holder {
-                    space: Space::Asid(entry.asid().into()),
-                    place: format!(
-                        "the {name} TLB holds it: entry {number}, page {:#010x}",
-                        entry.page()
-                    ),
-                })
-            })
     }
 
     fn hash_table(&self) -> Option<HashBase> {

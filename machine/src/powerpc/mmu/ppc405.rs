@@ -12,8 +12,8 @@
 //! entries match, the one with the lowest number translates; on hardware that is a programming error.
 
 use super::{
-    Access, EntryView, Fault, HashBase, Holder, Invalidation, Reach, Reaches, Recency, Source,
-    Space, Translation, Unit, Used,
+    Access, EntryView, Fault, HashBase, Invalidation, Reaches, Recency, Source, Space, Translation,
+    Unit, Used,
 };
 use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::account::{Account, Array, Cause, Event, Plain};
@@ -688,44 +688,6 @@ impl Unit for Ppc405 {
             set: 0,
             way,
             large: (2 * size).saturating_sub(2),
-        })
-    }
-
-    fn reaching(&self, frame: u32, fetch: bool) -> Vec<Reach> {
-        let held = |entry: &&Shadow| {
-            let bytes = entry.bytes().max(4096);
-            frame << 12 & !(bytes - 1) == entry.physical & !(bytes - 1)
-        };
-        let entries = self.shadow(fetch).entries.iter().flatten();
-        entries
-            .filter(held)
-            .map(|entry| Reach::Page {
-                ea: entry.page & !0xfff | (frame << 12 & (entry.bytes().max(4096) - 1)),
-                bytes: 4096,
-            })
-            .collect()
-    }
-
-    fn user_space(&self, ea: u32, fetch: bool) -> Option<Space> {
-        let entry = &self.utlb[self.find(ea)?];
-        let access = if fetch { Access::Fetch } else { Access::Load };
-        let permission = Permission::of(entry, self.zpr, true);
-        permission
-            .refuses(access)
-            .is_none()
-            .then_some(Space::Asid(entry.tid.into()))
-    }
-
-    fn holder(&self, space: u32) -> Option<Holder> {
-        let mut entries = self.utlb.iter().enumerate();
-        let (number, entry) = entries
-            .find(|(_, entry)| entry.valid() && entry.tid != 0 && u32::from(entry.tid) == space)?;
-        Some(Holder {
-            space: Space::Asid(entry.tid.into()),
-            place: format!(
-                "the unified TLB holds it: entry {number}, page {:#010x}",
-                entry.page()
-            ),
         })
     }
 

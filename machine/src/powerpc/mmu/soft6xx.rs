@@ -3,8 +3,8 @@
 
 use super::front6xx::{Now, Page, Refill, unit_of_front};
 use super::{
-    Access, EntryView, Fault, Front6xx, HashBase, Holder, Invalidation, Reach, Reaches, Recency,
-    Source, Space, TlbEntry, Translation, Unit, Used, hash, segment, tlb,
+    Access, EntryView, Fault, Front6xx, HashBase, Invalidation, Reach, Reaches, Recency, Source,
+    TlbEntry, Translation, Unit, Used, hash, segment, tlb,
 };
 use crate::account::{Account, Cause, Plain};
 use crate::memory::Memory;

@@ -1,20 +1,11 @@
 //! The interface of every kind of MMU to the rest of the machine.
 
-use super::{Access, Fault, Invalidation, Reach, Reaches, Source, Translation};
+use super::{Access, Fault, Invalidation, Reaches, Source, Translation};
 use crate::account::{Account, Cause};
 use crate::memory::{Fixed, Memory};
 use serde::{Deserialize, Serialize};
 
 pub use crate::account::tlb_events::Space;
-
-/// An entry of an address space, for a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
-    /// The address space.
-    pub space: Space,
-    /// Which TLB, which place in it, and which page.
-    pub place: String,
-}
 
 /// The place of the entry that an access used, where an engine notes further uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,15 +94,6 @@ pub trait Unit {
 
     /// The place of the entry that has just translated `page`, if its TLB keeps an order of use.
     fn used(&self, fetch: bool, page: u32, source: Source) -> Option<Used>;
-
-    /// The addresses that TLB entries translate to the page frame `frame`.
-    fn reaching(&self, frame: u32, fetch: bool) -> Vec<Reach>;
-
-    /// The address space whose user programs can read `ea`, or fetch from it, through a TLB entry.
-    fn user_space(&self, ea: u32, fetch: bool) -> Option<Space>;
-
-    /// The first TLB entry of the address space with this number.
-    fn holder(&self, space: u32) -> Option<Holder>;
 
     /// Where the hash table lies, if there is one.
     fn hash_table(&self) -> Option<HashBase>;

@@ -3,9 +3,6 @@
 use super::{Fatal, Processor, Stop};
 use crate::board::{Effect, TlbView};
 use crate::computer::Cpu as _;
-use crate::memory::Notice;
-use crate::powerpc::dump::HashTable;
-use crate::powerpc::mmu::{Source, Translation};
 use crate::powerpc::processor::msr;
 
 impl Processor {
@@ -23,22 +20,7 @@ impl Processor {
             _ => {}
         }
         self.observe(effect);
-        if let Effect::VsidIssued(vsid) = effect
-            && (self.observers.sanitizers.as_ref()).is_some_and(|all| all.set.vsid)
-            && let Some(report) = self.holder_of(vsid)
-        {
-            self.report(self.hot.line, report);
-        }
         self.heed_listener();
-        if let Effect::FrameFreed(frame) = effect
-            && self.observers.sanitizers.is_some()
-        {
-            if self.several {
-                self.memory.notify(Notice::FrameFreed(frame));
-                self.end_turn();
-            }
-            self.drop_frame(frame);
-        }
     }
 
     /// The kernel has given the MMU an address space by the number `space`. On boards of foreign kernels, which do not
@@ -92,47 +74,6 @@ impl Processor {
     /// A sanitizer reports the code at `pc`, or in its line.
     fn report(&mut self, pc: u32, report: String) {
         self.halt(Stop::Fatal(Fatal::Sanitizer { pc, report }));
-    }
-
-    /// `ea` has been translated. False if a sanitizer reports it.
-    #[inline]
-    pub(crate) fn sanitize_translation(
-        &mut self,
-        ea: u32,
-        fetch: bool,
-        translation: &Translation,
-    ) -> bool {
-        let Some(report) = self.freed_report(ea, fetch, translation) else {
-            return true;
-        };
-        self.report(if fetch { ea } else { self.hot.line }, report);
-        false
-    }
-
-    /// What a sanitizer reports of a translation. Only pages are looked at.
-    #[inline]
-    pub(crate) fn freed_report(
-        &self,
-        ea: u32,
-        fetch: bool,
-        translation: &Translation,
-    ) -> Option<String> {
-        let paged = matches!(translation.source, Source::Tlb | Source::Subpage);
-        let frame = translation.pa >> 12;
-        let space = || Some(self.mmu.user_space(ea, fetch)?.to_string());
-        paged.then(|| self.observers.translated(ea, frame, space))?
-    }
-
-    /// VSID_ISSUED, on an 8xx of an address space: the first TLB or hash-table entry that carries `vsid`, in words.
-    fn holder_of(&self, vsid: u32) -> Option<String> {
-        if let Some(holder) = self.mmu.holder(vsid) {
-            return Some(format!("{} issued while {}", holder.space, holder.place));
-        }
-        let row = HashTable::find(self.mmu.hash_table()?, vsid, &self.memory)?;
-        Some(format!(
-            "VSID {vsid:06x} issued while the hash table holds it: PTEG {} slot {}, page {:#06x}",
-            row.group, row.slot, row.page_index
-        ))
     }
 
     /// The instruction at `ea` is about to be fetched.

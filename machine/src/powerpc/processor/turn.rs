@@ -131,7 +131,6 @@ impl Cpu for Processor {
                 self.note_invalidation(Some(ea));
                 self.account.add_plain(Plain::TlbReceived, 1);
             }
-            Notice::FrameFreed(frame) => self.drop_frame(frame),
             Notice::Instruction(physical) => {
                 self.memory.instruction.invalidate(physical);
             }

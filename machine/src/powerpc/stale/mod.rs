@@ -21,7 +21,9 @@ use copy::{Answer, HIDDEN, Reloaded};
 
 use crate::computer::Sanitized;
 use crate::observe::stacks::Calls as _;
-use crate::observe::stale::{CALLS_MOST, Change, Flush, Key, Origin, Rules, Side, Truth, Use, Who};
+use crate::observe::stale::{
+    CALLS_MOST, Change, Flush, Key, Origin, Rules, Side, Stale, Truth, Use, Who,
+};
 use crate::powerpc::calls::Calls;
 use crate::powerpc::mmu::held::Held;
 use crate::powerpc::mmu::{Access, Source, Translation};
@@ -139,11 +141,6 @@ struct Suspected<'a> {
 
 impl Sanitized for Processor {
     const RULES: Rules = RULES;
-    const BY_TRANSLATION: bool = false;
-
-    fn is_covered(&self) -> bool {
-        self.mmu.is_known()
-    }
 
     fn sanitized(&mut self) -> &mut bool {
         &mut self.sanitized
@@ -355,6 +352,11 @@ impl Processor {
         let Some(held) = self.mmu.held(ea, fetch, user) else {
             return true;
         };
+        let (number, cycle) = (Sanitized::number(self), self.hot.cycles);
+        let waits = |stale: &mut Stale| stale.waits(number, held.key, cycle);
+        if self.suspects.contains(&held.key) && self.stale().is_some_and(waits) {
+            return false;
+        }
         if !self.suspects.remove(&held.key) {
             return true;
         }
@@ -395,6 +397,12 @@ impl Processor {
             self.watch_words();
         }
         is_good
+    }
+
+    /// Must the sanitizer see the next use of the entry that translates `ea`?
+    pub(crate) fn is_suspect(&self, ea: u32, access: Access) -> bool {
+        let held = || self.mmu.held(ea, access.is_fetch(), self.in_user_mode());
+        !self.suspects.is_empty() && held().is_some_and(|held| self.suspects.contains(&held.key))
     }
 
     /// What the processor would load now. As long as no word of a table changes, the answer stays.
@@ -438,7 +446,9 @@ impl Processor {
                 }
             }
         };
-        self.truths.1.insert(case, truth.clone());
+        if !matches!(truth, Truth::Unknown) {
+            self.truths.1.insert(case, truth.clone());
+        }
         truth
     }
 
