@@ -223,9 +223,7 @@ From = Annotated[
 ]
 Sanitize = Annotated[
     str | None,
-    typer.Option(
-        help="Stop at what a correct kernel never does: translation, reuse, fetch, or all; comma-separated."
-    ),
+    typer.Option(help="Stop at what a correct kernel never does: translation, reuse, fetch, or all; comma-separated."),
 ]
 
 
