@@ -48,6 +48,16 @@ void sleeper_queue(struct sleeper *sleeper)
 	list_add(&sleeper->link, before);
 }
 
+struct sleeper *first_sleeper(const struct futex_key *key)
+{
+	struct sleeper *sleeper;
+
+	list_for_each_window(sleeper, futex_sleepers(key), link)
+		if (futex_key_same(&sleeper->key, key))
+			return sleeper;
+	return NULL;
+}
+
 static void sleeper_wake(struct sleeper *sleeper)
 {
 	list_del(&sleeper->link);
@@ -67,12 +77,16 @@ static long futex_wake(u32 *word, bool is_private, u32 count, u32 bitset)
 	error = mm_futex_key(current->mm, (uaddr_t)word, is_private, FUTEX_READ, &key);
 	if (error)
 		return error;
+	if (pi_waited_for(&key))
+		return -EINVAL;
 	list_for_each_window_safe(sleeper, next, futex_sleepers(&key), link) {
-		if (!futex_key_same(&sleeper->key, &key) || !(sleeper->bitset & bitset))
+		if (!futex_key_same(&sleeper->key, &key))
 			continue;
 		/* It can only be moved to its mutex. */
 		if (sleeper->pi)
 			return -EINVAL;
+		if (!(sleeper->bitset & bitset))
+			continue;
 		sleeper_wake(sleeper);
 		if (++woken >= (s32)count)
 			break;
@@ -154,6 +168,10 @@ static long futex_requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count
 		if (value != *expected)
 			return -EAGAIN;
 	}
+	if (!wake_count && !move_count)
+		return 0;
+	if (pi_waited_for(&key))
+		return -EINVAL;
 	/* A sleeper moved within a bucket is met again, with its new key. */
 	list_for_each_window_safe(sleeper, next, futex_sleepers(&key), link) {
 		if (!futex_key_same(&sleeper->key, &key))

@@ -27,6 +27,8 @@ struct sleeper {
 
 /* futex.c */
 struct list_head *futex_sleepers(const struct futex_key *key);
+/* The first task that sleeps on the word; NULL: none. */
+struct sleeper *first_sleeper(const struct futex_key *key);
 /* Queues a sleeper by priority, then by arrival. */
 void sleeper_queue(struct sleeper *sleeper);
 
@@ -36,6 +38,8 @@ void sleeper_queue(struct sleeper *sleeper);
  * errno. -EBUSY: a program has just changed the word, so begin again. -EAGAIN: the mutex is not free, and !may_wait.
  */
 long pi_begin(u32 *word, struct pi_waiter *waiter, bool may_wait);
+/* Whether a task waits for a mutex at the key. The calls for plain words refuse such a word. */
+bool pi_waited_for(const struct futex_key *key);
 void pi_leave(struct pi_waiter *waiter);        /* out of the line, without the mutex */
 
 /* futex_requeue_pi.c */

@@ -33,6 +33,16 @@ static struct pi_waiter *first_in_line(const struct futex_key *key)
 	return best;
 }
 
+bool pi_waited_for(const struct futex_key *key)
+{
+	const struct pi_waiter *waiter;
+
+	list_for_each_window(waiter, futex_waiters(key), link)
+		if (futex_key_same(&waiter->key, key))
+			return true;
+	return false;
+}
+
 static void pi_wait_for(struct pi_waiter *waiter, struct task *owner)
 {
 	list_del(&waiter->owner_link);
@@ -92,14 +102,10 @@ static void hand_over(struct pi_waiter *to)
 	task_wake(to->task);
 }
 
+/* The word after a hand-over. As on Linux it says that there are waiters, even if none is left. */
 static u32 owned_by(const struct pi_waiter *waiter)
 {
-	const struct pi_waiter *other;
-
-	list_for_each_window(other, futex_waiters(&waiter->key), link)
-		if (other != waiter && futex_key_same(&other->key, &waiter->key))
-			return (u32)waiter->task->pid | FUTEX_WAITERS;
-	return (u32)waiter->task->pid;
+	return (u32)waiter->task->pid | FUTEX_WAITERS;
 }
 
 /* The owner named by the word, if that task can still unlock or hand over the mutex. */
@@ -108,6 +114,12 @@ static struct task *owner_of(u32 value)
 	struct task *task = task_find((s32)(value & FUTEX_TID_MASK));
 
 	return task && task->state != TASK_DEAD && task->mm && !task->left_futexes ? task : NULL;
+}
+
+/* Whether tasks only sleep on the word, which then is no mutex with priority inheritance. */
+static bool slept_on(const struct futex_key *key)
+{
+	return first_sleeper(key) && !pi_waited_for(key);
 }
 
 /* Takes a free mutex for the waiter's task (0), or finds its owner and marks the word as having waiters (1). */
@@ -120,6 +132,8 @@ static long pi_take(u32 *word, const struct pi_waiter *waiter, struct task **own
 		return -EFAULT;
 	if ((value & FUTEX_TID_MASK) == pid)
 		return -EDEADLK;
+	if (slept_on(&waiter->key))
+		return -EINVAL;
 	if (value & FUTEX_TID_MASK)
 		wanted = value | FUTEX_WAITERS;
 	else
@@ -207,6 +221,8 @@ long futex_pi_unlock(u32 *word, bool is_private)
 			return -EFAULT;
 		if (seen != value)
 			continue;
+		if (slept_on(&key))
+			return -EINVAL;
 		next = first_in_line(&key);
 		if (user_cmpxchg(word, value, next ? owned_by(next) : 0, &seen))
 			return -EFAULT;

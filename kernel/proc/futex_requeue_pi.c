@@ -52,16 +52,6 @@ long futex_wait_requeue_pi(u32 *word, bool is_private, u32 expected, u64 deadlin
 	return result == -ETIMEDOUT ? result : -ERESTARTNOINTR;
 }
 
-static struct sleeper *first_sleeper(const struct futex_key *key)
-{
-	struct sleeper *sleeper;
-
-	list_for_each_window(sleeper, futex_sleepers(key), link)
-		if (futex_key_same(&sleeper->key, key))
-			return sleeper;
-	return NULL;
-}
-
 /* Makes the page of a word present and writable, so that the next access does not sleep. */
 static int word_ready(u32 *word)
 {
@@ -120,6 +110,8 @@ long futex_requeue_pi(u32 *word, bool is_private, u32 wake_count, u32 move_count
 			return -EFAULT;
 		if (value != expected)
 			return -EAGAIN;
+		if (pi_waited_for(&key))
+			return -EINVAL;
 		result = move_sleepers(&key, &key2, word2, move_count + 1, &done);
 	} while (result == -EBUSY && !(error = futex_word_changed()));
 	return error ? error : result;

@@ -444,6 +444,61 @@ static void killed(void)
 	CHECK_EQUAL(test_in_child(killed_process, &moved_first), 1000 + SIGKILL);
 }
 
+static void *locks_the_mutex(void *unused)
+{
+	waiting[0] = (int)self();
+	CHECK_EQUAL(futex(&mutex, FUTEX_LOCK_PI, 0, NULL, NULL, 0), 0);
+	/* A hand-over says that there are waiters, even if none is left. */
+	CHECK_EQUAL(mutex, self() | FUTEX_WAITERS);
+	CHECK_EQUAL(futex(&mutex, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0), 0);
+	CHECK_EQUAL(mutex, 0);
+	return unused;
+}
+
+static void *sleeps_on_the_mutex(void *unused)
+{
+	waiting[1] = (int)self();
+	CHECK_EQUAL(futex(&mutex, FUTEX_WAIT, 0, NULL, NULL, 0), 0);
+	return unused;
+}
+
+/* The calls for plain words refuse a word that a task waits for with FUTEX_LOCK_PI, which refuses a plain word. */
+static void a_word_of_the_other_kind(void)
+{
+	static volatile uint32_t word;
+	pthread_t thread;
+
+	CHECK_EQUAL(futex(&mutex, FUTEX_LOCK_PI, 0, NULL, NULL, 0), 0);
+	CHECK_EQUAL(futex(&mutex, FUTEX_WAKE, 1, NULL, NULL, 0), 0);
+	thread = test_start(locks_the_mutex, NULL);
+	while (!waiting[0])
+		usleep(1000);
+	test_await_sleep(waiting[0]);
+	CHECK_ERROR(futex(&mutex, FUTEX_WAKE, 1, NULL, NULL, 0), EINVAL);
+	CHECK_ERROR(futex(&mutex, FUTEX_WAKE_BITSET, 1, NULL, NULL, 2), EINVAL);
+	CHECK_ERROR(futex(&mutex, FUTEX_REQUEUE, 1, NULL, &word, 0), EINVAL);
+	CHECK_ERROR(futex(&mutex, FUTEX_REQUEUE, 0, (void *)1, &word, 0), EINVAL);
+	CHECK_EQUAL(futex(&mutex, FUTEX_REQUEUE, 0, NULL, &word, 0), 0);
+	CHECK_ERROR(futex(&mutex, FUTEX_CMP_REQUEUE, 1, NULL, &word, mutex), EINVAL);
+	CHECK_ERROR(futex(&mutex, FUTEX_CMP_REQUEUE_PI, 1, NULL, &word, mutex), EINVAL);
+	CHECK_ERROR(futex(&mutex, FUTEX_WAKE_OP, 1, NULL, &word, 0), EINVAL);
+	CHECK_ERROR(futex(&word, FUTEX_WAKE_OP, 1, (void *)1, &mutex, FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_NE, 0)),
+		    EINVAL);
+	CHECK_EQUAL(futex(&mutex, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0), 0);
+	test_join(thread);
+
+	thread = test_start(sleeps_on_the_mutex, NULL);
+	while (!waiting[1])
+		usleep(1000);
+	test_await_sleep(waiting[1]);
+	CHECK_ERROR(futex(&mutex, FUTEX_LOCK_PI, 0, NULL, NULL, 0), EINVAL);
+	CHECK_ERROR(futex(&mutex, FUTEX_TRYLOCK_PI, 0, NULL, NULL, 0), EINVAL);
+	mutex = self();
+	CHECK_ERROR(futex(&mutex, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0), EINVAL);
+	CHECK_EQUAL(futex(&mutex, FUTEX_WAKE, 1, NULL, NULL, 0), 1);
+	test_join(thread);
+}
+
 /* The exchange at a register that cannot be read would never end. */
 static void a_word_of_a_device(void)
 {
@@ -465,7 +520,7 @@ static const struct test_case cases[] = {
 	CASE(one_at_a_time), CASE(owner_dies), CASE(owner_runs_at_the_waiters_priority),
 	CASE(waiters_go_by_priority), CASE(a_cycle_is_refused), CASE(a_free_mutex),
 	CASE(a_mutex_that_is_held), CASE(time_out), CASE(wrong_calls), CASE(the_owner_itself), CASE(killed),
-	CASE(a_word_of_a_device),
+	CASE(a_word_of_the_other_kind), CASE(a_word_of_a_device),
 };
 
 TEST_MAIN("inherit", cases)
