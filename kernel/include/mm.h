@@ -42,6 +42,8 @@ struct text;
 #define VM_DEVICE    0x10000u   /* physical pages from first_page on, no frames */
 #define VM_OBJECT    0x20000u   /* the pages of an inode from first_page on */
 #define VM_KIND      (VM_DEVICE | VM_OBJECT)
+#define VM_ONFAULT   0x80000u   /* with VM_LOCKED: pages are not faulted in beforehand (mlock2, mlockall) */
+#define VM_LOCK_MASK (VM_LOCKED | VM_ONFAULT)
 #define VM_TOLD      0x40000u   /* with VM_SHARED: its operation `written` is told which pages are dirty */
 
 /* An area: the pages of [start, end), with the same permissions and the same object. */
@@ -114,7 +116,7 @@ struct mm {
 	uaddr_t stack_limit;                /* bytes that a growing stack may take; RLIMIT_STACK at exec */
 	uaddr_t address_limit;              /* most bytes of all areas (RLIMIT_AS); ~0: no limit */
 	uaddr_t data_limit;                 /* bytes of heap; RLIMIT_DATA */
-	bool lock_future;               /* mlockall: new areas are locked */
+	u32 lock_future;                /* mlockall: bits of VM_LOCK_MASK for new areas */
 	bool unflushed;                 /* it has ended, and each page is flushed when it leaves the tree */
 	bool dumpable;                  /* may leave a core file, and be traced by its user, not only the superuser */
 	u32 total_pages;                /* in areas */

@@ -103,7 +103,7 @@ static long lock_pages(uaddr_t address, u32 length, bool present)
 		return -ENOMEM;
 	if (result == -EINVAL || range.covered == range.start)
 		return result;
-	error = areas_mark(mm, range.start, range.covered, VM_LOCKED, 0);
+	error = areas_mark(mm, range.start, range.covered, present ? VM_LOCKED : VM_LOCK_MASK, VM_LOCK_MASK);
 	if (error)
 		return error;
 	return result || !present ? result : make_present(mm, range.start, range.end);
@@ -125,7 +125,7 @@ long sys_munlock(uaddr_t address, size_t length)
 	int result = whole_pages(address, length, &range), error = 0;
 
 	if (result != -EINVAL && range.covered > range.start)
-		error = areas_mark(current->mm, range.start, range.covered, 0, VM_LOCKED);
+		error = areas_mark(current->mm, range.start, range.covered, 0, VM_LOCK_MASK);
 	return error ? error : result;
 }
 
@@ -133,6 +133,7 @@ long sys_munlock(uaddr_t address, size_t length)
 long sys_mlockall(u32 flags)
 {
 	struct mm *mm = current->mm;
+	u32 lock = flags & MCL_ONFAULT ? VM_LOCK_MASK : VM_LOCKED;
 	struct vma *vma;
 
 	if (!flags || flags == MCL_ONFAULT || flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
@@ -141,7 +142,7 @@ long sys_mlockall(u32 flags)
 		return -EPERM;
 	if (flags & MCL_CURRENT && !mm_may_lock(mm, mm->total_pages - mm_locked_pages(mm)))
 		return -ENOMEM;
-	mm->lock_future = flags & MCL_FUTURE;
+	mm->lock_future = flags & MCL_FUTURE ? lock : 0;
 	if (!(flags & MCL_CURRENT))
 		return 0;
 	/* Areas may change while pages are faulted in, so look each one up again. */
@@ -153,7 +154,7 @@ long sys_mlockall(u32 flags)
 		next = vma->end;
 		if (vma->flags & VM_DEVICE)
 			continue;
-		vma->flags |= VM_LOCKED;
+		vma->flags = (vma->flags & ~VM_LOCK_MASK) | lock;
 		if (!(flags & MCL_ONFAULT))
 			(void)make_present(mm, vma->start, vma->end);
 	}
@@ -164,6 +165,6 @@ long sys_munlockall(void)
 {
 	struct mm *mm = current->mm;
 
-	mm->lock_future = false;
-	return areas_mark(mm, PAGE_SIZE, USER_END, 0, VM_LOCKED);
+	mm->lock_future = 0;
+	return areas_mark(mm, PAGE_SIZE, USER_END, 0, VM_LOCK_MASK);
 }

@@ -234,6 +234,8 @@ void area_populate(struct mm *mm, uaddr_t start, uaddr_t end)
 	struct vma *vma = mm_find(mm, start);
 	enum mm_access access = vma && vma->flags & VM_WRITE && !(vma->flags & VM_SHARED) ? MM_WRITE : MM_READ;
 
+	if (vma && vma->flags & VM_ONFAULT)
+		return;
 	for (; start < end && !signal_fatal_pending(); start += PAGE_SIZE) {
 		if (mm_fault(mm, start, access))
 			break;
@@ -289,11 +291,10 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot, u32 flags
 		if (!address)
 			return (uaddr_t)-ENOMEM;
 	}
-	if (flags & MAP_LOCKED || mm->lock_future) {
-		if (!mm_may_lock(mm, page_count(size)))
-			return (uaddr_t)-EAGAIN;
+	if (mm->lock_future)
 		flags |= MAP_LOCKED;
-	}
+	if (flags & MAP_LOCKED && !mm_may_lock(mm, page_count(size)))
+		return (uaddr_t)-EAGAIN;
 	error = check_type(flags & MAP_TYPE, flags, file);
 	if (error)
 		return (uaddr_t)error;
@@ -301,8 +302,9 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot, u32 flags
 		flags &= ~(u32)(MAP_TYPE & ~MAP_SHARED);
 	if (mm->total_pages - replaced + (size >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
 		return (uaddr_t)-ENOMEM;
-	result = map_new(mm, address, size, area_flags(prot, flags), file, page);
-	if (!IS_ERR_VALUE(result) && flags & (MAP_POPULATE | MAP_LOCKED))
+	result = map_new(mm, address, size, area_flags(prot, flags) | mm->lock_future, file, page);
+	if (!IS_ERR_VALUE(result) &&
+	    (flags & MAP_LOCKED || (flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE))
 		area_populate(mm, result, result + size);
 	check_range(mm, address, address + size, "mmap");
 	return result;
@@ -471,8 +473,7 @@ uaddr_t mm_brk(struct mm *mm, uaddr_t address)
 		    (mm->lock_future && !mm_may_lock(mm, page_count(new - old))) ||
 		    mm->total_pages + ((new - old) >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
 			return mm->brk;
-		vma = vma_new(mm, old, new, area_flags(PROT_READ | PROT_WRITE,
-						       MAP_PRIVATE | (mm->lock_future ? MAP_LOCKED : 0)) |
+		vma = vma_new(mm, old, new, area_flags(PROT_READ | PROT_WRITE, MAP_PRIVATE) | mm->lock_future |
 					    VM_HEAP);
 		if (!vma)
 			return mm->brk;
@@ -480,6 +481,8 @@ uaddr_t mm_brk(struct mm *mm, uaddr_t address)
 		vma_merge(vma);
 	}
 	mm->brk = address;
+	if (new > old && mm->lock_future)
+		area_populate(mm, old, new);
 	check_range(mm, MIN(old, new), MAX(old, new), "brk");
 	return address;
 }

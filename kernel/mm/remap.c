@@ -105,7 +105,7 @@ static uaddr_t remap_move(struct mm *mm, uaddr_t from, uaddr_t size, uaddr_t to,
 		moved_remove(mm, from, size);
 	} else if (size) {
 		/* The pages that were locked are elsewhere now. */
-		vma->flags &= ~VM_LOCKED;
+		vma->flags &= ~VM_LOCK_MASK;
 		vma_merge(vma);
 	}
 	vma_merge(mm_find(mm, to));

@@ -232,7 +232,7 @@ static int copy_area(struct forking *f, struct vma *vma)
 	if (!copy)
 		return -ENOMEM;
 	copy->mm = f->child;
-	copy->flags &= ~VM_LOCKED;
+	copy->flags &= ~VM_LOCK_MASK;
 	vma_link(copy);
 	return vma->flags & VM_WIPEONFORK ? 0 : copy_pages(f, vma);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -367,8 +368,70 @@ static void locked_pages_stay(void)
 	CHECK_ERROR(mlock(where, 4 * page), ENOMEM);
 }
 
+static int present(char *at, size_t pages)
+{
+	unsigned char vector[8];
+	int count = 0;
+
+	MUST(mincore(at, pages * PAGE, vector));
+	for (size_t i = 0; i < pages; i++)
+		count += vector[i] & 1;
+	return count;
+}
+
+static char *new_pages(size_t pages, int flags)
+{
+	char *at = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+
+	CHECK(at != MAP_FAILED);
+	return at;
+}
+
+static char *grown_heap(void)
+{
+	char *end = sbrk(0);
+
+	end += -(uintptr_t)end % PAGE;
+	MUST(brk(end + 2 * PAGE));
+	return end;
+}
+
+/* Locked areas are faulted in when they are made or grow, but not those that are locked as they are used. */
+static void locked_on_fault(void)
+{
+	char *at = new_pages(8, 0);
+
+	MUST(munmap(at + PAGE, 7 * PAGE));
+	if (syscall(SYS_mlock2, at, PAGE, MLOCK_ONFAULT) < 0)
+		return;         /* not known to an emulator */
+	at = mremap(at, PAGE, 4 * PAGE, MREMAP_MAYMOVE);
+	CHECK(at != MAP_FAILED);
+	CHECK_EQUAL(present(at, 4), 0);
+	MUST(mlock(at, 4 * PAGE));
+	CHECK_EQUAL(present(at, 4), 4);
+	at = mremap(at, 4 * PAGE, 6 * PAGE, MREMAP_MAYMOVE);
+	CHECK_EQUAL(present(at, 6), 6);
+	CHECK_EQUAL(present(new_pages(4, MAP_POPULATE), 4), 4);
+	CHECK_EQUAL(present(new_pages(4, MAP_POPULATE | MAP_NONBLOCK), 4), 0);
+
+	MUST(mlockall(MCL_FUTURE | MCL_ONFAULT));
+	at = new_pages(4, 0);
+	CHECK_EQUAL(present(at, 4), 0);
+	at[PAGE] = 1;
+	CHECK_EQUAL(present(at, 4), 1);
+	CHECK_EQUAL(present(new_pages(4, MAP_LOCKED), 4), 0);
+	CHECK_EQUAL(present(grown_heap(), 2), 0);
+	CHECK_ERROR(madvise(at, PAGE, MADV_DONTNEED), EINVAL);
+	MUST(mlockall(MCL_FUTURE));
+	CHECK_EQUAL(present(new_pages(4, 0), 4), 4);
+	CHECK_EQUAL(present(grown_heap(), 2), 2);
+	MUST(munlockall());
+	MUST(madvise(at, PAGE, MADV_DONTNEED));
+	CHECK_EQUAL(present(new_pages(4, 0), 4), 0);
+}
+
 static const struct test_case cases[] = {
-	CASE(locked_pages_stay), CASE(growing_file),
+	CASE(locked_pages_stay), CASE(locked_on_fault), CASE(growing_file),
 	CASE(anonymous_is_zero), CASE(unmapped_faults), CASE(null_faults), CASE(protection), CASE(fixed_replaces),
 	CASE(arguments), CASE(hint_is_taken), CASE(shared_file), CASE(beyond_the_end), CASE(remap_grows_and_moves),
 	CASE(holes_and_neighbours), CASE(dont_need), CASE(map_and_unmap_often), CASE(more_than_there_is),
