@@ -291,7 +291,7 @@ static long recvmsg_on(struct file *file, struct socket *socket, struct msghdr *
 	result = receive_message(file, socket, &m);
 	user_vector_free(&vector);
 	if (result >= 0) {
-		h->flags = m.out_flags | write_control(socket, h, &m);
+		h->flags = (flags & MSG_CMSG_CLOEXEC) | m.out_flags | write_control(socket, h, &m);
 		if (h->name && copy_to_user((void *)(uaddr_t)h->name, a.bytes, MIN(h->name_len, a.len)))
 			result = -EFAULT;
 		h->name_len = h->name ? a.len : h->name_len;
@@ -364,8 +364,7 @@ static long many_messages(int fd, struct mmsghdr *user, u32 count, u32 flags, me
 			break;
 	}
 	/* An error after the first received message is reported by the next call. */
-	if (call == recvmsg_to && done && result < 0 && result != -EAGAIN && result != -ERESTARTSYS &&
-	    result != -EFAULT)
+	if (call == recvmsg_to && done && result < 0 && result != -EAGAIN && result != -ERESTARTSYS)
 		socket->error = (s32)-result;
 	file_put(file);
 	return done ? (long)done : result;

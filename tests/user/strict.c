@@ -251,6 +251,13 @@ static void several_messages(void)
 	CHECK_ERROR(recv(ends[1], buffer[0], 16, MSG_ERRQUEUE | MSG_DONTWAIT), EAGAIN);
 	CHECK_EQUAL(send(ends[0], "third", 5, 0), 5);
 	CHECK_EQUAL(recv(ends[1], buffer[0], 16, MSG_ERRQUEUE), 5);
+	/* The next call reports why the second message failed; that message is lost. */
+	for (int i = 0; i < 3; i++)
+		CHECK_EQUAL(send(ends[0], "123", (size_t)i + 1, 0), i + 1);
+	in[1].iov_base = NULL;
+	CHECK_EQUAL(recvmmsg(ends[1], messages, 3, 0, NULL), 1);
+	CHECK_ERROR(recv(ends[1], buffer[0], 16, 0), EFAULT);
+	CHECK_EQUAL(recv(ends[1], buffer[0], 16, 0), 3);
 }
 
 static void offsets_beyond_all_files(void)
