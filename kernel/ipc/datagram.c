@@ -155,12 +155,14 @@ long datagram_take_now(struct datagram_queue *queue, struct message *message)
 		return -EAGAIN;
 	datagram = list_first_entry(&queue->datagrams, struct datagram, link);
 	/* The copy may sleep: hold the datagram, and remove it first unless it is only peeked at. */
-	if (peek)
+	if (peek) {
 		datagram->users++;
-	else
+		message->rights = datagram->rights ? rights_peek(datagram->rights) : NULL;
+	} else {
 		datagram_unlink(queue, datagram);
-	if (datagram->rights && !peek)
-		rights_taken(datagram->rights);
+		if (datagram->rights)
+			rights_taken(datagram->rights);
+	}
 	wanted = MIN((size_t)datagram->size, message->data->left);
 	n = iter_write(message->data, datagram->data, wanted);
 	/* Memory that the program may not use, or not all of it: the datagram is lost, as on Linux. */

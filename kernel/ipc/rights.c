@@ -258,8 +258,19 @@ void rights_accepted(struct socket *embryo)
 		unix_each_rights(embryo, keep_files, NULL);
 }
 
+struct rights *rights_peek(struct rights *rights)
+{
+	rights_taken(rights);
+	rights->peeks++;
+	return rights;
+}
+
 void rights_free(struct rights *rights)
 {
+	if (rights->peeks) {
+		rights->peeks--;
+		return;
+	}
 	defer(&rights->freeing, close_files);
 }
 

@@ -18,10 +18,11 @@ struct rights {
 		struct list_head link;  /* in a stream's receiving side */
 		struct deferred freeing;        /* after rights_free() */
 	};
-	u64 at;                 /* the byte of a stream that they belong to */
+	u64 at, end;            /* in a stream: the first byte of the message, and the byte behind it */
 	struct ucred cred;      /* who sent it */
 	struct account *account;        /* charged for the files; NULL: no files */
 	u32 count, room;
+	u32 peeks;              /* receives with MSG_PEEK that hold them besides the queue or a receiver */
 	struct file *file[];
 };
 
@@ -32,7 +33,9 @@ struct rights {
 long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room);
 /* Creates rights without files, which only name the sender. NULL: no memory. */
 struct rights *rights_mark(void);
-/* Closes the files at the end of the call. */
+/* For a receive with MSG_PEEK, which frees them as if it had taken them. */
+struct rights *rights_peek(struct rights *);
+/* Closes the files at the end of the call. While others hold the rights, it only lets go of them. */
 void rights_free(struct rights *);
 
 /* Rights leave a queue, for a receiver. */

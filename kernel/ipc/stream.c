@@ -5,6 +5,7 @@
 #include <lib.h>
 #include <sched.h>
 #include <task.h>
+#include <window.h>
 
 #include "stream.h"
 
@@ -49,6 +50,7 @@ static void make_urgent(struct side *side)
 static long put_signed(const struct socket *socket, struct side *to, struct message *m, size_t most)
 {
 	long n = stream_sign(socket, to, m);
+	size_t left = m->data->left;
 
 	if (n)
 		return n;
@@ -59,6 +61,7 @@ static long put_signed(const struct socket *socket, struct side *to, struct mess
 		return n;
 	if (m->rights) {
 		m->rights->at = to->put;
+		m->rights->end = to->put + left;
 		list_add_tail(&m->rights->link, &to->rights);
 		to->rights_count++;
 		m->rights = NULL;
@@ -178,43 +181,91 @@ static bool at_mark(const struct side *from)
 	return from->urgent != NO_MARK && from->taken == from->mark;
 }
 
-/* Bytes that one read may take: up to the mark, and up to the next byte with rights. */
-static size_t run_length(const struct side *from, size_t wanted)
+/*
+ * Bytes that one copy may take from position `start`: up to the mark, up to the end of the first message with files,
+ * and with SO_PASSCRED up to the next byte of another sender.
+ */
+static size_t run_length(const struct socket *socket, const struct side *from, const struct message *message, u64 start)
 {
+	bool one_sender = socket_option(socket, SO_PASSCRED), files = message->rights;
+	const struct ucred *sender = &from->taken_by;
+	u64 end = start + message->data->left;
 	const struct rights *rights;
 
 	if (from->hold)
-		wanted = MIN(wanted, (size_t)side_shown(from));
+		end = MIN(end, from->taken + side_shown(from));
 	if (from->urgent != NO_MARK && from->taken < from->mark)
-		wanted = (size_t)MIN((u64)wanted, from->mark - from->taken);
-	list_for_each_entry(rights, &from->rights, link)
-		if (rights->at > from->taken)
-			return (size_t)MIN((u64)wanted, rights->at - from->taken);
-	return wanted;
+		end = MIN(end, from->mark);
+	if (files)
+		end = MIN(end, message->rights->end);
+	list_for_each_window(rights, &from->rights, link) {
+		if (rights->at >= end)
+			break;
+		if (rights->at <= start)
+			sender = &rights->cred;
+		else if (files || (one_sender && memcmp(sender, &rights->cred, sizeof(*sender))))
+			return (size_t)(rights->at - start);
+		if (!rights->count)
+			continue;
+		files = true;
+		end = MIN(end, MAX(rights->end, start + 1));
+	}
+	return (size_t)(end - start);
 }
 
-/* The rights of the next byte, and its sender. Removes them from the queue, unless `peek`. */
-static struct rights *rights_here(struct side *from, bool peek, struct ucred *sender)
+/* Who sent the byte at position `start`, and the files that come with n bytes from there. */
+static void peek_rights(struct side *from, struct message *message, u64 start, u32 n)
 {
-	*sender = from->taken_by;
+	struct rights *rights;
+
+	message->sender = from->taken_by;
+	list_for_each_window(rights, &from->rights, link) {
+		if (rights->at >= start + n)
+			return;
+		if (rights->at <= start)
+			message->sender = rights->cred;
+		if (!rights->count)
+			continue;
+		message->rights = rights_peek(rights);
+		return;
+	}
+}
+
+/* Removes the rights of bytes that were taken. The files go to the message, or without one they are closed. */
+static void take_rights(struct side *from, struct message *message)
+{
+	u32 taken = 0;
+
 	while (!list_empty(&from->rights)) {
 		struct rights *rights = list_first_entry(&from->rights, struct rights, link);
 
-		if (rights->at > from->taken)
-			break;
-		*sender = rights->cred;
-		if (peek)
+		if (rights->at >= from->taken)
 			break;
 		from->taken_by = rights->cred;
 		list_del(&rights->link);
+		interrupt_window_at(++taken);
 		from->rights_count--;
-		if (rights->count) {
+		if (message && rights->count) {
 			rights_taken(rights);
-			return rights;
+			message->rights = rights;
+		} else {
+			rights_free(rights);
 		}
-		rights_free(rights);
 	}
-	return NULL;
+}
+
+/* Whether a receive ends, though more bytes are queued: it has a message with files, or the next sender is another. */
+static bool message_ends(const struct socket *socket, const struct side *from, const struct message *message)
+{
+	const struct rights *next = list_empty(&from->rights) ? NULL :
+				    list_first_entry(&from->rights, const struct rights, link);
+
+	if (next && next->at > from->taken)
+		next = NULL;
+	if (message->rights)
+		return next || from->taken >= message->rights->end;
+	return next && socket_option(socket, SO_PASSCRED) &&
+	       memcmp(&next->cred, &message->sender, sizeof(next->cred));
 }
 
 /* Whether a read skips the next byte: it is urgent, and urgent data is not read in line (SO_OOBINLINE). */
@@ -228,6 +279,7 @@ static void leave_out(struct side *from)
 	ring_skip(&from->ring, 1);
 	from->taken++;
 	from->urgent = NO_MARK;
+	take_rights(from, NULL);
 	wake_up(&from->writable);
 }
 
@@ -245,9 +297,9 @@ static void count_taken(struct side *from, u32 n)
 }
 
 /* TCP's MSG_TRUNC: the next run is read, or peeked at, without a copy. */
-static long pass_over(struct side *from, struct message *message, bool peek)
+static long pass_over(const struct socket *socket, struct side *from, struct message *message, bool peek)
 {
-	u32 n = (u32)MIN(run_length(from, message->data->left), (size_t)ring_used(&from->ring));
+	u32 n = (u32)MIN(run_length(socket, from, message, from->taken), (size_t)ring_used(&from->ring));
 
 	for (size_t left = n, part; left; left -= part) {
 		(void)iter_place(message->data, &part);
@@ -262,25 +314,32 @@ static long pass_over(struct side *from, struct message *message, bool peek)
 }
 
 /* Reads the next run: returns the bytes copied; 0: look again. The mark and rights move with the bytes. */
-static long stream_take(const struct socket *socket, struct side *from, struct message *message, bool first)
+static long stream_take(const struct socket *socket, struct side *from, struct message *message)
 {
 	bool peek = message->flags & MSG_PEEK;
+	u64 start = from->taken;
 	long n;
 
-	if (left_out(socket, from) && (!peek || ring_used(&from->ring) == 1)) {
+	if (left_out(socket, from) && (!peek || side_shown(from) == 1)) {
 		leave_out(from);
 		return 0;
 	}
-	if (first && !message->rights)
-		message->rights = rights_here(from, peek, &message->sender);
 	if (message->flags & MSG_TRUNC && socket->family == AF_INET)
-		return pass_over(from, message, peek);
-	if (peek)
-		return ring_peek(&from->ring, message->data, left_out(socket, from),
-				 run_length(from, message->data->left));
-	n = ring_read(&from->ring, message->data, run_length(from, message->data->left));
-	if (n > 0)
+		return pass_over(socket, from, message, peek);
+	if (peek) {
+		start += left_out(socket, from);
+		n = ring_peek(&from->ring, message->data, (size_t)(start - from->taken),
+			      run_length(socket, from, message, start));
+		if (n > 0)
+			peek_rights(from, message, start, (u32)n);
+		return n;
+	}
+	n = ring_read(&from->ring, message->data, run_length(socket, from, message, start));
+	if (n > 0) {
 		count_taken(from, (u32)n);
+		take_rights(from, message);
+		message->sender = from->taken_by;
+	}
 	return n;
 }
 
@@ -319,7 +378,7 @@ long stream_receive(struct socket *socket, struct message *message)
 			return done;
 		n = mutex_lock_killable(&from->taking);
 		if (!n) {
-			n = side_shown(from) ? stream_take(socket, from, message, !done) : 0;
+			n = side_shown(from) ? stream_take(socket, from, message) : 0;
 			mutex_unlock(&from->taking);
 		}
 		if (n < 0)
@@ -327,9 +386,10 @@ long stream_receive(struct socket *socket, struct message *message)
 		if (n == 0)
 			continue;
 		done += n;
-		if (message->flags & MSG_PEEK || !list_empty(&from->rights) || message->rights)
+		if (message->flags & MSG_PEEK || message_ends(socket, from, message))
 			return done;
-		if (done >= enough)
+		/* A run that ended at the rights of the next byte goes on with that byte. */
+		if (done >= enough && list_empty(&from->rights))
 			return done;
 	}
 }

@@ -308,6 +308,122 @@ static void accept_without_descriptor(void)
 	CHECK_EQUAL(read((int)MUST(accept(listener, NULL, NULL)), &byte, 1), 1);
 }
 
+/* Receives with the flags; returns the bytes, or -1. Sets *count to the files that came, and closes them. */
+static ssize_t receive_with(int socket, int flags, int *count)
+{
+	char data[20], control[CMSG_SPACE(4 * sizeof(int))];
+	struct iovec piece = { data, sizeof(data) };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(socket, &message, flags | MSG_DONTWAIT);
+	struct cmsghdr *header = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
+
+	*count = header ? (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int)) : 0;
+	if (n >= 0)
+		CHECK_EQUAL(message.msg_flags, flags & MSG_CMSG_CLOEXEC);
+	for (int i = 0; i < *count; i++) {
+		int file;
+
+		memcpy(&file, CMSG_DATA(header) + (size_t)i * sizeof(file), sizeof(file));
+		CHECK_EQUAL(MUST(fcntl(file, F_GETFD)), flags & MSG_CMSG_CLOEXEC ? FD_CLOEXEC : 0);
+		MUST(close(file));
+	}
+	return n;
+}
+
+static void send_around_files(int socket)
+{
+	CHECK_EQUAL(send(socket, "1111", 4, 0), 4);
+	CHECK_EQUAL(send_files(socket, (int[]){ 0, 1 }, 2), 1);
+	CHECK_EQUAL(send(socket, "3333", 4, 0), 4);
+}
+
+/* A receive from a stream takes what comes before a message with files, and that message, and no more (unix(7)). */
+static void a_receive_ends_behind_files(void)
+{
+	static const int flags[] = { 0, MSG_WAITALL, MSG_CMSG_CLOEXEC };
+	char data[20];
+	int ends[2], count;
+
+	socket_pair(SOCK_STREAM, ends);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		send_around_files(ends[0]);
+		for (int peeks = 0; peeks < 2; peeks++) {
+			CHECK_EQUAL(receive_with(ends[1], MSG_PEEK | flags[i], &count), 5);
+			CHECK_EQUAL(count, 2);
+		}
+		CHECK_EQUAL(receive_with(ends[1], flags[i], &count), 5);
+		CHECK_EQUAL(count, 2);
+		CHECK_EQUAL(receive_with(ends[1], MSG_PEEK | flags[i], &count), 4);
+		CHECK_EQUAL(count, 0);
+		CHECK_EQUAL(receive_with(ends[1], flags[i] & ~MSG_WAITALL, &count), 4);
+		CHECK_EQUAL(count, 0);
+	}
+	send_around_files(ends[0]);
+	CHECK_EQUAL(read(ends[1], data, sizeof(data)), 5);
+	CHECK_EQUAL(read(ends[1], data, sizeof(data)), 4);
+	CHECK_EQUAL(send_files(ends[0], (int[]){ 0 }, 1), 1);
+	CHECK_EQUAL(send_files(ends[0], (int[]){ 0 }, 1), 1);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQUAL(receive_with(ends[1], 0, &count), 1);
+		CHECK_EQUAL(count, 1);
+	}
+	CHECK_EQUAL(receive_with(ends[1], 0, &count), -1);
+}
+
+static int send_bytes(void *socket)
+{
+	CHECK_EQUAL(send(*(int *)socket, "bb", 2, 0), 2);
+	return 0;
+}
+
+/* The bytes of two senders are one stream, unless the receiver asks for the senders. */
+static void senders_in_a_row(void)
+{
+	int ends[2], count;
+	char data[20];
+	struct ucred cred;
+
+	socket_pair(SOCK_STREAM, ends);
+	MUST(setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)));
+	for (int on = 0; on < 2; on++) {
+		MUST(setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)));
+		CHECK_EQUAL(send(ends[0], "aa", 2, 0), 2);
+		CHECK_EQUAL(test_in_child(send_bytes, &ends[0]), 0);
+		CHECK_EQUAL(send(ends[0], "aa", 2, 0), 2);
+		CHECK_EQUAL(recv(ends[1], data, sizeof(data), MSG_PEEK), on ? 2 : 6);
+		if (!on) {
+			CHECK_EQUAL(receive_with(ends[1], 0, &count), 6);
+			continue;
+		}
+		for (int i = 0; i < 3; i++) {
+			CHECK_EQUAL(receive_cred(ends[1], data, sizeof(data), &cred), 2);
+			CHECK_EQUAL(cred.pid == getpid(), i != 1);
+		}
+	}
+}
+
+/* A peek gives duplicates of the files, which stay in the queue. */
+static void peeked_files(void)
+{
+	EACH_TYPE(type) {
+		int ends[2], count;
+
+		socket_pair(type, ends);
+		CHECK_EQUAL(send_files(ends[0], ends, 2), 1);
+		for (int i = 0; i < 4; i++) {
+			CHECK_EQUAL(receive_with(ends[1], i < 3 ? MSG_PEEK : 0, &count), 1);
+			CHECK_EQUAL(count, 2);
+		}
+		CHECK_EQUAL(receive_with(ends[1], 0, &count), -1);
+		/* A socket whose peek was given itself is still found when it is closed. */
+		CHECK_EQUAL(send_files(ends[0], &ends[1], 1), 1);
+		CHECK_EQUAL(receive_with(ends[1], MSG_PEEK, &count), 1);
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
 #define LONG_MESSAGE 65536u
 #define LONG_MESSAGES 30
 
@@ -408,6 +524,9 @@ static const struct test_case cases[] = {
 	CASE(named_for_credentials),
 	CASE(accept_without_descriptor),
 	CASE(files_come_with_the_first_byte),
+	CASE(a_receive_ends_behind_files),
+	CASE(senders_in_a_row),
+	CASE(peeked_files),
 };
 
 TEST_MAIN("rights", cases)
