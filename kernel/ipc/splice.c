@@ -184,8 +184,12 @@ static long splice_memory(struct file *pipe, struct iter *it, u32 flags)
 	while (it->left) {
 		n = pipe_wait_room(pipe, !done && splice_waits(pipe, flags));
 		if (n > 0) {
-			size_t later = it->left - MIN(it->left, (size_t)n);
+			size_t part, later;
+			const char *at = iter_place(it, &part);
 
+			/* A page that cannot be read ends the call, but not the copy of the pages before it. */
+			part = MIN(part, PAGE_SIZE - (uaddr_t)at % PAGE_SIZE);
+			later = it->left - MIN(MIN(it->left, part), (size_t)n);
 			it->left -= later;
 			n = pipe->ops->write(pipe, it, &pipe->position);
 			it->left += later;

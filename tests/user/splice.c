@@ -101,6 +101,11 @@ static void memory(void)
 	CHECK_EQUAL(vmsplice(pipes[0], &in, 1, 0), 5);
 	CHECK(memcmp(buffer, "first", 5) == 0);
 	read_is(pipes[0], " second");
+	/* The part before one that cannot be read goes into the pipe. */
+	out[1].iov_base = NULL;
+	CHECK_EQUAL(vmsplice(pipes[1], out, 2, 0), 6);
+	CHECK_ERROR(vmsplice(pipes[1], out + 1, 1, 0), EFAULT);
+	read_is(pipes[0], "first ");
 }
 
 static void refusals(void)
