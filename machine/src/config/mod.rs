@@ -3,6 +3,7 @@
 //! A machine is one TOML file. Keys are kebab-case; dotted paths name them on the command line
 //! (`tlb.data.entries`). A [`MachineConfig`] that came out of this module has passed every check.
 
+mod board;
 mod check;
 mod controller;
 mod cores;
@@ -11,13 +12,15 @@ mod inputs;
 mod names;
 mod parse;
 mod parts;
+pub(crate) mod sections;
 pub mod shape;
 mod wording;
 
+pub use board::{BoardConfig, BoardKind, EmptyBus, InterruptController};
 pub(crate) use check::{
-    Before, Checker, MEMORY_MOST, Problem, cache as check_cache, levels as check_levels,
-    look_aside, replacement as check_replacement, second_tlb as check_second_tlb,
-    walker as check_walker,
+    AroundBus, Before, CODE, Checker, DATA, MEMORY_MOST, Problem, bus as check_bus,
+    levels as check_levels, lines as check_lines, plain_cache as check_cache,
+    replacement as check_replacement, second_tlb as check_second_tlb, walker as check_walker,
 };
 pub use controller::{BusKind, Controller};
 pub use cores::{Broadcast, Core, CoreKind, Family, Monitor, Power, Reload};
@@ -27,8 +30,9 @@ pub use names::{
 };
 pub use parse::Override;
 pub(crate) use parse::{MachineFile, read, text_of};
-pub(crate) use parts::{Around, check as check_memory, clocks as bus_clocks};
+pub(crate) use parts::clocks as bus_clocks;
 pub use parts::{MemoryConfig, PageMode, Parts, PartsKind};
+pub(crate) use sections::{Bus, bus_config, machine_file, numbers, tlb_keys};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,10 +47,10 @@ pub struct MachineConfig {
     /// The line that a listing of machines prints.
     pub description: String,
     /// Processors, all alike.
-    #[serde(default = "one_processor")]
+    #[serde(default = "sections::one_processor")]
     pub processors: u8,
     /// Core cycles by which a processor may run ahead of the slowest one, plus one block of instructions.
-    #[serde(default = "default_lead")]
+    #[serde(default = "sections::default_lead")]
     pub lead: u32,
     pub core: CoreConfig,
     pub tlb: TlbPair,
@@ -74,15 +78,7 @@ impl MachineConfig {
     }
 }
 
-fn one_processor() -> u8 {
-    1
-}
-
-/// About as long as three reads of a line from memory take: a shorter lead orders accesses to shared lines no better
-/// than the bus does, and costs the host more turns.
-fn default_lead() -> u32 {
-    100
-}
+machine_file!(MachineConfig);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -345,192 +341,16 @@ pub struct L2Config {
     pub copy_back: Option<u32>,
 }
 
-/// The processor bus. Times are in bus clocks; a beat moves `width` bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BusConfig {
-    /// Core clocks in one bus clock: a multiple of a half.
-    pub core_to_bus: f64,
-    /// Bytes in a beat.
-    pub width: u32,
-    /// From a miss to the start of its address tenure on an idle bus.
-    pub request: u32,
-    /// From the last beat of a transfer until the next one can begin; with a depth of more than 1, dead clocks between
-    /// the data of two transactions.
-    pub turnaround: u32,
-    /// From a beat of a read on the bus to the core.
-    pub return_path: u32,
+bus_config! {
     /// Transactions on the bus at a time; 1 if the key is left out.
-    pub depth: Option<u32>,
+    depth: Option<u32>,
     /// No dead clock between the data of two burst reads (604, data streaming mode).
-    pub streaming: Option<bool>,
-    /// Read: from the address to the first beat; also a single-beat read. This and the next three are there exactly if
-    /// the file does not tell the memory's parts.
-    pub read_first: Option<u32>,
-    /// Read: each further beat of a burst.
-    pub read_next: Option<u32>,
-    /// Write: from the address to the first beat; also a single-beat write.
-    pub write_first: Option<u32>,
-    /// Write: each further beat of a burst.
-    pub write_next: Option<u32>,
-    /// An access to a device of the board.
-    pub device: u32,
+    streaming: Option<bool>,
     /// A transaction without data: `tlbie`, `tlbsync`, `sync`, `eieio` and cache instructions, if the core broadcasts
     /// them. Present exactly when the core broadcasts.
-    pub address_only: Option<u32>,
+    address_only: Option<u32>,
     /// Bus clocks in one tick of time base and decrementer; of a 405 core clocks in one tick of its timers.
-    pub timebase_divider: u32,
-}
-
-impl BusConfig {
-    /// Core clocks in two bus clocks: the ratio as an integer.
-    pub fn core_per_two_bus(&self) -> u64 {
-        (self.core_to_bus * 2.0).round() as u64
-    }
-
-    /// The times of memory, and their keys.
-    pub(crate) fn pattern(&self) -> [(&'static str, Option<u32>); 4] {
-        [
-            ("bus.read-first", self.read_first),
-            ("bus.read-next", self.read_next),
-            ("bus.write-first", self.write_first),
-            ("bus.write-next", self.write_next),
-        ]
-    }
-
-    /// Core cycles that `bus_clocks` take, rounded up to a whole core cycle.
-    pub fn core_cycles(&self, bus_clocks: u64) -> u64 {
-        (bus_clocks * self.core_per_two_bus()).div_ceil(2)
-    }
-}
-
-/// Which board: chooses devices, address map and device tree. Any board goes with any core that its kernels run on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BoardKind {
-    /// ISA bus with a UART and a pair of 8259s.
-    #[default]
-    Prep,
-    /// MPC8313E, as Linux for `MPC8313ERDB` knows it.
-    Mpc83xx,
-    /// MPC8641, as Linux for `MPC8641HPCN` knows it: the only one of these three for several processors.
-    Mpc86xx,
-    /// MPC875 with a 16550 UART, as Linux for `adder875` knows it.
-    Mpc8xx,
-    /// MPC855T or MPC860T, as Linux 2.4 and 2.6 (arch/ppc) for `FADS` know it.
-    Fads,
-    /// PPC405GP, as Linux for boards with a 405 knows it.
-    #[serde(rename = "ppc405gp")]
-    Ppc405gp,
-}
-
-impl BoardKind {
-    pub(crate) const ALL: [BoardKind; 6] = [
-        BoardKind::Prep,
-        BoardKind::Mpc83xx,
-        BoardKind::Mpc86xx,
-        BoardKind::Mpc8xx,
-        BoardKind::Fads,
-        BoardKind::Ppc405gp,
-    ];
-
-    /// The name in machine files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            BoardKind::Prep => "prep",
-            BoardKind::Mpc83xx => "mpc83xx",
-            BoardKind::Mpc86xx => "mpc86xx",
-            BoardKind::Mpc8xx => "mpc8xx",
-            BoardKind::Fads => "fads",
-            BoardKind::Ppc405gp => "ppc405gp",
-        }
-    }
-
-    /// The cores that the board's kernels are for; board `prep` is for others too.
-    pub(crate) fn family(self) -> Family {
-        match self {
-            BoardKind::Mpc8xx | BoardKind::Fads => Family::Mpc8xx,
-            BoardKind::Ppc405gp => Family::Ppc405,
-            BoardKind::Prep | BoardKind::Mpc83xx | BoardKind::Mpc86xx => Family::Classic,
-        }
-    }
-
-    /// The board's real chip has a core with DABR (an MPC83xx an e300, an MPC86xx an e600), so the register is there
-    /// whichever core is configured. Linux without PERF_EVENTS writes it at every exec.
-    pub(crate) fn has_dabr(self) -> bool {
-        matches!(self, BoardKind::Mpc83xx | BoardKind::Mpc86xx)
-    }
-
-    /// What SVR reads, on a board whose chip has it: an MPC8641 of revision 2 (recalled). No kernel is known to depend
-    /// on it.
-    pub(crate) fn system_version(self) -> Option<u32> {
-        match self {
-            BoardKind::Mpc86xx => Some(0x8090_0020),
-            BoardKind::Prep
-            | BoardKind::Mpc83xx
-            | BoardKind::Mpc8xx
-            | BoardKind::Fads
-            | BoardKind::Ppc405gp => None,
-        }
-    }
-}
-
-/// What drives the processors' external interrupt inputs on board `prep`. The other boards have a controller of their
-/// own and take no notice of this key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum InterruptController {
-    /// The pair of 8259s.
-    #[default]
-    I8259,
-    /// An OpenPIC, with the pair of 8259s behind one of its inputs.
-    Openpic,
-}
-
-/// What happens at an access to the ISA and PCI buses of board `prep` that no device answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EmptyBus {
-    /// It raises a machine check, which shows errors of a kernel.
-    #[default]
-    MachineCheck,
-    /// A read gives ones, and a write does nothing, as on the bus: kernels that look for devices need that.
-    Ones,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BoardConfig {
-    #[serde(default)]
-    pub kind: BoardKind,
-    #[serde(default)]
-    pub interrupt_controller: InterruptController,
-    #[serde(default)]
-    pub empty_bus: EmptyBus,
-    /// Input clock of the UART in Hz: 16 clocks make a bit at divisor 1.
-    pub uart_clock: u32,
-    /// The control device is fitted.
-    pub control: bool,
-    /// A processor that does not start: it stays in reset, as if it were broken.
-    #[serde(default)]
-    pub dead_processor: Option<u8>,
-}
-
-impl BoardConfig {
-    /// The board is for kernels of other people, which do not know the control device.
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.kind != BoardKind::Prep || self.empty_bus == EmptyBus::Ones
-    }
-
-    /// The board starts several processors and lets them interrupt each other.
-    pub(crate) fn joins_processors(&self) -> bool {
-        match self.kind {
-            BoardKind::Prep => self.interrupt_controller == InterruptController::Openpic,
-            BoardKind::Mpc86xx => true,
-            BoardKind::Mpc83xx | BoardKind::Mpc8xx | BoardKind::Fads | BoardKind::Ppc405gp => false,
-        }
-    }
+    timebase_divider: u32,
 }
 
 /// Widths and depths of the pipeline.

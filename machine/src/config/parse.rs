@@ -169,32 +169,6 @@ fn read_text(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-impl MachineConfig {
-    /// Reads a machine file and applies `overrides` in order.
-    ///
-    /// # Errors
-    /// Names file, line, key and what is allowed, or the override at fault.
-    pub fn from_file(path: &Path, overrides: &[Override]) -> Result<Self, ConfigError> {
-        let file = path.display().to_string();
-        let text = text_of(path)?;
-        Self::from_toml(&text, &file, overrides)
-    }
-
-    /// The first error in a machine that does not come from a file, if there is one.
-    pub(crate) fn problem(&self) -> Option<String> {
-        let first = check::problems(self).into_iter().next();
-        first.map(|problem| problem.to_string())
-    }
-
-    /// As [`MachineConfig::from_file`], from text; `file` is the name used in messages.
-    ///
-    /// # Errors
-    /// As [`MachineConfig::from_file`].
-    pub fn from_toml(text: &str, file: &str, overrides: &[Override]) -> Result<Self, ConfigError> {
-        read(text, file, overrides)
-    }
-}
-
 /// A checked machine from the text of its file, with `overrides` applied in order; `file` is the name used in messages.
 ///
 /// # Errors

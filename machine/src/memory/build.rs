@@ -6,8 +6,8 @@ use super::{
 };
 use crate::board::Board;
 use crate::config::{
-    CacheConfig, L2Allocate, L2Config, L2Place, L2Policy, MachineConfig, MemoryConfig, PageMode,
-    Parts, bus_clocks,
+    Broadcast, Bus, CacheConfig, Forward, L2Allocate, L2Config, L2Place, L2Policy, MachineConfig,
+    MemoryConfig, PageMode, Parts, TouchedLine, bus_clocks,
 };
 
 impl From<&CacheConfig> for CacheGeometry {
@@ -22,7 +22,7 @@ impl From<&CacheConfig> for CacheGeometry {
 }
 
 /// Shape and times of a machine file's L2, or L3.
-pub(crate) fn l2(l2: &L2Config) -> (CacheGeometry, L2Timing) {
+fn l2(l2: &L2Config) -> (CacheGeometry, L2Timing) {
     let shape = CacheGeometry {
         size: l2.size,
         ways: l2.ways,
@@ -54,25 +54,29 @@ pub(crate) fn l2(l2: &L2Config) -> (CacheGeometry, L2Timing) {
     (shape, timing)
 }
 
-/// The keys of a machine file that say how long memory takes.
-pub(crate) struct PaceOf<'a> {
+/// The keys of a machine file that say what is behind the processors.
+pub(crate) struct Behind<'a> {
+    pub bus: Bus,
+    /// Transactions on the bus at a time.
+    pub depth: u32,
+    /// No dead clock between the data of two burst reads.
+    pub streaming: bool,
+    /// Bus clocks of a transaction without data.
+    pub address_only: u32,
     pub memory: &'a MemoryConfig,
     /// L2 and L3. One of them at most stands beside memory.
     pub levels: [Option<&'a L2Config>; 2],
-    /// The bus's times of memory: `read-first`, `read-next`, `write-first`, `write-next`.
-    pub pattern: [(&'static str, Option<u32>); 4],
-    /// Hz of the bus clock.
+    /// Hz of the core clock.
     pub clock: u64,
-    /// Bytes of a beat, and of a line.
-    pub width: u32,
+    /// Bytes of a line.
     pub line: u32,
 }
 
 /// What memory takes.
-pub(crate) fn pace(of: &PaceOf<'_>) -> MemoryPace {
+fn pace(of: &Behind<'_>) -> MemoryPace {
     let Some(parts) = of.memory.parts() else {
         let [first, next, write_first, write_next] =
-            of.pattern.map(|(_, clocks)| clocks.unwrap_or(1));
+            of.bus.pattern.map(|(_, clocks)| clocks.unwrap_or(1));
         return MemoryPace::Constant(Pattern {
             read_first: first,
             read_next: next,
@@ -81,7 +85,7 @@ pub(crate) fn pace(of: &PaceOf<'_>) -> MemoryPace {
         });
     };
     MemoryPace::Parts(PartsTiming {
-        dram: dram(&parts, of),
+        dram: dram(&parts, &of.bus, of.clock),
         read_delay: parts.read_delay,
         write_delay: parts.write_delay,
         write_buffer: parts.write_buffer,
@@ -93,8 +97,8 @@ pub(crate) fn pace(of: &PaceOf<'_>) -> MemoryPace {
     })
 }
 
-fn dram(parts: &Parts, of: &PaceOf<'_>) -> DramTiming {
-    let clocks = |nanoseconds| bus_clocks(nanoseconds, of.clock);
+fn dram(parts: &Parts, bus: &Bus, core_clock: u64) -> DramTiming {
+    let clocks = |nanoseconds| bus_clocks(nanoseconds, bus.clock(core_clock));
     DramTiming {
         access: clocks(parts.access),
         column_access: clocks(parts.column_access),
@@ -103,7 +107,7 @@ fn dram(parts: &Parts, of: &PaceOf<'_>) -> DramTiming {
         cycle: clocks(parts.cycle),
         banks: parts.banks,
         row: parts.row,
-        group: (parts.width / of.width.max(1)).max(1),
+        group: (parts.width / bus.width.max(1)).max(1),
         open_page: parts.page_mode == PageMode::Open,
         refresh_interval: clocks(parts.refresh_interval).max(1),
         refresh_length: clocks(parts.refresh_length),
@@ -111,35 +115,67 @@ fn dram(parts: &Parts, of: &PaceOf<'_>) -> DramTiming {
 }
 
 impl Uncore {
-    /// What is behind the processors of a machine: zeroed RAM, an empty L2, `board`.
+    /// What is behind the processors of a PowerPC machine: zeroed RAM, an empty L2, `board`.
     ///
     /// # Errors
     /// What the machine file asks for and cannot be had.
     pub fn from_config(machine: &MachineConfig, board: Board) -> Result<Self, String> {
         let bus = &machine.bus;
-        Self::new(
-            Ram::new(machine.memory.size as usize),
-            [&machine.cache.l2, &machine.cache.l3].map(|level| level.as_ref().map(l2)),
-            BusTiming {
-                ratio_x2: bus.core_per_two_bus() as u32,
-                request: bus.request,
-                turnaround: bus.turnaround,
-                return_path: bus.return_path,
-                depth: bus.depth.unwrap_or(1),
-                streaming: bus.streaming.unwrap_or(false),
-                memory: pace(&PaceOf {
-                    memory: &machine.memory,
-                    levels: [machine.cache.l2.as_ref(), machine.cache.l3.as_ref()],
-                    pattern: bus.pattern(),
-                    clock: 2 * machine.core.clock / bus.core_per_two_bus().max(1),
-                    width: bus.width,
-                    line: machine.cache.data.line,
-                }),
-                address_only: bus.address_only.unwrap_or_default(),
-                beat: bus.width,
-            },
-            board,
-        )
+        let behind = Behind {
+            bus: bus.shared(),
+            depth: bus.depth.unwrap_or(1),
+            streaming: bus.streaming.unwrap_or(false),
+            address_only: bus.address_only.unwrap_or_default(),
+            memory: &machine.memory,
+            levels: [machine.cache.l2.as_ref(), machine.cache.l3.as_ref()],
+            clock: machine.core.clock,
+            line: machine.cache.data.line,
+        };
+        Self::of(&behind, Ram::new(machine.memory.size as usize), board)
+    }
+
+    /// As [`Uncore::from_config`], of any architecture.
+    ///
+    /// # Errors
+    /// What the machine file asks for and cannot be had.
+    pub(crate) fn of(behind: &Behind<'_>, ram: Ram, board: Board) -> Result<Self, String> {
+        let bus = behind.bus;
+        let timing = BusTiming {
+            ratio_x2: bus.core_per_two_bus as u32,
+            request: bus.request,
+            turnaround: bus.turnaround,
+            return_path: bus.return_path,
+            depth: behind.depth,
+            streaming: behind.streaming,
+            memory: pace(behind),
+            address_only: behind.address_only,
+            beat: bus.width,
+        };
+        Self::new(ram, behind.levels.map(|level| level.map(l2)), timing, board)
+    }
+}
+
+impl MemoryTiming {
+    /// Of a core whose stores' buffers serve write-backs too, and which broadcasts no instruction.
+    #[must_use]
+    pub fn plain(instruction: Forward, data: Forward, store_queue: u32) -> Self {
+        MemoryTiming {
+            instruction_forward: instruction,
+            data_forward: data,
+            store_queue,
+            write_back_buffers: store_queue,
+            touch_buffers: 0,
+            touched_line: TouchedLine::Cache,
+            icbi_whole_set: false,
+            broadcast: Broadcast::Never,
+            tlb_broadcast: false,
+            shared_state: true,
+            stores_through: false,
+            data_blocked: false,
+            fills_wait: false,
+            loads_ahead: false,
+            several: false,
+        }
     }
 }
 

@@ -35,7 +35,7 @@ mod unified;
 pub use crate::board::{PHYSICAL_BITS, Physical};
 pub use address::RamAddress;
 pub use broadcast::{Broadcast, Transaction};
-pub(crate) use build::{PaceOf, l2 as l2_of, pace};
+pub(crate) use build::Behind;
 pub use bus::{Bus, BusTiming, Delivery, MemoryPace, Pattern};
 pub use cache::{Cache, CacheGeometry};
 pub use coherence::{Notice, Peer};

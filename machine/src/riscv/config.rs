@@ -1,15 +1,12 @@
 //! The machine file of a RISC-V machine.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
-use toml::de::DeTable;
 
 use super::op::{CLASSES, Class};
 use crate::config::{
-    Around, Before, BusKind, CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST,
-    MachineFile, MemoryConfig, Override, Problem, TlbConfig, check_cache, check_levels,
-    check_memory, read, text_of,
+    AroundBus, Before, BusKind, CODE, CacheConfig, Checker, DATA, L2Config, L2Place, MEMORY_MOST,
+    MachineFile, MemoryConfig, Problem, TlbConfig, bus_config, check_bus, check_cache,
+    check_levels, check_lines, machine_file, numbers, sections, tlb_keys,
 };
 
 /// Which instruction set.
@@ -47,10 +44,10 @@ pub struct Config {
     /// The line that a listing of machines prints.
     pub description: String,
     /// Processors, all alike.
-    #[serde(default = "one_processor")]
+    #[serde(default = "sections::one_processor")]
     pub processors: u8,
     /// Core cycles by which a processor may run ahead of the slowest one, plus one block of instructions.
-    #[serde(default = "default_lead")]
+    #[serde(default = "sections::default_lead")]
     pub lead: u32,
     pub core: CoreConfig,
     pub tlb: Tlbs,
@@ -62,15 +59,6 @@ pub struct Config {
     pub clocks: ClockConfig,
     pub latency: LatencyConfig,
     pub branch: BranchConfig,
-}
-
-fn one_processor() -> u8 {
-    1
-}
-
-/// As of a PowerPC machine.
-fn default_lead() -> u32 {
-    100
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -214,49 +202,9 @@ pub struct Caches {
     pub l2: Option<L2Config>,
 }
 
-/// The bus before memory. Times are in bus clocks; a beat moves `width` bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BusConfig {
-    /// Core clocks in one bus clock: a multiple of a half.
-    pub core_to_bus: f64,
-    /// Bytes in a beat.
-    pub width: u32,
-    /// From a miss to the start of its bus cycle on an idle bus.
-    pub request: u32,
-    /// From the last beat of a transfer until the next one can begin.
-    pub turnaround: u32,
-    /// From a beat of a read on the bus to the core.
-    pub return_path: u32,
-    /// Read: to the first beat.
-    pub read_first: Option<u32>,
-    /// Read: each further beat of a burst.
-    pub read_next: Option<u32>,
-    /// Write: to the first beat.
-    pub write_first: Option<u32>,
-    /// Write: each further beat of a burst.
-    pub write_next: Option<u32>,
+bus_config! {
     /// A transaction without data.
-    pub address_only: u32,
-    /// An access to a device's register, in core cycles.
-    pub device: u32,
-}
-
-impl BusConfig {
-    pub(super) fn pattern(&self) -> [(&'static str, Option<u32>); 4] {
-        [
-            ("bus.read-first", self.read_first),
-            ("bus.read-next", self.read_next),
-            ("bus.write-first", self.write_first),
-            ("bus.write-next", self.write_next),
-        ]
-    }
-
-    /// Core clocks in two bus clocks: the ratio as an integer.
-    #[must_use]
-    pub fn core_per_two_bus(&self) -> u64 {
-        (self.core_to_bus * 2.0).round() as u64
-    }
+    address_only: u32,
 }
 
 /// Which board.
@@ -275,42 +223,41 @@ pub struct BoardConfig {
     pub control: bool,
 }
 
-/// What the system's instructions cost when all accesses hit, in core cycles beside their issue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct ClockConfig {
+numbers! {
+    /// What the system's instructions cost when all accesses hit, in core cycles beside their issue.
+    ClockConfig;
     /// The way into a trap.
-    pub trap: u32,
+    trap "clocks.trap",
     /// mret and sret.
     #[serde(rename = "return")]
-    pub return_: u32,
+    return_ "clocks.return",
     /// A CSR instruction.
-    pub csr: u32,
+    csr "clocks.csr",
     /// sfence.vma of an address.
-    pub fence_page: u32,
+    fence_page "clocks.fence-page",
     /// sfence.vma of all addresses.
-    pub fence_all: u32,
-    /// sfence.vma of all addresses of one address space; left out, it is that of all.
-    pub fence_space: Option<u32>,
+    fence_all "clocks.fence-all",
     /// fence.i.
-    pub fence_i: u32,
+    fence_i "clocks.fence-i",
     /// An access that is not aligned, with `core.misaligned = "hardware"`.
     #[serde(default)]
-    pub misaligned: u32,
+    misaligned "clocks.misaligned",
+    ;
+    /// sfence.vma of all addresses of one address space; left out, it is that of all.
+    fence_space: Option<u32>,
 }
 
-/// Core cycles from the issue of an instruction to that of one which needs its result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LatencyConfig {
-    pub load: u32,
-    pub multiply: u32,
-    pub divide: u32,
-    pub divide_word: u32,
-    pub float: u32,
-    pub float_divide_single: u32,
-    pub float_divide_double: u32,
-    pub atomic: u32,
+numbers! {
+    /// Core cycles from the issue of an instruction to that of one which needs its result.
+    LatencyConfig;
+    load "latency.load",
+    multiply "latency.multiply",
+    divide "latency.divide",
+    divide_word "latency.divide-word",
+    float "latency.float",
+    float_divide_single "latency.float-divide-single",
+    float_divide_double "latency.float-divide-double",
+    atomic "latency.atomic",
 }
 
 /// Branch prediction; the penalty in core cycles.
@@ -340,50 +287,9 @@ pub const PIPE_B: u8 = 2;
 /// No further instruction is issued in this cycle.
 pub const FULL: u8 = 4;
 
+machine_file!(Config, board "virt", cores &["rv64gc"]);
+
 impl Config {
-    /// True if `text` is the file of a RISC-V machine, as far as it can be read: by its core, or by its board.
-    #[must_use]
-    pub fn is_of(text: &str) -> bool {
-        let Ok(table) = DeTable::parse(text) else {
-            return false;
-        };
-        let kind = |section| {
-            let section = table.get_ref().get(section)?;
-            section.get_ref().get("kind")?.get_ref().as_str()
-        };
-        kind("board") == Some("virt") || kind("core") == Some("rv64gc")
-    }
-
-    /// [`Config::is_of`] of a file.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn is_of_file(path: &Path) -> Result<bool, ConfigError> {
-        Ok(Self::is_of(&text_of(path)?))
-    }
-
-    /// Reads a machine file and applies `overrides` in order.
-    ///
-    /// # Errors
-    /// Names file, line, key and what is allowed, or the override at fault.
-    pub fn from_file(path: &Path, overrides: &[Override]) -> Result<Self, ConfigError> {
-        Self::from_toml(&text_of(path)?, &path.display().to_string(), overrides)
-    }
-
-    /// As [`Config::from_file`], from text; `file` is the name used in messages.
-    ///
-    /// # Errors
-    /// As [`Config::from_file`].
-    pub fn from_toml(text: &str, file: &str, overrides: &[Override]) -> Result<Self, ConfigError> {
-        read(text, file, overrides)
-    }
-
-    /// What is wrong with the machine, if anything is.
-    pub(super) fn problem(&self) -> Option<String> {
-        let first = self.problems().into_iter().next();
-        first.map(|problem| problem.to_string())
-    }
-
     /// Ticks of mtime by this cycle.
     #[must_use]
     pub fn ticks(&self, cycles: u64) -> u64 {
@@ -396,6 +302,7 @@ impl Config {
         const EITHER: u8 = PIPE_A | PIPE_B;
         let latency = &self.latency;
         let mut all = [Cost::default(); CLASSES];
+        let (single, double) = (latency.float_divide_single, latency.float_divide_double);
         for (class, cycles, pipes) in [
             (Class::Integer, 1, EITHER),
             (Class::Load, latency.load, PIPE_A),
@@ -405,16 +312,8 @@ impl Config {
             (Class::Divide, latency.divide, PIPE_B),
             (Class::DivideWord, latency.divide_word, PIPE_B),
             (Class::Float, latency.float, PIPE_B),
-            (
-                Class::FloatDivideSingle,
-                latency.float_divide_single,
-                PIPE_B,
-            ),
-            (
-                Class::FloatDivideDouble,
-                latency.float_divide_double,
-                PIPE_B,
-            ),
+            (Class::FloatDivideSingle, single, PIPE_B),
+            (Class::FloatDivideDouble, double, PIPE_B),
             (Class::Atomic, latency.atomic, PIPE_A),
             (Class::System, 1, 0),
             (Class::Fence, 1, 0),
@@ -439,42 +338,18 @@ impl MachineFile for Config {
         tlbs(&mut checker, self);
         caches(&mut checker, self);
         bus(&mut checker, self);
-        let (clocks, latency) = (&self.clocks, &self.latency);
-        for (path, value, low) in [
-            ("clocks.trap", clocks.trap, 0),
-            ("clocks.return", clocks.return_, 0),
-            ("clocks.csr", clocks.csr, 0),
-            ("clocks.fence-page", clocks.fence_page, 0),
-            ("clocks.fence-all", clocks.fence_all, 0),
-            (
-                "clocks.fence-space",
-                clocks.fence_space.unwrap_or_default(),
-                0,
-            ),
-            ("clocks.fence-i", clocks.fence_i, 0),
-            ("clocks.misaligned", clocks.misaligned, 0),
-            ("latency.load", latency.load, 1),
-            ("latency.multiply", latency.multiply, 1),
-            ("latency.divide", latency.divide, 1),
-            ("latency.divide-word", latency.divide_word, 1),
-            ("latency.float", latency.float, 1),
-            (
-                "latency.float-divide-single",
-                latency.float_divide_single,
-                1,
-            ),
-            (
-                "latency.float-divide-double",
-                latency.float_divide_double,
-                1,
-            ),
-            ("latency.atomic", latency.atomic, 1),
-            ("walk.begin", self.walk.begin, 0),
-            ("walk.level", self.walk.level, 0),
-            ("walk.set", self.walk.set, 0),
-            ("branch.mispredict", self.branch.mispredict, 0),
-        ] {
-            checker.range(path, value.into(), low, 10_000);
+        let space = self.clocks.fence_space.unwrap_or_default();
+        for (path, cycles) in self.clocks.all().chain([
+            ("clocks.fence-space", space),
+            ("walk.begin", self.walk.begin),
+            ("walk.level", self.walk.level),
+            ("walk.set", self.walk.set),
+            ("branch.mispredict", self.branch.mispredict),
+        ]) {
+            checker.range(path, cycles.into(), 0, 10_000);
+        }
+        for (path, cycles) in self.latency.all() {
+            checker.range(path, cycles.into(), 1, 10_000);
         }
         checker.range("walk.cache", self.walk.cache.into(), 0, 64);
         checker.power_of_two("branch.entries", self.branch.entries, 1, 65536);
@@ -528,45 +403,28 @@ fn tlbs(checker: &mut Checker, config: &Config) {
     let tlb = &config.tlb;
     checker.range("tlb.asid-bits", tlb.asid_bits.into(), 0, 16);
     let second = tlb.l2.as_ref().map(SecondTlb::shape);
-    for (keys, tlb) in [
-        (
-            [
-                "tlb.instruction.entries",
-                "tlb.instruction.ways",
-                "tlb.instruction.replacement",
-            ],
-            Some(&tlb.instruction),
-        ),
-        (
-            ["tlb.data.entries", "tlb.data.ways", "tlb.data.replacement"],
-            Some(&tlb.data),
-        ),
-        (
-            ["tlb.l2.entries", "tlb.l2.ways", "tlb.l2.replacement"],
-            second.as_ref(),
-        ),
+    for ([_, entries, ways, replacement], tlb) in [
+        (tlb_keys!("tlb.instruction"), Some(&tlb.instruction)),
+        (tlb_keys!("tlb.data"), Some(&tlb.data)),
+        (tlb_keys!("tlb.l2"), second.as_ref()),
     ] {
         let Some(tlb) = tlb else { continue };
-        let entries = checker.range(keys[0], tlb.entries.into(), 1, 65536);
-        if checker.range(keys[1], tlb.ways.into(), 1, 64) && entries {
-            let sets = tlb.entries / tlb.ways;
-            if !tlb.entries.is_multiple_of(tlb.ways) || !sets.is_power_of_two() {
-                checker.fail(
-                    keys[1],
-                    format!(
-                        "is {}: the entries, which are {}, divided by it have to be a power of two",
-                        tlb.ways, tlb.entries
-                    ),
-                );
-            }
+        let good = checker.range(entries, tlb.entries.into(), 1, 65536);
+        if checker.range(ways, tlb.ways.into(), 1, 64)
+            && good
+            && !(tlb.entries.is_multiple_of(tlb.ways) && tlb.sets().is_power_of_two())
+        {
+            let message = format!(
+                "is {}: the entries, which are {}, divided by it have to be a power of two",
+                tlb.ways, tlb.entries
+            );
+            checker.fail(ways, message);
         }
         if let Some(name) = tlb.replacement.as_deref()
             && !POLICIES.contains(&name)
         {
-            checker.fail(
-                keys[2],
-                format!("is \"{name}\": allowed are {}", POLICIES.join(", ")),
-            );
+            let allowed = POLICIES.join(", ");
+            checker.fail(replacement, format!("is \"{name}\": allowed are {allowed}"));
         }
     }
     if let Some(l2) = &tlb.l2 {
@@ -578,32 +436,9 @@ fn tlbs(checker: &mut Checker, config: &Config) {
 fn caches(checker: &mut Checker, config: &Config) {
     let set = &config.cache;
     checker.range("cache.store-queue", set.store_queue.into(), 0, 16);
-    let keys = [
-        [
-            "cache.instruction.size",
-            "cache.instruction.ways",
-            "cache.instruction.line",
-        ],
-        ["cache.data.size", "cache.data.ways", "cache.data.line"],
-    ];
-    for (keys, cache) in keys.into_iter().zip([&set.instruction, &set.data]) {
-        check_cache(checker, keys, cache);
-        if cache.blocked.is_some() {
-            checker.fail(
-                keys[0],
-                "has a key `blocked` beside it, which is of the 603's D-cache: remove that",
-            );
-        }
-    }
-    if set.instruction.line != set.data.line {
-        checker.fail(
-            "cache.instruction.line",
-            format!(
-                "is {}: allowed is cache.data.line, which is {}",
-                set.instruction.line, set.data.line
-            ),
-        );
-    }
+    check_cache(checker, CODE, &set.instruction);
+    check_cache(checker, DATA, &set.data);
+    check_lines(checker, &set.instruction, &set.data);
     let before = Before {
         line: ("cache.data.line", set.data.line),
         parts: config.memory.kind.is_some(),
@@ -622,33 +457,16 @@ fn caches(checker: &mut Checker, config: &Config) {
 
 fn bus(checker: &mut Checker, config: &Config) {
     let bus = &config.bus;
-    checker.core_to_bus(bus.core_to_bus);
-    checker.power_of_two("bus.width", bus.width, 4, 64);
-    if bus.width > config.cache.data.line {
-        checker.fail(
-            "bus.width",
-            format!(
-                "is {}: a beat is not wider than a line, which has {}",
-                bus.width, config.cache.data.line
-            ),
-        );
-    }
-    for (path, clocks) in [
-        ("bus.request", bus.request),
-        ("bus.turnaround", bus.turnaround),
-        ("bus.return-path", bus.return_path),
-        ("bus.address-only", bus.address_only),
-    ] {
-        checker.range(path, clocks.into(), 0, 1000);
-    }
-    checker.range("bus.device", bus.device.into(), 0, 100_000);
-    let around = Around {
-        bus: BusKind::Other,
-        width: bus.width,
-        clock: config.core.clock.saturating_mul(2) / bus.core_per_two_bus().max(1),
-        look_aside: None,
+    let around = AroundBus {
+        kind: BusKind::Other,
+        widest: 64,
+        clock: config.core.clock,
+        line: ("cache.data.line", config.cache.data.line),
+        levels: [config.cache.l2.as_ref(), None],
         depth: 1,
-        pattern: bus.pattern(),
+        memory: &config.memory,
     };
-    check_memory(checker, &config.memory, &around);
+    check_bus(checker, &bus.shared(), &around);
+    checker.range("bus.address-only", bus.address_only.into(), 0, 1000);
+    checker.range("bus.device", bus.device.into(), 0, 100_000);
 }

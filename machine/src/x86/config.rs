@@ -4,14 +4,12 @@
 //! program costs is a table of the core ([`super::clocks`]).
 
 use serde::{Deserialize, Serialize};
-use std::path::Path;
-use toml::de::DeTable;
 
 use crate::config::{
-    Around, Before, BusKind, CacheConfig, Checker, ConfigError, L2Config, L2Place, MEMORY_MOST,
-    MachineFile, MemoryConfig, Options, Override, Problem, SecondTlbConfig, TlbConfig, WALKERS_X86,
-    check_cache, check_levels, check_memory, check_replacement, check_second_tlb, check_walker,
-    look_aside, read, shape, text_of,
+    AroundBus, Before, BusKind, CODE, CacheConfig, Checker, DATA, L2Config, L2Place, MEMORY_MOST,
+    MachineFile, MemoryConfig, Options, Problem, SecondTlbConfig, TlbConfig, WALKERS_X86,
+    bus_config, check_bus, check_cache, check_levels, check_lines, check_replacement,
+    check_second_tlb, check_walker, machine_file, numbers, sections, shape, tlb_keys,
 };
 
 /// Which processor.
@@ -52,10 +50,10 @@ pub struct Config {
     /// The line that a listing of machines prints.
     pub description: String,
     /// Processors, all alike.
-    #[serde(default = "one_processor")]
+    #[serde(default = "sections::one_processor")]
     pub processors: u8,
     /// Core cycles by which a processor may run ahead of the slowest one, plus one block of instructions.
-    #[serde(default = "default_lead")]
+    #[serde(default = "sections::default_lead")]
     pub lead: u32,
     pub core: CoreConfig,
     pub tlb: Tlbs,
@@ -69,15 +67,6 @@ pub struct Config {
     pub branch: Option<BranchConfig>,
     /// Of a P6: what runs while loads wait. Left out, nothing does.
     pub window: Option<WindowConfig>,
-}
-
-fn one_processor() -> u8 {
-    1
-}
-
-/// As of a PowerPC machine.
-fn default_lead() -> u32 {
-    100
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,61 +134,13 @@ pub struct Caches {
     pub l3: Option<L2Config>,
 }
 
-/// The processor bus. Times are in bus clocks; a beat moves `width` bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BusConfig {
-    /// Core clocks in one bus clock: a multiple of a half.
-    pub core_to_bus: f64,
-    /// Bytes in a beat.
-    pub width: u32,
-    /// From a miss to the start of its bus cycle on an idle bus.
-    pub request: u32,
-    /// From the last beat of a transfer until the next one can begin.
-    pub turnaround: u32,
-    /// From a beat of a read on the bus to the core.
-    pub return_path: u32,
+bus_config! {
     /// Transactions on the bus at a time; 1 if the key is left out.
-    pub depth: Option<u32>,
-    /// Read: to the first beat; also a read of one beat. This and the next three are there exactly if the file does not
-    /// tell the memory's parts.
-    pub read_first: Option<u32>,
-    /// Read: each further beat of a burst.
-    pub read_next: Option<u32>,
-    /// Write: to the first beat; also a write of one beat.
-    pub write_first: Option<u32>,
-    /// Write: each further beat of a burst.
-    pub write_next: Option<u32>,
-    /// An access to a register of a device in memory, such as the local APIC's.
-    pub device: u32,
+    depth: Option<u32>,
     /// An access to an I/O port.
-    pub port: u32,
+    port: u32,
     /// A transaction without data. Present exactly on a P6.
-    pub address_only: Option<u32>,
-}
-
-impl BusConfig {
-    /// The times of memory, and their keys.
-    pub(super) fn pattern(&self) -> [(&'static str, Option<u32>); 4] {
-        [
-            ("bus.read-first", self.read_first),
-            ("bus.read-next", self.read_next),
-            ("bus.write-first", self.write_first),
-            ("bus.write-next", self.write_next),
-        ]
-    }
-
-    /// Core clocks in two bus clocks: the ratio as an integer.
-    #[must_use]
-    pub fn core_per_two_bus(&self) -> u64 {
-        (self.core_to_bus * 2.0).round() as u64
-    }
-
-    /// Core cycles that `bus_clocks` take, rounded up to a whole core cycle.
-    #[must_use]
-    pub fn core_cycles(&self, bus_clocks: u64) -> u64 {
-        (bus_clocks * self.core_per_two_bus()).div_ceil(2)
-    }
+    address_only: Option<u32>,
 }
 
 /// Which board.
@@ -220,86 +161,57 @@ pub struct BoardConfig {
     pub control: bool,
 }
 
-/// What the system's instructions and interrupts cost when all accesses hit, in core cycles.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct ClockConfig {
+numbers! {
+    /// What the system's instructions and interrupts cost when all accesses hit, in core cycles.
+    ClockConfig;
     /// Interrupt, exception or INT n through a gate, to an inner ring.
-    pub interrupt_inner: u32,
+    interrupt_inner "clocks.interrupt-inner",
     /// The same in the same ring.
-    pub interrupt_same: u32,
+    interrupt_same "clocks.interrupt-same",
     /// IRET to an outer ring.
-    pub return_outer: u32,
+    return_outer "clocks.return-outer",
     /// IRET in the same ring.
-    pub return_same: u32,
+    return_same "clocks.return-same",
     /// What an external interrupt takes besides: the bus cycles that ask for its vector.
-    pub acknowledge: u32,
+    acknowledge "clocks.acknowledge",
     /// Far CALL without a gate.
-    pub far_call: u32,
+    far_call "clocks.far-call",
     /// Far CALL through a gate, in the same ring.
-    pub gate_same: u32,
+    gate_same "clocks.gate-same",
     /// Far CALL through a gate, to an inner ring.
-    pub gate_inner: u32,
+    gate_inner "clocks.gate-inner",
     /// Far RET in the same ring.
-    pub far_return_same: u32,
+    far_return_same "clocks.far-return-same",
     /// Far RET to an outer ring.
-    pub far_return_outer: u32,
+    far_return_outer "clocks.far-return-outer",
     /// Far JMP.
-    pub far_jump: u32,
+    far_jump "clocks.far-jump",
     /// MOV or POP to a segment register in protected mode.
-    pub load_segment: u32,
+    load_segment "clocks.load-segment",
     /// MOV to CR3.
-    pub write_cr3: u32,
+    write_cr3 "clocks.write-cr3",
     /// MOV to another control register.
-    pub write_cr: u32,
+    write_cr "clocks.write-cr",
     /// MOV from a control register.
-    pub read_cr: u32,
+    read_cr "clocks.read-cr",
     /// INVLPG.
-    pub invalidate_page: u32,
+    invalidate_page "clocks.invalidate-page",
     /// LGDT, LIDT.
-    pub load_table: u32,
+    load_table "clocks.load-table",
     /// LLDT.
-    pub load_local: u32,
+    load_local "clocks.load-local",
     /// LTR.
-    pub load_task: u32,
+    load_task "clocks.load-task",
     /// What the LOCK prefix adds.
-    pub lock: u32,
+    lock "clocks.lock",
+    /// WBINVD, without what it writes.
+    write_back "clocks.write-back",
+    /// An access that is not aligned, in addition.
+    misaligned "clocks.misaligned",
+    ;
     /// Of a P6: from a load to an address of the next instruction that needs the loaded register. Left out, there is no
     /// such wait.
-    pub load: Option<u32>,
-    /// WBINVD, without what it writes.
-    pub write_back: u32,
-    /// An access that is not aligned, in addition.
-    pub misaligned: u32,
-}
-
-impl ClockConfig {
-    fn all(&self) -> [(&'static str, u32); 22] {
-        [
-            ("clocks.interrupt-inner", self.interrupt_inner),
-            ("clocks.interrupt-same", self.interrupt_same),
-            ("clocks.return-outer", self.return_outer),
-            ("clocks.return-same", self.return_same),
-            ("clocks.acknowledge", self.acknowledge),
-            ("clocks.far-call", self.far_call),
-            ("clocks.gate-same", self.gate_same),
-            ("clocks.gate-inner", self.gate_inner),
-            ("clocks.far-return-same", self.far_return_same),
-            ("clocks.far-return-outer", self.far_return_outer),
-            ("clocks.far-jump", self.far_jump),
-            ("clocks.load-segment", self.load_segment),
-            ("clocks.write-cr3", self.write_cr3),
-            ("clocks.write-cr", self.write_cr),
-            ("clocks.read-cr", self.read_cr),
-            ("clocks.invalidate-page", self.invalidate_page),
-            ("clocks.load-table", self.load_table),
-            ("clocks.load-local", self.load_local),
-            ("clocks.load-task", self.load_task),
-            ("clocks.lock", self.lock),
-            ("clocks.write-back", self.write_back),
-            ("clocks.misaligned", self.misaligned),
-        ]
-    }
+    load: Option<u32>,
 }
 
 /// Branch prediction of a P6; penalties in core cycles.
@@ -323,59 +235,22 @@ pub struct WindowConfig {
     pub misses: u32,
 }
 
+machine_file!(Config, board "pc", cores &[Kind::I486.name(), Kind::P6.name()]);
+
 impl Config {
-    /// True if `text` is the file of an x86 machine, as far as it can be read: by its core, or by its board, so that a
-    /// core without a name or with a wrong one is told of with the names of these.
-    #[must_use]
-    pub fn is_of(text: &str) -> bool {
-        // Numbers are not looked at: one that is too large is for the reader of such a file to name.
-        let Ok(table) = DeTable::parse(text) else {
-            return false;
-        };
-        let kind = |section| {
-            let section = table.get_ref().get(section)?;
-            section.get_ref().get("kind")?.get_ref().as_str()
-        };
-        kind("board") == Some("pc")
-            || kind("core")
-                .is_some_and(|name| [Kind::I486, Kind::P6].iter().any(|own| own.name() == name))
-    }
-
-    /// [`Config::is_of`] of a file.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn is_of_file(path: &Path) -> Result<bool, ConfigError> {
-        Ok(Self::is_of(&text_of(path)?))
-    }
-
-    /// Reads a machine file and applies `overrides` in order.
-    ///
-    /// # Errors
-    /// Names file, line, key and what is allowed, or the override at fault.
-    pub fn from_file(path: &Path, overrides: &[Override]) -> Result<Self, ConfigError> {
-        Self::from_toml(&text_of(path)?, &path.display().to_string(), overrides)
-    }
-
-    /// As [`Config::from_file`], from text; `file` is the name used in messages.
-    ///
-    /// # Errors
-    /// As [`Config::from_file`].
-    pub fn from_toml(text: &str, file: &str, overrides: &[Override]) -> Result<Self, ConfigError> {
-        read(text, file, overrides)
-    }
-
-    /// What is wrong with the machine, if anything is.
-    pub(super) fn problem(&self) -> Option<String> {
-        let first = self.problems().into_iter().next();
-        first.map(|problem| problem.to_string())
-    }
-
     /// Bytes of a line of the caches.
     #[must_use]
     pub fn line(&self) -> u32 {
-        let data = self.cache.unified.as_ref().or(self.cache.data.as_ref());
-        data.map_or(32, |cache| cache.line)
+        self.line_and_key().1
+    }
+
+    /// The key of the line of the cache of data, and that line in bytes.
+    fn line_and_key(&self) -> (&'static str, u32) {
+        match (&self.cache.unified, &self.cache.data) {
+            (Some(cache), _) => ("cache.unified.line", cache.line),
+            (_, Some(cache)) => ("cache.data.line", cache.line),
+            _ => ("cache.data.line", 32),
+        }
     }
 }
 
@@ -464,26 +339,16 @@ fn core(checker: &mut Checker, config: &Config) {
 
 fn tlbs(checker: &mut Checker, config: &Config) {
     let (tlb, kind) = (&config.tlb, config.core.kind);
-    macro_rules! keys {
-        ($path:literal) => {
-            [
-                $path,
-                concat!($path, ".entries"),
-                concat!($path, ".ways"),
-                concat!($path, ".replacement"),
-            ]
-        };
-    }
     for ([path, entries, ways, replacement], tlb, owner) in [
-        (keys!("tlb.unified"), &tlb.unified, Kind::I486),
-        (keys!("tlb.instruction"), &tlb.instruction, Kind::P6),
-        (keys!("tlb.data"), &tlb.data, Kind::P6),
+        (tlb_keys!("tlb.unified"), &tlb.unified, Kind::I486),
+        (tlb_keys!("tlb.instruction"), &tlb.instruction, Kind::P6),
+        (tlb_keys!("tlb.data"), &tlb.data, Kind::P6),
         (
-            keys!("tlb.instruction-large"),
+            tlb_keys!("tlb.instruction-large"),
             &tlb.instruction_large,
             Kind::P6,
         ),
-        (keys!("tlb.data-large"), &tlb.data_large, Kind::P6),
+        (tlb_keys!("tlb.data-large"), &tlb.data_large, Kind::P6),
     ] {
         belongs(checker, path, tlb.is_some(), kind, owner);
         let Some(tlb) = tlb else { continue };
@@ -503,70 +368,26 @@ fn tlbs(checker: &mut Checker, config: &Config) {
 fn caches(checker: &mut Checker, config: &Config) {
     let (set, kind) = (&config.cache, config.core.kind);
     checker.range("cache.store-queue", set.store_queue.into(), 0, 16);
-    belongs(
-        checker,
-        "cache.unified",
-        set.unified.is_some(),
-        kind,
-        Kind::I486,
-    );
-    belongs(
-        checker,
-        "cache.instruction",
-        set.instruction.is_some(),
-        kind,
-        Kind::P6,
-    );
-    belongs(checker, "cache.data", set.data.is_some(), kind, Kind::P6);
-    for (paths, cache) in [
-        (
-            [
-                "cache.unified.size",
-                "cache.unified.ways",
-                "cache.unified.line",
-            ],
-            &set.unified,
-        ),
-        (
-            [
-                "cache.instruction.size",
-                "cache.instruction.ways",
-                "cache.instruction.line",
-            ],
-            &set.instruction,
-        ),
-        (
-            ["cache.data.size", "cache.data.ways", "cache.data.line"],
-            &set.data,
-        ),
+    const UNIFIED: [&str; 3] = [
+        "cache.unified.size",
+        "cache.unified.ways",
+        "cache.unified.line",
+    ];
+    for (path, keys, cache, owner) in [
+        ("cache.unified", UNIFIED, &set.unified, Kind::I486),
+        ("cache.instruction", CODE, &set.instruction, Kind::P6),
+        ("cache.data", DATA, &set.data, Kind::P6),
     ] {
+        belongs(checker, path, cache.is_some(), kind, owner);
         if let Some(cache) = cache {
-            check_cache(checker, paths, cache);
-            if cache.blocked.is_some() {
-                checker.fail(
-                    paths[0],
-                    "has a key `blocked` beside it, which is of the 603's D-cache: remove that",
-                );
-            }
+            check_cache(checker, keys, cache);
         }
     }
-    if let (Some(instruction), Some(data)) = (&set.instruction, &set.data)
-        && instruction.line != data.line
-    {
-        checker.fail(
-            "cache.instruction.line",
-            format!(
-                "is {}: allowed is cache.data.line, which is {}",
-                instruction.line, data.line
-            ),
-        );
+    if let (Some(instruction), Some(data)) = (&set.instruction, &set.data) {
+        check_lines(checker, instruction, data);
     }
-    let key = match kind {
-        Kind::I486 => "cache.unified.line",
-        Kind::P6 => "cache.data.line",
-    };
     let before = Before {
-        line: (key, config.line()),
+        line: config.line_and_key(),
         parts: config.memory.kind.is_some(),
         processors: config.processors,
     };
@@ -590,46 +411,22 @@ fn caches(checker: &mut Checker, config: &Config) {
 }
 
 fn bus(checker: &mut Checker, config: &Config) {
-    let bus = &config.bus;
-    checker.core_to_bus(bus.core_to_bus);
-    checker.power_of_two("bus.width", bus.width, 4, 32);
-    if bus.width > config.line() {
-        checker.fail(
-            "bus.width",
-            format!(
-                "is {}: a beat is not wider than a line, which has {}",
-                bus.width,
-                config.line()
-            ),
-        );
-    }
-    for (path, clocks) in [
-        ("bus.request", bus.request),
-        ("bus.turnaround", bus.turnaround),
-        ("bus.return-path", bus.return_path),
-    ] {
-        checker.range(path, clocks.into(), 0, 1000);
-    }
-    let around = Around {
-        bus: match config.core.kind {
+    let (bus, kind) = (&config.bus, config.core.kind);
+    let around = AroundBus {
+        kind: match kind {
             Kind::I486 => BusKind::I486,
             Kind::P6 => BusKind::P6,
         },
-        width: bus.width,
-        clock: config.core.clock.saturating_mul(2) / bus.core_per_two_bus().max(1),
-        look_aside: look_aside([config.cache.l2.as_ref(), config.cache.l3.as_ref()]),
+        widest: 32,
+        clock: config.core.clock,
+        line: config.line_and_key(),
+        levels: [config.cache.l2.as_ref(), config.cache.l3.as_ref()],
         depth: bus.depth.unwrap_or(1),
-        pattern: bus.pattern(),
+        memory: &config.memory,
     };
-    check_memory(checker, &config.memory, &around);
+    check_bus(checker, &bus.shared(), &around);
     checker.range("bus.device", bus.device.into(), 0, 100_000);
     checker.range("bus.port", bus.port.into(), 0, 100_000);
-    let kind = config.core.kind;
-    belongs(
-        checker,
-        "bus.address-only",
-        bus.address_only.is_some(),
-        kind,
-        Kind::P6,
-    );
+    let signals = bus.address_only.is_some();
+    belongs(checker, "bus.address-only", signals, kind, Kind::P6);
 }

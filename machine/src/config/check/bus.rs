@@ -3,26 +3,71 @@
 use super::Checker;
 use super::levels::look_aside;
 use crate::config::parts::{Around, check as check_memory};
-use crate::config::{BusKind, CoreKind, Family, MachineConfig};
+use crate::config::{Bus, BusKind, CoreKind, Family, L2Config, MachineConfig, MemoryConfig};
 
-pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
-    let bus = &config.bus;
+/// What the checks of a bus need of the rest of a machine file.
+pub(crate) struct AroundBus<'a> {
+    pub kind: BusKind,
+    /// Bytes of the widest beat.
+    pub widest: u32,
+    /// Hz of the core clock.
+    pub clock: u64,
+    /// The key of the data cache's line, and that line in bytes.
+    pub line: (&'a str, u32),
+    pub levels: [Option<&'a L2Config>; 2],
+    /// Transactions on the bus at a time.
+    pub depth: u32,
+    pub memory: &'a MemoryConfig,
+}
+
+/// Checks what the buses of all architectures have, and the memory behind them.
+pub(crate) fn shared(checker: &mut Checker, bus: &Bus, around: &AroundBus<'_>) {
     checker.core_to_bus(bus.core_to_bus);
-    checker.power_of_two("bus.width", bus.width, 4, 32);
-    if bus.width > config.cache.data.line {
+    checker.power_of_two("bus.width", bus.width, 4, around.widest);
+    let (key, line) = around.line;
+    if bus.width > line {
         checker.fail(
             "bus.width",
             format!(
-                "is {}: a beat is not wider than cache.data.line, which is {}",
-                bus.width, config.cache.data.line
+                "is {}: a beat is not wider than {key}, which is {line}",
+                bus.width
             ),
         );
     }
-    checker.range("bus.request", bus.request.into(), 0, 1000);
-    memory(checker, config);
+    for (path, clocks) in [
+        ("bus.request", bus.request),
+        ("bus.turnaround", bus.turnaround),
+        ("bus.return-path", bus.return_path),
+    ] {
+        checker.range(path, clocks.into(), 0, 1000);
+    }
+    let known = Around {
+        bus: around.kind,
+        width: bus.width,
+        clock: bus.clock(around.clock),
+        look_aside: look_aside(around.levels),
+        depth: around.depth,
+        pattern: bus.pattern,
+    };
+    check_memory(checker, around.memory, &known);
+}
+
+pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
+    let bus = &config.bus;
+    let around = AroundBus {
+        kind: match config.core.kind.core().family {
+            Family::Classic => BusKind::Sixty,
+            Family::Mpc8xx | Family::Ppc405 | Family::Ppc970 => BusKind::Other,
+        },
+        widest: 32,
+        clock: config.core.clock,
+        line: ("cache.data.line", config.cache.data.line),
+        levels: [config.cache.l2.as_ref(), config.cache.l3.as_ref()],
+        depth: bus.depth.unwrap_or(1),
+        memory: &config.memory,
+    };
+    shared(checker, &bus.shared(), &around);
     checker.range("bus.device", bus.device.into(), 1, 100_000);
-    checker.range("bus.turnaround", bus.turnaround.into(), 0, 1000);
-    checker.range("bus.return-path", bus.return_path.into(), 0, 1000);
     let kind = config.core.kind;
     match (bus.address_only, kind.broadcasts()) {
         (Some(clocks), true) => {
@@ -54,20 +99,4 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
         );
     }
     checker.range("bus.timebase-divider", bus.timebase_divider.into(), 1, 1024);
-}
-
-fn memory(checker: &mut Checker, config: &MachineConfig) {
-    let bus = &config.bus;
-    let around = Around {
-        bus: match config.core.kind.core().family {
-            Family::Classic => BusKind::Sixty,
-            Family::Mpc8xx | Family::Ppc405 | Family::Ppc970 => BusKind::Other,
-        },
-        width: bus.width,
-        clock: config.core.clock.saturating_mul(2) / bus.core_per_two_bus().max(1),
-        look_aside: look_aside([config.cache.l2.as_ref(), config.cache.l3.as_ref()]),
-        depth: bus.depth.unwrap_or(1),
-        pattern: bus.pattern(),
-    };
-    check_memory(checker, &config.memory, &around);
 }

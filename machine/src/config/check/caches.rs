@@ -14,35 +14,15 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
         16,
     );
     checker.range("cache.touch-buffers", set.touch_buffers.into(), 0, 16);
-    cache(
-        checker,
-        [
-            "cache.instruction.size",
-            "cache.instruction.ways",
-            "cache.instruction.line",
-        ],
-        &set.instruction,
-    );
-    cache(
-        checker,
-        ["cache.data.size", "cache.data.ways", "cache.data.line"],
-        &set.data,
-    );
+    cache(checker, CODE, &set.instruction);
+    cache(checker, DATA, &set.data);
     if set.instruction.blocked.is_some() {
         checker.fail(
             "cache.instruction.blocked",
             "goes with cache.data only: remove it",
         );
     }
-    if set.instruction.line != set.data.line {
-        checker.fail(
-            "cache.instruction.line",
-            format!(
-                "is {}: allowed is cache.data.line, which is {}",
-                set.instruction.line, set.data.line
-            ),
-        );
-    }
+    lines(checker, &set.instruction, &set.data);
     let before = Before {
         line: ("cache.data.line", set.data.line),
         parts: config.memory.kind.is_some(),
@@ -51,7 +31,43 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
     levels::check(checker, [set.l2.as_ref(), set.l3.as_ref()], &before);
 }
 
-pub(crate) fn cache(checker: &mut Checker, paths: [&'static str; 3], cache: &CacheConfig) {
+/// The keys of a level-one cache's size, ways and line.
+pub(crate) type Keys = [&'static str; 3];
+
+/// Those of a cache of code.
+pub(crate) const CODE: Keys = [
+    "cache.instruction.size",
+    "cache.instruction.ways",
+    "cache.instruction.line",
+];
+/// Those of a cache of data.
+pub(crate) const DATA: Keys = ["cache.data.size", "cache.data.ways", "cache.data.line"];
+
+pub(crate) fn cache(checker: &mut Checker, keys: Keys, cache: &CacheConfig) {
     let rule = shape::cache(cache.size, cache.ways, cache.line, shape::L1_MOST);
-    checker.shape(&paths, rule);
+    checker.shape(&keys, rule);
+}
+
+/// Checks a level-one cache of a core that is no PowerPC.
+pub(crate) fn plain(checker: &mut Checker, keys: Keys, config: &CacheConfig) {
+    cache(checker, keys, config);
+    if config.blocked.is_some() {
+        checker.fail(
+            keys[0],
+            "has a key `blocked` beside it, which is of the 603's D-cache: remove that",
+        );
+    }
+}
+
+/// Both caches have lines of one size.
+pub(crate) fn lines(checker: &mut Checker, instruction: &CacheConfig, data: &CacheConfig) {
+    if instruction.line != data.line {
+        checker.fail(
+            "cache.instruction.line",
+            format!(
+                "is {}: allowed is cache.data.line, which is {}",
+                instruction.line, data.line
+            ),
+        );
+    }
 }

@@ -14,8 +14,9 @@ use super::MachineConfig;
 use super::shape::{self, Misfit};
 
 pub(crate) use self::core::walker;
-pub(crate) use caches::cache;
-pub(crate) use levels::{Before, check as levels, look_aside};
+pub(crate) use bus::{AroundBus, shared as bus};
+pub(crate) use caches::{CODE, DATA, lines, plain as plain_cache};
+pub(crate) use levels::{Before, check as levels};
 pub(crate) use tlbs::{replacement, second_tlb};
 
 /// The largest RAM, in bytes.
