@@ -172,10 +172,7 @@ impl Boot {
     ) -> Result<Self, LoadError> {
         let ram = config.memory.size;
         let mut boot = Self::program(config, image)?;
-        let refuse = |message: String| LoadError::DoesNotFit {
-            file: image.file.clone(),
-            message,
-        };
+        let refuse = |message: String| LoadError::unfit(&image.file, message);
         let words = given.arguments.as_bytes();
         if words.contains(&0) {
             return Err(refuse("the command line holds a NUL byte".to_owned()));
@@ -260,12 +257,12 @@ impl Boot {
             |chunk: &Chunk| chunk.physical < end && at < chunk.physical + chunk.bytes.len() as u32;
         let stack = self.stack & !(PAGE - 1);
         if at < image.end() || (stack < end && at < stack + PAGE) || self.chunks.iter().any(meets) {
-            return Err(LoadError::DoesNotFit {
-                file: image.file.clone(),
-                message: format!(
+            return Err(LoadError::unfit(
+                &image.file,
+                format!(
                     "looks for boot information at {at:#x}, where there is no room for it; a smaller kernel, or more memory (memory.size), may help"
                 ),
-            });
+            ));
         }
         self.chunks.push(Chunk {
             physical: at,
@@ -303,10 +300,10 @@ impl Boot {
     /// When it is empty, or longer than the ROM.
     pub fn rom(image: &[u8], file: &str) -> Result<Self, LoadError> {
         if image.is_empty() || image.len() > ROM_SIZE {
-            return Err(LoadError::DoesNotFit {
-                file: file.to_owned(),
-                message: format!("has {} bytes; a ROM image has 1 to {ROM_SIZE}", image.len()),
-            });
+            return Err(LoadError::unfit(
+                file,
+                format!("has {} bytes; a ROM image has 1 to {ROM_SIZE}", image.len()),
+            ));
         }
         Ok(Boot {
             rom: Some(image.to_vec()),
@@ -329,13 +326,10 @@ fn take(
         .and_then(|size| top.checked_sub(size))
         .map(|start| start & !(PAGE - 1))
         .filter(|&start| start >= image.end());
-    let start = start.ok_or_else(|| LoadError::DoesNotFit {
-        file: image.file.clone(),
-        message: format!(
+    let start = start.ok_or_else(|| LoadError::unfit(&image.file, format!(
             "{what} of {size} bytes does not fit RAM of {ram:#x} bytes (memory.size) beside the kernel, which ends at {:#x}",
             image.end()
-        ),
-    })?;
+        )))?;
     *top = start;
     Ok(start)
 }

@@ -227,13 +227,13 @@ impl ElfImage {
         for segment in &self.segments {
             let end = u64::from(segment.physical) + u64::from(segment.size);
             if end > u64::from(ram) {
-                return Err(LoadError::DoesNotFit {
-                    file: self.file.clone(),
-                    message: format!(
+                return Err(LoadError::unfit(
+                    &self.file,
+                    format!(
                         "segment {:#010x}..{end:#010x} does not fit RAM, 0..{ram:#010x} (memory.size)",
                         segment.physical
                     ),
-                });
+                ));
             }
         }
         Ok(())

@@ -29,3 +29,23 @@ pub enum LoadError {
     #[error("device tree: {message}")]
     BadTree { message: String },
 }
+
+impl LoadError {
+    /// What the file of this name holds does not fit the machine.
+    pub(crate) fn unfit(file: &str, message: impl Into<String>) -> LoadError {
+        LoadError::DoesNotFit {
+            file: file.to_owned(),
+            message: message.into(),
+        }
+    }
+}
+
+impl From<vm_fdt::Error> for LoadError {
+    fn from(error: vm_fdt::Error) -> LoadError {
+        let message = match error {
+            vm_fdt::Error::InvalidString => "the command line holds a NUL byte".to_owned(),
+            other => other.to_string(),
+        };
+        LoadError::BadTree { message }
+    }
+}

@@ -57,12 +57,7 @@ pub(super) fn device_tree_of(
             message: "QEMU's 40p has one processor and no OpenPIC".to_owned(),
         });
     }
-    build(name, config, board, target, arguments, initramfs).map_err(|error| LoadError::BadTree {
-        message: match error {
-            Error::InvalidString => "the command line holds a NUL byte".to_owned(),
-            other => other.to_string(),
-        },
-    })
+    Ok(build(name, config, board, target, arguments, initramfs)?)
 }
 
 fn build(

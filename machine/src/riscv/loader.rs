@@ -7,7 +7,6 @@ use vm_fdt::{Error, FdtWriter};
 use super::Machine;
 use super::config::Config;
 use super::csr::privilege;
-use super::op::register;
 use crate::board::{VIRT_CONSOLE, VIRT_RAM, processor_handle, virt_nodes};
 use crate::loader::{ElfImage, LoadError};
 
@@ -43,13 +42,6 @@ enum Kernel {
     Linux(Vec<u8>, u64),
 }
 
-fn refuse(file: &str, message: impl Into<String>) -> LoadError {
-    LoadError::DoesNotFit {
-        file: file.to_owned(),
-        message: message.into(),
-    }
-}
-
 fn quad(bytes: &[u8], at: usize) -> Option<u64> {
     let bytes = bytes.get(at..at + 8)?;
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
@@ -61,7 +53,7 @@ fn kernel(bytes: &[u8], name: &str, image: Option<&ElfImage>) -> Result<Kernel, 
         let size = quad(bytes, 16).unwrap_or(0).max(bytes.len() as u64);
         return match quad(bytes, 8) {
             Some(KERNEL) => Ok(Kernel::Linux(bytes.to_vec(), size)),
-            _ => Err(refuse(
+            _ => Err(LoadError::unfit(
                 name,
                 "is a Linux that is loaded at another place than 2 MB behind the beginning of RAM",
             )),
@@ -72,12 +64,8 @@ fn kernel(bytes: &[u8], name: &str, image: Option<&ElfImage>) -> Result<Kernel, 
     if entry < 1 << 32 {
         return Ok(Kernel::Program(image.clone(), entry));
     }
-    let start = image
-        .segments
-        .iter()
-        .map(|segment| segment.virtual_address)
-        .min()
-        .unwrap_or(0);
+    let starts = image.segments.iter().map(|segment| segment.virtual_address);
+    let start = starts.min().unwrap_or(0);
     let mut memory = Vec::new();
     let mut size = 0;
     for segment in &image.segments {
@@ -86,8 +74,8 @@ fn kernel(bytes: &[u8], name: &str, image: Option<&ElfImage>) -> Result<Kernel, 
         memory[at..at + segment.data.len()].copy_from_slice(&segment.data);
         size = size.max(at as u64 + u64::from(segment.size));
     }
-    if u64::from(image.entry.wrapping_sub(start)) != 0 {
-        return Err(refuse(
+    if image.entry != start {
+        return Err(LoadError::unfit(
             name,
             "is no Linux: it does not begin at its lowest address",
         ));
@@ -114,7 +102,7 @@ pub fn load(
     let ram = u64::from(config.memory.size);
     let kernel = kernel(bytes, name, image)?;
     if matches!(kernel, Kernel::Linux(..)) && given.firmware.is_none() {
-        return Err(refuse(
+        return Err(LoadError::unfit(
             name,
             "is a Linux, which calls firmware: give --firmware with fw_dynamic.bin of OpenSBI",
         ));
@@ -125,7 +113,7 @@ pub fn load(
             let mut end = 0;
             for segment in &image.segments {
                 let Some(at) = u64::from(segment.physical).checked_sub(VIRT_RAM) else {
-                    return Err(refuse(
+                    return Err(LoadError::unfit(
                         name,
                         format!(
                             "has a segment at {:#x}: RAM begins at {VIRT_RAM:#x}",
@@ -145,10 +133,10 @@ pub fn load(
     };
     if let Some((firmware, file)) = given.firmware {
         if PACKED.iter().any(|magic| firmware.starts_with(magic)) {
-            return Err(refuse(file, "is compressed: unpack it first"));
+            return Err(LoadError::unfit(file, "is compressed: unpack it first"));
         }
         if firmware.len() as u64 > KERNEL || firmware.starts_with(b"\x7fELF") {
-            return Err(refuse(
+            return Err(LoadError::unfit(
                 file,
                 "is no firmware: allowed is fw_dynamic.bin of OpenSBI, of 2 MB at most",
             ));
@@ -156,7 +144,7 @@ pub fn load(
         if end <= firmware.len() as u64
             || matches!(&kernel, Kernel::Program(_, at) if at - VIRT_RAM < KERNEL)
         {
-            return Err(refuse(
+            return Err(LoadError::unfit(
                 name,
                 "lies where the firmware goes: run it without --firmware",
             ));
@@ -164,47 +152,29 @@ pub fn load(
         place.put(0, firmware, firmware.len() as u64)?;
     }
     let tree_at = (ram.min(REACH) - TREE_PLACE - INFORMATION) & !0x1f_ffff;
-    let initramfs = match given.initramfs {
-        None => None,
-        Some(archive) => {
-            let size = archive.len() as u64;
-            let at = tree_at
-                .checked_sub(size)
-                .map(|at| at & !0xfff)
-                .filter(|&at| at >= end);
-            let at =
-                at.ok_or_else(|| refuse(name, "and its initramfs do not fit RAM (memory.size)"))?;
-            place.put(at, archive, size)?;
-            Some(VIRT_RAM + at..VIRT_RAM + at + size)
-        }
-    };
+    let mut initramfs = None;
+    if let Some(archive) = given.initramfs {
+        let size = archive.len() as u64;
+        let at = tree_at.checked_sub(size).map(|at| at & !0xfff);
+        let at = at.filter(|&at| at >= end).ok_or_else(|| {
+            LoadError::unfit(name, "and its initramfs do not fit RAM (memory.size)")
+        })?;
+        place.put(at, archive, size)?;
+        initramfs = Some(VIRT_RAM + at..VIRT_RAM + at + size);
+    }
     if end > tree_at {
-        return Err(refuse(
+        return Err(LoadError::unfit(
             name,
             "does not fit RAM together with its device tree (memory.size)",
         ));
     }
-    let tree = tree(&config, given.arguments, initramfs).map_err(|error| LoadError::BadTree {
-        message: match error {
-            Error::InvalidString => "the command line holds a NUL byte".to_owned(),
-            other => other.to_string(),
-        },
-    })?;
+    let tree = tree(&config, given.arguments, initramfs)?;
     place.put(tree_at, &tree, tree.len() as u64)?;
     let information = tree_at + TREE_PLACE;
     // struct fw_dynamic_info: magic "OSBI", version, where to go on, in which mode, options, the first processor.
-    let fields = [
-        0x4942_534f,
-        2,
-        entry,
-        u64::from(privilege::SUPERVISOR),
-        0,
-        0,
-    ];
-    let fields: Vec<u8> = fields
-        .iter()
-        .flat_map(|field| field.to_le_bytes())
-        .collect();
+    let mode = u64::from(privilege::SUPERVISOR);
+    let fields = [0x4942_534f, 2, entry, mode, 0, 0].map(u64::to_le_bytes);
+    let fields = fields.concat();
     place.put(information, &fields, fields.len() as u64)?;
     let begin = if given.firmware.is_some() {
         VIRT_RAM
@@ -212,25 +182,17 @@ pub fn load(
         entry
     };
     machine.each(|processor| {
+        let number = u64::from(processor.number);
+        let given = [number, VIRT_RAM + tree_at, VIRT_RAM + information];
         processor.pc = begin;
-        for (n, value) in [
-            processor.number.into(),
-            VIRT_RAM + tree_at,
-            VIRT_RAM + information,
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            processor.registers[usize::from(A0) + n] = value;
-        }
+        processor.registers[A0..A0 + given.len()].copy_from_slice(&given);
         processor.modes_changed();
     });
     Ok(())
 }
 
 /// The first register for arguments.
-const A0: u8 = 10;
-const _: () = assert!(A0 < register::FLOAT);
+const A0: usize = 10;
 
 /// Where bytes go.
 struct Place<'a> {
@@ -248,7 +210,7 @@ impl Place<'_> {
         if !fits {
             let (first, end) = (VIRT_RAM + at, VIRT_RAM + at + size);
             let top = VIRT_RAM + ram.len() as u64;
-            return Err(refuse(
+            return Err(LoadError::unfit(
                 self.name,
                 format!(
                     "needs {first:#x}..{end:#x}, and RAM is {VIRT_RAM:#x}..{top:#x} (memory.size)"

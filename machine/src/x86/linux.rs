@@ -40,10 +40,7 @@ pub(super) fn load(
     initramfs: Option<&[u8]>,
     arguments: &str,
 ) -> Result<(), LoadError> {
-    let refuse = |message: String| LoadError::DoesNotFit {
-        file: image.file.clone(),
-        message,
-    };
+    let refuse = |message: String| LoadError::unfit(&image.file, message);
     let ram = machine.config().memory.size;
     image.check_fits(ram)?;
     if let Some(low) = (image.segments.iter()).find(|segment| segment.physical < EXTENDED) {

@@ -47,10 +47,7 @@ pub fn load(
     check_header(file, &image.file)?;
     let ram = machine.config().memory.size;
     image.check_fits(ram)?;
-    let refuse = |message: String| LoadError::DoesNotFit {
-        file: image.file.clone(),
-        message,
-    };
+    let refuse = |message: String| LoadError::unfit(&image.file, message);
     if let Some(low) = image
         .segments
         .iter()
