@@ -32,14 +32,6 @@ pub(in crate::x86) trait Element {
     fn run<W: Width>(p: &mut Processor, op: &Op) -> Done;
 }
 
-pub(in crate::x86) struct Moves;
-pub(in crate::x86) struct Stores;
-pub(in crate::x86) struct Loads;
-pub(in crate::x86) struct Compares;
-pub(in crate::x86) struct Scans;
-pub(in crate::x86) struct Inputs;
-pub(in crate::x86) struct Outputs;
-
 fn mask(op: &Op) -> u32 {
     if op.scale & NARROW_ADDRESS != 0 {
         0xffff
@@ -82,98 +74,58 @@ fn put_destination<W: Width>(p: &mut Processor, op: &Op, value: u32) -> Done {
     p.store::<W>(linear, value)
 }
 
-impl Element for Moves {
-    const COMPARES: bool = false;
+/// Kinds of elements: whether their flags end a repetition, what one takes, and what it does with operands of a width.
+macro_rules! elements {
+    ($($name:ident compares $compares:literal, $clocks:ident, |$p:ident, $op:ident, $width:ident| $run:block)*) => {$(
+        pub(in crate::x86) struct $name;
 
-    fn clocks(kind: Kind) -> u64 {
-        element::moves(kind)
-    }
+        impl Element for $name {
+            const COMPARES: bool = $compares;
 
-    #[inline(always)]
-    fn run<W: Width>(p: &mut Processor, op: &Op) -> Done {
+            fn clocks(kind: Kind) -> u64 {
+                element::$clocks(kind)
+            }
+
+            #[inline(always)]
+            fn run<$width: Width>($p: &mut Processor, $op: &Op) -> Done {
+                $run
+                Ok(())
+            }
+        }
+    )*};
+}
+
+elements! {
+    Moves compares false, moves, |p, op, W| {
         let value = source::<W>(p, op)?;
         put_destination::<W>(p, op, value)?;
         advance::<W>(p, op, gpr::ESI);
         advance::<W>(p, op, gpr::EDI);
-        Ok(())
     }
-}
-
-impl Element for Stores {
-    const COMPARES: bool = false;
-
-    fn clocks(kind: Kind) -> u64 {
-        element::stores(kind)
-    }
-
-    #[inline(always)]
-    fn run<W: Width>(p: &mut Processor, op: &Op) -> Done {
+    Stores compares false, stores, |p, op, W| {
         let value = p.register::<W>(0);
         put_destination::<W>(p, op, value)?;
         advance::<W>(p, op, gpr::EDI);
-        Ok(())
     }
-}
-
-impl Element for Loads {
-    const COMPARES: bool = false;
-
-    fn clocks(kind: Kind) -> u64 {
-        element::loads(kind)
-    }
-
-    #[inline(always)]
-    fn run<W: Width>(p: &mut Processor, op: &Op) -> Done {
+    Loads compares false, loads, |p, op, W| {
         let value = source::<W>(p, op)?;
         p.set_register::<W>(0, value);
         advance::<W>(p, op, gpr::ESI);
-        Ok(())
     }
-}
-
-impl Element for Compares {
-    const COMPARES: bool = true;
-
-    fn clocks(kind: Kind) -> u64 {
-        element::compares(kind)
-    }
-
-    #[inline(always)]
-    fn run<W: Width>(p: &mut Processor, op: &Op) -> Done {
+    Compares compares true, compares, |p, op, W| {
         let a = source::<W>(p, op)?;
         let b = destination::<W>(p, op)?;
         subtract::<W>(p, a, b, 0);
         advance::<W>(p, op, gpr::ESI);
         advance::<W>(p, op, gpr::EDI);
-        Ok(())
     }
-}
-
-impl Element for Scans {
-    const COMPARES: bool = true;
-
-    fn clocks(kind: Kind) -> u64 {
-        element::scans(kind)
-    }
-
-    #[inline(always)]
-    fn run<W: Width>(p: &mut Processor, op: &Op) -> Done {
+    Scans compares true, scans, |p, op, W| {
         let a = p.register::<W>(0);
         let b = destination::<W>(p, op)?;
         subtract::<W>(p, a, b, 0);
         advance::<W>(p, op, gpr::EDI);
-        Ok(())
     }
-}
-
-impl Element for Inputs {
-    const COMPARES: bool = false;
-
-    fn clocks(kind: Kind) -> u64 {
-        element::ports(kind)
-    }
-
-    fn run<W: Width>(p: &mut Processor, op: &Op) -> Done {
+    Inputs compares false, ports, |p, op, W| {
         let port = p.registers.gpr[2] as u16;
         p.may_use_port(port, W::BYTES)?;
         // A fault must come before the device is read.
@@ -184,24 +136,13 @@ impl Element for Inputs {
         p.store_at(place, W::BYTES, value);
         p.record_access(linear, W::BYTES, true);
         advance::<W>(p, op, gpr::EDI);
-        Ok(())
     }
-}
-
-impl Element for Outputs {
-    const COMPARES: bool = false;
-
-    fn clocks(kind: Kind) -> u64 {
-        element::ports(kind)
-    }
-
-    fn run<W: Width>(p: &mut Processor, op: &Op) -> Done {
+    Outputs compares false, ports, |p, op, W| {
         let port = p.registers.gpr[2] as u16;
         p.may_use_port(port, W::BYTES)?;
         let value = source::<W>(p, op)?;
         p.write_port(port, W::BYTES, value);
         advance::<W>(p, op, gpr::ESI);
-        Ok(())
     }
 }
 
