@@ -1,5 +1,11 @@
 //! Exact binary numbers and how they are rounded: what the floating-point units of all architectures share.
 
+mod format;
+mod number;
+
+pub use format::{DOUBLE, Fitted, Format, SINGLE, Tininess};
+pub use number::{Fault, Number};
+
 use std::cmp::Ordering;
 
 /// A finite number: `significand` x 2^(exponent - 127), with bit 127 set unless it is zero; plus,
@@ -13,6 +19,18 @@ pub struct Exact {
 }
 
 impl Exact {
+    /// An integer of at most 128 bits with its sign.
+    #[must_use]
+    pub fn integer(value: i128) -> Exact {
+        Exact {
+            negative: value < 0,
+            exponent: 127,
+            significand: value.unsigned_abs(),
+            sticky: false,
+        }
+        .normalized()
+    }
+
     pub fn is_zero(&self) -> bool {
         self.significand == 0
     }
@@ -153,6 +171,8 @@ pub enum Mode {
     Zero,
     Up,
     Down,
+    /// To the nearest; of two the one with the larger magnitude.
+    NearestAway,
 }
 
 impl Mode {
@@ -166,6 +186,17 @@ impl Mode {
             Mode::Zero => false,
             Mode::Up => !negative && remainder != Remainder::None,
             Mode::Down => negative && remainder != Remainder::None,
+            Mode::NearestAway => matches!(remainder, Remainder::Half | Remainder::AboveHalf),
+        }
+    }
+
+    /// True if a number that is too large becomes an infinity; else it becomes the largest one.
+    pub fn overflows(self, negative: bool) -> bool {
+        match self {
+            Mode::Nearest | Mode::NearestAway => true,
+            Mode::Zero => false,
+            Mode::Up => !negative,
+            Mode::Down => negative,
         }
     }
 }
@@ -191,6 +222,33 @@ pub fn split(exact: Exact, bits: u32) -> (u64, Remainder) {
         _ => Remainder::AboveHalf,
     };
     (kept, remainder)
+}
+
+/// An integer that a number was rounded to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole {
+    pub magnitude: u64,
+    pub inexact: bool,
+    /// The magnitude was rounded up.
+    pub up: bool,
+}
+
+/// The integer that `exact` rounds to. `None`: its magnitude has more than 64 bits.
+pub fn integer(exact: Exact, mode: Mode) -> Option<Whole> {
+    let (kept, remainder) = match exact.exponent {
+        _ if exact.is_zero() => (0, Remainder::None),
+        64.. => return None,
+        0.. => split(exact, exact.exponent as u32 + 1),
+        -1 if exact.significand << 1 == 0 && !exact.sticky => (0, Remainder::Half),
+        -1 => (0, Remainder::AboveHalf),
+        _ => (0, Remainder::BelowHalf),
+    };
+    let up = mode.increments(exact.negative, kept & 1 != 0, remainder);
+    Some(Whole {
+        magnitude: kept.checked_add(up.into())?,
+        inexact: remainder != Remainder::None,
+        up,
+    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! the note on after each access and each instruction that loads an entry. Without a trace nothing reads it, and
 //! the steps of a walk are not noted at all.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Cause;
 
@@ -96,6 +96,23 @@ pub trait Layout: Sync {
 
     /// The level of the tree that each step reads.
     fn levels(&self, numbers: [u64; 4], ea: u32, steps: &[Step]) -> Vec<Option<u32>>;
+}
+
+/// A tree of tables whose entries have 8 bytes. The first of the numbers is the root's address.
+pub struct Tree;
+
+impl Layout for Tree {
+    fn describe(&self, [root, ..]: [u64; 4], _: u32, shown: &mut Value) {
+        shown["root"] = json!(format!("{root:#x}"));
+    }
+
+    fn may_read(&self, _: [u64; 4], _: u32, step: &Step) -> bool {
+        step.bytes == 8
+    }
+
+    fn levels(&self, _: [u64; 4], _: u32, steps: &[Step]) -> Vec<Option<u32>> {
+        (1..).take(steps.len()).map(Some).collect()
+    }
 }
 
 /// An access of memory during a walk, by hardware or by the handler.

@@ -26,11 +26,23 @@ pub trait Guest: Cpu {
     /// When these bytes are none.
     fn executable(elf: &[u8], name: &str) -> Result<ElfImage, LoadError>;
 
-    /// The sanitizers of `set` that it has.
+    /// The sanitizers of `set` that it has. Most have one: their caches see every store to code, and their kernels do
+    /// not tell which numbers of address spaces are free. All together mean that one.
     ///
     /// # Errors
     /// When one is asked for that it has not.
-    fn sanitizers(&self, set: SanitizerSet) -> Result<SanitizerSet, String>;
+    fn sanitizers(&self, set: SanitizerSet) -> Result<SanitizerSet, String> {
+        if set.fetch && !set.stale() {
+            let name = Self::NAME;
+            return Err(format!(
+                "{name} machines have the sanitizers translation and reuse"
+            ));
+        }
+        Ok(SanitizerSet {
+            fetch: false,
+            ..set
+        })
+    }
 
     /// The address of the next instruction.
     fn next_instruction(&self) -> u64;

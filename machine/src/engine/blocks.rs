@@ -23,11 +23,14 @@ pub trait Part: Copy {
     /// Of a head: its block is no longer valid, and begins nowhere from now on.
     fn drop_block(&mut self);
 
-    /// Of a head: how far away the head is that this link leads to. A link that has not been made leads to itself.
-    fn away(&self, link: Link) -> i32;
+    /// Of a head: how far away the head is that this link leads to. A link that has not been made leads to itself. An
+    /// instruction set that makes none need not keep them.
+    fn away(&self, _link: Link) -> i32 {
+        0
+    }
 
     /// Of a head: makes a link.
-    fn set_away(&mut self, link: Link, away: i32);
+    fn set_away(&mut self, _link: Link, _away: i32) {}
 }
 
 /// Which way a block is left.

@@ -5,7 +5,7 @@ use super::mmu::access_fault;
 use super::pmp::right;
 use super::processor::Processor;
 use super::trap::{Raised, cause};
-use crate::computer::Cpu as _;
+use crate::computer::{Cpu as _, Progressing as _};
 use crate::memory::cache::ARRIVING;
 use crate::memory::{RamAddress, attribute};
 

@@ -7,10 +7,9 @@ use super::processor::{Processor, Stop};
 use super::trap::{self, COUNTERS, Fatal, Trap};
 use crate::account::Names;
 use crate::board::{Board, Console, Instant, Virt};
-use crate::computer::{Breakpoints, Cpu, Guest, Limits, Pause, Sanitized, Shape};
+use crate::computer::{Breakpoints, Cpu, Guest, Limits, Pause, Progressing as _, Sanitized, Shape};
 use crate::loader::{CauseRange, ElfImage, LoadError};
 use crate::memory::{Memory, Notice, Uncore};
-use crate::observe::sanitizers::SanitizerSet;
 use crate::observe::symbolize::Symbolizer;
 
 impl Config {
@@ -150,16 +149,6 @@ impl Guest for Processor {
 
     fn executable(elf: &[u8], name: &str) -> Result<ElfImage, LoadError> {
         ElfImage::parse_riscv(elf, name)
-    }
-
-    fn sanitizers(&self, set: SanitizerSet) -> Result<SanitizerSet, String> {
-        if set.fetch && !set.stale() {
-            return Err("a RISC-V machine has the sanitizers translation and reuse".to_owned());
-        }
-        Ok(SanitizerSet {
-            fetch: false,
-            ..set
-        })
     }
 
     fn next_instruction(&self) -> u64 {

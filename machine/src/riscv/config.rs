@@ -88,6 +88,10 @@ pub struct CoreConfig {
 /// An extension that a machine file can switch on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extension {
+    /// Shifts that are added: sh1add and the like.
+    Zba,
+    /// Logic, counts, rotations and bytes in registers.
+    Zbb,
     /// Walks set A and D bits where menvcfg.ADUE is set, and nowhere else.
     Svadu,
     /// sinval.vma and its two fences.
@@ -98,25 +102,45 @@ pub enum Extension {
     Svvptc,
 }
 
-const EXTENSIONS: [(&str, Extension); 4] = [
-    ("svadu", Extension::Svadu),
-    ("svinval", Extension::Svinval),
-    ("svnapot", Extension::Svnapot),
-    ("svvptc", Extension::Svvptc),
-];
+impl Extension {
+    const ALL: [(&str, Extension); 6] = [
+        ("zba", Extension::Zba),
+        ("zbb", Extension::Zbb),
+        ("svadu", Extension::Svadu),
+        ("svinval", Extension::Svinval),
+        ("svnapot", Extension::Svnapot),
+        ("svvptc", Extension::Svvptc),
+    ];
+
+    fn named(word: &str) -> Option<Extension> {
+        let found = Extension::ALL.iter().find(|(name, _)| *name == word)?;
+        Some(found.1)
+    }
+}
+
+/// Those that are switched on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extensions(u32);
+
+impl Extensions {
+    /// Is it one of them?
+    #[inline(always)]
+    #[must_use]
+    pub fn has(self, extension: Extension) -> bool {
+        self.0 >> extension as u32 & 1 != 0
+    }
+}
 
 impl CoreConfig {
     fn words(&self) -> impl Iterator<Item = &str> {
         self.extensions.split('_').filter(|word| !word.is_empty())
     }
 
-    /// Is it switched on?
+    /// Those that are switched on.
     #[must_use]
-    pub fn has(&self, extension: Extension) -> bool {
-        let named = |word| EXTENSIONS.iter().find(|(name, _)| *name == word);
-        self.words()
-            .filter_map(named)
-            .any(|&(_, other)| other == extension)
+    pub fn set(&self) -> Extensions {
+        let all = self.words().filter_map(Extension::named);
+        Extensions(all.fold(0, |set, extension| set | 1 << extension as u32))
     }
 
     /// What the device tree says of the instruction set: the ISA string, then the extensions one by one.
@@ -372,15 +396,14 @@ fn core(checker: &mut Checker, config: &Config) {
             "has to be 1 to 64 letters, digits and \",.-_\", as device trees name a core",
         );
     }
-    let known = |word| EXTENSIONS.iter().any(|(name, _)| *name == word);
-    if let Some(word) = core.words().find(|word| !known(*word)) {
-        let all: Vec<_> = EXTENSIONS.iter().map(|(name, _)| *name).collect();
+    if let Some(word) = core.words().find(|word| Extension::named(word).is_none()) {
+        let all = Extension::ALL.map(|(name, _)| name).join("_");
         checker.fail(
             "core.extensions",
-            format!("names {word:?}: allowed are {}", all.join("_")),
+            format!("names {word:?}: allowed are {all}"),
         );
     }
-    if core.has(Extension::Svvptc) && config.tlb.keeps_invalid {
+    if core.set().has(Extension::Svvptc) && config.tlb.keeps_invalid {
         checker.fail(
             "core.extensions",
             "names svvptc, and tlb.keeps-invalid is true: such a core needs a fence for a new page",

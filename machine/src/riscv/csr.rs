@@ -64,7 +64,7 @@ const DELEGABLE: u64 = 0xb3ff;
 const COUNTERS: u64 = 0xffff_ffff;
 
 /// The registers that are not computed from something else.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Csr {
     pub mstatus: u64,
     pub medeleg: u64,
@@ -94,39 +94,37 @@ pub struct Csr {
     pub pmp: Pmp,
 }
 
-impl Default for Csr {
+impl Csr {
     /// After reset.
-    fn default() -> Csr {
+    #[must_use]
+    pub fn reset() -> Csr {
         Csr {
             mstatus: mstatus::XL,
-            medeleg: 0,
-            mideleg: 0,
-            mie: 0,
-            software: 0,
-            mtvec: 0,
-            mscratch: 0,
-            mepc: 0,
-            mcause: 0,
-            mtval: 0,
-            mcounteren: 0,
-            menvcfg: 0,
-            stvec: 0,
-            sscratch: 0,
-            sepc: 0,
-            scause: 0,
-            stval: 0,
-            scounteren: 0,
-            senvcfg: 0,
-            satp: 0,
-            fcsr: 0,
-            cycle_offset: 0,
-            instret_offset: 0,
-            pmp: Pmp::default(),
+            ..Csr::default()
         }
     }
-}
 
-impl Csr {
+    /// A register that holds what is written to it, and the bits that it has.
+    fn plain(&mut self, number: u16) -> Option<(&mut u64, u64)> {
+        Some(match number {
+            0x105 => (&mut self.stvec, !2),
+            0x106 => (&mut self.scounteren, COUNTERS),
+            0x10a => (&mut self.senvcfg, 1),
+            0x140 => (&mut self.sscratch, !0),
+            0x141 => (&mut self.sepc, !1),
+            0x142 => (&mut self.scause, !0),
+            0x143 => (&mut self.stval, !0),
+            0x302 => (&mut self.medeleg, DELEGABLE),
+            0x305 => (&mut self.mtvec, !2),
+            0x306 => (&mut self.mcounteren, COUNTERS),
+            0x340 => (&mut self.mscratch, !0),
+            0x341 => (&mut self.mepc, !1),
+            0x342 => (&mut self.mcause, !0),
+            0x343 => (&mut self.mtval, !0),
+            _ => return None,
+        })
+    }
+
     /// The rounding mode of fcsr.
     pub fn frm(&self) -> u8 {
         (self.fcsr >> 5 & 7) as u8
@@ -170,6 +168,9 @@ impl Processor {
         if self.privilege < (number >> 8 & 3) as u8 {
             return None;
         }
+        if let Some((value, _)) = self.csr.plain(number) {
+            return Some(*value);
+        }
         let csr = &self.csr;
         Some(match number {
             0x001..=0x003 if csr.mstatus & mstatus::FS == 0 => return None,
@@ -179,13 +180,6 @@ impl Processor {
             0xc00..=0xc1f => return self.counter(number),
             0x100 => csr.status() & (mstatus::SUPERVISOR | mstatus::SD | 3 << 32),
             0x104 => csr.mie & csr.mideleg,
-            0x105 => csr.stvec,
-            0x106 => csr.scounteren,
-            0x10a => csr.senvcfg,
-            0x140 => csr.sscratch,
-            0x141 => csr.sepc,
-            0x142 => csr.scause,
-            0x143 => csr.stval,
             0x144 => self.mip() & csr.mideleg,
             0x180 if self.is_trapped(mstatus::TVM) => return None,
             0x180 => csr.satp,
@@ -196,18 +190,11 @@ impl Processor {
             0xf15 => 0,
             0x300 => csr.status(),
             0x301 => MISA,
-            0x302 => csr.medeleg,
             0x303 => csr.mideleg,
             0x304 => csr.mie,
-            0x305 => csr.mtvec,
-            0x306 => csr.mcounteren,
             0x30a => csr.menvcfg,
             // mcountinhibit and the events of counters that always are zero.
             0x320 | 0x323..=0x33f => 0,
-            0x340 => csr.mscratch,
-            0x341 => csr.mepc,
-            0x342 => csr.mcause,
-            0x343 => csr.mtval,
             0x344 => self.mip(),
             0x3a0..=0x3ae if number & 1 == 0 => csr.pmp.configuration(number),
             0x3b0..=0x3ef => csr.pmp.address(number),
@@ -256,6 +243,10 @@ impl Processor {
         if number >> 10 == 3 {
             return false;
         }
+        if let Some((register, bits)) = self.csr.plain(number) {
+            *register = value & bits;
+            return true;
+        }
         let csr = &mut self.csr;
         match number {
             0x001..=0x003 => {
@@ -268,35 +259,21 @@ impl Processor {
             }
             0x100 => self.write_status(value, mstatus::SUPERVISOR),
             0x104 => self.write_mie(value, self.csr.mideleg),
-            0x105 => csr.stvec = value & !2,
-            0x106 => csr.scounteren = value & COUNTERS,
-            0x10a => csr.senvcfg = value & 1,
-            0x140 => csr.sscratch = value,
-            0x141 => csr.sepc = value & !1,
-            0x142 => csr.scause = value,
-            0x143 => csr.stval = value,
             0x144 => {
                 let mask = csr.mideleg & interrupt::SUPERVISOR_SOFTWARE;
                 self.write_mip(value, mask);
             }
             0x180 => self.write_satp(value),
             0x300 => self.write_status(value, mstatus::WRITABLE),
-            0x302 => csr.medeleg = value & DELEGABLE,
             0x303 => {
                 csr.mideleg = value & interrupt::SUPERVISOR;
                 self.due = 0;
             }
             0x304 => self.write_mie(value, interrupt::ALL),
-            0x305 => csr.mtvec = value & !2,
-            0x306 => csr.mcounteren = value & COUNTERS,
             0x30a => {
-                let has = self.config.core.has(Extension::Svadu);
+                let has = self.extensions.has(Extension::Svadu);
                 csr.menvcfg = value & if has { menvcfg::ADUE | 1 } else { 1 };
             }
-            0x340 => csr.mscratch = value,
-            0x341 => csr.mepc = value & !1,
-            0x342 => csr.mcause = value,
-            0x343 => csr.mtval = value,
             0x344 => self.write_mip(value, interrupt::SUPERVISOR),
             0x3a0..=0x3ae => {
                 csr.pmp.set_configuration(number, value);

@@ -2,7 +2,7 @@
 
 use super::processor::{Processor, Stop};
 use super::trap::Fatal;
-use crate::computer::Pause;
+use crate::computer::{Pause, Progressing as _};
 
 impl Processor {
     /// Handles interrupts, limits and stops before the next instruction, and sets the next deadline.
@@ -20,9 +20,9 @@ impl Processor {
             return Some(Pause::TurnOver);
         }
         self.poll();
-        if self.several && self.cycles >= self.polled_at {
+        if self.several && self.cycles >= self.progress.polled_at {
             // What a device did may wake another processor.
-            self.polled_at = u64::MAX;
+            self.progress.polled_at = u64::MAX;
             return Some(Pause::TurnOver);
         }
         if let Some(pause) = self.rest() {
@@ -30,7 +30,7 @@ impl Processor {
         }
         self.take_interrupt();
         let next = self.next_poll().unwrap_or(u64::MAX);
-        self.polled_at = next;
+        self.progress.polled_at = next;
         self.due = next.min(self.limits.cycles).min(self.times.end);
         if !self.breakpoints.is_empty() {
             let address = self.pc;
@@ -40,13 +40,6 @@ impl Processor {
             self.breakpoints.passed();
         }
         None
-    }
-
-    /// Lets the devices do what is due.
-    fn poll(&mut self) {
-        if self.next_poll().is_some() {
-            self.memory.uncore.poll_devices(self.cycles);
-        }
     }
 
     /// The cycle of the next poll of the board, if it changes by itself.

@@ -2,18 +2,19 @@
 //! (RISC-V Privileged Architecture 20211203, 4.2 to 4.5).
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use super::config::{Config, Extension, Update};
-use super::csr::{menvcfg, privilege, satp};
+use super::config::Config;
+use super::csr::{privilege, satp};
 use super::pmp::right;
 use super::processor::Processor;
-use super::tlb::{Entry, Mode, Tlb, WalkCache, pte};
+use super::tlb::{Entry, Mode, Tlb, pte};
 use super::trap::{Raised, cause};
-use crate::account::tlb_events::{Layout, Space, Step, Tables, TlbMiss, TlbPage};
+use crate::account::tlb_events::{Space, Tables, TlbMiss, TlbPage, Tree};
 use crate::account::{Event, Plain};
-use crate::memory::{Notice, RamAddress, attribute};
-use crate::observe::stale::{Key, Origin, Side};
+use crate::computer::Progressing as _;
+use crate::memory::Notice;
+use crate::observe::stale::{Key, Side};
+use crate::tlb::pointers::Pointers;
 
 /// The TLBs of a processor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -21,7 +22,7 @@ pub struct Mmu {
     pub instruction: Tlb,
     pub data: Tlb,
     pub second: Option<Tlb>,
-    pub walk_cache: WalkCache,
+    pub walk_cache: Pointers,
 }
 
 impl Mmu {
@@ -35,7 +36,7 @@ impl Mmu {
             instruction: Tlb::new(&config.tlb.instruction)?,
             data: Tlb::new(&config.tlb.data)?,
             second: second.transpose()?,
-            walk_cache: WalkCache::new(config.walk.cache)?,
+            walk_cache: Pointers::new(config.walk.cache)?,
         })
     }
 
@@ -51,6 +52,24 @@ impl Mmu {
             && self.instruction.fits(&fresh.instruction)
             && self.data.fits(&fresh.data)
             && self.walk_cache.fits(&fresh.walk_cache)
+    }
+
+    /// That of fetches, or of data.
+    fn first(&mut self, fetch: bool) -> &mut Tlb {
+        if fetch {
+            &mut self.instruction
+        } else {
+            &mut self.data
+        }
+    }
+
+    /// Removes what a fence reaches: [`Tlb::fence`]. Returns how many entries went.
+    pub(super) fn fence(&mut self, va: Option<u64>, asid: Option<u16>) -> u64 {
+        let second = self.second.iter_mut();
+        let all = [&mut self.instruction, &mut self.data]
+            .into_iter()
+            .chain(second);
+        all.map(|tlb| tlb.fence(va, asid)).sum()
     }
 
     /// Each TLB by name.
@@ -125,26 +144,8 @@ pub enum Translation {
     By(Mode),
 }
 
-/// A table of three or four levels, to show the steps of a walk. The first number is the root's address, the second one
-/// how many levels there are.
-struct Tree;
-
-impl Layout for Tree {
-    fn describe(&self, [root, ..]: [u64; 4], _: u32, shown: &mut Value) {
-        shown["root"] = json!(format!("{root:#x}"));
-    }
-
-    fn may_read(&self, _: [u64; 4], _: u32, step: &Step) -> bool {
-        step.bytes == 8
-    }
-
-    fn levels(&self, _: [u64; 4], _: u32, steps: &[Step]) -> Vec<Option<u32>> {
-        (1..).take(steps.len()).map(Some).collect()
-    }
-}
-
 /// A walk's end without a translation.
-enum Miss {
+pub(super) enum Miss {
     Page,
     Access,
 }
@@ -170,6 +171,12 @@ pub fn access_fault(right: u8) -> u8 {
 impl Processor {
     pub(super) fn asid(&self) -> u16 {
         (self.csr.satp >> satp::ASID_SHIFT) as u16
+    }
+
+    /// How fetches, or accesses to data, are translated.
+    #[inline(always)]
+    pub(super) fn by(&self, fetch: bool) -> Translation {
+        if fetch { self.fetches_by } else { self.data_by }
     }
 
     /// How fetches and data accesses are translated from now on.
@@ -209,16 +216,14 @@ impl Processor {
         if self.sanitized {
             self.note_root();
         }
-        self.close_watch();
-        self.observers.space_runs(self.csr.satp as u32, self.cycles);
+        self.note_space();
     }
 
     /// The physical address of `va`, for an access to `bytes` that do not go beyond their page.
     #[inline(always)]
     pub(super) fn translate(&mut self, va: u64, right: u8, bytes: u64) -> Result<u64, Raised> {
         let fetch = right == right::EXECUTE;
-        let by = if fetch { self.fetches_by } else { self.data_by };
-        match by {
+        match self.by(fetch) {
             Translation::Bare(true) if self.machine_free => Ok(va),
             Translation::Bare(machine) => {
                 let rights = self.csr.pmp.rights(va, bytes, machine);
@@ -262,12 +267,7 @@ impl Processor {
     fn look_up_or_fill(&mut self, va: u64, right: u8, mode: Mode) -> Result<u64, Raised> {
         let asid = self.asid();
         let fetch = right == right::EXECUTE;
-        let tlb = if fetch {
-            &mut self.mmu.instruction
-        } else {
-            &mut self.mmu.data
-        };
-        let entry = match tlb.look_up(va, asid) {
+        let entry = match self.mmu.first(fetch).look_up(va, asid) {
             Some(entry) => entry,
             None => match self.fill(va, right) {
                 Ok(entry) => entry,
@@ -292,12 +292,8 @@ impl Processor {
             }
         }
         if !self.oracle {
-            let tlb = if fetch {
-                &mut self.mmu.instruction
-            } else {
-                &mut self.mmu.data
-            };
-            tlb.make_shortcut(va, asid, mode);
+            let tlb = self.mmu.first(fetch);
+            tlb.make_shortcut(va, asid, |entry| entry.free_rights(mode));
         }
         Ok(pa)
     }
@@ -334,11 +330,12 @@ impl Processor {
     }
 
     fn enter_first(&mut self, entry: Entry, fetch: bool) {
-        let (tlb, evicted) = if fetch {
-            (&mut self.mmu.instruction, Plain::InstructionTlbEvicted)
+        let evicted = if fetch {
+            Plain::InstructionTlbEvicted
         } else {
-            (&mut self.mmu.data, Plain::DataTlbEvicted)
+            Plain::DataTlbEvicted
         };
+        let tlb = self.mmu.first(fetch);
         tlb.enter(entry, &mut self.account, evicted);
     }
 
@@ -351,12 +348,8 @@ impl Processor {
                 address: entry.page as u32,
                 space: Some(Space::Asid(entry.asid)),
             };
-            let tlb = if fetch {
-                &self.mmu.instruction
-            } else {
-                &self.mmu.data
-            };
-            note.begin(tlb.valid().map(|(_, entry)| Some(page(&entry))));
+            let entries = self.mmu.first(fetch).valid();
+            note.begin(entries.map(|(_, entry)| Some(page(&entry))));
         }
         let found = self.walk(va, right);
         let walk = self.cycles - from;
@@ -395,187 +388,6 @@ impl Processor {
         found
     }
 
-    pub(super) fn levels(&self) -> u32 {
-        if self.csr.mode() == satp::SV48 { 4 } else { 3 }
-    }
-
-    fn walk(&mut self, va: u64, right: u8) -> Result<Entry, Miss> {
-        let levels = self.levels();
-        let unused = 64 - (12 + 9 * levels);
-        if va.cast_signed() << unused >> unused != va.cast_signed() {
-            return Err(Miss::Page);
-        }
-        self.advance(self.config.walk.begin);
-        self.walked = Origin::new(self.csr.satp & satp::PPN);
-        let mut table = (self.csr.satp & satp::PPN) << 12;
-        for level in (0..levels).rev() {
-            let shift = 12 + 9 * level;
-            let at = table + (va >> shift & 511) * 8;
-            if level > 0 && !self.mmu.walk_cache.is_absent() {
-                self.account.add_plain(Plain::WalkCacheAccess, 1);
-                if let Some(next) = self.mmu.walk_cache.look_up(at) {
-                    table = next;
-                    if let Some(place) = self.ram_address(at, 8) {
-                        self.walked.push(place, next >> 12 << 10 | pte::VALID);
-                    }
-                    continue;
-                }
-                self.account.add_plain(Plain::WalkCacheMiss, 1);
-            }
-            let (place, value) = self.read_entry(at)?;
-            self.walked.push(place, value);
-            if value & pte::VALID == 0 && self.config.tlb.keeps_invalid {
-                return Ok(self.entry(va, (12, 0)));
-            }
-            if value & pte::VALID == 0
-                || value & (pte::READ | pte::WRITE) == pte::WRITE
-                || value & pte::RESERVED != 0
-            {
-                return Err(Miss::Page);
-            }
-            if value & (pte::READ | pte::EXECUTE) != 0 {
-                return self.leaf(va, right, (shift, place, value));
-            }
-            // D, A and U are reserved in an entry that points to a table.
-            if level == 0 || value & (pte::DIRTY | pte::ACCESSED | pte::USER) != 0 {
-                return Err(Miss::Page);
-            }
-            table = (value >> 10 & satp::PPN) << 12;
-            if !self.mmu.walk_cache.is_absent() && self.mmu.walk_cache.enter(at, table) {
-                self.account.add_plain(Plain::WalkCacheEvicted, 1);
-            }
-        }
-        Err(Miss::Page)
-    }
-
-    /// Reads an entry through the D-cache.
-    fn read_entry(&mut self, at: u64) -> Result<(RamAddress, u64), Miss> {
-        let allowed = self.csr.pmp.rights(at, 8, false);
-        if allowed.is_none_or(|rights| rights & right::READ == 0) {
-            return Err(Miss::Access);
-        }
-        let place = self.ram_address(at, 8).ok_or(Miss::Access)?;
-        self.advance(self.config.walk.level);
-        let (from, forward) = (self.cycles, self.config.cache.data.forward);
-        let account = &mut self.account;
-        let took = self
-            .memory
-            .walk_read(place, attribute::COHERENT, forward, from, account);
-        self.cycles += took;
-        let value = self
-            .memory
-            .uncore
-            .ram
-            .get(place)
-            .map(u64::from_le_bytes)
-            .ok_or(Miss::Access)?;
-        self.note_step(from, took, place, value, false);
-        Ok((place, value))
-    }
-
-    fn note_step(&mut self, cycle: u64, took: u64, pa: RamAddress, value: u64, store: bool) {
-        if let Some(note) = &mut self.account.tlb.walk {
-            note.step(Step {
-                cycle,
-                took,
-                pa,
-                bytes: 8,
-                value,
-                store,
-            });
-        }
-    }
-
-    /// Does software set A and D bits?
-    fn software_updates(&self) -> bool {
-        if self.config.core.has(Extension::Svadu) {
-            return self.csr.menvcfg & menvcfg::ADUE == 0;
-        }
-        self.config.walk.update == Update::Software
-    }
-
-    /// An entry of the running address space for a page of this size, with the bits of `value`.
-    fn entry(&self, va: u64, (shift, value): (u32, u64)) -> Entry {
-        let bits = if value == 0 { pte::NONE } else { value };
-        Entry {
-            page: va >> shift << shift,
-            shift: shift as u8,
-            bits: bits as u8,
-            asid: self.asid(),
-            ..Entry::default()
-        }
-    }
-
-    /// The translation that a leaf gives, whose A and D bits are set if the hardware does that.
-    fn leaf(
-        &mut self,
-        va: u64,
-        right: u8,
-        (shift, place, mut value): (u32, RamAddress, u64),
-    ) -> Result<Entry, Miss> {
-        let (mut shift, mut frame) = (shift, (value >> 10 & satp::PPN) << 12);
-        if value & pte::NAPOT != 0 {
-            // Of this form there is one size: 64 KB.
-            if !self.config.core.has(Extension::Svnapot) || shift != 12 || frame >> 12 & 15 != 8 {
-                return Err(Miss::Page);
-            }
-            (shift, frame) = (16, frame & !0xffff);
-        }
-        let inside = (1_u64 << shift) - 1;
-        if frame & inside != 0 {
-            return Err(Miss::Page);
-        }
-        let mut entry = Entry {
-            frame,
-            ..self.entry(va, (shift, value))
-        };
-        let by = if right == right::EXECUTE {
-            self.fetches_by
-        } else {
-            self.data_by
-        };
-        let allowed = matches!(by, Translation::By(mode) if entry.allows(right, mode));
-        if !allowed {
-            return Err(Miss::Page);
-        }
-        let wanted = pte::ACCESSED | if right == right::WRITE { pte::DIRTY } else { 0 };
-        if value & wanted != wanted {
-            if self.software_updates() {
-                return Err(Miss::Page);
-            }
-            value |= wanted;
-            self.write_entry(place, value);
-            entry.bits = value as u8;
-        }
-        match self.csr.pmp.rights(frame, inside + 1, false) {
-            Some(rights) => entry.rights = rights,
-            // A region ends inside of it: the TLB gets a page of 4 KB.
-            None => {
-                entry.page = va & !0xfff;
-                entry.frame = frame | va & inside & !0xfff;
-                entry.shift = 12;
-                entry.rights = self.csr.pmp.rights(entry.frame, 0x1000, false).unwrap_or(0);
-            }
-        }
-        Ok(entry)
-    }
-
-    fn write_entry(&mut self, place: RamAddress, value: u64) {
-        let from = self.cycles;
-        let took = self
-            .memory
-            .walk_write(place, attribute::COHERENT, from, &mut self.account);
-        self.cycles += took + u64::from(self.config.walk.set);
-        self.account.add_plain(Plain::HashReferenced, 1);
-        if value & pte::DIRTY != 0 {
-            self.account.add_plain(Plain::HashChanged, 1);
-        }
-        self.memory.uncore.ram.put(place, value.to_le_bytes());
-        self.walked.replace_leaf(value);
-        self.drop_code(place, 8);
-        self.note_step(from, took, place, value, true);
-    }
-
     /// sfence.vma: an address or all, an address space or all.
     pub(super) fn fence_translations(&mut self, va: Option<u64>, asid: Option<u16>) {
         let clocks = &self.config.clocks;
@@ -600,11 +412,7 @@ impl Processor {
             self.account.add_plain(Plain::TlbLoad, 1);
             self.mmu.walk_cache.clear();
         }
-        let mmu = &mut self.mmu;
-        let mut removed = mmu.instruction.fence(va, asid) + mmu.data.fence(va, asid);
-        if let Some(second) = &mut mmu.second {
-            removed += second.fence(va, asid);
-        }
+        let removed = self.mmu.fence(va, asid);
         if self.sanitized {
             self.note_fence(va, asid);
         }

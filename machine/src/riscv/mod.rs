@@ -25,6 +25,7 @@ mod snapshot;
 mod stale;
 pub mod tlb;
 pub mod trap;
+mod walk;
 
 pub use config::Config;
 pub use processor::{Processor, Stop};

@@ -1,8 +1,9 @@
 //! A decoded instruction, and the blocks that the engine keeps of them.
 
+use super::config::Extensions;
 use super::decode::decode;
 use super::execute::Handler;
-use crate::engine::blocks::{Link, Part};
+use crate::engine::blocks::Part;
 use crate::memory::RamAddress;
 
 /// Numbers of registers in an [`Op`]: x0 to x31, then f0 to f31, then those that no instruction names.
@@ -48,12 +49,10 @@ pub const CLASSES: usize = 13;
 #[derive(Clone, Copy)]
 pub struct Op {
     pub run: Handler,
-    /// The immediate; of a head the link [`Link::Taken`].
+    /// The immediate.
     pub immediate: i32,
     /// The instruction as it is in memory; of a head where its block begins.
     pub word: u32,
-    /// Of a head: the link [`Link::Straight`].
-    pub(super) straight: i32,
     /// What is written, and what is read: see [`register`].
     pub rd: u8,
     pub rs1: u8,
@@ -87,7 +86,6 @@ impl Op {
             run,
             immediate: 0,
             word,
-            straight: 0,
             rd: register::SINK,
             rs1: 0,
             rs2: 0,
@@ -113,14 +111,14 @@ impl Op {
     /// The block at `pa`, behind its head, of the code that is there up to the end of the page. Empty if the first
     /// instruction goes on in the next page.
     #[must_use]
-    pub fn block(pa: RamAddress, mut code: &[u8]) -> Vec<Op> {
+    pub fn block(pa: RamAddress, mut code: &[u8], extensions: Extensions) -> Vec<Op> {
         let head = Op {
             kind: Kind::Head,
             ..Op::new(super::execute::illegal, pa, 0, Class::Integer)
         };
         let mut block = vec![head];
         while block.len() <= INSTRUCTIONS_MOST {
-            let Some((op, rest)) = Op::take(code) else {
+            let Some((op, rest)) = Op::take(code, extensions) else {
                 break;
             };
             code = rest;
@@ -138,14 +136,14 @@ impl Op {
     }
 
     /// The first instruction of `code`, and the rest. `None`: the code ends before the instruction does.
-    fn take(code: &[u8]) -> Option<(Op, &[u8])> {
+    fn take(code: &[u8], extensions: Extensions) -> Option<(Op, &[u8])> {
         let low = u16::from_le_bytes([*code.first()?, *code.get(1)?]);
         if Op::length_of(low) == 2 {
-            return Some((decode(low.into()), &code[2..]));
+            return Some((decode(low.into(), extensions), &code[2..]));
         }
         let high = u16::from_le_bytes([*code.get(2)?, *code.get(3)?]);
         let word = u32::from(high) << 16 | u32::from(low);
-        Some((decode(word), &code[4..]))
+        Some((decode(word, extensions), &code[4..]))
     }
 }
 
@@ -166,19 +164,5 @@ impl Part for Op {
 
     fn drop_block(&mut self) {
         self.kind = Kind::Dropped;
-    }
-
-    fn away(&self, link: Link) -> i32 {
-        match link {
-            Link::Taken => self.immediate,
-            Link::Straight => self.straight,
-        }
-    }
-
-    fn set_away(&mut self, link: Link, away: i32) {
-        match link {
-            Link::Taken => self.immediate = away,
-            Link::Straight => self.straight = away,
-        }
     }
 }

@@ -1,16 +1,19 @@
 //! One processor: its parts, how it issues instructions, and its run loop.
 
-use super::config::{Config, Cost, FULL, PIPE_A, PIPE_B};
+use super::config::{Config, Cost, Extensions, FULL, PIPE_A, PIPE_B};
 use super::csr::{Csr, mstatus, privilege};
+use super::decode::decode;
 use super::dump::Dump;
 use super::mmu::{Mmu, Translation};
 use super::op::{CLASSES, Kind, Op, register};
 use super::pmp::right;
 use super::predictor::Predictor;
 use super::trap::{Fatal, Raised, Trap, cause};
-use crate::account::{Account, Cause, Plain};
+use crate::account::{Account, Plain};
 use crate::board::{Instant, VIRT_RAM};
-use crate::computer::{self, Breakpoints, Limits, Pause, Sanitized, TurnTimes};
+use crate::computer::{
+    self, Breakpoints, Limits, Pause, Progress, Progressing as _, Sanitized, TurnTimes,
+};
 use crate::engine::blocks::Blocks;
 use crate::memory::cache::ARRIVING;
 use crate::memory::{Memory, RamAddress, attribute};
@@ -28,6 +31,7 @@ pub struct Processor {
     /// Its number in the machine: mhartid.
     pub(super) number: u8,
     pub(super) config: Config,
+    pub(super) extensions: Extensions,
     /// x0 to x31, f0 to f31, and more: see [`register`].
     pub(super) registers: [u64; register::ALL],
     /// The instruction that runs, or the next one.
@@ -68,8 +72,6 @@ pub struct Processor {
     pub(super) reservation: Option<RamAddress>,
     /// The exception that the running instruction has raised.
     pub(super) raised: Trap,
-    /// Exceptions in a row since an instruction completed, and how many had completed by the last one.
-    pub(super) in_a_row: (u32, u64),
     /// Waits for an interrupt.
     pub(super) waiting: bool,
     /// Blocks may have changed.
@@ -85,10 +87,7 @@ pub struct Processor {
     pub(super) stop: Option<Stop>,
     pub(super) limits: Limits,
     pub(super) times: TurnTimes,
-    /// The cycle at which a device of the board does something by itself, when this was looked up last.
-    pub(super) polled_at: u64,
     pub(super) several: bool,
-    pub(super) dynamic_cause: Option<Cause>,
     pub(super) ram_size: u64,
     pub(super) line: u64,
 
@@ -99,7 +98,7 @@ pub struct Processor {
     pub(super) line_fetches: u64,
     pub(super) branches: u64,
     pub(super) mispredicted: u64,
-    pub(super) settled: crate::account::Settled,
+    pub(super) progress: Progress,
 }
 
 impl Processor {
@@ -113,11 +112,12 @@ impl Processor {
         let branch = &config.branch;
         let mut processor = Processor {
             number,
+            extensions: config.core.set(),
             registers: [0; register::ALL],
             pc: VIRT_RAM,
             next: VIRT_RAM,
             privilege: privilege::MACHINE,
-            csr: Csr::default(),
+            csr: Csr::reset(),
             mmu: Mmu::new(&config)?,
             account: Account::new(ram, line as usize),
             observers: Observers::default(),
@@ -136,7 +136,6 @@ impl Processor {
             fetched: NOWHERE,
             reservation: None,
             raised: Trap::default(),
-            in_a_row: (0, u64::MAX),
             waiting: false,
             stale: false,
             oracle: false,
@@ -147,9 +146,7 @@ impl Processor {
             stop: None,
             limits: Limits::NONE,
             times: TurnTimes::default(),
-            polled_at: u64::MAX,
             several: config.processors > 1,
-            dynamic_cause: None,
             ram_size: ram as u64,
             line: line.into(),
             instruction_look_ups: 0,
@@ -158,7 +155,7 @@ impl Processor {
             line_fetches: 0,
             branches: 0,
             mispredicted: 0,
-            settled: crate::account::Settled::default(),
+            progress: Progress::default(),
             memory,
             config,
         };
@@ -283,6 +280,7 @@ impl Processor {
         self.choose_translation();
         self.fetched = NOWHERE;
         self.due = 0;
+        self.settle();
         self.choose_cause();
     }
 
@@ -298,7 +296,7 @@ impl Processor {
                 return pause;
             }
             if self.observers.watch_time() {
-                self.tell_observers();
+                self.tell_observers(self.pc);
             }
             if self.run_block().is_err() {
                 self.take_exception();
@@ -321,7 +319,7 @@ impl Processor {
         if head.is_null() {
             let page = pa as usize..(pa as usize | 0xfff) + 1;
             let code = self.memory.uncore.ram.bytes().get(page);
-            let block = Op::block(pa, code.unwrap_or_default());
+            let block = Op::block(pa, code.unwrap_or_default(), self.extensions);
             if block.is_empty() {
                 let op = self.decode_apart(pa)?;
                 return self.step(&op);
@@ -349,17 +347,15 @@ impl Processor {
         let half = |p: &Processor, at| p.memory.uncore.ram.get(at).map_or(0, u16::from_le_bytes);
         let low = half(self, pa);
         if Op::length_of(low) == 2 {
-            return Ok(super::decode::decode(low.into()));
+            return Ok(decode(low.into(), self.extensions));
         }
         let second = if pa & 0xfff == 0xffe {
             self.fetch(self.pc.wrapping_add(2))?
         } else {
             pa + 2
         };
-        let high = half(self, second);
-        Ok(super::decode::decode(
-            u32::from(high) << 16 | u32::from(low),
-        ))
+        let word = u32::from(half(self, second)) << 16 | u32::from(low);
+        Ok(decode(word, self.extensions))
     }
 
     /// Runs one instruction, whose lines are fetched if they are others than the last one.

@@ -29,6 +29,11 @@ fn entry(place: u32, bits: u64) -> u64 {
     (VIRT_RAM + u64::from(place)) >> 12 << 10 | bits | pte::VALID
 }
 
+/// Where the entry of a page's table is in RAM.
+fn slot_of(page: u32) -> u32 {
+    TABLES + 0x1000 * (page >> 30) + 8 * (page >> 21 & 511)
+}
+
 impl Hosted for Processor {
     const BIG_ENDIAN: bool = false;
     const WIDE: bool = true;
@@ -43,47 +48,32 @@ impl Hosted for Processor {
 
     fn pages(&mut self) -> ((), u32) {
         for gigabyte in 0..4 {
-            let table = entry(TABLES + 0x1000 * gigabyte, 0);
-            self.memory
-                .uncore
-                .ram
-                .put(ROOT + 8 * gigabyte, table.to_le_bytes());
+            self.put_entry(ROOT + 8 * gigabyte, entry(TABLES + 0x1000 * gigabyte, 0));
         }
         ((), FIRST)
     }
 
     fn map(&mut self, space: &mut Space, page: u32, frame: u32) -> bool {
-        let slot = TABLES + 0x1000 * (page >> 30) + 8 * (page >> 21 & 511);
         if self.leaf_of(page).is_none() {
             let Some(table) = space.fresh(self) else {
                 return false;
             };
-            self.memory
-                .uncore
-                .ram
-                .put(slot, entry(table, 0).to_le_bytes());
+            self.put_entry(slot_of(page), entry(table, 0));
         }
         let Some(place) = self.leaf_of(page) else {
             return false;
         };
         const ALL: u64 =
             pte::READ | pte::WRITE | pte::EXECUTE | pte::USER | pte::ACCESSED | pte::DIRTY;
-        self.memory
-            .uncore
-            .ram
-            .put(place, entry(frame, ALL).to_le_bytes())
+        self.put_entry(place, entry(frame, ALL))
     }
 
     fn unmap(&mut self, page: u32) {
         if let Some(place) = self.leaf_of(page) {
-            self.memory.uncore.ram.put(place, [0; 8]);
+            self.put_entry(place, 0);
         }
         let va = Some(u64::from(page));
-        self.mmu.instruction.fence(va, None);
-        self.mmu.data.fence(va, None);
-        if let Some(second) = &mut self.mmu.second {
-            second.fence(va, None);
-        }
+        self.mmu.fence(va, None);
         self.fetched = super::processor::NOWHERE;
     }
 
@@ -179,9 +169,13 @@ impl Hosted for Processor {
 }
 
 impl Processor {
+    fn put_entry(&mut self, place: u32, entry: u64) -> bool {
+        self.memory.uncore.ram.put(place, entry.to_le_bytes())
+    }
+
     /// Where a page's entry is in RAM, if there is a table for it.
     fn leaf_of(&self, page: u32) -> Option<u32> {
-        let slot = TABLES + 0x1000 * (page >> 30) + 8 * (page >> 21 & 511);
+        let slot = slot_of(page);
         let table = self.memory.uncore.ram.get(slot).map(u64::from_le_bytes)?;
         let place = self.ram_address((table >> 10 & satp::PPN) << 12, 0x1000)?;
         (table & pte::VALID != 0).then(|| place + 8 * (page >> 12 & 511))

@@ -9,16 +9,16 @@ use super::mmu::Mmu;
 use super::op::register;
 use super::predictor::Predictor;
 use super::processor::Processor;
-use crate::account::Cause;
-use crate::account::Settled;
-use crate::computer::{EXCEPTIONS_MOST, Saved};
+use crate::board::Instant;
+use crate::computer::{Progress, Saved};
 use crate::config::LATEST;
 use crate::memory::RamAddress;
 
 /// A processor's state beside its caches and its account.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct State {
-    registers: Vec<u64>,
+    #[serde(with = "serde_big_array::BigArray")]
+    registers: [u64; register::ALL],
     pc: u64,
     privilege: u8,
     csr: Csr,
@@ -26,15 +26,13 @@ pub struct State {
     predictor: Predictor,
     cycles: u64,
     used: u8,
-    ready: Vec<u64>,
+    #[serde(with = "serde_big_array::BigArray")]
+    ready: [u64; register::ALL],
     instructions: u64,
     fetched: (u64, RamAddress),
     reservation: Option<RamAddress>,
-    in_a_row: (u32, u64),
     waiting: bool,
-    polled_at: u64,
-    dynamic_cause: u32,
-    settled: Settled,
+    progress: Progress,
 }
 
 impl Saved for Processor {
@@ -49,7 +47,7 @@ impl Saved for Processor {
     fn saved(&mut self) -> State {
         self.settle();
         State {
-            registers: self.registers.to_vec(),
+            registers: self.registers,
             pc: self.pc,
             privilege: self.privilege,
             csr: self.csr.clone(),
@@ -57,32 +55,31 @@ impl Saved for Processor {
             predictor: self.predictor.clone(),
             cycles: self.cycles,
             used: self.used,
-            ready: self.ready.to_vec(),
+            ready: self.ready,
             instructions: self.instructions,
             fetched: self.fetched,
             reservation: self.reservation,
-            in_a_row: self.in_a_row,
             waiting: self.waiting,
-            polled_at: self.polled_at,
-            dynamic_cause: self.dynamic_cause.map_or(0, |cause| cause as u32),
-            settled: self.settled,
+            progress: self.progress,
         }
     }
 
     fn put_back(&mut self, state: State) -> Result<(), &'static str> {
-        let counts = [state.cycles, state.instructions];
+        let now = Instant {
+            processor: self.number,
+            cycles: state.cycles,
+            instructions: state.instructions,
+        };
         let modes = [privilege::USER, privilege::SUPERVISOR, privilege::MACHINE];
-        let fits = counts.iter().all(|&count| count < LATEST)
+        let fits = state.progress.fits(now)
             && state.ready.iter().all(|&cycle| cycle < LATEST)
-            && state.in_a_row.0 <= EXCEPTIONS_MOST + 1
             && modes.contains(&state.privilege)
             && state.used <= FULL
-            && state.pc & 1 == 0
-            && state.settled.fits(state.cycles, state.instructions);
+            && state.pc & 1 == 0;
         if !fits {
             return Err("processor");
         }
-        if !state.csr.fits() || state.registers.first() != Some(&0) {
+        if !state.csr.fits() || state.registers[0] != 0 {
             return Err("registers");
         }
         if !state.mmu.fits(&self.mmu) {
@@ -97,12 +94,7 @@ impl Saved for Processor {
         {
             return Err("addresses");
         }
-        let registers = <[u64; register::ALL]>::try_from(state.registers);
-        let ready = <[u64; register::ALL]>::try_from(state.ready);
-        let (Ok(registers), Ok(ready)) = (registers, ready) else {
-            return Err("registers");
-        };
-        (self.registers, self.ready) = (registers, ready);
+        (self.registers, self.ready) = (state.registers, state.ready);
         (self.pc, self.privilege) = (state.pc, state.privilege);
         self.csr = state.csr;
         self.mmu = state.mmu;
@@ -111,14 +103,8 @@ impl Saved for Processor {
         (self.cycles, self.used) = (state.cycles, state.used);
         self.instructions = state.instructions;
         self.reservation = state.reservation;
-        self.in_a_row = state.in_a_row;
         self.waiting = state.waiting;
-        self.polled_at = state.polled_at;
-        self.dynamic_cause = match state.dynamic_cause {
-            0 => None,
-            number => Cause::from_number(number),
-        };
-        self.settled = state.settled;
+        self.progress = state.progress;
         self.modes_changed();
         // That line must be fetched again after a change of modes, and not after a snapshot.
         self.fetched = state.fetched;

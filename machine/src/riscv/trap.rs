@@ -6,7 +6,7 @@ use std::fmt;
 use super::csr::{mstatus, privilege};
 use super::processor::Processor;
 use crate::account::Names;
-use crate::computer::{EXCEPTIONS_MOST, Stop};
+use crate::computer::{EXCEPTIONS_MOST, Progressing as _, Stop};
 use crate::observe::Interruption;
 
 /// Numbers of exceptions.
@@ -172,18 +172,6 @@ impl Processor {
         }
         let delegated = self.privilege < privilege::MACHINE && self.csr.medeleg >> cause & 1 != 0;
         self.enter_trap(cause.into(), false, value, delegated);
-    }
-
-    /// Counts an exception. True if too many have come without an instruction that completes between them.
-    fn is_stuck(&mut self) -> bool {
-        let (count, last) = self.in_a_row;
-        let count = if last == self.instructions {
-            EXCEPTIONS_MOST.min(count) + 1
-        } else {
-            0
-        };
-        self.in_a_row = (count, self.instructions);
-        count > EXCEPTIONS_MOST
     }
 
     /// Goes to the handler of a trap.

@@ -1,8 +1,10 @@
 //! Parts that the TLBs of any architecture are made of.
 
+pub mod pointers;
 pub mod remembered;
 pub mod replacement;
 pub mod second_level;
+pub mod sized;
 
 /// An entry of a TLB's set, as a part sees it.
 pub trait Slot {

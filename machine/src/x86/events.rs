@@ -6,7 +6,7 @@ use super::registers::eflags;
 use super::stop::{Fatal, Raised, Stop};
 use super::transfer::Reason;
 use crate::account::Plain;
-use crate::computer::{EXCEPTIONS_MOST, Limits, Pause};
+use crate::computer::{Limits, Pause, Progressing as _};
 
 /// Blocks that begin with fewer instructions left than these are run one by one: a block has no more.
 const NEAR_LIMIT: u64 = super::blocks::INSTRUCTIONS_MOST as u64 + 1;
@@ -57,9 +57,9 @@ impl Processor {
             return Some(Pause::TurnOver);
         }
         self.poll();
-        if self.several && now >= self.polled_at {
+        if self.several && now >= self.progress.polled_at {
             // What a device did, such as the delivery of a message, may start another processor, or wake it.
-            self.polled_at = u64::MAX;
+            self.progress.polled_at = u64::MAX;
             return Some(Pause::TurnOver);
         }
         if let Some(pause) = self.rest() {
@@ -91,14 +91,6 @@ impl Processor {
         None
     }
 
-    /// Lets the devices do what is due.
-    fn poll(&mut self) {
-        let now = self.now();
-        if self.next_poll().is_some() {
-            self.memory.uncore.poll_devices(now);
-        }
-    }
-
     /// The cycle of the next poll of the board, if it changes by itself.
     fn next_poll(&self) -> Option<u64> {
         self.memory.uncore.board.deadline(self.now())
@@ -106,7 +98,7 @@ impl Processor {
 
     fn next_deadline(&mut self) -> u64 {
         let next = self.next_poll().unwrap_or(u64::MAX);
-        self.polled_at = next;
+        self.progress.polled_at = next;
         let next = next.min(self.limits.cycles);
         self.slots_at(next).min(self.times.end)
     }
@@ -195,20 +187,6 @@ impl Processor {
             return;
         }
         self.raise_after(exception, Vec::new());
-    }
-
-    /// Counts an exception. True if too many have come without an instruction that completes between them.
-    fn is_stuck(&mut self) -> bool {
-        let completed = self.completed();
-        let (count, last) = self.in_a_row;
-        // A machine that is run on after this stop stays within what its snapshot may hold.
-        let count = if last == completed {
-            EXCEPTIONS_MOST.min(count) + 1
-        } else {
-            0
-        };
-        self.in_a_row = (count, completed);
-        count > EXCEPTIONS_MOST
     }
 
     /// The same while `before` were being delivered.

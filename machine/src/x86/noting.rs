@@ -9,6 +9,7 @@ use super::exception;
 use super::processor::Processor;
 use super::tlb::{Entry, Tlb, pte};
 use crate::account::tlb_events::{Layout, Space, Step, Tables, TlbLoad, TlbMiss, TlbPage};
+use crate::computer::Progressing as _;
 use crate::observe::Interruption;
 
 /// A page directory and page tables. The numbers are CR3, and 1 if entries have 64 bits: then the first table that a

@@ -17,7 +17,7 @@ use super::window::Window;
 use super::x87::Fpu;
 use crate::account::{Account, Cause};
 use crate::board::Instant;
-use crate::computer::{Breakpoints, Limits, TurnTimes};
+use crate::computer::{Breakpoints, Limits, Progress, Progressing as _, TurnTimes};
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::NO_CAUSE;
 use crate::loader::CauseRange;
@@ -109,8 +109,6 @@ pub struct Processor {
     pub(super) inhibited: bool,
     /// The instruction of a single step was INT: TF does not trap after it.
     pub(super) software: bool,
-    /// Exceptions in a row since an instruction completed, and how many had completed by the last one.
-    pub(super) in_a_row: (u32, u64),
     pub(super) halted: bool,
     /// If set, exceptions stop the machine instead of being taken.
     pub(super) hosted: bool,
@@ -121,16 +119,13 @@ pub struct Processor {
     pub(super) several: bool,
     /// In slots.
     pub(super) times: TurnTimes,
-    /// The cycle at which a device of the board does something by itself, when this was looked up last.
-    pub(super) polled_at: u64,
     pub(super) breakpoints: Breakpoints,
-    pub(super) dynamic_cause: Option<Cause>,
     pub(super) code_cause: u8,
     pub(super) window: Window,
     /// The same as [`Op::extra`] of a block's head has it, or a value that no head has: then each block that is entered
     /// tells the observers.
     pub(super) head_cause: u32,
-    pub(super) settled: crate::account::Settled,
+    pub(super) progress: Progress,
 }
 
 impl Processor {
@@ -203,7 +198,6 @@ impl Processor {
             single: false,
             inhibited: false,
             software: false,
-            in_a_row: (0, u64::MAX),
             halted: false,
             hosted: false,
             stop: None,
@@ -211,13 +205,11 @@ impl Processor {
             alarm: u64::MAX,
             several: config.processors > 1,
             times: TurnTimes::default(),
-            polled_at: u64::MAX,
             breakpoints: Breakpoints::default(),
-            dynamic_cause: None,
             code_cause: NO_CAUSE,
             window: Window::default(),
             head_cause: NO_CAUSE.into(),
-            settled: crate::account::Settled::default(),
+            progress: Progress::default(),
             memory,
             config,
         };

@@ -10,7 +10,6 @@ use crate::board::Console;
 use crate::computer::{self, Guest, SessionError};
 use crate::loader::{ElfImage, LoadError};
 use crate::observe::causes::causes_by_symbols;
-use crate::observe::sanitizers::SanitizerSet;
 use crate::observe::silence;
 use crate::observe::symbolize::Symbolizer;
 
@@ -58,17 +57,6 @@ impl Guest for Processor {
 
     fn executable(elf: &[u8], name: &str) -> Result<ElfImage, LoadError> {
         ElfImage::parse_i386(elf, name)
-    }
-
-    /// There is one, because the caches see every store to code. Both together mean that one.
-    fn sanitizers(&self, set: SanitizerSet) -> Result<SanitizerSet, String> {
-        if set.fetch && !set.stale() {
-            return Err("an x86 machine has the sanitizers translation and reuse".to_owned());
-        }
-        Ok(SanitizerSet {
-            fetch: false,
-            ..set
-        })
     }
 
     fn next_instruction(&self) -> u64 {

@@ -17,9 +17,8 @@ use super::tlb::pte;
 use super::wide_paging::FIRST_RESERVED;
 use super::window::Window;
 use super::x87::Fpu;
-use crate::account::Cause;
-use crate::account::Settled;
-use crate::computer::{EXCEPTIONS_MOST, Saved};
+use crate::board::Instant;
+use crate::computer::{Progress, Saved};
 use crate::config::LATEST;
 
 /// A processor's state beside its caches and its account.
@@ -43,12 +42,9 @@ pub(super) struct CoreState {
     wrote: u8,
     repeating: Option<Repeating>,
     inhibited: bool,
-    in_a_row: (u32, u64),
     halted: bool,
-    polled_at: u64,
-    dynamic_cause: u32,
     code_cause: u8,
-    settled: Settled,
+    progress: Progress,
     window: Window,
 }
 
@@ -132,12 +128,9 @@ impl Processor {
             wrote: self.wrote,
             repeating: self.repeating,
             inhibited: self.inhibited,
-            in_a_row: self.in_a_row,
             halted: self.halted,
-            polled_at: self.polled_at,
-            dynamic_cause: self.dynamic_cause.map_or(0, |cause| cause as u32),
             code_cause: self.code_cause,
-            settled: self.settled,
+            progress: self.progress,
             window: self.window.clone(),
         }
     }
@@ -145,12 +138,14 @@ impl Processor {
     /// Puts the processor into a state that [`Processor::core_state`] gave; the rest must have been put back before.
     /// False, with nothing changed, if no machine like this one can be in that state.
     fn set_core_state(&mut self, state: CoreState) -> bool {
-        let counts = [state.time, state.instructions];
-        let cycles = state.time / u64::from(self.kind.slots());
-        let fits = counts.iter().all(|&count| count < LATEST)
-            && state.in_a_row.0 <= EXCEPTIONS_MOST + 1
+        let now = Instant {
+            processor: self.number,
+            cycles: state.time / u64::from(self.kind.slots()),
+            instructions: state.instructions,
+        };
+        let fits = state.time < LATEST
+            && state.progress.fits(now)
             && state.predictor.fits(&self.predictor)
-            && state.settled.fits(cycles, state.instructions)
             && state.window.fits(self.config.window.as_ref());
         if !fits {
             return false;
@@ -159,15 +154,9 @@ impl Processor {
         self.instructions = state.instructions;
         self.predictor = state.predictor;
         self.inhibited = state.inhibited;
-        self.in_a_row = state.in_a_row;
         self.halted = state.halted;
-        self.polled_at = state.polled_at;
-        self.dynamic_cause = match state.dynamic_cause {
-            0 => None,
-            number => Cause::from_number(number),
-        };
         self.code_cause = state.code_cause;
-        self.settled = state.settled;
+        self.progress = state.progress;
         self.window = state.window;
         self.modes_changed();
         // That line must be fetched again after a change of modes, and not after a snapshot.

@@ -133,6 +133,43 @@ fn words(all: &[u32]) -> Vec<u8> {
     all.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
+/// Zba and Zbb with two registers: sh1add and the like, andn, orn, xnor, min and max, rotations.
+const BITS_OF_TWO: [u32; 18] = [
+    0x2000_2033,
+    0x2000_4033,
+    0x2000_6033,
+    0x0800_003b,
+    0x2000_203b,
+    0x2000_403b,
+    0x2000_603b,
+    0x4000_7033,
+    0x4000_6033,
+    0x4000_4033,
+    0x0a00_4033,
+    0x0a00_5033,
+    0x0a00_6033,
+    0x0a00_7033,
+    0x6000_1033,
+    0x6000_5033,
+    0x6000_103b,
+    0x6000_503b,
+];
+
+/// Zbb with one: counts, extensions, bytes.
+const BITS_OF_ONE: [u32; 11] = [
+    0x6000_1013,
+    0x6010_1013,
+    0x6020_1013,
+    0x6000_101b,
+    0x6010_101b,
+    0x6020_101b,
+    0x6040_1013,
+    0x6050_1013,
+    0x0800_403b,
+    0x2870_5013,
+    0x6b80_5013,
+];
+
 /// An instruction, or a few that belong together.
 fn step(random: &mut Random) -> Vec<u8> {
     let (rd, rs1, rs2) = (random.rd(), random.below(30), random.below(30));
@@ -144,7 +181,14 @@ fn step(random: &mut Random) -> Vec<u8> {
     ];
     let rounding = random.of(&[0, 1, 2, 3, 4, 7, 7]);
     let double = random.below(2);
-    match random.below(20) {
+    match random.below(22) {
+        20 => words(&[random.of(&BITS_OF_TWO) | rs2 << 20 | rs1 << 15 | rd << 7]),
+        21 => {
+            let shifts = [0x6000_5013, 0x0800_101b, 0x6000_501b];
+            let shift = random.below(32) << 20 | random.of(&shifts);
+            let one = random.of(&BITS_OF_ONE);
+            words(&[random.of(&[shift, one]) | rs1 << 15 | rd << 7])
+        }
         0..=2 => {
             let opcode = random.of(&[0x33, 0x3b]);
             let funct3 = if opcode == 0x33 {
@@ -449,7 +493,8 @@ fn number(name: &str, default: u64) -> u64 {
 fn random_sequences_give_what_qemu_gives() {
     let seed = number("PAGEWALK_SEED", 1);
     let batches = number("PAGEWALK_SEQUENCES", 20_000).div_ceil(BATCH as u64);
-    let config = config("u74-1500", &["core.misaligned=\"hardware\""]);
+    let settings = ["core.misaligned=\"hardware\"", "core.extensions=zba_zbb"];
+    let config = config("u74-1500", &settings);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sequences");
     for n in 0..batches {

@@ -222,6 +222,24 @@ fn fences_in_parts_are_there_with_their_extension() {
 }
 
 #[test]
+fn instructions_for_bits_are_there_with_their_extensions() {
+    // sh1add, add.uw, slli.uw; andn, clz, rev8, zext.h, rori
+    let addresses = vec![0x2000_2033, 0x0800_003b, 0x0800_101b];
+    let bits = vec![
+        0x4000_7033,
+        0x6000_1013,
+        0x6b80_5013,
+        0x0800_403b,
+        0x6000_5013,
+    ];
+    let steps = [addresses, bits];
+    for (extensions, traps) in [("zba_zbb", 0), ("zba", 5), ("zbb", 3), ("", 8)] {
+        let config = u74(&[&format!("core.extensions=\"{extensions}\"")]);
+        assert_eq!(faults(&config, &steps, None), traps, "{extensions}");
+    }
+}
+
+#[test]
 fn a_broadcast_fence_reaches_the_other_processors() {
     let first = [
         leaf(word(FRAME)),

@@ -3,7 +3,7 @@
 use pagewalk_machine::account::{Account, Plain};
 use pagewalk_machine::config::TlbConfig;
 use pagewalk_machine::riscv::pmp::right;
-use pagewalk_machine::riscv::tlb::{Entry, Mode, Tlb, pte};
+use pagewalk_machine::riscv::tlb::{Entry, Tlb, pte};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -29,6 +29,7 @@ fn entry(page: u8, asid: u16) -> Entry {
         frame: (1 << 32) + place,
         shift,
         bits: (pte::VALID | pte::READ | pte::ACCESSED | global) as u8,
+        global: global != 0,
         rights: right::ALL,
         asid,
         way: 0,
@@ -126,7 +127,7 @@ fn check(entries: u32, ways: u32, steps: &[Step]) {
                 } else {
                     tlb.enter(new, &mut account, Plain::DataTlbEvicted);
                 }
-                tlb.make_shortcut(va, asid, Mode::new(true, 0));
+                tlb.make_shortcut(va, asid, |_| right::READ);
                 assert_eq!(tlb.quick(va, right::READ), Some(new.frame | 0x123));
                 assert_eq!(tlb.quick(va, right::WRITE), None);
             }

@@ -9,8 +9,8 @@ use pagewalk_machine::computer::{Breakpoints, Cpu, Guest, Limits, Pause, Saved, 
 use pagewalk_machine::debug::Debugged;
 use pagewalk_machine::loader::{CauseRange, ElfImage, LoadError};
 use pagewalk_machine::memory::{
-    Broadcast, BusTiming, CacheGeometry, Forward, Memory, MemoryPace, MemoryTiming, Pattern,
-    Physical, Ram, Replacement, TouchedLine, Uncore,
+    BusTiming, CacheGeometry, Forward, Memory, MemoryPace, MemoryTiming, Pattern, Physical, Ram,
+    Replacement, Uncore,
 };
 use pagewalk_machine::observe::Shown;
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
@@ -96,21 +96,9 @@ impl Cpu for Toy {
             replacement,
         };
         let timing = MemoryTiming {
-            instruction_forward: FORWARD,
-            data_forward: FORWARD,
-            store_queue: 2,
             write_back_buffers: 1,
-            touch_buffers: 0,
-            touched_line: TouchedLine::Cache,
-            icbi_whole_set: false,
-            broadcast: Broadcast::Never,
-            tlb_broadcast: false,
-            shared_state: true,
-            stores_through: false,
-            data_blocked: false,
-            fills_wait: false,
-            loads_ahead: false,
             several: config.processors > 1,
+            ..MemoryTiming::plain(FORWARD, FORWARD, 2)
         };
         Memory::new(uncore, cache, cache, timing)
     }
@@ -197,9 +185,9 @@ impl Cpu for Toy {
     }
 
     fn state(&self, _: u32, _: bool, _: bool) -> Dump {
-        let tlb = self.state.tlb.iter();
+        let tlb = self.state.tlb.valid();
         Dump(
-            tlb.map(|entry| (entry.page << entry.shift, entry.pte))
+            tlb.map(|(_, entry)| (entry.page, entry.frame >> 12 << 10 | u64::from(entry.bits)))
                 .collect(),
         )
     }

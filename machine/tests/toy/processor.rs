@@ -1,14 +1,15 @@
 //! The toy's processor: translation by a tree of three levels, fetches, accesses, traps.
 
-use pagewalk_machine::account::tlb_events::{Layout, Space, Step, Tables, TlbMiss, TlbPage};
+use pagewalk_machine::account::tlb_events::{Space, Step, Tables, TlbMiss, TlbPage, Tree};
 use pagewalk_machine::account::{Account, Cause, Event, Plain};
 use pagewalk_machine::blocks::Blocks;
 use pagewalk_machine::board::{Effect, Instant};
 use pagewalk_machine::computer::{Breakpoints, Limits, Stop, TurnTimes};
+use pagewalk_machine::config::TlbConfig;
 use pagewalk_machine::memory::{Memory, Physical, RamAddress, attribute};
 use pagewalk_machine::observe::{Interruption, Observers};
+use pagewalk_machine::tlb::sized::{Entry, Tlb};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::computer::{Config, Dump};
 use super::instructions::{Op, Values, code, run};
@@ -44,15 +45,7 @@ pub mod pte {
     pub const USER: u64 = 16;
 }
 
-/// A page: its first address shifted by its size, and its entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    pub page: u64,
-    pub shift: u32,
-    pub pte: u64,
-}
-
-const TLB_ENTRIES: usize = 8;
+const TLB_ENTRIES: u32 = 8;
 const LINE: u64 = 32;
 /// No line has this address.
 const NOWHERE: u64 = 1;
@@ -64,8 +57,7 @@ pub struct State {
     pub pc: u64,
     pub user: bool,
     pub control: [u64; control::ALL],
-    /// The first one is the next victim.
-    pub tlb: Vec<Entry>,
+    pub tlb: Tlb,
     pub cycles: u64,
     pub instructions: u64,
     pub settled: (u64, u64),
@@ -91,21 +83,14 @@ pub struct Toy {
     stale: bool,
 }
 
-/// A tree of three levels, to show the steps of a walk. The first number is the root's address.
-struct Tree;
-
-impl Layout for Tree {
-    fn describe(&self, [root, ..]: [u64; 4], _: u32, shown: &mut Value) {
-        shown["root"] = json!(format!("{root:#x}"));
-    }
-
-    fn may_read(&self, _: [u64; 4], _: u32, step: &Step) -> bool {
-        step.bytes == 8
-    }
-
-    fn levels(&self, _: [u64; 4], _: u32, steps: &[Step]) -> Vec<Option<u32>> {
-        (1..).take(steps.len()).map(Some).collect()
-    }
+/// A TLB for pages of all sizes, which forgets the oldest one.
+fn tlb() -> Tlb {
+    let config = TlbConfig {
+        entries: TLB_ENTRIES,
+        ways: TLB_ENTRIES,
+        replacement: Some("fifo".to_owned()),
+    };
+    Tlb::new(&config).expect("fifo is there")
 }
 
 impl Toy {
@@ -123,7 +108,7 @@ impl Toy {
                 pc: super::computer::RAM,
                 user: false,
                 control,
-                tlb: Vec::new(),
+                tlb: tlb(),
                 cycles: 0,
                 instructions: 0,
                 settled: (0, 0),
@@ -293,30 +278,22 @@ impl Toy {
             (Event::DataTlbAccess, Event::DataTlbMiss)
         };
         self.account.add(access, 1);
-        let found = self
-            .state
-            .tlb
-            .iter()
-            .find(|entry| entry.page == va >> entry.shift)
-            .copied();
-        let entry = match found {
+        let entry = match self.state.tlb.look_up(va, 0) {
             Some(entry) => entry,
             None => {
                 self.account.add(miss, 1);
                 let entry = self.walk(root, va, fetch)?;
-                if self.state.tlb.len() == TLB_ENTRIES {
-                    self.state.tlb.remove(0);
-                    self.account.add_plain(Plain::DataTlbEvicted, 1);
-                }
-                self.state.tlb.push(entry);
+                let evicted = Plain::DataTlbEvicted;
+                self.state.tlb.enter(entry, &mut self.account, evicted);
                 entry
             }
         };
-        if entry.pte & right == 0 || (entry.pte & pte::USER != 0) != self.state.user {
+        let bits = u64::from(entry.bits);
+        if bits & right == 0 || (bits & pte::USER != 0) != self.state.user {
             return Err(Trap::PageFault);
         }
         let inside = (1 << entry.shift) - 1;
-        Ok(entry.pte >> 10 << 12 & !inside | va & inside)
+        Ok(entry.frame | va & inside)
     }
 
     /// Reads the tables: memory accesses like any others.
@@ -324,10 +301,11 @@ impl Toy {
         let from = self.state.cycles;
         if let Some(note) = &mut self.account.tlb.walk {
             let page = |entry: &Entry| TlbPage {
-                address: (entry.page << entry.shift) as u32,
+                address: entry.page as u32,
                 space: Some(Space::Asid(0)),
             };
-            note.begin(self.state.tlb.iter().map(|entry| Some(page(entry))));
+            let entries = self.state.tlb.valid();
+            note.begin(entries.map(|(_, entry)| Some(page(&entry))));
         }
         let found = self.walk_tree(root, va);
         let walk = self.state.cycles - from;
@@ -400,10 +378,13 @@ impl Toy {
                 return None;
             }
             if pte & (pte::READ | pte::WRITE | pte::EXECUTE) != 0 {
+                let inside = (1 << shift) - 1;
                 return Some(Entry {
-                    page: va >> shift,
+                    page: va & !inside,
+                    frame: pte >> 10 << 12 & !inside,
                     shift,
-                    pte,
+                    bits: pte as u8,
+                    ..Entry::default()
                 });
             }
             table = pte >> 10 << 12;
@@ -569,7 +550,9 @@ impl Values for Toy {
                 self.state.pc = self.state.control[control::PC];
                 self.state.user = self.state.control[control::USER] != 0;
             }
-            code::FENCE => self.state.tlb.clear(),
+            code::FENCE => {
+                self.state.tlb.fence(None, None);
+            }
             code::READ_CONTROL if control < control::ALL => {
                 self.set_register(op.rd, self.state.control[control]);
                 return Ok(());

@@ -4,11 +4,9 @@
 //! 256 and 32. Here they are as accurate as their precision allows, which satisfies the same bound.
 
 use super::arithmetic::quotient;
-use super::round::{
-    DEFAULT_NAN, INFINITY, Precision, Rounded, SIGN, deliver, is_infinite, is_zero, propagated,
-    special,
-};
+use super::round::{DEFAULT_NAN, INFINITY, Rounded, SIGN, deliver, propagated, special};
 use super::status::fpscr;
+use crate::float::{DOUBLE, SINGLE};
 use crate::powerpc::instruction::Operands;
 use crate::powerpc::registers::Registers;
 
@@ -24,7 +22,7 @@ fn estimated(result: Rounded) -> Rounded {
 
 pub fn fres(r: &mut Registers, i: &Operands) {
     let b = r.fpr[i.b.index() & 31];
-    let result = estimated(quotient(r, ONE, b, Precision::Single));
+    let result = estimated(quotient(r, ONE, b, SINGLE));
     deliver(r, i.t.index(), result);
 }
 
@@ -32,15 +30,15 @@ pub fn frsqrte(r: &mut Registers, i: &Operands) {
     let b = r.fpr[i.b.index() & 31];
     let result = if let Some((bits, status)) = propagated(&[b]) {
         special(bits, status)
-    } else if is_zero(b) {
+    } else if DOUBLE.is_zero(b) {
         special(b & SIGN | INFINITY, fpscr::ZX)
     } else if b & SIGN != 0 {
         special(DEFAULT_NAN, fpscr::VXSQRT)
-    } else if is_infinite(b) {
+    } else if DOUBLE.is_infinite(b) {
         special(0, 0)
     } else {
         let root = f64::from_bits(b).sqrt().to_bits();
-        estimated(quotient(r, ONE, root, Precision::Double))
+        estimated(quotient(r, ONE, root, DOUBLE))
     };
     deliver(r, i.t.index(), result);
 }

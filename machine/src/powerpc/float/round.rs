@@ -1,82 +1,19 @@
 //! Exact values, and rounding them to single or double precision.
 
 use super::status::{fpscr, raise};
-pub use crate::float::{Exact, Mode, Remainder, split};
+use crate::float::{DOUBLE, Exact, Fault, Fitted, Format, Mode, Number, SINGLE, Tininess};
 use crate::powerpc::registers::Registers;
 
-pub const SIGN: u64 = 1 << 63;
-pub const INFINITY: u64 = 0x7ff << 52;
-/// The quiet bit of a NaN.
-pub const QUIET: u64 = 1 << 51;
+pub const SIGN: u64 = DOUBLE.sign();
+pub const INFINITY: u64 = DOUBLE.infinity();
 /// The NaN of an invalid operation.
-pub const DEFAULT_NAN: u64 = INFINITY | QUIET;
-const FRACTION: u64 = (1 << 52) - 1;
+pub const DEFAULT_NAN: u64 = DOUBLE.nan();
+/// What a double has beyond a single's bits.
+pub const BEYOND_SINGLE: u64 = 0x1fff_ffff;
 
-pub fn is_nan(value: u64) -> bool {
-    value & !SIGN > INFINITY
-}
-
-pub fn is_signalling(value: u64) -> bool {
-    is_nan(value) && value & QUIET == 0
-}
-
-pub fn is_infinite(value: u64) -> bool {
-    value & !SIGN == INFINITY
-}
-
-pub fn is_zero(value: u64) -> bool {
-    value & !SIGN == 0
-}
-
-/// A precision that results are rounded to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    Single,
-    Double,
-}
-
-impl Precision {
-    /// Bits of the significand.
-    fn bits(self) -> u32 {
-        match self {
-            Precision::Single => 24,
-            Precision::Double => 53,
-        }
-    }
-
-    /// Exponent of the largest numbers; the smallest normal ones have one minus this.
-    fn largest(self) -> i32 {
-        match self {
-            Precision::Single => 127,
-            Precision::Double => 1023,
-        }
-    }
-
-    /// The bias that an enabled overflow or underflow adds to the exponent (PEM 3.3.6.2.1).
-    fn adjustment(self) -> i32 {
-        match self {
-            Precision::Single => 192,
-            Precision::Double => 1536,
-        }
-    }
-}
-
-/// The finite value of `bits`.
-pub fn exact(bits: u64) -> Exact {
-    let field = (bits >> 52 & 0x7ff) as i32;
-    let fraction = u128::from(bits & FRACTION);
-    let (exponent, significand) = if field == 0 {
-        (-1022, fraction << 75)
-    } else {
-        (field - 1023, (fraction | 1 << 52) << 75)
-    };
-    Exact {
-        negative: bits & SIGN != 0,
-        exponent,
-        significand,
-        sticky: false,
-    }
-    .normalized()
+/// The bias that an enabled overflow or underflow adds to the exponent of a result in this format (PEM 3.3.6.2.1).
+fn adjustment(format: Format) -> i32 {
+    if format == SINGLE { 192 } else { 1536 }
 }
 
 pub fn mode(r: &Registers) -> Mode {
@@ -101,131 +38,108 @@ pub struct Rounded {
 
 /// FPRF of a value in double precision (PEM table 2-5), in place.
 pub fn class(bits: u64) -> u32 {
-    let negative = bits & SIGN != 0;
-    let code = match (bits >> 52 & 0x7ff, bits & FRACTION) {
-        (0x7ff, 0) => {
-            if negative {
-                0x09
-            } else {
-                0x05
-            }
-        }
-        (0x7ff, _) => 0x11,
-        (0, 0) => {
-            if negative {
-                0x12
-            } else {
-                0x02
-            }
-        }
-        (0, _) => {
-            if negative {
-                0x18
-            } else {
-                0x14
-            }
-        }
-        _ => {
-            if negative {
-                0x08
-            } else {
-                0x04
-            }
-        }
+    let [plus, minus] = if DOUBLE.is_nan(bits) {
+        [0x11, 0x11]
+    } else if DOUBLE.is_infinite(bits) {
+        [0x05, 0x09]
+    } else if DOUBLE.is_zero(bits) {
+        [0x02, 0x12]
+    } else if DOUBLE.is_denormal(bits) {
+        DENORMAL
+    } else {
+        [0x04, 0x08]
     };
+    let code: u32 = if bits & SIGN == 0 { plus } else { minus };
     code << 12
 }
 
+/// FPRF's codes of a denormal, without and with a sign.
+const DENORMAL: [u32; 2] = [0x14, 0x18];
+
 /// The bits of `significand` x 2^(exponent - 52), or less bits for a smaller significand.
 fn pack(negative: bool, exponent: i32, significand: u64) -> u64 {
-    let sign = if negative { SIGN } else { 0 };
     if significand == 0 {
-        return sign;
+        return DOUBLE.signed(negative, 0);
     }
     let shift = significand.leading_zeros() as i32 - 11;
     let (significand, exponent) = (significand << shift, exponent - shift);
-    if exponent < -1022 {
-        return sign | significand >> (-1022 - exponent);
+    if exponent < DOUBLE.smallest() {
+        let by = (DOUBLE.smallest() - exponent) as u32;
+        let denormal = significand.checked_shr(by).unwrap_or(0);
+        return DOUBLE.signed(negative, denormal);
     }
-    sign | ((exponent + 1023) as u64) << 52 | significand & FRACTION
+    // The exponent's field counts from 1023 on, and the significand's upper bit adds one to it.
+    let field = (exponent + 1022) as u64;
+    DOUBLE.signed(negative, (field << 52) + significand)
 }
 
 /// Rounds under the FPSCR in `r`, which is not changed.
-pub fn round(r: &Registers, exact: Exact, precision: Precision) -> Rounded {
+pub fn round(r: &Registers, exact: Exact, format: Format) -> Rounded {
     let mode = mode(r);
-    let bits = precision.bits();
-    let smallest = 1 - precision.largest();
-    if exact.is_zero() && !exact.sticky {
-        let zero = pack(exact.negative, 0, 0);
-        return Rounded {
-            bits: zero,
-            status: 0,
-            class: class(zero),
-        };
-    }
-    let mut status = 0;
-    let mut exact = exact;
     // Tininess is detected before rounding (PEM 3.3.6.2.2).
-    let tiny = exact.exponent < smallest;
     let underflow_enabled = r.fpscr & fpscr::UE != 0;
+    let fitted = format.fit(exact, mode, Tininess::BeforeRounding, underflow_enabled);
+    let Fitted {
+        mut exponent,
+        significand,
+        tiny,
+        ..
+    } = fitted;
+    let mut status = 0;
     if tiny && underflow_enabled {
-        exact.exponent += precision.adjustment();
+        exponent += adjustment(format);
         status |= fpscr::UX;
-    } else if tiny {
-        exact = exact.shifted((smallest - exact.exponent) as u32);
     }
-    let (kept, remainder) = split(exact, bits);
-    let up = mode.increments(exact.negative, kept & 1 != 0, remainder);
-    let rounded = kept + u64::from(up);
-    let mut exponent = exact.exponent + i32::from(rounded >> bits != 0);
-    if remainder != Remainder::None {
-        status |= fpscr::XX | fpscr::FI;
-        if tiny && !underflow_enabled {
-            status |= fpscr::UX;
-        }
+    if fitted.inexact {
+        status |= fpscr::XX | fpscr::FI | if tiny { fpscr::UX } else { 0 };
     }
-    if up {
+    if fitted.up {
         status |= fpscr::FR;
     }
-    if exponent > precision.largest() {
+    if exponent > format.largest {
         status |= fpscr::OX;
         if r.fpscr & fpscr::OE == 0 {
-            return overflow(mode, exact.negative, precision);
+            return overflow(mode, exact.negative, format);
         }
-        exponent -= precision.adjustment();
+        exponent -= adjustment(format);
     }
-    // A carry out of the significand leaves a power of two.
-    let significand = if rounded >> bits != 0 {
-        rounded >> 1
-    } else {
-        rounded
-    };
-    let packed = pack(exact.negative, exponent, significand << (53 - bits));
-    let denormal = tiny && !underflow_enabled && significand >> (bits - 1) == 0 && significand != 0;
+    let packed = pack(exact.negative, exponent, significand << (53 - format.bits));
+    let denormal = significand != 0 && significand >> (format.bits - 1) == 0;
     Rounded {
         bits: packed,
         status,
-        class: match (denormal, exact.negative) {
-            (false, _) => class(packed),
-            (true, false) => 0x14 << 12,
-            (true, true) => 0x18 << 12,
+        class: if denormal {
+            DENORMAL[usize::from(exact.negative)] << 12
+        } else {
+            class(packed)
         },
     }
 }
 
+/// The result of an operation, rounded to `format`.
+pub fn finish(r: &Registers, result: Result<Number, Fault>, format: Format) -> Rounded {
+    let (bits, status) = match result {
+        Ok(Number::Finite(exact)) => return round(r, exact, format),
+        Ok(Number::Infinite { negative }) => (DOUBLE.signed(negative, INFINITY), 0),
+        Err(Fault::DivisionByZero { negative }) => (DOUBLE.signed(negative, INFINITY), fpscr::ZX),
+        Err(Fault::InfinityMinusInfinity) => (DEFAULT_NAN, fpscr::VXISI),
+        Err(Fault::InfinityTimesZero) => (DEFAULT_NAN, fpscr::VXIMZ),
+        Err(Fault::InfinityOverInfinity) => (DEFAULT_NAN, fpscr::VXIDI),
+        Err(Fault::ZeroOverZero) => (DEFAULT_NAN, fpscr::VXZDZ),
+        Err(Fault::RootOfNegative) => (DEFAULT_NAN, fpscr::VXSQRT),
+    };
+    special(bits, status)
+}
+
 /// The result of a disabled overflow (PEM table 3-13).
-fn overflow(mode: Mode, negative: bool, precision: Precision) -> Rounded {
-    let infinite = match mode {
-        Mode::Nearest => true,
-        Mode::Zero => false,
-        Mode::Up => !negative,
-        Mode::Down => negative,
+fn overflow(mode: Mode, negative: bool, format: Format) -> Rounded {
+    let infinite = mode.overflows(negative);
+    let magnitude = match (infinite, format == SINGLE) {
+        (true, _) => INFINITY,
+        (false, true) => f64::from(f32::MAX).to_bits(),
+        (false, false) => INFINITY - 1,
     };
-    let largest = match precision {
-        Precision::Single => 0x47ef_ffff_e000_0000,
-        Precision::Double => INFINITY - 1,
-    };
-    let bits = if negative { SIGN } else { 0 } | if infinite { INFINITY } else { largest };
+    let bits = DOUBLE.signed(negative, magnitude);
     Rounded {
         bits,
         // FR is left undefined by the architecture: set when the magnitude grew.
@@ -261,11 +175,8 @@ pub fn special(bits: u64, status: u32) -> Rounded {
 /// The first NaN among the operands, quieted, in the order of priority frA, frB, frC (PEM 3.3.5); raises VXSNAN if
 /// any is signalling.
 pub fn propagated(operands: &[u64]) -> Option<(u64, u32)> {
-    let nan = operands.iter().find(|&&v| is_nan(v))?;
-    let status = if operands.iter().any(|&v| is_signalling(v)) {
-        fpscr::VXSNAN
-    } else {
-        0
-    };
-    Some((nan | QUIET, status))
+    let nan = operands.iter().find(|&&value| DOUBLE.is_nan(value))?;
+    let signalling = operands.iter().any(|&value| DOUBLE.is_signalling(value));
+    let status = if signalling { fpscr::VXSNAN } else { 0 };
+    Some((nan | DOUBLE.quiet(), status))
 }

@@ -1,68 +1,62 @@
 //! The A extension: reservations, and what reads and writes at once (RISC-V Unprivileged ISA, chapter 8).
 
-use super::Done;
+use super::{Done, Row, table, word};
 use crate::account::Plain;
 use crate::riscv::op::Op;
 use crate::riscv::processor::Processor;
 
-fn word(value: u64) -> u64 {
-    i64::from(value as i32).cast_unsigned()
-}
-
+/// Each instruction of a word, whose double word has bit 12 besides.
 macro_rules! operations {
-    ($($word:ident $double:ident |$a:ident, $b:ident| $value:expr;)*) => {$(
-        pub fn $word(p: &mut Processor, op: &Op) -> Done {
-            let b = word(p.x(op.rs2));
-            let old = p.modify::<4>(p.x(op.rs1), |a| {
-                let ($a, $b) = (word(a), b);
-                $value
-            })?;
-            p.set(op.rd, word(old));
-            Ok(())
+    ($($name:ident $word_bits:literal $bits:literal |$a:ident, $b:ident| $value:expr;)*) => {
+        table! {
+            $($name $word_bits ATOMIC Atomic |p, op| {
+                let $b = word(p.x(op.rs2));
+                let old = p.modify::<4>(p.x(op.rs1), |a| {
+                    let $a = word(a);
+                    $value
+                })?;
+                p.set(op.rd, word(old));
+                Ok(())
+            };
+            $name $bits ATOMIC Atomic |p, op| {
+                let $b = p.x(op.rs2);
+                let old = p.modify::<8>(p.x(op.rs1), |$a| $value)?;
+                p.set(op.rd, old);
+                Ok(())
+            };)*
+            lr_w 0x1000_202f RESERVE Atomic |p, op| {
+                let value = p.load_reserved::<4>(p.x(op.rs1))?;
+                p.set(op.rd, word(value));
+                Ok(())
+            };
+            lr_d 0x1000_302f RESERVE Atomic |p, op| {
+                let value = p.load_reserved::<8>(p.x(op.rs1))?;
+                p.set(op.rd, value);
+                Ok(())
+            };
+            sc_w 0x1800_202f ATOMIC Atomic |p, op| {
+                let done = p.store_conditional::<4>(p.x(op.rs1), p.x(op.rs2))?;
+                finish(p, op, done)
+            };
+            sc_d 0x1800_302f ATOMIC Atomic |p, op| {
+                let done = p.store_conditional::<8>(p.x(op.rs1), p.x(op.rs2))?;
+                finish(p, op, done)
+            };
         }
-
-        pub fn $double(p: &mut Processor, op: &Op) -> Done {
-            let $b = p.x(op.rs2);
-            let old = p.modify::<8>(p.x(op.rs1), |$a| $value)?;
-            p.set(op.rd, old);
-            Ok(())
-        }
-    )*};
+    };
 }
 
-operations! {
-    swap_w swap_d |_a, b| b;
-    add_w add_d |a, b| a.wrapping_add(b);
-    xor_w xor_d |a, b| a ^ b;
-    and_w and_d |a, b| a & b;
-    or_w or_d |a, b| a | b;
-    min_w min_d |a, b| a.cast_signed().min(b.cast_signed()).cast_unsigned();
-    max_w max_d |a, b| a.cast_signed().max(b.cast_signed()).cast_unsigned();
-    minu_w minu_d |a, b| a.min(b);
-    maxu_w maxu_d |a, b| a.max(b);
-}
-
-pub fn lr_w(p: &mut Processor, op: &Op) -> Done {
-    let value = p.load_reserved::<4>(p.x(op.rs1))?;
-    p.set(op.rd, word(value));
-    Ok(())
-}
-
-pub fn lr_d(p: &mut Processor, op: &Op) -> Done {
-    let value = p.load_reserved::<8>(p.x(op.rs1))?;
-    p.set(op.rd, value);
-    Ok(())
-}
-
-pub fn sc_w(p: &mut Processor, op: &Op) -> Done {
-    let done = p.store_conditional::<4>(p.x(op.rs1), p.x(op.rs2))?;
-    finish(p, op, done)
-}
-
-pub fn sc_d(p: &mut Processor, op: &Op) -> Done {
-    let done = p.store_conditional::<8>(p.x(op.rs1), p.x(op.rs2))?;
-    finish(p, op, done)
-}
+pub const ALL: &[Row] = operations! {
+    amoadd 0x0000_202f 0x0000_302f |a, b| a.wrapping_add(b);
+    amoswap 0x0800_202f 0x0800_302f |_a, b| b;
+    amoxor 0x2000_202f 0x2000_302f |a, b| a ^ b;
+    amoor 0x4000_202f 0x4000_302f |a, b| a | b;
+    amoand 0x6000_202f 0x6000_302f |a, b| a & b;
+    amomin 0x8000_202f 0x8000_302f |a, b| a.cast_signed().min(b.cast_signed()).cast_unsigned();
+    amomax 0xa000_202f 0xa000_302f |a, b| a.cast_signed().max(b.cast_signed()).cast_unsigned();
+    amominu 0xc000_202f 0xc000_302f |a, b| a.min(b);
+    amomaxu 0xe000_202f 0xe000_302f |a, b| a.max(b);
+};
 
 fn finish(p: &mut Processor, op: &Op, done: bool) -> Done {
     if !done {

@@ -1,6 +1,6 @@
 //! Loads and stores.
 
-use super::Done;
+use super::{Row, table, word};
 use crate::riscv::op::Op;
 use crate::riscv::processor::Processor;
 
@@ -9,60 +9,62 @@ fn address(p: &Processor, op: &Op) -> u64 {
 }
 
 macro_rules! loads {
-    ($($name:ident $bytes:literal |$value:ident| $extended:expr;)*) => {$(
-        pub fn $name(p: &mut Processor, op: &Op) -> Done {
-            let $value = p.load::<$bytes>(address(p, op))?;
-            p.set(op.rd, $extended);
-            Ok(())
+    (integers { $($name:ident $bits:literal $bytes:literal |$value:ident| $extended:expr;)* }
+     floats { $($float:ident $float_bits:literal $float_bytes:literal $above:literal;)* }) => {
+        table! {
+            $($name $bits I Load |p, op| {
+                let $value = p.load::<$bytes>(address(p, op))?;
+                p.set(op.rd, $extended);
+                Ok(())
+            };)*
+            $($float $float_bits LOADF Load |p, op| {
+                p.float_on(op)?;
+                let value = p.load::<$float_bytes>(address(p, op))?;
+                p.set_float(op.rd, value | $above);
+                Ok(())
+            };)*
         }
-    )*};
+    };
 }
 
-loads! {
-    lb 1 |value| i64::from(value as i8).cast_unsigned();
-    lh 2 |value| i64::from(value as i16).cast_unsigned();
-    lw 4 |value| i64::from(value as i32).cast_unsigned();
-    ld 8 |value| value;
-    lbu 1 |value| value;
-    lhu 2 |value| value;
-    lwu 4 |value| value;
-}
+pub const LOADS: &[Row] = loads! {
+    integers {
+        lb 0x0003 1 |value| i64::from(value as i8).cast_unsigned();
+        lh 0x1003 2 |value| i64::from(value as i16).cast_unsigned();
+        lw 0x2003 4 |value| word(value);
+        ld 0x3003 8 |value| value;
+        lbu 0x4003 1 |value| value;
+        lhu 0x5003 2 |value| value;
+        lwu 0x6003 4 |value| value;
+    }
+    floats {
+        flw 0x2007 4 0xffff_ffff_0000_0000;
+        fld 0x3007 8 0;
+    }
+};
 
 macro_rules! stores {
-    ($($name:ident $bytes:literal;)*) => {$(
-        pub fn $name(p: &mut Processor, op: &Op) -> Done {
-            p.store::<$bytes>(address(p, op), p.x(op.rs2))
+    (integers { $($name:ident $bits:literal $bytes:literal;)* }
+     floats { $($float:ident $float_bits:literal $float_bytes:literal;)* }) => {
+        table! {
+            $($name $bits S Store |p, op| p.store::<$bytes>(address(p, op), p.x(op.rs2));)*
+            $($float $float_bits STOREF Store |p, op| {
+                p.float_on(op)?;
+                p.store::<$float_bytes>(address(p, op), p.x(op.rs2))
+            };)*
         }
-    )*};
+    };
 }
 
-stores! {
-    sb 1;
-    sh 2;
-    sw 4;
-    sd 8;
-}
-
-pub fn flw(p: &mut Processor, op: &Op) -> Done {
-    p.float_on(op)?;
-    let value = p.load::<4>(address(p, op))?;
-    p.set_float(op.rd, value | 0xffff_ffff << 32);
-    Ok(())
-}
-
-pub fn fld(p: &mut Processor, op: &Op) -> Done {
-    p.float_on(op)?;
-    let value = p.load::<8>(address(p, op))?;
-    p.set_float(op.rd, value);
-    Ok(())
-}
-
-pub fn fsw(p: &mut Processor, op: &Op) -> Done {
-    p.float_on(op)?;
-    p.store::<4>(address(p, op), p.x(op.rs2))
-}
-
-pub fn fsd(p: &mut Processor, op: &Op) -> Done {
-    p.float_on(op)?;
-    p.store::<8>(address(p, op), p.x(op.rs2))
-}
+pub const STORES: &[Row] = stores! {
+    integers {
+        sb 0x0023 1;
+        sh 0x1023 2;
+        sw 0x2023 4;
+        sd 0x3023 8;
+    }
+    floats {
+        fsw 0x2027 4;
+        fsd 0x3027 8;
+    }
+};

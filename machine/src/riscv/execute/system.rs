@@ -1,12 +1,75 @@
 //! CSR instructions, traps on purpose, returns, fences (RISC-V Unprivileged ISA, chapters 3 and 9; Privileged
 //! Architecture, 3.3 and 4.2).
 
-use super::{Done, illegal};
+use super::{Done, Row, illegal, table};
 use crate::riscv::config::Extension;
 use crate::riscv::csr::{mstatus, privilege};
 use crate::riscv::op::Op;
 use crate::riscv::processor::{NOWHERE, Processor};
 use crate::riscv::trap::cause;
+
+pub const ALL: &[Row] = table! {
+    // Accesses are done in the order of the program: there is nothing to wait for.
+    fence 0x000f FENCE Integer |_p, _op| Ok(());
+    fence_i 0x100f FENCE Fence |p, _op| fence_i(p);
+    csrrw 0x1073 CSR System |p, op| change(p, op, |_, value| value, true);
+    csrrs 0x2073 CSR System |p, op| change(p, op, |old, value| old | value, false);
+    csrrc 0x3073 CSR System |p, op| change(p, op, |old, value| old & !value, false);
+    csrrwi 0x5073 CSRI System |p, op| change(p, op, |_, value| value, true);
+    csrrsi 0x6073 CSRI System |p, op| change(p, op, |old, value| old | value, false);
+    csrrci 0x7073 CSRI System |p, op| change(p, op, |old, value| old & !value, false);
+    ecall 0x0000_0073 FIXED System |p, _op| p.raise(cause::CALL + p.privilege, 0);
+    ebreak 0x0010_0073 FIXED System |p, _op| p.raise(cause::BREAKPOINT, p.pc);
+    sret 0x1020_0073 FIXED System |p, op| {
+        if p.privilege < privilege::SUPERVISOR || p.is_trapped(mstatus::TSR) {
+            return illegal(p, op);
+        }
+        p.return_from_supervisor();
+        Ok(())
+    };
+    mret 0x3020_0073 FIXED System |p, op| {
+        if p.privilege < privilege::MACHINE {
+            return illegal(p, op);
+        }
+        p.return_from_machine();
+        Ok(())
+    };
+    wfi 0x1050_0073 FIXED System |p, op| {
+        // In user mode it is illegal, as if its time were up at once; so it is in supervisor mode with TW.
+        if p.privilege == privilege::USER || p.is_trapped(mstatus::TW) {
+            return illegal(p, op);
+        }
+        p.wait();
+        Ok(())
+    };
+    sfence_vma 0x1200_0073 REACH Fence |p, op| {
+        if p.privilege < privilege::SUPERVISOR || p.is_trapped(mstatus::TVM) {
+            return illegal(p, op);
+        }
+        let (va, asid) = reach(p, op);
+        p.fence_translations(va, asid);
+        Ok(())
+    };
+};
+
+/// Svinval: fences in parts.
+pub const PARTS: &[Row] = table! {
+    Some(Extension::Svinval);
+    sinval_vma 0x1600_0073 REACH Fence |p, op| {
+        // Removes what sfence.vma would; what waits for this is sfence.inval.ir.
+        if p.is_trapped(mstatus::TVM) {
+            return illegal(p, op);
+        }
+        ordered(p, op, 0)?;
+        let (va, asid) = reach(p, op);
+        p.drop_translations(va, asid);
+        Ok(())
+    };
+    // Orders earlier stores before later sinval.vma: nothing to do.
+    sfence_w_inval 0x1800_0073 FIXED Fence |p, op| ordered(p, op, 0);
+    // Orders earlier sinval.vma before later accesses: the pipeline is emptied.
+    sfence_inval_ir 0x1810_0073 FIXED Fence |p, op| ordered(p, op, p.config.clocks.fence_page);
+};
 
 /// The CSR's number; what is written or which bits; and whether anything is written.
 fn operands(p: &Processor, op: &Op) -> (u16, u64, bool) {
@@ -37,95 +100,19 @@ fn change(p: &mut Processor, op: &Op, of: impl FnOnce(u64, u64) -> u64, always: 
     Ok(())
 }
 
-pub fn csrrw(p: &mut Processor, op: &Op) -> Done {
-    change(p, op, |_, value| value, true)
-}
-
-pub fn csrrs(p: &mut Processor, op: &Op) -> Done {
-    change(p, op, |old, value| old | value, false)
-}
-
-pub fn csrrc(p: &mut Processor, op: &Op) -> Done {
-    change(p, op, |old, value| old & !value, false)
-}
-
-pub fn ecall(p: &mut Processor, _: &Op) -> Done {
-    p.raise(cause::CALL + p.privilege, 0)
-}
-
-pub fn ebreak(p: &mut Processor, _: &Op) -> Done {
-    p.raise(cause::BREAKPOINT, p.pc)
-}
-
-pub fn mret(p: &mut Processor, op: &Op) -> Done {
-    if p.privilege < privilege::MACHINE {
-        return illegal(p, op);
-    }
-    p.return_from_machine();
-    Ok(())
-}
-
-pub fn sret(p: &mut Processor, op: &Op) -> Done {
-    if p.privilege < privilege::SUPERVISOR || p.is_trapped(mstatus::TSR) {
-        return illegal(p, op);
-    }
-    p.return_from_supervisor();
-    Ok(())
-}
-
-/// In user mode it is illegal, as if its time were up at once; so it is in supervisor mode with TW.
-pub fn wfi(p: &mut Processor, op: &Op) -> Done {
-    if p.privilege == privilege::USER || p.is_trapped(mstatus::TW) {
-        return illegal(p, op);
-    }
-    p.wait();
-    Ok(())
-}
-
-pub fn sfence_vma(p: &mut Processor, op: &Op) -> Done {
-    if p.privilege < privilege::SUPERVISOR || p.is_trapped(mstatus::TVM) {
-        return illegal(p, op);
-    }
-    let (va, asid) = reach(p, op);
-    p.fence_translations(va, asid);
-    Ok(())
-}
-
 /// The address and the address space that a fence names (Privileged Architecture, 4.2.1).
 fn reach(p: &Processor, op: &Op) -> (Option<u64>, Option<u16>) {
-    let va = (op.rs1 != 0).then(|| p.x(op.rs1));
     // Bits of the number that satp does not have are ignored.
     let bits = (1_u32 << p.config.tlb.asid_bits) - 1;
+    let asid = (p.x(op.rs2) as u32 & bits) as u16;
     (
-        va,
-        (op.rs2 != 0).then(|| (p.x(op.rs2) as u32 & bits) as u16),
+        (op.rs1 != 0).then(|| p.x(op.rs1)),
+        (op.rs2 != 0).then_some(asid),
     )
 }
 
-/// Removes what sfence.vma would; what waits for this is sfence.inval.ir.
-pub fn sinval_vma(p: &mut Processor, op: &Op) -> Done {
-    if p.is_trapped(mstatus::TVM) {
-        return illegal(p, op);
-    }
-    ordered(p, op, 0)?;
-    let (va, asid) = reach(p, op);
-    p.drop_translations(va, asid);
-    Ok(())
-}
-
-/// Orders earlier stores before later sinval.vma: nothing to do.
-pub fn sfence_w_inval(p: &mut Processor, op: &Op) -> Done {
-    ordered(p, op, 0)
-}
-
-/// Orders earlier sinval.vma before later accesses: the pipeline is emptied.
-pub fn sfence_inval_ir(p: &mut Processor, op: &Op) -> Done {
-    let took = p.config.clocks.fence_page;
-    ordered(p, op, took)
-}
-
 fn ordered(p: &mut Processor, op: &Op, took: u32) -> Done {
-    if p.privilege < privilege::SUPERVISOR || !p.config.core.has(Extension::Svinval) {
+    if p.privilege < privilege::SUPERVISOR {
         return illegal(p, op);
     }
     p.advance(took);
@@ -133,7 +120,7 @@ fn ordered(p: &mut Processor, op: &Op, took: u32) -> Done {
 }
 
 /// The I-cache forgets all; decoded code was dropped when it was written.
-pub fn fence_i(p: &mut Processor, _: &Op) -> Done {
+fn fence_i(p: &mut Processor) -> Done {
     p.memory.instruction.invalidate_all();
     p.advance(p.config.clocks.fence_i);
     p.fetched = NOWHERE;

@@ -2,6 +2,7 @@
 
 use super::{Done, Source, Target};
 use crate::account::Plain;
+use crate::computer::Progressing as _;
 use crate::x86::access::{Double, Width, Word};
 use crate::x86::config::Kind;
 use crate::x86::exception::Exception;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::extended::{Class, Extended};
-use super::round::{Computed, Control, round};
+use super::round::{Computed, Control, finish};
 use super::status;
 use crate::float::Mode;
 
@@ -83,7 +83,7 @@ pub(super) fn compute(
         return result;
     }
     let flags = denormal(denormal_operand || is_denormal(a) || is_denormal(b));
-    let finish = |computed: Computed| {
+    let hide = |computed: Computed| {
         // An invalid operation and a division by zero hide a denormal operand; one that is not masked ends the
         // instruction before it computes.
         if computed.flags & (status::INVALID | status::DIVIDE) != 0 {
@@ -94,64 +94,31 @@ pub(super) fn compute(
             computed.with(flags)
         }
     };
-    finish(match operation {
-        Add => sum(a, b, control),
-        Subtract | SubtractReversed => sum(a, b.negated(), control),
-        Multiply => product(a, b, control),
-        Divide | DivideReversed => quotient(a, b, control),
-    })
-}
-
-fn sum(a: Extended, b: Extended, control: Control) -> Computed {
-    match (a.class(), b.class()) {
-        (Class::Infinity, Class::Infinity) if a != b => Computed::invalid(),
-        (Class::Infinity, _) => Computed::plain(a, 0),
-        (_, Class::Infinity) => Computed::plain(b, 0),
-        _ => {
-            let down = control.mode() == Mode::Down;
-            round(a.exact().plus(b.exact(), down), control, control.bits())
-        }
-    }
-}
-
-fn product(a: Extended, b: Extended, control: Control) -> Computed {
-    let negative = a.is_negative() != b.is_negative();
-    match (a.class(), b.class()) {
-        (Class::Infinity, Class::Zero) | (Class::Zero, Class::Infinity) => Computed::invalid(),
-        (Class::Infinity, _) | (_, Class::Infinity) => {
-            Computed::plain(Extended::infinity(negative), 0)
-        }
-        (Class::Zero, _) | (_, Class::Zero) => Computed::plain(Extended::zero(negative), 0),
-        _ => round(a.exact().times(b.exact()), control, control.bits()),
-    }
-}
-
-fn quotient(a: Extended, b: Extended, control: Control) -> Computed {
-    let negative = a.is_negative() != b.is_negative();
-    match (a.class(), b.class()) {
-        (Class::Infinity, Class::Infinity) | (Class::Zero, Class::Zero) => Computed::invalid(),
-        (Class::Infinity, _) => Computed::plain(Extended::infinity(negative), 0),
-        (_, Class::Infinity) | (Class::Zero, _) => Computed::plain(Extended::zero(negative), 0),
-        (_, Class::Zero) => Computed::plain(Extended::infinity(negative), status::DIVIDE),
-        _ => round(a.exact().over(b.exact()), control, control.bits()),
-    }
+    let (x, y) = (a.number(), b.number());
+    hide(finish(
+        match operation {
+            Add => x.plus(y, control.mode() == Mode::Down),
+            Subtract | SubtractReversed => x.plus(y.negated(), control.mode() == Mode::Down),
+            Multiply => x.times(y),
+            Divide | DivideReversed => x.over(y),
+        },
+        control,
+    ))
 }
 
 pub(super) fn square_root(a: Extended, control: Control) -> Computed {
     if let Some(result) = special_one(a) {
         return result;
     }
-    match a.class() {
-        Class::Zero => return Computed::plain(a, 0),
-        _ if a.is_negative() => return Computed::invalid(),
-        Class::Infinity => return Computed::plain(a, 0),
-        _ => {}
+    let root = a.number().root();
+    if root.is_err() {
+        return Computed::invalid();
     }
     let flags = denormal(is_denormal(a));
     if control.unmasked(flags) != 0 {
         return Computed::plain(a, flags);
     }
-    round(a.exact().root(), control, control.bits()).with(flags)
+    finish(root, control).with(flags)
 }
 
 /// How two numbers compare: `None` if they do not. `quietly`: a quiet NaN is no invalid operand.

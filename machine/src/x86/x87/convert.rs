@@ -2,8 +2,9 @@
 
 use super::arithmetic::{denormal, special_one};
 use super::extended::{Class, Extended, Loaded};
-use super::round::{Computed, Control, Range, fit, integer};
+use super::round::{Computed, Control, fit, integer, overflows};
 use super::status;
+use crate::float::Format;
 
 /// What a store writes, and the exceptions that it raises.
 #[derive(Clone, Copy, Debug)]
@@ -22,28 +23,35 @@ pub(super) fn load(loaded: Loaded) -> Computed {
 }
 
 /// FST to a shorter format.
-pub(super) fn store(value: Extended, control: Control, range: Range) -> Stored {
+pub(super) fn store(value: Extended, control: Control, format: Format) -> Stored {
     if let Some(special) = special_one(value) {
         return Stored {
-            bits: special.value.narrow_nan(range),
+            bits: special.value.narrow_nan(format),
             flags: special.flags,
             up: false,
         };
     }
-    let negative = value.is_negative();
+    let infinity = format.signed(value.is_negative(), format.infinity());
     if value.class() == Class::Infinity {
-        let bits = super::extended::narrow_infinity(negative, range);
         return Stored {
-            bits,
+            bits: infinity,
             flags: 0,
             up: false,
         };
     }
-    let fitted = fit(value.exact(), control, range);
-    Stored {
-        bits: fitted.narrow(negative, range),
-        flags: fitted.flags,
-        up: fitted.up,
+    let (fitted, flags) = fit(value.exact(), control, format);
+    match overflows(&fitted, flags, control) {
+        Some(infinite) => Stored {
+            // Of the same sign the largest number is next to infinity.
+            bits: infinity - u64::from(!infinite),
+            flags: flags | status::PRECISION,
+            up: infinite,
+        },
+        None => Stored {
+            bits: format.pack(&fitted),
+            flags,
+            up: fitted.up,
+        },
     }
 }
 

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::round::{DOUBLE, Fitted, Range, SINGLE};
-use crate::float::Exact;
+use crate::float::{DOUBLE, Exact, Format, Number, SINGLE};
 
 /// Exponent field of infinities and NaNs.
 const LARGEST: u16 = 0x7fff;
@@ -119,6 +118,15 @@ impl Extended {
         .normalized()
     }
 
+    /// The value of what is neither a NaN nor unsupported.
+    pub(super) fn number(self) -> Number {
+        if self.class() == Class::Infinity {
+            let negative = self.is_negative();
+            return Number::Infinite { negative };
+        }
+        Number::Finite(self.exact())
+    }
+
     /// The same number with an exponent field of 1, if its integer bit is set beside a field of 0.
     #[must_use]
     pub(super) fn canonical(self) -> Extended {
@@ -153,29 +161,19 @@ impl Extended {
     }
 
     /// A number in a shorter format. NaNs stay signalling.
-    fn widened(bits: u64, range: Range) -> Loaded {
-        let bias = range.largest;
-        let fraction_bits = range.bits - 1;
-        let negative = bits >> (fraction_bits + bits_of_field(bias)) & 1 != 0;
-        let field = (bits >> fraction_bits) as i32 & (2 * bias + 1);
-        let fraction = bits << (64 - fraction_bits) >> 1;
-        let (value, denormal) = if field == 2 * bias + 1 {
-            let head = LARGEST;
-            let significand = INTEGER | fraction;
-            (Extended { head, significand }, false)
-        } else if field != 0 {
-            let value = Extended::packed(false, field - bias, INTEGER | fraction);
-            (value, false)
-        } else if fraction == 0 {
-            (Extended::ZERO, false)
+    fn widened(bits: u64, format: Format) -> Loaded {
+        let value = if format.is_nan(bits) || format.is_infinite(bits) {
+            Extended {
+                head: LARGEST,
+                significand: INTEGER | bits << (64 - format.bits),
+            }
         } else {
-            let shift = fraction.leading_zeros();
-            let exponent = range.smallest - shift as i32;
-            (Extended::packed(false, exponent, fraction << shift), true)
+            let exact = format.exact(bits);
+            Extended::packed(false, exact.exponent, (exact.significand >> 64) as u64)
         };
         Loaded {
-            value: value.with_sign(negative),
-            denormal,
+            value: value.with_sign(format.is_negative(bits)),
+            denormal: format.is_denormal(bits),
         }
     }
 
@@ -188,15 +186,10 @@ impl Extended {
     }
 
     /// The bits of a NaN in a shorter format.
-    pub(super) fn narrow_nan(self, range: Range) -> u64 {
-        let field = (range.largest * 2 + 1) as u64;
-        shorter(range, self.is_negative(), field, self.quiet().significand)
+    pub(super) fn narrow_nan(self, format: Format) -> u64 {
+        let fraction = (self.quiet().significand & !INTEGER) >> (64 - format.bits);
+        format.signed(self.is_negative(), format.infinity() | fraction)
     }
-}
-
-/// Bits of an exponent's field with this bias.
-fn bits_of_field(bias: i32) -> u32 {
-    bias.count_ones() + 1
 }
 
 /// A number from memory.
@@ -205,32 +198,4 @@ pub(super) struct Loaded {
     pub value: Extended,
     /// In its own format.
     pub denormal: bool,
-}
-
-fn shorter(range: Range, negative: bool, field: u64, significand: u64) -> u64 {
-    let fraction_bits = range.bits - 1;
-    let width = bits_of_field(range.largest) + fraction_bits;
-    let fraction = significand << 1 >> (64 - fraction_bits);
-    u64::from(negative) << width | field << fraction_bits | fraction
-}
-
-/// The bits of an infinity in a shorter format.
-pub(super) fn narrow_infinity(negative: bool, range: Range) -> u64 {
-    shorter(range, negative, (2 * range.largest + 1) as u64, INTEGER)
-}
-
-impl Fitted {
-    /// The bits of a rounded number in a shorter format.
-    pub(super) fn narrow(&self, negative: bool, range: Range) -> u64 {
-        let bias = range.largest;
-        if self.infinite {
-            return narrow_infinity(negative, range);
-        }
-        let field = if self.significand & INTEGER == 0 {
-            0
-        } else {
-            (self.exponent + bias) as u64
-        };
-        shorter(range, negative, field, self.significand)
-    }
 }

@@ -3,8 +3,9 @@
 use super::arithmetic::{compare, compute};
 use super::convert::{Stored, from_decimal, load, store, store_integer, to_decimal};
 use super::extended::{Extended, Loaded};
-use super::round::{Computed, DOUBLE, SINGLE};
+use super::round::Computed;
 use super::{Fpu, Host, operation, status};
+use crate::float::{DOUBLE, SINGLE};
 use crate::x86::exception::Exception;
 
 /// A format in memory of an arithmetic operand.

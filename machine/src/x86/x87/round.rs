@@ -2,29 +2,11 @@
 
 use super::extended::Extended;
 use super::status;
-use crate::float::{Exact, Mode, Remainder, split};
+use crate::float::{self, Exact, Fault, Fitted, Format, Mode, Number, Tininess};
 
-/// The numbers of a format: bits of the significand, and the exponents of the smallest and largest normal numbers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Range {
-    pub bits: u32,
-    pub smallest: i32,
-    pub largest: i32,
-}
-
-pub(super) const SINGLE: Range = Range {
-    bits: 24,
-    smallest: -126,
-    largest: 127,
-};
-pub(super) const DOUBLE: Range = Range {
-    bits: 53,
-    smallest: -1022,
-    largest: 1023,
-};
-const EXTENDED: Range = Range {
+/// The registers' format, as far as rounding goes.
+const EXTENDED: Format = Format {
     bits: 64,
-    smallest: -16382,
     largest: 16383,
 };
 
@@ -105,142 +87,92 @@ impl Computed {
     }
 }
 
-/// A number that was rounded to a format.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fitted {
-    pub infinite: bool,
-    pub exponent: i32,
-    /// With the integer bit 63 set, unless the number is a denormal or zero.
-    pub significand: u64,
-    pub flags: u16,
-    pub up: bool,
-}
-
-fn largest(range: Range, mode: Mode, negative: bool) -> Fitted {
-    let infinite = match mode {
-        Mode::Nearest => true,
-        Mode::Zero => false,
-        Mode::Up => !negative,
-        Mode::Down => negative,
-    };
-    Fitted {
-        infinite,
-        exponent: range.largest,
-        significand: u64::MAX << (64 - range.bits),
-        flags: status::OVERFLOW | status::PRECISION,
-        up: infinite,
-    }
-}
-
-/// Rounds to `range`. If overflow or underflow occurs and is not masked, the result has its own exponent, which is out
-/// of the range.
-pub(super) fn fit(exact: Exact, control: Control, range: Range) -> Fitted {
-    let mode = control.mode();
-    let mut fitted = Fitted {
-        infinite: false,
-        exponent: range.smallest,
-        significand: 0,
-        flags: 0,
-        up: false,
-    };
-    if exact.is_zero() && !exact.sticky {
-        return fitted;
-    }
-    fitted.exponent = exact.exponent;
-    let rounded = |exact: Exact| {
-        let (kept, remainder) = split(exact, range.bits);
-        let up = mode.increments(exact.negative, kept & 1 != 0, remainder);
-        (kept, remainder != Remainder::None, up)
-    };
-    let all_ones = u64::MAX >> (64 - range.bits);
-    let (mut kept, mut inexact, mut up) = rounded(exact);
+/// Rounds to `format`, and says which exceptions that raises. If overflow or underflow occurs and is not masked, the
+/// result has its own exponent, which is out of the format's range.
+pub(super) fn fit(exact: Exact, control: Control, format: Format) -> (Fitted, u16) {
+    let traps = control.unmasked(status::UNDERFLOW) != 0;
     // Tininess is detected after rounding (SDM volume 1, 4.9.1.5).
-    let carries = up && kept == all_ones;
-    let tiny = exact.exponent + i32::from(carries) < range.smallest;
-    if tiny && control.unmasked(status::UNDERFLOW) != 0 {
-        fitted.flags |= status::UNDERFLOW;
-    } else if exact.exponent < range.smallest {
-        let by = (range.smallest - exact.exponent) as u32;
-        (kept, inexact, up) = rounded(exact.shifted(by));
-        fitted.exponent = range.smallest;
-        if tiny && inexact {
-            fitted.flags |= status::UNDERFLOW;
-        }
+    let fitted = format.fit(exact, control.mode(), Tininess::AfterRounding, traps);
+    let mut flags = 0;
+    if fitted.inexact {
+        flags |= status::PRECISION;
     }
-    if inexact {
-        fitted.flags |= status::PRECISION;
+    if fitted.tiny && (fitted.inexact || traps) {
+        flags |= status::UNDERFLOW;
     }
-    fitted.up = up;
-    if up && kept == all_ones {
-        fitted.exponent += 1;
-        fitted.significand = 1 << 63;
-    } else {
-        fitted.significand = (kept + u64::from(up)) << (64 - range.bits);
+    if fitted.exponent > format.largest {
+        flags |= status::OVERFLOW;
     }
-    if fitted.exponent > range.largest {
-        if control.unmasked(status::OVERFLOW) == 0 {
-            return largest(range, mode, exact.negative);
-        }
-        fitted.flags |= status::OVERFLOW;
-    }
-    fitted
+    (fitted, flags)
+}
+
+/// What becomes of a number whose overflow is masked: is it an infinity, or the largest number?
+pub(super) fn overflows(fitted: &Fitted, flags: u16, control: Control) -> Option<bool> {
+    let masked = flags & status::OVERFLOW != 0 && control.unmasked(status::OVERFLOW) == 0;
+    masked.then(|| control.mode().overflows(fitted.negative))
 }
 
 /// Rounds to a register, with a significand of `bits` bits.
 pub(super) fn round(exact: Exact, control: Control, bits: u32) -> Computed {
-    let range = Range { bits, ..EXTENDED };
-    let fitted = fit(exact, control, range);
-    let exponent = if fitted.flags & control.unmasked(status::OVERFLOW) != 0 {
+    let format = Format { bits, ..EXTENDED };
+    let (fitted, flags) = fit(exact, control, format);
+    let negative = exact.negative;
+    if let Some(infinite) = overflows(&fitted, flags, control) {
+        let value = if infinite {
+            Extended::infinity(negative)
+        } else {
+            Extended::packed(negative, EXTENDED.largest, u64::MAX << (64 - bits))
+        };
+        return Computed {
+            value,
+            flags: status::OVERFLOW | status::PRECISION,
+            up: infinite,
+        };
+    }
+    let exponent = if flags & control.unmasked(status::OVERFLOW) != 0 {
         fitted.exponent - ADJUSTMENT
-    } else if fitted.flags & control.unmasked(status::UNDERFLOW) != 0 {
+    } else if flags & control.unmasked(status::UNDERFLOW) != 0 {
         fitted.exponent + ADJUSTMENT
     } else {
         fitted.exponent
     };
     // Only FSCALE gives what does not fit even with its exponent adjusted.
     let beyond = if exponent > EXTENDED.largest {
-        Some(Extended::infinity(exact.negative))
-    } else if exponent < EXTENDED.smallest {
-        Some(Extended::zero(exact.negative))
+        Some(Extended::infinity(negative))
+    } else if exponent < EXTENDED.smallest() {
+        Some(Extended::zero(negative))
     } else {
         None
     };
     if let Some(value) = beyond {
         return Computed {
             value,
-            flags: fitted.flags | status::PRECISION,
+            flags: flags | status::PRECISION,
             up: exponent > 0,
         };
     }
-    let value = if fitted.infinite {
-        Extended::infinity(exact.negative)
-    } else {
-        Extended::packed(exact.negative, exponent, fitted.significand)
-    };
     Computed {
-        value,
-        flags: fitted.flags,
+        value: Extended::packed(negative, exponent, fitted.significand << (64 - bits)),
+        flags,
         up: fitted.up,
+    }
+}
+
+/// The result of an operation, rounded to a register as the control word says.
+pub(super) fn finish(result: Result<Number, Fault>, control: Control) -> Computed {
+    match result {
+        Ok(Number::Finite(exact)) => round(exact, control, control.bits()),
+        Ok(Number::Infinite { negative }) => Computed::plain(Extended::infinity(negative), 0),
+        Err(Fault::DivisionByZero { negative }) => {
+            Computed::plain(Extended::infinity(negative), status::DIVIDE)
+        }
+        Err(_) => Computed::invalid(),
     }
 }
 
 /// The integer that `exact` rounds to, its exceptions, and whether the magnitude grew. `None`: more than 64 bits.
 pub(super) fn integer(exact: Exact, mode: Mode) -> Option<(u64, u16, bool)> {
-    if exact.is_zero() {
-        return Some((0, 0, false));
-    }
-    let (kept, remainder) = match exact.exponent {
-        64.. => return None,
-        0.. => split(exact, exact.exponent as u32 + 1),
-        -1 if exact.significand << 1 == 0 && !exact.sticky => (0, Remainder::Half),
-        -1 => (0, Remainder::AboveHalf),
-        _ => (0, Remainder::BelowHalf),
-    };
-    let up = mode.increments(exact.negative, kept & 1 != 0, remainder);
-    let flags = if remainder == Remainder::None {
-        0
-    } else {
-        status::PRECISION
-    };
-    Some((kept.checked_add(up.into())?, flags, up))
+    let whole = float::integer(exact, mode)?;
+    let flags = if whole.inexact { status::PRECISION } else { 0 };
+    Some((whole.magnitude, flags, whole.up))
 }

@@ -1,0 +1,196 @@
+//! How a run gets on, and whom its time is charged to: of processors that count cycles and instructions one by one. A
+//! PowerPC, which takes counts of blocks back, has its own.
+
+use serde::{Deserialize, Serialize};
+
+use super::cpu::StopOf;
+use super::guest::Guest;
+use super::stop::{EXCEPTIONS_MOST, Stop};
+use crate::account::{Cause, Event, Plain, Settled};
+use crate::board::{Effect, Instant};
+use crate::config::LATEST;
+
+/// How far a processor is.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Progress {
+    /// What the account and the observers have been told of.
+    pub(crate) settled: Settled,
+    /// Exceptions in a row since an instruction completed, and how many had completed by the last one.
+    pub in_a_row: (u32, u64),
+    /// The cycle at which a device of the board does something by itself, when this was looked up last.
+    pub polled_at: u64,
+    /// The cause that the control device was given.
+    pub dynamic_cause: Option<Cause>,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Progress {
+            settled: Settled::default(),
+            in_a_row: (0, u64::MAX),
+            polled_at: u64::MAX,
+            dynamic_cause: None,
+        }
+    }
+}
+
+impl Progress {
+    /// Can a processor be so far that has just settled at `now`?
+    pub(crate) fn fits(&self, now: Instant) -> bool {
+        now.cycles < LATEST
+            && now.instructions < LATEST
+            && self.in_a_row.0 <= EXCEPTIONS_MOST + 1
+            && self.settled.fits(now.cycles, now.instructions)
+    }
+}
+
+/// A processor whose run is followed by its [`Progress`].
+pub(crate) trait Progressing: Guest {
+    fn progress(&mut self) -> &mut Progress;
+
+    /// The number of the address space that runs, as the observers know it.
+    fn space(&self) -> u32;
+
+    /// The clock says `cycle` from now on.
+    fn set_clock(&mut self, cycle: u64);
+
+    /// The machine stops before the next instruction, unless it has a reason to stop already.
+    fn stop_for(&mut self, stop: StopOf<Self>);
+
+    /// The cause of the code that runs, if it has one.
+    fn code_cause(&self) -> Option<Cause> {
+        None
+    }
+
+    /// The observers have begun to watch, or have been told of a part of the run.
+    fn watch_goes_on(&mut self) {}
+
+    /// Enters in the account the cycles and instructions since the last call, and these branches.
+    fn settle_time(&mut self, branches: u64, mispredicted: u64) {
+        let Instant {
+            cycles,
+            instructions,
+            ..
+        } = self.instant();
+        let before = self.progress().settled;
+        let account = self.account_mut();
+        account.add(Event::Cycles, cycles - before.cycles);
+        account.add(Event::Instructions, instructions - before.instructions);
+        account.add_plain(Plain::Branch, branches);
+        account.add_plain(Plain::BranchMispredict, mispredicted);
+        let settled = &mut self.progress().settled;
+        (settled.cycles, settled.instructions) = (cycles, instructions);
+    }
+
+    /// Selects the cause of what follows (docs/interfaces.md, section 3).
+    fn choose_cause(&mut self) {
+        let user = self.is_user();
+        let own = if user { None } else { self.code_cause() };
+        let by_mode = if user { Cause::User } else { Cause::Kernel };
+        let dynamic = self.progress().dynamic_cause;
+        let account = self.account_mut();
+        account.user = user;
+        account.cause = dynamic.or(own).unwrap_or(by_mode);
+    }
+
+    /// Charges the cycles since the last call to the address where that code began. `next` begins now.
+    fn tell_observers(&mut self, next: u64) {
+        let Instant {
+            cycles,
+            instructions,
+            ..
+        } = self.instant();
+        let before = self.progress().settled;
+        let (from, ran) = (before.watched_cycles, before.watched_instructions);
+        if (cycles, instructions) > (from, ran) {
+            let (observers, account, _) = self.observed();
+            let code = (before.watched_pc as u32, account.user, account.cause);
+            observers.ran(code, from, cycles, instructions - ran, account);
+        }
+        let settled = &mut self.progress().settled;
+        settled.watched_cycles = cycles;
+        settled.watched_instructions = instructions;
+        settled.watched_pc = next;
+    }
+
+    /// Observers are told of everything from now on.
+    fn begin_watch(&mut self) {
+        let Instant {
+            cycles,
+            instructions,
+            ..
+        } = self.instant();
+        let pc = self.next_instruction();
+        let settled = &mut self.progress().settled;
+        settled.watched_cycles = cycles;
+        settled.watched_instructions = instructions;
+        settled.watched_pc = pc;
+        self.watch_goes_on();
+    }
+
+    /// Tells the observers of everything so far.
+    fn close_watch(&mut self) {
+        if self.observers().watch_time() {
+            let next = self.next_instruction();
+            self.tell_observers(next);
+        }
+    }
+
+    /// The clock now says `cycle`: what was before is charged to nobody.
+    fn start_clock(&mut self, cycle: u64) {
+        self.settle();
+        self.set_clock(cycle);
+        self.progress().settled.cycles = cycle;
+        self.begin_watch();
+    }
+
+    /// The kernel has given the MMU another address space. One that CONTEXT has named runs under that name again.
+    fn note_space(&mut self) {
+        self.close_watch();
+        let (space, now) = (self.space(), self.instant().cycles);
+        self.observers_mut().space_runs(space, now);
+    }
+
+    /// Carries out a write to the control device.
+    fn carry_out(&mut self, effect: Effect) {
+        self.close_watch();
+        self.settle();
+        match effect {
+            Effect::Context(context) => {
+                let space = self.space();
+                self.observers_mut().name_space(space, context);
+            }
+            Effect::PowerOff(status) => self.stop_for(Stop::PowerOff { status }),
+            Effect::Cause(number) => {
+                let cause = Cause::from_number(number).filter(|_| number != 0);
+                self.progress().dynamic_cause = cause;
+                self.choose_cause();
+            }
+            _ => {}
+        }
+        self.observe(effect);
+    }
+
+    /// Counts an exception. True if too many have come without an instruction that completes between them.
+    fn is_stuck(&mut self) -> bool {
+        let completed = self.instant().instructions;
+        let (count, last) = self.progress().in_a_row;
+        // A machine that is run on after this stop stays within what its snapshot may hold.
+        let count = if last == completed {
+            EXCEPTIONS_MOST.min(count) + 1
+        } else {
+            0
+        };
+        self.progress().in_a_row = (count, completed);
+        count > EXCEPTIONS_MOST
+    }
+
+    /// Lets the devices do what is due.
+    fn poll(&mut self) {
+        let now = self.instant().cycles;
+        let board = &mut self.memory_mut().uncore;
+        if board.board.deadline(now).is_some() {
+            board.poll_devices(now);
+        }
+    }
+}
