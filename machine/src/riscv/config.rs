@@ -80,9 +80,16 @@ pub struct CoreConfig {
     /// Extensions beyond RV64GC, as the ISA string has them: `svinval_svnapot`.
     #[serde(default)]
     pub extensions: String,
+    /// Bytes of the smallest region that physical memory protection can tell from its neighbours.
+    #[serde(default = "four")]
+    pub pmp_granularity: u32,
     pub mvendorid: u64,
     pub marchid: u64,
     pub mimpid: u64,
+}
+
+fn four() -> u32 {
+    4
 }
 
 /// An extension that a machine file can switch on.
@@ -92,23 +99,29 @@ pub enum Extension {
     Zba,
     /// Logic, counts, rotations and bytes in registers.
     Zbb,
+    /// A timer of supervisor mode: stimecmp.
+    Sstc,
     /// Walks set A and D bits where menvcfg.ADUE is set, and nowhere else.
     Svadu,
     /// sinval.vma and its two fences.
     Svinval,
     /// Pages of 64 KB, of 16 equal entries.
     Svnapot,
+    /// Page-table entries say how memory is ordered and cached. All of it is in order and cached here, as it is anyway.
+    Svpbmt,
     /// An entry that becomes valid is seen without a fence. The device tree says so; it is software that relies on it.
     Svvptc,
 }
 
 impl Extension {
-    const ALL: [(&str, Extension); 6] = [
+    const ALL: [(&str, Extension); 8] = [
         ("zba", Extension::Zba),
         ("zbb", Extension::Zbb),
+        ("sstc", Extension::Sstc),
         ("svadu", Extension::Svadu),
         ("svinval", Extension::Svinval),
         ("svnapot", Extension::Svnapot),
+        ("svpbmt", Extension::Svpbmt),
         ("svvptc", Extension::Svvptc),
     ];
 
@@ -314,6 +327,13 @@ pub const FULL: u8 = 4;
 machine_file!(Config, board "virt", cores &["rv64gc"]);
 
 impl Config {
+    /// The first cycle by which mtime has ticked so often.
+    #[must_use]
+    pub fn cycle_of(&self, ticks: u64) -> u64 {
+        let cycles = u128::from(ticks) * u128::from(self.core.clock);
+        u64::try_from(cycles.div_ceil(self.core.timebase.into())).unwrap_or(u64::MAX)
+    }
+
     /// Ticks of mtime by this cycle.
     #[must_use]
     pub fn ticks(&self, cycles: u64) -> u64 {
@@ -387,6 +407,7 @@ fn core(checker: &mut Checker, config: &Config) {
     checker.range("core.clock", core.clock, 1_000_000, 10_000_000_000);
     checker.range("core.timebase", core.timebase, 1000, core.clock);
     checker.range("core.issue", core.issue.into(), 1, 2);
+    checker.power_of_two("core.pmp-granularity", core.pmp_granularity, 4, 4096);
     checker.range("processors", config.processors.into(), 1, 8);
     checker.range("lead", config.lead.into(), 1, 100_000);
     let plain = |c: char| c.is_ascii_alphanumeric() || ",.-_".contains(c);

@@ -53,6 +53,10 @@ pub mod satp {
 pub mod menvcfg {
     /// Walks set A and D bits.
     pub const ADUE: u64 = 1 << 61;
+    /// Page-table entries say how memory is cached.
+    pub const PBMTE: u64 = 1 << 62;
+    /// Supervisor mode has a timer.
+    pub const STCE: u64 = 1 << 63;
 }
 
 /// misa: RV64IMAFDC, with S and U.
@@ -84,6 +88,7 @@ pub struct Csr {
     pub sepc: u64,
     pub scause: u64,
     pub stval: u64,
+    pub stimecmp: u64,
     pub scounteren: u64,
     pub senvcfg: u64,
     pub satp: u64,
@@ -97,9 +102,11 @@ pub struct Csr {
 impl Csr {
     /// After reset.
     #[must_use]
-    pub fn reset() -> Csr {
+    pub fn reset(granularity: u32) -> Csr {
         Csr {
             mstatus: mstatus::XL,
+            stimecmp: u64::MAX,
+            pmp: Pmp::new(granularity),
             ..Csr::default()
         }
     }
@@ -181,6 +188,8 @@ impl Processor {
             0x100 => csr.status() & (mstatus::SUPERVISOR | mstatus::SD | 3 << 32),
             0x104 => csr.mie & csr.mideleg,
             0x144 => self.mip() & csr.mideleg,
+            0x14d if !self.has_timer() => return None,
+            0x14d => csr.stimecmp,
             0x180 if self.is_trapped(mstatus::TVM) => return None,
             0x180 => csr.satp,
             0xf11 => self.config.core.mvendorid,
@@ -224,6 +233,14 @@ impl Processor {
         })
     }
 
+    /// May stimecmp be used here? Lower modes need menvcfg.STCE, and to see the time.
+    fn has_timer(&self) -> bool {
+        const TIME: u64 = 2;
+        self.extensions.has(Extension::Sstc)
+            && (self.privilege == privilege::MACHINE
+                || self.csr.menvcfg & menvcfg::STCE != 0 && self.csr.mcounteren & TIME != 0)
+    }
+
     /// In supervisor mode this bit of mstatus makes the instruction illegal.
     pub(super) fn is_trapped(&self, bit: u64) -> bool {
         self.privilege == privilege::SUPERVISOR && self.csr.mstatus & bit != 0
@@ -263,6 +280,10 @@ impl Processor {
                 let mask = csr.mideleg & interrupt::SUPERVISOR_SOFTWARE;
                 self.write_mip(value, mask);
             }
+            0x14d => {
+                csr.stimecmp = value;
+                self.due = 0;
+            }
             0x180 => self.write_satp(value),
             0x300 => self.write_status(value, mstatus::WRITABLE),
             0x303 => {
@@ -271,8 +292,14 @@ impl Processor {
             }
             0x304 => self.write_mie(value, interrupt::ALL),
             0x30a => {
-                let has = self.extensions.has(Extension::Svadu);
-                csr.menvcfg = value & if has { menvcfg::ADUE | 1 } else { 1 };
+                let bits = [
+                    (Extension::Svadu, menvcfg::ADUE),
+                    (Extension::Svpbmt, menvcfg::PBMTE),
+                    (Extension::Sstc, menvcfg::STCE),
+                ];
+                let there = bits.into_iter().filter(|(of, _)| self.extensions.has(*of));
+                csr.menvcfg = value & there.fold(1, |all, (_, bit)| all | bit);
+                self.due = 0;
             }
             0x344 => self.write_mip(value, interrupt::SUPERVISOR),
             0x3a0..=0x3ae => {

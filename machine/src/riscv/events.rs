@@ -1,5 +1,6 @@
 //! The work between two instructions: interrupts, limits, sleep.
 
+use super::csr::menvcfg;
 use super::processor::{Processor, Stop};
 use super::trap::Fatal;
 use crate::computer::{Pause, Progressing as _};
@@ -42,9 +43,13 @@ impl Processor {
         None
     }
 
-    /// The cycle of the next poll of the board, if it changes by itself.
+    /// The next cycle at which a device of the board, or the timer of supervisor mode, does something by itself.
     fn next_poll(&self) -> Option<u64> {
-        self.memory.uncore.board.deadline(self.cycles)
+        let timer = (self.csr.menvcfg & menvcfg::STCE != 0)
+            .then(|| self.config.cycle_of(self.csr.stimecmp))
+            .filter(|&cycle| cycle > self.cycles && cycle != u64::MAX);
+        let board = self.memory.uncore.board.deadline(self.cycles);
+        board.into_iter().chain(timer).min()
     }
 
     /// WFI.

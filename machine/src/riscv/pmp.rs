@@ -1,4 +1,4 @@
-//! Physical memory protection (RISC-V Privileged Architecture 20211203, 3.7): 16 regions, whose granularity is 4 bytes.
+//! Physical memory protection (RISC-V Privileged Architecture 20211203, 3.7): 16 regions.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +20,39 @@ const ADDRESS: u64 = (1 << 54) - 1;
 pub struct Pmp {
     configurations: [u8; REGIONS],
     addresses: [u64; REGIONS],
+    /// Units of four bytes in the smallest region, less one.
+    grain: u64,
+}
+
+/// How a region's address is read.
+mod matching {
+    pub const OFF: u8 = 0;
+    /// From the address of the region before on.
+    pub const TOP: u8 = 1;
+    /// Four bytes.
+    pub const FOUR: u8 = 2;
+}
+
+fn matching_of(configuration: u8) -> u8 {
+    configuration >> 3 & 3
 }
 
 impl Pmp {
+    /// Without regions; the smallest one has so many bytes, a power of two from 4 on.
+    #[must_use]
+    pub fn new(granularity: u32) -> Pmp {
+        Pmp {
+            grain: u64::from(granularity / 4).max(1) - 1,
+            ..Pmp::default()
+        }
+    }
+
+    /// Can one like `fresh` be in this state?
+    #[must_use]
+    pub fn fits(&self, fresh: &Pmp) -> bool {
+        self.grain == fresh.grain
+    }
+
     /// pmpcfg0 and pmpcfg2; the others have no regions.
     pub fn configuration(&self, number: u16) -> u64 {
         let first = usize::from(number - 0x3a0) * 4;
@@ -41,16 +71,32 @@ impl Pmp {
             return;
         };
         for (byte, new) in bytes.iter_mut().zip(value.to_le_bytes()) {
-            // To write without to read is reserved: that write of the region has no effect.
-            if *byte & LOCKED == 0 && new & 3 != right::WRITE {
+            // To write without to read is reserved, and regions may be larger than four bytes: such a write has no
+            // effect.
+            let absent = self.grain != 0 && matching_of(new) == matching::FOUR;
+            if *byte & LOCKED == 0 && new & 3 != right::WRITE && !absent {
                 *byte = new & 0x9f;
             }
         }
     }
 
     pub fn address(&self, number: u16) -> u64 {
-        let address = self.addresses.get(usize::from(number - 0x3b0));
-        address.copied().unwrap_or(0)
+        let region = usize::from(number - 0x3b0);
+        if region < REGIONS {
+            self.seen(region)
+        } else {
+            0
+        }
+    }
+
+    /// A region's address with the lower bits as they read and match: zeros, or of a power of two ones but for the
+    /// last of them.
+    fn seen(&self, region: usize) -> u64 {
+        let address = self.addresses[region];
+        match matching_of(self.configurations[region]) {
+            matching::OFF | matching::TOP => address & !self.grain,
+            _ => address | self.grain >> 1,
+        }
     }
 
     pub fn set_address(&mut self, number: u16, value: u64) {
@@ -61,7 +107,7 @@ impl Pmp {
             .configurations
             .get(region)
             .is_none_or(|&byte| byte & LOCKED != 0);
-        let bound = next & LOCKED != 0 && next >> 3 & 3 == 1;
+        let bound = next & LOCKED != 0 && matching_of(next) == matching::TOP;
         if !locked && !bound {
             self.addresses[region] = value & ADDRESS;
         }
@@ -69,19 +115,18 @@ impl Pmp {
 
     /// First address and first one behind a region.
     fn region(&self, number: usize) -> Option<(u64, u64)> {
-        let address = self.addresses[number] << 2;
-        match self.configurations[number] >> 3 & 3 {
-            0 => None,
-            1 => {
-                let start = number
-                    .checked_sub(1)
-                    .map_or(0, |below| self.addresses[below] << 2);
+        let address = self.seen(number) << 2;
+        match matching_of(self.configurations[number]) {
+            matching::OFF => None,
+            matching::TOP => {
+                let below = number.checked_sub(1);
+                let start = below.map_or(0, |below| (self.addresses[below] & !self.grain) << 2);
                 Some((start, address))
             }
-            2 => Some((address, address + 4)),
+            matching::FOUR => Some((address, address + 4)),
             _ => {
-                let ones = self.addresses[number].trailing_ones().min(54);
-                let start = (self.addresses[number] & !((1 << ones) - 1)) << 2;
+                let ones = self.seen(number).trailing_ones().min(54);
+                let start = (self.seen(number) & !((1 << ones) - 1)) << 2;
                 Some((start, start.saturating_add(8 << ones)))
             }
         }

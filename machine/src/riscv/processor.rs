@@ -117,7 +117,7 @@ impl Processor {
             pc: VIRT_RAM,
             next: VIRT_RAM,
             privilege: privilege::MACHINE,
-            csr: Csr::reset(),
+            csr: Csr::reset(config.core.pmp_granularity),
             mmu: Mmu::new(&config)?,
             account: Account::new(ram, line as usize),
             observers: Observers::default(),

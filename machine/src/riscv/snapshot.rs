@@ -79,7 +79,7 @@ impl Saved for Processor {
         if !fits {
             return Err("processor");
         }
-        if !state.csr.fits() || state.registers[0] != 0 {
+        if !state.csr.fits() || !state.csr.pmp.fits(&self.csr.pmp) || state.registers[0] != 0 {
             return Err("registers");
         }
         if !state.mmu.fits(&self.mmu) {

@@ -14,8 +14,10 @@ pub mod pte {
     pub const GLOBAL: u64 = 1 << 5;
     pub const ACCESSED: u64 = 1 << 6;
     pub const DIRTY: u64 = 1 << 7;
-    /// Reserved, as no extension is there that uses them.
-    pub const RESERVED: u64 = 0x1ff << 54;
+    /// Reserved: no extension uses them.
+    pub const RESERVED: u64 = 0x7f << 54;
+    /// How memory is cached (Svpbmt): 0 as it is, 1 and 2 otherwise, 3 is reserved.
+    pub const TYPE: u64 = 3 << 61;
     /// One of several equal entries, which stand for a larger page (Svnapot).
     pub const NAPOT: u64 = 1 << 63;
     /// What a TLB keeps of an entry that is not valid: no right, and not nothing.

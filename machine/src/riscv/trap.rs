@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::csr::{mstatus, privilege};
+use super::csr::{menvcfg, mstatus, privilege};
 use super::processor::Processor;
 use crate::account::Names;
 use crate::computer::{EXCEPTIONS_MOST, Progressing as _, Stop};
@@ -259,7 +259,12 @@ impl Processor {
     /// The interrupts that ask now.
     pub(super) fn mip(&self) -> u64 {
         let lines = self.memory.uncore.board.lines(self.number, self.instant());
-        lines | self.csr.software
+        if self.csr.menvcfg & menvcfg::STCE == 0 {
+            return lines | self.csr.software;
+        }
+        let rung = self.config.ticks(self.cycles) >= self.csr.stimecmp;
+        let timer = if rung { interrupt::SUPERVISOR_TIMER } else { 0 };
+        lines | self.csr.software & !interrupt::SUPERVISOR_TIMER | timer
     }
 
     /// The interrupt that is taken next, and whether supervisor mode takes it.

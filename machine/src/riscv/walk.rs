@@ -48,14 +48,17 @@ impl Processor {
             if value & pte::VALID == 0
                 || value & (pte::READ | pte::WRITE) == pte::WRITE
                 || value & pte::RESERVED != 0
+                || value & pte::TYPE != 0 && self.csr.menvcfg & menvcfg::PBMTE == 0
+                || value & pte::TYPE == pte::TYPE
             {
                 return Err(Miss::Page);
             }
             if value & (pte::READ | pte::EXECUTE) != 0 {
                 return self.leaf(va, right, (shift, place, value));
             }
-            // D, A and U are reserved in an entry that points to a table.
-            if level == 0 || value & (pte::DIRTY | pte::ACCESSED | pte::USER) != 0 {
+            // These are reserved in an entry that points to a table.
+            const OF_PAGES: u64 = pte::DIRTY | pte::ACCESSED | pte::USER | pte::TYPE;
+            if level == 0 || value & OF_PAGES != 0 {
                 return Err(Miss::Page);
             }
             table = (value >> 10 & satp::PPN) << 12;

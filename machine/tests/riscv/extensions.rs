@@ -239,6 +239,67 @@ fn instructions_for_bits_are_there_with_their_extensions() {
     }
 }
 
+/// csrr t0, time; addi t0, t0, 4; csrw stimecmp, t0
+const SOON: [u32; 3] = [0xc010_22f3, 0x0042_8293, 0x14d2_9073];
+
+#[test]
+fn the_timer_of_supervisor_mode_rings() {
+    let begin = [csrw(0x30a, 1 << 63), csrw(0x14d, u64::MAX), SOON.to_vec()];
+    // 1: csrr t0, mip; andi t0, t0, 32; beqz t0, 1b
+    let wait = vec![0x3440_22f3, 0x0202_f293, 0xfe02_8ce3];
+    let steps = [begin.concat(), wait];
+    assert_eq!(faults(&u74(&["core.extensions=sstc"]), &steps, None), 0);
+    // Without it a write of stimecmp is no instruction.
+    let without = [csrw(0x30a, 1 << 63), csrw(0x14d, 5)];
+    assert_eq!(faults(&u74(&[]), &without, None), 1);
+}
+
+#[test]
+fn a_processor_sleeps_until_its_own_timer_rings() {
+    let begin = [csrw(0x30a, 1 << 63), csrw(0x304, 1 << 5), SOON.to_vec()];
+    // wfi; csrr t0, mip; andi t0, t0, 32; bnez t0, 8; j .
+    let sleep = vec![0x1050_0073, 0x3440_22f3, 0x0202_f293, 0x0002_9463, 0x6f];
+    let steps = [begin.concat(), sleep, put(FLAGS, 1)];
+    assert_eq!(faults(&u74(&["core.extensions=sstc"]), &steps, None), 0);
+    let two = config("u74-1500x4", &["core.extensions=sstc", "processors=2"]);
+    assert_eq!(faults(&two, &steps, Some(&[wait(FLAGS)])), 0);
+}
+
+#[test]
+fn entries_may_say_how_memory_is_cached() {
+    let typed = |kind: u64| [leaf(word(FRAME) | kind << 61), load(PAGE), vec![SFENCE]].concat();
+    let steps = [typed(0), typed(1), typed(2), typed(3)];
+    let asked = [vec![csrw(0x30a, 1 << 62)], steps.to_vec()].concat();
+    let with = u74(&["core.extensions=svpbmt"]);
+    assert_eq!(faults(&with, &steps, None), 3);
+    assert_eq!(faults(&with, &asked, None), 1);
+    assert_eq!(faults(&u74(&[]), &asked, None), 3);
+}
+
+#[test]
+fn protection_has_a_granularity() {
+    // The first region is open; pmpaddr1 with all ones, read back; bne t0, t1 with the value that is expected.
+    let reads = |expected: u64| {
+        let mut code = csrw(0x3b1, u64::MAX >> 10);
+        code.extend(li(T1, expected));
+        // csrr t0, pmpaddr1; beq t0, t1, 8; an instruction that is none
+        code.extend([0x3b10_22f3, 0x0062_8463, 0]);
+        code
+    };
+    let all = u64::MAX >> 10;
+    let coarse = u74(&["core.pmp-granularity=4096"]);
+    assert_eq!(faults(&u74(&[]), &[reads(all)], None), 0);
+    assert_eq!(faults(&coarse, &[reads(all & !1023)], None), 0);
+    assert_eq!(faults(&coarse, &[reads(all)], None), 1);
+    // A region of four bytes, which cannot be had: pmpcfg0 keeps what it had.
+    let four = [csrw(0x3a0, 0x171f), csrw(0x3b1, 0)].concat();
+    let kept = [four, vec![0x3a00_22f3, 0x0082_d293]].concat();
+    // srli t0, t0, 8; beqz t0, 8; an instruction that is none
+    let steps = [kept, vec![0x0002_8463, 0]];
+    assert_eq!(faults(&coarse, &steps, None), 0);
+    assert_eq!(faults(&u74(&[]), &steps, None), 1);
+}
+
 #[test]
 fn a_broadcast_fence_reaches_the_other_processors() {
     let first = [
