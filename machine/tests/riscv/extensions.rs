@@ -237,6 +237,11 @@ fn instructions_for_bits_are_there_with_their_extensions() {
         let config = u74(&[&format!("core.extensions=\"{extensions}\"")]);
         assert_eq!(faults(&config, &steps, None), traps, "{extensions}");
     }
+    // ctzw t1, t0 of a word without a bit; addi t1, t1, -32; beqz t1, 8; an instruction that is none
+    let count = 0x6010_101b | T0 << 15 | T1 << 7;
+    let steps = [li(T0, 1 << 44), vec![count, 0xfe03_0313, 0x0003_0463, 0]];
+    let config = u74(&["core.extensions=zbb"]);
+    assert_eq!(faults(&config, &steps, None), 0);
 }
 
 /// csrr t0, time; addi t0, t0, 4; csrw stimecmp, t0
