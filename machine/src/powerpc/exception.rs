@@ -1,7 +1,10 @@
 //! Exceptions: their vectors, what they save, and how the processor enters and leaves them.
 
+mod embedded;
+
+pub use embedded::leave_critical;
+
 use super::registers::{Registers, Wide, msr};
-use super::spr_405;
 use crate::account::Names;
 use crate::config::Family;
 use crate::observe::Interruption;
@@ -462,7 +465,7 @@ pub fn set_msr(r: &mut Registers, value: u32) {
 /// `word` is the instruction that raised it.
 pub fn enter(r: &mut Registers, exception: Exception, word: u32) {
     if r.embedded.is_some() {
-        return enter_405(r, exception);
+        return embedded::enter(r, exception);
     }
     r.srr0 = r.pc;
     r.srr1 = r.msr & SAVED | exception.cause_bits(r);
@@ -529,70 +532,6 @@ pub fn leave_970(r: &mut Registers) {
     w.mode = w.srr1 & Wide::SF != 0;
     w.pc = if w.mode { w.srr0 } else { 0 };
     r.pc = r.srr0 & !3;
-}
-
-/// MSR bits that an exception of a 405 leaves as they are; a critical one clears CE and DE (PPC405 UM 5.2).
-const KEPT_405: u32 = msr::CE | msr::ME | msr::DE;
-
-/// ESR bits of a program exception (Linux asm/reg_booke.h).
-mod esr {
-    pub const ILLEGAL: u32 = 0x0800_0000;
-    pub const PRIVILEGED: u32 = 0x0400_0000;
-    pub const TRAP: u32 = 0x0200_0000;
-}
-
-/// As [`enter`], of a 405: critical exceptions save in SRR2 and SRR3, causes are in ESR, and EVPR has the upper half of
-/// the vectors.
-fn enter_405(r: &mut Registers, exception: Exception) {
-    let (pc, state) = (r.pc, r.msr);
-    let Some(own) = &mut r.embedded else { return };
-    match exception {
-        Exception::Refused { address, esr } | Exception::DataMiss { address, esr } => {
-            own.dear = address;
-            own.esr = esr;
-        }
-        Exception::Alignment { address } => own.dear = address,
-        Exception::FetchRefused { esr } => own.esr = esr,
-        Exception::Program { srr1 } => {
-            own.esr = match srr1 {
-                program::PRIVILEGED => esr::PRIVILEGED,
-                program::TRAP => esr::TRAP,
-                _ => esr::ILLEGAL,
-            };
-        }
-        Exception::Completed => *spr_405::debug_status(own) |= spr_405::COMPLETED,
-        _ => {}
-    }
-    let mut kept = KEPT_405;
-    let critical = matches!(
-        exception,
-        Exception::CriticalInput
-            | Exception::Watchdog
-            | Exception::Completed
-            | Exception::MachineCheck { .. }
-    );
-    let handler = own.evpr & 0xffff_0000 | exception.vector().offset();
-    if critical {
-        own.srr2 = pc;
-        own.srr3 = state;
-        kept &= !(msr::CE | msr::DE);
-        if exception.vector() == Vector::MachineCheck {
-            kept &= !msr::ME;
-        }
-    } else {
-        r.srr0 = pc;
-        r.srr1 = state;
-    }
-    set_msr(r, state & kept);
-    r.pc = handler;
-}
-
-/// `rfci` of a 405: returns to SRR2 with the MSR of SRR3.
-pub fn leave_critical(r: &mut Registers) {
-    if let Some((pc, state)) = r.embedded.as_ref().map(|own| (own.srr2, own.srr3)) {
-        set_msr(r, state);
-        r.pc = pc & !3;
-    }
 }
 
 /// `rfi`: returns to SRR0 with the MSR of SRR1.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::wimg_text;
+use super::text::wimg_text;
 use crate::memory::Memory;
 use crate::powerpc::mmu::hash64::table::{self, Place, first, second};
 use crate::powerpc::mmu::{HashBase, hash, segment};
