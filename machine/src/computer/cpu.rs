@@ -312,3 +312,37 @@ macro_rules! cpu_parts {
 }
 
 pub use cpu_parts;
+
+/// What [`Cpu`] asks for, of a processor that has functions with these names, and whose machine file has these keys.
+macro_rules! cpu_calls {
+    () => {
+        fn shape(config: &Self::Config) -> $crate::computer::Shape {
+            $crate::computer::Shape {
+                processors: config.processors,
+                lead: config.lead,
+                clock: config.core.clock,
+            }
+        }
+
+        fn instant(&self) -> $crate::board::Instant {
+            Processor::instant(self)
+        }
+
+        fn settle(&mut self) {
+            Processor::settle(self);
+        }
+
+        fn turn(
+            &mut self,
+            limits: $crate::computer::Limits,
+        ) -> $crate::computer::Pause<$crate::computer::StopOf<Self>> {
+            self.run_turn(limits)
+        }
+
+        fn pass(&mut self, cycle: u64) {
+            Processor::pass(self, cycle);
+        }
+    };
+}
+
+pub(crate) use cpu_calls;

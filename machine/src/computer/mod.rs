@@ -12,6 +12,7 @@ pub mod stop;
 mod turns;
 
 pub use breakpoints::{Breakpoints, Watchpoint};
+pub(crate) use cpu::cpu_calls;
 pub use cpu::{Cpu, Shape, StopOf, TurnTimes, cpu_parts};
 pub use guest::Guest;
 pub use progress::Progress;

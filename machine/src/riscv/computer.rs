@@ -3,11 +3,11 @@
 use super::config::Config;
 use super::csr::privilege;
 use super::dump::Dump;
-use super::processor::{Processor, Stop};
+use super::processor::Processor;
 use super::trap::{self, COUNTERS, Fatal, Trap};
 use crate::account::Names;
-use crate::board::{Board, Console, Instant, Virt};
-use crate::computer::{Breakpoints, Cpu, Guest, Limits, Pause, Progressing as _, Sanitized, Shape};
+use crate::board::{Board, Console, Virt};
+use crate::computer::{Breakpoints, Cpu, Guest, Progressing as _, Sanitized};
 use crate::loader::{CauseRange, ElfImage, LoadError};
 use crate::memory::{Memory, Notice, Uncore};
 use crate::observe::symbolize::Symbolizer;
@@ -30,14 +30,6 @@ impl Cpu for Processor {
     type Fatal = Fatal;
     type Dump = Dump;
 
-    fn shape(config: &Config) -> Shape {
-        Shape {
-            processors: config.processors,
-            lead: config.lead,
-            clock: config.core.clock,
-        }
-    }
-
     fn uncore(config: &Config, console: Console) -> Result<Uncore, String> {
         Uncore::of_riscv(config, Board::virt(&config.virt(), console))
     }
@@ -56,14 +48,7 @@ impl Cpu for Processor {
     }
 
     crate::computer::cpu_parts!();
-
-    fn instant(&self) -> Instant {
-        Processor::instant(self)
-    }
-
-    fn settle(&mut self) {
-        Processor::settle(self);
-    }
+    crate::computer::cpu_calls!();
 
     fn state_changed(&mut self) {
         self.modes_changed();
@@ -87,19 +72,11 @@ impl Cpu for Processor {
         self.choose_sanitizer();
     }
 
-    fn turn(&mut self, limits: Limits) -> Pause<Stop> {
-        self.run_turn(limits)
-    }
-
     fn look_around(&mut self) {
         if self.sanitized {
             self.heed_stores();
         }
         self.due = 0;
-    }
-
-    fn pass(&mut self, cycle: u64) {
-        Processor::pass(self, cycle);
     }
 
     fn park(&mut self) {

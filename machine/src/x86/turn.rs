@@ -5,9 +5,9 @@ use super::config::Config;
 use super::dump::Dump;
 use super::processor::{NOWHERE, Processor};
 use super::registers::eflags;
-use super::stop::{Fatal, Raised, Stop};
-use crate::board::{Board, Console, Instant, Pc};
-use crate::computer::{Breakpoints, Cpu, Limits, Pause, Sanitized, Shape};
+use super::stop::{Fatal, Raised};
+use crate::board::{Board, Console, Pc};
+use crate::computer::{Breakpoints, Cpu, Sanitized};
 use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
 
@@ -16,14 +16,6 @@ impl Cpu for Processor {
     type Exception = Raised;
     type Fatal = Fatal;
     type Dump = Dump;
-
-    fn shape(config: &Config) -> Shape {
-        Shape {
-            processors: config.processors,
-            lead: config.lead,
-            clock: config.core.clock,
-        }
-    }
 
     fn uncore(config: &Config, console: Console) -> Result<Uncore, String> {
         let pc = Pc {
@@ -50,14 +42,7 @@ impl Cpu for Processor {
     }
 
     crate::computer::cpu_parts!();
-
-    fn instant(&self) -> Instant {
-        Processor::instant(self)
-    }
-
-    fn settle(&mut self) {
-        Processor::settle(self);
-    }
+    crate::computer::cpu_calls!();
 
     fn state_changed(&mut self) {
         self.modes_changed();
@@ -80,10 +65,6 @@ impl Cpu for Processor {
         self.choose_sanitizer();
     }
 
-    fn turn(&mut self, limits: Limits) -> Pause<Stop> {
-        self.run_turn(limits)
-    }
-
     fn in_units(&self, cycle: u64) -> u64 {
         self.slots_at(cycle)
     }
@@ -97,10 +78,6 @@ impl Cpu for Processor {
             self.heed_stores();
         }
         self.due_at_once();
-    }
-
-    fn pass(&mut self, cycle: u64) {
-        Processor::pass(self, cycle);
     }
 
     fn park(&mut self) {

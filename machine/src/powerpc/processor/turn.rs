@@ -1,9 +1,9 @@
 //! What a computer asks of a PowerPC: above all what it does when its turn begins and ends, and between two turns.
 
-use super::{Fatal, Processor, Stop};
+use super::{Fatal, Processor};
 use crate::account::Plain;
-use crate::board::{Board, Console, Instant};
-use crate::computer::{Breakpoints, Cpu, Limits, Pause, Sanitized as _, Shape};
+use crate::board::{Board, Console};
+use crate::computer::{Breakpoints, Cpu, Sanitized as _};
 use crate::config::MachineConfig;
 use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
@@ -16,14 +16,6 @@ impl Cpu for Processor {
     type Exception = Exception;
     type Fatal = Fatal;
     type Dump = StateDump;
-
-    fn shape(config: &MachineConfig) -> Shape {
-        Shape {
-            processors: config.processors,
-            lead: config.lead,
-            clock: config.core.clock,
-        }
-    }
 
     fn uncore(config: &MachineConfig, console: Console) -> Result<Uncore, String> {
         Uncore::from_config(config, Board::new(config, console))
@@ -43,14 +35,7 @@ impl Cpu for Processor {
     }
 
     crate::computer::cpu_parts!();
-
-    fn instant(&self) -> Instant {
-        Processor::instant(self)
-    }
-
-    fn settle(&mut self) {
-        Processor::settle(self);
-    }
+    crate::computer::cpu_calls!();
 
     fn state_changed(&mut self) {
         Processor::state_changed(self);
@@ -86,10 +71,6 @@ impl Cpu for Processor {
         Processor::make_ready(self);
     }
 
-    fn turn(&mut self, limits: Limits) -> Pause<Stop> {
-        self.run_turn(limits)
-    }
-
     fn hears_interrupts(&self) -> bool {
         self.registers.msr & msr::EE != 0
     }
@@ -100,10 +81,6 @@ impl Cpu for Processor {
             self.heed_stores();
         }
         self.hot.set_deadline(0);
-    }
-
-    fn pass(&mut self, cycle: u64) {
-        Processor::pass(self, cycle);
     }
 
     fn park(&mut self) {
