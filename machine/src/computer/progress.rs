@@ -1,5 +1,5 @@
 //! How a run gets on, and whom its time is charged to: of processors that count cycles and instructions one by one. A
-//! PowerPC, which takes counts of blocks back, has its own.
+//! PowerPC takes counts of blocks back, and does this in powerpc/processor.
 
 use serde::{Deserialize, Serialize};
 
