@@ -26,8 +26,8 @@ pub trait Guest: Cpu {
     /// When these bytes are none.
     fn executable(elf: &[u8], name: &str) -> Result<ElfImage, LoadError>;
 
-    /// The sanitizers of `set` that it has. Most have one: their caches see every store to code, and their kernels do
-    /// not tell which numbers of address spaces are free. All together mean that one.
+    /// The sanitizers of `set` that it has. Most have none of fetches, because their caches see every store to code: it
+    /// is left out beside another one.
     ///
     /// # Errors
     /// When one is asked for that it has not.
