@@ -56,6 +56,8 @@ void rendezvous_exit(void);
 
 /* Continues current's wait to receive after an interruption: its result. 0: from any thread. */
 long rendezvous_receive_again(s32 from);
+/* The result of a call that has waited in front of all C code: as above, or of the message that has been received. */
+long rendezvous_go_on(bool received, s32 from);
 
 /* How a message's memory is copied (ipc/rendezvous_copy.c); policy ipc.copy binds it. */
 struct rendezvous_copy {

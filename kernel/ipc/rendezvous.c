@@ -387,6 +387,12 @@ long rendezvous_receive_again(s32 from)
 	return error ? error : rendezvous_receive(task, TIME_NEVER, NULL);
 }
 
+long rendezvous_go_on(bool received, s32 from)
+{
+	return call_finished(received ? rendezvous_received(current->rendezvous.result) :
+					rendezvous_receive_again(from));
+}
+
 void rendezvous_exit(void)
 {
 	struct rendezvous *mine = &current->rendezvous;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -101,6 +102,104 @@ static void calls_are_answered(void)
 	CHECK_EQUAL(call_words(server, IPC_FOREVER, &message), server);
 	CHECK_EQUAL(message.word[1], sum);
 	CHECK_EQUAL(test_wait(server), 0);
+}
+
+static volatile sig_atomic_t alarms;
+
+static void on_alarm(int number)
+{
+	(void)number;
+	alarms++;
+}
+
+/* The same until no signal has interrupted it. */
+static long send_at_last(long to, uint32_t a, uint32_t b, uint32_t c)
+{
+	long result;
+
+	do {
+		result = send_words(to, IPC_FOREVER, a, b, c);
+	} while (result == -EINTR);
+	return result;
+}
+
+static long receive_at_last(long from, struct ipc_message *message)
+{
+	long result;
+
+	do {
+		result = receive_words(from, IPC_FOREVER, message);
+	} while (result == -EINTR);
+	return result;
+}
+
+/* Answers a message's number and the sum of its other words, by a send and a receive. */
+static int add_separately(void *unused)
+{
+	struct ipc_message message = { { 0 }, 0 };
+	long client;
+
+	(void)unused;
+	while ((client = receive_at_last(IPC_ANYONE, &message)) > 0)
+		CHECK_EQUAL(send_at_last(client, message.word[0], message.word[1] + message.word[2], ~0u), 0);
+	return 1;
+}
+
+/* What may happen between a send and the receive of its answer, by number. */
+static void meanwhile(uint32_t kind, pid_t server)
+{
+	volatile double number = kind;
+	char byte;
+
+	switch (kind) {
+	case 1:
+		let_wait();             /* the answer waits */
+		break;
+	case 2:
+		sched_yield();
+		break;
+	case 3:
+		CHECK_EQUAL(test_in_child(end_soon, NULL), 0);
+		break;
+	case 4:
+		CHECK_EQUAL(number + 0.5, kind + 0.5);
+		break;
+	case 5:
+		MUST(kill(server, SIGSTOP));
+		MUST(kill(server, SIGCONT));
+		break;
+	case 6:
+		MUST(setpriority(PRIO_PROCESS, server, 3));
+		MUST(setpriority(PRIO_PROCESS, server, 0));
+		break;
+	case 7:
+		test_read_file("/proc/self/stat", &byte, 1);
+		break;
+	}
+}
+
+/* By four calls for a round trip, of which a signal interrupts some, and whatever happens in between. */
+static void sends_and_receives_in_turn(void)
+{
+	struct sigaction action = { .sa_handler = on_alarm };
+	pid_t server = test_child(add_separately, NULL);
+
+	MUST(sigaction(SIGALRM, &action, NULL));
+	for (uint32_t round = 0; round < 4 * ROUNDS; round++) {
+		uint32_t kind = round % 10 ? 0 : round / 10 % 8;
+		struct ipc_message message = { { 0 }, 0 };
+
+		if (round % 100 == 50)
+			ualarm(500, 500);
+		if (round % 100 == 70)
+			ualarm(0, 0);
+		CHECK_EQUAL(send_at_last(server, round, 7, round * 3), 0);
+		meanwhile(kind, server);
+		CHECK_EQUAL(receive_at_last(round % 2 ? server : IPC_ANYONE, &message), server);
+		CHECK(message.word[0] == round && message.word[1] == 7 + round * 3 && message.word[2] == ~0u);
+		CHECK_EQUAL(message.size, 0);
+	}
+	end_child(server);
 }
 
 /* A call that had to wait for its receiver then waits for the answer, so the server can answer at once. */
@@ -321,14 +420,6 @@ static void a_time_limit_is_of_the_answer_too(void)
 	end_child(child);
 }
 
-static volatile sig_atomic_t alarms;
-
-static void on_alarm(int number)
-{
-	(void)number;
-	alarms++;
-}
-
 /* Alarms again and again until the call returns: the first may come before the wait. */
 static long interrupted(long call, long partner)
 {
@@ -494,6 +585,7 @@ static const struct test_case cases[] = {
 	CASE(words_arrive),
 	CASE(receiving_from_one_leaves_others_waiting),
 	CASE(calls_are_answered),
+	CASE(sends_and_receives_in_turn),
 	CASE(calls_that_waited_are_answered_at_once),
 	CASE(one_server_has_many_clients),
 	CASE(callers_starve_nobody),

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -294,6 +295,133 @@ static void windows_leave_their_segment_as_it_was(void)
 static volatile long receiver_thread;
 static uint8_t thread_data[3 * PAGE];
 
+#define EIGHT 8u
+#define EIGHT_ROUNDS 600
+#define KERNEL ((void *)0xd0000000ul)   /* on every architecture of 32 bits */
+
+static void on_alarm(int number)
+{
+	(void)number;
+}
+
+/* The address in a new mapping where, on an x86, one page table ends and another begins. */
+static uint8_t *two_tables(void)
+{
+	uint8_t *data = (uint8_t *)map_pages((8ul << 20) + PAGE, PROT_READ | PROT_WRITE);
+
+	return (uint8_t *)(((uintptr_t)data + (4ul << 20)) & ~((4ul << 20) - 1));
+}
+
+/* Answers a number of eight bytes, plus one, in a place that differs from time to time. */
+static int adds_one(void *unused)
+{
+	uint8_t *border = two_tables();
+	struct ipc_buffers buffers = { border + 2 * PAGE, EIGHT, border, EIGHT };
+	struct ipc_message message = { { 0 }, 0 };
+	long client = IPC_ANYONE;
+	uint64_t number;
+
+	(void)unused;
+	for (uint32_t round = 0;; round++) {
+		if (round % 25 == 24) {
+			/* In one page, over the end of a page, over that of a page table. */
+			buffers.receive = border + (round % 2 ? 5 : PAGE) - (round % 3 ? 8 : 4);
+			if (round % 50 == 49)
+				madvise(border - PAGE, 2 * PAGE, MADV_DONTNEED);
+		}
+		client = ipc_invoke(IPC_REPLY_WAIT, client > 0 ? client : IPC_ANYONE, &buffers, IPC_FOREVER,
+				    &message);
+		if (client < 0) {
+			CHECK_EQUAL(client, -EAGAIN);   /* a signal has ended the caller's wait */
+			continue;
+		}
+		CHECK_EQUAL(message.size, EIGHT);
+		memcpy(&number, buffers.receive, EIGHT);
+		number++;
+		memcpy((void *)buffers.send, &number, EIGHT);
+	}
+	return 1;
+}
+
+static int ends(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+/* Between calls: the pages go, are shared with a child, may not be written, and the addresses are the kernel's. */
+static void between_calls(uint32_t kind, pid_t server, struct ipc_buffers *buffers)
+{
+	struct ipc_buffers other = *buffers;
+	struct ipc_message message = { { 0 }, 0 };
+	uint8_t *page = (uint8_t *)((uintptr_t)buffers->receive & -PAGE);
+
+	switch (kind) {
+	case 1:
+		madvise(page, PAGE, MADV_DONTNEED);
+		break;
+	case 2:
+		CHECK_EQUAL(test_in_child(ends, NULL), 0);
+		break;
+	case 3:
+		MUST(mprotect(page, PAGE, PROT_READ));
+		CHECK_EQUAL(ipc_invoke(IPC_CALL, server, buffers, IPC_FOREVER, &message), -EFAULT);
+		MUST(mprotect(page, PAGE, PROT_READ | PROT_WRITE));
+		break;
+	case 4:
+		other.receive = KERNEL;
+		CHECK_EQUAL(ipc_invoke(IPC_CALL, server, &other, IPC_FOREVER, &message), -EFAULT);
+		break;
+	case 5:
+		other.send = KERNEL;
+		CHECK_EQUAL(ipc_invoke(IPC_CALL, server, &other, IPC_FOREVER, &message), -EFAULT);
+		break;
+	case 6:
+		CHECK_EQUAL(ipc_invoke(IPC_CALL, server, KERNEL, IPC_FOREVER, &message), -EFAULT);
+		CHECK_EQUAL(ipc_invoke(IPC_CALL, server, (void *)-8l, IPC_FOREVER, &message), -EFAULT);
+		break;
+	case 7:
+		buffers->receive = page + (buffers->receive == page ? PAGE - 4 : 0);
+		break;
+	case 8:
+		other.send = (void *)8;
+		CHECK_EQUAL(ipc_invoke(IPC_CALL, server, &other, IPC_FOREVER, &message), -EFAULT);
+		break;
+	}
+}
+
+/* Eight bytes there and back, whatever happens to the pages that they lie in, with signals that end waits. */
+static void eight_bytes_arrive_whatever_happens(void)
+{
+	struct sigaction action = { .sa_handler = on_alarm };
+	pid_t server = test_child(adds_one, NULL);
+	uint8_t *data = (uint8_t *)map_pages(4 * PAGE, PROT_READ | PROT_WRITE);
+	struct ipc_buffers buffers = { data, EIGHT, data + PAGE, EIGHT };
+
+	MUST(sigaction(SIGALRM, &action, NULL));
+	for (uint64_t round = 1; round <= EIGHT_ROUNDS; round++) {
+		struct ipc_message message = { { 5, 6, 7 }, 0 };
+		uint64_t number;
+		long result;
+
+		between_calls(round % 10 ? 0 : (uint32_t)round / 10 % 9, server, &buffers);
+		if (round % 100 == 50)
+			ualarm(500, 500);
+		if (round % 100 == 70)
+			ualarm(0, 0);
+		number = round << 32 | (uint32_t)~round;
+		memcpy((void *)buffers.send, &number, EIGHT);
+		do {
+			result = ipc_invoke(IPC_CALL, server, &buffers, IPC_FOREVER, &message);
+		} while (result == -EINTR);
+		CHECK_EQUAL(result, server);
+		CHECK_EQUAL(message.size, EIGHT);
+		memcpy(&number, buffers.receive, EIGHT);
+		CHECK(number == (round << 32 | (uint32_t)~round) + 1);
+	}
+	end_child(server);
+}
+
 static void *receive_in_thread(void *unused)
 {
 	uint32_t size;
@@ -376,6 +504,7 @@ static const struct test_case cases[] = {
 	CASE(receivers_without_room_fault),
 	CASE(copied_pages_stay_apart),
 	CASE(windows_leave_their_segment_as_it_was),
+	CASE(eight_bytes_arrive_whatever_happens),
 	CASE(threads_of_a_process),
 	CASE(a_change_of_policy_loses_nothing),
 };

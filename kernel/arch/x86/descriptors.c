@@ -41,6 +41,8 @@ static const char *const message_entries[] = {
 	[MESSAGE_FORM_APART] = message_entry_apart,
 	[MESSAGE_FORM_LOAD] = message_entry_loading,
 	[MESSAGE_FORM_QUEUE] = message_entry_queueing,
+	[MESSAGE_FORM_CALLS] = message_entry_calls,
+	[MESSAGE_FORM_MEMORY] = message_entry_memory,
 };
 
 void calls_bind(void)

@@ -1,9 +1,9 @@
 /*
- * What gate.S and gate_without.S are made of: the checks before a message at the gate of system calls, and the exchange
- * of the two programs. `without` names the one technique of the 1993 paper that a form does not have. segments: it
- * loads the data segment registers for the kernel and for the program; the comparisons stay, because a program with
- * other segments goes the ordinary way. queue: the task that waits leaves the ready queue, and the task that runs
- * enters it.
+ * What the forms of the path at the gate are made of: the checks before a message at the gate of system calls, and the
+ * exchange of the two programs. `without` names the one technique of the 1993 paper that a form does not have.
+ * segments: it loads the data segment registers for the kernel and for the program; the comparisons stay, because a
+ * program with other segments goes the ordinary way. queue: the task that waits leaves the ready queue, and the task
+ * that runs enters it. registers: the message lies in memory (gate_memory.S).
  */
 #define BLOCK(member) (IRET_SIZE + (member))
 /* From what the processor has pushed down to the rest of struct regs and what switch_stack leaves. */
@@ -117,7 +117,11 @@
 	movl	%ecx, BLOCK(BLOCK_PEER)(%esp)
 	.endif
 	movl	BLOCK(BLOCK_EBX)(%esp), %ebx
+	.ifc	\without, registers
+	movl	$MESSAGE_BYTES, %ecx
+	.else
 	xorl	%ecx, %ecx                      /* bytes of memory in the message */
+	.endif
 	orl	$-1, %edx
 	iret
 .endm

@@ -20,6 +20,8 @@ void return_with(struct regs *regs) __attribute__((noreturn));
 extern code message_entry;
 /* gate_without.S */
 extern code message_entry_apart, message_entry_loading, message_entry_queueing;
+/* gate_calls.S, gate_memory.S */
+extern code message_entry_calls, message_entry_memory;
 /* switch.S */
 void switch_stack(u32 *from, u32 to);
 void switch_stack_away(struct task *previous, u32 to) __attribute__((noreturn));

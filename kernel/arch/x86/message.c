@@ -6,6 +6,7 @@
 #include <arch.h>
 #include <arch/message.h>
 #include <cpu.h>
+#include <process.h>
 #include <syscall.h>
 #include <task.h>
 
@@ -13,8 +14,21 @@
 
 enum message_form message_form;
 
+/*
+ * Threads that wait are not met at the gate any more: another form might miss what theirs counts on. They wait on, for
+ * a message by the general path.
+ */
 int message_choose(u32 form)
 {
+	struct process *process;
+	struct task *task;
+
+	if (form == message_form)
+		return 0;
+	message_forget();
+	list_for_each_entry(process, &process_list, all)
+		list_for_each_entry(task, &process->threads, group_link)
+			task->arch.accepts = 0;
 	message_form = (enum message_form)form;
 	return 0;
 }
@@ -33,9 +47,12 @@ static bool is_simple(const struct task *task)
 	       regs->ds == USER_DS && regs->es == USER_DS && list_empty(&task->rendezvous.senders);
 }
 
+/* Where the sender runs on (gate_calls.S), the receiver waits in the queue of tasks of usual urgency, the same. */
 #define is_pair(from, to) \
 	(this_cpu()->arch.fpu_refuses && is_simple(from) && is_simple(to) && \
-	 (from)->arch.segments == (to)->arch.segments)
+	 (from)->arch.segments == (to)->arch.segments && \
+	 (message_form != MESSAGE_FORM_CALLS || \
+	  ((from)->rank < 2 * NICE_IDLE && !(((from)->rank ^ (to)->rank) & ~RANK_COMPUTES))))
 
 /* A task accepts no message while it runs, so that no message passes to itself. */
 static void block_clear(struct task *task)
@@ -73,6 +90,35 @@ void message_wait_begin(struct task *next, struct task *from)
 	current->arch.accepts = !is_simple(current) ? 0 : from ? (u32)from : MESSAGE_FROM_ANYONE;
 }
 
+/* Whether all that current waits for is a message that the form passes at the gate, with nothing to undo in C. */
+static bool waits_plainly(void)
+{
+	const struct rendezvous *mine = &current->rendezvous;
+	const struct regs *regs = task_regs(current);
+	u32 room = message_form == MESSAGE_FORM_MEMORY ? MESSAGE_BYTES : 0;
+
+	return messages_direct() && mine->state == RENDEZVOUS_RECEIVING && mine->buffers.receive_size == room &&
+	       regs->trap == TRAP_SYSCALL && regs->edx == RENDEZVOUS_FOREVER;
+}
+
+/*
+ * The direct switch of the forms whose messages the path in rendezvous_fast.c does not pass. Threads come to wait for
+ * them by the general path. A message at the gate then takes such a thread out of C, or (gate_calls.S) makes it ready.
+ */
+CAUSE(switch) void message_switch_noting(struct task *next)
+{
+	struct task *from = current->rendezvous.partner;
+
+	if (waits_plainly()) {
+		if (next || from)
+			note_pair(current, next ? next : from);
+		block_of(current)->ebx = task_regs(current)->ebx;
+		current->arch.accepts = !is_simple(current) ? 0 : from ? (u32)from : MESSAGE_FROM_ANYONE;
+	}
+	rendezvous_switch_direct(next);
+	message_wait_over(current);
+}
+
 /*
  * Makes the registers what the ordinary entry and the general path would have left. If there was a message, its sender
  * has written words and size.
@@ -89,11 +135,18 @@ void message_go_on(struct regs *regs)
 	regs->ds = regs->es = USER_DS;
 	regs->trap = TRAP_SYSCALL;
 	regs->error = mine->partner ? SYSCALL_IPC_CALL : SYSCALL_IPC_REPLY_WAIT;
+	message_wait_over(current);
 	if (!received) {
-		regs->ecx = 0;
+		regs->ecx = mine->buffers.receive_size ? (u32)mine->buffers.send : 0;
 		regs->esi = block->esi;
 		regs->edi = block->edi;
 		regs->ebp = block->ebp;
 	}
-	regs->eax = (u32)(received ? mine->result : rendezvous_receive_again(number));
+	regs->eax = (u32)rendezvous_go_on(received, number);
+}
+
+void message_go_on_receiving(struct regs *regs)
+{
+	message_go_on(regs);
+	regs->error = SYSCALL_IPC_RECEIVE;
 }

@@ -4,6 +4,7 @@
 #include <arch/offsets_several.h>
 #include <cpu.h>
 #include <mm.h>
+#include <pagetable.h>
 #include <syscall.h>
 #include <task.h>
 
@@ -16,6 +17,9 @@ void offsets(void)
 	VALUE(FRAME_SIZE, sizeof(struct regs));
 	OFFSET(REGS_EAX, struct regs, eax);
 	OFFSET(REGS_ECX, struct regs, ecx);
+	OFFSET(REGS_ESI, struct regs, esi);
+	OFFSET(REGS_EDI, struct regs, edi);
+	OFFSET(REGS_EBP, struct regs, ebp);
 	OFFSET(REGS_EDX, struct regs, edx);
 	OFFSET(REGS_TRAP, struct regs, trap);
 	OFFSET(REGS_CS, struct regs, cs);
@@ -61,5 +65,30 @@ void offsets(void)
 	_Static_assert(TASK_INTERRUPTIBLE == MESSAGE_FROM_ANYONE && RENDEZVOUS_RECEIVING == MESSAGE_FROM_ANYONE,
 		       "gate.S has one register for these");
 	_Static_assert(TASK_RUNNING == 0 && RENDEZVOUS_NONE == 0, "and one for these");
+	/* gate_calls.S */
+	VALUE(TAKEN, MESSAGE_TAKEN);
+	VALUE(CALL_MESSAGE_SEND, SYSCALL_IPC_SEND);
+	VALUE(CALL_MESSAGE_RECEIVE, SYSCALL_IPC_RECEIVE);
+	OFFSET(CPU_URGENT, struct cpu, urgent);
+	OFFSET(TASK_RESULT, struct task, rendezvous.result);
+	OFFSET(TASK_DONE, struct task, rendezvous.done);
+	/* gate_memory.S */
+	VALUE(MESSAGE_BYTES, MESSAGE_BYTES);
+	VALUE(USER_END_ASM, USER_END);
+	VALUE(WINDOW_ASM, WINDOW);
+	VALUE(WINDOW_MOST, TABLE_SPAN - 1);
+	VALUE(WINDOW_SHIFT, ROOT_SHIFT);
+	VALUE(WINDOW_SLOT, WINDOW / TABLE_SPAN * sizeof(struct root_entry));
+	VALUE(FOR_PROGRAMS, PTE_USER);
+	VALUE(BUFFERS_SIZE, sizeof(struct ipc_buffers));
+	OFFSET(BUFFERS_SEND, struct ipc_buffers, send);
+	OFFSET(BUFFERS_SEND_SIZE, struct ipc_buffers, send_size);
+	OFFSET(BUFFERS_RECEIVE, struct ipc_buffers, receive);
+	OFFSET(BUFFERS_RECEIVE_SIZE, struct ipc_buffers, receive_size);
+	OFFSET(TASK_BUFFERS, struct task, rendezvous.buffers);
+	OFFSET(TASK_COPIER, struct task, rendezvous.copier);
+	OFFSET(MM_ROOT, struct mm, root);
+	OFFSET(CPU_WINDOW_USED, struct cpu, arch.window_used);
+	_Static_assert(sizeof(struct root_entry) == 4, "gate_memory.S counts on it");
 	OFFSETS_SEVERAL;
 }

@@ -12,7 +12,7 @@
 static int ipc_switch_apply(const struct policy_setting *to)
 {
 	message_allow(MESSAGE_TO_PEER, to->choice == 1);
-	rendezvous_switch = to->choice ? rendezvous_switch_direct : rendezvous_switch_queue;
+	rendezvous_switch = to->choice ? message_switch() : rendezvous_switch_queue;
 	return 0;
 }
 

@@ -168,6 +168,7 @@ static int ready_queue_apply(const struct policy_setting *to)
 	if (SEVERAL)
 		return -EOPNOTSUPP;
 	message_allow(MESSAGE_BY_QUEUE, to->choice == QUEUE_LAZY);
+	message_allow(MESSAGE_BY_LAZY, to->choice == QUEUE_LAZY);
 	for (u32 i = 0; i < ARRAY_SIZE(replaced); i++)
 		arch_replace(replaced[i], forms[i]);
 	if (to->choice == QUEUE_LAZY) {

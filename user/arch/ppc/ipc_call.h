@@ -52,4 +52,25 @@ static inline long ipc_invoke_pair(long call, long partner, uint32_t time, uint3
 	return r3;
 }
 
+/* The same with memory alone. The words are 0, and are not received. */
+static inline long ipc_invoke_memory(long call, long partner, const struct ipc_buffers *buffers, uint32_t time)
+{
+	register long r0 __asm__("r0") = call;
+	register long r3 __asm__("r3") = partner;
+	register uint32_t r4 __asm__("r4") = (uint32_t)buffers;
+	register uint32_t r5 __asm__("r5") = time;
+	register uint32_t r6 __asm__("r6") = 0;
+	register uint32_t r7 __asm__("r7") = 0;
+	register uint32_t r8 __asm__("r8") = 0;
+
+	__asm__ volatile("sc\n\t"
+			 "bns+ 1f\n\t"
+			 "neg 3,3\n"
+			 "1:"
+			 : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6), "+r"(r7), "+r"(r8)
+			 :
+			 : "r9", "r10", "r11", "r12", "cr0", "ctr", "memory");
+	return r3;
+}
+
 #endif

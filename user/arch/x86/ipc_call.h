@@ -39,4 +39,19 @@ static inline long ipc_invoke_pair(long call, long partner, uint32_t time, uint3
 	return call;
 }
 
+/* The same with memory alone. The words are 0, and are not received. */
+static inline long ipc_invoke_memory(long call, long partner, const struct ipc_buffers *buffers, uint32_t time)
+{
+	uint32_t b = (uint32_t)buffers, d = 0, e = 0;
+
+	__asm__ volatile("pushl %%ebp\n\t"
+			 "xorl %%ebp, %%ebp\n\t"
+			 "int $0x80\n\t"
+			 "popl %%ebp"
+			 : "+a"(call), "+b"(partner), "+c"(b), "+d"(time), "+S"(d), "+D"(e)
+			 :
+			 : "memory", "cc");
+	return call;
+}
+
 #endif

@@ -15,7 +15,6 @@
 
 struct side {
 	struct ipc_buffers buffers;
-	struct ipc_message message;
 	long partner;
 	int separate, in_memory;
 	uint32_t limit;                 /* microseconds, or IPC_FOREVER */
@@ -23,7 +22,7 @@ struct side {
 
 static long invoke(struct side *side, long call, long partner)
 {
-	long result = ipc_invoke(call, partner, side->in_memory ? &side->buffers : NULL, side->limit, &side->message);
+	long result = ipc_invoke_memory(call, partner, &side->buffers, side->limit);
 
 	if (result < 0) {
 		errno = (int)-result;
@@ -32,23 +31,16 @@ static long invoke(struct side *side, long call, long partner)
 	return result;
 }
 
-/* The message begins with a number of eight bytes, in registers or in memory; the server adds one to it. */
+/* A message in memory begins with a number of eight bytes; the server adds one to it. */
 static void write_number(struct side *side, uint64_t number)
 {
-	if (side->in_memory) {
-		memcpy((void *)side->buffers.send, &number, sizeof(number));
-	} else {
-		side->message.word[0] = (uint32_t)(number >> 32);
-		side->message.word[1] = (uint32_t)number;
-	}
+	memcpy((void *)side->buffers.send, &number, sizeof(number));
 }
 
 static uint64_t read_number(const struct side *side)
 {
 	uint64_t number;
 
-	if (!side->in_memory)
-		return (uint64_t)side->message.word[0] << 32 | side->message.word[1];
 	memcpy(&number, side->buffers.receive, sizeof(number));
 	return number;
 }
@@ -65,16 +57,22 @@ static inline long invoke_pair(long call, long partner, uint32_t limit, uint32_t
 }
 
 /*
- * What most messages are, two words in registers, by two calls for a round trip: no part of them goes through memory.
- * The server adds one to the first.
+ * What most messages are, two words in registers: no part of them goes through memory. The server adds one to the
+ * first.
  */
-static void pairs_of_words(const struct side *side, unsigned long count)
+static inline __attribute__((always_inline)) void pairs_of_words(const struct side *side, int separate,
+								 unsigned long count)
 {
 	uint32_t limit = side->limit, word[2] = { 0, limit };
 	long partner = side->partner;
 
 	for (unsigned long i = 0; i < count;) {
-		invoke_pair(IPC_CALL, partner, limit, word);
+		if (separate) {
+			invoke_pair(IPC_SEND, partner, limit, word);
+			invoke_pair(IPC_RECEIVE, partner, limit, word);
+		} else {
+			invoke_pair(IPC_CALL, partner, limit, word);
+		}
 		if (word[0] != ++i || word[1] != limit) {
 			errno = EBADMSG;
 			bench_die("answer");
@@ -82,13 +80,19 @@ static void pairs_of_words(const struct side *side, unsigned long count)
 	}
 }
 
-static void serve_pairs(const struct side *side)
+static inline __attribute__((always_inline)) void serve_pairs(const struct side *side, int separate)
 {
 	uint32_t limit = side->limit, word[2] = { 0 };
 	long client = IPC_ANYONE;
 
 	for (;;) {
-		client = invoke_pair(IPC_REPLY_WAIT, client, limit, word);
+		if (separate) {
+			if (client != IPC_ANYONE)
+				invoke_pair(IPC_SEND, client, limit, word);
+			client = invoke_pair(IPC_RECEIVE, IPC_ANYONE, limit, word);
+		} else {
+			client = invoke_pair(IPC_REPLY_WAIT, client, limit, word);
+		}
 		word[0]++;
 	}
 }
@@ -97,8 +101,11 @@ static void round_trips(void *context, unsigned long count)
 {
 	struct side *side = context;
 
-	if (!side->in_memory && !side->separate) {
-		pairs_of_words(side, count);
+	if (!side->in_memory) {
+		if (side->separate)
+			pairs_of_words(side, 1, count);
+		else
+			pairs_of_words(side, 0, count);
 		return;
 	}
 	for (uint64_t i = 0; i < count; i++) {
@@ -122,8 +129,10 @@ static void serve(struct side *side)
 	long client = IPC_ANYONE;
 
 	bench_check(sched_yield(), "sched_yield");
-	if (!side->in_memory && !side->separate)
-		serve_pairs(side);
+	if (!side->in_memory && side->separate)
+		serve_pairs(side, 1);
+	else if (!side->in_memory)
+		serve_pairs(side, 0);
 	for (;;) {
 		if (!side->separate) {
 			client = invoke(side, IPC_REPLY_WAIT, client);
@@ -184,7 +193,7 @@ int main(int argc, char **argv)
 		BENCH_NUMBER("waiting", &waiting, 0, WAITING_MOST, "processes that wait for the processor meanwhile"),
 		BENCH_END,
 	};
-	struct side side = { { 0 }, { { 0 }, 0 }, 0, 0, 0, IPC_FOREVER };
+	struct side side = { { 0 }, 0, 0, 0, IPC_FOREVER };
 	pid_t others[WAITING_MOST];
 
 	bench_start("ipc", argc, argv, options, 400, 40);

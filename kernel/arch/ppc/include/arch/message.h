@@ -15,6 +15,7 @@ struct task;
 #define MESSAGE_RETURN    32u   /* a return to a program empties no cache */
 #define MESSAGE_PRELOAD   64u   /* a switch prefetches nothing */
 #define MESSAGE_ALL       127u
+#define MESSAGE_BY_LAZY   0u    /* ready.queue=lazy: it makes no difference */
 #define MESSAGE_AT_BOOT   (MESSAGE_BY_QUEUE | MESSAGE_RETURN | MESSAGE_PRELOAD)
 #define MESSAGE_NEEDED MESSAGE_ALL
 int message_choose(u32 form);          /* 0: the only form of the path; -ENODEV: another */
@@ -37,5 +38,6 @@ void message_wait_begin(struct task *next, struct task *from);
 #define message_wait_over(task) ((void)((task)->arch.accepts = 0))
 void messages_account(void);            /* brings the counters of switches and messages up to date */
 void message_go_on(struct regs *regs);
+#define message_switch() rendezvous_switch_direct       /* of ipc.switch */
 
 #endif

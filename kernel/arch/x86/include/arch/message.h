@@ -21,12 +21,23 @@ struct message_block {
 #define MESSAGE_BY_QUEUE  4u    /* not ready.queue=full: a direct switch leaves the queue as it is */
 #define MESSAGE_LAST_TIME 8u    /* switch.time=last: what a thread runs is charged at ticks */
 #define MESSAGE_ALL       15u
+#define MESSAGE_BY_LAZY   16u   /* ready.queue=lazy: the queue may hold the running thread and those that wait */
 #define MESSAGE_AT_BOOT   MESSAGE_BY_QUEUE
-/* The forms of the path at the gate: with all techniques, and in another page, there without one (gate_without.S). */
-enum message_form { MESSAGE_FORM_FAST, MESSAGE_FORM_APART, MESSAGE_FORM_LOAD, MESSAGE_FORM_QUEUE };
+/*
+ * The forms of the path at the gate: with all techniques, and in another page, there without one (gate_without.S,
+ * gate_calls.S, gate_memory.S).
+ */
+enum message_form {
+	MESSAGE_FORM_FAST, MESSAGE_FORM_APART, MESSAGE_FORM_LOAD, MESSAGE_FORM_QUEUE,
+	MESSAGE_FORM_CALLS, MESSAGE_FORM_MEMORY,        /* threads come to wait for their messages in C (message.c) */
+};
 extern enum message_form message_form;
-/* The form without lazy scheduling is for the ready queue that the others exclude. */
-#define MESSAGE_NEEDED (message_form == MESSAGE_FORM_QUEUE ? MESSAGE_ALL & ~MESSAGE_BY_QUEUE : MESSAGE_ALL)
+/*
+ * The form without lazy scheduling is for the ready queue that the others exclude. That with four calls leaves in the
+ * queue whom it switches to.
+ */
+#define MESSAGE_NEEDED ((message_form == MESSAGE_FORM_QUEUE ? MESSAGE_ALL & ~MESSAGE_BY_QUEUE : MESSAGE_ALL) | \
+			(message_form == MESSAGE_FORM_CALLS ? MESSAGE_BY_LAZY : conditions_met & MESSAGE_BY_LAZY))
 /* Chooses the form, 0: with all techniques; -ENODEV: the architecture has no other. */
 int message_choose(u32 form);
 void message_allow(u32 what, bool on);
@@ -34,6 +45,9 @@ bool messages_direct(void);             /* all is so */
 
 /* arch_task.accepts of a task that waits at the gate: the only sender, or this for any. */
 #define MESSAGE_FROM_ANYONE 1u
+/* or nobody more: one has been sent at the gate, and the task is ready, but has not run since (gate_calls.S). */
+#define MESSAGE_TAKEN 2u
+#define MESSAGE_BYTES 8u        /* of a message in memory at the gate (gate_memory.S) */
 
 void message_init(struct task *task);   /* its stack is new */
 /* Forgets all pairs: a task ends, a sender queues for one, or its permissions, priority, segments or turn change. */
@@ -48,5 +62,9 @@ void message_wait_begin(struct task *next, struct task *from);
 #define message_wait_over(task) ((void)((task)->arch.accepts = 0))
 void messages_account(void);            /* brings the counters of switches and messages up to date */
 void message_go_on(struct regs *regs);
+void message_go_on_receiving(struct regs *regs);
+/* The direct switch (ipc.switch) of the form. */
+#define message_switch() (message_form < MESSAGE_FORM_CALLS ? rendezvous_switch_direct : message_switch_noting)
+void message_switch_noting(struct task *next);
 
 #endif
