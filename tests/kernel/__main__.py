@@ -52,7 +52,7 @@ SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "policies": lambda chosen: policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows),
     "port": lambda _: port.check(),
     "replaced": lambda _: replaced.check(),
-    "text": lambda _: text.check(),
+    "text": lambda chosen: text.check(whole=chosen.whole),
     "trees": lambda _: trees.check(),
 }
 """Each returns the number of failures."""
