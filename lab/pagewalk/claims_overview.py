@@ -1,7 +1,7 @@
 """The page of all documents: each claim in a line, with what was published, what was measured, and the verdict.
 
 A line stands for one measurement: claims that the same rows measure together are one. Where a claim has several rows,
-the line shows the row that decides its class.
+the line shows the row that decides its class, and its reason is that of the kernel that has the class.
 """
 
 from __future__ import annotations
@@ -35,9 +35,14 @@ def _strongest(rows: Rows, shown: str) -> tuple[Experiment, TableRow]:
 
 
 def _measured(row: TableRow) -> str:
-    """The ratio, or the figure where there is none, with the spread over the placements."""
+    """The ratio, or the figure where there is none, with the spread over the placements.
+
+    Where a document prints what is saved, that stands first.
+    """
     spread = records.spread(row.low, row.high, row.placements)
     value = number(row.after) if row.ratio is None else number(row.ratio)
+    if (row.published_ratio or "").startswith("saves") and row.before is not None and row.after is not None:
+        return f"saves {number(row.before - row.after)}, ratio {value}{f' ({spread})' if spread else ''}"
     unit = f" {row.unit}" if row.ratio is None and value else ""
     return f"{value}{unit}{f' ({spread})' if spread else ''}"
 
@@ -71,7 +76,7 @@ def _line(entry: Measurement, document: str) -> str:
     shown = entry.shown
     ours = _strongest(entry.ours, shown) if entry.ours else None
     own = _strongest(entry.own, shown) if entry.own else None
-    deciding = ours or own
+    deciding = ours if ours and entry.alone == shown else own or ours
     row = deciding[1] if deciding else None
     inputs = ours[1].inputs if ours and isinstance(ours[1], CellRecord) else ""
     rows = "" if len(entry.ours) < 2 else f" in {len(entry.ours)} rows"

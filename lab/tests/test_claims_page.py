@@ -252,8 +252,12 @@ def test_the_page_of_linux_begins_with_the_text_that_it_is_made_of() -> None:
 def test_the_page_of_all_documents_has_a_line_for_each_measurement(tmp_path: Path) -> None:
     claim = {"claims": ["osdi99.table2.604-185"], "published_ratio": "79", "low": 40.0, "high": 52.0, "placements": 7}
     missed = cell("pipe latency", 12.0, "not reproduced") | {"claims": ["osdi99.table2.604-185"]}
+    saved = {"claims": ["sosp93.technique.register-messages"], "published_ratio": "saves 120"}
+    own = measured.read(experiments.find("lkml05-own")[0])
     with Store(tmp_path / "results.duckdb") as store:
         store.add_cells("osdi99-table2", [cell("mmap latency", 0.25, "ratio reproduced") | claim, missed])
+        store.add_cells("sosp93-i486", [cell("one way, in registers", 1.6, "direction reproduced") | saved])
+        store.add_cells("lkml05-pin", [cell("dd to a file", 1.0, "not reproduced") | {"claims": ["lkml05.pin"]}])
         page = claims_overview.build(store)
         whole = sum(len(claims_page.measurements_of(store, paper)) for paper in claims_overview.papers())
         shown = dict(claims_page.count(store, "osdi99").shown)
@@ -267,6 +271,11 @@ def test_the_page_of_all_documents_has_a_line_for_each_measurement(tmp_path: Pat
     assert "| 1 in 2 rows |" in partly, "the row that keeps the claim from being whole"
     assert f"interrupts of {missed['row_name']}" in partly
     assert all(line.count(" | ") == lines[0].count(" | ") for line in lines)
+    assert any("| saves 120 | saves 10.4, ratio 7.5 |" in line for line in lines)
+    (pinned,) = (line for line in lines if "pinned at the kernel's base](lkml05.md#linux-24-and-26-themselves)" in line)
+    assert own is not None
+    reason = next(row.reason for row in own.rows if row.claims == ("lkml05.pin",))
+    assert f"| reproduced | {reason} |" in pinned, "the reason of the kernel that has the class"
 
 
 @pytest.mark.parametrize(
