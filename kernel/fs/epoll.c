@@ -24,7 +24,7 @@
 #define EXCLUSIVE_BITS (POLLIN | POLLOUT | POLLERR | POLLHUP | EPOLLWAKEUP | EPOLLET | EPOLLEXCLUSIVE)
 
 #define LEVELS_MAX 5u   /* of epolls in epolls */
-#define BELOW_MAX 1000u /* epolls below one that an epoll begins to watch: the check of them lets no other task run */
+#define BELOW_MAX 1000u /* the most epolls below one that another adds: no other task runs while they are counted */
 #define QUEUES_MAX 3u   /* the most wait queues that a file's poll operation reports */
 
 struct epoll {

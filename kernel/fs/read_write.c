@@ -103,7 +103,7 @@ static long transfer_vector(int fd, const struct iovec *user, size_t count, cons
 	result = at && !file->ops->seek ? -ESPIPE : user_vector_load(&vector, user, count, &it);
 	if (!result) {
 		it.left = MIN(it.left, (size_t)TRANSFER_MAX);
-		/* Without a byte, no file is asked, not even /dev/full. */
+		/* For zero bytes no file is asked, not even /dev/full. */
 		if (!it.left)
 			result = (write ? FILE_WRITES(file) : FILE_READS(file)) ? 0 : -EBADF;
 		else

@@ -55,7 +55,7 @@ struct cpu {
 	u32 irqs[IRQS], ipis[IPI_KINDS], spurious_irqs;
 	u32 timer_irqs, machine_checks;         /* task/time.c, arch */
 
-	/* stat/tick.c: 1/100 s */
+	/* task/profile.c: 1/100 s */
 	u64 ticks_user, ticks_system;
 
 	/* several/smp.c, several/balance.c: only with several processors */
@@ -70,7 +70,7 @@ struct cpu {
 	u32 ready;                      /* tasks that wait in its queues, as it last counted them */
 	/* check=on: the spinlock that this processor took last and still holds. */
 	const struct spinlock *lock_held;
-	u32 first_spare, spare_count;   /* mm/frame.c: free frames that it freed last, linked as first_cleared */
+	u32 first_spare, spare_count;   /* mm/frame.c: a list of the frames that it freed last, as first_cleared */
 	u32 outside;                    /* it runs code outside of the kernel lock (outside.h) */
 	u64 faults_outside;             /* faults that it has served outside */
 

@@ -166,8 +166,8 @@ void socket_requeue(struct socket *);           /* after it got or lost a peer: 
 long socket_error(struct socket *);             /* takes the pending error: a negative errno, or 0 */
 struct ucred current_ucred(void);
 /*
- * The sender that the receiver (NULL: closed) of a message sees: the one that the message names; current if either end
- * has SO_PASSCRED; else nobody.
+ * Whom the receiver of a message sees as its sender: the one that the message names; current if either end has
+ * SO_PASSCRED; else nobody. `to` is NULL if the receiver is closed.
  */
 struct ucred message_cred(const struct socket *from, const struct socket *to, const struct message *);
 long socket_broken_pipe(u32 flags);             /* -EPIPE, with SIGPIPE unless MSG_NOSIGNAL */

@@ -41,7 +41,7 @@ static long set_timeout(u64 *timeout, const void *user, u32 size, bool wide)
 	}
 	if (tv.usec < 0 || tv.usec >= 1000000)
 		return -EDOM;
-	/* Longer than the clock counts: for ever. */
+	/* A time that is longer than the clock counts means for ever. */
 	if (tv.sec < 0 || (u64)tv.sec >= TIME_NEVER / NSEC_PER_SEC)
 		*timeout = 0;
 	else

@@ -406,8 +406,8 @@ static int growing_range(struct mm *mm, uaddr_t *address, uaddr_t end, u32 prot)
 }
 
 /*
- * In parts: other threads may run between two, and see only some of the range with its new rights. What lies before a
- * hole, or before an area that may not have the rights, keeps the new ones, as on Linux.
+ * The range changes in parts, between which other threads may run and see only some of it with the new rights. After an
+ * error, what lies before the hole, or before the area that may not have the rights, keeps the new ones, as on Linux.
  */
 int mm_protect(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot)
 {

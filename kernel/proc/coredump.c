@@ -206,7 +206,7 @@ static bool begins_elf_file(const struct vma *vma)
 	return begins;
 }
 
-/* How many bytes of an area to write: what no file holds. */
+/* Bytes to write: all of an area with pages of its own, the first page of an ELF file, else nothing. */
 static u32 size_to_dump(const struct vma *vma)
 {
 	u32 whole = vma->end - vma->start;

@@ -357,7 +357,7 @@ long sys_sigpending(u32 *user)
 	return put_user((u32)(signal_all_pending(current) & current->blocked), user);
 }
 
-/* Waits for a signal with another mask; the old one returns after the handler. */
+/* Waits for a signal with another mask; the old mask is restored after the handler. */
 static long signal_suspend(sigset mask)
 {
 	bool never = false;

@@ -1,6 +1,6 @@
 /* What a form of policy `shootdown` does (policy/shootdown_*.c). */
-#ifndef MM_SHOOTDOWN_H
-#define MM_SHOOTDOWN_H
+#ifndef SEVERAL_SHOOTDOWN_H
+#define SEVERAL_SHOOTDOWN_H
 #include <mm.h>
 #include <shootdown.h>
 #include <types.h>

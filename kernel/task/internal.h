@@ -1,6 +1,6 @@
-/* Declarations that only the files of proc/ share. */
-#ifndef PROC_INTERNAL_H
-#define PROC_INTERNAL_H
+/* Declarations that only the files of task/ and proc/ share. */
+#ifndef TASK_INTERNAL_H
+#define TASK_INTERNAL_H
 #include <abi/futex.h>
 #include <abi/ptrace.h>
 #include <abi/sched.h>

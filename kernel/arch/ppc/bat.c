@@ -13,7 +13,7 @@
 #define BAT_BLOCK_MAX 0x10000000u
 #define BAT_RW 2u
 
-/* M, where other processors' caches must see accesses. */
+/* M is set where other processors' caches must see accesses. */
 static u32 bat_wimg(void) { return SEVERAL ? PTE_COHERENT : 0; }
 
 #define BLOCK_MIN 0x00020000u

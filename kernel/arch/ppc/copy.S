@@ -63,7 +63,7 @@ END(user_copy)
  */
 #define LEAST 512		/* shorter blocks are in the cache more often than not */
 
-	/* The rest of a line. All of it is loaded before dcbz: after a fault the target must have its old bytes. */
+	/* Loads the rest of a line, then stores it. No load is after dcbz: if one faults, the target is unchanged. */
 	.macro	COPY_LINE line
 	.if	\line == 32
 	lwz	r6, 0(r4)

@@ -113,7 +113,7 @@
 	movw	TASK_GS(%edx), %gs
 	.endif
 	.ifc	\kind, call
-	movl	%eax, BLOCK(BLOCK_NUMBER)(%esp) /* it will answer */
+	movl	%eax, BLOCK(BLOCK_NUMBER)(%esp) /* the receiver will answer */
 	movl	%ecx, BLOCK(BLOCK_PEER)(%esp)
 	.endif
 	movl	BLOCK(BLOCK_EBX)(%esp), %ebx

@@ -138,7 +138,7 @@ static inline void page_invalidate(vaddr_t address)
 }
 void tlb_empty(void);                   /* of this processor, entries of all address spaces included */
 
-/* Sets the function that is called at each switch of address space; NULL: none. */
+
 
 /* Whether an address lies in the window of aperture.c. */
 static inline bool aperture_has(vaddr_t address) { return address >> 22 == WINDOW >> 22; }

@@ -4,7 +4,7 @@
  * twice: into a kernel buffer, from which the receiver copies when it runs. window: once, directly between the address
  * spaces, through a window of the active one onto the other (aperture.h). A processor without such a window offers only
  * twice.
- * Forms: ipc/rendezvous_copy.c, aperture.c.
+ * Forms: ipc/rendezvous_copy.c, arch/ppc/aperture.c, arch/x86/aperture.c.
  */
 #include <aperture.h>
 #include <errno.h>

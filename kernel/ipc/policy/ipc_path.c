@@ -8,8 +8,8 @@
  * all that are ready in the ready queue (5.3.4), for which ready.queue=full is needed. fast-calls takes a send and a
  * receive in place of the two calls that do both (5.2.1), and fast-memory eight bytes in memory in place of words
  * (5.3.6), which it copies through a window; other messages of these two take the path in C.
- * Forms: ipc/rendezvous_fast.c, gate.S, gate_without.S, gate_calls.S, gate_memory.S, gate_path.h, message.c,
- * include/message_pairs.h.
+ * Forms: ipc/rendezvous_fast.c, arch/ppc/gate.S, arch/ppc/message.c, arch/x86/gate.S, arch/x86/message.c, in arch/x86
+ * gate_without.S, gate_calls.S, gate_memory.S, gate_path.h; include/message_pairs.h.
  */
 #include <arch/message.h>
 #include <policy.h>

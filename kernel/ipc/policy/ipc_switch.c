@@ -3,7 +3,7 @@
  *
  * queue: the receiver enters the ready queue, and the scheduler picks a thread. direct: the processor switches to the
  * receiver at once, unless a thread of higher priority is ready or the receiver's turn is used up.
- * Forms: ipc/rendezvous_switch.c, message.c, gate.S.
+ * Forms: ipc/rendezvous_switch.c, arch/ppc/message.c, arch/ppc/gate.S, arch/x86/message.c, arch/x86/gate.S.
  */
 #include <arch/message.h>
 #include <policy.h>

@@ -55,13 +55,13 @@ void shootdown_kernel_mapped(vaddr_t page);
 /* A fault for the checker: the others are no longer asked, as if tlbie reached them. */
 void shootdown_ask_nobody(void);
 /*
- * Pages [start, end) of mm get new translations. Returns when no processor uses old ones, which an earlier shootdown()
- * may have left.
+ * Called before pages [start, end) of mm get new translations. Returns when no processor uses an old one that an
+ * earlier shootdown() may have left.
  */
 extern void (*shootdown_reuse)(struct mm *mm, uaddr_t start, uaddr_t end);
 /*
  * Frames whose translations an unfinished shootdown has removed keep a reference until all processors have flushed.
- * They are a limited number. An allocation that finds no free frame takes them back: false if there were none.
+ * Their number is limited. An allocation that finds no free frame takes them back: false if there were none.
  */
 void frame_hold(struct frame *frame);
 bool frames_return_held(void);

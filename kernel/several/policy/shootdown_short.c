@@ -2,9 +2,9 @@
  * shootdown=short: as OpenBSD does since May 2007 ("Faster TLB shootdown").
  *
  * Three words for all: the processors that have yet to answer, and the first and last address. The initiator has the
- * kernel lock, stores the three, interrupts the targets, and waits. A handler in assembly (arch_flush_short()) flushes
- * the pages, and clears its processor's bit. It saves four registers and no frame, calls nothing, and waits for no lock
- * of the kernel. There is no queue, and nothing is allocated.
+ * kernel lock, stores the three, interrupts the targets, and waits. A handler in assembly, which is in
+ * arch/ppc/several/external_flush.h and arch/x86/several/entry.S, flushes the pages, and clears its processor's bit. It
+ * saves four registers and no frame, calls nothing, and waits for no lock. There is no queue; nothing is allocated.
  *
  * The original has a vector each for a page, a range and everything. Where an architecture has one vector for all
  * external interrupts, the handler asks the controller which one it is, and hands others on. The original counts

@@ -6,7 +6,7 @@
  * it. lazy: at least all that wait. A thread that blocks stays, so that one that is woken soon costs no operation on
  * the queue. Whoever looks for the next thread takes out those that are not ready; how many these are has no bound.
  * Likewise a thread that has waited for a message with a time limit stays among the timers until its limit passes, or
- * until it has another wait. Several processors have only the form waiting.
+ * until it has another wait. Several processors have only waiting. Forms: task/sched.c, task/time.c, and this file.
  */
 #include <arch.h>
 #include <arch/message.h>

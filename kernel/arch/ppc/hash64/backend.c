@@ -64,7 +64,7 @@ CAUSE(reload) static bool hash64_reload(vaddr_t address, u32 access)
 	if ((pte & need) != need)
 		return false;
 	reloads_c++;
-	/* In an aperture, another space's VSID. */
+	/* An address in an aperture has the VSID of another address space. */
 	hash64_insert(segment_vsid(address), address, pte, &hash_inserts);
 	return true;
 }

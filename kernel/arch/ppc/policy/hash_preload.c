@@ -4,7 +4,7 @@
  * off: when the access is repeated, misses again, and is reloaded. fault: in the fault itself, which saves the second
  * search and exception. around:<n>: also inserts the other mapped pages of the aligned n-page window (n a power of
  * two, 2 to 1024). A 603 has off only: its misses go to software in any case.
- * Forms: hash32/backend.c, hash32/insert.h.
+ * Forms: hash32/backend.c, hash32/table.c, hash64/backend.c, hash64/table.c.
  */
 #include <arch/hash.h>
 #include <arch/mmu.h>

@@ -1,10 +1,10 @@
 /*
  * hash.size: how large the hash table is.
  *
- * ram: 1/256 of memory (hash32/table.c). least: the smallest that the architecture has, 64 KB (on a 970
- * 256 KB), and half of what the
- * system of 1999 had in its 32 MB. The memory that the larger table would take stays unused.
- * Forms: hash32/table.c.
+ * ram: 1/256 of memory. least: the smallest that the architecture has, 64 KB, half of what the system of 1999 had in
+ * its 32 MB; on a 970 256 KB.
+ * The memory that the larger table would take stays unused.
+ * Forms: hash32/table.c, hash64/table.c.
  */
 #include <arch/hash.h>
 #include <arch/mmu.h>

@@ -6,7 +6,7 @@
  * of 16 MB, as in Linux since 2003 (arch/powerpc/mm/nohash/40x.c, mmu_mapin_ram); on a 970, entries of the hash table
  * that are never replaced map RAM by pages of 16 MB. The misses of kernel pages, which the policy avoids, are counted
  * while /proc/tlbmiss counts.
- * Forms: bat.c, hash64/backend.c.
+ * Forms: bat.c, hash64/backend.c, soft405/backend.c, soft405/reload.S.
  */
 #include <arch.h>
 #include <arch/mmu.h>

@@ -7,7 +7,7 @@
  * 603's swapped registers, or on a 604 in a few saved ones. The misses that assembly takes are counted while
  * /proc/tlbmiss counts.
  * Forms: reload.c, hash32/reload.S, hash32/insert.h, hash64/reload.S, soft6xx/reload.S, soft8xx/reload.S,
- * soft405/reload.S.
+ * soft405/reload.S, hash64/insert.h.
  */
 #include <arch/mmu.h>
 #include <arch/reload.h>

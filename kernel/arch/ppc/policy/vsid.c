@@ -16,8 +16,8 @@
 static u64 contexts_scattered;
 
 /*
- * The inverse modulo 2^32 by Newton's iteration: each round doubles the correct bits, and an odd number is its own
- * inverse in the lowest three.
+ * The inverse modulo 2^20, as many bits as a VSID has of the product, by Newton's iteration: each round doubles the
+ * correct bits. An odd number is its own inverse in the lowest three, so that three rounds make 24 bits correct.
  */
 static u32 inverse_of_odd(u32 odd)
 {

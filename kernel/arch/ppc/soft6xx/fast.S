@@ -60,8 +60,8 @@ END(soft_fault_instruction)
 #define FETCH_WITHHELD 2
 
 /*
- * Goes to `fault` unless r1 is valid and, for a store, writable. FETCH_WITHHELD: unless it is valid, and the kernel's
- * or one that programs may fetch from.
+ * Goes to `fault` unless the entry in r1 is valid and, for a store, writable. With FETCH_WITHHELD: unless it is valid,
+ * and either the kernel fetches or PTE_FETCH lets programs fetch from the page.
  */
 .macro check_rights store, fault
 	.if	\store == FETCH_WITHHELD

@@ -190,7 +190,7 @@ static void apic_send(u32 targets, unsigned kind)
 		if (!(targets & 1u << cpu->number) || !arch_exchange_if(sent, 0, 1))
 			continue;
 		level_form->send(cpu->number, ASSERT_LEVEL | ((brief ? VECTOR_FLUSH : VECTOR_IPI) + which));
-		/* What a processor sends itself is there when it looks. */
+		/* A message to this processor itself has arrived when this function returns. */
 		if (cpu == this_cpu())
 			command_wait();
 	}

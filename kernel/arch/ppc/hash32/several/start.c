@@ -41,7 +41,7 @@ static void flush_page_of_all(vaddr_t address)
 	table_unlock();
 }
 
-/* A panic. The other processors need the table to reach their stacks and print. */
+/* For a panic: the other processors need the table to reach their stacks and print. */
 static void lock_leave(void)
 {
 	arch_memory_barrier();

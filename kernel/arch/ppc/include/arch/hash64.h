@@ -6,7 +6,7 @@
 #include <check.h>
 #include <types.h>
 
-/* Two doublewords, as the kernel's words: VSID[0-31], then VSID, API, flags; then 0, then a tree's entry. */
+/* An entry has two doublewords, here as four words: VSID[0-31]; VSID, API and flags; 0; an entry of the tree. */
 struct hpte64 {
 	u32 high, word0;
 	u32 zero, word1;

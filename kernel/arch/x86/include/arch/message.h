@@ -24,8 +24,8 @@ struct message_block {
 #define MESSAGE_BY_LAZY   16u   /* ready.queue=lazy: the queue may hold the running thread and those that wait */
 #define MESSAGE_AT_BOOT   MESSAGE_BY_QUEUE
 /*
- * The forms of the path at the gate: with all techniques, and in another page, there without one (gate_without.S,
- * gate_calls.S, gate_memory.S).
+ * The forms of the path at the gate. FAST: with all techniques. APART: the same in another page. The rest are in that
+ * page too, and each lacks one technique (gate_without.S, gate_calls.S, gate_memory.S).
  */
 enum message_form {
 	MESSAGE_FORM_FAST, MESSAGE_FORM_APART, MESSAGE_FORM_LOAD, MESSAGE_FORM_QUEUE,
