@@ -46,7 +46,7 @@ PLACES = {
 """Labels whose word a policy writes, and which."""
 POINTERS = {"message_report": "the control device wants to know of switches"}
 """The same by words of data that have the places' addresses."""
-FAMILIES = re.compile(r"hash(64)?_(counted|placed)_\w+$|return_\w+$")
+FAMILIES = re.compile(r"hash(64)?_(counted|placed)_\w+$(?<!_on)|return_(full|lean|syscall_\w+)_last$")
 """Labels of which several have the same purpose: hash.count, hash.note, return.flush."""
 DATA = ("exception_gates", "cpus")
 """Data of an x86 that stands in the text, in the page of what each message touches (arch/x86/hot_page.lds)."""
