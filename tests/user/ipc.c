@@ -145,10 +145,16 @@ static int add_separately(void *unused)
 	return 1;
 }
 
+static void compute_with_reals(void)
+{
+	volatile double number = 4;
+
+	CHECK_EQUAL(number + 0.5, 4.5);
+}
+
 /* What may happen between a send and the receive of its answer, by number. */
 static void meanwhile(uint32_t kind, pid_t server)
 {
-	volatile double number = kind;
 	char byte;
 
 	switch (kind) {
@@ -162,7 +168,8 @@ static void meanwhile(uint32_t kind, pid_t server)
 		CHECK_EQUAL(test_in_child(end_soon, NULL), 0);
 		break;
 	case 4:
-		CHECK_EQUAL(number + 0.5, kind + 0.5);
+		if (test_has_fpu())
+			compute_with_reals();
 		break;
 	case 5:
 		MUST(kill(server, SIGSTOP));
