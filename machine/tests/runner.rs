@@ -190,7 +190,7 @@ fn bad_input_ends_with_126_and_says_what_is_allowed() {
         ),
         (
             &["--machine", machine, "--kernel", elf, "--sanitize", "stack"],
-            "allowed are translation, entries, fetch, vsid, all",
+            "allowed are translation, reuse, fetch, all",
         ),
         (
             &[
