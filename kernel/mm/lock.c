@@ -140,7 +140,7 @@ long sys_mlockall(u32 flags)
 		return -EINVAL;
 	if (!may_lock_anything())
 		return -EPERM;
-	if (flags & MCL_CURRENT && !mm_may_lock(mm, mm->total_pages - mm_locked_pages(mm)))
+	if (flags & MCL_CURRENT && !mm_may_lock(mm, mm->total_pages - locked_between(mm, 0, USER_END)))
 		return -ENOMEM;
 	mm->lock_future = flags & MCL_FUTURE ? lock : 0;
 	if (!(flags & MCL_CURRENT))

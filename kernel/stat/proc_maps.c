@@ -9,37 +9,33 @@
 #include <text.h>
 #include <window.h>
 
-static void show_name(struct mm *mm, const struct vma *vma, struct text *text)
+/* The name that maps shows of an area; NULL: none. `buffer` has PATH_MAX bytes, or is NULL without memory. */
+static const char *shown_name(const struct mm *mm, const struct vma *vma, char *buffer)
 {
-	const char *name = NULL;
-	char *buffer = NULL;
-
-	if (vma->file) {
-		buffer = kmalloc(PATH_MAX);
-		if (buffer)
-			name = area_of(vma)->name(vma, buffer, PATH_MAX);
-	} else if (vma->flags & VM_STACK) {
-		name = "[stack]";
-	} else if (vma->flags & VM_HEAP && vma->start < mm->brk) {
-		name = "[heap]";
-	}
-	/* The name begins at column 49, as in Linux's proc(5). */
-	if (name)
-		text_printf(text, "%*s%s", 25, "", name);
-	kfree(buffer);
+	if (vma->file)
+		return buffer ? area_of(vma)->name(vma, buffer, PATH_MAX) : NULL;
+	if (vma->flags & VM_STACK)
+		return "[stack]";
+	return vma->flags & VM_HEAP && vma->start < mm->brk ? "[heap]" : NULL;
 }
 
-static void show_area(struct mm *mm, const struct vma *vma, struct text *text)
+/* Other tasks may run while the text grows, and remove the area: its name is taken first. */
+static void show_area(const struct mm *mm, const struct vma *vma, struct text *text)
 {
 	const struct inode *inode = vma->file ? vma->file->inode : NULL;
+	char *buffer = vma->file ? kmalloc(PATH_MAX) : NULL;
+	const char *name = shown_name(mm, vma, buffer);
 
 	text_printf(text, ADDRESS_HEX "-" ADDRESS_HEX " %c%c%c%c %08x %02x:%02x %llu ", vma->start, vma->end,
 		    vma->flags & VM_READ ? 'r' : '-', vma->flags & VM_WRITE ? 'w' : '-',
 		    vma->flags & VM_EXEC ? 'x' : '-', vma->flags & VM_SHARED ? 's' : 'p',
 		    inode ? vma->first_page << PAGE_SHIFT : 0, inode ? MAJOR(inode_dev(inode)) : 0,
 		    inode ? MINOR(inode_dev(inode)) : 0, inode ? inode->ino : 0);
-	show_name(mm, vma, text);
+	/* The name begins at column 49, as in Linux's proc(5). */
+	if (name)
+		text_printf(text, "%*s%s", 25, "", name);
 	text_puts(text, "\n");
+	kfree(buffer);
 }
 
 void mm_show_maps(struct mm *mm, struct text *text)

@@ -135,18 +135,27 @@ static u32 umask_of(const struct task *task)
 
 static void status_show(struct text *out, struct task *task)
 {
-	const struct process *process = task->process;
-	const struct credentials *c = &task->cred;
 	struct mm *mm = task->mm;
-	u32 cpus = task->affinity & ((1u << cpu_count) - 1), locked = 0;
+	s32 pid = task->pid;
+	const struct process *process;
+	const struct credentials *c;
+	u32 cpus, locked = 0;
 	char letter;
 	sigset ignored, caught;
 
-	/* Others run meanwhile, and the process may end. */
+	/* Other tasks run meanwhile, and this one may end: it is looked up again. */
 	if (mm) {
 		mm_get(mm);
 		locked = mm_locked_pages(mm);
+		mm_put(mm);
+		task = task_find(pid);
+		if (!task)
+			return;
+		mm = task->mm;
 	}
+	process = task->process;
+	c = &task->cred;
+	cpus = task->affinity & ((1u << cpu_count) - 1);
 	letter = state_letter(task);
 	messages_account();
 	signal_sets(task, &ignored, &caught);
@@ -177,8 +186,6 @@ static void status_show(struct text *out, struct task *task)
 	text_cpus(out, cpus);
 	text_printf(out, "\nvoluntary_ctxt_switches:\t%u\nnonvoluntary_ctxt_switches:\t%u\n",
 		    task->voluntary_switches, task->involuntary_switches);
-	if (mm)
-		mm_put(mm);
 }
 
 static void statm_show(struct text *out, struct task *task)

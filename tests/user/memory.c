@@ -2,13 +2,17 @@
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -168,10 +172,91 @@ static void limits(void)
 	CHECK_ERROR(getrlimit(1000, &limit), EINVAL);
 }
 
+#define AREAS 40000u
+#define LATER 3000000   /* ns: of a read of so many areas, which takes longer on every machine */
+
+/* A process with many areas, which waits. The others begin when all are there. */
+static pid_t with_many_areas(void)
+{
+	int ready[2];
+	char byte;
+	pid_t child;
+
+	MUST(pipe(ready));
+	child = (pid_t)MUST(fork());
+	if (!child) {
+		char *memory = mmap(NULL, AREAS * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		CHECK(memory != MAP_FAILED);
+		for (size_t at = 0; at < AREAS; at += 2)
+			MUST(mprotect(memory + at * PAGE, PAGE, PROT_READ));
+		MUST(write(ready[1], "", 1));
+		for (;;)
+			pause();
+	}
+	CHECK_EQUAL(read(ready[0], &byte, 1), 1);
+	MUST(close(ready[0]));
+	MUST(close(ready[1]));
+	return child;
+}
+
+/* Kills the process a little later, and gives what was its memory in the kernel to new ones. */
+static void kill_and_replace(pid_t victim, int begin)
+{
+	char byte;
+
+	CHECK_EQUAL(read(begin, &byte, 1), 1);
+	MUST(nanosleep(&(struct timespec){ .tv_nsec = LATER }, NULL));
+	MUST(kill(victim, SIGKILL));
+	while (kill(victim, 0) == 0)
+		MUST(nanosleep(&(struct timespec){ .tv_nsec = 1 }, NULL));
+	for (int n = 0; n < 4; n++)
+		if (!MUST(fork())) {
+			MUST(prctl(PR_SET_NAME, "another"));
+			pause();
+		}
+	pause();
+}
+
+/* The count of locked pages lets others run, and the process whose file is read may end meanwhile. */
+static void status_of_one_that_ends(void)
+{
+	char path[64], text[4096], *pid;
+	int begin[2], fd;
+	ssize_t size;
+	pid_t victim, killer;
+
+	/* An ended child leaves nothing behind. */
+	CHECK(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
+	victim = with_many_areas();
+	MUST(pipe(begin));
+	killer = (pid_t)MUST(fork());
+	if (!killer)
+		kill_and_replace(victim, begin[0]);
+	MUST(setpgid(killer, killer));
+	snprintf(path, sizeof(path), "/proc/%d/status", victim);
+	fd = (int)MUST(open(path, O_RDONLY));
+	/* Both wait, and whoever wakes goes before this process. */
+	MUST(nanosleep(&(struct timespec){ .tv_nsec = 10 * LATER }, NULL));
+	MUST(setpriority(PRIO_PROCESS, 0, 5));
+	MUST(write(begin[1], "", 1));
+	size = read(fd, text, sizeof(text) - 1);
+	kill(victim, SIGKILL);
+	MUST(kill(-killer, SIGKILL));
+	if (size <= 0)
+		return;
+	text[size] = 0;
+	CHECK(!strncmp(text, "Name:\tmemory\n", 13));
+	pid = strstr(text, "\nPid:\t");
+	CHECK(pid);
+	CHECK_EQUAL(atoi(pid + 6), victim);
+}
+
 static const struct test_case cases[] = {
 	CASE(brk_grows_and_shrinks), CASE(brk_refuses), CASE(stack_grows),
 	CASE(stack_grows_by_leaps), CASE(stack_ends_somewhere), CASE(malloc_and_free), CASE(text_is_read_only),
 	CASE(constants_are_read_only), CASE(bss_is_zero), CASE(limits),
+	CASE(status_of_one_that_ends),
 };
 
 TEST_MAIN("memory", cases)
