@@ -117,8 +117,7 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 		if (part_of_file(vma, first, last, &start, &end))
 			flush->hide(vma->mm, start, end);
 	}
-	list_for_each_entry(vma, &inode->mappings, mapping) {
-		interrupt_window();
+	list_for_each_long(vma, &inode->mappings, mapping) {
 		vma->mm->flush_reason = SHOOTDOWN_TRUNCATE;
 		if (part_of_file(vma, first, last, &start, &end))
 			flush->range(vma->mm, start, end);

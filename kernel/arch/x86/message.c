@@ -9,6 +9,7 @@
 #include <process.h>
 #include <syscall.h>
 #include <task.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -26,9 +27,8 @@ int message_choose(u32 form)
 	if (form == message_form)
 		return 0;
 	message_forget();
-	list_for_each_entry(process, &process_list, all)
-		list_for_each_entry(task, &process->threads, group_link)
-			task->arch.accepts = 0;
+	for_each_task_window(process, task)
+		task->arch.accepts = 0;
 	message_form = (enum message_form)form;
 	return 0;
 }
