@@ -32,8 +32,9 @@ def wrong(path: Path, text: str, files: set[str]) -> list[str]:
     if not forms and len(text.splitlines()) <= SHORT and "POLICY(" in text and "for_several" not in text:
         return [f'{path} only binds its choices: name the files that hold them behind "Forms:"']
     lost = [form for form in forms if not any(file == form or file.endswith(f"/{form}") for file in files)]
-    twins = [form.replace("hash32/", "hash64/") for form in forms if form.startswith("hash32/")]
-    lacking = [twin for twin in twins if f"arch/ppc/{twin}" in files and twin not in forms]
+    short = [form.removeprefix("arch/ppc/") for form in forms]
+    twins = [form.replace("hash32/", "hash64/") for form in short if form.startswith("hash32/")]
+    lacking = [twin for twin in twins if f"arch/ppc/{twin}" in files and twin not in short]
     return [f"{path} names {form}, which does not exist" for form in lost] + [
         f"{path} names a file of hash32: name {twin} too" for twin in lacking
     ]
@@ -54,8 +55,9 @@ def check() -> int:
     found += [f'{path} declares a policy: it needs a file of its own in a folder "policy"' for path in outside]
     if len(wrong(Path("a.c"), "/* a: b. Forms: nowhere.S. */\nPOLICY(a)\n", files)) != 1:
         found.append("the check misses a file that does not exist")
-    if len(wrong(Path("a.c"), "/* a: b. Forms: hash32/note.c. */\nPOLICY(a)\n", files)) != 1:
-        found.append("the check misses the file of hash64 beside one of hash32")
+    for folder in ("", "arch/ppc/"):
+        if len(wrong(Path("a.c"), f"/* a: b. Forms: {folder}hash32/note.c. */\nPOLICY(a)\n", files)) != 1:
+            found.append(f"the check misses the file of hash64 beside one of {folder}hash32")
     for fault in found:
         print(f"forms: {fault}")
     print(f"forms: {len(policies)} files of policies, {len(found)} problems")
