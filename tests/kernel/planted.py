@@ -1,5 +1,5 @@
 """Errors in our kernel's flushes, put in one at a time: the translation sanitizer must find each, and name the place of
-the change. Each is a substitution of one line in a copy of the kernel's source.
+the change. Each is a substitution of one or two lines in a copy of the kernel's source.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ERRORS: tuple[Planted, ...] = (
     Planted(
         "wrong-page",
         "genarch/flush.c",
-        "\t\tmmu->page_flush(mm, start);",
+        "\t\tinterrupt_window_at(page_number(start));\n\t\tmmu->page_flush(mm, start);",
         "\t\tmmu->page_flush(mm, start + PAGE_SIZE);",
         "uses protect",
         ("mm_protect",),
@@ -88,7 +88,7 @@ def _built(error: Planted) -> Path:
     source = folder / "kernel" / error.file
     text = source.read_text()
     if text.count(error.line + "\n") != 1:
-        raise ValueError(f"{error.file} has not once the line {error.line!r}")
+        raise ValueError(f"planted: {error.name}: {error.file} must have exactly once: {error.line!r}")
     source.write_text(text.replace(error.line + "\n", error.instead + "\n"))
     words = ["make", "-s", "-C", str(folder / "kernel"), f"ARCH={arch}", f"PROCESSORS={processors}", "BUILD=../built"]
     subprocess.run([*words, "-j2"], check=True, capture_output=True, timeout=SECONDS)
@@ -102,7 +102,8 @@ def _program(error: Planted) -> list[str]:
     if not words:
         return [str(ROOT / "build" / ("user-x86" if error.is_x86 else "user") / "test" / name)]
     source, program = ROOT / "tests/planted/uses.c", BUILD / name
-    options = "-O1 -static -nostdlib -fno-pic -no-pie -fno-stack-protector -fno-asynchronous-unwind-tables"
+    options = "-O1 -static -nostdlib -fno-pic -no-pie -fno-stack-protector -fno-asynchronous-unwind-tables -I "
+    options += str(ROOT / "user/arch" / ("x86" if error.is_x86 else "ppc"))
     compiler = ["gcc", "-m32"] if error.is_x86 else ["powerpc-linux-gnu-gcc"]
     command = [*compiler, *options.split(), "-Wall", "-Wextra", "-Werror", "-o", str(program), str(source)]
     subprocess.run(command, check=True, timeout=SECONDS)
