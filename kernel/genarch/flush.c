@@ -13,7 +13,7 @@ bool flush_absent;
 u64 flush_pages, flush_pages_absent, flush_cutoffs;
 u32 flush_sizes[FLUSH_SIZES];
 
-CAUSE(flush) static void flush_each(struct mm *mm, uaddr_t start, uaddr_t stop)
+NOINLINE CAUSE(flush) static void flush_each(struct mm *mm, uaddr_t start, uaddr_t stop)
 {
 	for (; start < stop; start += PAGE_SIZE) {
 		interrupt_window_at(page_number(start));
@@ -23,7 +23,7 @@ CAUSE(flush) static void flush_each(struct mm *mm, uaddr_t start, uaddr_t stop)
 }
 
 /* Scans the table where entries have notes: a page whose entry has no note was never cached. */
-CAUSE(flush) static void flush_noted(struct mm *mm, uaddr_t start, uaddr_t stop, const struct pte *entry)
+NOINLINE CAUSE(flush) static void flush_noted(struct mm *mm, uaddr_t start, uaddr_t stop, const struct pte *entry)
 {
 	for (; start < stop; start += PAGE_SIZE, entry++) {
 		interrupt_window_at(page_number(start));
@@ -62,11 +62,9 @@ CAUSE(flush) void flush_range_found(struct mm *mm, uaddr_t start, uaddr_t end)
 		/* A table that does not exist cannot have cached entries. */
 		if (entry && pagetable_notes && !pagetable_direct) {
 			flush_noted(mm, start, stop, entry);
-		} else if (entry) {
+		} else if (entry || flush_absent) {
 			flush_each(mm, start, stop);
-		} else if (flush_absent) {
-			flush_each(mm, start, stop);
-			flush_pages_absent += (stop - start) >> PAGE_SHIFT;
+			flush_pages_absent += entry ? 0 : page_count(stop - start);
 		}
 		start = stop;
 	}

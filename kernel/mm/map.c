@@ -63,18 +63,14 @@ static void area_drop(struct vma *vma)
 	vma_free(vma);
 }
 
-/* Removes whole areas; in_parts: until other tasks wait to run. Returns the end of what it removed. */
-static uaddr_t areas_remove(struct mm *mm, uaddr_t start, uaddr_t end, bool in_parts)
+/* Removes areas until other tasks wait to run. Returns the end of what it removed. */
+static uaddr_t areas_remove(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *vma;
 
 	while ((vma = mm_find(mm, start)) && vma->start < end) {
-		uaddr_t stop = vma->end;
+		uaddr_t stop = zap_part(vma, vma->start, vma->end);
 
-		if (in_parts)
-			stop = zap_part(vma, vma->start, stop);
-		else
-			zap_range(vma, vma->start, stop);
 		if (stop < vma->end) {
 			u32 page = vma_page(vma, stop);
 
@@ -85,7 +81,7 @@ static uaddr_t areas_remove(struct mm *mm, uaddr_t start, uaddr_t end, bool in_p
 			return stop;
 		}
 		area_drop(vma);
-		if (in_parts && stop < end && preemption_due())
+		if (stop < end && preemption_due())
 			return stop;
 	}
 	return end;
@@ -128,7 +124,7 @@ static bool removal_part(struct mm *mm, struct removal *r, int *error)
 		return false;
 	}
 	mm->flush_reason = SHOOTDOWN_MUNMAP;
-	r->at = areas_remove(mm, start, r->end, true);
+	r->at = areas_remove(mm, start, r->end);
 	tables_trim(mm, start, r->at);
 	check_range(mm, start, r->at, "munmap");
 	return r->at < r->end;
@@ -166,7 +162,10 @@ int mm_unmap(struct mm *mm, uaddr_t address, uaddr_t size)
 	if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
 		return -ENOMEM;
 	mm->flush_reason = SHOOTDOWN_MUNMAP;
-	areas_remove(mm, address, end, false);
+	while ((vma = mm_find(mm, address)) && vma->start < end) {
+		zap_range(vma, vma->start, vma->end);
+		area_drop(vma);
+	}
 	tables_trim(mm, address, end);
 	check_range(mm, address, end, "munmap");
 	return 0;

@@ -77,7 +77,7 @@ CAUSE(flush) static void flush_page(struct mm *mm, uaddr_t address)
 		shootdown(mm, address, address + PAGE_SIZE);
 }
 
-CAUSE(flush) static void flush_range(struct mm *mm, uaddr_t start, uaddr_t end)
+CAUSE(flush) static void flush_range_everywhere(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	if (flush_range_whole(mm, start, end))
 		return;
@@ -92,9 +92,11 @@ CAUSE(flush) static void flush_whole(struct mm *mm)
 		shootdown(mm, 0, USER_END);
 }
 
+#define FLUSH_RANGE (SEVERAL ? flush_range_everywhere : flush_range_searching)
+
 static const struct flush_operations flush_forms[] = {
-	{ flush_page, flush_range, flush_whole, last_searching, range_hide, false },
-	{ flush_page, flush_range, whole_lazy, last_lazy, range_hide, true },
+	{ flush_page, FLUSH_RANGE, flush_whole, last_searching, range_hide, false },
+	{ flush_page, FLUSH_RANGE, whole_lazy, last_lazy, range_hide, true },
 };
 
 static int tlb_flush_apply(const struct policy_setting *to)
