@@ -212,7 +212,7 @@ test-x86: ready
 		--case i386 --case i386_state --case device --case race
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m suite --machine i486dx-50 --group hostile --case i386_state \
 		--options "entry=lean segments=check switch.time=last ipc.switch=direct ipc.path=fast"
-	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m kernel boot checker
+	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m kernel boot checker images
 	$(call heading,Real Linux on the x86 machines)
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m linux
 

@@ -9,8 +9,8 @@
 
 struct mm;
 
-/* Whether this processor can have one. */
-bool aperture_possible(void);
+/* 0: this processor can have one; or the error of the policy (policy.h). */
+int aperture_refused(void);
 /*
  * Maps the segment that contains `address` of mm, in place of a segment that [own, own + one page) does not touch. The
  * mapping ends where the page table of `address` ends. Returns where `address` is in the mapping. Until aperture_end()

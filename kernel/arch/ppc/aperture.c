@@ -10,6 +10,7 @@
 #include <arch/mmu.h>
 #include <arch/vsid.h>
 #include <cpu.h>
+#include <errno.h>
 #include <lib.h>
 #include <pagetable.h>
 #include <smp.h>
@@ -20,10 +21,10 @@
 #define SEGMENT_HIGH 0xb0000000u
 #define SEGMENT_OFFSET 0x0fffffffu
 
-bool aperture_possible(void)
+int aperture_refused(void)
 {
 	/* Other threads, on other processors, would see through the aperture too. */
-	return backend->segments && !SEVERAL;
+	return !backend->segments ? -ENODEV : SEVERAL ? -EOPNOTSUPP : 0;
 }
 
 CAUSE(copy) uaddr_t aperture_begin(struct mm *mm, uaddr_t address, uaddr_t own)

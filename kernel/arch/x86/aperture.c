@@ -8,6 +8,7 @@
 #include <aperture.h>
 #include <arch.h>
 #include <cpu.h>
+#include <errno.h>
 #include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
@@ -19,9 +20,9 @@
 u64 windows_clean;              /* mappings without an emptied TLB */
 bool window_noted;              /* policy ipc.window */
 
-bool aperture_possible(void)
+int aperture_refused(void)
 {
-	return !SEVERAL;     /* another one may have the same root */
+	return SEVERAL ? -EOPNOTSUPP : 0;       /* another processor may have the same root */
 }
 
 CAUSE(copy) uaddr_t aperture_begin(struct mm *mm, uaddr_t address, uaddr_t own)

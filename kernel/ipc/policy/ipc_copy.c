@@ -13,8 +13,10 @@
 
 static int ipc_copy_apply(const struct policy_setting *to)
 {
-	if (to->choice && !aperture_possible())
-		return -ENODEV;
+	int error = to->choice ? aperture_refused() : 0;
+
+	if (error)
+		return error;
 	rendezvous_copy = to->choice ? &rendezvous_copy_aperture : &rendezvous_copy_twice;
 	return 0;
 }

@@ -22,7 +22,7 @@ static int cache_broadcast_apply(const struct policy_setting *to)
 	bool on = to->choice == 0;
 
 	if (!cpu_core->broadcasts || SEVERAL)
-		return on ? -ENODEV : 0;
+		return !on ? 0 : cpu_core->broadcasts ? -EOPNOTSUPP : -ENODEV;
 	__asm__ volatile("mfspr %0, %1" : "=r"(hid0) : "i"(SPR_HID0));
 	hid0 = on ? hid0 | HID0_ABE : hid0 & ~HID0_ABE;
 	__asm__ volatile("sync; isync; mtspr %0, %1; sync; isync" : : "i"(SPR_HID0), "r"(hid0) : "memory");
