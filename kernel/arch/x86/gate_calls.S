@@ -2,11 +2,11 @@
  * Short messages at the gate (gate.S) by a send and a receive, in place of the call that does both, to measure what
  * that call saves (policy ipc.path=fast-calls; Liedtke 1993, 5.2.1).
  *
- * The sender goes on. Its words go to the receiver's struct regs, and the receiver becomes ready: it enters the ready
- * queue, unless it still is there (ready.queue=lazy, which this form needs). It accepts nobody's message from now on,
- * but MESSAGE_TAKEN says that it has one and has not run. When the sender waits, the processor switches to it at once.
- * C code that makes it run finds it like any other ready task, and lets it go on at message_woken_receiving or in
- * message_switch_noting(); both end the state.
+ * A send writes the message's words to the receiver's struct regs and makes the receiver ready: the receiver enters the
+ * ready queue, unless it still is there (ready.queue=lazy, which this form needs). The sender goes on. The receiver
+ * accepts no further message: MESSAGE_TAKEN says that it has one and has not run since. When the sender receives, the
+ * processor switches to that receiver at once. If C code makes the receiver run before, C code finds a ready task like
+ * any other, which goes on at message_woken_receiving or in message_switch_noting(); both end MESSAGE_TAKEN.
  */
 #include <arch/asm.h>
 
@@ -24,8 +24,9 @@
 .endm
 
 /*
- * ecx = current's task, edx = the other of its pair. Only the stack's segment is the kernel's for certain before. The
- * last word's place holds ds and es.
+ * Checks the program's data segments; then ecx = current's task, edx = the other task of current's pair. Until the
+ * check only the stack is certain to be in a segment of the kernel. The place of the message's last word holds ds and
+ * es for the comparison.
  */
 .macro pair_checked
 	movw	%ds, BLOCK(BLOCK_EBP)(%esp)
@@ -36,7 +37,7 @@
 	movl	BLOCK(BLOCK_PEER)(%esp), %edx
 .endm
 
-/* The way of all other cases. */
+/* Where this path cannot serve the call: the ordinary entry does. At 6, ecx and edx get the call's values again. */
 .macro otherwise number
 6:	xorl	%ecx, %ecx
 	orl	$-1, %edx
@@ -76,7 +77,7 @@ FUNCTION(message_entry_calls)
 5:	cmpl	$ANYONE, TASK_ACCEPTS(%edx)
 	je	4b
 	otherwise CALL_MESSAGE_SEND
-	/* It is in no queue: it goes to the end of that of tasks that have slept. */
+	/* The receiver is in no ready queue: append it to the queue of the tasks that have slept. */
 3:	movl	cpus + CPU_URGENT + LIST_PREV, %ebx
 	movl	$cpus + CPU_URGENT, LIST_NEXT(%eax)
 	movl	%ebx, LIST_PREV(%eax)
@@ -87,8 +88,8 @@ FUNCTION(message_entry_calls)
 END(message_entry_calls)
 
 /*
- * Nobody has sent current a message while the other of its pair is known (wait_to_send()), and with another one its
- * place holds the task itself, which accepts nobody's.
+ * No sender waits for current while current is in a pair, because a thread that begins to wait ends all pairs
+ * (wait_to_send()). If current's pair has ended, BLOCK_PEER holds current itself, which has not taken a message.
  */
 FUNCTION(message_receive)
 	cmpl	$CALL_MESSAGE_RECEIVE, %eax
@@ -146,7 +147,7 @@ FUNCTION(message_receive)
 	otherwise CALL_MESSAGE_RECEIVE
 END(message_receive)
 
-/* As message_woken (gate.S). */
+/* Where a task goes on that waited in message_receive and was woken by C code. esp = its struct regs. */
 	.balign	16
 FUNCTION(message_woken_receiving)
 	movl	%esp, %eax

@@ -214,8 +214,9 @@ int main(int argc, char **argv)
 		serve(&side);
 	start_waiting(waiting, others);
 	/*
-	 * It has computed until now, so that whoever it wakes runs before it waits. By a send and a receive it would go
-	 * on so. The first tick after a sleep ends that, within 10 ms of the warm-up.
+	 * The client has computed until now, so the kernel runs a task that the client wakes at once, before the client
+	 * waits. With a send and a receive, that would stay so. After a sleep the next tick ends it: within 10 ms, so
+	 * still in the warm-up.
 	 */
 	if (side.separate)
 		bench_check(nanosleep(&(struct timespec){ 0, 1000000 }, NULL), "nanosleep");
