@@ -54,12 +54,20 @@ def _static_names(declaration: str) -> list[str]:
     return [found[1] for part in declared.split(",") if (found := _DATA.search(part.strip()))]
 
 
+_DEFINED = re.compile(r"^(?:FUNCTION\((\w+)\)|\w(?:[^\n;]*?\W)?(\w+)\([^\n]*[^\n;]$)", re.MULTILINE)
+"""A function in assembly; or in C the first line of a definition: not indented, and without a semicolon at its end."""
+
+
+def _defined(text: str) -> set[str]:
+    """The functions that a file defines."""
+    text = re.sub(r"^ ", "", _ATTRIBUTE.sub("", _IGNORED.sub("", text)), flags=re.MULTILINE)
+    return {found[1] or found[2] for found in _DEFINED.finditer(text)}
+
+
 def _unplaced() -> list[str]:
     """The names in linker scripts that no function has."""
     kernel = ROOT / "kernel"
-    sources = " ".join(path.read_text(encoding="utf-8") for path in sorted(kernel.rglob("*.[cS]")))
-    functions = set(re.findall(r"\b(\w+)\(", sources))
-    functions |= set(re.findall(r"^FUNCTION\((\w+)\)", sources, re.MULTILINE))
+    functions = {name for path in kernel.rglob("*.[cS]") for name in _defined(path.read_text(encoding="utf-8"))}
     return [
         f"{path.relative_to(ROOT)}: {name}"
         for path in sorted(kernel.rglob("hot*.lds"))
@@ -81,6 +89,10 @@ def check() -> int:
     for where in wrong:
         print(where)
     print(f"names: {checked} static names, {len(wrong)} of one word that is not their file's subject")
+    made = "/* one() */\nint two(int a);\nint three(int a)\n{\n\tfour(a);\n}\nFUNCTION(five)\n"
+    if _defined(made) != {"three", "five"}:
+        wrong.append(f"names: the check finds {_defined(made)} in {made!r}")
+        print(wrong[-1])
     lost = _unplaced()
     for where in lost:
         print(f"{where}: no function has this name")
