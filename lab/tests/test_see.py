@@ -10,7 +10,7 @@ from framed import framed
 from pagewalk import recording, snapshot
 from pagewalk.profiles import StackRow
 from pagewalk.recording import Flush, Instant, Recording
-from pagewalk.report import browser, see
+from pagewalk.report import browser, see, stale
 
 WIDTHS = (400, 1400)
 
@@ -258,3 +258,26 @@ def test_the_unified_tlbs_of_a_405_and_a_970_are_shown() -> None:
     wide = {"slb": [{"effective": 0xC0000000, "vsid": 12}], "tlb": [row]}
     small = recording.slim({**common, "hash_table": None, "wide": wide})
     assert small["tlb"] == {"unified": [[1, 2, 12, 3, 0x4000, "kernel"]]}
+
+
+PLACE = {"processor": 1, "pc": "0xc0001234", "function": "mm_<protect>", "user": False, "program": "/bin/uses"}
+STALE = {
+    "text": "stale translation (late): a write to 0xb7fec000 by an entry that has rights\n  access  here",
+    "entry": {**PLACE, "cycle": 100, "page": "0xb7fec000", "frame": "0x3fee000"},
+    "access": {**PLACE, "cycle": 900, "what": "a write to", "address": "0xb7fec000", "user": True},
+    "change": {**PLACE, "cycle": 500, "address": "0x175fb0", "old": "0x67", "new": "0x65"},
+    "flushes": [{**PLACE, "cycle": 600, "what": "page 0xb7fed000: another page"}],
+}
+
+
+def test_a_stale_translation_is_shown_in_time() -> None:
+    found = stale.finding(STALE)
+    assert [(event.kind, event.cycle) for event in found.events] == [
+        ("fill", 100), ("change", 500), ("flush", 600), ("use", 900)
+    ]  # fmt: skip
+    assert found.svg.count("<circle") == 4
+    assert found.svg.count("<line ") == len(stale.COLOURS)
+    assert "cycle 500: the word at 0x175fb0 was changed from 0x67 to 0x65 in mm_&lt;protect&gt;" in found.svg
+    assert "user mode, processor 1, program /bin/uses" in found.events[-1].words
+    without = stale.finding({**STALE, "change": None, "flushes": []})
+    assert [event.kind for event in without.events] == ["fill", "use"]

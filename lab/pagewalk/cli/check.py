@@ -113,13 +113,13 @@ class Checked:
             say(err, self.ended)
 
 
-def _watched_from_now_on(machine: _machine.Machine, *, goes_on: bool) -> _machine.Machine:
+def begin(machine: _machine.Machine, *, goes_on: bool) -> None:
+    """Watches a machine from now on; `goes_on`: findings do not end the run."""
     try:
         machine.sanitize("translation")
     except ValueError as error:
         raise BadInput(str(error)) from None
     machine.set_sanitizer_stops(not goes_on)
-    return machine
 
 
 def check(
@@ -175,7 +175,8 @@ def check(
         job = replace(job, kernel=read_file(image))
     if junit_file is not None:
         check_writable(junit_file)
-    loaded = _watched_from_now_on(native.load(job), goes_on=goes_on)
+    loaded = native.load(job)
+    begin(loaded, goes_on=goes_on)
     on_linux = bool(command) and kernel != OURS
     watched = watch(loaded, limit, quiet=as_json, on_linux=on_linux, boot_limit=job.boot_limit)
     checked = Checked.of(f"{kernel} on {machine}", watched)

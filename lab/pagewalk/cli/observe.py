@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import tomllib
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from pagewalk import (
     watching,
     writing,
 )
-from pagewalk.cli import options
+from pagewalk.cli import check, options
 from pagewalk.cli.jobs import job_of, loaded_machine
 from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.cli.simulation import Watched, watch
@@ -354,6 +355,9 @@ def see(
     file: options.Files = None,
     misses: Annotated[int, typer.Option(min=1, max=5000, help="The most TLB misses on the page.")] = 300,
     processor: options.Processor = None,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Show in time each stale translation that the run uses: docs/check.md.")
+    ] = False,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
@@ -369,12 +373,16 @@ def see(
     Examples: `pagewalk see -- ./hello`, `pagewalk see -m ppc603-133 -o 603.html -- ./hello`
     """
     from pagewalk.report import see as page  # noqa: PLC0415 - only here, and the plots are slow to import
+    from pagewalk.report.stale import finding  # noqa: PLC0415 - as above
 
     job = job_of(machine, command, file, sets, policy, limit, kernel)
     _writable(output)
     loaded = native.load(job)
     options.check_processor(processor, loaded.processors)
+    if stale:
+        check.begin(loaded, goes_on=True)
     recorded, watched = _record(loaded, limit, misses, processor, quiet=as_json)
+    found = [finding(json.loads(text)) for text in loaded.findings()[1]] if stale else None
     again = native.load(job)
 
     def go(cycle: int) -> bool:
@@ -390,7 +398,7 @@ def see(
         counters = guest.program_counters(watched.machine.regions(), watched.machine.counters())
     else:
         counters = recorded.counted()
-    writing.write(output, page.render(page.page_data(subject, recorded, counters, _POINTS)))
+    writing.write(output, page.render(page.page_data(subject, recorded, counters, _POINTS), found))
     if as_json:
         shown = len(recorded.misses)
         print_json({"output": output, "misses": recorded.missed, "shown": shown, "stop": watched.stop})

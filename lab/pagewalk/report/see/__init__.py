@@ -16,6 +16,7 @@ from pagewalk.figures import pollution
 from pagewalk.recording import Instant, Recording
 from pagewalk.report import embed
 from pagewalk.report.charts import CAUSES, SCHEMA, Spec, field, layer
+from pagewalk.report.stale import Finding
 
 _POLLUTED = {
     "tlb.instruction": "instruction TLB",
@@ -247,8 +248,8 @@ def page_data(subject: Subject, recording: Recording, counters: Mapping[str, int
     }
 
 
-def render(data: Mapping[str, Any]) -> str:
-    """The page as HTML."""
+def render(data: Mapping[str, Any], stale: Sequence[Finding] | None = None) -> str:
+    """The page as HTML. `stale`: the stale translations that the run has used, if it was asked for them."""
     folder = Path(__file__).parent
     environment = Environment(
         loader=PackageLoader("pagewalk.report", "see"),
@@ -261,6 +262,7 @@ def render(data: Mapping[str, Any]) -> str:
     shown = {**data, "intro": _INTRO[data["kind"]], "words": words}
     return environment.get_template("page.html").render(
         data=shown,
+        stale=stale,
         held="TLB and hash table" if hashed else "TLB",
         json=embed.data(data),
         style=Markup((folder / "page.css").read_text(encoding="utf-8")),
