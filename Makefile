@@ -8,6 +8,7 @@
 #   make soak    millions of random instruction sequences, then the suite on every kind of processor, with
 #                the kernel's invariant checker on
 #   make soak-policies  attacks and tests under random combinations of the kernel's policies
+#   make soak-planted   errors put into the flushes of our kernel and of Linux, which the translation sanitizer must find
 #   make soak-shootdown  the kernel's tests by each form of TLB shootdown on two and four processors
 #   make x86     builds kernel and user programs for the x86 machines
 #   make riscv   builds programs for Linux on the RISC-V machines
@@ -37,7 +38,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants riscv-costs soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-shootdown soak-policies docs docs-cost clean kernel user x86 riscv programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants riscv-costs soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-shootdown soak-policies soak-planted docs docs-cost clean kernel user x86 riscv programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
 # The build scripts of other people's programs split paths at spaces.
@@ -381,6 +382,14 @@ PAGEWALK_COMBINATIONS ?= 90
 soak-policies: $(STAMPS)/machine ready
 	$(call heading,Random combinations of policies from seed $(PAGEWALK_SEED))
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel combinations --seed $(PAGEWALK_SEED) --count $(PAGEWALK_COMBINATIONS)
+
+# Errors put into the flushes of our kernel and of Linux, one at a time: the translation sanitizer must find each. Not part
+# of "make soak": it builds a kernel for each, and needs the kernels of tests/linux/planted.toml.
+soak-planted: ready x86 $(STAMPS)/bootstrap-test
+	$(call heading,Errors put into flushes)
+	$(PAGEWALK) subjects build $(LINUX)-i486 $(LINUX)-i686-smp
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel planted
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux.planted
 
 clean:
 	rm -rf build target site

@@ -123,7 +123,7 @@ def _build_one(kernel: Kernel, work: _Work) -> None:
     objects.mkdir(parents=True, exist_ok=True)
     build_steps.room(objects, _KERNEL_ROOM)
     _edit(source, kernel.variant.edits)
-    _configure(kernel, source, objects)
+    configure(kernel, source, objects)
     started = time.monotonic()
     _compile(kernel, source, objects, work)
     build_steps.publish(kernel, version, objects / IMAGE, objects / ".config", place)
@@ -255,13 +255,14 @@ def _edit(tree: Path, edits: Sequence[Edit]) -> None:
 # The kernel -------------------------------------------------------------------
 
 
-def _make(kernel: Kernel, source: Path, objects: Path, *words: str) -> list[str]:
+def make_command(kernel: Kernel, source: Path, objects: Path, *words: str) -> list[str]:
+    """The command that makes something of a Linux out of its source's folder."""
     architecture = kernel.platform.architecture
     own = [f"ARCH={architecture}", f"CROSS_COMPILE={build_steps.cross(architecture)}"]
     return ["make", "-C", str(source), f"O={objects}", *own, *words]
 
 
-def _configure(kernel: Kernel, source: Path, objects: Path) -> None:
+def configure(kernel: Kernel, source: Path, objects: Path) -> None:
     """Writes the configuration; every symbol of the fragments must have taken."""
     wanted = objects / "pagewalk.config"
     before = wanted.read_text(encoding="utf-8") if wanted.is_file() else None
@@ -271,7 +272,7 @@ def _configure(kernel: Kernel, source: Path, objects: Path) -> None:
     fragment = objects / "fragment.config"
     fragment.write_text(kernel.configuration, encoding="utf-8")
     build_steps.run(
-        [*_make(kernel, source, objects), f"KCONFIG_ALLCONFIG={fragment}", "allnoconfig"],
+        [*make_command(kernel, source, objects), f"KCONFIG_ALLCONFIG={fragment}", "allnoconfig"],
         objects,
         f"{kernel.name} cannot be configured",
     )
@@ -297,7 +298,7 @@ def _compile(kernel: Kernel, source: Path, objects: Path, work: _Work) -> None:
     finished = int(count.read_text()) if count.is_file() else 0
     there = 0 if finished else sum(1 for _ in objects.rglob("*.o"))
     progress = _Progress(kernel.name, there, finished or _OBJECTS, work.listener.progress)
-    command = _make(kernel, source, objects, f"-j{work.choice.jobs}", IMAGE)
+    command = make_command(kernel, source, objects, f"-j{work.choice.jobs}", IMAGE)
     with log.open("w", encoding="utf-8") as kept:
         make = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",

@@ -71,11 +71,16 @@ POWERPC = ("ppc603-133", "mpc855t-48", "ppc405-200", "ppc604-133", "ppc970-1600"
 """PowerPCs whose TLBs software loads, and with hash tables."""
 ERRORS = (
     *ERRORS,
-    *(replace(ERRORS[n], machine=on) for on in POWERPC for n in range(3)),
+    *(replace(ERRORS[n], machine=machine) for machine in POWERPC for n in range(3)),
 )
 
 
-def _built(error: Planted) -> Path:
+def on(error: Planted, machine: str) -> Planted:
+    """The same error on another machine."""
+    return replace(error, machine=machine)
+
+
+def built(error: Planted) -> Path:
     """The kernel with the error in it. One image runs on all machines of an architecture."""
     processors = "several" if "x" in error.machine.split("-")[-1] else "one"
     arch = "x86" if error.is_x86 else "ppc"
@@ -96,7 +101,7 @@ def _built(error: Planted) -> Path:
     return image
 
 
-def _program(error: Planted) -> list[str]:
+def program(error: Planted) -> list[str]:
     """The command in the guest: a test of the kernel's, or the program of this folder that uses pages after a call."""
     name, *words = error.program.split()
     if not words:
@@ -114,7 +119,7 @@ def _found(error: Planted, kernel: Path) -> str | None:
     """What is wrong with the report; None if nothing is."""
     words = [str(ROOT / ".venv/bin/pagewalk"), "check", "ours", "--image", str(kernel), "-m", error.machine, "--json"]
     done = subprocess.run(
-        [*words, "--", *_program(error)],
+        [*words, "--", *program(error)],
         check=False,
         capture_output=True,
         text=True,
@@ -140,7 +145,7 @@ def check() -> int:
     """The number of errors that were not found, or not named."""
     failed = 0
     for error in ERRORS:
-        problem = _found(error, _built(error))
+        problem = _found(error, built(error))
         if problem is not None:
             failed += 1
             print(f"planted: {error.name} on {error.machine}: {problem}")

@@ -1,0 +1,660 @@
+/*
+ * Calls after which a kernel must flush translations, each with an access that shows whether it has: what a planted
+ * error of a kernel is found by. The first argument names the case. It prints `NAME: good`, or `NAME: stale` if the
+ * access used the old translation, with status 0 or 1; 2 if the case cannot run here.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE   4096
+#define TABLE  (4L << 20) /* what one table of 1,024 words maps */
+
+static void cannot(const char *what)
+{
+	perror(what);
+	_exit(2);
+}
+
+static volatile char *mapped(long pages, int protection)
+{
+	volatile char *at = mmap(NULL, pages * PAGE, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		cannot("mmap");
+	return at;
+}
+
+/* Pages with a 1 in each. */
+static volatile char *pages(long count)
+{
+	volatile char *at = mapped(count, PROT_READ | PROT_WRITE);
+
+	for (long n = 0; n < count; n++)
+		at[n * PAGE] = 1;
+	return at;
+}
+
+/* What refuses an access: a signal, from which the access does not return. */
+static __thread sigjmp_buf away;
+
+static void leave(int number)
+{
+	(void)number;
+	siglongjmp(away, 1);
+}
+
+static int loads(volatile char *at)
+{
+	if (sigsetjmp(away, 0))
+		return 0;
+	(void)*at;
+	return 1;
+}
+
+static int stores(volatile char *at)
+{
+	if (sigsetjmp(away, 0))
+		return 0;
+	*at = 2;
+	return 1;
+}
+
+/* On one processor ----------------------------------------------------------- */
+
+static int protect(void)
+{
+	volatile char *at = pages(4);
+
+	if (mprotect((void *)at, 4 * PAGE, PROT_READ))
+		cannot("mprotect");
+	return stores(at);
+}
+
+static int last(void)
+{
+	volatile char *at = pages(4);
+
+	if (mprotect((void *)at, 4 * PAGE, PROT_READ))
+		cannot("mprotect");
+	return stores(at + 3 * PAGE);
+}
+
+static int one(void)
+{
+	volatile char *at = pages(4);
+
+	if (mprotect((void *)at, PAGE, PROT_READ))
+		cannot("mprotect");
+	return stores(at);
+}
+
+static int unmap(void)
+{
+	volatile char *at = pages(4);
+
+	munmap((void *)at, 4 * PAGE);
+	return loads(at + PAGE);
+}
+
+static int many(void)
+{
+	volatile char *at = pages(600);
+
+	at[PAGE] = 1;
+	munmap((void *)at, 600 * PAGE);
+	return loads(at + PAGE);
+}
+
+static int drop(void)
+{
+	volatile char *at = pages(4);
+
+	madvise((void *)at, 4 * PAGE, MADV_DONTNEED);
+	return at[PAGE] != 0;
+}
+
+static int move(void)
+{
+	volatile char *at = pages(2), *to = mapped(2, PROT_NONE);
+
+	if (mremap((void *)at, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
+		cannot("mremap");
+	return loads(at);
+}
+
+static volatile char *aligned(volatile char *at)
+{
+	return (volatile char *)(((long)at + TABLE - 1) & ~(TABLE - 1));
+}
+
+/* A whole table moves, not word by word. */
+static int move_table(void)
+{
+	volatile char *at = aligned(mapped(2 * TABLE / PAGE, PROT_READ | PROT_WRITE));
+	volatile char *to = aligned(mapped(2 * TABLE / PAGE, PROT_NONE));
+
+	at[0] = at[PAGE] = 1;
+	if (mremap((void *)at, TABLE, TABLE, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
+		cannot("mremap");
+	return loads(at);
+}
+
+/* The parent's store after fork must not be seen by the child. */
+static int forked(void)
+{
+	volatile char *at = pages(1);
+	int ends[2], status;
+	char byte = 0;
+	pid_t child;
+
+	if (pipe(ends))
+		cannot("pipe");
+	child = fork();
+	if (child == 0) {
+		if (read(ends[0], &byte, 1) != 1)
+			_exit(2);
+		_exit(*at != 1);
+	}
+	*at = 2;
+	if (write(ends[1], &byte, 1) != 1)
+		cannot("write");
+	waitpid(child, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+/* The store behind MADV_FREE says that the page is in use again: it must set the dirty bit. */
+static int lazy_free(void)
+{
+	volatile char *at = pages(4);
+
+	if (madvise((void *)at, 4 * PAGE, MADV_FREE))
+		cannot("madvise");
+	at[0] = 2;
+	return 0;
+}
+
+static int shrink(void)
+{
+	int file = memfd_create("shrink", 0);
+	volatile char *at;
+
+	if (file < 0 || ftruncate(file, 2 * PAGE))
+		cannot("memfd_create");
+	at = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	at[0] = at[PAGE] = 1;
+	if (ftruncate(file, 0))
+		cannot("ftruncate");
+	return loads(at);
+}
+
+static int disk(void)
+{
+	int file = open("/dev/ram0", O_RDWR);
+
+	if (file < 0)
+		cannot("/dev/ram0");
+	return file;
+}
+
+/* A store behind msync must reach the device, so that the word is dirty again. */
+static int synchronise(void)
+{
+	int file = disk();
+	volatile char *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	char byte = 0;
+
+	at[0] = 1;
+	if (msync((void *)at, PAGE, MS_SYNC))
+		cannot("msync");
+	at[0] = 2;
+	munmap((void *)at, PAGE);
+	if (posix_fadvise(file, 0, PAGE, POSIX_FADV_DONTNEED) || pread(file, &byte, 1, 0) != 1)
+		cannot("pread");
+	return byte != 2;
+}
+
+#if defined(__powerpc__)
+static const unsigned returns[2][2] = {{0x38600001, 0x4e800020}, {0x38600002, 0x4e800020}};
+#elif defined(__i386__)
+static const unsigned char returns[2][6] = {{0xb8, 1, 0, 0, 0, 0xc3}, {0xb8, 2, 0, 0, 0, 0xc3}};
+#else
+static const unsigned returns[2][2] = {{0x00100513, 0x00008067}, {0x00200513, 0x00008067}};
+#endif
+
+static char *code(void *where, int which)
+{
+	int kind = MAP_PRIVATE | MAP_ANONYMOUS | (where ? MAP_FIXED : 0);
+	char *at = mmap(where, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, kind, -1, 0);
+
+	if (at == MAP_FAILED)
+		cannot("mmap");
+	memcpy(at, returns[which], sizeof returns[which]);
+	__builtin___clear_cache(at, at + sizeof returns[which]);
+	return at;
+}
+
+/* Another page of instructions at the same address. */
+static int instructions(void)
+{
+	char *at = code(NULL, 0);
+	int (*call)(void) = (int (*)(void))(void *)at;
+
+	if (call() != 1)
+		cannot("call");
+	code(at, 1);
+	return call() != 2;
+}
+
+static int execute(void)
+{
+	char *at = code(NULL, 0);
+	int (*call)(void) = (int (*)(void))(void *)at;
+
+	if (call() != 1)
+		cannot("call");
+	if (mprotect(at, PAGE, PROT_NONE))
+		cannot("mprotect");
+	if (sigsetjmp(away, 0))
+		return 0;
+	return call();
+}
+
+/* A process's page that another process writes to by /proc. */
+static int other(void)
+{
+	volatile char *flags = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile char *at = pages(1);
+	char name[32], two = 2;
+	int file, status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		while (*at == 1 && flags[1] == 0)
+			flags[0] = 1;
+		_exit(*at != 2);
+	}
+	while (flags[0] == 0)
+		sched_yield();
+	snprintf(name, sizeof name, "/proc/%d/mem", (int)child);
+	file = open(name, O_RDWR);
+	if (file < 0 || pwrite(file, &two, 1, (off_t)(unsigned long)at) != 1)
+		cannot(name);
+	flags[1] = 1;
+	waitpid(child, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+/* One process after another, the second one with the first one's number if the kernel gives it out at once. */
+static int successor(void)
+{
+	volatile char *at = pages(1);
+	int stale = 0, status;
+
+	for (int n = 2; n < 6; n++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			if (*at != 1)
+				_exit(1);
+			*at = (char)n;
+			_exit(*at != n);
+		}
+		waitpid(child, &status, 0);
+		stale |= status != 0;
+	}
+	return stale;
+}
+
+/* More address spaces than a processor has numbers for: each must see its own page. */
+#define SPACES 24
+static int numbers(void)
+{
+	volatile char *at = pages(1);
+	pid_t children[SPACES];
+	int stale = 0, status;
+
+	for (int n = 0; n < SPACES; n++) {
+		children[n] = fork();
+		if (children[n] == 0) {
+			char own = (char)(n + 2);
+
+			*at = own;
+			for (int round = 0; round < 20; round++) {
+				sched_yield();
+				if (*at != own)
+					_exit(1);
+			}
+			_exit(0);
+		}
+		if (children[n] < 0)
+			cannot("fork");
+	}
+	for (int n = 0; n < SPACES; n++) {
+		waitpid(children[n], &status, 0);
+		stale |= status != 0;
+	}
+	return stale;
+}
+
+/* On two processors: one thread accesses a page for ever, and the other one changes its translation. --------- */
+
+static volatile char *shared;
+static volatile long turns;
+static volatile int changed;
+
+static void on(int processor)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(processor, &set);
+	if (sched_setaffinity(0, sizeof set, &set))
+		cannot("a second processor");
+}
+
+static void *reader(void *expected)
+{
+	on(1);
+	if (sigsetjmp(away, 0))
+		return NULL;
+	for (long left = 2000; left > 0; turns++) {
+		if (*shared == (char)(long)expected)
+			return NULL;
+		left -= changed;
+	}
+	return expected;
+}
+
+static void *writer(void *unused)
+{
+	(void)unused;
+	on(1);
+	if (sigsetjmp(away, 0))
+		return NULL;
+	for (long left = 2000; left > 0; turns++) {
+		*shared = 3;
+		left -= changed;
+	}
+	return (void *)shared;
+}
+
+static pthread_t beside(void *(*loop)(void *), char expected)
+{
+	pthread_t thread;
+
+	on(0);
+	if (pthread_create(&thread, NULL, loop, (void *)(long)expected))
+		cannot("pthread_create");
+	while (turns < 100)
+		;
+	return thread;
+}
+
+static int joined(pthread_t thread)
+{
+	void *stale;
+
+	changed = 1;
+	pthread_join(thread, &stale);
+	return stale != NULL;
+}
+
+static int other_protect(void)
+{
+	pthread_t thread;
+
+	shared = pages(1);
+	thread = beside(writer, 0);
+	mprotect((void *)shared, PAGE, PROT_READ);
+	return joined(thread);
+}
+
+static int other_unmap(void)
+{
+	pthread_t thread;
+
+	shared = pages(1);
+	thread = beside(reader, 2);
+	munmap((void *)shared, PAGE);
+	return joined(thread);
+}
+
+static int other_drop(void)
+{
+	pthread_t thread;
+
+	shared = pages(1);
+	thread = beside(reader, 4);
+	madvise((void *)shared, PAGE, MADV_DONTNEED);
+	*shared = 4;
+	return joined(thread);
+}
+
+/* Copy on write by one thread: the other one must see what is stored then. */
+static int other_copy(void)
+{
+	pthread_t thread;
+	pid_t child;
+	int stale;
+
+	shared = pages(1);
+	child = fork();
+	if (child == 0)
+		for (;;)
+			pause();
+	turns = 0;
+	thread = beside(reader, 2);
+	*shared = 2;
+	stale = joined(thread);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return stale;
+}
+
+/* Fills the memory with pages of other files, until reclaim has taken all pages that seem unused. */
+static void fill(void)
+{
+	static char bytes[16 * PAGE];
+	char name[16];
+
+	for (int n = 1; n < 16; n++) {
+		int file;
+
+		snprintf(name, sizeof name, "/dev/ram%d", n);
+		file = open(name, O_RDONLY);
+		if (file < 0)
+			cannot(name);
+		while (read(file, bytes, sizeof bytes) > 0)
+			;
+	}
+}
+
+/*
+ * Reclaim takes a page that is in use: it clears the accessed bit and does not flush, and the entry never sets the bit
+ * again. A page that was written or read by a call would count as used more than once.
+ */
+static int other_reclaim(void)
+{
+	char byte = 2;
+	int file = disk();
+	pthread_t thread;
+
+	shared = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, file, 0);
+	(void)*shared; /* on this processor, whose list of new pages will run over */
+	thread = beside(reader, 2);
+	fill();
+	if (pwrite(file, &byte, 1, 0) != 1)
+		cannot("pwrite");
+	return joined(thread);
+}
+
+/* Reads mapped pages of many files in turn: reclaim takes them while they are in use. */
+static void *read_all(void *own)
+{
+	volatile char *disks[16];
+	unsigned long sum = 0;
+	char name[16];
+
+	for (int n = 1; n < 16; n++) {
+		int file;
+
+		snprintf(name, sizeof name, "/dev/ram%d", n);
+		file = open(name, O_RDWR);
+		if (file < 0)
+			cannot(name);
+		disks[n] = mmap(NULL, TABLE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+		if (disks[n] == MAP_FAILED)
+			cannot("mmap");
+	}
+	for (int round = 0; round < 2; round++)
+		for (int n = 1; n < 16; n++)
+			for (long at = 0; at < TABLE; at += PAGE) {
+				sum += disks[n][at] + *shared;
+				if (n < 4 && at % (32 * PAGE) == 0)
+					disks[n][at] = 1;
+			}
+	return sum == 1 ? own : NULL;
+}
+
+static int pressure(void)
+{
+	pthread_t thread;
+
+	shared = pages(1);
+	if (pthread_create(&thread, NULL, read_all, NULL))
+		cannot("pthread_create");
+	read_all(NULL);
+	pthread_join(thread, NULL);
+	return 0;
+}
+
+static volatile int begun, ready[4];
+
+static void *taker(void *processor)
+{
+	volatile char *at = mapped(3000, PROT_READ | PROT_WRITE);
+
+	on((int)(long)processor);
+	ready[(long)processor] = 1;
+	while (!begun)
+		;
+	for (long n = 0; n < 3000; n++)
+		at[n * PAGE] = 5;
+	return NULL;
+}
+
+static void *rounds(void *unused)
+{
+	(void)unused;
+	on(1);
+	if (sigsetjmp(away, 0))
+		return NULL;
+	for (long left = 2000; left > 0; turns++) {
+		for (int n = 0; n < 16; n++)
+			if (shared[n * PAGE] != 1)
+				return (void *)shared;
+		left -= changed;
+	}
+	return (void *)shared;
+}
+
+/* Frames that are unmapped, while other processors want frames and one still reads these. */
+static int frames(void)
+{
+	pthread_t thread, takers[2];
+	int stale;
+
+	shared = pages(1500);
+	for (long n = 0; n < 2; n++)
+		if (pthread_create(takers + n, NULL, taker, (void *)(n + 2)))
+			cannot("pthread_create");
+	thread = beside(rounds, 0);
+	while (!ready[2] || !ready[3])
+		;
+	begun = 1;
+	munmap((void *)shared, 1500 * PAGE);
+	stale = joined(thread);
+	for (int n = 0; n < 2; n++)
+		pthread_join(takers[n], NULL);
+	return stale;
+}
+
+/* The other thread's processor idles meanwhile, with the address space left as it was. */
+static int ends[2];
+
+static void *sleeper(void *expected)
+{
+	char byte;
+
+	on(1);
+	if (sigsetjmp(away, 0))
+		return NULL;
+	(void)*shared;
+	turns = 100;
+	if (read(ends[0], &byte, 1) != 1)
+		cannot("read");
+	return *shared == (char)(long)expected ? NULL : expected;
+}
+
+static int idle(void)
+{
+	pthread_t thread;
+	char byte = 0;
+
+	if (pipe(ends))
+		cannot("pipe");
+	shared = pages(1);
+	thread = beside(sleeper, 2);
+	usleep(20000);
+	madvise((void *)shared, PAGE, MADV_DONTNEED);
+	*shared = 2;
+	if (write(ends[1], &byte, 1) != 1)
+		cannot("write");
+	return joined(thread);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} cases[] = {
+	{"protect", protect}, {"last", last}, {"one", one}, {"unmap", unmap}, {"many", many}, {"drop", drop},
+	{"move", move}, {"move-table", move_table}, {"fork", forked}, {"shrink", shrink},
+	{"sync", synchronise}, {"lazy-free", lazy_free}, {"instructions", instructions}, {"execute", execute},
+	{"other", other}, {"numbers", numbers}, {"successor", successor}, {"frames", frames},
+	{"pressure", pressure}, {"other-protect", other_protect}, {"other-unmap", other_unmap},
+	{"other-drop", other_drop}, {"other-copy", other_copy}, {"other-reclaim", other_reclaim},
+	{"idle", idle},
+};
+
+int main(int count, char **words)
+{
+	struct sigaction action = {.sa_handler = leave, .sa_flags = SA_NODEFER};
+
+	if (getpid() == 1) { /* as init, on QEMU */
+		mount("dev", "/dev", "devtmpfs", 0, NULL);
+		mount("proc", "/proc", "proc", 0, NULL);
+	}
+	sigaction(SIGSEGV, &action, NULL);
+	sigaction(SIGBUS, &action, NULL);
+	for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)
+		if (count == 2 && strcmp(words[1], cases[n].name) == 0) {
+			int stale = cases[n].run();
+
+			printf("%s: %s\n", cases[n].name, stale ? "stale" : "good");
+			return stale;
+		}
+	fprintf(stderr, "usage: stale CASE\n");
+	return 2;
+}
