@@ -9,6 +9,7 @@
 #                the kernel's invariant checker on
 #   make soak-policies  attacks and tests under random combinations of the kernel's policies
 #   make soak-planted   errors put into the flushes of our kernel and of Linux, which the translation sanitizer must find
+#   make soak-silent    good kernels under stress, which the translation sanitizer must find nothing in
 #   make soak-shootdown  the kernel's tests by each form of TLB shootdown on two and four processors
 #   make x86     builds kernel and user programs for the x86 machines
 #   make riscv   builds programs for Linux on the RISC-V machines
@@ -38,7 +39,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants riscv-costs soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-shootdown soak-policies soak-planted docs docs-cost clean kernel user x86 riscv programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants riscv-costs soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-shootdown soak-policies soak-planted soak-silent docs docs-cost clean kernel user x86 riscv programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-linux linux linux-kernels
 
 # The build scripts of other people's programs split paths at spaces.
@@ -387,9 +388,15 @@ soak-policies: $(STAMPS)/machine ready
 # of "make soak": it builds a kernel for each, and needs the kernels of tests/linux/planted.toml.
 soak-planted: ready x86 $(STAMPS)/bootstrap-test
 	$(call heading,Errors put into flushes)
-	$(PAGEWALK) subjects build $(LINUX)-i486 $(LINUX)-i686-smp
+	$(PAGEWALK) subjects build $(LINUX)-i486 $(LINUX)-i686-smp $(LINUX)-small
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel planted
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux.planted
+
+# Good kernels under stress are silent, with an error put into each to show that it would be found. Not part of "make soak".
+soak-silent: ready x86 $(STAMPS)/bootstrap-test
+	$(call heading,Good kernels under the translation sanitizer)
+	$(PAGEWALK) subjects build $(LINUX)-i486 $(LINUX)-i686-smp $(LINUX)-small
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux.silent
 
 clean:
 	rm -rf build target site

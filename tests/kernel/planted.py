@@ -11,6 +11,7 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linux.planted import program as stale
 from suite.places import ROOT
 
 BUILD = ROOT / "build" / "planted"
@@ -66,6 +67,27 @@ ERRORS: tuple[Planted, ...] = (
         ("zap", "mm_", "pagetable", "pte_"),
         machine="p6-200x2",
     ),
+    Planted("fork", "mm/space.c", "\t\tflush->whole(parent);", "\t\t(void)parent;", "stale fork", ("mm_fork",)),
+    Planted(
+        "mremap",
+        "mm/remap.c",
+        "\tflush->range(mm, from, from + size);",
+        "\t(void)from;",
+        "stale move",
+        ("move_entries", "mm_remap"),
+    ),
+    Planted(
+        "truncate", "mm/zap.c", "\t\t\tflush->range(vma->mm, start, end);", "\t\t\t(void)vma;", "stale shrink", ("zap",)
+    ),
+    Planted(
+        "copy",
+        "mm/fault.c",
+        "\tflush->page(mm, ALIGN_DOWN(address, PAGE_SIZE));",
+        "\t(void)mm;",
+        "stale other-copy",
+        ("pte_replace", "fault"),
+        machine="p6-200x2",
+    ),
 )
 POWERPC = ("ppc603-133", "mpc855t-48", "ppc405-200", "ppc604-133", "ppc970-1600")
 """PowerPCs whose TLBs software loads, and with hash tables."""
@@ -104,6 +126,8 @@ def built(error: Planted) -> Path:
 def program(error: Planted) -> list[str]:
     """The command in the guest: a test of the kernel's, or the program of this folder that uses pages after a call."""
     name, *words = error.program.split()
+    if name == "stale":
+        return [str(stale("i386" if error.is_x86 else "powerpc")), *words]
     if not words:
         return [str(ROOT / "build" / ("user-x86" if error.is_x86 else "user") / "test" / name)]
     source, program = ROOT / "tests/planted/uses.c", BUILD / name

@@ -1,0 +1,201 @@
+"""Good kernels under stress must be silent under the translation sanitizer, and not because it was blind.
+
+    python -m linux.silent [--kernel NAME]...   ours and each Linux of `LINUX` that is built
+
+Each run prints its fills, suspects, windows and undetermined uses. It fails if something was found, or if one in a
+hundred suspects or more is undetermined. In each set-up an error that is put into that kernel must be found: one of
+`kernel.planted` in ours, one of `planted.toml` in a Linux.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pagewalk import subjects
+from suite.places import BUILD, ROOT, Missing, wanted
+
+from kernel import planted as ours
+from linux import planted
+from linux.planted import Told
+
+MOST_UNDETERMINED = 0.01
+"""Of the suspects."""
+
+_SECONDS = 3600
+_LITTLE_MEMORY = "0x2000000"
+_OURS = ("thread_memory", "fork", "cow", "mmap", "memory")
+"""The kernel's tests that change translations most, from tests/user."""
+
+_SEVERAL = ("p6-200x2", "p6-200x4", "ppc750-400x2", "ppc604-200x4")
+_FORMS = ("queue", "short", "lazy", "generation")
+OURS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("i486dx-50", ()),
+    ("p6-200", ()),
+    ("ppc603-133", ("tlb.flush=search",)),
+    ("ppc603-133", ("tlb.flush=lazy",)),
+    ("ppc604-133", ("tlb.flush=search",)),
+    ("ppc604-133", ("tlb.flush=lazy", "tlb.cutoff=20")),
+    ("mpc855t-48", ()),
+    ("ppc405-200", ()),
+    ("ppc970-1600", ()),
+    *((machine, ("kernel.lock=fine", f"shootdown={form}")) for machine in _SEVERAL for form in _FORMS),
+    ("ppc604-200x4", ("kernel.lock=fine", "shootdown=broadcast")),
+)  # fmt: skip
+"""The machines of our kernel, and its policies there."""
+
+LINUX: tuple[tuple[str, str, str], ...] = (
+    ("linux-6.1-i486-pc", "p6-200", "mprotect"),
+    ("linux-6.1-i686-smp-pc-smp", "p6-200x2", "no-ipi"),
+    ("linux-6.1-i686-smp-pc-smp", "p6-200x4", "no-ipi"),
+    ("linux-6.1-small-mpc83xx", "ppc603-133", "mprotect-603"),
+    ("linux-6.1-small-mpc83xx", "ppc604-133", "hash-left"),
+)
+"""Kernel, machine, and the error of planted.toml that is found there."""
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """A kernel on a machine, the programs that must be silent there, and the error that must be found."""
+
+    name: str
+    words: tuple[str, ...]
+    programs: tuple[tuple[str, ...], ...]
+    error: tuple[str, ...]
+    """The words of the command with the error in its kernel."""
+
+
+def _of_tests(architecture: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    folder = BUILD / ("user-x86" if architecture == "i386" else "user") / "test"
+    for name in names:
+        yield (str(wanted(folder / name, "run make -C user")),)
+
+
+def _ours(machine: str, policies: tuple[str, ...]) -> SetUp:
+    first = next(error for error in ours.ERRORS if error.name == "mprotect")
+    error = ours.on(first, machine)
+    words = ("ours", "-m", machine, *(word for policy in policies for word in ("-p", policy)))
+    architecture = "i386" if error.is_x86 else "powerpc"
+    return SetUp(
+        f"ours on {machine} {' '.join(policies)}".strip(),
+        words,
+        tuple(_of_tests(architecture, _OURS)),
+        (*words, "--image", str(ours.built(error)), "--", *ours.program(error)),
+    )
+
+
+def _stress(architecture: str) -> Iterator[tuple[str, ...]]:
+    """stress-ng, where the tree has built it."""
+    program = BUILD / "programs" / "bin" / "glibc" / "stress-ng"
+    if architecture == "powerpc" and program.is_file():
+        for name, options in (("vm", ("--vm-bytes", "2m")), ("fork", ()), ("mmap", ("--mmap-bytes", "2m"))):
+            yield (str(program), f"--{name}", "2", f"--{name}-ops", "20", "--timeout", "1s", "--no-rand-seed", *options)
+
+
+def _linux(name: str, machine: str, error: str) -> SetUp:
+    kernel = planted.kernel_of(name)
+    folder = kernel.built()
+    assert folder is not None, "it is built"
+    architecture = kernel.platform.architecture
+    stale = str(planted.program(architecture))
+    one = next(known for known in planted.table() if known.name == error)
+    rest: tuple[str, ...] = (
+        "-m",
+        machine,
+        "--set",
+        f"board.kind={kernel.platform.board}",
+        "--append",
+        " ".join(kernel.boot.words),
+    )
+    image = planted.WORK / "kernels" / f"{error}.elf"
+    if not image.is_file():
+        planted.built(one)
+    pressure: tuple[tuple[str, ...], ...] = ()
+    if architecture == "i386":  # these kernels have RAM disks, whose pages do not fit into this memory
+        rest = (*rest, "--set", f"memory.size={_LITTLE_MEMORY}")
+        pressure = ((stale, "pressure"),)
+    return SetUp(
+        f"{name} on {machine}",
+        (str(folder / subjects.IMAGE), *rest),
+        (*_of_tests(architecture, _OURS), *_stress(architecture), *pressure),
+        (str(image), *rest, "--", stale, one.case),
+    )
+
+
+def _checked(words: Sequence[str]) -> Told:
+    command = [str(ROOT / ".venv" / "bin" / "pagewalk"), "check", "--json", "--go-on", *words]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_SECONDS)
+    try:
+        told = json.loads(done.stdout)
+    except ValueError:
+        raise Missing(f"{' '.join(words)}: no JSON: {done.stderr[-500:]}") from None
+    return Told(told["counts"], told["findings"], told["output"])
+
+
+def _problem(told: Told) -> str | None:
+    """What is wrong with a run that should be silent; None if nothing is."""
+    if told.findings:
+        return f"not silent: {told.findings[0]['text']}"
+    if not told.counts["fills"]:
+        return "blind"
+    if told.counts["undetermined"] and told.counts["undetermined"] >= MOST_UNDETERMINED * told.counts["suspects"]:
+        return "too many undetermined uses"
+    return None
+
+
+def _line(counts: dict[str, int]) -> str:
+    share = 100 * counts["undetermined"] / counts["suspects"] if counts["suspects"] else 0
+    names = ("fills", "suspects", "windows", "undetermined")
+    return ", ".join(f"{counts[name]:,} {name}" for name in names) + f" ({share:.2f} %)"
+
+
+def silent(set_up: SetUp) -> int:
+    """The number of failures in a set-up."""
+    failed = 0
+    for words in set_up.programs:
+        told = _checked([*set_up.words, "--", *words])
+        problem = _problem(told)
+        failed += problem is not None
+        run = " ".join((Path(words[0]).name, *words[1:3]))
+        print(f"silent: {set_up.name}: {run}: {_line(told.counts)}{f': {problem}' if problem else ''}", flush=True)
+    found = _checked(set_up.error).findings
+    failed += not found
+    print(f"silent: {set_up.name}: {'found' if found else 'did not find'} the error put in", flush=True)
+    return failed
+
+
+def _set_ups(kernels: Sequence[str], machines: Sequence[str]) -> Iterator[SetUp]:
+    for machine, policies in OURS:
+        if (not kernels or "ours" in kernels) and (not machines or machine in machines):
+            yield _ours(machine, policies)
+    for name, machine, error in LINUX:
+        if (kernels and name not in kernels) or (machines and machine not in machines):
+            continue
+        if subjects.find(name)[0].built() is None:
+            print(f"silent: {name} is not built, and was left out: pagewalk subjects build {name}", flush=True)
+            continue
+        yield _linux(name, machine, error)
+
+
+def main() -> int:
+    """Exit status 0 if all were silent and nothing was blind, 1 if not, 2 if something is missing."""
+    parser = argparse.ArgumentParser(prog="python -m linux.silent", description=__doc__)
+    parser.add_argument("--kernel", action="append", default=[], help="ours, or a kernel of LINUX (default: all)")
+    parser.add_argument("--machine", action="append", default=[], help="only these machines")
+    chosen = parser.parse_args()
+    try:
+        failed = sum(silent(set_up) for set_up in _set_ups(chosen.kernel, chosen.machine))
+    except Missing as problem:
+        print(f"silent: {problem}", file=sys.stderr)
+        return 2
+    print(f"silent: {failed} failures")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
