@@ -1,20 +1,12 @@
 //! What the stub asks of a processor. Each architecture implements this.
 
-use gdbstub::arch::Arch;
-
+use super::registers::Layout;
 use crate::computer::Cpu;
-
-/// The registers of an architecture, as GDB names them.
-pub type File<C> = <<C as Debugged>::Arch as Arch>::Registers;
-/// One of them.
-pub type Id<C> = <<C as Debugged>::Arch as Arch>::RegId;
-/// Its addresses.
-pub type Address<C> = <<C as Debugged>::Arch as Arch>::Usize;
 
 /// A processor under GDB's control.
 pub trait Debugged: Cpu {
-    /// Its registers, and its addresses: of 32 or 64 bits.
-    type Arch: Arch<Usize: Into<u64> + TryFrom<u64>, BreakpointKind = usize>;
+    /// Its registers.
+    type Layout: Layout;
 
     /// It can stop at accesses to an address.
     const WATCHES: bool;
@@ -23,18 +15,11 @@ pub trait Debugged: Cpu {
     const HELD: &'static str;
     const SLEEPS: &'static str;
 
-    /// The target description that GDB reads first.
-    fn description() -> String;
+    /// The values of all registers, by number. Nothing changes.
+    fn values(&mut self) -> Vec<u128>;
 
-    fn file(&mut self) -> File<Self>;
-
-    fn set_file(&mut self, file: &File<Self>);
-
-    /// The bytes of one register, as GDB reads them.
-    fn register(file: &File<Self>, id: Id<Self>) -> Vec<u8>;
-
-    /// False if it has not so many bytes.
-    fn set_register(file: &mut File<Self>, id: Id<Self>, bytes: &[u8]) -> bool;
+    /// Writes the registers that differ from `before`, as far as GDB may write them.
+    fn set_values(&mut self, values: &[u128], before: &[u128]);
 
     /// Reads a byte by the processor's translation, without side effects; None if it is not there.
     fn read_byte(&self, address: u64) -> Option<u8>;

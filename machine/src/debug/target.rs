@@ -26,7 +26,8 @@ use gdbstub::target::ext::target_description_xml_override::{
 use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOps};
 use gdbstub::target::{Target, TargetError, TargetResult};
 
-use super::guest::{Address, Debugged, File, Id};
+use super::guest::Debugged;
+use super::registers::{File, Id, Of, description};
 use crate::computer::{Breakpoints as Marks, Computer, Limits, Stop, StopOf, Watchpoint};
 
 /// Cycles between two checks of the connection while the guest runs: a limit of instructions would change the run.
@@ -98,7 +99,7 @@ pub fn serve<C: Debugged>(
     announce(listener.local_addr().map_err(listen)?.port());
     let (stream, _) = listener.accept().map_err(listen)?;
     let _ = stream.set_nodelay(true);
-    let description = C::description();
+    let description = description::<C::Layout>();
     let mut debuggee = Debuggee {
         machine,
         mode: Mode::default(),
@@ -123,7 +124,7 @@ pub fn serve<C: Debugged>(
 
 impl<C: Debugged> Debuggee<'_, C> {
     /// Runs a slice, or one instruction. `None`: nothing happened that GDB must hear of.
-    fn run(&mut self) -> Option<MultiThreadStopReason<Address<C>>> {
+    fn run(&mut self) -> Option<MultiThreadStopReason<u64>> {
         if let Some(stop) = self.ended.clone() {
             return Some(self.reason(&stop));
         }
@@ -191,24 +192,20 @@ impl<C: Debugged> Debuggee<'_, C> {
         }
     }
 
-    fn reason(&self, stop: &StopOf<C>) -> MultiThreadStopReason<Address<C>> {
+    fn reason(&self, stop: &StopOf<C>) -> MultiThreadStopReason<u64> {
         let tid = self.current();
         match stop {
             Stop::PowerOff { status } => MultiThreadStopReason::Exited(*status as u8),
             Stop::Limit | Stop::Batch => MultiThreadStopReason::Terminated(Signal::SIGXCPU),
             Stop::Breakpoint { .. } => MultiThreadStopReason::SwBreak(tid),
-            Stop::Watchpoint { address, write } => match Address::<C>::try_from(*address) {
-                Ok(addr) => MultiThreadStopReason::Watch {
-                    tid,
-                    kind: if *write {
-                        WatchKind::Write
-                    } else {
-                        WatchKind::Read
-                    },
-                    addr,
+            Stop::Watchpoint { address, write } => MultiThreadStopReason::Watch {
+                tid,
+                kind: if *write {
+                    WatchKind::Write
+                } else {
+                    WatchKind::Read
                 },
-                // No guest accesses an address that is none of its own.
-                Err(_) => MultiThreadStopReason::SwBreak(tid),
+                addr: *address,
             },
             Stop::Exception(_) | Stop::Fatal(_) => MultiThreadStopReason::SignalWithThread {
                 tid,
@@ -230,6 +227,11 @@ impl<C: Debugged> Debuggee<'_, C> {
     fn number(&self, tid: Tid) -> Option<usize> {
         let number = tid.get() - 1;
         (number < self.machine.processors().len()).then_some(number)
+    }
+
+    fn file(&mut self, tid: Tid) -> TargetResult<File<C::Layout>, Self> {
+        let number = self.at(tid)?;
+        Ok(File::new(self.machine.at(number, C::values)))
     }
 
     fn known(&self, tid: Tid) -> Result<usize, String> {
@@ -254,7 +256,7 @@ struct Loop<'a, C>(std::marker::PhantomData<&'a C>);
 impl<'a, C: Debugged> BlockingEventLoop for Loop<'a, C> {
     type Target = Debuggee<'a, C>;
     type Connection = TcpStream;
-    type StopReason = MultiThreadStopReason<Address<C>>;
+    type StopReason = MultiThreadStopReason<u64>;
 
     fn wait_for_stop_reason(
         target: &mut Self::Target,
@@ -286,10 +288,10 @@ impl<'a, C: Debugged> BlockingEventLoop for Loop<'a, C> {
 }
 
 impl<C: Debugged> Target for Debuggee<'_, C> {
-    type Arch = C::Arch;
+    type Arch = Of<C::Layout>;
     type Error = String;
 
-    fn base_ops(&mut self) -> BaseOps<'_, C::Arch, String> {
+    fn base_ops(&mut self) -> BaseOps<'_, Of<C::Layout>, String> {
         BaseOps::MultiThread(self)
     }
 
@@ -326,16 +328,17 @@ impl<C: Debugged> TargetDescriptionXmlOverride for Debuggee<'_, C> {
 }
 
 impl<C: Debugged> MultiThreadBase for Debuggee<'_, C> {
-    fn read_registers(&mut self, file: &mut File<C>, tid: Tid) -> TargetResult<(), Self> {
-        let number = self.at(tid)?;
-        *file = self.machine.at(number, C::file);
+    fn read_registers(&mut self, file: &mut File<C::Layout>, tid: Tid) -> TargetResult<(), Self> {
+        *file = self.file(tid)?;
         Ok(())
     }
 
-    fn write_registers(&mut self, file: &File<C>, tid: Tid) -> TargetResult<(), Self> {
+    fn write_registers(&mut self, file: &File<C::Layout>, tid: Tid) -> TargetResult<(), Self> {
         let number = self.at(tid)?;
-        self.machine
-            .at(number, |processor| processor.set_file(file));
+        self.machine.at(number, |processor| {
+            let before = processor.values();
+            processor.set_values(&file.0, &before);
+        });
         Ok(())
     }
 
@@ -343,29 +346,22 @@ impl<C: Debugged> MultiThreadBase for Debuggee<'_, C> {
         Some(self)
     }
 
-    fn read_addrs(
-        &mut self,
-        start: Address<C>,
-        data: &mut [u8],
-        tid: Tid,
-    ) -> TargetResult<usize, Self> {
+    fn read_addrs(&mut self, start: u64, data: &mut [u8], tid: Tid) -> TargetResult<usize, Self> {
         let number = self.at(tid)?;
         let read = |processor: &mut C| {
-            let bytes = (start.into()..=u64::MAX)
-                .zip(data)
-                .map_while(|(address, place)| {
-                    *place = processor.read_byte(address)?;
-                    Some(())
-                });
+            let bytes = (start..=u64::MAX).zip(data).map_while(|(address, place)| {
+                *place = processor.read_byte(address)?;
+                Some(())
+            });
             bytes.count()
         };
         Ok(self.machine.at(number, read))
     }
 
-    fn write_addrs(&mut self, start: Address<C>, data: &[u8], tid: Tid) -> TargetResult<(), Self> {
+    fn write_addrs(&mut self, start: u64, data: &[u8], tid: Tid) -> TargetResult<(), Self> {
         let number = self.at(tid)?;
         let write = |processor: &mut C| {
-            let mut bytes = (start.into()..=u64::MAX).zip(data);
+            let mut bytes = (start..=u64::MAX).zip(data);
             bytes.all(|(address, &byte)| processor.write_byte(address, byte))
         };
         if self.machine.at(number, write) {
@@ -410,11 +406,10 @@ impl<C: Debugged> SingleRegisterAccess<Tid> for Debuggee<'_, C> {
     fn read_register(
         &mut self,
         tid: Tid,
-        register: Id<C>,
+        register: Id<C::Layout>,
         buffer: &mut [u8],
     ) -> TargetResult<usize, Self> {
-        let number = self.at(tid)?;
-        let bytes = C::register(&self.machine.at(number, C::file), register);
+        let bytes = self.file(tid)?.bytes(&register);
         buffer[..bytes.len()].copy_from_slice(&bytes);
         Ok(bytes.len())
     }
@@ -422,17 +417,14 @@ impl<C: Debugged> SingleRegisterAccess<Tid> for Debuggee<'_, C> {
     fn write_register(
         &mut self,
         tid: Tid,
-        register: Id<C>,
+        register: Id<C::Layout>,
         bytes: &[u8],
     ) -> TargetResult<(), Self> {
-        let number = self.at(tid)?;
-        let mut file = self.machine.at(number, C::file);
-        if !C::set_register(&mut file, register, bytes) {
+        let mut file = self.file(tid)?;
+        if !file.set(&register, bytes) {
             return Err(TargetError::NonFatal);
         }
-        self.machine
-            .at(number, |processor| processor.set_file(&file));
-        Ok(())
+        self.write_registers(&file, tid)
     }
 }
 
@@ -489,24 +481,24 @@ impl<C: Debugged> Breakpoints for Debuggee<'_, C> {
 }
 
 impl<C: Debugged> SwBreakpoint for Debuggee<'_, C> {
-    fn add_sw_breakpoint(&mut self, address: Address<C>, _: usize) -> TargetResult<bool, Self> {
-        self.machine.breakpoints(|all| all.add(address.into()));
+    fn add_sw_breakpoint(&mut self, address: u64, _: usize) -> TargetResult<bool, Self> {
+        self.machine.breakpoints(|all| all.add(address));
         Ok(true)
     }
 
-    fn remove_sw_breakpoint(&mut self, address: Address<C>, _: usize) -> TargetResult<bool, Self> {
-        Ok(self.machine.breakpoints(|all| all.remove(address.into())))
+    fn remove_sw_breakpoint(&mut self, address: u64, _: usize) -> TargetResult<bool, Self> {
+        Ok(self.machine.breakpoints(|all| all.remove(address)))
     }
 }
 
+/// Both kinds of breakpoints are the same here.
 impl<C: Debugged> HwBreakpoint for Debuggee<'_, C> {
-    fn add_hw_breakpoint(&mut self, address: Address<C>, _: usize) -> TargetResult<bool, Self> {
-        self.machine.breakpoints(|all| all.add(address.into()));
-        Ok(true)
+    fn add_hw_breakpoint(&mut self, address: u64, size: usize) -> TargetResult<bool, Self> {
+        self.add_sw_breakpoint(address, size)
     }
 
-    fn remove_hw_breakpoint(&mut self, address: Address<C>, _: usize) -> TargetResult<bool, Self> {
-        Ok(self.machine.breakpoints(|all| all.remove(address.into())))
+    fn remove_hw_breakpoint(&mut self, address: u64, size: usize) -> TargetResult<bool, Self> {
+        self.remove_sw_breakpoint(address, size)
     }
 }
 
@@ -522,22 +514,22 @@ fn watchpoint(address: u64, length: u64, kind: WatchKind) -> Watchpoint {
 impl<C: Debugged> HwWatchpoint for Debuggee<'_, C> {
     fn add_hw_watchpoint(
         &mut self,
-        address: Address<C>,
-        length: Address<C>,
+        address: u64,
+        length: u64,
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
-        let watched = watchpoint(address.into(), length.into(), kind);
+        let watched = watchpoint(address, length, kind);
         self.machine.breakpoints(|all| all.watch(watched));
         Ok(true)
     }
 
     fn remove_hw_watchpoint(
         &mut self,
-        address: Address<C>,
-        length: Address<C>,
+        address: u64,
+        length: u64,
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
-        let watched = watchpoint(address.into(), length.into(), kind);
+        let watched = watchpoint(address, length, kind);
         Ok(self.machine.breakpoints(|all| all.watch_no_more(&watched)))
     }
 }

@@ -1,132 +1,57 @@
 //! A RISC-V processor under GDB's control: x0 to x31, pc, and f0 to f31, in GDB's order.
 
-use std::fmt::Write as _;
-use std::num::NonZeroUsize;
-
-use gdbstub::arch::{Arch, RegId, Registers};
-
 use super::computer::NAMES;
 use super::processor::Processor;
-use crate::debug::Debugged;
+use crate::debug::{Debugged, Layout, Row};
 
 /// RISC-V of 64 bits.
-#[derive(Debug)]
-pub enum Rv64 {}
-
-impl Arch for Rv64 {
-    type Usize = u64;
-    type Registers = File;
-    type BreakpointKind = usize;
-    type RegId = Id;
-}
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rv64;
 
 const PC: usize = 32;
 const FLOAT: usize = 33;
-const ALL: usize = 65;
 
-/// The registers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File([u64; ALL]);
+impl Layout for Rv64 {
+    const ARCHITECTURE: &'static str = "riscv:rv64";
+    const BIG_ENDIAN: bool = false;
+    const PC: usize = PC;
 
-impl Default for File {
-    fn default() -> Self {
-        File([0; ALL])
-    }
-}
-
-/// The number of a register.
-#[derive(Clone, Copy, Debug)]
-pub struct Id(usize);
-
-impl RegId for Id {
-    fn from_raw_id(id: usize) -> Option<(Self, Option<NonZeroUsize>)> {
-        (id < ALL).then_some((Id(id), NonZeroUsize::new(8)))
-    }
-}
-
-impl Registers for File {
-    type ProgramCounter = u64;
-
-    fn pc(&self) -> u64 {
-        self.0[PC]
-    }
-
-    fn gdb_serialize(&self, mut write_byte: impl FnMut(Option<u8>)) {
-        let bytes = self.0.iter().flat_map(|register| register.to_le_bytes());
-        bytes.for_each(|byte| write_byte(Some(byte)));
-    }
-
-    fn gdb_deserialize(&mut self, bytes: &[u8]) -> Result<(), ()> {
-        for (register, bytes) in self.0.iter_mut().zip(bytes.chunks(8)) {
-            *register = u64::from_le_bytes(bytes.try_into().map_err(|_| ())?);
-        }
-        Ok(())
+    fn rows() -> Vec<Row> {
+        const CORE: &str = "org.gnu.gdb.riscv.cpu";
+        let row = |name: &str, kind| Row::named(CORE, &[name], 64, kind);
+        let general = NAMES.map(|name| match name {
+            "sp" | "gp" | "tp" | "s0" => row(name, "type=\"data_ptr\""),
+            _ => row(name, "type=\"long\""),
+        });
+        let float = Row::counted(
+            "org.gnu.gdb.riscv.fpu",
+            ("f", 32),
+            64,
+            "type=\"ieee_double\"",
+        );
+        let others = [row("pc", "type=\"code_ptr\""), float];
+        general.into_iter().chain(others).collect()
     }
 }
 
 impl Debugged for Processor {
-    type Arch = Rv64;
+    type Layout = Rv64;
     const WATCHES: bool = false;
     const HELD: &'static str = "held in reset";
     const SLEEPS: &'static str = "waits for an interrupt";
 
-    fn description() -> String {
-        let mut text = String::from(
-            "<?xml version=\"1.0\"?><target version=\"1.0\"><architecture>riscv:rv64</architecture>\
-             <feature name=\"org.gnu.gdb.riscv.cpu\">",
-        );
-        let mut register = |name: &str, kind: &str| {
-            let _ = write!(
-                text,
-                "<reg name=\"{name}\" bitsize=\"64\" type=\"{kind}\"/>"
-            );
-        };
-        for name in NAMES {
-            register(
-                name,
-                if matches!(name, "sp" | "gp" | "tp" | "s0") {
-                    "data_ptr"
-                } else {
-                    "long"
-                },
-            );
+    fn values(&mut self) -> Vec<u128> {
+        let (x, f) = self.registers.split_at(PC);
+        let all = x.iter().chain([&self.pc]).chain(&f[..32]);
+        all.map(|&value| value.into()).collect()
+    }
+
+    fn set_values(&mut self, values: &[u128], _: &[u128]) {
+        let (x, f) = (values[1..32].iter(), values[FLOAT..].iter());
+        for (register, &value) in self.registers[1..64].iter_mut().zip(x.chain(f)) {
+            *register = value as u64;
         }
-        register("pc", "code_ptr");
-        text += "</feature><feature name=\"org.gnu.gdb.riscv.fpu\">";
-        for n in 0..32 {
-            let _ = write!(
-                text,
-                "<reg name=\"f{n}\" bitsize=\"64\" type=\"ieee_double\"/>"
-            );
-        }
-        text += "</feature></target>";
-        text
-    }
-
-    fn file(&mut self) -> File {
-        let mut file = File::default();
-        file.0[..32].copy_from_slice(&self.registers[..32]);
-        file.0[PC] = self.pc;
-        file.0[FLOAT..].copy_from_slice(&self.registers[32..64]);
-        file
-    }
-
-    fn set_file(&mut self, file: &File) {
-        self.registers[1..32].copy_from_slice(&file.0[1..32]);
-        self.registers[32..64].copy_from_slice(&file.0[FLOAT..]);
-        self.pc = file.0[PC] & !1;
-    }
-
-    fn register(file: &File, id: Id) -> Vec<u8> {
-        file.0[id.0].to_le_bytes().to_vec()
-    }
-
-    fn set_register(file: &mut File, id: Id, bytes: &[u8]) -> bool {
-        let value = bytes.try_into().map(u64::from_le_bytes);
-        value.is_ok_and(|value| {
-            file.0[id.0] = value;
-            true
-        })
+        self.pc = values[PC] as u64 & !1;
     }
 
     fn read_byte(&self, address: u64) -> Option<u8> {

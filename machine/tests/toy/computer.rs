@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use gdbstub::arch::{Arch, RegId, Registers};
 use pagewalk_machine::account::Names;
 use pagewalk_machine::board::{Board, Console, Instant};
 use pagewalk_machine::computer::{Breakpoints, Cpu, Guest, Limits, Pause, Saved, Shape, Stop};
-use pagewalk_machine::debug::Debugged;
+use pagewalk_machine::debug::{Debugged, Layout, Row};
 use pagewalk_machine::loader::{CauseRange, ElfImage, LoadError};
 use pagewalk_machine::memory::{
     BusTiming, CacheGeometry, Forward, Memory, MemoryPace, MemoryTiming, Pattern, Physical, Ram,
@@ -256,81 +255,39 @@ impl Saved for Toy {
     }
 }
 
-#[derive(Debug)]
-pub enum Wide {}
-
-impl Arch for Wide {
-    type Usize = u64;
-    type Registers = File;
-    type BreakpointKind = usize;
-    type RegId = Id;
-}
-
 /// x0 to x15, and the program counter.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct File([u64; 17]);
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wide;
 
-#[derive(Clone, Copy, Debug)]
-pub struct Id(usize);
+impl Layout for Wide {
+    const ARCHITECTURE: &'static str = "toy";
+    const BIG_ENDIAN: bool = false;
+    const PC: usize = 16;
 
-impl RegId for Id {
-    fn from_raw_id(id: usize) -> Option<(Self, Option<std::num::NonZeroUsize>)> {
-        (id < 17).then_some((Id(id), std::num::NonZeroUsize::new(8)))
-    }
-}
-
-impl Registers for File {
-    type ProgramCounter = u64;
-
-    fn pc(&self) -> u64 {
-        self.0[16]
-    }
-
-    fn gdb_serialize(&self, mut write_byte: impl FnMut(Option<u8>)) {
-        let bytes = self.0.iter().flat_map(|register| register.to_le_bytes());
-        bytes.for_each(|byte| write_byte(Some(byte)));
-    }
-
-    fn gdb_deserialize(&mut self, bytes: &[u8]) -> Result<(), ()> {
-        for (register, bytes) in self.0.iter_mut().zip(bytes.chunks(8)) {
-            *register = u64::from_le_bytes(bytes.try_into().map_err(|_| ())?);
-        }
-        Ok(())
+    fn rows() -> Vec<Row> {
+        vec![
+            Row::counted("toy", ("x", 16), 64, ""),
+            Row::named("toy", &["pc"], 64, ""),
+        ]
     }
 }
 
 impl Debugged for Toy {
-    type Arch = Wide;
+    type Layout = Wide;
     const WATCHES: bool = false;
     const HELD: &'static str = "";
     const SLEEPS: &'static str = "";
 
-    fn description() -> String {
-        "<target version=\"1.0\"></target>".to_owned()
+    fn values(&mut self) -> Vec<u128> {
+        let all = self.state.x.iter().chain([&self.state.pc]);
+        all.map(|&value| value.into()).collect()
     }
 
-    fn file(&mut self) -> File {
-        let mut file = File::default();
-        file.0[..16].copy_from_slice(&self.state.x);
-        file.0[16] = self.state.pc;
-        file
-    }
-
-    fn set_file(&mut self, file: &File) {
-        self.state.x.copy_from_slice(&file.0[..16]);
-        self.state.pc = file.0[16];
-    }
-
-    fn register(file: &File, id: Id) -> Vec<u8> {
-        file.0[id.0].to_le_bytes().to_vec()
-    }
-
-    fn set_register(file: &mut File, id: Id, bytes: &[u8]) -> bool {
-        let value = bytes.try_into().map(u64::from_le_bytes);
-        value.is_ok_and(|value| {
-            file.0[id.0] = value;
-            true
-        })
+    fn set_values(&mut self, values: &[u128], _: &[u128]) {
+        for (register, &value) in self.state.x.iter_mut().zip(values) {
+            *register = value as u64;
+        }
+        self.state.pc = values[16] as u64;
     }
 
     fn read_byte(&self, address: u64) -> Option<u8> {

@@ -108,9 +108,9 @@ impl Fpu {
         Ok(())
     }
 
-    /// For a debugger: control, status and tag word, CS and EIP of the last instruction, DS and offset of its operand,
-    /// its opcode; and the registers from the top of the stack on.
-    pub(in crate::x86) fn shown(&self) -> ([u32; 8], [[u8; 10]; 8]) {
+    /// For a debugger: the registers from the top of the stack on; control, status and tag word, CS and EIP of the last
+    /// instruction, DS and offset of its operand, its opcode.
+    pub(in crate::x86) fn shown(&self) -> [u128; 16] {
         let last = self.last;
         let words = [
             self.control.into(),
@@ -122,27 +122,25 @@ impl Fpu {
             last.offset,
             last.opcode.into(),
         ];
-        let registers = std::array::from_fn(|i| {
-            let value = self.content(i as u8);
-            let mut bytes = [0; 10];
-            bytes[..8].copy_from_slice(&value.significand.to_le_bytes());
-            bytes[8..].copy_from_slice(&value.head.to_le_bytes());
-            bytes
-        });
-        (words, registers)
+        std::array::from_fn(|n| {
+            let Some(word) = n.checked_sub(8) else {
+                let value = self.content(n as u8);
+                return u128::from(value.head) << 64 | u128::from(value.significand);
+            };
+            words[word].into()
+        })
     }
 
     /// Writes back what [`Fpu::shown`] gave, but for where the last instruction was.
-    pub(in crate::x86) fn set_shown(&mut self, words: &[u32; 8], registers: &[[u8; 10]; 8]) {
-        self.set_control_word(words[0] as u16);
-        self.set_status_word(words[1] as u16);
-        self.set_tag_word(words[2] as u16);
-        for (i, bytes) in (0..).zip(registers) {
-            let [a, b, c, d, e, f, g, h, low, high] = *bytes;
+    pub(in crate::x86) fn set_shown(&mut self, values: &[u128]) {
+        self.set_control_word(values[8] as u16);
+        self.set_status_word(values[9] as u16);
+        self.set_tag_word(values[10] as u16);
+        for (i, &value) in (0..8).zip(values) {
             let number = usize::from(self.top.wrapping_add(i) & 7);
             self.registers[number] = Extended {
-                head: u16::from_le_bytes([low, high]),
-                significand: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+                head: (value >> 64) as u16,
+                significand: value as u64,
             };
         }
     }
