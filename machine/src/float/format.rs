@@ -1,6 +1,8 @@
 //! The formats of IEEE 754: what their bits mean, and how an exact number is rounded to one.
 
-use super::{Exact, Mode, Number, Remainder, split};
+use std::cmp::Ordering;
+
+use super::{Exact, Mode, Number, Remainder, Whole, integer, split};
 
 /// A format of numbers with a sign, an exponent and a fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +124,56 @@ impl Format {
     #[must_use]
     pub fn is_denormal(self, value: u64) -> bool {
         !self.is_zero(value) && self.magnitude(value) <= self.fraction()
+    }
+
+    /// An integer that is ordered as numbers are, with -0 below +0.
+    #[must_use]
+    pub fn order(self, value: u64) -> i64 {
+        let magnitude = self.magnitude(value).cast_signed();
+        if self.is_negative(value) {
+            -1 - magnitude
+        } else {
+            magnitude
+        }
+    }
+
+    /// How two numbers compare, zeros being equal. `None`: one is a NaN.
+    #[must_use]
+    pub fn compare(self, a: u64, b: u64) -> Option<Ordering> {
+        if self.is_nan(a) || self.is_nan(b) {
+            return None;
+        }
+        if self.is_zero(a) && self.is_zero(b) {
+            return Some(Ordering::Equal);
+        }
+        Some(self.order(a).cmp(&self.order(b)))
+    }
+
+    /// What kind of number this is, of a NaN, an infinity, a zero, a denormal and a normal number.
+    #[must_use]
+    pub fn kind<T>(self, value: u64, [nan, infinity, zero, denormal, normal]: [T; 5]) -> T {
+        if self.is_nan(value) {
+            nan
+        } else if self.is_infinite(value) {
+            infinity
+        } else if self.is_zero(value) {
+            zero
+        } else if self.is_denormal(value) {
+            denormal
+        } else {
+            normal
+        }
+    }
+
+    /// The integer that a number rounds to. `None`: it is a NaN, or the magnitude is above `most`, or below zero above
+    /// `least`.
+    #[must_use]
+    pub fn whole(self, value: u64, mode: Mode, most: u64, least: u64) -> Option<Whole> {
+        if self.is_nan(value) || self.is_infinite(value) {
+            return None;
+        }
+        let bound = if self.is_negative(value) { least } else { most };
+        integer(self.exact(value), mode).filter(|whole| whole.magnitude <= bound)
     }
 
     /// The value of a finite number.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 pub use crate::float::{DOUBLE, Format, SINGLE};
-use crate::float::{Exact, Fault, Mode, Number, Tininess, integer};
+use crate::float::{Exact, Fault, Mode, Number, Tininess};
 
 /// Flags of fcsr.
 pub mod flag {
@@ -108,25 +108,18 @@ impl Computing {
     /// An integer of so many bits; the nearest one where the number is outside of them.
     pub fn to_integer(&mut self, value: u64, width: u32, signed: bool) -> u64 {
         let f = self.format;
-        let most = (1_i128 << (width - u32::from(signed))) - 1;
-        let least = if signed { -1 - most } else { 0 };
+        let most = u64::MAX >> (64 - width + u32::from(signed));
+        let least = if signed { !most } else { 0 };
         let negative = f.is_negative(value) && !f.is_nan(value);
-        let finite = !f.is_infinite(value) && !f.is_nan(value);
-        let whole = finite.then(|| integer(f.exact(value), self.mode)).flatten();
-        let whole = whole.map(|whole| {
-            let magnitude = i128::from(whole.magnitude);
-            let value = if negative { -magnitude } else { magnitude };
-            (value, whole.inexact)
-        });
-        match whole.filter(|(value, _)| (least..=most).contains(value)) {
-            Some((value, inexact)) => {
-                self.flags |= if inexact { flag::INEXACT } else { 0 };
-                value as u64
-            }
-            None => {
-                self.flags |= flag::INVALID;
-                (if negative { least } else { most }) as u64
-            }
+        let Some(whole) = f.whole(value, self.mode, most, least.wrapping_neg()) else {
+            self.flags |= flag::INVALID;
+            return if negative { least } else { most };
+        };
+        self.flags |= if whole.inexact { flag::INEXACT } else { 0 };
+        if negative {
+            whole.magnitude.wrapping_neg()
+        } else {
+            whole.magnitude
         }
     }
 
@@ -148,48 +141,22 @@ impl Computing {
             (true, false) => b,
             (false, true) => a,
             // -0 is smaller than +0.
-            _ if (self.order(a) < self.order(b)) == smaller => a,
+            _ if (f.order(a) < f.order(b)) == smaller => a,
             _ => b,
         }
     }
 
-    /// An integer that is ordered as numbers are, with -0 below +0.
-    fn order(&self, value: u64) -> i64 {
-        let magnitude = self.format.magnitude(value).cast_signed();
-        if self.format.is_negative(value) {
-            -1 - magnitude
-        } else {
-            magnitude
-        }
-    }
-
-    /// How two numbers compare, zeros being equal. `None`: one is a NaN.
+    /// As [`Format::compare`].
     pub fn compare(&mut self, a: u64, b: u64, quietly: bool) -> Option<Ordering> {
-        let f = self.format;
         self.look(a, b, quietly);
-        if f.is_nan(a) || f.is_nan(b) {
-            return None;
-        }
-        if f.is_zero(a) && f.is_zero(b) {
-            return Some(Ordering::Equal);
-        }
-        Some(self.order(a).cmp(&self.order(b)))
+        self.format.compare(a, b)
     }
 }
 
 /// One bit of ten (RISC-V Unprivileged ISA, table 11.5).
 #[must_use]
 pub fn class(f: Format, value: u64) -> u64 {
-    let [plus, minus] = if f.is_nan(value) {
-        [if f.is_signalling(value) { 8 } else { 9 }; 2]
-    } else if f.is_infinite(value) {
-        [7, 0]
-    } else if f.is_zero(value) {
-        [4, 3]
-    } else if f.is_denormal(value) {
-        [5, 2]
-    } else {
-        [6, 1]
-    };
-    1 << if f.is_negative(value) { minus } else { plus }
+    let nan = if f.is_signalling(value) { 8 } else { 9 };
+    let kinds = [[nan, nan], [7, 0], [4, 3], [5, 2], [6, 1]];
+    1 << f.kind(value, kinds)[usize::from(f.is_negative(value))]
 }

@@ -1,5 +1,7 @@
 //! Add, subtract, multiply, divide, multiply-add, moves, select and compare.
 
+use std::cmp::Ordering;
+
 use super::round::{BEYOND_SINGLE, Rounded, SIGN, deliver, finish, mode, propagated, special};
 use super::status::{fpscr, raise};
 use crate::float::{DOUBLE, Format, Mode, SINGLE};
@@ -170,15 +172,11 @@ pub fn fsel(r: &mut Registers, i: &Operands) {
 
 fn compare(r: &mut Registers, i: &Operands, ordered: bool) {
     let (a, b) = (operand(r, i.a), operand(r, i.b));
-    let unordered = DOUBLE.is_nan(a) || DOUBLE.is_nan(b);
-    let field = if unordered {
-        condition::SO
-    } else {
-        match f64::from_bits(a).partial_cmp(&f64::from_bits(b)) {
-            Some(std::cmp::Ordering::Less) => condition::LT,
-            Some(std::cmp::Ordering::Greater) => condition::GT,
-            _ => condition::EQ,
-        }
+    let field = match DOUBLE.compare(a, b) {
+        None => condition::SO,
+        Some(Ordering::Less) => condition::LT,
+        Some(Ordering::Greater) => condition::GT,
+        Some(Ordering::Equal) => condition::EQ,
     };
     r.cr.set_field(i.crf_d(), field);
     r.fpscr = r.fpscr & !fpscr::FPCC | u32::from(field) << 12;
@@ -186,7 +184,7 @@ fn compare(r: &mut Registers, i: &Operands, ordered: bool) {
     let mut status = if signalling { fpscr::VXSNAN } else { 0 };
     // An ordered compare raises VXVC for a quiet NaN, and for a signalling one unless VXSNAN is
     // enabled (PEM `fcmpo`).
-    if ordered && unordered && !(signalling && r.fpscr & fpscr::VE != 0) {
+    if ordered && field == condition::SO && !(signalling && r.fpscr & fpscr::VE != 0) {
         status |= fpscr::VXVC;
     }
     raise(r, status);

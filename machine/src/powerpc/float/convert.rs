@@ -5,7 +5,7 @@ use super::round::{
     special,
 };
 use super::status::fpscr;
-use crate::float::{DOUBLE, Exact, Mode, SINGLE, integer};
+use crate::float::{DOUBLE, Exact, Mode, SINGLE};
 use crate::powerpc::instruction::Operands;
 use crate::powerpc::registers::Registers;
 
@@ -27,11 +27,7 @@ fn whole(b: u64, mode: Mode, bits: u32) -> (u64, u32) {
         let signalling = propagated(&[b]).map_or(0, |(_, status)| status);
         return (least, fpscr::VXCVI | signalling);
     }
-    let inside = (!DOUBLE.is_infinite(b))
-        .then(|| integer(DOUBLE.exact(b), mode))
-        .flatten()
-        .filter(|whole| whole.magnitude <= most + u64::from(negative));
-    let Some(whole) = inside else {
+    let Some(whole) = DOUBLE.whole(b, mode, most, most + 1) else {
         let extreme = if negative { least } else { most };
         return (extreme, fpscr::VXCVI);
     };

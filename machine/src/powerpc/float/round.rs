@@ -38,18 +38,14 @@ pub struct Rounded {
 
 /// FPRF of a value in double precision (PEM table 2-5), in place.
 pub fn class(bits: u64) -> u32 {
-    let [plus, minus] = if DOUBLE.is_nan(bits) {
-        [0x11, 0x11]
-    } else if DOUBLE.is_infinite(bits) {
-        [0x05, 0x09]
-    } else if DOUBLE.is_zero(bits) {
-        [0x02, 0x12]
-    } else if DOUBLE.is_denormal(bits) {
-        DENORMAL
-    } else {
-        [0x04, 0x08]
-    };
-    let code: u32 = if bits & SIGN == 0 { plus } else { minus };
+    let kinds = [
+        [0x11, 0x11],
+        [0x05, 0x09],
+        [0x02, 0x12],
+        DENORMAL,
+        [0x04, 0x08],
+    ];
+    let code: u32 = DOUBLE.kind(bits, kinds)[usize::from(bits & SIGN != 0)];
     code << 12
 }
 

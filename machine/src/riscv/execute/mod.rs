@@ -160,7 +160,7 @@ pub fn tables(opcode: u32) -> &'static [&'static [Row]] {
             integer::COUNTS,
         ],
         0x43 | 0x47 | 0x4b | 0x4f => &[float::FUSED],
-        0x53 => float::OTHERS,
+        0x53 => &[float::OTHERS],
         0x63 => &[branch::CONDITIONAL],
         0x67 | 0x6f => &[branch::JUMPS],
         _ => &[],
