@@ -67,97 +67,44 @@ struct Facts {
     write_buffer: u32,
 }
 
+use BusKind::{P6, Sixty};
 use PartsKind::{Edo, Fpm, Sdram};
 
 impl Controller {
     fn facts(self) -> Facts {
-        match self {
-            // MPC105 User's Manual 4-19: the data bus is the memory's too, and is not granted while the memory has it.
-            // Page mode DRAM or, recalled, EDO; the depth, the L2 and the missing write buffer are recalled.
-            Controller::Mpc105 => Facts {
-                name: "mpc105",
-                bus: BusKind::Sixty,
-                kinds: &[Fpm, Edo],
-                depth: 2,
-                look_aside: true,
-                overlap: false,
-                write_buffer: 0,
-            },
-            // MPC106 User's Manual 4-18: one level of pipelining; 5-43: HIT is sampled before memory is started; 8-3:
-            // writes of the processor go through a buffer with ECC only. 6-26, 6-43: DRAM, EDO, SDRAM.
-            Controller::Mpc106 => Facts {
-                name: "mpc106",
-                bus: BusKind::Sixty,
-                kinds: &[Fpm, Edo, Sdram],
-                depth: 2,
-                look_aside: true,
-                overlap: false,
-                write_buffer: 1,
-            },
-            // IBM 604 SMP Reference Design: page mode parity DRAM of 70 ns, EDO timings as a possibility; section CPU
-            // Bus: one level of address pipelining, one level of posted writes. The rest is recalled.
-            Controller::Ibm82660 => Facts {
-                name: "82660",
-                bus: BusKind::Sixty,
-                kinds: &[Fpm, Edo],
-                depth: 2,
-                look_aside: true,
-                overlap: true,
-                write_buffer: 1,
-            },
-            // A text that quotes Apple's developer notes of the 7500, 8500 and 9500: FPM of 70 ns, interleaved, read
-            // into a buffer; the L2 is on the processor's bus. The depth and the write buffer are recalled.
-            Controller::Hammerhead => Facts {
-                name: "hammerhead",
-                bus: BusKind::Sixty,
-                kinds: &[Fpm],
-                depth: 2,
-                look_aside: true,
-                overlap: true,
-                write_buffer: 4,
-            },
-            // MVME3600 manual p.3-12: an address is acknowledged at once or with the last beat before it. MTX manual
-            // p.3-6: the next access begins earlier if its address is there already.
-            Controller::Falcon => Facts {
-                name: "falcon",
-                bus: BusKind::Sixty,
-                kinds: &[Fpm, Edo],
-                depth: 2,
-                look_aside: true,
-                overlap: true,
-                write_buffer: 1,
-            },
-            // Memory kinds: documented; the in-order queue and the write buffer are recalled.
-            Controller::Intel440fx => Facts {
-                name: "440fx",
-                bus: BusKind::P6,
-                kinds: &[Fpm, Edo],
-                depth: 8,
-                look_aside: false,
-                overlap: true,
-                write_buffer: 8,
-            },
-            // 82451KX data sheet, p.128: memory of one, two or four words; p.6: an in-order queue of 1 or 8, of
-            // which the memory controller takes 4; FPM only. The write buffer is recalled.
-            Controller::Intel450kx => Facts {
-                name: "450kx",
-                bus: BusKind::P6,
-                kinds: &[Fpm],
-                depth: 8,
-                look_aside: false,
-                overlap: true,
-                write_buffer: 8,
-            },
-            // The i486's bus has one transaction at a time. The write buffer is recalled.
-            Controller::I486 => Facts {
-                name: "i486",
-                bus: BusKind::I486,
-                kinds: &[Fpm],
-                depth: 1,
-                look_aside: true,
-                overlap: false,
-                write_buffer: 4,
-            },
+        let (name, bus, kinds, depth, look_aside, overlap, write_buffer): (_, _, &[_], _, _, _, _) =
+            match self {
+                // MPC105 User's Manual 4-19: the data bus is the memory's too, and is not granted while the memory has it.
+                // Page mode DRAM or, recalled, EDO; the depth, the L2 and the missing write buffer are recalled.
+                Controller::Mpc105 => ("mpc105", Sixty, &[Fpm, Edo], 2, true, false, 0),
+                // MPC106 User's Manual 4-18: one level of pipelining; 5-43: HIT is sampled before memory is started; 8-3:
+                // writes of the processor go through a buffer with ECC only. 6-26, 6-43: DRAM, EDO, SDRAM.
+                Controller::Mpc106 => ("mpc106", Sixty, &[Fpm, Edo, Sdram], 2, true, false, 1),
+                // IBM 604 SMP Reference Design: page mode parity DRAM of 70 ns, EDO timings as a possibility; section CPU
+                // Bus: one level of address pipelining, one level of posted writes. The rest is recalled.
+                Controller::Ibm82660 => ("82660", Sixty, &[Fpm, Edo], 2, true, true, 1),
+                // A text that quotes Apple's developer notes of the 7500, 8500 and 9500: FPM of 70 ns, interleaved, read
+                // into a buffer; the L2 is on the processor's bus. The depth and the write buffer are recalled.
+                Controller::Hammerhead => ("hammerhead", Sixty, &[Fpm], 2, true, true, 4),
+                // MVME3600 manual p.3-12: an address is acknowledged at once or with the last beat before it. MTX manual
+                // p.3-6: the next access begins earlier if its address is there already.
+                Controller::Falcon => ("falcon", Sixty, &[Fpm, Edo], 2, true, true, 1),
+                // Memory kinds: documented; the in-order queue and the write buffer are recalled.
+                Controller::Intel440fx => ("440fx", P6, &[Fpm, Edo], 8, false, true, 8),
+                // 82451KX data sheet, p.128: memory of one, two or four words; p.6: an in-order queue of 1 or 8, of
+                // which the memory controller takes 4; FPM only. The write buffer is recalled.
+                Controller::Intel450kx => ("450kx", P6, &[Fpm], 8, false, true, 8),
+                // The i486's bus has one transaction at a time. The write buffer is recalled.
+                Controller::I486 => ("i486", BusKind::I486, &[Fpm], 1, true, false, 4),
+            };
+        Facts {
+            name,
+            bus,
+            kinds,
+            depth,
+            look_aside,
+            overlap,
+            write_buffer,
         }
     }
 
@@ -172,61 +119,41 @@ impl Controller {
         let facts = self.facts();
         let name = facts.name;
         if facts.bus != around.bus {
-            checker.fail(
-                "memory.controller",
-                format!(
-                    "is \"{name}\", which is for {}: the core has {}",
-                    facts.bus.name(),
-                    around.bus.name()
-                ),
-            );
+            let (own, other) = (facts.bus.name(), around.bus.name());
+            let message = format!("is \"{name}\", which is for {own}: the core has {other}");
+            checker.fail("memory.controller", message);
         }
+        let named = format!("memory.controller \"{name}\"");
         if !facts.kinds.contains(&parts.kind) {
             let kinds: Vec<_> = facts.kinds.iter().map(|kind| kind.name()).collect();
-            checker.fail(
-                "memory.kind",
-                format!(
-                    "is \"{}\": memory.controller \"{name}\" has {}",
-                    parts.kind.name(),
-                    kinds.join(" or ")
-                ),
-            );
+            let (kind, kinds) = (parts.kind.name(), kinds.join(" or "));
+            checker.fail("memory.kind", format!("is \"{kind}\": {named} has {kinds}"));
         }
-        if around.depth > facts.depth {
-            checker.fail(
-                "bus.depth",
-                format!(
-                    "is {}: memory.controller \"{name}\" allows {} at most",
-                    around.depth, facts.depth
-                ),
-            );
+        for (path, value, most, verb) in [
+            ("bus.depth", around.depth, facts.depth, "allows"),
+            (
+                "memory.write-buffer",
+                parts.write_buffer,
+                facts.write_buffer,
+                "has",
+            ),
+        ] {
+            if value > most {
+                let message = format!("is {value}: {named} {verb} {most} at most");
+                checker.fail(path, message);
+            }
         }
         if let Some(place) = around.look_aside
             && !facts.look_aside
         {
-            checker.fail(
-                place,
-                format!(
-                    "is \"look-aside\": memory.controller \"{name}\" has no cache beside it on the bus"
-                ),
-            );
+            let message = format!("is \"look-aside\": {named} has no cache beside it on the bus");
+            checker.fail(place, message);
         }
         if parts.overlap && !facts.overlap {
-            checker.fail(
-                "memory.overlap",
-                format!(
-                    "is true: the data bus of memory.controller \"{name}\" is the memory's too, so that allowed is false"
-                ),
+            let message = format!(
+                "is true: the data bus of {named} is the memory's too, so that allowed is false"
             );
-        }
-        if parts.write_buffer > facts.write_buffer {
-            checker.fail(
-                "memory.write-buffer",
-                format!(
-                    "is {}: memory.controller \"{name}\" has {} at most",
-                    parts.write_buffer, facts.write_buffer
-                ),
-            );
+            checker.fail("memory.overlap", message);
         }
     }
 }
