@@ -33,6 +33,39 @@ macro_rules! byte_operand {
     };
 }
 
+/// [`operand`], or for bytes unless `wide`.
+macro_rules! any_operand {
+    ($d:ident, $wide:expr, $($f:tt)*) => {
+        if $wide {
+            operand!($d, $($f)*)
+        } else {
+            byte_operand!($d, $($f)*)
+        }
+    };
+}
+
+/// A handler of one size, for an operand that ModRM names: `f::<operand>`.
+macro_rules! formed {
+    ($d:ident, $f:ident :: $g:ident) => {
+        if $d.register_form {
+            ways!($f::$g::<Rm>)
+        } else {
+            ways!($f::$g::<Memory>)
+        }
+    };
+}
+
+/// A jump `f::<size, after>`, by the macro `how`.
+macro_rules! sized_jump {
+    ($d:ident, $how:ident, $f:ident :: $g:ident [$($t:ident)*]) => {
+        if $d.narrow {
+            $how!($f::$g::<Word $(, $t)*>)
+        } else {
+            $how!($f::$g::<Double $(, $t)*>)
+        }
+    };
+}
+
 /// [`sized`] for bytes.
 macro_rules! byte_only {
     ($d:ident, $f:ident $(:: $g:ident)? [$($before:ident)*] [$($t:ident)*]) => {

@@ -22,27 +22,19 @@ impl Decoder<'_> {
             0x91..=0x97 => {
                 self.op.reg = 0;
                 self.op.rm = opcode & 7;
-                let run = sized!(self, move_data::exchange[][Rm]);
-                self.set(run, Class::Exchange);
+                self.set(sized!(self, move_data::exchange[][Rm]), Class::Exchange);
                 self.writes = 1 | 1 << self.op.rm;
             }
-            0x98 => {
-                let run = sized!(self, move_data::convert[][]);
-                self.set(run, Class::ConvertByte);
-            }
-            0x99 => {
-                let run = sized!(self, move_data::convert_double[][]);
-                self.set(run, Class::ConvertWord);
-            }
+            0x98 => self.set(sized!(self, move_data::convert[][]), Class::ConvertByte),
+            0x99 => self.set(
+                sized!(self, move_data::convert_double[][]),
+                Class::ConvertWord,
+            ),
             0x9a => self.far_pointer()?,
             0x9b => self.set(ways!(float::wait), Class::Wait),
-            0x9c => {
-                let run = sized!(self, stack::push_flags[][]);
-                self.set(run, Class::PushFlags);
-            }
+            0x9c => self.set(sized!(self, stack::push_flags[][]), Class::PushFlags),
             0x9d => {
-                let run = sized!(self, stack::pop_flags[][]);
-                self.set(run, Class::PopFlags);
+                self.set(sized!(self, stack::pop_flags[][]), Class::PopFlags);
                 self.ends = true;
             }
             0x9e => self.set(ways!(bits::store_flags), Class::LoadFlags),
@@ -55,8 +47,7 @@ impl Decoder<'_> {
     pub(super) fn far_pointer(&mut self) -> Option<()> {
         self.immediate()?;
         self.op.displacement = self.word()?;
-        let run = sized!(self, branch::far[][]);
-        self.set(run, Class::System);
+        self.set(sized!(self, branch::far[][]), Class::System);
         self.ends = true;
         Some(())
     }
@@ -81,39 +72,23 @@ impl Decoder<'_> {
                 self.writes = u8::from(!store);
             }
             0xa4 => self.string_of_bytes(ways!(string::<Moves, Byte>), Class::MoveString),
-            0xa5 => {
-                let run = sized!(self, string[Moves][]);
-                self.string_of_bytes(run, Class::MoveString);
-            }
+            0xa5 => self.string_of_bytes(sized!(self, string[Moves][]), Class::MoveString),
             0xa6 => self.string_of_bytes(ways!(string::<Compares, Byte>), Class::CompareString),
-            0xa7 => {
-                let run = sized!(self, string[Compares][]);
-                self.string_of_bytes(run, Class::CompareString);
-            }
+            0xa7 => self.string_of_bytes(sized!(self, string[Compares][]), Class::CompareString),
             0xa8 => {
                 self.immediate_byte()?;
                 self.set(ways!(compare::<And, Byte, Rm, Immediate>), Class::Alu);
             }
             0xa9 => {
                 self.immediate()?;
-                let run = sized!(self, compare[And][Rm Immediate]);
-                self.set(run, Class::Alu);
+                self.set(sized!(self, compare[And][Rm Immediate]), Class::Alu);
             }
             0xaa => self.string_of_bytes(ways!(string::<Stores, Byte>), Class::StoreString),
-            0xab => {
-                let run = sized!(self, string[Stores][]);
-                self.string_of_bytes(run, Class::StoreString);
-            }
+            0xab => self.string_of_bytes(sized!(self, string[Stores][]), Class::StoreString),
             0xac => self.string_of_bytes(ways!(string::<Loads, Byte>), Class::LoadString),
-            0xad => {
-                let run = sized!(self, string[Loads][]);
-                self.string_of_bytes(run, Class::LoadString);
-            }
+            0xad => self.string_of_bytes(sized!(self, string[Loads][]), Class::LoadString),
             0xae => self.string_of_bytes(ways!(string::<Scans, Byte>), Class::ScanString),
-            _ => {
-                let run = sized!(self, string[Scans][]);
-                self.string_of_bytes(run, Class::ScanString);
-            }
+            _ => self.string_of_bytes(sized!(self, string[Scans][]), Class::ScanString),
         }
         Some(())
     }
@@ -129,12 +104,7 @@ impl Decoder<'_> {
                 if opcode == 0xc2 {
                     self.op.immediate = self.word()?;
                 }
-                let run = if self.narrow {
-                    indirect!(branch::back::<Word>)
-                } else {
-                    indirect!(branch::back::<Double>)
-                };
-                self.set(run, Class::Return);
+                self.set(sized_jump!(self, indirect, branch::back[]), Class::Return);
                 self.ends = true;
             }
             0xc4 | 0xc5 => {
@@ -166,19 +136,14 @@ impl Decoder<'_> {
             0xc8 => {
                 self.op.immediate = self.word()?;
                 self.op.displacement = self.byte()?.into();
-                let run = sized!(self, stack::enter[][]);
-                self.set(run, Class::Enter);
+                self.set(sized!(self, stack::enter[][]), Class::Enter);
             }
-            0xc9 => {
-                let run = sized!(self, stack::leave[][]);
-                self.set(run, Class::Leave);
-            }
+            0xc9 => self.set(sized!(self, stack::leave[][]), Class::Leave),
             0xca | 0xcb => {
                 if opcode == 0xca {
                     self.op.immediate = self.word()?;
                 }
-                let run = sized!(self, branch::far_back[][]);
-                self.set(run, Class::System);
+                self.set(sized!(self, branch::far_back[][]), Class::System);
                 self.ends = true;
             }
             0xcc..=0xce => {
@@ -196,8 +161,7 @@ impl Decoder<'_> {
                 self.ends = true;
             }
             _ => {
-                let run = sized!(self, branch::interrupt_return[][]);
-                self.set(run, Class::System);
+                self.set(sized!(self, branch::interrupt_return[][]), Class::System);
                 self.ends = true;
             }
         }
@@ -312,33 +276,18 @@ impl Decoder<'_> {
             }
             0xe8 => {
                 self.immediate()?;
-                let run = if self.narrow {
-                    jump!(branch::call::<Word>)
-                } else {
-                    jump!(branch::call::<Double>)
-                };
-                self.set(run, Class::Call);
+                self.set(sized_jump!(self, jump, branch::call[]), Class::Call);
                 self.ends = true;
             }
             0xe9 => {
                 self.immediate()?;
-                let run = if self.narrow {
-                    jump!(branch::jump::<Word>)
-                } else {
-                    jump!(branch::jump::<Double>)
-                };
-                self.set(run, Class::Jump);
+                self.set(sized_jump!(self, jump, branch::jump[]), Class::Jump);
                 self.ends = true;
             }
             0xea => self.far_pointer()?,
             0xeb => {
                 self.op.immediate = self.signed_byte()?;
-                let run = if self.narrow {
-                    jump!(branch::jump::<Word>)
-                } else {
-                    jump!(branch::jump::<Double>)
-                };
-                self.set(run, Class::Jump);
+                self.set(sized_jump!(self, jump, branch::jump[]), Class::Jump);
                 self.ends = true;
             }
             _ => {
@@ -374,14 +323,8 @@ impl Decoder<'_> {
             0xfe => {
                 self.modrm()?;
                 match self.op.reg {
-                    0 => {
-                        let run = byte_operand!(self, increment[][]);
-                        self.operation(run, false);
-                    }
-                    1 => {
-                        let run = byte_operand!(self, decrement[][]);
-                        self.operation(run, false);
-                    }
+                    0 => self.operation(byte_operand!(self, increment[][]), false),
+                    1 => self.operation(byte_operand!(self, decrement[][]), false),
                     _ => {}
                 }
             }
@@ -409,29 +352,23 @@ impl Decoder<'_> {
                 self.set_by_form(run, Class::Alu, Class::Compare);
             }
             2 | 3 => {
-                let run = match (number, wide) {
-                    (2, true) => operand!(self, invert[][]),
-                    (2, false) => byte_operand!(self, invert[][]),
-                    (_, true) => operand!(self, negate[][]),
-                    (_, false) => byte_operand!(self, negate[][]),
+                let run = match number {
+                    2 => any_operand!(self, wide, invert[][]),
+                    _ => any_operand!(self, wide, negate[][]),
                 };
                 self.operation(run, false);
             }
             4 | 5 => {
-                let run = match (number, wide) {
-                    (4, true) => operand!(self, multiply[][]),
-                    (4, false) => byte_operand!(self, multiply[][]),
-                    (_, true) => operand!(self, multiply_signed[][]),
-                    (_, false) => byte_operand!(self, multiply_signed[][]),
+                let run = match number {
+                    4 => any_operand!(self, wide, multiply[][]),
+                    _ => any_operand!(self, wide, multiply_signed[][]),
                 };
                 self.set(run, Class::Multiply);
             }
             _ => {
-                let run = match (number, wide) {
-                    (6, true) => operand!(self, divide[][]),
-                    (6, false) => byte_operand!(self, divide[][]),
-                    (_, true) => operand!(self, divide_signed[][]),
-                    (_, false) => byte_operand!(self, divide_signed[][]),
+                let run = match number {
+                    6 => any_operand!(self, wide, divide[][]),
+                    _ => any_operand!(self, wide, divide_signed[][]),
                 };
                 let class = match (number, wide, self.narrow) {
                     (6, false, _) => Class::Divide8,
@@ -450,44 +387,36 @@ impl Decoder<'_> {
     /// INC, DEC, CALL, CALL far, JMP, JMP far, PUSH
     pub(super) fn group_five(&mut self) {
         match self.op.reg {
-            0 => {
-                let run = operand!(self, increment[][]);
-                self.operation(run, false);
-            }
-            1 => {
-                let run = operand!(self, decrement[][]);
-                self.operation(run, false);
-            }
+            0 => self.operation(operand!(self, increment[][]), false),
+            1 => self.operation(operand!(self, decrement[][]), false),
             2 => {
-                let run = match (self.register_form, self.narrow) {
-                    (true, true) => indirect!(branch::call_to::<Word, Rm>),
-                    (true, false) => indirect!(branch::call_to::<Double, Rm>),
-                    (false, true) => indirect!(branch::call_to::<Word, Memory>),
-                    (false, false) => indirect!(branch::call_to::<Double, Memory>),
+                let run = if self.register_form {
+                    sized_jump!(self, indirect, branch::call_to[Rm])
+                } else {
+                    sized_jump!(self, indirect, branch::call_to[Memory])
                 };
                 self.set(run, Class::CallRegister);
                 self.ends = true;
             }
             4 => {
-                let run = match (self.register_form, self.narrow) {
-                    (true, true) => indirect!(branch::jump_to::<Word, Rm>),
-                    (true, false) => indirect!(branch::jump_to::<Double, Rm>),
-                    (false, true) => indirect!(branch::jump_to::<Word, Memory>),
-                    (false, false) => indirect!(branch::jump_to::<Double, Memory>),
+                let run = if self.register_form {
+                    sized_jump!(self, indirect, branch::jump_to[Rm])
+                } else {
+                    sized_jump!(self, indirect, branch::jump_to[Memory])
                 };
                 self.set(run, Class::JumpRegister);
                 self.ends = true;
             }
             3 | 5 => {
-                let run = sized!(self, branch::far_memory[][]);
-                self.set(run, Class::System);
+                self.set(sized!(self, branch::far_memory[][]), Class::System);
                 self.memory_only();
                 self.ends = true;
             }
-            6 => {
-                let run = operand!(self, stack::push[][]);
-                self.set_by_form(run, Class::Push, Class::PushMemory);
-            }
+            6 => self.set_by_form(
+                operand!(self, stack::push[][]),
+                Class::Push,
+                Class::PushMemory,
+            ),
             _ => {}
         }
     }

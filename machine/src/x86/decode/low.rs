@@ -47,8 +47,7 @@ impl Decoder<'_> {
                 self.immediate()?;
                 self.op.rm = opcode & 7;
                 self.writes = 1 << (opcode & 7);
-                let run = sized!(self, move_data::mov[][Rm Immediate]);
-                self.set(run, Class::Move);
+                self.set(sized!(self, move_data::mov[][Rm Immediate]), Class::Move);
                 Some(())
             }
             0xc0..=0xcf => self.returns(opcode),
@@ -84,8 +83,7 @@ impl Decoder<'_> {
         match opcode & 7 {
             0 => {
                 self.modrm()?;
-                let run = by_operation!(number, byte_operand, self, [Reg]);
-                self.operation(run, compares);
+                self.operation(by_operation!(number, byte_operand, self, [Reg]), compares);
                 self.writes = if self.register_form {
                     1 << (self.op.rm & 3)
                 } else {
@@ -94,8 +92,7 @@ impl Decoder<'_> {
             }
             1 => {
                 self.modrm()?;
-                let run = by_operation!(number, operand, self, [Reg]);
-                self.operation(run, compares);
+                self.operation(by_operation!(number, operand, self, [Reg]), compares);
                 self.writes = if self.register_form {
                     1 << self.op.rm
                 } else {
@@ -110,26 +107,28 @@ impl Decoder<'_> {
             4 => {
                 self.immediate_byte()?;
                 self.op.rm = 0;
-                let run = by_operation!(number, byte_only, self, [Rm Immediate]);
-                self.set(run, Class::Alu);
+                self.set(
+                    by_operation!(number, byte_only, self, [Rm Immediate]),
+                    Class::Alu,
+                );
                 self.writes = 1;
             }
             5 => {
                 self.immediate()?;
                 self.op.rm = 0;
-                let run = by_operation!(number, sized, self, [Rm Immediate]);
-                self.set(run, Class::Alu);
+                self.set(
+                    by_operation!(number, sized, self, [Rm Immediate]),
+                    Class::Alu,
+                );
                 self.writes = 1;
             }
             _ if opcode < 0x20 => {
                 self.op.reg = opcode >> 3;
                 if opcode & 1 == 0 {
-                    let run = sized!(self, stack::push_segment[][]);
-                    self.set(run, Class::FromSegment);
+                    self.set(sized!(self, stack::push_segment[][]), Class::FromSegment);
                 } else {
                     // Opcode 0x0f is the prefix of the second map.
-                    let run = sized!(self, stack::pop_segment[][]);
-                    self.set(run, Class::System);
+                    self.set(sized!(self, stack::pop_segment[][]), Class::System);
                     self.ends = self.op.reg == segment::SS;
                 }
             }
@@ -179,22 +178,16 @@ impl Decoder<'_> {
         self.op.rm = opcode & 7;
         match opcode >> 3 & 3 {
             0 => {
-                let run = sized!(self, increment[][Rm]);
-                self.set(run, Class::Alu);
+                self.set(sized!(self, increment[][Rm]), Class::Alu);
                 self.writes = 1 << self.op.rm;
             }
             1 => {
-                let run = sized!(self, decrement[][Rm]);
-                self.set(run, Class::Alu);
+                self.set(sized!(self, decrement[][Rm]), Class::Alu);
                 self.writes = 1 << self.op.rm;
             }
-            2 => {
-                let run = sized!(self, stack::push[][Rm]);
-                self.set(run, Class::Push);
-            }
+            2 => self.set(sized!(self, stack::push[][Rm]), Class::Push),
             _ => {
-                let run = sized!(self, stack::pop[][]);
-                self.set(run, Class::Pop);
+                self.set(sized!(self, stack::pop[][]), Class::Pop);
                 self.writes = 1 << self.op.rm;
             }
         }
@@ -202,38 +195,24 @@ impl Decoder<'_> {
 
     pub(super) fn sixties(&mut self, opcode: u8) -> Option<()> {
         match opcode {
-            0x60 => {
-                let run = sized!(self, stack::push_all[][]);
-                self.set(run, Class::PushAll);
-            }
-            0x61 => {
-                let run = sized!(self, stack::pop_all[][]);
-                self.set(run, Class::PopAll);
-            }
+            0x60 => self.set(sized!(self, stack::push_all[][]), Class::PushAll),
+            0x61 => self.set(sized!(self, stack::pop_all[][]), Class::PopAll),
             0x62 => {
                 self.modrm()?;
-                let run = sized!(self, branch::bound[][]);
-                self.set(run, Class::Bound);
+                self.set(sized!(self, branch::bound[][]), Class::Bound);
                 self.memory_only();
             }
             0x63 => {
                 self.modrm()?;
-                let run = if self.register_form {
-                    ways!(system::adjust::<Rm>)
-                } else {
-                    ways!(system::adjust::<Memory>)
-                };
-                self.set(run, Class::Adjust);
+                self.set(formed!(self, system::adjust), Class::Adjust);
             }
             0x68 => {
                 self.immediate()?;
-                let run = sized!(self, stack::push[][Immediate]);
-                self.set(run, Class::Push);
+                self.set(sized!(self, stack::push[][Immediate]), Class::Push);
             }
             0x6a => {
                 self.immediate_signed()?;
-                let run = sized!(self, stack::push[][Immediate]);
-                self.set(run, Class::Push);
+                self.set(sized!(self, stack::push[][Immediate]), Class::Push);
             }
             0x69 | 0x6b => {
                 self.modrm()?;
@@ -242,20 +221,13 @@ impl Decoder<'_> {
                 } else {
                     self.immediate_signed()?;
                 }
-                let run = operand!(self, multiply_short[][Immediate]);
-                self.set(run, Class::Multiply);
+                self.set(operand!(self, multiply_short[][Immediate]), Class::Multiply);
                 self.writes = 1 << self.op.reg;
             }
             0x6c => self.string_of_bytes(ways!(string::<Inputs, Byte>), Class::Port),
-            0x6d => {
-                let run = sized!(self, string[Inputs][]);
-                self.string_of_bytes(run, Class::Port);
-            }
+            0x6d => self.string_of_bytes(sized!(self, string[Inputs][]), Class::Port),
             0x6e => self.string_of_bytes(ways!(string::<Outputs, Byte>), Class::Port),
-            0x6f => {
-                let run = sized!(self, string[Outputs][]);
-                self.string_of_bytes(run, Class::Port);
-            }
+            0x6f => self.string_of_bytes(sized!(self, string[Outputs][]), Class::Port),
             _ => {}
         }
         Some(())
@@ -293,8 +265,10 @@ impl Decoder<'_> {
                 self.modrm()?;
                 self.immediate_byte()?;
                 let number = self.op.reg;
-                let run = by_operation!(number, byte_operand, self, [Immediate]);
-                self.operation(run, number == 7);
+                self.operation(
+                    by_operation!(number, byte_operand, self, [Immediate]),
+                    number == 7,
+                );
                 if self.register_form && number != 7 {
                     self.writes = 1 << (self.op.rm & 3);
                 }
@@ -307,38 +281,48 @@ impl Decoder<'_> {
                     self.immediate_signed()?;
                 }
                 let number = self.op.reg;
-                let run = by_operation!(number, operand, self, [Immediate]);
-                self.operation(run, number == 7);
+                self.operation(
+                    by_operation!(number, operand, self, [Immediate]),
+                    number == 7,
+                );
                 if self.register_form && number != 7 {
                     self.writes = 1 << self.op.rm;
                 }
             }
             0x84 => {
                 self.modrm()?;
-                let run = byte_operand!(self, compare[And][Reg]);
-                self.set_by_form(run, Class::Alu, Class::Compare);
+                self.set_by_form(
+                    byte_operand!(self, compare[And][Reg]),
+                    Class::Alu,
+                    Class::Compare,
+                );
             }
             0x85 => {
                 self.modrm()?;
-                let run = operand!(self, compare[And][Reg]);
-                self.set_by_form(run, Class::Alu, Class::Compare);
+                self.set_by_form(
+                    operand!(self, compare[And][Reg]),
+                    Class::Alu,
+                    Class::Compare,
+                );
             }
             0x86 | 0x87 => {
                 self.modrm()?;
-                let run = if opcode == 0x86 {
-                    byte_operand!(self, move_data::exchange[][])
-                } else {
-                    operand!(self, move_data::exchange[][])
-                };
-                self.set_by_form(run, Class::Exchange, Class::ExchangeMemory);
+                self.set_by_form(
+                    any_operand!(self, opcode != 0x86, move_data::exchange[][]),
+                    Class::Exchange,
+                    Class::ExchangeMemory,
+                );
                 self.lockable = !self.register_form;
                 // Locked with or without the prefix.
                 self.lock |= self.lockable;
             }
             0x88 => {
                 self.modrm()?;
-                let run = byte_operand!(self, move_data::mov[][Reg]);
-                self.set_by_form(run, Class::Move, Class::Store);
+                self.set_by_form(
+                    byte_operand!(self, move_data::mov[][Reg]),
+                    Class::Move,
+                    Class::Store,
+                );
                 self.writes = if self.register_form {
                     1 << (self.op.rm & 3)
                 } else {
@@ -347,8 +331,11 @@ impl Decoder<'_> {
             }
             0x89 => {
                 self.modrm()?;
-                let run = operand!(self, move_data::mov[][Reg]);
-                self.set_by_form(run, Class::Move, Class::Store);
+                self.set_by_form(
+                    operand!(self, move_data::mov[][Reg]),
+                    Class::Move,
+                    Class::Store,
+                );
                 self.writes = if self.register_form {
                     1 << self.op.rm
                 } else {
@@ -394,12 +381,7 @@ impl Decoder<'_> {
             }
             0x8e => {
                 self.modrm()?;
-                let run = if self.register_form {
-                    ways!(move_data::to_segment::<Rm>)
-                } else {
-                    ways!(move_data::to_segment::<Memory>)
-                };
-                self.set(run, Class::System);
+                self.set(formed!(self, move_data::to_segment), Class::System);
                 self.ends = self.op.reg == segment::SS;
             }
             _ => {

@@ -21,8 +21,10 @@ impl Decoder<'_> {
             0x00 | 0x01 => self.system_groups(opcode)?,
             0x02 | 0x03 => {
                 self.modrm()?;
-                let run = operand!(self, system::check_segment[][]);
-                self.set(run, Class::CheckSegment);
+                self.set(
+                    operand!(self, system::check_segment[][]),
+                    Class::CheckSegment,
+                );
             }
             0x06 => self.set(ways!(system::clear_task), Class::ClearTask),
             0x08 | 0x09 => {
@@ -59,12 +61,7 @@ impl Decoder<'_> {
             0x90..=0x9f => {
                 self.modrm()?;
                 self.op.extra = opcode & 15;
-                let run = if self.register_form {
-                    ways!(bits::set::<Rm>)
-                } else {
-                    ways!(bits::set::<Memory>)
-                };
-                self.set_by_form(run, Class::Set, Class::SetMemory);
+                self.set_by_form(formed!(self, bits::set), Class::Set, Class::SetMemory);
             }
             0xa0 | 0xa8 => {
                 self.op.reg = if opcode == 0xa0 {
@@ -72,8 +69,7 @@ impl Decoder<'_> {
                 } else {
                     segment::GS
                 };
-                let run = sized!(self, stack::push_segment[][]);
-                self.set(run, Class::FromSegment);
+                self.set(sized!(self, stack::push_segment[][]), Class::FromSegment);
             }
             0xa1 | 0xa9 => {
                 self.op.reg = if opcode == 0xa1 {
@@ -81,8 +77,7 @@ impl Decoder<'_> {
                 } else {
                     segment::GS
                 };
-                let run = sized!(self, stack::pop_segment[][]);
-                self.set(run, Class::System);
+                self.set(sized!(self, stack::pop_segment[][]), Class::System);
             }
             0xa2 if p6 => self.set(ways!(system::identify), Class::Identify),
             0xa3 | 0xab | 0xb3 | 0xbb => {
@@ -116,18 +111,16 @@ impl Decoder<'_> {
             }
             0xaf => {
                 self.modrm()?;
-                let run = operand!(self, multiply_short[][Reg]);
-                self.set(run, Class::Multiply);
+                self.set(operand!(self, multiply_short[][Reg]), Class::Multiply);
                 self.writes = 1 << self.op.reg;
             }
             0xb0 | 0xb1 => {
                 self.modrm()?;
-                let run = if opcode == 0xb0 {
-                    byte_operand!(self, compare_exchange[][])
-                } else {
-                    operand!(self, compare_exchange[][])
-                };
-                self.set_by_form(run, Class::CompareExchange, Class::CompareExchangeMemory);
+                self.set_by_form(
+                    any_operand!(self, opcode != 0xb0, compare_exchange[][]),
+                    Class::CompareExchange,
+                    Class::CompareExchangeMemory,
+                );
                 self.lockable = !self.register_form;
             }
             0xb2 | 0xb4 | 0xb5 => {
@@ -151,17 +144,14 @@ impl Decoder<'_> {
             }
             0xbc | 0xbd => {
                 self.modrm()?;
-                let run = operand!(self, bits::scan[][]);
-                self.set(run, Class::BitScan);
+                self.set(operand!(self, bits::scan[][]), Class::BitScan);
             }
             0xc0 | 0xc1 => {
                 self.modrm()?;
-                let run = if opcode == 0xc0 {
-                    byte_operand!(self, exchange_add[][])
-                } else {
-                    operand!(self, exchange_add[][])
-                };
-                self.set(run, Class::ExchangeAdd);
+                self.set(
+                    any_operand!(self, opcode != 0xc0, exchange_add[][]),
+                    Class::ExchangeAdd,
+                );
                 self.lockable = !self.register_form;
             }
             0xc7 if p6 => {
@@ -174,8 +164,7 @@ impl Decoder<'_> {
             }
             0xc8..=0xcf => {
                 self.op.rm = opcode & 7;
-                let run = sized!(self, bits::swap_bytes[][]);
-                self.set(run, Class::ByteSwap);
+                self.set(sized!(self, bits::swap_bytes[][]), Class::ByteSwap);
                 self.writes = 1 << self.op.rm;
             }
             _ => {}
@@ -227,17 +216,14 @@ impl Decoder<'_> {
                 0 | 1 => self.system_word(number),
                 2 | 3 => {
                     self.op.extra = number;
-                    let run = if self.register_form {
-                        ways!(system::load_system_segment::<Rm>)
-                    } else {
-                        ways!(system::load_system_segment::<Memory>)
-                    };
-                    self.set(run, Class::System);
+                    self.set(formed!(self, system::load_system_segment), Class::System);
                 }
                 4 | 5 => {
                     self.op.extra = number;
-                    let run = operand!(self, system::check_segment[][]);
-                    self.set(run, Class::CheckSegment);
+                    self.set(
+                        operand!(self, system::check_segment[][]),
+                        Class::CheckSegment,
+                    );
                 }
                 _ => {}
             }
@@ -256,12 +242,7 @@ impl Decoder<'_> {
             }
             4 => self.system_word(2),
             6 => {
-                let run = if self.register_form {
-                    ways!(system::load_status::<Rm>)
-                } else {
-                    ways!(system::load_status::<Memory>)
-                };
-                self.set(run, Class::ClearTask);
+                self.set(formed!(self, system::load_status), Class::ClearTask);
                 self.ends = true;
             }
             7 => {
