@@ -1,9 +1,6 @@
 //! Why a run ended.
 
-use std::fmt;
-
 use crate::board::BusError;
-use crate::computer::EXCEPTIONS_MOST;
 use crate::powerpc::{Exception, Vector};
 
 /// Why a run ended.
@@ -29,38 +26,4 @@ pub enum Fatal {
     Unanswered { pc: u32, error: BusError },
     /// A sanitizer's report.
     Sanitizer { pc: u32, report: String },
-}
-
-impl fmt::Display for Fatal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Fatal::NoHandler { vector, pc } => write!(
-                f,
-                "no handler for the {} exception (vector {:#06x}), raised at {pc:#010x}",
-                vector.name(),
-                vector.offset()
-            ),
-            Fatal::Stuck { vector, pc } => write!(
-                f,
-                "no instruction completes: {EXCEPTIONS_MOST} exceptions came in a row, and another {} exception at {pc:#010x}",
-                vector.name()
-            ),
-            Fatal::Checkstop { pc, physical } => write!(
-                f,
-                "checkstop at {pc:#010x}: nothing answers at physical address {physical:#010x}, and machine checks are disabled"
-            ),
-            Fatal::LittleEndian { pc } => {
-                write!(
-                    f,
-                    "little-endian mode was entered at {pc:#010x}; the machine has none"
-                )
-            }
-            Fatal::Asleep { pc } => write!(
-                f,
-                "the processor saves power (MSR[POW]) before {pc:#010x}, and no interrupt can wake it"
-            ),
-            Fatal::Unanswered { pc, error } => write!(f, "{error} at {pc:#010x}"),
-            Fatal::Sanitizer { pc, report } => write!(f, "{report}, at {pc:#010x}"),
-        }
-    }
 }
