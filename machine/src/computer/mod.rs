@@ -20,6 +20,7 @@ pub(crate) use progress::Progressing;
 pub(crate) use sanitized::Sanitized;
 pub use session::{Session, SessionError};
 pub use snapshot::{Saved, SnapshotError};
+pub(crate) use snapshot::{shared_blocks, state_of};
 pub use stop::{EXCEPTIONS_MOST, Limits, Pause, Stop};
 pub(crate) use turns::TurnsState;
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cpu::StopOf;
 use super::guest::Guest;
-use super::stop::{EXCEPTIONS_MOST, Stop};
+use super::stop::{EXCEPTIONS_MOST, Limits, Pause, Stop};
 use crate::account::{Cause, Event, Plain, Settled};
 use crate::board::{Effect, Instant};
 use crate::config::LATEST;
@@ -183,6 +183,72 @@ pub(crate) trait Progressing: Guest {
         };
         self.progress().in_a_row = (count, completed);
         count > EXCEPTIONS_MOST
+    }
+
+    /// The next cycle at which something happens by itself that the processor must see.
+    fn next_poll(&self) -> Option<u64> {
+        self.memory().uncore.board.deadline(self.instant().cycles)
+    }
+
+    /// The cycle up to which nothing has to be looked at, under these limits.
+    fn quiet_until(&mut self, limits: Limits) -> u64 {
+        let next = self.next_poll().unwrap_or(u64::MAX);
+        self.progress().polled_at = next;
+        next.min(limits.cycles)
+    }
+
+    /// It waits for an interrupt, and none asks.
+    fn waits(&mut self) -> bool;
+
+    /// It begins to sleep, as one of several.
+    fn falls_asleep(&mut self) {}
+
+    /// Why nothing runs now: a stop that is due, a limit, a full batch of events, the end of the turn, something that a
+    /// device did, or sleep. Time passes in which one processor sleeps.
+    fn pauses(
+        &mut self,
+        stop: Option<StopOf<Self>>,
+        limits: Limits,
+        turn_over: bool,
+    ) -> Option<Pause<StopOf<Self>>> {
+        let now = self.instant();
+        if let Some(stop) = stop {
+            return Some(Pause::Stopped(stop));
+        }
+        if now.cycles >= limits.cycles || now.instructions >= limits.instructions {
+            return Some(Pause::Stopped(Stop::Limit));
+        }
+        if self.observers().batch_is_full() {
+            return Some(Pause::Stopped(Stop::Batch));
+        }
+        if turn_over {
+            return Some(Pause::TurnOver);
+        }
+        self.poll();
+        let several = Self::shape(self.config()).processors > 1;
+        if several && now.cycles >= self.progress().polled_at {
+            // What a device did, such as the delivery of a message, may start another processor, or wake it.
+            self.progress().polled_at = u64::MAX;
+            return Some(Pause::TurnOver);
+        }
+        while self.waits() {
+            let now = self.instant().cycles;
+            if now >= limits.cycles {
+                return Some(Pause::Stopped(Stop::Limit));
+            }
+            let next = self.next_poll();
+            if several {
+                self.falls_asleep();
+                self.times_mut().wake = Some(next.map_or(u64::MAX, |next| next.max(now + 1)));
+                return Some(Pause::TurnOver);
+            }
+            let Some(next) = next.filter(|_| self.hears_interrupts()) else {
+                return Some(Pause::Stopped(Stop::Fatal(self.asleep())));
+            };
+            self.pass(next.clamp(now + 1, limits.cycles));
+            self.poll();
+        }
+        None
     }
 
     /// Lets the devices do what is due.

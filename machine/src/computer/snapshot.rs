@@ -19,6 +19,46 @@ use crate::observe::regions::Regions;
 use crate::observe::sanitizers::Sanitizers;
 use crate::observe::symbolize::Symbolizer;
 
+/// A part of a processor's state: fields that the processor has under the same names.
+macro_rules! state_of {
+    ($(#[$about:meta])* $state:ident of $processor:ty; $($(#[$field:meta])* $name:ident: $of:ty,)*) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+        pub struct $state {
+            $($(#[$field])* $name: $of,)*
+        }
+
+        impl $state {
+            /// A copy.
+            fn of(processor: &$processor) -> Self {
+                Self { $($name: processor.$name.clone(),)* }
+            }
+
+            fn put_into(self, processor: &mut $processor) {
+                $(processor.$name = self.$name;)*
+            }
+        }
+    };
+}
+
+/// What is in a snapshot once, of processors that keep their code in blocks: the pieces of pages that an I-cache may
+/// hold.
+macro_rules! shared_blocks {
+    () => {
+        type Shared = Vec<u64>;
+
+        fn shared(&self) -> Vec<u64> {
+            self.blocks.fetched().to_vec()
+        }
+
+        fn set_shared(&mut self, fetched: Vec<u64>) -> bool {
+            self.blocks.set_fetched(&fetched)
+        }
+    };
+}
+
+pub(crate) use {shared_blocks, state_of};
+
 /// How a file begins. The name of the architecture follows, filled up with zeros.
 const MAGIC: &[u8; 8] = b"PWSNAP\0\x03";
 const NAME_BYTES: usize = 8;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::returns::train;
 use crate::config::MachineConfig;
 
 /// No branch has this address.
@@ -244,15 +245,7 @@ impl Predictor {
         let place = self.counter(pc);
         let predicted = match self.history.get_mut(place) {
             None => statically_taken,
-            Some(counter) => {
-                let predicted = *counter >= 2;
-                *counter = if taken {
-                    (*counter + 1).min(SUREST)
-                } else {
-                    counter.saturating_sub(1)
-                };
-                predicted
-            }
+            Some(counter) => train(counter, taken),
         };
         let wrong = predicted != taken && doubt != 0;
         self.mispredicted += u64::from(wrong);

@@ -1,10 +1,10 @@
 //! Accesses to memory: translation, caches, devices, reservations.
 
 use super::config::Misaligned;
-use super::mmu::access_fault;
+use super::mmu::Miss;
 use super::pmp::right;
 use super::processor::Processor;
-use super::trap::{Raised, cause};
+use super::trap::Raised;
 use crate::computer::{Cpu as _, Progressing as _};
 use crate::memory::cache::ARRIVING;
 use crate::memory::{RamAddress, attribute};
@@ -46,25 +46,21 @@ impl Processor {
         if !self.oracle && recent.is_some_and(|tag| tag & ARRIVING == 0) {
             return;
         }
-        let now = self.cycles;
-        let stall = self
-            .memory
-            .load(at, attribute::COHERENT, now, &mut self.account);
+        let (memory, now) = (&mut self.memory, self.cycles);
+        let stall = memory.load(at, attribute::COHERENT, now, &mut self.account);
         self.stall(stall);
     }
 
     #[inline(always)]
     fn charge_store(&mut self, at: RamAddress) {
         self.accesses += 1;
-        let now = self.cycles;
-        let stall = self
-            .memory
-            .store(at, attribute::COHERENT, now, &mut self.account);
+        let (memory, now) = (&mut self.memory, self.cycles);
+        let stall = memory.store(at, attribute::COHERENT, now, &mut self.account);
         self.stall(stall);
     }
 
     #[inline(always)]
-    fn stall(&mut self, cycles: u64) {
+    pub(super) fn stall(&mut self, cycles: u64) {
         if cycles != 0 {
             self.cycles += cycles;
             self.used = 0;
@@ -95,9 +91,9 @@ impl Processor {
     }
 
     /// Raises an exception unless the hardware does what is not aligned.
-    fn misaligned(&mut self, va: u64, cause: u8) -> Result<(), Raised> {
+    fn misaligned(&mut self, va: u64, right: u8) -> Result<(), Raised> {
         if self.config.core.misaligned == Misaligned::Trap {
-            return self.raise(cause, va);
+            return self.fault(right, Miss::Misaligned, va);
         }
         self.advance(self.config.clocks.misaligned);
         Ok(())
@@ -105,7 +101,7 @@ impl Processor {
 
     #[inline(never)]
     fn load_misaligned(&mut self, va: u64, bytes: u64) -> Result<u64, Raised> {
-        self.misaligned(va, cause::LOAD_MISALIGNED)?;
+        self.misaligned(va, right::READ)?;
         let mut value = 0;
         for n in 0..bytes {
             value |= self.load::<1>(va.wrapping_add(n))? << (8 * n);
@@ -115,7 +111,7 @@ impl Processor {
 
     #[inline(never)]
     fn store_misaligned(&mut self, va: u64, bytes: u64, value: u64) -> Result<(), Raised> {
-        self.misaligned(va, cause::STORE_MISALIGNED)?;
+        self.misaligned(va, right::WRITE)?;
         // Nothing is written if a part of it may not be.
         let last = va.wrapping_add(bytes - 1);
         self.translate(last, right::WRITE, 1)?;
@@ -144,7 +140,7 @@ impl Processor {
                 self.due = 0;
                 Ok(value)
             }
-            Err(_) => self.raise(access_fault(right::READ), va),
+            Err(_) => self.fault(right::READ, Miss::Access, va),
         }
     }
 
@@ -152,9 +148,8 @@ impl Processor {
     fn write_device(&mut self, va: u64, pa: u64, bytes: u32, value: u64) -> Result<(), Raised> {
         self.charge_device(pa);
         let now = self.instant();
-        let effect = match self.memory.uncore.write_device(pa, bytes, value, now) {
-            Ok(effect) => effect,
-            Err(_) => return self.raise(access_fault(right::WRITE), va),
+        let Ok(effect) = self.memory.uncore.write_device(pa, bytes, value, now) else {
+            return self.fault(right::WRITE, Miss::Access, va);
         };
         if let Some(effect) = effect {
             self.carry_out(effect);
@@ -169,18 +164,12 @@ impl Processor {
     /// The place of an atomic operation, which must be aligned and in RAM.
     fn place<const BYTES: u64>(&mut self, va: u64, right: u8) -> Result<RamAddress, Raised> {
         if va & (BYTES - 1) != 0 {
-            let load = right == right::READ;
-            let cause = if load {
-                cause::LOAD_MISALIGNED
-            } else {
-                cause::STORE_MISALIGNED
-            };
-            return self.raise(cause, va);
+            return self.fault(right, Miss::Misaligned, va);
         }
         let pa = self.translate(va, right, BYTES)?;
         match self.ram_address(pa, BYTES) {
             Some(at) => Ok(at),
-            None => self.raise(access_fault(right), va),
+            None => self.fault(right, Miss::Access, va),
         }
     }
 

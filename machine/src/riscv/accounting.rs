@@ -1,5 +1,6 @@
 //! Who is charged, and what is counted apart from the account.
 
+use super::csr::menvcfg;
 use super::processor::{Processor, Stop};
 use crate::account::Event;
 use crate::computer::{Progress, Progressing};
@@ -7,9 +8,10 @@ use crate::computer::{Progress, Progressing};
 impl Processor {
     /// Enters in the account the cycles and events since the last call.
     pub fn settle(&mut self) {
+        let [instruction, data] = &mut self.look_ups;
         for (event, count) in [
-            (Event::InstructionTlbAccess, &mut self.instruction_look_ups),
-            (Event::DataTlbAccess, &mut self.data_look_ups),
+            (Event::InstructionTlbAccess, instruction),
+            (Event::DataTlbAccess, data),
             (Event::InstructionCacheAccess, &mut self.line_fetches),
             (Event::DataCacheAccess, &mut self.accesses),
         ] {
@@ -33,6 +35,25 @@ impl Progressing for Processor {
     fn set_clock(&mut self, cycle: u64) {
         self.cycles = cycle;
         self.used = 0;
+    }
+
+    /// That of a device of the board, or of the timer of supervisor mode.
+    fn next_poll(&self) -> Option<u64> {
+        let timer = (self.csr.menvcfg & menvcfg::STCE != 0)
+            .then(|| self.config.cycle_of(self.csr.stimecmp))
+            .filter(|&cycle| cycle > self.cycles && cycle != u64::MAX);
+        let board = self.memory.uncore.board.deadline(self.cycles);
+        board.into_iter().chain(timer).min()
+    }
+
+    /// An interrupt ends WFI, whether or not it is taken.
+    fn waits(&mut self) -> bool {
+        self.waiting = self.waiting && self.mip() & self.csr.mie == 0;
+        self.waiting
+    }
+
+    fn falls_asleep(&mut self) {
+        self.memory.uncore.board.wait_for(self.number, self.csr.mie);
     }
 
     fn stop_for(&mut self, stop: Stop) {

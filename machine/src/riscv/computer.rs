@@ -6,10 +6,10 @@ use super::dump::Dump;
 use super::processor::Processor;
 use super::trap::{self, COUNTERS, Fatal, Trap};
 use crate::account::Names;
-use crate::board::{Board, Console, Virt};
+use crate::board::{Board, Console, VIRT_RAM, Virt};
 use crate::computer::{Breakpoints, Cpu, Guest, Progressing as _, Sanitized};
 use crate::loader::{CauseRange, ElfImage, LoadError};
-use crate::memory::{Memory, Notice, Uncore};
+use crate::memory::{Behind, Memory, MemoryTiming, Notice, Ram, Uncore};
 use crate::observe::symbolize::Symbolizer;
 
 impl Config {
@@ -31,11 +31,28 @@ impl Cpu for Processor {
     type Dump = Dump;
 
     fn uncore(config: &Config, console: Console) -> Result<Uncore, String> {
-        Uncore::of_riscv(config, Board::virt(&config.virt(), console))
+        let behind = Behind {
+            bus: config.bus.shared(),
+            depth: 1,
+            streaming: false,
+            address_only: config.bus.address_only,
+            memory: &config.memory,
+            levels: [config.cache.l2.as_ref(), None],
+            clock: config.core.clock,
+            line: config.cache.data.line,
+        };
+        let ram = Ram::in_pieces(&[(VIRT_RAM, config.memory.size)])?;
+        Uncore::of(&behind, ram, Board::virt(&config.virt(), console))
     }
 
     fn caches(config: &Config, uncore: Uncore) -> Result<Memory, String> {
-        Memory::of_riscv(config, uncore)
+        let (code, data) = (&config.cache.instruction, &config.cache.data);
+        let timing = MemoryTiming {
+            fills_wait: config.memory.kind.is_some(),
+            several: config.processors > 1,
+            ..MemoryTiming::plain(code.forward, data.forward, config.cache.store_queue)
+        };
+        Memory::new(uncore, code.into(), data.into(), timing)
     }
 
     fn with_memory(
@@ -147,9 +164,10 @@ impl Guest for Processor {
             "pc {:016x} {mode} mode mstatus {:x} satp {:x}\n",
             self.pc, csr.mstatus, csr.satp
         );
+        let [s, m] = &csr.levels;
         text += &format!(
             "mcause {:x} mepc {:x} mtval {:x} scause {:x} sepc {:x} stval {:x}\n",
-            csr.mcause, csr.mepc, csr.mtval, csr.scause, csr.sepc, csr.stval
+            m.cause, m.epc, m.tval, s.cause, s.epc, s.tval
         );
         for (n, name) in NAMES.iter().enumerate() {
             let end = if n % 4 == 3 { "\n" } else { " " };

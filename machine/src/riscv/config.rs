@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::op::{CLASSES, Class};
 use crate::config::{
-    AroundBus, Before, BusKind, CODE, CacheConfig, Checker, DATA, L2Config, L2Place, MEMORY_MOST,
-    MachineFile, MemoryConfig, Problem, TlbConfig, bus_config, check_bus, check_cache,
-    check_levels, check_lines, machine_file, numbers, sections, tlb_keys,
+    AroundBus, Before, BusKind, CODE, CacheConfig, Checker, DATA, L2Config, L2Place, MachineFile,
+    MemoryConfig, Problem, TlbConfig, bus_config, check_bus, check_cache, check_levels,
+    check_lines, machine_file, numbers, sections, tlb_keys,
 };
 
 /// Which instruction set.
@@ -81,53 +81,52 @@ pub struct CoreConfig {
     #[serde(default)]
     pub extensions: String,
     /// Bytes of the smallest region that physical memory protection can tell from its neighbours.
-    #[serde(default = "four")]
+    #[serde(default = "smallest_region")]
     pub pmp_granularity: u32,
     pub mvendorid: u64,
     pub marchid: u64,
     pub mimpid: u64,
 }
 
-fn four() -> u32 {
+fn smallest_region() -> u32 {
     4
 }
 
-/// An extension that a machine file can switch on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extension {
+macro_rules! extensions {
+    ($($(#[$doc:meta])* $name:ident $word:literal;)*) => {
+        /// An extension that a machine file can switch on.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Extension { $($(#[$doc])* $name,)* }
+
+        impl Extension {
+            const ALL: &[(&str, Extension)] = &[$(($word, Extension::$name),)*];
+        }
+    };
+}
+
+extensions! {
     /// Shifts that are added: sh1add and the like.
-    Zba,
+    Zba "zba";
     /// Logic, counts, rotations and bytes in registers.
-    Zbb,
+    Zbb "zbb";
     /// A timer of supervisor mode: stimecmp.
-    Sstc,
+    Sstc "sstc";
     /// Walks set A and D bits where menvcfg.ADUE is set, and nowhere else.
-    Svadu,
+    Svadu "svadu";
     /// sinval.vma and its two fences.
-    Svinval,
+    Svinval "svinval";
     /// Pages of 64 KB, of 16 equal entries.
-    Svnapot,
+    Svnapot "svnapot";
     /// Page-table entries say how memory is ordered and cached. All of it is in order and cached here, as it is anyway.
-    Svpbmt,
+    Svpbmt "svpbmt";
     /// An entry that becomes valid is seen without a fence. The device tree says so; it is software that relies on it.
-    Svvptc,
+    Svvptc "svvptc";
 }
 
 impl Extension {
-    const ALL: [(&str, Extension); 8] = [
-        ("zba", Extension::Zba),
-        ("zbb", Extension::Zbb),
-        ("sstc", Extension::Sstc),
-        ("svadu", Extension::Svadu),
-        ("svinval", Extension::Svinval),
-        ("svnapot", Extension::Svnapot),
-        ("svpbmt", Extension::Svpbmt),
-        ("svvptc", Extension::Svvptc),
-    ];
-
     fn named(word: &str) -> Option<Extension> {
-        let found = Extension::ALL.iter().find(|(name, _)| *name == word)?;
-        Some(found.1)
+        let mut all = Extension::ALL.iter();
+        all.find(|(name, _)| *name == word).map(|&(_, found)| found)
     }
 }
 
@@ -159,13 +158,17 @@ impl CoreConfig {
     /// What the device tree says of the instruction set: the ISA string, then the extensions one by one.
     #[must_use]
     pub fn isa(&self) -> (String, Vec<String>) {
-        const BASE: [&str; 10] = [
-            "i", "m", "a", "f", "d", "c", "zicntr", "zicsr", "zifencei", "zihpm",
-        ];
-        let words = || self.words().map(str::to_owned);
-        let string = ["rv64imafdc".to_owned()].into_iter().chain(words());
-        let all = BASE.into_iter().map(str::to_owned).chain(words());
-        (string.collect::<Vec<_>>().join("_"), all.collect())
+        let list = |base: &str| {
+            base.split('_')
+                .chain(self.words())
+                .map(str::to_owned)
+                .collect()
+        };
+        let string: Vec<String> = list("rv64imafdc");
+        (
+            string.join("_"),
+            list("i_m_a_f_d_c_zicntr_zicsr_zifencei_zihpm"),
+        )
     }
 }
 
@@ -213,20 +216,20 @@ impl SecondTlb {
     }
 }
 
-/// The walk of the page table, in core cycles. Reads that miss the cache pay the fill on top.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct WalkConfig {
+numbers! {
+    /// The walk of the page table, in core cycles. Reads that miss the cache pay the fill on top.
+    WalkConfig;
     /// From the miss to the first read.
-    pub begin: u32,
+    begin "walk.begin",
     /// Each entry that is read.
-    pub level: u32,
-    /// Entries that point to tables which the walker remembers; 0: none.
-    pub cache: u32,
-    pub update: Update,
+    level "walk.level",
     /// With `update = "hardware"`: setting a bit, on top of the write.
     #[serde(default)]
-    pub set: u32,
+    set "walk.set",
+    ;
+    /// Entries that point to tables which the walker remembers; 0: none.
+    cache: u32,
+    update: Update,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -375,21 +378,19 @@ impl Config {
 
 impl MachineFile for Config {
     fn problems(&self) -> Vec<Problem> {
-        let mut checker = Checker {
-            problems: Vec::new(),
-        };
+        let mut checker = Checker::default();
         core(&mut checker, self);
         tlbs(&mut checker, self);
         caches(&mut checker, self);
         bus(&mut checker, self);
-        let space = self.clocks.fence_space.unwrap_or_default();
-        for (path, cycles) in self.clocks.all().chain([
-            ("clocks.fence-space", space),
-            ("walk.begin", self.walk.begin),
-            ("walk.level", self.walk.level),
-            ("walk.set", self.walk.set),
+        let others = [
+            (
+                "clocks.fence-space",
+                self.clocks.fence_space.unwrap_or_default(),
+            ),
             ("branch.mispredict", self.branch.mispredict),
-        ]) {
+        ];
+        for (path, cycles) in self.clocks.all().chain(self.walk.all()).chain(others) {
             checker.range(path, cycles.into(), 0, 10_000);
         }
         for (path, cycles) in self.latency.all() {
@@ -411,33 +412,21 @@ fn core(checker: &mut Checker, config: &Config) {
     checker.range("processors", config.processors.into(), 1, 8);
     checker.range("lead", config.lead.into(), 1, 100_000);
     let plain = |c: char| c.is_ascii_alphanumeric() || ",.-_".contains(c);
-    if core.model.is_empty() || core.model.len() > 64 || !core.model.chars().all(plain) {
-        checker.fail(
-            "core.model",
-            "has to be 1 to 64 letters, digits and \",.-_\", as device trees name a core",
-        );
+    if !(1..=64).contains(&core.model.len()) || !core.model.chars().all(plain) {
+        let message = "has to be 1 to 64 letters, digits and \",.-_\", as device trees name a core";
+        checker.fail("core.model", message);
     }
     if let Some(word) = core.words().find(|word| Extension::named(word).is_none()) {
-        let all = Extension::ALL.map(|(name, _)| name).join("_");
-        checker.fail(
-            "core.extensions",
-            format!("names {word:?}: allowed are {all}"),
-        );
+        let all: Vec<_> = Extension::ALL.iter().map(|&(name, _)| name).collect();
+        let message = format!("names {word:?}: allowed are {}", all.join("_"));
+        checker.fail("core.extensions", message);
     }
     if core.set().has(Extension::Svvptc) && config.tlb.keeps_invalid {
-        checker.fail(
-            "core.extensions",
-            "names svvptc, and tlb.keeps-invalid is true: such a core needs a fence for a new page",
-        );
+        let message =
+            "names svvptc, and tlb.keeps-invalid is true: such a core needs a fence for a new page";
+        checker.fail("core.extensions", message);
     }
-    let size = config.memory.size;
-    checker.range("memory.size", size.into(), 4 << 20, MEMORY_MOST.into());
-    if !size.is_multiple_of(2 << 20) {
-        checker.fail(
-            "memory.size",
-            format!("is {size}: allowed are multiples of 2 MB"),
-        );
-    }
+    checker.memory_size(config.memory.size, 4 << 20, (2 << 20, "2 MB"));
 }
 
 /// Replacement policies that need no order of uses beside their own state.
@@ -492,10 +481,8 @@ fn caches(checker: &mut Checker, config: &Config) {
     if let Some(l2) = &set.l2
         && l2.place != L2Place::InLine
     {
-        checker.fail(
-            "cache.l2.place",
-            "of core.kind \"rv64gc\" can only be \"in-line\"",
-        );
+        let message = "of core.kind \"rv64gc\" can only be \"in-line\"";
+        checker.fail("cache.l2.place", message);
     }
 }
 

@@ -16,10 +16,13 @@ pub mod privilege {
 
 /// Bits of mstatus.
 pub mod mstatus {
+    /// Interrupts are enabled in supervisor mode, and in machine mode: a bit with the mode's number. Four above it is
+    /// what it was before a trap.
     pub const SIE: u64 = 1 << 1;
     pub const MIE: u64 = 1 << 3;
     pub const SPIE: u64 = 1 << 5;
     pub const MPIE: u64 = 1 << 7;
+    /// The mode before a trap.
     pub const SPP: u64 = 1 << 8;
     pub const MPP: u64 = 3 << 11;
     pub const FS: u64 = 3 << 13;
@@ -67,6 +70,16 @@ const DELEGABLE: u64 = 0xb3ff;
 /// Counters that a lower mode may be allowed to read: cycle, time, instret, and 29 more, which are zero.
 const COUNTERS: u64 = 0xffff_ffff;
 
+/// What supervisor mode and machine mode have of each kind.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Level {
+    pub tvec: u64,
+    pub epc: u64,
+    pub cause: u64,
+    pub tval: u64,
+    pub counteren: u64,
+}
+
 /// The registers that are not computed from something else.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Csr {
@@ -76,20 +89,12 @@ pub struct Csr {
     pub mie: u64,
     /// Bits of mip that software has set.
     pub software: u64,
-    pub mtvec: u64,
+    /// Those of supervisor mode, and those of machine mode.
+    pub levels: [Level; 2],
     pub mscratch: u64,
-    pub mepc: u64,
-    pub mcause: u64,
-    pub mtval: u64,
-    pub mcounteren: u64,
     pub menvcfg: u64,
-    pub stvec: u64,
     pub sscratch: u64,
-    pub sepc: u64,
-    pub scause: u64,
-    pub stval: u64,
     pub stimecmp: u64,
-    pub scounteren: u64,
     pub senvcfg: u64,
     pub satp: u64,
     pub fcsr: u64,
@@ -111,23 +116,24 @@ impl Csr {
         }
     }
 
+    /// The registers of supervisor mode, or of machine mode.
+    pub fn level(&mut self, mode: u8) -> &mut Level {
+        &mut self.levels[usize::from(mode == privilege::MACHINE)]
+    }
+
     /// A register that holds what is written to it, and the bits that it has.
     fn plain(&mut self, number: u16) -> Option<(&mut u64, u64)> {
+        let level = &mut self.levels[usize::from(number >> 9 & 1)];
         Some(match number {
-            0x105 => (&mut self.stvec, !2),
-            0x106 => (&mut self.scounteren, COUNTERS),
+            0x105 | 0x305 => (&mut level.tvec, !2),
+            0x106 | 0x306 => (&mut level.counteren, COUNTERS),
+            0x141 | 0x341 => (&mut level.epc, !1),
+            0x142 | 0x342 => (&mut level.cause, !0),
+            0x143 | 0x343 => (&mut level.tval, !0),
             0x10a => (&mut self.senvcfg, 1),
             0x140 => (&mut self.sscratch, !0),
-            0x141 => (&mut self.sepc, !1),
-            0x142 => (&mut self.scause, !0),
-            0x143 => (&mut self.stval, !0),
             0x302 => (&mut self.medeleg, DELEGABLE),
-            0x305 => (&mut self.mtvec, !2),
-            0x306 => (&mut self.mcounteren, COUNTERS),
             0x340 => (&mut self.mscratch, !0),
-            0x341 => (&mut self.mepc, !1),
-            0x342 => (&mut self.mcause, !0),
-            0x343 => (&mut self.mtval, !0),
             _ => return None,
         })
     }
@@ -165,7 +171,7 @@ impl Csr {
             && self.fcsr >> 8 == 0
             && self.mie & !interrupt::ALL == 0
             && self.software & !interrupt::SUPERVISOR == 0
-            && (self.mepc | self.sepc) & 1 == 0
+            && self.levels.iter().all(|level| level.epc & 1 == 0)
     }
 }
 
@@ -196,22 +202,18 @@ impl Processor {
             0xf12 => self.config.core.marchid,
             0xf13 => self.config.core.mimpid,
             0xf14 => self.number.into(),
-            0xf15 => 0,
             0x300 => csr.status(),
             0x301 => MISA,
             0x303 => csr.mideleg,
             0x304 => csr.mie,
             0x30a => csr.menvcfg,
-            // mcountinhibit and the events of counters that always are zero.
-            0x320 | 0x323..=0x33f => 0,
             0x344 => self.mip(),
-            0x3a0..=0x3ae if number & 1 == 0 => csr.pmp.configuration(number),
+            0x3a0..=0x3ae if number & 1 == 0 => self.csr.pmp.configuration(number),
             0x3b0..=0x3ef => csr.pmp.address(number),
-            // The trigger module has no trigger.
-            0x7a0..=0x7a3 => 0,
             0xb00 => self.cycles.wrapping_add(csr.cycle_offset),
             0xb02 => self.instructions.wrapping_add(csr.instret_offset),
-            0xb03..=0xb1f => 0,
+            // Counters that always are zero, mcountinhibit and their events; there is no trigger and no tree of hardware.
+            0xb03..=0xb1f | 0x320 | 0x323..=0x33f | 0x7a0..=0x7a3 | 0xf15 => 0,
             _ => return None,
         })
     }
@@ -219,9 +221,9 @@ impl Processor {
     /// A counter as lower modes read it.
     fn counter(&self, number: u16) -> Option<u64> {
         let (csr, bit) = (&self.csr, number & 31);
-        let allowed = |enables: u64| enables >> bit & 1 != 0;
-        if self.privilege < privilege::MACHINE && !allowed(csr.mcounteren)
-            || self.privilege < privilege::SUPERVISOR && !allowed(csr.scounteren)
+        let hidden = |level: &Level| level.counteren >> bit & 1 == 0;
+        if self.privilege < privilege::MACHINE && hidden(&csr.levels[1])
+            || self.privilege < privilege::SUPERVISOR && hidden(&csr.levels[0])
         {
             return None;
         }
@@ -238,7 +240,8 @@ impl Processor {
         const TIME: u64 = 2;
         self.extensions.has(Extension::Sstc)
             && (self.privilege == privilege::MACHINE
-                || self.csr.menvcfg & menvcfg::STCE != 0 && self.csr.mcounteren & TIME != 0)
+                || self.csr.menvcfg & menvcfg::STCE != 0
+                    && self.csr.levels[1].counteren & TIME != 0)
     }
 
     /// In supervisor mode this bit of mstatus makes the instruction illegal.
@@ -255,14 +258,11 @@ impl Processor {
         }
     }
 
-    /// Writes a CSR that may be read here. False: it cannot be written.
-    pub(super) fn write_csr(&mut self, number: u16, value: u64) -> bool {
-        if number >> 10 == 3 {
-            return false;
-        }
+    /// Writes a CSR that may be read here and is not read-only by its number.
+    pub(super) fn write_csr(&mut self, number: u16, value: u64) {
         if let Some((register, bits)) = self.csr.plain(number) {
             *register = value & bits;
-            return true;
+            return;
         }
         let csr = &mut self.csr;
         match number {
@@ -302,12 +302,12 @@ impl Processor {
                 self.due = 0;
             }
             0x344 => self.write_mip(value, interrupt::SUPERVISOR),
-            0x3a0..=0x3ae => {
-                csr.pmp.set_configuration(number, value);
-                self.protection_changed();
-            }
-            0x3b0..=0x3ef => {
-                csr.pmp.set_address(number, value);
+            0x3a0..=0x3ef => {
+                if number < 0x3b0 {
+                    csr.pmp.set_configuration(number, value);
+                } else {
+                    csr.pmp.set_address(number, value);
+                }
                 self.protection_changed();
             }
             0xb00 => csr.cycle_offset = value.wrapping_sub(self.cycles),
@@ -316,7 +316,6 @@ impl Processor {
             // misa, mcountinhibit, counters and triggers are what they are.
             _ => {}
         }
-        true
     }
 
     fn write_status(&mut self, value: u64, mask: u64) {
@@ -348,11 +347,10 @@ impl Processor {
     /// An unknown mode has no effect at all; of an address space's number only the bits that there are.
     fn write_satp(&mut self, value: u64) {
         let mode = value >> satp::MODE_SHIFT;
-        if !(mode == satp::BARE
-            || mode == satp::SV39
-            || mode == satp::SV48 && self.config.core.sv48)
-        {
-            return;
+        match mode {
+            satp::BARE | satp::SV39 => {}
+            satp::SV48 if self.config.core.sv48 => {}
+            _ => return,
         }
         let asids = (1 << self.config.tlb.asid_bits) - 1_u64;
         let asid = value >> satp::ASID_SHIFT & asids;

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::mmu::Mmu;
-use super::tlb::{Entry, pte};
+use super::tlb::Entry;
 use crate::observe::Shown;
 
 /// What a processor's MMU holds.
@@ -36,25 +36,13 @@ impl Dump {
     }
 }
 
-/// The bits of an entry as letters.
+/// The bits of an entry as letters: those of a page-table entry, from bit 1 on.
 fn letters(entry: &Entry) -> String {
-    let all = [
-        (pte::READ, 'r'),
-        (pte::WRITE, 'w'),
-        (pte::EXECUTE, 'x'),
-        (pte::USER, 'u'),
-        (pte::GLOBAL, 'g'),
-        (pte::ACCESSED, 'a'),
-        (pte::DIRTY, 'd'),
-    ];
-    let letter = |(bit, letter)| {
-        if u64::from(entry.bits) & bit != 0 {
-            letter
-        } else {
-            '-'
-        }
-    };
-    all.map(letter).iter().collect()
+    let bits = (1..).map(|bit| entry.bits >> bit & 1 != 0);
+    let letters = "rwxugad".chars().zip(bits);
+    letters
+        .map(|(letter, set)| if set { letter } else { '-' })
+        .collect()
 }
 
 impl fmt::Display for Dump {

@@ -47,16 +47,15 @@ fn quad(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// Takes a kernel apart.
-fn kernel(bytes: &[u8], name: &str, image: Option<&ElfImage>) -> Result<Kernel, LoadError> {
+/// Takes a kernel apart. In words what is wrong with it.
+fn kernel(bytes: &[u8], image: Option<&ElfImage>) -> Result<Kernel, &'static str> {
     let Some(image) = image else {
         let size = quad(bytes, 16).unwrap_or(0).max(bytes.len() as u64);
         return match quad(bytes, 8) {
             Some(KERNEL) => Ok(Kernel::Linux(bytes.to_vec(), size)),
-            _ => Err(LoadError::unfit(
-                name,
+            _ => Err(
                 "is a Linux that is loaded at another place than 2 MB behind the beginning of RAM",
-            )),
+            ),
         };
     };
     // The entry's upper half is not in the image.
@@ -75,10 +74,7 @@ fn kernel(bytes: &[u8], name: &str, image: Option<&ElfImage>) -> Result<Kernel, 
         size = size.max(at as u64 + u64::from(segment.size));
     }
     if image.entry != start {
-        return Err(LoadError::unfit(
-            name,
-            "is no Linux: it does not begin at its lowest address",
-        ));
+        return Err("is no Linux: it does not begin at its lowest address");
     }
     Ok(Kernel::Linux(memory, size))
 }
@@ -100,25 +96,25 @@ pub fn load(
 ) -> Result<(), LoadError> {
     let config = machine.config().clone();
     let ram = u64::from(config.memory.size);
-    let kernel = kernel(bytes, name, image)?;
-    if matches!(kernel, Kernel::Linux(..)) && given.firmware.is_none() {
-        return Err(LoadError::unfit(
-            name,
-            "is a Linux, which calls firmware: give --firmware with fw_dynamic.bin of OpenSBI",
-        ));
-    }
+    let unfit = |message: &str| Err(LoadError::unfit(name, message));
+    let kernel = match kernel(bytes, image) {
+        Ok(Kernel::Linux(..)) if given.firmware.is_none() => {
+            return unfit(
+                "is a Linux, which calls firmware: give --firmware with fw_dynamic.bin of OpenSBI",
+            );
+        }
+        Ok(kernel) => kernel,
+        Err(message) => return unfit(message),
+    };
     let mut place = Place { machine, name };
     let (entry, end) = match &kernel {
         Kernel::Program(image, entry) => {
             let mut end = 0;
             for segment in &image.segments {
                 let Some(at) = u64::from(segment.physical).checked_sub(VIRT_RAM) else {
-                    return Err(LoadError::unfit(
-                        name,
-                        format!(
-                            "has a segment at {:#x}: RAM begins at {VIRT_RAM:#x}",
-                            segment.physical
-                        ),
+                    let at = segment.physical;
+                    return unfit(&format!(
+                        "has a segment at {at:#x}: RAM begins at {VIRT_RAM:#x}"
                     ));
                 };
                 place.put(at, &segment.data, segment.size.into())?;
@@ -132,41 +128,32 @@ pub fn load(
         }
     };
     if let Some((firmware, file)) = given.firmware {
+        let size = firmware.len() as u64;
         if PACKED.iter().any(|magic| firmware.starts_with(magic)) {
             return Err(LoadError::unfit(file, "is compressed: unpack it first"));
         }
-        if firmware.len() as u64 > KERNEL || firmware.starts_with(b"\x7fELF") {
-            return Err(LoadError::unfit(
-                file,
-                "is no firmware: allowed is fw_dynamic.bin of OpenSBI, of 2 MB at most",
-            ));
+        if size > KERNEL || firmware.starts_with(b"\x7fELF") {
+            let message = "is no firmware: allowed is fw_dynamic.bin of OpenSBI, of 2 MB at most";
+            return Err(LoadError::unfit(file, message));
         }
-        if end <= firmware.len() as u64
-            || matches!(&kernel, Kernel::Program(_, at) if at - VIRT_RAM < KERNEL)
-        {
-            return Err(LoadError::unfit(
-                name,
-                "lies where the firmware goes: run it without --firmware",
-            ));
+        if end <= size || matches!(&kernel, Kernel::Program(_, at) if at - VIRT_RAM < KERNEL) {
+            return unfit("lies where the firmware goes: run it without --firmware");
         }
-        place.put(0, firmware, firmware.len() as u64)?;
+        place.put(0, firmware, size)?;
     }
     let tree_at = (ram.min(REACH) - TREE_PLACE - INFORMATION) & !0x1f_ffff;
     let mut initramfs = None;
     if let Some(archive) = given.initramfs {
         let size = archive.len() as u64;
         let at = tree_at.checked_sub(size).map(|at| at & !0xfff);
-        let at = at.filter(|&at| at >= end).ok_or_else(|| {
-            LoadError::unfit(name, "and its initramfs do not fit RAM (memory.size)")
-        })?;
+        let Some(at) = at.filter(|&at| at >= end) else {
+            return unfit("and its initramfs do not fit RAM (memory.size)");
+        };
         place.put(at, archive, size)?;
         initramfs = Some(VIRT_RAM + at..VIRT_RAM + at + size);
     }
     if end > tree_at {
-        return Err(LoadError::unfit(
-            name,
-            "does not fit RAM together with its device tree (memory.size)",
-        ));
+        return unfit("does not fit RAM together with its device tree (memory.size)");
     }
     let tree = tree(&config, given.arguments, initramfs)?;
     place.put(tree_at, &tree, tree.len() as u64)?;
@@ -176,11 +163,7 @@ pub fn load(
     let fields = [0x4942_534f, 2, entry, mode, 0, 0].map(u64::to_le_bytes);
     let fields = fields.concat();
     place.put(information, &fields, fields.len() as u64)?;
-    let begin = if given.firmware.is_some() {
-        VIRT_RAM
-    } else {
-        entry
-    };
+    let begin = given.firmware.map_or(entry, |_| VIRT_RAM);
     machine.each(|processor| {
         let number = u64::from(processor.number);
         let given = [number, VIRT_RAM + tree_at, VIRT_RAM + information];
@@ -204,21 +187,15 @@ impl Place<'_> {
     /// `at`: from the beginning of RAM on.
     fn put(&mut self, at: u64, bytes: &[u8], size: u64) -> Result<(), LoadError> {
         let ram = self.machine.uncore_mut().ram.bytes_mut();
-        let fits = at
-            .checked_add(size)
-            .is_some_and(|end| end <= ram.len() as u64);
-        if !fits {
-            let (first, end) = (VIRT_RAM + at, VIRT_RAM + at + size);
-            let top = VIRT_RAM + ram.len() as u64;
-            return Err(LoadError::unfit(
-                self.name,
-                format!(
-                    "needs {first:#x}..{end:#x}, and RAM is {VIRT_RAM:#x}..{top:#x} (memory.size)"
-                ),
-            ));
+        let (all, end) = (ram.len() as u64, at.saturating_add(size));
+        if end > all {
+            let [first, end, top] = [at, end, all].map(|at| VIRT_RAM.wrapping_add(at));
+            let message = format!(
+                "needs {first:#x}..{end:#x}, and RAM is {VIRT_RAM:#x}..{top:#x} (memory.size)"
+            );
+            return Err(LoadError::unfit(self.name, message));
         }
-        let at = at as usize;
-        ram[at..at + bytes.len()].copy_from_slice(bytes);
+        ram[at as usize..][..bytes.len()].copy_from_slice(bytes);
         Ok(())
     }
 }

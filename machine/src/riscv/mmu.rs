@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::config::Config;
+use super::config::{Config, SecondTlb};
 use super::csr::{privilege, satp};
 use super::pmp::right;
 use super::processor::Processor;
@@ -19,11 +19,18 @@ use crate::tlb::pointers::Pointers;
 /// The TLBs of a processor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mmu {
-    pub instruction: Tlb,
-    pub data: Tlb,
+    /// Of fetches, and of data.
+    pub first: [Tlb; 2],
     pub second: Option<Tlb>,
     pub walk_cache: Pointers,
 }
+
+/// What the sanitizer and dumps call each of them.
+const NAMES: [(Side, &str); 3] = [
+    (Side::Instruction, "instruction"),
+    (Side::Data, "data"),
+    (Side::Second, "l2"),
+];
 
 impl Mmu {
     /// Those of a machine file, empty.
@@ -31,10 +38,10 @@ impl Mmu {
     /// # Errors
     /// What cannot be had.
     pub fn new(config: &Config) -> Result<Mmu, String> {
-        let second = config.tlb.l2.as_ref().map(|l2| Tlb::new(&l2.shape()));
+        let tlbs = &config.tlb;
+        let second = tlbs.l2.as_ref().map(|l2| Tlb::new(&l2.shape()));
         Ok(Mmu {
-            instruction: Tlb::new(&config.tlb.instruction)?,
-            data: Tlb::new(&config.tlb.data)?,
+            first: [Tlb::new(&tlbs.instruction)?, Tlb::new(&tlbs.data)?],
             second: second.transpose()?,
             walk_cache: Pointers::new(config.walk.cache)?,
         })
@@ -43,68 +50,49 @@ impl Mmu {
     /// Can the MMU of a machine like that of `fresh` be in this state?
     #[must_use]
     pub fn fits(&self, fresh: &Mmu) -> bool {
-        let second = match (&self.second, &fresh.second) {
-            (Some(second), Some(fresh)) => second.fits(fresh),
-            (None, None) => true,
-            _ => false,
-        };
-        second
-            && self.instruction.fits(&fresh.instruction)
-            && self.data.fits(&fresh.data)
+        self.second.is_some() == fresh.second.is_some()
+            && self
+                .each()
+                .zip(fresh.each())
+                .all(|(tlb, fresh)| tlb.fits(fresh))
             && self.walk_cache.fits(&fresh.walk_cache)
     }
 
+    fn each(&self) -> impl Iterator<Item = &Tlb> {
+        self.first.iter().chain(&self.second)
+    }
+
+    fn each_mut(&mut self) -> impl Iterator<Item = &mut Tlb> {
+        self.first.iter_mut().chain(&mut self.second)
+    }
+
     /// That of fetches, or of data.
+    #[inline(always)]
     fn first(&mut self, fetch: bool) -> &mut Tlb {
-        if fetch {
-            &mut self.instruction
-        } else {
-            &mut self.data
-        }
+        &mut self.first[usize::from(!fetch)]
     }
 
     /// Removes what a fence reaches: [`Tlb::fence`]. Returns how many entries went.
     pub(super) fn fence(&mut self, va: Option<u64>, asid: Option<u16>) -> u64 {
-        let second = self.second.iter_mut();
-        let all = [&mut self.instruction, &mut self.data]
-            .into_iter()
-            .chain(second);
-        all.map(|tlb| tlb.fence(va, asid)).sum()
+        self.each_mut().map(|tlb| tlb.fence(va, asid)).sum()
     }
 
     /// Each TLB by name.
     pub fn all(&self) -> impl Iterator<Item = (&'static str, &Tlb)> {
-        let first = [("instruction", &self.instruction), ("data", &self.data)];
-        first
-            .into_iter()
-            .chain(self.second.iter().map(|tlb| ("l2", tlb)))
+        NAMES.iter().map(|&(_, name)| name).zip(self.each())
     }
 
     /// Every valid entry with the sanitizer's name for it.
     pub(super) fn keys(&self) -> impl Iterator<Item = (Key, Entry)> {
-        self.sides().flat_map(|(side, tlb)| {
+        NAMES.iter().zip(self.each()).flat_map(|(&(side, _), tlb)| {
             let named = move |(_, entry)| (super::stale::key(&entry, side), entry);
             tlb.valid().map(named)
         })
     }
 
-    /// Every TLB with the sanitizer's name for it.
-    fn sides(&self) -> impl Iterator<Item = (Side, &Tlb)> {
-        let first = [
-            (Side::Instruction, &self.instruction),
-            (Side::Data, &self.data),
-        ];
-        let second = self.second.iter().map(|tlb| (Side::Second, tlb));
-        first.into_iter().chain(second)
-    }
-
     fn named(&mut self, side: Side) -> Option<&mut Tlb> {
-        match side {
-            Side::Data => Some(&mut self.data),
-            Side::Instruction => Some(&mut self.instruction),
-            Side::Second => self.second.as_mut(),
-            Side::Hashed => None,
-        }
+        let number = NAMES.iter().position(|&(named, _)| named == side)?;
+        self.each_mut().nth(number)
     }
 
     /// The next use of this entry is for the sanitizer to see.
@@ -121,18 +109,19 @@ impl Mmu {
 
     /// No entry is suspect.
     pub(super) fn trust_all(&mut self) {
-        for side in Side::ALL {
-            if let Some(tlb) = self.named(side) {
-                tlb.trust_all();
-            }
-        }
+        self.each_mut().for_each(Tlb::trust_all);
     }
 
     /// Whatever was found without a search is looked up again.
     pub fn drop_shortcuts(&mut self) {
-        self.instruction.drop_shortcuts();
-        self.data.drop_shortcuts();
+        self.first.iter_mut().for_each(Tlb::drop_shortcuts);
     }
+}
+
+/// How many bits of an address are inside of what an entry of this level maps, and where that entry is.
+pub(super) fn slot(table: u64, va: u64, level: u32) -> (u32, u64) {
+    let shift = 12 + 9 * level;
+    (shift, table + (va >> shift & 511) * 8)
 }
 
 /// How accesses are translated.
@@ -144,31 +133,38 @@ pub enum Translation {
     By(Mode),
 }
 
-/// A walk's end without a translation.
+/// Why an access cannot be made: there is no page, no memory, or the address is not aligned.
+#[derive(Clone, Copy)]
 pub(super) enum Miss {
     Page,
     Access,
+    Misaligned,
 }
 
-/// The exception of an access with this right: without a page, or without memory.
-fn exception(right: u8, miss: &Miss) -> u8 {
-    let page = matches!(miss, Miss::Page);
-    match (right, page) {
-        (right::EXECUTE, true) => cause::FETCH_PAGE,
-        (right::EXECUTE, false) => cause::FETCH_ACCESS,
-        (right::READ, true) => cause::LOAD_PAGE,
-        (right::READ, false) => cause::LOAD_ACCESS,
-        (_, true) => cause::STORE_PAGE,
-        (_, false) => cause::STORE_ACCESS,
-    }
-}
-
-/// The exception of an access to an address where there is no memory, or none that may be accessed so.
-pub fn access_fault(right: u8) -> u8 {
-    exception(right, &Miss::Access)
+/// The exception of an access with this right.
+fn exception(right: u8, miss: Miss) -> u8 {
+    let all = match right {
+        right::EXECUTE => [
+            cause::FETCH_PAGE,
+            cause::FETCH_ACCESS,
+            cause::FETCH_MISALIGNED,
+        ],
+        right::READ => [cause::LOAD_PAGE, cause::LOAD_ACCESS, cause::LOAD_MISALIGNED],
+        _ => [
+            cause::STORE_PAGE,
+            cause::STORE_ACCESS,
+            cause::STORE_MISALIGNED,
+        ],
+    };
+    all[miss as usize]
 }
 
 impl Processor {
+    /// Raises the exception of an access with this right.
+    pub(super) fn fault<T>(&mut self, right: u8, miss: Miss, va: u64) -> Result<T, Raised> {
+        self.raise(exception(right, miss), va)
+    }
+
     pub(super) fn asid(&self) -> u16 {
         (self.csr.satp >> satp::ASID_SHIFT) as u16
     }
@@ -230,18 +226,12 @@ impl Processor {
                 if rights.is_some_and(|rights| rights & right != 0) {
                     return Ok(va);
                 }
-                self.raise(access_fault(right), va)
+                self.fault(right, Miss::Access, va)
             }
             Translation::By(mode) => {
-                let tlb = if fetch {
-                    self.instruction_look_ups += 1;
-                    &mut self.mmu.instruction
-                } else {
-                    self.data_look_ups += 1;
-                    &mut self.mmu.data
-                };
+                self.look_ups[usize::from(!fetch)] += 1;
                 if !self.oracle
-                    && let Some(pa) = tlb.quick(va, right)
+                    && let Some(pa) = self.mmu.first(fetch).quick(va, right)
                 {
                     return Ok(pa);
                 }
@@ -271,24 +261,24 @@ impl Processor {
             Some(entry) => entry,
             None => match self.fill(va, right) {
                 Ok(entry) => entry,
-                Err(miss) => return self.raise(exception(right, &miss), va),
+                Err(miss) => return self.fault(right, miss, va),
             },
         };
         let inside = (1_u64 << entry.shift) - 1;
         let pa = entry.frame | va & inside;
         if !entry.allows(right, mode) {
-            return self.raise(exception(right, &Miss::Page), va);
+            return self.fault(right, Miss::Page, va);
         }
         if entry.rights & right == 0 {
-            return self.raise(access_fault(right), va);
+            return self.fault(right, Miss::Access, va);
         }
         if right == right::WRITE && u64::from(entry.bits) & pte::DIRTY == 0 {
             // The entry is loaded anew, with the D bit.
             if self.software_updates() {
-                return self.raise(cause::STORE_PAGE, va);
+                return self.fault(right, Miss::Page, va);
             }
             if let Err(miss) = self.walk_for(va, right) {
-                return self.raise(exception(right, &miss), va);
+                return self.fault(right, miss, va);
             }
         }
         if !self.oracle {
@@ -301,12 +291,8 @@ impl Processor {
     /// Loads the entry that an access has missed, from the second-level TLB or by a walk.
     fn fill(&mut self, va: u64, right: u8) -> Result<Entry, Miss> {
         let fetch = right == right::EXECUTE;
-        let event = if fetch {
-            Event::InstructionTlbMiss
-        } else {
-            Event::DataTlbMiss
-        };
-        self.account.add(event, 1);
+        let events = [Event::InstructionTlbMiss, Event::DataTlbMiss];
+        self.account.add(events[usize::from(!fetch)], 1);
         let asid = self.asid();
         if let (Some(second), Some(config)) = (&mut self.mmu.second, &self.config.tlb.l2) {
             let found = second.look_up(va, asid);
@@ -330,13 +316,9 @@ impl Processor {
     }
 
     fn enter_first(&mut self, entry: Entry, fetch: bool) {
-        let evicted = if fetch {
-            Plain::InstructionTlbEvicted
-        } else {
-            Plain::DataTlbEvicted
-        };
+        let evicted = [Plain::InstructionTlbEvicted, Plain::DataTlbEvicted];
         let tlb = self.mmu.first(fetch);
-        tlb.enter(entry, &mut self.account, evicted);
+        tlb.enter(entry, &mut self.account, evicted[usize::from(!fetch)]);
     }
 
     /// Walks the page table for an access, and enters what it finds.
@@ -360,15 +342,14 @@ impl Processor {
             self.account.add_plain(Plain::InstructionWalkCycles, walk);
         }
         if let Ok(entry) = &found {
-            let second = self.mmu.second.as_mut();
-            let large = self.config.tlb.l2.as_ref().is_some_and(|l2| l2.superpages);
-            if let Some(second) = second.filter(|_| entry.shift == 12 || large) {
+            let takes = |l2: &SecondTlb| entry.shift == 12 || l2.superpages;
+            let behind = self.config.tlb.l2.as_ref().is_some_and(takes);
+            if let Some(second) = self.mmu.second.as_mut().filter(|_| behind) {
                 second.enter(*entry, &mut self.account, Plain::SecondTlbEvicted);
             }
             self.enter_first(*entry, fetch);
             if self.sanitized {
-                let second = self.mmu.second.is_some() && (entry.shift == 12 || large);
-                self.note_fill(entry, fetch, second);
+                self.note_fill(entry, fetch, behind);
             }
         }
         self.account.tlb.miss = Some(TlbMiss {
@@ -428,8 +409,8 @@ impl Processor {
         };
         let mut table = (self.csr.satp & satp::PPN) << 12;
         for level in (0..self.levels()).rev() {
-            let shift = 12 + 9 * level;
-            let at = self.ram_address(table + (va >> shift & 511) * 8, 8)?;
+            let (shift, at) = slot(table, va, level);
+            let at = self.ram_address(at, 8)?;
             let value = self.memory.uncore.ram.get(at).map(u64::from_le_bytes)?;
             if value & pte::VALID == 0 {
                 return None;

@@ -13,7 +13,6 @@ mod execute;
 pub mod float;
 mod gdb;
 mod loader;
-mod memory;
 pub mod mmu;
 pub mod op;
 pub mod pmp;

@@ -53,27 +53,24 @@ impl Pmp {
         self.grain == fresh.grain
     }
 
-    /// pmpcfg0 and pmpcfg2; the others have no regions.
-    pub fn configuration(&self, number: u16) -> u64 {
+    /// The bytes of pmpcfg0 or pmpcfg2; the others have no regions.
+    fn bytes(&mut self, number: u16) -> Option<&mut [u8; 8]> {
         let first = usize::from(number - 0x3a0) * 4;
-        let bytes = self.configurations.get(first..first + 8);
-        bytes.map_or(0, |bytes| {
-            bytes
-                .iter()
-                .rev()
-                .fold(0, |all, &byte| all << 8 | u64::from(byte))
-        })
+        self.configurations.get_mut(first..)?.first_chunk_mut()
+    }
+
+    pub fn configuration(&mut self, number: u16) -> u64 {
+        self.bytes(number)
+            .map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
 
     pub fn set_configuration(&mut self, number: u16, value: u64) {
-        let first = usize::from(number - 0x3a0) * 4;
-        let Some(bytes) = self.configurations.get_mut(first..first + 8) else {
-            return;
-        };
-        for (byte, new) in bytes.iter_mut().zip(value.to_le_bytes()) {
+        let grain = self.grain;
+        let bytes = self.bytes(number).into_iter().flatten();
+        for (byte, new) in bytes.zip(value.to_le_bytes()) {
             // To write without to read is reserved, and regions may be larger than four bytes: such a write has no
             // effect.
-            let absent = self.grain != 0 && matching_of(new) == matching::FOUR;
+            let absent = grain != 0 && matching_of(new) == matching::FOUR;
             if *byte & LOCKED == 0 && new & 3 != right::WRITE && !absent {
                 *byte = new & 0x9f;
             }
@@ -101,14 +98,11 @@ impl Pmp {
 
     pub fn set_address(&mut self, number: u16, value: u64) {
         let region = usize::from(number - 0x3b0);
+        let configuration = |region| self.configurations.get(region).copied().unwrap_or(0);
         // A locked region that begins where this one ends locks this one's address, too.
-        let next = self.configurations.get(region + 1).copied().unwrap_or(0);
-        let locked = self
-            .configurations
-            .get(region)
-            .is_none_or(|&byte| byte & LOCKED != 0);
+        let next = configuration(region + 1);
         let bound = next & LOCKED != 0 && matching_of(next) == matching::TOP;
-        if !locked && !bound {
+        if region < REGIONS && configuration(region) & LOCKED == 0 && !bound {
             self.addresses[region] = value & ADDRESS;
         }
     }
@@ -147,12 +141,12 @@ impl Pmp {
             if start < first || last < end {
                 return None;
             }
-            let free = machine && configuration & LOCKED == 0;
-            return Some(if free {
+            let free = if machine && configuration & LOCKED == 0 {
                 right::ALL
             } else {
-                configuration & right::ALL
-            });
+                0
+            };
+            return Some(configuration & right::ALL | free);
         }
         // Without a region for it machine mode may do all, and the others nothing.
         Some(if machine { right::ALL } else { 0 })
@@ -167,8 +161,6 @@ impl Pmp {
     /// Machine mode may do everything everywhere.
     #[must_use]
     pub fn leaves_machine_free(&self) -> bool {
-        self.configurations
-            .iter()
-            .all(|configuration| configuration & LOCKED == 0)
+        self.configurations.iter().all(|byte| byte & LOCKED == 0)
     }
 }

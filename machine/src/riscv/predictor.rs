@@ -3,8 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Return addresses that the core remembers.
-const RETURNS: usize = 6;
+use crate::pipeline::{Returns, train};
 
 /// The predictor's state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -13,8 +12,8 @@ pub struct Predictor {
     counters: Vec<u8>,
     /// An indirect jump, and where it went.
     targets: Vec<(u64, u64)>,
-    returns: [u64; RETURNS],
-    top: usize,
+    /// Return addresses.
+    pub returns: Returns<6>,
 }
 
 impl Predictor {
@@ -24,8 +23,7 @@ impl Predictor {
         Predictor {
             counters: vec![1; entries as usize],
             targets: vec![(0, 0); targets as usize],
-            returns: [0; RETURNS],
-            top: 0,
+            returns: Returns::default(),
         }
     }
 
@@ -34,7 +32,7 @@ impl Predictor {
     pub fn fits(&self, fresh: &Predictor) -> bool {
         self.counters.len() == fresh.counters.len()
             && self.targets.len() == fresh.targets.len()
-            && self.top < RETURNS
+            && self.returns.fits()
             && self.counters.iter().all(|&counter| counter < 4)
     }
 
@@ -45,13 +43,7 @@ impl Predictor {
         let Some(counter) = self.counters.get_mut((pc >> 1) as usize & mask) else {
             return true;
         };
-        let right = (*counter >= 2) == taken;
-        *counter = if taken {
-            (*counter + 1).min(3)
-        } else {
-            counter.saturating_sub(1)
-        };
-        right
+        train(counter, taken) == taken
     }
 
     /// An indirect jump at `pc` goes to `target`. True if that was predicted.
@@ -62,20 +54,6 @@ impl Predictor {
         };
         let right = *entry == (pc, target);
         *entry = (pc, target);
-        right
-    }
-
-    /// A call whose return address is `back`.
-    #[inline]
-    pub fn call(&mut self, back: u64) {
-        self.top = (self.top + 1) % RETURNS;
-        self.returns[self.top] = back;
-    }
-
-    /// A return to `target`. True if that was predicted.
-    pub fn returns_to(&mut self, target: u64) -> bool {
-        let right = self.returns[self.top] == target;
-        self.top = (self.top + RETURNS - 1) % RETURNS;
         right
     }
 }

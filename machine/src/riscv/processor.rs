@@ -4,7 +4,7 @@ use super::config::{Config, Cost, Extensions, FULL, PIPE_A, PIPE_B};
 use super::csr::{Csr, mstatus, privilege};
 use super::decode::decode;
 use super::dump::Dump;
-use super::mmu::{Mmu, Translation};
+use super::mmu::{Miss, Mmu, Translation};
 use super::op::{CLASSES, Kind, Op, register};
 use super::pmp::right;
 use super::predictor::Predictor;
@@ -92,8 +92,7 @@ pub struct Processor {
     pub(super) line: u64,
 
     /// Look-ups, accesses, branches: not yet in the account.
-    pub(super) instruction_look_ups: u64,
-    pub(super) data_look_ups: u64,
+    pub(super) look_ups: [u64; 2],
     pub(super) accesses: u64,
     pub(super) line_fetches: u64,
     pub(super) branches: u64,
@@ -149,8 +148,7 @@ impl Processor {
             several: config.processors > 1,
             ram_size: ram as u64,
             line: line.into(),
-            instruction_look_ups: 0,
-            data_look_ups: 0,
+            look_ups: [0; 2],
             accesses: 0,
             line_fetches: 0,
             branches: 0,
@@ -258,12 +256,12 @@ impl Processor {
         self.branches += 1;
         let target = self.next;
         let right = if returns {
-            self.predictor.returns_to(target)
+            self.predictor.returns.returns_to(target)
         } else {
             self.predictor.goes_to(self.pc, target)
         };
         if let Some(back) = back {
-            self.predictor.call(back);
+            self.predictor.returns.call(back);
         }
         if !right {
             self.mispredict();
@@ -390,18 +388,14 @@ impl Processor {
     fn fetch_line(&mut self, va: u64) -> Result<RamAddress, Raised> {
         let physical = self.translate(va, right::EXECUTE, 2)?;
         let Some(at) = self.ram_address(physical, 2) else {
-            return self.raise(cause::FETCH_ACCESS, va);
+            return self.fault(right::EXECUTE, Miss::Access, va);
         };
         self.line_fetches += 1;
         let recent = self.memory.instruction.mru_hit(at);
         if self.oracle || recent.is_none_or(|tag| tag & ARRIVING != 0) {
-            let now = self.cycles;
-            let account = &mut self.account;
-            let stall = self.memory.fetch(at, attribute::COHERENT, now, account);
-            if stall != 0 {
-                self.cycles += stall;
-                self.used = 0;
-            }
+            let (memory, now) = (&mut self.memory, self.cycles);
+            let stall = memory.fetch(at, attribute::COHERENT, now, &mut self.account);
+            self.stall(stall);
         }
         let line = self.line - 1;
         self.fetched = (va & !line, at & !(line as u32));

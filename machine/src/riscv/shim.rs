@@ -60,12 +60,10 @@ impl Hosted for Processor {
             };
             self.put_entry(slot_of(page), entry(table, 0));
         }
-        let Some(place) = self.leaf_of(page) else {
-            return false;
-        };
         const ALL: u64 =
             pte::READ | pte::WRITE | pte::EXECUTE | pte::USER | pte::ACCESSED | pte::DIRTY;
-        self.put_entry(place, entry(frame, ALL))
+        let place = self.leaf_of(page);
+        place.is_some_and(|place| self.put_entry(place, entry(frame, ALL)))
     }
 
     fn unmap(&mut self, page: u32) {
@@ -87,8 +85,9 @@ impl Hosted for Processor {
         self.csr.satp = satp::SV39 << satp::MODE_SHIFT | root;
         self.csr.pmp.open();
         self.csr.mstatus |= mstatus::FS;
-        self.csr.mcounteren = COUNTERS;
-        self.csr.scounteren = COUNTERS;
+        for level in &mut self.csr.levels {
+            level.counteren = COUNTERS;
+        }
         self.privilege = privilege::USER;
         self.registers.fill(0);
         self.registers[SP] = stack.into();
@@ -100,14 +99,8 @@ impl Hosted for Processor {
         match cause {
             cause::CALL => Asked::Call,
             cause::FETCH_PAGE | cause::LOAD_PAGE | cause::STORE_PAGE => {
-                let Ok(address) = u32::try_from(value) else {
-                    return Asked::Wrong(None);
-                };
-                // There cannot be a page, or there is one already.
-                if !space.has(address) && space.frame(self, address).is_some() {
-                    return Asked::Done;
-                }
-                Asked::Wrong(Some(address))
+                let address = u32::try_from(value).ok();
+                address.map_or(Asked::Wrong(None), |address| space.missed(self, address))
             }
             _ => Asked::Wrong(None),
         }

@@ -35,18 +35,13 @@ impl Mode {
     /// The mode of accesses with this privilege, under this mstatus.
     #[must_use]
     pub fn new(supervisor: bool, status: u64) -> Mode {
+        let has = |bit| status & bit != 0;
+        let (sum, mxr) = (has(mstatus::SUM), has(mstatus::MXR));
         if supervisor {
-            Mode::Supervisor {
-                sum: status & mstatus::SUM != 0,
-                mxr: status & mstatus::MXR != 0,
-            }
+            Mode::Supervisor { sum, mxr }
         } else {
             Mode::User
         }
-    }
-
-    fn executable_reads(self) -> bool {
-        matches!(self, Mode::Supervisor { mxr: true, .. })
     }
 }
 
@@ -64,24 +59,19 @@ impl Entry {
     pub fn allows(&self, right: u8, mode: Mode) -> bool {
         let bits = u64::from(self.bits);
         let user = bits & pte::USER != 0;
-        let belongs = match mode {
-            Mode::User => user,
-            Mode::Supervisor { sum, .. } => !user || sum && right != right::EXECUTE,
+        let (belongs, reads) = match mode {
+            Mode::User => (user, pte::READ),
+            Mode::Supervisor { sum, mxr } => (
+                !user || sum && right != right::EXECUTE,
+                pte::READ | if mxr { pte::EXECUTE } else { 0 },
+            ),
         };
-        let allowed = match right {
-            right::READ => {
-                let readable = pte::READ
-                    | if mode.executable_reads() {
-                        pte::EXECUTE
-                    } else {
-                        0
-                    };
-                bits & readable != 0
-            }
-            right::WRITE => bits & pte::WRITE != 0,
-            _ => bits & pte::EXECUTE != 0,
+        let any_of = match right {
+            right::READ => reads,
+            right::WRITE => pte::WRITE,
+            _ => pte::EXECUTE,
         };
-        belongs && allowed
+        belongs && bits & any_of != 0
     }
 
     /// The rights of accesses in this mode that need no further look at the entry.

@@ -9,20 +9,35 @@ use crate::account::Names;
 use crate::computer::{EXCEPTIONS_MOST, Progressing as _, Stop};
 use crate::observe::Interruption;
 
-/// Numbers of exceptions.
-pub mod cause {
-    pub const FETCH_ACCESS: u8 = 1;
-    pub const ILLEGAL: u8 = 2;
-    pub const BREAKPOINT: u8 = 3;
-    pub const LOAD_MISALIGNED: u8 = 4;
-    pub const LOAD_ACCESS: u8 = 5;
-    pub const STORE_MISALIGNED: u8 = 6;
-    pub const STORE_ACCESS: u8 = 7;
+/// Exceptions: their numbers, from 0 on, and their names in counters and messages.
+macro_rules! exceptions {
+    ($($(#[$doc:meta])* $constant:ident $number:literal $name:literal;)*) => {
+        pub mod cause {
+            $($(#[$doc])* pub const $constant: u8 = $number;)*
+        }
+
+        const EXCEPTION_NAMES: [&str; 16] = [$($name),*];
+    };
+}
+
+exceptions! {
+    FETCH_MISALIGNED 0 "fetch-misaligned";
+    FETCH_ACCESS 1 "fetch-access";
+    ILLEGAL 2 "illegal";
+    BREAKPOINT 3 "breakpoint";
+    LOAD_MISALIGNED 4 "load-misaligned";
+    LOAD_ACCESS 5 "load-access";
+    STORE_MISALIGNED 6 "store-misaligned";
+    STORE_ACCESS 7 "store-access";
     /// From user mode; the numbers of calls from other modes follow.
-    pub const CALL: u8 = 8;
-    pub const FETCH_PAGE: u8 = 12;
-    pub const LOAD_PAGE: u8 = 13;
-    pub const STORE_PAGE: u8 = 15;
+    CALL 8 "call.user";
+    CALL_SUPERVISOR 9 "call.supervisor";
+    RESERVED_10 10 "exception-10";
+    CALL_MACHINE 11 "call.machine";
+    FETCH_PAGE 12 "fetch-page";
+    LOAD_PAGE 13 "load-page";
+    RESERVED_14 14 "exception-14";
+    STORE_PAGE 15 "store-page";
 }
 
 /// Bits of mip and mie, by number.
@@ -53,25 +68,6 @@ pub struct Trap {
 
 /// In the account interrupts follow exceptions.
 const INTERRUPTS: usize = 32;
-
-const EXCEPTION_NAMES: [&str; 16] = [
-    "fetch-misaligned",
-    "fetch-access",
-    "illegal",
-    "breakpoint",
-    "load-misaligned",
-    "load-access",
-    "store-misaligned",
-    "store-access",
-    "call.user",
-    "call.supervisor",
-    "exception-10",
-    "call.machine",
-    "fetch-page",
-    "load-page",
-    "exception-14",
-    "store-page",
-];
 
 fn interrupt_name(number: usize) -> Option<&'static str> {
     Some(match number {
@@ -171,11 +167,11 @@ impl Processor {
             return;
         }
         let delegated = self.privilege < privilege::MACHINE && self.csr.medeleg >> cause & 1 != 0;
-        self.enter_trap(cause.into(), false, value, delegated);
+        self.enter_trap(cause.into(), false, value, handler(delegated));
     }
 
-    /// Goes to the handler of a trap.
-    fn enter_trap(&mut self, number: u64, interrupts: bool, value: u64, supervisor: bool) {
+    /// Goes to the handler of a trap, which runs in this mode.
+    fn enter_trap(&mut self, number: u64, interrupts: bool, value: u64, mode: u8) {
         let slot = number as usize + if interrupts { INTERRUPTS } else { 0 };
         self.account.counters.exception[slot] += 1;
         if self.observers.watch_time() {
@@ -193,62 +189,33 @@ impl Processor {
         let at = (self.pc as u32, self.account.user, self.account.cause);
         self.observers.exception(which, at, self.cycles);
         self.advance(self.config.clocks.trap);
-        let csr = &mut self.csr;
-        let cause = number | u64::from(interrupts) << 63;
-        let (from, old) = (u64::from(self.privilege), csr.mstatus);
-        let vector;
-        if supervisor {
-            (csr.scause, csr.sepc, csr.stval) = (cause, self.pc, value);
-            csr.mstatus = old & !(mstatus::SIE | mstatus::SPIE | mstatus::SPP)
-                | (old & mstatus::SIE) << 4
-                | (from & 1) << 8;
-            vector = csr.stvec;
-            self.privilege = privilege::SUPERVISOR;
-        } else {
-            (csr.mcause, csr.mepc, csr.mtval) = (cause, self.pc, value);
-            csr.mstatus = old & !(mstatus::MIE | mstatus::MPIE | mstatus::MPP)
-                | (old & mstatus::MIE) << 4
-                | from << 11;
-            vector = csr.mtvec;
-            self.privilege = privilege::MACHINE;
-        }
-        let offset = if interrupts && vector & 1 != 0 {
-            4 * number
-        } else {
-            0
-        };
-        self.pc = (vector & !3).wrapping_add(offset);
+        let old = self.csr.mstatus;
+        let (mask, shift) = before(mode);
+        self.csr.mstatus = old & !(1 << mode | 16 << mode | mask)
+            | (old & 1 << mode) << 4
+            | u64::from(self.privilege) << shift & mask;
+        self.privilege = mode;
+        let level = self.csr.level(mode);
+        level.cause = number | u64::from(interrupts) << 63;
+        (level.epc, level.tval) = (self.pc, value);
+        let vectored = interrupts && level.tvec & 1 != 0;
+        let offset = if vectored { 4 * number } else { 0 };
+        self.pc = (level.tvec & !3).wrapping_add(offset);
         self.modes_changed();
     }
 
-    /// mret.
-    pub(super) fn return_from_machine(&mut self) {
+    /// mret or sret: back from a handler that runs in this mode.
+    pub(super) fn return_from(&mut self, mode: u8) {
         let old = self.csr.mstatus;
-        let to = (old >> 11 & 3) as u8;
-        let kept = if to == privilege::MACHINE {
-            old
+        let (mask, shift) = before(mode);
+        self.privilege = ((old & mask) >> shift) as u8;
+        let lost = if self.privilege == privilege::MACHINE {
+            mask
         } else {
-            old & !mstatus::MPRV
+            mask | mstatus::MPRV
         };
-        self.csr.mstatus =
-            kept & !(mstatus::MIE | mstatus::MPP) | (old & mstatus::MPIE) >> 4 | mstatus::MPIE;
-        self.privilege = to;
-        self.next = self.csr.mepc;
-        self.advance(self.config.clocks.return_);
-        self.modes_changed();
-        if self.sanitized && to == privilege::USER {
-            self.note_return();
-        }
-    }
-
-    /// sret.
-    pub(super) fn return_from_supervisor(&mut self) {
-        let old = self.csr.mstatus;
-        self.csr.mstatus = old & !(mstatus::SIE | mstatus::SPP | mstatus::MPRV)
-            | (old & mstatus::SPIE) >> 4
-            | mstatus::SPIE;
-        self.privilege = (old >> 8 & 1) as u8;
-        self.next = self.csr.sepc;
+        self.csr.mstatus = old & !(1 << mode | lost) | (old & 16 << mode) >> 4 | 16 << mode;
+        self.next = self.csr.level(mode).epc;
         self.advance(self.config.clocks.return_);
         self.modes_changed();
         if self.sanitized && self.privilege == privilege::USER {
@@ -267,41 +234,47 @@ impl Processor {
         lines | self.csr.software & !interrupt::SUPERVISOR_TIMER | timer
     }
 
-    /// The interrupt that is taken next, and whether supervisor mode takes it.
-    fn interrupt(&self) -> Option<(u8, bool)> {
+    /// The interrupt that is taken next, and the mode whose handler takes it.
+    fn interrupt(&self) -> Option<(u8, u8)> {
         let asking = self.mip() & self.csr.mie;
         if asking == 0 {
             return None;
         }
-        let status = self.csr.mstatus;
-        let machine = asking & !self.csr.mideleg;
-        let supervisor = asking & self.csr.mideleg;
-        let first = |set: u64| {
-            interrupt::ORDER
-                .into_iter()
-                .find(|&number| set >> number & 1 != 0)
-        };
-        let enabled = self.privilege < privilege::MACHINE || status & mstatus::MIE != 0;
-        if enabled && let Some(number) = first(machine) {
-            return Some((number, false));
-        }
-        let enabled = self.privilege < privilege::SUPERVISOR
-            || self.privilege == privilege::SUPERVISOR && status & mstatus::SIE != 0;
-        let number = first(supervisor).filter(|_| enabled)?;
-        Some((number, true))
+        [false, true].into_iter().find_map(|delegated| {
+            let mode = handler(delegated);
+            let enabled = self.privilege < mode
+                || self.privilege == mode && self.csr.mstatus >> mode & 1 != 0;
+            let other = if delegated { !0 } else { 0 };
+            let asking = asking & !(self.csr.mideleg ^ other);
+            let mut order = interrupt::ORDER.into_iter().filter(|_| enabled);
+            Some((order.find(|&number| asking >> number & 1 != 0)?, mode))
+        })
     }
 
     /// Takes an interrupt, if one asks and is allowed.
     pub(super) fn take_interrupt(&mut self) {
         if !self.hosted
-            && let Some((number, supervisor)) = self.interrupt()
+            && let Some((number, mode)) = self.interrupt()
         {
-            self.enter_trap(number.into(), true, 0, supervisor);
+            self.enter_trap(number.into(), true, 0, mode);
         }
     }
+}
 
-    /// An interrupt asks that ends WFI, whether or not it is taken.
-    pub(super) fn is_roused(&self) -> bool {
-        self.mip() & self.csr.mie != 0
+/// The mode whose handler takes what is delegated, or is not.
+fn handler(delegated: bool) -> u8 {
+    if delegated {
+        privilege::SUPERVISOR
+    } else {
+        privilege::MACHINE
+    }
+}
+
+/// Where mstatus has the mode that a trap to this mode came from: the field, and its lowest bit.
+fn before(mode: u8) -> (u64, u32) {
+    if mode == privilege::MACHINE {
+        (mstatus::MPP, 11)
+    } else {
+        (mstatus::SPP, 8)
     }
 }

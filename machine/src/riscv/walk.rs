@@ -2,7 +2,7 @@
 
 use super::config::{Extension, Update};
 use super::csr::{menvcfg, satp};
-use super::mmu::{Miss, Translation};
+use super::mmu::{Miss, Translation, slot};
 use super::pmp::right;
 use super::processor::Processor;
 use super::tlb::{Entry, pte};
@@ -27,8 +27,7 @@ impl Processor {
         self.walked = Origin::new(self.csr.satp & satp::PPN);
         let mut table = (self.csr.satp & satp::PPN) << 12;
         for level in (0..levels).rev() {
-            let shift = 12 + 9 * level;
-            let at = table + (va >> shift & 511) * 8;
+            let (shift, at) = slot(table, va, level);
             if level > 0 && !self.mmu.walk_cache.is_absent() {
                 self.account.add_plain(Plain::WalkCacheAccess, 1);
                 if let Some(next) = self.mmu.walk_cache.look_up(at) {
@@ -78,18 +77,11 @@ impl Processor {
         let place = self.ram_address(at, 8).ok_or(Miss::Access)?;
         self.advance(self.config.walk.level);
         let (from, forward) = (self.cycles, self.config.cache.data.forward);
-        let account = &mut self.account;
-        let took = self
-            .memory
-            .walk_read(place, attribute::COHERENT, forward, from, account);
+        let (memory, account) = (&mut self.memory, &mut self.account);
+        let took = memory.walk_read(place, attribute::COHERENT, forward, from, account);
         self.cycles += took;
-        let value = self
-            .memory
-            .uncore
-            .ram
-            .get(place)
-            .map(u64::from_le_bytes)
-            .ok_or(Miss::Access)?;
+        let value = memory.uncore.ram.get(place).ok_or(Miss::Access)?;
+        let value = u64::from_le_bytes(value);
         self.note_step(from, took, place, value, false);
         Ok((place, value))
     }
@@ -129,13 +121,9 @@ impl Processor {
     }
 
     /// The translation that a leaf gives, whose A and D bits are set if the hardware does that.
-    fn leaf(
-        &mut self,
-        va: u64,
-        right: u8,
-        (shift, place, mut value): (u32, RamAddress, u64),
-    ) -> Result<Entry, Miss> {
-        let (mut shift, mut frame) = (shift, (value >> 10 & satp::PPN) << 12);
+    fn leaf(&mut self, va: u64, right: u8, read: (u32, RamAddress, u64)) -> Result<Entry, Miss> {
+        let (mut shift, place, mut value) = read;
+        let mut frame = (value >> 10 & satp::PPN) << 12;
         if value & pte::NAPOT != 0 {
             // Of this form there is one size: 64 KB.
             if !self.extensions.has(Extension::Svnapot) || shift != 12 || frame >> 12 & 15 != 8 {
@@ -179,10 +167,8 @@ impl Processor {
     }
 
     fn write_entry(&mut self, place: RamAddress, value: u64) {
-        let from = self.cycles;
-        let took = self
-            .memory
-            .walk_write(place, attribute::COHERENT, from, &mut self.account);
+        let (memory, from) = (&mut self.memory, self.cycles);
+        let took = memory.walk_write(place, attribute::COHERENT, from, &mut self.account);
         self.cycles += took + u64::from(self.config.walk.set);
         self.account.add_plain(Plain::HashReferenced, 1);
         if value & pte::DIRTY != 0 {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Hosted;
 use super::areas::{Areas, PAGE, parts};
+use super::{Asked, Hosted};
 
 /// An address space.
 pub struct Space<C: Hosted> {
@@ -110,6 +110,15 @@ impl<C: Hosted> Space<C> {
     /// True if the page of `address` has been touched.
     pub fn has(&self, address: u32) -> bool {
         self.frames.contains_key(&(address & !(PAGE - 1)))
+    }
+
+    /// Answers an access whose page is not mapped: maps it, unless there cannot be one, or is one already.
+    pub fn missed(&mut self, processor: &mut C, address: u32) -> Asked {
+        if !self.has(address) && self.frame(processor, address).is_some() {
+            Asked::Done
+        } else {
+            Asked::Wrong(Some(address))
+        }
     }
 
     /// The frame of `address`'s page; a fresh one is zero. None: not allowed, or RAM is full.

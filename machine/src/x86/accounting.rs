@@ -1,5 +1,6 @@
 //! Attribution: the current cause, and the counts that blocks add up; what the control device asks for.
 
+use super::events::NMI;
 use super::processor::Processor;
 use super::stop::Stop;
 use crate::account::{Cause, Event};
@@ -59,6 +60,18 @@ impl Progressing for Processor {
     fn stop_for(&mut self, stop: Stop) {
         self.stop.get_or_insert(stop);
         self.due_at_once();
+    }
+
+    /// An interrupt that cannot be masked ends HLT at once.
+    fn waits(&mut self) -> bool {
+        if self.halted
+            && !self.interruptible()
+            && self.memory.uncore.board.non_maskable(self.number)
+        {
+            self.interrupt(NMI);
+        }
+        self.halted = self.halted && !self.interruptible();
+        self.halted
     }
 
     fn code_cause(&self) -> Option<Cause> {

@@ -6,10 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{
-    AroundBus, Before, BusKind, CODE, CacheConfig, Checker, DATA, L2Config, L2Place, MEMORY_MOST,
-    MachineFile, MemoryConfig, Options, Problem, SecondTlbConfig, TlbConfig, WALKERS_X86,
-    bus_config, check_bus, check_cache, check_levels, check_lines, check_replacement,
-    check_second_tlb, check_walker, machine_file, numbers, sections, shape, tlb_keys,
+    AroundBus, Before, BusKind, CODE, CacheConfig, Checker, DATA, L2Config, L2Place, MachineFile,
+    MemoryConfig, Options, Problem, SecondTlbConfig, TlbConfig, WALKERS_X86, bus_config, check_bus,
+    check_cache, check_levels, check_lines, check_replacement, check_second_tlb, check_walker,
+    machine_file, numbers, sections, shape, tlb_keys,
 };
 
 /// Which processor.
@@ -256,9 +256,7 @@ impl Config {
 
 impl MachineFile for Config {
     fn problems(&self) -> Vec<Problem> {
-        let mut checker = Checker {
-            problems: Vec::new(),
-        };
+        let mut checker = Checker::default();
         core(&mut checker, self);
         tlbs(&mut checker, self);
         caches(&mut checker, self);
@@ -312,18 +310,7 @@ fn core(checker: &mut Checker, config: &Config) {
             ),
         );
     }
-    checker.range(
-        "memory.size",
-        config.memory.size.into(),
-        2 << 20,
-        MEMORY_MOST.into(),
-    );
-    if !config.memory.size.is_multiple_of(4096) {
-        checker.fail(
-            "memory.size",
-            format!("is {}: allowed are multiples of 4096", config.memory.size),
-        );
-    }
+    checker.memory_size(config.memory.size, 2 << 20, (4096, "4096"));
     let apic = config.board.apic_clock;
     belongs(checker, "board.apic-clock", apic.is_some(), kind, Kind::P6);
     if let Some(clock) = apic {

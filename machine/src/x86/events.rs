@@ -11,6 +11,9 @@ use crate::computer::{Limits, Pause, Progressing as _};
 /// Blocks that begin with fewer instructions left than these are run one by one: a block has no more.
 const NEAR_LIMIT: u64 = super::blocks::INSTRUCTIONS_MOST as u64 + 1;
 
+/// The vector of an interrupt that cannot be masked.
+pub(super) const NMI: u8 = 2;
+
 /// How an exception combines with one that is raised while it is delivered (SDM volume 3, table 6-5).
 fn doubles(first: u8, second: u8) -> bool {
     let contributes = |vector| matches!(vector, 0 | 10..=13);
@@ -43,26 +46,8 @@ impl Processor {
 
     /// Handles interrupts, limits and stops before the next block, and sets the next deadline.
     fn events(&mut self) -> Option<Pause<Stop>> {
-        if let Some(stop) = self.stop.take() {
-            return Some(Pause::Stopped(stop));
-        }
-        let now = self.now();
-        if now >= self.limits.cycles || self.instructions >= self.limits.instructions {
-            return Some(Pause::Stopped(Stop::Limit));
-        }
-        if self.observers.batch_is_full() {
-            return Some(Pause::Stopped(Stop::Batch));
-        }
-        if self.time >= self.times.end {
-            return Some(Pause::TurnOver);
-        }
-        self.poll();
-        if self.several && now >= self.progress.polled_at {
-            // What a device did, such as the delivery of a message, may start another processor, or wake it.
-            self.progress.polled_at = u64::MAX;
-            return Some(Pause::TurnOver);
-        }
-        if let Some(pause) = self.rest() {
+        let (stop, turn_over) = (self.stop.take(), self.time >= self.times.end);
+        if let Some(pause) = self.pauses(stop, self.limits, turn_over) {
             return Some(pause);
         }
         // A repeated instruction, too, must stop after each element.
@@ -76,7 +61,12 @@ impl Processor {
                 return Some(Pause::Stopped(stop));
             }
         }
-        self.deadline = if alone { 0 } else { self.next_deadline() };
+        self.deadline = if alone {
+            0
+        } else {
+            let quiet = self.quiet_until(self.limits);
+            self.slots_at(quiet).min(self.times.end)
+        };
         let eip = self.registers.eip;
         if !self.breakpoints.is_empty() {
             let begins = self.repeating.is_none();
@@ -91,19 +81,7 @@ impl Processor {
         None
     }
 
-    /// The cycle of the next poll of the board, if it changes by itself.
-    fn next_poll(&self) -> Option<u64> {
-        self.memory.uncore.board.deadline(self.now())
-    }
-
-    fn next_deadline(&mut self) -> u64 {
-        let next = self.next_poll().unwrap_or(u64::MAX);
-        self.progress.polled_at = next;
-        let next = next.min(self.limits.cycles);
-        self.slots_at(next).min(self.times.end)
-    }
-
-    fn interruptible(&self) -> bool {
+    pub(super) fn interruptible(&self) -> bool {
         self.registers.system & eflags::IF != 0
             && !self.hosted
             && self.memory.uncore.board.interrupt(self.number)
@@ -111,7 +89,6 @@ impl Processor {
 
     fn take_interrupt(&mut self) {
         if self.memory.uncore.board.non_maskable(self.number) {
-            const NMI: u8 = 2;
             self.interrupt(NMI);
         } else if self.interruptible() {
             self.settle();
@@ -122,7 +99,7 @@ impl Processor {
         }
     }
 
-    fn interrupt(&mut self, vector: u8) {
+    pub(super) fn interrupt(&mut self, vector: u8) {
         self.close_window();
         self.halted = false;
         if let Err(exception) = self.deliver(vector, None, Reason::External) {
@@ -135,34 +112,6 @@ impl Processor {
         self.close_window();
         self.halted = true;
         self.due_at_once();
-    }
-
-    /// Skips the time until something can wake the processor, while it is halted.
-    fn rest(&mut self) -> Option<Pause<Stop>> {
-        while self.halted && !self.interruptible() {
-            if self.memory.uncore.board.non_maskable(self.number) {
-                self.interrupt(2);
-                break;
-            }
-            let now = self.now();
-            if now >= self.limits.cycles {
-                return Some(Pause::Stopped(Stop::Limit));
-            }
-            let next = self.next_poll();
-            if self.several {
-                self.times.wake = Some(next.map_or(u64::MAX, |next| next.max(now + 1)));
-                return Some(Pause::TurnOver);
-            }
-            let awake = self.registers.system & eflags::IF != 0;
-            let Some(next) = next.filter(|_| awake) else {
-                let eip = self.registers.eip;
-                return Some(Pause::Stopped(Stop::Fatal(Fatal::Asleep { eip })));
-            };
-            self.pass(next.clamp(now + 1, self.limits.cycles));
-            self.poll();
-        }
-        self.halted = false;
-        None
     }
 
     /// The processor sleeps until cycle `next`.

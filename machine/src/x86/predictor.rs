@@ -13,15 +13,14 @@ struct Entry {
     counter: u8,
 }
 
-/// Return addresses that the core remembers (recalled).
-const RETURNS: usize = 8;
+use crate::pipeline::{Returns, train};
 
 /// The predictor's state.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Predictor {
     entries: Box<[Entry]>,
-    returns: [u32; RETURNS],
-    top: usize,
+    /// Return addresses: 8 (recalled).
+    pub returns: Returns<8>,
 }
 
 impl Predictor {
@@ -30,14 +29,13 @@ impl Predictor {
     pub fn new(entries: u32) -> Self {
         Predictor {
             entries: vec![Entry::default(); entries as usize].into_boxed_slice(),
-            returns: [0; RETURNS],
-            top: 0,
+            returns: Returns::default(),
         }
     }
 
     /// Can a predictor like `fresh` be in this state?
     pub(super) fn fits(&self, fresh: &Predictor) -> bool {
-        self.entries.len() == fresh.entries.len() && self.top < RETURNS
+        self.entries.len() == fresh.entries.len() && self.returns.fits()
     }
 
     /// A branch at `branch` goes to `target` if `taken`. True if that was predicted.
@@ -57,27 +55,10 @@ impl Predictor {
             }
             return guess == taken;
         }
-        let right = (entry.counter >= 2) == taken && (!taken || entry.target == target);
+        let right = train(&mut entry.counter, taken) == taken && (!taken || entry.target == target);
         if taken {
             entry.target = target;
-            entry.counter = (entry.counter + 1).min(3);
-        } else {
-            entry.counter = entry.counter.saturating_sub(1);
         }
-        right
-    }
-
-    /// A call whose return address is `back`.
-    #[inline]
-    pub fn call(&mut self, back: u32) {
-        self.top = (self.top + 1) % RETURNS;
-        self.returns[self.top] = back;
-    }
-
-    /// A return to `target`. True if that was predicted.
-    pub fn returns_to(&mut self, target: u32) -> bool {
-        let right = self.returns[self.top] == target;
-        self.top = (self.top + RETURNS - 1) % RETURNS;
         right
     }
 }

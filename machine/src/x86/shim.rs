@@ -120,11 +120,10 @@ impl Hosted for Processor {
             return Asked::Wrong(None);
         }
         let address = self.registers.cr2;
-        // There cannot be a page, or there is one already.
-        if code.is_some() && !space.has(address) && space.frame(self, address).is_some() {
-            return Asked::Done;
+        if code.is_none() {
+            return Asked::Wrong(Some(address));
         }
-        Asked::Wrong(Some(address))
+        space.missed(self, address)
     }
 
     fn call(&self) -> (u32, [u32; 6]) {

@@ -18,7 +18,7 @@ use super::wide_paging::FIRST_RESERVED;
 use super::window::Window;
 use super::x87::Fpu;
 use crate::board::Instant;
-use crate::computer::{Progress, Saved};
+use crate::computer::{Progress, Saved, shared_blocks, state_of};
 use crate::config::LATEST;
 
 /// A processor's state beside its caches and its account.
@@ -30,9 +30,9 @@ pub struct State {
     core: CoreState,
 }
 
-/// The processor's state beside registers, TLBs, caches and account.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct CoreState {
+state_of! {
+    /// The processor's state beside registers, TLBs, caches and account.
+    CoreState of Processor;
     /// Issue slots since reset.
     time: u64,
     instructions: u64,
@@ -50,16 +50,17 @@ pub(super) struct CoreState {
 
 impl Saved for Processor {
     type State = State;
-    /// The pieces of pages that an I-cache may hold.
-    type Shared = Vec<u64>;
+
+    shared_blocks!();
 
     fn problem(config: &Config) -> Option<String> {
         config.problem()
     }
 
     fn saved(&mut self) -> State {
+        self.settle();
         State {
-            core: self.core_state(),
+            core: CoreState::of(self),
             registers: self.registers.clone(),
             fpu: self.fpu.clone(),
             mmu: self.mmu.clone(),
@@ -85,14 +86,6 @@ impl Saved for Processor {
         }
         Ok(())
     }
-
-    fn shared(&self) -> Vec<u64> {
-        self.blocks.fetched().to_vec()
-    }
-
-    fn set_shared(&mut self, fetched: Vec<u64>) -> bool {
-        self.blocks.set_fetched(&fetched)
-    }
 }
 
 /// Can a processor have these registers? What a descriptor said is looked at when it is used.
@@ -116,26 +109,7 @@ fn registers_fit(registers: &Registers) -> bool {
 }
 
 impl Processor {
-    /// Copies the processor's state out. The machine must not be running.
-    fn core_state(&mut self) -> CoreState {
-        self.settle();
-        CoreState {
-            time: self.time,
-            instructions: self.instructions,
-            predictor: self.predictor.clone(),
-            fetched: self.fetched,
-            fetched_page: self.fetched_page,
-            wrote: self.wrote,
-            repeating: self.repeating,
-            inhibited: self.inhibited,
-            halted: self.halted,
-            code_cause: self.code_cause,
-            progress: self.progress,
-            window: self.window.clone(),
-        }
-    }
-
-    /// Puts the processor into a state that [`Processor::core_state`] gave; the rest must have been put back before.
+    /// Puts the processor into a state that [`CoreState::of`] gave; the rest must have been put back before.
     /// False, with nothing changed, if no machine like this one can be in that state.
     fn set_core_state(&mut self, state: CoreState) -> bool {
         let now = Instant {
@@ -150,20 +124,15 @@ impl Processor {
         if !fits {
             return false;
         }
-        self.time = state.time;
-        self.instructions = state.instructions;
-        self.predictor = state.predictor;
-        self.inhibited = state.inhibited;
-        self.halted = state.halted;
-        self.code_cause = state.code_cause;
-        self.progress = state.progress;
-        self.window = state.window;
+        let (fetched, page, wrote) = (state.fetched, state.fetched_page, state.wrote);
+        let repeating = state.repeating;
+        state.put_into(self);
         self.modes_changed();
         // That line must be fetched again after a change of modes, and not after a snapshot.
-        self.fetched = state.fetched;
-        self.fetched_page = state.fetched_page & !0xfff;
-        self.wrote = state.wrote;
-        self.repeating = state.repeating;
+        self.fetched = fetched;
+        self.fetched_page = page & !0xfff;
+        self.wrote = wrote;
+        self.repeating = repeating;
         true
     }
 }

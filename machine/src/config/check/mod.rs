@@ -35,11 +35,21 @@ impl fmt::Display for Problem {
     }
 }
 
+#[derive(Default)]
 pub(crate) struct Checker {
     pub problems: Vec<Problem>,
 }
 
 impl Checker {
+    /// RAM has `least` bytes or more, and a multiple of `step`, which people call by that name.
+    pub fn memory_size(&mut self, size: u32, least: u64, (step, name): (u32, &str)) {
+        self.range("memory.size", size.into(), least, MEMORY_MOST.into());
+        if !size.is_multiple_of(step) {
+            let message = format!("is {size}: allowed are multiples of {name}");
+            self.fail("memory.size", message);
+        }
+    }
+
     pub fn fail(&mut self, path: &'static str, message: impl Into<String>) {
         self.problems.push(Problem {
             path,
@@ -81,9 +91,7 @@ impl Checker {
 }
 
 pub(super) fn problems(config: &MachineConfig) -> Vec<Problem> {
-    let mut checker = Checker {
-        problems: Vec::new(),
-    };
+    let mut checker = Checker::default();
     core::check(&mut checker, config);
     tlbs::check(&mut checker, config);
     caches::check(&mut checker, config);

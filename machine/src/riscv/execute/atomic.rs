@@ -24,24 +24,10 @@ macro_rules! operations {
                 p.set(op.rd, old);
                 Ok(())
             };)*
-            lr_w 0x1000_202f RESERVE Atomic |p, op| {
-                let value = p.load_reserved::<4>(p.x(op.rs1))?;
-                p.set(op.rd, word(value));
-                Ok(())
-            };
-            lr_d 0x1000_302f RESERVE Atomic |p, op| {
-                let value = p.load_reserved::<8>(p.x(op.rs1))?;
-                p.set(op.rd, value);
-                Ok(())
-            };
-            sc_w 0x1800_202f ATOMIC Atomic |p, op| {
-                let done = p.store_conditional::<4>(p.x(op.rs1), p.x(op.rs2))?;
-                finish(p, op, done)
-            };
-            sc_d 0x1800_302f ATOMIC Atomic |p, op| {
-                let done = p.store_conditional::<8>(p.x(op.rs1), p.x(op.rs2))?;
-                finish(p, op, done)
-            };
+            lr_w 0x1000_202f RESERVE Atomic |p, op| load_reserved::<4>(p, op);
+            lr_d 0x1000_302f RESERVE Atomic |p, op| load_reserved::<8>(p, op);
+            sc_w 0x1800_202f ATOMIC Atomic |p, op| store_conditional::<4>(p, op);
+            sc_d 0x1800_302f ATOMIC Atomic |p, op| store_conditional::<8>(p, op);
         }
     };
 }
@@ -58,7 +44,14 @@ pub const ALL: &[Row] = operations! {
     amomaxu 0xe000_202f 0xe000_302f |a, b| a.max(b);
 };
 
-fn finish(p: &mut Processor, op: &Op, done: bool) -> Done {
+fn load_reserved<const BYTES: u64>(p: &mut Processor, op: &Op) -> Done {
+    let value = p.load_reserved::<BYTES>(p.x(op.rs1))?;
+    p.set(op.rd, if BYTES == 4 { word(value) } else { value });
+    Ok(())
+}
+
+fn store_conditional<const BYTES: u64>(p: &mut Processor, op: &Op) -> Done {
+    let done = p.store_conditional::<BYTES>(p.x(op.rs1), p.x(op.rs2))?;
     if !done {
         p.account.add_plain(Plain::ReservationFailed, 1);
     }

@@ -38,7 +38,7 @@ pub const JUMPS: &[Row] = table! {
         p.next = p.pc.wrapping_add_signed(op.immediate.into());
         p.set(op.rd, back);
         if links(op.rd) {
-            p.predictor.call(back);
+            p.predictor.returns.call(back);
         }
         p.branches += 1;
         Ok(())

@@ -21,31 +21,23 @@ pub const ALL: &[Row] = table! {
     ecall 0x0000_0073 FIXED System |p, _op| p.raise(cause::CALL + p.privilege, 0);
     ebreak 0x0010_0073 FIXED System |p, _op| p.raise(cause::BREAKPOINT, p.pc);
     sret 0x1020_0073 FIXED System |p, op| {
-        if p.privilege < privilege::SUPERVISOR || p.is_trapped(mstatus::TSR) {
-            return illegal(p, op);
-        }
-        p.return_from_supervisor();
+        allowed(p, op, privilege::SUPERVISOR, mstatus::TSR)?;
+        p.return_from(privilege::SUPERVISOR);
         Ok(())
     };
     mret 0x3020_0073 FIXED System |p, op| {
-        if p.privilege < privilege::MACHINE {
-            return illegal(p, op);
-        }
-        p.return_from_machine();
+        allowed(p, op, privilege::MACHINE, 0)?;
+        p.return_from(privilege::MACHINE);
         Ok(())
     };
     wfi 0x1050_0073 FIXED System |p, op| {
         // In user mode it is illegal, as if its time were up at once; so it is in supervisor mode with TW.
-        if p.privilege == privilege::USER || p.is_trapped(mstatus::TW) {
-            return illegal(p, op);
-        }
-        p.wait();
+        allowed(p, op, privilege::SUPERVISOR, mstatus::TW)?;
+        (p.waiting, p.due) = (true, 0);
         Ok(())
     };
     sfence_vma 0x1200_0073 REACH Fence |p, op| {
-        if p.privilege < privilege::SUPERVISOR || p.is_trapped(mstatus::TVM) {
-            return illegal(p, op);
-        }
+        allowed(p, op, privilege::SUPERVISOR, mstatus::TVM)?;
         let (va, asid) = reach(p, op);
         p.fence_translations(va, asid);
         Ok(())
@@ -57,32 +49,28 @@ pub const PARTS: &[Row] = table! {
     Some(Extension::Svinval);
     sinval_vma 0x1600_0073 REACH Fence |p, op| {
         // Removes what sfence.vma would; what waits for this is sfence.inval.ir.
-        if p.is_trapped(mstatus::TVM) {
-            return illegal(p, op);
-        }
-        ordered(p, op, 0)?;
+        allowed(p, op, privilege::SUPERVISOR, mstatus::TVM)?;
         let (va, asid) = reach(p, op);
         p.drop_translations(va, asid);
         Ok(())
     };
     // Orders earlier stores before later sinval.vma: nothing to do.
-    sfence_w_inval 0x1800_0073 FIXED Fence |p, op| ordered(p, op, 0);
+    sfence_w_inval 0x1800_0073 FIXED Fence |p, op| allowed(p, op, privilege::SUPERVISOR, 0);
     // Orders earlier sinval.vma before later accesses: the pipeline is emptied.
-    sfence_inval_ir 0x1810_0073 FIXED Fence |p, op| ordered(p, op, p.config.clocks.fence_page);
+    sfence_inval_ir 0x1810_0073 FIXED Fence |p, op| {
+        allowed(p, op, privilege::SUPERVISOR, 0)?;
+        p.advance(p.config.clocks.fence_page);
+        Ok(())
+    };
 };
 
-/// The CSR's number; what is written or which bits; and whether anything is written.
-fn operands(p: &Processor, op: &Op) -> (u16, u64, bool) {
-    let fields = op.immediate.cast_unsigned();
-    let field = fields >> 13 & 31;
-    let number = fields >> 12 & 1 != 0;
-    let value = if number { field.into() } else { p.x(op.rs1) };
-    ((fields & 0xfff) as u16, value, field != 0)
-}
-
+/// Reads a CSR and writes what `of` makes of it and of the operand, unless that is no register, or zero.
 fn change(p: &mut Processor, op: &Op, of: impl FnOnce(u64, u64) -> u64, always: bool) -> Done {
-    let (number, value, written) = operands(p, op);
-    let written = written || always;
+    let fields = op.immediate.cast_unsigned();
+    let (number, field) = ((fields & 0xfff) as u16, fields >> 13 & 31);
+    let is_number = fields >> 12 & 1 != 0;
+    let value = if is_number { field.into() } else { p.x(op.rs1) };
+    let written = field != 0 || always;
     if written && number >> 10 == 3 {
         return illegal(p, op);
     }
@@ -91,9 +79,7 @@ fn change(p: &mut Processor, op: &Op, of: impl FnOnce(u64, u64) -> u64, always: 
     };
     if written {
         let new = of(p.csr_bits(number, old), value);
-        if !p.write_csr(number, new) {
-            return illegal(p, op);
-        }
+        p.write_csr(number, new);
     }
     p.set(op.rd, old);
     p.advance(p.config.clocks.csr);
@@ -111,11 +97,11 @@ fn reach(p: &Processor, op: &Op) -> (Option<u64>, Option<u16>) {
     )
 }
 
-fn ordered(p: &mut Processor, op: &Op, took: u32) -> Done {
-    if p.privilege < privilege::SUPERVISOR {
+/// An instruction for this mode and those above it, which supervisor mode does not have while `trapped` is set in mstatus.
+fn allowed(p: &mut Processor, op: &Op, mode: u8, trapped: u64) -> Done {
+    if p.privilege < mode || p.is_trapped(trapped) {
         return illegal(p, op);
     }
-    p.advance(took);
     Ok(())
 }
 

@@ -92,7 +92,7 @@ fn call_at<W: Width>(p: &mut Processor, target: u32) -> Done {
     }
     let back = p.registers.eip;
     p.push::<W>(back & W::MASK)?;
-    p.predictor.call(back);
+    p.predictor.returns.call(back.into());
     p.jump(target)
 }
 

@@ -409,7 +409,7 @@ impl Processor {
     /// P6: a return to `target`.
     #[inline(never)]
     pub(in crate::x86) fn predict_return(&mut self, target: u32) {
-        if !self.predictor.returns_to(target) {
+        if !self.predictor.returns.returns_to(target.into()) {
             self.mispredict();
         }
     }
