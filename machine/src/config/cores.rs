@@ -45,7 +45,7 @@ pub enum Family {
 
 /// What reloads the TLBs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reload {
+pub enum Reloader {
     /// A walk of the hash table in hardware.
     Hash,
     /// Software, by `tlbld` and `tlbli`. `key`: SRR1\[KEY\] holds the key of the access (603e UM appendix C.2).
@@ -110,7 +110,7 @@ pub struct Registers {
 pub struct Core {
     /// The name used in machine files and in the device tree.
     pub name: &'static str,
-    pub reload: Reload,
+    pub reload: Reloader,
     /// The core has the direct-store interface: a load or store to such a segment ends in a transfer error.
     pub direct_store: bool,
     pub family: Family,
@@ -154,7 +154,7 @@ const NO_REGISTERS: Registers = Registers {
 /// One IU (603 UM).
 const PPC603: Core = Core {
     name: "603",
-    reload: Reload::Software { key: false },
+    reload: Reloader::Software { key: false },
     direct_store: false,
     family: Family::Classic,
     registers: NO_REGISTERS,
@@ -177,7 +177,7 @@ const PPC603: Core = Core {
 /// The SRU adds and compares too (gcc's description).
 const PPC603E: Core = Core {
     name: "603e",
-    reload: Reload::Software { key: true },
+    reload: Reloader::Software { key: true },
     registers: Registers {
         hid1: true,
         ..NO_REGISTERS
@@ -189,7 +189,7 @@ const PPC603E: Core = Core {
 /// Two SCIU and an MCIU (604 UM p.35).
 const PPC604: Core = Core {
     name: "604",
-    reload: Reload::Hash,
+    reload: Reloader::Hash,
     direct_store: true,
     family: Family::Classic,
     registers: Registers {
@@ -245,7 +245,7 @@ const PPC750: Core = Core {
 /// ALU and IMUL-IDIV (gcc's mpc.md; MPC565 RM 3.4.2, whose core is the same).
 const MPC8XX: Core = Core {
     name: "8xx",
-    reload: Reload::Registers,
+    reload: Reloader::Registers,
     direct_store: false,
     family: Family::Mpc8xx,
     registers: NO_REGISTERS,
@@ -268,7 +268,7 @@ const MPC8XX: Core = Core {
 /// One pipeline of five stages with a multiplier (PPC405 UM chapter 1; gcc's 40x.md: IU and IMUL-IDIV).
 const PPC405: Core = Core {
     name: "405",
-    reload: Reload::Unified,
+    reload: Reloader::Unified,
     family: Family::Ppc405,
     power: Power::Nap,
     effective_index: true,
@@ -279,7 +279,7 @@ const PPC405: Core = Core {
 /// one FPU.
 const PPC970: Core = Core {
     name: "970",
-    reload: Reload::Wide,
+    reload: Reloader::Wide,
     direct_store: false,
     family: Family::Ppc970,
     registers: Registers {
@@ -362,7 +362,7 @@ impl CoreKind {
     /// The 603 family reloads its TLBs in software by `tlbld` and `tlbli`.
     #[must_use]
     pub fn software_reload(self) -> bool {
-        matches!(self.core().reload, Reload::Software { .. })
+        matches!(self.core().reload, Reloader::Software { .. })
     }
 
     /// The core puts transactions without data on the bus.
@@ -380,7 +380,7 @@ impl CoreKind {
     /// The core walks the hash table in hardware.
     #[must_use]
     pub fn hash_walk(self) -> bool {
-        matches!(self.core().reload, Reload::Hash | Reload::Wide)
+        matches!(self.core().reload, Reloader::Hash | Reloader::Wide)
     }
 
     /// The name used in machine files and in the device tree.

@@ -23,7 +23,7 @@ pub(crate) use check::{
     replacement as check_replacement, second_tlb as check_second_tlb, walker as check_walker,
 };
 pub use controller::{BusKind, Controller};
-pub use cores::{Broadcast, Core, CoreKind, Family, Monitor, Power, Reload};
+pub use cores::{Broadcast, Core, CoreKind, Family, Monitor, Power, Reloader};
 pub use error::ConfigError;
 pub use names::{
     Options, REPLACEMENTS, TARGETS_MOST, UNIFIED_405, WALKERS, WALKERS_X86, Walkers, walk_options,

@@ -7,7 +7,7 @@ use super::at_once::AtOnce;
 use super::core::Core;
 use super::instruction::{Instruction, Opcode, Operands};
 use super::registers::Register;
-use super::system::{self, Flow};
+use super::system::{self, Continues};
 use super::word::Word;
 use super::{
     Exception, branch, condition, doubleword, exception, float, integer, load_store, multiply,
@@ -66,7 +66,7 @@ impl Code {
     }
 }
 
-type System = fn(&mut Processor, &Operands) -> Result<Flow, Exception>;
+type System = fn(&mut Processor, &Operands) -> Result<Continues, Exception>;
 
 /// # Safety
 /// `op` must be running.
@@ -76,9 +76,9 @@ unsafe fn run_system(m: &mut Processor, op: *const Op, f: System) -> *const Op {
     m.registers.pc = address.wrapping_add(4);
     // SAFETY: as above.
     match f(m, unsafe { &(*op).operands }) {
-        Ok(Flow::Next) => m.enter(address.wrapping_add(4)),
-        Ok(Flow::Jump) => m.enter(m.registers.pc),
-        Ok(Flow::Stop) => m.stopped(),
+        Ok(Continues::Next) => m.enter(address.wrapping_add(4)),
+        Ok(Continues::Jump) => m.enter(m.registers.pc),
+        Ok(Continues::Stop) => m.stopped(),
         // SAFETY: as above.
         Err(e) => unsafe { raise(m, op, e) },
     }

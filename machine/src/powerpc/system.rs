@@ -11,7 +11,7 @@ use crate::powerpc::processor::Processor;
 
 /// Where execution continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
+pub enum Continues {
     /// At the next instruction, which is fetched after the change takes effect.
     Next,
     /// At the program counter.
@@ -20,7 +20,7 @@ pub enum Flow {
     Stop,
 }
 
-type Outcome = Result<Flow, Exception>;
+type Outcome = Result<Continues, Exception>;
 
 /// TO bits (PEM table F-3): less, greater, equal, logically less, logically greater.
 pub(super) fn trap<S: Ord, U: Ord>(
@@ -93,7 +93,7 @@ pub(super) fn return_by(m: &mut Processor, leave: fn(&mut Registers)) -> Outcome
     m.note_program();
     m.begin_watch();
     m.predictor.context_changed();
-    Ok(m.mode_changed(Flow::Jump))
+    Ok(m.mode_changed(Continues::Jump))
 }
 
 pub fn mfmsr(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
@@ -110,19 +110,19 @@ pub fn mtmsr(m: &mut Processor, i: &Operands) -> Outcome {
     m.settle();
     let value = value & !msr::POW | m.power_bit(value);
     exception::set_msr(&mut m.registers, value);
-    Ok(m.mode_changed(Flow::Next))
+    Ok(m.mode_changed(Continues::Next))
 }
 
 pub fn mfspr(m: &mut Processor, i: &Operands) -> Outcome {
     let value = spr::read(m, i.spr())?;
     m.registers.gpr.set(i.t, value);
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 pub fn mtspr(m: &mut Processor, i: &Operands) -> Outcome {
     let value = m.registers.gpr.get(i.t);
     spr::write(m, i.spr(), value)?;
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 pub fn mftb(m: &mut Processor, i: &Operands) -> Outcome {
@@ -164,7 +164,7 @@ fn write_segment(m: &mut Processor, number: u32, value: u32) -> Outcome {
     if number == 0 {
         m.note_space(value & segment::VSID);
     }
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 pub fn mtsr(m: &mut Processor, i: &Operands) -> Outcome {
@@ -180,7 +180,7 @@ pub fn mtsrin(m: &mut Processor, i: &Operands) -> Outcome {
 
 pub fn isync(m: &mut Processor, _: &Operands) -> Outcome {
     m.synchronize_shadows();
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 /// Tells the other devices on the bus, if the core does that.
@@ -193,7 +193,7 @@ pub(super) fn broadcast(m: &mut Processor, transaction: Transaction) {
 /// Waits for all transfers on the bus.
 pub fn sync(m: &mut Processor, _: &Operands) -> Outcome {
     broadcast(m, Transaction::Sync);
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 #[inline(always)]
@@ -208,7 +208,7 @@ pub fn icbi<W: Word>(m: &mut Processor, i: &Operands) -> Outcome {
         m.end_turn();
     }
     m.predictor.context_changed();
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 fn invalidate(m: &mut Processor, what: Invalidation) -> Outcome {
@@ -225,7 +225,7 @@ fn invalidate(m: &mut Processor, what: Invalidation) -> Outcome {
             Invalidation::All => recorder.flushes(false),
         }
     }
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 pub fn tlbie(m: &mut Processor, i: &Operands) -> Outcome {
@@ -248,7 +248,7 @@ pub fn tlbia(m: &mut Processor, _: &Operands) -> Outcome {
 pub fn tlbsync(m: &mut Processor, _: &Operands) -> Outcome {
     privileged(&m.registers)?;
     broadcast(m, Transaction::TlbSync);
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 /// Only the 603 has tlbld and tlbli.
@@ -266,7 +266,7 @@ fn load_entry(m: &mut Processor, i: &Operands, fetch: bool) -> Outcome {
         m.heed_listener();
         m.forget(reaches);
     }
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 pub fn tlbld(m: &mut Processor, i: &Operands) -> Outcome {

@@ -7,12 +7,12 @@ use super::core::{CacheOperation, Core as _};
 use super::exception::{self, Exception, privileged};
 use super::load_store::indexed;
 use super::registers::{Registers, condition, msr};
-use super::system::{Flow, return_by};
+use super::system::{Continues, return_by};
 use super::{Operands, spr_405};
 use crate::powerpc::mmu::Access;
 use crate::powerpc::processor::Processor;
 
-type Outcome = Result<Flow, Exception>;
+type Outcome = Result<Continues, Exception>;
 
 pub fn rfci(m: &mut Processor, _: &Operands) -> Outcome {
     return_by(m, exception::leave_critical)
@@ -24,7 +24,7 @@ fn enable(m: &mut Processor, value: u32) -> Outcome {
     let state = m.registers.msr & !msr::EE | value & msr::EE;
     m.settle();
     exception::set_msr(&mut m.registers, state);
-    Ok(m.mode_changed(Flow::Next))
+    Ok(m.mode_changed(Continues::Next))
 }
 
 pub fn wrtee(m: &mut Processor, i: &Operands) -> Outcome {
@@ -42,7 +42,7 @@ pub fn mfdcr(m: &mut Processor, i: &Operands) -> Outcome {
     let value = m.memory.uncore.board.read_control_register(i.spr());
     m.registers.gpr.set(i.t, value);
     m.look_at_board();
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 pub fn mtdcr(m: &mut Processor, i: &Operands) -> Outcome {
@@ -51,7 +51,7 @@ pub fn mtdcr(m: &mut Processor, i: &Operands) -> Outcome {
     let board = &mut m.memory.uncore.board;
     board.write_control_register(i.spr(), value);
     m.look_at_board();
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 /// A hint, which nothing here follows.
@@ -78,7 +78,7 @@ pub fn iccci(m: &mut Processor, _: &Operands) -> Outcome {
     m.memory.instruction.invalidate_all();
     m.drop_shortcuts();
     m.predictor.context_changed();
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 /// The set of the D-cache that the address selects becomes invalid; modified lines are not written.
@@ -88,7 +88,7 @@ pub fn dccci(m: &mut Processor, i: &Operands) -> Outcome {
     let physical = m.translate_data(ea, Access::Store)?.pa;
     m.memory.forget_touches();
     m.memory.data.invalidate_set(physical);
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 /// The tag of the line in the set of `ea`.
@@ -123,7 +123,7 @@ pub fn icread(m: &mut Processor, i: &Operands) -> Outcome {
     if let Some(own) = &mut m.registers.embedded {
         own.icdbdr = value;
     }
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 pub fn dcread(m: &mut Processor, i: &Operands) -> Outcome {
@@ -131,7 +131,7 @@ pub fn dcread(m: &mut Processor, i: &Operands) -> Outcome {
     let ea = indexed::<u32, _>(m, i);
     let value = tag(m, false, ea);
     m.registers.gpr.set(i.t, value);
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 /// The WS field: 0 for TLBHI, 1 for TLBLO.
@@ -150,7 +150,7 @@ pub fn tlbre(m: &mut Processor, i: &Operands) -> Outcome {
         };
         m.registers.gpr.set(i.t, value);
     }
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 pub fn tlbwe(m: &mut Processor, i: &Operands) -> Outcome {
@@ -170,7 +170,7 @@ pub fn tlbwe(m: &mut Processor, i: &Operands) -> Outcome {
             m.heed_listener();
         }
     }
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 /// rT is not changed if no entry matches (recalled: its value is undefined then).
@@ -184,7 +184,7 @@ pub fn tlbsx<const RC: bool>(m: &mut Processor, i: &Operands) -> Outcome {
     if RC {
         record(&mut m.registers, found.is_some());
     }
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 fn record(r: &mut Registers, found: bool) {

@@ -3,13 +3,13 @@
 
 use super::exception::{self, Exception, privileged};
 use super::registers::{Wide, msr};
-use super::system::{self, Flow, broadcast, return_by, segment_field, trap};
+use super::system::{self, Continues, broadcast, return_by, segment_field, trap};
 use super::{Operands, spr_970};
 use crate::memory::Transaction;
 use crate::powerpc::mmu::{Hash64, Invalidation, Reaches, segment};
 use crate::powerpc::processor::Processor;
 
-type Outcome = Result<Flow, Exception>;
+type Outcome = Result<Continues, Exception>;
 
 fn trap_doubleword(to: u8, left: u64, right: u64) -> Result<(), Exception> {
     trap(to, (left.cast_signed(), right.cast_signed()), (left, right))
@@ -51,7 +51,7 @@ fn write_msr(m: &mut Processor, i: &Operands, mode: Option<bool>) -> Outcome {
     if i.imm & ONLY_EE_AND_RI != 0 {
         let both = msr::EE | msr::RI;
         exception::set_msr(&mut m.registers, old & !both | value & both);
-        return Ok(m.mode_changed(Flow::Next));
+        return Ok(m.mode_changed(Continues::Next));
     }
     let value = value & !msr::POW | m.power_bit(value);
     exception::set_msr(&mut m.registers, value);
@@ -61,7 +61,7 @@ fn write_msr(m: &mut Processor, i: &Operands, mode: Option<bool>) -> Outcome {
             m.registers.wide.pc = 0;
         }
     }
-    Ok(m.mode_changed(Flow::Next))
+    Ok(m.mode_changed(Continues::Next))
 }
 
 pub fn mtmsr(m: &mut Processor, i: &Operands) -> Outcome {
@@ -76,13 +76,13 @@ pub fn mtmsrd(m: &mut Processor, i: &Operands) -> Outcome {
 pub fn mfspr(m: &mut Processor, i: &Operands) -> Outcome {
     let value = spr_970::read(m, i.spr())?;
     m.registers.gpr.set_whole(i.t, value);
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 pub fn mtspr(m: &mut Processor, i: &Operands) -> Outcome {
     let value = m.registers.gpr.whole(i.t);
     spr_970::write(m, i.spr(), value)?;
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 /// Of the lower half it reads all 64 bits.
@@ -100,7 +100,7 @@ pub fn sync(m: &mut Processor, i: &Operands) -> Outcome {
     if i.imm >> 21 & 3 != LIGHT {
         broadcast(m, Transaction::Sync);
     }
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 /// Does `f` to the MMU, in supervisor state.
@@ -110,7 +110,7 @@ fn change(m: &mut Processor, f: impl FnOnce(&mut Hash64) -> Reaches) -> Outcome 
         let reaches = f(unit);
         m.forget(reaches);
     }
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 fn invalidate(m: &mut Processor, i: &Operands) -> Outcome {
@@ -124,7 +124,7 @@ fn invalidate(m: &mut Processor, i: &Operands) -> Outcome {
     };
     let reaches = m.mmu.invalidate(what, &mut m.account);
     m.forget(reaches);
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 /// This processor only.
@@ -161,7 +161,7 @@ fn read_slb(m: &mut Processor, i: &Operands, read: fn(&Hash64, u64) -> u64) -> O
     let number = m.registers.gpr.whole(i.b);
     let value = m.mmu.hash64().map_or(0, |unit| read(unit, number));
     m.registers.gpr.set_whole(i.t, value);
-    Ok(Flow::Next)
+    Ok(Continues::Next)
 }
 
 pub fn slbmfev(m: &mut Processor, i: &Operands) -> Outcome {

@@ -183,6 +183,6 @@ macro_rules! system {
 /// An instruction that ends its block and may raise an exception, but does not change how the next line is entered.
 macro_rules! ending {
     ($f:expr) => {
-        system!(|m, i| $f(m, i).map(|()| Flow::Next))
+        system!(|m, i| $f(m, i).map(|()| Continues::Next))
     };
 }

@@ -57,11 +57,11 @@ impl Mmu {
             cached: walk.cached,
         });
         let reload = match (core.reload, timing) {
-            (config::Reload::Hash, Some(walk)) => Reload::Hash(walk),
-            (config::Reload::Hash | config::Reload::Wide, None) => {
+            (config::Reloader::Hash, Some(walk)) => Reload::Hash(walk),
+            (config::Reloader::Hash | config::Reloader::Wide, None) => {
                 return Err("there is no [walk]".to_owned());
             }
-            (config::Reload::Wide, Some(walk)) => {
+            (config::Reloader::Wide, Some(walk)) => {
                 let unified = machine.tlb.unified.clone();
                 let unified = unified.ok_or("there is no [tlb.unified]")?;
                 Reload::Wide {
@@ -76,9 +76,9 @@ impl Mmu {
                     },
                 }
             }
-            (config::Reload::Software { key }, _) => Reload::Software { key },
-            (config::Reload::Registers, _) => Reload::Registers,
-            (config::Reload::Unified, _) => {
+            (config::Reloader::Software { key }, _) => Reload::Software { key },
+            (config::Reloader::Registers, _) => Reload::Registers,
+            (config::Reloader::Unified, _) => {
                 let unified = machine.tlb.unified.clone();
                 let unified = unified.ok_or("there is no [tlb.unified]")?;
                 Reload::Unified {

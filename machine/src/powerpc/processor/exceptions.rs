@@ -6,7 +6,7 @@ use crate::computer::EXCEPTIONS_MOST;
 use crate::engine::Exit;
 use crate::engine::line::Op;
 use crate::powerpc::registers::Register;
-use crate::powerpc::system::Flow;
+use crate::powerpc::system::Continues;
 use crate::powerpc::{Exception, Vector, exception, msr};
 
 impl Processor {
@@ -48,7 +48,7 @@ impl Processor {
         self.heed_listener();
         self.last_exception = Some((vector, self.hot.instructions));
         self.follow_handler(exception.is_failed_reload(), pc);
-        self.mode_changed(Flow::Jump) != Flow::Stop
+        self.mode_changed(Continues::Jump) != Continues::Stop
     }
 
     /// Why the machine stops at the program counter instead of taking `exception`, if it does.
@@ -139,7 +139,7 @@ impl Processor {
     }
 
     /// The MSR has changed. The account must have been settled before.
-    pub(crate) fn mode_changed(&mut self, flow: Flow) -> Flow {
+    pub(crate) fn mode_changed(&mut self, flow: Continues) -> Continues {
         if self.registers.wide.there {
             self.go_to(self.registers.wide.pc);
         }
@@ -153,7 +153,7 @@ impl Processor {
         if self.registers.msr & msr::LE != 0 {
             let pc = self.registers.pc;
             self.stop = Some(Stop::Fatal(Fatal::LittleEndian { pc }));
-            return Flow::Stop;
+            return Continues::Stop;
         }
         flow
     }
