@@ -396,9 +396,9 @@ def test_a_named_set_is_expanded_and_what_is_set_beside_it_wins() -> None:
         policies.expanded({policies.NAMED: "best"}, "68000")
 
 
-@pytest.mark.parametrize("words", [["boot", "linux-6.2"], ["subjects", "build", "linux-6.2"]])
+@pytest.mark.parametrize("words", [["boot", "linux-6.2"], ["subjects", "build", "linux-6.3"]])
 def test_the_command_suggests_the_plain_kernel_for_an_unknown_version(words: list[str]) -> None:
     command = [sys.executable, "-c", "from pagewalk.entry import main; main()", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "unknown subject 'linux-6.2'" in done.stderr
+    assert f"unknown subject '{words[-1]}'" in done.stderr
     assert "did you mean 'linux-6.1-bare'?" in done.stderr

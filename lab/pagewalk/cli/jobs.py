@@ -88,7 +88,9 @@ def bare_job(
         )
     if protocol is not None:
         raise WrongOption(f"--protocol: {kernel} is started by a device tree", hint="it is for a kernel image")
-    subjects.find(kernel)
+    # The nearest name of a kernel for this machine is told, if there is none of this name.
+    config = workshop.machine(machine, {key: value for key, value in overrides.items() if key != "board.kind"}).config
+    subjects.choose(kernel, subjects.needs(machine, config, overrides.get("board.kind")))
     if initrd is None:
         raise BadInput(
             f"{kernel} needs a program or an initial RAM file system", hint="write `-- PROG [ARG]...`, or --initrd"
