@@ -27,6 +27,11 @@ pub trait Sanitized: Cpu {
     /// The next use of this entry, if it is there, is for the sanitizer to see.
     fn suspect(&mut self, key: Key);
 
+    /// The same of an entry that has no shortcuts: it was loaded, or was suspect until its last use.
+    fn suspect_still(&mut self, key: Key) {
+        self.suspect(key);
+    }
+
     /// The entries that are in the TLBs.
     fn live(&self) -> Vec<Key>;
 
@@ -175,8 +180,10 @@ pub trait Sanitized: Cpu {
             self.note_copy(Key { side: first, ..key });
         }
         if verdict != Verdict::Good {
-            self.suspect(key);
-            self.suspect(Key { side: first, ..key });
+            self.suspect_still(key);
+            if key.side == Side::Second {
+                self.suspect_still(Key { side: first, ..key });
+            }
         }
         self.watch_words();
         if let Some(report) = report {

@@ -102,6 +102,9 @@ pub struct Cache {
     set_mask: u32,
     enabled: bool,
     locked: bool,
+    /// How often it was told to drop lines.
+    #[serde(skip)]
+    invalidations: u64,
     /// Shortcuts to the most recently used lines.
     #[serde(skip)]
     shortcuts: LineShortcuts,
@@ -128,6 +131,7 @@ impl Cache {
             set_mask: (geometry.sets() - 1) * geometry.ways,
             enabled: false,
             locked: false,
+            invalidations: 0,
             shortcuts: LineShortcuts::default(),
         })
     }
@@ -157,6 +161,12 @@ impl Cache {
     #[must_use]
     pub fn locked(&self) -> bool {
         self.locked
+    }
+
+    /// How often it was told to drop lines: since then, who has read them before still knows what they hold.
+    #[must_use]
+    pub(crate) fn invalidations(&self) -> u64 {
+        self.invalidations
     }
 
     /// Enables or disables. The lines stay, unseen while disabled (603 UM 3.2.3.2).
@@ -526,6 +536,7 @@ impl Cache {
 
     /// Invalidates `pa`'s line. Returns true if it was held modified.
     pub fn invalidate(&mut self, pa: RamAddress) -> bool {
+        self.invalidations += 1;
         let Some(index) = self.find(pa) else {
             return false;
         };
@@ -537,6 +548,7 @@ impl Cache {
 
     /// Invalidates every line of `pa`'s set (the 603's `icbi`).
     pub fn invalidate_set(&mut self, pa: RamAddress) {
+        self.invalidations += 1;
         let first = self.first(pa);
         self.tags[first..first + self.geometry.ways as usize].fill(0);
         self.shortcuts.drop_set(pa);
@@ -544,6 +556,7 @@ impl Cache {
 
     /// Flash invalidate (HID0\[ICFI\], HID0\[DCFI\]): every line goes, modified or not.
     pub fn invalidate_all(&mut self) {
+        self.invalidations += 1;
         self.tags.fill(0);
         self.shortcuts.drop_all();
         self.trees.fill(0);

@@ -97,6 +97,8 @@ pub struct Processor {
     pub(crate) following: bool,
     /// Where it will return to.
     pub(crate) followed_from: u32,
+    /// The address that had no entry.
+    pub(crate) followed_for: u32,
     /// What it has loaded and stored.
     pub(crate) trail: Trail,
     /// Entries whose next use the sanitizer must see.
@@ -215,6 +217,7 @@ impl Processor {
             sanitized: false,
             following: false,
             followed_from: 0,
+            followed_for: 0,
             trail: Trail::new(),
             suspects: FxHashSet::default(),
             watched_pieces: Watched::default(),

@@ -5,7 +5,7 @@ use pagewalk_machine::powerpc::machine::{Fatal, Limits, Stop};
 
 use super::support::Program;
 
-const LIMITS: Limits = Limits {
+pub const LIMITS: Limits = Limits {
     cycles: 1_000_000,
     instructions: u64::MAX,
 };
@@ -63,13 +63,16 @@ fn handler(machine: &str) -> &'static str {
     }
 }
 
-const SOFTWARE: &str = "ppc603-133";
-const HASHED: &str = "ppc604-133";
+pub const SOFTWARE: &str = "ppc603-133";
+pub const HASHED: &str = "ppc604-133";
 
 /// A kernel that has used the page, does `kernel`, and goes to a program that does `user`. Where the table has no word,
 /// or the entry permits no store, the program goes on at `refused`.
 fn program(machine: &str, kernel: &str, user: &str) -> Program {
-    let handler = handler(machine);
+    program_with(handler(machine), kernel, user)
+}
+
+fn program_with(handler: &str, kernel: &str, user: &str) -> Program {
     Program::new(&format!(
         "_start:
           b begin
@@ -203,4 +206,24 @@ fn an_entry_that_stayed_in_the_hash_table_is_reported() {
 #[test]
 fn an_entry_that_was_evicted_from_the_hash_table_is_no_error() {
     assert_eq!(verdict(HASHED, UNHASH, WRITES), None);
+}
+
+/// A handler of a 603 that waits for a lock before it reads the table.
+#[test]
+fn a_lock_that_is_held_is_let_go_in_the_copy() {
+    let locks = INTO_TLB.replacen(
+        "lis 2, 0x21",
+        "lis 2, 0x21\n 9: lwz 1, 0x100(2)\n cmpwi 1, 0\n bne 9b",
+        1,
+    );
+    let held = format!("{MOVED}\n poke 0x00210100, 1");
+    let program = program_with(&locks, &held, READS);
+    let mut session = program.session(SOFTWARE, &[]);
+    session.sanitize("translation".parse().unwrap()).unwrap();
+    match session.run(LIMITS) {
+        Stop::Fatal(Fatal::Sanitizer { report, .. }) => {
+            assert!(report.contains("another page frame"), "{report}");
+        }
+        stop => panic!("{}", session.explain(&stop)),
+    }
 }

@@ -12,6 +12,8 @@
 mod fast;
 mod fills;
 mod finding;
+mod judge;
+mod spaces;
 mod words;
 
 use std::collections::VecDeque;
@@ -20,6 +22,7 @@ use fast::Map;
 pub use fills::FILLS_MOST;
 use fills::{Fill, Fills};
 pub use finding::{Finding, Kind};
+use spaces::{SPACES_MOST, Spaces};
 pub use words::WORDS_MOST;
 pub use words::{CALLS_MOST, Change, Who};
 use words::{FRAMES_MOST, Frames, Words};
@@ -28,11 +31,6 @@ use crate::memory::Ram;
 
 /// Findings that are kept.
 pub const FINDINGS_MOST: usize = 64;
-/// How often it is asked what is so of an entry, if nobody could tell: the kernel may wait for a lock.
-const TRIES: u8 = 40;
-/// Cycles between the first two of these tries. Each time it is twice as long, up to `PAUSE << DOUBLINGS`.
-const PAUSE: u64 = 500;
-const DOUBLINGS: u8 = 6;
 /// Flushes that are remembered.
 const FLUSHES_MOST: usize = 4096;
 /// Threads that are remembered.
@@ -272,7 +270,8 @@ pub struct Stale {
     /// By processor: entries that others have made suspect.
     told: Vec<Vec<Key>>,
     words: Words,
-    stores: u64,
+    generation: u64,
+    spaces: Spaces,
     frames: Frames,
     flushes: VecDeque<Flushed>,
     /// When each thread returned to user mode.
@@ -296,7 +295,8 @@ impl Stale {
             fills: Vec::new(),
             told: Vec::new(),
             words: Words::new(rules.grain, rules.big_endian),
-            stores: 0,
+            generation: 0,
+            spaces: Spaces::default(),
             frames: Frames::default(),
             flushes: VecDeque::new(),
             returned: Map::default(),
@@ -348,6 +348,12 @@ impl Stale {
                 "the run may have missed a reuse",
             ),
             (
+                self.spaces.forgotten(),
+                "numbers of address spaces were forgotten",
+                SPACES_MOST,
+                blind,
+            ),
+            (
                 flushes,
                 "flushes were forgotten",
                 FLUSHES_MOST,
@@ -367,10 +373,11 @@ impl Stale {
         (!told.is_empty()).then(|| told.join("; "))
     }
 
-    /// How often words of page tables have been stored to.
+    /// Grows with each store to a word of page tables, and with each number that is given to another address space:
+    /// until then, what was found of an entry stays so.
     #[must_use]
-    pub fn stores(&self) -> u64 {
-        self.stores
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// How many words of page tables it watches now.
@@ -457,7 +464,7 @@ impl Stale {
         if !self.words.holds(pa, bytes) {
             return Vec::new();
         }
-        self.stores += 1;
+        self.generation += 1;
         let who = who();
         let processor = who.processor;
         let mut own = Vec::new();
@@ -521,18 +528,6 @@ impl Stale {
         }
     }
 
-    /// Entries of an address space of a processor that were loaded from another table than this one.
-    #[must_use]
-    pub fn of_other_root(&self, processor: u8, space: u32, root: u64) -> Vec<Key> {
-        let fills = self.fills.get(usize::from(processor));
-        let all = fills.into_iter().flat_map(Fills::iter);
-        let others = all
-            .filter(|(key, fill)| !fill.global && key.space == space && fill.origin.root != root);
-        let mut keys: Vec<Key> = others.map(|(key, _)| *key).collect();
-        keys.sort_unstable();
-        keys
-    }
-
     /// The stores to the words of an entry since it was loaded, the newest first. `new` is what the word held then.
     #[must_use]
     pub fn changes(&self, processor: u8, key: Key, ram: &Ram) -> Vec<Change> {
@@ -578,150 +573,5 @@ impl Stale {
     /// The findings, to name what they tell of.
     pub fn findings_mut(&mut self) -> &mut [Finding] {
         &mut self.findings
-    }
-
-    /// An access has used a suspect entry.
-    pub fn judge(&mut self, access: Use, who: Who, truth: &Truth, ram: &Ram) -> Verdict {
-        let processor = who.processor;
-        let Some(mut fill) = self.fill(processor, &access.key).cloned() else {
-            return Verdict::Good;
-        };
-        if !fill.counted && fill.origin.leaf().is_some() {
-            fill.counted = true;
-            self.counts.suspects += 1;
-        }
-        let untraced = fill.origin.leaf().is_none();
-        if !matches!(truth, Truth::Unknown) {
-            fill.tries = 0;
-            self.counts.undetermined -= u64::from(std::mem::take(&mut fill.undetermined));
-        }
-        let verdict = match truth.clone() {
-            Truth::Same {
-                whole: false,
-                origin,
-            } if untraced => {
-                fill.origin = origin;
-                fill.since = self.time;
-                let (fills, words, to_watch) = self.of(processor);
-                fills.insert(access.key, fill.clone(), words, to_watch);
-                Verdict::Look
-            }
-            Truth::Same { whole: false, .. } => Verdict::Look,
-            Truth::Same { ref origin, .. } => {
-                fill.origin = *origin;
-                fill.since = self.time;
-                let (fills, words, to_watch) = self.of(processor);
-                fills.insert(access.key, fill, words, to_watch);
-                return Verdict::Good;
-            }
-            Truth::Unknown if fill.tries < TRIES => {
-                fill.again = who.cycle + (PAUSE << fill.tries.min(DOUBLINGS));
-                fill.tries += 1;
-                if !untraced {
-                    self.undetermined(&mut fill);
-                }
-                Verdict::Look
-            }
-            Truth::Unknown | Truth::Other { .. } if untraced => {
-                // What became of its words cannot be seen.
-                self.counts.untraced += 1;
-                return Verdict::Good;
-            }
-            Truth::Unknown => {
-                self.undetermined(&mut fill);
-                Verdict::Good
-            }
-            Truth::Other { .. } if fill.reported => Verdict::Look,
-            Truth::Other {
-                root,
-                now,
-                frame,
-                gone,
-                change,
-            } => {
-                let change = change.or_else(|| self.blame(&fill, ram));
-                match self.kind(&fill, change.as_ref(), (root, gone)) {
-                    None if change.is_none() => {
-                        self.undetermined(&mut fill);
-                        Verdict::Look
-                    }
-                    None => {
-                        if !fill.in_window {
-                            fill.in_window = true;
-                            self.counts.windows += 1;
-                        }
-                        Verdict::Look
-                    }
-                    Some(kind) => {
-                        fill.reported = true;
-                        self.counts.stale += 1;
-                        let finding =
-                            self.describe(kind, &access, who, &fill, change, (now, frame));
-                        self.report(finding)
-                    }
-                }
-            }
-        };
-        if let Some(held) = self.of(processor).0.get_mut(&access.key) {
-            *held = fill;
-        }
-        verdict
-    }
-
-    fn undetermined(&mut self, fill: &mut Fill) {
-        if !fill.undetermined {
-            fill.undetermined = true;
-            self.counts.undetermined += 1;
-        }
-    }
-
-    fn report(&mut self, finding: Finding) -> Verdict {
-        let full = self.findings.len() >= FINDINGS_MOST;
-        let mut known = self.findings.iter_mut();
-        match known.find(|known| known.is_like(&finding)) {
-            Some(known) => known.times += 1,
-            None if full => self.forgotten.findings += 1,
-            None => self.findings.push(finding),
-        }
-        if self.stops {
-            Verdict::Stop
-        } else {
-            Verdict::Look
-        }
-    }
-
-    /// The change that made the entry wrong: of each word of its origin the last one after which the word no longer
-    /// gives the entry; of several words the earliest.
-    fn blame(&self, fill: &Fill, ram: &Ram) -> Option<Change> {
-        let rule = self.rules.gives?;
-        let words = fill.origin.words().enumerate();
-        let each = words.filter_map(|(number, word)| {
-            let gives = |value| rule(&fill.origin, number, value);
-            self.words.last_loss(word.at, fill.since, ram, gives)
-        });
-        each.min_by_key(|change| change.time)
-    }
-
-    /// How a use of the entry is classed: `None` is within the window.
-    fn kind(
-        &self,
-        fill: &Fill,
-        change: Option<&Change>,
-        (root, gone): (u64, bool),
-    ) -> Option<Kind> {
-        let change = match change {
-            Some(change) => change,
-            // Without a store to the entry's words, another root was chosen, which is done at once.
-            None if fill.origin.root != root => return self.late.then_some(Kind::Context),
-            None => return None,
-        };
-        let returned = self.returned.get(&change.who.thread);
-        if self.late && returned.is_some_and(|&time| time > change.time) {
-            return Some(Kind::Late);
-        }
-        // A frame to which the page still belongs gets no other use.
-        let frame = u32::try_from(fill.frame).ok().filter(|_| gone)?;
-        let reused = self.frames.reused(frame);
-        (reused.is_some_and(|time| time > change.time)).then_some(Kind::Reuse)
     }
 }

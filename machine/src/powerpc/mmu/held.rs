@@ -16,10 +16,12 @@ pub struct Held {
     pub bits: u64,
     /// Its C bit, where hardware sets it.
     pub changed: bool,
+    /// It is good in every address space.
+    pub global: bool,
 }
 
 /// Bits of an address within its segment. `tlbie` and a TLB's tag know no others.
-const IN_SEGMENT: u32 = 0x0fff_ffff;
+pub const IN_SEGMENT: u32 = 0x0fff_ffff;
 
 fn of_6xx(fetch: bool, entry: &TlbEntry) -> Held {
     Held {
@@ -32,6 +34,7 @@ fn of_6xx(fetch: bool, entry: &TlbEntry) -> Held {
         frame: entry.rpn(),
         bits: u64::from(entry.word1() & 0xfff & !hash::R & !hash::C),
         changed: entry.changed(),
+        global: false,
     }
 }
 
@@ -66,6 +69,7 @@ fn of_64(entry: &super::hash64::tlb::Entry) -> Held {
             | u64::from(entry.pp)
             | u64::from(entry.no_execute) << 2,
         changed: entry.changed,
+        global: false,
     }
 }
 
@@ -78,6 +82,7 @@ fn of_erat(entry: &EratEntry) -> Held {
         frame: entry.physical & !inside,
         bits: u64::from(entry.attributes) << 8 | u64::from(entry.pp),
         changed: entry.changed,
+        global: false,
     }
 }
 
@@ -106,6 +111,7 @@ fn of_8xx(fetch: bool, entry: &super::mpc8xx::tlb::Entry) -> Held {
         frame: entry.physical(entry.page()),
         bits: u64::from(entry.rpn() & 0xfff) | u64::from(entry.twc()) << 32,
         changed: false,
+        global: entry.shared(),
     }
 }
 
@@ -120,6 +126,7 @@ fn of_405(entry: &super::ppc405::Entry) -> Held {
         frame: entry.physical(),
         bits: u64::from(entry.low() & 0x3ff),
         changed: false,
+        global: entry.tid() == 0,
     }
 }
 

@@ -47,7 +47,7 @@ impl Processor {
             .exception(which, interrupted, self.hot.cycles);
         self.heed_listener();
         self.last_exception = Some((vector, self.hot.instructions));
-        self.follow_handler(exception.is_failed_reload(), pc);
+        self.follow_handler(exception, pc);
         self.mode_changed(Continues::Jump) != Continues::Stop
     }
 

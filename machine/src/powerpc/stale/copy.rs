@@ -23,8 +23,15 @@ const EXCEPTIONS: u32 = 4;
 const INSTRUCTIONS: u64 = 20_000;
 /// After so many it is asked whether a program runs.
 const STEP: u64 = 1000;
+/// So many instructions without a store, and a handler waits for a word, which nobody writes: a lock that another
+/// processor holds, or the program that the handler has interrupted.
+const SPIN: u64 = 2 * STEP;
+/// How many locks of one handler are let go.
+const LOCKS: u32 = 4;
 /// How often one handler may stop without an instruction.
 const STOPS: u32 = 10;
+/// Double words that are written to a page that is filled. To the page of the kernel's stack a handler writes less.
+const FILLED_LEAST: usize = 256;
 /// Bytes that are hidden of a copy of a word that the kernel keeps for the next miss.
 pub const HIDDEN: u32 = 16;
 /// What of the MSR says where an access was made.
@@ -50,12 +57,16 @@ pub struct Reloaded {
     pub origin: Origin,
     /// What the copy has left in the last of these words, if that is another value.
     pub changed: Option<u64>,
-    /// It has written to the page, as it does to one that is new.
+    /// It has filled the page, as it does one that is new.
     pub wrote: bool,
 }
 
 /// The copy.
-pub struct Copy(Box<Processor>);
+pub struct Copy {
+    processor: Box<Processor>,
+    /// [`crate::memory::cache::Cache::invalidations`] of the I-cache when the copy's code was known to be that of RAM.
+    code: u64,
+}
 
 impl Copy {
     /// One of `processor`'s kind; `None` if none can be made.
@@ -69,7 +80,10 @@ impl Copy {
         copy.compiler.set(None);
         copy.set_oracle(true);
         copy.following = true;
-        Some(Copy(Box::new(copy)))
+        Some(Copy {
+            processor: Box::new(copy),
+            code: 0,
+        })
     }
 
     /// What the guest does if an access of `processor` to `ea`, by the instruction at `pc`, finds no entry, nor what is
@@ -81,7 +95,7 @@ impl Copy {
         access: Access,
         (entry, hidden): (&Held, Option<u32>),
     ) -> Answer {
-        let copy = &mut *self.0;
+        let copy = &mut *self.processor;
         std::mem::swap(
             &mut processor.memory.uncore.ram,
             &mut copy.memory.uncore.ram,
@@ -93,7 +107,12 @@ impl Copy {
         let user = copy.registers.msr & msr::PR != 0;
         copy.mmu.drop_held(ea, access.is_fetch(), user);
         copy.begin_copy();
-        copy.memory.instruction.set_enabled(false);
+        let code = &processor.memory.instruction;
+        if self.code != code.invalidations() {
+            self.code = code.invalidations();
+            copy.memory.instruction.invalidate_all();
+        }
+        copy.memory.instruction.set_enabled(code.enabled());
         copy.memory
             .data
             .set_enabled(processor.memory.data.enabled());
@@ -113,7 +132,8 @@ impl Copy {
         let mut leaf = None;
         if let Answer::Loaded(loaded) = &mut answer {
             let frame = loaded.translation.pa >> 12;
-            loaded.wrote = undo.iter().any(|(at, _)| at >> 12 == frame);
+            let written = undo.iter().filter(|(at, _)| at >> 12 == frame);
+            loaded.wrote = written.count() >= FILLED_LEAST;
             loaded.origin.read_again(&copy.memory.uncore.ram);
             leaf = loaded.origin.leaf();
         }
@@ -186,7 +206,19 @@ impl Processor {
     fn handled(&mut self, (pc, mode): (u32, u32)) -> Option<Answer> {
         let last = self.hot.instructions + INSTRUCTIONS;
         let mut stops = 0;
+        let mut written = (usize::MAX, self.hot.instructions);
+        let mut locks = 0;
         while stops < STOPS {
+            let stores = self.memory.undo.as_ref().map_or(0, Vec::len);
+            if stores != written.0 {
+                written = (stores, self.hot.instructions);
+            } else if self.hot.instructions - written.1 >= SPIN {
+                if locks == LOCKS || !self.let_go() {
+                    break;
+                }
+                locks += 1;
+                written.1 = self.hot.instructions;
+            }
             let before = self.hot.instructions;
             let limits = Limits {
                 instructions: self.hot.instructions + STEP,
@@ -199,7 +231,8 @@ impl Processor {
             if self.hot.instructions >= last {
                 break;
             }
-            self.make_ready();
+            self.stop = None;
+            self.hot.set_deadline(0);
             self.returned = false;
             self.times_mut().end = u64::MAX;
             match self.run_turn(limits) {
@@ -215,6 +248,16 @@ impl Processor {
             }
         }
         Some(Answer::Unknown)
+    }
+
+    /// The word that was loaded last becomes 0, as a lock that nobody holds: what the tables say then is what the
+    /// handler would load as soon as it may. False if there is none.
+    fn let_go(&mut self) -> bool {
+        let Some(&(at, value)) = self.trail.last() else {
+            return false;
+        };
+        self.memory.remember(at, 4);
+        value != 0 && self.memory.uncore.ram.write_u32(at, 0)
     }
 
     /// A program goes on, or the code of the kernel that made the access.

@@ -5,6 +5,9 @@
 //! - An entry is made of the word that the handler loaded or stored last before it loaded the entry, of those whose
 //!   frame bits are the entry's, and of the word that leads to its table. Of an entry that no handler loaded (a kernel
 //!   may load it in advance) the copy tells it at the first use.
+//! - A number of an address space (a VSID, an 8xx's CASID, a 405's PID) names another space as soon as the kernel loads
+//!   an entry with that number by another first table and another second one: the entries of the space before are
+//!   suspect. An access that uses one is compared with what the kernel loads now, in the context in force.
 //! - A hash table is a cache of the guest's tables, as a second-level TLB is one ([`Side::Hashed`]). The copy does not
 //!   see the page's entry there.
 //! - The change that made an entry wrong is the last one without which the guest's handler would load the entry: the
@@ -14,87 +17,44 @@
 //! - A thread is named by SPRG3, which Linux and our kernel keep for each.
 
 mod copy;
+mod truth;
+mod watched;
 
 pub use copy::Copy;
-
-use copy::{Answer, HIDDEN, Reloaded};
+use truth::Suspected;
+pub use truth::Truths;
+pub use watched::Watched;
 
 use crate::computer::Sanitized;
 use crate::observe::stacks::Calls as _;
-use crate::observe::stale::{
-    CALLS_MOST, Change, Flush, Key, Origin, Rules, Side, Stale, Truth, Use, Who,
-};
+use crate::observe::stale::{CALLS_MOST, Flush, Key, Origin, Rules, Side, Stale, Truth, Use, Who};
+use crate::powerpc::Exception;
 use crate::powerpc::calls::Calls;
-use crate::powerpc::mmu::held::Held;
+use crate::powerpc::mmu::held::{Held, IN_SEGMENT};
 use crate::powerpc::mmu::{Access, Source, Translation};
 use crate::powerpc::msr;
 use crate::powerpc::processor::{Fatal, Processor, Stop};
 use crate::powerpc::registers::Register;
-use rustc_hash::FxHashMap;
 
 /// Words that a handler has loaded or stored: where, and what.
 pub type Trail = Vec<(u32, u32)>;
 
-/// What was found out of suspect entries, and how many stores to words of tables there had been then.
-pub type Truths = (u64, FxHashMap<(Key, Access, bool), Truth>);
-
-/// Answers that are kept.
-const TRUTHS_MOST: usize = 4096;
 /// Words of one handler that are remembered.
 const TRAIL_MOST: usize = 1024;
+/// The same of one that fills a hash table. If it takes more, it does something else too, and the entry's first use
+/// tells the words.
+const HASHED_TRAIL_MOST: usize = 64;
 
 const RULES: Rules = Rules {
     grain: 2,
     big_endian: true,
     gives: None,
     levels: &["word", "word"],
-    global: "",
+    global: "it is good in every address space; a flush of its page, or of all, removes it",
 };
 
-/// Pieces of RAM whose stores the sanitizer must see.
-#[derive(Debug, Default)]
-pub struct Watched {
-    /// Of each page.
-    pieces: Vec<u64>,
-    /// How often a page was watched anew: its shortcuts of all processors must go.
-    pub changes: u64,
-}
-
-impl Watched {
-    fn bit(pa: u32) -> u64 {
-        1 << (pa >> 6 & 63)
-    }
-
-    fn watch(&mut self, pa: u32) {
-        let page = (pa >> 12) as usize;
-        if page >= self.pieces.len() {
-            self.pieces.resize(page + 1, 0);
-        }
-        self.changes += u64::from(self.pieces[page] == 0);
-        self.pieces[page] |= Self::bit(pa);
-    }
-
-    fn unwatch(&mut self, pa: u32) {
-        if let Some(pieces) = self.pieces.get_mut((pa >> 12) as usize) {
-            *pieces &= !Self::bit(pa);
-        }
-    }
-
-    /// Is something of the page watched?
-    pub fn in_page(&self, pa: u32) -> bool {
-        let pieces = self.pieces.get((pa >> 12) as usize);
-        pieces.is_some_and(|&pieces| pieces != 0)
-    }
-
-    fn holds(&self, pa: u32, bytes: u32) -> bool {
-        let pieces = self.pieces.get((pa >> 12) as usize).copied().unwrap_or(0);
-        let last = (pa & 0xfff).saturating_add(bytes.max(1) - 1).min(0xfff);
-        (pa >> 6 & 63..=last >> 6).any(|piece| pieces >> piece & 1 != 0)
-    }
-}
-
 /// The words that an entry was made of, by what was loaded and stored before. `table`: where the hash table is, whose
-/// words are no origin.
+/// words are no origin. The page of the first word stands for the root.
 fn origin(trail: &Trail, held: &Held, table: Option<(u64, u64)>) -> Origin {
     let mut origin = Origin::new(0);
     let mask = !0 << held.key.shift.max(12);
@@ -110,33 +70,13 @@ fn origin(trail: &Trail, held: &Held, table: Option<(u64, u64)>) -> Origin {
         let n = trail.iter().position(same).unwrap_or(last);
         let (at, value) = trail[n];
         let mut before = trail[..n].iter().rev();
-        if let Some(&(at, value)) = before.find(|(_, value)| value & PAGE == at & PAGE) {
-            origin.push(at, value.into());
+        if let Some(&(lead, value)) = before.find(|(_, value)| value & PAGE == at & PAGE) {
+            origin.root = u64::from(lead & PAGE);
+            origin.push(lead, value.into());
         }
         origin.push(at, value.into());
     }
     origin
-}
-
-/// What the processor would load instead of an entry, compared with it.
-enum Seen {
-    Same(Reloaded),
-    Other {
-        now: &'static str,
-        frame: Option<u32>,
-        gone: bool,
-    },
-    Unknown,
-}
-
-/// An access that used a suspect entry.
-#[derive(Clone, Copy)]
-struct Suspected<'a> {
-    ea: u32,
-    pc: u32,
-    access: Access,
-    held: &'a Held,
-    translation: &'a Translation,
 }
 
 impl Sanitized for Processor {
@@ -180,6 +120,15 @@ impl Sanitized for Processor {
     fn suspect(&mut self, key: Key) {
         if self.suspects.insert(key) {
             self.drop_shortcuts();
+        }
+    }
+
+    /// An ERAT of a 970 may have the page, too.
+    fn suspect_still(&mut self, key: Key) {
+        if self.mmu.hash64().is_some() {
+            self.suspect(key);
+        } else {
+            self.suspects.insert(key);
         }
     }
 
@@ -236,8 +185,19 @@ impl Processor {
     /// A handler has loaded a word, or stored it. What it keeps on its stack is no table.
     pub(crate) fn note_handler_access(&mut self, (at, bytes, value): (u32, u32, u64)) {
         const STACK: u32 = 0x0fff_e000;
-        let stack = self.registers.gpr.get(Register::new(1));
-        if bytes != 4 || (at ^ stack) & STACK == 0 {
+        // The registers of a miss on a 603 have no stack.
+        let stack =
+            (self.registers.msr & msr::TGPR == 0).then(|| self.registers.gpr.get(Register::new(1)));
+        if bytes != 4 || stack.is_some_and(|stack| (at ^ stack) & STACK == 0) {
+            return;
+        }
+        if self.memory.undo.is_none()
+            && self.mmu.has_hash_table()
+            && self.trail.len() == HASHED_TRAIL_MOST
+        {
+            self.trail.clear();
+            self.following = false;
+            self.select_data_shortcuts();
             return;
         }
         if self.trail.len() == TRAIL_MOST {
@@ -247,10 +207,14 @@ impl Processor {
     }
 
     /// An exception is taken: if it is that of a missing entry, its handler is followed.
-    pub(crate) fn follow_handler(&mut self, reloads: bool, pc: u32) {
-        if self.sanitized && reloads && !self.following && !self.mmu.has_hash_table() {
+    pub(crate) fn follow_handler(&mut self, exception: Exception, pc: u32) {
+        if self.sanitized && exception.is_failed_reload() && !self.following {
             self.trail.clear();
             self.followed_from = pc;
+            self.followed_for = match exception {
+                Exception::DataStorage { address, .. } => address,
+                _ => pc,
+            };
             self.following = true;
         }
     }
@@ -293,14 +257,36 @@ impl Processor {
             return;
         }
         let origin = origin(&self.trail, &held, self.mmu.table_place());
-        self.note_entry(held.key, origin, (frame, false), false, false);
+        self.note_entry(held.key, origin, (frame, held.global), false, false);
+        self.note_root(&held, &origin);
         if origin.leaf().is_none() {
-            self.suspect(held.key);
+            self.suspect_still(held.key);
         }
     }
 
-    /// The hash table has given an entry. If it has given it before, the same is known of it. Otherwise the first use
-    /// tells the words that the guest made it of.
+    /// An entry comes from these words: if the last one with its number came from another address space, entries of
+    /// that space are suspect.
+    fn note_root(&mut self, held: &Held, origin: &Origin) {
+        if held.global {
+            return;
+        }
+        let (number, space) = (Sanitized::number(self), held.key.space);
+        let others = self
+            .stale()
+            .map(|stale| stale.rooted(number, space, origin));
+        for key in others.unwrap_or_default() {
+            self.suspect(key);
+        }
+    }
+
+    /// The table from which the kernel loads entries of this entry's number now.
+    fn root_now(&mut self, key: Key) -> u64 {
+        let number = Sanitized::number(self);
+        self.stale().map_or(0, |stale| stale.root_now(number, key))
+    }
+
+    /// The hash table has given an entry. If it has given it before, the same is known of it. Otherwise the handler
+    /// that has just filled the table tells the words, or else the first use.
     fn note_walk(&mut self, held: &Held) {
         let number = Sanitized::number(self);
         let frame = u64::from(held.frame);
@@ -311,14 +297,31 @@ impl Processor {
                 stale.copied(number, twin, held.key);
             }
             if self.suspects.contains(&twin) {
-                self.suspect(held.key);
+                self.suspect_still(held.key);
             }
             self.watch_words();
+            return;
+        }
+        let trail = std::mem::take(&mut self.trail);
+        let same = (self.followed_for ^ held.key.page as u32)
+            & IN_SEGMENT >> held.key.shift << held.key.shift
+            == 0;
+        let origin = if same && !self.following {
+            origin(&trail, held, self.mmu.table_place())
         } else {
-            self.note_entry(twin, Origin::new(0), (frame, false), false, false);
-            self.note_entry(held.key, Origin::new(0), (frame, false), false, false);
-            self.suspect(twin);
-            self.suspect(held.key);
+            Origin::new(0)
+        };
+        let ram = &self.memory.uncore.ram;
+        let now = |at: u32| ram.read_u32(at).map(u64::from);
+        let older = origin.words().any(|word| now(word.at) != Some(word.value));
+        self.note_entry(twin, origin, (frame, false), false, older);
+        self.note_entry(held.key, origin, (frame, false), false, older);
+        self.note_root(held, &origin);
+        if origin.leaf().is_none() {
+            self.suspects.insert(twin);
+            self.suspect_still(held.key);
+        } else if !older {
+            self.suspects.remove(&twin);
         }
     }
 
@@ -352,14 +355,15 @@ impl Processor {
         let Some(held) = self.mmu.held(ea, fetch, user) else {
             return true;
         };
-        let (number, cycle) = (Sanitized::number(self), self.hot.cycles);
-        let waits = |stale: &mut Stale| stale.waits(number, held.key, cycle);
-        if self.suspects.contains(&held.key) && self.stale().is_some_and(waits) {
-            return false;
-        }
-        if !self.suspects.remove(&held.key) {
+        if !self.suspects.contains(&held.key) {
             return true;
         }
+        let (number, cycle) = (Sanitized::number(self), self.hot.cycles);
+        let waits = |stale: &mut Stale| stale.waits(number, held.key, cycle);
+        if self.stale().is_some_and(waits) {
+            return false;
+        }
+        self.suspects.remove(&held.key);
         let pc = if fetch { ea } else { self.running_block() };
         let truth = self.truth(Suspected {
             ea,
@@ -383,6 +387,9 @@ impl Processor {
             ..self.who()
         };
         self.conclude(used, who, &truth, Side::of(fetch));
+        if let Truth::Same { origin, .. } = &truth {
+            self.note_root(&held, origin);
+        }
         let is_good = !self.suspects.contains(&held.key);
         let (number, twin) = (Sanitized::number(self), hashed(held.key));
         let known = self.stale().and_then(|stale| stale.frame(number, twin));
@@ -403,179 +410,6 @@ impl Processor {
     pub(crate) fn is_suspect(&self, ea: u32, access: Access) -> bool {
         let held = || self.mmu.held(ea, access.is_fetch(), self.in_user_mode());
         !self.suspects.is_empty() && held().is_some_and(|held| self.suspects.contains(&held.key))
-    }
-
-    /// What the processor would load now. As long as no word of a table changes, the answer stays.
-    fn truth(&mut self, at: Suspected<'_>) -> Truth {
-        let stores = self.stale().map_or(0, |stale| stale.stores());
-        if self.truths.0 != stores || self.truths.1.len() > TRUTHS_MOST {
-            self.truths = (stores, FxHashMap::default());
-        }
-        let case = (at.held.key, at.access, self.in_user_mode());
-        if let Some(known) = self.truths.1.get(&case) {
-            return known.clone();
-        }
-        let truth = match self.seen(at) {
-            // The words as they were before a change give an answer: the change is what keeps the kernel from one.
-            Seen::Unknown => match self.change(at) {
-                None if self.is_untraced(at.held.key) => return Truth::Unknown,
-                None => Truth::Unknown,
-                change => Truth::Other {
-                    root: 0,
-                    now: "allows what the kernel's handler does not load at once",
-                    frame: None,
-                    gone: true,
-                    change,
-                },
-            },
-            Seen::Other { now, frame, gone } => Truth::Other {
-                root: 0,
-                now,
-                frame: frame.map(u64::from),
-                gone,
-                change: self.change(at),
-            },
-            Seen::Same(loaded) => {
-                let whole = loaded.held.is_some_and(|held| {
-                    (held.bits, held.key.shift) == (at.held.bits, at.held.key.shift)
-                        && (held.changed || !at.held.changed || self.permits_store(at))
-                });
-                Truth::Same {
-                    origin: loaded.origin,
-                    whole,
-                }
-            }
-        };
-        if !matches!(truth, Truth::Unknown) {
-            self.truths.1.insert(case, truth.clone());
-        }
-        truth
-    }
-
-    fn is_untraced(&mut self, key: Key) -> bool {
-        let number = Sanitized::number(self);
-        let origin = self.stale().and_then(|stale| stale.origin(number, key));
-        origin.is_some_and(|origin| origin.leaf().is_none())
-    }
-
-    /// Would a store be as good as the access was?
-    fn permits_store(&mut self, at: Suspected<'_>) -> bool {
-        let at = Suspected {
-            access: Access::Store,
-            ..at
-        };
-        matches!(self.seen(at), Seen::Same(_))
-    }
-
-    /// The newest change without which the processor would load the entry.
-    fn change(&mut self, at: Suspected<'_>) -> Option<Change> {
-        let (number, key) = (Sanitized::number(self), at.held.key);
-        let sanitizers = self.observers.sanitizers.take();
-        let stale = sanitizers.as_ref().and_then(|all| all.stale.as_deref());
-        let ram = &self.memory.uncore.ram;
-        let changes = stale.map(|stale| stale.changes(number, key, ram));
-        self.observers.sanitizers = sanitizers;
-        let changes = changes.unwrap_or_default();
-        let word = |machine: &Self, at: u32| machine.memory.uncore.ram.read_u32(at);
-        let held: Vec<_> = (changes.iter())
-            .filter_map(|change| Some((change.at, word(self, change.at)?)))
-            .collect();
-        let mut found = None;
-        for change in changes {
-            let old = change.old as u32;
-            self.memory.uncore.ram.write_u32(change.at, old);
-            if matches!(self.seen(at), Seen::Same(_)) {
-                found = Some(change);
-                break;
-            }
-        }
-        for (at, value) in held {
-            self.memory.uncore.ram.write_u32(at, value);
-        }
-        found
-    }
-
-    fn answer(&mut self, at: Suspected<'_>) -> Answer {
-        let Some(mut copy) = self.copy.take().or_else(|| Copy::of(self)) else {
-            return Answer::Unknown;
-        };
-        let answer = self.answer_of(&mut copy, at);
-        self.copy = Some(copy);
-        answer
-    }
-
-    /// A word that no other word leads to may be a copy that the kernel keeps for the next miss: it is hidden, and the
-    /// kernel is asked again.
-    fn answer_of(&mut self, copy: &mut Copy, at: Suspected<'_>) -> Answer {
-        let place = (at.ea, at.pc);
-        let first = copy.answer(self, place, at.access, (at.held, None));
-        let words: Vec<_> = match &first {
-            Answer::Loaded(loaded) => loaded.origin.words().collect(),
-            _ => Vec::new(),
-        };
-        let [only] = words[..] else {
-            return first;
-        };
-        let (number, key) = (Sanitized::number(self), at.held.key);
-        let known = self.stale().and_then(|stale| stale.origin(number, key));
-        let known = known.and_then(|origin| origin.leaf());
-        if known.is_some_and(|word| word.at == only.at) {
-            return first;
-        }
-        let hidden = Some(only.at & !(HIDDEN - 1));
-        let again = copy.answer(self, place, at.access, (at.held, hidden));
-        let is_led_to = matches!(&again, Answer::Loaded(again) if again.origin.words().count() > 1);
-        if known.is_some() || is_led_to {
-            again
-        } else {
-            first
-        }
-    }
-
-    fn seen(&mut self, at: Suspected<'_>) -> Seen {
-        let loaded = match self.answer(at) {
-            Answer::Unknown => return Seen::Unknown,
-            Answer::Refused => {
-                return Seen::Other {
-                    now: "allows what the kernel's handler refuses",
-                    frame: None,
-                    gone: true,
-                };
-            }
-            Answer::Loaded(loaded) => loaded,
-        };
-        let now = &loaded.translation;
-        let other = |now, frame, gone| Seen::Other { now, frame, gone };
-        if now.pa != at.translation.pa {
-            let frame = Some(now.pa & !0xfff);
-            return other("leads to another page frame than the table", frame, true);
-        }
-        if loaded.wrote {
-            return other("reaches a page that the kernel would fill anew", None, true);
-        }
-        if now.attributes != at.translation.attributes {
-            return other("has other cache attributes than the table", None, false);
-        }
-        if at.access.is_store() && loaded.changed.is_some() {
-            // For a store the handler may set what a load would not: the page becomes dirty.
-            let by_load = Suspected {
-                access: Access::Load,
-                ..at
-            };
-            let known = match self.answer(by_load) {
-                Answer::Loaded(known) => known.changed,
-                _ => loaded.changed,
-            };
-            let kept = known.or_else(|| loaded.origin.leaf().map(|word| word.value));
-            if kept != loaded.changed {
-                return other(
-                    "is dirty where the table no longer is, so that the write will be lost",
-                    None,
-                    false,
-                );
-            }
-        }
-        Seen::Same(loaded)
     }
 
     /// Where the block that runs began: no block goes from one function into the next.
