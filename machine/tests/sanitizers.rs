@@ -1,5 +1,7 @@
 //! Each sanitizer reports the error that it looks for, and nothing without it.
 
+#[path = "sanitizers/extreme.rs"]
+mod extreme;
 #[path = "sanitizers/spaces.rs"]
 mod spaces;
 #[path = "sanitizers/stale.rs"]

@@ -8,8 +8,10 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 from linux.planted import program as stale
 from suite.places import ROOT
@@ -33,6 +35,12 @@ class Planted:
     changed: tuple[str, ...]
     """Functions of which one must be named as the place of the change, or be among its callers."""
     machine: str = "p6-200"
+    keys: tuple[str, ...] = ()
+    """Keys of the machine file that make the error visible: without them the run is silent."""
+    append: str = ""
+    """Further words of the kernel's command line."""
+    kind: str = ""
+    """Of the finding, if not any will do."""
 
     @property
     def is_x86(self) -> bool:
@@ -89,11 +97,34 @@ ERRORS: tuple[Planted, ...] = (
         machine="p6-200x2",
     ),
 )
+_NUMBER = Planted(
+    "number-again",
+    "arch/ppc/context.c",
+    "\tmm->context.number = next_number++;",
+    "\tmm->context.number = CONTEXT_KERNEL + 1 + next_number++ % 3;",
+    "fork",
+    ("",),
+    kind="context",
+)
+"""A number of an address space that is given out again while the last one with it lives."""
+_ROLL_OVER = Planted(
+    "roll-over",
+    "arch/ppc/context.c",
+    "\tmmu->flush_all();",
+    "\tcontexts_retired++;",
+    "fork",
+    ("",),
+    append="contexts=16",
+    kind="context",
+)
+"""All numbers have been given out, and begin anew without a flush."""
 POWERPC = ("ppc603-133", "mpc855t-48", "ppc405-200", "ppc604-133", "ppc970-1600")
 """PowerPCs whose TLBs software loads, and with hash tables."""
 ERRORS = (
     *ERRORS,
     *(replace(ERRORS[n], machine=machine) for machine in POWERPC for n in range(3)),
+    *(replace(error, machine=machine) for machine in ("ppc603-133", "ppc604-133") for error in (_NUMBER, _ROLL_OVER)),
+    replace(ERRORS[0], program="uses crowd", keys=("tlb.extreme.keep=until-flushed",)),
 )
 
 
@@ -139,11 +170,12 @@ def program(error: Planted) -> list[str]:
     return [str(program), *words]
 
 
-def _found(error: Planted, kernel: Path) -> str | None:
-    """What is wrong with the report; None if nothing is."""
+def _told(error: Planted, kernel: Path, keys: Sequence[str]) -> dict[str, Any] | str:
+    """What `check` tells as JSON, or what it prints instead."""
     words = [str(ROOT / ".venv/bin/pagewalk"), "check", "ours", "--image", str(kernel), "-m", error.machine, "--json"]
+    words += [word for key in keys for word in ("--set", key)]
     done = subprocess.run(
-        [*words, "--", *program(error)],
+        [*words, f"--append={error.append}", "--", *program(error)],
         check=False,
         capture_output=True,
         text=True,
@@ -151,12 +183,25 @@ def _found(error: Planted, kernel: Path) -> str | None:
         env=dict(os.environ, COLUMNS="200"),
     )
     try:
-        told = json.loads(done.stdout)
+        return cast("dict[str, Any]", json.loads(done.stdout))
     except ValueError:
         return f"no JSON: {done.stderr[-500:]}"
+
+
+def _found(error: Planted, kernel: Path) -> str | None:
+    """What is wrong with the report; None if nothing is."""
+    told = _told(error, kernel, error.keys)
+    if isinstance(told, str):
+        return told
     if not told["findings"]:
         return f"nothing was found: {told['counts']}"
     finding = told["findings"][0]
+    if error.kind not in ("", finding["kind"]):
+        return f"it was called {finding['kind']}, not {error.kind}\n{finding['text']}"
+    if error.keys:
+        real = _told(error, kernel, ())
+        if isinstance(real, str) or real["findings"]:
+            return f"it is seen without {', '.join(error.keys)}, too"
     change = finding["change"] or {"function": "", "calls": []}
     places = " ".join([change["function"], *change["calls"]])
     if not any(function in places for function in error.changed):

@@ -1,12 +1,13 @@
 /*
  * Uses pages after a call that must flush their translations. The argument names the call. On a kernel that flushes,
- * the last access of protect, last and unmap raises SIGSEGV, which is what should happen.
+ * the last access of protect, crowd, last and unmap raises SIGSEGV, which is what should happen.
  */
 
 #include <call.h>
 
 enum { EXIT = 1, MUNMAP = 91, MPROTECT = 125, MMAP2 = 192 };
-enum { PAGE = 4096, PAGES = 4, READ = 1, WRITE = 2, PRIVATE_ANONYMOUS = 0x22, DONT_NEED = 4 };
+/* CROWD: pages that displace the others from a TLB. */
+enum { PAGE = 4096, PAGES = 4, CROWD = 1024, READ = 1, WRITE = 2, PRIVATE_ANONYMOUS = 0x22, DONT_NEED = 4 };
 
 #if defined(__powerpc__)
 enum { MADVISE = 205 };
@@ -23,27 +24,32 @@ static long call(long number, long a, long b, long c)
 	return system_call6(number, a, b, c, 0, 0, 0);
 }
 
-static volatile char *pages(void)
+static volatile char *pages(long count)
 {
-	return (volatile char *)system_call6(MMAP2, 0, PAGES * PAGE, READ | WRITE, PRIVATE_ANONYMOUS, -1, 0);
+	return (volatile char *)system_call6(MMAP2, 0, count * PAGE, READ | WRITE, PRIVATE_ANONYMOUS, -1, 0);
 }
 
-static void touch(volatile char *at)
+static void touch(volatile char *at, long count)
 {
-	for (int n = 0; n < PAGES; n++)
+	for (long n = 0; n < count; n++)
 		at[n * PAGE] = 1;
 }
 
 static int run(char what)
 {
-	volatile char *at = pages();
+	volatile char *at = pages(PAGES);
 	long start = (long)at;
 
-	touch(at);
+	touch(at, PAGES);
 	switch (what) {
 	case 'p':
 		call(MPROTECT, start, PAGES * PAGE, READ);
-		touch(at);
+		touch(at, PAGES);
+		break;
+	case 'c':
+		call(MPROTECT, start, PAGES * PAGE, READ);
+		touch(pages(CROWD), CROWD);
+		touch(at, PAGES);
 		break;
 	case 'u':
 		call(MUNMAP, start, PAGES * PAGE, 0);

@@ -8,6 +8,7 @@ mod check;
 mod controller;
 mod cores;
 mod error;
+mod extreme;
 mod inputs;
 mod names;
 mod parse;
@@ -25,6 +26,7 @@ pub(crate) use check::{
 pub use controller::{BusKind, Controller};
 pub use cores::{Broadcast, Core, CoreKind, Family, Monitor, Power, Reloader};
 pub use error::ConfigError;
+pub use extreme::Extreme;
 pub use names::{
     Options, REPLACEMENTS, TARGETS_MOST, UNIFIED_405, WALKERS, WALKERS_X86, Walkers, walk_options,
 };
@@ -106,6 +108,22 @@ pub struct TlbPair {
     /// 970 its ERATs.
     #[serde(default)]
     pub unified: Option<UnifiedTlbConfig>,
+    #[serde(default)]
+    pub extreme: Extreme,
+}
+
+impl TlbPair {
+    fn grow(&mut self) {
+        let extreme = &self.extreme;
+        let Some(unified) = &mut self.unified else {
+            extreme.grow(&mut self.instruction, true);
+            extreme.grow(&mut self.data, true);
+            return;
+        };
+        if let Some(ways) = &mut unified.ways {
+            (unified.entries, *ways) = extreme.shape((unified.entries, *ways), true);
+        }
+    }
 }
 
 /// The unified TLB of a 405 or 970. Times in core cycles.

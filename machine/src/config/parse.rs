@@ -16,6 +16,9 @@ pub(crate) trait MachineFile: DeserializeOwned {
     /// What is wrong with it, by key.
     fn problems(&self) -> Vec<Problem>;
 
+    /// What follows from keys for others of a machine without problems.
+    fn complete(&mut self);
+
     /// Refuses a setting that does not go with the machine in `table`, before it is applied.
     ///
     /// # Errors
@@ -28,6 +31,10 @@ pub(crate) trait MachineFile: DeserializeOwned {
 impl MachineFile for MachineConfig {
     fn problems(&self) -> Vec<Problem> {
         check::problems(self)
+    }
+
+    fn complete(&mut self) {
+        self.tlb.grow();
     }
 
     fn check_setting(setting: &Override, table: &toml::Table) -> Result<(), ConfigError> {
@@ -178,7 +185,7 @@ pub(crate) fn read<File: MachineFile>(
     file: &str,
     overrides: &[Override],
 ) -> Result<File, ConfigError> {
-    let config: File = machine_of(text).map_err(|error| in_file::<File>(text, file, &error))?;
+    let mut config: File = machine_of(text).map_err(|error| in_file::<File>(text, file, &error))?;
     if let Some(problem) = config.problems().into_iter().next() {
         let line = line_of_path(text, problem.path).unwrap_or(1);
         return Err(ConfigError::InFile {
@@ -193,6 +200,7 @@ pub(crate) fn read<File: MachineFile>(
         inputs::check::<File>(&inputs, &table, text, file)?;
     }
     if overrides.is_empty() {
+        config.complete();
         return Ok(config);
     }
     changed(&table, overrides)
@@ -231,7 +239,7 @@ pub(super) fn changed<File: MachineFile>(
                 ),
             })?;
     }
-    let config: File =
+    let mut config: File =
         table
             .try_into()
             .map_err(|error: toml::de::Error| ConfigError::InOverride {
@@ -249,6 +257,7 @@ pub(super) fn changed<File: MachineFile>(
             message: problem.to_string(),
         });
     }
+    config.complete();
     Ok(config)
 }
 

@@ -128,6 +128,7 @@ impl Processor {
         self.heed_listener();
         let translation = result.map_err(|fault| self.fault(fault, ea))?;
         self.hot.cycles += translation.cycles;
+        self.heed_walk(ea, access, &translation);
         let sound = self.note_use(ea, access, &translation);
         self.make_shortcut(ea, access, &translation, sound);
         Ok(translation)

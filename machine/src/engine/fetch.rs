@@ -385,6 +385,7 @@ impl Processor {
         self.heed_listener();
         let translation = result.map_err(|fault| self.fault(fault, ea))?;
         self.hot.cycles += translation.cycles;
+        self.heed_walk(ea, Access::Fetch, &translation);
         let physical = translation.pa;
         let place = self.memory.places.of(ea, physical);
         self.hot.page = NO_PAGE;

@@ -3,6 +3,7 @@
 //! It follows the manual (PowerPC Microprocessor Family: The Programming Environments, "PEM" below) step by step.
 //! `engine` makes it fast; `pipeline` counts its time.
 
+mod ahead;
 mod architecture;
 mod at_once;
 pub mod branch;

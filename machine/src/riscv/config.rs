@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::op::{CLASSES, Class};
 use crate::config::{
-    AroundBus, Before, BusKind, CODE, CacheConfig, Checker, DATA, L2Config, L2Place, MachineFile,
-    MemoryConfig, Problem, TlbConfig, bus_config, check_bus, check_cache, check_levels,
-    check_lines, machine_file, numbers, sections, tlb_keys,
+    AroundBus, Before, BusKind, CODE, CacheConfig, Checker, DATA, Extreme, L2Config, L2Place,
+    MachineFile, MemoryConfig, Problem, TlbConfig, bus_config, check_bus, check_cache,
+    check_levels, check_lines, machine_file, numbers, sections, tlb_keys,
 };
 
 /// Which instruction set.
@@ -186,6 +186,8 @@ pub struct Tlbs {
     pub instruction: TlbConfig,
     pub data: TlbConfig,
     pub l2: Option<SecondTlb>,
+    #[serde(default)]
+    pub extreme: Extreme,
 }
 
 /// A TLB behind the two others. Times in core cycles.
@@ -377,10 +379,17 @@ impl Config {
 }
 
 impl MachineFile for Config {
+    fn complete(&mut self) {
+        let tlbs = &mut self.tlb;
+        tlbs.extreme.grow(&mut tlbs.instruction, false);
+        tlbs.extreme.grow(&mut tlbs.data, false);
+    }
+
     fn problems(&self) -> Vec<Problem> {
         let mut checker = Checker::default();
         core(&mut checker, self);
         tlbs(&mut checker, self);
+        self.tlb.extreme.check(&mut checker);
         caches(&mut checker, self);
         bus(&mut checker, self);
         let others = [

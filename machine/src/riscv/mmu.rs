@@ -72,6 +72,12 @@ impl Mmu {
         &mut self.first[usize::from(!fetch)]
     }
 
+    /// The entries of a set of the TLBs of the first level leave.
+    pub(super) fn leave(&mut self, set: u32) {
+        self.instruction.leave(set);
+        self.data.leave(set);
+    }
+
     /// Removes what a fence reaches: [`Tlb::fence`]. Returns how many entries went.
     pub(super) fn fence(&mut self, va: Option<u64>, asid: Option<u16>) -> u64 {
         self.each_mut().map(|tlb| tlb.fence(va, asid)).sum()
@@ -351,6 +357,9 @@ impl Processor {
             if self.sanitized {
                 self.note_fill(entry, fetch, behind);
             }
+            if self.config.tlb.extreme.ahead && entry.shift == 12 {
+                self.walk_ahead(va, fetch);
+            }
         }
         self.account.tlb.miss = Some(TlbMiss {
             fetch,
@@ -367,6 +376,23 @@ impl Processor {
         self.observers
             .tlb(&mut self.account.tlb, self.pc as u32, from);
         found
+    }
+
+    /// A walk has loaded the page of `va`. The next one is loaded, too, if its word is valid and was used before, so
+    /// that nothing is written. That takes no time.
+    #[cold]
+    fn walk_ahead(&mut self, va: u64, fetch: bool) {
+        let (next, asid) = ((va & !0xfff).wrapping_add(0x1000), self.asid());
+        if self.mmu.first(fetch).peek(next, asid).is_some() {
+            return;
+        }
+        if let Some((entry, origin)) = self.next_page(next) {
+            self.enter_first(entry, fetch);
+            if self.sanitized {
+                self.walked = origin;
+                self.note_fill(&entry, fetch, false);
+            }
+        }
     }
 
     /// sfence.vma: an address or all, an address space or all.

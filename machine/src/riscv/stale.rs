@@ -160,7 +160,7 @@ impl Processor {
     }
 
     /// The page frame, and the last word, that the table has for `va`, and all words of the walk; counts nothing.
-    fn follow(&self, va: u64) -> (Option<(u64, u64)>, Origin) {
+    pub(super) fn follow(&self, va: u64) -> (Option<(u64, u64)>, Origin) {
         let mut origin = Origin::new(self.csr.satp & satp::PPN);
         let levels = self.levels();
         let mut table = (self.csr.satp & satp::PPN) << 12;

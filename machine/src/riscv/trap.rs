@@ -174,6 +174,10 @@ impl Processor {
     fn enter_trap(&mut self, number: u64, interrupts: bool, value: u64, mode: u8) {
         let slot = number as usize + if interrupts { INTERRUPTS } else { 0 };
         self.account.counters.exception[slot] += 1;
+        if let Some(set) = self.config.tlb.extreme.leaves(self.cycles) {
+            self.mmu.leave(set);
+            self.fetched = super::processor::NOWHERE;
+        }
         if self.observers.watch_time() {
             self.close_watch();
         }

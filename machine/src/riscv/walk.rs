@@ -120,6 +120,25 @@ impl Processor {
         }
     }
 
+    /// An entry for the page of `va` of 4 KB, whose word is valid and was used before; counts nothing.
+    pub(super) fn next_page(&self, va: u64) -> Option<(Entry, Origin)> {
+        const PLAIN: u64 = pte::VALID | pte::ACCESSED;
+        let (found, origin) = self.follow(va);
+        let (frame, value) = found?;
+        let small = origin.words().count() as u32 == self.levels();
+        let odd = value & (pte::RESERVED | pte::TYPE | pte::NAPOT) != 0
+            || value & (pte::READ | pte::WRITE) == pte::WRITE;
+        if !small || odd || value & PLAIN != PLAIN {
+            return None;
+        }
+        let entry = Entry {
+            frame,
+            rights: self.csr.pmp.rights(frame, 0x1000, false)?,
+            ..self.entry(va, (12, value))
+        };
+        Some((entry, origin))
+    }
+
     /// The translation that a leaf gives, whose A and D bits are set if the hardware does that.
     fn leaf(&mut self, va: u64, right: u8, read: (u32, RamAddress, u64)) -> Result<Entry, Miss> {
         let (mut shift, place, mut value) = read;

@@ -264,6 +264,19 @@ impl Tlb {
         self.replacement.loaded(set, way as u8);
     }
 
+    /// The entries of a set leave: its number is this one, modulo the sets.
+    pub fn leave(&mut self, set: u32) {
+        let ways = self.ways as usize;
+        let first = set as usize % self.sets() as usize * ways;
+        for entry in &mut self.entries[first..first + ways] {
+            *entry = Entry {
+                way: entry.way,
+                ..Entry::default()
+            };
+        }
+        self.drop_shortcuts();
+    }
+
     /// Removes what a fence reaches: the page of an address or all, an address space or all with their global pages.
     /// Returns how many entries went.
     pub fn fence(&mut self, va: Option<u64>, asid: Option<u16>) -> u64 {

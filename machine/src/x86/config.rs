@@ -6,10 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{
-    AroundBus, Before, BusKind, CODE, CacheConfig, Checker, DATA, L2Config, L2Place, MachineFile,
-    MemoryConfig, Options, Problem, SecondTlbConfig, TlbConfig, WALKERS_X86, bus_config, check_bus,
-    check_cache, check_levels, check_lines, check_replacement, check_second_tlb, check_walker,
-    machine_file, numbers, sections, shape, tlb_keys,
+    AroundBus, Before, BusKind, CODE, CacheConfig, Checker, DATA, Extreme, L2Config, L2Place,
+    MachineFile, MemoryConfig, Options, Problem, SecondTlbConfig, TlbConfig, WALKERS_X86,
+    bus_config, check_bus, check_cache, check_levels, check_lines, check_replacement,
+    check_second_tlb, check_walker, machine_file, numbers, sections, shape, tlb_keys,
 };
 
 /// Which processor.
@@ -94,6 +94,8 @@ pub struct Tlbs {
     /// A TLB of 4 KB pages behind those of code and of data.
     #[serde(default)]
     pub l2: Option<SecondTlbConfig>,
+    #[serde(default)]
+    pub extreme: Extreme,
 }
 
 /// The walk of page directory and page table, in core cycles. Reads that miss the cache pay the fill on top.
@@ -255,10 +257,25 @@ impl Config {
 }
 
 impl MachineFile for Config {
+    fn complete(&mut self) {
+        let tlbs = &mut self.tlb;
+        let all = [
+            &mut tlbs.unified,
+            &mut tlbs.instruction,
+            &mut tlbs.data,
+            &mut tlbs.instruction_large,
+            &mut tlbs.data_large,
+        ];
+        for tlb in all.into_iter().flatten() {
+            tlbs.extreme.grow(tlb, false);
+        }
+    }
+
     fn problems(&self) -> Vec<Problem> {
         let mut checker = Checker::default();
         core(&mut checker, self);
         tlbs(&mut checker, self);
+        self.tlb.extreme.check(&mut checker);
         caches(&mut checker, self);
         bus(&mut checker, self);
         for (path, clocks) in self.clocks.all() {

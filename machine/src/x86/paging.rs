@@ -126,6 +126,14 @@ impl Mmu {
         }
     }
 
+    /// The entries of a set of the TLBs of small pages leave.
+    pub(super) fn leave(&mut self, set: u32) {
+        self.data.leave(set);
+        if let Some(tlb) = &mut self.instruction {
+            tlb.leave(set);
+        }
+    }
+
     /// Drops all shortcuts: how accesses are made has changed.
     pub fn drop_shortcuts(&mut self) {
         for tlb in self.all_mut() {
@@ -425,11 +433,30 @@ impl Processor {
             if self.sanitized {
                 self.note_fill(linear, fetch, found);
             }
+            if self.config.tlb.extreme.ahead && !found.large {
+                self.walk_ahead(linear, fetch, protects);
+            }
         }
         if self.noting {
             self.tell_walk(linear, fetch, from, cycles);
         }
         found
+    }
+
+    /// A walk has loaded the page of `linear`. The next one is loaded, too, if both of its words are present and were
+    /// used before, so that nothing is written. That takes no time.
+    #[cold]
+    fn walk_ahead(&mut self, linear: u32, fetch: bool, protects: bool) {
+        let next = (linear & !0xfff).wrapping_add(0x1000);
+        if self.mmu.small_mut(fetch).has(next) {
+            return;
+        }
+        if let Some(found) = self.next_page(next) {
+            self.load_entry(next, &found, fetch, protects);
+            if self.sanitized {
+                self.note_fill(next, fetch, &found);
+            }
+        }
     }
 
     /// A walk has read the entry of the page of `linear`. The host brings what the access behind it needs, and what a

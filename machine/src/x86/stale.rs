@@ -266,6 +266,24 @@ impl Processor {
         (Walked::Page(pa, self.page_bits(low, entry as u32)), origin)
     }
 
+    /// The page of `linear` of 4 KB whose words are present and were used before.
+    pub(super) fn next_page(&self, linear: u32) -> Option<Found> {
+        let (walked, origin) = self.look_at_tables(linear);
+        let used = |value: u64| value as u32 & pte::ACCESSED != 0;
+        match walked {
+            Walked::Page(pa, bits)
+                if origin.words().count() == 2 && origin.words().all(|word| used(word.value)) =>
+            {
+                Some(Found {
+                    frame: (pa & !0xfff).into(),
+                    bits,
+                    large: false,
+                })
+            }
+            _ => None,
+        }
+    }
+
     fn look_at_tables(&self, linear: u32) -> (Walked, Origin) {
         self.follow(linear, None)
     }

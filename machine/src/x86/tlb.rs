@@ -535,6 +535,23 @@ impl Tlb {
         found
     }
 
+    /// Is the page of `linear` there? Counts as no use.
+    pub(super) fn has(&self, linear: u32) -> bool {
+        let (set, tag) = (self.set(linear), self.tag(linear));
+        let held = &self.entries[set * self.ways..][..self.ways];
+        held.iter().any(|entry| entry.tag == tag)
+    }
+
+    /// The entries of a set leave: its number is this one, modulo the sets.
+    pub(super) fn leave(&mut self, set: u32) {
+        let first = (set & self.set_mask) as usize * self.ways;
+        for entry in &mut self.entries[first..first + self.ways] {
+            entry.tag = 0;
+            entry.allowed = 0;
+        }
+        self.drop_shortcuts();
+    }
+
     /// Empties the TLB, except for global entries if these stay. Returns how many were valid.
     pub fn flush(&mut self, keep_global: bool) -> u64 {
         let mut count = 0;

@@ -104,6 +104,9 @@ impl Processor {
             self.note_exception(vector);
         }
         self.account.counters.exception[usize::from(vector)] += 1;
+        if let Some(set) = self.config.tlb.extreme.leaves(self.now()) {
+            self.mmu.leave(set);
+        }
         self.breaks_off();
         if !self.registers.protected() {
             return self.transfer(|p| p.deliver_real(vector));

@@ -146,7 +146,12 @@ fn run(name: &str, case: &Case, sanitizes: bool) -> (Option<String>, Counters) {
 }
 
 fn run_session(name: &str, case: &Case, sanitizes: bool) -> (Option<String>, Session) {
-    let settings = ["memory.size=0x800000"];
+    run_with(name, &[], case, sanitizes)
+}
+
+/// The same on a machine with these keys.
+fn run_with(name: &str, keys: &[&str], case: &Case, sanitizes: bool) -> (Option<String>, Session) {
+    let settings = [&["memory.size=0x800000"], keys].concat();
     let code = program(case);
     let mut session = session(&config(name, &settings), &elf(&code), "sanitizer");
     if sanitizes {
@@ -320,4 +325,79 @@ fn a_program_learns_all_of_an_entry() {
     assert_eq!(entry["frame"], json!(format!("{FRAME:#x}")));
     assert_eq!(findings[0]["access"]["processor"], json!(0));
     assert_eq!(findings[0]["frame_now"], json!(null));
+}
+
+/// What the machine reports with this key of `[tlb.extreme]`, and without it.
+fn with_and_without(key: &str, case: &Case) -> [Option<String>; 2] {
+    let keys: [&[&str]; 2] = [&[key], &[]];
+    keys.map(|keys| run_with("u74-1500", keys, case, true).0)
+}
+
+#[test]
+fn a_walk_ahead_loads_a_page_that_the_kernel_takes_for_unused() {
+    const NEXT: u32 = WORD + 8;
+    let case = |word: u32| {
+        let mut kernel = put(NEXT, word);
+        kernel.push(SFENCE);
+        kernel.extend(reads());
+        kernel.extend(put(NEXT, 0));
+        let mut user = li(S2, PAGE + 0x1000);
+        user.push(load(T0, S2));
+        Case { kernel, user }
+    };
+    let next = leaf(FRAME + 0x1000);
+    let [ahead, real] = with_and_without("tlb.extreme.ahead=true", &case(next));
+    assert_eq!(real, None);
+    assert!(ahead.unwrap().contains("no longer valid"));
+    // A walk ahead writes nothing: a page that was not used before stays where it is.
+    let [fresh, _] = with_and_without("tlb.extreme.ahead=true", &case(next & !0xc0));
+    assert_eq!(fresh, None);
+}
+
+#[test]
+fn an_entry_that_a_real_tlb_has_displaced_is_kept() {
+    // A table with a word for each page, of which a program reads more than the TLBs have entries.
+    const PAGES: u32 = 600;
+    const SECOND: u32 = TABLES + 0x3000;
+    let mut kernel = put(TABLES + 0x1008, pointer(SECOND));
+    // Each word of both tables is that of the page's frame: T0 runs over them, T2 is their end.
+    kernel.extend(li(T0, WORD + 8));
+    kernel.extend(li(T1, leaf(FRAME)));
+    kernel.extend(li(T2, WORD + 8 * PAGES));
+    kernel.push(store(T0, T1));
+    kernel.push(addi(T0, T0, 8));
+    kernel.push(0xfe72_9ce3); // bne t0, t2, -8
+    kernel.push(SFENCE);
+    kernel.extend(reads());
+    kernel.extend(put(WORD, leaf(FRAME + 0x1000)));
+    let mut user = li(S2, PAGE + 0x1000);
+    user.extend(li(T2, PAGE + PAGES * 0x1000));
+    user.extend(li(T1, 0x1000));
+    user.push(load(T0, S2));
+    user.push(0x0069_0933); // add s2, s2, t1
+    user.push(0xfe79_1ce3); // bne s2, t2, -8
+    user.extend(reads());
+    let case = Case { kernel, user };
+    let settings = [
+        "tlb.extreme.keep=until-flushed",
+        "tlb.l2.entries=64",
+        "tlb.data.replacement=fifo",
+    ];
+    let (kept, _) = run_with("u74-1500", &settings, &case, true);
+    assert!(kept.unwrap().contains("another page frame"));
+    assert_eq!(run_with("u74-1500", &settings[1..], &case, true).0, None);
+}
+
+#[test]
+fn entries_may_leave_at_any_trap() {
+    for seed in 1..5 {
+        let mut kernel = put(WORD, leaf(FRAME + 0x1000));
+        kernel.push(SFENCE);
+        let case = Case {
+            kernel,
+            user: reads(),
+        };
+        let key = format!("tlb.extreme.evict={seed}");
+        assert_eq!(with_and_without(&key, &case), [None, None]);
+    }
 }

@@ -3,7 +3,7 @@
 use pagewalk_machine::x86::registers::{cr0, cr4};
 use pagewalk_machine::x86::{Fatal, Stop};
 
-use super::bench::{Bench, CODE, CODE3, DATA, DATA3, DIRECTORY, STACK, TABLE};
+use super::bench::{Bench, CODE, CODE3, DATA, DATA3, DIRECTORY, STACK, TABLE, config};
 
 const PAGE: u32 = DATA >> 12;
 /// The word of [`DATA`]'s page, and that of another page.
@@ -71,8 +71,13 @@ impl Code {
 
 /// A kernel that has used the page, does `kernel`, and goes to a program that does `user`.
 fn bench(name: &str, kernel: Code, user: Code) -> Bench {
+    bench_with(name, &[], kernel, user)
+}
+
+/// The same on a machine with these keys.
+fn bench_with(name: &str, keys: &[&str], kernel: Code, user: Code) -> Bench {
     let kernel = kernel.ends_in_user_mode();
-    let mut bench = Bench::new(name, &kernel.0)
+    let mut bench = Bench::with(&config(name, keys), &kernel.0)
         .paged(6)
         .gate(END, 3)
         .gate(14, 0);
@@ -401,5 +406,49 @@ fn a_second_level_tlb_and_a_walk_cache_are_checked_too() {
         bench.put_word(WORD, GOOD);
         let (report, _) = checked(bench);
         assert!(report.unwrap().contains("no longer present"), "{setting}");
+    }
+}
+
+/// What the machine reports with this key of `[tlb.extreme]`, and without it.
+fn with_and_without(key: &str, kernel: &Code, user: &Code) -> [Option<String>; 2] {
+    let keys: [&[&str]; 2] = [&[key], &[]];
+    keys.map(|keys| checked(bench_with("p6-200", keys, kernel.clone(), user.clone())).0)
+}
+
+#[test]
+fn an_entry_that_a_real_tlb_has_displaced_is_kept() {
+    // Five pages of the same set, of four ways; the kernel has changed the word of the first without a flush.
+    let kernel = uses().write(WORD, GOOD & !2);
+    let others = (1..6).fold(Code::default(), |code, n| code.read(DATA + n * 0x1_0000));
+    let user = others.write(DATA, 2);
+    let [kept, real] = with_and_without("tlb.extreme.keep=until-flushed", &kernel, &user);
+    assert_eq!(real, None);
+    assert!(kept.unwrap().contains("no longer gives"));
+}
+
+#[test]
+fn a_walk_ahead_loads_a_page_that_the_kernel_takes_for_unused() {
+    const NEXT: u32 = WORD + 4;
+    let next = (DATA + 0x1000) | 0x67;
+    let user = Code::default().read(DATA + 0x1000);
+    let kernel = |word: u32| {
+        let before = Code::default().write(NEXT, word).flush(DATA + 0x1000);
+        before.read(DATA).write(NEXT, 0)
+    };
+    let [ahead, real] = with_and_without("tlb.extreme.ahead=true", &kernel(next), &user);
+    assert_eq!(real, None);
+    assert!(ahead.unwrap().contains("no longer present"));
+    // A walk ahead writes nothing: a page that was not used before stays where it is.
+    let [fresh, _] = with_and_without("tlb.extreme.ahead=true", &kernel(next & !0x60), &user);
+    assert_eq!(fresh, None);
+}
+
+#[test]
+fn entries_may_leave_at_any_exception() {
+    for seed in 1..5 {
+        let key = format!("tlb.extreme.evict={seed}");
+        let kernel = uses().write(WORD, 0).flush(DATA);
+        let [with, without] = with_and_without(&key, &kernel, &Code::default().read(ALIAS));
+        assert_eq!((with, without), (None, None));
     }
 }

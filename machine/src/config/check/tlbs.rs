@@ -24,6 +24,7 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
     if let Some(second) = &tlb.l2 {
         second_tlb(checker, second);
     }
+    extreme(checker, config);
     let second = (tlb.l2.as_ref()).and_then(|second| second.replacement.as_deref());
     for (path, name) in [
         (
@@ -54,6 +55,29 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
             );
         }
     }
+}
+
+/// Checks what a TLB does that makes errors of a kernel visible: hardware must choose entries, or walk, for that.
+fn extreme(checker: &mut Checker, config: &MachineConfig) {
+    let (extreme, kind) = (&config.tlb.extreme, config.core.kind);
+    extreme.check(checker);
+    let core = kind.core();
+    let (keys, why): (&[&'static str], _) = if core.is_8xx() || core.family == Family::Ppc405 {
+        (
+            &["keep", "evict", "ahead"],
+            "where software chooses the entries that it overwrites",
+        )
+    } else if core.is_970() {
+        (
+            &["evict", "ahead"],
+            "whose ERATs may keep a page that its TLB has lost",
+        )
+    } else if kind.hash_walk() {
+        return;
+    } else {
+        (&["ahead"], "where software reloads the TLBs")
+    };
+    extreme.refuse(checker, keys, kind.name(), why);
 }
 
 /// Checks sizes and times of a second-level TLB.

@@ -100,6 +100,13 @@ impl Stale {
         fills.insert(key, fill.clone(), words, to_watch);
     }
 
+    /// The words that an entry was made of, which were not known before.
+    pub fn trace(&mut self, processor: u8, key: Key, origin: Origin) {
+        if let Some(mut fill) = self.fill(processor, &key).cloned() {
+            self.replace_origin(key, processor, &mut fill, origin);
+        }
+    }
+
     fn undetermined(&mut self, fill: &mut Fill) {
         if !fill.undetermined {
             fill.undetermined = true;

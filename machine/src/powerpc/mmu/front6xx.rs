@@ -468,6 +468,17 @@ impl Front6xx {
         }
     }
 
+    /// The entries of a set of both TLBs leave.
+    pub(super) fn leave(&mut self, set: u32) -> Reaches {
+        let ea = set << 12;
+        self.itlb.invalidate_class(ea);
+        self.dtlb.invalidate_class(ea);
+        let mut reaches = Reaches::NOTHING;
+        reaches.add(true, Reach::Set(ea));
+        reaches.add(false, Reach::Set(ea));
+        reaches
+    }
+
     pub(super) fn recency(&self, fetch: bool) -> Recency<'_> {
         let tlb = self.side(fetch);
         Recency {

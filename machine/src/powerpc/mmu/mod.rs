@@ -15,6 +15,7 @@
 
 pub mod bat;
 mod build;
+mod extreme;
 pub mod fault;
 pub mod front6xx;
 pub mod hash;

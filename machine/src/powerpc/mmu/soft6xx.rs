@@ -59,11 +59,14 @@ pub struct Soft6xx {
     pub miss: MissRegisters,
     /// SRR1\[KEY\] is set at a miss.
     key: bool,
+    /// The way that the last miss named: SRR1 has its lowest bit.
+    way: u8,
 }
 
 /// Raises the miss exceptions.
 struct Miss<'a> {
     registers: &'a mut MissRegisters,
+    way: &'a mut u8,
     key: bool,
 }
 
@@ -75,6 +78,7 @@ impl Miss<'_> {
         let (primary, secondary) = hash::groups(page.sdr1, page.segment, ea);
         self.registers.hash1 = primary;
         self.registers.hash2 = secondary;
+        *self.way = way;
         let mut bits = if way & 1 != 0 { srr1::WAY } else { 0 };
         if page.key && self.key {
             bits |= srr1::KEY;
@@ -128,7 +132,12 @@ impl Refill for Miss<'_> {
 impl Soft6xx {
     pub(super) fn new(front: Front6xx, key: bool) -> Self {
         let miss = MissRegisters::default();
-        Self { front, miss, key }
+        Self {
+            front,
+            miss,
+            key,
+            way: 0,
+        }
     }
 
     /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
@@ -146,7 +155,8 @@ impl Soft6xx {
         } else {
             self.miss.dcmp
         };
-        let way = u8::from(srr1 & srr1::WAY != 0);
+        // A TLB of more than two ways, which no core has, remembers the rest.
+        let way = self.way & !1 | u8::from(srr1 & srr1::WAY != 0);
         let vsid = compare >> 7 & segment::VSID;
         // The API part of the page index comes from the compare register, the rest from rB.
         let page = (compare & 0x3f) << 22 | (ea & 0x003f_f000);
@@ -188,6 +198,7 @@ impl Unit for Soft6xx {
         };
         let mut miss = Miss {
             registers: &mut self.miss,
+            way: &mut self.way,
             key: self.key,
         };
         self.front.translate(&mut miss, ea, access, msr, now)

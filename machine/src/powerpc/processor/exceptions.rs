@@ -48,6 +48,10 @@ impl Processor {
         self.heed_listener();
         self.last_exception = Some((vector, self.hot.instructions));
         self.follow_handler(exception, pc);
+        if let Some(set) = self.config.tlb.extreme.leaves(self.hot.cycles) {
+            let reaches = self.mmu.leave(set);
+            self.forget(reaches);
+        }
         self.mode_changed(Continues::Jump) != Continues::Stop
     }
 

@@ -325,6 +325,43 @@ impl Processor {
         }
     }
 
+    /// A walk ahead of the program has loaded an entry for `ea`, which no access has used: the words that it was made
+    /// of are asked for at once.
+    pub(crate) fn note_walk_ahead(&mut self, ea: u32, fetch: bool) {
+        let Some(held) = self.mmu.held(ea, fetch, self.in_user_mode()) else {
+            return;
+        };
+        self.note_walk(&held);
+        if !self.suspects.contains(&held.key) || !self.is_untraced(held.key) {
+            return;
+        }
+        let translation = Translation {
+            pa: held.frame | ea & 0xfff,
+            attributes: (held.bits >> 3 & 15) as u8,
+            source: Source::Tlb,
+            cycles: 0,
+        };
+        let truth = self.truth(Suspected {
+            ea,
+            pc: self.running_block(),
+            access: if fetch { Access::Fetch } else { Access::Load },
+            held: &held,
+            translation: &translation,
+        });
+        let Truth::Same { origin, whole } = truth else {
+            return;
+        };
+        let number = Sanitized::number(self);
+        if let Some(stale) = self.stale() {
+            stale.trace(number, held.key, origin);
+        }
+        self.note_root(&held, &origin);
+        if whole {
+            self.suspects.remove(&held.key);
+        }
+        self.watch_words();
+    }
+
     pub(crate) fn note_invalidation(&mut self, ea: Option<u32>) {
         if self.sanitized {
             let address = ea.map(|ea| self.mmu.flushed_address(ea).into());
