@@ -74,8 +74,9 @@ impl Mmu {
 
     /// The entries of a set of the TLBs of the first level leave.
     pub(super) fn leave(&mut self, set: u32) {
-        self.instruction.leave(set);
-        self.data.leave(set);
+        for tlb in &mut self.first {
+            tlb.leave(set);
+        }
     }
 
     /// Removes what a fence reaches: [`Tlb::fence`]. Returns how many entries went.
