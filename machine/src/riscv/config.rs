@@ -83,6 +83,9 @@ pub struct CoreConfig {
     /// Bytes of the smallest region that physical memory protection can tell from its neighbours.
     #[serde(default = "smallest_region")]
     pub pmp_granularity: u32,
+    /// Counters of events, which have the numbers of SiFive's cores.
+    #[serde(default)]
+    pub event_counters: u32,
     pub mvendorid: u64,
     pub marchid: u64,
     pub mimpid: u64,
@@ -418,6 +421,7 @@ fn core(checker: &mut Checker, config: &Config) {
     checker.range("core.timebase", core.timebase, 1000, core.clock);
     checker.range("core.issue", core.issue.into(), 1, 2);
     checker.power_of_two("core.pmp-granularity", core.pmp_granularity, 4, 4096);
+    checker.range("core.event-counters", core.event_counters.into(), 0, 28);
     checker.range("processors", config.processors.into(), 1, 8);
     checker.range("lead", config.lead.into(), 1, 100_000);
     let plain = |c: char| c.is_ascii_alphanumeric() || ",.-_".contains(c);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::config::Extension;
+use super::counters::Hpm;
 use super::pmp::Pmp;
 use super::processor::Processor;
 use super::trap::interrupt;
@@ -67,7 +68,7 @@ pub const MISA: u64 = 2 << 62 | 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 8 | 1 << 12 
 
 /// Exceptions that can be delegated: all but calls from machine mode.
 const DELEGABLE: u64 = 0xb3ff;
-/// Counters that a lower mode may be allowed to read: cycle, time, instret, and 29 more, which are zero.
+/// Counters that a lower mode may be allowed to read: cycle, time, instret, and 29 of events.
 const COUNTERS: u64 = 0xffff_ffff;
 
 /// What supervisor mode and machine mode have of each kind.
@@ -98,9 +99,7 @@ pub struct Csr {
     pub senvcfg: u64,
     pub satp: u64,
     pub fcsr: u64,
-    /// mcycle and minstret, less what the processor has counted.
-    pub cycle_offset: u64,
-    pub instret_offset: u64,
+    pub hpm: Hpm,
     pub pmp: Pmp,
 }
 
@@ -207,13 +206,13 @@ impl Processor {
             0x303 => csr.mideleg,
             0x304 => csr.mie,
             0x30a => csr.menvcfg,
+            0x320 | 0x323..=0x33f => self.counter_setting(usize::from(number & 31)),
             0x344 => self.mip(),
             0x3a0..=0x3ae if number & 1 == 0 => self.csr.pmp.configuration(number),
             0x3b0..=0x3ef => csr.pmp.address(number),
-            0xb00 => self.cycles.wrapping_add(csr.cycle_offset),
-            0xb02 => self.instructions.wrapping_add(csr.instret_offset),
-            // Counters that always are zero, mcountinhibit and their events; there is no trigger and no tree of hardware.
-            0xb03..=0xb1f | 0x320 | 0x323..=0x33f | 0x7a0..=0x7a3 | 0xf15 => 0,
+            // There is no trigger, and no tree of hardware.
+            0x7a0..=0x7a3 | 0xf15 => 0,
+            0xb00 | 0xb02..=0xb1f => self.counter_shows(usize::from(number & 31)),
             _ => return None,
         })
     }
@@ -228,10 +227,8 @@ impl Processor {
             return None;
         }
         Some(match bit {
-            0 => self.cycles.wrapping_add(csr.cycle_offset),
             1 => self.config.ticks(self.cycles),
-            2 => self.instructions.wrapping_add(csr.instret_offset),
-            _ => 0,
+            _ => self.counter_shows(bit.into()),
         })
     }
 
@@ -310,10 +307,9 @@ impl Processor {
                 }
                 self.protection_changed();
             }
-            0xb00 => csr.cycle_offset = value.wrapping_sub(self.cycles),
-            // The count of the instruction that writes it comes on top.
-            0xb02 => csr.instret_offset = value.wrapping_sub(self.instructions + 1),
-            // misa, mcountinhibit, counters and triggers are what they are.
+            0x320 | 0x323..=0x33f => self.set_counter_setting(usize::from(number & 31), value),
+            0xb00 | 0xb02..=0xb1f => self.set_counter(usize::from(number & 31), value),
+            // misa and triggers are what they are.
             _ => {}
         }
     }

@@ -6,6 +6,7 @@ use vm_fdt::{Error, FdtWriter};
 
 use super::Machine;
 use super::config::Config;
+use super::counters;
 use super::csr::privilege;
 use crate::board::{VIRT_CONSOLE, VIRT_RAM, processor_handle, virt_nodes};
 use crate::loader::{ElfImage, LoadError};
@@ -228,6 +229,7 @@ pub fn tree(
     fdt.property_array_u64("reg", &[VIRT_RAM, config.memory.size.into()])?;
     fdt.end_node(memory)?;
     processors(&mut fdt, config)?;
+    counters::node(&mut fdt, config)?;
     virt_nodes(&mut fdt, &config.virt())?;
     fdt.end_node(root)?;
     fdt.finish()

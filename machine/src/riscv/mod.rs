@@ -5,6 +5,7 @@ mod accounting;
 mod compressed;
 mod computer;
 pub mod config;
+mod counters;
 pub mod csr;
 pub mod decode;
 pub mod dump;

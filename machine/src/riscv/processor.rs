@@ -254,6 +254,7 @@ impl Processor {
     /// An indirect jump to [`Processor::next`]: a return, a call whose return address is `back`, or neither.
     pub(super) fn jumped(&mut self, returns: bool, back: Option<u64>) {
         self.branches += 1;
+        self.csr.hpm.jumps += 1;
         let target = self.next;
         let right = if returns {
             self.predictor.returns.returns_to(target)
@@ -264,6 +265,7 @@ impl Processor {
             self.predictor.returns.call(back);
         }
         if !right {
+            self.csr.hpm.misdirected += 1;
             self.mispredict();
         }
     }

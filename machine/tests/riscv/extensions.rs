@@ -355,3 +355,82 @@ fn what_no_core_has_is_refused() {
     let mixed = refused(&["core.kind=p6"]);
     assert!(mixed.contains("core.kind"), "{mixed}");
 }
+
+/// Adds a CSR to the count of exceptions.
+fn add(csr: u32) -> Vec<u32> {
+    let read = csr << 20 | 2 << 12 | T0 << 7 | 0x73;
+    vec![read, T0 << 20 | S4 << 15 | S4 << 7 | 0x33]
+}
+
+const EVENT: u32 = 0x323;
+const INHIBIT: u32 = 0x320;
+const COUNTER: u32 = 0xb03;
+
+/// What the first counter of events shows after `work`.
+fn counts(event: u64, work: Vec<u32>) -> u32 {
+    let steps = [leaf(word(FRAME)), csrw(EVENT, event), work, add(COUNTER)];
+    faults(&u74(&[]), &steps, None)
+}
+
+#[test]
+fn events_are_counted_by_the_numbers_of_a_u74() {
+    let twice = || [load(PAGE), vec![SFENCE], load(PAGE), load(PAGE)].concat();
+    for (event, expected) in [(0x1002, 2), (0x2002, 2), (0x802, 0), (0x3002, 4)] {
+        assert_eq!(counts(event, twice()), expected, "{event:#x}");
+    }
+    // 1: addi t1, t1, -1; bnez t1, 1b
+    let times = |n| [li(T1, n), vec![0xfff3_0313, 0xfe03_1ee3]].concat();
+    assert_eq!(counts(0x4000, times(50)), 50);
+    // Two bits of predictors learn the loop, and its end comes as a surprise.
+    assert!((1..4).contains(&counts(0x2001, times(50))));
+    assert_eq!(counts(0x4001, times(50)), 0);
+    // auipc t1, 0; jalr zero, 8(t1)
+    assert_eq!(counts(0x1_0000, vec![0x0000_0317, 0x0083_0067]), 1);
+    // ld t1, 0(t0) of five lines, then of the same again
+    let lines =
+        || (0..5).flat_map(|n| [li(T0, (FRAME + 64 * n).into()), vec![0x0002_b303]].concat());
+    assert_eq!(counts(0x202, lines().chain(lines()).collect()), 5);
+}
+
+#[test]
+fn a_counter_stands_still_and_goes_on() {
+    let still = [csrw(INHIBIT, 8), load(PAGE), vec![SFENCE]].concat();
+    assert_eq!(counts(0x1002, still.clone()), 0);
+    let on = [load(PAGE), vec![SFENCE], still, load(PAGE), vec![SFENCE]].concat();
+    assert_eq!(
+        counts(0x1002, [on, csrw(INHIBIT, 0), load(PAGE)].concat()),
+        2
+    );
+    // What is written to a counter stays its beginning, and it has 40 bits.
+    assert_eq!(counts(0x1002, [csrw(COUNTER, 7), load(PAGE)].concat()), 8);
+    assert_eq!(
+        counts(0x1002, [csrw(COUNTER, u64::MAX), load(PAGE)].concat()),
+        0
+    );
+    // mcycle stands still, too: what is read twice is equal. csrr t0; csrr t1; beq t0, t1, 8; an instruction that is none
+    let read = |rd: u32| 0xb00 << 20 | 2 << 12 | rd << 7 | 0x73;
+    let equal = vec![read(T0), read(T1), 0x0062_8463, 0];
+    let steps = |inhibit| [csrw(INHIBIT, inhibit), equal.clone()];
+    assert_eq!(faults(&u74(&[]), &steps(5), None), 0);
+    assert_eq!(faults(&u74(&[]), &steps(0), None), 1);
+}
+
+#[test]
+fn an_event_that_is_not_counted_is_none() {
+    let shows = |event, machine: &str| {
+        let steps = [csrw(EVENT, event), add(EVENT)];
+        faults(&config(machine, &["processors=1"]), &steps, None)
+    };
+    assert_eq!(shows(0x3f02, "u74-1500"), 0x3f02);
+    // Of class 0 only branches and jumps, of an unknown class nothing.
+    assert_eq!(shows(0x4100, "u74-1500"), 0x4000);
+    assert_eq!(shows(0x4103, "u74-1500"), 0);
+    assert_eq!(shows(0x3f02, "c906-1000"), 0);
+    // The third counter of two.
+    let steps = [csrw(0x325, 0x1002), add(0x325), csrw(0xb05, 3), add(0xb05)];
+    assert_eq!(faults(&u74(&[]), &steps, None), 0);
+    assert_eq!(
+        faults(&u74(&["core.event-counters=3"]), &steps, None),
+        0x1005
+    );
+}
