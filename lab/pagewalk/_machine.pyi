@@ -58,6 +58,7 @@ class Machine:
         causes: str | None = None,
         protocol: str | None = None,
         firmware: bytes | None = None,
+        disk: bytes | None = None,
     ) -> Machine: ...
     @property
     def notes(self) -> list[str]: ...

@@ -38,6 +38,7 @@ def load(job: Job) -> _machine.Machine:
             job.causes or None,
             **chosen,
             firmware=job.firmware or None,
+            disk=job.disk or None,
         )
     except UnicodeEncodeError as error:
         raise BadInput(f"{error.object!r}: not UTF-8") from None

@@ -66,7 +66,8 @@ class Job:
     between two looks at TLBs and hash table, 0 for none; looking changes nothing that the guest could notice.
     `kernel_name` stands for the kernel in messages only. `causes` tells which functions of a foreign kernel belong to
     which cause. `profile` is the region whose cycles are charged to functions; None for no profile. `protocol` is the
-    structure that the kernel is handed; with None the image decides. `firmware` starts the kernel of a RISC-V machine.
+    structure that the kernel is handed; with None the image decides. `firmware` starts the kernel of a RISC-V machine,
+    and `disk` is the image of its disk.
     """
 
     machine: ResolvedMachine
@@ -81,6 +82,7 @@ class Job:
     profile: int | None = None
     protocol: BootProtocol | None = None
     firmware: bytes = field(default=b"", repr=False)
+    disk: bytes = field(default=b"", repr=False)
 
     @cached_property
     def kernel_hash(self) -> str:
@@ -107,6 +109,7 @@ class Job:
             *([] if self.boot_limit in (BOOT_LIMIT, NO_LIMIT) else [f"boot limit {self.boot_limit}"]),
             *([] if self.protocol is None else [f"protocol {self.protocol}"]),
             *([f"firmware {hashlib.sha256(self.firmware).hexdigest()}"] if self.firmware else []),
+            *([f"disk {hashlib.sha256(self.disk).hexdigest()}"] if self.disk else []),
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

@@ -130,9 +130,10 @@ impl Machine {
     /// A machine from the text of a machine file with all keys, with a kernel, its command line and its initial
     /// RAM file system loaded; ValueError says what is wrong. `causes` is the text of a file that tells the causes of
     /// the kernel's code by names of its functions. `protocol` names what the kernel is handed: `device-tree`,
-    /// `board-information` or `residual-data`. `firmware` starts the kernel of a RISC-V machine.
+    /// `board-information` or `residual-data`. `firmware` starts the kernel of a RISC-V machine,
+    /// and `disk` is the image of its disk, which is copied.
     #[new]
-    #[pyo3(signature = (config, kernel, name, initrd, command_line, causes=None, protocol=None, firmware=None))]
+    #[pyo3(signature = (config, kernel, name, initrd, command_line, causes=None, protocol=None, firmware=None, disk=None))]
     #[expect(
         clippy::too_many_arguments,
         reason = "the Python package gives them their names"
@@ -146,6 +147,7 @@ impl Machine {
         causes: Option<&str>,
         protocol: Option<&str>,
         firmware: Option<&[u8]>,
+        disk: Option<&[u8]>,
     ) -> PyResult<Self> {
         let wrong = |error: ConfigError| ConfigurationError::new_err(error.to_string());
         if riscv::Config::is_of(config) {
@@ -156,6 +158,7 @@ impl Machine {
             let given = riscv::session::Given {
                 firmware: firmware.map(|bytes| (bytes, "the firmware")),
                 initramfs: initrd,
+                disk,
                 arguments: command_line,
             };
             let console = Console::memory();
@@ -164,8 +167,10 @@ impl Machine {
                 session: Mutex::new(Session::RiscV(Box::new(session.map_err(refused)?))),
             });
         }
-        if firmware.is_some() {
-            return Err(refused("firmware: only a RISC-V machine is given one"));
+        if firmware.is_some() || disk.is_some() {
+            return Err(refused(
+                "firmware and disk: only a RISC-V machine is given them",
+            ));
         }
         if x86::Config::is_of(config) {
             if protocol.is_some() {

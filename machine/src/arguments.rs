@@ -159,6 +159,9 @@ pub struct Run {
     /// Firmware of a RISC-V machine, which starts the kernel in supervisor mode: fw_dynamic.bin of OpenSBI.
     #[arg(long, value_name = "FILE", requires = "kernel")]
     pub firmware: Option<PathBuf>,
+    /// Image of the disk of a RISC-V machine. The file is not changed.
+    #[arg(long, value_name = "FILE", requires = "kernel")]
+    pub disk: Option<PathBuf>,
     /// initramfs, an uncompressed cpio archive; or another initrd that the kernel can read.
     #[arg(long, value_name = "FILE", requires = "kernel")]
     pub initrd: Option<PathBuf>,

@@ -64,8 +64,13 @@ fn execute(run: &Run) -> Result<u8, Failure> {
         refuse_others(run, "a RISC-V")?;
         return to_the_end(run, load_riscv(run, &run.on.riscv_config()?)?);
     }
-    if run.firmware.is_some() {
-        return Err("--firmware goes with a RISC-V machine only".into());
+    for (name, given) in [
+        ("--firmware", run.firmware.is_some()),
+        ("--disk", run.disk.is_some()),
+    ] {
+        if given {
+            return Err(format!("{name} goes with a RISC-V machine only").into());
+        }
     }
     let config = run.on.config()?;
     if let Some(path) = &run.dump_dtb {
@@ -81,6 +86,7 @@ fn refuse_others(run: &Run, whose: &str) -> Result<(), Failure> {
         ("--dump-dtb", run.dump_dtb.is_some()),
         ("--protocol", run.protocol.is_some()),
         ("--firmware", run.firmware.is_some() && run.on.is_x86()?),
+        ("--disk", run.disk.is_some() && run.on.is_x86()?),
         ("--causes", run.causes.is_some() && run.on.is_riscv()?),
     ];
     match asked.iter().find(|(_, asked)| *asked) {
@@ -278,6 +284,7 @@ fn load_riscv(run: &Run, config: &riscv::Config) -> Result<riscv::session::Sessi
     let (kernel, name) = (read_file(path)?, path.display().to_string());
     let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
     let firmware = run.firmware.as_deref().map(read_file).transpose()?;
+    let disk = run.disk.as_deref().map(read_file).transpose()?;
     let file = run
         .firmware
         .as_deref()
@@ -285,6 +292,7 @@ fn load_riscv(run: &Run, config: &riscv::Config) -> Result<riscv::session::Sessi
     let given = riscv::session::Given {
         firmware: firmware.as_deref().zip(file.as_deref()),
         initramfs: initramfs.as_deref(),
+        disk: disk.as_deref(),
         arguments: &run.append,
     };
     let console = console(run)?;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from pagewalk.cli.jobs import bare_job, job_of
 from pagewalk.cli.output import Json, complain, err, next_step, print_json, say
 from pagewalk.cli.simulation import Save, Watched, print_summary, watch
 from pagewalk.errors import BadInput, PagewalkError, WrongOption
+from pagewalk.paths import read_file
 from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS, Job, RunResult
 from pagewalk.store import Store
 
@@ -179,6 +181,7 @@ def boot(
     file: options.Files = None,
     initrd: options.Initrd = None,
     firmware: options.Firmware = None,
+    disk: options.Disk = None,
     append: Annotated[str, typer.Option(help="The kernel's command line; with a program, further words of it.")] = "",
     typed: options.Typed = None,
     save: options.Save = None,
@@ -215,6 +218,8 @@ def boot(
         )
     else:
         job = bare_job(machine, kernel, sets, initrd, append, limit, protocol, firmware)
+    if disk is not None:
+        job = replace(job, disk=read_file(disk))
     watched = watch(_loaded(job), limit, quiet=as_json, typed=typed, save=to_save, boot_limit=job.boot_limit)
     watched.rooted = job.initrd != b""
     _say_why_illegal(job, watched.status)

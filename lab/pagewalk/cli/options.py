@@ -206,6 +206,10 @@ Firmware = Annotated[
     Path | None,
     typer.Option(help="Firmware of a RISC-V machine, which starts the kernel: fw_dynamic.bin of OpenSBI."),
 ]
+Disk = Annotated[
+    Path | None,
+    typer.Option(help="The image of a RISC-V machine's disk, at most 256 MB. The guest writes to a copy of it."),
+]
 Files = Annotated[
     list[str] | None,
     typer.Option("--file", help="A further file for the guest, HOST or HOST:GUEST; may be given again."),

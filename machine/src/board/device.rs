@@ -1,5 +1,7 @@
 //! What a board asks of a device.
 
+use std::ops::Range;
+
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::address::Physical;
@@ -153,6 +155,19 @@ pub(super) trait Device: std::fmt::Debug + Send {
     /// is no memory.
     fn transfer(&mut self, _now: u64, _ram: &mut [u8], _console: &mut Console) -> Result<(), u32> {
         Ok(())
+    }
+
+    /// The bytes of RAM that it has written since the last call.
+    fn take_written(&mut self) -> Vec<Range<usize>> {
+        Vec::new()
+    }
+
+    /// Gives a drive its disk.
+    fn insert(&mut self, _disk: Vec<u8>) {}
+
+    /// What is on a drive's disk.
+    fn content(&self) -> Option<&[u8]> {
+        None
     }
 
     /// Its state, for a snapshot.

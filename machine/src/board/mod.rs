@@ -11,6 +11,7 @@ mod console;
 mod control;
 mod cpm;
 mod device;
+mod disk;
 mod fads;
 mod ipic;
 mod keyboard;
@@ -39,6 +40,7 @@ pub use address::{PHYSICAL_BITS, Physical};
 pub use console::Console;
 pub use control::{Effect, Half, TlbView};
 pub use device::{BusError, Instant};
+pub use disk::DISK_MOST;
 pub(crate) use mpc8xx::IMMR as MPC8XX_IMMR;
 pub(crate) use nvram::SIZE as NVRAM_SIZE;
 pub use pc::Pc;
@@ -46,6 +48,8 @@ pub use tree::Target;
 pub(crate) use tree::{Tree, clocks};
 pub(crate) use virt::{CONSOLE as VIRT_CONSOLE, nodes as virt_nodes, processor_handle};
 pub use virt::{RAM as VIRT_RAM, Virt};
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -476,6 +480,25 @@ impl Board {
         self.spread(master);
         let reason = "a buffer of the communications processor is there, and no memory";
         done.map_err(|address| self.error(address.into(), 1, false, reason))
+    }
+
+    /// The bytes of RAM that the device has written by itself since the last call.
+    pub fn take_written(&mut self) -> Vec<Range<usize>> {
+        let master = self.parts.master;
+        master.map_or_else(Vec::new, |master| self.parts.devices[master].take_written())
+    }
+
+    /// Gives the board's drive a disk, which is a copy of an image.
+    pub fn insert_disk(&mut self, image: &[u8]) {
+        if let Some(master) = self.parts.master {
+            self.parts.devices[master].insert(image.to_vec());
+        }
+    }
+
+    /// What is on that disk.
+    #[must_use]
+    pub fn disk(&self) -> Option<&[u8]> {
+        self.parts.devices.get(self.parts.master?)?.content()
     }
 
     pub fn console(&self) -> &Console {

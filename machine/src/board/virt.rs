@@ -1,11 +1,11 @@
 //! Board `virt`: devices and addresses of QEMU's board of this name for RISC-V (hw/riscv/virt.c), as far as they are
-//! here:
-//! CLINT, PLIC, a 16550, and a device that powers off. RAM begins at 2 GB.
+//! here: CLINT, PLIC, a 16550, the first of its places for virtio with a disk, and a device that powers off. RAM begins at 2 GB.
 
 use serde::{Deserialize, Serialize};
 use vm_fdt::FdtWriter;
 
 use super::clint::Clint;
+use super::disk::Disk;
 use super::plic::Plic;
 use super::uart::Uart;
 use super::{At, Console, Device, Effect, Parts, Physical, Window, Wire, restored, saved};
@@ -23,17 +23,21 @@ const PLIC_AT: u32 = 0x0c00_0000;
 const PLIC_SIZE: u32 = 0x0060_0000;
 const UART_AT: u32 = 0x1000_0000;
 const UART_LINE: u8 = 10;
+const DISK_AT: u32 = 0x1000_1000;
+const DISK_LINE: u8 = 1;
 
 const CLINT: usize = 0;
 const PLIC: usize = 1;
 const UART: usize = 2;
 const FINISHER: usize = 3;
+const DISK: usize = 4;
 
-const WINDOWS: [Window; 4] = [
+const WINDOWS: [Window; 5] = [
     Window::at(CLINT_AT, 0x1_0000, CLINT),
     Window::at(PLIC_AT, PLIC_SIZE, PLIC),
     Window::at(UART_AT, 8, UART),
     Window::at(FINISHER_AT, 0x1000, FINISHER),
+    Window::at(DISK_AT, 0x1000, DISK),
 ];
 
 const fn context(line: u8) -> Wire {
@@ -44,12 +48,17 @@ const fn context(line: u8) -> Wire {
     }
 }
 
-/// The UART's interrupt, then the contexts of 8 processors.
-const WIRES: [Wire; 17] = [
+/// The interrupts of UART and disk, then the contexts of 8 processors.
+const WIRES: [Wire; 18] = [
     Wire {
         from: UART,
         to: PLIC,
         line: UART_LINE,
+    },
+    Wire {
+        from: DISK,
+        to: PLIC,
+        line: DISK_LINE,
     },
     context(0),
     context(1),
@@ -88,7 +97,9 @@ pub(super) fn parts(virt: &Virt) -> Parts {
             Box::new(Plic::new(virt.processors)),
             Box::new(Uart::new()),
             Box::new(Finisher),
+            Box::new(Disk::new(RAM)),
         ],
+        master: Some(DISK),
         windows: &WINDOWS,
         wires: &WIRES,
         ..Parts::around(CLINT)
@@ -150,8 +161,8 @@ fn region(fdt: &mut FdtWriter, at: u32, size: u32) -> Result<(), vm_fdt::Error> 
     fdt.property_array_u64("reg", &[at.into(), size.into()])
 }
 
-/// Writes the nodes of the devices, in a root with cells of 64 bits.
-pub(crate) fn nodes(fdt: &mut FdtWriter, virt: &Virt) -> Result<(), vm_fdt::Error> {
+/// Writes the nodes of the devices, in a root with cells of 64 bits. An empty place for a disk has none.
+pub(crate) fn nodes(fdt: &mut FdtWriter, virt: &Virt, disk: bool) -> Result<(), vm_fdt::Error> {
     let soc = fdt.begin_node("soc")?;
     fdt.property_u32("#address-cells", 2)?;
     fdt.property_u32("#size-cells", 2)?;
@@ -198,6 +209,15 @@ pub(crate) fn nodes(fdt: &mut FdtWriter, virt: &Virt) -> Result<(), vm_fdt::Erro
     fdt.property_u32("interrupt-parent", PLIC_HANDLE)?;
     fdt.property_u32("interrupts", UART_LINE.into())?;
     fdt.end_node(uart)?;
+
+    if disk {
+        let disk = fdt.begin_node(&format!("virtio_mmio@{DISK_AT:x}"))?;
+        fdt.property_string("compatible", "virtio,mmio")?;
+        region(fdt, DISK_AT, 0x1000)?;
+        fdt.property_u32("interrupt-parent", PLIC_HANDLE)?;
+        fdt.property_u32("interrupts", DISK_LINE.into())?;
+        fdt.end_node(disk)?;
+    }
 
     if virt.control {
         let kernel = CONTROL as u32 + CONTROL_KERNEL;

@@ -151,6 +151,11 @@ impl Processor {
         let Ok(effect) = self.memory.uncore.write_device(pa, bytes, value, now) else {
             return self.fault(right::WRITE, Miss::Access, va);
         };
+        for written in self.memory.uncore.board.take_written() {
+            for at in (written.start & !0x3f..written.end).step_by(0x40) {
+                self.code_written(at as RamAddress, 0x40);
+            }
+        }
         if let Some(effect) = effect {
             self.carry_out(effect);
         }

@@ -8,7 +8,7 @@ use super::Machine;
 use super::config::Config;
 use super::counters;
 use super::csr::privilege;
-use crate::board::{VIRT_CONSOLE, VIRT_RAM, processor_handle, virt_nodes};
+use crate::board::{DISK_MOST, VIRT_CONSOLE, VIRT_RAM, processor_handle, virt_nodes};
 use crate::loader::{ElfImage, LoadError};
 
 /// Where a Linux is loaded, from the beginning of RAM on (Linux Documentation/riscv/boot-image-header.rst; OpenSBI
@@ -31,6 +31,8 @@ pub struct Given<'a> {
     /// OpenSBI's fw_dynamic.bin, and its name in messages.
     pub firmware: Option<(&'a [u8], &'a str)>,
     pub initramfs: Option<&'a [u8]>,
+    /// The image of a disk, which is copied.
+    pub disk: Option<&'a [u8]>,
     /// The command line.
     pub arguments: &'a str,
 }
@@ -156,7 +158,15 @@ pub fn load(
     if end > tree_at {
         return unfit("does not fit RAM together with its device tree (memory.size)");
     }
-    let tree = tree(&config, given.arguments, initramfs)?;
+    if let Some(image) = given.disk {
+        if image.is_empty() || image.len() as u64 > DISK_MOST {
+            let size = image.len();
+            let problem = format!("has {size} bytes: a disk has 1 to {DISK_MOST}");
+            return Err(LoadError::unfit("the image of the disk", problem));
+        }
+        place.machine.uncore_mut().board.insert_disk(image);
+    }
+    let tree = tree(&config, given, initramfs)?;
     place.put(tree_at, &tree, tree.len() as u64)?;
     let information = tree_at + TREE_PLACE;
     // struct fw_dynamic_info: magic "OSBI", version, where to go on, in which mode, options, the first processor.
@@ -205,9 +215,9 @@ impl Place<'_> {
 ///
 /// # Errors
 /// When `arguments` holds a NUL byte.
-pub fn tree(
+fn tree(
     config: &Config,
-    arguments: &str,
+    given: &Given<'_>,
     initramfs: Option<Range<u64>>,
 ) -> Result<Vec<u8>, Error> {
     let mut fdt = FdtWriter::new()?;
@@ -217,7 +227,7 @@ pub fn tree(
     fdt.property_string("compatible", "riscv-virtio")?;
     fdt.property_string("model", "riscv-virtio,qemu")?;
     let chosen = fdt.begin_node("chosen")?;
-    fdt.property_string("bootargs", arguments)?;
+    fdt.property_string("bootargs", given.arguments)?;
     fdt.property_string("stdout-path", VIRT_CONSOLE)?;
     if let Some(range) = initramfs {
         fdt.property_u64("linux,initrd-start", range.start)?;
@@ -230,7 +240,7 @@ pub fn tree(
     fdt.end_node(memory)?;
     processors(&mut fdt, config)?;
     counters::node(&mut fdt, config)?;
-    virt_nodes(&mut fdt, &config.virt())?;
+    virt_nodes(&mut fdt, &config.virt(), given.disk.is_some())?;
     fdt.end_node(root)?;
     fdt.finish()
 }
