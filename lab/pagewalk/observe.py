@@ -1,4 +1,5 @@
-"""Observers: a Python function that is called with the TLB misses, evictions, exceptions and context switches of a run.
+"""Observers: a Python function that is called with the TLB misses, evictions, exceptions, context switches and
+interrupts between processors of a run.
 
 Filters choose among the events in the machine, before Python sees them. docs/observers.md has an example.
 """
@@ -12,7 +13,7 @@ from typing import Literal
 from pagewalk._machine import Event, Machine
 from pagewalk.errors import BadInput
 
-Kind = Literal["miss", "eviction", "exception", "switch"]
+Kind = Literal["miss", "eviction", "exception", "switch", "interrupt"]
 
 Callback = Callable[[list[Event], Machine], object]
 """Called with events in order, and with the machine, which stands still: its counters and `dump` can be read."""

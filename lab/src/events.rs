@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 /// A TLB miss, an eviction, an exception or a context switch. What an event of its kind does not have is None.
 #[pyclass(frozen, get_all, module = "pagewalk._machine")]
 pub struct Event {
-    /// `miss`, `eviction`, `exception` or `switch`.
+    /// `miss`, `eviction`, `exception`, `switch` or `interrupt`.
     kind: &'static str,
     /// The processor's number.
     processor: u8,
@@ -44,6 +44,8 @@ pub struct Event {
     vector: Option<&'static str>,
     /// The address space that ran before a switch.
     previous: Option<u32>,
+    /// The processor that an interrupt is sent to.
+    target: Option<u8>,
     /// Core cycles that hardware took to load the entry; None where software loads it.
     cycles: Option<u64>,
 }
@@ -69,6 +71,7 @@ impl Event {
             victim_space: None,
             vector: None,
             previous: None,
+            target: None,
             cycles: None,
         };
         match heard.what {
@@ -104,6 +107,10 @@ impl Event {
             What::Switch { from } => {
                 event.kind = Kind::Switch.name();
                 event.previous = Some(from);
+            }
+            What::Interrupt { target, .. } => {
+                event.kind = Kind::Interrupt.name();
+                event.target = Some(target);
             }
         }
         event

@@ -46,7 +46,7 @@ PARTS: dict[str, dict[str, str]] = {
         "caches.",
     },
     "tally": {
-        "observe": "Count TLB misses, evictions, exceptions or switches in groups, by a query in one line.",
+        "observe": "Count TLB misses, evictions, exceptions, switches or interrupts in groups, by a query.",
     },
     "results": {
         "compare": "Set two results side by side: tables row by row, or runs counter by counter.",

@@ -145,6 +145,10 @@ impl Device for Clint {
         self.lines(processor, self.polled) & waits != 0
     }
 
+    fn asks(&self, processor: u8) -> bool {
+        self.software.get(usize::from(processor)) == Some(&true)
+    }
+
     fn deadline(&self, now: u64, _: &Console) -> Option<u64> {
         let next = self.comparisons.iter().map(|&ticks| self.cycle_of(ticks));
         next.filter(|&cycle| cycle > now && cycle != u64::MAX).min()

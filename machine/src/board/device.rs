@@ -96,6 +96,11 @@ pub(super) trait Device: std::fmt::Debug + Send {
         processor == 0 && self.interrupt()
     }
 
+    /// Does it ask this processor for attention in a way that another processor can bring about?
+    fn asks(&self, processor: u8) -> bool {
+        self.interrupts(processor)
+    }
+
     /// All interrupt inputs of a RISC-V processor at cycle `now`, as bits of mip, of what drives them.
     fn lines(&self, _processor: u8, _now: u64) -> u64 {
         0

@@ -429,6 +429,14 @@ impl Board {
         (self.parts.controller()).map_or(0, |device| device.lines(processor, now.cycles))
     }
 
+    /// Which processors the board's controller asks for attention, by bit.
+    #[must_use]
+    pub fn asked(&self) -> u8 {
+        let controller = self.parts.controller();
+        let asks = |number: &u8| controller.is_some_and(|device| device.asks(*number));
+        (0..8).filter(asks).fold(0, |all, number| all | 1 << number)
+    }
+
     /// A RISC-V processor sleeps until one of these bits of mip is set.
     pub fn wait_for(&mut self, processor: u8, lines: u64) {
         if let Some(device) = self.parts.devices.get_mut(self.parts.controller) {

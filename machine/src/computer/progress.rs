@@ -251,6 +251,22 @@ pub(crate) trait Progressing: Guest {
         None
     }
 
+    /// Tells a listener which other processors a write to the board has interrupted: those that are asked now and were
+    /// not. `path` are the calls that led to it, if they are known.
+    fn tell_of_interrupts(&mut self, asked: u8, path: &[u32]) {
+        if self.observers().listener.is_none() {
+            return;
+        }
+        let Instant {
+            processor, cycles, ..
+        } = self.instant();
+        let here = [self.next_instruction() as u32];
+        let path = if path.is_empty() { &here } else { path };
+        let (observers, account, memory) = self.observed();
+        let targets = memory.uncore.board.asked() & !asked & !(1 << processor);
+        observers.interrupts(targets, path, (account.user, account.cause), cycles);
+    }
+
     /// Lets the devices do what is due.
     fn poll(&mut self) {
         let now = self.instant().cycles;

@@ -435,7 +435,13 @@ impl Processor {
     fn write_device(&mut self, physical: u32, bytes: u32, value: u64) -> Result<(), Exception> {
         let now = self.instant();
         let uncore = &mut self.memory.uncore;
+        let asked = (self.observers.listener.is_some()).then(|| uncore.board.asked());
         let effect = uncore.write_device(physical.into(), bytes, value, now);
+        if let Some(asked) = asked {
+            let targets = uncore.board.asked() & !asked & !(1 << now.processor);
+            let by = (self.account.user, self.account.cause);
+            (self.observers).interrupts(targets, &[self.registers.pc], by, now.cycles);
+        }
         self.charge_device(physical);
         self.look_at_board();
         if self.several && !self.memory.uncore.board.is_free(physical.into()) {

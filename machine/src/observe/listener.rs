@@ -1,4 +1,5 @@
-//! A listener: someone outside of the machine who is told of TLB misses, evictions, exceptions and context switches.
+//! A listener: someone outside of the machine who is told of TLB misses, evictions, exceptions, context switches, and
+//! interrupts that one processor sends to another.
 //!
 //! A filter chooses among them here. What passes is collected in a batch; a full batch stops the run between two
 //! blocks, so that the listener can take it and look at the machine before the run goes on. Listening changes no count.
@@ -26,6 +27,8 @@ named! {
         Exception = "exception",
         /// Another address space runs on a processor.
         Switch = "switch",
+        /// A processor interrupts another one.
+        Interrupt = "interrupt",
     }
 }
 
@@ -75,6 +78,12 @@ pub enum What {
     Switch {
         /// The address space that ran before.
         from: u32,
+    },
+    Interrupt {
+        /// The processor that is interrupted.
+        target: u8,
+        /// The functions that led there, as a number of the symbolizer.
+        path: u32,
     },
 }
 
@@ -257,6 +266,19 @@ impl Listener {
         let what = What::Exception(which);
         let heard = heard(self.processor, what, names.0, (pc, user, cause), cycle);
         self.tell(heard, Kind::Exception, [Some(pc), None], names);
+    }
+
+    /// Code of this mode and cause at `pc` interrupts another processor.
+    pub(super) fn interrupt(
+        &mut self,
+        (target, path): (u8, u32),
+        names: Names<'_>,
+        (pc, user, cause): (u32, bool, Cause),
+        cycle: u64,
+    ) {
+        let what = What::Interrupt { target, path };
+        let heard = heard(self.processor, what, names.0, (pc, user, cause), cycle);
+        self.tell(heard, Kind::Interrupt, [Some(pc), None], names);
     }
 
     /// The address space `context` runs from now on.

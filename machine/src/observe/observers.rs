@@ -150,6 +150,26 @@ impl<D> Observers<D> {
         }
     }
 
+    /// Code of this mode and cause interrupts the processors of these bits; `path` are the addresses of the calls that
+    /// led there, the outermost first.
+    pub fn interrupts(
+        &mut self,
+        targets: u8,
+        path: &[u32],
+        (user, cause): (bool, Cause),
+        cycle: u64,
+    ) {
+        let Some((listener, &pc)) = self.listener.as_mut().zip(path.last()) else {
+            return;
+        };
+        let path = self.symbols.path(path, user);
+        let stack = self.profile.as_ref().map_or(0, Profile::stack);
+        let names = (&self.symbols, stack);
+        for target in (0..8).filter(|target| targets >> target & 1 != 0) {
+            listener.interrupt((target, path), names, (pc, user, cause), cycle);
+        }
+    }
+
     /// The queries that count events.
     pub fn tallies(&self) -> impl Iterator<Item = &Tally> {
         self.listener.iter().flat_map(|listener| &listener.tallies)

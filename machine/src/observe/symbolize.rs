@@ -15,6 +15,8 @@ pub struct Function {
 }
 
 const UNKNOWN: u32 = u32::MAX;
+/// The most different paths of calls.
+const PATHS_MOST: usize = 1 << 16;
 
 impl Function {
     /// A symbol names it.
@@ -60,6 +62,11 @@ pub struct Symbolizer {
     /// `programs`, by name.
     #[serde(skip)]
     numbers: HashMap<String, u32>,
+    /// Paths of calls, the outermost function first, and their numbers.
+    #[serde(skip)]
+    paths: Vec<Vec<Function>>,
+    #[serde(skip)]
+    path_numbers: HashMap<Vec<Function>, u32>,
 }
 
 impl Default for Symbolizer {
@@ -259,6 +266,33 @@ impl Symbolizer {
             low,
             high,
         }
+    }
+
+    /// The number of a path of calls at these addresses. Beyond a limit all paths have one number.
+    pub fn path(&mut self, calls: &[u32], user: bool) -> u32 {
+        let path: Vec<Function> = (calls.iter())
+            .map(|&pc| self.locate(pc, user).function)
+            .collect();
+        if let Some(&known) = self.path_numbers.get(&path) {
+            return known;
+        }
+        if self.paths.len() >= PATHS_MOST {
+            return UNKNOWN;
+        }
+        let number = self.paths.len() as u32;
+        self.paths.push(path.clone());
+        self.path_numbers.insert(path, number);
+        number
+    }
+
+    /// The names of the functions of a path.
+    #[must_use]
+    pub fn path_names(&self, number: u32) -> String {
+        let Some(path) = self.paths.get(number as usize) else {
+            return "(too many paths)".to_owned();
+        };
+        let names = path.iter().map(|&function| self.function_name(function));
+        names.collect::<Vec<_>>().join(" > ")
     }
 
     /// Name of a function; `(no symbol)` where no symbol covers it.

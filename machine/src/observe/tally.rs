@@ -34,6 +34,7 @@ enum Value {
     Word(&'static str),
     Function(Function),
     Program(u32),
+    Path(u32),
     /// With the function that ran, which is its last one unless that was not known yet.
     Stack(Stack, Frame),
 }
@@ -128,7 +129,7 @@ impl Tally {
         let fetch = match heard.what {
             What::Miss(miss) => Some(miss.fetch),
             What::Eviction { load, .. } => Some(load.fetch),
-            What::Exception(_) | What::Switch { .. } => None,
+            What::Exception(_) | What::Switch { .. } | What::Interrupt { .. } => None,
         };
         if self.query.fetch.is_some_and(|wanted| Some(wanted) != fetch) {
             return;
@@ -171,7 +172,7 @@ impl Tally {
         let found = value(condition.field, heard, symbols, stack);
         let compare = condition.compare;
         match (&condition.operand, found) {
-            (_, Value::Absent | Value::Stack(..)) => false,
+            (_, Value::Absent | Value::Stack(..) | Value::Path(_)) => false,
             (Operand::Number(wanted), Value::Number(number)) => compare.holds(number.cmp(wanted)),
             (Operand::Number(wanted), Value::Address(address)) => {
                 compare.holds(u64::from(address).cmp(wanted))
@@ -258,7 +259,7 @@ fn value(field: Field, heard: &Heard, symbols: &Symbolizer, stack: Stack) -> Val
             victim,
             owner,
         } => (None, Some(load), Some((victim, owner))),
-        What::Exception(_) | What::Switch { .. } => (None, None, None),
+        What::Exception(_) | What::Switch { .. } | What::Interrupt { .. } => (None, None, None),
     };
     let of_tlb = |of_miss: Option<u32>, of_load: Option<u32>| of_miss.or(of_load);
     match field {
@@ -306,6 +307,14 @@ fn value(field: Field, heard: &Heard, symbols: &Symbolizer, stack: Stack) -> Val
             What::Exception(which) => Value::Word(which.counter),
             _ => Value::Absent,
         },
+        Field::Target => match heard.what {
+            What::Interrupt { target, .. } => Value::Number(target.into()),
+            _ => Value::Absent,
+        },
+        Field::Path => match heard.what {
+            What::Interrupt { path, .. } => Value::Path(path),
+            _ => Value::Absent,
+        },
     }
 }
 
@@ -317,6 +326,7 @@ fn shown(value: Value, symbols: &Symbolizer, profile: Option<&Profile>) -> Strin
         Value::Word(word) => word.to_owned(),
         Value::Function(function) => symbols.function_name(function).to_owned(),
         Value::Program(program) => symbols.program_name(program).to_owned(),
+        Value::Path(path) => symbols.path_names(path),
         Value::Stack(stack, frame) => profile.map_or_else(String::new, |profile| {
             profile.names(symbols, stack, frame).join(" > ")
         }),

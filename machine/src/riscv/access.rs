@@ -148,9 +148,13 @@ impl Processor {
     fn write_device(&mut self, va: u64, pa: u64, bytes: u32, value: u64) -> Result<(), Raised> {
         self.charge_device(pa);
         let now = self.instant();
+        let asked = self.memory.uncore.board.asked();
         let Ok(effect) = self.memory.uncore.write_device(pa, bytes, value, now) else {
             return self.fault(right::WRITE, Miss::Access, va);
         };
+        let path = std::mem::take(&mut self.path);
+        self.tell_of_interrupts(asked, &path);
+        self.path = path;
         for written in self.memory.uncore.board.take_written() {
             for at in (written.start & !0x3f..written.end).step_by(0x40) {
                 self.code_written(at as RamAddress, 0x40);

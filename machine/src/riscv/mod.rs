@@ -16,6 +16,7 @@ mod gdb;
 mod loader;
 pub mod mmu;
 pub mod op;
+mod path;
 pub mod pmp;
 mod predictor;
 pub mod processor;

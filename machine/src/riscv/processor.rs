@@ -84,6 +84,8 @@ pub struct Processor {
     pub(super) walked: Origin,
     pub(super) refilled: bool,
     pub(super) hosted: bool,
+    /// The calls that led to the one of the firmware that runs, the outermost first, while somebody listens.
+    pub(super) path: Vec<u32>,
     pub(super) stop: Option<Stop>,
     pub(super) limits: Limits,
     pub(super) times: TurnTimes,
@@ -142,6 +144,7 @@ impl Processor {
             walked: Origin::default(),
             refilled: false,
             hosted: false,
+            path: Vec::new(),
             stop: None,
             limits: Limits::NONE,
             times: TurnTimes::default(),

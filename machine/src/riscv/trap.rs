@@ -192,6 +192,9 @@ impl Processor {
         };
         let at = (self.pc as u32, self.account.user, self.account.cause);
         self.observers.exception(which, at, self.cycles);
+        if self.observers.listener.is_some() {
+            self.note_path(number == u64::from(cause::CALL + privilege::SUPERVISOR) && !interrupts);
+        }
         self.advance(self.config.clocks.trap);
         let old = self.csr.mstatus;
         let (mask, shift) = before(mode);

@@ -714,7 +714,9 @@ impl Processor {
     pub(super) fn write_device(&mut self, pa: u32, bytes: u32, value: u32) {
         self.charge_device(pa);
         let now = self.instant();
+        let asked = self.memory.uncore.board.asked();
         let effect = (self.memory.uncore).write_device(pa.into(), bytes, value.into(), now);
+        self.tell_of_interrupts(asked, &[]);
         self.device_was_written(effect.ok().flatten());
     }
 

@@ -136,3 +136,28 @@ fn cycles_are_those_on_record() {
     });
     assert_eq!(cycles, [1208, 1130, 1224]);
 }
+
+/// A processor that writes the other one's software interrupt is heard; a second write while the first waits is not.
+#[test]
+fn an_interrupt_of_another_processor_is_heard() {
+    // bnez a0, 40; lui t0, 0x2000; li t1, 1; sw t1, 0(t0); sw t1, 4(t0); sw t1, 4(t0)
+    let code = [
+        0x0205_1463,
+        0x0200_02b7,
+        0x0010_0313,
+        0x0062_a023,
+        0x0062_a223,
+        0x0062_a223,
+    ];
+    // The other one stays in a loop.
+    let code = [&code[..], &POWER_OFF, &[0x6f]].concat();
+    let config = config("u74-1500x4", &["processors=2"]);
+    let mut session = session(&config, &elf(&code), "program");
+    let query = "interrupt by processor, target".parse().unwrap();
+    session.tally(vec![query], None).unwrap();
+    assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+    let (rows, _) = session.tallied().unwrap().remove(0);
+    let groups: Vec<_> = rows.iter().map(|row| (&row.group[..], row.count)).collect();
+    let expected = ["0", "1"].map(str::to_owned);
+    assert_eq!(groups, [(&expected[..], 1)]);
+}

@@ -43,6 +43,10 @@ named! {
         VictimContext = "victim-context",
         /// The exception's name.
         Vector = "vector",
+        /// The number of the processor that is interrupted.
+        Target = "target",
+        /// The functions that led there.
+        Path = "path",
     }
 }
 
@@ -60,6 +64,7 @@ impl Field {
             Field::Cycles => kind == Kind::Miss,
             Field::Victim | Field::VictimContext => kind == Kind::Eviction,
             Field::Vector => kind == Kind::Exception,
+            Field::Target | Field::Path => kind == Kind::Interrupt,
         }
     }
 
@@ -75,6 +80,7 @@ impl Field {
                 | Field::Cycles
                 | Field::Victim
                 | Field::VictimContext
+                | Field::Target
         )
     }
 }
@@ -270,8 +276,11 @@ impl Parser {
 
     fn condition(&mut self, kind: Kind) -> Result<Condition, String> {
         let field = self.field(kind)?;
-        if field == Field::Stack {
-            return Err("a condition cannot name a stack: name its function".to_owned());
+        if matches!(field, Field::Stack | Field::Path) {
+            let name = field.name();
+            return Err(format!(
+                "a condition cannot name a {name}: name its function"
+            ));
         }
         let sign = self.next("a comparison")?;
         let compare = Compare::of(&sign).ok_or_else(|| {
@@ -324,7 +333,8 @@ impl FromStr for Query {
             words: words(text)?,
             at: 0,
         };
-        let word = parser.next("a kind of event: miss, eviction, exception or switch")?;
+        let word =
+            parser.next("a kind of event: miss, eviction, exception, switch or interrupt")?;
         let kind = choose("kind of event", &Kind::ALL, Kind::name, &word)?;
         let mut query = Query {
             kind,
