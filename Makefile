@@ -15,6 +15,7 @@
 #   make riscv   builds programs for Linux on the RISC-V machines
 #   make riscv-costs  what loads and fences cost on these machines, without a kernel
 #   make test-x86  the kernel for x86, on QEMU's PC, and Linux on the x86 machines
+#   make test-riscv  Linux on the RISC-V machines
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
 #   make compilers  builds GCC, binutils, bash, make and coreutils to run on the machine, for the experiments that measure a compile
 #   make docs    runs every experiment with seven placements and makes the pages that show their results; goes on where it
@@ -40,10 +41,10 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 heading = @printf '\n== %s\n' "$(1)"
 
 .PHONY: all ready wheel site run test bench constants riscv-costs soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-shootdown soak-policies soak-planted soak-silent docs docs-cost clean kernel user x86 riscv programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
-	test-cross test-x86 test-linux linux linux-kernels
+	test-cross test-x86 test-riscv test-linux linux linux-kernels
 
 # The build scripts of other people's programs split paths at spaces.
-unspaced := x86 riscv wheel programs compilers test test-rust test-lab test-cross test-x86 linux docs soak soak-cases soak-calls soak-files soak-shootdown
+unspaced := x86 riscv wheel programs compilers test test-rust test-lab test-cross test-x86 test-riscv linux docs soak soak-cases soak-calls soak-files soak-shootdown
 ifneq ($(word 2,$(CURDIR)),)
 ifneq ($(filter $(unspaced),$(MAKECMDGOALS)),)
 $(error make $(filter $(unspaced),$(MAKECMDGOALS)): the folder "$(CURDIR)" has a space in its path, at which the build scripts of other people's programs split it: move the checkout. "make" and "make run" work here)
@@ -217,6 +218,11 @@ test-x86: ready
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m kernel boot checker images
 	$(call heading,Real Linux on the x86 machines)
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m linux
+
+# Linux 6.1 and 6.12 on the RISC-V machines, with and without extensions, their disk, and perf's counters.
+test-riscv: ready riscv
+	$(call heading,Real Linux on the RISC-V machines)
+	cd tests && PYTHONPATH=. PAGEWALK_ARCH=riscv ../.venv/bin/python -m linux
 
 # The smallest Linux, built from Debian's source once for all checkouts: exact counts of a run.
 test-linux: ready

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pagewalk import _machine, guest, native
 from pagewalk.guest import Program
@@ -15,16 +16,24 @@ _SHOWN = 2000
 
 
 def ran(
-    kernel: str | None, machine: str, program: Program, said: bytes, boot: Mapping[str, str] | None = None
+    kernel: str | None,
+    machine: str,
+    program: Program,
+    said: bytes,
+    boot: Mapping[str, str] | None = None,
+    *,
+    keys: Mapping[str, str] | None = None,
+    disk: bytes = b"",
 ) -> _machine.Machine:
     """The machine on which a subject, or (None) our kernel, has run that program.
 
-    Missing if it did not end well, or has not said so. `boot`: further words of a subject's command line.
+    Missing if it did not end well, or has not said so. `boot`: further words of a subject's command line. `keys`: of
+    the machine. `disk`: the image of a RISC-V machine's disk.
     """
     job = guest.job(
-        Workshop(native.NativeRunner()), machine, program, overrides={}, settings={}, kernel=kernel, boot=boot
+        Workshop(native.NativeRunner()), machine, program, overrides=keys or {}, settings={}, kernel=kernel, boot=boot
     )
-    loaded = native.load(job)
+    loaded = native.load(replace(job, disk=disk))
     stop = native.go(loaded, DEFAULT_INSTRUCTIONS, lambda _: True)
     if stop.kind != "power-off" or stop.status or said not in loaded.printed():
         name = kernel or "our kernel"

@@ -1,6 +1,7 @@
 """The files that the suite needs, and how to build or install missing ones.
 
-The environment's PAGEWALK_ARCH chooses the architecture whose kernel and programs are run: ppc, or x86.
+The environment's PAGEWALK_ARCH chooses the architecture whose kernel and programs are run: ppc, or x86; of riscv there
+are programs for Linux alone.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ ARCHES = {
     ),
     "x86": Arch(
         "-x86", "strip", "qemu-i386-static", b"\x7fELF\x01\x01\x01", b"\x02\x00\x03\x00", "i486dx-50", ("musl",), "i386"
+    ),
+    "riscv": Arch(
+        "-riscv", "riscv64-linux-gnu-strip", "qemu-riscv64-static", b"\x7fELF\x02\x01\x01", b"\x02\x00\xf3\x00", "u74-1500",
+        (), "RV64",
     ),
 }  # fmt: skip
 

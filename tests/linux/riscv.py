@@ -1,0 +1,67 @@
+"""What Linux on a RISC-V machine has beside programs: extensions of the architecture, a disk, counters of events."""
+
+from __future__ import annotations
+
+import re
+
+from pagewalk import disk
+from pagewalk.guest import Program
+from pagewalk.initramfs import Initramfs
+from suite.places import USER, Missing, wanted
+
+from linux.runs import ran
+
+EXTENSIONS = "zba_zbb_sstc_svadu_svinval_svnapot_svpbmt_svvptc"
+EVENTS = {
+    "102": ("cache.instruction.miss",),
+    "202": ("cache.data.miss", "cache.data.inhibited"),
+    "402": ("cache.data.writeback",),
+    "802": ("tlb.instruction.miss",),
+    "1002": ("tlb.data.miss",),
+    "2002": ("tlb.l2.miss",),
+    "1802": ("tlb.instruction.miss", "tlb.data.miss"),
+    "6001": ("branch.mispredict",),
+}
+"""perf's numbers of a U74's events, and the machine's counters of the same."""
+_SLACK = 400
+"""The region of interest is around the calls that switch a counter: it has at most so many events more."""
+_BUILD = "run make -C user ARCH=riscv"
+
+
+def check(subject: str, machine: str) -> None:
+    """Runs all of this; Missing says what is wrong."""
+    _run_with_extensions(subject, machine)
+    _run_with_disk(subject, machine)
+    _count_events(subject, machine)
+
+
+def _run_with_extensions(subject: str, machine: str) -> None:
+    """Runs hello with every extension that the device tree can show."""
+    program = Program(wanted(USER / "hello", _BUILD), ())
+    ran(subject, machine, program, b"hello", keys={"core.extensions": EXTENSIONS})
+
+
+def _run_with_disk(subject: str, machine: str) -> None:
+    """Reads a file of an ext2 disk and writes one, which is there after the disk was mounted anew."""
+    tree = Initramfs()
+    tree.file("/greeting", b"good morning")
+    image = disk.ext2(tree)
+    program = Program(wanted(USER / "linux" / "disk", _BUILD), ())
+    ran(subject, machine, program, b"disk: good morning\r\ndisk: kept\r\n", disk=image)
+
+
+def _count_events(subject: str, machine: str) -> None:
+    """Counts events by perf_event_open; Missing if one is not what the machine has counted."""
+    # Timers that the firmware was asked to set.
+    words = (*EVENTS, "f5")
+    program = Program(wanted(USER / "linux" / "events", _BUILD), words)
+    loaded = ran(subject, machine, program, b"f5 ")
+    found = {code: int(count) for code, count in re.findall(rb"^(\w+) (\d+)\r?$", loaded.printed(), re.MULTILINE)}
+    regions = loaded.regions()
+    for number, (code, names) in enumerate(EVENTS.items(), start=1):
+        counted, whole = (
+            found[code.encode()],
+            sum(regions[number][name] for name in names),
+        )
+        if not whole - _SLACK <= counted <= whole or whole == 0:
+            raise Missing(f"{subject} on {machine}: event {code}: {counted:,}, and {' + '.join(names)} is {whole:,}")
