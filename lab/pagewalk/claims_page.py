@@ -53,6 +53,11 @@ _OWN = {
         "([experiments.md](experiments.md#compiles)). Here both compile under each optimisation, and one with few free "
         "frames. `make compilers` builds GCC, binutils, bash and GNU coreutils from Debian's source packages.",
     ),
+    "riscv": (
+        "Linux on RISC-V: questions of today",
+        "Questions about the TLB code of Linux for RISC-V, each answered by Linux 6.1 and 6.12 on the machines of "
+        "[riscv.md](riscv.md), with Debian's OpenSBI below. Where somebody has published a figure, the text names it.",
+    ),
 }
 """The `document` of experiments that reproduce no paper: the title of their page, and what it is about."""
 

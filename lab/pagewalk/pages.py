@@ -12,7 +12,7 @@ from pagewalk.report import plots
 from pagewalk.report.plots import Drawing
 from pagewalk.store import Store
 
-_NAMES = {"pagewalk": "beyond", "lmbench96": "validation", claims_page.ALL: "claims"}
+_NAMES = {"pagewalk": "beyond", "lmbench96": "validation", "riscv": "riscv-linux", claims_page.ALL: "claims"}
 """The pages whose file has another name than their document."""
 _COUNTED = re.compile(r"(?<=<!-- claims: made by `make docs` -->\n).*?(?=\n<!-- end of claims -->)", re.DOTALL)
 """The line of the README that counts the claims."""

@@ -16,6 +16,7 @@ from pagewalk.paths import home
 GENERATED = {
     "claims",
     "riscv-costs",
+    "riscv-linux",
     "moved",
     "linux",
     "osdi99",

@@ -48,10 +48,7 @@ X86 = (
     Booted("linux-6.1-i486", ("i486dx-50", "p6-200"), HERE / "counts-i486.toml"),
     Booted("linux-6.1-i686-smp", ("p6-200x2", "p6-200x4"), HERE / "counts-i686-smp.toml"),
 )
-RISCV = (
-    Booted("linux-6.12-riscv", ("u74-1500", "u74-1500x4"), HERE / "counts-6.12-riscv.toml"),
-    Booted("linux-6.1-riscv", ("u74-1500", "u74-1500x4"), HERE / "counts-6.1-riscv.toml"),
-)
+RISCV = (Booted("linux-6.12-riscv", ("u74-1500", "u74-1500x4"), HERE / "counts-6.12-riscv.toml"),)
 EXPERIMENT = HERE / "image.toml"
 _COUNTERS = ("cycles", "instructions", "tlb.instruction.miss", "tlb.data.miss", "cache.instruction.miss")
 

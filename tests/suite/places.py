@@ -47,8 +47,8 @@ ARCHES = {
         "-x86", "strip", "qemu-i386-static", b"\x7fELF\x01\x01\x01", b"\x02\x00\x03\x00", "i486dx-50", ("musl",), "i386"
     ),
     "riscv": Arch(
-        "-riscv", "riscv64-linux-gnu-strip", "qemu-riscv64-static", b"\x7fELF\x02\x01\x01", b"\x02\x00\xf3\x00", "u74-1500",
-        (), "RV64",
+        "-riscv", "riscv64-linux-gnu-strip", "qemu-riscv64-static", b"\x7fELF\x02\x01\x01", b"\x02\x00\xf3\x00",
+        "u74-1500", (), "RV64",
     ),
 }  # fmt: skip
 

@@ -267,14 +267,8 @@ impl Disk {
         match offset {
             0x00 => MAGIC,
             0x04 => VERSION,
-            // Zero: there is no device, and a driver looks no further.
-            0x08 => {
-                if self.content.is_some() {
-                    BLOCK
-                } else {
-                    0
-                }
-            }
+            // Otherwise it is zero: there is no device, and a driver looks no further.
+            0x08 if self.content.is_some() => BLOCK,
             0x0c => VENDOR,
             0x10 => half(FEATURES, driver.device_half),
             0x34 if driver.queue == 0 => QUEUE,

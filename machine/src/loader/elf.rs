@@ -397,7 +397,9 @@ fn named_symbols<F: FileHeader>(image: &ElfFile<'_, F>) -> Vec<Symbol> {
                 || symbol.kind() == SymbolKind::Unknown
         })
         .filter_map(|symbol| {
-            let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+            // A name with $ tells which instruction set follows, as on RISC-V, and no function.
+            let named = |name: &&str| !name.is_empty() && !name.starts_with('$');
+            let name = symbol.name().ok().filter(named)?;
             match symbol.kind() {
                 SymbolKind::Section | SymbolKind::File | SymbolKind::Tls => return None,
                 SymbolKind::Data if !LOG.contains(&name) && name != OLD_LOG => return None,

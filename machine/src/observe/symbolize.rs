@@ -89,6 +89,8 @@ impl Symbolizer {
             entries: BTreeMap::new(),
             refused: 0,
             numbers: HashMap::new(),
+            paths: Vec::new(),
+            path_numbers: HashMap::new(),
         }
     }
 

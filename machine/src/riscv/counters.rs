@@ -48,7 +48,7 @@ fn inhibitable(config: &Config) -> u32 {
     if counters == 0 {
         0
     } else {
-        (1 << (FIRST as u32 + counters)) - 1 & !2
+        ((1 << (FIRST as u32 + counters)) - 1) & !2
     }
 }
 
