@@ -133,7 +133,9 @@ impl Machine {
     /// `board-information` or `residual-data`. `firmware` starts the kernel of a RISC-V machine,
     /// and `disk` is the image of its disk, which is copied.
     #[new]
-    #[pyo3(signature = (config, kernel, name, initrd, command_line, causes=None, protocol=None, firmware=None, disk=None))]
+    #[pyo3(signature = (
+        config, kernel, name, initrd, command_line, causes=None, protocol=None, firmware=None, disk=None
+    ))]
     #[expect(
         clippy::too_many_arguments,
         reason = "the Python package gives them their names"

@@ -1,7 +1,7 @@
 /*
- * events CODE...: counts events by perf_event_open while it reads one byte of each of many pages, one event after
- * another, each in a region of interest of its own. A code is what perf calls a raw event, in hexadecimal; with f before
- * it an event of the firmware. Prints the code and the count.
+ * events CODE...: counts one event after another by perf_event_open while it reads one byte of each of many pages.
+ * There is a region of interest for each. A code is what perf calls a raw event, in hexadecimal; with f before it, an
+ * event of the firmware. Prints the code and the count.
  */
 #include <linux/perf_event.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
-//! A disk behind virtio-mmio (OASIS Virtual I/O Device 1.1: 2.6, 4.2 and 5.2): one queue of split rings, without indirect
-//! descriptors. The disk is a copy in memory. A request is done when the driver tells of it, and takes no time.
+//! A disk behind virtio-mmio (OASIS Virtual I/O Device 1.1: 2.6, 4.2 and 5.2): one queue of split rings, without
+//! indirect descriptors. The disk is a copy in memory. A request is done when the driver tells of it, and takes no
+//! time.
 //!
 //! What a driver may say wrongly - rings outside of RAM, chains that do not end - makes the device ask for a reset
 //! (2.1.2), and it does nothing more until then.

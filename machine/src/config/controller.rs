@@ -74,20 +74,20 @@ impl Controller {
     fn facts(self) -> Facts {
         let (name, bus, kinds, depth, look_aside, overlap, write_buffer): (_, _, &[_], _, _, _, _) =
             match self {
-                // MPC105 User's Manual 4-19: the data bus is the memory's too, and is not granted while the memory has it.
-                // Page mode DRAM or, recalled, EDO; the depth, the L2 and the missing write buffer are recalled.
+                // MPC105 User's Manual 4-19: the data bus is the memory's too, and is not granted while the memory has
+                // it. Page mode DRAM or, recalled, EDO; the depth, the L2 and the missing write buffer are recalled.
                 Controller::Mpc105 => ("mpc105", Sixty, &[Fpm, Edo], 2, true, false, 0),
-                // MPC106 User's Manual 4-18: one level of pipelining; 5-43: HIT is sampled before memory is started; 8-3:
-                // writes of the processor go through a buffer with ECC only. 6-26, 6-43: DRAM, EDO, SDRAM.
+                // MPC106 User's Manual 4-18: one level of pipelining; 5-43: HIT is sampled before memory is started;
+                // 8-3: writes of the processor go through a buffer with ECC only. 6-26, 6-43: DRAM, EDO, SDRAM.
                 Controller::Mpc106 => ("mpc106", Sixty, &[Fpm, Edo, Sdram], 2, true, false, 1),
-                // IBM 604 SMP Reference Design: page mode parity DRAM of 70 ns, EDO timings as a possibility; section CPU
-                // Bus: one level of address pipelining, one level of posted writes. The rest is recalled.
+                // IBM 604 SMP Reference Design: page mode parity DRAM of 70 ns, EDO timings as a possibility; section
+                // CPU Bus: one level of address pipelining, one level of posted writes. The rest is recalled.
                 Controller::Ibm82660 => ("82660", Sixty, &[Fpm, Edo], 2, true, true, 1),
-                // A text that quotes Apple's developer notes of the 7500, 8500 and 9500: FPM of 70 ns, interleaved, read
-                // into a buffer; the L2 is on the processor's bus. The depth and the write buffer are recalled.
+                // A text that quotes Apple's developer notes of the 7500, 8500 and 9500: FPM of 70 ns, interleaved,
+                // read into a buffer; the L2 is on the processor's bus. The depth and the write buffer are recalled.
                 Controller::Hammerhead => ("hammerhead", Sixty, &[Fpm], 2, true, true, 4),
-                // MVME3600 manual p.3-12: an address is acknowledged at once or with the last beat before it. MTX manual
-                // p.3-6: the next access begins earlier if its address is there already.
+                // MVME3600 manual p.3-12: an address is acknowledged at once or with the last beat before it. MTX
+                // manual p.3-6: the next access begins earlier if its address is there already.
                 Controller::Falcon => ("falcon", Sixty, &[Fpm, Edo], 2, true, true, 1),
                 // Memory kinds: documented; the in-order queue and the write buffer are recalled.
                 Controller::Intel440fx => ("440fx", P6, &[Fpm, Edo], 8, false, true, 8),

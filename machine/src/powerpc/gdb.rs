@@ -70,8 +70,8 @@ impl Place {
 
 /// All registers, by number. On a core without one it reads zero and ignores writes.
 ///
-/// Those in their whole width are last. A kernel of 32 bits saves and finds the lower halves, so that `r0` to `r31` have
-/// 32 bits on a 970, too, and the last names have all. On other cores the upper half reads zero.
+/// Those in their whole width are last. A kernel of 32 bits saves and finds the lower halves, so that `r0` to `r31`
+/// have 32 bits on a 970, too, and the last names have all. On other cores the upper half reads zero.
 fn table() -> Vec<(Row, Place, u32)> {
     let row = |place: Place, first, names: Vec<String>| {
         let (feature, bits, attributes) = place.shape();

@@ -407,7 +407,7 @@ fn a_counter_stands_still_and_goes_on() {
         counts(0x1002, [csrw(COUNTER, u64::MAX), load(PAGE)].concat()),
         0
     );
-    // mcycle stands still, too: what is read twice is equal. csrr t0; csrr t1; beq t0, t1, 8; an instruction that is none
+    // mcycle stands still, too: two reads are equal. csrr t0; csrr t1; beq t0, t1, 8; an instruction that is none
     let read = |rd: u32| 0xb00 << 20 | 2 << 12 | rd << 7 | 0x73;
     let equal = vec![read(T0), read(T1), 0x0062_8463, 0];
     let steps = |inhibit| [csrw(INHIBIT, inhibit), equal.clone()];

@@ -97,7 +97,8 @@ fn reach(p: &Processor, op: &Op) -> (Option<u64>, Option<u16>) {
     )
 }
 
-/// An instruction for this mode and those above it, which supervisor mode does not have while `trapped` is set in mstatus.
+/// An instruction for this mode and those above it, which supervisor mode does not have while `trapped` is set in
+/// mstatus.
 fn allowed(p: &mut Processor, op: &Op, mode: u8, trapped: u64) -> Done {
     if p.privilege < mode || p.is_trapped(trapped) {
         return illegal(p, op);
