@@ -372,10 +372,11 @@ fn tlbs(checker: &mut Checker, config: &Config) {
 fn caches(checker: &mut Checker, config: &Config) {
     let (set, kind) = (&config.cache, config.core.kind);
     checker.range("cache.store-queue", set.store_queue.into(), 0, 16);
-    const UNIFIED: [&str; 3] = [
+    const UNIFIED: [&str; 4] = [
         "cache.unified.size",
         "cache.unified.ways",
         "cache.unified.line",
+        "cache.unified.blocked",
     ];
     for (path, keys, cache, owner) in [
         ("cache.unified", UNIFIED, &set.unified, Kind::I486),

@@ -68,6 +68,16 @@ fn impossible_machines_are_refused_by_name() {
         ),
         ("p6-200", "walk.start=1", "unknown key `start`"),
         ("p6-200", "bus.width=64", "bus.width"),
+        (
+            "p6-200",
+            "cache.data.blocked=true",
+            "`cache.data.blocked` is a key of the 603's D-cache",
+        ),
+        (
+            "i486dx-50",
+            "cache.unified.blocked=false",
+            "`cache.unified.blocked` is a key of the 603's D-cache",
+        ),
     ] {
         let text = refusal(name, setting);
         assert!(text.contains(wanted), "{setting}: {text}");

@@ -31,17 +31,23 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
     levels::check(checker, [set.l2.as_ref(), set.l3.as_ref()], &before);
 }
 
-/// The keys of a level-one cache's size, ways and line.
-pub(crate) type Keys = [&'static str; 3];
+/// The keys of a level-one cache's size, ways and line, and the one that only a 603's D-cache has.
+pub(crate) type Keys = [&'static str; 4];
 
 /// Those of a cache of code.
 pub(crate) const CODE: Keys = [
     "cache.instruction.size",
     "cache.instruction.ways",
     "cache.instruction.line",
+    "cache.instruction.blocked",
 ];
 /// Those of a cache of data.
-pub(crate) const DATA: Keys = ["cache.data.size", "cache.data.ways", "cache.data.line"];
+pub(crate) const DATA: Keys = [
+    "cache.data.size",
+    "cache.data.ways",
+    "cache.data.line",
+    "cache.data.blocked",
+];
 
 pub(crate) fn cache(checker: &mut Checker, keys: Keys, cache: &CacheConfig) {
     let rule = shape::cache(cache.size, cache.ways, cache.line, shape::L1_MOST);
@@ -52,10 +58,7 @@ pub(crate) fn cache(checker: &mut Checker, keys: Keys, cache: &CacheConfig) {
 pub(crate) fn plain(checker: &mut Checker, keys: Keys, config: &CacheConfig) {
     cache(checker, keys, config);
     if config.blocked.is_some() {
-        checker.fail(
-            keys[0],
-            "has a key `blocked` beside it, which is of the 603's D-cache: remove that",
-        );
+        checker.fail(keys[3], "is a key of the 603's D-cache: remove it");
     }
 }
 
