@@ -311,14 +311,16 @@ impl Processor {
         self.check_access(ea, false)?;
         self.watch(ea, bytes, false);
         // RAM ends at the end of a page.
-        let Some(double_word) = self.memory.uncore.ram.read_u64(physical & !7) else {
+        if !self.memory.uncore.ram.contains(physical & !7, 8) {
             return self.read_device(physical, bytes);
-        };
+        }
+        self.memory.expect(physical, &self.account);
         let from = self.hot.cycles;
         self.hot.cycles += self
             .memory
             .load(physical, attributes, from, &mut self.account);
         self.heed_block();
+        let double_word = self.memory.uncore.ram.read_u64(physical & !7).unwrap_or(0);
         let value = part(double_word, physical, bytes);
         self.note_step(source, (physical, bytes, value), from, false);
         if self.following {

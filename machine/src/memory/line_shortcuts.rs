@@ -96,7 +96,7 @@ pub const LINE_MODES: usize = 4;
 #[repr(C)]
 struct Tables {
     modes: [[LineShortcut; PAGE / PIECE]; LINE_MODES + 1],
-    /// Not 0: the line that begins in this piece may have shortcuts.
+    /// The modes in which the line that begins in this piece may have shortcuts, a bit for each.
     made: [u8; PAGE / PIECE],
 }
 
@@ -214,7 +214,7 @@ impl LineShortcuts {
             unsafe { (*self.tables).modes[mode][first + n] = shortcut };
         }
         // SAFETY: as above.
-        unsafe { (*self.tables).made[first] = 1 };
+        unsafe { (*self.tables).made[first] |= 1 << mode };
     }
 
     /// Drops the shortcuts of the lines of the set of `pa`.
@@ -245,9 +245,10 @@ impl LineShortcuts {
     fn drop_line(&self, offset: usize) {
         let first = offset / PIECE;
         // SAFETY: `tables` is allocated; the line lies in a page.
-        unsafe { (*self.tables).made[first] = 0 };
-        for mode in 0..LINE_MODES {
-            self.drop_pieces(mode, first, self.line / PIECE);
+        let mut made = unsafe { std::mem::take(&mut (*self.tables).made[first]) };
+        while made != 0 {
+            self.drop_pieces(made.trailing_zeros() as usize, first, self.line / PIECE);
+            made &= made - 1;
         }
     }
 
