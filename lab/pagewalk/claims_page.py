@@ -55,7 +55,7 @@ _OWN = {
     ),
     "riscv": (
         "Linux on RISC-V: questions of today",
-        "Questions about the TLB code of Linux for RISC-V, each answered by Linux 6.1 and 6.12 on the machines of "
+        "Questions about the TLB code of Linux for RISC-V, each answered by Linux 6.12 on the machines of "
         "[riscv.md](riscv.md), with Debian's OpenSBI below. Where somebody has published a figure, the text names it.",
     ),
 }

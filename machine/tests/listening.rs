@@ -125,6 +125,7 @@ fn passes(filter: &Filter, heard: &Heard) -> bool {
             within(load.ea) || owner.is_some_and(|owner| within(owner.address)),
         ),
         What::Exception(_) => (Kind::Exception, within(heard.pc)),
+        What::Interrupt { .. } => (Kind::Interrupt, within(heard.pc)),
         What::Switch { from } => {
             let mine = filter
                 .context
@@ -144,7 +145,7 @@ proptest! {
 
     #[test]
     fn a_filter_chooses_among_all_events(
-        kinds in any::<[bool; 4]>(),
+        kinds in any::<[bool; 5]>(),
         low in prop_oneof![Just(0u32), Just(0x2000_0000), Just(0xc000_0000)],
         high in prop_oneof![Just(u32::MAX), Just(0x5fff_ffff)],
         context in prop_oneof![3 => Just(None), 1 => (0u32..5).prop_map(Some)],
