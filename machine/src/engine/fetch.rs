@@ -215,7 +215,7 @@ impl Processor {
         }
     }
 
-    /// `begin` for an op of whose cost in this state of the pipeline nothing is known.
+    /// `begin` for an op whose cost in this state of the pipeline is not known yet.
     ///
     /// # Safety
     /// As [`Processor::begin`].

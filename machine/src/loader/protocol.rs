@@ -278,7 +278,7 @@ pub(super) fn residual_data(config: &MachineConfig, version: Option<&str>) -> Ve
         .words(&[(instruction.size + data.size) >> 10, SPLIT, 0, 0])
         .words(&[instruction.size >> 10, instruction.ways, instruction.line])
         .words(&[data.size >> 10, data.ways, data.line])
-        // TLBs: entries in all, split; of I and D entries and ways.
+        // TLBs: the entries of both, "split", then entries and ways of I and of D.
         .words(&[tlb.instruction.entries + tlb.data.entries, SPLIT, 0])
         .words(&[tlb.instruction.entries, tlb.instruction.ways])
         .words(&[tlb.data.entries, tlb.data.ways])

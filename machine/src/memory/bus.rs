@@ -68,7 +68,7 @@ pub struct Pattern {
 /// When the beats of a line reach the core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// When the first one does, which holds the address asked for, in half core cycles.
+    /// The half core cycle in which the first beat arrives, which holds the address asked for.
     first: u64,
     /// Half core cycles between beats.
     step: u64,

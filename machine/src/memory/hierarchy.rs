@@ -601,7 +601,7 @@ impl Memory {
         }
     }
 
-    /// A store to a line that the D-cache has found on its way, or shared, as `tag` says; returns the stall.
+    /// A store that hits a line which is still arriving, or which is shared; `tag` says which. Returns the stall.
     #[inline(never)]
     fn store_marked(&mut self, pa: RamAddress, tag: u32, now: u64, account: &mut Account) -> u64 {
         let stall = if tag & SHARED == 0 {

@@ -1,4 +1,4 @@
-//! What the host can bring from its own memory while the machine is still busy with something else.
+//! Prefetches of the host's memory that the model will need soon.
 
 /// The host is about to need this item.
 #[inline(always)]

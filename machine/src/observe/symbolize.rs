@@ -138,8 +138,8 @@ impl Symbolizer {
         added
     }
 
-    /// The hardware was told of an address space, by a number that the MMU has for it. Returns the context that begins
-    /// by that: for a guest that never writes CONTEXT.
+    /// The hardware was told of an address space, by the MMU's number for it. Returns the new context, for a guest that
+    /// never writes CONTEXT.
     pub(crate) fn space(&mut self, space: u32) -> Option<u32> {
         if self.explicit {
             return None;
@@ -154,8 +154,8 @@ impl Symbolizer {
         self.explicit = true;
     }
 
-    /// The program whose first instruction is at `pc`, if address spaces are told by the hardware: an exec ends there.
-    /// `None` too if it is known to run.
+    /// Finds the program whose first instruction is at `pc`, for guests that never write CONTEXT. Reaching it ends an
+    /// exec. `None` too if the program is known to run.
     pub(crate) fn begins(&self, pc: u32) -> Option<&str> {
         if self.explicit || self.first_space.is_none() {
             return None;

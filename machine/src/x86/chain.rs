@@ -99,7 +99,7 @@ pub(super) fn at_once<Q: Operation, F: Operation>(_: PhantomData<Q>, _: PhantomD
     chained_at_once::<Q, F>
 }
 
-/// The chain of a plain operation whose flags another one replaces before anything can read them.
+/// The chain of an operation whose flags are dead: another operation replaces them before anything reads them.
 pub(super) fn quiet<F: Operation>(_: PhantomData<F>) -> Chain {
     chained_quietly::<F>
 }
@@ -642,7 +642,7 @@ impl Processor {
         }
     }
 
-    /// Something else than the next block is due: at the next instruction this comes first.
+    /// Makes the processor look for events before the next instruction.
     #[inline(always)]
     pub(super) fn due_at_once(&mut self) {
         self.deadline = 0;

@@ -76,7 +76,8 @@ impl Exception {
         Self::coded(14, code)
     }
 
-    /// With these bits in its error code, if that is one of a selector: an external event's, or the selector's own.
+    /// With these bits in the error code, if the exception's error code holds a selector: the bit of an external event,
+    /// or the selector's.
     #[must_use]
     pub(super) fn with_bits(self, bits: u16) -> Self {
         if matches!(self.vector(), 10..=13) {

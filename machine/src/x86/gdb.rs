@@ -1,8 +1,8 @@
 //! An x86 processor under GDB's control.
 //!
-//! The first registers are those that GDB knows of every i386, in its order; the system's follow and are found by
-//! name. GDB writes the general registers, EIP, EFLAGS and the floating-point unit's; it reads the others. There are no
-//! watchpoints: GDB steps instead.
+//! First come the registers that GDB knows of every i386, in GDB's order; then the system's registers, which GDB finds
+//! by name. GDB writes the general registers, EIP, EFLAGS and the floating-point unit's; it reads the others. There are
+//! no watchpoints: GDB steps instead.
 
 use super::processor::Processor;
 use super::registers::segment;

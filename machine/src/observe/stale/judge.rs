@@ -4,7 +4,7 @@ use super::{
     Change, FINDINGS_MOST, Fill, Finding, Key, Kind, Origin, Ram, Stale, Truth, Use, Verdict, Who,
 };
 
-/// How often it is asked what is so of an entry, if nobody could tell: the kernel may wait for a lock.
+/// How often an undetermined entry is judged again: the kernel may wait for a lock.
 const TRIES: u8 = 40;
 /// Cycles between the first two of these tries. Each time it is twice as long, up to `PAUSE << DOUBLINGS`.
 const PAUSE: u64 = 500;

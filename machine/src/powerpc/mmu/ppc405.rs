@@ -671,7 +671,7 @@ impl Unit for Ppc405 {
         }
     }
 
-    /// One set, in which an engine may remember a page of each entry. No order of use is kept.
+    /// Fully associative: an engine may keep a page for each entry. The TLB keeps no order of use.
     fn recency(&self, fetch: bool) -> Recency<'_> {
         let shadow = self.shadow(fetch);
         Recency {

@@ -88,8 +88,8 @@ impl Embedded {
         16 + 4 * (self.control >> 30)
     }
 
-    /// Finds the next edges anew, because a register or the time base has changed. The FIT's is of no interest while
-    /// FIS is set; the watchdog's while both of its bits are set and it resets nothing.
+    /// Finds the next edges anew, because a register or the time base has changed. While FIS is set, the FIT needs no
+    /// deadline. Nor does the watchdog while both of its bits are set and no reset follows.
     fn seek(&mut self, now: u64, base: u64) {
         let watched = self.status & (status::WATCHDOG_NEXT | status::WATCHDOG)
             != status::WATCHDOG_NEXT | status::WATCHDOG

@@ -1,4 +1,4 @@
-//! Chains of their own: of comparisons together with a conditional jump behind them, and of what reads memory.
+//! Fused chains: a comparison with the conditional jump behind it, and an operation that reads memory.
 
 use super::super::access::{Byte, Double, Word};
 use super::super::chain::{self, Chain};
