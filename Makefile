@@ -235,7 +235,7 @@ linux-kernels: ready
 	$(call heading,Linux from Debian's source: some minutes for each kernel$(comma) once)
 	$(PAGEWALK) subjects build $(LINUX)-bare-mpc83xx $(LINUX)-bare-mpc8xx $(LINUX)-default-mpc83xx \
 		$(LINUX)-default-mpc8xx $(LINUX)-bare-kfence $(LINUX)-bare-4k $(LINUX)-bare-nobats $(LINUX)-bare-pin \
-		$(LINUX)-bare-mpc86xx-smp $(LINUX)-bare-ppc405gp
+		$(LINUX)-bare-mpc86xx-smp $(LINUX)-bare-ppc405gp linux-6.12-riscv linux-6.12-riscv-one
 
 linux: linux-kernels programs
 	$(call heading,Every benchmark row on Linux and on our kernel)
@@ -252,8 +252,8 @@ linux: linux-kernels programs
 SEEDS ?= 7
 INPUTS ?=
 DOCUMENTS := osdi99 ols03 lkml05 sosp93 undeadly07 lmbench96
-MEASURED := $(DOCUMENTS) beyond paths smp linux
-docs: ready x86 compilers linux-kernels $(STAMPS)/bootstrap-test
+MEASURED := $(DOCUMENTS) beyond paths smp linux riscv
+docs: ready x86 riscv compilers linux-kernels $(STAMPS)/bootstrap-test
 	# The build that undeadly07 measures on several P6 needs busybox and TinyCC for x86, too.
 	PROGRAMS_ARCH=x86 tests/programs/build.sh musl busybox lua tcc
 	# Debian's archive may not have Mach's source. Then Mach's rows have no figure, if it was not built of a folder before.

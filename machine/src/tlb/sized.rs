@@ -267,7 +267,7 @@ impl Tlb {
     /// The entries of a set leave: its number is this one, modulo the sets.
     pub fn leave(&mut self, set: u32) {
         let ways = self.ways as usize;
-        let first = set as usize % self.sets() as usize * ways;
+        let first = set as usize % self.sets() * ways;
         for entry in &mut self.entries[first..first + ways] {
             *entry = Entry {
                 way: entry.way,
