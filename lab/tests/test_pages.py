@@ -115,6 +115,8 @@ def test_the_stored_pages_are_of_the_same_results_and_do_not_contradict() -> Non
     stamps = {name: found[1] if (found := STAMP.search(text)) else "" for name, text in texts.items()}
     readme = (home().root / "README.md").read_text(encoding="utf-8")
     if stamps["claims.md"]:
+        # Linux on RISC-V was measured by itself: our kernel does not run there, and no other page has its figures.
+        del stamps["riscv-linux.md"]
         assert set(stamps.values()) == {stamps["claims.md"]}, stamps
         assert contradictions(texts, readme) == []
     else:  # Made from no results of our kernel: the pages of documents are of other results.
