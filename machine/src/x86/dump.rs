@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::paging::Mmu;
+use super::mmu::Mmu;
 use super::registers::Registers;
 use super::tlb::pte;
 use crate::observe::Shown;

@@ -16,6 +16,7 @@ pub mod flags;
 mod gdb;
 mod linux;
 mod memory;
+pub mod mmu;
 mod mp_table;
 mod multiboot;
 mod noting;

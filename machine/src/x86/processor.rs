@@ -8,7 +8,7 @@ use super::config::{Config, Kind};
 use super::decode::{Mode, Repeating};
 use super::dump::Dump;
 use super::exception::Exception;
-use super::paging::Mmu;
+use super::mmu::Mmu;
 use super::predictor::Predictor;
 use super::registers::{Registers, Segment, cr0, segment};
 use super::stop::Stop;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Config;
 use super::decode::Repeating;
-use super::paging::Mmu;
+use super::mmu::Mmu;
 use super::predictor::Predictor;
 use super::processor::Processor;
 use super::registers::{Registers, Segment, gpr};
