@@ -1,8 +1,8 @@
 //! A number of an address space that a PowerPC's kernel gives to another space, while entries of the last one stand.
 
-use super::stale::{HASHED, LIMITS, SOFTWARE};
+use super::reported;
+use super::stale::{HASHED, SOFTWARE};
 use super::support::Program;
-use pagewalk_machine::powerpc::machine::{Fatal, Stop};
 
 /// The handler of a 603: SPRG1 names the first table, whose word names the second.
 const INTO_TLB: &str = "
@@ -65,21 +65,12 @@ fn verdict(machine: &str, kernel: &str, user: &str) -> Option<String> {
 
 /// The same of a machine with these keys.
 pub fn verdict_with(machine: &str, keys: &[&str], kernel: &str, user: &str) -> Option<String> {
-    let program = program(machine, kernel, user);
-    let run = |oracle: bool| {
-        let mut session = program.session(machine, keys);
-        session.set_oracle(oracle);
-        session.sanitize("translation".parse().unwrap()).unwrap();
-        let stop = session.run(LIMITS);
-        (session.explain(&stop), session.counters(), stop)
-    };
-    let (told, counters, stop) = run(false);
-    assert_eq!(run(true).1, counters, "{told}");
-    match stop {
-        Stop::Fatal(Fatal::Sanitizer { report, .. }) => Some(report),
-        Stop::PowerOff { status: 5 } => None,
-        _ => panic!("{told}"),
-    }
+    reported(
+        &program(machine, kernel, user),
+        machine,
+        keys,
+        "translation",
+    )
 }
 
 fn program(machine: &str, kernel: &str, user: &str) -> Program {

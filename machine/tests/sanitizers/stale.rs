@@ -1,14 +1,10 @@
 //! The translation sanitizer of a PowerPC whose TLBs software loads, and of one with a hash table: a handler of some
 //! lines, with a table of one word.
 
-use pagewalk_machine::powerpc::machine::{Fatal, Limits, Stop};
+use pagewalk_machine::powerpc::machine::{Fatal, Stop};
 
 use super::support::Program;
-
-pub const LIMITS: Limits = Limits {
-    cycles: 1_000_000,
-    instructions: u64::MAX,
-};
+use super::{LIMITS, reported};
 
 /// The handler of a 603: it loads the word into the TLB.
 const INTO_TLB: &str = "
@@ -102,24 +98,7 @@ fn program_with(handler: &str, kernel: &str, user: &str) -> Program {
 
 /// The sanitizer's report, or `None` if the program powered off by itself; it has changed no count.
 fn verdict(machine: &str, kernel: &str, user: &str) -> Option<String> {
-    let program = program(machine, kernel, user);
-    let run = |sanitizes: bool| {
-        let mut session = program.session(machine, &[]);
-        if sanitizes {
-            session.sanitize("translation".parse().unwrap()).unwrap();
-        }
-        let stop = session.run(LIMITS);
-        (session.explain(&stop), session.counters(), stop)
-    };
-    let (told, counters, stop) = run(true);
-    match stop {
-        Stop::Fatal(Fatal::Sanitizer { report, .. }) => Some(report),
-        Stop::PowerOff { status: 5 } => {
-            assert_eq!(run(false).1, counters);
-            None
-        }
-        _ => panic!("{told}"),
-    }
+    reported(&program(machine, kernel, user), machine, &[], "translation")
 }
 
 const READS: &str = "lwz 6, 0(5)";
