@@ -45,6 +45,7 @@ def _refusals(name: str) -> Iterator[None]:
     """Errors of files and of what they hold, as sentences that name the file."""
     try:
         yield
+    # zipfile raises NotImplementedError for a way of compression that it does not know.
     except (lzma.LZMAError, zlib.error, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
         raise BadInput(f"{name}: damaged, or cut: {error}") from None
     except OSError as error:
