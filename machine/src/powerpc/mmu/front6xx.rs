@@ -453,12 +453,7 @@ impl Front6xx {
         match what {
             Invalidation::Address(ea) | Invalidation::Large(ea) => {
                 account.add_plain(Plain::TlbInvalidate, 1);
-                self.itlb.invalidate_class(ea);
-                self.dtlb.invalidate_class(ea);
-                let mut reaches = Reaches::NOTHING;
-                reaches.add(true, Reach::Set(ea));
-                reaches.add(false, Reach::Set(ea));
-                reaches
+                self.leave(ea >> 12)
             }
             Invalidation::All => {
                 self.itlb.invalidate_all();
@@ -468,9 +463,9 @@ impl Front6xx {
         }
     }
 
-    /// The entries of a set of both TLBs leave.
-    pub(super) fn leave(&mut self, set: u32) -> Reaches {
-        let ea = set << 12;
+    /// The entries of the set of this page leave both TLBs.
+    pub(super) fn leave(&mut self, page: u32) -> Reaches {
+        let ea = page << 12;
         self.itlb.invalidate_class(ea);
         self.dtlb.invalidate_class(ea);
         let mut reaches = Reaches::NOTHING;
