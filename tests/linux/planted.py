@@ -32,7 +32,7 @@ from suite.places import BUILD, ROOT, Missing
 HERE = Path(__file__).parent
 TABLE = HERE / "planted.toml"
 WORK = BUILD / "planted-linux"
-SECONDS = 1800
+SECONDS = 3600
 _JOBS = "2"
 
 
@@ -232,19 +232,24 @@ def _larger(machine: str) -> tuple[str, ...]:
     return LARGE.get(core, ())
 
 
+def told(words: Sequence[str]) -> Told:
+    """Runs `pagewalk check` with these words to the end of the program; Missing if it cannot."""
+    command = [str(ROOT / ".venv" / "bin" / "pagewalk"), "check", "--json", "--go-on", *words]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=SECONDS)
+    try:
+        found = json.loads(done.stdout)
+    except ValueError:
+        raise Missing(f"{' '.join(words)}: no JSON: {done.stderr[-800:]}") from None
+    return Told(found["counts"], found["findings"], found["output"])
+
+
 def checked(kernel: Kernel, image: Path, error: Error, sets: Sequence[str]) -> Told:
     """Runs the case on a kernel under the sanitizer, to the end."""
-    words = [str(ROOT / ".venv" / "bin" / "pagewalk"), "check", str(image), "-m", error.machine, "--json", "--go-on"]
+    words = [str(image), "-m", error.machine]
     for pair in (f"board.kind={kernel.platform.board}", *error.set, *sets):
         words += ["--set", pair]
     words += ["--append", " ".join(kernel.boot.words)]
-    words += ["--", str(program(kernel.platform.architecture)), error.case]
-    done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=SECONDS)
-    try:
-        told = json.loads(done.stdout)
-    except ValueError:
-        raise Missing(f"{error.name}: no JSON: {done.stderr[-800:]}") from None
-    return Told(told["counts"], told["findings"], told["output"])
+    return told([*words, "--", str(program(kernel.platform.architecture)), error.case])
 
 
 def finding_of(error: Error, told: Told) -> dict[str, Any] | None:

@@ -10,15 +10,13 @@ hundred suspects or more is undetermined. In each set-up an error that is put in
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pagewalk import subjects
-from suite.places import BUILD, ROOT, Missing, wanted
+from suite.places import BUILD, Missing, wanted
 
 from kernel import planted as ours
 from linux import planted
@@ -27,7 +25,6 @@ from linux.planted import Told
 MOST_UNDETERMINED = 0.01
 """Of the suspects."""
 
-_SECONDS = 3600
 _LITTLE_MEMORY = "0x2000000"
 _OURS = ("thread_memory", "fork", "cow", "mmap", "memory")
 """The kernel's tests that change translations most, from tests/user."""
@@ -127,16 +124,6 @@ def _linux(name: str, machine: str, error: str) -> SetUp:
     )
 
 
-def _checked(words: Sequence[str]) -> Told:
-    command = [str(ROOT / ".venv" / "bin" / "pagewalk"), "check", "--json", "--go-on", *words]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_SECONDS)
-    try:
-        told = json.loads(done.stdout)
-    except ValueError:
-        raise Missing(f"{' '.join(words)}: no JSON: {done.stderr[-500:]}") from None
-    return Told(told["counts"], told["findings"], told["output"])
-
-
 def _problem(told: Told) -> str | None:
     """What is wrong with a run that should be silent; None if nothing is."""
     if told.findings:
@@ -158,12 +145,12 @@ def silent(set_up: SetUp) -> int:
     """The number of failures in a set-up."""
     failed = 0
     for words in set_up.programs:
-        told = _checked([*set_up.words, "--", *words])
+        told = planted.told([*set_up.words, "--", *words])
         problem = _problem(told)
         failed += problem is not None
         run = " ".join((Path(words[0]).name, *words[1:3]))
         print(f"silent: {set_up.name}: {run}: {_line(told.counts)}{f': {problem}' if problem else ''}", flush=True)
-    found = _checked(set_up.error).findings
+    found = planted.told(set_up.error).findings
     failed += not found
     print(f"silent: {set_up.name}: {'found' if found else 'did not find'} the error put in", flush=True)
     return failed
