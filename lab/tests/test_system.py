@@ -473,7 +473,7 @@ def test_every_choice_that_an_experiment_makes_is_one_of_its_policys() -> None:
         for experiment in experiments.find(entry)
         for row in experiment.rows
         for side in row.sides
-        for known in [kernels[machines.find(side.machine).architecture.name]]
+        for known in [kernels.get(machines.find(side.machine).architecture.name, {})]
         for name, value in side.setting.policies.items()
         if name in known and not known[name].accepts(value)
     }
