@@ -143,7 +143,7 @@ def test_a_shootdown_accesses_local_apics_as_openbsds_did(
     ("path", "queue", "words", "passes"),
     [("fast-apart", "lazy", (), True), ("fast-load", "lazy", (), True), ("fast-queue", "full", (), True),
      ("fast-queue", "lazy", (), False), ("fast", "full", (), False),
-     ("fast-calls", "lazy", ("calls=separate", "warmup=4000"), True), ("fast-memory", "lazy", ("by=memory",), True)],
+     ("fast-calls", "lazy", ("calls=separate",), True), ("fast-memory", "lazy", ("by=memory",), True)],
 )  # fmt: skip
 def test_messages_pass_at_the_gate_without_one_technique(
     environment: dict[str, str], path: str, queue: str, words: tuple[str, ...], passes: bool
@@ -153,12 +153,12 @@ def test_messages_pass_at_the_gate_without_one_technique(
     choices |= {"ipc.path": path, "ready.queue": queue}
     policies = [word for name, choice in choices.items() for word in ("-p", f"{name}={choice}")]
     counts = []
-    for iterations in (100, 600):
+    for iterations in (100, 400):  # in less than a tick
         program = ("ipc", f"iterations={iterations}", *(words or ("warmup=5",)))
         done = run(environment, "exec", "-m", "i486dx-50", *policies, "--json", "--", *program)
         assert done.returncode == 0, done.stderr
         counts.append(json.loads(done.stdout)["counters"]["instructions"])
-    assert ((counts[1] - counts[0]) / 500 < 300) == passes
+    assert ((counts[1] - counts[0]) / 300 < 300) == passes
 
 
 @pytest.mark.built
