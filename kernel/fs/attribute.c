@@ -72,11 +72,6 @@ long sys_fchmodat(int dirfd, const char *path, u32 mode)
 	return error;
 }
 
-long sys_chmod(const char *path, u32 mode)
-{
-	return sys_fchmodat(AT_FDCWD, path, mode);
-}
-
 long sys_fchmod(int fd, u32 mode)
 {
 	struct file *file = fd_get(fd);
@@ -131,16 +126,6 @@ long sys_fchownat(int dirfd, const char *path, u32 uid, u32 gid, u32 flags)
 	return error;
 }
 
-long sys_chown(const char *path, u32 uid, u32 gid)
-{
-	return sys_fchownat(AT_FDCWD, path, uid, gid, 0);
-}
-
-long sys_lchown(const char *path, u32 uid, u32 gid)
-{
-	return sys_fchownat(AT_FDCWD, path, uid, gid, AT_SYMLINK_NOFOLLOW);
-}
-
 long sys_fchown(int fd, u32 uid, u32 gid)
 {
 	struct file *file = fd_get(fd);
@@ -187,16 +172,6 @@ long sys_faccessat2(int dirfd, const char *path, int mode, u32 flags)
 	current->cred.fsuid = fsuid;
 	current->cred.fsgid = fsgid;
 	return error;
-}
-
-long sys_faccessat(int dirfd, const char *path, int mode)
-{
-	return sys_faccessat2(dirfd, path, mode, 0);
-}
-
-long sys_access(const char *path, int mode)
-{
-	return sys_faccessat2(AT_FDCWD, path, mode, 0);
 }
 
 /* One of the two times of a utimensat. */
@@ -266,32 +241,21 @@ static long times_at(int dirfd, const char *path, const struct new_time t[2], u3
 
 static const struct new_time both_now[2] = { { .kind = TIME_IS_NOW }, { .kind = TIME_IS_NOW } };
 
-long sys_utimensat(int dirfd, const char *path, const struct timespec32 *user, u32 flags)
+long sys_utimensat_by(int dirfd, const char *path, const void *user, u32 flags, bool time64)
 {
 	struct timespec32 ts[2];
+	struct timespec64 wide[2];
 	struct new_time t[2];
 
 	if (!user)
 		return times_at(dirfd, path, both_now, flags);
-	if (copy_from_user(ts, user, sizeof(ts)))
-		return -EFAULT;
-	if (new_time(&t[0], ts[0].sec, ts[0].nsec) || new_time(&t[1], ts[1].sec, ts[1].nsec))
-		return -EINVAL;
-	return times_at(dirfd, path, t, flags);
-}
-
-long sys_utimensat_time64(int dirfd, const char *path, const struct timespec64 *user, u32 flags)
-{
-	struct timespec64 ts[2];
-	struct new_time t[2];
-
-	if (!user)
-		return times_at(dirfd, path, both_now, flags);
-	if (copy_from_user(ts, user, sizeof(ts)))
+	if (time64 ? copy_from_user(wide, user, sizeof(wide)) : copy_from_user(ts, user, sizeof(ts)))
 		return -EFAULT;
 	/* Use only the low word of the nanoseconds: a 32-bit program may leave rubbish above it. */
-	if (new_time(&t[0], ts[0].sec, (s32)ts[0].nsec) || new_time(&t[1], ts[1].sec, (s32)ts[1].nsec))
-		return -EINVAL;
+	for (u32 i = 0; i < 2; i++)
+		if (time64 ? new_time(&t[i], wide[i].sec, (s32)wide[i].nsec) :
+			     new_time(&t[i], ts[i].sec, ts[i].nsec))
+			return -EINVAL;
 	return times_at(dirfd, path, t, flags);
 }
 
@@ -388,11 +352,6 @@ long sys_truncate64(const char *path, s64 size)
 	return error;
 }
 
-long sys_truncate(const char *path, s32 size)
-{
-	return sys_truncate64(path, size);
-}
-
 long sys_ftruncate64(int fd, s64 size)
 {
 	struct file *file = fd_get(fd);
@@ -403,11 +362,6 @@ long sys_ftruncate64(int fd, s64 size)
 	error = file->flags & O_PATH ? -EBADF : FILE_WRITES(file) ? file_set_size(file->dentry, size) : -EINVAL;
 	file_put(file);
 	return error;
-}
-
-long sys_ftruncate(int fd, s32 size)
-{
-	return sys_ftruncate64(fd, size);
 }
 
 /* The number of absent pages; counting ends when there are more than frames. */

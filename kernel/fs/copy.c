@@ -78,7 +78,7 @@ static long send_between(int out, int in, u64 *offset, size_t count)
 }
 
 /* The offset is a loff_t, or an off_t (`wide` false). */
-static long send_file(int out, int in, void *user, bool wide, size_t count)
+long sys_sendfile_by(int out, int in, void *user, size_t count, bool wide)
 {
 	s32 narrow;
 	s64 offset;
@@ -98,16 +98,6 @@ static long send_file(int out, int in, void *user, bool wide, size_t count)
 	if (result >= 0 && (wide ? put_user((s64)at, (s64 *)user) : put_user((s32)at, (s32 *)user)))
 		return -EFAULT;
 	return result;
-}
-
-long sys_sendfile(int out, int in, s32 *offset, size_t count)
-{
-	return send_file(out, in, offset, false, count);
-}
-
-long sys_sendfile64(int out, int in, s64 *offset, size_t count)
-{
-	return send_file(out, in, offset, true, count);
 }
 
 int offset_from_user(const s64 *user, u64 *at)

@@ -148,13 +148,8 @@ long sys_mkdirat(int dirfd, const char *user_path, u32 mode)
 	return error;
 }
 
-long sys_mkdir(const char *path, u32 mode)
-{
-	return sys_mkdirat(AT_FDCWD, path, mode);
-}
-
 /* The ABI's 32-bit device numbers: bits 0-7 and 20-31 are the minor, 8-19 the major. */
-u32 device_from_user(u32 device)
+static u32 device_from_user(u32 device)
 {
 	return MKDEV(device >> 8 & 0xfff, (device & 0xff) | (device >> 12 & 0xfff00));
 }
@@ -192,11 +187,6 @@ long sys_mknodat(int dirfd, const char *user_path, u32 mode, u32 device)
 	return error;
 }
 
-long sys_mknod(const char *path, u32 mode, u32 device)
-{
-	return sys_mknodat(AT_FDCWD, path, mode, device);
-}
-
 long sys_symlinkat(const char *user_text, int dirfd, const char *user_path)
 {
 	char *text = path_from_user(user_text), *path;
@@ -223,11 +213,6 @@ long sys_symlinkat(const char *user_text, int dirfd, const char *user_path)
 	kfree(path);
 	kfree(text);
 	return error;
-}
-
-long sys_symlink(const char *text, const char *path)
-{
-	return sys_symlinkat(text, AT_FDCWD, path);
 }
 
 /* Other tasks may have removed the file's last name during the path walks: such a file gets no new name. */
@@ -296,11 +281,6 @@ long sys_linkat(int old_dirfd, const char *user_old, int new_dirfd, const char *
 	kfree(path);
 	kfree(old);
 	return error;
-}
-
-long sys_link(const char *old, const char *path)
-{
-	return sys_linkat(AT_FDCWD, old, AT_FDCWD, path, 0);
 }
 
 /* Removes the name and decrements the link count. The caller holds a reference to the victim. */
@@ -400,16 +380,6 @@ long sys_unlinkat(int dirfd, const char *path, u32 flags)
 	if (flags & ~AT_REMOVEDIR)
 		return -EINVAL;
 	return remove_at(dirfd, path, flags & AT_REMOVEDIR);
-}
-
-long sys_unlink(const char *path)
-{
-	return remove_at(AT_FDCWD, path, false);
-}
-
-long sys_rmdir(const char *path)
-{
-	return remove_at(AT_FDCWD, path, true);
 }
 
 /* Whether a rename may replace the target: it must be of the same kind, and empty. */
@@ -559,14 +529,4 @@ long sys_renameat2(int old_dirfd, const char *user_old, int new_dirfd, const cha
 	kfree(path);
 	kfree(old);
 	return error;
-}
-
-long sys_renameat(int old_dirfd, const char *old, int new_dirfd, const char *path)
-{
-	return sys_renameat2(old_dirfd, old, new_dirfd, path, 0);
-}
-
-long sys_rename(const char *old, const char *path)
-{
-	return sys_renameat2(AT_FDCWD, old, AT_FDCWD, path, 0);
 }

@@ -79,7 +79,7 @@ static long give_entries(struct file *file, void *buffer, size_t size, bool wide
 	return result;
 }
 
-static long directory_getdents(int fd, void *buffer, size_t size, bool wide)
+long sys_getdents_by(int fd, void *buffer, size_t size, bool wide)
 {
 	struct file *file = fd_get(fd);
 	long result;
@@ -96,16 +96,6 @@ static long directory_getdents(int fd, void *buffer, size_t size, bool wide)
 		result = give_entries(file, buffer, size, wide);
 	file_put(file);
 	return result;
-}
-
-long sys_getdents64(int fd, void *buffer, size_t size)
-{
-	return directory_getdents(fd, buffer, size, true);
-}
-
-long sys_getdents(int fd, void *buffer, size_t size)
-{
-	return directory_getdents(fd, buffer, size, false);
 }
 
 static int change_directory(struct dentry **place, const char *user_path)
@@ -227,9 +217,4 @@ long sys_readlinkat(int dirfd, const char *user_path, char *buffer, int size)
 	result = S_ISLNK(dentry->inode->mode) ? read_link(dentry->inode, buffer, size) : -EINVAL;
 	dentry_put(dentry);
 	return result;
-}
-
-long sys_readlink(const char *path, char *buffer, int size)
-{
-	return sys_readlinkat(AT_FDCWD, path, buffer, size);
 }

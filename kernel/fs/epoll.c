@@ -628,7 +628,7 @@ long sys_epoll_pwait2(int epfd, struct epoll_event *events, int count, const str
 		      const u32 *mask, size_t size)
 {
 	u64 ns = 0;
-	int error = timeout ? timespec64_from_user(timeout, &ns) : 0;
+	int error = timeout ? time_from_user(timeout, true, &ns) : 0;
 
 	if (error)
 		return error;

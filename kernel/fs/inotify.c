@@ -293,11 +293,6 @@ long sys_inotify_init1(u32 flags)
 	return fd_add(file, flags & O_CLOEXEC);
 }
 
-long sys_inotify_init(void)
-{
-	return sys_inotify_init1(0);
-}
-
 static struct watch *find_watch(const struct inotify *inotify, const struct inode *inode)
 {
 	struct watch *watch;

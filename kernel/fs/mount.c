@@ -40,7 +40,7 @@ void filesystem_free(struct filesystem *fs)
 }
 
 /* On success the mount holds a reference to the directory. */
-int filesystem_mount(struct filesystem *fs, struct dentry *dentry)
+static int filesystem_mount(struct filesystem *fs, struct dentry *dentry)
 {
 	if (!S_ISDIR(dentry->inode->mode))
 		return -ENOTDIR;
@@ -164,7 +164,7 @@ static struct filesystem *make_filesystem(const char *type, const char *source)
 	return ERR_PTR(-ENODEV);
 }
 
-struct filesystem *tmpfs_new(const char *source)
+static struct filesystem *tmpfs_new(const char *source)
 {
 	return ramfs_new("tmpfs", source);
 }
@@ -281,11 +281,6 @@ long sys_umount2(const char *target, u32 flags)
 	if (!error)
 		filesystem_drop(fs);
 	return error;
-}
-
-long sys_umount(const char *target)
-{
-	return sys_umount2(target, 0);
 }
 
 static void show_options(struct text *text, const struct filesystem *fs)

@@ -265,11 +265,6 @@ long sys_open(const char *path, u32 flags, u32 mode)
 	return sys_openat(AT_FDCWD, path, flags, mode);
 }
 
-long sys_creat(const char *path, u32 mode)
-{
-	return sys_openat(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
-}
-
 long sys_close(int fd)
 {
 	return fd_close(fd);

@@ -112,18 +112,10 @@ static long poll_masked(struct pollfd *fds, u32 count, struct timeout *timeout, 
 	return result;
 }
 
-long sys_ppoll(struct pollfd *fds, u32 count, struct timespec32 *timeout, const u32 *mask, size_t size)
+long sys_ppoll_by(struct pollfd *fds, u32 count, void *timeout, const u32 *mask, size_t size, bool time64)
 {
 	struct timeout t;
-	long result = timeout_load(&t, timeout, TIMESPEC32);
-
-	return result ? result : poll_masked(fds, count, &t, mask, size);
-}
-
-long sys_ppoll_time64(struct pollfd *fds, u32 count, struct timespec64 *timeout, const u32 *mask, size_t size)
-{
-	struct timeout t;
-	long result = timeout_load(&t, timeout, TIMESPEC64);
+	long result = timeout_load(&t, timeout, time64 ? TIMESPEC64 : TIMESPEC32);
 
 	return result ? result : poll_masked(fds, count, &t, mask, size);
 }

@@ -251,20 +251,11 @@ static long select_masked(int n, u32 *const user[SETS], struct timeout *timeout,
 	return result;
 }
 
-long sys_pselect6(int n, u32 *read, u32 *write, u32 *except, struct timespec32 *timeout, const u32 *mask)
+long sys_pselect6_by(int n, u32 *read, u32 *write, u32 *except, void *timeout, const u32 *mask, bool time64)
 {
 	u32 *const user[SETS] = { read, write, except };
 	struct timeout t;
-	long result = timeout_load(&t, timeout, TIMESPEC32);
-
-	return result ? result : select_masked(n, user, &t, mask);
-}
-
-long sys_pselect6_time64(int n, u32 *read, u32 *write, u32 *except, struct timespec64 *timeout, const u32 *mask)
-{
-	u32 *const user[SETS] = { read, write, except };
-	struct timeout t;
-	long result = timeout_load(&t, timeout, TIMESPEC64);
+	long result = timeout_load(&t, timeout, time64 ? TIMESPEC64 : TIMESPEC32);
 
 	return result ? result : select_masked(n, user, &t, mask);
 }

@@ -112,11 +112,6 @@ long sys_fsync(int fd)
 	return file_sync(fd);
 }
 
-long sys_fdatasync(int fd)
-{
-	return file_sync(fd);
-}
-
 long sys_sync(void)
 {
 	sync_all(NULL);

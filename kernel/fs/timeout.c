@@ -15,10 +15,8 @@ int timeout_load(struct timeout *timeout, void *user, enum timeout_form form)
 	timeout->deadline = TIME_NEVER;
 	if (!user)
 		return 0;
-	if (form == TIMESPEC32) {
-		error = timespec32_from_user(user, &ns);
-	} else if (form == TIMESPEC64) {
-		error = timespec64_from_user(user, &ns);
+	if (form != TIMEVAL32) {
+		error = time_from_user(user, form == TIMESPEC64, &ns);
 	} else {
 		struct timeval32 tv;
 
@@ -42,14 +40,8 @@ void timeout_store(const struct timeout *timeout)
 		return;
 	now = time_now_ns();
 	left = timeout->deadline > now ? timeout->deadline - now : 0;
-	if (timeout->form == TIMESPEC32) {
-		struct timespec32 ts = ns_to_timespec32(left);
-
-		ignored = copy_to_user(timeout->user, &ts, sizeof(ts));
-	} else if (timeout->form == TIMESPEC64) {
-		struct timespec64 ts = ns_to_timespec64(left);
-
-		ignored = copy_to_user(timeout->user, &ts, sizeof(ts));
+	if (timeout->form != TIMEVAL32) {
+		ignored = time_to_user(timeout->user, timeout->form == TIMESPEC64, left);
 	} else {
 		struct timeval32 tv = ns_to_timeval32(left);
 

@@ -273,90 +273,49 @@ static long take_away(struct dentry *dentry, const char *user_name)
 	return 0;
 }
 
-/* The twelve calls differ in how they name the file. */
-static int by_path(const char *path, u32 flags, struct dentry **out)
+/* The twelve calls differ in how they name the file: AT_EMPTY_PATH in `how` is a file of that descriptor. */
+static int xattr_file(int fd, const char *path, u32 how, struct dentry **out)
 {
-	return lookup_user(AT_FDCWD, path, flags, out);
-}
+	struct file *file;
+	int error;
 
-static int by_fd(int fd, struct dentry **out)
-{
-	struct file *file = fd_get(fd);
-	int error = !file || file->flags & O_PATH ? -EBADF : 0;
-
+	if (!(how & AT_EMPTY_PATH))
+		return lookup_user(fd, path, how, out);
+	file = fd_get(fd);
+	error = !file || file->flags & O_PATH ? -EBADF : 0;
 	if (!error)
 		*out = dentry_get(file->dentry);
 	file_put(file);
 	return error;
 }
 
-#define WITH_FILE(lookup, call)          \
-	({                               \
-		struct dentry *d;        \
-		long result_ = (lookup); \
-		if (!result_) {          \
-			result_ = (call); \
-			dentry_put(d);   \
-		}                        \
-		result_;                 \
+#define WITH_FILE(call)                                         \
+	({                                                      \
+		struct dentry *d;                               \
+		long result_ = xattr_file(fd, path, how, &d);   \
+		if (!result_) {                                 \
+			result_ = (call);                       \
+			dentry_put(d);                          \
+		}                                               \
+		result_;                                        \
 	})
 
-long sys_setxattr(const char *path, const char *name, const void *value, size_t size, u32 flags)
+long sys_setxattr_by(int fd, const char *path, u32 how, const char *name, const void *value, size_t size, u32 flags)
 {
-	return WITH_FILE(by_path(path, 0, &d), xattr_set(d, name, value, size, flags));
+	return WITH_FILE(xattr_set(d, name, value, size, flags));
 }
 
-long sys_lsetxattr(const char *path, const char *name, const void *value, size_t size, u32 flags)
+long sys_getxattr_by(int fd, const char *path, u32 how, const char *name, void *value, size_t size)
 {
-	return WITH_FILE(by_path(path, AT_SYMLINK_NOFOLLOW, &d), xattr_set(d, name, value, size, flags));
+	return WITH_FILE(xattr_get(d, name, value, size));
 }
 
-long sys_fsetxattr(int fd, const char *name, const void *value, size_t size, u32 flags)
+long sys_listxattr_by(int fd, const char *path, u32 how, char *names, size_t size)
 {
-	return WITH_FILE(by_fd(fd, &d), xattr_set(d, name, value, size, flags));
+	return WITH_FILE(xattr_list(d, names, size));
 }
 
-long sys_getxattr(const char *path, const char *name, void *value, size_t size)
+long sys_removexattr_by(int fd, const char *path, u32 how, const char *name)
 {
-	return WITH_FILE(by_path(path, 0, &d), xattr_get(d, name, value, size));
-}
-
-long sys_lgetxattr(const char *path, const char *name, void *value, size_t size)
-{
-	return WITH_FILE(by_path(path, AT_SYMLINK_NOFOLLOW, &d), xattr_get(d, name, value, size));
-}
-
-long sys_fgetxattr(int fd, const char *name, void *value, size_t size)
-{
-	return WITH_FILE(by_fd(fd, &d), xattr_get(d, name, value, size));
-}
-
-long sys_listxattr(const char *path, char *names, size_t size)
-{
-	return WITH_FILE(by_path(path, 0, &d), xattr_list(d, names, size));
-}
-
-long sys_llistxattr(const char *path, char *names, size_t size)
-{
-	return WITH_FILE(by_path(path, AT_SYMLINK_NOFOLLOW, &d), xattr_list(d, names, size));
-}
-
-long sys_flistxattr(int fd, char *names, size_t size)
-{
-	return WITH_FILE(by_fd(fd, &d), xattr_list(d, names, size));
-}
-
-long sys_removexattr(const char *path, const char *name)
-{
-	return WITH_FILE(by_path(path, 0, &d), take_away(d, name));
-}
-
-long sys_lremovexattr(const char *path, const char *name)
-{
-	return WITH_FILE(by_path(path, AT_SYMLINK_NOFOLLOW, &d), take_away(d, name));
-}
-
-long sys_fremovexattr(int fd, const char *name)
-{
-	return WITH_FILE(by_fd(fd, &d), take_away(d, name));
+	return WITH_FILE(take_away(d, name));
 }

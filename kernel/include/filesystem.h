@@ -13,7 +13,6 @@ struct text;
 struct filesystem *filesystem_new(const char *type, const char *source, u32 magic);
 void filesystem_free(struct filesystem *);
 void filesystem_drop(struct filesystem *);      /* frees it with its contents; nothing of it may be in use */
-struct filesystem *tmpfs_new(const char *source);
 /* Makes a type known to mount(2). make() returns NULL without memory. */
 void filesystem_register(const char *type, struct filesystem *(*make)(const char *source));
 /* Called once each: they register /sys and /dev. */
@@ -22,7 +21,6 @@ void devfs_init(void);
 void mounts_show(struct text *);
 void mountinfo_show(struct text *);
 void filesystems_show(struct text *);
-int filesystem_mount(struct filesystem *, struct dentry *on);
 extern struct list_head filesystems;
 extern struct filesystem *root_filesystem;
 extern struct inode_ops ramfs_ops;      /* check=sleep gives it a medium (test/areas.c) */
@@ -85,8 +83,6 @@ static inline const struct special_kind *special_kind(u32 mode)
 	return special_kinds[(mode & S_IFMT) / S_IFIFO];
 }
 
-/* Device numbers: converts the ABI's form to and from the kernel's (fs/create.c). */
-u32 device_from_user(u32 device);
 u32 device_to_user(u32 device);
 
 #endif

@@ -243,8 +243,6 @@ int inode_sync(struct inode *, u32 first, u32 last);
 /* Reads from a regular file into kernel memory; bytes read, short at the end of the file. */
 long inode_read(struct inode *, void *buffer, size_t size, u64 offset);
 
-/* Implemented by mm: removes the mappings of pages [first, last] of the file from every address space. */
-void mm_unmap_inode(struct inode *, u32 first, u32 last);
 /* Takes the right to write a page of the file from its shared mappings, so that the next write is noticed. */
 void mm_clean_inode(struct inode *, u32 page);
 void mm_unmap_inode_from(struct inode *, u32 page);  /* from that page on; other tasks run between two parts */

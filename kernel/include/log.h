@@ -8,7 +8,4 @@ extern char log_text[LOG_SIZE];
 extern u32 log_written;         /* counts bytes; positions are modulo LOG_SIZE */
 extern void (*log_news)(void);  /* called after each write; NULL: nobody waits */
 
-/* Appends to the log, overwriting the oldest bytes. */
-void log_write(const char *, size_t size);
-
 #endif

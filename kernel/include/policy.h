@@ -67,8 +67,6 @@ struct policy {
 int policy_choose(const char *name, const char *value);
 /* Binds every policy's choice; powers off with status 64 if one cannot be bound. */
 void policy_apply_all(void);
-/* For /proc/policy: changes a choice later; -EBUSY: it can change at boot only. */
-int policy_set(const char *name, const char *value);
 /* Writes "choice choice ..." of a policy to buffer; false: no such policy. */
 bool policy_choices(const char *name, char *buffer, size_t size);
 

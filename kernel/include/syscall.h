@@ -30,6 +30,9 @@ extern const char *const syscall_names[];
 extern const u8 syscall_needs_full_regs[];
 extern const u8 syscall_returns_words[];         /* it returns values in its argument registers, beside the result */
 
+/* An i386's oldest calls have numbers of users and groups with 16 bits; the last one is -1: none, or unchanged. */
+static inline u32 widen_id(u32 id) { return (u16)id == 0xffffu ? ~0u : (u16)id; }
+
 /* How often an unknown number was called, and the last one, for /proc/stat. */
 extern u32 syscall_unknown_count;
 extern u32 syscall_unknown_last;

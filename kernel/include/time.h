@@ -30,27 +30,25 @@ u64 time_real_ns(void);                /* since 1970-01-01 UTC */
 u32 time_real_seconds(void);           /* for file times */
 void time_set_real_ns(u64 now);
 
-/* Converts nanoseconds to and from the ABI's structures. The *_valid forms return -EINVAL for a bad field. */
-struct timespec32 ns_to_timespec32(u64 ns);
-struct timespec64 ns_to_timespec64(u64 ns);
+/* -EINVAL for a bad field. */
 struct timeval32 ns_to_timeval32(u64 ns);
-int timespec32_to_ns(const struct timespec32 *ts, u64 *ns);
-int timespec64_to_ns(const struct timespec64 *ts, u64 *ns);
 int timeval32_to_ns(const struct timeval32 *tv, u64 *ns);
 
-/* The same directly from user memory: 0, -EFAULT or -EINVAL. */
-int timespec32_from_user(const struct timespec32 *user, u64 *ns);
-int timespec64_from_user(const struct timespec64 *user, u64 *ns);
+/*
+ * Times in user memory: 0, -EFAULT or -EINVAL. time64: a struct timespec64, else a struct timespec32. A limit may be
+ * NULL: TIME_NEVER.
+ */
 int timeval32_from_user(const struct timeval32 *user, u64 *ns);
+int time_from_user(const void *user, bool time64, u64 *ns);
+int time_limit_from_user(const void *user, bool time64, u64 *ns);
+int time_to_user(void *user, bool time64, u64 ns);
 
 /* A timer's first expiry and its interval, in ns. */
 struct timer_setting {
 	u64 value, interval;
 };
-int itimerspec32_from_user(const struct itimerspec32 *user, struct timer_setting *);
-int itimerspec64_from_user(const struct itimerspec64 *user, struct timer_setting *);
-int itimerspec32_to_user(struct itimerspec32 *user, const struct timer_setting *);     /* 0 or -EFAULT */
-int itimerspec64_to_user(struct itimerspec64 *user, const struct timer_setting *);
+int timer_setting_from_user(const void *user, bool time64, struct timer_setting *);
+int timer_setting_to_user(void *user, bool time64, const struct timer_setting *);       /* 0 or -EFAULT */
 
 /* Converts a date (CLOCK_REALTIME) to ns since boot, as the clock is set now; 0 for a date before boot. */
 u64 time_since_boot(u64 date_ns);

@@ -99,8 +99,3 @@ long sys_eventfd2(u32 value, u32 flags)
 	waitq_init(&eventfd->writable);
 	return fd_anonymous("eventfd", O_RDWR | (flags & (O_NONBLOCK | O_CLOEXEC)), &eventfd_ops, eventfd);
 }
-
-long sys_eventfd(u32 value)
-{
-	return sys_eventfd2(value, 0);
-}

@@ -68,7 +68,7 @@ long inet_create(int type, int protocol, struct socket **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-int inet_parse(const struct address *address, struct endpoint *endpoint)
+static int inet_parse(const struct address *address, struct endpoint *endpoint)
 {
 	struct sockaddr_in in;
 

@@ -51,7 +51,6 @@ static inline struct inet_socket *inet_of(const struct socket *socket)
 
 /* ipc/inet.c */
 struct socket *inet_new(u16 protocol);  /* NULL: no memory */
-int inet_parse(const struct address *, struct endpoint *);
 void inet_format(const struct endpoint *, struct address *);
 /*
  * The destination of a connect or a send: -EINVAL, -EAFNOSUPPORT, -EACCES, -ENETUNREACH. `source`: the address that the
@@ -94,7 +93,5 @@ u8 tcp_state(const struct socket *);    /* as TCP_INFO names it */
 /* SO_LINGER: before the socket is freed, waits until its peer has what was sent. */
 void tcp_linger(struct socket *);
 void tcp_leave(struct socket *);        /* the socket is freed */
-/* Lets connects that wait for a place into the listener's queue. */
-void tcp_admit(struct socket *listener);
 
 #endif

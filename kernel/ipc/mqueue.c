@@ -435,34 +435,18 @@ static long receive_by(int fd, void *data, size_t size, u32 *priority, int time_
 	return result;
 }
 
-long sys_mq_timedsend(int fd, const void *data, size_t size, u32 priority, const struct timespec32 *timeout)
+long sys_mq_timedsend_by(int fd, const void *data, size_t size, u32 priority, const void *timeout, bool time64)
 {
-	u64 date = TIME_NEVER;
-	int error = timeout ? timespec32_from_user(timeout, &date) : 0;
+	u64 date;
+	int error = time_limit_from_user(timeout, time64, &date);
 
 	return send_by(fd, data, size, priority, error, date);
 }
 
-long sys_mq_timedsend_time64(int fd, const void *data, size_t size, u32 priority, const struct timespec64 *timeout)
+long sys_mq_timedreceive_by(int fd, void *data, size_t size, u32 *priority, const void *timeout, bool time64)
 {
-	u64 date = TIME_NEVER;
-	int error = timeout ? timespec64_from_user(timeout, &date) : 0;
-
-	return send_by(fd, data, size, priority, error, date);
-}
-
-long sys_mq_timedreceive(int fd, void *data, size_t size, u32 *priority, const struct timespec32 *timeout)
-{
-	u64 date = TIME_NEVER;
-	int error = timeout ? timespec32_from_user(timeout, &date) : 0;
-
-	return receive_by(fd, data, size, priority, error, date);
-}
-
-long sys_mq_timedreceive_time64(int fd, void *data, size_t size, u32 *priority, const struct timespec64 *timeout)
-{
-	u64 date = TIME_NEVER;
-	int error = timeout ? timespec64_from_user(timeout, &date) : 0;
+	u64 date;
+	int error = time_limit_from_user(timeout, time64, &date);
 
 	return receive_by(fd, data, size, priority, error, date);
 }

@@ -429,11 +429,6 @@ long sys_pipe2(s32 *user, u32 flags)
 	return error ? error : fd_add_pair(end[0], end[1], flags & O_CLOEXEC, user);
 }
 
-long sys_pipe(s32 *user)
-{
-	return sys_pipe2(user, 0);
-}
-
 static struct pipe *pipe_of(const struct file *file)
 {
 	return file->ops == &pipe_ops || file->ops == &fifo_ops ? file->data : NULL;

@@ -302,7 +302,7 @@ static long sem_operate(struct set *set, const struct sembuf *op, u32 count, u64
 	return stopped;
 }
 
-long sem_operations(int id, const struct sembuf *user, u32 count, u64 deadline)
+static long sem_operations(int id, const struct sembuf *user, u32 count, u64 deadline)
 {
 	struct sembuf few[8], *op = few;
 	struct set *set;
@@ -328,12 +328,12 @@ long sem_operations(int id, const struct sembuf *user, u32 count, u64 deadline)
 	return result;
 }
 
-long sys_semtimedop_time64(int id, const struct sembuf *operations, u32 count, const struct timespec64 *timeout)
+long sys_semtimedop_by(int id, const struct sembuf *operations, u32 count, const void *timeout, bool time64)
 {
 	u64 deadline = TIME_NEVER, ns;
 
 	if (timeout) {
-		int error = timespec64_from_user(timeout, &ns);
+		int error = time_from_user(timeout, time64, &ns);
 
 		if (error)
 			return error;

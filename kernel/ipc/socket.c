@@ -517,11 +517,6 @@ long sys_accept4(int fd, struct sockaddr *user, u32 *len, u32 flags)
 	return result;
 }
 
-long sys_accept(int fd, struct sockaddr *user, u32 *len)
-{
-	return sys_accept4(fd, user, len, 0);
-}
-
 static long give_name(int fd, struct sockaddr *user, u32 *len, enum socket_name which)
 {
 	struct socket *socket;

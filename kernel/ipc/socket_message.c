@@ -197,11 +197,6 @@ long sys_sendto(int fd, const void *buffer, size_t size, u32 flags, const struct
 	return result;
 }
 
-long sys_send(int fd, const void *buffer, size_t size, u32 flags)
-{
-	return sys_sendto(fd, buffer, size, flags, NULL, 0);
-}
-
 long sys_recvfrom(int fd, void *buffer, size_t size, u32 flags, struct sockaddr *user, u32 *len)
 {
 	struct socket *socket;
@@ -228,11 +223,6 @@ long sys_recvfrom(int fd, void *buffer, size_t size, u32 flags, struct sockaddr 
 	}
 	file_put(file);
 	return result;
-}
-
-long sys_recv(int fd, void *buffer, size_t size, u32 flags)
-{
-	return sys_recvfrom(fd, buffer, size, flags, NULL, NULL);
 }
 
 static long load_vector(struct user_vector *vector, const struct msghdr *h, struct iter *it)
@@ -375,24 +365,14 @@ long sys_sendmmsg(int fd, struct mmsghdr *user, u32 count, u32 flags)
 	return many_messages(fd, user, count, flags, sendmsg_from, TIME_NEVER);
 }
 
-static long receive_until(int fd, struct mmsghdr *user, u32 count, u32 flags, void *timeout, enum timeout_form form)
+long sys_recvmmsg_by(int fd, struct mmsghdr *user, u32 count, u32 flags, void *timeout, bool time64)
 {
 	struct timeout t;
-	long result = timeout_load(&t, timeout, form);
+	long result = timeout_load(&t, timeout, time64 ? TIMESPEC64 : TIMESPEC32);
 
 	if (result)
 		return result;
 	result = many_messages(fd, user, count, flags, recvmsg_to, t.deadline);
 	timeout_store(&t);
 	return result;
-}
-
-long sys_recvmmsg(int fd, struct mmsghdr *user, u32 count, u32 flags, struct timespec32 *timeout)
-{
-	return receive_until(fd, user, count, flags, timeout, TIMESPEC32);
-}
-
-long sys_recvmmsg_time64(int fd, struct mmsghdr *user, u32 count, u32 flags, struct timespec64 *timeout)
-{
-	return receive_until(fd, user, count, flags, timeout, TIMESPEC64);
 }

@@ -22,7 +22,7 @@ long sys_socketcall(int call, const u32 *user)
 	case CALL_LISTEN:
 		return sys_listen((int)a[0], (int)a[1]);
 	case CALL_ACCEPT:
-		return sys_accept((int)a[0], (void *)(uaddr_t)a[1], (u32 *)(uaddr_t)a[2]);
+		return sys_accept4((int)a[0], (void *)(uaddr_t)a[1], (u32 *)(uaddr_t)a[2], 0);
 	case CALL_GETSOCKNAME:
 		return sys_getsockname((int)a[0], (void *)(uaddr_t)a[1], (u32 *)(uaddr_t)a[2]);
 	case CALL_GETPEERNAME:
@@ -30,9 +30,9 @@ long sys_socketcall(int call, const u32 *user)
 	case CALL_SOCKETPAIR:
 		return sys_socketpair((int)a[0], (int)a[1], (int)a[2], (s32 *)(uaddr_t)a[3]);
 	case CALL_SEND:
-		return sys_send((int)a[0], (const void *)(uaddr_t)a[1], a[2], a[3]);
+		return sys_sendto((int)a[0], (const void *)(uaddr_t)a[1], a[2], a[3], NULL, 0);
 	case CALL_RECV:
-		return sys_recv((int)a[0], (void *)(uaddr_t)a[1], a[2], a[3]);
+		return sys_recvfrom((int)a[0], (void *)(uaddr_t)a[1], a[2], a[3], NULL, NULL);
 	case CALL_SENDTO:
 		return sys_sendto((int)a[0], (const void *)(uaddr_t)a[1], a[2], a[3], (const void *)(uaddr_t)a[4],
 				  a[5]);
@@ -50,7 +50,7 @@ long sys_socketcall(int call, const u32 *user)
 	case CALL_RECVMSG:
 		return sys_recvmsg((int)a[0], (void *)(uaddr_t)a[1], a[2]);
 	case CALL_RECVMMSG:
-		return sys_recvmmsg((int)a[0], (void *)(uaddr_t)a[1], a[2], a[3], (void *)(uaddr_t)a[4]);
+		return sys_recvmmsg_by((int)a[0], (void *)(uaddr_t)a[1], a[2], a[3], (void *)(uaddr_t)a[4], false);
 	case CALL_SENDMMSG:
 		return sys_sendmmsg((int)a[0], (void *)(uaddr_t)a[1], a[2], a[3]);
 	default:

@@ -1,24 +1,9 @@
 /* The multiplexed ipc(2), which the C libraries of this ABI use. */
 #include <abi/sysv.h>
 #include <syscall.h>
-#include <time.h>
 #include <uaccess.h>
 
 #include "sysv_calls.h"
-
-static long timed_operations(int id, u32 count, uaddr_t operations, uaddr_t timeout)
-{
-	u64 deadline = TIME_NEVER, ns;
-
-	if (timeout) {
-		int error = timespec32_from_user((const struct timespec32 *)timeout, &ns);
-
-		if (error)
-			return error;
-		deadline = time_deadline(ns);
-	}
-	return sem_operations(id, (const struct sembuf *)operations, count, deadline);
-}
 
 /* Version 0 of msgrcv gets its buffer and type through a pointer; later ones have them as arguments. */
 static long message_receive(u32 version, int id, size_t room, u32 flags, uaddr_t pointer, uaddr_t fifth)
@@ -56,9 +41,9 @@ long sys_ipc(u32 call, int first, int second, uaddr_t third, uaddr_t pointer, ua
 
 	switch (call & 0xffff) {
 	case SEMOP:
-		return timed_operations(first, (u32)second, pointer, 0);
+		return sys_semtimedop_by(first, (const void *)pointer, (u32)second, NULL, false);
 	case SEMTIMEDOP:
-		return timed_operations(first, (u32)second, pointer, fifth);
+		return sys_semtimedop_by(first, (const void *)pointer, (u32)second, (const void *)fifth, false);
 	case SEMGET:
 		return sys_semget(first, second, third);
 	case SEMCTL:

@@ -5,7 +5,6 @@
 
 struct sembuf;
 
-long sem_operations(int id, const struct sembuf *user, u32 count, u64 deadline);        /* ns since boot */
 
 long shm_attach(int id, uaddr_t address, u32 flags, uaddr_t *at);
 

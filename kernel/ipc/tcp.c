@@ -191,7 +191,8 @@ static bool ask_again(struct inet_socket *caller)
 	return true;
 }
 
-void tcp_admit(struct socket *listener)
+/* Lets connects that wait for a place into the listener's queue. */
+static void tcp_admit(struct socket *listener)
 {
 	struct list_head *callers = &inet_of(listener)->callers;
 	struct inet_socket *caller;

@@ -7,7 +7,8 @@ char log_text[LOG_SIZE];
 u32 log_written;
 void (*log_news)(void);
 
-void log_write(const char *from, size_t size)
+/* Appends to the log, overwriting the oldest bytes. */
+static void log_write(const char *from, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		log_text[log_written++ % LOG_SIZE] = from[i];

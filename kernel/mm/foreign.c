@@ -156,8 +156,8 @@ static long move_all(struct mm *mm, const struct user_vector *remote, size_t cou
 	return done;
 }
 
-static long foreign_transfer(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote,
-			     size_t remote_count, u32 flags, bool write)
+long sys_process_vm_by(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote, size_t remote_count,
+		       u32 flags, bool write)
 {
 	struct user_vector ours, theirs;
 	struct iter it;
@@ -188,16 +188,4 @@ static long foreign_transfer(s32 pid, const struct iovec *local, size_t count, c
 	user_vector_free(&theirs);
 	user_vector_free(&ours);
 	return result;
-}
-
-long sys_process_vm_readv(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote,
-			  size_t remote_count, u32 flags)
-{
-	return foreign_transfer(pid, local, count, remote, remote_count, flags, false);
-}
-
-long sys_process_vm_writev(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote,
-			   size_t remote_count, u32 flags)
-{
-	return foreign_transfer(pid, local, count, remote, remote_count, flags, true);
 }

@@ -179,9 +179,7 @@ struct removal {
 bool removal_keeps_apart(const struct mm *mm, uaddr_t address);
 /* Whether an area may not grow down from `from` to `to`. */
 bool removal_forbids_growth(const struct mm *mm, uaddr_t from, uaddr_t to);
-u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end);    /* pages of a range that lie in areas */
 /* Faults in the pages of a range, and leaves out pages that cannot be faulted in. */
 void area_populate(struct mm *mm, uaddr_t start, uaddr_t end);
-bool range_ok(uaddr_t address, uaddr_t size);   /* page-aligned start, end within user space, size not 0 */
 
 #endif

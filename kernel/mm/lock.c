@@ -109,11 +109,6 @@ static long lock_pages(uaddr_t address, u32 length, bool present)
 	return result || !present ? result : make_present(mm, range.start, range.end);
 }
 
-long sys_mlock(uaddr_t address, size_t length)
-{
-	return lock_pages(address, length, true);
-}
-
 long sys_mlock2(uaddr_t address, size_t length, u32 flags)
 {
 	return flags & ~MLOCK_ONFAULT ? -EINVAL : lock_pages(address, length, !(flags & MLOCK_ONFAULT));

@@ -17,7 +17,7 @@
 	      MAP_LOCKED | MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | MAP_STACK | MAP_HUGETLB | MAP_HUGE_SIZES | \
 	      MAP_32BIT)
 
-bool range_ok(uaddr_t address, uaddr_t size)
+static bool range_ok(uaddr_t address, uaddr_t size)
 {
 	return address % PAGE_SIZE == 0 && size && address < USER_END && size <= USER_END - address;
 }
@@ -47,7 +47,7 @@ bool mm_may_write_inode(const struct inode *inode)
 	return false;
 }
 
-u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end)
+static u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *vma;
 	u32 pages = 0;

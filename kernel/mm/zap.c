@@ -108,7 +108,7 @@ void mm_clean_inode(struct inode *inode, u32 page)
  * Flush every mapping before the first entry is cleared: the entry may be in a table that several address spaces
  * share.
  */
-void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
+static void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 {
 	struct vma *vma;
 	uaddr_t start, end;

@@ -95,7 +95,8 @@ void policy_apply_all(void)
 	}
 }
 
-int policy_set(const char *name, const char *value)
+/* For /proc/policy: changes a choice later; -EBUSY: it can change at boot only. */
+static int policy_set(const char *name, const char *value)
 {
 	const struct policy *policy = policy_find(name);
 	struct policy_setting to, before;

@@ -146,22 +146,6 @@ static void timex_narrow(struct timex32 *t, const struct timex64 *wide)
 	};
 }
 
-long sys_adjtimex(struct timex32 *user)
-{
-	struct timex32 t;
-	struct timex64 wide;
-	long result;
-
-	if (copy_from_user(&t, user, sizeof(t)))
-		return -EFAULT;
-	timex_widen(&wide, &t);
-	result = clock_adjust(&wide);
-	if (result < 0)
-		return result;
-	timex_narrow(&t, &wide);
-	return copy_to_user(user, &t, sizeof(t)) ? -EFAULT : result;
-}
-
 static long check_clock(s32 clock)
 {
 	if (clock == CLOCK_REALTIME)
@@ -169,24 +153,22 @@ static long check_clock(s32 clock)
 	return clock_known(clock) ? -EOPNOTSUPP : -EINVAL;
 }
 
-long sys_clock_adjtime(s32 clock, struct timex32 *user)
+long sys_clock_adjtime_by(s32 clock, void *user, bool time64)
 {
-	long error = check_clock(clock);
-
-	return error ? error : sys_adjtimex(user);
-}
-
-long sys_clock_adjtime64(s32 clock, struct timex64 *user)
-{
-	struct timex64 t;
+	struct timex32 t;
+	struct timex64 wide;
 	long result = check_clock(clock);
 
 	if (result)
 		return result;
-	if (copy_from_user(&t, user, sizeof(t)))
+	if (time64 ? copy_from_user(&wide, user, sizeof(wide)) : copy_from_user(&t, user, sizeof(t)))
 		return -EFAULT;
-	result = clock_adjust(&t);
+	if (!time64)
+		timex_widen(&wide, &t);
+	result = clock_adjust(&wide);
 	if (result < 0)
 		return result;
-	return copy_to_user(user, &t, sizeof(t)) ? -EFAULT : result;
+	if (!time64)
+		timex_narrow(&t, &wide);
+	return (time64 ? copy_to_user(user, &wide, sizeof(wide)) : copy_to_user(user, &t, sizeof(t))) ? -EFAULT : result;
 }

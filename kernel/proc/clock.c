@@ -60,28 +60,12 @@ bool clock_known(s32 clock)
 	return !clock_read(clock, &ignored);
 }
 
-long sys_clock_gettime(s32 clock, struct timespec32 *user)
+long sys_clock_gettime_by(s32 clock, void *user, bool time64)
 {
-	struct timespec32 now;
 	u64 ns;
 	int error = clock_read(clock, &ns);
 
-	if (error)
-		return error;
-	now = ns_to_timespec32(ns);
-	return copy_to_user(user, &now, sizeof(now));
-}
-
-long sys_clock_gettime64(s32 clock, struct timespec64 *user)
-{
-	struct timespec64 now;
-	u64 ns;
-	int error = clock_read(clock, &ns);
-
-	if (error)
-		return error;
-	now = ns_to_timespec64(ns);
-	return copy_to_user(user, &now, sizeof(now));
+	return error ? error : time_to_user(user, time64, ns);
 }
 
 static long set_real_time(u64 ns)
@@ -101,18 +85,10 @@ static long clock_set(s32 clock, int error, u64 ns)
 	return error ? error : set_real_time(ns);
 }
 
-long sys_clock_settime(s32 clock, const struct timespec32 *user)
+long sys_clock_settime_by(s32 clock, const void *user, bool time64)
 {
 	u64 ns = 0;
-	int error = timespec32_from_user(user, &ns);
-
-	return clock_set(clock, error, ns);
-}
-
-long sys_clock_settime64(s32 clock, const struct timespec64 *user)
-{
-	u64 ns = 0;
-	int error = timespec64_from_user(user, &ns);
+	int error = time_from_user(user, time64, &ns);
 
 	return clock_set(clock, error, ns);
 }
@@ -127,28 +103,12 @@ static int clock_resolution(s32 clock, u64 *ns)
 	return error;
 }
 
-long sys_clock_getres(s32 clock, struct timespec32 *user)
+long sys_clock_getres_by(s32 clock, void *user, bool time64)
 {
-	struct timespec32 result;
 	u64 ns;
 	int error = clock_resolution(clock, &ns);
 
-	if (error || !user)
-		return error;
-	result = ns_to_timespec32(ns);
-	return copy_to_user(user, &result, sizeof(result));
-}
-
-long sys_clock_getres_time64(s32 clock, struct timespec64 *user)
-{
-	struct timespec64 result;
-	u64 ns;
-	int error = clock_resolution(clock, &ns);
-
-	if (error || !user)
-		return error;
-	result = ns_to_timespec64(ns);
-	return copy_to_user(user, &result, sizeof(result));
+	return error || !user ? error : time_to_user(user, time64, ns);
 }
 
 long sys_gettimeofday(struct timeval32 *now, struct timezone32 *zone)

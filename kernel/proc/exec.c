@@ -411,8 +411,3 @@ long sys_execveat(int dirfd, const char *user_path, const u32 *argv, const u32 *
 	kfree(path);
 	return error;
 }
-
-long sys_execve(const char *path, const u32 *argv, const u32 *envp)
-{
-	return sys_execveat(AT_FDCWD, path, argv, envp, 0);
-}

@@ -26,7 +26,7 @@ struct list_head *futex_bucket(struct list_head buckets_of[FUTEX_BUCKETS], const
 	return head;
 }
 
-struct list_head *futex_sleepers(const struct futex_key *key)
+static struct list_head *futex_sleepers(const struct futex_key *key)
 {
 	return futex_bucket(futex_buckets, key);
 }
@@ -299,8 +299,7 @@ static int futex_deadline(int command, int op, uaddr_t timeout, bool time64, u64
 	*deadline = TIME_NEVER;
 	if (!timeout || !has_timeout(command))
 		return 0;
-	error = time64 ? timespec64_from_user((const struct timespec64 *)timeout, &time) :
-			 timespec32_from_user((const struct timespec32 *)timeout, &time);
+	error = time_from_user((const void *)timeout, time64, &time);
 	if (error)
 		return error;
 	if (command == FUTEX_WAIT)
@@ -310,7 +309,7 @@ static int futex_deadline(int command, int op, uaddr_t timeout, bool time64, u64
 	return 0;
 }
 
-static long futex_operate(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, u32 value3, bool time64)
+long sys_futex_by(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, u32 value3, bool time64)
 {
 	int command = op & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
 	bool is_private = op & FUTEX_PRIVATE_FLAG;
@@ -354,16 +353,6 @@ static long futex_operate(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t
 	default:
 		return -ENOSYS;
 	}
-}
-
-long sys_futex(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, u32 value3)
-{
-	return futex_operate(word, op, value, timeout, word2, value3, false);
-}
-
-long sys_futex_time64(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, u32 value3)
-{
-	return futex_operate(word, op, value, timeout, word2, value3, true);
 }
 
 /* The owner of a mutex ended: marks the word and wakes one waiter. */

@@ -26,7 +26,6 @@ struct sleeper {
 };
 
 /* futex.c */
-struct list_head *futex_sleepers(const struct futex_key *key);
 /* The first task that sleeps on the word; NULL: none. */
 struct sleeper *first_sleeper(const struct futex_key *key);
 /* Queues a sleeper by priority, then by arrival. */

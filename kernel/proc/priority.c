@@ -396,28 +396,12 @@ static long round_robin_interval(s32 pid, u64 *ns)
 	return error;
 }
 
-long sys_sched_rr_get_interval(s32 pid, struct timespec32 *user)
+long sys_sched_rr_get_interval_by(s32 pid, void *user, bool time64)
 {
-	struct timespec32 result;
 	u64 ns = 0;
 	long error = round_robin_interval(pid, &ns);
 
-	if (error)
-		return error;
-	result = ns_to_timespec32(ns);
-	return copy_to_user(user, &result, sizeof(result));
-}
-
-long sys_sched_rr_get_interval_time64(s32 pid, struct timespec64 *user)
-{
-	struct timespec64 result;
-	u64 ns = 0;
-	long error = round_robin_interval(pid, &ns);
-
-	if (error)
-		return error;
-	result = ns_to_timespec64(ns);
-	return copy_to_user(user, &result, sizeof(result));
+	return error ? error : time_to_user(user, time64, ns);
 }
 
 long sys_sched_setaffinity(s32 pid, size_t size, const u32 *mask)

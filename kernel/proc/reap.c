@@ -166,11 +166,6 @@ long sys_wait4(s32 pid, s32 *status, u32 options, struct rusage32 *usage)
 	return request.pid;
 }
 
-long sys_waitpid(s32 pid, s32 *status, u32 options)
-{
-	return sys_wait4(pid, status, options, NULL);
-}
-
 /* Replaces a pidfd by its pid; sets *nonblock if the descriptor is O_NONBLOCK. */
 static long wait_by_pidfd(struct wait_request *request, bool *nonblock)
 {

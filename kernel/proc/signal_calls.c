@@ -435,18 +435,10 @@ static long signal_timed_wait(const u32 *user_set, struct siginfo *user_info, si
 	return sig;
 }
 
-long sys_rt_sigtimedwait(const u32 *set, struct siginfo *info, const struct timespec32 *timeout, size_t size)
+long sys_rt_sigtimedwait_by(const u32 *set, struct siginfo *info, const void *timeout, size_t size, bool time64)
 {
-	u64 delta = TIME_NEVER;
-	int error = timeout ? timespec32_from_user(timeout, &delta) : 0;
-
-	return signal_timed_wait(set, info, size, error, delta);
-}
-
-long sys_rt_sigtimedwait_time64(const u32 *set, struct siginfo *info, const struct timespec64 *timeout, size_t size)
-{
-	u64 delta = TIME_NEVER;
-	int error = timeout ? timespec64_from_user(timeout, &delta) : 0;
+	u64 delta;
+	int error = time_limit_from_user(timeout, time64, &delta);
 
 	return signal_timed_wait(set, info, size, error, delta);
 }

@@ -151,8 +151,3 @@ long sys_signalfd4(int fd, const u32 *user, size_t size, u32 flags)
 	signalfd->mask = mask;
 	return fd_anonymous("signalfd", O_RDWR | flags, &signalfd_ops, signalfd);
 }
-
-long sys_signalfd(int fd, const u32 *user, size_t size)
-{
-	return sys_signalfd4(fd, user, size, 0);
-}

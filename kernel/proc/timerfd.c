@@ -200,34 +200,18 @@ static long timerfd_inspect(int fd, struct timer_setting *now)
 	return 0;
 }
 
-long sys_timerfd_settime(int fd, u32 flags, const struct itimerspec32 *user, struct itimerspec32 *user_old)
+long sys_timerfd_settime_by(int fd, u32 flags, const void *user, void *user_old, bool time64)
 {
 	struct timer_setting new, old;
-	long error = timerfd_exchange(fd, flags, itimerspec32_from_user(user, &new), &new, &old);
+	long error = timerfd_exchange(fd, flags, timer_setting_from_user(user, time64, &new), &new, &old);
 
-	return error || !user_old ? error : itimerspec32_to_user(user_old, &old);
+	return error || !user_old ? error : timer_setting_to_user(user_old, time64, &old);
 }
 
-long sys_timerfd_settime64(int fd, u32 flags, const struct itimerspec64 *user, struct itimerspec64 *user_old)
-{
-	struct timer_setting new, old;
-	long error = timerfd_exchange(fd, flags, itimerspec64_from_user(user, &new), &new, &old);
-
-	return error || !user_old ? error : itimerspec64_to_user(user_old, &old);
-}
-
-long sys_timerfd_gettime(int fd, struct itimerspec32 *user)
+long sys_timerfd_gettime_by(int fd, void *user, bool time64)
 {
 	struct timer_setting now;
 	long error = timerfd_inspect(fd, &now);
 
-	return error ? error : itimerspec32_to_user(user, &now);
-}
-
-long sys_timerfd_gettime64(int fd, struct itimerspec64 *user)
-{
-	struct timer_setting now;
-	long error = timerfd_inspect(fd, &now);
-
-	return error ? error : itimerspec64_to_user(user, &now);
+	return error ? error : timer_setting_to_user(user, time64, &now);
 }

@@ -95,7 +95,8 @@ void shootdown_do(const struct flush_request *request)
 			arch_tlb_flush_page(page);
 }
 
-void shootdown_count(enum shootdown_reason why, enum shootdown_kind kind, u32 pages, u32 since)
+/* Counts a shootdown that began at timebase `since`. */
+static void shootdown_count(enum shootdown_reason why, enum shootdown_kind kind, u32 pages, u32 since)
 {
 	struct count *count;
 	u32 form = 0;

@@ -61,8 +61,6 @@ extern u32 shootdowns_deferred;
  * Whether unmapping returns before other processors have flushed: then they look later, and frames are held until then.
  */
 void shootdown_bind_deferred(bool on);
-/* Counts a shootdown that began at timebase `since`. */
-void shootdown_count(enum shootdown_reason why, enum shootdown_kind kind, u32 pages, u32 since);
 /* Has these processors run a function, and waits until they have. */
 void shootdown_call(u32 targets, void (*function)(void *argument), void *argument);
 /* Interrupts these processors to flush. */

@@ -26,6 +26,7 @@ SCALARS = {
     "s32": "s32",
     "u32": "u32",
     "size": "size_t",
+    "bool": "bool",
     "s64": "s64",
     "u64": "u64",
     "fd": "int",
@@ -105,11 +106,16 @@ class Call:
     section: str
     arguments: list[Argument] = field(default_factory=list)
     unfuzzed: str | None = None
+    same_as: str | None = None
 
     def prototype(self) -> str:
         """The C function's prototype."""
         arguments = ", ".join(a.c_declaration() for a in self.arguments) or "void"
-        return f"long sys_{self.name}({arguments});"
+        return f"long sys_{self.name}({arguments})"
+
+    def function(self) -> list[str]:
+        """The lines of the C function of a call that is the same as another one."""
+        return [self.prototype(), "{", f"\treturn sys_{self.same_as};", "}", ""]
 
 
 def parse_abi(words: list[str]) -> Abi:
@@ -142,12 +148,19 @@ def parse_argument(text: str, place: int, abi: Abi) -> Argument:
 def parse_call(words: list[str], abi: Abi, column: int, columns: int, section: str) -> Call:
     """Parse a call's line. Raises ValueError."""
     numbers = words[:columns]
+    same_as: str | None = None
+    if "=" in words:
+        same_as = " ".join(words[words.index("=") + 1 :])
+        words = words[: words.index("=")]
+        if not re.fullmatch(r"\w+\(.*\)", same_as):
+            raise ValueError(f"'{same_as}' is not call(arguments)")
     if len(words) < columns + 2 or words[columns + 1] not in ATTRIBUTES:
         raise ValueError(f"expected: a number for each ABI, name attributes({'|'.join(sorted(ATTRIBUTES))}) arguments")
     if not all(n.isdigit() or n == "-" for n in numbers):
         raise ValueError(f"expected {columns} columns of numbers, each a number or - for an ABI without the call")
     number = ABSENT if numbers[column] == "-" else int(numbers[column])
     call = Call(number, words[columns], words[columns + 1] == "full", words[columns + 1] == "words", section)
+    call.same_as = same_as
     place = 0
     for word in words[columns + 2 :]:
         argument = parse_argument(word, place, abi)
@@ -242,7 +255,7 @@ def prototypes(_: Abi, calls: list[Call]) -> str:
     lines += [f"struct {s};" for s in structs]
     lines += ["", f"#define SYSCALL_COUNT {calls[-1].number + 1}u"]
     lines += [f"#define SYSCALL_{c.name.upper()} {c.number}u" for c in present(calls)] + [""]
-    lines += [c.prototype() for c in calls]
+    lines += [f"{c.prototype()};" for c in calls]
     lines += ["/* Every number without a call has this one. */", "long sys_unknown(void);"]
     lines += ["", "#endif", ""]
     return "\n".join(lines)
@@ -252,7 +265,9 @@ def table(abi: Abi, calls: list[Call]) -> str:
     """The C source of the dispatch table, the names, and the two tables of attributes."""
     by_number = {c.number: c for c in calls}
     count = calls[-1].number + 1
-    lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */", "#include <syscall.h>", ""]
+    lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */"]
+    lines += [f"#include <{header}>" for header in ("abi/fcntl.h", "abi/fs.h", "abi/time.h", "syscall.h")] + [""]
+    lines += [line for c in calls if c.same_as for line in c.function()]
     first, last = abi.registers[0], abi.registers[-1]
     lines += [f"/* Each function takes the registers {first}..{last}, whatever types its parameters have. */"]
     lines += ['#pragma GCC diagnostic ignored "-Wcast-function-type"', ""]

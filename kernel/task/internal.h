@@ -28,7 +28,6 @@ struct pid_claim {
 	u32 uid;                                        /* the user that the new task counts for */
 };
 void pid_claim(struct pid_claim *claim);
-u32 pid_claims_of_user(u32 uid);
 
 /* wait.c */
 void sleep_timed_out(struct timer *timer);

@@ -343,7 +343,7 @@ static void posix_timer_set(struct posix_timer *timer, u32 flags, const struct t
 	posix_timer_arm(timer, value);
 }
 
-long sys_timer_gettime(int id, struct itimerspec32 *user)
+long sys_timer_gettime_by(int id, void *user, bool time64)
 {
 	struct posix_timer *timer = posix_timer_find(id);
 	struct timer_setting now;
@@ -351,18 +351,7 @@ long sys_timer_gettime(int id, struct itimerspec32 *user)
 	if (!timer)
 		return -EINVAL;
 	now = posix_timer_read(timer);
-	return itimerspec32_to_user(user, &now);
-}
-
-long sys_timer_gettime64(int id, struct itimerspec64 *user)
-{
-	struct posix_timer *timer = posix_timer_find(id);
-	struct timer_setting now;
-
-	if (!timer)
-		return -EINVAL;
-	now = posix_timer_read(timer);
-	return itimerspec64_to_user(user, &now);
+	return timer_setting_to_user(user, time64, &now);
 }
 
 /* Sets the timer to `new` and stores the old setting in *old. */
@@ -380,20 +369,13 @@ static long posix_timer_exchange(int id, u32 flags, int error, const struct time
 	return 0;
 }
 
-long sys_timer_settime(int id, u32 flags, const struct itimerspec32 *user, struct itimerspec32 *user_old)
+long sys_timer_settime_by(int id, u32 flags, const void *user, void *user_old, bool time64)
 {
 	struct timer_setting new, old;
-	long error = posix_timer_exchange(id, flags, user ? itimerspec32_from_user(user, &new) : -EINVAL, &new, &old);
+	int bad = user ? timer_setting_from_user(user, time64, &new) : -EINVAL;
+	long error = posix_timer_exchange(id, flags, bad, &new, &old);
 
-	return error || !user_old ? error : itimerspec32_to_user(user_old, &old);
-}
-
-long sys_timer_settime64(int id, u32 flags, const struct itimerspec64 *user, struct itimerspec64 *user_old)
-{
-	struct timer_setting new, old;
-	long error = posix_timer_exchange(id, flags, user ? itimerspec64_from_user(user, &new) : -EINVAL, &new, &old);
-
-	return error || !user_old ? error : itimerspec64_to_user(user_old, &old);
+	return error || !user_old ? error : timer_setting_to_user(user_old, time64, &old);
 }
 
 long sys_timer_getoverrun(int id)

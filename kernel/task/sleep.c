@@ -7,18 +7,6 @@
 
 #include "internal.h"
 
-static int put_time(void *user, bool time64, u64 ns)
-{
-	if (time64) {
-		struct timespec64 ts = ns_to_timespec64(ns);
-
-		return copy_to_user(user, &ts, sizeof(ts));
-	}
-	struct timespec32 ts = ns_to_timespec32(ns);
-
-	return copy_to_user(user, &ts, sizeof(ts));
-}
-
 /*
  * On an interruption, stores the remaining time in the caller's memory; restart_syscall sleeps on to the same
  * deadline.
@@ -36,7 +24,7 @@ static long sleep_again(struct task *task)
 	now = time_now_ns();
 	if (now >= restart->deadline)
 		return 0;
-	if (restart->remaining && put_time(restart->remaining, restart->time64, restart->deadline - now))
+	if (restart->remaining && time_to_user(restart->remaining, restart->time64, restart->deadline - now))
 		return -EFAULT;
 	return -ERESTART_RESTARTBLOCK;
 }
@@ -87,28 +75,12 @@ static long clock_sleep(s32 clock, u32 flags, u64 time, void *left, bool time64)
 	return (flags & TIMER_ABSTIME) ? sleep_absolute(clock, time) : sleep_relative(time, left, time64);
 }
 
-long sys_nanosleep(const struct timespec32 *request, struct timespec32 *left)
-{
-	u64 delta;
-	int error = timespec32_from_user(request, &delta);
-
-	return error ? error : sleep_relative(delta, left, false);
-}
-
-long sys_clock_nanosleep(s32 clock, u32 flags, const struct timespec32 *request, struct timespec32 *left)
+long sys_clock_nanosleep_by(s32 clock, u32 flags, const void *request, void *left, bool time64)
 {
 	u64 time;
-	int error = timespec32_from_user(request, &time);
+	int error = time_from_user(request, time64, &time);
 
-	return error ? error : clock_sleep(clock, flags, time, left, false);
-}
-
-long sys_clock_nanosleep_time64(s32 clock, u32 flags, const struct timespec64 *request, struct timespec64 *left)
-{
-	u64 time;
-	int error = timespec64_from_user(request, &time);
-
-	return error ? error : clock_sleep(clock, flags, time, left, true);
+	return error ? error : clock_sleep(clock, flags, time, left, time64);
 }
 
 /* Continues what signal_deliver() arranged; a call by the program itself finds nothing. */

@@ -74,7 +74,7 @@ void pid_claim(struct pid_claim *claim)
 	list_add(&claim->link, &claimed_pids);
 }
 
-u32 pid_claims_of_user(u32 uid)
+static u32 pid_claims_of_user(u32 uid)
 {
 	const struct pid_claim *claim;
 	u32 count = 0;

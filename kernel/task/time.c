@@ -64,16 +64,6 @@ void time_set_real_ns(u64 now)
 	sleep_clock_set();
 }
 
-struct timespec32 ns_to_timespec32(u64 ns)
-{
-	return (struct timespec32){ (s32)(ns / NSEC_PER_SEC), (s32)(ns % NSEC_PER_SEC) };
-}
-
-struct timespec64 ns_to_timespec64(u64 ns)
-{
-	return (struct timespec64){ (s64)(ns / NSEC_PER_SEC), (s64)(ns % NSEC_PER_SEC) };
-}
-
 struct timeval32 ns_to_timeval32(u64 ns)
 {
 	return (struct timeval32){ (s32)(ns / NSEC_PER_SEC), (s32)(ns % NSEC_PER_SEC / NSEC_PER_USEC) };
@@ -91,38 +81,34 @@ static int parts_to_ns(s64 sec, s64 fraction, u32 ns_per_part, u64 *ns)
 	return 0;
 }
 
-int timespec32_to_ns(const struct timespec32 *ts, u64 *ns)
-{
-	return parts_to_ns(ts->sec, ts->nsec, 1, ns);
-}
-
-/* The upper half of nsec is padding for a 32-bit program. */
-int timespec64_to_ns(const struct timespec64 *ts, u64 *ns)
-{
-	return parts_to_ns(ts->sec, (s32)ts->nsec, 1, ns);
-}
-
 int timeval32_to_ns(const struct timeval32 *tv, u64 *ns)
 {
 	return parts_to_ns(tv->sec, tv->usec, NSEC_PER_USEC, ns);
 }
 
-int timespec32_from_user(const struct timespec32 *user, u64 *ns)
+int time_from_user(const void *user, bool time64, u64 *ns)
 {
 	struct timespec32 ts;
+	struct timespec64 wide;
 
-	if (copy_from_user(&ts, user, sizeof(ts)))
+	if (time64 ? copy_from_user(&wide, user, sizeof(wide)) : copy_from_user(&ts, user, sizeof(ts)))
 		return -EFAULT;
-	return timespec32_to_ns(&ts, ns);
+	/* The upper half of nsec is padding for a 32-bit program. */
+	return time64 ? parts_to_ns(wide.sec, (s32)wide.nsec, 1, ns) : parts_to_ns(ts.sec, ts.nsec, 1, ns);
 }
 
-int timespec64_from_user(const struct timespec64 *user, u64 *ns)
+int time_limit_from_user(const void *user, bool time64, u64 *ns)
 {
-	struct timespec64 ts;
+	*ns = TIME_NEVER;
+	return user ? time_from_user(user, time64, ns) : 0;
+}
 
-	if (copy_from_user(&ts, user, sizeof(ts)))
-		return -EFAULT;
-	return timespec64_to_ns(&ts, ns);
+int time_to_user(void *user, bool time64, u64 ns)
+{
+	struct timespec32 ts = { (s32)(ns / NSEC_PER_SEC), (s32)(ns % NSEC_PER_SEC) };
+	struct timespec64 wide = { ts.sec, ts.nsec };
+
+	return time64 ? copy_to_user(user, &wide, sizeof(wide)) : copy_to_user(user, &ts, sizeof(ts));
 }
 
 int timeval32_from_user(const struct timeval32 *user, u64 *ns)
@@ -134,38 +120,24 @@ int timeval32_from_user(const struct timeval32 *user, u64 *ns)
 	return timeval32_to_ns(&tv, ns);
 }
 
-int itimerspec32_from_user(const struct itimerspec32 *user, struct timer_setting *setting)
+/* The value follows the interval. */
+static size_t place_of_value(bool time64)
 {
-	struct itimerspec32 abi;
-
-	if (copy_from_user(&abi, user, sizeof(abi)))
-		return -EFAULT;
-	return timespec32_to_ns(&abi.value, &setting->value) || timespec32_to_ns(&abi.interval, &setting->interval) ?
-		       -EINVAL : 0;
+	return time64 ? sizeof(struct timespec64) : sizeof(struct timespec32);
 }
 
-int itimerspec64_from_user(const struct itimerspec64 *user, struct timer_setting *setting)
+int timer_setting_from_user(const void *user, bool time64, struct timer_setting *setting)
 {
-	struct itimerspec64 abi;
+	int error = time_from_user(user, time64, &setting->interval);
+	int value_error = time_from_user((const char *)user + place_of_value(time64), time64, &setting->value);
 
-	if (copy_from_user(&abi, user, sizeof(abi)))
-		return -EFAULT;
-	return timespec64_to_ns(&abi.value, &setting->value) || timespec64_to_ns(&abi.interval, &setting->interval) ?
-		       -EINVAL : 0;
+	return error == -EFAULT || !value_error ? error : value_error;
 }
 
-int itimerspec32_to_user(struct itimerspec32 *user, const struct timer_setting *setting)
+int timer_setting_to_user(void *user, bool time64, const struct timer_setting *setting)
 {
-	struct itimerspec32 abi = { ns_to_timespec32(setting->interval), ns_to_timespec32(setting->value) };
-
-	return copy_to_user(user, &abi, sizeof(abi));
-}
-
-int itimerspec64_to_user(struct itimerspec64 *user, const struct timer_setting *setting)
-{
-	struct itimerspec64 abi = { ns_to_timespec64(setting->interval), ns_to_timespec64(setting->value) };
-
-	return copy_to_user(user, &abi, sizeof(abi));
+	return time_to_user(user, time64, setting->interval) ||
+		       time_to_user((char *)user + place_of_value(time64), time64, setting->value) ? -EFAULT : 0;
 }
 
 u64 time_since_boot(u64 date_ns)

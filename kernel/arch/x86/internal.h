@@ -14,7 +14,7 @@ extern code exception_vectors_checked, interrupt_vectors_checked, syscall_full_c
 extern code syscall_traced_loaded, syscall_traced_checked;
 extern code return_ds_loaded, return_es_loaded, return_ds_checked, return_es_checked;
 extern code return_iret_loaded_loading, return_iret_checked_loading, return_iret_checked, task_first_entry;
-extern code return_loaded, return_checked;
+extern code return_loaded;
 void return_with(struct regs *regs) __attribute__((noreturn));
 /* gate.S */
 extern code message_entry;
@@ -57,7 +57,6 @@ u64 segment_make(u32 base, u32 limit, u32 access, u32 flags);
 
 /* cpu.c */
 extern u32 cpu_features;                /* what CPUID returns in EDX; 0 without that instruction */
-#define CPU_FPU 0x0001u
 #define CPU_PSE 0x0008u
 #define CPU_TSC 0x0010u
 #define CPU_APIC 0x0200u

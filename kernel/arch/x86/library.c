@@ -1,12 +1,9 @@
-/* What the compiler leaves to its library: 64-bit division, counting and finding bits. */
+/* What the compiler leaves to its library: unsigned 64-bit division, counting and finding bits. */
 #include <types.h>
 
 u64 __udivmoddi4(u64 n, u64 d, u64 *rest);
 u64 __udivdi3(u64 n, u64 d);
 u64 __umoddi3(u64 n, u64 d);
-s64 __divdi3(s64 n, s64 d);
-s64 __moddi3(s64 n, s64 d);
-s64 __divmoddi4(s64 n, s64 d, s64 *rest);
 int __popcountsi2(u32 n);
 int __ctzdi2(u64 n);
 
@@ -69,28 +66,6 @@ u64 __umoddi3(u64 n, u64 d)
 	u64 rest;
 
 	__udivmoddi4(n, d, &rest);
-	return rest;
-}
-
-s64 __divmoddi4(s64 n, s64 d, s64 *rest)
-{
-	u64 r, q = __udivmoddi4(n < 0 ? -(u64)n : (u64)n, d < 0 ? -(u64)d : (u64)d, &r);
-
-	if (rest)
-		*rest = (s64)(n < 0 ? -r : r);
-	return (s64)((n < 0) != (d < 0) ? -q : q);
-}
-
-s64 __divdi3(s64 n, s64 d)
-{
-	return __divmoddi4(n, d, NULL);
-}
-
-s64 __moddi3(s64 n, s64 d)
-{
-	s64 rest;
-
-	__divmoddi4(n, d, &rest);
 	return rest;
 }
 

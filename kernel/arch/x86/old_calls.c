@@ -22,16 +22,6 @@ long sys_old_select(const u32 *arguments)
 	return sys__newselect((int)a[0], (u32 *)a[1], (u32 *)a[2], (u32 *)a[3], (struct timeval32 *)a[4]);
 }
 
-long sys_fadvise64_in_order(int fd, s64 offset, s64 length, int advice)
-{
-	return sys_fadvise64_64(fd, advice, offset, length);
-}
-
-long sys_sync_file_range(int fd, s64 offset, s64 length, u32 flags)
-{
-	return sys_sync_file_range2(fd, flags, offset, length);
-}
-
 long sys_old_sigsuspend(u32 unused, u32 unused2, u32 mask)
 {
 	(void)unused;

@@ -9,11 +9,6 @@
 #define SHORT_PART     32u      /* groups that are copied at a time */
 #define SHORT_OVERFLOW 65534u   /* given for a number that does not fit */
 
-static u32 widen_id(u32 id)
-{
-	return (u16)id == SHORT_NONE ? ~0u : (u16)id;
-}
-
 static u16 shorten_id(u32 id)
 {
 	return id > SHORT_NONE ? SHORT_OVERFLOW : (u16)id;
@@ -37,46 +32,6 @@ long sys_getgid16(void)
 long sys_getegid16(void)
 {
 	return shorten_id(current->cred.egid);
-}
-
-long sys_setuid16(u32 uid)
-{
-	return sys_setuid(widen_id(uid));
-}
-
-long sys_setgid16(u32 gid)
-{
-	return sys_setgid(widen_id(gid));
-}
-
-long sys_setreuid16(u32 uid, u32 euid)
-{
-	return sys_setreuid(widen_id(uid), widen_id(euid));
-}
-
-long sys_setregid16(u32 gid, u32 egid)
-{
-	return sys_setregid(widen_id(gid), widen_id(egid));
-}
-
-long sys_setresuid16(u32 uid, u32 euid, u32 suid)
-{
-	return sys_setresuid(widen_id(uid), widen_id(euid), widen_id(suid));
-}
-
-long sys_setresgid16(u32 gid, u32 egid, u32 sgid)
-{
-	return sys_setresgid(widen_id(gid), widen_id(egid), widen_id(sgid));
-}
-
-long sys_setfsuid16(u32 uid)
-{
-	return sys_setfsuid(widen_id(uid));
-}
-
-long sys_setfsgid16(u32 gid)
-{
-	return sys_setfsgid(widen_id(gid));
 }
 
 static long put_three_ids(u32 a, u32 b, u32 c, u16 *user_a, u16 *user_b, u16 *user_c)
@@ -141,19 +96,4 @@ long sys_setgroups16(int count, const u16 *user)
 	}
 	groups_replace(groups);
 	return 0;
-}
-
-long sys_chown16(const char *path, u32 uid, u32 gid)
-{
-	return sys_chown(path, widen_id(uid), widen_id(gid));
-}
-
-long sys_lchown16(const char *path, u32 uid, u32 gid)
-{
-	return sys_lchown(path, widen_id(uid), widen_id(gid));
-}
-
-long sys_fchown16(int fd, u32 uid, u32 gid)
-{
-	return sys_fchown(fd, widen_id(uid), widen_id(gid));
 }

@@ -34,7 +34,7 @@ void (*hash_placed)(vaddr_t address, const struct hpte *entry) = placed_nowhere;
 bool (*hash_remove)(struct mm *mm, u32 vsid, vaddr_t address) = hash_remove_searching;
 
 /* A page that was never inserted needs no search; any other is in the noted slot, or has been replaced since. */
-CAUSE(flush) bool hash_remove_noted(struct mm *mm, u32 vsid, vaddr_t address)
+CAUSE(flush) static bool hash_remove_noted(struct mm *mm, u32 vsid, vaddr_t address)
 {
 	struct pte *entry = pagetable_find(mm->root, address);
 

@@ -27,7 +27,8 @@ void exception_soft8xx_miss(struct regs *regs);
 
 DECLARE_IMAGE(image_emulation);
 
-u32 soft8xx_rpn(u32 pte)
+/* The value of Mx_RPN for an entry of the tree, without the first level's bits. */
+static u32 soft8xx_rpn(u32 pte)
 {
 	return (pte & PTE_RPN) | (pte & PTE_PP) << 10 | RPN_SUBPAGES | (pte & PTE_CHANGED ? RPN_CHANGED : 0) |
 	       (pte & PTE_UNCACHED ? RPN_INHIBITED : 0) | (pte & PTE_VALID ? RPN_VALID : 0);

@@ -46,7 +46,6 @@ struct mm;
  */
 extern bool (*hash_remove)(struct mm *mm, u32 vsid, vaddr_t address);
 bool hash_remove_searching(struct mm *mm, u32 vsid, vaddr_t address);
-bool hash_remove_noted(struct mm *mm, u32 vsid, vaddr_t address);
 /*
  * On a 604 and 750: whether a fault inserts the entry of its page into the table, alone or with the other mapped pages
  * of the aligned window of `pages` pages (a power of two, at most the range of one page table).

@@ -42,7 +42,6 @@
 #define MSR_SE   0x00000400
 #define MSR_DE   0x00000200      /* 405: debug exceptions */
 #define MSR_FE1  0x00000100
-#define MSR_IP   0x00000040
 #define MSR_IR   0x00000020
 #define MSR_DR   0x00000010
 #define MSR_RI   0x00000002
@@ -62,7 +61,6 @@
 #define HID0_ICFI 0x00000800
 #define HID0_DCFI 0x00000400
 #define HID0_ABE  0x00000008    /* 750: cache operations go on the bus */
-#define HID0_BHTE 0x00000004    /* 604, 750: branch history */
 
 /* DSISR after a DSI; the first two also in SRR1 after an ISI. */
 #define DSISR_NO_PTE     0x40000000
@@ -74,13 +72,9 @@
 #define ISI_GUARDED      0x10000000     /* no-execute segment or guarded memory */
 
 /* SRR1 after a 603's table-search exception (MPC603e manual, table 5-9). */
-#define SRR1_MISS_INSTRUCTION 0x00040000
-#define SRR1_MISS_WAY         0x00020000
-#define SRR1_MISS_STORE       0x00010000
 
 /* SRR1 after a program exception. */
 #define SRR1_FP_EXCEPTION 0x00100000
-#define SRR1_ILLEGAL      0x00080000
 #define SRR1_PRIVILEGED   0x00040000
 #define SRR1_TRAP         0x00020000
 

@@ -61,9 +61,6 @@
 
 /* Cause of an exception. */
 #define ESR_ILLEGAL    0x08000000
-#define ESR_PRIVILEGED 0x04000000
-#define ESR_TRAP       0x02000000
-#define ESR_STORE      0x00800000
 
 #define TCR_PIT_INTERRUPT 0x04000000
 #define TSR_PIT           0x08000000

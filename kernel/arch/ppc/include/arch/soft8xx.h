@@ -4,9 +4,6 @@
 #include <check.h>
 #include <types.h>
 
-/* The value of Mx_RPN for an entry of the tree, without the first level's bits. */
-u32 soft8xx_rpn(u32 pte);
-
 /*
  * Pins the kernel: so many entries of 8 MB from its base for instructions and for data, at most four in a TLB, and one
  * of 512 KB for I/O; replaces those pinned before. Each loaded entry is counted.

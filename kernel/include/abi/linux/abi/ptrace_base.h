@@ -3,12 +3,7 @@
 #define ABI_PTRACE_BASE_H
 
 #define PTRACE_O_TRACESYSGOOD   0x01u
-#define PTRACE_O_TRACEFORK      0x02u
-#define PTRACE_O_TRACEVFORK     0x04u
-#define PTRACE_O_TRACECLONE     0x08u
 #define PTRACE_O_TRACEEXEC      0x10u
-#define PTRACE_O_TRACEVFORKDONE 0x20u
-#define PTRACE_O_TRACEEXIT      0x40u
 #define PTRACE_O_EXITKILL       0x100000u
 #define PTRACE_O_KNOWN          0x10007fu
 

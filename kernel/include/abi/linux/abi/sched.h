@@ -43,8 +43,6 @@ _Static_assert(sizeof(struct sched_attr) == SCHED_ATTR_SIZE, "struct sched_attr"
 
 /* An I/O priority: class, hints, and level. */
 #define IOPRIO_CLASS(p) ((p) >> 13)
-#define IOPRIO_LEVEL(p) ((p) & 7)
-#define IOPRIO_HINTS(p) ((p) >> 3 & 0x3ff)
 enum { IOPRIO_NONE, IOPRIO_REAL_TIME, IOPRIO_BEST_EFFORT, IOPRIO_IDLE };
 enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_WHO_GROUP, IOPRIO_WHO_USER };
 

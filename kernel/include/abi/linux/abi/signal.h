@@ -63,7 +63,6 @@
 /* si_code */
 #define SI_USER      0
 #define SI_KERNEL    0x80
-#define SI_QUEUE     (-1)
 #define SI_TIMER     (-2)
 #define SI_MESGQ     (-3)
 #define SI_TKILL     (-6)

@@ -13,7 +13,6 @@ struct winsize {
 #define TIOCSTI 0x5412u
 #define TIOCMGET 0x5415u
 #define TIOCNOTTY 0x5422u
-#define TIOCSETD 0x5423u
 #define TIOCGETD 0x5424u
 #define TCSBRKP 0x5425u
 #define TIOCGSID 0x5429u
