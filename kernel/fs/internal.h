@@ -5,7 +5,6 @@
 #include <fs.h>
 
 struct file_map;
-struct iter;
 
 /* fs/page.c */
 /* Finds the first page at `*page` or beyond and sets `*page` to it; false: there is none. */

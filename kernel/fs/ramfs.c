@@ -72,7 +72,7 @@ static int ramfs_truncate(struct inode *inode, u64 size)
 	return error;
 }
 
-/* The dentries are all names that there are. */
+/* A directory's dentries are all of its names: no name lies elsewhere. */
 static int ramfs_empty(const struct dentry *dir)
 {
 	return list_empty(&dir->children) ? 0 : -ENOTEMPTY;

@@ -21,8 +21,8 @@ enum shootdown_reason {
 	SHOOTDOWN_RECLAIM,              /* the idle task gives it another context (policy idle.reclaim) */
 	SHOOTDOWN_PIPE,                 /* buffers of the kernel's own (policy kernel.buffers): of a pipe, */
 	SHOOTDOWN_EXEC,                 /* of execve's arguments */
-	SHOOTDOWN_REUSE,                /* pages or frames of a flush that nobody has waited for are used again */
-	SHOOTDOWN_MAP,                  /* a page of such a buffer is mapped */
+	SHOOTDOWN_REUSE,                /* before pages or frames are used again whose flush was not waited for */
+	SHOOTDOWN_MAP,                  /* a page of a kernel's buffer (as PIPE, EXEC) is mapped */
 	SHOOTDOWN_REASONS
 };
 

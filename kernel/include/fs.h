@@ -12,7 +12,6 @@ struct file;
 struct file_ops;
 struct frame;
 struct inode;
-struct text;
 
 #define SYMLINK_DEPTH_MAX 40
 
@@ -41,7 +40,7 @@ struct filesystem {
 	struct dentry *root;
 	struct dentry *covers;  /* the directory it is mounted on; NULL: the root */
 	bool read_only;
-	u32 refuses;            /* of MS_NOSUID, MS_NODEV, MS_NOEXEC: raised privileges, devices, programs */
+	u32 refuses;            /* mount options that forbid something: MS_NOSUID, MS_NODEV, MS_NOEXEC */
 	bool xattrs;            /* its inodes may have extended attributes */
 	u32 pages;              /* frames that its inodes hold */
 	u32 inodes;
@@ -90,8 +89,8 @@ struct inode_ops {
 
 /* A radix tree from page number to frame (fs/page.c). */
 struct page_tree {
-	void *root;             /* with 0 bits the frame of page 0, else a node */
-	u32 bits;               /* of a page's number that the levels of nodes tell apart */
+	void *root;             /* a node; if `bits` is 0, the frame of page 0 */
+	u32 bits;               /* how many low bits of a page's number the levels of nodes look up */
 };
 
 struct inode {

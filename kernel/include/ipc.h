@@ -3,8 +3,6 @@
 #define IPC_H
 #include <types.h>
 
-struct file;
-struct inode;
 struct task;
 
 void pipe_init(void);

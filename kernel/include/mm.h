@@ -19,7 +19,6 @@ struct inode;
 struct pte;
 struct regs;
 struct root_entry;
-struct task;
 struct text;
 
 /* struct vma's flags. The first three equal PROT_*. */
@@ -159,7 +158,7 @@ struct mm *mm_ending(struct deferred *work);    /* the address space whose end i
 struct mm *mm_fork(struct mm *parent);          /* copy on write; NULL: no memory */
 /* Policy icache.flush: makes a page visible to instruction fetch, before it is mapped in an executable area. */
 extern void (*fetch_ready)(const struct vma *vma, struct frame *frame);
-/* Areas with one of these flags: there a fault asks the other processors to do so too. */
+/* A fault in an area with one of these flags may have to interrupt other processors, so it needs the kernel lock. */
 extern u32 fetch_asks_others;
 /*
  * A program has fetched from a page whose permission is withheld: makes the page ready and permits it. False: that is

@@ -78,7 +78,6 @@ struct process {
 	 * have stopped. These sleep in dump_wait until the file is written.
 	 */
 	struct waitq exec_wait, dump_wait;
-	struct task *execing;
 	struct task *dumper;            /* the thread that writes a core file */
 	u32 dumped_threads;             /* threads that wait for the core file */
 	u64 start_ns;                   /* since boot; distinguishes it from a later process with its number */

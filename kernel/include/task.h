@@ -10,7 +10,6 @@
 #include <types.h>
 
 struct cpu;
-struct file;
 struct files;
 struct fs_context;
 struct mm;

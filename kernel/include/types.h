@@ -14,7 +14,6 @@ typedef int8_t s8;
 typedef int16_t s16;
 typedef int32_t s32;
 typedef long long s64;
-typedef ptrdiff_t ssize_t;
 
 #include <arch/types.h>
 

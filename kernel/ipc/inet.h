@@ -28,8 +28,8 @@ struct inet_socket {
 	struct list_head link;          /* bound */
 	struct socket *socket;
 	struct endpoint name, peer;     /* a UDP socket is connected if the peer has an address, even to port 0 */
-	bool address_given, port_given; /* bind chose them, so that the end of a connection leaves them */
-	bool bound_anew;                /* after its connection ended: the next disconnect leaves the port */
+	bool address_given, port_given; /* bind named them, so the name keeps them when a connection ends */
+	bool bound_anew;                /* bound after its connection ended: the next disconnect keeps the port */
 	u32 uid;                        /* of its creator */
 	s32 option[INET_SLOTS];         /* less the initial value */
 	bool reno;                      /* TCP_CONGESTION */

@@ -34,7 +34,7 @@ static struct sockaddr_in loopback_name(u32 address)
 	return (struct sockaddr_in){ .family = AF_INET, .address = network32(address) };
 }
 
-/* SIOCGIFCONF: the addresses of all devices. Without a place for them, their size. */
+/* SIOCGIFCONF: the addresses of all devices; if the program gives no buffer, only their size. */
 static long list_interfaces(struct interface_list *user)
 {
 	struct interface_request one = { .name = "lo" };

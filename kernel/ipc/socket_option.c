@@ -315,7 +315,7 @@ long sys_getsockopt(int fd, int level, int option, void *user, u32 *user_size)
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	/* That the socket has no such level comes before other errors, as on Linux. */
+	/* A level that the socket does not have is reported before other errors, as on Linux. */
 	size = level == SOL_SOCKET ? 0 : get_protocol_option(socket, level, option, &v);
 	if (size == -EOPNOTSUPP) {
 		;

@@ -3,9 +3,6 @@
 #define SYSV_CALLS_H
 #include <types.h>
 
-struct sembuf;
-
-
 long shm_attach(int id, uaddr_t address, u32 flags, uaddr_t *at);
 
 #endif

@@ -177,7 +177,7 @@ static long tcp_ask(struct socket *socket)
 	return has_place(listener->socket) ? tcp_establish(socket, listener->socket) : tcp_wait(inet, listener);
 }
 
-/* A place may be free, or be none any more: the first caller asks again. False: it waits on. */
+/* Lets a caller that waits for a place connect again: the listener may have a place, or be gone. False: it waits on. */
 static bool ask_again(struct inet_socket *caller)
 {
 	struct socket *socket = caller->socket;

@@ -23,7 +23,7 @@ pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable)
 	return pte_make(pa, vma->flags & VM_PROT ? access : PTE_NO_ACCESS, vma->flags & VM_DEVICE);
 }
 
-/* Replaces a valid entry, which may be cached. replaced: page_copied, or page_made_writable for the same page. */
+/* Replaces and flushes a valid entry. replaced(): page_copied() for another frame, else page_made_writable(). */
 CAUSE(fault) static void pte_replace(struct mm *mm, struct pte *entry, uaddr_t address, pte_t pte,
 				     void (*replaced)(struct mm *mm, vaddr_t address, pte_t pte))
 {

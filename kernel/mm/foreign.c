@@ -156,8 +156,8 @@ static long move_all(struct mm *mm, const struct user_vector *remote, size_t cou
 	return done;
 }
 
-long sys_process_vm_by(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote, size_t remote_count,
-		       u32 flags, bool write)
+long sys_process_vm_by(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote,
+		       size_t remote_count, u32 flags, bool write)
 {
 	struct user_vector ours, theirs;
 	struct iter it;

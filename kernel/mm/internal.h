@@ -31,7 +31,7 @@ typedef uaddr_t area_act(struct vma *vma, uaddr_t start, uaddr_t end, const void
 enum area_holes { HOLES_END, HOLES_ARE_TOLD };
 /*
  * Acts on each area of [address, end) in turn, until one refuses. Other tasks run between two parts, and may change the
- * areas. -ENOMEM: part of the range is not mapped, at which the walk ends, or which it tells in the end.
+ * areas. -ENOMEM: part of the range is not mapped. HOLES_END: the walk ends there; HOLES_ARE_TOLD: it goes on to `end`.
  */
 int areas_walk(struct mm *mm, uaddr_t address, uaddr_t end, enum area_holes holes, area_act *act, const void *how);
 /* The area found last, if it has the address; else NULL. */

@@ -163,7 +163,7 @@ struct forking {
 	bool at_update;         /* each page is flushed when it becomes read-only */
 };
 
-/* At most so many pages are left to the last flush, which lets nobody run. */
+/* The last flush lets no other task run, so at most this many pages are left to it. */
 #define FLUSHED_TOGETHER 1024u
 
 static void flush_copied(struct forking *f)

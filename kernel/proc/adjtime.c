@@ -170,5 +170,7 @@ long sys_clock_adjtime_by(s32 clock, void *user, bool time64)
 		return result;
 	if (!time64)
 		timex_narrow(&t, &wide);
-	return (time64 ? copy_to_user(user, &wide, sizeof(wide)) : copy_to_user(user, &t, sizeof(t))) ? -EFAULT : result;
+	if (time64 ? copy_to_user(user, &wide, sizeof(wide)) : copy_to_user(user, &t, sizeof(t)))
+		return -EFAULT;
+	return result;
 }

@@ -159,7 +159,7 @@ long pi_begin(u32 *word, struct pi_waiter *waiter, bool may_wait)
 		return result;
 	if (!may_wait)
 		return -EAGAIN;
-	/* A program has changed the word. Who waits for one mutex must wait for one owner. */
+	/* All waiters of a mutex wait for the same owner; if not, a program has changed the word. */
 	first = first_in_line(&waiter->key);
 	if (first && first->owner != owner)
 		return -EINVAL;

@@ -9,7 +9,6 @@
 #include <task.h>
 #include <uaccess.h>
 #include <wait.h>
-#include <window.h>
 
 #include "../task/internal.h"
 #include "futex.h"

@@ -15,7 +15,7 @@
 /* A ring, oldest first. */
 static struct held {
 	struct frame *frame;
-	u32 number;             /* of the newest flush when it was unmapped */
+	u32 number;             /* the newest flush's number when the frame was unmapped */
 } held[HELD_MOST];
 static u32 held_first, held_count, held_peak;
 static u32 held_taken_back;     /* times that an allocation needed them */

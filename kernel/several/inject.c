@@ -111,7 +111,7 @@ static void panic_together(void)
 	panic_with_others();
 }
 
-/* The processors that are called panic, and the caller waits for them. */
+/* The processors that cpus_call() interrupts panic, while the caller waits for their answers. */
 static void panic_called(void *argument)
 {
 	(void)argument;

@@ -33,7 +33,7 @@ struct shootdown_form {
 	void (*flush)(u32 targets, const struct flush_request *request);
 	/* At each of them: does what it is asked, if anything. */
 	void (*answer)(void);
-	/* The short handler answers interrupts, by flush_words; answer() is for a processor that looks without one. */
+	/* Interrupts go to the short handler, which reads flush_words; answer() is only for processors that poll. */
 	bool in_assembly;
 	/* Called when another form is chosen, or NULL. */
 	void (*leave)(void);

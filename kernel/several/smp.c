@@ -105,7 +105,7 @@ void kernel_leave(struct regs *regs)
 			return_to_user(regs);
 		}
 	} else if (current->fault_apart == regs) {
-		/* A fault of a copy without the kernel lock took it: the copy goes on without it. */
+		/* A copy ran without the kernel lock, and its fault took the lock: the copy goes on without it. */
 		current->fault_apart = NULL;
 	} else if (!this_cpu()->dozing) {
 		return;

@@ -5,7 +5,6 @@
 #include <fs.h>
 #include <text.h>
 
-struct process;
 struct task;
 
 /* A registered directory or file. */

@@ -3,7 +3,6 @@
 #include <syscall.h>
 #include <task.h>
 #include <time.h>
-#include <uaccess.h>
 
 #include "internal.h"
 

@@ -113,7 +113,7 @@ CAUSE(fault) void exception_data_fault(struct regs *regs)
 	bool never = regs->dsisr & DSISR_NEVER;
 	int error;
 
-	/* Address 0 is never served, but takes the lock. */
+	/* In place of an access that no page permits, address 0: no fault there is served, and the lock is taken. */
 	if (fault_served_outside(regs, never ? 0 : regs->dar, data_access(regs->dsisr)))
 		return;
 	error = never ? -ENXIO : fault_error(regs, regs->dar, data_access(regs->dsisr));

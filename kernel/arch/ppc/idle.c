@@ -3,8 +3,8 @@
 #include <arch/core.h>
 
 /*
- * POW and EE go on together: an interrupt that waits already is taken first, and any interrupt ends the doze,
- * because SRR1 does not hold POW.
+ * MSR[POW] and MSR[EE] are set by one instruction, so a pending interrupt is taken before the processor dozes. Any
+ * interrupt ends the doze: its SRR1 has POW clear, and rfi restores that.
  */
 void arch_idle(void)
 {

@@ -31,8 +31,8 @@ CAUSE(entry) void syscall_dispatch(struct regs *regs)
 }
 
 /*
- * The handler of every system call while the calls of any task are traced. During a call its tracer sees -ENOSYS in
- * eax, which stays there if it sets a number of no call, or another value that it has set.
+ * The handler of every system call while the calls of any task are traced. During a call the tracer sees -ENOSYS in
+ * eax. If the tracer sets a number that is no call, eax keeps -ENOSYS, or the value that the tracer wrote to it.
  */
 void exception_syscall_traced(struct regs *regs)
 {

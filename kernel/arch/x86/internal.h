@@ -72,7 +72,7 @@ void processors_find(void);
 
 /* one/, several/: whether this image fits the machine; if it does not, a sentence says so. */
 void processors_look(void);
-/* The first processor's local APIC, and the timer of all; the gates of its vectors; its counts. Nothing with one. */
+/* The first processor's local APIC and the timers of all; gates of APIC vectors; counts. Empty for one processor. */
 void apic_init(void);
 void apic_gates_set(bool checked);
 void apic_account(void);

@@ -74,7 +74,7 @@ static int write_word(struct task *task, u32 word, u32 value)
 		return write_selector(task, word, (u16)value);
 	case WORD_ORIG_EAX:
 		if (value == ~0u)
-			regs_no_call(regs);     /* as gdb says that no call is to be repeated */
+			regs_no_call(regs);     /* gdb writes -1: the call must not be repeated */
 		else if (regs->trap == TRAP_SYSCALL)
 			regs->error = value;
 		break;

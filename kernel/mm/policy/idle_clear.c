@@ -27,7 +27,7 @@ static struct {
 	bool listed;
 } clear_form;
 
-/* arch_lines_clear() need not read the lines from memory. Past the cache, or while it is locked, stores do the work. */
+/* arch_lines_clear() needs a cache that takes new lines: without it, plain stores clear the piece. */
 NOINLINE CAUSE(clear) static void clear_piece(void)
 {
 	struct cpu *cpu = this_cpu();

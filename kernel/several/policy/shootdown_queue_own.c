@@ -111,7 +111,7 @@ CAUSE(flush) static bool own_put_range(struct cpu *own, struct mm *mm, uaddr_t s
 	return any;
 }
 
-/* A fork takes the permission to write from private areas that have it, and changes no others. */
+/* For a fork, which makes only private writable areas read-only. */
 CAUSE(flush) static bool own_put_forked(struct cpu *own, struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	bool any = false;

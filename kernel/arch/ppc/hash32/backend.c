@@ -60,7 +60,7 @@ CAUSE(fault) static void not_preloaded(struct mm *mm, vaddr_t address, u32 pte)
 	(void)pte;
 }
 
-/* hash_preloaded() with notes (hash_note), or several processors. */
+/* In place of hash_preloaded() if slots are noted in the tree (hash_note()), or where there are several processors. */
 CAUSE(fault) static void preloaded_placed(struct mm *mm, vaddr_t address, u32 pte)
 {
 	if (mm != this_cpu()->mm || !(pte & PTE_VALID))

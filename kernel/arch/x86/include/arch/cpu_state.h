@@ -19,8 +19,8 @@ struct cpu_state {
 	_Alignas(16) u64 gdt[SEGMENTS];
 	struct task *fpu_owner;         /* the task whose registers the FPU holds, or NULL */
 	bool fpu_refuses;               /* CR0.TS is set */
-	u8 vector;                      /* of the interrupt that it takes: the "acknowledge" of i8259_init() */
-	struct regs *timer_regs;        /* what that interrupt has interrupted */
+	u8 vector;                      /* of the interrupt that this processor takes (i8259_init() asks for it) */
+	struct regs *timer_regs;        /* the registers that the timer's interrupt saved */
 
 	/* apic.c: interrupts between processors that this one is sent and has not taken yet, by kind */
 	u32 ipis_sent[4], flushes_sent[3];
