@@ -1,6 +1,6 @@
 //! The core-local interruptor of RISC-V boards (SiFive FU540-C000 manual, chapter 9): for each processor a software
-//! interrupt and a comparison with mtime, which all have in common. The lines of the PLIC pass through it, so that it
-//! knows all that interrupts a processor.
+//! interrupt and a comparison with mtime, which all have in common. The lines of the PLIC and of interrupt files
+//! pass through it, so that it knows all that interrupts a processor.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,8 @@ const TIME: u32 = 0xbff8;
 pub(super) struct Clint {
     software: Vec<bool>,
     comparisons: Vec<u64>,
-    /// Lines of the PLIC: for each processor that of machine mode, then that of supervisor mode.
+    /// Lines of the PLIC: for each processor that of machine mode, then that of supervisor mode. From 16 on those of
+    /// interrupt files.
     external: u32,
     /// What each processor that sleeps waits for: bits of mie.
     waits: Vec<u64>,
@@ -114,6 +115,7 @@ impl Device for Clint {
 
     fn lines(&self, processor: u8, now: u64) -> u64 {
         let number = usize::from(processor);
+        let external = self.external | self.external >> 16;
         let mut lines = 0;
         if self.software.get(number).is_some_and(|&software| software) {
             lines |= MACHINE_SOFTWARE;
@@ -125,10 +127,10 @@ impl Device for Clint {
         {
             lines |= MACHINE_TIMER;
         }
-        if self.external >> (2 * number) & 1 != 0 {
+        if external >> (2 * number) & 1 != 0 {
             lines |= MACHINE_EXTERNAL;
         }
-        if self.external >> (2 * number + 1) & 1 != 0 {
+        if external >> (2 * number + 1) & 1 != 0 {
             lines |= SUPERVISOR_EXTERNAL;
         }
         lines
@@ -146,7 +148,8 @@ impl Device for Clint {
     }
 
     fn asks(&self, processor: u8) -> bool {
-        self.software.get(usize::from(processor)) == Some(&true)
+        let number = usize::from(processor);
+        self.software.get(number) == Some(&true) || self.external >> (16 + 2 * number) & 3 != 0
     }
 
     fn deadline(&self, now: u64, _: &Console) -> Option<u64> {

@@ -114,7 +114,7 @@ pub(super) trait Device: std::fmt::Debug + Send {
         false
     }
 
-    /// Reads a device control register (405); `None` if it has none of this number.
+    /// Reads a register that has a number in place of an address; `None` if it has none of this number.
     fn read_control_register(&mut self, _number: u32) -> Option<u32> {
         None
     }

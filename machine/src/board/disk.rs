@@ -302,7 +302,8 @@ impl Disk {
             0x64 => driver.asks &= !value,
             0x70 if value == 0 => self.driver = Driver::default(),
             0x70 => {
-                let good = driver.features & !FEATURES == 0 && driver.features & VERSION_1 != 0;
+                // A driver of today without VERSION_1, as xv6's, is served like the others.
+                let good = driver.features & !FEATURES == 0;
                 let refused = if good { 0 } else { STATUS_FEATURES };
                 driver.status = driver.status & STATUS_BROKEN | value & 0xbf & !refused;
             }

@@ -6,6 +6,7 @@
 
 mod address;
 mod apic;
+mod aplic;
 mod clint;
 mod console;
 mod control;
@@ -13,6 +14,7 @@ mod cpm;
 mod device;
 mod disk;
 mod fads;
+mod imsic;
 mod ipic;
 mod keyboard;
 mod mcm;
@@ -41,6 +43,7 @@ pub use console::Console;
 pub use control::{Effect, Half, TlbView};
 pub use device::{BusError, Instant};
 pub use disk::DISK_MOST;
+pub(crate) use imsic::{number as imsic_number, register as imsic_register};
 pub(crate) use mpc8xx::IMMR as MPC8XX_IMMR;
 pub(crate) use nvram::SIZE as NVRAM_SIZE;
 pub use pc::Pc;
@@ -145,7 +148,7 @@ impl Board {
             control_at: virt::CONTROL,
             rom: None,
             console,
-            dead_processor: None,
+            dead_processor: virt.dead_processor,
         }
     }
 
@@ -395,7 +398,7 @@ impl Board {
         }
     }
 
-    /// Reads a device control register (405); zero if no device has it.
+    /// Reads a device control register (405), or one of an interrupt file (RISC-V); zero if no device has it.
     pub fn read_control_register(&mut self, number: u32) -> u32 {
         let mut devices = self.parts.devices.iter_mut();
         devices
@@ -403,7 +406,7 @@ impl Board {
             .unwrap_or(0)
     }
 
-    /// Writes a device control register (405); nothing happens if no device has it.
+    /// Writes such a register; nothing happens if no device has it.
     pub fn write_control_register(&mut self, number: u32, value: u32) {
         let mut devices = self.parts.devices.iter_mut();
         let written = devices.position(|device| device.write_control_register(number, value));

@@ -19,7 +19,7 @@ mod wording;
 
 pub use board::{BoardConfig, BoardKind, EmptyBus, InterruptController};
 pub(crate) use check::{
-    AroundBus, Before, CODE, Checker, DATA, MEMORY_MOST, Problem, bus as check_bus,
+    AroundBus, Before, CODE, Checker, DATA, MEMORY_MOST, Problem, bus as check_bus, dead_processor,
     levels as check_levels, lines as check_lines, plain_cache as check_cache,
     replacement as check_replacement, second_tlb as check_second_tlb, walker as check_walker,
 };

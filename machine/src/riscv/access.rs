@@ -1,6 +1,7 @@
 //! Accesses to memory: translation, caches, devices, reservations.
 
 use super::config::Misaligned;
+use super::csr::privilege;
 use super::mmu::Miss;
 use super::pmp::right;
 use super::processor::Processor;
@@ -147,11 +148,17 @@ impl Processor {
     #[inline(never)]
     fn write_device(&mut self, va: u64, pa: u64, bytes: u32, value: u64) -> Result<(), Raised> {
         self.charge_device(pa);
+        // Of a register only these bytes are stored.
+        let value = value & (u64::MAX >> (64 - 8 * bytes));
         let now = self.instant();
         let asked = self.memory.uncore.board.asked();
         let Ok(effect) = self.memory.uncore.write_device(pa, bytes, value, now) else {
             return self.fault(right::WRITE, Miss::Access, va);
         };
+        // An interrupt that a kernel sends without its firmware.
+        if self.observers.listener.is_some() && self.privilege == privilege::SUPERVISOR {
+            self.note_path(true);
+        }
         let path = std::mem::take(&mut self.path);
         self.tell_of_interrupts(asked, &path);
         self.path = path;

@@ -1,6 +1,6 @@
 //! What a computer and a session ask of a RISC-V processor.
 
-use super::config::Config;
+use super::config::{Config, Extension};
 use super::csr::privilege;
 use super::dump::Dump;
 use super::processor::Processor;
@@ -20,6 +20,8 @@ impl Config {
             clock: self.core.clock,
             timebase: self.core.timebase,
             control: self.board.control,
+            files: self.core.set().has(Extension::Ssaia),
+            dead_processor: self.board.dead_processor,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::op::{CLASSES, Class};
 use crate::config::{
     AroundBus, Before, BusKind, CODE, CacheConfig, Checker, DATA, Extreme, L2Config, L2Place,
     MachineFile, MemoryConfig, Problem, TlbConfig, bus_config, check_bus, check_cache,
-    check_levels, check_lines, machine_file, numbers, sections, tlb_keys,
+    check_levels, check_lines, dead_processor, machine_file, numbers, sections, tlb_keys,
 };
 
 /// Which instruction set.
@@ -112,6 +112,8 @@ extensions! {
     Zba "zba";
     /// Logic, counts, rotations and bytes in registers.
     Zbb "zbb";
+    /// Files of interrupts that arrive as stores, of supervisor mode and of machine mode (Smaia).
+    Ssaia "ssaia";
     /// A timer of supervisor mode: stimecmp.
     Sstc "sstc";
     /// Walks set A and D bits where menvcfg.ADUE is set, and nowhere else.
@@ -266,6 +268,9 @@ pub struct BoardConfig {
     pub kind: BoardKind,
     /// The control device is fitted.
     pub control: bool,
+    /// A processor that stays in reset.
+    #[serde(default)]
+    pub dead_processor: Option<u8>,
 }
 
 numbers! {
@@ -423,6 +428,7 @@ fn core(checker: &mut Checker, config: &Config) {
     checker.power_of_two("core.pmp-granularity", core.pmp_granularity, 4, 4096);
     checker.range("core.event-counters", core.event_counters.into(), 0, 28);
     checker.range("processors", config.processors.into(), 1, 8);
+    dead_processor(checker, config.board.dead_processor, config.processors);
     checker.range("lead", config.lead.into(), 1, 100_000);
     let plain = |c: char| c.is_ascii_alphanumeric() || ",.-_".contains(c);
     if !(1..=64).contains(&core.model.len()) || !core.model.chars().all(plain) {

@@ -99,6 +99,8 @@ pub struct Csr {
     pub senvcfg: u64,
     pub satp: u64,
     pub fcsr: u64,
+    /// The register of its interrupt file that each mode has selected.
+    pub selected: [u64; 2],
     pub hpm: Hpm,
     pub pmp: Pmp,
 }
@@ -195,6 +197,9 @@ impl Processor {
             0x144 => self.mip() & csr.mideleg,
             0x14d if !self.has_timer() => return None,
             0x14d => csr.stimecmp,
+            0x150 | 0x151 | 0x15c | 0x350 | 0x351 | 0x35c | 0xdb0 | 0xfb0 => {
+                return self.read_file(number);
+            }
             0x180 if self.is_trapped(mstatus::TVM) => return None,
             0x180 => csr.satp,
             0xf11 => self.config.core.mvendorid,
@@ -281,6 +286,7 @@ impl Processor {
                 csr.stimecmp = value;
                 self.due = 0;
             }
+            0x150 | 0x151 | 0x15c | 0x350 | 0x351 | 0x35c => self.write_file(number, value),
             0x180 => self.write_satp(value),
             0x300 => self.write_status(value, mstatus::WRITABLE),
             0x303 => {

@@ -13,6 +13,7 @@ mod events;
 mod execute;
 pub mod float;
 mod gdb;
+mod interrupt_files;
 mod loader;
 pub mod mmu;
 pub mod op;

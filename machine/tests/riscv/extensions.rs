@@ -1,8 +1,8 @@
 //! Extensions and habits of MMUs that a machine file switches on: each beside the machine without it.
 
-use pagewalk_machine::computer::{Limits, Stop};
+use pagewalk_machine::computer::Limits;
 use pagewalk_machine::config::Override;
-use pagewalk_machine::riscv::Config;
+use pagewalk_machine::riscv::{Config, Stop};
 
 use super::support::{config, elf, root, session};
 
@@ -87,6 +87,14 @@ fn wait(at: u32) -> Vec<u32> {
 /// What processor 0 does before and after the tables are made, and what processor 1 does; how many exceptions there
 /// were on the one that ends the run.
 fn faults(config: &Config, steps: &[Vec<u32>], second: Option<&[Vec<u32>]>) -> u32 {
+    match ends(config, steps, second) {
+        Stop::PowerOff { status } => status,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The same, and how the run ends.
+fn ends(config: &Config, steps: &[Vec<u32>], second: Option<&[Vec<u32>]>) -> Stop {
     let root = |table: u32| u64::from(table >> 12 << 10) | 1;
     let end = || {
         let mut code = li(T0, 0x10_0000);
@@ -136,10 +144,7 @@ fn faults(config: &Config, steps: &[Vec<u32>], second: Option<&[Vec<u32>]>) -> u
         instructions: 100_000,
         ..Limits::NONE
     };
-    match session.run(limits) {
-        Stop::PowerOff { status } => status,
-        other => panic!("{other:?}"),
-    }
+    session.run(limits)
 }
 
 /// j, forwards.
@@ -354,6 +359,19 @@ fn what_no_core_has_is_refused() {
     assert!(both.contains("tlb.keeps-invalid"), "{both}");
     let mixed = refused(&["core.kind=p6"]);
     assert!(mixed.contains("core.kind"), "{mixed}");
+    let dead = refused(&["board.dead-processor=1"]);
+    assert!(dead.contains("needs several"), "{dead}");
+}
+
+#[test]
+fn a_processor_may_stay_in_reset() {
+    // Processor 0 waits for a flag that the other one never writes.
+    let first = [put(FLAGS + 8, 1), wait(FLAGS)];
+    let two = |settings: &[&str]| config("u74-1500x4", &[&["processors=2"], settings].concat());
+    assert_eq!(faults(&two(&[]), &first, Some(&[put(FLAGS, 1)])), 0);
+    let dead = two(&["board.dead-processor=1"]);
+    let ended = ends(&dead, &first, Some(&[put(FLAGS, 1)]));
+    assert!(!matches!(ended, Stop::PowerOff { .. }), "{ended:?}");
 }
 
 /// Adds a CSR to the count of exceptions.
@@ -413,6 +431,35 @@ fn a_counter_stands_still_and_goes_on() {
     let steps = |inhibit| [csrw(INHIBIT, inhibit), equal.clone()];
     assert_eq!(faults(&u74(&[]), &steps(5), None), 0);
     assert_eq!(faults(&u74(&[]), &steps(0), None), 1);
+}
+
+#[test]
+fn a_store_to_an_interrupt_file_asks_its_processor() {
+    let select = |register, value| [csrw(0x350, register), csrw(0x351, value)].concat();
+    // sw t1, (t0)
+    let store = |number| [li(T0, 0x2400_0000), li(T1, number), vec![0x0062_a023]].concat();
+    let (mtopi, mtopei) = (0xfb0, 0x35c);
+    let steps = [
+        select(0x70, 1),
+        select(0xc0, 1 << 5 | 1 << 40),
+        csrw(0x304, 1 << 11),
+        store(40),
+        store(5),
+        // The first of the file's interrupts; mtopi has 11 in its upper half and 1 in its lower one.
+        add(mtopei),
+        add(mtopi),
+        csrw(mtopei, 0),
+        add(mtopei),
+        csrw(mtopei, 0),
+        add(mtopei),
+        add(mtopi),
+    ];
+    let with = u74(&["core.extensions=ssaia"]);
+    assert_eq!(faults(&with, &steps, None), 5 + 1 + 40);
+    // Without the extension there is no such CSR, and there is none for half a register of a file.
+    let none = [csrw(0x350, 0), csrw(0x150, 0)];
+    assert_eq!(faults(&u74(&[]), &none, None), 2);
+    assert_eq!(faults(&with, &[select(0x81, 0), select(0x100, 0)], None), 2);
 }
 
 #[test]

@@ -229,3 +229,20 @@ fn an_empty_place_says_that_there_is_no_device() {
     };
     assert_eq!((of(0), of(8)), (Ok(MAGIC.into()), Ok(0)));
 }
+
+#[test]
+fn a_driver_without_version_1_is_served_and_one_with_unknown_features_is_not() {
+    let mut bench = Bench::new(vec![0; 512]);
+    for (features, status) in [(0x206, 11), (0x100, 3)] {
+        for (offset, value) in [
+            (0x70, 0),
+            (0x70, 3),
+            (0x24, 0),
+            (0x20, features),
+            (0x70, 11),
+        ] {
+            bench.write(offset, value);
+        }
+        assert_eq!(bench.read(0x70), status, "{features:#x}");
+    }
+}

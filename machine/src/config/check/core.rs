@@ -94,20 +94,26 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
 /// Rules of several processors, and of one that does not start: there must be such a processor.
 fn processors(checker: &mut Checker, config: &MachineConfig) {
     several(checker, config);
-    let Some(dead) = config.board.dead_processor else {
+    dead_processor(checker, config.board.dead_processor, config.processors);
+}
+
+/// A processor that does not start must be there, and must not be the first.
+pub(crate) fn dead_processor(checker: &mut Checker, dead: Option<u8>, processors: u8) {
+    let Some(dead) = dead else {
         return;
     };
-    if config.processors <= 1 {
-        checker.fail(
-            "board.dead-processor",
-            format!(
-                "is {dead}, and processors is {}: processor 0 must start, so it needs several",
-                config.processors
-            ),
+    if processors <= 1 {
+        let message = format!(
+            "is {dead}, and processors is {processors}: processor 0 must start, so it needs several"
         );
+        checker.fail("board.dead-processor", message);
     } else {
-        let last = u64::from(config.processors) - 1;
-        checker.range("board.dead-processor", dead.into(), 1, last);
+        checker.range(
+            "board.dead-processor",
+            dead.into(),
+            1,
+            u64::from(processors) - 1,
+        );
     }
 }
 

@@ -13,7 +13,7 @@ use std::fmt;
 use super::MachineConfig;
 use super::shape::{self, Misfit};
 
-pub(crate) use self::core::walker;
+pub(crate) use self::core::{dead_processor, walker};
 pub(crate) use bus::{AroundBus, shared as bus};
 pub(crate) use caches::{CODE, DATA, lines, plain as plain_cache};
 pub(crate) use levels::{Before, check as levels};
