@@ -235,7 +235,7 @@ linux-kernels: ready
 	$(call heading,Linux from Debian's source: some minutes for each kernel$(comma) once)
 	$(PAGEWALK) subjects build $(LINUX)-bare-mpc83xx $(LINUX)-bare-mpc8xx $(LINUX)-default-mpc83xx \
 		$(LINUX)-default-mpc8xx $(LINUX)-bare-kfence $(LINUX)-bare-4k $(LINUX)-bare-nobats $(LINUX)-bare-pin \
-		$(LINUX)-bare-mpc86xx-smp $(LINUX)-bare-ppc405gp linux-6.12-riscv linux-6.12-riscv-one
+		$(LINUX)-bare-mpc86xx-smp $(LINUX)-bare-ppc405gp linux-6.12-riscv linux-6.12-riscv-4k
 
 linux: linux-kernels programs
 	$(call heading,Every benchmark row on Linux and on our kernel)
@@ -307,15 +307,15 @@ bench: ready x86 $(STAMPS)/bootstrap-test
 	cargo bench -p pagewalk-machine --bench speed -- --page $(CURDIR)/docs/bench.md
 	$(PYTHON) lab/pages/speed.py
 
-# Random instruction sequences against qemu-ppc and qemu-i386, and instructions of the x87 unit against this computer's,
-# from a new seed each time. The test names the seed of each batch, and `make soak-instructions PAGEWALK_SEED=<seed>` makes
-# it again.
+# Random instruction sequences against qemu-ppc, qemu-i386 and qemu-riscv64, and instructions of the x87 unit against this
+# computer's, from a new seed each time. The test names the seed of each batch, and `make soak-instructions
+# PAGEWALK_SEED=<seed>` makes it again.
 PAGEWALK_SEED ?= $(shell date +%s)
 PAGEWALK_SEQUENCES ?= 5000000
 soak-instructions: $(STAMPS)/bootstrap-test
 	$(call heading,Random instruction sequences)
 	PAGEWALK_SEED=$(PAGEWALK_SEED) PAGEWALK_SEQUENCES=$(PAGEWALK_SEQUENCES) \
-		cargo test --release -p pagewalk-machine --test differential --test x86_differential --test x87 -- --nocapture
+		cargo test --release -p pagewalk-machine --test differential --test x86_differential --test x87 --test riscv -- --nocapture
 
 # The machine's property tests from a new seed each time. PROPTEST_CASES is how many cases each draws.
 soak-cases: kernel user programs $(STAMPS)/bootstrap-test

@@ -11,7 +11,7 @@ from pagewalk import placement as placement_of
 from pagewalk.errors import BadInput, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
-from pagewalk.images import Image
+from pagewalk.images import Image, with_symbols
 from pagewalk.place import Cluster, Local, Place
 from pagewalk.placement import AS_BUILT, Placement
 from pagewalk.published_range import Range
@@ -185,6 +185,8 @@ class Lab(Workshop):
                 if setting.subject is None
                 else systems.named(self, side.machine, side.keys, setting.subject)
             )
+            if setting.symbols:
+                system = replace(system, kernel=with_symbols(system.name, system.kernel, setting.symbols))
             line = system.command_line(setting.chosen, [*placement.init_options, *program], setting.boot)
             # Both sides of a row run the same programs, so beside an old kernel ours runs the old ones.
             old = bool(row.images)

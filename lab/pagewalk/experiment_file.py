@@ -38,9 +38,9 @@ class _Model(BaseModel):
 class Setting(_Model):
     """One side of a comparison: policies by name, or a named set of them, other words of the kernel's command line,
     keys of the machine, the program's arguments after the row's own, the kernel image, and the words a table heads its
-    column with. `subject` is the kernel of other people that takes the place of ours; `image` is the role of one that
-    the person who runs the experiment names, and `sysctl` is what its init writes to files of /proc/sys, after what the
-    image's own says."""
+    column with. `subject` is the kernel of other people that takes the place of ours, and `symbols` are variables of it
+    that have another value when it is loaded; `image` is the role of one that the person who runs the experiment names,
+    and `sysctl` is what its init writes to files of /proc/sys, after what the image's own says."""
 
     label: str
     policies: dict[str, str] = {}
@@ -50,6 +50,7 @@ class Setting(_Model):
     kernel: str = "vmlinux"
     named: str | None = None
     subject: str | None = None
+    symbols: dict[str, Annotated[int, Field(ge=0)]] = {}
     image: str | None = None
     sysctl: dict[str, str] = {}
 

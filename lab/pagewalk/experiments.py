@@ -245,6 +245,8 @@ class _Builder:
         wanted = self.file.images[setting.image] if setting.image is not None else None
         if setting.sysctl and (wanted is None or wanted.root != "ext2"):
             raise BadInput(f"setting {named or which!r}: sysctl goes with an image whose root is a RAM disk")
+        if setting.symbols and setting.subject is None:
+            raise BadInput(f"setting {named or which!r}: symbols go with a subject")
         if wanted is None:
             return Side(name, setting, {**row.keys, **setting.keys})
         return Side(name, setting, {"board.kind": wanted.board, **row.keys, **setting.keys}, wanted)

@@ -171,6 +171,28 @@ def read(path: Path, configuration: Path | None = None) -> Image:
     return Image(str(path), data, options, architecture)
 
 
+def with_symbols(name: str, data: bytes, values: Mapping[str, int]) -> bytes:
+    """The kernel with these values in its variables, which must have them in the file; BadInput says what is wrong."""
+    elf, sections = _parsed(name, data)
+    tables = [section for section in sections if isinstance(section, SymbolTableSection)]
+    changed = bytearray(data)
+    for wanted, value in values.items():
+        found = [symbol for table in tables for symbol in table.get_symbol_by_name(wanted) or ()]
+        if not found:
+            raise unknown(
+                f"symbol of {name}", wanted, {symbol.name for table in tables for symbol in table.iter_symbols()}
+            )
+        start, size, where = found[0]["st_value"], found[0]["st_size"], found[0]["st_shndx"]
+        section = sections[where] if isinstance(where, int) else None
+        if len(found) > 1 or section is None or section["sh_type"] == "SHT_NOBITS" or size not in (1, 2, 4, 8):
+            raise BadInput(f"{name}: {wanted} is no variable of 1, 2, 4 or 8 bytes whose value is in the file")
+        if value >> (8 * size):
+            raise BadInput(f"{name}: {wanted} has {size} bytes, and {value} does not fit")
+        at = section["sh_offset"] + start - section["sh_addr"]
+        changed[at : at + size] = value.to_bytes(size, "little" if elf.little_endian else "big")
+    return bytes(changed)
+
+
 def check(image: Image, architecture: Architecture) -> None:
     """Raises BadInput if the image is not for machines of that architecture."""
     if image.architecture != architecture:

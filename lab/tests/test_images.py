@@ -44,6 +44,8 @@ const char banner[] = "%s\\n";
 void _start(void) { }
 void schedule(void) { }
 void DataTLBMiss(void) { }
+unsigned short threshold = 64;
+unsigned long empty[3];
 """
 CONFIG = 'CONFIG_8xx=y\n# CONFIG_PIN_TLB is not set\nCONFIG_CMDLINE=""\n'
 EXPERIMENT = """
@@ -214,6 +216,27 @@ def test_sysctl_is_for_a_setting_with_an_image_of_ones_own(experiment: Path) -> 
     assert experiments.load(experiment).rows[1].after.setting.sysctl == {"a/b": "1"}
     experiment.write_text(text.replace('image = "new"\n[[machine]]', 'sysctl = { "a/b" = "1" }\n[[machine]]'))
     with pytest.raises(BadInput, match="sysctl goes with an image whose root is a RAM disk"):
+        experiments.load(experiment)
+
+
+def test_a_variable_of_a_kernel_gets_another_value(kernel: Path) -> None:
+    data = kernel.read_bytes()
+    changed = images.with_symbols("it", data, {"threshold": 0x1234})
+    assert [(a, b) for a, b in zip(data, changed, strict=True) if a != b] == [(0, 0x12), (64, 0x34)]
+    for values, complaint in [
+        ({"threshol": 1}, "threshol"),
+        ({"threshold": 0x10000}, "threshold has 2 bytes, and 65536 does not fit"),
+        ({"empty": 1}, "empty is no variable"),
+        ({"schedule": 1}, "schedule is no variable"),
+    ]:
+        with pytest.raises(BadInput, match=complaint):
+            images.with_symbols("it", data, values)
+
+
+def test_symbols_are_of_a_subject(experiment: Path) -> None:
+    text = experiment.read_text()
+    experiment.write_text(text.replace('image = "new"\n[[machine]]', "symbols = { a = 1 }\n[[machine]]"))
+    with pytest.raises(BadInput, match="symbols go with a subject"):
         experiments.load(experiment)
 
 
