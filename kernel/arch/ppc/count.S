@@ -4,24 +4,12 @@
  */
 #include <arch/asm.h>
 
-/* \counts + 4 for the kernel's misses, + 12 for the programs': the low words of two u64. In: \a = SRR1. Uses \b. */
-.macro count_mode a, b, counts
-	rlwinm	\a, \a, 21, 28, 28      /* MSR[PR] as 8 */
-	addis	\a, \a, PHYS(\counts)@ha
-	lwz	\b, PHYS(\counts) + 4@l(\a)
-	addi	\b, \b, 1
-	stw	\b, PHYS(\counts) + 4@l(\a)
-.endm
-
 /* Counts a miss of a kernel address, if \a is one. Uses CR0. */
 .macro count_kernel a, b
 	srwi	\a, \a, 30
 	cmplwi	\a, KERNEL_BASE_ASM >> 30
 	bne	1f
-	lis	\a, PHYS(misses_of_kernel_pages)@ha
-	lwz	\b, PHYS(misses_of_kernel_pages) + 4@l(\a)
-	addi	\b, \b, 1
-	stw	\b, PHYS(misses_of_kernel_pages) + 4@l(\a)
+	count_at \a, \b, misses_of_kernel_pages + 4
 1:
 .endm
 

@@ -81,10 +81,7 @@
 	addi	r8, r8, 1
 	clrlwi	r8, r8, 29
 	stw	r8, PHYS(hash_next_slot)@l(r9)
-	lis	r9, PHYS(hash_evictions)@ha
-	lwz	r8, PHYS(hash_evictions)@l(r9)
-	addi	r8, r8, 1
-	stw	r8, PHYS(hash_evictions)@l(r9)
+	count_at r9, r8, hash_evictions
 	addi	r3, r3, 4
 	lwz	r0, 0(r3)
 	andi.	r0, r0, HPTE64_BOLTED
@@ -117,10 +114,7 @@
 	lwzx	r8, r9, r5
 	addi	r8, r8, 1
 	stwx	r8, r9, r5
-	lis	r9, PHYS(hash_inserts)@ha
-	lwz	r8, PHYS(hash_inserts) + 4@l(r9)
-	addi	r8, r8, 1
-	stw	r8, PHYS(hash_inserts) + 4@l(r9)
+	count_at r9, r8, hash_inserts + 4
 	b	\counted + 4
 .endm
 

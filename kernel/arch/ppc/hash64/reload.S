@@ -165,19 +165,8 @@ image \name
 	andis.	r10, r10, DSISR_NO_PTE >> 16
 	beq	2f
 	mfspr	r9, SPR_SRR1
-	rlwinm	r9, r9, 21, 28, 28              /* MSR[PR] as 8 */
-	addis	r9, r9, PHYS(\counts)@ha
-	lwz	r10, PHYS(\counts) + 4@l(r9)
-	addi	r10, r10, 1
-	stw	r10, PHYS(\counts) + 4@l(r9)
-	mfspr	r8, \address
-	srwi	r8, r8, 30
-	addi	r8, r8, 1
-	srwi	r8, r8, 2                       /* 1 for an address of the last gigabyte */
-	lis	r9, PHYS(misses_of_kernel_pages)@ha
-	lwz	r10, PHYS(misses_of_kernel_pages) + 4@l(r9)
-	add	r10, r10, r8
-	stw	r10, PHYS(misses_of_kernel_pages) + 4@l(r9)
+	count_mode r9, r10, \counts
+	count_kernel_address r9, r10, r8, \address
 2:	mtcrf	0xff, r7
 	ld	r10, SAVED(0)(0)
 	ld	r9, SAVED(1)(0)

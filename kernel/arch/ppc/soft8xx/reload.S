@@ -178,19 +178,8 @@ image \name
 	mtspr	SPR_SPRG0, r11
 	mtspr	SPR_SPRG1, r12
 	mfspr	r10, SPR_SRR1
-	rlwinm	r10, r10, 21, 28, 28    /* MSR[PR] as 8 */
-	addis	r10, r10, PHYS(\counts)@ha
-	lwz	r11, PHYS(\counts) + 4@l(r10)
-	addi	r11, r11, 1
-	stw	r11, PHYS(\counts) + 4@l(r10)
-	mfspr	r12, \address
-	srwi	r12, r12, 30
-	addi	r12, r12, 1
-	srwi	r12, r12, 2             /* 1 for an address of the last gigabyte */
-	lis	r10, PHYS(misses_of_kernel_pages)@ha
-	lwz	r11, PHYS(misses_of_kernel_pages) + 4@l(r10)
-	add	r11, r11, r12
-	stw	r11, PHYS(misses_of_kernel_pages) + 4@l(r10)
+	count_mode r10, r11, \counts
+	count_kernel_address r10, r11, r12, \address
 	mfspr	r10, SPR_M_TW
 	mfspr	r11, SPR_SPRG0
 	mfspr	r12, SPR_SPRG1

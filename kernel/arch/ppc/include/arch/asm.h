@@ -29,6 +29,35 @@
 	ori	\reg, \reg, (\value) & 0xffff
 .endm
 
+/* Adds 1 to a word, by its physical address. `a` must not be r0. */
+.macro count_at a, b, place
+	lis	\a, PHYS(\place)@ha
+	lwz	\b, PHYS(\place)@l(\a)
+	addi	\b, \b, 1
+	stw	\b, PHYS(\place)@l(\a)
+.endm
+
+/* Counts a miss by mode: the second u64 of `counts` is for programs, the first for the kernel. In: a = SRR1. */
+.macro count_mode a, b, counts
+	rlwinm	\a, \a, 21, 28, 28      /* MSR[PR] as 8 */
+	addis	\a, \a, PHYS(\counts)@ha
+	lwz	\b, PHYS(\counts) + 4@l(\a)
+	addi	\b, \b, 1
+	stw	\b, PHYS(\counts) + 4@l(\a)
+.endm
+
+/* Counts a miss of a kernel address, if the special register `address` holds one. Uses no CR. */
+.macro count_kernel_address a, b, c, address
+	mfspr	\c, \address
+	srwi	\c, \c, 30
+	addi	\c, \c, 1
+	srwi	\c, \c, 2               /* 1 for an address of the last gigabyte */
+	lis	\a, PHYS(misses_of_kernel_pages)@ha
+	lwz	\b, PHYS(misses_of_kernel_pages) + 4@l(\a)
+	add	\b, \b, \c
+	stw	\b, PHYS(misses_of_kernel_pages) + 4@l(\a)
+.endm
+
 /*
  * Records that a 64-bit processor needs this instruction instead of the instruction at label 77. hash64/head.S writes
  * the recorded instructions before the rest of the kernel runs. On such a processor exceptions begin with addresses
