@@ -367,7 +367,7 @@ static long lock_take(int fd, struct file *file, struct lock **fresh, struct loc
 
 	lock_join(file->inode, lock);
 	clear_range(file->inode, lock, spare);
-	/* Another thread may have closed it, and the user's other locks be gone with the account. */
+	/* Another thread may have closed the file, and the account gone with the user's last lock: look it up again. */
 	lock->account = account_of(current->cred.uid);
 	if (!lock->account)
 		return -ENOLCK;

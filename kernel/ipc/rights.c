@@ -219,7 +219,7 @@ static void find_unreachable(struct list_head *found)
 		unix_each_rights(next_of(&flight_search.work), keep_files, NULL);
 		preemption_point();
 	}
-	/* Now only sockets that move can be added, and they are kept. */
+	/* A socket that is in motion now may join meanwhile: a program still holds it, so it is kept. */
 	each_flying(take_found, found);
 	flight_search.looking = false;
 	while (!list_empty(&flight_search.work))

@@ -123,7 +123,7 @@ struct flight {
 	u32 round;                      /* its number */
 	u32 outside;                    /* how many of these references do not come from a candidate's queue */
 	bool kept;                      /* a program can still receive the file */
-	/* In its lists: of sockets whose queues are to be searched or emptied, and whose memory is to be counted. */
+	/* In lists of rights.c: sockets whose queues are searched or emptied next; whose memory is counted next. */
 	struct list_head work, weigh;
 	u32 weighed;                    /* the last round that counted its memory */
 };

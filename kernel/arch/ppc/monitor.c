@@ -46,10 +46,10 @@ void exception_monitor(struct regs *regs)
 	u32 counter, at, late;
 
 	(void)regs;
-	/* A last one may have waited when sampling ended. */
+	/* This interrupt may have been pending when sampling ended. */
 	if (!monitor_period)
 		return;
-	/* One that waited when sampling was set again: the counter has begun anew, and SIA is of before. */
+	/* Or it was pending when sampling was set again: the counter has begun anew, and SIA is of the time before. */
 	__asm__ volatile("mfspr %0, %1" : "=r"(counter) : "i"(SPR_PMC1));
 	if (counter < PMC_NEGATIVE)
 		return;

@@ -46,7 +46,7 @@ void boot_read(const void *given)
 
 		if (info->flags & MULTIBOOT_LOADER_NAME && in_memory(info->loader_name, 1))
 			line = skip_image(line, pa_kva(info->loader_name));
-		/* One that is too long stays too long (command_line.c). */
+		/* What is cut off here was too long: command_line.c takes fewer bytes, and refuses the rest. */
 		strlcpy(command_line, line, sizeof(command_line));
 	}
 	if (!(info->flags & MULTIBOOT_MODULES) || !info->module_count || !in_memory(info->modules, sizeof(*module)))

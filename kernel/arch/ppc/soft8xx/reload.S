@@ -12,8 +12,8 @@
 
 /*
  * Makes the value of Mx_RPN from the tree's entry \pte, which has a hash-table entry's format: moves PP, C, I and R to
- * their places. In \to: the first level's entry, whose group tells the kernel's pages, which every address space
- * shares.
+ * their places. In: \to = the first level's entry; its group says whether the page is the kernel's, which all address
+ * spaces share (SH).
  */
 .macro entry_to_rpn to, pte
 	rlwinm	\to, \to, 29, 29, 29    /* group to SH */
