@@ -32,19 +32,8 @@ END(start)
 FUNCTION(start_bats)
 	forget_translations
 
-	/* 512 MB of RAM (the upper half for data: the device tree is at its top) at 3 GB, 128 KB of I/O at 0xf0000000,
-	   for the kernel only. */
-	lis	r4, 0xc000
-	ori	r5, r4, 0x1ffe          /* BL = 256 MB, Vs */
-	li	r6, 2                   /* PP: read and write */
-	mtspr	SPR_IBAT0U + 1, r6
-	mtspr	SPR_IBAT0U, r5
-	mtspr	SPR_DBAT0U + 1, r6
-	mtspr	SPR_DBAT0U, r5
-	addis	r5, r5, 0x1000
-	addis	r6, r6, 0x1000
-	mtspr	SPR_DBAT0U + 3, r6
-	mtspr	SPR_DBAT0U + 2, r5
+	/* RAM (the upper half for data: the device tree is at its top), and 128 KB of I/O at 0xf0000000. */
+	map_ram_by_bats 2               /* PP: read and write */
 	lis	r5, 0xf000
 	ori	r5, r5, 0x0002
 	lis	r6, 0x8000

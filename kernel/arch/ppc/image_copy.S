@@ -9,13 +9,8 @@
 /* void image_copy(u32 to (r3), u32 from (r4), u32 size (r5)): physical addresses; whole words; interrupts are off. */
 FUNCTION(image_copy)
 	mfmsr	r6
-	mflr	r7
-	li	r0, MSR_ME
-	load_address r8, PHYS(1f)
-	mtsrr0	r8
-	mtsrr1	r0
-	exception_return
-1:	srwi	r0, r5, 2
+	translation_off r7
+	srwi	r0, r5, 2
 	mtctr	r0
 	li	r9, 0
 2:	lwzx	r0, r4, r9

@@ -9,13 +9,8 @@ FUNCTION(sdr1_set)
 	rlwinm	r5, r6, 0, 17, 15               /* clears EE */
 	mtmsr	r5
 	isync
-	mflr	r7
-	li	r0, MSR_ME
-	load_address r8, PHYS(1f)
-	mtsrr0	r8
-	mtsrr1	r0
-	exception_return
-1:	sync
+	translation_off r7
+	sync
 	mtspr	SPR_SDR1, r3
 	isync
 	mtsrr0	r7

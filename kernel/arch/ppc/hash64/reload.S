@@ -100,37 +100,24 @@ FUNCTION(hash64_instruction_c)
 END(hash64_instruction_c)
 
 /* Half as long as other vectors' images: 0x380 and 0x480 are those of segments. */
-.macro vector_data name, in_c, reload
+.macro vector64 name, kind, in_c, reload
 image \name
 	low_save_vector
+	.ifc	\kind, data
 	mfspr	r3, SPR_DSISR
 	mtcrf	0xc0, r3
 	bf	DSISR_NO_PTE_BIT, 2f
-	.if	\in_c
-	mfspr	r3, SPR_DAR
-	srwi	r3, r3, 30
-	cmplwi	cr2, r3, KERNEL_BASE_ASM >> 30
-	bne	cr2, 2f
-	.endif
-	ba	PHYS(\reload)
-2:
-	.if	\in_c
-	ba	PHYS(hash64_data_c)
 	.else
-	low_undo_vector
-	ba	PHYS(hash64_data_fault)
-	.endif
-end_image \name, 128
-.endm
-
-.macro vector_instruction name, in_c, reload
-image \name
-	low_save_vector
 	mfspr	r3, SPR_SRR1
 	andis.	r3, r3, DSISR_NO_PTE >> 16
 	beq	2f
+	.endif
 	.if	\in_c
+	.ifc	\kind, data
+	mfspr	r3, SPR_DAR
+	.else
 	mfspr	r3, SPR_SRR0
+	.endif
 	srwi	r3, r3, 30
 	cmplwi	cr2, r3, KERNEL_BASE_ASM >> 30
 	bne	cr2, 2f
@@ -138,20 +125,20 @@ image \name
 	ba	PHYS(\reload)
 2:
 	.if	\in_c
-	ba	PHYS(hash64_instruction_c)
+	ba	PHYS(hash64_\kind\()_c)
 	.else
 	low_undo_vector
-	ba	PHYS(hash64_instruction_fault)
+	ba	PHYS(hash64_\kind\()_fault)
 	.endif
 end_image \name, 128
 .endm
 
-	vector_data image_dsi64_c, 1, hash64_reload_data
-	vector_data image_dsi64_asm, 0, hash64_reload_data
-	vector_data image_dsi64_withheld, 0, hash64_reload_data_withheld
-	vector_instruction image_isi64_c, 1, hash64_reload_instruction
-	vector_instruction image_isi64_asm, 0, hash64_reload_instruction
-	vector_instruction image_isi64_withheld, 0, hash64_reload_instruction_withheld
+	vector64 image_dsi64_c, data, 1, hash64_reload_data
+	vector64 image_dsi64_asm, data, 0, hash64_reload_data
+	vector64 image_dsi64_withheld, data, 0, hash64_reload_data_withheld
+	vector64 image_isi64_c, instruction, 1, hash64_reload_instruction
+	vector64 image_isi64_asm, instruction, 0, hash64_reload_instruction
+	vector64 image_isi64_withheld, instruction, 0, hash64_reload_instruction_withheld
 
 /* Counts misses before the handlers' own images, as count.S does for other processors. */
 .macro count64 name, reason, address, counts

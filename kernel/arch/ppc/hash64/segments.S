@@ -40,13 +40,8 @@ END(segment64_load)
 /* void hash64_load_table(u32 table_pa (r3), u32 mask (r4), u32 size (r5)): with translation off. */
 FUNCTION(hash64_load_table)
 	mfmsr	r10
-	mflr	r11
-	li	r0, MSR_ME
-	load_address r8, PHYS(1f)
-	mtsrr0	r8
-	mtsrr1	r0
-	.long	RFID
-1:	stw	r3, LOW_TABLE(0)
+	translation_off r11, r8, .long RFID
+	stw	r3, LOW_TABLE(0)
 	stw	r4, LOW_MASK(0)
 	clrldi	r3, r3, 32
 	or	r3, r3, r5
@@ -66,13 +61,8 @@ END(hash64_load_table)
  */
 FUNCTION(hash64_load_kernel)
 	mfmsr	r10
-	mflr	r11
-	li	r0, MSR_ME
-	load_address r8, PHYS(1f)
-	mtsrr0	r8
-	mtsrr1	r0
-	.long	RFID
-1:	slwi	r6, r5, 3
+	translation_off r11, r8, .long RFID
+	slwi	r6, r5, 3
 	slwi	r7, r5, 2
 	add	r6, r6, r7
 	add	r4, r4, r6              /* segment 12 */

@@ -94,18 +94,7 @@ FUNCTION(start_another)
 	li	r0, 0
 	forget_translations
 	enable_caches
-	/* 512 MB of RAM, coherent, as head.S maps it. */
-	lis	r4, 0xc000
-	ori	r5, r4, 0x1ffe
-	li	r6, 0x12
-	mtspr	SPR_IBAT0U + 1, r6
-	mtspr	SPR_IBAT0U, r5
-	mtspr	SPR_DBAT0U + 1, r6
-	mtspr	SPR_DBAT0U, r5
-	addis	r5, r5, 0x1000
-	addis	r6, r6, 0x1000
-	mtspr	SPR_DBAT0U + 3, r6
-	mtspr	SPR_DBAT0U + 2, r5
+	map_ram_by_bats 0x12            /* as head.S, and coherent */
 	isync
 	load_address r2, PHYS(start_idle)
 	lwz	r2, 0(r2)

@@ -5,18 +5,7 @@
 #include <arch/asm.h>
 #include <arch/reg8xx.h>
 
-/* Continues behind the macro with translation off; r12 and r11 have the return state. Uses r10. */
-.macro translation_off
-	mfmsr	r11
-	mflr	r12
-	li	r0, MSR_ME
-	load_address r10, PHYS(7f)
-	mtsrr0	r10
-	mtsrr1	r0
-	rfi
-7:
-.endm
-
+/* r11 = MSR, r12 = the address to go back to. */
 .macro translation_back
 	mtsrr0	r12
 	mtsrr1	r11
@@ -28,7 +17,8 @@
 	.balign	128             /* all of it in one page, so that no TLB miss comes between mtsrr0 and rfi */
 /* void soft8xx_load_data(u32 epn (r3), u32 twc (r4), u32 rpn (r5)): interrupts are off. */
 FUNCTION(soft8xx_load_data)
-	translation_off
+	mfmsr	r11
+	translation_off r12, r10, rfi
 	mtspr	SPR_MD_EPN, r3
 	mtspr	SPR_MD_TWC, r4
 	mtspr	SPR_MD_RPN, r5
@@ -37,7 +27,8 @@ END(soft8xx_load_data)
 
 	.balign	128
 FUNCTION(soft8xx_load_instruction)
-	translation_off
+	mfmsr	r11
+	translation_off r12, r10, rfi
 	mtspr	SPR_MI_EPN, r3
 	mtspr	SPR_MI_TWC, r4
 	mtspr	SPR_MI_RPN, r5
@@ -80,7 +71,8 @@ END(soft8xx_load_instruction)
  * instruction TLB.
  */
 FUNCTION(soft8xx_pin)
-	translation_off
+	mfmsr	r11
+	translation_off r12, r10, rfi
 	li	r0, 0
 	mtspr	SPR_MI_CTR, r0
 	lis	r0, CTR_TWAM >> 16
@@ -111,7 +103,8 @@ END(soft8xx_pin)
  * memory.
  */
 FUNCTION(soft8xx_read)
-	translation_off
+	mfmsr	r11
+	translation_off r12, r10, rfi
 	cmpwi	r4, 0
 	bne	1f
 	read_side SPR_MD_CTR, SPR_MD_CAM

@@ -86,6 +86,39 @@
 .endm
 
 /*
+ * Goes on behind the macro with translation and interrupts off. `link` keeps LR. Uses r0 and `scratch`. `back`: the
+ * return from an exception on the only processors that run this, if not exception_return.
+ */
+.macro translation_off link, scratch=r8, back:vararg
+	mflr	\link
+	li	r0, MSR_ME
+	load_address \scratch, PHYS(1f)
+	mtsrr0	\scratch
+	mtsrr1	r0
+	.ifb	\back
+	exception_return
+	.else
+	\back
+	.endif
+1:
+.endm
+
+/* BATs map 256 MB of RAM at 3 GB, and for data 512 MB, for the kernel only. WIMG and PP: `form`. Uses r4 to r6. */
+.macro map_ram_by_bats form
+	lis	r4, 0xc000
+	ori	r5, r4, 0x1ffe          /* BL = 256 MB, Vs */
+	li	r6, \form
+	mtspr	SPR_IBAT0U + 1, r6
+	mtspr	SPR_IBAT0U, r5
+	mtspr	SPR_DBAT0U + 1, r6
+	mtspr	SPR_DBAT0U, r5
+	addis	r5, r5, 0x1000
+	addis	r6, r6, 0x1000
+	mtspr	SPR_DBAT0U + 3, r6
+	mtspr	SPR_DBAT0U + 2, r5
+.endm
+
+/*
  * Invalidates the BATs and every set of the TLB of a 6xx. In: r0 = 0. Uses r4, r5 and CTR. A TLB with fewer sets than
  * TLB_SETS is emptied more than once.
  */
