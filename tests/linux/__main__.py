@@ -48,7 +48,10 @@ X86 = (
     Booted("linux-6.1-i486", ("i486dx-50", "p6-200"), HERE / "counts-i486.toml"),
     Booted("linux-6.1-i686-smp", ("p6-200x2", "p6-200x4"), HERE / "counts-i686-smp.toml"),
 )
-RISCV = (Booted("linux-6.12-riscv", ("u74-1500", "u74-1500x4"), HERE / "counts-6.12-riscv.toml"),)
+RISCV = (
+    Booted("linux-6.12-riscv", ("u74-1500", "u74-1500x4"), HERE / "counts-6.12-riscv.toml"),
+    Booted("linux-6.1-riscv", ("c906-1000", "u74-1500"), HERE / "counts-6.1-riscv.toml"),
+)
 EXPERIMENT = HERE / "image.toml"
 _COUNTERS = ("cycles", "instructions", "tlb.instruction.miss", "tlb.data.miss", "cache.instruction.miss")
 
@@ -228,8 +231,7 @@ def main() -> int:
                     run_shell(one.subject, machine)
                 run_with_arguments(one.subject, one.machines[0])
         elif is_riscv:
-            for one in booted:
-                riscv.check(one.subject, one.machines[0])
+            riscv.check(booted[0].subject, booted[0].machines[0])
         else:
             run_with_arguments(SMALL.subject, SMALL.machines[0])
             run_arguments_from_disk(SMALL.machines[0])

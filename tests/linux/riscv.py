@@ -1,4 +1,5 @@
-"""What Linux on a RISC-V machine has beside programs: extensions of the architecture, a disk, counters of events."""
+"""What Linux on a RISC-V machine has beside programs: extensions of the architecture, a disk, counters of events, and
+requests to other processors."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from suite.places import USER, Missing, wanted
 
 from linux.runs import ran
 
-EXTENSIONS = "zba_zbb_sstc_svadu_svinval_svnapot_svpbmt_svvptc"
+EXTENSIONS = "ssaia_zba_zbb_sstc_svadu_svinval_svnapot_svpbmt_svvptc"
+_SEVERAL = "u74-1500x4"
 EVENTS = {
     "102": ("cache.instruction.miss",),
     "202": ("cache.data.miss", "cache.data.inhibited"),
@@ -32,6 +34,7 @@ def check(subject: str, machine: str) -> None:
     _run_with_extensions(subject, machine)
     _run_with_disk(subject, machine)
     _count_events(subject, machine)
+    _run_storms(subject)
 
 
 def _run_with_extensions(subject: str, machine: str) -> None:
@@ -66,3 +69,11 @@ def _count_events(subject: str, machine: str) -> None:
         )
         if not whole - _SLACK <= counted <= whole:
             raise Missing(f"{subject} on {machine}: event {code}: {counted:,}, and {' + '.join(names)} is {whole:,}")
+
+
+def _run_storms(subject: str) -> None:
+    """Four processors ask each other to flush, all at once: by the firmware's queues, and by interrupt files."""
+    program = Program(wanted(USER / "linux" / "storm", _BUILD), ())
+    for extensions in ("", "ssaia"):
+        keys = {"core.extensions": f'"{extensions}"'}
+        ran(subject, _SEVERAL, program, b"storm: 4 threads have ended\r\n", keys=keys)

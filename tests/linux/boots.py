@@ -1,0 +1,53 @@
+"""Which Linux boots on which RISC-V machine, with how many processors: `python -m linux.boots`, after `make riscv`.
+
+Each runs hello with and without the machine's shortcuts (--oracle), and all counters must be equal. Prints a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+os.environ.setdefault("PAGEWALK_ARCH", "riscv")
+
+from pagewalk.guest import Program
+from suite.places import USER, Missing, wanted
+
+from linux.runs import ran
+
+KERNELS = ("linux-6.1-riscv", "linux-6.12-riscv")
+MACHINES = {"u74-1500": (1,), "c906-1000": (1,), "c910-1850x4": (1, 2, 4), "u74-1500x4": (1, 2, 3, 4)}
+
+
+def boots(kernel: str, machine: str, processors: int) -> str:
+    """What a cell of the table says: the kernel ran the program, with the same counts twice, or what went wrong."""
+    program = Program(wanted(USER / "hello", "run make riscv"), ())
+    keys = {"processors": str(processors)}
+    try:
+        fast, slow = (
+            ran(kernel, machine, program, b"hello", keys=keys, oracle=oracle).counters() for oracle in (False, True)
+        )
+    except Missing as error:
+        return str(error).partition("\n")[0]
+    differ = [name for name in {*fast, *slow} if fast.get(name) != slow.get(name)]
+    return "yes" if not differ else f"the oracle counts {', '.join(sorted(differ)[:3])} differently"
+
+
+def main() -> int:
+    """Exit status 0 if every kernel boots on every machine, else 1."""
+    parser = argparse.ArgumentParser(prog="python -m linux.boots", description=__doc__)
+    parser.add_argument("--most", type=int, default=8, help="leave out rows with more processors")
+    most = parser.parse_args().most
+    print(f"| machine | processors | {' | '.join(KERNELS)} |\n| --- | --- |{' --- |' * len(KERNELS)}")
+    good = True
+    for machine, counts in MACHINES.items():
+        for processors in (count for count in counts if count <= most):
+            cells = [boots(kernel, machine, processors) for kernel in KERNELS]
+            print(f"| `{machine}` | {processors} | {' | '.join(cells)} |", flush=True)
+            good &= set(cells) == {"yes"}
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
