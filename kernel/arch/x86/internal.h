@@ -104,33 +104,18 @@ void local_table_load(struct cpu_state *cpu, struct task *task);
 bool local_table_refresh(void);         /* loads the table of the current task, if another is loaded: true */
 
 /* mmu.c */
-static inline u32 cr0_read(void)
-{
-	u32 value;
-	__asm__ volatile("movl %%cr0, %0" : "=r"(value));
-	return value;
-}
-static inline void cr0_write(u32 value) { __asm__ volatile("movl %0, %%cr0" : : "r"(value) : "memory"); }
-static inline u32 cr2_read(void)
-{
-	u32 value;
-	__asm__ volatile("movl %%cr2, %0" : "=r"(value));
-	return value;
-}
-static inline u32 cr3_read(void)
-{
-	u32 value;
-	__asm__ volatile("movl %%cr3, %0" : "=r"(value));
-	return value;
-}
-static inline void cr3_write(u32 value) { __asm__ volatile("movl %0, %%cr3" : : "r"(value) : "memory"); }
-static inline u32 cr4_read(void)
-{
-	u32 value;
-	__asm__ volatile("movl %%cr4, %0" : "=r"(value));
-	return value;
-}
-static inline void cr4_write(u32 value) { __asm__ volatile("movl %0, %%cr4" : : "r"(value) : "memory"); }
+#define CONTROL_REGISTER(cr)                                                                            \
+	static inline u32 cr##_read(void)                                                               \
+	{                                                                                               \
+		u32 value;                                                                              \
+		__asm__ volatile("movl %%" #cr ", %0" : "=r"(value));                                   \
+		return value;                                                                           \
+	}                                                                                               \
+	static inline void cr##_write(u32 value) { __asm__ volatile("movl %0, %%" #cr : : "r"(value) : "memory"); }
+CONTROL_REGISTER(cr0)
+CONTROL_REGISTER(cr2)
+CONTROL_REGISTER(cr3)
+CONTROL_REGISTER(cr4)
 static inline void page_invalidate(vaddr_t address)
 {
 	__asm__ volatile("invlpg %0" : : "m"(*(const char *)address) : "memory");
