@@ -71,8 +71,14 @@ pub trait Sanitized: Cpu {
 
     /// Stores to what the sanitizer asks for are shown to it from now on.
     fn watch_words(&mut self) {
-        let watched = self.stale().map(Stale::take_watched);
-        for at in watched.unwrap_or_default() {
+        let Some(stale) = self.stale() else {
+            return;
+        };
+        let (done, watched) = (stale.take_unwatched(), stale.take_watched());
+        for at in done {
+            self.unwatch_piece(at);
+        }
+        for at in watched {
             self.watch_piece(at);
         }
     }
@@ -168,6 +174,7 @@ pub trait Sanitized: Cpu {
         if let Some(stale) = self.stale() {
             stale.flushed(who, what);
         }
+        self.watch_words();
     }
 
     /// An access has used what was a suspect entry. `first`: the TLB of the first level that has the entry now.

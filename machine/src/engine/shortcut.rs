@@ -218,11 +218,13 @@ impl Shortcuts {
 
     /// Drops the shortcuts for stores to the physical page at `pa`.
     pub fn drop_stores(&mut self, pa: u32, lines: &LineShortcuts) {
-        lines.drop_all();
-        for shortcut in self.tables.iter_mut().flat_map(|table| table.iter_mut()) {
-            let physical = shortcut.store.wrapping_add(shortcut.delta);
-            if shortcut.store != NO_PAGE && physical == pa & !0xfff {
-                shortcut.store = NO_PAGE;
+        for (mode, table) in self.tables.iter_mut().enumerate() {
+            for shortcut in table.iter_mut() {
+                let physical = shortcut.store.wrapping_add(shortcut.delta);
+                if shortcut.store != NO_PAGE && physical == pa & !0xfff {
+                    lines.drop_parts(mode, std::mem::take(&mut shortcut.lines));
+                    shortcut.store = NO_PAGE;
+                }
             }
         }
     }

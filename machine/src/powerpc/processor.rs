@@ -26,7 +26,7 @@ use crate::loader::CauseRange;
 use crate::memory::cache::DIRTY;
 use crate::memory::{Fixed, Memory};
 use crate::observe::Observers;
-use crate::observe::stale::Key;
+use crate::observe::stale::{Holder, Key, Who};
 use crate::pipeline::{Predictor, Schedule};
 use crate::powerpc::compiler::Compiler;
 use crate::powerpc::dump::StateDump;
@@ -34,7 +34,7 @@ use crate::powerpc::instruction_set::InstructionSet;
 use crate::powerpc::mmu::Mmu;
 use crate::powerpc::performance::PerformanceMonitor;
 use crate::powerpc::registers::Embedded;
-use crate::powerpc::stale::{Copy, Trail, Truths, Watched};
+use crate::powerpc::stale::{Copy, Traces, Trail, Truths, Watched};
 use crate::powerpc::timers::Timers;
 use crate::powerpc::{Registers, Vector, msr};
 use accounting::Settled;
@@ -107,8 +107,15 @@ pub struct Processor {
     pub(crate) watched_pieces: Watched,
     /// The last of its changes that this processor knows.
     pub(crate) watched_changes: u64,
+    /// Who has chosen numbers of address spaces since a program ran.
+    pub(crate) chooser: Option<Who>,
+    /// Whose address space the last program had, with the numbers of the segments; and those that ever changed.
+    pub(crate) spaces_before: Option<(Holder, Vec<u32>)>,
+    pub(crate) own_segments: u16,
     /// What was found out of suspect entries.
     pub(crate) truths: Truths,
+    /// Words that were found before.
+    pub(crate) traces: Traces,
     /// In which the guest's handlers are tried.
     pub(crate) copy: Option<Copy>,
     /// Of a copy: the stack pointer of the access.
@@ -222,7 +229,11 @@ impl Processor {
             suspects: FxHashSet::default(),
             watched_pieces: Watched::default(),
             watched_changes: 0,
+            chooser: None,
+            spaces_before: None,
+            own_segments: 0,
             truths: Truths::default(),
+            traces: Traces::default(),
             copy: None,
             copied_stack: None,
             returned: false,

@@ -158,3 +158,85 @@ fn a_page_that_both_spaces_have_is_silent() {
         assert_eq!(verdict(machine, &kernel, READS), None, "{machine}");
     }
 }
+
+/// A kernel whose program calls it twice. The first call switches to a thread with another number, the second to one
+/// with the first number, whose table is `table`.
+fn switching(machine: &str, table: &str) -> Option<String> {
+    let handler = if machine == SOFTWARE {
+        INTO_TLB
+    } else {
+        INTO_HASH_TABLE
+    };
+    let program = Program::new(&format!(
+        "_start:
+          b begin
+        {handler}
+        called:
+          addi 21, 21, 1
+          cmpwi 21, 1
+          bne 2f
+          load 3, 0x777
+          mtsr 4, 3
+          mtsr 0, 3
+          load 3, 0x0b00
+          mtspr 275, 3
+          rfi
+        2:
+          load 3, {table}
+          mtspr 273, 3
+          load 3, 0x0c00
+          mtspr 275, 3
+          mtsr 0, 3
+          mtsr 4, 20
+          rfi
+        begin:
+          caches_on
+          vector 0x1100, reload
+          vector 0x1200, reload
+          vector 0x300, refuse
+          vector 0xc00, called
+          poke {FIRST}, 0x00221000
+          poke 0x00221000, 0x00300192
+          poke {SECOND}, 0x00223000
+          poke 0x00223000, 0x00302192
+          load 3, {FIRST}
+          mtspr 273, 3
+          load 3, 0x0a00
+          mtspr 275, 3
+          paging
+          mfsr 20, 4
+          mfsr 3, 0
+          mtsr 0, 3
+          load 21, 0
+          load 5, 0x40000000
+          lwz 6, 0(5)
+          load 3, user
+          mtspr 26, 3
+          load 3, 0x5030
+          mtspr 27, 3
+          rfi
+        user:
+          lwz 6, 0(5)
+          sc
+          sc
+          lwz 6, 0(5)
+        refused:
+          power_off 5"
+    ));
+    reported(&program, machine, &[], "translation")
+}
+
+#[test]
+fn a_space_whose_first_access_hits_an_entry_of_the_one_before_is_reported() {
+    for machine in [SOFTWARE, HASHED] {
+        let report = switching(machine, SECOND).expect(machine);
+        for words in [
+            "stale translation (context)",
+            "another page frame",
+            "address space number 0x123 for another space",
+        ] {
+            assert!(report.contains(words), "{machine}: {words} in\n{report}");
+        }
+        assert_eq!(switching(machine, FIRST), None, "{machine}");
+    }
+}

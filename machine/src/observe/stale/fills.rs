@@ -1,7 +1,7 @@
 //! What is known of each entry in the TLBs of one processor.
 
 use super::fast::Map;
-use super::words::Words;
+use super::words::{Frames, Watching};
 use super::{Flush, Key, Origin, Side, Who};
 
 /// Entries of one processor that are remembered.
@@ -30,6 +30,8 @@ pub struct Fill {
     /// How often nobody could tell what is so, and the cycle from which it is asked again.
     pub tries: u8,
     pub again: u64,
+    /// Stores to its frame are counted.
+    pub watches: bool,
 }
 
 impl Fill {
@@ -47,6 +49,25 @@ impl Fill {
             undetermined: false,
             tries: 0,
             again: 0,
+            watches: false,
+        }
+    }
+}
+
+impl Fill {
+    /// The page frame, if it is one of those that are counted.
+    pub fn counted_frame(&self, key: &Key) -> Option<u32> {
+        u32::try_from(self.frame).ok().filter(|_| key.shift == 12)
+    }
+
+    fn has_words_of(&self, other: &Fill) -> bool {
+        let places = |fill: &Fill| fill.origin.words.map(|word| word.map(|word| word.at));
+        places(self) == places(other)
+    }
+
+    fn let_go(&mut self, frames: &mut Frames) {
+        if std::mem::take(&mut self.watches) {
+            frames.leave(self.frame as u32);
         }
     }
 }
@@ -98,40 +119,57 @@ impl Fills {
     }
 
     /// An entry came into a TLB, in place of one of the same page.
-    pub fn insert(&mut self, key: Key, fill: Fill, words: &mut Words, to_watch: &mut Vec<u32>) {
-        self.remove(&key, words);
+    pub fn insert(&mut self, key: Key, fill: Fill, watching: &mut Watching) {
+        let entry = (self.processor, key);
+        if let Some(held) = self.get_mut(&key).filter(|held| held.has_words_of(&fill)) {
+            // As a TLB does that loads the same pages again and again.
+            held.let_go(&mut watching.frames);
+            *held = fill;
+            for word in held.origin.words() {
+                watching.words.renew(word.at, entry);
+            }
+            return;
+        }
+        self.remove(&key, watching);
         if self.count >= FILLS_MOST {
             self.forgotten += self.count as u64;
-            self.retain(words, |_, _| false);
+            self.retain(watching, |_, _| false);
         }
         for word in fill.origin.words() {
-            words.depends(word.at, (self.processor, key), to_watch);
+            watching
+                .words
+                .depends(word.at, entry, &mut watching.to_watch);
         }
         self.shifts |= 1 << key.shift;
         self.count += 1;
         self.pages.entry(key.page).or_default().push((key, fill));
     }
 
-    pub fn remove(&mut self, key: &Key, words: &mut Words) {
-        self.retain_of_page(key.page, words, |held, _| held != key);
+    pub fn remove(&mut self, key: &Key, watching: &mut Watching) {
+        self.retain_of_page(key.page, watching, |held, _| held != key);
     }
 
-    fn retain_of_page(&mut self, page: u64, words: &mut Words, keep: impl Fn(&Key, &Fill) -> bool) {
+    fn retain_of_page(
+        &mut self,
+        page: u64,
+        watching: &mut Watching,
+        keep: impl Fn(&Key, &Fill) -> bool,
+    ) {
         let Some(held) = self.pages.get_mut(&page) else {
             return;
         };
         let before = held.len();
-        held.retain(|(key, fill)| kept(self.processor, words, (key, fill), &keep));
+        held.retain_mut(|(key, fill)| kept(self.processor, watching, (key, fill), &keep));
         self.count -= before - held.len();
         if held.is_empty() {
             self.pages.remove(&page);
         }
     }
 
-    fn retain(&mut self, words: &mut Words, keep: impl Fn(&Key, &Fill) -> bool) {
+    fn retain(&mut self, watching: &mut Watching, keep: impl Fn(&Key, &Fill) -> bool) {
         let mut count = 0;
         self.pages.retain(|_, held| {
-            held.retain(|(key, fill)| kept(self.processor, words, (key, fill), &keep));
+            held.retain_mut(|(key, fill)| kept(self.processor, watching, (key, fill), &keep));
             count += held.len();
             !held.is_empty()
         });
@@ -139,15 +177,15 @@ impl Fills {
     }
 
     /// Entries were removed.
-    pub fn flushed(&mut self, what: Flush, words: &mut Words) {
+    pub fn flushed(&mut self, what: Flush, watching: &mut Watching) {
         if let Flush::Page(address, _) = what {
             let shifts = self.shifts;
             for shift in (0..64).filter(|shift| shifts >> shift & 1 != 0) {
                 let page = address >> shift << shift;
-                self.retain_of_page(page, words, |key, fill| what.keeps(key, fill).is_some());
+                self.retain_of_page(page, watching, |key, fill| what.keeps(key, fill).is_some());
             }
         } else {
-            self.retain(words, |key, fill| what.keeps(key, fill).is_some());
+            self.retain(watching, |key, fill| what.keeps(key, fill).is_some());
         }
     }
 
@@ -157,24 +195,25 @@ impl Fills {
     }
 
     /// Forgets the entries that are in no TLB. `live`: those that are.
-    pub fn sweep(&mut self, mut live: Vec<Key>, words: &mut Words) {
+    pub fn sweep(&mut self, mut live: Vec<Key>, watching: &mut Watching) {
         live.sort_unstable();
-        self.retain(words, |key, _| live.binary_search(key).is_ok());
+        self.retain(watching, |key, _| live.binary_search(key).is_ok());
         self.sweep_at = SWEEP_FROM.max(2 * self.count);
     }
 }
 
 fn kept(
     processor: u8,
-    words: &mut Words,
-    (key, fill): (&Key, &Fill),
+    watching: &mut Watching,
+    (key, fill): (&Key, &mut Fill),
     keep: impl Fn(&Key, &Fill) -> bool,
 ) -> bool {
     let keeps = keep(key, fill);
     if !keeps {
         for word in fill.origin.words() {
-            words.leave(word.at, (processor, *key));
+            watching.words.leave(word.at, (processor, *key));
         }
+        fill.let_go(&mut watching.frames);
     }
     keeps
 }

@@ -58,9 +58,10 @@ impl Place {
 
     fn name(&mut self, symbols: &Symbolizer) {
         self.function = symbols.describe(self.who.pc as u32, self.who.user);
-        symbols
-            .program_name(self.who.program)
-            .clone_into(&mut self.program);
+        // A program that nobody has named runs as a part of the kernel.
+        let unnamed = self.who.user && self.who.program == 0;
+        let program = symbols.program_name(self.who.program);
+        if unnamed { "?" } else { program }.clone_into(&mut self.program);
     }
 
     /// The function without the distance from its begin.
@@ -305,14 +306,15 @@ impl Finding {
             lines.push(format!("  now     the page is at {frame:#010x}"));
         }
         if let Some((change, place, calls)) = &self.change {
-            lines.push(format!(
-                "  change  {}: word {:#010x} from {:#010x} to {:#010x}, thread {:#010x}",
-                place.text(),
-                change.at,
-                change.old,
-                change.new,
-                change.who.thread
-            ));
+            let what = match change.space {
+                Some(space) => format!("address space number {space:#x} for another space"),
+                None => format!(
+                    "word {:#010x} from {:#010x} to {:#010x}",
+                    change.at, change.old, change.new
+                ),
+            };
+            let (place, thread) = (place.text(), change.who.thread);
+            lines.push(format!("  change  {place}: {what}, thread {thread:#010x}"));
             if !calls.is_empty() {
                 lines.push(format!("  called  from {}", calls.join(" < ")));
             }
@@ -345,9 +347,13 @@ impl Finding {
             .collect();
         let change = self.change.as_ref().map(|(change, place, calls)| {
             let mut shown = place.json();
-            shown["address"] = json!(format!("{:#x}", change.at));
-            shown["old"] = json!(format!("{:#x}", change.old));
-            shown["new"] = json!(format!("{:#x}", change.new));
+            if let Some(space) = change.space {
+                shown["space"] = json!(space);
+            } else {
+                shown["address"] = json!(format!("{:#x}", change.at));
+                shown["old"] = json!(format!("{:#x}", change.old));
+                shown["new"] = json!(format!("{:#x}", change.new));
+            }
             shown["calls"] = json!(calls);
             shown
         });

@@ -6,6 +6,8 @@ use super::{
 
 /// How often an undetermined entry is judged again: the kernel may wait for a lock.
 const TRIES: u8 = 40;
+/// The same of an entry whose words are not known.
+pub const TRIES_UNTRACED: u8 = 4;
 /// Cycles between the first two of these tries. Each time it is twice as long, up to `PAUSE << DOUBLINGS`.
 const PAUSE: u64 = 500;
 const DOUBLINGS: u8 = 6;
@@ -22,6 +24,7 @@ impl Stale {
             self.counts.suspects += 1;
         }
         let untraced = fill.origin.leaf().is_none();
+        let tries = if untraced { TRIES_UNTRACED } else { TRIES };
         if !matches!(truth, Truth::Unknown) {
             fill.tries = 0;
             self.counts.undetermined -= u64::from(std::mem::take(&mut fill.undetermined));
@@ -39,7 +42,7 @@ impl Stale {
                 self.replace_origin(access.key, processor, &mut fill, *origin);
                 return Verdict::Good;
             }
-            Truth::Unknown if fill.tries < TRIES => {
+            Truth::Unknown if fill.tries < tries => {
                 fill.again = who.cycle + (PAUSE << fill.tries.min(DOUBLINGS));
                 fill.tries += 1;
                 if !untraced {
@@ -78,6 +81,7 @@ impl Stale {
                         Verdict::Look
                     }
                     Some(kind) => {
+                        let change = change.or_else(|| self.choice(&access.key, &fill));
                         fill.reported = true;
                         self.counts.stale += 1;
                         let finding =
@@ -96,8 +100,9 @@ impl Stale {
     fn replace_origin(&mut self, key: Key, processor: u8, fill: &mut Fill, origin: Origin) {
         fill.origin = origin;
         fill.since = self.time;
-        let (fills, words, to_watch) = self.of(processor);
-        fills.insert(key, fill.clone(), words, to_watch);
+        fill.watches = false;
+        let (fills, watching) = self.of(processor);
+        fills.insert(key, fill.clone(), watching);
     }
 
     /// The words that an entry was made of, which were not known before.
@@ -136,7 +141,9 @@ impl Stale {
         let words = fill.origin.words().enumerate();
         let each = words.filter_map(|(number, word)| {
             let gives = |value| rule(&fill.origin, number, value);
-            self.words.last_loss(word.at, fill.since, ram, gives)
+            self.watching
+                .words
+                .last_loss(word.at, fill.since, ram, gives)
         });
         each.min_by_key(|change| change.time)
     }
@@ -160,7 +167,7 @@ impl Stale {
         }
         // A frame to which the page still belongs gets no other use.
         let frame = u32::try_from(fill.frame).ok().filter(|_| gone)?;
-        let reused = self.frames.reused(frame);
+        let reused = self.watching.frames.reused(frame);
         (reused.is_some_and(|time| time > change.time)).then_some(Kind::Reuse)
     }
 }

@@ -22,10 +22,12 @@ use fast::Map;
 pub use fills::FILLS_MOST;
 use fills::{Fill, Fills};
 pub use finding::{Finding, Kind};
+pub use judge::TRIES_UNTRACED;
+pub use spaces::Holder;
 use spaces::{SPACES_MOST, Spaces};
 pub use words::WORDS_MOST;
 pub use words::{CALLS_MOST, Change, Who};
-use words::{FRAMES_MOST, Frames, Words};
+use words::{FRAMES_MOST, Watching};
 
 use crate::memory::Ram;
 
@@ -269,18 +271,15 @@ pub struct Stale {
     fills: Vec<Fills>,
     /// By processor: entries that others have made suspect.
     told: Vec<Vec<Key>>,
-    words: Words,
+    watching: Watching,
     generation: u64,
     spaces: Spaces,
-    frames: Frames,
     flushes: VecDeque<Flushed>,
     /// When each thread returned to user mode.
     returned: Map<u64, u64>,
     counts: Counts,
     findings: Vec<Finding>,
     forgotten: Forgotten,
-    /// Addresses that the processor must show stores to from now on.
-    to_watch: Vec<u32>,
 }
 
 impl Stale {
@@ -294,16 +293,14 @@ impl Stale {
             time: 0,
             fills: Vec::new(),
             told: Vec::new(),
-            words: Words::new(rules.grain, rules.big_endian),
+            watching: Watching::new(rules.grain, rules.big_endian),
             generation: 0,
             spaces: Spaces::default(),
-            frames: Frames::default(),
             flushes: VecDeque::new(),
             returned: Map::default(),
             counts: Counts::default(),
             findings: Vec::new(),
             forgotten: Forgotten::default(),
-            to_watch: Vec::new(),
         }
     }
 
@@ -329,7 +326,7 @@ impl Stale {
         let blind = "the run may have missed stale translations";
         let limits = [
             (
-                self.words.refused(),
+                self.watching.words.refused(),
                 "words of page tables were not watched",
                 WORDS_MOST,
                 blind,
@@ -342,7 +339,7 @@ impl Stale {
                 "the run may have taken stale translations for those of a window",
             ),
             (
-                self.frames.forgotten(),
+                self.watching.frames.forgotten(),
                 "page frames were forgotten",
                 FRAMES_MOST,
                 "the run may have missed a reuse",
@@ -383,7 +380,7 @@ impl Stale {
     /// How many words of page tables it watches now.
     #[must_use]
     pub fn watched_words(&self) -> usize {
-        self.words.count()
+        self.watching.words.count()
     }
 
     fn now(&mut self) -> u64 {
@@ -392,13 +389,13 @@ impl Stale {
     }
 
     /// The entries of a processor, and what they depend on.
-    fn of(&mut self, processor: u8) -> (&mut Fills, &mut Words, &mut Vec<u32>) {
+    fn of(&mut self, processor: u8) -> (&mut Fills, &mut Watching) {
         let number = usize::from(processor);
         while self.fills.len() <= number {
             self.fills.push(Fills::new(self.fills.len() as u8));
             self.told.push(Vec::new());
         }
-        (&mut self.fills[number], &mut self.words, &mut self.to_watch)
+        (&mut self.fills[number], &mut self.watching)
     }
 
     fn fill(&self, processor: u8, key: &Key) -> Option<&Fill> {
@@ -410,18 +407,21 @@ impl Stale {
         let (time, processor) = (self.now(), who.processor);
         self.counts.fills += 1;
         for word in origin.words() {
-            self.frames.walked(word.at, time);
+            self.watching.frames.walked(word.at, time);
         }
         let fill = Fill::new(time, who, origin, frame, global);
-        let (fills, words, to_watch) = self.of(processor);
-        fills.insert(key, fill, words, to_watch);
+        let (fills, watching) = self.of(processor);
+        fills.insert(key, fill, watching);
     }
 
     /// A TLB got its entry from another one of the same processor.
     pub fn copied(&mut self, processor: u8, from: Key, to: Key) {
         if let Some(fill) = self.fill(processor, &from).cloned() {
-            let (fills, words, to_watch) = self.of(processor);
-            fills.insert(to, fill, words, to_watch);
+            if fill.watches {
+                self.watching.frames.share(fill.frame as u32);
+            }
+            let (fills, watching) = self.of(processor);
+            fills.insert(to, fill, watching);
         }
     }
 
@@ -434,15 +434,15 @@ impl Stale {
 
     /// The TLBs of the processor hold these entries and no others.
     pub fn sweep(&mut self, processor: u8, live: Vec<Key>) {
-        let (fills, words, _) = self.of(processor);
-        fills.sweep(live, words);
+        let (fills, watching) = self.of(processor);
+        fills.sweep(live, watching);
     }
 
     /// A processor has removed entries.
     pub fn flushed(&mut self, who: Who, what: Flush) {
         let (time, processor) = (self.now(), who.processor);
-        let (fills, words, _) = self.of(processor);
-        fills.flushed(what, words);
+        let (fills, watching) = self.of(processor);
+        fills.flushed(what, watching);
         if self.flushes.len() == FLUSHES_MOST {
             self.flushes.pop_front();
             self.forgotten.flushes += 1;
@@ -460,22 +460,26 @@ impl Stale {
         who: impl FnOnce() -> Who,
     ) -> Vec<Key> {
         let time = self.now();
-        self.frames.stored(pa, bytes, time, user);
-        if !self.words.holds(pa, bytes) {
+        let Watching {
+            words,
+            frames,
+            to_watch,
+        } = &mut self.watching;
+        frames.stored(pa, bytes, time, user);
+        if !words.holds(pa, bytes) {
             return Vec::new();
         }
         self.generation += 1;
         let who = who();
         let processor = who.processor;
         let mut own = Vec::new();
-        for (holder, key) in self.words.storing(pa, bytes, ram, time, who) {
-            let Some(fill) = self.fill(holder, &key) else {
+        for (holder, key) in words.storing(pa, bytes, ram, time, who) {
+            let Some(fill) = self.fills[usize::from(holder)].get_mut(&key) else {
                 continue;
             };
-            if key.shift == 12
-                && let Ok(frame) = u32::try_from(fill.frame)
-            {
-                self.frames.watch(frame, &mut self.to_watch);
+            if let Some(frame) = fill.counted_frame(&key) {
+                let fresh = !std::mem::replace(&mut fill.watches, true);
+                frames.watch(frame, fresh, to_watch);
             }
             if holder == processor {
                 own.push(key);
@@ -486,10 +490,15 @@ impl Stale {
         own
     }
 
+    /// Nobody will look for the words of an entry, which were not found for this page before.
+    pub fn give_up(&mut self) {
+        self.counts.untraced += 1;
+    }
+
     /// A device has written a whole page.
     pub fn transferred(&mut self, pa: u32) {
         let time = self.now();
-        self.frames.transferred(pa, time);
+        self.watching.frames.transferred(pa, time);
     }
 
     /// The entries of a processor that others have made suspect since its last call.
@@ -502,13 +511,21 @@ impl Stale {
 
     /// Addresses that stores must be shown of, from now on.
     pub fn take_watched(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.to_watch)
+        std::mem::take(&mut self.watching.to_watch)
     }
 
     /// Stores to the 64 bytes at `pa` need not be shown any more.
     #[must_use]
     pub fn is_done_with(&self, pa: u32) -> bool {
-        !self.words.any_in_piece(pa) && !self.frames.waits_for(pa)
+        let Watching { words, frames, .. } = &self.watching;
+        !words.any_in_piece(pa) && !frames.waits_for(pa)
+    }
+
+    /// Pieces of page frames whose stores need not be shown any more, since the last call.
+    pub fn take_unwatched(&mut self) -> Vec<u32> {
+        let done = self.watching.frames.take_done();
+        let pieces = done.into_iter().flat_map(words::pieces);
+        pieces.filter(|&pa| self.is_done_with(pa)).collect()
     }
 
     /// The thread goes on in user mode.
@@ -536,7 +553,7 @@ impl Stale {
         };
         let words = fill.origin.words();
         let mut all: Vec<Change> = words
-            .flat_map(|word| self.words.changes(word.at, fill.since, ram))
+            .flat_map(|word| self.watching.words.changes(word.at, fill.since, ram))
             .collect();
         all.sort_by_key(|change| std::cmp::Reverse(change.time));
         all

@@ -35,6 +35,8 @@ pub struct Who {
 pub struct Change {
     pub time: u64,
     pub who: Who,
+    /// It was no store: this number of an address space was chosen for another space.
+    pub space: Option<u32>,
     pub at: u32,
     pub old: u64,
     pub new: u64,
@@ -48,12 +50,33 @@ struct Watched {
     changes: Vec<Change>,
 }
 
+/// What is watched for the entries of all processors.
+#[derive(Clone, Debug)]
+pub struct Watching {
+    pub words: Words,
+    pub frames: Frames,
+    /// Addresses that the processor must show stores to from now on.
+    pub to_watch: Vec<u32>,
+}
+
+impl Watching {
+    pub fn new(grain: u32, big_endian: bool) -> Watching {
+        Watching {
+            words: Words::new(grain, big_endian),
+            frames: Frames::default(),
+            to_watch: Vec::new(),
+        }
+    }
+}
+
 /// All words.
 #[derive(Clone, Debug)]
 pub struct Words {
     grain: u32,
     big_endian: bool,
     watched: Map<u32, Watched>,
+    /// Words of each page that are watched.
+    pages: Map<u32, u32>,
     refused: u64,
 }
 
@@ -63,6 +86,7 @@ impl Words {
             grain,
             big_endian,
             watched: Map::default(),
+            pages: Map::default(),
             refused: 0,
         }
     }
@@ -97,9 +121,19 @@ impl Words {
         }
         let word = self.watched.entry(at).or_default();
         if word.entries.is_empty() {
+            *self.pages.entry(at >> 12).or_default() += 1;
             to_watch.push(at);
         }
         word.entries.insert(entry, false);
+    }
+
+    /// The entry was loaded anew from the word as it is now.
+    pub fn renew(&mut self, at: u32, entry: (u8, Key)) {
+        let at = self.first(at);
+        let word = self.watched.get_mut(&at);
+        if let Some(told) = word.and_then(|word| word.entries.get_mut(&entry)) {
+            *told = false;
+        }
     }
 
     /// The entry has gone, or has another origin. A word without entries is watched no longer.
@@ -109,6 +143,12 @@ impl Words {
             word.entries.remove(&entry);
             if word.entries.is_empty() {
                 self.watched.remove(&at);
+                if let Some(count) = self.pages.get_mut(&(at >> 12)) {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.pages.remove(&(at >> 12));
+                    }
+                }
             }
         }
     }
@@ -125,6 +165,9 @@ impl Words {
     }
 
     pub fn any_in_piece(&self, pa: u32) -> bool {
+        if !self.pages.contains_key(&(pa >> 12)) {
+            return false;
+        }
         let first = pa >> PIECE << PIECE;
         self.holds(first, 1 << PIECE)
     }
@@ -158,6 +201,7 @@ impl Words {
             word.changes.push(Change {
                 time,
                 who: who.clone(),
+                space: None,
                 at,
                 old: value,
                 new: 0,
@@ -223,9 +267,16 @@ impl Words {
     }
 }
 
+/// The pieces of the page at `pa`.
+pub fn pieces(pa: u32) -> impl Iterator<Item = u32> {
+    (pa & !0xfff..=pa | 0xfff).step_by(1 << PIECE)
+}
+
 /// A page frame that an entry reaches although a word of its origin was stored to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Frame {
+    /// Entries that reach it so.
+    entries: u32,
     /// Pieces that were written since.
     written: u64,
     by_kernel: u64,
@@ -238,6 +289,8 @@ struct Frame {
 pub struct Frames {
     all: Map<u32, Frame>,
     forgotten: u64,
+    /// Frames whose stores need no longer be shown.
+    done: Vec<u32>,
 }
 
 impl Frames {
@@ -246,19 +299,42 @@ impl Frames {
         self.forgotten
     }
 
-    /// From now on it counts what is written to the frame at `frame`.
-    pub fn watch(&mut self, frame: u32, to_watch: &mut Vec<u32>) {
+    /// From now on it counts what is written to the frame at `frame`. `fresh`: for one more entry.
+    pub fn watch(&mut self, frame: u32, fresh: bool, to_watch: &mut Vec<u32>) {
         if self.all.len() >= FRAMES_MOST {
             self.forgotten += self.all.len() as u64;
-            self.all.clear();
+            self.done
+                .extend(self.all.drain().map(|(frame, _)| frame << 12));
         }
-        let fresh = Frame {
-            written: 0,
-            by_kernel: 0,
-            reused: None,
+        let held = self.all.entry(frame >> 12).or_default();
+        *held = Frame {
+            entries: held.entries + u32::from(fresh || held.entries == 0),
+            ..Frame::default()
         };
-        self.all.insert(frame >> 12, fresh);
-        to_watch.extend((frame & !0xfff..=frame | 0xfff).step_by(1 << PIECE));
+        to_watch.extend(pieces(frame));
+    }
+
+    /// Another entry reaches the frame as one of these does.
+    pub fn share(&mut self, frame: u32) {
+        if let Some(held) = self.all.get_mut(&(frame >> 12)) {
+            held.entries += 1;
+        }
+    }
+
+    /// An entry that reached the frame is good again, or has gone.
+    pub fn leave(&mut self, frame: u32) {
+        if let Some(held) = self.all.get_mut(&(frame >> 12)) {
+            held.entries -= 1;
+            if held.entries == 0 {
+                self.all.remove(&(frame >> 12));
+                self.done.push(frame & !0xfff);
+            }
+        }
+    }
+
+    /// The frames that were let go since the last call.
+    pub fn take_done(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.done)
     }
 
     /// A store. A frame was overwritten whole if all of its pieces were, three quarters of them by the kernel: a

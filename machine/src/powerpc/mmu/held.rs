@@ -1,13 +1,13 @@
 //! Entries of the TLBs, as the translation sanitizer knows them.
 
 use super::hash64::{EratEntry, table};
-use super::{Front6xx, Kind, Mmu, TlbEntry, hash, segment, tlb};
+use super::{Front6xx, Kind, Mmu, Reach, Reached, Reaches, TlbEntry, hash, segment, tlb};
 use crate::account::tlb_events::{Space, TlbLoad};
 use crate::memory::{Memory, Ram};
 use crate::observe::stale::{Key, Side};
 
 /// An entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Held {
     pub key: Key,
     /// The page's physical address.
@@ -194,6 +194,57 @@ impl Mmu {
         match self.kind() {
             Kind::Mpc8xx(_) | Kind::Ppc405(_) => ea,
             _ => ea & IN_SEGMENT,
+        }
+    }
+
+    /// The first table that a register names (M_TWB of an 8xx).
+    #[must_use]
+    pub fn first_table(&self) -> Option<u32> {
+        match self.kind() {
+            Kind::Mpc8xx(unit) => Some(unit.base()),
+            _ => None,
+        }
+    }
+
+    /// The numbers of address spaces in force: of a core with segments those of all of them.
+    #[must_use]
+    pub fn spaces(&self) -> Vec<u32> {
+        match self.kind() {
+            Kind::Mpc8xx(unit) => vec![unit.casid().into()],
+            Kind::Ppc405(unit) => vec![unit.pid().into()],
+            Kind::Hash64(_) => Vec::new(),
+            Kind::Hash32(super::Hash32 { front, .. })
+            | Kind::Soft6xx(super::Soft6xx { front, .. }) => {
+                let all = front.segments.all().iter();
+                all.map(|segment| segment & segment::VSID).collect()
+            }
+        }
+    }
+
+    /// The addresses that an entry translates now.
+    pub fn reaches_of(&self, key: &Key) -> Reaches {
+        let mut reached = Reached::default();
+        match self.kind() {
+            Kind::Hash64(_) => reached = Reached::Everything,
+            Kind::Mpc8xx(_) | Kind::Ppc405(_) => reached.add(Reach::Page {
+                ea: key.page as u32,
+                bytes: 1 << key.shift.max(12),
+            }),
+            Kind::Hash32(super::Hash32 { front, .. })
+            | Kind::Soft6xx(super::Soft6xx { front, .. }) => {
+                for (number, segment) in (0..).zip(front.segments.all()) {
+                    if segment & segment::VSID == key.space {
+                        reached.add(Reach::Page {
+                            ea: number << 28 | key.page as u32 & IN_SEGMENT,
+                            bytes: 4096,
+                        });
+                    }
+                }
+            }
+        }
+        Reaches {
+            instruction: reached,
+            data: reached,
         }
     }
 

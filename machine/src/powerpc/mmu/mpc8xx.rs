@@ -240,6 +240,12 @@ impl Mpc8xx {
         fit(true) && fit(false)
     }
 
+    /// The page of the first table, as M_TWB has it.
+    #[must_use]
+    pub fn base(&self) -> u32 {
+        self.base & 0xffff_f000
+    }
+
     /// M_CASID.
     #[must_use]
     pub fn casid(&self) -> u8 {

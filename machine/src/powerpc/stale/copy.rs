@@ -20,7 +20,9 @@ use crate::powerpc::timers::Timers;
 /// Exceptions that one access may raise before it is given up.
 const EXCEPTIONS: u32 = 4;
 /// Instructions of one handler.
-const INSTRUCTIONS: u64 = 20_000;
+pub const INSTRUCTIONS: u64 = 20_000;
+/// The same for an entry whose words are not known.
+pub const INSTRUCTIONS_UNTRACED: u64 = 4000;
 /// After so many it is asked whether a program runs.
 const STEP: u64 = 1000;
 /// So many instructions without a store, and a handler waits for a word, which nobody writes: a lock that another
@@ -66,6 +68,8 @@ pub struct Copy {
     processor: Box<Processor>,
     /// [`crate::memory::cache::Cache::invalidations`] of the I-cache when the copy's code was known to be that of RAM.
     code: u64,
+    /// Instructions of the next handler.
+    pub most: u64,
 }
 
 impl Copy {
@@ -78,11 +82,11 @@ impl Copy {
         let mut copy = Processor::new(0, config.clone(), memory, &[]).ok()?;
         copy.several = false;
         copy.compiler.set(None);
-        copy.set_oracle(true);
         copy.following = true;
         Some(Copy {
             processor: Box::new(copy),
             code: 0,
+            most: INSTRUCTIONS,
         })
     }
 
@@ -127,7 +131,7 @@ impl Copy {
         copy.state_changed();
         copy.make_ready();
         copy.copied_stack = Some(copy.registers.gpr.get(Register::new(1)));
-        let mut answer = copy.reload((ea, pc), access);
+        let mut answer = copy.reload((ea, pc), access, self.most);
         let undo = copy.memory.undo.take().unwrap_or_default();
         let mut leaf = None;
         if let Answer::Loaded(loaded) = &mut answer {
@@ -167,7 +171,7 @@ impl Processor {
         self.breakpoints_of_copy().add(pc.into());
     }
 
-    fn reload(&mut self, (ea, pc): (u32, u32), access: Access) -> Answer {
+    fn reload(&mut self, (ea, pc): (u32, u32), access: Access, most: u64) -> Answer {
         let mode = self.registers.msr;
         for _ in 0..=EXCEPTIONS {
             let (memory, cycles) = (&mut self.memory, self.hot.cycles);
@@ -194,7 +198,7 @@ impl Processor {
             if !self.take(exception, 0) {
                 return Answer::Unknown;
             }
-            match self.handled((pc, mode)) {
+            match self.handled((pc, mode), most) {
                 None => {}
                 Some(answer) => return answer,
             }
@@ -203,8 +207,8 @@ impl Processor {
     }
 
     /// Runs a handler until the access is made again; otherwise returns the answer.
-    fn handled(&mut self, (pc, mode): (u32, u32)) -> Option<Answer> {
-        let last = self.hot.instructions + INSTRUCTIONS;
+    fn handled(&mut self, (pc, mode): (u32, u32), most: u64) -> Option<Answer> {
+        let last = self.hot.instructions + most;
         let mut stops = 0;
         let mut written = (usize::MAX, self.hot.instructions);
         let mut locks = 0;

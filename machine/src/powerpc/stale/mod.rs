@@ -17,17 +17,21 @@
 //! - A thread is named by SPRG3, which Linux and our kernel keep for each.
 
 mod copy;
+mod traces;
 mod truth;
 mod watched;
 
 pub use copy::Copy;
+pub use traces::Traces;
 use truth::Suspected;
 pub use truth::Truths;
 pub use watched::Watched;
 
 use crate::computer::Sanitized;
 use crate::observe::stacks::Calls as _;
-use crate::observe::stale::{CALLS_MOST, Flush, Key, Origin, Rules, Side, Stale, Truth, Use, Who};
+use crate::observe::stale::{
+    CALLS_MOST, Flush, Holder, Key, Origin, Rules, Side, Stale, Truth, Use, Who,
+};
 use crate::powerpc::Exception;
 use crate::powerpc::calls::Calls;
 use crate::powerpc::mmu::held::{Held, IN_SEGMENT};
@@ -119,7 +123,7 @@ impl Sanitized for Processor {
 
     fn suspect(&mut self, key: Key) {
         if self.suspects.insert(key) {
-            self.drop_shortcuts();
+            self.forget(self.mmu.reaches_of(&key));
         }
     }
 
@@ -170,8 +174,17 @@ impl Processor {
     /// A page that is watched has no shortcuts for stores.
     pub(crate) fn heed_watched(&mut self) {
         if self.watched_changes != self.watched_pieces.changes {
+            let pages = self.watched_pieces.since(self.watched_changes);
             self.watched_changes = self.watched_pieces.changes;
-            self.drop_shortcuts();
+            let lines = self.memory.data.shortcuts();
+            match pages {
+                Some(pages) => {
+                    for page in pages {
+                        self.data_shortcuts.drop_stores(page, lines);
+                    }
+                }
+                None => self.drop_shortcuts(),
+            }
         }
     }
 
@@ -234,6 +247,53 @@ impl Processor {
             if let Some(stale) = self.stale() {
                 stale.returned(thread);
             }
+            if let Some(who) = self.chooser.take() {
+                self.note_choice(&who);
+            }
+        }
+    }
+
+    /// The kernel chooses numbers of address spaces. They are those of programs as soon as one goes on.
+    pub(crate) fn note_numbers(&mut self) {
+        if self.sanitized {
+            self.chooser = Some(Who {
+                calls: self.calls(),
+                ..self.who()
+            });
+        }
+    }
+
+    #[cold]
+    fn note_choice(&mut self, who: &Who) {
+        let holder = match self.mmu.first_table() {
+            Some(table) => Holder::Table(1 << 32 | u64::from(table)),
+            None => Holder::Thread(self.registers.sprg[3].into()),
+        };
+        let spaces = self.mmu.spaces();
+        let last = self.spaces_before.replace((holder, spaces.clone()));
+        let mut own = Vec::new();
+        if let ([_, _, ..], Some((last, before))) = (&spaces[..], last) {
+            // Programs have the segments for themselves that ever change.
+            for (n, (&before, &now)) in before.iter().zip(&spaces).enumerate() {
+                let bit = 1 << n;
+                if before != now && self.own_segments & bit == 0 {
+                    self.own_segments |= bit;
+                    self.choose(&[before], last, who);
+                }
+                if self.own_segments & bit != 0 && !own.contains(&now) {
+                    own.push(now);
+                }
+            }
+        } else if spaces.len() == 1 {
+            own = spaces;
+        }
+        self.choose(&own, holder, who);
+    }
+
+    fn choose(&mut self, spaces: &[u32], holder: Holder, who: &Who) {
+        let suspects = self.stale().map(|stale| stale.chosen(spaces, holder, who));
+        for key in suspects.unwrap_or_default() {
+            self.suspect(key);
         }
     }
 
@@ -256,11 +316,23 @@ impl Processor {
             self.note_walk(&held);
             return;
         }
-        let origin = origin(&self.trail, &held, self.mmu.table_place());
+        let mut origin = origin(&self.trail, &held, self.mmu.table_place());
+        if origin.leaf().is_none() {
+            origin = self.traces.known(&held, ram).unwrap_or(origin);
+        }
         self.note_entry(held.key, origin, (frame, held.global), false, false);
         self.note_root(&held, &origin);
         if origin.leaf().is_none() {
+            self.look_for_words(&held);
+        }
+    }
+
+    /// The first use of the entry tells its words, unless it never did.
+    fn look_for_words(&mut self, held: &Held) {
+        if !self.traces.is_hopeless(held) {
             self.suspect_still(held.key);
+        } else if let Some(stale) = self.stale() {
+            stale.give_up();
         }
     }
 
@@ -271,9 +343,13 @@ impl Processor {
             return;
         }
         let (number, space) = (Sanitized::number(self), held.key.space);
-        let others = self
-            .stale()
-            .map(|stale| stale.rooted(number, space, origin));
+        let thread = self.registers.sprg[3].into();
+        let others = self.stale().map(|stale| {
+            if origin.root != 0 {
+                stale.has_table(space, thread, origin.root);
+            }
+            stale.rooted(number, space, origin)
+        });
         for key in others.unwrap_or_default() {
             self.suspect(key);
         }
@@ -312,14 +388,20 @@ impl Processor {
             Origin::new(0)
         };
         let ram = &self.memory.uncore.ram;
+        let origin = match origin.leaf() {
+            None => self.traces.known(held, ram).unwrap_or(origin),
+            Some(_) => origin,
+        };
         let now = |at: u32| ram.read_u32(at).map(u64::from);
         let older = origin.words().any(|word| now(word.at) != Some(word.value));
         self.note_entry(twin, origin, (frame, false), false, older);
         self.note_entry(held.key, origin, (frame, false), false, older);
         self.note_root(held, &origin);
         if origin.leaf().is_none() {
-            self.suspects.insert(twin);
-            self.suspect_still(held.key);
+            if !self.traces.is_hopeless(held) {
+                self.suspects.insert(twin);
+            }
+            self.look_for_words(held);
         } else if !older {
             self.suspects.remove(&twin);
         }
@@ -423,9 +505,17 @@ impl Processor {
             pc: pc.into(),
             ..self.who()
         };
+        let untraced = self.is_untraced(held.key);
         self.conclude(used, who, &truth, Side::of(fetch));
-        if let Truth::Same { origin, .. } = &truth {
-            self.note_root(&held, origin);
+        match &truth {
+            Truth::Same { origin, whole } => {
+                if untraced && *whole && origin.leaf().is_some() {
+                    self.traces.learn(&held, *origin);
+                }
+                self.note_root(&held, origin);
+            }
+            Truth::Unknown if untraced => self.traces.fail(&held),
+            _ => {}
         }
         let is_good = !self.suspects.contains(&held.key);
         let (number, twin) = (Sanitized::number(self), hashed(held.key));

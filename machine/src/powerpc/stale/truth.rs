@@ -2,18 +2,33 @@
 
 use rustc_hash::FxHashMap;
 
-use super::copy::{Answer, Copy, HIDDEN, Reloaded};
+use super::copy::{Answer, Copy, HIDDEN, INSTRUCTIONS, INSTRUCTIONS_UNTRACED, Reloaded};
 use crate::computer::Sanitized;
-use crate::observe::stale::{Change, Key, Truth};
+use crate::observe::stale::{Change, Key, Origin, Stale, Truth};
 use crate::powerpc::mmu::held::Held;
 use crate::powerpc::mmu::{Access, Translation};
 use crate::powerpc::processor::Processor;
 
-/// What was found out of suspect entries, and in which [`crate::observe::stale::Stale::generation`].
-pub type Truths = (u64, FxHashMap<(Key, Access, bool), Truth>);
-
 /// Answers that are kept.
 const TRUTHS_MOST: usize = 4096;
+
+/// What was found out of suspect entries.
+#[derive(Debug, Default)]
+pub struct Truths {
+    /// [`crate::observe::stale::Stale::changes_of_spaces`] when it was found out.
+    spaces: u64,
+    known: FxHashMap<(Held, Access, bool), Known>,
+}
+
+/// The answer of one case.
+#[derive(Debug)]
+struct Known {
+    truth: Truth,
+    /// [`crate::observe::stale::Stale::generation`] when it was true.
+    generation: u64,
+    /// The words that it depends on, if no others do.
+    words: Vec<(u32, u32)>,
+}
 
 /// What the processor would load instead of an entry, compared with it.
 enum Seen {
@@ -22,6 +37,8 @@ enum Seen {
         now: &'static str,
         frame: Option<u32>,
         gone: bool,
+        /// The first table, if it is known.
+        root: Option<u64>,
     },
     Unknown,
 }
@@ -39,13 +56,24 @@ pub(super) struct Suspected<'a> {
 impl Processor {
     /// What the processor would load now. As long as no word of a table changes, the answer stays.
     pub(super) fn truth(&mut self, at: Suspected<'_>) -> Truth {
-        let generation = self.stale().map_or(0, |stale| stale.generation());
-        if self.truths.0 != generation || self.truths.1.len() > TRUTHS_MOST {
-            self.truths = (generation, FxHashMap::default());
+        let now = |stale: &mut Stale| (stale.generation(), stale.changes_of_spaces());
+        let (generation, spaces) = self.stale().map_or((0, 0), now);
+        if self.truths.spaces != spaces || self.truths.known.len() > TRUTHS_MOST {
+            self.truths = Truths {
+                spaces,
+                ..Truths::default()
+            };
         }
-        let case = (at.held.key, at.access, self.in_user_mode());
-        if let Some(known) = self.truths.1.get(&case) {
-            return known.clone();
+        let case = (*at.held, at.access, self.in_user_mode());
+        if let Some(known) = self.truths.known.get_mut(&case) {
+            let ram = &self.memory.uncore.ram;
+            let stays = |&(at, value): &(u32, u32)| ram.read_u32(at) == Some(value);
+            if known.generation == generation
+                || !known.words.is_empty() && known.words.iter().all(stays)
+            {
+                known.generation = generation;
+                return known.truth.clone();
+            }
         }
         let truth = match self.seen(at) {
             // The words as they were before a change give an answer: the change is what keeps the kernel from one.
@@ -60,8 +88,13 @@ impl Processor {
                     change,
                 },
             },
-            Seen::Other { now, frame, gone } => Truth::Other {
-                root: self.root_now(at.held.key),
+            Seen::Other {
+                now,
+                frame,
+                gone,
+                root,
+            } => Truth::Other {
+                root: root.unwrap_or_else(|| self.root_now(at.held.key)),
                 now,
                 frame: frame.map(u64::from),
                 gone,
@@ -79,9 +112,28 @@ impl Processor {
             }
         };
         if !matches!(truth, Truth::Unknown) {
-            self.truths.1.insert(case, truth.clone());
+            let known = Known {
+                words: self.words_of(at.held.key, &truth),
+                truth: truth.clone(),
+                generation,
+            };
+            self.truths.known.insert(case, known);
         }
         truth
+    }
+
+    /// What the words hold now that an entry was made of and would be made of: as long as they do, the entry is as good.
+    fn words_of(&mut self, key: Key, truth: &Truth) -> Vec<(u32, u32)> {
+        let Truth::Same { origin, .. } = truth else {
+            return Vec::new();
+        };
+        let number = Sanitized::number(self);
+        let old = self.stale().and_then(|stale| stale.origin(number, key));
+        let places = old.iter().chain([origin]).flat_map(Origin::words);
+        let ram = &self.memory.uncore.ram;
+        places
+            .filter_map(|word| Some((word.at, ram.read_u32(word.at)?)))
+            .collect()
     }
 
     pub(super) fn is_untraced(&mut self, key: Key) -> bool {
@@ -140,6 +192,11 @@ impl Processor {
     /// kernel is asked again.
     fn answer_of(&mut self, copy: &mut Copy, at: Suspected<'_>) -> Answer {
         let place = (at.ea, at.pc);
+        copy.most = if self.is_untraced(at.held.key) {
+            INSTRUCTIONS_UNTRACED
+        } else {
+            INSTRUCTIONS
+        };
         let first = copy.answer(self, place, at.access, (at.held, None));
         let words: Vec<_> = match &first {
             Answer::Loaded(loaded) => loaded.origin.words().collect(),
@@ -172,12 +229,19 @@ impl Processor {
                     now: "allows what the kernel's handler refuses",
                     frame: None,
                     gone: true,
+                    root: None,
                 };
             }
             Answer::Loaded(loaded) => loaded,
         };
         let now = &loaded.translation;
-        let other = |now, frame, gone| Seen::Other { now, frame, gone };
+        let root = Some(loaded.origin.root).filter(|&root| root != 0 && !at.held.global);
+        let other = |now, frame, gone| Seen::Other {
+            now,
+            frame,
+            gone,
+            root,
+        };
         if now.pa != at.translation.pa {
             let frame = Some(now.pa & !0xfff);
             return other("leads to another page frame than the table", frame, true);

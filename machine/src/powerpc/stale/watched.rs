@@ -5,9 +5,14 @@
 pub struct Watched {
     /// Of each page.
     pieces: Vec<u64>,
-    /// How often a page was watched anew: its shortcuts of all processors must go.
+    /// How often a page was watched anew: its shortcuts for stores must go, of all processors.
     pub changes: u64,
+    /// The last of these pages.
+    last: [u32; RECENT],
 }
+
+/// Pages that were watched anew and are remembered.
+const RECENT: usize = 16;
 
 impl Watched {
     fn bit(pa: u32) -> u64 {
@@ -19,8 +24,21 @@ impl Watched {
         if page >= self.pieces.len() {
             self.pieces.resize(page + 1, 0);
         }
-        self.changes += u64::from(self.pieces[page] == 0);
+        if self.pieces[page] == 0 {
+            self.last[self.changes as usize % RECENT] = pa;
+            self.changes += 1;
+        }
         self.pieces[page] |= Self::bit(pa);
+    }
+
+    /// The pages that were watched anew since `changes` was this; `None` if they are not all remembered.
+    pub(super) fn since(&self, changes: u64) -> Option<Vec<u32>> {
+        let known = self.changes - changes <= RECENT as u64;
+        known.then(|| {
+            (changes..self.changes)
+                .map(|n| self.last[n as usize % RECENT])
+                .collect()
+        })
     }
 
     pub(super) fn unwatch(&mut self, pa: u32) {
