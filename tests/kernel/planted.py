@@ -123,7 +123,10 @@ POWERPC = ("ppc603-133", "mpc855t-48", "ppc405-200", "ppc604-133", "ppc970-1600"
 ERRORS = (
     *ERRORS,
     *(replace(ERRORS[n], machine=machine) for machine in POWERPC for n in range(3)),
-    *(replace(error, machine=machine) for machine in ("ppc603-133", "ppc604-133") for error in (_NUMBER, _ROLL_OVER)),
+    *(replace(_NUMBER, machine=machine) for machine in ("ppc603-133", "mpc855t-48", "ppc405-200", "ppc604-133")),
+    replace(_ROLL_OVER, machine="ppc603-133"),
+    replace(_ROLL_OVER, machine="ppc604-133", append="contexts=8"),
+    replace(_ROLL_OVER, machine="ppc405-200", append="contexts=17", program="stale roll-over"),
     replace(ERRORS[0], program="uses crowd", keys=("tlb.extreme.keep=until-flushed",)),
 )
 

@@ -352,6 +352,71 @@ static int numbers(void)
 
 /* On two processors: one thread accesses a page for ever, and the other one changes its translation. --------- */
 
+/*
+ * A ring of processes without a pause between them, for a processor with 16 numbers. When the numbers run out, the
+ * process that takes the first one runs once more just before the numbers run out again: the process that has its
+ * number then must see its own page.
+ */
+#define RING  20
+#define ROUND 18
+#define TURNS (40 * ROUND)
+static int ring[RING][2];
+
+static int at_turn(int turn)
+{
+	int place = turn % ROUND;
+
+	return (turn / ROUND * 16 + (place < 16 ? place : place == 16 ? 0 : 16)) % RING;
+}
+
+static void in_ring(int number, volatile char *at)
+{
+	char own = (char)(number + 2);
+	int turn;
+
+	*at = own;
+	while (read(ring[number][0], &turn, sizeof turn) == sizeof turn && turn < TURNS) {
+		if (*at != own)
+			_exit(1);
+		turn++;
+		if (write(ring[at_turn(turn)][1], &turn, sizeof turn) != sizeof turn)
+			_exit(2);
+	}
+	for (int n = 0; n < RING; n++)
+		if (write(ring[n][1], &turn, sizeof turn) != sizeof turn)
+			_exit(2);
+	_exit(0);
+}
+
+static int roll_over(void)
+{
+	volatile char *at = pages(1);
+	pid_t children[RING];
+	int turn = 0, stale = 0, status;
+
+	for (int n = 0; n < RING; n++)
+		if (pipe(ring[n]) != 0)
+			cannot("pipe");
+	for (int n = 0; n < RING; n++) {
+		children[n] = fork();
+		if (children[n] == 0)
+			in_ring(n, at);
+		if (children[n] < 0)
+			cannot("fork");
+	}
+	if (write(ring[0][1], &turn, sizeof turn) != sizeof turn)
+		cannot("write");
+	for (int n = 0; n < RING; n++) {
+		wait(&status);
+		if (status != 0 && !stale) {
+			stale = 1;
+			for (int m = 0; m < RING; m++)
+				kill(children[m], SIGKILL);
+		}
+	}
+	return stale;
+}
+
 static volatile char *shared;
 static volatile long turns;
 static volatile int changed;
@@ -598,7 +663,8 @@ static const struct {
 	{"protect", protect}, {"last", last}, {"one", one}, {"unmap", unmap}, {"many", many}, {"drop", drop},
 	{"move", move}, {"move-table", move_table}, {"fork", forked}, {"shrink", shrink},
 	{"sync", synchronise}, {"lazy-free", lazy_free}, {"instructions", instructions}, {"execute", execute},
-	{"other", other}, {"numbers", numbers}, {"successor", successor}, {"frames", frames},
+	{"other", other}, {"numbers", numbers}, {"roll-over", roll_over},
+	{"successor", successor}, {"frames", frames},
 	{"pressure", pressure}, {"other-protect", other_protect}, {"other-unmap", other_unmap},
 	{"other-drop", other_drop}, {"other-copy", other_copy},
 	{"idle", idle},
