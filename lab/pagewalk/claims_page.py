@@ -27,7 +27,7 @@ from pagewalk import (
 from pagewalk.claims import Claim
 from pagewalk.errors import unknown
 from pagewalk.experiments import Elsewhere, Experiment
-from pagewalk.image_hash import image_hash
+from pagewalk.image_hash import hash_of_file
 from pagewalk.markdown import line, number
 from pagewalk.measurements import Measurement
 from pagewalk.published_range import digits
@@ -438,7 +438,7 @@ def _claims(
 def _built() -> set[str]:
     """The hash of every image of our kernel that is built: of all its orders of functions."""
     return {
-        image_hash(path.read_bytes())
+        hash_of_file(path)
         for architecture in architectures.ALL
         for place in ("", "seed-*/")
         for path in architecture.kernel.parent.glob(f"{place}vmlinux*")

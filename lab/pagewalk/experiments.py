@@ -9,6 +9,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -31,7 +32,7 @@ from pagewalk.experiment_file import (
     problems,
 )
 from pagewalk.figures import Figure
-from pagewalk.paths import home
+from pagewalk.paths import Home, home
 from pagewalk.published_range import Range, ratio_range
 
 PART_SAVED = "fraction saved"
@@ -338,11 +339,16 @@ class _Builder:
         )
 
 
+@cache
+def _built(name: str, text: str, _home: Home) -> Experiment:
+    """The experiment with that text. Claims and machines, which it names, are those of `home()`."""
+    return _Builder(name, File.model_validate(tomllib.loads(text))).build()
+
+
 def load(path: Path) -> Experiment:
     """The experiment in that file; BadInput names the file, the key and what is allowed."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        return _Builder(path.stem, File.model_validate(raw)).build()
+        return _built(path.stem, path.read_text(encoding="utf-8"), home())
     except ValidationError as error:
         raise BadInput(f"{path}: {problems(error)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

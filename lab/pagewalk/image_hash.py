@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
 
 from pagewalk.kernel_image import SECTION
 
@@ -29,6 +31,17 @@ def image_hash(image: bytes) -> str:
     except (struct.error, IndexError, ValueError):
         return hashlib.sha256(image).hexdigest()
     return digest.hexdigest()
+
+
+def hash_of_file(path: Path) -> str:
+    """`image_hash` of a file, which is read again only when it has changed."""
+    told = path.stat()
+    return _hash_of_file(path, told.st_mtime_ns, told.st_size)
+
+
+@lru_cache(maxsize=128)
+def _hash_of_file(path: Path, _changed: int, _size: int) -> str:
+    return image_hash(path.read_bytes())
 
 
 def _parts(image: bytes) -> Iterator[bytes]:

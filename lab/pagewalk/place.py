@@ -131,7 +131,9 @@ class Cluster:
         del progress
         try:
             return self._pool.submit(run_on_worker, self._runner, self._runner.version, job)
-        except _GONE as error:
+        except Exception as error:
+            if self.lost(error) is None:
+                raise
             failed: Future[RunResult] = Future()
             failed.set_exception(error)
             return failed

@@ -1,4 +1,4 @@
-"""Many runs on many machines: ten thousand points, and processes that are killed. None is lost, none is there twice."""
+"""Many runs on many machines: two thousand points, and processes that are killed. None is lost, none is there twice."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -18,13 +19,14 @@ from scripted import BenchLab, ScriptedRunner, benchmark
 from pagewalk import sweep
 from pagewalk.errors import RunFailed
 from pagewalk.figures import Figure
+from pagewalk.place import Cluster
 from pagewalk.runner import Job, RunResult
 from pagewalk.simulate import Quiet
 from pagewalk.store import Store
 from pagewalk.sweep import Sweep
 
 HERE = Path(__file__).parent
-POINTS = 10_000
+POINTS = 2_000
 SIZE = 50
 """Points of the sweeps on a cluster."""
 
@@ -61,13 +63,13 @@ class Killed(Quiet):
 
 
 @pytest.mark.built
-def test_ten_thousand_points_go_on_after_a_kill(tmp_path: Path) -> None:
+def test_thousands_of_points_go_on_after_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "r.duckdb"
     code = (
         "import sys; from pathlib import Path; import test_many as t\n"
         "with t.Store(Path(sys.argv[1])) as store:\n"
         "    lab = t.BenchLab(t.ScriptedRunner(t.answer), store, workers=2)\n"
-        "    t.sweep.measure(lab, t.plan(t.POINTS), t.Killed(3000))\n"
+        "    t.sweep.measure(lab, t.plan(t.POINTS), t.Killed(600))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(path)], env=os.environ | {"PYTHONPATH": str(HERE)}, check=False
@@ -78,7 +80,7 @@ def test_ten_thousand_points_go_on_after_a_kill(tmp_path: Path) -> None:
         (kept,) = store.query("SELECT count(*) FROM runs")[0]
         points = sweep.measure(BenchLab(runner, store, workers=2), plan(POINTS), Quiet())
         check(points, POINTS, store)
-    assert 3000 <= kept < POINTS
+    assert 600 <= kept < POINTS
     assert len(runner.ran) == POINTS - kept
 
 
@@ -142,6 +144,20 @@ def test_a_killed_scheduler_loses_no_finished_run_and_the_same_command_goes_on(t
                 assert "finished runs are kept" in str(lost.value.hint)
                 (kept,) = store.query("SELECT count(*) FROM runs")[0]
                 assert 10 <= kept < SIZE
+
+
+@pytest.mark.built
+def test_a_run_for_a_scheduler_that_has_ended_is_lost() -> None:
+    """Dask's client gives a scheduler up that does not answer, and then takes nothing more."""
+    port = free_port()
+    with cluster(port):
+        place = Cluster(ScriptedRunner(answer), f"tcp://127.0.0.1:{port}")
+        place._client.close(timeout=5)
+        job: Any = None
+        error = place.submit(job, lambda _: None).exception()
+    assert error is not None
+    assert isinstance(place.lost(error), RunFailed)
+    assert place.ended
 
 
 def test_a_cluster_without_workers_is_said_to_wait(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_reader_does_not_wait_for_an_open_store(tmp_path: Path) -> None:
         ("SELECT * FROM read_text('{folder}/r.duckdb')", "disabled"),
         ("SELECT * FROM glob('/*')", "disabled"),
         ("SELECT * FROM range(3000000000)", "more than"),
-        ("SELECT repeat('x', 1000000) FROM range(1000000)", "more than"),
+        ("SELECT repeat('x', 100000) FROM range(1000000)", "more than"),
         ("SELECT list(i) FROM range(3000000000) AS r(i)", "Out of Memory"),
         ("SELECT '\udcff'", "the query is not UTF-8"),
     ],
