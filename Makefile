@@ -394,14 +394,14 @@ soak-policies: $(STAMPS)/machine ready
 # of "make soak": it builds a kernel for each, and needs the kernels of tests/linux/planted.toml.
 soak-planted: ready x86 $(STAMPS)/bootstrap-test
 	$(call heading,Errors put into flushes)
-	$(PAGEWALK) subjects build $(LINUX)-i486 $(LINUX)-i686-smp $(LINUX)-small
+	$(PAGEWALK) subjects build $(LINUX)-i486 $(LINUX)-i686-smp $(LINUX)-small $(LINUX)-bare-mpc8xx
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel planted
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux.planted
 
 # Good kernels under stress are silent, with an error put into each to show that it would be found. Not part of "make soak".
 soak-silent: ready x86 $(STAMPS)/bootstrap-test
 	$(call heading,Good kernels under the translation sanitizer)
-	$(PAGEWALK) subjects build $(LINUX)-i486 $(LINUX)-i686-smp $(LINUX)-small
+	$(PAGEWALK) subjects build $(LINUX)-i486 $(LINUX)-i686-smp $(LINUX)-small $(LINUX)-bare-mpc8xx
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux.silent
 
 clean:

@@ -52,6 +52,7 @@ LINUX: tuple[tuple[str, str, str], ...] = (
     ("linux-6.1-i686-smp-pc-smp", "p6-200x4", "no-ipi"),
     ("linux-6.1-small-mpc83xx", "ppc603-133", "mprotect-603"),
     ("linux-6.1-small-mpc83xx", "ppc604-133", "hash-left"),
+    ("linux-6.1-bare-mpc8xx", "mpc855t-48", "roll-over"),
 )
 """Kernel, machine, and the error of planted.toml that is found there."""
 
