@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from pagewalk import (
@@ -251,7 +251,18 @@ def experiments_of(document: str) -> list[Experiment]:
 
 def _tables(store: Store, found: Sequence[Experiment]) -> dict[str, list[CellRecord]]:
     """The latest tables of our kernel by experiment. Those of the papers' own kernels are in `experiments/measured`."""
-    return {entry.name: [] if entry.images else memories.judged(store, entry.name) for entry in found}
+    return {entry.name: [] if entry.images else _judged(store, entry) for entry in found}
+
+
+def _judged(store: Store, experiment: Experiment) -> list[CellRecord]:
+    """The latest table with today's rule for inputs: a row that has become one since it was measured is one."""
+    inputs = {row.name: row.input for row in experiment.rows if row.input is not None}
+    return [
+        replace(cell, verdict="an input", reason=inputs[cell.row_name])
+        if cell.row_name in inputs and cell.verdict != "an input"
+        else cell
+        for cell in memories.judged(store, experiment.name)
+    ]
 
 
 def measured_rows(store: Store, document: str) -> list[tuple[Experiment, CellRecord]]:

@@ -353,7 +353,7 @@ def _published(row: Row) -> str:
 def _machines(varied: Sequence[Varied]) -> list[str]:
     """The inputs of every machine, as a table."""
     names = dict.fromkeys(side.machine for entry in varied for side in entry.own.row.sides)
-    lines = ["| machine | key | in the file | tried |", "| --- | --- | --- | --- |"]
+    lines = ["| machine | key | in the file | range |", "| --- | --- | --- | --- |"]
     for name in names:
         machine = machines.find(name)
         for key, values in machine.inputs.items():
@@ -379,6 +379,9 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
             f"{LONG // 1_000_000} million cycles has neither corners nor inputs alone, and one placement; the claims' "
             "pages say which rows are at an edge"
         )
+    else:
+        keys = ", ".join(f"`{key}`" for key in inputs.CROSSED)
+        how += f". Four keys have no faster end, and keep the file's value: {keys}"
     lines = [
         "# Verdicts and the inputs of the machines",
         "",
@@ -388,7 +391,8 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
         "No paper says what memory its machines had, and no manual gives every time of a processor. Such keys of the "
         "machine files are inputs; each file says in its table `[inputs]` within what bounds. Each row here has a "
         f"claim and is measured with these values, with one placement of code and data: {how}. Nothing proves that no "
-        "other choice lies outside of what was tried. "
+        "other choice lies outside of what was tried. The list at the end has the ranges of the machine files when "
+        "this page was made; a row was measured with those of its time. "
         "A cell has our ratio, or our figure where there is no ratio, and the verdict. An input decides a "
         "row if the verdict with it is counted under another class; then the claim's page says so. The last column has "
         "the spread over all placements in the experiment's own table, with the inputs as in the files. Where it is as "

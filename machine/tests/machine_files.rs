@@ -674,6 +674,8 @@ fn wrong_inputs_name_line_key_value_and_what_is_allowed() {
         ("[3, 6]", "[3]", "write a list of 2 to 16 values"),
         ("[3, 6]", "5", "write a list of 2 to 16 values"),
         ("[3, 6]", "[]", "write a list of 2 to 16 values"),
+        ("[3, 6]", "[3, 3]", "so that nothing varies"),
+        ("[3, 6]", "[90, 99]", "is not between these"),
         ("\"line\"]", "\"lines\"]", "cache.data.forward=\"lines\": "),
     ] {
         let changed = format!("{plain}{}", INPUTS.replacen(from, to, 1));
@@ -697,7 +699,7 @@ fn wrong_inputs_name_line_key_value_and_what_is_allowed() {
     );
     // Each value alone is allowed, both together are not.
     let both =
-        format!("{plain}\n[inputs]\ntlb.data.ways = [4, 64]\ntlb.data.entries = [32, 128]\n");
+        format!("{plain}\n[inputs]\ntlb.data.ways = [2, 64]\ntlb.data.entries = [32, 128]\n");
     let message = MachineConfig::from_toml(&both.replace("[32, 128]", "[128, 32]"), "m.toml", &[])
         .unwrap_err()
         .to_string();

@@ -151,6 +151,24 @@ fn parts_and_controllers_that_do_not_fit_are_refused() {
         ),
         (
             "ppc604-133",
+            with("access = 70", "access = 140"),
+            "",
+            "`memory.access` is 140: it is a part of memory.cycle, which is 130",
+        ),
+        (
+            "ppc604-133",
+            PARTS.to_owned(),
+            &L2.replace("copy-back = 1", "copy-back = 2"),
+            "`cache.l2.copy-back` is 2: memory.controller \"mpc106\" has 1 at most",
+        ),
+        (
+            "p6-200x4",
+            with("mpc106", "440fx"),
+            "",
+            "`processors` is 4: memory.controller \"440fx\" goes with 2 at most",
+        ),
+        (
+            "ppc604-133",
             with("row = 4096", "row = 3000"),
             "",
             "`memory.row` is 3000: allowed are powers of two from 512 to 65536",
@@ -251,6 +269,11 @@ fn parts_and_controllers_that_do_not_fit_are_refused() {
     let whole = text("ppc603-133", PARTS, "").replace("[bus]\n", "[bus]\nstreaming = true\n");
     let message = MachineConfig::from_toml(&whole, "m.toml", &[]).unwrap_err();
     let said = "`bus.streaming` is true: core.kind \"603e\" has no data streaming mode";
+    assert!(message.to_string().contains(said), "{message}");
+    let whole = text("ppc604-133", PARTS, "");
+    let whole = whole.replace("[cache.data]\n", "[cache.data]\nblocked = true\n");
+    let message = MachineConfig::from_toml(&whole, "m.toml", &[]).unwrap_err();
+    let said = "`cache.data.blocked` is a key of the 603's D-cache";
     assert!(message.to_string().contains(said), "{message}");
     let whole = text("ppc604-133", PARTS, "").replace("\ndepth = 2", "\ndepth = 3");
     let message = MachineConfig::from_toml(&whole, "m.toml", &[]).unwrap_err();

@@ -72,6 +72,25 @@ pub(super) fn check<File: MachineFile>(
                 ),
             ));
         };
+        let number = |value: &toml::Value| match value {
+            toml::Value::Integer(value) => Some(*value as f64),
+            toml::Value::Float(value) => Some(*value),
+            _ => None,
+        };
+        if values.first() == values.last() {
+            let message =
+                format!("{name}: the first value is the last one, so that nothing varies");
+            return Err(fail(path, message));
+        }
+        let numbers: Vec<f64> = values.iter().filter_map(number).collect();
+        let own = at(table, path).and_then(number);
+        if let Some(own) = own.filter(|_| numbers.len() == values.len())
+            && (numbers.iter().all(|&value| value < own)
+                || numbers.iter().all(|&value| own < value))
+        {
+            let message = format!("{name}: the file's own value, {own}, is not between these");
+            return Err(fail(path, message));
+        }
         for value in values {
             let setting = Override::of(path, value.clone());
             changed::<File>(table, std::slice::from_ref(&setting))
@@ -110,6 +129,17 @@ fn keys<'a>(value: &'a toml::Value, path: String, found: &mut Vec<(String, &'a t
             }
         }
         _ => found.push((path, value)),
+    }
+}
+
+/// The value of a dotted key.
+fn at<'a>(table: &'a toml::Table, path: &str) -> Option<&'a toml::Value> {
+    let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+    let value = table.get(first)?;
+    if rest.is_empty() {
+        Some(value)
+    } else {
+        at(value.as_table()?, rest)
     }
 }
 

@@ -188,6 +188,9 @@ pub(crate) struct Around {
     pub look_aside: Option<&'static str>,
     /// Transactions on the bus at a time.
     pub depth: u32,
+    pub processors: u8,
+    /// The key of the lines of a look-aside cache's copy-back buffer, and how many there are.
+    pub copy_back: Option<(&'static str, u32)>,
     /// The bus's own times of memory, and their keys.
     pub pattern: [(&'static str, Option<u32>); 4],
 }
@@ -269,23 +272,24 @@ fn check_parts(checker: &mut Checker, size: u32, parts: &Parts, around: &Around)
             ),
         );
     }
-    if parts.column_access > parts.access {
-        checker.fail(
-            "memory.column-access",
-            format!(
-                "is {}: it is a part of memory.access, which is {}",
-                parts.column_access, parts.access
-            ),
-        );
-    }
-    if parts.page_cycle > parts.cycle {
-        checker.fail(
-            "memory.page-cycle",
-            format!(
-                "is {}: it is a part of memory.cycle, which is {}",
-                parts.page_cycle, parts.cycle
-            ),
-        );
+    for ((path, part), (whole_path, whole)) in [
+        (
+            ("memory.column-access", parts.column_access),
+            ("memory.access", parts.access),
+        ),
+        (
+            ("memory.page-cycle", parts.page_cycle),
+            ("memory.cycle", parts.cycle),
+        ),
+        (
+            ("memory.access", parts.access),
+            ("memory.cycle", parts.cycle),
+        ),
+    ] {
+        if part > whole {
+            let message = format!("is {part}: it is a part of {whole_path}, which is {whole}");
+            checker.fail(path, message);
+        }
     }
     if ![1, 2, 4].contains(&(parts.width / around.width.max(1)))
         || !parts.width.is_multiple_of(around.width.max(1))

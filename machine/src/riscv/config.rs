@@ -514,6 +514,7 @@ fn bus(checker: &mut Checker, config: &Config) {
         line: ("cache.data.line", config.cache.data.line),
         levels: [config.cache.l2.as_ref(), None],
         depth: 1,
+        processors: config.processors,
         memory: &config.memory,
     };
     check_bus(checker, &bus.shared(), &around);

@@ -427,6 +427,7 @@ fn bus(checker: &mut Checker, config: &Config) {
         line: config.line_and_key(),
         levels: [config.cache.l2.as_ref(), config.cache.l3.as_ref()],
         depth: bus.depth.unwrap_or(1),
+        processors: config.processors,
         memory: &config.memory,
     };
     check_bus(checker, &bus.shared(), &around);

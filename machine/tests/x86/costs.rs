@@ -378,7 +378,7 @@ fn every_key_moves_the_clock() {
             // More than what a posted write hides.
             "walk.next-update=301",
             "bus.request=3",
-            "memory.access=140",
+            "memory.access=100",
             "memory.column-access=50",
             "memory.page-cycle=90",
             "memory.precharge=200",

@@ -17,6 +17,7 @@ pub(crate) struct AroundBus<'a> {
     pub levels: [Option<&'a L2Config>; 2],
     /// Transactions on the bus at a time.
     pub depth: u32,
+    pub processors: u8,
     pub memory: &'a MemoryConfig,
 }
 
@@ -41,12 +42,18 @@ pub(crate) fn shared(checker: &mut Checker, bus: &Bus, around: &AroundBus<'_>) {
     ] {
         checker.range(path, clocks.into(), 0, 1000);
     }
+    let copy_back = ["cache.l2.copy-back", "cache.l3.copy-back"]
+        .into_iter()
+        .zip(around.levels)
+        .find_map(|(key, level)| Some((key, level?.copy_back?)));
     let known = Around {
         bus: around.kind,
         width: bus.width,
         clock: bus.clock(around.clock),
         look_aside: look_aside(around.levels),
         depth: around.depth,
+        processors: around.processors,
+        copy_back,
         pattern: bus.pattern,
     };
     check_memory(checker, around.memory, &known);
@@ -64,6 +71,7 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
         line: ("cache.data.line", config.cache.data.line),
         levels: [config.cache.l2.as_ref(), config.cache.l3.as_ref()],
         depth: bus.depth.unwrap_or(1),
+        processors: config.processors,
         memory: &config.memory,
     };
     shared(checker, &bus.shared(), &around);

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::levels::{self, Before};
-use crate::config::{CacheConfig, MachineConfig, shape};
+use crate::config::{CacheConfig, CoreKind, MachineConfig, shape};
 
 pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
     let set = &config.cache;
@@ -22,6 +22,11 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
             "goes with cache.data only: remove it",
         );
     }
+    if set.data.blocked.is_some()
+        && !matches!(config.core.kind, CoreKind::Ppc603 | CoreKind::Ppc603e)
+    {
+        checker.fail("cache.data.blocked", NOT_A_603);
+    }
     lines(checker, &set.instruction, &set.data);
     let before = Before {
         line: ("cache.data.line", set.data.line),
@@ -30,6 +35,9 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
     };
     levels::check(checker, [set.l2.as_ref(), set.l3.as_ref()], &before);
 }
+
+/// Of `blocked` in a file of another core.
+const NOT_A_603: &str = "is a key of the 603's D-cache: remove it";
 
 /// The keys of a level-one cache's size, ways and line, and the one that only a 603's D-cache has.
 pub(crate) type Keys = [&'static str; 4];
@@ -58,7 +66,7 @@ pub(crate) fn cache(checker: &mut Checker, keys: Keys, cache: &CacheConfig) {
 pub(crate) fn plain(checker: &mut Checker, keys: Keys, config: &CacheConfig) {
     cache(checker, keys, config);
     if config.blocked.is_some() {
-        checker.fail(keys[3], "is a key of the 603's D-cache: remove it");
+        checker.fail(keys[3], NOT_A_603);
     }
 }
 
