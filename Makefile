@@ -354,12 +354,9 @@ soak-calls: ready x86
 # The tests of the engine and of the memory that it points to, under Miri, which reports undefined behaviour.
 soak-miri:
 	$(call heading,The engine under Miri)
-	if cargo +nightly miri --version >/dev/null 2>&1; then \
-		MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p pagewalk-machine --lib -- \
-			engine:: memory::fixed memory::line_shortcuts; \
-	else \
-		echo "Miri is not installed, so nothing was tested: rustup toolchain install nightly --component miri"; \
-	fi
+	cargo +nightly miri --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal --component miri,rust-src
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p pagewalk-machine --lib -- \
+		engine:: powerpc::processor::tests memory::fixed memory::line_shortcuts
 
 soak-fuzz: $(STAMPS)/machine ready
 	$(call heading,Ten million random system calls and attacks)

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand};
 use pagewalk_machine::computer::Limits;
 use pagewalk_machine::config::{ConfigError, MachineConfig, Override};
-use pagewalk_machine::loader::{Protocol, Target};
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
+use pagewalk_machine::powerpc::loader::{Protocol, Target};
 use pagewalk_machine::{riscv, x86};
 
 #[derive(Parser)]

@@ -9,7 +9,8 @@ use std::fmt;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::{L2Place, MachineConfig};
-use pagewalk_machine::loader::{Boot, ElfImage};
+use pagewalk_machine::loader::ElfImage;
+use pagewalk_machine::powerpc::loader::Boot;
 use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::session::{Session, SessionError};
 

@@ -4,10 +4,10 @@ mod common;
 
 use common::{account, bus, memory, plain_memory, unit};
 use pagewalk_machine::account::{Account, Event, Plain};
-use pagewalk_machine::memory::hierarchy::hid0::ABE;
 use pagewalk_machine::memory::{
     Broadcast, Bus, BusTiming, Forward, TouchedLine, Transaction, attribute,
 };
+use pagewalk_machine::powerpc::hid0;
 use proptest::prelude::*;
 
 const CACHED: u8 = attribute::COHERENT;
@@ -293,27 +293,27 @@ fn a_604_broadcasts_and_a_750_when_it_is_told_to() {
         TlbInvalidate,
         TlbSync,
     ];
-    let broadcast = |core, hid0| {
+    let broadcast = |core, value| {
         let mut timing = unit();
         timing.broadcast = core;
         timing.store_queue = 4;
         ALL.map(|transaction| {
             let (mut memory, mut account) = (memory(None, bus(), timing), account());
-            memory.write_hid0(hid0);
+            hid0::write(&mut memory, value);
             let stall = memory.broadcast(transaction, 0, &mut account);
             (account.counters.plain(Plain::BusAddress), stall)
         })
     };
     // A clock to request and three of its own; sync alone waits.
     let nothing = [(0, 0); 6];
-    assert_eq!(broadcast(Broadcast::Never, ABE), nothing);
+    assert_eq!(broadcast(Broadcast::Never, hid0::ABE), nothing);
     assert_eq!(
         broadcast(Broadcast::Always, 0),
         [(1, 8), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0)]
     );
     assert_eq!(broadcast(Broadcast::Enabled, 0), nothing);
     assert_eq!(
-        broadcast(Broadcast::Enabled, ABE),
+        broadcast(Broadcast::Enabled, hid0::ABE),
         [(1, 8), (1, 0), (1, 0), (0, 0), (0, 0), (0, 0)]
     );
 }
@@ -350,7 +350,7 @@ fn a_750_broadcasts_data_cache_instructions_whatever_the_memory_is() {
     let sent = |account: &Account| account.counters.plain(Plain::BusAddress);
     memory.dcbst(0, 0, 0, &mut account);
     assert_eq!(sent(&account), 0);
-    memory.write_hid0(ABE);
+    hid0::write(&mut memory, hid0::ABE);
     memory.dcbst(0, 0, 0, &mut account);
     memory.dcbf(0, 0, 0, &mut account);
     memory.dcbi(0, 0, 0, &mut account);

@@ -6,6 +6,7 @@ use common::{account, bus, l1, memory, plain_memory, unit};
 use pagewalk_machine::account::{Account, Array, Cause, Event, Plain};
 use pagewalk_machine::memory::cache::{DIRTY, VALID};
 use pagewalk_machine::memory::{Cache, CacheGeometry, L2Timing, Memory, Replacement, attribute};
+use pagewalk_machine::powerpc::hid0;
 use proptest::prelude::*;
 
 const CACHED: u8 = attribute::COHERENT;
@@ -374,13 +375,13 @@ fn inhibited_accesses_go_past_the_cache_and_purge_an_alias() {
 fn a_locked_cache_serves_hits_and_fills_nothing() {
     let (mut memory, mut account) = (plain_memory(), account());
     memory.load(0x100, CACHED, 0, &mut account);
-    memory.write_hid0(common::CACHES_ON | 0x1000);
+    hid0::write(&mut memory, hid0::ICE | hid0::DCE | hid0::DLOCK);
     assert_eq!(memory.load(0x100, CACHED, 100, &mut account), 0);
     memory.load(0x2000, CACHED, 0, &mut account);
     memory.store(0x3000, CACHED, 0, &mut account);
     assert_eq!(memory.data.lines().count(), 1);
     assert!(memory.dcbz(0x4000, CACHED, 0, &mut account).is_err());
-    memory.write_hid0(common::CACHES_ON);
+    hid0::write(&mut memory, hid0::ICE | hid0::DCE);
     memory.load(0x2000, CACHED, 0, &mut account);
     assert_eq!(memory.data.lines().count(), 2);
 }
@@ -397,13 +398,13 @@ fn a_disabled_cache_keeps_its_lines_unseen_and_flash_invalidation_empties_it() {
     assert_eq!(memory.load(0x100, CACHED, 100, &mut account), 0);
     assert_eq!(memory.fetch(0x100, 0, 100, &mut account), 0);
     assert!(most_recent(&memory.data, 0x100) && most_recent(&memory.instruction, 0x100));
-    memory.write_hid0(0);
+    hid0::write(&mut memory, 0);
     assert!(!most_recent(&memory.data, 0x100) && !most_recent(&memory.instruction, 0x100));
     assert!(memory.load(0x100, CACHED, 0, &mut account) > 0);
     assert!(memory.fetch(0x100, 0, 0, &mut account) > 0);
-    memory.write_hid0(common::CACHES_ON);
+    hid0::write(&mut memory, hid0::ICE | hid0::DCE);
     assert_eq!(memory.load(0x100, CACHED, 0, &mut account), 0);
-    memory.write_hid0(common::CACHES_ON | 0x0c00);
+    hid0::write(&mut memory, hid0::ICE | hid0::DCE | hid0::ICFI | hid0::DCFI);
     assert_eq!(
         memory.data.lines().count() + memory.instruction.lines().count(),
         0

@@ -3,7 +3,7 @@
 mod support;
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::loader::Given;
+use pagewalk_machine::powerpc::loader::Given;
 use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::session::Session;
 use support::{Program, config};

@@ -8,7 +8,7 @@ mod support;
 
 use num_bigint::{BigInt, Sign};
 use pagewalk_machine::board::Console;
-use pagewalk_machine::loader::Boot;
+use pagewalk_machine::powerpc::loader::Boot;
 use pagewalk_machine::powerpc::machine::{Limits, Machine, Stop};
 use pagewalk_machine::powerpc::msr;
 use proptest::prelude::*;
@@ -214,7 +214,7 @@ fn fraction_bits_tell_how_the_result_was_rounded() {
     let mut machine =
         Machine::new(config("ppc604-133", &[]), &boot, Console::memory()).expect("a machine");
     machine.set_hosted(true);
-    machine.processor_mut().memory.write_hid0(0xc000);
+    machine.processor_mut().memory.enable_caches();
     let mut runner = TestRunner::new(Config {
         rng_seed: RngSeed::Fixed(0x0066_7072_6600),
         failure_persistence: None,

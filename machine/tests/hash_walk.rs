@@ -12,6 +12,7 @@ use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::memory::{
     BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryPace, Pattern, Uncore,
 };
+use pagewalk_machine::powerpc::hid0;
 use pagewalk_machine::powerpc::mmu::{
     Access, FaultKind, Invalidation, Mmu, Reload, WalkTiming, hash,
 };
@@ -237,7 +238,7 @@ fn a_walker_around_the_cache_leaves_no_line_behind() {
 #[test]
 fn a_locked_cache_keeps_walks_out() {
     let (mut memory, mut mmu, mut account) = ready();
-    memory.write_hid0(common::CACHES_ON | 0x1000);
+    hid0::write(&mut memory, hid0::ICE | hid0::DCE | hid0::DLOCK);
     put_pte(&mut memory, VSID, EA, 0x0010_0182, false, 3);
     mmu.translate(EA, Access::Load, SUPERVISOR, &mut memory, 0, &mut account)
         .expect("mapped");
@@ -341,7 +342,7 @@ fn worst_search(machine: &str, (first, next): (u32, u32), cold: bool) -> u64 {
     let uncore = Uncore::from_config(&config, Board::new(&config, Console::memory()));
     let mut memory = Memory::from_config(&config, uncore.expect("an uncore")).expect("a memory");
     let mut mmu = Mmu::from_config(&config).expect("an MMU");
-    memory.write_hid0(common::CACHES_ON);
+    memory.enable_caches();
     mmu.six().sdr1 = TABLE;
     mmu.six().segments.write(EA >> 28, VSID);
     let mut account = account();

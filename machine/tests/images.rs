@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::loader::{
-    Boot, ElfImage, Given, LoadError, Protocol, Target, cpio_files, device_tree,
-};
+use pagewalk_machine::loader::{ElfImage, LoadError, cpio_files};
+use pagewalk_machine::powerpc::loader::{Boot, Given, Protocol, Target, device_tree};
 
 const LINKER_SCRIPT: &str = "ENTRY(_start) SECTIONS {
   . = 0x4000; .text : { *(.text)

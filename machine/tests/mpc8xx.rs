@@ -3,7 +3,7 @@
 mod support;
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::loader::{Target, device_tree};
+use pagewalk_machine::powerpc::loader::{Target, device_tree};
 use pagewalk_machine::powerpc::machine::{Fatal, Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::powerpc::session::Session;

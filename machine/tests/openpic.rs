@@ -4,7 +4,7 @@ mod support;
 
 use pagewalk_machine::board::{Board, Console, Instant};
 use pagewalk_machine::config::{MachineConfig, Override};
-use pagewalk_machine::loader::{Target, device_tree};
+use pagewalk_machine::powerpc::loader::{Target, device_tree};
 use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use support::{Program, machine_file};
 

@@ -3,8 +3,8 @@
 
 mod support;
 
-use pagewalk_machine::loader::{Target, device_tree};
 use pagewalk_machine::powerpc::dump::StateDump;
+use pagewalk_machine::powerpc::loader::{Target, device_tree};
 use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::powerpc::session::Session;

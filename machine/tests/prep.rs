@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::Command;
 
 use pagewalk_machine::board::{Board, Console, Effect, Instant};
-use pagewalk_machine::loader::{Boot, ElfImage, Given, Protocol};
+use pagewalk_machine::loader::ElfImage;
+use pagewalk_machine::powerpc::loader::{Boot, Given, Protocol};
 use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::powerpc::session::Session;

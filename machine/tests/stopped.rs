@@ -7,7 +7,7 @@ mod words;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::MachineConfig;
-use pagewalk_machine::loader::{Boot, Chunk};
+use pagewalk_machine::powerpc::loader::{Boot, Chunk};
 use pagewalk_machine::powerpc::machine::{Fatal, Limits, Stop};
 use pagewalk_machine::powerpc::session::Session;
 use proptest::prelude::*;

@@ -5,8 +5,8 @@
 use pagewalk_machine::account::Counters;
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::MachineConfig;
-use pagewalk_machine::loader::Boot;
 use pagewalk_machine::powerpc::NAMES;
+use pagewalk_machine::powerpc::loader::Boot;
 use pagewalk_machine::powerpc::machine::{Limits, Machine, Stop};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};

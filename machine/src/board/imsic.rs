@@ -1,7 +1,7 @@
-//! The incoming message-signalled interrupt controllers of RISC-V processors (RISC-V Advanced Interrupt Architecture 1.0,
-//! chapter 3). Each processor has an interrupt file for machine mode and one for supervisor mode. A store to the page of
-//! a file makes one of its interrupts pending; the processor sees the rest through CSRs. What is wired reaches the files of
-//! supervisor mode through an [`Aplic`].
+//! The incoming message-signalled interrupt controllers of RISC-V processors (RISC-V Advanced Interrupt Architecture
+//! 1.0, chapter 3). Each processor has an interrupt file for machine mode and one for supervisor mode. A store to the
+//! page of a file makes one of its interrupts pending; the processor sees the rest through CSRs. What is wired reaches
+//! the files of supervisor mode through an [`Aplic`].
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +11,8 @@ use super::{At, Console, Device, Effect, restored, saved};
 /// Interrupts of a file, from 1 on.
 pub(super) const IDENTITIES: u32 = 63;
 
-/// Registers of a file by the numbers that `miselect` and `siselect` have for them; PENDING and ENABLED are halves of 32
-/// bits. TOP stands for `mtopei` and `stopei`.
+/// Registers of a file by the numbers that `miselect` and `siselect` have for them; PENDING and ENABLED are halves of
+/// 32 bits. TOP stands for `mtopei` and `stopei`.
 pub(crate) mod register {
     pub(crate) const DELIVERY: u32 = 0x70;
     pub(crate) const THRESHOLD: u32 = 0x72;

@@ -1,6 +1,6 @@
 //! Board `virt`: devices and addresses of QEMU's board of this name for RISC-V (hw/riscv/virt.c), as far as they are
-//! here: CLINT, PLIC or interrupt files (IMSIC) with what is wired to them (APLIC), a 16550, the first of its places for
-//! virtio with a disk, and a device that powers off. RAM begins at 2 GB.
+//! here: CLINT, PLIC or interrupt files (IMSIC) with what is wired to them (APLIC), a 16550, the first of its places
+//! for virtio with a disk, and a device that powers off. RAM begins at 2 GB.
 
 use serde::{Deserialize, Serialize};
 use vm_fdt::FdtWriter;

@@ -208,9 +208,9 @@ pub trait Cpu: Sized {
     /// Gives `next` what the processor whose turn it is has: the uncore, the observers, what else is there once only.
     fn hand_over(&mut self, next: &mut Self);
 
-    /// Does what another processor has broadcast. `held`: this one is held in reset.
-    fn told(&mut self, notice: Notice, held: bool) {
-        let _ = (notice, held);
+    /// Does what another processor has broadcast. `in_reset`: the board keeps this processor in reset.
+    fn told(&mut self, notice: Notice, in_reset: bool) {
+        let _ = (notice, in_reset);
     }
 
     /// Leaves the reset in which the board has held it, at cycle `now`. It holds the uncore.

@@ -27,12 +27,12 @@ pub(crate) use turns::TurnsState;
 use crate::account::Counters;
 use crate::board::{Console, Instant};
 use crate::loader::CauseRange;
-use crate::memory::{Held, Uncore};
+use crate::memory::{Loan, Uncore};
 use crate::observe::sanitizers::{SanitizerSet, Sanitizers};
 
 /// A simulated computer.
 ///
-/// The processor whose turn it is holds the uncore ([`Held`]): docs/machine.md.
+/// The processor whose turn it is holds the uncore ([`Loan`]): docs/machine.md.
 pub struct Computer<C: Cpu> {
     processors: Vec<C>,
     /// The number of the one whose turn it is.
@@ -43,8 +43,8 @@ pub struct Computer<C: Cpu> {
     alone: Option<usize>,
     /// The address spaces in which those run whose turn it is not.
     contexts: Vec<u32>,
-    /// Which are held in reset.
-    held: Vec<bool>,
+    /// Which processors the board keeps in reset.
+    in_reset: Vec<bool>,
 }
 
 impl<C: Cpu> Computer<C> {
@@ -65,30 +65,30 @@ impl<C: Cpu> Computer<C> {
         for number in 0..count {
             let memory = C::caches(config, uncore)?;
             let mut processor = C::with_memory(number, config, memory, causes)?;
-            let held = std::mem::take(&mut processor.memory_mut().uncore);
-            uncore = held.release().ok_or("a new processor holds the uncore")?;
+            let loan = std::mem::take(&mut processor.memory_mut().uncore);
+            uncore = loan.release().ok_or("a new processor holds the uncore")?;
             if count > 1 {
                 uncore.join(number, processor.memory());
             }
             processors.push(processor);
         }
         // All but the first are parked: what others reach of them is in the uncore.
-        let mut held = Held::new(uncore);
+        let mut loan = Loan::new(uncore);
         for processor in processors.iter_mut().skip(1) {
-            processor.memory_mut().uncore = held;
+            processor.memory_mut().uncore = loan;
             processor.park();
-            held = std::mem::take(&mut processor.memory_mut().uncore);
+            loan = std::mem::take(&mut processor.memory_mut().uncore);
         }
         // On a board that holds none, all begin at once.
-        let holds = |number| number != 0 && held.board.holds(number);
+        let holds = |number| number != 0 && loan.board.holds(number);
         let resets = (0..count).map(holds).collect();
-        processors[0].memory_mut().uncore = held;
+        processors[0].memory_mut().uncore = loan;
         Ok(Computer {
             current: 0,
             turn_over: true,
             alone: None,
             contexts: vec![0; processors.len()],
-            held: resets,
+            in_reset: resets,
             processors,
         })
     }
@@ -122,10 +122,10 @@ impl<C: Cpu> Computer<C> {
         &self.processors
     }
 
-    /// True if the processor with this number is held in reset: nobody has started it.
+    /// True if the board keeps the processor with this number in reset: no guest has started it.
     #[must_use]
-    pub fn is_held(&self, number: usize) -> bool {
-        self.held.get(number).is_some_and(|&held| held)
+    pub fn is_in_reset(&self, number: usize) -> bool {
+        self.in_reset.get(number).is_some_and(|&in_reset| in_reset)
     }
 
     /// RAM, L2, bus and board: everything behind the processors.

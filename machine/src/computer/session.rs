@@ -550,7 +550,7 @@ impl<C: Guest> Session<C> {
     pub fn explain(&self, stop: &StopOf<C>) -> String {
         let mut text = self.explain_stop(stop);
         if matches!(stop, Stop::Limit | Stop::Fatal(_)) {
-            for number in self.held() {
+            for number in self.in_reset() {
                 text += &format!("\nprocessor {number} was never started");
             }
         }
@@ -599,10 +599,10 @@ impl<C: Guest> Session<C> {
         format!("{address:#010x} <{symbol}>")
     }
 
-    /// The processors that are held in reset.
-    fn held(&self) -> impl Iterator<Item = usize> {
+    /// The processors that the board keeps in reset.
+    fn in_reset(&self) -> impl Iterator<Item = usize> {
         let all = 0..self.machine.processors().len();
-        all.filter(|&number| self.machine.is_held(number))
+        all.filter(|&number| self.machine.is_in_reset(number))
     }
 
     /// The registers as text: with several processors those of each that has been started, first of the one that
@@ -616,7 +616,7 @@ impl<C: Guest> Session<C> {
         }
         let number = |processor: &C| usize::from(processor.instant().processor);
         let others = (all.iter()).filter(|other| {
-            number(other) != number(stopped) && !self.machine.is_held(number(other))
+            number(other) != number(stopped) && !self.machine.is_in_reset(number(other))
         });
         let shown = std::iter::once(stopped).chain(others);
         shown

@@ -280,9 +280,9 @@ fn put_back<C: Saved>(
         let processor = machine.select(number);
         let memory = processor.memory_mut();
         needs(state.memory.fits(memory), "caches")?;
-        let held = std::mem::take(&mut memory.uncore);
+        let loan = std::mem::take(&mut memory.uncore);
         *memory = state.memory;
-        memory.uncore = held;
+        memory.uncore = loan;
         needs(memory.set_own_l2(state.l2), "L2")?;
         needs(state.account.fits(processor.account()), "account")?;
         *processor.account_mut() = state.account;

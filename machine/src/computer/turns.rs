@@ -18,12 +18,12 @@ use super::{Computer, Cpu, Limits, Pause, Stop, StopOf, TurnTimes};
 use crate::board::Effect;
 use crate::memory::Notice;
 
-/// Whose turn it is, and who is held, in a snapshot.
+/// Whose turn it is, and which processors are in reset, in a snapshot.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TurnsState {
     current: usize,
     turn_over: bool,
-    held: Vec<bool>,
+    in_reset: Vec<bool>,
     contexts: Vec<u32>,
     turns: Vec<TurnTimes>,
 }
@@ -77,11 +77,12 @@ impl<C: Cpu> Computer<C> {
     /// Enters in each account what its processor has done, and how long it has saved power: until the clock that is
     /// furthest behind, before which nobody can wake it. So the sums do not depend on when it last looked for an event.
     fn enter_accounts(&mut self) {
-        let running = (self.processors.iter().zip(&self.held)).filter(|&(_, held)| !held);
+        let running =
+            (self.processors.iter().zip(&self.in_reset)).filter(|&(_, in_reset)| !in_reset);
         let behind = running.map(|(processor, _)| processor.goes_on()).min();
         let behind = behind.filter(|&cycle| cycle != u64::MAX);
-        for (processor, held) in self.processors.iter_mut().zip(&self.held) {
-            if let Some(cycle) = behind.filter(|_| !held) {
+        for (processor, in_reset) in self.processors.iter_mut().zip(&self.in_reset) {
+            if let Some(cycle) = behind.filter(|_| !in_reset) {
                 processor.sleep_until(cycle);
             }
         }
@@ -121,7 +122,7 @@ impl<C: Cpu> Computer<C> {
         // The two furthest behind, with the lower number first.
         let (mut first, mut second) = (None, u64::MAX);
         for (number, processor) in self.processors.iter().enumerate() {
-            if self.held[number] {
+            if self.in_reset[number] {
                 continue;
             }
             let at = processor.goes_on();
@@ -135,7 +136,7 @@ impl<C: Cpu> Computer<C> {
         }
         // A debugger's choice, to the bound that any processor gets at that clock.
         if let Some(number) = self.alone
-            && !self.held[number]
+            && !self.in_reset[number]
             && !self.processors[number].sleeps()
         {
             let at = self.processors[number].goes_on();
@@ -160,11 +161,11 @@ impl<C: Cpu> Computer<C> {
         self.deliver();
         for number in 0..self.processors.len() {
             let line = number as u8;
-            let held = self.uncore().board.holds(line);
-            if self.held[number] && !held {
+            let in_reset = self.uncore().board.holds(line);
+            if self.in_reset[number] && !in_reset {
                 self.select(number).start(now);
             }
-            self.held[number] = held;
+            self.in_reset[number] = in_reset;
             if self.processors[number].sleeps() && self.uncore().board.interrupt(line) {
                 self.processors[number].rouse(now);
             }
@@ -176,9 +177,9 @@ impl<C: Cpu> Computer<C> {
         let current = self.current;
         let notices = std::mem::take(&mut self.uncore_mut().notices);
         for notice in notices {
-            let all = self.processors.iter_mut().zip(&self.held).enumerate();
-            for (_, (processor, &held)) in all.filter(|&(number, _)| number != current) {
-                processor.told(notice, held);
+            let all = self.processors.iter_mut().zip(&self.in_reset).enumerate();
+            for (_, (processor, &in_reset)) in all.filter(|&(number, _)| number != current) {
+                processor.told(notice, in_reset);
             }
             if let Notice::Translation(address, _) = notice {
                 self.record_broadcast(address);
@@ -191,8 +192,8 @@ impl<C: Cpu> Computer<C> {
     fn record_broadcast(&mut self, address: u32) {
         let current = self.current;
         let numbers = (0..)
-            .zip(self.held.clone())
-            .filter(|&(number, held)| usize::from(number) != current && !held);
+            .zip(self.in_reset.clone())
+            .filter(|&(number, in_reset)| usize::from(number) != current && !in_reset);
         if let Some(recorder) = &mut self.processor_mut().observers_mut().recorder {
             for (number, _) in numbers {
                 recorder.told(number, address);
@@ -236,7 +237,7 @@ impl<C: Cpu> Computer<C> {
         TurnsState {
             current: self.current,
             turn_over: self.turn_over,
-            held: self.held.clone(),
+            in_reset: self.in_reset.clone(),
             contexts: self.contexts.clone(),
             turns: self
                 .processors
@@ -250,16 +251,16 @@ impl<C: Cpu> Computer<C> {
     #[must_use]
     pub(crate) fn set_turns_state(&mut self, state: &TurnsState) -> bool {
         let count = self.processors.len();
-        let numbers = state.held.len() == count
+        let numbers = state.in_reset.len() == count
             && state.turns.len() == count
             && state.contexts.len() == count;
-        if !numbers || state.current >= count || (count == 1 && state.held[0]) {
+        if !numbers || state.current >= count || (count == 1 && state.in_reset[0]) {
             return false;
         }
         self.select(state.current);
         self.turn_over = state.turn_over;
         self.contexts.clone_from(&state.contexts);
-        self.held.clone_from(&state.held);
+        self.in_reset.clone_from(&state.in_reset);
         for (processor, &turn) in self.processors.iter_mut().zip(&state.turns) {
             if count > 1 {
                 *processor.times_mut() = turn;

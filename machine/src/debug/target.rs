@@ -388,7 +388,7 @@ impl<C: Debugged> MultiThreadBase for Debuggee<'_, C> {
 impl<C: Debugged> ThreadExtraInfo for Debuggee<'_, C> {
     fn thread_extra_info(&self, tid: Tid, buffer: &mut [u8]) -> Result<usize, String> {
         let number = self.known(tid)?;
-        let does = if self.machine.is_held(number) {
+        let does = if self.machine.is_in_reset(number) {
             C::HELD
         } else if self.machine.processors()[number].sleeps() {
             C::SLEEPS

@@ -4,7 +4,9 @@
 //! A block is a row of parts. The first one is its head, which says where the block begins, and has links to the heads
 //! of the blocks that follow it, as distances in bytes.
 
-use crate::memory::RamAddress;
+use std::mem::MaybeUninit;
+
+use crate::memory::{Fixed, RamAddress};
 
 /// One of the parts of a block: its head, an instruction, or what else the instruction set puts between them.
 pub trait Part: Copy {
@@ -23,19 +25,19 @@ pub trait Part: Copy {
     /// Of a head: its block is no longer valid, and begins nowhere from now on.
     fn drop_block(&mut self);
 
-    /// Of a head: how far away the head is that this link leads to. A link that has not been made leads to itself. An
-    /// instruction set that makes none need not keep them.
-    fn away(&self, _link: Link) -> i32 {
+    /// Of a head: how far away, in bytes, the head of this successor is. A link that has not been made leads to the
+    /// head that has it. An instruction set that makes no links need not keep them.
+    fn away(&self, _successor: Successor) -> i32 {
         0
     }
 
-    /// Of a head: makes a link.
-    fn set_away(&mut self, _link: Link, _away: i32) {}
+    /// Of a head: makes the link to a successor.
+    fn set_away(&mut self, _successor: Successor, _away: i32) {}
 }
 
 /// Which way a block is left.
 #[derive(Clone, Copy)]
-pub enum Link {
+pub enum Successor {
     Taken,
     Straight,
 }
@@ -56,9 +58,11 @@ const PIECE_SHIFT: u32 = 6;
 pub struct Blocks<P> {
     /// What [`key`] gives of a block, and from [`HEAD_SHIFT`] on the place of its head among the parts.
     slots: Box<[u64]>,
-    /// The parts of all blocks, one block after another. A part that has been entered stays as it is until
-    /// [`Blocks::enter`] begins anew.
-    parts: Vec<P>,
+    /// The parts of all blocks, one block after another. Pointers lead to them, so that no reference to a part outlives
+    /// a call. A part that has been entered stays as it is until [`Blocks::enter`] begins anew.
+    parts: Fixed<MaybeUninit<P>>,
+    /// How many parts there are.
+    count: usize,
     /// Where jumps that go to different places went: by target, the place of the block's head among the parts, or of
     /// another part.
     targets: Box<[u32; TARGETS]>,
@@ -91,7 +95,8 @@ impl<P: Part> Blocks<P> {
     pub fn new(ram: usize) -> Self {
         Blocks {
             slots: vec![0; PLACES].into_boxed_slice(),
-            parts: Vec::with_capacity(PARTS),
+            parts: Box::new_uninit_slice(PARTS).into_vec().into(),
+            count: 0,
             targets: Box::new([0; TARGETS]),
             pieces: vec![0; ram >> 12].into_boxed_slice(),
             fetched: vec![0; ram >> 12].into_boxed_slice(),
@@ -100,12 +105,20 @@ impl<P: Part> Blocks<P> {
         }
     }
 
+    /// The part in this place, if there is one.
+    #[inline(always)]
+    fn part(&self, place: usize) -> Option<*mut P> {
+        let first = self.parts.pointer().cast::<P>();
+        // SAFETY: there is room for all parts that there are.
+        (place < self.count).then(|| unsafe { first.add(place) })
+    }
+
     /// The head of the block at `pa`, or null. Its parts are good until the next call of [`Blocks::enter`].
     #[inline(always)]
     #[must_use]
     pub fn find(&self, pa: RamAddress, mode: bool) -> *const P {
         let slot = self.slots[place(pa)];
-        match self.parts.get((slot >> HEAD_SHIFT) as usize) {
+        match self.part((slot >> HEAD_SHIFT) as usize) {
             Some(head) if slot & KEY == key(pa, mode) => head,
             _ => std::ptr::null(),
         }
@@ -116,8 +129,9 @@ impl<P: Part> Blocks<P> {
     #[must_use]
     pub fn target(&mut self, target: u32, pa: RamAddress, mode: bool) -> *const P {
         let place = self.targets[target as usize % TARGETS] as usize;
-        match self.parts.get(place) {
-            Some(head) if head.heads(pa, mode) => head,
+        match self.part(place) {
+            // SAFETY: a part that is there has been written.
+            Some(head) if unsafe { (*head).heads(pa, mode) } => head,
             _ => self.target_anew(target, pa, mode),
         }
     }
@@ -134,17 +148,20 @@ impl<P: Part> Blocks<P> {
 
     /// Enters a new block, and returns its head.
     pub fn enter(&mut self, pa: RamAddress, mode: bool, block: &[P]) -> *const P {
-        if self.parts.len() + block.len() > PARTS {
+        if self.count + block.len() > PARTS {
             self.slots.fill(0);
             self.pieces.fill(0);
             self.either.copy_from_slice(&self.fetched);
             for (either, watched) in self.either.iter_mut().zip(&self.watched) {
                 *either |= watched;
             }
-            self.parts.clear();
+            self.count = 0;
         }
-        let head = self.parts.len();
-        self.parts.extend_from_slice(block);
+        let head = self.count;
+        for part in block {
+            self.parts[self.count].write(*part);
+            self.count += 1;
+        }
         self.drop_place(place(pa));
         self.slots[place(pa)] = key(pa, mode) | (head as u64) << HEAD_SHIFT;
         let length = block.first().map_or(1, P::bytes);
@@ -154,16 +171,17 @@ impl<P: Part> Blocks<P> {
             mark(&mut self.pieces, page, piece);
             mark(&mut self.either, page, piece);
         }
-        &raw const self.parts[head]
+        self.part(head).unwrap_or(std::ptr::null_mut())
     }
 
     /// The block in this place is no longer found, nor do links lead to it.
     fn drop_place(&mut self, place: usize) {
         let slot = std::mem::take(&mut self.slots[place]);
         if slot & VALID != 0
-            && let Some(head) = self.parts.get_mut((slot >> HEAD_SHIFT) as usize)
+            && let Some(head) = self.part((slot >> HEAD_SHIFT) as usize)
         {
-            head.drop_block();
+            // SAFETY: as in [`Blocks::target`]; the reference ends with the call.
+            unsafe { (*head).drop_block() };
         }
     }
 
@@ -267,30 +285,35 @@ impl<P: Part> Blocks<P> {
         }
     }
 
-    /// Lets this link of the block at `head` lead to the one at `next`.
+    /// Links the block at `head` to this successor, whose head is at `next`.
     ///
     /// # Safety
     /// Both must be heads of these blocks.
-    pub unsafe fn link(&mut self, head: *const P, link: Link, next: *const P) {
-        let parts = self.parts.as_mut_ptr();
-        // SAFETY: the caller's. There are less than 2 GB of parts.
+    pub unsafe fn link(&mut self, head: *const P, successor: Successor, next: *const P) {
+        // SAFETY: the caller's; both pointers come from [`Blocks::part`], and so may be written through. There are less
+        // than 2 GB of parts.
         unsafe {
             let away = next.byte_offset_from(head) as i32;
-            (*parts.add(head.offset_from_unsigned(parts))).set_away(link, away);
+            (*head.cast_mut()).set_away(successor, away);
         }
     }
 }
 
-/// The head of the block that this link of the one at `head` leads to, or null if that is not the one at `pa`.
+/// The head of this successor of the block at `head`, or null if the link does not lead to the block at `pa`.
 ///
 /// # Safety
 /// `head` must be the head of one of a processor's [`Blocks`].
 #[inline(always)]
 #[must_use]
-pub unsafe fn linked<P: Part>(head: *const P, link: Link, pa: RamAddress, mode: bool) -> *const P {
+pub unsafe fn linked<P: Part>(
+    head: *const P,
+    successor: Successor,
+    pa: RamAddress,
+    mode: bool,
+) -> *const P {
     // SAFETY: a link leads to a head, even if that is dead. One that has not been made leads to the head that has it.
     unsafe {
-        let next = head.wrapping_byte_offset((*head).away(link) as isize);
+        let next = head.wrapping_byte_offset((*head).away(successor) as isize);
         if (*next).begins_at(pa, mode) {
             next
         } else {
@@ -312,4 +335,102 @@ fn mark(pieces: &mut [u64], page: usize, piece: u32) {
 fn marked(pieces: u64, pa: RamAddress, bytes: u32) -> bool {
     let (first, last) = (pa & 0xfff, (pa & 0xfff) + bytes - 1);
     (pieces >> (first >> PIECE_SHIFT) | pieces >> (last >> PIECE_SHIFT & 63)) & 1 != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A head, or what stands behind one.
+    #[derive(Clone, Copy)]
+    struct Toy {
+        pa: RamAddress,
+        bytes: u32,
+        valid: bool,
+        away: [i32; 2],
+    }
+
+    impl Part for Toy {
+        const BYTES_MOST: u32 = 16;
+
+        fn heads(&self, pa: RamAddress, mode: bool) -> bool {
+            self.begins_at(pa, mode)
+        }
+
+        fn begins_at(&self, pa: RamAddress, mode: bool) -> bool {
+            self.valid && self.pa == pa && !mode
+        }
+
+        fn bytes(&self) -> u32 {
+            self.bytes
+        }
+
+        fn drop_block(&mut self) {
+            self.valid = false;
+        }
+
+        fn away(&self, successor: Successor) -> i32 {
+            self.away[successor as usize]
+        }
+
+        fn set_away(&mut self, successor: Successor, away: i32) {
+            self.away[successor as usize] = away;
+        }
+    }
+
+    fn block(pa: RamAddress) -> [Toy; 2] {
+        let head = Toy {
+            pa,
+            bytes: 8,
+            valid: true,
+            away: [0; 2],
+        };
+        let behind = Toy {
+            valid: false,
+            ..head
+        };
+        [head, behind]
+    }
+
+    #[test]
+    fn a_block_is_found_and_linked_until_a_store_changes_it() {
+        let mut blocks: Blocks<Toy> = Blocks::new(1 << 16);
+        let first = blocks.enter(0x1000, false, &block(0x1000));
+        let second = blocks.enter(0x2000, false, &block(0x2000));
+        assert_eq!(blocks.find(0x1000, false), first);
+        assert!(blocks.find(0x1000, true).is_null());
+        assert_eq!(blocks.target(7, 0x2000, false), second);
+        assert_eq!(
+            blocks.target(7, 0x2000, false),
+            second,
+            "from the table of targets"
+        );
+        // SAFETY: all are heads of these blocks.
+        unsafe {
+            assert!(linked(first, Successor::Taken, 0x2000, false).is_null());
+            blocks.link(first, Successor::Taken, second);
+            assert_eq!(linked(first, Successor::Taken, 0x2000, false), second);
+            assert!(linked(first, Successor::Straight, 0x2000, false).is_null());
+            assert_eq!((*first.add(1)).pa, 0x1000, "the part behind the head");
+        }
+        blocks.forget(0x2004, 4);
+        assert!(blocks.find(0x2000, false).is_null());
+        assert!(!blocks.holds(0x2000, 8) && blocks.holds(0x1000, 8));
+        // SAFETY: as above. A head stays where it is when its block is dropped.
+        unsafe {
+            assert!(linked(first, Successor::Taken, 0x2000, false).is_null());
+        }
+        assert_eq!(blocks.find(0x1000, false), first);
+    }
+
+    #[test]
+    fn all_blocks_are_dropped_when_there_is_no_room() {
+        let mut blocks: Blocks<Toy> = Blocks::new(1 << 16);
+        blocks.enter(0x1000, false, &block(0x1000));
+        blocks.count = PARTS - 1;
+        let head = blocks.enter(0x3000, false, &block(0x3000));
+        assert!(blocks.find(0x1000, false).is_null());
+        assert!(!blocks.holds(0x1000, 8));
+        assert_eq!(blocks.find(0x3000, false), head);
+    }
 }

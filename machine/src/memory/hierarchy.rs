@@ -17,7 +17,7 @@ use super::places::Places;
 use super::posted::{POSTED_MAX, PostedWrites};
 use super::prefetch;
 use super::touch::Touches;
-use super::uncore::{Held, Uncore};
+use super::uncore::{Loan, Uncore};
 use super::{Forward, TouchedLine};
 use crate::account::{Account, Array, Cause, Event};
 use serde::{Deserialize, Serialize};
@@ -63,30 +63,12 @@ pub struct MemoryTiming {
 #[error("dcbz on memory that the data cache may not hold")]
 pub struct CacheInhibited;
 
-/// HID0 bits of the caches (603, 604, 750).
-pub mod hid0 {
-    /// Instruction cache enable.
-    pub const ICE: u32 = 0x8000;
-    /// Data cache enable.
-    pub const DCE: u32 = 0x4000;
-    /// Instruction cache lock.
-    pub const ILOCK: u32 = 0x2000;
-    /// Data cache lock.
-    pub const DLOCK: u32 = 0x1000;
-    /// Address broadcast enable (750).
-    pub const ABE: u32 = 0x0008;
-    /// Instruction cache flash invalidate.
-    pub const ICFI: u32 = 0x0800;
-    /// Data cache flash invalidate.
-    pub const DCFI: u32 = 0x0400;
-}
-
 /// Memory as one processor sees it: its own caches and queues, and the uncore behind them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Memory {
     /// What is behind the caches. A snapshot and a copy leave it out.
     #[serde(skip)]
-    pub uncore: Held,
+    pub uncore: Loan,
     /// What double words held before they were written, of a copy whose stores are undone.
     #[serde(skip)]
     pub(crate) undo: Option<Vec<(u32, u64)>>,
@@ -162,7 +144,7 @@ impl Memory {
         Ok(Self {
             undo: None,
             private_l2: uncore.l2_is_private(timing.several),
-            uncore: Held::new(uncore),
+            uncore: Loan::new(uncore),
             number: 0,
             instruction: Cache::new(instruction)?,
             places: Places::PHYSICAL,
@@ -208,20 +190,15 @@ impl Memory {
         self.touches.clear();
     }
 
-    /// Takes a write of HID0: enables, locks, flash invalidation.
-    pub fn write_hid0(&mut self, value: u32) {
-        self.forget_touches();
-        self.instruction.set_enabled(value & hid0::ICE != 0);
-        self.data.set_enabled(value & hid0::DCE != 0);
-        self.instruction.set_locked(value & hid0::ILOCK != 0);
-        self.data.set_locked(value & hid0::DLOCK != 0);
-        self.broadcast_enabled = value & hid0::ABE != 0;
-        if value & hid0::ICFI != 0 {
-            self.instruction.invalidate_all();
-        }
-        if value & hid0::DCFI != 0 {
-            self.data.invalidate_all();
-        }
+    /// Switches both L1 caches on.
+    pub fn enable_caches(&mut self) {
+        self.instruction.set_enabled(true);
+        self.data.set_enabled(true);
+    }
+
+    /// Lets the core tell the bus of its cache instructions, or not, if it has a switch for that.
+    pub fn set_broadcasts(&mut self, on: bool) {
+        self.broadcast_enabled = on;
     }
 
     /// Turns write-through of every store on or off (8xx: DC_CST).

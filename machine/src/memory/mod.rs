@@ -49,7 +49,7 @@ pub use parts::PartsTiming;
 pub use places::Places;
 pub use ram::Ram;
 pub(crate) use uncore::UncoreState;
-pub use uncore::{Held, Uncore};
+pub use uncore::{Loan, Uncore};
 
 pub use crate::config::{Forward, Replacement, TouchedLine};
 

@@ -192,13 +192,13 @@ impl Uncore {
 /// Access to the uncore, which one processor has at a time. The processor whose turn it is has exclusive access; the
 /// other processors do not run. Passing the uncore to the next processor copies one pointer.
 #[derive(Debug, Default)]
-pub struct Held(Option<Box<Uncore>>);
+pub struct Loan(Option<Box<Uncore>>);
 
-impl Held {
+impl Loan {
     /// Gives access to `uncore`.
     #[must_use]
     pub fn new(uncore: Uncore) -> Self {
-        Held(Some(Box::new(uncore)))
+        Loan(Some(Box::new(uncore)))
     }
 
     /// The uncore, if it is here.
@@ -216,13 +216,13 @@ impl Held {
 }
 
 /// A copy of a processor's memory has no access to the uncore.
-impl Clone for Held {
+impl Clone for Loan {
     fn clone(&self) -> Self {
-        Held(None)
+        Loan(None)
     }
 }
 
-impl Deref for Held {
+impl Deref for Loan {
     type Target = Uncore;
 
     #[inline(always)]
@@ -231,7 +231,7 @@ impl Deref for Held {
     }
 }
 
-impl DerefMut for Held {
+impl DerefMut for Loan {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut Uncore {
         self.0.as_deref_mut().unwrap_or_else(|| absent())

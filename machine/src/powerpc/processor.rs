@@ -10,6 +10,9 @@ mod state;
 mod stop;
 mod turn;
 
+#[cfg(test)]
+mod tests;
+
 pub use state::CoreState;
 pub use stop::{Fatal, Stop};
 
@@ -251,15 +254,13 @@ impl Processor {
             processor.registers.msr_absent = !msr::OF_405;
             processor.registers.embedded = Some(Embedded::default());
             // No register switches the caches off: pages, ICCR and DCCR say what is cached.
-            processor.memory.instruction.set_enabled(true);
-            processor.memory.data.set_enabled(true);
+            processor.memory.enable_caches();
         }
         if core.family == Family::Ppc970 {
             processor.registers.msr_absent = !msr::OF_970;
             processor.registers.wide.there = true;
             // No register switches them off.
-            processor.memory.instruction.set_enabled(true);
-            processor.memory.data.set_enabled(true);
+            processor.memory.enable_caches();
         }
         if core.registers.pir {
             processor.registers.pir = number.into();

@@ -20,9 +20,6 @@ type Space = shim::Space<Processor>;
 /// PTE word 1 besides the frame: R, C, M, PP = 2.
 const ATTRIBUTES: u32 = hash::R | hash::C | 0x12;
 
-/// HID0\[ICE, DCE\].
-const CACHES_ON: u32 = 0xc000;
-
 /// AT_HWCAP: 32-bit, with an MMU; and with a floating-point unit, where there is one.
 const HWCAP: u32 = 0x8400_0000;
 const HWCAP_FLOAT: u32 = 0x0800_0000;
@@ -56,7 +53,7 @@ impl Hosted for Processor {
     fn pages(&mut self) -> (Pages, u32) {
         let processor = self;
         processor.enable_l2();
-        processor.memory.write_hid0(CACHES_ON);
+        processor.memory.enable_caches();
         // Group 0 of the 8xx, to which every page belongs: the page decides about access.
         const CLIENT: u32 = 0x4000_0000;
         for register in [number::MI_AP, number::MD_AP] {

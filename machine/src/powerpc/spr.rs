@@ -5,7 +5,7 @@
 use super::exception::{Exception, privileged};
 use super::registers::Registers;
 use super::system::not_implemented;
-use super::{spr_8xx, spr_405, spr_970};
+use super::{hid0, spr_8xx, spr_405, spr_970};
 use crate::config::{CoreKind, Family, Monitor};
 use crate::powerpc::mmu::{Mmu, Reaches};
 use crate::powerpc::processor::Processor;
@@ -292,10 +292,9 @@ pub fn write(m: &mut Processor, number: u32, value: u32) -> Result<(), Exception
 }
 
 fn write_hid0(m: &mut Processor, value: u32) {
-    use crate::memory::hierarchy::hid0::{DCFI, ICFI};
-    m.memory.write_hid0(value);
+    hid0::write(&mut m.memory, value);
     m.registers.hid0 = if m.config.core.kind.core().flash_bits_clear {
-        value & !(ICFI | DCFI)
+        value & !(hid0::ICFI | hid0::DCFI)
     } else {
         value
     };

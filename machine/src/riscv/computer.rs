@@ -109,7 +109,7 @@ impl Cpu for Processor {
         std::mem::swap(&mut self.blocks, &mut next.blocks);
     }
 
-    fn told(&mut self, notice: Notice, _held: bool) {
+    fn told(&mut self, notice: Notice, _in_reset: bool) {
         if let Notice::Fence(va, asid) = notice {
             self.drop_translations(va, asid);
         }

@@ -1,5 +1,5 @@
-//! The CSRs of Smaia and Ssaia, by which a processor sees its interrupt files (RISC-V Advanced Interrupt Architecture 1.0,
-//! chapters 2 and 3). Interrupts of other kinds have the priorities of the architecture, which cannot be changed.
+//! The CSRs of Smaia and Ssaia, by which a processor sees its interrupt files (RISC-V Advanced Interrupt Architecture
+//! 1.0, chapters 2 and 3). Interrupts of other kinds have the priorities of the architecture, which cannot be changed.
 
 use super::config::Extension;
 use super::processor::Processor;

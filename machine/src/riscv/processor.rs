@@ -160,8 +160,7 @@ impl Processor {
             memory,
             config,
         };
-        processor.memory.instruction.set_enabled(true);
-        processor.memory.data.set_enabled(true);
+        processor.memory.enable_caches();
         processor.modes_changed();
         Ok(processor)
     }

@@ -18,7 +18,7 @@ use super::config::Kind;
 use super::decode::{FlagsUse, Mode, decode};
 use super::op::{END, FETCH, HEAD, Op, WithJump};
 use crate::engine::blocks::Part;
-pub use crate::engine::blocks::{Link, linked};
+pub use crate::engine::blocks::{Successor, linked};
 use crate::engine::fetch::CodeCauses;
 
 /// Instructions of a block at most.
@@ -64,17 +64,19 @@ impl Part for Op {
     }
 
     #[inline(always)]
-    fn away(&self, link: Link) -> i32 {
-        match link {
-            Link::Taken => self.displacement.cast_signed(),
-            Link::Straight => i32::from_ne_bytes([self.base, self.index, self.scale, self.segment]),
+    fn away(&self, successor: Successor) -> i32 {
+        match successor {
+            Successor::Taken => self.displacement.cast_signed(),
+            Successor::Straight => {
+                i32::from_ne_bytes([self.base, self.index, self.scale, self.segment])
+            }
         }
     }
 
-    fn set_away(&mut self, link: Link, away: i32) {
-        match link {
-            Link::Taken => self.displacement = away.cast_unsigned(),
-            Link::Straight => {
+    fn set_away(&mut self, successor: Successor, away: i32) {
+        match successor {
+            Successor::Taken => self.displacement = away.cast_unsigned(),
+            Successor::Straight => {
                 [self.base, self.index, self.scale, self.segment] = away.to_ne_bytes();
             }
         }

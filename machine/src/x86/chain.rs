@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use std::ptr;
 
 use super::access::{Double, Width};
-use super::blocks::Link;
+use super::blocks::Successor;
 use super::clocks;
 use super::config::Kind;
 use super::exception::Exception;
@@ -479,7 +479,7 @@ unsafe fn end(p: &mut Processor, way: Way) -> *const Op {
     // SAFETY: the caller's.
     unsafe {
         match way {
-            Way::Straight => p.next_block(head.0, Some(Link::Straight)),
+            Way::Straight => p.next_block(head.0, Some(Successor::Straight)),
             Way::Taken => p.block_behind_jump::<false>(head.0),
             Way::Indirect => p.block_behind_jump::<true>(head.0),
             Way::Any => p.next_block(head.0, None),

@@ -92,7 +92,7 @@ impl Cpu for Processor {
     }
 
     /// A processor that waits to be started keeps its caches, so that it hears too.
-    fn told(&mut self, notice: Notice, _held: bool) {
+    fn told(&mut self, notice: Notice, _in_reset: bool) {
         if let Notice::Instruction(physical) = notice {
             self.memory.instruction.invalidate(physical);
             self.fetched = NOWHERE;

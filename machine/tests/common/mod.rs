@@ -24,9 +24,6 @@ pub const RAM: usize = 4 << 20;
 /// Where the tests keep their hash table: 64 KB at 2 MB.
 pub const TABLE: u32 = 0x20_0000;
 
-/// HID0 with both caches on.
-pub const CACHES_ON: u32 = 0xc000;
-
 /// Translation on, supervisor.
 pub const SUPERVISOR: u32 = msr::IR | msr::DR;
 
@@ -94,7 +91,7 @@ pub fn memory(l2: Option<(CacheGeometry, L2Timing)>, bus: BusTiming, unit: Memor
     let board = Board::new(&CONFIG, Console::memory());
     let uncore = Uncore::new(Ram::new(RAM), [l2, None], bus, board).expect("valid shapes");
     let mut memory = Memory::new(uncore, l1(), l1(), unit).expect("valid shapes");
-    memory.write_hid0(CACHES_ON);
+    memory.enable_caches();
     memory.uncore.write_l2cr(l2cr::L2E);
     memory
 }

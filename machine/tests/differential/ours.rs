@@ -4,8 +4,8 @@ use std::path::Path;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::MachineConfig;
-use pagewalk_machine::loader::Boot;
 use pagewalk_machine::powerpc::instruction::decode;
+use pagewalk_machine::powerpc::loader::Boot;
 use pagewalk_machine::powerpc::machine::{Limits, Machine as Computer, Stop};
 use pagewalk_machine::powerpc::mmu::ppc405::RealMode;
 use pagewalk_machine::powerpc::{Exception, Registers, msr};
@@ -38,7 +38,7 @@ impl Machine {
             let _ = unit.set_real_mode(RealMode::CacheFetches, u32::MAX);
             let _ = unit.set_real_mode(RealMode::CacheData, u32::MAX);
         } else {
-            computer.processor_mut().memory.write_hid0(0xc000);
+            computer.processor_mut().memory.enable_caches();
         }
         Machine { computer, core }
     }

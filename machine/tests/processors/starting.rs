@@ -193,7 +193,7 @@ reset:
         finish(&mut session);
         for number in 1..session.machine().processors().len() {
             let started = number != 1;
-            assert_eq!(session.machine().is_held(number), !started);
+            assert_eq!(session.machine().is_in_reset(number), !started);
             let wrote = word(&session, 0x11000 + 4 * number as u32);
             assert_eq!(wrote, u32::from(started), "{machine}, {number}");
         }

@@ -1,5 +1,5 @@
-//! riscv-tests and riscv-arch-test, built outside of this tree: `PAGEWALK_RISCV_TESTS` and `PAGEWALK_RISCV_ARCH_TESTS` name
-//! the folders of the built programs. Without them nothing is tested, and the tests say so.
+//! riscv-tests and riscv-arch-test, built outside of this tree: `PAGEWALK_RISCV_TESTS` and `PAGEWALK_RISCV_ARCH_TESTS`
+//! name the folders of the built programs. Without them nothing is tested, and the tests say so.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};

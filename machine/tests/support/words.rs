@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "every test file uses a part of this")]
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::loader::{Boot, Chunk};
+use pagewalk_machine::powerpc::loader::{Boot, Chunk};
 use pagewalk_machine::powerpc::session::Session;
 use proptest::prelude::*;
 

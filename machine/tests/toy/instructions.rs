@@ -1,6 +1,6 @@
 //! The toy's instructions: how they are encoded, and what they do, once for whoever runs or translates them.
 
-use pagewalk_machine::blocks::{Link, Part};
+use pagewalk_machine::blocks::{Part, Successor};
 
 /// An instruction, or the head of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,12 +111,12 @@ impl Part for Op {
         self.start = None;
     }
 
-    fn away(&self, link: Link) -> i32 {
-        self.away[link as usize]
+    fn away(&self, successor: Successor) -> i32 {
+        self.away[successor as usize]
     }
 
-    fn set_away(&mut self, link: Link, away: i32) {
-        self.away[link as usize] = away;
+    fn set_away(&mut self, successor: Successor, away: i32) {
+        self.away[successor as usize] = away;
     }
 }
 

@@ -124,8 +124,7 @@ impl Toy {
             hosted: false,
             stale: false,
         };
-        toy.memory.instruction.set_enabled(true);
-        toy.memory.data.set_enabled(true);
+        toy.memory.enable_caches();
         toy.modes_changed();
         toy
     }

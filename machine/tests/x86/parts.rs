@@ -142,6 +142,26 @@ fn a_second_level_saves_walks_until_cr3_is_loaded() {
     }
 }
 
+/// A row of the pollution matrix: misses on what an access of the kernel has evicted.
+#[test]
+fn the_pollution_matrix_has_what_was_evicted_and_missed_again() {
+    for name in MACHINES {
+        let again = |pages, between: &[u8]| {
+            let mut bench = loads(name, &[], pages, between);
+            run(&mut bench);
+            ["pollution.tlb.data.kernel.kernel", "tlb.data.evicted"].map(|name| bench.counter(name))
+        };
+        let [missed, evicted] = again(6, &[]);
+        assert!(
+            0 < missed && missed <= evicted,
+            "{name}: {missed} of {evicted}"
+        );
+        // Three pages fit their set; a load of CR3 empties it, and evicts nothing.
+        assert_eq!(again(3, &[])[0], 0, "{name}");
+        assert_eq!(again(3, &RELOAD)[0], 0, "{name}");
+    }
+}
+
 #[test]
 fn invlpg_reaches_the_second_level() {
     for name in MACHINES {

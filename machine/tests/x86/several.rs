@@ -69,7 +69,7 @@ fn processors_start_and_lose_no_count() {
         for lead in ["lead=1", "lead=100", "lead=5000"] {
             let mut bench = bench(processors, &[lead]);
             for number in 1..processors as usize {
-                assert!(bench.machine.is_held(number));
+                assert!(bench.machine.is_in_reset(number));
             }
             assert_eq!(
                 bench.run(1_000_000),
@@ -78,7 +78,7 @@ fn processors_start_and_lose_no_count() {
             );
             assert_eq!(bench.word(SUM), ROUNDS * processors, "{lead}");
             for (number, processor) in bench.machine.processors().iter().enumerate() {
-                assert!(!bench.machine.is_held(number));
+                assert!(!bench.machine.is_in_reset(number));
                 assert!(processor.instant().instructions > u64::from(ROUNDS));
             }
         }

@@ -10,9 +10,9 @@ use super::*;
 use crate::computer::{Limits, Session, Stop};
 use crate::config::MachineConfig;
 use crate::config::Override;
-use crate::loader::{Boot, Chunk};
 use crate::memory::Ram;
 use crate::observe::sanitizers::SanitizerSet;
+use crate::powerpc::loader::{Boot, Chunk};
 use crate::powerpc::processor::Processor;
 
 const MACHINES: [(&str, &[&str]); 12] = [

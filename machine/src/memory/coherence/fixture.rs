@@ -3,7 +3,7 @@
 use super::*;
 use crate::board::{Board, Console};
 use crate::config::MachineConfig;
-use crate::memory::Held;
+use crate::memory::Loan;
 
 pub(super) const PROCESSORS: usize = 3;
 
@@ -30,13 +30,13 @@ impl Machine {
             let mut memory = Memory::from_config(config, uncore).expect("valid shapes");
             memory.timing.shared_state = !mei;
             memory.timing.several = true;
-            memory.write_hid0(0xc000);
+            memory.enable_caches();
             uncore = std::mem::take(&mut memory.uncore).release().expect("held");
             uncore.write_l2cr(crate::memory::l2::l2cr::L2E);
             uncore.join(number as u8, &memory);
             all.push(memory);
         }
-        all[0].uncore = Held::new(uncore);
+        all[0].uncore = Loan::new(uncore);
         for number in 1..PROCESSORS {
             let held = std::mem::take(&mut all[0].uncore);
             all[number].uncore = held;

@@ -25,7 +25,7 @@ fn memory(buffers: usize) -> Memory {
     let uncore = Uncore::from_config(&config, board).expect("valid shapes");
     let mut memory = Memory::from_config(&config, uncore).expect("valid shapes");
     memory.timing.fills_wait = true;
-    memory.write_hid0(0xc000);
+    memory.enable_caches();
     memory.uncore.write_l2cr(crate::memory::l2::l2cr::L2E);
     memory
 }

@@ -4,14 +4,7 @@ use super::{Fatal, Processor, Stop};
 use crate::account::Plain;
 use crate::computer::Pause;
 use crate::config::Power;
-use crate::powerpc::msr;
-
-/// HID0 bits that select the mode that MSR\[POW\] enters (603e UM 2.1.2.1, 750 UM 2.1.2.2).
-mod hid0 {
-    pub const DOZE: u32 = 0x0080_0000;
-    pub const NAP: u32 = 0x0040_0000;
-    pub const SLEEP: u32 = 0x0020_0000;
-}
+use crate::powerpc::{hid0, msr};
 
 /// Which clocks run while the processor saves power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +19,11 @@ enum Mode {
 impl Processor {
     /// The mode that setting MSR\[POW\] enters now, if any.
     fn power_mode(&self) -> Option<Mode> {
-        let hid0 = self.registers.hid0;
+        let value = self.registers.hid0;
         match self.config.core.kind.core().power {
             Power::Nap => Some(Mode::Nap),
-            Power::Hid0 if hid0 & (hid0::DOZE | hid0::NAP) != 0 => Some(Mode::Nap),
-            Power::Hid0 if hid0 & hid0::SLEEP != 0 => Some(Mode::Sleep),
+            Power::Hid0 if value & (hid0::DOZE | hid0::NAP) != 0 => Some(Mode::Nap),
+            Power::Hid0 if value & hid0::SLEEP != 0 => Some(Mode::Sleep),
             Power::Hid0 | Power::None => None,
         }
     }

@@ -9,7 +9,7 @@ use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
 use crate::powerpc::dump::StateDump;
 use crate::powerpc::mmu::{Invalidation, Mmu};
-use crate::powerpc::{Exception, Registers, msr};
+use crate::powerpc::{Exception, Registers, hid0, msr};
 
 impl Cpu for Processor {
     type Config = MachineConfig;
@@ -96,9 +96,9 @@ impl Cpu for Processor {
         std::mem::swap(&mut self.watched_pieces, &mut next.watched_pieces);
     }
 
-    fn told(&mut self, notice: Notice, held: bool) {
+    fn told(&mut self, notice: Notice, in_reset: bool) {
         match notice {
-            _ if held => {}
+            _ if in_reset => {}
             Notice::Translation(ea, cause) => {
                 self.mmu.taken(ea, cause, &mut self.account);
                 let reaches = self
@@ -120,7 +120,6 @@ impl Cpu for Processor {
     fn start(&mut self, now: u64) {
         const RESET: u32 = 0x100;
         const HIGH: u32 = 0xfff0_0000;
-        const FLASH_INVALIDATE: u32 = 0x0c00;
         self.start_clock(now.max(self.hot.cycles));
         let (pc, msr) = if self.memory.uncore.board.has_rom() {
             (HIGH | RESET, msr::IP)
@@ -138,8 +137,8 @@ impl Cpu for Processor {
             Ok(mmu) => mmu,
             Err(message) => unreachable!("a reset makes what a new machine has: {message}"),
         };
-        self.memory.write_hid0(FLASH_INVALIDATE);
-        self.memory.write_hid0(0);
+        hid0::write(&mut self.memory, hid0::ICFI | hid0::DCFI);
+        hid0::write(&mut self.memory, 0);
         self.memory.reset_l2();
         self.times.wake = None;
         self.refresh();

@@ -122,7 +122,7 @@ impl Processor {
         truth
     }
 
-    /// What the words hold now that an entry was made of and would be made of: as long as they do, the entry is as good.
+    /// What the words hold now that an entry was made of and would be made of: as long as they do, it is as good.
     fn words_of(&mut self, key: Key, truth: &Truth) -> Vec<(u32, u32)> {
         let Truth::Same { origin, .. } = truth else {
             return Vec::new();

@@ -1,6 +1,6 @@
 //! The run loop: from block to block, single instructions, what interrupts them, and the branches that are predicted.
 
-use crate::x86::blocks::{self, Head, Link, Plan, linked};
+use crate::x86::blocks::{self, Head, Plan, Successor, linked};
 use crate::x86::chain::Here;
 use crate::x86::config::Kind;
 use crate::x86::decode::{self, decode};
@@ -81,7 +81,7 @@ impl Processor {
         match self.stays_in_page(eip) {
             // SAFETY: the caller's.
             Some(pa) if blocks::fits(eip, cs.limit) => unsafe {
-                linked(head, Link::Taken, pa, cs.big())
+                linked(head, Successor::Taken, pa, cs.big())
             },
             _ => std::ptr::null(),
         }
@@ -132,15 +132,15 @@ impl Processor {
             }
             // A jump always fetches.
             let Some(pa) = self.fetch_at_once::<true>(linear) else {
-                return self.next_block_slowly(head, Link::Taken);
+                return self.next_block_slowly(head, Successor::Taken);
             };
             let next = if INDIRECT {
                 self.blocks.target(eip, pa, wide)
             } else {
-                linked(head, Link::Taken, pa, wide)
+                linked(head, Successor::Taken, pa, wide)
             };
             if next.is_null() {
-                return self.next_block_slowly(head, Link::Taken);
+                return self.next_block_slowly(head, Successor::Taken);
             }
             self.block_eip = eip;
             self.block_linear = linear;
@@ -149,7 +149,7 @@ impl Processor {
         }
     }
 
-    /// The head of the block that follows the one at `head` by the link `way`, or where EIP points to; or null if the
+    /// The head of this successor of the block at `head`, or with `None` of the block that EIP points to; null if the
     /// instruction there must begin otherwise.
     ///
     /// # Safety
@@ -158,7 +158,7 @@ impl Processor {
     pub(in crate::x86) unsafe fn next_block(
         &mut self,
         head: *const Op,
-        way: Option<Link>,
+        way: Option<Successor>,
     ) -> *const Op {
         let cs = self.registers.segment(segment::CS);
         let eip = self.registers.eip;
@@ -169,22 +169,22 @@ impl Processor {
         // SAFETY: the caller's.
         unsafe {
             let straight = self.block_eip.wrapping_add((*head).at.into());
-            let link = match way {
-                Some(link) => link,
-                None if straight == eip => Link::Straight,
-                None => Link::Taken,
+            let successor = match way {
+                Some(successor) => successor,
+                None if straight == eip => Successor::Straight,
+                None => Successor::Taken,
             };
             let pa = if linear & !(self.line - 1) == self.fetched {
                 self.fetched_page | linear & 0xfff
             } else {
                 match self.fetch_at_once::<true>(linear) {
                     Some(pa) => pa,
-                    None => return self.next_block_slowly(head, link),
+                    None => return self.next_block_slowly(head, successor),
                 }
             };
-            let next = linked(head, link, pa, wide);
+            let next = linked(head, successor, pa, wide);
             if next.is_null() {
-                return self.next_block_slowly(head, link);
+                return self.next_block_slowly(head, successor);
             }
             self.block_eip = eip;
             self.block_linear = linear;
@@ -199,19 +199,19 @@ impl Processor {
     /// # Safety
     /// `head` must be that of the block that was entered last.
     #[inline(never)]
-    unsafe fn next_block_slowly(&mut self, head: *const Op, link: Link) -> *const Op {
+    unsafe fn next_block_slowly(&mut self, head: *const Op, successor: Successor) -> *const Op {
         let Some((pa, wide)) = self.enter_block() else {
             return std::ptr::null();
         };
         // SAFETY: the caller's.
         unsafe {
-            let mut next = linked(head, link, pa, wide);
+            let mut next = linked(head, successor, pa, wide);
             if next.is_null() {
                 next = self.blocks.find(pa, wide);
                 if next.is_null() {
                     return self.decode_block(pa, wide);
                 }
-                self.blocks.link(head, link, next);
+                self.blocks.link(head, successor, next);
             }
             next
         }

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use super::linux::{self, Kernel};
-use super::{ElfImage, LoadError};
 use crate::board::{MPC8XX_IMMR, NVRAM_SIZE, clocks};
 use crate::config::{BoardKind, EmptyBus, MachineConfig};
+use crate::loader::{ElfImage, LoadError};
 
 /// How a kernel learns what it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

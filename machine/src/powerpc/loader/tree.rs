@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use vm_fdt::{Error, FdtWriter};
 
-use super::LoadError;
 use crate::board::{Target, Tree, clocks};
 use crate::config::{InterruptController, MachineConfig};
+use crate::loader::LoadError;
 
 /// Time base of QEMU's 40p, in Hz. The tree uses it for every clock, because QEMU models no other.
 const QEMU_TIMEBASE: u32 = 100_000_000;

@@ -1,16 +1,20 @@
 //! Places kernel, device tree and initramfs in memory, and sets the registers, before the first instruction.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::ops::Range;
-use std::path::Path;
+mod linux;
+mod protocol;
+mod tree;
 
-use super::linux;
-use super::protocol::{self, board_information, records, records_at, residual_data};
-use super::tree::device_tree_of;
-use super::{CauseRange, ElfImage, LoadError, Protocol, SymbolTable, Target};
+use std::ops::Range;
+
+pub use crate::board::Target;
+pub use protocol::Protocol;
+pub use tree::device_tree;
+
 use crate::board::ROM_SIZE;
-use crate::config::{MEMORY_MOST, MachineConfig};
+use crate::config::MachineConfig;
+use crate::loader::{CauseRange, ElfImage, LoadError, SymbolTable};
+use protocol::{board_information, records, records_at, residual_data};
+use tree::device_tree_of;
 
 const PAGE: u32 = 4096;
 
@@ -332,27 +336,4 @@ fn take(
         )))?;
     *top = start;
     Ok(start)
-}
-
-/// Bytes of a file at most: more than the largest RAM, so a larger file could not be loaded.
-const FILE_MOST: u64 = MEMORY_MOST as u64 + (64 << 20);
-
-/// Reads a file, naming it in the error.
-///
-/// # Errors
-/// When it cannot be read, or is larger than any machine can take (`/dev/zero`).
-pub fn read_file(path: &Path) -> Result<Vec<u8>, LoadError> {
-    let unreadable = |message: String| LoadError::Unreadable {
-        file: path.display().to_string(),
-        message,
-    };
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(FILE_MOST + 1).read_to_end(&mut bytes))
-        .map_err(|error| unreadable(error.to_string()))?;
-    if bytes.len() as u64 > FILE_MOST {
-        let message = format!("has more than {FILE_MOST} bytes, which no machine has memory for");
-        return Err(unreadable(message));
-    }
-    Ok(bytes)
 }
