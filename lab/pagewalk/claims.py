@@ -1,4 +1,4 @@
-"""The published figures of five papers, and of LmBench for the machines, as data that experiments are compared with.
+"""Published figures, as data that experiments are compared with: of five papers, of LmBench, of one message on RISC-V.
 
 One TOML file per document in `published/`, with the document named; see `Claim` for the fields.
 """
@@ -57,6 +57,7 @@ class Technique(_Model):
 class Document(_Model):
     """A published document: where a claim was printed.
 
+    `page` is the `document` of the experiments whose page has its figures, if it has no page by itself.
     `about` is what its page begins with: what the document did, and how it is measured here. `seen` names the rows
     whose figures come closest to the printed ones, as EXPERIMENT/ROW/MACHINE. `unmeasured` is what it says besides its
     claims, and `techniques` lists its techniques.
@@ -67,6 +68,7 @@ class Document(_Model):
     authors: str
     venue: str
     year: int
+    page: str = ""
     about: str = ""
     seen: Annotated[tuple[str, ...], BeforeValidator(tuple)] = ()
     unmeasured: Annotated[tuple[Statement, ...], BeforeValidator(tuple)] = ()
@@ -183,6 +185,12 @@ def claim(claim_id: str) -> Claim:
 def documents() -> set[str]:
     """The ids of the documents that have claims."""
     return {entry.document.id for entry in all_claims().values()}
+
+
+def page_of(document_id: str) -> str:
+    """The `document` of the experiments on the page that has a document's figures: its id, if the page is its."""
+    pages = (entry.document.page for entry in all_claims().values() if entry.document.id == document_id)
+    return next(pages, "") or document_id
 
 
 def of_document(document_id: str) -> list[Claim]:

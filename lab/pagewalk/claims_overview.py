@@ -99,10 +99,9 @@ def counts(of: Mapping[str, Sequence[Measurement]]) -> dict[str, dict[str, int]]
 
 
 def papers() -> list[str]:
-    """The ids of the documents whose claims are about kernels; LmBench's figures judge the machines."""
-    return [
-        name for name in dict.fromkeys(claim.document.id for claim in claims.all_claims().values()) if name != MACHINES
-    ]
+    """The ids of the documents with a page whose claims are about kernels; LmBench's figures judge the machines."""
+    printed = (claim.document for claim in claims.all_claims().values())
+    return list(dict.fromkeys(entry.id for entry in printed if not entry.page and entry.id != MACHINES))
 
 
 def build(store: Store) -> str:

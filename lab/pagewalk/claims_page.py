@@ -56,7 +56,8 @@ _OWN = {
     "riscv": (
         "Linux on RISC-V: questions of today",
         "Questions about the TLB code of Linux for RISC-V, each answered by Linux 6.12 on the machines of "
-        "[riscv.md](riscv.md), with Debian's OpenSBI below. Where somebody has published a figure, the text names it.",
+        "[riscv.md](riscv.md), with Debian's OpenSBI below. A published figure stands in "
+        "its row, with a verdict by the rules of [experiments.md](experiments.md).",
     ),
 }
 """The `document` of experiments that reproduce no paper: the title of their page, and what it is about."""
@@ -245,8 +246,9 @@ class Counts:
 
 
 def experiments_of(document: str) -> list[Experiment]:
-    """The experiments of a document, by name."""
-    return [entry for name in experiments.names() for entry in experiments.find(name) if entry.document == document]
+    """The experiments on the page that has the figures of a document, by name."""
+    page = claims.page_of(document)
+    return [entry for name in experiments.names() for entry in experiments.find(name) if entry.document == page]
 
 
 def _tables(store: Store, found: Sequence[Experiment]) -> dict[str, list[CellRecord]]:
@@ -507,7 +509,8 @@ def _of_several_machines(store: Store, tables: Mapping[str, Sequence[CellRecord]
 
 def documents() -> dict[str, str]:
     """What there is a page of: the names that `build` takes, with the pages' titles."""
-    papers = {claim.document.id: claim.document.title for claim in claims.all_claims().values()}
+    printed = (claim.document for claim in claims.all_claims().values())
+    papers = {document.id: document.title for document in printed if not document.page}
     own = {name: title for name, (title, _) in _OWN.items()}
     return papers | own | {_LINUX: "Linux beside our kernel", ALL: "All claims on one page"}
 

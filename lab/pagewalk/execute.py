@@ -361,6 +361,7 @@ class Lab(Workshop):
             except (RunFailed, RunLimit) as error:
                 return _no_figure(row, error.message, of_sides, len(works))
         figures = [[side.compute(row.figure) for side in sides] for sides in measured]
+        measured = [[side.explaining(row.figure) for side in sides] for sides in measured]
         pairs = tuple((pair[0] if len(pair) > 1 else None, pair[-1]) for pair in figures)
         spread = judge_spread(row, pairs)
         chosen, pair, of_sides = measured[spread.middle], figures[spread.middle], keys[spread.middle]

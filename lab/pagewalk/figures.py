@@ -19,7 +19,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 
@@ -158,6 +158,10 @@ class Measured:
         except ZeroDivisionError:
             return None
 
+    def explaining(self, figure: Figure) -> Measured:
+        """The numbers whose counters explain the figure: the whole run's, if it is of the run alone."""
+        return replace(self, counters=self.run_counters, iterations=1) if figure.of_run else self
+
     def _evaluate(self, node: ast.expr) -> float:
         match node:
             case ast.Constant(value=number):
@@ -184,6 +188,13 @@ class Figure:
     def needs_guest(self) -> bool:
         """Whether it names what only a run tells to be there: a value that the guest prints, or a count of samples."""
         return any(function in _OF_GUEST for function, _ in _calls(self.tree))
+
+    @property
+    def of_run(self) -> bool:
+        """Whether it is of the whole run, and of no region."""
+        called = {function for function, _ in _calls(self.tree)}
+        named = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
+        return called == named == {"run"}
 
     def check(self, architecture: Architecture) -> None:
         """Raises BadInput if it names a counter that no machine of the architecture has, which would be 0."""

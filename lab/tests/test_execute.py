@@ -70,6 +70,21 @@ def test_a_table_is_measured_and_judged(experiment: Experiment, store: Store) ->
     assert pipe.verdict == "refuted by a pair", "22 to 21 is a small change, but ours does not change at all"
 
 
+def test_a_figure_of_the_whole_run_is_explained_by_the_counters_of_the_run(tmp_path: Path, store: Store) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text(EXPERIMENT.replace('figure = "us"', "figure = 'run(\"cycles\")'"))
+
+    def booted(job: Job) -> RunResult:
+        boot = {"cycles": 10_000 if "tlb.cutoff=off" in job.command_line else 9500}
+        whole = boot | {"cycles.cause.kernel": boot["cycles"]}
+        return replace(benchmark("mmap-latency", {"kernel": 4000}), counters=whole)
+
+    lab, _ = make(booted, store)
+    (cell,) = lab.experiment(experiments.load(path), Quiet())
+    assert cell.verdict == "not reproduced", "the region is the same on both sides, and the run is not"
+    assert cell.reason.startswith("cycles each: kernel 10,000 -> 9,500")
+
+
 def test_seeds_measure_a_row_with_several_placements(experiment: Experiment, store: Store) -> None:
     def placed(job: Job) -> RunResult:
         seed = int(job.kernel.split()[-1])

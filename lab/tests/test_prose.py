@@ -80,8 +80,6 @@ RULES = (
     "then nothing runs for 2 ms",
 )
 PUBLISHED = (
-    # A. Ghiti, linux-kernel, 2024-01-31.
-    "lat_pagefault 20 %, lat_mmap 5 %, boot 6 % faster",
     # Figures of manuals and papers, with their source beside them.
     "gives four walk times: 7, 13, 62 and 77 cycles",
     "average of 23 cycles lies between",
