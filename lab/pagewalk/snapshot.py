@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 # The kernel's addresses are the last four segments (kernel/arch/ppc/include/arch/layout.h), on an x86 as on a PowerPC.
 _KERNEL_SEGMENTS = range(12, 16)
+_SHOWN = (1 << 48) - 1
+"""Of a 64-bit address: the upper bits repeat the highest one of these, and a page's script counts to 53 bits."""
 
 
 def tlb_name(side: str, processor: int | None) -> str:
@@ -52,8 +54,9 @@ def unified_tlb(state: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 class Entry(NamedTuple):
     """A valid TLB entry, on any architecture.
 
-    `space` is the VSID, ASID or PID that tags it; None on an x86, whose entries have no tag. `page` is an address; of
-    an entry with a VSID it is the number of the page in its segment. `whose` is `kernel`, `running` or `other`.
+    `space` is the VSID, ASID or PID that tags it; None on an x86, whose entries have no tag. `page` is an address, of
+    RISC-V its lower 48 bits; of an entry with a VSID it is the number of the page in its segment. `whose` is `kernel`,
+    `running` or `other`.
     """
 
     set: int
@@ -67,6 +70,18 @@ class Entry(NamedTuple):
 def is_x86(state: Mapping[str, Any]) -> bool:
     """True of the state of an x86 machine."""
     return "cr3" in state
+
+
+def is_riscv(state: Mapping[str, Any]) -> bool:
+    """True of the state of a RISC-V machine."""
+    return "satp" in state
+
+
+def _of_riscv(row: Mapping[str, Any], running: int) -> Entry:
+    """An entry of a RISC-V TLB; the kernel's addresses have their highest bit set."""
+    page = int(row["page"], 16)
+    owner = "kernel" if page >> 63 else "running" if row["asid"] == running else "other"
+    return Entry(row["set"], row["way"], row["asid"], page & _SHOWN, int(row["frame"], 16), owner)
 
 
 def whose(space: int, kernel: set[int], user: set[int]) -> str:
@@ -88,6 +103,9 @@ def tlbs(state: Mapping[str, Any]) -> dict[str, list[Entry]]:
             ]
             for (side, _, size), rows in ((name.partition(", "), rows) for name, rows in state["tlb"].items())
         }
+    if is_riscv(state):
+        running = int(state["satp"], 16) >> 44 & 0xFFFF
+        return {name: [_of_riscv(row, running) for row in rows] for name, rows in state["tlb"].items()}
     kernel, user = kernel_vsids(state), user_vsids(state)
 
     def by_vsid(rows: Iterable[Mapping[str, Any]]) -> list[Entry]:
@@ -142,7 +160,7 @@ def counts(state: Mapping[str, Any]) -> dict[str, int]:
 
     `hash.groups` is the number of PTEGs, `hash.full` that of PTEGs with eight valid PTEs.
     """
-    if is_x86(state):
+    if is_x86(state) or is_riscv(state):
         held = [entry for entries in tlbs(state).values() for entry in entries]
         return {"tlb.used": len(held), "tlb.kernel": sum(entry.whose == "kernel" for entry in held)}
     kernel = kernel_vsids(state)

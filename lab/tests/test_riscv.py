@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from pagewalk import snapshot
 from pagewalk.architectures import POWERPC, RISCV
-from pagewalk.errors import NotBuilt
+from pagewalk.cli.guest import _image_of
+from pagewalk.errors import BadInput, NotBuilt
 from pagewalk.paths import home
 
 
@@ -23,3 +25,21 @@ def test_what_is_risc_vs_alone_stays_small() -> None:
     folder = home().root / "machine" / "src" / "riscv"
     lines = [line.strip() for path in folder.rglob("*.rs") for line in path.read_text(encoding="utf-8").splitlines()]
     assert 0 < sum(bool(line) and not line.startswith("//") for line in lines) <= 5000
+
+
+def test_an_empty_disk_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "disk").write_bytes(b"")
+    with pytest.raises(BadInput, match="is empty"):
+        _image_of(tmp_path / "disk")
+
+
+def test_entries_of_a_tlb_say_whose_they_are() -> None:
+    def row(page: str, asid: int) -> dict[str, object]:
+        return {"set": 0, "way": 1, "page": page, "frame": "0x80200000", "bytes": 4096, "asid": asid, "bits": "rwx--ad"}
+
+    rows = [row("0xffffffff80000000", 5), row("0x10000", 5), row("0x10000", 6)]
+    state = {"satp": f"{8 << 60 | 5 << 44 | 0x80200:#x}", "tlb": {"data": rows}}
+    (entries,) = snapshot.tlbs(state).values()
+    assert [entry.whose for entry in entries] == ["kernel", "running", "other"]
+    assert entries[0].page == 0xFFFF80000000
+    assert snapshot.counts(state) == {"tlb.used": 3, "tlb.kernel": 1}

@@ -3,6 +3,8 @@
 
 #[path = "riscv/conformance.rs"]
 mod conformance;
+#[path = "support/debugger.rs"]
+mod debugger;
 #[path = "riscv/differential.rs"]
 mod differential;
 #[path = "riscv/extensions.rs"]

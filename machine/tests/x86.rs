@@ -4,6 +4,8 @@
 mod bench;
 #[path = "x86/costs.rs"]
 mod costs;
+#[path = "support/debugger.rs"]
+mod debugger;
 #[path = "x86/exceptions.rs"]
 mod exceptions;
 #[path = "x86/files.rs"]

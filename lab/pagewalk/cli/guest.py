@@ -30,6 +30,14 @@ def _sanitize(machine: _machine.Machine, names: str | None) -> None:
             raise WrongOption(f"--sanitize: {error}") from None
 
 
+def _image_of(disk: Path) -> bytes:
+    """The image of a disk; BadInput if it is empty, because a run without a disk has no bytes either."""
+    image = read_file(disk)
+    if not image:
+        raise BadInput(f"{disk}: is empty, and no image of a disk")
+    return image
+
+
 def _save(path: Path | None, cycle: int | None) -> Save | None:
     if path is None and cycle is None:
         return None
@@ -201,7 +209,10 @@ def boot(
     if command and initrd:
         raise BadInput("a program comes with an initial RAM file system", hint="leave out --initrd")
     if command and firmware:
-        raise BadInput("init is not built for RISC-V", hint="give --initrd with an init of your own, without a program")
+        raise BadInput(
+            "with a program, Linux and its firmware are chosen together",
+            hint="leave out --firmware; or leave out the program, and give --initrd with an init of your own",
+        )
     if command:
         job = job_of(
             machine,
@@ -219,7 +230,7 @@ def boot(
     else:
         job = bare_job(machine, kernel, sets, initrd, append, limit, protocol, firmware)
     if disk is not None:
-        job = replace(job, disk=read_file(disk))
+        job = replace(job, disk=_image_of(disk))
     watched = watch(_loaded(job), limit, quiet=as_json, typed=typed, save=to_save, boot_limit=job.boot_limit)
     watched.rooted = job.initrd != b""
     _say_why_illegal(job, watched.status)

@@ -86,6 +86,28 @@ def _print_x86(state: Mapping[str, Any], whose: str) -> None:
             )
 
 
+def _print_riscv(state: Mapping[str, Any], whose: str) -> None:
+    """The root of the page table, and the TLBs, of a RISC-V machine."""
+    out.print(f"satp{whose}: {state['satp']}")
+    for name, rows in state["tlb"].items():
+        if rows:
+            out.print(
+                table(
+                    f"TLB: {name}{whose}",
+                    [">set", "way", "page", "physical", ">KB", "ASID", "bits"],
+                    (
+                        [
+                            *(str(row[key]) for key in ("set", "way", "page", "frame")),
+                            str(row["bytes"] >> 10),
+                            f"{row['asid']:x}",
+                            row["bits"],
+                        ]
+                        for row in rows
+                    ),
+                )
+            )
+
+
 def print_state(state: Mapping[str, Any]) -> None:
     """Counts, TLBs and what goes with them. Of several processors each table says whose it is."""
     number = state.get("processor")
@@ -101,6 +123,9 @@ def print_state(state: Mapping[str, Any]) -> None:
     out.print(table(title, ["", ">count"], ([name, f"{n:,}"] for name, n in counts.items())))
     if snapshot.is_x86(state):
         _print_x86(state, whose)
+        return
+    if snapshot.is_riscv(state):
+        _print_riscv(state, whose)
         return
     for name in ("instruction_tlb", "data_tlb", "l2_tlb"):
         rows = state[name]

@@ -208,7 +208,9 @@ pub fn architecture(bytes: &[u8]) -> Option<&str> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let name = std::str::from_utf8(rest.get(..NAME_BYTES)?).ok()?;
     let name = name.trim_end_matches('\0');
-    let word = name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let word = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     word.then_some(name)
 }
 

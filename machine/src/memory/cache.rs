@@ -614,16 +614,16 @@ pub(crate) fn is_order(ways: &[u8]) -> bool {
         && ways.iter().all(|&way| usize::from(way) < ways.len())
 }
 
-/// The PLRU tree bits on the path to `way`, and those of them that point to the other side there.
+/// The PLRU tree bits on the path to `way`, and those of them that point to the other side there. The ways are the
+/// leaves of a heap: node n has the nodes 2n and 2n + 1 below it, and way w is node `ways` + w, for any number of ways.
 pub(crate) const fn tree_path(way: usize, ways: usize) -> (u64, u64) {
     let (mut bits, mut away) = (0, 0);
-    let (mut node, mut half) = (1, ways / 2);
-    while half > 0 {
-        let right = way & half != 0;
+    let mut node = ways + way;
+    while node > 1 {
+        let right = node & 1 != 0;
+        node /= 2;
         bits |= 1 << node;
         away |= (!right as u64) << node;
-        node = node * 2 + right as usize;
-        half /= 2;
     }
     (bits, away)
 }

@@ -423,7 +423,8 @@ impl MachineFile for Config {
 fn core(checker: &mut Checker, config: &Config) {
     let core = &config.core;
     checker.range("core.clock", core.clock, 1_000_000, 10_000_000_000);
-    checker.range("core.timebase", core.timebase, 1000, core.clock);
+    let most = core.clock.min(u32::MAX.into());
+    checker.range("core.timebase", core.timebase, 1000, most);
     checker.range("core.issue", core.issue.into(), 1, 2);
     checker.power_of_two("core.pmp-granularity", core.pmp_granularity, 4, 4096);
     checker.range("core.event-counters", core.event_counters.into(), 0, 28);
@@ -481,6 +482,7 @@ fn tlbs(checker: &mut Checker, config: &Config) {
     }
     if let Some(l2) = &tlb.l2 {
         checker.range("tlb.l2.hit", l2.hit.into(), 0, 1000);
+        checker.range("tlb.l2.next-size", l2.next_size.into(), 0, 1000);
         checker.range("tlb.l2.miss", l2.miss.into(), 0, 1000);
     }
 }

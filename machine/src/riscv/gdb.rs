@@ -21,7 +21,7 @@ impl Layout for Rv64 {
         let row = |name: &str, kind| Row::named(CORE, &[name], 64, kind);
         let general = NAMES.map(|name| match name {
             "sp" | "gp" | "tp" | "s0" => row(name, "type=\"data_ptr\""),
-            _ => row(name, "type=\"long\""),
+            _ => row(name, "type=\"int\""),
         });
         let float = Row::counted(
             "org.gnu.gdb.riscv.fpu",

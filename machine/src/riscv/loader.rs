@@ -121,7 +121,7 @@ pub fn load(
                     ));
                 };
                 place.put(at, &segment.data, segment.size.into())?;
-                end = at + u64::from(segment.size);
+                end = end.max(at + u64::from(segment.size));
             }
             (*entry, end)
         }

@@ -1,9 +1,10 @@
 //! The machine from outside.
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::computer::{Limits, Stop};
+use pagewalk_machine::computer::{Limits, Stop, snapshot};
 use pagewalk_machine::riscv::session::{Given, Session};
 
+use super::debugger::gdb;
 use super::support::{config, elf, session};
 
 /// li t0, 0x100000; li t1, 0x5555; sw t1, (t0): powers off.
@@ -55,6 +56,7 @@ fn a_snapshot_goes_on_as_the_machine_would_have() {
     };
     assert_eq!(first.run(limits), Stop::Limit);
     let bytes = first.save().unwrap();
+    assert_eq!(snapshot::architecture(&bytes), Some("RISC-V"));
     let mut second = Session::restore(&bytes, "snapshot", Console::memory()).unwrap();
     for session in [&mut first, &mut second] {
         assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
@@ -160,4 +162,31 @@ fn an_interrupt_of_another_processor_is_heard() {
     let groups: Vec<_> = rows.iter().map(|row| (&row.group[..], row.count)).collect();
     let expected = ["0", "1"].map(str::to_owned);
     assert_eq!(groups, [(&expected[..], 1)]);
+}
+
+#[test]
+fn gdb_reads_writes_and_steps() {
+    let commands = [
+        "break *0x80000008",
+        "continue",
+        "print $a1",
+        "x/1xw $pc",
+        "stepi",
+        "print $pc",
+        "set $a1 = 2",
+        "delete",
+        "continue",
+    ];
+    let commands = commands.map(str::to_owned);
+    let (text, status) = gdb("u74-1500", &elf(&program()), "riscv:rv64", &commands);
+    for part in [
+        "Breakpoint 1, ",
+        "$1 = 128\n",
+        "0x80000008:\t0x10b53023",
+        "$2 = (void (*)()) 0x8000000c",
+        "exited normally",
+    ] {
+        assert!(text.contains(part), "`{part}` in\n{text}");
+    }
+    assert_eq!(status, Some(0), "{text}");
 }

@@ -1,8 +1,6 @@
 //! gdb-multiarch attaches to an x86 machine.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
-
+use super::debugger::gdb;
 use super::files::{executable, header};
 
 /// fld1; mov ebx, 77; cld; mov ecx, 5; mov edi, 0x20000; middle: rep stosb; inc edx; power off with 6
@@ -17,39 +15,6 @@ fn program() -> (Vec<u8>, u32) {
     let mut elf = executable(0x10_0000, &text);
     elf[24..28].copy_from_slice(&start.to_le_bytes());
     (elf, middle)
-}
-
-fn gdb(machine: &str, commands: &[String]) -> (String, Option<i32>) {
-    let folder = tempfile::tempdir().unwrap();
-    let kernel = folder.path().join("kernel");
-    std::fs::write(&kernel, program().0).unwrap();
-    let mut runner = Command::new(env!("CARGO_BIN_EXE_pagewalk-machine"))
-        .arg("run")
-        .arg("--machine")
-        .arg(format!(
-            "{}/../machines/{machine}.toml",
-            env!("CARGO_MANIFEST_DIR")
-        ))
-        .arg("--kernel")
-        .arg(&kernel)
-        .args(["--gdb", "0", "--max-instructions", "1000000"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let mut messages = BufReader::new(runner.stderr.take().unwrap());
-    messages.read_line(&mut line).unwrap();
-    let port = line.trim().rsplit(' ').next().unwrap().to_owned();
-    let mut gdb = Command::new("gdb-multiarch");
-    gdb.args(["-nx", "-batch", "-ex", "set architecture i386"]);
-    gdb.args(["-ex", &format!("target remote 127.0.0.1:{port}")]);
-    for command in commands {
-        gdb.args(["-ex", command]);
-    }
-    let output = gdb.output().expect("gdb-multiarch is installed");
-    let status = runner.wait().unwrap().code();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    (text + &String::from_utf8_lossy(&output.stderr), status)
 }
 
 #[test]
@@ -80,7 +45,7 @@ fn gdb_reads_writes_and_steps() {
         "continue".to_owned(),
     ];
     for (machine, others) in [("i486dx-50", false), ("p6-200x2", true)] {
-        let (text, status) = gdb(machine, &commands);
+        let (text, status) = gdb(machine, &program().0, "i386", &commands);
         for part in [
             "Breakpoint 1, ",
             "$1 = 77\n",

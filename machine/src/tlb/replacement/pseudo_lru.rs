@@ -69,3 +69,22 @@ impl Replacement for PseudoLru {
         self.trees.len() == fresh.trees.len() && self.ways == fresh.ways
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_ways_in_turn_stay_whatever_the_number_of_ways() {
+        for ways in 4..=64 {
+            let mut tree = PseudoLru::new(1, ways);
+            for step in 0..1000_u32 {
+                let victim = tree.lead(0, ways as usize);
+                assert!(u32::from(victim) < ways);
+                let hot = (step % 2 * (ways - 1)) as u8;
+                assert!(step < 2 || ![0, ways - 1].contains(&victim.into()), "{ways} ways");
+                tree.use_way(0, hot, ways as usize);
+            }
+        }
+    }
+}
