@@ -84,6 +84,7 @@ UNBOUNDED = {
     "core.mimpid": "an identity: no time depends on it",
     "board.apic-clock": "the kernel measures it: no access becomes faster or slower by it",
     "memory.size": "no time depends on it",
+    "memory.kind": "it only says which controllers go with the parts, whose times are other keys",
     "memory.controller": "it only says what other keys may be; docs/boards.md says why it was taken",
     "memory.overlap": "of the i486: its controller has no other value",
     "cache.data.replacement": "of the P6: with two ways pseudo-LRU is LRU",
