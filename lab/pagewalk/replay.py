@@ -45,8 +45,7 @@ def _refusals(name: str) -> Iterator[None]:
     """Errors of files and of what they hold, as sentences that name the file."""
     try:
         yield
-    # zipfile raises NotImplementedError for a way of compression that it does not know.
-    except (lzma.LZMAError, zlib.error, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+    except (lzma.LZMAError, zlib.error, EOFError, zipfile.BadZipFile) as error:
         raise BadInput(f"{name}: damaged, or cut: {error}") from None
     except OSError as error:
         why = error.strerror or f"damaged, or cut: {error}"
@@ -58,12 +57,19 @@ def _refusals(name: str) -> Iterator[None]:
 
 
 def _members(path: Path) -> Iterator[IO[bytes]]:
-    """The parts of a zip file, in order: DynamoRIO writes a long trace as several."""
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.infolist():
-            if not member.is_dir():
-                with archive.open(member) as stream:
-                    yield stream
+    """The parts of a zip file, in order: DynamoRIO writes a long trace as several.
+
+    BadInput for an encrypted part, and for one that is packed in a way that zipfile does not know: that is when it
+    raises a RuntimeError.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                if not member.is_dir():
+                    with archive.open(member) as stream:
+                        yield stream
+    except RuntimeError as error:
+        raise BadInput(f"{path}: {error}") from None
 
 
 def _streams(path: Path) -> Iterator[IO[bytes]]:

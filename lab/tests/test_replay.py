@@ -107,6 +107,24 @@ def test_the_parts_of_a_zip_file_are_one_trace(tmp_path: Path, machine: Resolved
 
 
 @pytest.mark.parametrize(
+    ("field", "value", "words"), [("flag_bits", 1, "encrypted"), ("compress_type", 97, "supported")]
+)
+def test_a_part_of_a_zip_file_that_cannot_be_unpacked_is_refused(
+    tmp_path: Path, machine: ResolvedMachine, field: str, value: int, words: str
+) -> None:
+    """The bit of an encrypted part, and the number of a way of packing, in both of the file's headers."""
+    path = tmp_path / "dr.trace.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("chunk.0000", DRMEMTRACE)
+    offset = {"flag_bits": 6, "compress_type": 8}[field]
+    data = bytearray(path.read_bytes())
+    for start in (0, data.index(b"PK\x01\x02") + 2):
+        struct.pack_into("<H", data, start + offset, value)
+    with pytest.raises(BadInput, match=words):
+        replay(written(tmp_path, "odd.zip", bytes(data)), machine)
+
+
+@pytest.mark.parametrize(
     ("data", "words"),
     [
         (b"", "is empty"),

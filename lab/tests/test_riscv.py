@@ -7,7 +7,7 @@ import pytest
 
 from pagewalk import snapshot
 from pagewalk.architectures import POWERPC, RISCV
-from pagewalk.cli.guest import _image_of
+from pagewalk.cli.jobs import given
 from pagewalk.errors import BadInput, NotBuilt
 from pagewalk.paths import home
 
@@ -27,10 +27,11 @@ def test_what_is_risc_vs_alone_stays_small() -> None:
     assert 0 < sum(bool(line) and not line.startswith("//") for line in lines) <= 5000
 
 
-def test_an_empty_disk_is_refused(tmp_path: Path) -> None:
+def test_an_empty_disk_or_firmware_is_refused(tmp_path: Path) -> None:
     (tmp_path / "disk").write_bytes(b"")
     with pytest.raises(BadInput, match="is empty"):
-        _image_of(tmp_path / "disk")
+        given(tmp_path / "disk")
+    assert given(None) == b""
 
 
 def test_entries_of_a_tlb_say_whose_they_are() -> None:

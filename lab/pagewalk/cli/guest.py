@@ -13,11 +13,10 @@ import typer
 
 from pagewalk import _machine, guest, native, results_file, stats, systems
 from pagewalk.cli import next_steps, options
-from pagewalk.cli.jobs import bare_job, job_of
+from pagewalk.cli.jobs import bare_job, given, job_of
 from pagewalk.cli.output import Json, complain, err, next_step, print_json, say
 from pagewalk.cli.simulation import Save, Watched, print_summary, watch
 from pagewalk.errors import BadInput, PagewalkError, WrongOption
-from pagewalk.paths import read_file
 from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS, Job, RunResult
 from pagewalk.store import Store
 
@@ -28,14 +27,6 @@ def _sanitize(machine: _machine.Machine, names: str | None) -> None:
             machine.sanitize(names)
         except ValueError as error:
             raise WrongOption(f"--sanitize: {error}") from None
-
-
-def _image_of(disk: Path) -> bytes:
-    """The image of a disk; BadInput if it is empty, because a run without a disk has no bytes either."""
-    image = read_file(disk)
-    if not image:
-        raise BadInput(f"{disk}: is empty, and no image of a disk")
-    return image
 
 
 def _save(path: Path | None, cycle: int | None) -> Save | None:
@@ -230,7 +221,7 @@ def boot(
     else:
         job = bare_job(machine, kernel, sets, initrd, append, limit, protocol, firmware)
     if disk is not None:
-        job = replace(job, disk=_image_of(disk))
+        job = replace(job, disk=given(disk))
     watched = watch(_loaded(job), limit, quiet=as_json, typed=typed, save=to_save, boot_limit=job.boot_limit)
     watched.rooted = job.initrd != b""
     _say_why_illegal(job, watched.status)

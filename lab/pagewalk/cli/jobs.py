@@ -57,6 +57,15 @@ def job_of(
     )
 
 
+def given(path: Path | None) -> bytes:
+    """The content of a file that the person names; nothing without one, so that BadInput refuses an empty file."""
+    if path is None:
+        return b""
+    if not (content := read_file(path)):
+        raise BadInput(f"{path}: is empty")
+    return content
+
+
 def bare_job(
     machine: str,
     kernel: str,
@@ -70,8 +79,7 @@ def bare_job(
     """The run of a kernel with an initial RAM file system and a command line of the person's own."""
     workshop = Workshop(native.NativeRunner())
     overrides = options.overrides(sets)
-    files = read_file(initrd) if initrd else b""
-    below = read_file(firmware) if firmware else b""
+    files, below = given(initrd), given(firmware)
     if not subjects.is_subject(kernel):
         image = images.read(Path(kernel))
         resolved = systems.on_board(workshop, machine, overrides, image)
