@@ -1,5 +1,7 @@
 //! gdb-multiarch attaches to the stub and reads the machine's state.
 
+#[path = "support/debugger.rs"]
+mod debugger;
 #[path = "support/kernel.rs"]
 mod kernel;
 mod support;
@@ -9,6 +11,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use debugger::runner;
 use support::{Program, machine_file};
 
 const SOURCE: &str = "
@@ -45,36 +48,9 @@ fn gdb(machine: &str, commands: &[&str]) -> (String, Option<i32>) {
     attached(runner, &program.elf(), commands)
 }
 
-/// The runner, about to run a kernel or program and to wait for gdb.
-fn runner(machine: &str, kernel: &Path) -> Command {
-    let mut runner = Command::new(env!("CARGO_BIN_EXE_pagewalk-machine"));
-    runner
-        .arg("run")
-        .arg("--machine")
-        .arg(machine_file(machine))
-        .arg("--kernel")
-        .arg(kernel)
-        .args(["--gdb", "0"]);
-    runner
-}
-
-/// Starts the runner and lets gdb, with the symbols of `elf`, run `commands` against it.
-fn attached(mut runner: Command, elf: &Path, commands: &[&str]) -> (String, Option<i32>) {
-    let mut runner = runner.stderr(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    let mut messages = BufReader::new(runner.stderr.take().unwrap());
-    messages.read_line(&mut line).unwrap();
-    let port = line.trim().rsplit(' ').next().unwrap().to_owned();
-    let mut gdb = Command::new("gdb-multiarch");
-    gdb.args(["-nx", "-batch"]).arg(elf);
-    gdb.args(["-ex", &format!("target remote 127.0.0.1:{port}")]);
-    for command in commands {
-        gdb.args(["-ex", command]);
-    }
-    let output = gdb.output().expect("gdb-multiarch is installed");
-    let status = runner.wait().unwrap().code();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    (text + &String::from_utf8_lossy(&output.stderr), status)
+/// [`debugger::attached`] with the symbols of `elf`.
+fn attached(runner: Command, elf: &Path, commands: &[&str]) -> (String, Option<i32>) {
+    debugger::attached(runner, &[elf.to_str().unwrap()], commands)
 }
 
 fn contains_all(text: &str, parts: &[&str]) {

@@ -69,6 +69,7 @@ impl Aplic {
         }
     }
 
+    /// The wire of a source, which the board has wired, changes.
     pub fn set_input(&mut self, source: u32, high: bool) {
         let asked = self.asks(source);
         self.inputs = self.inputs & !(1 << source) | u32::from(high) << source;

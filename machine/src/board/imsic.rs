@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::aplic::{Aplic, SOURCES};
+use super::aplic::Aplic;
 use super::{At, Console, Device, Effect, restored, saved};
 
 /// Interrupts of a file, from 1 on.
@@ -122,7 +122,7 @@ impl Device for Imsic {
     }
 
     fn set_input(&mut self, line: u8, high: bool) {
-        self.wired.set_input(u32::from(line) & SOURCES, high);
+        self.wired.set_input(u32::from(line), high);
         self.send();
     }
 

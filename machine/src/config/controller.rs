@@ -70,67 +70,98 @@ struct Facts {
     processors: u8,
 }
 
-/// Lines of a copy-back buffer where no source tells.
-const ANY: u32 = u32::MAX;
-
-/// What [`Facts`] has, from its name to its copy-back buffer.
-type Row = (
-    &'static str,
-    BusKind,
-    &'static [PartsKind],
-    u32,
-    bool,
-    bool,
-    u32,
-    u32,
-);
+/// What several controllers have, and no limit where no source tells of one.
+const USUAL: Facts = Facts {
+    name: "",
+    bus: Sixty,
+    kinds: &[Fpm],
+    depth: 2,
+    look_aside: true,
+    overlap: true,
+    write_buffer: 0,
+    copy_back: u32::MAX,
+    processors: u8::MAX,
+};
 
 use BusKind::{P6, Sixty};
 use PartsKind::{Edo, Fpm, Sdram};
 
 impl Controller {
     fn facts(self) -> Facts {
-        let (name, bus, kinds, depth, look_aside, overlap, write_buffer, copy_back): Row =
-            match self {
-                // MPC105 User's Manual 4-19: the data bus is the memory's too, and is not granted while the memory has
-                // it. Page mode DRAM or, recalled, EDO; the depth, the L2 with the copy-back buffer of the MPC106, and
-                // the missing write buffer are recalled.
-                Controller::Mpc105 => ("mpc105", Sixty, &[Fpm, Edo], 2, true, false, 0, 1),
-                // MPC106 User's Manual 4-18: one level of pipelining; 5-43: HIT is sampled before memory is started;
-                // 8-3: a copy-back buffer of a line; writes of the processor go through a buffer with ECC only.
-                // 6-26, 6-43: DRAM, EDO, SDRAM.
-                Controller::Mpc106 => ("mpc106", Sixty, &[Fpm, Edo, Sdram], 2, true, false, 1, 1),
-                // IBM 604 SMP Reference Design: page mode parity DRAM of 70 ns, EDO timings as a possibility; section
-                // CPU Bus: one level of address pipelining, one level of posted writes. The rest is recalled.
-                Controller::Ibm82660 => ("82660", Sixty, &[Fpm, Edo], 2, true, true, 1, ANY),
-                // A text that quotes Apple's developer notes of the 7500, 8500 and 9500: FPM of 70 ns, interleaved,
-                // read into a buffer; the L2 is on the processor's bus. The depth and the write buffer are recalled.
-                Controller::Hammerhead => ("hammerhead", Sixty, &[Fpm], 2, true, true, 4, ANY),
-                // MVME3600 manual p.3-12: an address is acknowledged at once or with the last beat before it. MTX
-                // manual p.3-6: the next access begins earlier if its address is there already.
-                Controller::Falcon => ("falcon", Sixty, &[Fpm, Edo], 2, true, true, 1, ANY),
-                // Memory kinds: documented; the in-order queue, the write buffer and the two processors are recalled.
-                Controller::Intel440fx => ("440fx", P6, &[Fpm, Edo], 8, false, true, 8, ANY),
-                // 82451KX data sheet, p.128: memory of one, two or four words; p.6: an in-order queue of 1 or 8, of
-                // which the memory controller takes 4; FPM only. The write buffer is recalled.
-                Controller::Intel450kx => ("450kx", P6, &[Fpm], 8, false, true, 8, ANY),
-                // The i486's bus has one transaction at a time. The write buffer is recalled.
-                Controller::I486 => ("i486", BusKind::I486, &[Fpm], 1, true, false, 4, ANY),
-            };
-        Facts {
-            name,
-            bus,
-            kinds,
-            depth,
-            look_aside,
-            overlap,
-            write_buffer,
-            copy_back,
-            // Of the other controllers no limit is known that is below what a machine can have.
-            processors: if self == Controller::Intel440fx {
-                2
-            } else {
-                u8::MAX
+        match self {
+            // MPC105 User's Manual 4-19: the data bus is the memory's too, and is not granted while the memory has it.
+            // Page mode DRAM or, recalled, EDO; the depth, the L2 with the copy-back buffer of the MPC106, and the
+            // missing write buffer are recalled.
+            Controller::Mpc105 => Facts {
+                name: "mpc105",
+                kinds: &[Fpm, Edo],
+                overlap: false,
+                copy_back: 1,
+                ..USUAL
+            },
+            // MPC106 User's Manual 4-18: one level of pipelining; 5-43: HIT is sampled before memory is started; 8-3: a
+            // copy-back buffer of a line; writes of the processor go through a buffer with ECC only. 6-26, 6-43: DRAM,
+            // EDO, SDRAM.
+            Controller::Mpc106 => Facts {
+                name: "mpc106",
+                kinds: &[Fpm, Edo, Sdram],
+                overlap: false,
+                write_buffer: 1,
+                copy_back: 1,
+                ..USUAL
+            },
+            // IBM 604 SMP Reference Design: page mode parity DRAM of 70 ns, EDO timings as a possibility; section CPU
+            // Bus: one level of address pipelining, one level of posted writes. The rest is recalled.
+            Controller::Ibm82660 => Facts {
+                name: "82660",
+                kinds: &[Fpm, Edo],
+                write_buffer: 1,
+                ..USUAL
+            },
+            // A text that quotes Apple's developer notes of the 7500, 8500 and 9500: FPM of 70 ns, interleaved, read
+            // into a buffer; the L2 is on the processor's bus. The depth and the write buffer are recalled.
+            Controller::Hammerhead => Facts {
+                name: "hammerhead",
+                write_buffer: 4,
+                ..USUAL
+            },
+            // MVME3600 manual p.3-12: an address is acknowledged at once or with the last beat before it. MTX manual
+            // p.3-6: the next access begins earlier if its address is there already.
+            Controller::Falcon => Facts {
+                name: "falcon",
+                kinds: &[Fpm, Edo],
+                write_buffer: 1,
+                ..USUAL
+            },
+            // Memory kinds: documented; the in-order queue, the write buffer and the two processors are recalled.
+            Controller::Intel440fx => Facts {
+                name: "440fx",
+                bus: P6,
+                kinds: &[Fpm, Edo],
+                depth: 8,
+                look_aside: false,
+                write_buffer: 8,
+                processors: 2,
+                ..USUAL
+            },
+            // 82451KX data sheet, p.128: memory of one, two or four words; p.6: an in-order queue of 1 or 8, of which
+            // the memory controller takes 4; FPM only. The write buffer is recalled.
+            Controller::Intel450kx => Facts {
+                name: "450kx",
+                bus: P6,
+                depth: 8,
+                look_aside: false,
+                write_buffer: 8,
+                ..USUAL
+            },
+            // The i486's bus has one transaction at a time. The write buffer is recalled.
+            Controller::I486 => Facts {
+                name: "i486",
+                bus: BusKind::I486,
+                depth: 1,
+                overlap: false,
+                write_buffer: 4,
+                ..USUAL
             },
         }
     }

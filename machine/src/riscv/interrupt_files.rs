@@ -31,6 +31,7 @@ impl Processor {
             REGISTER => match selected {
                 // Priorities, none of which can be set.
                 0x30..=0x3f if selected & 1 == 0 => return Some(0),
+                // The interrupt that goes first, which `stopei` and `mtopei` show.
                 0x76 => return Some(0),
                 0x70..=0x7f => of(selected as u32),
                 0x80..=0xff if selected & 1 == 0 => {

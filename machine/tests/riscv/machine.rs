@@ -177,7 +177,6 @@ fn gdb_reads_writes_and_steps() {
         "delete",
         "continue",
     ];
-    let commands = commands.map(str::to_owned);
     let (text, status) = gdb("u74-1500", &elf(&program()), "riscv:rv64", &commands);
     for part in [
         "Breakpoint 1, ",

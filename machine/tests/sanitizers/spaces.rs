@@ -100,11 +100,7 @@ fn program(machine: &str, kernel: &str, user: &str) -> Program {
           lwz 6, 0(5)
           stw 6, 0(5)
           {kernel}
-          load 3, user
-          mtspr 26, 3
-          load 3, 0x5030
-          mtspr 27, 3
-          rfi
+          to_user user
         user:
           {user}
         refused:
@@ -210,11 +206,7 @@ fn switching(machine: &str, table: &str) -> Option<String> {
           load 21, 0
           load 5, 0x40000000
           lwz 6, 0(5)
-          load 3, user
-          mtspr 26, 3
-          load 3, 0x5030
-          mtspr 27, 3
-          rfi
+          to_user user
         user:
           lwz 6, 0(5)
           sc

@@ -84,11 +84,7 @@ fn program_with(handler: &str, kernel: &str, user: &str) -> Program {
           lwz 6, 0(5)
           stw 6, 0(5)
           {kernel}
-          load 3, user
-          mtspr 26, 3
-          load 3, 0x5030
-          mtspr 27, 3
-          rfi
+          to_user user
         user:
           {user}
         refused:

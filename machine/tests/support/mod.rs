@@ -11,8 +11,9 @@ use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::session::Session;
 
 /// Macros that every program has: `load` (a 32-bit constant), `poke` (a word to a fixed address,
-/// through r30 and r31), `power_off`, and `paging`, which maps RAM and devices by BATs and one page by
-/// the hash table: EA 0x40000000, VSID 0x123, frame 0x300.
+/// through r30 and r31), `to_user` (goes on at an address in user mode, through r3), `power_off`, and
+/// `paging`, which maps RAM and devices by BATs and one page by the hash table: EA 0x40000000, VSID
+/// 0x123, frame 0x300.
 pub const MACROS: &str = "
 .macro load register, value
   lis \\register, (\\value)@h
@@ -22,6 +23,13 @@ pub const MACROS: &str = "
   load 30, \\address
   load 31, \\value
   stw 31, 0(30)
+.endm
+.macro to_user address
+  load 3, \\address
+  mtspr 26, 3
+  load 3, 0x5030
+  mtspr 27, 3
+  rfi
 .endm
 .macro power_off status
   poke 0x80000f08, \\status

@@ -52,9 +52,7 @@ impl Fill {
             watches: false,
         }
     }
-}
 
-impl Fill {
     /// The page frame, if it is one of those that are counted.
     pub fn counted_frame(&self, key: &Key) -> Option<u32> {
         u32::try_from(self.frame).ok().filter(|_| key.shift == 12)

@@ -60,8 +60,10 @@ impl Place {
         self.function = symbols.describe(self.who.pc as u32, self.who.user);
         // A program that nobody has named runs as a part of the kernel.
         let unnamed = self.who.user && self.who.program == 0;
-        let program = symbols.program_name(self.who.program);
-        if unnamed { "?" } else { program }.clone_into(&mut self.program);
+        self.program = match symbols.program_name(self.who.program) {
+            _ if unnamed => "?".to_owned(),
+            name => name.to_owned(),
+        };
     }
 
     /// The function without the distance from its begin.

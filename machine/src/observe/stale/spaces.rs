@@ -13,6 +13,7 @@ pub struct Spaces {
     leads: Map<(u32, u32), (u64, u64)>,
     /// By number: when it was given to another space, and the first table of that.
     given: Map<u32, (u64, u64)>,
+    /// By number: for whom it was chosen last.
     chosen: Map<u32, Chosen>,
     /// How often a number was given to another space, as far as is known.
     changes: u64,
