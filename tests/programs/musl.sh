@@ -6,7 +6,10 @@ set -eu
 
 need "${cross}gcc" make
 mkdir -p "$programs"
-stamp musl && exit 0
+# For an i386 the compiler's own library, too: the host's has no form for an i486.
+library=
+[ "${PROGRAMS_ARCH:-ppc}" != x86 ] || library="$root/kernel/arch/x86/library.c $here/x86-library.c"
+stamp musl "$(cat /dev/null $library | sha256sum)" && exit 0
 
 tree=$(fetch musl)
 sysroot=$programs/musl-sysroot
@@ -21,8 +24,7 @@ if [ "${PROGRAMS_ARCH:-ppc}" = x86 ]; then
 		ln -s "/usr/include/$part" "$sysroot/include/$part"
 	done
 	ln -s "$multiarch/asm" "$sysroot/include/asm"
-	# The compiler's own library: the host's has no form for an i486.
-	for source in "$root/kernel/arch/x86/library.c" "$here/x86-library.c"; do
+	for source in $library; do
 		"${cross}gcc" $machine_flags -std=gnu11 -O2 -ffreestanding -c \
 			-I"$root/kernel/include" -I"$root/kernel/arch/x86/include" \
 			-o "$tree/$(basename "$source" .c).o" "$source" || fail "musl: the compiler's library does not compile"

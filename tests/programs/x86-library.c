@@ -1,9 +1,32 @@
-/* What gcc leaves to its library on an i386, beside 64-bit division (kernel/arch/x86/library.c): conversions of
- * floating point to and from unsigned 64-bit integers, finding bits, and products and quotients of complex numbers. The
- * host's libgcc has no form for an i486. */
+/* What gcc leaves to its library on an i386, beside unsigned 64-bit division (kernel/arch/x86/library.c): signed
+ * division, conversions of floating point to and from unsigned 64-bit integers, finding bits, and products and quotients
+ * of complex numbers. The host's libgcc has no form for an i486. */
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long s64;
+
+u64 __udivmoddi4(u64 n, u64 d, u64 *rest);
+s64 __divmoddi4(s64 n, s64 d, s64 *rest)
+{
+	u64 r, q = __udivmoddi4(n < 0 ? -(u64)n : (u64)n, d < 0 ? -(u64)d : (u64)d, &r);
+
+	if (rest)
+		*rest = (s64)(n < 0 ? -r : r);
+	return (s64)((n < 0) != (d < 0) ? -q : q);
+}
+
+s64 __divdi3(s64 n, s64 d)
+{
+	return __divmoddi4(n, d, (s64 *)0);
+}
+
+s64 __moddi3(s64 n, s64 d)
+{
+	s64 rest;
+
+	__divmoddi4(n, d, &rest);
+	return rest;
+}
 
 #define TWO_TO_63 9223372036854775808.0L
 
