@@ -1,6 +1,6 @@
 /* What gcc leaves to its library on an i386, beside unsigned 64-bit division (kernel/arch/x86/library.c): signed
- * division, conversions of floating point to and from unsigned 64-bit integers, finding bits, and products and quotients
- * of complex numbers. The host's libgcc has no form for an i486. */
+ * division, conversions of floating point to and from unsigned 64-bit integers, finding bits, and products and
+ * quotients of complex numbers. The host's libgcc has no form for an i486. */
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long s64;
