@@ -26,14 +26,14 @@ struct queue {
 	struct sysv_perm perm;
 	struct list_head messages;
 	u32 count, bytes, bytes_max;
-	s64 sent, received, changed;
+	s64 sent, received;
 	s32 last_sender, last_receiver;
 	struct waitq readable, writable;
 	u32 busy;               /* callers sleeping in it */
 	bool removed;
 };
 
-static struct sysv_table message_queues = { .max = SYSV_SLOTS_MAX };
+static struct sysv_table message_queues;
 
 static void free_queue(struct queue *queue)
 {
@@ -63,7 +63,6 @@ long sys_msgget(s32 key, u32 flags)
 	waitq_init(&queue->readable);
 	waitq_init(&queue->writable);
 	queue->bytes_max = SYSV_QUEUE_BYTES;
-	queue->changed = (s64)time_real_seconds();
 	id = sysv_add(&message_queues, &queue->perm, key, flags);
 	if (id < 0)
 		free_queue(queue);
@@ -205,55 +204,52 @@ long sys_msgrcv(int id, void *user, size_t room, s32 type, u32 flags)
 	return result;
 }
 
-static long queue_give_status(const struct queue *queue, uaddr_t user)
+static void queue_status(const struct sysv_perm *perm, union sysv_status *status)
 {
-	struct msqid_ds ds;
+	const struct queue *queue = container_of(perm, struct queue, perm);
+	struct msqid_ds *ds = &status->msg;
 
-	memset(&ds, 0, sizeof(ds));
-	sysv_perm_to_abi(&queue->perm, &ds.perm);
-	ds.stime = (u32)queue->sent;
-	ds.rtime = (u32)queue->received;
-	ds.ctime = (u32)queue->changed;
-	ds.bytes = queue->bytes;
-	ds.count = queue->count;
-	ds.bytes_max = queue->bytes_max;
-	ds.last_sender = queue->last_sender;
-	ds.last_receiver = queue->last_receiver;
-	return copy_to_user((void *)user, &ds, sizeof(ds));
+	ds->stime = (u32)queue->sent;
+	ds->rtime = (u32)queue->received;
+	ds->ctime = (u32)perm->changed;
+	ds->bytes = queue->bytes;
+	ds->count = queue->count;
+	ds->bytes_max = queue->bytes_max;
+	ds->last_sender = queue->last_sender;
+	ds->last_receiver = queue->last_receiver;
 }
 
-/* The copy may sleep, and the queue may be removed meanwhile. */
-static long queue_set_status(int id, uaddr_t user)
+static long queue_set(struct sysv_perm *perm, const union sysv_status *status)
 {
-	struct msqid_ds ds;
-	struct queue *queue;
+	struct queue *queue = container_of(perm, struct queue, perm);
 
-	if (copy_from_user(&ds, (void *)user, sizeof(ds)))
-		return -EFAULT;
-	queue = sysv_find(&message_queues, id);
-	if (!queue)
-		return -EINVAL;
-	if (!sysv_owns(&queue->perm))
+	if (status->msg.bytes_max > SYSV_QUEUE_BYTES && !capable())
 		return -EPERM;
-	if (ds.bytes_max > SYSV_QUEUE_BYTES && !capable())
-		return -EPERM;
-	sysv_perm_set(&queue->perm, &ds.perm);
-	queue->bytes_max = ds.bytes_max;
-	queue->changed = (s64)time_real_seconds();
+	queue->bytes_max = status->msg.bytes_max;
 	wake_up(&queue->writable);
 	return 0;
 }
 
-static long remove_queue(struct queue *queue)
+static void queue_remove(struct sysv_perm *perm)
 {
-	sysv_remove(&message_queues, &queue->perm);
+	struct queue *queue = container_of(perm, struct queue, perm);
+
+	sysv_remove(&message_queues, perm);
 	queue->removed = true;
 	wake_up(&queue->readable);
 	wake_up(&queue->writable);
 	if (!queue->busy)
 		free_queue(queue);
-	return 0;
 }
+
+static struct sysv_table message_queues = {
+	.stat = MSG_STAT,
+	.stat_any = MSG_STAT_ANY,
+	.status_size = sizeof(struct msqid_ds),
+	.status = queue_status,
+	.set = queue_set,
+	.remove = queue_remove,
+};
 
 static long queue_give_info(uaddr_t user, bool used)
 {
@@ -268,7 +264,7 @@ static long queue_give_info(uaddr_t user, bool used)
 	if (used) {
 		info.pool = (s32)message_queues.used;
 		info.map = info.headers = 0;
-		for (u32 i = 0; i < message_queues.max; i++) {
+		for (u32 i = 0; i < SYSV_SLOTS_MAX; i++) {
 			const struct queue *queue = sysv_at(&message_queues, (int)i);
 
 			if (queue) {
@@ -282,30 +278,8 @@ static long queue_give_info(uaddr_t user, bool used)
 
 long sys_msgctl(int id, int command, uaddr_t user)
 {
-	struct queue *queue;
-	bool by_slot;
-	long result;
-
 	command &= ~IPC_64;
 	if (command == IPC_INFO || command == MSG_INFO)
 		return queue_give_info(user, command == MSG_INFO);
-	by_slot = command == MSG_STAT || command == MSG_STAT_ANY;
-	queue = by_slot ? sysv_at(&message_queues, id) : sysv_find(&message_queues, id);
-	if (!queue)
-		return -EINVAL;
-	switch (command) {
-	case IPC_STAT:
-	case MSG_STAT:
-	case MSG_STAT_ANY:
-		if (command != MSG_STAT_ANY && !sysv_may(&queue->perm, SYSV_READ))
-			return -EACCES;
-		id = by_slot ? (int)queue->perm.id : 0; /* the queue may be removed during the copy */
-		result = queue_give_status(queue, user);
-		return result ? result : (long)id;
-	case IPC_SET:
-		return queue_set_status(id, user);
-	case IPC_RMID:
-		return sysv_owns(&queue->perm) ? remove_queue(queue) : -EPERM;
-	}
-	return -EINVAL;
+	return sysv_control(&message_queues, id, command, user);
 }

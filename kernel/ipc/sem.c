@@ -28,7 +28,7 @@ struct sem {
 struct set {
 	struct sysv_perm perm;
 	u32 count;
-	s64 changed, operated;
+	s64 operated;
 	struct waitq wq;
 	struct list_head undos;         /* struct undo */
 	u32 busy;                       /* callers that sleep in it */
@@ -50,7 +50,7 @@ struct undo_list {
 	struct list_head undos;
 };
 
-static struct sysv_table semaphore_sets = { .max = SYSV_SLOTS_MAX };
+static struct sysv_table semaphore_sets;
 
 static struct set *sem_find_set(int id)
 {
@@ -68,15 +68,34 @@ static void drop_undos(struct set *set)
 	}
 }
 
-static void sem_remove_set(struct set *set)
+static void set_remove(struct sysv_perm *perm)
 {
-	sysv_remove(&semaphore_sets, &set->perm);
+	struct set *set = container_of(perm, struct set, perm);
+
+	sysv_remove(&semaphore_sets, perm);
 	drop_undos(set);
 	set->removed = true;
 	wake_up(&set->wq);
 	if (!set->busy)
 		kfree(set);
 }
+
+static void set_status(const struct sysv_perm *perm, union sysv_status *status)
+{
+	const struct set *set = container_of(perm, struct set, perm);
+
+	status->sem.otime = (u32)set->operated;
+	status->sem.ctime = (u32)perm->changed;
+	status->sem.count = set->count;
+}
+
+static struct sysv_table semaphore_sets = {
+	.stat = SEM_STAT,
+	.stat_any = SEM_STAT_ANY,
+	.status_size = sizeof(struct semid_ds),
+	.status = set_status,
+	.remove = set_remove,
+};
 
 long sys_semget(s32 key, int count, u32 flags)
 {
@@ -107,7 +126,6 @@ long sys_semget(s32 key, int count, u32 flags)
 		set->sem[i] = (struct sem){ 0 };
 	}
 	set->count = (u32)count;
-	set->changed = (s64)time_real_seconds();
 	waitq_init(&set->wq);
 	list_init(&set->undos);
 	id = sysv_add(&semaphore_sets, &set->perm, key, flags);
@@ -413,7 +431,7 @@ static long sem_set_all(struct set *set, const u16 *user)
 	}
 	if (!result) {
 		set->resets++;
-		set->changed = (s64)time_real_seconds();
+		set->perm.changed = (s64)time_real_seconds();
 		wake_up(&set->wq);
 	}
 	kfree(values);
@@ -440,57 +458,6 @@ static long sem_get_all(const struct set *set, u16 *user)
 	return result;
 }
 
-static long sem_give_status(const struct set *set, uaddr_t user)
-{
-	struct semid_ds ds;
-
-	memset(&ds, 0, sizeof(ds));
-	sysv_perm_to_abi(&set->perm, &ds.perm);
-	ds.otime = (u32)set->operated;
-	ds.ctime = (u32)set->changed;
-	ds.count = set->count;
-	return copy_to_user((void *)user, &ds, sizeof(ds));
-}
-
-static long sem_set_status(int id, uaddr_t user)
-{
-	struct semid_ds ds;
-	struct set *set;
-
-	if (copy_from_user(&ds, (void *)user, sizeof(ds)))
-		return -EFAULT;
-	set = sem_find_set(id);
-	if (!set)
-		return -EINVAL;
-	if (!sysv_owns(&set->perm))
-		return -EPERM;
-	sysv_perm_set(&set->perm, &ds.perm);
-	set->changed = (s64)time_real_seconds();
-	return 0;
-}
-
-static long sem_whole_set(struct set *set, int command, uaddr_t argument)
-{
-	switch (command) {
-	case IPC_STAT:
-		return sysv_may(&set->perm, SYSV_READ) ? sem_give_status(set, argument) : -EACCES;
-	case GETALL:
-		return sysv_may(&set->perm, SYSV_READ) ? sem_get_all(set, (u16 *)argument) : -EACCES;
-	case SETALL:
-		if (!sysv_may(&set->perm, SYSV_WRITE))
-			return -EACCES;
-		return sem_set_all(set, (const u16 *)argument);
-	case IPC_SET:
-		return sem_set_status((int)set->perm.id, argument);
-	case IPC_RMID:
-		if (!sysv_owns(&set->perm))
-			return -EPERM;
-		sem_remove_set(set);
-		return 0;
-	}
-	return -EINVAL;
-}
-
 static long one_semaphore(struct set *set, int number, int command, uaddr_t argument)
 {
 	struct sem *sem;
@@ -515,7 +482,7 @@ static long one_semaphore(struct set *set, int number, int command, uaddr_t argu
 	sem->value = (s32)argument;
 	sem->last_pid = current->tgid;
 	forget_undos(set, (u32)number);
-	set->changed = (s64)time_real_seconds();
+	set->perm.changed = (s64)time_real_seconds();
 	wake_up(&set->wq);
 	return 0;
 }
@@ -534,7 +501,7 @@ static long sem_give_info(uaddr_t user, bool used)
 	if (used) {
 		info.undo_size = (s32)semaphore_sets.used;
 		info.adjust_max = 0;
-		for (u32 i = 0; i < semaphore_sets.max; i++)
+		for (u32 i = 0; i < SYSV_SLOTS_MAX; i++)
 			if (semaphore_sets.slot[i])
 				info.adjust_max += (s32)container_of(semaphore_sets.slot[i], struct set, perm)->count;
 	}
@@ -545,32 +512,27 @@ static long sem_give_info(uaddr_t user, bool used)
 
 long sys_semctl(int id, int number, int command, uaddr_t argument)
 {
-	struct set *set;
-	long result;
+	struct set *set = sem_find_set(id);
 
 	command &= ~IPC_64;
-	if (command == IPC_INFO || command == SEM_INFO)
-		return sem_give_info(argument, command == SEM_INFO);
-	if (command == SEM_STAT || command == SEM_STAT_ANY) {
-		set = sysv_at(&semaphore_sets, id);
-		if (!set)
-			return -EINVAL;
-		if (command == SEM_STAT && !sysv_may(&set->perm, SYSV_READ))
-			return -EACCES;
-		id = (int)set->perm.id; /* the copy may sleep, and the set may be removed meanwhile */
-		result = sem_give_status(set, argument);
-		return result ? result : (long)id;
-	}
-	set = sem_find_set(id);
-	if (!set)
-		return -EINVAL;
 	switch (command) {
+	case IPC_INFO:
+	case SEM_INFO:
+		return sem_give_info(argument, command == SEM_INFO);
 	case GETVAL:
 	case GETPID:
 	case GETNCNT:
 	case GETZCNT:
 	case SETVAL:
-		return one_semaphore(set, number, command, argument);
+		return set ? one_semaphore(set, number, command, argument) : -EINVAL;
+	case GETALL:
+		if (!set)
+			return -EINVAL;
+		return sysv_may(&set->perm, SYSV_READ) ? sem_get_all(set, (u16 *)argument) : -EACCES;
+	case SETALL:
+		if (!set)
+			return -EINVAL;
+		return sysv_may(&set->perm, SYSV_WRITE) ? sem_set_all(set, (const u16 *)argument) : -EACCES;
 	}
-	return sem_whole_set(set, command, argument);
+	return sysv_control(&semaphore_sets, id, command, argument);
 }

@@ -22,7 +22,7 @@ struct segment {
 	struct inode *inode;
 	u32 size;                       /* bytes, as asked for */
 	struct list_head attachments;   /* struct attachment */
-	s64 attached, detached, changed;
+	s64 attached, detached;
 	s32 creator, last;
 	bool doomed;                    /* IPC_RMID: removed when the last attachment ends */
 };
@@ -34,7 +34,7 @@ struct attachment {
 	struct file *file;              /* not referenced */
 };
 
-static struct sysv_table shared_segments = { .max = SYSV_SLOTS_MAX };
+static struct sysv_table shared_segments;
 
 static u32 count_attachments(const struct segment *segment)
 {
@@ -108,7 +108,6 @@ long sys_shmget(s32 key, size_t size, u32 flags)
 	segment->inode->lasting = true;
 	segment->size = size;
 	segment->creator = current->tgid;
-	segment->changed = (s64)time_real_seconds();
 	list_init(&segment->attachments);
 	id = sysv_add(&shared_segments, &segment->perm, key, flags);
 	if (id < 0)
@@ -202,49 +201,38 @@ long sys_shmdt(uaddr_t address)
 	return 0;
 }
 
-static long shm_give_status(const struct segment *segment, uaddr_t user)
+static void segment_status(const struct sysv_perm *perm, union sysv_status *status)
 {
-	struct shmid_ds ds;
+	const struct segment *segment = container_of(perm, struct segment, perm);
+	struct shmid_ds *ds = &status->shm;
 
-	memset(&ds, 0, sizeof(ds));
-	sysv_perm_to_abi(&segment->perm, &ds.perm);
 	if (segment->doomed)
-		ds.perm.mode |= SHM_DEST;
-	ds.atime = (u32)segment->attached;
-	ds.dtime = (u32)segment->detached;
-	ds.ctime = (u32)segment->changed;
-	ds.size = segment->size;
-	ds.creator = segment->creator;
-	ds.last = segment->last;
-	ds.attachments = count_attachments(segment);
-	return copy_to_user((void *)user, &ds, sizeof(ds));
+		ds->perm.mode |= SHM_DEST;
+	ds->atime = (u32)segment->attached;
+	ds->dtime = (u32)segment->detached;
+	ds->ctime = (u32)perm->changed;
+	ds->size = segment->size;
+	ds->creator = segment->creator;
+	ds->last = segment->last;
+	ds->attachments = count_attachments(segment);
 }
 
-/* The copy may sleep, and the segment may be removed meanwhile. */
-static long shm_set_status(int id, uaddr_t user)
+static void segment_remove(struct sysv_perm *perm)
 {
-	struct shmid_ds ds;
-	struct segment *segment;
+	struct segment *segment = container_of(perm, struct segment, perm);
 
-	if (copy_from_user(&ds, (void *)user, sizeof(ds)))
-		return -EFAULT;
-	segment = sysv_find(&shared_segments, id);
-	if (!segment)
-		return -EINVAL;
-	if (!sysv_owns(&segment->perm))
-		return -EPERM;
-	sysv_perm_set(&segment->perm, &ds.perm);
-	segment->changed = (s64)time_real_seconds();
-	return 0;
-}
-
-static long remove_segment(struct segment *segment)
-{
-	segment->perm.key = IPC_PRIVATE;        /* nobody finds it by its key any more */
+	perm->key = IPC_PRIVATE;        /* nobody finds it by its key any more */
 	segment->doomed = true;
 	drop_if_unused(segment);
-	return 0;
 }
+
+static struct sysv_table shared_segments = {
+	.stat = SHM_STAT,
+	.stat_any = SHM_STAT_ANY,
+	.status_size = sizeof(struct shmid_ds),
+	.status = segment_status,
+	.remove = segment_remove,
+};
 
 static long give_limits(uaddr_t user)
 {
@@ -261,7 +249,7 @@ static long give_use(uaddr_t user)
 {
 	struct shm_info info = { .used = (s32)shared_segments.used };
 
-	for (u32 i = 0; i < shared_segments.max; i++) {
+	for (u32 i = 0; i < SYSV_SLOTS_MAX; i++) {
 		const struct segment *segment = sysv_at(&shared_segments, (int)i);
 
 		if (segment) {
@@ -274,36 +262,18 @@ static long give_use(uaddr_t user)
 
 long sys_shmctl(int id, int command, uaddr_t user)
 {
-	struct segment *segment;
-	bool by_slot;
-	long result;
+	const struct sysv_perm *perm;
 
 	command &= ~IPC_64;
-	if (command == IPC_INFO)
-		return give_limits(user);
-	if (command == SHM_INFO)
-		return give_use(user);
-	by_slot = command == SHM_STAT || command == SHM_STAT_ANY;
-	segment = by_slot ? sysv_at(&shared_segments, id) : sysv_find(&shared_segments, id);
-	if (!segment)
-		return -EINVAL;
 	switch (command) {
-	case IPC_STAT:
-	case SHM_STAT:
-	case SHM_STAT_ANY:
-		if (command != SHM_STAT_ANY && !sysv_may(&segment->perm, SYSV_READ))
-			return -EACCES;
-		/* The copy may sleep, and the segment may be removed meanwhile. */
-		id = by_slot ? (int)segment->perm.id : 0;
-		result = shm_give_status(segment, user);
-		return result ? result : (long)id;
-	case IPC_SET:
-		return shm_set_status(id, user);
-	case IPC_RMID:
-		return sysv_owns(&segment->perm) ? remove_segment(segment) : -EPERM;
+	case IPC_INFO:
+		return give_limits(user);
+	case SHM_INFO:
+		return give_use(user);
 	case SHM_LOCK:
-	case SHM_UNLOCK:
-		return sysv_owns(&segment->perm) ? 0 : -EPERM;  /* nothing is ever swapped out */
+	case SHM_UNLOCK:        /* nothing is ever swapped out */
+		perm = sysv_find(&shared_segments, id);
+		return !perm ? -EINVAL : sysv_owns(perm) ? 0 : -EPERM;
 	}
-	return -EINVAL;
+	return sysv_control(&shared_segments, id, command, user);
 }

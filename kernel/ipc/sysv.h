@@ -18,13 +18,26 @@ struct sysv_perm {
 	s32 id, key;
 	u32 uid, gid, creator_uid, creator_gid, mode;
 	u32 sequence;
+	s64 changed;    /* when it was made, or set last */
 };
 
-/* Identifiers are slot + SYSV_SLOTS_MAX * how often the slot was used. */
+union sysv_status {
+	struct sysv_perm_abi perm;
+	struct semid_ds sem;
+	struct shmid_ds shm;
+	struct msqid_ds msg;
+};
+
+/* A kind of object. Identifiers are slot + SYSV_SLOTS_MAX * how often the slot was used. */
 struct sysv_table {
-	u32 max, used;
-	u32 sequence;
+	u32 used, sequence;
 	struct sysv_perm *slot[SYSV_SLOTS_MAX];
+	/* For sysv_control(): the commands that name an object by its slot, and what only this kind's status has. */
+	int stat, stat_any;
+	size_t status_size;
+	void (*status)(const struct sysv_perm *, union sysv_status *);
+	long (*set)(struct sysv_perm *, const union sysv_status *);
+	void (*remove)(struct sysv_perm *);
 };
 
 void *sysv_find(const struct sysv_table *, int id);     /* NULL: none */
@@ -36,7 +49,7 @@ void sysv_remove(struct sysv_table *, struct sysv_perm *);
 bool sysv_may(const struct sysv_perm *, u32 access);
 bool sysv_owns(const struct sysv_perm *);
 long sysv_highest(const struct sysv_table *);   /* highest slot in use, 0 if none */
-void sysv_perm_to_abi(const struct sysv_perm *, struct sysv_perm_abi *);
-void sysv_perm_set(struct sysv_perm *, const struct sysv_perm_abi *);
+/* The commands that all kinds have: status, IPC_SET and IPC_RMID. -EINVAL: any other. */
+long sysv_control(struct sysv_table *, int id, int command, uaddr_t user);
 
 #endif
