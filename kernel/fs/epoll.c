@@ -116,13 +116,10 @@ static void remove_item(struct item *item)
 
 void epoll_forget(struct file *file)
 {
-	u32 removed = 0;
+	struct item *item;
 
-	while (!list_empty(&file->watches)) {
-		remove_item(list_first_entry(&file->watches, struct item, watch_link));
-		if (++removed % WINDOW_STEPS == 0)
-			preemption_point();
-	}
+	list_until_empty_meanwhile(item, &file->watches, watch_link)
+		remove_item(item);
 }
 
 void epoll_requeue(struct file *file)
@@ -191,13 +188,10 @@ static void epoll_free(struct epoll *epoll)
 static void epoll_release(struct file *file)
 {
 	struct epoll *epoll = file->data;
-	u32 removed = 0;
+	struct item *item;
 
-	while (!list_empty(&epoll->items)) {
-		remove_item(list_first_entry(&epoll->items, struct item, link));
-		if (++removed % WINDOW_STEPS == 0)
-			preemption_point();
-	}
+	list_until_empty_meanwhile(item, &epoll->items, link)
+		remove_item(item);
 	epoll_free(epoll);
 }
 

@@ -450,11 +450,10 @@ static long set_lock(int fd, struct file *file, const struct lock *wanted, bool 
 /* Other tasks may run meanwhile. The inode and the owner stay. */
 static void lock_release(struct inode *inode, const void *owner)
 {
-	struct rb_node *node = rb_first(&inode->locks), *next;
-	u32 looked_at = 0, dropped = 0;
+	struct rb_node *node, *next;
+	u32 dropped = 0;
 
-	for (; node; node = next) {
-		interrupt_window_at(++looked_at);
+	for_each_link_window(node, rb_first(&inode->locks), next) {
 		next = rb_next(node);
 		if (lock_entry(node)->owner != owner)
 			continue;
@@ -483,15 +482,12 @@ void locks_release_file(struct file *file)
 
 void locks_release_table(struct files *files)
 {
-	u32 dropped = 0;
+	struct lock *lock;
 
 	if (list_empty(&files->locks))
 		return;
-	while (!list_empty(&files->locks)) {
-		lock_drop(list_first_entry(&files->locks, struct lock, owned));
-		if (++dropped % WINDOW_STEPS == 0)
-			preemption_point();
-	}
+	list_until_empty_meanwhile(lock, &files->locks, owned)
+		lock_drop(lock);
 	announce_release();
 }
 

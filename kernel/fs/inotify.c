@@ -218,16 +218,13 @@ static void inotify_free(struct inotify *inotify)
 static void inotify_release(struct file *file)
 {
 	struct inotify *inotify = file->data;
+	struct watch *watch;
+	struct event *event;
 
-	/* Other tasks run between two steps, and may remove the files of all further watches. */
-	while (!list_empty(&inotify->watches)) {
-		drop_watch(list_first_entry(&inotify->watches, struct watch, link));
-		preemption_point();
-	}
-	while (!list_empty(&inotify->events)) {
-		drop_event(inotify, list_first_entry(&inotify->events, struct event, link));
-		preemption_point();
-	}
+	list_until_empty_meanwhile(watch, &inotify->watches, link)
+		drop_watch(watch);
+	list_until_empty_meanwhile(event, &inotify->events, link)
+		drop_event(inotify, event);
 	inotify_free(inotify);
 }
 

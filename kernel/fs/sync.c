@@ -64,15 +64,14 @@ static long sync_all(const struct filesystem *fs)
 		list_del(&inode->dirty);
 		list_add_tail(&inode->dirty, &list);
 	}
-	while (!list_empty(&list)) {
+	list_until_empty_meanwhile(inode, &list, dirty) {
 		long failed;
 
-		inode = inode_get(list_first_entry(&list, struct inode, dirty));
+		inode_get(inode);
 		list_del(&inode->dirty);
 		failed = inode_sync(inode, 0, ~0u);
 		inode_put(inode);
 		error = error ? error : failed;
-		preemption_point();
 	}
 	return error;
 }

@@ -101,6 +101,19 @@ extern const struct mm_files mm_files;
 
 #define AREAS_MAX 65536u        /* of one address space */
 
+/* What a child of fork gets unchanged: the heap, the limits, and where exec has put what. */
+struct mm_program {
+	uaddr_t brk_start, brk;         /* heap; brk_start is page-aligned */
+	uaddr_t stack_limit;            /* bytes that a growing stack may take; RLIMIT_STACK at exec */
+	uaddr_t address_limit;          /* most bytes of all areas (RLIMIT_AS); ~0: no limit */
+	uaddr_t data_limit;             /* bytes of heap; RLIMIT_DATA */
+	bool dumpable;                  /* may leave a core file, and be traced by its user, not only the superuser */
+	/* For /proc/<pid>. */
+	uaddr_t code_start, code_end, data_start, data_end;
+	uaddr_t stack_start, arguments_start, arguments_end, environment_start, environment_end;
+	u32 auxv[48], auxv_count;
+};
+
 struct mm {
 	struct list_head all;           /* every address space */
 	u32 refs;
@@ -111,21 +124,13 @@ struct mm {
 	struct vma *last;               /* the area found last */
 	u32 area_count;
 	struct list_head removals;      /* calls that remove areas in parts (map.c) */
-	uaddr_t brk_start, brk;             /* heap; brk_start is page-aligned */
-	uaddr_t stack_limit;                /* bytes that a growing stack may take; RLIMIT_STACK at exec */
-	uaddr_t address_limit;              /* most bytes of all areas (RLIMIT_AS); ~0: no limit */
-	uaddr_t data_limit;                 /* bytes of heap; RLIMIT_DATA */
 	u32 lock_future;                /* mlockall: bits of VM_LOCK_MASK for new areas */
 	bool unflushed;                 /* it has ended, and each page is flushed when it leaves the tree */
-	bool dumpable;                  /* may leave a core file, and be traced by its user, not only the superuser */
 	u32 total_pages;                /* in areas */
 	u32 resident_pages;             /* mapped frames */
 	u32 resident_peak;              /* the most before the last decrease: mm_resident_peak() */
 	u32 table_pages;                /* frames of the tree */
-	/* For /proc/<pid>: filled in by exec. */
-	uaddr_t code_start, code_end, data_start, data_end;
-	uaddr_t stack_start, arguments_start, arguments_end, environment_start, environment_end;
-	u32 auxv[48], auxv_count;
+	struct mm_program program;
 	enum shootdown_reason flush_reason;     /* why its cached translations are flushed now (flush.h) */
 	struct mm_flushes flushes;      /* several processors (shootdown.h) */
 	struct file *executable;        /* holds a reference, and denies writing (inode_deny_write) */
@@ -177,6 +182,9 @@ void mm_for_each(void (*function)(struct mm *mm));
 /* Areas. */
 struct vma *mm_find(struct mm *mm, uaddr_t address);        /* the first area that ends above address */
 struct vma *mm_first(struct mm *mm);
+/* Every area, where others may run after each, and may change the areas that follow. */
+#define for_each_area_meanwhile(vma, mm)                                                                     \
+	for (uaddr_t next_ = 0; (vma = mm_find(mm, next_)) && (next_ = vma->end, true); preemption_point())
 struct vma *mm_next(struct vma *vma);
 bool areas_surveyed_right(struct mm *mm);               /* for the invariant checker */
 

@@ -50,6 +50,10 @@ static inline void interrupt_window_at(u32 step)
 #define list_until_empty_window(e, head, member)                                                             \
 	for (u32 steps_ = 0; !list_empty(head) && (e = list_first_entry(head, __typeof__(*e), member), true); \
 	     interrupt_window_at(++steps_))
+/* The same, where others may run after each element, and may remove what is left. */
+#define list_until_empty_meanwhile(e, head, member)                                                          \
+	for (; !list_empty(head) && (e = list_first_entry(head, __typeof__(*e), member), true);              \
+	     preemption_point())
 /* A chain without a list head, or any walk by single steps: `next` is an expression of e. Opens windows. */
 #define for_each_link_window(e, first, next)                                                                 \
 	for (u32 steps_ = (e = (first), 0); e && (interrupt_window_at(++steps_), true); e = (next))

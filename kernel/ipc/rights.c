@@ -201,34 +201,29 @@ static void take_found(struct socket *socket, void *found)
 	file_get(socket->file);
 }
 
-static struct socket *next_of(struct list_head *list)
-{
-	struct socket *socket = list_first_entry(list, struct socket, flight.work);
-
-	list_del(&socket->flight.work);
-	return socket;
-}
-
 static void find_unreachable(struct list_head *found)
 {
+	struct socket *socket;
+
 	flight_search.round++;
 	flight_search.looking = true;
 	each_flying(count_from, NULL);
 	each_flying(keep_root, NULL);
-	while (!list_empty(&flight_search.work)) {
-		unix_each_rights(next_of(&flight_search.work), keep_files, NULL);
-		preemption_point();
+	list_until_empty_meanwhile(socket, &flight_search.work, flight.work) {
+		list_del(&socket->flight.work);
+		unix_each_rights(socket, keep_files, NULL);
 	}
 	/* A socket that is in motion now may join meanwhile: a program still holds it, so it is kept. */
 	each_flying(take_found, found);
 	flight_search.looking = false;
-	while (!list_empty(&flight_search.work))
-		next_of(&flight_search.work);
+	list_until_empty_window(socket, &flight_search.work, flight.work)
+		list_del(&socket->flight.work);
 }
 
 static void collect_unreachable(void)
 {
 	struct list_head found = LIST_HEAD_INIT(found);
+	struct socket *socket;
 
 	/* What moves during a search that already runs is left for a later one: `looks_due` stays. */
 	if (list_empty(&flying_sockets) || flight_search.running)
@@ -236,12 +231,10 @@ static void collect_unreachable(void)
 	looks_due = 0;
 	flight_search.running = true;
 	find_unreachable(&found);
-	while (!list_empty(&found)) {
-		struct socket *socket = next_of(&found);
-
+	list_until_empty_meanwhile(socket, &found, flight.work) {
+		list_del(&socket->flight.work);
 		unix_each_rights(socket, rights_empty, NULL);
 		file_put(socket->file);
-		preemption_point();
 	}
 	flight_search.running = false;
 }

@@ -363,13 +363,12 @@ long sys_semtimedop_by(int id, const struct sembuf *operations, u32 count, const
 void sem_exit(struct task *task)
 {
 	struct undo_list *list = task->sem_undo;
+	struct undo *undo;
 
 	task->sem_undo = NULL;
 	if (!list || --list->refs)
 		return;
-	/* Other tasks run between two steps, and may remove the sets of adjustments that are left. */
-	while (!list_empty(&list->undos)) {
-		struct undo *undo = list_first_entry(&list->undos, struct undo, of_task);
+	list_until_empty_meanwhile(undo, &list->undos, of_task) {
 		struct set *set = undo->set;
 
 		/* Only semaphores with an adjustment are read: a large set is many times larger than the caches. */
@@ -385,7 +384,6 @@ void sem_exit(struct task *task)
 		list_del(&undo->of_set);
 		list_del(&undo->of_task);
 		kfree(undo);
-		preemption_point();
 	}
 	kfree(list);
 }

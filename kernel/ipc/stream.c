@@ -234,16 +234,13 @@ static void peek_rights(struct side *from, struct message *message, u64 start, u
 /* Removes the rights of bytes that were taken. The files go to the message, or without one they are closed. */
 static void take_rights(struct side *from, struct message *message)
 {
-	u32 taken = 0;
+	struct rights *rights;
 
-	while (!list_empty(&from->rights)) {
-		struct rights *rights = list_first_entry(&from->rights, struct rights, link);
-
+	list_until_empty_window(rights, &from->rights, link) {
 		if (rights->at >= from->taken)
 			break;
 		from->taken_by = rights->cred;
 		list_del(&rights->link);
-		interrupt_window_at(++taken);
 		from->rights_count--;
 		if (message && rights->count) {
 			rights_taken(rights);

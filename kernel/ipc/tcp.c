@@ -205,13 +205,14 @@ static void tcp_admit(struct socket *listener)
 /* The socket listens no more: who waits to be accepted gets a reset, who waits for a place another listener or none. */
 static void stop_listening(struct socket *socket)
 {
-	struct list_head *callers = &inet_of(socket)->callers;
+	struct inet_socket *caller;
 
 	socket->listening = false;
 	socket_drop_pending(socket);
-	while (!socket->listening && !list_empty(callers)) {
-		ask_again(list_first_entry(callers, struct inet_socket, waiting));
-		preemption_point();
+	list_until_empty_meanwhile(caller, &inet_of(socket)->callers, waiting) {
+		if (socket->listening)
+			break;
+		ask_again(caller);
 	}
 }
 

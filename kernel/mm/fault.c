@@ -82,9 +82,10 @@ NOINLINE CAUSE(fault) static struct vma *grown_stack(struct vma *vma, uaddr_t st
 	struct rb_node *before = rb_prev(&vma->node);
 	u32 pages = page_count(vma->start - start);
 
-	if (!(vma->flags & VM_GROWSDOWN) || vma->end - start > mm->stack_limit || start < STACK_GAP ||
+	if (!(vma->flags & VM_GROWSDOWN) || vma->end - start > mm->program.stack_limit || start < STACK_GAP ||
 	    (before && rb_entry(before, struct vma, node)->end > start - STACK_GAP) ||
-	    mm->total_pages + pages > mm->address_limit >> PAGE_SHIFT || removal_forbids_growth(mm, vma->start, start))
+	    mm->total_pages + pages > mm->program.address_limit >> PAGE_SHIFT ||
+	    removal_forbids_growth(mm, vma->start, start))
 		return NULL;
 	vma->start = start;
 	rb_stale(&vma->node);

@@ -140,13 +140,9 @@ long sys_mlockall(u32 flags)
 	mm->lock_future = flags & MCL_FUTURE ? lock : 0;
 	if (!(flags & MCL_CURRENT))
 		return 0;
-	/* Areas may change while pages are faulted in, so look each one up again. */
-	for (uaddr_t next = 0; (vma = mm_find(mm, next)); ) {
-		preemption_point();
-		vma = mm_find(mm, next);
-		if (!vma || signal_fatal_pending())
+	for_each_area_meanwhile(vma, mm) {
+		if (signal_fatal_pending())
 			break;
-		next = vma->end;
 		if (vma->flags & VM_DEVICE)
 			continue;
 		vma->flags = (vma->flags & ~VM_LOCK_MASK) | lock;

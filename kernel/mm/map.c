@@ -299,7 +299,7 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot, u32 flags
 		return (uaddr_t)error;
 	if ((flags & MAP_TYPE) == MAP_SHARED_VALIDATE)
 		flags &= ~(u32)(MAP_TYPE & ~MAP_SHARED);
-	if (mm->total_pages - replaced + (size >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
+	if (mm->total_pages - replaced + (size >> PAGE_SHIFT) > mm->program.address_limit >> PAGE_SHIFT)
 		return (uaddr_t)-ENOMEM;
 	result = map_new(mm, address, size, area_flags(prot, flags) | mm->lock_future, file, page);
 	if (!IS_ERR_VALUE(result) &&
@@ -431,55 +431,56 @@ int mm_protect(struct mm *mm, uaddr_t address, uaddr_t size, u32 prot)
 
 void mm_brk_init(struct mm *mm, uaddr_t start)
 {
-	mm->brk_start = mm->brk = ALIGN_UP(start, PAGE_SIZE);
+	mm->program.brk_start = mm->program.brk = ALIGN_UP(start, PAGE_SIZE);
 }
 
 /*
- * From the top, in parts: mm->brk is the end of the heap whenever other threads run. Stops when one of them moves it,
- * or when a part cannot be removed.
+ * From the top, in parts: mm->program.brk is the end of the heap whenever other threads run. Stops when one of them
+ * moves it, or when a part cannot be removed.
  */
 static void heap_shrink(struct mm *mm, uaddr_t address)
 {
-	uaddr_t low = ALIGN_UP(address, PAGE_SIZE), high = ALIGN_UP(mm->brk, PAGE_SIZE), stop;
+	uaddr_t low = ALIGN_UP(address, PAGE_SIZE), high = ALIGN_UP(mm->program.brk, PAGE_SIZE), stop;
 
 	for (; high > low; high = stop) {
 		stop = high - low > PART_SIZE ? high - PART_SIZE : low;
 		if (mm_unmap(mm, stop, high - stop))
 			return;
-		mm->brk = stop == low ? address : stop;
+		mm->program.brk = stop == low ? address : stop;
 		if (stop == low)
 			return;
 		preemption_point();
-		if (mm->brk != stop)
+		if (mm->program.brk != stop)
 			return;
 	}
 }
 
 uaddr_t mm_brk(struct mm *mm, uaddr_t address)
 {
-	uaddr_t old = ALIGN_UP(mm->brk, PAGE_SIZE), new;
+	uaddr_t old = ALIGN_UP(mm->program.brk, PAGE_SIZE), new;
 	struct vma *vma;
 
-	if (address < mm->brk_start || address >= USER_STACK_TOP || address - mm->brk_start > mm->data_limit)
-		return mm->brk;
+	if (address < mm->program.brk_start || address >= USER_STACK_TOP ||
+	    address - mm->program.brk_start > mm->program.data_limit)
+		return mm->program.brk;
 	new = ALIGN_UP(address, PAGE_SIZE);
 	if (new < old) {
 		heap_shrink(mm, address);
-		return mm->brk;
+		return mm->program.brk;
 	} else if (new > old) {
 		/* Keep a page free above the heap, so that an overrun faults. */
 		if (!range_free(mm, old, new + PAGE_SIZE) ||
 		    (mm->lock_future && !mm_may_lock(mm, page_count(new - old))) ||
-		    mm->total_pages + ((new - old) >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
-			return mm->brk;
+		    mm->total_pages + ((new - old) >> PAGE_SHIFT) > mm->program.address_limit >> PAGE_SHIFT)
+			return mm->program.brk;
 		vma = vma_new(mm, old, new, area_flags(PROT_READ | PROT_WRITE, MAP_PRIVATE) | mm->lock_future |
 					    VM_HEAP);
 		if (!vma)
-			return mm->brk;
+			return mm->program.brk;
 		vma_link(vma);
 		vma_merge(vma);
 	}
-	mm->brk = address;
+	mm->program.brk = address;
 	if (new > old && mm->lock_future)
 		area_populate(mm, old, new);
 	check_range(mm, MIN(old, new), MAX(old, new), "brk");
@@ -498,6 +499,6 @@ int mm_stack_init(struct mm *mm, uaddr_t top, uaddr_t size)
 	if (!vma)
 		return -ENOMEM;
 	vma_link(vma);
-	mm->stack_start = top;
+	mm->program.stack_start = top;
 	return 0;
 }

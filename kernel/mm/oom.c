@@ -131,7 +131,7 @@ static struct process *choose_victim(u32 *pages)
 	struct process *process;
 
 	list[0] = (struct candidate){ 0 };
-	list_for_each_entry(process, &process_list, all) {
+	list_for_each_long(process, &process_list, all) {
 		struct candidate *candidate;
 		u32 held;
 
@@ -139,7 +139,6 @@ static struct process *choose_victim(u32 *pages)
 			continue;
 		if (is_ending(process) && !process->oom_killed)
 			return process;
-		interrupt_window();
 		held = pages_freed_by(process);
 		candidate = candidate_of(list, &count, process->leader->cred.uid);
 		if (candidate)

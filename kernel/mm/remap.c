@@ -134,7 +134,7 @@ static struct vma *area_to_resize(struct mm *mm, uaddr_t old, uaddr_t old_size, 
 		return ERR_PTR(-EFAULT);
 	if (vma->flags & VM_LOCKED && !mm_may_lock(mm, pages))
 		return ERR_PTR(-EAGAIN);
-	if (mm->total_pages + pages > mm->address_limit >> PAGE_SHIFT)
+	if (mm->total_pages + pages > mm->program.address_limit >> PAGE_SHIFT)
 		return ERR_PTR(-ENOMEM);
 	return vma;
 }
@@ -176,7 +176,8 @@ static uaddr_t remap_to(struct mm *mm, uaddr_t old, uaddr_t old_size, uaddr_t ne
 	vma = area_to_resize(mm, old, old_size, new_size, flags);
 	if (IS_ERR(vma))
 		return (uaddr_t)PTR_ERR(vma);
-	if (flags & MREMAP_DONTUNMAP && mm->total_pages + (old_size >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
+	if (flags & MREMAP_DONTUNMAP &&
+	    mm->total_pages + (old_size >> PAGE_SHIFT) > mm->program.address_limit >> PAGE_SHIFT)
 		return (uaddr_t)-ENOMEM;
 	if (!fixed)
 		new_address = area_place(mm, new_address, new_size);

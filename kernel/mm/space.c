@@ -37,8 +37,8 @@ struct mm *mm_create(void)
 	}
 	mm->refs = 1;
 	mm->table_pages = 1;
-	mm->stack_limit = 8u << 20;
-	mm->address_limit = mm->data_limit = ~0u;
+	mm->program.stack_limit = 8u << 20;
+	mm->program.address_limit = mm->program.data_limit = ~0u;
 	list_add_tail(&mm->all, &mm_list);
 	return mm;
 }
@@ -253,34 +253,18 @@ struct mm *mm_fork(struct mm *parent)
 {
 	struct mm *child = mm_create();
 	struct forking f = { .parent = parent, .child = child, .at_update = flush_at_update && flushes_at_update() };
-	int error = 0;
+	struct vma *vma;
+	int error;
 
 	if (!child)
 		return NULL;
 	current->next_mm = child;
-	child->dumpable = parent->dumpable;
-	child->brk_start = parent->brk_start;
-	child->brk = parent->brk;
-	child->stack_limit = parent->stack_limit;
-	child->address_limit = parent->address_limit;
-	child->data_limit = parent->data_limit;
-	child->code_start = parent->code_start;
-	child->code_end = parent->code_end;
-	child->data_start = parent->data_start;
-	child->data_end = parent->data_end;
-	child->stack_start = parent->stack_start;
-	child->arguments_start = parent->arguments_start;
-	child->arguments_end = parent->arguments_end;
-	child->environment_start = parent->environment_start;
-	child->environment_end = parent->environment_end;
-	memcpy(child->auxv, parent->auxv, sizeof(child->auxv));
-	child->auxv_count = parent->auxv_count;
+	memcpy(&child->program, &parent->program, sizeof(child->program));
 	if (parent->executable)
 		child->executable = mm_files.program_held(parent->executable);
 
 	error = mm_context_copy(&child->context, &parent->context);
-	for (struct vma *vma = mm_first(parent); vma && !error; vma = mm_next(vma)) {
-		interrupt_window();
+	for_each_link_long(vma, error ? NULL : mm_first(parent), error ? NULL : mm_next(vma)) {
 		if (!(vma->flags & VM_DONTFORK))
 			error = copy_area(&f, vma);
 		if (!error)

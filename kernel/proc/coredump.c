@@ -36,7 +36,7 @@ struct core {
 
 bool core_wanted(void)
 {
-	return rlimit(RLIMIT_CORE) >= PAGE_SIZE && current->mm->dumpable;
+	return rlimit(RLIMIT_CORE) >= PAGE_SIZE && current->mm->program.dumpable;
 }
 
 static void add_note(struct text *notes, u32 type, const void *data, size_t size)
@@ -113,10 +113,10 @@ static void add_process(struct text *notes)
 		.group = process->pgid,
 		.session = process->sid,
 	};
-	size_t size = MIN(mm->arguments_end - mm->arguments_start, (u32)sizeof(info.arguments) - 1);
+	size_t size = MIN(mm->program.arguments_end - mm->program.arguments_start, (u32)sizeof(info.arguments) - 1);
 
 	memcpy(info.name, current->name, sizeof(info.name));
-	if (mm_copy_from(current->mm, info.arguments, mm->arguments_start, size))
+	if (mm_copy_from(current->mm, info.arguments, mm->program.arguments_start, size))
 		size = 0;
 	for (size_t i = 0; i < size; i++)
 		if (!info.arguments[i])
@@ -137,12 +137,12 @@ static bool add_files(struct text *notes)
 	bool done;
 
 	text_write(&words, (const char *)head, sizeof(head));
-	for (uaddr_t next = 0; buffer && (vma = mm_find(current->mm, next)) && !signal_fatal_pending();
-	     preemption_point()) {
+	for_each_area_meanwhile(vma, current->mm) {
 		u32 place[3] = { vma->start, vma->end, vma->first_page };
 		const char *name;
 
-		next = vma->end;
+		if (!buffer || signal_fatal_pending())
+			break;
 		name = vma->flags & VM_KIND ? area_of(vma)->name(vma, buffer, PATH_MAX) : NULL;
 		if (!name || *name != '/')
 			continue;
@@ -175,7 +175,7 @@ static bool make_notes(struct core *core, const struct siginfo *info)
 	add_registers(notes, current, info->signo);
 	add_process(notes);
 	add_note(notes, NT_SIGINFO, whole_info, sizeof(whole_info));
-	add_note(notes, NT_AUXV, mm->auxv, mm->auxv_count * sizeof(mm->auxv[0]));
+	add_note(notes, NT_AUXV, mm->program.auxv, mm->program.auxv_count * sizeof(mm->program.auxv[0]));
 	if (!add_files(notes))
 		return false;
 	add_fp(notes, current);
@@ -228,8 +228,9 @@ static bool list_parts(struct core *core)
 	core->part = kmalloc(most * sizeof(*core->part));
 	if (!core->part)
 		return false;
-	for (uaddr_t next = 0; core->count < most && (vma = mm_find(mm, next)); preemption_point()) {
-		next = vma->end;
+	for_each_area_meanwhile(vma, mm) {
+		if (core->count == most)
+			break;
 		core->part[core->count++] = (struct part){
 			.start = vma->start,
 			.end = vma->end,

@@ -145,12 +145,12 @@ static void note_layout(struct mm *mm, const struct program *program)
 		if (header->type != PT_LOAD)
 			continue;
 		if (header->flags & PF_X) {
-			mm->code_start = start;
-			mm->code_end = start + header->file_size;
+			mm->program.code_start = start;
+			mm->program.code_end = start + header->file_size;
 		}
 		if (header->flags & PF_W) {
-			mm->data_start = start;
-			mm->data_end = start + header->file_size;
+			mm->program.data_start = start;
+			mm->program.data_end = start + header->file_size;
 		}
 	}
 }

@@ -206,10 +206,10 @@ static int build_address_space(struct exec *exec)
 
 	if (!mm)
 		return -ENOMEM;
-	mm->stack_limit = rlimit(RLIMIT_STACK);
-	mm->address_limit = rlimit(RLIMIT_AS);
-	mm->data_limit = rlimit(RLIMIT_DATA);
-	mm->dumpable = exec->cred.uid == exec->cred.euid && exec->cred.gid == exec->cred.egid &&
+	mm->program.stack_limit = rlimit(RLIMIT_STACK);
+	mm->program.address_limit = rlimit(RLIMIT_AS);
+	mm->program.data_limit = rlimit(RLIMIT_DATA);
+	mm->program.dumpable = exec->cred.uid == exec->cred.euid && exec->cred.gid == exec->cred.egid &&
 		       !inode_permission(exec->file->inode, MAY_READ);
 	interrupt_window();
 	error = elf_load(mm, exec->file, &exec->image, &exec->reason);

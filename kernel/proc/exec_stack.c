@@ -158,16 +158,16 @@ static int put_strings(struct stack_builder *stack, const struct strings *string
 
 static void add_auxiliary(struct mm *mm, u32 type, u32 value)
 {
-	ASSERT(mm->auxv_count + 2 <= ARRAY_SIZE(mm->auxv));
-	mm->auxv[mm->auxv_count++] = type;
-	mm->auxv[mm->auxv_count++] = value;
+	ASSERT(mm->program.auxv_count + 2 <= ARRAY_SIZE(mm->program.auxv));
+	mm->program.auxv[mm->program.auxv_count++] = type;
+	mm->program.auxv[mm->program.auxv_count++] = value;
 }
 
 static void make_auxiliary(struct exec *exec, uaddr_t platform, uaddr_t random, uaddr_t name)
 {
 	struct mm *mm = current->next_mm;
 
-	mm->auxv_count = 0;
+	mm->program.auxv_count = 0;
 	add_auxiliary(mm, AT_DCACHEBSIZE, arch_cpu.dcache_line);
 	add_auxiliary(mm, AT_ICACHEBSIZE, arch_cpu.icache_line);
 	add_auxiliary(mm, AT_UCACHEBSIZE, 0);
@@ -210,14 +210,14 @@ static int fill_stack(struct exec *exec, struct stack_builder *stack, u32 needed
 	arch_platform(platform_name, sizeof(platform_name));
 	random_bytes(bytes, sizeof(bytes));
 	make_auxiliary(exec, platform, random, name);
-	exec->stack_pointer = (random - (argc + exec->envp.count + 3 + mm->auxv_count) * sizeof(u32)) & ~15u;
+	exec->stack_pointer = (random - (argc + exec->envp.count + 3 + mm->program.auxv_count) * sizeof(u32)) & ~15u;
 	ASSERT(USER_STACK_TOP - exec->stack_pointer <= needed);
 
 	stack->string = strings;
 	stack->string_end = name;
 	stack->table = exec->stack_pointer;
-	mm->stack_start = exec->stack_pointer;
-	mm->arguments_start = strings;
+	mm->program.stack_start = exec->stack_pointer;
+	mm->program.arguments_start = strings;
 	error = mm_copy_to(mm, name, exec->path, name_size);
 	if (!error)
 		error = mm_copy_to(mm, platform, platform_name, strlen(platform_name) + 1);
@@ -229,12 +229,12 @@ static int fill_stack(struct exec *exec, struct stack_builder *stack, u32 needed
 		error = put_kernel_string(stack, prefix->string[i - 1]);
 	if (!error)
 		error = put_strings(stack, &exec->argv, drop);
-	mm->arguments_end = mm->environment_start = stack->string;
+	mm->program.arguments_end = mm->program.environment_start = stack->string;
 	if (!error)
 		error = put_strings(stack, &exec->envp, 0);
-	mm->environment_end = stack->string;
+	mm->program.environment_end = stack->string;
 	if (!error)
-		error = mm_copy_to(mm, stack->table, mm->auxv, mm->auxv_count * sizeof(u32));
+		error = mm_copy_to(mm, stack->table, mm->program.auxv, mm->program.auxv_count * sizeof(u32));
 	return error;
 }
 
@@ -258,7 +258,7 @@ int exec_build_stack(struct exec *exec)
 		error = exec_push_prefix(&exec->prefix, "", 0);
 	needed = exec->argv.bytes + exec->envp.bytes + exec->prefix.bytes + strlen(exec->path) +
 		 (exec->argv.count + exec->envp.count + exec->prefix.count) * sizeof(u32) +
-		 sizeof(current->next_mm->auxv) + 128;
+		 sizeof(current->next_mm->program.auxv) + 128;
 	if (!error)
 		error = mm_stack_init(current->next_mm, USER_STACK_TOP, ALIGN_UP(needed, PAGE_SIZE) + STACK_INITIAL);
 	if (error)

@@ -37,7 +37,7 @@ static void leave_address_space(struct task *task)
 		return;
 	futex_task_exit(task);
 	vfork_done(task);
-	task->left_undumpable = !mm->dumpable;
+	task->left_undumpable = !mm->program.dumpable;
 	task->mm = NULL;
 	mmu->activate(NULL);
 	mm_put(mm);
@@ -111,9 +111,13 @@ static void give_away(struct process *child, struct process *reaper)
  */
 static void give_away_early(struct process *process)
 {
-	for (u32 most = process_count; most && !list_empty(&process->children); most--) {
-		give_away(list_first_entry(&process->children, struct process, sibling), reaper_of(process));
-		preemption_point();
+	u32 most = process_count;
+	struct process *child;
+
+	list_until_empty_meanwhile(child, &process->children, sibling) {
+		if (!most--)
+			break;
+		give_away(child, reaper_of(process));
 	}
 }
 

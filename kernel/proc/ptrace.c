@@ -86,7 +86,7 @@ static struct mm *memory_of(const struct task *task)
 {
 	struct mm *mm = task->mm;
 
-	return mm && (mm->dumpable || task->trace.privileged) ? mm : NULL;
+	return mm && (mm->program.dumpable || task->trace.privileged) ? mm : NULL;
 }
 
 static long ptrace_peek(struct task *task, uaddr_t address, u32 *user)

@@ -106,11 +106,11 @@ long sys_prctl(int option, uaddr_t arg2, uaddr_t arg3, uaddr_t arg4, uaddr_t arg
 	case PR_GET_PDEATHSIG:
 		return put_user(current->death_signal, (u32 *)arg2);
 	case PR_GET_DUMPABLE:
-		return current->mm->dumpable;
+		return current->mm->program.dumpable;
 	case PR_SET_DUMPABLE:
 		if (arg2 > 1)
 			return -EINVAL;
-		current->mm->dumpable = arg2;
+		current->mm->program.dumpable = arg2;
 		return 0;
 	case PR_SET_NAME:
 		return host_name_from_user(arg2);

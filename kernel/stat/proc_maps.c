@@ -16,7 +16,7 @@ static const char *shown_name(const struct mm *mm, const struct vma *vma, char *
 		return buffer ? area_of(vma)->name(vma, buffer, PATH_MAX) : NULL;
 	if (vma->flags & VM_STACK)
 		return "[stack]";
-	return vma->flags & VM_HEAP && vma->start < mm->brk ? "[heap]" : NULL;
+	return vma->flags & VM_HEAP && vma->start < mm->program.brk ? "[heap]" : NULL;
 }
 
 /* Other tasks may run while the text grows, and remove the area: its name is taken first. */
@@ -40,14 +40,13 @@ static void show_area(const struct mm *mm, const struct vma *vma, struct text *t
 
 void mm_show_maps(struct mm *mm, struct text *text)
 {
-	uaddr_t next = 0;
 	struct vma *vma;
 
 	text->preemptible = true;
-	while ((vma = mm_find(mm, next)) && !signal_fatal_pending()) {
-		next = vma->end;
+	for_each_area_meanwhile(vma, mm) {
+		if (signal_fatal_pending())
+			break;
 		show_area(mm, vma, text);
-		preemption_point();
 	}
 }
 

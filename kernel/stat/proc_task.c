@@ -86,7 +86,8 @@ static void stat_show(struct text *out, struct task *task)
 {
 	struct process *process = task->process;
 	const struct mm *mm = task->mm;
-	bool may_see = may_trace(task); /* addresses; who may not sees zeros */
+	static const struct mm_program unseen;
+	const struct mm_program *program = mm && may_trace(task) ? &mm->program : &unseen;
 	struct usage usage;
 	sigset ignored, caught;
 
@@ -105,22 +106,18 @@ static void stat_show(struct text *out, struct task *task)
 		    process->thread_count, ns_to_ticks(process->start_ns), mm ? mm->total_pages * PAGE_SIZE : 0,
 		    mm ? mm->resident_pages : 0,
 		    process->rlimit[RLIMIT_RSS].soft);
-	if (!may_see)
-		mm = NULL;
 	/*
 	 * startcode endcode startstack kstkesp kstkeip signal blocked sigignore sigcatch wchan nswap cnswap exit_signal
 	 * processor rt_priority policy delays guest cguest start_data end_data start_brk arg and env bounds exit_code
 	 */
 	text_printf(out, ADDRESS_NUMBER " " ADDRESS_NUMBER " " ADDRESS_NUMBER " 0 0 %u %u %u %u 0 0 0 %d 0 %u %u 0 0 0 "
 		    ADDRESS_NUMBER " " ADDRESS_NUMBER " " ADDRESS_NUMBER " " ADDRESS_NUMBER " " ADDRESS_NUMBER " "
-		    ADDRESS_NUMBER " " ADDRESS_NUMBER " %d\n", mm ? mm->code_start : 0,
-		    mm ? mm->code_end : 0, mm ? mm->stack_start : 0, (u32)(task->pending.set & 0x7fffffff),
+		    ADDRESS_NUMBER " " ADDRESS_NUMBER " %d\n",
+		    program->code_start, program->code_end, program->stack_start, (u32)(task->pending.set & 0x7fffffff),
 		    (u32)(task->blocked & 0x7fffffff), (u32)(ignored & 0x7fffffff), (u32)(caught & 0x7fffffff),
-		    process->exit_signal,
-		    task->rt_priority, task->policy, mm ? mm->data_start : 0, mm ? mm->data_end : 0, mm ?
-			    mm->brk_start : 0,
-		    mm ? mm->arguments_start : 0, mm ? mm->arguments_end : 0, mm ? mm->environment_start : 0,
-		    mm ? mm->environment_end : 0, process->exit_status);
+		    process->exit_signal, task->rt_priority, task->policy, program->data_start, program->data_end,
+		    program->brk_start, program->arguments_start, program->arguments_end, program->environment_start,
+		    program->environment_end, process->exit_status);
 }
 
 static u32 pages_to_kilobytes(u32 pages)
@@ -176,7 +173,8 @@ static void status_show(struct text *out, struct task *task)
 			    "VmData:\t%8u kB\nVmPTE:\t%8u kB\n",
 			    pages_to_kilobytes(mm->total_pages), pages_to_kilobytes(mm->total_pages),
 			    pages_to_kilobytes(locked), pages_to_kilobytes(mm_resident_peak(mm)),
-			    pages_to_kilobytes(mm->resident_pages), (u32)((mm->brk - mm->brk_start) / 1024),
+			    pages_to_kilobytes(mm->resident_pages),
+			    (u32)((mm->program.brk - mm->program.brk_start) / 1024),
 			    pages_to_kilobytes(mm->table_pages));
 	text_printf(out, "Threads:\t%u\nSigQ:\t%u/%u\n", process->thread_count, signals_queued(c->uid),
 		    process->rlimit[RLIMIT_SIGPENDING].soft);
@@ -191,8 +189,8 @@ static void status_show(struct text *out, struct task *task)
 static void statm_show(struct text *out, struct task *task)
 {
 	const struct mm *mm = task->mm;
-	u32 code = mm ? page_count(mm->code_end - mm->code_start + PAGE_SIZE - 1) : 0;
-	u32 data = mm ? page_count(mm->brk - mm->brk_start + PAGE_SIZE - 1) : 0;
+	u32 code = mm ? page_count(mm->program.code_end - mm->program.code_start + PAGE_SIZE - 1) : 0;
+	u32 data = mm ? page_count(mm->program.brk - mm->program.brk_start + PAGE_SIZE - 1) : 0;
 
 	text_printf(out, "%u %u 0 %u 0 %u 0\n", mm ? mm->total_pages : 0, mm ? mm->resident_pages : 0, code, data);
 }
@@ -222,9 +220,9 @@ static void arguments_show(struct text *out, struct task *task, bool environment
 		return;
 	mm_get(mm);
 	if (environment)
-		memory_show(out, mm, mm->environment_start, mm->environment_end);
+		memory_show(out, mm, mm->program.environment_start, mm->program.environment_end);
 	else
-		memory_show(out, mm, mm->arguments_start, mm->arguments_end);
+		memory_show(out, mm, mm->program.arguments_start, mm->program.arguments_end);
 	mm_put(mm);
 }
 
@@ -241,7 +239,7 @@ static void environ_show(struct text *out, struct task *task)
 static void auxv_show(struct text *out, struct task *task)
 {
 	if (task->mm)
-		text_write(out, (const char *)task->mm->auxv, task->mm->auxv_count * sizeof(task->mm->auxv[0]));
+		text_write(out, (const char *)task->mm->program.auxv, task->mm->program.auxv_count * sizeof(u32));
 }
 
 static void comm_show(struct text *out, struct task *task)

@@ -31,7 +31,7 @@ bool may_trace(const struct task *task)
 	if (capable() || task->process == current->process)
 		return true;
 	/* A task that is ending still has files after it has left its address space. */
-	if (task->mm ? !task->mm->dumpable : task->left_undumpable)
+	if (task->mm ? !task->mm->program.dumpable : task->left_undumpable)
 		return false;
 	return is_same_user(task);
 }
@@ -108,7 +108,7 @@ static void act_as(u32 *id, u32 new)
 	if (*id == new)
 		return;
 	*id = new;
-	current->mm->dumpable = false;
+	current->mm->program.dumpable = false;
 }
 
 /* Succeeds even if the user has too many tasks, because many programs ignore the error: execve fails instead. */

@@ -17,13 +17,12 @@ void defer(struct deferred *work, void (*run)(struct deferred *))
 
 void deferred_run(void)
 {
-	current->work &= ~WORK_DEFERRED;
-	while (!list_empty(&current->deferred)) {
-		struct deferred *work = list_first_entry(&current->deferred, struct deferred, link);
+	struct deferred *work;
 
+	current->work &= ~WORK_DEFERRED;
+	list_until_empty_meanwhile(work, &current->deferred, link) {
 		list_del(&work->link);
 		work->run(work);
-		preemption_point();
 	}
 	current->work &= ~WORK_DEFERRED;
 }

@@ -35,11 +35,11 @@ static void rlimit_apply(struct process *process, u32 resource)
 	if (!mm)
 		return;
 	if (resource == RLIMIT_STACK)
-		mm->stack_limit = limit->soft;
+		mm->program.stack_limit = limit->soft;
 	if (resource == RLIMIT_AS)
-		mm->address_limit = limit->soft;
+		mm->program.address_limit = limit->soft;
 	if (resource == RLIMIT_DATA)
-		mm->data_limit = limit->soft;
+		mm->program.data_limit = limit->soft;
 }
 
 static long set_limit(struct process *process, u32 resource, struct rlimit new)

@@ -2,12 +2,30 @@
 #include <arch/image.h>
 #include <arch/message.h>
 #include <arch/mmu.h>
+#include <arch/pte.h>
 #include <arch/reload.h>
+#include <cpu.h>
 #include <errno.h>
 #include <lib.h>
+#include <mm.h>
 #include <mmu.h>
+#include <pagetable.h>
 
 u64 pinned_loaded, reloads_c, reloads_assembly, reloads_bypass;
+
+CAUSE(reload) u32 reload_entry(vaddr_t address, u32 access)
+{
+	u32 need = access == MM_WRITE ? PTE_VALID | PTE_CHANGED : PTE_VALID;
+	u32 pte;
+
+	if (!this_cpu()->mm || address >= KERNEL_BASE)
+		return 0;
+	pte = pagetable_read(this_cpu()->mm->root, address);
+	if ((pte & need) != need)
+		return 0;
+	reloads_c++;
+	return pte;
+}
 u64 misses_instruction[2], misses_data[2], misses_of_kernel_pages;
 static enum reload_form chosen_form;
 static bool misses_counted;

@@ -16,7 +16,7 @@ static bool fork_may_share_table(struct mm *parent, uaddr_t base)
 {
 	uaddr_t end = base + TABLE_SPAN;
 
-	if (pagetable_notes || (parent->data_start < end && parent->data_end > base))
+	if (pagetable_notes || (parent->program.data_start < end && parent->program.data_end > base))
 		return false;
 	for (struct vma *vma = mm_find(parent, base); vma && vma->start < end; vma = mm_next(vma))
 		if (vma->flags & (VM_STACK | VM_DONTFORK | VM_WIPEONFORK))

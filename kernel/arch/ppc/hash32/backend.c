@@ -22,18 +22,12 @@
  */
 CAUSE(reload) static bool hash32_reload(vaddr_t address, u32 access)
 {
-	u32 need = access == MM_WRITE ? PTE_VALID | PTE_CHANGED : PTE_VALID;
-	u32 pte;
+	u32 pte = reload_entry(address, access);
 
-	if (!this_cpu()->mm || address >= KERNEL_BASE)
-		return false;
-	pte = pagetable_read(this_cpu()->mm->root, address);
-	if ((pte & need) != need)
-		return false;
-	reloads_c++;
-	/* In an aperture, another space's VSID. */
-	hash_placed(address, hash_insert(segment_vsid(address), address, pte));
-	return true;
+	/* An address in an aperture has the VSID of another address space. */
+	if (pte)
+		hash_placed(address, hash_insert(segment_vsid(address), address, pte));
+	return pte;
 }
 
 /* Called by the plain form in hash32/reload.S. */
@@ -53,13 +47,6 @@ CAUSE(reload) void exception_isi(struct regs *regs)
 		exception_instruction_fault(regs);
 }
 
-CAUSE(fault) static void not_preloaded(struct mm *mm, vaddr_t address, u32 pte)
-{
-	(void)mm;
-	(void)address;
-	(void)pte;
-}
-
 /* In place of hash_preloaded() if slots are noted in the tree (hash_note()), or where there are several processors. */
 CAUSE(fault) static void preloaded_placed(struct mm *mm, vaddr_t address, u32 pte)
 {
@@ -68,42 +55,26 @@ CAUSE(fault) static void preloaded_placed(struct mm *mm, vaddr_t address, u32 pt
 	hash_placed(address, hash_insert_preload(context_vsid(mm, address), address, pte));
 }
 
-/*
- * The same, and inserts the other mapped pages of an aligned window of `preload_window` pages. A page must not be
- * inserted twice, so each is searched for first.
- */
+static enum hash_preload preload_form;
 static u32 preload_window;
 
-CAUSE(fault) static void neighbours_preloaded(struct mm *mm, vaddr_t address, u32 pte)
+static bool is_inserted(u32 vsid, vaddr_t address)
 {
-	vaddr_t start = ALIGN_DOWN(address, preload_window << PAGE_SHIFT);
-	u32 vsid;
-	const struct pte *entry;
-
-	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
-		return;
-	preloaded_placed(mm, address, pte);
-	vsid = context_vsid(mm, address);
-	entry = pagetable_find(mm->root, start);        /* one table covers the window */
-	for (u32 page = 0; page < preload_window; page++, entry++, start += PAGE_SIZE)
-		if (pte_present(pte_get(entry)) && start != ALIGN_DOWN(address, PAGE_SIZE) && !hash_find(vsid, start))
-			hash_placed(start, hash_insert_preload(vsid, start, pte_get(entry)));
+	return hash_find(vsid, address);
 }
 
-static enum hash_preload preload_form;
-
-void hash_preload_bind(void)
+void hash_preload_rebind(void)
 {
-	page_installed_bind(preload_form == HASH_PRELOAD_OFF ? not_preloaded :
-			    preload_form == HASH_PRELOAD_AROUND ? neighbours_preloaded :
-			    pagetable_notes || SEVERAL ? preloaded_placed : hash_preloaded);
+	bool plain = preload_form == HASH_PRELOAD_FAULT && !pagetable_notes && !SEVERAL;
+
+	hash_preload_bind(preload_form, preload_window, plain ? hash_preloaded : preloaded_placed, is_inserted);
 }
 
 void hash_preload(enum hash_preload what, u32 pages)
 {
 	preload_window = pages;
 	preload_form = what;
-	hash_preload_bind();
+	hash_preload_rebind();
 }
 
 CAUSE(flush) static void hash32_page_flush(struct mm *mm, vaddr_t address)

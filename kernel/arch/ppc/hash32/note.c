@@ -80,5 +80,5 @@ void hash_note(enum hash_note what)
 	pagetable_notes = on;
 	hash_placed = on ? placed_noted : placed_nowhere;
 	hash_remove = forms[what];
-	hash_preload_bind();
+	hash_preload_rebind();
 }

@@ -11,6 +11,8 @@
 #include <pagetable.h>
 #include <smp.h>
 
+#define GROUP_BYTES (HPTES_PER_GROUP * sizeof(struct hpte))
+
 struct hpte *hash_table;
 u32 hash_groups;
 u64 hash_searches_flush, hash_found_flush;
@@ -18,35 +20,34 @@ u32 hash_evictions, hash_next_slot;
 u64 hash_inserts;
 u32 *hash_group_misses;
 
-/* 128 KB for 32 MB, as in the 1999 system (16384 entries, two a frame); the architecture's minimum is 64 KB. */
-static u32 table_size(void)
+void *hash_allocate(u32 least, u32 ram_per_byte, u32 group_bytes)
 {
-	u32 size = HASH_LEAST;
-
-	while (size < 0x2000000 && size < boot.memory_size / 256)
-		size *= 2;
-	return size;
-}
-
-void hash_init(void)
-{
-	u32 size = table_size();
+	u32 size = least;
 	unsigned order = 0;
 	struct frame *frame;
 
-	if (hash_table)
-		return;
+	while (size < 0x2000000 && size < boot.memory_size / ram_per_byte)
+		size *= 2;
 	while (PAGE_SIZE << order < size)
 		order++;
 	frame = frame_alloc_order(FRAME_RESERVED, order);
 	if (!frame)
 		fatal(EXIT_MEMORY, "hash table: no room for %u KB", size / 1024);
-	hash_table = frame_kva(frame);
-	hash_groups = size / (HPTES_PER_GROUP * sizeof(struct hpte));
-	memset(hash_table, 0, size);
+	hash_groups = size / group_bytes;
+	return memset(frame_kva(frame), 0, size);
+}
+
+/* 128 KB for 32 MB, as in the 1999 system (16384 entries, two a frame); the architecture's minimum is 64 KB. */
+void hash_init(void)
+{
+	u32 masks;
+
+	if (hash_table)
+		return;
+	hash_table = hash_allocate(HASH_LEAST, 256, GROUP_BYTES);
+	masks = hash_groups * GROUP_BYTES / 0x10000 - 1;
 	/* HTABORG, and HTABMASK: the hash bits beyond the ten of a 64 KB table. */
-	__asm__ volatile("sync; mtspr %0, %1; isync" : : "i"(SPR_SDR1),
-			 "r"(frame_pa(frame) | (size / 0x10000 - 1)) : "memory");
+	__asm__ volatile("sync; mtspr %0, %1; isync" : : "i"(SPR_SDR1), "r"(kva_pa(hash_table) | masks) : "memory");
 }
 
 void hash_shrink(u32 size)
@@ -55,7 +56,7 @@ void hash_shrink(u32 size)
 
 	hash_clear();
 	__asm__ volatile("mfspr %0, %1" : "=r"(sdr1) : "i"(SPR_SDR1));
-	hash_groups = size / (HPTES_PER_GROUP * sizeof(struct hpte));
+	hash_groups = size / GROUP_BYTES;
 	sdr1_set((sdr1 & 0xffff0000) | (size / 0x10000 - 1));
 }
 
@@ -63,7 +64,7 @@ void hash_clear(void)
 {
 	table_lock();
 	if (hash_table)
-		memset(hash_table, 0, hash_groups * HPTES_PER_GROUP * sizeof(struct hpte));
+		memset(hash_table, 0, hash_groups * GROUP_BYTES);
 	table_unlock();
 }
 

@@ -55,18 +55,11 @@ static inline void copy_go_back(struct regs *regs)
 /* The plain reload, with translation on and the registers saved. */
 CAUSE(reload) static bool hash64_reload(vaddr_t address, u32 access)
 {
-	u32 need = access == MM_WRITE ? PTE_VALID | PTE_CHANGED : PTE_VALID;
-	u32 pte;
+	u32 pte = reload_entry(address, access);
 
-	if (!this_cpu()->mm || address >= KERNEL_BASE)
-		return false;
-	pte = pagetable_read(this_cpu()->mm->root, address);
-	if ((pte & need) != need)
-		return false;
-	reloads_c++;
-	/* An address in an aperture has the VSID of another address space. */
-	hash64_insert(segment_vsid(address), address, pte, &hash_inserts);
-	return true;
+	if (pte)
+		hash64_insert(segment_vsid(address), address, pte, &hash_inserts);
+	return pte;
 }
 
 CAUSE(fault) void exception_data_fault64(struct regs *regs)
@@ -96,43 +89,20 @@ CAUSE(reload) void exception_isi64(struct regs *regs)
 		exception_instruction_fault64(regs);
 }
 
-CAUSE(fault) static void not_preloaded(struct mm *mm, vaddr_t address, u32 pte)
-{
-	(void)mm;
-	(void)address;
-	(void)pte;
-}
-
 CAUSE(fault) static void page_preloaded(struct mm *mm, vaddr_t address, u32 pte)
 {
 	if (mm == this_cpu()->mm && pte & PTE_VALID)
 		hash64_insert(context_vsid(mm, address), address, pte, &hash_preloads);
 }
 
-static u32 preload_window;
-
-/* As hash32/backend.c has it. */
-CAUSE(fault) static void neighbours_preloaded(struct mm *mm, vaddr_t address, u32 pte)
+static bool is_inserted(u32 vsid, vaddr_t address)
 {
-	vaddr_t start = ALIGN_DOWN(address, preload_window << PAGE_SHIFT);
-	u32 vsid;
-	const struct pte *entry;
-
-	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
-		return;
-	page_preloaded(mm, address, pte);
-	vsid = context_vsid(mm, address);
-	entry = pagetable_find(mm->root, start);        /* one table covers the window */
-	for (u32 page = 0; page < preload_window; page++, entry++, start += PAGE_SIZE)
-		if (pte_present(pte_get(entry)) && start != ALIGN_DOWN(address, PAGE_SIZE) && !hash64_find(vsid, start))
-			hash64_insert(vsid, start, pte_get(entry), &hash_preloads);
+	return hash64_find(vsid, address);
 }
 
 static void hash64_preload(enum hash_preload what, u32 pages)
 {
-	preload_window = pages;
-	page_installed_bind(what == HASH_PRELOAD_OFF ? not_preloaded :
-			    what == HASH_PRELOAD_AROUND ? neighbours_preloaded : page_preloaded);
+	hash_preload_bind(what, pages, page_preloaded, is_inserted);
 }
 
 CAUSE(flush) static void hash64_page_flush(struct mm *mm, vaddr_t address)

@@ -20,16 +20,6 @@
 
 struct hpte64 *hash64_table;
 
-/* Two entries a frame, as on the other processors. */
-static u32 table_size(void)
-{
-	u32 size = HASH64_LEAST;
-
-	while (size < 0x2000000 && size < boot.memory_size / 128)
-		size *= 2;
-	return size;
-}
-
 /* Tells the hardware and the handlers of the table. */
 static void table_announce(void)
 {
@@ -264,21 +254,11 @@ static void boot_io_keep(void)
 		  IO_PHYSICAL | PTE_VALID | PTE_CHANGED | PTE_UNCACHED | PTE_GUARDED);
 }
 
+/* Two entries a frame, as on the other processors. */
 void hash64_init(void)
 {
-	u32 size = table_size();
-	unsigned order = 0;
-	struct frame *frame;
-
-	_Static_assert(HASH64_LEAST / GROUP_BYTES == 1u << LEAST_SHIFT, "SDR1 counts groups from the smallest table on");
-	while (PAGE_SIZE << order < size)
-		order++;
-	frame = frame_alloc_order(FRAME_RESERVED, order);
-	if (!frame)
-		fatal(EXIT_MEMORY, "hash table: no room for %u KB", size / 1024);
-	hash64_table = frame_kva(frame);
-	hash_groups = size / GROUP_BYTES;
-	memset(hash64_table, 0, size);
+	_Static_assert(HASH64_LEAST / GROUP_BYTES == 1u << LEAST_SHIFT, "SDR1 counts from the smallest table");
+	hash64_table = hash_allocate(HASH64_LEAST, 128, GROUP_BYTES);
 	hash64_bolt(true);
 	boot_io_keep();
 	table_announce();

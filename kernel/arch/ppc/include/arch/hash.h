@@ -18,7 +18,9 @@ extern u32 hash_evictions, hash_next_slot;
 extern u64 hash_inserts;                /* assembly counts in its low word */
 extern u32 *hash_group_misses;
 
-/* Allocates the table for this much RAM, empty, and points SDR1 at it. */
+/* Allocates a table of at least `least` bytes, empty: a power of two, one byte for `ram_per_byte` of RAM. */
+void *hash_allocate(u32 least, u32 ram_per_byte, u32 group_bytes);
+/* The same for 32-bit processors, and points SDR1 at it. */
 void hash_init(void);
 void hash_clear(void);
 /* At boot: leaves the table's first `size` bytes in use, a power of two, at least HASH_LEAST (604 manual, 5.5.1). */
@@ -52,7 +54,11 @@ bool hash_remove_searching(struct mm *mm, u32 vsid, vaddr_t address);
  */
 enum hash_preload { HASH_PRELOAD_OFF, HASH_PRELOAD_FAULT, HASH_PRELOAD_AROUND };
 void hash_preload(enum hash_preload what, u32 pages);
-void hash_preload_bind(void);           /* after hash_note() */
+void hash_preload_rebind(void);         /* after hash_note() */
+/* Binds what inserts one page, and what tells whether the table has a page. */
+typedef void preload_page(struct mm *mm, vaddr_t address, u32 pte);
+void hash_preload_bind(enum hash_preload what, u32 pages, preload_page *page,
+		       bool (*present)(u32 vsid, vaddr_t address));
 extern u64 hash_preloads;
 /*
  * With hash_preload(): the faulting access is repeated at once, so its entry is inserted, which saves the failing

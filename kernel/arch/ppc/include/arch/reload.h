@@ -29,6 +29,9 @@ extern u64 misses_of_kernel_pages;      /* of kernel addresses */
  */
 extern u64 reloads_assembly, reloads_bypass;
 
+/* The tree's entry, which a reload in C inserts; 0: there is none that permits the access. */
+u32 reload_entry(vaddr_t address, u32 access);
+
 void reload_count(bool on);
 bool reload_counting(void);
 void reload_count_reset(void);  /* resets the counts */
