@@ -263,7 +263,7 @@ def _judged(store: Store, experiment: Experiment) -> list[CellRecord]:
         replace(cell, verdict="an input", reason=inputs[cell.row_name])
         if cell.row_name in inputs and cell.verdict != "an input"
         else cell
-        for cell in memories.judged(store, experiment.name)
+        for cell in memories.judged(store, experiment)
     ]
 
 

@@ -8,6 +8,7 @@ experiment's table.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -26,7 +27,8 @@ from pagewalk.verdict import REFUTED, Kind, at_edge, class_of, is_verdict
 
 DECIDES = "an input decides"
 """The verdict on a row whose class is another with other inputs."""
-
+OTHER_RANGES = "measured with other ranges"
+"""Said of a row that was tried with values that the machines' files do not have now."""
 
 LONG = 300_000_000
 """Cycles from which a run counts as long: its row has no corner, no input alone, and one placement."""
@@ -45,6 +47,18 @@ def _variants(row: Row, choice: _Choice) -> dict[str, dict[str, Variant]]:
     return found
 
 
+def _settings(of_machine: Mapping[str, Variant]) -> str:
+    """The keys that a variant sets on each machine of a row, as they are kept."""
+    return json.dumps({machine: dict(variant.keys) for machine, variant in of_machine.items()}, sort_keys=True)
+
+
+def _of_today(row: Row, kept: Mapping[str, str | None]) -> bool:
+    """Whether the variants that a row was tried with, and the keys that each of them set, are among today's."""
+    today = {name: _settings(of_machine) for name, of_machine in _variants(row, inputs.variants).items()}
+    ends = {name for name in today if end_of(name) == name}
+    return ends <= kept.keys() and all(today.get(name) == settings for name, settings in kept.items())
+
+
 def _with(row: Row, of_machine: Mapping[str, Variant]) -> Row:
     """The row with a variant on both of its sides."""
 
@@ -59,12 +73,14 @@ def _with(row: Row, of_machine: Mapping[str, Variant]) -> Row:
 class Varied:
     """A row of an experiment with each variant of its machines, the files' own first.
 
-    `kept` is the row in the experiment's own table, which may have been measured with more placements.
+    `kept` is the row in the experiment's own table, which may have been measured with more placements. `settings` are
+    the keys that each variant set (None: not kept).
     """
 
     experiment: str
     cells: Mapping[str, Cell]
     kept: CellRecord | None
+    settings: Mapping[str, str | None]
 
     @property
     def own(self) -> Cell:
@@ -75,6 +91,11 @@ class Varied:
     def deciding(self) -> list[str]:
         """The variants with which the verdict is counted under another class."""
         return deciding({name: cell.verdict for name, cell in self.cells.items()})
+
+    @property
+    def of_today(self) -> bool:
+        """Whether the row was tried with the ranges that the machines' files have now."""
+        return _of_today(self.own.row, self.settings)
 
     @property
     def judged(self) -> bool:
@@ -113,6 +134,7 @@ class _Planned:
     row: Row
     placements: int = 1
     cells: dict[str, Cell] = field(default_factory=dict)
+    settings: dict[str, str | None] = field(default_factory=dict)
 
     def is_long(self, store: Store) -> bool:
         """Whether a run of the row with the files' inputs is long."""
@@ -135,7 +157,7 @@ def _measure(lab: Lab, planned: Sequence[_Planned], choice: _Choice, events: Eve
     """Measures each row with the variants that `choice` gives of its machines."""
     for placements in sorted({entry.placements for entry in planned}):
         work = [
-            (entry, name, _with(entry.row, of_machine))
+            (entry, name, of_machine, _with(entry.row, of_machine))
             for entry in planned
             if entry.placements == placements
             for name, of_machine in _variants(entry.row, choice).items()
@@ -143,11 +165,12 @@ def _measure(lab: Lab, planned: Sequence[_Planned], choice: _Choice, events: Eve
         if not work:
             continue
         # One table with all of them: the runs are planned together, and progress shows how many there are.
-        rows = tuple(row for _, _, row in work)
-        for (entry, name, _), cell in zip(
+        rows = tuple(row for *_, row in work)
+        for (entry, name, of_machine, _), cell in zip(
             work, lab.measure(replace(planned[0].experiment, rows=rows), events, placements), strict=True
         ):
             entry.cells[name] = replace(cell, row=entry.row)
+            entry.settings[name] = _settings(of_machine)
 
 
 def compare(lab: Lab, found: Iterable[Experiment], events: Events, *, extremes: bool = False) -> list[Varied]:
@@ -182,6 +205,7 @@ def compare(lab: Lab, found: Iterable[Experiment], events: Events, *, extremes: 
             entry.experiment.name,
             entry.cells,
             kept.get((entry.experiment.name, entry.row.name, entry.row.after.machine)),
+            entry.settings,
         )
         for entry in planned
     ]
@@ -189,7 +213,8 @@ def compare(lab: Lab, found: Iterable[Experiment], events: Events, *, extremes: 
         lab.store.add_inputs(name, [
             {
                 "row_name": cell.row.name, "machine": cell.row.after.machine, "variant": variant,
-                "before": cell.before, "after": cell.after, "ratio": cell.ratio, "verdict": cell.verdict,
+                "before": cell.before, "after": cell.after, "ratio": cell.ratio,
+                "settings": entry.settings[variant], "verdict": cell.verdict,
             }
             for entry in varied if entry.experiment == name for variant, cell in entry.cells.items()
         ])  # fmt: skip
@@ -207,13 +232,14 @@ def tried(store: Store, found: Iterable[Experiment]) -> list[Varied]:
         latest = _latest(store, experiment.name)
         for row in experiment.rows:
             place = row.name, row.after.machine
+            made = latest.get(place, ())
             cells = {
-                one.variant: Cell(row, one.before, one.after, one.ratio, one.verdict, "", None, "")
-                for one in latest.get(place, ())
+                one.variant: Cell(row, one.before, one.after, one.ratio, one.verdict, "", None, "") for one in made
             }
             ran = AS_IN_FILE in cells and any(cell.verdict != "no figure" for cell in cells.values())
             if row.published.claims and ran:
-                varied.append(Varied(experiment.name, cells, kept.get(place)))
+                settings = {one.variant: one.settings for one in made}
+                varied.append(Varied(experiment.name, cells, kept.get(place), settings))
     return varied
 
 
@@ -225,6 +251,7 @@ class _Tried:
     before: float | None
     after: float | None
     ratio: float | None
+    settings: str | None
     verdict: Kind
 
 
@@ -233,7 +260,7 @@ def _latest(store: Store, experiment: str) -> dict[tuple[str, str], list[_Tried]
     found: dict[tuple[str, str], list[_Tried]] = {}
     made: dict[tuple[str, str], datetime] = {}
     for row, machine, when, *values in store.query(
-        "SELECT row_name, machine, made, variant, before, after, ratio, verdict FROM inputs WHERE experiment = ? "
+        "SELECT row_name, machine, made, variant, before, after, ratio, settings, verdict FROM inputs WHERE experiment = ? "
         "ORDER BY made DESC, number",
         [experiment],
     ):
@@ -249,6 +276,7 @@ class Spread:
     low: float | None
     high: float | None
     verdicts: Mapping[str, str]
+    settings: Mapping[str, str | None]
 
     @property
     def shown(self) -> str:
@@ -264,23 +292,28 @@ def spreads(store: Store, experiment: str) -> dict[tuple[str, str], Spread]:
         known = [value for value in compared if value is not None]
         verdicts: dict[str, str] = {one.variant: one.verdict for one in latest}
         if AS_IN_FILE in verdicts:
-            spread[place] = Spread(min(known, default=None), max(known, default=None), verdicts)
+            settings = {one.variant: one.settings for one in latest}
+            spread[place] = Spread(min(known, default=None), max(known, default=None), verdicts, settings)
     return spread
 
 
-def judged(store: Store, experiment: str) -> list[CellRecord]:
+def judged(store: Store, experiment: Experiment) -> list[CellRecord]:
     """The experiment's latest table, with the verdicts that hold with other inputs too.
 
     A verdict whose class is another with other inputs becomes DECIDES; the reason says which verdict it is with which.
     """
-    found = spreads(store, experiment)
-    return [_judged(cell, found.get((cell.row_name, cell.machine))) for cell in records.cells(store, experiment)]
+    found = spreads(store, experiment.name)
+    rows = {(row.name, row.after.machine): row for row in experiment.rows}
+    judged = []
+    for cell in records.cells(store, experiment.name):
+        place = cell.row_name, cell.machine
+        spread, row = found.get(place), rows.get(place)
+        judged.append(cell if spread is None else _judged(cell, spread, row is None or _of_today(row, spread.settings)))
+    return judged
 
 
-def _judged(cell: CellRecord, spread: Spread | None) -> CellRecord:
-    if spread is None:
-        return cell
-    cell = replace(cell, inputs=spread.shown)
+def _judged(cell: CellRecord, spread: Spread, of_today: bool) -> CellRecord:
+    cell = replace(cell, inputs=spread.shown if of_today else f"{spread.shown}, {OTHER_RANGES}")
     others = deciding(spread.verdicts)
     if not others or not is_verdict(cell.verdict):
         return cell
@@ -341,7 +374,10 @@ _COLUMNS: tuple[tuple[str, Callable[[Varied], str]], ...] = (
     (FASTEST, _end(FASTEST)),
     (SLOWEST, _end(SLOWEST)),
     ("one input at a time", _alone),
-    ("decided by", lambda entry: ", ".join(told(entry.deciding, entry.cells))),
+    (
+        "decided by",
+        lambda entry: ", ".join([*told(entry.deciding, entry.cells), *([] if entry.of_today else [OTHER_RANGES])]),
+    ),
     ("other placements", lambda entry: _kept(entry.kept)),
 )
 
@@ -391,8 +427,8 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
         "No paper says what memory its machines had, and no manual gives every time of a processor. Such keys of the "
         "machine files are inputs; each file says in its table `[inputs]` within what bounds. Each row here has a "
         f"claim and is measured with these values, with one placement of code and data: {how}. Nothing proves that no "
-        "other choice lies outside of what was tried. The list at the end has the ranges of the machine files when "
-        "this page was made; a row was measured with those of its time. "
+        "other choice lies outside of what was tried. The list at the end has the ranges of the machine files now; "
+        f'a row that was tried with other values says "{OTHER_RANGES}". '
         "A cell has our ratio, or our figure where there is no ratio, and the verdict. An input decides a "
         "row if the verdict with it is counted under another class; then the claim's page says so. The last column has "
         "the spread over all placements in the experiment's own table, with the inputs as in the files. Where it is as "

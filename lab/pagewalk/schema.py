@@ -1,6 +1,6 @@
 """The tables of a results file, and how the file of an earlier version gets them. docs/results.md describes them."""
 
-SCHEMA = 6
+SCHEMA = 7
 """The number of this schema, which the table `meta` holds."""
 
 _TABLES = """
@@ -52,7 +52,10 @@ _SINCE_5_TABLES = """
 CREATE TABLE inputs (
     experiment VARCHAR NOT NULL, made TIMESTAMP NOT NULL, number INTEGER NOT NULL, row_name VARCHAR NOT NULL,
     machine VARCHAR NOT NULL, variant VARCHAR NOT NULL, before DOUBLE, after DOUBLE, ratio DOUBLE,
-    verdict VARCHAR NOT NULL, PRIMARY KEY (experiment, made, number));
+    settings VARCHAR, verdict VARCHAR NOT NULL, PRIMARY KEY (experiment, made, number));
+"""
+_SINCE_6 = """
+ALTER TABLE inputs ADD COLUMN settings VARCHAR;
 """
 UPGRADES = {
     1: _SINCE_1 + _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_4 + _SINCE_5_TABLES,
@@ -60,6 +63,7 @@ UPGRADES = {
     3: _SINCE_3_TABLES + _SINCE_4 + _SINCE_5_TABLES,
     4: _SINCE_4 + _SINCE_5_TABLES,
     5: _SINCE_5_TABLES,
+    6: _SINCE_6,
 }
 """By the number of an earlier schema: the statements that bring its file up to this one."""
 CREATION = _TABLES + _SINCE_2_TABLES + _SINCE_3_TABLES + _SINCE_5_TABLES

@@ -139,6 +139,29 @@ def test_what_was_tried_is_kept_without_measuring(experiment: Experiment, tmp_pa
         assert memories.page(store, memories.tried(store, [experiment])) == memories.page(store, measured)
 
 
+def test_a_row_that_was_tried_with_other_ranges_says_so(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(tmp_path / "results.duckdb") as store:
+        lab = BenchLab(ScriptedRunner(script), store)
+        lab.measure(experiment, Quiet())
+        (varied,) = memories.compare(lab, [experiment], Quiet())
+        assert varied.of_today
+        (kept,) = memories.tried(store, [experiment])
+        assert kept.of_today
+        assert memories.OTHER_RANGES not in memories.page(store, [kept]).split("## ", 1)[1]
+        found = machines.find
+
+        def wider(name: str) -> Machine:
+            machine = found(name)
+            return dataclasses.replace(machine, inputs={**machine.inputs, "memory.read-delay": ("4", "6", "12")})
+
+        monkeypatch.setattr(machines, "find", wider)
+        (kept,) = memories.tried(store, [experiment])
+        assert not kept.of_today
+        assert f"{memories.OTHER_RANGES} |" in memories.page(store, [kept])
+
+
 def test_what_the_experiment_sets_is_not_varied(experiment: Experiment, tmp_path: Path) -> None:
     (row,) = experiment.rows
     keys = {"memory.read-delay": "9"}
@@ -194,11 +217,11 @@ def test_the_page_of_the_claims_says_what_an_input_decides(experiment: Experimen
         lab = BenchLab(ScriptedRunner(script), store)
         (cell,) = lab.experiment(mine, Quiet())
         store.add_cells(name, [cell.record() | {"low": 60.0, "high": 90.0, "placements": 7}])
-        (before,) = memories.judged(store, name)
+        (before,) = memories.judged(store, mine)
         assert (before.verdict, before.inputs) == ("ratio reproduced", "")
         page = memories.page(store, memories.compare(lab, [mine], Quiet()))
         assert "| 60 to 90 (7 placements) ratio reproduced |" in page
-        (after,) = memories.judged(store, name)
+        (after,) = memories.judged(store, mine)
         shown = claims_page.build(store, "osdi99")
         counts = dict(claims_page.count(store, "osdi99").figures)
     assert after.verdict == memories.DECIDES
@@ -222,7 +245,7 @@ def test_only_verdicts_of_another_class_are_decided(experiment: Experiment, tmp_
         rows = [{"row_name": "mmap latency", "machine": "ppc604-185", "before": 1.0, "after": 2.0, "ratio": 0.5}]
         for variant, kind in (("as in the file", "recalled"), ("all slowest", "no figure")):
             store.add_inputs(experiment.name, [rows[0] | {"variant": variant, "verdict": kind}])
-        (cell,) = memories.judged(store, experiment.name)
+        (cell,) = memories.judged(store, experiment)
     assert cell.verdict != memories.DECIDES, "each table of inputs is whole: the latest alone counts"
 
 

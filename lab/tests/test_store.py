@@ -144,6 +144,15 @@ def test_a_file_of_the_first_schema_is_brought_up_to_date(tmp_path: Path, read_o
         assert store.query("SELECT low, high, placements, pairs FROM cells") == []
 
 
+def test_a_file_of_the_sixth_schema_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "r.duckdb"
+    Store(path).close()
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("ALTER TABLE inputs DROP COLUMN settings; UPDATE meta SET schema = 6")
+    with Store(path) as store:
+        assert store.query("SELECT settings FROM inputs") == []
+
+
 def test_a_file_in_use_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "r.duckdb"
     code = "import sys, duckdb; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"

@@ -622,6 +622,43 @@ fn a_970_is_none_of_the_others() {
 }
 
 #[test]
+fn a_table_can_be_made_by_one_setting_for_each_key() {
+    let all = [
+        "cache.l3.place=in-line",
+        "cache.l3.size=0x100000",
+        "cache.l3.ways=1",
+        "cache.l3.line=32",
+        "cache.l3.replacement=lru",
+        "bus.request=3",
+        "cache.l3.first-beat=20",
+        "cache.l3.next-beat=2",
+        "cache.l3.miss=5",
+    ];
+    let config = with_settings("ppc750-400", &all).unwrap();
+    assert_eq!(config.cache.l3.map(|l3| l3.size), Some(0x10_0000));
+    let error = with_settings("ppc750-400", &[&all[..1], &all[2..]].concat()).unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.contains("--set cache.l3.miss=5") && said.contains("missing key `size`"),
+        "{said}"
+    );
+    let wrong = [all[0], "cache.l3.size=\"much\"", all[2]];
+    let said = with_settings("ppc750-400", &wrong).unwrap_err().to_string();
+    assert!(said.contains("--set cache.l3.size"), "{said}");
+}
+
+#[test]
+fn a_604_has_a_bus_of_8_bytes() {
+    for (setting, said) in [
+        ("bus.width=4", "the bus of core.kind \"604\" has 8 bytes"),
+        ("bus.width=32", "allowed are powers of two from 4 to 8"),
+    ] {
+        let error = with_settings("ppc604-133", &[setting]).unwrap_err();
+        assert!(error.to_string().contains(said), "{setting}: {error}");
+    }
+}
+
+#[test]
 fn only_board_prep_has_an_openpic() {
     let openpic = "board.interrupt-controller=openpic";
     assert!(with_settings("ppc604-133", &[openpic]).is_ok());

@@ -56,6 +56,7 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
     ),
     (&["8xx"], "bus.width", "4 bytes on this core"),
     (&["405"], "bus.width", "8 bytes on this core"),
+    (&["604", "604e"], "bus.width", "8 bytes on these cores"),
     (&["405"], "tlb.unified.entries", "64 on this core"),
     (
         &["405"],

@@ -162,6 +162,12 @@ fn parts_and_controllers_that_do_not_fit_are_refused() {
             "`cache.l2.copy-back` is 2: memory.controller \"mpc106\" has 1 at most",
         ),
         (
+            "ppc604-185x2",
+            PARTS.to_owned(),
+            L2,
+            "`cache.l2.place` is \"look-aside\", and processors is 2: memory.controller \"mpc106\" runs such a cache for 1 at most",
+        ),
+        (
             "p6-200x4",
             with("mpc106", "440fx"),
             "",

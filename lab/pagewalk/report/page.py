@@ -240,7 +240,7 @@ def _sections(store: Store) -> list[Section]:
             (experiment,) = experiments.find(name)
         except BadInput:
             continue  # made from a file outside the checkout, which is not here to describe it
-        cells = memories.judged(store, name)
+        cells = memories.judged(store, experiment)
         gathered = _Gatherer(store, experiment, cells)
         found.append(
             Section(

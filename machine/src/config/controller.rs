@@ -59,8 +59,8 @@ struct Facts {
     kinds: &'static [PartsKind],
     /// Transactions on the bus at a time, at most.
     depth: u32,
-    /// A look-aside L2 can stand beside it.
-    look_aside: bool,
+    /// Processors that a look-aside L2 beside it can serve; 0: it has none.
+    look_aside: u8,
     /// It may strobe the parts while the data bus is busy.
     overlap: bool,
     /// Writes that it can take before the parts do.
@@ -76,7 +76,7 @@ const USUAL: Facts = Facts {
     bus: Sixty,
     kinds: &[Fpm],
     depth: 2,
-    look_aside: true,
+    look_aside: u8::MAX,
     overlap: true,
     write_buffer: 0,
     copy_back: u32::MAX,
@@ -91,20 +91,23 @@ impl Controller {
         match self {
             // MPC105 User's Manual 4-19: the data bus is the memory's too, and is not granted while the memory has it.
             // Page mode DRAM or, recalled, EDO; the depth, the L2 with the copy-back buffer of the MPC106, and the
-            // missing write buffer are recalled.
+            // missing write buffer are recalled; so is that the L2's signals have the pins by which further processors
+            // ask for the bus.
             Controller::Mpc105 => Facts {
                 name: "mpc105",
                 kinds: &[Fpm, Edo],
+                look_aside: 1,
                 overlap: false,
                 copy_back: 1,
                 ..USUAL
             },
             // MPC106 User's Manual 4-18: one level of pipelining; 5-43: HIT is sampled before memory is started; 8-3: a
             // copy-back buffer of a line; writes of the processor go through a buffer with ECC only. 6-26, 6-43: DRAM,
-            // EDO, SDRAM.
+            // EDO, SDRAM. The pins of the L2 are recalled, as the MPC105's.
             Controller::Mpc106 => Facts {
                 name: "mpc106",
                 kinds: &[Fpm, Edo, Sdram],
+                look_aside: 1,
                 overlap: false,
                 write_buffer: 1,
                 copy_back: 1,
@@ -139,7 +142,7 @@ impl Controller {
                 bus: P6,
                 kinds: &[Fpm, Edo],
                 depth: 8,
-                look_aside: false,
+                look_aside: 0,
                 write_buffer: 8,
                 processors: 2,
                 ..USUAL
@@ -150,7 +153,7 @@ impl Controller {
                 name: "450kx",
                 bus: P6,
                 depth: 8,
-                look_aside: false,
+                look_aside: 0,
                 write_buffer: 8,
                 ..USUAL
             },
@@ -210,9 +213,15 @@ impl Controller {
             }
         }
         if let Some(place) = around.look_aside
-            && !facts.look_aside
+            && around.processors > facts.look_aside
         {
-            let message = format!("is \"look-aside\": {named} has no cache beside it on the bus");
+            let message = match facts.look_aside {
+                0 => format!("is \"look-aside\": {named} has no cache beside it on the bus"),
+                most => format!(
+                    "is \"look-aside\", and processors is {}: {named} runs such a cache for {most} at most",
+                    around.processors
+                ),
+            };
             checker.fail(place, message);
         }
         if parts.overlap && !facts.overlap {

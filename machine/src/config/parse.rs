@@ -114,6 +114,17 @@ impl Override {
         }
     }
 
+    /// Whether it sets a key of a table that `table` has not.
+    fn is_of_new_table(&self, table: &toml::Table) -> bool {
+        let mut parts: Vec<&str> = self.path.split('.').collect();
+        parts.pop();
+        let mut at = Some(table);
+        for part in parts {
+            at = at.and_then(|table| table.get(part)?.as_table());
+        }
+        at.is_none()
+    }
+
     fn given(&self) -> &str {
         self.text
             .split_once('=')
@@ -222,22 +233,29 @@ pub(super) fn changed<File: MachineFile>(
     overrides: &[Override],
 ) -> Result<File, ConfigError> {
     let mut table = table.clone();
-    for setting in overrides {
+    let made = |setting: &Override| setting.is_of_new_table(&table);
+    let last_made = overrides.iter().rposition(made);
+    for (number, setting) in overrides.iter().enumerate() {
         File::check_setting(setting, &table)?;
         setting.apply(&mut table)?;
+        let Err(error) = table.clone().try_into::<File>() else {
+            continue;
+        };
         // Keys and types are checked after each override, sizes only after all: two of them may fit only
-        // together.
-        table
-            .clone()
-            .try_into::<File>()
-            .map_err(|error| ConfigError::InOverride {
-                setting: setting.text.clone(),
-                message: in_plain_english(
-                    error.message(),
-                    Some(setting.given()),
-                    allowed::<File>(&table, &setting.path, error.message()),
-                ),
-            })?;
+        // together. A table that the file has not is whole after the last override that adds to one.
+        if error.message().starts_with("missing field ")
+            && last_made.is_some_and(|last| number < last)
+        {
+            continue;
+        }
+        return Err(ConfigError::InOverride {
+            setting: setting.text.clone(),
+            message: in_plain_english(
+                error.message(),
+                Some(setting.given()),
+                allowed::<File>(&table, &setting.path, error.message()),
+            ),
+        });
     }
     let mut config: File =
         table

@@ -61,12 +61,13 @@ pub(crate) fn shared(checker: &mut Checker, bus: &Bus, around: &AroundBus<'_>) {
 
 pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
     let bus = &config.bus;
+    let (bus_kind, widest) = match config.core.kind.core().family {
+        Family::Classic => (BusKind::Sixty, 8),
+        Family::Mpc8xx | Family::Ppc405 | Family::Ppc970 => (BusKind::Other, 32),
+    };
     let around = AroundBus {
-        kind: match config.core.kind.core().family {
-            Family::Classic => BusKind::Sixty,
-            Family::Mpc8xx | Family::Ppc405 | Family::Ppc970 => BusKind::Other,
-        },
-        widest: 32,
+        kind: bus_kind,
+        widest,
         clock: config.core.clock,
         line: ("cache.data.line", config.cache.data.line),
         levels: [config.cache.l2.as_ref(), config.cache.l3.as_ref()],
@@ -96,6 +97,13 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
             ),
         ),
         (None, false) => {}
+    }
+    // Recalled: the 603 and the 750 can use 32 of the bus's 64 data bits, the 604 cannot.
+    if bus.width == 4 && matches!(kind, CoreKind::Ppc604 | CoreKind::Ppc604e) {
+        checker.fail(
+            "bus.width",
+            format!("is 4: the bus of core.kind \"{}\" has 8 bytes", kind.name()),
+        );
     }
     if bus.streaming == Some(true) && !matches!(kind, CoreKind::Ppc604 | CoreKind::Ppc604e) {
         checker.fail(
