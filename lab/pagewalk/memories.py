@@ -260,8 +260,8 @@ def _latest(store: Store, experiment: str) -> dict[tuple[str, str], list[_Tried]
     found: dict[tuple[str, str], list[_Tried]] = {}
     made: dict[tuple[str, str], datetime] = {}
     for row, machine, when, *values in store.query(
-        "SELECT row_name, machine, made, variant, before, after, ratio, settings, verdict FROM inputs WHERE experiment = ? "
-        "ORDER BY made DESC, number",
+        "SELECT row_name, machine, made, variant, before, after, ratio, settings, verdict FROM inputs "
+        "WHERE experiment = ? ORDER BY made DESC, number",
         [experiment],
     ):
         if made.setdefault((row, machine), when) == when:
