@@ -478,6 +478,8 @@ def judge(row: Row, before: float | None, after: float | None) -> Judgement:
     if not published.claims and published.after is not None:
         return Judgement("measured", after / published.after.middle)
     ratio = None if before is None else improvement(before, after, row.better)
+    if row.better == "neither" and not published.claims:
+        return Judgement("measured", ratio)
     if (unjudged := _unjudged(row)) is not None:
         return Judgement(unjudged, ratio)
     if before is None or ratio is None:

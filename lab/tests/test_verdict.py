@@ -301,6 +301,13 @@ def test_a_policy_beyond_the_documents_is_judged_by_whether_it_gets_better() -> 
     assert judge(forks, 100.0, 125.0) == Judgement("worse", 0.8)
 
 
+def test_more_or_fewer_interrupts_are_neither_better_nor_worse() -> None:
+    rows = [row for experiment in experiments.find("riscv-imsic") for row in experiment.rows]
+    counted = next(row for row in rows if row.name.startswith("interrupts into machine mode"))
+    assert judge(counted, 3.0, 1.0) == Judgement("measured", 3.0)
+    assert judge(counted, 3.0, 0.0) == Judgement("measured", None)
+
+
 def test_a_verdict_is_one_that_every_placement_bears_out() -> None:
     mmap = experiments.find("osdi99-table2")[0].rows[0]
     spread = judge_spread(mmap, [(8000.0, 100.0), (3000.0, 100.0), (7000.0, 100.0)])
