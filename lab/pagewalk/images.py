@@ -39,6 +39,8 @@ _COMPRESSED = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x27\x05\x19\x56": "U-Boot's mkimage",
 }
+_RAW_MAGIC, _RAW_AT = b"RSC\x05", 0x38
+"""What the header of a RISC-V Linux's Image has, and where (Linux, Documentation/riscv/boot-image-header.rst)."""
 _CONFIG_MARK = b"IKCFG_ST"
 """What precedes the compressed configuration in a kernel with CONFIG_IKCONFIG (Linux, kernel/configs.c)."""
 _CONFIG_MOST = 4 << 20
@@ -52,7 +54,10 @@ _NAME_VMLINUX = "name the kernel's own ELF file, `vmlinux` in its build folder"
 
 @dataclass(frozen=True)
 class Image:
-    """An ELF image of a Linux. `configuration` has the values of its options, and is empty if they are not known."""
+    """An ELF image of a Linux, or an Image of a RISC-V Linux, which has no sections.
+
+    `configuration` has the values of its options, and is empty if they are not known.
+    """
 
     path: str
     data: bytes = field(repr=False)
@@ -98,7 +103,7 @@ class Image:
 
     @cached_property
     def _sections(self) -> Sequence[Section]:
-        return _parsed(self.path, self.data)[1]
+        return () if _is_raw(self.data) else _parsed(self.path, self.data)[1]
 
     def has_section(self, name: str) -> bool:
         """Whether it has a section of that name."""
@@ -131,6 +136,10 @@ class Image:
         return {option: self.configuration.get(option, "n") for option in options} if self.configuration else {}
 
 
+def _is_raw(data: bytes) -> bool:
+    return data[_RAW_AT : _RAW_AT + len(_RAW_MAGIC)] == _RAW_MAGIC
+
+
 def _parsed(path: str, data: bytes) -> tuple[ELFFile, list[Section]]:
     """The ELF file and its sections; BadInput if it is none."""
     try:
@@ -152,6 +161,16 @@ def read(path: Path, configuration: Path | None = None) -> Image:
     for magic, name in _COMPRESSED.items():
         if data.startswith(magic):
             raise BadInput(f"{path} is compressed ({name})", hint=_NAME_VMLINUX)
+    architecture = architectures.RISCV if _is_raw(data) else _architecture(path, data)
+    text = read_file(configuration, _CONFIG_MOST).decode("utf-8", "replace") if configuration else _embedded(data)
+    options = {name: value or "n" for name, value in _OPTION.findall(text)}
+    if configuration and not options:
+        raise BadInput(f"{configuration} is no configuration of a kernel: no line CONFIG_...=")
+    return Image(str(path), data, options, architecture)
+
+
+def _architecture(path: Path, data: bytes) -> Architecture:
+    """Which machines an ELF file is for; BadInput if it is no kernel."""
     elf, _ = _parsed(str(path), data)
     order = "little" if elf.little_endian else "big"
     found_of = (elf.elfclass, order, elf["e_machine"])
@@ -164,11 +183,7 @@ def read(path: Path, configuration: Path | None = None) -> Image:
         )
     if elf["e_type"] != "ET_EXEC":
         raise BadInput(f"{path} is an ELF file that is not linked to run at fixed addresses", hint=_NAME_VMLINUX)
-    text = read_file(configuration, _CONFIG_MOST).decode("utf-8", "replace") if configuration else _embedded(data)
-    options = {name: value or "n" for name, value in _OPTION.findall(text)}
-    if configuration and not options:
-        raise BadInput(f"{configuration} is no configuration of a kernel: no line CONFIG_...=")
-    return Image(str(path), data, options, architecture)
+    return architecture
 
 
 def with_symbols(name: str, data: bytes, values: Mapping[str, int]) -> bytes:

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
-from pagewalk import snapshot
+from pagewalk import images, snapshot
 from pagewalk.architectures import POWERPC, RISCV
+from pagewalk.cli import options
+from pagewalk.cli.guest import say_who_never_ran
 from pagewalk.cli.jobs import given
 from pagewalk.errors import BadInput, NotBuilt
 from pagewalk.paths import home
@@ -19,6 +22,36 @@ def test_a_kernel_is_started_by_the_firmware_that_is_there(tmp_path: Path) -> No
     with pytest.raises(NotBuilt, match="none is not there") as error:
         replace(RISCV, firmware=tmp_path / "none").firmware_bytes()
     assert "opensbi" in str(error.value.hint)
+
+
+def test_an_image_is_taken_as_an_elf_file_is(tmp_path: Path) -> None:
+    path = tmp_path / "Image"
+    header = b"MZ".ljust(0x38, b"\0") + b"RSC\x05"
+    path.write_bytes(header + b"Linux version 6.12.1 (me@here) #1\n\0")
+    image = images.read(path)
+    assert image.architecture is RISCV
+    assert image.version == "6.12.1"
+    assert not image.symbols
+    assert not image.has_section(".policies")
+    images.check(image, RISCV)
+    with pytest.raises(BadInput, match="for RISC-V, and the machine is"):
+        images.check(image, POWERPC)
+    path.write_bytes(b"MZ".ljust(0x40, b"\0"))
+    with pytest.raises(BadInput, match="not an ELF file"):
+        images.read(path)
+
+
+def test_a_processor_that_never_started_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    machine = mock.Mock(processors=3)
+    machine.counters_of_each.return_value = [{"instructions": count} for count in (5, 0, 7)]
+    say_who_never_ran(machine)
+    assert capsys.readouterr().err == "processor 1 was never started: the kernel went on without it\n"
+
+
+def test_policies_are_not_for_risc_v() -> None:
+    with pytest.raises(BadInput, match="which does not run on u74-1500"):
+        options.settings(["tlb.cutoff=20"], "u74-1500")
+    assert options.settings(None, "u74-1500") == {}
 
 
 def test_what_is_risc_vs_alone_stays_small() -> None:

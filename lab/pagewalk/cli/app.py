@@ -24,7 +24,7 @@ PARTS: dict[str, dict[str, str]] = {
     },
     "ab": {"ab": "Run one program under several policies or machine keys, and show what moved."},
     "guest": {
-        "exec": "Run a static Linux program for PPC32 or an i386 on our kernel, and say what it cost.",
+        "exec": "Run a static Linux program on a kernel, and say what it cost.",
         "boot": "Boot any kernel on a machine, with its console on standard output. With a program, init runs it, "
         "and the exit status is the program's.",
         "resume": "Go on from a snapshot to the end of its run: the same cycles and counters as without the stop.",
@@ -93,8 +93,8 @@ def _empty() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         help="""
-A laboratory for address translation: boots a small kernel on a simulated PowerPC or i386 that accounts for
-every cycle, TLB entry, hash-table slot and cache line.
+A laboratory for address translation: boots a small kernel, or a Linux, on a simulated PowerPC, x86 or RISC-V that
+accounts for every cycle, TLB entry, hash-table slot and cache line.
 
 - `pagewalk run osdi99-table2` reproduces a published table and prints both side by side
 - `pagewalk exec -m ppc604-185 -- ./hello` runs a static PowerPC program and says what it cost

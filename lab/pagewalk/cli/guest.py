@@ -71,6 +71,14 @@ def _loaded(job: Job) -> _machine.Machine:
     return machine
 
 
+def say_who_never_ran(machine: _machine.Machine) -> None:
+    """Names each processor that the kernel has not started: a quiet Linux does not."""
+    if machine.processors > 1:
+        for number, counters in enumerate(machine.counters_of_each()):
+            if not counters["instructions"]:
+                say(err, f"processor {number} was never started: the kernel went on without it")
+
+
 def _of_each(machine: _machine.Machine) -> dict[str, list[dict[str, int]]]:
     """The counters of each processor, in order, of the whole run; nothing where there is one."""
     return {"processors": machine.counters_of_each()} if machine.processors > 1 else {}
@@ -97,7 +105,9 @@ def execute(
     boot_limit: options.BootLimit = BOOT_LIMIT,
     as_json: Json = False,
 ) -> None:
-    """Run a static Linux program for PPC32 or an i386 on our kernel, and say what it cost.
+    """Run a static Linux program on a kernel, and say what it cost.
+
+    The program is for the machine: PPC32, an i386, or RV64GC. A RISC-V machine has --kernel linux-6.1-riscv.
 
     The exit status is the program's own; 128 and the signal's number where a signal killed it. The run is kept
     in the results under the key that is printed, for `pagewalk compare`; a run with typed input is not.
@@ -105,7 +115,8 @@ def execute(
     Examples: `pagewalk exec -m ppc604-185 -- ./hello`,
     `pagewalk exec -p tlb.cutoff=off --set tlb.data.entries=32 -- ./a.out 10`,
     `pagewalk exec --save hello.snap --at 5000000 -- ./hello`, `pagewalk exec -m i486dx-50 -- hello`,
-    `pagewalk exec --kernel linux-6.1-bare -- ./hello`
+    `pagewalk exec --kernel linux-6.1-bare -- ./hello`,
+    `pagewalk exec --kernel linux-6.12-riscv -m u74-1500 -- hello`
     """
     begin = time.monotonic()
     to_save = _save(save, at)
@@ -129,6 +140,8 @@ def execute(
     key = None if store is None or watched.refused else _keep(store, watched, job, time.monotonic() - begin)
     status = watched.status
     _say_why_illegal(job, status)
+    if kernel is not None:
+        say_who_never_ran(watched.machine)
     if stats_file is not None:
         counters = guest.program_counters(watched.machine.regions(), watched.machine.counters())
         stats.write(stats_file, counters, watched.machine.clock)
@@ -169,7 +182,8 @@ def boot(
     kernel: Annotated[
         str,
         typer.Argument(
-            help="A subject (linux-6.1-bare), or a kernel image: a static ELF file for PowerPC, x86 or RISC-V.",
+            help="A subject (linux-6.1-bare), or a kernel image: a static ELF file for PowerPC, x86 or RISC-V, "
+            "or a RISC-V Linux's Image.",
             autocompletion=options.complete_subject,
         ),
     ],
@@ -225,6 +239,7 @@ def boot(
     watched = watch(_loaded(job), limit, quiet=as_json, typed=typed, save=to_save, boot_limit=job.boot_limit)
     watched.rooted = job.initrd != b""
     _say_why_illegal(job, watched.status)
+    say_who_never_ran(watched.machine)
     if as_json:
         print_json(
             {

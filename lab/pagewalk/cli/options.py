@@ -313,5 +313,9 @@ def overrides(words: list[str] | None) -> dict[str, str]:
 def settings(words: list[str] | None, machine: str) -> dict[str, str]:
     """Policies of the machine's kernel from `name=value` words, checked."""
     architecture = machines.find(machine).architecture
+    if words and not architecture.board:
+        raise WrongOption(
+            f"--policy: policies are our kernel's, which does not run on {machine}", hint="leave out --policy"
+        )
     with option("--policy"):
         return policies.parse_words(words or [], architecture)
