@@ -24,7 +24,7 @@
 #define EXCLUSIVE_BITS (POLLIN | POLLOUT | POLLERR | POLLHUP | EPOLLWAKEUP | EPOLLET | EPOLLEXCLUSIVE)
 
 #define LEVELS_MAX 5u   /* of epolls in epolls */
-#define BELOW_MAX 1000u /* the most epolls below one that another adds: no other task runs while they are counted */
+#define BELOW_MAX 1000u /* most epolls below one that an epoll watches: no other task runs while they are counted */
 #define QUEUES_MAX 3u   /* the most wait queues that a file's poll operation reports */
 
 struct epoll {
@@ -390,7 +390,7 @@ static bool paths_fit(struct epoll *epoll, u32 round)
 	return true;
 }
 
-/* Whether the paths that an item has just made longer, or more, are few. An epoll that no epoll watches adds none. */
+/* Whether the paths that a new item adds or makes longer are few. An epoll that no epoll watches adds none. */
 static bool item_fits(const struct item *item)
 {
 	if (watches_epoll(item))

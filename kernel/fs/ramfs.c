@@ -168,8 +168,8 @@ static struct frame *frame_for_write(struct inode *inode, u32 page, bool whole, 
 }
 
 /*
- * Brings the bytes written to a new frame into the file. The source was copied meanwhile, which may have faulted in the
- * same page of a mapping, or slept: if the file has a frame there by now, it gets the bytes.
+ * Brings the bytes written to a new frame into the file. Copying the source may have slept, or faulted in the same page
+ * through a mapping. So the file may have a frame there by now, which then gets the bytes.
  */
 static int put_in_file(struct inode *inode, u32 page, struct frame *frame, u32 offset, size_t size, bool whole)
 {

@@ -48,8 +48,8 @@ void arch_fpu_save(struct task *task);
 void arch_fpu_drop(struct task *task);
 
 /*
- * From now on, calls of a function (REPLACED) go to another one of the same type. Backends bind so what the
- * architecture has one form of, and the few policies that a test or a table would cost more.
+ * From now on, calls of a function (REPLACED) go to another function of the same type. Backends bind functions so, and
+ * the few policies for which a test or a table would cost more.
  */
 void arch_replace(const void *function, const void *by);
 /* policy/replace.c, called by arch_replace(): panics if the function has another replacement. */

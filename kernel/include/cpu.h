@@ -1,6 +1,6 @@
 /*
  * The state of each processor. this_cpu() is the processor that runs the caller: each task knows its own. After a
- * switch of tasks it may be another one, so do not keep the pointer across a switch.
+ * switch of tasks it may be another processor, so do not keep the pointer across a switch.
  */
 #ifndef CPU_H
 #define CPU_H

@@ -59,7 +59,7 @@ bool flush_range_whole(struct mm *mm, uaddr_t start, uaddr_t end);
  * operations use.
  */
 void flush_range_searching(struct mm *mm, uaddr_t start, uaddr_t end);
-/* Its second part: what flush_range_whole() has left to do. */
+/* Its second part, page by page: after flush_range_whole() has returned false. */
 void flush_range_found(struct mm *mm, uaddr_t start, uaddr_t end);
 
 #endif

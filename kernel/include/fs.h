@@ -146,7 +146,7 @@ struct dentry {
 	u64 next_cookie;        /* directories: the next child's cookie, */
 	struct dentry *listed;  /* and the child that getdents gave last; NULL: from the first on */
 	struct filesystem *mounted;     /* the file system mounted here */
-	struct deferred ending; /* its last reference was that of a child which has ended */
+	struct deferred ending; /* a child that has ended held its last reference */
 };
 
 /* What current->fs points to: shared by CLONE_FS. */

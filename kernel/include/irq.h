@@ -38,7 +38,7 @@ bool irq_handle(unsigned irq);
 void ipi_handle(unsigned kind);
 
 void irq_spurious(void);                /* counts an interrupt whose request ended before it was acknowledged */
-void irq_show_sums(struct text *text);  /* for /proc/stat: those that came on all processors, in all and by number */
+void irq_show_sums(struct text *text);  /* for /proc/stat: the sums over all processors, in all and by number */
 void irq_show(struct text *text);       /* /proc/interrupts */
 
 /* check=on: sends each kind to this processor, before any handler is set (test/ipi.c). */

@@ -49,8 +49,8 @@ struct mmu_backend {
 
 extern struct mmu_backend mmu[1];        /* the processor's backend, copied here at boot */
 /*
- * Called when the tree got a new entry for a page that no cache holds. Policy hash.preload binds what it does;
- * icache.flush=twice, =every and =page come before that.
+ * Called when the tree got a new entry for a page that no cache holds. Policy hash.preload binds it;
+ * icache.flush=twice, =every and =page do their work before.
  */
 extern void (*page_installed)(struct mm *mm, vaddr_t address, pte_t pte);
 /* The same for an entry that the tree had: a write has put a copy of the page there, or has made it writable. */

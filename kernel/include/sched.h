@@ -20,8 +20,8 @@ void sched_set_affinity(struct task *task, u32 cpus);
 void sched_hurry(struct task *task);
 void task_wake(struct task *task);      /* makes a sleeping task runnable */
 /*
- * Enters current among those that are woken when their time limit has passed; takes it out after the wait. Only for
- * waits that a partner's message usually ends: ready.queue=lazy takes it out later.
+ * Sets the time limit at which current is woken, and ends the limit after the wait. Only for waits that a partner's
+ * message usually ends: ready.queue=lazy ends the limit later.
  */
 void sched_limit_wait(u64 deadline);
 void sched_limit_end(void);

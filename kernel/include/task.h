@@ -117,7 +117,7 @@ struct task {
 	struct timer sleep_timer;
 	bool timed_out;
 	u32 timer_slack;                /* ns that a short timed sleep lasts longer, but for a real-time task (prctl) */
-	u32 default_slack;              /* ns: what prctl sets it back to */
+	u32 default_slack;              /* ns: the value to which prctl resets timer_slack */
 
 	struct credentials cred;
 	sigset blocked, saved_blocked;
@@ -148,7 +148,7 @@ struct task {
 	bool left_undumpable;           /* it is ending, and its address space was not dumpable */
 	bool raises_privileges;         /* its execve will: meanwhile only the superuser may begin to trace it */
 	bool over_limit;                /* changed to a user with more tasks than RLIMIT_NPROC: may not exec */
-	struct mutex *mutexes;          /* check=on: those that it has locked, the last first (wait.h) */
+	struct mutex *mutexes;          /* check=on: the mutexes that it has locked, the last first (wait.h) */
 	/* A fault of a copy without the kernel lock, which has taken it (kernel.lock=fine). */
 	const struct regs *fault_apart;
 	bool ending;                    /* it ends, and takes no more signals of the process */

@@ -1,6 +1,6 @@
 /*
- * A connection of two stream sockets, Unix or TCP: how it begins, how one end or both end it, and what its rings hold.
- * Sends and reads are in stream.c.
+ * A connection of two stream sockets, Unix or TCP: how it begins, how it ends for one socket or both, and what its
+ * rings hold. Sends and reads are in stream.c.
  */
 #include <err.h>
 #include <frame.h>

@@ -20,7 +20,7 @@
 #include <wait.h>
 #include <window.h>
 
-#define OVERHEAD 80u    /* bytes counted for each message besides its own */
+#define OVERHEAD 80u    /* bytes counted for each message besides its contents */
 
 /* Linux's defaults (mq_overview(7)); the superuser may exceed them up to the *_HARD limits. */
 #define COUNT_HARD 65536u

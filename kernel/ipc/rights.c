@@ -49,8 +49,8 @@ static struct socket *unix_socket_of(const struct file *file)
  * - A socket that begins to fly, or whose message leaves a queue, during the search is kept, with all that its queue
  *   holds (keep_socket()).
  * - So a socket that is not kept has been in the same messages from the beginning, and these in the same queues. If all
- *   of them were counted, it can be received only from sockets that fly; and if one of those was received meanwhile, it
- *   is kept.
+ *   of them were counted, the socket can be received only from sockets that fly. If one of those was received
+ *   meanwhile, the socket is kept.
  */
 static struct {
 	bool running;                   /* a task searches, or empties the queues that it has found */

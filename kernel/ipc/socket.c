@@ -326,7 +326,7 @@ long socket_accept(struct socket *socket, bool nonblock, struct socket **out)
 	if (!socket->listening)
 		return -EINVAL;
 	deadline = socket_deadline(socket->settings.receive_timeout);
-	/* A call that does not wait does not ask for the shutdown, as on Linux. */
+	/* Without a wait, the call does not look for a shutdown, as on Linux. */
 	result = SOCKET_WAIT(&socket->accepting, nonblock ? socket->pending_count : accept_ends(socket), nonblock,
 			     deadline);
 	if (result)

@@ -123,7 +123,7 @@ struct flight {
 	u32 round;                      /* its number */
 	u32 outside;                    /* how many of these references do not come from a candidate's queue */
 	bool kept;                      /* a program can still receive the file */
-	/* In lists of rights.c: sockets whose queues are searched or emptied next; whose memory is counted next. */
+	/* Lists of rights.c: of sockets to search or empty next (work), and to count the memory of (weigh). */
 	struct list_head work, weigh;
 	u32 weighed;                    /* the last round that counted its memory */
 };
@@ -166,7 +166,7 @@ void socket_requeue(struct socket *);           /* after it got or lost a peer: 
 long socket_error(struct socket *);             /* takes the pending error: a negative errno, or 0 */
 struct ucred current_ucred(void);
 /*
- * Whom the receiver of a message sees as its sender: the one that the message names; current if either end has
+ * Whom the receiver of a message sees as its sender: the sender that the message names; current if either end has
  * SO_PASSCRED; else nobody. `to` is NULL if the receiver is closed.
  */
 struct ucred message_cred(const struct socket *from, const struct socket *to, const struct message *);
@@ -183,7 +183,7 @@ unsigned socket_listener_poll(const struct socket *);
 long socket_find_listener(struct socket *from, const struct address *, bool nonblock, struct socket **listener);
 void socket_enqueue(struct socket *listener, struct socket *embryo);
 void socket_drop_pending(struct socket *listener);      /* releases the connections that wait to be accepted */
-/* The socket has changed what it is: its polls choose their queues again, and it wakes who waits. */
+/* After the socket has become another kind: its polls choose their queues again, and its waiters wake. */
 void socket_changed(struct socket *);
 
 /* When a call that begins now ends, by the socket's timeout (0: never). One deadline serves all waits of the call. */

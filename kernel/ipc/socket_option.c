@@ -110,7 +110,7 @@ static long set_switch(struct socket_settings *settings, int option, bool on)
 	return 0;
 }
 
-/* SO_BINDTODEVICE: all data comes by the loopback device, so a bound socket is only preferred to one that is not. */
+/* SO_BINDTODEVICE: all data comes by the loopback device, so a bound socket is only preferred to an unbound one. */
 static long set_device(struct socket_settings *settings, const void *user, u32 size)
 {
 	char name[DEVICE_NAME] = { 0 };

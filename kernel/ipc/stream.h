@@ -71,7 +71,7 @@ void connection_put(struct connection *);
 void connection_join(struct connection *, struct socket *first, struct socket *second);
 void connection_join_self(struct connection *, struct socket *);
 
-/* ipc/tcp_hold.c: from now on what is sent to this side is held back: -ENOBUFS. */
+/* ipc/tcp_hold.c: holds back what is sent to this side from now on. 0 or -ENOBUFS. */
 long tcp_hold(struct side *);
 /* A send that is held back has added to the ring: whole segments of it go out. True: the receiver may see more. */
 bool tcp_hold_part(struct side *, const struct socket *sender);
@@ -92,7 +92,7 @@ bool stream_at_mark(const struct socket *);                     /* the next byte
 unsigned stream_poll(struct socket *, struct poll_table *);
 /* Shuts down one end as its family does. The socket is connected. */
 void stream_shutdown(struct socket *, unsigned how);
-/* TCP: a shutdown before the connect holds; it has told the peer nothing. */
+/* TCP: applies a shutdown that came before the connect, and of which the peer was not told. */
 void stream_shut_before(struct socket *, unsigned how);
 /* Gives the connection's buffers the sizes of SO_SNDBUF and SO_RCVBUF. One that holds more keeps its size. */
 void stream_fit(struct socket *);

@@ -198,7 +198,7 @@ void unix_release(struct socket *socket)
 	stream_leave(socket, socket->aborted);
 	unix_connect(endpoint, NULL);
 	list_for_each_long_safe(sender, next, &endpoint->senders, sender_link) {
-		/* Before unix_connect(), which makes polls of the sender choose their queues again, by `shut`. */
+		/* Set `shut` before unix_connect(): there, the sender's polls choose their queues again by it. */
 		if (socket->type == SOCK_SEQPACKET) {
 			sender->socket->shut |= SHUT_RD | SHUT_WR;
 			/* Unread datagrams are lost. */

@@ -30,7 +30,7 @@ void unix_connect_both(struct unix_socket *a, struct unix_socket *b)
 	unix_connect(b, a);
 }
 
-/* Who leaves its peer loses what it has not read; a peer that was connected to it is told. */
+/* A socket that leaves its peer loses what it has not read. A peer that was connected to it is told. */
 static void datagram_leave_peer(struct unix_socket *endpoint, const struct unix_socket *to)
 {
 	struct unix_socket *old = endpoint->peer;

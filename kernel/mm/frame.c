@@ -49,7 +49,7 @@ static void frame_change_use(struct frame *frame, enum frame_use use)
 	frame->use = (u8)use;
 }
 
-/* Puts a block into its free list, after merging it with its buddy as long as that is free and as large. */
+/* Puts a block into its free list, after merging it with its buddy as often as the buddy is free and as large. */
 static void frame_release(struct frame *frame)
 {
 	u32 number = frame_number(frame);

@@ -151,7 +151,7 @@ void table_lost(struct mm *mm, uaddr_t address, u32 frames);
 
 /* fault.c: chooses which faults go the long way, by boot.check, shootdown_deferred, fault_around and tables_shared. */
 void faults_bind(void);
-/* Policy fault.around: maps the pages around that of a fault, before the fault is served. NULL: off. */
+/* Policy fault.around: maps the pages around a faulting page, before the fault is served. NULL: off. */
 extern void (*fault_around)(struct mm *mm, uaddr_t address, bool outside);
 
 /* fault.c */

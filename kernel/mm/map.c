@@ -347,7 +347,7 @@ static bool rest_cut_off(struct vma *vma, uaddr_t at, u32 flags)
 	return true;
 }
 
-/* Gives new rights to an area, or to a part of it if other tasks wait. Returns the end of what has them now. */
+/* Gives new rights to an area, or to a part of it if other tasks wait. Returns the end of the part that has them. */
 static uaddr_t area_protect(struct vma *vma, u32 rights)
 {
 	u32 before = vma->flags;

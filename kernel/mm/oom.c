@@ -221,7 +221,7 @@ bool oom_kill(void)
 		until = time_now_ns() + NSEC_PER_SEC;
 		hurry_victim(victim);
 	}
-	/* Also one that ends: it may have stopped for its tracer at PTRACE_EVENT_EXIT. */
+	/* Kill also a victim that ends: it may have stopped for its tracer at PTRACE_EVENT_EXIT. */
 	if (!is_killed(victim))
 		signal_kill(victim);
 	if (victim == current->process || signal_fatal_pending())

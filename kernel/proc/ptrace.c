@@ -79,8 +79,8 @@ static struct task *stopped_tracee(s32 pid)
 }
 
 /*
- * The tracee's memory; NULL: none, or one that the tracer may not see. A tracer without privilege stays when its tracee
- * executes a program that the user may not read.
+ * The tracee's memory; NULL: none, or one that the tracer may not see. A tracer without privilege stays attached when
+ * its tracee executes a program that the user may not read.
  */
 static struct mm *memory_of(const struct task *task)
 {

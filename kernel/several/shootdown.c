@@ -34,7 +34,7 @@ struct count {
 	u64 waited;             /* ticks of the timebase */
 };
 static struct count shootdown_counts[ARRAY_SIZE(all_forms)][SHOOTDOWN_REASONS][SHOOTDOWN_KINDS];
-static u32 ipis_sent;           /* of the one that is being made */
+static u32 ipis_sent;           /* by the shootdown that is being made */
 static u32 shootdowns_kernel;   /* of pages of the kernel's own */
 static u32 put_off;             /* flushes that a processor makes when it comes back to the address space */
 

@@ -5,7 +5,7 @@
 #include <shootdown.h>
 #include <types.h>
 
-/* Of one address space: pages [start, end), or, above the cutoff, all. mm is NULL for pages of the kernel's own. */
+/* Pages [start, end) of an address space, or, above the cutoff, all pages. mm is NULL for pages of the kernel. */
 struct flush_request {
 	struct mm *mm;
 	uaddr_t start, end;
@@ -20,18 +20,17 @@ enum shootdown_kind { SHOOTDOWN_PAGE, SHOOTDOWN_RANGE, SHOOTDOWN_ALL, SHOOTDOWN_
 struct shootdown_form {
 	const char *name;
 	/*
-	 * Of these processors, which run the address space, those that must be asked; the others catch up by
-	 * themselves.
+	 * `targets` run the address space. Returns those of them that must be asked; the others catch up by themselves.
 	 */
 	u32 (*asked)(u32 targets);
 	/*
-	 * The same for pages of an address space. Here a form does what it does with its own processor, and may ask
-	 * more processors than those that run the address space.
+	 * The same for pages of an address space. Here a form also serves its own processor, and may ask more
+	 * processors than those that run the address space.
 	 */
 	u32 (*asked_of_pages)(u32 targets, const struct flush_request *request);
 	/* Asks these processors, and returns when all have flushed; with generation also before. */
 	void (*flush)(u32 targets, const struct flush_request *request);
-	/* At each of them: does what it is asked, if anything. */
+	/* Runs on each processor that is asked: does what it is asked, if anything. */
 	void (*answer)(void);
 	/* Interrupts go to the short handler, which reads flush_words; answer() is only for processors that poll. */
 	bool in_assembly;
@@ -39,7 +38,7 @@ struct shootdown_form {
 	void (*leave)(void);
 	/* After the first entry of a page has come into an address space's tree; NULL: nothing is done. */
 	void (*first)(struct mm *mm, vaddr_t address);
-	/* A page of the kernel's own that is mapped is shot down as one that is unmapped. */
+	/* A page of the kernel is shot down also when it is mapped, not only when it is unmapped. */
 	bool at_map;
 };
 extern const struct shootdown_form shootdown_broadcast, shootdown_queue, shootdown_short, shootdown_lazy,
@@ -52,7 +51,7 @@ u32 generation_newest(void);
 /* shootdown_queue_own.c: pages that have been jobs of their own processor alone. */
 u64 shootdowns_own(void);
 /* held.c */
-void frames_held_look(void);            /* gives up those that are safe */
+void frames_held_look(void);            /* gives up the frames that are safe */
 struct text;
 void frames_held_show(struct text *text);
 extern u32 shootdowns_deferred;
@@ -65,7 +64,7 @@ void shootdown_bind_deferred(bool on);
 void shootdown_call(u32 targets, void (*function)(void *argument), void *argument);
 /* Interrupts these processors to flush. */
 void shootdown_send(u32 targets);
-/* Every one of the set; and of it, those that do not doze. The others empty their TLB before they run a program. */
+/* All of the set; those that the form asks; those that do not doze. Who dozes empties its TLB before a program runs. */
 u32 shootdown_all(u32 targets);
 u32 shootdown_asked(u32 targets, const struct flush_request *request);
 u32 shootdown_awake(u32 targets);

@@ -3,9 +3,9 @@
  * depends on nice. Tasks that have used up their turn wait in `expired` for the next round, which begins when `active`
  * is empty, so that no task starves.
  *
- * A task that wakes keeps what is left of its turn, and runs before those that wait in `active`. It preempts a task of
- * its nice that only computes: two ticks in a row have found it running, without a sleep in between. Any other it lets
- * run until the next tick at most. A turn is measured in time, not in ticks, so that a task cannot gain by
+ * A task that wakes keeps what is left of its turn, and runs before those that wait in `active`. It preempts a task
+ * of its nice that only computes: two ticks in a row have found it running, without a sleep in between. It lets any
+ * other task run until the next tick at most. A turn is measured in time, not in ticks, so that a task cannot gain by
  * sleeping at each tick, and no task begins two turns in one round.
  *
  * Tasks of SCHED_IDLE wait in `last` until no other is ready. One of them gets a tick in 32 rounds, about what its

@@ -16,7 +16,7 @@
 #include <smp.h>
 #include <task.h>
 
-/* The segments used: the one that does not contain the caller's own address. */
+/* The segments for apertures: whichever of the two does not contain the caller's address is used. */
 #define SEGMENT_LOW  0x00000000u
 #define SEGMENT_HIGH 0xb0000000u
 #define SEGMENT_OFFSET 0x0fffffffu

@@ -207,8 +207,8 @@ clear_end:
 END(user_clear)
 
 /*
- * long user_string(char *to (r3), const char *from (r4), u32 n (r5)): copies up to n bytes to the NUL; its
- * distance, n when there is none, -1 after a fault.
+ * long user_string(char *to (r3), const char *from (r4), u32 n (r5)): copies up to n bytes, and ends at a NUL. Returns
+ * the NUL's distance; n: there was no NUL; -1: a fault.
  */
 FUNCTION(user_string)
 	mr	r7, r4

@@ -250,8 +250,8 @@ clear_unused:
 	blr
 
 /*
- * The end of the exits from a system call on a 64-bit processor, in their page: the call's function may have left
- * anything in the upper half of r3, and the mask above has left CR in that of r10.
+ * The end of the exits from a system call on a 64-bit processor, in the page of these exits. The call's function may
+ * have left anything in the upper half of r3, and the mask above has left CR in the upper half of r10.
  */
 return_syscall64:
 	.long	CLEAR_UPPER_R3, CLEAR_UPPER_R10, RFID

@@ -160,7 +160,7 @@ CAUSE(fault) bool fetch_granted(const struct regs *regs)
 	return fetch_withheld && regs_user(regs) && fetch_permit(current->mm, regs->nip);
 }
 
-/* In place of exception_instruction_fault() where the reload refuses what is withheld. */
+/* In place of exception_instruction_fault() where the reload refuses a fetch whose permission is withheld. */
 CAUSE(fault) static void instruction_fault_withheld(struct regs *regs)
 {
 	int error = fetch_granted(regs) ? 0 : fault_error(regs, regs->nip, MM_EXECUTE);

@@ -45,7 +45,7 @@ void arch_replace(const void *function, const void *by)
 	code_divert((u32 *)function, by, 0);
 }
 
-/* Notes that [vector, vector + size) is taken; it must not reach into another vector's code, nor that into this. */
+/* Notes that [vector, vector + size) is taken; it must not overlap another vector's code. */
 static void vector_take(u32 vector, u32 size)
 {
 	u32 at = taken_count;

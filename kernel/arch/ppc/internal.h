@@ -21,7 +21,7 @@ extern const u32 message_report_store[];
 /* bat.c: an OpenPIC takes the place of the interrupt acknowledge in I/O space; false if no block can map it. */
 bool io_add_openpic(paddr_t pa, u32 size);
 
-/* The block address translation registers of one processor, for others; bat_set.S: pair 0. */
+/* Saves the BATs of the first processor, which the others load; bat_set.S: pair 0. */
 void bats_save(void);
 void bats_load(void);
 void bat_set_code(u32 upper, u32 lower);

@@ -13,7 +13,7 @@ FUNCTION(segments_load)
 	lis	r6, SR_KEY_USER >> 16
 	rlwimi	r5, r3, 0, 8, 31
 	add	r3, r3, r4
-	/* A register's value is made while the one before it is moved. */
+	/* The value of each register is made while the register before it is set. */
 	.irp	segment, 0, 2, 4, 6, 8, 10
 	rlwimi	r6, r3, 0, 8, 31
 	add	r3, r3, r4

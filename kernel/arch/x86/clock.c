@@ -122,8 +122,8 @@ CAUSE(switch) static u64 cycles_measure_once(void)
 
 /*
  * Measures the counter of cycles against the 8254, if the boot loader has not told its frequency. An emulator's host
- * may stop the machine in the middle of a measurement: the one of three counts that is neither the least nor the
- * greatest is taken. 0: the 8254 does not count.
+ * may stop the machine in the middle of a measurement: so the middle one of three counts is taken. 0: the 8254 does not
+ * count.
  */
 CAUSE(switch) static u32 cycles_measure(void)
 {

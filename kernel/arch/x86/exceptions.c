@@ -138,7 +138,8 @@ static bool exit_recover(struct regs *regs)
 		return false;
 	kernel_lock_again();            /* the exit has let it go already */
 	/*
-	 * The program's other registers are restored already: they are in the fault's frame, which lies over its own.
+	 * The program's other registers are restored already. The fault's frame has them, and lies over the program's
+	 * frame.
 	 */
 	memcpy(general, regs, sizeof(general));
 	memcpy(user, general, sizeof(general));

@@ -16,7 +16,7 @@
 
 #define SAVED(register) (REGS_##register - FRAME_SIZE)  /* in struct regs, from the top of the stack */
 
-/* Neither a time limit nor memory. */
+/* Goes to the full call if there is a time limit, or memory to send. */
 .macro only_words
 	leal	1(%edx), %eax
 	orl	%ecx, %eax

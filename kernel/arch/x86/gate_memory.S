@@ -16,8 +16,8 @@
 #include "gate_path.h"
 
 /*
- * Checks, and the copy. ecx = current's task, edx = the partner's, as in message_checks (gate_path.h). ebp = the
- * address of the program's struct ipc_buffers, ebx = that of its place for a message.
+ * The checks and the copy. ecx = current's task, edx = the partner's, as in message_checks (gate_path.h). ebp = the
+ * address of the program's struct ipc_buffers, ebx = the address of its place for a message.
  */
 .macro memory_checks first, second, number
 	cmpl	$-1, %edx               /* a time limit */

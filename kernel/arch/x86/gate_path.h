@@ -10,9 +10,9 @@
 #define WAITING (FRAME_SIZE - IRET_SIZE + SWITCH_FRAME)
 
 /*
- * Checks. ecx = current's task, edx = the partner's, which waits in this way for a message: `first` is from whom it
- * likely does, `second` from whom else it may. Only the stack's segment is the kernel's for certain: what is not on the
- * stack has to wait for the check of ds.
+ * Checks. ecx = current's task, edx = the partner's, which waits in this way for a message: `first` is the likely
+ * sender that it waits for, `second` the other one. Only the stack's segment is the kernel's for certain: what is not
+ * on the stack has to wait for the check of ds.
  */
 .macro message_checks first, second, number, without
 	leal	1(%edx), %eax           /* a time limit, */

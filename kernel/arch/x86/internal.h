@@ -63,7 +63,7 @@ extern u32 cpu_features;                /* what CPUID returns in EDX; 0 without 
 #define CPU_PGE 0x2000u
 void cpu_identify(void);
 
-/* mp_table.c: by the numbers of their local APICs, that of the processor that boots first */
+/* mp_table.c: the numbers of the processors' local APICs; the processor that boots is the first */
 extern struct described_processors {
 	u32 count;
 	u8 apic[BOARD_CPUS];

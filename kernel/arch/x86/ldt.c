@@ -182,7 +182,7 @@ static long table_write(uaddr_t user, u32 bytes, bool old_form)
 	entry_set((volatile u32 *)&table->entries[info.entry], descriptor);
 	table->used = MAX(table->used, info.entry + 1);
 	local_table_load(&this_cpu()->arch, current);
-	/* A segment register keeps what it has loaded. */
+	/* Load the segment registers again: they keep the old descriptor until then. */
 	segments_write(segment_read_fs(), segment_read_gs());
 	return 0;
 }

@@ -16,8 +16,8 @@
 enum message_form message_form;
 
 /*
- * Threads that wait are not met at the gate any more: another form might miss what theirs counts on. They wait on, for
- * a message by the general path.
+ * The gate no longer finds threads that wait already: the new form might lack what the old form relied on. They wait
+ * on, for a message by the general path.
  */
 int message_choose(u32 form)
 {

@@ -144,7 +144,7 @@ CAUSE(flush) void context_renew(struct mm *mm)
 	shootdown_context(mm);
 }
 
-/* Its tree goes when another one has been activated. */
+/* The address space's tree is freed only after another tree has been activated. */
 CAUSE(flush) void context_forget(struct mm *mm)
 {
 	if (context_live(mm))

@@ -2,7 +2,7 @@
 #include <arch.h>
 #include <lib.h>
 
-#define JUMP 0xe9u              /* jmp, with a distance of 32 bits from the next instruction, as that of call */
+#define JUMP 0xe9u              /* jmp: like call, with a distance of 32 bits from the next instruction */
 #define JUMP_SIZE 5u
 
 /* The processor sees stores to code at the next jump at the latest (Intel manual, volume 3A, 8.1.3). */

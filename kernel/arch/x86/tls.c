@@ -42,7 +42,7 @@ CAUSE(switch) void segments_write(u32 fs, u32 gs)
 /* The last number given to contents of segments. Segments of different contents never have the same number. */
 static u32 contents_named;
 
-/* A new name for what the task's segments are. Names of tasks whose address space has a table of its own have a bit. */
+/* Gives the task's segments a new name. If the address space has its own table, the name has the bit SEGMENTS_LOCAL. */
 CAUSE(switch) void segments_rename(struct task *task)
 {
 	message_forget();
@@ -126,7 +126,7 @@ CAUSE(switch) static void set_descriptor(struct task *task, u32 slot, u64 descri
 	segments_rename(task);
 	if (task == current) {
 		table_load(&this_cpu()->arch, task);
-		/* A segment register keeps what it has loaded: programs see the new descriptor as on Linux. */
+		/* Load the segment registers again: programs see the new descriptor at once, as on Linux. */
 		segments_write(segment_read_fs(), segment_read_gs());
 	}
 }

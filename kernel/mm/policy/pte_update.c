@@ -48,7 +48,7 @@ static void zap_by_range(struct vma *vma, uaddr_t start, uaddr_t end)
 	zap_unflushed(vma, start, end);
 }
 
-/* Clears a range of which no page is flushed alone: nothing of it is cached, or all of the address space is flushed. */
+/* Clears a range without a flush for each page: no page is cached, or all of the address space is flushed. */
 static bool zapped_whole(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	if (SEVERAL && context_live(vma->mm) && (end - start) >> PAGE_SHIFT > flush_cutoff) {
@@ -120,7 +120,7 @@ static void zap_in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
 	batch_flush(vma->mm, &batch);
 }
 
-static struct batch fork_batch;     /* of a fork, which lets nobody run before it has flushed them */
+static struct batch fork_batch;     /* pages that a fork has changed; it flushes them before anybody else runs */
 static void (*fork_flush)(struct mm *mm, uaddr_t address);
 
 bool flush_at_update;

@@ -1,9 +1,8 @@
 /*
  * kernel.lock: what of the kernel runs on one processor at a time.
  *
- * big: all of it (smp.h). fine: all but faults that touch only what is the task's own, or is not changed meanwhile
- * (outside.h); the allocator of frames has a lock of its own.
- * Forms: several/outside.c, several/smp.c.
+ * big: all of it (smp.h). fine: all but faults that touch only data of the task, or data that nobody changes
+ * meanwhile (outside.h); the allocator of frames has a lock of its own. Forms: several/outside.c, several/smp.c.
  */
 #include <outside.h>
 #include <policy.h>

@@ -86,7 +86,7 @@ CAUSE(flush) static void hash32_page_flush(struct mm *mm, vaddr_t address)
 	table_unlock();
 }
 
-/* An entry of the tree may have a note, but nobody relies on that of a kernel page. */
+/* The tree's entry of a kernel page may have a note, but nobody relies on it. */
 CAUSE(flush) static void hash32_kernel_page_flush(vaddr_t address)
 {
 	table_lock();

@@ -23,7 +23,7 @@
  * Inserts an entry into the hash table. Translation is off. In: r3 = address, r6 = entry. Uses r0, r3 to r9.
  *
  * hash_count() patches the last instruction, at `counted`, to a branch to hash_count_insertion's code; hash_note()
- * patches the one at `placed`, to a branch to hash_note_slot's code.
+ * patches the instruction at `placed`, to a branch to hash_note_slot's code.
  */
 .macro hash_insert_real counted, placed
 	mfsrin	r7, r3

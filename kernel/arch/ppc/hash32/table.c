@@ -153,7 +153,7 @@ CAUSE(reload) static inline struct hpte *table_insert(u32 vsid, vaddr_t address,
 	}
 	(*count)++;
 	entry->word1 = pte;
-	/* This processor's own searches see both words after the sync; those of others see the first one first. */
+	/* This processor's searches see both words after the sync. Other processors' searches see word 1 first. */
 	if (SEVERAL)
 		__asm__ volatile("eieio" : : : "memory");
 	else
@@ -164,8 +164,8 @@ CAUSE(reload) static inline struct hpte *table_insert(u32 vsid, vaddr_t address,
 }
 
 /*
- * Under the table's lock. Another processor may have inserted the page since the caller looked into the tree, or the
- * tree may have changed: NULL.
+ * Under the table's lock. NULL: another processor has inserted the page since the caller looked into the tree, or the
+ * tree has changed.
  */
 CAUSE(reload) static inline struct hpte *table_insert_locked(u32 vsid, vaddr_t address, u32 pte, u64 *count)
 {

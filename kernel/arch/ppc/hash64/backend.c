@@ -40,8 +40,8 @@ extern const struct place {
 } copies64[], copies64_end[];
 
 /*
- * Exceptions save 32 bits of a register, and a copy may be interrupted that has 64 in use. What it had not stored yet
- * is loaded again: it goes on at a place where its registers hold only addresses and counts.
+ * Exceptions save 32 bits of a register, and a copy may be interrupted that has 64 in use. So the copy goes back to a
+ * place where its registers hold only addresses and counts, and loads again what it had not stored yet.
  */
 static inline void copy_go_back(struct regs *regs)
 {

@@ -43,7 +43,7 @@
 .endm
 
 /*
- * user: a copy of a program's memory, which returns the bytes left; else one of the kernel's own, which returns its
+ * user: a copy of a program's memory, which returns the bytes left; else a copy within the kernel, which returns its
  * first argument. six: whole pages go by six lines.
  */
 .macro COPY64 name, user, six

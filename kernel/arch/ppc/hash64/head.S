@@ -1,7 +1,7 @@
 /*
  * A 970 from the boot protocol to C. It has no BATs: until the tables exist, pages of 16 MB map RAM and I/O. Their
- * entries are in a hash table at physical 0, of which only those groups are ever searched that lie between the vectors
- * and the kernel (reg970.h), and which the image has zeros for.
+ * entries are in a hash table at physical 0. Only groups between the vectors and the kernel are ever searched
+ * (reg970.h); the image has zeros for these.
  */
 #include <arch/asm.h>
 #include <arch/reg970.h>

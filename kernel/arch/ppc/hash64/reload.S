@@ -166,7 +166,7 @@ end_image \name, 128
 	count64 image_count64_data, SPR_DSISR, SPR_DAR, misses_data
 	count64 image_count64_instruction, SPR_SRR1, SPR_SRR0, misses_instruction
 
-	/* An exception of its own vector, whose image has no room for more than a branch. */
+	/* For the vectors of segment exceptions, which have room for no more than a branch. */
 image image_segment64
 	low_save_vector
 	low_undo_vector

@@ -1,7 +1,8 @@
 /*
  * void hash64_store(struct hpte64 *entry (r3), u32 high (r4), u32 word0 (r5), u32 word1 (r6)): sets an entry of the
  * hash table, the doubleword with the valid bit last. If the kernel misses on a page of its own in between, the handler
- * may take the same slot. Only the first store can miss: the rest is in the same page as it, and the code in one page.
+ * may take the same slot. Only the first store can miss: the second is in the same page, and all of the code is in one
+ * page.
  */
 #include <arch/asm.h>
 

@@ -1,4 +1,4 @@
-/* What a PowerPC has with one processor: its vector of external interrupts, and a board that may have more of them. */
+/* A PowerPC with one processor: its vector of external interrupts. The board may have more processors. */
 #include <arch/entry.h>
 #include <arch/image.h>
 #include <lib.h>

@@ -67,7 +67,7 @@ static void tlb_entry_check(u32 number, vaddr_t address, check_bad *bad)
 		bad("TLB and tree differ", e.pid, address, e.low);
 }
 
-/* Of a large page, its first 4 KB. */
+/* Of a large page, it checks the first 4 KB. */
 void soft405_check(check_bad *bad)
 {
 	struct entry e;

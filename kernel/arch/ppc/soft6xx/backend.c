@@ -1,4 +1,4 @@
-/* The backend of the 603: software reloads the TLB from a hash table of its own or directly from the tree. */
+/* The backend of the 603: software reloads the TLB, from a hash table for software or directly from the tree. */
 #include <arch.h>
 #include <arch/hash.h>
 #include <arch/image.h>

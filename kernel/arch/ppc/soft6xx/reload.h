@@ -5,11 +5,11 @@
 #include <arch/reload.h>
 
 /*
- * faults: the form of DSI and ISI; form: that of the misses. Misses are counted, and not again when they become a DSI
- * or ISI.
+ * `faults` is the form of DSI and ISI, `form` the form of the misses. A miss that becomes a DSI or ISI is counted once.
  *
- * Images are installed in this order, and the kernel's own pages may miss in between. The misses of a hash table raise
- * DSI or ISI for an entry that is not there: so the vectors that insert it come before such misses, and go after them.
+ * Images are installed in this order, and the kernel's own pages may miss in between. The misses of a hash table
+ * raise DSI or ISI for an entry that is not there: so the vectors that insert it come before such misses, and go after
+ * them.
  */
 #define SOFT6XX_FAULTS(faults) { 0x300, &image_dsi_##faults, NULL }, { 0x400, &image_isi_##faults, NULL }
 #define SOFT6XX_MISSES(form) SOFT6XX_MISSES_BY(form, form)

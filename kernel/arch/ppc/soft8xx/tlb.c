@@ -110,7 +110,7 @@ static void tlb_entry_check(u32 number, bool instruction, vaddr_t address, check
 		bad("TLB and tree differ", e.cam, address, e.ram0);
 }
 
-/* Of a large page, its first 4 KB. */
+/* Of a large page, it checks the first 4 KB. */
 void soft8xx_check(check_bad *bad)
 {
 	struct entry e;

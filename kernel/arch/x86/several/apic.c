@@ -99,8 +99,8 @@ static u32 begin_plainly(void)
 }
 
 /*
- * Accesses of local APICs by what policy interrupt.level=apic does. A wait for a message to arrive counts as one.
- * Each processor counts its own.
+ * How often policy interrupt.level=apic accesses local APICs. A wait for a message to arrive counts as one access. Each
+ * processor counts its own accesses.
  */
 u64 level_accesses;
 

@@ -3,8 +3,8 @@
 #define ARCH_X86_APIC_H
 
 /*
- * Of two vectors the one with the greater upper four bits is served first. Between processors: a class of its own, and
- * above it the short handlers of flush requests, as OpenBSD has them.
+ * Of two vectors the one with the greater upper four bits is served first. Interrupts between processors have a class,
+ * and the short handlers of flush requests have the class above, as on OpenBSD.
  */
 #define VECTOR_TIMER     0xd0
 #define VECTOR_IPI       0xe0   /* plus the kind */

@@ -94,7 +94,7 @@ FUNCTION(flush_page)
 	addl	$0x1000, %eax
 	cmpl	flush_words + FLUSH_END, %eax
 	je	flush_answer
-	/* The message asks for something else. */
+	/* The message asks for something other than a flush. */
 	subl	$0x1000, %eax
 	jz	flush_everything
 	jmp	flush_pages

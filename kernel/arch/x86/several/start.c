@@ -16,7 +16,7 @@
 #define AGAIN_WAIT_NS (200 * NSEC_PER_USEC)
 #define START_WAIT_NS (2 * NSEC_PER_SEC)        /* an emulator runs each processor when its computer has time */
 
-/* With what the processor that begins starts (start_other.S). CR4 is also that of the leader when others follow. */
+/* What a processor loads when it starts (start_other.S). The first processor loads this CR4 too, once others follow. */
 u32 start_cr0, start_cr3, start_cr4, start_stack;
 
 void exception_syscall_locked(struct regs *regs)
@@ -37,7 +37,7 @@ void exception_other_locked(struct regs *regs)
 	exception_other(regs);
 }
 
-/* Those between processors need no kernel lock; the others take it themselves (apic.c). */
+/* Interrupts between processors need no kernel lock; handlers of devices take it themselves (apic.c). */
 void exception_interrupt_locked(struct regs *regs)
 {
 	struct cpu *cpu = this_cpu();
@@ -54,7 +54,7 @@ void exception_page_fault_locked(struct regs *regs)
 	exception_page_fault(regs);
 }
 
-/* Timebase and timer of each processor are its own, so both must be there. */
+/* Each processor needs a timebase and a timer, so both must be there. */
 void processors_look(void)
 {
 	if (processors.count == 1)
@@ -135,7 +135,7 @@ void arch_start_others(void)
 		else
 			console_printf("pagewalk: processor %u does not start\n", processors.apic[n]);
 	}
-	/* Those that have started empty their TLBs when they first get the kernel lock. */
+	/* Each started processor empties its TLB when it first gets the kernel lock. */
 	slot_clear(low);
 	tlb_empty();
 	printk("pagewalk: %u processors\n", cpu_count);

@@ -105,7 +105,7 @@ static inline void arch_pause(void)
 #define ARCH_LEVEL_IPI    0u
 static inline u32 arch_level_raise(u32 level) { return level; }
 static inline void arch_level_set(u32 level) { (void)level; }
-/* After a lock was taken: what it protects is read after it. */
+/* Called after a lock is taken: what the lock protects is read afterwards. */
 static inline void arch_acquired(void)
 {
 	__asm__ volatile("isync" : : : "memory");

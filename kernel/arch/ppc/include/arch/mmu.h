@@ -95,8 +95,8 @@ void segments_proc_init(void);
 void hash_proc_init(void);
 
 /*
- * The steps of mmu->activate(), in this order: the backend's own, or that of several processors; what a policy empties
- * (NULL: nothing); activate_set_report() (mmu.h). mmu->activate is the first alone if there is no other.
+ * These set the steps of mmu->activate(), in this order: the backend's step, or the step of several processors; what a
+ * policy empties (NULL: nothing); activate_set_report() (mmu.h). If there is one step only, mmu->activate is this step.
  */
 void activate_set_own(void (*step)(struct mm *mm));
 void activate_set_flush(void (*step)(void));

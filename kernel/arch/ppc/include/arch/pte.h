@@ -58,7 +58,7 @@ static inline pte_t pte_make_writable(pte_t pte) { return (pte & ~(u32)PTE_PP) |
 static inline bool pte_fetchable(pte_t pte) { return pte & PTE_FETCH; }
 static inline pte_t pte_make_fetchable(pte_t pte) { return pte | PTE_FETCH; }
 
-/* An entry that hardware may not use for a while, but that keeps what it maps; and back. */
+/* Hides an entry from hardware for a while, and shows it again: it keeps what it maps. */
 static inline pte_t pte_hide(pte_t pte) { return pte & ~(u32)PTE_VALID; }
 static inline pte_t pte_shown(pte_t pte) { return (pte & PTE_PP) != PP_KERNEL ? pte | PTE_VALID : pte; }
 

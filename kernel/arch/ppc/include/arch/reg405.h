@@ -50,8 +50,8 @@
 #define DBSR_COMPLETE  0x80000000
 
 /*
- * Physical addresses, behind the last vector, where vectors save registers. Not SPRG4 to SPRG7: programs can read
- * these, and would see the registers of others.
+ * Physical addresses, behind the last vector, where vectors save registers. SPRG4 to SPRG7 do not serve: programs can
+ * read these, and would see registers of other programs.
  */
 #define KEPT_R9         0x2fe0
 #define KEPT_R12        0x2fe4

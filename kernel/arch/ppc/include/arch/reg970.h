@@ -22,7 +22,7 @@
 #define HPTE64_SIZE      16
 #define HPTE64_NO_FETCH  0x004  /* in the second doubleword, whose low word is otherwise a tree's entry */
 
-/* The segment lookaside buffer: the doubleword with the VSID, and the one that names the segment and the slot. */
+/* The segment lookaside buffer: the doubleword with the VSID, and the doubleword with the segment and the slot. */
 #define SLB_KEY_USER 0x400      /* Kp */
 #define SLB_LARGE    0x100
 #define SLB_VALID    0x08000000

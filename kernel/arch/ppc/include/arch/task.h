@@ -22,7 +22,7 @@ struct arch_task {
 	struct task *task;
 	/* gate.S: physical addresses are of other tasks' struct arch_task (message.h) */
 	u32 accepts;            /* it waits at the gate for a message of this task; 0: it does not */
-	u32 peer_pa;            /* the thread to which messages pass without further checks; its own address: none */
+	u32 peer_pa;            /* gets messages without further checks; the task's own address: none */
 	s32 peer_number;        /* the number of the thread at the other end; 0: there is none */
 	u32 passed;             /* messages sent to that thread since messages_account() */
 	u32 scratch[12];        /* for handlers without a stack */

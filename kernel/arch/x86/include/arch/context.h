@@ -8,7 +8,7 @@
 
 struct local_table;
 
-/* Its address stands for it. */
+/* Contexts have no numbers: the structure's address tells them apart. */
 struct mm_context {
 	struct local_table *segments;   /* what modify_ldt has made; NULL: nothing */
 };

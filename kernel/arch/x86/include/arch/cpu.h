@@ -31,7 +31,7 @@ static inline void irq_enable(void) { __asm__ volatile("sti; nop" : : : "memory"
 static inline void irq_disable(void) { __asm__ volatile("cli" : : : "memory"); }
 
 /*
- * The low word of the timebase, which wraps after some time. Without a counter of cycles it is that of the last tick.
+ * The low word of the timebase, which wraps after some time. Without a counter of cycles it stays as at the last tick.
  */
 extern u32 (*arch_timebase_low)(void);
 

@@ -72,7 +72,7 @@ static inline u32 pte_word(pte_t pte) { return pte; }
 static inline pte_t pte_write_protect(pte_t pte) { return pte & ~(PTE_WRITE | PTE_DIRTY); }
 static inline pte_t pte_make_writable(pte_t pte) { return pte | PTE_WRITE | PTE_DIRTY; }
 
-/* An entry that hardware may not use for a while, but that keeps what it maps; and back. */
+/* Hides an entry from hardware for a while, and shows it again: it keeps what it maps. */
 static inline pte_t pte_hide(pte_t pte) { return pte & ~PTE_PRESENT; }
 static inline pte_t pte_shown(pte_t pte) { return pte & PTE_USER ? pte | PTE_PRESENT : pte; }
 

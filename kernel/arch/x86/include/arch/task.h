@@ -51,7 +51,7 @@ struct arch_task {
 	_Alignas(4) u8 fp[FLOAT_STATE_SIZE];
 	bool steps_for_tracer;  /* EFLAGS.TF is set for its tracer alone (step.c) */
 	u32 stepped_from;       /* address of the instruction that was last stepped over so */
-	u32 fault_address;      /* of its last page fault that became a signal; CR2 may have that of another task */
+	u32 fault_address;      /* of its last page fault that became a signal; CR2 may have another task's address */
 };
 
 #endif

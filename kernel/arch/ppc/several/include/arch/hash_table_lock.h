@@ -11,7 +11,7 @@
 /* Caches of other processors must see accesses to a page. */
 #define PTE_OF_ALL PTE_COHERENT
 
-/* Its word is the holder's SPRG3. Assembly counts too, but checks no order. */
+/* The lock's word is the holder's SPRG3. Assembly counts how often it takes the lock, but checks no order. */
 extern struct spinlock hash_lock;
 
 static inline void table_lock(void)
