@@ -28,9 +28,9 @@ _TABLE = ("Table", "concat")
 def __getattr__(name: str) -> "Any":
     """The API and the version on first use: the command does without the API, which is slow to import."""
     if name == "__version__":
-        from importlib import metadata  # noqa: PLC0415
+        from pagewalk import _machine  # noqa: PLC0415
 
-        return metadata.version("pagewalk")
+        return _machine.VERSION.partition("+")[0]
     if name in _API:
         from pagewalk import api  # noqa: PLC0415
 

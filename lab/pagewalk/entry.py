@@ -52,6 +52,9 @@ def _run() -> int:
             f"Python than this one ({sys.platform}, {os.uname().machine}, Python {sys.version_info[0]}."
             f"{sys.version_info[1]}): install a wheel for it, or run `make` in a checkout"
         )
+    from pagewalk import later  # noqa: PLC0415 - before what it keeps waiting
+
+    later.install()
     from pagewalk.cli.app import command  # noqa: PLC0415 - slow to import
 
     status = command()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pagewalk import explain, mach, native, records, rows, systems
+from pagewalk import explain, images, mach, native, records, rows, systems
 from pagewalk import placement as placement_of
 from pagewalk.errors import BadInput, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
-from pagewalk.images import Image, with_symbols
 from pagewalk.place import Cluster, Local, Place
 from pagewalk.placement import AS_BUILT, Placement
 from pagewalk.published_range import Range
@@ -21,6 +20,9 @@ from pagewalk.store import Store
 from pagewalk.stored_runs import StoredRun
 from pagewalk.verdict import Kind, at_edge, controlled, judge, judge_spread
 from pagewalk.workshop import Workshop
+
+if TYPE_CHECKING:
+    from pagewalk.images import Image
 
 _CONSOLE_TAIL = 12
 _FIXED = (
@@ -186,7 +188,7 @@ class Lab(Workshop):
                 else systems.named(self, side.machine, side.keys, setting.subject)
             )
             if setting.symbols:
-                system = replace(system, kernel=with_symbols(system.name, system.kernel, setting.symbols))
+                system = replace(system, kernel=images.with_symbols(system.name, system.kernel, setting.symbols))
             line = system.command_line(setting.chosen, [*placement.init_options, *program], setting.boot)
             # Both sides of a row run the same programs, so beside an old kernel ours runs the old ones.
             old = bool(row.images)

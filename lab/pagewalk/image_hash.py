@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from pagewalk.kernel_image import SECTION
-
+SECTION = ".policies"
+"""The section of an image of our kernel that holds its policies; other kernels have none of this name."""
 _MAGIC = b"\x7fELF\x01"
 """How an ELF file of 32 bits begins."""
 _LOAD = 1

@@ -13,9 +13,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from pagewalk.errors import BadInput
+from pagewalk.image_hash import SECTION
 
-SECTION = ".policies"
-"""The section of the image that holds its policies; other kernels have none of this name."""
 _WORDS = 7
 """How many words a `struct policy` has."""
 _NAME, _CHOICES, _WHEN, _COUNTER_NAME, _NOW = 0, 1, 2, 4, 6

@@ -20,7 +20,7 @@ _QUEUED = 4
 """How many jobs a cluster has for each of its processors: one that runs, and some that wait."""
 _QUEUED_HERE = 64
 """The same for this computer, where jobs share the images that they run."""
-_GONE = (CancelledError, asyncio.CancelledError, OSError, RuntimeError, TimeoutError)
+_GONE = (CancelledError, OSError, RuntimeError, TimeoutError)
 """What Dask raises, sooner or later, after its scheduler has ended."""
 
 
@@ -148,7 +148,10 @@ class Cluster:
     def lost(self, error: BaseException) -> PagewalkError | None:
         """See Place."""
         kind = type(error).__name__
-        if not isinstance(error, _GONE) and type(error).__module__.partition(".")[0] != "distributed":
+        if (
+            not isinstance(error, (*_GONE, asyncio.CancelledError))
+            and type(error).__module__.partition(".")[0] != "distributed"
+        ):
             return None
         if kind == "KilledWorker":
             return RunFailed(

@@ -15,7 +15,5 @@ from pagewalk.store import Store
 
 def opened(*, read_only: bool = False, notify: Callable[[str], None] = lambda _: None) -> Store:
     """The results file. One that PAGEWALK_RESULTS names holds what was measured with it alone."""
-    store = Store(home().results, read_only=read_only, notify=notify)
-    if not os.environ.get("PAGEWALK_RESULTS"):
-        store.join(home().measured)
-    return store
+    kept = None if os.environ.get("PAGEWALK_RESULTS") else home().measured
+    return Store(home().results, read_only=read_only, notify=notify, kept=kept)

@@ -93,10 +93,17 @@ class Store:
     The file is opened for each operation and closed after it, so that others may read and write it while one command
     simulates. With `read_only` it is never opened for writing, except to make a file that does not exist; where none
     can be made, the store has no results. `notify` is called with a sentence if another program has the file open and
-    must be waited for, and if there is no file.
+    must be waited for, and if there is no file. `kept` is a folder to `join`.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False, notify: Callable[[str], None] = _nobody) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        notify: Callable[[str], None] = _nobody,
+        kept: Path | None = None,
+    ) -> None:
         self.path = path
         self._read_only = read_only
         self._notify = notify
@@ -119,9 +126,13 @@ class Store:
                 with self._session(write=True):
                     self._prepare()
                     self._join()
-            else:
-                with self._session():
-                    self._check_schema()
+                    if kept is not None:
+                        self.join(kept)
+                return
+            with self._session():
+                self._check_schema()
+        if kept is not None:
+            self.join(kept)
 
     def __enter__(self) -> Store:
         return self

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from pagewalk import disk, images, policies, subjects
 from pagewalk.architectures import POWERPC, Architecture
 from pagewalk.errors import BadInput
-from pagewalk.images import Image
-from pagewalk.kernel_image import SECTION
+from pagewalk.image_hash import SECTION
 from pagewalk.placement import AS_BUILT, Placement
 from pagewalk.programs import CONSOLE, GuestFile, Root, disk_image, image
 from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS, NO_LIMIT, BootProtocol, Job, ResolvedMachine
 
 if TYPE_CHECKING:
+    from pagewalk.images import Image
     from pagewalk.workshop import Workshop
 
 OWN = "vmlinux"

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,16 +29,43 @@ def pagewalk(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 COMMANDS = tuple(name for commands in PARTS.values() for name in commands)
-LIGHT = """
+LOADED = """
 import sys
-before = set(sys.modules)
 sys.argv = ["pagewalk", *sys.argv[1:]]
 from pagewalk.entry import main
 try:
     main()
 finally:
-    print(*({"duckdb", "elftools", "pagewalk.cli.guest"} & set(sys.modules)), file=sys.stderr)
+    from pagewalk.later import waits
+    print(*(name for name in sys.modules if not waits(name)), file=sys.stderr)
 """
+HEAVY = {
+    "asyncio", "distributed", "duckdb", "elftools", "jinja2", "perfetto", "textual", "vl_convert",
+    "pagewalk.report", "pagewalk.results_file",
+}  # fmt: skip
+"""What no command needs to say what it can do."""
+OF_TABLES = {"pydantic", "rich.console", "rich.markdown", "rich.progress"}
+OF_LAB = {
+    "pagewalk.claims", "pagewalk.execute", "pagewalk.experiments", "pagewalk.place", "pagewalk.subjects",
+    "pagewalk.sweep",
+}  # fmt: skip
+
+
+def told(*words: str, **environment: str) -> tuple[set[str], set[str]]:
+    """The words that the command prints, and the modules that it has loaded at its end."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    return set(done.stdout.split()), set(done.stderr.splitlines()[-1].split())
+
+
+def loaded(*words: str, **environment: str) -> set[str]:
+    """The modules that the command has loaded at its end."""
+    return told(*words, **environment)[1]
 
 
 def _commands(app: typer.Typer) -> dict[str, Any]:
@@ -58,30 +86,39 @@ def test_a_module_registers_the_commands_that_are_looked_up_in_it(module: str) -
 
 
 @pytest.mark.parametrize("words", [["--version"], ["--help"], [], ["nothing"]])
-def test_a_line_without_a_command_imports_none(words: list[str]) -> None:
-    done = subprocess.run([sys.executable, "-c", LIGHT, *words], capture_output=True, text=True, check=False)
-    assert done.stderr.splitlines()[-1] == ""
+def test_a_line_without_a_command_loads_none(words: list[str]) -> None:
+    found = loaded(*words)
+    assert not found & (HEAVY | OF_LAB | {"rich.progress", "pagewalk.cli.guest", "pagewalk.cli.options"})
+    if words == ["--version"]:
+        assert not found & OF_TABLES
+
+
+@pytest.mark.parametrize("module", PARTS)
+def test_the_help_of_a_command_loads_nothing_heavy(module: str) -> None:
+    assert not loaded(next(iter(PARTS[module])), "--help") & HEAVY
+
+
+@pytest.mark.built
+def test_a_run_loads_what_it_uses_alone(tmp_path: Path) -> None:
+    found = loaded("exec", "--", "hello", PAGEWALK_RESULTS=str(tmp_path / "results.duckdb"))
+    assert {"duckdb", "pagewalk.results_file"} <= found
+    assert not found & ((HEAVY | OF_LAB | {"rich.markdown", "rich.progress"}) - {"duckdb", "pagewalk.results_file"})
 
 
 @pytest.mark.parametrize(
-    "module",
-    ["debugging", "jobs", "observe", "options", "own_images", "progress", "replay", "simulation", "subjects", "tally"],
+    ("line", "word", "without"),
+    [
+        ("pagewalk mach", "machines", {"pagewalk.cli.guest", "pagewalk.cli.options", "rich.console"}),
+        ("pagewalk exec --kern", "--kernel", {"pagewalk.policies", "pagewalk.native"}),
+        ("pagewalk exec -m ppc604-18", "ppc604-185", {"pagewalk.policies", "pagewalk.native"}),
+        ("pagewalk run osdi99-table", "osdi99-table2", set()),
+    ],
 )
-def test_what_keeps_no_result_does_without_the_database(module: str) -> None:
-    words = f"import sys, pagewalk.cli.{module}; sys.exit('duckdb' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", words], check=False).returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("line", "word", "import_none"), [("pagewalk mach", "machines", True), ("pagewalk exec --kern", "--kernel", False)]
-)
-def test_a_shell_completes_names_and_options(line: str, word: str, import_none: bool) -> None:
+def test_a_shell_completes_names_and_options(line: str, word: str, without: set[str]) -> None:
     asked = {"_PAGEWALK_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-    done = subprocess.run(
-        [sys.executable, "-c", LIGHT], capture_output=True, text=True, check=False, env={**os.environ, **asked}
-    )
-    assert word in done.stdout.split(), done.stderr
-    assert (done.stderr.splitlines()[-1] == "") == import_none
+    offered, modules = told(**asked)
+    assert word in offered
+    assert not modules & (HEAVY | without)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

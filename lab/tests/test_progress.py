@@ -9,8 +9,9 @@ from rich.console import Console
 from pagewalk.cli import progress
 from pagewalk.cli.app import whole
 from pagewalk.cli.next_steps import NEXT
-from pagewalk.cli.progress import Bars, Pace, duration, ticked
+from pagewalk.cli.progress import Bars, Pace
 from pagewalk.cli.sheet import commands
+from pagewalk.cli.ticker import duration, ticked
 from pagewalk.runner import Progress
 
 

@@ -11,9 +11,8 @@ from typing import Annotated
 import typer
 
 import pagewalk
+from pagewalk.cli import output, sheet
 from pagewalk.cli.next_steps import NEXT
-from pagewalk.cli.output import complain, err, next_step, say
-from pagewalk.cli.sheet import add_forms, chosen
 from pagewalk.errors import BadInput, ExitStatus, PagewalkError, WrongOption
 
 PARTS: dict[str, dict[str, str]] = {
@@ -111,7 +110,7 @@ def whole(*modules: str) -> typer.Typer:
     app = _empty()
     for module in modules or PARTS:
         import_module(f"pagewalk.cli.{module}").register(app)
-    add_forms(app)
+    sheet.add_forms(app)
     return app
 
 
@@ -137,7 +136,10 @@ def _wanted() -> typer.Typer:
     """The command as far as the command line needs it."""
     first = next(iter(_words()), "")
     module = next((module for module, commands in PARTS.items() if first in commands), None)
-    return whole(module) if module else _names()
+    if module is None:
+        return _names()
+    sheet.chosen.reset()
+    return whole(module)
 
 
 def _wants_json(words: list[str]) -> bool:
@@ -163,30 +165,30 @@ def _usage(error: typer.TyperException) -> WrongOption:
 
 def command() -> int:
     """Runs the command line; returns the exit status. Every error of ours ends here, but not a broken pipe."""
-    chosen.reset()
     try:
         wanted = _wanted()
         # An import that an exception interrupts is half done, and some libraries then say so at length.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         ended = wanted(standalone_mode=False)
-        if not ended and not _wants_json(sys.argv[1:]):
-            next_step(*NEXT.get(_name(sys.argv[1:]), ()))
+        steps = NEXT.get(_name(sys.argv[1:]), ())
+        if steps and not ended and not _wants_json(sys.argv[1:]):
+            output.next_step(*steps)
     except typer.TyperException as error:
         # Without a word: the command was called without arguments, and its help has been printed.
         if error.format_message():
-            complain(_usage(error), as_json=_wants_json(sys.argv[1:]))
+            output.complain(_usage(error), as_json=_wants_json(sys.argv[1:]))
         return int(ExitStatus.USAGE)
     except PagewalkError as error:
-        complain(error, as_json=_wants_json(sys.argv[1:]))
+        output.complain(error, as_json=_wants_json(sys.argv[1:]))
         return int(error.status)
     except OSError as error:
         # A file that the system refuses to look at: its name is too long. Other errors are of the output.
         if error.filename is None:
             raise
-        complain(BadInput(f"{error.filename}: {error.strerror}"), as_json=_wants_json(sys.argv[1:]))
+        output.complain(BadInput(f"{error.filename}: {error.strerror}"), as_json=_wants_json(sys.argv[1:]))
         ended = ExitStatus.BAD_INPUT
     except KeyboardInterrupt:
-        say(err, "interrupted; finished runs are kept")
+        output.say(output.err, "interrupted; finished runs are kept")
         return int(ExitStatus.INTERRUPTED)
     except SystemExit as left:
         # The libraries for options and for tables end the process when a pipe breaks, with a status of their own.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,9 +17,11 @@ from pagewalk.cli import next_steps, options
 from pagewalk.cli.jobs import bare_job, given, job_of
 from pagewalk.cli.output import Json, complain, err, next_step, print_json, say
 from pagewalk.cli.simulation import Save, Watched, print_summary, watch
-from pagewalk.errors import BadInput, PagewalkError, WrongOption
+from pagewalk.errors import BadInput, PagewalkError, StoreError, WrongOption
 from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS, Job, RunResult
-from pagewalk.store import Store
+
+if TYPE_CHECKING:
+    from pagewalk.store import Store
 
 
 def _sanitize(machine: _machine.Machine, names: str | None) -> None:
@@ -59,8 +62,15 @@ def _keep(store: Store, watched: Watched, job: Job, seconds: float) -> str:
         host_seconds=seconds,
         dumps=tuple(watched.machine.dumps()),
     )
-    store.add(key, runner.version, job, result)
+    store.add_all(runner.version, [(key, job, result)])
     return key
+
+
+def _expected(store: Store, job: Job) -> int | None:
+    """How many instructions the run took the last time. A results file that fails now must not end the run."""
+    with suppress(StoreError):
+        return store.expected_instructions(job.machine.name, job.command_line)
+    return None
 
 
 def _loaded(job: Job) -> _machine.Machine:
@@ -134,7 +144,7 @@ def execute(
         on_linux=kernel is not None,
         typed=typed,
         save=to_save,
-        expected=None if store is None else store.expected_instructions(job.machine.name, job.command_line),
+        expected=None if store is None else partial(_expected, store, job),
         boot_limit=job.boot_limit,
     )
     key = None if store is None or watched.refused else _keep(store, watched, job, time.monotonic() - begin)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pagewalk import native, results_file
 from pagewalk.cli.output import err, say
 from pagewalk.errors import Interrupted
 from pagewalk.execute import Lab
-from pagewalk.images import Image
+
+if TYPE_CHECKING:
+    from pagewalk.images import Image
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
@@ -15,7 +15,9 @@ from pagewalk import architectures, claims, experiments, machines, policies, pro
 from pagewalk.errors import BadInput, PagewalkError, WrongOption, unknown
 from pagewalk.paths import check_writable, home
 from pagewalk.runner import BootProtocol
-from pagewalk.workshop import Workshop
+
+if TYPE_CHECKING:
+    from pagewalk.workshop import Workshop
 
 
 def complete_machine(start: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,9 @@ from pagewalk.cli.output import err, say
 from pagewalk.errors import BadInput, WrongOption
 from pagewalk.experiment_file import Wanted
 from pagewalk.experiments import Experiment, Row
-from pagewalk.images import Image
+
+if TYPE_CHECKING:
+    from pagewalk.images import Image
 
 Images = Annotated[
     list[str] | None,

@@ -1,4 +1,4 @@
-"""Progress on standard error: of many runs, and of one."""
+"""Progress of many runs on standard error."""
 
 from __future__ import annotations
 
@@ -19,17 +19,8 @@ from rich.table import Column
 
 from pagewalk import runner as runs
 from pagewalk.cli.output import err, say
+from pagewalk.cli.ticker import EVERY, duration
 from pagewalk.simulate import Events, Quiet
-
-_EVERY = 10.0
-"""Seconds between two lines of progress where there is no terminal for a bar."""
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 class Pace:
@@ -94,7 +85,7 @@ class Bars:
     def planned(self, jobs: int, known: int) -> None:
         """Shows how many runs are needed."""
         self._pace = Pace(jobs, known)
-        self._next = time.monotonic() + _EVERY
+        self._next = time.monotonic() + EVERY
         self._total = self._progress.add_task("", total=jobs, completed=known, rate="")
         if known:
             say(err, f"{known} of {jobs} runs are in the results already")
@@ -103,7 +94,7 @@ class Bars:
         """A line where there is no bar."""
         now = time.monotonic()
         if not err.is_terminal and (always or now >= self._next):
-            self._next = now + _EVERY
+            self._next = now + EVERY
             say(err, text)
 
     def progress(self, label: str, progress: runs.Progress) -> None:
@@ -126,51 +117,6 @@ class Bars:
     def waiting(self, words: str) -> None:
         """Says what is waited for."""
         say(err, f"waiting: {words}")
-
-
-class Ticker:
-    """How far one run is, on standard error: a line that is written over, or in a pipe a line now and then.
-
-    `expected` is about how many instructions it takes, where that is known. The guest's own output must not be mixed
-    with it: `clear` comes before that.
-    """
-
-    def __init__(self, expected: int | None = None) -> None:
-        self._expected = expected
-        self._begin = time.monotonic()
-        self._next = self._begin + (1.0 if err.is_terminal else _EVERY)
-        self._shown = False
-
-    def show(self, progress: runs.Progress) -> None:
-        """Says how many instructions have run, how fast, and how much time is left."""
-        now = time.monotonic()
-        if now < self._next:
-            return
-        line = ticked(progress.instructions, now - self._begin, self._expected)
-        if err.is_terminal:
-            self._next = now + 0.5
-            err.file.write(f"\r\x1b[2K{line[: err.width - 1]}")
-            err.file.flush()
-            self._shown = True
-        else:
-            self._next = now + _EVERY
-            say(err, line)
-
-    def clear(self) -> None:
-        """Takes the line off the terminal."""
-        if self._shown:
-            err.file.write("\r\x1b[2K")
-            err.file.flush()
-            self._shown = False
-
-
-def ticked(instructions: int, seconds: float, expected: int | None) -> str:
-    """How far a run is, in words: at most 79 characters."""
-    millions, rate = instructions / 1e6, instructions / 1e6 / seconds
-    if expected is None or instructions > expected:
-        return f"{millions:,.0f} million instructions in {duration(seconds)}, {rate:,.0f} million a second"
-    left = duration((expected - instructions) / 1e6 / rate) if rate else "?"
-    return f"{millions:,.0f} of about {expected / 1e6:,.0f} million instructions, {rate:,.0f} a second, {left} left"
 
 
 @contextmanager

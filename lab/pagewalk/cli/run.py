@@ -19,9 +19,10 @@ from pagewalk import experiments, measured, memories, records, results_file, wri
 from pagewalk.cli import options, own_images
 from pagewalk.cli.laboratory import laboratory
 from pagewalk.cli.output import Json, err, next_step, number, out, print_json, say, table
-from pagewalk.cli.progress import duration, events
+from pagewalk.cli.progress import events
 from pagewalk.cli.sheet import Sheet, Shown
 from pagewalk.cli.sheet import chosen as form
+from pagewalk.cli.ticker import duration
 from pagewalk.errors import BadInput, ExitStatus, WrongOption, nearest
 from pagewalk.execute import Cell, Cost, Lab
 from pagewalk.experiments import Experiment, Row

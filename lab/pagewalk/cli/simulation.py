@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pagewalk import _machine, guest, native, summary, systems, writing
 from pagewalk.cli.output import err, say, table
-from pagewalk.cli.progress import Ticker
 from pagewalk.cli.sheet import Shown
 from pagewalk.cli.sheet import chosen as form_chosen
+from pagewalk.cli.ticker import Expected, Ticker
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit
 from pagewalk.runner import NO_LIMIT, Progress, Stop
 
@@ -103,7 +103,7 @@ def watch(
     save: Save | None = None,
     until: int = NO_LIMIT,
     boot_limit: int = NO_LIMIT,
-    expected: int | None = None,
+    expected: Expected | None = None,
 ) -> Watched:
     """Runs a machine to its end, to `limit` instructions or to the cycle `until`, both counted from reset.
 
@@ -111,7 +111,7 @@ def watch(
 
     What the guest prints appears as it does, unless `quiet`; `on_linux`, only what comes after init is ready, or all of
     it at the end if init never was. `typed` is a file with what is typed on the guest's console, `-` for standard
-    input. `expected`: about how many instructions the run takes, where that is known.
+    input. `expected` finds out about how many instructions the run takes, if anyone waits long enough to be told.
     """
     quiet = quiet or form_chosen.form != "table"
     shown = len(machine.printed())
