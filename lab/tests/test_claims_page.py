@@ -5,8 +5,19 @@ from typing import Any
 import pytest
 from scripted import benchmark
 
-from pagewalk import claims, claims_overview, claims_page, experiments, markdown, measured, reasons
+from pagewalk import (
+    claims,
+    claims_overview,
+    claims_page,
+    experiments,
+    linux_page,
+    markdown,
+    measured,
+    reasons,
+    records,
+)
 from pagewalk.errors import BadInput
+from pagewalk.figures import Measured
 from pagewalk.paths import home
 from pagewalk.runner import Job, ResolvedMachine
 from pagewalk.store import Store
@@ -242,6 +253,20 @@ def test_a_claim_that_the_papers_own_kernel_shows_is_counted_beside_ours(tmp_pat
 
 def test_a_figure_that_rounds_to_a_thousand_has_no_exponent() -> None:
     assert [markdown.number(value) for value in (998.6, 999.7, 1000.4)] == ["999", "1,000", "1,000"]
+
+
+def test_rows_that_measure_a_program_are_listed_apart_from_those_of_the_kernel(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.duckdb") as store:
+        store.add_cells("linux-bare", [cell(name, 10.0, "") for name in ("read of a byte", "mapped file reread")])
+        found = records.cells(store, "linux-bare")
+    counts = {"cycles": 100, "instructions": 80, "cycles.cause.user": 20, "cycles.cause.kernel": 80}
+    side = Measured(1, 1, 0, counts, counts)
+    lines = [linux_page._Line(record.row_name, side, None, side, (record, None)) for record in found]
+    page = "\n".join(linux_page._machine("ppc604-133", lines))
+    kernel, _, program = page.partition("no measure of a kernel")
+    assert "| read of a byte | 1.20 | 80 / 80 | 20 % | 1.00 | 20 % | 1.00 | kernel 80, user 20 |" in kernel
+    assert "| mapped file reread | 1.20 |" not in kernel
+    assert "| mapped file reread | 1.20 |" in program
 
 
 def test_the_page_of_linux_begins_with_the_text_that_it_is_made_of() -> None:
