@@ -100,7 +100,7 @@ static inline void arch_pause(void)
 {
 	__asm__ volatile("" : : : "memory");
 }
-/* Interrupts are off where others raise a level, so there is none. */
+/* A PowerPC switches interrupts off where an x86 may raise a level instead: it has no levels. */
 #define ARCH_LEVEL_MEMORY 0u
 #define ARCH_LEVEL_IPI    0u
 static inline u32 arch_level_raise(u32 level) { return level; }

@@ -43,7 +43,7 @@ static inline pte_t pte_make_kernel(paddr_t pa, bool device)
 }
 
 static inline bool pte_none(pte_t pte) { return !(pte & ~(u32)PTE_NOTE); }
-/* Hardware may use the entry. One that is neither none nor present permits no access. */
+/* Hardware may use the entry. An entry with contents that is not present permits no access. */
 static inline bool pte_present(pte_t pte) { return pte & PTE_VALID; }
 static inline bool pte_user(pte_t pte) { return (pte & PTE_PP) != PP_KERNEL; }
 static inline bool pte_writable(pte_t pte) { return (pte & PTE_PP) == PP_USER_RW; }

@@ -61,7 +61,7 @@ static inline pte_t pte_make_kernel(paddr_t pa, bool device)
 }
 
 static inline bool pte_none(pte_t pte) { return !pte; }
-/* Hardware may use the entry. One that is neither none nor present permits no access. */
+/* Hardware may use the entry. An entry with contents that is not present permits no access. */
 static inline bool pte_present(pte_t pte) { return pte & PTE_PRESENT; }
 static inline bool pte_user(pte_t pte) { return pte & PTE_USER; }
 static inline bool pte_writable(pte_t pte) { return (pte & (PTE_WRITE | PTE_USER)) == (PTE_WRITE | PTE_USER); }
