@@ -109,6 +109,9 @@ class Simulation:
                         said = words
                         if words:
                             self._events.waiting(words)
+                if not interrupted.is_set() and next(queued, None) is not None:
+                    # A place that was lost takes no further run.
+                    self._errors += filter(None, [self._place.lost(ConnectionError())])
             finally:
                 self._place.stop()
             if interrupted.is_set():
