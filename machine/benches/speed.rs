@@ -3,8 +3,15 @@
 //! second, and the ratio of the two.
 //!
 //! The time that counts is what a program, or this thread, had of the host's processors: by the clock, other work on
-//! the host would count as well. It scatters all the same on a shared computer. So each time is the best of three,
-//! start-up is subtracted, and the ratio is what to quote.
+//! the host would count as well. It scatters all the same on a shared computer. So the two sides run in turn, start-up
+//! is subtracted, and the median of the pairs' ratios is what to quote. The page begins with a warning if other
+//! programs wanted the host's processors.
+//!
+//! The machine files are those of `benches/machines/`, which stay as they are when a machine's timing is corrected.
+//! Beside the ratios stand millions of guest instructions a second, the host's instructions for each of the guest's,
+//! as Valgrind counts them, and what a miss of the L1 and of the TLB costs the host.
+//!
+//! Some of the programs also run on our kernel, on QEMU's 40p and here.
 //!
 //! If the environment variable PSIM names that simulator (`sim/ppc` of gdb's sources), the programs also run under it,
 //! linked without a C library.
@@ -20,9 +27,9 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
+use pagewalk_machine::account::Counters;
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::{MachineConfig, Override};
 use pagewalk_machine::powerpc::machine::{Limits, Stop};
@@ -31,13 +38,30 @@ use pagewalk_machine::powerpc::shim::Program;
 use pagewalk_machine::shim::Ending;
 use pagewalk_machine::x86;
 
-const MACHINE: &str = "ppc604-133";
+#[path = "speed/host.rs"]
+mod host;
+#[path = "speed/misses.rs"]
+mod misses;
+#[path = "speed/system.rs"]
+mod system;
 
-/// Runs of which the fastest counts.
-const RUNS: usize = 3;
+use host::{Load, PAIRS, best, pairs, thread_time, timed};
+
+const MACHINE: &str = "ppc604-133";
 
 /// qemu-ppc gets this many times as many rounds, so that its start-up does not blur the time.
 const QEMU_FACTOR: u64 = 8;
+
+/// The same for qemu-system-ppc, which boots the kernel before.
+const SYSTEM_FACTOR: u64 = 32;
+
+/// The host's instructions are counted of this part of the rounds.
+const COUNTED: u64 = 10;
+
+fn machine_file(machine: &str) -> PathBuf {
+    let name = format!("benches/machines/{machine}.toml");
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
 
 struct Bench {
     name: &'static str,
@@ -46,22 +70,78 @@ struct Bench {
     rounds: u64,
     /// Counts in the geometric mean.
     counts: bool,
+    /// Also runs on our kernel, here and on QEMU's 40p.
+    on_kernel: bool,
 }
 
-/// What is aimed at: the least ratio of each program, and of the geometric mean.
-const LEAST: f64 = 1.0 / 15.0;
-const LEAST_MEAN: f64 = 1.0 / 7.0;
+/// What is aimed at: the least ratio of each program to qemu-ppc, and of their geometric mean.
+const LEAST: [(&str, f64); 4] = [
+    ("integer", 1.0 / 1.5),
+    ("memory", 1.0 / 5.0),
+    ("interpreter", 1.0 / 2.2),
+    ("hot-code", 1.0 / 2.5),
+];
+const LEAST_MEAN: f64 = 1.0 / 2.6;
 
-/// The same for an i486 beside qemu-i386, of the geometric mean.
-const LEAST_MEAN_X86: f64 = 1.0 / 10.0;
+/// The same of the mean to qemu-system-ppc, and of an i486's to qemu-i386.
+const LEAST_SYSTEM: f64 = 1.0 / 1.2;
+const LEAST_MEAN_X86: f64 = 1.0 / 3.0;
 
 /// Machines of the same programs, and what each is aimed at. A P6 keeps instructions running while loads wait, which no
 /// i486 does.
 const MACHINES_X86: [(&str, Option<f64>); 2] =
     [("i486dx-50", Some(LEAST_MEAN_X86)), ("p6-200", None)];
 
-/// Program, its cycles an instruction if that was measured, and its speed as a fraction of qemu's.
-type Rows = Vec<(&'static str, Option<f64>, f64)>;
+/// A program on a machine: its cycles an instruction, millions of instructions a second, the host's instructions for
+/// each, and its speed as a fraction of QEMU's. A mean has the last alone.
+struct Row {
+    name: &'static str,
+    cycles: Option<f64>,
+    mips: Option<f64>,
+    host: Option<f64>,
+    ratio: f64,
+}
+
+impl Row {
+    fn mean(ratios: &[f64]) -> Self {
+        Self {
+            name: "geometric mean without columns",
+            cycles: None,
+            mips: None,
+            host: None,
+            ratio: geometric_mean(ratios),
+        }
+    }
+
+    /// A row of a page, with or without the host's instructions.
+    fn line(&self, host: bool) -> String {
+        let shown = |value: Option<f64>, digits: usize| {
+            value.map_or_else(String::new, |value| format!("{value:.digits$}"))
+        };
+        let host = if host {
+            format!(" {} |", shown(self.host, 1))
+        } else {
+            String::new()
+        };
+        format!(
+            "| {} | {} | {} |{host} 1/{:.1} |\n",
+            self.name,
+            shown(self.cycles, 2),
+            shown(self.mips, 0),
+            1.0 / self.ratio
+        )
+    }
+}
+
+type Rows = Vec<Row>;
+
+/// A run of a program here.
+struct Run {
+    time: f64,
+    instructions: u64,
+    cycles: u64,
+    counters: Counters,
+}
 
 /// Functions of the program with much code.
 const FUNCTIONS: u32 = 1600;
@@ -176,31 +256,36 @@ fn compile_i386(bench: &Bench, folder: &Path, rounds: u64) -> PathBuf {
     program
 }
 
-/// Seconds, instructions and cycles on an x86 machine.
-fn here_i386(machine: &str, program: &Path) -> (f64, u64, u64) {
-    let file = format!("{}/../machines/{machine}.toml", env!("CARGO_MANIFEST_DIR"));
-    let config = x86::Config::from_file(file.as_ref(), &[]).expect("the machine file is right");
+/// A run on an x86 machine.
+fn here_i386(machine: &str, program: &Path) -> Run {
+    let config =
+        x86::Config::from_file(&machine_file(machine), &[]).expect("the machine file is right");
     let elf = std::fs::read(program).expect("it was just compiled");
     let name = program.display().to_string();
     let arguments = [name.clone().into_bytes()];
-    let mut counts = (0, 0);
-    let time = best(|| {
-        let mut program = x86::shim::Program::new(&config, &elf, &name, &arguments, &[])
-            .expect("the program can be loaded");
-        program.capture();
-        let start = thread_time();
-        let ending = program.run(Limits::NONE);
-        assert_eq!(ending, Ending::Exited(0));
-        let now = program.machine().instant();
-        counts = (now.instructions, now.cycles);
-        thread_time() - start
-    });
-    (time, counts.0, counts.1)
+    let mut program = x86::shim::Program::new(&config, &elf, &name, &arguments, &[])
+        .expect("the program can be loaded");
+    program.capture();
+    let start = thread_time();
+    let ending = program.run(Limits::NONE);
+    let time = thread_time() - start;
+    assert_eq!(ending, Ending::Exited(0));
+    let now = program.machine().instant();
+    Run {
+        time,
+        instructions: now.instructions,
+        cycles: now.cycles,
+        counters: program.machine().counters(),
+    }
 }
 
-/// The programs on an x86 machine beside qemu-i386: name, cycles an instruction, speed as a fraction of qemu-i386's;
-/// and the geometric mean of those that count.
-fn on_x86((machine, aim): (&'static str, Option<f64>), benches: &[&Bench], folder: &Path) -> Rows {
+/// The programs on an x86 machine beside qemu-i386, and the geometric mean of those that count.
+fn on_x86(
+    (machine, aim): (&'static str, Option<f64>),
+    benches: &[&Bench],
+    folder: &Path,
+    load: &mut Load,
+) -> Rows {
     println!("\nmachine {machine}");
     println!(
         "{:<12} {:>14} {:>8} {:>9} {:>8} {:>12}",
@@ -208,46 +293,51 @@ fn on_x86((machine, aim): (&'static str, Option<f64>), benches: &[&Bench], folde
     );
     let (mut rows, mut ratios) = (Vec::new(), Vec::new());
     for &bench in benches {
+        load.look();
         let nothing = compile_i386(bench, folder, 0);
         let program = compile_i386(bench, folder, bench.rounds);
         let longer = compile_i386(bench, folder, bench.rounds * QEMU_FACTOR);
-        let (start_time, start_instructions, start_cycles) = here_i386(machine, &nothing);
-        let (time, instructions, cycles) = here_i386(machine, &program);
-        let instructions = instructions - start_instructions;
-        let mips = instructions as f64 / (time - start_time) / 1e6;
-        let qemu =
+        let start = here_i386(machine, &nothing);
+        let whole = here_i386(machine, &program);
+        let start_time = best(|| here_i386(machine, &nothing).time);
+        let instructions = whole.instructions - start.instructions;
+        let on_qemu =
             |program: &Path| timed(Command::new("qemu-i386").args(["-cpu", "486"]).arg(program));
-        let qemu_time = qemu(&longer) - qemu(&nothing);
-        let qemu = (instructions * QEMU_FACTOR) as f64 / qemu_time / 1e6;
-        let (ratio, each) = (
-            mips / qemu,
-            (cycles - start_cycles) as f64 / instructions as f64,
+        let start_qemu = best(|| on_qemu(&nothing));
+        let (ours, theirs) = pairs(
+            || here_i386(machine, &program).time - start_time,
+            || (on_qemu(&longer) - start_qemu) / QEMU_FACTOR as f64,
         );
+        let mips = instructions as f64 / ours / 1e6;
+        let qemu = instructions as f64 / theirs / 1e6;
+        let ratio = theirs / ours;
+        let each = (whole.cycles - start.cycles) as f64 / instructions as f64;
         println!(
             "{:<12} {instructions:>14} {each:>8.2} {qemu:>9.0} {mips:>8.0} {:>12}",
             bench.name,
             format!("1/{:.1}", 1.0 / ratio)
         );
-        rows.push((bench.name, Some(each), ratio));
+        rows.push(Row {
+            name: bench.name,
+            cycles: Some(each),
+            mips: Some(mips),
+            host: None,
+            ratio,
+        });
         if bench.counts {
             ratios.push(ratio);
         }
     }
     if !ratios.is_empty() {
-        let mean = geometric_mean(&ratios);
+        let mean = Row::mean(&ratios);
         let aim = aim.map_or_else(String::new, |aim| format!(" (aim: 1/{:.0})", 1.0 / aim));
         println!(
             "geometric mean without columns 1/{:.1} of qemu-i386's speed{aim}",
-            1.0 / mean
+            1.0 / mean.ratio
         );
-        rows.push(("geometric mean without columns", None, mean));
+        rows.push(mean);
     }
     rows
-}
-
-/// Seconds, the best of some runs.
-fn best(mut run: impl FnMut() -> f64) -> f64 {
-    (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min)
 }
 
 fn on_qemu(program: &Path, rounds: u64) -> f64 {
@@ -261,48 +351,73 @@ fn on_psim(psim: &OsStr, program: &Path) -> f64 {
     timed(Command::new(psim).args(["-e", "linux"]).arg(program))
 }
 
-fn timed(command: &mut Command) -> f64 {
-    best(|| {
-        let child = command.stdout(Stdio::null()).spawn();
-        let mut child = child.unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        // The kernel forgets the time once the end of the program has been waited for.
-        let folder = format!("/proc/{}", child.id());
-        let ended = || {
-            let text = std::fs::read_to_string(format!("{folder}/stat")).unwrap_or_default();
-            text.rsplit(')')
-                .next()
-                .is_none_or(|rest| rest.starts_with(" Z"))
-        };
-        while !ended() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let time = scheduled(&format!("{folder}/schedstat"));
-        let status = child.wait().expect("it has ended");
-        assert!(status.success(), "{command:?}: {status}");
-        time
-    })
-}
-
-/// Seconds, instructions and cycles here.
-fn here(program: &Path, rounds: u64) -> (f64, u64, u64) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../machines/{MACHINE}.toml"));
-    let config = MachineConfig::from_file(&file, &[]).expect("the machine file is right");
+/// A run here.
+fn here(machine: &Path, program: &Path, rounds: u64, words: &[String]) -> Run {
+    let config = MachineConfig::from_file(machine, &[]).expect("the machine file is right");
     let elf = std::fs::read(program).expect("it was just compiled");
     let name = program.display().to_string();
-    let arguments = [name.clone(), rounds.to_string()].map(String::into_bytes);
-    let mut counts = (0, 0);
-    let time = best(|| {
-        let mut program =
-            Program::new(&config, &elf, &name, &arguments, &[]).expect("the program can be loaded");
-        program.capture();
-        let start = thread_time();
-        let ending = program.run(Limits::NONE);
-        assert_eq!(ending, Ending::Exited(0));
-        let now = program.machine().instant();
-        counts = (now.instructions, now.cycles);
-        thread_time() - start
-    });
-    (time, counts.0, counts.1)
+    let arguments: Vec<Vec<u8>> = [name.clone(), rounds.to_string()]
+        .iter()
+        .chain(words)
+        .map(|word| word.clone().into_bytes())
+        .collect();
+    let mut program =
+        Program::new(&config, &elf, &name, &arguments, &[]).expect("the program can be loaded");
+    program.capture();
+    let start = thread_time();
+    let ending = program.run(Limits::NONE);
+    let time = thread_time() - start;
+    assert_eq!(ending, Ending::Exited(0));
+    let now = program.machine().instant();
+    Run {
+        time,
+        instructions: now.instructions,
+        cycles: now.cycles,
+        counters: program.machine().counters(),
+    }
+}
+
+/// A program here beside qemu-ppc.
+fn measured(bench: &Bench, folder: &Path) -> Row {
+    let machine = machine_file(MACHINE);
+    let program = compile(bench, folder);
+    let start = here(&machine, &program, 0, &[]);
+    let whole = here(&machine, &program, bench.rounds, &[]);
+    let start_time = best(|| here(&machine, &program, 0, &[]).time);
+    let start_qemu = best(|| on_qemu(&program, 0));
+    let (ours, theirs) = pairs(
+        || here(&machine, &program, bench.rounds, &[]).time - start_time,
+        || (on_qemu(&program, bench.rounds * QEMU_FACTOR) - start_qemu) / QEMU_FACTOR as f64,
+    );
+    let instructions = (whole.instructions - start.instructions) as f64;
+    let counted = bench.rounds / COUNTED;
+    let of_host = || {
+        let before = host::instructions(&machine, &program, 0)?;
+        let after = host::instructions(&machine, &program, counted)?;
+        let guest = here(&machine, &program, counted, &[]).instructions - start.instructions;
+        Some((after - before) as f64 / guest as f64)
+    };
+    let row = Row {
+        name: bench.name,
+        cycles: Some((whole.cycles - start.cycles) as f64 / instructions),
+        mips: Some(instructions / ours / 1e6),
+        host: of_host(),
+        ratio: theirs / ours,
+    };
+    let aim = LEAST.iter().find(|(name, _)| *name == bench.name);
+    println!(
+        "{:<12} {:>14} {:>8.2} {:>8.0} {:>8.0} {:>8} {:>12} {}",
+        bench.name,
+        instructions,
+        row.cycles.unwrap_or_default(),
+        instructions / theirs / 1e6,
+        row.mips.unwrap_or_default(),
+        row.host
+            .map_or_else(|| "-".to_owned(), |count| format!("{count:.1}")),
+        format!("1/{:.1}", 1.0 / row.ratio),
+        aim.map_or_else(String::new, |(_, aim)| format!("(aim: 1/{:.1})", 1.0 / aim)),
+    );
+    row
 }
 
 /// A machine with several processors, how fast it is beside one with one, and its time with `lead` 1 beside the
@@ -327,9 +442,6 @@ const SEVERAL: [(&str, &[u32]); 4] = [
 
 /// Rounds of work of all processors together. Eight divides it.
 const ROUNDS_OF_SEVERAL: u32 = 8000;
-
-/// Pairs of runs, one with one processor and one with several. The median of their ratios counts.
-const PAIRS: usize = 5;
 
 fn several(folder: &Path) -> Vec<Several> {
     println!(
@@ -387,18 +499,6 @@ fn in_turns_program(folder: &Path, processors: u32) -> Vec<u8> {
     std::fs::read(&program).expect("it was just assembled")
 }
 
-/// Seconds that this thread has run on a processor of the host.
-fn thread_time() -> f64 {
-    scheduled("/proc/thread-self/schedstat")
-}
-
-/// The same of the thread with this file.
-fn scheduled(file: &str) -> f64 {
-    let text = std::fs::read_to_string(file).expect("Linux counts it");
-    let nanoseconds = text.split(' ').next().and_then(|word| word.parse().ok());
-    nanoseconds.map_or(f64::NAN, |count: u64| count as f64 / 1e9)
-}
-
 /// Millions of instructions a second of all processors, and the cycles that passed.
 fn in_turns(elf: &[u8], machine: &str, processors: u32, settings: &[&str]) -> (f64, u64) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../machines/{machine}.toml"));
@@ -434,13 +534,19 @@ fn compare_with_psim<'a>(
     let mut ratios = Vec::new();
     for bench in benches {
         let start = compile_bare(bench, folder, 0);
-        let (start_time, start_instructions, _) = here(&start, 0);
-        let psim_start = on_psim(psim, &start);
+        let machine = machine_file(MACHINE);
+        let first = here(&machine, &start, 0, &[]);
+        let start_time = best(|| here(&machine, &start, 0, &[]).time);
+        let psim_start = best(|| on_psim(psim, &start));
         let program = compile_bare(bench, folder, bench.rounds);
-        let (time, instructions, _) = here(&program, 0);
-        let instructions = (instructions - start_instructions) as f64;
-        let mips = instructions / (time - start_time) / 1e6;
-        let psim_mips = instructions / (on_psim(psim, &program) - psim_start) / 1e6;
+        let whole = here(&machine, &program, 0, &[]);
+        let instructions = (whole.instructions - first.instructions) as f64;
+        let (ours, theirs) = pairs(
+            || here(&machine, &program, 0, &[]).time - start_time,
+            || on_psim(psim, &program) - psim_start,
+        );
+        let mips = instructions / ours / 1e6;
+        let psim_mips = instructions / theirs / 1e6;
         println!(
             "{:<12} {instructions:>14} {psim_mips:>8.0} {mips:>8.0} {:>12.1}",
             bench.name,
@@ -457,13 +563,16 @@ fn compare_with_psim<'a>(
 /// The figures as a page of the documentation.
 #[derive(Default)]
 struct Page {
-    /// Program, its cycles an instruction if that was measured, and its speed as a fraction of qemu-ppc's.
     qemu: Rows,
+    /// Program, and its speed on our kernel as a fraction of qemu-system-ppc's.
+    system: Vec<(&'static str, f64)>,
+    misses: Option<misses::Misses>,
     /// The same of x86 machines and qemu-i386, by machine.
     x86: Vec<(&'static str, Rows)>,
     /// Program, and its speed as a multiple of PSIM's.
     psim: Vec<(&'static str, f64)>,
     several: Vec<Several>,
+    load: Load,
 }
 
 /// Begin the other parts of the page.
@@ -472,19 +581,37 @@ const SEVERAL_HEADING: &str = "\n## Several processors\n\n";
 
 impl Page {
     fn write(&self, path: &str) {
+        let warning = self
+            .load
+            .warning()
+            .map_or_else(String::new, |warning| format!("{warning}\n\n"));
         let mut text = format!(
-            "# The machine's speed: figures\n\n\
-             Generated by `make bench` on {}, from machine sources {}, on a host with {} processors whose load was {} \
-             at the end. What the programs are: [speed.md](speed.md).\n\n\
-             | program | cycles an instruction | here/qemu-ppc |\n| --- | --- | --- |\n",
+            "# The machine's speed: figures\n\n{warning}\
+             Generated by `make bench` on {}, from machine sources {}, on a host with {} processors, \
+             of which {:.1} other threads wanted one on average. What the programs are: [speed.md](speed.md).\n\n\
+             | program | cycles an instruction | million instructions a second | host's instructions for each | \
+             here/qemu-ppc |\n| --- | --- | --- | --- | --- |\n",
             today(),
             env!("PAGEWALK_VERSION"),
             std::thread::available_parallelism().map_or(0, std::num::NonZero::get),
-            load(),
+            self.load.others(),
         );
-        for (name, cycles, ratio) in &self.qemu {
-            let cycles = cycles.map_or_else(String::new, |cycles| format!("{cycles:.2}"));
-            text += &format!("| {name} | {cycles} | 1/{:.1} |\n", 1.0 / ratio);
+        for row in &self.qemu {
+            text += &row.line(true);
+        }
+        if let Some(misses) = &self.misses {
+            text += &format!(
+                "\nA miss of the L1 takes {:.0} ns of the host, and a miss of the TLB {:.0} ns more.\n",
+                misses.cache, misses.tlb
+            );
+        }
+        if !self.system.is_empty() {
+            text += "\nThe same program on our kernel, from the same initial RAM file system, here and on QEMU's \
+                     40p:\n\n\
+                     | program | here/qemu-system-ppc |\n| --- | --- |\n";
+            for (name, ratio) in &self.system {
+                text += &format!("| {name} | 1/{:.1} |\n", 1.0 / ratio);
+            }
         }
         if !self.psim.is_empty() {
             text += "\n| program | here/PSIM |\n| --- | --- |\n";
@@ -513,14 +640,14 @@ impl Page {
     fn part_of_x86(&self) -> String {
         let mut text = format!(
             "{X86_HEADING}Measured on {}, from machine sources {}.\n\n\
-             | machine | program | cycles an instruction | here/qemu-i386 |\n| --- | --- | --- | --- |\n",
+             | machine | program | cycles an instruction | million instructions a second | here/qemu-i386 |\n\
+             | --- | --- | --- | --- | --- |\n",
             today(),
             env!("PAGEWALK_VERSION"),
         );
         for (machine, rows) in &self.x86 {
-            for (name, cycles, ratio) in rows {
-                let cycles = cycles.map_or_else(String::new, |cycles| format!("{cycles:.2}"));
-                text += &format!("| {machine} | {name} | {cycles} | 1/{:.1} |\n", 1.0 / ratio);
+            for row in rows {
+                text += &format!("| {machine} {}", row.line(false));
             }
         }
         text
@@ -562,12 +689,6 @@ fn today() -> String {
     String::from_utf8_lossy(&done.stdout).trim().to_owned()
 }
 
-/// Processes that wanted a processor, on average over the last minute. Timings on a busy host are worth less.
-fn load() -> String {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').next().unwrap_or_default().to_owned()
-}
-
 fn geometric_mean(values: &[f64]) -> f64 {
     (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
 }
@@ -585,6 +706,10 @@ fn main() {
     }
     let mut page = Page::default();
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/programs");
+    page.load.look();
+    if let Some(warning) = page.load.warning() {
+        println!("{warning}\n");
+    }
     let folder = tempfile::tempdir().expect("a scratch directory");
     let generated = folder.path().join("hot-code.c");
     std::fs::write(&generated, hot_code()).expect("the scratch directory can be written");
@@ -594,63 +719,93 @@ fn main() {
             source: sources.join("integer.c"),
             rounds: 1000,
             counts: true,
+            on_kernel: true,
         },
         Bench {
             name: "memory",
             source: sources.join("memory.c"),
             rounds: 60,
             counts: true,
+            on_kernel: true,
         },
         Bench {
             name: "interpreter",
             source: sources.join("interpreter.c"),
             rounds: 150,
             counts: true,
+            on_kernel: true,
         },
         Bench {
             name: "hot-code",
             source: generated,
             rounds: 800,
             counts: true,
+            on_kernel: false,
         },
         Bench {
             name: "columns",
             source: sources.join("columns.c"),
             rounds: 50,
             counts: false,
+            on_kernel: false,
         },
     ];
     println!("machine {MACHINE}; MIPS = millions of guest instructions a second");
     println!(
-        "{:<12} {:>14} {:>8} {:>8} {:>8} {:>12}",
-        "program", "instructions", "cycles/i", "qemu-ppc", "here", "here/qemu"
+        "{:<12} {:>14} {:>8} {:>8} {:>8} {:>8} {:>12}",
+        "program", "instructions", "cycles/i", "qemu-ppc", "here", "host/i", "here/qemu"
     );
-    let mut measured = false;
+    let mut measured_any = false;
     let mut ratios = Vec::new();
     for bench in &benches {
         if !chosen.is_empty() && !chosen.iter().any(|name| name == bench.name) {
             continue;
         }
-        let program = compile(bench, folder.path());
-        let (start_time, start_instructions, start_cycles) = here(&program, 0);
-        let (time, instructions, cycles) = here(&program, bench.rounds);
-        let instructions = instructions - start_instructions;
-        let mips = instructions as f64 / (time - start_time) / 1e6;
-        let qemu_time = on_qemu(&program, bench.rounds * QEMU_FACTOR) - on_qemu(&program, 0);
-        let qemu = (instructions * QEMU_FACTOR) as f64 / qemu_time / 1e6;
-        let ratio = mips / qemu;
-        println!(
-            "{:<12} {instructions:>14} {:>8.2} {qemu:>8.0} {mips:>8.0} {:>12}",
-            bench.name,
-            (cycles - start_cycles) as f64 / instructions as f64,
-            format!("1/{:.1}", 1.0 / ratio)
-        );
-        let cycles_each = (cycles - start_cycles) as f64 / instructions as f64;
-        page.qemu.push((bench.name, Some(cycles_each), ratio));
-        measured = true;
+        page.load.look();
+        let row = measured(bench, folder.path());
+        measured_any = true;
         if bench.counts {
-            ratios.push(ratio);
+            ratios.push(row.ratio);
         }
+        page.qemu.push(row);
+        if bench.on_kernel {
+            let program = folder.path().join(bench.name);
+            let found = system::ratio(
+                &machine_file(MACHINE),
+                &program,
+                bench.rounds,
+                SYSTEM_FACTOR,
+            );
+            if let Some(ratio) = found {
+                println!(
+                    "{:<12} on our kernel: 1/{:.1} of qemu-system-ppc",
+                    bench.name,
+                    1.0 / ratio
+                );
+                page.system.push((bench.name, ratio));
+            }
+        }
+    }
+    if chosen.is_empty() || chosen.iter().any(|name| name == "misses") {
+        let source = sources.join("misses.c");
+        let program = build(&source, &folder.path().join("misses"), &[]);
+        let found = misses::measure(&machine_file(MACHINE), &program);
+        println!(
+            "a miss of the L1: {:.0} ns; of the TLB: {:.0} ns more",
+            found.cache, found.tlb
+        );
+        page.misses = Some(found);
+        measured_any = true;
+    }
+    if page.system.len() > 1 {
+        let ratios: Vec<f64> = page.system.iter().map(|(_, ratio)| *ratio).collect();
+        let mean = geometric_mean(&ratios);
+        println!(
+            "geometric mean 1/{:.1} of qemu-system-ppc's speed (aim: 1/{:.1})",
+            1.0 / mean,
+            1.0 / LEAST_SYSTEM
+        );
+        page.system.push(("geometric mean", mean));
     }
     let of_x86 = benches.iter().filter(|bench| {
         let named = |word: &str| chosen.iter().any(|name| name == word);
@@ -659,17 +814,20 @@ fn main() {
     let of_x86: Vec<&Bench> = of_x86.collect();
     if !of_x86.is_empty() {
         page.x86 = MACHINES_X86
-            .map(|machine| (machine.0, on_x86(machine, &of_x86, folder.path())))
+            .map(|machine| {
+                let rows = on_x86(machine, &of_x86, folder.path(), &mut page.load);
+                (machine.0, rows)
+            })
             .into();
     }
-    measured |= !page.x86.is_empty();
+    measured_any |= !page.x86.is_empty();
     if chosen.is_empty() || chosen.iter().any(|name| name == "processors") {
         page.several = several(folder.path());
-        measured = true;
+        measured_any = true;
     }
-    if !measured {
+    if !measured_any {
         eprintln!(
-            "no such bench: {}; there are integer, memory, interpreter, hot-code, columns, x86, processors",
+            "no such bench: {}; there are integer, memory, interpreter, hot-code, columns, misses, x86, processors",
             chosen.join(" ")
         );
         std::process::exit(2);
@@ -686,15 +844,16 @@ fn main() {
         }
         return;
     }
-    let mean = geometric_mean(&ratios);
+    let mean = Row::mean(&ratios);
     println!(
-        "geometric mean without columns 1/{:.1} of qemu-ppc's speed (aim: 1/{:.0}, and no program below 1/{:.0})",
-        1.0 / mean,
-        1.0 / LEAST_MEAN,
-        1.0 / LEAST
+        "geometric mean without columns 1/{:.1} of qemu-ppc's speed (aim: 1/{:.1})",
+        1.0 / mean.ratio,
+        1.0 / LEAST_MEAN
     );
-    page.qemu
-        .push(("geometric mean without columns", None, mean));
+    page.qemu.push(mean);
+    if let Some(warning) = page.load.warning() {
+        println!("\n{warning}");
+    }
     if let Some(path) = page_file {
         page.write(&path);
     }
