@@ -387,18 +387,21 @@ soak-policies: $(STAMPS)/machine ready
 	$(call heading,Random combinations of policies from seed $(PAGEWALK_SEED))
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel combinations --seed $(PAGEWALK_SEED) --count $(PAGEWALK_COMBINATIONS)
 
+# The kernels of tests/linux/planted.toml.
+CHECKED := $(addprefix $(LINUX)-,i486 i686-smp small bare-mpc8xx bare-ppc405gp bare-mpc86xx-smp riscv)
+
 # Errors put into the flushes of our kernel and of Linux, one at a time: the translation sanitizer must find each. Not part
 # of "make soak": it builds a kernel for each, and needs the kernels of tests/linux/planted.toml.
-soak-planted: ready x86 $(STAMPS)/bootstrap-test
+soak-planted: ready x86 riscv $(STAMPS)/bootstrap-test
 	$(call heading,Errors put into flushes)
-	$(PAGEWALK) subjects build $(LINUX)-i486 $(LINUX)-i686-smp $(LINUX)-small $(LINUX)-bare-mpc8xx
+	$(PAGEWALK) subjects build $(CHECKED)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel planted
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux.planted
 
 # Good kernels under stress are silent, with an error put into each to show that it would be found. Not part of "make soak".
-soak-silent: ready x86 $(STAMPS)/bootstrap-test
+soak-silent: ready x86 riscv $(STAMPS)/bootstrap-test
 	$(call heading,Good kernels under the translation sanitizer)
-	$(PAGEWALK) subjects build $(LINUX)-i486 $(LINUX)-i686-smp $(LINUX)-small $(LINUX)-bare-mpc8xx
+	$(PAGEWALK) subjects build $(CHECKED)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux.silent
 
 clean:

@@ -17,6 +17,8 @@ from linux.planted import program as stale
 from suite.places import ROOT
 
 BUILD = ROOT / "build" / "planted"
+RESULTS = BUILD / "results.json"
+"""What was found, for docs/planted.md."""
 _MADE: set[Path] = set()
 """The images that this run has built."""
 SECONDS = 600
@@ -127,8 +129,23 @@ ERRORS = (
     replace(_ROLL_OVER, machine="ppc603-133"),
     replace(_ROLL_OVER, machine="ppc604-133", append="contexts=8"),
     replace(_ROLL_OVER, machine="ppc405-200", append="contexts=17", program="stale roll-over"),
+    replace(_ROLL_OVER, machine="mpc855t-48", append="", program="stale roll-over-15"),
     replace(ERRORS[0], program="uses crowd", keys=("tlb.extreme.keep=until-flushed",)),
 )
+
+
+ABOUT = {
+    "mprotect": "no flush after mprotect",
+    "short-range": "a range short by one page",
+    "wrong-page": "the page behind is flushed",
+    "no-request": "no other processor is asked to flush",
+    "fork": "fork takes the right to write away and does not flush",
+    "mremap": "mremap moves pages and flushes nothing",
+    "truncate": "truncate unmaps pages of a file and does not flush",
+    "copy": "copy on write does not flush",
+    "number-again": "a number is given out again while the last space with it lives",
+    "roll-over": "all numbers have been given out, and begin anew without a flush",
+}
 
 
 def on(error: Planted, machine: str) -> Planted:
@@ -191,8 +208,8 @@ def _told(error: Planted, kernel: Path, keys: Sequence[str]) -> dict[str, Any] |
         return f"no JSON: {done.stderr[-500:]}"
 
 
-def _found(error: Planted, kernel: Path) -> str | None:
-    """What is wrong with the report; None if nothing is."""
+def _found(error: Planted, kernel: Path) -> str | dict[str, str]:
+    """What is wrong with the report; what a reader wants to know of it if nothing is."""
     told = _told(error, kernel, error.keys)
     if isinstance(told, str):
         return told
@@ -209,17 +226,25 @@ def _found(error: Planted, kernel: Path) -> str | None:
     places = " ".join([change["function"], *change["calls"]])
     if not any(function in places for function in error.changed):
         return f"another place was named: {places}\n{finding['text']}"
-    print(f"planted: {error.name} on {error.machine}: {finding['text'].splitlines()[0]}")
-    return None
+    print(f"planted: {error.name} on {error.machine}: {finding['text'].splitlines()[0]}", flush=True)
+    return {
+        "about": ABOUT[error.name],
+        "machine": " ".join((error.machine, *error.keys)),
+        "file": error.file,
+        "kind": finding["kind"],
+        "function": change["function"],
+    }
 
 
 def check() -> int:
     """The number of errors that were not found, or not named."""
-    failed = 0
+    results = []
     for error in ERRORS:
-        problem = _found(error, built(error))
-        if problem is not None:
-            failed += 1
-            print(f"planted: {error.name} on {error.machine}: {problem}")
-    print(f"planted: {len(ERRORS) - failed} of {len(ERRORS)} errors found")
-    return failed
+        found = _found(error, built(error))
+        if isinstance(found, str):
+            print(f"planted: {error.name} on {error.machine}: {found}", flush=True)
+        else:
+            results.append(found)
+    RESULTS.write_text(json.dumps(results, indent=1), encoding="utf-8")
+    print(f"planted: {len(results)} of {len(ERRORS)} errors found")
+    return len(ERRORS) - len(results)

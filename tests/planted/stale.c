@@ -5,9 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,16 +16,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PAGE   4096
-#define TABLE  (4L << 20) /* what one table of 1,024 words maps */
+#include "stale.h"
 
-static void cannot(const char *what)
+void cannot(const char *what)
 {
 	perror(what);
 	_exit(2);
 }
 
-static volatile char *mapped(long pages, int protection)
+volatile char *mapped(long pages, int protection)
 {
 	volatile char *at = mmap(NULL, pages * PAGE, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -37,7 +34,7 @@ static volatile char *mapped(long pages, int protection)
 }
 
 /* Pages with a 1 in each. */
-static volatile char *pages(long count)
+volatile char *pages(long count)
 {
 	volatile char *at = mapped(count, PROT_READ | PROT_WRITE);
 
@@ -46,8 +43,7 @@ static volatile char *pages(long count)
 	return at;
 }
 
-/* What refuses an access: a signal, from which the access does not return. */
-static __thread sigjmp_buf away;
+__thread sigjmp_buf away;
 
 static void leave(int number)
 {
@@ -151,6 +147,38 @@ static int move_table(void)
 	return loads(at);
 }
 
+/* A large page, a part of which may no longer be written to. */
+static int split(void)
+{
+	volatile char *at = aligned(mapped(3 * TABLE / PAGE, PROT_READ | PROT_WRITE));
+
+	if (madvise((void *)at, TABLE, MADV_HUGEPAGE))
+		cannot("MADV_HUGEPAGE");
+	at[0] = 1;
+	if (mprotect((void *)at, PAGE, PROT_READ))
+		cannot("mprotect");
+	return stores(at);
+}
+
+/* The same page of the memory below 1 MB, through the caches first and then without them. */
+static int uncached(void)
+{
+	const int both[] = {O_RDWR, O_RDWR | O_SYNC};
+	void *at = NULL;
+
+	for (int n = 0; n < 2; n++) {
+		int file = open("/dev/mem", both[n]);
+
+		if (file < 0)
+			cannot("/dev/mem");
+		at = mmap(at, PAGE, PROT_READ, MAP_SHARED | (n ? MAP_FIXED : 0), file, 0xf0000);
+		if (at == MAP_FAILED)
+			cannot("mmap");
+		(void)*(volatile char *)at;
+	}
+	return 0;
+}
+
 /* The parent's store after fork must not be seen by the child. */
 static int forked(void)
 {
@@ -199,7 +227,7 @@ static int shrink(void)
 	return loads(at);
 }
 
-static int disk(void)
+int disk(void)
 {
 	int file = open("/dev/ram0", O_RDWR);
 
@@ -350,23 +378,21 @@ static int numbers(void)
 	return stale;
 }
 
-/* On two processors: one thread accesses a page for ever, and the other one changes its translation. --------- */
-
 /*
- * A ring of processes without a pause between them, for a processor with 16 numbers. When the numbers run out, the
- * process that takes the first one runs once more just before the numbers run out again: the process that has its
- * number then must see its own page.
+ * A ring of processes without a pause between them, for a processor that has so many numbers for programs. When the
+ * numbers run out, the process that takes the first one runs once more just before the numbers run out again: the
+ * process that has its number then must see its own page.
  */
 #define RING  20
-#define ROUND 18
-#define TURNS (40 * ROUND)
+#define TURNS (40 * 18)
 static int ring[RING][2];
+static int spaces = 16;
 
 static int at_turn(int turn)
 {
-	int place = turn % ROUND;
+	int round = turn / (spaces + 2), place = turn % (spaces + 2);
 
-	return (turn / ROUND * 16 + (place < 16 ? place : place == 16 ? 0 : 16)) % RING;
+	return (round * spaces + (place < spaces ? place : place == spaces ? 0 : spaces)) % RING;
 }
 
 static void in_ring(int number, volatile char *at)
@@ -417,243 +443,10 @@ static int roll_over(void)
 	return stale;
 }
 
-static volatile char *shared;
-static volatile long turns;
-static volatile int changed;
-
-static void on(int processor)
+static int roll_over_15(void)
 {
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(processor, &set);
-	if (sched_setaffinity(0, sizeof set, &set))
-		cannot("a second processor");
-}
-
-static void *reader(void *expected)
-{
-	on(1);
-	if (sigsetjmp(away, 0))
-		return NULL;
-	for (long left = 2000; left > 0; turns++) {
-		if (*shared == (char)(long)expected)
-			return NULL;
-		left -= changed;
-	}
-	return expected;
-}
-
-static void *writer(void *unused)
-{
-	(void)unused;
-	on(1);
-	if (sigsetjmp(away, 0))
-		return NULL;
-	for (long left = 2000; left > 0; turns++) {
-		*shared = 3;
-		left -= changed;
-	}
-	return (void *)shared;
-}
-
-static pthread_t beside(void *(*loop)(void *), char expected)
-{
-	pthread_t thread;
-
-	on(0);
-	if (pthread_create(&thread, NULL, loop, (void *)(long)expected))
-		cannot("pthread_create");
-	while (turns < 100)
-		;
-	return thread;
-}
-
-static int joined(pthread_t thread)
-{
-	void *stale;
-
-	changed = 1;
-	pthread_join(thread, &stale);
-	return stale != NULL;
-}
-
-static int other_protect(void)
-{
-	pthread_t thread;
-
-	shared = pages(1);
-	thread = beside(writer, 0);
-	mprotect((void *)shared, PAGE, PROT_READ);
-	return joined(thread);
-}
-
-static int other_unmap(void)
-{
-	pthread_t thread;
-
-	shared = pages(1);
-	thread = beside(reader, 2);
-	munmap((void *)shared, PAGE);
-	return joined(thread);
-}
-
-static int other_drop(void)
-{
-	pthread_t thread;
-
-	shared = pages(1);
-	thread = beside(reader, 4);
-	madvise((void *)shared, PAGE, MADV_DONTNEED);
-	*shared = 4;
-	return joined(thread);
-}
-
-/* Copy on write by one thread: the other one must see what is stored then. */
-static int other_copy(void)
-{
-	pthread_t thread;
-	pid_t child;
-	int stale;
-
-	shared = pages(1);
-	child = fork();
-	if (child == 0)
-		for (;;)
-			pause();
-	turns = 0;
-	thread = beside(reader, 2);
-	*shared = 2;
-	stale = joined(thread);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-	return stale;
-}
-
-/* Reads mapped pages of many files in turn: reclaim takes them while they are in use. */
-static void *read_all(void *own)
-{
-	volatile char *disks[16];
-	unsigned long sum = 0;
-	char name[16];
-
-	for (int n = 1; n < 16; n++) {
-		int file;
-
-		snprintf(name, sizeof name, "/dev/ram%d", n);
-		file = open(name, O_RDWR);
-		if (file < 0)
-			cannot(name);
-		disks[n] = mmap(NULL, TABLE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-		if (disks[n] == MAP_FAILED)
-			cannot("mmap");
-	}
-	for (int round = 0; round < 2; round++)
-		for (int n = 1; n < 16; n++)
-			for (long at = 0; at < TABLE; at += PAGE) {
-				sum += disks[n][at] + *shared;
-				if (n < 4 && at % (32 * PAGE) == 0)
-					disks[n][at] = 1;
-			}
-	return sum == 1 ? own : NULL;
-}
-
-static int pressure(void)
-{
-	pthread_t thread;
-
-	shared = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, disk(), 0);
-	if (pthread_create(&thread, NULL, read_all, NULL))
-		cannot("pthread_create");
-	read_all(NULL);
-	pthread_join(thread, NULL);
-	return 0;
-}
-
-static volatile int begun, ready[4];
-
-static void *taker(void *processor)
-{
-	volatile char *at = mapped(3000, PROT_READ | PROT_WRITE);
-
-	on((int)(long)processor);
-	ready[(long)processor] = 1;
-	while (!begun)
-		;
-	for (long n = 0; n < 3000; n++)
-		at[n * PAGE] = 5;
-	return NULL;
-}
-
-static void *rounds(void *unused)
-{
-	volatile int other = 0; /* survives the signal */
-
-	(void)unused;
-	on(1);
-	if (sigsetjmp(away, 0) == 0)
-		for (long left = 2000; left > 0; turns++) {
-			for (int n = 0; n < 16; n++)
-				if (shared[n * PAGE] != 1)
-					other = 1;
-			left -= changed;
-		}
-	return other ? (void *)shared : NULL;
-}
-
-/* Frames that are unmapped, while other processors want frames and one still reads these. */
-static int frames(void)
-{
-	pthread_t thread, takers[2];
-	int stale;
-
-	shared = pages(1500);
-	for (long n = 0; n < 2; n++)
-		if (pthread_create(takers + n, NULL, taker, (void *)(n + 2)))
-			cannot("pthread_create");
-	thread = beside(rounds, 0);
-	while (!ready[2] || !ready[3])
-		;
-	begun = 1;
-	munmap((void *)shared, 1500 * PAGE);
-	stale = joined(thread);
-	for (int n = 0; n < 2; n++)
-		pthread_join(takers[n], NULL);
-	return stale;
-}
-
-/* The other thread's processor idles meanwhile, with the address space left as it was. */
-static int ends[2];
-
-static void *sleeper(void *expected)
-{
-	char byte;
-
-	on(1);
-	if (sigsetjmp(away, 0))
-		return NULL;
-	(void)*shared;
-	turns = 100;
-	if (read(ends[0], &byte, 1) != 1)
-		cannot("read");
-	return *shared == (char)(long)expected ? NULL : expected;
-}
-
-static int idle(void)
-{
-	pthread_t thread;
-	char byte = 0;
-
-	if (pipe(ends))
-		cannot("pipe");
-	shared = pages(1);
-	thread = beside(sleeper, 2);
-	usleep(20000);
-	madvise((void *)shared, PAGE, MADV_DONTNEED);
-	*shared = 2;
-	if (write(ends[1], &byte, 1) != 1)
-		cannot("write");
-	return joined(thread);
+	spaces = 15;
+	return roll_over();
 }
 
 static const struct {
@@ -663,7 +456,8 @@ static const struct {
 	{"protect", protect}, {"last", last}, {"one", one}, {"unmap", unmap}, {"many", many}, {"drop", drop},
 	{"move", move}, {"move-table", move_table}, {"fork", forked}, {"shrink", shrink},
 	{"sync", synchronise}, {"lazy-free", lazy_free}, {"instructions", instructions}, {"execute", execute},
-	{"other", other}, {"numbers", numbers}, {"roll-over", roll_over},
+	{"other", other}, {"numbers", numbers}, {"roll-over", roll_over}, {"roll-over-15", roll_over_15},
+	{"split", split}, {"uncached", uncached},
 	{"successor", successor}, {"frames", frames},
 	{"pressure", pressure}, {"other-protect", other_protect}, {"other-unmap", other_unmap},
 	{"other-drop", other_drop}, {"other-copy", other_copy},
