@@ -86,9 +86,61 @@ pub struct CoreConfig {
     /// Counters of events, which have the numbers of SiFive's cores.
     #[serde(default)]
     pub event_counters: u32,
+    #[serde(with = "identity")]
     pub mvendorid: u64,
+    #[serde(with = "identity")]
     pub marchid: u64,
+    #[serde(with = "identity")]
     pub mimpid: u64,
+}
+
+/// A number of all 64 bits. TOML has none above 2^63 - 1: such a number is text there.
+mod identity {
+    use serde::de::{Deserializer, Error, Visitor};
+    use serde::{Deserialize as _, Serializer};
+
+    struct Reader;
+
+    impl Visitor<'_> for Reader {
+        type Value = u64;
+
+        fn expecting(&self, words: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            words.write_str("a whole number of 64 bits; above 0x7fffffffffffffff in quotes")
+        }
+
+        fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
+            Ok(number)
+        }
+
+        fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {
+            u64::try_from(number)
+                .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(number), &self))
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
+            let found = match text.strip_prefix("0x") {
+                Some(digits) => u64::from_str_radix(digits, 16),
+                None => text.parse(),
+            };
+            found.map_err(|_| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        if deserializer.is_human_readable() {
+            deserializer.deserialize_any(Reader)
+        } else {
+            u64::deserialize(deserializer)
+        }
+    }
+
+    pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() && i64::try_from(*number).is_err() {
+            serializer.serialize_str(&format!("{number:#x}"))
+        } else {
+            serializer.serialize_u64(*number)
+        }
+    }
 }
 
 fn smallest_region() -> u32 {
@@ -440,6 +492,12 @@ fn core(checker: &mut Checker, config: &Config) {
         let all: Vec<_> = Extension::ALL.iter().map(|&(name, _)| name).collect();
         let message = format!("names {word:?}: allowed are {}", all.join("_"));
         checker.fail("core.extensions", message);
+    }
+    let words: Vec<_> = core.words().collect();
+    if let Some(word) =
+        (1..words.len()).find_map(|n| words[..n].contains(&words[n]).then_some(words[n]))
+    {
+        checker.fail("core.extensions", format!("names {word:?} twice"));
     }
     if core.set().has(Extension::Svvptc) && config.tlb.keeps_invalid {
         let message =

@@ -2,10 +2,12 @@
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::computer::{Limits, Stop, snapshot};
+use pagewalk_machine::config::Override;
+use pagewalk_machine::riscv::Config;
 use pagewalk_machine::riscv::session::{Given, Session};
 
 use super::debugger::gdb;
-use super::support::{config, elf, session};
+use super::support::{config, elf, root, session};
 
 /// li t0, 0x100000; li t1, 0x5555; sw t1, (t0): powers off.
 const POWER_OFF: [u32; 4] = [0x0010_02b7, 0x0000_5337, 0x5553_0313, 0x0062_a023];
@@ -101,6 +103,43 @@ fn wrong_input_gets_a_sentence() {
     assert!(refused(&image, &with(b"code")).contains("another place than 2 MB"));
     let powerpc = b"\x7fELF\x01\x02\x01";
     assert!(refused(powerpc, &none).contains("allowed is a static ELF executable for RISC-V"));
+}
+
+/// A U74's marchid has its upper bit set, which no whole number of TOML has.
+#[test]
+fn identities_have_all_64_bits_and_extensions_are_named_once() {
+    let settings = ["core.marchid=0x8000000000000007", "core.mvendorid=0x489"];
+    let large = config("u74-1500", &settings);
+    assert_eq!(
+        (large.core.marchid, large.core.mvendorid),
+        (0x8000_0000_0000_0007, 0x489)
+    );
+    let text = toml::to_string(&large).unwrap();
+    assert_eq!(Config::from_toml(&text, "machine", &[]).unwrap(), large);
+    // csrr a0, marchid
+    let code = [&[0xf120_2573], &POWER_OFF[..]].concat();
+    let mut session = session(&large, &elf(&code), "program");
+    assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+    let registers = session.registers();
+    assert!(registers.contains("a0   8000000000000007"), "{registers}");
+    let bytes = session.save().unwrap();
+    let restored = Session::restore(&bytes, "snapshot", Console::memory()).unwrap();
+    assert_eq!(restored.registers(), registers);
+
+    let path = root().join("machines/u74-1500.toml");
+    for (setting, words) in [
+        ("core.marchid=0x10000000000000000", "of 64 bits"),
+        ("core.marchid=-1", "of 64 bits"),
+        ("core.marchid=u74", "of 64 bits"),
+        ("core.extensions=zba_zba", "\"zba\" twice"),
+        ("core.extensions=zbb_zba_zbc", "\"zbc\": allowed are"),
+    ] {
+        let setting = Override::parse(setting).unwrap();
+        let error = Config::from_file(&path, &[setting])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }
 
 /// Processors that nobody starts wait, and what they wait for is told once nothing else can happen.
