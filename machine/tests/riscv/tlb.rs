@@ -1,4 +1,4 @@
-//! A TLB against a small model: lists of what each set holds, in the order of loading.
+//! A TLB against a small model: what the ways of each set hold, and which of them the policy replaces.
 
 use pagewalk_machine::account::{Account, Plain};
 use pagewalk_machine::config::TlbConfig;
@@ -37,14 +37,60 @@ fn entry(page: u8, asid: u16) -> Entry {
     }
 }
 
+/// A policy, as the words of its definition have it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Policy {
+    Fifo,
+    PseudoLru,
+    /// Any entry may have been replaced: the TLB says which.
+    Random,
+}
+
+#[derive(Clone, Default)]
+struct Set {
+    ways: Vec<Option<Entry>>,
+    /// Ways, loaded first first.
+    loaded: Vec<usize>,
+    /// When each node of the tree was used last. Way w is leaf `ways` + w; the nodes below node n are 2n and 2n + 1.
+    used: Vec<u64>,
+    now: u64,
+}
+
+impl Set {
+    fn new(ways: usize) -> Set {
+        Set {
+            ways: vec![None; ways],
+            used: vec![0; 2 * ways],
+            ..Set::default()
+        }
+    }
+
+    fn use_way(&mut self, way: usize) {
+        self.now += 1;
+        let mut node = self.ways.len() + way;
+        while node > 0 {
+            self.used[node] = self.now;
+            node /= 2;
+        }
+    }
+
+    /// The way to which the nodes lead that were not used last.
+    fn longest_unused(&self) -> usize {
+        let mut node = 1;
+        while node < self.ways.len() {
+            node = 2 * node + usize::from(self.used[2 * node] > self.used[2 * node + 1]);
+        }
+        node - self.ways.len()
+    }
+}
+
 struct Model {
-    /// What each set holds, loaded first first.
-    sets: Vec<Vec<Entry>>,
-    ways: usize,
+    sets: Vec<Set>,
+    policy: Policy,
 }
 
 impl Model {
-    fn set(&mut self, entry: &Entry) -> &mut Vec<Entry> {
+    fn set(&mut self, entry: &Entry) -> &mut Set {
         let count = self.sets.len();
         &mut self.sets[(entry.page >> entry.shift) as usize % count]
     }
@@ -55,30 +101,58 @@ impl Model {
     }
 
     /// True if it was there.
-    fn access(&mut self, new: Entry, evicted: &mut u64) -> bool {
-        let ways = self.ways;
+    fn look_up(&mut self, new: &Entry) -> bool {
+        let set = self.set(new);
+        let found = |way: &Option<Entry>| way.is_some_and(|old| Self::same(&old, new));
+        let Some(way) = set.ways.iter().position(found) else {
+            return false;
+        };
+        set.use_way(way);
+        true
+    }
+
+    /// `is_there`: what the TLB holds after it has loaded this page.
+    fn load(&mut self, new: Entry, is_there: impl Fn(&Entry) -> bool, evicted: &mut u64) {
+        let policy = self.policy;
         let set = self.set(&new);
-        if set.iter().any(|old| Self::same(old, &new)) {
-            return true;
-        }
-        if set.len() == ways {
-            *evicted += 1;
-            set.remove(0);
-        }
-        set.push(new);
-        false
+        let way = set
+            .ways
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or_else(|| {
+                *evicted += 1;
+                match policy {
+                    Policy::Fifo => set.loaded[0],
+                    Policy::PseudoLru => set.longest_unused(),
+                    Policy::Random => {
+                        let gone = |way: &Option<Entry>| way.is_some_and(|old| !is_there(&old));
+                        let all = set.ways.iter().filter(|way| gone(way)).count();
+                        assert_eq!(all, 1, "one page goes");
+                        set.ways.iter().position(gone).unwrap()
+                    }
+                }
+            });
+        set.ways[way] = Some(new);
+        set.loaded.retain(|&other| other != way);
+        set.loaded.push(way);
+        set.use_way(way);
     }
 
     fn fence(&mut self, page: Option<u8>, asid: Option<u16>) -> u64 {
         let mut removed = 0;
         for set in &mut self.sets {
-            set.retain(|old| {
-                let global = u64::from(old.bits) & pte::GLOBAL != 0;
-                let reached = page.is_none_or(|page| entry(page, 0).page == old.page)
-                    && asid.is_none_or(|asid| old.asid == asid && !global);
-                removed += u64::from(reached);
-                !reached
-            });
+            for (number, way) in set.ways.iter_mut().enumerate() {
+                let reached = way.is_some_and(|old| {
+                    let global = u64::from(old.bits) & pte::GLOBAL != 0;
+                    page.is_none_or(|page| entry(page, 0).page == old.page)
+                        && asid.is_none_or(|asid| old.asid == asid && !global)
+                });
+                if reached {
+                    *way = None;
+                    set.loaded.retain(|&other| other != number);
+                    removed += 1;
+                }
+            }
         }
         removed
     }
@@ -93,16 +167,21 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn check(entries: u32, ways: u32, steps: &[Step]) {
+fn check(entries: u32, ways: u32, policy: Policy, steps: &[Step]) {
+    let name = match policy {
+        Policy::Fifo => "fifo",
+        Policy::PseudoLru => "pseudo-lru",
+        Policy::Random => "random",
+    };
     let config = TlbConfig {
         entries,
         ways,
-        replacement: Some("fifo".to_owned()),
+        replacement: Some(name.to_owned()),
     };
     let mut tlb = Tlb::new(&config).unwrap();
     let mut model = Model {
-        sets: vec![Vec::new(); (entries / ways) as usize],
-        ways: ways as usize,
+        sets: vec![Set::new(ways as usize); (entries / ways) as usize],
+        policy,
     };
     let (mut account, mut evicted) = (Account::new(0x1000, 64), 0);
     // A shortcut is of the space that runs: another one drops them.
@@ -118,7 +197,7 @@ fn check(entries: u32, ways: u32, steps: &[Step]) {
                 let va = new.page | 0x123;
                 let quick = tlb.quick(va, right::READ);
                 let found = tlb.look_up(va, asid);
-                assert_eq!(found.is_some(), model.access(new, &mut evicted), "{step:?}");
+                assert_eq!(found.is_some(), model.look_up(&new), "{step:?}");
                 if let Some(pa) = quick {
                     assert_eq!(Some(pa), found.map(|entry| entry.frame | 0x123));
                 }
@@ -126,6 +205,8 @@ fn check(entries: u32, ways: u32, steps: &[Step]) {
                     assert_eq!((found.page, found.frame), (new.page, new.frame));
                 } else {
                     tlb.enter(new, &mut account, Plain::DataTlbEvicted);
+                    let is_there = |old: &Entry| tlb.peek(old.page, old.asid).is_some();
+                    model.load(new, is_there, &mut evicted);
                 }
                 tlb.make_shortcut(va, asid, |_| right::READ);
                 assert_eq!(tlb.quick(va, right::READ), Some(new.frame | 0x123));
@@ -146,8 +227,10 @@ fn check(entries: u32, ways: u32, steps: &[Step]) {
 proptest! {
     #[test]
     fn it_holds_what_its_model_holds(steps in proptest::collection::vec(step(), 1..300)) {
-        for (entries, ways) in [(10, 10), (8, 1), (16, 4)] {
-            check(entries, ways, &steps);
+        for (entries, ways) in [(10, 10), (8, 1), (16, 4), (32, 8)] {
+            for policy in [Policy::Fifo, Policy::PseudoLru, Policy::Random] {
+                check(entries, ways, policy, &steps);
+            }
         }
     }
 }
