@@ -11,6 +11,8 @@ mod differential;
 mod extensions;
 #[path = "riscv/machine.rs"]
 mod machine;
+#[path = "riscv/names.rs"]
+mod names;
 #[path = "riscv/sanitizer.rs"]
 mod sanitizer;
 #[path = "riscv/support.rs"]

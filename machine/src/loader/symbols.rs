@@ -47,6 +47,12 @@ impl SymbolTable {
         Self::new(self.symbols.into_iter().chain(missing).collect())
     }
 
+    /// With more symbols.
+    #[must_use]
+    pub fn with(self, more: impl IntoIterator<Item = Symbol>) -> Self {
+        Self::new(self.symbols.into_iter().chain(more).collect())
+    }
+
     /// The names of all symbols.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.symbols.iter().map(|symbol| &symbol.name[..])

@@ -148,7 +148,7 @@ impl Guest for Processor {
     }
 
     fn next_instruction(&self) -> u64 {
-        self.pc
+        self.told_pc()
     }
 
     fn is_user(&self) -> bool {

@@ -374,8 +374,8 @@ impl Processor {
                 numbers: [(self.csr.satp & satp::PPN) << 12, 0, 0, 0],
             },
         });
-        self.observers
-            .tlb(&mut self.account.tlb, self.pc as u32, from);
+        let pc = self.told_pc() as u32;
+        self.observers.tlb(&mut self.account.tlb, pc, from);
         found
     }
 

@@ -16,6 +16,7 @@ mod gdb;
 mod interrupt_files;
 mod loader;
 pub mod mmu;
+pub mod names;
 pub mod op;
 mod path;
 pub mod pmp;

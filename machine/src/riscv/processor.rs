@@ -298,7 +298,7 @@ impl Processor {
                 return pause;
             }
             if self.observers.watch_time() {
-                self.tell_observers(self.pc);
+                self.tell_observers(self.told_pc());
             }
             if self.run_block().is_err() {
                 self.take_exception();

@@ -1,6 +1,7 @@
 //! Sessions of RISC-V machines: what they begin with.
 
 use super::loader::{self, is_image};
+use super::names::functions;
 use super::processor::Processor;
 use super::{Config, Machine};
 use crate::board::Console;
@@ -32,7 +33,9 @@ impl computer::Session<Processor> {
         let mut machine = Machine::build(config, console, &[]).map_err(SessionError::Machine)?;
         loader::load(&mut machine, (kernel, name), image.as_ref(), given)?;
         let observers = machine.processor_mut().observers_mut();
-        observers.symbols = Symbolizer::new(image.map(|image| image.symbols).unwrap_or_default());
+        let symbols = image.map(|image| image.symbols).unwrap_or_default();
+        let below = given.firmware.map(|(bytes, _)| functions(bytes));
+        observers.symbols = Symbolizer::new(symbols.with(below.unwrap_or_default()));
         if let Some(archive) = given.initramfs {
             observers.symbols.add_archive(archive);
         }

@@ -18,6 +18,7 @@ use super::pmp::right;
 use super::processor::Processor;
 use super::tlb::{Entry, pte};
 use super::trap::Fatal;
+use crate::board::VIRT_RAM;
 use crate::computer::{Sanitized, Stop};
 use crate::observe::stale::{CALLS_MOST, Flush, Key, Origin, Rules, Side, Truth, Use, Who};
 
@@ -82,7 +83,8 @@ impl Sanitized for Processor {
         const DEEP: u64 = 16384;
         let known = |pc: u64| {
             let symbols = &self.observers.symbols;
-            symbols.locate(pc as u32, false).function.is_known()
+            // Below are the names of firmware, which no frame of a kernel returns to.
+            pc as u32 >= VIRT_RAM as u32 && symbols.locate(pc as u32, false).function.is_known()
         };
         let word = |va: u64| {
             let at = self.ram_address(self.peek(va)?, 8)?;

@@ -190,7 +190,7 @@ impl Processor {
             name,
             counter: name,
         };
-        let at = (self.pc as u32, self.account.user, self.account.cause);
+        let at = (self.told_pc() as u32, self.account.user, self.account.cause);
         self.observers.exception(which, at, self.cycles);
         if self.observers.listener.is_some() {
             self.note_path(number == u64::from(cause::CALL + privilege::SUPERVISOR) && !interrupts);
