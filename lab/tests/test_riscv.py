@@ -1,5 +1,7 @@
 """RISC-V machines: the firmware that starts their kernels."""
 
+import ast
+import re
 from dataclasses import replace
 from pathlib import Path
 from unittest import mock
@@ -39,6 +41,23 @@ def test_an_image_is_taken_as_an_elf_file_is(tmp_path: Path) -> None:
     path.write_bytes(b"MZ".ljust(0x40, b"\0"))
     with pytest.raises(BadInput, match="not an ELF file"):
         images.read(path)
+
+
+def test_the_page_has_the_boots_that_are_tried() -> None:
+    script = ast.parse((home().root / "tests" / "linux" / "boots.py").read_text(encoding="utf-8"))
+    values = {
+        target.id: node.value
+        for node in script.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    tried: dict[str, tuple[int, ...]] = ast.literal_eval(values["MACHINES"])
+    page = (home().root / "docs" / "riscv.md").read_text(encoding="utf-8")
+    assert "up to two processors" in page
+    assert f"| machine | processors | {' | '.join(ast.literal_eval(values['KERNELS']))} |" in page
+    shown = re.findall(r"^\| `([\w-]+)` \| (\d) \| yes \| yes \|$", page, re.MULTILINE)
+    assert shown == [(machine, str(count)) for machine, counts in tried.items() for count in counts if count <= 2]
 
 
 def test_a_processor_that_never_started_is_named(capsys: pytest.CaptureFixture[str]) -> None:
