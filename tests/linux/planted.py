@@ -183,7 +183,7 @@ COMPILERS = {
 }
 
 
-SOURCES = {"stale": ("stale.c", "several.c", "stale.h"), "storm": ("storm.c",)}
+SOURCES = {"stale": ("stale.c", "several.c", "stale.h", "returns.h"), "storm": ("storm.c", "returns.h")}
 MACHINE = {"i386": ("-march=i486", "-fcf-protection=none")}
 
 

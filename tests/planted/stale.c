@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "returns.h"
 #include "stale.h"
 
 void cannot(const char *what)
@@ -253,14 +254,6 @@ static int synchronise(void)
 	return byte != 2;
 }
 
-#if defined(__powerpc__)
-static const unsigned returns[2][2] = {{0x38600001, 0x4e800020}, {0x38600002, 0x4e800020}};
-#elif defined(__i386__)
-static const unsigned char returns[2][6] = {{0xb8, 1, 0, 0, 0, 0xc3}, {0xb8, 2, 0, 0, 0, 0xc3}};
-#else
-static const unsigned returns[2][2] = {{0x00100513, 0x00008067}, {0x00200513, 0x00008067}};
-#endif
-
 static char *code(void *where, int which)
 {
 	int kind = MAP_PRIVATE | MAP_ANONYMOUS | (where ? MAP_FIXED : 0);
@@ -268,8 +261,7 @@ static char *code(void *where, int which)
 
 	if (at == MAP_FAILED)
 		cannot("mmap");
-	memcpy(at, returns[which], sizeof returns[which]);
-	__builtin___clear_cache(at, at + sizeof returns[which]);
+	write_code(at, which);
 	return at;
 }
 

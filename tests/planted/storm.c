@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "returns.h"
+
 #define PAGE  4096
 #define PAGES 12
 #define MOST  8
@@ -139,24 +141,6 @@ static void truncates(char *at, char value)
 	close(file);
 }
 
-#if defined(__powerpc__)
-static const unsigned returns[2][2] = {{0x38600001, 0x4e800020}, {0x38600002, 0x4e800020}};
-#elif defined(__i386__)
-static const unsigned char returns[2][6] = {{0xb8, 1, 0, 0, 0, 0xc3}, {0xb8, 2, 0, 0, 0, 0xc3}};
-#else
-static const unsigned returns[2][2] = {{0x00100513, 0x00008067}, {0x00200513, 0x00008067}};
-#endif
-
-/* The compiler's built-in function does nothing on a PowerPC. */
-static void flush_code(char *at)
-{
-#if defined(__powerpc__)
-	__asm__ volatile("dcbst 0, %0; sync; icbi 0, %0; sync; isync" : : "r"(at) : "memory");
-#else
-	__builtin___clear_cache(at, at + sizeof returns[0]);
-#endif
-}
-
 /* A page of instructions is written to after it has run: what is known of its instructions' entry changes. */
 static void writes_code(char *at, char value)
 {
@@ -166,8 +150,7 @@ static void writes_code(char *at, char value)
 	if (mprotect(at, SIZE, PROT_READ | PROT_WRITE | PROT_EXEC))
 		cannot("mprotect");
 	for (int n = 0; n < 4; n++) {
-		memcpy(at, returns[n % 2], sizeof returns[0]);
-		flush_code(at);
+		write_code(at, n % 2);
 		returned = call();
 		if (returned != n % 2 + 1)
 			wrong("code returns", returned, n % 2 + 1);
