@@ -2,6 +2,7 @@
 
 `import duckdb` and `from pagewalk import claims` bind a module that is empty. The first look at a name in it runs the
 module. An import that names something in the module (`from pagewalk.claims import Claim`) does so at once.
+`importlib.util.LazyLoader` does not do: it runs a module as soon as a second module imports it.
 """
 
 from __future__ import annotations
