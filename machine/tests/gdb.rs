@@ -408,9 +408,7 @@ middle:
 ";
 
 fn of_two(program: &Program) -> Command {
-    let mut runner = runner("ppc604-185", &program.elf());
-    runner.args(["--set", "processors=2"]);
-    runner.args(["--set", "board.interrupt-controller=openpic"]);
+    let mut runner = runner("ppc604-185x2", &program.elf());
     runner.args(["--max-instructions", "1000000"]);
     runner
 }
