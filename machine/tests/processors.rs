@@ -78,10 +78,16 @@ external:
     ))
 }
 
+/// On a machine file with other settings. An MPC106 runs a look-aside cache for one processor alone. No source tells
+/// such a limit of a Falcon.
 fn session(program: &Program, machine: &str, processors: u32, settings: &[&str]) -> Session {
     let processors = format!("processors={processors}");
+    let controller = machine
+        .starts_with("ppc60")
+        .then_some("memory.controller=falcon");
     let all: Vec<&str> = [OPENPIC, &processors]
         .into_iter()
+        .chain(controller)
         .chain(settings.iter().copied())
         .collect();
     program.session(machine, &all)

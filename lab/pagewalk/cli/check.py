@@ -23,9 +23,6 @@ from pagewalk.runner import BOOT_LIMIT, DEFAULT_INSTRUCTIONS
 OURS = "ours"
 """The name of our own kernel as a kernel to check."""
 
-DEFAULT_MACHINE = "p6-200"
-"""The machine that `check` runs on unless another one is named."""
-
 FOUND = 1
 """The exit status of a run with findings."""
 
@@ -131,7 +128,7 @@ def check(
         ),
     ],
     command: options.MaybeCommand = None,
-    machine: options.Machine = DEFAULT_MACHINE,
+    machine: options.Machine = options.DEFAULT_MACHINE,
     sets: options.Sets = None,
     policy: options.Policies = None,
     protocol: options.ProtocolName = None,
