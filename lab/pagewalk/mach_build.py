@@ -33,6 +33,9 @@ _TOOLS = {
 _LOADER = Path("/lib/ld-linux.so.2")
 """What starts a program of 32 bits, such as MIG: Debian's libc6-i386 has it."""
 
+_PROGRAM = "int main(void) { return 0; }\n"
+"""Mach's configure links such a program of 32 bits, for which Debian's gcc-12-multilib has the libraries."""
+
 _ROOM = 200 << 20
 """Bytes on the disk that source and objects need with some to spare."""
 
@@ -75,10 +78,18 @@ def _check_tools() -> None:
     missing = {package: tool for tool, package in _TOOLS.items() if shutil.which(tool) is None}
     if not _LOADER.exists():
         missing["libc6-i386"] = str(_LOADER)
+    if "gcc" not in missing and not _links():
+        missing["gcc-12-multilib"] = "a C library of 32 bits"
     if missing:
         raise NotBuilt(
             f"building Mach needs {', '.join(missing.values())}", hint=f"apt-get install {' '.join(missing)}"
         )
+
+
+def _links() -> bool:
+    """Whether the compiler makes a program of 32 bits."""
+    words = [f"{cross('i386')}gcc", "-m32", "-x", "c", "-", "-o", os.devnull]
+    return subprocess.run(words, input=_PROGRAM, capture_output=True, text=True, check=False).returncode == 0
 
 
 def _folder_version(folder: Path) -> str:

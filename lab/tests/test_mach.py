@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pagewalk import architectures, experiments, mach, native, rows, subject_build, subjects, systems
-from pagewalk.build_steps import Choice
+from pagewalk.build_steps import Choice, cross
 from pagewalk.errors import BadInput, NotBuilt
 from pagewalk.placement import AS_BUILT, Placement
 from pagewalk.workshop import Workshop
@@ -101,6 +101,18 @@ def test_an_archive_without_the_source_names_the_other_way(tmp_path: Path, monke
     with pytest.raises(NotBuilt, match="404") as failed:
         subject_build.build(subjects.find(MACH), Choice(), Silent())
     assert "--source FOLDER" in str(failed.value.hint)
+
+
+def test_a_compiler_without_libraries_of_32_bits_is_told_before_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = tmp_path / f"{cross('i386')}gcc"
+    compiler.write_text("#!/bin/sh\nexit 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(NotBuilt, match=r"a C library of 32 bits") as failed:
+        subject_build.build(subjects.find(MACH), Choice(source=tmp_path), Silent())
+    assert "gcc-12-multilib" in str(failed.value.hint)
 
 
 def test_a_placement_moves_the_stack_and_the_frames(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
