@@ -13,7 +13,7 @@
 1:
 .endm
 
-/* 603: in the shadow registers; SRR1 holds CR0. */
+/* A miss of a 603: the image uses the shadow registers r1 and r2. The hardware has saved CR0 in SRR1. */
 .macro soft_count name, miss, counts
 image \name
 	mfspr	r1, SPR_SRR1

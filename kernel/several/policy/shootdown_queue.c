@@ -22,7 +22,7 @@ static u32 queue_unanswered;            /* targets that have not flushed yet */
 
 struct queue_jobs queue_jobs = { .lock = { .name = "jobs", .last = true } };
 
-/* Of the locks. */
+/* The names of the locks, one lock for each processor's queue. */
 static const char *const queue_names[] = {
 	"queue-0", "queue-1", "queue-2", "queue-3", "queue-4", "queue-5", "queue-6", "queue-7",
 };

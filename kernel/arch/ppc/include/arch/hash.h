@@ -14,9 +14,9 @@ extern u32 hash_groups;                 /* PTEGs, a power of two */
 /* Counters; the evictions are counted by assembly too. */
 extern u64 hash_searches_flush, hash_found_flush;
 extern u32 hash_evictions, hash_next_slot;
-/* Insertions by C but for hash_preloads, and by assembly while hash_count(true): all, and by primary group. */
+/* Insertions without preloads: those by C always, those by assembly while hash_count(true). */
 extern u64 hash_inserts;                /* assembly counts in its low word */
-extern u32 *hash_group_misses;
+extern u32 *hash_group_misses;          /* the same by the primary group of an entry */
 
 /* Allocates a table of at least `least` bytes, empty: a power of two, one byte for `ram_per_byte` of RAM. */
 void *hash_allocate(u32 least, u32 ram_per_byte, u32 group_bytes);
