@@ -94,6 +94,7 @@ pub fn branch(i: &Instruction, pc: u32, line: u32) -> Option<Branch> {
 }
 
 /// True if there is a template for the instruction.
+#[must_use]
 pub fn has(i: &Instruction) -> bool {
     let mut emitter = Emitter::new(0);
     let label = emitter.label();

@@ -50,6 +50,11 @@ impl Machine {
         machine
     }
 
+    /// Forgets all compiled code, and which blocks were seen: whatever runs is compiled again.
+    pub fn compile_anew(&mut self) {
+        self.computer.set_compiler(Some(1));
+    }
+
     /// Cycles and instructions so far.
     pub fn counts(&self) -> (u64, u64) {
         let now = self.computer.instant();
@@ -69,8 +74,15 @@ impl Machine {
             let start = CODE as usize + 4 * n;
             ram[start..start + 4].copy_from_slice(&word.to_be_bytes());
         }
-        ram[data()].copy_from_slice(&sequence.data);
         computer.processor_mut().memory.instruction.invalidate_all();
+        self.begin(sequence);
+    }
+
+    /// Puts what a sequence begins with into the machine, whose code is there.
+    fn begin(&mut self, sequence: &Sequence) {
+        let computer = &mut self.computer;
+        let ram = computer.processor_mut().memory.uncore.ram.bytes_mut();
+        ram[data()].copy_from_slice(&sequence.data);
         let r = &mut computer.processor_mut().registers;
         r.gpr.set_all_whole(&sequence.gpr);
         r.cr.set_word(sequence.cr);
@@ -96,6 +108,17 @@ impl Machine {
 
     pub fn run(&mut self, sequence: &Sequence) -> Answer {
         self.load(sequence);
+        self.go_on(sequence)
+    }
+
+    /// Runs a sequence twice. The second time its code is in the I-cache, so that it can be compiled.
+    pub fn run_twice(&mut self, sequence: &Sequence) -> [Answer; 2] {
+        let first = self.run(sequence);
+        self.begin(sequence);
+        [first, self.go_on(sequence)]
+    }
+
+    fn go_on(&mut self, sequence: &Sequence) -> Answer {
         let counted = self.counted();
         let computer = &mut self.computer;
         let instructions = computer.instant().instructions + LIMIT;

@@ -1,7 +1,14 @@
 //! A host without a compiler: the interpreter runs all code.
 
 use crate::engine::line::Op;
+use crate::powerpc::instruction::Instruction;
 use crate::powerpc::processor::Processor;
+
+/// No instruction has a template.
+#[must_use]
+pub fn has_template(_: &Instruction) -> bool {
+    false
+}
 
 /// No compiler.
 #[derive(Default)]

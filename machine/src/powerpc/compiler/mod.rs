@@ -42,8 +42,11 @@ mod thunks;
 mod absent;
 
 #[cfg(not(all(feature = "compiler", target_arch = "x86_64", target_os = "linux")))]
-pub use absent::Compiler;
+pub use absent::{Compiler, has_template};
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 pub(crate) use emit::{A, Address, Binary, C, D, Emitter, register};
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 pub use hot::Compiler;
+
+#[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
+pub use super::templates::has as has_template;
