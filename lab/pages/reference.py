@@ -147,7 +147,6 @@ def machine_keys() -> str:
 
 _COUNTER = re.compile(r"((?:^ +///.*\n)*)(?:^ +#\[.*\]\n)*^ +\w+ = \"([^\"]+)\",$", re.MULTILINE)
 _LISTS = (
-    ("Cause", "Cost categories", "The last part of a counter's name, after `.cause.`."),
     (
         "Event",
         "Events split by mode and cost category",
@@ -160,7 +159,13 @@ _LISTS = (
 def counters() -> str:
     """Every counter of the machine, with its meaning."""
     source = (home().root / "machine" / "src" / "account" / "counters.rs").read_text(encoding="utf-8")
-    text = f"# Counters\n\n{GENERATED.format('`machine/src/account/counters.rs`')}\n"
+    interfaces = (home().root / "docs" / "interfaces.md").read_text(encoding="utf-8")
+    text = f"# Counters\n\n{GENERATED.format('`machine/src/account/counters.rs` and `docs/interfaces.md`')}\n"
+    causes = re.findall(r"^\| \d+ \| (\w+) \| (.+) \|$", interfaces, re.MULTILINE)
+    assert len(causes) > 10, "interfaces.md has no list of causes"
+    words = "The last part of a counter's name, after `.cause.`. A guest can name further ones."
+    rows = ((f"`{name}`", about) for name, about in causes)
+    text += f"\n## Cost categories\n\n{words}\n\n{table(('name', 'set by'), rows)}"
     for name, title, words in _LISTS:
         found = re.search(rf"    {name}, [A-Z]+ \{{\n(.*?)^    \}}", source, re.MULTILINE | re.DOTALL)
         assert found, f"counters.rs has no list {name}"

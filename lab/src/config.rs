@@ -1,6 +1,6 @@
 //! Machine files.
 
-use pagewalk_machine::account::Counters;
+use pagewalk_machine::account::{CauseNames, Counters};
 use pagewalk_machine::config::{MachineConfig, Override};
 use pagewalk_machine::{powerpc, riscv, x86};
 use pyo3::create_exception;
@@ -15,7 +15,9 @@ pub fn counter_names(architecture: &str) -> Vec<String> {
         "RISC-V" => &riscv::trap::COUNTERS,
         _ => &powerpc::NAMES,
     };
-    let all = Counters::default().named(names).into_iter();
+    let all = Counters::default()
+        .named(names, &CauseNames::default())
+        .into_iter();
     all.map(|(name, _)| name).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Events of a listener as Python objects, and its filter.
 
-use pagewalk_machine::account::Cause;
+use pagewalk_machine::account::CauseNames;
+use pagewalk_machine::account::causes::CAUSES;
 use pagewalk_machine::computer::{Guest, Session};
 use pagewalk_machine::observe::listener::{BATCH_MOST, Filter, Heard, Kind, What};
 use pagewalk_machine::powerpc::mmu::Space;
@@ -25,7 +26,7 @@ pub struct Event {
     /// MSR\[PR\] was set.
     user: bool,
     /// The cost category.
-    cause: &'static str,
+    cause: String,
     /// The instruction TLB, not the data TLB.
     fetch: Option<bool>,
     /// Effective address of the access.
@@ -61,7 +62,7 @@ impl Event {
             context: heard.context,
             program: symbols.program_name(heard.program).to_owned(),
             user: heard.user,
-            cause: heard.cause.name(),
+            cause: symbols.causes.name(heard.cause).to_owned(),
             fetch: None,
             address: None,
             set: None,
@@ -169,6 +170,7 @@ pub fn filter(
     (first, last): (u32, u32),
     context: Option<u32>,
     causes: &[String],
+    names: &CauseNames,
     user: Option<bool>,
     every: u64,
 ) -> PyResult<Filter> {
@@ -179,11 +181,21 @@ pub fn filter(
     if every == 0 {
         return Err(PyValueError::new_err("every is 0: allowed are 1 and more"));
     }
+    if let Some(unknown) = causes.iter().find(|&name| names.find(name).is_none()) {
+        let allowed: Vec<&str> = names.all().map(|(_, name)| name).collect();
+        let allowed = allowed.join(", ");
+        let message = format!("`{unknown}` is no cause: allowed are {allowed}");
+        return Err(PyValueError::new_err(message));
+    }
+    let mut wanted = [causes.is_empty(); CAUSES];
+    for cause in causes.iter().filter_map(|name| names.find(name)) {
+        wanted[cause.index()] = true;
+    }
     Ok(Filter {
         kinds: chosen("kind of event", Kind::ALL, Kind::name, kinds)?,
         addresses: first..=last,
         context,
-        causes: chosen("cause", Cause::ALL, Cause::name, causes)?,
+        causes: wanted,
         user,
         every,
     })

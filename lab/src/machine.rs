@@ -310,7 +310,8 @@ impl Machine {
         every: u64,
         batch: usize,
     ) -> PyResult<()> {
-        let filter = events::filter(&kinds, addresses, context, &causes, user, every)?;
+        let names = any!(self.session(), session => session.causes().clone());
+        let filter = events::filter(&kinds, addresses, context, &causes, &names, user, every)?;
         let batch = events::batch(batch)?;
         any!(self.session(), session => session.listen(filter, batch));
         Ok(())

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{account, bus, l1, memory, plain_memory, unit};
-use pagewalk_machine::account::{Account, Array, Cause, Event, Plain};
+use pagewalk_machine::account::{Account, Array, Cause, CauseNames, Event, Plain};
 use pagewalk_machine::memory::cache::{DIRTY, VALID};
 use pagewalk_machine::memory::{Cache, CacheGeometry, L2Timing, Memory, Replacement, attribute};
 use pagewalk_machine::powerpc::hid0;
@@ -159,6 +159,11 @@ fn shape() -> impl Strategy<Value = CacheGeometry> {
 }
 
 /// Which lines go when a set of four is filled again and again.
+/// The number of a cause that every guest has.
+fn cause(name: &str) -> Cause {
+    CauseNames::default().find(name).unwrap()
+}
+
 #[test]
 fn a_random_victim_is_any_way_and_the_same_in_each_run() {
     let run = || {
@@ -530,16 +535,16 @@ fn a_look_aside_l2_answers_in_place_of_memory() {
 #[test]
 fn the_pollution_matrix_names_who_evicted_what_another_missed() {
     let (mut memory, mut account) = (plain_memory(), account());
-    account.cause = Cause::Fault;
+    account.cause = cause("fault");
     memory.load(0, CACHED, 0, &mut account);
-    account.cause = Cause::Idle;
+    account.cause = cause("idle");
     for n in 1..5 {
         memory.load(n * 4096, CACHED, 0, &mut account);
     }
-    account.cause = Cause::Fault;
+    account.cause = cause("fault");
     memory.load(0, CACHED, 0, &mut account);
     let matrix = &account.counters.pollution[Array::DataCache as usize];
-    assert_eq!(matrix[Cause::Idle as usize][Cause::Fault as usize], 1);
+    assert_eq!(matrix[cause("idle").index()][cause("fault").index()], 1);
     assert_eq!(matrix.iter().flatten().sum::<u64>(), 1);
     assert_eq!(
         account.counters.get("pollution.cache.data.idle.fault"),

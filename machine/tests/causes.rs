@@ -106,6 +106,14 @@ fn a_file_that_fits_no_kernel_is_refused() {
             "[walk] is no cause of code; allowed are reload, flush",
         ),
         (
+            "[walk]\nnew = true\nsymbols = [\"more\"]",
+            "[walk] is no cause of code",
+        ),
+        (
+            "[Paint]\nnew = true\nsymbols = [\"zero\"]",
+            "code cannot have the cause `Paint`: a name has at most 16 of a to z",
+        ),
+        (
             "[paint]\nsymbols = [\"more\"]",
             "[paint] is no cause of code",
         ),
@@ -136,4 +144,62 @@ fn a_file_that_fits_no_kernel_is_refused() {
     }
     let endless = "#".repeat(2 << 20);
     assert!(session(&endless).is_err_and(|message| message.contains("bytes")));
+}
+
+#[test]
+fn a_file_gives_a_cause_a_new_name() {
+    let (instructions, _) = run("[paint]\nnew = true\nsymbols = [\"copy_page..copy_end\"]");
+    assert_eq!((instructions("paint"), instructions("copy")), (1, 0));
+}
+
+/// Names cause 14 by CAUSE_NAME, runs under it, then under a number that has no name.
+const NAMES_A_CAUSE: &str = "
+_start: load 3, 0x80000f00
+  load 4, named
+  stw 4, 0x44(3)
+  load 4, bad
+  stw 4, 0x44(3)
+  li 4, 14
+  stw 4, 0xc(3)
+  .rept 10
+  nop
+  .endr
+  li 4, 15
+  stw 4, 0xc(3)
+  .rept 20
+  nop
+  .endr
+  li 4, 0
+  stw 4, 8(3)
+  b .
+named: .byte 14
+  .asciz \"page-cache\"
+bad: .byte 1
+  .asciz \"core\"
+";
+
+#[test]
+fn a_guest_names_a_cause_by_the_control_device() {
+    let program = Program::new(NAMES_A_CAUSE);
+    let mut session = program.session("ppc604-133", &[]);
+    assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+    let counters = session.counters();
+    let count = |name: &str| {
+        counters
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, count)| *count)
+    };
+    assert_eq!(count("instructions.cause.page-cache"), Some(12));
+    assert!(count("instructions.cause.kernel") > Some(20));
+    let warnings = session.warnings();
+    assert!(
+        warnings
+            .iter()
+            .any(|line| line.contains("1 names of causes were refused")),
+        "{warnings:?}"
+    );
+    let saved = session.save().unwrap();
+    let back = Session::restore(&saved, "s", Console::memory()).unwrap();
+    assert_eq!(back.counters(), counters);
 }

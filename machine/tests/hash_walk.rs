@@ -6,7 +6,7 @@ use common::{
     Parts as _, RAM, SUPERVISOR, TABLE, USER, account, bus, hash_mmu, l1, memory, mmu,
     plain_memory, put_pte, unit, walker,
 };
-use pagewalk_machine::account::{Account, Array, Cause, Event, Plain};
+use pagewalk_machine::account::{Account, Array, Cause, CauseNames, Event, Plain};
 use pagewalk_machine::board::{Board, Console};
 use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::memory::{
@@ -25,6 +25,11 @@ fn ready() -> (Memory, Mmu, Account) {
     let mut mmu = hash_mmu();
     mmu.six().segments.write(EA >> 28, VSID);
     (plain_memory(), mmu, account())
+}
+
+/// The number of a cause that every guest has.
+fn cause(name: &str) -> Cause {
+    CauseNames::default().find(name).unwrap()
 }
 
 #[test]
@@ -50,11 +55,11 @@ fn each_slot_costs_one_access_more_up_to_sixteen() {
         );
         // Four PTEs are in a line of 32 bytes.
         assert_eq!(
-            counters.by_cause(Event::DataCacheMiss, Cause::Walk),
+            counters.by_cause(Event::DataCacheMiss, Cause::WALK),
             u64::from(accesses.div_ceil(4))
         );
         assert_eq!(
-            counters.by_cause(Event::DataCacheAccess, Cause::Walk),
+            counters.by_cause(Event::DataCacheAccess, Cause::WALK),
             u64::from(accesses)
         );
         assert_eq!(counters.plain(Plain::WalkCycles), found.cycles);
@@ -117,7 +122,7 @@ fn loads_set_r_and_stores_set_c_as_byte_writes() {
             account.counters.plain(Plain::HashSearch),
             account
                 .counters
-                .by_cause(Event::DataCacheAccess, Cause::Walk),
+                .by_cause(Event::DataCacheAccess, Cause::WALK),
         )
     };
     assert_eq!(go(&mut memory, Access::Load), (1, 2));
@@ -230,7 +235,7 @@ fn a_walker_around_the_cache_leaves_no_line_behind() {
     assert_eq!(
         account
             .counters
-            .by_cause(Event::DataCacheInhibited, Cause::Walk),
+            .by_cause(Event::DataCacheInhibited, Cause::WALK),
         34
     );
 }
@@ -244,7 +249,7 @@ fn a_locked_cache_keeps_walks_out() {
         .expect("mapped");
     assert_eq!(memory.data.lines().count(), 0);
     assert_eq!(
-        account.counters.by_cause(Event::DataCacheMiss, Cause::Walk),
+        account.counters.by_cause(Event::DataCacheMiss, Cause::WALK),
         4
     );
 }
@@ -260,19 +265,19 @@ fn a_walks_lines_pollute_and_the_tlb_entry_is_charged_to_the_access() {
         .expect("mapped");
     memory.load((pte & 0xfff) + 4096, 0, 0, &mut account);
     let polluted = |array: Array, by: Cause, of: Cause| {
-        account.counters.pollution[array as usize][by as usize][of as usize]
+        account.counters.pollution[array as usize][by.index()][of.index()]
     };
-    assert_eq!(polluted(Array::DataCache, Cause::Walk, Cause::Kernel), 1);
+    assert_eq!(polluted(Array::DataCache, Cause::WALK, Cause::KERNEL), 1);
     // Three pages of one class: the third evicts the first, whose next miss is charged.
-    account.cause = Cause::Copy;
+    account.cause = cause("copy");
     for ea in [EA, EA + 0x4_0000, EA + 0x8_0000, EA] {
         put_pte(&mut memory, VSID, ea, 0x0010_0182, false, 0);
         mmu.translate(ea, Access::Load, SUPERVISOR, &mut memory, 0, &mut account)
             .expect("mapped");
     }
     assert_eq!(
-        account.counters.pollution[Array::DataTlb as usize][Cause::Copy as usize]
-            [Cause::Copy as usize],
+        account.counters.pollution[Array::DataTlb as usize][cause("copy").index()]
+            [cause("copy").index()],
         1
     );
 }

@@ -2,7 +2,7 @@
 //! the hash table behave, on this machine and on QEMU's 40p. The texts must be the same, but for what is
 //! listed in [`known`].
 
-use pagewalk_machine::account::Counters;
+use pagewalk_machine::account::{CauseNames, Counters};
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::powerpc::NAMES;
@@ -251,7 +251,12 @@ fn supervisor_programs_count_the_same_without_fast_paths() {
         let plain = on_this_machine(machine, &rom, true);
         assert_eq!(fast.0, plain.0, "{machine}");
         assert_eq!(fast.2, plain.2, "{machine}: cycles");
-        for (mine, theirs) in fast.1.named(&NAMES).into_iter().zip(plain.1.named(&NAMES)) {
+        for (mine, theirs) in fast
+            .1
+            .named(&NAMES, &CauseNames::default())
+            .into_iter()
+            .zip(plain.1.named(&NAMES, &CauseNames::default()))
+        {
             assert_eq!(mine, theirs, "{machine}");
         }
     }

@@ -3,8 +3,11 @@
 //! Events that are split by mode and cause are kept as one number for each (mode, cause) pair; totals
 //! and the named splits are sums, so that counting costs one addition.
 
-use serde::{Deserialize, Serialize};
 use std::ops::Sub;
+
+use serde::{Deserialize, Serialize};
+
+use super::causes::{CAUSES, Cause, CauseNames};
 
 macro_rules! named {
     ($(#[$meta:meta])* $name:ident, $count:ident { $($(#[$doc:meta])* $item:ident = $text:literal,)* }) => {
@@ -29,50 +32,6 @@ macro_rules! named {
 }
 pub(crate) use named;
 
-named! {
-    /// Why something happened. The numbers are those of the control device's CAUSE register; the names are those of
-    /// `__cause_<name>_start` symbols too.
-    #[derive(Default, Serialize, Deserialize)]
-    #[repr(u8)]
-    Cause, CAUSES {
-        /// A user program (MSR\[PR\] = 1).
-        #[default]
-        User = "user",
-        /// The kernel, if no other cause applies.
-        Kernel = "kernel",
-        /// The hardware's hash-table walk.
-        Walk = "walk",
-        /// Software TLB reload and hash-table insertion.
-        Reload = "reload",
-        /// Invalidation of translations.
-        Flush = "flush",
-        /// Exception entry and exit, system-call dispatch.
-        Entry = "entry",
-        /// Context switch.
-        Switch = "switch",
-        /// Block copy, user copy.
-        Copy = "copy",
-        /// Page clearing.
-        Clear = "clear",
-        /// Page-fault handling.
-        Fault = "fault",
-        /// Idle task.
-        Idle = "idle",
-        /// Idle task's sweep of the hash table.
-        Reclaim = "reclaim",
-        /// Making written code visible to instruction fetch.
-        Coherence = "coherence",
-    }
-}
-
-impl Cause {
-    /// The cause with this number, if there is one.
-    #[must_use]
-    pub fn from_number(number: u32) -> Option<Self> {
-        Self::ALL.get(number as usize).copied()
-    }
-}
-
 /// Positions in the mode × cause split of an event: user mode first, then kernel mode.
 pub const SLOTS: usize = 2 * CAUSES;
 
@@ -80,7 +39,7 @@ pub const SLOTS: usize = 2 * CAUSES;
 #[inline]
 #[must_use]
 pub const fn slot(user: bool, cause: Cause) -> usize {
-    (if user { 0 } else { CAUSES }) + cause as usize
+    (if user { 0 } else { CAUSES }) + cause.index()
 }
 
 named! {
@@ -308,7 +267,7 @@ impl Counters {
     /// The sum of an event over all causes in one mode.
     #[must_use]
     pub fn in_mode(&self, event: Event, user: bool) -> u64 {
-        let first = slot(user, Cause::User);
+        let first = slot(user, Cause::USER);
         self.split[event as usize][first..first + CAUSES]
             .iter()
             .sum()
@@ -346,7 +305,7 @@ impl Counters {
     /// A split event gives its total under its name, `.user` and `.kernel` by mode, and
     /// `.cause.<name>` by cause.
     #[must_use]
-    pub fn named(&self, names: &Names) -> Vec<(String, u64)> {
+    pub fn named(&self, names: &Names, causes: &CauseNames) -> Vec<(String, u64)> {
         let mut out = Vec::new();
         let mut add = |name: String, value: u64| out.extend(names.of(name).map(|own| (own, value)));
         for event in Event::ALL {
@@ -357,11 +316,9 @@ impl Counters {
             }
             add(format!("{name}.user"), self.in_mode(event, true));
             add(format!("{name}.kernel"), self.in_mode(event, false));
-            for cause in Cause::ALL {
-                add(
-                    format!("{name}.cause.{}", cause.name()),
-                    self.by_cause(event, cause),
-                );
+            for (cause, called) in causes.all() {
+                let count = self.by_cause(event, cause);
+                add(format!("{name}.cause.{called}"), count);
             }
         }
         for plain in Plain::ALL {
@@ -373,17 +330,11 @@ impl Counters {
             }
         }
         for array in super::Array::ALL {
-            for evictor in Cause::ALL {
-                for victim in Cause::ALL {
-                    add(
-                        format!(
-                            "pollution.{}.{}.{}",
-                            array.name(),
-                            evictor.name(),
-                            victim.name()
-                        ),
-                        self.pollution[array as usize][evictor as usize][victim as usize],
-                    );
+            let (pollution, name) = (&self.pollution[array as usize], array.name());
+            for (evictor, by) in causes.all() {
+                for (victim, of) in causes.all() {
+                    let count = pollution[evictor.index()][victim.index()];
+                    add(format!("pollution.{name}.{by}.{of}"), count);
                 }
             }
         }
@@ -393,7 +344,7 @@ impl Counters {
     /// The counter with this general name, if there is one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<u64> {
-        let mut all = self.named(&Names::GENERAL).into_iter();
+        let mut all = (self.named(&Names::GENERAL, &CauseNames::default())).into_iter();
         all.find_map(|(key, value)| (key == name).then_some(value))
     }
 

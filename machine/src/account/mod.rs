@@ -2,12 +2,14 @@
 //!
 //! Caches, MMUs and processors write here; observers and results read.
 
+pub mod causes;
 pub mod counters;
 pub mod pollution;
 mod settled;
 pub mod tlb_events;
 
-pub use counters::{Cause, Counters, Event, Names, Plain};
+pub use causes::{Cause, CauseNames};
+pub use counters::{Counters, Event, Names, Plain};
 pub use pollution::{Array, Pollution};
 pub(crate) use settled::Settled;
 use tlb_events::TlbNote;

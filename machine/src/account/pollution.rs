@@ -5,7 +5,8 @@
 //! line or entry is loaded again. A line that another processor takes counts as evicted by that one's cause, in a
 //! matrix of its own; a translation that another one's `tlbie` removes does too.
 
-use super::counters::{Cause, Counters, named};
+use super::causes::Cause;
+use super::counters::{Counters, named};
 use serde::{Deserialize, Serialize};
 
 named! {
@@ -85,14 +86,14 @@ impl Pollution {
     #[inline]
     pub fn line_evicted(&mut self, array: Array, pa: u32, evictor: Cause) {
         if let Some(last) = self.line(array, pa) {
-            *last = evictor as u8 + 1;
+            *last = evictor.number() + 1;
         }
     }
 
     /// Another processor takes the line at `pa`, for `taker`.
     pub fn line_taken(&mut self, array: Array, pa: u32, taker: Cause) {
         if let Some(last) = self.line(array, pa) {
-            *last = (taker as u8 + 1) | OTHER;
+            *last = (taker.number() + 1) | OTHER;
         }
     }
 
@@ -129,14 +130,14 @@ impl Pollution {
     #[inline]
     pub fn entry_evicted(&mut self, array: Array, tag: u64, evictor: Cause) {
         if let Some(slot) = self.entry(array, tag) {
-            *slot = (tag, evictor as u8 + 1);
+            *slot = (tag, evictor.number() + 1);
         }
     }
 
     /// Another processor's `tlbie` removes the translation with `tag`, for `taker`.
     pub fn entry_taken(&mut self, array: Array, tag: u64, taker: Cause) {
         if let Some(slot) = self.entry(array, tag) {
-            *slot = (tag, (taker as u8 + 1) | OTHER);
+            *slot = (tag, (taker.number() + 1) | OTHER);
         }
     }
 
@@ -168,6 +169,6 @@ impl Pollution {
 fn charge(counters: &mut Counters, array: Array, evictor: u8, victim: Cause) {
     let evictor = usize::from(evictor).wrapping_sub(1);
     if let Some(victims) = counters.pollution[array as usize].get_mut(evictor) {
-        victims[victim as usize] += 1;
+        victims[victim.index()] += 1;
     }
 }

@@ -23,6 +23,8 @@ pub enum Effect {
     PowerOff(u32),
     /// The dynamic cause from now on (number of docs/interfaces.md, section 3).
     Cause(u32),
+    /// Physical address of a byte with a cause's number, and of its name behind that.
+    CauseName(u32),
     /// The address space that runs from now on.
     Context(u32),
     /// Physical address of the path of the program in the current context.
@@ -118,6 +120,7 @@ impl Control {
         let effect = match (half, offset) {
             (Half::Kernel, 0x08) => Effect::PowerOff(value),
             (Half::Kernel, 0x0c) => Effect::Cause(value),
+            (Half::Kernel, 0x44) => Effect::CauseName(value),
             (Half::Kernel, 0x1c) => Effect::Context(value),
             (Half::Kernel, 0x20) => Effect::Command(value),
             (Half::Kernel, 0x24) => Effect::Dump(value),

@@ -24,7 +24,8 @@ pub(crate) use snapshot::{shared_blocks, state_of};
 pub use stop::{EXCEPTIONS_MOST, Limits, Pause, Stop};
 pub(crate) use turns::TurnsState;
 
-use crate::account::Counters;
+use crate::account::causes::{CAUSES, NAME_MOST};
+use crate::account::{CauseNames, Counters};
 use crate::board::{Console, Instant};
 use crate::loader::CauseRange;
 use crate::memory::{Loan, Uncore};
@@ -58,6 +59,13 @@ impl<C: Cpu> Computer<C> {
         console: Console,
         causes: &[CauseRange],
     ) -> Result<Self, String> {
+        let names = CauseNames::with(causes.iter().map(|range| range.name.as_str()));
+        let names = names.map_err(|name| {
+            format!(
+                "code cannot have the cause `{name}`: a name has at most {NAME_MOST} of a to z, 0 to 9 and -, and \
+                 there are {CAUSES} causes at most"
+            )
+        })?;
         let mut uncore = C::uncore(config, console)?;
         pages::large(uncore.ram.bytes_mut());
         let count = C::shape(config).processors;
@@ -83,6 +91,7 @@ impl<C: Cpu> Computer<C> {
         let holds = |number| number != 0 && loan.board.holds(number);
         let resets = (0..count).map(holds).collect();
         processors[0].memory_mut().uncore = loan;
+        processors[0].observers_mut().symbols.causes = names;
         Ok(Computer {
             current: 0,
             turn_over: true,
@@ -241,7 +250,17 @@ impl<C: Cpu> Computer<C> {
     where
         C: Guest,
     {
-        self.counters().named(&C::NAMES)
+        self.named(&self.counters())
+    }
+
+    /// These counters with their names on the machine.
+    #[must_use]
+    pub fn named(&self, counters: &Counters) -> Vec<(String, u64)>
+    where
+        C: Guest,
+    {
+        let causes = &self.processor().observers().symbols.causes;
+        counters.named(&C::NAMES, causes)
     }
 
     /// Cycles since reset on the clock that is furthest ahead, and completed instructions of all processors.

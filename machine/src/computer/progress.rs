@@ -86,11 +86,10 @@ pub(crate) trait Progressing: Guest {
     fn choose_cause(&mut self) {
         let user = self.is_user();
         let own = if user { None } else { self.code_cause() };
-        let by_mode = if user { Cause::User } else { Cause::Kernel };
         let dynamic = self.progress().dynamic_cause;
         let account = self.account_mut();
         account.user = user;
-        account.cause = dynamic.or(own).unwrap_or(by_mode);
+        account.cause = dynamic.or(own).unwrap_or(Cause::of_mode(user));
     }
 
     /// Charges the cycles since the last call to the address where that code began. `next` begins now.
@@ -162,8 +161,8 @@ pub(crate) trait Progressing: Guest {
             }
             Effect::PowerOff(status) => self.stop_for(Stop::PowerOff { status }),
             Effect::Cause(number) => {
-                let cause = Cause::from_number(number).filter(|_| number != 0);
-                self.progress().dynamic_cause = cause;
+                let cause = self.observers().symbols.causes.numbered(number);
+                self.progress().dynamic_cause = cause.filter(|_| number != 0);
                 self.choose_cause();
             }
             _ => {}

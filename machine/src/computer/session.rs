@@ -8,9 +8,9 @@ use super::guest::Guest;
 use super::snapshot::{self, Saved, SnapshotError};
 use super::stop::{Limits, Stop};
 use super::{Computer, StopOf};
-use crate::account::Counters;
 use crate::account::counters::EXCEPTIONS;
 use crate::account::tlb_events::TlbNote;
+use crate::account::{CauseNames, Counters};
 use crate::board::Console;
 use crate::config::ConfigError;
 use crate::loader::{CauseRange, LoadError};
@@ -176,6 +176,14 @@ impl<C: Guest> Session<C> {
         }
         let all = 0..EXCEPTIONS;
         let known: Vec<String> = all.filter_map(C::NAMES.exception).collect();
+        let causes = self.causes();
+        for word in query.words(Field::Cause) {
+            if causes.find(word).is_none() {
+                let known: Vec<_> = causes.all().map(|(_, name)| name).collect();
+                let known = known.join(", ");
+                return Err(format!("\"{word}\" is no cause: there are {known}"));
+            }
+        }
         for word in query.words(Field::Vector) {
             let name = format!("exception.{word}");
             if !known.contains(&name) {
@@ -387,7 +395,13 @@ impl<C: Guest> Session<C> {
     /// These counters with their names on the machine.
     #[must_use]
     pub fn named(&self, counters: &Counters) -> Vec<(String, u64)> {
-        counters.named(&C::NAMES)
+        self.machine.named(counters)
+    }
+
+    /// What the causes are called, up to now.
+    #[must_use]
+    pub fn causes(&self) -> &CauseNames {
+        &self.observers().symbols.causes
     }
 
     /// Regions of interest that were left at least once, by number.

@@ -321,8 +321,8 @@ impl Memory {
         now: u64,
         account: &mut Account,
     ) -> u64 {
-        account.add_as(Event::DataCacheAccess, Cause::Walk, 1);
-        self.load_as(pa, attributes, forward, now, Cause::Walk, account)
+        account.add_as(Event::DataCacheAccess, Cause::WALK, 1);
+        self.load_as(pa, attributes, forward, now, Cause::WALK, account)
     }
 
     /// A walker's write of a PTE's byte; returns the stall.
@@ -333,8 +333,8 @@ impl Memory {
         now: u64,
         account: &mut Account,
     ) -> u64 {
-        account.add_as(Event::DataCacheAccess, Cause::Walk, 1);
-        self.store_as(pa, attributes, now, Cause::Walk, account)
+        account.add_as(Event::DataCacheAccess, Cause::WALK, 1);
+        self.store_as(pa, attributes, now, Cause::WALK, account)
     }
 
     fn load_as(

@@ -5,8 +5,20 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::account::Cause;
+use crate::account::CauseNames;
 use crate::loader::{CauseRange, ElfImage, LoadError, Symbol};
+
+/// The ranges with the numbers of their causes.
+pub(crate) fn numbered(ranges: &[CauseRange]) -> Vec<(u32, u32, u8)> {
+    let names = ranges.iter().map(|range| range.name.as_str());
+    // `Computer::build` has refused what can be no name.
+    let names = CauseNames::with(names).unwrap_or_default();
+    let ranges = ranges.iter().filter_map(|range| {
+        let cause = names.find(&range.name)?;
+        Some((range.start, range.end, cause.number()))
+    });
+    ranges.collect()
+}
 
 /// The largest size of such a file, in bytes.
 const FILE_MOST: usize = 1 << 20;
@@ -17,13 +29,16 @@ const FILE_MOST: usize = 1 << 20;
 struct Table {
     /// `name`: the function and its parts (`name.part.0`); `first..next`: from `first` up to, not including, `next`.
     symbols: Vec<String>,
+    /// The file gives the cause this name. Without this a name that no cause has is a mistake.
+    #[serde(default)]
+    new: bool,
 }
 
 /// A piece of code, and the entry of the file that names it.
-struct Claim {
+struct Claim<'a> {
     start: u32,
     end: u32,
-    cause: Cause,
+    cause: &'a str,
     entry: String,
 }
 
@@ -56,11 +71,11 @@ pub fn causes_by_symbols(
     let labels = Labels::new(image);
     let mut claims = Vec::new();
     for (name, table) in &tables {
-        let cause = of_code(name).map_err(bad)?;
+        check(name, table.new).map_err(bad)?;
         let before = claims.len();
         for entry in &table.symbols {
             labels
-                .claim(cause, entry, image, &mut claims)
+                .claim(name, entry, image, &mut claims)
                 .map_err(|message| bad(format!("[{name}] \"{entry}\": {message}")))?;
         }
         if claims.len() == before {
@@ -74,18 +89,18 @@ pub fn causes_by_symbols(
     ranges(claims, line).map_err(bad)
 }
 
-/// The cause with this name, if it can be a property of code.
-fn of_code(name: &str) -> Result<Cause, String> {
-    let by_mode = [Cause::User, Cause::Kernel, Cause::Walk];
-    let mut allowed = Cause::ALL.into_iter().filter(|c| !by_mode.contains(c));
-    allowed
-        .clone()
-        .find(|cause| cause.name() == name)
-        .ok_or_else(|| {
-            let first = allowed.next().map_or("", Cause::name).to_owned();
-            let names = allowed.fold(first, |text, cause| text + ", " + cause.name());
-            format!("[{name}] is no cause of code; allowed are {names}")
-        })
+/// Refuses a name that no cause of code has, and that is not `new`.
+fn check(name: &str, new: bool) -> Result<(), String> {
+    let known = CauseNames::default();
+    let allowed = known.all().filter(|(cause, _)| cause.is_of_code());
+    let allowed: Vec<&str> = allowed.map(|(_, name)| name).collect();
+    if allowed.contains(&name) || new && known.find(name).is_none() {
+        return Ok(());
+    }
+    let names = allowed.join(", ");
+    Err(format!(
+        "[{name}] is no cause of code; allowed are {names}, and with `new = true` a name of the file's choice"
+    ))
 }
 
 /// The labels of an image in order of their addresses, which are virtual.
@@ -106,12 +121,12 @@ impl<'a> Labels<'a> {
 
     /// Adds the code that `entry` names. Symbols that the image does not have are passed over: one file serves
     /// kernels of several configurations.
-    fn claim(
+    fn claim<'n>(
         &self,
-        cause: Cause,
+        cause: &'n str,
         entry: &str,
         image: &ElfImage,
-        claims: &mut Vec<Claim>,
+        claims: &mut Vec<Claim<'n>>,
     ) -> Result<(), String> {
         let mut add = |start: u32, end: u32| {
             let claim = image.physical(start).map(|physical| Claim {
@@ -160,23 +175,19 @@ fn ranges(mut claims: Vec<Claim>, line: u32) -> Result<Vec<CauseRange>, String> 
         {
             return Err(format!(
                 "[{}] \"{}\" and [{}] \"{}\" share the code at physical address {:#010x}",
-                before.cause.name(),
-                before.entry,
-                claim.cause.name(),
-                claim.entry,
-                claim.start
+                before.cause, before.entry, claim.cause, claim.entry, claim.start
             ));
         }
         let nearest = |address: u32| address.saturating_add(line / 2) & !(line - 1);
         let (start, end) = (nearest(claim.start), nearest(claim.end));
         match ranges.last_mut() {
-            Some(range) if range.name == claim.cause.name() && start <= range.end => {
+            Some(range) if range.name == claim.cause && start <= range.end => {
                 range.end = range.end.max(end);
             }
             _ if start < end => ranges.push(CauseRange {
                 start,
                 end,
-                name: claim.cause.name().to_owned(),
+                name: claim.cause.to_owned(),
             }),
             _ => {}
         }

@@ -12,7 +12,8 @@ use super::stacks::Stack;
 use super::symbolize::Symbolizer;
 use super::tally::Tally;
 use crate::account::Cause;
-use crate::account::counters::{CAUSES, named};
+use crate::account::causes::CAUSES;
+use crate::account::counters::named;
 use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbNote, TlbPage};
 
 named! {
@@ -195,7 +196,7 @@ impl Listener {
         let in_context = |wanted| wanted == heard.context || switch == Some(wanted);
         let of_code = switch.is_some()
             || addresses.into_iter().flatten().any(in_range)
-                && filter.causes[heard.cause as usize]
+                && filter.causes[heard.cause.index()]
                 && filter.user.is_none_or(|user| user == heard.user);
         if !filter.kinds[kind as usize] || !of_code || !filter.context.is_none_or(in_context) {
             return false;
@@ -287,7 +288,8 @@ impl Listener {
         if from == context {
             return;
         }
-        let by = (0, false, Cause::Switch);
+        let named = symbols.causes.find("switch");
+        let by = (0, false, named.unwrap_or(Cause::KERNEL));
         let what = What::Switch { from };
         let heard = Heard {
             context,

@@ -62,7 +62,7 @@ impl MissEvent {
         } else {
             (Event::DataTlbMiss, "data")
         };
-        let by_mode = [Cause::Kernel, Cause::User][usize::from(miss.user)];
+        let causes = &symbols.causes;
         let mut args = json!({
             "address": hexadecimal(miss.ea),
             "side": side,
@@ -70,8 +70,8 @@ impl MissEvent {
             "function": symbols.function_name(self.function),
             "program": symbols.program_name(self.program),
             "context": self.context,
-            "mode": by_mode.name(),
-            "cause": miss.cause.name(),
+            "mode": causes.name(Cause::of_mode(miss.user)),
+            "cause": causes.name(miss.cause),
             "set": miss.set,
         });
         let tables = &miss.tables;

@@ -14,6 +14,7 @@ use super::stale::{Finding, Truth, Use, Verdict, Who};
 use super::symbolize::{CONTEXTS_MOST, PROGRAMS_MOST, Symbolizer};
 use super::tally::Tally;
 use super::trace::Trace;
+use crate::account::causes::{CAUSES, NAME_MOST};
 use crate::account::tlb_events::{Step, TlbNote};
 use crate::account::{Account, Cause, Counters};
 use crate::board::Effect;
@@ -279,6 +280,11 @@ impl<D> Observers<D> {
                 self.symbols.set_explicit();
                 self.set_context(context, cycle);
             }
+            Effect::CauseName(address) => {
+                let number = ram.read_u8(address).unwrap_or(0);
+                let name = string_at(address.saturating_add(1), ram);
+                self.symbols.causes.register(number, &name);
+            }
             Effect::Command(address) => self.set_command(address, ram),
             Effect::Fork(child) => self.symbols.set_fork(child),
             Effect::RegionBegin(_) | Effect::RegionEnd(_) => self.region(effect, counters, cycle),
@@ -366,6 +372,14 @@ impl<D> Observers<D> {
                 "programs or contexts go without a name: {PROGRAMS_MOST} programs and {CONTEXTS_MOST} contexts are the most"
             ),
         );
+        add(
+            self.symbols.causes.refused(),
+            &format!(
+                "names of causes were refused: a name is at most {NAME_MOST} of a to z, 0 to 9 and -, of one number \
+                 from 3 to {}",
+                CAUSES - 1
+            ),
+        );
         warnings
     }
 
@@ -425,10 +439,15 @@ impl<D> Observers<D> {
         if let Some(profile) = &mut self.profile {
             profile.close();
         }
-        let bytes: Vec<u8> = (0..PATH_LIMIT)
-            .map_while(|n| ram.read_u8(address.checked_add(n)?))
-            .take_while(|&byte| byte != 0)
-            .collect();
-        self.symbols.set_command(&String::from_utf8_lossy(&bytes));
+        self.symbols.set_command(&string_at(address, ram));
     }
+}
+
+/// The bytes at this physical address up to a 0, as text.
+fn string_at(address: u32, ram: &Ram) -> String {
+    let bytes: Vec<u8> = (0..PATH_LIMIT)
+        .map_while(|n| ram.read_u8(address.checked_add(n)?))
+        .take_while(|&byte| byte != 0)
+        .collect();
+    String::from_utf8_lossy(&bytes).into_owned()
 }

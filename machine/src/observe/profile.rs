@@ -185,7 +185,7 @@ impl Profile {
             let name = symbols.function_name(key.function);
             let program = symbols.program_name(key.program);
             let row = named
-                .entry((program, mode, key.cause.name(), name))
+                .entry((program, mode, symbols.causes.name(key.cause), name))
                 .or_default();
             row.cycles += sums.cycles;
             row.instructions += sums.instructions;
@@ -223,7 +223,7 @@ impl Profile {
             let (function, user) = (key.function, key.user);
             let names = whole.names(symbols, key.stack, Frame { function, user });
             let program = symbols.program_name(key.program);
-            let row = named.entry((program, names, key.cause.name()));
+            let row = named.entry((program, names, symbols.causes.name(key.cause)));
             let row = row.or_default();
             row.cycles += sums.cycles;
             row.instructions += sums.instructions;
@@ -323,23 +323,30 @@ mod tests {
     fn cycles_go_to_function_program_and_cause() {
         let mut symbols = symbols();
         let mut profile = Profile::default();
-        profile.charge(&symbols, 0x104, false, Cause::Kernel, 5, 2);
-        profile.charge(&symbols, 0x13c, false, Cause::Kernel, 5, 2);
-        profile.charge(&symbols, 0x140, false, Cause::Kernel, 1, 1);
+        profile.charge(&symbols, 0x104, false, Cause::KERNEL, 5, 2);
+        profile.charge(&symbols, 0x13c, false, Cause::KERNEL, 5, 2);
+        profile.charge(&symbols, 0x140, false, Cause::KERNEL, 1, 1);
         profile.close();
         symbols.set_context(4);
         symbols.set_command("/bin/ls");
-        profile.charge(&symbols, 0x1004, true, Cause::User, 100, 80);
-        profile.charge(&symbols, 0x208, false, Cause::Copy, 40, 30);
-        profile.charge(&symbols, 0x1104, true, Cause::User, 7, 7);
+        profile.charge(&symbols, 0x1004, true, Cause::USER, 100, 80);
+        profile.charge(
+            &symbols,
+            0x208,
+            false,
+            Cause::from_number(7).unwrap(),
+            40,
+            30,
+        );
+        profile.charge(&symbols, 0x1104, true, Cause::USER, 7, 7);
         profile.close();
         symbols.set_context(5);
-        profile.charge(&symbols, 0x1004, true, Cause::User, 3, 3);
+        profile.charge(&symbols, 0x1004, true, Cause::USER, 3, 3);
         profile.close();
         symbols.set_context(4);
         symbols.set_fork(6);
         symbols.set_context(6);
-        profile.charge(&symbols, 0x1004, true, Cause::User, 11, 9);
+        profile.charge(&symbols, 0x1004, true, Cause::USER, 11, 9);
         assert_eq!(
             profile.folded(&symbols),
             "/bin/ls;copy_page_[k] 40\n\

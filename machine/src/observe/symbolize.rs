@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use crate::account::CauseNames;
 use crate::loader::{ElfImage, SymbolTable, cpio_files};
 
 /// A function of the kernel or of a program. The kernel is table 0.
@@ -59,6 +60,7 @@ pub struct Symbolizer {
     entries: BTreeMap<u32, Option<String>>,
     /// Programs and address spaces beyond these limits.
     refused: u64,
+    pub causes: CauseNames,
     /// `programs`, by name.
     #[serde(skip)]
     numbers: HashMap<String, u32>,
@@ -88,10 +90,16 @@ impl Symbolizer {
             explicit: false,
             entries: BTreeMap::new(),
             refused: 0,
+            causes: CauseNames::default(),
             numbers: HashMap::new(),
             paths: Vec::new(),
             path_numbers: HashMap::new(),
         }
+    }
+
+    /// The kernel has these symbols.
+    pub fn set_kernel(&mut self, symbols: SymbolTable) {
+        self.tables[0] = symbols;
     }
 
     /// Programs and address spaces beyond the limits; they are shown as the kernel's.
@@ -110,6 +118,7 @@ impl Symbolizer {
             && self.commands.len() <= CONTEXTS_MOST
             && self.commands.values().all(|&program| program < programs)
             && self.refused < crate::config::LATEST
+            && self.causes.fits()
     }
 
     /// Symbols of the program whose path ends in `name`'s last part, and where it begins.

@@ -32,6 +32,7 @@ enum Value {
     /// An address, or what begins at one.
     Address(u32),
     Word(&'static str),
+    Cause(Cause),
     Function(Function),
     Program(u32),
     Path(u32),
@@ -178,6 +179,9 @@ impl Tally {
                 compare.holds(u64::from(address).cmp(wanted))
             }
             (Operand::Word(wanted), Value::Word(word)) => compare.holds(word.cmp(wanted)),
+            (Operand::Word(wanted), Value::Cause(cause)) => {
+                compare.holds(symbols.causes.name(cause).cmp(wanted))
+            }
             (Operand::Word(wanted), Value::Function(function)) => {
                 let known = self.functions.entry((number, function));
                 *known.or_insert_with(|| compare.holds(symbols.function_name(function).cmp(wanted)))
@@ -265,15 +269,8 @@ fn value(field: Field, heard: &Heard, symbols: &Symbolizer, stack: Stack) -> Val
     match field {
         Field::Function => Value::Function(symbols.locate(heard.pc, heard.user).function),
         Field::Program => Value::Program(heard.program),
-        Field::Cause => Value::Word(heard.cause.name()),
-        Field::Mode => {
-            let mode = if heard.user {
-                Cause::User
-            } else {
-                Cause::Kernel
-            };
-            Value::Word(mode.name())
-        }
+        Field::Cause => Value::Cause(heard.cause),
+        Field::Mode => Value::Cause(Cause::of_mode(heard.user)),
         Field::Context => number(heard.context),
         Field::Processor => Value::Number(heard.processor.into()),
         Field::Pc => Value::Address(heard.pc),
@@ -324,6 +321,7 @@ fn shown(value: Value, symbols: &Symbolizer, profile: Option<&Profile>) -> Strin
         Value::Number(number) => number.to_string(),
         Value::Address(address) => format!("{address:#010x}"),
         Value::Word(word) => word.to_owned(),
+        Value::Cause(cause) => symbols.causes.name(cause).to_owned(),
         Value::Function(function) => symbols.function_name(function).to_owned(),
         Value::Program(program) => symbols.program_name(program).to_owned(),
         Value::Path(path) => symbols.path_names(path),

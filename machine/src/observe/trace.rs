@@ -241,7 +241,7 @@ impl Trace {
                 );
             }
         }
-        if self.translation_only && cause != Cause::Flush {
+        if self.translation_only && symbols.causes.name(cause) != "flush" {
             self.track().current = None;
             return;
         }
@@ -461,7 +461,7 @@ impl What {
                 "name": symbols.function_name(function),
                 "cat": if user { "user" } else { "kernel" },
                 "args": {
-                    "cause": cause.name(),
+                    "cause": symbols.causes.name(cause),
                     "program": symbols.program_name(program),
                     "cycles": until.saturating_sub(cycle),
                 },
@@ -484,11 +484,15 @@ impl What {
             }),
             What::RegionBegin { number } => region(number, "b"),
             What::RegionEnd { number } => region(number, "e"),
-            What::Cause { number } => json!({
-                "ph": "i", "s": "t", "tid": MARKS,
-                "name": format!("cause {}", Cause::from_number(number).map_or("none", Cause::name)),
-                "args": {},
-            }),
+            What::Cause { number } => {
+                let named = symbols.causes.numbered(number);
+                let name = named.map_or("none", |cause| symbols.causes.name(cause));
+                json!({
+                    "ph": "i", "s": "t", "tid": MARKS,
+                    "name": format!("cause {name}"),
+                    "args": {},
+                })
+            }
         }
     }
 }

@@ -29,6 +29,7 @@ use crate::loader::CauseRange;
 use crate::memory::cache::DIRTY;
 use crate::memory::{Fixed, Memory};
 use crate::observe::Observers;
+use crate::observe::causes::numbered;
 use crate::observe::stale::{Holder, Key, Who};
 use crate::pipeline::{Predictor, Schedule};
 use crate::powerpc::compiler::Compiler;
@@ -196,15 +197,7 @@ impl Processor {
                 InstructionSet::of(config.core.kind),
             ),
             compiler: Compiler::new(config.processors, config.lead),
-            causes: CodeCauses::new(
-                causes
-                    .iter()
-                    .filter_map(|range| {
-                        let cause = Cause::ALL.iter().find(|c| c.name() == range.name)?;
-                        Some((range.start, range.end, *cause as u8))
-                    })
-                    .collect(),
-            ),
+            causes: CodeCauses::new(numbered(causes)),
             data_shortcuts,
             fetch_shortcuts,
             no_tags: Fixed::default(),

@@ -50,7 +50,11 @@ impl computer::Session<Processor> {
     pub fn new(config: MachineConfig, boot: &Boot, console: Console) -> Result<Self, SessionError> {
         let mut machine = Machine::new(config, boot, console).map_err(SessionError::Machine)?;
         let symbols = boot.symbols.clone().with_labels(&vectors(machine.config()));
-        machine.processor_mut().observers.symbols = Symbolizer::new(symbols);
+        machine
+            .processor_mut()
+            .observers
+            .symbols
+            .set_kernel(symbols);
         Ok(Session {
             machine,
             causes: boot.causes.clone(),

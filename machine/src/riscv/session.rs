@@ -7,7 +7,6 @@ use super::{Config, Machine};
 use crate::board::Console;
 use crate::computer::{self, Cpu as _, SessionError};
 use crate::loader::ElfImage;
-use crate::observe::symbolize::Symbolizer;
 
 pub use loader::Given;
 
@@ -35,7 +34,7 @@ impl computer::Session<Processor> {
         let observers = machine.processor_mut().observers_mut();
         let symbols = image.map(|image| image.symbols).unwrap_or_default();
         let below = given.firmware.map(|(bytes, _)| functions(bytes));
-        observers.symbols = Symbolizer::new(symbols.with(below.unwrap_or_default()));
+        (observers.symbols).set_kernel(symbols.with(below.unwrap_or_default()));
         if let Some(archive) = given.initramfs {
             observers.symbols.add_archive(archive);
         }

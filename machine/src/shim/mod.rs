@@ -19,7 +19,6 @@ use std::fmt;
 use crate::board::Console;
 use crate::computer::{Computer, Guest, Limits, Stop};
 use crate::loader::LoadError;
-use crate::observe::symbolize::Symbolizer;
 
 use areas::page_up;
 pub(crate) use calls::{Call, StatusLayout};
@@ -164,7 +163,8 @@ impl<C: Hosted> Program<C> {
         let mut machine = machine.map_err(ShimError::Machine)?;
         machine.set_hosted(true);
         let processor = machine.processor_mut();
-        processor.observers_mut().symbols = Symbolizer::new(image.symbols.clone());
+        let symbols = &mut processor.observers_mut().symbols;
+        symbols.set_kernel(image.symbols.clone());
         let (pages, first) = processor.pages();
         let mut space = Space::new(pages, first);
         let mut end = 0;

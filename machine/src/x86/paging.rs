@@ -425,7 +425,7 @@ impl Processor {
             && self.recent_line(address, ARRIVING)
             && let Some(entry) = self.ram_word(address)
         {
-            (self.account).add_as(Event::DataCacheAccess, Cause::Walk, 1);
+            (self.account).add_as(Event::DataCacheAccess, Cause::WALK, 1);
             return entry;
         }
         self.walk_read_slowly(address, above)

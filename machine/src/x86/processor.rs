@@ -15,7 +15,7 @@ use super::stop::Stop;
 use super::tlb::{Need, Shortcut};
 use super::window::Window;
 use super::x87::Fpu;
-use crate::account::{Account, Cause};
+use crate::account::Account;
 use crate::board::Instant;
 use crate::computer::{Breakpoints, Limits, Progress, Progressing as _, TurnTimes};
 use crate::engine::fetch::CodeCauses;
@@ -23,6 +23,7 @@ use crate::engine::line::NO_CAUSE;
 use crate::loader::CauseRange;
 use crate::memory::{Forward, Memory};
 use crate::observe::Observers;
+use crate::observe::causes::numbered;
 
 /// No line: the next instruction is fetched in any case.
 pub(super) const NOWHERE: u32 = 1;
@@ -144,10 +145,6 @@ impl Processor {
         let line = config.line();
         let data = config.cache.unified.as_ref().or(config.cache.data.as_ref());
         let forward = data.map_or(Forward::Line, |cache| cache.forward);
-        let ranges = causes.iter().filter_map(|range| {
-            let cause = Cause::ALL.iter().find(|c| c.name() == range.name)?;
-            Some((range.start, range.end, *cause as u8))
-        });
         let mut processor = Processor {
             number,
             kind: config.core.kind,
@@ -158,7 +155,7 @@ impl Processor {
             observers: Observers::default(),
             blocks: Box::new(Blocks::new(ram_size)),
             predictor: Predictor::new(config.branch.as_ref().map_or(0, |branch| branch.entries)),
-            causes: CodeCauses::new(ranges.collect()),
+            causes: CodeCauses::new(numbered(causes)),
             time: 0,
             deadline: 0,
             due: 0,

@@ -42,7 +42,7 @@ impl computer::Session<Processor> {
             multiboot::load(&mut machine, &image, kernel, initramfs, arguments)?;
         }
         let observers = &mut machine.processor_mut().observers;
-        observers.symbols = Symbolizer::new(image.symbols);
+        observers.symbols.set_kernel(image.symbols);
         if let Some(archive) = initramfs {
             observers.symbols.add_archive(archive);
         }

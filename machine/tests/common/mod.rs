@@ -104,7 +104,7 @@ pub fn plain_memory() -> Memory {
 /// An account in kernel mode.
 pub fn account() -> Account {
     let mut account = Account::new(RAM, 32);
-    account.cause = Cause::Kernel;
+    account.cause = Cause::KERNEL;
     account
 }
 

@@ -134,9 +134,9 @@ impl Toy {
         self.settle();
         self.account.user = self.state.user;
         self.account.cause = if self.state.user {
-            Cause::User
+            Cause::USER
         } else {
-            Cause::Kernel
+            Cause::KERNEL
         };
         self.state.fetched = (NOWHERE, 0);
     }

@@ -47,10 +47,10 @@ proptest! {
             let pa = 32 * line;
             let mut wanted = 0;
             if !data.access(pa, false) {
-                let come = l2.read_line(pa, now, &mut bus, Cause::User, &mut account).complete();
+                let come = l2.read_line(pa, now, &mut bus, Cause::USER, &mut account).complete();
                 wanted = come - now;
                 if let Some(out) = data.fill(pa, false).filter(|out| out.dirty) {
-                    let written = l2.write_line(out.pa, come, &mut bus, Cause::User, &mut account);
+                    let written = l2.write_line(out.pa, come, &mut bus, Cause::USER, &mut account);
                     if buffers == 0 {
                         wanted += written.saturating_sub(come);
                     } else {

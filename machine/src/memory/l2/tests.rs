@@ -142,10 +142,10 @@ proptest! {
             now += gap;
             if writes {
                 write(&mut model, line);
-                l2.write_line(32 * line, now, &mut bus, Cause::User, &mut account);
+                l2.write_line(32 * line, now, &mut bus, Cause::USER, &mut account);
             } else {
                 read(&mut model, line);
-                let came = l2.read_line(32 * line, now, &mut bus, Cause::User, &mut account);
+                let came = l2.read_line(32 * line, now, &mut bus, Cause::USER, &mut account);
                 prop_assert!(came.critical() >= now + 6);
             }
             let third = bus.third().expect("an L3");
@@ -181,7 +181,7 @@ fn the_first_level_that_has_a_line_answers() {
     let (mut bus, mut account) = (Bus::new(timing(0, false)), account());
     bus.stand_before_memory(L2::third(shape(32, 1), place(2, beside)).expect("a shape"));
     let mut first_beat = |line: u32, now: u64| {
-        let came = l2.read_line(32 * line, now, &mut bus, Cause::User, &mut account);
+        let came = l2.read_line(32 * line, now, &mut bus, Cause::USER, &mut account);
         came.critical() - now
     };
     // Behind the L2's look-up of 4 and a clock of the request: the L3's look-up of 2, then the parts' 3 and 5.

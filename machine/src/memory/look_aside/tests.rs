@@ -97,7 +97,7 @@ proptest! {
             misses: 0, written: 0,
         };
         let (mut now, mut last) = (0, 0);
-        let cause = Cause::User;
+        let cause = Cause::USER;
         for (kind, line, gap) in steps {
             now += gap;
             let line = 32 * line;
@@ -137,10 +137,10 @@ proptest! {
 fn memory_is_asked_when_the_look_up_is_over() {
     let (mut l2, mut bus, mut account) = (l2(1024, 1, BACK), Bus::new(timing(0, false)), account());
     // Address at 1, look-up until 3, row strobe at 6, first beat at 11.
-    let line = l2.read_line(0, 0, &mut bus, Cause::User, &mut account);
+    let line = l2.read_line(0, 0, &mut bus, Cause::USER, &mut account);
     assert_eq!((line.critical(), line.complete()), (11, 20));
     // A hit: address at 31, 3-2-2-2.
-    let line = l2.read_line(0, 30, &mut bus, Cause::User, &mut account);
+    let line = l2.read_line(0, 30, &mut bus, Cause::USER, &mut account);
     assert_eq!((line.critical(), line.complete()), (34, 40));
 }
 
@@ -148,10 +148,10 @@ fn memory_is_asked_when_the_look_up_is_over() {
 fn what_the_l1_casts_out_takes_the_bus() {
     let (mut l2, mut bus, mut account) = (l2(1024, 1, BACK), Bus::new(timing(0, false)), account());
     // Address at 1, beats at 4, 6, 8, 10.
-    assert_eq!(l2.write_line(0, 0, &mut bus, Cause::User, &mut account), 10);
+    assert_eq!(l2.write_line(0, 0, &mut bus, Cause::USER, &mut account), 10);
     // A read takes its place: address at 11; the modified line goes out from 11 + 2 + 2 on, by 21; memory is strobed at
     // 24, and its first beat comes at 29.
-    let line = l2.read_line(1024, 10, &mut bus, Cause::User, &mut account);
+    let line = l2.read_line(1024, 10, &mut bus, Cause::USER, &mut account);
     assert_eq!(line.critical(), 29);
 }
 
@@ -164,7 +164,7 @@ fn a_write_through_l2_writes_to_memory() {
     let (mut l2, mut bus, mut account) =
         (l2(1024, 1, beside), Bus::new(timing(0, false)), account());
     // Address at 1, look-up until 3, row strobe at 5, last beat at 5 + 5 + 9.
-    assert_eq!(l2.write_line(0, 0, &mut bus, Cause::User, &mut account), 19);
+    assert_eq!(l2.write_line(0, 0, &mut bus, Cause::USER, &mut account), 19);
     assert!(!l2.cache.is_dirty(0));
 }
 
@@ -178,10 +178,10 @@ fn what_a_write_through_l2_holds_is_written_at_the_pace_of_both() {
     let mut bus = Bus::new(timing(1, false));
     let (mut l2, mut account) = (l2(1024, 1, beside), account());
     // A line that it does not hold: address at 1, look-up until 3, the write buffer takes a beat a clock from 5 on.
-    assert_eq!(l2.write_line(0, 0, &mut bus, Cause::User, &mut account), 8);
-    l2.read_line(0, 100, &mut bus, Cause::User, &mut account);
+    assert_eq!(l2.write_line(0, 0, &mut bus, Cause::USER, &mut account), 8);
+    l2.read_line(0, 100, &mut bus, Cause::USER, &mut account);
     // One that it holds: its RAMs take a beat every two clocks.
-    let done = l2.write_line(0, 200, &mut bus, Cause::User, &mut account);
+    let done = l2.write_line(0, 200, &mut bus, Cause::USER, &mut account);
     assert_eq!(done, 201 + 2 + 2 + 6);
     assert!(!l2.cache.is_dirty(0));
 }

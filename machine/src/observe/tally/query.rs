@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::str::FromStr;
 
-use crate::account::Cause;
 use crate::account::counters::named;
 use crate::observe::listener::Kind;
 
@@ -301,9 +300,6 @@ impl Parser {
                     ));
                 }
                 match field {
-                    Field::Cause => {
-                        choose("cause", &Cause::ALL, Cause::name, &word)?;
-                    }
                     Field::Mode => {
                         choose("mode", &["user", "kernel"], |mode| mode, &word)?;
                     }

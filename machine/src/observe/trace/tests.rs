@@ -26,7 +26,7 @@ fn blocks_of_one_function_are_one_slice_and_the_window_bounds_all() {
     let mut trace = Trace::new(Window(10..100));
     let counters = Counters::default();
     let mut ran = |pc, from, until| {
-        trace.ran(&symbols, (pc, false, Cause::Kernel), from, until, &counters);
+        trace.ran(&symbols, (pc, false, Cause::KERNEL), from, until, &counters);
     };
     ran(0x100, 0, 9);
     ran(0x100, 9, 12);
@@ -92,7 +92,7 @@ fn beyond_the_limit_of_steps_misses_come_without_them() {
             set: 1,
             walk: Some(9),
             user: true,
-            cause: Cause::User,
+            cause: Cause::USER,
             tables: Tables {
                 layout: &Nowhere,
                 numbers: [0; 4],

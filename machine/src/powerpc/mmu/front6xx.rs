@@ -142,7 +142,7 @@ impl Front6xx {
             dtlb: Tlb::new(geometry.data)?,
             second: None,
             direct_store: geometry.direct_store,
-            miss_cause: Cause::Kernel,
+            miss_cause: Cause::KERNEL,
         })
     }
 

@@ -119,7 +119,7 @@ impl Hash64 {
             windows: [0; 2],
             walk,
             refills,
-            miss_cause: Cause::Kernel,
+            miss_cause: Cause::KERNEL,
             last: None,
         })
     }

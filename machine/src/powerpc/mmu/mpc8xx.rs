@@ -229,7 +229,7 @@ impl Mpc8xx {
             casid: 0,
             base: 0,
             scratch: 0,
-            miss_cause: Cause::Kernel,
+            miss_cause: Cause::KERNEL,
         }
     }
 

@@ -343,7 +343,7 @@ impl Ppc405 {
             pid: 0,
             zpr: 0,
             real: [0, 0, 0, u32::MAX],
-            miss_cause: Cause::Kernel,
+            miss_cause: Cause::KERNEL,
             last: None,
         }
     }

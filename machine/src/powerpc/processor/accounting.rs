@@ -144,9 +144,8 @@ impl Processor {
         } else {
             Cause::from_number(self.code_cause.into())
         };
-        let by_mode = if user { Cause::User } else { Cause::Kernel };
         self.account.user = user;
-        self.account.cause = self.dynamic_cause.or(own).unwrap_or(by_mode);
+        self.account.cause = self.dynamic_cause.or(own).unwrap_or(Cause::of_mode(user));
     }
 
     /// From now on the code at `ea` runs, whose own cause is `cause`.
@@ -242,10 +241,8 @@ impl Processor {
     /// Sets the cause that the control device names.
     pub(super) fn set_dynamic_cause(&mut self, number: u32) {
         self.settle();
-        self.dynamic_cause = match number {
-            0 => None,
-            other => Cause::from_number(other),
-        };
+        let named = self.observers.symbols.causes.numbered(number);
+        self.dynamic_cause = named.filter(|_| number != 0);
         self.choose_cause();
     }
 

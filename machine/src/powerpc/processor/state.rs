@@ -99,7 +99,7 @@ impl Processor {
             instructions: self.hot.instructions,
             accesses: self.hot.accesses,
             uncached_next: self.uncached_next,
-            dynamic_cause: self.dynamic_cause.map_or(0, |cause| cause as u32),
+            dynamic_cause: self.dynamic_cause.map_or(0, |cause| cause.number().into()),
             code_cause: self.code_cause,
             settled: self.settled,
             last_exception: self
