@@ -1,8 +1,7 @@
 //! Machines that account for every cycle, TLB entry, hash-table slot and cache line.
 //!
-//! `powerpc`, `x86`, `riscv`, `memory` and `pipeline` say what the hardware does; `engine` makes it fast and is checked
-//! against the plain form; `account` counts and `observe` watches; `board` holds the devices; `computer` puts it all
-//! together and runs it.
+//! `powerpc`, `x86`, `riscv`, `memory` and `pipeline` say what the hardware does; `engine` keeps decoded code;
+//! `account` counts and `observe` watches; `board` holds the devices; `computer` puts it all together and runs it.
 
 #![cfg_attr(
     not(all(feature = "compiler", target_arch = "x86_64", target_os = "linux")),
@@ -14,7 +13,7 @@ pub mod board;
 pub mod computer;
 pub mod config;
 pub mod debug;
-pub(crate) mod engine;
+pub mod engine;
 mod float;
 pub mod loader;
 pub mod memory;
@@ -26,5 +25,3 @@ pub mod riscv;
 pub mod shim;
 pub mod tlb;
 pub mod x86;
-
-pub use engine::blocks;

@@ -13,7 +13,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use computer::{CONTROL, Config, MORE, RAM};
-use instructions::{Op, Values, code, run};
+use instructions::{Binary, Op, Values, code, run};
 use pagewalk_machine::board::Console;
 use pagewalk_machine::computer::{Computer, Limits, Session, Stop};
 use pagewalk_machine::debug::{Ended, serve};
@@ -371,20 +371,8 @@ impl Values for Listing {
         self.result(format!("x{number} = v{value}"));
     }
 
-    fn add(&mut self, a: usize, b: usize) -> usize {
-        self.result(format!("v{a} + v{b}"))
-    }
-
-    fn subtract(&mut self, a: usize, b: usize) -> usize {
-        self.result(format!("v{a} - v{b}"))
-    }
-
-    fn or(&mut self, a: usize, b: usize) -> usize {
-        self.result(format!("v{a} | v{b}"))
-    }
-
-    fn shift_left(&mut self, a: usize, by: u32) -> usize {
-        self.result(format!("v{a} << {by}"))
+    fn binary(&mut self, op: Binary, a: usize, b: usize) -> usize {
+        self.result(format!("{op:?} v{a} v{b}"))
     }
 
     fn load(&mut self, at: usize, bytes: u32) -> Result<usize, ()> {
@@ -414,10 +402,19 @@ impl Values for Listing {
 fn a_compiler_reads_the_interpreters_text() {
     let mut listing = Listing::default();
     for bytes in [long(code::LOAD, 3, 1, 16), short(code::SUB, 2, 3)] {
-        run(&mut listing, START, &Op::decode(&bytes).unwrap()).unwrap();
+        run(&mut listing, START, &Op::decode(&bytes)).unwrap();
     }
     let expected = [
-        "x1", "0x10", "v0 + v1", "load8 v2", "x3 = v3", "x2", "x3", "v5 - v6", "x2 = v7",
+        "x3",
+        "x1",
+        "0x10",
+        "Add v1 v2",
+        "load8 v3",
+        "x3 = v4",
+        "x2",
+        "x3",
+        "Subtract v6 v7",
+        "x2 = v8",
     ];
     assert_eq!(listing.0, expected);
 }

@@ -189,3 +189,31 @@ impl CauseNames {
             && given.all(|(cause, name)| fresh.set(cause.index(), name))
     }
 }
+
+/// The code has no cause of its own.
+pub const NO_CAUSE: u8 = 0xff;
+
+/// Code with a cause of its own, by physical address.
+#[derive(Clone, Debug, Default)]
+pub struct CodeCauses {
+    /// Start, end and number of the cause; in order.
+    ranges: Vec<(u32, u32, u8)>,
+}
+
+impl CodeCauses {
+    pub fn new(mut ranges: Vec<(u32, u32, u8)>) -> Self {
+        ranges.sort_unstable();
+        CodeCauses { ranges }
+    }
+
+    /// The cause of the code at `physical`, or [`NO_CAUSE`].
+    pub fn of(&self, physical: u32) -> u8 {
+        let after = self
+            .ranges
+            .partition_point(|&(start, ..)| start <= physical);
+        match self.ranges[..after].last() {
+            Some(&(_, end, cause)) if physical < end => cause,
+            _ => NO_CAUSE,
+        }
+    }
+}

@@ -8,7 +8,7 @@ pub mod pollution;
 mod settled;
 pub mod tlb_events;
 
-pub use causes::{Cause, CauseNames};
+pub use causes::{Cause, CauseNames, CodeCauses, NO_CAUSE};
 pub use counters::{Counters, Event, Names, Plain};
 pub use pollution::{Array, Pollution};
 pub(crate) use settled::Settled;

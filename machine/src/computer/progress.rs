@@ -45,7 +45,8 @@ impl Progress {
 }
 
 /// A processor whose run is followed by its [`Progress`].
-pub(crate) trait Progressing: Guest {
+pub trait Progressing: Guest {
+    /// How far it is.
     fn progress(&mut self) -> &mut Progress;
 
     /// The number of the address space that runs, as the observers know it.

@@ -1,38 +1,37 @@
-//! What the engine asks of an architecture, answered for PowerPC: decoding, exceptions of accesses, debug registers.
+//! What the engine asks of the rest of a processor: where it runs, exceptions of accesses, debug registers.
 
-use super::instruction_set::InstructionSet;
 use super::{Exception, msr, spr_405};
-use crate::engine::Architecture;
 use crate::powerpc::mmu::{Fault, fault};
 use crate::powerpc::processor::Processor;
 
-impl Architecture for Processor {
-    type Decoder = InstructionSet;
-    type Exception = Exception;
-
+impl Processor {
+    /// Address of the next instruction, while none is running.
     #[inline(always)]
-    fn pc(&self) -> u32 {
+    pub(crate) fn pc(&self) -> u32 {
         self.registers.pc
     }
 
+    /// The next instruction is at `ea`.
     #[inline(always)]
-    fn set_pc(&mut self, ea: u32) {
+    pub(crate) fn set_pc(&mut self, ea: u32) {
         self.registers.pc = ea;
     }
 
+    /// The processor's mode, as the MMU needs it.
     #[inline(always)]
-    fn mode(&self) -> u32 {
+    pub(crate) fn mode(&self) -> u32 {
         self.registers.msr
     }
 
-    fn fault(&mut self, fault: Fault, ea: u32) -> Exception {
+    /// The exception that a failed translation of `ea` raises.
+    pub(crate) fn fault(&mut self, fault: Fault, ea: u32) -> Exception {
         self.hot.cycles += fault.cycles;
         self.forget(fault.gone);
         Exception::of_fault(fault.kind, ea)
     }
 
-    /// IABR.
-    fn breaks_in(&self, ea: u32, mask: u32) -> bool {
+    /// True if IABR has a breakpoint on an instruction in the block of `mask` + 1 bytes around `ea`.
+    pub(crate) fn breaks_in(&self, ea: u32, mask: u32) -> bool {
         const ENABLED: u32 = 2;
         const TRANSLATED: u32 = 1;
         let iabr = self.registers.iabr;
@@ -44,7 +43,8 @@ impl Architecture for Processor {
             || (iabr & TRANSLATED != 0) == translated
     }
 
-    fn check_fetch(&self, ea: u32) -> Result<(), Exception> {
+    /// The exception that a breakpoint raises for the instruction at `ea`.
+    pub(crate) fn check_fetch(&self, ea: u32) -> Result<(), Exception> {
         if self.breaks_in(ea, 3) {
             Err(Exception::InstructionBreakpoint)
         } else {
@@ -52,8 +52,8 @@ impl Architecture for Processor {
         }
     }
 
-    /// DABR, for an access that does not leave its double word (604 UM 2.1.2.6).
-    fn check_access(&self, ea: u32, store: bool) -> Result<(), Exception> {
+    /// The exception that DABR raises for an access that does not leave its double word (604 UM 2.1.2.6).
+    pub(crate) fn check_access(&self, ea: u32, store: bool) -> Result<(), Exception> {
         const TRANSLATED: u32 = 4;
         const MATCH: u32 = 0x0040_0000;
         let dabr = self.registers.dabr;
@@ -69,11 +69,13 @@ impl Architecture for Processor {
         Err(Exception::DataStorage { address: ea, dsisr })
     }
 
-    fn traced(&self) -> u32 {
+    /// How the next instruction is traced, for [`Processor::trace_of`]; 0 if it is not.
+    pub(crate) fn traced(&self) -> u32 {
         self.registers.msr & (msr::SE | msr::BE)
     }
 
-    fn trace_of(&self, ea: u32, word: u32, traced: u32) -> Option<Exception> {
+    /// The trace exception after the instruction `word` at `ea`, which has run, if there is one.
+    pub(crate) fn trace_of(&self, ea: u32, word: u32, traced: u32) -> Option<Exception> {
         // rfi and rfci.
         const RETURNS: [u32; 2] = [0x4c00_0064, 0x4c00_0066];
         if self.registers.embedded.is_some() {

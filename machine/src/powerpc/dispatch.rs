@@ -13,8 +13,8 @@ use super::{
     Exception, branch, condition, doubleword, exception, float, integer, load_store, multiply,
     rotate, system_405, system_970,
 };
-use crate::engine::Handler;
-use crate::engine::line::Op;
+use crate::powerpc::engine::Handler;
+use crate::powerpc::engine::line::Op;
 use crate::powerpc::processor::Processor;
 
 /// Runs the op after `op`.

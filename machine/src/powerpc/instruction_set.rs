@@ -3,8 +3,8 @@
 use super::instruction::{Instruction, Opcode, Operands, decode, uses};
 use super::{dispatch, timing};
 use crate::config::{CoreKind, Family};
-use crate::engine::{Decoded, Decoder};
 use crate::pipeline::MicroOp;
+use crate::powerpc::engine::Handler;
 
 /// The instructions of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,10 +108,20 @@ fn only_970(opcode: Opcode) -> bool {
     (Opcode::Mulld as u16..=Opcode::Fsqrts as u16).contains(&(opcode as u16))
 }
 
-impl Decoder for InstructionSet {
-    type Operands = Operands;
+/// A decoded instruction.
+pub(crate) struct Decoded {
+    pub run: Handler,
+    pub operands: Operands,
+    /// It ends a block: a jump, or a change that the next instruction must see.
+    pub ends: bool,
+    /// It makes a data access.
+    pub accesses: bool,
+}
 
-    fn op(self, word: u32, index: usize, words: usize, whole: bool) -> Decoded<Operands> {
+impl InstructionSet {
+    /// The op that runs the instruction `word`, which stands at `index` in a line of `words`. `whole`: the line is
+    /// complete, so that branches may stay in it.
+    pub(crate) fn op(self, word: u32, index: usize, words: usize, whole: bool) -> Decoded {
         let instruction = self.decode(word);
         let handler = if self.family == Family::Ppc970 {
             dispatch::handler::<u64>
@@ -128,7 +138,8 @@ impl Decoder for InstructionSet {
         }
     }
 
-    fn micro_op(self, word: u32) -> MicroOp {
+    /// What the pipeline sees of the instruction `word`.
+    pub(crate) fn micro_op(self, word: u32) -> MicroOp {
         timing::micro_op(&self.decode(word))
     }
 }

@@ -14,6 +14,7 @@ pub mod core;
 pub(crate) mod dispatch;
 pub mod doubleword;
 pub mod dump;
+pub(crate) mod engine;
 pub mod exception;
 pub mod float;
 mod gdb;

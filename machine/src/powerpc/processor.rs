@@ -16,15 +16,11 @@ mod tests;
 pub use state::CoreState;
 pub use stop::{Fatal, Stop};
 
+use crate::account::CodeCauses;
 use crate::account::{Account, Cause};
 use crate::board::{BusError, Instant};
 use crate::computer::{Breakpoints, Limits, Pause, Sanitized as _, TurnTimes};
 use crate::config::{Family, MachineConfig};
-use crate::engine::fetch::CodeCauses;
-use crate::engine::line::Lines;
-use crate::engine::shortcut::{FAR, NO_PAGE, Shortcuts};
-use crate::engine::timing::DRAINED;
-use crate::engine::{CacheProbe, Exit, Hot};
 use crate::loader::CauseRange;
 use crate::memory::cache::DIRTY;
 use crate::memory::{Fixed, Memory};
@@ -34,6 +30,10 @@ use crate::observe::stale::{Holder, Key, Who};
 use crate::pipeline::{Predictor, Schedule};
 use crate::powerpc::compiler::Compiler;
 use crate::powerpc::dump::StateDump;
+use crate::powerpc::engine::line::Lines;
+use crate::powerpc::engine::shortcut::{FAR, NO_PAGE, Shortcuts};
+use crate::powerpc::engine::timing::DRAINED;
+use crate::powerpc::engine::{CacheProbe, Exit, Hot};
 use crate::powerpc::instruction_set::InstructionSet;
 use crate::powerpc::mmu::Mmu;
 use crate::powerpc::performance::PerformanceMonitor;
@@ -206,7 +206,7 @@ impl Processor {
             oracle: false,
             uncached_next: 1,
             dynamic_cause: None,
-            code_cause: crate::engine::line::NO_CAUSE,
+            code_cause: crate::account::NO_CAUSE,
             settled: Settled::default(),
             stop: None,
             limits: Limits::NONE,

@@ -4,7 +4,6 @@ use super::Exception;
 use super::shim::{self, page_sizes};
 use crate::account::Plain;
 use crate::config::Forward;
-use crate::engine::Architecture as _;
 use crate::powerpc::mmu::{self, Invalidation, Kind, Translation};
 use crate::powerpc::processor::Processor;
 use crate::replay::{Access, Replayed};

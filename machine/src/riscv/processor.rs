@@ -5,7 +5,7 @@ use super::csr::{Csr, mstatus, privilege};
 use super::decode::decode;
 use super::dump::Dump;
 use super::mmu::{Miss, Mmu, Translation};
-use super::op::{CLASSES, Kind, Op, register};
+use super::op::{CLASSES, Op, register};
 use super::pmp::right;
 use super::predictor::Predictor;
 use super::trap::{Fatal, Raised, Trap, cause};
@@ -15,8 +15,9 @@ use crate::computer::{
     self, Breakpoints, Limits, Pause, Progress, Progressing as _, Sanitized, TurnTimes,
 };
 use crate::engine::blocks::Blocks;
+use crate::engine::straight::{Runs, Straight};
 use crate::memory::cache::ARRIVING;
-use crate::memory::{Memory, RamAddress, attribute};
+use crate::memory::{Memory, Ram, RamAddress, attribute};
 use crate::observe::Observers;
 use crate::observe::stale::Origin;
 
@@ -45,7 +46,7 @@ pub struct Processor {
     /// The counters, as of the last call of [`Processor::settle`].
     pub account: Account,
     pub(super) observers: Observers<Dump>,
-    pub(super) blocks: Box<Blocks<Op>>,
+    pub(super) blocks: Box<Blocks<Straight<Op>>>,
     pub(super) breakpoints: Breakpoints,
     pub(super) predictor: Predictor,
     /// By class of instruction.
@@ -300,6 +301,7 @@ impl Processor {
             if self.observers.watch_time() {
                 self.tell_observers(self.told_pc());
             }
+            self.stale = false;
             if self.run_block().is_err() {
                 self.take_exception();
             }
@@ -307,85 +309,6 @@ impl Processor {
                 self.due = 0;
             }
         }
-    }
-
-    /// Runs the block at the program counter, or as much of it as nothing else is due.
-    fn run_block(&mut self) -> Result<(), Raised> {
-        self.stale = false;
-        let pa = self.fetch(self.pc)?;
-        if self.oracle || !self.breakpoints.is_empty() {
-            let op = self.decode_apart(pa)?;
-            return self.step(&op);
-        }
-        let mut head = self.blocks.find(pa, false);
-        if head.is_null() {
-            let page = pa as usize..(pa as usize | 0xfff) + 1;
-            let code = self.memory.uncore.ram.bytes().get(page);
-            let block = Op::block(pa, code.unwrap_or_default(), self.extensions);
-            if block.is_empty() {
-                let op = self.decode_apart(pa)?;
-                return self.step(&op);
-            }
-            head = self.blocks.enter(pa, false, &block);
-        }
-        for n in 1.. {
-            // SAFETY: `head` is of a block of these blocks, into which none is entered meanwhile, and its last
-            // instruction says so.
-            let op = unsafe { *head.add(n) };
-            self.step(&op)?;
-            if op.kind == Kind::Last
-                || self.stale
-                || self.cycles >= self.due
-                || self.instructions >= self.limits.instructions
-            {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// The instruction at `pa`, decoded anew; it may go on in another page.
-    fn decode_apart(&mut self, pa: RamAddress) -> Result<Op, Raised> {
-        let half = |p: &Processor, at| p.memory.uncore.ram.get(at).map_or(0, u16::from_le_bytes);
-        let low = half(self, pa);
-        if Op::length_of(low) == 2 {
-            return Ok(decode(low.into(), self.extensions));
-        }
-        let second = if pa & 0xfff == 0xffe {
-            self.fetch(self.pc.wrapping_add(2))?
-        } else {
-            pa + 2
-        };
-        let word = u32::from(half(self, second)) << 16 | u32::from(low);
-        Ok(decode(word, self.extensions))
-    }
-
-    /// Runs one instruction, whose lines are fetched if they are others than the last one.
-    #[inline(always)]
-    fn step(&mut self, op: &Op) -> Result<(), Raised> {
-        let pc = self.pc;
-        if (pc ^ self.fetched.0) & !(self.line - 1) != 0 || self.fetched.0 & 1 != 0 {
-            self.fetch(pc)?;
-        }
-        if op.length == 4 && (pc & (self.line - 1)) + 4 > self.line {
-            self.fetch(pc.wrapping_add(2))?;
-        }
-        self.issue(op);
-        self.next = pc.wrapping_add(op.length.into());
-        (op.run)(self, op)?;
-        self.pc = self.next;
-        self.instructions += 1;
-        Ok(())
-    }
-
-    /// Where the instruction at `va` is in RAM. Its line is fetched if it is another than the last one.
-    #[inline(always)]
-    fn fetch(&mut self, va: u64) -> Result<RamAddress, Raised> {
-        let (line, at) = self.fetched;
-        if (va ^ line) & !(self.line - 1) == 0 && line & 1 == 0 {
-            return Ok(at | (va & (self.line - 1)) as u32);
-        }
-        self.fetch_line(va)
     }
 
     #[inline(never)]
@@ -431,5 +354,74 @@ impl Processor {
         self.cycles += slept;
         self.used = 0;
         self.account.add_plain(Plain::IdleCycles, slept);
+    }
+}
+
+// SAFETY: no other blocks take the place of these, and no instruction enters or drops them.
+unsafe impl Runs for Processor {
+    type Instruction = Op;
+    type Raised = Raised;
+
+    #[inline(always)]
+    fn decode(&self, bytes: &[u8]) -> Op {
+        let half = |at| {
+            bytes
+                .get(at..at + 2)
+                .map_or(0, |half| u16::from_le_bytes([half[0], half[1]]))
+        };
+        let low = half(0);
+        let high = if low & 3 == 3 { half(2) } else { 0 };
+        decode(u32::from(high) << 16 | u32::from(low), self.extensions)
+    }
+
+    #[inline(always)]
+    fn address(&self) -> u64 {
+        self.pc
+    }
+
+    #[inline(always)]
+    fn fetch(&mut self, va: u64) -> Result<RamAddress, Raised> {
+        let (line, at) = self.fetched;
+        if (va ^ line) & !(self.line - 1) == 0 && line & 1 == 0 {
+            return Ok(at | (va & (self.line - 1)) as u32);
+        }
+        self.fetch_line(va)
+    }
+
+    #[inline(always)]
+    fn step(&mut self, op: &Op) -> Result<(), Raised> {
+        let pc = self.pc;
+        if (pc ^ self.fetched.0) & !(self.line - 1) != 0 || self.fetched.0 & 1 != 0 {
+            self.fetch(pc)?;
+        }
+        if op.length == 4 && (pc & (self.line - 1)) + 4 > self.line {
+            self.fetch(pc.wrapping_add(2))?;
+        }
+        self.issue(op);
+        self.next = pc.wrapping_add(op.length.into());
+        (op.run)(self, op)?;
+        self.pc = self.next;
+        self.instructions += 1;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn ram(&self) -> &Ram {
+        &self.memory.uncore.ram
+    }
+
+    #[inline(always)]
+    fn blocks(&mut self) -> &mut Blocks<Straight<Op>> {
+        &mut self.blocks
+    }
+
+    #[inline(always)]
+    fn decodes_each(&self) -> bool {
+        self.oracle || !self.breakpoints.is_empty()
+    }
+
+    #[inline(always)]
+    fn is_due(&self) -> bool {
+        self.stale || self.cycles >= self.due || self.instructions >= self.limits.instructions
     }
 }

@@ -41,6 +41,13 @@ impl Slot for Entry {
 }
 
 impl Entry {
+    /// The physical address of `va`, which is in its page.
+    #[inline(always)]
+    #[must_use]
+    pub fn physical(&self, va: u64) -> u64 {
+        self.frame | va & ((1 << self.shift) - 1)
+    }
+
     /// Does it translate this address?
     fn holds(&self, va: u64, asid: u16) -> bool {
         self.valid() && (va ^ self.page) >> self.shift == 0 && (self.asid == asid || self.global)

@@ -3,9 +3,9 @@
 use super::events::NMI;
 use super::processor::Processor;
 use super::stop::Stop;
+use crate::account::NO_CAUSE;
 use crate::account::{Cause, Event};
 use crate::computer::{Progress, Progressing};
-use crate::engine::line::NO_CAUSE;
 
 /// No head has this as its cause.
 const EVERY_BLOCK: u32 = u32::MAX;

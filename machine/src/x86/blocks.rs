@@ -17,9 +17,9 @@ use super::chain::Chain;
 use super::config::Kind;
 use super::decode::{FlagsUse, Mode, decode};
 use super::op::{END, FETCH, HEAD, Op, WithJump};
+use crate::account::CodeCauses;
 use crate::engine::blocks::Part;
 pub use crate::engine::blocks::{Successor, linked};
-use crate::engine::fetch::CodeCauses;
 
 /// Instructions of a block at most.
 pub const INSTRUCTIONS_MOST: u8 = 32;

@@ -4,7 +4,9 @@ use std::fmt;
 
 use pagewalk_machine::account::Names;
 use pagewalk_machine::board::{Board, Console, Instant};
-use pagewalk_machine::computer::{Breakpoints, Cpu, Guest, Limits, Pause, Saved, Shape, Stop};
+use pagewalk_machine::computer::{
+    Breakpoints, Cpu, Guest, Limits, Pause, Progressing as _, Saved, Shape, Stop,
+};
 use pagewalk_machine::debug::{Debugged, Layout, Row};
 use pagewalk_machine::loader::{CauseRange, ElfImage, LoadError};
 use pagewalk_machine::memory::{
@@ -114,11 +116,15 @@ impl Cpu for Toy {
     pagewalk_machine::computer::cpu_parts!();
 
     fn instant(&self) -> Instant {
-        Toy::instant(self)
+        Instant {
+            processor: self.number,
+            cycles: self.state.cycles,
+            instructions: self.state.instructions,
+        }
     }
 
     fn settle(&mut self) {
-        Toy::settle(self);
+        self.settle_time(0, 0);
     }
 
     fn set_oracle(&mut self, on: bool) {
@@ -134,28 +140,7 @@ impl Cpu for Toy {
     }
 
     fn turn(&mut self, limits: Limits) -> Pause<Stop<Trap, Trap>> {
-        self.limits = limits;
-        loop {
-            let now = Toy::instant(self);
-            if let Some(stop) = self.stop.take() {
-                return Pause::Stopped(stop);
-            }
-            if now.cycles >= limits.cycles || now.instructions >= limits.instructions {
-                return Pause::Stopped(Stop::Limit);
-            }
-            if self.observers.batch_is_full() {
-                return Pause::Stopped(Stop::Batch);
-            }
-            if now.cycles >= self.times.end {
-                return Pause::TurnOver;
-            }
-            let address = self.state.pc;
-            if self.breakpoints.stops_at(address) {
-                return Pause::Stopped(Stop::Breakpoint { address });
-            }
-            self.breakpoints.passed();
-            self.run_next();
-        }
+        self.run_turn(limits)
     }
 
     fn pass(&mut self, cycle: u64) {
@@ -174,9 +159,7 @@ impl Cpu for Toy {
     }
 
     fn start(&mut self, now: u64) {
-        self.settle();
-        self.state.cycles = now;
-        self.state.settled.0 = now;
+        self.start_clock(now);
     }
 
     fn asleep(&self) -> Trap {

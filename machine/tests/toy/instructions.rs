@@ -1,21 +1,14 @@
 //! The toy's instructions: how they are encoded, and what they do, once for whoever runs or translates them.
 
-use pagewalk_machine::blocks::{Part, Successor};
+use pagewalk_machine::engine::straight::Instruction;
 
-/// An instruction, or the head of a block.
+/// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
     pub code: u8,
     pub rd: u8,
     pub rs: u8,
     pub immediate: i16,
-    /// Bytes; of a head those of its block.
-    pub length: u16,
-    /// The last one of its block.
-    pub last: bool,
-    /// Of a head: where the block begins, and its links.
-    start: Option<u32>,
-    away: [i32; 2],
 }
 
 /// The low byte of an instruction. If its lowest two bits are set it has four bytes, otherwise two.
@@ -38,86 +31,45 @@ pub mod code {
 }
 
 impl Op {
-    /// The instruction that these bytes begin with; `None` if it has more of them.
-    pub fn decode(bytes: &[u8]) -> Option<Op> {
-        let &[code, registers, ref rest @ ..] = bytes else {
-            return None;
-        };
-        let (immediate, length) = match (code & 3, rest) {
-            (3, &[low, high, ..]) => (i16::from_le_bytes([low, high]), 4),
-            (3, _) => return None,
-            _ => (0, 2),
-        };
-        let ends = [
-            code::JUMP,
-            code::TRAP,
-            code::RETURN,
-            code::FENCE,
-            code::BRANCH,
-            code::WRITE_CONTROL,
-        ];
-        Some(Op {
+    /// The instruction that these bytes begin with; bytes that it has and that are not here are 0.
+    pub fn decode(bytes: &[u8]) -> Op {
+        let byte = |n: usize| bytes.get(n).copied().unwrap_or(0);
+        let (code, registers) = (byte(0), byte(1));
+        let long = code & 3 == 3;
+        Op {
             code,
             rd: registers & 15,
             rs: registers >> 4,
-            immediate,
-            length,
-            last: ends.contains(&code) || code > code::READ_CONTROL,
-            start: None,
-            away: [0; 2],
-        })
-    }
-
-    /// The block at `pa`, behind its head: empty if the first instruction goes on behind `bytes`, the rest of a page.
-    pub fn block(pa: u32, mut bytes: &[u8]) -> Vec<Op> {
-        let head = Op {
-            start: Some(pa),
-            length: 0,
-            ..Op::decode(&[0, 0]).expect("it has two bytes")
-        };
-        let mut block = vec![head];
-        while block.len() <= INSTRUCTIONS_MOST && !block[block.len() - 1].last {
-            let Some(op) = Op::decode(bytes) else { break };
-            bytes = &bytes[usize::from(op.length)..];
-            block[0].length += op.length;
-            block.push(op);
+            immediate: if long {
+                i16::from_le_bytes([byte(2), byte(3)])
+            } else {
+                0
+            },
         }
-        if let [_, .., last] = &mut block[..] {
-            last.last = true;
-            return block;
-        }
-        Vec::new()
     }
 }
 
-const INSTRUCTIONS_MOST: usize = 16;
+impl Instruction for Op {
+    const LONGEST: u32 = 4;
 
-impl Part for Op {
-    const BYTES_MOST: u32 = 4 * INSTRUCTIONS_MOST as u32;
-
-    fn heads(&self, pa: u32, _mode: bool) -> bool {
-        self.start == Some(pa)
+    fn length(&self) -> u32 {
+        if self.code & 3 == 3 { 4 } else { 2 }
     }
 
-    fn begins_at(&self, pa: u32, mode: bool) -> bool {
-        self.heads(pa, mode)
+    fn ends(&self) -> bool {
+        use code::*;
+        [JUMP, TRAP, RETURN, FENCE, BRANCH, WRITE_CONTROL].contains(&self.code)
+            || self.code > READ_CONTROL
     }
+}
 
-    fn bytes(&self) -> u32 {
-        self.length.into()
-    }
-
-    fn drop_block(&mut self) {
-        self.start = None;
-    }
-
-    fn away(&self, successor: Successor) -> i32 {
-        self.away[successor as usize]
-    }
-
-    fn set_away(&mut self, successor: Successor, away: i32) {
-        self.away[successor as usize] = away;
-    }
+/// What two values make.
+#[derive(Clone, Copy, Debug)]
+pub enum Binary {
+    Add,
+    Subtract,
+    Or,
+    ShiftLeft,
 }
 
 /// Who runs instructions, or translates them: what they are made of. A value is a number to an interpreter, and the
@@ -129,10 +81,7 @@ pub trait Values {
     fn constant(&mut self, number: u64) -> Self::Value;
     fn register(&mut self, number: u8) -> Self::Value;
     fn set_register(&mut self, number: u8, value: Self::Value);
-    fn add(&mut self, a: Self::Value, b: Self::Value) -> Self::Value;
-    fn subtract(&mut self, a: Self::Value, b: Self::Value) -> Self::Value;
-    fn or(&mut self, a: Self::Value, b: Self::Value) -> Self::Value;
-    fn shift_left(&mut self, a: Self::Value, by: u32) -> Self::Value;
+    fn binary(&mut self, op: Binary, a: Self::Value, b: Self::Value) -> Self::Value;
     fn load(&mut self, at: Self::Value, bytes: u32) -> Result<Self::Value, Self::Stop>;
     fn store(&mut self, at: Self::Value, bytes: u32, value: Self::Value) -> Result<(), Self::Stop>;
     fn jump(&mut self, to: Self::Value);
@@ -144,47 +93,37 @@ pub trait Values {
 /// What `op` at `pc` does.
 pub fn run<V: Values>(v: &mut V, pc: u64, op: &Op) -> Result<(), V::Stop> {
     let immediate = i64::from(op.immediate).cast_unsigned();
+    let (a, b) = (v.register(op.rd), v.register(op.rs));
     let result = match op.code {
-        code::ADD | code::SUB => {
-            let (a, b) = (v.register(op.rd), v.register(op.rs));
-            if op.code == code::ADD {
-                v.add(a, b)
-            } else {
-                v.subtract(a, b)
-            }
+        code::ADD => v.binary(Binary::Add, a, b),
+        code::SUB => v.binary(Binary::Subtract, a, b),
+        code::ADD_IMMEDIATE => {
+            let by = v.constant(immediate);
+            v.binary(Binary::Add, b, by)
         }
-        code::ADD_IMMEDIATE | code::OR_IMMEDIATE => {
-            let a = v.register(op.rs);
-            if op.code == code::ADD_IMMEDIATE {
-                let b = v.constant(immediate);
-                v.add(a, b)
-            } else {
-                let b = v.constant(immediate & 0xffff);
-                v.or(a, b)
-            }
+        code::OR_IMMEDIATE => {
+            let with = v.constant(immediate & 0xffff);
+            v.binary(Binary::Or, b, with)
         }
         code::SHIFT => {
-            let a = v.register(op.rs);
-            v.shift_left(a, u32::from(op.immediate.cast_unsigned()) & 63)
+            let by = v.constant(immediate & 63);
+            v.binary(Binary::ShiftLeft, b, by)
         }
         code::LOAD | code::STORE | code::STORE_WORD => {
-            let (base, offset) = (v.register(op.rs), v.constant(immediate));
-            let at = v.add(base, offset);
+            let offset = v.constant(immediate);
+            let at = v.binary(Binary::Add, b, offset);
             if op.code != code::LOAD {
-                let value = v.register(op.rd);
-                return v.store(at, if op.code == code::STORE { 8 } else { 4 }, value);
+                return v.store(at, if op.code == code::STORE { 8 } else { 4 }, a);
             }
             v.load(at, 8)?
         }
         code::BRANCH => {
-            let (a, b) = (v.register(op.rd), v.register(op.rs));
             let to = v.constant(pc.wrapping_add(immediate));
             v.jump_unless_equal(a, b, to);
             return Ok(());
         }
         code::JUMP => {
-            let to = v.register(op.rd);
-            v.jump(to);
+            v.jump(a);
             return Ok(());
         }
         _ => return v.system(op),

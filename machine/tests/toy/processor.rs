@@ -1,18 +1,20 @@
 //! The toy's processor: translation by a tree of three levels, fetches, accesses, traps.
 
 use pagewalk_machine::account::tlb_events::{Space, Step, Tables, TlbMiss, TlbPage, Tree};
-use pagewalk_machine::account::{Account, Cause, Event, Plain};
-use pagewalk_machine::blocks::Blocks;
-use pagewalk_machine::board::{Effect, Instant};
-use pagewalk_machine::computer::{Breakpoints, Limits, Stop, TurnTimes};
+use pagewalk_machine::account::{Account, Event, Plain};
+use pagewalk_machine::computer::{
+    Breakpoints, Cpu as _, Limits, Pause, Progress, Progressing, Stop, TurnTimes,
+};
 use pagewalk_machine::config::TlbConfig;
-use pagewalk_machine::memory::{Memory, Physical, RamAddress, attribute};
+use pagewalk_machine::engine::blocks::Blocks;
+use pagewalk_machine::engine::straight::{Instruction as _, Runs, Straight};
+use pagewalk_machine::memory::{Memory, Physical, Ram, RamAddress, attribute};
 use pagewalk_machine::observe::{Interruption, Observers};
 use pagewalk_machine::tlb::sized::{Entry, Tlb};
 use serde::{Deserialize, Serialize};
 
 use super::computer::{Config, Dump};
-use super::instructions::{Op, Values, code, run};
+use super::instructions::{Binary, Op, Values, code, run};
 
 /// Why an instruction does not end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +62,7 @@ pub struct State {
     pub tlb: Tlb,
     pub cycles: u64,
     pub instructions: u64,
-    pub settled: (u64, u64),
+    pub progress: Progress,
     /// The line that was fetched last, and where it is in RAM.
     pub fetched: (u64, RamAddress),
 }
@@ -72,14 +74,14 @@ pub struct Toy {
     pub memory: Memory,
     pub account: Account,
     pub observers: Observers<Dump>,
-    pub blocks: Box<Blocks<Op>>,
+    pub blocks: Box<Blocks<Straight<Op>>>,
     pub breakpoints: Breakpoints,
     pub limits: Limits,
     pub stop: Option<Stop<Trap, Trap>>,
     pub times: TurnTimes,
     pub oracle: bool,
     pub hosted: bool,
-    /// What runs may have changed in memory.
+    /// Code may have changed, or something else comes before the next instruction.
     stale: bool,
 }
 
@@ -111,7 +113,7 @@ impl Toy {
                 tlb: tlb(),
                 cycles: 0,
                 instructions: 0,
-                settled: (0, 0),
+                progress: Progress::default(),
                 fetched: (NOWHERE, 0),
             },
             memory,
@@ -132,136 +134,32 @@ impl Toy {
     /// Who is charged may be another, and what was fetched may be another's.
     pub fn modes_changed(&mut self) {
         self.settle();
-        self.account.user = self.state.user;
-        self.account.cause = if self.state.user {
-            Cause::USER
-        } else {
-            Cause::KERNEL
-        };
+        self.choose_cause();
         self.state.fetched = (NOWHERE, 0);
     }
 
-    pub fn settle(&mut self) {
-        let State {
-            cycles,
-            instructions,
-            settled,
-            ..
-        } = &mut self.state;
-        self.account.add(Event::Cycles, *cycles - settled.0);
-        self.account
-            .add(Event::Instructions, *instructions - settled.1);
-        *settled = (*cycles, *instructions);
-    }
-
-    pub fn instant(&self) -> Instant {
-        Instant {
-            processor: self.number,
-            cycles: self.state.cycles,
-            instructions: self.state.instructions,
-        }
-    }
-
-    /// Runs the next block, or with an oracle, or for a debugger, the next instruction.
-    pub fn run_next(&mut self) {
-        let before = (self.state.pc as u32, self.account.user, self.account.cause);
-        let (cycles, instructions) = (self.state.cycles, self.state.instructions);
-        if let Err(trap) = self.run_block() {
-            self.trap(trap);
-        }
-        if self.observers.watch_time() {
-            let (now, ran) = (self.state.cycles, self.state.instructions - instructions);
-            self.observers.ran(before, cycles, now, ran, &self.account);
-        }
-    }
-
-    fn run_block(&mut self) -> Result<(), Trap> {
-        self.stale = false;
-        let pa = self.fetch(self.state.pc)?;
-        let left = self
-            .limits
-            .instructions
-            .saturating_sub(self.state.instructions);
-        if self.oracle || left < 16 || !self.breakpoints.is_empty() {
-            let op = self.decode_apart(pa)?;
-            return self.step(&op);
-        }
-        let mut head = self.blocks.find(pa, false);
-        if head.is_null() {
-            let page = pa as usize..(pa as usize | 0xfff) + 1;
-            let block = Op::block(pa, &self.memory.uncore.ram.bytes()[page]);
-            if block.is_empty() {
-                let op = self.decode_apart(pa)?;
-                return self.step(&op);
+    pub fn run_turn(&mut self, limits: Limits) -> Pause<Stop<Trap, Trap>> {
+        self.limits = limits;
+        self.begin_watch();
+        loop {
+            let (stop, turn_over) = (self.stop.take(), self.state.cycles >= self.times.end);
+            if let Some(pause) = self.pauses(stop, limits, turn_over) {
+                self.close_watch();
+                return pause;
             }
-            head = self.blocks.enter(pa, false, &block);
-        }
-        for n in 1.. {
-            // SAFETY: `head` is of a block of these blocks, into which none is entered meanwhile, and its last
-            // instruction says so.
-            let op = unsafe { *head.add(n) };
-            self.step(&op)?;
-            if op.last || self.stale || self.state.cycles >= self.times.end.min(self.limits.cycles)
-            {
-                break;
+            let address = self.state.pc;
+            if self.breakpoints.stops_at(address) {
+                return Pause::Stopped(Stop::Breakpoint { address });
+            }
+            self.breakpoints.passed();
+            if self.observers.watch_time() {
+                self.tell_observers(address);
+            }
+            self.stale = false;
+            if let Err(trap) = self.run_block() {
+                self.trap(trap);
             }
         }
-        Ok(())
-    }
-
-    /// The instruction at `pa`, which may go on in another page.
-    fn decode_apart(&mut self, pa: RamAddress) -> Result<Op, Trap> {
-        let page = pa as usize..(pa as usize | 0xfff) + 1;
-        let mut bytes = self.memory.uncore.ram.bytes()[page].to_vec();
-        if Op::decode(&bytes).is_none() {
-            let next = self.fetch((self.state.pc | 0xfff) + 1)?;
-            bytes.extend(
-                self.memory
-                    .uncore
-                    .ram
-                    .get::<2>(next)
-                    .ok_or(Trap::NoMemory)?,
-            );
-        }
-        Op::decode(&bytes).ok_or(Trap::Illegal)
-    }
-
-    /// Runs one instruction, whose lines are fetched if they are others than the last one.
-    fn step(&mut self, op: &Op) -> Result<(), Trap> {
-        let pc = self.state.pc;
-        self.fetch(pc)?;
-        self.fetch(pc.wrapping_add(u64::from(op.length) - 1))?;
-        self.state.cycles += 1;
-        self.state.pc = pc.wrapping_add(op.length.into());
-        if let Err(trap) = run(self, pc, op) {
-            self.state.pc = pc;
-            return Err(trap);
-        }
-        self.state.instructions += 1;
-        Ok(())
-    }
-
-    /// Where the instruction at `va` is in RAM.
-    fn fetch(&mut self, va: u64) -> Result<RamAddress, Trap> {
-        let (line, at) = self.state.fetched;
-        if va & !(LINE - 1) == line {
-            return Ok(at | (va & (LINE - 1)) as u32);
-        }
-        let physical = self.translate(va, pte::EXECUTE)?;
-        let at = self
-            .memory
-            .uncore
-            .ram
-            .at(physical, 2)
-            .ok_or(Trap::NoMemory)?;
-        self.account.add(Event::InstructionCacheAccess, 1);
-        self.blocks.mark_fetched(at);
-        let now = self.state.cycles;
-        self.state.cycles += self
-            .memory
-            .fetch(at, attribute::COHERENT, now, &mut self.account);
-        self.state.fetched = (va & !(LINE - 1), at & !(LINE as u32 - 1));
-        Ok(at)
     }
 
     fn translate(&mut self, va: u64, right: u64) -> Result<Physical, Trap> {
@@ -291,8 +189,7 @@ impl Toy {
         if bits & right == 0 || (bits & pte::USER != 0) != self.state.user {
             return Err(Trap::PageFault);
         }
-        let inside = (1 << entry.shift) - 1;
-        Ok(entry.frame | va & inside)
+        Ok(entry.physical(va))
     }
 
     /// Reads the tables: memory accesses like any others.
@@ -306,7 +203,36 @@ impl Toy {
             let entries = self.state.tlb.valid();
             note.begin(entries.map(|(_, entry)| Some(page(&entry))));
         }
-        let found = self.walk_tree(root, va);
+        let canonical = va.cast_signed() << 25 >> 25 == va.cast_signed();
+        let (state, account, memory) = (&mut self.state, &mut self.account, &mut self.memory);
+        let read = |at| {
+            let (at, cycle) = (memory.uncore.ram.at(at, 8)?, state.cycles);
+            let took = memory.walk_read(
+                at,
+                attribute::COHERENT,
+                super::computer::FORWARD,
+                cycle,
+                account,
+            );
+            state.cycles += took;
+            let value = memory.uncore.ram.get(at).map(u64::from_le_bytes)?;
+            if let Some(note) = &mut account.tlb.walk {
+                note.step(Step {
+                    cycle,
+                    took,
+                    pa: at,
+                    bytes: 8,
+                    value,
+                    store: false,
+                });
+            }
+            Some(value)
+        };
+        let found = if canonical {
+            descend(root, va, read)
+        } else {
+            None
+        };
         let walk = self.state.cycles - from;
         self.account.add_plain(Plain::WalkCycles, walk);
         self.account.tlb.miss = Some(TlbMiss {
@@ -328,67 +254,14 @@ impl Toy {
 
     /// Where `va` is in RAM, for a debugger: without side effects.
     pub fn peek(&self, va: u64) -> Option<RamAddress> {
-        let (mut table, ram) = (self.state.control[control::ROOT], &self.memory.uncore.ram);
-        if table == 0 {
-            return ram.at(va, 1);
-        }
-        for shift in [30, 21, 12] {
-            let at = ram.at(table + (va >> shift & 511) * 8, 8)?;
-            let pte = ram.get(at).map(u64::from_le_bytes)?;
-            if pte & (pte::READ | pte::EXECUTE) != 0 {
-                let inside = (1 << shift) - 1;
-                return ram.at(pte >> 10 << 12 & !inside | va & inside, 1);
-            }
-            table = pte >> 10 << 12;
-        }
-        None
-    }
-
-    fn walk_tree(&mut self, root: u64, va: u64) -> Option<Entry> {
-        if va.cast_signed() << 25 >> 25 != va.cast_signed() {
-            return None;
-        }
-        let mut table = root;
-        for level in [2, 1, 0] {
-            let shift = 12 + 9 * level;
-            let at = self
-                .memory
-                .uncore
-                .ram
-                .at(table + (va >> shift & 511) * 8, 8)?;
-            let (from, forward) = (self.state.cycles, super::computer::FORWARD);
-            let account = &mut self.account;
-            let took = self
-                .memory
-                .walk_read(at, attribute::COHERENT, forward, from, account);
-            self.state.cycles += took;
-            let pte = self.memory.uncore.ram.get(at).map(u64::from_le_bytes)?;
-            if let Some(note) = &mut self.account.tlb.walk {
-                note.step(Step {
-                    cycle: from,
-                    took,
-                    pa: at,
-                    bytes: 8,
-                    value: pte,
-                    store: false,
-                });
-            }
-            if pte & pte::VALID == 0 {
-                return None;
-            }
-            if pte & (pte::READ | pte::WRITE | pte::EXECUTE) != 0 {
-                let inside = (1 << shift) - 1;
-                return Some(Entry {
-                    page: va & !inside,
-                    frame: pte >> 10 << 12 & !inside,
-                    shift,
-                    bits: pte as u8,
-                    ..Entry::default()
-                });
-            }
-            table = pte >> 10 << 12;
-        }
-        None
+        let (root, ram) = (self.state.control[control::ROOT], &self.memory.uncore.ram);
+        let read = |at| ram.get(ram.at(at, 8)?).map(u64::from_le_bytes);
+        let physical = if root == 0 {
+            va
+        } else {
+            descend(root, va, read)?.physical(va)
+        };
+        ram.at(physical, 1)
     }
 
     /// An aligned access; `store` is what is written.
@@ -444,16 +317,10 @@ impl Toy {
         self.stale = true;
         if self.config.processors > 1 {
             // The others see at once what the device does.
-            self.times.end = 0;
+            self.end_turn();
         }
-        match effect {
-            Some(Effect::PowerOff(status)) => self.stop = Some(Stop::PowerOff { status }),
-            Some(effect) => {
-                self.settle();
-                let (counters, ram) = (&self.account.counters, &self.memory.uncore.ram);
-                self.observers.effect(effect, now.cycles, counters, ram);
-            }
-            None => {}
+        if let Some(effect) = effect {
+            self.carry_out(effect);
         }
         Ok(0)
     }
@@ -487,6 +354,113 @@ impl Toy {
     }
 }
 
+/// What the tree of tables says of `va`.
+fn descend(
+    root: Physical,
+    va: u64,
+    mut read: impl FnMut(Physical) -> Option<u64>,
+) -> Option<Entry> {
+    let mut table = root;
+    for shift in [30, 21, 12] {
+        let pte = read(table + (va >> shift & 511) * 8).filter(|pte| pte & pte::VALID != 0)?;
+        if pte & (pte::READ | pte::WRITE | pte::EXECUTE) != 0 {
+            let inside = (1 << shift) - 1;
+            return Some(Entry {
+                page: va & !inside,
+                frame: pte >> 10 << 12 & !inside,
+                shift,
+                bits: pte as u8,
+                ..Entry::default()
+            });
+        }
+        table = pte >> 10 << 12;
+    }
+    None
+}
+
+impl Progressing for Toy {
+    fn progress(&mut self) -> &mut Progress {
+        &mut self.state.progress
+    }
+
+    fn space(&self) -> u32 {
+        self.state.control[control::ROOT] as u32
+    }
+
+    fn set_clock(&mut self, cycle: u64) {
+        self.state.cycles = cycle;
+    }
+
+    fn stop_for(&mut self, stop: Stop<Trap, Trap>) {
+        self.stop.get_or_insert(stop);
+    }
+
+    fn waits(&mut self) -> bool {
+        false
+    }
+}
+
+// SAFETY: no other blocks take the place of these, and no instruction enters or drops them.
+unsafe impl Runs for Toy {
+    type Instruction = Op;
+    type Raised = Trap;
+
+    fn decode(&self, bytes: &[u8]) -> Op {
+        Op::decode(bytes)
+    }
+
+    fn address(&self) -> u64 {
+        self.state.pc
+    }
+
+    fn fetch(&mut self, va: u64) -> Result<RamAddress, Trap> {
+        let (line, at) = self.state.fetched;
+        if va & !(LINE - 1) == line {
+            return Ok(at | (va & (LINE - 1)) as u32);
+        }
+        let physical = self.translate(va, pte::EXECUTE)?;
+        let at = (self.memory.uncore.ram.at(physical, 2)).ok_or(Trap::NoMemory)?;
+        self.account.add(Event::InstructionCacheAccess, 1);
+        self.blocks.mark_fetched(at);
+        let (now, account) = (self.state.cycles, &mut self.account);
+        self.state.cycles += self.memory.fetch(at, attribute::COHERENT, now, account);
+        self.state.fetched = (va & !(LINE - 1), at & !(LINE as u32 - 1));
+        Ok(at)
+    }
+
+    fn step(&mut self, op: &Op) -> Result<(), Trap> {
+        let (pc, length) = (self.state.pc, u64::from(op.length()));
+        self.fetch(pc)?;
+        self.fetch(pc.wrapping_add(length - 1))?;
+        self.state.cycles += 1;
+        self.state.pc = pc.wrapping_add(length);
+        if let Err(trap) = run(self, pc, op) {
+            self.state.pc = pc;
+            return Err(trap);
+        }
+        self.state.instructions += 1;
+        Ok(())
+    }
+
+    fn ram(&self) -> &Ram {
+        &self.memory.uncore.ram
+    }
+
+    fn blocks(&mut self) -> &mut Blocks<Straight<Op>> {
+        &mut self.blocks
+    }
+
+    fn decodes_each(&self) -> bool {
+        self.oracle || !self.breakpoints.is_empty()
+    }
+
+    fn is_due(&self) -> bool {
+        let (now, limits) = (&self.state, self.limits);
+        let end = self.times.end.min(limits.cycles);
+        self.stale || now.cycles >= end || now.instructions >= limits.instructions
+    }
+}
+
 /// The interpreter: a value is a number.
 impl Values for Toy {
     type Value = u64;
@@ -506,20 +480,13 @@ impl Values for Toy {
         }
     }
 
-    fn add(&mut self, a: u64, b: u64) -> u64 {
-        a.wrapping_add(b)
-    }
-
-    fn subtract(&mut self, a: u64, b: u64) -> u64 {
-        a.wrapping_sub(b)
-    }
-
-    fn or(&mut self, a: u64, b: u64) -> u64 {
-        a | b
-    }
-
-    fn shift_left(&mut self, a: u64, by: u32) -> u64 {
-        a << by
+    fn binary(&mut self, op: Binary, a: u64, b: u64) -> u64 {
+        match op {
+            Binary::Add => a.wrapping_add(b),
+            Binary::Subtract => a.wrapping_sub(b),
+            Binary::Or => a | b,
+            Binary::ShiftLeft => a << b,
+        }
     }
 
     fn load(&mut self, at: u64, bytes: u32) -> Result<u64, Trap> {

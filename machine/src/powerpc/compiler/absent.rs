@@ -1,6 +1,6 @@
 //! A host without a compiler: the interpreter runs all code.
 
-use crate::engine::line::Op;
+use crate::powerpc::engine::line::Op;
 use crate::powerpc::instruction::Instruction;
 use crate::powerpc::processor::Processor;
 

@@ -13,11 +13,11 @@ use super::emit::Emitter;
 use super::hot::{VERSIONS, run_compiled};
 use super::memory::CodeMemory;
 use super::thunks::Thunks;
-use crate::engine::line::Op;
-use crate::engine::shortcut::Shortcut;
-use crate::engine::timing::{BlockTiming, State};
 use crate::memory::cache::VALID;
 use crate::pipeline::predictor::Places;
+use crate::powerpc::engine::line::Op;
+use crate::powerpc::engine::shortcut::Shortcut;
+use crate::powerpc::engine::timing::{BlockTiming, State};
 use crate::powerpc::processor::Processor;
 use crate::powerpc::templates::{self, Template};
 

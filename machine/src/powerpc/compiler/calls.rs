@@ -1,8 +1,8 @@
 //! What compiled code calls: the interpreter's own functions, with exact state.
 
 use super::code::{Kind, Site, Target, To, Version};
-use crate::engine::line::Op;
 use crate::pipeline::Predictor;
+use crate::powerpc::engine::line::Op;
 use crate::powerpc::processor::Processor;
 
 /// The data that compiled code shares with Rust.

@@ -4,12 +4,12 @@ use rustc_hash::FxHashMap;
 
 use super::memory::{CodeMemory, Slot};
 use super::thunks::Thunks;
-use crate::engine::Hot;
-use crate::engine::line::Op;
-use crate::engine::shortcut::Shortcut;
-use crate::engine::timing::{BlockTiming, State};
 use crate::memory::Fixed;
 use crate::powerpc::dispatch::Alone;
+use crate::powerpc::engine::Hot;
+use crate::powerpc::engine::line::Op;
+use crate::powerpc::engine::shortcut::Shortcut;
+use crate::powerpc::engine::timing::{BlockTiming, State};
 
 /// Sites at most.
 pub(super) const SITES: usize = 1 << 19;

@@ -14,9 +14,9 @@ use std::mem::offset_of;
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
 
-use crate::engine::Hot;
 use crate::memory::LineShortcut;
 use crate::powerpc::Registers;
+use crate::powerpc::engine::Hot;
 use crate::powerpc::processor::Processor;
 use crate::powerpc::registers::{ConditionRegister, FixedPointException, Register};
 

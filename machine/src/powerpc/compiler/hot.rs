@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::calls::{self, Shared};
 use super::code::{Code, NEVER};
-use crate::engine::Handler;
-use crate::engine::line::Op;
+use crate::powerpc::engine::Handler;
+use crate::powerpc::engine::line::Op;
 use crate::powerpc::processor::Processor;
 
 /// The run loop looks at one block of so many.

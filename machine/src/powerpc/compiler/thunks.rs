@@ -15,7 +15,7 @@ use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 use super::calls::{self, Shared};
 use super::emit::{Emitter, MAPPED, at, hot};
 use super::memory::CodeMemory;
-use crate::engine::Hot;
+use crate::powerpc::engine::Hot;
 use crate::powerpc::processor::Processor;
 
 /// Where the thunks are.

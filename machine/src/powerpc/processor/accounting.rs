@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::account::NO_CAUSE;
 use crate::account::counters::slot;
 use crate::account::tlb_events::Step;
 use crate::account::{Cause, Event, Plain};
-use crate::engine::line::NO_CAUSE;
 use crate::powerpc::calls::Calls;
 use crate::powerpc::mmu::{Kind, Source};
 use crate::powerpc::msr;

@@ -2,8 +2,8 @@
 
 use super::stop::NEAR_LIMIT;
 use super::{Processor, Stop};
-use crate::engine::{Architecture, Exit};
 use crate::observe::recorder::{Branch, Instruction};
+use crate::powerpc::engine::Exit;
 use crate::powerpc::msr;
 
 impl Processor {
@@ -31,7 +31,7 @@ impl Processor {
         }
     }
 
-    /// The instruction `word` at `ea` has been run alone; `traced` is [`Architecture::traced`] before it.
+    /// The instruction `word` at `ea` has been run alone; `traced` is [`Processor::traced`] before it.
     pub(crate) fn after_single(&mut self, ea: u32, word: u32, traced: u32) {
         self.breakpoints.passed();
         let (next, completed) = (self.pc(), self.hot.instructions);

@@ -3,8 +3,8 @@
 use super::{Fatal, Processor, Stop};
 use crate::board::BusError;
 use crate::computer::EXCEPTIONS_MOST;
-use crate::engine::Exit;
-use crate::engine::line::Op;
+use crate::powerpc::engine::Exit;
+use crate::powerpc::engine::line::Op;
 use crate::powerpc::registers::Register;
 use crate::powerpc::system::Continues;
 use crate::powerpc::{Exception, Vector, exception, msr};

@@ -7,7 +7,6 @@
 use super::origin;
 use crate::board::{Board, Console};
 use crate::computer::{Breakpoints, Cpu as _, Limits, Pause};
-use crate::engine::Architecture;
 use crate::memory::{Memory, Uncore};
 use crate::observe::stale::Origin;
 use crate::powerpc::mmu::held::Held;

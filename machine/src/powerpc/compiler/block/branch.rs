@@ -10,16 +10,16 @@ use std::mem::offset_of;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::{Block, Costs, Edge};
-use crate::engine::Hot;
-use crate::engine::line::Op;
-use crate::engine::shortcut::Shortcut;
-use crate::engine::timing::State;
 use crate::pipeline::Predictor;
 use crate::pipeline::predictor::Places;
 use crate::powerpc::compiler::calls::Shared;
 use crate::powerpc::compiler::code::{Kind, SITES, Site, TARGET_SHIFT, TARGETS, Target, To};
 use crate::powerpc::compiler::emit::{Emitter, hot, register};
 use crate::powerpc::compiler::thunks::shared;
+use crate::powerpc::engine::Hot;
+use crate::powerpc::engine::line::Op;
+use crate::powerpc::engine::shortcut::Shortcut;
+use crate::powerpc::engine::timing::State;
 use crate::powerpc::mmu::Used;
 use crate::powerpc::templates::{Branch, Goal};
 

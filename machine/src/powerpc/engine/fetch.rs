@@ -1,11 +1,11 @@
 //! Entering lines: the instruction side of the fast path, and the slow path behind it.
 
 use super::Exit;
-use super::architecture::{Architecture, Exception};
-use super::line::{Line, Link, NO_CAUSE, Op};
+use super::line::{Line, Link, Op};
 use super::shortcut::{NO_PAGE, Shortcut, TRANSLATED_MODES};
 use crate::memory::attribute;
 use crate::memory::cache::{ARRIVING, VALID};
+use crate::powerpc::Exception;
 use crate::powerpc::mmu::{Access, Source};
 use crate::powerpc::processor::Processor;
 
@@ -537,30 +537,5 @@ impl Processor {
             .read(physical.into(), 4, now)
             .map(|word| word as u32)
             .map_err(|error| self.unanswered(error))
-    }
-}
-
-/// Code with a cause of its own, by physical address.
-#[derive(Clone, Debug, Default)]
-pub struct CodeCauses {
-    /// Start, end and number of the cause; in order.
-    ranges: Vec<(u32, u32, u8)>,
-}
-
-impl CodeCauses {
-    pub fn new(mut ranges: Vec<(u32, u32, u8)>) -> Self {
-        ranges.sort_unstable();
-        CodeCauses { ranges }
-    }
-
-    /// The cause of the code at `physical`, or [`NO_CAUSE`].
-    pub fn of(&self, physical: u32) -> u8 {
-        let after = self
-            .ranges
-            .partition_point(|&(start, ..)| start <= physical);
-        match self.ranges[..after].last() {
-            Some(&(_, end, cause)) if physical < end => cause,
-            _ => NO_CAUSE,
-        }
     }
 }

@@ -7,10 +7,11 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
 use super::Handler;
-use super::architecture::{Decoded, Decoder, Operands, Set};
 use super::timing::{BlockTiming, Timings};
 use crate::memory::Fixed;
 use crate::pipeline::MicroOp;
+use crate::powerpc::instruction::Operands;
+use crate::powerpc::instruction_set::{Decoded, InstructionSet};
 use crate::powerpc::processor::Processor;
 
 /// The next op of an op that always continues at the same place: a shortcut for entering its line.
@@ -119,9 +120,6 @@ pub struct Line {
 /// Bit of [`Line::physical`]: in use. It makes a line's address its tag word in the I-cache.
 const IN_USE: u32 = crate::memory::cache::VALID;
 
-/// The code has no cause of its own.
-pub const NO_CAUSE: u8 = 0xff;
-
 /// Bytes before the first op of a line.
 const HEADER: usize = 8;
 const _: () = assert!(size_of::<Line>() == HEADER && size_of::<Op>() == 40);
@@ -162,7 +160,7 @@ pub struct Lines {
     capacity: usize,
     line_shift: u32,
     /// The instruction set that words are decoded with.
-    set: Set,
+    set: InstructionSet,
     /// For each line of RAM the number of its decoded form plus one, or 0.
     index: Fixed<u32>,
     /// Numbers of unused forms.
@@ -186,7 +184,12 @@ impl Drop for Lines {
 
 impl Lines {
     /// No lines yet. The I-cache has `cache_lines`.
-    pub fn new(ram_bytes: usize, line_bytes: usize, cache_lines: usize, set: Set) -> Lines {
+    pub fn new(
+        ram_bytes: usize,
+        line_bytes: usize,
+        cache_lines: usize,
+        set: InstructionSet,
+    ) -> Lines {
         let shape = Shape::new(line_bytes / 4);
         let capacity = CAPACITY.max(2 * cache_lines);
         let layout = Self::layout(shape, capacity);
@@ -279,7 +282,7 @@ impl Lines {
         header.cause = cause;
         let set = self.set;
         let words = bytes.len() / 4;
-        let ops: Vec<Decoded<Operands>> = (bytes.chunks_exact(4).enumerate())
+        let ops: Vec<Decoded> = (bytes.chunks_exact(4).enumerate())
             .map(|(index, word)| {
                 let word = u32::from_be_bytes([word[0], word[1], word[2], word[3]]);
                 set.op(word, index, words, true)
@@ -452,7 +455,7 @@ impl Lines {
     }
 
     /// What words are decoded with.
-    pub(crate) fn set(&self) -> Set {
+    pub(crate) fn set(&self) -> InstructionSet {
         self.set
     }
 
@@ -461,7 +464,7 @@ impl Lines {
         self.shape.words
     }
 
-    fn write(&mut self, number: usize, all: &[Decoded<Operands>]) {
+    fn write(&mut self, number: usize, all: &[Decoded]) {
         self.make_stale(number);
         let header = self.header(number);
         header.decoded = header.decoded.wrapping_add(1);

@@ -1,9 +1,9 @@
 //! Loads and stores: the data side of the fast path, and the slow path behind it.
 
-use super::architecture::{Architecture, Exception};
 use super::shortcut::{self, FAR, NO_PAGE, Shortcut};
 use crate::memory::cache::{DIRTY, SHARED, VALID};
 use crate::memory::{Datum, Fixed, LINE_MODES, LineShortcuts, NewLine, attribute};
+use crate::powerpc::Exception;
 use crate::powerpc::mmu::{Access, Reached, Reaches, Source, Translation};
 use crate::powerpc::processor::Processor;
 

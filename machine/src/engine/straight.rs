@@ -1,0 +1,174 @@
+//! The seam for an instruction set: what a processor says of its instructions, and how they run, one after another,
+//! each decoded once. Several processors can implement [`Runs`] in one program; RISC-V and the toy of
+//! `machine/tests/toy` do.
+
+use super::blocks::{Blocks, Part};
+use crate::memory::{Ram, RamAddress};
+
+/// A decoded instruction.
+pub trait Instruction: Copy {
+    /// Bytes of an instruction at most.
+    const LONGEST: u32;
+
+    /// Its bytes.
+    fn length(&self) -> u32;
+
+    /// It ends a block: what comes behind it is fetched anew.
+    fn ends(&self) -> bool;
+}
+
+/// Instructions of a block at most.
+const MOST: usize = 32;
+
+/// A part of a block.
+#[derive(Clone, Copy)]
+pub enum Straight<I> {
+    /// Its head. One without bytes is of no valid block.
+    Head {
+        pa: RamAddress,
+        bytes: u32,
+    },
+    Instruction(I),
+    End,
+}
+
+impl<I: Instruction> Part for Straight<I> {
+    const BYTES_MOST: u32 = I::LONGEST * MOST as u32;
+
+    fn heads(&self, pa: RamAddress, _mode: bool) -> bool {
+        matches!(self, Straight::Head { pa: at, bytes } if *at == pa && *bytes != 0)
+    }
+
+    fn begins_at(&self, pa: RamAddress, mode: bool) -> bool {
+        self.heads(pa, mode)
+    }
+
+    fn bytes(&self) -> u32 {
+        match self {
+            Straight::Head { bytes, .. } => *bytes,
+            _ => 0,
+        }
+    }
+
+    fn drop_block(&mut self) {
+        *self = Straight::Head { pa: 0, bytes: 0 };
+    }
+}
+
+/// A processor that runs one instruction after another.
+///
+/// # Safety
+/// [`Runs::blocks`] always gives the same blocks, and [`Runs::step`] neither enters one nor drops them all.
+pub unsafe trait Runs {
+    type Instruction: Instruction;
+
+    /// Why an instruction does not end.
+    type Raised;
+
+    /// The instruction that these bytes begin with. Bytes that it has and that are not here are 0.
+    fn decode(&self, bytes: &[u8]) -> Self::Instruction;
+
+    /// Where the next instruction is.
+    fn address(&self) -> u64;
+
+    /// Where the instruction at `va` is in RAM. Its line is fetched if it is another than the last one.
+    ///
+    /// # Errors
+    /// There is none, or it must not be fetched.
+    fn fetch(&mut self, va: u64) -> Result<RamAddress, Self::Raised>;
+
+    /// Runs one instruction, whose lines are fetched if they are others than the last one.
+    ///
+    /// # Errors
+    /// Why it does not end.
+    fn step(&mut self, instruction: &Self::Instruction) -> Result<(), Self::Raised>;
+
+    fn ram(&self) -> &Ram;
+
+    fn blocks(&mut self) -> &mut Blocks<Straight<Self::Instruction>>;
+
+    /// Each instruction is decoded when it runs: with the oracle on, or while the debugger has a breakpoint.
+    fn decodes_each(&self) -> bool;
+
+    /// Something comes before the next instruction: an event, a limit, or code that has changed.
+    fn is_due(&self) -> bool;
+
+    /// Runs the block at the program counter, or as much of it as nothing else is due.
+    ///
+    /// # Errors
+    /// Why an instruction did not end.
+    #[inline(always)]
+    fn run_block(&mut self) -> Result<(), Self::Raised> {
+        let pa = self.fetch(self.address())?;
+        if self.decodes_each() {
+            return self.run_apart(pa);
+        }
+        let mut head = self.blocks().find(pa, false);
+        if head.is_null() {
+            let block = self.block(pa);
+            if block.is_empty() {
+                return self.run_apart(pa);
+            }
+            head = self.blocks().enter(pa, false, &block);
+        }
+        for n in 1.. {
+            // SAFETY: `head` is of a block of these blocks, into which none is entered meanwhile, as an implementor
+            // promises; the block's end comes behind its last instruction.
+            let Straight::Instruction(instruction) = (unsafe { *head.add(n) }) else {
+                break;
+            };
+            self.step(&instruction)?;
+            if self.is_due() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// RAM from `pa` to the end of its page.
+    fn rest_of_page(&self, pa: RamAddress) -> &[u8] {
+        let page = pa as usize..(pa as usize | 0xfff) + 1;
+        self.ram().bytes().get(page).unwrap_or_default()
+    }
+
+    /// The block at `pa`. Empty if the first instruction goes on in the next page.
+    fn block(&self, pa: RamAddress) -> Vec<Straight<Self::Instruction>> {
+        let (code, mut bytes) = (self.rest_of_page(pa), 0);
+        let mut block = vec![Straight::Head { pa, bytes }];
+        while block.len() <= MOST && (bytes as usize) < code.len() {
+            let instruction = self.decode(&code[bytes as usize..]);
+            if (bytes + instruction.length()) as usize > code.len() {
+                break;
+            }
+            bytes += instruction.length();
+            block.push(Straight::Instruction(instruction));
+            if instruction.ends() {
+                break;
+            }
+        }
+        if bytes == 0 {
+            return Vec::new();
+        }
+        block[0] = Straight::Head { pa, bytes };
+        block.push(Straight::End);
+        block
+    }
+
+    /// Runs the instruction at `pa`, decoded anew; it may go on in another page.
+    ///
+    /// # Errors
+    /// Why it does not end.
+    #[inline(never)]
+    fn run_apart(&mut self, pa: RamAddress) -> Result<(), Self::Raised> {
+        let code = self.rest_of_page(pa);
+        let mut instruction = self.decode(code);
+        if instruction.length() as usize > code.len() {
+            let mut bytes = code.to_vec();
+            let next = self.fetch((self.address() | 0xfff).wrapping_add(1))?;
+            let more = self.rest_of_page(next);
+            bytes.extend(&more[..more.len().min(Self::Instruction::LONGEST as usize)]);
+            instruction = self.decode(&bytes);
+        }
+        self.step(&instruction)
+    }
+}
