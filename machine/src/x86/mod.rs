@@ -22,6 +22,7 @@ mod multiboot;
 mod noting;
 mod op;
 pub mod paging;
+mod physical;
 mod predictor;
 pub mod processor;
 mod recording;

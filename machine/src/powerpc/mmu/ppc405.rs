@@ -11,6 +11,8 @@
 //! refill for fetches waits while the data side uses the UTLB. `dcbt` looks into the UTLB without a refill. If several
 //! entries match, the one with the lowest number translates; on hardware that is a programming error.
 
+mod shadow;
+
 use super::{
     Access, EntryView, Fault, HashBase, Invalidation, Reaches, Recency, Source, Space, Translation,
     Unit, Used,
@@ -22,6 +24,7 @@ use crate::memory::{Memory, attribute};
 use crate::powerpc::mmu::places::Places;
 use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
+use shadow::{Shadow, ShadowTlb};
 
 /// Bits of TLBHI, the word of an entry that WS = 0 names (Linux asm/mmu-40x.h).
 pub mod high {
@@ -197,104 +200,6 @@ impl Permission {
             Access::Store => self.write,
         };
         (!permitted).then_some(store)
-    }
-}
-
-/// A copy of a UTLB entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Shadow {
-    page: u32,
-    /// Code of the page size.
-    size: u8,
-    physical: u32,
-    attributes: u8,
-    supervisor: Permission,
-    user: Permission,
-}
-
-impl Shadow {
-    fn of(entry: &Entry, zpr: u32) -> Self {
-        Self {
-            page: entry.page(),
-            size: entry.size() as u8,
-            physical: entry.physical(),
-            attributes: entry.attributes(),
-            supervisor: Permission::of(entry, zpr, false),
-            user: Permission::of(entry, zpr, true),
-        }
-    }
-
-    fn bytes(&self) -> u32 {
-        1024 << (2 * u32::from(self.size))
-    }
-
-    fn holds(&self, ea: u32) -> bool {
-        ea & !(self.bytes() - 1) == self.page
-    }
-
-    /// The translation of `ea`, if it permits the access.
-    fn translate(&self, ea: u32, access: Access, user: bool) -> Result<Translation, u32> {
-        let permission = if user { self.user } else { self.supervisor };
-        if let Some(esr) = permission.refuses(access) {
-            return Err(esr);
-        }
-        // Nothing may be fetched from guarded memory (recalled).
-        if access.is_fetch() && self.attributes & attribute::GUARDED != 0 {
-            return Err(0);
-        }
-        Ok(Translation {
-            pa: self.physical | ea & (self.bytes() - 1),
-            attributes: self.attributes,
-            source: if self.size == 0 {
-                Source::Subpage
-            } else {
-                Source::Tlb
-            },
-            cycles: 0,
-        })
-    }
-}
-
-/// A shadow TLB: fully associative, replaced round robin.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct ShadowTlb {
-    entries: Vec<Option<Shadow>>,
-    /// The entry that is refilled next.
-    next: usize,
-    /// Core cycles of a refill.
-    refill: u32,
-}
-
-impl ShadowTlb {
-    fn new(entries: u32, refill: u32) -> Self {
-        Self {
-            entries: vec![None; entries as usize],
-            next: 0,
-            refill,
-        }
-    }
-
-    fn fits(&self, fresh: &Self) -> bool {
-        let possible = |entry: &Shadow| entry.size < 8 && entry.page & (entry.bytes() - 1) == 0;
-        self.entries.len() == fresh.entries.len()
-            && self.next < self.entries.len()
-            && self.refill == fresh.refill
-            && self.entries.iter().flatten().all(possible)
-    }
-
-    fn find(&self, ea: u32) -> Option<(usize, &Shadow)> {
-        let mut entries = self.entries.iter().enumerate();
-        entries.find_map(|(way, entry)| entry.as_ref().filter(|e| e.holds(ea)).map(|e| (way, e)))
-    }
-
-    fn fill(&mut self, entry: Shadow) {
-        self.entries[self.next] = Some(entry);
-        self.next = (self.next + 1) % self.entries.len();
-    }
-
-    /// The counter that chooses the entry to replace goes on.
-    fn clear(&mut self) {
-        self.entries.fill(None);
     }
 }
 
