@@ -1,5 +1,5 @@
 //! A guest that runs through links, line shortcuts and lines that are decoded again, on the fast path and with the
-//! oracle. Miri runs it, too (`make soak-miri`).
+//! oracle. Miri runs it, too (`make soak-miri-machine`).
 
 use crate::board::Console;
 use crate::computer::Limits;
@@ -97,6 +97,10 @@ fn run(machine: &str, oracle: bool) -> (u32, Vec<(String, u64)>) {
 }
 
 #[test]
+#[cfg_attr(
+    miri,
+    ignore = "under Miri a whole machine takes longer than 12 minutes: make soak-miri-machine"
+)]
 fn a_loop_that_is_patched_runs_as_with_the_oracle() {
     let to = |n: u32| n * (n + 1) / 2;
     let sum = to(ROUNDS) + ROUNDS * ROUNDS + 2 * to(ROUNDS);
