@@ -207,7 +207,7 @@ fn each_template_does_what_the_interpreter_does() {
                     // Unaligned accesses of some kinds fault.
                     let aligned = if random.chance(4) { !0 } else { !7 };
                     sequence.gpr[b] = (random.below(64) & aligned).into();
-                    sequence.gpr[a] = (DATA + random.below(DATA_SIZE - 72) & aligned).into();
+                    sequence.gpr[a] = ((DATA + random.below(DATA_SIZE - 72)) & aligned).into();
                     if word >> 26 != 31 {
                         word &= !0xffc0;
                     }

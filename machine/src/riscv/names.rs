@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 
 use super::csr::privilege;
-use super::op::Op;
 use super::processor::Processor;
 use crate::board::VIRT_RAM;
 use crate::loader::Symbol;
@@ -16,8 +15,8 @@ pub fn functions(firmware: &[u8]) -> Vec<Symbol> {
     let size = firmware.len() as u32;
     let mut starts = BTreeSet::from([0, size]);
     let mut at = 0;
-    while let Some(&[low, high]) = firmware.get(at..at + 2) {
-        let length = usize::from(Op::length_of(u16::from_le_bytes([low, high])));
+    while let Some(&[low, _]) = firmware.get(at..at + 2) {
+        let length = if low & 3 == 3 { 4 } else { 2 };
         if let Some(&[a, b, c, d]) = firmware.get(at..at + 4)
             && length == 4
         {
