@@ -427,7 +427,6 @@ mod tests {
             ("miss where", "ends where a field"),
             ("miss where cause", "ends where a comparison"),
             ("miss where cause ==", "ends where a value"),
-            ("miss where cause == kernal", "no cause"),
             ("miss where cause < kernel", "is a name"),
             ("miss where set == x", "is a number"),
             ("miss where set ~ 3", "has no meaning"),
