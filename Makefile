@@ -16,6 +16,7 @@
 #   make riscv-costs  what loads and fences cost on these machines, without a kernel
 #   make test-x86  the kernel for x86, on QEMU's PC, and Linux on the x86 machines
 #   make test-riscv  Linux on the RISC-V machines
+#   make soak-riscv  each Linux on each RISC-V machine with the shortcuts and without, and programs of other people on Linux
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
 #   make compilers  builds GCC, binutils, bash, make and coreutils to run on the machine, for the experiments that measure a compile
 #   make docs    runs every experiment with seven placements and makes the pages that show their results; goes on where it
@@ -40,11 +41,11 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants riscv-costs soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-miri-machine soak-shootdown soak-policies soak-planted soak-silent docs docs-cost clean kernel user x86 riscv programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants riscv-costs soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-miri-machine soak-shootdown soak-policies soak-planted soak-silent soak-riscv docs docs-cost clean kernel user x86 riscv programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-riscv test-linux linux linux-kernels
 
 # The build scripts of other people's programs split paths at spaces.
-unspaced := x86 riscv wheel programs compilers test test-rust test-lab test-cross test-x86 test-riscv linux docs soak soak-cases soak-calls soak-files soak-shootdown
+unspaced := x86 riscv wheel programs compilers test test-rust test-lab test-cross test-x86 test-riscv linux docs soak soak-cases soak-calls soak-files soak-shootdown soak-riscv
 ifneq ($(word 2,$(CURDIR)),)
 ifneq ($(filter $(unspaced),$(MAKECMDGOALS)),)
 $(error make $(filter $(unspaced),$(MAKECMDGOALS)): the folder "$(CURDIR)" has a space in its path, at which the build scripts of other people's programs split it: move the checkout. "make" and "make run" work here)
@@ -409,6 +410,20 @@ soak-silent: ready x86 riscv $(STAMPS)/bootstrap-test
 	$(call heading,Good kernels under the translation sanitizer)
 	$(PAGEWALK) subjects build $(CHECKED)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux.silent
+
+# Programs of other people on Linux for RISC-V, as under qemu-riscv64, and the stressors of memory and processes, if
+# stress-ng is built (PROGRAMS_ARCH=riscv tests/programs/stress-ng.sh); then which Linux boots where. Not part of "make soak".
+STRESSORS := vm vm-rw fork vfork mmap mmapmany munmap mprotect mremap madvise fault tlb-shootdown
+SUITE_ON_RISCV = cd tests && PYTHONPATH=. PAGEWALK_ARCH=riscv ../.venv/bin/python -m suite --kernel linux-6.12-riscv
+soak-riscv: $(STAMPS)/machine ready riscv
+	$(call heading,Programs of other people on Linux for RISC-V)
+	PROGRAMS_ARCH=riscv tests/programs/build.sh qemu busybox sqlite redis
+	$(PAGEWALK) subjects build linux-6.1-riscv linux-6.12-riscv
+	$(SUITE_ON_RISCV) --machine u74-1500 --group busybox-glibc --group sqlite-glibc --group redis
+	$(if $(wildcard build/programs-riscv/stress-ng.stamp),$(SUITE_ON_RISCV) --machine u74-1500 --machine u74-1500x4 --group stress-ng \
+		$(addprefix --case ,$(STRESSORS)))
+	$(call heading,Each Linux on each RISC-V machine$(comma) with the shortcuts and without)
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux.boots
 
 clean:
 	rm -rf build target site

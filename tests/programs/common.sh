@@ -2,7 +2,8 @@
 #
 # Everything lies below build/programs/: apt/<suite> (a private package list), sources/ (downloads), src/ (trees), and
 # the results: bin/<libc>/<name>, static PPC32 executables for libc = glibc or musl, and bin/<name>, musl's.
-# PROGRAMS_ARCH=x86 makes them for an i386, with musl, in build/programs-x86, by the host's compiler.
+# PROGRAMS_ARCH=x86 makes them for an i386, with musl, in build/programs-x86, by the host's compiler; PROGRAMS_ARCH=riscv for
+# RV64GC, with glibc, in build/programs-riscv.
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -14,6 +15,7 @@ ppc)
 	machine_flags="-mcpu=powerpc -mno-altivec -mhard-float"
 	libcs="glibc musl"
 	qemu_arch=ppc
+	uname_machine=ppc
 	;;
 x86)
 	programs=${PAGEWALK_PROGRAMS:-$root/build/programs}-x86
@@ -22,9 +24,19 @@ x86)
 	machine_flags="-m32 -march=i486 -fcf-protection=none -fno-stack-protector"
 	libcs="musl"
 	qemu_arch=i386
+	uname_machine=i686
+	;;
+riscv)
+	programs=${PAGEWALK_PROGRAMS:-$root/build/programs}-riscv
+	sources=${PAGEWALK_PROGRAMS:-$root/build/programs}/sources
+	cross=${CROSS:-riscv64-linux-gnu-}
+	machine_flags="-march=rv64gc -mabi=lp64d"
+	libcs="glibc"
+	qemu_arch=riscv64
+	uname_machine=riscv64
 	;;
 *)
-	echo "PROGRAMS_ARCH=$PROGRAMS_ARCH: allowed are ppc, x86" >&2
+	echo "PROGRAMS_ARCH=$PROGRAMS_ARCH: allowed are ppc, x86, riscv" >&2
 	exit 2
 	;;
 esac

@@ -20,7 +20,7 @@ else
 	tree=$(fetch stress-ng)
 fi
 # Its Makefile asks `uname`, which tells of the host. What it finds of libraries is the cross compiler's.
-make -C "$tree" -j"$jobs" stress-ng CC="${cross}gcc $machine_flags" MACHINE=ppc STATIC=1 \
+make -C "$tree" -j"$jobs" stress-ng CC="${cross}gcc $machine_flags" MACHINE=$uname_machine STATIC=1 \
 	LDFLAGS="$link_flags -z muldefs" >"$tree/build.log" 2>&1 ||
 	fail "stress-ng: the build failed, see $tree/build.log"
 publish glibc "$tree/stress-ng" stress-ng

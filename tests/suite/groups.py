@@ -11,7 +11,7 @@ from pathlib import Path
 from pagewalk.initramfs import Initramfs
 
 from suite.model import Case, Group
-from suite.places import ARCH, CASES, PROGRAMS, USER, Missing, program, wanted
+from suite.places import ARCH, BUILDS, CASES, PROGRAMS, USER, Missing, program, wanted
 
 LIBCS = ARCH.libcs
 
@@ -82,7 +82,7 @@ def stripped(path: Path) -> bytes:
 def _applets(libc: str) -> list[str]:
     listed = subprocess.run(
         [
-            str(wanted(PROGRAMS / ARCH.emulator, "run tests/programs/qemu.sh")),
+            str(wanted(PROGRAMS / ARCH.emulator, f"run {BUILDS}tests/programs/qemu.sh")),
             str(program(libc, "busybox")),
             "--list",
         ],

@@ -1,7 +1,7 @@
 """The files that the suite needs, and how to build or install missing ones.
 
-The environment's PAGEWALK_ARCH chooses the architecture whose kernel and programs are run: ppc, or x86; of riscv there
-are programs for Linux alone.
+The environment's PAGEWALK_ARCH chooses the architecture whose kernel and programs are run: ppc, x86, or riscv, whose
+programs run on Linux alone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ ARCHES = {
     ),
     "riscv": Arch(
         "-riscv", "riscv64-linux-gnu-strip", "qemu-riscv64-static", b"\x7fELF\x02\x01\x01", b"\x02\x00\xf3\x00",
-        "u74-1500", (), "RV64",
+        "u74-1500", ("glibc",), "RV64",
     ),
 }  # fmt: skip
 
@@ -66,6 +66,8 @@ KERNELS = BUILD / f"kernel{ARCH.suffix}"
 KERNEL = KERNELS / "vmlinux"
 USER = BUILD / f"user{ARCH.suffix}"
 PROGRAMS = BUILD / f"programs{ARCH.suffix}"
+BUILDS = f"PROGRAMS_ARCH={ARCH.suffix[1:]} " if ARCH.suffix else ""
+"""What the command that builds programs of other people begins with."""
 
 
 def wanted(path: Path, how: str) -> Path:
@@ -93,4 +95,4 @@ def processors_of(machine: str) -> int:
 
 def program(libc: str, name: str, script: str = "build") -> Path:
     """A program that a script of tests/programs builds from Debian's sources with this C library (glibc, musl)."""
-    return wanted(PROGRAMS / "bin" / libc / name, f"run tests/programs/{script}.sh")
+    return wanted(PROGRAMS / "bin" / libc / name, f"run {BUILDS}tests/programs/{script}.sh")

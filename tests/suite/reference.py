@@ -19,7 +19,7 @@ from pathlib import Path
 from pagewalk.initramfs import unpack
 
 from suite.model import Case, Group, Transcript, read_transcript
-from suite.places import ARCH, PROGRAMS, USER, Missing, wanted
+from suite.places import ARCH, BUILDS, PROGRAMS, USER, Missing, wanted
 
 # The first bytes of an ELF executable (type 2) of the architecture, for any operating system's ABI.
 _MAGIC = "".join(f"\\x{byte:02x}" for byte in ARCH.header + bytes(9) + ARCH.kind)
@@ -86,7 +86,7 @@ def run(group: Group, cases: list[Case]) -> Transcript:
     qemu = PROGRAMS / ARCH.emulator
     emulate = ":"
     if not _runs_here():
-        wanted(qemu, "run tests/programs/qemu.sh")
+        wanted(qemu, f"run {BUILDS}tests/programs/qemu.sh")
         emulate = _EMULATE.format(magic=_MAGIC, mask=_MASK)
     script = _SCRIPT.format(devices=" ".join(map(shlex.quote, _DEVICES)), emulate=emulate)
     with tempfile.TemporaryDirectory(prefix="pagewalk-root-") as folder:

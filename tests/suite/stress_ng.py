@@ -16,7 +16,7 @@ from pathlib import Path
 from suite import built
 from suite.groups import stripped, with_busybox
 from suite.model import Case, Group
-from suite.places import PROGRAMS, Missing, wanted
+from suite.places import ARCH, BUILDS, PROGRAMS, Missing, wanted
 
 TABLE = Path(__file__).with_name("stress-ng.toml")
 
@@ -63,7 +63,7 @@ def table() -> dict[str, Entry]:
 
 def _said(program: Path, option: str) -> list[str]:
     """The words that the program prints for an option."""
-    qemu = wanted(PROGRAMS / "qemu-ppc-static", "run tests/programs/qemu.sh")
+    qemu = wanted(PROGRAMS / ARCH.emulator, f"run {BUILDS}tests/programs/qemu.sh")
     done = subprocess.run([str(qemu), str(program), option], capture_output=True, text=True, check=False)
     if done.returncode or not done.stdout.split():
         raise Missing(f"{program} says nothing for {option}: {done.stderr.strip()[:200]}")
@@ -94,7 +94,7 @@ def _built(folder: Path | None) -> Path:
     """The program: that of tests/programs/stress-ng.sh, or that of a folder."""
     if folder is not None:
         return built.wanted_programs(folder, ["stress-ng"])["stress-ng"]
-    how = "run tests/programs/stress-ng.sh, or name a folder that holds a built one with --built"
+    how = f"run {BUILDS}tests/programs/stress-ng.sh, or name a folder that holds a built one with --built"
     return wanted(PROGRAMS / "bin" / "glibc" / "stress-ng", how)
 
 

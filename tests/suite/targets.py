@@ -8,6 +8,7 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pagewalk.architectures import RISCV
 from pagewalk.subjects import IMAGE, Kernel, choose, needs
 
 from suite.model import Case, Group, Outcome, Transcript, read_transcript
@@ -91,7 +92,9 @@ def linux(name: str, machine: str, options: str, flags: tuple[str, ...]) -> Linu
     text = wanted(ROOT / "machines" / f"{machine}.toml", "name a file of machines/").read_text(encoding="utf-8")
     subject = choose(name, needs(machine, text, None))
     words = " ".join([*subject.boot.words, "loglevel=1", options]).strip()
-    board = ("--set", f"board.kind={subject.platform.board}")
+    board: tuple[str, ...] = ("--set", f"board.kind={subject.platform.board}")
+    if subject.platform.architecture == "riscv" and RISCV.firmware is not None:
+        board += ("--firmware", str(wanted(RISCV.firmware, "./bootstrap test installs Debian's package opensbi")))
     init = wanted(USER / "init-linux", "run make -C user").read_bytes()
     limits = {"memory": _LINUX_MEMORY, "limit": _LINUX_LIMIT}
     return LinuxTarget(machine, words, (*flags, *board), init=init, subject=subject, **limits)
