@@ -17,7 +17,7 @@ from suite.places import USER, Missing, wanted
 from linux.runs import ran
 
 KERNELS = ("linux-6.1-riscv", "linux-6.12-riscv")
-MACHINES = {"u74-1500": (1,), "c906-1000": (1,), "c910-1850x4": (1, 2, 4), "u74-1500x4": (1, 2, 3, 4)}
+MACHINES = {"u74-1500": (1,), "c906-1000": (1,), "c910-1850x4": (1, 2, 3, 4), "u74-1500x4": (1, 2, 3, 4)}
 
 
 def boots(kernel: str, machine: str, processors: int) -> str:
