@@ -23,6 +23,7 @@ from pagewalk.profiles import KERNEL
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 from pagewalk.simulate import Events, Work
 from pagewalk.stored_runs import StoredRun
+from pagewalk.workshop import Workshop
 
 _DEFAULT = "default"
 """Among named sets of policies: the kernel's own defaults."""
@@ -173,6 +174,30 @@ def choices(chosen: Mapping[str, Sequence[str]], keys: Mapping[str, Sequence[str
 
 def _word(name: str, value: str) -> str:
     return value if name == policies.NAMED else f"{name}={value}"
+
+
+def fitting(workshop: Workshop, plan: Plan, variants: Sequence[Variant]) -> tuple[list[Variant], dict[str, str]]:
+    """The variants that go with the keys of every combination, and what refuses each of the rest.
+
+    The inputs of a file go with one another and with the file's keys. A person's key may exclude some of their values.
+    BadInput if the file's own values alone are left.
+    """
+    found, left_out = [], {}
+    for variant in variants:
+        try:
+            for choice in plan.choices:
+                workshop.machine(plan.machine, {**choice.keys, **variant.keys})
+            found.append(variant)
+        except BadInput as error:
+            if not variant.keys:
+                raise
+            left_out[variant.name] = error.message
+    if left_out and len(found) <= 1:
+        raise BadInput(
+            f"no other value of {plan.machine}'s inputs goes with these keys: {next(iter(left_out.values()))}",
+            hint="set the input that is named, too",
+        )
+    return found, left_out
 
 
 def varied(plan: Plan, variants: Sequence[Variant]) -> Plan:

@@ -422,7 +422,8 @@ class Laboratory:
         `after` (medians over `seeds` placements), `change` (from `before` to `after`, as a share of `before`), and
         `noise`: whether the difference is no larger than its spread over the placements, null with one placement. With
         `inputs` everything is also run with the values of the machine's table [inputs], and the column `inputs` says
-        which: an answer that is the same in all of its rows does not rest on a value that no source gives.
+        which: an answer that is the same in all of its rows does not rest on a value that no source gives. Values that
+        the given keys exclude are left out.
         """
         what = Program(program, arguments, tuple(guest.guest_file(text) for text in files))
         chosen = ab.choices(
@@ -432,7 +433,9 @@ class Laboratory:
         tried = [Variant(AS_IN_FILE, {})]
         if inputs:
             tried = variants(machines.find(machine), {key for choice in chosen for key in choice.keys})
-        sides = ab.measure(self._lab, ab.varied(ab.Plan(machine, what, chosen, seeds), tried), self.events)
+        plan = ab.Plan(machine, what, chosen, seeds)
+        tried, _ = ab.fitting(self._lab, plan, tried)
+        sides = ab.measure(self._lab, ab.varied(plan, tried), self.events)
         groups = [sides[at : at + len(chosen)] for at in range(0, len(sides), len(chosen))]
         rows = [
             {

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from pagewalk import inputs, machines, records
+from pagewalk.errors import BadInput
 from pagewalk.execute import Cell, Lab
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.inputs import AS_IN_FILE, FASTEST, SLOWEST, Variant, end_of, told
@@ -187,7 +188,7 @@ def compare(lab: Lab, found: Iterable[Experiment], events: Events, *, extremes: 
         if row.published.claims and not row.images
     ]
     if not planned:
-        return []
+        raise BadInput("no row of our kernel has a claim: there is no verdict that an input could decide")
     _measure(lab, planned, lambda machine, fixed: inputs.ends(machine, fixed)[:1], events)
     short = [] if extremes else [entry for entry in planned if not entry.is_long(lab.store)]
     for entry in short:

@@ -14,12 +14,14 @@ from test_hostile_command import Here
 from pagewalk import ab, inputs, machines, native, robustness
 from pagewalk.ab import Plan
 from pagewalk.api import Laboratory
+from pagewalk.errors import BadInput
 from pagewalk.guest import Program
 from pagewalk.inputs import Variant
 from pagewalk.machines import Machine
 from pagewalk.runner import Job, RunResult
 from pagewalk.simulate import Quiet
 from pagewalk.store import Store
+from pagewalk.workshop import Workshop
 
 PLAIN = Machine("m", Path("m.toml"), "", "604", 1, {"bus.read-first": "6", "walk.cached": "true", "bus.read-next": "3"})
 
@@ -232,6 +234,29 @@ def test_the_command_says_whether_the_answer_survives(here: Here, mine: Path) ->
     assert found[0]["moved"]
     rows = list(csv.reader(io.StringIO(here.run([*command, "--csv", "--", str(HELLO)])[1])))
     assert ["inputs of the machine", "first", "second", "change", "answer"] in rows
+
+
+@pytest.mark.built
+def test_values_that_a_given_key_excludes_are_left_out_and_named(here: Here) -> None:  # noqa: F811
+    """A look-up of three clocks does not go with a first beat of two, which the person has set."""
+    words = ["ab", "-m", "ppc604-185", "--set", "cache.l2.first-beat=2", "--inputs", "--", str(HELLO)]
+    status, printed, said = here.run(words)
+    assert status == 0, said
+    assert "left out: all slowest, as " in said
+    assert "all fastest" in printed
+    assert "all slowest" not in printed
+
+
+def test_what_a_key_excludes_is_told(mine: Path) -> None:
+    workshop = Workshop(native.NativeRunner())
+    program = Program("hello", ())
+    plan = ab.Plan(str(mine), program, [ab.Choice("a", {}, {"core.clock": "1"})], 1)
+    with pytest.raises(BadInput, match=r"core\.clock"):
+        ab.fitting(workshop, plan, [Variant("as in the file", {})])
+    plan = ab.Plan(str(mine), program, [ab.Choice("a", {}, {})], 1)
+    bad = Variant("all slowest", {"exception.entry": "-1"})
+    with pytest.raises(BadInput, match="no other value"):
+        ab.fitting(workshop, plan, [Variant("as in the file", {}), bad])
 
 
 @pytest.mark.built

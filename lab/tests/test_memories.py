@@ -5,6 +5,7 @@ import pytest
 from scripted import EXPERIMENT, BenchLab, ScriptedRunner, benchmark
 
 from pagewalk import claims_page, experiments, machines, memories, verdict
+from pagewalk.errors import BadInput
 from pagewalk.experiments import Experiment
 from pagewalk.inputs import Variant
 from pagewalk.machines import Machine
@@ -186,10 +187,11 @@ def test_only_rows_with_a_claim_are_varied_and_only_verdicts_counted(tmp_path: P
     assert "in 0 of the" in memories.page(store, varied), "recalled figures have no verdict"
 
 
-def test_nothing_to_vary_is_an_empty_page(experiment: Experiment, tmp_path: Path) -> None:
+def test_an_experiment_without_claims_is_refused(experiment: Experiment, tmp_path: Path) -> None:
     with Store(tmp_path / "results.duckdb") as store:
         found = dataclasses.replace(experiment, rows=())
-        assert memories.compare(BenchLab(ScriptedRunner(script), store), [found], Quiet()) == []
+        with pytest.raises(BadInput, match="no row of our kernel has a claim"):
+            memories.compare(BenchLab(ScriptedRunner(script), store), [found], Quiet())
 
 
 def test_a_hardware_cost_is_measured_with_the_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,10 +217,9 @@ def compare_choices(
                 hint=f"write --seeds {len(kept.runs)}",
             )
         plan = Plan(machine, program, chosen, seeds, limit, kernel)
-        tried = ab_inputs.variants(machine, chosen) if inputs else []
+        tried = ab_inputs.variants(lab, plan) if inputs else []
         if tried:
             plan = ab.varied(plan, tried)
-            options.check_machine(lab, machine, [choice.keys for choice in plan.choices])
         with events(as_json=as_json) as listener:
             sides = ab.measure(lab, plan, listener)
         if save_baseline is not None:

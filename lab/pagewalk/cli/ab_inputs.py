@@ -5,20 +5,26 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
+from pagewalk import ab, machines
 from pagewalk import inputs as machine_inputs
-from pagewalk import machines
-from pagewalk.ab import Choice
-from pagewalk.cli.output import exact, out, say, table
+from pagewalk.ab import Plan
+from pagewalk.cli import options
+from pagewalk.cli.output import err, exact, out, say, table
 from pagewalk.cli.sheet import Shown
 from pagewalk.errors import WrongOption
 from pagewalk.inputs import Variant
 from pagewalk.robustness import Robustness, Tried
+from pagewalk.workshop import Workshop
 
 
-def variants(machine: str, choices: Sequence[Choice]) -> list[Variant]:
-    """The variants of the machine, without keys that the person set; WrongOption if there are none."""
+def variants(workshop: Workshop, plan: Plan) -> list[Variant]:
+    """The variants of the machine, without keys that the person set; WrongOption if there are none.
+
+    A variant that does not go with the person's keys is left out, and named.
+    """
+    machine = plan.machine
     found = machines.find(machine)
-    made = machine_inputs.variants(found, {key for choice in choices for key in choice.keys})
+    made = machine_inputs.variants(found, {key for choice in plan.choices for key in choice.keys})
     if len(made) == 1:
         raise WrongOption(
             f"--inputs: {machine} has no table [inputs]"
@@ -26,6 +32,10 @@ def variants(machine: str, choices: Sequence[Choice]) -> list[Variant]:
             else f"--inputs: --set gives every key that {machine} leaves open",
             hint="give the table the values that a key may have, the fastest first: [inputs] bus.read-first = [5, 12]",
         )
+    with options.option("--inputs"):
+        made, left_out = ab.fitting(workshop, plan, made)
+    for name, reason in left_out.items():
+        say(err, f"left out: {name}, as {reason}")
     return made
 
 
