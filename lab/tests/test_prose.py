@@ -114,7 +114,7 @@ HARDWARE = (
     "a Motorola PReP board of 1996",
     "a Pentium Pro (recalled) |",
     "four of them: the 440FX has two at most",
-    "On the boards of 66 MHz they are inputs",
+    "The PowerPC boards have four clocks for a read",
     "prints of another board at 66 MHz",
     "the paper names an i486 of 50 MHz",
 )

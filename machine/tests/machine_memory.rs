@@ -133,6 +133,18 @@ fn parts_and_controllers_that_do_not_fit_are_refused() {
         ),
         (
             "ppc604-133",
+            with("page-cycle = 45", "page-cycle = 1"),
+            "",
+            "`memory.page-cycle` is 1: the data of a column come 20 ns after its strobe",
+        ),
+        (
+            "ppc604-133",
+            with("precharge = 50", "precharge = 130"),
+            "",
+            "`memory.precharge` is 130: memory.cycle, which is 130, has it and an access",
+        ),
+        (
+            "ppc604-133",
             PARTS.to_owned(),
             &L2.replace("look-up = 2", "look-up = 4"),
             "`cache.l2.look-up` is 4: a hit is known by the clock of its first beat, and cache.l2.first-beat is 3",
@@ -275,6 +287,11 @@ fn parts_and_controllers_that_do_not_fit_are_refused() {
     let whole = text("ppc603-133", PARTS, "").replace("[bus]\n", "[bus]\nstreaming = true\n");
     let message = MachineConfig::from_toml(&whole, "m.toml", &[]).unwrap_err();
     let said = "`bus.streaming` is true: core.kind \"603e\" has no data streaming mode";
+    assert!(message.to_string().contains(said), "{message}");
+    let whole = text("ppc604-133", PARTS, "").replace("[bus]\n", "[bus]\nstreaming = true\n");
+    let message = MachineConfig::from_toml(&whole, "m.toml", &[]).unwrap_err();
+    let said =
+        "`bus.return-path` is 1: with bus.streaming a beat is used as it comes; allowed is 0";
     assert!(message.to_string().contains(said), "{message}");
     let whole = text("ppc604-133", PARTS, "");
     let whole = whole.replace("[cache.data]\n", "[cache.data]\nblocked = true\n");

@@ -291,6 +291,22 @@ fn check_parts(checker: &mut Checker, size: u32, parts: &Parts, around: &Around)
             checker.fail(path, message);
         }
     }
+    if parts.precharge >= parts.cycle {
+        let message = format!(
+            "is {}: memory.cycle, which is {}, has it and an access",
+            parts.precharge, parts.cycle
+        );
+        checker.fail("memory.precharge", message);
+    }
+    // The period of an SDRAM's clock is shorter than its CAS latency. Of the other parts the next column strobe comes
+    // after the data of the one before.
+    if parts.kind != PartsKind::Sdram && parts.page_cycle < parts.column_access {
+        let message = format!(
+            "is {}: the data of a column come {} ns after its strobe (memory.column-access)",
+            parts.page_cycle, parts.column_access
+        );
+        checker.fail("memory.page-cycle", message);
+    }
     if ![1, 2, 4].contains(&(parts.width / around.width.max(1)))
         || !parts.width.is_multiple_of(around.width.max(1))
     {

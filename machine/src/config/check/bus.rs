@@ -114,5 +114,13 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
             ),
         );
     }
+    // Bus Interface for 32-Bit Microprocessors 6-3: DRTRY, which may cancel a beat, is not sampled in this mode.
+    if bus.streaming == Some(true) && bus.return_path > 0 {
+        let message = format!(
+            "is {}: with bus.streaming a beat is used as it comes; allowed is 0",
+            bus.return_path
+        );
+        checker.fail("bus.return-path", message);
+    }
     checker.range("bus.timebase-divider", bus.timebase_divider.into(), 1, 1024);
 }
