@@ -202,3 +202,14 @@ fn the_engines_know_no_kind_of_mmu() {
         }
     }
 }
+
+/// What the page says of the toy's size.
+#[test]
+fn an_architecture_can_be_small() {
+    let mut files = Vec::new();
+    let toy = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/toy");
+    sources(&toy, &mut files);
+    let lines = |file| std::fs::read_to_string(file).expect("a source file");
+    let all: usize = files.iter().map(|file| lines(file).lines().count()).sum();
+    assert!(files.len() == 3 && all < 700, "{all} lines");
+}

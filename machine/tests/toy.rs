@@ -12,10 +12,10 @@ mod processor;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use computer::{CONTROL, Config, MORE, RAM};
+use computer::{CONTROL, MORE, RAM};
 use instructions::{Binary, Op, Values, code, run};
 use pagewalk_machine::board::Console;
-use pagewalk_machine::computer::{Computer, Limits, Session, Stop};
+use pagewalk_machine::computer::{Computer, Cpu as _, Limits, Session, Shape, Stop};
 use pagewalk_machine::debug::{Ended, serve};
 use pagewalk_machine::memory::Physical;
 use pagewalk_machine::observe::trace::Window;
@@ -149,7 +149,11 @@ fn map(
 }
 
 fn session(processors: u8) -> Session<Toy> {
-    let config = Config { processors };
+    let config = Shape {
+        processors,
+        lead: 100,
+        clock: 100_000_000,
+    };
     let mut machine = Computer::<Toy>::build(&config, Console::memory(), &[]).unwrap();
     put(&mut machine, RAM, &boot());
     put(&mut machine, RAM + HANDLER, &handler());
@@ -239,7 +243,7 @@ fn two_take_turns_and_the_same_run_is_the_same() {
     let runs = [0, 1].map(|_| {
         let mut toy = session(2);
         assert_eq!(toy.run(Limits::NONE), END);
-        assert!(toy.machine().processors()[1].state.instructions > 100);
+        assert!(toy.machine().processors()[1].instant().instructions > 100);
         toy.counters_of_each()
     });
     assert_eq!(runs[0], runs[1]);
@@ -384,10 +388,6 @@ impl Values for Listing {
         Ok(())
     }
 
-    fn jump(&mut self, to: usize) {
-        self.result(format!("jump v{to}"));
-    }
-
     fn jump_unless_equal(&mut self, a: usize, b: usize, to: usize) {
         self.result(format!("jump v{to} unless v{a} == v{b}"));
     }
@@ -401,7 +401,7 @@ impl Values for Listing {
 #[test]
 fn a_compiler_reads_the_interpreters_text() {
     let mut listing = Listing::default();
-    for bytes in [long(code::LOAD, 3, 1, 16), short(code::SUB, 2, 3)] {
+    for bytes in [long(code::LOAD, 3, 1, 16), short(code::ADD, 2, 3)] {
         run(&mut listing, START, &Op::decode(&bytes)).unwrap();
     }
     let expected = [
@@ -413,7 +413,7 @@ fn a_compiler_reads_the_interpreters_text() {
         "x3 = v4",
         "x2",
         "x3",
-        "Subtract v6 v7",
+        "Add v6 v7",
         "x2 = v8",
     ];
     assert_eq!(listing.0, expected);

@@ -195,6 +195,32 @@ named! {
     }
 }
 
+impl Event {
+    /// Misses of the TLB of fetches, or of data.
+    #[inline]
+    #[must_use]
+    pub fn tlb_miss(fetch: bool) -> Self {
+        if fetch {
+            Event::InstructionTlbMiss
+        } else {
+            Event::DataTlbMiss
+        }
+    }
+}
+
+impl Plain {
+    /// Entries that the TLB of fetches, or of data, has replaced.
+    #[inline]
+    #[must_use]
+    pub fn tlb_evicted(fetch: bool) -> Self {
+        if fetch {
+            Plain::InstructionTlbEvicted
+        } else {
+            Plain::DataTlbEvicted
+        }
+    }
+}
+
 /// Counters of exceptions that an architecture can have.
 pub const EXCEPTIONS: usize = 256;
 

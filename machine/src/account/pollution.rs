@@ -35,6 +35,19 @@ named! {
     }
 }
 
+impl Array {
+    /// The TLB of fetches, or of data.
+    #[inline]
+    #[must_use]
+    pub fn tlb(fetch: bool) -> Self {
+        if fetch {
+            Array::InstructionTlb
+        } else {
+            Array::DataTlb
+        }
+    }
+}
+
 /// Entries of the table that remembers evicted translations, for each TLB.
 const REMEMBERED: usize = 4096;
 

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::Cause;
+use super::{Account, Cause};
 
 /// The name of an address space in TLB entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +57,44 @@ pub struct TlbMiss {
     pub tables: Tables,
 }
 
+impl Account {
+    /// Notes that a TLB has missed at `ea`, in this set; hardware has walked for so many cycles.
+    pub fn note_miss(
+        &mut self,
+        fetch: bool,
+        (ea, set): (u32, u32),
+        walk: Option<u64>,
+        tables: Tables,
+    ) {
+        self.tlb.miss = Some(TlbMiss {
+            fetch,
+            ea,
+            set,
+            walk,
+            user: self.user,
+            cause: self.cause,
+            tables,
+        });
+    }
+}
+
 /// Where the page tables can have a page: what the MMU's registers say, and who can explain it.
 #[derive(Clone, Copy)]
 pub struct Tables {
     pub layout: &'static dyn Layout,
     /// What the layout makes of them is its own business.
     pub numbers: [u64; 4],
+}
+
+impl Tables {
+    /// A tree of tables whose entries have 8 bytes, with this root.
+    #[must_use]
+    pub fn tree(root: u64) -> Self {
+        Tables {
+            layout: &Tree,
+            numbers: [root, 0, 0, 0],
+        }
+    }
 }
 
 impl std::fmt::Debug for Tables {
@@ -99,7 +131,7 @@ pub trait Layout: Sync {
 }
 
 /// A tree of tables whose entries have 8 bytes. The first of the numbers is the root's address.
-pub struct Tree;
+struct Tree;
 
 impl Layout for Tree {
     fn describe(&self, [root, ..]: [u64; 4], _: u32, shown: &mut Value) {

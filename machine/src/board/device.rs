@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::address::Physical;
 use super::console::Console;
 use super::control::Effect;
 
 /// Which processor accesses the board, and when. The control device's clock registers read this.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instant {
     /// Number of the processor.
     pub processor: u8,

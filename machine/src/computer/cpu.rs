@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::breakpoints::Breakpoints;
+use super::running::Running;
 use super::stop::{Limits, Pause, Stop};
 use crate::account::Account;
 use crate::board::{Console, Effect, Instant};
@@ -14,7 +15,7 @@ use crate::memory::{Memory, Notice, Uncore};
 use crate::observe::{Observers, Shown};
 
 /// What a machine file says of the whole computer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// How many processors there are.
     pub processors: u8,
@@ -100,8 +101,13 @@ pub trait Cpu: Sized {
 
     fn observers_mut(&mut self) -> &mut Observers<Self::Dump>;
 
-    /// The observers, and the account and memory that they look at.
-    fn observed(&mut self) -> (&mut Observers<Self::Dump>, &Account, &Memory);
+    /// Observers, account and memory at once.
+    fn parts(&mut self) -> (&mut Observers<Self::Dump>, &mut Account, &mut Memory);
+
+    /// How it is run.
+    fn running(&self) -> &Running<Self>;
+
+    fn running_mut(&mut self) -> &mut Running<Self>;
 
     /// Cycles and completed instructions since reset.
     fn instant(&self) -> Instant;
@@ -116,7 +122,9 @@ pub trait Cpu: Sized {
     fn observers_changed(&mut self) {}
 
     /// Turns always-probe mode on or off: no shortcut is taken. Cycles and counters must not change.
-    fn set_oracle(&mut self, on: bool);
+    fn set_oracle(&mut self, on: bool) {
+        self.running_mut().oracle = on;
+    }
 
     /// Compiles code to the host's as soon as it was seen so often: 1 is at once, `None` never. What a program does and
     /// what is counted does not depend on it. A processor without a compiler ignores it.
@@ -128,9 +136,13 @@ pub trait Cpu: Sized {
     }
 
     /// With `on`, an exception stops the machine, and the caller of the run handles it.
-    fn set_hosted(&mut self, on: bool);
+    fn set_hosted(&mut self, on: bool) {
+        self.running_mut().hosted = on;
+    }
 
-    fn breakpoints_mut(&mut self) -> &mut Breakpoints;
+    fn breakpoints_mut(&mut self) -> &mut Breakpoints {
+        &mut self.running_mut().breakpoints
+    }
 
     /// Makes ready to run, after whatever was done to it from outside.
     fn make_ready(&mut self) {}
@@ -138,9 +150,13 @@ pub trait Cpu: Sized {
     /// Runs until something stops the machine, a limit is reached, or the turn is over.
     fn turn(&mut self, limits: Limits) -> Pause<StopOf<Self>>;
 
-    fn times(&self) -> &TurnTimes;
+    fn times(&self) -> &TurnTimes {
+        &self.running().times
+    }
 
-    fn times_mut(&mut self) -> &mut TurnTimes;
+    fn times_mut(&mut self) -> &mut TurnTimes {
+        &mut self.running_mut().times
+    }
 
     /// `cycle` in the processor's unit of time.
     fn in_units(&self, cycle: u64) -> u64 {
@@ -153,7 +169,9 @@ pub trait Cpu: Sized {
     }
 
     /// The processor looks at the end of its turn, at interrupts and at events before its next block.
-    fn look_around(&mut self) {}
+    fn look_around(&mut self) {
+        self.running_mut().deadline = 0;
+    }
 
     /// The clock goes on to `cycle` while the processor waits.
     fn pass(&mut self, cycle: u64);
@@ -203,10 +221,24 @@ pub trait Cpu: Sized {
 
     /// Puts what others reach of a processor that does not run into the uncore, or takes it out again. The processor
     /// holds the uncore.
-    fn park(&mut self);
+    fn park(&mut self) {
+        let number = self.instant().processor;
+        let (_, account, memory) = self.parts();
+        memory.exchange(number, &mut None, account);
+    }
 
     /// Gives `next` what the processor whose turn it is has: the uncore, the observers, what else is there once only.
-    fn hand_over(&mut self, next: &mut Self);
+    fn hand_over(&mut self, next: &mut Self) {
+        // Swapped, not taken: a new set of observers would cost more than the rest of the move.
+        let (observers, _, memory) = self.parts();
+        let (others, _, next_memory) = next.parts();
+        std::mem::swap(&mut memory.uncore, &mut next_memory.uncore);
+        std::mem::swap(observers, others);
+        self.hand_over_more(next);
+    }
+
+    /// Gives `next` what is there once only beside the uncore and the observers.
+    fn hand_over_more(&mut self, next: &mut Self);
 
     /// Does what another processor has broadcast. `in_reset`: the board keeps this processor in reset.
     fn told(&mut self, notice: Notice, in_reset: bool) {
@@ -248,7 +280,7 @@ pub trait Cpu: Sized {
             _ => {}
         }
         let now = self.instant().cycles;
-        let (observers, account, memory) = self.observed();
+        let (observers, account, memory) = self.parts();
         observers.effect(effect, now, &account.counters, &memory.uncore.ram);
     }
 
@@ -259,10 +291,11 @@ pub trait Cpu: Sized {
     }
 }
 
-/// The parts of a processor that [`Cpu`] asks for, of one that has them in fields with these names.
+/// The parts of a processor that [`Cpu`] asks for, of one that has them in fields with these names. `$once` is the
+/// field of what is there once only.
 #[macro_export]
 macro_rules! cpu_parts {
-    () => {
+    ($once:ident) => {
         fn config(&self) -> &Self::Config {
             &self.config
         }
@@ -283,12 +316,12 @@ macro_rules! cpu_parts {
             &mut self.account
         }
 
-        fn times(&self) -> &$crate::computer::TurnTimes {
-            &self.times
+        fn running(&self) -> &$crate::computer::Running<Self> {
+            &self.running
         }
 
-        fn times_mut(&mut self) -> &mut $crate::computer::TurnTimes {
-            &mut self.times
+        fn running_mut(&mut self) -> &mut $crate::computer::Running<Self> {
+            &mut self.running
         }
 
         fn observers(&self) -> &$crate::observe::Observers<Self::Dump> {
@@ -299,14 +332,34 @@ macro_rules! cpu_parts {
             &mut self.observers
         }
 
-        fn observed(
+        fn parts(
             &mut self,
         ) -> (
             &mut $crate::observe::Observers<Self::Dump>,
-            &$crate::account::Account,
-            &$crate::memory::Memory,
+            &mut $crate::account::Account,
+            &mut $crate::memory::Memory,
         ) {
-            (&mut self.observers, &self.account, &self.memory)
+            (&mut self.observers, &mut self.account, &mut self.memory)
+        }
+
+        fn hand_over_more(&mut self, next: &mut Self) {
+            std::mem::swap(&mut self.$once, &mut next.$once);
+        }
+
+        fn with_memory(
+            number: u8,
+            config: &Self::Config,
+            memory: $crate::memory::Memory,
+            causes: &[$crate::loader::CauseRange],
+        ) -> Result<Self, String> {
+            Self::new(number, config.clone(), memory, causes)
+        }
+
+        fn turn(
+            &mut self,
+            limits: $crate::computer::Limits,
+        ) -> $crate::computer::Pause<$crate::computer::StopOf<Self>> {
+            self.run_turn(limits)
         }
     };
 }
@@ -324,19 +377,13 @@ macro_rules! cpu_calls {
             }
         }
 
+        #[inline(always)]
         fn instant(&self) -> $crate::board::Instant {
             Processor::instant(self)
         }
 
         fn settle(&mut self) {
             Processor::settle(self);
-        }
-
-        fn turn(
-            &mut self,
-            limits: $crate::computer::Limits,
-        ) -> $crate::computer::Pause<$crate::computer::StopOf<Self>> {
-            self.run_turn(limits)
         }
 
         fn pass(&mut self, cycle: u64) {

@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::cpu::StopOf;
 use super::guest::Guest;
 use super::stop::{EXCEPTIONS_MOST, Limits, Pause, Stop};
+use crate::account::tlb_events::Tables;
 use crate::account::{Cause, Event, Plain, Settled};
 use crate::board::{Effect, Instant};
 use crate::config::LATEST;
+use crate::observe::Interruption;
 
 /// How far a processor is.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -56,7 +58,10 @@ pub trait Progressing: Guest {
     fn set_clock(&mut self, cycle: u64);
 
     /// The machine stops before the next instruction, unless it has a reason to stop already.
-    fn stop_for(&mut self, stop: StopOf<Self>);
+    fn stop_for(&mut self, stop: StopOf<Self>) {
+        self.running_mut().stop.get_or_insert(stop);
+        self.look_around();
+    }
 
     /// The cause of the code that runs, if it has one.
     fn code_cause(&self) -> Option<Cause> {
@@ -103,7 +108,7 @@ pub trait Progressing: Guest {
         let before = self.progress().settled;
         let (from, ran) = (before.watched_cycles, before.watched_instructions);
         if (cycles, instructions) > (from, ran) {
-            let (observers, account, _) = self.observed();
+            let (observers, account, _) = self.parts();
             let code = (before.watched_pc as u32, account.user, account.cause);
             observers.ran(code, from, cycles, instructions - ran, account);
         }
@@ -171,6 +176,40 @@ pub trait Progressing: Guest {
         self.observe(effect);
     }
 
+    /// A write to a device has had this effect on the machine.
+    fn device_was_written(&mut self, effect: Option<Effect>) {
+        if let Some(effect) = effect {
+            self.carry_out(effect);
+        }
+        self.look_around();
+        if Self::shape(self.config()).processors > 1 {
+            // The others see at once what the device does.
+            self.end_turn();
+        }
+    }
+
+    /// Tells the observers of an exception, or of an interrupt, that is about to be taken.
+    fn note_exception(&mut self, name: &'static str) {
+        let Instant { cycles, .. } = self.instant();
+        let pc = self.next_instruction() as u32;
+        let (observers, account, _) = self.parts();
+        let which = Interruption {
+            name,
+            counter: name,
+        };
+        observers.exception(which, (pc, account.user, account.cause), cycles);
+    }
+
+    /// Tells the observers of a miss of the TLB of fetches, or of data, at `va`, for which the tables have been walked
+    /// since cycle `from`.
+    fn note_walk(&mut self, fetch: bool, va: u64, from: u64, tables: Tables) {
+        let walk = self.instant().cycles - from;
+        let pc = self.next_instruction() as u32;
+        let (observers, account, _) = self.parts();
+        account.note_miss(fetch, (va as u32, 0), Some(walk), tables);
+        observers.tlb(&mut account.tlb, pc, from);
+    }
+
     /// Counts an exception. True if too many have come without an instruction that completes between them.
     fn is_stuck(&mut self) -> bool {
         let completed = self.instant().instructions;
@@ -198,7 +237,9 @@ pub trait Progressing: Guest {
     }
 
     /// It waits for an interrupt, and none asks.
-    fn waits(&mut self) -> bool;
+    fn waits(&mut self) -> bool {
+        false
+    }
 
     /// It begins to sleep, as one of several.
     fn falls_asleep(&mut self) {}
@@ -262,7 +303,7 @@ pub trait Progressing: Guest {
         } = self.instant();
         let here = [self.next_instruction() as u32];
         let path = if path.is_empty() { &here } else { path };
-        let (observers, account, memory) = self.observed();
+        let (observers, account, memory) = self.parts();
         let targets = memory.uncore.board.asked() & !asked & !(1 << processor);
         observers.interrupts(targets, path, (account.user, account.cause), cycles);
     }

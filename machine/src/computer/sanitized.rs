@@ -179,7 +179,7 @@ pub trait Sanitized: Cpu {
 
     /// An access has used what was a suspect entry. `first`: the TLB of the first level that has the entry now.
     fn conclude(&mut self, access: Use, who: Who, truth: &Truth, first: Side) {
-        let (observers, _, memory) = self.observed();
+        let (observers, _, memory) = self.parts();
         let (verdict, report) = observers.judge(access, who, truth, &memory.uncore.ram);
         let key = access.key;
         if key.side == Side::Second {

@@ -43,6 +43,7 @@ macro_rules! state_of {
 
 /// What is in a snapshot once, of processors that keep their code in blocks: the pieces of pages that an I-cache may
 /// hold.
+#[macro_export]
 macro_rules! shared_blocks {
     () => {
         type Shared = Vec<u64>;
@@ -57,7 +58,8 @@ macro_rules! shared_blocks {
     };
 }
 
-pub(crate) use {shared_blocks, state_of};
+pub use shared_blocks;
+pub(crate) use state_of;
 
 /// How a file begins. The name of the architecture follows, filled up with zeros.
 const MAGIC: &[u8; 8] = b"PWSNAP\0\x03";

@@ -389,13 +389,13 @@ impl<C: Debugged> ThreadExtraInfo for Debuggee<'_, C> {
     fn thread_extra_info(&self, tid: Tid, buffer: &mut [u8]) -> Result<usize, String> {
         let number = self.known(tid)?;
         let does = if self.machine.is_in_reset(number) {
-            C::HELD
+            [", ", C::HELD]
         } else if self.machine.processors()[number].sleeps() {
-            C::SLEEPS
+            [", ", C::SLEEPS]
         } else {
-            ""
+            [""; 2]
         };
-        let text = format!("processor {number}{does}");
+        let text = format!("processor {number}{}", does.concat());
         let count = text.len().min(buffer.len());
         buffer[..count].copy_from_slice(&text.as_bytes()[..count]);
         Ok(count)

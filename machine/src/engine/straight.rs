@@ -3,7 +3,8 @@
 //! `machine/tests/toy` do.
 
 use super::blocks::{Blocks, Part};
-use crate::memory::{Ram, RamAddress};
+use crate::computer::{Limits, Pause, Progressing, Stop, StopOf};
+use crate::memory::RamAddress;
 
 /// A decoded instruction.
 pub trait Instruction: Copy {
@@ -59,7 +60,7 @@ impl<I: Instruction> Part for Straight<I> {
 ///
 /// # Safety
 /// [`Runs::blocks`] always gives the same blocks, and [`Runs::step`] neither enters one nor drops them all.
-pub unsafe trait Runs {
+pub unsafe trait Runs: Progressing {
     type Instruction: Instruction;
 
     /// Why an instruction does not end.
@@ -69,7 +70,10 @@ pub unsafe trait Runs {
     fn decode(&self, bytes: &[u8]) -> Self::Instruction;
 
     /// Where the next instruction is.
-    fn address(&self) -> u64;
+    #[inline(always)]
+    fn address(&self) -> u64 {
+        self.next_instruction()
+    }
 
     /// Where the instruction at `va` is in RAM. Its line is fetched if it is another than the last one.
     ///
@@ -83,15 +87,81 @@ pub unsafe trait Runs {
     /// Why it does not end.
     fn step(&mut self, instruction: &Self::Instruction) -> Result<(), Self::Raised>;
 
-    fn ram(&self) -> &Ram;
-
     fn blocks(&mut self) -> &mut Blocks<Straight<Self::Instruction>>;
 
-    /// Each instruction is decoded when it runs: with the oracle on, or while the debugger has a breakpoint.
-    fn decodes_each(&self) -> bool;
+    /// These bytes of RAM change: code there is decoded anew.
+    #[inline]
+    fn drop_code(&mut self, at: RamAddress, bytes: u32) {
+        if self.blocks().holds(at, bytes) {
+            self.blocks().forget(at, bytes);
+            self.running_mut().stale = true;
+        }
+    }
 
-    /// Something comes before the next instruction: an event, a limit, or code that has changed.
-    fn is_due(&self) -> bool;
+    /// Takes the exception for which an instruction did not end.
+    fn take_exception(&mut self, raised: Self::Raised);
+
+    /// Takes an interrupt, if one asks and is allowed.
+    fn take_interrupt(&mut self) {}
+
+    /// Each instruction is decoded when it runs: with the oracle on, or while the debugger has a breakpoint.
+    #[inline(always)]
+    fn decodes_each(&self) -> bool {
+        self.running().oracle || !self.running().breakpoints.is_empty()
+    }
+
+    /// An event or a limit comes before the next block.
+    #[inline(always)]
+    fn is_due(&self) -> bool {
+        let (now, running) = (self.instant(), self.running());
+        now.cycles >= running.deadline || now.instructions >= running.limits.instructions
+    }
+
+    /// Runs until something stops the machine, a limit is reached, or the turn is over.
+    fn run_turn(&mut self, limits: Limits) -> Pause<StopOf<Self>> {
+        self.running_mut().limits = limits;
+        self.running_mut().deadline = 0;
+        self.begin_watch();
+        loop {
+            if self.is_due()
+                && let Some(pause) = self.events()
+            {
+                self.close_watch();
+                return pause;
+            }
+            if self.observers().watch_time() {
+                self.tell_observers(self.next_instruction());
+            }
+            self.running_mut().stale = false;
+            if let Err(raised) = self.run_block() {
+                self.take_exception(raised);
+            }
+            if !self.running().breakpoints.is_empty() || self.observers().batch_is_full() {
+                self.running_mut().deadline = 0;
+            }
+        }
+    }
+
+    /// Handles interrupts, limits and stops before the next instruction, and sets the next deadline.
+    fn events(&mut self) -> Option<Pause<StopOf<Self>>> {
+        let turn_over = self.instant().cycles >= self.times().end;
+        let (stop, limits) = (self.running_mut().stop.take(), self.running().limits);
+        if let Some(pause) = self.pauses(stop, limits, turn_over) {
+            return Some(pause);
+        }
+        self.take_interrupt();
+        let quiet = self.quiet_until(limits);
+        let address = self.address();
+        let running = self.running_mut();
+        running.deadline = quiet.min(running.times.end);
+        if !running.breakpoints.is_empty() {
+            if running.breakpoints.stops_at(address) {
+                return Some(Pause::Stopped(Stop::Breakpoint { address }));
+            }
+            running.breakpoints.passed();
+        }
+        None
+    }
 
     /// Runs the block at the program counter, or as much of it as nothing else is due.
     ///
@@ -118,7 +188,7 @@ pub unsafe trait Runs {
                 break;
             };
             self.step(&instruction)?;
-            if self.is_due() {
+            if self.running().stale || self.is_due() {
                 break;
             }
         }
@@ -128,7 +198,12 @@ pub unsafe trait Runs {
     /// RAM from `pa` to the end of its page.
     fn rest_of_page(&self, pa: RamAddress) -> &[u8] {
         let page = pa as usize..(pa as usize | 0xfff) + 1;
-        self.ram().bytes().get(page).unwrap_or_default()
+        self.memory()
+            .uncore
+            .ram
+            .bytes()
+            .get(page)
+            .unwrap_or_default()
     }
 
     /// The block at `pa`. Empty if the first instruction goes on in the next page.

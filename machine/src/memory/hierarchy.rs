@@ -312,32 +312,7 @@ impl Memory {
         self.load_as(pa, attributes, forward, now, cause, account)
     }
 
-    /// A walker's read of a PTE, which waits for `forward`; returns the stall.
-    pub fn walk_read(
-        &mut self,
-        pa: RamAddress,
-        attributes: u8,
-        forward: Forward,
-        now: u64,
-        account: &mut Account,
-    ) -> u64 {
-        account.add_as(Event::DataCacheAccess, Cause::WALK, 1);
-        self.load_as(pa, attributes, forward, now, Cause::WALK, account)
-    }
-
-    /// A walker's write of a PTE's byte; returns the stall.
-    pub fn walk_write(
-        &mut self,
-        pa: RamAddress,
-        attributes: u8,
-        now: u64,
-        account: &mut Account,
-    ) -> u64 {
-        account.add_as(Event::DataCacheAccess, Cause::WALK, 1);
-        self.store_as(pa, attributes, now, Cause::WALK, account)
-    }
-
-    fn load_as(
+    pub(super) fn load_as(
         &mut self,
         pa: RamAddress,
         attributes: u8,
@@ -466,7 +441,7 @@ impl Memory {
         stall
     }
 
-    fn store_as(
+    pub(super) fn store_as(
         &mut self,
         pa: RamAddress,
         attributes: u8,

@@ -31,6 +31,7 @@ pub mod ram;
 pub mod touch;
 mod uncore;
 mod unified;
+mod walk;
 
 pub use crate::board::{PHYSICAL_BITS, Physical};
 pub use address::RamAddress;

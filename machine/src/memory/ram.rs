@@ -250,6 +250,29 @@ impl Ram {
         }
     }
 
+    /// The word of 1, 2, 4 or 8 bytes at `pa` (any alignment), the low byte first, or `None` outside RAM.
+    #[inline(always)]
+    #[must_use]
+    pub fn little(&self, pa: RamAddress, bytes: u32) -> Option<u64> {
+        match bytes {
+            1 => self.get(pa).map(|[byte]: [u8; 1]| byte.into()),
+            2 => self.get(pa).map(|half| u16::from_le_bytes(half).into()),
+            4 => self.get(pa).map(|word| u32::from_le_bytes(word).into()),
+            _ => self.get(pa).map(u64::from_le_bytes),
+        }
+    }
+
+    /// Writes the low-order 1, 2, 4 or 8 bytes of `value`, the low one first; false outside RAM.
+    #[inline(always)]
+    pub fn put_little(&mut self, pa: RamAddress, bytes: u32, value: u64) -> bool {
+        match bytes {
+            1 => self.put(pa, [value as u8]),
+            2 => self.put(pa, (value as u16).to_le_bytes()),
+            4 => self.put(pa, (value as u32).to_le_bytes()),
+            _ => self.put(pa, value.to_le_bytes()),
+        }
+    }
+
     /// Sets `len` bytes from `pa` to zero; false (and nothing done) unless all of them are RAM.
     pub fn zero(&mut self, pa: RamAddress, len: usize) -> bool {
         let start = pa as usize;

@@ -57,11 +57,8 @@ impl MissEvent {
     /// A slice if the miss's duration is known, else a mark. It began at `cycle`.
     pub fn to_json(&self, cycle: u64, symbols: &Symbolizer) -> Value {
         let miss = &self.miss;
-        let (event, side) = if miss.fetch {
-            (Event::InstructionTlbMiss, "instruction")
-        } else {
-            (Event::DataTlbMiss, "data")
-        };
+        let event = Event::tlb_miss(miss.fetch);
+        let side = if miss.fetch { "instruction" } else { "data" };
         let causes = &symbols.causes;
         let mut args = json!({
             "address": hexadecimal(miss.ea),

@@ -8,3 +8,10 @@ use serde_json::Value;
 pub trait Shown: Clone + Debug + Display {
     fn to_json(&self) -> Value;
 }
+
+/// Text alone.
+impl Shown for String {
+    fn to_json(&self) -> Value {
+        Value::from(self.as_str())
+    }
+}

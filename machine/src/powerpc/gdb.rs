@@ -8,6 +8,7 @@ use super::registers::Register;
 use super::word::Word as _;
 use super::{msr, spr, spr_970};
 use crate::debug::{Debugged, Layout, Row};
+use crate::memory::RamAddress;
 
 /// A 32-bit big-endian PowerPC with the supervisor's registers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -307,8 +308,7 @@ impl Debugged for Processor {
     type Layout = PowerPc;
 
     const WATCHES: bool = true;
-    const HELD: &'static str = ", held in reset";
-    const SLEEPS: &'static str = ", saves power";
+    const SLEEPS: &'static str = "saves power";
 
     fn values(&mut self) -> Vec<u128> {
         let value = |(place, number)| value(self, place, number).into();
@@ -324,11 +324,23 @@ impl Debugged for Processor {
         self.state_changed();
     }
 
-    fn read_byte(&self, address: u64) -> Option<u8> {
-        self.peek(address.try_into().ok()?)
+    fn place(&self, address: u64) -> Option<RamAddress> {
+        self.peek_translation(address.try_into().ok()?)
     }
 
-    fn write_byte(&mut self, address: u64, byte: u8) -> bool {
-        u32::try_from(address).is_ok_and(|address| self.poke(address, byte))
+    /// Code in the line is decoded again, so that a debugger can place a breakpoint.
+    fn is_written(&mut self, at: RamAddress) {
+        for place in self.memory.places.all(at) {
+            self.memory.instruction.invalidate(place);
+        }
+    }
+
+    /// A ROM can be read, too.
+    fn read_byte(&self, address: u64) -> Option<u8> {
+        let (at, uncore) = (self.place(address)?, &self.memory.uncore);
+        uncore
+            .ram
+            .read_u8(at)
+            .or_else(|| uncore.board.peek(at.into()))
     }
 }

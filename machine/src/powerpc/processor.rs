@@ -19,7 +19,7 @@ pub use stop::{Fatal, Stop};
 use crate::account::CodeCauses;
 use crate::account::{Account, Cause};
 use crate::board::{BusError, Instant};
-use crate::computer::{Breakpoints, Limits, Pause, Sanitized as _, TurnTimes};
+use crate::computer::{Breakpoints, Limits, Pause, Running, Sanitized as _};
 use crate::config::{Family, MachineConfig};
 use crate::loader::CauseRange;
 use crate::memory::cache::DIRTY;
@@ -72,8 +72,6 @@ pub struct Processor {
     pub(crate) data_mode: usize,
     /// Index of the fetch shortcuts in use, numbered as `data_mode`.
     pub(crate) fetch_mode: usize,
-    /// Always-probe mode: no shortcuts are made.
-    pub(crate) oracle: bool,
     /// Address after the last instruction that was fetched without the I-cache.
     pub(crate) uncached_next: u32,
     /// Cost category that the guest set through the control device, if it is not 0.
@@ -81,20 +79,15 @@ pub struct Processor {
     /// Cost category of the running code, encoded as in a line's header.
     code_cause: u8,
     settled: Settled,
-    pub(super) stop: Option<Stop>,
-    limits: Limits,
-    breakpoints: Breakpoints,
+    pub(crate) running: Running<Processor>,
     /// The last vector taken, and the number of instructions completed at that time.
     last_exception: Option<(Vector, u64)>,
     /// Exceptions in a row since an instruction completed.
     in_a_row: u32,
-    /// If set, an exception stops the machine instead of being taken.
-    hosted: bool,
     /// The current access, if no device has answered it and that ends the run.
     unanswered: Option<BusError>,
     /// The machine has several processors, which take turns.
     pub(crate) several: bool,
-    times: TurnTimes,
     /// The translation sanitizer is on.
     pub(crate) sanitized: bool,
     /// A handler that may load an entry is followed: its accesses take no shortcuts.
@@ -203,20 +196,15 @@ impl Processor {
             no_tags: Fixed::default(),
             data_mode: 0,
             fetch_mode: 0,
-            oracle: false,
             uncached_next: 1,
             dynamic_cause: None,
             code_cause: crate::account::NO_CAUSE,
             settled: Settled::default(),
-            stop: None,
-            limits: Limits::NONE,
-            breakpoints: Breakpoints::default(),
+            running: Running::default(),
             last_exception: None,
             in_a_row: 0,
-            hosted: false,
             unanswered: None,
             several: config.processors > 1,
-            times: TurnTimes::default(),
             sanitized: false,
             following: false,
             followed_from: 0,
@@ -275,7 +263,7 @@ impl Processor {
 
     /// Where a debugger would stop it.
     pub(crate) fn breakpoints_of_copy(&mut self) -> &mut Breakpoints {
-        &mut self.breakpoints
+        &mut self.running.breakpoints
     }
 
     /// A copy begins anew: nothing has happened yet.
@@ -284,31 +272,16 @@ impl Processor {
         (self.last_exception, self.in_a_row) = (None, 0);
     }
 
-    /// Turns always-probe mode on or off. When it is on, every load, every store and every block entered goes through
-    /// MMU and caches, and every block goes through the schedule. Only two results are remembered: the numbers of the
-    /// pipeline's states, and the state that a wait for a branch leads to. Cycles and counters must not change; the
-    /// mode exists to prove that.
-    pub fn set_oracle(&mut self, on: bool) {
-        self.oracle = on;
-        self.drop_shortcuts();
-    }
-
-    /// With `on`, the machine runs a program without a kernel: an exception stops it, and the caller of
-    /// [`Processor::run`] handles the exception.
-    pub fn set_hosted(&mut self, on: bool) {
-        self.hosted = on;
-    }
-
     /// Makes ready to run, after whatever was done to it from outside.
     pub(crate) fn make_ready(&mut self) {
-        self.stop = None;
+        self.running.stop = None;
         self.choose_sanitizer();
         self.refresh();
     }
 
     /// Runs until something stops the machine, a limit is reached, or the turn is over.
     pub(crate) fn run_turn(&mut self, limits: Limits) -> Pause<Stop> {
-        self.limits = limits;
+        self.running.limits = limits;
         self.begin_watch();
         loop {
             if let Some(pause) = self.events() {
@@ -444,30 +417,8 @@ impl Processor {
         self.timers.decrementer(self.hot.cycles)
     }
 
-    /// Reads the byte at an effective address through the current translation, without side effects.
-    #[must_use]
-    pub fn peek(&self, ea: u32) -> Option<u8> {
-        let physical = self.peek_translation(ea)?;
-        self.memory
-            .uncore
-            .ram
-            .read_u8(physical)
-            .or_else(|| self.memory.uncore.board.peek(physical.into()))
-    }
-
-    /// Writes the byte at an effective address; returns false where there is no RAM. Code in the line is decoded again,
-    /// so that a debugger can place a breakpoint.
-    pub fn poke(&mut self, ea: u32, value: u8) -> bool {
-        let Some(physical) = self.peek_translation(ea) else {
-            return false;
-        };
-        for place in self.memory.places.all(physical) {
-            self.memory.instruction.invalidate(place);
-        }
-        self.memory.uncore.ram.write_u8(physical, value)
-    }
-
-    fn peek_translation(&self, ea: u32) -> Option<u32> {
+    /// The physical address of `ea` by the current translation, without side effects.
+    pub(crate) fn peek_translation(&self, ea: u32) -> Option<u32> {
         use crate::powerpc::mmu::Access::{Fetch, Load};
         let state = self.registers.msr;
         self.mmu

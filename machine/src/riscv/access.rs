@@ -6,7 +6,7 @@ use super::mmu::Miss;
 use super::pmp::right;
 use super::processor::Processor;
 use super::trap::Raised;
-use crate::computer::{Cpu as _, Progressing as _};
+use crate::computer::Progressing as _;
 use crate::memory::cache::ARRIVING;
 use crate::memory::{RamAddress, attribute};
 
@@ -44,7 +44,7 @@ impl Processor {
     fn charge_load(&mut self, at: RamAddress) {
         self.accesses += 1;
         let recent = self.memory.data.mru_hit(at);
-        if !self.oracle && recent.is_some_and(|tag| tag & ARRIVING == 0) {
+        if !self.running.oracle && recent.is_some_and(|tag| tag & ARRIVING == 0) {
             return;
         }
         let (memory, now) = (&mut self.memory, self.cycles);
@@ -70,25 +70,13 @@ impl Processor {
 
     #[inline(always)]
     fn ram_read(&self, at: RamAddress, bytes: u32) -> u64 {
-        let ram = &self.memory.uncore.ram;
-        match bytes {
-            1 => ram.get(at).map_or(0, |[byte]: [u8; 1]| byte.into()),
-            2 => ram.get(at).map_or(0, u16::from_le_bytes).into(),
-            4 => ram.get(at).map_or(0, u32::from_le_bytes).into(),
-            _ => ram.get(at).map_or(0, u64::from_le_bytes),
-        }
+        self.memory.uncore.ram.little(at, bytes).unwrap_or(0)
     }
 
     #[inline(always)]
     fn ram_write(&mut self, at: RamAddress, bytes: u32, value: u64) {
         self.code_written(at, bytes);
-        let ram = &mut self.memory.uncore.ram;
-        match bytes {
-            1 => ram.put(at, (value as u8).to_le_bytes()),
-            2 => ram.put(at, (value as u16).to_le_bytes()),
-            4 => ram.put(at, (value as u32).to_le_bytes()),
-            _ => ram.put(at, value.to_le_bytes()),
-        };
+        self.memory.uncore.ram.put_little(at, bytes, value);
     }
 
     /// Raises an exception unless the hardware does what is not aligned.
@@ -138,7 +126,7 @@ impl Processor {
         match self.memory.uncore.board.read(pa, bytes, now) {
             Ok(value) => {
                 // A read can change what the device asks for.
-                self.due = 0;
+                self.running.deadline = 0;
                 Ok(value)
             }
             Err(_) => self.fault(right::READ, Miss::Access, va),
@@ -167,13 +155,7 @@ impl Processor {
                 self.code_written(at as RamAddress, 0x40);
             }
         }
-        if let Some(effect) = effect {
-            self.carry_out(effect);
-        }
-        self.due = 0;
-        if self.several {
-            self.end_turn();
-        }
+        self.device_was_written(effect);
         Ok(())
     }
 

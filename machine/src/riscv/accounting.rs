@@ -1,7 +1,7 @@
 //! Who is charged, and what is counted apart from the account.
 
 use super::csr::menvcfg;
-use super::processor::{Processor, Stop};
+use super::processor::Processor;
 use crate::account::Event;
 use crate::computer::{Progress, Progressing};
 
@@ -54,10 +54,5 @@ impl Progressing for Processor {
 
     fn falls_asleep(&mut self) {
         self.memory.uncore.board.wait_for(self.number, self.csr.mie);
-    }
-
-    fn stop_for(&mut self, stop: Stop) {
-        self.stop.get_or_insert(stop);
-        self.due = 0;
     }
 }

@@ -7,8 +7,9 @@ use super::processor::Processor;
 use super::trap::{self, COUNTERS, Fatal, Trap};
 use crate::account::Names;
 use crate::board::{Board, Console, VIRT_RAM, Virt};
-use crate::computer::{Breakpoints, Cpu, Guest, Progressing as _, Sanitized};
-use crate::loader::{CauseRange, ElfImage, LoadError};
+use crate::computer::{Cpu, Guest, Progressing as _, Sanitized};
+use crate::engine::straight::Runs as _;
+use crate::loader::{ElfImage, LoadError};
 use crate::memory::{Behind, Memory, MemoryTiming, Notice, Ram, Uncore};
 use crate::observe::symbolize::Symbolizer;
 
@@ -57,16 +58,7 @@ impl Cpu for Processor {
         Memory::new(uncore, code.into(), data.into(), timing)
     }
 
-    fn with_memory(
-        number: u8,
-        config: &Config,
-        memory: Memory,
-        _causes: &[CauseRange],
-    ) -> Result<Self, String> {
-        Processor::new(number, config.clone(), memory)
-    }
-
-    crate::computer::cpu_parts!();
+    crate::computer::cpu_parts!(blocks);
     crate::computer::cpu_calls!();
 
     fn state_changed(&mut self) {
@@ -75,16 +67,8 @@ impl Cpu for Processor {
     }
 
     fn set_oracle(&mut self, on: bool) {
-        self.oracle = on;
+        self.running.oracle = on;
         self.mmu.drop_shortcuts();
-    }
-
-    fn set_hosted(&mut self, on: bool) {
-        self.hosted = on;
-    }
-
-    fn breakpoints_mut(&mut self) -> &mut Breakpoints {
-        &mut self.breakpoints
     }
 
     fn make_ready(&mut self) {
@@ -95,18 +79,12 @@ impl Cpu for Processor {
         if self.sanitized {
             self.heed_stores();
         }
-        self.due = 0;
+        self.running.deadline = 0;
     }
 
     fn park(&mut self) {
         let (number, reservation) = (self.number, &mut self.reservation);
         self.memory.exchange(number, reservation, &mut self.account);
-    }
-
-    fn hand_over(&mut self, next: &mut Self) {
-        std::mem::swap(&mut self.memory.uncore, &mut next.memory.uncore);
-        std::mem::swap(&mut self.observers, &mut next.observers);
-        std::mem::swap(&mut self.blocks, &mut next.blocks);
     }
 
     fn told(&mut self, notice: Notice, _in_reset: bool) {
@@ -117,7 +95,7 @@ impl Cpu for Processor {
 
     fn start(&mut self, now: u64) {
         self.start_clock(now.max(self.cycles));
-        self.due = 0;
+        self.running.deadline = 0;
     }
 
     fn asleep(&self) -> Fatal {

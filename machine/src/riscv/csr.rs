@@ -284,14 +284,14 @@ impl Processor {
             }
             0x14d => {
                 csr.stimecmp = value;
-                self.due = 0;
+                self.running.deadline = 0;
             }
             0x150 | 0x151 | 0x15c | 0x350 | 0x351 | 0x35c => self.write_file(number, value),
             0x180 => self.write_satp(value),
             0x300 => self.write_status(value, mstatus::WRITABLE),
             0x303 => {
                 csr.mideleg = value & interrupt::SUPERVISOR;
-                self.due = 0;
+                self.running.deadline = 0;
             }
             0x304 => self.write_mie(value, interrupt::ALL),
             0x30a => {
@@ -302,7 +302,7 @@ impl Processor {
                 ];
                 let there = bits.into_iter().filter(|(of, _)| self.extensions.has(*of));
                 csr.menvcfg = value & there.fold(1, |all, (_, bit)| all | bit);
-                self.due = 0;
+                self.running.deadline = 0;
             }
             0x344 => self.write_mip(value, interrupt::SUPERVISOR),
             0x3a0..=0x3ef => {
@@ -332,18 +332,18 @@ impl Processor {
         if (old ^ new) & TRANSLATE != 0 {
             self.choose_translation();
         }
-        self.due = 0;
+        self.running.deadline = 0;
     }
 
     fn write_mie(&mut self, value: u64, mask: u64) {
         let mask = mask & interrupt::ALL;
         self.csr.mie = self.csr.mie & !mask | value & mask;
-        self.due = 0;
+        self.running.deadline = 0;
     }
 
     fn write_mip(&mut self, value: u64, mask: u64) {
         self.csr.software = self.csr.software & !mask | value & mask;
-        self.due = 0;
+        self.running.deadline = 0;
     }
 
     /// An unknown mode has no effect at all; of an address space's number only the bits that there are.

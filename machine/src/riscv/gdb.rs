@@ -3,6 +3,7 @@
 use super::computer::NAMES;
 use super::processor::Processor;
 use crate::debug::{Debugged, Layout, Row};
+use crate::memory::RamAddress;
 
 /// RISC-V of 64 bits.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,9 +37,6 @@ impl Layout for Rv64 {
 
 impl Debugged for Processor {
     type Layout = Rv64;
-    const WATCHES: bool = false;
-    const HELD: &'static str = "held in reset";
-    const SLEEPS: &'static str = "waits for an interrupt";
 
     fn values(&mut self) -> Vec<u128> {
         let (x, f) = self.registers.split_at(PC);
@@ -54,16 +52,11 @@ impl Debugged for Processor {
         self.pc = values[PC] as u64 & !1;
     }
 
-    fn read_byte(&self, address: u64) -> Option<u8> {
-        let at = self.ram_address(self.peek(address)?, 1)?;
-        self.memory.uncore.ram.read_u8(at)
+    fn place(&self, address: u64) -> Option<RamAddress> {
+        self.ram_address(self.peek(address)?, 1)
     }
 
-    fn write_byte(&mut self, address: u64, byte: u8) -> bool {
-        let Some(at) = self.peek(address).and_then(|pa| self.ram_address(pa, 1)) else {
-            return false;
-        };
+    fn is_written(&mut self, at: RamAddress) {
         self.code_written(at, 1);
-        self.memory.uncore.ram.write_u8(at, byte)
     }
 }

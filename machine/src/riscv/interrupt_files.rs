@@ -82,6 +82,6 @@ impl Processor {
         if register >= imsic_register::PENDING {
             board.write_control_register(first + 1, (value >> 32) as u32);
         }
-        self.due = 0;
+        self.running.deadline = 0;
     }
 }

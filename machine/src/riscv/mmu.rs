@@ -9,7 +9,7 @@ use super::pmp::right;
 use super::processor::Processor;
 use super::tlb::{Entry, Mode, Tlb, pte};
 use super::trap::{Raised, cause};
-use crate::account::tlb_events::{Space, Tables, TlbMiss, TlbPage, Tree};
+use crate::account::tlb_events::Tables;
 use crate::account::{Event, Plain};
 use crate::computer::Progressing as _;
 use crate::memory::Notice;
@@ -237,7 +237,7 @@ impl Processor {
             }
             Translation::By(mode) => {
                 self.look_ups[usize::from(!fetch)] += 1;
-                if !self.oracle
+                if !self.running.oracle
                     && let Some(pa) = self.mmu.first(fetch).quick(va, right)
                 {
                     return Ok(pa);
@@ -288,7 +288,7 @@ impl Processor {
                 return self.fault(right, miss, va);
             }
         }
-        if !self.oracle {
+        if !self.running.oracle {
             let tlb = self.mmu.first(fetch);
             tlb.make_shortcut(va, asid, |entry| entry.free_rights(mode));
         }
@@ -298,8 +298,7 @@ impl Processor {
     /// Loads the entry that an access has missed, from the second-level TLB or by a walk.
     fn fill(&mut self, va: u64, right: u8) -> Result<Entry, Miss> {
         let fetch = right == right::EXECUTE;
-        let events = [Event::InstructionTlbMiss, Event::DataTlbMiss];
-        self.account.add(events[usize::from(!fetch)], 1);
+        self.account.add(Event::tlb_miss(fetch), 1);
         let asid = self.asid();
         if let (Some(second), Some(config)) = (&mut self.mmu.second, &self.config.tlb.l2) {
             let found = second.look_up(va, asid);
@@ -323,23 +322,15 @@ impl Processor {
     }
 
     fn enter_first(&mut self, entry: Entry, fetch: bool) {
-        let evicted = [Plain::InstructionTlbEvicted, Plain::DataTlbEvicted];
         let tlb = self.mmu.first(fetch);
-        tlb.enter(entry, &mut self.account, evicted[usize::from(!fetch)]);
+        tlb.enter(entry, &mut self.account, Plain::tlb_evicted(fetch));
     }
 
     /// Walks the page table for an access, and enters what it finds.
     fn walk_for(&mut self, va: u64, right: u8) -> Result<Entry, Miss> {
         let fetch = right == right::EXECUTE;
         let from = self.cycles;
-        if let Some(note) = &mut self.account.tlb.walk {
-            let page = |entry: &Entry| TlbPage {
-                address: entry.page as u32,
-                space: Some(Space::Asid(entry.asid)),
-            };
-            let entries = self.mmu.first(fetch).valid();
-            note.begin(entries.map(|(_, entry)| Some(page(&entry))));
-        }
+        self.mmu.first(fetch).begin_walk(&mut self.account);
         let found = self.walk(va, right);
         let walk = self.cycles - from;
         self.account.add_plain(Plain::HashSearch, 1);
@@ -362,20 +353,8 @@ impl Processor {
                 self.walk_ahead(va, fetch);
             }
         }
-        self.account.tlb.miss = Some(TlbMiss {
-            fetch,
-            ea: va as u32,
-            set: 0,
-            walk: Some(walk),
-            user: self.account.user,
-            cause: self.account.cause,
-            tables: Tables {
-                layout: &Tree,
-                numbers: [(self.csr.satp & satp::PPN) << 12, 0, 0, 0],
-            },
-        });
-        let pc = self.told_pc() as u32;
-        self.observers.tlb(&mut self.account.tlb, pc, from);
+        let root = (self.csr.satp & satp::PPN) << 12;
+        self.note_walk(fetch, va, from, Tables::tree(root));
         found
     }
 
@@ -408,8 +387,8 @@ impl Processor {
         self.drop_translations(va, asid);
         if self.several && self.config.tlb.broadcast {
             self.memory.notify(Notice::Fence(va, asid));
-            self.times.end = self.cycles;
-            self.due = 0;
+            self.running.times.end = self.cycles;
+            self.running.deadline = 0;
         }
     }
 

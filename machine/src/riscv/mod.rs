@@ -9,7 +9,6 @@ mod counters;
 pub mod csr;
 pub mod decode;
 pub mod dump;
-mod events;
 mod execute;
 pub mod float;
 mod gdb;

@@ -11,13 +11,12 @@ use super::predictor::Predictor;
 use super::trap::{Fatal, Raised, Trap, cause};
 use crate::account::{Account, Plain};
 use crate::board::{Instant, VIRT_RAM};
-use crate::computer::{
-    self, Breakpoints, Limits, Pause, Progress, Progressing as _, Sanitized, TurnTimes,
-};
+use crate::computer::{self, Progress, Progressing as _, Running, Sanitized};
 use crate::engine::blocks::Blocks;
 use crate::engine::straight::{Runs, Straight};
+use crate::loader::CauseRange;
 use crate::memory::cache::ARRIVING;
-use crate::memory::{Memory, Ram, RamAddress, attribute};
+use crate::memory::{Memory, RamAddress, attribute};
 use crate::observe::Observers;
 use crate::observe::stale::Origin;
 
@@ -47,7 +46,6 @@ pub struct Processor {
     pub account: Account,
     pub(super) observers: Observers<Dump>,
     pub(super) blocks: Box<Blocks<Straight<Op>>>,
-    pub(super) breakpoints: Breakpoints,
     pub(super) predictor: Predictor,
     /// By class of instruction.
     pub(super) costs: [Cost; CLASSES],
@@ -60,8 +58,6 @@ pub struct Processor {
     /// The cycle from which a register's value can be used.
     pub(super) ready: [u64; register::ALL],
     pub(super) instructions: u64,
-    /// Something else than the next instruction is due from this cycle on.
-    pub(super) due: u64,
 
     pub(super) fetches_by: Translation,
     pub(super) data_by: Translation,
@@ -75,21 +71,14 @@ pub struct Processor {
     pub(super) raised: Trap,
     /// Waits for an interrupt.
     pub(super) waiting: bool,
-    /// Blocks may have changed.
-    pub(super) stale: bool,
-
-    pub(super) oracle: bool,
+    pub(super) running: Running<Processor>,
     /// The translation sanitizer is on.
     pub(super) sanitized: bool,
     /// The words of the last walk, and whether the last access loaded an entry: for the sanitizer.
     pub(super) walked: Origin,
     pub(super) refilled: bool,
-    pub(super) hosted: bool,
     /// The calls that led to the one of the firmware that runs, the outermost first, while somebody listens.
     pub(super) path: Vec<u32>,
-    pub(super) stop: Option<Stop>,
-    pub(super) limits: Limits,
-    pub(super) times: TurnTimes,
     pub(super) several: bool,
     pub(super) ram_size: u64,
     pub(super) line: u64,
@@ -108,7 +97,12 @@ impl Processor {
     ///
     /// # Errors
     /// When the models cannot build what the machine file asks for.
-    pub fn new(number: u8, config: Config, memory: Memory) -> Result<Processor, String> {
+    pub fn new(
+        number: u8,
+        config: Config,
+        memory: Memory,
+        _: &[CauseRange],
+    ) -> Result<Processor, String> {
         let ram = memory.uncore.ram.size();
         let line = config.cache.data.line;
         let branch = &config.branch;
@@ -124,14 +118,12 @@ impl Processor {
             account: Account::new(ram, line as usize),
             observers: Observers::default(),
             blocks: Box::new(Blocks::new(ram)),
-            breakpoints: Breakpoints::default(),
             predictor: Predictor::new(branch.entries, branch.targets),
             costs: config.costs(),
             cycles: 0,
             used: 0,
             ready: [0; register::ALL],
             instructions: 0,
-            due: 0,
             fetches_by: Translation::Bare(true),
             data_by: Translation::Bare(true),
             machine_free: true,
@@ -139,16 +131,11 @@ impl Processor {
             reservation: None,
             raised: Trap::default(),
             waiting: false,
-            stale: false,
-            oracle: false,
+            running: Running::default(),
             sanitized: false,
             walked: Origin::default(),
             refilled: false,
-            hosted: false,
             path: Vec::new(),
-            stop: None,
-            limits: Limits::NONE,
-            times: TurnTimes::default(),
             several: config.processors > 1,
             ram_size: ram as u64,
             line: line.into(),
@@ -195,6 +182,7 @@ impl Processor {
     }
 
     /// Cycles and completed instructions since reset.
+    #[inline(always)]
     #[must_use]
     pub fn instant(&self) -> Instant {
         Instant {
@@ -282,33 +270,9 @@ impl Processor {
     pub fn modes_changed(&mut self) {
         self.choose_translation();
         self.fetched = NOWHERE;
-        self.due = 0;
+        self.running.deadline = 0;
         self.settle();
         self.choose_cause();
-    }
-
-    /// Runs until something stops the machine, a limit is reached, or the turn is over.
-    pub(super) fn run_turn(&mut self, limits: Limits) -> Pause<Stop> {
-        self.limits = limits;
-        self.due = 0;
-        self.begin_watch();
-        loop {
-            let due = self.cycles >= self.due || self.instructions >= limits.instructions;
-            if due && let Some(pause) = self.events() {
-                self.close_watch();
-                return pause;
-            }
-            if self.observers.watch_time() {
-                self.tell_observers(self.told_pc());
-            }
-            self.stale = false;
-            if self.run_block().is_err() {
-                self.take_exception();
-            }
-            if !self.breakpoints.is_empty() || self.observers.batch_is_full() {
-                self.due = 0;
-            }
-        }
     }
 
     #[inline(never)]
@@ -319,7 +283,7 @@ impl Processor {
         };
         self.line_fetches += 1;
         let recent = self.memory.instruction.mru_hit(at);
-        if self.oracle || recent.is_none_or(|tag| tag & ARRIVING != 0) {
+        if self.running.oracle || recent.is_none_or(|tag| tag & ARRIVING != 0) {
             let (memory, now) = (&mut self.memory, self.cycles);
             let stall = memory.fetch(at, attribute::COHERENT, now, &mut self.account);
             self.stall(stall);
@@ -337,14 +301,6 @@ impl Processor {
                 self.watched_store(at, bytes);
             }
             self.drop_code(at, bytes);
-        }
-    }
-
-    /// Code there is decoded anew.
-    pub(super) fn drop_code(&mut self, at: RamAddress, bytes: u32) {
-        if self.blocks.holds(at, bytes) {
-            self.blocks.forget(at, bytes);
-            self.stale = true;
         }
     }
 
@@ -406,22 +362,15 @@ unsafe impl Runs for Processor {
     }
 
     #[inline(always)]
-    fn ram(&self) -> &Ram {
-        &self.memory.uncore.ram
-    }
-
-    #[inline(always)]
     fn blocks(&mut self) -> &mut Blocks<Straight<Op>> {
         &mut self.blocks
     }
 
-    #[inline(always)]
-    fn decodes_each(&self) -> bool {
-        self.oracle || !self.breakpoints.is_empty()
+    fn take_exception(&mut self, _: Raised) {
+        Processor::take_exception(self);
     }
 
-    #[inline(always)]
-    fn is_due(&self) -> bool {
-        self.stale || self.cycles >= self.due || self.instructions >= self.limits.instructions
+    fn take_interrupt(&mut self) {
+        Processor::take_interrupt(self);
     }
 }

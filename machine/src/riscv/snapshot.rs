@@ -8,7 +8,7 @@ use super::op::register;
 use super::predictor::Predictor;
 use super::processor::Processor;
 use crate::board::Instant;
-use crate::computer::{Progress, Saved, shared_blocks, state_of};
+use crate::computer::{Progress, Saved, state_of};
 use crate::config::LATEST;
 use crate::memory::RamAddress;
 
@@ -36,7 +36,7 @@ state_of! {
 impl Saved for Processor {
     type State = State;
 
-    shared_blocks!();
+    crate::computer::shared_blocks!();
 
     fn problem(config: &Config) -> Option<String> {
         config.problem()

@@ -147,8 +147,8 @@ impl Sanitized for Processor {
     }
 
     fn stop_with(&mut self, report: String) {
-        (self.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
-        self.due = 0;
+        (self.running.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
+        self.running.deadline = 0;
     }
 }
 

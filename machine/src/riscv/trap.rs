@@ -7,7 +7,6 @@ use super::csr::{menvcfg, mstatus, privilege};
 use super::processor::Processor;
 use crate::account::Names;
 use crate::computer::{EXCEPTIONS_MOST, Progressing as _, Stop};
-use crate::observe::Interruption;
 
 /// Exceptions: their numbers, from 0 on, and their names in counters and messages.
 macro_rules! exceptions {
@@ -155,15 +154,15 @@ impl Processor {
     #[cold]
     pub(super) fn take_exception(&mut self) {
         let Trap { cause, value } = self.raised;
-        if self.hosted {
+        if self.running.hosted {
             self.account.counters.exception[usize::from(cause)] += 1;
-            self.stop = Some(Stop::Exception(self.raised));
-            self.due = 0;
+            self.running.stop = Some(Stop::Exception(self.raised));
+            self.running.deadline = 0;
             return;
         }
         if self.is_stuck() {
-            self.stop = Some(Stop::Fatal(Fatal::Stuck { pc: self.pc, cause }));
-            self.due = 0;
+            self.running.stop = Some(Stop::Fatal(Fatal::Stuck { pc: self.pc, cause }));
+            self.running.deadline = 0;
             return;
         }
         let delegated = self.privilege < privilege::MACHINE && self.csr.medeleg >> cause & 1 != 0;
@@ -186,12 +185,7 @@ impl Processor {
         } else {
             name(number as u8)
         };
-        let which = Interruption {
-            name,
-            counter: name,
-        };
-        let at = (self.told_pc() as u32, self.account.user, self.account.cause);
-        self.observers.exception(which, at, self.cycles);
+        self.note_exception(name);
         if self.observers.listener.is_some() {
             self.note_path(number == u64::from(cause::CALL + privilege::SUPERVISOR) && !interrupts);
         }
@@ -260,7 +254,7 @@ impl Processor {
 
     /// Takes an interrupt, if one asks and is allowed.
     pub(super) fn take_interrupt(&mut self) {
-        if !self.hosted
+        if !self.running.hosted
             && let Some((number, mode)) = self.interrupt()
         {
             self.enter_trap(number.into(), true, 0, mode);

@@ -7,8 +7,8 @@ use super::pmp::right;
 use super::processor::Processor;
 use super::tlb::{Entry, pte};
 use crate::account::Plain;
-use crate::account::tlb_events::Step;
-use crate::memory::{RamAddress, attribute};
+use crate::engine::straight::Runs as _;
+use crate::memory::RamAddress;
 use crate::observe::stale::Origin;
 
 impl Processor {
@@ -78,25 +78,10 @@ impl Processor {
         self.advance(self.config.walk.level);
         let (from, forward) = (self.cycles, self.config.cache.data.forward);
         let (memory, account) = (&mut self.memory, &mut self.account);
-        let took = memory.walk_read(place, attribute::COHERENT, forward, from, account);
+        let read = memory.read_entry(place, forward, from, account);
+        let (value, took) = read.ok_or(Miss::Access)?;
         self.cycles += took;
-        let value = memory.uncore.ram.get(place).ok_or(Miss::Access)?;
-        let value = u64::from_le_bytes(value);
-        self.note_step(from, took, place, value, false);
         Ok((place, value))
-    }
-
-    fn note_step(&mut self, cycle: u64, took: u64, pa: RamAddress, value: u64, store: bool) {
-        if let Some(note) = &mut self.account.tlb.walk {
-            note.step(Step {
-                cycle,
-                took,
-                pa,
-                bytes: 8,
-                value,
-                store,
-            });
-        }
     }
 
     /// Does software set A and D bits?
@@ -187,15 +172,13 @@ impl Processor {
 
     fn write_entry(&mut self, place: RamAddress, value: u64) {
         let (memory, from) = (&mut self.memory, self.cycles);
-        let took = memory.walk_write(place, attribute::COHERENT, from, &mut self.account);
+        let took = memory.write_entry(place, value, from, &mut self.account);
         self.cycles += took + u64::from(self.config.walk.set);
         self.account.add_plain(Plain::HashReferenced, 1);
         if value & pte::DIRTY != 0 {
             self.account.add_plain(Plain::HashChanged, 1);
         }
-        self.memory.uncore.ram.put(place, value.to_le_bytes());
         self.walked.replace_leaf(value);
         self.drop_code(place, 8);
-        self.note_step(from, took, place, value, true);
     }
 }

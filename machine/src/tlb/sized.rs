@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Slot;
 use super::replacement::AnyReplacement;
+use crate::account::tlb_events::{Space, TlbPage};
 use crate::account::{Account, Plain};
 use crate::config::TlbConfig;
 
@@ -269,6 +270,17 @@ impl Tlb {
             ..new
         };
         self.replacement.loaded(set, way as u8);
+    }
+
+    /// A walk begins: notes the entries that there are, while walks are recorded.
+    pub fn begin_walk(&self, account: &mut Account) {
+        if let Some(note) = &mut account.tlb.walk {
+            let page = |(_, entry): (usize, Entry)| TlbPage {
+                address: entry.page as u32,
+                space: Some(Space::Asid(entry.asid)),
+            };
+            note.begin(self.valid().map(|entry| Some(page(entry))));
+        }
     }
 
     /// The entries of a set leave: its number is this one, modulo the sets.

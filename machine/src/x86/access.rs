@@ -3,7 +3,6 @@
 use super::config::Kind;
 use super::exception::Exception;
 use super::op::{NARROW_ADDRESS, Op};
-use super::physical::read;
 use super::processor::Processor;
 use super::registers::{access, cr0, eflags, segment};
 use super::tlb::{Need, Reuse, Shortcut};
@@ -175,7 +174,7 @@ impl Processor {
         {
             return None;
         }
-        let value = read(self.memory.uncore.get()?.ram.bytes(), pa, W::BYTES)?;
+        let value = self.memory.uncore.get()?.ram.little(pa, W::BYTES)? as u32;
         self.accesses += 1;
         Some(value)
     }

@@ -2,7 +2,6 @@
 
 use super::events::NMI;
 use super::processor::Processor;
-use super::stop::Stop;
 use crate::account::NO_CAUSE;
 use crate::account::{Cause, Event};
 use crate::computer::{Progress, Progressing};
@@ -55,11 +54,6 @@ impl Progressing for Processor {
 
     fn set_clock(&mut self, cycle: u64) {
         self.time = self.slots_at(cycle);
-    }
-
-    fn stop_for(&mut self, stop: Stop) {
-        self.stop.get_or_insert(stop);
-        self.due_at_once();
     }
 
     /// An interrupt that cannot be masked ends HLT at once.

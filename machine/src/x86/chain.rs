@@ -8,6 +8,8 @@
 //! behind it. If something is due, the rest of the block runs one instruction after another, each behind a check
 //! ([`Processor::run_carefully`]). All ways give the same counts: with the oracle on, there is only the last one.
 
+mod block;
+
 use std::marker::PhantomData;
 use std::ptr;
 
@@ -17,14 +19,14 @@ use super::clocks;
 use super::config::Kind;
 use super::exception::Exception;
 use super::execute::{AtOnce, Memory, Source, branch, stack};
-use super::op::{END, FETCH, Op, Operation, Ways, WithJump};
-use super::processor::{Processor, RESTART};
+use super::op::{Op, Operation, Ways, WithJump};
+use super::processor::Processor;
 
 /// Runs an op and those that follow it in its block. Returns the head of the next block, which has been entered, or
 /// null: then the next instruction is where EIP points to.
 ///
 /// # Safety
-/// The op must be part of a block of this processor's, which ends with an [`END`].
+/// The op must be part of a block of this processor's, which ends with an [`super::op::END`].
 pub type Chain = unsafe fn(&mut Processor, *const Op) -> *const Op;
 
 /// The op that runs. Its slots are not yet in [`Processor::time`].
@@ -184,7 +186,7 @@ unsafe fn jump_if<W: Width, const CONDITION: u8>(p: &mut Processor, op: *const O
             let (head, eip) = (p.head, branch::direct::<W>(p, &*op));
             let time = p.time + u64::from(head.op().slots) + clocks::TAKEN;
             let instructions = p.instructions + u64::from(head.op().number);
-            if time < p.deadline && instructions < p.alarm {
+            if time < p.running.deadline && instructions < p.alarm {
                 let next = p.follows_at_once(head.0, eip);
                 if !next.is_null() {
                     // As `finish` and `Processor::jump` do.
@@ -473,7 +475,7 @@ enum Way {
 unsafe fn end(p: &mut Processor, way: Way) -> *const Op {
     let head = p.head;
     p.finish(head.op());
-    if p.time >= p.deadline || p.instructions >= p.alarm {
+    if p.time >= p.running.deadline || p.instructions >= p.alarm {
         return ptr::null();
     }
     // SAFETY: the caller's.
@@ -484,168 +486,5 @@ unsafe fn end(p: &mut Processor, way: Way) -> *const Op {
             Way::Indirect => p.block_behind_jump::<true>(head.0),
             Way::Any => p.next_block(head.0, None),
         }
-    }
-}
-
-impl Processor {
-    /// Runs the block at `head`, which has been entered, and those that follow it, until something else is due.
-    #[inline(always)]
-    pub(super) fn run_blocks(&mut self, mut head: *const Op) {
-        while !head.is_null() {
-            // SAFETY: heads come from `Blocks`, whose ops stay where they are until `Blocks::enter` begins anew, which
-            // happens only between two blocks; and the blocks go to another processor only between turns.
-            head = unsafe { self.run_block(head) };
-        }
-    }
-
-    /// Runs the block at `head`, which has been entered. Returns the next one's.
-    ///
-    /// # Safety
-    /// `head` must be the head of a block.
-    #[inline(always)]
-    unsafe fn run_block(&mut self, head: *const Op) -> *const Op {
-        self.head = Here(head);
-        // SAFETY: the caller's.
-        let (first, head) = unsafe { (head.add(1), &*head) };
-        if u32::from(head.extra) != self.head_cause {
-            self.code_runs(head.extra, self.block_eip);
-        }
-        self.registers.eip = self.block_eip.wrapping_add(head.at.into());
-        self.due = self.deadline.saturating_sub(head.slots.into());
-        let wait = self.address_wait(head);
-        // SAFETY: the caller's.
-        unsafe {
-            if self.time + wait >= self.due || wait != 0 && (*first).length == FETCH {
-                self.run_rest(first, false, wait);
-                return ptr::null();
-            }
-            self.time += wait;
-            ((*first).chain)(self, first)
-        }
-    }
-
-    /// Runs the block at `head`, which has been entered, one instruction after another. Returns whether it ran to its
-    /// end.
-    ///
-    /// # Safety
-    /// `head` must be the head of a whole block.
-    pub(super) unsafe fn run_carefully(&mut self, head: *const Op) -> bool {
-        self.head = Here(head);
-        // SAFETY: the caller's.
-        let (first, head) = unsafe { (head.add(1), &*head) };
-        if u32::from(head.extra) != self.head_cause {
-            self.code_runs(head.extra, self.block_eip);
-        }
-        self.registers.eip = self.block_eip.wrapping_add(head.at.into());
-        let wait = self.address_wait(head);
-        // SAFETY: the caller's.
-        unsafe { self.run_rest(first, false, wait) }
-    }
-
-    /// How many slots the first instruction's address waits for what the block before wrote last.
-    #[inline(always)]
-    fn address_wait(&self, head: &Op) -> u64 {
-        if self.wrote & head.after != 0 {
-            self.wait.into()
-        } else {
-            0
-        }
-    }
-
-    /// Runs the rest of a block, from `op` on, one instruction after another.
-    ///
-    /// # Safety
-    /// As [`Chain`].
-    #[cold]
-    #[inline(never)]
-    unsafe fn run_on(&mut self, op: *const Op, check: bool) -> *const Op {
-        // SAFETY: the caller's.
-        unsafe { self.run_rest(op, check, 0) };
-        ptr::null()
-    }
-
-    /// The same, and returns whether it came to the end. `check`: something may be due before `op`. `wait`: for how
-    /// many slots its address waits for a register.
-    ///
-    /// # Safety
-    /// As [`Chain`].
-    #[inline(never)]
-    unsafe fn run_rest(&mut self, mut op: *const Op, mut check: bool, mut wait: u64) -> bool {
-        loop {
-            // SAFETY: the caller's; the end of the block returns.
-            let this = unsafe { &*op };
-            if this.length == END {
-                break;
-            }
-            let fetches = this.length == FETCH;
-            let before = if fetches { 0 } else { this.slots };
-            let before = this.issued - before;
-            // What is due comes at the next instruction, wherever a block begins.
-            if check && self.time + u64::from(before) >= self.deadline {
-                self.interrupted(this, before, RESTART);
-                return false;
-            }
-            if !fetches {
-                if self.window.is_open() {
-                    let loaded = if this.number == 0 {
-                        self.wrote
-                    } else {
-                        this.after
-                    };
-                    self.look_at_window(this, before, loaded);
-                }
-                self.time += std::mem::take(&mut wait);
-            }
-            self.here = Here(op);
-            if let Err(exception) = (this.run)(self, this) {
-                self.interrupted(this, this.issued, exception);
-                return false;
-            }
-            if !fetches && this.number + 1 == self.head.op().number {
-                break;
-            }
-            check = !fetches;
-            // SAFETY: `op` is not the last one.
-            op = unsafe { op.add(1) };
-        }
-        let head = self.head.op();
-        self.finish(head);
-        true
-    }
-
-    /// # Safety
-    /// As [`Chain`].
-    #[cold]
-    #[inline(never)]
-    unsafe fn break_off(&mut self, op: *const Op, exception: Exception) -> *const Op {
-        // SAFETY: the caller's.
-        let op = unsafe { &*op };
-        self.interrupted(op, op.issued, exception);
-        ptr::null()
-    }
-
-    /// The block with this head has ended.
-    #[inline(always)]
-    fn finish(&mut self, head: &Op) {
-        self.here = Here::NONE;
-        self.time += u64::from(head.slots);
-        self.instructions += u64::from(head.number);
-        self.wrote = head.reg;
-    }
-
-    /// The rest of the block that runs goes on one instruction after another, and the next block does.
-    pub(super) fn run_on_carefully(&mut self) {
-        self.due = 0;
-        // Behind its last instruction no chain looks at `due`.
-        if self.here.op().number + 1 >= self.head.op().number {
-            self.deadline = 0;
-        }
-    }
-
-    /// Makes the processor look for events before the next instruction.
-    #[inline(always)]
-    pub(super) fn due_at_once(&mut self) {
-        self.deadline = 0;
-        self.due = 0;
     }
 }

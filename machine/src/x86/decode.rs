@@ -465,7 +465,13 @@ mod tests {
             system: p.registers.system & !crate::x86::registers::eflags::DF,
             ..p.registers.clone()
         };
-        let times = (p.time, p.deadline, p.due, p.instructions, p.inhibited);
+        let times = (
+            p.time,
+            p.running.deadline,
+            p.due,
+            p.instructions,
+            p.inhibited,
+        );
         let counts = (p.accesses, p.fetches, p.branches, p.fetched);
         format!(
             "{registers:?} {times:?} {counts:?} {:?}",

@@ -26,12 +26,12 @@ fn doubles(first: u8, second: u8) -> bool {
 impl Processor {
     /// Runs until something stops the machine, a limit is reached, or the turn is over.
     pub(super) fn run_turn(&mut self, limits: Limits) -> Pause<Stop> {
-        self.limits = limits;
+        self.running.limits = limits;
         self.alarm = limits.instructions.saturating_sub(NEAR_LIMIT);
         self.due_at_once();
         self.begin_watch();
         loop {
-            if self.time >= self.deadline || self.instructions >= self.alarm {
+            if self.time >= self.running.deadline || self.instructions >= self.alarm {
                 if let Some(pause) = self.events() {
                     self.close_watch();
                     return pause;
@@ -46,8 +46,11 @@ impl Processor {
 
     /// Handles interrupts, limits and stops before the next block, and sets the next deadline.
     fn events(&mut self) -> Option<Pause<Stop>> {
-        let (stop, turn_over) = (self.stop.take(), self.time >= self.times.end);
-        if let Some(pause) = self.pauses(stop, self.limits, turn_over) {
+        let (stop, turn_over) = (
+            self.running.stop.take(),
+            self.time >= self.running.times.end,
+        );
+        if let Some(pause) = self.pauses(stop, self.running.limits, turn_over) {
             return Some(pause);
         }
         // A repeated instruction, too, must stop after each element.
@@ -57,24 +60,24 @@ impl Processor {
             self.inhibited = false;
         } else {
             self.take_interrupt();
-            if let Some(stop) = self.stop.take() {
+            if let Some(stop) = self.running.stop.take() {
                 return Some(Pause::Stopped(stop));
             }
         }
-        self.deadline = if alone {
+        self.running.deadline = if alone {
             0
         } else {
-            let quiet = self.quiet_until(self.limits);
-            self.slots_at(quiet).min(self.times.end)
+            let quiet = self.quiet_until(self.running.limits);
+            self.slots_at(quiet).min(self.running.times.end)
         };
         let eip = self.registers.eip;
-        if !self.breakpoints.is_empty() {
+        if !self.running.breakpoints.is_empty() {
             let begins = self.repeating.is_none();
-            if begins && self.breakpoints.stops_at(eip) {
+            if begins && self.running.breakpoints.stops_at(eip) {
                 let address = eip.into();
                 return Some(Pause::Stopped(Stop::Breakpoint { address }));
             }
-            self.breakpoints.passed();
+            self.running.breakpoints.passed();
             self.single = true;
             self.due_at_once();
         }
@@ -83,7 +86,7 @@ impl Processor {
 
     pub(super) fn interruptible(&self) -> bool {
         self.registers.system & eflags::IF != 0
-            && !self.hosted
+            && !self.running.hosted
             && self.memory.uncore.board.interrupt(self.number)
     }
 
@@ -125,13 +128,13 @@ impl Processor {
     /// Raises an exception whose handler returns to EIP.
     pub(super) fn raise_here(&mut self, exception: Exception) {
         self.close_window();
-        if self.hosted {
+        if self.running.hosted {
             self.halt_for_host(exception.vector(), exception.code());
             return;
         }
         if self.is_stuck() {
             let (eip, vector) = (self.registers.eip, exception.vector());
-            self.stop = Some(Stop::Fatal(Fatal::Stuck { eip, vector }));
+            self.running.stop = Some(Stop::Fatal(Fatal::Stuck { eip, vector }));
             self.due_at_once();
             return;
         }
@@ -147,7 +150,7 @@ impl Processor {
                 if first == Exception::DOUBLE_FAULT.vector() {
                     before.push(vector);
                     let eip = self.registers.eip;
-                    self.stop = Some(Stop::Fatal(Fatal::TripleFault {
+                    self.running.stop = Some(Stop::Fatal(Fatal::TripleFault {
                         eip,
                         vectors: before,
                     }));
@@ -172,7 +175,7 @@ impl Processor {
         self.close_window();
         self.account.counters.exception[usize::from(vector)] += 1;
         self.breaks_off();
-        self.stop = Some(Stop::Exception(Raised { vector, code }));
+        self.running.stop = Some(Stop::Exception(Raised { vector, code }));
         self.due_at_once();
     }
 }

@@ -7,6 +7,7 @@
 use super::processor::Processor;
 use super::registers::segment;
 use crate::debug::{Debugged, Layout, Row};
+use crate::memory::RamAddress;
 
 /// An i386 with the system's registers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,9 +79,8 @@ impl Layout for I386 {
 impl Debugged for Processor {
     type Layout = I386;
 
-    const WATCHES: bool = false;
-    const HELD: &'static str = ", waits to be started";
-    const SLEEPS: &'static str = ", halted";
+    const HELD: &'static str = "waits to be started";
+    const SLEEPS: &'static str = "halted";
 
     fn values(&mut self) -> Vec<u128> {
         let registers = &self.registers;
@@ -135,11 +135,11 @@ impl Debugged for Processor {
         self.modes_changed();
     }
 
-    fn read_byte(&self, address: u64) -> Option<u8> {
-        self.peek(address.try_into().ok()?)
+    fn place(&self, address: u64) -> Option<RamAddress> {
+        self.peek_translation(address.try_into().ok()?)
     }
 
-    fn write_byte(&mut self, address: u64, byte: u8) -> bool {
-        u32::try_from(address).is_ok_and(|address| self.poke(address, byte))
+    fn is_written(&mut self, at: RamAddress) {
+        self.written(at, 1);
     }
 }

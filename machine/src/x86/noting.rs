@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::exception;
 use super::processor::Processor;
 use super::tlb::{Entry, Tlb, pte};
-use crate::account::tlb_events::{Layout, Space, Step, Tables, TlbLoad, TlbMiss, TlbPage};
+use crate::account::tlb_events::{Layout, Space, Step, Tables, TlbLoad, TlbPage};
 use crate::computer::Progressing as _;
 use crate::observe::Interruption;
 
@@ -76,27 +76,15 @@ impl Processor {
     #[cold]
     pub(super) fn note_miss(&mut self, linear: u32, fetch: bool) {
         let (set, ways) = self.mmu.small_mut(fetch).held(linear);
-        let note = &mut self.account.tlb;
-        if let Some(walk) = &mut note.walk {
+        if let Some(walk) = &mut self.account.tlb.walk {
             walk.begin(ways.into_iter());
         }
-        note.miss = Some(TlbMiss {
-            fetch,
-            ea: linear,
-            set,
-            walk: None,
-            user: self.account.user,
-            cause: self.account.cause,
-            tables: Tables {
-                layout: &TwoLevels,
-                numbers: [
-                    self.registers.cr3.into(),
-                    self.registers.wide_entries().into(),
-                    0,
-                    0,
-                ],
-            },
-        });
+        let (root, wide) = (self.registers.cr3, self.registers.wide_entries());
+        let tables = Tables {
+            layout: &TwoLevels,
+            numbers: [root.into(), wide.into(), 0, 0],
+        };
+        self.account.note_miss(fetch, (linear, set), None, tables);
     }
 
     /// The walk has read or written an entry, since cycle `from`.

@@ -239,12 +239,8 @@ impl Processor {
 
     #[inline(always)]
     fn count_miss(&mut self, linear: u32, fetch: bool) {
-        let (event, array) = if fetch {
-            (Event::InstructionTlbMiss, Array::InstructionTlb)
-        } else {
-            (Event::DataTlbMiss, Array::DataTlb)
-        };
-        self.account.add(event, 1);
+        let array = Array::tlb(fetch);
+        self.account.add(Event::tlb_miss(fetch), 1);
         let cause = self.account.cause;
         let array = if self.mmu.instruction.is_none() {
             Array::DataTlb
@@ -294,12 +290,8 @@ impl Processor {
         let Some(out) = out else {
             return;
         };
-        let (array, plain) = if fetch && split {
-            (Array::InstructionTlb, Plain::InstructionTlbEvicted)
-        } else {
-            (Array::DataTlb, Plain::DataTlbEvicted)
-        };
-        self.account.add_plain(plain, 1);
+        let array = Array::tlb(fetch && split);
+        (self.account).add_plain(Plain::tlb_evicted(fetch && split), 1);
         let cause = self.account.cause;
         (self.account.pollution).entry_evicted(array, tag(out.tag), cause);
     }

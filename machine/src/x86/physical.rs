@@ -4,8 +4,7 @@ use super::config::Kind;
 use super::exception::Exception;
 use super::processor::Processor;
 use super::tlb::pte;
-use crate::board::Effect;
-use crate::computer::{Cpu as _, Progressing as _, Sanitized};
+use crate::computer::{Progressing as _, Sanitized};
 use crate::memory::attribute;
 use crate::memory::cache::{ARRIVING, SHARED};
 
@@ -103,32 +102,14 @@ impl Processor {
     /// RAM at `pa`, which lies in it with all `bytes`.
     #[inline(always)]
     pub(super) fn ram_read(&self, pa: u32, bytes: u32) -> u32 {
-        let value = read(self.memory.uncore.ram.bytes(), pa, bytes);
-        value.unwrap_or(u32::MAX >> (32 - 8 * bytes))
+        let value = self.memory.uncore.ram.little(pa, bytes);
+        value.map_or(u32::MAX >> (32 - 8 * bytes), |value| value as u32)
     }
 
     #[inline(always)]
     pub(super) fn ram_write(&mut self, pa: u32, bytes: u32, value: u32) {
-        let ram = self.memory.uncore.ram.bytes_mut();
-        let (at, value) = (pa as usize, value.to_le_bytes());
-        let bytes = bytes as usize;
-        match bytes {
-            1 => {
-                if let Some(place) = ram.get_mut(at) {
-                    *place = value[0];
-                }
-            }
-            2 => {
-                if let Some(place) = ram.get_mut(at..at + 2) {
-                    place.copy_from_slice(&value[..2]);
-                }
-            }
-            _ => {
-                if let Some(place) = ram.get_mut(at..at + 4) {
-                    place.copy_from_slice(&value);
-                }
-            }
-        }
+        let ram = &mut self.memory.uncore.ram;
+        ram.put_little(pa, bytes, value.into());
     }
 
     /// The word at a physical address, if it is in RAM.
@@ -204,34 +185,11 @@ impl Processor {
         self.device_was_written(effect.ok().flatten());
     }
 
-    /// A write to a device has this effect on the machine.
-    pub(super) fn device_was_written(&mut self, effect: Option<Effect>) {
-        self.due_at_once();
-        if self.several {
-            self.end_turn();
-        }
-        if let Some(effect) = effect {
-            self.carry_out(effect);
-        }
-    }
-
     pub(super) fn charge_device(&mut self, pa: u32) {
         self.close_window();
         if !self.memory.uncore.board.is_free(pa.into()) {
             let clocks = u64::from(self.config.bus.device);
             self.add_cycles(self.config.bus.core_cycles(clocks));
         }
-    }
-}
-
-/// The 1, 2 or 4 bytes at `pa`, if all of them are in RAM.
-#[inline(always)]
-pub(super) fn read(ram: &[u8], pa: u32, bytes: u32) -> Option<u32> {
-    let at = pa as usize;
-    match (bytes, ram.get(at..at + bytes as usize)?) {
-        (1, &[a]) => Some(a.into()),
-        (2, &[a, b]) => Some(u16::from_le_bytes([a, b]).into()),
-        (4, &[a, b, c, d]) => Some(u32::from_le_bytes([a, b, c, d])),
-        _ => None,
     }
 }

@@ -11,7 +11,6 @@ use super::exception::Exception;
 use super::mmu::Mmu;
 use super::predictor::Predictor;
 use super::registers::{Registers, Segment, cr0, segment};
-use super::stop::Stop;
 use super::tlb::{Need, Shortcut};
 use super::window::Window;
 use super::x87::Fpu;
@@ -19,7 +18,7 @@ use crate::account::Account;
 use crate::account::CodeCauses;
 use crate::account::NO_CAUSE;
 use crate::board::Instant;
-use crate::computer::{Breakpoints, Limits, Progress, Progressing as _, TurnTimes};
+use crate::computer::{Progress, Progressing as _, Running};
 use crate::loader::CauseRange;
 use crate::memory::{Forward, Memory};
 use crate::observe::Observers;
@@ -51,9 +50,7 @@ pub struct Processor {
     /// Issue slots since reset, [`Kind::slots`] in a cycle, without those of the block that runs
     /// ([`Processor::slots`]).
     pub(super) time: u64,
-    /// The time from which something else than the next block is due.
-    pub(super) deadline: u64,
-    /// The same for the block that runs, less the slots of the whole block.
+    /// [`Running::deadline`] for the block that runs, less the slots of the whole block.
     pub(super) due: u64,
     /// Of blocks that have ended.
     pub(super) instructions: u64,
@@ -89,8 +86,6 @@ pub struct Processor {
     /// Bytes of a cache line.
     pub(super) line: u32,
     pub(super) forward: Forward,
-    /// Always-probe mode: no shortcuts are taken.
-    pub(super) oracle: bool,
     /// Every translation and every line is looked up, for the oracle.
     pub(super) probes: bool,
     /// The translation sanitizer is on.
@@ -111,16 +106,10 @@ pub struct Processor {
     /// The instruction of a single step was INT: TF does not trap after it.
     pub(super) software: bool,
     pub(super) halted: bool,
-    /// If set, exceptions stop the machine instead of being taken.
-    pub(super) hosted: bool,
-    pub(super) stop: Option<Stop>,
-    pub(super) limits: Limits,
+    /// Its times are in slots.
+    pub(super) running: Running<Processor>,
     /// So many instructions, and the blocks become single instructions.
     pub(super) alarm: u64,
-    pub(super) several: bool,
-    /// In slots.
-    pub(super) times: TurnTimes,
-    pub(super) breakpoints: Breakpoints,
     pub(super) code_cause: u8,
     pub(super) window: Window,
     /// The same as [`Op::extra`] of a block's head has it, or a value that no head has: then each block that is entered
@@ -157,7 +146,6 @@ impl Processor {
             predictor: Predictor::new(config.branch.as_ref().map_or(0, |branch| branch.entries)),
             causes: CodeCauses::new(numbered(causes)),
             time: 0,
-            deadline: 0,
             due: 0,
             instructions: 0,
             here: Here::NONE,
@@ -184,7 +172,6 @@ impl Processor {
             ram_size,
             line,
             forward,
-            oracle: false,
             probes: false,
             sanitized: false,
             known: None,
@@ -196,13 +183,8 @@ impl Processor {
             inhibited: false,
             software: false,
             halted: false,
-            hosted: false,
-            stop: None,
-            limits: Limits::NONE,
+            running: Running::default(),
             alarm: u64::MAX,
-            several: config.processors > 1,
-            times: TurnTimes::default(),
-            breakpoints: Breakpoints::default(),
             code_cause: NO_CAUSE,
             window: Window::default(),
             head_cause: NO_CAUSE.into(),
@@ -239,7 +221,7 @@ impl Processor {
         self.registers = Registers::real_mode(u16::from(page) << 8, self.config.core.signature);
         self.flush_tlbs(false);
         self.halted = false;
-        self.times.wake = None;
+        self.running.times.wake = None;
         self.inhibited = false;
         self.modes_changed();
     }
@@ -250,22 +232,11 @@ impl Processor {
         &self.config
     }
 
-    /// Turns always-probe mode on or off. When it is on, each instruction is decoded anew, and every access looks up
-    /// TLB and caches. Cycles and counters must not change; the mode exists to prove that.
-    pub fn set_oracle(&mut self, on: bool) {
-        self.oracle = on;
-        self.look_up_all();
-    }
-
-    fn look_up_all(&mut self) {
-        self.probes = self.oracle;
+    /// With the oracle each instruction is decoded anew, and every access looks up TLB and caches.
+    pub(super) fn look_up_all(&mut self) {
+        self.probes = self.running.oracle;
         self.caches_on = self.registers.cr0 & cr0::CD == 0 && !self.probes;
         self.mmu.drop_shortcuts();
-    }
-
-    /// With `on`, an exception stops the machine, and the caller of the run handles it.
-    pub fn set_hosted(&mut self, on: bool) {
-        self.hosted = on;
     }
 
     /// Core cycles since reset.
@@ -377,23 +348,5 @@ impl Processor {
             lock: (self.config.clocks.lock * self.kind.slots()) as u16,
             wait: self.wait,
         }
-    }
-
-    /// Reads the byte at a linear address through the current translation, without side effects.
-    #[must_use]
-    pub fn peek(&self, linear: u32) -> Option<u8> {
-        let pa = self.peek_translation(linear)?;
-        self.memory.uncore.ram.read_u8(pa)
-    }
-
-    /// Writes the byte at a linear address; false where there is no RAM.
-    pub fn poke(&mut self, linear: u32, value: u8) -> bool {
-        let Some(pa) = self.peek_translation(linear) else {
-            return false;
-        };
-        if (pa as usize) < self.ram_size {
-            self.written(pa, 1);
-        }
-        self.memory.uncore.ram.write_u8(pa, value)
     }
 }

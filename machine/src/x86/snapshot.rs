@@ -18,7 +18,7 @@ use super::wide_paging::FIRST_RESERVED;
 use super::window::Window;
 use super::x87::Fpu;
 use crate::board::Instant;
-use crate::computer::{Progress, Saved, shared_blocks, state_of};
+use crate::computer::{Progress, Saved, state_of};
 use crate::config::LATEST;
 
 /// A processor's state beside its caches and its account.
@@ -51,7 +51,7 @@ state_of! {
 impl Saved for Processor {
     type State = State;
 
-    shared_blocks!();
+    crate::computer::shared_blocks!();
 
     fn problem(config: &Config) -> Option<String> {
         config.problem()

@@ -18,6 +18,7 @@ use super::registers::{cr0, cr4};
 use super::stop::{Fatal, Stop};
 use super::tlb::{Entry, Need, permits, pte};
 use crate::computer::Sanitized;
+use crate::debug::Debugged as _;
 use crate::observe::stale::{CALLS_MOST, Key, Origin, Rules, Side, Truth, Use, Who};
 
 const RULES: Rules = Rules {
@@ -121,7 +122,7 @@ impl Sanitized for Processor {
             if word < lowest {
                 continue;
             }
-            let byte = |back: u32| self.peek(word.wrapping_sub(back));
+            let byte = |back: u32| self.read_byte(word.wrapping_sub(back).into());
             // A call of an address has 5 bytes, one by a register or a word of memory 2, 3, 6 or 7.
             let indirect = || [2, 3, 6, 7].iter().any(|&back| byte(back) == Some(0xff));
             if known(word) && (byte(5) == Some(0xe8) || indirect()) {
@@ -173,7 +174,7 @@ impl Sanitized for Processor {
     }
 
     fn stop_with(&mut self, report: String) {
-        (self.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
+        (self.running.stop).get_or_insert(Stop::Fatal(Fatal::Sanitizer { report }));
         self.due_at_once();
     }
 }

@@ -86,7 +86,7 @@ impl Processor {
     /// INT n
     pub(super) fn software_interrupt(&mut self, vector: u8) -> Result<(), Exception> {
         self.software = true;
-        if self.hosted {
+        if self.running.hosted {
             self.halt_for_host(vector, None);
             return Ok(());
         }

@@ -7,8 +7,7 @@ use super::processor::{NOWHERE, Processor};
 use super::registers::eflags;
 use super::stop::{Fatal, Raised};
 use crate::board::{Board, Console, Pc};
-use crate::computer::{Breakpoints, Cpu, Sanitized};
-use crate::loader::CauseRange;
+use crate::computer::{Cpu, Sanitized};
 use crate::memory::{Memory, Notice, Uncore};
 
 impl Cpu for Processor {
@@ -32,16 +31,7 @@ impl Cpu for Processor {
         Memory::of_x86(config, uncore)
     }
 
-    fn with_memory(
-        number: u8,
-        config: &Config,
-        memory: Memory,
-        causes: &[CauseRange],
-    ) -> Result<Self, String> {
-        Processor::new(number, config.clone(), memory, causes)
-    }
-
-    crate::computer::cpu_parts!();
+    crate::computer::cpu_parts!(blocks);
     crate::computer::cpu_calls!();
 
     fn state_changed(&mut self) {
@@ -49,15 +39,8 @@ impl Cpu for Processor {
     }
 
     fn set_oracle(&mut self, on: bool) {
-        Processor::set_oracle(self, on);
-    }
-
-    fn set_hosted(&mut self, on: bool) {
-        Processor::set_hosted(self, on);
-    }
-
-    fn breakpoints_mut(&mut self) -> &mut Breakpoints {
-        &mut self.breakpoints
+        self.running.oracle = on;
+        self.look_up_all();
     }
 
     fn make_ready(&mut self) {
@@ -78,17 +61,6 @@ impl Cpu for Processor {
             self.heed_stores();
         }
         self.due_at_once();
-    }
-
-    fn park(&mut self) {
-        self.memory
-            .exchange(self.number, &mut None, &mut self.account);
-    }
-
-    fn hand_over(&mut self, next: &mut Self) {
-        std::mem::swap(&mut self.memory.uncore, &mut next.memory.uncore);
-        std::mem::swap(&mut self.observers, &mut next.observers);
-        std::mem::swap(&mut self.blocks, &mut next.blocks);
     }
 
     /// A processor that waits to be started keeps its caches, so that it hears too.

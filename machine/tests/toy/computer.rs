@@ -1,72 +1,38 @@
 //! What a computer, a session, a snapshot and GDB ask of the toy.
 
-use std::fmt;
-
 use pagewalk_machine::account::Names;
 use pagewalk_machine::board::{Board, Console, Instant};
-use pagewalk_machine::computer::{
-    Breakpoints, Cpu, Guest, Limits, Pause, Progressing as _, Saved, Shape, Stop,
-};
+use pagewalk_machine::computer::{Cpu, Guest, Progressing as _, Saved, Shape};
 use pagewalk_machine::debug::{Debugged, Layout, Row};
-use pagewalk_machine::loader::{CauseRange, ElfImage, LoadError};
+use pagewalk_machine::engine::straight::Runs as _;
+use pagewalk_machine::loader::{ElfImage, LoadError};
 use pagewalk_machine::memory::{
     BusTiming, CacheGeometry, Forward, Memory, MemoryPace, MemoryTiming, Pattern, Physical, Ram,
-    Replacement, Uncore,
+    RamAddress, Replacement, Uncore,
 };
-use pagewalk_machine::observe::Shown;
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::symbolize::Symbolizer;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use super::processor::{State, Toy, Trap};
+use super::processor::{LINE, State, Toy, Trap, control, descend};
 
 /// RAM at 2 GB, more of it at 1 TB, and the control device at 32 TB.
 pub const RAM: Physical = 0x8000_0000;
 pub const MORE: Physical = 1 << 40;
 pub const CONTROL: Physical = 1 << 45;
-const CLOCK: u64 = 100_000_000;
 pub const FORWARD: Forward = Forward::Beats;
 
-/// A machine file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Config {
-    pub processors: u8,
-}
-
-/// The state of translation.
-#[derive(Clone, Debug)]
-pub struct Dump(pub Vec<(u64, u64)>);
-
-impl fmt::Display for Dump {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|(page, pte)| writeln!(out, "{page:#x} {pte:#x}"))
-    }
-}
-
-impl Shown for Dump {
-    fn to_json(&self) -> Value {
-        json!(self.0)
-    }
-}
-
 impl Cpu for Toy {
-    type Config = Config;
+    /// A machine file.
+    type Config = Shape;
     type Exception = Trap;
     type Fatal = Trap;
-    type Dump = Dump;
+    type Dump = String;
 
-    fn shape(config: &Config) -> Shape {
-        Shape {
-            processors: config.processors,
-            lead: 100,
-            clock: CLOCK,
-        }
+    fn shape(config: &Shape) -> Shape {
+        *config
     }
 
-    fn uncore(_: &Config, console: Console) -> Result<Uncore, String> {
+    fn uncore(config: &Shape, console: Console) -> Result<Uncore, String> {
         let pattern = Pattern {
             read_first: 5,
             read_next: 1,
@@ -85,77 +51,36 @@ impl Cpu for Toy {
             beat: 8,
         };
         let ram = Ram::in_pieces(&[(RAM, 2 << 20), (MORE, 1 << 20)])?;
-        Uncore::new(ram, [None, None], bus, Board::bare(CONTROL, CLOCK, console))
+        let board = Board::bare(CONTROL, config.clock, console);
+        Uncore::new(ram, [None, None], bus, board)
     }
 
-    fn caches(config: &Config, uncore: Uncore) -> Result<Memory, String> {
-        let replacement = Replacement::Lru;
+    fn caches(config: &Shape, uncore: Uncore) -> Result<Memory, String> {
         let cache = CacheGeometry {
             size: 4096,
             ways: 2,
-            line: 32,
-            replacement,
+            line: LINE as u32,
+            replacement: Replacement::Lru,
         };
         let timing = MemoryTiming {
-            write_back_buffers: 1,
             several: config.processors > 1,
             ..MemoryTiming::plain(FORWARD, FORWARD, 2)
         };
         Memory::new(uncore, cache, cache, timing)
     }
 
-    fn with_memory(
-        number: u8,
-        config: &Config,
-        memory: Memory,
-        _: &[CauseRange],
-    ) -> Result<Self, String> {
-        Ok(Toy::new(number, *config, memory))
-    }
-
-    pagewalk_machine::computer::cpu_parts!();
+    pagewalk_machine::computer::cpu_parts!(blocks);
 
     fn instant(&self) -> Instant {
-        Instant {
-            processor: self.number,
-            cycles: self.state.cycles,
-            instructions: self.state.instructions,
-        }
+        self.state.now
     }
 
     fn settle(&mut self) {
         self.settle_time(0, 0);
     }
 
-    fn set_oracle(&mut self, on: bool) {
-        self.oracle = on;
-    }
-
-    fn set_hosted(&mut self, on: bool) {
-        self.hosted = on;
-    }
-
-    fn breakpoints_mut(&mut self) -> &mut Breakpoints {
-        &mut self.breakpoints
-    }
-
-    fn turn(&mut self, limits: Limits) -> Pause<Stop<Trap, Trap>> {
-        self.run_turn(limits)
-    }
-
     fn pass(&mut self, cycle: u64) {
-        self.state.cycles = cycle;
-    }
-
-    fn park(&mut self) {
-        self.memory
-            .exchange(self.number, &mut None, &mut self.account);
-    }
-
-    fn hand_over(&mut self, next: &mut Self) {
-        std::mem::swap(&mut self.memory.uncore, &mut next.memory.uncore);
-        std::mem::swap(&mut self.observers, &mut next.observers);
-        std::mem::swap(&mut self.blocks, &mut next.blocks);
+        self.state.now.cycles = cycle;
     }
 
     fn start(&mut self, now: u64) {
@@ -166,12 +91,10 @@ impl Cpu for Toy {
         Trap::Illegal
     }
 
-    fn state(&self, _: u32, _: bool, _: bool) -> Dump {
-        let tlb = self.state.tlb.valid();
-        Dump(
-            tlb.map(|(_, entry)| (entry.page, entry.frame >> 12 << 10 | u64::from(entry.bits)))
-                .collect(),
-        )
+    fn state(&self, _: u32, _: bool, _: bool) -> String {
+        let entries = self.state.tlb.valid();
+        let shown = entries.map(|(_, entry)| format!("{:#x} {:#x}\n", entry.page, entry.frame));
+        shown.collect()
     }
 }
 
@@ -210,9 +133,10 @@ impl Guest for Toy {
 
 impl Saved for Toy {
     type State = State;
-    type Shared = Vec<u64>;
 
-    fn problem(config: &Config) -> Option<String> {
+    pagewalk_machine::computer::shared_blocks!();
+
+    fn problem(config: &Shape) -> Option<String> {
         (config.processors == 0).then(|| "a computer has a processor".to_owned())
     }
 
@@ -222,19 +146,11 @@ impl Saved for Toy {
     }
 
     fn put_back(&mut self, state: State) -> Result<(), &'static str> {
-        let (user, fetched) = (state.user, state.fetched);
+        let fetched = state.fetched;
         self.state = state;
         self.modes_changed();
         self.state.fetched = fetched;
-        (user == self.account.user).then_some(()).ok_or("mode")
-    }
-
-    fn shared(&self) -> Vec<u64> {
-        self.blocks.fetched().to_vec()
-    }
-
-    fn set_shared(&mut self, fetched: Vec<u64>) -> bool {
-        self.blocks.set_fetched(&fetched)
+        Ok(())
     }
 }
 
@@ -257,9 +173,6 @@ impl Layout for Wide {
 
 impl Debugged for Toy {
     type Layout = Wide;
-    const WATCHES: bool = false;
-    const HELD: &'static str = "";
-    const SLEEPS: &'static str = "";
 
     fn values(&mut self) -> Vec<u128> {
         let all = self.state.x.iter().chain([&self.state.pc]);
@@ -273,15 +186,17 @@ impl Debugged for Toy {
         self.state.pc = values[16] as u64;
     }
 
-    fn read_byte(&self, address: u64) -> Option<u8> {
-        self.memory.uncore.ram.read_u8(self.peek(address)?)
+    fn place(&self, address: u64) -> Option<RamAddress> {
+        let (root, ram) = (self.state.control[control::ROOT], &self.memory.uncore.ram);
+        let read = |at| ram.little(ram.at(at, 8)?, 8);
+        let physical = match root {
+            0 => address,
+            root => descend(root, address, read)?.physical(address),
+        };
+        ram.at(physical, 1)
     }
 
-    fn write_byte(&mut self, address: u64, byte: u8) -> bool {
-        let Some(at) = self.peek(address) else {
-            return false;
-        };
-        self.blocks.forget(at, 1);
-        self.memory.uncore.ram.write_u8(at, byte)
+    fn is_written(&mut self, at: RamAddress) {
+        self.written(at, 1);
     }
 }

@@ -14,8 +14,6 @@ pub struct Op {
 /// The low byte of an instruction. If its lowest two bits are set it has four bytes, otherwise two.
 pub mod code {
     pub const ADD: u8 = 0x00;
-    pub const SUB: u8 = 0x04;
-    pub const JUMP: u8 = 0x08;
     pub const TRAP: u8 = 0x0c;
     pub const RETURN: u8 = 0x10;
     pub const FENCE: u8 = 0x14;
@@ -35,16 +33,12 @@ impl Op {
     pub fn decode(bytes: &[u8]) -> Op {
         let byte = |n: usize| bytes.get(n).copied().unwrap_or(0);
         let (code, registers) = (byte(0), byte(1));
-        let long = code & 3 == 3;
+        let immediate = i16::from_le_bytes([byte(2), byte(3)]);
         Op {
             code,
             rd: registers & 15,
             rs: registers >> 4,
-            immediate: if long {
-                i16::from_le_bytes([byte(2), byte(3)])
-            } else {
-                0
-            },
+            immediate: if code & 3 == 3 { immediate } else { 0 },
         }
     }
 }
@@ -58,7 +52,7 @@ impl Instruction for Op {
 
     fn ends(&self) -> bool {
         use code::*;
-        [JUMP, TRAP, RETURN, FENCE, BRANCH, WRITE_CONTROL].contains(&self.code)
+        [TRAP, RETURN, FENCE, BRANCH, WRITE_CONTROL].contains(&self.code)
             || self.code > READ_CONTROL
     }
 }
@@ -67,7 +61,6 @@ impl Instruction for Op {
 #[derive(Clone, Copy, Debug)]
 pub enum Binary {
     Add,
-    Subtract,
     Or,
     ShiftLeft,
 }
@@ -84,7 +77,6 @@ pub trait Values {
     fn binary(&mut self, op: Binary, a: Self::Value, b: Self::Value) -> Self::Value;
     fn load(&mut self, at: Self::Value, bytes: u32) -> Result<Self::Value, Self::Stop>;
     fn store(&mut self, at: Self::Value, bytes: u32, value: Self::Value) -> Result<(), Self::Stop>;
-    fn jump(&mut self, to: Self::Value);
     fn jump_unless_equal(&mut self, a: Self::Value, b: Self::Value, to: Self::Value);
     /// What changes the processor's modes, or is no instruction.
     fn system(&mut self, op: &Op) -> Result<(), Self::Stop>;
@@ -96,7 +88,6 @@ pub fn run<V: Values>(v: &mut V, pc: u64, op: &Op) -> Result<(), V::Stop> {
     let (a, b) = (v.register(op.rd), v.register(op.rs));
     let result = match op.code {
         code::ADD => v.binary(Binary::Add, a, b),
-        code::SUB => v.binary(Binary::Subtract, a, b),
         code::ADD_IMMEDIATE => {
             let by = v.constant(immediate);
             v.binary(Binary::Add, b, by)
@@ -120,10 +111,6 @@ pub fn run<V: Values>(v: &mut V, pc: u64, op: &Op) -> Result<(), V::Stop> {
         code::BRANCH => {
             let to = v.constant(pc.wrapping_add(immediate));
             v.jump_unless_equal(a, b, to);
-            return Ok(());
-        }
-        code::JUMP => {
-            v.jump(a);
             return Ok(());
         }
         _ => return v.system(op),

@@ -1,19 +1,19 @@
 //! The toy's processor: translation by a tree of three levels, fetches, accesses, traps.
 
-use pagewalk_machine::account::tlb_events::{Space, Step, Tables, TlbMiss, TlbPage, Tree};
+use pagewalk_machine::account::tlb_events::Tables;
 use pagewalk_machine::account::{Account, Event, Plain};
-use pagewalk_machine::computer::{
-    Breakpoints, Cpu as _, Limits, Pause, Progress, Progressing, Stop, TurnTimes,
-};
+use pagewalk_machine::board::Instant;
+use pagewalk_machine::computer::{Cpu as _, Progress, Progressing, Running, Shape, Stop};
 use pagewalk_machine::config::TlbConfig;
 use pagewalk_machine::engine::blocks::Blocks;
 use pagewalk_machine::engine::straight::{Instruction as _, Runs, Straight};
-use pagewalk_machine::memory::{Memory, Physical, Ram, RamAddress, attribute};
-use pagewalk_machine::observe::{Interruption, Observers};
+use pagewalk_machine::loader::CauseRange;
+use pagewalk_machine::memory::{Memory, Physical, RamAddress, attribute};
+use pagewalk_machine::observe::Observers;
 use pagewalk_machine::tlb::sized::{Entry, Tlb};
 use serde::{Deserialize, Serialize};
 
-use super::computer::{Config, Dump};
+use super::computer::FORWARD;
 use super::instructions::{Binary, Op, Values, code, run};
 
 /// Why an instruction does not end.
@@ -48,7 +48,7 @@ pub mod pte {
 }
 
 const TLB_ENTRIES: u32 = 8;
-const LINE: u64 = 32;
+pub const LINE: u64 = 32;
 /// No line has this address.
 const NOWHERE: u64 = 1;
 
@@ -60,75 +60,62 @@ pub struct State {
     pub user: bool,
     pub control: [u64; control::ALL],
     pub tlb: Tlb,
-    pub cycles: u64,
-    pub instructions: u64,
+    pub now: Instant,
     pub progress: Progress,
     /// The line that was fetched last, and where it is in RAM.
     pub fetched: (u64, RamAddress),
 }
 
 pub struct Toy {
-    pub number: u8,
-    pub config: Config,
+    pub config: Shape,
     pub state: State,
     pub memory: Memory,
     pub account: Account,
-    pub observers: Observers<Dump>,
+    pub observers: Observers<String>,
     pub blocks: Box<Blocks<Straight<Op>>>,
-    pub breakpoints: Breakpoints,
-    pub limits: Limits,
-    pub stop: Option<Stop<Trap, Trap>>,
-    pub times: TurnTimes,
-    pub oracle: bool,
-    pub hosted: bool,
-    /// Code may have changed, or something else comes before the next instruction.
-    stale: bool,
-}
-
-/// A TLB for pages of all sizes, which forgets the oldest one.
-fn tlb() -> Tlb {
-    let config = TlbConfig {
-        entries: TLB_ENTRIES,
-        ways: TLB_ENTRIES,
-        replacement: Some("fifo".to_owned()),
-    };
-    Tlb::new(&config).expect("fifo is there")
+    pub running: Running<Toy>,
 }
 
 impl Toy {
-    pub fn new(number: u8, config: Config, memory: Memory) -> Toy {
+    pub fn new(
+        processor: u8,
+        config: Shape,
+        memory: Memory,
+        _: &[CauseRange],
+    ) -> Result<Toy, String> {
         let ram = memory.uncore.ram.size();
         let mut control = [0; control::ALL];
-        control[control::NUMBER] = number.into();
+        control[control::NUMBER] = processor.into();
+        let now = Instant {
+            processor,
+            ..Instant::default()
+        };
+        let tlb = TlbConfig {
+            entries: TLB_ENTRIES,
+            ways: TLB_ENTRIES,
+            replacement: Some("fifo".to_owned()),
+        };
         let mut toy = Toy {
-            number,
-            account: Account::new(ram, LINE as usize),
-            blocks: Box::new(Blocks::new(ram)),
             config,
             state: State {
                 x: [0; 16],
                 pc: super::computer::RAM,
                 user: false,
                 control,
-                tlb: tlb(),
-                cycles: 0,
-                instructions: 0,
+                tlb: Tlb::new(&tlb)?,
+                now,
                 progress: Progress::default(),
                 fetched: (NOWHERE, 0),
             },
             memory,
+            account: Account::new(ram, LINE as usize),
             observers: Observers::default(),
-            breakpoints: Breakpoints::default(),
-            limits: Limits::NONE,
-            stop: None,
-            times: TurnTimes::default(),
-            oracle: false,
-            hosted: false,
-            stale: false,
+            blocks: Box::new(Blocks::new(ram)),
+            running: Running::default(),
         };
         toy.memory.enable_caches();
         toy.modes_changed();
-        toy
+        Ok(toy)
     }
 
     /// Who is charged may be another, and what was fetched may be another's.
@@ -138,49 +125,20 @@ impl Toy {
         self.state.fetched = (NOWHERE, 0);
     }
 
-    pub fn run_turn(&mut self, limits: Limits) -> Pause<Stop<Trap, Trap>> {
-        self.limits = limits;
-        self.begin_watch();
-        loop {
-            let (stop, turn_over) = (self.stop.take(), self.state.cycles >= self.times.end);
-            if let Some(pause) = self.pauses(stop, limits, turn_over) {
-                self.close_watch();
-                return pause;
-            }
-            let address = self.state.pc;
-            if self.breakpoints.stops_at(address) {
-                return Pause::Stopped(Stop::Breakpoint { address });
-            }
-            self.breakpoints.passed();
-            if self.observers.watch_time() {
-                self.tell_observers(address);
-            }
-            self.stale = false;
-            if let Err(trap) = self.run_block() {
-                self.trap(trap);
-            }
-        }
-    }
-
     fn translate(&mut self, va: u64, right: u64) -> Result<Physical, Trap> {
-        let root = self.state.control[control::ROOT];
-        if root == 0 {
+        if self.state.control[control::ROOT] == 0 {
             return Ok(va);
         }
         self.state.control[control::ADDRESS] = va;
         let fetch = right == pte::EXECUTE;
-        let (access, miss) = if fetch {
-            (Event::InstructionTlbAccess, Event::InstructionTlbMiss)
-        } else {
-            (Event::DataTlbAccess, Event::DataTlbMiss)
-        };
-        self.account.add(access, 1);
+        let accesses = [Event::DataTlbAccess, Event::InstructionTlbAccess];
+        self.account.add(accesses[usize::from(fetch)], 1);
         let entry = match self.state.tlb.look_up(va, 0) {
             Some(entry) => entry,
             None => {
-                self.account.add(miss, 1);
-                let entry = self.walk(root, va, fetch)?;
-                let evicted = Plain::DataTlbEvicted;
+                self.account.add(Event::tlb_miss(fetch), 1);
+                let entry = self.walk(va, fetch).ok_or(Trap::PageFault)?;
+                let evicted = Plain::tlb_evicted(fetch);
                 self.state.tlb.enter(entry, &mut self.account, evicted);
                 entry
             }
@@ -193,173 +151,52 @@ impl Toy {
     }
 
     /// Reads the tables: memory accesses like any others.
-    fn walk(&mut self, root: u64, va: u64, fetch: bool) -> Result<Entry, Trap> {
-        let from = self.state.cycles;
-        if let Some(note) = &mut self.account.tlb.walk {
-            let page = |entry: &Entry| TlbPage {
-                address: entry.page as u32,
-                space: Some(Space::Asid(0)),
-            };
-            let entries = self.state.tlb.valid();
-            note.begin(entries.map(|(_, entry)| Some(page(&entry))));
-        }
-        let canonical = va.cast_signed() << 25 >> 25 == va.cast_signed();
+    fn walk(&mut self, va: u64, fetch: bool) -> Option<Entry> {
+        let (root, from) = (self.state.control[control::ROOT], self.state.now.cycles);
+        self.state.tlb.begin_walk(&mut self.account);
         let (state, account, memory) = (&mut self.state, &mut self.account, &mut self.memory);
-        let read = |at| {
-            let (at, cycle) = (memory.uncore.ram.at(at, 8)?, state.cycles);
-            let took = memory.walk_read(
-                at,
-                attribute::COHERENT,
-                super::computer::FORWARD,
-                cycle,
-                account,
-            );
-            state.cycles += took;
-            let value = memory.uncore.ram.get(at).map(u64::from_le_bytes)?;
-            if let Some(note) = &mut account.tlb.walk {
-                note.step(Step {
-                    cycle,
-                    took,
-                    pa: at,
-                    bytes: 8,
-                    value,
-                    store: false,
-                });
-            }
+        let found = descend(root, va, |at| {
+            let at = memory.uncore.ram.at(at, 8)?;
+            let (value, took) = memory.read_entry(at, FORWARD, state.now.cycles, account)?;
+            state.now.cycles += took;
             Some(value)
-        };
-        let found = if canonical {
-            descend(root, va, read)
-        } else {
-            None
-        };
-        let walk = self.state.cycles - from;
-        self.account.add_plain(Plain::WalkCycles, walk);
-        self.account.tlb.miss = Some(TlbMiss {
-            fetch,
-            ea: va as u32,
-            set: 0,
-            walk: Some(walk),
-            user: self.state.user,
-            cause: self.account.cause,
-            tables: Tables {
-                layout: &Tree,
-                numbers: [root, 0, 0, 0],
-            },
         });
-        self.observers
-            .tlb(&mut self.account.tlb, self.state.pc as u32, from);
-        found.ok_or(Trap::PageFault)
+        let took = self.state.now.cycles - from;
+        self.account.add_plain(Plain::WalkCycles, took);
+        self.note_walk(fetch, va, from, Tables::tree(root));
+        found
     }
 
-    /// Where `va` is in RAM, for a debugger: without side effects.
-    pub fn peek(&self, va: u64) -> Option<RamAddress> {
-        let (root, ram) = (self.state.control[control::ROOT], &self.memory.uncore.ram);
-        let read = |at| ram.get(ram.at(at, 8)?).map(u64::from_le_bytes);
-        let physical = if root == 0 {
-            va
-        } else {
-            descend(root, va, read)?.physical(va)
-        };
-        ram.at(physical, 1)
-    }
-
-    /// An aligned access; `store` is what is written.
-    fn access(&mut self, va: u64, bytes: u32, store: Option<u64>) -> Result<u64, Trap> {
+    /// The physical address of an aligned access.
+    fn aligned(&mut self, va: u64, bytes: u32, right: u64) -> Result<Physical, Trap> {
         if !va.is_multiple_of(u64::from(bytes)) {
             return Err(Trap::Misaligned);
         }
-        let right = if store.is_some() {
-            pte::WRITE
-        } else {
-            pte::READ
-        };
         let physical = self.translate(va, right)?;
         self.account.add(Event::DataCacheAccess, 1);
-        let Some(at) = self.memory.uncore.ram.at(physical, bytes) else {
-            return self.device(physical, bytes, store);
-        };
-        let (now, account, memory) = (self.state.cycles, &mut self.account, &mut self.memory);
-        let Some(value) = store else {
-            self.state.cycles += memory.load(at, attribute::COHERENT, now, account);
-            return (memory.uncore.ram.get(at).map(u64::from_le_bytes)).ok_or(Trap::NoMemory);
-        };
-        self.state.cycles += memory.store(at, attribute::COHERENT, now, account);
-        if self.blocks.holds(at, bytes) {
-            self.blocks.forget(at, bytes);
-            self.stale = true;
-            // Whether or not a block was decoded of it: the I-cache sees the store.
-            if self.blocks.may_be_cached(at, bytes) {
-                self.memory.instruction.invalidate(at);
-                self.state.fetched = (NOWHERE, 0);
-            }
-        }
-        let ram = &mut self.memory.uncore.ram;
-        match bytes {
-            8 => ram.put(at, value.to_le_bytes()),
-            _ => ram.put(at, (value as u32).to_le_bytes()),
-        };
-        Ok(0)
+        Ok(physical)
     }
 
-    fn device(&mut self, at: Physical, bytes: u32, store: Option<u64>) -> Result<u64, Trap> {
-        let now = self.instant();
-        let uncore = &mut self.memory.uncore;
-        let Some(value) = store else {
-            return uncore
-                .board
-                .read(at, bytes, now)
-                .map_err(|_| Trap::NoMemory);
-        };
-        let effect = uncore
-            .write_device(at, bytes, value, now)
-            .map_err(|_| Trap::NoMemory)?;
-        self.stale = true;
-        if self.config.processors > 1 {
-            // The others see at once what the device does.
-            self.end_turn();
+    /// These bytes change: code there is decoded anew.
+    pub fn written(&mut self, at: RamAddress, bytes: u32) {
+        self.drop_code(at, bytes);
+        // Whether or not a block was decoded of it: the I-cache sees the store.
+        if self.blocks.may_be_cached(at, bytes) {
+            self.memory.instruction.invalidate(at);
+            self.state.fetched = (NOWHERE, 0);
         }
-        if let Some(effect) = effect {
-            self.carry_out(effect);
-        }
-        Ok(0)
-    }
-
-    fn trap(&mut self, trap: Trap) {
-        self.account.counters.exception[trap as usize] += 1;
-        if self.hosted {
-            self.stop = Some(Stop::Exception(trap));
-            return;
-        }
-        if self.state.control[control::VECTOR] == 0 {
-            self.stop = Some(Stop::Fatal(trap));
-            return;
-        }
-        let which = Interruption {
-            name: "trap",
-            counter: "trap",
-        };
-        let at = (self.state.pc as u32, self.account.user, self.account.cause);
-        self.observers.exception(which, at, self.state.cycles);
-        // A call has run.
-        let ran = u64::from(trap == Trap::Call);
-        self.state.instructions += ran;
-        let control = &mut self.state.control;
-        control[control::PC] = self.state.pc + 2 * ran;
-        control[control::CAUSE] = trap as u64;
-        control[control::USER] = self.state.user.into();
-        self.state.pc = control[control::VECTOR];
-        self.state.user = false;
-        self.modes_changed();
     }
 }
 
 /// What the tree of tables says of `va`.
-fn descend(
+pub fn descend(
     root: Physical,
     va: u64,
     mut read: impl FnMut(Physical) -> Option<u64>,
 ) -> Option<Entry> {
+    if va.cast_signed() << 25 >> 25 != va.cast_signed() {
+        return None;
+    }
     let mut table = root;
     for shift in [30, 21, 12] {
         let pte = read(table + (va >> shift & 511) * 8).filter(|pte| pte & pte::VALID != 0)?;
@@ -388,15 +225,7 @@ impl Progressing for Toy {
     }
 
     fn set_clock(&mut self, cycle: u64) {
-        self.state.cycles = cycle;
-    }
-
-    fn stop_for(&mut self, stop: Stop<Trap, Trap>) {
-        self.stop.get_or_insert(stop);
-    }
-
-    fn waits(&mut self) -> bool {
-        false
+        self.state.now.cycles = cycle;
     }
 }
 
@@ -409,10 +238,6 @@ unsafe impl Runs for Toy {
         Op::decode(bytes)
     }
 
-    fn address(&self) -> u64 {
-        self.state.pc
-    }
-
     fn fetch(&mut self, va: u64) -> Result<RamAddress, Trap> {
         let (line, at) = self.state.fetched;
         if va & !(LINE - 1) == line {
@@ -422,8 +247,8 @@ unsafe impl Runs for Toy {
         let at = (self.memory.uncore.ram.at(physical, 2)).ok_or(Trap::NoMemory)?;
         self.account.add(Event::InstructionCacheAccess, 1);
         self.blocks.mark_fetched(at);
-        let (now, account) = (self.state.cycles, &mut self.account);
-        self.state.cycles += self.memory.fetch(at, attribute::COHERENT, now, account);
+        let (now, account) = (self.state.now.cycles, &mut self.account);
+        self.state.now.cycles += self.memory.fetch(at, attribute::COHERENT, now, account);
         self.state.fetched = (va & !(LINE - 1), at & !(LINE as u32 - 1));
         Ok(at)
     }
@@ -432,32 +257,39 @@ unsafe impl Runs for Toy {
         let (pc, length) = (self.state.pc, u64::from(op.length()));
         self.fetch(pc)?;
         self.fetch(pc.wrapping_add(length - 1))?;
-        self.state.cycles += 1;
+        self.state.now.cycles += 1;
         self.state.pc = pc.wrapping_add(length);
         if let Err(trap) = run(self, pc, op) {
             self.state.pc = pc;
             return Err(trap);
         }
-        self.state.instructions += 1;
+        self.state.now.instructions += 1;
         Ok(())
-    }
-
-    fn ram(&self) -> &Ram {
-        &self.memory.uncore.ram
     }
 
     fn blocks(&mut self) -> &mut Blocks<Straight<Op>> {
         &mut self.blocks
     }
 
-    fn decodes_each(&self) -> bool {
-        self.oracle || !self.breakpoints.is_empty()
-    }
-
-    fn is_due(&self) -> bool {
-        let (now, limits) = (&self.state, self.limits);
-        let end = self.times.end.min(limits.cycles);
-        self.stale || now.cycles >= end || now.instructions >= limits.instructions
+    fn take_exception(&mut self, trap: Trap) {
+        self.account.counters.exception[trap as usize] += 1;
+        if self.running.hosted {
+            return self.stop_for(Stop::Exception(trap));
+        }
+        if self.state.control[control::VECTOR] == 0 {
+            return self.stop_for(Stop::Fatal(trap));
+        }
+        self.note_exception("trap");
+        // A call has run.
+        let ran = u64::from(trap == Trap::Call);
+        self.state.now.instructions += ran;
+        let control = &mut self.state.control;
+        control[control::PC] = self.state.pc + 2 * ran;
+        control[control::CAUSE] = trap as u64;
+        control[control::USER] = self.state.user.into();
+        self.state.pc = control[control::VECTOR];
+        self.state.user = false;
+        self.modes_changed();
     }
 }
 
@@ -483,22 +315,34 @@ impl Values for Toy {
     fn binary(&mut self, op: Binary, a: u64, b: u64) -> u64 {
         match op {
             Binary::Add => a.wrapping_add(b),
-            Binary::Subtract => a.wrapping_sub(b),
             Binary::Or => a | b,
             Binary::ShiftLeft => a << b,
         }
     }
 
-    fn load(&mut self, at: u64, bytes: u32) -> Result<u64, Trap> {
-        self.access(at, bytes, None)
+    fn load(&mut self, va: u64, bytes: u32) -> Result<u64, Trap> {
+        let physical = self.aligned(va, bytes, pte::READ)?;
+        let (now, account, memory) = (self.state.now, &mut self.account, &mut self.memory);
+        let Some(at) = memory.uncore.ram.at(physical, bytes) else {
+            let read = memory.uncore.board.read(physical, bytes, now);
+            return read.map_err(|_| Trap::NoMemory);
+        };
+        self.state.now.cycles += memory.load(at, attribute::COHERENT, now.cycles, account);
+        memory.uncore.ram.little(at, bytes).ok_or(Trap::NoMemory)
     }
 
-    fn store(&mut self, at: u64, bytes: u32, value: u64) -> Result<(), Trap> {
-        self.access(at, bytes, Some(value)).map(|_| ())
-    }
-
-    fn jump(&mut self, to: u64) {
-        self.state.pc = to;
+    fn store(&mut self, va: u64, bytes: u32, value: u64) -> Result<(), Trap> {
+        let physical = self.aligned(va, bytes, pte::WRITE)?;
+        let (now, account, memory) = (self.state.now, &mut self.account, &mut self.memory);
+        let Some(at) = memory.uncore.ram.at(physical, bytes) else {
+            let effect = (memory.uncore).write_device(physical, bytes, value, now);
+            self.device_was_written(effect.map_err(|_| Trap::NoMemory)?);
+            return Ok(());
+        };
+        self.state.now.cycles += memory.store(at, attribute::COHERENT, now.cycles, account);
+        self.written(at, bytes);
+        self.memory.uncore.ram.put_little(at, bytes, value);
+        Ok(())
     }
 
     fn jump_unless_equal(&mut self, a: u64, b: u64, to: u64) {
@@ -516,9 +360,7 @@ impl Values for Toy {
                 self.state.pc = self.state.control[control::PC];
                 self.state.user = self.state.control[control::USER] != 0;
             }
-            code::FENCE => {
-                self.state.tlb.fence(None, None);
-            }
+            code::FENCE => _ = self.state.tlb.fence(None, None),
             code::READ_CONTROL if control < control::ALL => {
                 self.set_register(op.rd, self.state.control[control]);
                 return Ok(());

@@ -99,7 +99,7 @@ fn an_address_waits_for_its_register() {
     let far = [0x89, 0xfa, 0x8b, 0x06];
     let time = |code: &[u8]| {
         let mut bench = Bench::new("i486dx-50", code);
-        bench.processor().set_hosted(true);
+        bench.machine.set_hosted(true);
         bench.registers().gpr[6] = DATA;
         bench.registers().gpr[7] = DATA;
         let mut last = 0;

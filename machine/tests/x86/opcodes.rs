@@ -94,7 +94,7 @@ struct Runner {
 impl Runner {
     fn new(machine: &'static str, wide: bool) -> Self {
         let mut bench = Bench::new(machine, &[]);
-        bench.processor().set_hosted(true);
+        bench.machine.set_hosted(true);
         bench.machine.set_oracle(true);
         let registers = bench.registers();
         registers.gpr = [0; 16];

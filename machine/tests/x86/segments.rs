@@ -177,7 +177,7 @@ fn code_ends_at_its_segments_limit() {
             let number = usize::from(segment::CS);
             bench.registers().segments[number] = Segment::new(CODE0, 0, limit, 0x409b);
             bench.processor().modes_changed();
-            bench.processor().set_oracle(oracle);
+            bench.machine.set_oracle(oracle);
             assert_eq!(bench.run_to_handler(), 13, "{name} {limit:#x}");
             assert_eq!(bench.registers().gpr[0], eax, "{name} {limit:#x}");
             assert_eq!(bench.stacked(1), at, "{name} {limit:#x}");
@@ -195,7 +195,7 @@ fn a_loop_at_its_segments_limit_jumps_and_runs_on() {
             let number = usize::from(segment::CS);
             bench.registers().segments[number] = Segment::new(CODE0, 0, limit, 0x409b);
             bench.processor().modes_changed();
-            bench.processor().set_oracle(oracle);
+            bench.machine.set_oracle(oracle);
             bench.run(1000);
             assert_eq!(bench.registers().gpr[0], 100);
             assert_eq!(bench.registers().eip, eip);

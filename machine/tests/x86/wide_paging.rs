@@ -1,6 +1,7 @@
 //! Paging with CR4.PAE: three levels of tables with entries of 64 bits.
 
 use pagewalk_machine::board::Console;
+use pagewalk_machine::debug::Debugged as _;
 use pagewalk_machine::x86::Stop;
 use pagewalk_machine::x86::registers::{cr0, cr4};
 use pagewalk_machine::x86::session::Session;
@@ -225,11 +226,20 @@ fn large_pages_have_2_mb() {
     assert_eq!((lines[0].page, lines[0].frame), (0x4020_0000, 0));
     assert_eq!(states[0].to_json()["directories"][1], second | PRESENT);
     assert_eq!(
-        bench.machine.processor().peek(0x4020_0000 + DATA),
+        bench
+            .machine
+            .processor()
+            .read_byte((0x4020_0000 + DATA).into()),
         Some(0x34)
     );
     // The 2 MB before them are not there.
-    assert_eq!(bench.machine.processor().peek(0x4000_0000 + DATA), None);
+    assert_eq!(
+        bench
+            .machine
+            .processor()
+            .read_byte((0x4000_0000 + DATA).into()),
+        None
+    );
 }
 
 #[test]
@@ -247,7 +257,7 @@ fn a_page_above_4_gb_has_no_memory() {
     let states = bench.machine.states(0, true);
     let mut lines = states[0].tlbs.iter().flat_map(|(_, lines)| lines);
     assert!(lines.any(|line| (line.page, line.frame) == (DATA, frame)));
-    assert_eq!(bench.machine.processor().peek(DATA), None);
+    assert_eq!(bench.machine.processor().read_byte(DATA.into()), None);
 }
 
 #[test]

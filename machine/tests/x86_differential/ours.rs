@@ -1,6 +1,7 @@
 //! The same sequences by our processors.
 
 use pagewalk_machine::board::Console;
+use pagewalk_machine::debug::Debugged as _;
 use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::x86::registers::{Segment, cr0, eflags, segment};
 use pagewalk_machine::x86::{Config, Machine, Raised, Stop};
@@ -24,7 +25,7 @@ impl Computer {
         let config = Config::from_file(path.as_ref(), &[]).expect("the machine file is right");
         let machine = Machine::build(&config, Console::memory(), &[]);
         let mut machine = machine.expect("the machine can be built");
-        machine.processor_mut().set_hosted(true);
+        machine.set_hosted(true);
         Computer(machine)
     }
 
@@ -38,7 +39,7 @@ impl Computer {
         const DATA_ACCESS: u32 = 0xc0f3;
         let processor = self.0.processor_mut();
         for (address, &byte) in (CODE..).zip(&sequence.code) {
-            assert!(processor.poke(address, byte));
+            assert!(processor.write_byte(address.into(), byte));
         }
         self.bytes(DATA, DATA_SIZE as usize)
             .copy_from_slice(&sequence.data);

@@ -162,7 +162,7 @@ impl Processor {
             .contains(translation.pa & !0xfff, 4096);
         // The way by shortcuts takes all memory for what others see.
         let seen = translation.attributes & attribute::COHERENT != 0 || !self.several;
-        let kept = sound && !self.follows_handler() && !self.oracle && !self.watched(page);
+        let kept = sound && !self.follows_handler() && !self.running.oracle && !self.watched(page);
         if !cached || !seen || !in_ram || !kept {
             return;
         }

@@ -312,7 +312,7 @@ impl Processor {
             }
             // SAFETY: `at` gives an op of this processor's lines.
             unsafe {
-                if self.oracle {
+                if self.running.oracle {
                     self.time_block(op);
                 }
                 self.begin(op);
@@ -320,7 +320,11 @@ impl Processor {
                     self.wait_for_rest(op, fetch.place);
                 }
             }
-            self.hot.deadline = if look || self.oracle { 0 } else { self.hot.due };
+            self.hot.deadline = if look || self.running.oracle {
+                0
+            } else {
+                self.hot.due
+            };
             return op;
         }
     }
@@ -401,7 +405,13 @@ impl Processor {
         let lines = self.memory.instruction.shortcuts();
         let used = self.fetch_shortcuts.translated(page, used, lines);
         let whole = source != Source::Subpage;
-        if cached && seen && in_ram && sound && whole && !self.oracle && !self.breaks_in(ea, 0xfff)
+        if cached
+            && seen
+            && in_ram
+            && sound
+            && whole
+            && !self.running.oracle
+            && !self.breaks_in(ea, 0xfff)
         {
             self.hot.page = page;
             self.hot.page_delta = place.wrapping_sub(ea);

@@ -255,7 +255,7 @@ impl Processor {
         // SAFETY: the caller's.
         unsafe {
             let (length, state) = ((*op).instructions, self.hot.pipeline);
-            let known = if self.oracle {
+            let known = if self.running.oracle {
                 self.lines.time_anew(&self.schedule, op, length, state)
             } else {
                 self.lines.time(&self.schedule, op, length, state)
@@ -275,7 +275,7 @@ impl Processor {
             let state = self.hot.pipeline;
             let key = self.lines.timing_key(op, (*op).instructions);
             let known = self.lines.timings.entry(key, state);
-            let found = known.key == key && known.timing.before == state && !self.oracle;
+            let found = known.key == key && known.timing.before == state && !self.running.oracle;
             if found {
                 (*op.cast_mut()).timing = known.timing;
             }

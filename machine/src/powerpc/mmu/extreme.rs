@@ -41,14 +41,7 @@ impl Mmu {
             return None;
         }
         if tlb.fill(TlbEntry::new(tag, found.word1)).is_some() {
-            account.add_plain(
-                if fetch {
-                    Plain::InstructionTlbEvicted
-                } else {
-                    Plain::DataTlbEvicted
-                },
-                1,
-            );
+            account.add_plain(Plain::tlb_evicted(fetch), 1);
         }
         let mut reaches = Reaches::NOTHING;
         reaches.add(fetch, Reach::Set(next));

@@ -6,7 +6,7 @@ use super::{
     Recency, Segments, Source, Space, Tlb, TlbEntry, Translation, Used, hash, second_level,
     segment, tlb,
 };
-use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbPage};
+use crate::account::tlb_events::{TlbLoad, TlbPage};
 use crate::account::{Account, Array, Cause, Event, Plain};
 use crate::memory::{Memory, attribute};
 use crate::powerpc::mmu::places::Places;
@@ -94,15 +94,6 @@ pub(super) trait Refill {
         entry: TlbEntry,
         now: &mut Now<'_>,
     ) -> Result<u64, Fault>;
-}
-
-/// The counter of entries that a TLB has replaced.
-pub(super) fn evicted(fetch: bool) -> Plain {
-    if fetch {
-        Plain::InstructionTlbEvicted
-    } else {
-        Plain::DataTlbEvicted
-    }
 }
 
 fn block(hit: &BatHit) -> Translation {
@@ -335,12 +326,8 @@ impl Front6xx {
     }
 
     fn count_miss(&mut self, access: Access, sought: &Page, account: &mut Account) {
-        let (event, array) = if access.is_fetch() {
-            (Event::InstructionTlbMiss, Array::InstructionTlb)
-        } else {
-            (Event::DataTlbMiss, Array::DataTlb)
-        };
-        account.add(event, 1);
+        let array = Array::tlb(access.is_fetch());
+        account.add(Event::tlb_miss(access.is_fetch()), 1);
         self.miss_cause = account.cause;
         let cause = account.cause;
         account
@@ -348,19 +335,11 @@ impl Front6xx {
             .entry_missed(&mut account.counters, array, sought.tag(), cause);
         let fetch = access.is_fetch();
         let tlb = self.side(fetch);
-        account.tlb.miss = Some(TlbMiss {
-            fetch,
-            ea: sought.ea,
-            set: tlb.set(sought.ea),
-            walk: None,
-            user: account.user,
-            cause,
-            tables: Places::Hash {
-                segment: sought.segment,
-                sdr1: sought.sdr1,
-            }
-            .into(),
-        });
+        let tables = Places::Hash {
+            segment: sought.segment,
+            sdr1: sought.sdr1,
+        };
+        account.note_miss(fetch, (sought.ea, tlb.set(sought.ea)), None, tables.into());
         if let Some(walk) = &mut account.tlb.walk {
             let of_way = |way| tlb.class(sought.ea).find(|entry| entry.way() == way);
             let held = |entry: &TlbEntry| entry.valid().then(|| held(*entry));
@@ -380,7 +359,7 @@ impl Front6xx {
     ) {
         let (tlb, array) = self.side_mut(fetch);
         if let Some(old) = old {
-            account.add_plain(evicted(fetch), 1);
+            account.add_plain(Plain::tlb_evicted(fetch), 1);
             account.pollution.entry_evicted(array, old.tag(), cause);
         }
         account.tlb.load = entry.valid().then(|| TlbLoad {

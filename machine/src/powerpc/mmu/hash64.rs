@@ -22,6 +22,7 @@
 //! IBM's POWER4 paper (Tendler et al., 2002).
 
 pub mod erat;
+mod segments;
 pub mod slb;
 pub mod table;
 pub mod tlb;
@@ -33,16 +34,15 @@ pub use table::Page;
 use super::walker::{NoEntry, Port, WalkTiming};
 use super::{
     Access, EntryView, Fault, HashBase, Invalidation, Reach, Reaches, Recency, Source, Space,
-    TlbGeometry, Translation, Unit, Used, segment,
+    TlbGeometry, Translation, Unit, Used,
 };
-use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbPage};
+use crate::account::tlb_events::{TlbLoad, TlbPage};
 use crate::account::{Account, Array, Cause, Event, Plain};
 use crate::memory::{Memory, attribute};
 use crate::powerpc::mmu::places::Places;
 use crate::powerpc::msr;
 use crate::powerpc::spr_970::hid4;
 use serde::{Deserialize, Serialize};
-use slb::bits;
 use table::second;
 use tlb::{Entry, Tlb};
 
@@ -179,63 +179,6 @@ impl Hash64 {
         u64::from(self.windows[usize::from(!fetch)]) << 32 | u64::from(ea)
     }
 
-    /// `slbmte`. ERAT entries stay.
-    pub fn write_slb(&mut self, esid: u64, vsid: u64) {
-        self.slb.write(esid, vsid);
-    }
-
-    /// `slbmfee`.
-    #[must_use]
-    pub fn read_esid(&self, number: u64) -> u64 {
-        let entry = self.slb.entry(number);
-        entry.segment() | if entry.valid() { bits::VALID } else { 0 }
-    }
-
-    /// `slbmfev`.
-    #[must_use]
-    pub fn read_vsid(&self, number: u64) -> u64 {
-        self.slb.entry(number).vsid_word()
-    }
-
-    /// `slbie`, which removes the segment's ERAT entries too.
-    pub fn invalidate_segment(&mut self, ea: u64) -> Reaches {
-        self.slb.invalidate(ea);
-        self.remove(|entry| entry.ea & bits::ESID == ea & bits::ESID)
-    }
-
-    /// `slbia`, which empties the ERATs too.
-    pub fn invalidate_segments(&mut self) -> Reaches {
-        self.slb.invalidate_all();
-        self.remove(|_| true)
-    }
-
-    /// `mtsr`: VSID, keys and no-execute of a segment register go to the SLB entry of the same number. ERAT entries
-    /// stay.
-    pub fn write_segment(&mut self, number: u32, value: u32) {
-        let number = u64::from(number & 15);
-        let flag = |register: u32, slb: u64| if value & register != 0 { slb } else { 0 };
-        let vsid = u64::from(value & 0x0fff_ffff) << bits::VSID_SHIFT
-            | flag(segment::KS, bits::KS)
-            | flag(segment::KP, bits::KP)
-            | flag(segment::N, bits::N);
-        self.slb.write(number << 28 | bits::VALID | number, vsid);
-    }
-
-    /// `mfsr`: what `mtsr` would have to write for the SLB entry of this number; 0 if it is not valid.
-    #[must_use]
-    pub fn read_segment(&self, number: u32) -> u32 {
-        let entry = self.slb.entry(u64::from(number & 15));
-        if !entry.valid() {
-            return 0;
-        }
-        let word = entry.vsid_word();
-        let flag = |slb: u64, register: u32| if word & slb != 0 { register } else { 0 };
-        entry.vsid() as u32 & 0x0fff_ffff
-            | flag(bits::KS, segment::KS)
-            | flag(bits::KP, segment::KP)
-            | flag(bits::N, segment::N)
-    }
-
     /// Removes ERAT entries on both sides.
     fn remove(&mut self, gone: impl Fn(&EratEntry) -> bool) -> Reaches {
         let mut reaches = Reaches::NOTHING;
@@ -354,7 +297,7 @@ impl Hash64 {
         };
         let (way, old) = self.tlb.fill(entry);
         if let Some(old) = old {
-            now.account.add_plain(evicted(fetch), 1);
+            now.account.add_plain(Plain::tlb_evicted(fetch), 1);
             let cause = self.miss_cause;
             (now.account.pollution).entry_evicted(Array::DataTlb, old.key(), cause);
         }
@@ -371,12 +314,7 @@ impl Hash64 {
 
     fn count_miss(&mut self, page: &Page, sought: Sought, account: &mut Account) {
         let fetch = sought.access.is_fetch();
-        let event = if fetch {
-            Event::InstructionTlbMiss
-        } else {
-            Event::DataTlbMiss
-        };
-        account.add(event, 1);
+        account.add(Event::tlb_miss(fetch), 1);
         let cause = account.cause;
         self.miss_cause = cause;
         let key = Entry {
@@ -388,19 +326,11 @@ impl Hash64 {
         .key();
         (account.pollution).entry_missed(&mut account.counters, Array::DataTlb, key, cause);
         let set = self.tlb.set(page.index());
-        account.tlb.miss = Some(TlbMiss {
-            fetch,
-            ea: sought.ea as u32,
-            set: set as u32,
-            walk: None,
-            user: account.user,
-            cause,
-            tables: Places::Wide {
-                page: *page,
-                sdr1: self.sdr1,
-            }
-            .into(),
-        });
+        let tables = Places::Wide {
+            page: *page,
+            sdr1: self.sdr1,
+        };
+        account.note_miss(fetch, (sought.ea as u32, set as u32), None, tables.into());
         if let Some(walk) = &mut account.tlb.walk {
             let ways = self.tlb.ways(set);
             let of_way = |way: u8| ways.iter().find(|entry| entry.way() == way);
@@ -514,15 +444,6 @@ impl Hash64 {
             0
         };
         Ok(Self::by_entry(&entry, sought.ea, cycles))
-    }
-}
-
-/// The counter of entries that a walk has replaced.
-fn evicted(fetch: bool) -> Plain {
-    if fetch {
-        Plain::InstructionTlbEvicted
-    } else {
-        Plain::DataTlbEvicted
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
     Access, EntryView, Fault, HashBase, Invalidation, Reaches, Recency, Source, Space, Translation,
     Unit, Used,
 };
-use crate::account::tlb_events::{TlbLoad, TlbMiss, TlbPage};
+use crate::account::tlb_events::{TlbLoad, TlbPage};
 use crate::account::{Account, Array, Cause, Event, Plain};
 use crate::memory::{Memory, attribute};
 use crate::powerpc::mmu::places::Places;
@@ -275,27 +275,15 @@ impl Mpc8xx {
     }
 
     fn count_miss(&mut self, ea: u32, fetch: bool, account: &mut Account) {
-        let (event, array) = if fetch {
-            (Event::InstructionTlbMiss, Array::InstructionTlb)
-        } else {
-            (Event::DataTlbMiss, Array::DataTlb)
-        };
-        account.add(event, 1);
+        let array = Array::tlb(fetch);
+        account.add(Event::tlb_miss(fetch), 1);
         let cause = account.cause;
         self.miss_cause = cause;
-        account.tlb.miss = Some(TlbMiss {
-            fetch,
-            ea,
-            set: 0,
-            walk: None,
-            user: account.user,
-            cause,
-            tables: Places::Tree {
-                asid: self.casid,
-                level_one: self.level_one(ea),
-            }
-            .into(),
-        });
+        let tables = Places::Tree {
+            asid: self.casid,
+            level_one: self.level_one(ea),
+        };
+        account.note_miss(fetch, (ea, 0), None, tables.into());
         if let Some(walk) = &mut account.tlb.walk {
             let tlb = &self.side(fetch).tlb;
             let held = |entry: &Entry| entry.valid().then(|| page(entry));
@@ -395,12 +383,8 @@ impl Mpc8xx {
             victim: replaced.then(|| page(&old)),
         });
         if replaced {
-            let array = if instruction {
-                Array::InstructionTlb
-            } else {
-                Array::DataTlb
-            };
-            account.add_plain(super::front6xx::evicted(instruction), 1);
+            let array = Array::tlb(instruction);
+            account.add_plain(Plain::tlb_evicted(instruction), 1);
             account.pollution.entry_evicted(array, old.key(), evictor);
         }
         let mut reaches = Reaches::NOTHING;

@@ -9,10 +9,15 @@ use crate::powerpc::msr;
 impl Processor {
     /// True if instructions must be run one by one.
     pub(crate) fn single_steps(&self) -> bool {
-        let near_limit = self.limits.instructions.wrapping_sub(self.hot.instructions) < NEAR_LIMIT;
+        let near_limit = self
+            .running
+            .limits
+            .instructions
+            .wrapping_sub(self.hot.instructions)
+            < NEAR_LIMIT;
         let recorded = self.observers.recorder.is_some();
         let traced = self.registers.msr & (msr::SE | msr::BE) != 0;
-        traced || !self.breakpoints.is_empty() || recorded || near_limit
+        traced || !self.running.breakpoints.is_empty() || recorded || near_limit
     }
 
     /// The instruction `word` at `ea` is about to be run alone.
@@ -33,7 +38,7 @@ impl Processor {
 
     /// The instruction `word` at `ea` has been run alone; `traced` is [`Processor::traced`] before it.
     pub(crate) fn after_single(&mut self, ea: u32, word: u32, traced: u32) {
-        self.breakpoints.passed();
+        self.running.breakpoints.passed();
         let (next, completed) = (self.pc(), self.hot.instructions);
         if let Some(recorder) = &mut self.observers.recorder {
             recorder.ends(next, completed);
@@ -41,7 +46,7 @@ impl Processor {
         let completed = self
             .last_exception
             .is_none_or(|(_, count)| count != self.hot.instructions);
-        if !completed || self.stop.is_some() {
+        if !completed || self.running.stop.is_some() {
             return;
         }
         if let Some(trace) = self.trace_of(ea, word, traced)
@@ -56,7 +61,7 @@ impl Processor {
         if let Some(recorder) = &mut self.observers.recorder {
             recorder.accesses(ea, bytes, write, self.registers.msr & msr::DR == 0);
         }
-        if self.breakpoints.watches(ea, bytes, write) {
+        if self.running.breakpoints.watches(ea, bytes, write) {
             let address = ea.into();
             self.halt(Stop::Watchpoint { address, write });
         }
@@ -65,7 +70,7 @@ impl Processor {
     /// True if accesses to the page are watched and must not take shortcuts.
     pub(crate) fn watched(&self, page: u32) -> bool {
         let broken = self.registers.dabr & 3 != 0 && self.registers.dabr & !0xfff == page;
-        broken || self.breakpoints.watches_some(page, 4096)
+        broken || self.running.breakpoints.watches_some(page, 4096)
     }
 }
 

@@ -68,7 +68,7 @@ impl Processor {
 
     /// Stops the machine once the current block is done.
     pub(crate) fn halt(&mut self, stop: Stop) {
-        self.stop.get_or_insert(stop);
+        self.running.stop.get_or_insert(stop);
         self.hot.set_deadline(0);
     }
 

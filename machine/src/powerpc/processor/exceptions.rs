@@ -19,7 +19,7 @@ impl Processor {
         if let Some(stop) = self.end_instead(exception) {
             // The instruction is given up: the machine is between two again.
             self.registers.wide.far = 0;
-            self.stop = Some(stop);
+            self.running.stop = Some(stop);
             return false;
         }
         self.close_watch();
@@ -58,7 +58,7 @@ impl Processor {
     /// Why the machine stops at the program counter instead of taking `exception`, if it does.
     fn end_instead(&mut self, exception: Exception) -> Option<Stop> {
         let pc = self.registers.pc;
-        if self.hosted {
+        if self.running.hosted {
             return Some(Stop::Exception(exception));
         }
         if let Some(error) = self.unanswered.take() {
@@ -156,7 +156,7 @@ impl Processor {
         // A machine that stops is in its new state, too: it can be saved, and run on.
         if self.registers.msr & msr::LE != 0 {
             let pc = self.registers.pc;
-            self.stop = Some(Stop::Fatal(Fatal::LittleEndian { pc }));
+            self.running.stop = Some(Stop::Fatal(Fatal::LittleEndian { pc }));
             return Continues::Stop;
         }
         flow

@@ -46,19 +46,19 @@ impl Processor {
                 return None;
             };
             let now = self.hot.cycles;
-            if now >= self.limits.cycles {
+            if now >= self.running.limits.cycles {
                 return Some(Pause::Stopped(Stop::Limit));
             }
             let next = self.next_wake(mode);
             if self.several {
-                self.times.wake = Some(next.map_or(u64::MAX, |next| next.max(now + 1)));
+                self.running.times.wake = Some(next.map_or(u64::MAX, |next| next.max(now + 1)));
                 return Some(Pause::TurnOver);
             }
             let Some(next) = next else {
                 let pc = self.registers.pc;
                 return Some(Pause::Stopped(Stop::Fatal(Fatal::Asleep { pc })));
             };
-            self.pass(next.clamp(now + 1, self.limits.cycles));
+            self.pass(next.clamp(now + 1, self.running.limits.cycles));
             self.take_notice();
         }
         None

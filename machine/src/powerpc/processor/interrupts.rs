@@ -8,17 +8,19 @@ use crate::powerpc::{Exception, msr};
 impl Processor {
     /// Handles interrupts, limits and stops before the next block, and sets the next deadline.
     pub(super) fn events(&mut self) -> Option<Pause<Stop>> {
-        if let Some(stop) = self.stop.take() {
+        if let Some(stop) = self.running.stop.take() {
             return Some(Pause::Stopped(stop));
         }
         let now = self.hot.cycles;
-        if now >= self.limits.cycles || self.hot.instructions >= self.limits.instructions {
+        if now >= self.running.limits.cycles
+            || self.hot.instructions >= self.running.limits.instructions
+        {
             return Some(Pause::Stopped(Stop::Limit));
         }
         if self.observers.batch_is_full() {
             return Some(Pause::Stopped(Stop::Batch));
         }
-        if now >= self.times.end {
+        if now >= self.running.times.end {
             return Some(Pause::TurnOver);
         }
         self.take_notice();
@@ -27,7 +29,7 @@ impl Processor {
         }
         if let Some(exception) = self.pending_405() {
             if !self.take(exception, 0) {
-                return self.stop.take().map(Pause::Stopped);
+                return self.running.stop.take().map(Pause::Stopped);
             }
         } else if self.registers.msr & msr::EE != 0 && self.registers.embedded.is_none() {
             // External interrupts come before the decrementer (PEM table 6-3).
@@ -45,12 +47,12 @@ impl Processor {
             if let Some(exception) = pending
                 && !self.take(exception, 0)
             {
-                return self.stop.take().map(Pause::Stopped);
+                return self.running.stop.take().map(Pause::Stopped);
             }
         }
         self.hot.set_deadline(self.next_deadline());
         let pc = self.registers.pc;
-        if self.breakpoints.stops_at(pc) {
+        if self.running.breakpoints.stops_at(pc) {
             let address = pc.into();
             return Some(Pause::Stopped(Stop::Breakpoint { address }));
         }
@@ -114,12 +116,12 @@ impl Processor {
 
     fn next_deadline(&self) -> u64 {
         let now = self.hot.cycles;
-        let mut next = self.limits.cycles.min(self.timers.next_expiry());
-        next = next.min(self.times.end);
-        if self.limits.instructions != u64::MAX {
+        let mut next = self.running.limits.cycles.min(self.timers.next_expiry());
+        next = next.min(self.running.times.end);
+        if self.running.limits.instructions != u64::MAX {
             // A block runs at most as many instructions in a cycle as are dispatched and folded. So no block that
             // begins before this cycle is near the limit.
-            let left = self.limits.instructions - self.hot.instructions;
+            let left = self.running.limits.instructions - self.hot.instructions;
             let width = u64::from(self.config.pipeline.dispatch) + 1;
             next = next.min(now + left.saturating_sub(NEAR_LIMIT) / width + 1);
         }

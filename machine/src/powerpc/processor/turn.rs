@@ -5,7 +5,6 @@ use crate::account::Plain;
 use crate::board::{Board, Console};
 use crate::computer::{Breakpoints, Cpu, Sanitized as _};
 use crate::config::MachineConfig;
-use crate::loader::CauseRange;
 use crate::memory::{Memory, Notice, Uncore};
 use crate::powerpc::dump::StateDump;
 use crate::powerpc::mmu::{Invalidation, Mmu};
@@ -25,16 +24,7 @@ impl Cpu for Processor {
         Memory::from_config(config, uncore)
     }
 
-    fn with_memory(
-        number: u8,
-        config: &MachineConfig,
-        memory: Memory,
-        causes: &[CauseRange],
-    ) -> Result<Self, String> {
-        Processor::new(number, config.clone(), memory, causes)
-    }
-
-    crate::computer::cpu_parts!();
+    crate::computer::cpu_parts!(watched_pieces);
     crate::computer::cpu_calls!();
 
     fn state_changed(&mut self) {
@@ -45,8 +35,12 @@ impl Cpu for Processor {
         self.state_changed();
     }
 
+    /// With the oracle every load, every store and every block entered goes through MMU and caches, and every block
+    /// goes through the schedule. Only two results are remembered: the numbers of the pipeline's states, and the state
+    /// that a wait for a branch leads to.
     fn set_oracle(&mut self, on: bool) {
-        Processor::set_oracle(self, on);
+        self.running.oracle = on;
+        self.drop_shortcuts();
     }
 
     fn set_compiler(&mut self, seen: Option<u32>) {
@@ -57,14 +51,10 @@ impl Cpu for Processor {
         self.compiler.refused()
     }
 
-    fn set_hosted(&mut self, on: bool) {
-        Processor::set_hosted(self, on);
-    }
-
     /// Accesses to a watched page take no shortcut.
     fn breakpoints_mut(&mut self) -> &mut Breakpoints {
         self.drop_shortcuts();
-        &mut self.breakpoints
+        &mut self.running.breakpoints
     }
 
     fn make_ready(&mut self) {
@@ -87,13 +77,6 @@ impl Cpu for Processor {
         let reservation = &mut self.registers.reservation;
         self.memory
             .exchange(self.number, reservation, &mut self.account);
-    }
-
-    fn hand_over(&mut self, next: &mut Self) {
-        // Swapped, not taken: a new set of observers would cost more than the rest of the move.
-        std::mem::swap(&mut self.memory.uncore, &mut next.memory.uncore);
-        std::mem::swap(&mut self.observers, &mut next.observers);
-        std::mem::swap(&mut self.watched_pieces, &mut next.watched_pieces);
     }
 
     fn told(&mut self, notice: Notice, in_reset: bool) {
@@ -140,7 +123,7 @@ impl Cpu for Processor {
         hid0::write(&mut self.memory, hid0::ICFI | hid0::DCFI);
         hid0::write(&mut self.memory, 0);
         self.memory.reset_l2();
-        self.times.wake = None;
+        self.running.times.wake = None;
         self.refresh();
         self.state_changed();
     }

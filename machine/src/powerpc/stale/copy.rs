@@ -234,7 +234,7 @@ impl Processor {
             if self.hot.instructions >= last {
                 break;
             }
-            self.stop = None;
+            self.running.stop = None;
             self.hot.set_deadline(0);
             self.returned = false;
             self.times_mut().end = u64::MAX;

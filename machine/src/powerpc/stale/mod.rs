@@ -467,7 +467,7 @@ impl Processor {
     /// An entry has translated `ea` for an access. False if it is suspect, so that the next use must be seen.
     pub(crate) fn note_use(&mut self, ea: u32, access: Access, translation: &Translation) -> bool {
         let paged = matches!(translation.source, Source::Tlb | Source::Subpage);
-        if !self.sanitized || self.suspects.is_empty() || !paged || self.stop.is_some() {
+        if !self.sanitized || self.suspects.is_empty() || !paged || self.running.stop.is_some() {
             return true;
         }
         let (fetch, user) = (access.is_fetch(), self.in_user_mode());

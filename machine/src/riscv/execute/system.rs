@@ -33,7 +33,7 @@ pub const ALL: &[Row] = table! {
     wfi 0x1050_0073 FIXED System |p, op| {
         // In user mode it is illegal, as if its time were up at once; so it is in supervisor mode with TW.
         allowed(p, op, privilege::SUPERVISOR, mstatus::TW)?;
-        (p.waiting, p.due) = (true, 0);
+        (p.waiting, p.running.deadline) = (true, 0);
         Ok(())
     };
     sfence_vma 0x1200_0073 REACH Fence |p, op| {

@@ -164,7 +164,7 @@ pub(in crate::x86) fn string<E: Element, W: Width>(p: &mut Processor, op: &Op) -
         if E::COMPARES && p.registers.flags.zero() != (op.extra == repeat::EQUAL) {
             return Ok(());
         }
-        if p.slots() >= p.deadline && p.registers.gpr[1] & mask != 0 {
+        if p.slots() >= p.running.deadline && p.registers.gpr[1] & mask != 0 {
             p.repeating = Some(Repeating::of(op));
             return Err(RESTART);
         }

@@ -42,7 +42,7 @@ impl Processor {
             return;
         };
         let limit = self.registers.segment(segment::CS).limit;
-        if self.oracle || self.single || !blocks::fits(self.block_eip, limit) {
+        if self.running.oracle || self.single || !blocks::fits(self.block_eip, limit) {
             return self.run_single(pa);
         }
         let mut head = self.blocks.find(pa, wide);
