@@ -1,4 +1,4 @@
-//! A third architecture, as small as one can be: 64 bits, little-endian, instructions of 2 and 4 bytes that cross lines
+//! An architecture as small as it can be: 64 bits, little-endian, instructions of 2 and 4 bytes that cross lines
 //! and pages, RAM at 2 GB and at 1 TB, a page table of three levels. It is built of nothing but what the library offers
 //! to every architecture, and shows what that is (docs/machine.md, "To add an architecture").
 

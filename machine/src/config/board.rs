@@ -12,7 +12,7 @@ pub enum BoardKind {
     Prep,
     /// MPC8313E, as Linux for `MPC8313ERDB` knows it.
     Mpc83xx,
-    /// MPC8641, as Linux for `MPC8641HPCN` knows it: the only one of these three for several processors.
+    /// MPC8641, as Linux for `MPC8641HPCN` knows it, for several processors.
     Mpc86xx,
     /// MPC875 with a 16550 UART, as Linux for `adder875` knows it.
     Mpc8xx,
