@@ -316,6 +316,9 @@ fn settings(table: &toml::Table, kind: &str, key: &str, value: &str) -> Vec<Stri
     if key == "cache.l2.place" {
         settings.push("cache.l2.miss=9".to_owned());
     }
+    if key == "bus.return-path" && all.contains_key("bus.streaming") {
+        settings.push("bus.streaming=false".to_owned());
+    }
     settings
 }
 
