@@ -133,7 +133,8 @@ static void limit(void)
  */
 #define MS 1000000ll
 #define REFUSED 8
-#define WAIT_MOST (15 * MS)
+/* The slices of two other tasks, of 10 ms each, and a half: what an attack before this one has left may still run. */
+#define WAIT_MOST (25 * MS)
 
 static volatile long long *longest;
 
