@@ -41,7 +41,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel site run test bench constants riscv-costs soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-miri-machine soak-shootdown soak-policies soak-planted soak-silent soak-riscv docs docs-cost clean kernel user x86 riscv programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants riscv-costs soak soak-instructions soak-cases soak-calls soak-files soak-fuzz soak-miri soak-miri-machine soak-shootdown soak-policies soak-planted soak-silent soak-riscv soak-mach docs docs-cost clean kernel user x86 riscv programs compilers lint lint-rust lint-python test-rust test-lab test-kernel \
 	test-cross test-x86 test-riscv test-linux linux linux-kernels
 
 # The build scripts of other people's programs split paths at spaces.
@@ -351,6 +351,11 @@ soak-calls: ready x86
 	$(call heading,Thousands of generated calls on Linux and on our kernel)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux --calls 500
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=x86 ../.venv/bin/python -m linux --calls 500
+
+# GNU Mach, built before from Debian's source package or from a folder (docs/beside.md).
+soak-mach: $(STAMPS)/machine ready x86
+	$(call heading,Programs on GNU Mach)
+	cd lab && ../.venv/bin/python -m pytest -m foreign tests/test_mach.py
 
 # The tests of the engine and of the memory that it points to, under Miri, which reports undefined behaviour.
 soak-miri:

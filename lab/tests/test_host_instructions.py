@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -42,7 +41,6 @@ def _counted(program: Path, rounds: int) -> tuple[int, int]:
     return int(found[1].replace(",", "")), told.get("counters", told)["instructions"]
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="there is no Valgrind: ./bootstrap test installs it")
 @pytest.mark.parametrize(("name", "rounds"), MOST)
 def test_a_guest_instruction_takes_few_of_the_host(name: str, rounds: int, tmp_path: Path) -> None:
     program = _built(name, tmp_path)

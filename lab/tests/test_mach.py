@@ -131,7 +131,7 @@ def test_both_paths_of_mach_are_compared_with_the_claim() -> None:
     assert all(row.published.ratio is not None and 22 < row.published.ratio.middle < 23 for row in held)
 
 
-@pytest.mark.skipif(subjects.find(MACH)[0].built() is None, reason=f"`pagewalk subjects build {MACH}` was not done")
+@pytest.mark.foreign
 @pytest.mark.parametrize("limit", ["0", "10000"])
 def test_two_tasks_exchange_messages_whose_contents_are_checked(workshop: Workshop, limit: str) -> None:
     """Twice as many messages take twice as many cycles: the warm path alone is measured."""
@@ -146,7 +146,7 @@ def test_two_tasks_exchange_messages_whose_contents_are_checked(workshop: Worksh
     assert cycles[0] == pytest.approx(cycles[1], rel=0.01)
 
 
-@pytest.mark.skipif(subjects.find(MACH)[0].built() is None, reason=f"`pagewalk subjects build {MACH}` was not done")
+@pytest.mark.foreign
 def test_a_wrong_argument_ends_the_run_with_a_sentence(workshop: Workshop) -> None:
     done = workshop.runner.run(mach.job(workshop, ON, {}, MACH, mach.program("ipc"), words=["size=6"]), lambda _: True)
     assert done.stop.status == 1
