@@ -453,13 +453,13 @@ fn the_kernel_counts_the_same_without_fast_paths() {
                 "/bin/tlb-stress iterations=1 warmup=0 processes=2 pages=80",
             ),
         ] {
-            let run_of = |options: &str, program: &str| {
+            let session_of = |options: &str, program: &str| {
                 kernel.session(
                     config(machine, parts),
                     &format!("quiet {options} -- {program}"),
                 )
             };
-            let session = |options: &str| run_of(options, program);
+            let session = |options: &str| session_of(options, program);
             let what = format!("{program} on {machine} with {parts:?}");
             let fast = run(session(""), false);
             assert_eq!(
@@ -473,7 +473,7 @@ fn the_kernel_counts_the_same_without_fast_paths() {
             profiled.record_profile(None);
             assert_same(&what, &fast, &run(profiled, false));
             // A kernel that is listened to says more, one that checks itself looks at the TLB: both run longer.
-            let checked = || run_of("check=on", sanitized_program);
+            let checked = || session_of("check=on", sanitized_program);
             let (sanitized, reports) = run_sanitized(checked(), false);
             assert_eq!(reports, [], "{what}");
             assert_same(&what, &sanitized, &run_sanitized(checked(), true).0);

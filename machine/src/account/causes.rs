@@ -106,7 +106,7 @@ impl Default for CauseNames {
 }
 
 impl CauseNames {
-    /// The names at the beginning, and those of these that are no such names: each gets the next number.
+    /// The names at the beginning, and each of `names` that is not among them, with the next free number.
     ///
     /// # Errors
     /// The name for which there is no number, or which is none.
@@ -190,7 +190,7 @@ impl CauseNames {
     }
 }
 
-/// The code has no cause of its own.
+/// The number that stands for code to which the guest has given no cause.
 pub const NO_CAUSE: u8 = 0xff;
 
 /// Code with a cause of its own, by physical address.

@@ -227,7 +227,8 @@ pub trait Cpu: Sized {
         memory.exchange(number, &mut None, account);
     }
 
-    /// Gives `next` what the processor whose turn it is has: the uncore, the observers, what else is there once only.
+    /// Gives `next` what the processor whose turn it is has: the uncore, the observers, and other state that a machine
+    /// has once.
     fn hand_over(&mut self, next: &mut Self) {
         // Swapped, not taken: a new set of observers would cost more than the rest of the move.
         let (observers, _, memory) = self.parts();
@@ -237,7 +238,7 @@ pub trait Cpu: Sized {
         self.hand_over_more(next);
     }
 
-    /// Gives `next` what is there once only beside the uncore and the observers.
+    /// Gives `next` the state that a machine has once and that is neither in the uncore nor in the observers.
     fn hand_over_more(&mut self, next: &mut Self);
 
     /// Does what another processor has broadcast. `in_reset`: the board keeps this processor in reset.
@@ -292,7 +293,7 @@ pub trait Cpu: Sized {
 }
 
 /// The parts of a processor that [`Cpu`] asks for, of one that has them in fields with these names. `$once` is the
-/// field of what is there once only.
+/// field of other state that a machine has once ([`Cpu::hand_over_more`]).
 #[macro_export]
 macro_rules! cpu_parts {
     ($once:ident) => {

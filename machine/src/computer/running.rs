@@ -7,8 +7,8 @@ pub struct Running<C: Cpu> {
     pub limits: Limits,
     /// The processor's turn, in its unit of time.
     pub times: TurnTimes,
-    /// The time, in the same unit, from which something else than the next block is due. A PowerPC has this among what
-    /// its handlers read.
+    /// The time, in the same unit, from which something else than the next block is due. PowerPC leaves it alone: its
+    /// deadline is among what its handlers read (`Hot`).
     pub deadline: u64,
     /// Decoded code has changed: the block that runs ends with its running instruction.
     pub stale: bool,

@@ -75,7 +75,7 @@ pub unsafe trait Runs: Progressing {
         self.next_instruction()
     }
 
-    /// Where the instruction at `va` is in RAM. Its line is fetched if it is another than the last one.
+    /// Where the instruction at `va` is in RAM. Its line is fetched unless it was fetched last.
     ///
     /// # Errors
     /// There is none, or it must not be fetched.
