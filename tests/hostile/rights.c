@@ -133,7 +133,7 @@ static void limit(void)
  */
 #define MS 1000000ll
 #define REFUSED 8
-/* The slices of two other tasks, of 10 ms each, and a half: what an attack before this one has left may still run. */
+/* The slices of two other tasks, of 10 ms each, and a half: the chain's, and the program's that runs the attacks. */
 #define WAIT_MOST (25 * MS)
 
 static volatile long long *longest;
