@@ -56,6 +56,12 @@ const _: () = assert!(FAR == crate::memory::LINE_MODES);
 /// The modes with translation come first: how many there are.
 pub const TRANSLATED_MODES: usize = 2;
 
+/// True if the pages of two elements of [`Shortcuts::held`] share an address.
+fn overlap(one: u32, other: u32) -> bool {
+    let kept = |page: u32| u32::MAX << (12 + (page & 0xfff));
+    one != NO_PAGE && (one ^ other) & kept(one) & kept(other) == 0
+}
+
 /// The shortcuts of fetches, or of data accesses. When one goes, those of the page's lines in the D-cache go, too.
 #[derive(Debug)]
 pub struct Shortcuts {
@@ -150,8 +156,28 @@ impl Shortcuts {
     }
 
     fn hold(&mut self, place: u32, page: u32, lines: &LineShortcuts) {
-        let old = std::mem::replace(&mut self.held[place as usize], page);
-        if old == page || old == NO_PAGE {
+        let old = self.held[place as usize];
+        if old == page {
+            return;
+        }
+        // The large page may translate addresses of a smaller one in another way from now on.
+        if page != NO_PAGE && page & 0xfff != 0 {
+            let set = place & !(self.ways - 1);
+            for other in set..set + self.ways {
+                if overlap(self.held[other as usize], page) {
+                    self.release(other, lines);
+                }
+            }
+        }
+        self.release(place, lines);
+        self.held[place as usize] = page;
+        self.empty = false;
+    }
+
+    /// Drops the shortcuts of the page that an entry held.
+    fn release(&mut self, place: u32, lines: &LineShortcuts) {
+        let old = std::mem::replace(&mut self.held[place as usize], NO_PAGE);
+        if old == NO_PAGE {
             return;
         }
         match old & 0xfff {
@@ -236,6 +262,7 @@ impl Shortcuts {
             for table in &mut self.tables {
                 table.fill(Shortcut::NONE);
             }
+            self.held.fill(NO_PAGE);
             self.empty = true;
         }
     }

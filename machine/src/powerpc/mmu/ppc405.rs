@@ -289,8 +289,11 @@ impl Ppc405 {
             return Ok(self.without_translation(ea, fetch));
         }
         let user = msr & msr::PR != 0;
-        if let Some((way, entry)) = self.shadow(fetch).find(ea) {
-            let (result, last) = (entry.translate(ea, access, user), (way as u8, entry.size));
+        let shadow = self.shadow(fetch);
+        if let Some((way, entry)) = shadow.find(ea) {
+            let result = entry.translate(ea, access, user);
+            let result = result.map(|translation| shadow.sourced(translation, ea));
+            let last = (way as u8, entry.size);
             self.last = Some(last);
             return result.map_err(|esr| Fault::ppc405(Ppc405Fault::Storage { esr }, access, 0));
         }
@@ -315,7 +318,7 @@ impl Ppc405 {
         match entry.translate(ea, access, user) {
             Ok(translation) => Ok(Translation {
                 cycles,
-                ..translation
+                ..self.shadow(fetch).sourced(translation, ea)
             }),
             // The refill may have replaced an entry; the exception removes all of them.
             Err(esr) => {
@@ -370,7 +373,8 @@ impl Unit for Ppc405 {
         let user = msr & msr::PR != 0;
         if let Some((way, entry)) = self.data.find(ea) {
             self.last = Some((way as u8, entry.size));
-            return entry.translate(ea, access, user).ok();
+            let translation = entry.translate(ea, access, user).ok()?;
+            return Some(self.data.sourced(translation, ea));
         }
         let entry = Shadow::of(&self.utlb[self.find(ea)?], self.zpr);
         let translation = entry.translate(ea, access, user).ok()?;

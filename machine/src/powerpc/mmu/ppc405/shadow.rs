@@ -56,11 +56,7 @@ impl Shadow {
         Ok(Translation {
             pa: self.physical | ea & (self.bytes() - 1),
             attributes: self.attributes,
-            source: if self.size == 0 {
-                Source::Subpage
-            } else {
-                Source::Tlb
-            },
+            source: Source::Tlb,
             cycles: 0,
         })
     }
@@ -96,6 +92,21 @@ impl ShadowTlb {
     pub(super) fn find(&self, ea: u32) -> Option<(usize, &Shadow)> {
         let mut entries = self.entries.iter().enumerate();
         entries.find_map(|(way, entry)| entry.as_ref().filter(|e| e.holds(ea)).map(|e| (way, e)))
+    }
+
+    /// The translation of `ea` by an entry of this TLB: of a part of its 4 KB, if an entry of 1 KB is among those that
+    /// translate the 4 KB.
+    pub(super) fn sourced(&self, translation: Translation, ea: u32) -> Translation {
+        let mut entries = self.entries.iter().flatten();
+        let source = if entries.any(|entry| entry.size == 0 && (entry.page ^ ea) >> 12 == 0) {
+            Source::Subpage
+        } else {
+            Source::Tlb
+        };
+        Translation {
+            source,
+            ..translation
+        }
     }
 
     pub(super) fn fill(&mut self, entry: Shadow) {
