@@ -75,8 +75,6 @@ pub struct Processor {
     pub(super) raised: Trap,
     /// Waits for an interrupt.
     pub(super) waiting: bool,
-    /// Blocks may have changed.
-    pub(super) stale: bool,
 
     pub(super) oracle: bool,
     /// The translation sanitizer is on.
@@ -139,7 +137,6 @@ impl Processor {
             reservation: None,
             raised: Trap::default(),
             waiting: false,
-            stale: false,
             oracle: false,
             sanitized: false,
             walked: Origin::default(),
@@ -224,7 +221,10 @@ impl Processor {
     #[inline(always)]
     fn issue(&mut self, op: &Op) {
         let ready = |number: u8| self.ready[usize::from(number) % register::ALL];
-        let from = ready(op.rs1).max(ready(op.rs2)).max(ready(op.rs3));
+        let mut from = ready(op.rs1).max(ready(op.rs2));
+        if op.rs3 != 0 {
+            from = from.max(ready(op.rs3));
+        }
         let cost = self.costs[op.class as usize];
         if from > self.cycles {
             self.cycles = from;
@@ -301,7 +301,6 @@ impl Processor {
             if self.observers.watch_time() {
                 self.tell_observers(self.told_pc());
             }
-            self.stale = false;
             if self.run_block().is_err() {
                 self.take_exception();
             }
@@ -344,7 +343,8 @@ impl Processor {
     pub(super) fn drop_code(&mut self, at: RamAddress, bytes: u32) {
         if self.blocks.holds(at, bytes) {
             self.blocks.forget(at, bytes);
-            self.stale = true;
+            // The block that runs may be among them.
+            self.due = 0;
         }
     }
 
@@ -363,7 +363,7 @@ unsafe impl Runs for Processor {
     type Raised = Raised;
 
     #[inline(always)]
-    fn decode(&self, bytes: &[u8]) -> Op {
+    fn decode(&self, at: RamAddress, bytes: &[u8]) -> Op {
         let half = |at| {
             bytes
                 .get(at..at + 2)
@@ -371,7 +371,12 @@ unsafe impl Runs for Processor {
         };
         let low = half(0);
         let high = if low & 3 == 3 { half(2) } else { 0 };
-        decode(u32::from(high) << 16 | u32::from(low), self.extensions)
+        let op = decode(u32::from(high) << 16 | u32::from(low), self.extensions);
+        let (line, first) = (self.line as u32, at & (self.line as u32 - 1));
+        Op {
+            fetches: first == 0 || first + u32::from(op.length) > line,
+            ..op
+        }
     }
 
     #[inline(always)]
@@ -390,15 +395,12 @@ unsafe impl Runs for Processor {
 
     #[inline(always)]
     fn step(&mut self, op: &Op) -> Result<(), Raised> {
-        let pc = self.pc;
-        if (pc ^ self.fetched.0) & !(self.line - 1) != 0 || self.fetched.0 & 1 != 0 {
-            self.fetch(pc)?;
-        }
-        if op.length == 4 && (pc & (self.line - 1)) + 4 > self.line {
-            self.fetch(pc.wrapping_add(2))?;
+        if op.fetches {
+            self.fetch(self.pc)?;
+            self.fetch(self.pc.wrapping_add(u64::from(op.length) - 2))?;
         }
         self.issue(op);
-        self.next = pc.wrapping_add(op.length.into());
+        self.next = self.pc.wrapping_add(op.length.into());
         (op.run)(self, op)?;
         self.pc = self.next;
         self.instructions += 1;
@@ -422,6 +424,6 @@ unsafe impl Runs for Processor {
 
     #[inline(always)]
     fn is_due(&self) -> bool {
-        self.stale || self.cycles >= self.due || self.instructions >= self.limits.instructions
+        self.cycles >= self.due || self.instructions >= self.limits.instructions
     }
 }
