@@ -16,14 +16,15 @@
 //! If the environment variable PSIM names that simulator (`sim/ppc` of gdb's sources), the programs also run under it,
 //! linked without a C library.
 //!
-//! The same programs follow for an i486 and a P6 beside `qemu-i386`, built by the host's compiler without a C library.
+//! The same programs follow for an i486 and a P6 beside `qemu-i386`, built by the host's compiler without a C library,
+//! and for a U74 beside `qemu-riscv64`.
 //!
 //! Then machines with several processors run a program without a kernel: how many instructions a second they simulate
 //! in all, beside a machine with one, and what the key `lead` changes. Both run the same number of rounds in all, in
 //! turn.
 //!
-//! `--page FILE` also writes the figures as a page of the documentation; with `x86` or `processors` alone, their part
-//! of it.
+//! `--page FILE` also writes the figures as a page of the documentation; with `x86`, `riscv` or `processors` alone,
+//! their part of it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,10 +35,10 @@ use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::powerpc::shim::Program;
 use pagewalk_machine::shim::{self, Ending, Hosted};
 
+#[path = "speed/guests.rs"]
+mod guests;
 #[path = "speed/host.rs"]
 mod host;
-#[path = "speed/i386.rs"]
-mod i386;
 #[path = "speed/misses.rs"]
 mod misses;
 #[path = "speed/page.rs"]
@@ -247,27 +248,24 @@ fn main() {
         );
         page.system.push(("geometric mean", mean));
     }
-    let of_x86 = benches.iter().filter(|bench| {
+    for guest in guests::GUESTS {
         let named = |word: &str| chosen.iter().any(|name| name == word);
-        chosen.is_empty() || named("x86") || named(bench.name)
-    });
-    let of_x86: Vec<&Bench> = of_x86.collect();
-    if !of_x86.is_empty() {
-        page.x86 = i386::MACHINES
-            .map(|machine| {
-                let rows = i386::beside_qemu(machine, &of_x86, folder.path(), &mut page.load);
-                (machine.0, rows)
-            })
-            .into();
+        let wanted = |bench: &&Bench| chosen.is_empty() || named(guest.word) || named(bench.name);
+        let benches: Vec<&Bench> = benches.iter().filter(wanted).collect();
+        if !benches.is_empty() {
+            let rows = guest.beside_qemu(&benches, folder.path(), &mut page.load);
+            page.guests.push((guest.qemu(), guest.machine, rows));
+        }
     }
-    measured_any |= !page.x86.is_empty();
+    measured_any |= !page.guests.is_empty();
     if chosen.is_empty() || chosen.iter().any(|name| name == "processors") {
         page.several = processors::measure(folder.path());
         measured_any = true;
     }
     if !measured_any {
         eprintln!(
-            "no such bench: {}; there are integer, memory, interpreter, hot-code, columns, misses, x86, processors",
+            "no such bench: {}; there are integer, memory, interpreter, hot-code, columns, misses, x86, riscv, \
+             processors",
             chosen.join(" ")
         );
         std::process::exit(2);

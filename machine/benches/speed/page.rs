@@ -57,16 +57,19 @@ pub struct Page {
     /// Program, and its speed on our kernel as a fraction of qemu-system-ppc's.
     pub system: Vec<(&'static str, f64)>,
     pub misses: Option<Misses>,
-    /// The same of x86 machines and qemu-i386, by machine.
-    pub x86: Vec<(&'static str, Rows)>,
+    /// The same of machines of other architectures: QEMU's program, and the machine.
+    pub guests: Vec<(&'static str, &'static str, Rows)>,
     /// Program, and its speed as a multiple of PSIM's.
     pub psim: Vec<(&'static str, f64)>,
     pub several: Vec<Several>,
     pub load: Load,
 }
 
-/// Begin the other parts of the page.
-const X86_HEADING: &str = "\n## An i486 and a P6 beside qemu-i386\n\n";
+/// Begin the other parts of the page, with QEMU's programs that two of them are about.
+const HEADINGS: [(&str, &str); 2] = [
+    ("qemu-i386", "\n## An i486 and a P6 beside qemu-i386\n\n"),
+    ("qemu-riscv64", "\n## A U74 beside qemu-riscv64\n\n"),
+];
 
 const SEVERAL_HEADING: &str = "\n## Several processors\n\n";
 
@@ -111,7 +114,9 @@ impl Page {
                 text += &format!("| {name} | {ratio:.1} |\n");
             }
         }
-        text += &self.part_of_x86();
+        for (qemu, heading) in HEADINGS {
+            text += &self.part_beside(qemu, heading);
+        }
         text += &self.part_of_several();
         std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}"));
     }
@@ -120,8 +125,10 @@ impl Page {
     pub fn renew_parts(&self, path: &str) {
         let mut text =
             std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        if !self.x86.is_empty() {
-            text = renewed(&text, X86_HEADING, &self.part_of_x86());
+        for (qemu, heading) in HEADINGS {
+            if self.guests.iter().any(|(name, ..)| *name == qemu) {
+                text = renewed(&text, heading, &self.part_beside(qemu, heading));
+            }
         }
         if !self.several.is_empty() {
             text = renewed(&text, SEVERAL_HEADING, &self.part_of_several());
@@ -129,15 +136,15 @@ impl Page {
         std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}"));
     }
 
-    fn part_of_x86(&self) -> String {
+    fn part_beside(&self, qemu: &str, heading: &str) -> String {
         let mut text = format!(
-            "{X86_HEADING}Measured on {}, from machine sources {}.\n\n\
-             | machine | program | cycles an instruction | million instructions a second | here/qemu-i386 |\n\
+            "{heading}Measured on {}, from machine sources {}.\n\n\
+             | machine | program | cycles an instruction | million instructions a second | here/{qemu} |\n\
              | --- | --- | --- | --- | --- |\n",
             today(),
             env!("PAGEWALK_VERSION"),
         );
-        for (machine, rows) in &self.x86 {
+        for (_, machine, rows) in self.guests.iter().filter(|(name, ..)| *name == qemu) {
             for row in rows {
                 text += &format!("| {machine} {}", row.line(false));
             }

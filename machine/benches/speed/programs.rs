@@ -144,7 +144,7 @@ pub fn build(source: &Path, program: &Path, flags: &[&str]) -> PathBuf {
 }
 
 /// The program for an i386 without a C library, its argument built in.
-pub fn compile_i386(bench: &Bench, folder: &Path, rounds: u64) -> PathBuf {
+pub fn compile_i386(bench: &Bench, folder: &Path, rounds: u64) -> Vec<String> {
     let sources = sources();
     let program = folder.join(format!("{}-i386-{rounds}", bench.name));
     let status = Command::new("gcc")
@@ -173,5 +173,20 @@ pub fn compile_i386(bench: &Bench, folder: &Path, rounds: u64) -> PathBuf {
         .status()
         .expect("gcc is installed by ./bootstrap run");
     assert!(status.success(), "{} does not compile", bench.name);
-    program
+    vec![program.display().to_string()]
+}
+
+/// The program for RV64GC, which is told the rounds by its argument.
+pub fn compile_riscv(bench: &Bench, folder: &Path, rounds: u64) -> Vec<String> {
+    let program = folder.join(format!("{}-riscv", bench.name));
+    if !program.exists() {
+        let status = Command::new("riscv64-linux-gnu-gcc")
+            .args(["-O2", "-static", "-fno-inline", "-o"])
+            .arg(&program)
+            .arg(&bench.source)
+            .status()
+            .expect("riscv64-linux-gnu-gcc is installed by ./bootstrap test");
+        assert!(status.success(), "{} does not compile", bench.name);
+    }
+    vec![program.display().to_string(), rounds.to_string()]
 }

@@ -66,8 +66,8 @@ pub unsafe trait Runs: Progressing {
     /// Why an instruction does not end.
     type Raised;
 
-    /// The instruction that these bytes begin with. Bytes that it has and that are not here are 0.
-    fn decode(&self, bytes: &[u8]) -> Self::Instruction;
+    /// The instruction at `at`, which these bytes begin with. Bytes that it has and that are not here are 0.
+    fn decode(&self, at: RamAddress, bytes: &[u8]) -> Self::Instruction;
 
     /// Where the next instruction is.
     #[inline(always)]
@@ -173,7 +173,8 @@ pub unsafe trait Runs: Progressing {
         if self.decodes_each() {
             return self.run_apart(pa);
         }
-        let mut head = self.blocks().find(pa, false);
+        let target = (self.address() >> 1) as u32;
+        let mut head = self.blocks().target(target, pa, false);
         if head.is_null() {
             let block = self.block(pa);
             if block.is_empty() {
@@ -183,11 +184,11 @@ pub unsafe trait Runs: Progressing {
         }
         for n in 1.. {
             // SAFETY: `head` is of a block of these blocks, into which none is entered meanwhile, as an implementor
-            // promises; the block's end comes behind its last instruction.
-            let Straight::Instruction(instruction) = (unsafe { *head.add(n) }) else {
+            // promises; the block's end comes behind its last instruction. No part behind the head is written.
+            let Straight::Instruction(instruction) = (unsafe { &*head.add(n) }) else {
                 break;
             };
-            self.step(&instruction)?;
+            self.step(instruction)?;
             if self.running().stale || self.is_due() {
                 break;
             }
@@ -211,7 +212,7 @@ pub unsafe trait Runs: Progressing {
         let (code, mut bytes) = (self.rest_of_page(pa), 0);
         let mut block = vec![Straight::Head { pa, bytes }];
         while block.len() <= MOST && (bytes as usize) < code.len() {
-            let instruction = self.decode(&code[bytes as usize..]);
+            let instruction = self.decode(pa + bytes, &code[bytes as usize..]);
             if (bytes + instruction.length()) as usize > code.len() {
                 break;
             }
@@ -236,13 +237,13 @@ pub unsafe trait Runs: Progressing {
     #[inline(never)]
     fn run_apart(&mut self, pa: RamAddress) -> Result<(), Self::Raised> {
         let code = self.rest_of_page(pa);
-        let mut instruction = self.decode(code);
+        let mut instruction = self.decode(pa, code);
         if instruction.length() as usize > code.len() {
             let mut bytes = code.to_vec();
             let next = self.fetch((self.address() | 0xfff).wrapping_add(1))?;
             let more = self.rest_of_page(next);
             bytes.extend(&more[..more.len().min(Self::Instruction::LONGEST as usize)]);
-            instruction = self.decode(&bytes);
+            instruction = self.decode(pa, &bytes);
         }
         self.step(&instruction)
     }

@@ -7,7 +7,6 @@ use super::pmp::right;
 use super::processor::Processor;
 use super::trap::Raised;
 use crate::computer::Progressing as _;
-use crate::memory::cache::ARRIVING;
 use crate::memory::{RamAddress, attribute};
 
 impl Processor {
@@ -43,12 +42,12 @@ impl Processor {
     #[inline(always)]
     fn charge_load(&mut self, at: RamAddress) {
         self.accesses += 1;
-        let recent = self.memory.data.mru_hit(at);
-        if !self.running.oracle && recent.is_some_and(|tag| tag & ARRIVING == 0) {
-            return;
-        }
         let (memory, now) = (&mut self.memory, self.cycles);
-        let stall = memory.load(at, attribute::COHERENT, now, &mut self.account);
+        let stall = if self.running.oracle {
+            memory.load(at, attribute::COHERENT, now, &mut self.account)
+        } else {
+            memory.load_cached(at, now, &mut self.account)
+        };
         self.stall(stall);
     }
 
@@ -56,7 +55,11 @@ impl Processor {
     fn charge_store(&mut self, at: RamAddress) {
         self.accesses += 1;
         let (memory, now) = (&mut self.memory, self.cycles);
-        let stall = memory.store(at, attribute::COHERENT, now, &mut self.account);
+        let stall = if self.running.oracle {
+            memory.store(at, attribute::COHERENT, now, &mut self.account)
+        } else {
+            memory.store_cached(at, now, &mut self.account)
+        };
         self.stall(stall);
     }
 

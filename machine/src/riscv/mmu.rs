@@ -199,7 +199,6 @@ impl Processor {
         let new = (by(self.privilege), by(data));
         if new != (self.fetches_by, self.data_by) {
             (self.fetches_by, self.data_by) = new;
-            self.mmu.drop_shortcuts();
             self.fetched = super::processor::NOWHERE;
         }
         self.machine_free = self.csr.pmp.leaves_machine_free();
@@ -238,7 +237,7 @@ impl Processor {
             Translation::By(mode) => {
                 self.look_ups[usize::from(!fetch)] += 1;
                 if !self.running.oracle
-                    && let Some(pa) = self.mmu.first(fetch).quick(va, right)
+                    && let Some(pa) = self.mmu.first(fetch).quick(va, right, mode.number())
                 {
                     return Ok(pa);
                 }
@@ -290,7 +289,7 @@ impl Processor {
         }
         if !self.running.oracle {
             let tlb = self.mmu.first(fetch);
-            tlb.make_shortcut(va, asid, |entry| entry.free_rights(mode));
+            tlb.make_shortcut(va, asid, mode.number(), |entry| entry.free_rights(mode));
         }
         Ok(pa)
     }

@@ -57,6 +57,8 @@ pub struct Op {
     pub rs3: u8,
     /// Bytes.
     pub length: u8,
+    /// A line begins with it, or it goes on in another one.
+    pub fetches: bool,
     pub class: Class,
 }
 
@@ -72,6 +74,7 @@ impl Op {
             rs2: 0,
             rs3: 0,
             length,
+            fetches: false,
             class,
         }
     }

@@ -212,7 +212,10 @@ impl Processor {
     #[inline(always)]
     fn issue(&mut self, op: &Op) {
         let ready = |number: u8| self.ready[usize::from(number) % register::ALL];
-        let from = ready(op.rs1).max(ready(op.rs2)).max(ready(op.rs3));
+        let mut from = ready(op.rs1).max(ready(op.rs2));
+        if op.rs3 != 0 {
+            from = from.max(ready(op.rs3));
+        }
         let cost = self.costs[op.class as usize];
         if from > self.cycles {
             self.cycles = from;
@@ -319,7 +322,7 @@ unsafe impl Runs for Processor {
     type Raised = Raised;
 
     #[inline(always)]
-    fn decode(&self, bytes: &[u8]) -> Op {
+    fn decode(&self, at: RamAddress, bytes: &[u8]) -> Op {
         let half = |at| {
             bytes
                 .get(at..at + 2)
@@ -327,7 +330,12 @@ unsafe impl Runs for Processor {
         };
         let low = half(0);
         let high = if low & 3 == 3 { half(2) } else { 0 };
-        decode(u32::from(high) << 16 | u32::from(low), self.extensions)
+        let op = decode(u32::from(high) << 16 | u32::from(low), self.extensions);
+        let (line, first) = (self.line as u32, at & (self.line as u32 - 1));
+        Op {
+            fetches: first == 0 || first + u32::from(op.length) > line,
+            ..op
+        }
     }
 
     #[inline(always)]
@@ -346,15 +354,12 @@ unsafe impl Runs for Processor {
 
     #[inline(always)]
     fn step(&mut self, op: &Op) -> Result<(), Raised> {
-        let pc = self.pc;
-        if (pc ^ self.fetched.0) & !(self.line - 1) != 0 || self.fetched.0 & 1 != 0 {
-            self.fetch(pc)?;
-        }
-        if op.length == 4 && (pc & (self.line - 1)) + 4 > self.line {
-            self.fetch(pc.wrapping_add(2))?;
+        if op.fetches {
+            self.fetch(self.pc)?;
+            self.fetch(self.pc.wrapping_add(u64::from(op.length) - 2))?;
         }
         self.issue(op);
-        self.next = pc.wrapping_add(op.length.into());
+        self.next = self.pc.wrapping_add(op.length.into());
         (op.run)(self, op)?;
         self.pc = self.next;
         self.instructions += 1;

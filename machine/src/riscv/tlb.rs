@@ -26,22 +26,28 @@ pub mod pte {
 
 /// Who accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    User,
-    Supervisor { sum: bool, mxr: bool },
-}
+pub struct Mode(u8);
 
 impl Mode {
+    const SUPERVISOR: u8 = 1;
+    const SUM: u8 = 2;
+    const MXR: u8 = 4;
+
     /// The mode of accesses with this privilege, under this mstatus.
     #[must_use]
     pub fn new(supervisor: bool, status: u64) -> Mode {
-        let has = |bit| status & bit != 0;
-        let (sum, mxr) = (has(mstatus::SUM), has(mstatus::MXR));
-        if supervisor {
-            Mode::Supervisor { sum, mxr }
-        } else {
-            Mode::User
+        if !supervisor {
+            return Mode(0);
         }
+        let has = |bit, flag| if status & bit != 0 { flag } else { 0 };
+        Mode(Mode::SUPERVISOR | has(mstatus::SUM, Mode::SUM) | has(mstatus::MXR, Mode::MXR))
+    }
+
+    /// Its number, which no other mode has.
+    #[inline(always)]
+    #[must_use]
+    pub fn number(self) -> u8 {
+        self.0
     }
 }
 
@@ -58,14 +64,13 @@ impl Entry {
     #[must_use]
     pub fn allows(&self, right: u8, mode: Mode) -> bool {
         let bits = u64::from(self.bits);
-        let user = bits & pte::USER != 0;
-        let (belongs, reads) = match mode {
-            Mode::User => (user, pte::READ),
-            Mode::Supervisor { sum, mxr } => (
-                !user || sum && right != right::EXECUTE,
-                pte::READ | if mxr { pte::EXECUTE } else { 0 },
-            ),
+        let (user, is) = (bits & pte::USER != 0, |flag| mode.0 & flag != 0);
+        let belongs = if is(Mode::SUPERVISOR) {
+            !user || is(Mode::SUM) && right != right::EXECUTE
+        } else {
+            user
         };
+        let reads = pte::READ | if is(Mode::MXR) { pte::EXECUTE } else { 0 };
         let any_of = match right {
             right::READ => reads,
             right::WRITE => pte::WRITE,

@@ -58,7 +58,7 @@ impl Entry {
 /// A page of 4 KB whose entry needs no search.
 #[derive(Clone, Copy, Debug)]
 struct Shortcut {
-    /// The page's virtual address, with bits of rights in its lower 12 bits.
+    /// The page's virtual address, with the number of a mode from bit 8 on and bits of rights below.
     page: u64,
     frame: u64,
     set: u32,
@@ -74,6 +74,77 @@ const NO_SHORTCUT: Shortcut = Shortcut {
 
 const SHORTCUTS: usize = 256;
 
+/// Which ways of a fully associative TLB can have the page of an address: a search looks at these alone. It finds what
+/// a search of all would find, because both begin with the lowest way.
+#[derive(Clone, Debug, Default)]
+struct Index {
+    /// Of pages of 4 KB, by the page's number: a bit for each way. Empty: there is no index.
+    small: Vec<u64>,
+    /// The same of all larger pages, and of all pages.
+    large: u64,
+    all: u64,
+}
+
+impl Index {
+    const LISTS: usize = 64;
+
+    /// The index of these entries, if a word has a bit for each.
+    fn of(entries: &[Entry]) -> Index {
+        let mut index = Index::default();
+        if entries.len() <= u64::BITS as usize {
+            index.small = vec![0; Index::LISTS];
+            for (way, entry) in entries.iter().enumerate() {
+                index.change(way, entry);
+            }
+        }
+        index
+    }
+
+    fn list(va: u64) -> usize {
+        (va >> 12) as usize % Index::LISTS
+    }
+
+    /// An entry comes, or is about to go.
+    fn change(&mut self, way: usize, entry: &Entry) {
+        let Some(small) = self.small.get_mut(Index::list(entry.page)) else {
+            return;
+        };
+        if entry.valid() {
+            let of_size = if entry.shift > 12 {
+                &mut self.large
+            } else {
+                small
+            };
+            *of_size ^= 1 << way;
+            self.all ^= 1 << way;
+        }
+    }
+
+    /// The first way of those that can have the page of `va` for which `is` holds; all are tried without an index.
+    fn first(&self, va: u64, entries: &[Entry], is: impl Fn(&Entry) -> bool) -> Option<usize> {
+        let Some(small) = self.small.get(Index::list(va)) else {
+            return entries.iter().position(is);
+        };
+        let mut ways = small | self.large;
+        while ways != 0 {
+            let way = ways.trailing_zeros() as usize;
+            if entries.get(way).is_some_and(&is) {
+                return Some(way);
+            }
+            ways &= ways - 1;
+        }
+        None
+    }
+
+    /// Does each entry translate a page?
+    fn is_full(&self, entries: &[Entry]) -> bool {
+        if self.small.is_empty() {
+            return entries.iter().all(Slot::valid);
+        }
+        self.all.count_ones() as usize == entries.len()
+    }
+}
+
 /// Sizes of pages: so many bits of an address are inside of them.
 const SIZES: [u8; 5] = [12, 16, 21, 30, 39];
 
@@ -88,6 +159,9 @@ pub struct Tlb {
     shifts: u64,
     #[serde(skip)]
     shortcuts: Vec<Shortcut>,
+    /// Of a fully associative one.
+    #[serde(skip)]
+    index: Index,
 }
 
 impl Tlb {
@@ -99,7 +173,7 @@ impl Tlb {
         let sets = config.entries / config.ways;
         let name = config.replacement.as_deref().unwrap_or("pseudo-lru");
         let ways = 0..config.entries;
-        Ok(Tlb {
+        let mut tlb = Tlb {
             entries: ways
                 .map(|n| Entry {
                     way: (n % config.ways) as u8,
@@ -109,8 +183,11 @@ impl Tlb {
             ways: config.ways,
             replacement: AnyReplacement::named(name, sets, config.ways)?,
             shifts: 0,
-            shortcuts: vec![NO_SHORTCUT; SHORTCUTS],
-        })
+            shortcuts: Vec::new(),
+            index: Index::default(),
+        };
+        tlb.drop_shortcuts();
+        Ok(tlb)
     }
 
     /// Can a TLB like `fresh` be in this state?
@@ -124,6 +201,10 @@ impl Tlb {
             })
     }
 
+    fn is_fully_associative(&self) -> bool {
+        self.entries.len() == self.ways as usize
+    }
+
     fn sets(&self) -> usize {
         self.entries.len() / self.ways as usize
     }
@@ -134,23 +215,41 @@ impl Tlb {
 
     /// Where the entry for `va` is, if there is one: its set and its way.
     fn find(&self, va: u64, asid: u16) -> Option<(usize, usize)> {
+        if self.is_fully_associative() {
+            let holds = |entry: &Entry| entry.holds(va, asid);
+            return Some((0, self.index.first(va, &self.entries, holds)?));
+        }
         let ways = self.ways as usize;
-        let sizes: &[u8] = if self.sets() == 1 { &[0] } else { &SIZES };
-        sizes.iter().find_map(|&shift| {
-            if shift != 0 && self.shifts >> shift & 1 == 0 {
-                return None;
-            }
-            let set = if shift == 0 {
-                0
-            } else {
-                self.set_of(va, shift)
-            };
-            let entries = &self.entries[set * ways..][..ways];
-            let mut found = entries.iter();
-            let way = found
-                .position(|entry| entry.holds(va, asid) && (shift == 0 || entry.shift == shift))?;
+        self.sizes().find_map(|shift| {
+            let set = self.set_of(va, shift);
+            let mut entries = self.entries[set * ways..][..ways].iter();
+            let way = entries.position(|entry| entry.holds(va, asid) && entry.shift == shift)?;
             Some((set, way))
         })
+    }
+
+    /// The sizes of pages that it has had entries of.
+    fn sizes(&self) -> impl Iterator<Item = u8> + use<> {
+        let shifts = self.shifts;
+        (SIZES.into_iter()).filter(move |&shift| shifts >> shift & 1 != 0)
+    }
+
+    /// Puts an entry in a place. Returns the one that was there.
+    fn put(&mut self, place: usize, new: Entry) -> Entry {
+        let old = std::mem::replace(&mut self.entries[place], new);
+        self.index.change(place, &old);
+        self.index.change(place, &new);
+        old
+    }
+
+    /// The entry in a place goes. Returns it.
+    fn remove(&mut self, place: usize) -> Entry {
+        let way = self.entries[place].way;
+        let none = Entry {
+            way,
+            ..Entry::default()
+        };
+        self.put(place, none)
     }
 
     /// Looks `va` up, which is a use of the entry.
@@ -167,11 +266,12 @@ impl Tlb {
         Some(self.entries[set * self.ways as usize + way])
     }
 
-    /// The physical address of `va`, if its page has a shortcut with this right.
+    /// The physical address of `va`, if its page has a shortcut with this right in the mode of this number, below 16.
     #[inline(always)]
-    pub fn quick(&mut self, va: u64, right: u8) -> Option<u64> {
+    pub fn quick(&mut self, va: u64, right: u8, mode: u8) -> Option<u64> {
         let shortcut = self.shortcuts.get((va >> 12) as usize % SHORTCUTS)?;
-        if shortcut.page & !0xfff != va & !0xfff || shortcut.page as u8 & right == 0 {
+        let wanted = va & !0xfff | u64::from(mode) << 8;
+        if shortcut.page & !0xff != wanted || shortcut.page as u8 & right == 0 {
             return None;
         }
         let (set, way, frame) = (shortcut.set as usize, shortcut.way, shortcut.frame);
@@ -179,8 +279,14 @@ impl Tlb {
         Some(frame | va & 0xfff)
     }
 
-    /// The page of `va`, which has an entry, gets a shortcut for accesses with these rights.
-    pub fn make_shortcut(&mut self, va: u64, asid: u16, rights: impl FnOnce(&Entry) -> u8) {
+    /// The page of `va`, which has an entry, gets a shortcut for accesses with these rights in the mode of this number.
+    pub fn make_shortcut(
+        &mut self,
+        va: u64,
+        asid: u16,
+        mode: u8,
+        rights: impl FnOnce(&Entry) -> u8,
+    ) {
         let Some((set, way)) = self.find(va, asid) else {
             return;
         };
@@ -190,7 +296,7 @@ impl Tlb {
         }
         let inside = (1_u64 << entry.shift) - 1;
         self.shortcuts[(va >> 12) as usize % SHORTCUTS] = Shortcut {
-            page: va & !0xfff | u64::from(rights(&entry)),
+            page: va & !0xfff | u64::from(mode) << 8 | u64::from(rights(&entry)),
             frame: entry.frame | va & inside & !0xfff,
             set: set as u32,
             way: way as u8,
@@ -201,6 +307,9 @@ impl Tlb {
     pub fn drop_shortcuts(&mut self) {
         self.shortcuts.clear();
         self.shortcuts.resize(SHORTCUTS, NO_SHORTCUT);
+        if self.is_fully_associative() && self.index.small.is_empty() {
+            self.index = Index::of(&self.entries);
+        }
     }
 
     /// The next use of this entry, if it is there, does not go by a shortcut.
@@ -243,32 +352,34 @@ impl Tlb {
     /// that had to go.
     pub fn enter(&mut self, new: Entry, account: &mut Account, evicted: Plain) {
         let ways = self.ways as usize;
-        let set = if self.sets() == 1 {
+        let set = if self.is_fully_associative() {
             0
         } else {
             self.set_of(new.page, new.shift)
         };
         self.shifts |= 1 << new.shift;
         let entries = &self.entries[set * ways..][..ways];
-        let same = entries
-            .iter()
-            .position(|old| old.holds(new.page, new.asid) && old.shift == new.shift);
-        let way = match same {
+        let same = |old: &Entry| old.holds(new.page, new.asid) && old.shift == new.shift;
+        let way = match self.index.first(new.page, entries, same) {
             Some(way) => way,
-            None if entries.iter().any(|old| !old.valid()) => self.replacement.free(entries).into(),
+            None if !self.index.is_full(entries) => self.replacement.free(entries).into(),
             None => {
                 account.add_plain(evicted, 1);
                 usize::from(self.replacement.victim(set, entries))
             }
         };
-        let old = self.entries[set * ways + way];
-        if old.valid() {
-            self.drop_shortcut(old);
-        }
-        self.entries[set * ways + way] = Entry {
+        let new = Entry {
             way: way as u8,
             ..new
         };
+        let old = self.put(set * ways + way, new);
+        if old.valid() {
+            self.drop_shortcut(old);
+        }
+        // A look-up may find the new one from now on where a shortcut leads to another.
+        if self.overlaps(&new) {
+            self.drop_shortcuts();
+        }
         self.replacement.loaded(set, way as u8);
     }
 
@@ -283,15 +394,28 @@ impl Tlb {
         }
     }
 
+    /// Can an address be in the page of this entry and in that of another?
+    fn overlaps(&self, new: &Entry) -> bool {
+        if !self.is_fully_associative() {
+            return self.sizes().count() > 1;
+        }
+        let other = |old: &Entry| {
+            let shift = old.shift.max(new.shift);
+            old.valid() && old.way != new.way && (old.page ^ new.page) >> shift == 0
+        };
+        if new.shift > 12 {
+            self.entries.iter().any(other)
+        } else {
+            self.index.first(new.page, &self.entries, other).is_some()
+        }
+    }
+
     /// The entries of a set leave: its number is this one, modulo the sets.
     pub fn leave(&mut self, set: u32) {
         let ways = self.ways as usize;
         let first = set as usize % self.sets() * ways;
-        for entry in &mut self.entries[first..first + ways] {
-            *entry = Entry {
-                way: entry.way,
-                ..Entry::default()
-            };
+        for place in first..first + ways {
+            self.remove(place);
         }
         self.drop_shortcuts();
     }
@@ -299,19 +423,35 @@ impl Tlb {
     /// Removes what a fence reaches: the page of an address or all, an address space or all with their global pages.
     /// Returns how many entries went.
     pub fn fence(&mut self, va: Option<u64>, asid: Option<u16>) -> u64 {
-        let mut removed = 0;
-        for entry in &mut self.entries {
+        let reached = |entry: &Entry| {
             let page = va.is_none_or(|va| (va ^ entry.page) >> entry.shift == 0);
             let space = asid.is_none_or(|asid| entry.asid == asid && !entry.global);
-            if entry.valid() && page && space {
-                removed += 1;
-                *entry = Entry {
-                    way: entry.way,
-                    ..Entry::default()
-                };
+            entry.valid() && page && space
+        };
+        let mut removed = 0;
+        let mut fence = |tlb: &mut Tlb, places: std::ops::Range<usize>| {
+            for place in places {
+                if reached(&tlb.entries[place]) {
+                    let old = tlb.remove(place);
+                    if va.is_some() {
+                        tlb.drop_shortcut(old);
+                    }
+                    removed += 1;
+                }
             }
+        };
+        match va {
+            // The entry is in one set for each size of pages.
+            Some(va) if !self.is_fully_associative() => {
+                let ways = self.ways as usize;
+                for shift in self.sizes() {
+                    let first = self.set_of(va, shift) * ways;
+                    fence(self, first..first + ways);
+                }
+            }
+            _ => fence(self, 0..self.entries.len()),
         }
-        if removed != 0 {
+        if removed != 0 && va.is_none() {
             self.drop_shortcuts();
         }
         removed

@@ -6,6 +6,9 @@ use pagewalk_machine::riscv::pmp::right;
 use pagewalk_machine::riscv::tlb::{Entry, Tlb, pte};
 use proptest::prelude::*;
 
+/// The mode of all accesses.
+const MODE: u8 = 3;
+
 #[derive(Clone, Debug)]
 enum Step {
     /// An access to a page in an address space; a miss loads the page.
@@ -195,7 +198,7 @@ fn check(entries: u32, ways: u32, policy: Policy, steps: &[Step]) {
                     running = asid;
                 }
                 let va = new.page | 0x123;
-                let quick = tlb.quick(va, right::READ);
+                let quick = tlb.quick(va, right::READ, MODE);
                 let found = tlb.look_up(va, asid);
                 assert_eq!(found.is_some(), model.look_up(&new), "{step:?}");
                 if let Some(pa) = quick {
@@ -208,9 +211,10 @@ fn check(entries: u32, ways: u32, policy: Policy, steps: &[Step]) {
                     let is_there = |old: &Entry| tlb.peek(old.page, old.asid).is_some();
                     model.load(new, is_there, &mut evicted);
                 }
-                tlb.make_shortcut(va, asid, |_| right::READ);
-                assert_eq!(tlb.quick(va, right::READ), Some(new.frame | 0x123));
-                assert_eq!(tlb.quick(va, right::WRITE), None);
+                tlb.make_shortcut(va, asid, MODE, |_| right::READ);
+                assert_eq!(tlb.quick(va, right::READ, MODE), Some(new.frame | 0x123));
+                assert_eq!(tlb.quick(va, right::WRITE, MODE), None);
+                assert_eq!(tlb.quick(va, right::READ, MODE ^ 1), None);
             }
             Step::Fence(page, asid) => {
                 let va = page.map(|page| entry(page, 0).page);

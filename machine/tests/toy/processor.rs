@@ -234,7 +234,7 @@ unsafe impl Runs for Toy {
     type Instruction = Op;
     type Raised = Trap;
 
-    fn decode(&self, bytes: &[u8]) -> Op {
+    fn decode(&self, _at: RamAddress, bytes: &[u8]) -> Op {
         Op::decode(bytes)
     }
 
