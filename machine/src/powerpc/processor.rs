@@ -19,7 +19,7 @@ pub use stop::{Fatal, Stop};
 use crate::account::CodeCauses;
 use crate::account::{Account, Cause};
 use crate::board::{BusError, Instant};
-use crate::computer::{Breakpoints, Limits, Pause, Running, Sanitized as _};
+use crate::computer::{Limits, Pause, Running, Sanitized as _};
 use crate::config::{Family, MachineConfig};
 use crate::loader::CauseRange;
 use crate::memory::cache::DIRTY;
@@ -259,11 +259,6 @@ impl Processor {
     /// The processor's number in the machine.
     pub(crate) fn number_of(&self) -> u8 {
         self.number
-    }
-
-    /// Where a debugger would stop it.
-    pub(crate) fn breakpoints_of_copy(&mut self) -> &mut Breakpoints {
-        &mut self.running.breakpoints
     }
 
     /// A copy begins anew: nothing has happened yet.

@@ -6,7 +6,7 @@
 
 use super::origin;
 use crate::board::{Board, Console};
-use crate::computer::{Breakpoints, Cpu as _, Limits, Pause};
+use crate::computer::{Cpu as _, Limits, Pause};
 use crate::memory::{Memory, Uncore};
 use crate::observe::stale::Origin;
 use crate::powerpc::mmu::held::Held;
@@ -165,9 +165,6 @@ impl Processor {
         self.timers
             .set_decrementer(i32::MAX as u32, self.hot.cycles);
         self.settle_copy();
-        *self.breakpoints_of_copy() = Breakpoints::default();
-        let pc = self.registers.pc;
-        self.breakpoints_of_copy().add(pc.into());
     }
 
     fn reload(&mut self, (ea, pc): (u32, u32), access: Access, most: u64) -> Answer {
@@ -239,7 +236,7 @@ impl Processor {
             self.returned = false;
             self.times_mut().end = u64::MAX;
             match self.run_turn(limits) {
-                Pause::TurnOver | Pause::Stopped(Stop::Breakpoint { .. } | Stop::Limit) => {
+                Pause::TurnOver | Pause::Stopped(Stop::Limit) => {
                     if self.registers.pc != pc && self.has_come_back(mode) {
                         return Some(Answer::Refused);
                     }
