@@ -6,6 +6,7 @@ mod programs;
 mod support;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pagewalk_machine::config::{MachineConfig, Override};
 use pagewalk_machine::powerpc::machine::{Limits, Stop};
@@ -442,6 +443,44 @@ fn every_key_of_a_part_counts() {
     }
 }
 
+/// The keys of a machine file that count for nothing, and those that count although they are exempt.
+fn keys_without_effect(machine: &str) -> (Vec<String>, Vec<String>) {
+    let (mut dead, mut not_needed) = (Vec::new(), Vec::new());
+    let mut table: toml::Table = std::fs::read_to_string(machine_file(machine))
+        .unwrap()
+        .parse()
+        .unwrap();
+    // It holds values of other keys, and is no part of the machine.
+    table.remove("inputs").expect("a table of inputs");
+    let kind = table["core"]["kind"].as_str().unwrap();
+    let program = Program::on(machine, &source(kind));
+    let plain: Vec<Counts> = course(&program, machine, &[]).collect();
+    let end = plain.last().unwrap();
+    assert!(
+        end.0 < 3_000_000,
+        "{machine}: the program does not end: {end:?}"
+    );
+    let mut all = BTreeMap::new();
+    keys(&table, "", &mut all);
+    for (key, value) in &all {
+        let others = others(value)
+            .into_iter()
+            .map(|other| settings(&table, kind, key, &other));
+        let counted = others
+            .filter(|settings| accepted(machine, settings))
+            .any(|settings| {
+                let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+                differs(&plain, &program, machine, &settings)
+            });
+        match (counted, exempt(machine, kind, key)) {
+            (false, false) => dead.push(format!("{machine}: {key}")),
+            (true, true) => not_needed.push(format!("{machine}: {key}")),
+            _ => {}
+        }
+    }
+    (dead, not_needed)
+}
+
 #[test]
 fn every_key_of_every_machine_file_counts() {
     let folder = machine_file("x").parent().unwrap().to_owned();
@@ -461,42 +500,27 @@ fn every_key_of_every_machine_file_counts() {
         .filter(|name| !riscv::Config::is_of_file(&machine_file(name)).unwrap())
         .collect();
     machines.sort();
-    let mut dead = Vec::new();
-    let mut not_needed = Vec::new();
-    for machine in &machines {
-        let mut table: toml::Table = std::fs::read_to_string(machine_file(machine))
-            .unwrap()
-            .parse()
-            .unwrap();
-        // It holds values of other keys, and is no part of the machine.
-        table.remove("inputs").expect("a table of inputs");
-        let kind = table["core"]["kind"].as_str().unwrap();
-        let program = Program::on(machine, &source(kind));
-        let plain: Vec<Counts> = course(&program, machine, &[]).collect();
-        let end = plain.last().unwrap();
-        assert!(
-            end.0 < 3_000_000,
-            "{machine}: the program does not end: {end:?}"
-        );
-        let mut all = BTreeMap::new();
-        keys(&table, "", &mut all);
-        for (key, value) in &all {
-            let others = others(value)
-                .into_iter()
-                .map(|other| settings(&table, kind, key, &other));
-            let counted = others
-                .filter(|settings| accepted(machine, settings))
-                .any(|settings| {
-                    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
-                    differs(&plain, &program, machine, &settings)
-                });
-            match (counted, exempt(machine, kind, key)) {
-                (false, false) => dead.push(format!("{machine}: {key}")),
-                (true, true) => not_needed.push(format!("{machine}: {key}")),
-                _ => {}
+    // Each processor of this computer takes the next machine.
+    let next = AtomicUsize::new(0);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let results: Vec<(Vec<String>, Vec<String>)> = std::thread::scope(|scope| {
+        let work = || {
+            let mut found = (Vec::new(), Vec::new());
+            while let Some(machine) = machines.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let (dead, not_needed) = keys_without_effect(machine);
+                found.0.extend(dead);
+                found.1.extend(not_needed);
             }
-        }
-    }
+            found
+        };
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap())
+            .collect()
+    });
+    let (dead, not_needed): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+    let (dead, not_needed) = (dead.concat(), not_needed.concat());
     assert!(
         dead.is_empty() && not_needed.is_empty(),
         "these count for nothing: {dead:#?}; these count, and need no exemption: {not_needed:#?}"
