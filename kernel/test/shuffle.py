@@ -13,13 +13,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-ARCHES = Path(__file__).parent.parent / "arch"
+KERNEL = Path(__file__).parent.parent
+ARCHES = KERNEL / "arch"
 OTHERS = "*(.text .text.*)"
 
 
 def hot(text: str) -> list[str]:
-    """The input sections of hot.lds, one by one."""
+    """The input sections of hot.lds and of what it includes, one by one."""
     found = []
+    text = re.sub(r"^INCLUDE (\S+)$", lambda name: (KERNEL / name[1]).read_text(), text, flags=re.MULTILINE)
     for files, sections in re.findall(r"(\S+?)\(([^)]*)\)", re.sub(r"/\*.*?\*/(?=\s)", "", text, flags=re.DOTALL)):
         found += [f"{files}({section})" for section in sections.split()]
     return found

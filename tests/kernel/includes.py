@@ -16,7 +16,7 @@ HEADERS = {
     "abi": "types",
     "base": "lib list rbtree err errno text fdt log random panic",
     "machine": "arch board irq mmu context aperture control register_set uaccess check frame kmalloc account pagetable "
-    "flush shootdown smp outside kernel_buffer two_levels",
+    "flush shootdown smp outside kernel_buffer two_levels pte_word message_gate",
     "task": "task process sched deferred window wait time cpu signal latency stat_tick",
     "call": "syscall syscall_prototypes policy",
     "fs": "fs filesystem file file_lock inotify async poll timeout anon procfs",
@@ -76,7 +76,7 @@ def part_of(file: str) -> str | None:
         return "main"
     if first == "include":
         return "abi" if rest.startswith("abi/") else OWNER.get(rest)
-    if first == "arch" and "/include/" in file:
+    if "/include/arch/" in file:
         return "machine"
     if first in ("one", "several") and rest.startswith("include/"):
         return OWNER.get(rest.removeprefix("include/"))

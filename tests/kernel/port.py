@@ -30,6 +30,7 @@ COMPILER = (
     *("gcc", "-std=gnu11", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"),
     # Linux's structures have 64-bit numbers at multiples of 8 bytes; the host's own ABI does not align them.
     *("-malign-double", "-Iinclude", "-Iarch/stub/include", "-Iinclude/abi/stub", "-Iinclude/abi/linux"),
+    "-Igenarch/include",
 )
 SHORTENED = re.compile(r"^(?:\w+/(?:policy/)?(?:\.\./)+)?([\w/.]+):\d+.*conversion from .[vup]addr_t\b", re.MULTILINE)
 CAST = re.compile(r"\(u32\)\s*\(?\(?(?:uintptr_t|[vup]addr_t)\b")

@@ -3,6 +3,15 @@
 
 	.section .text.cause.copy, "ax"
 
+/* Copies by steps of so many bytes, as often as CTR says. */
+.macro copy_each label, load, store, bytes
+\label:
+	\load	r6, 0(r4)
+	\store	r6, 0(r3)
+	copied	\bytes
+	bdnz	\label
+.endm
+
 /*
  * u32 user_copy(void *to (r3), const void *from (r4), u32 n (r5)): copies to or from user memory; returns the number
  * of bytes left. If a fault stops a longer step, the bytes before the fault are still copied one by one.
@@ -24,33 +33,19 @@ copy_long:
 	stw	r7, 4(r3)
 	stw	r8, 8(r3)
 	stw	r9, 12(r3)
-	addi	r4, r4, 16
-	addi	r3, r3, 16
-	addi	r5, r5, -16
+	copied	16
 	bdnz	copy_long
 copy_words:
 	srwi.	r0, r5, 2
 	beq	copy_bytes
 	mtctr	r0
-copy_word:
-	lwz	r6, 0(r4)
-	stw	r6, 0(r3)
-	addi	r4, r4, 4
-	addi	r3, r3, 4
-	addi	r5, r5, -4
-	bdnz	copy_word
+	copy_each copy_word, lwz, stw, 4
 	.globl	copy_bytes
 copy_bytes:
 	cmpwi	r5, 0
 	beq	copy_end
 	mtctr	r5
-copy_byte:
-	lbz	r6, 0(r4)
-	stb	r6, 0(r3)
-	addi	r4, r4, 1
-	addi	r3, r3, 1
-	addi	r5, r5, -1
-	bdnz	copy_byte
+	copy_each copy_byte, lbz, stb, 1
 copy_end:
 	mr	r3, r5
 	blr
@@ -108,23 +103,11 @@ FUNCTION(\name)
 	bne	\name\()_head_bytes
 	srwi	r0, r0, 2
 	mtctr	r0
-\name\()_head:
-	lwz	r6, 0(r4)
-	stw	r6, 0(r3)
-	addi	r4, r4, 4
-	addi	r3, r3, 4
-	addi	r5, r5, -4
-	bdnz	\name\()_head
+	copy_each \name\()_head, lwz, stw, 4
 	b	\name\()_whole
 \name\()_head_bytes:
 	mtctr	r0
-\name\()_head_byte:
-	lbz	r6, 0(r4)
-	stb	r6, 0(r3)
-	addi	r4, r4, 1
-	addi	r3, r3, 1
-	addi	r5, r5, -1
-	bdnz	\name\()_head_byte
+	copy_each \name\()_head_byte, lbz, stb, 1
 \name\()_whole:
 	srwi	r0, r5, \shift
 	mtctr	r0

@@ -28,13 +28,7 @@ CAUSE(entry) void syscall_dispatch(struct regs *regs)
 		result = (u32)sys_unknown();
 	if (regs->trap != TRAP_SYSCALL)
 		return;
-	if (result >= (u32)-4095) {
-		regs->gpr[3] = -result;
-		regs->ccr |= CCR_SO;
-	} else {
-		regs->gpr[3] = result;
-		regs->ccr &= ~CCR_SO;
-	}
+	regs_set_result(regs, result);
 }
 
 /* The handler of every system call while the calls of any task are traced. */

@@ -85,11 +85,5 @@ void message_go_on(struct regs *regs)
 	if (!received)
 		regs->gpr[4] = 0;
 	result = (u32)(received ? mine->result : rendezvous_receive_again(number));
-	if (result >= (u32)-4095) {
-		regs->gpr[3] = -result;
-		regs->ccr |= CCR_SO;
-	} else {
-		regs->gpr[3] = result;
-		regs->ccr &= ~(u32)CCR_SO;
-	}
+	regs_set_result(regs, result);
 }

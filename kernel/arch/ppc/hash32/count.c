@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <kmalloc.h>
 
-/* In insert.h: where each insertion ends, and the instruction that goes there while insertions are counted. */
+/* Where each insertion ends (insert.h), and what goes there (arch/hash_insert.h) while insertions are counted. */
 extern u32 hash_counted_kernel[], hash_counted_data[], hash_counted_instruction[];
 extern const u32 hash_counted_kernel_on[], hash_counted_data_on[], hash_counted_instruction_on[];
 

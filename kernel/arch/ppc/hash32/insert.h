@@ -1,23 +1,8 @@
 /* Insertion into the hash table by code that runs with translation off. */
 #ifndef HASH32_INSERT_H
 #define HASH32_INSERT_H
+#include <arch/hash_insert.h>
 #include <arch/hash_lock.h>
-
-/*
- * Reads the tree's entry for an address. Translation is off. In: r3 = address, `need` = bits that the entry must have,
- * which it destroys. Out: r6 = entry. Goes to `fail` if the tree lacks the page or the permission.
- */
-.macro tree_look need, fail
-	mfspr	r6, SPR_SPRG2
-	rlwimi	r6, r3, 12, 20, 29      /* root entry */
-	lwz	r6, 0(r6)
-	cmpwi	r6, 0
-	beq	\fail
-	rlwimi	r6, r3, 22, 20, 29      /* page entry */
-	lwz	r6, 0(r6)
-	andc.	\need, \need, r6
-	bne	\fail
-.endm
 
 /*
  * Inserts an entry into the hash table. Translation is off. In: r3 = address, r6 = entry. Uses r0, r3 to r9.
@@ -83,46 +68,6 @@
 \counted:
 	sync
 7:
-.endm
-
-/*
- * Counts an insertion, in total and by group, and continues behind `counted`. r4 and r5 are as hash_insert_real left
- * them.
- */
-.macro hash_count_insertion counted
-	.globl	\counted\()_on
-\counted\()_on:
-	sync
-	and	r5, r5, r4
-	srwi	r5, r5, 4               /* group * 4 */
-	lis	r9, PHYS(hash_group_misses)@ha
-	lwz	r9, PHYS(hash_group_misses)@l(r9)
-	to_phys	r9, r9
-	lwzx	r8, r9, r5
-	addi	r8, r8, 1
-	stwx	r8, r9, r5
-	count_at r9, r8, hash_inserts + 4
-	b	\counted + 4
-.endm
-
-/*
- * Notes in the tree's entry that the hash table has it, and the slot: r3 = the slot's address. `source` is the
- * register with the missing address. Continues behind `placed`; uses r0, r8 and r9.
- */
-.macro hash_note_slot placed, source
-	.globl	\placed\()_on
-\placed\()_on:
-	mfspr	r9, SPR_SPRG2
-	mfspr	r8, \source
-	rlwimi	r9, r8, 12, 20, 29
-	lwz	r9, 0(r9)
-	rlwimi	r9, r8, 22, 20, 29
-	lwz	r0, 0(r9)
-	rlwimi	r0, r3, 6, 20, 22
-	ori	r0, r0, PTE_HASHED
-	stw	r0, 0(r9)
-	eieio
-	b	\placed + 4
 .endm
 
 #endif

@@ -8,7 +8,7 @@
 #include <lib.h>
 #include <pagetable.h>
 
-/* insert.h */
+/* arch/hash_insert.h */
 extern u32 hash_placed_data[], hash_placed_instruction[];
 extern const u32 hash_placed_data_on[], hash_placed_instruction_on[];
 

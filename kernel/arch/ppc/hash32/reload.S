@@ -16,10 +16,7 @@
 FUNCTION(hash_reload_kernel)
 	stw	r10, FRAME_TRAP(r11)
 	stmw	r13, GPR(13)(r11)
-	mfctr	r0
-	mfxer	r5
-	stw	r0, FRAME_CTR(r11)
-	stw	r5, FRAME_XER(r11)
+	save_ctr_xer
 	hash_lock_take
 	li	r4, PTE_VALID
 	tree_look r4, 9f
@@ -109,8 +106,8 @@ END(hash_reload_instruction)
 	hash_count_insertion hash_counted_data
 	hash_count_insertion hash_counted_instruction
 	/* Kernel pages are seldom flushed one by one, and then searched for, so they need no note. */
-	hash_note_slot hash_placed_data, SPR_DAR
-	hash_note_slot hash_placed_instruction, SPR_SRR0
+	hash_note_slot hash_placed_data, SPR_DAR, 6
+	hash_note_slot hash_placed_instruction, SPR_SRR0, 6
 
 image image_dsi_asm
 	save_for_vector

@@ -58,19 +58,12 @@
 /* To C: all registers but r10 and r11 are the program's; r10 = CR, r10 and r11 in SPRG0 and SPRG1. */
 .macro data_fault
 	save_volatile_rest
-	mfspr	r10, SPR_DAR
-	mfspr	r12, SPR_DSISR
-	stw	r10, FRAME_DAR(r11)
-	stw	r12, FRAME_DSISR(r11)
-	enter_c	0x300, exception_data_fault
+	enter_c_data exception_data_fault
 .endm
 
 .macro instruction_fault
 	save_volatile_rest
-	stw	r9, FRAME_DSISR(r11)
-	clrlwi	r12, r9, 16
-	stw	r12, FRAME_MSR(r11)
-	enter_c	0x400, exception_instruction_fault
+	enter_c_fetch exception_instruction_fault
 .endm
 
 /*

@@ -14,19 +14,18 @@
 	.machine "power4"
 	.section .text.cause.copy, "ax"
 
-/* A fault in [start, end) goes on at `target`, or, if it was served, at `back`. */
-.macro interrupted start, end, target, back
-	.pushsection .recoveries, "a"
-	.long	\start, \end, \target
-	.popsection
-	.pushsection .go_back, "a"
-	.long	\start, \end, \back
-	.popsection
-.endm
-
+/* A fault in [start, end) goes on at `target`. */
 .macro recovered start, end, target
 	.pushsection .recoveries, "a"
 	.long	\start, \end, \target
+	.popsection
+.endm
+
+/* The same; a fault that was served goes on at `back`. */
+.macro interrupted start, end, target, back
+	recovered \start, \end, \target
+	.pushsection .go_back, "a"
+	.long	\start, \end, \back
 	.popsection
 .endm
 
@@ -36,9 +35,7 @@
 	beq	77f
 	\load	r6, 0(r4)
 	\store	r6, 0(r3)
-	addi	r4, r4, \bytes
-	addi	r3, r3, \bytes
-	addi	r5, r5, -\bytes
+	copied	\bytes
 77:
 .endm
 
@@ -85,9 +82,7 @@ FUNCTION(\name)
 	ld	r7, 8(r4)
 	std	r6, 0(r3)
 	std	r7, 8(r3)
-	addi	r4, r4, 16
-	addi	r3, r3, 16
-	addi	r5, r5, -16
+	copied	16
 	bdnz	\name\()_pair
 \name\()_last:
 	andi.	r0, r5, 8
@@ -95,9 +90,7 @@ FUNCTION(\name)
 \name\()_one:
 	ld	r6, 0(r4)
 	std	r6, 0(r3)
-	addi	r4, r4, 8
-	addi	r3, r3, 8
-	addi	r5, r5, -8
+	copied	8
 \name\()_tail:
 	cmpwi	r5, 0
 	beq	\name\()_end
@@ -118,9 +111,7 @@ FUNCTION(\name)
 	lwz	r7, 4(r4)
 	stw	r6, 0(r3)
 	stw	r7, 4(r3)
-	addi	r4, r4, 8
-	addi	r3, r3, 8
-	addi	r5, r5, -8
+	copied	8
 	b	\name\()_tail
 
 	/* The source is r8 bytes beyond an aligned doubleword, to which r4 points here: r8 and r9 = shifts. */
@@ -144,9 +135,7 @@ FUNCTION(\name)
 	std	r0, 0(r3)
 	or	r10, r10, r12
 	std	r10, 8(r3)
-	addi	r4, r4, 16
-	addi	r3, r3, 16
-	addi	r5, r5, -16
+	copied	16
 	bdnz	\name\()_shifted_pair
 \name\()_shifted_last:
 	andi.	r0, r5, 8
@@ -158,9 +147,7 @@ FUNCTION(\name)
 	srd	r10, r7, r9
 	or	r0, r0, r10
 	std	r0, 0(r3)
-	addi	r4, r4, 8
-	addi	r3, r3, 8
-	addi	r5, r5, -8
+	copied	8
 \name\()_shifted_end:
 	srwi	r0, r8, 3
 	add	r4, r4, r0

@@ -1,26 +1,8 @@
 /* Insertion into the 970's hash table by code that runs with translation off, in 64-bit mode. */
 #ifndef HASH64_INSERT_H
 #define HASH64_INSERT_H
+#include <arch/hash_insert.h>
 #include <arch/reg970.h>
-
-/* The tree's page table of the address in r3, or goes on at `fail`; r6 points to the root entry, then to the table. */
-.macro tree64_table fail
-	mfspr	r6, SPR_SPRG2
-	rlwimi	r6, r3, 12, 20, 29              /* root entry */
-	clrldi	r6, r6, 32                      /* C wrote SPRG2: its upper half may have anything */
-	lwz	r6, 0(r6)
-	cmpwi	r6, 0
-	beq	\fail
-	rlwimi	r6, r3, 22, 20, 29              /* page entry */
-.endm
-
-/* As tree_look of hash32/insert.h. In: r3 = address, `need` = bits. Out: r6 = entry. */
-.macro tree64_look need, fail
-	tree64_table \fail
-	lwz	r6, 0(r6)
-	andc.	\need, \need, r6
-	bne	\fail
-.endm
 
 /*
  * Inserts an entry. In: r3 = address, r6 = entry. Uses r0, r3 to r9. As hash_insert_real of hash32/insert.h, but that
@@ -98,42 +80,6 @@
 	.globl	\counted
 \counted:
 	ptesync
-.endm
-
-/* As hash_count_insertion of hash32/insert.h. */
-.macro hash64_count_insertion counted
-	.globl	\counted\()_on
-\counted\()_on:
-	ptesync
-	lwz	r9, LOW_TABLE(0)
-	subf	r5, r9, r5
-	srwi	r5, r5, 5                       /* group * 4 */
-	lis	r9, PHYS(hash_group_misses)@ha
-	lwz	r9, PHYS(hash_group_misses)@l(r9)
-	clrlwi	r9, r9, 2
-	lwzx	r8, r9, r5
-	addi	r8, r8, 1
-	stwx	r8, r9, r5
-	count_at r9, r8, hash_inserts + 4
-	b	\counted + 4
-.endm
-
-/* As hash_note_slot of hash32/insert.h: r3 = the address of the slot's second word. Uses r0, r6, r8 and r9. */
-.macro hash64_note_slot placed, source
-	.globl	\placed\()_on
-\placed\()_on:
-	mfspr	r9, SPR_SPRG2
-	mfspr	r8, \source
-	rlwimi	r9, r8, 12, 20, 29
-	clrldi	r9, r9, 32
-	lwz	r9, 0(r9)
-	rlwimi	r9, r8, 22, 20, 29
-	lwz	r0, 0(r9)
-	rlwimi	r0, r3, 5, 20, 22
-	ori	r0, r0, PTE_HASHED
-	stw	r0, 0(r9)
-	eieio
-	b	\placed + 4
 .endm
 
 #endif

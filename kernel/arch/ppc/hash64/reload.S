@@ -14,89 +14,61 @@
 
 	.section .text.cause.reload, "ax"
 
-/* CR0 and CR1 = the first byte of DSISR. */
-.macro reload_data name, counted, placed, withheld
-FUNCTION(\name)
+/* kind: data, with CR0 and CR1 = the first byte of DSISR, or instruction. `address`: the register with the address. */
+.macro reload64 kind, address, form, withheld
+FUNCTION(hash64_reload_\form)
 	low_save_look
-	mfspr	r3, SPR_DAR
+	mfspr	r3, \address
 	li	r4, PTE_VALID
+	.ifc	\kind, data
 	bf	DSISR_STORE_BIT, 1f
 	li	r4, PTE_VALID | PTE_CHANGED
-1:	tree64_look r4, 9f
+	.endif
+1:	tree_look r4, 9f, 1
 	low_save_insert
-	hash64_insert_real \counted, \placed, \withheld
+	hash64_insert_real hash64_counted_\form, hash64_placed_\form, \withheld
 	low_restore
 	.long	RFID
 9:	low_undo_look
-	b	hash64_data_fault
-END(\name)
+	b	hash64_\kind\()_fault
+END(hash64_reload_\form)
 .endm
 
-.macro reload_instruction name, counted, placed, withheld
-FUNCTION(\name)
-	low_save_look
-	mfspr	r3, SPR_SRR0
-	li	r4, PTE_VALID
-	tree64_look r4, 9f
-	low_save_insert
-	hash64_insert_real \counted, \placed, \withheld
-	low_restore
-	.long	RFID
-9:	low_undo_look
-	b	hash64_instruction_fault
-END(\name)
-.endm
-
-	reload_data hash64_reload_data, hash64_counted_data, hash64_placed_data, 0
-	reload_instruction hash64_reload_instruction, hash64_counted_instruction, hash64_placed_instruction, 0
-	reload_data hash64_reload_data_withheld, hash64_counted_data_withheld, hash64_placed_data_withheld, 1
-	reload_instruction hash64_reload_instruction_withheld, hash64_counted_instruction_withheld, \
-		hash64_placed_instruction_withheld, 1
+	reload64 data, SPR_DAR, data, 0
+	reload64 instruction, SPR_SRR0, instruction, 0
+	reload64 data, SPR_DAR, data_withheld, 1
+	reload64 instruction, SPR_SRR0, instruction_withheld, 1
 
 	.irp	form, data, instruction, data_withheld, instruction_withheld
-	hash64_count_insertion hash64_counted_\form
+	hash_count_insertion hash64_counted_\form, 1
 	.endr
-	hash64_note_slot hash64_placed_data, SPR_DAR
-	hash64_note_slot hash64_placed_instruction, SPR_SRR0
-	hash64_note_slot hash64_placed_data_withheld, SPR_DAR
-	hash64_note_slot hash64_placed_instruction_withheld, SPR_SRR0
+	hash_note_slot hash64_placed_data, SPR_DAR, 5, 1
+	hash_note_slot hash64_placed_instruction, SPR_SRR0, 5, 1
+	hash_note_slot hash64_placed_data_withheld, SPR_DAR, 5, 1
+	hash_note_slot hash64_placed_instruction_withheld, SPR_SRR0, 5, 1
 
 /* To C. r10 = CR; the other registers are as low_undo_vector leaves them. */
 FUNCTION(hash64_data_fault)
 	save_volatile_rest
-	mfspr	r10, SPR_DAR
-	mfspr	r12, SPR_DSISR
-	stw	r10, FRAME_DAR(r11)
-	stw	r12, FRAME_DSISR(r11)
-	enter_c	0x300, exception_data_fault64
+	enter_c_data exception_data_fault64
 END(hash64_data_fault)
 
 FUNCTION(hash64_instruction_fault)
 	save_volatile_rest
-	stw	r9, FRAME_DSISR(r11)
-	clrlwi	r12, r9, 16
-	stw	r12, FRAME_MSR(r11)
-	enter_c	0x400, exception_instruction_fault64
+	enter_c_fetch exception_instruction_fault64
 END(hash64_instruction_fault)
 
 /* The plain form of a program's page: saves everything and lets C look (hash64/backend.c). */
 FUNCTION(hash64_data_c)
 	low_undo_vector
 	save_volatile_rest
-	mfspr	r10, SPR_DAR
-	mfspr	r12, SPR_DSISR
-	stw	r10, FRAME_DAR(r11)
-	stw	r12, FRAME_DSISR(r11)
-	enter_c	0x300, exception_dsi64
+	enter_c_data exception_dsi64
 END(hash64_data_c)
 
 FUNCTION(hash64_instruction_c)
 	low_undo_vector
 	save_volatile_rest
-	stw	r9, FRAME_DSISR(r11)
-	clrlwi	r12, r9, 16
-	stw	r12, FRAME_MSR(r11)
-	enter_c	0x400, exception_isi64
+	enter_c_fetch exception_isi64
 END(hash64_instruction_c)
 
 /* Half as long as other vectors' images: 0x380 and 0x480 are those of segments. */

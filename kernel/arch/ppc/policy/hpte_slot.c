@@ -6,7 +6,7 @@
  * reads one or two entries. An insertion costs a store to the tree more. flagged: the same note, of which a flush uses
  * the flag alone: it searches both groups for a page that was inserted, as Linux/PPC did from 2.4 on with its flag
  * _PAGE_HASHPTE (arch/ppc/mm/hashtable.S, flush_hash_pages).
- * Forms: hash32/note.c, hash32/insert.h, hash64/note.c, hash64/insert.h.
+ * Forms: hash32/note.c, hash64/note.c, include/arch/hash_insert.h.
  */
 #include <arch/hash.h>
 #include <arch/mmu.h>

@@ -3,7 +3,7 @@
  *
  * off: they do not. on: all insertions and those of each group are counted. /proc/mmu shows the share that had to
  * replace a valid entry, and the histogram by which VSIDs are tuned. It costs a reload about fifteen instructions.
- * Forms: hash32/count.c, hash32/insert.h, hash64/note.c, hash64/insert.h.
+ * Forms: hash32/count.c, hash64/note.c, include/arch/hash_insert.h.
  */
 #include <arch/hash.h>
 #include <arch/mmu.h>

@@ -191,10 +191,7 @@ FUNCTION(soft405_enter)
 	bge	4f
 	load_address r12, exception_soft405_miss
 	b	enter
-4:	mfctr	r0
-	mfxer	r5
-	stw	r0, FRAME_CTR(r11)
-	stw	r5, FRAME_XER(r11)
+4:	save_ctr_xer
 	find_entry r6, r3, r5, 9f
 	entry_to_low r7, r6, 0
 	load_entry r3, r7, r5, r6
@@ -213,10 +210,7 @@ FUNCTION(soft405_enter_large)
 	cmplw	cr1, r3, r6
 	blt	soft405_enter
 	bge	cr1, soft405_enter
-	mfctr	r0
-	mfxer	r5
-	stw	r0, FRAME_CTR(r11)
-	stw	r5, FRAME_XER(r11)
+	save_ctr_xer
 	next_entry r6, r5
 	large_entry r3, r7
 	write_kernel_entry r3, r7, r5, r6

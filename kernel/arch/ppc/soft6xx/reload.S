@@ -29,10 +29,7 @@ FUNCTION(soft_enter)
 	b	enter
 3:	stw	r10, FRAME_TRAP(r11)
 	stmw	r13, GPR(13)(r11)
-	mfctr	r0
-	mfxer	r5
-	stw	r0, FRAME_CTR(r11)
-	stw	r5, FRAME_XER(r11)
+	save_ctr_xer
 	mfspr	r5, SPR_SPRG2
 	rlwimi	r5, r3, 12, 20, 29
 	lwz	r5, 0(r5)
@@ -146,17 +143,10 @@ end_image image_miss_store_c
 /* Faults that a loaded entry causes (protection), and page faults from the reload handlers. */
 image image_dsi_soft
 	save_volatile
-	mfspr	r10, SPR_DAR
-	mfspr	r12, SPR_DSISR
-	stw	r10, FRAME_DAR(r11)
-	stw	r12, FRAME_DSISR(r11)
-	enter_c	0x300, exception_data_fault
+	enter_c_data exception_data_fault
 end_image image_dsi_soft
 
 image image_isi_soft
 	save_volatile
-	stw	r9, FRAME_DSISR(r11)
-	clrlwi	r12, r9, 16
-	stw	r12, FRAME_MSR(r11)
-	enter_c	0x400, exception_instruction_fault
+	enter_c_fetch exception_instruction_fault
 end_image image_isi_soft

@@ -37,8 +37,11 @@
 	mtspr	SPR_MD_RPN, \b
 .endm
 
-/* The walk uses the data TLB's registers, which need the address first. */
-.macro load_instruction a, b
+/*
+ * The walk uses the data TLB's registers, which need the address first. With a register `c`, the entry of a program's
+ * page is valid only with PTE_FETCH.
+ */
+.macro load_instruction a, b, c
 	mfspr	\a, SPR_SRR0
 	mtspr	SPR_MD_EPN, \a
 	mfspr	\a, SPR_M_TWB
@@ -47,24 +50,12 @@
 	mtspr	SPR_MD_TWC, \b
 	mfspr	\a, SPR_MD_TWC
 	lwz	\a, 0(\a)
-	entry_to_rpn \b, \a
-	mtspr	SPR_MI_RPN, \b
-.endm
-
-/* As load_instruction; the entry of a program's page is valid only with PTE_FETCH. */
-.macro load_instruction_withheld a, b, c
-	mfspr	\a, SPR_SRR0
-	mtspr	SPR_MD_EPN, \a
-	mfspr	\a, SPR_M_TWB
-	lwz	\b, 0(\a)
-	mtspr	SPR_MI_TWC, \b
-	mtspr	SPR_MD_TWC, \b
-	mfspr	\a, SPR_MD_TWC
-	lwz	\a, 0(\a)
+	.ifnb	\c
 	rlwinm	\c, \a, 3, 27, 27      /* whether a program accesses, at PTE_FETCH's place */
 	andc	\c, \c, \a
 	rlwinm	\c, \c, 4, 23, 23      /* refused, as PTE_VALID */
 	andc	\a, \a, \c
+	.endif
 	entry_to_rpn \b, \a
 	mtspr	SPR_MI_RPN, \b
 .endm
@@ -73,7 +64,7 @@ image image_miss8_instruction_withheld
 	mtspr	SPR_M_TW, r10
 	mtspr	SPR_SPRG0, r11
 	mtspr	SPR_SPRG1, r12
-	load_instruction_withheld r10, r11, r12
+	load_instruction r10, r11, r12
 	mfspr	r10, SPR_M_TW
 	mfspr	r11, SPR_SPRG0
 	mfspr	r12, SPR_SPRG1
@@ -109,10 +100,7 @@ FUNCTION(soft8xx_enter)
 	bge	3f
 	load_address r12, exception_soft8xx_miss
 	b	enter
-3:	mfctr	r0
-	mfxer	r5
-	stw	r0, FRAME_CTR(r11)
-	stw	r5, FRAME_XER(r11)
+3:	save_ctr_xer
 	mr	r1, r11
 	cmpwi	r10, MISS_INSTRUCTION
 	beq	1f
@@ -156,10 +144,7 @@ image image_error8_instruction
 	andis.	r0, r9, ERROR_NOT_VALID >> 16
 	beq	1f
 	tlbie	r10
-1:	stw	r9, FRAME_DSISR(r11)
-	clrlwi	r12, r9, 16
-	stw	r12, FRAME_MSR(r11)
-	enter_c	0x400, exception_instruction_fault
+1:	enter_c_fetch exception_instruction_fault
 end_image image_error8_instruction
 
 /* Instructions that the processor leaves to software: all of floating point. */

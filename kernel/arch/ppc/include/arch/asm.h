@@ -207,6 +207,13 @@
 	.endr
 .endm
 
+/* A copy has moved so many bytes: r3 = destination, r4 = source, r5 = the bytes left. */
+.macro copied bytes
+	addi	r4, r4, \bytes
+	addi	r3, r3, \bytes
+	addi	r5, r5, -\bytes
+.endm
+
 /*
  * The first half of the full entry: finds the kernel stack and saves the registers that the handler would destroy.
  * With preload, prefetches the frame's lines while its first words are stored (policy preload). Leaves r11 = frame
@@ -262,6 +269,30 @@
 	li	r10, \trap
 	load_address r12, \handler
 	ba	PHYS(enter)
+.endm
+
+/* The second half after a fault by data, or by a fetch: saves the address and the cause too. In: r9 = SRR1. */
+.macro enter_c_data handler
+	mfspr	r10, SPR_DAR
+	mfspr	r12, SPR_DSISR
+	stw	r10, FRAME_DAR(r11)
+	stw	r12, FRAME_DSISR(r11)
+	enter_c	0x300, \handler
+.endm
+
+.macro enter_c_fetch handler
+	stw	r9, FRAME_DSISR(r11)
+	clrlwi	r12, r9, 16
+	stw	r12, FRAME_MSR(r11)
+	enter_c	0x400, \handler
+.endm
+
+/* Saves CTR and XER, for an exit that restores the whole frame. Uses r0 and r5. */
+.macro save_ctr_xer
+	mfctr	r0
+	mfxer	r5
+	stw	r0, FRAME_CTR(r11)
+	stw	r5, FRAME_XER(r11)
 .endm
 
 /* Goes to a C handler that needs the whole struct regs. */

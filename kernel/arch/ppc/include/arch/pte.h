@@ -2,29 +2,10 @@
 #ifndef ARCH_PTE_H
 #define ARCH_PTE_H
 #include <arch/pte_bits.h>
-#include <types.h>
-
-typedef u32 pte_t;
-
-/* The memory of an entry of a table, and of an entry of a root. */
-struct pte {
-	u32 word;
-};
-struct root_entry {
-	u32 word;
-};
-
-#define PTE_NONE 0u
+#include <pte_word.h>
 
 /* PP = 3 is read-only for the kernel too, so that its stores to programs fault if a page must be copied first. */
 #define ARCH_KERNEL_OBEYS_READ_ONLY 1
-
-/* The accesses that programs may make to a page. */
-enum pte_access {
-	PTE_NO_ACCESS,
-	PTE_READ,
-	PTE_READ_WRITE,
-};
 
 /* device: the page is cache-inhibited and guarded. */
 static inline pte_t pte_make(paddr_t pa, enum pte_access access, bool device)
@@ -48,8 +29,6 @@ static inline bool pte_present(pte_t pte) { return pte & PTE_VALID; }
 static inline bool pte_user(pte_t pte) { return (pte & PTE_PP) != PP_KERNEL; }
 static inline bool pte_writable(pte_t pte) { return (pte & PTE_PP) == PP_USER_RW; }
 static inline paddr_t pte_pa(pte_t pte) { return pte & PTE_RPN; }
-/* The entry's word, for messages. */
-static inline u32 pte_word(pte_t pte) { return pte; }
 
 static inline pte_t pte_write_protect(pte_t pte) { return (pte & ~(u32)(PTE_PP | PTE_CHANGED)) | PP_USER_RO; }
 static inline pte_t pte_make_writable(pte_t pte) { return (pte & ~(u32)PTE_PP) | PTE_CHANGED | PP_USER_RW; }
@@ -84,12 +63,6 @@ static inline void pte_set_note(struct pte *at, u32 note) { at->word = (at->word
 /* Clears an entry and its note. Call it only when no translation of the page is cached. */
 static inline void pte_clear(struct pte *at) { at->word = 0; }
 
-/* Entries of a root: the physical address of a table, with the backend's bits; 0: no table. */
-static inline bool root_entry_none(struct root_entry entry) { return !entry.word; }
 static inline paddr_t root_entry_pa(struct root_entry entry) { return entry.word & PTE_RPN; }
-static inline struct root_entry root_entry_make(paddr_t table_pa, u32 bits)
-{
-	return (struct root_entry){ table_pa | bits };
-}
 
 #endif

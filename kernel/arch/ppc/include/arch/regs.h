@@ -47,6 +47,17 @@ static inline u32 regs_error(const struct regs *regs)
 {
 	return regs->trap == TRAP_SYSCALL && regs->ccr & CCR_SO ? regs->gpr[3] : 0;
 }
+/* Stores the result of a call that ends: the last 4095 values are errors. */
+static inline void regs_set_result(struct regs *regs, u32 result)
+{
+	if (result >= (u32)-4095) {
+		regs->gpr[3] = -result;
+		regs->ccr |= CCR_SO;
+	} else {
+		regs->gpr[3] = result;
+		regs->ccr &= ~CCR_SO;
+	}
+}
 static inline void regs_set_error(struct regs *regs, u32 error) { regs->gpr[3] = error; }
 /* Makes the program repeat the call. */
 static inline void regs_call_again(struct regs *regs)

@@ -5,19 +5,7 @@
  */
 #ifndef ARCH_PTE_H
 #define ARCH_PTE_H
-#include <types.h>
-
-typedef u32 pte_t;
-
-/* The memory of an entry of a table, and of an entry of a root. */
-struct pte {
-	u32 word;
-};
-struct root_entry {
-	u32 word;
-};
-
-#define PTE_NONE 0u
+#include <pte_word.h>
 
 #define PTE_PRESENT  0x001u
 #define PTE_WRITE    0x002u
@@ -33,13 +21,6 @@ struct root_entry {
 
 /* CR0.WP: the kernel's stores to programs fault if a page must be copied first. */
 #define ARCH_KERNEL_OBEYS_READ_ONLY 1
-
-/* The accesses that programs may make to a page. */
-enum pte_access {
-	PTE_NO_ACCESS,
-	PTE_READ,
-	PTE_READ_WRITE,
-};
 
 static inline pte_t pte_make(paddr_t pa, enum pte_access access, bool device)
 {
@@ -66,8 +47,6 @@ static inline bool pte_present(pte_t pte) { return pte & PTE_PRESENT; }
 static inline bool pte_user(pte_t pte) { return pte & PTE_USER; }
 static inline bool pte_writable(pte_t pte) { return (pte & (PTE_WRITE | PTE_USER)) == (PTE_WRITE | PTE_USER); }
 static inline paddr_t pte_pa(pte_t pte) { return pte & PTE_FRAME; }
-/* The entry's word, for messages. */
-static inline u32 pte_word(pte_t pte) { return pte; }
 
 static inline pte_t pte_write_protect(pte_t pte) { return pte & ~(PTE_WRITE | PTE_DIRTY); }
 static inline pte_t pte_make_writable(pte_t pte) { return pte | PTE_WRITE | PTE_DIRTY; }
@@ -93,12 +72,6 @@ static inline bool pte_line_none(const struct pte *at)
 	return pte_none(at[0].word | at[1].word | at[2].word | at[3].word);
 }
 
-/* Entries of a root: the physical address of a table, with the backend's bits; 0: no table. */
-static inline bool root_entry_none(struct root_entry entry) { return !entry.word; }
 static inline paddr_t root_entry_pa(struct root_entry entry) { return entry.word & PTE_FRAME; }
-static inline struct root_entry root_entry_make(paddr_t table_pa, u32 bits)
-{
-	return (struct root_entry){ table_pa | bits };
-}
 
 #endif

@@ -1,4 +1,4 @@
-/* The width of addresses. */
+/* The width of addresses: 32 bits, unless the architecture has a header of this name. */
 #ifndef ARCH_TYPES_H
 #define ARCH_TYPES_H
 
