@@ -50,7 +50,8 @@ RULES = (
     "if our figures were 1 % higher or lower",
     # docs/experiments.md: how a verdict is made.
     "widened by a quarter of the effect",
-    "within 10 % of the published range",
+    "0.93 is not 0.98, because 7 % is not 2 %",
+    "a saving or a figure, must move by 1 % at least",
     "Where the paper gives no size: by 1 % at least",
     "prints figures less than 1 % apart and names no change. Ours differ",
     "The 1 % below which nothing changes",
