@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from pagewalk import (
     architectures,
     claims,
+    distance,
     experiments,
     linux_page,
     measured,
@@ -26,7 +27,7 @@ from pagewalk import (
 )
 from pagewalk.claims import Claim
 from pagewalk.errors import unknown
-from pagewalk.experiments import Elsewhere, Experiment
+from pagewalk.experiments import Elsewhere, Experiment, Row
 from pagewalk.image_hash import hash_of_file
 from pagewalk.markdown import line, number
 from pagewalk.measurements import Measurement
@@ -116,7 +117,7 @@ def _spread(cell: CellRecord, most: int) -> str:
     return f"{spread}, {made}" if spread else made
 
 
-def _row(experiment: Experiment, cell: CellRecord, most: int, *, inputs: bool) -> str:
+def _row(experiment: Experiment, cell: CellRecord, row: Row | None, most: int, *, inputs: bool) -> str:
     ours = " → ".join(number(value) for value in (cell.before, cell.after) if value is not None)
     fields = [
         cell.row_name,
@@ -125,7 +126,7 @@ def _row(experiment: Experiment, cell: CellRecord, most: int, *, inputs: bool) -
         records.printed(cell),
         cell.published_ratio or "",
         ours,
-        number(cell.ratio),
+        number(cell.ratio) or distance.shown(row, cell.after),
         _spread(cell, most),
         *([cell.inputs] if inputs else []),
         cell.verdict,
@@ -206,7 +207,13 @@ def _section(experiment: Experiment, cells: Sequence[CellRecord], most: int) -> 
         lines += [*_several(cells, before.setting.label, most), *_of_worse(cells), ""]
     else:
         inputs = any(cell.inputs for cell in cells)
-        lines += [_head(inputs=inputs), *(_row(experiment, cell, most, inputs=inputs) for cell in cells), ""]
+        rows = {(row.name, row.after.machine): row for row in experiment.rows}
+        lines += [
+            *distance.far(experiment, cells),
+            _head(inputs=inputs),
+            *(_row(experiment, cell, rows.get((cell.row_name, cell.machine)), most, inputs=inputs) for cell in cells),
+            "",
+        ]
     lines += [
         f"{entry.label}: published {published(entry.claim)} ({entry.claim.unit}). Not measured here: {entry.why}."
         for entry in experiment.elsewhere
