@@ -7,13 +7,14 @@ claims.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from pagewalk import (
     architectures,
     claims,
+    distance,
     experiments,
     linux_page,
     measured,
@@ -26,11 +27,11 @@ from pagewalk import (
 )
 from pagewalk.claims import Claim
 from pagewalk.errors import unknown
-from pagewalk.experiments import Elsewhere, Experiment
+from pagewalk.experiments import Elsewhere, Experiment, Row
 from pagewalk.image_hash import hash_of_file
 from pagewalk.markdown import line, number
 from pagewalk.measurements import Measurement
-from pagewalk.published_range import digits
+from pagewalk.published_range import Range, digits
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
 from pagewalk.verdict import by_class, count_classes, in_order
@@ -93,11 +94,13 @@ def _figures(numbers: Sequence[float]) -> str:
     return ", ".join(map(digits, numbers))
 
 
-def published(claim: Claim) -> str:
-    """What the document prints of a claim, as a table shows it."""
+def published(claim: Claim, ranges: Collection[str] = ()) -> str:
+    """What the document prints of a claim, as a table shows it; the figures of `ranges` are the ends of one."""
     parts = []
     if claim.baseline:
         parts.append(f"{_figures(claim.baseline)} → {_figures(claim.value)}")
+    elif claim.id in ranges and (whole := Range.of(tuple(claim.value), None)) is not None:
+        parts.append(whole.shown)
     elif claim.value:
         parts.append(_figures(claim.value))
     if claim.ratio is not None:
@@ -105,6 +108,18 @@ def published(claim: Claim) -> str:
     if claim.recalled:
         parts.append("recalled")
     return "; ".join(parts)
+
+
+def _ranges(found: Iterable[Experiment]) -> set[str]:
+    """The claims whose figures are the ends of a range: a row measures them as one figure."""
+    return {
+        claim.id
+        for experiment in found
+        for row in experiment.rows
+        for claim in row.published.claims
+        for held in (row.published.after or row.published.saving,)
+        if held is not None and held.low < held.high
+    }
 
 
 def _spread(cell: CellRecord, most: int) -> str:
@@ -116,7 +131,7 @@ def _spread(cell: CellRecord, most: int) -> str:
     return f"{spread}, {made}" if spread else made
 
 
-def _row(experiment: Experiment, cell: CellRecord, most: int, *, inputs: bool) -> str:
+def _row(experiment: Experiment, cell: CellRecord, row: Row | None, most: int, *, inputs: bool) -> str:
     ours = " → ".join(number(value) for value in (cell.before, cell.after) if value is not None)
     fields = [
         cell.row_name,
@@ -125,7 +140,7 @@ def _row(experiment: Experiment, cell: CellRecord, most: int, *, inputs: bool) -
         records.printed(cell),
         cell.published_ratio or "",
         ours,
-        number(cell.ratio),
+        number(cell.ratio) or distance.shown(row, cell.after),
         _spread(cell, most),
         *([cell.inputs] if inputs else []),
         cell.verdict,
@@ -206,7 +221,13 @@ def _section(experiment: Experiment, cells: Sequence[CellRecord], most: int) -> 
         lines += [*_several(cells, before.setting.label, most), *_of_worse(cells), ""]
     else:
         inputs = any(cell.inputs for cell in cells)
-        lines += [_head(inputs=inputs), *(_row(experiment, cell, most, inputs=inputs) for cell in cells), ""]
+        rows = {(row.name, row.after.machine): row for row in experiment.rows}
+        lines += [
+            *distance.far(experiment, cells),
+            _head(inputs=inputs),
+            *(_row(experiment, cell, rows.get((cell.row_name, cell.machine)), most, inputs=inputs) for cell in cells),
+            "",
+        ]
     lines += [
         f"{entry.label}: published {published(entry.claim)} ({entry.claim.unit}). Not measured here: {entry.why}."
         for entry in experiment.elsewhere
@@ -439,11 +460,12 @@ def _claims(
         f"| claim | section | what | published |{_OWN_COLUMN if own else ''} result |",
         "| --- " * (6 if own else 5) + "|",
     ]
+    ranges = _ranges(everything)
     for claim in listed:
         what = _what(claim) + (f" ({claim.note})" if claim.note else "")
         result = _state(claim, cells, elsewhere, everything)
         beside = [_tally([row.verdict for _, row in own if claim.id in row.claims])] if own else []
-        fields = [f"`{claim.id}`", claim.section, what, published(claim), *beside, result]
+        fields = [f"`{claim.id}`", claim.section, what, published(claim, ranges), *beside, result]
         lines.append(line(fields))
     return [*lines, "", *page_head.rest(document)]
 

@@ -9,6 +9,7 @@ experiment's table.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,11 +21,11 @@ from pagewalk.execute import Cell, Lab
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.inputs import AS_IN_FILE, FASTEST, SLOWEST, Variant, end_of, told
 from pagewalk.machines import Machine
-from pagewalk.markdown import line
+from pagewalk.markdown import head, line
 from pagewalk.records import CellRecord
 from pagewalk.simulate import Events
 from pagewalk.store import Store
-from pagewalk.verdict import REFUTED, Kind, at_edge, class_of, is_verdict
+from pagewalk.verdict import NO_CHANGE, REFUTED, Kind, at_edge, class_of, is_verdict, judged_figures
 
 DECIDES = "an input decides"
 """The verdict on a row whose class is another with other inputs."""
@@ -36,6 +37,8 @@ LONG = 300_000_000
 EDGE_PLACEMENTS = 3
 """Placements of a row whose verdict with the files' inputs is within 1 % of an edge of its class."""
 
+Figures: TypeAlias = tuple[float | None, float | None, float | None]
+"""What a row gave with one variant: before, after and their ratio."""
 _Choice: TypeAlias = Callable[[Machine, Collection[str]], list[Variant]]
 
 
@@ -90,8 +93,11 @@ class Varied:
 
     @property
     def deciding(self) -> list[str]:
-        """The variants with which the verdict is counted under another class."""
-        return deciding({name: cell.verdict for name, cell in self.cells.items()})
+        """The variants that decide the row: with each of them it moves, and is counted under another class."""
+        table = self.kept.verdict if self.kept is not None else None
+        figures = {name: (cell.before, cell.after, cell.ratio) for name, cell in self.cells.items()}
+        found = deciding({name: cell.verdict for name, cell in self.cells.items()}, table)
+        return [name for name in found if moved(self.own.row, figures[AS_IN_FILE], figures[name])]
 
     @property
     def of_today(self) -> bool:
@@ -113,14 +119,30 @@ class Varied:
         return (min(found), max(found)) if found else None
 
 
-def deciding(verdicts: Mapping[str, str]) -> list[str]:
-    """The variants whose verdict is counted under another class than that with the files' values."""
+def deciding(verdicts: Mapping[str, str], table: str | None = None) -> list[str]:
+    """The variants whose verdict is counted under another class than that with the files' values.
+
+    `table` is the verdict of the row's own table, if it has one. Its placements may be more than those of the variants,
+    so that it is weaker: a variant with the same class has moved nothing.
+    """
 
     def counted(verdict: str) -> str:
         return "not reproduced" if verdict == REFUTED else class_of(verdict)
 
-    own = counted(verdicts[AS_IN_FILE])
-    return [name for name, verdict in verdicts.items() if counted(verdict) != own]
+    same = {counted(verdicts[AS_IN_FILE]), *([] if table is None else [counted(table)])}
+    return [name for name, verdict in verdicts.items() if counted(verdict) not in same]
+
+
+def moved(row: Row, own: Figures, other: Figures) -> bool:
+    """Whether what the verdict is made of differs by 1 % at least: by less, its class changes at an edge alone."""
+    (before, after, ratio), (other_before, other_after, other_ratio) = own, other
+    if after is None or other_after is None:
+        return after != other_after
+    ours = judged_figures(row, before, after, ratio)
+    theirs = judged_figures(row, other_before, other_after, other_ratio)
+    return len(ours) != len(theirs) or any(
+        abs(one - two) > (NO_CHANGE - 1) * min(abs(one), abs(two)) for one, two in zip(ours, theirs, strict=True)
+    )
 
 
 def _compared(cell: Cell) -> float | None:
@@ -277,7 +299,13 @@ class Spread:
     low: float | None
     high: float | None
     verdicts: Mapping[str, str]
+    figures: Mapping[str, Figures]
     settings: Mapping[str, str | None]
+
+    def deciding(self, row: Row, table: str) -> list[str]:
+        """The variants that decide the row, whose own table has this verdict."""
+        found = deciding(self.verdicts, table)
+        return [name for name in found if moved(row, self.figures[AS_IN_FILE], self.figures[name])]
 
     @property
     def shown(self) -> str:
@@ -294,7 +322,8 @@ def spreads(store: Store, experiment: str) -> dict[tuple[str, str], Spread]:
         verdicts: dict[str, str] = {one.variant: one.verdict for one in latest}
         if AS_IN_FILE in verdicts:
             settings = {one.variant: one.settings for one in latest}
-            spread[place] = Spread(min(known, default=None), max(known, default=None), verdicts, settings)
+            figures = {one.variant: (one.before, one.after, one.ratio) for one in latest}
+            spread[place] = Spread(min(known, default=None), max(known, default=None), verdicts, figures, settings)
     return spread
 
 
@@ -309,13 +338,15 @@ def judged(store: Store, experiment: Experiment) -> list[CellRecord]:
     for cell in records.cells(store, experiment.name):
         place = cell.row_name, cell.machine
         spread, row = found.get(place), rows.get(place)
-        judged.append(cell if spread is None else _judged(cell, spread, row is None or _of_today(row, spread.settings)))
+        judged.append(cell if spread is None else _judged(cell, spread, row))
     return judged
 
 
-def _judged(cell: CellRecord, spread: Spread, of_today: bool) -> CellRecord:
+def _judged(cell: CellRecord, spread: Spread, row: Row | None) -> CellRecord:
+    """The row with what other inputs make of it; `row` is None if its experiment has it no more."""
+    of_today = row is None or _of_today(row, spread.settings)
     cell = replace(cell, inputs=spread.shown if of_today else f"{spread.shown}, {OTHER_RANGES}")
-    others = deciding(spread.verdicts)
+    others = deciding(spread.verdicts, cell.verdict) if row is None else spread.deciding(row, cell.verdict)
     if not others or not is_verdict(cell.verdict):
         return cell
     by_verdict: dict[str, list[str]] = {}
@@ -383,6 +414,23 @@ _COLUMNS: tuple[tuple[str, Callable[[Varied], str]], ...] = (
 )
 
 
+def _held(varied: Sequence[Varied]) -> str:
+    """Which variants the results hold of these rows, as a sentence."""
+    rows = Counter(map(_kinds, varied))
+    words = (f"{kinds} ({count} row{'' if count == 1 else 's'})" for kinds, count in rows.items())
+    return f"Variants: {'; '.join(words)}."
+
+
+def _kinds(entry: Varied) -> str:
+    names = [name for name in entry.cells if name != AS_IN_FILE]
+    kinds = {
+        "both ends": any(name in (FASTEST, SLOWEST) for name in names),
+        "their corners": any(end_of(name) and name not in (FASTEST, SLOWEST) for name in names),
+        "each input alone": _has_alone(entry),
+    }
+    return ", ".join(kind for kind, held in kinds.items() if held) or "none, because no input is open"
+
+
 def _published(row: Row) -> str:
     return row.published.effect or (row.published.after.shown if row.published.after else "")
 
@@ -403,22 +451,7 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
     names = list(dict.fromkeys(entry.experiment for entry in varied))
     counted = [entry for entry in varied if entry.judged]
     decided = sum(bool(entry.deciding) for entry in counted)
-    corners = any(end_of(name) and name not in (FASTEST, SLOWEST) for entry in varied for name in entry.cells)
-    how = "all fastest, and all slowest"
-    if corners or any(_has_alone(entry) for entry in varied):
-        how += (
-            f". Four keys have no faster end, because a value helps one kind of access and hinders another: "
-            f"{', '.join(f'`{key}`' for key in inputs.CROSSED)}. Both ends are crossed with each of their "
-            "combinations, and the columns of the ends have the spread over these corners. Each input alone follows "
-            "where it tells more: if an input decides the row, or if the row has one side and so judges the machine's "
-            f"times. A row has more than one placement, {EDGE_PLACEMENTS}, if its verdict with the files' inputs is "
-            "within 1 % of an edge of its class. A row with a run of more than "
-            f"{LONG // 1_000_000} million cycles has neither corners nor inputs alone, and one placement; the claims' "
-            "pages say which rows are at an edge"
-        )
-    else:
-        keys = ", ".join(f"`{key}`" for key in inputs.CROSSED)
-        how += f". Four keys have no faster end, and keep the file's value: {keys}"
+    keys = ", ".join(f"`{key}`" for key in inputs.CROSSED)
     lines = [
         "# Verdicts and the inputs of the machines",
         "",
@@ -427,11 +460,37 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
         "",
         "No paper says what memory its machines had, and no manual gives every time of a processor. Such keys of the "
         "machine files are inputs; each file says in its table `[inputs]` within what bounds. Each row here has a "
-        f"claim and is measured with these values, with one placement of code and data: {how}. Nothing proves that no "
-        "other choice lies outside of what was tried. The list at the end has the ranges of the machine files now; "
-        f'a row that was tried with other values says "{OTHER_RANGES}". '
-        "A cell has our ratio, or our figure where there is no ratio, and the verdict. An input decides a "
-        "row if the verdict with it is counted under another class; then the claim's page says so. The last column has "
+        "claim and is measured with other values of its inputs, with one placement of code and data. The line "
+        '"Variants" under each experiment says which values its results hold.',
+        "",
+        *head(["variants", "what is measured"]),
+        line(
+            [
+                "both ends",
+                f"all inputs fastest, and all inputs slowest. {keys} keep the file's value: they have no "
+                "faster end, because a value helps one kind of access and hinders another",
+            ]
+        ),
+        line(
+            [
+                "their corners",
+                "both ends, crossed with each combination of these keys, if the machine leaves one of "
+                "them open. The columns of the ends then have the spread over the corners",
+            ]
+        ),
+        line(["each input alone", "one input has another value, and all others have the file's"]),
+        "",
+        "`pagewalk memories` tries the corners of each row, unless `--extremes` asks for the ends alone. It tries each "
+        "input alone if an input decides the row, or if the row has one side and so judges the machine's times. A row "
+        f"that has corners has {EDGE_PLACEMENTS} placements if its verdict with the files' inputs is within 1 % of an "
+        f"edge of its class. A row with a run of more than {LONG // 1_000_000} million cycles has the ends alone, and "
+        "one placement. The claims' pages say which rows are at an edge. Nothing proves that no other choice lies "
+        "outside of what was tried. The list at the end has the ranges of the machine files now. "
+        f'A row that was tried with other values says "{OTHER_RANGES}".',
+        "",
+        "A cell has our ratio, or our figure where there is no ratio, and the verdict. An input decides a row if its "
+        "class differs with that input, and if what the verdict is made of moves by 1 % at least. The class must "
+        "differ from that of the row's own table, too. Then the claim's page says so. The last column has "
         "the spread over all placements in the experiment's own table, with the inputs as in the files. Where it is as "
         "wide as the columns are apart, the placement matters as much as the inputs.",
         "",
@@ -440,9 +499,10 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
         "",
     ]
     for name in names:
-        heads = [head for head, _ in _COLUMNS]
-        lines += [f"## {name}", "", line(heads), "| --- " * len(heads) + "|"]
-        lines += [line([text(entry) for _, text in _COLUMNS]) for entry in varied if entry.experiment == name]
+        heads = [title for title, _ in _COLUMNS]
+        rows = [entry for entry in varied if entry.experiment == name]
+        lines += [f"## {name}", "", _held(rows), "", *head(heads)]
+        lines += [line([text(entry) for _, text in _COLUMNS]) for entry in rows]
         lines.append("")
     lines += ["## The inputs", "", *_machines(varied)]
     return "\n".join(lines).rstrip() + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pagewalk import experiments, measured, reasons, records
+from pagewalk import distance, experiments, measured, reasons, records
 from pagewalk.errors import BadInput
 from pagewalk.experiments import Experiment, Row
 from pagewalk.markdown import head, line, number
@@ -66,12 +66,19 @@ _COLUMNS = (
 
 def _rows(experiment: Experiment, table: Table, ours: Ours) -> list[str]:
     lines = head(_COLUMNS)
+    held = {(row.name, row.after.machine): row for row in experiment.rows}
     for row in table.rows:
+        asked = held.get((row.row_name, row.machine))
         fields = [row.row_name, row.machine, row.unit, records.printed(row), row.published_ratio or ""]
         spread = records.spread(row.low, row.high, row.placements)
-        fields += [_sides(row.before, row.after), number(row.ratio), spread, row.verdict, reasons.told(experiment, row)]
-        _, cell = ours.get((row.row_name, row.machine), (None, None))
-        fields += [_sides(cell.before, cell.after), number(cell.ratio), cell.verdict] if cell else ["", "", ""]
+        ratio = number(row.ratio) or distance.shown(asked, row.after)
+        fields += [_sides(row.before, row.after), ratio, spread, row.verdict, reasons.told(experiment, row)]
+        beside, cell = ours.get((row.row_name, row.machine), (None, None))
+        if cell is None:
+            fields += ["", "", ""]
+        else:
+            ratio = number(cell.ratio) or distance.shown(beside, cell.after)
+            fields += [_sides(cell.before, cell.after), ratio, cell.verdict]
         lines.append(line(fields))
     return lines
 

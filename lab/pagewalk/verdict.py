@@ -487,6 +487,20 @@ def judge(row: Row, before: float | None, after: float | None) -> Judgement:
     return Judgement(_judge_compared(row, before, after, ratio), ratio)
 
 
+def judged_figures(row: Row, before: float | None, after: float, ratio: float | None) -> tuple[float, ...]:
+    """What the verdict on a row is made of: its ratio, what it saves, or its figures where it has neither.
+
+    A share is judged by what it leaves, too.
+    """
+    published = row.published
+    if ratio is not None and before is not None and (published.ratio is not None or published.after is None):
+        of_saving = published.ratio is None and published.saving is not None and not too_wide(published.saving)
+        return (before - after if of_saving else ratio,)
+    if before is not None:
+        return before, after
+    return (after, 1 - after) if row.unit == "fraction" else (after,)
+
+
 def unmeasured(*, recalled: bool, planned: bool) -> str:
     """The class of a claim that no row measures; `planned`: an experiment has rows for it, which were not run."""
     return "recalled" if recalled else "not run" if planned else "published only"

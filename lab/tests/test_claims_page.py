@@ -112,6 +112,14 @@ def test_claims_and_figures_are_counted(tmp_path: Path) -> None:
         assert f"| {name} | {whole} | {shown} | {figures} |" in page
 
 
+def test_the_ends_of_a_range_are_no_two_figures(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.duckdb") as store:
+        page = claims_page.build(store, "lmbench96")
+    lines = {line.split(" | ")[0]: line for line in page.splitlines() if line.startswith("| `lmbench96.powerpc")}
+    assert " | 223-337 | " in lines["| `lmbench96.powerpc.copy-less-write`"]
+    assert " | 21, 63, 26 | " in lines["| `lmbench96.powerpc.bandwidth`"]
+
+
 def test_claims_that_one_comparison_measures_count_once(tmp_path: Path) -> None:
     pair = {"claims": ["osdi99.table1.603-180-htab", "osdi99.table1.603-180-nohtab"]}
     with Store(tmp_path / "results.duckdb") as store:

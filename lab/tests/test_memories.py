@@ -9,6 +9,7 @@ from pagewalk.errors import BadInput
 from pagewalk.experiments import Experiment
 from pagewalk.inputs import Variant
 from pagewalk.machines import Machine
+from pagewalk.published_range import Range
 from pagewalk.runner import Job, RunResult
 from pagewalk.simulate import Quiet
 from pagewalk.store import Store
@@ -98,6 +99,23 @@ def test_a_row_runs_at_every_corner_and_alone_only_where_that_tells_more(
     assert "| 1 to 84 ratio reproduced, not reproduced | 84 ratio reproduced |" in page
     assert f"| {corners[0]} |" in page
     assert list(same.cells) == [*SIX[:3], *corners], "nothing decides the row, so that no input runs alone"
+
+
+def test_the_page_says_which_variants_its_results_hold(experiment: Experiment, tmp_path: Path) -> None:
+    with Store(tmp_path / "results.duckdb") as store:
+        lab = BenchLab(ScriptedRunner(script), store)
+        (ends,) = memories.compare(lab, [experiment], Quiet(), extremes=True)
+        page = memories.page(store, [ends])
+        (alone,) = memories.compare(lab, [experiment], Quiet())
+        other = memories.page(store, [alone])
+    assert "\nVariants: both ends (1 row).\n" in page
+    assert "\nVariants: both ends, each input alone (1 row).\n" in other
+    corner = dataclasses.replace(ends, cells={**ends.cells, "all slowest with memory.banks=1": ends.own})
+    own = dataclasses.replace(ends, cells={"as in the file": ends.own})
+    with Store(tmp_path / "results.duckdb") as store:
+        page = memories.page(store, [ends, corner, own, ends])
+    said = "both ends (2 rows); both ends, their corners (1 row); none, because no input is open (1 row)"
+    assert f"\nVariants: {said}.\n" in page
 
 
 def test_a_long_row_has_both_ends_only(experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,6 +267,78 @@ def test_only_verdicts_of_another_class_are_decided(experiment: Experiment, tmp_
             store.add_inputs(experiment.name, [rows[0] | {"variant": variant, "verdict": kind}])
         (cell,) = memories.judged(store, experiment)
     assert cell.verdict != memories.DECIDES, "each table of inputs is whole: the latest alone counts"
+
+
+def test_what_the_row_has_over_its_placements_decides_nothing() -> None:
+    """The row's own table may have more placements than its variants, and so a weaker verdict."""
+    own = {"as in the file": "figure reproduced"}
+    assert memories.deciding(own | {"all slowest": "not reproduced"}, "not reproduced") == []
+    assert memories.deciding(own | {"all slowest": "figure reproduced"}, "not reproduced") == []
+    assert memories.deciding(own | {"all slowest": "overshoots"}, "not reproduced") == ["all slowest"]
+    assert memories.deciding(own | {"all slowest": "not reproduced"}, "figure reproduced") == ["all slowest"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "shown"), [("not reproduced", "not reproduced"), ("ratio reproduced", memories.DECIDES)]
+)
+def test_the_verdict_over_placements_is_what_inputs_are_held_against(
+    verdict: str, shown: str, experiment: Experiment, tmp_path: Path
+) -> None:
+    with Store(tmp_path / "results.duckdb") as store:
+        lab = BenchLab(ScriptedRunner(script), store)
+        (cell,) = lab.experiment(experiment, Quiet())
+        memories.compare(lab, [experiment], Quiet())
+        store.add_cells(experiment.name, [cell.record() | {"low": 1.0, "placements": 7, "verdict": verdict}])
+        (judged,) = memories.judged(store, experiment)
+        (varied,) = memories.tried(store, [experiment])
+    assert judged.verdict == shown
+    assert bool(varied.deciding) == (shown == memories.DECIDES)
+    assert "with the files' inputs" not in judged.reason or shown == memories.DECIDES
+
+
+@pytest.mark.parametrize(
+    ("row", "own", "other", "moved"),
+    [
+        ({}, (8.0, 4.0, 2.0), (8.0, 3.97, 2.015), False),
+        ({}, (8.0, 4.0, 2.0), (80.0, 40.0, 2.0), False),
+        ({}, (8.0, 4.0, 2.0), (8.0, 3.95, 2.025), True),
+        ({}, (8.0, 4.0, 2.0), (None, None, None), True),
+        ({}, (8.0, 0.0, None), (9.0, 0.0, None), True),
+        ({"saving": True}, (100.0, 90.0, 1.111), (100.0, 90.5, 1.105), True),
+        ({"saving": True}, (100.0, 50.0, 2.0), (100.0, 50.3, 1.988), False),
+        ({"alone": "ns"}, (None, 202.3, None), (None, 203.0, None), False),
+        ({"alone": "ns"}, (None, 202.3, None), (None, 215.0, None), True),
+        ({"alone": "fraction"}, (None, 0.980, None), (None, 0.985, None), True),
+    ],
+)  # fmt: skip
+def test_what_moved_by_less_than_a_hundredth_did_not_move(
+    row: dict[str, object], own: memories.Figures, other: memories.Figures, moved: bool, experiment: Experiment
+) -> None:
+    (held,) = experiment.rows
+    if row.get("saving"):
+        published = dataclasses.replace(held.published, after=None, ratio=None, saving=Range.exactly(40.0))
+        held = dataclasses.replace(held, published=published)
+    if row.get("alone"):
+        published = dataclasses.replace(held.published, before=None, after=Range.exactly(0.98), ratio=None)
+        held = dataclasses.replace(held, before=None, published=published, unit=str(row["alone"]))
+    assert memories.moved(held, own, other) is moved
+    assert memories.moved(held, other, own) is moved
+    assert not memories.moved(held, own, own)
+
+
+def test_what_crosses_an_edge_without_moving_decides_nothing(experiment: Experiment, tmp_path: Path) -> None:
+    with Store(tmp_path / "results.duckdb") as store:
+        lab = BenchLab(ScriptedRunner(script), store)
+        lab.experiment(experiment, Quiet())
+        row = {"row_name": "mmap latency", "machine": "ppc604-185", "before": 8400.0, "after": 100.0, "ratio": 84.0}
+        store.add_inputs(experiment.name, [
+            row | {"variant": "as in the file", "verdict": "ratio reproduced"},
+            row | {"variant": "all slowest", "ratio": 83.5, "verdict": "direction reproduced"},
+        ])  # fmt: skip
+        (judged,) = memories.judged(store, experiment)
+        (varied,) = memories.tried(store, [experiment])
+    assert judged.verdict == "ratio reproduced"
+    assert varied.deciding == []
 
 
 def test_a_decided_verdict_is_weaker_than_a_shown_one() -> None:
