@@ -357,7 +357,9 @@ soak-mach: $(STAMPS)/machine ready x86
 	$(call heading,Programs on GNU Mach)
 	cd lab && ../.venv/bin/python -m pytest -m foreign tests/test_mach.py
 
-# The tests of the engine and of the memory that it points to, under Miri, which reports undefined behaviour.
+# Under Miri, which reports undefined behaviour: the unit tests of the engine that all share and of PowerPC's (decoded
+# lines, shortcuts of pages, tags of caches) and those of the memory that engines point to (memory/fixed.rs, line
+# shortcuts). They use pointers and references in turn, as an engine does, but run no guest.
 soak-miri:
 	$(call heading,The engine under Miri)
 	cargo +nightly miri --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal --component miri,rust-src

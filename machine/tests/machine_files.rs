@@ -268,10 +268,15 @@ fn a_wrong_setting_is_named() {
                 .unwrap_err()
                 .to_string(),
             format!(
-                "--set walk.walker=walk-cache: core.kind \"{kind}\" has no table walk in hardware: software reloads its TLBs"
+                "--set walk.walker=walk-cache: `walk` does not go with core.kind \"{kind}\", whose TLBs software reloads"
             )
         );
     }
+    // The kind that counts is the one after all settings.
+    let text = with_settings("ppc603-133", &["walk.start=1", "core.kind=604"])
+        .unwrap_err()
+        .to_string();
+    assert!(text.contains("missing key"), "{text}");
     assert!(Override::parse("tlb.data.entries").is_err());
     assert!(Override::parse("tlb..entries=3").is_err());
 }
@@ -481,7 +486,14 @@ fn a_405_is_none_of_the_others() {
             "unknown key `page-size`, expected one of `entries`, `ways`, `instruction-refill`, `data-refill`",
         ),
         ("bat.entries=4", "unknown key `bat`"),
-        ("walk.walker=hash", "has no table walk in hardware"),
+        (
+            "walk.walker=hash",
+            "`walk` does not go with core.kind \"405\", whose TLBs software reloads",
+        ),
+        (
+            "cache.l2.size=65536",
+            "`cache.l2` does not go with core.kind \"405\", which has none",
+        ),
         ("cache.data.replacement=pseudo-lru", "is not \"lru\""),
         ("cache.data.line=16", "core.kind \"405\" has lines of 32"),
         (
@@ -533,7 +545,17 @@ fn a_405_is_none_of_the_others() {
         (
             "ppc603-133",
             "tlb.unified={ entries = 64, instruction-refill = 4, data-refill = 3 }",
-            "only a 405 or 970 has one; remove [tlb.unified]",
+            "`tlb.unified` does not go with core.kind \"603e\", as only a 405 or 970 has one",
+        ),
+        (
+            "ppc604-133",
+            "tlb.unified.entries=64",
+            "`tlb.unified` does not go with core.kind \"604\", as only a 405 or 970 has one",
+        ),
+        (
+            "mpc855t-48",
+            "cache.l3.size=65536",
+            "`cache.l3` does not go with core.kind \"8xx\", which has none",
         ),
         ("mpc855t-48", "core.kind=405", "add [tlb.unified]"),
     ] {

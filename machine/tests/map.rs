@@ -152,24 +152,46 @@ fn the_map_has_two_screens() {
     assert!(lines <= 100, "{lines} lines");
 }
 
-/// Each file that the page names is there.
+/// Each file that the pages name is there. On an architecture's page a name alone is a file of its folder or of its
+/// tests.
 #[test]
-fn the_files_of_the_page_are_there() {
-    let page = std::fs::read_to_string(root().join("docs/machine.md")).expect("the page");
-    let source = root().join("machine/src");
-    for name in names(&page).filter(|name| !name.contains([' ', '*', '<', '!'])) {
-        if name.ends_with('/') || name.ends_with(".rs") && name.contains('/') {
-            let places = [
-                source.join(name),
-                root().join(name),
-                root().join("machine/tests").join(name),
-            ];
+fn the_files_of_the_pages_are_there() {
+    let machine = root().join("machine");
+    for page in ["machine", "x86", "riscv"] {
+        let text = std::fs::read_to_string(root().join(format!("docs/{page}.md"))).expect("a page");
+        for name in names(&text).filter(|name| !name.contains([' ', '*', '<', '!'])) {
+            let folder = name.ends_with('/') && !name.starts_with('/');
+            let file = name.ends_with(".rs") && (name.contains('/') || page != "machine");
+            if !folder && !file {
+                continue;
+            }
+            let mut places = vec![machine.join("src"), root(), machine.join("tests")];
             // A folder inside of an architecture, in its row.
-            let inner = ["powerpc", "x86", "riscv"].map(|folder| source.join(folder).join(name));
-            assert!(
-                places.iter().chain(&inner).any(|place| place.exists()),
-                "{name}"
-            );
+            places.extend(["powerpc", "x86", "riscv"].map(|inner| machine.join("src").join(inner)));
+            if page != "machine" {
+                places.extend([machine.clone(), machine.join("tests").join(page)]);
+            }
+            let there = places.iter().any(|place| place.join(name).exists());
+            assert!(there, "docs/{page}.md names {name}");
+        }
+    }
+}
+
+/// The table of docs/x86.md has each file of `x86/`.
+#[test]
+fn the_page_of_x86_has_all_its_files() {
+    let page = std::fs::read_to_string(root().join("docs/x86.md")).expect("the page");
+    let table: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .collect();
+    let table = table.join("\n");
+    let named: BTreeSet<&str> = names(&table).collect();
+    for entry in std::fs::read_dir(root().join("machine/src/x86")).expect("a folder") {
+        let name = entry.expect("an entry").file_name();
+        let name = name.to_str().expect("a name");
+        if name.ends_with(".rs") && name != "mod.rs" {
+            assert!(named.contains(name), "docs/x86.md does not name {name}");
         }
     }
 }

@@ -64,7 +64,7 @@ pub(super) struct Parts {
     pub(super) windows: &'static [Window],
     /// I/O ports of a PC, in an address space of their own.
     pub(super) ports: &'static [Window],
-    /// In the order in which interrupt levels are passed on.
+    /// Interrupt wires, in the order in which levels are passed on.
     pub(super) wires: &'static [Wire],
     /// The device that drives the processors' external interrupt inputs.
     pub(super) controller: Number,

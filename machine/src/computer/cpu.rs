@@ -246,7 +246,7 @@ pub trait Cpu: Sized {
         let _ = (notice, in_reset);
     }
 
-    /// Leaves the reset in which the board has held it, at cycle `now`. It holds the uncore.
+    /// Ends its reset at cycle `now`. It has the uncore.
     fn start(&mut self, now: u64);
 
     /// The state of a processor that nothing can wake.

@@ -294,7 +294,7 @@ impl<C: Guest> Session<C> {
     }
 
     /// With `stops` the first finding of the translation sanitizer ends the run, as it does by default; otherwise the
-    /// run goes on, and [`Session::findings`] has all. To be called behind [`Session::sanitize`].
+    /// run goes on, and [`Session::findings`] has all. Call it after [`Session::sanitize`].
     pub fn set_sanitizer_stops(&mut self, stops: bool) {
         self.machine.each(C::make_ready);
         let sanitizers = &mut self.observers_mut().sanitizers;

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::check::Problem;
 use super::wording::{in_plain_english, whole_number_most};
-use super::{ConfigError, CoreKind, MachineConfig, check, inputs};
+use super::{ConfigError, MachineConfig, check, inputs};
 
 /// A machine file of one architecture.
 pub(crate) trait MachineFile: DeserializeOwned {
@@ -19,12 +19,10 @@ pub(crate) trait MachineFile: DeserializeOwned {
     /// What follows from keys for others of a machine without problems.
     fn complete(&mut self);
 
-    /// Refuses a setting that does not go with the machine in `table`, before it is applied.
-    ///
-    /// # Errors
-    /// Why it does not.
-    fn check_setting(_setting: &Override, _table: &toml::Table) -> Result<(), ConfigError> {
-        Ok(())
+    /// Why a machine of this `core.kind` cannot have the table or key at `path`. `None`: it may have it, or the kind is
+    /// unknown.
+    fn refusal(_kind: &str, _path: &str) -> Option<String> {
+        None
     }
 }
 
@@ -37,8 +35,9 @@ impl MachineFile for MachineConfig {
         self.tlb.grow();
     }
 
-    fn check_setting(setting: &Override, table: &toml::Table) -> Result<(), ConfigError> {
-        setting.check_walk(table)
+    fn refusal(kind: &str, path: &str) -> Option<String> {
+        let kind = toml::Value::from(kind).try_into().ok()?;
+        check::refusal(kind, path)
     }
 }
 
@@ -90,28 +89,28 @@ impl Override {
         }
     }
 
-    /// Refuses a key of `walk` on a core that has none: not the other keys of `walk` are missing.
-    fn check_walk(&self, table: &toml::Table) -> Result<(), ConfigError> {
-        let kind = table
-            .get("core")
-            .and_then(|core| core.get("kind"))
-            .and_then(|kind| kind.clone().try_into::<CoreKind>().ok());
-        match kind {
-            Some(kind)
-                if self.path.starts_with("walk.")
-                    && !table.contains_key("walk")
-                    && !kind.hash_walk() =>
+    /// Refuses a table or key that neither `table` nor a core of this kind has: no other key of it is missing.
+    fn check_core<File: MachineFile>(
+        &self,
+        table: &toml::Table,
+        kind: &str,
+    ) -> Result<(), ConfigError> {
+        let mut inner = Some(table);
+        let ends = self.path.match_indices('.').map(|(end, _)| end);
+        for end in ends.chain([self.path.len()]) {
+            let path = &self.path[..end];
+            let value = inner.and_then(|table| table.get(last(path)));
+            if value.is_none()
+                && let Some(reason) = File::refusal(kind, path)
             {
-                Err(ConfigError::InOverride {
+                return Err(ConfigError::InOverride {
                     setting: self.text.clone(),
-                    message: format!(
-                        "core.kind \"{}\" has no table walk in hardware: software reloads its TLBs",
-                        kind.name()
-                    ),
-                })
+                    message: format!("`{path}` {reason}"),
+                });
             }
-            _ => Ok(()),
+            inner = value.and_then(toml::Value::as_table);
         }
+        Ok(())
     }
 
     /// Whether it sets a key of a table that `table` has not.
@@ -233,10 +232,13 @@ pub(super) fn changed<File: MachineFile>(
     overrides: &[Override],
 ) -> Result<File, ConfigError> {
     let mut table = table.clone();
+    let kind = kind_of(&table, overrides);
     let made = |setting: &Override| setting.is_of_new_table(&table);
     let last_made = overrides.iter().rposition(made);
     for (number, setting) in overrides.iter().enumerate() {
-        File::check_setting(setting, &table)?;
+        if let Some(kind) = &kind {
+            setting.check_core::<File>(&table, kind)?;
+        }
         setting.apply(&mut table)?;
         let Err(error) = table.clone().try_into::<File>() else {
             continue;
@@ -277,6 +279,21 @@ pub(super) fn changed<File: MachineFile>(
     }
     config.complete();
     Ok(config)
+}
+
+/// The `core.kind` of the machine in `table` after all `overrides`.
+fn kind_of(table: &toml::Table, overrides: &[Override]) -> Option<String> {
+    let mut table = table.clone();
+    for setting in overrides.iter().filter(|it| it.path == "core.kind") {
+        setting.apply(&mut table).ok()?;
+    }
+    let kind = table.get("core")?.get("kind")?.as_str()?;
+    Some(kind.to_owned())
+}
+
+/// The last key of a dotted path.
+fn last(path: &str) -> &str {
+    path.rsplit_once('.').map_or(path, |(_, key)| key)
 }
 
 fn parent(path: &str) -> &str {

@@ -202,7 +202,7 @@ impl Bus {
         &self.timing
     }
 
-    /// The core cycle from which the bus is free.
+    /// The core cycle from which the bus is free, which tests compare.
     #[inline]
     #[must_use]
     pub fn free_at(&self) -> u64 {

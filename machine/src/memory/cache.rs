@@ -440,7 +440,7 @@ impl Cache {
         self.tags.get(self.first(pa))
     }
 
-    /// [`Cache::access`] to the lines that are not the most recently used one of their set.
+    /// [`Cache::access`] to a line that is not its set's most recently used one.
     #[inline(always)]
     pub fn access_older(&mut self, pa: RamAddress, dirty: bool) -> bool {
         let first = self.first(pa);

@@ -1,4 +1,4 @@
-//! Values as they stand in memory.
+//! Values as they stand in a PowerPC's memory, big-endian.
 
 /// A value that one access moves, big-endian in memory.
 pub trait Datum: Copy {

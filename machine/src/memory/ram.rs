@@ -197,7 +197,7 @@ impl Ram {
         self.bytes.get(pa as usize).copied()
     }
 
-    /// The big-endian word at `pa` (any alignment), or `None` outside RAM.
+    /// The big-endian word at `pa` (any alignment), or `None` outside RAM. [`Ram::little`] reads the other order.
     #[inline]
     #[must_use]
     pub fn read_u32(&self, pa: RamAddress) -> Option<u32> {
@@ -217,7 +217,7 @@ impl Ram {
         self.put(pa, [value])
     }
 
-    /// Writes a big-endian word; false outside RAM.
+    /// Writes a big-endian word; false outside RAM. [`Ram::put_little`] writes the other order.
     #[inline]
     pub fn write_u32(&mut self, pa: RamAddress, value: u32) -> bool {
         self.put(pa, value.to_be_bytes())

@@ -6,14 +6,14 @@ mod control;
 mod exceptions;
 mod idle;
 mod interrupts;
-mod state;
+mod snapshot;
 mod stop;
 mod turn;
 
 #[cfg(test)]
 mod tests;
 
-pub use state::CoreState;
+pub use snapshot::CoreState;
 pub use stop::{Fatal, Stop};
 
 use crate::account::CodeCauses;
@@ -41,7 +41,7 @@ use crate::powerpc::registers::Embedded;
 use crate::powerpc::stale::{Copy, Traces, Trail, Truths, Watched};
 use crate::powerpc::timers::Timers;
 use crate::powerpc::{Registers, Vector, msr};
-use accounting::Settled;
+use accounting::BlockTotals;
 use rustc_hash::FxHashSet;
 
 /// A simulated processor, with its access to the uncore.
@@ -78,7 +78,7 @@ pub struct Processor {
     dynamic_cause: Option<Cause>,
     /// Cost category of the running code, encoded as in a line's header.
     code_cause: u8,
-    settled: Settled,
+    settled: BlockTotals,
     pub(crate) running: Running<Processor>,
     /// The last vector taken, and the number of instructions completed at that time.
     last_exception: Option<(Vector, u64)>,
@@ -199,7 +199,7 @@ impl Processor {
             uncached_next: 1,
             dynamic_cause: None,
             code_cause: crate::account::NO_CAUSE,
-            settled: Settled::default(),
+            settled: BlockTotals::default(),
             running: Running::default(),
             last_exception: None,
             in_a_row: 0,

@@ -110,7 +110,7 @@ impl PageRules {
         self.shared_from.unwrap_or(u64::MAX)
     }
 
-    /// Does a machine with pages of these sizes have all that the rules name?
+    /// Checks that the machine, which has pages of `sizes`, has each page size the rules name.
     pub(super) fn check(&self, sizes: &[u32]) -> Result<(), String> {
         let missing = self.rules.iter().find(|rule| !sizes.contains(&rule.size));
         let Some(rule) = missing else { return Ok(()) };

@@ -72,7 +72,7 @@ pub struct CoreConfig {
     /// Ticks of mtime in a second.
     pub timebase: u64,
     /// Instructions that are issued in a cycle at most: 1, or 2 by a pipe A (memory, integers) and a pipe B (integers,
-    /// branches, products, numbers with a point).
+    /// branches, multiplies, floating point).
     pub issue: u32,
     pub misaligned: Misaligned,
     /// Page tables of four levels are there, too.

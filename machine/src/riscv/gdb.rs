@@ -1,7 +1,7 @@
 //! A RISC-V processor under GDB's control: x0 to x31, pc, and f0 to f31, in GDB's order.
 
-use super::computer::NAMES;
 use super::processor::Processor;
+use super::turn::NAMES;
 use crate::debug::{Debugged, Layout, Row};
 use crate::memory::RamAddress;
 

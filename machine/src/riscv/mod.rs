@@ -3,7 +3,6 @@
 mod access;
 mod accounting;
 mod compressed;
-mod computer;
 pub mod config;
 mod counters;
 pub mod csr;
@@ -27,6 +26,7 @@ mod snapshot;
 mod stale;
 pub mod tlb;
 pub mod trap;
+mod turn;
 mod walk;
 
 pub use config::Config;

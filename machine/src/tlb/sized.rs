@@ -57,7 +57,7 @@ impl Entry {
 
 /// A page of 4 KB whose entry needs no search.
 #[derive(Clone, Copy, Debug)]
-struct Shortcut {
+struct PageShortcut {
     /// The page's virtual address, with the number of a mode from bit 8 on and bits of rights below.
     page: u64,
     frame: u64,
@@ -65,7 +65,7 @@ struct Shortcut {
     way: u8,
 }
 
-const NO_SHORTCUT: Shortcut = Shortcut {
+const NO_SHORTCUT: PageShortcut = PageShortcut {
     page: 0,
     frame: 0,
     set: 0,
@@ -158,7 +158,7 @@ pub struct Tlb {
     /// Sizes of pages that it has had entries of, as bits; a fully associative one needs no such list.
     shifts: u64,
     #[serde(skip)]
-    shortcuts: Vec<Shortcut>,
+    shortcuts: Vec<PageShortcut>,
     /// Of a fully associative one.
     #[serde(skip)]
     index: Index,
@@ -295,7 +295,7 @@ impl Tlb {
             return;
         }
         let inside = (1_u64 << entry.shift) - 1;
-        self.shortcuts[(va >> 12) as usize % SHORTCUTS] = Shortcut {
+        self.shortcuts[(va >> 12) as usize % SHORTCUTS] = PageShortcut {
             page: va & !0xfff | u64::from(mode) << 8 | u64::from(rights(&entry)),
             frame: entry.frame | va & inside & !0xfff,
             set: set as u32,

@@ -139,7 +139,7 @@ unsafe fn chained<F: Operation>(p: &mut Processor, op: *const Op) -> *const Op {
     }
 }
 
-/// For operations that end a block.
+/// The chain of an operation that ends a block.
 ///
 /// # Safety
 /// As [`Chain`].
@@ -374,7 +374,7 @@ unsafe fn chained_plainly<F: Operation>(p: &mut Processor, op: *const Op) -> *co
     }
 }
 
-/// The same for those whose flags nothing reads: `blocks::build` has seen that another instruction of the line makes
+/// The chain of an operation with dead flags: `blocks::build` has seen that another instruction of the line makes
 /// them anew before the chain can be left.
 ///
 /// # Safety

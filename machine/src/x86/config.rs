@@ -282,12 +282,12 @@ impl MachineFile for Config {
             checker.range(path, clocks.into(), 0, 10_000);
         }
         let load = self.clocks.load;
-        if load.is_some() && self.core.kind != Kind::P6 {
-            belongs(&mut checker, "clocks.load", true, self.core.kind, Kind::P6);
+        if load.is_some() {
+            belongs(&mut checker, "clocks.load", true, self.core.kind);
         }
         checker.range("clocks.load", load.unwrap_or(1).into(), 1, 100);
         if let Some(window) = self.window {
-            belongs(&mut checker, "window", true, self.core.kind, Kind::P6);
+            belongs(&mut checker, "window", true, self.core.kind);
             checker.range("window.entries", window.entries.into(), 1, 256);
             checker.range("window.misses", window.misses.into(), 1, 16);
         }
@@ -298,17 +298,47 @@ impl MachineFile for Config {
         check_walker(&mut checker, WALKERS_X86, &walk.walker, &walk.options);
         checker.problems
     }
+
+    fn refusal(kind: &str, path: &str) -> Option<String> {
+        let kind = toml::Value::from(kind).try_into().ok()?;
+        refusal(kind, path)
+    }
 }
 
-/// A key that one kind of core has and the other has not.
-fn belongs(checker: &mut Checker, path: &'static str, here: bool, kind: Kind, owner: Kind) {
+/// Tables and keys that one kind of core has and the other has not.
+const OWNERS: [(&str, Kind); 14] = [
+    ("tlb.unified", Kind::I486),
+    ("tlb.instruction", Kind::P6),
+    ("tlb.data", Kind::P6),
+    ("tlb.instruction-large", Kind::P6),
+    ("tlb.data-large", Kind::P6),
+    ("cache.unified", Kind::I486),
+    ("cache.instruction", Kind::P6),
+    ("cache.data", Kind::P6),
+    ("cache.l3", Kind::P6),
+    ("bus.address-only", Kind::P6),
+    ("board.apic-clock", Kind::P6),
+    ("clocks.load", Kind::P6),
+    ("branch", Kind::P6),
+    ("window", Kind::P6),
+];
+
+/// Why a core of this kind cannot have what is at `path`, if it cannot.
+fn refusal(kind: Kind, path: &str) -> Option<String> {
+    let (_, owner) = OWNERS.iter().find(|(owned, _)| *owned == path)?;
     let (name, owner_name) = (kind.name(), owner.name());
-    match (here, kind == owner) {
-        (false, true) => checker.fail(path, format!("is missing: core.kind \"{name}\" has it")),
-        (true, false) => checker.fail(
-            path,
-            format!("does not go with core.kind \"{name}\", only with \"{owner_name}\": remove it"),
-        ),
+    (kind != *owner)
+        .then(|| format!("does not go with core.kind \"{name}\", only with \"{owner_name}\""))
+}
+
+/// Checks what [`OWNERS`] lists: it is `here` if the kind of core has it, and only then.
+fn belongs(checker: &mut Checker, path: &'static str, here: bool, kind: Kind) {
+    match (here, refusal(kind, path)) {
+        (false, None) => {
+            let message = format!("is missing: core.kind \"{}\" has it", kind.name());
+            checker.fail(path, message);
+        }
+        (true, Some(reason)) => checker.fail(path, format!("{reason}: remove it")),
         _ => {}
     }
 }
@@ -329,12 +359,12 @@ fn core(checker: &mut Checker, config: &Config) {
     }
     checker.memory_size(config.memory.size, 2 << 20, (4096, "4096"));
     let apic = config.board.apic_clock;
-    belongs(checker, "board.apic-clock", apic.is_some(), kind, Kind::P6);
+    belongs(checker, "board.apic-clock", apic.is_some(), kind);
     if let Some(clock) = apic {
         checker.range("board.apic-clock", clock.into(), 1_000_000, 1_000_000_000);
     }
     let branch = config.branch.as_ref();
-    belongs(checker, "branch", branch.is_some(), kind, Kind::P6);
+    belongs(checker, "branch", branch.is_some(), kind);
     if let Some(branch) = branch {
         checker.power_of_two("branch.entries", branch.entries, 1, 65536);
         checker.range("branch.mispredict", branch.mispredict.into(), 0, 1000);
@@ -343,18 +373,14 @@ fn core(checker: &mut Checker, config: &Config) {
 
 fn tlbs(checker: &mut Checker, config: &Config) {
     let (tlb, kind) = (&config.tlb, config.core.kind);
-    for ([path, entries, ways, replacement], tlb, owner) in [
-        (tlb_keys!("tlb.unified"), &tlb.unified, Kind::I486),
-        (tlb_keys!("tlb.instruction"), &tlb.instruction, Kind::P6),
-        (tlb_keys!("tlb.data"), &tlb.data, Kind::P6),
-        (
-            tlb_keys!("tlb.instruction-large"),
-            &tlb.instruction_large,
-            Kind::P6,
-        ),
-        (tlb_keys!("tlb.data-large"), &tlb.data_large, Kind::P6),
+    for ([path, entries, ways, replacement], tlb) in [
+        (tlb_keys!("tlb.unified"), &tlb.unified),
+        (tlb_keys!("tlb.instruction"), &tlb.instruction),
+        (tlb_keys!("tlb.data"), &tlb.data),
+        (tlb_keys!("tlb.instruction-large"), &tlb.instruction_large),
+        (tlb_keys!("tlb.data-large"), &tlb.data_large),
     ] {
-        belongs(checker, path, tlb.is_some(), kind, owner);
+        belongs(checker, path, tlb.is_some(), kind);
         let Some(tlb) = tlb else { continue };
         checker.shape(&[entries, ways], shape::tlb(tlb.entries, tlb.ways));
         if let Some(name) = &tlb.replacement {
@@ -378,18 +404,21 @@ fn caches(checker: &mut Checker, config: &Config) {
         "cache.unified.line",
         "cache.unified.blocked",
     ];
-    for (path, keys, cache, owner) in [
-        ("cache.unified", UNIFIED, &set.unified, Kind::I486),
-        ("cache.instruction", CODE, &set.instruction, Kind::P6),
-        ("cache.data", DATA, &set.data, Kind::P6),
+    for (path, keys, cache) in [
+        ("cache.unified", UNIFIED, &set.unified),
+        ("cache.instruction", CODE, &set.instruction),
+        ("cache.data", DATA, &set.data),
     ] {
-        belongs(checker, path, cache.is_some(), kind, owner);
+        belongs(checker, path, cache.is_some(), kind);
         if let Some(cache) = cache {
             check_cache(checker, keys, cache);
         }
     }
     if let (Some(instruction), Some(data)) = (&set.instruction, &set.data) {
         check_lines(checker, instruction, data);
+    }
+    if set.l3.is_some() {
+        belongs(checker, "cache.l3", true, kind);
     }
     let before = Before {
         line: config.line_and_key(),
@@ -434,5 +463,5 @@ fn bus(checker: &mut Checker, config: &Config) {
     checker.range("bus.device", bus.device.into(), 0, 100_000);
     checker.range("bus.port", bus.port.into(), 0, 100_000);
     let signals = bus.address_only.is_some();
-    belongs(checker, "bus.address-only", signals, kind, Kind::P6);
+    belongs(checker, "bus.address-only", signals, kind);
 }

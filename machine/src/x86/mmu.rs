@@ -88,16 +88,6 @@ impl Mmu {
                 .all(|((name, tlb), (other, fresh))| name == other && tlb.fits(fresh))
     }
 
-    /// The TLB that fetches use.
-    #[inline(always)]
-    #[must_use]
-    pub fn fetching(&self) -> &Tlb {
-        match &self.instruction {
-            Some(tlb) => tlb,
-            None => &self.data,
-        }
-    }
-
     /// The entries of a set of the TLBs of small pages leave.
     pub(super) fn leave(&mut self, set: u32) {
         self.data.leave(set);

@@ -53,7 +53,7 @@ pub trait Host {
 
     fn pointers(&self) -> Pointers;
 
-    /// Operands have 16 bits: so have the fields of the environment.
+    /// The operand size is 16 bits, as is each field of the environment.
     fn narrow(&self) -> bool;
 }
 

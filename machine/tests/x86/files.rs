@@ -21,8 +21,31 @@ fn impossible_machines_are_refused_by_name() {
     for (name, setting, wanted) in [
         ("i486dx-50", "processors=2", "no local APIC"),
         ("i486dx-50", "tlb.unified.ways=3", "`tlb.unified.ways` is 3"),
-        ("i486dx-50", "tlb.data.entries=64", "missing key"),
-        ("i486dx-50", "branch.entries=64", "missing key"),
+        (
+            "i486dx-50",
+            "tlb.data.entries=64",
+            "`tlb.data` does not go with core.kind \"i486\", only with \"p6\"",
+        ),
+        (
+            "i486dx-50",
+            "branch.entries=64",
+            "`branch` does not go with core.kind \"i486\", only with \"p6\"",
+        ),
+        (
+            "i486dx-50",
+            "window.entries=40",
+            "`window` does not go with core.kind \"i486\", only with \"p6\"",
+        ),
+        (
+            "i486dx-50",
+            "cache.l3.size=65536",
+            "`cache.l3` does not go with core.kind \"i486\", only with \"p6\"",
+        ),
+        (
+            "p6-200",
+            "cache.unified.size=8192",
+            "`cache.unified` does not go with core.kind \"p6\", only with \"i486\"",
+        ),
         ("i486dx-50", "core.kind=p6", "`board.apic-clock` is missing"),
         ("i486dx-50", "core.kind=i586", "unknown name `i586`"),
         ("i486dx-50", "cache.l2.place=in-line", "cache.l2"),

@@ -14,10 +14,7 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
             "core.kind",
             format!("is \"{}\", which walks the hash table in hardware: add [walk] with start, access, finish, whole-line, cached", kind.name()),
         ),
-        (Some(_), false) => checker.fail(
-            "walk",
-            format!("does not go with core.kind \"{}\", whose TLBs software reloads: remove [walk]", kind.name()),
-        ),
+        (Some(_), false) => checker.table("walk", kind),
         (Some(walk), true) => {
             checker.range("walk.start", walk.start.into(), 0, 1000);
             checker.range("walk.access", walk.access.into(), 0, 1000);
@@ -43,15 +40,8 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
         Family::Ppc970 => families::ppc970(checker, config),
         Family::Classic => {}
     }
-    let unified = matches!(kind.core().family, Family::Ppc405 | Family::Ppc970);
-    if !unified && config.tlb.unified.is_some() {
-        checker.fail(
-            "tlb.unified",
-            format!(
-                "does not go with core.kind \"{}\": only a 405 or 970 has one; remove [tlb.unified]",
-                kind.name()
-            ),
-        );
+    if config.tlb.unified.is_some() {
+        checker.table("tlb.unified", kind);
     }
     if kind.core().family != Family::Ppc405 && config.board.kind == BoardKind::Ppc405gp {
         checker.fail(

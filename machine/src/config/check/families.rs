@@ -26,10 +26,7 @@ pub(super) fn mpc8xx(checker: &mut Checker, config: &MachineConfig) {
         }
     }
     if config.tlb.l2.is_some() {
-        checker.fail(
-            "tlb.l2",
-            "does not go with core.kind \"8xx\", whose software loads and numbers the entries of its TLBs: remove [tlb.l2]",
-        );
+        checker.table("tlb.l2", config.core.kind);
     }
     let cache = &config.cache;
     for (path, side) in [
@@ -52,10 +49,10 @@ pub(super) fn mpc8xx(checker: &mut Checker, config: &MachineConfig) {
         }
     }
     if cache.l2.is_some() {
-        checker.fail(
-            "cache.l2",
-            "does not go with core.kind \"8xx\", which has none: remove [cache.l2]",
-        );
+        checker.table("cache.l2", config.core.kind);
+    }
+    if cache.l3.is_some() {
+        checker.table("cache.l3", config.core.kind);
     }
     if config.bus.width != 4 {
         checker.fail(
@@ -116,10 +113,7 @@ pub(super) fn ppc405(checker: &mut Checker, config: &MachineConfig) {
         }
     }
     if config.tlb.l2.is_some() {
-        checker.fail(
-            "tlb.l2",
-            "does not go with core.kind \"405\", whose unified TLB is behind the others: remove [tlb.l2]",
-        );
+        checker.table("tlb.l2", config.core.kind);
     }
     let cache = &config.cache;
     for (path, side) in [
@@ -163,10 +157,10 @@ pub(super) fn ppc405(checker: &mut Checker, config: &MachineConfig) {
         );
     }
     if cache.l2.is_some() {
-        checker.fail(
-            "cache.l2",
-            "does not go with core.kind \"405\", which has none: remove [cache.l2]",
-        );
+        checker.table("cache.l2", config.core.kind);
+    }
+    if cache.l3.is_some() {
+        checker.table("cache.l3", config.core.kind);
     }
     if config.bus.width != 8 {
         checker.fail(
@@ -219,10 +213,7 @@ pub(super) fn ppc970(checker: &mut Checker, config: &MachineConfig) {
         }
     }
     if config.tlb.l2.is_some() {
-        checker.fail(
-            "tlb.l2",
-            "does not go with core.kind \"970\", whose TLB is behind its ERATs: remove [tlb.l2]",
-        );
+        checker.table("tlb.l2", config.core.kind);
     }
     if let Some(walk) = &config.walk
         && walk.walker != "hash"

@@ -6,6 +6,7 @@ mod core;
 mod families;
 mod levels;
 mod pipeline;
+mod tables;
 mod tlbs;
 
 use std::fmt;
@@ -17,6 +18,7 @@ pub(crate) use self::core::{dead_processor, walker};
 pub(crate) use bus::{AroundBus, shared as bus};
 pub(crate) use caches::{CODE, DATA, lines, plain as plain_cache};
 pub(crate) use levels::{Before, check as levels};
+pub(super) use tables::refusal;
 pub(crate) use tlbs::{replacement, second_tlb};
 
 /// The largest RAM, in bytes.

@@ -515,3 +515,55 @@ unsafe fn next_line(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
     unsafe { m.follow(op, m.address(op)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::CoreKind;
+
+    /// `addi r3, r3, n` in each word of a line of 32 bytes.
+    fn code(n: u32) -> Vec<u8> {
+        [0x3863_0000 | n; 8]
+            .iter()
+            .flat_map(|word| word.to_be_bytes())
+            .collect()
+    }
+
+    #[test]
+    fn ops_stay_while_their_store_is_written() {
+        let mut lines = Lines::new(4096, 32, 8, InstructionSet::of(CoreKind::Ppc604));
+        let (index, base, stride) = lines.parts();
+        lines.fill(0x20, &code(1), 3, |_| true);
+        let last = lines.at(0x3c);
+        lines.fill(0x40, &code(2), 4, |_| true);
+        let next = lines.at(0x44);
+        // SAFETY: `last` and `next` are ops of this store, as are those that its parts lead to; no reference lives.
+        let key = unsafe {
+            let number = *index.add(1) - 1;
+            let line = base.add(number as usize * stride);
+            assert_eq!((*line.cast::<Line>()).cause, 3);
+            assert_eq!(line.add(HEADER).cast::<Op>().add(7), last);
+            (*last.cast_mut()).link = Link::new(base, next, 0x40 | IN_USE, 5, 4);
+            lines.key(last)
+        };
+        lines.fill(0x60, &code(3), 4, |_| true);
+        let single = lines.single(0x3863_0009, 1);
+        // SAFETY: as above. To fill another line wrote to none of these ops.
+        unsafe {
+            let link = &(*last).link;
+            assert_eq!((link.place(), link.cause(), link.tag), (5, 4, 0x41));
+            assert_eq!(link.op(base), next);
+            assert_eq!(lines.word(link.op(base)), 0x3863_0002);
+            assert_eq!(lines.place_of(last), Some((*index.add(1) - 1, 0x21, 3)));
+            assert_eq!(lines.place_of(single), None);
+        }
+        lines.fill(0x20, &code(7), 3, |_| true);
+        assert_eq!(lines.at(0x3c), last);
+        // SAFETY: as above.
+        unsafe {
+            assert_eq!((*last).link.tag, Link::NONE.tag);
+            assert_ne!(lines.key(last), key);
+            assert_eq!(lines.word(last), 0x3863_0007);
+        }
+    }
+}

@@ -180,3 +180,37 @@ impl CacheProbe {
         unsafe { *self.tags.add(self.place(physical) as usize) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::CacheProbe;
+    use crate::memory::cache::{Cache, CacheGeometry, DIRTY, Replacement, VALID};
+
+    #[test]
+    fn a_probe_sees_what_its_cache_does() {
+        let mut cache = Cache::new(CacheGeometry {
+            size: 1024,
+            ways: 2,
+            line: 32,
+            replacement: Replacement::Lru,
+        })
+        .expect("a cache of 16 sets");
+        let probe = CacheProbe::of(&cache);
+        cache.set_enabled(true);
+        cache.fill(0x1240, false);
+        // SAFETY: the cache is where it was.
+        assert_eq!(unsafe { probe.most_recent(0x1244) }, 0x1240 | VALID);
+        // SAFETY: as above; no reference to a tag lives.
+        unsafe { *probe.tags.add(probe.place(0x1244) as usize) |= DIRTY };
+        assert!(cache.is_dirty(0x1240));
+        cache.fill(0x5240, false);
+        // SAFETY: as above.
+        assert_eq!(unsafe { probe.most_recent(0x1244) }, 0x5240 | VALID);
+        assert!(cache.access(0x1240, false));
+        // SAFETY: as above.
+        assert_eq!(unsafe { probe.most_recent(0x5244) }, 0x1240 | VALID | DIRTY);
+        cache.invalidate(0x1240);
+        // SAFETY: as above.
+        assert_eq!(unsafe { probe.most_recent(0x1244) }, 0);
+    }
+}

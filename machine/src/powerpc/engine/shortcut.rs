@@ -267,3 +267,71 @@ impl Shortcuts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The shortcut that the fast path finds for `ea`.
+    ///
+    /// # Safety
+    /// `table` must be of shortcuts that live, with `mask` + 1 of them in a mode, and no reference to one may live.
+    unsafe fn found<'a>(table: *mut Shortcut, mask: u32, ea: u32) -> &'a mut Shortcut {
+        // SAFETY: the caller's.
+        unsafe { &mut *table.add(place(ea, mask)) }
+    }
+
+    #[test]
+    fn a_table_is_written_by_both_paths() {
+        let recent = Fixed::from(vec![0; 5]);
+        let tlb = Recency {
+            sets: 4,
+            ways: 2,
+            recent: Some(&recent),
+        };
+        let mut shortcuts = Shortcuts::new(16, &tlb);
+        let lines = LineShortcuts::default();
+        let (table, mask) = (shortcuts.table(1), shortcuts.mask());
+        let notes = shortcuts.recent(&tlb);
+        let used = Used {
+            set: 2,
+            way: 1,
+            large: 0,
+        };
+        let page = |page, used| Shortcut {
+            load: page,
+            store: page,
+            delta: 0x1000,
+            used,
+            lines: 0,
+        };
+        let noted = shortcuts.translated(0x2000, Some(used), &lines);
+        shortcuts.set(1, page(0x2000, noted), &lines);
+        // SAFETY: the shortcuts and the notes live, and each reference ends before the next statement.
+        unsafe {
+            let known = found(table, mask, 0x2004);
+            assert_eq!((known.load, known.store), (0x2000, 0x2000));
+            known.lines |= 2;
+            *notes.add(usize::from(known.used.set)) = known.used.way;
+        }
+        assert_eq!(shortcuts.of(1, 0x2000).lines, 2);
+        assert_eq!(*recent, [0, 0, 1, 0, 0]);
+        shortcuts.drop_stores(0x3000, &lines);
+        // SAFETY: as above.
+        unsafe {
+            let known = found(table, mask, 0x2004);
+            assert_eq!((known.load, known.store, known.lines), (0x2000, NO_PAGE, 0));
+            known.lines = 1;
+        }
+        // Another page takes the entry.
+        let noted = shortcuts.translated(0x6000, Some(used), &lines);
+        // SAFETY: as above.
+        assert_eq!(unsafe { found(table, mask, 0x2004).load }, NO_PAGE);
+        shortcuts.set(1, page(0x6000, noted), &lines);
+        // SAFETY: as above.
+        assert_eq!(unsafe { found(table, mask, 0x6000).load }, 0x6000);
+        shortcuts.forget(Reached::Everything, &lines);
+        // SAFETY: as above.
+        assert_eq!(unsafe { found(table, mask, 0x6000).load }, NO_PAGE);
+    }
+}

@@ -455,10 +455,6 @@ fn held(entry: &Entry) -> TlbPage {
     }
 }
 
-fn translated(access: Access, msr: u32) -> bool {
-    msr & if access.is_fetch() { msr::IR } else { msr::DR } != 0
-}
-
 impl Unit for Hash64 {
     fn translate(
         &mut self,
@@ -471,7 +467,7 @@ impl Unit for Hash64 {
     ) -> Result<Translation, Fault> {
         let ea = self.whole(ea, access.is_fetch());
         self.last = None;
-        if !translated(access, msr) {
+        if !access.is_translated(msr) {
             return self.without_translation(ea, access.is_fetch());
         }
         let sought = Sought {
@@ -490,7 +486,7 @@ impl Unit for Hash64 {
     fn translate_hint(&mut self, ea: u32, access: Access, msr: u32) -> Option<Translation> {
         let ea = self.whole(ea, access.is_fetch());
         self.last = None;
-        if !translated(access, msr) {
+        if !access.is_translated(msr) {
             return self.without_translation(ea, access.is_fetch()).ok();
         }
         let (way, entry) = self.erat(access.is_fetch()).find(ea)?;
@@ -503,7 +499,7 @@ impl Unit for Hash64 {
 
     fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32> {
         let ea = self.whole(ea, access.is_fetch());
-        if !translated(access, msr) {
+        if !access.is_translated(msr) {
             return self
                 .without_translation(ea, false)
                 .ok()

@@ -50,6 +50,8 @@ pub use walker::WalkTiming;
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 
+use crate::powerpc::msr;
+
 /// What an access is, for protection and reporting.
 ///
 /// `dcbst`, `dcbf`, `icbi` translate as loads; `dcbz`, `dcbi`, `stwcx.` as stores.
@@ -69,6 +71,13 @@ impl Access {
     #[must_use]
     pub fn is_fetch(self) -> bool {
         self == Self::Fetch
+    }
+
+    /// Is it translated under `msr`?
+    #[inline]
+    #[must_use]
+    pub fn is_translated(self, msr: u32) -> bool {
+        msr & if self.is_fetch() { msr::IR } else { msr::DR } != 0
     }
 
     /// Data write?

@@ -217,7 +217,7 @@ impl Mpc8xx {
         account: &mut Account,
     ) -> Result<Translation, Fault> {
         let fetch = access.is_fetch();
-        if msr & if fetch { msr::IR } else { msr::DR } == 0 {
+        if !access.is_translated(msr) {
             return Ok(self.real(ea, fetch));
         }
         let (user, asid) = (msr & msr::PR != 0, self.casid);
@@ -251,8 +251,8 @@ impl Mpc8xx {
     /// Translates as a hint: only if a resident entry permits it.
     #[must_use]
     pub fn translate_hint(&self, ea: u32, access: Access, msr: u32) -> Option<Translation> {
-        if msr & msr::DR == 0 {
-            return Some(self.real(ea, false));
+        if !access.is_translated(msr) {
+            return Some(self.real(ea, access.is_fetch()));
         }
         let user = msr & msr::PR != 0;
         let number = self.data.tlb.find(ea, self.casid, user)?;
@@ -265,7 +265,7 @@ impl Mpc8xx {
     #[must_use]
     pub fn peek(&self, ea: u32, access: Access, msr: u32) -> Option<u32> {
         let fetch = access.is_fetch();
-        if msr & if fetch { msr::IR } else { msr::DR } == 0 {
+        if !access.is_translated(msr) {
             return Some(ea);
         }
         let tlb = &self.side(fetch).tlb;

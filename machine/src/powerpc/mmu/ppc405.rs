@@ -285,7 +285,7 @@ impl Ppc405 {
     ) -> Result<Translation, Fault> {
         let fetch = access.is_fetch();
         self.last = None;
-        if msr & if fetch { msr::IR } else { msr::DR } == 0 {
+        if !access.is_translated(msr) {
             return Ok(self.without_translation(ea, fetch));
         }
         let user = msr & msr::PR != 0;
@@ -367,8 +367,8 @@ impl Unit for Ppc405 {
 
     fn translate_hint(&mut self, ea: u32, access: Access, msr: u32) -> Option<Translation> {
         self.last = None;
-        if msr & msr::DR == 0 {
-            return Some(self.without_translation(ea, false));
+        if !access.is_translated(msr) {
+            return Some(self.without_translation(ea, access.is_fetch()));
         }
         let user = msr & msr::PR != 0;
         if let Some((way, entry)) = self.data.find(ea) {
@@ -387,7 +387,7 @@ impl Unit for Ppc405 {
 
     fn peek(&self, ea: u32, access: Access, msr: u32, _: &Memory) -> Option<u32> {
         let fetch = access.is_fetch();
-        if msr & if fetch { msr::IR } else { msr::DR } == 0 {
+        if !access.is_translated(msr) {
             return Some(ea);
         }
         if let Some((_, entry)) = self.shadow(fetch).find(ea) {

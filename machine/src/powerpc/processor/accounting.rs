@@ -13,7 +13,7 @@ use crate::powerpc::processor::Processor;
 
 /// The totals that have been entered in the account already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settled {
+pub struct BlockTotals {
     cycles: u64,
     instructions: u64,
     accesses: u64,
@@ -29,7 +29,7 @@ pub struct Settled {
     watched_pc: u32,
 }
 
-impl Settled {
+impl BlockTotals {
     /// True if these can be the totals of a machine in this state. A snapshot is checked by this before use.
     pub(super) fn fits(&self, now: [u64; 5]) -> bool {
         let settled = [
@@ -84,7 +84,7 @@ impl Processor {
         } else {
             (self.settled.user, self.settled.cause)
         };
-        self.settled = Settled {
+        self.settled = BlockTotals {
             cycles: hot.cycles,
             instructions: hot.instructions,
             accesses: hot.accesses,

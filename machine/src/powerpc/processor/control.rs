@@ -72,7 +72,7 @@ impl Processor {
         self.hot.set_deadline(0);
     }
 
-    /// A sanitizer reports the code at `pc`, or in its line.
+    /// Stops the run with a fetch sanitizer's `report` on `pc` or its line.
     fn report(&mut self, pc: u32, report: String) {
         self.halt(Stop::Fatal(Fatal::Sanitizer { pc, report }));
     }

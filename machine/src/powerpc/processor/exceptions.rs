@@ -104,7 +104,7 @@ impl Processor {
         }
     }
 
-    /// `op` raised `exception`.
+    /// Takes `exception`, which `op` raised; returns the next op.
     ///
     /// # Safety
     /// `op` must be the op that is running.

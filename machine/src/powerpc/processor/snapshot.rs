@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::Processor;
-use super::accounting::Settled;
+use super::accounting::BlockTotals;
 use crate::computer::{EXCEPTIONS_MOST, Saved};
 use crate::config::{LATEST, MachineConfig};
 use crate::pipeline::{Pending, Predictor};
@@ -71,7 +71,7 @@ pub struct CoreState {
     uncached_next: u32,
     dynamic_cause: u32,
     code_cause: u8,
-    settled: Settled,
+    settled: BlockTotals,
     /// Number of the vector last taken, and the instruction count then.
     last_exception: Option<(u32, u64)>,
     in_a_row: u32,
