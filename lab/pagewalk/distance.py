@@ -11,7 +11,7 @@ from pagewalk.records import TableRow
 from pagewalk.verdict import class_of, is_verdict, too_wide
 
 FAR = 1.2
-"""The factor from which the page counts a figure as far off."""
+"""The factor beyond which the page counts a figure as far off."""
 
 
 def quotient(row: Row, after: float | None) -> float | None:
@@ -37,7 +37,7 @@ def shown(row: Row | None, after: float | None) -> str:
 def far(experiment: Experiment, cells: Sequence[TableRow]) -> list[str]:
     """How many figures of each published machine are far off, as a table.
 
-    Empty if a row compares two sides, or if the document names no machine.
+    Empty if a row compares two sides, or if the document names fewer than two machines whose figures are judged.
     """
     if any(row.before is not None for row in experiment.rows):
         return []
@@ -49,7 +49,7 @@ def far(experiment: Experiment, cells: Sequence[TableRow]) -> list[str]:
         if row is not None and found is not None and _is_judged(cell) and (theirs := row.published.claims[0].machine):
             place = theirs, cell.machine
             counted.setdefault(place, []).append(abs(math.log(found)) > math.log(FAR))
-    if not counted:
+    if len({theirs for theirs, _ in counted}) < 2:
         return []
     lines = head(["published of", "measured on", "figures with a verdict", f"off by a factor of more than {FAR}"])
     lines += (line([*place, str(len(off)), str(sum(off))]) for place, off in counted.items())

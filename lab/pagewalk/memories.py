@@ -172,7 +172,7 @@ class _Planned:
 
     @property
     def alone_tells(self) -> bool:
-        """Whether each input alone tells more: an input decides the row, or the row has one side and judges times."""
+        """Whether each input alone tells more: the class differs at an end or corner, or the row has one side."""
         return self.row.before is None or bool(deciding({name: cell.verdict for name, cell in self.cells.items()}))
 
 
@@ -200,8 +200,8 @@ def compare(lab: Lab, found: Iterable[Experiment], events: Events, *, extremes: 
     """Every row with a claim with the variants of its machines, which are kept in the results.
 
     `extremes`: with the files' inputs, all fastest and all slowest alone. Else also with the corners, and with each
-    input alone if one decides the row, or if it has one side; a row whose runs are long has neither. A row at an edge
-    of its class has more placements. Rows of kernels that a person must have are left out.
+    input alone if the class differs at one of these, or if the row has one side; a row whose runs are long has neither.
+    A row at an edge of its class has more placements. Rows of kernels that a person must have are left out.
     """
     planned = [
         _Planned(experiment, row)
@@ -460,8 +460,8 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
         "",
         "No paper says what memory its machines had, and no manual gives every time of a processor. Such keys of the "
         "machine files are inputs; each file says in its table `[inputs]` within what bounds. Each row here has a "
-        "claim and is measured with other values of its inputs, with one placement of code and data. The line "
-        '"Variants" under each experiment says which values its results hold.',
+        "claim and is measured with other values of its inputs. There is one placement of code and data, or more "
+        'where the text below says so. The line "Variants" under each experiment says which values its results hold.',
         "",
         *head(["variants", "what is measured"]),
         line(
@@ -481,7 +481,8 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
         line(["each input alone", "one input has another value, and all others have the file's"]),
         "",
         "`pagewalk memories` tries the corners of each row, unless `--extremes` asks for the ends alone. It tries each "
-        "input alone if an input decides the row, or if the row has one side and so judges the machine's times. A row "
+        "input alone if the class differs at an end or at a corner, or if the row has one side and so judges the "
+        "machine's times. A row "
         f"that has corners has {EDGE_PLACEMENTS} placements if its verdict with the files' inputs is within 1 % of an "
         f"edge of its class. A row with a run of more than {LONG // 1_000_000} million cycles has the ends alone, and "
         "one placement. The claims' pages say which rows are at an edge. Nothing proves that no other choice lies "
@@ -492,7 +493,8 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
         "class differs with that input, and if what the verdict is made of moves by 1 % at least. The class must "
         "differ from that of the row's own table, too. Then the claim's page says so. The last column has "
         "the spread over all placements in the experiment's own table, with the inputs as in the files. Where it is as "
-        "wide as the columns are apart, the placement matters as much as the inputs.",
+        'wide as the columns are apart, the placement matters as much as the inputs. Where the cell "as in the files" '
+        "lies outside of the last, the two are not of one build or of the same placements.",
         "",
         f"There is a verdict on a published figure in {len(counted)} of the {len(varied)} rows; in {decided} of these "
         "an input decides it.",

@@ -71,6 +71,24 @@ def test_the_page_shows_and_counts_what_is_far_off(memory: Experiment, tmp_path:
     assert "| load, memory | ppc604-133 | us |  |  | 476 | 1.21 x published |" in page
 
 
+def test_figures_of_one_published_processor_are_not_counted(tmp_path: Path) -> None:
+    (constants,) = experiments.find("osdi99-constants")
+    name = "hash-table search, worst case"
+    claims = [claim.id for claim in row_of(constants, name).published.claims]
+    made = {"before": None, "ratio": None, "claims": claims, "before_run": None, "machine": "ppc604-133"}
+    with Store(tmp_path / "results.duckdb") as store:
+        store.add_cells(
+            "osdi99-constants",
+            [
+                cell(name, 220.0, "not reproduced") | made,
+                cell(name, 270.0, "not reproduced") | made | {"machine": "ppc604-185"},
+            ],
+        )
+        page = claims_page.build(store, "osdi99")
+    assert "| 220 | 1.83 x published |" in page
+    assert "| published of | measured on |" not in page
+
+
 def test_an_experiment_that_compares_two_sides_counts_nothing() -> None:
     (compared,) = experiments.find("osdi99-table2")
     assert distance.far(compared, ()) == []

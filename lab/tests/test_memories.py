@@ -63,7 +63,7 @@ def test_a_row_runs_with_every_value_on_both_sides(experiment: Experiment, tmp_p
     assert varied.ends(alone=True) == varied.ends() == pytest.approx((1.0, 84.0))
     page = memories.page(store, [varied])
     assert "in 1 of the 1 rows; in 1 of these an input decides it." in page
-    assert "with one placement of code and data" in page
+    assert "There is one placement of code and data, or more where" in page
     shown = "| mmap latency | ppc604-185 | 82.8 | 84 ratio reproduced | 84 ratio reproduced | 1 not reproduced |"
     assert f"{shown} 1 to 84 | all slowest, memory.read-delay=12 |" in page
     assert "| ppc604-185 | `memory.read-delay` | 6 | 5, 6, 12 |" in page
