@@ -26,7 +26,7 @@ if [ "${PROGRAMS_ARCH:-ppc}" = x86 ]; then
 	ln -s "$multiarch/asm" "$sysroot/include/asm"
 	for source in $library; do
 		"${cross}gcc" $machine_flags -std=gnu11 -O2 -ffreestanding -c \
-			-I"$root/kernel/include" -I"$root/kernel/arch/x86/include" \
+			-I"$root/kernel/include" -I"$root/kernel/arch/x86/include" -I"$root/kernel/genarch/include" \
 			-o "$tree/$(basename "$source" .c).o" "$source" || fail "musl: the compiler's library does not compile"
 	done
 	"${cross}ar" rcs "$sysroot/lib/libgcc.a" "$tree/library.o" "$tree/x86-library.o"

@@ -23,8 +23,8 @@ pub struct Several {
 /// The aim for machines with several processors: the least speed beside one's.
 const LEAST: f64 = 0.7;
 
-/// Machines, and the numbers of their processors that are measured. Their caches have the states MESI, MEI, MESI with an
-/// L2 for each processor, and MEI with an L2 that all share.
+/// Machines, and the numbers of their processors that are measured. Their caches have the states MESI, MEI, MESI with
+/// an L2 for each processor, and MEI with an L2 that all share.
 const MACHINES: [(&str, &[u32]); 4] = [
     ("ppc604-185", &[2, 4, 8]),
     ("ppc603-133", &[2, 4]),

@@ -147,8 +147,8 @@ impl Controller {
                 processors: 2,
                 ..USUAL
             },
-            // 82450KX/GX data sheet, p.128: memory of one, two or four words; p.6: an in-order queue of 1 or 8, of which
-            // the memory controller takes 4; FPM only. The write buffer is recalled.
+            // 82450KX/GX data sheet, p.128: memory of one, two or four words; p.6: an in-order queue of 1 or 8, of
+            // which the memory controller takes 4; FPM only. The write buffer is recalled.
             Controller::Intel450kx => Facts {
                 name: "450kx",
                 bus: P6,
