@@ -500,9 +500,9 @@ fn every_key_of_every_machine_file_counts() {
         .filter(|name| !riscv::Config::is_of_file(&machine_file(name)).unwrap())
         .collect();
     machines.sort();
-    // Each processor of this computer takes the next machine.
+    // Each thread takes the next machine.
     let next = AtomicUsize::new(0);
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let results: Vec<(Vec<String>, Vec<String>)> = std::thread::scope(|scope| {
         let work = || {
             let mut found = (Vec::new(), Vec::new());
@@ -513,7 +513,7 @@ fn every_key_of_every_machine_file_counts() {
             }
             found
         };
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         workers
             .into_iter()
             .map(|worker| worker.join().unwrap())

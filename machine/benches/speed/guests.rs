@@ -14,7 +14,7 @@ use crate::{QEMU_FACTOR, Run, machine_file};
 /// A machine, and how programs get there and to QEMU.
 pub struct Guest {
     pub machine: &'static str,
-    /// The word that chooses it, and machines of the same architecture.
+    /// The argument that chooses all machines of its architecture.
     pub word: &'static str,
     qemu: &'static [&'static str],
     /// What is aimed at: the least geometric mean of the ratios to QEMU. A P6 keeps instructions running while loads

@@ -57,7 +57,7 @@ pub struct Page {
     /// Program, and its speed on our kernel as a fraction of qemu-system-ppc's.
     pub system: Vec<(&'static str, f64)>,
     pub misses: Option<Misses>,
-    /// The same of machines of other architectures: QEMU's program, and the machine.
+    /// Programs on machines of other architectures beside QEMU's user mode: QEMU's program, the machine, the rows.
     pub guests: Vec<(&'static str, &'static str, Rows)>,
     /// Program, and its speed as a multiple of PSIM's.
     pub psim: Vec<(&'static str, f64)>,
@@ -65,7 +65,7 @@ pub struct Page {
     pub load: Load,
 }
 
-/// Begin the other parts of the page, with QEMU's programs that two of them are about.
+/// The heading of the part about each of QEMU's programs.
 const HEADINGS: [(&str, &str); 2] = [
     ("qemu-i386", "\n## An i486 and a P6 beside qemu-i386\n\n"),
     ("qemu-riscv64", "\n## A U74 beside qemu-riscv64\n\n"),

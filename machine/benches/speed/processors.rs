@@ -23,8 +23,8 @@ pub struct Several {
 /// The aim for machines with several processors: the least speed beside one's.
 const LEAST: f64 = 0.7;
 
-/// Machines, and the numbers of their processors that are measured. Their caches have the states MESI, MEI, MESI with
-/// an L2 for each processor, and MEI with an L2 that all share.
+/// Machines, and the numbers of their processors that are measured. The 604s have the states MESI, the others MEI. On
+/// ppc604-200x4-l2 each processor has an L2; on the others all share one beside the memory.
 const MACHINES: [(&str, &[u32]); 4] = [
     ("ppc604-185", &[2, 4, 8]),
     ("ppc603-133", &[2, 4]),
@@ -96,7 +96,8 @@ fn in_turns_program(folder: &Path, processors: u32) -> Vec<u8> {
 fn in_turns(elf: &[u8], machine: &str, processors: u32, settings: &[&str]) -> (f64, u64) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../machines/{machine}.toml"));
     let processors = format!("processors={processors}");
-    // An MPC106 runs a look-aside cache for one processor alone. No source tells such a limit of a Falcon.
+    // The controllers of these files run a look-aside L2 for one processor alone. The benchmark takes a Falcon, for
+    // which no source tells such a limit.
     let controller = machine
         .starts_with("ppc60")
         .then_some("memory.controller=falcon");

@@ -89,8 +89,9 @@ impl Override {
         }
     }
 
-    /// Refuses a table or key that neither `table` nor a core of this kind has: no other key of it is missing.
-    fn check_core<File: MachineFile>(
+    /// Refuses a setting whose path has a table or key that `table` lacks and a core of this kind cannot have. Without
+    /// this, the complaint would be that the table's other keys are missing.
+    fn check_kind<File: MachineFile>(
         &self,
         table: &toml::Table,
         kind: &str,
@@ -237,7 +238,7 @@ pub(super) fn changed<File: MachineFile>(
     let last_made = overrides.iter().rposition(made);
     for (number, setting) in overrides.iter().enumerate() {
         if let Some(kind) = &kind {
-            setting.check_core::<File>(&table, kind)?;
+            setting.check_kind::<File>(&table, kind)?;
         }
         setting.apply(&mut table)?;
         let Err(error) = table.clone().try_into::<File>() else {

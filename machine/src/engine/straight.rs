@@ -81,7 +81,8 @@ pub unsafe trait Runs: Progressing {
     /// There is none, or it must not be fetched.
     fn fetch(&mut self, va: u64) -> Result<RamAddress, Self::Raised>;
 
-    /// Runs one instruction, whose lines are fetched if they are others than the last one.
+    /// Runs one instruction. The caller has fetched the line of the first one of a block; `step` fetches each line that
+    /// is reached after it.
     ///
     /// # Errors
     /// Why it does not end.
@@ -173,6 +174,7 @@ pub unsafe trait Runs: Progressing {
         if self.decodes_each() {
             return self.run_apart(pa);
         }
+        // Instructions lie at even addresses, or, where they do not, two of them may share a place.
         let target = (self.address() >> 1) as u32;
         let mut head = self.blocks().target(target, pa, false);
         if head.is_null() {

@@ -123,6 +123,11 @@ impl Mmu {
     pub fn drop_shortcuts(&mut self) {
         self.first.iter_mut().for_each(Tlb::drop_shortcuts);
     }
+
+    /// Makes what a snapshot does not hold.
+    pub fn make_derived(&mut self) {
+        self.each_mut().for_each(Tlb::make_derived);
+    }
 }
 
 /// How many bits of an address are inside of what an entry of this level maps, and where that entry is.

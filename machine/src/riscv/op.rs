@@ -57,7 +57,7 @@ pub struct Op {
     pub rs3: u8,
     /// Bytes.
     pub length: u8,
-    /// A line begins with it, or it goes on in another one.
+    /// Its first byte is a line's first, or its bytes lie in two lines: running it fetches.
     pub fetches: bool,
     pub class: Class,
 }

@@ -86,27 +86,27 @@ struct Index {
 }
 
 impl Index {
-    const LISTS: usize = 64;
+    const GROUPS: usize = 64;
 
     /// The index of these entries, if a word has a bit for each.
     fn of(entries: &[Entry]) -> Index {
         let mut index = Index::default();
         if entries.len() <= u64::BITS as usize {
-            index.small = vec![0; Index::LISTS];
+            index.small = vec![0; Index::GROUPS];
             for (way, entry) in entries.iter().enumerate() {
-                index.change(way, entry);
+                index.toggle(way, entry);
             }
         }
         index
     }
 
-    fn list(va: u64) -> usize {
-        (va >> 12) as usize % Index::LISTS
+    fn group(va: u64) -> usize {
+        (va >> 12) as usize % Index::GROUPS
     }
 
-    /// An entry comes, or is about to go.
-    fn change(&mut self, way: usize, entry: &Entry) {
-        let Some(small) = self.small.get_mut(Index::list(entry.page)) else {
+    /// Counts in an entry that comes to a way, or counts out one that leaves it: both change the same bits.
+    fn toggle(&mut self, way: usize, entry: &Entry) {
+        let Some(small) = self.small.get_mut(Index::group(entry.page)) else {
             return;
         };
         if entry.valid() {
@@ -120,9 +120,10 @@ impl Index {
         }
     }
 
-    /// The first way of those that can have the page of `va` for which `is` holds; all are tried without an index.
+    /// The lowest way whose entry `is` accepts, among the ways that can have the page of `va`. Without an index it
+    /// looks at all ways.
     fn first(&self, va: u64, entries: &[Entry], is: impl Fn(&Entry) -> bool) -> Option<usize> {
-        let Some(small) = self.small.get(Index::list(va)) else {
+        let Some(small) = self.small.get(Index::group(va)) else {
             return entries.iter().position(is);
         };
         let mut ways = small | self.large;
@@ -186,7 +187,7 @@ impl Tlb {
             shortcuts: Vec::new(),
             index: Index::default(),
         };
-        tlb.drop_shortcuts();
+        tlb.make_derived();
         Ok(tlb)
     }
 
@@ -237,8 +238,8 @@ impl Tlb {
     /// Puts an entry in a place. Returns the one that was there.
     fn put(&mut self, place: usize, new: Entry) -> Entry {
         let old = std::mem::replace(&mut self.entries[place], new);
-        self.index.change(place, &old);
-        self.index.change(place, &new);
+        self.index.toggle(place, &old);
+        self.index.toggle(place, &new);
         old
     }
 
@@ -307,7 +308,12 @@ impl Tlb {
     pub fn drop_shortcuts(&mut self) {
         self.shortcuts.clear();
         self.shortcuts.resize(SHORTCUTS, NO_SHORTCUT);
-        if self.is_fully_associative() && self.index.small.is_empty() {
+    }
+
+    /// Makes what a snapshot does not hold.
+    pub fn make_derived(&mut self) {
+        self.drop_shortcuts();
+        if self.is_fully_associative() {
             self.index = Index::of(&self.entries);
         }
     }

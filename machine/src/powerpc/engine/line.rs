@@ -548,7 +548,7 @@ mod tests {
         };
         lines.fill(0x60, &code(3), 4, |_| true);
         let single = lines.single(0x3863_0009, 1);
-        // SAFETY: as above. To fill another line wrote to none of these ops.
+        // SAFETY: as above. Filling another line wrote to none of these ops.
         unsafe {
             let link = &(*last).link;
             assert_eq!((link.place(), link.cause(), link.tag), (5, 4, 0x41));

@@ -151,7 +151,7 @@ impl Shortcuts {
     pub fn translated_far(&mut self, used: Option<Used>, lines: &LineShortcuts) {
         if let Some(used) = used {
             let way = u32::from(used.way) & (self.ways - 1);
-            self.hold(u32::from(used.set) * self.ways + way, NO_PAGE, lines);
+            self.release(u32::from(used.set) * self.ways + way, lines);
         }
     }
 
@@ -160,8 +160,9 @@ impl Shortcuts {
         if old == page {
             return;
         }
-        // The large page may translate addresses of a smaller one in another way from now on.
-        if page != NO_PAGE && page & 0xfff != 0 {
+        // Addresses of smaller pages may go by the large page from now on. A smaller page that comes replaces its own
+        // shortcut.
+        if page & 0xfff != 0 {
             let set = place & !(self.ways - 1);
             for other in set..set + self.ways {
                 if overlap(self.held[other as usize], page) {
@@ -221,7 +222,7 @@ impl Shortcuts {
             Reach::Set(ea) => {
                 let set = ea >> 12 & (self.sets - 1);
                 for way in 0..self.ways {
-                    self.hold(set * self.ways + way, NO_PAGE, lines);
+                    self.release(set * self.ways + way, lines);
                 }
             }
             Reach::Page { ea, bytes } if bytes >> 12 <= self.mask() => {
@@ -330,8 +331,21 @@ mod tests {
         shortcuts.set(1, page(0x6000, noted), &lines);
         // SAFETY: as above.
         assert_eq!(unsafe { found(table, mask, 0x6000).load }, 0x6000);
-        shortcuts.forget(Reached::Everything, &lines);
+        // A large page that comes to another entry of the set may translate it.
+        let large = Used {
+            way: 0,
+            large: 4,
+            ..used
+        };
+        shortcuts.translated(0x12_0000, Some(large), &lines);
+        // SAFETY: as above.
+        assert_eq!(unsafe { found(table, mask, 0x6000).load }, 0x6000);
+        shortcuts.translated(0x1000, Some(large), &lines);
         // SAFETY: as above.
         assert_eq!(unsafe { found(table, mask, 0x6000).load }, NO_PAGE);
+        shortcuts.set(1, page(0x1000, large), &lines);
+        shortcuts.forget(Reached::Everything, &lines);
+        // SAFETY: as above.
+        assert_eq!(unsafe { found(table, mask, 0x1000).load }, NO_PAGE);
     }
 }
