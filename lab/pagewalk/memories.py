@@ -96,8 +96,7 @@ class Varied:
         """The variants that decide the row: with each of them it moves, and is counted under another class."""
         table = self.kept.verdict if self.kept is not None else None
         figures = {name: (cell.before, cell.after, cell.ratio) for name, cell in self.cells.items()}
-        found = deciding({name: cell.verdict for name, cell in self.cells.items()}, table)
-        return [name for name in found if moved(self.own.row, figures[AS_IN_FILE], figures[name])]
+        return deciding(self.own.row, {name: cell.verdict for name, cell in self.cells.items()}, figures, table)
 
     @property
     def of_today(self) -> bool:
@@ -119,7 +118,7 @@ class Varied:
         return (min(found), max(found)) if found else None
 
 
-def deciding(verdicts: Mapping[str, str], table: str | None = None) -> list[str]:
+def of_another_class(verdicts: Mapping[str, str], table: str | None = None) -> list[str]:
     """The variants whose verdict is counted under another class than that with the files' values.
 
     `table` is the verdict of the row's own table, if it has one. Its placements may be more than those of the variants,
@@ -143,6 +142,12 @@ def moved(row: Row, own: Figures, other: Figures) -> bool:
     return len(ours) != len(theirs) or any(
         abs(one - two) > (NO_CHANGE - 1) * min(abs(one), abs(two)) for one, two in zip(ours, theirs, strict=True)
     )
+
+
+def deciding(row: Row, verdicts: Mapping[str, str], figures: Mapping[str, Figures], table: str | None) -> list[str]:
+    """The variants that decide a row, whose own table has this verdict: with each, it moves, and its class differs."""
+    found = of_another_class(verdicts, table)
+    return [name for name in found if moved(row, figures[AS_IN_FILE], figures[name])]
 
 
 def _compared(cell: Cell) -> float | None:
@@ -173,7 +178,9 @@ class _Planned:
     @property
     def alone_tells(self) -> bool:
         """Whether each input alone tells more: the class differs at an end or corner, or the row has one side."""
-        return self.row.before is None or bool(deciding({name: cell.verdict for name, cell in self.cells.items()}))
+        return self.row.before is None or bool(
+            of_another_class({name: cell.verdict for name, cell in self.cells.items()})
+        )
 
 
 def _measure(lab: Lab, planned: Sequence[_Planned], choice: _Choice, events: Events) -> None:
@@ -304,8 +311,7 @@ class Spread:
 
     def deciding(self, row: Row, table: str) -> list[str]:
         """The variants that decide the row, whose own table has this verdict."""
-        found = deciding(self.verdicts, table)
-        return [name for name in found if moved(row, self.figures[AS_IN_FILE], self.figures[name])]
+        return deciding(row, self.verdicts, self.figures, table)
 
     @property
     def shown(self) -> str:
@@ -346,7 +352,7 @@ def _judged(cell: CellRecord, spread: Spread, row: Row | None) -> CellRecord:
     """The row with what other inputs make of it; `row` is None if its experiment has it no more."""
     of_today = row is None or _of_today(row, spread.settings)
     cell = replace(cell, inputs=spread.shown if of_today else f"{spread.shown}, {OTHER_RANGES}")
-    others = deciding(spread.verdicts, cell.verdict) if row is None else spread.deciding(row, cell.verdict)
+    others = of_another_class(spread.verdicts, cell.verdict) if row is None else spread.deciding(row, cell.verdict)
     if not others or not is_verdict(cell.verdict):
         return cell
     by_verdict: dict[str, list[str]] = {}

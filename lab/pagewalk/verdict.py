@@ -401,9 +401,15 @@ def _judge_without_ratio(row: Row, before: float | None, after: float) -> Kind:
         return judge_change(math.inf if (after < before) == (row.better == "lower") else 0.0)
     if published.before is not None and before is not None:
         return _judge_both_sides(before, after, published, row.better)
-    if row.unit == "fraction" and row.bound == "equal" and 0 < published.after.low <= published.after.high < 1:
+    if _is_share(row):
         return judge_share(after, published.after)
     return judge_figure(after, published.after, row.bound)
+
+
+def _is_share(row: Row) -> bool:
+    """Whether the row's figure is a share of a whole, which is judged by what it leaves, too."""
+    share = row.published.after
+    return row.unit == "fraction" and row.bound == "equal" and share is not None and 0 < share.low <= share.high < 1
 
 
 def _part(before: float, after: float, better: Better) -> float:
@@ -498,7 +504,7 @@ def judged_figures(row: Row, before: float | None, after: float, ratio: float | 
         return (before - after if of_saving else ratio,)
     if before is not None:
         return before, after
-    return (after, 1 - after) if row.unit == "fraction" else (after,)
+    return (after, 1 - after) if _is_share(row) else (after,)
 
 
 def unmeasured(*, recalled: bool, planned: bool) -> str:

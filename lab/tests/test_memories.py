@@ -256,9 +256,9 @@ def test_the_page_of_the_claims_says_what_an_input_decides(experiment: Experimen
 
 
 def test_only_verdicts_of_another_class_are_decided(experiment: Experiment, tmp_path: Path) -> None:
-    assert memories.deciding({"as in the file": "ratio reproduced", "b": "figure reproduced"}) == []
-    assert memories.deciding({"as in the file": "ratio reproduced", "b": "direction reproduced"}) == ["b"]
-    assert memories.deciding({"as in the file": "ratio reproduced", "b": "no figure"}) == ["b"]
+    assert memories.of_another_class({"as in the file": "ratio reproduced", "b": "figure reproduced"}) == []
+    assert memories.of_another_class({"as in the file": "ratio reproduced", "b": "direction reproduced"}) == ["b"]
+    assert memories.of_another_class({"as in the file": "ratio reproduced", "b": "no figure"}) == ["b"]
     with Store(tmp_path / "results.duckdb") as store:
         lab = BenchLab(ScriptedRunner(script), store)
         lab.experiment(experiment, Quiet())
@@ -272,10 +272,10 @@ def test_only_verdicts_of_another_class_are_decided(experiment: Experiment, tmp_
 def test_what_the_row_has_over_its_placements_decides_nothing() -> None:
     """The row's own table may have more placements than its variants, and so a weaker verdict."""
     own = {"as in the file": "figure reproduced"}
-    assert memories.deciding(own | {"all slowest": "not reproduced"}, "not reproduced") == []
-    assert memories.deciding(own | {"all slowest": "figure reproduced"}, "not reproduced") == []
-    assert memories.deciding(own | {"all slowest": "overshoots"}, "not reproduced") == ["all slowest"]
-    assert memories.deciding(own | {"all slowest": "not reproduced"}, "figure reproduced") == ["all slowest"]
+    assert memories.of_another_class(own | {"all slowest": "not reproduced"}, "not reproduced") == []
+    assert memories.of_another_class(own | {"all slowest": "figure reproduced"}, "not reproduced") == []
+    assert memories.of_another_class(own | {"all slowest": "overshoots"}, "not reproduced") == ["all slowest"]
+    assert memories.of_another_class(own | {"all slowest": "not reproduced"}, "figure reproduced") == ["all slowest"]
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_a_published_change_is_refuted_by_sides_with_the_same_counters() -> None
     assert class_of_claim(["refuted by a pair", "direction reproduced"]) == "in part"
     assert stronger("refuted by a pair", "direction") == "direction"
     both = {"as in the file": "refuted by a pair", "all slowest": "not reproduced"}
-    assert memories.deciding(both) == [], "both say that the claim is not shown"
+    assert memories.of_another_class(both) == [], "both say that the claim is not shown"
 
 
 @pytest.mark.parametrize(
@@ -267,9 +267,9 @@ def test_every_claim_of_a_document_stands_on_the_page_of_all(tmp_path: Any) -> N
 
 def test_an_input_that_moves_the_class_decides() -> None:
     own = {"as in the file": "direction reproduced"}
-    assert memories.deciding(own | {"all slowest": "ratio reproduced"}) == ["all slowest"]
-    assert memories.deciding(own | {"all slowest": "overshoots"}) == ["all slowest"]
-    assert memories.deciding(own | {"all slowest": "direction reproduced"}) == []
+    assert memories.of_another_class(own | {"all slowest": "ratio reproduced"}) == ["all slowest"]
+    assert memories.of_another_class(own | {"all slowest": "overshoots"}) == ["all slowest"]
+    assert memories.of_another_class(own | {"all slowest": "direction reproduced"}) == []
 
 
 @pytest.mark.parametrize("other", ["overshoots", "not exercised", "not reproduced", "no figure"])
