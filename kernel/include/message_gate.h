@@ -6,16 +6,16 @@
 struct regs;
 struct task;
 
-/* What must be so for messages to pass at the gate: bits for message_allow(), and more of the architecture's own. */
+/* What must be so for messages to pass at the gate: bits for message_allow(). An architecture's own begin at 8. */
 #define MESSAGE_FAST      1u    /* ipc.path=fast */
 #define MESSAGE_TO_PEER   2u    /* ipc.switch=direct */
 #define MESSAGE_BY_QUEUE  4u    /* not ready.queue=full: a direct switch leaves the queue as it is */
-/* Chooses the form, 0: with all techniques; -ENODEV: the architecture has no other. */
+/* Chooses the form of the path; 0 has all techniques. -ENODEV: the architecture lacks this form. */
 int message_choose(u32 form);
 void message_allow(u32 what, bool on);
 bool messages_direct(void);             /* all is so */
 
-/* arch_task.accepts of a task that waits at the gate: the only sender's address, or this for any. */
+/* arch_task.accepts of a task that waits at the gate: the only sender's address (ppc: physical), or this for any. */
 #define MESSAGE_FROM_ANYONE 1u
 
 void message_init(struct task *task);   /* its stack is new */

@@ -202,7 +202,7 @@ static int fill_stack(struct exec *exec, struct stack_builder *stack, u32 needed
 	u32 name_size = strlen(exec->path) + 1;
 	uaddr_t name = USER_STACK_TOP - sizeof(u32) - name_size;
 	uaddr_t strings = name - exec->envp.bytes - exec->argv.bytes - prefix->bytes;
-	uaddr_t platform = (strings - 16) & ~15u, random = platform - 16;
+	uaddr_t platform = ALIGN_DOWN(strings - 16, 16), random = platform - 16;
 	u8 bytes[16];
 	char platform_name[16];
 	int error;

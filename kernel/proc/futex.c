@@ -387,15 +387,15 @@ static void robust_list_walk(void)
 	if (!user || copy_from_user(&head, user, sizeof(head)))
 		return;
 	entry = head.first;
-	for (u32 i = 0; i < ROBUST_LIST_LIMIT && (entry & ~1u) != (uaddr_t)user; i++) {
+	for (u32 i = 0; i < ROBUST_LIST_LIMIT && (entry & ~(uaddr_t)1) != (uaddr_t)user; i++) {
 		u32 next;
 
 		interrupt_window();
 		/* Read the link before releasing the mutex: another thread may then reuse the mutex's memory. */
-		if (get_user(next, (const u32 *)(entry & ~1u)))
+		if (get_user(next, (const u32 *)(entry & ~(uaddr_t)1)))
 			return;
 		if (entry != head.pending)
-			owner_died((entry & ~1u) + (u32)head.futex_offset);
+			owner_died((entry & ~(uaddr_t)1) + (u32)head.futex_offset);
 		entry = next;
 	}
 	if (head.pending)

@@ -27,6 +27,8 @@ POWERPC = (
 )
 X86 = (
     (ONE, "p6-200x2", "", 0, "is the image for one processor, and uses one of 2; vmlinux-smp uses all"),
+    (SEVERAL, "p6-200", "", PANIC, "and the machine has one: boot vmlinux"),
+    (SEVERAL, "i486dx-50", "", PANIC, "and the machine has one: boot vmlinux"),
     (ONE, "p6-200", "shootdown=short", REFUSED_WORD, "it is for several processors"),
     (ONE, "p6-200", "interrupt.level=apic", REFUSED_WORD, "it is for several processors"),
     (SEVERAL, "p6-200x2", "ipc.copy=window", REFUSED_WORD, "it is for one processor"),

@@ -24,6 +24,7 @@ from kernel.runs import RUNNER, packed
 BOOTS = (
     ("ppc", "ppc604-133", "kernel.map=bat"),
     ("ppc", "ppc604-133", "kernel.map=bat hpte.slot=noted reload.count=on entry=lean ipc.path=fast preload=switch"),
+    ("ppc", "ppc604-133", "kernel.map=bat ready.queue=lazy"),
     ("ppc", "ppc603-133", "kernel.map=bat entry=lean return.flush=caches copy.count=on"),
     ("ppc", "ppc970-1600", "kernel.map=large hpte.slot=noted reload.count=on"),
     ("ppc", "ppc405-200", "kernel.map=large icache.flush=exec"),

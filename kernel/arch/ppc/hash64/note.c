@@ -16,7 +16,7 @@
 #define PTESYNC 0x7c4004acu
 #define SLOT_SHIFT 9            /* PTE_SLOT's lowest bit */
 
-/* insert.h: places in each of four handlers, and the code that they then branch to. */
+/* Places in each of four handlers (insert.h), and the code that they then branch to (arch/hash_insert.h). */
 #define PLACES(name)                                                                                          \
 	extern u32 hash64_##name##_data[], hash64_##name##_instruction[];                                     \
 	extern u32 hash64_##name##_data_withheld[], hash64_##name##_instruction_withheld[];                   \

@@ -66,7 +66,7 @@ extern u64 hash_preloads;
  */
 void hash_preloaded(struct mm *mm, vaddr_t address, u32 pte);
 struct hpte *hash_insert_preload(u32 vsid, vaddr_t address, u32 pte);
-/* Whether insertions note their slot in the tree, and what a flush takes of the note: slot or flag (note.c). */
+/* Whether insertions note their slot in the tree, and whether a flush uses the slot or the flag alone (note.c). */
 enum hash_note { HASH_NOTE_OFF, HASH_NOTE_SLOT, HASH_NOTE_FLAG };
 void hash_note(enum hash_note what);
 extern void (*hash_placed)(vaddr_t address, const struct hpte *entry);
