@@ -557,12 +557,29 @@ fn a_405_is_none_of_the_others() {
             "cache.l3.size=65536",
             "`cache.l3` does not go with core.kind \"8xx\", which has none",
         ),
+        (
+            "ppc603-133",
+            "tlb={ unified = { entries = 64 } }",
+            "`tlb.unified` does not go with core.kind \"603e\"",
+        ),
         ("mpc855t-48", "core.kind=405", "add [tlb.unified]"),
     ] {
         let error = with_settings(machine, &[setting]).unwrap_err().to_string();
         assert!(error.contains(words), "{machine}, {setting}: {error}");
     }
     with_settings(NAME, &["board.kind=ppc405gp", "tlb.unified.data-refill=9"]).unwrap();
+    // The kind is the one after all settings, also where a setting has the whole table.
+    let core = r#"core={ kind = "604", clock = 133333333, pvr = 0x60103 }"#;
+    let error = with_settings("ppc603-133", &[core, "walk.start=1"]).unwrap_err();
+    assert!(!error.to_string().contains("603e"), "{error}");
+    // A table that is to be removed lacks no key.
+    let message = refusal(
+        "ppc603-133",
+        "[tlb.data]",
+        "[walk]\nstart = 1\n\n[tlb.data]",
+    );
+    let wanted = "`walk` does not go with core.kind \"603e\", whose TLBs software reloads";
+    assert!(message.contains(wanted), "{message}");
 }
 
 /// A 970 has a TLB behind its ERATs, and its D-cache writes through to an L2 that includes it.

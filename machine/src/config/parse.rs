@@ -253,11 +253,13 @@ pub(super) fn changed<File: MachineFile>(
         }
         return Err(ConfigError::InOverride {
             setting: setting.text.clone(),
-            message: in_plain_english(
-                error.message(),
-                Some(setting.given()),
-                allowed::<File>(&table, &setting.path, error.message()),
-            ),
+            message: refused::<File>(&table, kind.as_deref()).unwrap_or_else(|| {
+                in_plain_english(
+                    error.message(),
+                    Some(setting.given()),
+                    allowed::<File>(&table, &setting.path, error.message()),
+                )
+            }),
         });
     }
     let mut config: File =
@@ -285,11 +287,31 @@ pub(super) fn changed<File: MachineFile>(
 /// The `core.kind` of the machine in `table` after all `overrides`.
 fn kind_of(table: &toml::Table, overrides: &[Override]) -> Option<String> {
     let mut table = table.clone();
-    for setting in overrides.iter().filter(|it| it.path == "core.kind") {
+    for setting in (overrides.iter()).filter(|it| ["core", "core.kind"].contains(&it.path.as_str()))
+    {
         setting.apply(&mut table).ok()?;
     }
     let kind = table.get("core")?.get("kind")?.as_str()?;
     Some(kind.to_owned())
+}
+
+/// What `table` has and a core of this kind cannot have. The reader may have found a lack or a wrong value in it, which
+/// is not to be mended but to be removed.
+fn refused<File: MachineFile>(table: &toml::Table, kind: Option<&str>) -> Option<String> {
+    let kind = kind?;
+    let mut inner: Vec<(String, &toml::Table)> = vec![(String::new(), table)];
+    while let Some((prefix, table)) = inner.pop() {
+        for (key, value) in table {
+            let path = format!("{prefix}{key}");
+            if let Some(reason) = File::refusal(kind, &path) {
+                return Some(format!("`{path}` {reason}"));
+            }
+            if let Some(table) = value.as_table() {
+                inner.push((format!("{path}."), table));
+            }
+        }
+    }
+    None
 }
 
 /// The last key of a dotted path.
@@ -304,12 +326,16 @@ fn parent(path: &str) -> &str {
 fn in_file<File: MachineFile>(text: &str, file: &str, error: &toml::de::Error) -> ConfigError {
     let line = error.span().map_or(1, |span| line_at(text, span.start));
     let found = error.span().and_then(|span| path_at(text, span.start));
-    let allowed = found.and_then(|path| {
-        let mut table = toml::from_str(text).ok()?;
+    let table = toml::from_str(text).map(|mut table| {
         inputs::take(&mut table);
-        allowed::<File>(&table, &path, error.message())
+        table
     });
-    let message = in_plain_english(error.message(), None, allowed);
+    let table = table.unwrap_or_default();
+    let kind = kind_of(&table, &[]);
+    let message = refused::<File>(&table, kind.as_deref()).unwrap_or_else(|| {
+        let allowed = found.and_then(|path| allowed::<File>(&table, &path, error.message()));
+        in_plain_english(error.message(), None, allowed)
+    });
     ConfigError::InFile {
         file: file.to_owned(),
         line,
