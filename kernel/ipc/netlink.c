@@ -179,9 +179,10 @@ static void *answer_extend(struct answer *answer, u32 size)
 {
 	void *place = answer->bytes + answer->size;
 
-	ASSERT(answer->size + NLMSG_ALIGN(size) <= sizeof(answer->bytes));
-	memset(place, 0, NLMSG_ALIGN(size));
-	answer->size += NLMSG_ALIGN(size);
+	size = NLMSG_ALIGN(size);
+	ASSERT(answer->size + size <= sizeof(answer->bytes));
+	memset(place, 0, size);
+	answer->size += size;
 	return place;
 }
 

@@ -62,6 +62,11 @@ static int read_headers(struct file *file, struct program *program, const char *
 	return 0;
 }
 
+static uaddr_t first_page(const struct program_header *segment)
+{
+	return ALIGN_DOWN((uaddr_t)segment->address, PAGE_SIZE);
+}
+
 /* Rejects segments that wrap around, overlap, or leave user space. */
 static int check_segments(struct program *program, u64 file_size, const char **reason)
 {
@@ -83,8 +88,8 @@ static int check_segments(struct program *program, u64 file_size, const char **r
 		if ((u64)header->offset + header->file_size > file_size)
 			return elf_refuse(reason, "segment beyond the end of the file");
 		if (program->low == USER_END)
-			program->low = ALIGN_DOWN(header->address, PAGE_SIZE);
-		else if (ALIGN_DOWN(header->address, PAGE_SIZE) < ALIGN_UP(end, PAGE_SIZE))
+			program->low = first_page(header);
+		else if (first_page(header) < ALIGN_UP(end, PAGE_SIZE))
 			return elf_refuse(reason, "segments that overlap or are out of order");
 		end = header->address + header->memory_size;
 	}
@@ -106,9 +111,9 @@ static int map_segment(struct mm *mm, struct file *file, const struct program *p
 		       const struct program_header *header)
 {
 	static const u8 zeros[256];
-	uaddr_t start = ALIGN_DOWN(header->address, PAGE_SIZE) + program->base;
+	uaddr_t start = first_page(header) + program->base;
 	uaddr_t file_end = header->address + header->file_size + program->base;
-	uaddr_t end = ALIGN_UP(header->address + header->memory_size, PAGE_SIZE) + program->base;
+	uaddr_t end = ALIGN_UP((uaddr_t)header->address + header->memory_size, PAGE_SIZE) + program->base;
 	uaddr_t file_pages_end = header->file_size ? ALIGN_UP(file_end, PAGE_SIZE) : start;
 	uaddr_t result;
 	u32 prot = segment_protection(header->flags);

@@ -210,7 +210,8 @@ static int fill_stack(struct exec *exec, struct stack_builder *stack, u32 needed
 	arch_platform(platform_name, sizeof(platform_name));
 	random_bytes(bytes, sizeof(bytes));
 	make_auxiliary(exec, platform, random, name);
-	exec->stack_pointer = (random - (argc + exec->envp.count + 3 + mm->program.auxv_count) * sizeof(u32)) & ~15u;
+	exec->stack_pointer =
+		ALIGN_DOWN(random - (argc + exec->envp.count + 3 + mm->program.auxv_count) * sizeof(u32), 16);
 	ASSERT(USER_STACK_TOP - exec->stack_pointer <= needed);
 
 	stack->string = strings;
