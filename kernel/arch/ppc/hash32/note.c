@@ -12,8 +12,7 @@
 extern u32 hash_placed_data[], hash_placed_instruction[];
 extern const u32 hash_placed_data_on[], hash_placed_instruction_on[];
 
-#define EIEIO 0x7c0006acu
-#define SLOT_SHIFT 9            /* PTE_SLOT's lowest bit */
+#include "note.h"
 
 u64 hash_notes_used;
 
@@ -25,9 +24,7 @@ static void placed_nowhere(vaddr_t address, const struct hpte *entry)
 
 CAUSE(reload) static void placed_noted(vaddr_t address, const struct hpte *entry)
 {
-	u32 slot = ((u32)entry / sizeof(*entry)) % HPTES_PER_GROUP;
-
-	pte_set_note(pagetable_find(this_cpu()->mm->root, address), slot << SLOT_SHIFT | PTE_HASHED);
+	pte_set_note(pagetable_find(this_cpu()->mm->root, address), note_of_slot((u32)entry / sizeof(*entry)));
 }
 
 void (*hash_placed)(vaddr_t address, const struct hpte *entry) = placed_nowhere;
@@ -41,7 +38,7 @@ CAUSE(flush) static bool hash_remove_noted(struct mm *mm, u32 vsid, vaddr_t addr
 	if (!entry || !(pte_note(entry) & PTE_HASHED))
 		return false;
 	hash_notes_used++;
-	hash_clear_slot(vsid, address, (pte_note(entry) & PTE_SLOT) >> SLOT_SHIFT);
+	hash_clear_slot(vsid, address, noted_slot(entry));
 	pte_set_note(entry, 0);
 	return true;
 }
@@ -61,9 +58,7 @@ CAUSE(flush) static bool remove_flagged(struct mm *mm, u32 vsid, vaddr_t address
 
 bool hash_noted(const struct pte *at, const struct hpte *entry)
 {
-	u32 slot = ((u32)entry / sizeof(*entry)) % HPTES_PER_GROUP;
-
-	return !pagetable_notes || pte_note(at) == (slot << SLOT_SHIFT | PTE_HASHED);
+	return !pagetable_notes || pte_note(at) == note_of_slot((u32)entry / sizeof(*entry));
 }
 
 void hash_note(enum hash_note what)

@@ -106,8 +106,8 @@ END(hash_reload_instruction)
 	hash_count_insertion hash_counted_data
 	hash_count_insertion hash_counted_instruction
 	/* Kernel pages are seldom flushed one by one, and then searched for, so they need no note. */
-	hash_note_slot hash_placed_data, SPR_DAR, 6
-	hash_note_slot hash_placed_instruction, SPR_SRR0, 6
+	hash_note_slot hash_placed_, data
+	hash_note_slot hash_placed_, instruction
 
 image image_dsi_asm
 	save_for_vector

@@ -8,9 +8,9 @@
  * Inserts an entry. In: r3 = address, r6 = entry. Uses r0, r3 to r9. As hash_insert_real of hash32/insert.h, but that
  * the slot of a bolted entry is passed over: it is the first of its group, and there is one in a group at most.
  *
- * withheld: a fetch from a program's page needs PTE_FETCH (policy icache.flush=exec).
+ * form: _withheld if a fetch from a program's page needs PTE_FETCH (policy icache.flush=exec).
  */
-.macro hash64_insert_real counted, placed, withheld=0
+.macro hash64_insert_real counted, placed, form
 	srwi	r7, r3, 28
 	slbmfev	r7, r7                          /* the VSID, from the SLB's slot of this number */
 	rlwinm	r8, r3, 20, 16, 31              /* page index */
@@ -26,7 +26,7 @@
 	add	r5, r8, r9                      /* primary group */
 	li	r0, PTE_NOTE
 	andc	r6, r6, r0
-	.if	\withheld
+	.ifc	\form, _withheld
 	rlwinm	r0, r6, 30, 29, 29              /* PTE_FETCH to the place of N */
 	rlwinm	r6, r6, 0, 28, 26
 	clrldi	r6, r6, 32

@@ -10,11 +10,10 @@
 #include <mm.h>
 #include <pagetable.h>
 
+#include "../hash32/note.h"
 #include "hash64.h"
 
-#define EIEIO   0x7c0006acu
 #define PTESYNC 0x7c4004acu
-#define SLOT_SHIFT 9            /* PTE_SLOT's lowest bit */
 
 /* Places in each of four handlers (insert.h), and the code that they then branch to (arch/hash_insert.h). */
 #define PLACES(name)                                                                                          \
@@ -54,11 +53,6 @@ int hash64_count(bool on)
 	return 0;
 }
 
-static inline u32 note_of_slot(const struct hpte64 *entry)
-{
-	return ((u32)entry / sizeof(*entry)) % HPTES_PER_GROUP << SLOT_SHIFT | PTE_HASHED;
-}
-
 static void placed_nowhere(vaddr_t address, const struct hpte64 *entry)
 {
 	(void)address;
@@ -67,7 +61,7 @@ static void placed_nowhere(vaddr_t address, const struct hpte64 *entry)
 
 CAUSE(reload) static void placed_noted(vaddr_t address, const struct hpte64 *entry)
 {
-	pte_set_note(pagetable_find(this_cpu()->mm->root, address), note_of_slot(entry));
+	pte_set_note(pagetable_find(this_cpu()->mm->root, address), note_of_slot((u32)entry / sizeof(*entry)));
 }
 
 void (*hash64_placed)(vaddr_t address, const struct hpte64 *entry) = placed_nowhere;
@@ -80,7 +74,7 @@ CAUSE(flush) static bool remove_noted(struct mm *mm, u32 vsid, vaddr_t address)
 	if (!entry || !(pte_note(entry) & PTE_HASHED))
 		return false;
 	hash_notes_used++;
-	hash64_clear_slot(vsid, address, (pte_note(entry) & PTE_SLOT) >> SLOT_SHIFT);
+	hash64_clear_slot(vsid, address, noted_slot(entry));
 	pte_set_note(entry, 0);
 	return true;
 }
@@ -100,7 +94,7 @@ CAUSE(flush) static bool remove_flagged(struct mm *mm, u32 vsid, vaddr_t address
 
 bool hash64_noted(const struct pte *at, const struct hpte64 *entry)
 {
-	return !pagetable_notes || pte_note(at) == note_of_slot(entry);
+	return !pagetable_notes || pte_note(at) == note_of_slot((u32)entry / sizeof(*entry));
 }
 
 void hash64_note(enum hash_note what)

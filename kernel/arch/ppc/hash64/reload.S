@@ -14,11 +14,11 @@
 
 	.section .text.cause.reload, "ax"
 
-/* kind: data, with CR0 and CR1 = the first byte of DSISR, or instruction. `address`: the register with the address. */
-.macro reload64 kind, address, form, withheld
-FUNCTION(hash64_reload_\form)
+/* kind: data, with CR0 and CR1 = the first byte of DSISR, or instruction. form: nothing, or _withheld. */
+.macro reload64 kind, form
+FUNCTION(hash64_reload_\kind\form)
 	low_save_look
-	mfspr	r3, \address
+	miss_address r3, \kind
 	li	r4, PTE_VALID
 	.ifc	\kind, data
 	bf	DSISR_STORE_BIT, 1f
@@ -26,26 +26,26 @@ FUNCTION(hash64_reload_\form)
 	.endif
 1:	tree_look r4, 9f, 1
 	low_save_insert
-	hash64_insert_real hash64_counted_\form, hash64_placed_\form, \withheld
+	hash64_insert_real hash64_counted_\kind\form, hash64_placed_\kind\form, \form
 	low_restore
 	.long	RFID
 9:	low_undo_look
 	b	hash64_\kind\()_fault
-END(hash64_reload_\form)
+END(hash64_reload_\kind\form)
 .endm
 
-	reload64 data, SPR_DAR, data, 0
-	reload64 instruction, SPR_SRR0, instruction, 0
-	reload64 data, SPR_DAR, data_withheld, 1
-	reload64 instruction, SPR_SRR0, instruction_withheld, 1
+	reload64 data
+	reload64 instruction
+	reload64 data, _withheld
+	reload64 instruction, _withheld
 
 	.irp	form, data, instruction, data_withheld, instruction_withheld
 	hash_count_insertion hash64_counted_\form, 1
 	.endr
-	hash_note_slot hash64_placed_data, SPR_DAR, 5, 1
-	hash_note_slot hash64_placed_instruction, SPR_SRR0, 5, 1
-	hash_note_slot hash64_placed_data_withheld, SPR_DAR, 5, 1
-	hash_note_slot hash64_placed_instruction_withheld, SPR_SRR0, 5, 1
+	hash_note_slot hash64_placed_, data, , 1
+	hash_note_slot hash64_placed_, instruction, , 1
+	hash_note_slot hash64_placed_, data, _withheld, 1
+	hash_note_slot hash64_placed_, instruction, _withheld, 1
 
 /* To C. r10 = CR; the other registers are as low_undo_vector leaves them. */
 FUNCTION(hash64_data_fault)
@@ -85,11 +85,7 @@ image \name
 	beq	2f
 	.endif
 	.if	\in_c
-	.ifc	\kind, data
-	mfspr	r3, SPR_DAR
-	.else
-	mfspr	r3, SPR_SRR0
-	.endif
+	miss_address r3, \kind
 	srwi	r3, r3, 30
 	cmplwi	cr2, r3, KERNEL_BASE_ASM >> 30
 	bne	cr2, 2f

@@ -1,6 +1,7 @@
 /*
- * The 970's hash table in C: search, insertion, removal. As hash32/table.c; an entry has 16 bytes. The kernel is code
- * for 32 bits and reads an entry by words; store.S writes it by doublewords.
+ * The 970's hash table in C: search, insertion, removal. As hash32/table.c, but that an entry has 16 bytes, of which
+ * other words are compared, and may be bolted. The kernel is code for 32 bits and reads an entry by words; store.S
+ * writes it by doublewords.
  */
 #include <arch.h>
 #include <arch/hash.h>

@@ -3,6 +3,15 @@
 #define ARCH_HASH_INSERT_H
 #include <arch/reg970.h>
 
+/* The address of a miss. kind: data or instruction. */
+.macro miss_address register, kind
+	.ifc	\kind, data
+	mfspr	\register, SPR_DAR
+	.else
+	mfspr	\register, SPR_SRR0
+	.endif
+.endm
+
 /*
  * Reads the tree's entry for an address. In: r3 = address, `need` = bits that the entry must have, which it destroys.
  * Out: r6 = entry. Goes to `fail` if the tree lacks the page or the permission.
@@ -54,15 +63,14 @@
 .endm
 
 /*
- * Notes in the tree's entry that the hash table has it, and the slot: r3 = the slot's address, in which `shift`
- * rotates the number of the slot to PTE_SLOT. `source` is the register with the missing address. Continues behind
- * `placed`; uses r0, r8 and r9.
+ * Notes in the tree's entry that the hash table has it, and the number of its slot, from r3 = the slot's address.
+ * Continues behind the label that `placed`, `kind` and `form` make; uses r0, r8 and r9.
  */
-.macro hash_note_slot placed, source, shift, wide=0
-	.globl	\placed\()_on
-\placed\()_on:
+.macro hash_note_slot placed, kind, form, wide=0
+	.globl	\placed\kind\form\()_on
+\placed\kind\form\()_on:
 	mfspr	r9, SPR_SPRG2
-	mfspr	r8, \source
+	miss_address r8, \kind
 	rlwimi	r9, r8, 12, 20, 29
 	.if	\wide
 	clrldi	r9, r9, 32
@@ -70,11 +78,11 @@
 	lwz	r9, 0(r9)
 	rlwimi	r9, r8, 22, 20, 29
 	lwz	r0, 0(r9)
-	rlwimi	r0, r3, \shift, 20, 22
+	rlwimi	r0, r3, 6 - \wide, 20, 22      /* an entry has 8 bytes, a wide one 16 */
 	ori	r0, r0, PTE_HASHED
 	stw	r0, 0(r9)
 	eieio
-	b	\placed + 4
+	b	\placed\kind\form + 4
 .endm
 
 #endif
