@@ -66,7 +66,7 @@ ORIGINALS = {
     "ready.queue": ("full", "waiting"),
     "range.flush": ("every", "tables"),
     "return.flush": ("caches", "none"),
-    "switch.flush": ("tlb+caches", "none"),
+    "switch.flush": ("tlb", "none"),
     "unmap.flush": ("twice", "once"),
 }
 """The originals that no kernel of today would have, and what is the default instead (docs/policies.md)."""

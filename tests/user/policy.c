@@ -397,7 +397,6 @@ static void old_forms_act(void)
 		const char *words, *counter, *back;
 	} forms[] = {
 		{ "return.flush=caches", "returns_flushed=", "return.flush=none" },
-		{ "switch.flush=tlb+caches", " flushed=", "switch.flush=none" },
 		{ "switch.flush=tlb", " flushed=", "switch.flush=none" },
 		{ "unmap.flush=twice", "repeated=", "unmap.flush=once" },
 		{ "range.flush=every", "pages_absent=", "range.flush=tables" },

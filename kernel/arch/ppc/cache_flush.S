@@ -44,12 +44,6 @@
 	stw	r0, \counter + 4@l(\scratch)
 .endm
 
-/* void caches_flush(void) */
-FUNCTION(caches_flush)
-	flush_caches LINES_2_0_4, r3
-	blr
-END(caches_flush)
-
 /*
  * void caches_off(void): flushes the data and the instruction cache, then disables them in HID0. In between it accesses
  * no memory, which would bring lines into the cache again. void caches_on(void): enables them.

@@ -4,7 +4,6 @@
 
 /* Before the first flush. 0; -ENODEV: the caches are not controlled by HID0; -ENOMEM: no room for the buffer. */
 int caches_flush_prepare(void);
-void caches_flush(void);
 /*
  * Flushes both and switches them off; and on again. For data caches of at most CACHES_OFF_MOST, which are flushed
  * wholly.
