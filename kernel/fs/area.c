@@ -110,8 +110,16 @@ static int object_synchronise(const struct vma *vma, uaddr_t start, uaddr_t end)
 	return error;
 }
 
+/* A device's pages are not memory: install() enters them. */
+static struct frame *no_frame(const struct vma *vma, u32 page)
+{
+	(void)vma;
+	(void)page;
+	return ERR_PTR(-ENXIO);
+}
+
 static const struct area_operations no_object, device_area = {
-	.install = device_page_install, .name = area_name, .copied = area_copied, .release = area_release,
+	.install = device_page_install, .fault = no_frame, .name = area_name, .copied = area_copied, .release = area_release,
 };
 
 static const struct area_operations object_area = {

@@ -45,6 +45,8 @@ struct text;
 #define VM_LOCK_MASK (VM_LOCKED | VM_ONFAULT)
 #define VM_TOLD      0x40000u   /* with VM_SHARED: its operation `written` is told which pages are dirty */
 
+enum mm_access { MM_READ = VM_READ, MM_WRITE = VM_WRITE, MM_EXECUTE = VM_EXEC };
+
 /* An area: the pages of [start, end), with the same permissions and the same object. */
 struct vma {
 	struct rb_node node;            /* in mm->areas, by address */
@@ -64,8 +66,11 @@ struct vma {
  * unless it says otherwise: areas may change meanwhile.
  */
 struct area_operations {
-	/* Devices: enters the page of an address in the tree. Does not sleep. NULL: the area has frames, by fault(). */
-	int (*install)(const struct vma *vma, struct pte *entry, uaddr_t address);
+	/*
+	 * Devices: enters the page of an address in the tree; -EACCES: the access is a fetch. Does not sleep. NULL: the
+	 * area has frames, by fault().
+	 */
+	int (*install)(const struct vma *vma, struct pte *entry, uaddr_t address, enum mm_access access);
 	/*
 	 * The frame of a page for a fault, without a reference: its cache line is only just being fetched. ERR_PTR:
 	 * -ENXIO (SIGBUS); -ENOMEM; -EAGAIN after it has slept: the fault is served again from its beginning.
@@ -144,7 +149,7 @@ static inline u32 mm_resident_peak(const struct mm *mm)
 }
 
 /* The install operation of areas of devices. */
-int device_page_install(const struct vma *vma, struct pte *entry, uaddr_t address);
+int device_page_install(const struct vma *vma, struct pte *entry, uaddr_t address, enum mm_access access);
 
 /* For core files. */
 bool vma_has_own_pages(const struct vma *vma);          /* pages that no file has: they were written */
@@ -210,7 +215,6 @@ void mm_brk_init(struct mm *mm, uaddr_t start);
 int mm_stack_init(struct mm *mm, uaddr_t top, uaddr_t size);
 
 /* Faults in one page as if user code had touched it: 0, -EFAULT (SIGSEGV), -ENXIO (SIGBUS), -ENOMEM. */
-enum mm_access { MM_READ = VM_READ, MM_WRITE = VM_WRITE, MM_EXECUTE = VM_EXEC };
 int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access);
 /*
  * The same for a program's fault, without the kernel lock (outside.h). False: it was not served, and needs the lock.

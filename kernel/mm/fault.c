@@ -16,11 +16,11 @@
 void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 struct frame *zero_frame;       /* what untouched anonymous memory shows */
 
-pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable)
+pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable, bool device)
 {
 	enum pte_access access = writable && vma->flags & VM_WRITE ? PTE_READ_WRITE : PTE_READ;
 
-	return pte_make(pa, vma->flags & VM_PROT ? access : PTE_NO_ACCESS, vma->flags & VM_DEVICE);
+	return pte_make(pa, vma->flags & VM_PROT ? access : PTE_NO_ACCESS, device);
 }
 
 /* Replaces and flushes a valid entry. replaced(): page_copied() for another frame, else page_made_writable(). */
@@ -60,7 +60,7 @@ CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t 
 	if (vma->flags & VM_SHARED || (old->refs == 1 && old->use == FRAME_ANONYMOUS)) {
 		if (vma->flags & VM_SHARED)
 			area_note_written(vma, address);
-		pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(old), true), page_made_writable);
+		pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(old), true, false), page_made_writable);
 		return 0;
 	}
 	copy = old == zero_frame ? frame_alloc_zeroed(FRAME_ANONYMOUS) : frame_alloc(FRAME_ANONYMOUS);
@@ -70,7 +70,7 @@ CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t 
 		frame_copy(copy, old);
 	if (vma->flags & VM_EXEC)
 		fetch_ready(vma, copy);
-	pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(copy), true), page_copied);
+	pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(copy), true, false), page_copied);
 	frame_put(old);
 	return 0;
 }
@@ -116,13 +116,8 @@ CAUSE(fault) static inline __attribute__((always_inline)) struct vma *area_for_o
 
 static bool access_is_allowed(const struct vma *vma, enum mm_access access)
 {
-	if (access & MM_WRITE)
-		return vma->flags & VM_WRITE;
-	/*
-	 * A page that may be read may be executed too: MMUs need not have an execute permission. Pages of devices are
-	 * never executed.
-	 */
-	return vma->flags & VM_PROT && !(access == MM_EXECUTE && vma->flags & VM_DEVICE);
+	/* A page that may be read may be executed too: MMUs need not have an execute permission. */
+	return vma->flags & (access & MM_WRITE ? VM_WRITE : VM_PROT);
 }
 
 /* Installs the first entry of a page. */
@@ -168,14 +163,17 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 			return -ENOMEM;
 	}
 	now = pte_get(entry);
-	if (!pte_none(now))
-		return write && !pte_writable(now) ? fault_write(vma, entry, address) : 0;
+	if (!pte_none(now)) {
+		if (write && !pte_writable(now))
+			return fault_write(vma, entry, address);
+		return access == MM_EXECUTE && !pte_has_frame(now) ? -EACCES : 0;
+	}
 	frame = write ? NULL : zero_frame;
 	if (vma->flags & VM_KIND) {
 		const struct area_operations *owner = area_of(vma);
 
 		if (owner->install)
-			return owner->install(vma, entry, address);
+			return owner->install(vma, entry, address, access);
 		frame = (outside ? owner->present : owner->fault)(vma, vma_page(vma, address));
 		if (outside && !frame)
 			return -EAGAIN;
@@ -197,10 +195,12 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 	return 0;
 }
 
-CAUSE(fault) int device_page_install(const struct vma *vma, struct pte *entry, uaddr_t address)
+CAUSE(fault) int device_page_install(const struct vma *vma, struct pte *entry, uaddr_t address, enum mm_access access)
 {
-	pte_t pte = vma_pte(vma, (paddr_t)vma_page(vma, address) << PAGE_SHIFT, true);
+	pte_t pte = vma_pte(vma, (paddr_t)vma_page(vma, address) << PAGE_SHIFT, true, true);
 
+	if (access == MM_EXECUTE)
+		return -EACCES;
 	pagetable_install(entry, pte);
 	page_installed(vma->mm, address, pte);
 	return 0;
@@ -231,11 +231,11 @@ CAUSE(fault) static inline __attribute__((always_inline)) bool fault_read(struct
 	struct frame *frame = zero_frame;
 	struct pte *entry;
 
-	if (!vma || (vma->flags & (VM_READ | VM_DEVICE | VM_EXEC)) != VM_READ ||
+	if (!vma || (vma->flags & (VM_READ | VM_EXEC)) != VM_READ ||
 	    (vma->flags & shared_writable) == shared_writable)
 		return false;
 	/* The file first: its operation touches struct frame, whose cache line arrives while the tree is looked at. */
-	if (vma->flags & VM_OBJECT) {
+	if (vma->flags & VM_KIND) {
 		frame = area_of(vma)->fault(vma, vma_page(vma, address));
 		if (IS_ERR(frame))
 			return false;

@@ -156,8 +156,8 @@ extern void (*fault_around)(struct mm *mm, uaddr_t address, bool outside);
 
 /* fault.c */
 extern struct frame *zero_frame;
-/* The entry that maps a frame in an area. writable: the entry may allow writing now, if the area does. */
-pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable);
+/* The entry that maps a page in an area. writable: the entry may allow writing now, if the area does. */
+pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable, bool device);
 
 /* oom.c: kills a process to get memory back, and lets it end. True: try again. */
 bool oom_kill(void);

@@ -327,10 +327,11 @@ static void change_entries(struct vma *vma, uaddr_t address, uaddr_t end)
 			interrupt_window_at(page_number(address));
 		pte = pte_get(entry);
 		if (!pte_none(pte)) {
-			bool own = !pte_frame(pte) || area_writable_at_once(vma) || pte_writable(pte);
+			bool device = !pte_has_frame(pte);
+			bool own = device || area_writable_at_once(vma) || pte_writable(pte);
 
-			pagetable_set(entry, vma_pte(vma, pte_pa(pte), own));
-			if (vma->flags & VM_EXEC && pte_frame(pte))
+			pagetable_set(entry, vma_pte(vma, pte_pa(pte), own, device));
+			if (vma->flags & VM_EXEC && !device)
 				arch_icache_sync(pa_kva(pte_pa(pte)), PAGE_SIZE);
 		}
 		address += PAGE_SIZE;
