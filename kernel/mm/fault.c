@@ -1,4 +1,14 @@
-/* Page faults: demand paging, copy on write, growing stacks. */
+/*
+ * Page faults: demand paging, copy on write, growing stacks. What serves a fault:
+ *
+ *   mm_fault()          with the kernel lock: fault_read(), else fault_locked()
+ *   mm_fault_outside()  without it: fault_outside()
+ *   fault_read()        the short form for the most frequent fault
+ *   fault_locked()      fault_once(), repeated as long as a repetition can help
+ *   fault_outside()     fault_once(), if the address space is this processor's own
+ *   fault_once()        any fault, once
+ *   fault_watched()     in place of the first two, if a check or a policy looks at each fault, and for address 0
+ */
 #include <arch.h>
 #include <check.h>
 #include <cpu.h>
@@ -53,7 +63,7 @@ static inline void area_note_written(const struct vma *vma, uaddr_t address)
 }
 
 /* A write to a read-only page: the only owner of a frame makes it writable; one of several owners gets a copy. */
-CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t address)
+CAUSE(fault) static int copy_on_write(struct vma *vma, struct pte *entry, uaddr_t address)
 {
 	struct frame *old = pa_frame(pte_pa(pte_get(entry))), *copy;
 
@@ -165,7 +175,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 	now = pte_get(entry);
 	if (!pte_none(now)) {
 		if (write && !pte_writable(now))
-			return fault_write(vma, entry, address);
+			return copy_on_write(vma, entry, address);
 		return access == MM_EXECUTE && !pte_has_frame(now) ? -EACCES : 0;
 	}
 	frame = write ? NULL : zero_frame;
@@ -211,12 +221,16 @@ CAUSE(fault) int device_page_install(const struct vma *vma, struct pte *entry, u
  * allocation may fail although frames are free: by failalloc, or because another task freed some meanwhile. It may also
  * fail again: a frame that the idle task has begun to clear counts as free.
  */
-NOINLINE CAUSE(fault) static int fault_repeated(struct mm *mm, uaddr_t address, enum mm_access access)
+NOINLINE CAUSE(fault) static int fault_locked(struct mm *mm, uaddr_t address, enum mm_access access)
 {
-	int error = frames_free() ? fault_once(mm, address, access, false) : -ENOMEM;
+	bool repeated = false;
+	int error;
 
-	while (error == -EAGAIN || (error == -ENOMEM && oom_kill()))
-		error = fault_once(mm, address, access, false);
+	while (error = fault_once(mm, address, access, false), unlikely(error == -EAGAIN || error == -ENOMEM)) {
+		if (error == -ENOMEM && (repeated || !frames_free()) && !oom_kill())
+			break;
+		repeated = true;
+	}
 	return error;
 }
 
@@ -247,13 +261,6 @@ CAUSE(fault) static inline __attribute__((always_inline)) bool fault_read(struct
 	return true;
 }
 
-NOINLINE CAUSE(fault) static int fault_any(struct mm *mm, uaddr_t address, enum mm_access access)
-{
-	int error = fault_once(mm, address, access, false);
-
-	return error == -ENOMEM || error == -EAGAIN ? fault_repeated(mm, address, access) : error;
-}
-
 /*
  * The plain path tests nothing. It serves faults from the second page up to these bounds: one for faults with the
  * kernel lock, one for faults outside of it. 0: each fault goes the long way.
@@ -266,31 +273,6 @@ void faults_bind(void)
 
 	faults_plain = watched ? 0 : USER_END - PAGE_SIZE;
 	faults_plain_outside = watched || tables_shared ? 0 : USER_END - PAGE_SIZE;
-}
-
-NOINLINE CAUSE(fault) static int fault_beyond_plain(struct mm *mm, uaddr_t address, enum mm_access access)
-{
-	const uaddr_t page = ALIGN_DOWN(address, PAGE_SIZE);
-	int error;
-
-	if (address < PAGE_SIZE || address >= USER_END)
-		return -EFAULT;
-	shootdown_reuse(mm, page, page + PAGE_SIZE);
-	if (fault_around && access != MM_WRITE)
-		fault_around(mm, page, false);
-	error = access == MM_READ && fault_read(mm, address) ? 0 : fault_any(mm, address, access);
-	address = page;
-	check_range(mm, address, address + PAGE_SIZE, "fault");
-	return error;
-}
-
-NOINLINE CAUSE(fault) int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access)
-{
-	if (address - PAGE_SIZE >= faults_plain)
-		return fault_beyond_plain(mm, address, access);
-	if (access != MM_READ)
-		return fault_any(mm, address, access);
-	return fault_read(mm, address) ? 0 : fault_any(mm, address, MM_READ);
 }
 
 /*
@@ -314,22 +296,43 @@ CAUSE(fault) static inline __attribute__((always_inline)) bool fault_outside(str
 	return !error;
 }
 
-NOINLINE CAUSE(fault) static bool fault_outside_beyond_plain(struct mm *mm, uaddr_t address, enum mm_access access)
+/* outside: as fault_once(). With check=on it then returns with the lock. */
+NOINLINE CAUSE(fault) static int fault_watched(struct mm *mm, uaddr_t address, enum mm_access access, bool outside)
 {
-	if (address < PAGE_SIZE || address >= USER_END || !fault_outside(mm, address, access, false))
-		return false;
-	if (boot.check) {
-		kernel_lock();
-		address = ALIGN_DOWN(address, PAGE_SIZE);
-		check_range(mm, address, address + PAGE_SIZE, "fault outside of the kernel lock");
+	const uaddr_t page = ALIGN_DOWN(address, PAGE_SIZE);
+	int error = 0;
+
+	if (address < PAGE_SIZE || address >= USER_END)
+		return -EFAULT;
+	if (outside) {
+		if (!fault_outside(mm, address, access, false))
+			return -EAGAIN;
+		if (boot.check)
+			kernel_lock();
+	} else {
+		shootdown_reuse(mm, page, page + PAGE_SIZE);
+		if (fault_around && access != MM_WRITE)
+			fault_around(mm, page, false);
+		if (access != MM_READ || !fault_read(mm, address))
+			error = fault_locked(mm, address, access);
 	}
-	return true;
+	check_range(mm, page, page + PAGE_SIZE, outside ? "fault outside of the kernel lock" : "fault");
+	return error;
+}
+
+NOINLINE CAUSE(fault) int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access)
+{
+	if (address - PAGE_SIZE >= faults_plain)
+		return fault_watched(mm, address, access, false);
+	if (access != MM_READ)
+		return fault_locked(mm, address, access);
+	return fault_read(mm, address) ? 0 : fault_locked(mm, address, MM_READ);
 }
 
 NOINLINE CAUSE(fault) bool mm_fault_outside(struct mm *mm, uaddr_t address, enum mm_access access)
 {
 	if (address - PAGE_SIZE >= faults_plain_outside)
-		return fault_outside_beyond_plain(mm, address, access);
+		return !fault_watched(mm, address, access, true);
 	return fault_outside(mm, address, access, true);
 }
 
@@ -390,7 +393,7 @@ int mm_frame_own(struct mm *mm, uaddr_t address, struct frame **out)
 	entry = pagetable_make(mm, address);
 	if (!entry)
 		return -ENOMEM;
-	error = fault_write(vma, entry, address);
+	error = copy_on_write(vma, entry, address);
 	if (!error)
 		*out = frame_get(pte_frame(pte_get(entry)));
 	check_range(mm, address, address + PAGE_SIZE, "poke");
