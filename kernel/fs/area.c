@@ -119,7 +119,8 @@ static struct frame *no_frame(const struct vma *vma, u32 page)
 }
 
 static const struct area_operations no_object, device_area = {
-	.install = device_page_install, .fault = no_frame, .name = area_name, .copied = area_copied, .release = area_release,
+	.install = device_page_install, .fault = no_frame, .name = area_name, .copied = area_copied,
+	.release = area_release,
 };
 
 static const struct area_operations object_area = {

@@ -1,9 +1,9 @@
 /*
  * switch.flush: what a switch to another address space empties.
  *
- * tlb: the TLB, by a tlbie for each of its classes, as Linux/PPC 1.3.99 did (arch/ppc/kernel/head.S, _switch), and as an
- * i486 does, whose TLB has no number of the address space (Liedtke 1993, 5.5.2). none: VSIDs tell address spaces apart,
- * so nothing has to go; so it is in Linux/PPC 2.1.16.
+ * tlb: the TLB, by a tlbie for each of its classes, as Linux/PPC 1.3.99 did (arch/ppc/kernel/head.S, _switch), and as
+ * an i486 does, whose TLB has no number of the address space (Liedtke 1993, 5.5.2). none: VSIDs tell address spaces
+ * apart, so nothing has to go; so it is in Linux/PPC 2.1.16.
  * Forms: activate.c.
  */
 #include <arch/mmu.h>
