@@ -250,6 +250,19 @@ static int link_inode(struct dentry *from, struct walk *walk)
 	return 0;
 }
 
+/* For calls with two paths. */
+static int paths_from_user(const char *user_old, const char *user_new, char **old, char **new)
+{
+	*old = path_from_user(user_old);
+	if (IS_ERR(*old))
+		return (int)PTR_ERR(*old);
+	*new = path_from_user(user_new);
+	if (!IS_ERR(*new))
+		return 0;
+	kfree(*old);
+	return (int)PTR_ERR(*new);
+}
+
 long sys_linkat(int old_dirfd, const char *user_old, int new_dirfd, const char *user_new, u32 flags)
 {
 	char *old, *path;
@@ -259,14 +272,9 @@ long sys_linkat(int old_dirfd, const char *user_old, int new_dirfd, const char *
 
 	if (flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
-	old = path_from_user(user_old);
-	if (IS_ERR(old))
-		return PTR_ERR(old);
-	path = path_from_user(user_new);
-	if (IS_ERR(path)) {
-		kfree(old);
-		return PTR_ERR(path);
-	}
+	error = paths_from_user(user_old, user_new, &old, &path);
+	if (error)
+		return error;
 	if (!*old && flags & AT_EMPTY_PATH)
 		error = dentry_of_fd(old_dirfd, &from);
 	else
@@ -510,14 +518,9 @@ long sys_renameat2(int old_dirfd, const char *user_old, int new_dirfd, const cha
 
 	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE) || flags == (RENAME_NOREPLACE | RENAME_EXCHANGE))
 		return -EINVAL;
-	old = path_from_user(user_old);
-	if (IS_ERR(old))
-		return PTR_ERR(old);
-	path = path_from_user(user_new);
-	if (IS_ERR(path)) {
-		kfree(old);
-		return PTR_ERR(path);
-	}
+	error = paths_from_user(user_old, user_new, &old, &path);
+	if (error)
+		return error;
 	error = walk_parent(&from_walk, old_dirfd, old);
 	if (!error) {
 		error = walk_parent(&to_walk, new_dirfd, path);

@@ -600,16 +600,12 @@ long sys_epoll_wait(int epfd, struct epoll_event *events, int count, int timeout
 
 static long wait_with_mask(int epfd, struct epoll_event *events, int count, u64 deadline, const u32 *mask, size_t size)
 {
-	long result;
+	long result = signal_mask_swap(mask, size);
 
-	if (mask) {
-		result = signal_mask_swap(mask, size);
-		if (result)
-			return result;
-	}
+	if (result)
+		return result;
 	result = epoll_wait_until(epfd, events, count, deadline);
-	if (mask)
-		signal_mask_restore(result);
+	signal_mask_restore(result);
 	return result;
 }
 

@@ -98,16 +98,12 @@ long sys_poll(struct pollfd *fds, u32 count, int timeout_ms)
 
 static long poll_masked(struct pollfd *fds, u32 count, struct timeout *timeout, const u32 *mask, size_t size)
 {
-	long result;
+	long result = signal_mask_swap(mask, size);
 
-	if (mask) {
-		result = signal_mask_swap(mask, size);
-		if (result)
-			return result;
-	}
+	if (result)
+		return result;
 	result = do_poll(fds, count, timeout->deadline);
-	if (mask)
-		signal_mask_restore(result);
+	signal_mask_restore(result);
 	timeout_store(timeout);
 	return result;
 }

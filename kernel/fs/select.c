@@ -239,14 +239,11 @@ static long select_masked(int n, u32 *const user[SETS], struct timeout *timeout,
 
 	if (mask && copy_from_user(pair, mask, sizeof(pair)))
 		return -EFAULT;
-	if (pair[0]) {
-		result = signal_mask_swap((const u32 *)(uaddr_t)pair[0], pair[1]);
-		if (result)
-			return result;
-	}
+	result = signal_mask_swap((const u32 *)(uaddr_t)pair[0], pair[1]);
+	if (result)
+		return result;
 	result = do_select(n, user, timeout->deadline);
-	if (pair[0])
-		signal_mask_restore(result);
+	signal_mask_restore(result);
 	timeout_store(timeout);
 	return result;
 }

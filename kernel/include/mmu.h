@@ -42,7 +42,7 @@ struct mmu_backend {
 	void (*check_page)(const struct mm *mm, vaddr_t address, check_bad *bad);
 	/*
 	 * For tests of the checker: makes what is cached of a page contradict the tree. The page is in the tree and in
-	 * the TLB. -EINVAL: the backend has no fault of this name.
+	 * the TLB. -EINVAL: the backend has no fault of this name. NULL: it has none.
 	 */
 	int (*make_fault)(const char *name, struct mm *mm, vaddr_t address);
 };

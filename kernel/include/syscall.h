@@ -20,7 +20,6 @@ typedef long (*syscall_fn)(u32 a, u32 b, u32 c, u32 d, u32 e, u32 f);
 
 /* Indexed by number; unused numbers hold sys_unknown. SYSCALL_COUNT is generated. */
 extern const syscall_fn syscall_table[];
-extern const char *const syscall_names[];
 
 /*
  * Nonzero for the calls that read or change the caller's whole register set (fork, clone, execve, sigreturn...). The

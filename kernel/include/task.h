@@ -186,6 +186,7 @@ struct groups *groups_new(u32 count);   /* NULL: count is 0, or no memory */
 struct groups *groups_get(struct groups *groups);       /* NULL is harmless, also below */
 void groups_put(struct groups *groups);
 size_t groups_size(const struct groups *groups);        /* bytes */
+struct groups *groups_to_set(int count);        /* for setgroups. ERR_PTR: -EPERM, -EINVAL, -ENOMEM; NULL: count is 0 */
 /* Sets the further groups of current, which takes them over and puts them in order. */
 void groups_replace(struct groups *groups);
 bool in_group(u32 gid);                 /* gid is current's fsgid or a supplementary group */

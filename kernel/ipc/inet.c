@@ -255,6 +255,22 @@ int inet_bind_any(struct inet_socket *inet)
 	return inet->name.port ? 0 : inet_take_port(inet, inet->name.address, 0);
 }
 
+int inet_aim(struct socket *socket, const struct address *address)
+{
+	struct inet_socket *inet = inet_of(socket);
+	struct endpoint to;
+	int error = inet_destination(socket, address, INADDR_ANY, &to);
+
+	if (!error)
+		error = inet_bind_any(inet);
+	if (error)
+		return error;
+	if (inet->name.address == INADDR_ANY)
+		inet->name.address = INADDR_LOOPBACK;
+	inet->peer = to;
+	return 0;
+}
+
 bool inet_port_clashes(const struct inet_socket *inet)
 {
 	return inet_port_taken(inet, true);

@@ -57,6 +57,8 @@ void inet_format(const struct endpoint *, struct address *);
  * send comes from, if that is not the socket's.
  */
 int inet_destination(const struct socket *, const struct address *, u32 source, struct endpoint *to);
+/* For a connect: gives the socket this peer, and a name if it has none. */
+int inet_aim(struct socket *, const struct address *);
 u32 inet_source(const struct inet_socket *);    /* the address that its data comes from, or INADDR_ANY */
 bool inet_is_local(u32 address);
 long inet_bind(struct socket *, const struct address *);

@@ -315,17 +315,11 @@ static long tcp_accept(struct socket *socket, bool nonblock, struct socket **out
 static long tcp_begin(struct socket *socket, const struct address *address)
 {
 	struct inet_socket *inet = inet_of(socket);
-	struct endpoint to;
 	u32 shut = socket->shut;
-	long error = inet_destination(socket, address, INADDR_ANY, &to);
+	long error = inet_aim(socket, address);
 
-	if (!error)
-		error = inet_bind_any(inet);
 	if (error)
 		return error;
-	if (inet->name.address == INADDR_ANY)
-		inet->name.address = INADDR_LOOPBACK;
-	inet->peer = to;
 	error = inet_same_connection(inet) ? -EADDRNOTAVAIL : 0;
 	if (!error) {
 		socket->error = 0;

@@ -11,24 +11,12 @@
 
 static long udp_connect(struct socket *socket, const struct address *address, bool nonblock)
 {
-	struct inet_socket *inet = inet_of(socket);
-	struct endpoint to;
-	int error;
-
 	(void)nonblock;
 	if (address->len >= sizeof(address->family) && address->family == AF_UNSPEC) {
-		inet_forget_name(inet);
+		inet_forget_name(inet_of(socket));
 		return 0;
 	}
-	error = inet_destination(socket, address, INADDR_ANY, &to);
-	if (!error)
-		error = inet_bind_any(inet);
-	if (error)
-		return error;
-	if (inet->name.address == INADDR_ANY)
-		inet->name.address = INADDR_LOOPBACK;
-	inet->peer = to;
-	return 0;
+	return inet_aim(socket, address);
 }
 
 long udp_read_control(struct message *message, s32 type, const void *data, u32 size)

@@ -262,7 +262,7 @@ def prototypes(_: Abi, calls: list[Call]) -> str:
 
 
 def table(abi: Abi, calls: list[Call]) -> str:
-    """The C source of the dispatch table, the names, and the two tables of attributes."""
+    """The C source of the dispatch table and of the two tables of attributes."""
     by_number = {c.number: c for c in calls}
     count = calls[-1].number + 1
     lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */"]
@@ -275,8 +275,6 @@ def table(abi: Abi, calls: list[Call]) -> str:
     for n in range(count):
         name = by_number[n].name if n in by_number else "unknown"
         lines.append(f"\t(syscall_fn)sys_{name},")
-    lines += ["};", "", "const char *const syscall_names[SYSCALL_COUNT] = {"]
-    lines += [f'\t[{c.number}] = "{c.name}",' for c in calls]
     lines += ["};", "", "const u8 syscall_needs_full_regs[SYSCALL_COUNT] = {"]
     lines += [f"\t[{c.number}] = 1," for c in calls if c.full]
     lines += ["};", "", "const u8 syscall_returns_words[SYSCALL_COUNT] = {"]

@@ -1,6 +1,7 @@
 /* User and group numbers. */
 #include <abi/system.h>
 #include <arch/message.h>
+#include <err.h>
 #include <errno.h>
 #include <kmalloc.h>
 #include <process.h>
@@ -332,17 +333,24 @@ void groups_replace(struct groups *groups)
 	groups_put(old);
 }
 
-long sys_setgroups(int count, const u32 *user)
+struct groups *groups_to_set(int count)
 {
 	struct groups *groups;
 
 	if (!capable())
-		return -EPERM;
+		return ERR_PTR(-EPERM);
 	if (count < 0 || count > NGROUPS_MAX)
-		return -EINVAL;
+		return ERR_PTR(-EINVAL);
 	groups = groups_new((u32)count);
-	if (count && !groups)
-		return -ENOMEM;
+	return count && !groups ? ERR_PTR(-ENOMEM) : groups;
+}
+
+long sys_setgroups(int count, const u32 *user)
+{
+	struct groups *groups = groups_to_set(count);
+
+	if (IS_ERR(groups))
+		return PTR_ERR(groups);
 	if (count && copy_from_user(groups->id, user, (u32)count * sizeof(groups->id[0]))) {
 		groups_put(groups);
 		return -EFAULT;

@@ -173,5 +173,5 @@ int check_store(const char *words, size_t size)
 	}
 	if (several_fault(line))
 		return 0;
-	return mmu->make_fault(line, target.mm, target.address);
+	return mmu->make_fault ? mmu->make_fault(line, target.mm, target.address) : -EINVAL;
 }

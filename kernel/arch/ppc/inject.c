@@ -26,11 +26,15 @@ static void double_hpte(struct mm *mm, vaddr_t address, struct pte *entry)
 		hash_placed(address, hash_insert(vsid, address, pte_get(entry)));
 }
 
-/* Write permission is removed from tree and hash table, but not from the TLB. */
-static void leave_tlb(struct mm *mm, vaddr_t address, struct pte *entry)
+/* Write permission is removed from the tree, but not from the TLB. */
+int tlb_make_fault(const char *name, struct mm *mm, vaddr_t address)
 {
-	hash_remove_searching(mm, context_vsid(mm, address), address);
+	struct pte *entry = pagetable_find(mm->root, address);
+
+	if (strcmp(name, "tlb") != 0)
+		return -EINVAL;
 	pagetable_set(entry, pte_write_protect(pte_get(entry)));
+	return 0;
 }
 
 int hash_tlb_make_fault(const char *name, struct mm *mm, vaddr_t address)
@@ -41,8 +45,8 @@ int hash_tlb_make_fault(const char *name, struct mm *mm, vaddr_t address)
 		change_hpte(mm, address, entry);
 	else if (strcmp(name, "hpte-twice") == 0)
 		double_hpte(mm, address, entry);
-	else if (strcmp(name, "tlb") == 0)
-		leave_tlb(mm, address, entry);
+	else if (!tlb_make_fault(name, mm, address))
+		hash_remove_searching(mm, context_vsid(mm, address), address);
 	else
 		return -EINVAL;
 	return 0;

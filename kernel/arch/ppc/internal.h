@@ -75,7 +75,7 @@ void fpu_leave(struct task *task);
 /* A PPC405's USPRG0, of the current task. */
 u32 own_register(void);
 void own_register_set(u32 value);
-void arch_idle_init(struct task *idle);
+void task_stack_init(struct task *task);
 
 /* setup.c: processors that the device tree names. */
 extern u32 processors_described;

@@ -22,7 +22,7 @@ struct regs *task_regs(struct task *task)
 	return (struct regs *)(task->arch.stack_top - sizeof(struct regs));
 }
 
-static void stack_init(struct task *task)
+void task_stack_init(struct task *task)
 {
 	task->arch.task = task;
 	task->arch.stack_top = (u32)task->kernel_stack + KERNEL_STACK_SIZE;
@@ -30,14 +30,9 @@ static void stack_init(struct task *task)
 	message_init(task);
 }
 
-void arch_idle_init(struct task *idle)
-{
-	stack_init(idle);
-}
-
 void arch_task_start(struct task *task, void (*function)(void *), void *argument)
 {
-	stack_init(task);
+	task_stack_init(task);
 
 	vaddr_t frame = (vaddr_t)task_regs(task) - FRAME_HEADER;
 	struct switch_frame *s = (struct switch_frame *)(frame - sizeof(*s));
@@ -66,7 +61,7 @@ void arch_task_fork(struct task *child, const struct regs *parent)
 {
 	struct regs *regs;
 
-	stack_init(child);
+	task_stack_init(child);
 	regs = task_regs(child);
 	*regs = *parent;
 	regs->gpr[3] = 0;

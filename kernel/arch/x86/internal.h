@@ -82,7 +82,7 @@ void clock_init(void);                  /* the counters of the 8254; of cycles, 
 void i8254_timer_set(u32 ticks);
 
 /* task.c */
-void arch_idle_init(struct task *idle);
+void task_stack_init(struct task *task);
 void fpu_give(struct task *task);
 void fp_initialise(struct task *task);   /* its registers, which the FPU does not hold */
 /* step.c */

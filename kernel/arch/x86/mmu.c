@@ -105,14 +105,6 @@ static void i386_check_page(const struct mm *mm, vaddr_t address, check_bad *bad
 	(void)bad;
 }
 
-static int i386_make_fault(const char *name, struct mm *mm, vaddr_t address)
-{
-	(void)name;
-	(void)mm;
-	(void)address;
-	return -EINVAL;
-}
-
 struct mmu_backend mmu[1] = { {
 	.name = "i386",
 	.reload = "hardware walks the tree",
@@ -126,7 +118,6 @@ struct mmu_backend mmu[1] = { {
 	.flush_all = tlb_empty,
 	.check = i386_check,
 	.check_page = i386_check_page,
-	.make_fault = i386_make_fault,
 } };
 
 /* The TLB caches only the active address space. So a new context is an empty TLB, and needed for that space only. */

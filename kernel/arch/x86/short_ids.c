@@ -1,4 +1,5 @@
 /* The oldest calls with user and group numbers, which have 16 bits: programs make them by their numbers. */
+#include <err.h>
 #include <errno.h>
 #include <lib.h>
 #include <syscall.h>
@@ -75,16 +76,11 @@ long sys_getgroups16(int count, u16 *user)
 
 long sys_setgroups16(int count, const u16 *user)
 {
-	struct groups *groups;
+	struct groups *groups = groups_to_set(count);
 	u16 part[SHORT_PART];
 
-	if (!capable())
-		return -EPERM;
-	if (count < 0 || count > NGROUPS_MAX)
-		return -EINVAL;
-	groups = groups_new((u32)count);
-	if (count && !groups)
-		return -ENOMEM;
+	if (IS_ERR(groups))
+		return PTR_ERR(groups);
 	for (u32 at = 0, n; at < (u32)count; at += n) {
 		n = MIN((u32)count - at, SHORT_PART);
 		if (copy_from_user(part, user + at, n * sizeof(part[0]))) {

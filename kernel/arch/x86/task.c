@@ -20,23 +20,18 @@ struct regs *task_regs(struct task *task)
 	return (struct regs *)(task->arch.stack_top - sizeof(struct regs));
 }
 
-static void stack_init(struct task *task)
+void task_stack_init(struct task *task)
 {
 	task->arch.stack_top = (u32)task->kernel_stack + KERNEL_STACK_SIZE - sizeof(struct message_block);
 	message_init(task);
 	*(struct task **)((vaddr_t)task->kernel_stack + STACK_TASK) = task;
 }
 
-void arch_idle_init(struct task *idle)
-{
-	stack_init(idle);
-}
-
 void arch_task_start(struct task *task, void (*function)(void *), void *argument)
 {
 	struct switch_frame *frame;
 
-	stack_init(task);
+	task_stack_init(task);
 	frame = (struct switch_frame *)((vaddr_t)task_regs(task) - sizeof(*frame));
 	*frame = (struct switch_frame){ .ebx = (u32)function, .esi = (u32)argument, .eip = (u32)task_first_entry };
 	task->arch.esp = (u32)frame;
@@ -46,7 +41,7 @@ void arch_task_fork(struct task *child, const struct regs *parent)
 {
 	struct regs *regs;
 
-	stack_init(child);
+	task_stack_init(child);
 	regs = task_regs(child);
 	*regs = *parent;
 	regs->eax = 0;

@@ -167,7 +167,7 @@ static bool start_cpu(u32 number)
 
 	if (!cpu)
 		return false;
-	arch_idle_init(cpu->idle);
+	task_stack_init(cpu->idle);
 	cpu->arch.flush.bit = 1u << number;
 	start_idle = cpu->idle;
 	arch_memory_barrier();

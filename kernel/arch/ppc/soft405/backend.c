@@ -249,7 +249,7 @@ const struct ppc_backend soft405_backend = {
 		.flush_all = soft405_flush_all,
 		.check = soft405_check,
 		.check_page = soft405_check_page,
-		.make_fault = soft405_make_fault,
+		.make_fault = tlb_make_fault,
 	},
 	.software_reload = true,
 	.kernel_context = kernel_context,

@@ -85,17 +85,6 @@ void soft405_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
 		tlb_entry_check(n, address, bad);
 }
 
-/* Removes write permission from the tree, but not from the TLB. */
-int soft405_make_fault(const char *name, struct mm *mm, vaddr_t address)
-{
-	struct pte *entry = pagetable_find(mm->root, address);
-
-	if (strcmp(name, "tlb") != 0)
-		return -EINVAL;
-	pagetable_set(entry, pte_write_protect(pte_get(entry)));
-	return 0;
-}
-
 /*
  * Lines "27 c0012000 4 KB -> 00012000 kernel": index, address, size, frame, owner. All entries are read first, because
  * writing text changes them.

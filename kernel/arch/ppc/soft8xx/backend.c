@@ -155,7 +155,7 @@ const struct ppc_backend soft8xx_backend = {
 		.flush_all = soft8xx_flush_all,
 		.check = soft8xx_check,
 		.check_page = soft8xx_check_page,
-		.make_fault = soft8xx_make_fault,
+		.make_fault = tlb_make_fault,
 	},
 	.software_reload = true,
 	.kernel_context = kernel_context,

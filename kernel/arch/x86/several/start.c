@@ -98,7 +98,7 @@ static bool start_cpu(u32 number)
 
 	if (!cpu)
 		return false;
-	arch_idle_init(cpu->idle);
+	task_stack_init(cpu->idle);
 	cpu->arch.flush_bit = 1u << number;
 	start_stack = (u32)task_regs(cpu->idle);
 	start_state = BEGINS;

@@ -73,8 +73,9 @@ void prepared_forget(void);
 /* For the invariant checker: checks hash table and TLBs; for one page, the TLB entries of its congruence class. */
 void hash_tlb_check(check_bad *bad);
 void hash_tlb_check_page(const struct mm *mm, vaddr_t address, check_bad *bad);
-/* Makes a fault that these find: "hpte", "hpte-twice" or "tlb". */
+/* Makes a fault that these find: "hpte", "hpte-twice" or "tlb". The second one is for a backend without a table. */
 int hash_tlb_make_fault(const char *name, struct mm *mm, vaddr_t address);
+int tlb_make_fault(const char *name, struct mm *mm, vaddr_t address);
 
 /* The backend of this processor. Powers off with status 67 on an unknown one. */
 const struct ppc_backend *cpu_identify(void);

@@ -16,8 +16,6 @@ int soft405_empty(const char *words, size_t size);
 /* For the invariant checker: checks every entry, or those of one address. */
 void soft405_check(check_bad *bad);
 void soft405_check_page(const struct mm *mm, vaddr_t address, check_bad *bad);
-/* Makes a fault that these find: "tlb". */
-int soft405_make_fault(const char *name, struct mm *mm, vaddr_t address);
 
 /* Pins entries for the kernel, as struct ppc_backend says. */
 void soft405_pin_kernel(u32 text, u32 data, bool io);

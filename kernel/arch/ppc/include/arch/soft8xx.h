@@ -16,7 +16,5 @@ int soft8xx_empty(const char *words, size_t size);
 /* For the invariant checker: checks every entry, or those of one address. */
 void soft8xx_check(check_bad *bad);
 void soft8xx_check_page(const struct mm *mm, vaddr_t address, check_bad *bad);
-/* Makes a fault that these find: "tlb". */
-int soft8xx_make_fault(const char *name, struct mm *mm, vaddr_t address);
 
 #endif
