@@ -69,7 +69,7 @@ static bool i8259_spurious(unsigned irq)
 	return false;
 }
 
-/* For boards without the acknowledge byte: the poll command acknowledges as the bus cycle does. */
+/* For boards without the acknowledge byte: the poll command acknowledges the interrupt, as a read of the byte does. */
 static int acknowledge_by_poll(void)
 {
 	u8 answer = read_register(MASTER, OCW3_POLL);

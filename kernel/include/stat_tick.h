@@ -7,8 +7,8 @@ struct regs;
 struct text;
 
 /*
- * Counts a tick that was due while a program ran (user), or the kernel: for /proc/stat. What it interrupted counts for
- * /proc/profile while that is on.
+ * Counts a tick for /proc/stat, as the program's (user) or the kernel's: whichever ran when it was due. /proc/profile,
+ * while it is on, counts the instruction that the tick interrupted.
  */
 void stat_tick(const struct regs *, bool user);
 

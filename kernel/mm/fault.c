@@ -262,8 +262,8 @@ CAUSE(fault) static inline __attribute__((always_inline)) bool fault_read(struct
 }
 
 /*
- * The plain path tests nothing. It serves faults from the second page up to these bounds: one for faults with the
- * kernel lock, one for faults outside of it. 0: each fault goes the long way.
+ * Faults from the second page up to these bounds are served without further tests, all others by fault_watched(). There
+ * is a bound for faults with the kernel lock, and one for faults outside of it. 0: fault_watched() serves every fault.
  */
 static uaddr_t faults_plain = USER_END - PAGE_SIZE, faults_plain_outside = USER_END - PAGE_SIZE;
 
@@ -296,7 +296,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) bool fault_outside(str
 	return !error;
 }
 
-/* outside: as fault_once(). With check=on it then returns with the lock. */
+/* outside: as for fault_once(). With check=on the lock is taken when the fault has been served. */
 NOINLINE CAUSE(fault) static int fault_watched(struct mm *mm, uaddr_t address, enum mm_access access, bool outside)
 {
 	const uaddr_t page = ALIGN_DOWN(address, PAGE_SIZE);

@@ -149,12 +149,12 @@ void tables_leave(struct vma *vma);
 /* So many frames left the table of an address: corrects the count of each address space that has the table. */
 void table_lost(struct mm *mm, uaddr_t address, u32 frames);
 
-/* fault.c: chooses which faults go the long way, by boot.check, shootdown_deferred, fault_around and tables_shared. */
-void faults_bind(void);
 /* Policy fault.around: maps the pages around a faulting page, before the fault is served. NULL: off. */
 extern void (*fault_around)(struct mm *mm, uaddr_t address, bool outside);
 
 /* fault.c */
+/* Chooses who serves faults, by boot.check, shootdown_deferred, fault_around and tables_shared. */
+void faults_bind(void);
 extern struct frame *zero_frame;
 /* The entry that maps a page in an area. writable: the entry may allow writing now, if the area does. */
 pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable, bool device);

@@ -299,7 +299,7 @@ static void show_shootdowns(struct text *text)
 	frames_held_show(text);
 }
 
-/* By who asked. */
+/* A row for each reason, summed over forms and kinds. */
 static void show_reasons(struct text *text)
 {
 	text_puts(text, "reason         times      pages       ipis    waited_ns\n");

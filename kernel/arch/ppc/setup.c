@@ -21,7 +21,7 @@
 
 static bool board_is_qemu;      /* QEMU's 40p */
 static u32 openpic_pa;          /* 0: the board has none */
-static u32 openpic_cascade;     /* its source that the 8259 pair drives */
+static u32 openpic_cascade;     /* its input to which the 8259 pair is connected */
 struct mmu_backend mmu[1];
 const struct ppc_backend *backend;
 _Alignas(16) char boot_stack[KERNEL_STACK_SIZE];        /* of the first idle task */

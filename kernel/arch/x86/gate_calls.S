@@ -55,7 +55,7 @@ FUNCTION(message_entry_calls)
 	pair_checked
 	cmpl	%ecx, TASK_ACCEPTS(%edx)
 	jne	5f
-	/* The point of no return: the message is there from now on. */
+	/* The point of no return: nothing fails after it. */
 4:	leal	TASK_RUN_LINK(%edx), %eax
 	cmpl	%eax, LIST_NEXT(%eax)
 	je	3f

@@ -31,7 +31,7 @@
 	movl	%esi, BLOCK(BLOCK_ESI)(%esp)
 	movl	%edi, BLOCK(BLOCK_EDI)(%esp)
 	movl	%ecx, %ebp
-	testl	%ecx, %ecx              /* no memory */
+	testl	%ecx, %ecx              /* the call names no buffers */
 	jz	7f
 	cmpl	$USER_END_ASM - BUFFERS_SIZE, %ecx
 	ja	7f

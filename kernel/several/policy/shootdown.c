@@ -21,7 +21,7 @@
 
 extern const struct shootdown_form *shootdown_form;
 extern u64 shootdowns;
-extern u32 shootdown_unreached;     /* the processors that a flush of a page by another one does not reach */
+extern u32 shootdown_unreached;     /* processors whose TLB keeps a page that another one flushes */
 
 static int shootdown_apply(const struct policy_setting *to)
 {

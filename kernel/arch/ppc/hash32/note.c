@@ -8,7 +8,7 @@
 #include <lib.h>
 #include <pagetable.h>
 
-/* arch/hash_insert.h */
+/* Places in reload.S, and the code to which they then branch (arch/hash_insert.h). */
 extern u32 hash_placed_data[], hash_placed_instruction[];
 extern const u32 hash_placed_data_on[], hash_placed_instruction_on[];
 

@@ -11,7 +11,7 @@
 #include "../control_device.h"
 #include "hash64.h"
 
-#define VSIDS 0x1000000u        /* contexts have smaller VSIDs; pages of 16 MB have larger ones */
+#define VSIDS 0x1000000u        /* VSIDs of contexts lie below it, those of pages of 16 MB above */
 
 /* Reads an entry. Any access of the kernel may miss, and a reload may replace the entry in between. */
 static struct hpte64 read_entry(const volatile struct hpte64 *entry)

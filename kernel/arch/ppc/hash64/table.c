@@ -113,7 +113,7 @@ static inline void entry_clear(struct hpte64 *entry)
 	__asm__ volatile("sync" : : : "memory");
 }
 
-/* M is the tree's PTE_FETCH; no other processor's accesses have to be seen. */
+/* The tree has PTE_FETCH where the table has M. M stays 0, because there is no other processor to be coherent with. */
 static inline u32 word1_of(vaddr_t address, u32 pte)
 {
 	u32 word = pte & PTE_HARDWARE & ~(u32)PTE_FETCH;

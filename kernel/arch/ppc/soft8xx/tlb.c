@@ -20,7 +20,7 @@ struct entry {
 	vaddr_t address, bytes, pa;
 	u32 asid;
 	bool shared;            /* matches in every address space */
-	bool page_valid;        /* else its use is a TLB error */
+	bool page_valid;        /* else an access that finds the entry is a TLB error */
 	bool user, write;       /* programs may read and execute; write */
 };
 

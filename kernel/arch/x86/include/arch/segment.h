@@ -6,7 +6,7 @@
 #define KERNEL_DS 0x10
 #define USER_CS   0x1b          /* with privilege 3 */
 #define USER_DS   0x23
-#define SEGMENT_TSS 5           /* entry of the table */
+#define SEGMENT_TSS 5           /* number in the table of segments */
 #define SEGMENT_TLS 6           /* the first of three for threads, as on Linux (x86 asm/segment.h) */
 #define SEGMENTS_TLS 3
 #define SEGMENT_LDT (SEGMENT_TLS + SEGMENTS_TLS)        /* of the table that modify_ldt makes */

@@ -8,7 +8,7 @@
 #include <smp.h>
 #include <task.h>
 
-/* Caches of other processors must see accesses to a page. */
+/* Set in every entry: M, with which caches of other processors see accesses to the page. */
 #define PTE_OF_ALL PTE_COHERENT
 
 /* The lock's word is the holder's SPRG3. Assembly counts how often it takes the lock, but checks no order. */
