@@ -63,6 +63,8 @@ pub struct Blocks<P> {
     parts: Fixed<MaybeUninit<P>>,
     /// How many parts there are.
     count: usize,
+    /// How often all blocks were dropped.
+    resets: u64,
     /// Where jumps that go to different places went: by target, the place of the block's head among the parts, or of
     /// another part.
     targets: Box<[u32; TARGETS]>,
@@ -97,12 +99,20 @@ impl<P: Part> Blocks<P> {
             slots: vec![0; PLACES].into_boxed_slice(),
             parts: Box::new_uninit_slice(PARTS).into_vec().into(),
             count: 0,
+            resets: 0,
             targets: Box::new([0; TARGETS]),
             pieces: vec![0; ram >> 12].into_boxed_slice(),
             fetched: vec![0; ram >> 12].into_boxed_slice(),
             watched: Box::default(),
             either: vec![0; ram >> 12].into_boxed_slice(),
         }
+    }
+
+    /// How often all blocks were dropped. Until then, a head is the head of the same instructions.
+    #[inline(always)]
+    #[must_use]
+    pub fn resets(&self) -> u64 {
+        self.resets
     }
 
     /// The part in this place, if there is one.
@@ -156,6 +166,7 @@ impl<P: Part> Blocks<P> {
                 *either |= watched;
             }
             self.count = 0;
+            self.resets += 1;
         }
         let head = self.count;
         for part in block {

@@ -184,9 +184,43 @@ pub unsafe trait Runs: Progressing {
             }
             head = self.blocks().enter(pa, false, &block);
         }
-        for n in 1.. {
-            // SAFETY: `head` is of a block of these blocks, into which none is entered meanwhile, as an implementor
-            // promises; the block's end comes behind its last instruction. No part behind the head is written.
+        // SAFETY: `head` is of a block of these blocks.
+        unsafe { self.run_decoded(head) }
+    }
+
+    /// Runs the block of `head`, or as much of it as nothing else is due. A processor may know a faster way than
+    /// [`Runs::run_from`].
+    ///
+    /// # Errors
+    /// Why an instruction did not end.
+    ///
+    /// # Safety
+    /// `head` must be the head of a block of [`Runs::blocks`].
+    #[inline(always)]
+    unsafe fn run_decoded(
+        &mut self,
+        head: *const Straight<Self::Instruction>,
+    ) -> Result<(), Self::Raised> {
+        // SAFETY: the caller's.
+        unsafe { self.run_from(head, 1) }
+    }
+
+    /// Runs a block from its part `first` on, an instruction after the other, or as much of it as nothing else is due.
+    ///
+    /// # Errors
+    /// Why an instruction did not end.
+    ///
+    /// # Safety
+    /// `head` must be the head of a block of [`Runs::blocks`] that has such a part.
+    #[inline(always)]
+    unsafe fn run_from(
+        &mut self,
+        head: *const Straight<Self::Instruction>,
+        first: usize,
+    ) -> Result<(), Self::Raised> {
+        for n in first.. {
+            // SAFETY: no block is entered meanwhile, as an implementor promises; the block's end comes behind its last
+            // instruction. No part behind the head is written.
             let Straight::Instruction(instruction) = (unsafe { &*head.add(n) }) else {
                 break;
             };

@@ -6,6 +6,9 @@ use super::config::Extensions;
 use super::execute::{File, Immediate, Row, illegal, tables};
 use super::op::{Class, Op, register};
 
+/// The opcode of the only instruction for integers that reads the program counter.
+const AUIPC: u32 = 0x17;
+
 /// A field of an instruction.
 fn field(word: u32, low: u32, bits: u32) -> u32 {
     word >> low & ((1 << bits) - 1)
@@ -62,6 +65,11 @@ fn op(word: u32, raw: u32, length: u8, row: &Row) -> Option<Op> {
             number(form.rs3, word, 27)
         },
         immediate: immediate(form.immediate, word)?,
+        plain: word & 0x7f != AUIPC
+            && matches!(
+                class,
+                Class::Integer | Class::Multiply | Class::Divide | Class::DivideWord
+            ),
         ..Op::new(row.run, raw, length, class)
     })
 }

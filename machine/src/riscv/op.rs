@@ -1,6 +1,8 @@
 //! A decoded instruction.
 
+use super::config::{Cost, FULL, PIPE_A, PIPE_B};
 use super::execute::Handler;
+use crate::engine::schedule::{Issued, REGISTERS, Ready, Scheduled};
 use crate::engine::straight::Instruction;
 
 /// Numbers of registers in an [`Op`]: x0 to x31, then f0 to f31, then those that no instruction names.
@@ -12,7 +14,7 @@ pub mod register {
     /// Ready when the divider is free.
     pub const DIVIDER: u8 = 65;
     /// How many there are; a mask of them is one less.
-    pub const ALL: usize = 128;
+    pub const ALL: usize = super::REGISTERS;
 }
 
 /// Which costs and which pipes an instruction has.
@@ -59,6 +61,8 @@ pub struct Op {
     pub length: u8,
     /// Its first byte is a line's first, or its bytes lie in two lines: running it fetches.
     pub fetches: bool,
+    /// It changes registers and nothing else, and reads neither the program counter nor a clock.
+    pub plain: bool,
     pub class: Class,
 }
 
@@ -75,6 +79,7 @@ impl Op {
             rs3: 0,
             length,
             fetches: false,
+            plain: false,
             class,
         }
     }
@@ -89,5 +94,50 @@ impl Instruction for Op {
 
     fn ends(&self) -> bool {
         matches!(self.class, Class::Branch | Class::System | Class::Fence)
+    }
+}
+
+impl Scheduled for Op {
+    type Costs = [Cost; CLASSES];
+
+    const SINK: u8 = register::SINK;
+
+    /// The pipes that the only instruction of a cycle can use are used, or all of the cycle ([`FULL`]).
+    #[inline(always)]
+    fn issue(
+        &self,
+        costs: &[Cost; CLASSES],
+        (mut cycle, mut used): Issued,
+        ready: &mut Ready,
+    ) -> Issued {
+        let at = |number: u8| ready[usize::from(number) % REGISTERS];
+        let mut from = at(self.rs1).max(at(self.rs2));
+        if self.rs3 != 0 {
+            from = from.max(at(self.rs3));
+        }
+        let cost = costs[self.class as usize];
+        if from > cycle {
+            cycle = from;
+            used = cost.first;
+        } else if used == 0 {
+            used = cost.first;
+        } else if cost.pipes != 0 && used | cost.pipes == PIPE_A | PIPE_B {
+            // Two that do not both need the same pipe.
+            used = FULL;
+        } else {
+            cycle += 1;
+            used = cost.first;
+        }
+        let done = cycle + u64::from(cost.latency);
+        ready[usize::from(self.rd) % REGISTERS] = done;
+        if self.rs3 == register::DIVIDER {
+            ready[usize::from(register::DIVIDER)] = done;
+        }
+        (cycle, used)
+    }
+
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.plain
     }
 }

@@ -1,6 +1,6 @@
 //! One processor: its parts, how it issues instructions, and its run loop.
 
-use super::config::{Config, Cost, Extensions, FULL, PIPE_A, PIPE_B};
+use super::config::{Config, Cost, Extensions};
 use super::csr::{Csr, mstatus, privilege};
 use super::decode::decode;
 use super::dump::Dump;
@@ -13,6 +13,7 @@ use crate::account::{Account, Plain};
 use crate::board::{Instant, VIRT_RAM};
 use crate::computer::{self, Progress, Progressing as _, Running, Sanitized};
 use crate::engine::blocks::Blocks;
+use crate::engine::schedule::{Issued, Ready, Schedule, Scheduled as _, Schedules};
 use crate::engine::straight::{Runs, Straight};
 use crate::loader::CauseRange;
 use crate::memory::cache::ARRIVING;
@@ -52,11 +53,12 @@ pub struct Processor {
 
     /// The cycle in which the last instruction was issued.
     pub(super) cycles: u64,
-    /// The pipes that the only instruction of this cycle can use; 0 without one, [`FULL`] if there is no place for
-    /// another.
+    /// What it left of the cycle ([`Issued`]): the pipes that its only instruction can use; 0 without one,
+    /// [`FULL`](super::config::FULL) if there is no place for another.
     pub(super) used: u8,
     /// The cycle from which a register's value can be used.
-    pub(super) ready: [u64; register::ALL],
+    pub(super) ready: Ready,
+    pub(super) schedules: Schedules,
     pub(super) instructions: u64,
 
     pub(super) fetches_by: Translation,
@@ -65,6 +67,8 @@ pub struct Processor {
     pub(super) machine_free: bool,
     /// The virtual address of the line that was fetched last, and where it is in RAM; or [`NOWHERE`].
     pub(super) fetched: (u64, RamAddress),
+    /// The whole page of that line is translated by the entry that the TLB of fetches used last, and nobody watches.
+    pub(super) page_fetched: bool,
     /// What a reservation holds: the line's address.
     pub(super) reservation: Option<RamAddress>,
     /// The exception that the running instruction has raised.
@@ -123,11 +127,13 @@ impl Processor {
             cycles: 0,
             used: 0,
             ready: [0; register::ALL],
+            schedules: Schedules::default(),
             instructions: 0,
             fetches_by: Translation::Bare(true),
             data_by: Translation::Bare(true),
             machine_free: true,
             fetched: NOWHERE,
+            page_fetched: false,
             reservation: None,
             raised: Trap::default(),
             waiting: false,
@@ -208,32 +214,12 @@ impl Processor {
         (at <= self.ram_size.wrapping_sub(bytes)).then_some(at as RamAddress)
     }
 
-    /// Issues an instruction: when its operands are there and a pipe is free.
+    /// Issues an instruction that is in no schedule.
     #[inline(always)]
     fn issue(&mut self, op: &Op) {
-        let ready = |number: u8| self.ready[usize::from(number) % register::ALL];
-        let mut from = ready(op.rs1).max(ready(op.rs2));
-        if op.rs3 != 0 {
-            from = from.max(ready(op.rs3));
-        }
-        let cost = self.costs[op.class as usize];
-        if from > self.cycles {
-            self.cycles = from;
-            self.used = cost.first;
-        } else if self.used == 0 {
-            self.used = cost.first;
-        } else if cost.pipes != 0 && self.used | cost.pipes == PIPE_A | PIPE_B {
-            // Two that do not both need the same pipe.
-            self.used = FULL;
-        } else {
-            self.cycles += 1;
-            self.used = cost.first;
-        }
-        let done = self.cycles + u64::from(cost.latency);
-        self.ready[usize::from(op.rd) % register::ALL] = done;
-        if op.rs3 == register::DIVIDER {
-            self.ready[usize::from(register::DIVIDER)] = done;
-        }
+        let issued = (self.cycles, self.used);
+        (self.cycles, self.used) = op.issue(&self.costs, issued, &mut self.ready);
+        self.schedules.lose();
     }
 
     /// A conditional branch was taken or not.
@@ -273,16 +259,34 @@ impl Processor {
     pub fn modes_changed(&mut self) {
         self.choose_translation();
         self.fetched = NOWHERE;
+        self.page_fetched = false;
         self.running.deadline = 0;
         self.settle();
         self.choose_cause();
     }
 
-    #[inline(never)]
-    fn fetch_line(&mut self, va: u64) -> Result<RamAddress, Raised> {
+    /// Where the code at `va` is in RAM, by a look-up.
+    fn fetch_page(&mut self, va: u64) -> Result<RamAddress, Raised> {
+        self.page_fetched = false;
         let physical = self.translate(va, right::EXECUTE, 2)?;
         let Some(at) = self.ram_address(physical, 2) else {
             return self.fault(right::EXECUTE, Miss::Access, va);
+        };
+        self.page_fetched = matches!(self.fetches_by, Translation::By(_))
+            && !self.running.oracle
+            && !self.sanitized
+            && !self.config.tlb.extreme.ahead;
+        Ok(at)
+    }
+
+    #[inline(never)]
+    fn fetch_line(&mut self, va: u64) -> Result<RamAddress, Raised> {
+        let at = if self.page_fetched && (va ^ self.fetched.0) & !0xffe == 0 {
+            // The look-up would find the entry that was used last.
+            self.look_ups[0] += 1;
+            self.fetched.1 & !0xfff | (va & 0xfff) as RamAddress
+        } else {
+            self.fetch_page(va)?
         };
         self.line_fetches += 1;
         let recent = self.memory.instruction.mru_hit(at);
@@ -294,6 +298,144 @@ impl Processor {
         let line = self.line - 1;
         self.fetched = (va & !line, at & !(line as u32));
         Ok(at)
+    }
+
+    /// Fetches the lines that an instruction is the first of.
+    #[inline(always)]
+    fn fetch_lines(&mut self, op: &Op) -> Result<(), Raised> {
+        if op.fetches {
+            self.fetch(self.pc)?;
+            self.fetch(self.pc.wrapping_add(u64::from(op.length) - 2))?;
+        }
+        Ok(())
+    }
+
+    /// Runs the instructions of a block behind `head`, its head or one of its instructions, by their schedule for the
+    /// state that the pipeline is in, or as many of them as nothing else is due.
+    ///
+    /// # Safety
+    /// `head` must be such a part of a block of [`Runs::blocks`], and `schedule` that of what is behind it.
+    #[inline(always)]
+    unsafe fn run_by(
+        &mut self,
+        schedule: &Schedule,
+        head: *const Straight<Op>,
+    ) -> Result<(), Raised> {
+        let (begin, first, pc) = ((self.cycles, self.used), self.instructions, self.pc);
+        let (count, end) = (schedule.count, begin.0 + schedule.last.0);
+        let limit = self.running.limits.instructions;
+        if end >= self.running.deadline || first + count as u64 >= limit {
+            // SAFETY: the caller's.
+            return unsafe { self.run_from(head, 1) };
+        }
+        let from = |(cycle, used): Issued| (begin.0 + cycle, used);
+        // SAFETY: the schedule counts the instructions.
+        let mut next = unsafe { head.add(1) };
+        for step in &schedule.steps {
+            let n = step.number;
+            // SAFETY: as above.
+            let part = unsafe { head.add(n) };
+            // SAFETY: as above.
+            unsafe { self.run_plain(next, part) };
+            // SAFETY: as above.
+            let op = unsafe { op(part) };
+            self.pc = pc.wrapping_add(step.at);
+            self.instructions = first + n as u64 - 1;
+            if op.fetches {
+                let before = from(step.before);
+                (self.cycles, self.used) = before;
+                let fetched = self.fetch_lines(op);
+                if fetched.is_err() || (self.cycles, self.used) != before {
+                    // SAFETY: as above.
+                    unsafe { self.issue_again(head, n - 1, begin) };
+                    fetched?;
+                    self.step(&Op {
+                        fetches: false,
+                        ..*op
+                    })?;
+                    // SAFETY: as above.
+                    return unsafe { self.go_on(part) };
+                }
+            }
+            let issued = from(step.issued);
+            (self.cycles, self.used) = issued;
+            self.next = self.pc.wrapping_add(op.length.into());
+            let done = (op.run)(self, op);
+            if n == count {
+                self.schedules.ends(schedule, begin.0, &mut self.ready);
+                done?;
+                self.pc = self.next;
+                self.instructions += 1;
+                return Ok(());
+            }
+            let late = self.cycles - issued.0;
+            let stops = self.running.stale || end >= self.running.deadline;
+            if done.is_err() || late != 0 || stops {
+                if late >= step.longest {
+                    self.schedules.idle(self.cycles);
+                } else {
+                    // SAFETY: as above.
+                    unsafe { self.issue_again(head, n, begin) };
+                }
+                done?;
+                self.pc = self.next;
+                self.instructions += 1;
+                // SAFETY: as above.
+                return unsafe { self.go_on(part) };
+            }
+            // SAFETY: as above.
+            next = unsafe { part.add(1) };
+        }
+        // SAFETY: as above.
+        unsafe { self.run_plain(next, head.add(count + 1)) };
+        (self.cycles, self.used) = from(schedule.last);
+        self.schedules.ends(schedule, begin.0, &mut self.ready);
+        self.pc = pc.wrapping_add(schedule.bytes);
+        self.instructions = first + count as u64;
+        Ok(())
+    }
+
+    /// Runs the instructions from one part of a block up to another one, which are plain.
+    ///
+    /// # Safety
+    /// Both must be parts of a block that lives, or the first one behind it.
+    #[inline(always)]
+    unsafe fn run_plain(&mut self, mut part: *const Straight<Op>, end: *const Straight<Op>) {
+        while part < end {
+            // SAFETY: the caller's.
+            let op = unsafe { op(part) };
+            let done = (op.run)(self, op);
+            debug_assert!(done.is_ok(), "a plain instruction raises no exception");
+            // SAFETY: as above.
+            part = unsafe { part.add(1) };
+        }
+    }
+
+    /// Goes on behind an instruction of a block, if nothing else is due.
+    ///
+    /// # Safety
+    /// As [`Processor::run_by`].
+    #[inline(never)]
+    unsafe fn go_on(&mut self, head: *const Straight<Op>) -> Result<(), Raised> {
+        if self.running.stale || self.is_due() {
+            return Ok(());
+        }
+        // SAFETY: the caller's.
+        unsafe { self.run_decoded(head) }
+    }
+
+    /// Enters the times of the registers that the first `count` instructions of a block write, which began at `begin`.
+    ///
+    /// # Safety
+    /// As [`Processor::run_by`].
+    #[cold]
+    unsafe fn issue_again(&mut self, head: *const Straight<Op>, count: usize, mut begin: Issued) {
+        for n in 1..=count {
+            // SAFETY: the caller's.
+            let op = unsafe { op(head.add(n)) };
+            begin = op.issue(&self.costs, begin, &mut self.ready);
+        }
+        self.schedules.lose();
     }
 
     /// These bytes are about to be written. There may be code, or a table that the sanitizer watches.
@@ -316,6 +458,20 @@ impl Processor {
     }
 }
 
+/// The instruction in this part of a block.
+///
+/// # Safety
+/// The part must have one, and the block must live.
+#[inline(always)]
+unsafe fn op<'a>(part: *const Straight<Op>) -> &'a Op {
+    // SAFETY: the caller's.
+    match unsafe { &*part } {
+        Straight::Instruction(op) => op,
+        // SAFETY: the caller's.
+        _ => unsafe { std::hint::unreachable_unchecked() },
+    }
+}
+
 // SAFETY: no other blocks take the place of these, and no instruction enters or drops them.
 unsafe impl Runs for Processor {
     type Instruction = Op;
@@ -332,8 +488,10 @@ unsafe impl Runs for Processor {
         let high = if low & 3 == 3 { half(2) } else { 0 };
         let op = decode(u32::from(high) << 16 | u32::from(low), self.extensions);
         let (line, first) = (self.line as u32, at & (self.line as u32 - 1));
+        let fetches = first == 0 || first + u32::from(op.length) > line;
         Op {
-            fetches: first == 0 || first + u32::from(op.length) > line,
+            fetches,
+            plain: op.plain && !fetches,
             ..op
         }
     }
@@ -354,10 +512,7 @@ unsafe impl Runs for Processor {
 
     #[inline(always)]
     fn step(&mut self, op: &Op) -> Result<(), Raised> {
-        if op.fetches {
-            self.fetch(self.pc)?;
-            self.fetch(self.pc.wrapping_add(u64::from(op.length) - 2))?;
-        }
+        self.fetch_lines(op)?;
         self.issue(op);
         self.next = self.pc.wrapping_add(op.length.into());
         (op.run)(self, op)?;
@@ -369,6 +524,26 @@ unsafe impl Runs for Processor {
     #[inline(always)]
     fn blocks(&mut self) -> &mut Blocks<Straight<Op>> {
         &mut self.blocks
+    }
+
+    #[inline(always)]
+    unsafe fn run_decoded(&mut self, head: *const Straight<Op>) -> Result<(), Raised> {
+        // SAFETY: the caller's: parts follow the head, up to the block's end, and stay as they are.
+        let ops = (1..).map_while(|n| match unsafe { &*head.add(n) } {
+            Straight::Instruction(op) => Some(op),
+            _ => None,
+        });
+        let block = (head.addr(), self.blocks.resets());
+        let pipeline = ((self.cycles, self.used), &self.ready);
+        let found = self.schedules.take(block, pipeline, &self.costs, ops);
+        let Some(taken) = found else {
+            // SAFETY: the caller's.
+            return unsafe { self.run_from(head, 1) };
+        };
+        // SAFETY: as above.
+        let result = unsafe { self.run_by(&taken.schedule, head) };
+        self.schedules.put(taken);
+        result
     }
 
     fn take_exception(&mut self, _: Raised) {

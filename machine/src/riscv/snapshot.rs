@@ -77,6 +77,7 @@ impl Saved for Processor {
         let fetched = state.fetched;
         state.put_into(self);
         self.mmu.make_derived();
+        self.schedules.lose();
         self.modes_changed();
         // That line must be fetched again after a change of modes, and not after a snapshot.
         self.fetched = fetched;

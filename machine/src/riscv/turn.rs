@@ -68,11 +68,13 @@ impl Cpu for Processor {
 
     fn set_oracle(&mut self, on: bool) {
         self.running.oracle = on;
+        self.page_fetched = false;
         self.mmu.drop_shortcuts();
     }
 
     fn make_ready(&mut self) {
         self.choose_sanitizer();
+        self.page_fetched = false;
     }
 
     fn look_around(&mut self) {

@@ -163,7 +163,12 @@ pub struct Tlb {
     /// Of a fully associative one.
     #[serde(skip)]
     index: Index,
+    /// The set and way that was used last, or [`NOT_USED`]. To use it again changes nothing.
+    #[serde(skip)]
+    used: (u32, u8),
 }
+
+const NOT_USED: (u32, u8) = (u32::MAX, 0);
 
 impl Tlb {
     /// An empty one.
@@ -186,6 +191,7 @@ impl Tlb {
             shifts: 0,
             shortcuts: Vec::new(),
             index: Index::default(),
+            used: NOT_USED,
         };
         tlb.make_derived();
         Ok(tlb)
@@ -253,10 +259,19 @@ impl Tlb {
         self.put(place, none)
     }
 
+    /// The entry is used.
+    #[inline(always)]
+    fn use_way(&mut self, set: u32, way: u8) {
+        if self.used != (set, way) {
+            self.used = (set, way);
+            self.replacement.used(set as usize, way);
+        }
+    }
+
     /// Looks `va` up, which is a use of the entry.
     pub fn look_up(&mut self, va: u64, asid: u16) -> Option<Entry> {
         let (set, way) = self.find(va, asid)?;
-        self.replacement.used(set, way as u8);
+        self.use_way(set as u32, way as u8);
         Some(self.entries[set * self.ways as usize + way])
     }
 
@@ -275,8 +290,8 @@ impl Tlb {
         if shortcut.page & !0xff != wanted || shortcut.page as u8 & right == 0 {
             return None;
         }
-        let (set, way, frame) = (shortcut.set as usize, shortcut.way, shortcut.frame);
-        self.replacement.used(set, way);
+        let (set, way, frame) = (shortcut.set, shortcut.way, shortcut.frame);
+        self.use_way(set, way);
         Some(frame | va & 0xfff)
     }
 
@@ -313,6 +328,7 @@ impl Tlb {
     /// Makes what a snapshot does not hold.
     pub fn make_derived(&mut self) {
         self.drop_shortcuts();
+        self.used = NOT_USED;
         if self.is_fully_associative() {
             self.index = Index::of(&self.entries);
         }
@@ -387,6 +403,7 @@ impl Tlb {
             self.drop_shortcuts();
         }
         self.replacement.loaded(set, way as u8);
+        self.used = (set as u32, way as u8);
     }
 
     /// A walk begins: notes the entries that there are, while walks are recorded.

@@ -13,22 +13,29 @@ pub struct PseudoLru {
     ways: u32,
 }
 
-/// [`tree_path`] of four ways.
-const PATHS_OF_4: [(u64, u64); 4] = [
-    tree_path(0, 4),
-    tree_path(1, 4),
-    tree_path(2, 4),
-    tree_path(3, 4),
-];
+/// Ways of a set at most.
+const MOST: usize = u64::BITS as usize;
+
+/// [`tree_path`], by the number of ways and the way.
+static PATHS: [[(u64, u64); MOST]; MOST + 1] = {
+    let mut paths = [[(0, 0); MOST]; MOST + 1];
+    let mut ways = 1;
+    while ways <= MOST {
+        let mut way = 0;
+        while way < ways {
+            paths[ways][way] = tree_path(way, ways);
+            way += 1;
+        }
+        ways += 1;
+    }
+    paths
+};
 
 impl PseudoLru {
     /// [`Replacement::used`] of a set with so many ways.
     #[inline(always)]
     pub(crate) fn use_way(&mut self, set: usize, way: u8, ways: usize) {
-        let (path, away) = match ways {
-            4 => PATHS_OF_4[usize::from(way % 4)],
-            _ => tree_path(way.into(), ways),
-        };
+        let (path, away) = PATHS[ways][usize::from(way)];
         let tree = &mut self.trees[set];
         *tree = *tree & !path | away;
     }

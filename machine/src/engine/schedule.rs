@@ -1,0 +1,477 @@
+//! When instructions are issued, and the times of whole blocks, which are remembered.
+//!
+//! The time of a block depends on its instructions and on the state of the pipeline at its beginning: which registers
+//! are not ready yet, and what is left of the cycle. The number of a state and the block's head find the time of each
+//! instruction; where an instruction takes longer, because it waits for memory, the rest of the block is issued
+//! instruction by instruction.
+
+use rustc_hash::FxHashMap;
+
+use super::straight::Instruction;
+
+/// The cycle of the last issue, and what that left of the cycle, as the processor has it; 0: all of it.
+pub type Issued = (u64, u8);
+
+/// Registers at most, and whatever else an instruction can wait for.
+pub const REGISTERS: usize = 128;
+
+/// The cycle from which each register's value can be used.
+pub type Ready = [u64; REGISTERS];
+
+/// An instruction that is issued in order, when its operands are there and a pipe is free.
+pub trait Scheduled: Instruction {
+    /// What instructions cost.
+    type Costs;
+
+    /// The number of a register that nothing reads.
+    const SINK: u8;
+
+    /// Issues it behind what was issued before.
+    fn issue(&self, costs: &Self::Costs, before: Issued, ready: &mut Ready) -> Issued;
+
+    /// It changes registers and nothing else, and reads neither the program counter nor a clock.
+    fn is_plain(&self) -> bool;
+}
+
+/// A state of the pipeline: what is left of the cycle, and the registers that are not ready, with the cycles until they
+/// are.
+type Pending = (u8, Vec<(u8, u64)>);
+
+/// The number of a state.
+type Number = u16;
+
+/// The number of the state in which everything is ready and the cycle is free.
+const IDLE: Number = 0;
+
+/// A state that has not been looked at, or that waits to be.
+const UNKNOWN: Number = Number::MAX;
+
+/// States at most. When there are more, all is forgotten.
+const STATES: usize = 4096;
+
+/// Places for blocks, each with one state.
+const PLACES: usize = 1 << 14;
+
+/// So many cycles later a state is found without looking at the registers.
+const LATER: usize = 16;
+
+struct State {
+    pending: Pending,
+    /// The states after so many cycles in which nothing is issued.
+    later: [Number; LATER],
+}
+
+/// An instruction of a block that is not plain: it may see the time, take longer, or end the block.
+#[derive(Clone, Copy)]
+pub struct Step {
+    /// Which instruction of the block it is, from 1 on.
+    pub number: usize,
+    /// Bytes of the block before it.
+    pub at: u64,
+    /// Its issue and that of the instruction before it, in cycles from the beginning of the block.
+    pub issued: Issued,
+    pub before: Issued,
+    /// Cycles from its issue until all that has been issued is ready.
+    pub longest: u64,
+}
+
+/// A block's times from a state on.
+pub struct Schedule {
+    pub steps: Box<[Step]>,
+    /// Instructions, and bytes.
+    pub count: usize,
+    pub bytes: u64,
+    /// The last issue, in cycles from the beginning of the block.
+    pub last: Issued,
+    /// The state at the block's end.
+    end: Number,
+    /// The registers whose times matter then, and these times from the beginning of the block.
+    late: Box<[(u8, u64)]>,
+}
+
+/// A block in a state: its head's address, and the number.
+type Key = (usize, Number);
+
+/// A schedule in use, and where it was.
+pub struct Taken {
+    place: usize,
+    key: Key,
+    age: u64,
+    pub schedule: Box<Schedule>,
+}
+
+#[derive(Default)]
+struct Place {
+    key: Key,
+    /// None until the block has been run twice.
+    schedule: Option<Box<Schedule>>,
+}
+
+/// The schedules of blocks, and the state of the pipeline as far as it is known.
+pub struct Schedules {
+    states: Vec<State>,
+    numbers: FxHashMap<Pending, Number>,
+    places: Box<[Place]>,
+    /// [`super::blocks::Blocks::resets`], by which the heads are known.
+    resets: u64,
+    /// How often all places were emptied.
+    age: u64,
+    /// The state at a cycle.
+    known: Number,
+    at: u64,
+}
+
+impl Default for Schedules {
+    fn default() -> Schedules {
+        let mut schedules = Schedules {
+            states: Vec::new(),
+            numbers: FxHashMap::default(),
+            places: (0..PLACES).map(|_| Place::default()).collect(),
+            resets: 0,
+            age: 0,
+            known: UNKNOWN,
+            at: 0,
+        };
+        schedules.number(Pending::default());
+        schedules
+    }
+}
+
+impl Schedules {
+    /// Instructions are issued apart from blocks: the registers must be looked at.
+    #[inline(always)]
+    pub fn lose(&mut self) {
+        self.known = UNKNOWN;
+    }
+
+    /// At this cycle, in which nothing has been issued, everything is ready.
+    #[inline(always)]
+    pub fn idle(&mut self, cycle: u64) {
+        (self.known, self.at) = (IDLE, cycle);
+    }
+
+    fn number(&mut self, pending: Pending) -> Number {
+        if let Some(&number) = self.numbers.get(&pending) {
+            return number;
+        }
+        if self.states.len() == STATES {
+            self.states.clear();
+            self.numbers.clear();
+            self.known = UNKNOWN;
+            self.forget();
+            self.number(Pending::default());
+            return self.number(pending);
+        }
+        let number = self.states.len() as Number;
+        self.states.push(State {
+            pending: pending.clone(),
+            later: [UNKNOWN; LATER],
+        });
+        self.numbers.insert(pending, number);
+        number
+    }
+
+    fn forget(&mut self) {
+        self.age += 1;
+        for place in &mut self.places {
+            *place = Place::default();
+        }
+    }
+
+    /// The number of the state that the pipeline is in.
+    #[inline(always)]
+    fn state(&mut self, (cycle, used): Issued, ready: &Ready, sink: u8) -> Number {
+        if let Some(state) = self.states.get(usize::from(self.known)) {
+            if cycle == self.at && used == state.pending.0 {
+                return self.known;
+            }
+            let after = cycle.wrapping_sub(self.at) as usize;
+            if used == 0
+                && let Some(&later) = state.later.get(after)
+                && later != UNKNOWN
+            {
+                return later;
+            }
+        }
+        self.look((cycle, used), ready, sink)
+    }
+
+    /// As [`Schedules::state`], by a look at the registers.
+    #[inline(never)]
+    fn look(&mut self, (cycle, used): Issued, ready: &Ready, sink: u8) -> Number {
+        let late = late(ready, cycle, sink).into_iter();
+        let number = self.number((used, late.map(|(n, at)| (n, at - cycle)).collect()));
+        let after = cycle.wrapping_sub(self.at) as usize;
+        if used == 0
+            && let Some(state) = self.states.get_mut(usize::from(self.known))
+            && let Some(later) = state.later.get_mut(after)
+        {
+            *later = number;
+        }
+        number
+    }
+
+    /// Takes the schedule of the block of `head`, or of a part of a block behind that address, from this state of the
+    /// pipeline on, if there is one. `ops`: the block's instructions.
+    #[inline(always)]
+    pub fn take<'a, Op: Scheduled + 'a>(
+        &mut self,
+        (head, resets): (usize, u64),
+        (issued, ready): (Issued, &Ready),
+        costs: &Op::Costs,
+        ops: impl Iterator<Item = &'a Op>,
+    ) -> Option<Taken> {
+        if resets != self.resets {
+            self.resets = resets;
+            self.forget();
+        }
+        let state = self.state(issued, ready, Op::SINK);
+        let place = (head >> 4 ^ usize::from(state) << 5) % PLACES;
+        let age = self.age;
+        let held = &mut self.places[place];
+        if held.key != (head, state) {
+            *held = Place {
+                key: (head, state),
+                schedule: None,
+            };
+            return None;
+        }
+        let schedule = match held.schedule.take() {
+            Some(schedule) => schedule,
+            None => self.schedule(state, ops, costs),
+        };
+        Some(Taken {
+            place,
+            key: (head, state),
+            age,
+            schedule,
+        })
+    }
+
+    /// Puts a schedule back. Another one may have taken its place meanwhile, and gives way; if the states have got other
+    /// numbers, it is dropped.
+    #[inline(always)]
+    pub fn put(&mut self, taken: Taken) {
+        if taken.age == self.age {
+            self.places[taken.place] = Place {
+                key: taken.key,
+                schedule: Some(taken.schedule),
+            };
+        }
+    }
+
+    /// The times of a block from this state on.
+    #[inline(never)]
+    fn schedule<'a, Op: Scheduled + 'a>(
+        &mut self,
+        state: Number,
+        ops: impl Iterator<Item = &'a Op>,
+        costs: &Op::Costs,
+    ) -> Box<Schedule> {
+        let (used, pending) = self.states[usize::from(state)].pending.clone();
+        let mut ready: Ready = [0; REGISTERS];
+        for &(number, left) in &pending {
+            ready[usize::from(number)] = left;
+        }
+        let (mut issued, mut bytes, mut count, mut steps) = ((0, used), 0, 0, Vec::new());
+        for op in ops {
+            let before = issued;
+            issued = op.issue(costs, issued, &mut ready);
+            count += 1;
+            if !op.is_plain() {
+                let longest = ready
+                    .iter()
+                    .max()
+                    .map_or(0, |&at| at.saturating_sub(issued.0));
+                steps.push(Step {
+                    number: count,
+                    at: bytes,
+                    issued,
+                    before,
+                    longest,
+                });
+            }
+            bytes += u64::from(op.length());
+        }
+        let (end, used) = issued;
+        let at_end = late(&ready, end, Op::SINK);
+        // A register that was late may have been given an earlier time.
+        let earlier = pending.iter().map(|&(number, _)| number);
+        let earlier = earlier.filter(|&number| ready[usize::from(number)] <= end);
+        let earlier = earlier.map(|number| (number, ready[usize::from(number)]));
+        Box::new(Schedule {
+            steps: steps.into(),
+            count,
+            bytes,
+            last: issued,
+            late: at_end.iter().copied().chain(earlier).collect(),
+            end: self.number((
+                used,
+                at_end.into_iter().map(|(n, at)| (n, at - end)).collect(),
+            )),
+        })
+    }
+
+    /// A block has been run by its schedule, which began at `cycle`.
+    #[inline(always)]
+    pub fn ends(&mut self, schedule: &Schedule, cycle: u64, ready: &mut Ready) {
+        for &(number, at) in &schedule.late {
+            ready[usize::from(number) % REGISTERS] = cycle + at;
+        }
+        (self.known, self.at) = (schedule.end, cycle + schedule.last.0);
+    }
+}
+
+/// The registers that are not ready at `cycle`, and when they are, without the one that nothing reads.
+fn late(ready: &Ready, cycle: u64, sink: u8) -> Vec<(u8, u64)> {
+    (0..)
+        .zip(ready)
+        .filter(|&(number, &at)| at > cycle && number != sink)
+        .map(|(number, &at)| (number, at))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Writes register `rd` so many cycles after its issue, and needs another register. One is issued in a cycle.
+    #[derive(Clone, Copy, Debug)]
+    struct Toy {
+        rd: u8,
+        rs: u8,
+        latency: u8,
+        plain: bool,
+    }
+
+    const SINK: u8 = 7;
+
+    impl Instruction for Toy {
+        const LONGEST: u32 = 1;
+
+        fn length(&self) -> u32 {
+            1
+        }
+
+        fn ends(&self) -> bool {
+            false
+        }
+    }
+
+    impl Scheduled for Toy {
+        type Costs = ();
+
+        const SINK: u8 = SINK;
+
+        fn issue(&self, (): &(), (cycle, used): Issued, ready: &mut Ready) -> Issued {
+            let next = cycle + u64::from(used != 0);
+            let at = next.max(ready[usize::from(self.rs)]);
+            ready[usize::from(self.rd)] = at + u64::from(self.latency);
+            (at, 1)
+        }
+
+        fn is_plain(&self) -> bool {
+            self.plain
+        }
+    }
+
+    fn toy() -> impl Strategy<Value = Toy> {
+        (0..=SINK, 0..SINK, 1..9_u8, any::<bool>()).prop_map(|(rd, rs, latency, plain)| Toy {
+            rd,
+            rs,
+            latency,
+            plain,
+        })
+    }
+
+    /// What will be seen of a pipeline.
+    fn seen((cycle, used): Issued, ready: &Ready) -> (Issued, Vec<(u8, u64)>) {
+        ((cycle, used), late(ready, cycle, SINK))
+    }
+
+    /// A part of a block is run while the block's schedule is out, and has the same place.
+    #[test]
+    fn a_schedule_that_comes_back_is_found_under_its_key() {
+        let (long, short) = ([op(1), op(2)], [op(3)]);
+        let mut schedules = Schedules::default();
+        let ready = [0; REGISTERS];
+        let (one, other) = ((16, 0), (16 + (PLACES << 4), 0));
+        let idle = ((0, 0), &ready);
+        assert!(schedules.take(one, idle, &(), long.iter()).is_none());
+        let taken = schedules.take(one, idle, &(), long.iter()).unwrap();
+        assert!(schedules.take(other, idle, &(), short.iter()).is_none());
+        let within = schedules.take(other, idle, &(), short.iter()).unwrap();
+        assert_eq!((taken.schedule.count, within.schedule.count), (2, 1));
+        schedules.put(within);
+        schedules.put(taken);
+        assert!(schedules.take(other, idle, &(), short.iter()).is_none());
+        let within = schedules.take(other, idle, &(), short.iter()).unwrap();
+        assert_eq!(within.schedule.count, 1);
+        // The states get other numbers while it is out.
+        schedules.forget();
+        schedules.put(within);
+        assert!(schedules.take(other, idle, &(), short.iter()).is_none());
+    }
+
+    fn op(rd: u8) -> Toy {
+        Toy {
+            rd,
+            rs: 0,
+            latency: 1,
+            plain: true,
+        }
+    }
+
+    proptest! {
+        /// Blocks that run by schedules, with waits between them, leave the pipeline as instructions one by one do.
+        #[test]
+        fn a_schedule_has_the_times_of_its_instructions(
+            blocks in prop::collection::vec(prop::collection::vec(toy(), 1..6), 1..4),
+            runs in prop::collection::vec((0..4_usize, 0..40_u64), 1..200),
+        ) {
+            let mut schedules = Schedules::default();
+            let (mut at, mut ready) = ((100, 0), [0; REGISTERS]);
+            let (mut known, mut known_ready) = (at, ready);
+            for (n, wait) in runs {
+                let n = n % blocks.len();
+                let begin = known.0;
+                let taken = schedules.take(
+                    (n << 10 | 16, 0), (known, &known_ready), &(), blocks[n].iter(),
+                );
+                let mut steps = taken.iter().flat_map(|taken| taken.schedule.steps.iter());
+                for (number, op) in (1..).zip(&blocks[n]) {
+                    let before = at;
+                    at = op.issue(&(), at, &mut ready);
+                    if !op.plain && let Some(step) = steps.next() {
+                        let from = |(cycle, used): Issued| (begin + cycle, used);
+                        prop_assert_eq!((from(step.issued), from(step.before)), (at, before));
+                        prop_assert_eq!((step.number, step.at), (number, number as u64 - 1));
+                        let last = late(&ready, at.0, SINK).into_iter().map(|(_, at)| at).max();
+                        prop_assert!(at.0 + step.longest >= last.unwrap_or_default());
+                    }
+                }
+                match taken {
+                    Some(taken) => {
+                        let schedule = &taken.schedule;
+                        known = (begin + schedule.last.0, schedule.last.1);
+                        schedules.ends(schedule, begin, &mut known_ready);
+                        prop_assert_eq!((schedule.count, schedule.bytes), (blocks[n].len(), blocks[n].len() as u64));
+                        schedules.put(taken);
+                    }
+                    None => {
+                        for op in &blocks[n] {
+                            known = op.issue(&(), known, &mut known_ready);
+                        }
+                        schedules.lose();
+                    }
+                }
+                prop_assert_eq!(seen(known, &known_ready), seen(at, &ready));
+                if wait < 20 {
+                    at = (at.0 + wait, if wait == 0 { at.1 } else { 0 });
+                    known = at;
+                }
+            }
+        }
+    }
+}
