@@ -1,13 +1,13 @@
 /*
  * Page faults: demand paging, copy on write, growing stacks. What serves a fault:
  *
- *   mm_fault()          with the kernel lock: fault_read(), else fault_locked()
+ *   mm_fault()          with the kernel lock: of a read fault_read(), else fault_locked()
  *   mm_fault_outside()  without it: fault_outside()
  *   fault_read()        the short form for the most frequent fault
  *   fault_locked()      fault_once(), repeated as long as a repetition can help
  *   fault_outside()     fault_once(), if the address space is this processor's own
  *   fault_once()        any fault, once
- *   fault_watched()     in place of the first two, if a check or a policy looks at each fault, and for address 0
+ *   fault_watched()     called by the first two if a check or a policy looks at each fault, and for address 0
  */
 #include <arch.h>
 #include <check.h>

@@ -1,6 +1,6 @@
 """Checks that the kernel is portable: all C outside of `arch/` compiles against `arch/stub`, and against `arch/stub64`.
 No code but what handles the ABI's numbers of 32 bits shortens an address of 64 bits, and none masks one by a constant
-of 32 bits, which would clear its upper half.
+of 32 bits, or by a number of 32 bits that is widened, which would clear its upper half.
 
 The stub is empty: it has none of a PowerPC's registers, page-table bits or instructions. The host's compiler compiles
 for a little-endian processor of 32 bits, then for one of 64, whose addresses and layout of memory `arch/stub64` has.
@@ -41,6 +41,12 @@ COMPILER = (
 SHORTENED = re.compile(r"^(?:\w+/(?:policy/)?(?:\.\./)+)?([\w/.]+):\d+.*conversion from .[vup]addr_t\b", re.MULTILINE)
 MASKED = re.compile(r"^ *\[(?:\w+/(?:policy/)?(?:\.\./)+)?([\w/.]+):(\d+):\d+\].* & (\d+)ull?;", re.MULTILINE)
 CAST = re.compile(r"\(u32\)\s*\(?\(?(?:uintptr_t|[vup]addr_t)\b")
+_AT = r"^ *\[(?:\w+/(?:policy/)?(?:\.\./)+)?([\w/.]+):(\d+):\d+\]"
+_FUNCTION = re.compile(r"__GIMPLE \((.*)\)$")
+_ADDRESS = re.compile(r"(?:const )?[vup]addr_t (\w+)")
+_CUT = re.compile(_AT + r" (\w+) = \((?:u32|unsigned int)\) (\w+);")
+_WIDENED = re.compile(r" (\w+) = \((?:long )?long unsigned int\) \w+;")
+_AND = re.compile(_AT + r" .*?(\w+) & (\w+);")
 
 PLANTED = """#include <lib.h>
 #include <types.h>
@@ -52,11 +58,13 @@ uaddr_t planted(uaddr_t address, paddr_t pa, u32 flags)
 	address += pa & 0xfffff000;
 	address += (u32)(uintptr_t)&address;
 	address = ALIGN_DOWN(address, 4096u);
+	address += (u32)pa;
+	address &= ~(flags - 1);
 	return (address & 0xfff) + (flags & 7);
 }
 """
 """A file for the check to find fault with, and the lines that have faults."""
-PLANTED_FAULTS = {6, 7, 8, 9}
+PLANTED_FAULTS = {6, 7, 8, 9, 11, 12}
 
 # Files that shorten addresses because the ABI has 32 bits for them, and what it is that has so many.
 ABI = {
@@ -120,6 +128,39 @@ def _generate(folder: Path) -> Path:
     return dispatch
 
 
+def _halves(dump: str) -> set[str]:
+    """Messages for each place in gcc's dump that takes the lower half of an address, or masks by a widened number.
+
+    A lower half of which only the offset in a page is taken is none.
+    """
+    found: set[str] = set()
+    addresses: set[str] = set()
+    widened: set[str] = set()
+    cut: dict[str, str] = {}
+    for line in dump.splitlines():
+        if function := _FUNCTION.search(line):
+            parts = (_ADDRESS.fullmatch(part.strip()) for part in function[1].split(","))
+            addresses, widened, cut = {part[1] for part in parts if part}, set(), {}
+        elif declared := _ADDRESS.fullmatch(line.strip().removesuffix(";")):
+            addresses.add(declared[1])
+        elif (match := _CUT.match(line)) and match[4] in addresses:
+            cut[match[3]] = f"{match[1]}:{match[2]}: an address is cut to 32 bits"
+            found.add(cut[match[3]])
+        elif match := _AND.match(line):
+            left, right = match[3], match[4]
+            if left in cut and right.removesuffix("u").isdecimal() and int(right.removesuffix("u")) < 0x1000:
+                found.discard(cut[left])
+            if {left, right} & widened and not right[0].isdecimal():
+                found.add(f"{match[1]}:{match[2]}: a number of 64 bits is masked by one of 32 bits")
+        elif match := _WIDENED.search(line):
+            widened.add(match[1])
+    return {message for message in found if not _is_left_out(message.partition(":")[0])}
+
+
+def _is_left_out(name: str) -> bool:
+    return name in ABI or name.startswith(("arch/", "include/abi/"))
+
+
 def _faults(source: Path, image: str, stub: tuple[str, ...], generated: Path) -> list[str]:
     """The compiler's messages for a file, and a message for each line that contains assembly."""
     name = source.relative_to(KERNEL) if source.is_relative_to(KERNEL) else source
@@ -136,7 +177,7 @@ def _faults(source: Path, image: str, stub: tuple[str, ...], generated: Path) ->
     found += [
         f"{match[1]}: an address is shortened: {match[0]}"
         for match in SHORTENED.finditer(done.stderr)
-        if match[1] not in ABI and not match[1].startswith(("arch/", "include/abi/"))
+        if not _is_left_out(match[1])
     ]
     found += sorted(
         {
@@ -145,6 +186,7 @@ def _faults(source: Path, image: str, stub: tuple[str, ...], generated: Path) ->
             if 0x80000000 <= int(match[3]) <= 0xFFFFFFFF and not match[1].startswith(("arch/", "include/abi/"))
         }
     )
+    found += sorted(_halves(done.stdout))
     if done.returncode:
         found.append(done.stderr.rstrip() or f"{name}: {COMPILER[0]} ends with status {done.returncode}")
     return found
