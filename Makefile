@@ -1,7 +1,7 @@
 # pagewalk: everything a person does with a checkout.
 #
 #   make run     installs what is missing, builds, and measures Table 2 of osdi99
-#   make test    runs every test but those of the x86 kernel (make test-x86)
+#   make test    runs every test but those of the x86 kernel (make test-x86) and those with other people's kernels
 #   make         builds: machine, kernel, programs, lab
 #   make bench   how fast the machine simulates
 #   make constants  what a TLB miss costs on the machines, beside the published figures
@@ -15,6 +15,7 @@
 #   make riscv   builds programs for Linux on the RISC-V machines
 #   make riscv-costs  what loads and fences cost on these machines, without a kernel
 #   make test-x86  the kernel for x86, on QEMU's PC, and Linux on the x86 machines
+#   make test-linux  Linux on the PowerPC machines, and the same calls on Linux and on our kernel
 #   make test-riscv  Linux on the RISC-V machines
 #   make soak-riscv  each Linux on each RISC-V machine with the shortcuts and without, and programs of other people on Linux
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
@@ -157,7 +158,7 @@ test:
 	$(call heading,What the tests need$(comma) and the plain runner of the machine)
 	$(MAKE) -j2 --output-sync=target $(STAMPS)/bootstrap-test $(STAMPS)/machine
 	$(call heading,Lints$(comma) and tests of machine$(comma) kernel$(comma) lab$(comma) and what crosses the parts: two at a time)
-	$(MAKE) -j2 --output-sync=target lint-python test-lab test-cross test-linux test-kernel test-rust
+	$(MAKE) -j2 --output-sync=target lint-python test-lab test-cross test-kernel test-rust
 
 lint: lint-rust lint-python
 
@@ -225,7 +226,8 @@ test-riscv: ready riscv
 	$(call heading,Real Linux on the RISC-V machines)
 	cd tests && PYTHONPATH=. PAGEWALK_ARCH=riscv ../.venv/bin/python -m linux
 
-# The smallest Linux, built from Debian's source once for all checkouts: exact counts of a run.
+# The smallest Linux, built from Debian's source once for all checkouts: exact counts of a run. No part of `make test`,
+# because the build takes as long as the other tests.
 test-linux: ready
 	$(call heading,Real Linux on the machine)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux
@@ -344,7 +346,7 @@ soak: soak-instructions soak-cases soak-miri soak-files $(STAMPS)/machine ready 
 		--group user --group fuzz --group hostile --case ipc --case ipc_memory --case trace --case seed-1 --case message_state
 	$(call heading,The kernel under every policy$(comma) pairs of policies$(comma) and without memory)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel --whole
-	$(MAKE) soak-calls soak-fuzz
+	$(MAKE) test-linux soak-calls soak-fuzz
 
 # Five hundred cases of each group of calls (tests/calltable) on Linux and on our kernel, for both architectures.
 soak-calls: ready x86
