@@ -107,6 +107,10 @@ def _measured(store: Store, row: Row, key: str | None) -> Measured | None:
     return records.measured(run, row.row) if run else None
 
 
+def _is_measured(cell: CellRecord | None) -> bool:
+    return cell is not None and cell.before is not None
+
+
 def _ratio(cell: CellRecord | None) -> str:
     return "-" if cell is None or cell.ratio is None else f"{cell.ratio:.2f}"
 
@@ -173,11 +177,14 @@ def _short(lines: Sequence[_Line]) -> list[str]:
 def _machine(name: str, lines: Sequence[_Line]) -> list[str]:
     won = [line for line in lines if (cell := line.cells[0]) is not None and cell.ratio is not None and cell.ratio < 1]
     known = [line for line in lines if (cell := line.cells[0]) is not None and cell.ratio is not None]
+    measured = [n for n in (0, 1) if any(_is_measured(line.cells[n]) for line in lines)]
+    kernels = [("bare", "default")[n] for n in measured]
     cycles = []
     for line in lines:
-        before = [cell.before if cell else None for cell in line.cells]
-        after = next((cell.after for cell in line.cells if cell), None)
-        cycles.append([line.name, *map(_number, before), _number(after), *map(_ratio, line.cells)])
+        cells = [line.cells[n] for n in measured]
+        before = [cell.before if cell else None for cell in cells]
+        after = next((cell.after for cell in cells if cell), None)
+        cycles.append([line.name, *map(_number, before), _number(after), *map(_ratio, cells)])
     counts = [
         [line.name, *(" / ".join(_number(_each(side, pattern)) for side in (line.bare, line.ours))
                       for pattern in _COUNTS.values())]
@@ -193,7 +200,9 @@ def _machine(name: str, lines: Sequence[_Line]) -> list[str]:
         "",
         f"Our kernel is faster than the bare Linux in {len(known) - len(won)} of {len(known)} rows.",
         "",
-        *_table(["row, cycles of one iteration", "bare", "default", "ours", "bare / ours", "default / ours"], cycles),
+        *_table(
+            ["row, cycles of one iteration", *kernels, "ours", *(f"{kernel} / ours" for kernel in kernels)], cycles
+        ),
         *_short(lines),
         "Counts of one iteration, Linux bare / ours:",
         "",
@@ -211,6 +220,8 @@ def rows(store: Store) -> list[str]:
     found = _lines(store)
     if not found:
         return [*lines, "Nothing is measured yet: `pagewalk run linux`", ""]
+    if not any(_is_measured(line.cells[1]) for entries in found.values() for line in entries):
+        lines += [f"The kernel `default` is not measured on this build: `pagewalk run {DEFAULT}`.", ""]
     for machine, entries in found.items():
         lines += _machine(machine, entries)
     return lines
