@@ -117,8 +117,7 @@ def _ranges(found: Iterable[Experiment]) -> set[str]:
         for experiment in found
         for row in experiment.rows
         for claim in row.published.claims
-        for held in (row.published.after or row.published.saving,)
-        if held is not None and held.low < held.high
+        if (held := row.published.after or row.published.saving) is not None and held.low < held.high
     }
 
 
@@ -221,7 +220,7 @@ def _section(experiment: Experiment, cells: Sequence[CellRecord], most: int) -> 
         lines += [*_several(cells, before.setting.label, most), *_of_worse(cells), ""]
     else:
         inputs = any(cell.inputs for cell in cells)
-        rows = {(row.name, row.after.machine): row for row in experiment.rows}
+        rows = experiment.by_place
         lines += [
             *distance.far(experiment, cells),
             _head(inputs=inputs),
@@ -486,11 +485,7 @@ def _of_other_builds(
     """The experiments that were measured on another build of our kernel than the one here, as a sentence."""
     built, others = _built(), []
     for experiment in found:
-        ours = {
-            (row.name, row.after.machine)
-            for row in experiment.rows
-            if row.after.setting.subject is None and not row.images
-        }
+        ours = {row.place for row in experiment.rows if row.after.setting.subject is None and not row.images}
         cells = [cell for cell in tables[experiment.name] if (cell.row_name, cell.machine) in ours]
         kernels = [kernel for cell in cells if (kernel := store.kernel_of(cell.after_run))]
         elsewhere = sum(kernel not in built for kernel in kernels)
@@ -557,6 +552,8 @@ def build(store: Store, document: str) -> str:
     for entry in found:
         if entry.images:
             lines += own_page.section(store, entry)
+        elif document == _LINUX and not any(cell.after is not None for cell in tables[entry.name]):
+            lines += [f"## {entry.title}", "", f"Not measured on this build: `pagewalk run {entry.name}`.", ""]
         elif tables[entry.name]:
             lines += _section(entry, tables[entry.name], most)
     return "\n".join(lines).rstrip() + "\n"

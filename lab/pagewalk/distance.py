@@ -41,7 +41,7 @@ def far(experiment: Experiment, cells: Sequence[TableRow]) -> list[str]:
     """
     if any(row.before is not None for row in experiment.rows):
         return []
-    rows = {(row.name, row.after.machine): row for row in experiment.rows}
+    rows = experiment.by_place
     counted: dict[tuple[str, str], list[bool]] = {}
     for cell in cells:
         row = rows.get((cell.row_name, cell.machine))

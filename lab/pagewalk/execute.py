@@ -67,7 +67,7 @@ class Cell:
     @property
     def place(self) -> tuple[str, str]:
         """The row's name and machine, which tell it from the table's others."""
-        return self.row.name, self.row.after.machine
+        return self.row.place
 
     @property
     def published(self) -> tuple[Range | None, Range | None]:
@@ -279,8 +279,8 @@ class Lab(Workshop):
         for row in experiment.rows:
             if missing := [role for role in row.images if role not in self.images]:
                 words = f"no image had the role {' or '.join(missing)}"
-                known.setdefault((row.name, row.after.machine), _no_figure(row, words).record())
-        whole = [(row.name, row.after.machine) for row in experiment.rows]
+                known.setdefault(row.place, _no_figure(row, words).record())
+        whole = [row.place for row in experiment.rows]
         if all(place in known for place in whole):
             self.store.add_cells(experiment.name, [known[place] for place in whole])
         return cells

@@ -121,6 +121,11 @@ class Row:
     curve: str | None = None
 
     @property
+    def place(self) -> tuple[str, str]:
+        """What tells the row from the others of its experiment: its name, and the machine of its after side."""
+        return self.name, self.after.machine
+
+    @property
     def at(self) -> float:
         """The place of the row on its curve: the number of its argument of that name."""
         return float(given(self.arguments)[self.curve or ""])
@@ -163,9 +168,14 @@ class Experiment:
     base: str | None = None
 
     @property
+    def by_place(self) -> dict[tuple[str, str], Row]:
+        """The rows by `Row.place`."""
+        return {row.place: row for row in self.rows}
+
+    @property
     def causes(self) -> dict[tuple[str, str], str]:
         """Why rows are not what was published, as its file says it, by row and machine."""
-        return {(row.name, row.after.machine): row.cause for row in self.rows if row.cause}
+        return {row.place: row.cause for row in self.rows if row.cause}
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -313,7 +323,7 @@ class _Builder:
                         raise unknown("machine of this experiment", name, self.machines)
                 if row.machines is None or machine.name in row.machines:
                     rows.append(self.row(row, machine))
-        places = Counter((row.name, row.after.machine) for row in rows)
+        places = Counter(row.place for row in rows)
         if twice := [place for place, count in places.items() if count > 1]:
             raise BadInput(
                 f"two rows on {twice[0][1]} have the name {twice[0][0]!r}", hint="give each a name of its own"

@@ -82,7 +82,7 @@ def read(experiment: Experiment) -> Table | None:
     except ValidationError as error:
         problem = error.errors()[0]
         raise BadInput(f"{path}: {'.'.join(map(str, problem['loc']))}: {problem['msg'].lower()}") from None
-    rows = {(row.name, row.after.machine): row for row in experiment.rows}
+    rows = experiment.by_place
     judged = [
         _judged(rows[kept.row_name, kept.machine], kept) if (kept.row_name, kept.machine) in rows else kept
         for kept in table.rows
@@ -164,7 +164,7 @@ def _images(store: Store, rows: Mapping[tuple[str, str], Row], cells: list[CellR
 
 def write(store: Store, experiment: Experiment) -> Path:
     """Keeps the experiment's latest table; returns the file. BadInput if rows are missing in it."""
-    rows = {(row.name, row.after.machine): row for row in experiment.rows}
+    rows = experiment.by_place
     cells = [cell for cell in records.cells(store, experiment.name) if (cell.row_name, cell.machine) in rows]
     if len(cells) < len(rows):
         raise BadInput(

@@ -234,7 +234,7 @@ def compare(lab: Lab, found: Iterable[Experiment], events: Events, *, extremes: 
         Varied(
             entry.experiment.name,
             entry.cells,
-            kept.get((entry.experiment.name, entry.row.name, entry.row.after.machine)),
+            kept.get((entry.experiment.name, *entry.row.place)),
             entry.settings,
         )
         for entry in planned
@@ -261,7 +261,7 @@ def tried(store: Store, found: Iterable[Experiment]) -> list[Varied]:
         kept = {(cell.row_name, cell.machine): cell for cell in records.cells(store, experiment.name)}
         latest = _latest(store, experiment.name)
         for row in experiment.rows:
-            place = row.name, row.after.machine
+            place = row.place
             made = latest.get(place, ())
             cells = {
                 one.variant: Cell(row, one.before, one.after, one.ratio, one.verdict, "", None, "") for one in made
@@ -339,7 +339,7 @@ def judged(store: Store, experiment: Experiment) -> list[CellRecord]:
     A verdict whose class is another with other inputs becomes DECIDES; the reason says which verdict it is with which.
     """
     found = spreads(store, experiment.name)
-    rows = {(row.name, row.after.machine): row for row in experiment.rows}
+    rows = experiment.by_place
     judged = []
     for cell in records.cells(store, experiment.name):
         place = cell.row_name, cell.machine

@@ -26,7 +26,7 @@ def counterpart(experiment: Experiment, row: Row) -> Row | None:
     name, wanted = row.counterpart
     (other,) = experiments.find(name)
     place = (wanted, row.after.machine)
-    found = next((entry for entry in other.rows if (entry.name, entry.after.machine) == place), None)
+    found = next((entry for entry in other.rows if entry.place == place), None)
     if found is None:
         raise BadInput(f"{experiment.name}, row {row.name!r}: {name} has no row {wanted!r} on {row.after.machine}")
     return found
@@ -40,8 +40,8 @@ def counterparts(store: Store, experiment: Experiment) -> Ours:
         if ours is None or row.counterpart is None:
             continue
         for cell in records.cells(store, row.counterpart[0]):
-            if (cell.row_name, cell.machine) == (ours.name, ours.after.machine):
-                found[row.name, row.after.machine] = (ours, cell)
+            if (cell.row_name, cell.machine) == ours.place:
+                found[row.place] = (ours, cell)
     return found
 
 
@@ -66,7 +66,7 @@ _COLUMNS = (
 
 def _rows(experiment: Experiment, table: Table, ours: Ours) -> list[str]:
     lines = head(_COLUMNS)
-    held = {(row.name, row.after.machine): row for row in experiment.rows}
+    held = experiment.by_place
     for row in table.rows:
         asked = held.get((row.row_name, row.machine))
         fields = [row.row_name, row.machine, row.unit, records.printed(row), row.published_ratio or ""]
@@ -122,7 +122,7 @@ def _differences(store: Store, table: Table, experiment: Experiment, ours: Ours)
 
     They can come from runs with different placements, whose counters differ a little. The first row's are shown.
     """
-    rows = {(row.name, row.after.machine): row for row in experiment.rows}
+    rows = experiment.by_place
     programs: dict[str, dict[str, str]] = {}
     for measured_row in table.rows:
         row = rows.get((measured_row.row_name, measured_row.machine))

@@ -113,8 +113,7 @@ def select(
         rows = [
             row
             for row in experiment.rows
-            if (pattern is None or matches(pattern, experiment, row))
-            and (wanted is None or (row.name, row.after.machine) in wanted)
+            if (pattern is None or matches(pattern, experiment, row)) and (wanted is None or row.place in wanted)
         ]
         if rows:
             chosen.append((experiment, rows))

@@ -115,7 +115,7 @@ class _Gatherer:
 
         Rows that show different figures of the same runs are one, with the name of the first.
         """
-        printed = {(row.name, row.after.machine): row for row in self.experiment.rows}
+        printed = self.experiment.by_place
         several = len({cell.machine for cell in self.cells}) > 1
         same: dict[tuple[str, str | None, str | None], list[tuple[str, Row, CellRecord]]] = {}
         # A row of one side alone is among those that have both.
@@ -142,7 +142,7 @@ class _Gatherer:
         cells = {(cell.row_name, cell.machine): cell for cell in self.cells}
         found: dict[tuple[str, str, str, str], dict[str, list[tuple[float, float]]]] = {}
         for row in self.experiment.rows:
-            cell = cells.get((row.name, row.after.machine))
+            cell = cells.get(row.place)
             if row.curve is None or cell is None:
                 continue
             lines = found.setdefault((row.row, row.after.machine, row.curve, row.unit), {})
