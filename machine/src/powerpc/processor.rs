@@ -361,7 +361,8 @@ impl Processor {
     pub(crate) fn select_data_shortcuts(&mut self) {
         let state = self.registers.msr;
         let user = usize::from(state & msr::PR != 0);
-        self.data_mode = if self.registers.wide.far == 0 && !self.following {
+        // A copy remembers what each of its stores overwrites.
+        self.data_mode = if self.registers.wide.far == 0 && self.memory.undo.is_none() {
             user + 2 * usize::from(state & msr::DR == 0)
         } else {
             FAR

@@ -202,3 +202,32 @@ fn a_lock_that_is_held_is_let_go_in_the_copy() {
         stop => panic!("{}", session.explain(&stop)),
     }
 }
+
+/// A handler of a 603 that loads more words than are remembered: the first use tells the entry's word.
+#[test]
+fn an_entry_of_a_long_handler_is_known() {
+    let long = INTO_TLB.replacen(
+        "lis 2, 0x21",
+        "lis 2, 0x21\n li 1, 300\n 9: lwz 0, 0x200(2)\n addi 1, 1, -1\n cmpwi 1, 0\n bne 9b",
+        1,
+    );
+    let program = |kernel: &str| program_with(&long, kernel, READS);
+    let report = reported(&program(MOVED), SOFTWARE, &[], "translation").unwrap();
+    assert!(report.contains("another page frame"), "{report}");
+    let kernel = flushed(SOFTWARE, MOVED);
+    assert_eq!(
+        reported(&program(&kernel), SOFTWARE, &[], "translation"),
+        None
+    );
+}
+
+/// Stores to other words of a page where a word is watched go by its shortcut; one to the word is seen.
+#[test]
+fn a_store_to_a_page_that_is_known_is_seen() {
+    for machine in [SOFTWARE, HASHED] {
+        let others = "poke 0x00210100, 1\n".repeat(3);
+        let kernel = format!("{others} {MOVED}\n {others}");
+        let report = verdict(machine, &kernel, READS).unwrap();
+        assert!(report.contains("from 0x00300192 to 0x00301192"), "{report}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Loads and stores: the data side of the fast path, and the slow path behind it.
 
-use super::shortcut::{self, FAR, NO_PAGE, Shortcut};
+use super::shortcut::{self, FAR, NO_PAGE, SHOWN, Shortcut};
 use crate::memory::cache::{DIRTY, SHARED, VALID};
 use crate::memory::{Datum, Fixed, LINE_MODES, LineShortcuts, NewLine, attribute};
 use crate::powerpc::Exception;
@@ -100,10 +100,15 @@ impl Processor {
         Some(physical)
     }
 
-    /// The fast path uses the shortcuts of lines of the current mode, or none while it does not see the D-cache's tags.
+    /// The fast path uses the shortcuts of lines of the current mode, or none while it does not see the D-cache's tags,
+    /// or while a handler is followed, whose every access counts.
     pub(crate) fn choose_lines(&mut self) {
         let seen = self.hot.data_tags.tags == self.memory.data.tags().pointer();
-        let mode = if seen { self.data_mode } else { LINE_MODES };
+        let mode = if seen && !self.following {
+            self.data_mode
+        } else {
+            LINE_MODES
+        };
         self.hot.lines = self.memory.data.shortcuts().table(mode);
     }
 
@@ -168,13 +173,13 @@ impl Processor {
         }
         let back =
             translation.attributes & attribute::WRITE_THROUGH == 0 && !self.memory.write_through();
-        let unseen = access.is_store()
-            && back
-            && !self.watched_pieces.in_page(translation.pa)
-            && !self.observers.holds_code(translation.pa, &self.memory);
+        let known =
+            access.is_store() && back && !self.observers.holds_code(translation.pa, &self.memory);
         let delta = translation.pa.wrapping_sub(ea);
         let old = self.data_shortcuts.of(self.data_mode, page);
-        let store = if unseen {
+        let store = if known && self.watched_pieces.in_page(translation.pa) {
+            page | SHOWN
+        } else if known {
             page
         } else if old.load == page && old.delta == delta {
             old.store
@@ -235,12 +240,13 @@ impl Processor {
                 }
             },
         };
-        Ok(self
-            .memory
-            .uncore
-            .ram
-            .read_u64(physical & !7)
-            .map_or(0, |double_word| part(double_word, physical, bytes)))
+        let ram = &self.memory.uncore.ram;
+        let value = (ram.read_u64(physical & !7))
+            .map_or(0, |double_word| part(double_word, physical, bytes));
+        if self.following {
+            self.note_handler_access((physical, bytes, value));
+        }
+        Ok(value)
     }
 
     /// An access may have begun a fill that blocks the D-cache, or waited for its end: while it is blocked, each access
@@ -290,13 +296,21 @@ impl Processor {
         let hot = &self.hot;
         // SAFETY: as in `direct`.
         let shortcut = unsafe { &*hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask)) };
-        let page = if store { shortcut.store } else { shortcut.load };
+        let physical = ea.wrapping_add(shortcut.delta);
+        let page = if !store {
+            shortcut.load
+        } else if self.watched_pieces.in_page(physical) {
+            shortcut.store & !SHOWN
+        } else {
+            // As soon as nothing of the page is watched any more, it gets a shortcut for all stores.
+            shortcut.store
+        };
         if page != ea & !0xfff {
             return None;
         }
         // SAFETY: as in `direct`.
         unsafe { *hot.data_recent.add(usize::from(shortcut.used.set)) = shortcut.used.way };
-        Some(ea.wrapping_add(shortcut.delta))
+        Some(physical)
     }
 
     /// A load within one double word of a page without a shortcut.
@@ -340,19 +354,24 @@ impl Processor {
         if (ea & 7) + bytes > 8 {
             return self.store_pieces(ea, bytes, value);
         }
-        if let Some(physical) = self.direct_in_page(ea, bytes, true) {
-            self.memory.uncore.ram.write_part(physical, bytes, value);
-            return Ok(());
-        }
-        let Some(physical) = self.known(ea, true) else {
-            return self.store_translated(ea, bytes, value);
+        let physical = match self.direct_in_page(ea, bytes, true) {
+            Some(physical) => physical,
+            None => match self.known(ea, true) {
+                None => return self.store_translated(ea, bytes, value),
+                Some(physical) => {
+                    self.memory.expect(physical, &self.account);
+                    self.storing(physical, bytes);
+                    let (now, account) = (self.hot.cycles, &mut self.account);
+                    self.hot.cycles += self.memory.store_cached(physical, now, account);
+                    self.heed_block();
+                    physical
+                }
+            },
         };
-        self.memory.expect(physical, &self.account);
-        self.storing(physical, bytes);
-        let (now, account) = (self.hot.cycles, &mut self.account);
-        self.hot.cycles += self.memory.store_cached(physical, now, account);
-        self.heed_block();
         self.memory.uncore.ram.write_part(physical, bytes, value);
+        if self.following {
+            self.note_handler_access((physical, bytes, value));
+        }
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use crate::powerpc::mmu::{Reach, Reached, Recency, Used};
 pub struct Shortcut {
     /// Effective page that loads (or fetches) may use; [`NO_PAGE`]: none.
     pub load: u32,
-    /// Effective page that stores may use.
+    /// Effective page that stores may use; with [`SHOWN`], of those alone that the sanitizer is shown.
     pub store: u32,
     /// Physical minus effective address.
     pub delta: u32,
@@ -23,6 +23,10 @@ pub struct Shortcut {
 
 /// No effective page: its low bits are not zero.
 pub const NO_PAGE: u32 = 0xfff;
+
+/// A bit of [`Shortcut::store`]: the sanitizer watches a piece of the page, so that no fast store may use it. It is
+/// above the bits that tell an unaligned address.
+pub const SHOWN: u32 = 0x800;
 
 impl Shortcut {
     pub const NONE: Shortcut = Shortcut {
@@ -243,7 +247,7 @@ impl Shortcuts {
         }
     }
 
-    /// Drops the shortcuts for stores to the physical page at `pa`.
+    /// Drops the shortcuts for stores to the physical page at `pa`, but those of stores that are shown.
     pub fn drop_stores(&mut self, pa: u32, lines: &LineShortcuts) {
         for (mode, table) in self.tables.iter_mut().enumerate() {
             for shortcut in table.iter_mut() {

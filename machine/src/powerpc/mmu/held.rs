@@ -286,11 +286,13 @@ impl Mmu {
                 of_front(front, vsid? & segment::VSID, address, fetch)
             }
             Kind::Hash64(unit) => {
-                let entries = unit.tlb().valid_entries().map(|(_, entry)| entry);
-                let mut loaded = entries.filter(|entry| {
-                    Some(entry.vsid as u32) == vsid && entry.page << entry.shift() == address
+                let set = unit.tlb().ways(load.set as usize);
+                let loaded = set.iter().find(|entry| {
+                    entry.valid
+                        && Some(entry.vsid as u32) == vsid
+                        && entry.page << entry.shift() == address
                 });
-                loaded.next().map(of_64)
+                loaded.map(of_64)
             }
             Kind::Mpc8xx(unit) => Some(of_8xx(fetch, unit.side(fetch).tlb.entry(load.way)?)),
             Kind::Ppc405(unit) => Some(of_405(unit.entries().get(load.way as usize)?)),

@@ -202,7 +202,10 @@ impl Processor {
         Answer::Unknown
     }
 
-    /// Runs a handler until the access is made again; otherwise returns the answer.
+    /// Runs a handler until the access is made again; otherwise returns the answer. That the program goes on somewhere
+    /// else, or the kernel, is seen where the handler returns by `rfi`, a 405's `rfci` or a 970's `rfid`. One that goes
+    /// back into the kernel by `mtmsr` and a branch, to another place than the access, is not seen to end:
+    /// [`Answer::Unknown`].
     fn handled(&mut self, (pc, mode): (u32, u32), most: u64) -> Option<Answer> {
         let last = self.hot.instructions + most;
         let mut stops = 0;
@@ -260,7 +263,7 @@ impl Processor {
         value != 0 && self.memory.uncore.ram.write_u32(at, 0)
     }
 
-    /// A program goes on, or the code of the kernel that made the access.
+    /// A program goes on, or the code of the kernel that made the access: `rfi` has gone back to its mode and stack.
     fn has_come_back(&self, mode: u32) -> bool {
         let stack = self.registers.gpr.get(Register::new(1));
         self.registers.msr & msr::PR != 0

@@ -45,9 +45,11 @@ pub type Trail = Vec<(u32, u32)>;
 
 /// Words of one handler that are remembered.
 const TRAIL_MOST: usize = 1024;
-/// The same of one that fills a hash table. If it takes more, it does something else too, and the entry's first use
-/// tells the words.
-const HASHED_TRAIL_MOST: usize = 64;
+/// The same of one that is not run in a copy. If it takes more, it does something else too, as the kernel's C code does
+/// for a page that is not there yet; the entry's first use tells the words.
+const FOLLOWED_MOST: usize = 256;
+/// The same of one that fills a hash table.
+const HASHED_MOST: usize = 64;
 
 const RULES: Rules = Rules {
     grain: 2,
@@ -204,14 +206,18 @@ impl Processor {
         if bytes != 4 || stack.is_some_and(|stack| (at ^ stack) & STACK == 0) {
             return;
         }
-        if self.memory.undo.is_none()
-            && self.mmu.has_hash_table()
-            && self.trail.len() == HASHED_TRAIL_MOST
-        {
-            self.trail.clear();
-            self.following = false;
-            self.select_data_shortcuts();
-            return;
+        if self.memory.undo.is_none() {
+            let most = if self.mmu.has_hash_table() {
+                HASHED_MOST
+            } else {
+                FOLLOWED_MOST
+            };
+            if self.trail.len() == most {
+                self.trail.clear();
+                self.following = false;
+                self.select_data_shortcuts();
+                return;
+            }
         }
         if self.trail.len() == TRAIL_MOST {
             self.trail.drain(..TRAIL_MOST / 2);

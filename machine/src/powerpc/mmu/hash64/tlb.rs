@@ -114,7 +114,7 @@ impl Tlb {
     }
 
     /// The entries of a set, most recently used first.
-    pub(super) fn ways(&self, set: usize) -> &[Entry] {
+    pub(in crate::powerpc::mmu) fn ways(&self, set: usize) -> &[Entry] {
         let ways = self.geometry.ways as usize;
         &self.entries[set * ways..][..ways]
     }
