@@ -248,6 +248,8 @@ def told(words: Sequence[str]) -> Told:
         found = json.loads(done.stdout)
     except ValueError:
         raise Missing(f"{' '.join(words)}: no JSON: {done.stderr[-800:]}") from None
+    if "counts" not in found:
+        raise Missing(f"{' '.join(words)}: {found['error']}")
     return Told(found["counts"], found["findings"], found["output"])
 
 
