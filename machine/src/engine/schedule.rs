@@ -211,8 +211,8 @@ impl Schedules {
         number
     }
 
-    /// Takes the schedule of the block of `head`, or of a part of a block behind that address, from this state of the
-    /// pipeline on, if there is one. `ops`: the block's instructions.
+    /// Takes the schedule of the block of `head`, or of the instructions behind another part of a block, from this
+    /// state of the pipeline on, if there is one. `ops`: these instructions.
     #[inline(always)]
     pub fn take<'a, Op: Scheduled + 'a>(
         &mut self,
@@ -248,8 +248,8 @@ impl Schedules {
         })
     }
 
-    /// Puts a schedule back. Another one may have taken its place meanwhile, and gives way; if the states have got other
-    /// numbers, it is dropped.
+    /// Puts a schedule back. Another one may have taken its place meanwhile, and gives way; if the states have got
+    /// other numbers, it is dropped.
     #[inline(always)]
     pub fn put(&mut self, taken: Taken) {
         if taken.age == self.age {
