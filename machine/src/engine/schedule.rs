@@ -49,8 +49,19 @@ const UNKNOWN: Number = Number::MAX;
 /// States at most. When there are more, all is forgotten.
 const STATES: usize = 4096;
 
-/// Places for blocks, each with one state.
-const PLACES: usize = 1 << 14;
+/// Sets for blocks, and states of a block that have a schedule at a time.
+const SETS: usize = 1 << 13;
+const WAYS: usize = 4;
+
+/// A block keeps its set until other blocks have wanted that so often.
+const PATIENCE: u8 = 32;
+
+/// [`Set::credit`] of a new block and at most; what a new schedule costs, and what a look at the registers does. A run
+/// by a schedule without a look earns 1.
+const CREDIT: u8 = 16;
+const CREDIT_MOST: u8 = 64;
+const MAKING: u8 = 4;
+const LOOKING: u8 = 1;
 
 /// So many cycles later a state is found without looking at the registers.
 const LATER: usize = 16;
@@ -61,18 +72,54 @@ struct State {
     later: [Number; LATER],
 }
 
-/// An instruction of a block that is not plain: it may see the time, take longer, or end the block.
+/// An instruction of a block that is not plain: it may see the time, take longer, or end the block. Cycles count from
+/// the beginning of the block.
 #[derive(Clone, Copy)]
 pub struct Step {
+    /// Its issue, and that of the instruction before it.
+    issued: (u32, u8),
+    before: (u32, u8),
+    /// Cycles from its issue until every register is ready, by the times at the beginning of the block and by those
+    /// since.
+    longest: u32,
     /// Which instruction of the block it is, from 1 on.
-    pub number: usize,
+    number: u8,
     /// Bytes of the block before it.
-    pub at: u64,
-    /// Its issue and that of the instruction before it, in cycles from the beginning of the block.
-    pub issued: Issued,
-    pub before: Issued,
-    /// Cycles from its issue until all that has been issued is ready.
-    pub longest: u64,
+    at: u8,
+}
+
+impl Step {
+    /// Its issue in a block that began at `cycle`.
+    #[inline(always)]
+    #[must_use]
+    pub fn issued(&self, cycle: u64) -> Issued {
+        (cycle + u64::from(self.issued.0), self.issued.1)
+    }
+
+    /// That of the instruction before it.
+    #[inline(always)]
+    #[must_use]
+    pub fn before(&self, cycle: u64) -> Issued {
+        (cycle + u64::from(self.before.0), self.before.1)
+    }
+
+    #[inline(always)]
+    #[must_use]
+    pub fn longest(&self) -> u64 {
+        self.longest.into()
+    }
+
+    #[inline(always)]
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.number.into()
+    }
+
+    #[inline(always)]
+    #[must_use]
+    pub fn at(&self) -> u64 {
+        self.at.into()
+    }
 }
 
 /// A block's times from a state on.
@@ -89,32 +136,41 @@ pub struct Schedule {
     late: Box<[(u8, u64)]>,
 }
 
-/// A block in a state: its head's address, and the number.
-type Key = (usize, Number);
-
 /// A schedule in use, and where it was.
 pub struct Taken {
-    place: usize,
-    key: Key,
+    set: usize,
+    way: usize,
+    head: usize,
+    state: Number,
     age: u64,
     pub schedule: Box<Schedule>,
 }
 
+/// The schedules of a block.
 #[derive(Default)]
-struct Place {
-    key: Key,
-    /// None until the block has been run twice.
-    schedule: Option<Box<Schedule>>,
+struct Set {
+    /// The address of its head.
+    head: usize,
+    /// By the number of the state.
+    ways: [Option<(Number, Box<Schedule>)>; WAYS],
+    /// How many have been made: where the next one goes.
+    made: u8,
+    /// How often other blocks wanted the set since its block was run last.
+    wanted: u8,
+    /// What its schedules saved, less what they cost.
+    credit: u8,
+    /// So many times the block is run without one, because they cost more than they saved.
+    pause: u8,
 }
 
 /// The schedules of blocks, and the state of the pipeline as far as it is known.
 pub struct Schedules {
     states: Vec<State>,
     numbers: FxHashMap<Pending, Number>,
-    places: Box<[Place]>,
+    sets: Box<[Set]>,
     /// [`super::blocks::Blocks::resets`], by which the heads are known.
     resets: u64,
-    /// How often all places were emptied.
+    /// How often all sets were emptied.
     age: u64,
     /// The state at a cycle.
     known: Number,
@@ -126,7 +182,7 @@ impl Default for Schedules {
         let mut schedules = Schedules {
             states: Vec::new(),
             numbers: FxHashMap::default(),
-            places: (0..PLACES).map(|_| Place::default()).collect(),
+            sets: (0..SETS).map(|_| Set::default()).collect(),
             resets: 0,
             age: 0,
             known: UNKNOWN,
@@ -134,6 +190,16 @@ impl Default for Schedules {
         };
         schedules.number(Pending::default());
         schedules
+    }
+}
+
+impl Set {
+    /// What it has cost. If that is more than it has saved, it pauses.
+    fn costs(&mut self, credit: u8) {
+        self.credit = self.credit.saturating_sub(credit);
+        if self.credit == 0 {
+            (self.credit, self.pause) = (CREDIT, u8::MAX);
+        }
     }
 }
 
@@ -173,9 +239,7 @@ impl Schedules {
 
     fn forget(&mut self) {
         self.age += 1;
-        for place in &mut self.places {
-            *place = Place::default();
-        }
+        self.sets.fill_with(Set::default);
     }
 
     /// The number of the state that the pipeline is in.
@@ -225,38 +289,65 @@ impl Schedules {
             self.resets = resets;
             self.forget();
         }
-        let state = self.state(issued, ready, Op::SINK);
-        let place = (head >> 4 ^ usize::from(state) << 5) % PLACES;
-        let age = self.age;
-        let held = &mut self.places[place];
-        if held.key != (head, state) {
-            *held = Place {
-                key: (head, state),
-                schedule: None,
-            };
+        let looks = self.known == UNKNOWN;
+        let place = (head >> 5 ^ head >> 18) % SETS;
+        let set = &mut self.sets[place];
+        if set.head != head {
+            // Another block's. It goes if it is not run any more.
+            set.wanted = set.wanted.saturating_add(1);
+            if set.made == 0 || set.wanted > PATIENCE {
+                *set = Set {
+                    head,
+                    credit: CREDIT,
+                    ..Set::default()
+                };
+            }
             return None;
         }
-        let schedule = match held.schedule.take() {
-            Some(schedule) => schedule,
-            None => self.schedule(state, ops, costs),
+        set.wanted = 0;
+        if set.pause != 0 {
+            set.pause -= 1;
+            return None;
+        }
+        let state = self.state(issued, ready, Op::SINK);
+        let age = self.age;
+        let set = &mut self.sets[place];
+        let held = set.ways.iter_mut().enumerate();
+        let found = held
+            .filter(|(_, way)| way.as_ref().is_some_and(|(number, _)| *number == state))
+            .find_map(|(way, held)| Some((way, held.take()?.1)));
+        let (way, schedule) = match found {
+            Some(found) => {
+                if looks {
+                    set.costs(LOOKING);
+                } else {
+                    set.credit = CREDIT_MOST.min(set.credit + 1);
+                }
+                found
+            }
+            None => {
+                let way = usize::from(set.made) % WAYS;
+                set.made = (set.made % WAYS as u8) + 1;
+                set.costs(MAKING);
+                (way, self.schedule(state, ops, costs))
+            }
         };
         Some(Taken {
-            place,
-            key: (head, state),
+            set: place,
+            way,
+            head,
+            state,
             age,
             schedule,
         })
     }
 
-    /// Puts a schedule back. Another one may have taken its place meanwhile, and gives way; if the states have got
-    /// other numbers, it is dropped.
+    /// Puts a schedule back, unless its block has lost its set meanwhile, or the states have got other numbers.
     #[inline(always)]
     pub fn put(&mut self, taken: Taken) {
-        if taken.age == self.age {
-            self.places[taken.place] = Place {
-                key: taken.key,
-                schedule: Some(taken.schedule),
-            };
+        let set = &mut self.sets[taken.set];
+        if taken.age == self.age && taken.head == set.head {
+            set.ways[taken.way] = Some((taken.state, taken.schedule));
         }
     }
 
@@ -273,22 +364,22 @@ impl Schedules {
         for &(number, left) in &pending {
             ready[usize::from(number)] = left;
         }
+        // A register that an instruction gives an earlier time keeps its old one until the block ends.
+        let latest = ready.iter().max().copied().unwrap_or_default();
         let (mut issued, mut bytes, mut count, mut steps) = ((0, used), 0, 0, Vec::new());
         for op in ops {
             let before = issued;
             issued = op.issue(costs, issued, &mut ready);
             count += 1;
             if !op.is_plain() {
-                let longest = ready
-                    .iter()
-                    .max()
-                    .map_or(0, |&at| at.saturating_sub(issued.0));
+                let last = ready.iter().max().max(Some(&latest)).copied();
+                let short = |(cycle, used): Issued| (cycle as u32, used);
                 steps.push(Step {
-                    number: count,
-                    at: bytes,
-                    issued,
-                    before,
-                    longest,
+                    issued: short(issued),
+                    before: short(before),
+                    longest: last.map_or(0, |at| at.saturating_sub(issued.0)) as u32,
+                    number: count as u8,
+                    at: bytes as u8,
                 });
             }
             bytes += u64::from(op.length());
@@ -396,7 +487,7 @@ mod tests {
         let (long, short) = ([op(1), op(2)], [op(3)]);
         let mut schedules = Schedules::default();
         let ready = [0; REGISTERS];
-        let (one, other) = ((16, 0), (16 + (PLACES << 4), 0));
+        let (one, other) = ((32, 0), (64, 0));
         let idle = ((0, 0), &ready);
         assert!(schedules.take(one, idle, &(), long.iter()).is_none());
         let taken = schedules.take(one, idle, &(), long.iter()).unwrap();
@@ -405,13 +496,24 @@ mod tests {
         assert_eq!((taken.schedule.count, within.schedule.count), (2, 1));
         schedules.put(within);
         schedules.put(taken);
-        assert!(schedules.take(other, idle, &(), short.iter()).is_none());
-        let within = schedules.take(other, idle, &(), short.iter()).unwrap();
+        // A block that wants the set of `one`, again and again.
+        let rival = (SETS << 5, 0);
+        let place = |(head, _): (usize, u64)| (head >> 5 ^ head >> 18) % SETS;
+        assert_eq!(place(rival), place(one));
+        let taken = schedules.take(one, idle, &(), long.iter()).unwrap();
+        for _ in 0..=PATIENCE {
+            assert!(schedules.take(rival, idle, &(), short.iter()).is_none());
+        }
+        let within = schedules.take(rival, idle, &(), short.iter()).unwrap();
+        schedules.put(within);
+        schedules.put(taken);
+        assert!(schedules.take(one, idle, &(), long.iter()).is_none());
+        let within = schedules.take(rival, idle, &(), short.iter()).unwrap();
         assert_eq!(within.schedule.count, 1);
         // The states get other numbers while it is out.
         schedules.forget();
         schedules.put(within);
-        assert!(schedules.take(other, idle, &(), short.iter()).is_none());
+        assert!(schedules.take(rival, idle, &(), short.iter()).is_none());
     }
 
     fn op(rd: u8) -> Toy {
@@ -437,18 +539,20 @@ mod tests {
                 let n = n % blocks.len();
                 let begin = known.0;
                 let taken = schedules.take(
-                    (n << 10 | 16, 0), (known, &known_ready), &(), blocks[n].iter(),
+                    ((n + 1) << 10, 0), (known, &known_ready), &(), blocks[n].iter(),
                 );
                 let mut steps = taken.iter().flat_map(|taken| taken.schedule.steps.iter());
                 for (number, op) in (1..).zip(&blocks[n]) {
                     let before = at;
                     at = op.issue(&(), at, &mut ready);
                     if !op.plain && let Some(step) = steps.next() {
-                        let from = |(cycle, used): Issued| (begin + cycle, used);
-                        prop_assert_eq!((from(step.issued), from(step.before)), (at, before));
-                        prop_assert_eq!((step.number, step.at), (number, number as u64 - 1));
+                        prop_assert_eq!((step.issued(begin), step.before(begin)), (at, before));
+                        prop_assert_eq!((step.number(), step.at()), (number, number as u64 - 1));
                         let last = late(&ready, at.0, SINK).into_iter().map(|(_, at)| at).max();
-                        prop_assert!(at.0 + step.longest >= last.unwrap_or_default());
+                        prop_assert!(at.0 + step.longest() >= last.unwrap_or_default());
+                        // What was late at the beginning is entered as late until the end.
+                        let entered = late(&known_ready, at.0, SINK).into_iter().map(|(_, at)| at).max();
+                        prop_assert!(at.0 + step.longest() >= entered.unwrap_or_default());
                     }
                 }
                 match taken {

@@ -328,21 +328,20 @@ impl Processor {
             // SAFETY: the caller's.
             return unsafe { self.run_from(head, 1) };
         }
-        let from = |(cycle, used): Issued| (begin.0 + cycle, used);
         // SAFETY: the schedule counts the instructions.
         let mut next = unsafe { head.add(1) };
         for step in &schedule.steps {
-            let n = step.number;
+            let n = step.number();
             // SAFETY: as above.
             let part = unsafe { head.add(n) };
             // SAFETY: as above.
             unsafe { self.run_plain(next, part) };
             // SAFETY: as above.
             let op = unsafe { op(part) };
-            self.pc = pc.wrapping_add(step.at);
+            self.pc = pc.wrapping_add(step.at());
             self.instructions = first + n as u64 - 1;
             if op.fetches {
-                let before = from(step.before);
+                let before = step.before(begin.0);
                 (self.cycles, self.used) = before;
                 let fetched = self.fetch_lines(op);
                 if fetched.is_err() || (self.cycles, self.used) != before {
@@ -357,7 +356,7 @@ impl Processor {
                     return unsafe { self.go_on(part) };
                 }
             }
-            let issued = from(step.issued);
+            let issued = step.issued(begin.0);
             (self.cycles, self.used) = issued;
             self.next = self.pc.wrapping_add(op.length.into());
             let done = (op.run)(self, op);
@@ -371,7 +370,7 @@ impl Processor {
             let late = self.cycles - issued.0;
             let stops = self.running.stale || end >= self.running.deadline;
             if done.is_err() || late != 0 || stops {
-                if late >= step.longest {
+                if late >= step.longest() {
                     self.schedules.idle(self.cycles);
                 } else {
                     // SAFETY: as above.
@@ -388,7 +387,7 @@ impl Processor {
         }
         // SAFETY: as above.
         unsafe { self.run_plain(next, head.add(count + 1)) };
-        (self.cycles, self.used) = from(schedule.last);
+        (self.cycles, self.used) = (end, schedule.last.1);
         self.schedules.ends(schedule, begin.0, &mut self.ready);
         self.pc = pc.wrapping_add(schedule.bytes);
         self.instructions = first + count as u64;

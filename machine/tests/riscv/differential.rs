@@ -620,6 +620,14 @@ fn the_oracle_counts_the_same_in_random_sequences() {
             "u74-1500",
             &["cache.instruction.size=2048", "cache.instruction.ways=1"],
         ),
+        (
+            "u74-1500",
+            &[
+                "latency.multiply=300",
+                "cache.data.size=1024",
+                "cache.data.ways=1",
+            ],
+        ),
         ("c906-1000", &[]),
     ]
     .into_iter()
