@@ -91,10 +91,12 @@ def _ours(machine: str, policies: tuple[str, ...], seconds: int) -> SetUp:
     error = ours.on(first, machine)
     words = ("ours", "-m", machine, *(word for policy in policies for word in ("-p", policy)))
     architecture = "i386" if error.is_x86 else "powerpc"
+    # By this form others may use an unmapped page for a while (docs/kernel-smp.md), as this test's threads do.
+    without = "thread_memory" if "shootdown=generation" in policies else ""
     return SetUp(
         f"ours on {machine} {' '.join(policies)}".strip(),
         words,
-        (*_of_tests(architecture, _OURS), _storm(architecture, seconds)),
+        (*_of_tests(architecture, [name for name in _OURS if name != without]), _storm(architecture, seconds)),
         (*words, "--image", str(ours.built(error)), "--", *ours.program(error)),
     )
 
