@@ -2,8 +2,8 @@
 //!
 //! The time of a block depends on its instructions and on the state of the pipeline at its beginning: which registers
 //! are not ready yet, and what is left of the cycle. The number of a state and the block's head find the time of each
-//! instruction; where an instruction takes longer, because it waits for memory, the rest of the block is issued
-//! instruction by instruction.
+//! instruction. Where an instruction takes longer, because it waits for memory, the instructions behind it have a
+//! schedule of their own, for the state that the wait has left.
 
 use rustc_hash::FxHashMap;
 
@@ -103,18 +103,21 @@ impl Step {
         (cycle + u64::from(self.before.0), self.before.1)
     }
 
+    /// Cycles from its issue until every register is ready.
     #[inline(always)]
     #[must_use]
     pub fn longest(&self) -> u64 {
         self.longest.into()
     }
 
+    /// Which instruction of the block it is, from 1 on.
     #[inline(always)]
     #[must_use]
     pub fn number(&self) -> usize {
         self.number.into()
     }
 
+    /// Bytes of the block before it.
     #[inline(always)]
     #[must_use]
     pub fn at(&self) -> u64 {
@@ -146,10 +149,10 @@ pub struct Taken {
     pub schedule: Box<Schedule>,
 }
 
-/// The schedules of a block.
+/// The schedules of a block, or of what is behind an instruction of a block.
 #[derive(Default)]
 struct Set {
-    /// The address of its head.
+    /// The address of the block's head, or of that instruction.
     head: usize,
     /// By the number of the state.
     ways: [Option<(Number, Box<Schedule>)>; WAYS],
@@ -290,7 +293,7 @@ impl Schedules {
             self.forget();
         }
         let looks = self.known == UNKNOWN;
-        let place = (head >> 5 ^ head >> 18) % SETS;
+        let place = place(head);
         let set = &mut self.sets[place];
         if set.head != head {
             // Another block's. It goes if it is not run any more.
@@ -387,9 +390,8 @@ impl Schedules {
         let (end, used) = issued;
         let at_end = late(&ready, end, Op::SINK);
         // A register that was late may have been given an earlier time.
-        let earlier = pending.iter().map(|&(number, _)| number);
-        let earlier = earlier.filter(|&number| ready[usize::from(number)] <= end);
-        let earlier = earlier.map(|number| (number, ready[usize::from(number)]));
+        let now = pending.iter().map(|&(n, _)| (n, ready[usize::from(n)]));
+        let earlier = now.filter(|&(_, at)| at <= end);
         Box::new(Schedule {
             steps: steps.into(),
             count,
@@ -411,6 +413,12 @@ impl Schedules {
         }
         (self.known, self.at) = (schedule.end, cycle + schedule.last.0);
     }
+}
+
+/// Which set a head has. Heads are some 32 bytes apart.
+#[inline(always)]
+fn place(head: usize) -> usize {
+    (head >> 5 ^ head >> 18) % SETS
 }
 
 /// The registers that are not ready at `cycle`, and when they are, without the one that nothing reads.
@@ -498,8 +506,7 @@ mod tests {
         schedules.put(taken);
         // A block that wants the set of `one`, again and again.
         let rival = (SETS << 5, 0);
-        let place = |(head, _): (usize, u64)| (head >> 5 ^ head >> 18) % SETS;
-        assert_eq!(place(rival), place(one));
+        assert_eq!(place(rival.0), place(one.0));
         let taken = schedules.take(one, idle, &(), long.iter()).unwrap();
         for _ in 0..=PATIENCE {
             assert!(schedules.take(rival, idle, &(), short.iter()).is_none());

@@ -188,40 +188,39 @@ pub unsafe trait Runs: Progressing {
         unsafe { self.run_decoded(head) }
     }
 
-    /// Runs the block of `head`, or as much of it as nothing else is due. A processor may know a faster way than
-    /// [`Runs::run_from`].
+    /// Runs the instructions of a block behind `part`, its head or one of them, or as many as nothing else is due. A
+    /// processor may know a faster way than [`Runs::run_behind`].
     ///
     /// # Errors
     /// Why an instruction did not end.
     ///
     /// # Safety
-    /// `head` must be the head of a block of [`Runs::blocks`].
+    /// `part` must be the head, or an instruction, of a block of [`Runs::blocks`].
     #[inline(always)]
     unsafe fn run_decoded(
         &mut self,
-        head: *const Straight<Self::Instruction>,
+        part: *const Straight<Self::Instruction>,
     ) -> Result<(), Self::Raised> {
         // SAFETY: the caller's.
-        unsafe { self.run_from(head, 1) }
+        unsafe { self.run_behind(part) }
     }
 
-    /// Runs a block from its part `first` on, an instruction after the other, or as much of it as nothing else is due.
+    /// Runs the instructions of a block behind `part`, one after another, or as many as nothing else is due.
     ///
     /// # Errors
     /// Why an instruction did not end.
     ///
     /// # Safety
-    /// `head` must be the head of a block of [`Runs::blocks`] that has such a part.
+    /// As [`Runs::run_decoded`].
     #[inline(always)]
-    unsafe fn run_from(
+    unsafe fn run_behind(
         &mut self,
-        head: *const Straight<Self::Instruction>,
-        first: usize,
+        part: *const Straight<Self::Instruction>,
     ) -> Result<(), Self::Raised> {
-        for n in first.. {
+        for n in 1.. {
             // SAFETY: no block is entered meanwhile, as an implementor promises; the block's end comes behind its last
             // instruction. No part behind the head is written.
-            let Straight::Instruction(instruction) = (unsafe { &*head.add(n) }) else {
+            let Straight::Instruction(instruction) = (unsafe { &*part.add(n) }) else {
                 break;
             };
             self.step(instruction)?;

@@ -326,7 +326,7 @@ impl Processor {
         let limit = self.running.limits.instructions;
         if end >= self.running.deadline || first + count as u64 >= limit {
             // SAFETY: the caller's.
-            return unsafe { self.run_from(head, 1) };
+            return unsafe { self.run_behind(head) };
         }
         // SAFETY: the schedule counts the instructions.
         let mut next = unsafe { head.add(1) };
@@ -537,7 +537,7 @@ unsafe impl Runs for Processor {
         let found = self.schedules.take(block, pipeline, &self.costs, ops);
         let Some(taken) = found else {
             // SAFETY: the caller's.
-            return unsafe { self.run_from(head, 1) };
+            return unsafe { self.run_behind(head) };
         };
         // SAFETY: as above.
         let result = unsafe { self.run_by(&taken.schedule, head) };
