@@ -27,7 +27,7 @@ use random::Random;
 const BATCH: u64 = 5000;
 /// Differences that are reported in full.
 const SHOWN: usize = 8;
-const SEQUENCES: u64 = 200_000;
+const SEQUENCES: u64 = 50_000;
 const FIRST_SEED: u64 = 1;
 
 fn number(name: &str, default: u64) -> u64 {

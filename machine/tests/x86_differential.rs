@@ -20,7 +20,7 @@ use judge::Answer;
 const BATCH: u64 = 5000;
 /// Differences that are reported in full.
 const SHOWN: usize = 8;
-const SEQUENCES: u64 = 200_000;
+const SEQUENCES: u64 = 50_000;
 const FIRST_SEED: u64 = 1;
 
 /// A processor, and its name in QEMU and in our machine files.
