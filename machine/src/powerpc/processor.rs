@@ -26,7 +26,7 @@ use crate::memory::cache::DIRTY;
 use crate::memory::{Fixed, Memory};
 use crate::observe::Observers;
 use crate::observe::causes::numbered;
-use crate::observe::stale::{Holder, Key, Who};
+use crate::observe::stale::{Holder, Key};
 use crate::pipeline::{Predictor, Schedule};
 use crate::powerpc::compiler::Compiler;
 use crate::powerpc::dump::StateDump;
@@ -38,7 +38,7 @@ use crate::powerpc::instruction_set::InstructionSet;
 use crate::powerpc::mmu::Mmu;
 use crate::powerpc::performance::PerformanceMonitor;
 use crate::powerpc::registers::Embedded;
-use crate::powerpc::stale::{Copy, Traces, Trail, Truths, Watched};
+use crate::powerpc::stale::{Choice, Copy, Traces, Trail, Truths, Watched};
 use crate::powerpc::timers::Timers;
 use crate::powerpc::{Registers, Vector, msr};
 use accounting::BlockTotals;
@@ -104,8 +104,8 @@ pub struct Processor {
     pub(crate) watched_pieces: Watched,
     /// The last of its changes that this processor knows.
     pub(crate) watched_changes: u64,
-    /// Who has chosen numbers of address spaces since a program ran.
-    pub(crate) chooser: Option<Who>,
+    /// Who has chosen the numbers of address spaces that the next thread to go on has.
+    pub(crate) choice: Choice,
     /// Whose address space the last program had, with the numbers of the segments; and those that ever changed.
     pub(crate) spaces_before: Option<(Holder, Vec<u32>)>,
     pub(crate) own_segments: u16,
@@ -213,7 +213,7 @@ impl Processor {
             suspects: FxHashSet::default(),
             watched_pieces: Watched::default(),
             watched_changes: 0,
-            chooser: None,
+            choice: Choice::default(),
             spaces_before: None,
             own_segments: 0,
             truths: Truths::default(),

@@ -286,6 +286,9 @@ pub fn write(m: &mut Processor, number: u32, value: u32) -> Result<(), Exception
             if let Some(register) = plain(&mut m.registers, number) {
                 *register = value;
             }
+            if number == n::SPRG3 {
+                m.note_thread();
+            }
         }
     }
     Ok(())

@@ -26,7 +26,7 @@ impl Processor {
     /// The kernel has given the MMU an address space by the number `space`. On boards of foreign kernels, which do not
     /// write CONTEXT, this tells the observers which one runs.
     pub(crate) fn note_space(&mut self, space: u32) {
-        self.note_numbers();
+        self.note_number(space);
         if self.config.board.is_foreign() {
             self.close_watch_in_line();
             self.observers.space(space, self.hot.cycles);

@@ -16,11 +16,13 @@
 //!   write: the table does not know that the page is dirty.
 //! - A thread is named by SPRG3, which Linux and our kernel keep for each.
 
+mod choice;
 mod copy;
 mod traces;
 mod truth;
 mod watched;
 
+pub use choice::Choice;
 pub use copy::Copy;
 pub use traces::Traces;
 use truth::Suspected;
@@ -253,19 +255,25 @@ impl Processor {
             if let Some(stale) = self.stale() {
                 stale.returned(thread);
             }
-            if let Some(who) = self.chooser.take() {
-                self.note_choice(&who);
-            }
+            self.note_thread();
         }
     }
 
-    /// The kernel chooses numbers of address spaces. They are those of programs as soon as one goes on.
-    pub(crate) fn note_numbers(&mut self) {
-        if self.sanitized {
-            self.chooser = Some(Who {
+    /// A thread goes on, in the kernel or as a program: it has the numbers that the kernel chose last.
+    pub(crate) fn note_thread(&mut self) {
+        if let Some(who) = self.choice.take() {
+            self.note_choice(&who);
+        }
+    }
+
+    /// The kernel writes a number of an address space. It is that of a thread as soon as the thread goes on.
+    pub(crate) fn note_number(&mut self, number: u32) {
+        if self.sanitized && !self.choice.restores(number) {
+            let who = Who {
                 calls: self.calls(),
                 ..self.who()
-            });
+            };
+            self.choice.write(number, who);
         }
     }
 
@@ -457,16 +465,15 @@ impl Processor {
         }
     }
 
-    /// An entry is overwritten by one that is not valid, which is how a 405 removes it.
+    /// An entry is overwritten by one that is not valid, which is how a 405 removes it. Entries of other numbers for
+    /// the same page stay.
     pub(crate) fn note_overwritten(&mut self, number: u32) {
         let unit = self.mmu.ppc405().filter(|_| self.sanitized);
         let entry =
             unit.and_then(|unit| unit.entries().get(number as usize % unit.entries().len()));
-        if let Some(page) = entry
-            .filter(|entry| entry.valid())
-            .map(|entry| entry.page())
-        {
-            self.note_flush(Flush::Page(page.into(), None));
+        if let Some(entry) = entry.filter(|entry| entry.valid()) {
+            let space = Some(entry.tid().into()).filter(|&space| space != 0);
+            self.note_flush(Flush::Page(entry.page().into(), space));
         }
     }
 

@@ -156,8 +156,9 @@ fn a_page_that_both_spaces_have_is_silent() {
 }
 
 /// A kernel whose program calls it twice. The first call switches to a thread with another number, the second to one
-/// with the first number, whose table is `table`.
-fn switching(machine: &str, table: &str) -> Option<String> {
+/// with the first number, whose table is `table`: at `choose` it chooses the number, does `between`, chooses the
+/// thread, and does `then`.
+fn switching(machine: &str, table: &str, (between, then): (&str, &str)) -> Option<String> {
     let handler = if machine == SOFTWARE {
         INTO_TLB
     } else {
@@ -167,6 +168,8 @@ fn switching(machine: &str, table: &str) -> Option<String> {
         "_start:
           b begin
         {handler}
+        call:
+          ba called
         called:
           addi 21, 21, 1
           cmpwi 21, 1
@@ -181,16 +184,25 @@ fn switching(machine: &str, table: &str) -> Option<String> {
           load 3, {table}
           mtspr 273, 3
           load 3, 0x0c00
-          mtspr 275, 3
+          b choose
+        choose:
           mtsr 0, 3
           mtsr 4, 20
+          b between
+        between:
+          {between}
+          load 3, 0x0c00
+          mtspr 275, 3
+          b then
+        then:
+          {then}
           rfi
         begin:
           caches_on
           vector 0x1100, reload
           vector 0x1200, reload
           vector 0x300, refuse
-          vector 0xc00, called
+          vector 0xc00, call
           poke {FIRST}, 0x00221000
           poke 0x00221000, 0x00300192
           poke {SECOND}, 0x00223000
@@ -218,17 +230,128 @@ fn switching(machine: &str, table: &str) -> Option<String> {
     reported(&program, machine, &[], "translation")
 }
 
+/// The kernel reads the program's page.
+const KERNEL_READS: &str = "mfmsr 3\n ori 3, 3, 0x10\n mtmsr 3\n isync\n lwz 6, 0(5)";
+/// Another number for a moment, as for the flush of another space's page.
+const FOR_A_MOMENT: &str = "mfsr 3, 0\n load 4, 0x999\n mtsr 0, 4\n mtsr 0, 3";
+/// The number again.
+const AGAIN: &str = "mfsr 3, 0\n mtsr 0, 3";
+
 #[test]
 fn a_space_whose_first_access_hits_an_entry_of_the_one_before_is_reported() {
     for machine in [SOFTWARE, HASHED] {
-        let report = switching(machine, SECOND).expect(machine);
-        for words in [
-            "stale translation (context)",
-            "another page frame",
-            "address space number 0x123 for another space",
+        for (then, by) in [
+            (("", ""), "user mode"),
+            ((FOR_A_MOMENT, ""), "user mode"),
+            (("", FOR_A_MOMENT), "user mode"),
+            (("", AGAIN), "user mode"),
+            (("", KERNEL_READS), "kernel mode"),
         ] {
-            assert!(report.contains(words), "{machine}: {words} in\n{report}");
+            let report = switching(machine, SECOND, then).expect(machine);
+            let line = |name: &str| {
+                let mut lines = report.lines().map(str::trim_start);
+                lines.find(|line| line.starts_with(name)).unwrap_or("")
+            };
+            for (line, words) in [
+                (report.as_str(), "stale translation (context)"),
+                (&report, "another page frame"),
+                (line("access"), by),
+                (
+                    line("change"),
+                    "address space number 0x123 for another space",
+                ),
+                (line("change"), "choose"),
+            ] {
+                assert!(line.contains(words), "{machine}: {words} in\n{report}");
+            }
+            assert_eq!(switching(machine, FIRST, then), None, "{machine}");
         }
-        assert_eq!(switching(machine, FIRST), None, "{machine}");
     }
+}
+
+/// A kernel of a 405 whose program calls it twice. The first call switches to a space with the number 6. The second one
+/// removes the page's entry of the number `removed`, and gives the number 5 to a space with the table `table`.
+fn on_405(removed: u32, table: &str) -> Option<String> {
+    let machine = "ppc405-200";
+    let program = Program::on(
+        machine,
+        &format!(
+            "_start:
+              b begin
+            reload:
+              mfspr 24, 981
+              mfspr 25, 273
+              lwz 25, 0(25)
+              rlwinm 26, 24, 22, 26, 29
+              lwzx 25, 25, 26
+              mfspr 26, 945
+              tlbwe 25, 26, 1
+              rlwinm 24, 24, 0, 0, 19
+              ori 24, 24, 0xc0
+              tlbwe 24, 26, 0
+              rfi
+            call:
+              ba called
+            called:
+              addi 21, 21, 1
+              cmpwi 21, 1
+              bne 2f
+              load 3, {SECOND}
+              mtspr 273, 3
+              li 3, 6
+              mtspr 945, 3
+              load 3, 0x0b00
+              mtspr 275, 3
+              rfi
+            2:
+              li 3, {removed}
+              li 4, 0
+              tlbwe 4, 3, 0
+              load 3, {table}
+              mtspr 273, 3
+              li 3, 5
+              mtspr 945, 3
+              load 3, 0x0c00
+              mtspr 275, 3
+              rfi
+            begin:
+              caches_on
+              vector 0x1100, reload
+              vector 0xc00, call
+              poke {FIRST}, 0x00221000
+              poke 0x00221000, 0x00300300
+              poke {SECOND}, 0x00223000
+              poke 0x00223000, 0x00302300
+              paging
+              map 61, 0, 0
+              load 3, 0x55555555
+              mtspr 944, 3
+              li 3, 5
+              mtspr 945, 3
+              load 3, {FIRST}
+              mtspr 273, 3
+              load 3, 0x0a00
+              mtspr 275, 3
+              load 5, 0x40000000
+              li 21, 0
+              to_user user
+            user:
+              lwz 6, 0(5)
+              sc
+              lwz 6, 0(5)
+              sc
+              lwz 6, 0(5)
+              power_off 5"
+        ),
+    );
+    reported(&program, machine, &[], "translation")
+}
+
+#[test]
+fn a_405_that_removes_an_entry_keeps_that_of_another_number_for_the_page() {
+    let report = on_405(6, SECOND).expect("the entry of number 5 stays");
+    assert!(report.contains("stale translation (context)"), "{report}");
+    assert!(report.contains("another page frame"), "{report}");
+    assert_eq!(on_405(5, SECOND), None);
+    assert_eq!(on_405(6, FIRST), None);
 }
