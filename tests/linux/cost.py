@@ -21,7 +21,7 @@ from pagewalk.guest import Program
 from pagewalk.programs import GuestFile
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 from pagewalk.workshop import Workshop
-from suite.places import BUILD, Missing, wanted
+from suite.places import BUILD, Missing, refuse_unknown, wanted
 
 RUNS = 3
 
@@ -96,6 +96,7 @@ def _programs(machine: str, scratch: Path) -> Iterator[tuple[str, Program]]:
 
 
 def _cases(machines: list[str], scratch: Path) -> Iterator[Case]:
+    refuse_unknown("machine", machines, (*OURS, *(machine for _, machine in LINUX)))
     for machine in OURS:
         if not machines or machine in machines:
             for name, program in _programs(machine, scratch):

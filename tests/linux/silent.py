@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pagewalk import subjects
-from suite.places import BUILD, Missing, wanted
+from suite.places import BUILD, Missing, refuse_unknown, wanted
 
 from kernel import planted as ours
 from linux import planted
@@ -172,6 +172,8 @@ def silent(set_up: SetUp) -> int:
 
 
 def _set_ups(kernels: Sequence[str], machines: Sequence[str], seconds: int) -> Iterator[SetUp]:
+    refuse_unknown("kernel", kernels, ("ours", *(name for name, *_ in LINUX)))
+    refuse_unknown("machine", machines, (*(machine for machine, _ in OURS), *(machine for _, machine, _ in LINUX)))
     for machine, policies in OURS:
         if (not kernels or "ours" in kernels) and (not machines or machine in machines):
             yield _ours(machine, policies, seconds)
@@ -205,12 +207,12 @@ def main() -> int:
     )
     chosen = parser.parse_args()
     try:
-        failed = sum(silent(set_up) for set_up in _set_ups(chosen.kernel, chosen.machine, chosen.storm))
+        failures = [silent(set_up) for set_up in _set_ups(chosen.kernel, chosen.machine, chosen.storm)]
     except Missing as problem:
         print(f"silent: {problem}", file=sys.stderr)
         return 2
-    print(f"silent: {failed} failures")
-    return 1 if failed else 0
+    print(f"silent: {len(failures)} set-ups, {sum(failures)} failures")
+    return 1 if any(failures) or not failures else 0
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,14 @@ CASES = ROOT / "tests" / "cases"
 
 class Missing(RuntimeError):
     """Something must be built or installed first; the message says how."""
+
+
+def refuse_unknown(kind: str, chosen: Iterable[str], names: Iterable[str]) -> None:
+    """Missing if one of the chosen names is not there; the message lists those that are."""
+    there = list(dict.fromkeys(names))
+    for name in chosen:
+        if name not in there:
+            raise Missing(f"there is no {kind} {name}; there are {', '.join(there)}")
 
 
 @dataclass(frozen=True)
