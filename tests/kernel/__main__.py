@@ -48,7 +48,7 @@ SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "includes": lambda _: includes.check(),
     "missing": lambda _: missing.check(),
     "names": lambda _: names.check(),
-    "planted": lambda _: planted.check(),
+    "planted": lambda chosen: planted.check(chosen.error, chosen.machine),
     "policies": lambda chosen: policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows),
     "port": lambda _: port.check(),
     "replaced": lambda _: replaced.check(),
@@ -76,7 +76,8 @@ def main() -> int:
     parser.add_argument(
         "--rows", type=_numbers, default=set(), help="run only these rows of the policies' matrix, such as 5-12 or 3,7"
     )
-    parser.add_argument("--machine", action="append", default=[], help="machines for policies and failalloc")
+    parser.add_argument("--machine", action="append", default=[], help="machines for policies, failalloc and planted")
+    parser.add_argument("--error", action="append", default=[], help="only these errors of planted")
     parser.add_argument("--seed", type=int, default=1, help="of the random combinations of policies")
     parser.add_argument("--count", type=int, default=9, help="how many random combinations")
     parser.add_argument("--update", action="store_true", help="record the measured cycles of a boot")

@@ -27,7 +27,7 @@ from pagewalk import build_steps, subject_build, subjects
 from pagewalk.initramfs import Initramfs
 from pagewalk.subjects import Kernel
 from pydantic import BaseModel, ConfigDict
-from suite.places import BUILD, ROOT, Missing
+from suite.places import BUILD, ROOT, Missing, refuse_unknown
 
 HERE = Path(__file__).parent
 TABLE = HERE / "planted.toml"
@@ -243,7 +243,10 @@ def _larger(machine: str) -> tuple[str, ...]:
 def told(words: Sequence[str]) -> Told:
     """Runs `pagewalk check` with these words to the end of the program; Missing if it cannot."""
     command = [str(ROOT / ".venv" / "bin" / "pagewalk"), "check", "--json", "--go-on", *words]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=SECONDS)
+    try:
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        raise Missing(f"{' '.join(words)}: did not end in {SECONDS} seconds") from None
     try:
         found = json.loads(done.stdout)
     except ValueError:
@@ -446,6 +449,7 @@ def _of_ours() -> str:
 
 def check(names: Sequence[str], *, qemu: bool) -> int:
     """The number of errors that were not found, or not named."""
+    refuse_unknown("error", names, (error.name for error in table()))
     wanted = [error for error in table() if not names or error.name in names]
     failed = 0
     for error in wanted:
@@ -471,7 +475,11 @@ def main() -> int:
     parser.add_argument("--page", action="store_true", help=f"write {PAGE.relative_to(ROOT)}; runs QEMU too")
     parser.add_argument("--kept", action="store_true", help="with --page: of the results of earlier runs")
     chosen = parser.parse_args()
-    failed = 0 if chosen.kept else check(chosen.name, qemu=chosen.page)
+    try:
+        failed = 0 if chosen.kept else check(chosen.name, qemu=chosen.page)
+    except Missing as problem:
+        print(f"planted: {problem}", file=sys.stderr)
+        return 2
     if chosen.page:
         results = _kept()
         PAGE.write_text(page([error for error in table() if error.name in results], results), encoding="utf-8")

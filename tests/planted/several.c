@@ -94,6 +94,18 @@ int other_unmap(void)
 	return joined(thread);
 }
 
+/* More pages than a request names one by one. */
+int other_many(void)
+{
+	enum { COUNT = 64 };
+	pthread_t thread;
+
+	shared = pages(COUNT);
+	thread = beside(reader, 2);
+	munmap((void *)shared, COUNT * PAGE);
+	return joined(thread);
+}
+
 int other_drop(void)
 {
 	pthread_t thread;

@@ -88,6 +88,75 @@ static int last(void)
 	return stores(at + 3 * PAGE);
 }
 
+/* A page that only reads loses that right too. */
+static int none(void)
+{
+	volatile char *at = pages(4);
+
+	if (mprotect((void *)at, 4 * PAGE, PROT_READ))
+		cannot("mprotect");
+	(void)at[PAGE];
+	if (mprotect((void *)at, 4 * PAGE, PROT_NONE))
+		cannot("mprotect");
+	return loads(at + PAGE);
+}
+
+/* As many pages as a TLB has sets, and more. */
+static int every(void)
+{
+	enum { COUNT = 40 };
+	volatile char *at = pages(COUNT);
+	int stale = 0;
+
+	if (mprotect((void *)at, COUNT * PAGE, PROT_READ))
+		cannot("mprotect");
+	for (long n = 0; n < COUNT; n++)
+		stale |= stores(at + n * PAGE);
+	return stale;
+}
+
+static volatile char *aligned(volatile char *at)
+{
+	return (volatile char *)(((long)at + TABLE - 1) & ~(TABLE - 1));
+}
+
+/* Pages of two tables. */
+static int across(void)
+{
+	volatile char *at = aligned(mapped(3 * TABLE / PAGE, PROT_READ | PROT_WRITE)) + TABLE - 2 * PAGE;
+
+	for (long n = 0; n < 4; n++)
+		at[n * PAGE] = 1;
+	if (mprotect((void *)at, 4 * PAGE, PROT_READ))
+		cannot("mprotect");
+	return stores(at + 3 * PAGE);
+}
+
+/* The page of a pipe that was closed belongs to the program. What goes through the next pipe must not get there. */
+static int piped(void)
+{
+	enum { COUNT = 8 };
+	volatile char *at = mapped(COUNT, PROT_READ | PROT_WRITE);
+	char bytes[64];
+	int ends[2];
+
+	for (char byte = 3; byte < 5; byte++) {
+		memset(bytes, byte, sizeof bytes);
+		if (pipe(ends) || write(ends[1], bytes, sizeof bytes) != sizeof bytes)
+			cannot("a pipe");
+		if (byte == 4)
+			break;
+		close(ends[0]);
+		close(ends[1]);
+		for (long n = 0; n < COUNT; n++)
+			at[n * PAGE] = 1;
+	}
+	for (long n = 0; n < COUNT; n++)
+		if (at[n * PAGE] != 1)
+			return 1;
+	return 0;
+}
+
 static int one(void)
 {
 	volatile char *at = pages(4);
@@ -129,11 +198,6 @@ static int move(void)
 	if (mremap((void *)at, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
 		cannot("mremap");
 	return loads(at);
-}
-
-static volatile char *aligned(volatile char *at)
-{
-	return (volatile char *)(((long)at + TABLE - 1) & ~(TABLE - 1));
 }
 
 /* A whole table moves, not word by word. */
@@ -445,14 +509,15 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } cases[] = {
-	{"protect", protect}, {"last", last}, {"one", one}, {"unmap", unmap}, {"many", many}, {"drop", drop},
+	{"protect", protect}, {"last", last}, {"none", none}, {"every", every}, {"across", across}, {"piped", piped},
+	{"one", one}, {"unmap", unmap}, {"many", many}, {"drop", drop},
 	{"move", move}, {"move-table", move_table}, {"fork", forked}, {"shrink", shrink},
 	{"sync", synchronise}, {"lazy-free", lazy_free}, {"instructions", instructions}, {"execute", execute},
 	{"other", other}, {"numbers", numbers}, {"roll-over", roll_over}, {"roll-over-15", roll_over_15},
 	{"split", split}, {"uncached", uncached},
 	{"successor", successor}, {"frames", frames},
 	{"pressure", pressure}, {"other-protect", other_protect}, {"other-unmap", other_unmap},
-	{"other-drop", other_drop}, {"other-copy", other_copy},
+	{"other-drop", other_drop}, {"other-many", other_many}, {"other-copy", other_copy},
 	{"idle", idle},
 };
 

@@ -17,6 +17,7 @@ extern __thread sigjmp_buf away;
 /* The cases: whether the access used the old translation. */
 int other_protect(void);
 int other_unmap(void);
+int other_many(void);
 int other_drop(void);
 int other_copy(void);
 int pressure(void);
