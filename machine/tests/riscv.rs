@@ -19,3 +19,5 @@ mod sanitizer;
 mod support;
 #[path = "riscv/tlb.rs"]
 mod tlb;
+#[path = "riscv/translation.rs"]
+mod translation;

@@ -56,11 +56,13 @@ const WAYS: usize = 4;
 /// A block keeps its set until other blocks have wanted that so often.
 const PATIENCE: u8 = 32;
 
-/// [`Set::credit`] of a new block and at most; what a new schedule costs, and what a look at the registers does. A run
-/// by a schedule without a look earns 1.
+/// [`Set::credit`] of a new block.
 const CREDIT: u8 = 16;
+/// The most credit of a block. A run by a schedule without a look at the registers earns 1.
 const CREDIT_MOST: u8 = 64;
+/// A new schedule costs so much credit.
 const MAKING: u8 = 4;
+/// A look at the registers costs so much credit.
 const LOOKING: u8 = 1;
 
 /// So many cycles later a state is found without looking at the registers.
@@ -79,8 +81,8 @@ pub struct Step {
     /// Its issue, and that of the instruction before it.
     issued: (u32, u8),
     before: (u32, u8),
-    /// Cycles from its issue until every register is ready, by the times at the beginning of the block and by those
-    /// since.
+    /// Cycles from its issue until every register is ready: those that wait for what came before the block, and those
+    /// that an instruction of the block up to this one writes.
     longest: u32,
     /// Which instruction of the block it is, from 1 on.
     number: u8,
@@ -135,7 +137,7 @@ pub struct Schedule {
     pub last: Issued,
     /// The state at the block's end.
     end: Number,
-    /// The registers whose times matter then, and these times from the beginning of the block.
+    /// The registers that are not ready at the block's end, and the cycles from the block's beginning until each is.
     late: Box<[(u8, u64)]>,
 }
 
@@ -145,6 +147,7 @@ pub struct Taken {
     way: usize,
     head: usize,
     state: Number,
+    /// [`Schedules::age`] when it was taken: it goes back if no set was emptied since.
     age: u64,
     pub schedule: Box<Schedule>,
 }

@@ -104,9 +104,12 @@ impl Processor {
     #[inline(never)]
     fn store_misaligned(&mut self, va: u64, bytes: u64, value: u64) -> Result<(), Raised> {
         self.misaligned(va, right::WRITE)?;
-        // Nothing is written if a part of it may not be.
+        // Nothing is written unless both pages may be.
+        self.translate(va, right::WRITE, 1)?;
         let last = va.wrapping_add(bytes - 1);
-        self.translate(last, right::WRITE, 1)?;
+        if (va ^ last) & !0xfff != 0 {
+            self.translate(last & !0xfff, right::WRITE, 1)?;
+        }
         for n in 0..bytes {
             self.store::<1>(va.wrapping_add(n), value >> (8 * n))?;
         }

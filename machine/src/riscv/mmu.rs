@@ -206,12 +206,12 @@ impl Processor {
             (self.fetches_by, self.data_by) = new;
             self.fetched = super::processor::NOWHERE;
         }
-        self.machine_free = self.csr.pmp.leaves_machine_free();
     }
 
     /// PMP was changed. Entries keep what they were loaded with, until a fence.
     pub(super) fn protection_changed(&mut self) {
         self.machine_free = self.csr.pmp.leaves_machine_free();
+        self.protects_finely = self.csr.pmp.splits(0x1000);
         self.fetched = super::processor::NOWHERE;
     }
 
@@ -233,8 +233,7 @@ impl Processor {
         match self.by(fetch) {
             Translation::Bare(true) if self.machine_free => Ok(va),
             Translation::Bare(machine) => {
-                let rights = self.csr.pmp.rights(va, bytes, machine);
-                if rights.is_some_and(|rights| rights & right != 0) {
+                if self.csr.pmp.allows(right, va, bytes, machine) {
                     return Ok(va);
                 }
                 self.fault(right, Miss::Access, va)
@@ -246,18 +245,24 @@ impl Processor {
                 {
                     return Ok(pa);
                 }
-                self.translate_slowly(va, right, mode)
+                self.translate_slowly(va, right, bytes, mode)
             }
         }
     }
 
     #[inline(never)]
-    fn translate_slowly(&mut self, va: u64, right: u8, mode: Mode) -> Result<u64, Raised> {
+    fn translate_slowly(
+        &mut self,
+        va: u64,
+        right: u8,
+        bytes: u64,
+        mode: Mode,
+    ) -> Result<u64, Raised> {
         if !self.sanitized {
-            return self.look_up_or_fill(va, right, mode);
+            return self.look_up_or_fill(va, right, bytes, mode);
         }
         let suspect = self.take_suspect(va, right == right::EXECUTE);
-        let pa = self.look_up_or_fill(va, right, mode)?;
+        let pa = self.look_up_or_fill(va, right, bytes, mode)?;
         if let Some(suspect) = suspect {
             self.judge_use(va, right, suspect);
         }
@@ -265,33 +270,42 @@ impl Processor {
     }
 
     #[inline(always)]
-    fn look_up_or_fill(&mut self, va: u64, right: u8, mode: Mode) -> Result<u64, Raised> {
+    fn look_up_or_fill(
+        &mut self,
+        va: u64,
+        right: u8,
+        bytes: u64,
+        mode: Mode,
+    ) -> Result<u64, Raised> {
         let asid = self.asid();
         let fetch = right == right::EXECUTE;
-        let entry = match self.mmu.first(fetch).look_up(va, asid) {
+        let mut entry = match self.mmu.first(fetch).look_up(va, asid) {
             Some(entry) => entry,
             None => match self.fill(va, right) {
                 Ok(entry) => entry,
                 Err(miss) => return self.fault(right, miss, va),
             },
         };
-        let inside = (1_u64 << entry.shift) - 1;
-        let pa = entry.frame | va & inside;
-        if !entry.allows(right, mode) {
-            return self.fault(right, Miss::Page, va);
-        }
-        if entry.rights & right == 0 {
-            return self.fault(right, Miss::Access, va);
-        }
-        if right == right::WRITE && u64::from(entry.bits) & pte::DIRTY == 0 {
-            // The entry is loaded anew, with the D bit.
-            if self.software_updates() {
+        // An entry that is loaded anew, with the D bit, may lead elsewhere and have other rights.
+        let pa = loop {
+            let pa = entry.physical(va);
+            let clean = right == right::WRITE && u64::from(entry.bits) & pte::DIRTY == 0;
+            if !entry.allows(right, mode) || clean && self.software_updates() {
                 return self.fault(right, Miss::Page, va);
             }
-            if let Err(miss) = self.walk_for(va, right) {
-                return self.fault(right, miss, va);
+            let asks = entry.rights & right::ASK != 0;
+            if entry.rights & right == 0 && !(asks && self.csr.pmp.allows(right, pa, bytes, false))
+            {
+                return self.fault(right, Miss::Access, va);
             }
-        }
+            if !clean {
+                break pa;
+            }
+            entry = match self.walk_for(va, right) {
+                Ok(entry) => entry,
+                Err(miss) => return self.fault(right, miss, va),
+            };
+        };
         if !self.running.oracle {
             let tlb = self.mmu.first(fetch);
             tlb.make_shortcut(va, asid, mode.number(), |entry| entry.free_rights(mode));
@@ -307,7 +321,7 @@ impl Processor {
         if let (Some(second), Some(config)) = (&mut self.mmu.second, &self.config.tlb.l2) {
             let found = second.look_up(va, asid);
             let took = match found {
-                Some(entry) => config.hit + config.next_size * Entry::larger(entry.shift),
+                Some(entry) => config.hit + config.next_size * Entry::smaller_sizes(entry.shift),
                 None => config.miss,
             };
             self.account.add_plain(Plain::SecondTlbAccess, 1);

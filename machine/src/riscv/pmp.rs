@@ -8,6 +8,8 @@ pub mod right {
     pub const WRITE: u8 = 2;
     pub const EXECUTE: u8 = 4;
     pub const ALL: u8 = 7;
+    /// Not a right: a region ends inside of the page, so that each access must ask.
+    pub const ASK: u8 = 8;
 }
 
 const LOCKED: u8 = 0x80;
@@ -152,15 +154,30 @@ impl Pmp {
         Some(if machine { right::ALL } else { 0 })
     }
 
+    /// May an access to all of `bytes` from `start` on do this?
+    #[must_use]
+    pub fn allows(&self, right: u8, start: u64, bytes: u64, machine: bool) -> bool {
+        let rights = self.rights(start, bytes, machine);
+        rights.is_some_and(|rights| rights & right != 0)
+    }
+
+    /// Does a region begin or end inside of a block of so many bytes? Above 4 GB there is nothing.
+    #[must_use]
+    pub fn splits(&self, bytes: u64) -> bool {
+        let regions = (0..REGIONS).filter_map(|number| self.region(number));
+        let mut ends = regions.flat_map(<[u64; 2]>::from);
+        ends.any(|end| end & (bytes - 1) != 0 && end >> 32 == 0)
+    }
+
     /// Opens all of memory, as a firmware does before it leaves machine mode.
     pub fn open(&mut self) {
         self.configurations[0] = 0x18 | right::ALL;
         self.addresses[0] = ADDRESS;
     }
 
-    /// Machine mode may do everything everywhere.
+    /// Machine mode may do everything everywhere: no region is locked, and none has a part of an access alone.
     #[must_use]
     pub fn leaves_machine_free(&self) -> bool {
-        self.configurations.iter().all(|byte| byte & LOCKED == 0)
+        self.configurations.iter().all(|byte| byte & LOCKED == 0) && !self.splits(8)
     }
 }

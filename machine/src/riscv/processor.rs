@@ -23,6 +23,8 @@ use crate::observe::stale::Origin;
 
 /// No line: the next instruction is fetched in any case.
 pub(super) const NOWHERE: (u64, RamAddress) = (1, 0);
+/// Bits of the address of a line that PMP has several rights for: each fetch asks.
+const UNEVEN: u64 = 3;
 
 /// Why a run ended.
 pub type Stop = computer::Stop<Trap, Fatal>;
@@ -65,6 +67,8 @@ pub struct Processor {
     pub(super) data_by: Translation,
     /// No region of PMP binds machine mode.
     pub(super) machine_free: bool,
+    /// A region of PMP begins or ends inside of a page.
+    pub(super) protects_finely: bool,
     /// The virtual address of the line that was fetched last, and where it is in RAM; or [`NOWHERE`].
     pub(super) fetched: (u64, RamAddress),
     /// The whole page of that line is translated by the entry that the TLB of fetches used last, and nobody watches.
@@ -132,6 +136,7 @@ impl Processor {
             fetches_by: Translation::Bare(true),
             data_by: Translation::Bare(true),
             machine_free: true,
+            protects_finely: false,
             fetched: NOWHERE,
             page_fetched: false,
             reservation: None,
@@ -275,12 +280,23 @@ impl Processor {
         self.page_fetched = matches!(self.fetches_by, Translation::By(_))
             && !self.running.oracle
             && !self.sanitized
-            && !self.config.tlb.extreme.ahead;
+            && !self.config.tlb.extreme.ahead
+            && !self.protects_finely;
         Ok(at)
     }
 
     #[inline(never)]
     fn fetch_line(&mut self, va: u64) -> Result<RamAddress, Raised> {
+        let inside = self.line - 1;
+        let machine = self.fetches_by == Translation::Bare(true);
+        if self.fetched.0 == va & !inside | UNEVEN {
+            let at = self.fetched.1 | (va & inside) as RamAddress;
+            let pa = VIRT_RAM + u64::from(at);
+            if self.csr.pmp.allows(right::EXECUTE, pa, 2, machine) {
+                return Ok(at);
+            }
+            return self.fault(right::EXECUTE, Miss::Access, va);
+        }
         let at = if self.page_fetched && (va ^ self.fetched.0) & !0xffe == 0 {
             // The look-up would find the entry that was used last.
             self.look_ups[0] += 1;
@@ -295,9 +311,18 @@ impl Processor {
             let stall = memory.fetch(at, attribute::COHERENT, now, &mut self.account);
             self.stall(stall);
         }
-        let line = self.line - 1;
-        self.fetched = (va & !line, at & !(line as u32));
+        self.fetched = (va & !inside, at & !(inside as RamAddress));
+        let start = VIRT_RAM + u64::from(self.fetched.1);
+        if self.protects_finely && self.csr.pmp.rights(start, self.line, machine).is_none() {
+            self.fetched.0 |= UNEVEN;
+            // What was decoded asks for whole lines.
+            self.running.stale = true;
+        }
         Ok(at)
+    }
+
+    fn is_uneven(&self) -> bool {
+        self.fetched.0 & UNEVEN == UNEVEN
     }
 
     /// Fetches the lines that an instruction is the first of.
@@ -370,6 +395,7 @@ impl Processor {
             let late = self.cycles - issued.0;
             let stops = self.running.stale || end >= self.running.deadline;
             if done.is_err() || late != 0 || stops {
+                // By then every register is ready, and no time of a register needs to be entered.
                 if late >= step.longest() {
                     self.schedules.idle(self.cycles);
                 } else {
@@ -487,7 +513,7 @@ unsafe impl Runs for Processor {
         let high = if low & 3 == 3 { half(2) } else { 0 };
         let op = decode(u32::from(high) << 16 | u32::from(low), self.extensions);
         let (line, first) = (self.line as u32, at & (self.line as u32 - 1));
-        let fetches = first == 0 || first + u32::from(op.length) > line;
+        let fetches = first == 0 || first + u32::from(op.length) > line || self.is_uneven();
         Op {
             fetches,
             plain: op.plain && !fetches,
@@ -498,6 +524,11 @@ unsafe impl Runs for Processor {
     #[inline(always)]
     fn address(&self) -> u64 {
         self.pc
+    }
+
+    #[inline(always)]
+    fn decodes_each(&self) -> bool {
+        self.running.oracle || !self.running.breakpoints.is_empty() || self.is_uneven()
     }
 
     #[inline(always)]

@@ -79,6 +79,7 @@ impl Saved for Processor {
         self.mmu.make_derived();
         self.schedules.lose();
         self.modes_changed();
+        self.protection_changed();
         // That line must be fetched again after a change of modes, and not after a snapshot.
         self.fetched = fetched;
         Ok(())

@@ -36,11 +36,10 @@ impl Mode {
     /// The mode of accesses with this privilege, under this mstatus.
     #[must_use]
     pub fn new(supervisor: bool, status: u64) -> Mode {
-        if !supervisor {
-            return Mode(0);
-        }
-        let has = |bit, flag| if status & bit != 0 { flag } else { 0 };
-        Mode(Mode::SUPERVISOR | has(mstatus::SUM, Mode::SUM) | has(mstatus::MXR, Mode::MXR))
+        let has = |is, flag| if is { flag } else { 0 };
+        let sum = supervisor && status & mstatus::SUM != 0;
+        let mxr = has(status & mstatus::MXR != 0, Mode::MXR);
+        Mode(has(supervisor, Mode::SUPERVISOR) | has(sum, Mode::SUM) | mxr)
     }
 
     /// Its number, which no other mode has.
@@ -52,11 +51,11 @@ impl Mode {
 }
 
 /// [`Entry::bits`] are the lower eight of the page-table entry, and [`Entry::rights`] what physical memory protection
-/// allows there, for modes below machine mode.
+/// allows there, for modes below machine mode, or [`right::ASK`].
 impl Entry {
-    /// How many of the other sizes of leaves are smaller than this one.
+    /// How many sizes of leaves are smaller than this one.
     #[must_use]
-    pub fn larger(shift: u8) -> u32 {
+    pub fn smaller_sizes(shift: u8) -> u32 {
         u32::from(shift).saturating_sub(12) / 9
     }
 

@@ -7,6 +7,7 @@ use super::pmp::right;
 use super::processor::Processor;
 use super::tlb::{Entry, pte};
 use crate::account::Plain;
+use crate::board::VIRT_RAM;
 use crate::engine::straight::Runs as _;
 use crate::memory::RamAddress;
 use crate::observe::stale::Origin;
@@ -42,7 +43,9 @@ impl Processor {
             let (place, value) = self.read_entry(at)?;
             self.walked.push(place, value);
             if value & pte::VALID == 0 && self.config.tlb.keeps_invalid {
-                return Ok(self.entry(va, (12, 0)));
+                let none = self.entry(va, (12, 0));
+                let leaf = shift as u8;
+                return Ok(Entry { leaf, ..none });
             }
             if value & pte::VALID == 0
                 || value & (pte::READ | pte::WRITE) == pte::WRITE
@@ -70,8 +73,7 @@ impl Processor {
 
     /// Reads an entry through the D-cache.
     fn read_entry(&mut self, at: u64) -> Result<(RamAddress, u64), Miss> {
-        let allowed = self.csr.pmp.rights(at, 8, false);
-        if allowed.is_none_or(|rights| rights & right::READ == 0) {
+        if !self.csr.pmp.allows(right::READ, at, 8, false) {
             return Err(Miss::Access);
         }
         let place = self.ram_address(at, 8).ok_or(Miss::Access)?;
@@ -98,6 +100,7 @@ impl Processor {
         Entry {
             page: va >> shift << shift,
             shift: shift as u8,
+            leaf: shift as u8,
             bits: bits as u8,
             global: bits & pte::GLOBAL != 0,
             asid: self.asid(),
@@ -153,18 +156,23 @@ impl Processor {
             if self.software_updates() {
                 return Err(Miss::Page);
             }
+            let at = VIRT_RAM + u64::from(place);
+            if !self.csr.pmp.allows(right::WRITE, at, 8, false) {
+                return Err(Miss::Access);
+            }
             value |= wanted;
             self.write_entry(place, value);
             entry.bits = value as u8;
         }
         match self.csr.pmp.rights(frame, inside + 1, false) {
             Some(rights) => entry.rights = rights,
-            // A region ends inside of it: the TLB gets a page of 4 KB.
+            // A region ends inside of it: the TLB gets a part of 4 KB.
             None => {
                 entry.page = va & !0xfff;
                 entry.frame = frame | va & inside & !0xfff;
                 entry.shift = 12;
-                entry.rights = self.csr.pmp.rights(entry.frame, 0x1000, false).unwrap_or(0);
+                let rights = self.csr.pmp.rights(entry.frame, 0x1000, false);
+                entry.rights = rights.unwrap_or(right::ASK);
             }
         }
         Ok(entry)

@@ -18,6 +18,8 @@ pub struct Entry {
     pub frame: u64,
     /// The page has `1 << shift` bytes.
     pub shift: u8,
+    /// The page-table entry maps `1 << leaf` bytes, if these are more.
+    pub leaf: u8,
     /// What the page-table entry says of the page, as the architecture has it; of an entry without a translation 0.
     pub bits: u8,
     /// It is good in all address spaces.
@@ -47,6 +49,11 @@ impl Entry {
     #[must_use]
     pub fn physical(&self, va: u64) -> u64 {
         self.frame | va & ((1 << self.shift) - 1)
+    }
+
+    /// Is it a part of what its page-table entry maps?
+    fn is_part(&self) -> bool {
+        self.leaf > self.shift
     }
 
     /// Does it translate this address?
@@ -158,6 +165,8 @@ pub struct Tlb {
     replacement: AnyReplacement,
     /// Sizes of pages that it has had entries of, as bits; a fully associative one needs no such list.
     shifts: u64,
+    /// It has had parts of larger pages.
+    parts: bool,
     #[serde(skip)]
     shortcuts: Vec<PageShortcut>,
     /// Of a fully associative one.
@@ -189,6 +198,7 @@ impl Tlb {
             ways: config.ways,
             replacement: AnyReplacement::named(name, sets, config.ways)?,
             shifts: 0,
+            parts: false,
             shortcuts: Vec::new(),
             index: Index::default(),
             used: NOT_USED,
@@ -204,7 +214,8 @@ impl Tlb {
             && self.ways == fresh.ways
             && self.replacement.fits(&fresh.replacement)
             && (self.entries.iter().zip(&fresh.entries)).all(|(entry, fresh)| {
-                entry.way == fresh.way && (!entry.valid() || SIZES.contains(&entry.shift))
+                let sizes = SIZES.contains(&entry.shift) && u32::from(entry.leaf) < u64::BITS;
+                entry.way == fresh.way && (!entry.valid() || sizes)
             })
     }
 
@@ -380,6 +391,7 @@ impl Tlb {
             self.set_of(new.page, new.shift)
         };
         self.shifts |= 1 << new.shift;
+        self.parts |= new.is_part();
         let entries = &self.entries[set * ways..][..ways];
         let same = |old: &Entry| old.holds(new.page, new.asid) && old.shift == new.shift;
         let way = match self.index.first(new.page, entries, same) {
@@ -443,11 +455,12 @@ impl Tlb {
         self.drop_shortcuts();
     }
 
-    /// Removes what a fence reaches: the page of an address or all, an address space or all with their global pages.
-    /// Returns how many entries went.
+    /// Removes what a fence reaches: all of the page-table entry of an address or of all, an address space or all with
+    /// their global pages. Returns how many entries went.
     pub fn fence(&mut self, va: Option<u64>, asid: Option<u16>) -> u64 {
         let reached = |entry: &Entry| {
-            let page = va.is_none_or(|va| (va ^ entry.page) >> entry.shift == 0);
+            let mapped = entry.leaf.max(entry.shift);
+            let page = va.is_none_or(|va| (va ^ entry.page) >> mapped == 0);
             let space = asid.is_none_or(|asid| entry.asid == asid && !entry.global);
             entry.valid() && page && space
         };
@@ -464,8 +477,8 @@ impl Tlb {
             }
         };
         match va {
-            // The entry is in one set for each size of pages.
-            Some(va) if !self.is_fully_associative() => {
+            // The entry is in one set for each size of pages; parts of a page are in several.
+            Some(va) if !self.is_fully_associative() && !self.parts => {
                 let ways = self.ways as usize;
                 for shift in self.sizes() {
                     let first = self.set_of(va, shift) * ways;

@@ -6,28 +6,28 @@ use pagewalk_machine::riscv::{Config, Stop};
 
 use super::support::{config, elf, root, session};
 
-const T0: u32 = 5;
-const T1: u32 = 6;
+pub(super) const T0: u32 = 5;
+pub(super) const T1: u32 = 6;
 const T2: u32 = 7;
 /// Counts exceptions.
 const S4: u32 = 20;
 
-const START: u32 = 0x8000_0000;
+pub(super) const START: u32 = 0x8000_0000;
 /// Tables of gigabytes, of 2 MB and of 4 KB; the virtual page; its frame; words that processors wait for.
-const TABLES: u32 = START + 0x10_0000;
-const PAGE: u32 = 0x4000_0000;
-const FRAME: u32 = START + 0x20_0000;
+pub(super) const TABLES: u32 = START + 0x10_0000;
+pub(super) const PAGE: u32 = 0x4000_0000;
+pub(super) const FRAME: u32 = START + 0x20_0000;
 const FLAGS: u32 = START + 0x1000;
 /// V, R, W, X, A and D.
 const GOOD: u64 = 0xcf;
 
-const MSTATUS: u32 = 0x300;
-const SFENCE: u32 = 0x1200_0073;
+pub(super) const MSTATUS: u32 = 0x300;
+pub(super) const SFENCE: u32 = 0x1200_0073;
 /// sinval.vma zero, zero.
 const SINVAL: u32 = 0x1600_0073;
 
 /// A value of 64 bits, by its halves.
-fn li(rd: u32, value: u64) -> Vec<u32> {
+pub(super) fn li(rd: u32, value: u64) -> Vec<u32> {
     let half = |rd: u32, value: u32| {
         let low = (value << 20).cast_signed() >> 20;
         let high = value.wrapping_sub(low as u32);
@@ -46,13 +46,13 @@ fn li(rd: u32, value: u64) -> Vec<u32> {
     code
 }
 
-fn csrw(csr: u32, value: u64) -> Vec<u32> {
+pub(super) fn csrw(csr: u32, value: u64) -> Vec<u32> {
     let mut code = li(T0, value);
     code.push(csr << 20 | T0 << 15 | 1 << 12 | 0x73);
     code
 }
 
-fn put(at: u32, value: u64) -> Vec<u32> {
+pub(super) fn put(at: u32, value: u64) -> Vec<u32> {
     let mut code = li(T0, at.into());
     code.extend(li(T1, value));
     code.push(T1 << 20 | T0 << 15 | 3 << 12 | 0x23);
@@ -60,7 +60,7 @@ fn put(at: u32, value: u64) -> Vec<u32> {
 }
 
 /// A load in supervisor mode.
-fn load(at: u32) -> Vec<u32> {
+pub(super) fn load(at: u32) -> Vec<u32> {
     let mut code = li(T1, at.into());
     code.extend(csrw(MSTATUS, 1 << 17 | 1 << 11));
     // ld t1, 0(t1); csrw mstatus, zero
@@ -68,11 +68,11 @@ fn load(at: u32) -> Vec<u32> {
     code
 }
 
-fn leaf(value: u64) -> Vec<u32> {
+pub(super) fn leaf(value: u64) -> Vec<u32> {
     put(TABLES + 0x2000, value)
 }
 
-fn word(frame: u32) -> u64 {
+pub(super) fn word(frame: u32) -> u64 {
     u64::from(frame >> 12 << 10) | GOOD
 }
 
@@ -85,8 +85,8 @@ fn wait(at: u32) -> Vec<u32> {
 }
 
 /// What processor 0 does before and after the tables are made, and what processor 1 does; how many exceptions there
-/// were on the one that ends the run.
-fn faults(config: &Config, steps: &[Vec<u32>], second: Option<&[Vec<u32>]>) -> u32 {
+/// were on the one that ends the run. The oracle must count the same.
+pub(super) fn faults(config: &Config, steps: &[Vec<u32>], second: Option<&[Vec<u32>]>) -> u32 {
     match ends(config, steps, second) {
         Stop::PowerOff { status } => status,
         other => panic!("{other:?}"),
@@ -139,12 +139,17 @@ fn ends(config: &Config, steps: &[Vec<u32>], second: Option<&[Vec<u32>]>) -> Sto
     code.extend(first);
     code.extend(second.unwrap_or_default().concat());
     code.extend(end());
-    let mut session = session(config, &elf(&code), "program");
     let limits = Limits {
         instructions: 100_000,
         ..Limits::NONE
     };
-    session.run(limits)
+    let [fast, oracle] = [false, true].map(|oracle| {
+        let mut session = session(config, &elf(&code), "program");
+        session.set_oracle(oracle);
+        (session.run(limits), session.counters())
+    });
+    assert_eq!(fast, oracle);
+    fast.0
 }
 
 /// j, forwards.
@@ -152,7 +157,7 @@ fn jump(bytes: u32) -> u32 {
     (bytes >> 1 & 0x3ff) << 21 | (bytes >> 11 & 1) << 20 | (bytes >> 12 & 0xff) << 12 | 0x6f
 }
 
-fn u74(settings: &[&str]) -> Config {
+pub(super) fn u74(settings: &[&str]) -> Config {
     config("u74-1500", settings)
 }
 

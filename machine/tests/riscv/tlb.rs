@@ -17,7 +17,8 @@ enum Step {
     Fence(Option<u8>, Option<u16>),
 }
 
-/// The entry of a page: each fourth one is global, and pages from 32 on have 2 MB.
+/// The entry of a page: each fourth one is global, pages from 32 on have 2 MB, and pages from 40 on are parts of 4 KB
+/// of a page of 2 MB.
 fn entry(page: u8, asid: u16) -> Entry {
     let n = u64::from(page);
     let global = if page.is_multiple_of(4) {
@@ -25,12 +26,16 @@ fn entry(page: u8, asid: u16) -> Entry {
     } else {
         0
     };
-    let large = page >= 32;
-    let (shift, place) = if large { (21, n << 21) } else { (12, n << 12) };
+    let (shift, leaf, place) = match page {
+        0..32 => (12, 12, n << 12),
+        32..40 => (21, 21, n << 21),
+        _ => (12, 21, 40 << 21 | (n - 40) << 12),
+    };
     Entry {
         page: place,
         frame: (1 << 32) + place,
         shift,
+        leaf,
         bits: (pte::VALID | pte::READ | pte::ACCESSED | global) as u8,
         global: global != 0,
         rights: right::ALL,
@@ -147,7 +152,7 @@ impl Model {
             for (number, way) in set.ways.iter_mut().enumerate() {
                 let reached = way.is_some_and(|old| {
                     let global = u64::from(old.bits) & pte::GLOBAL != 0;
-                    page.is_none_or(|page| entry(page, 0).page == old.page)
+                    page.is_none_or(|page| (entry(page, 0).page ^ old.page) >> old.leaf == 0)
                         && asid.is_none_or(|asid| old.asid == asid && !global)
                 });
                 if reached {
@@ -162,7 +167,7 @@ impl Model {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let page = || 0..40_u8;
+    let page = || 0..48_u8;
     prop_oneof![
         20 => (page(), 0..3_u16).prop_map(|(page, asid)| Step::Access(page, asid)),
         1 => (proptest::option::of(page()), proptest::option::of(0..3_u16))
