@@ -37,6 +37,10 @@ _COMPRESSED = {
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x02\x21\x4c\x18": "lz4",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"\x89LZO": "lzo",
+    b"\x5d\0\0": "lzma",
     b"\x27\x05\x19\x56": "U-Boot's mkimage",
 }
 _RAW_MAGIC, _RAW_AT = b"RSC\x05", 0x38

@@ -160,6 +160,8 @@ def test_a_configuration_is_named_or_in_the_image(kernel: Path, tmp_path: Path) 
         (b"\x7fELF", "a damaged or cut off ELF file"),
         (gzip.compress(b"x"), r"compressed \(gzip\)"),
         (b"\x28\xb5\x2f\xfd" + bytes(60), r"compressed \(zstd\)"),
+        (b"\x02\x21\x4c\x18" + bytes(60), r"compressed \(lz4\)"),
+        (b"\x89LZO" + bytes(60), r"compressed \(lzo\)"),
         (b"\x27\x05\x19\x56" + bytes(60), "mkimage"),
     ],
 )

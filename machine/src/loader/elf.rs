@@ -111,14 +111,27 @@ impl ElfImage {
         }
         let loads = (image.elf_program_headers().iter())
             .filter(|header| header.p_type(LittleEndian) == elf::PT_LOAD);
-        let halves: Vec<u64> = loads
-            .map(|header| header.p_vaddr(LittleEndian) >> 32)
+        let segments: Vec<(u64, u64)> = loads
+            .map(|header| (header.p_vaddr(LittleEndian), header.p_paddr(LittleEndian)))
             .collect();
-        let all = |half: u64| halves.iter().all(|&other| other == half);
+        let all = |half: u64| segments.iter().all(|&(at, _)| at >> 32 == half);
         if !all(0) && !all(0xffff_ffff) {
             return Err(bad(
                 "has addresses above 4 GB that are not a kernel's".to_owned()
             ));
+        }
+        let entry = image.elf_header().e_entry(LittleEndian);
+        if !all(entry >> 32) {
+            return Err(bad(format!(
+                "begins at {entry:#x}, outside of its segments"
+            )));
+        }
+        // A kernel goes where its virtual addresses say.
+        let beyond = |&&(at, physical): &&(u64, u64)| at >> 32 == 0 && physical >> 32 != 0;
+        if let Some((_, physical)) = segments.iter().find(beyond) {
+            return Err(bad(format!(
+                "has a segment for physical address {physical:#x}, where no machine has memory"
+            )));
         }
         Self::take_apart(&image, bytes, file, bad, false)
     }
@@ -314,6 +327,29 @@ fn move_to_physical(segments: &mut Vec<Segment>) {
 const WRAPPED: &str =
     "is a zImage, a boot loader around a compressed kernel: give the vmlinux that it was made from";
 
+/// How packed files begin, and what unpacks them (file(1) has these numbers, and Linux lib/decompress.c).
+const PACKED: [(&[u8], &str); 8] = [
+    (b"\x1f\x8b", "gunzip"),
+    (b"\xfd7z", "unxz"),
+    (b"BZh", "bunzip2"),
+    (b"\x28\xb5\x2f\xfd", "unzstd"),
+    (b"\x02\x21\x4c\x18", "unlz4"),
+    (b"\x04\x22\x4d\x18", "unlz4"),
+    (b"\x89LZO", "lzop -d"),
+    (b"\x5d\0\0", "unlzma"),
+];
+
+/// What a message says of a packed file.
+pub(crate) fn packed(bytes: &[u8]) -> Option<String> {
+    let (_, by) = (PACKED.iter()).find(|(magic, _)| bytes.starts_with(magic))?;
+    Some(format!("is compressed: unpack it first, with {by}"))
+}
+
+/// What a file is that is no ELF file.
+fn no_elf(bytes: &[u8]) -> Result<(), String> {
+    Err(packed(bytes).unwrap_or_else(|| "is not an ELF file".to_owned()))
+}
+
 /// The machine number of a little-endian ELF file is that of an i386.
 fn for_i386(bytes: &[u8]) -> bool {
     bytes.get(18..20) == Some(&elf::EM_386.to_le_bytes())
@@ -335,8 +371,7 @@ fn check_identity_i386(bytes: &[u8]) -> Result<(), String> {
             "is a bzImage, a boot loader around a compressed kernel: give an ELF with a Multiboot header"
                 .to_owned(),
         ),
-        [0x1f, 0x8b, ..] => Err("is compressed: unpack it first, with gunzip".to_owned()),
-        _ => Err("is not an ELF file".to_owned()),
+        _ => no_elf(bytes),
     }
 }
 
@@ -348,8 +383,11 @@ fn check_identity_riscv(bytes: &[u8]) -> Result<(), String> {
             (_, elf::ELFDATA2MSB) => Err("is a big-endian ELF file".to_owned()),
             _ => Err("has a damaged ELF header".to_owned()),
         },
-        [0x1f, 0x8b, ..] => Err("is compressed: unpack it first, with gunzip".to_owned()),
-        _ => Err("is not an ELF file".to_owned()),
+        // A boot loader for EFI around a compressed kernel (Linux drivers/firmware/efi/libstub/zboot-header.S).
+        [b'M', b'Z', ..] => Err(
+            "is a program for EFI: give the vmlinux or the Image that it was made from".to_owned(),
+        ),
+        _ => no_elf(bytes),
     }
 }
 
@@ -364,16 +402,10 @@ fn check_identity(bytes: &[u8]) -> Result<(), String> {
             (_, elf::ELFDATA2LSB) => Err("is a little-endian ELF file".to_owned()),
             _ => Err("has a damaged ELF header".to_owned()),
         },
-        // Images as distributions and U-Boot have them (U-Boot image.h; the magic numbers of gzip, xz, bzip2, zstd).
+        // Images as distributions and U-Boot have them (U-Boot image.h).
         [0x27, 0x05, 0x19, 0x56, ..] => Err("is a uImage: give the vmlinux inside".to_owned()),
         [0xd0, 0x0d, 0xfe, 0xed, ..] => {
             Err("is a device tree or a FIT image: give the vmlinux inside".to_owned())
-        }
-        [0x1f, 0x8b, ..] => Err("is compressed: unpack it first, with gunzip".to_owned()),
-        [0xfd, b'7', b'z', ..] => Err("is compressed: unpack it first, with unxz".to_owned()),
-        [b'B', b'Z', b'h', ..] => Err("is compressed: unpack it first, with bunzip2".to_owned()),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            Err("is compressed: unpack it first, with unzstd".to_owned())
         }
         [0x01, 0xdf, ..] => Err(
             "is an XCOFF boot image for Open Firmware: give the vmlinux that it was made from"
@@ -384,7 +416,7 @@ fn check_identity(bytes: &[u8]) -> Result<(), String> {
             "is a disk or PReP boot image (zImage.prep): give the vmlinux that it was made from"
                 .to_owned(),
         ),
-        _ => Err("is not an ELF file".to_owned()),
+        _ => no_elf(bytes),
     }
 }
 

@@ -13,6 +13,11 @@ pub enum LoadError {
     NotForI386 { file: String, message: String },
     #[error("{file}: {message}; allowed is a static ELF executable for RISC-V of 64 bits")]
     NotForRiscv { file: String, message: String },
+    /// The same of what may be a Linux, too.
+    #[error(
+        "{file}: {message}; allowed is a static ELF executable for RISC-V of 64 bits or a Linux Image"
+    )]
+    NoRiscvKernel { file: String, message: String },
     #[error("{file}: {message}")]
     DoesNotFit { file: String, message: String },
     #[error("{file}: section cause `{name}`: {message}")]
@@ -31,6 +36,14 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// A Linux Image would have been allowed.
+    pub(crate) fn or_image(self) -> LoadError {
+        match self {
+            LoadError::NotForRiscv { file, message } => LoadError::NoRiscvKernel { file, message },
+            other => other,
+        }
+    }
+
     /// What the file of this name holds does not fit the machine.
     pub(crate) fn unfit(file: &str, message: impl Into<String>) -> LoadError {
         LoadError::DoesNotFit {

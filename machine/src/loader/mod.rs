@@ -9,6 +9,7 @@ pub(crate) mod linux;
 mod symbols;
 
 pub use cpio::{CpioFile, files as cpio_files};
+pub(crate) use elf::packed;
 pub use elf::{CauseRange, ElfImage, Segment};
 pub use error::LoadError;
 pub use files::read_file;

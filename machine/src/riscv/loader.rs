@@ -9,15 +9,13 @@ use super::config::Config;
 use super::counters;
 use super::csr::privilege;
 use crate::board::{DISK_MOST, VIRT_CONSOLE, VIRT_RAM, processor_handle, virt_nodes};
-use crate::loader::{ElfImage, LoadError};
+use crate::loader::{ElfImage, LoadError, Segment, packed};
 
 /// Where a Linux is loaded, from the beginning of RAM on (Linux Documentation/riscv/boot-image-header.rst; OpenSBI
 /// docs/firmware/fw_dynamic.md).
 const KERNEL: u64 = 0x20_0000;
 /// The magic number at 0x38 of a Linux Image.
 const IMAGE_MAGIC: &[u8; 4] = b"RSC\x05";
-/// How files begin that gzip, xz and zstd have packed.
-const PACKED: [&[u8]; 3] = [b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"];
 /// Firmware adds to the device tree in its place.
 const TREE_PLACE: u64 = 0x2_0000;
 /// Behind that: what fw_dynamic is told.
@@ -39,8 +37,8 @@ pub struct Given<'a> {
 
 /// A kernel, or a program for the bare machine.
 enum Kernel {
-    /// At its physical addresses, from which it begins at this one.
-    Program(ElfImage, u64),
+    /// At its physical addresses.
+    Program(ElfImage),
     /// A Linux, as bytes from [`KERNEL`] on, and how many it needs.
     Linux(Vec<u8>, u64),
 }
@@ -51,7 +49,7 @@ fn quad(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// Takes a kernel apart. In words what is wrong with it.
-fn kernel(bytes: &[u8], image: Option<&ElfImage>) -> Result<Kernel, &'static str> {
+fn kernel(bytes: &[u8], image: Option<&ElfImage>, ram: u64) -> Result<Kernel, &'static str> {
     let Some(image) = image else {
         let size = quad(bytes, 16).unwrap_or(0).max(bytes.len() as u64);
         return match quad(bytes, 8) {
@@ -62,22 +60,24 @@ fn kernel(bytes: &[u8], image: Option<&ElfImage>) -> Result<Kernel, &'static str
         };
     };
     // The entry's upper half is not in the image.
-    let entry = quad(bytes, 24).unwrap_or(0);
-    if entry < 1 << 32 {
-        return Ok(Kernel::Program(image.clone(), entry));
+    if quad(bytes, 24).unwrap_or(0) < 1 << 32 {
+        return Ok(Kernel::Program(image.clone()));
     }
     let starts = image.segments.iter().map(|segment| segment.virtual_address);
     let start = starts.min().unwrap_or(0);
+    if image.entry != start {
+        return Err("is no Linux: it does not begin at its lowest address");
+    }
     let mut memory = Vec::new();
     let mut size = 0;
     for segment in &image.segments {
         let at = (segment.virtual_address - start) as usize;
-        memory.resize(memory.len().max(at + segment.data.len()), 0);
-        memory[at..at + segment.data.len()].copy_from_slice(&segment.data);
         size = size.max(at as u64 + u64::from(segment.size));
-    }
-    if image.entry != start {
-        return Err("is no Linux: it does not begin at its lowest address");
+        // A larger one is refused, and needs no memory of the host.
+        if size <= ram {
+            memory.resize(memory.len().max(at + segment.data.len()), 0);
+            memory[at..at + segment.data.len()].copy_from_slice(&segment.data);
+        }
     }
     Ok(Kernel::Linux(memory, size))
 }
@@ -100,7 +100,7 @@ pub fn load(
     let config = machine.config().clone();
     let ram = u64::from(config.memory.size);
     let unfit = |message: &str| Err(LoadError::unfit(name, message));
-    let kernel = match kernel(bytes, image) {
+    let kernel = match kernel(bytes, image, ram) {
         Ok(Kernel::Linux(..)) if given.firmware.is_none() => {
             return unfit(
                 "is a Linux, which calls firmware: give --firmware with fw_dynamic.bin of OpenSBI",
@@ -111,7 +111,7 @@ pub fn load(
     };
     let mut place = Place { machine, name };
     let (entry, end) = match &kernel {
-        Kernel::Program(image, entry) => {
+        Kernel::Program(image) => {
             let mut end = 0;
             for segment in &image.segments {
                 let Some(at) = u64::from(segment.physical).checked_sub(VIRT_RAM) else {
@@ -123,7 +123,14 @@ pub fn load(
                 place.put(at, &segment.data, segment.size.into())?;
                 end = end.max(at + u64::from(segment.size));
             }
-            (*entry, end)
+            let entry = image.physical_entry();
+            let within = |s: &Segment| entry.wrapping_sub(s.physical) < s.size;
+            if entry & 1 != 0 || !image.segments.iter().any(within) {
+                return unfit(&format!(
+                    "begins at {entry:#x}, where it has no instruction"
+                ));
+            }
+            (u64::from(entry), end)
         }
         Kernel::Linux(memory, size) => {
             place.put(KERNEL, memory, *size)?;
@@ -132,14 +139,14 @@ pub fn load(
     };
     if let Some((firmware, file)) = given.firmware {
         let size = firmware.len() as u64;
-        if PACKED.iter().any(|magic| firmware.starts_with(magic)) {
-            return Err(LoadError::unfit(file, "is compressed: unpack it first"));
+        if let Some(message) = packed(firmware) {
+            return Err(LoadError::unfit(file, message));
         }
         if size > KERNEL || firmware.starts_with(b"\x7fELF") {
             let message = "is no firmware: allowed is fw_dynamic.bin of OpenSBI, of 2 MB at most";
             return Err(LoadError::unfit(file, message));
         }
-        if end <= size || matches!(&kernel, Kernel::Program(_, at) if at - VIRT_RAM < KERNEL) {
+        if end <= size || entry - VIRT_RAM < KERNEL {
             return unfit("lies where the firmware goes: run it without --firmware");
         }
         place.put(0, firmware, size)?;
@@ -200,7 +207,7 @@ impl Place<'_> {
         let ram = self.machine.uncore_mut().ram.bytes_mut();
         let (all, end) = (ram.len() as u64, at.saturating_add(size));
         if end > all {
-            let [first, end, top] = [at, end, all].map(|at| VIRT_RAM.wrapping_add(at));
+            let [first, end, top] = [at, end, all].map(|at| VIRT_RAM.saturating_add(at));
             let message = format!(
                 "needs {first:#x}..{end:#x}, and RAM is {VIRT_RAM:#x}..{top:#x} (memory.size)"
             );

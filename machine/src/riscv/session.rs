@@ -6,7 +6,7 @@ use super::processor::Processor;
 use super::{Config, Machine};
 use crate::board::Console;
 use crate::computer::{self, Cpu as _, SessionError};
-use crate::loader::ElfImage;
+use crate::loader::{ElfImage, LoadError};
 
 pub use loader::Given;
 
@@ -27,7 +27,7 @@ impl computer::Session<Processor> {
         let image = if is_image(kernel) {
             None
         } else {
-            Some(ElfImage::parse_riscv(kernel, name)?)
+            Some(ElfImage::parse_riscv(kernel, name).map_err(LoadError::or_image)?)
         };
         let mut machine = Machine::build(config, console, &[]).map_err(SessionError::Machine)?;
         loader::load(&mut machine, (kernel, name), image.as_ref(), given)?;

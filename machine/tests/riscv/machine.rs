@@ -105,6 +105,98 @@ fn wrong_input_gets_a_sentence() {
     assert!(refused(powerpc, &none).contains("allowed is a static ELF executable for RISC-V"));
 }
 
+/// Bytes of a program of [`elf`] that begin at `at` are these numbers.
+fn patched(quads: &[(usize, u64)]) -> Vec<u8> {
+    let mut file = elf(&program());
+    for &(at, value) in quads {
+        file[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    }
+    file
+}
+
+#[test]
+fn bad_kernels_get_the_right_sentence() {
+    const ENTRY: usize = 24;
+    const VIRTUAL: usize = 80;
+    const PHYSICAL: usize = 88;
+    let config = config("u74-1500", &[]);
+    let refused = |bytes: &[u8], given: &Given<'_>| {
+        let session = Session::with_riscv_kernel(&config, (bytes, "k"), given, Console::memory());
+        let error = session.err().expect("it is refused");
+        error.to_string()
+    };
+    let none = Given::default();
+    let firmware = Given {
+        firmware: Some((b"code", "fw")),
+        ..Given::default()
+    };
+    let packed: [(&[u8], &str); 8] = [
+        (b"\x1f\x8b\x08\0", "gunzip"),
+        (b"\xfd7zXZ\0", "unxz"),
+        (b"\x28\xb5\x2f\xfd", "unzstd"),
+        (b"BZh91AY", "bunzip2"),
+        (b"\x02\x21\x4c\x18", "unlz4"),
+        (b"\x04\x22\x4d\x18", "unlz4"),
+        (b"\x89LZO\0", "lzop -d"),
+        (b"\x5d\0\0\0", "unlzma"),
+    ];
+    for (bytes, by) in packed {
+        let said = format!("is compressed: unpack it first, with {by}");
+        let error = refused(bytes, &none);
+        assert!(
+            error.contains(&said) && error.ends_with("or a Linux Image"),
+            "{error}"
+        );
+        let as_firmware = Given {
+            firmware: Some((bytes, "fw")),
+            ..Given::default()
+        };
+        let error = refused(&elf(&program()), &as_firmware);
+        assert_eq!(error, format!("fw: {said}"));
+    }
+    assert!(refused(b"MZ\0\0zimg", &none).contains("is a program for EFI"));
+    for (entry, said) in [
+        (0, "begins at 0x0"),
+        (0x8000_0001, "begins at 0x80000001"),
+        (0x9000_0000, "begins at 0x90000000"),
+        (0xf000_0000, "begins at 0xf0000000"),
+        (0x1_8000_0000, "begins at 0x180000000"),
+        (0xffff_ffff_8000_0000, "begins at 0xffffffff80000000"),
+    ] {
+        for given in [&none, &firmware] {
+            let error = refused(&patched(&[(ENTRY, entry)]), given);
+            assert!(error.contains(said), "{error}");
+        }
+    }
+    for physical in [0x1_8000_0000, 0xffff_ffff_8000_0000] {
+        let error = refused(&patched(&[(PHYSICAL, physical)]), &none);
+        assert!(
+            error.contains(&format!("physical address {physical:#x}")),
+            "{error}"
+        );
+    }
+    // A kernel of which one part lies nearly 4 GB behind the other: it is refused before memory is asked for.
+    let kernel: u64 = 0xffff_ffff_0000_1000;
+    let mut spread = patched(&[(ENTRY, kernel), (VIRTUAL, kernel)]);
+    let header: Vec<u8> = spread[64..0x78].to_vec();
+    let code = spread.split_off(0x78);
+    spread.extend(header);
+    spread.extend(code);
+    spread[56] = 2;
+    spread[64 + 56 + 16..][..8].copy_from_slice(&0xffff_ffff_f000_0000_u64.to_le_bytes());
+    let error = refused(&spread, &firmware);
+    assert!(error.contains("needs 0x80200000..0x1702"), "{error}");
+    let mut image = vec![0; 64];
+    image[8..16].copy_from_slice(&0x20_0000_u64.to_le_bytes());
+    image[16..24].copy_from_slice(&u64::MAX.to_le_bytes());
+    image[0x38..0x3c].copy_from_slice(b"RSC\x05");
+    let error = refused(&image, &firmware);
+    assert!(
+        error.contains("needs 0x80200000..0xffffffffffffffff"),
+        "{error}"
+    );
+}
+
 /// A U74's marchid has its upper bit set, which no whole number of TOML has.
 #[test]
 fn identities_have_all_64_bits_and_extensions_are_named_once() {
