@@ -155,7 +155,9 @@ ERRORS = (
     *(replace(_NUMBER, machine=machine) for machine in ("ppc603-133", "mpc855t-48", "ppc405-200", "ppc604-133")),
     replace(_ROLL_OVER, machine="ppc603-133"),
     replace(_ROLL_OVER, machine="ppc604-133", append="contexts=8"),
-    replace(_ROLL_OVER, machine="ppc405-200", append="contexts=6"),
+    replace(
+        _ROLL_OVER, machine="ppc405-200", append="contexts=17", program="stale roll-over", changed=("soft405_activate",)
+    ),
     replace(_ROLL_OVER, machine="mpc855t-48", append="", program="stale roll-over-15"),
     replace(ERRORS[0], program="uses crowd", keys=("tlb.extreme.keep=until-flushed",)),
     _WHOLE,

@@ -268,12 +268,13 @@ impl Processor {
 
     /// The kernel writes a number of an address space. It is that of a thread as soon as the thread goes on.
     pub(crate) fn note_number(&mut self, number: u32) {
-        if self.sanitized && !self.choice.restores(number) {
+        let call = (self.registers.lr, self.registers.gpr.get(Register::new(1)));
+        if self.sanitized && !self.choice.restores(number, call) {
             let who = Who {
                 calls: self.calls(),
                 ..self.who()
             };
-            self.choice.write(number, who);
+            self.choice.write(number, call, who);
         }
     }
 
@@ -338,6 +339,18 @@ impl Processor {
         self.note_root(&held, &origin);
         if origin.leaf().is_none() {
             self.look_for_words(&held);
+        }
+        self.forget_words_within(&held, &origin);
+    }
+
+    /// A handler that is not run in real mode may miss the page of a table itself. The words that led to the entry of
+    /// that page lead to no other one, although the last of them has the table's page frame, too.
+    fn forget_words_within(&mut self, held: &Held, origin: &Origin) {
+        let missed = (self.followed_for ^ held.key.page as u32) >> held.key.shift == 0;
+        let first = origin.words().next().filter(|_| self.following && !missed);
+        let words = first.and_then(|word| self.trail.iter().rposition(|&(at, _)| at == word.at));
+        if let Some(words) = words {
+            self.trail.truncate(words);
         }
     }
 
