@@ -45,6 +45,7 @@ OURS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("mpc855t-48", ()),
     ("ppc405-200", ()),
     ("ppc970-1600", ()),
+    *((machine, ()) for machine in _SEVERAL),
     *((machine, ("kernel.lock=fine", f"shootdown={form}")) for machine in _SEVERAL for form in _FORMS),
     ("ppc604-200x4", ("kernel.lock=fine", "shootdown=broadcast")),
 )  # fmt: skip

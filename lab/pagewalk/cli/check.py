@@ -14,7 +14,7 @@ import typer
 from pagewalk import _machine, native, writing
 from pagewalk.cli import options
 from pagewalk.cli.jobs import bare_job, job_of
-from pagewalk.cli.output import Json, err, print_json, say
+from pagewalk.cli.output import Json, err, next_step, print_json, say
 from pagewalk.cli.simulation import Watched, watch
 from pagewalk.errors import BadInput, ExitStatus
 from pagewalk.paths import check_writable, read_file
@@ -108,6 +108,8 @@ class Checked:
             say(err, self.left_out)
         if self.ended is not None:
             say(err, self.ended)
+        if self.findings:
+            next_step("pagewalk see --stale --kernel KERNEL -- PROG", "pagewalk gdb --kernel KERNEL -- PROG")
 
 
 def begin(machine: _machine.Machine, *, goes_on: bool) -> None:

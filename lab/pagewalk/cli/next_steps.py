@@ -19,7 +19,10 @@ NEXT: Mapping[str, tuple[str, ...]] = {
     "subjects": ("pagewalk subjects build linux-6.1-bare",),
     "subjects build": ("pagewalk exec --kernel linux-6.1-bare -- hello",),
     "boot": ("pagewalk exec -- PROG for what a program cost", "pagewalk gdb -- PROG to debug it"),
-    "check": ("pagewalk see --stale --kernel KERNEL -- PROG", "pagewalk gdb --kernel KERNEL -- PROG"),
+    "check": (
+        "--set tlb.extreme.keep=until-flushed for a TLB that shows more errors",
+        "-p POLICY=CHOICE for another policy",
+    ),
     "resume": ("pagewalk profile --from SNAPSHOT", "pagewalk trace --from SNAPSHOT -o run.pftrace"),
     "profile": (
         "pagewalk see -- PROG for a flame graph and more",

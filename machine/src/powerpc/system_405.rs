@@ -157,7 +157,7 @@ pub fn tlbwe(m: &mut Processor, i: &Operands) -> Outcome {
     privileged(&m.registers)?;
     let (number, value) = (m.registers.gpr.get(i.a), m.registers.gpr.get(i.t));
     if !low_word(i) {
-        m.note_overwritten(number);
+        m.note_overwritten(number, value);
     }
     if let Some(unit) = m.mmu.ppc405_mut() {
         if low_word(i) {

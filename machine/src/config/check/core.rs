@@ -29,7 +29,8 @@ pub(super) fn check(checker: &mut Checker, config: &MachineConfig) {
             ("tlb.instruction.ways", &config.tlb.instruction),
             ("tlb.data.ways", &config.tlb.data),
         ] {
-            if tlb.ways > 2 {
+            // TLBs that keep their entries have more, and the handler names one of the first two.
+            if tlb.ways > 2 && config.tlb.extreme.keep.is_none() {
                 checker.fail(path, format!("is {}: core.kind \"{}\" names a way by the single bit SRR1[WAY]; allowed are 1 and 2", tlb.ways, kind.name()));
             }
         }

@@ -351,7 +351,8 @@ impl Stale {
                 blind,
             ),
             (
-                flushes,
+                // Only the report of a finding has a list of them.
+                if self.findings.is_empty() { 0 } else { flushes },
                 "flushes were forgotten",
                 FLUSHES_MOST,
                 "lists of flushes may be incomplete",

@@ -29,12 +29,22 @@ const STEP: u64 = 1000;
 const SPIN: u64 = 2 * STEP;
 /// How many locks of one handler are let go.
 const LOCKS: u32 = 4;
+/// Words that a handler has loaded last, among which a lock is looked for.
+const WAITED: usize = 32;
+/// How far a ticket is ahead of the one that is served, at most. Two pointers are further apart.
+const WAITING: u32 = 3;
+/// The smaller part of a lock's word. A kernel's pointers are in the upper half of the addresses.
+const TOKEN: u32 = 0x8000_ffff;
+/// The first register that a call leaves as it was.
+const KEPT: u32 = 14;
 /// How often one handler may stop without an instruction.
 const STOPS: u32 = 10;
 /// Double words that are written to a page that is filled. To the page of the kernel's stack a handler writes less.
 const FILLED_LEAST: usize = 256;
 /// Bytes that are hidden of a copy of a word that the kernel keeps for the next miss.
 pub const HIDDEN: u32 = 16;
+/// What of an address, virtual or physical, says which stack it is in.
+const STACK: u32 = 0x0fff_e000;
 /// What of the MSR says where an access was made.
 const MODE: u32 = msr::PR | msr::IR | msr::DR;
 
@@ -212,7 +222,7 @@ impl Processor {
         let mut written = (usize::MAX, self.hot.instructions);
         let mut locks = 0;
         while stops < STOPS {
-            let stores = self.memory.undo.as_ref().map_or(0, Vec::len);
+            let stores = self.stores();
             if stores != written.0 {
                 written = (stores, self.hot.instructions);
             } else if self.hot.instructions - written.1 >= SPIN {
@@ -253,14 +263,36 @@ impl Processor {
         Some(Answer::Unknown)
     }
 
-    /// The word that was loaded last becomes 0, as a lock that nobody holds: what the tables say then is what the
-    /// handler would load as soon as it may. False if there is none.
+    /// How often the copy has written, its stack apart: a handler that waits may call functions.
+    fn stores(&self) -> usize {
+        let stack = self.registers.gpr.get(Register::new(1)) & STACK;
+        let undo = self.memory.undo.iter().flatten();
+        undo.filter(|(at, _)| at & STACK != stack).count()
+    }
+
+    /// A lock becomes free in the copy: what the tables say then is what the handler would load as soon as it may.
+    /// False if there is no lock among the words that were loaded last.
+    ///
+    /// Of a lock with tickets, the word with the number that is served becomes the number that the handler waits with
+    /// in a register. Of any other one, the word becomes 0. A lock holds 1, or who has it as a number or a physical
+    /// address.
     fn let_go(&mut self) -> bool {
-        let Some(&(at, value)) = self.trail.last() else {
+        let words = || self.trail.iter().rev().take(WAITED);
+        let ticket = words().find_map(|&(at, served)| Some((at, self.ticket(served)?)));
+        let taken = |word: &&(u32, u32)| word.1 != 0 && (word.1 < 1 << 31 || word.1 & !TOKEN == 0);
+        let lock = || words().find(taken).map(|word| (word.0, 0));
+        let Some((at, free)) = ticket.or_else(lock) else {
             return false;
         };
         self.memory.remember(at, 4);
-        value != 0 && self.memory.uncore.ram.write_u32(at, 0)
+        self.memory.uncore.ram.write_u32(at, free)
+    }
+
+    /// The number of a register that waits for this one to be served.
+    fn ticket(&self, served: u32) -> Option<u32> {
+        let gpr = &self.registers.gpr;
+        let mut kept = (KEPT..32).map(|n| gpr.get(Register::new(n)));
+        kept.find(|number| served != 0 && (1..=WAITING).contains(&number.wrapping_sub(served)))
     }
 
     /// A program goes on, or the code of the kernel that made the access: `rfi` has gone back to its mode and stack.

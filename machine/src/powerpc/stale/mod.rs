@@ -50,6 +50,8 @@ const TRAIL_MOST: usize = 1024;
 /// The same of one that is not run in a copy. If it takes more, it does something else too, as the kernel's C code does
 /// for a page that is not there yet; the entry's first use tells the words.
 const FOLLOWED_MOST: usize = 256;
+/// TLBHI\[V\] of a 405.
+const VALID_405: u32 = 0x40;
 /// The same of one that fills a hash table.
 const HASHED_MOST: usize = 64;
 
@@ -480,7 +482,10 @@ impl Processor {
 
     /// An entry is overwritten by one that is not valid, which is how a 405 removes it. Entries of other numbers for
     /// the same page stay.
-    pub(crate) fn note_overwritten(&mut self, number: u32) {
+    pub(crate) fn note_overwritten(&mut self, number: u32, high: u32) {
+        if high & VALID_405 != 0 {
+            return;
+        }
         let unit = self.mmu.ppc405().filter(|_| self.sanitized);
         let entry =
             unit.and_then(|unit| unit.entries().get(number as usize % unit.entries().len()));
