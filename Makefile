@@ -428,7 +428,8 @@ soak-riscv: $(STAMPS)/machine ready riscv
 	$(call heading,Programs of other people on Linux for RISC-V)
 	PROGRAMS_ARCH=riscv tests/programs/build.sh qemu busybox sqlite redis
 	$(PAGEWALK) subjects build linux-6.1-riscv linux-6.12-riscv
-	$(SUITE_ON_RISCV) --machine u74-1500 --group busybox-glibc --group sqlite-glibc --group redis
+	$(SUITE_ON_RISCV) --machine u74-1500 --group busybox-glibc --group sqlite-glibc
+	$(SUITE_ON_RISCV) --machine u74-1500 --group redis --case unix
 	$(if $(wildcard build/programs-riscv/stress-ng.stamp),$(SUITE_ON_RISCV) --machine u74-1500 --machine u74-1500x4 --group stress-ng \
 		$(addprefix --case ,$(STRESSORS)))
 	$(call heading,Each Linux on each RISC-V machine$(comma) with the shortcuts and without)
