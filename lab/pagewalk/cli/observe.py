@@ -400,11 +400,13 @@ def see(
         counters = recorded.counted()
     writing.write(output, page.render(page.page_data(subject, recorded, counters, _POINTS), found))
     if as_json:
-        shown = len(recorded.misses)
-        print_json({"output": output, "misses": recorded.missed, "shown": shown, "stop": watched.stop})
+        told = {"output": output, "misses": recorded.missed, "shown": len(recorded.misses), "stop": watched.stop}
+        print_json(told if found is None else {**told, "stale": len(found)})
     else:
         for words in recorded.limits:
             say(err, words)
+        if found is not None:
+            say(err, f"{len(found):,} stale translations: pagewalk check tells of each")
         say(err, f"{recorded.missed:,} TLB misses, {len(recorded.misses):,} of them in {output}: open it in a browser")
     watched.check()
 
