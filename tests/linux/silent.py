@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pagewalk import subjects
+from pagewalk import machines, subjects
 from suite.places import BUILD, Missing, refuse_unknown, wanted
 
 from kernel import planted as ours
@@ -31,7 +31,9 @@ _OURS = ("thread_memory", "fork", "cow", "mmap", "memory")
 """The kernel's tests that change translations most, from tests/user."""
 
 STORM = 1
-"""Seconds of the machine's time that the storm lasts."""
+"""Seconds of the machine's time that the storm lasts. On a faster machine than `CLOCK` it lasts as many cycles."""
+CLOCK = 200_000_000
+"""In Hz."""
 
 _SEVERAL = ("p6-200x2", "p6-200x4", "ppc604-185x2", "ppc750-400x2", "ppc604-200x4")
 _FORMS = ("queue", "short", "lazy", "generation")
@@ -83,8 +85,9 @@ def _of_tests(architecture: str, names: Sequence[str]) -> Iterator[tuple[str, ..
             yield (str(wanted(folder / name, "run make -C user")),)
 
 
-def _storm(architecture: str, seconds: int) -> tuple[str, ...]:
-    return (str(planted.program(architecture, "storm")), str(seconds))
+def _storm(architecture: str, machine: str, seconds: int) -> tuple[str, ...]:
+    milliseconds = seconds * 1000 * min(CLOCK, machines.find(machine).clock) // machines.find(machine).clock
+    return (str(planted.program(architecture, "storm")), str(milliseconds))
 
 
 def _ours(machine: str, policies: tuple[str, ...], seconds: int) -> SetUp:
@@ -97,7 +100,7 @@ def _ours(machine: str, policies: tuple[str, ...], seconds: int) -> SetUp:
     return SetUp(
         f"ours on {machine} {' '.join(policies)}".strip(),
         words,
-        (*_of_tests(architecture, [name for name in _OURS if name != without]), _storm(architecture, seconds)),
+        (*_of_tests(architecture, [name for name in _OURS if name != without]), _storm(architecture, machine, seconds)),
         (*words, "--image", str(ours.built(error)), "--", *ours.program(error)),
     )
 
@@ -133,7 +136,7 @@ def _linux(name: str, machine: str, error: str, seconds: int) -> SetUp:
     return SetUp(
         f"{name} on {machine}",
         (str(folder / subjects.IMAGE), *rest),
-        (*_of_tests(architecture, _OURS), *_stress(architecture), *pressure, _storm(architecture, seconds)),
+        (*_of_tests(architecture, _OURS), *_stress(architecture), *pressure, _storm(architecture, machine, seconds)),
         (str(image), *rest, "--", stale, one.case),
     )
 
@@ -204,7 +207,7 @@ def main() -> int:
         "--storm",
         type=int,
         default=STORM,
-        help=f"seconds of the storm (default: {STORM})",
+        help=f"seconds of the storm, on a machine of up to 200 MHz (default: {STORM})",
     )
     chosen = parser.parse_args()
     try:

@@ -1,8 +1,8 @@
 /*
- * A storm of changes of translations, which the translation sanitizer must find nothing in: storm SECONDS. A thread on
- * each processor, or two threads on one, maps, protects, moves, drops, copies, truncates and writes anew pages of data
- * and of instructions, and checks what the pages hold. Prints the turns of all threads; status 1 if a page holds
- * something else.
+ * A storm of changes of translations, which the translation sanitizer must find nothing in: storm MILLISECONDS. A
+ * thread on each processor, or two threads on one, maps, protects, moves, drops, copies, truncates and writes anew
+ * pages of data and of instructions, and checks what the pages hold. Prints the turns of all threads; status 1 if a
+ * page holds something else.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -189,7 +189,7 @@ int main(int count, char **words)
 	pthread_t threads[MOST];
 	long many, sum = 0;
 
-	until = now() + (count > 1 ? atol(words[1]) : 1) * 1000LL;
+	until = now() + (count > 1 ? atol(words[1]) : 1000);
 	processors = sysconf(_SC_NPROCESSORS_ONLN);
 	many = processors == 1 ? 2 : processors > MOST ? MOST : processors;
 	crowd = mapped(NULL, CROWD, PROT_READ | PROT_WRITE, -1);
