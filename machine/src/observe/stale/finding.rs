@@ -260,7 +260,10 @@ impl Finding {
             Side::Second => Some("second-level TLB"),
             Side::Hashed => Some("hash table"),
         };
-        let traits: Vec<&str> = global.into_iter().chain(tlb).collect();
+        let space = self.used.key.space;
+        let space = (space != 0).then(|| format!("number {space:#x}"));
+        let traits = global.into_iter().chain(tlb).map(str::to_owned);
+        let traits: Vec<String> = traits.chain(space).collect();
         if traits.is_empty() {
             String::new()
         } else {
