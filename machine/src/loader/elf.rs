@@ -109,8 +109,9 @@ impl ElfImage {
                 "is for ELF machine {machine}, not RISC-V (243)"
             )));
         }
-        let loads = (image.elf_program_headers().iter())
-            .filter(|header| header.p_type(LittleEndian) == elf::PT_LOAD);
+        let loads = (image.elf_program_headers().iter()).filter(|header| {
+            header.p_type(LittleEndian) == elf::PT_LOAD && header.p_memsz(LittleEndian) != 0
+        });
         let segments: Vec<(u64, u64)> = loads
             .map(|header| (header.p_vaddr(LittleEndian), header.p_paddr(LittleEndian)))
             .collect();

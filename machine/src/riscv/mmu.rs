@@ -262,11 +262,14 @@ impl Processor {
             return self.look_up_or_fill(va, right, bytes, mode);
         }
         let suspect = self.take_suspect(va, right == right::EXECUTE);
-        let pa = self.look_up_or_fill(va, right, bytes, mode)?;
-        if let Some(suspect) = suspect {
-            self.judge_use(va, right, suspect);
+        let found = self.look_up_or_fill(va, right, bytes, mode);
+        match (suspect, &found) {
+            (Some(suspect), Ok(_)) => self.judge_use(va, right, suspect),
+            // A refused access is no use of the entry.
+            (Some((key, _)), Err(_)) if !self.refilled => self.mmu.suspect(key),
+            _ => {}
         }
-        Ok(pa)
+        found
     }
 
     #[inline(always)]

@@ -54,11 +54,14 @@ impl Processor {
             return self.look_up_or_walk::<FETCH>(linear, need);
         }
         let suspect = self.take_suspect(linear, FETCH);
-        let found = self.look_up_or_walk::<FETCH>(linear, need)?;
-        if let Some(suspect) = suspect {
-            self.judge_use(linear, need, FETCH, suspect);
+        let found = self.look_up_or_walk::<FETCH>(linear, need);
+        match (suspect, &found) {
+            (Some(suspect), Ok(_)) => self.judge_use(linear, need, FETCH, suspect),
+            // A refused access is no use of the entry.
+            (Some((key, _)), Err(_)) if !self.refilled => self.mmu.suspect(key),
+            _ => {}
         }
-        Ok(found)
+        found
     }
 
     #[inline(always)]

@@ -1,5 +1,5 @@
 //! What a trace and a listener are told on an x86 machine: misses with the steps of their walks and with victims, and
-//! exceptions. A PowerPC's are in `tests/walks.rs` and `tests/listening.rs`.
+//! exceptions. A PowerPC's are in `tests/powerpc/walks.rs` and `listening.rs`.
 
 use pagewalk_machine::account::tlb_events::TlbNote;
 use pagewalk_machine::observe::listener::{Filter, Listener, What};
