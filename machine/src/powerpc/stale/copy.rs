@@ -137,6 +137,7 @@ impl Copy {
             copy.memory.uncore.ram.write_u64(at + 8, 0);
         }
         copy.trail.clear();
+        copy.followed_for = ea;
         copy.state_changed();
         copy.make_ready();
         copy.copied_stack = Some(copy.registers.gpr.get(Register::new(1)));

@@ -316,7 +316,8 @@ impl Processor {
 
     /// An entry may have been loaded.
     pub(crate) fn note_load(&mut self) {
-        if !self.sanitized {
+        let is_copy = self.memory.undo.is_some();
+        if !self.sanitized && !is_copy {
             return;
         }
         let load = self.account.tlb.load;
@@ -326,6 +327,14 @@ impl Processor {
         let Some(held) = load.and_then(|load| self.mmu.loaded(&load)) else {
             return;
         };
+        if is_copy {
+            if self.mmu.has_hash_table() {
+                return;
+            }
+            let origin = origin(&self.trail, &held, self.mmu.table_place());
+            self.forget_words_within(&held, &origin);
+            return;
+        }
         self.suspects.remove(&held.key);
         let frame = held.frame.into();
         let ram = &self.memory.uncore.ram;
@@ -345,11 +354,17 @@ impl Processor {
         self.forget_words_within(&held, &origin);
     }
 
+    /// Is this the entry whose miss the handler was called for?
+    fn is_followed_for(&self, held: &Held) -> bool {
+        let page = IN_SEGMENT >> held.key.shift << held.key.shift;
+        (self.followed_for ^ held.key.page as u32) & page == 0
+    }
+
     /// A handler that is not run in real mode may miss the page of a table itself. The words that led to the entry of
     /// that page lead to no other one, although the last of them has the table's page frame, too.
     fn forget_words_within(&mut self, held: &Held, origin: &Origin) {
-        let missed = (self.followed_for ^ held.key.page as u32) >> held.key.shift == 0;
-        let first = origin.words().next().filter(|_| self.following && !missed);
+        let nested = self.following && !self.is_followed_for(held);
+        let first = origin.words().next().filter(|_| nested);
         let words = first.and_then(|word| self.trail.iter().rposition(|&(at, _)| at == word.at));
         if let Some(words) = words {
             self.trail.truncate(words);
@@ -408,10 +423,7 @@ impl Processor {
             return;
         }
         let trail = std::mem::take(&mut self.trail);
-        let same = (self.followed_for ^ held.key.page as u32)
-            & IN_SEGMENT >> held.key.shift << held.key.shift
-            == 0;
-        let origin = if same && !self.following {
+        let origin = if self.is_followed_for(held) && !self.following {
             origin(&trail, held, self.mmu.table_place())
         } else {
             Origin::new(0)
