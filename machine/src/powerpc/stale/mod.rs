@@ -272,10 +272,11 @@ impl Processor {
     pub(crate) fn note_number(&mut self, number: u32) {
         let call = (self.registers.lr, self.registers.gpr.get(Register::new(1)));
         if self.sanitized && !self.choice.restores(number, call) {
-            let who = Who {
-                calls: self.calls(),
-                ..self.who()
-            };
+            let mut who = self.who();
+            // A handler in real mode writes one for a moment.
+            if self.registers.msr & msr::DR != 0 {
+                who.calls = self.calls();
+            }
             self.choice.write(number, call, who);
         }
     }
