@@ -4,7 +4,7 @@
 //! Whatever a kernel's handler computes of its tables, by whatever layout, is so found out exactly, and the machine
 //! does not notice it.
 
-use super::origin;
+use super::{STACK, origin};
 use crate::board::{Board, Console};
 use crate::computer::{Cpu as _, Limits, Pause};
 use crate::memory::{Memory, Uncore};
@@ -43,8 +43,6 @@ const STOPS: u32 = 10;
 const FILLED_LEAST: usize = 256;
 /// Bytes that are hidden of a copy of a word that the kernel keeps for the next miss.
 pub const HIDDEN: u32 = 16;
-/// What of an address, virtual or physical, says which stack it is in.
-const STACK: u32 = 0x0fff_e000;
 /// What of the MSR says where an access was made.
 const MODE: u32 = msr::PR | msr::IR | msr::DR;
 

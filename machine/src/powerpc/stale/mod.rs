@@ -5,9 +5,10 @@
 //! - An entry is made of the word that the handler loaded or stored last before it loaded the entry, of those whose
 //!   frame bits are the entry's, and of the word that leads to its table. Of an entry that no handler loaded (a kernel
 //!   may load it in advance) the copy tells it at the first use.
-//! - A number of an address space (a VSID, an 8xx's CASID, a 405's PID) names another space as soon as the kernel loads
-//!   an entry with that number by another first table and another second one: the entries of the space before are
-//!   suspect. An access that uses one is compared with what the kernel loads now, in the context in force.
+//! - A number of an address space (a VSID, an 8xx's CASID, a 405's PID) names another space as soon as another thread
+//!   goes on with it ([`Choice`]), or the kernel loads an entry with that number by another first table and another
+//!   second one. The entries of the space before are suspect then. An access that uses one of them is compared with
+//!   what the kernel loads now, in the context in force.
 //! - A hash table is a cache of the guest's tables, as a second-level TLB is one ([`Side::Hashed`]). The copy does not
 //!   see the page's entry there.
 //! - The change that made an entry wrong is the last one without which the guest's handler would load the entry: the
@@ -50,10 +51,12 @@ const TRAIL_MOST: usize = 1024;
 /// The same of one that is not run in a copy. If it takes more, it does something else too, as the kernel's C code does
 /// for a page that is not there yet; the entry's first use tells the words.
 const FOLLOWED_MOST: usize = 256;
-/// TLBHI\[V\] of a 405.
-const VALID_405: u32 = 0x40;
 /// The same of one that fills a hash table.
 const HASHED_MOST: usize = 64;
+/// TLBHI\[V\] of a 405.
+const VALID_405: u32 = 0x40;
+/// What of an address, virtual or physical, says which stack it is in.
+const STACK: u32 = 0x0fff_e000;
 
 const RULES: Rules = Rules {
     grain: 2,
@@ -203,7 +206,6 @@ impl Processor {
 
     /// A handler has loaded a word, or stored it. What it keeps on its stack is no table.
     pub(crate) fn note_handler_access(&mut self, (at, bytes, value): (u32, u32, u64)) {
-        const STACK: u32 = 0x0fff_e000;
         // The registers of a miss on a 603 have no stack.
         let stack =
             (self.registers.msr & msr::TGPR == 0).then(|| self.registers.gpr.get(Register::new(1)));
