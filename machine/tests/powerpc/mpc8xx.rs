@@ -1,11 +1,10 @@
 //! The 8xx core by bare-metal programs: its exceptions, registers, missing instructions, caches and clocks.
 
 use crate::support;
-use crate::support::{Program, config};
+use crate::support::{Program, config, counter, gpr};
 use pagewalk_machine::board::Console;
 use pagewalk_machine::powerpc::loader::{Target, device_tree};
 use pagewalk_machine::powerpc::machine::{Fatal, Limits, Stop};
-use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::powerpc::session::Session;
 
 const MACHINE: &str = "mpc855t-48";
@@ -24,21 +23,6 @@ fn run(source: &str) -> Session {
     let mut session = session(source);
     support::finish(&mut session, LIMITS);
     session
-}
-
-fn gpr(session: &Session, number: u32) -> u32 {
-    session
-        .machine()
-        .processor()
-        .registers
-        .gpr
-        .get(Register::new(number))
-}
-
-fn counter(session: &Session, name: &str) -> u64 {
-    let counters = session.counters();
-    let found = counters.iter().find(|(counter, _)| counter == name);
-    found.expect("a counter").1
 }
 
 /// A handler that leaves its vector in r20, SRR0 in r21, SRR1 in r22, DAR in r23, DSISR in r24, and ends the

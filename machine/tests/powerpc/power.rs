@@ -1,9 +1,8 @@
 //! Power saving by MSR[POW], the L2 after a reset, and the time base read by `mfspr`.
 
-use crate::support::{Program, config};
+use crate::support::{Program, config, counter, gpr};
 use pagewalk_machine::board::Console;
 use pagewalk_machine::powerpc::machine::{Fatal, Limits, Stop};
-use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::powerpc::session::Session;
 
 const LIMITS: Limits = Limits {
@@ -43,21 +42,6 @@ fn waits(hid0: u32, waiting: u32) -> Program {
 const POW: u32 = 0x4_0000;
 const EE: u32 = 0x8000;
 const ME: u32 = 0x1000;
-
-fn gpr(session: &Session, number: u32) -> u32 {
-    session
-        .machine()
-        .processor()
-        .registers
-        .gpr
-        .get(Register::new(number))
-}
-
-fn counter(session: &Session, name: &str) -> u64 {
-    let counters = session.counters();
-    let found = counters.iter().find(|(counter, _)| counter == name);
-    found.expect("a counter").1
-}
 
 #[test]
 fn a_waiting_processor_runs_nothing_until_its_interrupt() {

@@ -2,11 +2,10 @@
 //! steps.
 
 use crate::support;
-use crate::support::Program;
+use crate::support::{Program, counter, gpr};
 use pagewalk_machine::powerpc::dump::StateDump;
 use pagewalk_machine::powerpc::loader::{Target, device_tree};
 use pagewalk_machine::powerpc::machine::{Limits, Stop};
-use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::powerpc::session::Session;
 
 const MACHINE: &str = "ppc405-200";
@@ -21,17 +20,6 @@ fn run(source: &str) -> Session {
     let mut session = Program::on(MACHINE, source).session(MACHINE, &[]);
     support::finish(&mut session, LIMITS);
     session
-}
-
-fn gpr(session: &Session, number: u32) -> u32 {
-    let registers = &session.machine().processor().registers;
-    registers.gpr.get(Register::new(number))
-}
-
-fn counter(session: &Session, name: &str) -> u64 {
-    let counters = session.counters();
-    let found = counters.iter().find(|(counter, _)| counter == name);
-    found.expect("a counter").1
 }
 
 /// A handler that leaves its vector in r20, SRR0 in r21, SRR1 in r22, DEAR in r23, ESR in r24, SRR2 in r25, SRR3 in

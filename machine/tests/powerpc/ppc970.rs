@@ -1,7 +1,7 @@
 //! The 970 core by bare-metal programs: modes, exceptions, registers, missing instructions, SLB, ERATs, TLB and caches.
 
 use crate::support;
-use crate::support::Program;
+use crate::support::{Program, counter};
 use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::powerpc::session::Session;
@@ -27,12 +27,6 @@ fn whole(session: &Session, number: u32) -> u64 {
 
 fn gprs<const N: usize>(session: &Session, numbers: [u32; N]) -> [u64; N] {
     numbers.map(|number| whole(session, number))
-}
-
-fn counter(session: &Session, name: &str) -> u64 {
-    let counters = session.counters();
-    let found = counters.iter().find(|(counter, _)| counter == name);
-    found.expect("a counter").1
 }
 
 const VECTORS: [u32; 13] = [

@@ -8,6 +8,7 @@ use std::process::Command;
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::{MachineConfig, Override};
 use pagewalk_machine::powerpc::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::powerpc::session::Session;
 
 /// Macros that every program has: `load` (a 32-bit constant), `poke` (a word to a fixed address,
@@ -304,4 +305,17 @@ pub fn config(name: &str, settings: &[&str]) -> MachineConfig {
         .map(|text| Override::parse(text).unwrap())
         .collect();
     MachineConfig::from_file(&machine_file(name), &settings).unwrap()
+}
+
+/// A general-purpose register of the only processor.
+pub fn gpr(session: &Session, number: u32) -> u32 {
+    let registers = &session.machine().processor().registers;
+    registers.gpr.get(Register::new(number))
+}
+
+/// The count of an event by its name.
+pub fn counter(session: &Session, name: &str) -> u64 {
+    let counters = session.counters();
+    let found = counters.iter().find(|(counter, _)| counter == name);
+    found.expect("a counter").1
 }
