@@ -25,10 +25,12 @@ from pagewalk.markdown import head, line
 from pagewalk.records import CellRecord
 from pagewalk.simulate import Events
 from pagewalk.store import Store
-from pagewalk.verdict import NO_CHANGE, REFUTED, Kind, at_edge, class_of, is_verdict, judged_figures
+from pagewalk.verdict import NO_CHANGE, REFUTED, Kind, at_edge, class_of, is_verdict, judged_figures, weakest
 
 DECIDES = "an input decides"
 """The verdict on a row whose class is another with other inputs."""
+_SHOW = ("reproduced", "direction")
+"""Classes of verdicts that show a published effect."""
 OTHER_RANGES = "measured with other ranges"
 """Said of a row that was tried with values that the machines' files do not have now."""
 
@@ -92,11 +94,23 @@ class Varied:
         return self.cells[AS_IN_FILE]
 
     @property
-    def deciding(self) -> list[str]:
-        """The variants that decide the row: with each of them it moves, and is counted under another class."""
+    def _others(self) -> dict[str, str]:
+        """The verdicts of the variants with which the row moves, and is counted under another class."""
         table = self.kept.verdict if self.kept is not None else None
         figures = {name: (cell.before, cell.after, cell.ratio) for name, cell in self.cells.items()}
-        return deciding(self.own.row, {name: cell.verdict for name, cell in self.cells.items()}, figures, table)
+        verdicts = {name: cell.verdict for name, cell in self.cells.items()}
+        return {name: verdicts[name] for name in _others(self.own.row, verdicts, figures, table)}
+
+    @property
+    def deciding(self) -> list[str]:
+        """The variants that decide the row (`over_inputs`)."""
+        others = self._others
+        return list(others) if over_inputs(self.own.verdict, others.values()) == DECIDES else []
+
+    @property
+    def verdict(self) -> str:
+        """The verdict that holds with all variants, or DECIDES."""
+        return over_inputs(self.own.verdict, self._others.values())
 
     @property
     def of_today(self) -> bool:
@@ -144,10 +158,22 @@ def moved(row: Row, own: Figures, other: Figures) -> bool:
     )
 
 
-def deciding(row: Row, verdicts: Mapping[str, str], figures: Mapping[str, Figures], table: str | None) -> list[str]:
-    """The variants that decide a row, whose own table has this verdict: with each, it moves, and its class differs."""
+def _others(row: Row, verdicts: Mapping[str, str], figures: Mapping[str, Figures], table: str | None) -> list[str]:
+    """The variants with which a row moves, and is counted under another class."""
     found = of_another_class(verdicts, table)
     return [name for name in found if moved(row, figures[AS_IN_FILE], figures[name])]
+
+
+def over_inputs(own: str, others: Iterable[str]) -> str:
+    """The verdict over all inputs, of a row's own verdict and those of variants that are of another class.
+
+    If all of them show the published effect, in ratio or in direction, it is the weakest, as with placements: that
+    holds with every input. Else an input decides.
+    """
+    found = [own, *others]
+    if len(found) == 1 or all(class_of(verdict) in _SHOW for verdict in found):
+        return weakest(found)
+    return DECIDES
 
 
 def _compared(cell: Cell) -> float | None:
@@ -309,9 +335,11 @@ class Spread:
     figures: Mapping[str, Figures]
     settings: Mapping[str, str | None]
 
-    def deciding(self, row: Row, table: str) -> list[str]:
-        """The variants that decide the row, whose own table has this verdict."""
-        return deciding(row, self.verdicts, self.figures, table)
+    def others(self, row: Row | None, table: str) -> list[str]:
+        """The variants with which the row, whose own table has this verdict, is counted under another class."""
+        return (
+            of_another_class(self.verdicts, table) if row is None else _others(row, self.verdicts, self.figures, table)
+        )
 
     @property
     def shown(self) -> str:
@@ -336,7 +364,8 @@ def spreads(store: Store, experiment: str) -> dict[tuple[str, str], Spread]:
 def judged(store: Store, experiment: Experiment) -> list[CellRecord]:
     """The experiment's latest table, with the verdicts that hold with other inputs too.
 
-    A verdict whose class is another with other inputs becomes DECIDES; the reason says which verdict it is with which.
+    Where the class is another with other inputs, the reason says which verdict the row has with which. The verdict is
+    `over_inputs` of them.
     """
     found = spreads(store, experiment.name)
     rows = experiment.by_place
@@ -352,7 +381,7 @@ def _judged(cell: CellRecord, spread: Spread, row: Row | None) -> CellRecord:
     """The row with what other inputs make of it; `row` is None if its experiment has it no more."""
     of_today = row is None or _of_today(row, spread.settings)
     cell = replace(cell, inputs=spread.shown if of_today else f"{spread.shown}, {OTHER_RANGES}")
-    others = of_another_class(spread.verdicts, cell.verdict) if row is None else spread.deciding(row, cell.verdict)
+    others = spread.others(row, cell.verdict)
     if not others or not is_verdict(cell.verdict):
         return cell
     by_verdict: dict[str, list[str]] = {}
@@ -361,7 +390,11 @@ def _judged(cell: CellRecord, spread: Spread, row: Row | None) -> CellRecord:
     words = "; ".join(
         f"{verdict} with {', '.join(told(names, spread.verdicts))}" for verdict, names in by_verdict.items()
     )
-    return replace(cell, verdict=DECIDES, reason=f"{cell.verdict} with the files' inputs; {words}; {cell.reason}")
+    return replace(
+        cell,
+        verdict=over_inputs(cell.verdict, by_verdict),
+        reason=f"{cell.verdict} with the files' inputs; {words}; {cell.reason}",
+    )
 
 
 def _figure(value: float | None) -> str:
@@ -497,9 +530,11 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
         "",
         "A cell has our ratio, or our figure where there is no ratio, and the verdict. An input decides a row if its "
         "class differs with that input, and if what the verdict is made of moves by 1 % at least. The class must "
-        "differ from that of the row's own table, too. Then the claim's page says so. The last column has "
-        "the spread over all placements in the experiment's own table, with the inputs as in the files. Where it is as "
-        'wide as the columns are apart, the placement matters as much as the inputs. Where the cell "as in the files" '
+        "differ from that of the row's own table, too. Then the claim's page says so. No input decides a row that "
+        "shows the published effect with all of them, in ratio or in direction: its verdict is the weakest. The last "
+        "column has the spread over all placements in the experiment's own table, with the inputs as in the files. "
+        "Where it is as wide as the columns are apart, the placement matters as much as the inputs. Where the cell "
+        '"as in the files" '
         "lies outside of the last, the two are not of one build or of the same placements.",
         "",
         f"There is a verdict on a published figure in {len(counted)} of the {len(varied)} rows; in {decided} of these "

@@ -5,32 +5,40 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any
 
 from pagewalk import architectures, kernel_image
 from pagewalk.architectures import POWERPC, Architecture
 from pagewalk.errors import BadInput, NotBuilt, nearest, unknown
 
 
-class Description(BaseModel):
+@dataclass(frozen=True)
+class Description:
     """What a person needs to know about a policy.
 
     `causes` are the causes of cycles that it acts on, `rows` the benchmark rows that it should move. `values` are
     numbers printed by the guest that tell what it did: their names, to be summed, by the words for them.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     document: str = ""
     section: str = ""
     summary: str = ""
     causes: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
-    values: dict[str, tuple[str, ...]] = {}
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(entry: Mapping[str, Any]) -> Description:
+        """The description that a table of `policies.toml` holds. TypeError if it has a key that is none of these.
+
+        The file is the package's, so no model checks it: a test does.
+        """
+        lists = {key: tuple(entry[key]) for key in ("causes", "rows") if key in entry}
+        values = {words: tuple(names) for words, names in entry.get("values", {}).items()}
+        return Description(**{**entry, **lists, "values": values})
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ class Policy:
 def descriptions() -> Mapping[str, Description]:
     """What is said about each policy, by its name."""
     text = resources.files("pagewalk").joinpath("policies.toml").read_text(encoding="utf-8")
-    return {name: Description.model_validate(entry) for name, entry in tomllib.loads(text).items()}
+    return {name: Description.of(entry) for name, entry in tomllib.loads(text).items()}
 
 
 @cache

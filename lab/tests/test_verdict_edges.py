@@ -265,6 +265,18 @@ def test_every_claim_of_a_document_stands_on_the_page_of_all(tmp_path: Any) -> N
             assert sorted(shown) == sorted(claim.id for claim in claims.of_document(paper))
 
 
+def test_a_row_that_shows_the_effect_with_every_input_has_the_weakest_verdict() -> None:
+    """As with placements. Where one input shows no effect, or too large a one, that input decides."""
+    ratio, direction = "ratio reproduced", "direction reproduced"
+    assert memories.over_inputs(ratio, []) == ratio
+    assert memories.over_inputs(ratio, [direction]) == direction
+    assert memories.over_inputs(direction, [ratio, "figure reproduced"]) == direction
+    for other in ("not reproduced", "overshoots", "no change, as published", "not exercised", "no figure"):
+        assert memories.over_inputs(ratio, [direction, other]) == memories.DECIDES
+        assert memories.over_inputs(other, [ratio]) == memories.DECIDES
+        assert memories.over_inputs(other, []) == other
+
+
 def test_an_input_that_moves_the_class_decides() -> None:
     own = {"as in the file": "direction reproduced"}
     assert memories.of_another_class(own | {"all slowest": "ratio reproduced"}) == ["all slowest"]

@@ -9,7 +9,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from pagewalk import effects, memories, records, writing
+from pagewalk import effects, records, writing
 from pagewalk.errors import BadInput
 from pagewalk.execute import Cell
 from pagewalk.memories import Varied
@@ -138,7 +138,7 @@ def of_memories(rows: Iterable[Varied]) -> Drawing:
         Drawn(
             varied.own.row.name,
             varied.own.row.after.machine,
-            memories.DECIDES if varied.deciding else varied.own.verdict,
+            varied.verdict,
             *(varied.own.after, varied.own.ratio),
             *(varied.ends() or (None, None)),
             *(None if found is None else (found.low, found.high) for found in varied.own.published),
