@@ -318,7 +318,7 @@ WRONG: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("exec", "--set", "tlb.data.entrys=1"), "--set", "entries"),
     (("exec", "--set", "x"), "--set", "key=value"),
     (("exec", "--file", "/nothere"), "--file", "/nothere"),
-    (("exec", "--limit", "0"), "--limit", "greater than or equal to 1"),
+    (("exec", "--limit", "0"), "--limit", "not in the range 1<="),
     (("exec", "--limit", "1e9"), "--limit", "integer"),
     (("exec", "--sanitize", "all,xx"), "--sanitize", "fetch"),
     (("exec", "--at", "5"), "--save", "both"),

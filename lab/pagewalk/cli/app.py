@@ -157,7 +157,7 @@ def _name(words: list[str]) -> str:
 
 def _usage(error: typer.TyperException) -> WrongOption:
     """The error of the library for options as ours."""
-    sentence = error.format_message().rstrip(".")
+    sentence = error.format_message().rstrip(".").replace("a valid int range", "a valid integer")
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "pagewalk"
     return WrongOption(f"{sentence[:1].lower()}{sentence[1:]}", hint=f"`{path} --help` lists what there is")
