@@ -113,6 +113,10 @@ impl Event {
                 event.kind = Kind::Interrupt.name();
                 event.target = Some(target);
             }
+            What::Call { cycles, .. } => {
+                event.kind = Kind::Call.name();
+                event.cycles = Some(cycles);
+            }
         }
         event
     }
@@ -177,6 +181,9 @@ pub fn filter(
     if first > last {
         let message = format!("the range of addresses {first:#x} to {last:#x} is empty");
         return Err(PyValueError::new_err(message));
+    }
+    if kinds.iter().any(|kind| kind == Kind::Call.name()) {
+        return Err(PyValueError::new_err("calls are counted by queries alone"));
     }
     if every == 0 {
         return Err(PyValueError::new_err("every is 0: allowed are 1 and more"));

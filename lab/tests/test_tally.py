@@ -116,6 +116,8 @@ def test_the_command_prints_tables_and_json() -> None:
         ("miss where program == /bin/helo", "has run"),
         ("miss where program == /bin/helo", "did you mean '/bin/hello'?"),
         ("miss '", "quotation mark"),
+        ("call by caller", "calls are those of one function"),
+        ("call where function == exception_soft_miss", "calls are not counted on PowerPC"),
     ],
 )
 def test_a_wrong_query_is_refused(query: str, words: str) -> None:

@@ -26,6 +26,10 @@ EVENTS = {
 """perf's numbers of a U74's events, and the machine's counters of the same."""
 _SLACK = 400
 """The region of interest is around the calls that switch a counter: it has at most so many events more."""
+_ASKS, _WAITS = (
+    f"call by processor where function == {name} histogram cycles" for name in ("firmware+0xe32", "firmware+0x2e7a")
+)
+"""How often a processor asks another one in Debian's OpenSBI, and how often and how long it waits for an answer."""
 _BUILD = "run make -C user ARCH=riscv"
 
 
@@ -72,8 +76,19 @@ def _count_events(subject: str, machine: str) -> None:
 
 
 def _run_storms(subject: str) -> None:
-    """Four processors ask each other to flush, all at once: by the firmware's queues, and by interrupt files."""
+    """Four processors ask each other to flush, all at once: by the firmware's queues, and by interrupt files.
+
+    In the queues each waits for the others, with interrupt files nobody does.
+    """
     program = Program(wanted(USER / "linux" / "storm", _BUILD), ())
     for extensions in ("", "ssaia"):
         keys = {"core.extensions": f'"{extensions}"'}
-        ran(subject, _SEVERAL, program, b"storm: 4 threads have ended\r\n", keys=keys)
+        said = b"storm: 4 threads have ended\r\n"
+        loaded = ran(subject, _SEVERAL, program, said, keys=keys, queries=(_ASKS, _WAITS))
+        (asked, _), (waits, _) = loaded.tallied()
+        waiting = sorted(processor for (processor,), _, cycles, _ in waits if cycles > 0)
+        if waiting != ([] if extensions else ["0", "1", "2", "3"]):
+            raise Missing(f"{subject}: these processors have waited in the firmware's queues: {', '.join(waiting)}")
+        count = [sum(count for _, count, _, _ in rows) for rows in (asked, waits)]
+        if count[1] > count[0]:
+            raise Missing(f"{subject}: {count[0]:,} requests in the firmware, and {count[1]:,} waits for an answer")

@@ -72,7 +72,7 @@ def observe(
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Count TLB misses, evictions, exceptions, switches or interrupts in groups, by a query.
+    """Count TLB misses, evictions, exceptions, switches, interrupts or calls in groups, by a query.
 
     A query is `EVENT [by FIELD, ...] [where FIELD == VALUE and ...] [histogram FIELD]`. Counters stay the same. Only
     the program's own time counts, from its start to its end; `--boot` counts the whole run.

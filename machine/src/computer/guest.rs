@@ -14,6 +14,9 @@ pub trait Guest: Cpu {
     /// A profile follows its calls.
     const FOLLOWS_CALLS: bool = false;
 
+    /// Observers are told of each block that is entered, by its first instruction.
+    const ENTERS_BLOCKS: bool = true;
+
     /// A recorder is told of each instruction.
     const RECORDS: bool = false;
 

@@ -16,6 +16,7 @@ use crate::account::{CauseNames, Counters};
 use crate::board::Console;
 use crate::config::ConfigError;
 use crate::loader::{CauseRange, LoadError};
+use crate::observe::calls::Calls;
 use crate::observe::listener::{Filter, Heard, Listener};
 use crate::observe::profile::{Profile, ProfileRow, StackRow};
 use crate::observe::recorder::{Format, Recorder};
@@ -137,7 +138,9 @@ impl<C: Guest> Session<C> {
         });
         let several = self.machine.processors().len();
         let number = self.machine.instant().processor;
-        self.observers_mut().listener = Some(Listener::new(filter, batch, several, number));
+        let observers = self.observers_mut();
+        observers.listener = Some(Listener::new(filter, batch, several, number));
+        observers.calls = None;
     }
 
     /// Counts, from now on, what these queries ask for; with a region, only inside of that. It takes the place of a
@@ -158,9 +161,14 @@ impl<C: Guest> Session<C> {
         });
         let several = self.machine.processors().len();
         let number = self.machine.instant().processor;
+        let names = queries.iter().filter_map(Query::called).map(str::to_owned);
+        let names: Vec<String> = names.collect();
         let tallies = queries.into_iter().map(|query| Tally::new(query, region));
         let listener = Listener::counting(tallies.collect(), several, number);
-        self.observers_mut().listener = Some(listener);
+        let observers = self.observers_mut();
+        observers.listener = Some(listener);
+        observers.calls = (!names.is_empty()).then(|| Calls::new(names, several, number));
+        self.machine.each(C::observers_changed);
         Ok(())
     }
 
@@ -198,6 +206,9 @@ impl<C: Guest> Session<C> {
                     known.join(", ")
                 ));
             }
+        }
+        if query.called().is_some() && !C::ENTERS_BLOCKS {
+            return Err(format!("calls are not counted on {} machines", C::NAME));
         }
         if query.needs_stacks() && !C::FOLLOWS_CALLS {
             return Err(format!(

@@ -1,5 +1,5 @@
 //! A listener: someone outside of the machine who is told of TLB misses, evictions, exceptions, context switches, and
-//! interrupts that one processor sends to another.
+//! interrupts that one processor sends to another. Queries also hear of calls of a function.
 //!
 //! A filter chooses among them here. What passes is collected in a batch; a full batch stops the run between two
 //! blocks, so that the listener can take it and look at the machine before the run goes on. Listening changes no count.
@@ -7,9 +7,10 @@
 use std::ops::RangeInclusive;
 
 use super::Interruption;
+use super::calls::Call;
 use super::owners::{Owner, Owners};
 use super::stacks::Stack;
-use super::symbolize::Symbolizer;
+use super::symbolize::{Function, Symbolizer};
 use super::tally::Tally;
 use crate::account::Cause;
 use crate::account::causes::CAUSES;
@@ -30,6 +31,8 @@ named! {
         Switch = "switch",
         /// A processor interrupts another one.
         Interrupt = "interrupt",
+        /// A call of a function that a query names has ended.
+        Call = "call",
     }
 }
 
@@ -85,6 +88,11 @@ pub enum What {
         target: u8,
         /// The functions that led there, as a number of the symbolizer.
         path: u32,
+    },
+    Call {
+        caller: Function,
+        /// Until the caller ran on.
+        cycles: u64,
     },
 }
 
@@ -280,6 +288,17 @@ impl Listener {
         let what = What::Interrupt { target, path };
         let heard = heard(self.processor, what, names.0, (pc, user, cause), cycle);
         self.tell(heard, Kind::Interrupt, [Some(pc), None], names);
+    }
+
+    /// A call has ended.
+    pub(super) fn called(&mut self, call: &Call, names: Names<'_>) {
+        let what = What::Call {
+            caller: call.caller,
+            cycles: call.until - call.from,
+        };
+        let code = (call.pc, call.user, call.cause);
+        let heard = heard(self.processor, what, names.0, code, call.from);
+        self.tell(heard, Kind::Call, [Some(call.pc), None], names);
     }
 
     /// The address space `context` runs from now on.

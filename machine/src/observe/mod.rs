@@ -2,6 +2,7 @@
 //!
 //! Observers are told by hooks; none of them changes a count.
 
+pub mod calls;
 pub mod causes;
 pub mod listener;
 mod miss_events;

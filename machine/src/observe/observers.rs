@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::Interruption;
+use super::calls::Calls;
 use super::listener::Listener;
 use super::pass::LastPass;
 use super::profile::Profile;
@@ -34,6 +35,8 @@ pub struct Observers<D> {
     pub profile: Option<Profile>,
     pub trace: Option<Trace>,
     pub listener: Option<Listener>,
+    /// The calls that the listener's queries count.
+    pub calls: Option<Calls>,
     pub recorder: Option<Box<Recorder>>,
     pub sanitizers: Option<Sanitizers>,
     /// Dumps that the guest asked for.
@@ -54,6 +57,7 @@ impl<D> Default for Observers<D> {
             profile: None,
             trace: None,
             listener: None,
+            calls: None,
             recorder: None,
             sanitizers: None,
             dumps: Vec::new(),
@@ -68,7 +72,7 @@ impl<D> Observers<D> {
     /// The engine must call [`Observers::ran`] for everything that runs.
     #[must_use]
     pub fn watch_time(&self) -> bool {
-        self.profile.is_some() || self.trace.is_some()
+        self.profile.is_some() || self.trace.is_some() || self.calls.is_some()
     }
 
     /// The engine must call [`Observers::storing`] for every store that makes a line of the D-cache
@@ -103,6 +107,12 @@ impl<D> Observers<D> {
                 until,
                 &account.counters,
             );
+        }
+        if let Some(calls) = &mut self.calls
+            && let Some(call) = calls.ran(&self.symbols, (pc, user, cause), from)
+            && let Some(listener) = &mut self.listener
+        {
+            listener.called(&call, (&self.symbols, 0));
         }
     }
 
@@ -342,6 +352,9 @@ impl<D> Observers<D> {
         }
         if let Some(listener) = &mut self.listener {
             listener.select(processor);
+        }
+        if let Some(calls) = &mut self.calls {
+            calls.select(processor);
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.select(processor);

@@ -130,7 +130,10 @@ impl Tally {
         let fetch = match heard.what {
             What::Miss(miss) => Some(miss.fetch),
             What::Eviction { load, .. } => Some(load.fetch),
-            What::Exception(_) | What::Switch { .. } | What::Interrupt { .. } => None,
+            What::Exception(_)
+            | What::Switch { .. }
+            | What::Interrupt { .. }
+            | What::Call { .. } => None,
         };
         if self.query.fetch.is_some_and(|wanted| Some(wanted) != fetch) {
             return;
@@ -263,7 +266,9 @@ fn value(field: Field, heard: &Heard, symbols: &Symbolizer, stack: Stack) -> Val
             victim,
             owner,
         } => (None, Some(load), Some((victim, owner))),
-        What::Exception(_) | What::Switch { .. } | What::Interrupt { .. } => (None, None, None),
+        What::Exception(_) | What::Switch { .. } | What::Interrupt { .. } | What::Call { .. } => {
+            (None, None, None)
+        }
     };
     let of_tlb = |of_miss: Option<u32>, of_load: Option<u32>| of_miss.or(of_load);
     match field {
@@ -291,9 +296,15 @@ fn value(field: Field, heard: &Heard, symbols: &Symbolizer, stack: Stack) -> Val
             .map_or(Value::Absent, Value::Address),
         Field::Page => of_tlb(miss.map(|miss| miss.ea), load.map(|load| load.ea))
             .map_or(Value::Absent, |ea| Value::Address(ea & !0xfff)),
-        Field::Cycles => miss
-            .and_then(|miss| miss.walk)
-            .map_or(Value::Absent, Value::Number),
+        Field::Cycles => match heard.what {
+            What::Call { cycles, .. } => Some(cycles),
+            _ => miss.and_then(|miss| miss.walk),
+        }
+        .map_or(Value::Absent, Value::Number),
+        Field::Caller => match heard.what {
+            What::Call { caller, .. } => Value::Function(caller),
+            _ => Value::Absent,
+        },
         Field::Victim => victim.map_or(Value::Absent, |(page, owner)| {
             Value::Address(owner.map_or(page.address, |owner| owner.address))
         }),

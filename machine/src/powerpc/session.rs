@@ -130,6 +130,8 @@ impl computer::Session<Processor> {
 impl Guest for Processor {
     const NAME: &'static str = "PowerPC";
     const FOLLOWS_CALLS: bool = true;
+    /// They are told of lines of the cache.
+    const ENTERS_BLOCKS: bool = false;
     const RECORDS: bool = true;
     const NAMES: Names = NAMES;
 

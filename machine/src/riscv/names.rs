@@ -10,13 +10,21 @@ use super::processor::Processor;
 use crate::board::VIRT_RAM;
 use crate::loader::Symbol;
 
-/// The functions of firmware: what its calls (jal ra) go to, by their distance from its beginning.
+/// The functions of firmware: what its calls (jal ra) go to, and code that makes room on the stack behind a return or a
+/// jump, as functions begin that are called by their address. They are named by their distance from its beginning.
 pub fn functions(firmware: &[u8]) -> Vec<Symbol> {
     let size = firmware.len() as u32;
     let mut starts = BTreeSet::from([0, size]);
-    let mut at = 0;
-    while let Some(&[low, _]) = firmware.get(at..at + 2) {
+    let (mut at, mut leaves) = (0, false);
+    while let Some(&[low, high]) = firmware.get(at..at + 2) {
         let length = if low & 3 == 3 { 4 } else { 2 };
+        let half = u16::from_le_bytes([low, high]);
+        // c.addi sp and c.addi16sp with a negative number.
+        if leaves && matches!(half & 0xff83, 0x1101 | 0x7101) {
+            starts.insert(at as u32);
+        }
+        // c.jr ra and c.j.
+        leaves = half == 0x8082 || half & 0xe003 == 0xa001;
         if let Some(&[a, b, c, d]) = firmware.get(at..at + 4)
             && length == 4
         {

@@ -5,7 +5,7 @@ use crate::support;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use pagewalk_machine::observe::listener::{Filter, Heard, Kind, What};
+use pagewalk_machine::observe::listener::{Filter, Heard, KINDS, Kind, What};
 use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::session::Session;
 use proptest::prelude::*;
@@ -122,6 +122,7 @@ fn passes(filter: &Filter, heard: &Heard) -> bool {
         ),
         What::Exception(_) => (Kind::Exception, within(heard.pc)),
         What::Interrupt { .. } => (Kind::Interrupt, within(heard.pc)),
+        What::Call { .. } => (Kind::Call, within(heard.pc)),
         What::Switch { from } => {
             let mine = filter
                 .context
@@ -141,7 +142,7 @@ proptest! {
 
     #[test]
     fn a_filter_chooses_among_all_events(
-        kinds in any::<[bool; 5]>(),
+        kinds in any::<[bool; KINDS]>(),
         low in prop_oneof![Just(0u32), Just(0x2000_0000), Just(0xc000_0000)],
         high in prop_oneof![Just(u32::MAX), Just(0x5fff_ffff)],
         context in prop_oneof![3 => Just(None), 1 => (0u32..5).prop_map(Some)],

@@ -19,6 +19,62 @@ fn calls_tell_where_functions_begin() {
     assert_eq!(found[2].name, "firmware+0xa");
     assert!(functions(&[]).is_empty());
     assert_eq!(functions(&[1]).len(), 1);
+    // addi sp, sp, -16; ret; addi sp, sp, -128; j .; addi sp, sp, -16: the first is where the code begins.
+    let halves = [0x1141_u16, 0x8082, 0x7119, 0xa001, 0x1141];
+    let code: Vec<u8> = halves.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let starts: Vec<_> = functions(&code).iter().map(|one| one.address).collect();
+    assert_eq!(starts, [0, 4, 8]);
+}
+
+/// A function is called twice, and calls another one: the time of a call is the machine's from its first instruction
+/// until its caller runs on.
+#[test]
+fn calls_of_a_function_have_their_time() {
+    let code = [
+        0x0140_00ef_u32, // jal ra, 0x14
+        0x0100_00ef,     // jal ra, 0x14
+        0x0010_02b7,     // lui t0, 0x100: the test device
+        0x0240_006f,     // j 0x30
+        0x0000_0013,     // nop
+        0x0000_8413,     // 0x14: mv s0, ra
+        0x00c0_00ef,     // jal ra, 0x24
+        0x0004_0067,     // jr s0
+        0x0000_0013,     // nop
+        0xb000_2573,     // 0x24: csrr a0, mcycle
+        0x0000_8067,     // ret
+        0x0000_0013,     // nop
+        0x0000_5337,     // 0x30: lui t1, 5
+        0x5553_0313,     // addi t1, t1, 0x555
+        0x0062_a023,     // sw t1, (t0)
+    ];
+    let firmware: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut session = below_a_linux(&firmware);
+    let queries = [
+        "call by caller, function where function == firmware+0x14 histogram cycles",
+        "call by caller where function == firmware+0x24 and cycles >= 1 histogram cycles",
+        "call where function == firmware+0x0",
+    ];
+    let queries = queries.map(|text| text.parse().unwrap()).into();
+    session.tally(queries, None).unwrap();
+    assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+    let mut counted = session.tallied().unwrap().into_iter().map(|(rows, _)| rows);
+    let (outer, inner) = (counted.next().unwrap(), counted.next().unwrap());
+    assert_eq!(outer[0].group, ["firmware+0x0", "firmware+0x14"]);
+    assert_eq!(inner[0].group, ["firmware+0x14"]);
+    assert_eq!((outer[0].count, inner[0].count), (2, 2));
+    assert!(
+        0 < inner[0].sum && inner[0].sum < outer[0].sum,
+        "{outer:?} {inner:?}"
+    );
+    let all = session.counters();
+    // Whoever counts calls changes no counter.
+    let mut alone = below_a_linux(&firmware);
+    assert_eq!(alone.run(Limits::NONE), Stop::PowerOff { status: 0 });
+    assert_eq!(alone.counters(), all);
+    let cycles = all.iter().find(|(name, _)| name == "cycles").unwrap().1;
+    assert!(outer[0].sum < cycles);
+    // Nobody calls the code that the machine begins with.
+    assert!(counted.next().unwrap().is_empty());
 }
 
 /// In machine mode above firmware, where a Linux has functions at the same lower 32 bits.
@@ -36,16 +92,7 @@ fn firmwares_time_has_its_functions_names() {
         0x0062_a023,     // sw t1, (t0)
     ];
     let firmware: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let mut linux = vec![0; 64];
-    linux[8..16].copy_from_slice(&0x20_0000_u64.to_le_bytes());
-    linux[0x38..0x3c].copy_from_slice(b"RSC\x05");
-    let given = Given {
-        firmware: Some((&firmware, "fw")),
-        ..Given::default()
-    };
-    let config = config("u74-1500", &[]);
-    let console = Console::memory();
-    let mut session = Session::with_riscv_kernel(&config, (&linux, "k"), &given, console).unwrap();
+    let mut session = below_a_linux(&firmware);
     session.record_profile(None);
     assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
     let rows = session.profile();
@@ -56,4 +103,18 @@ fn firmwares_time_has_its_functions_names() {
         session.profile_table(5)
     );
     assert!(rows.iter().all(|row| row.function.starts_with("firmware+")));
+}
+
+/// A machine with this firmware, which does not start its Linux.
+fn below_a_linux(firmware: &[u8]) -> Session {
+    let mut linux = vec![0; 64];
+    linux[8..16].copy_from_slice(&0x20_0000_u64.to_le_bytes());
+    linux[0x38..0x3c].copy_from_slice(b"RSC\x05");
+    let given = Given {
+        firmware: Some((firmware, "fw")),
+        ..Given::default()
+    };
+    let config = config("u74-1500", &[]);
+    let console = Console::memory();
+    Session::with_riscv_kernel(&config, (&linux, "k"), &given, console).unwrap()
 }

@@ -34,7 +34,7 @@ named! {
         Address = "address",
         /// The page of that address, of 4 KB.
         Page = "page",
-        /// Core cycles until hardware had loaded the entry.
+        /// Core cycles until hardware had loaded the entry, or until the call had ended.
         Cycles = "cycles",
         /// The page that lost its entry.
         Victim = "victim",
@@ -46,6 +46,8 @@ named! {
         Target = "target",
         /// The functions that led there.
         Path = "path",
+        /// The function that called.
+        Caller = "caller",
     }
 }
 
@@ -54,13 +56,13 @@ impl Field {
     fn is_of(self, kind: Kind) -> bool {
         match self {
             Field::Program | Field::Context | Field::Processor => true,
-            Field::Function | Field::Cause | Field::Mode | Field::Pc | Field::Stack => {
-                kind != Kind::Switch
-            }
+            Field::Function | Field::Cause | Field::Mode | Field::Pc => kind != Kind::Switch,
+            Field::Stack => !matches!(kind, Kind::Switch | Kind::Call),
             Field::Side | Field::Set | Field::Address | Field::Page => {
                 matches!(kind, Kind::Miss | Kind::Eviction)
             }
-            Field::Cycles => kind == Kind::Miss,
+            Field::Cycles => matches!(kind, Kind::Miss | Kind::Call),
+            Field::Caller => kind == Kind::Call,
             Field::Victim | Field::VictimContext => kind == Kind::Eviction,
             Field::Vector => kind == Kind::Exception,
             Field::Target | Field::Path => kind == Kind::Interrupt,
@@ -147,6 +149,19 @@ pub struct Query {
 const LONGEST: usize = 4096;
 
 impl Query {
+    /// The function whose calls it counts.
+    #[must_use]
+    pub fn called(&self) -> Option<&str> {
+        let equal = |one: &&Condition| {
+            (one.field, one.compare) == (Field::Function, Compare::Equal) && self.kind == Kind::Call
+        };
+        let found = self.conditions.iter().find(equal)?;
+        match &found.operand {
+            Operand::Word(word) => Some(word),
+            Operand::Number(_) => None,
+        }
+    }
+
     /// The names of what events are grouped by.
     #[must_use]
     pub fn keys(&self) -> Vec<&'static str> {
@@ -330,7 +345,7 @@ impl FromStr for Query {
             at: 0,
         };
         let word =
-            parser.next("a kind of event: miss, eviction, exception, switch or interrupt")?;
+            parser.next("a kind of event: miss, eviction, exception, switch, interrupt or call")?;
         let kind = choose("kind of event", &Kind::ALL, Kind::name, &word)?;
         let mut query = Query {
             kind,
@@ -385,6 +400,9 @@ impl FromStr for Query {
                 ));
             }
         }
+        if kind == Kind::Call && query.called().is_none() {
+            return Err("calls are those of one function: where function == NAME".to_owned());
+        }
         Ok(query)
     }
 }
@@ -411,6 +429,9 @@ mod tests {
         assert_eq!(found.measured(), Some("cycles"));
         assert_eq!(found.words(Field::Function).collect::<Vec<_>>(), ["f (x)"]);
         assert!(query("eviction by stack").needs_stacks());
+        assert_eq!(query("eviction where function == f").called(), None);
+        let found = query("call by caller where processor > 0 and function == f histogram cycles");
+        assert_eq!(found.called(), Some("f"));
     }
 
     #[test]
@@ -436,6 +457,13 @@ mod tests {
             ("miss nonsense", "\"nonsense\" at 6"),
             ("miss histogram cause", "is of numbers"),
             ("miss where stack == 1", "cannot name a stack"),
+            ("call by caller", "calls are those of one function"),
+            (
+                "call where function != f",
+                "calls are those of one function",
+            ),
+            ("call by stack where function == f", "no field of call"),
+            ("miss by caller", "no field of miss"),
         ] {
             let refused = text.parse::<Query>().unwrap_err();
             assert!(refused.contains(words), "{text}: {refused}");
