@@ -7,6 +7,7 @@ the line shows the row that decides its class, and its reason is that of the ker
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pagewalk import claims, claims_page, reasons, records
@@ -58,8 +59,16 @@ def anchor(title: str) -> str:
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower())
 
 
-def _words(entry: Measurement, document: str, experiment: Experiment | None) -> str:
-    said = "; ".join(dict.fromkeys(claim.metric or claim.unit for claim in entry.claims))
+def _said(entry: Measurement) -> str:
+    return "; ".join(dict.fromkeys(claim.metric or claim.unit for claim in entry.claims))
+
+
+def _words(entry: Measurement, document: str, experiment: Experiment | None, *, alike: bool) -> str:
+    """What was measured, with a link; `alike`: another measurement of the document has the same words."""
+    said = _said(entry)
+    if alike:
+        machines = dict.fromkeys(claim.machine for claim in entry.claims if claim.machine)
+        said = ", ".join(filter(None, (said, experiment.name if experiment else "", *machines)))
     where = f"{document}.md" if experiment is None else f"{document}.md#{anchor(experiment.title)}"
     return f"[{said}]({where})"
 
@@ -72,7 +81,7 @@ def _why(deciding: tuple[Experiment, TableRow] | None) -> str:
     return told or f"{reason[:_MOST_WORDS].rpartition(' ')[0]} …"
 
 
-def _line(entry: Measurement, document: str) -> str:
+def _line(entry: Measurement, document: str, *, alike: bool) -> str:
     shown = entry.shown
     ours = _strongest(entry.ours, shown) if entry.ours else None
     own = _strongest(entry.own, shown) if entry.own else None
@@ -81,7 +90,7 @@ def _line(entry: Measurement, document: str) -> str:
     inputs = ours[1].inputs if ours and isinstance(ours[1], CellRecord) else ""
     rows = "" if len(entry.ours) < 2 else f" in {len(entry.ours)} rows"
     return line([
-        _words(entry, document, deciding[0] if deciding else None),
+        _words(entry, document, deciding[0] if deciding else None, alike=alike),
         _published(row, entry),
         f"{_measured(ours[1])}{rows}" if ours else "",
         inputs,
@@ -110,7 +119,7 @@ def build(store: Store) -> str:
     of = {document: claims_page.measurements_of(store, document) for document in documents}
     titles = {claim.document.id: claim.document for claim in claims.all_claims().values()}
     lines = [
-        "# All claims on one page",
+        "# The five documents' claims on one page",
         "",
         "Each line is one measurement that a document printed: published, on our kernel, on the paper's own kernel, "
         "and the class of its verdict. The class is the stronger of the two kernels'. "
@@ -127,5 +136,6 @@ def build(store: Store) -> str:
     for document in documents:
         about = titles[document]
         lines += ["", f"## {about.title}, {about.venue} {about.year}", "", *head(_COLUMNS)]
-        lines += [_line(entry, document) for entry in of[document]]
+        said = Counter(map(_said, of[document]))
+        lines += [_line(entry, document, alike=said[_said(entry)] > 1) for entry in of[document]]
     return "\n".join(lines) + "\n"

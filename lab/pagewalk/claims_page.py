@@ -529,7 +529,7 @@ def documents() -> dict[str, str]:
     printed = (claim.document for claim in claims.all_claims().values())
     papers = {document.id: document.title for document in printed if not document.page}
     own = {name: title for name, (title, _) in _OWN.items()}
-    return papers | own | {_LINUX: "Linux beside our kernel", ALL: "All claims on one page"}
+    return papers | own | {_LINUX: "Linux beside our kernel", ALL: "The five documents' claims on one page"}
 
 
 def build(store: Store, document: str) -> str:

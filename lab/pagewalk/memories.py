@@ -23,6 +23,7 @@ from pagewalk.inputs import AS_IN_FILE, FASTEST, SLOWEST, Variant, end_of, told
 from pagewalk.machines import Machine
 from pagewalk.markdown import head, line
 from pagewalk.records import CellRecord
+from pagewalk.rejudged import rejudged
 from pagewalk.simulate import Events
 from pagewalk.store import Store
 from pagewalk.verdict import NO_CHANGE, REFUTED, Kind, at_edge, class_of, is_verdict, judged_figures, weakest
@@ -373,7 +374,11 @@ def judged(store: Store, experiment: Experiment) -> list[CellRecord]:
     for cell in records.cells(store, experiment.name):
         place = cell.row_name, cell.machine
         spread, row = found.get(place), rows.get(place)
-        judged.append(cell if spread is None else _judged(cell, spread, row))
+        if row is not None:
+            cell = rejudged(store, row, cell)  # noqa: PLW2901
+        # A row whose claim stands elsewhere now is tried with other inputs no more.
+        tried_now = spread is not None and (row is None or bool(row.published.claims))
+        judged.append(_judged(cell, spread, row) if spread is not None and tried_now else cell)
     return judged
 
 

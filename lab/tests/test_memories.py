@@ -288,7 +288,10 @@ def test_the_verdict_over_placements_is_what_inputs_are_held_against(
         lab = BenchLab(ScriptedRunner(script), store)
         (cell,) = lab.experiment(experiment, Quiet())
         memories.compare(lab, [experiment], Quiet())
-        store.add_cells(experiment.name, [cell.record() | {"low": 1.0, "placements": 7, "verdict": verdict}])
+        # One placement without a gain makes the weakest verdict.
+        pairs = [*cell.pairs, (cell.before, cell.before if verdict == "not reproduced" else cell.after)]
+        kept = {"low": 1.0, "placements": 2, "verdict": verdict, "pairs": [list(pair) for pair in pairs]}
+        store.add_cells(experiment.name, [cell.record() | kept])
         (judged,) = memories.judged(store, experiment)
         (varied,) = memories.tried(store, [experiment])
     assert judged.verdict == shown
