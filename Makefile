@@ -238,7 +238,7 @@ linux-kernels: ready
 	$(call heading,Linux from Debian's source: some minutes for each kernel$(comma) once)
 	$(PAGEWALK) subjects build $(LINUX)-bare-mpc83xx $(LINUX)-bare-mpc8xx $(LINUX)-default-mpc83xx \
 		$(LINUX)-default-mpc8xx $(LINUX)-bare-kfence $(LINUX)-bare-4k $(LINUX)-bare-nobats $(LINUX)-bare-pin \
-		$(LINUX)-bare-mpc86xx-smp $(LINUX)-bare-ppc405gp linux-6.12-riscv linux-6.12-riscv-4k
+		$(LINUX)-bare-mpc86xx-smp $(LINUX)-bare-ppc405gp $(LINUX)-riscv linux-6.12-riscv linux-6.12-riscv-4k
 
 linux: linux-kernels programs
 	$(call heading,Every benchmark row on Linux and on our kernel)
@@ -427,7 +427,7 @@ SUITE_ON_RISCV = cd tests && PYTHONPATH=. PAGEWALK_ARCH=riscv ../.venv/bin/pytho
 soak-riscv: $(STAMPS)/machine ready riscv
 	$(call heading,Programs of other people on Linux for RISC-V)
 	PROGRAMS_ARCH=riscv tests/programs/build.sh qemu busybox sqlite redis
-	$(PAGEWALK) subjects build linux-6.1-riscv linux-6.12-riscv
+	$(PAGEWALK) subjects build linux-6.1-riscv $(addprefix linux-6.1-riscv-,bare default) linux-6.12-riscv linux-6.12-riscv-bare
 	$(SUITE_ON_RISCV) --machine u74-1500 --group busybox-glibc --group sqlite-glibc
 	$(SUITE_ON_RISCV) --machine u74-1500 --group redis --case unix
 	$(if $(wildcard build/programs-riscv/stress-ng.stamp),$(SUITE_ON_RISCV) --machine u74-1500 --machine u74-1500x4 --group stress-ng \
