@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::memory::{CodeMemory, Slot};
 use super::thunks::Thunks;
+use crate::engine::compiler::memory::{CodeMemory, Slot};
 use crate::memory::Fixed;
 use crate::powerpc::dispatch::Alone;
 use crate::powerpc::engine::Hot;

@@ -10,10 +10,11 @@
 )]
 
 use std::mem::offset_of;
+use std::ops::{Deref, DerefMut};
 
-use dynasmrt::x64::X64Relocation;
-use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
+use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
+use crate::engine::compiler::assembler::Assembler;
 use crate::memory::LineShortcut;
 use crate::powerpc::Registers;
 use crate::powerpc::engine::Hot;
@@ -95,57 +96,27 @@ pub enum Binary {
     Compare,
 }
 
-pub struct Emitter {
-    pub ops: VecAssembler<X64Relocation>,
-    base: usize,
+/// Code of templates that is being written.
+pub struct Emitter(Assembler);
+
+impl Deref for Emitter {
+    type Target = Assembler;
+
+    fn deref(&self) -> &Assembler {
+        &self.0
+    }
+}
+
+impl DerefMut for Emitter {
+    fn deref_mut(&mut self) -> &mut Assembler {
+        &mut self.0
+    }
 }
 
 impl Emitter {
     /// Code that will stand at `base`.
     pub fn new(base: usize) -> Emitter {
-        Emitter {
-            ops: VecAssembler::new_with_capacity(base, 2048, 32, 0, 0, 64, 0),
-            base,
-        }
-    }
-
-    pub fn label(&mut self) -> DynamicLabel {
-        self.ops.new_dynamic_label()
-    }
-
-    pub fn bind(&mut self, label: DynamicLabel) {
-        dynasm!(self.ops; .arch x64; =>label);
-    }
-
-    /// Where the next instruction will stand.
-    pub fn here(&self) -> usize {
-        self.base + self.ops.offset().0
-    }
-
-    /// Jumps to the code at `target`.
-    pub fn jump_to(&mut self, target: usize) {
-        self.ops.push(0xe9);
-        self.relative(target);
-    }
-
-    /// Calls the code at `target`.
-    pub fn call(&mut self, target: usize) {
-        self.ops.push(0xe8);
-        self.relative(target);
-    }
-
-    /// Jumps to what stands at `place`.
-    pub fn jump_through(&mut self, place: usize) {
-        self.ops.push(0xff);
-        self.ops.push(0x25);
-        self.relative(place);
-    }
-
-    /// The distance of `target` from the end of an instruction that ends with it. All code and all slots are less than
-    /// 2 GB apart.
-    fn relative(&mut self, target: usize) {
-        let distance = target.wrapping_sub(self.here() + 4);
-        self.ops.push_i32(distance as i32);
+        Emitter(Assembler::new(base))
     }
 
     /// host := the register.
@@ -348,10 +319,7 @@ impl Emitter {
 
     /// The code, as it will stand at `base`.
     pub fn finish(self) -> Vec<u8> {
-        match self.ops.finalize() {
-            Ok(code) => code,
-            Err(error) => unreachable!("every label is bound: {error}"),
-        }
+        self.0.finish()
     }
 }
 

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::calls::{self, Shared};
 use super::code::{Code, NEVER};
+use crate::engine::compiler::pays::Pays;
 use crate::powerpc::engine::Handler;
 use crate::powerpc::engine::line::Op;
 use crate::powerpc::processor::Processor;
@@ -38,49 +39,6 @@ const HEATED: usize = 1 << 16;
 /// Versions of a block at most.
 pub(super) const VERSIONS: u8 = 12;
 
-/// Does compiled code pay? To call the interpreter's functions from it takes longer than to run a few instructions by
-/// the interpreter.
-#[derive(Debug, Default)]
-pub struct Pays {
-    /// Calls since they were last compared with the instructions.
-    pub calls: u64,
-    /// The processor's instructions then.
-    since: u64,
-    /// Compiled code is not entered before the processor has run so many.
-    pause: u64,
-}
-
-impl Pays {
-    /// Calls after which they are compared.
-    const CALLS: u64 = 1 << 12;
-
-    /// The fewest instructions for each call.
-    const LEAST: u64 = 12;
-
-    /// Instructions until compiled code is tried again.
-    const PAUSE: u64 = 1 << 24;
-
-    /// False if compiled code does not pay now, after so many instructions.
-    #[inline(always)]
-    pub fn now(&mut self, instructions: u64) -> bool {
-        if self.calls >= Self::CALLS {
-            self.compare(instructions);
-        }
-        instructions >= self.pause
-    }
-
-    #[cold]
-    fn compare(&mut self, instructions: u64) {
-        if instructions.saturating_sub(self.since) < self.calls * Self::LEAST {
-            self.pause = instructions + Self::PAUSE;
-            self.since = self.pause;
-        } else {
-            self.since = instructions;
-        }
-        self.calls = 0;
-    }
-}
-
 /// The compiler of one processor.
 pub struct Compiler {
     pub(super) shared: Shared,
@@ -93,7 +51,7 @@ pub struct Compiler {
     /// Compiled code is not entered when there are only so many cycles until the deadline.
     short: u64,
     pub(super) code: Option<Box<Code>>,
-    pub(super) pays: Pays,
+    pub(super) pays: Pays<12>,
     /// Why there cannot be any.
     pub(super) refused: Option<String>,
     /// The handlers of ops that have [`run_compiled`], by the op's address. An op whose line has been decoded anew has

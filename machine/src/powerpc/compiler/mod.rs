@@ -34,8 +34,6 @@ mod emit;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 mod hot;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
-mod memory;
-#[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 mod thunks;
 
 #[cfg(not(all(feature = "compiler", target_arch = "x86_64", target_os = "linux")))]

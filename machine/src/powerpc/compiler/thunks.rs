@@ -14,7 +14,7 @@ use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 
 use super::calls::{self, Shared};
 use super::emit::{Emitter, MAPPED, at, hot};
-use super::memory::CodeMemory;
+use crate::engine::compiler::memory::CodeMemory;
 use crate::powerpc::engine::Hot;
 use crate::powerpc::processor::Processor;
 
