@@ -2,6 +2,8 @@
 
 #[path = "x86/bench.rs"]
 mod bench;
+#[path = "x86/compiled.rs"]
+mod compiled;
 #[path = "x86/costs.rs"]
 mod costs;
 #[path = "support/debugger.rs"]

@@ -25,6 +25,11 @@ pub trait Part: Copy {
     /// Of a head: its block is no longer valid, and begins nowhere from now on.
     fn drop_block(&mut self);
 
+    /// Of a head: is more kept of its block elsewhere? Then [`Blocks::take_dropped`] tells when it is dropped.
+    fn is_kept(&self) -> bool {
+        false
+    }
+
     /// Of a head: how far away, in bytes, the head of this successor is. A link that has not been made leads to the
     /// head that has it. An instruction set that makes no links need not keep them.
     fn away(&self, _successor: Successor) -> i32 {
@@ -65,6 +70,8 @@ pub struct Blocks<P> {
     count: usize,
     /// How often all blocks were dropped.
     resets: u64,
+    /// The heads of dropped blocks of which more is kept elsewhere: their places among the parts.
+    dropped: Vec<u32>,
     /// Where jumps that go to different places went: by target, the place of the block's head among the parts, or of
     /// another part.
     targets: Box<[u32; TARGETS]>,
@@ -100,6 +107,7 @@ impl<P: Part> Blocks<P> {
             parts: Box::new_uninit_slice(PARTS).into_vec().into(),
             count: 0,
             resets: 0,
+            dropped: Vec::new(),
             targets: Box::new([0; TARGETS]),
             pieces: vec![0; ram >> 12].into_boxed_slice(),
             fetched: vec![0; ram >> 12].into_boxed_slice(),
@@ -113,6 +121,26 @@ impl<P: Part> Blocks<P> {
     #[must_use]
     pub fn resets(&self) -> u64 {
         self.resets
+    }
+
+    /// Have blocks been dropped of which more is kept elsewhere, since [`Blocks::take_dropped`] told of them?
+    #[inline(always)]
+    #[must_use]
+    pub fn has_dropped(&self) -> bool {
+        !self.dropped.is_empty()
+    }
+
+    /// The heads of the blocks that have been dropped, of which more is kept elsewhere.
+    pub fn take_dropped(&mut self) -> Vec<*const P> {
+        let places = std::mem::take(&mut self.dropped);
+        let heads = places.into_iter().filter_map(|n| self.part(n as usize));
+        heads.map(<*mut P>::cast_const).collect()
+    }
+
+    /// Where the parts are. They stay there.
+    #[must_use]
+    pub fn pointer(&self) -> *const P {
+        self.parts.pointer().cast()
     }
 
     /// The part in this place, if there is one.
@@ -167,6 +195,7 @@ impl<P: Part> Blocks<P> {
             }
             self.count = 0;
             self.resets += 1;
+            self.dropped.clear();
         }
         let head = self.count;
         for part in block {
@@ -191,8 +220,13 @@ impl<P: Part> Blocks<P> {
         if slot & VALID != 0
             && let Some(head) = self.part((slot >> HEAD_SHIFT) as usize)
         {
-            // SAFETY: as in [`Blocks::target`]; the reference ends with the call.
-            unsafe { (*head).drop_block() };
+            // SAFETY: as in [`Blocks::target`]; the references end with the calls.
+            unsafe {
+                (*head).drop_block();
+                if (*head).is_kept() {
+                    self.dropped.push((slot >> HEAD_SHIFT) as u32);
+                }
+            }
         }
     }
 

@@ -33,6 +33,12 @@ impl<const COUNT: usize> Default for Returns<COUNT> {
 }
 
 impl<const COUNT: usize> Returns<COUNT> {
+    /// How far into it the place of the newest address is, and the addresses, for compiled code.
+    pub const PARTS: (usize, usize) = (
+        std::mem::offset_of!(Self, top),
+        std::mem::offset_of!(Self, addresses),
+    );
+
     /// Can a predictor be in this state?
     #[must_use]
     pub fn fits(&self) -> bool {

@@ -7,6 +7,7 @@
 //! - its bytes in `at`, its slots in `slots`, its instructions in `number`,
 //! - the code's cause in `extra`,
 //! - the registers that its first instruction's address waits for in `after`, those that its last one wrote in `reg`,
+//! - how often it was seen to be hot, and [`COMPILED`], in `issued`,
 //! - links to the heads of the blocks that follow it, as distances in bytes: after a jump in `displacement`, straight
 //!   on in `base`, `index`, `scale` and `segment`.
 //!
@@ -38,6 +39,9 @@ pub fn fits(eip: u32, limit: u32) -> bool {
 /// Of a head whose block is no longer valid: no address of RAM.
 const DEAD: u32 = u32::MAX;
 
+/// Of a head, in `issued`: the block has been compiled.
+pub const COMPILED: u16 = 1 << 15;
+
 /// All blocks.
 pub type Blocks = crate::engine::blocks::Blocks<Op>;
 
@@ -61,6 +65,10 @@ impl Part for Op {
 
     fn drop_block(&mut self) {
         self.immediate = DEAD;
+    }
+
+    fn is_kept(&self) -> bool {
+        self.issued & COMPILED != 0
     }
 
     #[inline(always)]

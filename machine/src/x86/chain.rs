@@ -42,6 +42,11 @@ static NOTHING: Op = Op::new(no_instruction, no_chain);
 impl Here {
     pub(super) const NONE: Here = Here(&raw const NOTHING);
 
+    /// An op of a block.
+    pub(super) fn at(op: *const Op) -> Here {
+        Here(op)
+    }
+
     /// The op that runs.
     #[inline(always)]
     pub(super) fn op<'a>(self) -> &'a Op {

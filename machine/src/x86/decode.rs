@@ -46,6 +46,19 @@ pub struct Decoded {
     pub writes: u8,
     /// The register of its address that such a write makes wait: one bit, or none.
     pub waits: u8,
+    /// What else a compiler asks of it.
+    pub form: Form,
+}
+
+/// Of an instruction, beside its [`Op`].
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// Its opcode; with 0x0f in the upper half that of the second map. `None`: it is illegal.
+    pub opcode: Option<u16>,
+    /// Its operands have 16 bits, if they have no other size.
+    pub narrow: bool,
+    /// ModRM names a register.
+    pub register: bool,
 }
 
 /// How code is decoded.
@@ -143,6 +156,8 @@ struct Decoder<'a> {
     lock: bool,
     prefixes: u16,
     opcode: u8,
+    /// The opcode in the second map.
+    second: u8,
     op: Op,
     ways: Ways,
     class: Class,
@@ -171,6 +186,7 @@ impl<'a> Decoder<'a> {
             lock: false,
             prefixes: 0,
             opcode: 0,
+            second: 0,
             op: Op::new(ways.run, ways.chain),
             ways,
             class: Class::Illegal,
@@ -419,6 +435,19 @@ impl Decoder<'_> {
             quiet: if plain { self.quiet() } else { None },
             writes: self.writes,
             waits,
+            form: self.form(),
+        }
+    }
+
+    fn form(&self) -> Form {
+        let opcode = match self.opcode {
+            0x0f => 0x0f00 | u16::from(self.second),
+            opcode => opcode.into(),
+        };
+        Form {
+            opcode: (self.class != Class::Illegal).then_some(opcode),
+            narrow: self.narrow,
+            register: self.register_form,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The flags of arithmetic, kept as the last result and its carries, from which each flag is computed when it is read.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::registers::eflags::{AF, CF, OF, PF, SF, ZF};
 
@@ -13,13 +14,38 @@ const SIGN_FLIPPED: u32 = 1;
 /// Changes the byte that PF is computed from.
 const PARITY_SHIFT: u32 = 8;
 
-/// The six flags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The six flags. Several results leave the same ones: where flags are compared, shown or kept, only what they are
+/// counts.
+#[derive(Clone, Copy, Deserialize)]
 pub struct Flags {
     /// The last result, its sign extended to 32 bits: ZF, SF, PF.
     result: u32,
     /// CF, OF, AF, and how SF and PF differ from those of `result`.
     rest: u32,
+}
+
+impl PartialEq for Flags {
+    fn eq(&self, other: &Self) -> bool {
+        self.word() == other.word()
+    }
+}
+
+impl Eq for Flags {}
+
+impl std::fmt::Debug for Flags {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Flags({:#x})", self.word())
+    }
+}
+
+impl Serialize for Flags {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Flags { result, rest } = Self::from_word(self.word());
+        let mut parts = serializer.serialize_struct("Flags", 2)?;
+        parts.serialize_field("result", &result)?;
+        parts.serialize_field("rest", &rest)?;
+        parts.end()
+    }
 }
 
 impl Default for Flags {

@@ -5,6 +5,7 @@ mod accounting;
 mod blocks;
 mod chain;
 mod clocks;
+pub mod compiler;
 pub mod config;
 mod decode;
 pub mod dump;

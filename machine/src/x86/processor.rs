@@ -4,6 +4,7 @@ mod run;
 
 use super::blocks::Blocks;
 use super::chain::Here;
+use super::compiler::Compiler;
 use super::config::{Config, Kind};
 use super::decode::{Mode, Repeating};
 use super::dump::Dump;
@@ -46,6 +47,7 @@ pub struct Processor {
     pub(super) blocks: Box<Blocks>,
     pub(super) predictor: Predictor,
     pub(super) causes: CodeCauses,
+    pub compiler: Compiler,
 
     /// Issue slots since reset, [`Kind::slots`] in a cycle, without those of the block that runs
     /// ([`Processor::slots`]).
@@ -145,6 +147,7 @@ impl Processor {
             blocks: Box::new(Blocks::new(ram_size)),
             predictor: Predictor::new(config.branch.as_ref().map_or(0, |branch| branch.entries)),
             causes: CodeCauses::new(numbered(causes)),
+            compiler: Compiler::new(config.processors, config.core.kind),
             time: 0,
             due: 0,
             instructions: 0,
@@ -341,7 +344,7 @@ impl Processor {
         self.fetched = NOWHERE;
     }
 
-    fn mode(&self) -> Mode {
+    pub(super) fn mode(&self) -> Mode {
         Mode {
             kind: self.kind,
             wide: self.registers.segment(segment::CS).big(),

@@ -62,6 +62,16 @@ pub struct Tlb {
 }
 
 impl Tlb {
+    /// Where its shortcuts are, and what [`Tlb::fetches_again`] asks, for compiled code.
+    pub(super) const SHORTCUTS: usize = std::mem::offset_of!(Tlb, shortcuts);
+    pub(super) const FETCHED: usize = std::mem::offset_of!(Tlb, fetched);
+    pub(super) const NOWHERE: u32 = NOWHERE;
+
+    /// The place of the shortcut for a page is its number under this mask.
+    pub(super) fn shortcut_mask(&self) -> u32 {
+        self.set_mask & (SHORTCUTS as u32 - 1)
+    }
+
     /// An empty TLB for pages of `1 << shift` bytes.
     ///
     /// # Errors

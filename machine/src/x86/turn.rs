@@ -43,6 +43,14 @@ impl Cpu for Processor {
         self.look_up_all();
     }
 
+    fn set_compiler(&mut self, seen: Option<u32>) {
+        self.set_compiled(seen);
+    }
+
+    fn compiler_refused(&self) -> Option<&str> {
+        self.compiler.refused()
+    }
+
     fn make_ready(&mut self) {
         self.choose_noting();
         self.choose_sanitizer();

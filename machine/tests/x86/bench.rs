@@ -64,7 +64,8 @@ impl Bench {
     }
 
     pub fn with(config: &Config, code: &[u8]) -> Bench {
-        let machine = Machine::build(config, Console::memory(), &[]).unwrap();
+        let mut machine = Machine::build(config, Console::memory(), &[]).unwrap();
+        machine.set_compiler(Some(1));
         let mut bench = Bench { machine };
         let descriptors = [
             (0, 0),

@@ -42,6 +42,7 @@ impl Processor {
                 return ptr::null();
             }
             self.time += wait;
+            self.look_for_hot_code(self.head.0);
             ((*first).chain)(self, first)
         }
     }
@@ -80,7 +81,7 @@ impl Processor {
     /// As [`Chain`].
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn run_on(&mut self, op: *const Op, check: bool) -> *const Op {
+    pub(in crate::x86) unsafe fn run_on(&mut self, op: *const Op, check: bool) -> *const Op {
         // SAFETY: the caller's.
         unsafe { self.run_rest(op, check, 0) };
         ptr::null()
@@ -139,7 +140,11 @@ impl Processor {
     /// As [`Chain`].
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn break_off(&mut self, op: *const Op, exception: Exception) -> *const Op {
+    pub(in crate::x86) unsafe fn break_off(
+        &mut self,
+        op: *const Op,
+        exception: Exception,
+    ) -> *const Op {
         // SAFETY: the caller's.
         let op = unsafe { &*op };
         self.interrupted(op, op.issued, exception);

@@ -16,6 +16,7 @@ impl Decoder<'_> {
     pub(super) fn second(&mut self) -> Option<()> {
         let opcode = self.byte()?;
         self.op.extra = opcode;
+        self.second = opcode;
         let p6 = self.mode.kind == Kind::P6;
         match opcode {
             0x00 | 0x01 => self.system_groups(opcode)?,

@@ -217,6 +217,15 @@ impl Processor {
         }
     }
 
+    /// The head of the block at `pa`, which has been entered.
+    pub(in crate::x86) fn block_at(&mut self, pa: u32, wide: bool) -> *const Op {
+        let head = self.blocks.find(pa, wide);
+        if head.is_null() {
+            return self.decode_block(pa, wide);
+        }
+        head
+    }
+
     /// Decodes the block at `pa` and enters it. Returns its head, or null if its first instruction goes on in another
     /// page, and has been run.
     #[inline(never)]

@@ -1,0 +1,570 @@
+//! The templates of instructions.
+
+#![allow(
+    clippy::useless_conversion,
+    reason = "the assembler's macro converts every operand"
+)]
+
+use std::rc::Rc;
+
+use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+
+use super::{Block, Item};
+use crate::x86::clocks;
+use crate::x86::compiler::calls::packed;
+use crate::x86::compiler::code::Kind;
+use crate::x86::compiler::emit::{
+    Binary, C, D, Emitter, Given, RETURNS, STACK, Unary, Value, host,
+};
+use crate::x86::compiler::templates::{By, Place, Source, Template};
+use crate::x86::op::Op;
+use crate::x86::registers::gpr;
+
+/// What follows from a value in `edx`.
+type Tail = Rc<dyn Fn(&mut Emitter)>;
+
+impl Source {
+    /// One that is no memory.
+    fn value(self) -> Value {
+        match self {
+            Source::Register(register) => Value::Host(host(register)),
+            Source::Number(number) => Value::Number(number),
+            Source::Memory => unreachable!("it has been loaded"),
+        }
+    }
+}
+
+impl Block<'_> {
+    pub(super) fn instruction(&mut self, item: &Item, op: &Op, template: Template) {
+        let live = item.flags_live;
+        let held = std::mem::take(&mut self.flags_held);
+        self.branches = template.ends();
+        match template {
+            Template::Binary {
+                op: what,
+                bytes,
+                to,
+                with,
+            } => self.binary(item, op, (what, bytes), to, with),
+            Template::Unary {
+                op: what,
+                bytes,
+                to,
+            } => match to {
+                Place::Register(to) => {
+                    self.flags_held = unary(&mut self.e, what, bytes, host(to), live)
+                }
+                Place::Memory => {
+                    let tail = move |e: &mut Emitter| {
+                        unary(e, what, bytes, D, live);
+                    };
+                    self.modify(item, op, bytes, Rc::new(tail), what != Unary::Not);
+                }
+            },
+            Template::Address { to } => self.e.address(host(to), op),
+            Template::Extend {
+                signed,
+                bytes,
+                to,
+                from,
+            } => {
+                let to = host(to);
+                let extend = move |e: &mut Emitter, from: u8| match (signed, bytes) {
+                    (true, 1) => dynasm!(e.ops; .arch x64; movsx Rd(to), Rb(from)),
+                    (true, _) => dynasm!(e.ops; .arch x64; movsx Rd(to), Rw(from)),
+                    (false, 1) => dynasm!(e.ops; .arch x64; movzx Rd(to), Rb(from)),
+                    (false, _) => dynasm!(e.ops; .arch x64; movzx Rd(to), Rw(from)),
+                };
+                match from {
+                    Place::Register(from) => extend(&mut self.e, host(from)),
+                    Place::Memory => {
+                        self.load(item, op, bytes, Rc::new(move |e| extend(e, D)), false);
+                    }
+                }
+            }
+            Template::Shift { number, to, by } => self.shift(number, host(to), by, live),
+            Template::Multiply { to, from, with } => {
+                let with = with.value();
+                let tail = move |e: &mut Emitter| multiply(e, host(to), with, live);
+                match from {
+                    Place::Register(from) => {
+                        let from = host(from);
+                        dynasm!(self.e.ops; .arch x64; mov edx, Rd(from));
+                        tail(&mut self.e);
+                        self.late(item, 0);
+                    }
+                    Place::Memory => {
+                        self.load(item, op, 4, Rc::new(tail), true);
+                        self.late(item, 0);
+                    }
+                }
+            }
+            Template::Push { from } => {
+                let (value, stack) = (from.value(), STACK);
+                let done = move |e: &mut Emitter| {
+                    dynasm!(e.ops; .arch x64; lea Rd(stack), [Rq(stack) - 4]);
+                };
+                dynasm!(self.e.ops; .arch x64; lea ecx, [Rq(stack) - 4]);
+                let value = move |e: &mut Emitter| e.binary(Binary::Move, 4, D, value);
+                self.store(item, op, (4, false), Rc::new(value), Rc::new(done));
+            }
+            Template::Pop { to } => {
+                let (to, stack) = (host(to), STACK);
+                dynasm!(self.e.ops; .arch x64; mov ecx, Rd(stack));
+                let tail = move |e: &mut Emitter| {
+                    dynasm!(e.ops; .arch x64; lea Rd(stack), [Rq(stack) + 4]; mov Rd(to), edx);
+                };
+                self.load_at(item, op, 4, Rc::new(tail), false);
+            }
+            Template::Leave => {
+                let (frame, stack) = (host(gpr::EBP), STACK);
+                dynasm!(self.e.ops; .arch x64; mov ecx, Rd(frame));
+                let tail = move |e: &mut Emitter| {
+                    dynasm!(e.ops; .arch x64; lea Rd(stack), [Rq(frame) + 4]; mov Rd(frame), edx);
+                };
+                self.load_at(item, op, 4, Rc::new(tail), false);
+            }
+            Template::Set { condition, to } => match to {
+                Place::Register(to) => {
+                    let to = host(to);
+                    if !held {
+                        self.e.restore_flags();
+                    }
+                    self.e.set_if(condition);
+                    dynasm!(self.e.ops; .arch x64; mov Rb(to), al);
+                    self.flags_held = true;
+                }
+                Place::Memory => {
+                    self.e.address(C, op);
+                    let value = move |e: &mut Emitter| {
+                        e.restore_flags();
+                        e.set_if(condition);
+                        dynasm!(e.ops; .arch x64; movzx edx, al);
+                    };
+                    self.store(item, op, (1, true), Rc::new(value), Rc::new(|_| ()));
+                }
+            },
+            Template::Exchange { one, other } => {
+                let (one, other) = (host(one), host(other));
+                dynasm!(self.e.ops; .arch x64; mov eax, Rd(one); mov Rd(one), Rd(other); mov Rd(other), eax);
+            }
+            Template::ExtendWord => {
+                let eax = host(gpr::EAX);
+                dynasm!(self.e.ops; .arch x64; movsx Rd(eax), Rw(eax));
+            }
+            Template::ExtendDouble => {
+                let (eax, edx) = (host(gpr::EAX), host(gpr::EDX));
+                dynasm!(self.e.ops; .arch x64; mov Rd(edx), Rd(eax); sar Rd(edx), 31);
+            }
+            Template::SwapBytes { to } => {
+                let to = host(to);
+                dynasm!(self.e.ops; .arch x64; bswap Rd(to));
+            }
+            Template::Nothing => self.flags_held = held,
+            Template::JumpIf { condition } => {
+                if !held {
+                    self.e.restore_flags();
+                }
+                let taken = self.e.label();
+                self.e.jump_if(condition, taken);
+                let end = self.end();
+                self.edge(item.op, end, false, 0);
+                self.e.bind(taken);
+                self.edge(item.op, end.wrapping_add(op.immediate), true, clocks::TAKEN);
+            }
+            Template::Jump => self.edge(item.op, self.end().wrapping_add(op.immediate), true, 0),
+            Template::Call => {
+                let slow = self.e.label();
+                self.stay_cold(item, slow);
+                self.call(op, slow);
+                self.edge(item.op, self.end().wrapping_add(op.immediate), true, 0);
+            }
+            Template::JumpTo { from } => {
+                self.target(item, op, from);
+                dynasm!(self.e.ops; .arch x64; mov ecx, edx);
+                self.indirect(item.op);
+            }
+            Template::CallTo { from } => {
+                let (slow, stack) = (self.e.label(), STACK);
+                self.stay_cold(item, slow);
+                // What is pushed must be sure to reach memory, before the target is loaded.
+                let lookup = self.lookup;
+                dynasm!(self.e.ops; .arch x64; lea ecx, [Rq(stack) - 4]);
+                self.e.page(&lookup, 4, true, slow);
+                self.target(item, op, from);
+                dynasm!(self.e.ops; .arch x64; sub rsp, 8; push rdx);
+                let never = self.e.label();
+                self.cold.push(Box::new(move |b| {
+                    b.e.bind(never);
+                    dynasm!(b.e.ops; .arch x64; ud2);
+                }));
+                self.call(op, never);
+                dynasm!(self.e.ops; .arch x64; pop rcx; add rsp, 8);
+                self.indirect(item.op);
+            }
+            Template::Back => {
+                let stack = STACK;
+                dynasm!(self.e.ops; .arch x64; mov ecx, Rd(stack));
+                self.last_load(item, op, 4);
+                let bytes = 4_u32.wrapping_add(op.immediate).cast_signed();
+                dynasm!(self.e.ops; .arch x64; lea Rd(stack), [Rq(stack) + bytes]; mov ecx, edx);
+                self.indirect(item.op);
+            }
+        }
+    }
+
+    /// EIP behind the block.
+    fn end(&self) -> u32 {
+        self.version.eip.wrapping_add(self.version.length)
+    }
+
+    fn binary(
+        &mut self,
+        item: &Item,
+        op: &Op,
+        (what, bytes): (Binary, u32),
+        to: Place,
+        with: Source,
+    ) {
+        let live = item.flags_live;
+        match (to, with) {
+            (Place::Register(to), Source::Memory) => {
+                let to = host(to);
+                let tail = move |e: &mut Emitter| {
+                    binary(e, what, bytes, to, Value::Host(D), live);
+                };
+                self.load(item, op, bytes, Rc::new(tail), what != Binary::Move);
+                self.flags_held = what != Binary::Move;
+            }
+            (Place::Register(to), with) => {
+                self.flags_held = binary(&mut self.e, what, bytes, host(to), with.value(), live);
+            }
+            (Place::Memory, with) if what == Binary::Move => {
+                self.e.address(C, op);
+                let with = with.value();
+                let value = move |e: &mut Emitter| e.binary(Binary::Move, 4, D, with);
+                self.store(item, op, (bytes, false), Rc::new(value), Rc::new(|_| ()));
+            }
+            (Place::Memory, with) if what.compares() => {
+                let with = with.value();
+                let tail = move |e: &mut Emitter| {
+                    binary(e, what, bytes, D, with, live);
+                };
+                self.load(item, op, bytes, Rc::new(tail), true);
+                self.flags_held = true;
+            }
+            (Place::Memory, with) => {
+                let with = with.value();
+                let tail = move |e: &mut Emitter| {
+                    binary(e, what, bytes, D, with, live);
+                };
+                self.modify(item, op, bytes, Rc::new(tail), true);
+            }
+        }
+    }
+
+    fn shift(&mut self, number: u8, to: u8, by: By, live: bool) {
+        let rotates = number & 7 < 4;
+        let save = move |e: &mut Emitter| {
+            if rotates {
+                e.save_carry_overflow();
+            } else {
+                e.save_flags(Given::Shifted);
+            }
+        };
+        match by {
+            By::Number(0) => {}
+            By::Number(count) if !live => self.e.shift(number, 4, to, Some(count)),
+            By::Number(count) => {
+                // The flags are those of the last one of shifts by one bit.
+                if count > 1 {
+                    self.e.shift(number, 4, to, Some(count - 1));
+                }
+                self.e.shift(number, 4, to, Some(1));
+                save(&mut self.e);
+            }
+            By::Count => {
+                let count = host(gpr::ECX);
+                let done = self.e.label();
+                dynasm!(self.e.ops; .arch x64; mov ecx, Rd(count));
+                if !live {
+                    self.e.shift(number, 4, to, None);
+                    return;
+                }
+                dynasm!(self.e.ops; .arch x64; and ecx, 31; jz =>done; sub ecx, 1);
+                self.e.shift(number, 4, to, None);
+                self.e.shift(number, 4, to, Some(1));
+                save(&mut self.e);
+                self.e.bind(done);
+            }
+        }
+    }
+
+    /// The op of `item`, which has taken time, is done: the rest of the block may have to run one instruction after
+    /// another. `more`: accesses of the op that are not counted yet.
+    fn late(&mut self, item: &Item, more: u8) {
+        let late = self.e.label();
+        self.on_time(late);
+        self.rest_cold(item, late, more);
+    }
+
+    /// Behind the block's code, at `late`: the rest of the block from the next op on.
+    fn rest_cold(&mut self, item: &Item, late: DynamicLabel, more: u8) {
+        let (accesses, fetches, fetched) = (self.accesses + more, self.fetches, self.fetched);
+        // SAFETY: the op is not the last one of its block.
+        let next = unsafe { item.op.add(1) };
+        self.cold.push(Box::new(move |b| {
+            b.e.bind(late);
+            b.as_it_was(accesses, fetches, fetched, |b| {
+                b.site(next, Kind::Rest { check: true }, 0);
+                let rest = b.thunks.rest;
+                b.e.jump_to(rest);
+            });
+        }));
+    }
+
+    /// Behind the block's code, at `slow`: the op runs by its chain.
+    fn stay_cold(&mut self, item: &Item, slow: DynamicLabel) {
+        let (op, accesses, fetches, fetched) = (item.op, self.accesses, self.fetches, self.fetched);
+        self.cold.push(Box::new(move |b| {
+            b.e.bind(slow);
+            b.as_it_was(accesses, fetches, fetched, |b| b.stay(op));
+        }));
+    }
+
+    /// Behind the block's code, at `slow`: the op runs by its function, and then what is at `on`. `own`: accesses that
+    /// it would have counted.
+    fn alone_cold(
+        &mut self,
+        item: &Item,
+        (slow, on): (DynamicLabel, DynamicLabel),
+        own: u8,
+        flags: bool,
+    ) {
+        let (op, accesses, fetches, fetched) = (item.op, self.accesses, self.fetches, self.fetched);
+        self.cold.push(Box::new(move |b| {
+            b.e.bind(slow);
+            b.as_it_was(accesses, fetches, fetched, |b| {
+                b.site(
+                    op,
+                    Kind::Alone {
+                        flags,
+                        template: true,
+                    },
+                    packed(0, 0, own, 0),
+                );
+                let alone = b.thunks.alone;
+                b.e.call(alone);
+            });
+            if flags {
+                b.e.restore_flags();
+            }
+            dynasm!(b.e.ops; .arch x64; jmp =>on);
+        }));
+    }
+
+    /// Loads from the op's address; `tail` follows. `flags`: the op gives flags or reads some.
+    fn load(&mut self, item: &Item, op: &Op, bytes: u32, tail: Tail, flags: bool) {
+        self.e.address(C, op);
+        self.load_at(item, op, bytes, tail, flags);
+    }
+
+    /// The same from `ecx`.
+    fn load_at(&mut self, item: &Item, op: &Op, bytes: u32, tail: Tail, flags: bool) {
+        let (slow, miss, on, done) = (
+            self.e.label(),
+            self.e.label(),
+            self.e.label(),
+            self.e.label(),
+        );
+        let (lookup, issued) = (self.lookup, i32::from(op.issued));
+        self.e.page(&lookup, bytes, false, slow);
+        self.e.line(&lookup, miss);
+        self.e.bind(on);
+        self.e.load(bytes);
+        tail(&mut self.e);
+        self.e.bind(done);
+        self.alone_cold(item, (slow, done), 1, flags);
+        let late = self.e.label();
+        let thunk = self.thunks.load;
+        self.cold.push(Box::new(move |b| {
+            let later = b.e.label();
+            b.e.bind(miss);
+            dynasm!(b.e.ops; .arch x64; mov eax, issued);
+            b.e.call(thunk);
+            b.on_time(later);
+            dynasm!(b.e.ops; .arch x64; jmp =>on);
+            b.e.bind(later);
+            b.e.load(bytes);
+            tail(&mut b.e);
+            dynasm!(b.e.ops; .arch x64; jmp =>late);
+        }));
+        self.rest_cold(item, late, 1);
+        self.accesses += 1;
+    }
+
+    /// `edx` := what is at `ecx`, for the last op of a block.
+    fn last_load(&mut self, item: &Item, op: &Op, bytes: u32) {
+        let (slow, miss, on) = (self.e.label(), self.e.label(), self.e.label());
+        let (lookup, issued) = (self.lookup, i32::from(op.issued));
+        self.e.page(&lookup, bytes, false, slow);
+        self.e.line(&lookup, miss);
+        self.e.bind(on);
+        self.e.load(bytes);
+        self.stay_cold(item, slow);
+        let thunk = self.thunks.load;
+        self.cold.push(Box::new(move |b| {
+            b.e.bind(miss);
+            dynasm!(b.e.ops; .arch x64; mov eax, issued);
+            b.e.call(thunk);
+            dynasm!(b.e.ops; .arch x64; jmp =>on);
+        }));
+        self.accesses += 1;
+    }
+
+    /// `edx` := the target of a jump.
+    fn target(&mut self, item: &Item, op: &Op, from: Place) {
+        match from {
+            Place::Register(from) => {
+                let from = host(from);
+                dynasm!(self.e.ops; .arch x64; mov edx, Rd(from));
+            }
+            Place::Memory => {
+                self.e.address(C, op);
+                self.last_load(item, op, 4);
+            }
+        }
+    }
+
+    /// Stores what `value` gives in `edx`, of so many bytes, at `ecx`; `done` follows. `flags`: the op reads flags.
+    fn store(
+        &mut self,
+        item: &Item,
+        op: &Op,
+        (bytes, flags): (u32, bool),
+        value: Tail,
+        done: Tail,
+    ) {
+        let (slow, on) = (self.e.label(), self.e.label());
+        let (lookup, issued) = (self.lookup, i32::from(op.issued));
+        self.e.page(&lookup, bytes, true, slow);
+        value(&mut self.e);
+        let store = self.thunks.store_of(bytes);
+        dynasm!(self.e.ops; .arch x64; mov eax, issued);
+        self.e.call(store);
+        done(&mut self.e);
+        self.alone_cold(item, (slow, on), 1, flags);
+        self.late(item, 1);
+        self.e.bind(on);
+        self.accesses += 1;
+    }
+
+    /// Reads `edx` from the op's address, and stores what `tail` makes of it.
+    fn modify(&mut self, item: &Item, op: &Op, bytes: u32, tail: Tail, flags: bool) {
+        let (slow, on) = (self.e.label(), self.e.label());
+        let (lookup, issued) = (self.lookup, i32::from(op.issued));
+        self.e.address(C, op);
+        self.e.page(&lookup, bytes, true, slow);
+        self.e.line(&lookup, slow);
+        self.e.load(bytes);
+        tail(&mut self.e);
+        let store = self.thunks.store_of(bytes);
+        dynasm!(self.e.ops; .arch x64; mov eax, issued);
+        self.e.call(store);
+        self.alone_cold(item, (slow, on), 2, flags);
+        self.late(item, 2);
+        self.e.bind(on);
+        self.accesses += 2;
+    }
+
+    /// Pushes EIP behind the block, and tells the predictor. On to `slow` if the stack's page has no shortcut.
+    fn call(&mut self, op: &Op, slow: DynamicLabel) {
+        let (lookup, issued, stack) = (self.lookup, i32::from(op.issued), STACK);
+        let back = self.end().cast_signed();
+        dynasm!(self.e.ops; .arch x64; lea ecx, [Rq(stack) - 4]);
+        self.e.page(&lookup, 4, true, slow);
+        let store = self.thunks.store_of(4);
+        dynasm!(self.e.ops; .arch x64; mov edx, DWORD back; mov eax, issued);
+        self.e.call(store);
+        let (top, addresses) = RETURNS;
+        dynasm!(self.e.ops; .arch x64
+            ; lea Rd(stack), [Rq(stack) - 4]
+            ; mov eax, [rbx + top]
+            ; mov edx, DWORD back
+            ; add eax, 1
+            ; and eax, 7
+            ; mov [rbx + top], rax
+            ; mov [rbx + rax * 8 + addresses], rdx
+        );
+        self.accesses += 1;
+    }
+}
+
+/// An operation on a host register, and its flags. True if the host's flags are the guest's then.
+fn binary(e: &mut Emitter, what: Binary, bytes: u32, to: u8, with: Value, live: bool) -> bool {
+    if what.reads_carry() {
+        e.restore_carry();
+    }
+    e.binary(what, bytes, to, with);
+    if what == Binary::Move {
+        return false;
+    }
+    if live {
+        e.save_flags(what.given());
+    }
+    true
+}
+
+/// The same of one operand.
+fn unary(e: &mut Emitter, what: Unary, bytes: u32, to: u8, live: bool) -> bool {
+    if live && matches!(what, Unary::Increment | Unary::Decrement) {
+        e.restore_carry();
+    }
+    e.unary(what, bytes, to);
+    if what == Unary::Not {
+        return false;
+    }
+    if live {
+        e.save_flags(Given::All);
+    }
+    live
+}
+
+/// `edx` times a value becomes the register, which takes a clock for each significant bit of the value.
+fn multiply(e: &mut Emitter, to: u8, with: Value, live: bool) {
+    match with {
+        Value::Number(number) => {
+            let bits = 32 - number.cast_signed().unsigned_abs().leading_zeros();
+            let (clocks, number) = (bits.clamp(3, 32) as i32, number.cast_signed());
+            dynasm!(e.ops; .arch x64; add r13, clocks; imul edx, edx, number);
+        }
+        Value::Host(with) => {
+            dynasm!(e.ops; .arch x64
+                ; mov eax, Rd(with)
+                ; mov ecx, eax
+                ; sar ecx, 31
+                ; xor eax, ecx
+                ; sub eax, ecx
+                ; or eax, 4
+                ; bsr eax, eax
+                ; lea r13, [r13 + rax + 1]
+                ; imul edx, Rd(with)
+            );
+        }
+    }
+    dynasm!(e.ops; .arch x64; mov Rd(to), edx);
+    if live {
+        let flags = crate::x86::compiler::emit::FLAGS;
+        dynasm!(e.ops; .arch x64
+            ; seto cl
+            ; test edx, edx
+            ; lahf
+            ; and eax, 0xc400
+            ; movzx ecx, cl
+            ; or eax, ecx
+            ; shl ecx, 8
+            ; or eax, ecx
+            ; mov [rbx + flags], ax
+        );
+    }
+}

@@ -1,0 +1,495 @@
+//! Compiled code beside the interpreter and the oracle: each template alone, programs, and code that changes.
+
+use pagewalk_machine::powerpc::machine::Limits;
+use pagewalk_machine::x86::Stop;
+use pagewalk_machine::x86::flags::Flags;
+
+use super::bench::{Bench, CODE, DATA, STACK, config, handler};
+use super::random_code::outcome;
+
+/// Random numbers by xorshift.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as u32
+    }
+
+    fn below(&mut self, end: u32) -> u32 {
+        self.next() % end
+    }
+
+    fn chance(&mut self, of: u32) -> bool {
+        self.below(of) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u32) as usize]
+    }
+
+    /// A number of a kind that finds errors at the ends of ranges.
+    fn value(&mut self) -> u32 {
+        match self.below(6) {
+            0 => self.below(4),
+            1 => 0_u32.wrapping_sub(self.below(4)),
+            2 => self.pick(&[
+                0x7fff_ffff,
+                0x8000_0000,
+                0x7f,
+                0x80,
+                0x7fff,
+                0x8000,
+                0xff,
+                0xffff,
+            ]),
+            3 => 1 << self.below(32),
+            _ => self.next(),
+        }
+    }
+}
+
+/// How registers are used: these hold addresses of data, all others numbers.
+const POINTERS: [u8; 3] = [3, 5, 6];
+
+/// ModRM with what follows it: a register, or memory by one of the pointers. `reg`: the middle part.
+fn modrm(random: &mut Random, reg: u8, memory: bool) -> Vec<u8> {
+    let reg = (reg & 7) << 3;
+    if !memory {
+        return vec![0xc0 | reg | random.below(8) as u8];
+    }
+    let base = random.pick(&POINTERS);
+    let near =
+        (random.below(64) as u8 * random.pick(&[1, 4, 4, 4])) & 0x7c | random.pick(&[0, 0, 0, 1]);
+    match random.below(4) {
+        0 => [
+            &[0x05 | reg][..],
+            &(DATA + random.below(0x3f0)).to_le_bytes(),
+        ]
+        .concat(),
+        1 => vec![0x44 | reg, 0x20 | base, near],
+        2 => {
+            let far = u32::from(near) + 0x100 * random.below(4);
+            [&[0x80 | reg | base][..], &far.to_le_bytes()].concat()
+        }
+        _ => vec![0x40 | reg | base, near],
+    }
+}
+
+/// An instruction: any of those with templates, and some without.
+fn instruction(random: &mut Random) -> Vec<u8> {
+    let mut code = Vec::new();
+    let narrow = random.chance(8);
+    if narrow {
+        code.push(0x66);
+    }
+    let memory = random.chance(2);
+    // Pointers are not written, so that they remain what they are.
+    let any = random.below(8) as u8;
+    let to = random.pick(&[0, 1, 2, 7]);
+    let immediate = |random: &mut Random| {
+        let value = random.value().to_le_bytes();
+        value[..if narrow { 2 } else { 4 }].to_vec()
+    };
+    match random.below(25) {
+        0..=3 => {
+            let what = random.below(8) as u8 * 8;
+            code.push(what | random.below(2) as u8);
+            let mut rest = modrm(random, any, memory);
+            if !memory {
+                rest[0] = rest[0] & !7 | to;
+            }
+            code.extend(rest);
+        }
+        4..=6 => {
+            let what = random.below(8) as u8 * 8;
+            code.push(what | 2 | random.below(2) as u8);
+            code.extend(modrm(random, to, memory));
+        }
+        7 => {
+            code.push((random.below(8) as u8 * 8) | 5);
+            code.extend(immediate(random));
+        }
+        8 | 9 => {
+            let opcode = random.pick(&[0x80, 0x81, 0x83, 0x83]);
+            code.push(opcode);
+            let what = random.below(8) as u8;
+            let mut rest = modrm(random, what, memory);
+            if !memory {
+                rest[0] = rest[0] & !7 | to;
+            }
+            code.extend(rest);
+            if opcode == 0x81 {
+                code.extend(immediate(random));
+            } else {
+                code.push(random.value() as u8);
+            }
+        }
+        10 => {
+            code.push(random.pick(&[0x84, 0x85]));
+            code.extend(modrm(random, any, memory));
+        }
+        11 => {
+            code.push(random.pick(&[0x88, 0x89]));
+            let mut rest = modrm(random, any, true);
+            if random.chance(3) {
+                rest = vec![0xc0 | any << 3 | to];
+            }
+            code.extend(rest);
+        }
+        12 => {
+            code.push(random.pick(&[0x8a, 0x8b, 0x8b, 0x8d]));
+            code.extend(modrm(random, to, true));
+        }
+        13 => {
+            code.push(random.pick(&[0x40, 0x48]) | to);
+        }
+        14 => {
+            let opcode = random.pick(&[0xc1, 0xd1, 0xd3]);
+            code.push(opcode);
+            let what = random.pick(&[0, 1, 4, 5, 7, 2, 3]);
+            code.push(0xc0 | what << 3 | to);
+            if opcode == 0xc1 {
+                code.push(random.next() as u8);
+            }
+        }
+        15 => {
+            code.extend([0x0f, 0x90 | random.below(16) as u8]);
+            let mut rest = modrm(random, 0, memory);
+            if !memory {
+                rest[0] = rest[0] & !7 | random.pick(&[0, 1, 2, 4, 6]);
+            }
+            code.extend(rest);
+        }
+        16 => {
+            code.extend([0x0f, random.pick(&[0xb6, 0xb7, 0xbe, 0xbf])]);
+            code.extend(modrm(random, to, memory));
+        }
+        17 => {
+            let opcode = random.pick(&[0x69, 0x6b, 0xaf]);
+            if opcode == 0xaf {
+                code.push(0x0f);
+            }
+            code.push(opcode);
+            code.extend(modrm(random, to, memory));
+            match opcode {
+                0x69 => code.extend(immediate(random)),
+                0x6b => code.push(random.value() as u8),
+                _ => {}
+            }
+        }
+        18 => {
+            let what = random.pick(&[0, 2, 3, 4, 5]);
+            let wide = random.below(2) as u8;
+            code.push(0xf6 | wide);
+            let mut rest = modrm(random, what, memory);
+            if !memory && what < 4 {
+                rest[0] = rest[0] & !7 | to;
+            }
+            code.extend(rest);
+            match (what, wide) {
+                (0, 0) => code.push(random.next() as u8),
+                (0, _) => code.extend(immediate(random)),
+                _ => {}
+            }
+        }
+        19 => {
+            code.push(random.pick(&[0xfe, 0xff]));
+            let mut rest = modrm(random, any & 1, memory);
+            if !memory {
+                rest[0] = rest[0] & !7 | to;
+            }
+            code.extend(rest);
+        }
+        20 => {
+            code.push(random.pick(&[0xc6, 0xc7]));
+            let byte = *code.last().unwrap() == 0xc6;
+            code.extend(modrm(random, 0, true));
+            if byte {
+                code.push(random.next() as u8);
+            } else {
+                code.extend(immediate(random));
+            }
+        }
+        21 => match random.below(4) {
+            0 => code.extend([0x50 | any]),
+            1 => code.extend([0x6a, random.next() as u8]),
+            2 => {
+                code.push(0x68);
+                code.extend(immediate(random));
+            }
+            _ => code.extend([0x50 | any, 0x58 | to]),
+        },
+        22 => code.push(random.pick(&[0x90, 0x98, 0x99, 0x97, 0x91, 0x92, 0xf5, 0xf8, 0xf9])),
+        23 => code.extend([0x0f, 0xc8 | to]),
+        _ => {
+            code.push(random.pick(&[0xa0, 0xa1, 0xa2, 0xa3]));
+            code.extend((DATA + random.below(0x400)).to_le_bytes());
+        }
+    }
+    code
+}
+
+/// Registers and flags at random, and memory for the instructions.
+fn scatter(bench: &mut Bench, random: &mut Random) {
+    for n in 0..8_u8 {
+        let value = match n {
+            4 => STACK,
+            _ if POINTERS.contains(&n) => {
+                DATA + 0x400 * random.below(2) + random.pick(&[0, 0, 0, 0, 0xffc, 0xffe, 1])
+            }
+            _ => random.value(),
+        };
+        bench.registers().gpr[usize::from(n)] = value;
+    }
+    bench.registers().flags = Flags::from_word(random.next());
+}
+
+/// A machine whose exceptions are skipped, with code at [`CODE`].
+fn machine(code: &[u8], user: bool) -> Bench {
+    let mut bench = Bench::with(&config("i486dx-50", &[]), code).paged(6);
+    if user {
+        bench = bench.user();
+    }
+    for vector in 0..20 {
+        bench = bench.gate(vector, 3);
+        let coded = matches!(vector, 8 | 10..=14 | 17);
+        let skip: &[u8] = if coded {
+            &[0x83, 0xc4, 0x04, 0x83, 0x04, 0x24, 0x01, 0xcf]
+        } else {
+            &[0x83, 0x04, 0x24, 0x01, 0xcf]
+        };
+        bench.put(handler(vector), skip);
+    }
+    bench.processor().modes_changed();
+    bench
+}
+
+/// What some instructions leave but for memory.
+fn left_by(bench: &mut Bench) -> String {
+    let stop = bench.run(1500);
+    let processor = bench.machine.processor();
+    format!(
+        "{stop:?} {:?} {:?} {:?}",
+        processor.registers,
+        processor.instant(),
+        processor.account.counters
+    )
+}
+
+/// Each instruction alone, on random operands: the registers, flags, counters and cycles that the interpreter gives.
+#[test]
+fn each_template_does_what_the_interpreter_does() {
+    let mut random = Random(0x1234_5678_9abc_def1);
+    let mut compiled = 0;
+    for _ in 0..20 {
+        let (mut code, mut places) = (vec![0x90; 0x1000], Vec::new());
+        for _ in 0..200 {
+            places.push(CODE + code.len() as u32);
+            code.extend(instruction(&mut random));
+            code.extend([0xeb, 0xfe]);
+        }
+        let mut ours = machine(&code, false);
+        let mut theirs = machine(&code, false);
+        ours.machine.set_compiler(Some(1));
+        theirs.machine.set_compiler(None);
+        for at in places {
+            let seed = random.0;
+            for bench in [&mut ours, &mut theirs] {
+                scatter(bench, &mut Random(seed));
+                bench.registers().eip = at;
+                bench.processor().modes_changed();
+            }
+            random.0 = seed;
+            random.next();
+            let bytes = &code[(at - CODE) as usize..];
+            let bytes = &bytes[..bytes.len().min(12)];
+            assert_eq!(left_by(&mut ours), left_by(&mut theirs), "{bytes:x?}");
+            for from in [DATA, STACK - 0x1000] {
+                let memory = |bench: &Bench| {
+                    bench.machine.uncore().ram.bytes()[from as usize..][..0x2000].to_vec()
+                };
+                assert!(memory(&ours) == memory(&theirs), "memory: {bytes:x?}");
+            }
+        }
+        compiled += ours.machine.processor().compiler.made();
+    }
+    if cfg!(all(
+        feature = "compiler",
+        target_arch = "x86_64",
+        target_os = "linux"
+    )) {
+        assert!(compiled > 20 * 100, "{compiled}");
+    }
+}
+
+/// A program: rounds of random instructions with jumps forward, calls, jumps by a table, and at times a store that
+/// changes code, or the right to a page.
+fn program(random: &mut Random) -> Vec<u8> {
+    let count = DATA + 0xf00;
+    let mut code = vec![0xc7, 0x05];
+    code.extend(count.to_le_bytes());
+    code.extend((20 + random.below(40)).to_le_bytes());
+    let top = code.len();
+    // The pointers, again in each round.
+    for register in POINTERS {
+        code.push(0xb8 | register);
+        code.extend((DATA + 0x100 * random.below(8) + random.pick(&[0, 0, 2])).to_le_bytes());
+    }
+    code.extend([0xbc]);
+    code.extend(STACK.to_le_bytes());
+    for _ in 0..6 + random.below(20) {
+        let mut body = Vec::new();
+        for _ in 0..1 + random.below(9) {
+            let mut one = instruction(random);
+            while one.iter().any(|&byte| (0x50..0x60).contains(&byte)) {
+                one = instruction(random);
+            }
+            body.extend(one);
+        }
+        match random.below(10) {
+            0..=3 => {
+                code.extend([0x70 | random.below(16) as u8, body.len() as u8]);
+                code.extend(body);
+            }
+            4 => {
+                code.extend([0x0f, 0x80 | random.below(16) as u8]);
+                code.extend((body.len() as u32).to_le_bytes());
+                code.extend(body);
+            }
+            5 => {
+                // A call of the body, which stands behind a jump over it.
+                code.push(0xe8);
+                code.extend(2_u32.to_le_bytes());
+                code.extend([0xeb, body.len() as u8 + 1]);
+                code.extend(body);
+                code.push(0xc3);
+            }
+            6 => {
+                // Jumps and calls by a register, and by memory.
+                let operand = random.pick(&[0xe0, 0xd0, 0x25, 0x15]);
+                let by_memory = operand < 0xd0;
+                let bytes = if by_memory { 5 + 5 + 6 } else { 5 + 2 };
+                let target = CODE + 0x1000 + code.len() as u32 + bytes;
+                code.push(0xb8);
+                code.extend(target.to_le_bytes());
+                if by_memory {
+                    code.push(0xa3);
+                    code.extend((DATA + 0xf10).to_le_bytes());
+                }
+                code.extend([0xff, operand]);
+                if by_memory {
+                    code.extend((DATA + 0xf10).to_le_bytes());
+                }
+                code.extend(body);
+            }
+            7 => {
+                // The immediate of the next instruction changes in each round.
+                let at = CODE + 0x1000 + code.len() as u32 + 6 + 1;
+                code.extend([0xff, 0x05]);
+                code.extend(at.to_le_bytes());
+                code.extend([0xb8, 1, 0, 0, 0]);
+                code.extend(body);
+            }
+            8 => {
+                // push ebp; mov ebp, esp; ...; leave
+                code.extend([0x55, 0x89, 0xe5]);
+                code.extend(body);
+                code.push(0xc9);
+            }
+            _ => code.extend(body),
+        }
+        if random.chance(12) {
+            code.resize((code.len() | 0xfff) - random.below(8) as usize, 0x90);
+        }
+    }
+    code.extend([0xff, 0x0d]);
+    code.extend(count.to_le_bytes());
+    let back = top as i32 - (code.len() as i32 + 6);
+    code.extend([0x0f, 0x85]);
+    code.extend(back.to_le_bytes());
+    code.push(0xf4);
+    code
+}
+
+#[test]
+fn programs_run_as_by_the_interpreter_and_the_oracle() {
+    let mut linked = 0;
+    for seed in 1..40_u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let code = program(&mut random);
+        let code: Vec<u8> = [vec![0x90; 0x1000], code].concat();
+        let user = random.chance(3);
+        let start = random.0;
+        let make = |seen: Option<u32>| {
+            let mut bench = machine(&code, user);
+            bench.machine.set_compiler(seen);
+            scatter(&mut bench, &mut Random(start));
+            bench.registers().eip = CODE + 0x1000;
+            bench.processor().modes_changed();
+            bench
+        };
+        let mut plain = make(None);
+        let wanted = outcome(&mut plain, true, 20_000);
+        for seen in [None, Some(1), Some(3)] {
+            let mut bench = make(seen);
+            let found = outcome(&mut bench, false, 20_000);
+            assert_eq!(found, wanted, "seed {seed}, {seen:?}");
+            linked += bench.machine.processor().compiler.links();
+        }
+        // Cut at random places.
+        let mut bench = make(Some(1));
+        let last = loop {
+            let now = bench.machine.instant();
+            let stop = bench.machine.run(Limits {
+                cycles: now.cycles + 1 + u64::from(random.below(4000)),
+                instructions: (now.instructions + 40 + u64::from(random.below(900))).min(20_000),
+            });
+            let now = bench.machine.instant();
+            if stop != Stop::Limit || now.instructions >= 20_000 {
+                break stop;
+            }
+        };
+        let found = outcome(&mut bench, false, 0);
+        if wanted.0 != Stop::Limit {
+            assert_eq!(last, wanted.0, "seed {seed}");
+            assert_eq!(
+                (&found.1, found.2),
+                (&wanted.1, wanted.2),
+                "seed {seed}, cut"
+            );
+        }
+    }
+    if cfg!(all(
+        feature = "compiler",
+        target_arch = "x86_64",
+        target_os = "linux"
+    )) {
+        assert!(linked > 100, "{linked}");
+    }
+}
+
+/// A guest that changes its code in each round has it compiled a few times only.
+#[test]
+fn code_that_changes_again_and_again_is_not_compiled_again_and_again() {
+    let mut code = vec![0xb9];
+    code.extend(20_000_u32.to_le_bytes());
+    let top = code.len();
+    code.extend([0xff, 0x05]); // inc dword [immediate]
+    code.extend((CODE + code.len() as u32 + 4 + 1).to_le_bytes());
+    code.extend([0xbb, 0, 0, 0, 0]); // mov ebx, immediate
+    code.extend([0x01, 0xd8, 0x49, 0x75]); // add eax, ebx; dec ecx; jnz top
+    code.push((top as i32 - (code.len() as i32 + 1)) as u8);
+    code.push(0xf4);
+    for seen in [Some(1), Some(3)] {
+        let mut bench = machine(&code, false);
+        bench.machine.set_compiler(seen);
+        let stop = bench.run(200_000);
+        assert_ne!(stop, Stop::Limit);
+        assert_eq!(bench.registers().gpr[3], 20_000);
+        let made = bench.machine.processor().compiler.made();
+        assert!(made < 100, "{made}");
+    }
+}
