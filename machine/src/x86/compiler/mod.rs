@@ -12,8 +12,8 @@
 //!
 //! Code that is not hot is not compiled. The run loop looks at one block of [`hot::PERIOD`]; a block that was seen
 //! several times is compiled, and [`hot::run_compiled`] becomes the chain of its first op. Jumps between compiled
-//! blocks lead to each other. A block that a store drops takes its code with it, before anything else of it runs: the store
-//! ends compiled code.
+//! blocks lead to each other. A block that a store drops takes its code with it, before anything else of it runs: the
+//! store ends compiled code.
 //!
 //! Compiled code is for an i486 that runs flat segments of 32 bits with paging and the cache on, alone and without
 //! observers. Everything else is the interpreter's.
