@@ -348,6 +348,8 @@ impl Block<'_> {
         let thunk = self.thunks.fetch;
         let (accesses, fetches, fetched) = (self.accesses, self.fetches, self.fetched);
         let line = self.version.linear.wrapping_add(op.immediate) & !(self.lookup.line - 1);
+        // The whole line is asked for, from its first byte on.
+        let first = pa & !(self.lookup.line - 1);
         self.cold.push(Box::new(move |b| {
             b.e.bind(slow);
             b.as_it_was(accesses, fetches, fetched, |b| {
@@ -358,7 +360,7 @@ impl Block<'_> {
             dynasm!(b.e.ops; .arch x64
                 ; jmp =>on
                 ; =>miss
-                ; mov ecx, DWORD pa.cast_signed()
+                ; mov ecx, DWORD first.cast_signed()
                 ; mov eax, issued
             );
             b.e.call(thunk);
