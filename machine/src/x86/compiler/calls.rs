@@ -28,6 +28,10 @@ pub struct Shared {
     pub flags: u64,
 }
 
+// SAFETY: they point into the blocks and the memory of the same processor. `enter` sets them anew whenever compiled code
+// begins, and takes `next` when that has ended.
+unsafe impl Send for Shared {}
+
 impl Shared {
     pub const NEW: Shared = Shared {
         counts: 0,
