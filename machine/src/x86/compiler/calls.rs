@@ -28,7 +28,7 @@ pub struct Shared {
     pub flags: u64,
 }
 
-// SAFETY: they point into the blocks and the memory of the same processor. `enter` sets them anew whenever compiled code
+// SAFETY: the pointers are of the same processor's blocks and memory. `enter` sets them anew whenever compiled code
 // begins, and takes `next` when that has ended.
 unsafe impl Send for Shared {}
 
