@@ -232,6 +232,25 @@ impl Generator {
     }
 }
 
+/// Whether the host raised an underflow that processors of AMD raise, and those of Intel, which are simulated, do not: a
+/// denormal number stays what it is, by a remainder of infinity or by a scaling with zero, and underflow is not masked.
+pub fn underflows_on_amd(case: &Case, theirs: &End) -> bool {
+    const UNDERFLOW: u16 = 0x10;
+    let ((head, significand), (other, of_other)) =
+        (register(&case.image, 0), register(&case.image, 1));
+    let denormal = head & 0x7fff == 0 && significand != 0 && significand >> 63 == 0;
+    let stays = match case.modrm {
+        0xf5 | 0xf8 => (other & 0x7fff, of_other) == (0x7fff, 1 << 63),
+        0xfd => (other & 0x7fff, of_other) == (0, 0),
+        _ => false,
+    };
+    case.opcode == 1
+        && denormal
+        && stays
+        && theirs.control & UNDERFLOW == 0
+        && theirs.status & UNDERFLOW != 0
+}
+
 /// C1 and the last bits of a transcendental result may differ: two such ends, made alike where they are near enough.
 pub fn tolerant(case: &Case, ours: &End, theirs: &End) -> (End, End) {
     const C1: u16 = 0x200;
