@@ -68,6 +68,16 @@ pub trait Progressing: Guest {
         None
     }
 
+    /// For a processor whose calls queries count.
+    fn stack_pointer(&self) -> u64 {
+        0
+    }
+
+    /// Of a function that begins here: the address that it returns to, and the stack pointer there.
+    fn return_point(&self) -> Option<(u64, u64)> {
+        None
+    }
+
     /// The observers have begun to watch, or have been told of a part of the run.
     fn watch_goes_on(&mut self) {}
 
@@ -116,6 +126,14 @@ pub trait Progressing: Guest {
         settled.watched_cycles = cycles;
         settled.watched_instructions = instructions;
         settled.watched_pc = next;
+        if self.observers().calls.is_some() {
+            let (place, stack) = ((next, self.is_user()), self.stack_pointer());
+            if let Some(entered) = self.observers_mut().enters(place, stack, cycles)
+                && let Some(back) = self.return_point()
+            {
+                self.observers_mut().begin_call(entered, back);
+            }
+        }
     }
 
     /// Observers are told of everything from now on.

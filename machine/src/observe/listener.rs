@@ -91,7 +91,7 @@ pub enum What {
     },
     Call {
         caller: Function,
-        /// Until the caller ran on.
+        /// Until it had returned.
         cycles: u64,
     },
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::Interruption;
-use super::calls::Calls;
+use super::calls::{Calls, Entered};
 use super::listener::Listener;
 use super::pass::LastPass;
 use super::profile::Profile;
@@ -109,10 +109,28 @@ impl<D> Observers<D> {
             );
         }
         if let Some(calls) = &mut self.calls
-            && let Some(call) = calls.ran(&self.symbols, (pc, user, cause), from)
-            && let Some(listener) = &mut self.listener
+            && instructions > 0
         {
-            listener.called(&call, (&self.symbols, 0));
+            calls.ran(cause);
+        }
+    }
+
+    /// Code runs from cycle `now` on at this address, in this mode, with this stack pointer. [`Observers::begin_call`]
+    /// wants to know of what it returns.
+    pub(crate) fn enters(&mut self, place: (u64, bool), stack: u64, now: u64) -> Option<Entered> {
+        let calls = self.calls.as_mut()?;
+        while let Some(call) = calls.end(place, stack, now) {
+            if let Some(listener) = &mut self.listener {
+                listener.called(&call, (&self.symbols, 0));
+            }
+        }
+        calls.enter(&self.symbols, place, stack, now)
+    }
+
+    /// What was entered returns to `back`, an address and the stack pointer there.
+    pub(crate) fn begin_call(&mut self, entered: Entered, back: (u64, u64)) {
+        if let Some(calls) = &mut self.calls {
+            calls.begin(entered, back);
         }
     }
 
@@ -153,6 +171,9 @@ impl<D> Observers<D> {
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.interrupts(which.counter, pc);
+        }
+        if let Some(calls) = &mut self.calls {
+            calls.interrupted();
         }
         if let Some(listener) = &mut self.listener {
             let stack = self.profile.as_ref().map_or(0, Profile::stack);

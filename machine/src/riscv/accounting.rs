@@ -32,6 +32,14 @@ impl Progressing for Processor {
         self.csr.satp as u32
     }
 
+    fn stack_pointer(&self) -> u64 {
+        self.x(2)
+    }
+
+    fn return_point(&self) -> Option<(u64, u64)> {
+        Some((self.told(self.x(1)), self.x(2)))
+    }
+
     fn set_clock(&mut self, cycle: u64) {
         self.cycles = cycle;
         self.used = 0;

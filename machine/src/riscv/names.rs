@@ -51,13 +51,13 @@ pub fn functions(firmware: &[u8]) -> Vec<Symbol> {
 }
 
 impl Processor {
-    /// The address of the next instruction as profiles have it.
-    pub(super) fn told_pc(&self) -> u64 {
+    /// An address of code that runs in this mode, as profiles have it.
+    pub(super) fn told(&self, pc: u64) -> u64 {
         let named = self.observers.symbols.lowest_kernel() == 0;
         if named && self.privilege == privilege::MACHINE {
-            self.pc.wrapping_sub(VIRT_RAM)
+            pc.wrapping_sub(VIRT_RAM)
         } else {
-            self.pc
+            pc
         }
     }
 }

@@ -128,7 +128,7 @@ impl Guest for Processor {
     }
 
     fn next_instruction(&self) -> u64 {
-        self.told_pc()
+        self.told(self.pc)
     }
 
     fn is_user(&self) -> bool {

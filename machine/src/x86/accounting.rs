@@ -52,6 +52,15 @@ impl Progressing for Processor {
         self.registers.cr3
     }
 
+    fn stack_pointer(&self) -> u64 {
+        self.registers.gpr[4].into()
+    }
+
+    fn return_point(&self) -> Option<(u64, u64)> {
+        let esp = self.registers.gpr[4];
+        Some((self.word_at(esp)?.into(), esp.wrapping_add(4).into()))
+    }
+
     fn set_clock(&mut self, cycle: u64) {
         self.time = self.slots_at(cycle);
     }

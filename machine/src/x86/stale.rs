@@ -185,7 +185,7 @@ impl Processor {
         self.block_eip.wrapping_add(self.here.op().at.into())
     }
 
-    fn word_at(&self, linear: u32) -> Option<u32> {
+    pub(super) fn word_at(&self, linear: u32) -> Option<u32> {
         self.ram_word(self.peek_translation(linear)?)
     }
 

@@ -67,7 +67,7 @@ fn calls_of_a_function_have_their_time() {
         "{outer:?} {inner:?}"
     );
     let all = session.counters();
-    // Whoever counts calls changes no counter.
+    // A count of calls changes no counter.
     let mut alone = below_a_linux(&firmware);
     assert_eq!(alone.run(Limits::NONE), Stop::PowerOff { status: 0 });
     assert_eq!(alone.counters(), all);
@@ -75,6 +75,76 @@ fn calls_of_a_function_have_their_time() {
     assert!(outer[0].sum < cycles);
     // Nobody calls the code that the machine begins with.
     assert!(counted.next().unwrap().is_empty());
+}
+
+/// jal from one address to another, with ra.
+fn jal(from: i32, to: i32) -> u32 {
+    let far = (to - from) as u32;
+    let high = (far >> 20 & 1) << 31 | (far >> 1 & 0x3ff) << 21;
+    high | (far >> 11 & 1) << 20 | (far >> 12 & 0xff) << 12 | 0x0ef
+}
+
+/// A function that is jumped to returns to the caller of the one that jumps, which runs long before it jumps again. An
+/// exception comes before its first instruction, and its handler runs that again.
+#[test]
+fn a_call_by_a_jump_ends_at_its_return() {
+    let code = [
+        0x0000_0297,     // auipc t0, 0
+        0x0382_8293,     // addi t0, t0, 0x38
+        0x3052_9073,     // csrw mtvec, t0
+        jal(0x0c, 0x28), //
+        0x4000_0313,     // li t1, 1024
+        0xfff3_0313,     // 1: addi t1, t1, -1
+        0xfe03_1ee3,     // bnez t1, 1b
+        jal(0x1c, 0x28), //
+        jal(0x20, 0x2c), //
+        0x0280_006f,     // j 0x4c
+        0x0040_006f,     // 0x28: j 0x2c
+        0x0000_0073,     // 0x2c: ecall
+        0xb000_2573,     // csrr a0, mcycle
+        0x0000_8067,     // ret
+        0x3410_23f3,     // 0x38: csrr t2, mepc
+        0x0093_83b3,     // add t2, t2, s1: 0 at first
+        0x0040_0493,     // li s1, 4
+        0x3413_9073,     // csrw mepc, t2
+        0x3020_0073,     // mret
+        0x0010_02b7,     // 0x4c: lui t0, 0x100: the test device
+        0x0080_006f,     // j 0x58
+        jal(0x54, 0x38), // never reached: a function begins there
+        0x0000_5337,     // 0x58: lui t1, 5
+        0x5553_0313,     // addi t1, t1, 0x555
+        0x0062_a023,     // sw t1, (t0)
+    ];
+    let firmware: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut session = below_a_linux(&firmware);
+    let queries = [
+        "call by caller where function == firmware+0x2c histogram cycles",
+        "call by caller where function == firmware+0x28 histogram cycles",
+        "call where function == firmware+0x38",
+    ];
+    let queries = queries.map(|text| text.parse().unwrap()).into();
+    session.tally(queries, None).unwrap();
+    assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+    let tallied = session.tallied().unwrap();
+    let rows = |n: usize| {
+        let mut rows: Vec<_> = (tallied[n].0.iter())
+            .map(|row| (row.group[0].clone(), row.count))
+            .collect();
+        rows.sort();
+        rows
+    };
+    let named = |name: &str, count| (name.to_owned(), count);
+    let jumped = [named("firmware+0x0", 1), named("firmware+0x28", 2)];
+    assert_eq!(rows(0), jumped);
+    assert_eq!(rows(1), [named("firmware+0x0", 2)]);
+    // The loop between the calls takes longer than 1024 cycles.
+    let sum: u64 = tallied[0].0.iter().map(|row| row.sum).sum();
+    assert!(0 < sum && sum < 1024, "{:?}", tallied[0].0);
+    // What an exception leads to is not called.
+    assert!(tallied[2].0.is_empty());
+    let mut alone = below_a_linux(&firmware);
+    assert_eq!(alone.run(Limits::NONE), Stop::PowerOff { status: 0 });
+    assert_eq!(alone.counters(), session.counters());
 }
 
 /// In machine mode above firmware, where a Linux has functions at the same lower 32 bits.
