@@ -53,6 +53,13 @@ impl SymbolTable {
         Self::new(self.symbols.into_iter().chain(more).collect())
     }
 
+    /// Those at this address and above.
+    #[must_use]
+    pub fn from(mut self, address: u32) -> Self {
+        self.symbols.retain(|symbol| symbol.address >= address);
+        self
+    }
+
     /// The names of all symbols.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.symbols.iter().map(|symbol| &symbol.name[..])

@@ -4,7 +4,7 @@ use super::loader::{self, is_image};
 use super::names::functions;
 use super::processor::Processor;
 use super::{Config, Machine};
-use crate::board::Console;
+use crate::board::{Console, VIRT_RAM};
 use crate::computer::{self, Cpu as _, SessionError};
 use crate::loader::{ElfImage, LoadError};
 
@@ -33,8 +33,12 @@ impl computer::Session<Processor> {
         loader::load(&mut machine, (kernel, name), image.as_ref(), given)?;
         let observers = machine.processor_mut().observers_mut();
         let symbols = image.map(|image| image.symbols).unwrap_or_default();
-        let below = given.firmware.map(|(bytes, _)| functions(bytes));
-        (observers.symbols).set_kernel(symbols.with(below.unwrap_or_default()));
+        let symbols = match given.firmware {
+            // Names of a kernel's physical addresses lie where firmware's are.
+            Some((bytes, _)) => symbols.from(VIRT_RAM as u32).with(functions(bytes)),
+            None => symbols,
+        };
+        observers.symbols.set_kernel(symbols);
         if let Some(archive) = given.initramfs {
             observers.symbols.add_archive(archive);
         }

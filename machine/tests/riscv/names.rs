@@ -1,7 +1,7 @@
 //! Names of functions of firmware, and who is charged with its time.
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::computer::{Limits, Stop};
+use pagewalk_machine::computer::{Cpu as _, Limits, Stop};
 use pagewalk_machine::riscv::names::functions;
 use pagewalk_machine::riscv::session::{Given, Session};
 
@@ -175,16 +175,95 @@ fn firmwares_time_has_its_functions_names() {
     assert!(rows.iter().all(|row| row.function.starts_with("firmware+")));
 }
 
+/// A Linux whose functions' physical addresses begin at 0, where firmware is, does not name what firmware does.
+#[test]
+fn physical_addresses_of_linux_name_no_firmware() {
+    let code = [
+        0x0080_00ef_u32, // jal ra, 8
+        0x0000_006f,     // j .
+        0x0010_02b7,     // lui t0, 0x100: the test device
+        0x0000_5337,     // lui t1, 5
+        0x5553_0313,     // addi t1, t1, 0x555
+        0x0062_a023,     // sw t1, (t0)
+    ];
+    let firmware: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut session = with_linux(&linux_with_symbols(), &firmware);
+    session.record_profile(None);
+    assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+    let names: Vec<_> = session
+        .profile()
+        .into_iter()
+        .map(|row| row.function)
+        .collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with("firmware+")));
+    // The kernel's own addresses have its names.
+    let symbols = &session.machine().processor().observers().symbols;
+    assert_eq!(symbols.describe(0x8000_000c, false), "entry");
+}
+
+/// An ELF file of a Linux with the functions `early` and `entry`, which is loaded at address 0.
+fn linux_with_symbols() -> Vec<u8> {
+    const BASE: u64 = 0xffff_ffff_8000_0000;
+    let names = b"\0early\0entry\0";
+    let symbols = [(0, 0, 0), (1, BASE + 8, 4), (7, BASE + 12, 16)];
+    let text = [0_u8; 64];
+    let (text_at, names_at, symbols_at, sections_at) = (120, 184, 200, 272);
+    let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+    file.resize(16, 0);
+    let halves = |file: &mut Vec<u8>, all: &[u16]| {
+        file.extend(all.iter().flat_map(|half| half.to_le_bytes()));
+    };
+    let words = |file: &mut Vec<u8>, all: &[u32]| {
+        file.extend(all.iter().flat_map(|word| word.to_le_bytes()));
+    };
+    let quads = |file: &mut Vec<u8>, all: &[u64]| {
+        file.extend(all.iter().flat_map(|quad| quad.to_le_bytes()));
+    };
+    halves(&mut file, &[2, 243]);
+    words(&mut file, &[1]);
+    quads(&mut file, &[BASE, 64, sections_at]);
+    words(&mut file, &[0]);
+    halves(&mut file, &[64, 56, 1, 64, 4, 3]);
+    words(&mut file, &[1, 7]);
+    quads(&mut file, &[text_at, BASE, 0, 64, 64, 4096]);
+    file.extend(text);
+    file.extend(names);
+    file.resize(symbols_at as usize, 0);
+    for (name, address, size) in symbols {
+        words(&mut file, &[name]);
+        // STB_GLOBAL, STT_FUNC, in section 1.
+        halves(&mut file, if name == 0 { &[0, 0] } else { &[0x12, 1] });
+        quads(&mut file, &[address, size]);
+    }
+    for (kind, flags, address, at, size, link, one) in [
+        (0, 0, 0, 0, 0, 0, 0),
+        (1, 6, BASE, text_at, 64, 0, 0),
+        (2, 0, 0, symbols_at, 72, 3, 24),
+        (3, 0, 0, names_at, names.len() as u64, 0, 0),
+    ] {
+        words(&mut file, &[0, kind]);
+        quads(&mut file, &[flags, address, at, size]);
+        words(&mut file, &[link, u32::from(link != 0)]);
+        quads(&mut file, &[1, one]);
+    }
+    file
+}
+
 /// A machine with this firmware, which does not start its Linux.
 fn below_a_linux(firmware: &[u8]) -> Session {
     let mut linux = vec![0; 64];
     linux[8..16].copy_from_slice(&0x20_0000_u64.to_le_bytes());
     linux[0x38..0x3c].copy_from_slice(b"RSC\x05");
+    with_linux(&linux, firmware)
+}
+
+fn with_linux(linux: &[u8], firmware: &[u8]) -> Session {
     let given = Given {
         firmware: Some((firmware, "fw")),
         ..Given::default()
     };
     let config = config("u74-1500", &[]);
     let console = Console::memory();
-    Session::with_riscv_kernel(&config, (&linux, "k"), &given, console).unwrap()
+    Session::with_riscv_kernel(&config, (linux, "k"), &given, console).unwrap()
 }
