@@ -173,7 +173,8 @@ impl<C: Guest> Session<C> {
     }
 
     fn check_names(&self, query: &Query) -> Result<(), String> {
-        for word in query.words(Field::Function) {
+        let callers = query.words(Field::Caller);
+        for word in query.words(Field::Function).chain(callers) {
             let symbols = &self.machine.processor().observers().symbols;
             match symbols.nearest_function(word) {
                 Some(known) if known != word => {

@@ -145,6 +145,13 @@ fn a_call_by_a_jump_ends_at_its_return() {
     let mut alone = below_a_linux(&firmware);
     assert_eq!(alone.run(Limits::NONE), Stop::PowerOff { status: 0 });
     assert_eq!(alone.counters(), session.counters());
+    for query in [
+        "call where function == nosuch",
+        "call where function == firmware+0x28 and caller == nosuch",
+    ] {
+        let error = alone.tally(vec![query.parse().unwrap()], None).unwrap_err();
+        assert!(error.contains("has a function \"nosuch\""), "{error}");
+    }
 }
 
 /// In machine mode above firmware, where a Linux has functions at the same lower 32 bits.
