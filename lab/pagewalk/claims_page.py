@@ -56,9 +56,9 @@ _OWN = {
     ),
     "riscv": (
         "Linux on RISC-V: questions of today",
-        "Questions about the TLB code of Linux for RISC-V, each answered by Linux 6.12 on the machines of "
-        "[riscv.md](riscv.md), with Debian's OpenSBI below. A published figure stands in "
-        "its row, with a verdict by the rules of [experiments.md](experiments.md).",
+        "Questions about the TLB code of Linux for RISC-V, answered by Linux 6.12, and in some rows "
+        "by Linux 6.1, on the machines of [riscv.md](riscv.md), with Debian's OpenSBI below. A published figure stands "
+        "in its row, with a verdict by the rules of [experiments.md](experiments.md).",
     ),
 }
 """The `document` of experiments that reproduce no paper: the title of their page, and what it is about."""
