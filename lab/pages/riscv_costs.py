@@ -110,13 +110,9 @@ def _tries(costs: Costs) -> list[str]:
         "",
         *lines,
         "",
-        "A slower second TLB brings 512 KB and 1 MB nearer with pages of 4 KB, and moves 256 KB away, where the board "
-        "has no cost of a second TLB though the buffer has more pages than the first TLB has entries. With pages of "
-        "2 MB no TLB misses up to this size, and no key of the TLBs moves a point. The L2 of a JH7110 is one for all "
-        "cores (jh7110.dtsi): what Linux and other cores keep in it is missing to the program. The board's figure of "
-        "2 MB lies between those of the whole L2 and of half of it, and that of 1 MB is near the one of half of it "
-        "with pages of 2 MB. How much of it was in use during the measurement is not published, so the file keeps the "
-        "whole one. That leaves 512 KB with pages of 2 MB without an explanation.",
+        "The L2 of a JH7110 is one for all cores (jh7110.dtsi): what Linux and other cores keep in it is missing to "
+        "the program. How much of it was in use during the measurement is not published, so the file keeps the whole "
+        "one.",
         "",
     ]
 
