@@ -232,8 +232,8 @@ impl Generator {
     }
 }
 
-/// Whether the host raised an underflow that processors of AMD raise, and those of Intel, which are simulated, do not: a
-/// denormal number stays what it is, by a remainder of infinity or by a scaling with zero, and underflow is not masked.
+/// Whether the host raised an underflow that processors of AMD raise, and those of Intel, which are simulated, do not:
+/// a denormal number stays what it is, by a remainder of infinity or a scaling with zero, and underflow is not masked.
 pub fn underflows_on_amd(case: &Case, theirs: &End) -> bool {
     const UNDERFLOW: u16 = 0x10;
     let ((head, significand), (other, of_other)) =
