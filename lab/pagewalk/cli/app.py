@@ -45,7 +45,7 @@ PARTS: dict[str, dict[str, str]] = {
         "caches.",
     },
     "tally": {
-        "observe": "Count TLB misses, evictions, exceptions, switches or interrupts in groups, by a query.",
+        "observe": "Count TLB misses, evictions, exceptions, switches, interrupts or calls in groups, by a query.",
     },
     "results": {
         "compare": "Set two results side by side: tables row by row, or runs counter by counter.",
