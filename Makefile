@@ -427,7 +427,7 @@ SUITE_ON_RISCV = cd tests && PYTHONPATH=. PAGEWALK_ARCH=riscv ../.venv/bin/pytho
 soak-riscv: $(STAMPS)/machine ready riscv
 	$(call heading,Programs of other people on Linux for RISC-V)
 	PROGRAMS_ARCH=riscv tests/programs/build.sh qemu busybox sqlite redis
-	$(PAGEWALK) subjects build linux-6.1-riscv $(addprefix linux-6.1-riscv-,bare default) linux-6.12-riscv linux-6.12-riscv-bare
+	$(PAGEWALK) subjects build linux-6.1-riscv $(addprefix linux-6.1-riscv-,bare default) linux-6.12-riscv $(addprefix linux-6.12-riscv-,bare default)
 	$(SUITE_ON_RISCV) --machine u74-1500 --group busybox-glibc --group sqlite-glibc
 	$(SUITE_ON_RISCV) --machine u74-1500 --group redis --case unix
 	$(if $(wildcard build/programs-riscv/stress-ng.stamp),$(SUITE_ON_RISCV) --machine u74-1500 --machine u74-1500x4 --group stress-ng \

@@ -22,6 +22,7 @@ KERNELS = (
     "linux-6.1-riscv-default",
     "linux-6.12-riscv",
     "linux-6.12-riscv-bare",
+    "linux-6.12-riscv-default",
 )
 MACHINES = {"u74-1500": (1,), "c906-1000": (1,), "c910-1850x4": (1, 2, 3, 4), "u74-1500x4": (1, 2, 3, 4)}
 
