@@ -127,6 +127,20 @@ impl Processor {
         self.compiler.shared.until = self.compiled_until();
     }
 
+    /// The processor gets the state that the interpreter would have at `site`. Copies of the site and of its block, which
+    /// stay when code is compiled or dropped.
+    ///
+    /// # Safety
+    /// `site` must be a site.
+    unsafe fn catch_up(&mut self, site: *const Site) -> (Site, Version) {
+        // SAFETY: the caller's; nothing is compiled before both are copied.
+        let (&site, &version) = unsafe { self.at_site(site) };
+        self.prepare(&site, &version);
+        self.put_flags();
+        self.here = Here::NONE;
+        (site, version)
+    }
+
     /// A site and its block.
     ///
     /// # Safety
@@ -177,10 +191,7 @@ pub(super) unsafe extern "sysv64" fn go(
     // SAFETY: the caller's. A version's head is that of a block while its code runs.
     unsafe {
         let p = &mut *p;
-        let (&site, &version) = p.at_site(site);
-        p.prepare(&site, &version);
-        p.put_flags();
-        p.here = Here::NONE;
+        let (site, version) = p.catch_up(site);
         let (target, jump) = match site.kind {
             Kind::Edge { target, jump, .. } => (target, jump),
             _ => (target, true),
@@ -216,10 +227,7 @@ pub(super) unsafe extern "sysv64" fn entered(
     // SAFETY: as in `go`.
     unsafe {
         let p = &mut *p;
-        let (&site, &version) = p.at_site(site);
-        p.prepare(&site, &version);
-        p.put_flags();
-        p.here = Here::NONE;
+        let (site, version) = p.catch_up(site);
         let (target, pa) = match site.kind {
             Kind::Edge {
                 target,
@@ -325,10 +333,7 @@ pub(super) unsafe extern "sysv64" fn stay(p: *mut Processor, site: *const Site) 
     // SAFETY: as in `go`. The op is one of the block, and runs by its own chain, not by compiled code.
     unsafe {
         let p = &mut *p;
-        let (&site, &version) = p.at_site(site);
-        p.prepare(&site, &version);
-        p.put_flags();
-        p.here = Here::NONE;
+        let (site, version) = p.catch_up(site);
         let chain = if site.op == version.head.add(1) {
             version.original
         } else {
