@@ -127,8 +127,8 @@ impl Processor {
         self.compiler.shared.until = self.compiled_until();
     }
 
-    /// The processor gets the state that the interpreter would have at `site`. Copies of the site and of its block, which
-    /// stay when code is compiled or dropped.
+    /// The processor gets the state that the interpreter would have at `site`. Copies of the site and of its block,
+    /// which stay when code is compiled or dropped.
     ///
     /// # Safety
     /// `site` must be a site.
