@@ -273,7 +273,8 @@ def experiments_of(document: str) -> list[Experiment]:
 
 def _tables(store: Store, found: Sequence[Experiment]) -> dict[str, list[CellRecord]]:
     """The latest tables of our kernel by experiment. Those of the papers' own kernels are in `experiments/measured`."""
-    return {entry.name: [] if entry.images else _judged(store, entry) for entry in found}
+    with store.reading():
+        return {entry.name: [] if entry.images else _judged(store, entry) for entry in found}
 
 
 def _judged(store: Store, experiment: Experiment) -> list[CellRecord]:
@@ -536,6 +537,11 @@ def build(store: Store, document: str) -> str:
     """The page of a paper, or of our own experiments, as Markdown; BadInput if there is no such page."""
     if document not in (known := documents()):
         raise unknown("document", document, known, listing="pagewalk claims page")
+    with store.reading():
+        return "\n".join(_lines(store, document)).rstrip() + "\n"
+
+
+def _lines(store: Store, document: str) -> list[str]:
     found = experiments_of(document)
     tables = _tables(store, found)
     most = _most_placements(cell for table in tables.values() for cell in table)
@@ -556,4 +562,4 @@ def build(store: Store, document: str) -> str:
             lines += [f"## {entry.title}", "", f"Not measured on this build: `pagewalk run {entry.name}`.", ""]
         elif tables[entry.name]:
             lines += _section(entry, tables[entry.name], most)
-    return "\n".join(lines).rstrip() + "\n"
+    return lines

@@ -370,12 +370,13 @@ def judged(store: Store, experiment: Experiment) -> list[CellRecord]:
     """
     found = spreads(store, experiment.name)
     rows = experiment.by_place
-    judged = []
-    for cell in records.cells(store, experiment.name):
+    cells, judged = records.cells(store, experiment.name), []
+    runs = records.runs(store, cells)
+    for cell in cells:
         place = cell.row_name, cell.machine
         spread, row = found.get(place), rows.get(place)
         if row is not None:
-            cell = rejudged(store, row, cell)  # noqa: PLW2901
+            cell = rejudged(runs, row, cell)  # noqa: PLW2901
         # A row whose claim stands elsewhere now is tried with other inputs no more.
         tried_now = spread is not None and (row is None or bool(row.published.claims))
         judged.append(_judged(cell, spread, row) if spread is not None and tried_now else cell)

@@ -164,6 +164,13 @@ def cells(store: Store, experiment: str, made: datetime | None = None) -> list[C
     return [_record(row) for row in found]
 
 
+def runs(store: Store, cells: Iterable[CellRecord]) -> dict[str, StoredRun]:
+    """The runs of both sides of these rows that are in the results, by key. They are read together, which takes less
+    time than one after another."""
+    keys = [key for cell in cells for key in (cell.before_run, cell.after_run) if key]
+    return {run.key: run for run in store.runs(keys)}
+
+
 def measured(run: StoredRun, row: str) -> Measured | None:
     """What a kept run measured for the printed row of that name; None where it did not print it."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pagewalk import explain, records
@@ -9,15 +10,15 @@ from pagewalk.execute import Cell
 from pagewalk.experiments import Row
 from pagewalk.figures import Measured
 from pagewalk.records import CellRecord
-from pagewalk.store import Store
+from pagewalk.stored_runs import StoredRun
 from pagewalk.verdict import REFUTED, Kind, at_edge, controlled, judge_spread
 
 _PUBLISHED = ("claims", "published_before", "published_after", "published_ratio")
 
 
-def _measured(store: Store, row: Row, key: str | None) -> Measured | None:
+def _measured(runs: Mapping[str, StoredRun], row: Row, key: str | None) -> Measured | None:
     """What the run of this key measured, if the results have it."""
-    run = store.get(key) if key else None
+    run = runs.get(key) if key else None
     found = records.measured(run, row.row) if run else None
     return None if found is None else found.explaining(row.figure)
 
@@ -29,15 +30,17 @@ def _acted(cell: CellRecord, before: Measured | None, after: Measured | None) ->
     return before is None or after is None or before.counters != after.counters
 
 
-def rejudged(store: Store, row: Row, cell: CellRecord) -> CellRecord:
+def rejudged(runs: Mapping[str, StoredRun], row: Row, cell: CellRecord) -> CellRecord:
     """The row with the claim that it has today, and the verdict that its figures then have.
+
+    `runs` holds the runs of both sides by key (`records.runs`).
 
     A row that was kept without the figures of its placements, or that gave none, stays as it is, and so does a hardware
     cost.
     """
     if row.constant or not cell.pairs or cell.after is None:
         return cell
-    before, after = (_measured(store, row, key) for key in (cell.before_run, cell.after_run))
+    before, after = (_measured(runs, row, key) for key in (cell.before_run, cell.after_run))
     kind: Kind = judge_spread(row, cell.pairs).kind
     if len(row.sides) > 1:
         kind = controlled(kind, acted=[_acted(cell, before, after)])

@@ -34,13 +34,14 @@ def test_a_kept_row_has_the_claim_and_the_verdict_of_today(experiment: Experimen
         BenchLab(ScriptedRunner(script), store).experiment(experiment, Quiet())
         (kept,) = records.cells(store, experiment.name)
         (row,) = experiment.rows
-        assert rejudged(store, row, kept) == kept
+        runs = records.runs(store, [kept])
+        assert rejudged(runs, row, kept) == kept
         decided = dataclasses.replace(row, input="its size decides")
-        shown = rejudged(store, decided, kept)
+        shown = rejudged(runs, decided, kept)
         assert (shown.verdict, shown.before, shown.after) == ("an input", kept.before, kept.after)
         assert shown.reason.startswith("its size decides")
         bare = dataclasses.replace(row, published=NOTHING)
-        shown = rejudged(store, bare, kept)
+        shown = rejudged(runs, bare, kept)
         assert (shown.claims, shown.published_ratio, shown.verdict) == ((), None, "better")
         mine = dataclasses.replace(experiment, rows=(bare,))
         assert [cell.inputs for cell in memories.judged(store, mine)] == [""]
@@ -51,5 +52,6 @@ def test_a_row_without_the_figures_of_its_placements_stays(experiment: Experimen
         BenchLab(ScriptedRunner(script), store).experiment(experiment, Quiet())
         (kept,) = records.cells(store, experiment.name)
         bare = dataclasses.replace(experiment.rows[0], published=NOTHING)
+        runs = records.runs(store, [kept])
         for cell in (dataclasses.replace(kept, pairs=()), dataclasses.replace(kept, after=None)):
-            assert rejudged(store, bare, cell) is cell
+            assert rejudged(runs, bare, cell) is cell

@@ -100,14 +100,10 @@ class _Gatherer:
         self.store = store
         self.experiment = experiment
         self.cells = cells
-        self._runs: dict[str, StoredRun | None] = {}
+        self._runs = records.runs(store, cells)
 
     def run(self, key: str | None) -> StoredRun | None:
-        if key is None:
-            return None
-        if key not in self._runs:
-            self._runs[key] = self.store.get(key)
-        return self._runs[key]
+        return None if key is None else self._runs.get(key)
 
     @cached_property
     def sides(self) -> list[tuple[str, str, Measured]]:

@@ -232,8 +232,11 @@ pub(super) fn changed<File: MachineFile>(
     table: &toml::Table,
     overrides: &[Override],
 ) -> Result<File, ConfigError> {
+    let kind = kind_of(table, overrides);
+    if let Some(config) = at_once(table, overrides, kind.as_deref()) {
+        return Ok(config);
+    }
     let mut table = table.clone();
-    let kind = kind_of(&table, overrides);
     let made = |setting: &Override| setting.is_of_new_table(&table);
     let last_made = overrides.iter().rposition(made);
     for (number, setting) in overrides.iter().enumerate() {
@@ -284,15 +287,47 @@ pub(super) fn changed<File: MachineFile>(
     Ok(config)
 }
 
-/// The `core.kind` of the machine in `table` after all `overrides`.
-fn kind_of(table: &toml::Table, overrides: &[Override]) -> Option<String> {
+/// As [`changed`], if nothing is wrong and no override replaces what another one sets. It reads the table once, not
+/// after each override, and tells of no error what it is.
+fn at_once<File: MachineFile>(
+    table: &toml::Table,
+    overrides: &[Override],
+    kind: Option<&str>,
+) -> Option<File> {
+    let mut paths: Vec<String> = (overrides.iter().map(|it| it.path.clone() + ".")).collect();
+    paths.sort_unstable();
+    if paths.windows(2).any(|two| two[1].starts_with(&two[0])) {
+        return None;
+    }
     let mut table = table.clone();
-    for setting in (overrides.iter()).filter(|it| ["core", "core.kind"].contains(&it.path.as_str()))
-    {
+    for setting in overrides {
+        if let Some(kind) = kind {
+            setting.check_kind::<File>(&table, kind).ok()?;
+        }
         setting.apply(&mut table).ok()?;
     }
-    let kind = table.get("core")?.get("kind")?.as_str()?;
-    Some(kind.to_owned())
+    let mut config: File = table.try_into().ok()?;
+    if !config.problems().is_empty() {
+        return None;
+    }
+    config.complete();
+    Some(config)
+}
+
+/// The `core.kind` of the machine in `table` after all `overrides`.
+fn kind_of(table: &toml::Table, overrides: &[Override]) -> Option<String> {
+    let kind = |table: &toml::Table| Some(table.get("core")?.get("kind")?.as_str()?.to_owned());
+    let mut settings = (overrides.iter())
+        .filter(|it| ["core", "core.kind"].contains(&it.path.as_str()))
+        .peekable();
+    if settings.peek().is_none() {
+        return kind(table);
+    }
+    let mut table = table.clone();
+    for setting in settings {
+        setting.apply(&mut table).ok()?;
+    }
+    kind(&table)
 }
 
 /// What `table` has and a core of this kind cannot have. The reader may have found a lack or a wrong value in it, which
