@@ -18,26 +18,39 @@ impl RegisterSet {
     pub const NONE: Self = Self(0);
 
     /// Adds `count` registers, beginning with `first`. Numbers of [`REGISTERS`] and above are ignored.
+    #[inline]
     #[must_use]
     pub const fn with(self, first: usize, count: usize) -> Self {
-        let mut set = self.0;
-        let mut number = first;
-        while number < first + count && number < REGISTERS {
-            set |= 1 << number;
-            number += 1;
+        const ALL: u128 = (1 << REGISTERS) - 1;
+        if first >= REGISTERS {
+            return self;
         }
-        Self(set)
+        let added = if count < REGISTERS {
+            (1 << count) - 1
+        } else {
+            ALL
+        };
+        Self(self.0 | added << first & ALL)
+    }
+
+    /// The set, a bit for each register.
+    pub(super) const fn bits(self) -> u128 {
+        self.0
     }
 
     /// The numbers in the set, in order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
-        let mut left = self.0;
-        std::iter::from_fn(move || {
-            let number = left.trailing_zeros() as usize;
-            left &= left.checked_sub(1)?;
-            Some(number)
-        })
+        numbers(self.0)
     }
+}
+
+/// The numbers of the bits that are set, in order.
+pub(super) fn numbers(mut left: u128) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let number = left.trailing_zeros() as usize;
+        left &= left.checked_sub(1)?;
+        Some(number)
+    })
 }
 
 /// Whether an instruction needs special treatment.

@@ -43,6 +43,49 @@ impl Known {
     }
 }
 
+/// Tells without a search that the target cache does not hold a branch: by the low bits of its address, how many of the
+/// cache's branches have these. `None`: not counted yet.
+#[derive(Clone, Debug, Default)]
+struct Counted(Option<Box<[u16; Counted::CLASSES]>>);
+
+impl Counted {
+    const CLASSES: usize = 1024;
+
+    fn class(pc: u32) -> usize {
+        (pc >> 2) as usize % Counted::CLASSES
+    }
+
+    /// True if one of `targets` may be `pc`.
+    #[inline(always)]
+    fn may_have(&mut self, pc: u32, targets: &[u32]) -> bool {
+        let counts = self.0.get_or_insert_with(|| {
+            let mut counts = Box::new([0; Counted::CLASSES]);
+            for &branch in targets {
+                counts[Counted::class(branch)] += 1;
+            }
+            counts
+        });
+        counts[Counted::class(pc)] != 0
+    }
+
+    /// The cache is empty: it holds [`NO_BRANCH`] so many times.
+    fn clear(&mut self, entries: usize) {
+        if let Some(counts) = &mut self.0 {
+            counts.fill(0);
+            counts[Counted::class(NO_BRANCH)] = entries as u16;
+        }
+    }
+
+    /// `new` has taken the place of `old`.
+    #[inline(always)]
+    fn replace(&mut self, old: u32, new: u32) {
+        if let Some(counts) = &mut self.0 {
+            counts[Counted::class(old)] -= 1;
+            counts[Counted::class(new)] += 1;
+        }
+    }
+}
+
 /// Branch history and targets, and what a branch costs beyond its issue slot.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Predictor {
@@ -56,6 +99,8 @@ pub struct Predictor {
     next_target: usize,
     #[serde(skip)]
     known: Known,
+    #[serde(skip)]
+    counted: Counted,
     taken: u16,
     taken_target_miss: u16,
     mispredict: u16,
@@ -93,6 +138,7 @@ impl Predictor {
             registers: vec![0; config.target_entries as usize],
             next_target: 0,
             known: Known::default(),
+            counted: Counted::default(),
             taken: config.taken as u16,
             taken_target_miss: config.taken_target_miss as u16,
             mispredict: config.mispredict as u16,
@@ -292,8 +338,8 @@ impl Predictor {
         if self.targets.is_empty() {
             return None;
         }
-        // Most look-ups that reach this search fail, so it compares four entries at a time.
-        let found = if self.targets.contains(&pc) {
+        // Most look-ups that reach this fail.
+        let found = if self.counted.may_have(pc, &self.targets) {
             self.targets.iter().position(|&branch| branch == pc)
         } else {
             None
@@ -302,7 +348,11 @@ impl Predictor {
         if found.is_none() {
             let old = std::mem::replace(&mut self.targets[entry], pc);
             self.known.forget(old);
-            self.next_target = (self.next_target + 1) % self.targets.len();
+            self.counted.replace(old, pc);
+            self.next_target += 1;
+            if self.next_target == self.targets.len() {
+                self.next_target = 0;
+            }
         }
         *self.known.slot(pc) = (pc, entry as u32);
         found
@@ -314,6 +364,7 @@ impl Predictor {
         if self.volatile_targets {
             self.targets.fill(NO_BRANCH);
             self.next_target = 0;
+            self.counted.clear(self.targets.len());
             self.known.0.fill((NO_BRANCH, 0));
         }
     }

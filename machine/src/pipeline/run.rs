@@ -9,11 +9,12 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::micro_op::{Flow, LANES, MicroOp, REGISTERS, UNITS};
+use super::micro_op::{Flow, LANES, MicroOp, REGISTERS, UNITS, numbers};
 use super::schedule::Schedule;
 
 /// Resources that an instruction may wait for, by number: registers, then the lanes of the units.
 const RESOURCES: usize = REGISTERS + UNITS * LANES;
+const _: () = assert!(RESOURCES <= u128::BITS as usize);
 
 /// The first lane of a unit.
 fn lane_of(unit: u8) -> usize {
@@ -89,11 +90,17 @@ pub struct Timing {
     pub left: Pending,
 }
 
+/// Room for instructions in the completion queue, before it must grow: as many as a block of most programs has, and
+/// what is left of the block before it.
+const QUEUE: usize = 32;
+
 /// A straight run of instructions on its way through the pipeline. Cycles count from when the first of
 /// them could be dispatched.
 pub(super) struct Run {
     /// When each resource is ready or free.
     ready: [u32; RESOURCES],
+    /// The resources that have ever been in use, a bit for each.
+    used: u128,
     /// When each instruction in the completion queue completes, the oldest first.
     queue: VecDeque<u32>,
     /// The cycle of the last dispatch, and how many were dispatched in it.
@@ -108,15 +115,19 @@ pub(super) struct Run {
 
 impl Run {
     pub fn new(before: &Pending) -> Run {
-        let mut ready = [0; RESOURCES];
+        let (mut ready, mut used) = ([0; RESOURCES], 0);
         for &(index, at) in &before.resources {
             if let Some(resource) = ready.get_mut(usize::from(index)) {
                 *resource = u32::from(at);
+                used |= 1 << index;
             }
         }
+        let mut queue = VecDeque::with_capacity(QUEUE);
+        queue.extend(before.queue.iter().map(|&at| u32::from(at)));
         Run {
             ready,
-            queue: before.queue.iter().map(|&at| at.into()).collect(),
+            used,
+            queue,
             cycle: 0,
             slots: 0,
             fetched: 0,
@@ -165,6 +176,7 @@ impl Run {
         let operands = op.reads.iter().map(|register| self.ready[register]).max();
         let start = self.cycle.max(operands.unwrap_or_default());
         self.ready[lane] = start + class.cost.interval.max(1);
+        self.used |= 1 << lane | op.writes.bits();
         let done = start + class.cost.latency.max(1);
         for register in op.writes.iter() {
             self.ready[register] = done;
@@ -211,6 +223,7 @@ impl Run {
         if let Some(unit) = core.interchangeable {
             let first = lane_of(unit);
             self.ready[first..first + LANES].sort_unstable();
+            self.used |= ((1 << LANES) - 1) << first;
         }
         let later = |at: u32| match at.saturating_sub(next) {
             0 => None,
@@ -220,9 +233,8 @@ impl Run {
             cycles: next.min(u16::MAX.into()) as u16,
             doubt: self.doubt.min(u16::MAX.into()) as u16,
             left: Pending {
-                resources: (0u8..)
-                    .zip(self.ready)
-                    .filter_map(|(index, at)| Some((index, later(at)?)))
+                resources: numbers(self.used)
+                    .filter_map(|index| Some((index as u8, later(self.ready[index])?)))
                     .collect(),
                 queue: self.queue.into_iter().filter_map(later).collect(),
             },
