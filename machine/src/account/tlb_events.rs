@@ -66,6 +66,9 @@ impl Account {
         walk: Option<u64>,
         tables: Tables,
     ) {
+        if self.tlb.unheard {
+            return;
+        }
         self.tlb.miss = Some(TlbMiss {
             fetch,
             ea,
@@ -75,6 +78,16 @@ impl Account {
             cause: self.cause,
             tables,
         });
+    }
+
+    /// Hardware's walk for the last miss has taken so many cycles.
+    #[inline(always)]
+    pub fn note_walk(&mut self, cycles: u64) {
+        if !self.tlb.unheard
+            && let Some(miss) = &mut self.tlb.miss
+        {
+            miss.walk = Some(cycles);
+        }
     }
 }
 
@@ -216,6 +229,8 @@ pub struct TlbNote {
     pub miss: Option<TlbMiss>,
     /// The last load.
     pub load: Option<TlbLoad>,
+    /// Nobody reads this, so that an MMU need not note anything.
+    pub unheard: bool,
     /// The last walk, while walks are recorded. Boxed, because an account is moved with its processor.
     pub walk: Option<Box<WalkNote>>,
 }

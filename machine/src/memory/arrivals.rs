@@ -5,8 +5,8 @@
 //! mark, so a mark may outlast the entry here.
 
 use super::RamAddress;
-use super::bus::Delivery;
 use super::cache::Cache;
+use super::delivery::Delivery;
 use super::posted::POSTED_MAX;
 use crate::config::Forward;
 use serde::{Deserialize, Serialize};
@@ -76,26 +76,31 @@ const MOST: usize = 4 * POSTED_MAX as usize;
 pub struct Arrivals(Vec<Arrival>);
 
 impl Arrivals {
-    /// Enters the line of `arrival`, which got its place in `cache` just now, at `now`.
+    /// Enters the line of `arrival`, which got its place in the cache just now, at `now`.
     #[inline(always)]
-    pub fn add(&mut self, arrival: Arrival, cache: &mut Cache, now: u64) {
-        cache.mark_arriving(arrival.line);
+    pub fn add(&mut self, arrival: Arrival, now: u64) {
         // A line that left the cache and is filled again replaces its old entry; entries of complete lines are
         // reused.
-        let mut place = None;
-        for old in &mut self.0 {
-            if old.line == arrival.line {
-                *old = arrival;
-                return;
-            }
+        let mut place = self.0.len();
+        for (number, old) in self.0.iter().enumerate() {
             if old.complete <= now {
-                place = Some(old);
+                place = number;
+            }
+            if old.line == arrival.line {
+                place = number;
+                break;
             }
         }
-        match place {
+        match self.0.get_mut(place) {
             Some(old) => *old = arrival,
-            None => self.0.push(arrival),
+            None => self.grow(arrival),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, arrival: Arrival) {
+        self.0.push(arrival);
     }
 
     /// The line at `line`, if a part of it is still missing at `now`.

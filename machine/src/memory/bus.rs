@@ -8,6 +8,7 @@
 //! clocks after it was on the bus. Transactions are served in the order of their requests.
 
 use super::RamAddress;
+use super::delivery::Delivery;
 use super::l2::L2;
 use super::parts::{Parts, PartsTiming};
 use crate::account::{Account, Plain};
@@ -65,72 +66,45 @@ pub struct Pattern {
     pub write_next: u32,
 }
 
-/// When the beats of a line reach the core.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Delivery {
-    /// The half core cycle in which the first beat arrives, which holds the address asked for.
-    first: u64,
-    /// Half core cycles between beats.
-    step: u64,
-    /// Half core cycles by which the first beat of each group comes later than that.
-    gap: u64,
-    /// Beats of a group: 1 << this.
-    group: u32,
-    /// Beats, a power of two.
-    beats: u32,
+/// What of [`BusTiming`] each transaction needs, in half core cycles.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pace {
+    /// A clock.
+    clock: u64,
+    /// A clock less one, if it is a power of two; else 0.
+    within: u64,
+    request: u64,
+    turnaround: u64,
+    /// From a beat to the next that another transfer can have, and to that of a burst read after another one.
+    next: u64,
+    next_read: u64,
+    return_path: u64,
+    /// From an address tenure to the next.
+    address: u64,
     /// Bytes of a beat: 1 << this.
     shift: u32,
 }
 
-impl Delivery {
-    /// A line of `bytes` whose first beat of `width` bytes comes at the core cycle `first`, each further one
-    /// `step` cycles later.
-    #[must_use]
-    pub fn new(first: u64, step: u32, bytes: u32, width: u32) -> Self {
+impl Pace {
+    fn new(timing: &BusTiming) -> Self {
+        let clock = u64::from(timing.ratio_x2);
+        let clocks = |number: u32| u64::from(number) * clock;
+        let next = clocks(1 + timing.turnaround);
         Self {
-            first: 2 * first,
-            step: 2 * u64::from(step),
-            gap: 0,
-            group: 0,
-            beats: (bytes >> width.trailing_zeros()).max(1),
-            shift: width.trailing_zeros(),
+            clock,
+            within: if clock.is_power_of_two() {
+                clock - 1
+            } else {
+                0
+            },
+            request: clocks(timing.request),
+            turnaround: clocks(timing.turnaround),
+            next,
+            next_read: if timing.streaming { clock } else { next },
+            return_path: clocks(timing.return_path),
+            address: clocks(ADDRESS),
+            shift: timing.beat.trailing_zeros(),
         }
-    }
-
-    /// True if a run can lead to this state. A snapshot is checked by this before use.
-    pub(crate) fn fits(&self) -> bool {
-        self.first < crate::config::LATEST
-            && self.step <= u64::from(u32::MAX)
-            && self.gap <= u64::from(u32::MAX)
-            && self.group < u32::BITS
-            && self.beats.is_power_of_two()
-            && self.shift < u32::BITS
-    }
-
-    /// Core cycle of beat `number`, from 0 on.
-    #[must_use]
-    pub fn beat(&self, number: u32) -> u64 {
-        let groups = u64::from(number >> self.group);
-        (self.first + u64::from(number) * self.step + groups * self.gap) / 2
-    }
-
-    /// Core cycle of the first beat.
-    #[must_use]
-    pub fn critical(&self) -> u64 {
-        self.beat(0)
-    }
-
-    /// Core cycle of the last beat.
-    #[must_use]
-    pub fn complete(&self) -> u64 {
-        self.beat(self.beats - 1)
-    }
-
-    /// The beat that holds `pa`, when that of `critical` comes first and the others follow in order, round
-    /// within the line.
-    #[must_use]
-    pub fn beat_of(&self, critical: u32, pa: RamAddress) -> u32 {
-        (pa >> self.shift).wrapping_sub(critical >> self.shift) & (self.beats - 1)
     }
 }
 
@@ -138,6 +112,8 @@ impl Delivery {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Bus {
     timing: BusTiming,
+    #[serde(skip)]
+    pace: Pace,
     /// The parts of memory, if it has any.
     parts: Option<Parts>,
     /// The L3, if there is one. Lines go through it.
@@ -174,6 +150,7 @@ impl Bus {
         };
         Self {
             timing,
+            pace: Pace::new(&timing),
             parts,
             third: None,
             free_edge: 0,
@@ -183,6 +160,12 @@ impl Bus {
             done: 0,
             invalidated: [0; PROCESSORS],
         }
+    }
+
+    /// Takes over a state that [`Bus::fits`].
+    pub(crate) fn restore(&mut self, state: Bus) {
+        let pace = self.pace;
+        *self = Bus { pace, ..state };
     }
 
     /// Puts an L3 between those on the bus and memory.
@@ -243,16 +226,13 @@ impl Bus {
     /// An address tenure that is asked for at `now`; returns the edge at which it begins, in half core cycles.
     #[inline(always)]
     pub(super) fn begin(&mut self, now: u64, account: &mut Account) -> u64 {
-        let ratio = self.timing.ratio_x2;
         // Edge k is at cycle floor(k × ratio / 2), which is not before `now` exactly if
-        // k × ratio >= 2 × now. It is counted from where the bus is free, which is near as a rule.
-        let asked = match (2 * now).checked_sub(self.free_edge).map(u32::try_from) {
-            // Every core cycle is an edge.
-            _ if ratio == 2 => 2 * now,
-            Some(Ok(idle)) => self.free_edge + u64::from(idle.next_multiple_of(ratio)),
-            _ => (2 * now).next_multiple_of(u64::from(ratio)),
+        // k × ratio >= 2 × now.
+        let asked = match self.pace.within {
+            0 => self.edge_from(now),
+            within => (2 * now + within) & !within,
         };
-        let ready = self.after(asked, self.timing.request);
+        let ready = asked + self.pace.request;
         let edge = ready.max(self.free_edge);
         if edge > ready {
             account.add_plain(Plain::BusWait, (edge - ready) / 2);
@@ -260,31 +240,54 @@ impl Bus {
         edge
     }
 
-    /// The transaction that began at `start` has its last beat at `last`, and is over for the core `back` clocks later.
+    /// The first edge that is not before `now`, where a clock is no power of two.
+    #[inline(never)]
+    fn edge_from(&self, now: u64) -> u64 {
+        let ratio = self.timing.ratio_x2;
+        // It is counted from where the bus is free, which is near as a rule.
+        match (2 * now).checked_sub(self.free_edge).map(u32::try_from) {
+            Some(Ok(idle)) => self.free_edge + u64::from(idle.next_multiple_of(ratio)),
+            _ => (2 * now).next_multiple_of(u64::from(ratio)),
+        }
+    }
+
+    /// The transaction that began at `start` has its last beat at `last`, and is over for the core `back` half core
+    /// cycles later.
     #[inline(always)]
     pub(super) fn end(
         &mut self,
         start: u64,
         last: u64,
-        (read, back): (bool, u32),
+        (read, back): (bool, u64),
         account: &mut Account,
     ) {
-        let held = self.after(last, self.timing.turnaround);
+        let held = last + self.pace.turnaround;
         if self.timing.depth == 1 {
             account.add_plain(Plain::BusCycles, (held - start) / 2);
             self.free_edge = held;
         } else {
-            let from = start.max(self.after(self.data_edge, self.timing.turnaround));
+            let from = start.max(self.data_edge + self.pace.turnaround);
             account.add_plain(Plain::BusCycles, held.saturating_sub(from) / 2);
-            let depth = self.timing.depth as usize;
-            self.ends.copy_within(0..depth - 1, 1);
-            self.ends[0] = last;
-            let before = self.after(self.ends[depth - 1], 1);
-            self.free_edge = self.after(start, ADDRESS).max(before);
+            let oldest = if self.timing.depth == 2 {
+                self.ends[1] = std::mem::replace(&mut self.ends[0], last);
+                self.ends[1]
+            } else {
+                self.another_end(last)
+            };
+            self.free_edge = (start + self.pace.address).max(oldest + self.pace.clock);
         }
         self.data_edge = last;
         self.was_read = read;
-        self.done = self.after(last, back) / 2;
+        self.done = (last + back) / 2;
+    }
+
+    /// A transfer ends at `last`; returns when the oldest of those on the bus ends then.
+    #[inline(never)]
+    fn another_end(&mut self, last: u64) -> u64 {
+        let depth = self.timing.depth as usize;
+        self.ends.copy_within(0..depth - 1, 1);
+        self.ends[0] = last;
+        self.ends[depth - 1]
     }
 
     /// A transaction of `clocks` without data, asked for at `now`. Returns the cycle at which it is done.
@@ -305,21 +308,21 @@ impl Bus {
     /// The edge `clocks` after `edge`.
     #[inline(always)]
     pub(super) fn after(&self, edge: u64, clocks: u32) -> u64 {
-        edge + u64::from(clocks) * u64::from(self.timing.ratio_x2)
+        edge + u64::from(clocks) * self.pace.clock
     }
 
     /// The first edge at which the next data tenure can have a beat.
     #[inline(always)]
     pub(super) fn data_free(&self, burst_read: bool) -> u64 {
-        let dead = if burst_read && self.was_read && self.timing.streaming {
-            0
-        } else {
-            self.timing.turnaround
-        };
         if self.data_edge == 0 {
             return 0;
         }
-        self.after(self.data_edge, 1 + dead)
+        let next = if burst_read && self.was_read {
+            self.pace.next_read
+        } else {
+            self.pace.next
+        };
+        self.data_edge + next
     }
 
     /// Reads the line of `bytes` at `pa`, whose request is made at `now`, from the L3 or from memory.
@@ -331,13 +334,22 @@ impl Bus {
         bytes: u32,
         account: &mut Account,
     ) -> Delivery {
-        if let Some(mut third) = self.third.take() {
-            let delivery = third.read_line(pa, now, self, account.cause, account);
-            self.third = Some(third);
-            return delivery;
+        if self.third.is_some() {
+            return self.read_by_third(pa, now, account);
         }
         let start = self.begin(now, account);
         self.read_memory(start, start, pa, bytes, account)
+    }
+
+    /// [`Bus::read_line`] from the L3, which there is.
+    #[inline(never)]
+    fn read_by_third(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> Delivery {
+        let Some(mut third) = self.third.take() else {
+            unreachable!("there is an L3");
+        };
+        let delivery = third.read_line(pa, now, self, account.cause, account);
+        self.third = Some(third);
+        delivery
     }
 
     /// A burst read that began at `start` and is served by memory, which is asked at the edge `from`.
@@ -352,35 +364,39 @@ impl Bus {
     ) -> Delivery {
         let beats = self.beats(bytes);
         let free = self.data_free(true);
-        let (first, steps, group) = match self.timing.memory {
+        let (first, last, steps, group) = match &self.timing.memory {
             MemoryPace::Constant(t) => {
                 let first = self.after(from, t.read_first).max(free);
-                (first, (t.read_next, 0), 1)
+                let last = self.after(first, (beats - 1) * t.read_next);
+                (first, last, (t.read_next, 0), 1)
             }
-            MemoryPace::Parts(t) => (
-                self.access(pa, from, (t.read_delay, free), beats),
-                t.dram.steps(),
-                t.dram.group,
-            ),
+            MemoryPace::Parts(t) => {
+                let (steps, group) = (t.dram.steps(), t.dram.group);
+                let (first, last) = self.access(pa, from, (t.read_delay, free), beats);
+                (first, last, steps, group)
+            }
         };
         let delivery = self.delivery(first, steps, group, bytes);
-        let last = self.after(
-            first,
-            (beats - 1) * steps.0 + ((beats - 1) / group) * steps.1,
-        );
-        self.end(start, last, (true, self.timing.return_path), account);
+        self.end(start, last, (true, self.pace.return_path), account);
         account.add_plain(Plain::BusRead, 1);
         delivery
     }
 
     /// The parts' access of `beats` at `pa`, asked for at the edge `from`, after `delay` clocks of the controller and
-    /// with the first beat at `free` at the earliest; returns the edge of the first beat. What was posted and had time
-    /// to be written before has been written.
-    fn access(&mut self, pa: RamAddress, from: u64, (delay, free): (u32, u64), beats: u32) -> u64 {
-        let ratio = u64::from(self.timing.ratio_x2);
+    /// with the first beat at `free` at the earliest; returns the edges of the first beat and of the last. What was
+    /// posted and had time to be written before has been written.
+    #[inline(always)]
+    fn access(
+        &mut self,
+        pa: RamAddress,
+        from: u64,
+        (delay, free): (u32, u64),
+        beats: u32,
+    ) -> (u64, u64) {
+        let ratio = self.pace.clock;
         let mut from = from;
         let Some(parts) = &mut self.parts else {
-            return from;
+            return (from, from);
         };
         if !parts.overlaps() {
             from = from.max(self.data_edge);
@@ -411,19 +427,19 @@ impl Bus {
         bytes: u32,
     ) -> Delivery {
         Delivery {
-            first: self.after(first, self.timing.return_path),
+            first: first + self.pace.return_path,
             step: self.after(0, next),
             gap: self.after(0, gap),
             group: group.trailing_zeros(),
             beats: self.beats(bytes),
-            shift: self.timing.beat.trailing_zeros(),
+            shift: self.pace.shift,
         }
     }
 
     /// Beats of `bytes`.
     #[inline(always)]
     pub(super) fn beats(&self, bytes: u32) -> u32 {
-        (bytes >> self.timing.beat.trailing_zeros()).max(1)
+        (bytes >> self.pace.shift).max(1)
     }
 
     /// Reads a line of `bytes` from something on the bus that has its own beats (a look-aside L2).
@@ -453,7 +469,7 @@ impl Bus {
         let first = self.after(start, first).max(self.data_free(true));
         let last = self.after(first, (self.beats(bytes) - 1) * next);
         let delivery = self.delivery(first, (next, 0), 1, bytes);
-        self.end(start, last, (true, self.timing.return_path), account);
+        self.end(start, last, (true, self.pace.return_path), account);
         account.add_plain(Plain::BusRead, 1);
         delivery
     }
@@ -516,8 +532,8 @@ impl Bus {
                 last
             }
             MemoryPace::Parts(t) => {
-                let first = self.access(pa, from, (t.write_delay, free), beats);
-                self.after(first, t.dram.span(beats).max((beats - 1) * next))
+                let (first, last) = self.access(pa, from, (t.write_delay, free), beats);
+                last.max(self.after(first, (beats - 1) * next))
             }
         };
         self.end(start, last, (false, 0), account);
@@ -556,8 +572,8 @@ impl Bus {
         let first = self.after(start, first).max(free);
         let last = match self.timing.memory {
             MemoryPace::Parts(t) if t.copy_back == 0 => {
-                let first = self.access(pa, start, (t.write_delay, first), beats);
-                self.after(first, t.dram.span(beats).max((beats - 1) * next))
+                let (first, last) = self.access(pa, start, (t.write_delay, first), beats);
+                last.max(self.after(first, (beats - 1) * next))
             }
             _ => {
                 let first = first.max(self.room(start, true));
@@ -597,9 +613,9 @@ impl Bus {
         let free = self.data_free(false);
         let first = match self.timing.memory {
             MemoryPace::Constant(t) => self.after(start, t.read_first).max(free),
-            MemoryPace::Parts(t) => self.access(pa, start, (t.read_delay, free), 1),
+            MemoryPace::Parts(t) => self.access(pa, start, (t.read_delay, free), 1).0,
         };
-        self.end(start, first, (false, self.timing.return_path), account);
+        self.end(start, first, (false, self.pace.return_path), account);
         account.add_plain(Plain::BusRead, 1);
         self.done
     }

@@ -223,9 +223,13 @@ impl Cache {
         let first = self.first(pa);
         let wanted = self.line_address(pa) | VALID;
         let set = &self.tags[first..first + self.geometry.ways as usize];
-        set.iter()
-            .position(|&tag| tag & !EITHER == wanted)
-            .map(|element| first + element)
+        let held = |&tag: &u32| tag & !EITHER == wanted;
+        // Of known length the loop unrolls.
+        let element = match <&[u32; 4]>::try_from(set) {
+            Ok(set) => set.iter().position(held),
+            Err(_) => set.iter().position(held),
+        };
+        element.map(|element| first + element)
     }
 
     /// Makes an engine look up the line of `pa` at each use, until it leaves the cache. Does nothing if the cache
@@ -237,14 +241,7 @@ impl Cache {
         }
     }
 
-    /// Marks the line of `pa`, which has just got its place, as not complete yet.
-    pub fn mark_arriving(&mut self, pa: RamAddress) {
-        let first = self.first(pa);
-        self.tags[first] |= ARRIVING;
-        self.shortcuts.drop_set(pa);
-    }
-
-    /// Clears that mark of the line of `pa`, which an access has just found.
+    /// Clears [`ARRIVING`] of the line of `pa`, which an access has just found.
     pub fn mark_arrived(&mut self, pa: RamAddress) {
         let first = self.first(pa);
         self.tags[first] &= !ARRIVING;
@@ -447,66 +444,134 @@ impl Cache {
         let wanted = self.line_address(pa) | VALID;
         let modified = if dirty { DIRTY } else { 0 };
         match self.geometry.ways {
+            1 => false,
             2 => self.access_older_in::<2>(first, wanted, modified),
             4 => self.access_older_in::<4>(first, wanted, modified),
+            _ => self.access_older_elsewhere(first, wanted, modified),
+        }
+    }
+
+    /// As [`Cache::access_older_in`], for larger sets.
+    #[inline(never)]
+    fn access_older_elsewhere(&mut self, first: usize, wanted: u32, modified: u32) -> bool {
+        match self.geometry.ways {
             8 => self.access_older_in::<8>(first, wanted, modified),
             _ => self.access_older_in::<0>(first, wanted, modified),
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn access_older_in<const WAYS: usize>(
         &mut self,
         first: usize,
         wanted: u32,
         modified: u32,
     ) -> bool {
-        let ways = self.ways::<WAYS>();
-        let set = &mut self.tags[first..first + ways];
+        let set = &self.tags[first..first + self.ways::<WAYS>()];
         let Some(older) = set[1..].iter().position(|&tag| tag & !EITHER == wanted) else {
             return false;
         };
-        set[1 + older] |= modified;
-        self.touch::<WAYS>(first, 1 + older);
+        self.use_older::<WAYS>(first, 1 + older, modified);
         true
+    }
+
+    /// An access hits `element` of the set at `first`.
+    #[inline(never)]
+    fn use_older<const WAYS: usize>(&mut self, first: usize, element: usize, modified: u32) {
+        self.tags[first + element] |= modified;
+        self.touch::<WAYS>(first, element);
     }
 
     /// Fills `pa`'s line (which must not be held) and makes it most recently used. Returns the valid line that it
     /// replaced, if there was one.
-    #[inline(always)]
+    #[inline]
     pub fn fill(&mut self, pa: RamAddress, dirty: bool) -> Option<Evicted> {
+        self.fill_as(pa, if dirty { DIRTY } else { 0 })
+    }
+
+    /// [`Cache::fill`] by a line with these bits of its tag word: [`DIRTY`], [`ARRIVING`].
+    #[inline(always)]
+    pub(super) fn fill_as(&mut self, pa: RamAddress, state: u32) -> Option<Evicted> {
+        let (first, line) = (self.first(pa), self.line_address(pa) | VALID | state);
         match self.geometry.ways {
-            2 => self.fill_in::<2>(pa, dirty),
-            4 => self.fill_in::<4>(pa, dirty),
-            8 => self.fill_in::<8>(pa, dirty),
-            _ => self.fill_in::<0>(pa, dirty),
+            1 => self.fill_in::<1>(first, line),
+            2 => self.fill_in::<2>(first, line),
+            4 => self.fill_in::<4>(first, line),
+            _ => self.fill_elsewhere(first, line),
         }
     }
 
+    /// As [`Cache::fill_in`], for larger sets.
     #[inline(never)]
-    fn fill_in<const WAYS: usize>(&mut self, pa: RamAddress, dirty: bool) -> Option<Evicted> {
-        let ways = self.ways::<WAYS>();
-        let first = self.first(pa);
-        let set = &mut self.tags[first..first + ways];
-        let full = set.iter().fold(VALID, |all, &tag| all & tag) != 0;
-        let line = pa & !(self.geometry.line - 1) | VALID | if dirty { DIRTY } else { 0 };
-        let old;
-        if full && self.geometry.replacement == Replacement::Lru {
-            old = std::mem::replace(&mut set[ways - 1], line);
-            to_front(set);
-            self.shortcuts.drop_set(pa);
-        } else {
-            if full && self.geometry.replacement == Replacement::Random {
-                self.scramble(first);
-            }
-            let element = if full {
-                self.pointed_at::<WAYS>(first)
-            } else {
-                self.free_element(first)
-            };
-            old = std::mem::replace(&mut self.tags[first + element], line);
-            self.touch::<WAYS>(first, element);
+    fn fill_elsewhere(&mut self, first: usize, line: u32) -> Option<Evicted> {
+        match self.geometry.ways {
+            8 => self.fill_any::<8>(first, line, self.is_full::<8>(first)),
+            _ => self.fill_any::<0>(first, line, self.is_full::<0>(first)),
         }
+    }
+
+    /// True if every line of the set at `first` is valid.
+    #[inline(always)]
+    fn is_full<const WAYS: usize>(&self, first: usize) -> bool {
+        let set = &self.tags[first..first + self.ways::<WAYS>()];
+        set.iter().fold(VALID, |all, &tag| all & tag) != 0
+    }
+
+    /// Puts the tag word `line` first in the set at `first`.
+    #[inline(always)]
+    fn fill_in<const WAYS: usize>(&mut self, first: usize, line: u32) -> Option<Evicted> {
+        let full = self.is_full::<WAYS>(first);
+        if !full || self.geometry.replacement != Replacement::Lru {
+            return self.fill_otherwise::<WAYS>(first, line, full);
+        }
+        let set = &mut self.tags[first..first + WAYS];
+        let old = set[WAYS - 1];
+        for element in (1..WAYS).rev() {
+            set[element] = set[element - 1];
+        }
+        set[0] = line;
+        self.shortcuts.drop_set(line);
+        self.evicted(old)
+    }
+
+    /// As [`Cache::fill_in`], of a set that is not full, or does not replace the line that was used longest ago.
+    #[inline(never)]
+    fn fill_otherwise<const WAYS: usize>(
+        &mut self,
+        first: usize,
+        line: u32,
+        full: bool,
+    ) -> Option<Evicted> {
+        self.fill_any::<WAYS>(first, line, full)
+    }
+
+    /// As [`Cache::fill_in`], of any set, which is full or not.
+    #[inline(always)]
+    fn fill_any<const WAYS: usize>(
+        &mut self,
+        first: usize,
+        line: u32,
+        full: bool,
+    ) -> Option<Evicted> {
+        let ways = self.ways::<WAYS>();
+        if full && self.geometry.replacement == Replacement::Random {
+            self.scramble(first);
+        }
+        let element = if !full {
+            self.free_element(first)
+        } else if self.geometry.replacement == Replacement::Lru {
+            ways - 1
+        } else {
+            self.pointed_at::<WAYS>(first)
+        };
+        let old = std::mem::replace(&mut self.tags[first + element], line);
+        self.touch::<WAYS>(first, element);
+        self.evicted(old)
+    }
+
+    /// The line whose tag word another one has replaced, if it was valid.
+    #[inline(always)]
+    fn evicted(&self, old: u32) -> Option<Evicted> {
         (old & VALID != 0).then_some(Evicted {
             pa: self.line_address(old),
             dirty: old & DIRTY != 0,

@@ -4,7 +4,7 @@ use super::RamAddress;
 use super::arrivals::Arrival;
 use super::attribute;
 use super::broadcast::{Broadcast, Transaction};
-use super::cache::Had;
+use super::cache::{DIRTY, Had};
 use super::coherence::{Notice, Seen};
 use super::hierarchy::{CacheInhibited, Memory, Side};
 use super::touch::Touched;
@@ -66,7 +66,7 @@ impl Memory {
             if self.private_l2 {
                 self.include(pa, now + killed, account.cause, account);
             }
-            killed + self.install(Side::Data, pa, true, now + killed, account.cause, account)
+            killed + self.install(Side::Data, pa, DIRTY, now + killed, account.cause, account)
         };
         account.add(Event::MemoryStall, stall);
         Ok(stall)
@@ -254,8 +254,9 @@ impl Memory {
         }
         let Touched { arrival, cause, .. } = self.touches.take(self.data.line_address(pa))?;
         let there = arrival.complete().max(now);
-        self.install(Side::Data, pa, store, there, cause, account);
-        Some(self.set_out(Side::Data, arrival, pa, (forward, store), now))
+        let kind = (Side::Data, store, forward);
+        let (served, _) = self.receive(arrival, kind, pa, (now, there), cause, account);
+        Some(served)
     }
 
     /// Touched lines that have come by `now` are in the cache, where that is their place.
@@ -270,7 +271,7 @@ impl Memory {
         {
             if let Some(touched) = self.touches.take_oldest() {
                 let (line, at, cause) = (touched.arrival.line(), touched.at(), touched.cause);
-                self.install(Side::Data, line, false, at, cause, account);
+                self.install(Side::Data, line, 0, at, cause, account);
             }
         }
     }

@@ -56,7 +56,7 @@ impl DramTiming {
     pub fn span(&self, beats: u32) -> u32 {
         let (step, gap) = self.steps();
         let last = beats - 1;
-        last * step + (last / self.group) * gap
+        last * step + (last >> self.group.trailing_zeros()) * gap
     }
 }
 
@@ -131,18 +131,20 @@ impl Dram {
                 .all(|bank| edge(bank.ready) && edge(bank.column))
     }
 
+    #[inline(always)]
     fn after(&self, edge: u64, clocks: u32) -> u64 {
         edge + u64::from(clocks) * u64::from(self.ratio)
     }
 
     /// An access to `beats` at `pa`, strobed at `from` at the earliest, whose first beat cannot come before the edge
-    /// `free`. Returns the edge of the first beat.
-    pub fn access(&mut self, pa: RamAddress, from: u64, free: u64, beats: u32) -> u64 {
-        let t = self.timing;
+    /// `free`. Returns the edges of the first beat and of the last.
+    #[inline(never)]
+    pub fn access(&mut self, pa: RamAddress, from: u64, free: u64, beats: u32) -> (u64, u64) {
         let mut strobe = from.max(self.busy);
         if strobe >= self.refresh {
             strobe = self.refreshed(strobe);
         }
+        let t = &self.timing;
         let row = pa >> t.row.trailing_zeros();
         let index = (row & (t.banks - 1)) as usize;
         let bank = self.banks[index];
@@ -179,7 +181,7 @@ impl Dram {
             }
         };
         self.busy = last;
-        first
+        (first, last)
     }
 
     /// A refresh is due before an access at `strobe`; returns the edge from which the access can be strobed. Refreshes

@@ -4,9 +4,9 @@
 use super::Forward;
 use super::RamAddress;
 use super::arrivals::{Arrival, Arrivals};
-use super::bus::Delivery;
-use super::cache::Cache;
+use super::cache::{ARRIVING, Cache, DIRTY};
 use super::coherence::Seen;
+use super::delivery::Delivery;
 use super::hierarchy::{Memory, Side};
 use crate::account::{Account, Array, Cause, Event};
 
@@ -91,37 +91,42 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         let arrival = Arrival::new(pa, delivery, self.side(side).0);
-        let wait = self.install(side, pa, dirty, arrival.complete(), cause, account);
-        // The line comes only when its victim has a write-back buffer to go to.
-        let wait = if self.timing.fills_wait { wait } else { 0 };
+        let from = arrival.complete();
+        let kind = (side, dirty, forward);
+        let (served, wait) = self.receive(arrival, kind, pa, (now, from), cause, account);
         if self.timing.data_blocked && matches!(side, Side::Data) {
             self.blocked = arrival.complete();
         }
-        self.set_out(side, arrival, pa, (forward, dirty), now) + wait
+        // The line comes only when its victim has a write-back buffer to go to.
+        served + if self.timing.fills_wait { wait } else { 0 }
     }
 
-    /// A line that has just been given its place in an L1 is on its way; returns the cycle at which an
-    /// access to `pa`, or a store that the core does not wait for, is served.
+    /// Gives the line of `arrival`, which is on its way, its place in an L1; its victim is written back from cycle
+    /// `from` on. Returns the cycle at which an access to `pa` at `now`, or a store that the core does not wait for, is
+    /// served, and how long the write-back waits for a buffer.
     #[inline(always)]
-    pub(super) fn set_out(
+    pub(super) fn receive(
         &mut self,
-        side: Side,
         arrival: Arrival,
+        (side, dirty, forward): (Side, bool, Forward),
         pa: RamAddress,
-        (forward, posted): (Forward, bool),
-        now: u64,
-    ) -> u64 {
+        (now, from): (u64, u64),
+        cause: Cause,
+        account: &mut Account,
+    ) -> (u64, u64) {
         let served = arrival.ready(pa, forward).max(now);
-        let next = if posted || self.timing.loads_ahead {
+        let next = if dirty || self.timing.loads_ahead {
             now
         } else {
             served
         };
-        if next < arrival.complete() {
-            let (cache, arrivals) = self.side(side);
-            arrivals.add(arrival, cache, now);
+        let incomplete = next < arrival.complete();
+        let state = if dirty { DIRTY } else { 0 } | if incomplete { ARRIVING } else { 0 };
+        let wait = self.install(side, pa, state, from, cause, account);
+        if incomplete {
+            self.side(side).1.add(arrival, now);
         }
-        served
+        (served, wait)
     }
 
     /// The cycle at which a posted store at `now` to `pa` is served, whose line an L1 has just found marked.
@@ -184,14 +189,14 @@ impl Memory {
         self.uncore.read_line(pa, line, now, cause, account)
     }
 
-    /// Enters a line into an L1 and writes the victim back from cycle `now` on. Returns how long the write-back waits
-    /// for a buffer.
+    /// Enters a line into an L1, with these bits of its tag word, and writes the victim back from cycle `now` on.
+    /// Returns how long the write-back waits for a buffer.
     #[inline(always)]
     pub(super) fn install(
         &mut self,
         side: Side,
         pa: RamAddress,
-        dirty: bool,
+        state: u32,
         now: u64,
         cause: Cause,
         account: &mut Account,
@@ -200,7 +205,7 @@ impl Memory {
             Side::Instruction => (&mut self.instruction, Array::InstructionCache),
             Side::Data => (&mut self.data, Array::DataCache),
         };
-        if let Some(out) = cache.fill(pa, dirty) {
+        if let Some(out) = cache.fill_as(pa, state) {
             let physical = match side {
                 Side::Instruction => self.places.physical(out.pa),
                 Side::Data => out.pa,

@@ -321,34 +321,39 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        if let Some(wait) = self.blocked_for(now) {
-            return wait + self.load_as(pa, attributes, forward, now + wait, cause, account);
-        }
+        let wait = self.blocked_for(now).unwrap_or_default();
+        let now = now + wait;
+        let global = attributes & attribute::COHERENT != 0;
         if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
-            account.add_as(Event::DataCacheInhibited, cause, 1);
-            self.purge_alias(pa, attributes, now, cause, account);
-            return self.read_single(
-                pa,
-                attributes & attribute::COHERENT != 0,
-                now,
-                cause,
-                account,
-            ) - now;
+            return wait + self.load_past(pa, attributes, now, cause, account);
         }
-        if self.data.access(pa, false) {
-            if self.data.arriving(pa) {
-                return self.waited(Side::Data, pa, forward, now) - now;
+        let stall = match self.data.access_recent(pa, false) {
+            Some(tag) if tag & ARRIVING == 0 => 0,
+            Some(_) => self.waited(Side::Data, pa, forward, now) - now,
+            None if !self.data.access_older(pa, false) => {
+                self.read_missed(pa, global, forward, now, cause, account)
             }
-            return 0;
-        }
-        self.read_missed(
-            pa,
-            attributes & attribute::COHERENT != 0,
-            forward,
-            now,
-            cause,
-            account,
-        )
+            None if self.data.arriving(pa) => self.waited(Side::Data, pa, forward, now) - now,
+            None => 0,
+        };
+        wait + stall
+    }
+
+    /// A load that bypasses the D-cache; returns how long the data takes.
+    #[cold]
+    #[inline(never)]
+    fn load_past(
+        &mut self,
+        pa: RamAddress,
+        attributes: u8,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        account.add_as(Event::DataCacheInhibited, cause, 1);
+        self.purge_alias(pa, attributes, now, cause, account);
+        let global = attributes & attribute::COHERENT != 0;
+        self.read_single(pa, global, now, cause, account) - now
     }
 
     /// As [`Memory::load`], of memory that the enabled D-cache may hold, and that others see.
@@ -406,7 +411,9 @@ impl Memory {
         }
     }
 
-    #[inline(always)]
+    /// A load that the D-cache has missed; returns how long the data takes. All that a machine with one processor and
+    /// no L2 of its own does is in this one function, since each call costs about as much as a step of the model.
+    #[inline(never)]
     fn read_missed(
         &mut self,
         pa: RamAddress,
@@ -437,7 +444,9 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         let stall = self.store_as(pa, attributes, now, account.cause, account);
-        account.add(Event::MemoryStall, stall);
+        if stall != 0 {
+            account.add(Event::MemoryStall, stall);
+        }
         stall
     }
 
@@ -508,6 +517,7 @@ impl Memory {
     }
 
     /// A write-back store whose [`Cache::access`] to the enabled D-cache has found nothing; returns the stall.
+    #[inline(never)]
     fn write_missed(
         &mut self,
         pa: RamAddress,
@@ -598,6 +608,7 @@ impl Memory {
         prefetch::soon(l2.and_then(|l2| l2.cache.set_of(pa)));
     }
 
+    #[inline(always)]
     pub(super) fn data_miss(&mut self, pa: RamAddress, cause: Cause, account: &mut Account) {
         account.add_as(Event::DataCacheMiss, cause, 1);
         account

@@ -10,8 +10,9 @@
 //! has to be coherent is in [`super::private`].
 
 use super::RamAddress;
-use super::bus::{Bus, Delivery};
+use super::bus::Bus;
 use super::cache::{Cache, CacheGeometry, Evicted};
+use super::delivery::Delivery;
 use crate::account::{Account, Array, Cause, Event, Plain};
 use serde::{Deserialize, Serialize};
 
@@ -174,7 +175,7 @@ impl L2 {
     }
 
     /// Reads a line for an L1 that missed at cycle `now`.
-    #[inline(never)]
+    #[inline(always)]
     pub fn read_line(
         &mut self,
         pa: RamAddress,
@@ -191,6 +192,19 @@ impl L2 {
         {
             return self.read_beside((first, next, beside), pa, now, bus, cause, account);
         }
+        self.read_in_front(pa, now, bus, cause, account)
+    }
+
+    /// As [`L2::read_line`], of one that does not stand beside memory, or whose controller takes no time.
+    #[inline(never)]
+    fn read_in_front(
+        &mut self,
+        pa: RamAddress,
+        now: u64,
+        bus: &mut Bus,
+        cause: Cause,
+        account: &mut Account,
+    ) -> Delivery {
         if let Some(delivery) = self.hit(pa, now, bus, cause, account) {
             return delivery;
         }

@@ -224,12 +224,15 @@ impl LineShortcuts {
             return;
         }
         let mut offset = pa as usize & (self.span - 1) & !(self.line - 1);
-        while offset < PAGE {
-            // SAFETY: `tables` is allocated and has every piece of a page.
+        loop {
+            // SAFETY: `tables` is allocated and has every piece of a page, and a span is a page at most.
             if unsafe { (*self.tables).made[offset / PIECE] } != 0 {
                 self.drop_line(offset);
             }
             offset += self.span;
+            if offset >= PAGE {
+                return;
+            }
         }
     }
 

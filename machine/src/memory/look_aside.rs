@@ -8,7 +8,8 @@
 //! A single-beat read, which no L1 keeps, goes to memory.
 
 use super::RamAddress;
-use super::bus::{Bus, Delivery};
+use super::bus::Bus;
+use super::delivery::Delivery;
 use super::l2::{Beside, L2, L2Timing};
 use crate::account::{Account, Cause};
 
@@ -21,6 +22,7 @@ type Pace = (u32, u32, Beside);
 
 impl L2 {
     /// Reads a line for an L1 that missed at cycle `now`.
+    #[inline(always)]
     pub(super) fn read_beside(
         &mut self,
         (first, next, beside): Pace,
@@ -50,6 +52,7 @@ impl L2 {
     }
 
     /// Gives the line of `pa` a place; a modified line that had it goes out over the data bus.
+    #[inline(always)]
     fn make_place(
         &mut self,
         (first, next, beside): Pace,
@@ -62,10 +65,24 @@ impl L2 {
         if let Some(out) = self.place(pa, dirty, cause, account)
             && out.dirty
         {
-            self.wrote_out(cause, account);
-            let clocks = beside.look_up + first.saturating_sub(ADDRESSED);
-            bus.cast_out(out.pa, start, (clocks, next), self.cache.geometry().line);
+            self.write_out(out.pa, (first, next, beside), start, bus, cause, account);
         }
+    }
+
+    /// A modified line goes out over the data bus.
+    #[inline(never)]
+    fn write_out(
+        &mut self,
+        pa: RamAddress,
+        (first, next, beside): Pace,
+        start: u64,
+        bus: &mut Bus,
+        cause: Cause,
+        account: &mut Account,
+    ) {
+        self.wrote_out(cause, account);
+        let clocks = beside.look_up + first.saturating_sub(ADDRESSED);
+        bus.cast_out(pa, start, (clocks, next), self.cache.geometry().line);
     }
 
     /// Writes a modified line that an L1 evicted at `now`; returns the cycle when it has been taken.

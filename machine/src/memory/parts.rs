@@ -120,11 +120,16 @@ impl Parts {
 
     /// Writes what can begin before `until`, and in any case what waits for the line of `pa`. Returns the edge of the
     /// last beat written, if there was any.
-    #[inline]
+    #[inline(always)]
     pub(super) fn write_posted(&mut self, until: u64, pa: Option<u32>, data: u64) -> Option<u64> {
         if self.waiting.is_empty() {
             return None;
         }
+        self.write_waiting(until, pa, data)
+    }
+
+    #[inline(never)]
+    fn write_waiting(&mut self, until: u64, pa: Option<u32>, data: u64) -> Option<u64> {
         let line = |pa: RamAddress| pa & !(self.timing.line - 1);
         let same = |posted: &Posted| pa.is_some_and(|pa| line(posted.pa) == line(pa));
         let mut must = self

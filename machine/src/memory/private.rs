@@ -16,9 +16,9 @@
 //! with MSR\[IR\] = 0 reads, for which it is clear, a load can find here, and `lwarx` too.
 
 use super::RamAddress;
-use super::bus::Delivery;
 use super::cache::{Evicted, Had};
 use super::coherence::Seen;
+use super::delivery::Delivery;
 use super::hierarchy::Memory;
 use super::l2::L2;
 use super::uncore::Uncore;

@@ -108,7 +108,7 @@ impl Uncore {
         }
         self.ram = state.ram;
         self.l2 = state.l2;
-        self.bus = state.bus;
+        self.bus.restore(state.bus);
         self.board.set_state(state.board)
     }
 

@@ -6,6 +6,7 @@ use crate::account::{Account, Cause, Event};
 
 impl Memory {
     /// A walker's read of a PTE, which waits for `forward`; returns the stall.
+    #[inline(always)]
     pub fn walk_read(
         &mut self,
         pa: RamAddress,

@@ -276,6 +276,7 @@ impl<D> Observers<D> {
     }
 
     /// True if the I-cache holds a line of the page at `pa` and a sanitizer must see stores to it.
+    #[inline]
     pub fn holds_code(&mut self, pa: u32, memory: &Memory) -> bool {
         let sanitizers = self.sanitizers.as_mut();
         sanitizers.is_some_and(|sanitizers| sanitizers.holds_code(pa, memory))

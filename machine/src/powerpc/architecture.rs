@@ -53,6 +53,7 @@ impl Processor {
     }
 
     /// The exception that DABR raises for an access that does not leave its double word (604 UM 2.1.2.6).
+    #[inline(always)]
     pub(crate) fn check_access(&self, ea: u32, store: bool) -> Result<(), Exception> {
         const TRANSLATED: u32 = 4;
         const MATCH: u32 = 0x0040_0000;

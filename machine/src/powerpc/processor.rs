@@ -277,6 +277,9 @@ impl Processor {
     /// Runs until something stops the machine, a limit is reached, or the turn is over.
     pub(crate) fn run_turn(&mut self, limits: Limits) -> Pause<Stop> {
         self.running.limits = limits;
+        let observers = &self.observers;
+        let heard = observers.hears_of_tlbs() || observers.recorder.is_some();
+        self.account.tlb.unheard = !heard && !self.sanitized && self.memory.undo.is_none();
         self.begin_watch();
         loop {
             if let Some(pause) = self.events() {

@@ -105,6 +105,15 @@ policies! {
     "not-mru" not_mru NotMru,
 }
 
+impl AnyReplacement {
+    /// True if the entry that was used longest ago is always replaced, and the policy has no state. Invalid entries are
+    /// those that were used longest ago.
+    #[inline(always)]
+    pub(crate) fn takes_last(&self) -> bool {
+        matches!(self, Self::Lru(_))
+    }
+}
+
 impl Default for AnyReplacement {
     fn default() -> Self {
         Self::Lru(lru::Lru)

@@ -49,24 +49,21 @@ impl Processor {
         unsafe { LineShortcuts::of(self.hot.lines, ea).host(ea, T::BYTES, store) }
     }
 
-    /// The physical address of the `bytes` at `ea`, if the page there has a shortcut, and the access changes nothing
-    /// else than RAM, the TLB's way used last and the line's modified bit. The last two are set here, and the line gets
-    /// a shortcut.
+    /// True if the access to the `bytes` at `ea` changes nothing else than RAM, the TLB's way used last, which has been
+    /// set, and the line's modified bit, which is set here. The line gets a shortcut then. `physical` is the address
+    /// that the page's shortcut gives.
     #[inline(always)]
-    fn direct_in_page(&mut self, ea: u32, bytes: u32, store: bool) -> Option<u32> {
+    fn line_at_once(&mut self, ea: u32, physical: u32, bytes: u32, store: bool) -> bool {
         let hot = &self.hot;
         // SAFETY: the mask is the table's length less one. `refresh` points both at this processor's.
         let known = unsafe { &mut *hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask)) };
         let page = if store { known.store } else { known.load };
         // One comparison for page and alignment: an unaligned address has low bits that no page has.
         if ea & (0xffff_f000 | (bytes - 1)) != page {
-            return None;
+            return false;
         }
         // SAFETY: `refresh` points this at the data TLB's table, which has every class.
         let recent = unsafe { hot.data_recent.add(usize::from(known.used.set)) };
-        // SAFETY: as above.
-        unsafe { *recent = known.used.way };
-        let physical = ea.wrapping_add(known.delta);
         let probe = &hot.data_tags;
         let line = physical & !probe.offset_mask;
         let modified = line | VALID | DIRTY;
@@ -81,7 +78,7 @@ impl Processor {
                 (DIRTY | SHARED, modified | SHARED)
             };
             if *tag | ignored != wanted {
-                return None;
+                return false;
             }
             if store {
                 *tag = modified;
@@ -97,7 +94,7 @@ impl Processor {
             known.lines |= lines.parts(ea);
             lines.set(self.data_mode, &new);
         }
-        Some(physical)
+        true
     }
 
     /// The fast path uses the shortcuts of lines of the current mode, or none while it does not see the D-cache's tags,
@@ -119,19 +116,19 @@ impl Processor {
         access: Access,
     ) -> Result<Translation, Exception> {
         let mode = self.mode();
-        let result = self.mmu.translate(
-            ea,
-            access,
-            mode,
+        let result = self.mmu.translate_by(
+            (ea, access, mode),
             &mut self.memory,
             self.hot.cycles,
             &mut self.account,
         );
-        self.note_load();
-        self.observers
-            .tlb(&mut self.account.tlb, self.hot.line, self.hot.cycles);
-        self.heed_listener();
-        let translation = result.map_err(|fault| self.fault(fault, ea))?;
+        if !self.account.tlb.unheard {
+            self.tell_translation(self.hot.line);
+        }
+        let translation = match result {
+            Ok(translation) => translation,
+            Err(fault) => return Err(self.fault(fault, ea)),
+        };
         self.hot.cycles += translation.cycles;
         self.heed_walk(ea, access, &translation);
         let sound = self.note_use(ea, access, &translation);
@@ -139,7 +136,18 @@ impl Processor {
         Ok(translation)
     }
 
+    /// Passes on what the MMU has noted of an access of the code in the line of `pc`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tell_translation(&mut self, pc: u32) {
+        self.note_load();
+        self.observers
+            .tlb(&mut self.account.tlb, pc, self.hot.cycles);
+        self.heed_listener();
+    }
+
     /// `sound`: the sanitizer need not see the next use of the translation.
+    #[inline(always)]
     pub(crate) fn make_shortcut(
         &mut self,
         ea: u32,
@@ -148,7 +156,7 @@ impl Processor {
         sound: bool,
     ) {
         let page = ea & !0xfff;
-        let used = self.mmu.used(false, page, translation.source);
+        let used = self.mmu.used_by(false, page, translation.source);
         if self.data_mode == FAR {
             let lines = self.memory.data.shortcuts();
             self.data_shortcuts.translated_far(used, lines);
@@ -227,19 +235,15 @@ impl Processor {
         if (ea & 7) + bytes > 8 {
             return self.load_pieces(ea, bytes);
         }
-        let physical = match self.direct_in_page(ea, bytes, false) {
-            Some(physical) => physical,
-            None => match self.known(ea, false) {
-                None => return self.load_translated(ea, bytes),
-                Some(physical) => {
-                    self.memory.expect(physical, &self.account);
-                    let (now, account) = (self.hot.cycles, &mut self.account);
-                    self.hot.cycles += self.memory.load_cached(physical, now, account);
-                    self.heed_block();
-                    physical
-                }
-            },
+        let Some(physical) = self.known(ea, false) else {
+            return self.load_translated(ea, bytes);
         };
+        if !self.line_at_once(ea, physical, bytes, false) {
+            self.memory.expect(physical, &self.account);
+            let (now, account) = (self.hot.cycles, &mut self.account);
+            self.hot.cycles += self.memory.load_cached(physical, now, account);
+            self.heed_block();
+        }
         let ram = &self.memory.uncore.ram;
         let value = (ram.read_u64(physical & !7))
             .map_or(0, |double_word| part(double_word, physical, bytes));
@@ -291,7 +295,7 @@ impl Processor {
 
     /// The physical address of `ea`, translated by its page's shortcut, if that has one for such an
     /// access: cached memory, and written back for a store.
-    #[inline]
+    #[inline(always)]
     fn known(&self, ea: u32, store: bool) -> Option<u32> {
         let hot = &self.hot;
         // SAFETY: as in `direct`.
@@ -328,7 +332,6 @@ impl Processor {
         if !self.memory.uncore.ram.contains(physical & !7, 8) {
             return self.read_device(physical, bytes);
         }
-        self.memory.expect(physical, &self.account);
         let from = self.hot.cycles;
         self.hot.cycles += self
             .memory
@@ -354,20 +357,16 @@ impl Processor {
         if (ea & 7) + bytes > 8 {
             return self.store_pieces(ea, bytes, value);
         }
-        let physical = match self.direct_in_page(ea, bytes, true) {
-            Some(physical) => physical,
-            None => match self.known(ea, true) {
-                None => return self.store_translated(ea, bytes, value),
-                Some(physical) => {
-                    self.memory.expect(physical, &self.account);
-                    self.storing(physical, bytes);
-                    let (now, account) = (self.hot.cycles, &mut self.account);
-                    self.hot.cycles += self.memory.store_cached(physical, now, account);
-                    self.heed_block();
-                    physical
-                }
-            },
+        let Some(physical) = self.known(ea, true) else {
+            return self.store_translated(ea, bytes, value);
         };
+        if !self.line_at_once(ea, physical, bytes, true) {
+            self.memory.expect(physical, &self.account);
+            self.storing(physical, bytes);
+            let (now, account) = (self.hot.cycles, &mut self.account);
+            self.hot.cycles += self.memory.store_cached(physical, now, account);
+            self.heed_block();
+        }
         self.memory.uncore.ram.write_part(physical, bytes, value);
         if self.following {
             self.note_handler_access((physical, bytes, value));

@@ -375,19 +375,19 @@ impl Processor {
     #[inline(never)]
     fn translate_fetch_anew(&mut self, ea: u32) -> Result<Fetch, Exception> {
         let mode = self.mode();
-        let result = self.mmu.translate(
-            ea,
-            Access::Fetch,
-            mode,
+        let result = self.mmu.translate_by(
+            (ea, Access::Fetch, mode),
             &mut self.memory,
             self.hot.cycles,
             &mut self.account,
         );
-        self.note_load();
-        self.observers
-            .tlb(&mut self.account.tlb, ea, self.hot.cycles);
-        self.heed_listener();
-        let translation = result.map_err(|fault| self.fault(fault, ea))?;
+        if !self.account.tlb.unheard {
+            self.tell_translation(ea);
+        }
+        let translation = match result {
+            Ok(translation) => translation,
+            Err(fault) => return Err(self.fault(fault, ea)),
+        };
         self.hot.cycles += translation.cycles;
         self.heed_walk(ea, Access::Fetch, &translation);
         let physical = translation.pa;
@@ -401,7 +401,7 @@ impl Processor {
         let in_ram = self.memory.uncore.ram.contains(physical & !0xfff, 4096);
         let sound = self.note_use(ea, Access::Fetch, &translation);
         let (page, source) = (ea & !0xfff, translation.source);
-        let used = self.mmu.used(true, page, source);
+        let used = self.mmu.used_by(true, page, source);
         let lines = self.memory.instruction.shortcuts();
         let used = self.fetch_shortcuts.translated(page, used, lines);
         let whole = source != Source::Subpage;

@@ -66,14 +66,32 @@ fn overlap(one: u32, other: u32) -> bool {
     one != NO_PAGE && (one ^ other) & kept(one) & kept(other) == 0
 }
 
+/// The page of a TLB entry.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    /// [`NO_PAGE`]: none. The low bits are the logarithm of the number of 4 KB pages in it.
+    page: u32,
+    /// The modes in which the entry may have shortcuts, a bit for each.
+    modes: u32,
+}
+
+impl Held {
+    const NONE: Held = Held {
+        page: NO_PAGE,
+        modes: 0,
+    };
+}
+
+/// A bit for each mode.
+const ALL_MODES: u32 = (1 << MODES) - 1;
+
 /// The shortcuts of fetches, or of data accesses. When one goes, those of the page's lines in the D-cache go, too.
 #[derive(Debug)]
 pub struct Shortcuts {
     tables: [Fixed<Shortcut>; MODES],
     empty: bool,
-    /// The page of each TLB entry that may have shortcuts: `ways` for each set. The low bits are the logarithm of the
-    /// number of 4 KB pages in it.
-    held: Box<[u32]>,
+    /// The page of each TLB entry that may have shortcuts: `ways` for each set.
+    held: Box<[Held]>,
     sets: u32,
     /// Entries of a set that may have shortcuts at a time, a power of two ([`Recency::ways`]).
     ways: u32,
@@ -89,7 +107,7 @@ impl Shortcuts {
         Shortcuts {
             tables: std::array::from_fn(|_| table()),
             empty: true,
-            held: vec![NO_PAGE; (sets * ways) as usize].into_boxed_slice(),
+            held: vec![Held::NONE; (sets * ways) as usize].into_boxed_slice(),
             sets,
             ways,
             unread: Fixed::from(vec![0; sets as usize + 1]),
@@ -127,8 +145,20 @@ impl Shortcuts {
         &self.tables[mode][self.index(page)]
     }
 
+    /// Where the entry that a shortcut notes is among `held`, if it notes one; else behind the last.
+    #[inline(always)]
+    fn place_of(&self, used: Used) -> usize {
+        let way = u32::from(used.way) & (self.ways - 1);
+        (u32::from(used.set) * self.ways + way) as usize
+    }
+
     /// Stores `shortcut` for its page, `load`.
+    #[inline(always)]
     pub fn set(&mut self, mode: usize, shortcut: Shortcut, lines: &LineShortcuts) {
+        let place = self.place_of(shortcut.used);
+        if let Some(held) = self.held.get_mut(place) {
+            held.modes |= 1 << mode;
+        }
         let index = self.index(shortcut.load);
         let old = std::mem::replace(&mut self.tables[mode][index], shortcut);
         lines.drop_parts(mode, old.lines);
@@ -137,6 +167,7 @@ impl Shortcuts {
 
     /// `page` has been translated, and `used` is now its set's most recently used entry. Drops the shortcuts of the
     /// page that the entry held before. Returns the place that a shortcut of `page` has to note.
+    #[inline(always)]
     pub fn translated(&mut self, page: u32, used: Option<Used>, lines: &LineShortcuts) -> Used {
         let Some(used) = used else {
             return Used {
@@ -146,50 +177,60 @@ impl Shortcuts {
             };
         };
         let page = page & u32::MAX << (12 + u32::from(used.large)) | u32::from(used.large);
-        let way = u32::from(used.way) & (self.ways - 1);
-        self.hold(u32::from(used.set) * self.ways + way, page, lines);
+        self.hold(self.place_of(used), page, lines);
         used
     }
 
     /// As [`Shortcuts::translated`], of a page that has no shortcuts.
     pub fn translated_far(&mut self, used: Option<Used>, lines: &LineShortcuts) {
         if let Some(used) = used {
-            let way = u32::from(used.way) & (self.ways - 1);
-            self.release(u32::from(used.set) * self.ways + way, lines);
+            self.release(self.place_of(used), lines);
         }
     }
 
-    fn hold(&mut self, place: u32, page: u32, lines: &LineShortcuts) {
-        let old = self.held[place as usize];
-        if old == page {
+    #[inline(always)]
+    fn hold(&mut self, place: usize, page: u32, lines: &LineShortcuts) {
+        let old = self.held[place];
+        if old.page == page {
             return;
         }
+        if (old.page | page) & 0xfff == 0 {
+            self.drop_page(old.page, old.modes, lines);
+        } else {
+            self.hold_large(place, page, lines);
+        }
+        self.held[place] = Held { page, modes: 0 };
+        self.empty = false;
+    }
+
+    /// Makes room for a page where it or the old one has more than 4 KB, or there is no old one.
+    #[inline(never)]
+    fn hold_large(&mut self, place: usize, page: u32, lines: &LineShortcuts) {
         // Addresses of smaller pages may go by the large page from now on. A smaller page that comes replaces its own
         // shortcut.
         if page & 0xfff != 0 {
-            let set = place & !(self.ways - 1);
-            for other in set..set + self.ways {
-                if overlap(self.held[other as usize], page) {
+            let ways = self.ways as usize;
+            let set = place & !(ways - 1);
+            for other in set..set + ways {
+                if overlap(self.held[other].page, page) {
                     self.release(other, lines);
                 }
             }
         }
         self.release(place, lines);
-        self.held[place as usize] = page;
-        self.empty = false;
     }
 
     /// Drops the shortcuts of the page that an entry held.
-    fn release(&mut self, place: u32, lines: &LineShortcuts) {
-        let old = std::mem::replace(&mut self.held[place as usize], NO_PAGE);
-        if old == NO_PAGE {
+    fn release(&mut self, place: usize, lines: &LineShortcuts) {
+        let old = std::mem::replace(&mut self.held[place], Held::NONE);
+        if old.page == NO_PAGE {
             return;
         }
-        match old & 0xfff {
-            0 => self.drop_page(old, lines),
+        match old.page & 0xfff {
+            0 => self.drop_page(old.page, old.modes, lines),
             large => self.drop_reach(
                 Reach::Page {
-                    ea: old & !0xfff,
+                    ea: old.page & !0xfff,
                     bytes: 4096 << large,
                 },
                 lines,
@@ -197,13 +238,18 @@ impl Shortcuts {
         }
     }
 
-    fn drop_page(&mut self, page: u32, lines: &LineShortcuts) {
+    /// Drops the shortcuts of a page in these modes.
+    #[inline(always)]
+    fn drop_page(&mut self, page: u32, mut modes: u32, lines: &LineShortcuts) {
         let index = self.index(page);
-        for (mode, table) in self.tables.iter_mut().enumerate() {
-            if table[index].load == page {
-                let old = std::mem::replace(&mut table[index], Shortcut::NONE);
+        while modes != 0 {
+            let mode = modes.trailing_zeros() as usize;
+            let shortcut = &mut self.tables[mode][index];
+            if shortcut.load == page {
+                let old = std::mem::replace(shortcut, Shortcut::NONE);
                 lines.drop_parts(mode, old.lines);
             }
+            modes &= modes - 1;
         }
     }
 
@@ -226,12 +272,12 @@ impl Shortcuts {
             Reach::Set(ea) => {
                 let set = ea >> 12 & (self.sets - 1);
                 for way in 0..self.ways {
-                    self.release(set * self.ways + way, lines);
+                    self.release((set * self.ways + way) as usize, lines);
                 }
             }
             Reach::Page { ea, bytes } if bytes >> 12 <= self.mask() => {
                 for page in 0..bytes >> 12 {
-                    self.drop_page(ea + (page << 12), lines);
+                    self.drop_page(ea + (page << 12), ALL_MODES, lines);
                 }
             }
             Reach::Page { ea, bytes } => {
@@ -267,7 +313,7 @@ impl Shortcuts {
             for table in &mut self.tables {
                 table.fill(Shortcut::NONE);
             }
-            self.held.fill(NO_PAGE);
+            self.held.fill(Held::NONE);
             self.empty = true;
         }
     }

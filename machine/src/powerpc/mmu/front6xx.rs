@@ -155,7 +155,7 @@ impl Front6xx {
     }
 
     /// The kind of translation that applies to `ea`: BATs come before segments (PEM 7.3).
-    #[inline]
+    #[inline(always)]
     fn place(&self, ea: u32, access: Access, msr: u32) -> Place {
         let (on, real, bats) = if access.is_fetch() {
             (msr & msr::IR != 0, attribute::REAL_FETCH, &self.ibat)
@@ -187,6 +187,7 @@ impl Front6xx {
     }
 
     /// The TLB of fetches or of data, and its name in the account.
+    #[inline(always)]
     pub(super) fn side_mut(&mut self, fetch: bool) -> (&mut Tlb, Array) {
         if fetch {
             (&mut self.itlb, Array::InstructionTlb)
@@ -195,11 +196,13 @@ impl Front6xx {
         }
     }
 
+    #[inline(always)]
     fn side(&self, fetch: bool) -> &Tlb {
         if fetch { &self.itlb } else { &self.dtlb }
     }
 
     /// As [`super::Unit::translate`].
+    #[inline(always)]
     pub(super) fn translate(
         &mut self,
         refill: &mut impl Refill,
@@ -217,6 +220,7 @@ impl Front6xx {
         }
     }
 
+    #[inline(always)]
     fn translate_page(
         &mut self,
         refill: &mut impl Refill,
@@ -269,9 +273,7 @@ impl Front6xx {
             };
         };
         let (fetch, cause) = (access.is_fetch(), now.account.cause);
-        if let Some(miss) = &mut now.account.tlb.miss {
-            miss.walk = Some(cycles);
-        }
+        now.account.note_walk(cycles);
         let old = self.side_mut(fetch).0.fill(entry);
         self.note_load((fetch, sought.ea), entry, old, cause, now.account);
         Ok((entry, cycles))
@@ -325,6 +327,7 @@ impl Front6xx {
         Ok(page(entry, sought.ea, all))
     }
 
+    #[inline(always)]
     fn count_miss(&mut self, access: Access, sought: &Page, account: &mut Account) {
         let array = Array::tlb(access.is_fetch());
         account.add(Event::tlb_miss(access.is_fetch()), 1);
@@ -333,7 +336,14 @@ impl Front6xx {
         account
             .pollution
             .entry_missed(&mut account.counters, array, sought.tag(), cause);
-        let fetch = access.is_fetch();
+        if !account.tlb.unheard {
+            self.note_miss(access.is_fetch(), sought, account);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_miss(&self, fetch: bool, sought: &Page, account: &mut Account) {
         let tlb = self.side(fetch);
         let tables = Places::Hash {
             segment: sought.segment,
@@ -349,6 +359,7 @@ impl Front6xx {
 
     /// Notes that `entry` was loaded for `ea` and replaced `old`, if there was a valid entry of another page. The
     /// eviction is charged to `cause`, whose access missed.
+    #[inline(always)]
     pub(super) fn note_load(
         &mut self,
         (fetch, ea): (bool, u32),
@@ -357,11 +368,26 @@ impl Front6xx {
         cause: Cause,
         account: &mut Account,
     ) {
-        let (tlb, array) = self.side_mut(fetch);
         if let Some(old) = old {
             account.add_plain(Plain::tlb_evicted(fetch), 1);
+            let array = Array::tlb(fetch);
             account.pollution.entry_evicted(array, old.tag(), cause);
         }
+        if !account.tlb.unheard {
+            self.tell_load((fetch, ea), entry, old, account);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_load(
+        &self,
+        (fetch, ea): (bool, u32),
+        entry: TlbEntry,
+        old: Option<TlbEntry>,
+        account: &mut Account,
+    ) {
+        let tlb = self.side(fetch);
         account.tlb.load = entry.valid().then(|| TlbLoad {
             fetch,
             ea,

@@ -99,9 +99,7 @@ impl Refill for Search {
             Ok((_, cycles)) => *cycles,
             Err(fault) => fault.cycles,
         };
-        if let Some(miss) = &mut now.account.tlb.miss {
-            miss.walk = Some(cycles);
-        }
+        now.account.note_walk(cycles);
         if access.is_fetch() {
             now.account.add_plain(Plain::InstructionSearches, 1);
             now.account.add_plain(Plain::InstructionWalkCycles, cycles);
@@ -149,7 +147,12 @@ impl Unit for Hash32 {
             cycle,
         };
         let Self { front, search } = self;
-        front.translate(search, ea, access, msr, now)
+        // The code for each kind of access is compiled on its own.
+        match access {
+            Access::Fetch => front.translate(search, ea, Access::Fetch, msr, now),
+            Access::Load => front.translate(search, ea, Access::Load, msr, now),
+            Access::Store => front.translate(search, ea, Access::Store, msr, now),
+        }
     }
 
     fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32> {

@@ -50,6 +50,8 @@ pub use walker::WalkTiming;
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 
+use crate::account::Account;
+use crate::memory::Memory;
 use crate::powerpc::msr;
 
 /// What an access is, for protection and reporting.
@@ -261,6 +263,30 @@ impl Mmu {
     /// As [`Mmu::kind`], to change it.
     pub fn kind_mut(&mut self) -> &mut Kind {
         &mut self.kind
+    }
+
+    /// As [`Unit::translate`], chosen by kind: most cores have an MMU of the first one.
+    #[inline(always)]
+    pub(crate) fn translate_by(
+        &mut self,
+        (ea, access, msr): (u32, Access, u32),
+        memory: &mut Memory,
+        cycle: u64,
+        account: &mut Account,
+    ) -> Result<Translation, Fault> {
+        match &mut self.kind {
+            Kind::Hash32(unit) => unit.translate(ea, access, msr, memory, cycle, account),
+            _ => (**self).translate(ea, access, msr, memory, cycle, account),
+        }
+    }
+
+    /// As [`Unit::used`], chosen by kind.
+    #[inline(always)]
+    pub(crate) fn used_by(&self, fetch: bool, page: u32, source: Source) -> Option<Used> {
+        match &self.kind {
+            Kind::Hash32(unit) => unit.used(fetch, page, source),
+            _ => (**self).used(fetch, page, source),
+        }
     }
 
     /// BATs, segments and TLBs, where the MMU has them.

@@ -268,7 +268,7 @@ impl Tlb {
 
     /// Element of a set that was used last: 0, unless an engine has written another one's way since
     /// the set was last looked up.
-    #[inline]
+    #[inline(always)]
     fn recent_element(&self, set: usize) -> usize {
         let way = self.recent[set];
         let entries = self.ways(set);
@@ -280,7 +280,7 @@ impl Tlb {
     }
 
     /// Puts a set in order, most recently used first.
-    #[inline]
+    #[inline(always)]
     fn arrange(&mut self, set: usize) {
         let element = self.recent_element(set);
         if element != 0 {
@@ -330,8 +330,32 @@ impl Tlb {
 
     /// Replaces an entry of its set by `entry`, which becomes most recently used. Returns the replaced entry if it was
     /// valid and for another page.
+    #[inline(always)]
     pub fn fill(&mut self, entry: TlbEntry) -> Option<TlbEntry> {
         let set = self.set_of(entry.tag as u32);
+        if self.replacement.takes_last() {
+            return self.replace_last(set, entry);
+        }
+        self.fill_otherwise(set, entry)
+    }
+
+    /// [`Tlb::fill`] where the entry used longest ago goes, valid or not.
+    #[inline(always)]
+    fn replace_last(&mut self, set: usize, entry: TlbEntry) -> Option<TlbEntry> {
+        self.arrange(set);
+        let entries = self.ways_mut(set);
+        let old = *entries.last()?;
+        to_front(entries);
+        entries[0] = TlbEntry {
+            way: old.way,
+            ..entry
+        };
+        self.recent[set] = old.way;
+        (old.valid() && old.tag != entry.tag).then_some(old)
+    }
+
+    #[inline(never)]
+    fn fill_otherwise(&mut self, set: usize, entry: TlbEntry) -> Option<TlbEntry> {
         let way = self.victim(set);
         self.replace(set, way, entry)
     }

@@ -97,18 +97,15 @@ impl<'a> Port<'a> {
     }
 
     /// Reads and compares the double word at `pa`; `None` where there is no memory.
+    #[inline(always)]
     pub fn read(&mut self, pa: u32) -> Option<u64> {
-        if !self.memory.uncore.ram.contains(pa, 8) {
-            return None;
-        }
-        self.memory.expect(pa, self.account);
+        let value = self.memory.uncore.ram.read_u64(pa)?;
         self.account.add_plain(Plain::HashAccess, 1);
         let (attributes, now) = (self.attributes(), self.began + self.cycles);
         let stall = self
             .memory
             .walk_read(pa, attributes, self.timing.forward, now, self.account);
         self.cycles += stall + u64::from(self.timing.access);
-        let value = self.memory.uncore.ram.read_u64(pa)?;
         self.note(pa, 8, value, now, false);
         Some(value)
     }

@@ -210,6 +210,7 @@ impl Processor {
 
     /// True if what runs may be a handler that walks the page tables, and walks are recorded: then its accesses take
     /// the slow path, where they are noted.
+    #[inline(always)]
     pub(crate) fn follows_handler(&self) -> bool {
         self.account.tlb.walk.is_some()
             && self.registers.msr & msr::PR == 0

@@ -57,7 +57,16 @@ impl Processor {
     }
 
     /// Stops the machine if the access is watched.
+    #[inline(always)]
     pub(crate) fn watch(&mut self, ea: u32, bytes: u32, write: bool) {
+        if self.observers.recorder.is_some() || !self.running.breakpoints.is_empty() {
+            self.watch_closely(ea, bytes, write);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn watch_closely(&mut self, ea: u32, bytes: u32, write: bool) {
         if let Some(recorder) = &mut self.observers.recorder {
             recorder.accesses(ea, bytes, write, self.registers.msr & msr::DR == 0);
         }
@@ -68,9 +77,11 @@ impl Processor {
     }
 
     /// True if accesses to the page are watched and must not take shortcuts.
+    #[inline(always)]
     pub(crate) fn watched(&self, page: u32) -> bool {
         let broken = self.registers.dabr & 3 != 0 && self.registers.dabr & !0xfff == page;
-        broken || self.running.breakpoints.watches_some(page, 4096)
+        let breakpoints = &self.running.breakpoints;
+        broken || !breakpoints.is_empty() && breakpoints.watches_some(page, 4096)
     }
 }
 

@@ -318,6 +318,7 @@ impl Processor {
     }
 
     /// An entry may have been loaded.
+    #[inline(never)]
     pub(crate) fn note_load(&mut self) {
         let is_copy = self.memory.undo.is_some();
         if !self.sanitized && !is_copy {
@@ -511,9 +512,16 @@ impl Processor {
     }
 
     /// An entry has translated `ea` for an access. False if it is suspect, so that the next use must be seen.
+    #[inline(always)]
     pub(crate) fn note_use(&mut self, ea: u32, access: Access, translation: &Translation) -> bool {
+        !self.sanitized || self.note_use_if_suspect(ea, access, translation)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_use_if_suspect(&mut self, ea: u32, access: Access, translation: &Translation) -> bool {
         let paged = matches!(translation.source, Source::Tlb | Source::Subpage);
-        if !self.sanitized || self.suspects.is_empty() || !paged || self.running.stop.is_some() {
+        if self.suspects.is_empty() || !paged || self.running.stop.is_some() {
             return true;
         }
         let (fetch, user) = (access.is_fetch(), self.in_user_mode());
