@@ -4,6 +4,8 @@
 mod bench;
 #[path = "x86/compiled.rs"]
 mod compiled;
+#[path = "x86/compiled_events.rs"]
+mod compiled_events;
 #[path = "x86/costs.rs"]
 mod costs;
 #[path = "support/debugger.rs"]

@@ -8,30 +8,30 @@ use super::bench::{Bench, CODE, DATA, STACK, config, handler};
 use super::random_code::outcome;
 
 /// Random numbers by xorshift.
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u32 {
+    pub fn next(&mut self) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 16) as u32
     }
 
-    fn below(&mut self, end: u32) -> u32 {
+    pub fn below(&mut self, end: u32) -> u32 {
         self.next() % end
     }
 
-    fn chance(&mut self, of: u32) -> bool {
+    pub fn chance(&mut self, of: u32) -> bool {
         self.below(of) == 0
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u32) as usize]
     }
 
     /// A number of a kind that finds errors at the ends of ranges.
-    fn value(&mut self) -> u32 {
+    pub fn value(&mut self) -> u32 {
         match self.below(6) {
             0 => self.below(4),
             1 => 0_u32.wrapping_sub(self.below(4)),
@@ -52,7 +52,7 @@ impl Random {
 }
 
 /// How registers are used: these hold addresses of data, all others numbers.
-const POINTERS: [u8; 3] = [3, 5, 6];
+pub(super) const POINTERS: [u8; 3] = [3, 5, 6];
 
 /// ModRM with what follows it: a register, or memory by one of the pointers. `reg`: the middle part.
 fn modrm(random: &mut Random, reg: u8, memory: bool) -> Vec<u8> {
@@ -86,7 +86,7 @@ fn modrm(random: &mut Random, reg: u8, memory: bool) -> Vec<u8> {
 }
 
 /// An instruction: any of those with templates, and some without.
-fn instruction(random: &mut Random) -> Vec<u8> {
+pub(super) fn instruction(random: &mut Random) -> Vec<u8> {
     let mut code = Vec::new();
     let narrow = random.chance(8);
     if narrow {
@@ -240,7 +240,7 @@ fn instruction(random: &mut Random) -> Vec<u8> {
 }
 
 /// Registers and flags at random, and memory for the instructions.
-fn scatter(bench: &mut Bench, random: &mut Random) {
+pub(super) fn scatter(bench: &mut Bench, random: &mut Random) {
     for n in 0..8_u8 {
         let value = match n {
             4 => STACK,
@@ -255,7 +255,7 @@ fn scatter(bench: &mut Bench, random: &mut Random) {
 }
 
 /// A machine whose exceptions are skipped, with code at [`CODE`].
-fn machine(code: &[u8], user: bool) -> Bench {
+pub(super) fn machine(code: &[u8], user: bool) -> Bench {
     let mut bench = Bench::with(&config("i486dx-50", &[]), code).paged(6);
     if user {
         bench = bench.user();
