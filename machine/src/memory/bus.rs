@@ -588,6 +588,7 @@ impl Bus {
     }
 
     /// The edge from which the write buffer, or the copy-back buffer, has a place, for a transaction at `from`.
+    #[inline(never)]
     fn room(&mut self, from: u64, copy_back: bool) -> u64 {
         let Some(parts) = &mut self.parts else {
             return 0;
@@ -601,6 +602,7 @@ impl Bus {
         room
     }
 
+    #[inline(always)]
     fn post(&mut self, pa: RamAddress, beats: u32, ready: u64, copy_back: bool) {
         if let Some(parts) = &mut self.parts {
             parts.post(pa, beats, ready, copy_back);

@@ -124,6 +124,7 @@ impl L2 {
     }
 
     /// A single-beat write to cached memory, at `now`; returns the cycle when it has been taken.
+    #[inline(always)]
     pub(super) fn write_single(
         &mut self,
         pa: RamAddress,

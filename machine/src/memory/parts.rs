@@ -7,7 +7,6 @@
 use super::RamAddress;
 use super::dram::{Dram, DramTiming};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 /// The parts and their controller; clocks are bus clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +46,7 @@ pub struct Parts {
     ratio: u32,
     pub(super) dram: Dram,
     /// The oldest first.
-    waiting: VecDeque<Posted>,
+    waiting: Vec<Posted>,
     /// The edges at which the last writes out of the write buffer and out of the copy-back buffer end: their places are
     /// taken until then.
     written: [u64; 2],
@@ -61,7 +60,7 @@ impl Parts {
             timing,
             ratio,
             dram: Dram::new(timing.dram, ratio),
-            waiting: VecDeque::new(),
+            waiting: Vec::new(),
             written: [0; 2],
         }
     }
@@ -98,8 +97,13 @@ impl Parts {
 
     /// The oldest write that waits goes to the parts. `data` is the edge of the last beat on the data bus, which the
     /// parts share unless they overlap. Returns the edge of its last beat.
+    #[inline(always)]
     fn write_oldest(&mut self, data: u64) -> Option<u64> {
-        let posted = self.waiting.pop_front()?;
+        // As a rule one waits, and needs no move of others.
+        let posted = match self.waiting.len() {
+            0 | 1 => self.waiting.pop()?,
+            _ => self.waiting.remove(0),
+        };
         let start = self.start(&posted, data);
         let delay = u64::from(self.timing.write_delay) * u64::from(self.ratio);
         self.dram.access(posted.pa, start + delay, 0, posted.beats);
@@ -138,7 +142,7 @@ impl Parts {
             .rposition(same)
             .map_or(0, |place| place + 1);
         let mut last = None;
-        while let Some(oldest) = self.waiting.front() {
+        while let Some(oldest) = self.waiting.first() {
             let data = data.max(last.unwrap_or_default());
             if must == 0 && self.start(oldest, data) >= until {
                 break;
@@ -151,7 +155,14 @@ impl Parts {
 
     /// The edge from which a buffer has a place for a transaction at `from`, and the edge of the last beat that was
     /// written meanwhile, if there was any.
+    #[inline(always)]
     pub(super) fn room(&mut self, from: u64, copy_back: bool, data: u64) -> (u64, Option<u64>) {
+        if !copy_back && (self.timing.write_buffer, self.timing.copy_back) == (1, 0) {
+            // What waits is written in any case: before `from`, or for its place.
+            let last = self.write_oldest(data);
+            let written = self.written[0];
+            return (if written > from { written } else { 0 }, last);
+        }
         let mut last = self.write_posted(from, None, data);
         let places = if copy_back {
             self.timing.copy_back
@@ -180,8 +191,9 @@ impl Parts {
     }
 
     /// A buffer takes a write whose last beat is at the edge `ready`.
+    #[inline(always)]
     pub(super) fn post(&mut self, pa: RamAddress, beats: u32, ready: u64, copy_back: bool) {
-        self.waiting.push_back(Posted {
+        self.waiting.push(Posted {
             pa,
             beats,
             ready,

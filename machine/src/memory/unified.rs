@@ -52,7 +52,7 @@ impl Memory {
     }
 
     /// [`Memory::store_to_memory`] of memory that the enabled cache may hold.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn store_unified(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         if !self.data.access(pa, false) {
             self.data_miss(pa, account.cause, account);
