@@ -1,21 +1,25 @@
 //! The host's assembler: labels, and jumps to code that has a place already.
 
+use std::marker::PhantomData;
+
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
 
-/// Code that is being written.
-pub struct Assembler {
+/// Code that is being written. `Guest`: whose instructions it stands for, which has methods of its own.
+pub struct Assembler<Guest> {
     pub ops: VecAssembler<X64Relocation>,
     base: usize,
+    guest: PhantomData<Guest>,
 }
 
-impl Assembler {
+impl<Guest> Assembler<Guest> {
     /// Code that will stand at `base`.
     #[must_use]
-    pub fn new(base: usize) -> Assembler {
+    pub fn new(base: usize) -> Self {
         Assembler {
             ops: VecAssembler::new_with_capacity(base, 2048, 32, 0, 0, 64, 0),
             base,
+            guest: PhantomData,
         }
     }
 

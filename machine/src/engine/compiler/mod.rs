@@ -1,6 +1,31 @@
 //! What the compilers of hot code share, whatever they compile: memory for code ([`memory`]), the host's assembler
-//! ([`assembler`]), and whether compiled code pays ([`pays`]). Their host is x86-64 with Linux.
+//! ([`assembler`]), the ways in and out ([`thunks`]), tables of code ([`tables`]), and whether compiled code pays
+//! ([`pays`]). Their host is x86-64 with Linux.
 
 pub mod assembler;
 pub mod memory;
 pub mod pays;
+pub mod tables;
+pub mod thunks;
+
+/// The run loop looks at one block of so many.
+pub const PERIOD: u32 = 61;
+
+/// A block that compiled code goes on to so many times as often is compiled.
+pub const GONE_TO: u32 = 32;
+
+/// What is compiled at most; and where all code is compiled at once.
+pub const MOST: usize = 1 << 16;
+pub const FEW: usize = 400;
+
+/// Places in compiled code that call Rust, at most.
+pub const SITES: usize = 1 << 19;
+
+/// Decoded code, for the compiler to change.
+///
+/// # Safety
+/// The pointer must come from who owns the code, so that it may be written through, and nothing else refer to the part.
+pub unsafe fn part<'a, P>(pointer: *const P) -> &'a mut P {
+    // SAFETY: the caller's.
+    unsafe { &mut *pointer.cast_mut() }
+}

@@ -1,6 +1,7 @@
 //! What compiled code calls: the interpreter's own functions, with exact state.
 
 use super::code::{Kind, Site, Target, To, Version};
+use crate::engine::compiler::part;
 use crate::pipeline::Predictor;
 use crate::powerpc::engine::line::Op;
 use crate::powerpc::processor::Processor;
@@ -46,7 +47,7 @@ pub fn packed(instructions: u8, branches: bool, accesses: u8) -> u64 {
 unsafe fn prepare(m: &mut Processor, version: &Version) {
     m.hot.block = version.op;
     // SAFETY: the caller's; nothing else refers to the op.
-    unsafe { (*version.op.cast_mut()).timing = version.timing };
+    unsafe { part(version.op).timing = version.timing };
     m.hot.pipeline = version.timing.after;
     m.hot.line = version.line;
     const MASK: u64 = (1 << BITS) - 1;
@@ -93,7 +94,7 @@ pub(super) unsafe fn enter(m: &mut Processor, version: u32) -> *const Op {
 /// # Safety
 /// `op` must be null or its block have just begun.
 unsafe fn on(m: &mut Processor, op: *const Op, site: *const Site) -> usize {
-    let cleared = m.compiler.code.as_ref().map(|code| code.cleared());
+    let cleared = m.compiler.code.as_ref().map(|code| code.cleared);
     // SAFETY: compiled code has passed it.
     let from = unsafe { *site };
     let version = if op.is_null() {
@@ -107,7 +108,7 @@ unsafe fn on(m: &mut Processor, op: *const Op, site: *const Site) -> usize {
     };
     match version {
         Some(number) => {
-            if cleared == Some(code.cleared()) {
+            if cleared == Some(code.cleared) {
                 code.link(&from, number);
             }
             let version = *code.version(number);

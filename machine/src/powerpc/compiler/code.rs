@@ -3,16 +3,15 @@
 use rustc_hash::FxHashMap;
 
 use super::thunks::Thunks;
+use crate::engine::compiler::SITES;
 use crate::engine::compiler::memory::{CodeMemory, Slot};
+use crate::engine::compiler::tables::{Jumps, Known};
 use crate::memory::Fixed;
 use crate::powerpc::dispatch::Alone;
 use crate::powerpc::engine::Hot;
 use crate::powerpc::engine::line::Op;
 use crate::powerpc::engine::shortcut::Shortcut;
 use crate::powerpc::engine::timing::{BlockTiming, State};
-
-/// Sites at most.
-pub(super) const SITES: usize = 1 << 19;
 
 /// Bytes of a version at most: a line has 32 instructions at most.
 pub(super) const BYTES: usize = 1 << 14;
@@ -108,9 +107,6 @@ pub struct Site {
     pub kind: Kind,
 }
 
-/// Places of the look-up of versions that is tried first.
-const FRONT: usize = 1 << 12;
-
 /// Where a jump to a register goes on.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
@@ -164,11 +160,6 @@ impl Target {
 /// In place of a version: there will be none.
 pub const NEVER: u32 = u32::MAX;
 
-/// The place of a version there.
-fn front(key: u64) -> usize {
-    (key ^ key >> 17 ^ key >> 45) as usize % FRONT
-}
-
 /// The bits of a key that say which block it is.
 pub(super) const BLOCK: u64 = (1 << 48) - 1;
 
@@ -179,18 +170,17 @@ pub struct Code {
     pub(super) versions: Vec<Version>,
     /// Versions that were ever made.
     pub(super) made: u64,
+    /// How often everything was dropped: then there are other sites.
     pub(super) cleared: u64,
     pub(super) sites: Vec<Site>,
-    /// By block and state.
-    pub(super) known: FxHashMap<u64, u32>,
+    /// By block and state; [`NEVER`] where nothing will be compiled.
+    pub(super) known: Known,
     pub(super) targets: Fixed<Target>,
-    pub(super) front: Box<[(u64, u32); FRONT]>,
     /// The versions in a decoded line.
     pub(super) lines: FxHashMap<u32, Vec<u32>>,
     /// How many versions a block has.
     pub(super) counts: FxHashMap<u64, u8>,
-    /// The slots that lead to a version, and where they lead otherwise.
-    pub(super) incoming: FxHashMap<u32, Vec<(Slot, usize)>>,
+    pub(super) incoming: Jumps,
 }
 
 // SAFETY: the pointers of sites and versions point into the decoded lines of the same processor.
@@ -208,49 +198,16 @@ impl Code {
             made: 0,
             cleared: 0,
             sites: Vec::with_capacity(SITES),
-            known: FxHashMap::default(),
+            known: Known::default(),
             targets: vec![Target::NONE; TARGETS].into(),
-            front: Box::new([(0, 0); FRONT]),
             lines: FxHashMap::default(),
             counts: FxHashMap::default(),
-            incoming: FxHashMap::default(),
+            incoming: Jumps::default(),
         }))
     }
 
     pub fn version(&self, number: u32) -> &Version {
         &self.versions[number as usize]
-    }
-
-    pub fn made(&self) -> u64 {
-        self.made
-    }
-
-    /// The version of a block and state, or [`NEVER`].
-    #[inline]
-    pub fn find(&mut self, key: u64) -> Option<u32> {
-        let place = front(key);
-        let (known, number) = self.front[place];
-        if known == key {
-            return Some(number);
-        }
-        let number = *self.known.get(&key)?;
-        self.front[place] = (key, number);
-        Some(number)
-    }
-
-    /// Nothing will be compiled of a block and state.
-    pub fn never(&mut self, key: u64) {
-        self.front[front(key)] = (key, NEVER);
-    }
-
-    /// Jumps that are noted, to be taken back with what they lead to.
-    pub fn links(&self) -> usize {
-        self.incoming.values().map(Vec::len).sum()
-    }
-
-    /// How often everything was dropped: then there are other sites.
-    pub fn cleared(&self) -> u64 {
-        self.cleared
     }
 
     /// Drops everything.
@@ -261,7 +218,6 @@ impl Code {
         self.sites.clear();
         self.known.clear();
         self.targets.fill(Target::NONE);
-        self.front.fill((0, 0));
         self.lines.clear();
         self.counts.clear();
         self.incoming.clear();
@@ -271,17 +227,14 @@ impl Code {
     pub fn drop_line(&mut self, line: u32) {
         for number in self.lines.remove(&line).unwrap_or_default() {
             self.versions[number as usize].valid = false;
-            for (slot, stub) in self.incoming.remove(&number).unwrap_or_default() {
-                self.memory.lead(slot, stub);
-            }
+            self.incoming.take_back(number, &mut self.memory);
             let version = &self.versions[number as usize];
             let key = version.key;
             let target = &mut self.targets[Target::place(version.ea, version.timing.before)];
             if target.code == version.begin {
                 *target = Target::NONE;
             }
-            self.known.remove(&key);
-            self.front[front(key)] = (0, 0);
+            self.known.remove(key);
             if let Some(count) = self.counts.get_mut(&(key & BLOCK)) {
                 *count = count.saturating_sub(1);
             }
@@ -302,14 +255,11 @@ impl Code {
             Kind::Edge {
                 state,
                 delta,
-                slot: Some((slot, stub)),
+                slot: Some(slot),
                 ..
-            } if (next.ea, next.timing.before, next.delta) == (ea, state, delta)
+            } if (next.ea, next.timing.before, next.delta) == (ea, state, delta) => {
                 // A jump that is linked comes here, too, when a check of it failed.
-                && self.memory.leads(slot) != next.begin =>
-            {
-                self.memory.lead(slot, next.begin);
-                self.incoming.entry(to).or_default().push((slot, stub));
+                (self.incoming).lead(slot, (to, next.begin), &mut self.memory);
             }
             Kind::Register { state } if next.timing.before == state => {
                 self.targets[Target::place(next.ea, state)] = Target {

@@ -10,7 +10,6 @@
 )]
 
 use std::mem::offset_of;
-use std::ops::{Deref, DerefMut};
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
@@ -96,29 +95,13 @@ pub enum Binary {
     Compare,
 }
 
+/// A PowerPC's code.
+pub struct PowerPc;
+
 /// Code of templates that is being written.
-pub struct Emitter(Assembler);
-
-impl Deref for Emitter {
-    type Target = Assembler;
-
-    fn deref(&self) -> &Assembler {
-        &self.0
-    }
-}
-
-impl DerefMut for Emitter {
-    fn deref_mut(&mut self) -> &mut Assembler {
-        &mut self.0
-    }
-}
+pub type Emitter = Assembler<PowerPc>;
 
 impl Emitter {
-    /// Code that will stand at `base`.
-    pub fn new(base: usize) -> Emitter {
-        Emitter(Assembler::new(base))
-    }
-
     /// host := the register.
     pub fn get(&mut self, host: u8, register: Register) {
         match place(register) {
@@ -315,11 +298,6 @@ impl Emitter {
             ; mov al, [rax + LineShortcut::WAY as i32]
             ; mov [rdx], al
         );
-    }
-
-    /// The code, as it will stand at `base`.
-    pub fn finish(self) -> Vec<u8> {
-        self.0.finish()
     }
 }
 

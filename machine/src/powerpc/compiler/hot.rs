@@ -7,22 +7,13 @@ use rustc_hash::FxHashMap;
 use super::calls::{self, Shared};
 use super::code::{Code, NEVER};
 use crate::engine::compiler::pays::Pays;
+use crate::engine::compiler::{FEW, GONE_TO, MOST, PERIOD};
 use crate::powerpc::engine::Handler;
 use crate::powerpc::engine::line::Op;
 use crate::powerpc::processor::Processor;
 
-/// The run loop looks at one block of so many.
-const PERIOD: u32 = 61;
-
 /// A block seen so often by the run loop is compiled.
 const SEEN: u32 = 3;
-
-/// A block that compiled code goes on to so many times as often is compiled.
-const GONE_TO: u32 = 32;
-
-/// Versions at most, of all blocks; and where all code is compiled at once.
-const MOST: usize = 1 << 16;
-const FEW: usize = 400;
 
 /// The least [`lead`](crate::config::MachineConfig::lead) of several processors with which hot code is compiled.
 const LEAD: u32 = 2000;
@@ -108,13 +99,13 @@ impl Compiler {
     /// Blocks that were compiled so far, each version of them.
     #[must_use]
     pub fn made(&self) -> u64 {
-        self.code.as_ref().map_or(0, |code| code.made())
+        self.code.as_ref().map_or(0, |code| code.made)
     }
 
     /// Jumps between blocks that are noted now, to be taken back with what they lead to.
     #[must_use]
     pub fn links(&self) -> usize {
-        self.code.as_ref().map_or(0, |code| code.links())
+        self.code.as_ref().map_or(0, |code| code.incoming.count())
     }
 
     /// Why hot code is not compiled, if the host does not allow it.
@@ -215,7 +206,12 @@ impl Processor {
         // SAFETY: the caller's.
         let (block, state) = unsafe { (self.lines.key(op), (*op).timing.before) };
         let key = block | u64::from(state) << 48;
-        if let Some(number) = self.compiler.code.as_mut().and_then(|code| code.find(key)) {
+        if let Some(number) = self
+            .compiler
+            .code
+            .as_mut()
+            .and_then(|code| code.known.find(key))
+        {
             let Some(code) = &self.compiler.code else {
                 unreachable!("it has a version");
             };
@@ -237,7 +233,7 @@ impl Processor {
         let heat = self.compiler.heat.entry(key).or_insert(0);
         if *heat == COLD {
             if let Some(code) = &mut self.compiler.code {
-                code.never(key);
+                code.known.note(key, NEVER);
             }
             return None;
         }

@@ -21,6 +21,8 @@
 //! There is a compiler for hosts with x86-64 and Linux ([`emit`], [`thunks`]); elsewhere, and where the host forbids
 //! executable memory, the interpreter runs all code. It is for cores of 32 bits.
 //!
+//! [`PERIOD`]: crate::engine::compiler::PERIOD
+//!
 //! The feature `compiler` leaves all of it out where it is off.
 
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]

@@ -10,11 +10,12 @@
 
 use std::mem::offset_of;
 
-use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
+use dynasmrt::{DynasmApi, dynasm};
 
 use super::calls::{self, Shared};
-use super::emit::{Emitter, MAPPED, at, hot};
+use super::emit::{Emitter, MAPPED, PowerPc, at, hot};
 use crate::engine::compiler::memory::CodeMemory;
+use crate::engine::compiler::thunks::{self, Guest, call_rust};
 use crate::powerpc::engine::Hot;
 use crate::powerpc::processor::Processor;
 
@@ -40,41 +41,33 @@ pub struct Thunks {
 }
 
 /// The distance of a field of [`Shared`] in the processor.
-pub fn shared(field: usize) -> i32 {
+pub const fn shared(field: usize) -> i32 {
     (offset_of!(Processor, compiler) + super::hot::Compiler::SHARED + field) as i32
 }
 
-impl Emitter {
+impl Guest for PowerPc {
+    const NEXT: i32 = shared(offset_of!(Shared, next));
+
     /// The guest's registers, cycles and counts go to the processor.
-    fn spill(&mut self) {
+    fn spill(e: &mut Emitter) {
         for (guest, host) in MAPPED {
-            dynasm!(self.ops; .arch x64; mov [rbx + at(guest)], Rd(host));
+            dynasm!(e.ops; .arch x64; mov [rbx + at(guest)], Rd(host));
         }
-        dynasm!(self.ops; .arch x64
+        dynasm!(e.ops; .arch x64
             ; mov [rbx + hot(offset_of!(Hot, cycles))], r13
             ; mov [rbx + shared(offset_of!(Shared, counts))], r14
         );
     }
 
     /// They come back.
-    fn fill(&mut self) {
+    fn fill(e: &mut Emitter) {
         for (guest, host) in MAPPED {
-            dynasm!(self.ops; .arch x64; mov Rd(host), [rbx + at(guest)]);
+            dynasm!(e.ops; .arch x64; mov Rd(host), [rbx + at(guest)]);
         }
-        dynasm!(self.ops; .arch x64
+        dynasm!(e.ops; .arch x64
             ; mov r13, [rbx + hot(offset_of!(Hot, cycles))]
             ; mov r14, [rbx + shared(offset_of!(Shared, counts))]
             ; mov r15, [rbx + shared(offset_of!(Shared, until))]
-        );
-    }
-
-    /// Calls a function of [`calls`].
-    fn call_rust(&mut self, function: usize) {
-        let function = function as i64;
-        dynasm!(self.ops; .arch x64
-            ; mov rdi, rbx
-            ; mov rax, QWORD function
-            ; call rax
         );
     }
 }
@@ -82,66 +75,20 @@ impl Emitter {
 impl Thunks {
     /// Writes them.
     pub fn write(memory: &mut CodeMemory) -> Thunks {
-        let mut thunk = |emit: &dyn Fn(&mut Emitter)| {
-            let mut emitter = Emitter::new(memory.next());
-            emit(&mut emitter);
-            memory.write(&emitter.finish())
-        };
-        // Six registers, the return address and one word more: the stack is aligned in compiled code.
-        let enter = thunk(&|e| {
-            dynasm!(e.ops; .arch x64
-                ; push rbx; push rbp; push r12; push r13; push r14; push r15; sub rsp, 8
-                ; mov rbx, rdi
-                ; mov rax, rsi
-            );
-            e.fill();
-            dynasm!(e.ops; .arch x64; jmp rax);
-        });
-        let leave = thunk(&|e| {
-            dynasm!(e.ops; .arch x64
-                ; mov rax, [rbx + shared(offset_of!(Shared, next))]
-                ; add rsp, 8
-                ; pop r15; pop r14; pop r13; pop r12; pop rbp; pop rbx
-                ; ret
-            );
-        });
-        let go = thunk(&|e| {
-            e.spill();
-            dynasm!(e.ops; .arch x64; mov rsi, rdx);
-            e.call_rust(calls::go as *const () as usize);
-            e.fill();
-            dynasm!(e.ops; .arch x64; jmp rax);
-        });
-        let go_to_register = thunk(&|e| {
-            e.spill();
-            dynasm!(e.ops; .arch x64; mov rsi, rdx; mov edx, ecx);
-            e.call_rust(calls::go_to_register as *const () as usize);
-            e.fill();
-            dynasm!(e.ops; .arch x64; jmp rax);
-        });
-        let stay = thunk(&|e| {
-            e.spill();
-            dynasm!(e.ops; .arch x64; mov rsi, rdx);
-            e.call_rust(calls::stay as *const () as usize);
-            e.jump_to(leave);
-        });
-        let alone = thunk(&|e| {
-            e.spill();
-            dynasm!(e.ops; .arch x64; mov rsi, rdx; sub rsp, 8);
-            e.call_rust(calls::alone as *const () as usize);
-            dynasm!(e.ops; .arch x64; add rsp, 8; test eax, eax; jz >on; add rsp, 8);
-            e.jump_to(leave);
-            dynasm!(e.ops; .arch x64; on:);
-            e.fill();
-            dynasm!(e.ops; .arch x64; ret);
-        });
+        let enter = thunks::enter::<PowerPc>(memory);
+        let leave = thunks::leave::<PowerPc>(memory);
+        let go = thunks::goes_on::<PowerPc>(memory, calls::go as *const () as usize);
+        let register = calls::go_to_register as *const () as usize;
+        let go_to_register = thunks::goes_on::<PowerPc>(memory, register);
+        let stay = thunks::leaves::<PowerPc>(memory, calls::stay as *const () as usize, leave);
+        let alone = thunks::may_leave::<PowerPc>(memory, calls::alone as *const () as usize, leave);
         let mut called = |function: usize| {
-            thunk(&|e| {
-                e.spill();
+            thunks::write(memory, |e: &mut Emitter| {
+                PowerPc::spill(e);
                 dynasm!(e.ops; .arch x64; mov rsi, rdx; mov edx, ecx; sub rsp, 8);
-                e.call_rust(function);
+                call_rust(e, function);
                 dynasm!(e.ops; .arch x64; add rsp, 8);
-                e.fill();
+                PowerPc::fill(e);
                 dynasm!(e.ops; .arch x64; ret);
             })
         };
@@ -163,13 +110,11 @@ impl Thunks {
 
 /// Every mapped register has a place of its own.
 const _: () = {
+    let (mut guests, mut hosts) = ([0; MAPPED.len()], [0; MAPPED.len()]);
     let mut n = 0;
     while n < MAPPED.len() {
-        let mut m = 0;
-        while m < n {
-            assert!(MAPPED[n].0 != MAPPED[m].0 && MAPPED[n].1 != MAPPED[m].1);
-            m += 1;
-        }
+        (guests[n], hosts[n]) = MAPPED[n];
         n += 1;
     }
+    assert!(thunks::differ(&guests) && thunks::differ(&hosts));
 };

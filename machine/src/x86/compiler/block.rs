@@ -8,12 +8,13 @@
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::calls::{SLOTS_MOST, packed};
-use super::code::{BYTES, Code, Kind, SITES, Site, Version};
+use super::code::{BYTES, Code, Kind, Site, Version};
 use super::emit::{DEADLINE, Emitter, FETCHED, Lookup};
 use super::hot::run_compiled;
 use super::templates::{self, Gives, Template};
 use super::thunks::Thunks;
 use crate::engine::compiler::memory::{CodeMemory, Slot};
+use crate::engine::compiler::{SITES, part};
 use crate::x86::blocks::COMPILED;
 use crate::x86::decode::decode;
 use crate::x86::op::{END, FETCH, HEAD, Op};
@@ -165,11 +166,10 @@ impl Processor {
             code.memory.lead(slot, stub);
         }
         let number = code.add(version);
-        // SAFETY: the caller's; nothing else refers to these ops. The pointer comes from `Blocks`, and so may be
-        // written through.
+        // SAFETY: the caller's; nothing else refers to these ops. The pointer comes from `Blocks`.
         unsafe {
-            (*head.cast_mut()).issued = COMPILED;
-            (*head.add(1).cast_mut()).chain = run_compiled;
+            part(head).issued = COMPILED;
+            part(head.add(1)).chain = run_compiled;
         }
         Some(number)
     }

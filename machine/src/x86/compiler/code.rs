@@ -1,17 +1,14 @@
 //! Compiled code as it is kept: blocks, the places that lead to them, and what leads where.
 
-use rustc_hash::FxHashMap;
-
 use super::emit::Lookup;
 use super::thunks::Thunks;
 use crate::engine::compiler::memory::{CodeMemory, Slot};
+use crate::engine::compiler::tables::{Jumps, Known};
+use crate::engine::compiler::{SITES, part};
 use crate::memory::Fixed;
 use crate::x86::chain::Chain;
 use crate::x86::op::Op;
 use crate::x86::tlb::Shortcut;
-
-/// Sites at most.
-pub(super) const SITES: usize = 1 << 19;
 
 /// Bytes of a block's code at most.
 pub(super) const BYTES: usize = 1 << 15;
@@ -128,11 +125,9 @@ pub struct Site {
     pub kind: Kind,
 }
 
-/// Places of the look-up that is tried first.
-const FRONT: usize = 1 << 12;
-
-fn front(head: usize) -> usize {
-    (head / size_of::<Op>()) % FRONT
+/// What [`Known`] finds the code of the block at `head` by.
+fn key(head: *const Op) -> u64 {
+    (head as usize / size_of::<Op>()) as u64
 }
 
 /// All compiled code of a processor.
@@ -145,11 +140,8 @@ pub struct Code {
     /// How often everything was dropped: then there are other sites.
     pub cleared: u64,
     pub sites: Vec<Site>,
-    /// By the address of the head.
-    known: FxHashMap<usize, u32>,
-    front: Box<[(usize, u32); FRONT]>,
-    /// The slots that lead to a block, and where they lead otherwise.
-    incoming: FxHashMap<u32, Vec<(Slot, usize)>>,
+    known: Known,
+    pub incoming: Jumps,
     pub targets: Fixed<Target>,
     /// What the code was compiled for, and must find as it was.
     pub places: Places,
@@ -182,9 +174,8 @@ impl Code {
             cleared: 0,
             // Compiled code has pointers to sites, which stay where they are.
             sites: Vec::with_capacity(SITES),
-            known: FxHashMap::default(),
-            front: Box::new([(0, 0); FRONT]),
-            incoming: FxHashMap::default(),
+            known: Known::default(),
+            incoming: Jumps::default(),
             targets: vec![Target::NONE; TARGETS].into(),
             places,
         }))
@@ -197,15 +188,7 @@ impl Code {
     /// The code of the block at `head`.
     #[inline]
     pub fn find(&mut self, head: *const Op) -> Option<u32> {
-        let key = head as usize;
-        let place = front(key);
-        let (known, number) = self.front[place];
-        if known == key {
-            return Some(number);
-        }
-        let number = *self.known.get(&key)?;
-        self.front[place] = (key, number);
-        Some(number)
+        self.known.find(key(head))
     }
 
     /// Adds a block's code.
@@ -213,7 +196,7 @@ impl Code {
         let number = self.versions.len() as u32;
         self.made += 1;
         self.versions.push(version);
-        self.known.insert(version.head as usize, number);
+        self.known.insert(key(version.head), number);
         number
     }
 
@@ -221,11 +204,6 @@ impl Code {
         !self.memory.has_room(BYTES, SLOTS)
             || self.versions.len() >= most
             || self.sites.len() + 512 > SITES
-    }
-
-    /// Jumps that are noted, to be taken back with what they lead to.
-    pub fn links(&self) -> usize {
-        self.incoming.values().map(Vec::len).sum()
     }
 
     /// Drops everything. `blocks`: the decoded blocks are still there.
@@ -240,7 +218,6 @@ impl Code {
         self.versions.clear();
         self.sites.clear();
         self.known.clear();
-        self.front.fill((0, 0));
         self.targets.fill(Target::NONE);
         self.incoming.clear();
     }
@@ -250,17 +227,17 @@ impl Code {
         let version = &mut self.versions[number];
         if std::mem::take(&mut version.valid) {
             // SAFETY: the head is that of a block that is still there, valid or not, and nothing else refers to its
-            // ops now. The pointer comes from `Blocks`, and so may be written through.
+            // ops now. The pointer comes from `Blocks`.
             unsafe {
-                (*version.head.cast_mut()).issued = 0;
-                (*version.head.add(1).cast_mut()).chain = version.original;
+                part(version.head).issued = 0;
+                part(version.head.add(1)).chain = version.original;
             }
         }
     }
 
     /// Drops the code of the block at `head`, which is still there. Nothing leads to it from now on.
     pub fn drop_block(&mut self, head: *const Op) {
-        let Some(number) = self.known.remove(&(head as usize)) else {
+        let Some(number) = self.known.remove(key(head)) else {
             return;
         };
         self.give_back(number as usize);
@@ -269,10 +246,7 @@ impl Code {
         if target.code == version.body {
             *target = Target::NONE;
         }
-        self.front[front(head as usize)] = (0, 0);
-        for (slot, stub) in self.incoming.remove(&number).unwrap_or_default() {
-            self.memory.lead(slot, stub);
-        }
+        self.incoming.take_back(number, &mut self.memory);
     }
 
     /// The block of `site` has gone on to one for which it has no jump. Its head, if it is to be compiled
@@ -315,7 +289,7 @@ impl Code {
         let Kind::Edge {
             target,
             pa: Some(pa),
-            slot: Some((slot, stub)),
+            slot: Some(slot),
             ..
         } = site.kind
         else {
@@ -325,15 +299,12 @@ impl Code {
         if from.valid
             && next.valid
             && (next.eip, next.linear, next.pa, next.mark) == (target, linear, pa, from.mark)
-            // A jump that is linked comes here, too, when a check of it failed.
-            && self.memory.leads(slot) != next.body
         {
             // SAFETY: both are valid, and so are their heads.
             let (one, other) = unsafe { (&*from.head, &*next.head) };
             if one.extra == other.extra && one.reg & other.after == 0 {
-                let body = next.body;
-                self.memory.lead(slot, body);
-                self.incoming.entry(to).or_default().push((slot, stub));
+                // A jump that is linked comes here, too, when a check of it failed.
+                (self.incoming).lead(slot, (to, next.body), &mut self.memory);
             }
         }
     }

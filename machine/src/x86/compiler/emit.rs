@@ -10,7 +10,6 @@
 )]
 
 use std::mem::offset_of;
-use std::ops::{Deref, DerefMut};
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
@@ -165,22 +164,11 @@ pub enum Given {
     Shifted,
 }
 
+/// An x86's code.
+pub struct X86;
+
 /// Code of blocks that is being written.
-pub struct Emitter(Assembler);
-
-impl Deref for Emitter {
-    type Target = Assembler;
-
-    fn deref(&self) -> &Assembler {
-        &self.0
-    }
-}
-
-impl DerefMut for Emitter {
-    fn deref_mut(&mut self) -> &mut Assembler {
-        &mut self.0
-    }
-}
+pub type Emitter = Assembler<X86>;
 
 /// An instruction on a host register of some bytes and a value.
 macro_rules! binary {
@@ -211,16 +199,6 @@ macro_rules! shift {
 }
 
 impl Emitter {
-    /// Code that will stand at `base`.
-    pub fn new(base: usize) -> Emitter {
-        Emitter(Assembler::new(base))
-    }
-
-    /// The code, as it will stand at `base`.
-    pub fn finish(self) -> Vec<u8> {
-        self.0.finish()
-    }
-
     /// host := host op value, of so many bytes.
     pub fn binary(&mut self, op: Binary, bytes: u32, to: u8, with: Value) {
         match op {

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::calls::{self, Shared};
 use super::code::{Code, Places, Site};
 use crate::engine::compiler::pays::Pays;
+use crate::engine::compiler::{FEW, GONE_TO, MOST, PERIOD, part};
 use crate::x86::blocks::COMPILED;
 use crate::x86::chain::Here;
 use crate::x86::config::Kind;
@@ -14,21 +15,11 @@ use crate::x86::op::Op;
 use crate::x86::processor::Processor;
 use crate::x86::registers::{Segment, segment};
 
-/// The run loop looks at one block of so many.
-pub const PERIOD: u32 = 61;
-
 /// A block seen so often by the run loop is compiled: to compile it takes as long as to run it some hundred times.
 const SEEN: u32 = 16;
 
-/// A block that compiled code goes on to so many times as often is compiled.
-const GONE_TO: u32 = 32;
-
 /// See [`Pays`]. Measured: with half as many a program of much code is slower than by the interpreter.
 const LEAST: u64 = 64;
-
-/// Compiled blocks at most; and where all code is compiled at once.
-const MOST: usize = 1 << 16;
-const FEW: usize = 400;
 
 /// In [`Op::issued`] of a head: the block is not to be compiled.
 const COLD: u16 = COMPILED - 1;
@@ -93,7 +84,7 @@ impl Compiler {
     /// Jumps between blocks that are noted now, to be taken back with what they lead to.
     #[must_use]
     pub fn links(&self) -> usize {
-        self.code.as_ref().map_or(0, |code| code.links())
+        self.code.as_ref().map_or(0, |code| code.incoming.count())
     }
 
     /// Why hot code is not compiled, if the host does not allow it.
@@ -115,7 +106,7 @@ impl Compiler {
         if let Some(head) = code.learn(site, at_once) {
             // It is compiled when it is seen next.
             // SAFETY: the head is that of a block, and nothing else refers to it now.
-            unsafe { (*head.cast_mut()).issued = COLD - 1 };
+            unsafe { part(head).issued = COLD - 1 };
         }
     }
 }
@@ -241,9 +232,8 @@ impl Processor {
             seen => seen,
         };
         let seen = seen.min(COLD.into()) as u16;
-        // SAFETY: the caller's; nothing else refers to the head. The pointer comes from `Blocks`, and so may be written
-        // through.
-        let heat = unsafe { &mut (*head.cast_mut()).issued };
+        // SAFETY: the caller's; nothing else refers to the head. The pointer comes from `Blocks`.
+        let heat = unsafe { &mut part(head).issued };
         if *heat == COLD {
             return None;
         }

@@ -10,13 +10,15 @@
 //! The general registers are in host registers, and the flags of arithmetic are the host's: compiled code keeps a copy
 //! of them only where something may read it.
 //!
-//! Code that is not hot is not compiled. The run loop looks at one block of [`hot::PERIOD`]; a block that was seen
+//! Code that is not hot is not compiled. The run loop looks at one block of [`PERIOD`]; a block that was seen
 //! several times is compiled, and [`hot::run_compiled`] becomes the chain of its first op. Jumps between compiled
 //! blocks lead to each other. A block that a store drops takes its code with it, before anything else of it runs: the
 //! store ends compiled code.
 //!
 //! Compiled code is for an i486 that runs flat segments of 32 bits with paging and the cache on, alone and without
 //! observers. Everything else is the interpreter's.
+//!
+//! [`PERIOD`]: crate::engine::compiler::PERIOD
 
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 mod block;

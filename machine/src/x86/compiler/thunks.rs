@@ -12,8 +12,9 @@ use std::mem::offset_of;
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 
 use super::calls::{self, Shared};
-use super::emit::{Emitter, GUESTS, TIME, gpr, shared};
+use super::emit::{Emitter, GUESTS, TIME, X86, gpr, shared};
 use crate::engine::compiler::memory::CodeMemory;
+use crate::engine::compiler::thunks::{self, Guest, call_rust};
 use crate::x86::access::{Byte, Double, Word};
 
 /// Where the thunks are.
@@ -50,42 +51,36 @@ impl Thunks {
     }
 }
 
-impl Emitter {
+impl Guest for X86 {
+    const NEXT: i32 = shared(offset_of!(Shared, next));
+
     /// The guest's registers, the time and the counts go to the processor.
-    fn spill(&mut self) {
+    fn spill(e: &mut Emitter) {
         for (number, host) in (0..).zip(GUESTS) {
-            dynasm!(self.ops; .arch x64; mov [rbx + gpr(number)], Rd(host));
+            dynasm!(e.ops; .arch x64; mov [rbx + gpr(number)], Rd(host));
         }
-        dynasm!(self.ops; .arch x64
+        dynasm!(e.ops; .arch x64
             ; mov [rbx + TIME], r13
             ; mov [rbx + shared(offset_of!(Shared, counts))], r14
         );
     }
 
     /// They come back.
-    fn fill(&mut self) {
+    fn fill(e: &mut Emitter) {
         for (number, host) in (0..).zip(GUESTS) {
-            dynasm!(self.ops; .arch x64; mov Rd(host), [rbx + gpr(number)]);
+            dynasm!(e.ops; .arch x64; mov Rd(host), [rbx + gpr(number)]);
         }
-        dynasm!(self.ops; .arch x64
+        dynasm!(e.ops; .arch x64
             ; mov r13, [rbx + TIME]
             ; mov r14, [rbx + shared(offset_of!(Shared, counts))]
             ; mov r15, [rbx + shared(offset_of!(Shared, ram))]
         );
     }
+}
 
-    /// Calls a function of [`calls`].
-    fn call_rust(&mut self, function: usize) {
-        let function = function as i64;
-        dynasm!(self.ops; .arch x64
-            ; mov rdi, rbx
-            ; mov rax, QWORD function
-            ; call rax
-        );
-    }
-
-    /// The same of a function that sees no register of the guest, and returns how many slots the access waits. Its
-    /// second argument is in `ecx`.
+impl Emitter {
+    /// Calls a function of [`calls`] that sees no register of the guest, and returns how many slots the access waits.
+    /// Its second argument is in `ecx`.
     fn call_access(&mut self, function: usize, store: bool) {
         dynasm!(self.ops; .arch x64
             ; push rsi; push rdi; push r8; push r9; push r10; push r11; push rcx
@@ -95,7 +90,7 @@ impl Emitter {
         if !store {
             dynasm!(self.ops; .arch x64; mov rdx, rcx);
         }
-        self.call_rust(function);
+        call_rust(self, function);
         dynasm!(self.ops; .arch x64
             ; pop rcx; pop r11; pop r10; pop r9; pop r8; pop rdi; pop rsi
             ; add r13, rax
@@ -107,68 +102,27 @@ impl Emitter {
 impl Thunks {
     /// Writes them.
     pub fn write(memory: &mut CodeMemory) -> Thunks {
-        let mut thunk = |emit: &dyn Fn(&mut Emitter)| {
-            let mut emitter = Emitter::new(memory.next());
-            emit(&mut emitter);
-            memory.write(&emitter.finish())
-        };
-        // Six registers, the return address and one word more: the stack is aligned in compiled code.
-        let enter = thunk(&|e| {
-            dynasm!(e.ops; .arch x64
-                ; push rbx; push rbp; push r12; push r13; push r14; push r15; sub rsp, 8
-                ; mov rbx, rdi
-                ; mov rax, rsi
-            );
-            e.fill();
-            dynasm!(e.ops; .arch x64; jmp rax);
-        });
-        let leave = thunk(&|e| {
-            dynasm!(e.ops; .arch x64
-                ; mov rax, [rbx + shared(offset_of!(Shared, next))]
-                ; add rsp, 8
-                ; pop r15; pop r14; pop r13; pop r12; pop rbp; pop rbx
-                ; ret
-            );
-        });
-        let mut goes_on = |function: usize| {
-            thunk(&|e| {
-                e.spill();
-                dynasm!(e.ops; .arch x64; mov rsi, rdx; mov edx, ecx);
-                e.call_rust(function);
-                e.fill();
-                dynasm!(e.ops; .arch x64; jmp rax);
+        let enter = thunks::enter::<X86>(memory);
+        let leave = thunks::leave::<X86>(memory);
+        let go = thunks::goes_on::<X86>(memory, calls::go as *const () as usize);
+        let entered = thunks::goes_on::<X86>(memory, calls::entered as *const () as usize);
+        let stay = thunks::leaves::<X86>(memory, calls::stay as *const () as usize, leave);
+        let rest = thunks::leaves::<X86>(memory, calls::rest as *const () as usize, leave);
+        let alone = thunks::may_leave::<X86>(memory, calls::alone as *const () as usize, leave);
+        let mut reads = |function: usize| {
+            thunks::write(memory, |e: &mut Emitter| {
+                e.call_access(function, false);
             })
         };
-        let go = goes_on(calls::go as *const () as usize);
-        let entered = goes_on(calls::entered as *const () as usize);
-        let mut leaves = |function: usize| {
-            thunk(&|e| {
-                e.spill();
-                dynasm!(e.ops; .arch x64; mov rsi, rdx);
-                e.call_rust(function);
-                e.jump_to(leave);
-            })
-        };
-        let stay = leaves(calls::stay as *const () as usize);
-        let rest = leaves(calls::rest as *const () as usize);
-        let alone = thunk(&|e| {
-            e.spill();
-            dynasm!(e.ops; .arch x64; mov rsi, rdx; sub rsp, 8);
-            e.call_rust(calls::alone as *const () as usize);
-            dynasm!(e.ops; .arch x64; add rsp, 8; test eax, eax; jz >on; add rsp, 8);
-            e.jump_to(leave);
-            dynasm!(e.ops; .arch x64; on:);
-            e.fill();
-            dynasm!(e.ops; .arch x64; ret);
-        });
-        let load = thunk(&|e| e.call_access(calls::load as *const () as usize, false));
-        let fetch = thunk(&|e| e.call_access(calls::fetch as *const () as usize, false));
+        let load = reads(calls::load as *const () as usize);
+        let fetch = reads(calls::fetch as *const () as usize);
         let stores = [
             calls::store::<Byte> as *const () as usize,
             calls::store::<Word> as *const () as usize,
             calls::store::<Double> as *const () as usize,
         ];
-        let store = stores.map(|function| thunk(&|e| e.call_access(function, true)));
+        let store = stores
+            .map(|function| thunks::write(memory, |e: &mut Emitter| e.call_access(function, true)));
         memory.keep();
         Thunks {
             enter,
@@ -186,14 +140,4 @@ impl Thunks {
 }
 
 /// Every register of the guest has a place of its own.
-const _: () = {
-    let mut n = 0;
-    while n < GUESTS.len() {
-        let mut m = 0;
-        while m < n {
-            assert!(GUESTS[n] != GUESTS[m]);
-            m += 1;
-        }
-        n += 1;
-    }
-};
+const _: () = assert!(thunks::differ(&GUESTS));

@@ -10,10 +10,11 @@ use std::mem::offset_of;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::{Block, Costs, Edge};
+use crate::engine::compiler::SITES;
 use crate::pipeline::Predictor;
 use crate::pipeline::predictor::Places;
 use crate::powerpc::compiler::calls::Shared;
-use crate::powerpc::compiler::code::{Kind, SITES, Site, TARGET_SHIFT, TARGETS, Target, To};
+use crate::powerpc::compiler::code::{Kind, Site, TARGET_SHIFT, TARGETS, Target, To};
 use crate::powerpc::compiler::emit::{Emitter, hot, register};
 use crate::powerpc::compiler::thunks::shared;
 use crate::powerpc::engine::Hot;
