@@ -91,9 +91,9 @@ pub struct Cache {
     tags: Fixed<u32>,
     /// PLRU: physical way of each element of `tags`. For LRU it would make no difference and stays
     /// the element's number.
-    ways: Box<[u8]>,
+    ways: Fixed<u8>,
     /// PLRU tree bits of each set.
-    trees: Box<[u64]>,
+    trees: Fixed<u64>,
     /// PLRU: for each way the tree bits on its path, and those of them that point away from it.
     paths: Box<[(u64, u64)]>,
     /// An address rotated to the right by this has the place of its set in `tags` under the mask. Sets are powers of
@@ -123,7 +123,7 @@ impl Cache {
             geometry,
             tags: Fixed::from(vec![0; sets * ways]),
             ways: (0..sets * ways).map(|n| (n % ways) as u8).collect(),
-            trees: vec![0; sets].into_boxed_slice(),
+            trees: Fixed::from(vec![0; sets]),
             paths: (0..ways).map(|way| tree_path(way, ways)).collect(),
             set_rotation: (geometry.line.trailing_zeros())
                 .wrapping_sub(geometry.ways.trailing_zeros())
@@ -214,6 +214,13 @@ impl Cache {
     /// line, as [`Cache::access`] would. A line that is watched, or still on its way, has a tag word of its own.
     pub fn tags(&self) -> &Fixed<u32> {
         &self.tags
+    }
+
+    /// The ways of each element of the tags, and the PLRU tree of each set: for an engine that makes a line its set's
+    /// most recently used one, as [`Cache::access`] would. `None`: it has not four ways, or replaces otherwise.
+    pub(crate) fn trees_of_four(&self) -> Option<(*mut u8, *mut u64)> {
+        let suits = (self.geometry.ways, self.geometry.replacement) == (4, Replacement::PseudoLru);
+        suits.then(|| (self.ways.pointer(), self.trees.pointer()))
     }
 
     /// Index in `tags` of the line that holds `pa`, if the cache holds it; recency is not touched.
@@ -656,7 +663,7 @@ impl Cache {
         let ways = self.geometry.ways as usize;
         self.tags
             .iter()
-            .zip(&self.ways)
+            .zip(self.ways.iter())
             .enumerate()
             .filter(|(_, (tag, _))| *tag & VALID != 0)
             .map(move |(n, (&tag, &way))| {

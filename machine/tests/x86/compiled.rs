@@ -535,3 +535,37 @@ fn a_line_is_fetched_from_its_first_byte() {
         assert_eq!(run(seen, false), wanted, "{seen:?}");
     }
 }
+
+/// Loads, and changes of what memory holds, from more lines of a few sets than these have ways, in any order: what
+/// compiled code does for a line that was not used last leaves the order in which lines give way.
+#[test]
+fn lines_of_a_set_give_way_as_by_the_interpreter() {
+    for seed in 1..40_u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut code = Vec::new();
+        for _ in 0..20 + random.below(100) {
+            // mov eax, and add eax to, dec; a jump to the next line now and then
+            let what: &[u8] = random.pick(&[&[0xa1][..], &[0xa1], &[0x01, 0x05], &[0xff, 0x0d]]);
+            code.extend(what);
+            let line = 0x800 * random.below(2 + (seed % 5) as u32) + 0x10 * random.below(3);
+            code.extend((DATA + line + 4 * random.below(4)).to_le_bytes());
+            if random.chance(8) {
+                code.extend([0xeb, random.below(16) as u8]);
+                code.resize(code.len() + 16, 0x90);
+            }
+        }
+        code.extend([0x49, 0x0f, 0x85]); // dec ecx; jnz
+        code.extend((-(code.len() as i32 + 4)).to_le_bytes());
+        code.push(0xf4);
+        let run = |seen: Option<u32>, oracle: bool| {
+            let mut bench = machine(&code, false);
+            bench.machine.set_compiler(seen);
+            bench.registers().gpr[1] = 100;
+            outcome(&mut bench, oracle, 20_000)
+        };
+        let wanted = run(None, true);
+        for seen in [None, Some(1), Some(3)] {
+            assert_eq!(run(seen, false), wanted, "seed {seed}, {seen:?}");
+        }
+    }
+}

@@ -106,7 +106,8 @@ impl Processor {
         // SAFETY: the caller's.
         let items = unsafe { self.items(head) }?;
         if self.compiler.code.is_none() {
-            match Code::new(self.places()) {
+            let older = self.memory.data.trees_of_four().is_some();
+            match Code::new(self.places(), &lookup, older) {
                 Ok(code) => self.compiler.code = Some(code),
                 Err(error) => {
                     self.compiler.refused = Some(format!(

@@ -22,6 +22,9 @@ pub struct Shared {
     /// RAM, and the cache's tags.
     pub ram: *mut u8,
     pub tags: *const u32,
+    /// See [`crate::memory::Cache::trees_of_four`]; null, and not used, if the cache is another.
+    pub ways: *mut u8,
+    pub trees: *mut u64,
     /// The look-up of jumps to different places.
     pub targets: *const Target,
     /// The flags of arithmetic: OF in bit 0, [`NO_HALF`], and from bit 8 on those that LAHF gives.
@@ -39,6 +42,8 @@ impl Shared {
         next: std::ptr::null(),
         ram: std::ptr::null_mut(),
         tags: std::ptr::null(),
+        ways: std::ptr::null_mut(),
+        trees: std::ptr::null_mut(),
         targets: std::ptr::null(),
         flags: 0,
     };
@@ -167,6 +172,9 @@ pub(super) unsafe fn enter(p: &mut Processor, enter: usize, body: usize) -> *con
     p.compiler.shared.counts = 0;
     p.compiler.shared.ram = p.memory.uncore.ram.pointer();
     p.compiler.shared.tags = p.memory.data.tags().pointer();
+    if let Some((ways, trees)) = p.memory.data.trees_of_four() {
+        (p.compiler.shared.ways, p.compiler.shared.trees) = (ways, trees);
+    }
     let targets = p.compiler.code.as_ref().map(|code| code.targets.pointer());
     p.compiler.shared.targets = targets.unwrap_or(std::ptr::null_mut());
     p.compiler.shared.flags = hosts(p.registers.flags);

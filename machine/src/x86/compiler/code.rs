@@ -163,9 +163,10 @@ pub struct Places {
 unsafe impl Send for Code {}
 
 impl Code {
-    pub fn new(places: Places) -> std::io::Result<Box<Code>> {
+    /// `older`: see [`Thunks::write`].
+    pub fn new(places: Places, lookup: &Lookup, older: bool) -> std::io::Result<Box<Code>> {
         let mut memory = CodeMemory::new()?;
-        let thunks = Thunks::write(&mut memory);
+        let thunks = Thunks::write(&mut memory, lookup, older);
         Ok(Box::new(Code {
             memory,
             thunks,

@@ -385,8 +385,9 @@ impl Emitter {
         );
     }
 
-    /// On to `slow`, unless the cache used the line of `ecx`, an address in RAM, last in its set.
-    pub fn line(&mut self, lookup: &Lookup, slow: DynamicLabel) {
+    /// `rax` := where the tag is of the line used last in the set of `ecx`, an address in RAM. `edx` := what it is if
+    /// that is the line of `ecx`.
+    pub fn set(&mut self, lookup: &Lookup) {
         let line = -(lookup.line as i32);
         // Tags have four bytes.
         let mask = (lookup.set_mask << 2).cast_signed();
@@ -403,9 +404,13 @@ impl Emitter {
             ; and edx, line
             ; add rax, [rbx + TAGS]
             ; add edx, 1
-            ; cmp edx, [rax]
-            ; jne =>slow
         );
+    }
+
+    /// On to `slow`, unless the cache used the line of `ecx`, an address in RAM, last in its set.
+    pub fn line(&mut self, lookup: &Lookup, slow: DynamicLabel) {
+        self.set(lookup);
+        dynasm!(self.ops; .arch x64; cmp edx, [rax]; jne =>slow);
     }
 
     /// `edx` := so many bytes at `ecx` in RAM.
@@ -424,7 +429,7 @@ impl Emitter {
     }
 }
 
-const TAGS: i32 = shared(offset_of!(Shared, tags));
+pub const TAGS: i32 = shared(offset_of!(Shared, tags));
 
 /// An operation on one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

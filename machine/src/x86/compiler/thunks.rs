@@ -12,9 +12,10 @@ use std::mem::offset_of;
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 
 use super::calls::{self, Shared};
-use super::emit::{Emitter, GUESTS, TIME, X86, gpr, shared};
+use super::emit::{Emitter, GUESTS, Lookup, TAGS, TIME, X86, gpr, shared};
 use crate::engine::compiler::memory::CodeMemory;
 use crate::engine::compiler::thunks::{self, Guest, call_rust};
+use crate::memory::cache::tree_path;
 use crate::x86::access::{Byte, Double, Word};
 
 /// Where the thunks are.
@@ -99,9 +100,71 @@ impl Emitter {
     }
 }
 
+impl Emitter {
+    /// For a thunk that is called with an address in RAM in `ecx`: if the cache of four ways holds the line, but has
+    /// not used it last in its set, it has from now on, and the thunk returns. Keeps all but `rax` and `rdx`. Otherwise
+    /// goes on behind this, with `eax` as it was.
+    fn use_older(&mut self, lookup: &Lookup) {
+        dynasm!(self.ops; .arch x64; push rax);
+        self.set(lookup);
+        dynasm!(self.ops; .arch x64
+            ; push rcx
+            ; mov ecx, 1
+            ; cmp edx, [rax + 4]
+            ; je >found
+            ; mov ecx, 2
+            ; cmp edx, [rax + 8]
+            ; je >found
+            ; mov ecx, 3
+            ; cmp edx, [rax + 12]
+            ; je >found
+            ; pop rcx
+            ; pop rax
+            ; jmp >absent
+            ; trees:
+        );
+        // What stays of a set's tree when a way of it is used, and what is new.
+        for way in 0..4 {
+            let (bits, away) = tree_path(way, 4);
+            dynasm!(self.ops; .arch x64; .u32 !bits as u32; .u32 away as u32);
+        }
+        dynasm!(self.ops; .arch x64
+            ; found:
+            ; push rsi
+            ; push rdi
+            // The tags change places, and so do the ways.
+            ; mov esi, [rax]
+            ; mov [rax], edx
+            ; mov [rax + rcx * 4], esi
+            ; sub rax, [rbx + TAGS]
+            ; shr eax, 2
+            ; mov rdi, [rbx + shared(offset_of!(Shared, ways))]
+            ; add rdi, rax
+            ; movzx edx, BYTE [rdi + rcx]
+            ; movzx esi, BYTE [rdi]
+            ; mov [rdi], dl
+            ; mov [rdi + rcx], sil
+            // A set has four items of the tags, and eight bytes of the trees.
+            ; add eax, eax
+            ; add rax, [rbx + shared(offset_of!(Shared, trees))]
+            ; lea rdi, [<trees]
+            ; mov ecx, [rdi + rdx * 8]
+            ; and ecx, [rax]
+            ; or ecx, [rdi + rdx * 8 + 4]
+            ; mov [rax], ecx
+            ; pop rdi
+            ; pop rsi
+            ; pop rcx
+            ; add rsp, 8
+            ; ret
+            ; absent:
+        );
+    }
+}
+
 impl Thunks {
-    /// Writes them.
-    pub fn write(memory: &mut CodeMemory) -> Thunks {
+    /// Writes them. `older`: the cache is one that [`Emitter::use_older`] knows.
+    pub fn write(memory: &mut CodeMemory, lookup: &Lookup, older: bool) -> Thunks {
         let enter = thunks::enter::<X86>(memory);
         let leave = thunks::leave::<X86>(memory);
         let go = thunks::goes_on::<X86>(memory, calls::go as *const () as usize);
@@ -111,6 +174,9 @@ impl Thunks {
         let alone = thunks::may_leave::<X86>(memory, calls::alone as *const () as usize, leave);
         let mut reads = |function: usize| {
             thunks::write(memory, |e: &mut Emitter| {
+                if older {
+                    e.use_older(lookup);
+                }
                 e.call_access(function, false);
             })
         };

@@ -412,6 +412,13 @@ impl Block<'_> {
         self.e.bind(on);
         self.e.load(bytes);
         self.stay_cold(item, slow);
+        self.miss_cold((miss, on), issued);
+        self.accesses += 1;
+    }
+
+    /// Behind the block's code, at `miss`: the cache's model says how long a load from `ecx` waits, and then what is at
+    /// `on`.
+    fn miss_cold(&mut self, (miss, on): (DynamicLabel, DynamicLabel), issued: i32) {
         let thunk = self.thunks.load;
         self.cold.push(Box::new(move |b| {
             b.e.bind(miss);
@@ -419,7 +426,6 @@ impl Block<'_> {
             b.e.call(thunk);
             dynasm!(b.e.ops; .arch x64; jmp =>on);
         }));
-        self.accesses += 1;
     }
 
     /// `edx` := the target of a jump.
@@ -462,10 +468,12 @@ impl Block<'_> {
     /// Reads `edx` from the op's address, and stores what `tail` makes of it.
     fn modify(&mut self, item: &Item, op: &Op, bytes: u32, tail: Tail, flags: bool) {
         let (slow, on) = (self.e.label(), self.e.label());
+        let (miss, there) = (self.e.label(), self.e.label());
         let (lookup, issued) = (self.lookup, i32::from(op.issued));
         self.e.address(C, op);
         self.e.page(&lookup, bytes, true, slow);
-        self.e.line(&lookup, slow);
+        self.e.line(&lookup, miss);
+        self.e.bind(there);
         self.e.load(bytes);
         tail(&mut self.e);
         let store = self.thunks.store_of(bytes);
@@ -474,6 +482,7 @@ impl Block<'_> {
         self.alone_cold(item, (slow, on), 2, flags);
         self.late(item, 2);
         self.e.bind(on);
+        self.miss_cold((miss, there), issued);
         self.accesses += 2;
     }
 
