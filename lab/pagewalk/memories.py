@@ -383,10 +383,22 @@ def judged(store: Store, experiment: Experiment) -> list[CellRecord]:
     return judged
 
 
+def _then(cell: CellRecord, spread: Spread) -> list[str]:
+    """What the row was with the files' inputs when others were tried, unless its table has that figure now."""
+    _, after, ratio = spread.figures[AS_IN_FILE]
+    then = after if ratio is None else ratio
+    own = cell.after if cell.ratio is None else cell.ratio
+    now = [float(f"{value:.3g}") for value in (own, cell.low, cell.high) if value is not None]
+    if then is None or not now or min(now) <= float(f"{then:.3g}") <= max(now):
+        return []
+    return [f"tried when the row was {then:.3g}"]
+
+
 def _judged(cell: CellRecord, spread: Spread, row: Row | None) -> CellRecord:
     """The row with what other inputs make of it; `row` is None if its experiment has it no more."""
     of_today = row is None or _of_today(row, spread.settings)
-    cell = replace(cell, inputs=spread.shown if of_today else f"{spread.shown}, {OTHER_RANGES}")
+    said = [spread.shown, *([] if of_today else [OTHER_RANGES]), *_then(cell, spread)]
+    cell = replace(cell, inputs=", ".join(said))
     others = spread.others(row, cell.verdict)
     if not others or not is_verdict(cell.verdict):
         return cell
@@ -532,7 +544,8 @@ def page(store: Store, varied: Sequence[Varied]) -> str:
         f"edge of its class. A row with a run of more than {LONG // 1_000_000} million cycles has the ends alone, and "
         "one placement. The claims' pages say which rows are at an edge. Nothing proves that no other choice lies "
         "outside of what was tried. The list at the end has the ranges of the machine files now. "
-        f'A row that was tried with other values says "{OTHER_RANGES}".',
+        f'A row that was tried with other values says "{OTHER_RANGES}". A claim\'s page says what the row was when it '
+        "was tried, if its table has another figure now.",
         "",
         "A cell has our ratio, or our figure where there is no ratio, and the verdict. An input decides a row if its "
         "class differs with that input, and if what the verdict is made of moves by 1 % at least. The class must "

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from scripted import EXPERIMENT, BenchLab, ScriptedRunner, benchmark
 
-from pagewalk import claims_page, experiments, machines, memories, verdict
+from pagewalk import claims_page, experiments, machines, memories, records, verdict
 from pagewalk.errors import BadInput
 from pagewalk.experiments import Experiment
 from pagewalk.inputs import Variant
@@ -179,6 +179,22 @@ def test_a_row_that_was_tried_with_other_ranges_says_so(
         (kept,) = memories.tried(store, [experiment])
         assert not kept.of_today
         assert f"{memories.OTHER_RANGES} |" in memories.page(store, [kept])
+
+
+def test_a_row_that_has_another_figure_than_when_it_was_tried_says_so(experiment: Experiment, tmp_path: Path) -> None:
+    """A table of a later kernel stands beside what was tried with an earlier one."""
+    with Store(tmp_path / "results.duckdb") as store:
+        lab = BenchLab(ScriptedRunner(script), store)
+        lab.experiment(experiment, Quiet())
+        memories.compare(lab, [experiment], Quiet())
+        (cell,) = memories.judged(store, experiment)
+        assert "tried when" not in cell.inputs
+        (kept,) = records.cells(store, experiment.name)
+        assert kept.ratio is not None
+        later = kept.kept | {"ratio": 2 * kept.ratio, "low": 2 * kept.ratio, "high": 2 * kept.ratio}
+        store.add_cells(experiment.name, [later])
+        (cell,) = memories.judged(store, experiment)
+        assert cell.inputs.endswith(f", tried when the row was {kept.ratio:.3g}")
 
 
 def test_what_the_experiment_sets_is_not_varied(experiment: Experiment, tmp_path: Path) -> None:
