@@ -44,6 +44,8 @@ def _measured(row: TableRow) -> str:
     value = number(row.after) if row.ratio is None else number(row.ratio)
     if (row.published_ratio or "").startswith("saves") and row.before is not None and row.after is not None:
         return f"saves {number(row.before - row.after)}, ratio {value}{f' ({spread})' if spread else ''}"
+    if row.ratio is not None and _without_ratio(row) and row.before is not None and row.after is not None:
+        return f"{number(row.before)} → {number(row.after)} {row.unit}"
     unit = f" {row.unit}" if row.ratio is None and value else ""
     return f"{value}{unit}{f' ({spread})' if spread else ''}"
 
@@ -51,7 +53,14 @@ def _measured(row: TableRow) -> str:
 def _published(row: TableRow | None, entry: Measurement) -> str:
     if row is None:
         return "; ".join(dict.fromkeys(filter(None, (claims_page.published(claim) for claim in entry.claims))))
+    if _without_ratio(row):
+        return f"{row.published_before} → {row.published_after}"
     return row.published_ratio or row.published_after or ""
+
+
+def _without_ratio(row: TableRow) -> bool:
+    """Whether two figures are published that have no ratio, because one of them is 0."""
+    return row.published_ratio is None and row.published_before is not None and row.published_after is not None
 
 
 def anchor(title: str) -> str:

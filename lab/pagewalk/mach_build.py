@@ -81,8 +81,10 @@ def _check_tools() -> None:
     if "gcc" not in missing and not _links():
         missing["gcc-12-multilib"] = "a C library of 32 bits"
     if missing:
+        # What gcc-12-multilib recommends removes the cross compilers.
         raise NotBuilt(
-            f"building Mach needs {', '.join(missing.values())}", hint=f"apt-get install {' '.join(missing)}"
+            f"building Mach needs {', '.join(missing.values())}",
+            hint=f"apt-get install --no-install-recommends {' '.join(missing)}",
         )
 
 

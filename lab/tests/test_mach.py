@@ -113,6 +113,7 @@ def test_a_compiler_without_libraries_of_32_bits_is_told_before_the_build(
     with pytest.raises(NotBuilt, match=r"a C library of 32 bits") as failed:
         subject_build.build(subjects.find(MACH), Choice(source=tmp_path), Silent())
     assert "gcc-12-multilib" in str(failed.value.hint)
+    assert "--no-install-recommends" in str(failed.value.hint), "gcc-multilib removes the cross compilers"
 
 
 def test_a_placement_moves_the_stack_and_the_frames(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
