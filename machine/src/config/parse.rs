@@ -288,7 +288,7 @@ pub(super) fn changed<File: MachineFile>(
 }
 
 /// As [`changed`], if nothing is wrong and no override replaces what another one sets. It reads the table once, not
-/// after each override, and tells of no error what it is.
+/// after each override. `None`: something is wrong, and [`changed`] finds out what.
 fn at_once<File: MachineFile>(
     table: &toml::Table,
     overrides: &[Override],

@@ -66,7 +66,8 @@ pub struct Pattern {
     pub write_next: u32,
 }
 
-/// What of [`BusTiming`] each transaction needs, in half core cycles.
+/// What of [`BusTiming`] each transaction needs, in half core cycles. A bus that was read from a snapshot has it from
+/// [`Bus::restore`].
 #[derive(Debug, Clone, Copy, Default)]
 struct Pace {
     /// A clock.

@@ -159,6 +159,7 @@ impl Parts {
     pub(super) fn room(&mut self, from: u64, copy_back: bool, data: u64) -> (u64, Option<u64>) {
         if !copy_back && (self.timing.write_buffer, self.timing.copy_back) == (1, 0) {
             // What waits is written in any case: before `from`, or for its place.
+            debug_assert!(self.waiting.len() <= 1, "the buffer has one place");
             let last = self.write_oldest(data);
             let written = self.written[0];
             return (if written > from { written } else { 0 }, last);

@@ -20,12 +20,3 @@ pub const FEW: usize = 400;
 
 /// Places in compiled code that call Rust, at most.
 pub const SITES: usize = 1 << 19;
-
-/// Decoded code, for the compiler to change.
-///
-/// # Safety
-/// The pointer must come from who owns the code, so that it may be written through, and nothing else refer to the part.
-pub unsafe fn part<'a, P>(pointer: *const P) -> &'a mut P {
-    // SAFETY: the caller's.
-    unsafe { &mut *pointer.cast_mut() }
-}

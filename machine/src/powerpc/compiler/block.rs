@@ -13,7 +13,6 @@ use super::emit::Emitter;
 use super::hot::{VERSIONS, run_compiled};
 use super::thunks::Thunks;
 use crate::engine::compiler::memory::CodeMemory;
-use crate::engine::compiler::part;
 use crate::memory::cache::VALID;
 use crate::pipeline::predictor::Places;
 use crate::powerpc::engine::line::Op;
@@ -136,7 +135,7 @@ impl Processor {
             self.lines.mark_compiled(op);
             if !super::hot::is_compiled(op) {
                 self.compiler.originals.insert(op as usize, (*op).run);
-                part(op).run = run_compiled;
+                (*op.cast_mut()).run = run_compiled;
             }
         }
         Some(id)

@@ -1,7 +1,6 @@
 //! What compiled code calls: the interpreter's own functions, with exact state.
 
 use super::code::{Kind, Site, Target, To, Version};
-use crate::engine::compiler::part;
 use crate::pipeline::Predictor;
 use crate::powerpc::engine::line::Op;
 use crate::powerpc::processor::Processor;
@@ -47,7 +46,7 @@ pub fn packed(instructions: u8, branches: bool, accesses: u8) -> u64 {
 unsafe fn prepare(m: &mut Processor, version: &Version) {
     m.hot.block = version.op;
     // SAFETY: the caller's; nothing else refers to the op.
-    unsafe { part(version.op).timing = version.timing };
+    unsafe { (*version.op.cast_mut()).timing = version.timing };
     m.hot.pipeline = version.timing.after;
     m.hot.line = version.line;
     const MASK: u64 = (1 << BITS) - 1;

@@ -71,7 +71,8 @@ fn overlap(one: u32, other: u32) -> bool {
 struct Held {
     /// [`NO_PAGE`]: none. The low bits are the logarithm of the number of 4 KB pages in it.
     page: u32,
-    /// The modes in which the entry may have shortcuts, a bit for each.
+    /// The modes in which the entry may have shortcuts, a bit for each. [`Shortcuts::set`] sets the bit whenever it
+    /// makes a shortcut that notes this entry.
     modes: u32,
 }
 

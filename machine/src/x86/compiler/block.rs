@@ -13,8 +13,8 @@ use super::emit::{DEADLINE, Emitter, FETCHED, Lookup};
 use super::hot::run_compiled;
 use super::templates::{self, Gives, Template};
 use super::thunks::Thunks;
+use crate::engine::compiler::SITES;
 use crate::engine::compiler::memory::{CodeMemory, Slot};
-use crate::engine::compiler::{SITES, part};
 use crate::x86::blocks::COMPILED;
 use crate::x86::decode::decode;
 use crate::x86::op::{END, FETCH, HEAD, Op};
@@ -169,8 +169,8 @@ impl Processor {
         let number = code.add(version);
         // SAFETY: the caller's; nothing else refers to these ops. The pointer comes from `Blocks`.
         unsafe {
-            part(head).issued = COMPILED;
-            part(head.add(1)).chain = run_compiled;
+            (*head.cast_mut()).issued = COMPILED;
+            (*head.add(1).cast_mut()).chain = run_compiled;
         }
         Some(number)
     }

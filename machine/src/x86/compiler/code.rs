@@ -2,9 +2,9 @@
 
 use super::emit::Lookup;
 use super::thunks::Thunks;
+use crate::engine::compiler::SITES;
 use crate::engine::compiler::memory::{CodeMemory, Slot};
 use crate::engine::compiler::tables::{Jumps, Known};
-use crate::engine::compiler::{SITES, part};
 use crate::memory::Fixed;
 use crate::x86::chain::Chain;
 use crate::x86::op::Op;
@@ -230,8 +230,8 @@ impl Code {
             // SAFETY: the head is that of a block that is still there, valid or not, and nothing else refers to its
             // ops now. The pointer comes from `Blocks`.
             unsafe {
-                part(version.head).issued = 0;
-                part(version.head.add(1)).chain = version.original;
+                (*version.head.cast_mut()).issued = 0;
+                (*version.head.add(1).cast_mut()).chain = version.original;
             }
         }
     }

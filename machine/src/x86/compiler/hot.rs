@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::calls::{self, Shared};
 use super::code::{Code, Places, Site};
 use crate::engine::compiler::pays::Pays;
-use crate::engine::compiler::{FEW, GONE_TO, MOST, PERIOD, part};
+use crate::engine::compiler::{FEW, GONE_TO, MOST, PERIOD};
 use crate::x86::blocks::COMPILED;
 use crate::x86::chain::Here;
 use crate::x86::config::Kind;
@@ -106,7 +106,7 @@ impl Compiler {
         if let Some(head) = code.learn(site, at_once) {
             // It is compiled when it is seen next.
             // SAFETY: the head is that of a block, and nothing else refers to it now.
-            unsafe { part(head).issued = COLD - 1 };
+            unsafe { (*head.cast_mut()).issued = COLD - 1 };
         }
     }
 }
@@ -233,7 +233,7 @@ impl Processor {
         };
         let seen = seen.min(COLD.into()) as u16;
         // SAFETY: the caller's; nothing else refers to the head. The pointer comes from `Blocks`.
-        let heat = unsafe { &mut part(head).issued };
+        let heat = unsafe { &mut (*head.cast_mut()).issued };
         if *heat == COLD {
             return None;
         }

@@ -98,9 +98,7 @@ impl Emitter {
             ; ret
         );
     }
-}
 
-impl Emitter {
     /// For a thunk that is called with an address in RAM in `ecx`: if the cache of four ways holds the line, but has
     /// not used it last in its set, it has from now on, and the thunk returns. Keeps all but `rax` and `rdx`. Otherwise
     /// goes on behind this, with `eax` as it was.
